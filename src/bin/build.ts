@@ -1,0 +1,52 @@
+/**
+ * Builds everything that `npm start` and the package's exports need, in under a few seconds when nothing changed:
+ * the WebAssembly core, the template of the embedded database, and the bundles. `--types` adds declarations.
+ * @module
+ */
+import { execFileSync } from 'node:child_process'
+import { chmodSync } from 'node:fs'
+import { build } from 'esbuild'
+import { buildTemplate } from './build-pglite-template.ts'
+import { buildWasm } from './build-wasm.ts'
+
+const ROOT = new URL('../..', import.meta.url).pathname
+
+const shared = {
+  bundle: true,
+  format: 'esm',
+  target: 'es2022',
+  outdir: 'build',
+  sourcemap: true,
+  logLevel: 'warning',
+  absWorkingDir: ROOT,
+} as const
+
+/** Programs: they run beside node_modules, so packages stay outside the bundle. */
+const buildPrograms = () =>
+  build({
+    ...shared,
+    platform: 'node',
+    packages: 'external',
+    entryPoints: { server: 'src/bin/server.ts', cli: 'src/bin/cli.ts' },
+  })
+
+/** What other applications import: each file stands alone, and only `terminal-node` needs Node. */
+const buildExports = async () => {
+  const browser = { ...shared, platform: 'browser' } as const
+  await build({
+    ...browser,
+    entryPoints: {
+      core: 'src/core/index.ts',
+      terminal: 'src/terminal/index.ts',
+      'terminal-browser': 'src/terminal/browser.ts',
+    },
+  })
+  await build({ ...shared, platform: 'node', entryPoints: { 'terminal-node': 'src/terminal/node.ts' } })
+}
+
+await buildWasm()
+await Promise.all([buildTemplate(), buildPrograms(), buildExports()])
+chmodSync(`${ROOT}/build/cli.js`, 0o755)
+if (process.argv.includes('--types')) {
+  execFileSync('npx', ['tsc', '-p', 'tsconfig.types.json'], { cwd: ROOT, stdio: 'inherit' })
+}

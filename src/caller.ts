@@ -1,0 +1,69 @@
+/**
+ * Who is asking, as every service sees it. Types only: the authenticators build it, the ledger records it.
+ * @module
+ */
+
+/** What a key may do. New keys get all but the last three of these. */
+export const SCOPES = [
+  'verify',
+  'pod',
+  'domain',
+  'proof',
+  'circuit',
+  'token',
+  'kyc',
+  'aml',
+  'consent',
+  'audit',
+  'webhook',
+  'export',
+  'merchant',
+  'agent',
+  'metrics',
+  'keys',
+  'egress:private',
+  'admin',
+] as const
+export type Scope = (typeof SCOPES)[number]
+export const DEFAULT_SCOPES: readonly Scope[] = SCOPES.slice(0, -3)
+
+/** The credential behind a request. `keyId` is the API key whose HMAC state checks payment MACs, where there is one. */
+export type Credential =
+  | { kind: 'key'; id: string; keyId: string; merchantId?: string }
+  | { kind: 'session'; id: string; accountId: string }
+  | {
+      kind: 'terminal'
+      id: string
+      terminalId: string
+      merchantId: string
+      keyId: string
+      keyRevoked: boolean
+    }
+  | { kind: 'system'; id: string }
+
+/** An `Idempotency-Key` as the ledger needs it: a claim on `key`, bound to the request body. */
+export interface Idempotency {
+  /** SHA-256 (lower-case hex) over credential, method, path and the header's value. */
+  readonly key: string
+  /** SHA-256 (lower-case hex) of the raw body: the same key with another body is refused. */
+  readonly requestHash: string
+  /** Set by the ledger when it returned the stored first answer. */
+  replayed: boolean
+}
+
+export interface Caller {
+  /** `org_…` */
+  readonly organisation: string
+  readonly credential: Credential
+  readonly scopes: ReadonlySet<Scope>
+  readonly requestId: string
+  readonly idempotency?: Idempotency
+}
+
+/** The service acting on its own behalf, in the name of an organisation. */
+export const systemCaller = (organisation: string, purpose: string): Caller => ({
+  organisation,
+  credential: { kind: 'system', id: purpose },
+  scopes: new Set(),
+  requestId: purpose,
+})

@@ -1,0 +1,85 @@
+/**
+ * Every error the service answers with: one table from stable code to HTTP status and meaning.
+ * @module
+ */
+
+/** Codes in alphabetical groups by status. The code is the `error` field of the body and never changes. */
+export const ERRORS = {
+  invalid_json: [400, 'The request body is not valid JSON.'],
+  invalid_request: [400, 'The request is malformed.'],
+  invalid_query: [400, 'The query string is malformed.'],
+  ambiguous_credentials: [400, 'The request carries two different credentials.'],
+  unauthorized: [401, 'A valid credential is required.'],
+  invalid_credentials: [401, 'The credentials are wrong.'],
+  forbidden: [403, 'The caller may not do this.'],
+  csrf_required: [403, 'The X-CSRF-Token header is missing or wrong.'],
+  insufficient_scope: [403, 'The credential lacks the scope that this route needs.'],
+  not_found: [404, 'There is nothing here, or it belongs to someone else.'],
+  method_not_allowed: [405, 'The path exists, but not with this method.'],
+  conflict: [409, 'The request conflicts with the current state.'],
+  double_spend: [409, 'This digest was consumed before.'],
+  email_taken: [409, 'An account with this e-mail exists already.'],
+  transaction_conflict: [409, 'This transaction id was used with other content.'],
+  idempotency_in_flight: [409, 'A request with this Idempotency-Key is still running.'],
+  payload_too_large: [413, 'The request body is larger than this route accepts.'],
+  unsupported_media_type: [415, 'The request body must be sent as application/json.'],
+  validation_failed: [422, 'The request does not fit the schema.'],
+  idempotency_key_reused: [422, 'This Idempotency-Key was used with another body.'],
+  invalid_idempotency_key: [422, 'Idempotency-Key must be 1 to 255 visible ASCII characters.'],
+  batch_too_large: [422, 'The batch holds more items than this route accepts.'],
+  amount_precision: [422, 'The amount has more decimals than its currency.'],
+  currency_invalid: [422, 'The currency is not an ISO 4217 code.'],
+  pan_not_allowed: [422, 'The value looks like a card number; send a token instead.'],
+  rate_limited: [429, 'Too many requests.'],
+  internal: [500, 'Something went wrong on our side.'],
+  unavailable: [503, 'The service cannot answer right now; try again.'],
+} as const satisfies Record<string, readonly [status: number, meaning: string]>
+
+export type ErrorCode = keyof typeof ERRORS
+
+/** One finding about the input. `path` is a JSON Pointer (RFC 6901) into the body, or `query/…`, `params/…`, `header/…`. */
+export interface ErrorDetail {
+  path: string
+  code: string
+  message: string
+}
+
+export interface ErrorOptions {
+  /** Overrides the table's meaning. */
+  message?: string
+  details?: ErrorDetail[]
+  /** Upper-case word where a specification names one, such as `DOUBLE_SPEND`. */
+  reason?: string
+  /** Seconds; also sent as the Retry-After header. */
+  retryAfter?: number
+  /** The few named extra fields of a route, such as `digest` and `consumed_at`. */
+  extras?: Record<string, unknown>
+  cause?: unknown
+}
+
+/** An error that a caller is meant to see. Anything else answers 500 and leaks nothing. */
+export class AppError extends Error {
+  readonly code: ErrorCode
+  readonly status: number
+  readonly details: ErrorDetail[] | undefined
+  readonly reason: string | undefined
+  readonly retryAfter: number | undefined
+  readonly extras: Record<string, unknown> | undefined
+
+  constructor(code: ErrorCode, options: ErrorOptions = {}) {
+    const [status, meaning] = ERRORS[code]
+    super(options.message ?? meaning, options.cause === undefined ? undefined : { cause: options.cause })
+    this.name = 'AppError'
+    this.code = code
+    this.status = status
+    this.details = options.details
+    this.reason = options.reason
+    this.retryAfter = options.retryAfter
+    this.extras = options.extras
+  }
+}
+
+/** Throws an {@link AppError}; an expression, so it fits behind `??`. */
+export const fail = (code: ErrorCode, options?: ErrorOptions): never => {
+  throw new AppError(code, options)
+}

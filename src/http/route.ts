@@ -1,0 +1,95 @@
+/**
+ * A route is a value: everything the router, the validator, OpenAPI and the tests need to know of one operation.
+ * @module
+ */
+import type { Static, TObject, TSchema } from 'typebox'
+import type { Caller, Scope } from '../caller.ts'
+import type { ErrorCode } from '../errors.ts'
+
+export type Method = 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE'
+
+/**
+ * Who may call. There is no default, so forgetting it does not compile.
+ * `none` public, credentials are ignored · `key` an API key · `merchant` an API key or a terminal token ·
+ * `console` a session (with CSRF token on writes) or an API key · `metrics` METRICS_TOKEN or a metrics-scoped key where closed.
+ */
+export type Auth = 'none' | 'key' | 'merchant' | 'console' | 'metrics'
+
+/** Which body limit holds: 256 KiB, 1 MiB for batches, 64 KiB for chat. */
+export type BodyLimit = 'default' | 'batch' | 'chat'
+
+export interface Request<P = unknown, Q = unknown, B = unknown, A extends Auth = Auth> {
+  readonly params: P
+  readonly query: Q
+  readonly body: B
+  /** The authenticated caller; absent on public routes. */
+  readonly caller: A extends 'none' | 'metrics' ? undefined : Caller
+  readonly requestId: string
+  /** Client address, after TRUST_PROXY. */
+  readonly ip: string
+  /** Lower-case header names. */
+  readonly headers: Readonly<Record<string, string | string[] | undefined>>
+}
+
+/** An answer that is not simply the one success status with a JSON body. */
+export class Reply {
+  readonly status: number
+  readonly body: unknown
+  readonly headers: Readonly<Record<string, string | string[]>>
+  constructor(status: number, body: unknown, headers: Readonly<Record<string, string | string[]>> = {}) {
+    this.status = status
+    this.body = body
+    this.headers = headers
+  }
+}
+
+/** An example that OpenAPI shows and a test executes. Values like `{terminalId}` are filled from the test's fixtures. */
+export interface Example {
+  readonly params?: Readonly<Record<string, string>>
+  readonly query?: Readonly<Record<string, string>>
+  readonly body?: unknown
+  readonly response?: unknown
+}
+
+interface RouteSpec<A extends Auth, P extends TObject, Q extends TObject, B extends TSchema, S> {
+  /** operationId in OpenAPI; unique. */
+  readonly name: string
+  readonly method: Method
+  /** `/api/things/{thingId}` */
+  readonly path: `/${string}`
+  readonly auth: A
+  readonly scope?: Scope
+  readonly summary: string
+  readonly description?: string
+  readonly tag: string
+  readonly params?: P
+  readonly query?: Q
+  readonly body?: B
+  readonly bodyLimit?: BodyLimit
+  /** Status → schema of the body; null for an empty one. The first is the success status. */
+  readonly response: Readonly<Record<number, TSchema | null>>
+  /** Codes besides those every route of its kind can answer. */
+  readonly errors: readonly ErrorCode[]
+  /** What a call costs of the rate limit; default 1, 0 is never counted. */
+  readonly cost?: number
+  /** Content type when it is not application/json. */
+  readonly produces?: string
+  readonly example?: Example
+  handler(request: Request<Static<P>, Static<Q>, Static<B>, A>, services: S): Promise<unknown> | unknown
+}
+
+/** A route with its types erased, as lists and machinery see it. `S` are the services its handler needs. */
+export interface Route<S = never> extends Omit<RouteSpec<Auth, TObject, TObject, TSchema, S>, 'handler'> {
+  handler(request: Request<never, never, never, never>, services: S): Promise<unknown> | unknown
+}
+
+/** Type-checks a route in full, then erases it. */
+export const route = <
+  A extends Auth,
+  P extends TObject = TObject,
+  Q extends TObject = TObject,
+  B extends TSchema = TSchema,
+  S = unknown,
+>(
+  spec: RouteSpec<A, P, Q, B, S>,
+): Route<S> => spec as Route<S>

@@ -1,0 +1,255 @@
+/**
+ * The shape of the code as a test: who may import whom, how long files may grow, where the clock is read.
+ * It reads the sources themselves, so no lint comment can silence it.
+ */
+import { existsSync, readdirSync, readFileSync } from 'node:fs'
+import { join, posix } from 'node:path'
+import { expect } from 'chai'
+import ts from 'typescript'
+
+const ROOT = join(import.meta.dirname, '..')
+const MAX_FILE_LINES = 500
+
+const filesBelow = (folder: string, extension: string): string[] =>
+  existsSync(join(ROOT, folder))
+    ? readdirSync(join(ROOT, folder), { recursive: true, encoding: 'utf8' })
+        .filter((name) => name.endsWith(extension))
+        .map((name) => posix.join(folder, name))
+        .sort()
+    : []
+
+const read = (file: string): string => readFileSync(join(ROOT, file), 'utf8')
+
+interface Import {
+  from: string
+  /** A path from the root for our own files, else the package's name. */
+  to: string
+  typeOnly: boolean
+}
+
+const packageName = (specifier: string): string =>
+  specifier.startsWith('node:')
+    ? 'node:'
+    : specifier
+        .split('/')
+        .slice(0, specifier.startsWith('@') ? 2 : 1)
+        .join('/')
+
+const importsOf = (file: string): Import[] => {
+  const source = ts.createSourceFile(file, read(file), ts.ScriptTarget.Latest, true)
+  const found: Import[] = []
+  const add = (specifier: ts.Expression | undefined, typeOnly: boolean) => {
+    if (!specifier || !ts.isStringLiteral(specifier)) return
+    const name = specifier.text
+    const to = name.startsWith('.') ? posix.join(posix.dirname(file), name) : packageName(name)
+    found.push({ from: file, to, typeOnly })
+  }
+  const visit = (node: ts.Node): void => {
+    if (ts.isImportDeclaration(node))
+      add(node.moduleSpecifier, node.importClause?.phaseModifier === ts.SyntaxKind.TypeKeyword)
+    else if (ts.isExportDeclaration(node)) add(node.moduleSpecifier, node.isTypeOnly)
+    else if (ts.isImportTypeNode(node) && ts.isLiteralTypeNode(node.argument))
+      add(node.argument.literal, true)
+    else if (ts.isCallExpression(node) && node.expression.kind === ts.SyntaxKind.ImportKeyword)
+      add(node.arguments[0], false)
+    ts.forEachChild(node, visit)
+  }
+  visit(source)
+  return found
+}
+
+/** Root files that hold no logic of any domain; every server-side folder may use them. */
+const VOCABULARY = ['src/errors.ts', 'src/caller.ts', 'src/clock.ts', 'src/ids.ts']
+const FOLDERS_BELOW_DOMAIN = [
+  'src/core/',
+  'src/protocol/',
+  'src/rules/',
+  'src/circuits/',
+  'src/keys/',
+  'src/net/',
+  'src/store/',
+  'src/ledger/',
+]
+
+/** The first rule whose `in` matches a file is its law: what it may import besides its own folder. */
+const RULES: { in: RegExp; may: readonly string[] }[] = [
+  { in: /^src\/core\//, may: ['build/core-wasm.ts'] },
+  { in: /^src\/protocol\//, may: ['src/core/', 'canonicalize'] },
+  { in: /^src\/terminal\/(node|journal|lock-file)\.ts$/, may: ['src/core/', 'src/protocol/', 'node:'] },
+  { in: /^src\/terminal\/(browser|indexed-db)\.ts$/, may: ['src/core/', 'src/protocol/', 'idb'] },
+  { in: /^src\/terminal\//, may: ['src/core/', 'src/protocol/'] },
+  {
+    in: /^src\/keys\//,
+    may: [...VOCABULARY, 'src/core/', 'src/protocol/', 'src/store/', 'node:', 'jose', '@noble/post-quantum'],
+  },
+  {
+    in: /^src\/store\//,
+    may: [
+      ...VOCABULARY,
+      'src/core/',
+      'node:',
+      'knex',
+      'pg',
+      'ioredis',
+      'rate-limiter-flexible',
+      '@electric-sql/pglite',
+    ],
+  },
+  {
+    in: /^src\/ledger\//,
+    may: [
+      ...VOCABULARY,
+      'src/core/',
+      'src/protocol/',
+      'src/store/',
+      'src/keys/',
+      'node:',
+      'canonicalize',
+      'pino',
+    ],
+  },
+  {
+    in: /^src\/domain\/[^/]+\/routes[^/]*\.ts$/,
+    may: [...VOCABULARY, 'src/http/route.ts', 'typebox', 'src/protocol/'],
+  },
+  {
+    in: /^src\/domain\/[^/]+\/schemas[^/]*\.ts$/,
+    may: [...VOCABULARY, 'src/http/route.ts', 'typebox', 'src/protocol/'],
+  },
+  { in: /^src\/domain\/[^/]+\/store\.ts$/, may: [...VOCABULARY, 'src/store/', 'knex'] },
+  {
+    in: /^src\/domain\//,
+    may: [
+      ...VOCABULARY,
+      ...FOLDERS_BELOW_DOMAIN,
+      'node:',
+      'canonicalize',
+      'pino',
+      'prom-client',
+      'src/metrics.ts',
+      'src/config.ts',
+    ],
+  },
+  {
+    in: /^src\/http\//,
+    may: [
+      ...VOCABULARY,
+      'node:',
+      'koa',
+      '@koa/router',
+      '@koa/cors',
+      'koa-helmet',
+      'ajv',
+      'ajv-formats',
+      'typebox',
+      'pino',
+      'prom-client',
+      'ipaddr.js',
+    ],
+  },
+]
+
+const sources = filesBelow('src', '.ts')
+const imports = sources.flatMap(importsOf)
+
+const ownFolder = (file: string): string => /^src\/(domain\/)?[^/]+\//.exec(file)?.[0] ?? ''
+
+const breaks = ({ from, to, typeOnly }: Import): boolean => {
+  const rule = RULES.find((candidate) => candidate.in.test(from))
+  if (!rule || to.startsWith(ownFolder(from))) return false
+  if (rule.may.some((allowed) => (allowed.endsWith('/') ? to.startsWith(allowed) : to === allowed)))
+    return false
+  // A domain sees other domains, and the machinery above it, as types only; instances are handed to it.
+  return !(
+    from.startsWith('src/domain/') &&
+    typeOnly &&
+    (to.startsWith('src/domain/') || rule.may.includes('src/ledger/'))
+  )
+}
+
+describe('architecture', () => {
+  it('lets every folder import only what lies below it', () => {
+    const broken = imports.filter(breaks).map(({ from, to }) => `${from} → ${to}`)
+    expect(broken).to.deep.equal([])
+  })
+
+  it('has a rule for every folder of src', () => {
+    const loose = sources.filter((file) => file.split('/').length > 2 && !/^src\/(bin|web)\//.test(file))
+    expect(loose.filter((file) => !RULES.some((rule) => rule.in.test(file)))).to.deep.equal([])
+  })
+
+  it('imports programs from nowhere', () => {
+    expect(
+      imports.filter(({ from, to }) => to.startsWith('src/bin/') && !from.startsWith('src/bin/')),
+    ).to.deep.equal([])
+  })
+
+  it('has no import cycles', () => {
+    const edges = new Map(
+      sources.map((file) => [file, imports.filter((i) => i.from === file && !i.typeOnly).map((i) => i.to)]),
+    )
+    const done = new Set<string>()
+    const cycles: string[] = []
+    const walk = (file: string, path: string[]): void => {
+      if (path.includes(file)) cycles.push([...path.slice(path.indexOf(file)), file].join(' → '))
+      else if (!done.has(file)) {
+        for (const next of edges.get(file) ?? []) walk(next, [...path, file])
+        done.add(file)
+      }
+    }
+    for (const file of sources) walk(file, [])
+    expect(cycles).to.deep.equal([])
+  })
+
+  it(`keeps files under ${MAX_FILE_LINES} lines`, () => {
+    const written = ['src', 'test', 'bench', 'examples', 'assembly'].flatMap((folder) =>
+      filesBelow(folder, '.ts'),
+    )
+    const long = written.filter((file) => {
+      const text = read(file)
+      return (
+        !text.slice(0, 200).split('\n')[0]?.includes('generated') && text.split('\n').length > MAX_FILE_LINES
+      )
+    })
+    expect(long).to.deep.equal([])
+  })
+
+  it('opens transactions only in the store and the ledger', () => {
+    const opens = sources.filter((file) => /\.transaction\(|['"`]\s*BEGIN\b/i.test(read(file)))
+    expect(opens.filter((file) => !/^src\/(store|ledger)\//.test(file))).to.deep.equal([])
+  })
+
+  for (const [what, pattern, where] of [
+    ['the environment', /process\.env/, /^src\/(config|bin\/[a-z-]+)\.ts$/],
+    ['the clock', /\bDate\.now\b|new Date\(\)/, /^src\/(clock|terminal\/index|bin\/[a-z-]+)\.ts$/],
+    ['Math.random', /\bMath\.random\b/, /^$/],
+    ['the console', /\bconsole\./, /^src\/bin\//],
+  ] as const) {
+    it(`reads ${what} only in the files named for it`, () => {
+      expect(sources.filter((file) => pattern.test(read(file)) && !where.test(file))).to.deep.equal([])
+    })
+  }
+
+  it('mirrors the names of assembly in src/core', () => {
+    const faces = filesBelow('src/core', '.ts').map((file) => posix.basename(file))
+    const kernels = filesBelow('assembly', '.ts').map((file) => posix.basename(file))
+    const shared = faces.filter((name) => !['index.ts', 'core.ts', 'instance.ts', 'errors.ts'].includes(name))
+    expect(shared.filter((name) => !kernels.includes(name))).to.deep.equal([])
+  })
+
+  it('runs something that exists in every npm script', () => {
+    const { scripts } = JSON.parse(read('package.json')) as { scripts: Record<string, string> }
+    const missing = Object.values(scripts)
+      .flatMap((script) => script.match(/\b(?:src|test|bench)\/[\w./-]+\.ts\b|\.mocharc[\w.]*\.json/g) ?? [])
+      .filter((file) => !existsSync(join(ROOT, file)))
+    expect(missing).to.deep.equal([])
+  })
+
+  it('never points out of the repository', () => {
+    const files = ['src', 'test', 'bench', 'examples', 'assembly'].flatMap((folder) =>
+      filesBelow(folder, '.ts'),
+    )
+    const outside = files.flatMap(importsOf).filter(({ to }) => to.startsWith('../'))
+    expect(outside).to.deep.equal([])
+  })
+})
