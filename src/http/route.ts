@@ -72,8 +72,8 @@ interface RouteSpec<A extends Auth, P extends TObject, Q extends TObject, B exte
   readonly errors: readonly ErrorCode[]
   /** What a call costs of the rate limit; default 1, 0 is never counted. */
   readonly cost?: number
-  /** Content type when it is not application/json. */
-  readonly produces?: string
+  /** Content types of the success answer, the usual one first; application/json where absent. */
+  readonly produces?: string | readonly string[]
   readonly example?: Example
   handler(request: Request<Static<P>, Static<Q>, Static<B>, A>, services: S): Promise<unknown> | unknown
 }

@@ -1,0 +1,32 @@
+/** The words of the OpenAPI document that no single route could say. @module */
+import { createOpenApi, type OpenApiDocument } from './http/openapi.ts'
+import type { Route } from './http/route.ts'
+
+/** Version of the interface, as its specification numbers it. */
+const API_VERSION = '1.0.0'
+
+const DESCRIPTION = `Assay checks things and proves what it found.
+
+Send an API key as \`X-API-Key\` or as \`Authorization: Bearer\`. Bodies are JSON; fields that a route does not know are
+ignored, and optional fields that are null count as absent. Every error has the same body, and its \`error\` code never changes.`
+
+/** Every tag that a route may use. */
+const TAGS: Readonly<Record<string, string>> = {
+  Console: 'Organisations, accounts, sessions, merchants and terminals.',
+  Keys: 'API keys: making, rotating and revoking them.',
+  Payments: 'Card payments that were accepted at a terminal, online or offline.',
+  Security: 'Alerts, and the public keys of the service.',
+  System: 'What the service says of itself.',
+  Terminals: 'Terminals of a merchant.',
+}
+
+/** @throws Error when the routes contradict each other; see {@link createOpenApi} */
+export const describeApi = (routes: readonly Route[], baseUrl: string): OpenApiDocument =>
+  createOpenApi(routes, {
+    title: 'Assay',
+    version: API_VERSION,
+    description: DESCRIPTION,
+    license: 'GPL-3.0-or-later',
+    serverUrl: baseUrl,
+    tags: TAGS,
+  })

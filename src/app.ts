@@ -1,0 +1,80 @@
+/** The HTTP application: the order of its parts on one screen. @module */
+import type { RequestListener } from 'node:http'
+import Koa from 'koa'
+import type { Clock } from './clock.ts'
+import type { Authenticators } from './http/auth.ts'
+import { createClientAddress } from './http/client-address.ts'
+import type { HttpState } from './http/context.ts'
+import { compileEndpoint } from './http/endpoint.ts'
+import type { Logger } from './http/log.ts'
+import { answerErrors, aroundRequest, crossOrigin, securityHeaders } from './http/middleware.ts'
+import { type ConsumeLimit, createRateLimiter, type RateLimitRefusal } from './http/rate-limit.ts'
+import type { Route } from './http/route.ts'
+import { createRouting } from './http/routing.ts'
+import type { Metrics } from './metrics.ts'
+
+/** The part of the configuration that the application reads. */
+export interface AppConfig {
+  /** Absolute URL under which clients reach the service. */
+  readonly baseUrl: string
+  /** Default for organisations without a setting of their own. */
+  readonly rateLimitPerMinute: number
+  readonly rateLimits: boolean
+  /** CIDRs of reverse proxies whose X-Forwarded-For counts. */
+  readonly trustProxy: readonly string[]
+  /** Check every answer against its closed schema; for tests. */
+  readonly checkResponses: boolean
+}
+
+export interface AppOptions<S> {
+  readonly config: AppConfig
+  readonly routes: readonly Route<S>[]
+  readonly services: S
+  readonly authenticators: Authenticators
+  readonly limits: { readonly consume: ConsumeLimit }
+  readonly logger: Logger
+  readonly metrics: Pick<Metrics, 'observeRequest'>
+  readonly clock: Clock
+  /** Called for every refused call; must not throw. */
+  readonly onRateLimited?: (refusal: RateLimitRefusal) => void
+}
+
+/** What pages of any origin may call: terminals run in browsers, and verifiers fetch our keys. */
+const CROSS_ORIGIN_PATHS = ['/health', '/api/merchant/', '/v1/openapi.json', '/.well-known/jwks.json']
+
+/**
+ * Builds the application. Nothing listens yet.
+ * @throws Error when two routes share a method and path, or a CIDR is malformed
+ */
+export const createApp = <S>(options: AppOptions<S>): RequestListener => {
+  const { config, routes, services, authenticators, limits, logger, metrics, clock } = options
+  const rateLimiter = config.rateLimits
+    ? createRateLimiter(limits.consume, clock, options.onRateLimited)
+    : undefined
+  const endpoints = routes.map((route) =>
+    compileEndpoint(route, {
+      services,
+      authenticators,
+      rateLimiter,
+      limitPerMinute: config.rateLimitPerMinute,
+      checkResponses: config.checkResponses,
+    }),
+  )
+
+  const app = new Koa<HttpState>()
+  app.use(
+    aroundRequest({
+      clientAddress: createClientAddress(config.trustProxy),
+      clock,
+      logger,
+      observeRequest: metrics.observeRequest,
+    }),
+  )
+  app.use(answerErrors(logger))
+  app.use(securityHeaders(config.baseUrl.startsWith('https:')))
+  app.use(crossOrigin(CROSS_ORIGIN_PATHS))
+  app.use(createRouting(endpoints))
+  // Reached only when writing an answer fails, which is nearly always a client that went away.
+  app.on('error', (error: unknown) => logger.debug({ err: error }, 'answer not sent'))
+  return app.callback()
+}

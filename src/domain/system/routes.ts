@@ -1,0 +1,159 @@
+/** What the service says of itself: information, health, metrics, its own description. @module */
+import { Type } from 'typebox'
+import { Reply, type Route, route } from '../../http/route.ts'
+import { Health, Liveness, MetricsDocument, Readiness, ServiceInfo } from './schemas.ts'
+import type { SystemService } from './service.ts'
+
+interface Services {
+  readonly system: SystemService
+}
+
+const PROMETHEUS_TEXT = 'text/plain; version=0.0.4; charset=utf-8'
+const JSON_TYPE = 'application/json'
+
+const tag = 'System'
+
+/** Health is told as a status too, since load balancers and terminals look no further. */
+const answerHealth = async (system: SystemService): Promise<Health | Reply> => {
+  const health = await system.health()
+  return health.status === 'unhealthy' ? new Reply(503, health) : health
+}
+
+/** Whether the first acceptable type is text: Prometheus asks for text first, everybody else gets JSON. */
+const prefersText = (accept: string | string[] | undefined): boolean => {
+  const first = String(accept ?? '').split(',', 1)[0] ?? ''
+  return /^\s*(?:text\/plain|text\/\*|application\/openmetrics-text)\s*(?:;|$)/i.test(first)
+}
+
+const getServiceInfo = route({
+  name: 'getServiceInfo',
+  method: 'GET',
+  path: '/',
+  auth: 'none',
+  tag,
+  summary: 'What this service is',
+  response: { 200: ServiceInfo },
+  errors: [],
+  example: {},
+  handler: (_, { system }: Services) => system.info(),
+})
+
+const getHealth = route({
+  name: 'getHealth',
+  method: 'GET',
+  path: '/health',
+  auth: 'none',
+  tag,
+  summary: 'Whether the service and its parts are well',
+  description: 'Looked at anew at most every 250 ms, so probing often is welcome. Never rate limited.',
+  cost: 0,
+  response: { 200: Health, 503: Health },
+  errors: [],
+  example: {},
+  handler: (_, { system }: Services) => answerHealth(system),
+})
+
+const getLiveness = route({
+  name: 'getLiveness',
+  method: 'GET',
+  path: '/health/live',
+  auth: 'none',
+  tag,
+  summary: 'Whether the process runs',
+  description: 'Checks nothing else: restarting the process would not cure the rest.',
+  cost: 0,
+  response: { 200: Liveness },
+  errors: [],
+  example: { response: { live: true } },
+  handler: () => ({ live: true }),
+})
+
+const getReadiness = route({
+  name: 'getReadiness',
+  method: 'GET',
+  path: '/health/ready',
+  auth: 'none',
+  tag,
+  summary: 'Whether to send requests here',
+  description: '503 while the server starts or drains.',
+  cost: 0,
+  response: { 200: Readiness, 503: Readiness },
+  errors: [],
+  example: { response: { ready: true } },
+  handler: (_, { system }: Services) => {
+    const ready = system.isReady()
+    return ready ? { ready } : new Reply(503, { ready })
+  },
+})
+
+const getHealthV1 = route({
+  name: 'getHealthV1',
+  method: 'GET',
+  path: '/v1/health',
+  auth: 'none',
+  tag,
+  summary: 'Whether the service and its parts are well',
+  cost: 0,
+  response: { 200: Health, 503: Health },
+  errors: [],
+  example: {},
+  handler: (_, { system }: Services) => answerHealth(system),
+})
+
+const getMetricsText = route({
+  name: 'getMetricsText',
+  method: 'GET',
+  path: '/metrics',
+  auth: 'metrics',
+  tag,
+  summary: 'Metrics for Prometheus',
+  description:
+    'Public, unless the operator has set METRICS_TOKEN; then that token, or a key with scope `metrics`.',
+  produces: PROMETHEUS_TEXT,
+  response: { 200: Type.String() },
+  errors: ['insufficient_scope'],
+  example: {},
+  handler: (_, { system }: Services) => system.metricsText(),
+})
+
+const getMetrics = route({
+  name: 'getMetrics',
+  method: 'GET',
+  path: '/v1/metrics',
+  auth: 'key',
+  scope: 'metrics',
+  tag,
+  summary: 'Metrics as JSON, or as text where Accept asks for text first',
+  produces: [JSON_TYPE, PROMETHEUS_TEXT],
+  response: { 200: MetricsDocument },
+  errors: [],
+  example: {},
+  handler: async ({ headers }, { system }: Services) =>
+    prefersText(headers.accept)
+      ? new Reply(200, await system.metricsText(), { 'Content-Type': PROMETHEUS_TEXT, Vary: 'Accept' })
+      : new Reply(200, await system.metricsJson(), { Vary: 'Accept' }),
+})
+
+const getOpenApi = route({
+  name: 'getOpenApi',
+  method: 'GET',
+  path: '/v1/openapi.json',
+  auth: 'none',
+  tag,
+  summary: 'This description',
+  response: { 200: Type.Record(Type.String(), Type.Unknown(), { description: 'An OpenAPI 3.1 document.' }) },
+  errors: [],
+  example: {},
+  handler: (_, { system }: Services) => system.openapi(),
+})
+
+export const systemRoutes: readonly Route<Services>[] = [
+  getServiceInfo,
+  getHealth,
+  getLiveness,
+  getReadiness,
+  getHealthV1,
+  getMetricsText,
+  getMetrics,
+  getOpenApi,
+]

@@ -1,0 +1,78 @@
+/** What the service says of itself. @module */
+import { type Static, Type } from 'typebox'
+
+const EngineFields = { name: Type.String(), version: Type.String() }
+
+export const ServiceInfo = Type.Object(
+  {
+    name: Type.String(),
+    version: Type.String(),
+    engine: Type.Object(EngineFields),
+    documentation: Type.String({ format: 'uri' }),
+    endpoints: Type.Object(
+      {
+        health: Type.String(),
+        verify: Type.String(),
+        pod: Type.String(),
+        domain: Type.String(),
+        hermes: Type.String(),
+      },
+      { description: 'Path templates.' },
+    ),
+    customDomains: Type.Object({
+      supported: Type.Boolean(),
+      cname: Type.String({ description: 'Host to point a custom domain at.' }),
+    }),
+    timestamp: Type.String({ format: 'date-time' }),
+  },
+  { title: 'ServiceInfo' },
+)
+export type ServiceInfo = Static<typeof ServiceInfo>
+
+const Connection = Type.Union([Type.Literal('connected'), Type.Literal('disconnected')])
+
+export const Health = Type.Object(
+  {
+    status: Type.Union([Type.Literal('healthy'), Type.Literal('degraded'), Type.Literal('unhealthy')], {
+      description:
+        'degraded: Redis is away, limits are counted by each server for itself. unhealthy: no database.',
+    }),
+    timestamp: Type.String({ format: 'date-time', description: 'When the parts were last looked at.' }),
+    uptime: Type.Number({ description: 'Seconds since the start.' }),
+    version: Type.String(),
+    engine: Type.Object({ ...EngineFields, status: Type.Literal('operational') }),
+    database: Type.Object({ status: Connection }),
+    services: Type.Object({
+      postgres: Connection,
+      redis: Type.Union([Connection, Type.Literal('not_configured')], {
+        description: 'not_configured: this server needs none.',
+      }),
+    }),
+    responseTime: Type.Number({ description: 'Milliseconds that the database took to answer.' }),
+  },
+  { title: 'Health' },
+)
+export type Health = Static<typeof Health>
+
+export const Liveness = Type.Object({ live: Type.Boolean() }, { title: 'Liveness' })
+export const Readiness = Type.Object({ ready: Type.Boolean() }, { title: 'Readiness' })
+
+export const MetricsDocument = Type.Object(
+  {
+    metrics: Type.Array(
+      Type.Object({
+        name: Type.String(),
+        help: Type.String(),
+        type: Type.String({ description: 'counter, gauge, histogram or summary.' }),
+        values: Type.Array(
+          Type.Object({
+            name: Type.String({ description: 'Of a histogram its parts: _bucket, _sum, _count.' }),
+            labels: Type.Record(Type.String(), Type.String()),
+            value: Type.Union([Type.Number(), Type.Null()]),
+          }),
+        ),
+      }),
+    ),
+  },
+  { title: 'Metrics' },
+)

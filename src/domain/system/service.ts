@@ -1,0 +1,130 @@
+/**
+ * The service's own state: what it is, whether it is well, what it has measured.
+ * @module
+ */
+import { type Clock, iso } from '../../clock.ts'
+import type { MetricFamily, Metrics } from '../../metrics.ts'
+import type { Health, ServiceInfo } from './schemas.ts'
+
+export const SERVICE_VERSION = '1.0.0'
+export const ENGINE = { name: 'assay-core', version: '1.0.0' } as const
+
+/** Terminals probe every few milliseconds; the parts are looked at this often at most. */
+const HEALTH_CACHE_MS = 250
+/** A part that does not answer within this time is away. */
+const CHECK_TIMEOUT_MS = 2000
+
+/** Resolves when the part answers. */
+export type Check = () => Promise<unknown>
+
+export interface SystemDeps {
+  readonly baseUrl: string
+  readonly customDomainCname: string
+  readonly clock: Clock
+  readonly metrics: Pick<Metrics, 'text' | 'json' | 'ledgerTreeSize'>
+  readonly checks: { readonly database: Check; readonly redis?: Check }
+  /** False while the server starts or drains. */
+  readonly isReady: () => boolean
+  /** Entries in the ledger, for its gauge. */
+  readonly treeSize: () => Promise<number>
+  /** The OpenAPI document; asked for once. */
+  readonly describe: () => object
+}
+
+export interface SystemService {
+  info(): ServiceInfo
+  health(): Promise<Health>
+  isReady(): boolean
+  metricsText(): Promise<string>
+  metricsJson(): Promise<{ metrics: readonly MetricFamily[] }>
+  /** The OpenAPI document. */
+  openapi(): object
+}
+
+/** @returns milliseconds it took, undefined when the part failed or did not answer in time */
+const timed = async (check: Check): Promise<number | undefined> => {
+  const startedAt = performance.now()
+  let timer: NodeJS.Timeout | undefined
+  const late = new Promise<never>((_, reject) => {
+    timer = setTimeout(() => reject(new Error('no answer in time')), CHECK_TIMEOUT_MS)
+  })
+  try {
+    await Promise.race([check(), late])
+    return performance.now() - startedAt
+  } catch {
+    // Why is not for the public; whoever uses the part logs it.
+    return undefined
+  } finally {
+    clearTimeout(timer)
+  }
+}
+
+const roundMs = (ms: number): number => Math.round(ms * 100) / 100
+
+export const createSystem = (deps: SystemDeps): SystemService => {
+  const { baseUrl, customDomainCname, clock, metrics, checks, isReady, treeSize } = deps
+  const startedAt = clock.now()
+  let cached: { readonly until: number; readonly health: Promise<Health> } | undefined
+  let document: object | undefined
+
+  const examine = async (): Promise<Health> => {
+    const askedAt = performance.now()
+    const [database, redis] = await Promise.all([timed(checks.database), checks.redis && timed(checks.redis)])
+    const databaseStatus = database === undefined ? 'disconnected' : 'connected'
+    const redisStatus = !checks.redis ? 'not_configured' : redis === undefined ? 'disconnected' : 'connected'
+    const well = redisStatus === 'disconnected' ? 'degraded' : 'healthy'
+    return {
+      status: databaseStatus === 'connected' ? well : 'unhealthy',
+      timestamp: iso(clock.now()),
+      uptime: Math.round((clock.now() - startedAt) / 1000),
+      version: SERVICE_VERSION,
+      engine: { ...ENGINE, status: 'operational' },
+      database: { status: databaseStatus },
+      services: { postgres: databaseStatus, redis: redisStatus },
+      responseTime: roundMs(database ?? performance.now() - askedAt),
+    }
+  }
+
+  const refreshGauges = async () => {
+    // A scrape must not fail because the database does; the gauge then keeps its last value.
+    const size = await treeSize().catch(() => undefined)
+    if (size !== undefined) metrics.ledgerTreeSize.set(size)
+  }
+
+  return {
+    info: () => ({
+      name: 'Assay',
+      version: SERVICE_VERSION,
+      engine: ENGINE,
+      documentation: `${baseUrl}/v1/openapi.json`,
+      endpoints: {
+        health: '/health',
+        verify: '/verify',
+        pod: '/pod/{podId}',
+        domain: '/domain/status/{domain}',
+        hermes: '/hermes/{slug}',
+      },
+      customDomains: { supported: true, cname: customDomainCname },
+      timestamp: iso(clock.now()),
+    }),
+    health() {
+      const now = performance.now()
+      if (cached === undefined || now >= cached.until)
+        cached = { until: now + HEALTH_CACHE_MS, health: examine() }
+      return cached.health
+    },
+    isReady,
+    async metricsText() {
+      await refreshGauges()
+      return metrics.text()
+    },
+    async metricsJson() {
+      await refreshGauges()
+      return { metrics: await metrics.json() }
+    },
+    openapi() {
+      document ??= deps.describe()
+      return document
+    },
+  }
+}

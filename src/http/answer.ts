@@ -1,0 +1,66 @@
+/**
+ * What a route gives, compiled: status, content type, body, and in tests the check against its schema.
+ * @module
+ */
+import type { HttpContext } from './context.ts'
+import { JSON_TYPE } from './errors.ts'
+import { Reply, type Route } from './route.ts'
+import { answerCheck, type Check } from './validation.ts'
+
+type Verify = (status: number, body: unknown, isJson: boolean) => void
+
+/** @throws Error when an answer differs from what the route declares */
+const compileAnswerCheck = (route: Route): Verify => {
+  const checks = new Map<number, Check | null>()
+  for (const [status, schema] of Object.entries(route.response)) {
+    checks.set(Number(status), schema === null ? null : answerCheck(schema))
+  }
+  return (status, body, isJson) => {
+    const check = checks.get(status)
+    if (check === undefined) throw new Error(`${route.name} answered the undeclared status ${status}`)
+    if (check === null || body === undefined) {
+      if (check !== null || body !== undefined)
+        throw new Error(`${route.name} answered ${status} with a missing or unexpected body`)
+      return
+    }
+    if (!isJson) return
+    // What the client will read: undefined members are gone, dates are text.
+    const detail = check(JSON.parse(JSON.stringify(body)))
+    if (detail)
+      throw new Error(`${route.name} answered ${status} with a bad body: ${detail.path} ${detail.message}`)
+  }
+}
+
+const successStatus = (route: Route): number => {
+  const status = Number(Object.keys(route.response)[0])
+  if (!(status >= 200 && status < 400)) throw new Error(`${route.name} declares no success status first`)
+  return status
+}
+
+/**
+ * @param checkResponses whether answers are held against the route's schemas; the function then throws Error
+ * @throws Error for a route whose first status is no success
+ */
+export const compileAnswer = (
+  route: Route,
+  checkResponses: boolean,
+): ((ctx: HttpContext, result: unknown) => void) => {
+  const success = successStatus(route)
+  const [usualType = JSON_TYPE] = [route.produces ?? JSON_TYPE].flat()
+  const verify = checkResponses ? compileAnswerCheck(route) : undefined
+  return (ctx, result) => {
+    let status = success
+    let body = result
+    if (result instanceof Reply) {
+      status = result.status
+      body = result.body
+      for (const [name, value] of Object.entries(result.headers)) ctx.res.setHeader(name, value)
+    }
+    if (!ctx.res.hasHeader('Content-Type')) ctx.res.setHeader('Content-Type', usualType)
+    const isJson = String(ctx.res.getHeader('Content-Type')).startsWith('application/json')
+    verify?.(status, body, isJson)
+    ctx.status = status
+    if (body === undefined) ctx.body = null
+    else ctx.body = isJson ? JSON.stringify(body) : String(body)
+  }
+}

@@ -1,0 +1,98 @@
+/**
+ * Credentials in, caller out. This file reads the headers; who a credential belongs to is decided by the
+ * authenticators that the service hands in, so the kit knows no accounts and no database.
+ * @module
+ */
+import type { IncomingHttpHeaders } from 'node:http'
+import type { Caller } from '../caller.ts'
+import { AppError } from '../errors.ts'
+import type { Auth, Route } from './route.ts'
+
+/** Name of the console's session cookie. */
+export const SESSION_COOKIE = 'assay_session'
+/** Longest credential that is looked at; nothing we issue comes near it. */
+const CREDENTIAL_MAX_CHARS = 512
+
+/** What a request presents, unverified. */
+export interface Credentials {
+  /** From `X-API-Key` or `Authorization: Bearer`: an API key, a terminal token or the metrics token. */
+  readonly apiKey?: string
+  /** Value of the {@link SESSION_COOKIE} cookie. */
+  readonly cookie?: string
+  /** Value of `X-CSRF-Token`. */
+  readonly csrf?: string
+}
+
+/** What an authenticator may know of the request. */
+export interface AuthContext {
+  readonly requestId: string
+  /** Client address, after TRUST_PROXY. */
+  readonly ip: string
+  /** Upper case. GET and HEAD need no CSRF token. */
+  readonly method: string
+  readonly route: Pick<Route, 'name' | 'path' | 'method' | 'auth' | 'scope'>
+}
+
+/** A caller before the request's own particulars are added; an authenticator may keep it between requests. */
+export type Identity = Omit<Caller, 'requestId' | 'idempotency'>
+
+export interface Authenticated {
+  /** Absent only where the token stands for no organisation (METRICS_TOKEN). */
+  readonly caller?: Identity
+  /** The organisation's own rate limit; absent: the service's default. */
+  readonly limitPerMinute?: number
+  /** What the limit counts; absent: the organisation. */
+  readonly bucket?: string
+}
+
+/** @throws AppError unauthorized, csrf_required, forbidden */
+export type Authenticator = (
+  credentials: Credentials,
+  context: AuthContext,
+) => Promise<Authenticated> | Authenticated
+
+export type Authenticators = Readonly<Record<Exclude<Auth, 'none'>, Authenticator>>
+
+const BEARER = /^Bearer +([^ ]+) *$/i
+
+const single = (value: string | string[] | undefined): string | undefined =>
+  Array.isArray(value) ? value[0] : value
+
+/** The value of one cookie in a Cookie header (RFC 6265 §4.2.1), undecoded. */
+const readCookie = (header: string, name: string): string | undefined => {
+  for (const pair of header.split(';')) {
+    const equals = pair.indexOf('=')
+    if (equals > 0 && pair.slice(0, equals).trim() === name) return pair.slice(equals + 1).trim()
+  }
+  return undefined
+}
+
+/**
+ * Reads the credentials of a request. A session cookie beside a key is no contradiction: the key counts.
+ * @throws AppError ambiguous_credentials when X-API-Key and Authorization name different keys,
+ *   unauthorized for an Authorization header of another scheme or an overlong credential
+ */
+export const readCredentials = (headers: IncomingHttpHeaders): Credentials => {
+  const { authorization, cookie } = headers
+  let apiKey = single(headers['x-api-key']) || undefined
+  if (authorization !== undefined) {
+    const bearer = BEARER.exec(authorization)?.[1]
+    if (bearer === undefined)
+      throw new AppError('unauthorized', { message: 'Authorization must be a Bearer credential.' })
+    if (apiKey !== undefined && apiKey !== bearer) throw new AppError('ambiguous_credentials')
+    apiKey = bearer
+  }
+  if (apiKey !== undefined && apiKey.length > CREDENTIAL_MAX_CHARS) throw new AppError('unauthorized')
+  if (cookie === undefined) return { apiKey }
+  const session = readCookie(cookie, SESSION_COOKIE)
+  return { apiKey, cookie: session, csrf: single(headers['x-csrf-token']) }
+}
+
+/** @throws AppError insufficient_scope, naming the missing scope */
+export const requireScope = (identity: Identity | undefined, route: Pick<Route, 'scope'>): void => {
+  if (route.scope !== undefined && !identity?.scopes.has(route.scope)) {
+    throw new AppError('insufficient_scope', {
+      message: `This route needs a credential with scope "${route.scope}".`,
+    })
+  }
+}

@@ -1,0 +1,151 @@
+/**
+ * One route compiled into one function: who calls, how often, with what, and the answer. Everything that can be
+ * decided from the route alone is decided here, once, not in the request.
+ * @module
+ */
+import type { IncomingHttpHeaders } from 'node:http'
+import type { Caller } from '../caller.ts'
+import { AppError } from '../errors.ts'
+import { compileAnswer } from './answer.ts'
+import {
+  type AuthContext,
+  type Authenticated,
+  type Authenticators,
+  readCredentials,
+  requireScope,
+} from './auth.ts'
+import { addressBlock } from './client-address.ts'
+import type { HttpContext } from './context.ts'
+import { errorCodesOf, takesIdempotencyKey } from './errors.ts'
+import { REPLAYED_HEADER, readIdempotency } from './idempotency.ts'
+import { compileBody, compileParams, compileQuery } from './input.ts'
+import { type RateLimiter, UNAUTHENTICATED_LIMIT_PER_MINUTE } from './rate-limit.ts'
+import type { Request, Route } from './route.ts'
+
+export interface EndpointKit<S> {
+  readonly services: S
+  readonly authenticators: Authenticators
+  /** Absent: nothing is limited. */
+  readonly rateLimiter?: RateLimiter
+  /** Default of organisations without a limit of their own. */
+  readonly limitPerMinute: number
+  readonly checkResponses: boolean
+}
+
+export interface Endpoint {
+  readonly method: Route['method']
+  readonly path: string
+  readonly route: Route
+  /** Answers through `ctx`. @throws AppError, or whatever the handler throws */
+  run(ctx: HttpContext, params: Readonly<Record<string, string>>): Promise<void>
+}
+
+type Authenticate = (ctx: HttpContext) => Promise<Authenticated | undefined>
+
+const compileAuthentication = <S>(route: Route<S>, kit: EndpointKit<S>): Authenticate => {
+  const { auth, name, path, method, scope, cost = 1 } = route
+  const { rateLimiter, limitPerMinute } = kit
+  const chargeAddress = async (ctx: HttpContext, points: number) => {
+    const { ip, requestId } = ctx.state
+    const bucket = `ip:${addressBlock(ip)}`
+    await rateLimiter?.charge(ctx.res, {
+      bucket,
+      limit: UNAUTHENTICATED_LIMIT_PER_MINUTE,
+      cost: points,
+      requestId,
+    })
+  }
+  if (auth === 'none') {
+    return async (ctx) => {
+      if (cost > 0 && rateLimiter) await chargeAddress(ctx, cost)
+      return undefined
+    }
+  }
+  const authenticator = kit.authenticators[auth]
+  const summary = { name, path, method, auth, scope } as const
+  return async (ctx) => {
+    const { requestId, ip } = ctx.state
+    const context: AuthContext = { requestId, ip, method: ctx.method, route: summary }
+    let authenticated: Authenticated
+    try {
+      authenticated = await authenticator(readCredentials(ctx.req.headers), context)
+    } catch (error) {
+      // Guesses are counted against the address, since they belong to no organisation.
+      if (rateLimiter && error instanceof AppError && error.status === 401) await chargeAddress(ctx, 1)
+      throw error
+    }
+    const { caller } = authenticated
+    ctx.state.organisation = caller?.organisation
+    if (rateLimiter && cost > 0) {
+      if (caller === undefined) await chargeAddress(ctx, cost)
+      else {
+        const { organisation } = caller
+        const bucket = authenticated.bucket ?? `org:${organisation}`
+        const limit = authenticated.limitPerMinute ?? limitPerMinute
+        await rateLimiter.charge(ctx.res, { bucket, limit, cost, organisation, requestId })
+      }
+    }
+    if (caller !== undefined) requireScope(caller, route)
+    return authenticated
+  }
+}
+
+const callerOf = (
+  { caller }: Authenticated,
+  { method, headers }: { method: string; headers: IncomingHttpHeaders },
+  ctx: HttpContext,
+  raw: Buffer,
+  idempotent: boolean,
+): Caller | undefined => {
+  if (caller === undefined) return undefined
+  const { organisation, credential, scopes } = caller
+  const { requestId, path } = ctx.state
+  const header = idempotent ? headers['idempotency-key'] : undefined
+  const idempotency = readIdempotency(header, { credentialId: credential.id, method, path }, raw)
+  return { organisation, credential, scopes, requestId, idempotency }
+}
+
+/**
+ * Compiles a route. The order of its checks: credential, rate limit, scope, body form, path, query, schema.
+ * @throws Error for a route whose first response is no success
+ */
+export const compileEndpoint = <S>(route: Route<S>, kit: EndpointKit<S>): Endpoint => {
+  const authenticate = compileAuthentication(route, kit)
+  const readRequestBody = compileBody(route)
+  const readQuery = compileQuery(route)
+  const readParams = compileParams(route)
+  const answer = compileAnswer(route, kit.checkResponses)
+  const declared = kit.checkResponses ? errorCodesOf(route) : undefined
+  const idempotent = takesIdempotencyKey(route)
+  const { method, path } = route
+
+  const handle = async (ctx: HttpContext, pathParams: Readonly<Record<string, string>>): Promise<void> => {
+    const { headers } = ctx.req
+    const authenticated = await authenticate(ctx)
+    const params = readParams(pathParams)
+    const query = readQuery(ctx.state.query)
+    const { raw, value: body } = await readRequestBody(ctx)
+    const caller = authenticated && callerOf(authenticated, { method, headers }, ctx, raw, idempotent)
+    const { requestId, ip } = ctx.state
+    const request: Request = { params, query, body, caller, requestId, ip, headers }
+    // The route was checked in full when it was declared; here its types are gone.
+    const result = await route.handler(request as Request<never, never, never, never>, kit.services)
+    if (caller?.idempotency?.replayed) ctx.set(REPLAYED_HEADER, 'true')
+    answer(ctx, result)
+  }
+
+  if (declared === undefined) return { method, path, route, run: handle }
+  return {
+    method,
+    path,
+    route,
+    async run(ctx, params) {
+      try {
+        await handle(ctx, params)
+      } catch (error) {
+        if (!(error instanceof AppError) || declared.has(error.code)) throw error
+        throw new Error(`${route.name} answered the undeclared error ${error.code}`, { cause: error })
+      }
+    },
+  }
+}

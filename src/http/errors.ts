@@ -1,0 +1,98 @@
+/**
+ * Errors on the wire. Codes and statuses belong to `errors.ts`; this file only writes them, and says which
+ * codes a route can answer by its very shape.
+ * @module
+ */
+import { AppError, type ErrorCode, type ErrorDetail } from '../errors.ts'
+import type { HttpContext } from './context.ts'
+import type { Logger } from './log.ts'
+import type { Route } from './route.ts'
+
+export const JSON_TYPE = 'application/json; charset=utf-8'
+
+/** First path segments of the root routes, whose clients look at a `success` flag in every body. */
+const ROOT_FAMILY: ReadonlySet<string> = new Set(['', 'health', 'verify', 'pod', 'domain', 'hermes', 'proxy'])
+
+/** @param path of a request or a route's template */
+export const isRootFamily = (path: string): boolean => ROOT_FAMILY.has(path.split('/', 2)[1] ?? '')
+
+export interface ErrorBody {
+  success?: false
+  error: ErrorCode
+  message: string
+  /** Seconds, the same number as in Retry-After. */
+  retry_after?: number
+  reason?: string
+  details?: ErrorDetail[]
+  request_id: string
+}
+
+/** The body of an error; a route's extras can't replace the named fields. */
+export const errorBody = (error: AppError, requestId: string, path: string): ErrorBody => ({
+  ...error.extras,
+  ...(isRootFamily(path) && { success: false as const }),
+  error: error.code,
+  message: error.message,
+  ...(error.retryAfter !== undefined && { retry_after: error.retryAfter }),
+  ...(error.reason !== undefined && { reason: error.reason }),
+  ...(error.details !== undefined && { details: error.details }),
+  request_id: requestId,
+})
+
+/** Anything that is not meant for callers becomes `internal`; its own words stay in the log. */
+export const asAppError = (error: unknown): AppError =>
+  error instanceof AppError ? error : new AppError('internal', { cause: error })
+
+/** Answers with an error, and logs those that are our own fault. */
+export const writeError = (ctx: HttpContext, thrown: unknown, logger: Logger): void => {
+  const error = asAppError(thrown)
+  const { requestId, path } = ctx.state
+  if (error.status >= 500) {
+    const err = error.code === 'internal' ? (error.cause ?? error) : error
+    logger.error({ err, requestId, route: ctx.state.route?.path }, 'request failed')
+  }
+  ctx.status = error.status
+  if (error.status === 401) {
+    const presented =
+      ctx.req.headers.authorization !== undefined || ctx.req.headers['x-api-key'] !== undefined
+    ctx.set('WWW-Authenticate', `Bearer realm="assay"${presented ? ', error="invalid_token"' : ''}`)
+  }
+  if (error.status === 413) ctx.set('Connection', 'close')
+  if (error.retryAfter !== undefined) ctx.set('Retry-After', String(error.retryAfter))
+  ctx.set('Content-Type', JSON_TYPE)
+  ctx.body = JSON.stringify(errorBody(error, requestId, path))
+}
+
+/** Every code that a route can answer: its own and those that follow from its shape. Any request can be malformed. */
+export const errorCodesOf = (route: Route): ReadonlySet<ErrorCode> => {
+  const codes = new Set<ErrorCode>(['invalid_request', 'internal', 'unavailable'])
+  const add = (condition: unknown, ...more: ErrorCode[]) => {
+    if (condition) for (const code of more) codes.add(code)
+  }
+  add(
+    route.body,
+    'invalid_json',
+    'invalid_request',
+    'payload_too_large',
+    'unsupported_media_type',
+    'validation_failed',
+  )
+  add(route.query, 'invalid_query')
+  add(route.path.includes('{'), 'not_found')
+  add(route.auth !== 'none', 'unauthorized', 'ambiguous_credentials')
+  add(route.auth === 'console' && route.method !== 'GET', 'csrf_required')
+  add(route.scope, 'insufficient_scope')
+  add(route.cost !== 0 || route.auth !== 'none', 'rate_limited')
+  add(
+    takesIdempotencyKey(route),
+    'invalid_idempotency_key',
+    'idempotency_key_reused',
+    'idempotency_in_flight',
+  )
+  for (const code of route.errors) codes.add(code)
+  return codes
+}
+
+/** Idempotency-Key counts on authenticated POST and PATCH routes. */
+export const takesIdempotencyKey = (route: Pick<Route, 'auth' | 'method'>): boolean =>
+  route.auth !== 'none' && route.auth !== 'metrics' && (route.method === 'POST' || route.method === 'PATCH')

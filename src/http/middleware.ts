@@ -1,0 +1,143 @@
+/**
+ * What happens around every request: its id, its log line and metric, errors, security headers and origins.
+ * @module
+ */
+import type { IncomingMessage } from 'node:http'
+import cors from '@koa/cors'
+import type { Middleware } from 'koa'
+import type { Clock } from '../clock.ts'
+import { newId } from '../ids.ts'
+import type { HttpState } from './context.ts'
+import { writeError } from './errors.ts'
+import type { Logger } from './log.ts'
+
+export const REQUEST_ID_HEADER = 'X-Request-Id'
+const REQUEST_ID_PATTERN = /^[\x21-\x7e]{1,128}$/
+/** Metric label for paths that are no route's, so that callers can't make up labels. */
+const UNMATCHED = 'unmatched'
+const KNOWN_METHODS: ReadonlySet<string> = new Set([
+  'GET',
+  'HEAD',
+  'POST',
+  'PUT',
+  'PATCH',
+  'DELETE',
+  'OPTIONS',
+])
+
+export type HttpMiddleware = Middleware<HttpState>
+
+interface Around {
+  readonly clientAddress: (peer: string | undefined, forwardedFor: string | string[] | undefined) => string
+  readonly clock: Clock
+  readonly logger: Logger
+  readonly observeRequest: (method: string, route: string, status: number, seconds: number) => void
+}
+
+const requestIdOf = (request: IncomingMessage, clock: Clock): string => {
+  const given = request.headers['x-request-id']
+  return typeof given === 'string' && REQUEST_ID_PATTERN.test(given) ? given : newId('req', clock.now())
+}
+
+/**
+ * Gives the request its id, and writes one log line and one metric when it was handled. Probes and other uncounted
+ * routes are logged at `debug`: terminals ask for /health every few milliseconds.
+ */
+export const aroundRequest = ({ clientAddress, clock, logger, observeRequest }: Around): HttpMiddleware => {
+  const quiet = logger.isLevelEnabled('debug')
+  const loud = logger.isLevelEnabled('info')
+  return async (ctx, next) => {
+    const startedAt = performance.now()
+    const { req, res, state } = ctx
+    const url = req.url ?? '/'
+    const mark = url.indexOf('?')
+    state.path = mark < 0 ? url : url.slice(0, mark)
+    state.query = mark < 0 ? '' : url.slice(mark + 1)
+    state.requestId = requestIdOf(req, clock)
+    state.ip = clientAddress(req.socket.remoteAddress, req.headers['x-forwarded-for'])
+    res.setHeader(REQUEST_ID_HEADER, state.requestId)
+    await next()
+    const ms = performance.now() - startedAt
+    const method = KNOWN_METHODS.has(ctx.method) ? ctx.method : 'OTHER'
+    const status = res.statusCode
+    const { route, requestId, ip, organisation } = state
+    observeRequest(method, route?.path ?? UNMATCHED, status, ms / 1000)
+    const isProbe = route?.cost === 0 && status < 500
+    if (isProbe ? !quiet : !loud) return
+    const line = {
+      requestId,
+      method,
+      path: state.path,
+      route: route?.path,
+      status,
+      ms: Math.round(ms * 100) / 100,
+      ip,
+      organisation,
+    }
+    if (isProbe) logger.debug(line, 'request')
+    else logger.info(line, 'request')
+  }
+}
+
+/** Turns whatever is thrown below into an answer. */
+export const answerErrors =
+  (logger: Logger): HttpMiddleware =>
+  async (ctx, next) => {
+    try {
+      await next()
+    } catch (error) {
+      writeError(ctx, error, logger)
+    }
+  }
+
+/**
+ * Headers for an API whose answers are never to be rendered, framed, sniffed or cached unless a route says so.
+ * @param https whether the service is reached over HTTPS
+ */
+export const securityHeaders = (https: boolean): HttpMiddleware => {
+  const headers: [string, string][] = [
+    ['X-Content-Type-Options', 'nosniff'],
+    ['Content-Security-Policy', "default-src 'none'; frame-ancestors 'none'"],
+    ['Referrer-Policy', 'no-referrer'],
+    ['Cache-Control', 'no-store'],
+  ]
+  if (https) headers.push(['Strict-Transport-Security', 'max-age=31536000; includeSubDomains'])
+  return (ctx, next) => {
+    for (const [name, value] of headers) ctx.res.setHeader(name, value)
+    return next()
+  }
+}
+
+const EXPOSED_HEADERS = [
+  'X-Request-Id',
+  'RateLimit',
+  'RateLimit-Policy',
+  'Retry-After',
+  'Idempotency-Replayed',
+]
+const ALLOWED_HEADERS = ['Authorization', 'Content-Type', 'X-API-Key', 'X-Request-Id', 'Idempotency-Key']
+const PREFLIGHT_MAX_AGE_SECONDS = 600
+
+/**
+ * Lets pages of any origin call the given paths, without cookies. All other paths stay same-origin.
+ * @param paths exact paths, or prefixes that end in a slash
+ */
+export const crossOrigin = (paths: readonly string[]): HttpMiddleware => {
+  const exact = new Set(paths.filter((path) => !path.endsWith('/')))
+  const prefixes = paths.filter((path) => path.endsWith('/'))
+  const allow: HttpMiddleware = cors({
+    origin: '*',
+    allowMethods: 'GET,HEAD,POST',
+    allowHeaders: ALLOWED_HEADERS,
+    exposeHeaders: EXPOSED_HEADERS,
+    maxAge: PREFLIGHT_MAX_AGE_SECONDS,
+    keepHeadersOnError: false,
+  })
+  return (ctx, next) => {
+    const { path } = ctx.state
+    const isOpen = exact.has(path) || prefixes.some((prefix) => path.startsWith(prefix))
+    if (!isOpen || ctx.req.headers.origin === undefined) return next()
+    ctx.res.setHeader('Cross-Origin-Resource-Policy', 'cross-origin')
+    return allow(ctx, next)
+  }
+}

@@ -1,0 +1,180 @@
+/**
+ * The OpenAPI 3.1 document, made from the same routes that are served.
+ * @module
+ */
+import type { TSchema } from 'typebox'
+import { ERRORS, type ErrorCode } from '../errors.ts'
+import { errorCodesOf, isRootFamily, takesIdempotencyKey } from './errors.ts'
+import {
+  commonHeaders,
+  ErrorSchema,
+  errorHeaders,
+  HEADERS,
+  headerRef,
+  IDEMPOTENCY_PARAMETER,
+  RootErrorSchema,
+  SECURITY,
+  SECURITY_SCHEMES,
+} from './openapi-components.ts'
+import { createSchemaComponents, type SchemaComponents } from './openapi-schemas.ts'
+import type { Route } from './route.ts'
+import { asJsonSchema } from './schema.ts'
+
+export interface OpenApiInfo {
+  readonly title: string
+  readonly version: string
+  readonly description: string
+  /** SPDX identifier. */
+  readonly license: string
+  readonly serverUrl: string
+  /** Tag name → description; every tag that a route uses must be here. */
+  readonly tags: Readonly<Record<string, string>>
+}
+
+export type OpenApiDocument = Record<string, unknown>
+
+const JSON_MEDIA_TYPE = 'application/json'
+
+const parameters = (route: Route, components: SchemaComponents) => {
+  const declare = (where: 'path' | 'query', name: string, schema: TSchema | undefined, required: boolean) => {
+    const { description, ...shape } = schema ? components.use(schema) : { type: 'string' }
+    const example = (where === 'path' ? route.example?.params : route.example?.query)?.[name]
+    return {
+      name,
+      in: where,
+      required,
+      ...(description && { description }),
+      schema: shape,
+      ...(example !== undefined && { example }),
+    }
+  }
+  const pathNames = [...route.path.matchAll(/\{(\w+)\}/g)].map(([, name]) => name as string)
+  const { properties: query, required = [] } = route.query ? asJsonSchema(route.query) : {}
+  return [
+    ...pathNames.map((name) => declare('path', name, route.params?.properties[name], true)),
+    ...Object.entries(query ?? {}).map(([name, schema]) =>
+      declare('query', name, schema, required.includes(name)),
+    ),
+    ...(takesIdempotencyKey(route) ? [IDEMPOTENCY_PARAMETER] : []),
+  ]
+}
+
+const requestBody = (route: Route, components: SchemaComponents) => {
+  if (route.body === undefined) return {}
+  const { required = [], type } = asJsonSchema(route.body)
+  const example = route.example?.body
+  const media = { schema: components.use(route.body), ...(example !== undefined && { example }) }
+  return {
+    requestBody: {
+      required: type !== 'object' || required.length > 0,
+      content: { [JSON_MEDIA_TYPE]: media },
+    },
+  }
+}
+
+const successContent = (route: Route, status: number, schema: TSchema, components: SchemaComponents) => {
+  const isFirst = String(status) === Object.keys(route.response)[0]
+  const types = isFirst ? [route.produces ?? JSON_MEDIA_TYPE].flat() : [JSON_MEDIA_TYPE]
+  const example = isFirst ? route.example?.response : undefined
+  return Object.fromEntries(
+    types.map((type) => {
+      const [mediaType = type] = type.split(';')
+      if (mediaType !== JSON_MEDIA_TYPE) return [mediaType, { schema: { type: 'string' } }]
+      return [mediaType, { schema: components.use(schema), ...(example !== undefined && { example }) }]
+    }),
+  )
+}
+
+const SUCCESS_WORDS: Readonly<Record<number, string>> = {
+  200: 'Done.',
+  201: 'Created.',
+  202: 'Accepted.',
+  204: 'Done; no body.',
+}
+
+const responses = (route: Route, components: SchemaComponents) => {
+  const byStatus = new Map<number, ErrorCode[]>()
+  for (const code of [...errorCodesOf(route)].sort()) {
+    const [status] = ERRORS[code]
+    byStatus.set(status, [...(byStatus.get(status) ?? []), code])
+  }
+  const errorSchema = components.use(isRootFamily(route.path) ? RootErrorSchema : ErrorSchema)
+  const result: Record<string, unknown> = {}
+  for (const [status, codes] of byStatus) {
+    const own = route.response[status]
+    const schema = own ? { anyOf: [components.use(own), errorSchema] } : errorSchema
+    const description = codes.map((code) => `\`${code}\`: ${ERRORS[code][1]}`).join('\n\n')
+    result[status] = {
+      description,
+      headers: errorHeaders(route, status),
+      content: { [JSON_MEDIA_TYPE]: { schema } },
+    }
+  }
+  for (const [key, schema] of Object.entries(route.response)) {
+    const status = Number(key)
+    if (byStatus.has(status)) continue
+    const description = SUCCESS_WORDS[status] ?? 'Not well; the body says more.'
+    const replayed = takesIdempotencyKey(route) && {
+      'Idempotency-Replayed': headerRef('IdempotencyReplayed'),
+    }
+    const headers = { ...commonHeaders(route), ...replayed }
+    result[status] =
+      schema === null
+        ? { description, headers }
+        : { description, headers, content: successContent(route, status, schema, components) }
+  }
+  return result
+}
+
+const operation = (route: Route, components: SchemaComponents) => {
+  const scope = route.scope && `Needs a credential with scope \`${route.scope}\`.`
+  const token = route.auth === 'merchant' && 'Terminal tokens are accepted.'
+  const description = [route.description, scope, token].filter(Boolean).join('\n\n')
+  const declared = parameters(route, components)
+  return {
+    operationId: route.name,
+    summary: route.summary,
+    ...(description && { description }),
+    tags: [route.tag],
+    security: SECURITY[route.auth],
+    ...(declared.length > 0 && { parameters: declared }),
+    ...requestBody(route, components),
+    responses: responses(route, components),
+  }
+}
+
+const byText =
+  <T>(text: (item: T) => string) =>
+  (a: T, b: T) =>
+    text(a) < text(b) ? -1 : 1
+
+/**
+ * @throws Error when operation names repeat, a tag has no description, or one schema name means two things
+ */
+export const createOpenApi = (routes: readonly Route[], info: OpenApiInfo): OpenApiDocument => {
+  const components = createSchemaComponents()
+  const paths: Record<string, Record<string, unknown>> = {}
+  const names = new Set<string>()
+  const tags = new Set<string>()
+  for (const route of [...routes].sort(byText((r) => r.path))) {
+    if (names.has(route.name)) throw new Error(`two routes are called ${route.name}`)
+    if (info.tags[route.tag] === undefined)
+      throw new Error(`tag ${route.tag} of ${route.name} has no description`)
+    names.add(route.name)
+    tags.add(route.tag)
+    paths[route.path] = { ...paths[route.path], [route.method.toLowerCase()]: operation(route, components) }
+  }
+  return {
+    openapi: '3.1.0',
+    info: {
+      title: info.title,
+      version: info.version,
+      description: info.description,
+      license: { name: info.license, identifier: info.license },
+    },
+    servers: [{ url: info.serverUrl }],
+    tags: [...tags].sort().map((name) => ({ name, description: info.tags[name] })),
+    paths,
+    components: { schemas: components.all(), headers: HEADERS, securitySchemes: SECURITY_SCHEMES },
+  }
+}

@@ -1,0 +1,39 @@
+/** Query strings (application/x-www-form-urlencoded, WHATWG URL §5.1), strictly. @module */
+import { AppError } from '../errors.ts'
+
+const QUERY_MAX_PARAMETERS = 100
+
+const decode = (text: string): string => {
+  try {
+    const decoded = decodeURIComponent(text.replaceAll('+', ' '))
+    if (!decoded.includes('\u0000')) return decoded
+  } catch {
+    // Falls through: a malformed escape and a NUL are the same mistake to the caller.
+  }
+  throw new AppError('invalid_query', { message: 'The query string is not properly percent-encoded.' })
+}
+
+/**
+ * @param query without the question mark
+ * @returns text by name; a name that occurs more than once has a list
+ * @throws AppError invalid_query for malformed percent-encoding or more than QUERY_MAX_PARAMETERS parameters
+ */
+export const parseQuery = (query: string): Record<string, string | string[]> => {
+  const result: Record<string, string | string[]> = Object.create(null)
+  if (query === '') return result
+  const pairs = query.split('&').filter((pair) => pair !== '')
+  if (pairs.length > QUERY_MAX_PARAMETERS) {
+    throw new AppError('invalid_query', {
+      message: `At most ${QUERY_MAX_PARAMETERS} query parameters are accepted.`,
+    })
+  }
+  for (const pair of pairs) {
+    const equals = pair.indexOf('=')
+    const name = decode(equals < 0 ? pair : pair.slice(0, equals))
+    const value = equals < 0 ? '' : decode(pair.slice(equals + 1))
+    const earlier = result[name]
+    result[name] =
+      earlier === undefined ? value : Array.isArray(earlier) ? [...earlier, value] : [earlier, value]
+  }
+  return result
+}

@@ -1,0 +1,71 @@
+/**
+ * Rate limits as HTTP tells them: who is counted, and the RateLimit headers. The counting itself is handed in.
+ * Headers follow draft-ietf-httpapi-ratelimit-headers-10 and, for older clients, the X-RateLimit family.
+ * @module
+ */
+import type { ServerResponse } from 'node:http'
+import type { Clock } from '../clock.ts'
+import { AppError } from '../errors.ts'
+
+export const RATE_LIMIT_WINDOW_SECONDS = 60
+/** Public routes and refused credentials, per client address: far above what a shop behind one address needs. */
+export const UNAUTHENTICATED_LIMIT_PER_MINUTE = 600
+
+/** State of a bucket after a call was counted. */
+export interface LimitState {
+  readonly allowed: boolean
+  readonly limit: number
+  readonly remaining: number
+  /** Seconds until the window ends, rounded up. */
+  readonly resetSeconds: number
+}
+
+/** Counts `cost` against a bucket. Never fails for want of a shared counter: it then counts locally. */
+export type ConsumeLimit = (
+  bucket: string,
+  points: { readonly limit: number; readonly windowSeconds: number; readonly cost: number },
+) => Promise<LimitState>
+
+/** A refused call, for those who want to raise an alert. */
+export interface RateLimitRefusal {
+  readonly bucket: string
+  /** Absent for callers counted by address. */
+  readonly organisation?: string
+  readonly limit: number
+  readonly requestId: string
+}
+
+export interface Charge {
+  readonly bucket: string
+  readonly limit: number
+  readonly cost: number
+  readonly organisation?: string
+  readonly requestId: string
+}
+
+export interface RateLimiter {
+  /**
+   * Counts a call and writes the rate-limit headers. @throws AppError rate_limited with the seconds to wait
+   */
+  charge(response: ServerResponse, charge: Charge): Promise<void>
+}
+
+/** @param onRefused called for every refusal; must not throw */
+export const createRateLimiter = (
+  consume: ConsumeLimit,
+  clock: Clock,
+  onRefused?: (refusal: RateLimitRefusal) => void,
+): RateLimiter => ({
+  async charge(response, { bucket, limit, cost, organisation, requestId }) {
+    const state = await consume(bucket, { limit, windowSeconds: RATE_LIMIT_WINDOW_SECONDS, cost })
+    const { remaining, resetSeconds } = state
+    response.setHeader('RateLimit-Policy', `"default";q=${limit};w=${RATE_LIMIT_WINDOW_SECONDS}`)
+    response.setHeader('RateLimit', `"default";r=${remaining};t=${resetSeconds}`)
+    response.setHeader('X-RateLimit-Limit', limit)
+    response.setHeader('X-RateLimit-Remaining', remaining)
+    response.setHeader('X-RateLimit-Reset', Math.ceil(clock.now() / 1000) + resetSeconds)
+    if (state.allowed) return
+    onRefused?.({ bucket, organisation, limit, requestId })
+    throw new AppError('rate_limited', { retryAfter: Math.max(1, resetSeconds) })
+  },
+})

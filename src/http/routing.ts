@@ -1,0 +1,92 @@
+/**
+ * The way from a path to its route: one @koa/router for each first segment, so that a request is compared with the
+ * routes of its family and not with all of them.
+ * @module
+ */
+import { Router } from '@koa/router'
+import { AppError } from '../errors.ts'
+import type { HttpContext, HttpState } from './context.ts'
+import type { Endpoint } from './endpoint.ts'
+import type { HttpMiddleware } from './middleware.ts'
+
+const firstSegment = (path: string): string =>
+  path.slice(1, (path.indexOf('/', 1) + 1 || path.length + 1) - 1)
+
+/** `/things/{thingId}` as the router writes it: `/things/:thingId`. */
+const templateOf = (path: string): string => path.replace(/\{(\w+)\}/g, ':$1')
+
+/** Fixed segments before parameters, from the left: `/a/b/{x}` is tried before `/a/{y}/c`. */
+const specificity = (path: string): string =>
+  path
+    .split('/')
+    .map((segment) => (segment.startsWith('{') ? '1' : '0'))
+    .join('')
+
+/** The router leaves what it can't decode as it is; here that is the caller's mistake. */
+const checkEncoding = (path: string): void => {
+  if (!path.includes('%')) return
+  try {
+    if (!decodeURIComponent(path).includes('\u0000')) return
+  } catch {
+    // Falls through: a malformed escape and a NUL are the same mistake to the caller.
+  }
+  throw new AppError('invalid_request', { message: 'The path is not properly percent-encoded.' })
+}
+
+const allowed = (methods: Iterable<string>): string => [...new Set([...methods, 'OPTIONS'])].sort().join(', ')
+
+/** No route took the request: the path is unknown, or known with other methods. */
+const refuse = (ctx: HttpContext, methods: readonly string[]): void => {
+  if (methods.length === 0) throw new AppError('not_found', { message: 'There is no such path.' })
+  ctx.set('Allow', allowed(methods))
+  if (ctx.method !== 'OPTIONS') throw new AppError('method_not_allowed')
+  ctx.status = 204
+}
+
+const assertUnique = (endpoints: readonly Endpoint[]): void => {
+  const seen = new Set<string>()
+  for (const { method, path } of endpoints) {
+    if (firstSegment(path).startsWith('{')) throw new Error(`${path} starts with a parameter`)
+    if (seen.has(`${method} ${path}`)) throw new Error(`two routes are ${method} ${path}`)
+    seen.add(`${method} ${path}`)
+  }
+}
+
+/**
+ * Finds and runs the route of a request.
+ * @throws Error at once when two endpoints share method and path, or a path starts with a parameter
+ * @throws AppError on a request: not_found, method_not_allowed (with Allow), invalid_request for malformed
+ *   percent-encoding, and whatever the route throws
+ */
+export const createRouting = (endpoints: readonly Endpoint[]): HttpMiddleware => {
+  assertUnique(endpoints)
+  const routers = new Map<string, Router<HttpState>>()
+  for (const endpoint of [...endpoints].sort((a, b) =>
+    specificity(a.path) < specificity(b.path) ? -1 : 1,
+  )) {
+    const family = firstSegment(endpoint.path)
+    const router = routers.get(family) ?? new Router<HttpState>({ strict: true, sensitive: true })
+    routers.set(family, router)
+    router.register(templateOf(endpoint.path), [endpoint.method], (ctx) => {
+      ctx.state.route = endpoint.route
+      return endpoint.run(ctx, ctx.params)
+    })
+  }
+  const families = new Map([...routers].map(([family, router]) => [family, router.routes()]))
+
+  return async (ctx, next) => {
+    const { path } = ctx.state
+    checkEncoding(path)
+    const find = families.get(firstSegment(path))
+    if (find === undefined) return refuse(ctx, [])
+    // The router leaves on the context which of its routes have this path, whatever their method.
+    const routed: typeof ctx & { matched?: readonly { methods: readonly string[] }[] } = ctx
+    return find(ctx as Parameters<typeof find>[0], async () => {
+      refuse(
+        ctx,
+        (routed.matched ?? []).flatMap(({ methods }) => methods),
+      )
+      await next()
+    })
+  }
+}

@@ -1,0 +1,134 @@
+/**
+ * What the kit needs to know of a JSON Schema: whether it leaves shapes open, which nulls count as absent, and
+ * the closed form that answers are checked against.
+ * @module
+ */
+import type { TSchema } from 'typebox'
+
+/** The JSON Schema (2020-12) keywords that routes use. */
+export interface JsonSchema {
+  $id?: string
+  $ref?: string
+  title?: string
+  description?: string
+  type?: string | string[]
+  const?: unknown
+  enum?: unknown[]
+  default?: unknown
+  examples?: unknown[]
+  format?: string
+  pattern?: string
+  minLength?: number
+  maxLength?: number
+  minimum?: number
+  maximum?: number
+  exclusiveMinimum?: number
+  exclusiveMaximum?: number
+  multipleOf?: number
+  minItems?: number
+  maxItems?: number
+  properties?: Record<string, JsonSchema>
+  patternProperties?: Record<string, JsonSchema>
+  additionalProperties?: boolean | JsonSchema
+  unevaluatedProperties?: boolean | JsonSchema
+  required?: string[]
+  items?: JsonSchema
+  prefixItems?: JsonSchema[]
+  anyOf?: JsonSchema[]
+  oneOf?: JsonSchema[]
+  allOf?: JsonSchema[]
+  $defs?: Record<string, JsonSchema>
+}
+
+/** TypeBox values are JSON Schemas; its own notes are not enumerable. */
+export const asJsonSchema = (schema: TSchema): JsonSchema => schema as JsonSchema
+
+const CONSTRAINTS = ['type', 'const', 'enum', 'anyOf', 'oneOf', 'allOf', '$ref'] as const
+
+/** A schema that says nothing of the value, such as Type.Unknown(). */
+const isUnconstrained = (schema: JsonSchema): boolean =>
+  CONSTRAINTS.every((keyword) => schema[keyword] === undefined)
+
+const members = (schema: JsonSchema): JsonSchema[] =>
+  [
+    ...Object.values(schema.properties ?? {}),
+    schema.items,
+    ...(schema.prefixItems ?? []),
+    ...(schema.anyOf ?? []),
+    ...(schema.oneOf ?? []),
+    ...(schema.allOf ?? []),
+    ...Object.values(schema.$defs ?? {}),
+  ].filter((member) => member !== undefined)
+
+/**
+ * Whether a value that fits may have a depth or a number of keys that the schema does not bound: maps, unknown
+ * values, recursion. Fields that a schema does not name are ignored, so they leave nothing open.
+ */
+export const isOpen = (schema: JsonSchema): boolean =>
+  schema.$ref !== undefined ||
+  schema.patternProperties !== undefined ||
+  (schema.additionalProperties !== undefined && schema.additionalProperties !== false) ||
+  (schema.type === 'object' && schema.properties === undefined) ||
+  isUnconstrained(schema) ||
+  members(schema).some(isOpen)
+
+/** Whether null is a value of the schema. A `$ref` is taken to accept it, since null then reaches the validator. */
+export const acceptsNull = (schema: JsonSchema): boolean => {
+  if (schema.$ref !== undefined || isUnconstrained(schema)) return true
+  if (schema.const !== undefined) return schema.const === null
+  if (schema.enum !== undefined) return schema.enum.includes(null)
+  if (schema.type !== undefined)
+    return schema.type === 'null' || (Array.isArray(schema.type) && schema.type.includes('null'))
+  const alternatives = schema.anyOf ?? schema.oneOf
+  return alternatives !== undefined ? alternatives.some(acceptsNull) : (schema.allOf ?? []).every(acceptsNull)
+}
+
+const isObject = (value: unknown): value is Record<string, unknown> =>
+  typeof value === 'object' && value !== null && !Array.isArray(value)
+
+/**
+ * Removes, in place, optional properties that are null where the schema does not accept null.
+ * Unions are left alone: which branch holds is for the validator to say.
+ */
+export const dropNulls = (schema: JsonSchema, value: unknown): void => {
+  for (const part of schema.allOf ?? []) dropNulls(part, value)
+  if (Array.isArray(value)) {
+    if (schema.items) for (const item of value) dropNulls(schema.items, item)
+    return
+  }
+  if (!isObject(value)) return
+  for (const [name, property] of Object.entries(schema.properties ?? {})) {
+    const member = value[name]
+    if (member === null && !schema.required?.includes(name) && !acceptsNull(property)) delete value[name]
+    else if (typeof member === 'object' && member !== null) dropNulls(property, member)
+  }
+}
+
+const mapValues = (
+  record: Record<string, JsonSchema> | undefined,
+  change: (schema: JsonSchema) => JsonSchema,
+) => record && Object.fromEntries(Object.entries(record).map(([key, value]) => [key, change(value)]))
+
+/**
+ * The same schema without room for fields that it does not name, unless it says that there is room.
+ * @param insideAllOf parts of an intersection only close together, at the intersection
+ */
+export const closed = (schema: JsonSchema, insideAllOf = false): JsonSchema => {
+  const close = (part: JsonSchema) => closed(part)
+  const copy: JsonSchema = { ...schema }
+  if (schema.properties) copy.properties = mapValues(schema.properties, close)
+  if (schema.patternProperties) copy.patternProperties = mapValues(schema.patternProperties, close)
+  if (schema.$defs) copy.$defs = mapValues(schema.$defs, close)
+  if (schema.items) copy.items = close(schema.items)
+  if (schema.prefixItems) copy.prefixItems = schema.prefixItems.map(close)
+  if (schema.anyOf) copy.anyOf = schema.anyOf.map((part) => closed(part, insideAllOf))
+  if (schema.oneOf) copy.oneOf = schema.oneOf.map((part) => closed(part, insideAllOf))
+  if (schema.allOf) {
+    copy.allOf = schema.allOf.map((part) => closed(part, true))
+    if (!insideAllOf) copy.unevaluatedProperties = false
+  }
+  const namesItsFields = schema.properties !== undefined && schema.patternProperties === undefined
+  if (namesItsFields && schema.additionalProperties === undefined && !insideAllOf)
+    copy.additionalProperties = false
+  return copy
+}

@@ -1,0 +1,97 @@
+/**
+ * What the service measures of itself, for Prometheus. Labels are few and bounded: never an id, never a path
+ * as it was sent, only the route's template.
+ * @module
+ */
+import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client'
+
+/** Upper bounds in seconds. Requests are mostly a few milliseconds; nullifier checks a few microseconds. */
+const REQUEST_BUCKETS_SECONDS = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10]
+const NULLIFIER_BUCKETS_SECONDS = [
+  0.0001, 0.00025, 0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.5, 1,
+]
+const BATCH_BUCKETS_ITEMS = [1, 2, 4, 8, 16, 32, 64, 128, 256, 512]
+
+/** One metric with its samples, as the JSON form shows it. */
+export interface MetricFamily {
+  readonly name: string
+  readonly help: string
+  readonly type: string
+  readonly values: readonly {
+    readonly name: string
+    readonly labels: Readonly<Record<string, string>>
+    readonly value: number
+  }[]
+}
+
+export interface Metrics {
+  /** Records an answered request. @param route the route's path template, or `unmatched` */
+  observeRequest(method: string, route: string, status: number, seconds: number): void
+  /** From reading a payment's nullifier to knowing whether it was free, in seconds. */
+  readonly nullifierCheckSeconds: Histogram
+  /** Repeated cards and digests that were refused. */
+  readonly doubleSpends: Counter
+  /** Entries in the ledger. */
+  readonly ledgerTreeSize: Gauge
+  /** Items that one ledger commit carried. */
+  readonly ledgerBatchSize: Histogram
+  /** Content type of {@link Metrics.text}. */
+  readonly contentType: string
+  /** Prometheus text exposition format 0.0.4. */
+  text(): Promise<string>
+  json(): Promise<readonly MetricFamily[]>
+}
+
+const labelsOf = (labels: Partial<Record<string, string | number>>): Record<string, string> =>
+  Object.fromEntries(Object.entries(labels).map(([name, value]) => [name, String(value)]))
+
+/** A registry of its own per service, so that several can live in one process. */
+export const createMetrics = (): Metrics => {
+  const registry = new Registry()
+  const registers = [registry]
+  collectDefaultMetrics({ register: registry })
+  const requests = new Histogram({
+    name: 'http_request_duration_seconds',
+    help: 'Time from the request line to the end of its handling, by route.',
+    labelNames: ['method', 'route', 'status'],
+    buckets: REQUEST_BUCKETS_SECONDS,
+    registers,
+  })
+  return {
+    observeRequest: (method, route, status, seconds) => requests.observe({ method, route, status }, seconds),
+    nullifierCheckSeconds: new Histogram({
+      name: 'nullifier_check_seconds',
+      help: 'Time to decide whether a nullifier was spent before.',
+      buckets: NULLIFIER_BUCKETS_SECONDS,
+      registers,
+    }),
+    doubleSpends: new Counter({
+      name: 'double_spend_total',
+      help: 'Refused second uses of a nullifier or digest.',
+      registers,
+    }),
+    ledgerTreeSize: new Gauge({ name: 'ledger_tree_size', help: 'Entries in the ledger.', registers }),
+    ledgerBatchSize: new Histogram({
+      name: 'ledger_batch_size',
+      help: 'Items in one ledger commit.',
+      buckets: BATCH_BUCKETS_ITEMS,
+      registers,
+    }),
+    contentType: registry.contentType,
+    text: () => registry.metrics(),
+    async json() {
+      const families = await registry.getMetricsAsJSON()
+      return families.map(({ name, help, type, values }) => ({
+        name,
+        help,
+        type: String(type),
+        values: values.map((sample) => ({
+          // Histograms name their parts (_bucket, _sum, _count) in a property that the types leave out.
+          name: 'metricName' in sample && typeof sample.metricName === 'string' ? sample.metricName : name,
+          labels: labelsOf(sample.labels),
+          value: sample.value,
+        })),
+      }))
+    },
+  }
+}

@@ -1,0 +1,112 @@
+/**
+ * Counters for rate limits: fixed windows in this process, or shared through Redis in one round trip a call.
+ * Losing Redis costs precision only: each instance then counts for itself until Redis is back.
+ * @module
+ */
+import type { Redis } from 'ioredis'
+import { RateLimiterMemory, RateLimiterRedis, type RateLimiterRes } from 'rate-limiter-flexible'
+
+/** Longest wait for Redis before a call is counted locally. */
+const REDIS_TIMEOUT_MS = 250
+/** How long Redis is left alone after it failed, so that a hanging one does not slow every call. */
+const REDIS_PAUSE_MS = 1000
+const KEY_PREFIX = 'assay:limit'
+/** The limit differs by bucket and is compared here, so the counters themselves never refuse. */
+const UNBOUNDED_POINTS = Number.MAX_SAFE_INTEGER
+
+export interface LimitPoints {
+  /** Points a bucket may spend in a window. */
+  readonly limit: number
+  readonly windowSeconds: number
+  readonly cost: number
+}
+
+export interface LimitState {
+  readonly allowed: boolean
+  readonly limit: number
+  readonly remaining: number
+  /** Seconds until the window ends, rounded up. */
+  readonly resetSeconds: number
+}
+
+export interface Limits {
+  /** Counts `cost` against `bucket`; the first call opens its window. Refused calls count too. */
+  consume(bucket: string, points: LimitPoints): Promise<LimitState>
+}
+
+type Counter = Pick<RateLimiterMemory, 'consume'>
+
+const within = async <T>(promise: Promise<T>, timeoutMs: number): Promise<T> => {
+  let timer: NodeJS.Timeout | undefined
+  const late = new Promise<never>((_, reject) => {
+    timer = setTimeout(() => reject(new Error(`no answer within ${timeoutMs} ms`)), timeoutMs)
+  })
+  try {
+    return await Promise.race([promise, late])
+  } finally {
+    clearTimeout(timer)
+  }
+}
+
+/** A counter in Redis that falls back to `local`, and tells `onFailure` once a pause. */
+const sharedCounter = (
+  redis: Redis,
+  windowSeconds: number,
+  local: Counter,
+  onFailure?: (error: unknown) => void,
+): Counter => {
+  const shared = new RateLimiterRedis({
+    storeClient: redis,
+    keyPrefix: `${KEY_PREFIX}:${windowSeconds}`,
+    points: UNBOUNDED_POINTS,
+    duration: windowSeconds,
+    rejectIfRedisNotReady: true,
+  })
+  let pausedUntil = 0
+  return {
+    async consume(bucket, cost) {
+      if (performance.now() < pausedUntil) return local.consume(bucket, cost)
+      try {
+        return await within(shared.consume(bucket, cost), REDIS_TIMEOUT_MS)
+      } catch (error) {
+        pausedUntil = performance.now() + REDIS_PAUSE_MS
+        onFailure?.(error)
+        return local.consume(bucket, cost)
+      }
+    },
+  }
+}
+
+/**
+ * @param options.redis a client of its owner's; without one, counters live in this process
+ * @param options.onFailure called at most once a second while Redis fails
+ */
+export const createLimits = (
+  options: { redis?: Redis; onFailure?: (error: unknown) => void } = {},
+): Limits => {
+  const counters = new Map<number, Counter>()
+  const counterFor = (windowSeconds: number): Counter => {
+    const existing = counters.get(windowSeconds)
+    if (existing) return existing
+    const local = new RateLimiterMemory({ points: UNBOUNDED_POINTS, duration: windowSeconds })
+    const counter = options.redis
+      ? sharedCounter(options.redis, windowSeconds, local, options.onFailure)
+      : local
+    counters.set(windowSeconds, counter)
+    return counter
+  }
+  return {
+    async consume(bucket, { limit, windowSeconds, cost }) {
+      const { consumedPoints, msBeforeNext }: RateLimiterRes = await counterFor(windowSeconds).consume(
+        bucket,
+        cost,
+      )
+      return {
+        allowed: consumedPoints <= limit,
+        limit,
+        remaining: Math.max(0, limit - consumedPoints),
+        resetSeconds: Math.max(0, Math.ceil(msBeforeNext / 1000)),
+      }
+    },
+  }
+}

@@ -1,0 +1,164 @@
+/** What holds for every route there is, and for every one to come. */
+import { expect } from 'chai'
+import fc from 'fast-check'
+import { ERRORS, type ErrorCode } from '../src/errors.ts'
+import { isRootFamily } from '../src/http/errors.ts'
+import { ErrorSchema, RootErrorSchema } from '../src/http/openapi-components.ts'
+import type { Route } from '../src/http/route.ts'
+import { asJsonSchema } from '../src/http/schema.ts'
+import { bodyCheck, textCheck } from '../src/http/validation.ts'
+import { routes } from '../src/routes.ts'
+import { sharedApp, type TestApp, type TestResponse } from './support/app.ts'
+import { fitting, mutated } from './support/arbitrary.ts'
+import { createFixtures, type Fixtures, fill } from './support/fixtures.ts'
+
+const METHODS = ['GET', 'POST', 'PUT', 'PATCH', 'DELETE'] as const
+const MUTATIONS_PER_ROUTE = 15
+const UNKNOWN_ID = 'xyz_00000000000000000000000000'
+
+const checkError = bodyCheck(ErrorSchema)
+const checkRootError = bodyCheck(RootErrorSchema)
+
+/** The answer is an error with this status, told as every error is. */
+const expectError = (answer: TestResponse<unknown>, path: string, status?: number) => {
+  const said = `${answer.status} ${JSON.stringify(answer.body)}`
+  const { error, request_id, retry_after } = answer.body as {
+    error: ErrorCode
+    request_id: string
+    retry_after?: number
+  }
+  if (status !== undefined) expect(answer.status, said).to.equal(status)
+  expect((isRootFamily(path) ? checkRootError : checkError)(answer.body), said).to.equal(undefined)
+  expect(ERRORS, said).to.have.property(error)
+  expect(ERRORS[error][0], said).to.equal(answer.status)
+  expect(answer.headers.get('x-request-id')).to.equal(request_id)
+  if (retry_after !== undefined) expect(answer.headers.get('retry-after')).to.equal(String(retry_after))
+  if (answer.status === 401) expect(answer.headers.get('www-authenticate')).to.match(/^Bearer/)
+}
+
+const unknownUrl = ({ path }: Route): string => path.replaceAll(/\{\w+\}/g, UNKNOWN_ID)
+const needsCredential = ({ auth }: Route): boolean => auth !== 'none' && auth !== 'metrics'
+
+describe('every route', () => {
+  let app: TestApp
+  before(async () => {
+    app = await sharedApp()
+  })
+
+  const callWith = ({ key, headers }: Fixtures, method: string, url: string, body?: unknown) =>
+    app.request(method, url, { key, headers, body })
+
+  for (const route of routes) {
+    const { method, path, name } = route
+
+    describe(`${method} ${path}`, () => {
+      it('compiles its schemas', () => {
+        for (const schema of [route.body, ...Object.values(route.response)]) {
+          if (schema) bodyCheck(schema)({})
+        }
+        if (route.query) textCheck(route.query, 'query')({})
+        if (route.params) textCheck(route.params, 'params')({})
+      })
+
+      it('says what its parameters are', () => {
+        const inPath = [...path.matchAll(/\{(\w+)\}/g)].map(([, parameter]) => parameter)
+        expect(
+          Object.keys(route.params ? (asJsonSchema(route.params).properties ?? {}) : {}),
+        ).to.have.members(inPath)
+      })
+
+      it('answers another method with 405 and Allow', async () => {
+        const taken = routes.filter((other) => other.path === path).map((other) => other.method)
+        const other = METHODS.find((candidate) => !taken.includes(candidate))
+        if (other === undefined) return
+        const answer = await app.request(other, unknownUrl(route))
+        expectError(answer, path, 405)
+        expect(answer.headers.get('allow')?.split(', ')).to.include.members(taken)
+      })
+
+      if (needsCredential(route)) {
+        it('is closed without a credential, and with an unknown one', async () => {
+          expectError(await app.request(method, unknownUrl(route)), path, 401)
+          expectError(await app.request(method, unknownUrl(route), { key: 'ak_live_unknown' }), path, 401)
+          expectError(await app.request(method, unknownUrl(route), { key: 'a', bearer: 'b' }), path, 400)
+        })
+      }
+
+      if (path.includes('{')) {
+        it('answers 404 for what does not exist or belongs to someone else', async () => {
+          const mine = await createFixtures(app, route)
+          const { body } = fill(route, mine.values)
+          expectError(await callWith(mine, method, unknownUrl(route), body), path, 404)
+          if (route.scope === 'admin' || route.auth === 'none') return
+          const theirs = await createFixtures(app, route)
+          const { url } = fill(route, theirs.values)
+          expectError(await callWith(mine, method, url, body), path, 404)
+        })
+      }
+
+      const { body: schema, query } = route
+      if (schema) {
+        it('refuses what is not JSON, not an object, or not declared as JSON', async () => {
+          const fixtures = await createFixtures(app, route)
+          const { url } = fill(route, fixtures.values)
+          expectError(await callWith(fixtures, method, url, '{"'), path, 400)
+          expectError(await callWith(fixtures, method, url, '[]'), path, 400)
+          expectError(await callWith(fixtures, method, url, '{"__proto__":{}}'), path, 400)
+          const headers = { ...fixtures.headers, 'content-type': 'text/plain' }
+          expectError(await callWith({ ...fixtures, headers }, method, url, '{}'), path, 415)
+        })
+
+        it('never breaks on a body that almost fits', async () => {
+          const fixtures = await createFixtures(app, route)
+          const { url } = fill(route, fixtures.values)
+          const bodies = fc.oneof(
+            { weight: 4, arbitrary: mutated(asJsonSchema(schema)) },
+            { weight: 1, arbitrary: fitting(asJsonSchema(schema)) },
+          )
+          await fc.assert(
+            fc.asyncProperty(bodies, async (sent) => {
+              const answer = await callWith(fixtures, method, url, JSON.stringify(sent))
+              expect(answer.status, `${name} ${JSON.stringify(sent)}`).to.be.below(500)
+              if (answer.status >= 400) expectError(answer, path)
+            }),
+            { numRuns: MUTATIONS_PER_ROUTE },
+          )
+        })
+      }
+
+      if (query) {
+        it('never breaks on a query that almost fits', async () => {
+          const fixtures = await createFixtures(app, route)
+          const { url } = fill(route, fixtures.values)
+          const [base] = url.split('?')
+          const names = Object.keys(asJsonSchema(query).properties ?? {})
+          const pairs = fc.array(
+            fc.tuple(fc.constantFrom(...names, 'undeclared'), fc.string({ unit: 'grapheme' })),
+            { maxLength: 4 },
+          )
+          await fc.assert(
+            fc.asyncProperty(pairs, async (sent) => {
+              const answer = await callWith(fixtures, method, `${base}?${new URLSearchParams(sent)}`)
+              expect(answer.status, JSON.stringify(sent)).to.be.below(500)
+              if (answer.status >= 400) expectError(answer, path)
+            }),
+            { numRuns: MUTATIONS_PER_ROUTE },
+          )
+        })
+      }
+    })
+  }
+
+  it('answers unknown paths with 404, in every family', async () => {
+    for (const path of [
+      '/nothing',
+      '/verify/nothing/at/all',
+      '/v1/nothing',
+      '/api/nothing',
+      '/console/api/nothing',
+      '/ext/v1/nothing',
+    ]) {
+      expectError(await app.request('POST', path, { body: {} }), path, 404)
+    }
+  })
+})

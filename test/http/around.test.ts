@@ -1,0 +1,209 @@
+import { expect } from 'chai'
+import { Type } from 'typebox'
+import { AppError } from '../../src/errors.ts'
+import { createLogger } from '../../src/http/log.ts'
+import { route } from '../../src/http/route.ts'
+import { type HttpKit, startHttpKit } from '../support/http-kit.ts'
+
+const get = (path: `/${string}`, handler: () => unknown, cost?: number) =>
+  route({
+    name: path,
+    method: 'GET',
+    path,
+    auth: 'none',
+    cost,
+    tag: 'Test',
+    summary: path,
+    response: { 200: Type.Object({}) },
+    errors: ['conflict', 'double_spend', 'rate_limited'],
+    handler,
+  })
+
+const throwing = (error: unknown) => () => {
+  throw error
+}
+
+describe('around every request', () => {
+  let kit: HttpKit
+  before(async () => {
+    kit = await startHttpKit([
+      get('/v1/fine', () => ({})),
+      get('/v1/broken', throwing(new Error('secret connection string'))),
+      get('/v1/thrown-text', throwing('just text')),
+      get('/v1/undeclared', throwing(new AppError('email_taken'))),
+      get(
+        '/v1/conflict',
+        throwing(
+          new AppError('double_spend', {
+            reason: 'DOUBLE_SPEND',
+            retryAfter: 3,
+            details: [{ path: '/digest', code: 'used', message: 'was used' }],
+            extras: { digest: 'ab', error: 'overwritten', request_id: 'forged' },
+          }),
+        ),
+      ),
+      get('/health', () => ({}), 0),
+      get('/v1/closed/{id}', () => ({})),
+      route({
+        name: 'merchant',
+        method: 'POST',
+        path: '/api/merchant/thing',
+        auth: 'merchant',
+        tag: 'Test',
+        summary: 'x',
+        body: Type.Object({ cardToken: Type.Optional(Type.String()) }),
+        response: { 200: Type.Object({}) },
+        errors: [],
+        handler: () => ({}),
+      }),
+    ])
+  })
+  after(() => kit.close())
+
+  const linesOf = (requestId: string) => kit.lines.filter((line) => line.requestId === requestId)
+
+  it('a sent X-Request-Id is kept, an unfit or missing one replaced', async () => {
+    const kept = await kit.request('GET', '/v1/fine', { headers: { 'x-request-id': 'trace-1/2' } })
+    expect(kept.headers.get('x-request-id')).to.equal('trace-1/2')
+    for (const sent of ['a'.repeat(129), 'a b', 'é', undefined]) {
+      const { headers } = await kit.request('GET', '/v1/fine', {
+        headers: sent === undefined ? {} : { 'x-request-id': sent },
+      })
+      expect(headers.get('x-request-id')).to.match(/^req_[0-9a-z]{26}$/)
+    }
+  })
+
+  it('an error carries its code, words, extras and the request id; extras replace nothing', async () => {
+    const { status, body, headers } = await kit.request('GET', '/v1/conflict')
+    expect(status).to.equal(409)
+    expect(headers.get('retry-after')).to.equal('3')
+    expect(body).to.deep.equal({
+      digest: 'ab',
+      error: 'double_spend',
+      message: 'This digest was consumed before.',
+      retry_after: 3,
+      reason: 'DOUBLE_SPEND',
+      details: [{ path: '/digest', code: 'used', message: 'was used' }],
+      request_id: headers.get('x-request-id'),
+    })
+  })
+
+  it('an unforeseen error is 500, tells the caller nothing and the log everything', async () => {
+    const { status, body, text, headers } = await kit.request('GET', '/v1/broken')
+    expect([status, body.error]).to.deep.equal([500, 'internal'])
+    expect(text).not.to.include('secret')
+    const logged = linesOf(String(headers.get('x-request-id'))).find((line) => line.level === 'error')
+    expect(logged).to.have.nested.property('err.message', 'secret connection string')
+    expect(logged).to.have.nested.property('err.stack')
+    expect((await kit.request('GET', '/v1/thrown-text')).body.error).to.equal('internal')
+  })
+
+  it('in tests, an error that a route does not declare is 500', async () => {
+    expect((await kit.request('GET', '/v1/undeclared')).status).to.equal(500)
+  })
+
+  it('every request is one line, without headers, query or body; probes only at debug', async () => {
+    const sent = await kit.request('POST', '/api/merchant/thing?token=sekret', {
+      key: 'k-sekret',
+      body: { cardToken: 'tok_sekret' },
+    })
+    const [line, ...more] = linesOf(String(sent.headers.get('x-request-id')))
+    expect(more).to.deep.equal([])
+    expect(line).to.include({
+      level: 'info',
+      msg: 'request',
+      method: 'POST',
+      path: '/api/merchant/thing',
+      route: '/api/merchant/thing',
+      status: 200,
+      organisation: 'org_sekret',
+    })
+    expect(JSON.stringify(line).replace('org_sekret', '')).not.to.include('sekret')
+    const probe = await kit.request('GET', '/health')
+    expect(linesOf(String(probe.headers.get('x-request-id')))).to.deep.equal([])
+  })
+
+  it('metrics know routes by their templates and never by what callers made up', async () => {
+    await kit.request('GET', '/v1/closed/abc123')
+    await kit.request('GET', '/v1/made-up-path')
+    await kit.request('PURGE', '/v1/fine')
+    const text = await kit.metrics.text()
+    expect(text).to.match(
+      /http_request_duration_seconds_count\{method="GET",route="\/v1\/closed\/\{id\}",status="200"\} 1/,
+    )
+    expect(text).to.match(/route="unmatched",status="404"/)
+    expect(text).to.match(/method="OTHER"/)
+    expect(text).not.to.match(/abc123|made-up|PURGE/)
+  })
+
+  it('answers are not to be sniffed, framed or cached', async () => {
+    for (const path of ['/v1/fine', '/v1/nothing']) {
+      const { headers } = await kit.request('GET', path)
+      expect(headers.get('x-content-type-options')).to.equal('nosniff')
+      expect(headers.get('content-security-policy')).to.include("default-src 'none'")
+      expect(headers.get('cache-control')).to.equal('no-store')
+      expect(headers.get('x-powered-by')).to.equal(null)
+      expect(headers.get('strict-transport-security')).to.equal(null)
+    }
+  })
+
+  it('HTTPS services say that they want to stay so', async () => {
+    const secure = await startHttpKit([get('/v1/fine', () => ({}))], {
+      config: { baseUrl: 'https://assay.test' },
+    })
+    try {
+      expect((await secure.request('GET', '/v1/fine')).headers.get('strict-transport-security')).to.match(
+        /^max-age=\d+/,
+      )
+    } finally {
+      await secure.close()
+    }
+  })
+
+  it('pages of any origin may call the merchant routes and probe, without cookies', async () => {
+    const headers = { origin: 'https://shop.example' }
+    for (const [method, path] of [
+      ['GET', '/health'],
+      ['POST', '/api/merchant/thing'],
+    ] as const) {
+      const answer = await kit.request(method, path, { headers })
+      expect(answer.headers.get('access-control-allow-origin'), path).to.equal('*')
+      expect(answer.headers.get('access-control-allow-credentials')).to.equal(null)
+      expect(answer.headers.get('access-control-expose-headers')).to.include('Retry-After')
+    }
+    const preflight = await kit.request('OPTIONS', '/api/merchant/thing', {
+      headers: {
+        ...headers,
+        'access-control-request-method': 'POST',
+        'access-control-request-headers': 'authorization',
+      },
+    })
+    expect(preflight.status).to.equal(204)
+    expect(preflight.headers.get('access-control-allow-headers')).to.include('Authorization')
+  })
+
+  it('all other paths stay same-origin', async () => {
+    const { headers } = await kit.request('GET', '/v1/fine', { headers: { origin: 'https://shop.example' } })
+    expect(headers.get('access-control-allow-origin')).to.equal(null)
+  })
+})
+
+describe('log', () => {
+  it('fields named like secrets are redacted at any depth, and the logged object is left as it was', () => {
+    const lines: string[] = []
+    const logger = createLogger('info', { write: (line) => lines.push(line) })
+    const headers = { authorization: 'Bearer hush', 'X-API-Key': 'hush', cookie: 'hush', accept: 'fine' }
+    const payment = { card_token: 'hush', list: [{ terminalSecret: 'hush' }, 'fine'] }
+    logger.info({ req: { headers }, payment, password: 'hush' }, 'words')
+    expect(lines.join()).not.to.include('hush')
+    expect(lines.join()).to.include('fine')
+    expect(headers.authorization).to.equal('Bearer hush')
+    expect(payment.list).to.deep.equal([{ terminalSecret: 'hush' }, 'fine'])
+  })
+
+  it('lines below the level are not written', () => {
+    const lines: string[] = []
+    createLogger('warn', { write: (line) => lines.push(line) }).info('quiet')
+    expect(lines).to.deep.equal([])
+  })
+})

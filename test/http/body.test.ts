@@ -1,0 +1,178 @@
+import { connect } from 'node:net'
+import { gzipSync } from 'node:zlib'
+import { expect } from 'chai'
+import { Type } from 'typebox'
+import { BODY_LIMIT_BYTES } from '../../src/http/body.ts'
+import { JSON_MAX_DEPTH, JSON_MAX_KEYS_PER_OBJECT } from '../../src/http/json.ts'
+import { type BodyLimit, route } from '../../src/http/route.ts'
+import { type HttpKit, startHttpKit } from '../support/http-kit.ts'
+
+const Received = Type.Object({ keys: Type.Array(Type.String()) })
+
+const take = <B extends Parameters<typeof route>[0]['body']>(
+  path: `/${string}`,
+  body: B,
+  bodyLimit?: BodyLimit,
+) =>
+  route({
+    name: `take${path}`,
+    method: 'POST',
+    path,
+    auth: 'none',
+    tag: 'Test',
+    summary: path,
+    body,
+    bodyLimit,
+    response: { 200: Received },
+    errors: [],
+    handler: (request) => ({ keys: Object.keys(request.body as object) }),
+  })
+
+const Closed = Type.Object({ text: Type.String(), note: Type.Optional(Type.String()) })
+
+describe('request bodies', () => {
+  let kit: HttpKit
+  before(async () => {
+    kit = await startHttpKit([
+      take('/closed', Closed),
+      take('/batch', Closed, 'batch'),
+      take('/chat', Closed, 'chat'),
+      take('/optional', Type.Object({ note: Type.Optional(Type.String()) })),
+      take('/open', Type.Object({ data: Type.Record(Type.String(), Type.Unknown()) })),
+    ])
+  })
+  after(() => kit.close())
+
+  const post = async (path: string, body: unknown, headers?: Record<string, string>) => {
+    const { status, body: answer } = await kit.request('POST', path, { body, headers })
+    return [status, answer.error ?? answer.keys, answer.details]
+  }
+
+  it('what is not JSON is 400 invalid_json', async () => {
+    const texts = ['', '{', '{"text":}', "{'text':1}", '{"text":"a"} x', '\ufeff{"text":"a"}', 'NaN']
+    for (const text of texts)
+      expect((await post('/closed', text)).slice(0, 2), text).to.deep.equal([400, 'invalid_json'])
+    const latin1 = Buffer.from('{"text":"\xe9"}', 'latin1')
+    expect((await post('/closed', latin1)).slice(0, 2)).to.deep.equal([400, 'invalid_json'])
+  })
+
+  it('JSON that is not an object is 400 invalid_request', async () => {
+    for (const text of ['null', '1', '"text"', '[]', 'true']) {
+      expect((await post('/closed', text)).slice(0, 2), text).to.deep.equal([400, 'invalid_request'])
+    }
+  })
+
+  it('a body may be left out exactly where every field is optional', async () => {
+    expect((await post('/optional', undefined)).slice(0, 2)).to.deep.equal([200, []])
+    expect((await post('/closed', undefined)).slice(0, 2)).to.deep.equal([400, 'invalid_json'])
+  })
+
+  it('only application/json in UTF-8, uncompressed, is accepted', async () => {
+    const text = '{"text":"a"}'
+    const accepted = [
+      'application/json',
+      'Application/JSON; charset=UTF-8',
+      'application/json;charset="utf-8"',
+    ]
+    for (const type of accepted)
+      expect((await post('/closed', text, { 'content-type': type }))[0], type).to.equal(200)
+    const refused = [
+      'text/plain',
+      'application/json; charset=latin1',
+      'application/jsonp',
+      'application/x-www-form-urlencoded',
+      'multipart/form-data',
+    ]
+    for (const type of refused)
+      expect((await post('/closed', text, { 'content-type': type }))[0], type).to.equal(415)
+    expect((await post('/closed', gzipSync(text), { 'content-encoding': 'gzip' }))[0]).to.equal(415)
+    expect((await post('/closed', text, { 'content-encoding': 'identity' }))[0]).to.equal(200)
+  })
+
+  it('each class of route has its own size limit, exact to the byte', async () => {
+    for (const [path, limit] of [
+      ['/closed', BODY_LIMIT_BYTES.default],
+      ['/batch', BODY_LIMIT_BYTES.batch],
+      ['/chat', BODY_LIMIT_BYTES.chat],
+    ] as const) {
+      const frame = '{"text":""}'.length
+      const fits = `{"text":"${'a'.repeat(limit - frame)}"}`
+      expect((await post(path, fits))[0], path).to.equal(200)
+      expect((await post(path, `${fits} `)).slice(0, 2), path).to.deep.equal([413, 'payload_too_large'])
+    }
+  })
+
+  it('a body of unannounced length is cut off at the limit, and the connection closes', async () => {
+    const { port } = new URL(kit.url)
+    const socket = connect(Number(port), '127.0.0.1')
+    const answer = new Promise<string>((resolve, reject) => {
+      let text = ''
+      socket
+        .on('data', (chunk) => {
+          text += chunk.toString()
+        })
+        .on('close', () => resolve(text))
+        .on('error', reject)
+    })
+    socket.write(
+      'POST /chat HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nTransfer-Encoding: chunked\r\n\r\n',
+    )
+    const chunk = 'a'.repeat(BODY_LIMIT_BYTES.chat)
+    // Never ended: the answer must not wait for the rest.
+    for (let i = 0; i < 2; i++) socket.write(`${chunk.length.toString(16)}\r\n${chunk}\r\n`)
+    const text = await answer
+    expect(text).to.match(/^HTTP\/1\.1 413 /)
+    expect(text).to.match(/\r\nConnection: close\r\n/i)
+    expect(text).to.include('"error":"payload_too_large"')
+  })
+
+  it('keys that reach prototypes are refused anywhere, however they are spelt', async () => {
+    const bodies = {
+      '{"text":"a","__proto__":{"x":1}}': '/__proto__',
+      '{"text":"a","extra":[{"constructor":1}]}': '/extra/0/constructor',
+      '{"text":"a","\\u005f_proto__":{}}': '/__proto__',
+      '{"text":"a","a/b~":{"c\\u006fnstructor":{}}}': '/a~1b~0/constructor',
+    }
+    for (const [text, path] of Object.entries(bodies)) {
+      const [status, error, details] = await post('/closed', text)
+      expect([status, error], text).to.deep.equal([400, 'invalid_request'])
+      expect(details).to.have.nested.property('[0].path', path)
+    }
+    expect((await post('/closed', '{"text":"the constructor of __proto__"}'))[0]).to.equal(200)
+  })
+
+  it('text that no database could keep is refused: U+0000 and lone surrogates', async () => {
+    for (const text of [
+      '{"text":"\\u0000"}',
+      '{"text":"\\ud800"}',
+      '{"text":"\\udc00\\ud800"}',
+      '{"text":"a","k\\u0000":1}',
+    ]) {
+      expect((await post('/closed', text)).slice(0, 2), text).to.deep.equal([400, 'invalid_request'])
+    }
+    expect((await post('/closed', '{"text":"\\ud83d\\ude00"}'))[0]).to.equal(200)
+  })
+
+  it('where a schema leaves the shape open, depth and keys are bounded', async () => {
+    const nested = (levels: number) => `${'{"a":'.repeat(levels)}1${'}'.repeat(levels)}`
+    const wide = (keys: number) =>
+      JSON.stringify({ data: Object.fromEntries(Array.from({ length: keys }, (_, i) => [`k${i}`, i])) })
+    expect((await post('/open', `{"data":${nested(JSON_MAX_DEPTH - 1)}}`))[0]).to.equal(200)
+    expect((await post('/open', `{"data":${nested(JSON_MAX_DEPTH)}}`)).slice(0, 2)).to.deep.equal([
+      400,
+      'invalid_request',
+    ])
+    expect((await post('/open', wide(JSON_MAX_KEYS_PER_OBJECT)))[0]).to.equal(200)
+    expect((await post('/open', wide(JSON_MAX_KEYS_PER_OBJECT + 1))).slice(0, 2)).to.deep.equal([
+      400,
+      'invalid_request',
+    ])
+    const deepest = `{"data":{"a":${'['.repeat(100_000)}${']'.repeat(100_000)}}}`
+    expect((await post('/open', deepest)).slice(0, 2)).to.deep.equal([400, 'invalid_request'])
+  })
+
+  it('deep nesting in a field that no schema names does no harm', async () => {
+    const deep = `{"text":"a","extra":${'['.repeat(100_000)}${']'.repeat(100_000)}}`
+    expect((await post('/closed', deep))[0]).to.equal(200)
+  })
+})

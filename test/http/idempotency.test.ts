@@ -1,0 +1,115 @@
+import { createHash } from 'node:crypto'
+import { expect } from 'chai'
+import { Type } from 'typebox'
+import type { Idempotency } from '../../src/caller.ts'
+import { type Method, route } from '../../src/http/route.ts'
+import { sharedApp } from '../support/app.ts'
+import { type HttpKit, startHttpKit } from '../support/http-kit.ts'
+
+/** Tells what the ledger would see, and plays its part: a body that says so counts as replayed. */
+const tell = (method: Method, path: `/${string}`) =>
+  route({
+    name: `${method}${path}`,
+    method,
+    path,
+    auth: 'key',
+    tag: 'Test',
+    summary: path,
+    body: Type.Object({ replay: Type.Optional(Type.Boolean()), text: Type.Optional(Type.String()) }),
+    response: { 200: Type.Object({ idempotency: Type.Unknown() }) },
+    errors: [],
+    handler: ({ caller, body }) => {
+      if (caller.idempotency && body.replay) caller.idempotency.replayed = true
+      return { idempotency: caller.idempotency ?? null }
+    },
+  })
+
+describe('Idempotency-Key', () => {
+  let kit: HttpKit
+  before(async () => {
+    kit = await startHttpKit([
+      tell('POST', '/v1/things'),
+      tell('PATCH', '/v1/things'),
+      tell('PUT', '/v1/things'),
+      tell('POST', '/v1/others/{otherId}'),
+    ])
+  })
+  after(() => kit.close())
+
+  const ask = async (
+    method: string,
+    path: string,
+    key: string,
+    idempotencyKey?: string,
+    body: unknown = '{}',
+  ) => {
+    const answer = await kit.request(method, path, {
+      key,
+      body,
+      headers: idempotencyKey === undefined ? {} : { 'idempotency-key': idempotencyKey },
+    })
+    return { ...answer, seen: answer.body.idempotency as Idempotency | null }
+  }
+
+  it('is bound to credential, method, path and value, and to nothing else', async () => {
+    const base = (await ask('POST', '/v1/things', 'k-red', 'a')).seen
+    expect(base?.key).to.match(/^[0-9a-f]{64}$/)
+    expect((await ask('POST', '/v1/things', 'k-red', 'a', '{ }')).seen?.key).to.equal(base?.key)
+    const others = [
+      await ask('POST', '/v1/things', 'k-blue', 'a'),
+      await ask('PATCH', '/v1/things', 'k-red', 'a'),
+      await ask('POST', '/v1/others/1', 'k-red', 'a'),
+      await ask('POST', '/v1/others/2', 'k-red', 'a'),
+      await ask('POST', '/v1/things', 'k-red', 'b'),
+    ]
+    expect(new Set([base, ...others.map((other) => other.seen)].map((seen) => seen?.key)).size).to.equal(6)
+  })
+
+  it('carries the SHA-256 of the raw body', async () => {
+    const body = '{ "text": "é" }'
+    const { seen } = await ask('POST', '/v1/things', 'k-red', 'a', body)
+    expect(seen?.requestHash).to.equal(createHash('sha256').update(body).digest('hex'))
+  })
+
+  it('counts on POST and PATCH only, and only when it is sent', async () => {
+    expect((await ask('PUT', '/v1/things', 'k-red', 'a')).seen).to.equal(null)
+    expect((await ask('POST', '/v1/things', 'k-red')).seen).to.equal(null)
+  })
+
+  it('must be 1 to 255 visible ASCII characters', async () => {
+    for (const bad of ['', 'a b', 'a'.repeat(256), 'caf\u00e9']) {
+      const { status, body } = await ask('POST', '/v1/things', 'k-red', bad)
+      expect([status, body.error], bad).to.deep.equal([422, 'invalid_idempotency_key'])
+    }
+    expect((await ask('POST', '/v1/things', 'k-red', 'a'.repeat(255))).status).to.equal(200)
+  })
+
+  it('a replayed answer says so', async () => {
+    expect(
+      (await ask('POST', '/v1/things', 'k-red', 'a', '{"replay":true}')).headers.get('idempotency-replayed'),
+    ).to.equal('true')
+    expect((await ask('POST', '/v1/things', 'k-red', 'a')).headers.get('idempotency-replayed')).to.equal(null)
+  })
+})
+
+describe('Idempotency-Key through the whole service', () => {
+  it('a repeated request gets the first answer, once-shown secret included; another body is refused', async () => {
+    const app = await sharedApp()
+    const { apiKey } = await app.organisation()
+    const headers = { 'idempotency-key': 'make-a-key-1' }
+    const make = (label: string) =>
+      app.request<Record<string, unknown>>('POST', '/v1/api-keys', { key: apiKey, headers, body: { label } })
+    const first = await make('till')
+    const again = await make('till')
+    expect([first.status, again.status]).to.deep.equal([201, 201])
+    expect(again.body).to.deep.equal(first.body)
+    expect(first.headers.get('idempotency-replayed')).to.equal(null)
+    expect(again.headers.get('idempotency-replayed')).to.equal('true')
+    const other = await make('another till')
+    expect([other.status, other.body.error]).to.deep.equal([422, 'idempotency_key_reused'])
+    const { body } = await app.request<{ keys: { label: string }[] }>('GET', '/console/api/keys', {
+      key: apiKey,
+    })
+    expect(body.keys.filter(({ label }) => label === 'till')).to.have.length(1)
+  })
+})

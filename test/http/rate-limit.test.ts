@@ -1,0 +1,134 @@
+import { expect } from 'chai'
+import { Type } from 'typebox'
+import { addressBlock, createClientAddress } from '../../src/http/client-address.ts'
+import { UNAUTHENTICATED_LIMIT_PER_MINUTE } from '../../src/http/rate-limit.ts'
+import { type Auth, route } from '../../src/http/route.ts'
+import { type HttpKit, type RequestOptions, startHttpKit } from '../support/http-kit.ts'
+
+const limited = (path: `/${string}`, auth: Auth, cost?: number) =>
+  route({
+    name: path,
+    method: 'GET',
+    path,
+    auth,
+    cost,
+    tag: 'Test',
+    summary: path,
+    response: { 200: Type.Object({ ip: Type.String() }) },
+    errors: [],
+    handler: ({ ip }) => ({ ip }),
+  })
+
+const routes = [
+  limited('/v1/one', 'key'),
+  limited('/v1/five', 'key', 5),
+  limited('/api/merchant/one', 'merchant'),
+  limited('/v1/public', 'none'),
+  limited('/health', 'none', 0),
+  limited('/v1/free', 'key', 0),
+]
+
+describe('rate limits', () => {
+  let kit: HttpKit
+  beforeEach(async () => {
+    const config = { rateLimits: true, rateLimitPerMinute: 10, trustProxy: ['127.0.0.1/32'] }
+    kit = await startHttpKit(routes, { config })
+  })
+  afterEach(() => kit.close())
+
+  const statuses = async (count: number, path: string, options?: RequestOptions) => {
+    const seen: number[] = []
+    for (let i = 0; i < count; i++) seen.push((await kit.request('GET', path, options)).status)
+    return seen
+  }
+
+  it('headers count down, in both families, and never say more than is so', async () => {
+    const first = await kit.request('GET', '/v1/one', { key: 'k-red' })
+    const second = await kit.request('GET', '/v1/five', { key: 'k-red' })
+    const read = (answer: typeof first) =>
+      ['ratelimit-policy', 'ratelimit', 'x-ratelimit-limit', 'x-ratelimit-remaining'].map((name) =>
+        answer.headers.get(name),
+      )
+    expect(read(first)).to.deep.equal(['"default";q=10;w=60', '"default";r=9;t=60', '10', '9'])
+    expect(read(second)[3]).to.equal('4')
+    const reset = Number(first.headers.get('x-ratelimit-reset'))
+    expect(reset - Date.now() / 1000).to.be.within(50, 62)
+  })
+
+  it('the call after the last is 429, with the same wait in header and body, and is reported', async () => {
+    expect(await statuses(10, '/v1/one', { key: 'k-red' })).to.deep.equal(Array(10).fill(200))
+    const { status, body, headers } = await kit.request('GET', '/v1/one', { key: 'k-red' })
+    expect([status, body.error]).to.deep.equal([429, 'rate_limited'])
+    expect(body.retry_after).to.be.within(1, 60)
+    expect(headers.get('retry-after')).to.equal(String(body.retry_after))
+    expect(headers.get('x-ratelimit-remaining')).to.equal('0')
+    expect(kit.refusals).to.have.length(1)
+    expect(kit.refusals[0]).to.include({ organisation: 'org_red', bucket: 'org:org_red', limit: 10 })
+  })
+
+  it('organisations do not share a limit; one with its own setting has that one', async () => {
+    await statuses(10, '/v1/one', { key: 'k-red' })
+    expect(await statuses(1, '/v1/one', { key: 'k-blue' })).to.deep.equal([200])
+    expect(await statuses(3, '/v1/one', { key: 'k-small' })).to.deep.equal([200, 200, 429])
+  })
+
+  it('terminal tokens are counted each for itself', async () => {
+    await statuses(11, '/api/merchant/one', { key: 'k-red' })
+    expect(await statuses(11, '/api/merchant/one', { key: 't-red' })).to.deep.equal([
+      ...Array(10).fill(200),
+      429,
+    ])
+    expect(await statuses(1, '/api/merchant/one', { key: 't-red2' })).to.deep.equal([200])
+  })
+
+  it('routes of cost 0 are never counted and carry no headers', async () => {
+    await statuses(11, '/v1/one', { key: 'k-red' })
+    const { status, headers } = await kit.request('GET', '/v1/free', { key: 'k-red' })
+    expect([status, headers.get('ratelimit')]).to.deep.equal([200, null])
+    expect((await kit.request('GET', '/health')).headers.get('ratelimit')).to.equal(null)
+  })
+
+  it('public routes and refused credentials are counted by address', async () => {
+    const from = (ip: string) => ({ headers: { 'x-forwarded-for': ip } })
+    const remaining = async (path: string, ip: string) =>
+      Number((await kit.request('GET', path, from(ip))).headers.get('x-ratelimit-remaining'))
+    expect(await remaining('/v1/public', '203.0.113.1')).to.equal(UNAUTHENTICATED_LIMIT_PER_MINUTE - 1)
+    expect(await remaining('/v1/one', '203.0.113.1')).to.equal(UNAUTHENTICATED_LIMIT_PER_MINUTE - 2)
+    expect(await remaining('/v1/public', '203.0.113.2')).to.equal(UNAUTHENTICATED_LIMIT_PER_MINUTE - 1)
+    expect(await remaining('/v1/public', '2001:db8::1')).to.equal(UNAUTHENTICATED_LIMIT_PER_MINUTE - 1)
+    expect(await remaining('/v1/public', '2001:db8::2')).to.equal(UNAUTHENTICATED_LIMIT_PER_MINUTE - 2)
+  })
+
+  it('RATE_LIMITS=off lifts them', async () => {
+    const free = await startHttpKit(routes, { config: { rateLimits: false, rateLimitPerMinute: 1 } })
+    try {
+      for (let i = 0; i < 3; i++)
+        expect((await free.request('GET', '/v1/one', { key: 'k-red' })).status).to.equal(200)
+    } finally {
+      await free.close()
+    }
+  })
+})
+
+describe('client address', () => {
+  it('X-Forwarded-For counts only as far as trusted proxies vouch for it', () => {
+    const untrusting = createClientAddress([])
+    expect(untrusting('::ffff:10.0.0.1', '1.1.1.1')).to.equal('10.0.0.1')
+    const behindProxy = createClientAddress(['10.0.0.0/8', '2001:db8:ffff::/48'])
+    expect(behindProxy('10.0.0.1', '1.1.1.1')).to.equal('1.1.1.1')
+    expect(behindProxy('10.0.0.1', '6.6.6.6, 1.1.1.1, 10.2.0.1')).to.equal('1.1.1.1')
+    expect(behindProxy('2001:db8:ffff::1', '2001:db8::7')).to.equal('2001:db8::7')
+    expect(behindProxy('9.9.9.9', '1.1.1.1')).to.equal('9.9.9.9')
+    expect(behindProxy('10.0.0.1', 'not an address')).to.equal('10.0.0.1')
+    expect(behindProxy('10.0.0.1', undefined)).to.equal('10.0.0.1')
+  })
+
+  it('an IPv6 address counts with its whole /64, however it is written', () => {
+    const block = '2001:db8:0:1::/64'
+    for (const ip of ['2001:db8:0:1::1', '2001:0db8:0000:0001:ffff:ffff:ffff:ffff', '2001:db8:0:1:2:3:4:5']) {
+      expect(addressBlock(ip), ip).to.equal(block)
+    }
+    expect(addressBlock('::1')).to.equal('0:0:0:0::/64')
+    expect(addressBlock('192.0.2.1')).to.equal('192.0.2.1')
+  })
+})

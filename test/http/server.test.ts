@@ -1,0 +1,81 @@
+import type { Server, ServerResponse } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { connect } from 'node:net'
+import { expect } from 'chai'
+import { closeHttpServer, createHttpServer, HEADERS_MAX_BYTES } from '../../src/http/server.ts'
+
+const listen = async (server: Server): Promise<number> => {
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+  return (server.address() as AddressInfo).port
+}
+
+/** Sends raw bytes, resolves with everything that came back once the server closes the connection. */
+const exchange = (port: number, text: string): Promise<string> =>
+  new Promise((resolve, reject) => {
+    let answer = ''
+    const socket = connect(port, '127.0.0.1', () => socket.write(text))
+    socket
+      .on('data', (chunk) => {
+        answer += chunk.toString()
+      })
+      .on('close', () => resolve(answer))
+      .on('error', reject)
+  })
+
+describe('HTTP server', () => {
+  it('requests that are not HTTP, or whose headers are too large, get the common error body', async () => {
+    const server = createHttpServer((_, response) => response.end('ok'))
+    const port = await listen(server)
+    try {
+      const garbage = await exchange(port, 'this is not HTTP\r\n\r\n')
+      expect(garbage).to.match(/^HTTP\/1\.1 400 /)
+      expect(JSON.parse(garbage.split('\r\n\r\n')[1] ?? '')).to.include({ error: 'invalid_request' })
+      const large = await exchange(
+        port,
+        `GET / HTTP/1.1\r\nHost: x\r\nX-Large: ${'a'.repeat(HEADERS_MAX_BYTES)}\r\n\r\n`,
+      )
+      expect(large).to.match(/^HTTP\/1\.1 431 /)
+      expect(JSON.parse(large.split('\r\n\r\n')[1] ?? '').message).to.include(String(HEADERS_MAX_BYTES))
+    } finally {
+      await closeHttpServer(server)
+    }
+  })
+
+  it('closing lets open requests finish, accepts no new ones and waits for no idle connection', async () => {
+    const open: ServerResponse[] = []
+    const server = createHttpServer((request, response) => {
+      if (request.url === '/slow') open.push(response)
+      else response.end('ok')
+    })
+    const port = await listen(server)
+    const url = `http://127.0.0.1:${port}`
+    await (await fetch(url)).text()
+    const slow = fetch(`${url}/slow`).then((answer) => answer.text())
+    while (open.length === 0) await new Promise((resolve) => setTimeout(resolve, 5))
+    const closed = closeHttpServer(server)
+    await exchange(port, 'GET / HTTP/1.1\r\n\r\n').then(
+      () => expect.fail('accepted a connection while closing'),
+      (error: NodeJS.ErrnoException) => expect(error.code).to.equal('ECONNREFUSED'),
+    )
+    open[0]?.end('finished')
+    expect(await slow).to.equal('finished')
+    expect(await closed).to.equal(true)
+  })
+
+  it('what does not finish in time is cut off', async () => {
+    let arrived: () => void = () => undefined
+    const arrival = new Promise<void>((resolve) => {
+      arrived = resolve
+    })
+    const server = createHttpServer(() => arrived())
+    const url = `http://127.0.0.1:${await listen(server)}`
+    const stuck = fetch(url).then(
+      () => 'answered',
+      () => 'cut off',
+    )
+    await arrival
+    expect(await closeHttpServer(server, 20)).to.equal(false)
+    expect(await stuck).to.equal('cut off')
+    expect(await closeHttpServer(server)).to.equal(true)
+  })
+})

@@ -1,0 +1,185 @@
+import { expect } from 'chai'
+import { Type } from 'typebox'
+import { Reply, route } from '../../src/http/route.ts'
+import { type HttpKit, startHttpKit } from '../support/http-kit.ts'
+
+const Thing = Type.Object({
+  name: Type.String({ minLength: 2, maxLength: 5 }),
+  amount: Type.Optional(Type.Number({ exclusiveMinimum: 0 })),
+  kind: Type.Optional(Type.Union([Type.Literal('chip'), Type.Literal('nfc')])),
+  size: Type.Optional(Type.Integer({ default: 7 })),
+  note: Type.Optional(Type.Union([Type.String(), Type.Null()])),
+  parts: Type.Optional(
+    Type.Array(Type.Object({ id: Type.String(), weight: Type.Optional(Type.Number()) }), { maxItems: 2 }),
+  ),
+})
+
+const echoBody = route({
+  name: 'echoBody',
+  method: 'POST',
+  path: '/v1/body',
+  auth: 'none',
+  tag: 'Test',
+  summary: 'Echo',
+  body: Thing,
+  response: { 200: Type.Object({ received: Type.Unknown() }) },
+  errors: [],
+  handler: ({ body }) => ({ received: body }),
+})
+
+const echoQuery = route({
+  name: 'echoQuery',
+  method: 'GET',
+  path: '/v1/query/{number}',
+  auth: 'none',
+  tag: 'Test',
+  summary: 'Echo',
+  params: Type.Object({ number: Type.Integer() }),
+  query: Type.Object({
+    limit: Type.Integer({ minimum: 1, maximum: 100, default: 50 }),
+    flag: Type.Optional(Type.Boolean()),
+    tag: Type.Optional(Type.Array(Type.String())),
+  }),
+  response: { 200: Type.Object({ query: Type.Unknown(), number: Type.Integer() }) },
+  errors: [],
+  handler: ({ query, params }) => ({ query, number: params.number }),
+})
+
+/** Answers whatever it is told to, right or wrong. */
+const answerAnything = route({
+  name: 'answerAnything',
+  method: 'POST',
+  path: '/v1/answer',
+  auth: 'none',
+  tag: 'Test',
+  summary: 'Answer',
+  body: Type.Object({ status: Type.Integer(), body: Type.Optional(Type.Unknown()) }),
+  response: {
+    200: Type.Object({ id: Type.String(), extra: Type.Optional(Type.Object({ a: Type.Number() })) }),
+    202: Type.Intersect([Type.Object({ a: Type.Number() }), Type.Object({ b: Type.Number() })]),
+    204: null,
+  },
+  errors: [],
+  handler: ({ body }) => new Reply(body.status, body.body),
+})
+
+describe('validation', () => {
+  let kit: HttpKit
+  let lenient: HttpKit
+  const routes = [echoBody, echoQuery, answerAnything]
+  before(async () => {
+    kit = await startHttpKit(routes)
+    lenient = await startHttpKit(routes, { config: { checkResponses: false }, logLevel: 'silent' })
+  })
+  after(async () => {
+    await kit.close()
+    await lenient.close()
+  })
+
+  it('a body that breaks its schema is 422, with a pointer, a code and the limit', async () => {
+    const cases = [
+      [{}, '/name', 'required', 'is required'],
+      [{ name: 'a' }, '/name', 'min_length', '2'],
+      [{ name: 'abcdef' }, '/name', 'max_length', '5'],
+      [{ name: 5 }, '/name', 'type', 'string'],
+      [{ name: null }, '/name', 'type', 'string'],
+      [{ name: 'abc', amount: 0 }, '/amount', 'exclusive_minimum', '0'],
+      [{ name: 'abc', amount: '5' }, '/amount', 'type', 'number'],
+      [{ name: 'abc', kind: 'qr' }, '/kind', 'enum', '"chip", "nfc"'],
+      [{ name: 'abc', parts: [{ id: 'x' }, { weight: 1 }] }, '/parts/1/id', 'required', 'is required'],
+      [{ name: 'abc', parts: [{ id: 'x' }, { id: 'y' }, { id: 'z' }] }, '/parts', 'max_items', '2'],
+    ] as const
+    for (const [sent, path, code, word] of cases) {
+      const { status, body } = await kit.request('POST', '/v1/body', { body: sent })
+      expect([status, body.error], path).to.deep.equal([422, 'validation_failed'])
+      const [detail] = body.details as { path: string; code: string; message: string }[]
+      expect(detail).to.include({ path, code })
+      expect(detail?.message).to.include(word)
+    }
+  })
+
+  it('optional fields that are null count as absent, also inside lists', async () => {
+    const sent = {
+      name: 'abc',
+      amount: null,
+      kind: null,
+      size: null,
+      note: null,
+      parts: [{ id: 'x', weight: null }],
+    }
+    const { status, body } = await kit.request('POST', '/v1/body', { body: sent })
+    expect(status).to.equal(200)
+    expect(body.received).to.deep.equal({ name: 'abc', size: 7, note: null, parts: [{ id: 'x' }] })
+  })
+
+  it('fields that a schema does not name are ignored', async () => {
+    expect(
+      (await kit.request('POST', '/v1/body', { body: { name: 'abc', later: { version: 2 } } })).status,
+    ).to.equal(200)
+  })
+
+  it('query parameters are turned into what the schema asks for', async () => {
+    const { body } = await kit.request('GET', '/v1/query/42?flag=true&limit=10&tag=a+b&tag=c%26&other=x')
+    expect(body).to.deep.equal({
+      query: { flag: true, limit: 10, tag: ['a b', 'c&'], other: 'x' },
+      number: 42,
+    })
+    const single = await kit.request('GET', '/v1/query/1?tag=a')
+    expect(single.body.query).to.deep.equal({ limit: 50, tag: ['a'] })
+  })
+
+  it('a query that is malformed or out of range is 400 invalid_query', async () => {
+    for (const query of [
+      'limit=0',
+      'limit=101',
+      'limit=abc',
+      'limit=',
+      'limit=1&limit=2',
+      'flag=maybe',
+      'tag=%zz',
+      'tag=%00',
+      '%ff=1',
+    ]) {
+      const { status, body } = await kit.request('GET', `/v1/query/1?${query}`)
+      expect([status, body.error], query).to.deep.equal([400, 'invalid_query'])
+    }
+    const { body } = await kit.request('GET', '/v1/query/1?limit=101')
+    expect(body.details).to.have.nested.property('[0].path', 'query/limit')
+    const many = Array.from({ length: 101 }, (_, i) => `a${i}=1`).join('&')
+    expect((await kit.request('GET', `/v1/query/1?${many}`)).status).to.equal(400)
+    expect((await kit.request('GET', '/v1/query/1?__proto__=1&constructor=2')).status).to.equal(200)
+  })
+
+  it('a path parameter that can be no id is 404', async () => {
+    expect((await kit.request('GET', '/v1/query/abc')).status).to.equal(404)
+  })
+
+  it('in tests, an answer that differs from its schema is 500', async () => {
+    const wrong = [
+      { status: 200, body: { id: 1 } },
+      { status: 200, body: { id: 'a', undeclared: 1 } },
+      { status: 200, body: { id: 'a', extra: { a: 1, b: 2 } } },
+      { status: 200 },
+      { status: 202, body: { a: 1, b: 2, c: 3 } },
+      { status: 204, body: {} },
+      { status: 201, body: { id: 'a' } },
+    ]
+    for (const body of wrong) {
+      expect((await kit.request('POST', '/v1/answer', { body })).status, JSON.stringify(body)).to.equal(500)
+    }
+    const right = [
+      [{ status: 200, body: { id: 'a', extra: { a: 1 } } }, 200],
+      [{ status: 202, body: { a: 1, b: 2 } }, 202],
+      [{ status: 204 }, 204],
+    ] as const
+    for (const [body, status] of right)
+      expect((await kit.request('POST', '/v1/answer', { body })).status).to.equal(status)
+  })
+
+  it('in production, answers are sent as they are', async () => {
+    const { status, body } = await lenient.request('POST', '/v1/answer', {
+      body: { status: 200, body: { id: 1 } },
+    })
+    expect([status, body]).to.deep.equal([200, { id: 1 }])
+  })
+})

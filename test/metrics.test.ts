@@ -1,0 +1,57 @@
+import { expect } from 'chai'
+import { createMetrics } from '../src/metrics.ts'
+
+const LABELS: ReadonlySet<string> = new Set([
+  'method',
+  'route',
+  'status',
+  'le',
+  'version',
+  'kind',
+  'space',
+  'type',
+  'major',
+  'minor',
+  'patch',
+])
+
+describe('metrics', () => {
+  it('text and JSON tell the same families and samples', async () => {
+    const metrics = createMetrics()
+    metrics.observeRequest('GET', '/v1/things/{thingId}', 200, 0.003)
+    metrics.nullifierCheckSeconds.observe(0.0002)
+    metrics.doubleSpends.inc()
+    metrics.ledgerTreeSize.set(7)
+    metrics.ledgerBatchSize.observe(3)
+    const text = await metrics.text()
+    for (const line of [
+      'http_request_duration_seconds_count{method="GET",route="/v1/things/{thingId}",status="200"} 1',
+      'nullifier_check_seconds_count 1',
+      'double_spend_total 1',
+      'ledger_tree_size 7',
+      'ledger_batch_size_bucket{le="2"} 0',
+      'ledger_batch_size_bucket{le="4"} 1',
+    ]) {
+      expect(text.split('\n')).to.include(line)
+    }
+    const families = await metrics.json()
+    const inText = [...text.matchAll(/^# TYPE (\S+)/gm)].map(([, name]) => name)
+    expect(families.map(({ name }) => name)).to.have.members(inText)
+    const requests = families.find(({ name }) => name === 'http_request_duration_seconds')
+    expect(requests?.values.find(({ name }) => name.endsWith('_count'))?.value).to.equal(1)
+  })
+
+  it('labels are few and hold no ids', async () => {
+    const metrics = createMetrics()
+    metrics.observeRequest('GET', '/', 200, 0.003)
+    for (const { name, values } of await metrics.json()) {
+      for (const { labels } of values) expect(LABELS, name).to.include.keys(...Object.keys(labels), 'le')
+    }
+  })
+
+  it('two services in one process count apart', async () => {
+    const [a, b] = [createMetrics(), createMetrics()]
+    a.doubleSpends.inc()
+    expect(await b.text()).to.match(/^double_spend_total 0$/m)
+  })
+})

@@ -1,0 +1,116 @@
+import { type AddressInfo, createServer, type Socket } from 'node:net'
+import { expect } from 'chai'
+import { Redis } from 'ioredis'
+import { createLimits, type Limits } from '../../src/store/limits.ts'
+
+const MINUTE = { limit: 3, windowSeconds: 60, cost: 1 }
+
+const bucketName = () => `test:${process.pid}:${performance.now()}`
+
+const countsDown = async (limits: Limits) => {
+  const bucket = bucketName()
+  const states = []
+  for (let i = 0; i < 5; i++) states.push(await limits.consume(bucket, MINUTE))
+  expect(states.map(({ allowed }) => allowed)).to.deep.equal([true, true, true, false, false])
+  expect(states.map(({ remaining }) => remaining)).to.deep.equal([2, 1, 0, 0, 0])
+  for (const { limit, resetSeconds } of states) {
+    expect(limit).to.equal(3)
+    expect(resetSeconds).to.be.within(50, 60)
+  }
+}
+
+describe('limits in this process', () => {
+  it('a bucket holds its limit and no more', () => countsDown(createLimits()))
+
+  it('buckets, windows and costs are counted apart', async () => {
+    const limits = createLimits()
+    const bucket = bucketName()
+    expect((await limits.consume(bucket, { ...MINUTE, cost: 3 })).remaining).to.equal(0)
+    expect((await limits.consume(`${bucket}x`, MINUTE)).remaining).to.equal(2)
+    expect((await limits.consume(bucket, { ...MINUTE, windowSeconds: 900 })).remaining).to.equal(2)
+    expect((await limits.consume(bucket, { ...MINUTE, limit: 10 })).remaining).to.equal(6)
+  })
+
+  it('concurrent calls never get more than the limit', async () => {
+    const limits = createLimits()
+    const bucket = bucketName()
+    const states = await Promise.all(Array.from({ length: 50 }, () => limits.consume(bucket, MINUTE)))
+    expect(states.filter(({ allowed }) => allowed)).to.have.length(3)
+  })
+
+  it('a new window starts full', async () => {
+    const limits = createLimits()
+    const bucket = bucketName()
+    const second = { limit: 1, windowSeconds: 1, cost: 1 }
+    await limits.consume(bucket, second)
+    expect((await limits.consume(bucket, second)).allowed).to.equal(false)
+    await new Promise((resolve) => setTimeout(resolve, 1050))
+    expect((await limits.consume(bucket, second)).allowed).to.equal(true)
+  })
+})
+
+describe('limits with Redis', () => {
+  const options = { maxRetriesPerRequest: 0, enableOfflineQueue: false, retryStrategy: () => null }
+  const open = async (url: string): Promise<Redis> => {
+    const redis = new Redis(url, options)
+    redis.on('error', () => undefined)
+    await new Promise((resolve) => redis.once('ready', resolve).once('end', resolve))
+    return redis
+  }
+
+  it('two instances share one count', async function () {
+    const { REDIS_URL } = process.env
+    if (!REDIS_URL) this.skip()
+    const clients = [await open(REDIS_URL), await open(REDIS_URL)] as const
+    try {
+      const [a, b] = clients.map((redis) => createLimits({ redis })) as [Limits, Limits]
+      await countsDown(a)
+      const bucket = bucketName()
+      const states = await Promise.all(
+        Array.from({ length: 20 }, (_, i) => (i % 2 ? a : b).consume(bucket, MINUTE)),
+      )
+      expect(states.filter(({ allowed }) => allowed)).to.have.length(3)
+    } finally {
+      for (const redis of clients) redis.disconnect()
+    }
+  })
+
+  it('with Redis down, calls are counted here', async () => {
+    // Port 1 is never Redis.
+    const redis = await open('redis://127.0.0.1:1')
+    const told: unknown[] = []
+    try {
+      await countsDown(createLimits({ redis, onFailure: (error) => told.push(error) }))
+      expect(told).to.have.length(1)
+    } finally {
+      redis.disconnect()
+    }
+  })
+
+  it('with Redis hanging, only the first call waits for it', async () => {
+    // Speaks just enough RESP for a client to call itself ready, and never answers a script.
+    const sockets: Socket[] = []
+    const silent = createServer((socket) => {
+      sockets.push(socket)
+      socket.on('data', (data) => {
+        const commands = data.toString().split(/^(?=\*\d+\r$)/m)
+        for (const command of commands) if (!/evalsha|eval\r/i.test(command)) socket.write('+OK\r\n')
+      })
+    })
+    await new Promise<void>((resolve) => silent.listen(0, '127.0.0.1', resolve))
+    const { port } = silent.address() as AddressInfo
+    const redis = new Redis(port, '127.0.0.1', { ...options, enableReadyCheck: false })
+    redis.on('error', () => undefined)
+    const told: unknown[] = []
+    try {
+      await new Promise((resolve) => redis.once('ready', resolve))
+      await countsDown(createLimits({ redis, onFailure: (error) => told.push(error) }))
+      expect(told).to.have.length(1)
+      expect(String(told[0])).to.include('no answer within')
+    } finally {
+      redis.disconnect()
+      for (const socket of sockets) socket.destroy()
+      await new Promise((resolve) => silent.close(resolve))
+    }
+  })
+})

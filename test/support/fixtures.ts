@@ -1,0 +1,127 @@
+/** What a route's example needs to exist: a caller with its scope, and whatever its `{placeholders}` name. */
+import { randomUUID } from 'node:crypto'
+import type { Example, Route } from '../../src/http/route.ts'
+import type { TestApp, TestOrganisation } from './app.ts'
+import { terminalTill } from './tills.ts'
+
+/** Placeholder → makes the thing and tells its value. */
+type Makers = Readonly<
+  Record<string, (app: TestApp, owner: TestOrganisation) => Promise<Record<string, string>>>
+>
+
+const created = async <T>(app: TestApp, key: string, path: string, body: object): Promise<T> => {
+  const answer = await app.request<T>('POST', path, { key, body })
+  if (answer.status !== 201)
+    throw new Error(`no fixture from ${path}: ${answer.status} ${JSON.stringify(answer.body)}`)
+  return answer.body
+}
+
+const makeAccount = async (app: TestApp) => {
+  const email = `${randomUUID()}@shop.example`
+  const password = 'correct horse battery'
+  const answer = await app.request('POST', '/console/api/accounts', {
+    body: { email, password, organisation: 'Shop' },
+  })
+  if (answer.status !== 201) throw new Error(`no account: ${answer.status}`)
+  return { email, password }
+}
+
+const makeTerminal = async (app: TestApp, { apiKey }: TestOrganisation) => {
+  const terminal = await created<{ terminalId: string; terminalSecret: string }>(
+    app,
+    apiKey,
+    '/console/api/terminals',
+    { label: 'Till' },
+  )
+  return { terminalId: terminal.terminalId, terminalSecret: terminal.terminalSecret }
+}
+
+/** A payment is late when the key that made it was revoked before it arrived. */
+const makeLatePayment = async (app: TestApp, owner: TestOrganisation) => {
+  const till = await terminalTill(app, owner)
+  await app.request('DELETE', `/console/api/keys/${till.keyId}`, { key: owner.apiKey })
+  await till.sync([till.payment()])
+  const { body } = await app.request<{ payments: { paymentId: string }[] }>(
+    'GET',
+    '/console/api/payments?status=late',
+    { key: owner.apiKey },
+  )
+  const paymentId = body.payments[0]?.paymentId
+  if (paymentId === undefined) throw new Error('no late payment')
+  return { paymentId }
+}
+
+const MAKERS: Makers = {
+  organisationId: async (_, { organisationId }) => ({ organisationId }),
+  merchantId: async (_, { merchantId }) => ({ merchantId }),
+  keyId: async (app, { apiKey }) => {
+    const { keyId } = await created<{ keyId: string }>(app, apiKey, '/console/api/keys', { label: 'spare' })
+    return { keyId }
+  },
+  terminalId: makeTerminal,
+  terminalSecret: makeTerminal,
+  paymentId: makeLatePayment,
+  email: makeAccount,
+  password: makeAccount,
+}
+
+export interface Fixtures {
+  /** A key that may call the route. */
+  readonly key?: string
+  readonly headers?: Readonly<Record<string, string>>
+  /** Placeholder → value. */
+  readonly values: Readonly<Record<string, string>>
+}
+
+const openSession = async (app: TestApp): Promise<Record<string, string>> => {
+  const { email, password } = await makeAccount(app)
+  const { headers, body } = await app.request<{ csrfToken: string }>('POST', '/console/api/session', {
+    body: { email, password },
+  })
+  return {
+    cookie: headers
+      .getSetCookie()
+      .map((cookie) => cookie.split(';')[0])
+      .join('; '),
+    'x-csrf-token': body.csrfToken,
+  }
+}
+
+const placeholdersOf = (route: Route): Set<string> =>
+  new Set(
+    [...`${route.path}${JSON.stringify(route.example ?? {})}`.matchAll(/\{(\w+)\}/g)].map(
+      ([, name]) => name as string,
+    ),
+  )
+
+/** Makes a fresh organisation and in it everything that the route's path and example name. @throws Error for an unknown placeholder */
+export const createFixtures = async (app: TestApp, route: Route): Promise<Fixtures> => {
+  const owner = await app.organisation()
+  let values: Record<string, string> = {}
+  for (const name of placeholdersOf(route)) {
+    if (name in values) continue
+    const make = MAKERS[name]
+    if (make === undefined)
+      throw new Error(`${route.name}: nobody makes {${name}}; add it to test/support/fixtures.ts`)
+    values = { ...values, ...(await make(app, owner)) }
+  }
+  if (route.path === '/console/api/session' && route.method === 'DELETE')
+    return { headers: await openSession(app), values }
+  if (route.auth === 'none') return { values }
+  const needsOperator = route.scope === 'admin' || route.scope === 'metrics'
+  return { key: needsOperator ? app.adminKey : owner.apiKey, values }
+}
+
+const replaceAll = (text: string, values: Readonly<Record<string, string>>): string =>
+  text.replaceAll(/\{(\w+)\}/g, (whole, name: string) => values[name] ?? whole)
+
+/** The example with its placeholders filled; a path parameter that it does not mention is one itself. */
+export const fill = (
+  route: Route,
+  values: Readonly<Record<string, string>>,
+): Example & { readonly url: string } => {
+  const example: Example = JSON.parse(replaceAll(JSON.stringify(route.example ?? {}), values))
+  const path = replaceAll(route.path, { ...values, ...example.params })
+  const query = new URLSearchParams(example.query).toString()
+  return { ...example, url: query === '' ? path : `${path}?${query}` }
+}

@@ -1,0 +1,130 @@
+/** A real server around a handful of test routes: everything of the HTTP kit, no domain. @module */
+import type { AddressInfo } from 'node:net'
+import { type AppConfig, createApp } from '../../src/app.ts'
+import type { Scope } from '../../src/caller.ts'
+import { systemClock } from '../../src/clock.ts'
+import { AppError } from '../../src/errors.ts'
+import type { Authenticator, Authenticators, Identity } from '../../src/http/auth.ts'
+import { createLogger } from '../../src/http/log.ts'
+import type { RateLimitRefusal } from '../../src/http/rate-limit.ts'
+import type { Route } from '../../src/http/route.ts'
+import { closeHttpServer, createHttpServer } from '../../src/http/server.ts'
+import { createMetrics, type Metrics } from '../../src/metrics.ts'
+import { createLimits } from '../../src/store/limits.ts'
+
+export const identity = (organisation: string, scopes: readonly Scope[] = ['verify']): Identity => ({
+  organisation,
+  credential: { kind: 'key', id: `key_${organisation}`, keyId: `key_${organisation}` },
+  scopes: new Set(scopes),
+})
+
+/** Keys name their organisation: `k-red` belongs to `org_red`; `t-…` are terminal tokens with a bucket of their own. */
+export const keyAuthenticator: Authenticator = ({ apiKey, cookie, csrf }, { method, route }) => {
+  if (apiKey === undefined && cookie === 's-red' && route.auth === 'console') {
+    if (method !== 'GET' && method !== 'HEAD' && csrf !== 'csrf-red') throw new AppError('csrf_required')
+    return { caller: identity('org_red') }
+  }
+  const [kind, name] = apiKey?.split('-') ?? []
+  if (name === undefined || (kind !== 'k' && kind !== 't')) throw new AppError('unauthorized')
+  const caller = identity(`org_${name}`)
+  if (kind === 't') return { caller, bucket: `terminal:${name}` }
+  return name === 'small' ? { caller, limitPerMinute: 2 } : { caller }
+}
+
+const authenticators: Authenticators = {
+  key: keyAuthenticator,
+  merchant: keyAuthenticator,
+  console: keyAuthenticator,
+  metrics: () => ({}),
+}
+
+export interface Answer {
+  readonly status: number
+  readonly headers: Headers
+  readonly text: string
+  readonly body: Record<string, unknown>
+}
+
+export interface RequestOptions {
+  /** Objects are sent as JSON, text and bytes as they are with the JSON content type. */
+  readonly body?: unknown
+  readonly key?: string
+  readonly headers?: Readonly<Record<string, string | undefined>>
+}
+
+/** Sends one request; an answer that is no JSON object has an empty `body`. */
+export const send = async (
+  url: string,
+  method: string,
+  { body, key, headers }: RequestOptions = {},
+): Promise<Answer> => {
+  const bytes = Buffer.isBuffer(body) ? Uint8Array.from(body) : undefined
+  const raw = bytes ?? (typeof body === 'string' ? body : JSON.stringify(body))
+  const answer = await fetch(url, {
+    method,
+    headers: {
+      ...(body !== undefined && { 'content-type': 'application/json' }),
+      ...(key !== undefined && { 'x-api-key': key }),
+      ...Object.fromEntries(Object.entries(headers ?? {}).map(([name, value]) => [name, value ?? ''])),
+    },
+    ...(body !== undefined && { body: raw }),
+  })
+  const text = await answer.text()
+  const isJson = answer.headers.get('content-type')?.startsWith('application/json') && text.startsWith('{')
+  return { status: answer.status, headers: answer.headers, text, body: isJson ? JSON.parse(text) : {} }
+}
+
+export interface HttpKit {
+  readonly url: string
+  readonly metrics: Metrics
+  readonly refusals: RateLimitRefusal[]
+  /** Parsed log lines so far. */
+  readonly lines: Record<string, unknown>[]
+  request(method: string, path: string, options?: RequestOptions): Promise<Answer>
+  close(): Promise<void>
+}
+
+export interface HttpKitOptions {
+  readonly config?: Partial<AppConfig>
+  readonly logLevel?: string
+}
+
+export const startHttpKit = async (
+  routes: readonly Route[],
+  options: HttpKitOptions = {},
+): Promise<HttpKit> => {
+  const refusals: RateLimitRefusal[] = []
+  const lines: Record<string, unknown>[] = []
+  const metrics = createMetrics()
+  const app = createApp({
+    config: {
+      baseUrl: 'http://assay.test',
+      rateLimitPerMinute: 100,
+      rateLimits: false,
+      trustProxy: [],
+      checkResponses: true,
+      ...options.config,
+    },
+    routes,
+    services: undefined as never,
+    authenticators,
+    limits: createLimits(),
+    logger: createLogger(options.logLevel ?? 'info', { write: (line) => lines.push(JSON.parse(line)) }),
+    metrics,
+    clock: systemClock,
+    onRateLimited: (refusal) => refusals.push(refusal),
+  })
+  const server = createHttpServer(app)
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+  const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
+  return {
+    url,
+    metrics,
+    refusals,
+    lines,
+    request: (method, path, sent) => send(`${url}${path}`, method, sent),
+    close: async () => {
+      await closeHttpServer(server)
+    },
+  }
+}
