@@ -1,0 +1,222 @@
+#!/usr/bin/env node
+/**
+ * `npx assay`: a payment terminal on the command line. Each call opens the terminal kept in a state directory, does
+ * one thing and lets go of it.
+ * @module
+ */
+import { mkdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { text as readAll } from 'node:stream/consumers'
+import { Command, InvalidArgumentError, Option } from 'commander'
+import { PAYMENT_METHODS, type PaymentMethod } from '../protocol/sync.ts'
+import { createTerminal, journalStorage, recoverJournal, type Terminal } from '../terminal/node.ts'
+
+/** Exit statuses beside 0: the terminal can't work · the payment or upload was refused. */
+const EXIT_FAILED = 1
+const EXIT_REFUSED = 3
+const SETTINGS = 'terminal.json'
+const DEFAULT_STATE = './terminal'
+const DEFAULT_URL = 'http://127.0.0.1:8080'
+
+/** Kept in the state directory by `configure`. */
+interface Settings {
+  url?: string
+  apiKey?: string
+  merchant?: string
+  terminalId?: string
+  terminalSecret?: string
+  floorLimit?: number
+  storedSumLimit?: number
+}
+
+interface SettingFlags extends Settings {
+  state: string
+}
+
+const amount = (value: string): number => {
+  if (!/^\d+(\.\d+)?$/.test(value))
+    throw new InvalidArgumentError('It must be a decimal number such as 12.50.')
+  return Number(value)
+}
+
+const print = (value: unknown): void => console.log(JSON.stringify(value, null, 2))
+
+const kept = (state: string): Settings => {
+  try {
+    return JSON.parse(readFileSync(join(state, SETTINGS), 'utf8')) as Settings
+  } catch (error) {
+    if (error instanceof Error && 'code' in error && error.code === 'ENOENT') return {}
+    throw error
+  }
+}
+
+const settingsOf = ({ state, ...flags }: SettingFlags): Settings => {
+  const given = Object.entries(flags).filter(([, value]) => value !== undefined)
+  return { ...kept(state), ...Object.fromEntries(given) }
+}
+
+const configure = (flags: SettingFlags): void => {
+  const file = join(flags.state, SETTINGS)
+  mkdirSync(flags.state, { recursive: true, mode: 0o700 })
+  // It holds secrets and must never be seen half-written or by others.
+  writeFileSync(`${file}.new`, `${JSON.stringify(settingsOf(flags), null, 2)}\n`, { mode: 0o600 })
+  renameSync(`${file}.new`, file)
+  console.log(`Settings are kept in ${file}.`)
+}
+
+const openTerminal = (flags: SettingFlags): Promise<Terminal> => {
+  const { url = DEFAULT_URL, apiKey, merchant, terminalId, terminalSecret, ...limits } = settingsOf(flags)
+  if (!apiKey || !merchant) {
+    throw new Error(
+      'The terminal needs an API key and a merchant: --api-key and --merchant, or once `assay terminal configure`.',
+    )
+  }
+  const { floorLimit, storedSumLimit } = limits
+  return createTerminal({
+    baseUrl: url,
+    apiKey,
+    merchantId: merchant,
+    terminalId,
+    terminalSecret,
+    limits: { floorLimit, storedSumLimit },
+    storage: journalStorage(flags.state),
+  })
+}
+
+const withTerminal = async (
+  flags: SettingFlags,
+  use: (terminal: Terminal) => Promise<void>,
+): Promise<void> => {
+  const terminal = await openTerminal(flags)
+  try {
+    await use(terminal)
+  } finally {
+    await terminal.close()
+  }
+}
+
+interface PayFlags extends SettingFlags {
+  cardToken: string
+  amount: number
+  currency?: string
+  customer?: string
+  method?: PaymentMethod
+  transaction?: string
+}
+
+const pay = ({
+  cardToken,
+  amount,
+  currency,
+  customer,
+  method,
+  transaction,
+  ...flags
+}: PayFlags): Promise<void> =>
+  withTerminal(flags, async (terminal) => {
+    const token = cardToken === '-' ? (await readAll(process.stdin)).trim() : cardToken
+    await terminal.probe()
+    const result = await terminal.pay({
+      cardToken: token,
+      amount,
+      currency,
+      customerId: customer,
+      paymentMethod: method,
+      transactionId: transaction,
+    })
+    print(result)
+    if (!result.accepted) process.exitCode = EXIT_REFUSED
+  })
+
+const flush = (flags: SettingFlags): Promise<void> =>
+  withTerminal(flags, async (terminal) => {
+    const report = await terminal.flush()
+    print(report)
+    if (report.pending + report.rejected + report.conflicts > 0) process.exitCode = EXIT_REFUSED
+  })
+
+const status = (flags: SettingFlags): Promise<void> =>
+  withTerminal(flags, async (terminal) => {
+    await terminal.probe()
+    print(terminal.status())
+  })
+
+const recover = async ({ state }: SettingFlags): Promise<void> => {
+  const found = await recoverJournal(state)
+  if (!found) {
+    console.log('The journal is whole. Nothing was changed.')
+    return
+  }
+  console.log(
+    `Kept ${found.records} records of ${found.frames} whole frames; ${found.lostBytes} bytes could not be read.`,
+  )
+  console.log(`The damaged journal is kept as ${found.damagedFile}.`)
+  if (found.nullifiersLost) {
+    console.log(
+      'The list of cards used before was among what is lost: offline, this terminal can no longer refuse them. The server still does.',
+    )
+  }
+}
+
+const stateOption = new Option('--state <directory>', 'where this terminal keeps its journal')
+  .env('ASSAY_TERMINAL_STATE')
+  .default(DEFAULT_STATE)
+
+/** A subcommand with the options that say which terminal it is. */
+const terminalCommand = (name: string, description: string): Command =>
+  new Command(name)
+    .description(description)
+    .addOption(stateOption)
+    .option('--url <url>', `address of the server (default: ${DEFAULT_URL})`)
+    .addOption(new Option('--api-key <key>', 'API key that keys the proofs').env('ASSAY_API_KEY'))
+    .option('--merchant <id>', 'merchant the payments are for (mer_…)')
+    .option('--terminal-id <id>', 'terminal of its own (ter_…)')
+    .addOption(new Option('--terminal-secret <secret>', 'its secret').env('ASSAY_TERMINAL_SECRET'))
+    .option('--floor-limit <decimal>', 'largest payment that is accepted offline', amount)
+    .option('--stored-sum-limit <decimal>', 'largest sum that may wait for upload', amount)
+
+const terminal = new Command('terminal')
+  .description('accept card payments, online or offline')
+  .addCommand(
+    terminalCommand('configure', 'keep the settings given here in the state directory').action(configure),
+  )
+  .addCommand(
+    terminalCommand('pay', 'accept one payment; exit status 3 when it is refused')
+      .requiredOption('--card-token <token>', 'token of this purchase; - reads it from standard input')
+      .requiredOption('--amount <decimal>', 'such as 12.50', amount)
+      .option('--currency <code>', 'ISO 4217 (default: GBP)')
+      .option('--customer <id>', 'your name for the customer')
+      .addOption(new Option('--method <method>', 'how the card was presented').choices([...PAYMENT_METHODS]))
+      .option('--transaction <id>', 'your own transaction id')
+      .action(pay),
+  )
+  .addCommand(
+    terminalCommand('pending', 'list payments that wait for upload').action((flags: SettingFlags) =>
+      withTerminal(flags, async (opened) => print(opened.pending())),
+    ),
+  )
+  .addCommand(
+    terminalCommand('flush', 'upload what waits; exit status 3 when something is left or refused').action(
+      flush,
+    ),
+  )
+  .addCommand(
+    terminalCommand('status', 'whether the server is there, what waits, what was refused').action(status),
+  )
+  .addCommand(
+    new Command('recover')
+      .description('replace a damaged journal by all that can still be read of it')
+      .addOption(stateOption)
+      .action(recover),
+  )
+
+try {
+  await new Command('assay')
+    .description('Assay on the command line.')
+    .addCommand(terminal)
+    .addHelpText('after', '\nExample:\n  $ npx assay terminal pay --card-token tok_1 --amount 12.50\n')
+    .parseAsync()
+} catch (error) {
+  console.error(error instanceof Error ? error.message : String(error))
+  process.exitCode = EXIT_FAILED
+}

@@ -1,0 +1,190 @@
+/**
+ * Uploads what waits, in batches. A payment leaves the queue only after the server named it: taken (synced) or
+ * refused (kept as rejected). Whatever says nothing about it leaves it where it is.
+ * @module
+ */
+import { MAX_SYNC_ITEMS, type QueuedTransaction, type SyncAnswer } from '../protocol/sync.ts'
+import type { Book } from './book.ts'
+import { type Delay, timerDelay } from './connectivity.ts'
+import { messageOf } from './errors.ts'
+import type { Events } from './events.ts'
+import { type MerchantApi, ServerFault } from './merchant-api.ts'
+import type { JournalRecord } from './records.ts'
+import type { FlushReport, QueuedPayment, RejectedPayment, TerminalEvents } from './types.ts'
+
+/** Pause after the second failed upload in a row; doubled after each further one. */
+const FIRST_BACKOFF_MS = 1000
+const MAX_BACKOFF_MS = 60_000
+
+interface Deps {
+  readonly merchantId: string
+  readonly book: Book
+  readonly api: Pick<MerchantApi, 'sync'>
+  readonly events: Pick<Events, 'emit'>
+  readonly record: (records: readonly JournalRecord[], apply: () => void) => Promise<void>
+  /** The server could not be reached. */
+  readonly onLost: () => void
+  readonly delay?: Delay
+}
+
+export interface Flusher {
+  /** Uploads now. @returns the running upload's report if there is one */
+  flush(): Promise<FlushReport>
+  /** Uploads if something waits, unless the last attempts failed: then when their pause is over. */
+  wake(): void
+  readonly lastError: string | undefined
+  close(): Promise<void>
+}
+
+/** What the server said about one payment. */
+type Verdict =
+  | { readonly payment: QueuedPayment; readonly synced: TerminalEvents['synced']['status'] }
+  | { readonly payment: QueuedPayment; readonly rejected: RejectedPayment }
+
+/** Pairs the answer with what was sent. Who is not named, or named with another id, gets no verdict. */
+const verdictsOf = (batch: readonly QueuedPayment[], answer: SyncAnswer): Verdict[] => {
+  const verdicts = new Map<number, Verdict>()
+  for (const { index, transactionId, status } of answer.results) {
+    const payment = batch[index]
+    if (payment?.transactionId !== transactionId) continue
+    if (status === 'synced' || status === 'duplicate' || status === 'late') {
+      verdicts.set(index, { payment, synced: status })
+    } else if (status === 'conflict' || status === 'rejected') {
+      const error = answer.errors.find((candidate) => candidate.index === index)
+      if (error?.retryable) continue
+      const { code, message } = error ?? { code: status, message: 'The server gave no reason.' }
+      verdicts.set(index, { payment, rejected: { ...payment, status, code, message } })
+    }
+  }
+  return [...verdicts.values()]
+}
+
+const recordOf = (verdict: Verdict): JournalRecord =>
+  'rejected' in verdict
+    ? { kind: 'rejected', ...verdict.rejected }
+    : { kind: 'synced', transactionId: verdict.payment.transactionId }
+
+export const createFlusher = ({
+  merchantId,
+  book,
+  api,
+  events,
+  record,
+  onLost,
+  delay = timerDelay,
+}: Deps): Flusher => {
+  let running: Promise<FlushReport> | undefined
+  let failures = 0
+  let cancelPause: (() => void) | undefined
+  let lastError: string | undefined
+  let closed = false
+
+  const wireOf = ({
+    proof,
+    amount,
+    currency,
+    timestamp,
+    transactionId,
+  }: QueuedPayment): QueuedTransaction => ({
+    proofData: proof,
+    amount,
+    currency,
+    timestamp,
+    transactionId,
+    merchantId,
+  })
+
+  const nextBatch = (): QueuedPayment[] => {
+    const batch: QueuedPayment[] = []
+    for (const payment of book.queue.values()) {
+      if (batch.push(payment) === MAX_SYNC_ITEMS) break
+    }
+    return batch
+  }
+
+  const settle = async (verdicts: readonly Verdict[]): Promise<void> => {
+    await record(verdicts.map(recordOf), () => {
+      for (const verdict of verdicts) {
+        if ('rejected' in verdict) book.reject(verdict.rejected)
+        else book.settle(verdict.payment)
+      }
+    })
+    for (const verdict of verdicts) {
+      if ('rejected' in verdict) events.emit(verdict.rejected.status, verdict.rejected)
+      else events.emit('synced', { ...verdict.payment, status: verdict.synced })
+    }
+  }
+
+  const failed = (error: unknown): void => {
+    failures++
+    lastError = messageOf(error)
+    const backoffMs = failures === 1 ? 0 : Math.min(FIRST_BACKOFF_MS * 2 ** (failures - 2), MAX_BACKOFF_MS)
+    const asked = error instanceof ServerFault ? error.retryAfterMs : undefined
+    // After one fault of a server that can be reached, nothing but this timer would try again.
+    const pauseMs = Math.max(
+      asked ?? 0,
+      backoffMs,
+      error instanceof ServerFault && !error.reached ? 0 : FIRST_BACKOFF_MS,
+    )
+    cancelPause?.()
+    cancelPause = undefined
+    if (pauseMs > 0 && !closed) {
+      cancelPause = delay(pauseMs, () => {
+        cancelPause = undefined
+        wake()
+      })
+    }
+    if (error instanceof ServerFault && !error.reached) onLost()
+  }
+
+  const run = async (): Promise<FlushReport> => {
+    const report = { synced: 0, conflicts: 0, rejected: 0 }
+    let error: string | undefined
+    try {
+      while (book.queue.size > 0 && !closed) {
+        const batch = nextBatch()
+        const verdicts = verdictsOf(batch, await api.sync(batch.map(wireOf)))
+        if (verdicts.length === 0)
+          throw new ServerFault('The server named none of the payments it was sent.', true)
+        await settle(verdicts)
+        for (const verdict of verdicts) {
+          if (!('rejected' in verdict)) report.synced++
+          else if (verdict.rejected.status === 'conflict') report.conflicts++
+          else report.rejected++
+        }
+      }
+      failures = 0
+      lastError = undefined
+      cancelPause?.()
+      cancelPause = undefined
+    } catch (caught) {
+      failed(caught)
+      error = lastError
+    } finally {
+      running = undefined
+    }
+    return { ...report, pending: book.queue.size, ...(error !== undefined && { error }) }
+  }
+
+  const flush = (): Promise<FlushReport> => {
+    running ??= run()
+    return running
+  }
+
+  const wake = (): void => {
+    if (book.queue.size > 0 && !cancelPause && !closed) void flush()
+  }
+
+  return {
+    flush,
+    wake,
+    get lastError() {
+      return lastError
+    },
+    close: async () => {
+      closed = true
+      cancelPause?.()
+      await running
+    },
+  }
+}

@@ -1,0 +1,225 @@
+/**
+ * The four requests a terminal makes. Whatever says nothing about a payment (no answer, server errors, rate limits,
+ * something else that answers in the server's place) is a {@link ServerFault}; the rest is an answer.
+ * @module
+ */
+import type { QueuedTransaction, SyncAnswer, ValidateAnswer, ValidateRequest } from '../protocol/sync.ts'
+import { messageOf } from './errors.ts'
+import type { Limits } from './types.ts'
+
+/** The longest a probe may take. */
+export const PROBE_TIMEOUT_MS = 500
+/** The longest `pay` waits for the server, a new token included. */
+export const VALIDATE_BUDGET_MS = 500
+const SYNC_TIMEOUT_MS = 30_000
+/** A token is renewed when less than this is left of it. */
+const TOKEN_RENEWAL_MS = 5 * 60_000
+const MAX_RETRY_AFTER_MS = 3_600_000
+
+/** Nothing is known about what was asked; ask again later. */
+export class ServerFault extends Error {
+  /** When the server said how long to wait. */
+  readonly retryAfterMs: number | undefined
+  /** The server answered, only not as it should: it is there. */
+  readonly reached: boolean
+  constructor(message: string, reached: boolean, retryAfterMs?: number) {
+    super(message)
+    this.name = 'ServerFault'
+    this.reached = reached
+    this.retryAfterMs = retryAfterMs
+  }
+}
+
+/** The server understood and said no: the request is at fault, or the credential. */
+export class Refusal extends Error {
+  readonly status: number
+  readonly code: string
+  constructor(status: number, code: string, message: string) {
+    super(message)
+    this.name = 'Refusal'
+    this.status = status
+    this.code = code
+  }
+}
+
+type JsonObject = { readonly [key: string]: unknown }
+
+const isObject = (value: unknown): value is JsonObject =>
+  typeof value === 'object' && value !== null && !Array.isArray(value)
+
+interface Options {
+  readonly baseUrl: string
+  readonly apiKey: string
+  readonly terminalId?: string
+  readonly terminalSecret?: string
+  readonly fetch: typeof globalThis.fetch
+  readonly clock: { now(): number }
+  /** The server's limits for this terminal, as of its newest token. */
+  readonly onLimits: (limits: Limits) => void
+}
+
+export interface MerchantApi {
+  /** Whether GET /health answers as our server does, within {@link PROBE_TIMEOUT_MS}. Never throws. */
+  healthy(): Promise<boolean>
+  /** @throws ServerFault also when {@link VALIDATE_BUDGET_MS} is used up; Refusal */
+  validate(payment: ValidateRequest): Promise<ValidateAnswer>
+  /** @throws ServerFault, Refusal */
+  sync(transactions: readonly QueuedTransaction[]): Promise<SyncAnswer>
+  /** Ends every request that is under way; they fail as ServerFault. */
+  abort(): void
+}
+
+const retryAfterOf = (response: Response, body: unknown): number | undefined => {
+  const seconds = Number(
+    (isObject(body) ? body.retry_after : undefined) ?? response.headers.get('retry-after'),
+  )
+  return seconds > 0 ? Math.min(seconds * 1000, MAX_RETRY_AFTER_MS) : undefined
+}
+
+const parse = (text: string): unknown => {
+  try {
+    return JSON.parse(text)
+  } catch {
+    return undefined
+  }
+}
+
+/** Statuses of a refusal. Others, such as 404 of a wrong address, say nothing about what was asked. */
+const REFUSING_STATUSES: readonly number[] = [400, 401, 402, 403, 409, 413, 422]
+
+const answerOf = (response: Response, body: unknown): JsonObject => {
+  if (response.ok && isObject(body)) return body
+  if (REFUSING_STATUSES.includes(response.status) && isObject(body) && typeof body.error === 'string') {
+    throw new Refusal(
+      response.status,
+      body.error,
+      typeof body.message === 'string' ? body.message : body.error,
+    )
+  }
+  throw new ServerFault(
+    `The server answered with status ${response.status}.`,
+    true,
+    retryAfterOf(response, body),
+  )
+}
+
+const numberOrNull = (value: unknown): number | null => (typeof value === 'number' ? value : null)
+
+const limitsOf = (config: unknown): Limits =>
+  isObject(config)
+    ? {
+        floorLimit: numberOrNull(config.floorLimit),
+        storedSumLimit: numberOrNull(config.storedSumLimit),
+        maxOfflineAgeMs: numberOrNull(config.maxOfflineAgeMs),
+      }
+    : {}
+
+const isValidateAnswer = (body: JsonObject): body is JsonObject & ValidateAnswer =>
+  typeof body.valid === 'boolean' && typeof body.doubleSpend === 'boolean'
+
+const isSyncAnswer = (body: JsonObject): body is JsonObject & SyncAnswer =>
+  Array.isArray(body.results) && Array.isArray(body.errors)
+
+const unexpected = () => new ServerFault('The server answered with something else than was asked for.', true)
+
+export const createMerchantApi = (options: Options): MerchantApi => {
+  const { baseUrl, apiKey, terminalId, terminalSecret, clock, onLimits } = options
+  const { fetch } = options
+  const running = new Set<AbortController>()
+  let token: { readonly text: string; readonly expiresAt: number } | undefined
+  let authenticating: Promise<string> | undefined
+
+  /** Sends one request and reads its whole answer, both within the time given. */
+  const send = async (path: string, timeoutMs: number, bearer?: string, body?: unknown) => {
+    const abort = new AbortController()
+    const timer = setTimeout(() => abort.abort(new Error(`no answer within ${timeoutMs} ms`)), timeoutMs)
+    running.add(abort)
+    try {
+      const response = await fetch(`${baseUrl}${path}`, {
+        method: body === undefined ? 'GET' : 'POST',
+        headers: {
+          accept: 'application/json',
+          ...(body !== undefined && { 'content-type': 'application/json' }),
+          ...(bearer !== undefined && { authorization: `Bearer ${bearer}` }),
+        },
+        ...(body !== undefined && { body: JSON.stringify(body) }),
+        cache: 'no-store',
+        credentials: 'omit',
+        redirect: 'error',
+        signal: abort.signal,
+      })
+      return answerOf(response, parse(await response.text()))
+    } catch (error) {
+      if (error instanceof ServerFault || error instanceof Refusal) throw error
+      const reason: unknown = abort.signal.aborted ? abort.signal.reason : error
+      throw new ServerFault(`The server can't be reached: ${messageOf(reason)}`, false)
+    } finally {
+      clearTimeout(timer)
+      running.delete(abort)
+    }
+  }
+
+  const authenticate = async (timeoutMs: number): Promise<string> => {
+    const body = { terminalId, terminalSecret }
+    const answer = await send('/api/merchant/terminals/authenticate', timeoutMs, apiKey, body)
+    const expiresAt = Date.parse(String(answer.expiresAt))
+    if (typeof answer.token !== 'string' || Number.isNaN(expiresAt)) throw unexpected()
+    token = { text: answer.token, expiresAt }
+    onLimits(limitsOf(answer.config))
+    return answer.token
+  }
+
+  /** One authentication serves all who wait for it. */
+  const newToken = (timeoutMs: number): Promise<string> => {
+    authenticating ??= authenticate(timeoutMs).finally(() => {
+      authenticating = undefined
+    })
+    return authenticating
+  }
+
+  const bearer = (timeoutMs: number): string | Promise<string> => {
+    if (terminalId === undefined) return apiKey
+    if (token && token.expiresAt - clock.now() > TOKEN_RENEWAL_MS) return token.text
+    return newToken(timeoutMs)
+  }
+
+  /** Sends with the terminal's credential; a token that is refused is renewed once. */
+  const post = async (path: string, body: unknown, budgetMs: number): Promise<JsonObject> => {
+    const until = performance.now() + budgetMs
+    const left = () => Math.max(1, until - performance.now())
+    // Where renewal fails, the old token may still do: the server lets the queue of a revoked key in with it.
+    const used = await Promise.resolve(bearer(left())).catch((error: unknown) => {
+      if (token && error instanceof Refusal) return token.text
+      throw error
+    })
+    try {
+      return await send(path, left(), used, body)
+    } catch (error) {
+      if (!(error instanceof Refusal) || error.status !== 401 || terminalId === undefined) throw error
+      return send(path, left(), await newToken(left()), body)
+    }
+  }
+
+  return {
+    healthy: async () => {
+      try {
+        return typeof (await send('/health', PROBE_TIMEOUT_MS)).status === 'string'
+      } catch {
+        return false
+      }
+    },
+    validate: async (payment) => {
+      const answer = await post('/api/merchant/payments/validate', payment, VALIDATE_BUDGET_MS)
+      if (!isValidateAnswer(answer)) throw unexpected()
+      return answer
+    },
+    sync: async (transactions) => {
+      const answer = await post('/api/merchant/transactions/sync', { transactions }, SYNC_TIMEOUT_MS)
+      if (!isSyncAnswer(answer)) throw unexpected()
+      return answer
+    },
+    abort: () => {
+      for (const abort of running) abort.abort(new Error('the terminal was closed'))
+    },
+  }
+}

@@ -1,0 +1,253 @@
+/**
+ * What one payment goes through: input, proof, nullifier, journal, server. It is recorded before the server is asked
+ * and again when its fate is known, so that neither a crash nor a lost answer makes it two, or none.
+ * @module
+ */
+import type { ProofKey } from '../core/index.ts'
+import { STORED_BYTES, transactionIdFor } from '../protocol/payment-proof.ts'
+import { REFUSALS, type ValidateAnswer } from '../protocol/sync.ts'
+import { type Book, nullifierTextOf } from './book.ts'
+import type { Connectivity } from './connectivity.ts'
+import { TerminalError } from './errors.ts'
+import type { Events } from './events.ts'
+import { offlineRefusal } from './limits.ts'
+import { type MerchantApi, Refusal, ServerFault } from './merchant-api.ts'
+import { type CheckedPayment, checkPayment } from './payment-input.ts'
+import { type JournalRecord, NONCE_COUNT } from './records.ts'
+import type { Limits, PaymentInput, PaymentResult, QueuedPayment } from './types.ts'
+
+interface Deps {
+  /** Holds the API key. */
+  readonly prover: ProofKey
+  readonly merchantId: string
+  readonly lastNonce: number
+  readonly book: Book
+  readonly api: Pick<MerchantApi, 'validate'>
+  readonly clock: { now(): number }
+  readonly events: Pick<Events, 'emit'>
+  readonly record: (records: readonly JournalRecord[], apply: () => void) => Promise<void>
+  readonly connectivity: Pick<Connectivity, 'online' | 'lost'>
+  /** Uploads what waits, if the server is there. */
+  readonly wake: () => void
+  readonly limits: () => Limits
+}
+
+export interface Cashier {
+  readonly lastNonce: number
+  pay(input: PaymentInput): Promise<PaymentResult>
+  /** Waits for payments that have begun, then wipes the key. */
+  close(): Promise<void>
+}
+
+const refused = (transactionId: string, error: string): PaymentResult => ({
+  accepted: false,
+  transactionId,
+  proofBytes: 0,
+  synced: false,
+  queued: false,
+  error,
+})
+
+const accepted = (transactionId: string, synced: boolean): PaymentResult => ({
+  accepted: true,
+  transactionId,
+  proofBytes: STORED_BYTES,
+  synced,
+  queued: !synced,
+})
+
+/** The server's word on a payment; undefined when it could not be had. */
+type Word =
+  | { readonly valid: true }
+  | { readonly valid: false; readonly spent: boolean; readonly known: boolean; readonly error: string }
+  | undefined
+
+const wordOf = ({ valid, doubleSpend, reason }: ValidateAnswer): Word => {
+  if (valid) return { valid }
+  const code = reason ?? (doubleSpend ? 'DOUBLE_SPEND' : 'rejected')
+  const sentence = Object.hasOwn(REFUSALS, code)
+    ? REFUSALS[code as keyof typeof REFUSALS]
+    : 'The server refused the payment.'
+  return { valid, spent: doubleSpend, known: true, error: `${code}: ${sentence}` }
+}
+
+export const createCashier = (deps: Deps): Cashier => {
+  const { prover, merchantId, book, api, clock, events, record, connectivity, wake, limits } = deps
+  let nonce = deps.lastNonce
+  /** Cards (nullifiers) and own transaction ids of payments that are being decided. */
+  const presented = new Set<string>()
+  let deciding = 0
+  let onIdle: (() => void) | undefined
+
+  const prove = ({
+    cardToken,
+    amount,
+    amountMinor,
+    currency,
+    transactionId,
+  }: CheckedPayment): QueuedPayment => {
+    nonce = (nonce + 1) % NONCE_COUNT
+    const timestamp = clock.now()
+    const { stored } = prover.prove({
+      cardToken,
+      amountMinor,
+      currency,
+      nonce,
+      timestampMs: timestamp,
+      merchantId,
+    })
+    return {
+      transactionId: transactionId ?? transactionIdFor(stored),
+      proof: stored,
+      amount,
+      currency,
+      timestamp,
+      ownId: transactionId !== undefined,
+    }
+  }
+
+  /** The attempt that this repeats: same card and content, and the server's answer to it never arrived. */
+  const repeated = (fresh: QueuedPayment): QueuedPayment | undefined => {
+    const earlier = book.unsettled(nullifierTextOf(fresh.proof))
+    const same =
+      earlier &&
+      earlier.amount === fresh.amount &&
+      earlier.currency === fresh.currency &&
+      (!fresh.ownId || earlier.transactionId === fresh.transactionId)
+    return same ? earlier : undefined
+  }
+
+  const askServer = async (payment: QueuedPayment, input: CheckedPayment): Promise<Word> => {
+    const { transactionId, proof, amount, currency, timestamp } = payment
+    const { customerId, paymentMethod } = input
+    const optional = {
+      ...(customerId !== undefined && { customerId }),
+      ...(paymentMethod && { paymentMethod }),
+    }
+    try {
+      return wordOf(
+        await api.validate({
+          proofData: proof,
+          amount,
+          currency,
+          timestamp,
+          transactionId,
+          merchantId,
+          ...optional,
+        }),
+      )
+    } catch (error) {
+      if (error instanceof Refusal) {
+        const spent = error.code === 'double_spend'
+        return { valid: false, spent, known: error.status === 409, error: `${error.code}: ${error.message}` }
+      }
+      if (!(error instanceof ServerFault)) throw error
+      if (!error.reached) connectivity.lost()
+      return undefined
+    }
+  }
+
+  /** Accepts a payment without the server. @param recorded it stands in the journal as undecided */
+  const acceptOffline = async (
+    payment: QueuedPayment,
+    amountMinor: number,
+    recorded: boolean,
+  ): Promise<PaymentResult> => {
+    const { transactionId, amount, currency } = payment
+    const [oldest] = book.queue.values()
+    const situation = {
+      amount,
+      amountMinor,
+      currency,
+      storedMinor: book.sums.get(currency) ?? 0n,
+      oldest: oldest?.timestamp,
+      now: clock.now(),
+    }
+    const refusal = offlineRefusal(limits(), situation)
+    if (refusal !== undefined) {
+      const unknown =
+        ' The server was asked and did not answer: present the same payment again once it is back.'
+      return refused(transactionId, recorded ? refusal + unknown : refusal)
+    }
+    book.hold(currency, amountMinor)
+    try {
+      await record([recorded ? { kind: 'queued', transactionId } : { kind: 'payment', ...payment }], () =>
+        book.addQueued(payment),
+      )
+    } catch (error) {
+      book.letGo(currency, amountMinor)
+      throw error
+    }
+    events.emit('queued', payment)
+    if (connectivity.online) wake()
+    return accepted(transactionId, false)
+  }
+
+  const decide = async (payment: QueuedPayment, input: CheckedPayment): Promise<PaymentResult> => {
+    const { transactionId } = payment
+    const isRepeat = book.unsettled(nullifierTextOf(payment.proof)) === payment
+    if (!connectivity.online) return acceptOffline(payment, input.amountMinor, isRepeat)
+    if (!isRepeat) {
+      await record([{ kind: 'payment', undecided: true, ...payment }], () => book.addUndecided(payment))
+    }
+    const word = await askServer(payment, input)
+    if (!word) return acceptOffline(payment, input.amountMinor, true)
+    if (word.valid) {
+      await record([{ kind: 'synced', transactionId }], () => book.settle(payment))
+      return accepted(transactionId, true)
+    }
+    const { spent, known, error } = word
+    await record([{ kind: 'void', transactionId, spent, known }], () => book.void(payment, spent, known))
+    return refused(transactionId, error)
+  }
+
+  /** Why a payment may not even be tried. */
+  const refusalOf = ({ proof, ownId, transactionId }: QueuedPayment): string | undefined => {
+    if (book.isSpent(proof)) return `DOUBLE_SPEND: ${REFUSALS.DOUBLE_SPEND}`
+    if (presented.has(nullifierTextOf(proof))) return 'DOUBLE_SPEND: The card token is just being presented.'
+    if (ownId && (presented.has(transactionId) || book.isUsedId(transactionId))) {
+      return 'TRANSACTION_CONFLICT: This transaction id was used before.'
+    }
+    return undefined
+  }
+
+  const pay = async (input: PaymentInput): Promise<PaymentResult> => {
+    const checked = checkPayment(input)
+    if ('error' in checked) return refused('', checked.error)
+    const fresh = prove(checked)
+    const refusal = refusalOf(fresh)
+    if (refusal !== undefined) return refused(fresh.transactionId, refusal)
+    const card = nullifierTextOf(fresh.proof)
+    const payment = repeated(fresh) ?? fresh
+    presented.add(card)
+    if (payment.ownId) presented.add(payment.transactionId)
+    deciding++
+    try {
+      return await decide(payment, checked)
+    } catch (error) {
+      // What isn't recorded isn't accepted. The card stays free: the same payment may be presented again.
+      if (error instanceof TerminalError)
+        return refused(payment.transactionId, `${error.code}: ${error.message}`)
+      throw error
+    } finally {
+      presented.delete(card)
+      presented.delete(payment.transactionId)
+      if (--deciding === 0) onIdle?.()
+    }
+  }
+
+  return {
+    get lastNonce() {
+      return nonce
+    },
+    pay,
+    close: async () => {
+      if (deciding > 0) {
+        await new Promise<void>((resolve) => {
+          onIdle = resolve
+        })
+      }
+      prover.dispose()
+    },
+  }
+}

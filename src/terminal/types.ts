@@ -1,0 +1,132 @@
+/** What an application hands to a terminal and gets from it. Types only. @module */
+import type { PaymentMethod, RefusalCode } from '../protocol/sync.ts'
+import type { Storage } from './storage.ts'
+
+export interface PaymentInput {
+  /** One per purchase; 1 to 128 characters. A card number is refused. */
+  readonly cardToken: string
+  /** Major units, such as 12.5; positive, with at most the decimals of its currency. */
+  readonly amount: number
+  /** ISO 4217; default GBP. */
+  readonly currency?: string | null
+  readonly customerId?: string | null
+  readonly paymentMethod?: PaymentMethod | null
+  /** Replaces the generated id; 1 to 128 visible ASCII characters, used once. */
+  readonly transactionId?: string | null
+}
+
+export interface PaymentResult {
+  /** True only once the payment is durably recorded on this device. */
+  readonly accepted: boolean
+  /** Empty when the input was refused before an id was made. */
+  readonly transactionId: string
+  /** Bytes of the stored proof; 0 when nothing was stored. */
+  readonly proofBytes: number
+  /** The server has it. */
+  readonly synced: boolean
+  /** It waits on this device for the next upload. */
+  readonly queued: boolean
+  /** `code: sentence`, when refused. */
+  readonly error?: string
+}
+
+/** What holds while the server can't be asked. Amounts are major units and hold for each currency by itself. */
+export interface Limits {
+  /** Largest single payment. Default: none. */
+  readonly floorLimit?: number | null
+  /** Largest sum of payments that wait for upload. Default: none. */
+  readonly storedSumLimit?: number | null
+  /** Once a payment has waited this long, no more are accepted offline. Default: 30 days. */
+  readonly maxOfflineAgeMs?: number | null
+}
+
+export interface TerminalOptions {
+  /** Origin of the server, such as `https://assay.example`. */
+  readonly baseUrl: string
+  /** Keys the proofs; also the bearer credential unless the terminal has its own. */
+  readonly apiKey: string
+  readonly merchantId: string
+  /** With `terminalSecret`: the terminal asks for a token of its own when it first needs one. */
+  readonly terminalId?: string
+  readonly terminalSecret?: string
+  readonly storage: Storage
+  readonly limits?: Limits
+  readonly fetch?: typeof globalThis.fetch
+  readonly clock?: { now(): number }
+}
+
+/** A payment that waits for upload. No card token, only its proof, is ever kept. */
+export interface QueuedPayment {
+  readonly transactionId: string
+  /** Stored form, 66 characters of base64url. */
+  readonly proof: string
+  readonly amount: number
+  readonly currency: string
+  /** Unix ms; covered by the proof. */
+  readonly timestamp: number
+  /** The application chose the id. */
+  readonly ownId: boolean
+}
+
+/** A payment that was accepted offline and then refused by the server: somebody has to look at it. */
+export interface RejectedPayment extends QueuedPayment {
+  readonly status: 'conflict' | 'rejected'
+  readonly code: RefusalCode | (string & {})
+  readonly message: string
+}
+
+export interface Pending {
+  readonly count: number
+  /** Currency → exact decimal sum in major units, such as `{ GBP: '12.50' }`. */
+  readonly sums: Readonly<Record<string, string>>
+  readonly transactions: readonly QueuedPayment[]
+}
+
+export interface Status {
+  readonly online: boolean
+  readonly pending: number
+  /** Oldest first. */
+  readonly rejected: readonly RejectedPayment[]
+  /** Cards and own transaction ids that this terminal will not take again. */
+  readonly nullifiers: number
+  readonly limits: Limits
+  /** Why the last upload did not get through; absent once one does. */
+  readonly lastError?: string
+}
+
+export interface FlushReport {
+  readonly synced: number
+  readonly conflicts: number
+  readonly rejected: number
+  /** Still waiting. */
+  readonly pending: number
+  /** Why it stopped before the queue was empty. */
+  readonly error?: string
+}
+
+export interface TerminalEvents {
+  online: undefined
+  offline: undefined
+  /** Accepted and waiting for upload. */
+  queued: QueuedPayment
+  /** Left the queue: the server has it. `late` waits there for an operator. */
+  synced: QueuedPayment & { readonly status: 'synced' | 'duplicate' | 'late' }
+  rejected: RejectedPayment
+  /** Its card was used elsewhere first. */
+  conflict: RejectedPayment
+}
+
+export interface Terminal {
+  /** Decides on one payment. Refusals are results; it throws only when closed. @throws TerminalError closed */
+  pay(input: PaymentInput): Promise<PaymentResult>
+  /** Uploads what waits. A second call joins the running one. @throws TerminalError closed */
+  flush(): Promise<FlushReport>
+  pending(): Pending
+  status(): Status
+  /** Asks the server now whether it is there. */
+  probe(): Promise<boolean>
+  /** @returns a function that ends the subscription */
+  on<E extends keyof TerminalEvents>(event: E, listener: (detail: TerminalEvents[E]) => void): () => void
+  /** Finishes what has begun, then lets go of the storage. */
+  close(): Promise<void>
+}

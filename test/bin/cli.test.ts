@@ -1,0 +1,105 @@
+import { readFile, stat, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { expect } from 'chai'
+import type { FlushReport, PaymentResult, Pending, Status } from '../../src/terminal/index.ts'
+import { sharedApp } from '../support/app.ts'
+import { temporaryDirectories } from '../support/directory.ts'
+import { startCommand } from '../support/programs.ts'
+import { NOWHERE } from '../support/terminals.ts'
+
+const CLI = join(import.meta.dirname, '../../build/cli.js')
+
+const run = async (...args: string[]) => {
+  const program = startCommand(process.execPath, [CLI, ...args])
+  const status = await program.ended()
+  return { status, text: program.lines.join('\n'), errors: program.errors() }
+}
+
+describe('npx assay terminal', function () {
+  this.timeout(60_000)
+  const directory = temporaryDirectories()
+
+  /** Runs a command that prints JSON. */
+  const read = async <T>(...args: string[]): Promise<{ status: number | null; value: T }> => {
+    const { status, text, errors } = await run('terminal', ...args)
+    expect(errors).to.equal('')
+    return { status, value: JSON.parse(text) as T }
+  }
+
+  it('explains itself', async () => {
+    const { status, text } = await run('--help')
+    expect([status, text]).to.deep.equal([0, text])
+    expect(text).to.include('npx assay terminal pay')
+    expect((await run('terminal', 'pay', '--help')).text).to.include('--card-token')
+  })
+
+  it('pays offline, remembers, and uploads once the server is there', async () => {
+    const app = await sharedApp()
+    const { apiKey, merchantId } = await app.organisation()
+    const state = ['--state', await directory()]
+    const configured = await run(
+      'terminal',
+      'configure',
+      ...state,
+      '--api-key',
+      apiKey,
+      '--merchant',
+      merchantId,
+    )
+    expect(configured.status).to.equal(0)
+    expect((await stat(join(state[1] ?? '', 'terminal.json'))).mode & 0o777).to.equal(0o600)
+
+    const nowhere = ['--url', NOWHERE]
+    const card = ['--card-token', 'tok_1', '--amount', '12.50']
+    const paid = await read<PaymentResult>('pay', ...state, ...nowhere, ...card)
+    expect([paid.status, paid.value.queued]).to.deep.equal([0, true])
+    const again = await read<PaymentResult>('pay', ...state, ...nowhere, ...card)
+    expect([again.status, again.value.accepted]).to.deep.equal([3, false])
+    const { value: waiting } = await read<Pending>('pending', ...state)
+    expect([waiting.count, waiting.sums]).to.deep.equal([1, { GBP: '12.50' }])
+    const failed = await read<FlushReport>('flush', ...state, ...nowhere)
+    expect([failed.status, failed.value.pending]).to.deep.equal([3, 1])
+
+    await run('terminal', 'configure', ...state, '--url', app.url)
+    const { status, value } = await read<FlushReport>('flush', ...state)
+    expect([status, value.synced, value.pending]).to.deep.equal([0, 1, 0])
+    const online = await read<PaymentResult>('pay', ...state, '--card-token', 'tok_2', '--amount', '1')
+    expect(online.value).to.include({ accepted: true, synced: true })
+    expect((await read<Status>('status', ...state)).value).to.include({
+      online: true,
+      pending: 0,
+      nullifiers: 2,
+    })
+  })
+
+  it('recovers a damaged journal', async () => {
+    const folder = await directory()
+    const who = ['--state', folder, '--api-key', 'k', '--merchant', 'mer_1', '--url', NOWHERE]
+    for (const card of ['a', 'b', 'c'])
+      await run('terminal', 'pay', ...who, '--card-token', card, '--amount', '1')
+    const file = join(folder, 'journal')
+    const bytes = await readFile(file)
+    const at = bytes.indexOf('"payment"')
+    bytes[at] = (bytes[at] ?? 0) ^ 1
+    await writeFile(file, bytes)
+
+    const refused = await run('terminal', 'pending', ...who)
+    expect(refused.status).to.equal(1)
+    expect(refused.errors).to.include(`npx assay terminal recover --state ${folder}`)
+    const recovered = await run('terminal', 'recover', '--state', folder)
+    expect(recovered.status).to.equal(0)
+    expect(recovered.text).to.include('could not be read').and.include(`${file}.damaged-1`)
+    expect((await read<Pending>('pending', ...who)).value.count).to.equal(2)
+    expect((await run('terminal', 'recover', '--state', folder)).text).to.include('whole')
+  })
+
+  it('says what is missing or wrong, with a status', async () => {
+    const state = ['--state', await directory()]
+    const missing = await run('terminal', 'pending', ...state)
+    expect([missing.status, missing.errors]).to.deep.equal([1, missing.errors])
+    expect(missing.errors).to.include('--api-key')
+    const wrong = await run('terminal', 'pay', ...state, '--card-token', 'a', '--amount', 'much')
+    expect(wrong.status).to.equal(1)
+    expect(wrong.errors).to.include('decimal number')
+  })
+})

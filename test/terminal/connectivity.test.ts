@@ -1,0 +1,124 @@
+import { expect } from 'chai'
+import { createConnectivity, PROBE_INTERVALS_MS } from '../../src/terminal/connectivity.ts'
+
+/** Time in the hands of the test: pauses are noted and end when it says so. */
+const heldTime = () => {
+  const pauses: number[] = []
+  let waiting: (() => void) | undefined
+  return {
+    pauses,
+    delay: (ms: number, run: () => void) => {
+      pauses.push(ms)
+      waiting = run
+      return () => {
+        if (waiting === run) waiting = undefined
+      }
+    },
+    /** Ends the pause and lets the probe it begins come to its end. */
+    pass: async () => {
+      const run = waiting
+      waiting = undefined
+      run?.()
+      await new Promise((resolve) => setImmediate(resolve))
+    },
+    isWaiting: () => waiting !== undefined,
+  }
+}
+
+describe('connectivity of a terminal', () => {
+  it('probes at the intervals of the specification while the server is away', async () => {
+    const time = heldTime()
+    const connectivity = createConnectivity({ ask: async () => false, onChange: () => {}, delay: time.delay })
+    connectivity.start()
+    for (let i = 0; i < 15; i++) await time.pass()
+    expect(time.pauses).to.deep.equal([
+      1, 1, 1, 5, 10, 50, 100, 250, 500, 1000, 2000, 5000, 5000, 5000, 5000, 5000,
+    ])
+    expect(PROBE_INTERVALS_MS).to.have.length(12)
+    await connectivity.close()
+  })
+
+  it('says once that the server is there, and then probes every five seconds', async () => {
+    const time = heldTime()
+    const changes: boolean[] = []
+    const answers = [false, false, true, true, true]
+    const connectivity = createConnectivity({
+      ask: async () => answers.shift() ?? true,
+      onChange: (online) => changes.push(online),
+      delay: time.delay,
+    })
+    connectivity.start()
+    for (let i = 0; i < 5; i++) await time.pass()
+    expect(changes).to.deep.equal([true])
+    expect(time.pauses).to.deep.equal([1, 1, 1, 5000, 5000, 5000])
+    await connectivity.close()
+  })
+
+  it('begins with quick probes again after a loss', async () => {
+    const time = heldTime()
+    const changes: boolean[] = []
+    const answers = [false, false, false, false, true]
+    const connectivity = createConnectivity({
+      ask: async () => answers.shift() ?? true,
+      onChange: (online) => changes.push(online),
+      delay: time.delay,
+    })
+    connectivity.start()
+    for (let i = 0; i < 5; i++) await time.pass()
+    connectivity.lost()
+    expect(connectivity.online).to.equal(false)
+    await time.pass()
+    expect(changes).to.deep.equal([true, false, true])
+    expect(time.pauses).to.deep.equal([1, 1, 1, 5, 10, 5000, 1, 5000])
+    await connectivity.close()
+  })
+
+  it('has one probe in flight, which all who ask share', async () => {
+    const time = heldTime()
+    let asked = 0
+    const answers: ((answer: boolean) => void)[] = []
+    const connectivity = createConnectivity({
+      ask: () => {
+        asked++
+        return new Promise((resolve) => answers.push(resolve))
+      },
+      onChange: () => {},
+      delay: time.delay,
+    })
+    connectivity.start()
+    await time.pass()
+    const joined = [connectivity.probe(), connectivity.probe()]
+    expect([asked, time.isWaiting()]).to.deep.equal([1, false])
+    answers[0]?.(true)
+    expect(await Promise.all(joined)).to.deep.equal([true, true])
+    await connectivity.close()
+  })
+
+  it('does not believe a probe that began before a loss', async () => {
+    const time = heldTime()
+    const changes: boolean[] = []
+    const answers: ((answer: boolean) => void)[] = []
+    const connectivity = createConnectivity({
+      ask: () => new Promise((resolve) => answers.push(resolve)),
+      onChange: (online) => changes.push(online),
+      delay: time.delay,
+    })
+    const first = connectivity.probe()
+    answers[0]?.(true)
+    await first
+    const second = connectivity.probe()
+    connectivity.lost()
+    answers[1]?.(true)
+    expect(await second).to.equal(false)
+    expect(changes).to.deep.equal([true, false])
+    await connectivity.close()
+  })
+
+  it('probes no more once closed', async () => {
+    const time = heldTime()
+    const connectivity = createConnectivity({ ask: async () => false, onChange: () => {}, delay: time.delay })
+    connectivity.start()
+    await connectivity.close()
+    expect(time.isWaiting()).to.equal(false)
+  })
+})

@@ -1,0 +1,99 @@
+import { expect } from 'chai'
+import { nullifiersFrame, readJournal, recordsFrame, salvageJournal } from '../../src/terminal/frame.ts'
+import type { JournalRecord } from '../../src/terminal/records.ts'
+
+const synced = (transactionId: string): JournalRecord => ({ kind: 'synced', transactionId })
+
+const FRAMES = [
+  recordsFrame(0, [{ kind: 'terminal', merchantId: 'mer_1' }]),
+  nullifiersFrame(
+    1,
+    Uint8Array.from({ length: 100 }, (_, i) => i),
+  ),
+  recordsFrame(2, [synced('a'), synced('b')]),
+  recordsFrame(3, [synced('c')]),
+]
+const RECORDS = [{ kind: 'terminal', merchantId: 'mer_1' }, synced('a'), synced('b'), synced('c')]
+const WITHOUT_LAST = RECORDS.slice(0, 3)
+
+const join = (frames: readonly Uint8Array[]): Uint8Array =>
+  Uint8Array.from(frames.flatMap((frame) => [...frame]))
+const WHOLE = join(FRAMES)
+const LAST_AT = WHOLE.length - (FRAMES[3]?.length ?? 0)
+
+const flipped = (bytes: Uint8Array, bit: number): Uint8Array => {
+  const copy = Uint8Array.from(bytes)
+  copy[bit >> 3] = (copy[bit >> 3] ?? 0) ^ (1 << (bit & 7))
+  return copy
+}
+
+describe('terminal frames', () => {
+  it('are read back as they were written', () => {
+    const { contents, wholeBytes, nextSequence } = readJournal(WHOLE)
+    expect(contents.records).to.deep.equal(RECORDS)
+    expect(contents.nullifiers).to.deep.equal(Uint8Array.from({ length: 100 }, (_, i) => i))
+    expect([wholeBytes, nextSequence]).to.deep.equal([WHOLE.length, 4])
+  })
+
+  it('have the checksum of ISO 3309', () => {
+    // CRC-32 of `04 00 00 00 03 00 00 00 01 5b 5d`, from zlib.
+    const frame = recordsFrame(4, [])
+    expect(Buffer.from(frame).toString('hex')).to.equal('414a46310400000003000000121be1a7015b5d')
+  })
+
+  it('drop the last one wherever it is torn', () => {
+    for (let end = LAST_AT; end < WHOLE.length; end++) {
+      const { contents, wholeBytes } = readJournal(WHOLE.subarray(0, end))
+      expect(contents.records, `cut at ${end}`).to.deep.equal(WITHOUT_LAST)
+      expect(wholeBytes).to.equal(LAST_AT)
+    }
+  })
+
+  it('drop a last one whose blocks did not all reach the disk', () => {
+    for (let from = LAST_AT; from < WHOLE.length; from++) {
+      const torn = Uint8Array.from(WHOLE)
+      torn.fill(0, from)
+      expect(readJournal(torn).contents.records, `zeros from ${from}`).to.deep.equal(WITHOUT_LAST)
+    }
+  })
+
+  it('drop a last one with any bit flipped', () => {
+    for (let bit = LAST_AT * 8; bit < WHOLE.length * 8; bit++) {
+      expect(readJournal(flipped(WHOLE, bit)).contents.records, `bit ${bit}`).to.deep.equal(WITHOUT_LAST)
+    }
+  })
+
+  it('are damaged when any bit before the last one is flipped', () => {
+    for (let bit = 0; bit < LAST_AT * 8; bit++) {
+      expect(() => readJournal(flipped(WHOLE, bit)), `bit ${bit}`).to.throw('damaged')
+    }
+  })
+
+  it('are damaged when one is missing, repeated or out of order', () => {
+    const [first, second, third, fourth] = FRAMES as [Uint8Array, Uint8Array, Uint8Array, Uint8Array]
+    for (const frames of [
+      [],
+      [second, third],
+      [first, third, fourth],
+      [first, second, second, third],
+      [first, third, second],
+    ]) {
+      expect(() => readJournal(join(frames))).to.throw('damaged')
+    }
+  })
+
+  it('that are whole are salvaged from among damage, in order', () => {
+    const damaged = flipped(WHOLE, ((FRAMES[0]?.length ?? 0) + 50) * 8)
+    const { contents, frames, lostBytes, nullifiersLost } = salvageJournal(damaged)
+    expect(contents.records).to.deep.equal(RECORDS)
+    expect([contents.nullifiers, frames, nullifiersLost]).to.deep.equal([undefined, 3, true])
+    expect(lostBytes).to.equal(FRAMES[1]?.length)
+  })
+
+  it('salvaged without loss of the snapshot say so', () => {
+    const { contents, nullifiersLost } = salvageJournal(flipped(WHOLE, (LAST_AT - 5) * 8))
+    expect(contents.records.map(({ kind }) => kind)).to.deep.equal(['terminal', 'synced'])
+    expect(contents.nullifiers).to.have.length(100)
+    expect(nullifiersLost).to.equal(false)
+  })
+})

@@ -1,0 +1,7 @@
+import { killTerminals } from './crash-rounds.ts'
+
+const ROUNDS = Number(process.env.CRASH_ROUNDS ?? 10)
+
+describe(`a terminal that is killed ${ROUNDS} times while it pays`, () => {
+  it('has recorded every payment it acknowledged, and none twice', () => killTerminals(ROUNDS))
+})

@@ -1,0 +1,162 @@
+import { expect } from 'chai'
+import { memoryStorage, type Terminal, type TerminalOptions } from '../../src/terminal/index.ts'
+import { sharedApp, type TestApp, type TestOrganisation } from '../support/app.ts'
+import { terminals } from '../support/terminals.ts'
+
+interface CreatedTerminal {
+  terminalId: string
+  terminalSecret: string
+  merchantId: string
+  apiKey: string
+}
+
+describe('terminals with the server', () => {
+  const open = terminals()
+  let app: TestApp
+  let shop: TestOrganisation
+  before(async () => {
+    app = await sharedApp()
+  })
+  beforeEach(async () => {
+    shop = await app.organisation()
+  })
+
+  /** A till of the shop whose line to the server a test can cut. */
+  const openTill = async (limits?: object, more: Partial<TerminalOptions> = {}) => {
+    const { status, body } = await app.request<CreatedTerminal>('POST', '/console/api/terminals', {
+      key: shop.apiKey,
+      body: { label: 'Till', ...(limits && { limits }) },
+    })
+    expect(status).to.equal(201)
+    const { terminalId, terminalSecret, merchantId, apiKey } = body
+    let isCut = false
+    const options: Partial<TerminalOptions> = {
+      baseUrl: app.url,
+      apiKey,
+      merchantId,
+      terminalId,
+      terminalSecret,
+      storage: memoryStorage(),
+      fetch: (input, init) => (isCut ? Promise.reject(new TypeError('cut')) : fetch(input, init)),
+      ...more,
+    }
+    const terminal = await open(options)
+    return {
+      terminal,
+      options,
+      terminalId,
+      cut: async () => {
+        isCut = true
+        expect(await terminal.probe()).to.equal(false)
+      },
+      mend: async () => {
+        isCut = false
+        expect(await terminal.probe()).to.equal(true)
+      },
+      online: async () => {
+        expect(await terminal.probe()).to.equal(true)
+        return terminal
+      },
+    }
+  }
+
+  const pay = (terminal: Terminal, cardToken: string, amount = 12.5) => terminal.pay({ cardToken, amount })
+
+  it('have payments checked while it is there, with an API key as well as with a terminal token', async () => {
+    const { terminal } = await openTill()
+    await terminal.probe()
+    expect(await pay(terminal, 'tok_1')).to.include({ accepted: true, synced: true, queued: false })
+    const keyed = await open({ baseUrl: app.url, apiKey: shop.apiKey, merchantId: shop.merchantId })
+    await keyed.probe()
+    expect(await pay(keyed, 'tok_2')).to.include({ accepted: true, synced: true, queued: false })
+    expect((await pay(keyed, 'tok_1')).error).to.match(/^DOUBLE_SPEND: /)
+  })
+
+  it('upload what they accepted without it, once', async () => {
+    const till = await openTill()
+    await till.cut()
+    const results = []
+    for (let i = 0; i < 60; i++) results.push(await pay(till.terminal, `tok_${i}`))
+    expect(results.every(({ accepted, queued }) => accepted && queued)).to.equal(true)
+    await till.mend()
+    expect(await till.terminal.flush()).to.include({ conflicts: 0, rejected: 0, pending: 0 })
+    expect(till.terminal.status()).to.deep.include({ pending: 0, rejected: [] })
+    const other = await (await openTill()).online()
+    expect((await pay(other, 'tok_59')).error).to.match(/^DOUBLE_SPEND: /)
+  })
+
+  it('learn of a card that two of them accepted offline: the first to upload wins', async () => {
+    const [first, second] = [await openTill(), await openTill()]
+    await Promise.all([first.cut(), second.cut()])
+    expect(await pay(first.terminal, 'tok_1')).to.include({ accepted: true })
+    const loser = await pay(second.terminal, 'tok_1')
+    expect(loser).to.include({ accepted: true, queued: true })
+    await first.mend()
+    await first.terminal.flush()
+    await second.mend()
+    await second.terminal.flush()
+    expect(first.terminal.status().rejected).to.deep.equal([])
+    const { rejected } = second.terminal.status()
+    expect(rejected).to.have.length(1)
+    expect(rejected[0]).to.include({
+      transactionId: loser.transactionId,
+      status: 'conflict',
+      code: 'DOUBLE_SPEND',
+    })
+  })
+
+  it('lose nothing when an answer is lost: the upload recognises the payment', async () => {
+    let isAnswerLost = true
+    const till = await openTill(undefined, {
+      fetch: async (input, init) => {
+        const response = await fetch(input, init)
+        if (isAnswerLost && String(input).endsWith('/validate')) throw new TypeError('the answer was lost')
+        return response
+      },
+    })
+    await till.online()
+    const statuses: string[] = []
+    till.terminal.on('synced', ({ status }) => statuses.push(status))
+    expect(await pay(till.terminal, 'tok_1')).to.include({ accepted: true, queued: true })
+    isAnswerLost = false
+    await till.terminal.flush()
+    expect(till.terminal.status()).to.deep.include({ pending: 0, rejected: [] })
+    expect(statuses).to.deep.equal(['duplicate'])
+  })
+
+  it('keep to the limits that the server sets for them', async () => {
+    const till = await openTill({ floorLimit: 20, storedSumLimit: 30 })
+    await pay(await till.online(), 'tok_0')
+    expect(till.terminal.status().limits).to.include({ floorLimit: 20, storedSumLimit: 30 })
+    await till.cut()
+    expect((await pay(till.terminal, 'tok_1', 20.01)).error).to.match(/^LIMIT_EXCEEDED: /)
+    expect(await pay(till.terminal, 'tok_2', 20)).to.include({ accepted: true })
+    expect((await pay(till.terminal, 'tok_3', 10.01)).error).to.match(/^LIMIT_EXCEEDED: /)
+    await till.mend()
+    expect(await till.terminal.flush()).to.include({ rejected: 0, pending: 0 })
+    expect(await pay(till.terminal, 'tok_1', 20.01)).to.include({ accepted: true, synced: true })
+  })
+
+  it('upload late what they accepted before their key was revoked, and take no more online', async () => {
+    const till = await openTill()
+    await pay(await till.online(), 'tok_0')
+    await till.cut()
+    await pay(till.terminal, 'tok_1')
+    const { body } = await app.request<{ keys: { keyId: string; scopes: string[] }[] }>(
+      'GET',
+      '/console/api/keys',
+      {
+        key: shop.apiKey,
+      },
+    )
+    const own = body.keys.find(({ scopes }) => scopes.join() === 'merchant')
+    const revoked = await app.request('DELETE', `/console/api/keys/${own?.keyId}`, { key: shop.apiKey })
+    expect(revoked.status).to.be.oneOf([200, 204])
+    const statuses: string[] = []
+    till.terminal.on('synced', ({ status }) => statuses.push(status))
+    await till.mend()
+    await till.terminal.flush()
+    expect(statuses).to.deep.equal(['late'])
+    expect((await pay(till.terminal, 'tok_2')).error).to.match(/^(unauthorized|invalid_credentials): /)
+  })
+})
