@@ -4,25 +4,26 @@
  * @module
  */
 
-/** What a column may hold. Bytes are written as bytea, Date as timestamptz, objects as jsonb. */
-export type ColumnValue = string | number | bigint | boolean | null | Uint8Array | Date | object
+/**
+ * How the columns of two rows with the same key combine, also inside one batch: `sum` adds, `max`/`min` keep the
+ * greater/lesser, `last` takes the newer row's value, `first` keeps the older.
+ */
+export type Combine = 'sum' | 'max' | 'min' | 'last' | 'first'
 
-/** A table that the ledger may write to. `onConflict` is SQL behind the INSERT, for rows that add up (counts). */
-export interface Table<R extends object = object> {
+/** A table that the ledger may write to. */
+export interface Table {
   readonly name: string
-  readonly columns: readonly (keyof R & string)[]
-  /**
-   * For accumulating tables: the conflict key, and per column how two rows combine (also inside one batch).
-   * `sum` adds, `max`/`min` keep the greater/lesser, `last` takes the newer row's value, `first` keeps the older.
-   */
+  readonly columns: readonly string[]
+  /** For accumulating tables: the conflict key, and per column how two rows combine. */
   readonly merge?: {
-    readonly key: readonly (keyof R & string)[]
-    readonly columns: Readonly<Partial<Record<keyof R & string, 'sum' | 'max' | 'min' | 'last' | 'first'>>>
+    readonly key: readonly string[]
+    readonly columns: Readonly<Partial<Record<string, Combine>>>
   }
 }
 
+/** A row to write. Uint8Array is written as bytea, Date as timestamptz, other objects and arrays as jsonb. */
 export interface Row<R extends object = object> {
-  readonly table: Table<R>
+  readonly table: Table
   readonly values: R
 }
 
@@ -30,13 +31,16 @@ export interface Row<R extends object = object> {
 export const table = <R extends object>(
   name: string,
   columns: readonly (keyof R & string)[],
-  merge?: Table<R>['merge'],
-): Table<R> & { row(values: R): Row<R> } => {
-  const self = {
+  merge?: {
+    readonly key: readonly (keyof R & string)[]
+    readonly columns: Readonly<{ [C in keyof R & string]?: Combine }>
+  },
+): Table & { row(values: R): Row<R> } => {
+  const self: Table & { row(values: R): Row<R> } = {
     name,
     columns,
     ...(merge && { merge }),
-    row: (values: R): Row<R> => ({ table: self, values }),
+    row: (values) => ({ table: self, values }),
   }
   return self
 }

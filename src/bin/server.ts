@@ -1,0 +1,83 @@
+/** `npm start`: runs the server until it is told to stop. Exit codes: 0 stopped in order, 1 could not start or stop. @module */
+import { resolve } from 'node:path'
+import { type Config, ConfigError, loadConfig, MEMORY_DATA_DIR } from '../config.ts'
+import { type RunningServer, startServer } from '../server.ts'
+
+/** Longer than the server itself takes at most; beyond it the process ends by force. */
+const STOP_TIMEOUT_MS = 10_000
+
+const say = (line: string): void => {
+  process.stdout.write(`${line}\n`)
+}
+
+const whereDataLives = ({ databaseUrl, dataDir }: Config): string => {
+  if (databaseUrl !== undefined) {
+    const { host, pathname } = new URL(databaseUrl)
+    return `PostgreSQL at ${host}${pathname}`
+  }
+  return dataDir === MEMORY_DATA_DIR ? 'in memory, gone when the server stops' : resolve(dataDir)
+}
+
+const greet = (config: Config, { baseUrl, services: { generatedAdminKey } }: RunningServer): void => {
+  say(`Assay is listening on ${baseUrl}`)
+  say(`Data: ${whereDataLives(config)}`)
+  if (generatedAdminKey !== undefined) {
+    const kept =
+      config.dataDir === MEMORY_DATA_DIR ? 'nowhere else' : `in ${resolve(config.dataDir, 'admin.key')}`
+    say(`Admin key (shown this once, kept ${kept}): ${generatedAdminKey}`)
+    say(`Try it: curl -H 'Authorization: Bearer ${generatedAdminKey}' ${baseUrl}/console/api/me`)
+  } else {
+    say(`Try it: curl ${baseUrl}/health`)
+  }
+}
+
+/** What went wrong, in one line where we know what it means. */
+const explain = (error: unknown, config: Config | undefined): string => {
+  if (error instanceof ConfigError) return error.message
+  if (!(error instanceof Error)) return String(error)
+  const code = 'code' in error ? error.code : undefined
+  if (code === 'EADDRINUSE') {
+    return `PORT ${config?.port} on ${config?.host} is in use by another program; choose another PORT.`
+  }
+  if (code === 'EADDRNOTAVAIL' || code === 'ENOTFOUND') {
+    return `HOST ${config?.host} is no address of this machine.`
+  }
+  if (code === 'EACCES') return `PORT ${config?.port} may not be used by this user; choose one above 1023.`
+  const known = ['SealingError', 'DirectoryLocked'].includes(error.name)
+  return known ? error.message : (error.stack ?? error.message)
+}
+
+const stopOnSignal = (server: RunningServer): void => {
+  let stopping = false
+  const stop = (signal: NodeJS.Signals): void => {
+    // A second signal means that somebody is in a hurry.
+    if (stopping) process.exit(1)
+    stopping = true
+    say(`${signal}: finishing open requests`)
+    setTimeout(() => process.exit(1), STOP_TIMEOUT_MS).unref()
+    server.close().then(
+      () => process.exit(0),
+      (error: unknown) => {
+        process.stderr.write(`${explain(error, undefined)}\n`)
+        process.exit(1)
+      },
+    )
+  }
+  process.on('SIGTERM', stop)
+  process.on('SIGINT', stop)
+}
+
+const main = async (): Promise<void> => {
+  let config: Config | undefined
+  try {
+    config = loadConfig()
+    const server = await startServer(config)
+    greet(config, server)
+    stopOnSignal(server)
+  } catch (error) {
+    process.stderr.write(`Assay could not start. ${explain(error, config)}\n`)
+    process.exit(1)
+  }
+}
+
+await main()

@@ -1,0 +1,249 @@
+/**
+ * The environment as one frozen, validated value. No other file reads `process.env`.
+ * @module
+ */
+import { randomBytes } from 'node:crypto'
+import { chmodSync, linkSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { isIP } from 'node:net'
+import { join } from 'node:path'
+
+export const LOG_LEVELS = ['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent'] as const
+export type LogLevel = (typeof LOG_LEVELS)[number]
+
+export const MASTER_KEY_BYTES = 32
+const DEFAULT_PORT = 8080
+const MAX_PORT = 65_535
+const DEFAULT_RATE_LIMIT_PER_MINUTE = 100
+const MAX_RATE_LIMIT_PER_MINUTE = 10_000_000
+/** DATA_DIR with this value keeps nothing on disk. */
+export const MEMORY_DATA_DIR = 'memory'
+
+export interface Config {
+  /** 0 lets the system pick a port. */
+  readonly port: number
+  readonly host: string
+  /** Origin of every absolute URL, without a trailing slash. On port 0 it follows the port that was picked. */
+  readonly baseUrl: string
+  /** Directory of the embedded database and of generated secrets, or `memory`. */
+  readonly dataDir: string
+  readonly databaseUrl?: string
+  readonly redisUrl?: string
+  /** 32 bytes; every key that seals data at rest is derived from it. */
+  readonly masterKey: Buffer
+  readonly adminApiKey?: string
+  readonly customDomainCname: string
+  readonly metricsToken?: string
+  /** Requests per organisation and minute, unless the organisation has its own limit. */
+  readonly rateLimitPerMinute: number
+  /** False lifts every rate limit. */
+  readonly rateLimits: boolean
+  /** Networks (CIDR) of reverse proxies whose X-Forwarded-For counts. */
+  readonly trustProxy: readonly string[]
+  readonly logLevel: LogLevel
+  /** Checks every answer against its schema and fails the request on a difference. For tests. */
+  readonly checkResponses: boolean
+}
+
+/** A variable breaks its rule. The message names the variable and the rule, never a secret value. */
+export class ConfigError extends Error {
+  readonly variable: string
+  constructor(variable: string, rule: string) {
+    super(`${variable} ${rule}`)
+    this.name = 'ConfigError'
+    this.variable = variable
+  }
+}
+
+type Environment = Readonly<Record<string, string | undefined>>
+
+/** An empty variable counts as unset. */
+const read = (env: Environment, name: string): string | undefined => env[name] || undefined
+
+const matching = (env: Environment, name: string, pattern: RegExp, rule: string): string | undefined => {
+  const value = read(env, name)
+  if (value !== undefined && !pattern.test(value)) throw new ConfigError(name, rule)
+  return value
+}
+
+const integer = (env: Environment, name: string, fallback: number, min: number, max: number): number => {
+  const value = read(env, name)
+  if (value === undefined) return fallback
+  const number = /^\d{1,15}$/.test(value) ? Number(value) : Number.NaN
+  if (!(number >= min && number <= max)) {
+    throw new ConfigError(name, `must be a whole number from ${min} to ${max}, not "${value}"`)
+  }
+  return number
+}
+
+const oneOf = <T extends string>(env: Environment, name: string, values: readonly T[], fallback: T): T => {
+  const value = read(env, name)
+  if (value === undefined) return fallback
+  const found = values.find((allowed) => allowed === value)
+  if (found === undefined) throw new ConfigError(name, `must be one of ${values.join(', ')}, not "${value}"`)
+  return found
+}
+
+const url = (env: Environment, name: string, protocols: readonly string[]): string | undefined => {
+  const value = read(env, name)
+  if (value === undefined) return undefined
+  // The value may hold a password, so it is not repeated in the message.
+  if (!URL.canParse(value) || !protocols.includes(new URL(value).protocol)) {
+    throw new ConfigError(
+      name,
+      `must be a URL that starts with ${protocols.map((p) => `${p}//`).join(' or ')}`,
+    )
+  }
+  return value
+}
+
+/** `http://HOST:PORT` unless BASE_URL says otherwise. Only an origin: paths of routes are appended to it. */
+const readBaseUrl = (env: Environment, host: string, port: number): string => {
+  const value = url(env, 'BASE_URL', ['http:', 'https:'])
+  if (value === undefined) return `http://${isIP(host) === 6 ? `[${host}]` : host}:${port}`
+  const { origin, pathname, search, hash, username, port: explicit } = new URL(value)
+  if (pathname !== '/' || search || hash || username || explicit === '0') {
+    throw new ConfigError(
+      'BASE_URL',
+      'must be an origin such as https://assay.example, without path or query',
+    )
+  }
+  return origin
+}
+
+const readHost = (env: Environment): string => {
+  const host = read(env, 'HOST') ?? '127.0.0.1'
+  if (!isIP(host) && !/^[a-z0-9]([a-z0-9.-]{0,251}[a-z0-9])?$/i.test(host)) {
+    throw new ConfigError('HOST', `must be an IP address or a host name, not "${host}"`)
+  }
+  return host
+}
+
+const isCidr = (text: string): boolean => {
+  const [address = '', bits, ...more] = text.split('/')
+  const version = isIP(address)
+  if (version === 0 || more.length > 0) return false
+  return bits === undefined || (/^\d{1,3}$/.test(bits) && Number(bits) <= (version === 4 ? 32 : 128))
+}
+
+/** A single address counts as its own network. */
+const readTrustProxy = (env: Environment): readonly string[] => {
+  const value = read(env, 'TRUST_PROXY')
+  if (value === undefined || value === 'off') return []
+  return value.split(',').map((part) => {
+    const cidr = part.trim()
+    if (!isCidr(cidr))
+      throw new ConfigError('TRUST_PROXY', `must be CIDRs separated by commas, not "${cidr}"`)
+    return cidr.includes('/') ? cidr : `${cidr}/${isIP(cidr) === 4 ? 32 : 128}`
+  })
+}
+
+const isErrno = (error: unknown, code: string): boolean =>
+  error instanceof Error && 'code' in error && error.code === code
+
+/** Reads a secret kept in DATA_DIR. @returns undefined where there is none, or where nothing is kept */
+export const readSecret = (dataDir: string, name: string): string | undefined => {
+  if (dataDir === MEMORY_DATA_DIR) return undefined
+  try {
+    return readFileSync(join(dataDir, name), 'utf8').trim() || undefined
+  } catch (error) {
+    if (isErrno(error, 'ENOENT')) return undefined
+    throw new ConfigError('DATA_DIR', `holds an unreadable ${name}: ${String(error)}`)
+  }
+}
+
+/**
+ * Keeps a secret in DATA_DIR, mode 0600. The first writer wins: the file appears with its whole content or not at all.
+ * @returns the secret that is kept now, which is another's if another process was first
+ * @throws ConfigError when DATA_DIR can't be written to
+ */
+export const keepSecret = (dataDir: string, name: string, secret: string): string => {
+  if (dataDir === MEMORY_DATA_DIR) return secret
+  const file = join(dataDir, name)
+  const draft = `${file}.${process.pid}.${randomBytes(4).toString('hex')}`
+  try {
+    mkdirSync(dataDir, { recursive: true, mode: 0o700 })
+    writeFileSync(draft, `${secret}\n`, { mode: 0o600, flag: 'wx', flush: true })
+    chmodSync(draft, 0o600)
+    try {
+      linkSync(draft, file)
+    } catch (error) {
+      if (!isErrno(error, 'EEXIST')) throw error
+    } finally {
+      rmSync(draft)
+    }
+  } catch (error) {
+    throw new ConfigError('DATA_DIR', `must be a directory that can be written to: ${String(error)}`)
+  }
+  return readSecret(dataDir, name) ?? secret
+}
+
+const MASTER_KEY_PATTERN = /^[0-9a-f]{64}$/i
+
+const readMasterKey = (env: Environment, dataDir: string, databaseUrl: string | undefined): Buffer => {
+  const given = matching(env, 'MASTER_KEY', MASTER_KEY_PATTERN, 'must be 32 bytes in hexadecimal (64 digits)')
+  if (given !== undefined) return Buffer.from(given, 'hex')
+  if (databaseUrl !== undefined) {
+    throw new ConfigError(
+      'MASTER_KEY',
+      'must be set when DATABASE_URL is set: every server of that database needs the same key. ' +
+        'Make one with: openssl rand -hex 32',
+    )
+  }
+  const kept =
+    readSecret(dataDir, 'master.key') ??
+    keepSecret(dataDir, 'master.key', randomBytes(MASTER_KEY_BYTES).toString('hex'))
+  if (!MASTER_KEY_PATTERN.test(kept)) {
+    throw new ConfigError('DATA_DIR', 'holds a master.key that is not 32 bytes in hexadecimal (64 digits)')
+  }
+  return Buffer.from(kept, 'hex')
+}
+
+/**
+ * Reads and checks the environment. Without MASTER_KEY and DATABASE_URL a key is generated and kept in
+ * DATA_DIR/master.key (nothing is kept when DATA_DIR is `memory`).
+ * @param env variables by name; defaults to the process environment
+ * @throws ConfigError naming the variable and its rule
+ */
+export const loadConfig = (env: Environment = process.env): Config => {
+  const port = integer(env, 'PORT', DEFAULT_PORT, 0, MAX_PORT)
+  const host = readHost(env)
+  const baseUrl = readBaseUrl(env, host, port)
+  const dataDir = read(env, 'DATA_DIR') ?? './data'
+  const databaseUrl = url(env, 'DATABASE_URL', ['postgres:', 'postgresql:'])
+  const hostName = /^[a-z0-9]([a-z0-9.-]{0,251}[a-z0-9])?\.?$/i
+  return Object.freeze({
+    port,
+    host,
+    baseUrl,
+    dataDir,
+    databaseUrl,
+    redisUrl: url(env, 'REDIS_URL', ['redis:', 'rediss:']),
+    adminApiKey: matching(
+      env,
+      'ADMIN_API_KEY',
+      /^[!-~]{16,128}$/,
+      'must be 16 to 128 visible ASCII characters',
+    ),
+    customDomainCname:
+      matching(env, 'CUSTOM_DOMAIN_CNAME', hostName, 'must be a host name') ?? new URL(baseUrl).hostname,
+    metricsToken: matching(
+      env,
+      'METRICS_TOKEN',
+      /^[!-~]{1,256}$/,
+      'must be 1 to 256 visible ASCII characters',
+    ),
+    rateLimitPerMinute: integer(
+      env,
+      'RATE_LIMIT_PER_MINUTE',
+      DEFAULT_RATE_LIMIT_PER_MINUTE,
+      1,
+      MAX_RATE_LIMIT_PER_MINUTE,
+    ),
+    rateLimits: oneOf(env, 'RATE_LIMITS', ['on', 'off'], 'on') === 'on',
+    trustProxy: Object.freeze(readTrustProxy(env)),
+    logLevel: oneOf(env, 'LOG_LEVEL', LOG_LEVELS, 'info'),
+    checkResponses: false,
+    // Last, so that nothing is generated for an environment that is refused.
+    masterKey: readMasterKey(env, dataDir, databaseUrl),
+  })
+}

@@ -1,0 +1,97 @@
+/** From credentials to callers: API keys and console sessions. @module */
+import { timingSafeEqual } from 'node:crypto'
+import type { Caller, Scope } from '../../caller.ts'
+import type { Clock } from '../../clock.ts'
+import { AppError } from '../../errors.ts'
+import { isApiKey, secretDigest } from '../../keys/api-keys.ts'
+import { endOfKey, type Keys } from './keys.ts'
+import type { Organisations } from './organisations.ts'
+import { csrfTokenOf, SESSION_SCOPES, type Sessions } from './sessions.ts'
+
+const CHOSEN_KEY_PATTERN = /^[!-~]{16,128}$/
+const SESSION_TOKEN_PATTERN = /^[0-9A-Za-z]{43}$/
+const SAFE_METHODS: ReadonlySet<string> = new Set(['GET', 'HEAD'])
+
+/** Whom a credential stands for, and the organisation's own rate limit where it has one. */
+export interface Admission {
+  readonly caller: Omit<Caller, 'requestId' | 'idempotency'>
+  /** Requests per minute. */
+  readonly limitPerMinute?: number
+}
+
+/** What a request to a console route presents. */
+export interface ConsoleCredentials {
+  readonly apiKey?: string
+  readonly cookie?: string
+  readonly csrf?: string
+}
+
+interface Deps {
+  readonly keys: Keys
+  readonly sessions: Sessions
+  readonly organisations: Pick<Organisations, 'find'>
+  readonly clock: Clock
+  /** ADMIN_API_KEY: it may look like a generated key without being one. */
+  readonly adminApiKey?: string
+}
+
+/** Equality of two texts of any length, in a time that tells nothing of their contents. */
+const sameText = (a: string, b: string): boolean => timingSafeEqual(secretDigest(a), secretDigest(b))
+
+export const createAuthentication = ({ keys, sessions, organisations, clock, adminApiKey }: Deps) => {
+  const admissions = new WeakMap<object, Admission>()
+
+  /** Generated keys carry a checksum; keys that an operator chose don't, but nobody else's key looks generated. */
+  const couldBeKey = (text: string): boolean =>
+    text.startsWith('ak_live_')
+      ? isApiKey(text) || text === adminApiKey
+      : CHOSEN_KEY_PATTERN.test(text) && !text.startsWith('mt_')
+
+  /** @throws AppError unauthorized for anything but a key that works now */
+  const key = async (text: string | undefined): Promise<Admission> => {
+    if (text === undefined || !couldBeKey(text)) throw new AppError('unauthorized')
+    const row = await keys.inUse(text)
+    const end = row && endOfKey(row)
+    if (row === undefined || (end !== undefined && end <= clock.now())) throw new AppError('unauthorized')
+    let admission = admissions.get(row)
+    if (admission === undefined) {
+      admission = {
+        caller: {
+          organisation: row.organisation,
+          credential: { kind: 'key', id: row.id, keyId: row.id, merchantId: row.merchant ?? undefined },
+          scopes: new Set(row.scopes as Scope[]),
+        },
+        limitPerMinute: row.rate_limit_per_minute ?? undefined,
+      }
+      admissions.set(row, admission)
+    }
+    return admission
+  }
+
+  return {
+    key,
+
+    /**
+     * A console route takes a key, or a session: with its CSRF token when the request writes.
+     * @param method upper case
+     * @throws AppError unauthorized, csrf_required
+     */
+    async console({ apiKey, cookie, csrf }: ConsoleCredentials, method: string): Promise<Admission> {
+      if (apiKey !== undefined) return key(apiKey)
+      if (cookie === undefined || !SESSION_TOKEN_PATTERN.test(cookie)) throw new AppError('unauthorized')
+      const session = await sessions.find(cookie)
+      if (session === undefined) throw new AppError('unauthorized')
+      if (!SAFE_METHODS.has(method) && !(csrf !== undefined && sameText(csrf, csrfTokenOf(session.digest)))) {
+        throw new AppError('csrf_required')
+      }
+      return {
+        caller: {
+          organisation: session.organisation,
+          credential: { kind: 'session', id: session.id, accountId: session.account },
+          scopes: SESSION_SCOPES,
+        },
+        limitPerMinute: (await organisations.find(session.organisation)).rateLimitPerMinute,
+      }
+    },
+  }
+}

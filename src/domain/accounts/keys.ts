@@ -1,0 +1,272 @@
+/** API keys: making, showing, replacing and revoking them, and the HMAC states that check payment proofs. @module */
+import { type Caller, DEFAULT_SCOPES, SCOPES, type Scope } from '../../caller.ts'
+import { type Clock, iso } from '../../clock.ts'
+import { AppError, fail } from '../../errors.ts'
+import { newId } from '../../ids.ts'
+import { apiKeyHint, newApiKey, secretDigest } from '../../keys/api-keys.ts'
+import type { Place, Sealing } from '../../keys/sealing.ts'
+import type { Entry } from '../../ledger/item.ts'
+import type { Ledger } from '../../ledger/ledger.ts'
+import type { Database } from '../../store/database.ts'
+import { createRecent } from '../../store/recent.ts'
+import type { Row } from '../../store/table.ts'
+import type { Key, KeyCreated, KeyList, KeyRotated, KeyRotation, NewKey } from './schemas.ts'
+import * as store from './store.ts'
+
+/** How long a key may go on working after it was revoked, on every server. */
+export const KEY_CACHE_MS = 1000
+const MAX_CACHED_KEYS = 10_000
+/** Keys that a proof of unknown making is compared with. */
+const MAX_CANDIDATE_KEYS = 64
+const MIDSTATE_PURPOSE = 'hmac-midstate'
+
+const midstatePlace = (keyId: string): Place => ({ table: 'api_keys', column: 'sealed_midstate', row: keyId })
+
+/** A key as the check of a payment's MAC needs it. */
+export interface MerchantKey {
+  readonly keyId: string
+  readonly organisation: string
+  /** The one merchant it may act for; absent: all of its organisation. */
+  readonly merchantId?: string
+  /** HMAC-SHA256 state after the padded key block, inner and outer, 64 bytes. */
+  readonly midstate: Uint8Array
+  /** Unix ms from which it no longer works: revoked, or expired after a rotation. */
+  readonly revokedAt?: number
+}
+
+interface Draft {
+  readonly organisation: string
+  readonly scopes: readonly Scope[]
+  readonly label: string
+  readonly merchantId?: string
+  readonly terminalId?: string
+  /** Unix ms. */
+  readonly at: number
+  /** Default: a new random key. */
+  readonly text?: string
+}
+
+/** A key before it is written: its text is known only here. */
+export interface KeyDraft {
+  readonly keyId: string
+  readonly apiKey: string
+  readonly row: Row<store.ApiKeyRow>
+}
+
+interface Deps {
+  readonly database: Database
+  readonly ledger: Pick<Ledger, 'append' | 'transact'>
+  readonly sealing: Sealing
+  readonly clock: Clock
+  /** @returns 64 bytes */
+  hmacMidstate(key: string): Uint8Array
+}
+
+/** When a key stops to work, the earlier of revocation and expiry; undefined: never. */
+export const endOfKey = (row: Pick<store.ApiKeyRow, 'revoked_at' | 'expires_at'>): number | undefined => {
+  const end = Math.min(row.revoked_at ?? Number.POSITIVE_INFINITY, row.expires_at ?? Number.POSITIVE_INFINITY)
+  return end === Number.POSITIVE_INFINITY ? undefined : end
+}
+
+/** @throws AppError insufficient_scope naming what the caller lacks */
+const requireOwn = (caller: Caller, scopes: readonly string[]): void => {
+  const lacking = scopes.filter((scope) => !caller.scopes.has(scope as Scope))
+  if (lacking.length > 0) {
+    throw new AppError('insufficient_scope', {
+      message: `A credential can't manage a key with scopes that it lacks itself: ${lacking.join(', ')}.`,
+    })
+  }
+}
+
+export type Keys = ReturnType<typeof createKeys>
+
+export const createKeys = ({ database, ledger, sealing, clock, hmacMidstate }: Deps) => {
+  const draft = ({ organisation, scopes, label, merchantId, terminalId, at, text }: Draft): KeyDraft => {
+    const apiKey = text ?? newApiKey()
+    const keyId = newId('key', at)
+    const row = store.apiKeys.row({
+      id: keyId,
+      organisation,
+      digest: secretDigest(apiKey),
+      sealed_midstate: sealing.seal(MIDSTATE_PURPOSE, midstatePlace(keyId), hmacMidstate(apiKey)),
+      hint: apiKeyHint(apiKey),
+      label,
+      scopes: SCOPES.filter((scope) => scopes.includes(scope)),
+      merchant: merchantId ?? null,
+      terminal: terminalId ?? null,
+      created_at: at,
+      expires_at: null,
+      revoked_at: null,
+    })
+    return { keyId, apiKey, row }
+  }
+
+  const toMerchantKey = (row: store.ApiKeyRow): MerchantKey => ({
+    keyId: row.id,
+    organisation: row.organisation,
+    merchantId: row.merchant ?? undefined,
+    midstate: sealing.open(MIDSTATE_PURPOSE, midstatePlace(row.id), row.sealed_midstate),
+    revokedAt: endOfKey(row),
+  })
+
+  const remembered = { ttlMs: KEY_CACHE_MS, maxEntries: MAX_CACHED_KEYS, clock }
+  const byDigest = createRecent({
+    ...remembered,
+    load: (digest) => store.findKeyInUse(database, Buffer.from(digest, 'hex')),
+  })
+  const byId = createRecent({
+    ...remembered,
+    load: async (id) => toMerchantKey((await store.findKey(database.knex, id)) ?? fail('not_found')),
+  })
+  const candidates = createRecent({
+    ...remembered,
+    load: async (organisation) => {
+      const rows = await store.findKeysOfScope(database, organisation, 'merchant', MAX_CANDIDATE_KEYS)
+      return rows.map(toMerchantKey)
+    },
+  })
+
+  const forget = (row: store.ApiKeyRow): void => {
+    byDigest.forget(Buffer.from(row.digest).toString('hex'))
+    byId.forget(row.id)
+    candidates.forget(row.organisation)
+  }
+
+  const toKey = (row: store.ApiKeyRow): Key => {
+    const end = endOfKey(row)
+    const ended = end !== undefined && end <= clock.now()
+    return {
+      keyId: row.id,
+      label: row.label,
+      hint: row.hint,
+      scopes: row.scopes as Scope[],
+      merchantId: row.merchant,
+      terminalId: row.terminal,
+      status: row.revoked_at !== null ? 'revoked' : ended ? 'expired' : 'active',
+      createdAt: iso(row.created_at),
+      expiresAt: row.expires_at === null ? null : iso(row.expires_at),
+      revokedAt: row.revoked_at === null ? null : iso(row.revoked_at),
+    }
+  }
+
+  const created = ({ keyId, apiKey, row }: KeyDraft): KeyCreated => ({
+    keyId,
+    apiKey,
+    label: row.values.label,
+    scopes: row.values.scopes as Scope[],
+    createdAt: iso(row.values.created_at),
+  })
+
+  const revocation = (row: store.ApiKeyRow, data: Entry['data']): Entry => ({
+    type: 'key.revoked',
+    subject: ['key', row.id],
+    keyId: row.id,
+    data: { keyId: row.id, label: row.label, ...data },
+  })
+
+  /** The key, if the caller may change it. Called within a change. */
+  const changeable = async (trx: Parameters<typeof store.findKey>[0], caller: Caller, keyId: string) => {
+    const row = await store.findKey(trx, keyId)
+    if (row === undefined || row.organisation !== caller.organisation) throw new AppError('not_found')
+    requireOwn(caller, row.scopes)
+    return row
+  }
+
+  return {
+    draft,
+
+    /** The stored key of a text, remembered for a second; undefined where there is none. */
+    inUse: (text: string) => byDigest.get(secretDigest(text).toString('hex')),
+
+    /** The HMAC state of a key, revoked or not. @throws AppError not_found */
+    midstate: (keyId: string): Promise<MerchantKey> => byId.get(keyId),
+
+    /** The newest 64 keys of an organisation that may have made payment proofs, revoked and replaced ones included. */
+    merchantKeys: (organisation: string): Promise<readonly MerchantKey[]> => candidates.get(organisation),
+
+    async list(caller: Caller): Promise<KeyList> {
+      return { keys: (await store.findKeys(database, caller.organisation)).map(toKey) }
+    },
+
+    /** @throws AppError insufficient_scope when more is asked for than the caller has */
+    async create(caller: Caller, { label = '', scopes }: NewKey): Promise<KeyCreated> {
+      const granted = scopes ?? DEFAULT_SCOPES.filter((scope) => caller.scopes.has(scope))
+      requireOwn(caller, granted)
+      const key = draft({ organisation: caller.organisation, scopes: granted, label, at: clock.now() })
+      return ledger.append(caller, {
+        entry: {
+          type: 'account',
+          subject: ['key', key.keyId],
+          keyId: key.keyId,
+          data: { event: 'key.created', keyId: key.keyId, label, scopes: [...granted] },
+        },
+        rows: () => [key.row],
+        result: () => created(key),
+      })
+    },
+
+    /**
+     * Replaces a key by a new one with the same rights. The old one works on for `overlapSeconds`.
+     * @throws AppError not_found, insufficient_scope; conflict when the key no longer works
+     */
+    async rotate(caller: Caller, keyId: string, { overlapSeconds = 0 }: KeyRotation): Promise<KeyRotated> {
+      const at = clock.now()
+      const changed: store.ApiKeyRow[] = []
+      const answer = await ledger.transact(caller, async (trx) => {
+        const old = await changeable(trx, caller, keyId)
+        const end = endOfKey(old)
+        if (end !== undefined && end <= at) {
+          throw new AppError('conflict', { message: 'The key no longer works, so it cannot be rotated.' })
+        }
+        const until = Math.min(at + overlapSeconds * 1000, end ?? Number.POSITIVE_INFINITY)
+        const next = draft({
+          organisation: old.organisation,
+          scopes: old.scopes as Scope[],
+          label: old.label,
+          merchantId: old.merchant ?? undefined,
+          terminalId: old.terminal ?? undefined,
+          at,
+        })
+        await store.insertKey(trx, next.row.values)
+        await store.updateKey(trx, old.id, overlapSeconds === 0 ? { revoked_at: at } : { expires_at: until })
+        changed.push(old)
+        return {
+          entry: revocation(old, { replacedBy: next.keyId, effectiveAt: iso(until) }),
+          result: { ...created(next), replaces: old.id, replacedUntil: iso(until) },
+        }
+      })
+      changed.forEach(forget)
+      return answer
+    },
+
+    /**
+     * Revokes a key for good; everywhere within a second. Again: nothing happens.
+     * @throws AppError not_found, insufficient_scope
+     */
+    async revoke(caller: Caller, keyId: string): Promise<void> {
+      const changed: store.ApiKeyRow[] = []
+      await ledger.transact(caller, async (trx) => {
+        const row = await changeable(trx, caller, keyId)
+        if (row.revoked_at !== null) return { result: null }
+        await store.updateKey(trx, keyId, { revoked_at: clock.now() })
+        changed.push(row)
+        return { entry: revocation(row, {}), result: null }
+      })
+      changed.forEach(forget)
+    },
+
+    /**
+     * Revokes the keys made for a terminal, within the change that ends the terminal.
+     * @returns the entry to commit with it, and what to call once the change is committed
+     */
+    async revokeOfTerminal(trx: Parameters<typeof store.findKey>[0], terminalId: string, at: number) {
+      const rows = await store.findLiveKeysOfTerminal(trx, terminalId)
+      for (const row of rows) await store.updateKey(trx, row.id, { revoked_at: at })
+      const [first] = rows
+      return {
+        entry: first && revocation(first, { terminalId, keyIds: rows.map(({ id }) => id) }),
+        committed: () => rows.forEach(forget),
+      }
+    },
+  }
+}

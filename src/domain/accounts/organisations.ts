@@ -1,0 +1,249 @@
+/** Organisations, their accounts and merchants, and what exists from the first start on. @module */
+import { type Caller, DEFAULT_SCOPES, type Scope, systemCaller } from '../../caller.ts'
+import { type Clock, iso } from '../../clock.ts'
+import { fail } from '../../errors.ts'
+import { newId } from '../../ids.ts'
+import { secretDigest } from '../../keys/api-keys.ts'
+import { hashPassword } from '../../keys/passwords.ts'
+import type { Ledger } from '../../ledger/ledger.ts'
+import { type PaymentLimits, pickLimits } from '../../protocol/payment-limits.ts'
+import type { Database } from '../../store/database.ts'
+import { createRecent } from '../../store/recent.ts'
+import type { Row } from '../../store/table.ts'
+import { DEFAULT_MERCHANT_NAME, DEFAULT_ORGANISATION } from './defaults.ts'
+import type { Keys } from './keys.ts'
+import type {
+  AccountCreated,
+  MerchantCreated,
+  MerchantList,
+  NewAccount,
+  NewMerchant,
+  NewOrganisation,
+  Organisation,
+  OrganisationChange,
+  OrganisationCreated,
+} from './schemas.ts'
+import * as store from './store.ts'
+
+const FREE_PROOFS = 100
+const FREE_PROOFS_VALID_MS = 30 * 24 * 3_600_000
+const MERCHANT_CACHE_MS = 1000
+const MAX_CACHED_MERCHANTS = 10_000
+/** An organisation's first key also makes further keys; nobody else could. */
+const FIRST_KEY_SCOPES: readonly Scope[] = [...DEFAULT_SCOPES, 'keys']
+
+type Subscription = Organisation['subscription']
+
+interface Deps {
+  readonly database: Database
+  readonly ledger: Pick<Ledger, 'append' | 'transact'>
+  readonly keys: Pick<Keys, 'draft'>
+  readonly clock: Clock
+  /** The service's limit for organisations without one of their own. */
+  readonly rateLimitPerMinute: number
+}
+
+export const normaliseEmail = (email: string): string => email.trim().normalize('NFC').toLowerCase()
+
+/** The one merchant a key may act for; undefined: all of its organisation. */
+const boundMerchant = ({ credential }: Caller): string | undefined =>
+  credential.kind === 'key' ? credential.merchantId : undefined
+
+/** Rows of a new organisation and its default merchant. */
+const newOrganisation = (name: string, subscription: Subscription, at: number) => {
+  const organisationId = newId('org', at)
+  const merchantId = newId('mer', at)
+  const rows: Row[] = [
+    store.organisations.row({
+      id: organisationId,
+      name,
+      subscription,
+      rate_limit_per_minute: null,
+      default_merchant: merchantId,
+      created_at: at,
+    }),
+    store.merchants.row({
+      id: merchantId,
+      organisation: organisationId,
+      name: DEFAULT_MERCHANT_NAME,
+      limits: {},
+      created_at: at,
+    }),
+  ]
+  return { organisationId, merchantId, rows }
+}
+
+/** @returns an organisation's shape on the wire */
+const toOrganisation = (row: store.OrganisationRow, defaultLimit: number): Organisation => ({
+  organisationId: row.id,
+  name: row.name,
+  merchantId: row.default_merchant,
+  subscription: row.subscription as Subscription,
+  rateLimitPerMinute: row.rate_limit_per_minute ?? defaultLimit,
+  createdAt: iso(row.created_at),
+})
+
+export type Organisations = ReturnType<typeof createOrganisations>
+
+export const createOrganisations = ({ database, ledger, keys, clock, rateLimitPerMinute }: Deps) => {
+  const merchants = createRecent({
+    ttlMs: MERCHANT_CACHE_MS,
+    maxEntries: MAX_CACHED_MERCHANTS,
+    clock,
+    load: (id) => store.findMerchant(database, id),
+  })
+  const byId = createRecent({
+    ttlMs: MERCHANT_CACHE_MS,
+    maxEntries: MAX_CACHED_MERCHANTS,
+    clock,
+    load: async (id) => (await store.findOrganisation(database, id)) ?? fail('not_found'),
+  })
+
+  return {
+    /**
+     * Creates an account with an organisation of its own and 100 free proofs.
+     * @throws AppError email_taken; unavailable when too many passwords are being hashed
+     */
+    async signUp({ email, password, organisation }: NewAccount, requestId: string): Promise<AccountCreated> {
+      const passwordHash = await hashPassword(password)
+      const at = clock.now()
+      const accountId = newId('acc', at)
+      const address = normaliseEmail(email)
+      const { organisationId, merchantId, rows } = newOrganisation(organisation, 'inactive', at)
+      const account = store.accounts.row({
+        id: accountId,
+        organisation: organisationId,
+        email: address,
+        password_hash: passwordHash,
+        created_at: at,
+      })
+      const grant = store.freeProofGrants.row({
+        account: accountId,
+        organisation: organisationId,
+        granted: FREE_PROOFS,
+        created_at: at,
+        expires_at: at + FREE_PROOFS_VALID_MS,
+      })
+      const answer = { accountId, organisationId, merchantId }
+      // The claim lives in the default organisation, so that an address is unique in the whole service.
+      return ledger.append(
+        { ...systemCaller(DEFAULT_ORGANISATION, 'sign-up'), requestId },
+        {
+          claims: [{ kind: 'account', key: secretDigest(address).toString('hex'), code: 'email_taken' }],
+          entry: {
+            type: 'account',
+            subject: ['account', accountId],
+            data: { event: 'account.created', organisationId },
+          },
+          rows: () => [...rows, account, grant],
+          result: () => answer,
+        },
+      )
+    },
+
+    /** Creates an organisation with an active subscription and its first key. For operators. */
+    async create(caller: Caller, { name }: NewOrganisation): Promise<OrganisationCreated> {
+      const at = clock.now()
+      const { organisationId, merchantId, rows } = newOrganisation(name, 'active', at)
+      const first = { organisation: organisationId, scopes: FIRST_KEY_SCOPES, label: 'first key', at }
+      const { keyId, apiKey, row } = keys.draft(first)
+      return ledger.append(caller, {
+        entry: {
+          type: 'account',
+          subject: ['organisation', organisationId],
+          keyId,
+          data: { event: 'organisation.created', organisationId },
+        },
+        rows: () => [...rows, row],
+        result: () => ({ organisationId, merchantId, apiKey }),
+      })
+    },
+
+    /** Changes what an operator decides about an organisation. @throws AppError not_found */
+    async update(caller: Caller, organisationId: string, change: OrganisationChange): Promise<Organisation> {
+      const { subscription, rateLimitPerMinute: limit } = change
+      const answer = await ledger.transact(caller, async (trx) => {
+        const columns = {
+          ...(subscription !== undefined && { subscription }),
+          ...(limit !== undefined && { rate_limit_per_minute: limit }),
+        }
+        const row =
+          Object.keys(columns).length > 0
+            ? await store.updateOrganisation(trx, organisationId, columns)
+            : await trx<store.OrganisationRow>('organisations').where({ id: organisationId }).first()
+        if (row === undefined) return fail('not_found')
+        return {
+          entry: {
+            type: 'account',
+            subject: ['organisation', organisationId],
+            data: { event: 'organisation.updated', organisationId, ...columns },
+          },
+          result: toOrganisation(row, rateLimitPerMinute),
+        }
+      })
+      byId.forget(organisationId)
+      return answer
+    },
+
+    /** @throws AppError not_found */
+    async find(organisationId: string): Promise<Organisation> {
+      return toOrganisation(await byId.get(organisationId), rateLimitPerMinute)
+    },
+
+    /** @throws AppError forbidden for a key that is bound to one merchant */
+    async createMerchant(caller: Caller, { name, limits = {} }: NewMerchant): Promise<MerchantCreated> {
+      if (boundMerchant(caller) !== undefined) return fail('forbidden')
+      const at = clock.now()
+      const merchantId = newId('mer', at)
+      return ledger.append(caller, {
+        entry: {
+          type: 'account',
+          subject: ['merchant', merchantId],
+          data: { event: 'merchant.created', merchantId },
+        },
+        rows: () => [
+          store.merchants.row({
+            id: merchantId,
+            organisation: caller.organisation,
+            name,
+            limits: pickLimits(limits),
+            created_at: at,
+          }),
+        ],
+        result: () => ({ merchantId }),
+      })
+    },
+
+    /** The merchants that the caller may act for. */
+    async listMerchants(caller: Caller): Promise<MerchantList> {
+      const { default_merchant } = await byId.get(caller.organisation)
+      const bound = boundMerchant(caller)
+      const rows = await store.findMerchants(database, caller.organisation)
+      const visible = rows.filter(({ id }) => bound === undefined || bound === id)
+      return {
+        merchants: visible.map((row) => ({
+          merchantId: row.id,
+          name: row.name,
+          default: row.id === default_merchant,
+          limits: row.limits,
+          createdAt: iso(row.created_at),
+        })),
+      }
+    },
+
+    /** The merchant of an organisation that is meant when none is named. @throws AppError not_found */
+    async defaultMerchant(organisation: string): Promise<string> {
+      return (await byId.get(organisation)).default_merchant
+    },
+
+    /** Whether a merchant belongs to an organisation. */
+    async ownsMerchant(organisation: string, merchantId: string): Promise<boolean> {
+      return (await merchants.get(merchantId))?.organisation === organisation
+    },
+
+    /** What a merchant allows its terminals; empty where nothing was set. @throws AppError not_found */
+    async merchantLimits(merchantId: string): Promise<PaymentLimits> {
+      return ((await merchants.get(merchantId)) ?? fail('not_found')).limits
+    },
+  }
+}

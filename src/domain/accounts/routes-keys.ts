@@ -1,0 +1,87 @@
+/** Routes of API keys. @module */
+import { Reply, route } from '../../http/route.ts'
+import type { Services } from './routes.ts'
+import { KeyCreated, KeyList, KeyParams, KeyRotated, KeyRotation, NewKey } from './schemas.ts'
+
+const listKeys = route({
+  name: 'listKeys',
+  method: 'GET',
+  path: '/console/api/keys',
+  auth: 'console',
+  scope: 'keys',
+  tag: 'Keys',
+  summary: 'List API keys',
+  description: 'The newest first, revoked ones included. Their text is never shown again.',
+  response: { 200: KeyList },
+  errors: [],
+  handler: ({ caller }, { accounts }: Services) => accounts.keys.list(caller),
+})
+
+const newKey = {
+  method: 'POST',
+  scope: 'keys',
+  tag: 'Keys',
+  summary: 'Create an API key',
+  description: 'The key is shown once. It never has more scopes than the credential that creates it.',
+  body: NewKey,
+  response: { 201: KeyCreated },
+  errors: ['insufficient_scope'],
+  example: { body: { label: 'web shop', scopes: ['merchant', 'verify'] } },
+} as const
+
+const createKey = route({
+  ...newKey,
+  name: 'createKey',
+  path: '/console/api/keys',
+  auth: 'console',
+  handler: async ({ caller, body }, { accounts }: Services) =>
+    new Reply(201, await accounts.keys.create(caller, body)),
+})
+
+const createApiKey = route({
+  ...newKey,
+  name: 'createApiKey',
+  path: '/v1/api-keys',
+  auth: 'key',
+  handler: async ({ caller, body }, { accounts }: Services) =>
+    new Reply(201, await accounts.keys.create(caller, body)),
+})
+
+const rotateKey = route({
+  name: 'rotateKey',
+  method: 'POST',
+  path: '/console/api/keys/{keyId}/rotate',
+  auth: 'console',
+  scope: 'keys',
+  tag: 'Keys',
+  summary: 'Replace an API key by a new one',
+  description:
+    'The new key has the same rights. The old one goes on working for `overlapSeconds`, by default not at all.',
+  params: KeyParams,
+  body: KeyRotation,
+  response: { 201: KeyRotated },
+  errors: ['not_found', 'insufficient_scope', 'conflict'],
+  example: { params: { keyId: '{keyId}' }, body: { overlapSeconds: 3600 } },
+  handler: async ({ caller, params, body }, { accounts }: Services) =>
+    new Reply(201, await accounts.keys.rotate(caller, params.keyId, body)),
+})
+
+const deleteKey = route({
+  name: 'deleteKey',
+  method: 'DELETE',
+  path: '/console/api/keys/{keyId}',
+  auth: 'console',
+  scope: 'keys',
+  tag: 'Keys',
+  summary: 'Revoke an API key',
+  description: 'For good, and on every server within a second. Revoking it again changes nothing.',
+  params: KeyParams,
+  response: { 204: null },
+  errors: ['not_found', 'insufficient_scope'],
+  handler: async ({ caller, params }, { accounts }: Services) => {
+    await accounts.keys.revoke(caller, params.keyId)
+    return new Reply(204, undefined)
+  },
+})
+
+export const keyRoutes = [listKeys, createKey, createApiKey, rotateKey, deleteKey]

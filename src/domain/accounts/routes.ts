@@ -1,0 +1,162 @@
+/** Routes of accounts, sessions, organisations and merchants. @module */
+import { Reply, route } from '../../http/route.ts'
+import {
+  AccountCreated,
+  Me,
+  MerchantCreated,
+  MerchantList,
+  NewAccount,
+  NewMerchant,
+  NewOrganisation,
+  Organisation,
+  OrganisationChange,
+  OrganisationCreated,
+  OrganisationParams,
+  SessionCreated,
+  SignIn,
+} from './schemas.ts'
+import type { AccountsService } from './service.ts'
+
+export interface Services {
+  readonly accounts: AccountsService
+}
+
+const createAccount = route({
+  name: 'createAccount',
+  method: 'POST',
+  path: '/console/api/accounts',
+  auth: 'none',
+  tag: 'Console',
+  summary: 'Open an account with an organisation of its own',
+  description:
+    'Once per e-mail address. The organisation starts with an inactive subscription and 100 free proofs that are valid for 30 days.',
+  body: NewAccount,
+  response: { 201: AccountCreated },
+  errors: ['email_taken', 'rate_limited', 'unavailable'],
+  example: {
+    body: { email: 'ada@shop.example', password: 'correct horse battery', organisation: 'Corner shop' },
+  },
+  handler: async ({ body, ip, requestId }, { accounts }: Services) =>
+    new Reply(201, await accounts.signUp(body, ip, requestId)),
+})
+
+const createSession = route({
+  name: 'createSession',
+  method: 'POST',
+  path: '/console/api/session',
+  auth: 'none',
+  tag: 'Console',
+  summary: 'Sign in',
+  description:
+    'Sets the session cookie, valid for 12 hours. After 10 failures in 15 minutes for an account or an address: 429.',
+  body: SignIn,
+  response: { 201: SessionCreated },
+  errors: ['invalid_credentials', 'rate_limited', 'unavailable'],
+  example: { body: { email: '{email}', password: '{password}' } },
+  handler: async ({ body, ip, requestId }, { accounts }: Services) => {
+    const { csrfToken, setCookie } = await accounts.sessions.open(body, ip, requestId)
+    return new Reply(201, { csrfToken }, { 'Set-Cookie': setCookie })
+  },
+})
+
+const deleteSession = route({
+  name: 'deleteSession',
+  method: 'DELETE',
+  path: '/console/api/session',
+  auth: 'console',
+  tag: 'Console',
+  summary: 'Sign out',
+  response: { 204: null },
+  errors: ['forbidden'],
+  handler: async ({ caller }, { accounts }: Services) =>
+    new Reply(204, undefined, { 'Set-Cookie': await accounts.sessions.end(caller) }),
+})
+
+const getMe = route({
+  name: 'getMe',
+  method: 'GET',
+  path: '/console/api/me',
+  auth: 'console',
+  tag: 'Console',
+  summary: 'Who the credential stands for',
+  response: { 200: Me },
+  errors: [],
+  handler: ({ caller }, { accounts }: Services) => accounts.me(caller),
+})
+
+const createOrganisation = route({
+  name: 'createOrganisation',
+  method: 'POST',
+  path: '/console/api/organisations',
+  auth: 'console',
+  scope: 'admin',
+  tag: 'Console',
+  summary: 'Create an organisation',
+  description: 'Its subscription is active. The key that comes with it may create further keys.',
+  body: NewOrganisation,
+  response: { 201: OrganisationCreated },
+  errors: [],
+  example: { body: { name: 'Corner shop' } },
+  handler: async ({ caller, body }, { accounts }: Services) =>
+    new Reply(201, await accounts.organisations.create(caller, body)),
+})
+
+const updateOrganisation = route({
+  name: 'updateOrganisation',
+  method: 'PATCH',
+  path: '/console/api/organisations/{organisationId}',
+  auth: 'console',
+  scope: 'admin',
+  tag: 'Console',
+  summary: 'Change the subscription or the rate limit of an organisation',
+  params: OrganisationParams,
+  body: OrganisationChange,
+  response: { 200: Organisation },
+  errors: ['not_found'],
+  example: {
+    params: { organisationId: '{organisationId}' },
+    body: { subscription: 'active', rateLimitPerMinute: 600 },
+  },
+  handler: ({ caller, params, body }, { accounts }: Services) =>
+    accounts.organisations.update(caller, params.organisationId, body),
+})
+
+const listMerchants = route({
+  name: 'listMerchants',
+  method: 'GET',
+  path: '/console/api/merchants',
+  auth: 'console',
+  scope: 'merchant',
+  tag: 'Console',
+  summary: 'List merchants',
+  response: { 200: MerchantList },
+  errors: [],
+  handler: ({ caller }, { accounts }: Services) => accounts.organisations.listMerchants(caller),
+})
+
+const createMerchant = route({
+  name: 'createMerchant',
+  method: 'POST',
+  path: '/console/api/merchants',
+  auth: 'console',
+  scope: 'merchant',
+  tag: 'Console',
+  summary: 'Create a merchant',
+  body: NewMerchant,
+  response: { 201: MerchantCreated },
+  errors: ['forbidden'],
+  example: { body: { name: 'Market stall', limits: { floorLimit: 50, minAssurance: 'mac' } } },
+  handler: async ({ caller, body }, { accounts }: Services) =>
+    new Reply(201, await accounts.organisations.createMerchant(caller, body)),
+})
+
+export const accountRoutes = [
+  createAccount,
+  createSession,
+  deleteSession,
+  getMe,
+  createOrganisation,
+  updateOrganisation,
+  listMerchants,
+  createMerchant,
+]

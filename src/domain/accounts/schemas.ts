@@ -1,0 +1,204 @@
+/** Wire forms of organisations, accounts, sessions, API keys and merchants. @module */
+import Type, { type Static } from 'typebox'
+import { SCOPES } from '../../caller.ts'
+
+const DateTime = Type.String({ format: 'date-time' })
+const NullableDateTime = Type.Union([DateTime, Type.Null()])
+const Name = Type.String({ minLength: 1, maxLength: 100, pattern: '\\S' })
+const Label = Type.String({ maxLength: 100, description: 'For people; shown in lists.' })
+const Scope = Type.Enum([...SCOPES])
+const Subscription = Type.Enum(['active', 'inactive'])
+const OrganisationId = Type.String({ description: '`org_…`' })
+const MerchantId = Type.String({ description: '`mer_…`' })
+
+export const NewAccount = Type.Object(
+  {
+    email: Type.String({ format: 'email', maxLength: 254 }),
+    password: Type.String({ minLength: 10, maxLength: 1024 }),
+    organisation: Type.String({ ...Name, description: 'Name of the new organisation.' }),
+  },
+  { title: 'NewAccount' },
+)
+export type NewAccount = Static<typeof NewAccount>
+
+export const AccountCreated = Type.Object(
+  { accountId: Type.String(), organisationId: OrganisationId, merchantId: MerchantId },
+  { title: 'AccountCreated' },
+)
+export type AccountCreated = Static<typeof AccountCreated>
+
+export const SignIn = Type.Object(
+  { email: Type.String({ maxLength: 254 }), password: Type.String({ maxLength: 1024 }) },
+  { title: 'SignIn' },
+)
+export type SignIn = Static<typeof SignIn>
+
+export const SessionCreated = Type.Object(
+  { csrfToken: Type.String({ description: 'Send it as X-CSRF-Token with every request that writes.' }) },
+  { title: 'SessionCreated' },
+)
+
+export const Me = Type.Object(
+  {
+    organisationId: OrganisationId,
+    organisation: Type.String({ description: 'Name of the organisation.' }),
+    merchantId: Type.String({ description: 'The merchant payments count for unless they name another.' }),
+    scopes: Type.Array(Scope),
+    subscription: Subscription,
+    rateLimitPerMinute: Type.Integer(),
+    email: Type.Optional(Type.String({ description: 'Of the account that is signed in.' })),
+    csrfToken: Type.Optional(Type.String({ description: 'Of the session, for pages that were reloaded.' })),
+  },
+  { title: 'Me' },
+)
+export type Me = Static<typeof Me>
+
+export const NewOrganisation = Type.Object({ name: Name }, { title: 'NewOrganisation' })
+export type NewOrganisation = Static<typeof NewOrganisation>
+
+export const OrganisationCreated = Type.Object(
+  {
+    organisationId: OrganisationId,
+    merchantId: MerchantId,
+    apiKey: Type.String({ description: 'Shown once. May create further keys.' }),
+  },
+  { title: 'OrganisationCreated' },
+)
+export type OrganisationCreated = Static<typeof OrganisationCreated>
+
+export const OrganisationParams = Type.Object({ organisationId: OrganisationId })
+
+export const OrganisationChange = Type.Object(
+  {
+    subscription: Type.Optional(Subscription),
+    rateLimitPerMinute: Type.Optional(
+      Type.Integer({ minimum: 1, maximum: 10_000_000, description: 'Requests per minute.' }),
+    ),
+  },
+  { title: 'OrganisationChange' },
+)
+export type OrganisationChange = Static<typeof OrganisationChange>
+
+export const Organisation = Type.Object(
+  {
+    organisationId: OrganisationId,
+    name: Type.String(),
+    merchantId: MerchantId,
+    subscription: Subscription,
+    rateLimitPerMinute: Type.Integer(),
+    createdAt: DateTime,
+  },
+  { title: 'Organisation' },
+)
+export type Organisation = Static<typeof Organisation>
+
+export const NewKey = Type.Object(
+  {
+    label: Type.Optional(Label),
+    scopes: Type.Optional(
+      Type.Array(Scope, {
+        minItems: 1,
+        maxItems: SCOPES.length,
+        uniqueItems: true,
+        description:
+          'Never more than the caller has. Default: all of its own but keys, egress:private and admin.',
+      }),
+    ),
+  },
+  { title: 'NewApiKey' },
+)
+export type NewKey = Static<typeof NewKey>
+
+export const KeyCreated = Type.Object(
+  {
+    keyId: Type.String(),
+    apiKey: Type.String({ description: 'Shown once.' }),
+    label: Type.String(),
+    scopes: Type.Array(Scope),
+    createdAt: DateTime,
+  },
+  { title: 'ApiKeyCreated' },
+)
+export type KeyCreated = Static<typeof KeyCreated>
+
+export const KeyParams = Type.Object({ keyId: Type.String() })
+
+export const KeyRotation = Type.Object(
+  {
+    overlapSeconds: Type.Optional(
+      Type.Integer({
+        minimum: 0,
+        maximum: 30 * 24 * 3600,
+        default: 0,
+        description: 'How long the old key goes on working.',
+      }),
+    ),
+  },
+  { title: 'ApiKeyRotation' },
+)
+export type KeyRotation = Static<typeof KeyRotation>
+
+export const KeyRotated = Type.Object(
+  { ...KeyCreated.properties, replaces: Type.String(), replacedUntil: DateTime },
+  { title: 'ApiKeyRotated' },
+)
+export type KeyRotated = Static<typeof KeyRotated>
+
+export const Key = Type.Object(
+  {
+    keyId: Type.String(),
+    label: Type.String(),
+    hint: Type.String({ description: 'How the key begins; empty for keys that an operator chose.' }),
+    scopes: Type.Array(Scope),
+    merchantId: Type.Union([Type.String(), Type.Null()], { description: 'The one merchant it may act for.' }),
+    terminalId: Type.Union([Type.String(), Type.Null()], { description: 'The terminal it was made for.' }),
+    status: Type.Enum(['active', 'expired', 'revoked']),
+    createdAt: DateTime,
+    expiresAt: NullableDateTime,
+    revokedAt: NullableDateTime,
+  },
+  { title: 'ApiKey' },
+)
+export type Key = Static<typeof Key>
+
+export const KeyList = Type.Object({ keys: Type.Array(Key) }, { title: 'ApiKeyList' })
+export type KeyList = Static<typeof KeyList>
+
+/** What a merchant or a terminal may do while offline. Amounts are in major units of the payment's currency. */
+export const Limits = Type.Object(
+  {
+    floorLimit: Type.Optional(Type.Number({ minimum: 0, description: 'Greatest single offline payment.' })),
+    storedSumLimit: Type.Optional(
+      Type.Number({ minimum: 0, description: 'Greatest sum of payments waiting to be uploaded.' }),
+    ),
+    maxOfflineAgeMs: Type.Optional(
+      Type.Integer({ minimum: 1, maximum: 365 * 24 * 3_600_000, description: 'Greatest age at upload.' }),
+    ),
+    minAssurance: Type.Optional(Type.Enum(['structural', 'mac'])),
+  },
+  { title: 'PaymentLimits' },
+)
+export type Limits = Static<typeof Limits>
+
+export const NewMerchant = Type.Object(
+  { name: Name, limits: Type.Optional(Limits) },
+  { title: 'NewMerchant' },
+)
+export type NewMerchant = Static<typeof NewMerchant>
+
+export const MerchantCreated = Type.Object({ merchantId: MerchantId }, { title: 'MerchantCreated' })
+export type MerchantCreated = Static<typeof MerchantCreated>
+
+export const Merchant = Type.Object(
+  {
+    merchantId: MerchantId,
+    name: Type.String(),
+    default: Type.Boolean(),
+    limits: Limits,
+    createdAt: DateTime,
+  },
+  { title: 'Merchant' },
+)
+
+export const MerchantList = Type.Object({ merchants: Type.Array(Merchant) }, { title: 'MerchantList' })
+export type MerchantList = Static<typeof MerchantList>

@@ -1,0 +1,228 @@
+/** Organisations, accounts, sessions, API keys and merchants. Columns `…_at` are Unix milliseconds. @module */
+import type { Knex } from 'knex'
+import type { Database } from '../../store/database.ts'
+import { table } from '../../store/table.ts'
+
+export interface OrganisationRow {
+  id: string
+  name: string
+  subscription: string
+  rate_limit_per_minute: number | null
+  default_merchant: string
+  created_at: number
+}
+
+export interface AccountRow {
+  id: string
+  organisation: string
+  /** Lower case. */
+  email: string
+  password_hash: string
+  created_at: number
+}
+
+/** Proofs given away, once per account. */
+export interface FreeProofGrantRow {
+  account: string
+  organisation: string
+  granted: number
+  created_at: number
+  expires_at: number
+}
+
+export interface SessionRow {
+  id: string
+  /** SHA-256 of the cookie, 32 bytes. */
+  digest: Uint8Array
+  account: string
+  organisation: string
+  created_at: number
+  expires_at: number
+}
+
+export interface MerchantRow {
+  id: string
+  organisation: string
+  name: string
+  limits: object
+  created_at: number
+}
+
+export interface ApiKeyRow {
+  id: string
+  organisation: string
+  /** SHA-256 of the key's text, 32 bytes. */
+  digest: Uint8Array
+  /** HMAC midstate of the key's text, 64 bytes, sealed. */
+  sealed_midstate: Uint8Array
+  hint: string
+  label: string
+  scopes: string[]
+  /** The one merchant it may act for; null: all of its organisation. */
+  merchant: string | null
+  /** The terminal it was made for; it is revoked with the terminal. */
+  terminal: string | null
+  created_at: number
+  expires_at: number | null
+  revoked_at: number | null
+}
+
+export const organisations = table<OrganisationRow>('organisations', [
+  'id',
+  'name',
+  'subscription',
+  'rate_limit_per_minute',
+  'default_merchant',
+  'created_at',
+])
+export const accounts = table<AccountRow>('accounts', [
+  'id',
+  'organisation',
+  'email',
+  'password_hash',
+  'created_at',
+])
+export const freeProofGrants = table<FreeProofGrantRow>('free_proof_grants', [
+  'account',
+  'organisation',
+  'granted',
+  'created_at',
+  'expires_at',
+])
+export const sessions = table<SessionRow>('sessions', [
+  'id',
+  'digest',
+  'account',
+  'organisation',
+  'created_at',
+  'expires_at',
+])
+export const merchants = table<MerchantRow>('merchants', [
+  'id',
+  'organisation',
+  'name',
+  'limits',
+  'created_at',
+])
+export const apiKeys = table<ApiKeyRow>('api_keys', [
+  'id',
+  'organisation',
+  'digest',
+  'sealed_midstate',
+  'hint',
+  'label',
+  'scopes',
+  'merchant',
+  'terminal',
+  'created_at',
+  'expires_at',
+  'revoked_at',
+])
+
+/** Keys of one organisation that a list or a search for a proof's maker looks at. */
+const MAX_LISTED = 1000
+
+export const findOrganisation = ({ knex }: Database, id: string): Promise<OrganisationRow | undefined> =>
+  knex<OrganisationRow>('organisations').where({ id }).first()
+
+/** Applies a change and returns the changed organisation. */
+export const updateOrganisation = async (
+  trx: Knex,
+  id: string,
+  change: Partial<Pick<OrganisationRow, 'subscription' | 'rate_limit_per_minute'>>,
+): Promise<OrganisationRow | undefined> => {
+  const [row] = await trx<OrganisationRow>('organisations').where({ id }).update(change).returning('*')
+  return row
+}
+
+export const findAccountByEmail = ({ knex }: Database, email: string): Promise<AccountRow | undefined> =>
+  knex<AccountRow>('accounts').where({ email }).first()
+
+export const findAccount = ({ knex }: Database, id: string): Promise<AccountRow | undefined> =>
+  knex<AccountRow>('accounts').where({ id }).first()
+
+export const findSession = ({ knex }: Database, digest: Uint8Array): Promise<SessionRow | undefined> =>
+  knex<SessionRow>('sessions').where({ digest }).first()
+
+export const findSessionById = ({ knex }: Database, id: string): Promise<SessionRow | undefined> =>
+  knex<SessionRow>('sessions').where({ id }).first()
+
+export const deleteSession = (trx: Knex, id: string): Promise<number> =>
+  trx<SessionRow>('sessions').where({ id }).delete()
+
+export const deleteExpiredSessions = ({ knex }: Database, now: number): Promise<number> =>
+  knex<SessionRow>('sessions').where('expires_at', '<=', now).delete()
+
+export const findMerchants = ({ knex }: Database, organisation: string): Promise<MerchantRow[]> =>
+  knex<MerchantRow>('merchants').where({ organisation }).orderBy('id').limit(MAX_LISTED)
+
+export const findMerchant = ({ knex }: Database, id: string): Promise<MerchantRow | undefined> =>
+  knex<MerchantRow>('merchants').where({ id }).first()
+
+/** A key with what its use depends on. */
+export type ApiKeyInUse = ApiKeyRow & Pick<OrganisationRow, 'rate_limit_per_minute'>
+
+export const findKeyInUse = ({ knex }: Database, digest: Uint8Array): Promise<ApiKeyInUse | undefined> =>
+  knex<ApiKeyRow>('api_keys')
+    .join('organisations', 'organisations.id', 'api_keys.organisation')
+    .where({ digest })
+    .first<ApiKeyInUse>('api_keys.*', 'organisations.rate_limit_per_minute')
+
+export const findKey = (knex: Knex, id: string): Promise<ApiKeyRow | undefined> =>
+  knex<ApiKeyRow>('api_keys').where({ id }).first()
+
+/** An organisation's keys, the newest first. */
+export const findKeys = ({ knex }: Database, organisation: string): Promise<ApiKeyRow[]> =>
+  knex<ApiKeyRow>('api_keys').where({ organisation }).orderBy('id', 'desc').limit(MAX_LISTED)
+
+/** Keys, revoked ones included, that may have made payment proofs; the newest first. */
+export const findKeysOfScope = (
+  { knex }: Database,
+  organisation: string,
+  scope: string,
+  limit: number,
+): Promise<ApiKeyRow[]> =>
+  knex<ApiKeyRow>('api_keys')
+    .where({ organisation })
+    .whereRaw('scopes @> ?::jsonb', [JSON.stringify([scope])])
+    .orderBy('id', 'desc')
+    .limit(limit)
+
+/** A terminal's keys that work now or will until they expire. */
+export const findLiveKeysOfTerminal = (trx: Knex, terminal: string): Promise<ApiKeyRow[]> =>
+  trx<ApiKeyRow>('api_keys').where({ terminal }).whereNull('revoked_at')
+
+export const updateKey = (
+  trx: Knex,
+  id: string,
+  change: Partial<Pick<ApiKeyRow, 'expires_at' | 'revoked_at'>>,
+): Promise<number> => trx<ApiKeyRow>('api_keys').where({ id }).update(change)
+
+/** Inserts a key within a change of its own. Scopes are passed as text, as arrays would become SQL arrays. */
+export const insertKey = async (trx: Knex, row: ApiKeyRow): Promise<void> => {
+  await trx('api_keys').insert({ ...row, scopes: JSON.stringify(row.scopes) })
+}
+
+/** Whether an organisation has or had a key of that scope. */
+export const hasKeyOfScope = async (knex: Knex, organisation: string, scope: string): Promise<boolean> => {
+  const row = await knex('api_keys')
+    .where({ organisation })
+    .whereRaw('scopes @> ?::jsonb', [JSON.stringify([scope])])
+    .first('id')
+  return row !== undefined
+}
+
+export const findKeyByDigest = (knex: Knex, digest: Uint8Array): Promise<ApiKeyRow | undefined> =>
+  knex<ApiKeyRow>('api_keys').where({ digest }).first()
+
+/** Inserts an organisation with its default merchant, unless it exists. @returns whether it was new */
+export const ensureOrganisation = async (
+  trx: Knex,
+  organisation: OrganisationRow,
+  merchant: MerchantRow,
+): Promise<boolean> => {
+  const inserted = await trx('organisations').insert(organisation).onConflict('id').ignore().returning('id')
+  if (inserted.length === 0) return false
+  await trx('merchants').insert({ ...merchant, limits: JSON.stringify(merchant.limits) })
+  return true
+}

@@ -1,0 +1,58 @@
+/** Wire form of security alerts. @module */
+import Type, { type Static } from 'typebox'
+
+export const ALERT_TYPES = [
+  'double_spend',
+  'invalid_mac',
+  'envelope_replay',
+  'key_revoked_used',
+  'clock_rollback',
+  'egress_blocked',
+  'auth_bruteforce',
+  'rate_limit',
+  'tree_inconsistency',
+] as const
+export type AlertType = (typeof ALERT_TYPES)[number]
+
+export const SEVERITIES = ['low', 'medium', 'high', 'critical'] as const
+export type Severity = (typeof SEVERITIES)[number]
+
+const DateTime = Type.String({ format: 'date-time' })
+
+export const Alert = Type.Object(
+  {
+    id: Type.String(),
+    type: Type.Enum([...ALERT_TYPES]),
+    severity: Type.Enum([...SEVERITIES]),
+    subject: Type.String({
+      description: 'What it is about: the id of a terminal, key or account, or an address.',
+    }),
+    count: Type.Integer({ minimum: 1, description: 'How often it was seen on that UTC day.' }),
+    firstSeen: DateTime,
+    lastSeen: DateTime,
+    status: Type.Enum(['open']),
+  },
+  { title: 'SecurityAlert' },
+)
+export type Alert = Static<typeof Alert>
+
+export const AlertsQuery = Type.Object({
+  severity: Type.Optional(Type.Enum([...SEVERITIES])),
+  since: Type.Optional(
+    Type.String({ format: 'date-time', description: 'Only alerts that were seen at this time or later.' }),
+  ),
+  cursor: Type.Optional(
+    Type.String({ pattern: '^alr_[0-9a-z]{26}$', description: '`nextCursor` of the page before.' }),
+  ),
+  limit: Type.Optional(Type.Integer({ minimum: 1, maximum: 100, default: 50 })),
+})
+export type AlertsQuery = Static<typeof AlertsQuery>
+
+export const AlertPage = Type.Object(
+  {
+    alerts: Type.Array(Alert),
+    nextCursor: Type.Union([Type.String(), Type.Null()], { description: 'Null on the last page.' }),
+  },
+  { title: 'SecurityAlertPage' },
+)
+export type AlertPage = Static<typeof AlertPage>

@@ -1,0 +1,211 @@
+/**
+ * Security alerts: raised in the same append as their cause, or on their own where nothing was written,
+ * and the brake on guessing credentials that raises one of them.
+ * @module
+ */
+import { systemCaller } from '../../caller.ts'
+import { type Clock, iso } from '../../clock.ts'
+import { AppError } from '../../errors.ts'
+import { newId } from '../../ids.ts'
+import type { Entry } from '../../ledger/item.ts'
+import type { Ledger } from '../../ledger/ledger.ts'
+import type { Database } from '../../store/database.ts'
+import type { Limits } from '../../store/limits.ts'
+import type { Row } from '../../store/table.ts'
+import type { AlertPage, AlertsQuery, AlertType, Severity } from './schemas.ts'
+import { type AlertRow, findAlerts, securityAlerts } from './store.ts'
+
+const DAY_MS = 24 * 3_600_000
+const DEFAULT_PAGE_ALERTS = 50
+const SUBJECT_MAX_CHARACTERS = 200
+/** The same alert without a cause of its own is written at most this often; what lies between is counted. */
+const RAISE_PAUSE_MS = 60_000
+/** Subjects whose pauses are remembered; beyond it the oldest are forgotten and may be written once more. */
+const MAX_PAUSES = 10_000
+const MAX_FAILED_ATTEMPTS = 10
+const FAILED_ATTEMPTS_WINDOW_SECONDS = 15 * 60
+
+const SEVERITY: Readonly<Record<AlertType, Severity>> = {
+  double_spend: 'high',
+  invalid_mac: 'high',
+  envelope_replay: 'high',
+  key_revoked_used: 'high',
+  clock_rollback: 'medium',
+  egress_blocked: 'medium',
+  auth_bruteforce: 'medium',
+  rate_limit: 'low',
+  tree_inconsistency: 'critical',
+}
+
+export interface AlertInput {
+  readonly organisation: string
+  readonly type: AlertType
+  /** Default: what its type usually deserves. */
+  readonly severity?: Severity
+  /** Id of a terminal, key or account, or an address; at most 200 characters are kept. */
+  readonly subject: string
+  /** Unix ms. */
+  readonly at: number
+  /** How often it happened; default 1. */
+  readonly count?: number
+}
+
+/** Whose failed attempts are counted together, and who is told when there are too many. */
+export interface Watched {
+  readonly bucket: string
+  readonly organisation: string
+  readonly subject: string
+}
+
+interface Deps {
+  readonly ledger: Pick<Ledger, 'append'>
+  readonly database: Database
+  readonly limits: Limits
+  readonly clock: Clock
+  /** False lifts the brake on failed attempts. */
+  readonly rateLimits: boolean
+  readonly logger: { error(details: object, message: string): void }
+}
+
+export type SecurityService = ReturnType<typeof createSecurity>
+
+/** The row of an alert, to be written in the same append as its cause. Repetitions on one UTC day add up in one row. */
+const alertRow = ({ organisation, type, severity, subject, at, count = 1 }: AlertInput): Row<AlertRow> =>
+  securityAlerts.row({
+    id: newId('alr', at),
+    organisation,
+    type,
+    severity: severity ?? SEVERITY[type],
+    subject: subject.slice(0, SUBJECT_MAX_CHARACTERS),
+    day: Math.floor(at / DAY_MS),
+    count,
+    first_seen: at,
+    last_seen: at,
+    status: 'open',
+  })
+
+const toAlert = (row: AlertRow): AlertPage['alerts'][number] => ({
+  id: row.id,
+  type: row.type as AlertType,
+  severity: row.severity as Severity,
+  subject: row.subject,
+  count: row.count,
+  firstSeen: iso(row.first_seen),
+  lastSeen: iso(row.last_seen),
+  status: 'open',
+})
+
+export const createSecurity = ({ ledger, database, limits, clock, rateLimits, logger }: Deps) => {
+  const pauses = new Map<string, { until: number; suppressed: number }>()
+  const pending = new Set<Promise<void>>()
+
+  /** @returns how often the alert happened since it was last written, or 0 while its pause lasts */
+  const due = ({ organisation, type, subject, at }: AlertInput): number => {
+    const key = `${organisation}/${type}/${subject}`
+    const pause = pauses.get(key)
+    if (pause && at < pause.until) {
+      pause.suppressed++
+      return 0
+    }
+    pauses.delete(key)
+    if (pauses.size >= MAX_PAUSES) pauses.delete(pauses.keys().next().value ?? '')
+    pauses.set(key, { until: at + RAISE_PAUSE_MS, suppressed: 0 })
+    return 1 + (pause?.suppressed ?? 0)
+  }
+
+  /**
+   * Raises an alert whose cause wrote nothing. Returns at once; a failure to write is logged.
+   * The same alert is written at most once a minute.
+   */
+  const raise = (input: Omit<AlertInput, 'at' | 'count'>): void => {
+    const at = clock.now()
+    const count = due({ ...input, at })
+    if (count === 0) return
+    const entry: Entry = { type: 'gate', data: { alert: input.type, count } }
+    const written = ledger
+      .append(systemCaller(input.organisation, 'security'), {
+        entry,
+        rows: () => [alertRow({ ...input, at, count })],
+        result: () => undefined,
+      })
+      .catch((error: unknown) => logger.error({ err: error, alert: input.type }, 'alert not written'))
+      .finally(() => pending.delete(written))
+    pending.add(written)
+  }
+
+  const attemptsOf = ({ bucket }: Watched, cost: 0 | 1) =>
+    limits.consume(`attempts:${bucket}`, {
+      limit: MAX_FAILED_ATTEMPTS,
+      windowSeconds: FAILED_ATTEMPTS_WINDOW_SECONDS,
+      cost,
+    })
+
+  /** @throws AppError rate_limited when one of the watched has failed too often */
+  const refuseExhausted = async (watched: readonly Watched[]): Promise<void> => {
+    for (const subject of watched) {
+      const { remaining, resetSeconds } = await attemptsOf(subject, 0)
+      if (remaining > 0) continue
+      raise({ organisation: subject.organisation, type: 'auth_bruteforce', subject: subject.subject })
+      throw new AppError('rate_limited', {
+        message: 'Too many failed attempts.',
+        retryAfter: Math.max(1, resetSeconds),
+      })
+    }
+  }
+
+  return {
+    alertRow,
+    raise,
+
+    /**
+     * Runs a check of a credential under the brake: 10 failures in 15 minutes, then `rate_limited`.
+     * @param attempt answers undefined for a wrong credential
+     * @throws AppError rate_limited
+     */
+    async guardAttempts<T>(
+      watched: readonly Watched[],
+      attempt: () => Promise<T | undefined>,
+    ): Promise<T | undefined> {
+      if (!rateLimits) return attempt()
+      await refuseExhausted(watched)
+      const result = await attempt()
+      if (result === undefined) await Promise.all(watched.map((subject) => attemptsOf(subject, 1)))
+      // Again, so that guesses sent all at once get no further than guesses sent one by one.
+      else await refuseExhausted(watched)
+      return result
+    },
+
+    /**
+     * Counts a public action of a client address.
+     * @throws AppError rate_limited
+     */
+    async limitAddress(action: string, ip: string, limit: number, windowSeconds: number): Promise<void> {
+      if (!rateLimits) return
+      const { allowed, resetSeconds } = await limits.consume(`${action}:${ip}`, {
+        limit,
+        windowSeconds,
+        cost: 1,
+      })
+      if (!allowed) throw new AppError('rate_limited', { retryAfter: Math.max(1, resetSeconds) })
+    },
+
+    /** An organisation's alerts, the latest to start first. */
+    async list(organisation: string, query: AlertsQuery): Promise<AlertPage> {
+      const limit = query.limit ?? DEFAULT_PAGE_ALERTS
+      const rows = await findAlerts(database, {
+        organisation,
+        severity: query.severity,
+        since: query.since === undefined ? undefined : Date.parse(query.since),
+        before: query.cursor,
+        limit: limit + 1,
+      })
+      const page = rows.slice(0, limit)
+      return { alerts: page.map(toAlert), nextCursor: rows.length > limit ? (page.at(-1)?.id ?? null) : null }
+    },
+
+    /** Waits for alerts that are being written. */
+    async close(): Promise<void> {
+      await Promise.all(pending)
+    },
+  }
+}

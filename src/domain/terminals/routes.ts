@@ -1,0 +1,84 @@
+/** Routes of terminals. @module */
+import { Reply, route } from '../../http/route.ts'
+import {
+  NewTerminal,
+  TerminalCreated,
+  TerminalCredentials,
+  TerminalList,
+  TerminalParams,
+  TerminalToken,
+} from './schemas.ts'
+import type { TerminalsService } from './service.ts'
+
+interface Services {
+  readonly terminals: TerminalsService
+}
+
+const listTerminals = route({
+  name: 'listTerminals',
+  method: 'GET',
+  path: '/console/api/terminals',
+  auth: 'console',
+  scope: 'merchant',
+  tag: 'Terminals',
+  summary: 'List terminals',
+  description: 'The newest first, revoked ones included.',
+  response: { 200: TerminalList },
+  errors: [],
+  handler: ({ caller }, { terminals }: Services) => terminals.list(caller),
+})
+
+const createTerminal = route({
+  name: 'createTerminal',
+  method: 'POST',
+  path: '/console/api/terminals',
+  auth: 'console',
+  scope: 'keys',
+  tag: 'Terminals',
+  summary: 'Create a terminal',
+  description: 'Comes with an API key of its own, which may do nothing but take payments of its merchant.',
+  body: NewTerminal,
+  response: { 201: TerminalCreated },
+  errors: ['unavailable'],
+  example: { body: { label: 'Till 3', limits: { floorLimit: 50, minAssurance: 'mac' } } },
+  handler: async ({ caller, body }, { terminals }: Services) =>
+    new Reply(201, await terminals.create(caller, body)),
+})
+
+const deleteTerminal = route({
+  name: 'deleteTerminal',
+  method: 'DELETE',
+  path: '/console/api/terminals/{terminalId}',
+  auth: 'console',
+  scope: 'keys',
+  tag: 'Terminals',
+  summary: 'Revoke a terminal',
+  description: 'Ends its tokens and the API key that was made for it. Revoking it again changes nothing.',
+  params: TerminalParams,
+  response: { 204: null },
+  errors: ['not_found'],
+  handler: async ({ caller, params }, { terminals }: Services) => {
+    await terminals.revoke(caller, params.terminalId)
+    return new Reply(204, undefined)
+  },
+})
+
+const authenticateTerminal = route({
+  name: 'authenticateTerminal',
+  method: 'POST',
+  path: '/api/merchant/terminals/authenticate',
+  auth: 'key',
+  scope: 'merchant',
+  tag: 'Payments',
+  summary: "Exchange a terminal's id and secret for a token",
+  description:
+    'The token is valid for 12 hours and bound to the API key of this request, with which the terminal makes its proofs. ' +
+    'After 10 failures in 15 minutes: 429.',
+  body: TerminalCredentials,
+  response: { 200: TerminalToken },
+  errors: ['invalid_credentials', 'rate_limited', 'unavailable'],
+  example: { body: { terminalId: '{terminalId}', terminalSecret: '{terminalSecret}' } },
+  handler: ({ caller, body }, { terminals }: Services) => terminals.authenticate(caller, body),
+})
+
+export const terminalRoutes = [listTerminals, createTerminal, deleteTerminal, authenticateTerminal]

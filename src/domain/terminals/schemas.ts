@@ -1,0 +1,96 @@
+/** Wire forms of terminals. @module */
+import Type, { type Static } from 'typebox'
+
+const DateTime = Type.String({ format: 'date-time' })
+const NullableNumber = Type.Union([Type.Number(), Type.Null()])
+const TerminalId = Type.String({ description: '`ter_…`' })
+const MerchantId = Type.String({ description: '`mer_…`' })
+const MAX_OFFLINE_AGE_MS = 365 * 24 * 3_600_000
+
+/** What a terminal may do while offline; what is not set here is decided by its merchant's limits. */
+export const TerminalLimits = Type.Object(
+  {
+    floorLimit: Type.Optional(
+      Type.Number({ minimum: 0, description: "Greatest single offline payment, in the payment's currency." }),
+    ),
+    storedSumLimit: Type.Optional(
+      Type.Number({
+        minimum: 0,
+        description: 'Greatest sum of payments waiting to be uploaded, per currency.',
+      }),
+    ),
+    maxOfflineAgeMs: Type.Optional(Type.Integer({ minimum: 1, maximum: MAX_OFFLINE_AGE_MS })),
+    minAssurance: Type.Optional(Type.Enum(['structural', 'mac'])),
+  },
+  { title: 'TerminalLimits' },
+)
+export type TerminalLimits = Static<typeof TerminalLimits>
+
+export const NewTerminal = Type.Object(
+  {
+    label: Type.String({ minLength: 1, maxLength: 100 }),
+    merchantId: Type.Optional(
+      Type.String({ maxLength: 64, description: 'Default: the default merchant of the organisation.' }),
+    ),
+    limits: Type.Optional(TerminalLimits),
+  },
+  { title: 'NewTerminal' },
+)
+export type NewTerminal = Static<typeof NewTerminal>
+
+export const TerminalCreated = Type.Object(
+  {
+    terminalId: TerminalId,
+    terminalSecret: Type.String({ description: 'Shown once.' }),
+    merchantId: MerchantId,
+    apiKey: Type.String({ description: 'Of scope merchant, for this merchant only. Shown once.' }),
+    keyId: Type.String(),
+  },
+  { title: 'TerminalCreated' },
+)
+export type TerminalCreated = Static<typeof TerminalCreated>
+
+export const Terminal = Type.Object(
+  {
+    terminalId: TerminalId,
+    label: Type.String(),
+    merchantId: MerchantId,
+    limits: TerminalLimits,
+    status: Type.Enum(['active', 'revoked']),
+    createdAt: DateTime,
+    revokedAt: Type.Union([DateTime, Type.Null()]),
+  },
+  { title: 'Terminal' },
+)
+export type Terminal = Static<typeof Terminal>
+
+export const TerminalList = Type.Object({ terminals: Type.Array(Terminal) }, { title: 'TerminalList' })
+export type TerminalList = Static<typeof TerminalList>
+
+export const TerminalParams = Type.Object({ terminalId: TerminalId })
+
+export const TerminalCredentials = Type.Object(
+  {
+    terminalId: Type.String({ minLength: 1, maxLength: 128 }),
+    terminalSecret: Type.String({ minLength: 1, maxLength: 256 }),
+  },
+  { title: 'TerminalCredentials' },
+)
+export type TerminalCredentials = Static<typeof TerminalCredentials>
+
+export const TerminalToken = Type.Object(
+  {
+    token: Type.String({ description: 'Bearer credential for /api/merchant/* routes.' }),
+    expiresAt: DateTime,
+    terminalId: TerminalId,
+    merchantId: MerchantId,
+    config: Type.Object({
+      floorLimit: NullableNumber,
+      storedSumLimit: NullableNumber,
+      maxOfflineAgeMs: Type.Integer(),
+      minAssurance: Type.Enum(['structural', 'mac']),
+    }),
+  },
+  { title: 'TerminalToken' },
+)
+export type TerminalToken = Static<typeof TerminalToken>

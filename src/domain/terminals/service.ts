@@ -1,0 +1,281 @@
+/** Terminals: their creation, what they may do offline, and the tokens they work with. @module */
+import type { Caller } from '../../caller.ts'
+import { type Clock, iso } from '../../clock.ts'
+import { AppError } from '../../errors.ts'
+import { newId } from '../../ids.ts'
+import { isTerminalToken, newSecret, newTerminalToken, secretDigest } from '../../keys/api-keys.ts'
+import { hashPassword, SECRET_COST, verifyPassword } from '../../keys/passwords.ts'
+import type { Ledger } from '../../ledger/ledger.ts'
+import { type PaymentLimits, pickLimits } from '../../protocol/payment-limits.ts'
+import { type Assurance, DEFAULT_MAX_OFFLINE_AGE_MS } from '../../protocol/sync.ts'
+import type { Database } from '../../store/database.ts'
+import { createRecent } from '../../store/recent.ts'
+import type { AccountsService } from '../accounts/service.ts'
+import type { SecurityService } from '../security/service.ts'
+import type {
+  NewTerminal,
+  Terminal,
+  TerminalCreated,
+  TerminalCredentials,
+  TerminalList,
+  TerminalToken,
+} from './schemas.ts'
+import * as store from './store.ts'
+
+const TOKEN_VALID_MS = 12 * 3_600_000
+const TOKEN_CACHE_MS = 1000
+const MAX_CACHED_TOKENS = 20_000
+/** Rows of expired tokens are removed at most this often, when a terminal signs in. */
+const SWEEP_PAUSE_MS = 3_600_000
+
+const TERMINAL_SCOPES: Caller['scopes'] = new Set(['merchant'])
+
+/** What a terminal, or a merchant's own key, may do. Amounts are in major units of the payment's currency. */
+export interface Policy {
+  /** Greatest single offline payment; undefined: any. */
+  readonly floorLimit?: number
+  /** Greatest sum of payments that wait to be uploaded; undefined: any. */
+  readonly storedSumLimit?: number
+  /** Greatest age of an offline payment when it arrives. */
+  readonly maxOfflineAgeMs: number
+  readonly minAssurance: Exclude<Assurance, 'none'>
+}
+
+/** Whom a policy is asked for: the merchant's own limits hold where the terminal has none. */
+export interface PolicySubject {
+  readonly merchantId: string
+  readonly terminalId?: string
+}
+
+interface Deps {
+  readonly database: Database
+  readonly ledger: Pick<Ledger, 'append' | 'transact'>
+  readonly accounts: Pick<
+    AccountsService,
+    'keys' | 'midstate' | 'defaultMerchant' | 'ownsMerchant' | 'organisations'
+  >
+  readonly security: Pick<SecurityService, 'guardAttempts'>
+  readonly clock: Clock
+}
+
+/** The one merchant a caller may act for; undefined: all of its organisation. */
+const boundMerchant = ({ credential }: Caller): string | undefined =>
+  'merchantId' in credential ? credential.merchantId : undefined
+
+const toTerminal = (row: store.TerminalRow): Terminal => ({
+  terminalId: row.id,
+  label: row.label,
+  merchantId: row.merchant,
+  limits: row.limits,
+  status: row.revoked_at === null ? 'active' : 'revoked',
+  createdAt: iso(row.created_at),
+  revokedAt: row.revoked_at === null ? null : iso(row.revoked_at),
+})
+
+export type TerminalsService = ReturnType<typeof createTerminals>
+
+export const createTerminals = ({ database, ledger, accounts, security, clock }: Deps) => {
+  let sweptAt = 0
+  const remembered = { ttlMs: TOKEN_CACHE_MS, maxEntries: MAX_CACHED_TOKENS, clock }
+  const byDigest = createRecent({
+    ...remembered,
+    load: (digest) => store.findTokenInUse(database, Buffer.from(digest, 'hex')),
+  })
+  const byId = createRecent({ ...remembered, load: (id) => store.findTerminal(database.knex, id) })
+
+  const policy = async ({ merchantId, terminalId }: PolicySubject): Promise<Policy> => {
+    const limits: PaymentLimits = {
+      ...(await accounts.organisations.merchantLimits(merchantId)),
+      ...(terminalId === undefined ? {} : (await byId.get(terminalId))?.limits),
+    }
+    return {
+      floorLimit: limits.floorLimit,
+      storedSumLimit: limits.storedSumLimit,
+      maxOfflineAgeMs: limits.maxOfflineAgeMs ?? DEFAULT_MAX_OFFLINE_AGE_MS,
+      minAssurance: limits.minAssurance ?? 'structural',
+    }
+  }
+
+  /** The merchant of a new terminal. @throws AppError validation_failed when the caller has no such merchant */
+  const merchantFor = async (caller: Caller, asked: string | undefined): Promise<string> => {
+    if (asked === undefined) return accounts.defaultMerchant(caller.organisation)
+    if (await accounts.ownsMerchant(caller.organisation, asked)) return asked
+    throw new AppError('validation_failed', {
+      details: [{ path: '/merchantId', code: 'unknown', message: 'The organisation has no such merchant.' }],
+    })
+  }
+
+  const sweep = async (now: number): Promise<void> => {
+    if (now - sweptAt < SWEEP_PAUSE_MS) return
+    sweptAt = now
+    await store.deleteExpiredTokens(database, now)
+  }
+
+  return {
+    policy,
+
+    /** Terminals that the caller may act for, revoked ones included. */
+    async list(caller: Caller): Promise<TerminalList> {
+      const rows = await store.findTerminals(database, caller.organisation, boundMerchant(caller))
+      return { terminals: rows.map(toTerminal) }
+    },
+
+    /**
+     * Creates a terminal with a secret and a key of its own, both shown once. The key may do nothing but take
+     * payments of this merchant, so that a stolen till gives little away.
+     * @throws AppError validation_failed for an unknown merchant
+     */
+    async create(caller: Caller, { label, merchantId, limits = {} }: NewTerminal): Promise<TerminalCreated> {
+      const merchant = await merchantFor(caller, merchantId)
+      const terminalSecret = newSecret()
+      const secretHash = await hashPassword(terminalSecret, SECRET_COST)
+      const at = clock.now()
+      const { organisation } = caller
+      const terminalId = newId('ter', at)
+      const key = accounts.keys.draft({
+        organisation,
+        scopes: ['merchant'],
+        label,
+        merchantId: merchant,
+        terminalId,
+        at,
+      })
+      const terminal = store.terminals.row({
+        id: terminalId,
+        organisation,
+        merchant,
+        label,
+        secret_hash: secretHash,
+        limits: pickLimits(limits),
+        created_at: at,
+        revoked_at: null,
+      })
+      return ledger.append(caller, {
+        entry: {
+          type: 'account',
+          subject: ['terminal', terminalId],
+          keyId: key.keyId,
+          data: { event: 'terminal.created', terminalId, merchantId: merchant, keyId: key.keyId },
+        },
+        rows: () => [terminal, key.row],
+        result: () => ({
+          terminalId,
+          terminalSecret,
+          merchantId: merchant,
+          apiKey: key.apiKey,
+          keyId: key.keyId,
+        }),
+      })
+    },
+
+    /**
+     * Ends a terminal, its tokens and the keys made for it, everywhere within a second. Again: nothing happens.
+     * @throws AppError not_found
+     */
+    async revoke(caller: Caller, terminalId: string): Promise<void> {
+      let committed = (): void => undefined
+      await ledger.transact(caller, async (trx) => {
+        const row = await store.findTerminal(trx, terminalId)
+        if (row === undefined || row.organisation !== caller.organisation) throw new AppError('not_found')
+        if (row.revoked_at !== null) return { result: null }
+        const at = clock.now()
+        await store.revokeTerminal(trx, terminalId, at)
+        const keys = await accounts.keys.revokeOfTerminal(trx, terminalId, at)
+        committed = keys.committed
+        const ended = {
+          type: 'account',
+          subject: ['terminal', terminalId],
+          data: { event: 'terminal.revoked', terminalId },
+        } as const
+        return { entry: keys.entry ?? ended, result: null }
+      })
+      committed()
+      byDigest.clear()
+      byId.forget(terminalId)
+    },
+
+    /**
+     * Exchanges a terminal's id and secret for a token that is bound to the caller's key. An unknown terminal, one
+     * of another merchant, a revoked one and a wrong secret can't be told apart, by the answer or by its time.
+     * @throws AppError invalid_credentials; rate_limited after 10 failures in 15 minutes; unavailable
+     */
+    async authenticate(caller: Caller, credentials: TerminalCredentials): Promise<TerminalToken> {
+      const { organisation, credential } = caller
+      if (credential.kind !== 'key') throw new AppError('unauthorized')
+      const { terminalId, terminalSecret } = credentials
+      const watched = [
+        { bucket: `terminal:${organisation}:${terminalId}`, organisation, subject: terminalId },
+      ]
+      const terminal = await security.guardAttempts(watched, async () => {
+        const row = await store.findTerminal(database.knex, terminalId)
+        const usable =
+          row?.organisation === organisation &&
+          row.revoked_at === null &&
+          (credential.merchantId ?? row.merchant) === row.merchant
+        const hash = usable ? row.secret_hash : undefined
+        return (await verifyPassword(terminalSecret, hash, SECRET_COST)) ? row : undefined
+      })
+      if (terminal === undefined) throw new AppError('invalid_credentials')
+      const config = await policy({ merchantId: terminal.merchant, terminalId })
+      const at = clock.now()
+      await sweep(at)
+      const token = newTerminalToken()
+      const row = store.terminalTokens.row({
+        id: newId('mtk', at),
+        digest: secretDigest(token),
+        terminal: terminalId,
+        api_key: credential.keyId,
+        created_at: at,
+        expires_at: at + TOKEN_VALID_MS,
+      })
+      return ledger.append(caller, {
+        entry: {
+          type: 'account',
+          subject: ['terminal', terminalId],
+          keyId: credential.keyId,
+          data: { event: 'terminal.authenticated', terminalId },
+        },
+        rows: () => [row],
+        result: () => ({
+          token,
+          expiresAt: iso(at + TOKEN_VALID_MS),
+          terminalId,
+          merchantId: terminal.merchant,
+          config: {
+            floorLimit: config.floorLimit ?? null,
+            storedSumLimit: config.storedSumLimit ?? null,
+            maxOfflineAgeMs: config.maxOfflineAgeMs,
+            minAssurance: config.minAssurance,
+          },
+        }),
+      })
+    },
+
+    /**
+     * The caller behind a terminal token. Once the key it is bound to is revoked, `keyRevoked` says so: only the
+     * upload of queued payments may still go on, to be accepted by an operator.
+     * @throws AppError unauthorized for anything but a token that is valid now
+     */
+    async authenticateToken(token: string): Promise<Pick<Caller, 'organisation' | 'credential' | 'scopes'>> {
+      if (!isTerminalToken(token)) throw new AppError('unauthorized')
+      const row = await byDigest.get(secretDigest(token).toString('hex'))
+      const now = clock.now()
+      if (row === undefined || row.revoked_at !== null || row.expires_at <= now) {
+        throw new AppError('unauthorized')
+      }
+      const { revokedAt } = await accounts.midstate(row.api_key)
+      return {
+        organisation: row.organisation,
+        credential: {
+          kind: 'terminal',
+          id: row.id,
+          terminalId: row.terminal,
+          merchantId: row.merchant,
+          keyId: row.api_key,
+          keyRevoked: revokedAt !== undefined && revokedAt <= now,
+        },
+        scopes: TERMINAL_SCOPES,
+      }
+    },
+  }
+}

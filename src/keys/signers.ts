@@ -1,0 +1,194 @@
+/**
+ * The service's own signing keys, one per purpose and algorithm: created once, sealed at rest, replaced by
+ * rotation. Replaced keys no longer sign, and stay published so that what they signed can still be verified.
+ * @module
+ */
+import {
+  createPrivateKey,
+  createPublicKey,
+  generateKeyPairSync,
+  type KeyObject,
+  randomBytes,
+  sign,
+} from 'node:crypto'
+import { ml_dsa44, ml_dsa65 } from '@noble/post-quantum/ml-dsa.js'
+import type { Clock } from '../clock.ts'
+import type { Database } from '../store/database.ts'
+import { createRecent } from '../store/recent.ts'
+import { type Jwk, type JwkSet, thumbprint } from './jwks.ts'
+import type { Place, Sealing } from './sealing.ts'
+
+export const SIGNING_PURPOSES = ['results', 'tokens', 'log'] as const
+export type SigningPurpose = (typeof SIGNING_PURPOSES)[number]
+
+/** Ed25519 (RFC 8032), ML-DSA-44 and ML-DSA-65 (FIPS 204, pure, empty context), ECDSA P-256 with SHA-256 (RFC 7518 §3.4). */
+export const SIGNING_ALGORITHMS = ['Ed25519', 'ML-DSA-44', 'ML-DSA-65', 'ES256'] as const
+export type SigningAlgorithm = (typeof SIGNING_ALGORITHMS)[number]
+
+export interface Signature {
+  /** RFC 7638 thumbprint of the key that signed. */
+  readonly kid: string
+  /** Ed25519 and ES256 (r ‖ s): 64 bytes; ML-DSA-44: 2,420; ML-DSA-65: 3,309. */
+  readonly signature: Uint8Array
+}
+
+export interface Signers {
+  /** Signs with the current key of a purpose. */
+  sign(purpose: SigningPurpose, alg: SigningAlgorithm, message: Uint8Array): Promise<Signature>
+  /** Public keys, current and replaced, the newest first. */
+  jwks(): Promise<JwkSet>
+  /** Replaces the current key of a purpose and algorithm. @returns the new key's id */
+  rotate(purpose: SigningPurpose, alg: SigningAlgorithm): Promise<string>
+}
+
+interface SigningKeyRow {
+  kid: string
+  purpose: SigningPurpose
+  alg: SigningAlgorithm
+  /** The greatest of a purpose and algorithm signs. */
+  version: number
+  public_jwk: Jwk
+  /** PKCS #8 for Ed25519 and P-256, the 32-byte seed for ML-DSA. */
+  sealed_private: Uint8Array
+  created_at: number
+}
+
+/** How soon a rotation on another server is noticed. */
+const KEY_CACHE_MS = 1000
+const SEAL_PURPOSE = 'signing-key'
+const ML_DSA_SEED_BYTES = 32
+
+const place = (kid: string): Place => ({ table: 'signing_keys', column: 'sealed_private', row: kid })
+
+interface KeyPair {
+  readonly jwk: Jwk
+  readonly secret: Uint8Array
+}
+
+const generateClassical = (alg: 'Ed25519' | 'ES256'): KeyPair => {
+  const { privateKey } =
+    alg === 'Ed25519' ? generateKeyPairSync('ed25519') : generateKeyPairSync('ec', { namedCurve: 'P-256' })
+  const jwk = createPublicKey(privateKey).export({ format: 'jwk' })
+  return { jwk: jwk as Jwk, secret: privateKey.export({ format: 'der', type: 'pkcs8' }) }
+}
+
+const mlDsa = (alg: 'ML-DSA-44' | 'ML-DSA-65') => (alg === 'ML-DSA-44' ? ml_dsa44 : ml_dsa65)
+
+/** JWK type AKP of draft-ietf-cose-dilithium: the public key as bytes, the algorithm as part of the key. */
+const generateMlDsa = (alg: 'ML-DSA-44' | 'ML-DSA-65'): KeyPair => {
+  const seed = new Uint8Array(randomBytes(ML_DSA_SEED_BYTES))
+  const { publicKey } = mlDsa(alg).keygen(seed)
+  return { jwk: { kty: 'AKP', alg, pub: Buffer.from(publicKey).toString('base64url') }, secret: seed }
+}
+
+const generate = (alg: SigningAlgorithm): KeyPair =>
+  alg === 'Ed25519' || alg === 'ES256' ? generateClassical(alg) : generateMlDsa(alg)
+
+type Sign = (message: Uint8Array) => Uint8Array
+
+const signerFor = (alg: SigningAlgorithm, secret: Uint8Array): Sign => {
+  if (alg === 'ML-DSA-44' || alg === 'ML-DSA-65') {
+    const { secretKey } = mlDsa(alg).keygen(secret)
+    return (message) => mlDsa(alg).sign(message, secretKey)
+  }
+  const key: KeyObject = createPrivateKey({ key: Buffer.from(secret), format: 'der', type: 'pkcs8' })
+  return alg === 'Ed25519'
+    ? (message) => sign(null, message, key)
+    : (message) => sign('sha256', message, { key, dsaEncoding: 'ieee-p1363' })
+}
+
+/** `alg` of a public JWK: RFC 8037 keys sign JWS as EdDSA. */
+const jwsAlgorithm = (alg: SigningAlgorithm): string => (alg === 'Ed25519' ? 'EdDSA' : alg)
+
+interface Deps {
+  readonly database: Database
+  readonly sealing: Sealing
+  readonly clock: Clock
+}
+
+/**
+ * Creates the keys that are missing; safe when several servers start at once.
+ * @throws SealingError when the database was sealed under another master key
+ */
+export const createSigners = async ({ database: { knex }, sealing, clock }: Deps): Promise<Signers> => {
+  const signers = new Map<string, Sign>()
+
+  const read = (): Promise<SigningKeyRow[]> =>
+    knex<SigningKeyRow>('signing_keys').orderBy([{ column: 'created_at', order: 'desc' }, 'kid'])
+
+  const rows = createRecent({ ttlMs: KEY_CACHE_MS, maxEntries: 1, clock, load: read })
+
+  const newRow = async (purpose: SigningPurpose, alg: SigningAlgorithm, version: number) => {
+    const { jwk, secret } = generate(alg)
+    const kid = await thumbprint(jwk)
+    return {
+      kid,
+      purpose,
+      alg,
+      version,
+      public_jwk: JSON.stringify(jwk),
+      sealed_private: sealing.seal(SEAL_PURPOSE, place(kid), secret),
+      created_at: clock.now(),
+    }
+  }
+
+  /** Whoever inserts a version first makes it; the others use theirs. */
+  const insert = async (fresh: readonly Awaited<ReturnType<typeof newRow>>[]): Promise<void> => {
+    if (fresh.length === 0) return
+    await knex('signing_keys').insert(fresh).onConflict(['purpose', 'alg', 'version']).ignore()
+    rows.clear()
+  }
+
+  const current = (all: readonly SigningKeyRow[], purpose: SigningPurpose, alg: SigningAlgorithm) =>
+    all
+      .filter((row) => row.purpose === purpose && row.alg === alg)
+      .reduce<SigningKeyRow | undefined>((a, b) => (a && a.version > b.version ? a : b), undefined)
+
+  const unseal = ({ kid, alg, sealed_private }: SigningKeyRow): Sign => {
+    let signer = signers.get(kid)
+    if (signer === undefined) {
+      signer = signerFor(alg, sealing.open(SEAL_PURPOSE, place(kid), sealed_private))
+      signers.set(kid, signer)
+    }
+    return signer
+  }
+
+  const currentOf = async (purpose: SigningPurpose, alg: SigningAlgorithm): Promise<SigningKeyRow> => {
+    const row = current(await rows.get(''), purpose, alg)
+    if (row === undefined) throw new Error(`there is no ${alg} key for ${purpose}`)
+    return row
+  }
+
+  const known = await read()
+  const missing = SIGNING_PURPOSES.flatMap((purpose) =>
+    SIGNING_ALGORITHMS.filter((alg) => current(known, purpose, alg) === undefined).map((alg) =>
+      newRow(purpose, alg, 1),
+    ),
+  )
+  await insert(await Promise.all(missing))
+  // One key is opened now, so that a wrong master key is noticed at the start and not at the first signature.
+  unseal(await currentOf('results', 'Ed25519'))
+
+  return {
+    async sign(purpose, alg, message) {
+      const row = await currentOf(purpose, alg)
+      return { kid: row.kid, signature: unseal(row)(message) }
+    },
+
+    async jwks() {
+      const keys = (await rows.get('')).map(({ public_jwk, kid, alg }) => ({
+        ...public_jwk,
+        alg: jwsAlgorithm(alg),
+        use: 'sig' as const,
+        kid,
+      }))
+      return { keys }
+    },
+
+    async rotate(purpose, alg) {
+      const { version } = await currentOf(purpose, alg)
+      await insert([await newRow(purpose, alg, version + 1)])
+      return (await currentOf(purpose, alg)).kid
+    },
+  }
+}

@@ -1,0 +1,150 @@
+/** A running server: it listens first, so that probes get answers, and serves once its services are built. @module */
+import { timingSafeEqual } from 'node:crypto'
+import { once } from 'node:events'
+import type { RequestListener, Server } from 'node:http'
+import { describeApi } from './api-description.ts'
+import { createApp } from './app.ts'
+import type { Clock } from './clock.ts'
+import type { Config } from './config.ts'
+import { DEFAULT_ORGANISATION } from './domain/accounts/defaults.ts'
+import { AppError } from './errors.ts'
+import type { Authenticated, Authenticators } from './http/auth.ts'
+import { createLogger, type Logger } from './http/log.ts'
+import type { RateLimitRefusal } from './http/rate-limit.ts'
+import { closeHttpServer, createHttpServer } from './http/server.ts'
+import { secretDigest } from './keys/api-keys.ts'
+import { routes } from './routes.ts'
+import { type BuiltServices, createServices, type Services } from './services.ts'
+
+const STARTING_RETRY_SECONDS = 2
+
+export interface RunningServer {
+  /** Where it listens, such as `http://127.0.0.1:8080`. */
+  readonly url: string
+  /** Under what address it calls itself, the same unless BASE_URL is set. */
+  readonly baseUrl: string
+  readonly services: BuiltServices
+  /** Stops accepting, finishes requests and the ledger's batch, closes everything. At most about 10 s. */
+  close(): Promise<void>
+}
+
+export interface ServerOptions {
+  readonly clock?: Clock
+  readonly logger?: Logger
+}
+
+/** Answers while services are being built: alive, but not ready. */
+const answerStarting: RequestListener = (request, response) => {
+  const path = request.url?.split('?', 1)[0]
+  const alive = path === '/health/live'
+  const body = alive
+    ? { live: true }
+    : path === '/health/ready'
+      ? { ready: false }
+      : { error: 'unavailable', message: 'The service is starting.', retry_after: STARTING_RETRY_SECONDS }
+  response.writeHead(alive ? 200 : 503, {
+    'Content-Type': 'application/json; charset=utf-8',
+    ...(!alive && { 'Retry-After': STARTING_RETRY_SECONDS }),
+  })
+  response.end(JSON.stringify(body))
+}
+
+/** Which credentials each kind of route takes, and whom they stand for. */
+const createAuthenticators = (
+  { accounts, terminals }: Pick<Services, 'accounts' | 'terminals'>,
+  metricsToken: string | undefined,
+): Authenticators => {
+  const { authenticate } = accounts
+  const isMetricsToken = (text: string | undefined): boolean =>
+    metricsToken !== undefined &&
+    text !== undefined &&
+    timingSafeEqual(secretDigest(text), secretDigest(metricsToken))
+  const withTerminal = async (token: string): Promise<Authenticated> => {
+    const caller = await terminals.authenticateToken(token)
+    // Each terminal is counted for itself: one that runs wild must not stop the others.
+    return { caller, bucket: `terminal:${caller.credential.id}` }
+  }
+  return {
+    key: ({ apiKey }) => authenticate.key(apiKey),
+    merchant: ({ apiKey }) => (apiKey?.startsWith('mt_') ? withTerminal(apiKey) : authenticate.key(apiKey)),
+    console: (credentials, { method }) => authenticate.console(credentials, method),
+    async metrics({ apiKey }) {
+      if (metricsToken === undefined || isMetricsToken(apiKey)) return {}
+      const admission = await authenticate.key(apiKey)
+      if (!admission.caller.scopes.has('metrics')) throw new AppError('insufficient_scope')
+      return admission
+    },
+  }
+}
+
+const listen = async (server: Server, { port, host }: Config): Promise<number> => {
+  server.listen(port, host)
+  await once(server, 'listening')
+  const address = server.address()
+  if (address === null || typeof address === 'string') throw new Error('the server listens on no port')
+  return address.port
+}
+
+/** The configuration with the port that was picked, where PORT is 0. */
+const onPort = (config: Config, port: number): Config => {
+  const url = new URL(config.baseUrl)
+  if (config.port !== 0 || url.port !== '0') return config
+  url.port = String(port)
+  return Object.freeze({ ...config, port, baseUrl: url.origin })
+}
+
+/**
+ * Starts a server.
+ * @throws Error with code EADDRINUSE when the port is taken; ConfigError, SealingError and what the database answers
+ */
+export const startServer = async (settings: Config, options: ServerOptions = {}): Promise<RunningServer> => {
+  const logger = options.logger ?? createLogger(settings.logLevel)
+  let ready = false
+  let listener = answerStarting
+  const server = createHttpServer((request, response) => listener(request, response))
+  const port = await listen(server, settings)
+  const config = onPort(settings, port)
+  if (!config.rateLimits) logger.warn({}, 'RATE_LIMITS=off: nothing is limited')
+  let services: BuiltServices
+  try {
+    services = await createServices(config, {
+      clock: options.clock,
+      logger,
+      isReady: () => ready,
+      describe: () => describeApi(routes, config.baseUrl),
+    })
+  } catch (error) {
+    await closeHttpServer(server, 0)
+    throw error
+  }
+  const { accounts, terminals, limits, metrics, clock, security } = services
+  const alertRateLimit = ({ organisation = DEFAULT_ORGANISATION, bucket }: RateLimitRefusal): void =>
+    security.raise({ organisation, type: 'rate_limit', subject: bucket })
+  listener = createApp({
+    config,
+    routes,
+    services,
+    authenticators: createAuthenticators({ accounts, terminals }, config.metricsToken),
+    limits,
+    logger,
+    metrics,
+    clock,
+    onRateLimited: alertRateLimit,
+  })
+  ready = true
+  const host = config.host.includes(':') ? `[${config.host}]` : config.host
+  let closed: Promise<void> | undefined
+  return {
+    url: `http://${host}:${port}`,
+    baseUrl: config.baseUrl,
+    services,
+    close() {
+      closed ??= (async () => {
+        ready = false
+        await closeHttpServer(server)
+        await services.close()
+      })()
+      return closed
+    },
+  }
+}

@@ -1,0 +1,169 @@
+/** The environment: defaults, rules, and secrets that are generated once and kept. */
+import { mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { expect } from 'chai'
+import { ConfigError, keepSecret, loadConfig, readSecret } from '../src/config.ts'
+
+const MASTER_KEY = 'ab'.repeat(32)
+const memory = { DATA_DIR: 'memory' }
+
+describe('configuration', () => {
+  let folder: string
+  beforeEach(() => {
+    folder = mkdtempSync(join(tmpdir(), 'assay-config-'))
+  })
+  afterEach(() => rmSync(folder, { recursive: true, force: true }))
+
+  it('has a default for everything', () => {
+    const { masterKey, ...config } = loadConfig(memory)
+    expect(masterKey).to.have.length(32)
+    expect(config).to.deep.equal({
+      port: 8080,
+      host: '127.0.0.1',
+      baseUrl: 'http://127.0.0.1:8080',
+      dataDir: 'memory',
+      databaseUrl: undefined,
+      redisUrl: undefined,
+      adminApiKey: undefined,
+      customDomainCname: '127.0.0.1',
+      metricsToken: undefined,
+      rateLimitPerMinute: 100,
+      rateLimits: true,
+      trustProxy: [],
+      logLevel: 'info',
+      checkResponses: false,
+    })
+  })
+
+  it('reads every variable', () => {
+    const config = loadConfig({
+      PORT: '9000',
+      HOST: '::1',
+      BASE_URL: 'https://assay.example/',
+      DATA_DIR: folder,
+      DATABASE_URL: 'postgres://u:p@db/assay',
+      REDIS_URL: 'redis://cache:6379/2',
+      MASTER_KEY,
+      ADMIN_API_KEY: 'sixteen-characte',
+      CUSTOM_DOMAIN_CNAME: 'edge.assay.example',
+      METRICS_TOKEN: 'scrape',
+      RATE_LIMIT_PER_MINUTE: '250',
+      RATE_LIMITS: 'off',
+      TRUST_PROXY: '10.0.0.0/8, 192.0.2.1,2001:db8::/32',
+      LOG_LEVEL: 'debug',
+    })
+    expect({ ...config, masterKey: config.masterKey.toString('hex') }).to.deep.equal({
+      port: 9000,
+      host: '::1',
+      baseUrl: 'https://assay.example',
+      dataDir: folder,
+      databaseUrl: 'postgres://u:p@db/assay',
+      redisUrl: 'redis://cache:6379/2',
+      masterKey: MASTER_KEY,
+      adminApiKey: 'sixteen-characte',
+      customDomainCname: 'edge.assay.example',
+      metricsToken: 'scrape',
+      rateLimitPerMinute: 250,
+      rateLimits: false,
+      trustProxy: ['10.0.0.0/8', '192.0.2.1/32', '2001:db8::/32'],
+      logLevel: 'debug',
+      checkResponses: false,
+    })
+  })
+
+  it('is frozen', () => {
+    const config = loadConfig(memory)
+    expect(Object.isFrozen(config)).to.equal(true)
+    expect(Object.isFrozen(config.trustProxy)).to.equal(true)
+  })
+
+  it('takes an empty variable for an unset one', () => {
+    const env = { ...memory, PORT: '', BASE_URL: '', DATABASE_URL: '', MASTER_KEY: '', ADMIN_API_KEY: '' }
+    expect(loadConfig(env)).to.include({ port: 8080, databaseUrl: undefined, adminApiKey: undefined })
+  })
+
+  const broken: readonly (readonly [variable: string, value: string, rule: string])[] = [
+    ['PORT', '65536', '0 to 65535'],
+    ['PORT', '80a', 'whole number'],
+    ['PORT', '-1', 'whole number'],
+    ['HOST', 'two words', 'IP address or a host name'],
+    ['BASE_URL', 'assay.example', 'http://'],
+    ['BASE_URL', 'https://assay.example/path', 'origin'],
+    ['BASE_URL', 'ftp://assay.example', 'http://'],
+    ['DATABASE_URL', 'mysql://db/assay', 'postgres://'],
+    ['REDIS_URL', 'http://cache', 'redis://'],
+    ['MASTER_KEY', 'ab'.repeat(31), '32 bytes'],
+    ['MASTER_KEY', 'zz'.repeat(32), '32 bytes'],
+    ['ADMIN_API_KEY', 'fifteen-charact', '16 to 128'],
+    ['ADMIN_API_KEY', 'x'.repeat(129), '16 to 128'],
+    ['ADMIN_API_KEY', 'with spaces in between', '16 to 128'],
+    ['CUSTOM_DOMAIN_CNAME', 'http://x', 'host name'],
+    ['METRICS_TOKEN', 'two words', 'visible ASCII'],
+    ['RATE_LIMIT_PER_MINUTE', '0', '1 to'],
+    ['RATE_LIMITS', 'no', 'on, off'],
+    ['TRUST_PROXY', '10.0.0.0/33', 'CIDR'],
+    ['TRUST_PROXY', 'localhost', 'CIDR'],
+    ['LOG_LEVEL', 'loud', 'fatal, error'],
+  ]
+  for (const [variable, value, rule] of broken) {
+    it(`refuses ${variable}=${value.slice(0, 24)} by name and rule`, () => {
+      const load = () => loadConfig({ ...memory, [variable]: value })
+      expect(load).to.throw(ConfigError, new RegExp(`^${variable} .*${rule}`))
+    })
+  }
+
+  it('repeats no secret in a message', () => {
+    const secret = 'not-hexadecimal-but-secret'
+    expect(() => loadConfig({ ...memory, MASTER_KEY: secret }))
+      .to.throw(ConfigError)
+      .not.match(/but-secret/)
+    const url = 'mysql://user:hunter2@db/assay'
+    expect(() => loadConfig({ ...memory, DATABASE_URL: url }))
+      .to.throw(ConfigError)
+      .not.match(/hunter2/)
+  })
+
+  it('refuses a shared database without a master key, and says so', () => {
+    expect(() => loadConfig({ ...memory, DATABASE_URL: 'postgres://db/assay' })).to.throw(
+      ConfigError,
+      /^MASTER_KEY must be set when DATABASE_URL is set/,
+    )
+  })
+
+  it('generates nothing for an environment that it refuses', () => {
+    expect(() => loadConfig({ DATA_DIR: folder, LOG_LEVEL: 'loud' })).to.throw(ConfigError)
+    expect(readdirSync(folder)).to.deep.equal([])
+  })
+
+  it('generates a master key once, keeps it readable to its owner alone, and finds it again', () => {
+    const first = loadConfig({ DATA_DIR: folder }).masterKey
+    const file = join(folder, 'master.key')
+    expect(statSync(file).mode & 0o777).to.equal(0o600)
+    expect(readFileSync(file, 'utf8').trim()).to.equal(first.toString('hex'))
+    expect(loadConfig({ DATA_DIR: folder }).masterKey.equals(first)).to.equal(true)
+    expect(readdirSync(folder)).to.deep.equal(['master.key'])
+  })
+
+  it('makes another master key for every process that keeps nothing', () => {
+    expect(loadConfig(memory).masterKey.equals(loadConfig(memory).masterKey)).to.equal(false)
+  })
+
+  it('refuses a damaged master key instead of replacing it', () => {
+    writeFileSync(join(folder, 'master.key'), 'damaged\n')
+    expect(() => loadConfig({ DATA_DIR: folder })).to.throw(ConfigError, /^DATA_DIR .*master\.key/)
+  })
+
+  it('keeps the first of two secrets of one name', () => {
+    expect(keepSecret(folder, 'admin.key', 'first')).to.equal('first')
+    expect(keepSecret(folder, 'admin.key', 'second')).to.equal('first')
+    expect(readSecret(folder, 'admin.key')).to.equal('first')
+    expect(readdirSync(folder)).to.deep.equal(['admin.key'])
+  })
+
+  it('names DATA_DIR when it can not be written to', () => {
+    const file = join(folder, 'file')
+    writeFileSync(file, '')
+    expect(() => loadConfig({ DATA_DIR: file })).to.throw(ConfigError, /^DATA_DIR /)
+  })
+})

@@ -1,0 +1,149 @@
+/** The service's own signing keys, over a real database. */
+import { createPublicKey, randomBytes, verify } from 'node:crypto'
+import { ml_dsa44, ml_dsa65 } from '@noble/post-quantum/ml-dsa.js'
+import { expect } from 'chai'
+import { calculateJwkThumbprint, compactVerify, createLocalJWKSet } from 'jose'
+import { systemClock } from '../../src/clock.ts'
+import type { PublishedJwk } from '../../src/keys/jwks.ts'
+import { createSealing, SealingError } from '../../src/keys/sealing.ts'
+import { createSigners, SIGNING_ALGORITHMS, SIGNING_PURPOSES, type Signers } from '../../src/keys/signers.ts'
+import { type Database, openDatabase } from '../../src/store/database.ts'
+import { sharedApp } from '../support/app.ts'
+
+const message = Buffer.from('what was checked')
+
+const keyOf = async (signers: Signers, kid: string): Promise<PublishedJwk> => {
+  const found = (await signers.jwks()).keys.find((key) => key.kid === kid)
+  return found ?? expect.fail(`no key ${kid} is published`)
+}
+
+describe('signing keys', () => {
+  let database: Database
+  let signers: Signers
+  const sealing = createSealing(randomBytes(32))
+  const create = () => createSigners({ database, sealing, clock: systemClock })
+
+  before(async () => {
+    database = await openDatabase({ dataDir: 'memory' })
+    signers = await create()
+  })
+  after(() => database.close())
+
+  it('are one per purpose and algorithm, named by their thumbprint', async () => {
+    const { keys } = await signers.jwks()
+    expect(keys).to.have.length(SIGNING_PURPOSES.length * SIGNING_ALGORITHMS.length)
+    expect(new Set(keys.map(({ kid }) => kid)).size).to.equal(keys.length)
+    for (const key of keys) {
+      expect(key.kid).to.equal(await calculateJwkThumbprint({ ...key }, 'sha256'))
+      expect(key.use).to.equal('sig')
+      expect(key).to.not.have.any.keys('d', 'priv', 'k')
+    }
+  })
+
+  it('sign what their published half verifies: Ed25519 and P-256', async () => {
+    for (const [alg, hash] of [
+      ['Ed25519', null],
+      ['ES256', 'sha256'],
+    ] as const) {
+      const { kid, signature } = await signers.sign('results', alg, message)
+      expect(signature).to.have.length(64)
+      const key = createPublicKey({ key: { ...(await keyOf(signers, kid)) }, format: 'jwk' })
+      expect(verify(hash, message, { key, dsaEncoding: 'ieee-p1363' }, signature)).to.equal(true)
+      expect(verify(hash, Buffer.from('other'), { key, dsaEncoding: 'ieee-p1363' }, signature)).to.equal(
+        false,
+      )
+    }
+  })
+
+  it('sign what their published half verifies: ML-DSA-44 and ML-DSA-65', async () => {
+    for (const [alg, scheme, bytes] of [
+      ['ML-DSA-44', ml_dsa44, 2420],
+      ['ML-DSA-65', ml_dsa65, 3309],
+    ] as const) {
+      const { kid, signature } = await signers.sign('tokens', alg, message)
+      expect(signature).to.have.length(bytes)
+      const { kty, alg: named, pub = '' } = await keyOf(signers, kid)
+      expect({ kty, named }).to.deep.equal({ kty: 'AKP', named: alg })
+      const publicKey = new Uint8Array(Buffer.from(pub, 'base64url'))
+      expect(scheme.verify(signature, new Uint8Array(message), publicKey)).to.equal(true)
+      expect(scheme.verify(signature, new Uint8Array(Buffer.from('other')), publicKey)).to.equal(false)
+    }
+  })
+
+  it('are the same after a restart, and when several servers start at once', async () => {
+    const others = await Promise.all([create(), create(), create()])
+    const { kid } = await signers.sign('log', 'Ed25519', message)
+    for (const other of others) expect((await other.sign('log', 'Ed25519', message)).kid).to.equal(kid)
+    expect((await signers.jwks()).keys).to.have.length(12)
+  })
+
+  it('are replaced by rotation, and stay published for what they signed', async () => {
+    const before = await signers.sign('results', 'Ed25519', message)
+    const kid = await signers.rotate('results', 'Ed25519')
+    expect(kid).to.not.equal(before.kid)
+    expect((await signers.sign('results', 'Ed25519', message)).kid).to.equal(kid)
+    const key = createPublicKey({ key: { ...(await keyOf(signers, before.kid)) }, format: 'jwk' })
+    expect(verify(null, message, key, before.signature)).to.equal(true)
+    expect((await (await create()).sign('results', 'Ed25519', message)).kid).to.equal(kid)
+    expect((await signers.sign('tokens', 'Ed25519', message)).kid).to.not.equal(kid)
+  })
+
+  it('sign with the newest, however fast they follow each other', async () => {
+    const clock = { now: () => 0 }
+    const still = await createSigners({ database, sealing, clock })
+    const seen = new Set<string>()
+    for (let i = 0; i < 5; i++) {
+      const kid = await still.rotate('tokens', 'Ed25519')
+      expect(seen.has(kid)).to.equal(false)
+      expect((await still.sign('tokens', 'Ed25519', message)).kid).to.equal(kid)
+      seen.add(kid)
+    }
+  })
+
+  it('lie sealed in the database', async () => {
+    const rows: { sealed_private: Uint8Array; public_jwk: { x?: string } }[] =
+      await database.knex('signing_keys')
+    for (const { sealed_private } of rows) {
+      // An unsealed PKCS #8 key begins with a DER SEQUENCE.
+      expect(sealed_private[0]).to.equal(1)
+      expect(sealed_private.length).to.be.at.least(32 + 29)
+    }
+  })
+
+  it('notice at the start that the database belongs to another master key', async () => {
+    const stranger = createSealing(randomBytes(32))
+    const failure = await createSigners({ database, sealing: stranger, clock: systemClock }).catch(
+      (e: unknown) => e,
+    )
+    expect(failure).to.be.instanceOf(SealingError)
+  })
+})
+
+describe('GET /.well-known/jwks.json', () => {
+  it('lets jose verify a JWS that the service signed', async () => {
+    const app = await sharedApp()
+    const { signers } = app.services
+    const { status, body, headers } = await app.request<{ keys: PublishedJwk[] }>(
+      'GET',
+      '/.well-known/jwks.json',
+      {
+        headers: { origin: 'https://verifier.example' },
+      },
+    )
+    expect(status).to.equal(200)
+    expect(headers.get('cache-control')).to.equal('public, max-age=300')
+    expect(headers.get('access-control-allow-origin')).to.equal('*')
+    const { kid } = await signers.sign('results', 'Ed25519', Buffer.of())
+    const encode = (value: object) => Buffer.from(JSON.stringify(value)).toString('base64url')
+    const input = `${encode({ alg: 'EdDSA', kid, typ: 'test+jws' })}.${encode({ hello: 'world' })}`
+    const { signature } = await signers.sign('results', 'Ed25519', Buffer.from(input))
+    const keys = createLocalJWKSet({ keys: body.keys.map((key) => ({ ...key })) })
+    const jws = `${input}.${Buffer.from(signature).toString('base64url')}`
+    const { payload } = await compactVerify(jws, keys)
+    expect(JSON.parse(Buffer.from(payload).toString())).to.deep.equal({ hello: 'world' })
+    const forged = await compactVerify(`${jws.slice(0, -10)}AAAAAAAAAA`, keys).catch(
+      (error: unknown) => error,
+    )
+    expect(forged).to.be.instanceOf(Error)
+  })
+})

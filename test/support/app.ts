@@ -1,0 +1,164 @@
+/**
+ * The real server over a real database, for tests: PGlite in memory, or a database of its own on DATABASE_URL.
+ * Every answer is checked against its route's schema.
+ */
+import { randomBytes, randomInt } from 'node:crypto'
+import pg from 'pg'
+import type { Clock } from '../../src/clock.ts'
+import { type Config, loadConfig } from '../../src/config.ts'
+import { startServer } from '../../src/server.ts'
+import type { BuiltServices } from '../../src/services.ts'
+
+export interface TestAppOverrides {
+  /** Variables of the environment, over those that suit most tests. */
+  readonly env?: Readonly<Record<string, string>>
+  readonly clock?: Clock
+}
+
+export interface RequestOptions {
+  /** Sent as JSON; a string is sent as it is. */
+  readonly body?: unknown
+  /** Sent as X-API-Key. */
+  readonly key?: string
+  /** Sent as Authorization: Bearer. */
+  readonly bearer?: string
+  readonly headers?: Readonly<Record<string, string>>
+}
+
+export interface TestResponse<T> {
+  readonly status: number
+  readonly headers: Headers
+  /** Parsed JSON, the text of anything else, undefined where there is none. */
+  readonly body: T
+}
+
+export interface TestOrganisation {
+  readonly organisationId: string
+  readonly merchantId: string
+  readonly apiKey: string
+}
+
+export interface TestApp {
+  readonly url: string
+  readonly adminKey: string
+  readonly config: Config
+  readonly services: BuiltServices
+  /** `T` is what the test knows of the body; the server has checked it against the route's schema. */
+  request<T = unknown>(method: string, path: string, options?: RequestOptions): Promise<TestResponse<T>>
+  /** A fresh organisation with an active subscription. */
+  organisation(): Promise<TestOrganisation>
+  close(): Promise<void>
+}
+
+/** Each request comes from an address of its own, unless the test says which, so that limits don't add up. */
+const someAddress = (): string => `10.${randomInt(256)}.${randomInt(256)}.${randomInt(256)}`
+
+const readBody = async (response: Response): Promise<unknown> => {
+  const text = await response.text()
+  if (text === '') return undefined
+  return /\bjson\b/.test(response.headers.get('content-type') ?? '') ? JSON.parse(text) : text
+}
+
+/** Runs one statement on the server that DATABASE_URL names. */
+const administer = async (databaseUrl: string, statement: string): Promise<void> => {
+  const client = new pg.Client({ connectionString: databaseUrl })
+  await client.connect()
+  try {
+    await client.query(statement)
+  } finally {
+    await client.end()
+  }
+}
+
+/** A database of its own on the server of `databaseUrl`. */
+export const createScratchDatabase = async (
+  databaseUrl: string,
+): Promise<{ url: string; drop(): Promise<void> }> => {
+  const name = `assay_test_${randomBytes(6).toString('hex')}`
+  await administer(databaseUrl, `CREATE DATABASE ${name}`)
+  const url = new URL(databaseUrl)
+  url.pathname = `/${name}`
+  return { url: url.href, drop: () => administer(databaseUrl, `DROP DATABASE ${name} WITH (FORCE)`) }
+}
+
+/** The same Redis, under names of the app's own. */
+const withOwnNames = (redisUrl: string): string => {
+  const url = new URL(redisUrl)
+  url.searchParams.set('keyPrefix', `assay-test-${randomBytes(6).toString('hex')}:`)
+  return url.href
+}
+
+const createRequest =
+  (url: string): TestApp['request'] =>
+  async <T>(method: string, path: string, options: RequestOptions = {}): Promise<TestResponse<T>> => {
+    const { body, key, bearer, headers } = options
+    const response = await fetch(url + path, {
+      method,
+      redirect: 'manual',
+      headers: {
+        'x-forwarded-for': someAddress(),
+        ...(body !== undefined && { 'content-type': 'application/json' }),
+        ...(key !== undefined && { 'x-api-key': key }),
+        ...(bearer !== undefined && { authorization: `Bearer ${bearer}` }),
+        ...headers,
+      },
+      body: body === undefined || typeof body === 'string' ? body : JSON.stringify(body),
+    })
+    return { status: response.status, headers: response.headers, body: (await readBody(response)) as T }
+  }
+
+/** Starts a server of its own; close it. */
+export const startTestApp = async ({ env = {}, clock }: TestAppOverrides = {}): Promise<TestApp> => {
+  const { DATABASE_URL, REDIS_URL } = { ...process.env, ...env }
+  const scratch = DATABASE_URL ? await createScratchDatabase(DATABASE_URL) : undefined
+  const adminKey = `admin-${randomBytes(16).toString('hex')}`
+  const config: Config = Object.freeze({
+    ...loadConfig({
+      PORT: '0',
+      DATA_DIR: 'memory',
+      MASTER_KEY: randomBytes(32).toString('hex'),
+      ADMIN_API_KEY: adminKey,
+      RATE_LIMIT_PER_MINUTE: '1000000',
+      TRUST_PROXY: '127.0.0.1/32',
+      LOG_LEVEL: 'silent',
+      ...env,
+      ...(REDIS_URL && { REDIS_URL: withOwnNames(REDIS_URL) }),
+      ...(scratch && { DATABASE_URL: scratch.url }),
+    }),
+    checkResponses: true,
+  })
+  const server = await startServer(config, { clock }).catch(async (error: unknown) => {
+    await scratch?.drop()
+    throw error
+  })
+  const request = createRequest(server.url)
+  return {
+    url: server.url,
+    adminKey,
+    config,
+    services: server.services,
+    request,
+    async organisation() {
+      const name = `Shop ${randomBytes(4).toString('hex')}`
+      const options = { key: adminKey, body: { name } }
+      const { status, body } = await request<TestOrganisation>('POST', '/console/api/organisations', options)
+      if (status !== 201) throw new Error(`no organisation: ${status} ${JSON.stringify(body)}`)
+      return body
+    },
+    async close() {
+      await server.close()
+      await scratch?.drop()
+    },
+  }
+}
+
+let shared: Promise<TestApp> | undefined
+
+/** One app for all tests of this process that only need a fresh organisation. Closed for them. */
+export const sharedApp = (): Promise<TestApp> => {
+  shared ??= startTestApp()
+  return shared
+}
+
+// Not every program that uses an app runs under mocha; then nobody shares one either.
+if (typeof after === 'function') after(async () => (await shared)?.close())
