@@ -320,6 +320,20 @@ describe('accounts', () => {
       expect(answer.headers.get('x-ratelimit-limit')).to.equal('7')
     })
 
+    it('leave no entry where a change changes nothing', async () => {
+      const { organisationId } = await app.organisation()
+      const { size } = await app.services.ledger.head()
+      const change = { key: app.adminKey, body: {} }
+      const { status, body } = await app.request(
+        'PATCH',
+        `/console/api/organisations/${organisationId}`,
+        change,
+      )
+      expect(status).to.equal(200)
+      expect(body).to.include({ organisationId, subscription: 'active' })
+      expect((await app.services.ledger.head()).size).to.equal(size)
+    })
+
     it('that do not exist are not found', async () => {
       const { status } = await app.request('PATCH', '/console/api/organisations/org_nowhere', {
         key: app.adminKey,

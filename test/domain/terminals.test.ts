@@ -248,24 +248,23 @@ describe('terminals', () => {
     expect(admitted.credential).to.include({ kind: 'terminal', terminalId, keyId, keyRevoked: true })
   })
 
-  it('are rate limited each for itself', async () => {
-    const own = await startTestApp({ env: { RATE_LIMIT_PER_MINUTE: '5' } })
+  it('are rate limited each for itself, whatever its token, by the limit of their organisation', async () => {
+    const own = await startTestApp()
     try {
       const { apiKey, organisationId } = await own.organisation()
       await own.request('PATCH', `/console/api/organisations/${organisationId}`, {
         key: own.adminKey,
-        body: { rateLimitPerMinute: 100 },
+        body: { rateLimitPerMinute: 6 },
       })
-      const tokens = await Promise.all(
-        [1, 2].map(async () => {
-          const { terminalId, terminalSecret } = (await createTerminal(own, apiKey)).body
-          return (await authenticate(own, apiKey, terminalId, terminalSecret)).body.token
-        }),
-      )
-      const [first = '', second = ''] = tokens
+      const till = async () => (await createTerminal(own, apiKey)).body
+      const tokenOf = async ({ terminalId, terminalSecret }: TerminalCreated) =>
+        (await authenticate(own, apiKey, terminalId, terminalSecret)).body.token
+      const tills = await Promise.all([till(), till()])
+      const [first = '', second = '', renewed = ''] = await Promise.all([...tills, tills[0]].map(tokenOf))
       const statuses = []
-      for (let i = 0; i < 6; i++) statuses.push(await upload(own, first))
-      expect(statuses).to.deep.equal([200, 200, 200, 200, 200, 429])
+      for (let i = 0; i < 7; i++) statuses.push(await upload(own, first))
+      expect(statuses).to.deep.equal([200, 200, 200, 200, 200, 200, 429])
+      expect(await upload(own, renewed)).to.equal(429)
       expect(await upload(own, second)).to.equal(200)
       expect((await own.request('GET', '/console/api/me', { key: apiKey })).status).to.equal(200)
     } finally {

@@ -1,0 +1,379 @@
+/**
+ * `payments/validate` on PostgreSQL with 64 connections, beside two bare node:http + pg servers that check nothing:
+ * one does only the insert that makes a nullifier unique, the other commits the rows that we commit, a transaction
+ * each. Every server is a process of its own on the same database; the load alternates between them in short slices
+ * and ratios are taken slice by slice.
+ *
+ * Needs DATABASE_URL or a PostgreSQL on 127.0.0.1:5432; works in a database of its own that is dropped at the end.
+ * @module
+ */
+import { fork } from 'node:child_process'
+import { randomBytes, randomUUID } from 'node:crypto'
+import { once } from 'node:events'
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import pg from 'pg'
+import { quantile, requestBytes, runLoad } from '../test/support/http-load.ts'
+import { makeProof } from '../test/support/payment-proofs.ts'
+import { startServerProcess } from '../test/support/server-process.ts'
+
+const CONNECTIONS = 64
+const SLICES = Number(process.env.BENCH_SLICES ?? 11)
+const SLICE_MS = 1000
+const WARM_UP_MS = 2000
+/** More than any of the servers answers in one slice. */
+const REQUESTS_PER_SLICE = 40_000
+const POOL_SIZES = [8, 16, 32]
+const TUNING_MS = 700
+const GOAL_OF_INSERT = 0.5
+const GOAL_OF_TRANSACTION = 1.3
+const PATH = '/api/merchant/payments/validate'
+
+type PeerKind = 'insert' | 'transaction' | 'statement'
+
+interface Payment {
+  proofData: string
+  amount: number
+  currency: string
+  timestamp: number
+  transactionId: string
+}
+
+/** Tables of our shape, keys and indexes included. */
+const PEER_TABLES = `
+  CREATE TABLE peer_claims (LIKE ledger_claims INCLUDING ALL);
+  CREATE TABLE peer_entries (LIKE ledger_entries INCLUDING ALL);
+  CREATE TABLE peer_payments (LIKE payments INCLUDING ALL);
+  CREATE SEQUENCE peer_entry_index;
+`
+
+const CLAIM = 'INSERT INTO peer_claims (organisation, kind, key, holder, at) VALUES ($1, $2, $3, $4, $5)'
+const BOTH_CLAIMS = `${CLAIM}, ($6, $7, $8, $9, $10)`
+const ENTRY = `INSERT INTO peer_entries (idx, id, organisation, type, at, key_id, digest, leaf_hash, entry)
+  VALUES (nextval('peer_entry_index'), $1, $2, $3, $4, $5, $6, $7, $8)`
+const PAYMENT = `INSERT INTO peer_payments (id, organisation, entry_index, status, channel, transaction_id, merchant, origin,
+  proof, amount_minor, currency, assurance, stamped_at, received_at)
+  VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14)`
+
+/** `$1` becomes `$(1 + by)`, to put several inserts into one statement. */
+const shifted = (text: string, by: number): string => text.replace(/\$(\d+)/g, (_, n) => `$${Number(n) + by}`)
+
+const ORGANISATION = `org_${'0'.repeat(26)}`
+const KEY_ID = `key_${'0'.repeat(26)}`
+const MERCHANT = `mer_${'0'.repeat(26)}`
+
+/** The rows of one payment, as large as ours. */
+const rowsOf = (payment: Payment, proof: Buffer) => {
+  const now = Date.now()
+  const id = `pay_${randomBytes(13).toString('hex')}`
+  const nullifier = proof.subarray(0, 12).toString('hex')
+  const content = randomBytes(16).toString('hex')
+  const first = JSON.stringify({ content, status: 'accepted', assurance: 'mac' })
+  const spender = JSON.stringify({
+    payment: id,
+    transactionId: payment.transactionId,
+    origin: KEY_ID,
+    content,
+    assurance: 'mac',
+  })
+  const hash = randomBytes(32)
+  const entryId = `ent_${randomBytes(13).toString('hex')}`
+  const digest = proof.subarray(0, 27).toString('hex')
+  const entry = JSON.stringify({
+    actor: hash.toString('hex'),
+    data: { amountMinor: 1250, assurance: 'mac', channel: 'validate', currency: 'GBP', decision: 'accepted' },
+    digest,
+    id: entryId,
+    org: ORGANISATION,
+    salt: content,
+    subject: hash.toString('hex'),
+    ts: now,
+    type: 'payment',
+    v: 1,
+  })
+  return {
+    nullifier: [ORGANISATION, 'nullifier', nullifier, spender, now],
+    transaction: [ORGANISATION, 'transaction', `${KEY_ID}/${payment.transactionId}`, first, now],
+    entry: [entryId, ORGANISATION, 'payment', now, KEY_ID, digest, hash, entry],
+    payment: [
+      id,
+      ORGANISATION,
+      1,
+      'accepted',
+      'validate',
+      payment.transactionId,
+      MERCHANT,
+      KEY_ID,
+      proof,
+      Math.round(payment.amount * 100),
+      payment.currency,
+      'mac',
+      payment.timestamp,
+      now,
+    ],
+  }
+}
+
+/** @returns what books a payment in the peer's way; throws when the nullifier is taken */
+const peerWork = (pool: pg.Pool, kind: PeerKind): ((payment: Payment) => Promise<unknown>) => {
+  const decode = (payment: Payment) => Buffer.from(payment.proofData, 'base64url')
+  if (kind === 'insert') {
+    return (payment) =>
+      pool.query({ name: 'claim', text: CLAIM, values: rowsOf(payment, decode(payment)).nullifier })
+  }
+  if (kind === 'statement') {
+    const text = `WITH a AS (${BOTH_CLAIMS}), b AS (${shifted(ENTRY, 10)}) ${shifted(PAYMENT, 18)}`
+    return (payment) => {
+      const rows = rowsOf(payment, decode(payment))
+      const values = [...rows.transaction, ...rows.nullifier, ...rows.entry, ...rows.payment]
+      return pool.query({ name: 'all', text, values })
+    }
+  }
+  return async (payment) => {
+    const rows = rowsOf(payment, decode(payment))
+    const client = await pool.connect()
+    try {
+      await client.query('BEGIN')
+      await client.query({
+        name: 'claims',
+        text: BOTH_CLAIMS,
+        values: [...rows.transaction, ...rows.nullifier],
+      })
+      await client.query({ name: 'entry', text: ENTRY, values: rows.entry })
+      await client.query({ name: 'payment', text: PAYMENT, values: rows.payment })
+      await client.query('COMMIT')
+    } catch (error) {
+      await client.query('ROLLBACK')
+      throw error
+    } finally {
+      client.release()
+    }
+  }
+}
+
+/** A peer, in its own process: `payments.ts --peer <kind> <pool size>`; sends its port to its parent. */
+const servePeer = (kind: PeerKind, poolSize: number): void => {
+  const pool = new pg.Pool({ connectionString: process.env.DATABASE_URL, max: poolSize })
+  const work = peerWork(pool, kind)
+  const server = createServer((request, response) => {
+    const chunks: Buffer[] = []
+    request.on('data', (chunk: Buffer) => chunks.push(chunk))
+    request.on('end', async () => {
+      const first = chunks[0]
+      const payment = JSON.parse(
+        (chunks.length === 1 && first ? first : Buffer.concat(chunks)).toString(),
+      ) as Payment
+      const valid = await work(payment).then(
+        () => true,
+        () => false,
+      )
+      const body = JSON.stringify({
+        valid,
+        transactionId: payment.transactionId,
+        doubleSpend: !valid,
+        assurance: 'none',
+      })
+      response.writeHead(200, {
+        'Content-Type': 'application/json',
+        'Content-Length': Buffer.byteLength(body),
+      })
+      response.end(body)
+    })
+  })
+  server.listen(0, '127.0.0.1', () => process.send?.((server.address() as AddressInfo).port))
+  process.on('disconnect', () => process.exit(0))
+}
+
+interface Runner {
+  readonly name: string
+  readonly port: number
+  readonly key: string
+  readonly merchantId: string
+  end(): Promise<void>
+}
+
+const startPeer = async (databaseUrl: string, kind: PeerKind, poolSize: number): Promise<Runner> => {
+  const child = fork(import.meta.filename, ['--peer', kind, String(poolSize)], {
+    env: { ...process.env, DATABASE_URL: databaseUrl },
+  })
+  const [port] = (await once(child, 'message')) as [number]
+  return {
+    name: `${kind}, pool of ${poolSize}`,
+    port,
+    key: 'nobody checks it',
+    merchantId: MERCHANT,
+    async end() {
+      const exited = once(child, 'exit')
+      child.disconnect()
+      await exited
+    },
+  }
+}
+
+const startOurs = async (databaseUrl: string): Promise<Runner> => {
+  const key = `ak_bench_${randomUUID()}`
+  const server = await startServerProcess({
+    DATABASE_URL: databaseUrl,
+    MASTER_KEY: randomBytes(32).toString('hex'),
+    ADMIN_API_KEY: key,
+    RATE_LIMITS: 'off',
+    DATA_DIR: 'memory',
+  })
+  const me = await fetch(`${server.url}/console/api/me`, { headers: { 'X-API-Key': key } })
+  const { merchantId } = (await me.json()) as { merchantId: string }
+  return {
+    name: 'ours',
+    port: Number(new URL(server.url).port),
+    key,
+    merchantId,
+    end: async () => {
+      await server.end()
+    },
+  }
+}
+
+/** Fresh payments, as bytes of requests: proofs in the stored form with everything that lets the MAC be checked. */
+const prepare = ({ key, merchantId }: Runner, count: number): (() => Buffer | undefined) => {
+  const headers = { Authorization: `Bearer ${key}` }
+  const timestampMs = Date.now()
+  const requests = Array.from({ length: count }, (_, i) => {
+    const { stored } = makeProof({
+      key,
+      cardToken: `tok_${randomUUID()}`,
+      amountMinor: 1250,
+      currency: 'GBP',
+      nonce: i % 65536,
+      timestampMs,
+      merchantId,
+    })
+    const body = {
+      proofData: stored,
+      amount: 12.5,
+      currency: 'GBP',
+      timestamp: timestampMs,
+      transactionId: `txn_${randomUUID()}`,
+    }
+    return requestBytes(PATH, JSON.stringify(body), headers)
+  })
+  return () => requests.pop()
+}
+
+const run = async (runner: Runner, milliseconds: number) => {
+  const count = Math.ceil((REQUESTS_PER_SLICE * milliseconds) / 1000)
+  const result = await runLoad({
+    port: runner.port,
+    connections: CONNECTIONS,
+    next: prepare(runner, count),
+    expected: '"valid":true',
+    milliseconds,
+  })
+  if (result.unexpected > 0) throw new Error(`${runner.name} answered ${result.example}`)
+  return { rate: result.answers / result.seconds, p99: quantile(result.latencies, 0.99) }
+}
+
+/** Starts a peer with the pool size that serves it best. */
+const startBestPeer = async (databaseUrl: string, kind: PeerKind): Promise<Runner> => {
+  let best = { size: 0, rate: 0 }
+  for (const size of POOL_SIZES) {
+    const peer = await startPeer(databaseUrl, kind, size)
+    await run(peer, TUNING_MS)
+    const { rate } = await run(peer, TUNING_MS)
+    await peer.end()
+    if (rate > best.rate) best = { size, rate }
+  }
+  return startPeer(databaseUrl, kind, best.size)
+}
+
+const median = (values: readonly number[]): number => {
+  const sorted = [...values].sort((a, b) => a - b)
+  const middle = sorted.length >> 1
+  return sorted.length % 2 === 1
+    ? (sorted[middle] ?? Number.NaN)
+    : ((sorted[middle - 1] ?? Number.NaN) + (sorted[middle] ?? Number.NaN)) / 2
+}
+
+interface Slice {
+  readonly rate: number
+  readonly p99: number
+}
+
+const report = (runners: readonly Runner[], slices: ReadonlyMap<Runner, readonly Slice[]>): boolean => {
+  const [ours] = runners
+  const goals: Record<string, number | undefined> = {
+    insert: GOAL_OF_INSERT,
+    transaction: GOAL_OF_TRANSACTION,
+  }
+  const ourRates = (ours && slices.get(ours)?.map(({ rate }) => rate)) ?? []
+  let met = true
+  console.log(
+    `payments/validate, ${CONNECTIONS} connections, ${SLICES} interleaved slices of ${SLICE_MS} ms, medians`,
+  )
+  console.log('server                        requests/s   p99 ms   ours ÷ it   must reach')
+  for (const runner of runners) {
+    const own = slices.get(runner) ?? []
+    const goal = goals[runner.name.split(',')[0] ?? '']
+    const ratio = median(own.map(({ rate }, i) => (ourRates[i] ?? Number.NaN) / rate))
+    const ok = goal === undefined || ratio >= goal
+    met &&= ok
+    console.log(
+      [
+        runner.name.padEnd(28),
+        median(own.map(({ rate }) => rate))
+          .toFixed(0)
+          .padStart(11),
+        median(own.map(({ p99 }) => p99))
+          .toFixed(1)
+          .padStart(8),
+        ratio.toFixed(2).padStart(11),
+        goal === undefined ? '' : `${goal.toFixed(1).padStart(12)}  ${ok ? 'ok' : 'MISS'}`,
+      ].join(' '),
+    )
+  }
+  return met
+}
+
+const measure = async (databaseUrl: string): Promise<boolean> => {
+  const runners: Runner[] = []
+  try {
+    const ours = await startOurs(databaseUrl)
+    runners.push(ours)
+    const client = new pg.Client({ connectionString: databaseUrl })
+    await client.connect()
+    await client.query(PEER_TABLES)
+    await client.end()
+    for (const kind of ['insert', 'transaction', 'statement'] as const)
+      runners.push(await startBestPeer(databaseUrl, kind))
+    for (const runner of runners) await run(runner, WARM_UP_MS)
+    const slices = new Map<Runner, Slice[]>(runners.map((runner) => [runner, []]))
+    for (let slice = 0; slice < SLICES; slice++) {
+      // Each takes its turn at every place in the row.
+      for (let i = 0; i < runners.length; i++) {
+        const runner = runners[(slice + i) % runners.length]
+        if (runner) slices.get(runner)?.push(await run(runner, SLICE_MS))
+      }
+    }
+    return report(runners, slices)
+  } finally {
+    await Promise.all(runners.map((runner) => runner.end()))
+  }
+}
+
+const main = async (): Promise<void> => {
+  const base = new URL(process.env.DATABASE_URL ?? 'postgres://postgres@127.0.0.1:5432/postgres')
+  const name = `bench_payments_${process.pid}`
+  const admin = new pg.Client({ connectionString: base.href })
+  await admin.connect()
+  await admin.query(`CREATE DATABASE ${name}`)
+  try {
+    const own = new URL(base)
+    own.pathname = `/${name}`
+    process.exitCode = (await measure(own.href)) ? 0 : 1
+  } finally {
+    await admin.query(`DROP DATABASE ${name} WITH (FORCE)`)
+    await admin.end()
+  }
+}
+
+const [flag, kind, size] = process.argv.slice(2)
+if (flag === '--peer') servePeer(kind as PeerKind, Number(size))
+else await main()

@@ -1,0 +1,89 @@
+/**
+ * Contenders timed in turns within one process, so that a disturbance hits all of them alike; what counts is the
+ * median of the ratios within each turn.
+ * @module
+ */
+
+/** How long one contender runs in one turn: less than a scheduler's slice, so that most turns are undisturbed. */
+const SLICE_MS = 2
+const TURNS = 101
+const WARM_UP_MS = 120
+
+export interface Contender {
+  name: string
+  run: () => unknown
+}
+
+export interface Timing {
+  name: string
+  /** Median nanoseconds of one run. */
+  nanoseconds: number
+  /** Median over the turns of this contender's time divided by the first one's. */
+  ratio: number
+}
+
+const median = (values: readonly number[]): number => {
+  const sorted = values.toSorted((a, b) => a - b)
+  return sorted[sorted.length >> 1] ?? Number.NaN
+}
+
+/** Runs until `milliseconds` have passed. @returns runs made */
+const warmUp = (run: () => unknown, milliseconds: number): number => {
+  const end = performance.now() + milliseconds
+  let runs = 0
+  for (; performance.now() < end; runs++) run()
+  return runs
+}
+
+const timeRuns = (run: () => unknown, runs: number): number => {
+  const start = performance.now()
+  for (let i = 0; i < runs; i++) run()
+  return ((performance.now() - start) * 1e6) / runs
+}
+
+/** Times every contender in every turn; the first one is what the others are compared with. */
+export const interleaved = (contenders: readonly Contender[]): Timing[] => {
+  for (const { run } of contenders) warmUp(run, WARM_UP_MS)
+  const runs = contenders.map(({ run }) =>
+    Math.max(1, Math.ceil(warmUp(run, WARM_UP_MS) * (SLICE_MS / WARM_UP_MS))),
+  )
+  const times = contenders.map((): number[] => [])
+  for (let turn = 0; turn < TURNS; turn++) {
+    contenders.forEach(({ run }, i) => {
+      times[i]?.push(timeRuns(run, runs[i] ?? 1))
+    })
+  }
+  const first = times[0] ?? []
+  return contenders.map(({ name }, i) => ({
+    name,
+    nanoseconds: median(times[i] ?? []),
+    ratio: median((times[i] ?? []).map((time, turn) => time / (first[turn] ?? Number.NaN))),
+  }))
+}
+
+/** One line of the table. */
+export interface Row {
+  what: string
+  ours: string
+  peer: string
+  theirs: string
+  ratio: string
+  mustReach: string
+  ok: boolean
+}
+
+/** Prints the rows and sets the process's exit code when a goal was missed. */
+export const report = (rows: readonly Row[]): void => {
+  console.table(
+    rows.map(({ what, ours, peer, theirs, ratio, mustReach, ok }) => ({
+      row: what,
+      ours,
+      peer,
+      theirs,
+      ratio,
+      'must reach': mustReach,
+      '': mustReach === '' ? '' : ok ? 'ok' : 'MISS',
+    })),
+  )
+  if (rows.some(({ ok }) => !ok)) process.exitCode = 1
+}

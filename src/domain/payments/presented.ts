@@ -1,0 +1,180 @@
+/**
+ * Reads payments as they come over the wire. `payments/validate` names a wrong field with an error; in a batch
+ * the same fault refuses one item and leaves its neighbours alone.
+ * @module
+ */
+import type { Caller } from '../../caller.ts'
+import { type ErrorCode, fail } from '../../errors.ts'
+import { newId } from '../../ids.ts'
+import { isCurrency } from '../../protocol/currency.ts'
+import {
+  looksLikeCardNumber,
+  parseProof,
+  toMinorUnits,
+  transactionIdFor,
+} from '../../protocol/payment-proof.ts'
+import {
+  MAX_CLOCK_AHEAD_MS,
+  type RefusalCode,
+  TRANSACTION_ID_PATTERN,
+  type ValidateRequest,
+} from '../../protocol/sync.ts'
+import type { AccountsService } from '../accounts/service.ts'
+import type { Presented } from './payment.ts'
+
+export const DEFAULT_CURRENCY = 'GBP'
+
+/** Numbers below are Unix seconds (until the year 5138), numbers above are milliseconds (since 1973). */
+const FIRST_MILLISECONDS = 1e11
+/** RFC 3339 §5.6, which is what ISO 8601 comes to on the wire: date, time and zone. */
+const DATE_TIME = /^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}(\.\d{1,9})?(Z|[+-]\d{2}:\d{2})$/i
+const TRANSACTION_ID = new RegExp(TRANSACTION_ID_PATTERN)
+
+/**
+ * Reads a timestamp: ISO 8601 with a zone, Unix seconds or Unix milliseconds.
+ * @returns Unix ms, a whole number ≥ 0, or undefined when it is none of these
+ */
+export const parseTimestamp = (value: unknown): number | undefined => {
+  const ms =
+    typeof value === 'number'
+      ? Math.abs(value) < FIRST_MILLISECONDS
+        ? Math.round(value * 1000)
+        : value
+      : typeof value === 'string' && DATE_TIME.test(value)
+        ? Date.parse(value)
+        : Number.NaN
+  return Number.isSafeInteger(ms) && ms >= 0 ? ms : undefined
+}
+
+/** A proof that arrives with a stamp ahead of our clock would never grow too old. */
+const isAhead = (stampedAt: number | undefined, now: number): boolean =>
+  stampedAt !== undefined && stampedAt - now > MAX_CLOCK_AHEAD_MS
+
+/**
+ * The merchant a payment is for.
+ * @param asked what the request names, if anything
+ * @returns undefined when it is not the caller's
+ */
+const merchantOf = async (
+  accounts: Pick<AccountsService, 'defaultMerchant' | 'ownsMerchant'>,
+  { credential, organisation }: Caller,
+  asked: string | undefined,
+): Promise<string | undefined> => {
+  const bound = 'merchantId' in credential ? credential.merchantId : undefined
+  if (bound !== undefined) return asked === undefined || asked === bound ? bound : undefined
+  if (asked === undefined) return accounts.defaultMerchant(organisation)
+  return (await accounts.ownsMerchant(organisation, asked)) ? asked : undefined
+}
+
+const wrong = (code: ErrorCode, path: string, message: string): never =>
+  fail(code, { details: [{ path, code, message }] })
+
+const isObject = (value: unknown): value is Record<string, unknown> =>
+  typeof value === 'object' && value !== null && !Array.isArray(value)
+
+export const createReader = ({
+  accounts,
+}: {
+  accounts: Pick<AccountsService, 'defaultMerchant' | 'ownsMerchant'>
+}) => ({
+  /**
+   * Reads a payment that is to be validated. A malformed proof or a stamp in the future is a refusal, not an error.
+   * @param now Unix ms
+   * @throws AppError pan_not_allowed, currency_invalid, amount_precision, validation_failed, forbidden, not_found
+   */
+  async one(caller: Caller, input: ValidateRequest, now: number): Promise<Presented> {
+    if (looksLikeCardNumber(input.proofData)) {
+      wrong(
+        'pan_not_allowed',
+        '/proofData',
+        'looks like a card number; send the proof that was made from a token',
+      )
+    }
+    const currency = input.currency ?? DEFAULT_CURRENCY
+    if (!isCurrency(currency))
+      wrong('currency_invalid', '/currency', 'must be an ISO 4217 code in upper case')
+    const amount = toMinorUnits(input.amount, currency)
+    if (!amount.ok) {
+      const code = amount.reason === 'precision' ? 'amount_precision' : 'validation_failed'
+      return wrong(code, '/amount', amount.message)
+    }
+    const stampedAt = input.timestamp === undefined ? undefined : parseTimestamp(input.timestamp)
+    if (input.timestamp !== undefined && stampedAt === undefined) {
+      wrong(
+        'validation_failed',
+        '/timestamp',
+        'must be ISO 8601 with a zone, Unix seconds or Unix milliseconds',
+      )
+    }
+    const merchantId =
+      (await merchantOf(accounts, caller, input.merchantId)) ??
+      wrong(
+        caller.credential.kind === 'terminal' ? 'forbidden' : 'not_found',
+        '/merchantId',
+        'is not a merchant of this caller',
+      )
+    const proof = parseProof(input.proofData)
+    return {
+      transactionId: input.transactionId ?? newId('txn', now),
+      named: input.transactionId !== undefined,
+      merchantId,
+      amountMinor: amount.minor,
+      currency,
+      stampedAt,
+      customerId: input.customerId,
+      paymentMethod: input.paymentMethod,
+      ...(proof.ok ? { proof, proofText: input.proofData } : { refusal: 'PROOF_MALFORMED' as const }),
+      ...(proof.ok && isAhead(stampedAt, now) && { refusal: 'CLOCK_SKEW' as const }),
+    }
+  },
+
+  /**
+   * Reads the items of a batch. What is wrong with one is its `refusal`; the first finding counts.
+   * @param now Unix ms
+   */
+  async many(caller: Caller, items: readonly unknown[], now: number): Promise<Presented[]> {
+    const merchants = new Map<string | undefined, Promise<string | undefined>>()
+    const read = async (item: unknown): Promise<Presented> => {
+      const fields = isObject(item) ? item : {}
+      const proofText = typeof fields.proofData === 'string' ? fields.proofData : ''
+      const proof = parseProof(proofText)
+      const given = fields.transactionId ?? undefined
+      const isId = typeof given === 'string' && TRANSACTION_ID.test(given)
+      const asked = fields.merchantId ?? undefined
+      const merchantId =
+        asked === undefined || typeof asked === 'string'
+          ? await (merchants.get(asked) ?? remember(merchants, asked, merchantOf(accounts, caller, asked)))
+          : undefined
+      const currency = fields.currency ?? DEFAULT_CURRENCY
+      const isMoney = typeof currency === 'string' && isCurrency(currency)
+      const amount =
+        isMoney && typeof fields.amount === 'number' ? toMinorUnits(fields.amount, currency) : undefined
+      const stampedAt = parseTimestamp(fields.timestamp)
+      const findings: [RefusalCode, boolean][] = [
+        ['PROOF_MALFORMED', !proof.ok],
+        ['TRANSACTION_ID_INVALID', given !== undefined && !isId],
+        ['MERCHANT_INVALID', merchantId === undefined],
+        ['CURRENCY_INVALID', !isMoney],
+        ['AMOUNT_INVALID', !amount?.ok],
+        ['TIMESTAMP_INVALID', stampedAt === undefined],
+        ['CLOCK_SKEW', isAhead(stampedAt, now)],
+      ]
+      return {
+        transactionId: isId ? given : proof.ok ? transactionIdFor(proofText) : newId('txn', now),
+        named: isId || proof.ok,
+        merchantId,
+        ...(proof.ok && { proof, proofText }),
+        ...(amount?.ok && { amountMinor: amount.minor }),
+        ...(isMoney && { currency }),
+        stampedAt,
+        refusal: findings.find(([, found]) => found)?.[0],
+      }
+    }
+    return Promise.all(items.map(read))
+  },
+})
+
+const remember = <K, V>(map: Map<K, V>, key: K, value: V): V => {
+  map.set(key, value)
+  return value
+}

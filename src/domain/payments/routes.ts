@@ -1,0 +1,104 @@
+/** Routes of payments. @module */
+import { route } from '../../http/route.ts'
+import {
+  AcceptedPayment,
+  ListPayments,
+  PaymentPage,
+  PaymentPath,
+  PaymentVerdict,
+  SyncReport,
+  SyncTransactions,
+  ValidatePayment,
+} from './schemas.ts'
+import type { PaymentsService } from './service.ts'
+
+interface Services {
+  readonly payments: PaymentsService
+}
+
+const EXAMPLE_COMPACT_PROOF = '1-G_E31gJBF1PaGvrfFEbSNMsF17t4ejjZ4e'
+
+const validatePayment = route({
+  name: 'validatePayment',
+  method: 'POST',
+  path: '/api/merchant/payments/validate',
+  auth: 'merchant',
+  scope: 'merchant',
+  tag: 'Payments',
+  summary: 'Ask whether a payment may be accepted',
+  description:
+    'Spends the nullifier of a valid payment. A repeated card token answers `doubleSpend: true`; a refusal is a 200 with `valid: false` and its `reason`.',
+  body: ValidatePayment,
+  response: { 200: PaymentVerdict },
+  errors: [
+    'amount_precision',
+    'currency_invalid',
+    'pan_not_allowed',
+    'forbidden',
+    'not_found',
+    'transaction_conflict',
+  ],
+  example: {
+    body: { proofData: EXAMPLE_COMPACT_PROOF, amount: 12.5, currency: 'GBP', paymentMethod: 'contactless' },
+    response: {
+      valid: true,
+      transactionId: 'txn_01kahnq7x8e4w3v5f6t2s9r0pm',
+      doubleSpend: false,
+      assurance: 'structural',
+    },
+  },
+  handler: ({ caller, body }, { payments }: Services) => payments.validate(caller, body),
+})
+
+const syncTransactions = route({
+  name: 'syncTransactions',
+  method: 'POST',
+  path: '/api/merchant/transactions/sync',
+  auth: 'merchant',
+  scope: 'merchant',
+  tag: 'Payments',
+  summary: 'Upload payments that were accepted offline',
+  description:
+    'At most 50 a request. Every item has a result of its own, and sending a batch again is harmless. A payment made under a revoked key is `late`: kept until an operator accepts it.',
+  body: SyncTransactions,
+  bodyLimit: 'batch',
+  response: { 200: SyncReport },
+  errors: ['batch_too_large'],
+  example: { body: { transactions: [] }, response: { synced: 0, failed: 0, errors: [], results: [] } },
+  handler: ({ caller, body }, { payments }: Services) => payments.sync(caller, body),
+})
+
+const listPayments = route({
+  name: 'listPayments',
+  method: 'GET',
+  path: '/console/api/payments',
+  auth: 'console',
+  scope: 'audit',
+  tag: 'Payments',
+  summary: 'List payments that need attention',
+  description:
+    'Late payments that no operator has accepted (the default), conflicts with the payment that came first, or rejected ones. The newest come first.',
+  query: ListPayments,
+  response: { 200: PaymentPage },
+  errors: [],
+  example: { query: { status: 'late' }, response: { payments: [], nextCursor: null } },
+  handler: ({ caller, query }, { payments }: Services) => payments.list(caller.organisation, query),
+})
+
+const acceptPayment = route({
+  name: 'acceptPayment',
+  method: 'POST',
+  path: '/console/api/payments/{paymentId}/accept',
+  auth: 'console',
+  scope: 'keys',
+  tag: 'Payments',
+  summary: 'Accept a late payment',
+  description:
+    'Needs the scope that manages keys, which no till has. Spends its nullifier now: 409 `double_spend` when the card token paid meanwhile. Repeating it is harmless.',
+  params: PaymentPath,
+  response: { 200: AcceptedPayment },
+  errors: ['conflict', 'double_spend'],
+  handler: ({ caller, params }, { payments }: Services) => payments.accept(caller, params.paymentId),
+})
+
+export const paymentRoutes = [validatePayment, syncTransactions, listPayments, acceptPayment]

@@ -1,0 +1,145 @@
+/** Wire shapes of the payment routes. @module */
+import Type, { type Static } from 'typebox'
+import {
+  ASSURANCES,
+  PAYMENT_METHODS,
+  REFUSALS,
+  SYNC_STATUSES,
+  TRANSACTION_ID_PATTERN,
+} from '../../protocol/sync.ts'
+import { LISTED_STATUSES, PAYMENT_STATUSES } from './payment.ts'
+
+const MAX_CUSTOMER_ID_CHARACTERS = 128
+const MAX_MERCHANT_ID_CHARACTERS = 64
+const MAX_PAGE = 200
+const DEFAULT_PAGE = 50
+
+const wordOf = <const T extends readonly string[]>(words: T, description: string) =>
+  Type.Enum([...words] as T[number][], { description })
+
+const refusalCodes = Object.keys(REFUSALS) as (keyof typeof REFUSALS)[]
+
+const ProofData = Type.String({
+  description:
+    'base64url without padding: the stored form (66 characters), whose MAC is checked when a timestamp is sent, or the compact form (36 characters).',
+})
+const Amount = Type.Number({
+  exclusiveMinimum: 0,
+  description: 'In major units, at most the decimals of the currency.',
+})
+const Currency = Type.String({ description: 'ISO 4217 code; default GBP.' })
+const Timestamp = Type.Union([Type.String(), Type.Number()], {
+  description:
+    "When the terminal made the proof: ISO 8601 with a zone, Unix seconds or Unix milliseconds. The proof's MAC covers milliseconds.",
+})
+const TransactionId = Type.String({
+  pattern: TRANSACTION_ID_PATTERN,
+  description:
+    'Names the attempt. The same id and content from the same terminal (or key) get the first answer again, other content 409.',
+})
+const MerchantId = Type.String({
+  minLength: 1,
+  maxLength: MAX_MERCHANT_ID_CHARACTERS,
+  description:
+    "Which of its organisation's merchants a caller with an API key means; a terminal token names its own.",
+})
+const AssuranceWord = wordOf(
+  ASSURANCES,
+  'What stands behind the decision: `mac` the MAC was recomputed, `structural` the proof is well-formed, `none` it is not.',
+)
+const RefusalWord = wordOf(refusalCodes, 'Why the payment was refused.')
+
+export const ValidatePayment = Type.Object({
+  proofData: ProofData,
+  amount: Amount,
+  currency: Type.Optional(Currency),
+  timestamp: Type.Optional(Timestamp),
+  transactionId: Type.Optional(TransactionId),
+  merchantId: Type.Optional(MerchantId),
+  customerId: Type.Optional(Type.String({ maxLength: MAX_CUSTOMER_ID_CHARACTERS })),
+  paymentMethod: Type.Optional(wordOf(PAYMENT_METHODS, 'How the card was presented.')),
+})
+export type ValidatePayment = Static<typeof ValidatePayment>
+
+export const PaymentVerdict = Type.Object({
+  valid: Type.Boolean(),
+  transactionId: Type.String(),
+  doubleSpend: Type.Boolean({ description: 'The card token was used before; implies `valid: false`.' }),
+  assurance: AssuranceWord,
+  reason: Type.Optional(RefusalWord),
+})
+
+/**
+ * Items are open: one that is malformed is refused with its code in the answer and leaves the others alone.
+ * Their fields are those of {@link ValidatePayment} without customerId and paymentMethod; timestamp is required.
+ */
+export const SyncTransactions = Type.Object({
+  transactions: Type.Array(Type.Unknown(), {
+    description:
+      'At most 50 objects {proofData, amount, currency?, timestamp, transactionId?, merchantId?}. More are refused as a whole.',
+  }),
+})
+export type SyncTransactions = Static<typeof SyncTransactions>
+
+export const SyncReport = Type.Object({
+  synced: Type.Integer({ minimum: 0, description: 'Results that are synced, duplicate or late.' }),
+  failed: Type.Integer({ minimum: 0, description: 'Results that are conflict or rejected.' }),
+  errors: Type.Array(
+    Type.Object({
+      index: Type.Integer({ minimum: 0 }),
+      transactionId: Type.String(),
+      code: RefusalWord,
+      message: Type.String(),
+      retryable: Type.Boolean({ description: 'Whether sending the same again could help.' }),
+    }),
+  ),
+  results: Type.Array(
+    Type.Object({
+      index: Type.Integer({ minimum: 0 }),
+      transactionId: Type.String(),
+      status: wordOf(SYNC_STATUSES, 'What became of the item.'),
+      assurance: AssuranceWord,
+    }),
+  ),
+})
+
+export const ListPayments = Type.Object({
+  status: Type.Optional(wordOf(LISTED_STATUSES, 'Default `late`: those that wait for an operator.')),
+  cursor: Type.Optional(Type.String({ pattern: '^pay_[0-9a-z]{26}$' })),
+  limit: Type.Optional(Type.Integer({ minimum: 1, maximum: MAX_PAGE, default: DEFAULT_PAGE })),
+})
+export type ListPayments = Static<typeof ListPayments>
+
+const nullableString = Type.Union([Type.String(), Type.Null()])
+
+export const ListedPayment = Type.Object({
+  paymentId: Type.String(),
+  status: wordOf(PAYMENT_STATUSES, 'What was decided.'),
+  reason: Type.Union([RefusalWord, Type.Null()]),
+  transactionId: Type.String(),
+  merchantId: nullableString,
+  origin: Type.String({ description: 'The terminal (`ter_…`) or API key (`key_…`) that presented it.' }),
+  amount: Type.Union([Type.Number(), Type.Null()]),
+  currency: nullableString,
+  assurance: AssuranceWord,
+  timestamp: Type.Union([Type.String({ format: 'date-time' }), Type.Null()]),
+  receivedAt: Type.String({ format: 'date-time' }),
+  firstPaymentId: nullableString,
+  firstTransactionId: nullableString,
+  firstOrigin: nullableString,
+  paymentMethod: nullableString,
+  customerId: nullableString,
+})
+export type ListedPayment = Static<typeof ListedPayment>
+
+export const PaymentPage = Type.Object({ payments: Type.Array(ListedPayment), nextCursor: nullableString })
+
+export const PaymentPath = Type.Object({ paymentId: Type.String() })
+
+export const AcceptedPayment = Type.Object({
+  paymentId: Type.String(),
+  transactionId: Type.String(),
+  status: Type.Literal('accepted'),
+  acceptedAt: Type.String({ format: 'date-time' }),
+})
+export type AcceptedPayment = Static<typeof AcceptedPayment>
