@@ -6,6 +6,7 @@ import type { Authenticators } from './http/auth.ts'
 import { createClientAddress } from './http/client-address.ts'
 import type { HttpState } from './http/context.ts'
 import { compileEndpoint } from './http/endpoint.ts'
+import type { IsUnavailable } from './http/errors.ts'
 import type { Logger } from './http/log.ts'
 import { answerErrors, aroundRequest, crossOrigin, securityHeaders } from './http/middleware.ts'
 import { type ConsumeLimit, createRateLimiter, type RateLimitRefusal } from './http/rate-limit.ts'
@@ -35,6 +36,8 @@ export interface AppOptions<S> {
   readonly logger: Logger
   readonly metrics: Pick<Metrics, 'observeRequest'>
   readonly clock: Clock
+  /** Whether an error means that the database is away: 503 instead of 500. */
+  readonly isUnavailable?: IsUnavailable
   /** Called for every refused call; must not throw. */
   readonly onRateLimited?: (refusal: RateLimitRefusal) => void
 }
@@ -70,7 +73,7 @@ export const createApp = <S>(options: AppOptions<S>): RequestListener => {
       observeRequest: metrics.observeRequest,
     }),
   )
-  app.use(answerErrors(logger))
+  app.use(answerErrors(logger, options.isUnavailable))
   app.use(securityHeaders(config.baseUrl.startsWith('https:')))
   app.use(crossOrigin(CROSS_ORIGIN_PATHS))
   app.use(createRouting(endpoints))

@@ -3,7 +3,17 @@
  * @module
  */
 import { randomBytes } from 'node:crypto'
-import { chmodSync, linkSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import {
+  chmodSync,
+  closeSync,
+  fsyncSync,
+  linkSync,
+  mkdirSync,
+  openSync,
+  readFileSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs'
 import { isIP } from 'node:net'
 import { join } from 'node:path'
 
@@ -151,10 +161,20 @@ export const readSecret = (dataDir: string, name: string): string | undefined =>
   }
 }
 
+/** Makes the names in a directory survive a power cut: what is sealed under a lost key is lost with it. */
+const keepEntry = (directory: string): void => {
+  const handle = openSync(directory, 'r')
+  try {
+    fsyncSync(handle)
+  } finally {
+    closeSync(handle)
+  }
+}
+
 /**
  * Keeps a secret in DATA_DIR, mode 0600. The first writer wins: the file appears with its whole content or not at all.
  * @returns the secret that is kept now, which is another's if another process was first
- * @throws ConfigError when DATA_DIR can't be written to
+ * @throws ConfigError when DATA_DIR can't be written to, or holds an empty file of that name
  */
 export const keepSecret = (dataDir: string, name: string, secret: string): string => {
   if (dataDir === MEMORY_DATA_DIR) return secret
@@ -171,10 +191,14 @@ export const keepSecret = (dataDir: string, name: string, secret: string): strin
     } finally {
       rmSync(draft)
     }
+    keepEntry(dataDir)
   } catch (error) {
     throw new ConfigError('DATA_DIR', `must be a directory that can be written to: ${String(error)}`)
   }
-  return readSecret(dataDir, name) ?? secret
+  const kept = readSecret(dataDir, name)
+  if (kept === undefined)
+    throw new ConfigError('DATA_DIR', `holds an empty ${name}; restore it, or remove it`)
+  return kept
 }
 
 const MASTER_KEY_PATTERN = /^[0-9a-f]{64}$/i
@@ -221,8 +245,8 @@ export const loadConfig = (env: Environment = process.env): Config => {
     adminApiKey: matching(
       env,
       'ADMIN_API_KEY',
-      /^[!-~]{16,128}$/,
-      'must be 16 to 128 visible ASCII characters',
+      /^(?!mt_)[!-~]{16,128}$/,
+      'must be 16 to 128 visible ASCII characters, and not begin with mt_ as terminal tokens do',
     ),
     customDomainCname:
       matching(env, 'CUSTOM_DOMAIN_CNAME', hostName, 'must be a host name') ?? new URL(baseUrl).hostname,

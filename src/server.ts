@@ -15,6 +15,7 @@ import { closeHttpServer, createHttpServer } from './http/server.ts'
 import { secretDigest } from './keys/api-keys.ts'
 import { routes } from './routes.ts'
 import { type BuiltServices, createServices, type Services } from './services.ts'
+import { isUnavailable } from './store/session.ts'
 
 const STARTING_RETRY_SECONDS = 2
 
@@ -61,8 +62,13 @@ const createAuthenticators = (
     timingSafeEqual(secretDigest(text), secretDigest(metricsToken))
   const withTerminal = async (token: string): Promise<Authenticated> => {
     const caller = await terminals.authenticateToken(token)
-    // Each terminal is counted for itself: one that runs wild must not stop the others.
-    return { caller, bucket: `terminal:${caller.credential.id}` }
+    const { rateLimitPerMinute } = await accounts.organisations.find(caller.organisation)
+    // Each terminal is counted for itself, whatever its token: one that runs wild must not stop the others.
+    return {
+      caller,
+      bucket: `terminal:${caller.credential.terminalId}`,
+      limitPerMinute: rateLimitPerMinute,
+    }
   }
   return {
     key: ({ apiKey }) => authenticate.key(apiKey),
@@ -129,6 +135,7 @@ export const startServer = async (settings: Config, options: ServerOptions = {})
     logger,
     metrics,
     clock,
+    isUnavailable,
     onRateLimited: alertRateLimit,
   })
   ready = true

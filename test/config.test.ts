@@ -154,6 +154,22 @@ describe('configuration', () => {
     expect(() => loadConfig({ DATA_DIR: folder })).to.throw(ConfigError, /^DATA_DIR .*master\.key/)
   })
 
+  it('refuses an empty master key instead of working under one that is kept nowhere', () => {
+    writeFileSync(join(folder, 'master.key'), '')
+    expect(() => loadConfig({ DATA_DIR: folder })).to.throw(
+      ConfigError,
+      /^DATA_DIR holds an empty master\.key/,
+    )
+    expect(readdirSync(folder)).to.deep.equal(['master.key'])
+  })
+
+  it('refuses an admin key that would be taken for a terminal token', () => {
+    expect(() => loadConfig({ ...memory, ADMIN_API_KEY: 'mt_0123456789abcdef' })).to.throw(
+      ConfigError,
+      /^ADMIN_API_KEY .*mt_/,
+    )
+  })
+
   it('keeps the first of two secrets of one name', () => {
     expect(keepSecret(folder, 'admin.key', 'first')).to.equal('first')
     expect(keepSecret(folder, 'admin.key', 'second')).to.equal('first')

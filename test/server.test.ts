@@ -4,7 +4,7 @@ import { randomBytes } from 'node:crypto'
 import { once } from 'node:events'
 import { existsSync, mkdtempSync, readFileSync, rmSync, statSync } from 'node:fs'
 import { type IncomingMessage, request } from 'node:http'
-import { createServer } from 'node:net'
+import { connect, createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { expect } from 'chai'
@@ -12,6 +12,7 @@ import { loadConfig } from '../src/config.ts'
 import { SealingError } from '../src/keys/sealing.ts'
 import { type RunningServer, startServer } from '../src/server.ts'
 import { createScratchDatabase, sharedApp, startTestApp } from './support/app.ts'
+import { startBreakingProxy } from './support/breaking-proxy.ts'
 
 const PROGRAM = join(import.meta.dirname, '../src/bin/server.ts')
 
@@ -94,6 +95,10 @@ describe('server', () => {
         [{ PORT: port, DATA_DIR: 'memory' }, new RegExp(`could not start. PORT ${port} .* is in use`)],
         [{ DATABASE_URL: 'postgres://127.0.0.1/assay' }, /could not start. MASTER_KEY must be set/],
         [{ LOG_LEVEL: 'loud' }, /could not start. LOG_LEVEL must be one of/],
+        [
+          { DATABASE_URL: 'postgres://ada:hunter2@127.0.0.1:1/assay', MASTER_KEY: 'ab'.repeat(32) },
+          /could not start. DATABASE_URL names 127.0.0.1:1, which can't be used: connect ECONNREFUSED/,
+        ],
       ]
       try {
         await Promise.all(
@@ -102,12 +107,28 @@ describe('server', () => {
             expect(await ended).to.equal(1)
             expect(printed()).to.match(message)
             expect(printed().trim().split('\n')).to.have.length(1)
+            expect(printed()).to.not.contain('hunter2')
           }),
         )
       } finally {
         occupied.close()
       }
     })
+  })
+
+  it('stops in order within 10 s, whatever a client that never finishes does', async function () {
+    this.timeout(30_000)
+    const { url, stop } = await run({ DATA_DIR: folder })
+    const { port } = new URL(url)
+    const stuck = connect(Number(port), '127.0.0.1').on('error', () => undefined)
+    stuck.write('POST /console/api/session HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\n')
+    stuck.write('Content-Length: 100\r\n\r\n{')
+    // A request of its own, answered after the other has arrived.
+    await (await fetch(`${url}/health/live`)).arrayBuffer()
+    const stoppedAt = performance.now()
+    expect(await stop()).to.equal(0)
+    expect(performance.now() - stoppedAt).to.be.below(10_000)
+    stuck.destroy()
   })
 
   describe('admin key', () => {
@@ -251,6 +272,30 @@ describe('server', () => {
     await closed
     const refused = await fetch(`${app.url}/health/live`).catch((error: unknown) => error)
     expect(refused).to.be.instanceOf(Error)
+  })
+
+  it('answers 503 while PostgreSQL is away', async function () {
+    const { DATABASE_URL } = process.env
+    if (!DATABASE_URL) return this.skip()
+    const scratch = await createScratchDatabase(DATABASE_URL)
+    const proxy = await startBreakingProxy(scratch.url)
+    try {
+      const { url } = await start({
+        DATABASE_URL: proxy.url,
+        MASTER_KEY: 'ab'.repeat(32),
+        ADMIN_API_KEY: 'chosen-by-the-operator',
+      })
+      await proxy.close()
+      for (const path of ['/console/api/me', '/console/api/keys']) {
+        const answer = await fetch(url + path, { headers: { 'x-api-key': 'chosen-by-the-operator' } })
+        expect(answer.status, path).to.equal(503)
+        expect(answer.headers.get('retry-after')).to.equal('1')
+        expect(await answer.json()).to.include({ error: 'unavailable' })
+      }
+    } finally {
+      await Promise.all(running.splice(0).map((server) => server.close()))
+      await scratch.drop()
+    }
   })
 
   it('shares one database with others: keys hold everywhere, revocations within a second', async function () {

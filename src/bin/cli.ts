@@ -9,7 +9,13 @@ import { join } from 'node:path'
 import { text as readAll } from 'node:stream/consumers'
 import { Command, InvalidArgumentError, Option } from 'commander'
 import { PAYMENT_METHODS, type PaymentMethod } from '../protocol/sync.ts'
-import { createTerminal, journalStorage, recoverJournal, type Terminal } from '../terminal/node.ts'
+import {
+  createTerminal,
+  journalStorage,
+  type PaymentResult,
+  recoverJournal,
+  type Terminal,
+} from '../terminal/node.ts'
 
 /** Exit statuses beside 0: the terminal can't work · the payment or upload was refused. */
 const EXIT_FAILED = 1
@@ -33,9 +39,15 @@ interface SettingFlags extends Settings {
   state: string
 }
 
+/** Decimal digits that a number surely keeps (DBL_DIG). */
+const MAX_EXACT_DIGITS = 15
+
 const amount = (value: string): number => {
   if (!/^\d+(\.\d+)?$/.test(value))
     throw new InvalidArgumentError('It must be a decimal number such as 12.50.')
+  const digits = value.replace('.', '').replace(/^0+/, '').length
+  if (digits > MAX_EXACT_DIGITS)
+    throw new InvalidArgumentError(`It must have at most ${MAX_EXACT_DIGITS} digits.`)
   return Number(value)
 }
 
@@ -46,6 +58,8 @@ const kept = (state: string): Settings => {
     return JSON.parse(readFileSync(join(state, SETTINGS), 'utf8')) as Settings
   } catch (error) {
     if (error instanceof Error && 'code' in error && error.code === 'ENOENT') return {}
+    if (error instanceof SyntaxError)
+      throw new Error(`${join(state, SETTINGS)} is not JSON: ${error.message}`)
     throw error
   }
 }
@@ -95,6 +109,20 @@ const withTerminal = async (
   }
 }
 
+/**
+ * Uploads what waits, if the server is there: this process ends, and nobody may open the terminal again for long.
+ * @returns what has become of the payment by then
+ */
+const uploaded = async (terminal: Terminal, result: PaymentResult): Promise<PaymentResult> => {
+  if (terminal.pending().count === 0 || !(await terminal.probe())) return result
+  await terminal.flush()
+  const isIt = ({ transactionId }: { transactionId: string }) => transactionId === result.transactionId
+  if (!result.queued || terminal.pending().transactions.some(isIt)) return result
+  const rejected = terminal.status().rejected.find(isIt)
+  if (!rejected) return { ...result, synced: true, queued: false }
+  return { ...result, accepted: false, queued: false, error: `${rejected.code}: ${rejected.message}` }
+}
+
 interface PayFlags extends SettingFlags {
   cardToken: string
   amount: number
@@ -115,8 +143,9 @@ const pay = ({
 }: PayFlags): Promise<void> =>
   withTerminal(flags, async (terminal) => {
     const token = cardToken === '-' ? (await readAll(process.stdin)).trim() : cardToken
-    await terminal.probe()
-    const result = await terminal.pay({
+    // A process that has just begun may need longer for its first request than a probe is given.
+    if (!(await terminal.probe())) await terminal.probe()
+    const decided = await terminal.pay({
       cardToken: token,
       amount,
       currency,
@@ -124,6 +153,7 @@ const pay = ({
       paymentMethod: method,
       transactionId: transaction,
     })
+    const result = await uploaded(terminal, decided)
     print(result)
     if (!result.accepted) process.exitCode = EXIT_REFUSED
   })

@@ -2,9 +2,14 @@
 import { resolve } from 'node:path'
 import { type Config, ConfigError, loadConfig, MEMORY_DATA_DIR } from '../config.ts'
 import { type RunningServer, startServer } from '../server.ts'
+import { isUnavailable, sqlState } from '../store/session.ts'
 
 /** Longer than the server itself takes at most; beyond it the process ends by force. */
 const STOP_TIMEOUT_MS = 10_000
+
+/** SQLSTATE of a database that does not exist, and class 28: wrong role or password. */
+const UNKNOWN_DATABASE = '3D000'
+const AUTHENTICATION_STATES = /^28/
 
 const say = (line: string): void => {
   process.stdout.write(`${line}\n`)
@@ -31,20 +36,34 @@ const greet = (config: Config, { baseUrl, services: { generatedAdminKey } }: Run
   }
 }
 
+/** Why it could not listen; undefined when it is something else. */
+const explainAddress = (error: NodeJS.ErrnoException, { host, port }: Config): string | undefined => {
+  const { code, syscall } = error
+  const unknownHost = code === 'ENOTFOUND' && 'hostname' in error && error.hostname === host
+  if (syscall !== 'listen' && !unknownHost) return undefined
+  if (code === 'EADDRINUSE')
+    return `PORT ${port} on ${host} is in use by another program; choose another PORT.`
+  if (code === 'EACCES') return `PORT ${port} may not be used by this user; choose one above 1023.`
+  return unknownHost || code === 'EADDRNOTAVAIL' ? `HOST ${host} is no address of this machine.` : undefined
+}
+
+/** What PostgreSQL or the way to it refused; undefined when it is something else. */
+const explainDatabase = (error: Error, { databaseUrl }: Config): string | undefined => {
+  if (databaseUrl === undefined) return undefined
+  const state = sqlState(error) ?? ''
+  const refused = state === UNKNOWN_DATABASE || AUTHENTICATION_STATES.test(state)
+  if (!refused && !isUnavailable(error)) return undefined
+  return `DATABASE_URL names ${new URL(databaseUrl).host}, which can't be used: ${error.message}`
+}
+
 /** What went wrong, in one line where we know what it means. */
 const explain = (error: unknown, config: Config | undefined): string => {
   if (error instanceof ConfigError) return error.message
   if (!(error instanceof Error)) return String(error)
-  const code = 'code' in error ? error.code : undefined
-  if (code === 'EADDRINUSE') {
-    return `PORT ${config?.port} on ${config?.host} is in use by another program; choose another PORT.`
-  }
-  if (code === 'EADDRNOTAVAIL' || code === 'ENOTFOUND') {
-    return `HOST ${config?.host} is no address of this machine.`
-  }
-  if (code === 'EACCES') return `PORT ${config?.port} may not be used by this user; choose one above 1023.`
   const known = ['SealingError', 'DirectoryLocked'].includes(error.name)
-  return known ? error.message : (error.stack ?? error.message)
+  if (known) return error.message
+  if (config === undefined) return error.stack ?? error.message
+  return explainAddress(error, config) ?? explainDatabase(error, config) ?? error.stack ?? error.message
 }
 
 const stopOnSignal = (server: RunningServer): void => {

@@ -86,6 +86,8 @@ const collect = (request: IncomingMessage, limitBytes: number): Promise<Buffer |
       reject(new AppError('invalid_request', { message: 'The request ended before its body did.' }))
     }
     request.on('data', onData).on('end', onEnd).on('close', onClose).on('error', onClose)
+    // It closed while the credential was looked up, and says nothing any more.
+    if (request.destroyed) onClose()
   })
 
 /**

@@ -39,13 +39,27 @@ export const errorBody = (error: AppError, requestId: string, path: string): Err
   request_id: requestId,
 })
 
-/** Anything that is not meant for callers becomes `internal`; its own words stay in the log. */
-export const asAppError = (error: unknown): AppError =>
-  error instanceof AppError ? error : new AppError('internal', { cause: error })
+const UNAVAILABLE_RETRY_SECONDS = 1
+
+/** Whether an error means that something the service depends on is away. */
+export type IsUnavailable = (error: unknown) => boolean
+
+/** Anything that is not meant for callers becomes `internal` or `unavailable`; its own words stay in the log. */
+export const asAppError = (error: unknown, isUnavailable?: IsUnavailable): AppError => {
+  if (error instanceof AppError) return error
+  return isUnavailable?.(error)
+    ? new AppError('unavailable', { retryAfter: UNAVAILABLE_RETRY_SECONDS, cause: error })
+    : new AppError('internal', { cause: error })
+}
 
 /** Answers with an error, and logs those that are our own fault. */
-export const writeError = (ctx: HttpContext, thrown: unknown, logger: Logger): void => {
-  const error = asAppError(thrown)
+export const writeError = (
+  ctx: HttpContext,
+  thrown: unknown,
+  logger: Logger,
+  isUnavailable?: IsUnavailable,
+): void => {
+  const error = asAppError(thrown, isUnavailable)
   const { requestId, path } = ctx.state
   if (error.status >= 500) {
     const err = error.code === 'internal' ? (error.cause ?? error) : error

@@ -8,7 +8,7 @@ import type { Middleware } from 'koa'
 import type { Clock } from '../clock.ts'
 import { newId } from '../ids.ts'
 import type { HttpState } from './context.ts'
-import { writeError } from './errors.ts'
+import { type IsUnavailable, writeError } from './errors.ts'
 import type { Logger } from './log.ts'
 
 export const REQUEST_ID_HEADER = 'X-Request-Id'
@@ -81,12 +81,12 @@ export const aroundRequest = ({ clientAddress, clock, logger, observeRequest }: 
 
 /** Turns whatever is thrown below into an answer. */
 export const answerErrors =
-  (logger: Logger): HttpMiddleware =>
+  (logger: Logger, isUnavailable?: IsUnavailable): HttpMiddleware =>
   async (ctx, next) => {
     try {
       await next()
     } catch (error) {
-      writeError(ctx, error, logger)
+      writeError(ctx, error, logger, isUnavailable)
     }
   }
 

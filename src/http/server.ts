@@ -15,8 +15,8 @@ export const REQUEST_TIMEOUT_MS = 30_000
 /** Longer than the idle time of common load balancers (60 s), so that they close first. */
 export const KEEP_ALIVE_TIMEOUT_MS = 65_000
 const TIMEOUT_CHECK_INTERVAL_MS = 1000
-/** How long open requests may take to finish once the server closes. */
-export const CLOSE_TIMEOUT_MS = 10_000
+/** How long open requests may take to finish once the server closes; the rest of 10 s is for what lies below. */
+export const CLOSE_TIMEOUT_MS = 7_000
 const IDLE_SWEEP_MS = 50
 
 const SERVER_OPTIONS: ServerOptions = {

@@ -14,6 +14,15 @@ import { asJsonSchema, closed, dropNulls, type JsonSchema } from './schema.ts'
 /** A message lists at most this many allowed values. */
 const LISTED_VALUES = 20
 
+const RFC3339 = /^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}(\.\d+)?(Z|[+-]\d{2}:\d{2})$/i
+/** RFC 3339 without leap seconds, which no Date can hold: whatever passes can be parsed. */
+const isDateTime = (text: string): boolean => {
+  if (!RFC3339.test(text) || Number.isNaN(Date.parse(text))) return false
+  const day = text.slice(0, 10)
+  // A day that its month lacks is taken for one of the next month.
+  return new Date(Date.parse(day)).toISOString().startsWith(day)
+}
+
 const createAjv = (options: {
   coerceTypes?: 'array'
   useDefaults?: boolean
@@ -29,6 +38,7 @@ const createAjv = (options: {
     verbose: true,
   })
   addFormats.default(ajv)
+  ajv.addFormat('date-time', { type: 'string', validate: isDateTime })
   return ajv
 }
 

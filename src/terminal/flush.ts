@@ -167,7 +167,8 @@ export const createFlusher = ({
   }
 
   const flush = (): Promise<FlushReport> => {
-    running ??= run()
+    // Run later, since an upload that finds nothing ends at once: it must not clear `running` before it is set.
+    running ??= Promise.resolve().then(run)
     return running
   }
 

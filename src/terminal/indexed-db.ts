@@ -32,10 +32,17 @@ const openDatabase = (name: string): Promise<IDBPDatabase<Schema>> =>
 
 /**
  * Holds the Web Lock of a database until the returned function is called.
- * @throws TerminalError storage_locked while another tab or worker holds it
+ * @throws TerminalError storage_locked while another tab or worker holds it; storage_failed in an insecure context
  */
 const takeLock = (name: string): Promise<() => void> =>
   new Promise((resolve, reject) => {
+    if (!isSecureContext) {
+      // Elsewhere there is no navigator.locks, and two tabs could spoil one journal.
+      throw new TerminalError(
+        'storage_failed',
+        'A terminal needs a page of a secure context: HTTPS or localhost.',
+      )
+    }
     const request = navigator.locks.request(`assay-terminal:${name}`, { ifAvailable: true }, (lock) => {
       if (!lock) {
         reject(

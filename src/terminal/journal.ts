@@ -141,7 +141,7 @@ const readOrCreate = async (directory: string): Promise<ReadJournal> => {
 
 /**
  * Durable storage for Node. One process at a time; after a crash the next one takes over.
- * @param directory made if absent (mode 0700); holds nothing else
+ * @param directory made if absent (mode 0700); one terminal's own
  */
 export const journalStorage = (directory: string): Storage => ({
   open: async () => {

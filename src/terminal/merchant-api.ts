@@ -12,6 +12,8 @@ export const PROBE_TIMEOUT_MS = 500
 /** The longest `pay` waits for the server, a new token included. */
 export const VALIDATE_BUDGET_MS = 500
 const SYNC_TIMEOUT_MS = 30_000
+/** The longest the request for a token may take; who waits for it may have less time. */
+const TOKEN_TIMEOUT_MS = 5000
 /** A token is renewed when less than this is left of it. */
 const TOKEN_RENEWAL_MS = 5 * 60_000
 const MAX_RETRY_AFTER_MS = 3_600_000
@@ -61,6 +63,8 @@ interface Options {
 export interface MerchantApi {
   /** Whether GET /health answers as our server does, within {@link PROBE_TIMEOUT_MS}. Never throws. */
   healthy(): Promise<boolean>
+  /** Gets a token unless there is one, so that the next payment need not spend its time on it. Never throws. */
+  prepare(): Promise<void>
   /** @throws ServerFault also when {@link VALIDATE_BUDGET_MS} is used up; Refusal */
   validate(payment: ValidateRequest): Promise<ValidateAnswer>
   /** @throws ServerFault, Refusal */
@@ -103,6 +107,24 @@ const answerOf = (response: Response, body: unknown): JsonObject => {
   )
 }
 
+const unreached = (reason: unknown) =>
+  new ServerFault(`The server can't be reached: ${messageOf(reason)}`, false)
+
+const noAnswer = (timeoutMs: number) => new Error(`no answer within ${Math.round(timeoutMs)} ms`)
+
+/** Waits no longer than the time given; what is waited for goes on. @throws ServerFault */
+const within = async <T>(work: Promise<T>, timeoutMs: number): Promise<T> => {
+  let timer: ReturnType<typeof setTimeout> | undefined
+  const late = new Promise<never>((_, reject) => {
+    timer = setTimeout(() => reject(unreached(noAnswer(timeoutMs))), timeoutMs)
+  })
+  try {
+    return await Promise.race([work, late])
+  } finally {
+    clearTimeout(timer)
+  }
+}
+
 const numberOrNull = (value: unknown): number | null => (typeof value === 'number' ? value : null)
 
 const limitsOf = (config: unknown): Limits =>
@@ -132,7 +154,7 @@ export const createMerchantApi = (options: Options): MerchantApi => {
   /** Sends one request and reads its whole answer, both within the time given. */
   const send = async (path: string, timeoutMs: number, bearer?: string, body?: unknown) => {
     const abort = new AbortController()
-    const timer = setTimeout(() => abort.abort(new Error(`no answer within ${timeoutMs} ms`)), timeoutMs)
+    const timer = setTimeout(() => abort.abort(noAnswer(timeoutMs)), timeoutMs)
     running.add(abort)
     try {
       const response = await fetch(`${baseUrl}${path}`, {
@@ -151,17 +173,16 @@ export const createMerchantApi = (options: Options): MerchantApi => {
       return answerOf(response, parse(await response.text()))
     } catch (error) {
       if (error instanceof ServerFault || error instanceof Refusal) throw error
-      const reason: unknown = abort.signal.aborted ? abort.signal.reason : error
-      throw new ServerFault(`The server can't be reached: ${messageOf(reason)}`, false)
+      throw unreached(abort.signal.aborted ? abort.signal.reason : error)
     } finally {
       clearTimeout(timer)
       running.delete(abort)
     }
   }
 
-  const authenticate = async (timeoutMs: number): Promise<string> => {
+  const authenticate = async (): Promise<string> => {
     const body = { terminalId, terminalSecret }
-    const answer = await send('/api/merchant/terminals/authenticate', timeoutMs, apiKey, body)
+    const answer = await send('/api/merchant/terminals/authenticate', TOKEN_TIMEOUT_MS, apiKey, body)
     const expiresAt = Date.parse(String(answer.expiresAt))
     if (typeof answer.token !== 'string' || Number.isNaN(expiresAt)) throw unexpected()
     token = { text: answer.token, expiresAt }
@@ -169,12 +190,12 @@ export const createMerchantApi = (options: Options): MerchantApi => {
     return answer.token
   }
 
-  /** One authentication serves all who wait for it. */
+  /** One authentication serves all who wait for it, each as long as it may, and those who come later. */
   const newToken = (timeoutMs: number): Promise<string> => {
-    authenticating ??= authenticate(timeoutMs).finally(() => {
+    authenticating ??= authenticate().finally(() => {
       authenticating = undefined
     })
-    return authenticating
+    return within(authenticating, timeoutMs)
   }
 
   const bearer = (timeoutMs: number): string | Promise<string> => {
@@ -206,6 +227,13 @@ export const createMerchantApi = (options: Options): MerchantApi => {
         return typeof (await send('/health', PROBE_TIMEOUT_MS)).status === 'string'
       } catch {
         return false
+      }
+    },
+    prepare: async () => {
+      try {
+        await bearer(TOKEN_TIMEOUT_MS)
+      } catch {
+        // The request that needs the token asks for it again, and says what is wrong.
       }
     },
     validate: async (payment) => {

@@ -67,6 +67,9 @@ const optionalFault = (
       `customerId must be a string of at most ${MAX_CUSTOMER_ID_CHARACTERS} characters.`,
     )
   }
+  if (customerId !== undefined && /[\p{Surrogate}\0]/u.test(customerId)) {
+    return fault('validation_failed', 'customerId must be well-formed Unicode without U+0000.')
+  }
   if (paymentMethod !== undefined && !isPaymentMethod(paymentMethod)) {
     return fault('validation_failed', `paymentMethod must be one of ${PAYMENT_METHODS.join(', ')}.`)
   }

@@ -157,7 +157,9 @@ const runTerminal = async (options: ResolvedOptions, storage: OpenStorage): Prom
     ask: api.healthy,
     onChange: (online) => {
       events.emit(online ? 'online' : 'offline', undefined)
-      if (online) flusher.wake()
+      if (!online) return
+      void api.prepare()
+      flusher.wake()
     },
   })
   const flusher = createFlusher({ merchantId, book, api, events, record, onLost: connectivity.lost })
@@ -179,6 +181,12 @@ const runTerminal = async (options: ResolvedOptions, storage: OpenStorage): Prom
   const ifOpen = <A extends unknown[], R>(run: (...args: A) => Promise<R>) => {
     return (...args: A): Promise<R> =>
       closing ? Promise.reject(new TerminalError('closed', 'The terminal was closed.')) : run(...args)
+  }
+
+  const probe = async (): Promise<boolean> => {
+    const online = await connectivity.probe()
+    if (online) await api.prepare()
+    return online
   }
 
   const close = async (): Promise<void> => {
@@ -204,7 +212,7 @@ const runTerminal = async (options: ResolvedOptions, storage: OpenStorage): Prom
   return {
     pay: ifOpen(cashier.pay),
     flush: ifOpen(flusher.flush),
-    probe: ifOpen(connectivity.probe),
+    probe: ifOpen(probe),
     pending,
     status,
     on: events.on,

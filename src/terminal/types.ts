@@ -123,7 +123,7 @@ export interface Terminal {
   flush(): Promise<FlushReport>
   pending(): Pending
   status(): Status
-  /** Asks the server now whether it is there. */
+  /** Asks the server now whether it is there, and if so gets ready to ask it about payments. @throws TerminalError closed */
   probe(): Promise<boolean>
   /** @returns a function that ends the subscription */
   on<E extends keyof TerminalEvents>(event: E, listener: (detail: TerminalEvents[E]) => void): () => void

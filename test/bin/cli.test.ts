@@ -1,10 +1,12 @@
 import { readFile, stat, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { expect } from 'chai'
+import type { QueuedTransaction } from '../../src/protocol/sync.ts'
 import type { FlushReport, PaymentResult, Pending, Status } from '../../src/terminal/index.ts'
 import { sharedApp } from '../support/app.ts'
 import { temporaryDirectories } from '../support/directory.ts'
 import { startCommand } from '../support/programs.ts'
+import { type ScriptedServer, startScriptedServer } from '../support/scripted-server.ts'
 import { NOWHERE } from '../support/terminals.ts'
 
 const CLI = join(import.meta.dirname, '../../build/cli.js')
@@ -72,6 +74,41 @@ describe('npx assay terminal', function () {
     })
   })
 
+  /** A server that is slower than a payment may wait for, yet takes what is uploaded with `status`. */
+  const slowServer = async (status: 'synced' | 'conflict'): Promise<ScriptedServer> => {
+    const server = await startScriptedServer()
+    server.on('/api/merchant/payments/validate', () => 'hang')
+    server.on(
+      '/api/merchant/transactions/sync',
+      ({ transactions }: { transactions: QueuedTransaction[] }) => {
+        const sent = transactions.map(({ transactionId }, index) => ({ index, transactionId }))
+        const refusal = { code: 'DOUBLE_SPEND', message: 'Used before.', retryable: false }
+        return {
+          body: {
+            results: sent.map((item) => ({ ...item, status, assurance: 'mac' })),
+            errors: status === 'conflict' ? sent.map((item) => ({ ...item, ...refusal })) : [],
+          },
+        }
+      },
+    )
+    return server
+  }
+
+  it('uploads at once what a slow server did not decide in time, and says what came of it', async () => {
+    for (const [status, exit, result] of [
+      ['synced', 0, { accepted: true, synced: true, queued: false }],
+      ['conflict', 3, { accepted: false, synced: false, queued: false, error: 'DOUBLE_SPEND: Used before.' }],
+    ] as const) {
+      const server = await slowServer(status)
+      const who = ['--state', await directory(), '--api-key', 'k', '--merchant', 'mer_1', '--url', server.url]
+      const paid = await read<PaymentResult>('pay', ...who, '--card-token', 'a', '--amount', '1')
+      expect(paid.value).to.include(result)
+      expect(paid.status).to.equal(exit)
+      expect((await read<Pending>('pending', ...who)).value.count).to.equal(0)
+      await server.close()
+    }
+  })
+
   it('recovers a damaged journal', async () => {
     const folder = await directory()
     const who = ['--state', folder, '--api-key', 'k', '--merchant', 'mer_1', '--url', NOWHERE]
@@ -101,5 +138,16 @@ describe('npx assay terminal', function () {
     const wrong = await run('terminal', 'pay', ...state, '--card-token', 'a', '--amount', 'much')
     expect(wrong.status).to.equal(1)
     expect(wrong.errors).to.include('decimal number')
+    const rounded = await run(
+      'terminal',
+      'pay',
+      ...state,
+      '--card-token',
+      'a',
+      '--amount',
+      '1.000000000000000001',
+    )
+    expect([rounded.status, rounded.errors]).to.deep.equal([1, rounded.errors])
+    expect(rounded.errors).to.include('15 digits')
   })
 })

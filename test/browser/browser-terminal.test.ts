@@ -7,6 +7,7 @@ import type { Browser, BrowserContext, Page } from 'playwright-core'
 import type { PaymentInput, PaymentResult, Pending, Status, Terminal } from '../../src/terminal/index.ts'
 import { startTestApp, type TestApp } from '../support/app.ts'
 import { launchChromium } from '../support/chromium.ts'
+import { rejection } from '../support/rejection.ts'
 
 const FILES: Readonly<Record<string, { file: string; type: string }>> = {
   '/': { file: join(import.meta.dirname, 'terminal-page.html'), type: 'text/html' },
@@ -71,9 +72,9 @@ describe('terminal in Chromium', () => {
   const cutOff = () => context.route(`${app.url}/**`, (route) => route.abort())
   const reconnect = () => context.unroute(`${app.url}/**`)
 
-  const openPage = async (): Promise<Page> => {
+  const openPage = async (address = origin): Promise<Page> => {
     const page = await context.newPage()
-    await page.goto(origin)
+    await page.goto(address)
     await page.waitForFunction(() => (globalThis as typeof globalThis & PageScope).isReady)
     return page
   }
@@ -84,6 +85,17 @@ describe('terminal in Chromium', () => {
     const { apiKey, merchantId } = await app.organisation()
     return { baseUrl: app.url, apiKey, merchantId }
   }
+
+  it('says that it needs a secure context', async () => {
+    await context.route('http://till.example/**', async (route) => {
+      const found = FILES[new URL(route.request().url()).pathname]
+      if (!found) return route.abort()
+      return route.fulfill({ contentType: found.type, body: await readFile(found.file) })
+    })
+    const page = await openPage('http://till.example/')
+    const error = await rejection(openTill(page, await newOptions()))
+    expect(String(error)).to.include('HTTPS or localhost')
+  })
 
   it('keeps offline payments over a reload and uploads them once the server is back', async () => {
     const options = await newOptions()

@@ -73,6 +73,18 @@ describe('terminals', () => {
     expect(body.details?.[0]?.path).to.equal('/merchantId')
   })
 
+  it('are made and ended by nobody who lacks the scope of their keys', async () => {
+    const { body: narrow } = await app.request<{ apiKey: string }>('POST', '/console/api/keys', {
+      key: owner.apiKey,
+      body: { scopes: ['keys'] },
+    })
+    const { status, body } = await createTerminal(app, narrow.apiKey)
+    expect([status, body.error]).to.deep.equal([403, 'insufficient_scope'])
+    const { terminalId } = await terminal()
+    expect((await remove(terminalId, narrow.apiKey)).status).to.equal(403)
+    expect((await list()).map((row) => [row.terminalId, row.status])).to.deep.equal([[terminalId, 'active']])
+  })
+
   it('are listed without their secrets, to a till only its own merchant’s', async () => {
     const first = await terminal({ limits: { floorLimit: 25, storedSumLimit: null, junk: true } })
     const stall = await app.request<{ merchantId: string }>('POST', '/console/api/merchants', {

@@ -26,37 +26,41 @@ const throwing = (error: unknown) => () => {
 describe('around every request', () => {
   let kit: HttpKit
   before(async () => {
-    kit = await startHttpKit([
-      get('/v1/fine', () => ({})),
-      get('/v1/broken', throwing(new Error('secret connection string'))),
-      get('/v1/thrown-text', throwing('just text')),
-      get('/v1/undeclared', throwing(new AppError('email_taken'))),
-      get(
-        '/v1/conflict',
-        throwing(
-          new AppError('double_spend', {
-            reason: 'DOUBLE_SPEND',
-            retryAfter: 3,
-            details: [{ path: '/digest', code: 'used', message: 'was used' }],
-            extras: { digest: 'ab', error: 'overwritten', request_id: 'forged' },
-          }),
+    kit = await startHttpKit(
+      [
+        get('/v1/fine', () => ({})),
+        get('/v1/broken', throwing(new Error('secret connection string'))),
+        get('/v1/thrown-text', throwing('just text')),
+        get('/v1/away', throwing(new Error('database is away at 10.0.0.7'))),
+        get('/v1/undeclared', throwing(new AppError('email_taken'))),
+        get(
+          '/v1/conflict',
+          throwing(
+            new AppError('double_spend', {
+              reason: 'DOUBLE_SPEND',
+              retryAfter: 3,
+              details: [{ path: '/digest', code: 'used', message: 'was used' }],
+              extras: { digest: 'ab', error: 'overwritten', request_id: 'forged' },
+            }),
+          ),
         ),
-      ),
-      get('/health', () => ({}), 0),
-      get('/v1/closed/{id}', () => ({})),
-      route({
-        name: 'merchant',
-        method: 'POST',
-        path: '/api/merchant/thing',
-        auth: 'merchant',
-        tag: 'Test',
-        summary: 'x',
-        body: Type.Object({ cardToken: Type.Optional(Type.String()) }),
-        response: { 200: Type.Object({}) },
-        errors: [],
-        handler: () => ({}),
-      }),
-    ])
+        get('/health', () => ({}), 0),
+        get('/v1/closed/{id}', () => ({})),
+        route({
+          name: 'merchant',
+          method: 'POST',
+          path: '/api/merchant/thing',
+          auth: 'merchant',
+          tag: 'Test',
+          summary: 'x',
+          body: Type.Object({ cardToken: Type.Optional(Type.String()) }),
+          response: { 200: Type.Object({}) },
+          errors: [],
+          handler: () => ({}),
+        }),
+      ],
+      { isUnavailable: (error) => error instanceof Error && error.message.includes('is away') },
+    )
   })
   after(() => kit.close())
 
@@ -96,6 +100,15 @@ describe('around every request', () => {
     expect(logged).to.have.nested.property('err.message', 'secret connection string')
     expect(logged).to.have.nested.property('err.stack')
     expect((await kit.request('GET', '/v1/thrown-text')).body.error).to.equal('internal')
+  })
+
+  it('an error because the database is away is 503 with a pause, and the log says why', async () => {
+    const { status, body, text, headers } = await kit.request('GET', '/v1/away')
+    expect([status, body.error, body.retry_after]).to.deep.equal([503, 'unavailable', 1])
+    expect(headers.get('retry-after')).to.equal('1')
+    expect(text).not.to.include('10.0.0.7')
+    const logged = linesOf(String(headers.get('x-request-id'))).find((line) => line.level === 'error')
+    expect(JSON.stringify(logged)).to.include('10.0.0.7')
   })
 
   it('in tests, an error that a route does not declare is 500', async () => {

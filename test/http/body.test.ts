@@ -1,11 +1,14 @@
-import { connect } from 'node:net'
+import { once } from 'node:events'
+import { IncomingMessage } from 'node:http'
+import { connect, Socket } from 'node:net'
 import { gzipSync } from 'node:zlib'
 import { expect } from 'chai'
 import { Type } from 'typebox'
-import { BODY_LIMIT_BYTES } from '../../src/http/body.ts'
+import { BODY_LIMIT_BYTES, readBody } from '../../src/http/body.ts'
 import { JSON_MAX_DEPTH, JSON_MAX_KEYS_PER_OBJECT } from '../../src/http/json.ts'
 import { type BodyLimit, route } from '../../src/http/route.ts'
 import { type HttpKit, startHttpKit } from '../support/http-kit.ts'
+import { rejection } from '../support/rejection.ts'
 
 const Received = Type.Object({ keys: Type.Array(Type.String()) })
 
@@ -124,6 +127,15 @@ describe('request bodies', () => {
     expect(text).to.match(/^HTTP\/1\.1 413 /)
     expect(text).to.match(/\r\nConnection: close\r\n/i)
     expect(text).to.include('"error":"payload_too_large"')
+  })
+
+  it('a client that went away before its body was asked for leaves nothing waiting', async () => {
+    const request = new IncomingMessage(new Socket())
+    request.headers['content-length'] = '5'
+    const closed = once(request, 'close')
+    request.destroy()
+    await closed
+    expect(await rejection(readBody(request, 10))).to.include({ code: 'invalid_request' })
   })
 
   it('keys that reach prototypes are refused anywhere, however they are spelt', async () => {

@@ -38,6 +38,7 @@ const echoQuery = route({
   query: Type.Object({
     limit: Type.Integer({ minimum: 1, maximum: 100, default: 50 }),
     flag: Type.Optional(Type.Boolean()),
+    since: Type.Optional(Type.String({ format: 'date-time' })),
     tag: Type.Optional(Type.Array(Type.String())),
   }),
   response: { 200: Type.Object({ query: Type.Unknown(), number: Type.Integer() }) },
@@ -148,6 +149,21 @@ describe('validation', () => {
     const many = Array.from({ length: 101 }, (_, i) => `a${i}=1`).join('&')
     expect((await kit.request('GET', `/v1/query/1?${many}`)).status).to.equal(400)
     expect((await kit.request('GET', '/v1/query/1?__proto__=1&constructor=2')).status).to.equal(200)
+  })
+
+  it('a time is taken only where it can be read', async () => {
+    const status = async (since: string) =>
+      (await kit.request('GET', `/v1/query/7?since=${encodeURIComponent(since)}`)).status
+    for (const since of ['2024-02-29T00:00:00Z', '2024-01-01t23:59:59.123456z', '2024-01-01T00:00:00+05:30'])
+      expect(await status(since), since).to.equal(200)
+    for (const since of [
+      '2016-12-31T23:59:60Z',
+      '2024-01-01T00:00:00+05',
+      '2024-01-01T00:00:00',
+      '2023-02-29T00:00:00Z',
+      '2024-01-01',
+    ])
+      expect(await status(since), since).to.equal(400)
   })
 
   it('a path parameter that can be no id is 404', async () => {

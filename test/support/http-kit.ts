@@ -87,6 +87,7 @@ export interface HttpKit {
 export interface HttpKitOptions {
   readonly config?: Partial<AppConfig>
   readonly logLevel?: string
+  readonly isUnavailable?: (error: unknown) => boolean
 }
 
 export const startHttpKit = async (
@@ -112,6 +113,7 @@ export const startHttpKit = async (
     logger: createLogger(options.logLevel ?? 'info', { write: (line) => lines.push(JSON.parse(line)) }),
     metrics,
     clock: systemClock,
+    isUnavailable: options.isUnavailable,
     onRateLimited: (refusal) => refusals.push(refusal),
   })
   const server = createHttpServer(app)

@@ -25,8 +25,22 @@ const heldTime = () => {
   }
 }
 
+/** A started prober whose first five probes got these answers; later ones succeed. */
+const afterFiveProbes = async (answers: boolean[]) => {
+  const time = heldTime()
+  const changes: boolean[] = []
+  const connectivity = createConnectivity({
+    ask: async () => answers.shift() ?? true,
+    onChange: (online) => changes.push(online),
+    delay: time.delay,
+  })
+  connectivity.start()
+  for (let i = 0; i < 5; i++) await time.pass()
+  return { time, changes, connectivity }
+}
+
 describe('connectivity of a terminal', () => {
-  it('probes at the intervals of the specification while the server is away', async () => {
+  it('probes at the documented intervals while the server is away', async () => {
     const time = heldTime()
     const connectivity = createConnectivity({ ask: async () => false, onChange: () => {}, delay: time.delay })
     connectivity.start()
@@ -39,32 +53,14 @@ describe('connectivity of a terminal', () => {
   })
 
   it('says once that the server is there, and then probes every five seconds', async () => {
-    const time = heldTime()
-    const changes: boolean[] = []
-    const answers = [false, false, true, true, true]
-    const connectivity = createConnectivity({
-      ask: async () => answers.shift() ?? true,
-      onChange: (online) => changes.push(online),
-      delay: time.delay,
-    })
-    connectivity.start()
-    for (let i = 0; i < 5; i++) await time.pass()
+    const { time, changes, connectivity } = await afterFiveProbes([false, false, true, true, true])
     expect(changes).to.deep.equal([true])
     expect(time.pauses).to.deep.equal([1, 1, 1, 5000, 5000, 5000])
     await connectivity.close()
   })
 
   it('begins with quick probes again after a loss', async () => {
-    const time = heldTime()
-    const changes: boolean[] = []
-    const answers = [false, false, false, false, true]
-    const connectivity = createConnectivity({
-      ask: async () => answers.shift() ?? true,
-      onChange: (online) => changes.push(online),
-      delay: time.delay,
-    })
-    connectivity.start()
-    for (let i = 0; i < 5; i++) await time.pass()
+    const { time, changes, connectivity } = await afterFiveProbes([false, false, false, false, true])
     connectivity.lost()
     expect(connectivity.online).to.equal(false)
     await time.pass()

@@ -1,6 +1,8 @@
+import { setTimeout as sleep } from 'node:timers/promises'
 import { expect } from 'chai'
 import type { QueuedTransaction, SyncAnswer, SyncStatus } from '../../src/protocol/sync.ts'
 import { memoryStorage, type Terminal, type TerminalEvents } from '../../src/terminal/index.ts'
+import { VALIDATE_BUDGET_MS } from '../../src/terminal/merchant-api.ts'
 import { type ScriptedServer, startScriptedServer } from '../support/scripted-server.ts'
 import { TEST_KEY, terminals } from '../support/terminals.ts'
 
@@ -88,6 +90,15 @@ describe('upload of a terminal', () => {
     const terminal = await open({ baseUrl: server.url })
     expect(await terminal.flush()).to.deep.equal({ synced: 0, conflicts: 0, rejected: 0, pending: 0 })
     expect(server.requests).to.deep.equal([])
+  })
+
+  it('sends what was accepted after an upload that found nothing', async () => {
+    const seen = batches()
+    const terminal = await open({ baseUrl: server.url })
+    await terminal.flush()
+    await payMany(terminal, 1)
+    expect(await terminal.flush()).to.include({ synced: 1, pending: 0 })
+    expect(seen).to.have.length(1)
   })
 
   it('runs once at a time; who calls meanwhile joins', async () => {
@@ -396,6 +407,40 @@ describe('payments of a terminal, online', () => {
       expect(terminal.pending().transactions.map(({ transactionId }) => transactionId)).to.deep.equal([asked])
     })
   }
+
+  const AUTHENTICATE = '/api/merchant/terminals/authenticate'
+  const ownTerminal = { terminalId: 'ter_1', terminalSecret: 's' }
+
+  it('do not wait for a token that an upload is waiting for', async () => {
+    server.on('/health', () => ({ status: 503, body: {} }))
+    server.on(AUTHENTICATE, () => 'hang')
+    const terminal = await open({ baseUrl: server.url, ...ownTerminal })
+    await payMany(terminal, 1)
+    let isUploading = true
+    const uploading = terminal.flush().finally(() => {
+      isUploading = false
+    })
+    const online = next(terminal, 'online')
+    server.on('/health', () => ({ body: { status: 'healthy' } }))
+    await online
+    expect(await terminal.pay({ cardToken: 'a', amount: 1 })).to.include({ accepted: true, queued: true })
+    expect(isUploading).to.equal(true)
+    await terminal.close()
+    await uploading
+  })
+
+  it('spend none of their time on a token once the terminal was told to look for the server', async () => {
+    server.on(AUTHENTICATE, async () => {
+      // Longer than a payment may take.
+      await sleep(VALIDATE_BUDGET_MS + 200)
+      const expiresAt = new Date(Date.now() + 3_600_000).toISOString()
+      return { body: { token: 'mt_1', expiresAt, ...ownTerminal, merchantId: 'mer_1', config: {} } }
+    })
+    server.on(VALIDATE, valid)
+    const terminal = await openOnline(ownTerminal)
+    expect(await terminal.pay({ cardToken: 'a', amount: 1 })).to.include({ accepted: true, synced: true })
+    expect(server.requests).to.deep.equal([AUTHENTICATE, VALIDATE])
+  })
 
   it('that may not be accepted offline are refused, and take up the same attempt when presented again', async () => {
     const asked: string[] = []

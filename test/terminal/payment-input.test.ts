@@ -67,6 +67,8 @@ describe('payment input of a terminal', () => {
     ['an unknown currency', { ...GOOD, currency: 'XXY' }, /^currency_invalid: currency/],
     ['a currency in lower case', { ...GOOD, currency: 'gbp' }, /^currency_invalid: currency/],
     ['a customer that is no text', { ...GOOD, customerId: 7 }, /customerId must be a string/],
+    ['half a customer', { ...GOOD, customerId: 'Zo\udc00' }, /customerId must be well-formed/],
+    ['a customer with U+0000', { ...GOOD, customerId: 'Zo\0' }, /customerId must be well-formed/],
     ['a payment method of its own', { ...GOOD, paymentMethod: 'cash' }, /chip, contactless, nfc, qr/],
     ['an empty transaction id', { ...GOOD, transactionId: '' }, /transactionId .* 1 to 128 visible ASCII/],
     ['a transaction id with a space', { ...GOOD, transactionId: 'a b' }, /transactionId .* visible ASCII/],

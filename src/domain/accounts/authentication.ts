@@ -44,7 +44,7 @@ export const createAuthentication = ({ keys, sessions, organisations, clock, adm
   /** Generated keys carry a checksum; keys that an operator chose don't, but nobody else's key looks generated. */
   const couldBeKey = (text: string): boolean =>
     text.startsWith('ak_live_')
-      ? isApiKey(text) || text === adminApiKey
+      ? isApiKey(text) || (adminApiKey !== undefined && sameText(text, adminApiKey))
       : CHOSEN_KEY_PATTERN.test(text) && !text.startsWith('mt_')
 
   /** @throws AppError unauthorized for anything but a key that works now */

@@ -5,6 +5,7 @@ import { fail } from '../../errors.ts'
 import { newId } from '../../ids.ts'
 import { secretDigest } from '../../keys/api-keys.ts'
 import { hashPassword } from '../../keys/passwords.ts'
+import type { Entry } from '../../ledger/item.ts'
 import type { Ledger } from '../../ledger/ledger.ts'
 import { type PaymentLimits, pickLimits } from '../../protocol/payment-limits.ts'
 import type { Database } from '../../store/database.ts'
@@ -96,7 +97,7 @@ export const createOrganisations = ({ database, ledger, keys, clock, rateLimitPe
     ttlMs: MERCHANT_CACHE_MS,
     maxEntries: MAX_CACHED_MERCHANTS,
     clock,
-    load: async (id) => (await store.findOrganisation(database, id)) ?? fail('not_found'),
+    load: async (id) => (await store.findOrganisation(database.knex, id)) ?? fail('not_found'),
   })
 
   return {
@@ -167,19 +168,17 @@ export const createOrganisations = ({ database, ledger, keys, clock, rateLimitPe
           ...(subscription !== undefined && { subscription }),
           ...(limit !== undefined && { rate_limit_per_minute: limit }),
         }
-        const row =
-          Object.keys(columns).length > 0
-            ? await store.updateOrganisation(trx, organisationId, columns)
-            : await trx<store.OrganisationRow>('organisations').where({ id: organisationId }).first()
+        const changes = Object.keys(columns).length > 0
+        const row = changes
+          ? await store.updateOrganisation(trx, organisationId, columns)
+          : await store.findOrganisation(trx, organisationId)
         if (row === undefined) return fail('not_found')
-        return {
-          entry: {
-            type: 'account',
-            subject: ['organisation', organisationId],
-            data: { event: 'organisation.updated', organisationId, ...columns },
-          },
-          result: toOrganisation(row, rateLimitPerMinute),
+        const entry: Entry = {
+          type: 'account',
+          subject: ['organisation', organisationId],
+          data: { event: 'organisation.updated', organisationId, ...columns },
         }
+        return { entry: changes ? entry : undefined, result: toOrganisation(row, rateLimitPerMinute) }
       })
       byId.forget(organisationId)
       return answer

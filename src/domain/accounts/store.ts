@@ -122,7 +122,7 @@ export const apiKeys = table<ApiKeyRow>('api_keys', [
 /** Keys of one organisation that a list or a search for a proof's maker looks at. */
 const MAX_LISTED = 1000
 
-export const findOrganisation = ({ knex }: Database, id: string): Promise<OrganisationRow | undefined> =>
+export const findOrganisation = (knex: Knex, id: string): Promise<OrganisationRow | undefined> =>
   knex<OrganisationRow>('organisations').where({ id }).first()
 
 /** Applies a change and returns the changed organisation. */

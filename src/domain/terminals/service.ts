@@ -1,5 +1,5 @@
 /** Terminals: their creation, what they may do offline, and the tokens they work with. @module */
-import type { Caller } from '../../caller.ts'
+import type { Caller, Credential } from '../../caller.ts'
 import { type Clock, iso } from '../../clock.ts'
 import { AppError } from '../../errors.ts'
 import { newId } from '../../ids.ts'
@@ -58,9 +58,25 @@ interface Deps {
   readonly clock: Clock
 }
 
+/** The caller behind a terminal's token. */
+interface TerminalIdentity extends Pick<Caller, 'organisation' | 'scopes'> {
+  readonly credential: Extract<Credential, { kind: 'terminal' }>
+}
+
 /** The one merchant a caller may act for; undefined: all of its organisation. */
 const boundMerchant = ({ credential }: Caller): string | undefined =>
   'merchantId' in credential ? credential.merchantId : undefined
+
+/**
+ * A terminal comes with a key of scope merchant, and nobody manages keys with more scopes than their own.
+ * @throws AppError insufficient_scope
+ */
+const requireMerchant = ({ scopes }: Caller): void => {
+  if (scopes.has('merchant')) return
+  throw new AppError('insufficient_scope', {
+    message: 'Managing terminals needs a credential with scope "merchant" beside "keys".',
+  })
+}
 
 const toTerminal = (row: store.TerminalRow): Terminal => ({
   terminalId: row.id,
@@ -123,9 +139,10 @@ export const createTerminals = ({ database, ledger, accounts, security, clock }:
     /**
      * Creates a terminal with a secret and a key of its own, both shown once. The key may do nothing but take
      * payments of this merchant, so that a stolen till gives little away.
-     * @throws AppError validation_failed for an unknown merchant
+     * @throws AppError insufficient_scope; validation_failed for an unknown merchant
      */
     async create(caller: Caller, { label, merchantId, limits = {} }: NewTerminal): Promise<TerminalCreated> {
+      requireMerchant(caller)
       const merchant = await merchantFor(caller, merchantId)
       const terminalSecret = newSecret()
       const secretHash = await hashPassword(terminalSecret, SECRET_COST)
@@ -170,9 +187,10 @@ export const createTerminals = ({ database, ledger, accounts, security, clock }:
 
     /**
      * Ends a terminal, its tokens and the keys made for it, everywhere within a second. Again: nothing happens.
-     * @throws AppError not_found
+     * @throws AppError not_found, insufficient_scope
      */
     async revoke(caller: Caller, terminalId: string): Promise<void> {
+      requireMerchant(caller)
       let committed = (): void => undefined
       await ledger.transact(caller, async (trx) => {
         const row = await store.findTerminal(trx, terminalId)
@@ -256,7 +274,7 @@ export const createTerminals = ({ database, ledger, accounts, security, clock }:
      * upload of queued payments may still go on, to be accepted by an operator.
      * @throws AppError unauthorized for anything but a token that is valid now
      */
-    async authenticateToken(token: string): Promise<Pick<Caller, 'organisation' | 'credential' | 'scopes'>> {
+    async authenticateToken(token: string): Promise<TerminalIdentity> {
       if (!isTerminalToken(token)) throw new AppError('unauthorized')
       const row = await byDigest.get(secretDigest(token).toString('hex'))
       const now = clock.now()

@@ -1,0 +1,117 @@
+/** A ledger on a database of its own, and what tests of it ask again and again. */
+import { expect } from 'chai'
+import type { Caller } from '../../src/caller.ts'
+import { type Clock, systemClock } from '../../src/clock.ts'
+import { createPseudonyms } from '../../src/keys/pseudonyms.ts'
+import { createSealing } from '../../src/keys/sealing.ts'
+import type { Item, Receipt } from '../../src/ledger/item.ts'
+import { createLedger, type Ledger, type LedgerDeps } from '../../src/ledger/ledger.ts'
+import type { Database } from '../../src/store/database.ts'
+import { openTestDatabase } from './database.ts'
+import { leafHash, rootOf } from './reference/merkle.ts'
+
+const MASTER_KEY = new Uint8Array(32).fill(7)
+
+export interface TestLedger {
+  readonly ledger: Ledger
+  readonly database: Database
+  close(): Promise<void>
+}
+
+/** A second ledger on an open database, as another server would have one. */
+export const ledgerOn = (
+  database: Database,
+  options: Partial<Pick<LedgerDeps, 'onBatch' | 'maxBatchItems'>> & { clock?: Clock } = {},
+): Promise<Ledger> => {
+  const clock = options.clock ?? systemClock
+  const sealing = createSealing(MASTER_KEY)
+  return createLedger({
+    ...options,
+    database,
+    sealing,
+    clock,
+    pseudonyms: createPseudonyms({ database, sealing, clock }),
+  })
+}
+
+export const openTestLedger = async (options: Parameters<typeof ledgerOn>[1] = {}): Promise<TestLedger> => {
+  const database = await openTestDatabase()
+  const ledger = await ledgerOn(database, options)
+  return {
+    ledger,
+    database,
+    async close() {
+      await ledger.close()
+      await database.close()
+    },
+  }
+}
+
+/** A key of an organisation, without any right. */
+export const callerOf = (organisation: string, idempotency?: Caller['idempotency']): Caller => ({
+  organisation,
+  credential: { kind: 'key', id: 'key_1', keyId: 'key_1' },
+  scopes: new Set(),
+  requestId: 'req_1',
+  ...(idempotency && { idempotency }),
+})
+
+/** An item that claims a key and answers with its receipt. */
+export const itemOf = (key: string, more: Partial<Item<Receipt>> = {}): Item<Receipt> => ({
+  claims: [{ kind: 'nullifier', key, code: 'double_spend', holder: { first: key } }],
+  entry: { type: 'payment', subject: ['terminal', 'ter_1'], data: { key } },
+  result: (receipt) => receipt,
+  ...more,
+})
+
+interface StoredEntry {
+  idx: number
+  id: string
+  organisation: string
+  type: string
+  entry: string
+  leaf_hash: Uint8Array
+}
+
+/**
+ * Reads the whole log and checks it: indexes without gap or repetition, every leaf and the root recomputed from the
+ * entries' text, every full tile. @returns the entries
+ */
+export const expectWholeLog = async ({ knex }: Database): Promise<StoredEntry[]> => {
+  const entries: StoredEntry[] = await knex('ledger_entries').orderBy('idx')
+  const head: { size: number; root: Uint8Array } = await knex('ledger_head').where({ name: 'ledger' }).first()
+  expect(
+    entries.every(({ idx }, position) => idx === position),
+    'an index is skipped or used twice',
+  ).to.equal(true)
+  expect(head.size).to.equal(entries.length)
+  const leaves = entries.map(({ entry }) => leafHash(Buffer.from(entry)))
+  for (const [index, { leaf_hash }] of entries.entries()) {
+    expect(leaves[index]?.equals(leaf_hash), `leaf ${index}`).to.equal(true)
+  }
+  expect(Buffer.from(head.root).toString('hex')).to.equal(rootOf(leaves).toString('hex'))
+
+  const tiles: { level: number; tile: number; root: Uint8Array; hashes: Uint8Array }[] = await knex(
+    'ledger_tiles',
+  ).orderBy(['level', 'tile'])
+  const expected: { level: number; tile: number; root: Buffer; hashes: Buffer }[] = []
+  let hashes = leaves
+  for (let level = 0; hashes.length >= 256; level++) {
+    const roots: Buffer[] = []
+    for (let tile = 0; (tile + 1) * 256 <= hashes.length; tile++) {
+      const part = hashes.slice(tile * 256, (tile + 1) * 256)
+      const root = rootOf(part)
+      roots.push(root)
+      expected.push({ level, tile, root, hashes: Buffer.concat(part) })
+    }
+    hashes = roots
+  }
+  expect(
+    tiles.map(({ root, hashes, ...rest }) => ({
+      ...rest,
+      root: Buffer.from(root),
+      hashes: Buffer.from(hashes),
+    })),
+  ).to.deep.equal(expected)
+  return entries
+}
