@@ -1,0 +1,32 @@
+import { readFileSync } from 'node:fs'
+import { expect } from 'chai'
+import { sha256Rounds } from '../../src/bin/build-sha256.ts'
+import { coreModule } from '../../src/core/index.ts'
+
+const ROOT = new URL('../../', import.meta.url)
+
+describe('the core as it is built', () => {
+  it('has compression functions that their generator still writes', () => {
+    expect(readFileSync(new URL('assembly/sha256-rounds.ts', ROOT), 'utf8')).to.equal(sha256Rounds())
+  })
+
+  it('fits 48 KiB and embeds the bytes that were compiled', () => {
+    const bytes = readFileSync(new URL('build/core.wasm', ROOT))
+    expect(bytes.length).to.be.at.most(48 * 1024)
+    expect(readFileSync(new URL('build/core-wasm.ts', ROOT), 'utf8')).to.include(bytes.toString('base64'))
+  })
+
+  it('imports its memory and nothing else, so it has no clock, no randomness and no input', () => {
+    expect(WebAssembly.Module.imports(coreModule())).to.deep.equal([
+      { module: 'env', name: 'memory', kind: 'memory' },
+    ])
+  })
+
+  it('keeps its fixed buffers below the first shard of a nullifier set', () => {
+    const memory = new WebAssembly.Memory({ initial: 1 })
+    const { exports } = new WebAssembly.Instance(coreModule(), { env: { memory } })
+    const { SET_BASE, SET_COEFFICIENTS } = exports as Record<string, WebAssembly.Global>
+    expect(SET_BASE?.value).to.be.greaterThan(SET_COEFFICIENTS?.value)
+    expect(SET_BASE?.value).to.equal(65_536)
+  })
+})
