@@ -45,6 +45,8 @@ export interface Claim {
   readonly holder?: Json
   /** What the loser fails with, unless the item says what to do instead. */
   readonly code: ErrorCode
+  /** Only asks: lost when somebody holds the key, but never takes it. */
+  readonly look?: boolean
 }
 
 /** A guarded counter: adds `amount` to `counter` if the sum stays ≤ `limit`, else the item fails with `code`. */

@@ -1,0 +1,168 @@
+/**
+ * Commits a batch in four statements and two round trips: begin and lock the head, read what is claimed; write
+ * everything, commit. The head's row lock makes all servers take turns.
+ * @module
+ */
+import type { Clock } from '../clock.ts'
+import type { Pseudonyms } from '../keys/pseudonyms.ts'
+import type { Sealing } from '../keys/sealing.ts'
+import type { Database } from '../store/database.ts'
+import type { Outcome } from '../store/lane.ts'
+import type { Session } from '../store/session.ts'
+import { createRowWriter, type RowStatement } from '../store/write-rows.ts'
+import { answerRow, openAnswer } from './answers.ts'
+import { onSession, type Pending, retried, settled } from './outcome.ts'
+import { beginLocked, emptyKnown, lockHead, readAnswers, readUnread, sweepAnswers } from './reads.ts'
+import { type Context, type Resolution, resolveBatch } from './resolve.ts'
+import { answers, HEAD_NAME } from './tables.ts'
+import { createTiles, type Tiles } from './tiles.ts'
+import { type ChangeUnit, keysOf, type Unit } from './unit.ts'
+
+/** Expired answers are swept at most this often, and so many at a time. */
+const SWEEP_PAUSE_MS = 60_000
+const SWEEP_ROWS = 500
+
+/**
+ * The commit is sent behind this without waiting, so that a head that moved, which its lock rules out, must fail the
+ * statement itself: it divides by zero.
+ */
+const ADVANCE_HEAD = `UPDATE ledger_head SET size = $1 / (size = $5)::int, root = $2, edge = $3, updated_at = $4
+  WHERE name = '${HEAD_NAME}'`
+
+export interface CommitDeps {
+  readonly database: Database
+  readonly sealing: Sealing
+  readonly pseudonyms: Pseudonyms
+  readonly clock: Clock
+  /** Called after each commit that added entries. */
+  readonly onBatch?: (batch: { items: number; size: number }) => void
+}
+
+export interface Committer {
+  /** @throws AppError unavailable; anything else means that nothing was committed */
+  batch(units: readonly Unit[]): Promise<readonly Outcome<unknown>[]>
+  /** As `batch`, for one change. @throws what the change throws, or AppError unavailable */
+  change(unit: ChangeUnit): Promise<readonly Outcome<unknown>[]>
+}
+
+/** Resolves what was read, and reads on while an item that was replaced names something new. */
+const resolve = async (session: Session, units: readonly Unit[], context: Context): Promise<Resolution> => {
+  for (;;) {
+    const resolved = resolveBatch(units, context)
+    if ('resolution' in resolved) return resolved.resolution
+    await readUnread(session, context.known, resolved.unread)
+  }
+}
+
+/** Composes the statement that writes a resolution's rows, tiles and the new head. */
+const createCompose = (tiles: Tiles) => {
+  let sweepAfter = 0
+  /** @returns undefined when there is nothing to write */
+  return async (
+    session: Session,
+    { head, at }: Context,
+    resolution: Resolution,
+  ): Promise<RowStatement | undefined> => {
+    const { growth, leaves, rows } = resolution
+    if (rows.length === 0) return undefined
+    if (performance.now() >= sweepAfter && rows.some((row) => row.table.name === answers.name)) {
+      sweepAfter = performance.now() + SWEEP_PAUSE_MS
+      await sweepAnswers(session, at, SWEEP_ROWS)
+    }
+    const writer = createRowWriter()
+    for (const row of rows) writer.add(row)
+    for (const row of await tiles.rows(session, head, resolution)) writer.add(row)
+    if (leaves.length === 0) return writer.statement('SELECT 1', [])
+    const advance = [growth.size, growth.root, Buffer.concat(growth.edge), at, head.size]
+    return writer.statement(ADVANCE_HEAD, advance)
+  }
+}
+
+export const createCommitter = (deps: CommitDeps): Committer => {
+  const { database, sealing, pseudonyms, clock, onBatch } = deps
+  const tiles = createTiles()
+  const compose = createCompose(tiles)
+
+  const prepare = async (): Promise<Omit<Context, 'head'>> => {
+    const at = clock.now()
+    return {
+      at,
+      // Before any session is taken: the key of a new epoch is read, or made, outside the transaction.
+      epoch: await pseudonyms.epoch(at),
+      known: emptyKnown(),
+      replay: (row) => openAnswer(sealing, row),
+      keep: (unit, answer) => answerRow(sealing, unit, answer, at),
+    }
+  }
+
+  const announce = ({ head, resolution }: Pending): void => {
+    for (const { caller } of resolution.replayed) if (caller.idempotency) caller.idempotency.replayed = true
+    if (resolution.leaves.length === 0) return
+    tiles.committed(head, resolution)
+    onBatch?.({ items: resolution.leaves.length, size: resolution.growth.size })
+  }
+
+  const commitBatch = (units: readonly Unit[]): Promise<Pending> =>
+    settled(database, async (commits) => {
+      const prepared = await prepare()
+      const { known, at } = prepared
+      return onSession(database, async (session) => {
+        const keys = keysOf(units)
+        const [head] = await Promise.all([
+          beginLocked(session),
+          readAnswers(session, known, keys.answers, at),
+          readUnread(session, known, keys),
+        ])
+        const context: Context = { ...prepared, head }
+        const pending: Pending = { head, resolution: await resolve(session, units, context) }
+        const statement = await compose(session, context, pending.resolution)
+        if (statement === undefined) {
+          await session.query('ROLLBACK')
+          return pending
+        }
+        commits(pending)
+        // If the statement fails, the transaction is lost and this COMMIT rolls it back.
+        await Promise.all([
+          session.query(statement.text, statement.values, statement.name),
+          session.query('COMMIT'),
+        ])
+        return pending
+      })
+    })
+
+  const commitChange = ({ caller, idempotency, change }: ChangeUnit): Promise<Pending> =>
+    settled(database, async (commits) => {
+      const prepared = await prepare()
+      const { known, at } = prepared
+      return onSession(database, (session) =>
+        session.transaction(async (trx) => {
+          const { organisation } = caller
+          const head = await lockHead(session)
+          if (idempotency) await readAnswers(session, known, [[organisation, idempotency.key]], at)
+          const context: Context = { ...prepared, head }
+          // A repeated request gets its answer, or its refusal, before the change runs again.
+          const isRepeated = known.answers.size > 0
+          const { entry, result } = isRepeated ? { result: null } : await change(trx)
+          const items = entry ? [{ entry, result: () => null }] : []
+          const unit: Unit = { caller, idempotency, items, finish: () => result }
+          const pending: Pending = { head, resolution: await resolve(session, [unit], context) }
+          const outcome = pending.resolution.outcomes[0]
+          if (outcome && 'error' in outcome) throw outcome.error
+          const statement = await compose(session, context, pending.resolution)
+          if (statement) await session.query(statement.text, statement.values, statement.name)
+          commits(pending)
+          return pending
+        }),
+      )
+    })
+
+  const run = async (work: () => Promise<Pending>): Promise<readonly Outcome<unknown>[]> => {
+    const pending = await retried(work)
+    announce(pending)
+    return pending.resolution.outcomes
+  }
+  return {
+    batch: (units) => run(() => commitBatch(units)),
+    change: (unit) => run(() => commitChange(unit)),
+  }
+}

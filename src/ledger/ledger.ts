@@ -1,0 +1,122 @@
+/**
+ * The ledger: the one write path of the product. What was checked, created, spent or revoked is committed as an entry
+ * of an append-only Merkle tree, in one transaction with the rows that are its effect.
+ * @module
+ */
+import type { Knex } from 'knex'
+import type { Caller, Idempotency } from '../caller.ts'
+import { fail } from '../errors.ts'
+import { createLane } from '../store/lane.ts'
+import { type CommitDeps, createCommitter } from './commit.ts'
+import type { Item } from './item.ts'
+import { HEAD_NAME } from './tables.ts'
+import { type Change, isChange, type Queued, type Unit } from './unit.ts'
+
+export type { Change } from './unit.ts'
+
+export interface Ledger {
+  /**
+   * Commits one item together with its neighbours of the moment.
+   * @throws AppError with the code of a lost claim or exceeded take, `idempotency_key_reused`,
+   *   `idempotency_in_flight`, or `unavailable` when the queue is full or the database can't be reached
+   */
+  append<R>(caller: Caller, item: Item<R>): Promise<R>
+  /**
+   * Commits several items, in order, in one batch: all of them or none. At most 512.
+   * @throws as `append`; any item's failure fails them all
+   */
+  appendAll<R, A>(caller: Caller, items: readonly Item<R>[], result: (results: R[]) => A): Promise<A>
+  /**
+   * The slow door, for rare administrative changes: runs `fn` in a transaction that holds the head's lock, alone in
+   * its batch. Inside, use only `trx`: whatever else is awaited there holds up every other write, and the ledger
+   * itself would wait for ever. `fn` may run twice when the connection breaks.
+   */
+  transact<R>(caller: Caller, fn: (trx: Knex) => Promise<Change<R>>): Promise<R>
+  /** Entries so far, and the RFC 6962 root over them in lower-case hex. */
+  head(): Promise<{ size: number; root: string }>
+  /** Refuses new work, then finishes what runs and what waits. */
+  close(): Promise<void>
+}
+
+export interface LedgerDeps extends CommitDeps {
+  /** Items a batch may hold; default 512. One commits each by itself, for comparison. */
+  readonly maxBatchItems?: number
+}
+
+/**
+ * A request's Idempotency-Key in the ledger: the first unit carries the key itself, further ones of the same request
+ * a numbered one, so that a repeated request finds the answer of each of its steps. While a key is in use here, the
+ * same request again is refused; on another server it waits for the head's lock and finds the answer.
+ */
+const createIdempotency = () => {
+  const steps = new WeakMap<Idempotency, number>()
+  const inFlight = new Set<string>()
+  return async <R>(caller: Caller, run: (claim: Unit['idempotency']) => Promise<R>): Promise<R> => {
+    const { idempotency } = caller
+    if (idempotency === undefined) return run(undefined)
+    const step = steps.get(idempotency) ?? 0
+    steps.set(idempotency, step + 1)
+    const key = step === 0 ? idempotency.key : `${idempotency.key}.${step}`
+    const flight = `${caller.organisation}/${key}`
+    if (inFlight.has(flight)) fail('idempotency_in_flight')
+    inFlight.add(flight)
+    try {
+      return await run({ key, requestHash: idempotency.requestHash })
+    } finally {
+      inFlight.delete(flight)
+    }
+  }
+}
+
+export const createLedger = async (deps: LedgerDeps): Promise<Ledger> => {
+  const { database, pseudonyms } = deps
+  // Made now rather than in the first batch, which would hold up everything behind it.
+  await pseudonyms.epoch()
+  const committer = createCommitter(deps)
+  const idempotent = createIdempotency()
+  const lane = createLane<Queued, unknown>({
+    maxBatchItems: deps.maxBatchItems,
+    commit(queued) {
+      const [first] = queued
+      return first && isChange(first)
+        ? committer.change(first)
+        : committer.batch(queued.filter((unit): unit is Queued & Unit => !isChange(unit)))
+    },
+  })
+
+  const appendAll = async <R, A>(
+    caller: Caller,
+    items: readonly Item<R>[],
+    result: (results: R[]) => A,
+  ): Promise<A> => {
+    if (items.length === 0) return result([])
+    // The results are those of these items or of what replaced them, all of type R; a stored answer is what the
+    // same request got from the same code before.
+    const finish = (results: unknown[]): unknown => result(results as R[])
+    return idempotent(
+      caller,
+      (idempotency) =>
+        lane.submit({ caller, idempotency, items, finish, weight: items.length }) as Promise<A>,
+    )
+  }
+
+  return {
+    append: <R>(caller: Caller, item: Item<R>) => appendAll(caller, [item], (results) => results[0] as R),
+    appendAll,
+    transact: <R>(caller: Caller, change: (trx: Knex) => Promise<Change<R>>) =>
+      idempotent(
+        caller,
+        (idempotency) =>
+          lane.submit({ caller, idempotency, change, weight: 1, exclusive: true }) as Promise<R>,
+      ),
+    async head() {
+      const row = await database
+        .knex<{ name: string; size: number; root: Uint8Array }>('ledger_head')
+        .where({ name: HEAD_NAME })
+        .first('size', 'root')
+      if (row === undefined) throw new Error('The ledger has no head: the schema is incomplete.')
+      return { size: row.size, root: Buffer.from(row.root).toString('hex') }
+    },
+    close: () => lane.close(),
+  }
+}

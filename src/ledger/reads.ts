@@ -1,0 +1,138 @@
+/** What the ledger reads inside its transactions, a statement for each kind of row however many are asked for. @module */
+import type { Session } from '../store/session.ts'
+import type { Held, Json } from './item.ts'
+import { splitHashes } from './merkle.ts'
+import { type Known, keyOf, type Unread } from './overlay.ts'
+import type { Head } from './resolve.ts'
+import { type AnswerRow, type ClaimRow, type CounterRow, HEAD_NAME } from './tables.ts'
+
+interface HeadRow {
+  size: number
+  root: Uint8Array
+  edge: Uint8Array
+}
+
+const HEAD_COLUMNS = `SELECT size, root, edge FROM ledger_head WHERE name = '${HEAD_NAME}'`
+
+/**
+ * Opens a transaction and locks the head: from here on this is the only writer. Index scans only: right after start
+ * the planner takes a table for empty, and a prepared plan would go on scanning it as it grows.
+ */
+const BEGIN_LOCKED = `BEGIN; SET LOCAL enable_seqscan = off; ${HEAD_COLUMNS} FOR UPDATE`
+
+const toHead = (row: HeadRow | undefined): Head => {
+  if (row === undefined) throw new Error('The ledger has no head: the schema is incomplete.')
+  return { size: row.size, root: row.root, edge: splitHashes(row.edge) }
+}
+
+/** Begins a transaction on an idle session. */
+export const beginLocked = async (session: Session): Promise<Head> =>
+  toHead((await session.query<HeadRow>(BEGIN_LOCKED)).rows[0])
+
+/** Locks the head in a transaction that is open already. */
+export const lockHead = async (session: Session): Promise<Head> =>
+  toHead((await session.query<HeadRow>(`${HEAD_COLUMNS} FOR UPDATE`)).rows[0])
+
+/** LATERAL with LIMIT keeps the planner at one index look-up per key, whatever it believes of the table. */
+const READ_CLAIMS = `SELECT c.* FROM unnest($1::text[], $2::text[], $3::text[]) AS k (organisation, kind, key)
+  CROSS JOIN LATERAL (SELECT organisation, kind, key, holder, at FROM ledger_claims AS held
+    WHERE held.organisation = k.organisation AND held.kind = k.kind AND held.key = k.key LIMIT 1) AS c`
+
+const READ_COUNTERS = `SELECT c.* FROM unnest($1::text[], $2::text[]) AS k (organisation, counter)
+  CROSS JOIN LATERAL (SELECT organisation, counter, value FROM ledger_counters AS kept
+    WHERE kept.organisation = k.organisation AND kept.counter = k.counter LIMIT 1) AS c`
+
+const READ_ANSWERS = `SELECT a.* FROM unnest($1::text[], $2::text[]) AS k (organisation, key)
+  CROSS JOIN LATERAL (SELECT organisation, key, request_hash, sealed_answer, expires_at FROM idempotent_answers AS kept
+    WHERE kept.organisation = k.organisation AND kept.key = k.key LIMIT 1) AS a`
+
+export const emptyKnown = (): Known => ({ claims: new Map(), counters: new Map(), answers: new Map() })
+
+const column = (keys: readonly string[][], index: number): string[] => keys.map((key) => key[index] ?? '')
+
+const toHeld = ({ holder, at }: ClaimRow): Omit<Held, 'claim'> => {
+  const parsed: Json = holder === null ? null : JSON.parse(holder)
+  return { holder: parsed, at }
+}
+
+const readClaims = async (session: Session, known: Known, keys: Unread['claims']): Promise<void> => {
+  if (keys.length === 0) return
+  for (const key of keys) known.claims.set(keyOf(...key), null)
+  const columns = [column(keys, 0), column(keys, 1), column(keys, 2)]
+  const { rows } = await session.query<ClaimRow>(READ_CLAIMS, columns, 'ledger-claims')
+  for (const row of rows) known.claims.set(keyOf(row.organisation, row.kind, row.key), toHeld(row))
+}
+
+const readCounters = async (session: Session, known: Known, keys: Unread['counters']): Promise<void> => {
+  if (keys.length === 0) return
+  for (const key of keys) known.counters.set(keyOf(...key), 0)
+  const columns = [column(keys, 0), column(keys, 1)]
+  const { rows } = await session.query<CounterRow>(READ_COUNTERS, columns, 'ledger-counters')
+  for (const row of rows) known.counters.set(keyOf(row.organisation, row.counter), row.value)
+}
+
+/** Reads claims and counters into `known`; what does not exist is noted as free, or zero. */
+export const readUnread = async (session: Session, known: Known, unread: Unread): Promise<void> => {
+  await Promise.all([
+    readClaims(session, known, unread.claims),
+    readCounters(session, known, unread.counters),
+  ])
+}
+
+/** Reads the live answers of idempotent requests into `known`. @param at Unix ms; older ones count as gone */
+export const readAnswers = async (
+  session: Session,
+  known: Known,
+  keys: readonly [organisation: string, key: string][],
+  at: number,
+): Promise<void> => {
+  if (keys.length === 0) return
+  const columns = [column(keys, 0), column(keys, 1)]
+  const { rows } = await session.query<AnswerRow>(READ_ANSWERS, columns, 'ledger-answers')
+  for (const row of rows) {
+    if (row.expires_at > at) known.answers.set(keyOf(row.organisation, row.key), row)
+  }
+}
+
+/** Deletes some expired answers; the rest goes with later batches. */
+export const sweepAnswers = async (session: Session, at: number, maxRows: number): Promise<void> => {
+  await session.query(
+    `DELETE FROM idempotent_answers WHERE (organisation, key) IN
+      (SELECT organisation, key FROM idempotent_answers WHERE expires_at <= $1 ORDER BY expires_at LIMIT $2)`,
+    [at, maxRows],
+    'ledger-sweep',
+  )
+}
+
+/** Leaf hashes of a range, for the tile that is growing. */
+export const readLeafHashes = async (session: Session, from: number, to: number): Promise<Uint8Array[]> => {
+  const { rows } = await session.query<{ leaf_hash: Uint8Array }>(
+    'SELECT leaf_hash FROM ledger_entries WHERE idx >= $1 AND idx < $2 ORDER BY idx',
+    [from, to],
+    'ledger-leaves',
+  )
+  return rows.map((row) => row.leaf_hash)
+}
+
+/** Roots of a range of one level's tiles, for the tile that is growing above them. */
+export const readTileRoots = async (
+  session: Session,
+  level: number,
+  from: number,
+  to: number,
+): Promise<Uint8Array[]> => {
+  const { rows } = await session.query<{ root: Uint8Array }>(
+    'SELECT root FROM ledger_tiles WHERE level = $1 AND tile >= $2 AND tile < $3 ORDER BY tile',
+    [level, from, to],
+    'ledger-tile-roots',
+  )
+  return rows.map((row) => row.root)
+}
+
+/** Id of the entry at an index, or undefined. */
+export const readEntryId = async (session: Session, index: number): Promise<string | undefined> => {
+  const { rows } = await session.query<{ id: string }>('SELECT id FROM ledger_entries WHERE idx = $1', [
+    index,
+  ])
+  return rows[0]?.id
+}

@@ -1,0 +1,284 @@
+/**
+ * Decides a batch in memory: who wins which claim, which takes fit, what is written. It runs on what was read under
+ * the head's lock, so that its outcome is what the database would have said, item by item, in order. Nothing awaits.
+ * @module
+ */
+import { AppError, fail } from '../errors.ts'
+import { newId } from '../ids.ts'
+import type { PseudonymEpoch } from '../keys/pseudonyms.ts'
+import type { Outcome } from '../store/lane.ts'
+import type { Row } from '../store/table.ts'
+import { actorOf, entryText, newSalt } from './entry.ts'
+import type { Claim, Held, Item, Receipt, Settled, Take } from './item.ts'
+import { type Growth, grow, leafHash } from './merkle.ts'
+import { type Known, keyOf, Overlay, type Unread } from './overlay.ts'
+import { type AnswerRow, claims as claimTable, counters as counterTable, entries } from './tables.ts'
+import type { Unit } from './unit.ts'
+
+/** An item may answer a lost claim with another item, and that one again; a chain this long is a mistake. */
+const MAX_REPLACEMENTS = 4
+
+export interface Head {
+  readonly size: number
+  readonly root: Uint8Array
+  readonly edge: readonly Uint8Array[]
+}
+
+export interface Context {
+  readonly head: Head
+  readonly known: Known
+  readonly epoch: PseudonymEpoch
+  /** Unix ms: the time of everything in the batch. */
+  readonly at: number
+  /** Opens the stored answer of an idempotent request. */
+  readonly replay: (row: AnswerRow) => unknown
+  /** Makes the row that keeps an answer. */
+  readonly keep: (unit: Unit, answer: unknown) => Row
+}
+
+/** What a resolved batch asks to be written. */
+export interface Resolution {
+  readonly outcomes: readonly Outcome<unknown>[]
+  readonly rows: readonly Row[]
+  readonly growth: Growth
+  readonly leaves: readonly Uint8Array[]
+  /** Of the first entry, to find it again when the outcome of the commit is unknown. */
+  readonly firstEntryId: string | undefined
+  /** Units whose answer is a stored one. */
+  readonly replayed: readonly Unit[]
+}
+
+interface Draft {
+  readonly item: Item<unknown>
+  readonly id: string
+  readonly text: string
+  readonly leaf: Uint8Array
+}
+
+/** A unit that may be committed: a draft, or a settled answer, per item. */
+interface Candidate {
+  readonly unit: Unit
+  readonly slots: readonly (Draft | Settled<unknown>)[]
+  /** Set once the slots are placed. */
+  firstIndex: number
+}
+
+const isSettled = (value: Item<unknown> | Settled<unknown>): value is Settled<unknown> => 'settled' in value
+
+const isDraft = (slot: Draft | Settled<unknown>): slot is Draft => 'leaf' in slot
+
+/** A builder threw when everything was decided: what its neighbours were told no longer holds. */
+class LateFailure extends Error {
+  constructor(cause: unknown) {
+    super('A unit failed after its neighbours were decided.', { cause })
+    this.name = 'LateFailure'
+  }
+}
+
+/** One pass over the batch: an object only because its parts share so much. */
+class Pass {
+  readonly unread: Unread = { claims: [], counters: [] }
+  readonly outcomes = new Map<Unit, Outcome<unknown>>()
+  readonly replayed: Unit[] = []
+  readonly #context: Context
+  readonly #batch: Overlay
+  readonly #rows: Row[] = []
+  readonly #candidates: Candidate[] = []
+
+  constructor(context: Context) {
+    this.#context = context
+    this.#batch = new Overlay(context.known)
+  }
+
+  /** @throws AppError when the claim is lost and the item does not say what to do then */
+  #claim(overlay: Overlay, organisation: string, claim: Claim): Held | undefined {
+    const key = keyOf(organisation, claim.kind, claim.key)
+    const held = overlay.holderOf(key)
+    if (held === undefined) this.unread.claims.push([organisation, claim.kind, claim.key])
+    if (held) return { claim, holder: held.holder, at: held.at }
+    if (!claim.look) overlay.claims.set(key, { holder: claim.holder ?? null, at: this.#context.at })
+    return undefined
+  }
+
+  #take(overlay: Overlay, organisation: string, take: Take): void {
+    const key = keyOf(organisation, take.counter)
+    const value = overlay.valueOf(key)
+    if (value === undefined) this.unread.counters.push([organisation, take.counter])
+    const sum = (value ?? 0) + take.amount
+    if (!Number.isSafeInteger(sum))
+      throw new RangeError(`Counter ${take.counter} would leave the safe integers.`)
+    if (sum > take.limit) fail(take.code)
+    overlay.counters.set(key, sum)
+  }
+
+  /** Wins everything for an item, or for what it turns into when it loses. */
+  #settle(unitOverlay: Overlay, organisation: string, item: Item<unknown>): Item<unknown> | Settled<unknown> {
+    let chosen = item
+    for (let round = 0; round <= MAX_REPLACEMENTS; round++) {
+      const overlay = new Overlay(unitOverlay)
+      let lost: Held | undefined
+      for (const claim of chosen.claims ?? []) {
+        lost = this.#claim(overlay, organisation, claim)
+        if (lost) break
+      }
+      if (lost === undefined) {
+        for (const take of chosen.takes ?? []) this.#take(overlay, organisation, take)
+        unitOverlay.absorb(overlay)
+        return chosen
+      }
+      if (chosen.lost === undefined) throw new AppError(lost.claim.code)
+      const next = chosen.lost(lost)
+      if (isSettled(next)) return next
+      chosen = next
+    }
+    throw new Error('An item that lost a claim turned into others that lost theirs, over and over.')
+  }
+
+  #draft(unit: Unit, item: Item<unknown>): Draft {
+    const { at, epoch } = this.#context
+    const { organisation, credential } = unit.caller
+    const [actorKind, actorId] = actorOf(credential)
+    const id = newId('ent', at)
+    const text = entryText(item.entry, {
+      id,
+      at,
+      organisation,
+      actor: epoch.of(organisation, actorKind, actorId),
+      subject: item.entry.subject ? epoch.of(organisation, ...item.entry.subject) : null,
+      salt: newSalt(),
+    })
+    return { item, id, text, leaf: leafHash(text) }
+  }
+
+  /** Answers a repeated request with its first answer. @returns false when the request is a first one */
+  #repeat(unit: Unit): boolean {
+    if (unit.idempotency === undefined) return false
+    const row = this.#context.known.answers.get(keyOf(unit.caller.organisation, unit.idempotency.key))
+    if (!row) return false
+    if (row.request_hash !== unit.idempotency.requestHash) fail('idempotency_key_reused')
+    this.outcomes.set(unit, { value: this.#context.replay(row) })
+    this.replayed.push(unit)
+    return true
+  }
+
+  /** First half: claims, takes, and the entry's bytes. A unit that fails leaves nothing behind. */
+  admit(unit: Unit): void {
+    try {
+      if (this.#repeat(unit)) return
+      const overlay = new Overlay(this.#batch)
+      const slots = unit.items.map((item) => {
+        const chosen = this.#settle(overlay, unit.caller.organisation, item)
+        return isSettled(chosen) ? chosen : this.#draft(unit, chosen)
+      })
+      this.#batch.absorb(overlay)
+      this.#candidates.push({ unit, slots, firstIndex: 0 })
+    } catch (error) {
+      this.outcomes.set(unit, { error })
+    }
+  }
+
+  /** Second half: with the places in the tree known, rows and answers. */
+  place(units: readonly Unit[]): Resolution {
+    const { head } = this.#context
+    const drafts: Draft[] = []
+    for (const candidate of this.#candidates) {
+      candidate.firstIndex = head.size + drafts.length
+      drafts.push(...candidate.slots.filter(isDraft))
+    }
+    const leaves = drafts.map(({ leaf }) => leaf)
+    const growth = grow(head.size, head.edge, leaves)
+    const root = Buffer.from(growth.root).toString('hex')
+    try {
+      for (const candidate of this.#candidates) this.#finish(candidate, growth.size, root)
+    } catch (error) {
+      // Others lost their claims to this unit, or took their places in the tree behind it.
+      throw units.length === 1 ? error : new LateFailure(error)
+    }
+    this.#writeOverlay()
+    return {
+      outcomes: units.map((unit) => this.outcomes.get(unit) ?? { error: new Error('A unit was left out.') }),
+      rows: this.#rows,
+      growth,
+      leaves,
+      firstEntryId: drafts[0]?.id,
+      replayed: this.replayed,
+    }
+  }
+
+  #finish({ unit, slots, firstIndex }: Candidate, treeSize: number, root: string): void {
+    let index = firstIndex
+    const rows: Row[] = []
+    const results = slots.map((slot) => {
+      if (!isDraft(slot)) return slot.settled
+      const receipt: Receipt = {
+        index: index++,
+        entryId: slot.id,
+        leafHash: Buffer.from(slot.leaf).toString('hex'),
+        treeSize,
+        root,
+        at: this.#context.at,
+      }
+      rows.push(this.#entryRow(unit, slot, receipt.index), ...(slot.item.rows?.(receipt) ?? []))
+      return slot.item.result(receipt)
+    })
+    const value = unit.finish(results)
+    // Only effects are kept: a unit that changed nothing may simply be asked again.
+    if (unit.idempotency && (rows.length > 0 || unit.items.length === 0)) {
+      rows.push(this.#context.keep(unit, value))
+    }
+    this.#rows.push(...rows)
+    this.outcomes.set(unit, { value })
+  }
+
+  #entryRow({ caller }: Unit, { item: { entry }, id, text, leaf }: Draft, index: number): Row {
+    return entries.row({
+      idx: index,
+      id,
+      organisation: caller.organisation,
+      type: entry.type,
+      at: this.#context.at,
+      key_id: entry.keyId ?? null,
+      circuit_id: entry.circuitId ?? null,
+      proof_id: entry.proofId ?? null,
+      digest: entry.digest ?? null,
+      leaf_hash: leaf,
+      entry: text,
+    })
+  }
+
+  #writeOverlay(): void {
+    const { at, known } = this.#context
+    for (const [compound, { holder }] of this.#batch.claims) {
+      const [organisation = '', kind = '', key = ''] = compound.split('\0')
+      this.#rows.push(
+        claimTable.row({
+          organisation,
+          kind,
+          key,
+          holder: holder === null ? null : JSON.stringify(holder),
+          at,
+        }),
+      )
+    }
+    for (const [compound, value] of this.#batch.counters) {
+      const [organisation = '', counter = ''] = compound.split('\0')
+      const added = value - (known.counters.get(compound) ?? 0)
+      this.#rows.push(counterTable.row({ organisation, counter, value: added }))
+    }
+  }
+}
+
+/**
+ * Resolves a batch.
+ * @returns what to write, or what has to be read first
+ * @throws LateFailure when a builder threw and the batch holds other units
+ */
+export const resolveBatch = (
+  units: readonly Unit[],
+  context: Context,
+): { resolution: Resolution } | { unread: Unread } => {
+  const pass = new Pass(context)
+  for (const unit of units) pass.admit(unit)
+  if (pass.unread.claims.length + pass.unread.counters.length > 0) return { unread: pass.unread }
+  return { resolution: pass.place(units) }
+}

@@ -1,0 +1,60 @@
+/**
+ * The database: PostgreSQL when there is a URL, else an embedded one (PGlite) in the data directory. Everything
+ * above sees the same value and the same SQL.
+ * @module
+ */
+import type { Knex } from 'knex'
+import { migrate } from './migrate.ts'
+import { openPglite } from './pglite.ts'
+import { openPostgres } from './postgres.ts'
+import type { Session } from './session.ts'
+
+export type { Session } from './session.ts'
+
+/** The little of a logger that the store needs; pino fits. */
+export interface StoreLogger {
+  info(details: object, message: string): void
+  warn(details: object, message: string): void
+}
+
+export interface Database {
+  /** For reads, and for whatever needs no session of its own. */
+  readonly knex: Knex
+  readonly kind: 'pglite' | 'postgres'
+  /** Resolves when the database answers. @throws the driver's error when it doesn't */
+  ping(): Promise<void>
+  /**
+   * A connection to oneself; give it back with `release`. On PostgreSQL it comes from a small pool beside knex's.
+   * On PGlite it is the only connection there is: nothing else runs until it is released, so never use `knex`
+   * while holding one.
+   * @throws ConnectionLost when none can be had
+   */
+  session(): Promise<Session>
+  /** Ends all connections, and the embedded database. Sessions must have been released. */
+  close(): Promise<void>
+}
+
+export interface DatabaseOptions {
+  /** PostgreSQL 14 or later; absent: embedded. */
+  readonly databaseUrl?: string
+  /** Where the embedded database lives, or `memory`. */
+  readonly dataDir: string
+}
+
+/**
+ * Opens the database and brings its schema up to date; several servers may do so at once.
+ * @throws DirectoryLocked when another process uses the data directory
+ */
+export const openDatabase = async (options: DatabaseOptions, logger?: StoreLogger): Promise<Database> => {
+  const database =
+    options.databaseUrl === undefined
+      ? await openPglite(options.dataDir, logger)
+      : await openPostgres(options.databaseUrl, logger)
+  try {
+    await migrate(database)
+  } catch (error) {
+    await database.close()
+    throw error
+  }
+  return database
+}

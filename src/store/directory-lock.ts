@@ -1,0 +1,136 @@
+/**
+ * Keeps a second process out of a data directory. The lock is a file that names its owner: process id, the moment
+ * that process started (so that a recycled id isn't mistaken for it) and host. It is taken over when the owner is gone.
+ * @module
+ */
+import { execFileSync } from 'node:child_process'
+import { randomBytes } from 'node:crypto'
+import { linkSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
+import { hostname } from 'node:os'
+import { setTimeout as pause } from 'node:timers/promises'
+
+/** After taking over a stale lock: time for another that does the same to show up in the file. */
+const TAKEOVER_SETTLE_MS = 100
+
+interface Owner {
+  readonly pid: number
+  /** Whatever tells this run of the process from another one with the same id. */
+  readonly started: string
+  readonly host: string
+  /** Tells two owners inside one process apart. */
+  readonly token: string
+}
+
+/** Another process uses the directory. */
+export class DirectoryLocked extends Error {
+  constructor(file: string, owner: Owner) {
+    const where = owner.host === hostname() ? '' : ` on ${owner.host}`
+    super(
+      `The data directory is in use by process ${owner.pid}${where} (${file}). ` +
+        'Stop that process, or give this one another DATA_DIR' +
+        (where === '' ? '.' : `; if ${owner.host} no longer runs, delete the file.`),
+    )
+    this.name = 'DirectoryLocked'
+  }
+}
+
+/** Field 22 of /proc/<pid>/stat counts from the parenthesis that ends the name: proc(5). */
+const START_TIME_FIELD = 19
+
+/** When a process started, as an opaque text; undefined when there is no such process. */
+const startOf = (pid: number): string | undefined => {
+  try {
+    if (process.platform === 'linux') {
+      const stat = readFileSync(`/proc/${pid}/stat`, 'utf8')
+      const ticks = stat.slice(stat.lastIndexOf(')') + 2).split(' ')[START_TIME_FIELD]
+      return `${readFileSync('/proc/sys/kernel/random/boot_id', 'utf8').trim()}:${ticks}`
+    }
+    return execFileSync('ps', ['-o', 'lstart=', '-p', String(pid)], { encoding: 'utf8' }).trim() || undefined
+  } catch {
+    return undefined
+  }
+}
+
+const isErrno = (error: unknown, code: string): boolean =>
+  error instanceof Error && 'code' in error && error.code === code
+
+/** @returns undefined when there is no such file; an unreadable one has an owner that can't be alive */
+const readOwner = (file: string): Owner | undefined => {
+  let text: string
+  try {
+    text = readFileSync(file, 'utf8')
+  } catch (error) {
+    if (isErrno(error, 'ENOENT')) return undefined
+    throw error
+  }
+  const gone: Owner = { pid: 0, started: '', host: hostname(), token: '' }
+  try {
+    const value: unknown = JSON.parse(text)
+    return typeof value === 'object' && value !== null ? { ...gone, ...value } : gone
+  } catch {
+    return gone
+  }
+}
+
+/** An owner on another host can't be asked, so it counts as alive. */
+const isAlive = (owner: Owner): boolean =>
+  owner.host !== hostname() || (owner.pid > 0 && startOf(owner.pid) === owner.started)
+
+/**
+ * Creates the file with its whole content, or not at all.
+ * @returns false when there is one already
+ */
+const create = (file: string, owner: Owner): boolean => {
+  const draft = `${file}.${owner.token}`
+  writeFileSync(draft, JSON.stringify(owner), { mode: 0o600 })
+  try {
+    linkSync(draft, file)
+    return true
+  } catch (error) {
+    if (isErrno(error, 'EEXIST')) return false
+    throw error
+  } finally {
+    rmSync(draft)
+  }
+}
+
+/** Moves a dead owner's file away; if a new owner's was caught instead, it goes back. */
+const removeStale = (file: string, stale: Owner, own: Owner): void => {
+  const aside = `${file}.${own.token}.stale`
+  try {
+    renameSync(file, aside)
+  } catch (error) {
+    if (isErrno(error, 'ENOENT')) return
+    throw error
+  }
+  const caught = readOwner(aside)
+  if (caught && caught.token !== stale.token && isAlive(caught)) create(file, caught)
+  rmSync(aside)
+}
+
+/**
+ * Takes the lock.
+ * @param file path of the lock file; its directory exists
+ * @returns how to give the lock back
+ * @throws DirectoryLocked when its owner is alive
+ */
+export const lockDirectory = async (file: string): Promise<() => void> => {
+  const own: Owner = {
+    pid: process.pid,
+    started: startOf(process.pid) ?? '',
+    host: hostname(),
+    token: randomBytes(8).toString('hex'),
+  }
+  if (!create(file, own)) {
+    const owner = readOwner(file)
+    if (owner && isAlive(owner)) throw new DirectoryLocked(file, owner)
+    if (owner) removeStale(file, owner, own)
+    create(file, own)
+    await pause(TAKEOVER_SETTLE_MS)
+    const winner = readOwner(file)
+    if (winner?.token !== own.token) throw new DirectoryLocked(file, winner ?? own)
+  }
+  return () => {
+    if (readOwner(file)?.token === own.token) rmSync(file)
+  }
+}

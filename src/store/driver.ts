@@ -1,0 +1,128 @@
+/** What both kinds of database share of node-postgres. @module */
+import type { Knex } from 'knex'
+import pg from 'pg'
+import { ConnectionLost, endsConnection, type QueryResult, type Session, sqlState } from './session.ts'
+
+/** OID of int8 in pg_type. */
+const INT8_OID = pg.types.builtins.INT8
+
+const parseInt8 = (text: string): number => {
+  const value = Number(text)
+  if (!Number.isSafeInteger(value)) throw new RangeError(`The database holds ${text}, beyond 2^53.`)
+  return value
+}
+
+/**
+ * Type parsers of our connections alone: int8 becomes a number, for ids and counters stay far below 2^53.
+ * @throws RangeError from a query whose result holds a greater one
+ */
+export const typeParsers = {
+  getTypeParser: (oid: number, format?: string) =>
+    oid === INT8_OID ? parseInt8 : pg.types.getTypeParser(oid, format === 'binary' ? 'binary' : 'text'),
+}
+
+const run = async <R extends object>(
+  client: pg.ClientBase,
+  text: string,
+  values?: readonly unknown[],
+  name?: string,
+): Promise<QueryResult<R>> => {
+  // Several statements in one text give an array of results, which the driver's types leave out.
+  const answer: pg.QueryResult<R> | pg.QueryResult<R>[] = await client.query<R>({
+    text,
+    ...(values && { values: [...values] }),
+    ...(name !== undefined && { name }),
+  })
+  const last = Array.isArray(answer) ? answer.at(-1) : answer
+  return { rows: last?.rows ?? [], rowCount: last?.rowCount ?? 0 }
+}
+
+interface Corkable {
+  cork(): void
+  uncork(): void
+}
+
+const isCorkable = (value: unknown): value is Corkable =>
+  typeof value === 'object' && value !== null && 'cork' in value && 'uncork' in value
+
+/** The socket of a client; the driver's types leave it out, and PGlite has none that could be corked. */
+const socketOf = (client: pg.ClientBase): Corkable | undefined => {
+  const connection: unknown = 'connection' in client ? client.connection : undefined
+  const stream =
+    typeof connection === 'object' && connection !== null && 'stream' in connection
+      ? connection.stream
+      : undefined
+  return isCorkable(stream) ? stream : undefined
+}
+
+/**
+ * Wraps a checked-out client.
+ * @param pipelines whether the client sends statements before earlier ones are answered; else they queue up here
+ * @param giveBack is called once, at release
+ */
+export const createSession = (
+  knex: Knex,
+  client: pg.ClientBase,
+  pipelines: boolean,
+  giveBack: (destroy: boolean) => void,
+): Session => {
+  let broken = false
+  let last: Promise<unknown> = Promise.resolve()
+  const socket = pipelines ? socketOf(client) : undefined
+  let corked = false
+  /** Statements that are sent in one go leave in one packet, so that the server finds them all when it wakes up. */
+  const corkOnce = (): void => {
+    if (corked || socket === undefined) return
+    corked = true
+    socket.cork()
+    queueMicrotask(() => {
+      corked = false
+      socket.uncork()
+    })
+  }
+  const inTurn = <R>(start: () => Promise<R>): Promise<R> => {
+    corkOnce()
+    if (pipelines) return start()
+    const result = last.then(start, start)
+    last = result.catch(() => {})
+    return result
+  }
+  const onEnd = (): void => {
+    broken = true
+  }
+  client.on('error', onEnd)
+  client.on('end', onEnd)
+  return {
+    async query<R extends object>(text: string, values?: readonly unknown[], name?: string) {
+      try {
+        return await inTurn(() => run<R>(client, text, values, name))
+      } catch (error) {
+        // Whatever the server did not say itself came from the connection.
+        if (sqlState(error) === undefined || endsConnection(error)) throw new ConnectionLost(error)
+        throw error
+      }
+    },
+    async transaction<R>(fn: (trx: Knex.Transaction) => Promise<R>) {
+      try {
+        return await knex.transaction(fn, { connection: client })
+      } catch (error) {
+        if (error instanceof ConnectionLost) throw error
+        if (broken || endsConnection(error)) throw new ConnectionLost(error)
+        throw error
+      }
+    },
+    release(destroy = false) {
+      client.off('error', onEnd)
+      client.off('end', onEnd)
+      giveBack(destroy || broken)
+    },
+  }
+}
+
+/** Hands knex's own remarks to our log, so that nothing goes to the console. */
+export const knexLog = (warn: (message: string) => void): Knex.Logger => ({
+  warn,
+  error: warn,
+  deprecate: (method: string, alternative: string) => warn(`${method} is deprecated, use ${alternative}`),
+  debug: () => {},
+})

@@ -1,0 +1,207 @@
+/**
+ * Turns row values into one statement for any number of tables: each table's rows travel as one JSON array, and the
+ * table itself says their types. Rows of accumulating tables that meet in a batch are combined before they travel.
+ * @module
+ */
+import type { Row, Table } from './table.ts'
+
+type Values = Readonly<Record<string, unknown>>
+type Combine = 'sum' | 'max' | 'min' | 'last' | 'first'
+
+/** A statement that writes rows, ready for `Session.query`. */
+export interface RowStatement {
+  readonly text: string
+  readonly values: unknown[]
+  readonly name: string
+}
+
+const quote = (identifier: string): string => `"${identifier.replaceAll('"', '""')}"`
+
+/** One value as `json_populate_recordset` reads it: bytes as hexadecimal bytea, times as ISO 8601, int8 as text. */
+const encode = (value: unknown): unknown => {
+  if (value instanceof Uint8Array) {
+    return `\\x${Buffer.from(value.buffer, value.byteOffset, value.byteLength).toString('hex')}`
+  }
+  if (typeof value === 'number' && !Number.isFinite(value))
+    throw new TypeError('A column never holds NaN or infinity.')
+  return typeof value === 'bigint' ? value.toString() : value
+}
+
+/**
+ * Checks a row against its table and brings it into the form that travels.
+ * @throws TypeError when a column is missing or foreign
+ */
+const encodeRow = ({ name, columns }: Table, values: Values): Values => {
+  const encoded: Record<string, unknown> = {}
+  for (const column of columns) {
+    const value = values[column]
+    if (value === undefined) throw new TypeError(`A row of ${name} lacks ${column}.`)
+    encoded[column] = encode(value)
+  }
+  for (const key in values) {
+    if (!Object.hasOwn(encoded, key)) throw new TypeError(`${name} has no column ${key}.`)
+  }
+  return encoded
+}
+
+const add = (a: unknown, b: unknown): unknown => {
+  if (typeof a === 'number' && typeof b === 'number') return a + b
+  if (typeof a === 'bigint' && typeof b === 'bigint') return a + b
+  throw new TypeError('Columns that add up hold numbers, all of one kind.')
+}
+
+/** Orders two values of one kind the way PostgreSQL does: numbers, times, and text under COLLATE "C". */
+const isGreater = (a: unknown, b: unknown): boolean => {
+  if (typeof a === 'string' && typeof b === 'string')
+    return Buffer.compare(Buffer.from(a), Buffer.from(b)) > 0
+  if (typeof a === 'number' && typeof b === 'number') return a > b
+  if (typeof a === 'bigint' && typeof b === 'bigint') return a > b
+  if (a instanceof Date && b instanceof Date) return a > b
+  throw new TypeError(
+    'Columns that keep the greater or lesser value hold numbers, times or text, all of one kind.',
+  )
+}
+
+/** Null loses against any value, as in PostgreSQL's greatest() and least(). */
+const extreme = (a: unknown, b: unknown, greater: boolean): unknown => {
+  if (a === null) return b
+  if (b === null) return a
+  return isGreater(b, a) === greater ? b : a
+}
+
+const combineValues = (how: Combine, older: unknown, newer: unknown): unknown => {
+  switch (how) {
+    case 'sum':
+      return add(older, newer)
+    case 'max':
+      return extreme(older, newer, true)
+    case 'min':
+      return extreme(older, newer, false)
+    case 'last':
+      return newer
+    case 'first':
+      return older
+  }
+}
+
+const SQL_OF: Record<Combine, (stored: string, added: string) => string> = {
+  sum: (stored, added) => `${stored} + ${added}`,
+  max: (stored, added) => `greatest(${stored}, ${added})`,
+  min: (stored, added) => `least(${stored}, ${added})`,
+  last: (_stored, added) => added,
+  first: (stored) => stored,
+}
+
+/** Combines rows with equal keys, in order. Columns without a rule keep the older row's value. */
+const mergeRows = (table: Table, rows: readonly Values[]): readonly Values[] => {
+  const { merge } = table
+  if (merge === undefined || rows.length < 2) return rows
+  const rules: Readonly<Record<string, Combine | undefined>> = merge.columns
+  const merged = new Map<string, Values>()
+  for (const row of rows) {
+    const key = JSON.stringify(merge.key.map((column) => encode(row[column])))
+    const older = merged.get(key)
+    if (older === undefined) {
+      merged.set(key, row)
+      continue
+    }
+    const combined: Record<string, unknown> = { ...older }
+    for (const [column, how] of Object.entries(rules)) {
+      if (how !== undefined) combined[column] = combineValues(how, older[column], row[column])
+    }
+    merged.set(key, combined)
+  }
+  return [...merged.values()]
+}
+
+const insertText = (table: Table, parameter: number): string => {
+  const name = quote(table.name)
+  const columns = table.columns.map(quote).join(', ')
+  const insert = `INSERT INTO ${name} (${columns}) SELECT ${columns} FROM json_populate_recordset(null::${name}, $${parameter}::json)`
+  const { merge } = table
+  if (merge === undefined) return insert
+  const rules: Readonly<Record<string, Combine | undefined>> = merge.columns
+  const set = Object.entries(rules).flatMap(([column, how]) => {
+    const stored = quote(column)
+    return how === undefined || how === 'first'
+      ? []
+      : [`${stored} = ${SQL_OF[how](`${name}.${stored}`, `excluded.${stored}`)}`]
+  })
+  const action = set.length > 0 ? `UPDATE SET ${set.join(', ')}` : 'NOTHING'
+  return `${insert} ON CONFLICT (${merge.key.map(quote).join(', ')}) DO ${action}`
+}
+
+interface Prepared {
+  readonly text: string
+  readonly name: string
+}
+
+const tableNumbers = new WeakMap<Table, number>()
+let tableCount = 0
+
+const numberOf = (table: Table): number => {
+  const number = tableNumbers.get(table) ?? tableCount++
+  tableNumbers.set(table, number)
+  return number
+}
+
+/**
+ * Texts by what makes them up, each with the name it is prepared under: a name stands for one text for ever. There are
+ * as many as combinations of tables that are written together.
+ */
+const prepared = new Map<string, Prepared>()
+
+/** @param tables in a fixed order @param last see {@link RowWriter.statement} @param lastCount its parameters */
+const prepare = (tables: readonly Table[], last: string, lastCount: number): Prepared => {
+  const key = `${tables.map(numberOf).join(' ')} ${last}`
+  const known = prepared.get(key)
+  if (known !== undefined) return known
+  const parts = tables.map((table, index) => `t${index} AS (${insertText(table, lastCount + index + 1)})`)
+  const text = parts.length > 0 ? `WITH ${parts.join(', ')} ${last}` : last
+  const made = { text, name: `rows-${prepared.size}` }
+  prepared.set(key, made)
+  return made
+}
+
+/** Gathers rows, table by table, and writes them in one statement. */
+export interface RowWriter {
+  /** Adds a row. @throws TypeError when it does not fit its table; nothing is added then */
+  add(row: Row): void
+  /**
+   * The statement that writes everything added so far and then runs `last`, a data-modifying or SELECT statement
+   * whose result is the result of the whole. PostgreSQL runs all of it on one snapshot (§ 7.8.4 Data-Modifying
+   * Statements in WITH), so `last` sees none of the rows.
+   * @param last text with its own parameters `$1`… @param lastValues values of those parameters
+   */
+  statement(last: string, lastValues: readonly unknown[]): RowStatement
+}
+
+export const createRowWriter = (): RowWriter => {
+  const tables = new Map<Table, Values[]>()
+  return {
+    add({ table, values }) {
+      const given: Values = { ...values }
+      const encoded = encodeRow(table, given)
+      // Rows that may still be combined are kept as they came: encoded, bytes and times would not compare.
+      const row = table.merge === undefined ? encoded : given
+      const rows = tables.get(table)
+      if (rows === undefined) tables.set(table, [row])
+      else rows.push(row)
+    },
+    statement(last, lastValues) {
+      // A fixed order of tables, so that the same set of tables gives the same text.
+      const sorted = [...tables].sort(([a], [b]) => (a.name < b.name ? -1 : 1))
+      const { text, name } = prepare(
+        sorted.map(([table]) => table),
+        last,
+        lastValues.length,
+      )
+      const json = sorted.map(([table, rows]) =>
+        JSON.stringify(
+          table.merge === undefined ? rows : mergeRows(table, rows).map((row) => encodeRow(table, row)),
+        ),
+      )
+      return { text, values: [...lastValues, ...json], name }
+    },
+  }
+}

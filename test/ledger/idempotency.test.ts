@@ -1,0 +1,137 @@
+import { createHash } from 'node:crypto'
+import { expect } from 'chai'
+import type { Idempotency } from '../../src/caller.ts'
+import {
+  callerOf,
+  expectWholeLog,
+  itemOf,
+  ledgerOn,
+  openTestLedger,
+  type TestLedger,
+} from '../support/ledger.ts'
+import { rejection } from '../support/rejection.ts'
+
+const DAY_MS = 24 * 60 * 60 * 1000
+const sha256 = (text: string): string => createHash('sha256').update(text).digest('hex')
+/** A request as the router describes it: a fresh object each time. */
+const request = (key: string, body = 'body'): Idempotency => ({
+  key: sha256(key),
+  requestHash: sha256(body),
+  replayed: false,
+})
+
+describe('Idempotency-Key in the ledger', () => {
+  let test: TestLedger
+  let now = 1_763_683_200_000
+  before(async () => {
+    test = await openTestLedger({ clock: { now: () => now } })
+  })
+  after(async () => {
+    await expectWholeLog(test.database)
+    await test.close()
+  })
+  const send = (idempotency: Idempotency, item = itemOf(`${Math.random()}`), organisation = 'org_1') =>
+    test.ledger.append(callerOf(organisation, idempotency), item)
+
+  it('gives the same request its first answer, and commits nothing again', async () => {
+    const first = request('same')
+    const answer = await send(first, itemOf('same'))
+    const { size } = await test.ledger.head()
+    const second = request('same')
+    expect(await send(second, itemOf('same'))).to.deep.equal(answer)
+    expect([first.replayed, second.replayed]).to.deep.equal([false, true])
+    expect((await test.ledger.head()).size).to.equal(size)
+  })
+
+  it('keeps no answer in the clear', async () => {
+    await send(request('secret'), itemOf('secret', { result: () => ({ secret: 'once-shown' }) as never }))
+    const rows = await test.database.knex('idempotent_answers').select('sealed_answer')
+    for (const { sealed_answer } of rows)
+      expect(Buffer.from(sealed_answer).toString('latin1')).not.to.include('once-shown')
+  })
+
+  it('refuses the same key with another body', async () => {
+    await send(request('body', 'one'))
+    const other = request('body', 'two')
+    expect(await rejection(send(other))).to.include({ code: 'idempotency_key_reused' })
+    expect(other.replayed).to.equal(false)
+  })
+
+  it('refuses the same key while the first request runs here', async () => {
+    const first = send(request('flight'))
+    expect(await rejection(send(request('flight')))).to.include({ code: 'idempotency_in_flight' })
+    await first
+    expect(await send(request('flight'))).to.deep.equal(await first)
+  })
+
+  it('makes the same request on another server wait for the first answer', async () => {
+    const other = await ledgerOn(test.database, { clock: { now: () => now } })
+    const [one, two] = await Promise.all([
+      test.ledger.append(callerOf('org_1', request('two servers')), itemOf('two servers')),
+      other.append(callerOf('org_1', request('two servers')), itemOf('two servers')),
+    ])
+    expect(one).to.deep.equal(two)
+    await other.close()
+  })
+
+  it('stores no failure: the request may be tried again', async () => {
+    await send(request('blocking'), itemOf('blocked'))
+    expect(await rejection(send(request('retry'), itemOf('blocked')))).to.include({ code: 'double_spend' })
+    const retried = request('retry')
+    await send(retried, itemOf('free again'))
+    expect(retried.replayed).to.equal(false)
+  })
+
+  it('stores no answer that changed nothing', async () => {
+    const settled = itemOf('blocked', { lost: () => ({ settled: 'first answer' as never }) })
+    await send(request('settled'), settled)
+    const again = request('settled')
+    await send(again, settled)
+    expect(again.replayed).to.equal(false)
+  })
+
+  it('forgets an answer after 24 hours', async () => {
+    await send(request('old'))
+    now += DAY_MS - 1
+    const inTime = request('old')
+    await send(inTime)
+    expect(inTime.replayed).to.equal(true)
+    now += 1
+    const late = request('old', 'another body')
+    await send(late)
+    expect(late.replayed).to.equal(false)
+    const again = request('old', 'another body')
+    await send(again)
+    expect(again.replayed).to.equal(true)
+  })
+
+  it('holds for whole units and for changes, also for changes without an entry', async () => {
+    const unit = () =>
+      test.ledger.appendAll(callerOf('org_1', request('unit')), [itemOf('u1'), itemOf('u2')], (r) => r.length)
+    expect([await unit(), await unit()]).to.deep.equal([2, 2])
+    let runs = 0
+    const change = (body?: string) =>
+      test.ledger.transact(callerOf('org_1', request('change', body)), async () => ({ result: ++runs }))
+    expect([await change(), await change()]).to.deep.equal([1, 1])
+    expect(await rejection(change('other'))).to.include({ code: 'idempotency_key_reused' })
+    expect(runs).to.equal(1)
+  })
+
+  it('replays each step of a request that commits several', async () => {
+    const both = async (idempotency: Idempotency) => {
+      const caller = callerOf('org_1', idempotency)
+      const first = await test.ledger.append(caller, itemOf('step 1'))
+      return [first.index, (await test.ledger.append(caller, itemOf('step 2'))).index]
+    }
+    const [first, second] = await both(request('steps'))
+    expect(second).to.equal((first ?? 0) + 1)
+    expect(await both(request('steps'))).to.deep.equal([first, second])
+  })
+
+  it('keeps the keys of organisations apart', async () => {
+    await send(request('apart'), itemOf('apart'), 'org_1')
+    const other = request('apart', 'other body')
+    await send(other, itemOf('apart'), 'org_2')
+    expect(other.replayed).to.equal(false)
+  })
+})

@@ -1,0 +1,212 @@
+import { existsSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { expect } from 'chai'
+import { type Database, openDatabase } from '../../src/store/database.ts'
+import { MIGRATIONS } from '../../src/store/migrations/index.ts'
+import { openPglite } from '../../src/store/pglite.ts'
+import { ConnectionLost, isUnavailable } from '../../src/store/session.ts'
+import { createPostgresDatabase, onPostgres, openTestDatabase } from '../support/database.ts'
+import { temporaryDirectories } from '../support/directory.ts'
+import { startProgram } from '../support/programs.ts'
+import { rejection } from '../support/rejection.ts'
+
+const PROGRAM = join(import.meta.dirname, '../support/programs/hold-database.ts')
+
+describe('database', () => {
+  let database: Database
+  before(async () => {
+    database = await openTestDatabase()
+  })
+  after(() => database.close())
+
+  it('tells errors that pass from those that stay', async () => {
+    expect(isUnavailable(await rejection(database.knex('no_such_table')))).to.equal(false)
+    expect(isUnavailable(new Error('boom'))).to.equal(false)
+    expect(isUnavailable('text')).to.equal(false)
+    const passing = [
+      new ConnectionLost(new Error('boom')),
+      Object.assign(new Error('connect'), { code: 'ECONNRESET' }),
+      Object.assign(new Error('shutting down'), { code: '57P01', severity: 'FATAL' }),
+      Object.assign(new Error('deadlock'), { code: '40P01', severity: 'ERROR' }),
+      new Error('select 1 - Connection terminated unexpectedly'),
+    ]
+    for (const error of passing) expect(isUnavailable(error), error.message).to.equal(true)
+  })
+
+  it('has the whole schema after opening', async () => {
+    const names = await database.knex('migrations').orderBy('name').pluck('name')
+    expect(names).to.deep.equal(MIGRATIONS.map(({ name }) => name))
+  })
+
+  it('answers a ping', () => database.ping())
+
+  it('keeps values out of the messages of errors', async () => {
+    const failed = await rejection(database.knex('accounts').where({ nothing_of_the_kind: 'hunter2' }))
+    expect(failed.message)
+      .to.match(/nothing_of_the_kind/)
+      .and.not.match(/hunter2/)
+  })
+
+  it('reads int8 as a number, and refuses one that a number can not hold', async () => {
+    const read = async (value: string) => (await database.knex.raw(`SELECT ${value}::bigint AS n`)).rows[0].n
+    expect(await read('9007199254740991')).to.equal(Number.MAX_SAFE_INTEGER)
+    expect(await read('-5')).to.equal(-5)
+    expect((await rejection(read('9007199254740992'))).message).to.match(/beyond 2\^53/)
+  })
+
+  it('gives a session to one caller alone, with prepared statements and several statements in one text', async () => {
+    const session = await database.session()
+    try {
+      await session.query('CREATE TEMPORARY TABLE mine (a int); INSERT INTO mine VALUES (1), (2)')
+      for (const a of [1, 2]) {
+        const { rows, rowCount } = await session.query('SELECT a FROM mine WHERE a = $1', [a], 'test-mine')
+        expect({ rows, rowCount }).to.deep.equal({ rows: [{ a }], rowCount: 1 })
+      }
+      const { rows } = await session.query('BEGIN; DELETE FROM mine; SELECT count(*) AS n FROM mine')
+      expect(rows).to.deep.equal([{ n: 0 }])
+      await session.query('ROLLBACK')
+      expect((await session.query('SELECT * FROM mine')).rowCount).to.equal(2)
+      await session.query('DROP TABLE mine')
+    } finally {
+      session.release()
+    }
+  })
+
+  it('commits what a session does in a transaction through knex, or nothing when it throws', async () => {
+    await database.knex.raw('CREATE TABLE test_pairs (a int)')
+    const session = await database.session()
+    try {
+      await session.transaction(async (trx) => {
+        await trx('test_pairs').insert({ a: 1 })
+        await session.query('INSERT INTO test_pairs VALUES (2)')
+      })
+      const failing = session.transaction(async (trx) => {
+        await trx('test_pairs').insert({ a: 3 })
+        throw new Error('changed my mind')
+      })
+      expect((await rejection(failing)).message).to.equal('changed my mind')
+    } finally {
+      session.release()
+    }
+    expect(await database.knex('test_pairs').orderBy('a').pluck('a')).to.deep.equal([1, 2])
+  })
+
+  onPostgres.it('is migrated once when several servers open it at the same time', async () => {
+    const fresh = await createPostgresDatabase()
+    try {
+      const options = { databaseUrl: fresh.url, dataDir: 'memory' }
+      const opened = await Promise.all([1, 2, 3].map(() => openDatabase(options)))
+      expect(await opened[0]?.knex('ledger_head')).to.have.length(1)
+      await Promise.all(opened.map((one) => one.close()))
+    } finally {
+      await fresh.drop()
+    }
+  })
+
+  onPostgres.it('is refused when a later version has written to it', async () => {
+    const fresh = await createPostgresDatabase()
+    try {
+      const options = { databaseUrl: fresh.url, dataDir: 'memory' }
+      const opened = await openDatabase(options)
+      await opened.knex('migrations').insert({ name: '9999-later' })
+      await opened.close()
+      expect((await rejection(openDatabase(options))).message).to.match(/later version.*9999-later/)
+    } finally {
+      await fresh.drop()
+    }
+  })
+
+  it('says so when PostgreSQL can not be reached', async () => {
+    const options = { databaseUrl: 'postgres://postgres@127.0.0.1:1/none', dataDir: 'memory' }
+    const failed = await rejection(openDatabase(options))
+    expect(failed.message).to.match(/ECONNREFUSED/)
+    expect(isUnavailable(failed)).to.equal(true)
+  })
+})
+
+describe('embedded database on disk', () => {
+  const temporary = temporaryDirectories()
+
+  it('calls fsync(2) for every commit, and keeps what was committed', async () => {
+    const directory = await temporary()
+    let syncs = 0
+    const first = await openPglite(directory, undefined, () => syncs++)
+    await first.knex.raw('CREATE TABLE kept (a int)')
+    syncs = 0
+    for (let a = 0; a < 10; a++) await first.knex('kept').insert({ a })
+    expect(syncs).to.be.within(10, 20)
+    await first.close()
+    const second = await openPglite(directory)
+    expect(await second.knex('kept').count('* as n').first()).to.deep.equal({ n: 10 })
+    await second.close()
+  })
+
+  it('refuses a second process with a clear message, and lets it in once the first has ended', async () => {
+    const directory = await temporary()
+    const first = startProgram(PROGRAM, [directory])
+    await first.line(/^open$/)
+    const second = startProgram(PROGRAM, [directory])
+    expect(await second.ended()).to.equal(1)
+    expect(second.errors()).to.match(
+      new RegExp(`in use by process ${first.child.pid} .*database\\.lock.*DATA_DIR`),
+    )
+    expect((await rejection(openPglite(directory))).name).to.equal('DirectoryLocked')
+    first.child.kill('SIGTERM')
+    expect(await first.ended(), first.errors()).to.equal(0)
+    expect(existsSync(join(directory, 'database.lock'))).to.equal(false)
+    const third = await openPglite(directory)
+    expect((await rejection(openPglite(directory))).name).to.equal('DirectoryLocked')
+    await third.close()
+  })
+
+  it('takes over the lock of a process that was killed', async () => {
+    const directory = await temporary()
+    const first = startProgram(PROGRAM, [directory])
+    await first.line(/^open$/)
+    await first.kill()
+    expect(existsSync(join(directory, 'database.lock'))).to.equal(true)
+    const second = await openDatabase({ dataDir: directory })
+    await second.close()
+  })
+
+  it('is not misled by a process id that another process has now, nor by a broken lock file', async () => {
+    const directory = await temporary()
+    const file = join(directory, 'database.lock')
+    const first = await openPglite(directory)
+    const owner = JSON.parse(readFileSync(file, 'utf8'))
+    await first.close()
+    for (const text of [JSON.stringify({ ...owner, started: 'another moment' }), 'not JSON', '']) {
+      writeFileSync(file, text)
+      await (await openPglite(directory)).close()
+    }
+    writeFileSync(file, JSON.stringify({ ...owner, host: 'elsewhere' }))
+    expect((await rejection(openPglite(directory))).message).to.match(/on elsewhere.*delete the file/)
+  })
+
+  it('sets aside what a first start left behind that was cut short', async () => {
+    const directory = await temporary()
+    const first = await openDatabase({ dataDir: directory })
+    await first.close()
+    rmSync(join(directory, 'database', 'assay-ready'))
+    rmSync(join(directory, 'database', 'base'), { recursive: true })
+    const second = await openDatabase({ dataDir: directory })
+    await second.ping()
+    await second.close()
+    expect(existsSync(join(directory, 'database.incomplete-1'))).to.equal(true)
+  })
+
+  it('starts without a template, only slower', async () => {
+    const { templateName } = await import('../../src/store/pglite-template.ts')
+    const template = join(import.meta.dirname, '../../build', templateName())
+    const aside = `${template}.aside`
+    const there = existsSync(template)
+    if (there) renameSync(template, aside)
+    try {
+      const database = await openPglite('memory')
+      await database.ping()
+      await database.close()
+    } finally {
+      if (there) renameSync(aside, template)
+    }
+  })
+})

@@ -1,0 +1,114 @@
+import { expect } from 'chai'
+import type { Database } from '../../src/store/database.ts'
+import { type Row, table } from '../../src/store/table.ts'
+import { createRowWriter } from '../../src/store/write-rows.ts'
+import { openTestDatabase } from '../support/database.ts'
+
+interface AllTypes {
+  id: string
+  number: number | null
+  big: bigint
+  flag: boolean
+  bytes: Uint8Array
+  time: Date
+  object: object
+}
+const allTypes = table<AllTypes>('all_types', ['id', 'number', 'big', 'flag', 'bytes', 'time', 'object'])
+
+interface Sums {
+  key: string
+  total: number
+  highest: number
+  lowest: string
+  newest: string | null
+  oldest: string
+}
+const sums = table<Sums>('sums', ['key', 'total', 'highest', 'lowest', 'newest', 'oldest'], {
+  key: ['key'],
+  columns: { total: 'sum', highest: 'max', lowest: 'min', newest: 'last', oldest: 'first' },
+})
+const sum = (key: string, total: number, text: string): Row =>
+  sums.row({ key, total, highest: total, lowest: text, newest: text, oldest: text })
+
+describe('rows as one statement', () => {
+  let database: Database
+  before(async () => {
+    database = await openTestDatabase()
+    await database.knex.raw(`CREATE TABLE all_types (id text PRIMARY KEY, number double precision, big bigint,
+      flag boolean, bytes bytea, time timestamptz, object jsonb)`)
+    await database.knex.raw(`CREATE TABLE sums (key text PRIMARY KEY, total bigint NOT NULL, highest bigint,
+      lowest text COLLATE "C", newest text, oldest text)`)
+  })
+  after(() => database.close())
+
+  const write = async (...rows: Row[]): Promise<number> => {
+    const writer = createRowWriter()
+    for (const row of rows) writer.add(row)
+    const { text, values, name } = writer.statement('SELECT $1::text AS word', ['done'])
+    const session = await database.session()
+    try {
+      const result = await session.query<{ word: string }>(text, values, name)
+      expect(result.rows).to.deep.equal([{ word: 'done' }])
+      return values.length - 1
+    } finally {
+      session.release()
+    }
+  }
+
+  it('brings back every type as it was given', async () => {
+    const row: AllTypes = {
+      id: `quotes ' " \\ and \u{1f4b3}`,
+      number: 0.1,
+      big: 9_007_199_254_740_991n,
+      flag: true,
+      bytes: Uint8Array.of(0, 255, 92),
+      time: new Date(1_763_683_200_123),
+      object: { list: [1, 'two', null] },
+    }
+    await write(allTypes.row(row), allTypes.row({ ...row, id: 'nothing', number: null }))
+    const [kept, nothing] = await database.knex('all_types').orderBy('id', 'desc')
+    expect({ ...kept, bytes: [...kept.bytes] }).to.deep.equal({
+      ...row,
+      big: 9_007_199_254_740_991,
+      bytes: [0, 255, 92],
+    })
+    expect(nothing.number).to.equal(null)
+  })
+
+  it('writes any number of rows of several tables with one parameter a table', async () => {
+    const rows = Array.from({ length: 500 }, (_, index) => sum(`many ${index}`, 1, 'x'))
+    const base = { number: 1, big: 1n, flag: false, bytes: new Uint8Array(), time: new Date(0), object: {} }
+    expect(await write(...rows, allTypes.row({ ...base, id: 'with sums' }))).to.equal(2)
+    expect(await database.knex('sums').where('key', 'like', 'many %').count('* as n').first()).to.deep.equal({
+      n: 500,
+    })
+  })
+
+  it('combines rows of accumulating tables inside a batch and with what is stored, alike', async () => {
+    await write(sum('both', 5, 'm'), sum('both', 3, 'Z'), sum('both', 4, 'b'))
+    const inside = await database.knex('sums').where({ key: 'both' }).first()
+    await write(sum('one by one', 5, 'm'))
+    await write(sum('one by one', 3, 'Z'))
+    await write(sum('one by one', 4, 'b'))
+    const stored = await database.knex('sums').where({ key: 'one by one' }).first()
+    const expected = { total: 12, highest: 5, lowest: 'Z', newest: 'b', oldest: 'm' }
+    expect(inside).to.deep.equal({ key: 'both', ...expected })
+    expect(stored).to.deep.equal({ key: 'one by one', ...expected })
+  })
+
+  it('refuses a row that lacks a column, has a foreign one, or holds what JSON would turn into null', () => {
+    const writer = createRowWriter()
+    const { columns, name } = sums
+    const loose = { name, columns }
+    expect(() => writer.add({ table: loose, values: { key: 'a' } })).to.throw(TypeError, 'lacks total')
+    const whole = { key: 'a', total: 1, highest: 1, lowest: '', newest: '', oldest: '' }
+    expect(() => writer.add({ table: loose, values: { ...whole, extra: 1 } })).to.throw(
+      TypeError,
+      'no column extra',
+    )
+    expect(() => writer.add({ table: loose, values: { ...whole, total: Number.NaN } })).to.throw(
+      TypeError,
+      'NaN',
+    )
+  })
+})
