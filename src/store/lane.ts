@@ -1,6 +1,6 @@
 /**
  * Group commit: units of work that arrive while a batch runs are committed together in the next one. An idle lane
- * commits at once; there is no timer.
+ * commits at once, with whatever arrives in the same turn of the event loop; there is no timer.
  * @module
  */
 import { setImmediate as turn } from 'node:timers/promises'
