@@ -18,7 +18,7 @@ import { answers, HEAD_NAME } from './tables.ts'
 import { createTiles, type Tiles } from './tiles.ts'
 import { type ChangeUnit, keysOf, type Unit } from './unit.ts'
 
-/** Expired answers are swept at most this often, and so many at a time. */
+/** Expired answers are swept this often, and so many at a time; when there were more, again in the next batch. */
 const SWEEP_PAUSE_MS = 60_000
 const SWEEP_ROWS = 500
 
@@ -66,8 +66,8 @@ const createCompose = (tiles: Tiles) => {
     const { growth, leaves, rows } = resolution
     if (rows.length === 0) return undefined
     if (performance.now() >= sweepAfter && rows.some((row) => row.table.name === answers.name)) {
-      sweepAfter = performance.now() + SWEEP_PAUSE_MS
-      await sweepAnswers(session, at, SWEEP_ROWS)
+      const swept = await sweepAnswers(session, at, SWEEP_ROWS)
+      if (swept < SWEEP_ROWS) sweepAfter = performance.now() + SWEEP_PAUSE_MS
     }
     const writer = createRowWriter()
     for (const row of rows) writer.add(row)

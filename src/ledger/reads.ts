@@ -94,14 +94,15 @@ export const readAnswers = async (
   }
 }
 
-/** Deletes some expired answers; the rest goes with later batches. */
-export const sweepAnswers = async (session: Session, at: number, maxRows: number): Promise<void> => {
-  await session.query(
+/** Deletes some expired answers; the rest goes with later batches. @returns how many */
+export const sweepAnswers = async (session: Session, at: number, maxRows: number): Promise<number> => {
+  const { rowCount } = await session.query(
     `DELETE FROM idempotent_answers WHERE (organisation, key) IN
       (SELECT organisation, key FROM idempotent_answers WHERE expires_at <= $1 ORDER BY expires_at LIMIT $2)`,
     [at, maxRows],
     'ledger-sweep',
   )
+  return rowCount
 }
 
 /** Leaf hashes of a range, for the tile that is growing. */

@@ -4,13 +4,9 @@
  * @module
  */
 import { execFileSync } from 'node:child_process'
-import { randomBytes } from 'node:crypto'
+import { createHash, randomBytes } from 'node:crypto'
 import { linkSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
 import { hostname } from 'node:os'
-import { setTimeout as pause } from 'node:timers/promises'
-
-/** After taking over a stale lock: time for another that does the same to show up in the file. */
-const TAKEOVER_SETTLE_MS = 100
 
 interface Owner {
   readonly pid: number
@@ -94,18 +90,31 @@ const create = (file: string, owner: Owner): boolean => {
   }
 }
 
-/** Moves a dead owner's file away; if a new owner's was caught instead, it goes back. */
-const removeStale = (file: string, stale: Owner, own: Owner): void => {
-  const aside = `${file}.${own.token}.stale`
-  try {
-    renameSync(file, aside)
-  } catch (error) {
-    if (isErrno(error, 'ENOENT')) return
-    throw error
+/** Who may take over from a dead owner is decided by a file of its own, named after that owner. */
+const claimOf = (file: string, { token }: Owner): string =>
+  `${file}.after-${createHash('sha256').update(String(token)).digest('hex').slice(0, 16)}`
+
+/**
+ * Replaces the lock of a dead owner, or of one that died while it did this.
+ * @returns false when somebody else does, or did
+ */
+const takeOver = (file: string, dead: Owner, own: Owner): boolean => {
+  const abandoned: string[] = []
+  let claim = claimOf(file, dead)
+  while (!create(claim, own)) {
+    const rival = readOwner(claim)
+    if (rival === undefined || isAlive(rival)) return false
+    abandoned.push(claim)
+    claim = claimOf(file, rival)
   }
-  const caught = readOwner(aside)
-  if (caught && caught.token !== stale.token && isAlive(caught)) create(file, caught)
-  rmSync(aside)
+  // Whoever was before us has renamed its claim, so that the name was free again, but no longer says anything.
+  if (readOwner(file)?.token !== dead.token) {
+    rmSync(claim)
+    return false
+  }
+  renameSync(claim, file)
+  for (const left of abandoned) rmSync(left, { force: true })
+  return true
 }
 
 /**
@@ -114,7 +123,7 @@ const removeStale = (file: string, stale: Owner, own: Owner): void => {
  * @returns how to give the lock back
  * @throws DirectoryLocked when its owner is alive
  */
-export const lockDirectory = async (file: string): Promise<() => void> => {
+export const lockDirectory = (file: string): (() => void) => {
   const own: Owner = {
     pid: process.pid,
     started: startOf(process.pid) ?? '',
@@ -124,11 +133,8 @@ export const lockDirectory = async (file: string): Promise<() => void> => {
   if (!create(file, own)) {
     const owner = readOwner(file)
     if (owner && isAlive(owner)) throw new DirectoryLocked(file, owner)
-    if (owner) removeStale(file, owner, own)
-    create(file, own)
-    await pause(TAKEOVER_SETTLE_MS)
-    const winner = readOwner(file)
-    if (winner?.token !== own.token) throw new DirectoryLocked(file, winner ?? own)
+    const taken = owner ? takeOver(file, owner, own) : create(file, own)
+    if (!taken) throw new DirectoryLocked(file, readOwner(file) ?? own)
   }
   return () => {
     if (readOwner(file)?.token === own.token) rmSync(file)

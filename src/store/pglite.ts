@@ -107,7 +107,7 @@ export const openPglite = async (
 ): Promise<Database> => {
   const inMemory = dataDir === MEMORY
   if (!inMemory) await mkdir(dataDir, { recursive: true, mode: 0o700 })
-  const unlock = inMemory ? () => {} : await lockDirectory(join(dataDir, 'database.lock'))
+  const unlock = inMemory ? () => {} : lockDirectory(join(dataDir, 'database.lock'))
   let pglite: PGlite
   try {
     pglite = inMemory

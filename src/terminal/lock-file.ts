@@ -3,7 +3,7 @@
  * recycled process id locks anybody out.
  * @module
  */
-import { randomBytes } from 'node:crypto'
+import { createHash, randomBytes } from 'node:crypto'
 import { linkSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
 import { TerminalError } from './errors.ts'
 
@@ -59,6 +59,33 @@ const tryLink = (draft: string, file: string): boolean => {
 
 const TAKEOVER_ATTEMPTS = 5
 
+/** Who may take over from a process that died is decided by a file of its own, named after what it left. */
+const claimOf = (file: string, dead: string): string =>
+  `${file}.${createHash('sha256').update(dead).digest('hex').slice(0, 16)}`
+
+/**
+ * Replaces the lock of a dead process, or of one that died while it did this.
+ * @returns false when somebody else does, or did
+ */
+const takeOver = (draft: string, file: string, dead: string): boolean => {
+  const abandoned: string[] = []
+  let claim = claimOf(file, dead)
+  while (!tryLink(draft, claim)) {
+    const rival = readIfThere(claim)
+    if (rival === undefined || !isStale(rival)) return false
+    abandoned.push(claim)
+    claim = claimOf(file, rival)
+  }
+  // Whoever was before us has renamed its claim, so that the name was free again, but no longer says anything.
+  if (readIfThere(file) !== dead) {
+    rmSync(claim)
+    return false
+  }
+  renameSync(claim, file)
+  for (const left of abandoned) rmSync(left, { force: true })
+  return true
+}
+
 /**
  * Takes the lock, also from a process that died with it.
  * @param file path of the lock file; its directory exists
@@ -68,15 +95,14 @@ const TAKEOVER_ATTEMPTS = 5
 export const takeLock = (file: string): (() => void) => {
   const own = `${process.pid} ${startOf(process.pid) || '-'} ${randomBytes(8).toString('hex')}\n`
   const draft = `${file}.${randomBytes(8).toString('hex')}`
+  const giveBack = (): void => {
+    if (readIfThere(file) === own) rmSync(file, { force: true })
+  }
   // The content must be there at the moment the name is, so the file is written first and linked then.
   writeFileSync(draft, own, { flag: 'wx', mode: 0o600 })
   try {
     for (let attempt = 0; attempt < TAKEOVER_ATTEMPTS; attempt++) {
-      if (tryLink(draft, file)) {
-        return () => {
-          if (readIfThere(file) === own) rmSync(file, { force: true })
-        }
-      }
+      if (tryLink(draft, file)) return giveBack
       const holder = readIfThere(file)
       if (holder === undefined) continue
       if (!isStale(holder)) {
@@ -85,16 +111,7 @@ export const takeLock = (file: string): (() => void) => {
           `Process ${holder.split(' ')[0]} uses this terminal's storage (${file}). Only one may.`,
         )
       }
-      const moved = `${draft}.stale`
-      try {
-        renameSync(file, moved)
-      } catch (error) {
-        if (isErrno(error, 'ENOENT')) continue
-        throw error
-      }
-      // Another process may have taken over first, and what was moved away is its lock: give it back.
-      if (readIfThere(moved) !== holder) tryLink(moved, file)
-      rmSync(moved, { force: true })
+      if (takeOver(draft, file, holder)) return giveBack
     }
     throw new TerminalError('storage_locked', `Several processes want this terminal's storage (${file}).`)
   } finally {

@@ -1,6 +1,7 @@
 /** One card token pays once: what repetitions, races and other terminals get. */
 import { randomUUID } from 'node:crypto'
 import { expect } from 'chai'
+import { compactOf, parseProof } from '../../src/protocol/payment-proof.ts'
 import { sharedApp, type TestApp } from '../support/app.ts'
 import { keyTill, type Owner, type Till, terminalTill } from '../support/tills.ts'
 
@@ -86,6 +87,15 @@ describe('repeated payments', () => {
     const { transactionId: _, ...payment } = till.payment()
     expect((await till.validate(payment)).body.valid).to.equal(true)
     expect((await till.sync([payment])).body.results[0]?.status).to.equal('duplicate')
+  })
+
+  it('are recognised whichever form the proof comes in: both name the same payment', async () => {
+    const payment = till.payment()
+    const proof = parseProof(payment.proofData)
+    const compact = { ...payment, proofData: proof.ok ? compactOf(proof) : '' }
+    expect((await till.validate(compact)).body).to.include({ valid: true, assurance: 'structural' })
+    expect((await till.sync([payment])).body.results[0]?.status).to.equal('duplicate')
+    expect(await alerts('double_spend')).to.deep.equal([])
   })
 
   it('are 409 on validate when the id is the same and the content is not', async () => {

@@ -105,6 +105,19 @@ describe('Idempotency-Key in the ledger', () => {
     expect(again.replayed).to.equal(true)
   })
 
+  it('sweeps expired answers as fast as new ones come', async () => {
+    const { knex } = test.database
+    await knex.raw(
+      `INSERT INTO idempotent_answers SELECT 'org_1', 'expired ' || n, '', '', ? FROM generate_series(1, 1100) AS n`,
+      [now],
+    )
+    const ledger = await ledgerOn(test.database, { clock: { now: () => now } })
+    for (const key of ['sweep 1', 'sweep 2', 'sweep 3'])
+      await ledger.append(callerOf('org_1', request(key)), itemOf(key))
+    await ledger.close()
+    expect(await knex('idempotent_answers').where('key', 'like', 'expired %')).to.have.length(0)
+  })
+
   it('holds for whole units and for changes, also for changes without an entry', async () => {
     const unit = () =>
       test.ledger.appendAll(callerOf('org_1', request('unit')), [itemOf('u1'), itemOf('u2')], (r) => r.length)

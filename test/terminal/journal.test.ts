@@ -1,12 +1,14 @@
-import { constants } from 'node:fs'
+import { constants, writeFileSync } from 'node:fs'
 import { appendFile, readdir, readFile, readlink, stat, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { expect } from 'chai'
 import { journalStorage, recoverJournal } from '../../src/terminal/journal.ts'
+import { takeLock } from '../../src/terminal/lock-file.ts'
 import type { JournalRecord } from '../../src/terminal/records.ts'
 import type { OpenStorage } from '../../src/terminal/storage.ts'
 import { temporaryDirectories } from '../support/directory.ts'
+import { holdersOfEveryOrder } from '../support/interleavings.ts'
 import { startProgram } from '../support/programs.ts'
 import { rejection } from '../support/rejection.ts'
 
@@ -201,6 +203,16 @@ describe('terminal journal', () => {
     expect(await recordsOf(folder)).to.deep.equal([])
     await writeFile(join(folder, 'lock'), `${process.pid} - 00\n`)
     expect(await rejection(journalStorage(folder).open())).to.include({ code: 'storage_locked' })
+  })
+
+  it('admits one of three that find a dead holder, in whatever order they come', async () => {
+    const file = join(await directory(), 'lock')
+    const holders = holdersOfEveryOrder(
+      () => writeFileSync(file, `${process.pid} 1 00\n`),
+      () => takeLock(file),
+    )
+    expect(holders).to.have.length.above(20)
+    expect(new Set(holders)).to.deep.equal(new Set([1]))
   })
 
   it('admits one opener in a process', async () => {

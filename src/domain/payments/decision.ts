@@ -39,15 +39,6 @@ const TRANSACTION = 'transaction'
 
 const CONTENT_HEX_DIGITS = 32
 
-/** What makes two presentations the same payment: proof, amount, currency and merchant. 128 bits of SHA-256. */
-export const contentOf = (
-  proofText: string,
-  amountMinor: number,
-  currency: string,
-  merchantId: string,
-): string =>
-  hash('sha256', `${proofText}|${amountMinor}|${currency}|${merchantId}`).slice(0, CONTENT_HEX_DIGITS)
-
 const hex = (bytes: Uint8Array): string =>
   Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString('hex')
 
@@ -61,6 +52,18 @@ export const nullifierClaim = ({ nullifier12 }: ParsedProof, spender: Spender): 
 
 /** Lower-case hex of the compact form (27 bytes), which names a payment in the log. */
 export const digestOf = ({ nullifier12, body }: ParsedProof): string => hex(nullifier12) + hex(body)
+
+/**
+ * What makes two presentations the same payment: proof, in either form, amount, currency and merchant. 128 bits of
+ * SHA-256.
+ */
+export const contentOf = (
+  proof: ParsedProof,
+  amountMinor: number,
+  currency: string,
+  merchantId: string,
+): string =>
+  hash('sha256', `${digestOf(proof)}|${amountMinor}|${currency}|${merchantId}`).slice(0, CONTENT_HEX_DIGITS)
 
 /** Who presents: a terminal or a key, as the ledger's subject. */
 export const originOf = ({ credential }: Caller): readonly [kind: string, id: string] =>
@@ -248,7 +251,7 @@ export const decide = (
     id: newId('pay', context.now),
     subject: originOf(context.caller),
     content: isWellFormed(payment)
-      ? contentOf(payment.proofText, payment.amountMinor, payment.currency, payment.merchantId)
+      ? contentOf(payment.proof, payment.amountMinor, payment.currency, payment.merchantId)
       : '',
     extraRows,
   }

@@ -70,7 +70,7 @@ const acceptance = (caller: Caller, row: PaymentRow, now: number): Item<Accepted
     payment: id,
     transactionId: row.transaction_id,
     origin: row.origin,
-    content: contentOf(proofText, amountMinor, currency, merchant),
+    content: contentOf(proof, amountMinor, currency, merchant),
     assurance,
   } as const
   return {
