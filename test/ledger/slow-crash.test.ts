@@ -100,8 +100,8 @@ describe(`ledger under kill -9, ${ROUNDS} times each`, () => {
     try {
       const lines = await killRounds(cluster.url)
       report('process on PostgreSQL', await expectNothingLost(cluster.url, lines))
-      lines.push(...(await killPostgresRounds(cluster)))
-      report('PostgreSQL under the process', await expectNothingLost(cluster.url, lines))
+      const all = lines.concat(await killPostgresRounds(cluster))
+      report('PostgreSQL under the process', await expectNothingLost(cluster.url, all))
     } finally {
       await cluster.stop()
     }
