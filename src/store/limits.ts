@@ -5,6 +5,7 @@
  */
 import type { Redis } from 'ioredis'
 import { RateLimiterMemory, RateLimiterRedis, type RateLimiterRes } from 'rate-limiter-flexible'
+import { createBreaker } from './breaker.ts'
 
 /** Longest wait for Redis before a call is counted locally. */
 const REDIS_TIMEOUT_MS = 250
@@ -36,18 +37,6 @@ export interface Limits {
 
 type Counter = Pick<RateLimiterMemory, 'consume'>
 
-const within = async <T>(promise: Promise<T>, timeoutMs: number): Promise<T> => {
-  let timer: NodeJS.Timeout | undefined
-  const late = new Promise<never>((_, reject) => {
-    timer = setTimeout(() => reject(new Error(`no answer within ${timeoutMs} ms`)), timeoutMs)
-  })
-  try {
-    return await Promise.race([promise, late])
-  } finally {
-    clearTimeout(timer)
-  }
-}
-
 /** A counter in Redis that falls back to `local`, and tells `onFailure` once a pause. */
 const sharedCounter = (
   redis: Redis,
@@ -62,18 +51,10 @@ const sharedCounter = (
     duration: windowSeconds,
     rejectIfRedisNotReady: true,
   })
-  let pausedUntil = 0
+  const breaker = createBreaker({ timeoutMs: REDIS_TIMEOUT_MS, pauseMs: REDIS_PAUSE_MS, onFailure })
   return {
-    async consume(bucket, cost) {
-      if (performance.now() < pausedUntil) return local.consume(bucket, cost)
-      try {
-        return await within(shared.consume(bucket, cost), REDIS_TIMEOUT_MS)
-      } catch (error) {
-        pausedUntil = performance.now() + REDIS_PAUSE_MS
-        onFailure?.(error)
-        return local.consume(bucket, cost)
-      }
-    },
+    consume: async (bucket, cost) =>
+      (await breaker(() => shared.consume(bucket, cost))) ?? local.consume(bucket, cost),
   }
 }
 

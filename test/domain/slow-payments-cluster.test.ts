@@ -6,30 +6,13 @@ import { randomBytes, randomUUID } from 'node:crypto'
 import { expect } from 'chai'
 import pg from 'pg'
 import type { SyncAnswer } from '../../src/protocol/sync.ts'
-import { type ServerProcess, startServerProcess } from '../support/server-process.ts'
+import { type Cluster, startCluster } from '../support/cluster.ts'
 import { keyTill, type Owner, type Shop, type Till, terminalTill } from '../support/tills.ts'
 
 const TERMINALS = 32
 const CARDS = 400
 const BATCH = 50
 const ROUNDS = 4
-const ADMIN_KEY = 'admin-key-of-the-cluster-test'
-
-const shopAt = (url: string): Shop => ({
-  async request(method, path, { body, key, bearer, headers = {} } = {}) {
-    const response = await fetch(`${url}${path}`, {
-      method,
-      headers: {
-        ...headers,
-        ...(key && { 'X-API-Key': key }),
-        ...(bearer && { Authorization: `Bearer ${bearer}` }),
-        ...(body !== undefined && { 'Content-Type': 'application/json' }),
-      },
-      ...(body !== undefined && { body: JSON.stringify(body) }),
-    })
-    return { status: response.status, body: await response.json() }
-  },
-})
 
 /** A uniform pick of `count` from `items`, in random order. */
 const sample = <T>(items: readonly T[], count: number): T[] =>
@@ -40,45 +23,25 @@ const sample = <T>(items: readonly T[], count: number): T[] =>
     .map(({ item }) => item)
 
 describe('payments on two servers', () => {
-  const base = process.env.DATABASE_URL
-  const name = `cluster_${process.pid}`
-  const servers: ServerProcess[] = []
-  let admin: pg.Client
+  let cluster: Cluster
 
   before(async function () {
-    if (base === undefined) {
+    const { DATABASE_URL } = process.env
+    if (DATABASE_URL === undefined) {
       console.log('      SKIPPED: needs DATABASE_URL')
       return this.skip()
     }
-    admin = new pg.Client({ connectionString: base })
-    await admin.connect()
-    await admin.query(`CREATE DATABASE ${name}`)
-    const databaseUrl = new URL(base)
-    databaseUrl.pathname = `/${name}`
-    const env = {
-      DATABASE_URL: databaseUrl.href,
-      MASTER_KEY: randomBytes(32).toString('hex'),
-      ADMIN_API_KEY: ADMIN_KEY,
-      RATE_LIMITS: 'off',
-      DATA_DIR: 'memory',
-      ...(process.env.REDIS_URL && { REDIS_URL: process.env.REDIS_URL }),
-    }
-    // Both at once: they also race for the migrations.
-    servers.push(...(await Promise.all([startServerProcess(env), startServerProcess(env)])))
+    cluster = await startCluster(DATABASE_URL, 2)
   })
 
   after(async () => {
-    const codes = await Promise.all(servers.map((server) => server.end()))
-    if (admin) {
-      await admin.query(`DROP DATABASE IF EXISTS ${name} WITH (FORCE)`)
-      await admin.end()
-    }
+    const codes = (await cluster?.end()) ?? []
     expect(codes.every((code) => code === 0)).to.equal(true)
   })
 
   /** The same tills behind both servers: made by one, known to the other through the database. */
   const openTills = async (owner: Owner): Promise<Till[]> => {
-    const shops = servers.map(({ url }) => shopAt(url))
+    const { shops } = cluster
     const either = (i: number): Shop => {
       let turn = i
       return {
@@ -94,9 +57,9 @@ describe('payments on two servers', () => {
   }
 
   it('spends every nullifier exactly once, however terminals overlap', async () => {
-    const shop = shopAt(servers[0]?.url ?? '')
+    const shop = cluster.shops[0] as Shop
     const made = await shop.request('POST', '/console/api/organisations', {
-      key: ADMIN_KEY,
+      key: cluster.adminKey,
       body: { name: 'cluster' },
     })
     expect(made.status).to.equal(201)
@@ -137,9 +100,7 @@ describe('payments on two servers', () => {
     expect(winners.size).to.equal(presented.size)
     expect([...winners.values()].every((tillsOfCard) => tillsOfCard.size === 1)).to.equal(true)
 
-    const client = new pg.Client({
-      connectionString: Object.assign(new URL(base ?? ''), { pathname: `/${name}` }).href,
-    })
+    const client = new pg.Client({ connectionString: cluster.databaseUrl })
     await client.connect()
     const { rows } = await client.query<{ status: string; payments: string; nullifiers: string }>(
       `SELECT status, count(*) payments, count(DISTINCT substring(proof for 12)) nullifiers FROM payments GROUP BY status`,
@@ -154,9 +115,9 @@ describe('payments on two servers', () => {
   })
 
   it('lets one of 64 concurrent validates through, whichever server they reach', async () => {
-    const shops = servers.map(({ url }) => shopAt(url))
+    const { shops } = cluster
     const made = await (shops[0] as Shop).request('POST', '/console/api/organisations', {
-      key: ADMIN_KEY,
+      key: cluster.adminKey,
       body: { name: 'race' },
     })
     const owner = made.body as Owner

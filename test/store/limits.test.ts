@@ -1,7 +1,7 @@
-import { type AddressInfo, createServer, type Socket } from 'node:net'
 import { expect } from 'chai'
 import { Redis } from 'ioredis'
 import { createLimits, type Limits } from '../../src/store/limits.ts'
+import { startSilentRedis } from '../support/silent-redis.ts'
 
 const MINUTE = { limit: 3, windowSeconds: 60, cost: 1 }
 
@@ -88,18 +88,8 @@ describe('limits with Redis', () => {
   })
 
   it('with Redis hanging, only the first call waits for it', async () => {
-    // Speaks just enough RESP for a client to call itself ready, and never answers a script.
-    const sockets: Socket[] = []
-    const silent = createServer((socket) => {
-      sockets.push(socket)
-      socket.on('data', (data) => {
-        const commands = data.toString().split(/^(?=\*\d+\r$)/m)
-        for (const command of commands) if (!/evalsha|eval\r/i.test(command)) socket.write('+OK\r\n')
-      })
-    })
-    await new Promise<void>((resolve) => silent.listen(0, '127.0.0.1', resolve))
-    const { port } = silent.address() as AddressInfo
-    const redis = new Redis(port, '127.0.0.1', { ...options, enableReadyCheck: false })
+    const silent = await startSilentRedis(/evalsha|eval\r/i)
+    const redis = new Redis(silent.port, '127.0.0.1', { ...options, enableReadyCheck: false })
     redis.on('error', () => undefined)
     const told: unknown[] = []
     try {
@@ -109,8 +99,7 @@ describe('limits with Redis', () => {
       expect(String(told[0])).to.include('no answer within')
     } finally {
       redis.disconnect()
-      for (const socket of sockets) socket.destroy()
-      await new Promise((resolve) => silent.close(resolve))
+      await silent.close()
     }
   })
 })

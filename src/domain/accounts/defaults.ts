@@ -70,7 +70,7 @@ export const createDefaults = ({ ledger, keys, clock }: Deps) => {
       const made = await write(trx, admin)
       if (made === undefined) return { result: null }
       generated = made.generated
-      const data = { event: 'key.created', keyId: made.keyId, label: 'admin', scopes: [...SCOPES] }
+      const data = { event: 'key.created', keyId: made.keyId, scopes: [...SCOPES] }
       return {
         entry: { type: 'account', subject: ['key', made.keyId], keyId: made.keyId, data },
         result: null,

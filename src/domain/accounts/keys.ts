@@ -8,7 +8,7 @@ import type { Place, Sealing } from '../../keys/sealing.ts'
 import type { Entry } from '../../ledger/item.ts'
 import type { Ledger } from '../../ledger/ledger.ts'
 import type { Database } from '../../store/database.ts'
-import { createRecent } from '../../store/recent.ts'
+import type { OpenRecent } from '../../store/recent.ts'
 import type { Row } from '../../store/table.ts'
 import type { Key, KeyCreated, KeyList, KeyRotated, KeyRotation, NewKey } from './schemas.ts'
 import * as store from './store.ts'
@@ -58,6 +58,7 @@ interface Deps {
   readonly ledger: Pick<Ledger, 'append' | 'transact'>
   readonly sealing: Sealing
   readonly clock: Clock
+  readonly openRecent: OpenRecent
   /** @returns 64 bytes */
   hmacMidstate(key: string): Uint8Array
 }
@@ -80,7 +81,7 @@ const requireOwn = (caller: Caller, scopes: readonly string[]): void => {
 
 export type Keys = ReturnType<typeof createKeys>
 
-export const createKeys = ({ database, ledger, sealing, clock, hmacMidstate }: Deps) => {
+export const createKeys = ({ database, ledger, sealing, clock, openRecent, hmacMidstate }: Deps) => {
   const draft = ({ organisation, scopes, label, merchantId, terminalId, at, text }: Draft): KeyDraft => {
     const apiKey = text ?? newApiKey()
     const keyId = newId('key', at)
@@ -109,27 +110,35 @@ export const createKeys = ({ database, ledger, sealing, clock, hmacMidstate }: D
     revokedAt: endOfKey(row),
   })
 
-  const remembered = { ttlMs: KEY_CACHE_MS, maxEntries: MAX_CACHED_KEYS, clock }
-  const byDigest = createRecent({
+  const remembered = { ttlMs: KEY_CACHE_MS, maxEntries: MAX_CACHED_KEYS, shared: true }
+  const byDigest = openRecent({
     ...remembered,
+    name: 'key-by-digest',
     load: (digest) => store.findKeyInUse(database, Buffer.from(digest, 'hex')),
   })
-  const byId = createRecent({
+  const byId = openRecent({
     ...remembered,
+    name: 'key-by-id',
     load: async (id) => toMerchantKey((await store.findKey(database.knex, id)) ?? fail('not_found')),
   })
-  const candidates = createRecent({
+  const candidates = openRecent({
     ...remembered,
-    load: async (organisation) => {
+    name: 'merchant-keys',
+    load: async (organisation): Promise<readonly MerchantKey[]> => {
       const rows = await store.findKeysOfScope(database, organisation, 'merchant', MAX_CANDIDATE_KEYS)
       return rows.map(toMerchantKey)
     },
   })
 
-  const forget = (row: store.ApiKeyRow): void => {
-    byDigest.forget(Buffer.from(row.digest).toString('hex'))
-    byId.forget(row.id)
-    candidates.forget(row.organisation)
+  /** Called once a change is committed: earlier, another look-up could remember the old state again. */
+  const forget = async (rows: readonly store.ApiKeyRow[]): Promise<void> => {
+    await Promise.all(
+      rows.flatMap((row) => [
+        byDigest.forget(Buffer.from(row.digest).toString('hex')),
+        byId.forget(row.id),
+        candidates.forget(row.organisation),
+      ]),
+    )
   }
 
   const toKey = (row: store.ApiKeyRow): Key => {
@@ -161,7 +170,7 @@ export const createKeys = ({ database, ledger, sealing, clock, hmacMidstate }: D
     type: 'key.revoked',
     subject: ['key', row.id],
     keyId: row.id,
-    data: { keyId: row.id, label: row.label, ...data },
+    data: { keyId: row.id, ...data },
   })
 
   /** The key, if the caller may change it. Called within a change. */
@@ -198,7 +207,7 @@ export const createKeys = ({ database, ledger, sealing, clock, hmacMidstate }: D
           type: 'account',
           subject: ['key', key.keyId],
           keyId: key.keyId,
-          data: { event: 'key.created', keyId: key.keyId, label, scopes: [...granted] },
+          data: { event: 'key.created', keyId: key.keyId, scopes: [...granted] },
         },
         rows: () => [key.row],
         result: () => created(key),
@@ -235,12 +244,12 @@ export const createKeys = ({ database, ledger, sealing, clock, hmacMidstate }: D
           result: { ...created(next), replaces: old.id, replacedUntil: iso(until) },
         }
       })
-      changed.forEach(forget)
+      await forget(changed)
       return answer
     },
 
     /**
-     * Revokes a key for good; everywhere within a second. Again: nothing happens.
+     * Revokes a key for good; everywhere at once, or within a second where Redis can't tell it. Again: nothing happens.
      * @throws AppError not_found, insufficient_scope
      */
     async revoke(caller: Caller, keyId: string): Promise<void> {
@@ -252,7 +261,7 @@ export const createKeys = ({ database, ledger, sealing, clock, hmacMidstate }: D
         changed.push(row)
         return { entry: revocation(row, {}), result: null }
       })
-      changed.forEach(forget)
+      await forget(changed)
     },
 
     /**
@@ -265,7 +274,7 @@ export const createKeys = ({ database, ledger, sealing, clock, hmacMidstate }: D
       const [first] = rows
       return {
         entry: first && revocation(first, { terminalId, keyIds: rows.map(({ id }) => id) }),
-        committed: () => rows.forEach(forget),
+        committed: () => forget(rows),
       }
     },
   }

@@ -9,7 +9,7 @@ import type { Entry } from '../../ledger/item.ts'
 import type { Ledger } from '../../ledger/ledger.ts'
 import { type PaymentLimits, pickLimits } from '../../protocol/payment-limits.ts'
 import type { Database } from '../../store/database.ts'
-import { createRecent } from '../../store/recent.ts'
+import type { OpenRecent } from '../../store/recent.ts'
 import type { Row } from '../../store/table.ts'
 import { DEFAULT_MERCHANT_NAME, DEFAULT_ORGANISATION } from './defaults.ts'
 import type { Keys } from './keys.ts'
@@ -40,6 +40,7 @@ interface Deps {
   readonly ledger: Pick<Ledger, 'append' | 'transact'>
   readonly keys: Pick<Keys, 'draft'>
   readonly clock: Clock
+  readonly openRecent: OpenRecent
   /** The service's limit for organisations without one of their own. */
   readonly rateLimitPerMinute: number
 }
@@ -86,17 +87,23 @@ const toOrganisation = (row: store.OrganisationRow, defaultLimit: number): Organ
 
 export type Organisations = ReturnType<typeof createOrganisations>
 
-export const createOrganisations = ({ database, ledger, keys, clock, rateLimitPerMinute }: Deps) => {
-  const merchants = createRecent({
-    ttlMs: MERCHANT_CACHE_MS,
-    maxEntries: MAX_CACHED_MERCHANTS,
-    clock,
+export const createOrganisations = ({
+  database,
+  ledger,
+  keys,
+  clock,
+  openRecent,
+  rateLimitPerMinute,
+}: Deps) => {
+  const remembered = { ttlMs: MERCHANT_CACHE_MS, maxEntries: MAX_CACHED_MERCHANTS }
+  const merchants = openRecent({
+    ...remembered,
+    name: 'merchant',
     load: (id) => store.findMerchant(database, id),
   })
-  const byId = createRecent({
-    ttlMs: MERCHANT_CACHE_MS,
-    maxEntries: MAX_CACHED_MERCHANTS,
-    clock,
+  const byId = openRecent({
+    ...remembered,
+    name: 'organisation',
     load: async (id) => (await store.findOrganisation(database.knex, id)) ?? fail('not_found'),
   })
 
@@ -180,7 +187,7 @@ export const createOrganisations = ({ database, ledger, keys, clock, rateLimitPe
         }
         return { entry: changes ? entry : undefined, result: toOrganisation(row, rateLimitPerMinute) }
       })
-      byId.forget(organisationId)
+      await byId.forget(organisationId)
       return answer
     },
 

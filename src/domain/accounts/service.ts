@@ -5,6 +5,7 @@ import type { Clock } from '../../clock.ts'
 import type { Sealing } from '../../keys/sealing.ts'
 import type { Ledger } from '../../ledger/ledger.ts'
 import type { Database } from '../../store/database.ts'
+import type { OpenRecent } from '../../store/recent.ts'
 import type { SecurityService } from '../security/service.ts'
 import { createAuthentication } from './authentication.ts'
 import { createDefaults } from './defaults.ts'
@@ -23,6 +24,7 @@ export interface AccountsDeps {
   readonly sealing: Sealing
   readonly security: Pick<SecurityService, 'guardAttempts' | 'limitAddress'>
   readonly clock: Clock
+  readonly openRecent: OpenRecent
   /** HMAC-SHA256 state after the key block, 64 bytes. */
   hmacMidstate(key: string): Uint8Array
   readonly rateLimitPerMinute: number

@@ -8,7 +8,7 @@ import { newSecret, secretDigest } from '../../keys/api-keys.ts'
 import { verifyPassword } from '../../keys/passwords.ts'
 import type { Ledger } from '../../ledger/ledger.ts'
 import type { Database } from '../../store/database.ts'
-import { createRecent } from '../../store/recent.ts'
+import type { OpenRecent } from '../../store/recent.ts'
 import type { SecurityService } from '../security/service.ts'
 import { DEFAULT_ORGANISATION } from './defaults.ts'
 import { normaliseEmail } from './organisations.ts'
@@ -42,6 +42,7 @@ interface Deps {
   readonly ledger: Pick<Ledger, 'append' | 'transact'>
   readonly security: Pick<SecurityService, 'guardAttempts'>
   readonly clock: Clock
+  readonly openRecent: OpenRecent
   readonly cookie: CookieOptions
   addressBlock(ip: string): string
 }
@@ -52,14 +53,23 @@ export const csrfTokenOf = (digest: Uint8Array): string =>
 
 export type Sessions = ReturnType<typeof createSessions>
 
-export const createSessions = ({ database, ledger, security, clock, cookie, addressBlock }: Deps) => {
+export const createSessions = ({
+  database,
+  ledger,
+  security,
+  clock,
+  openRecent,
+  cookie,
+  addressBlock,
+}: Deps) => {
   let sweptAt = 0
   const setCookie = (value: string, maxAgeSeconds: number): string =>
     `${cookie.name}=${value}; Path=/; Max-Age=${maxAgeSeconds}; HttpOnly; SameSite=Lax${cookie.secure ? '; Secure' : ''}`
-  const byDigest = createRecent({
+  const byDigest = openRecent({
+    name: 'session',
     ttlMs: SESSION_CACHE_MS,
     maxEntries: MAX_CACHED_SESSIONS,
-    clock,
+    shared: true,
     load: (digest) => store.findSession(database, Buffer.from(digest, 'hex')),
   })
 
@@ -130,8 +140,9 @@ export const createSessions = ({ database, ledger, security, clock, cookie, addr
       if (credential.kind !== 'session') {
         throw new AppError('forbidden', { message: 'Only a session can be ended; revoke keys instead.' })
       }
+      let digest: Uint8Array | undefined
       await ledger.transact(caller, async (trx) => {
-        await store.deleteSession(trx, credential.id)
+        digest = await store.deleteSession(trx, credential.id)
         return {
           entry: {
             type: 'account',
@@ -141,7 +152,7 @@ export const createSessions = ({ database, ledger, security, clock, cookie, addr
           result: null,
         }
       })
-      byDigest.clear()
+      if (digest !== undefined) await byDigest.forget(Buffer.from(digest).toString('hex'))
       return setCookie('', 0)
     },
   }

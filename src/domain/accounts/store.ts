@@ -147,8 +147,11 @@ export const findSession = ({ knex }: Database, digest: Uint8Array): Promise<Ses
 export const findSessionById = ({ knex }: Database, id: string): Promise<SessionRow | undefined> =>
   knex<SessionRow>('sessions').where({ id }).first()
 
-export const deleteSession = (trx: Knex, id: string): Promise<number> =>
-  trx<SessionRow>('sessions').where({ id }).delete()
+/** @returns the digest of the session's cookie; undefined when it had ended already */
+export const deleteSession = async (trx: Knex, id: string): Promise<Uint8Array | undefined> => {
+  const [row] = await trx<SessionRow>('sessions').where({ id }).delete('digest')
+  return row?.digest
+}
 
 export const deleteExpiredSessions = ({ knex }: Database, now: number): Promise<number> =>
   knex<SessionRow>('sessions').where('expires_at', '<=', now).delete()

@@ -9,7 +9,7 @@ import type { Ledger } from '../../ledger/ledger.ts'
 import { type PaymentLimits, pickLimits } from '../../protocol/payment-limits.ts'
 import { type Assurance, DEFAULT_MAX_OFFLINE_AGE_MS } from '../../protocol/sync.ts'
 import type { Database } from '../../store/database.ts'
-import { createRecent } from '../../store/recent.ts'
+import type { OpenRecent } from '../../store/recent.ts'
 import type { AccountsService } from '../accounts/service.ts'
 import type { SecurityService } from '../security/service.ts'
 import type {
@@ -56,6 +56,7 @@ interface Deps {
   >
   readonly security: Pick<SecurityService, 'guardAttempts'>
   readonly clock: Clock
+  readonly openRecent: OpenRecent
 }
 
 /** The caller behind a terminal's token. */
@@ -90,14 +91,19 @@ const toTerminal = (row: store.TerminalRow): Terminal => ({
 
 export type TerminalsService = ReturnType<typeof createTerminals>
 
-export const createTerminals = ({ database, ledger, accounts, security, clock }: Deps) => {
+export const createTerminals = ({ database, ledger, accounts, security, clock, openRecent }: Deps) => {
   let sweptAt = 0
-  const remembered = { ttlMs: TOKEN_CACHE_MS, maxEntries: MAX_CACHED_TOKENS, clock }
-  const byDigest = createRecent({
+  const remembered = { ttlMs: TOKEN_CACHE_MS, maxEntries: MAX_CACHED_TOKENS }
+  const byDigest = openRecent({
     ...remembered,
+    name: 'terminal-token',
     load: (digest) => store.findTokenInUse(database, Buffer.from(digest, 'hex')),
   })
-  const byId = createRecent({ ...remembered, load: (id) => store.findTerminal(database.knex, id) })
+  const byId = openRecent({
+    ...remembered,
+    name: 'terminal',
+    load: (id) => store.findTerminal(database.knex, id),
+  })
 
   const policy = async ({ merchantId, terminalId }: PolicySubject): Promise<Policy> => {
     const limits: PaymentLimits = {
@@ -186,12 +192,13 @@ export const createTerminals = ({ database, ledger, accounts, security, clock }:
     },
 
     /**
-     * Ends a terminal, its tokens and the keys made for it, everywhere within a second. Again: nothing happens.
+     * Ends a terminal, its tokens and the keys made for it; everywhere at once, or within a second where Redis can't
+     * tell it. Again: nothing happens.
      * @throws AppError not_found, insufficient_scope
      */
     async revoke(caller: Caller, terminalId: string): Promise<void> {
       requireMerchant(caller)
-      let committed = (): void => undefined
+      let forgetKeys = async (): Promise<void> => undefined
       await ledger.transact(caller, async (trx) => {
         const row = await store.findTerminal(trx, terminalId)
         if (row === undefined || row.organisation !== caller.organisation) throw new AppError('not_found')
@@ -199,7 +206,7 @@ export const createTerminals = ({ database, ledger, accounts, security, clock }:
         const at = clock.now()
         await store.revokeTerminal(trx, terminalId, at)
         const keys = await accounts.keys.revokeOfTerminal(trx, terminalId, at)
-        committed = keys.committed
+        forgetKeys = keys.committed
         const ended = {
           type: 'account',
           subject: ['terminal', terminalId],
@@ -207,9 +214,7 @@ export const createTerminals = ({ database, ledger, accounts, security, clock }:
         } as const
         return { entry: keys.entry ?? ended, result: null }
       })
-      committed()
-      byDigest.clear()
-      byId.forget(terminalId)
+      await Promise.all([forgetKeys(), byDigest.clear(), byId.forget(terminalId)])
     },
 
     /**
