@@ -7,56 +7,11 @@ import { digest, hashInto } from '@chainsafe/as-sha256'
 import { hmac } from '@noble/hashes/hmac.js'
 import { sha256 } from '@noble/hashes/sha2.js'
 import { createCore, createNullifierSet, restoreNullifierSet } from '../src/core/index.ts'
-import { type Contender, interleaved, type Row, report, type Timing } from './support/interleaved.ts'
+import { createComparison, inTurn } from './support/comparison.ts'
+import { report } from './support/interleaved.ts'
 
 const core = createCore()
-const rows: Row[] = []
-
-const nanoseconds = (value: number): string =>
-  value < 10_000 ? `${value.toFixed(value < 100 ? 1 : 0)} ns` : `${(value / 1000).toFixed(1)} µs`
-
-/** Times ours against the peers; a peer without a goal is shown for information. */
-const compare = (
-  what: string,
-  ours: () => unknown,
-  peers: (Contender & { goal?: number })[],
-  per = 1,
-): Timing[] => {
-  const [own, ...others] = interleaved([{ name: 'ours', run: ours }, ...peers])
-  others.forEach(({ name, nanoseconds: theirs, ratio }, i) => {
-    const goal = peers[i]?.goal
-    rows.push({
-      what,
-      ours: nanoseconds((own?.nanoseconds ?? Number.NaN) / per),
-      peer: name,
-      theirs: nanoseconds(theirs / per),
-      ratio: `${ratio.toFixed(2)}×`,
-      mustReach: goal === undefined ? '' : `${goal}×`,
-      ok: goal === undefined || ratio >= goal,
-    })
-  })
-  return own ? [own, ...others] : others
-}
-
-/** A figure of ours alone that must stay below a limit. */
-const limit = (what: string, value: number, most: number, unit: string): void => {
-  const ours = `${value.toFixed(2)} ${unit}`
-  rows.push({
-    what,
-    ours,
-    peer: '',
-    theirs: '',
-    ratio: '',
-    mustReach: `≤ ${most} ${unit}`,
-    ok: value <= most,
-  })
-}
-
-/** The next element of a list at each call, so that nothing is the same message twice in a row. */
-const inTurn = <T>(list: readonly T[]): (() => T) => {
-  let i = 0
-  return () => list[i++ % list.length] as T
-}
+const { rows, compare, limit } = createComparison()
 
 const shortMessages = (): void => {
   for (const length of [32, 64]) {

@@ -71,11 +71,14 @@ const LAYOUT = [
   'SET_PIECE_ENTRIES',
 ] as const
 
-export interface CoreInstance {
-  readonly call: CoreFunctions
-  readonly layout: Readonly<Record<(typeof LAYOUT)[number], number>>
+/** An instance of one of the modules: its functions, its constants, its memory. */
+export interface Instance<Functions, Name extends string> {
+  readonly call: Functions
+  readonly layout: Readonly<Record<Name, number>>
   readonly memory: WebAssembly.Memory
 }
+
+export type CoreInstance = Instance<CoreFunctions, (typeof LAYOUT)[number]>
 
 export interface InstanceOptions {
   /** A module compiled elsewhere, such as {@link coreModule} posted to a worker. */
@@ -89,28 +92,38 @@ const MAXIMUM_PAGES = 65_536
 
 let compiled: WebAssembly.Module | undefined
 
+/** Compiles a module that was embedded as base64. */
+export const compile = (base64: string): WebAssembly.Module =>
+  new WebAssembly.Module(Uint8Array.from(atob(base64), (character) => character.charCodeAt(0)))
+
 /** The compiled core: decoded and compiled once. It can be posted to workers. */
 export const coreModule = (): WebAssembly.Module => {
-  compiled ??= new WebAssembly.Module(
-    Uint8Array.from(atob(CORE_WASM_BASE64), (character) => character.charCodeAt(0)),
-  )
+  compiled ??= compile(CORE_WASM_BASE64)
   return compiled
 }
 
-/** A new instance with its own memory. */
-export const instantiate = (options: InstanceOptions = {}): CoreInstance => {
+/** A new instance of a module, with its own memory and the constants that it exports under these names. */
+export const instantiateModule = <Functions, Name extends string>(
+  module: WebAssembly.Module,
+  names: readonly Name[],
+  options: InstanceOptions,
+): Instance<Functions, Name> => {
   const memory = options.memory ?? new WebAssembly.Memory({ initial: 1, maximum: MAXIMUM_PAGES })
-  const { exports } = new WebAssembly.Instance(options.module ?? coreModule(), { env: { memory } })
+  const { exports } = new WebAssembly.Instance(module, { env: { memory } })
   const constant = (name: string): number => {
     const value = exports[name]
     if (!(value instanceof WebAssembly.Global))
-      throw new TypeError(`the module is not the core: ${name} is missing`)
+      throw new TypeError(`this is another module: ${name} is missing`)
     return value.value
   }
-  const layout = Object.fromEntries(LAYOUT.map((name) => [name, constant(name)]))
-  // The compiler of assembly/ and this interface can't see each other; the tests call every function through it.
-  return { call: exports as object as CoreFunctions, layout: layout as CoreInstance['layout'], memory }
+  const layout = Object.fromEntries(names.map((name) => [name, constant(name)]))
+  // The compiler of assembly/ and these interfaces can't see each other; the tests call every function through them.
+  return { call: exports as object as Functions, layout: layout as Record<Name, number>, memory }
 }
+
+/** A new instance of the core with its own memory. */
+export const instantiate = (options: InstanceOptions = {}): CoreInstance =>
+  instantiateModule<CoreFunctions, (typeof LAYOUT)[number]>(options.module ?? coreModule(), LAYOUT, options)
 
 const encoder = new TextEncoder()
 const decoder = new TextDecoder()

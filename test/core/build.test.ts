@@ -1,6 +1,8 @@
 import { readFileSync } from 'node:fs'
 import { expect } from 'chai'
+import { fieldKernels, poseidonConstants } from '../../src/bin/build-field.ts'
 import { sha256Rounds } from '../../src/bin/build-sha256.ts'
+import { fieldModule } from '../../src/core/field.ts'
 import { coreModule } from '../../src/core/index.ts'
 
 const ROOT = new URL('../../', import.meta.url)
@@ -10,16 +12,27 @@ describe('the core as it is built', () => {
     expect(readFileSync(new URL('assembly/sha256-rounds.ts', ROOT), 'utf8')).to.equal(sha256Rounds())
   })
 
+  it('has arithmetic of the field, and constants of Poseidon, that their generator still writes', () => {
+    expect(readFileSync(new URL('assembly/field-kernels.ts', ROOT), 'utf8')).to.equal(fieldKernels())
+    expect(readFileSync(new URL('assembly/poseidon-constants.ts', ROOT), 'utf8')).to.equal(
+      poseidonConstants(),
+    )
+  })
+
   it('fits 48 KiB and embeds the bytes that were compiled', () => {
     const bytes = readFileSync(new URL('build/core.wasm', ROOT))
     expect(bytes.length).to.be.at.most(48 * 1024)
-    expect(readFileSync(new URL('build/core-wasm.ts', ROOT), 'utf8')).to.include(bytes.toString('base64'))
+    for (const name of ['core', 'field']) {
+      const compiled = readFileSync(new URL(`build/${name}.wasm`, ROOT)).toString('base64')
+      expect(readFileSync(new URL(`build/${name}-wasm.ts`, ROOT), 'utf8')).to.include(compiled)
+    }
   })
 
   it('imports its memory and nothing else, so it has no clock, no randomness and no input', () => {
-    expect(WebAssembly.Module.imports(coreModule())).to.deep.equal([
-      { module: 'env', name: 'memory', kind: 'memory' },
-    ])
+    for (const module of [coreModule(), fieldModule()])
+      expect(WebAssembly.Module.imports(module)).to.deep.equal([
+        { module: 'env', name: 'memory', kind: 'memory' },
+      ])
   })
 
   it('keeps its fixed buffers below the first shard of a nullifier set', () => {
