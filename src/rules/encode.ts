@@ -1,0 +1,97 @@
+/**
+ * Values as elements of the BN254 scalar field, so that a rule can be proved as it was decided.
+ * @module
+ */
+import canonicalize from 'canonicalize'
+import { createCore } from '../core/index.ts'
+import { fail } from '../errors.ts'
+
+const H248_BYTES = 31
+const TYPE_SHIFT_BITS = 248n
+const TYPE_NUMBER = 1n << TYPE_SHIFT_BITS
+const TYPE_BOOLEAN = 2n << TYPE_SHIFT_BITS
+const TYPE_OTHER = 3n << TYPE_SHIFT_BITS
+
+/** Numbers are scaled by 10 to this power and then moved up, so that all of them are below 2^64. */
+const NUMBER_DECIMALS = 6
+const NUMBER_OFFSET = 1n << 63n
+const NUMBER_LIMIT = 1n << 64n
+/** Larger powers of ten are out of range, whatever their digits. */
+const MAX_EXPONENT = 20
+
+const core = createCore()
+
+/**
+ * The first 31 bytes of SHA-256 as a big-endian number, which always fits the field.
+ * @param message bytes, or a text in UTF-8
+ * @returns below 2^248
+ */
+export const h248 = (message: Uint8Array | string): bigint => {
+  let element = 0n
+  for (const byte of core.sha256(message).subarray(0, H248_BYTES)) element = (element << 8n) | BigInt(byte)
+  return element
+}
+
+const notProvable = (message: string): never => fail('not_provable', { message })
+
+/** What `String` makes of a number: sign, whole part, decimals, power of ten. */
+const NUMBER_TEXT = /^(-?)(\d+)(?:\.(\d+))?(?:e([+-]\d+))?$/
+
+const encodeNumber = (value: number): bigint => {
+  const [, sign, whole = '', decimals = '', power = '0'] = NUMBER_TEXT.exec(String(value)) ?? []
+  if (whole === '') return notProvable('A number is not finite.')
+  const exponent = Number(power) - decimals.length + NUMBER_DECIMALS
+  if (exponent < 0) return notProvable(`A number has more than ${NUMBER_DECIMALS} decimals.`)
+  if (exponent > MAX_EXPONENT) return notProvable('A number is out of range.')
+  const magnitude = BigInt(whole + decimals) * 10n ** BigInt(exponent)
+  const payload = (sign === '-' ? -magnitude : magnitude) + NUMBER_OFFSET
+  if (payload < 0n || payload >= NUMBER_LIMIT) return notProvable('A number is out of range.')
+  return TYPE_NUMBER + payload
+}
+
+/**
+ * Encodes a JSON value as type · 2^248 + payload. Two provable values are equal exactly if their elements are.
+ *
+ * | Value | Type | Payload |
+ * |---|---|---|
+ * | missing (`undefined`) | 0 | 0 |
+ * | number | 1 | value · 10^6 + 2^63, from its shortest text; at most 6 decimals, below 2^64 |
+ * | boolean | 2 | 0 or 1 |
+ * | string, null, array, object | 3 | {@link h248} of its canonical JSON (RFC 8785): a string with its quotes |
+ *
+ * @throws AppError not_provable for numbers with more decimals or out of range: they are never rounded
+ */
+export const encodeValue = (value: unknown): bigint => {
+  if (value === undefined) return 0n
+  if (typeof value === 'number') return encodeNumber(value)
+  if (typeof value === 'boolean') return TYPE_BOOLEAN + (value ? 1n : 0n)
+  if (typeof value === 'bigint') return notProvable('A number is out of range.')
+  return TYPE_OTHER + h248(canonicalize(value) ?? notProvable('A value is no JSON.'))
+}
+
+/** What a proof is bound to, so that it answers one question only. */
+export interface ProofContext {
+  /** Who asked: an absolute URL. */
+  readonly aud: string
+  readonly org: string
+  readonly circuit: string
+  /** What is proved, as JSON. */
+  readonly statement: unknown
+  readonly nonce: string
+  /** Unix seconds; left out when the proof doesn't expire. */
+  readonly exp?: number
+}
+
+/** `ctx`: h248("ctx/1" ‖ JCS of the six fields). */
+export const contextElement = ({ aud, org, circuit, statement, nonce, exp }: ProofContext): bigint =>
+  h248(`ctx/1${canonicalize({ aud, org, circuit, statement, nonce, exp })}`)
+
+/** Where a nullifier counts. */
+export interface ProofScope {
+  readonly aud: string
+  readonly purpose: string
+}
+
+/** `scope`: h248("scope/1" ‖ JCS of the two fields). */
+export const scopeElement = ({ aud, purpose }: ProofScope): bigint =>
+  h248(`scope/1${canonicalize({ aud, purpose })}`)

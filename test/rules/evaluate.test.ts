@@ -1,0 +1,152 @@
+import { expect } from 'chai'
+import fc from 'fast-check'
+import { decide } from '../../src/rules/evaluate.ts'
+import { parseRules } from '../../src/rules/tree.ts'
+import { decideByPolarity, decideSlowly, type PlainRule, type PlainTree } from '../support/reference/rules.ts'
+
+const FIELDS = ['a', 'b', 'c', 'd'] as const
+const scalar = fc.oneof(
+  fc.integer({ min: -3, max: 3 }),
+  fc.constantFrom(0.5, -0, 'x', 'xy', '', '1', true, false, null),
+)
+const anyValue = fc.oneof(
+  { weight: 4, arbitrary: scalar },
+  fc.array(scalar, { maxLength: 3 }),
+  fc.dictionary(fc.constantFrom('p', 'q'), scalar, { maxKeys: 2 }),
+)
+const data = fc.dictionary(fc.constantFrom(...FIELDS), anyValue, { maxKeys: 4 })
+const field = fc.constantFrom(...FIELDS)
+const number = fc.integer({ min: -3, max: 3 })
+const bounds = fc
+  .tuple(number, number)
+  .map((pair) => [...pair].sort((x, y) => x - y))
+  .map(([low, high]) => [low, high])
+
+const rule: fc.Arbitrary<PlainRule> = fc.oneof(
+  fc.record({ field, op: fc.constantFrom('eq', 'ne'), value: anyValue }),
+  fc.record({ field, op: fc.constantFrom('lt', 'lte', 'gt', 'gte'), value: number }),
+  fc.record({ field, op: fc.constantFrom('between', 'nonbetween'), value: bounds }),
+  fc.record({
+    field,
+    op: fc.constantFrom('in', 'nin'),
+    value: fc.array(anyValue, { minLength: 1, maxLength: 4 }),
+  }),
+  fc.record({ field, op: fc.constant('exists'), value: fc.boolean() }),
+  fc.record({ field, op: fc.constant('exists') }),
+  fc.record({ field, op: fc.constant('contains'), value: fc.constantFrom('x', 'y', '1', 1, true) }),
+  fc.record({ field, op: fc.constant('startsWith'), value: fc.constantFrom('x', 'xy', '1') }),
+  fc.record({ field, op: fc.constant('matches'), value: fc.constantFrom('^x', 'y$', '.', '^$') }),
+)
+
+/** At most two levels of four and a negation here and there: at most 16 rules. */
+const tree: fc.Arbitrary<PlainTree> = (() => {
+  const maybeNegated = (node: fc.Arbitrary<PlainTree>): fc.Arbitrary<PlainTree> =>
+    fc.oneof(
+      { weight: 3, arbitrary: node },
+      node.map((child) => ({ op: 'NOT' as const, child })),
+    )
+  const gate = (child: fc.Arbitrary<PlainTree>): fc.Arbitrary<PlainTree> =>
+    fc.record({
+      op: fc.constantFrom('AND', 'OR', 'NAND', 'NOR'),
+      children: fc.array(child, { minLength: 1, maxLength: 4 }),
+    })
+  const leaf = maybeNegated(rule)
+  return maybeNegated(fc.oneof(leaf, gate(leaf), gate(maybeNegated(fc.oneof(leaf, gate(leaf))))))
+})()
+
+const decided = (logic: PlainTree, values: unknown) => decide(parseRules(undefined, logic), values)
+const rest = (field: string, op: string, value?: unknown): PlainRule => ({ field, op, value })
+
+describe('decisions over rules', () => {
+  it('equal what trying every value of the unknown rules comes to', () => {
+    fc.assert(
+      fc.property(tree, data, (logic, values) => {
+        expect(decided(logic, values)).to.deep.equal(decideSlowly(logic, values))
+      }),
+      { numRuns: 2000 },
+    )
+  })
+
+  it('are YES exactly where a circuit that gives missing rules their polarity would say so', () => {
+    fc.assert(
+      fc.property(tree, data, (logic, values) => {
+        expect(decided(logic, values).decision === 'YES').to.equal(decideByPolarity(logic, values))
+      }),
+      { numRuns: 2000 },
+    )
+  })
+
+  it('obey De Morgan, double negation and the definitions of NAND and NOR', () => {
+    const NOT = (child: PlainTree): PlainTree => ({ op: 'NOT', child })
+    const few = fc.array(rule, { minLength: 1, maxLength: 4 })
+    fc.assert(
+      fc.property(few, data, (children, values) => {
+        const negated = children.map(NOT)
+        const same = (a: PlainTree, b: PlainTree) =>
+          expect(decided(a, values)).to.deep.equal(decided(b, values))
+        same(NOT({ op: 'AND', children }), { op: 'OR', children: negated })
+        same(NOT({ op: 'OR', children }), { op: 'AND', children: negated })
+        same({ op: 'NAND', children }, NOT({ op: 'AND', children }))
+        same({ op: 'NOR', children }, NOT({ op: 'OR', children }))
+        same(NOT(NOT(children[0]!)), children[0]!)
+      }),
+    )
+  })
+
+  it('of ne, nin and nonbetween are those of the negated eq, in and between', () => {
+    const pairs = [
+      ['ne', 'eq'],
+      ['nin', 'in'],
+      ['nonbetween', 'between'],
+    ]
+    const operands = fc.record({
+      eq: anyValue,
+      in: fc.array(anyValue, { minLength: 1, maxLength: 3 }),
+      between: bounds,
+    })
+    fc.assert(
+      fc.property(field, operands, data, (name, operand, values) => {
+        for (const [negative = '', positive = ''] of pairs) {
+          const value = operand[positive as keyof typeof operand]
+          const child = rest(name, positive, value)
+          expect(decided(rest(name, negative, value), values)).to.deep.equal(
+            decided({ op: 'NOT', child }, values),
+          )
+        }
+      }),
+    )
+  })
+
+  it('never turn what is missing into a YES, however often it is negated', () => {
+    const missing = rest('nothing', 'eq', 1)
+    const no = { decision: 'NO', reason: 'missing_data' }
+    expect(decided(missing, {})).to.deep.equal(no)
+    expect(decided({ op: 'NOT', child: missing }, {})).to.deep.equal(no)
+    expect(decided({ op: 'NAND', children: [missing] }, {})).to.deep.equal(no)
+    expect(decided(rest('nothing', 'ne', 1), {})).to.deep.equal(no)
+    expect(decided({ op: 'NOR', children: [missing, rest('a', 'eq', 2)] }, { a: 1 })).to.deep.equal(no)
+  })
+
+  it('do not need what is missing where the rest decides', () => {
+    const missing = rest('nothing', 'eq', 1)
+    const yes = rest('a', 'eq', 1)
+    expect(decided({ op: 'OR', children: [missing, yes] }, { a: 1 })).to.deep.equal({ decision: 'YES' })
+    expect(decided({ op: 'AND', children: [missing, yes] }, { a: 2 })).to.deep.equal({ decision: 'NO' })
+    expect(decided({ op: 'NAND', children: [missing, yes] }, { a: 2 })).to.deep.equal({ decision: 'YES' })
+  })
+
+  it('of rules beside a tree need both', () => {
+    const asked = parseRules([rest('a', 'eq', 1)], rest('b', 'eq', 2))
+    expect(decide(asked, { a: 1, b: 2 })).to.deep.equal({ decision: 'YES' })
+    expect(decide(asked, { a: 1, b: 3 })).to.deep.equal({ decision: 'NO' })
+    expect(decide(asked, { a: 0, b: 2 })).to.deep.equal({ decision: 'NO' })
+  })
+
+  it('hold for any data, whatever its shape', () => {
+    fc.assert(
+      fc.property(tree, fc.jsonValue({ maxDepth: 4 }), (logic, values) => {
+        expect(decided(logic, values).decision).to.be.oneOf(['YES', 'NO'])
+      }),
+    )
+  })
+})
