@@ -1,0 +1,92 @@
+/**
+ * How outbound connections are made: every DNS answer is judged, a judged address is dialled, and the address of
+ * the open socket is judged again before a byte (of TLS, too) is sent over it.
+ * @module
+ */
+import { isIP, type LookupFunction } from 'node:net'
+import { rootCertificates } from 'node:tls'
+import { Agent, buildConnector } from 'undici'
+import type { AddressJudge } from './address.ts'
+import type { ResolvedAddress } from './dns.ts'
+import { EgressError } from './egress-error.ts'
+import type { Resolve } from './resolve.ts'
+
+const CONNECT_TIMEOUT_MS = 5000
+const MAX_CONNECTIONS_PER_ORIGIN = 10
+const KEEP_ALIVE_MS = 4000
+const KEEP_ALIVE_MAX_MS = 30_000
+const MAX_RESPONSE_HEAD_BYTES = 16 * 1024
+
+interface ConnectorOptions {
+  readonly judge: AddressJudge
+  readonly resolve: Resolve
+  /** Certificates (PEM) that count besides the usual authorities. */
+  readonly ca?: string
+}
+
+/**
+ * A pool of connections, each of which was judged by `judge` when it was made. It must not be shared by callers
+ * with different rights. HTTP/1.1 only; proxies of the environment are not used.
+ */
+export const createPool = ({ judge, resolve, ca }: ConnectorOptions): Agent => {
+  const refusal = (host: string): EgressError =>
+    new EgressError('blocked', `${host} is at an address that must not be called`)
+
+  // A name with even one forbidden address is refused: otherwise the order of the answers would decide.
+  const judgedAddresses = async (host: string): Promise<ResolvedAddress[]> => {
+    const addresses = await resolve(host)
+    if (!addresses.every(({ address }) => judge(address))) throw refusal(host)
+    if (addresses.length === 0) throw new EgressError('unreachable', `${host} has no address`)
+    return [...addresses]
+  }
+
+  const lookup: LookupFunction = (host, options, callback) => {
+    judgedAddresses(host).then(
+      (addresses) => {
+        if (options.all) callback(null, addresses)
+        else callback(null, addresses[0]!.address, addresses[0]!.family)
+      },
+      (error: Error) => callback(error, ''),
+    )
+  }
+
+  const dial = buildConnector({ lookup, timeout: CONNECT_TIMEOUT_MS })
+  const secure = buildConnector({
+    timeout: CONNECT_TIMEOUT_MS,
+    ...(ca !== undefined && { ca: [...rootCertificates, ca] }),
+  })
+
+  const connect: buildConnector.connector = (options, callback) => {
+    const { hostname, protocol, port } = options
+    // A literal never reaches the look-up.
+    if (isIP(hostname) !== 0 && !judge(hostname)) {
+      callback(refusal(hostname), null)
+      return
+    }
+    const isSecure = protocol === 'https:'
+    const target = { ...options, protocol: 'http:', port: port || (isSecure ? '443' : '80') }
+    dial(target, (error, socket) => {
+      if (error) {
+        callback(error, null)
+        return
+      }
+      if (!judge(socket.remoteAddress ?? '')) {
+        socket.destroy()
+        callback(refusal(hostname), null)
+      } else if (isSecure) secure({ ...options, httpSocket: socket }, callback)
+      else callback(null, socket)
+    })
+  }
+
+  return new Agent({
+    connect,
+    connections: MAX_CONNECTIONS_PER_ORIGIN,
+    pipelining: 1,
+    keepAliveTimeout: KEEP_ALIVE_MS,
+    keepAliveMaxTimeout: KEEP_ALIVE_MAX_MS,
+    maxHeaderSize: MAX_RESPONSE_HEAD_BYTES,
+    // The caller's one deadline covers head and body.
+    headersTimeout: 0,
+    bodyTimeout: 0,
+  })
+}
