@@ -19,3 +19,31 @@ export const rootOf = (leaves: readonly Uint8Array[]): Buffer => {
   while (k * 2 < leaves.length) k *= 2
   return sha256(Buffer.of(1), rootOf(leaves.slice(0, k)), rootOf(leaves.slice(k)))
 }
+
+const splitOf = (n: number): number => {
+  let k = 1
+  while (k * 2 < n) k *= 2
+  return k
+}
+
+/** PATH(m, D[n]) of RFC 6962 §2.1.1. */
+export const inclusionPath = (m: number, leaves: readonly Uint8Array[]): Buffer[] => {
+  if (leaves.length === 1) return []
+  const k = splitOf(leaves.length)
+  return m < k
+    ? [...inclusionPath(m, leaves.slice(0, k)), rootOf(leaves.slice(k))]
+    : [...inclusionPath(m - k, leaves.slice(k)), rootOf(leaves.slice(0, k))]
+}
+
+/** SUBPROOF(m, D[n], b) of RFC 6962 §2.1.2. */
+const subproof = (m: number, leaves: readonly Uint8Array[], known: boolean): Buffer[] => {
+  if (m === leaves.length) return known ? [] : [rootOf(leaves)]
+  const k = splitOf(leaves.length)
+  return m <= k
+    ? [...subproof(m, leaves.slice(0, k), known), rootOf(leaves.slice(k))]
+    : [...subproof(m - k, leaves.slice(k), false), rootOf(leaves.slice(0, k))]
+}
+
+/** PROOF(m, D[n]) of RFC 6962 §2.1.2; nothing for an empty tree. */
+export const consistencyProof = (m: number, leaves: readonly Uint8Array[]): Buffer[] =>
+  m === 0 ? [] : subproof(m, leaves, true)

@@ -1,0 +1,16 @@
+pragma circom 2.1.6;
+
+// What a Poseidon hash is for stands in its capacity element, so that no hash can be passed off as another kind.
+// The same numbers stand in src/core/poseidon-tags.ts; a test compares them.
+function TAG_COMMITMENT() { return 1; }
+function TAG_POLICY() { return 2; }
+function TAG_PROGRAM() { return 3; }
+function TAG_LEAF() { return 4; }
+function TAG_NODE() { return 5; }
+function TAG_NULLIFIER() { return 6; }
+function TAG_SUBJECT() { return 7; }
+function TAG_PAYMENT() { return 8; }
+function TAG_KYC() { return 9; }
+function TAG_TOKEN() { return 10; }
+function TAG_CONSENT() { return 11; }
+function TAG_AGGREGATE() { return 12; }

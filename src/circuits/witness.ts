@@ -1,0 +1,115 @@
+/**
+ * Runs the witness program that circom 2 makes of a circuit: input signals in, the values of all wires out.
+ * An instance keeps what it was told, so one is made for each witness; the module is compiled once.
+ * @module
+ */
+import type { WitnessInput } from './circuit.ts'
+
+/** What the program exports; values go through 32-bit words of a shared buffer, the lowest first. */
+interface WitnessProgram {
+  init(checkSanity: number): void
+  getFieldNumLen32(): number
+  getRawPrime(): void
+  getWitnessSize(): number
+  getInputSignalSize(hashHigh: number, hashLow: number): number
+  getInputSize(): number
+  readSharedRWMemory(index: number): number
+  writeSharedRWMemory(index: number, word: number): void
+  setInputSignal(hashHigh: number, hashLow: number, position: number): void
+  getWitness(index: number): void
+}
+
+/** No witness satisfies the circuit's constraints for this input. */
+export class WitnessError extends Error {
+  override readonly name = 'WitnessError'
+}
+
+const WORD_BYTES = 4
+const SECTION_HEADER_BYTES = 12
+const FILE_HEADER_BYTES = 12
+const WTNS_VERSION = 2
+const SECTIONS = 2
+
+/** How circom names input signals: FNV-1a of 64 bits, as its two halves. */
+const signalHash = (name: string): [high: number, low: number] => {
+  let hash = 0xcbf29ce484222325n
+  for (const byte of new TextEncoder().encode(name))
+    hash = BigInt.asUintN(64, (hash ^ BigInt(byte)) * 0x100000001b3n)
+  return [Number(hash >> 32n), Number(hash & 0xffffffffn)]
+}
+
+const instantiate = async (module: WebAssembly.Module): Promise<WitnessProgram> => {
+  const nothing = () => undefined
+  const instance = await WebAssembly.instantiate(module, {
+    runtime: {
+      exceptionHandler(code: number) {
+        throw new WitnessError(`the witness program stopped with code ${code}`)
+      },
+      printErrorMessage: nothing,
+      writeBufferMessage: nothing,
+      showSharedRWMemory: nothing,
+    },
+  })
+  // The program's interface is fixed by circom; the tests call all of it.
+  return instance.exports as object as WitnessProgram
+}
+
+const setInputs = (program: WitnessProgram, input: WitnessInput): void => {
+  const words = program.getFieldNumLen32()
+  const names = Object.entries(input)
+  if (names.length !== program.getInputSize())
+    throw new WitnessError(`the circuit has ${program.getInputSize()} inputs, not ${names.length}`)
+  program.init(0)
+  for (const [name, text] of names) {
+    const [high, low] = signalHash(name)
+    if (program.getInputSignalSize(high, low) !== 1)
+      throw new WitnessError(`the circuit has no single input called ${name}`)
+    let rest = BigInt(text)
+    for (let i = 0; i < words; i++, rest >>= 32n)
+      program.writeSharedRWMemory(i, Number(rest & 0xffffffffn) | 0)
+    program.setInputSignal(high, low, 0)
+  }
+}
+
+/**
+ * Computes a witness.
+ * @returns the file that snarkjs takes (`wtns`, version 2): prime, count, then each wire as 32 bytes, the lowest first
+ * @throws WitnessError when no witness exists, or the input names other signals than the circuit has
+ */
+export const computeWitness = async (
+  module: WebAssembly.Module,
+  input: WitnessInput,
+): Promise<Uint8Array<ArrayBuffer>> => {
+  const program = await instantiate(module)
+  setInputs(program, input)
+  const words = program.getFieldNumLen32()
+  const wires = program.getWitnessSize()
+  const elementBytes = words * WORD_BYTES
+  const headBytes = WORD_BYTES + elementBytes + WORD_BYTES
+  const bodyBytes = wires * elementBytes
+  const file = new Uint8Array(FILE_HEADER_BYTES + 2 * SECTION_HEADER_BYTES + headBytes + bodyBytes)
+  const view = new DataView(file.buffer)
+  let at = 0
+  const put = (word: number) => {
+    view.setUint32(at, word, true)
+    at += WORD_BYTES
+  }
+  const putElement = () => {
+    for (let i = 0; i < words; i++) put(program.readSharedRWMemory(i) >>> 0)
+  }
+  const putSection = (id: number, bytes: number) => [id, bytes, 0].forEach(put)
+  file.set(new TextEncoder().encode('wtns'))
+  at = WORD_BYTES
+  ;[WTNS_VERSION, SECTIONS].forEach(put)
+  putSection(1, headBytes)
+  put(elementBytes)
+  program.getRawPrime()
+  putElement()
+  put(wires)
+  putSection(2, bodyBytes)
+  for (let wire = 0; wire < wires; wire++) {
+    program.getWitness(wire)
+    putElement()
+  }
+  return file
+}

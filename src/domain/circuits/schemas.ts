@@ -1,0 +1,54 @@
+/** Wire forms of the circuit catalogue. @module */
+import Type, { type Static } from 'typebox'
+
+const Coordinates = Type.Array(Type.String({ pattern: '^[0-9]+$' }))
+
+export const CircuitInfo = Type.Object(
+  {
+    id: Type.String(),
+    name: Type.String(),
+    description: Type.String(),
+    version: Type.String(),
+    wasm_supported: Type.Boolean({ description: 'Whether witness and proof can be made in WebAssembly.' }),
+    proves: Type.String({ description: 'What a proof shows by itself.' }),
+    checks: Type.Array(Type.String(), { description: 'What whoever relies on a proof must check besides.' }),
+    selfAsserted: Type.Boolean({
+      description:
+        "Whether the commitment is the prover's own choice: alone, a proof shows consistency only.",
+    }),
+    publicSignals: Type.Array(Type.String(), { description: "Names, in the order of a proof's signals." }),
+    constraints: Type.Integer(),
+    verificationKeyUrl: Type.String({ format: 'uri' }),
+    setup: Type.Object({
+      type: Type.Enum(['single-party', 'multi-party'], {
+        description:
+          'multi-party where several put secrets into the powers and into the key. Whoever knows all of either can forge.',
+      }),
+      contributions: Type.Integer({ minimum: 1, description: 'To the proving key, beacons not counted.' }),
+      transcript_sha256: Type.String({
+        description: 'SHA-256 of the canonical JSON (RFC 8785) of powers, r1cs, circuitHash, contributions.',
+      }),
+    }),
+  },
+  { title: 'CircuitInfo' },
+)
+export type CircuitInfo = Static<typeof CircuitInfo>
+
+export const CircuitList = Type.Array(CircuitInfo)
+
+export const CircuitParams = Type.Object({ circuitId: Type.String({ maxLength: 64 }) })
+
+export const VerificationKeyJson = Type.Object(
+  {
+    protocol: Type.Literal('groth16'),
+    curve: Type.Literal('bn128'),
+    nPublic: Type.Integer(),
+    vk_alpha_1: Coordinates,
+    vk_beta_2: Type.Array(Coordinates),
+    vk_gamma_2: Type.Array(Coordinates),
+    vk_delta_2: Type.Array(Coordinates),
+    vk_alphabeta_12: Type.Array(Type.Array(Coordinates)),
+    IC: Type.Array(Coordinates),
+  },
+  { title: 'VerificationKey', description: 'The JSON form of snarkjs.' },
+)

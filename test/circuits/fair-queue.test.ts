@@ -1,0 +1,70 @@
+/** The turns that owners take in a queue. */
+import { expect } from 'chai'
+import fc from 'fast-check'
+import { createFairQueue } from '../../src/circuits/fair-queue.ts'
+
+const OWNERS = ['a', 'b', 'c', 'd']
+const step = fc.oneof(fc.constantFrom(...OWNERS), fc.constant(undefined))
+
+describe('fair queue', () => {
+  it('takes from each owner in turn, the oldest item first', () => {
+    const queue = createFairQueue<string>()
+    for (const item of ['a1', 'a2', 'a3', 'b1', 'c1', 'c2']) queue.add(item.slice(0, 1), item)
+    const taken = Array.from({ length: 7 }, () => queue.take())
+    expect(taken).to.deep.equal(['a1', 'b1', 'c1', 'a2', 'c2', 'a3', undefined])
+  })
+
+  it('delays an owner by at most one item of each other one, whatever they add meanwhile', () => {
+    fc.assert(
+      fc.property(fc.array(step, { maxLength: 200 }), (steps) => {
+        const queue = createFairQueue<string>()
+        /** For each owner that waits, whom it has seen served since it last was. */
+        const seen = new Map<string, Set<string>>()
+        for (const owner of steps) {
+          if (owner !== undefined) {
+            queue.add(owner, owner)
+            if (!seen.has(owner)) seen.set(owner, new Set())
+            continue
+          }
+          const served = queue.take()
+          expect(served === undefined).to.equal(seen.size === 0)
+          if (served === undefined) continue
+          seen.delete(served)
+          for (const others of seen.values()) {
+            expect(others.has(served)).to.equal(false)
+            others.add(served)
+          }
+          if (queue.sizeOf(served) > 0) seen.set(served, new Set())
+        }
+      }),
+    )
+  })
+
+  it('knows how many items go before a new one, and how many wait', () => {
+    fc.assert(
+      fc.property(fc.array(step, { maxLength: 60 }), fc.constantFrom(...OWNERS), (steps, owner) => {
+        const queue = createFairQueue<string>()
+        let waiting = 0
+        for (const other of steps) {
+          if (other !== undefined) queue.add(other, 'old')
+          else if (queue.take() === undefined) continue
+          waiting += other === undefined ? -1 : 1
+        }
+        expect(queue.size()).to.equal(waiting)
+        const ahead = queue.ahead(owner)
+        queue.add(owner, 'new')
+        let before = 0
+        while (queue.take() !== 'new') before += 1
+        // An owner that just had its turn lets each other one go first, one that is due goes before some.
+        expect(ahead - before).to.be.within(0, OWNERS.length - 1)
+      }),
+    )
+  })
+
+  it('gives up all that waits at once', () => {
+    const queue = createFairQueue<number>()
+    for (const [i, owner] of ['a', 'b', 'a'].entries()) queue.add(owner, i)
+    expect(queue.clear().toSorted()).to.deep.equal([0, 1, 2])
+    expect([queue.size(), queue.sizeOf('a'), queue.take()]).to.deep.equal([0, 0, undefined])
+  })
+})

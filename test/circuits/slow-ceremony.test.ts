@@ -1,0 +1,212 @@
+/** The programs of the setup, on a copy of the keys: randomness is added, and every difference is found. */
+import { execFile } from 'node:child_process'
+import { cp, readFile, rm, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { promisify } from 'node:util'
+import { expect } from 'chai'
+import { curves, powersOfTau } from 'snarkjs'
+import { buildCircuits } from '../../src/bin/build-circuits.ts'
+import { type Artifacts, loadArtifacts } from '../../src/circuits/artifacts.ts'
+import type { CircuitId } from '../../src/circuits/catalogue.ts'
+import { createProofMaker, prepareCurve } from '../../src/circuits/groth16.ts'
+import { readPowersContributions, readSection } from '../../src/circuits/key-files.ts'
+import { type Contribution, sha256Hex } from '../../src/circuits/setup-record.ts'
+import { createVerifier } from '../../src/circuits/verifier.ts'
+import { temporaryDirectories } from '../support/directory.ts'
+import { GOOD_INPUTS, goodProof } from '../support/proofs.ts'
+
+const ROOT = join(import.meta.dirname, '../..')
+const KEYS = join(ROOT, 'circuits/keys')
+
+/** Too few for the circuits, but it is the powers that are told about first. */
+const SMALL_POWER = 4
+const BEACON_DOUBLINGS = 10
+
+interface AlteredRecord {
+  powers: { setup: string }
+  circuits: Record<CircuitId, { setup: string }>
+}
+
+describe('the setup of the circuits', function () {
+  this.timeout(300_000)
+  const newDirectory = temporaryDirectories()
+
+  const copyOfKeys = async (): Promise<string> => {
+    const directory = await newDirectory()
+    await cp(KEYS, directory, { recursive: true })
+    return directory
+  }
+  /** Runs a program on a directory of keys. @returns its status and what it said */
+  const run = async (program: string, directory: string, ...options: string[]) => {
+    const env = { ...process.env, CIRCUITS_DIR: directory }
+    const started = promisify(execFile)(
+      process.execPath,
+      ['--import=tsx', join(ROOT, `src/bin/circuits-${program}.ts`), ...options],
+      { env, cwd: ROOT },
+    )
+    return started.then(
+      ({ stdout }) => ({ status: 0, stdout }),
+      ({ code, stdout, stderr }) => ({ status: Number(code), stdout: `${stdout}${stderr}` }),
+    )
+  }
+  const alterRecord = async (directory: string, alter: (record: AlteredRecord) => void): Promise<void> => {
+    const file = join(directory, 'artifacts.json')
+    const record = JSON.parse(await readFile(file, 'utf8'))
+    alter(record)
+    await writeFile(file, JSON.stringify(record))
+  }
+  /** What snarkjs' own program tells about contributions to a key of yesno, digits without spaces. */
+  const hashesOfSnarkjs = async (zkey: string): Promise<string> => {
+    const files = [join(ROOT, 'build/circuits/yesno.r1cs'), join(KEYS, 'powers-13.ptau'), zkey]
+    const program = join(ROOT, 'node_modules/snarkjs/build/cli.cjs')
+    const { stdout } = await promisify(execFile)(process.execPath, [program, 'zkey', 'verify', ...files])
+    return stdout.replaceAll(/\s/g, '')
+  }
+  /** Small powers that somebody, nobody, or a public value contributed to. */
+  const makePowers = async (contribution?: 'secret' | 'beacon'): Promise<Uint8Array> => {
+    await prepareCurve()
+    const curve = await curves.getCurveFromName('bn128')
+    const directory = await newDirectory()
+    const [empty, next, prepared] = ['0', '1', '2'].map((name) => join(directory, name)) as [
+      string,
+      string,
+      string,
+    ]
+    await powersOfTau.newAccumulator(curve, SMALL_POWER, empty)
+    if (contribution === 'beacon')
+      await powersOfTau.beacon(empty, next, 'beacon', 'ab'.repeat(32), BEACON_DOUBLINGS)
+    if (contribution === 'secret') await powersOfTau.contribute(empty, next, 'Ada', 'entropy')
+    await powersOfTau.preparePhase2(contribution === undefined ? empty : next, prepared)
+    return readFile(prepared)
+  }
+  /** Whether the proof that the first keys made of the good input holds under the second. */
+  const proofHolds = async (from: Artifacts, to: Artifacts): Promise<boolean> => {
+    const { proof, publicSignals } = await (await createProofMaker(from.yesno))(GOOD_INPUTS.yesno)
+    return (await createVerifier(to).verify('yesno', proof, publicSignals)).valid
+  }
+
+  it('holds as it is shipped', async () => {
+    const { status, stdout } = await run('verify', KEYS)
+    expect({ status, stdout }).to.deep.equal({
+      status: 0,
+      stdout: 'powers-13.ptau: ok\nsimple_yesno: ok\nyesno: ok\n',
+    })
+  })
+
+  it('builds again what a crash left empty', async () => {
+    const symbols = join(ROOT, 'build/circuits/yesno.sym')
+    const before = await readFile(symbols)
+    await writeFile(symbols, '')
+    await buildCircuits()
+    expect(before.equals(await readFile(symbols))).to.equal(true)
+  })
+
+  it('takes the randomness of others, with their names, and makes other keys of it', async () => {
+    const directory = await copyOfKeys()
+    const contributed = await run('contribute', directory, '--name', 'Ada', 'yesno')
+    expect(contributed.status).to.equal(0)
+    expect((await run('verify', directory)).status).to.equal(0)
+    const [before, after] = [loadArtifacts(), loadArtifacts(directory)]
+    expect(after.simple_yesno).to.deep.equal(before.simple_yesno)
+    expect(after.yesno.setup.contributions).to.equal(before.yesno.setup.contributions + 1)
+    expect(after.yesno.setup.transcriptSha256).to.not.equal(before.yesno.setup.transcriptSha256)
+    const { circuits } = JSON.parse(await readFile(join(directory, 'artifacts.json'), 'utf8'))
+    const { name, hash } = circuits.yesno.transcript.contributions.at(-1)
+    expect(name).to.equal('Ada')
+    expect(contributed.stdout).to.equal(`yesno: contribution 2, ${hash}\n`)
+    expect(await hashesOfSnarkjs(join(directory, 'yesno.zkey'))).to.include(hash)
+    expect(await proofHolds(after, after)).to.equal(true)
+    expect(await proofHolds(before, after)).to.equal(false)
+    const { proof, publicSignals } = await goodProof('yesno')
+    expect(await createVerifier(after).verify('yesno', proof, publicSignals)).to.have.property('valid', false)
+  })
+
+  it('makes new keys for a circuit, which hold and are of a single party', async () => {
+    const directory = await copyOfKeys()
+    await alterRecord(directory, ({ circuits }) =>
+      Object.assign(circuits.simple_yesno, { setup: 'multi-party' }),
+    )
+    expect((await run('setup', directory, 'simple_yesno')).status).to.equal(0)
+    expect((await run('verify', directory)).status).to.equal(0)
+    expect(loadArtifacts(directory).simple_yesno.setup.type).to.equal('single-party')
+    expect(loadArtifacts(directory).simple_yesno.zkey).to.not.deep.equal(loadArtifacts().simple_yesno.zkey)
+    expect((await run('setup', directory)).status).to.equal(2)
+    expect((await run('setup', directory, 'nothing')).status).to.equal(2)
+    expect((await run('powers', directory)).status).to.equal(1)
+  })
+
+  it('refuses powers that nobody put a secret into, and powers that are none', async () => {
+    const directory = await copyOfKeys()
+    await rm(join(directory, 'powers-13.ptau'))
+    const file = join(directory, 'powers.ptau')
+    const verify = async (powers: Uint8Array, contributions: readonly Contribution[]) => {
+      await writeFile(file, powers)
+      const record = { file: 'powers.ptau', sha256: sha256Hex(powers), setup: 'single-party', contributions }
+      await alterRecord(directory, (whole) => Object.assign(whole, { powers: record }))
+      const { status, stdout } = await run('verify', directory)
+      expect(status).to.equal(1)
+      return stdout.split('\n')[0]
+    }
+    const secret = 'no secret contribution: anybody could forge proofs'
+    const broken = 'these are not powers that the contributions made'
+
+    const bare = await makePowers()
+    // By the file, whatever the record says.
+    const claimed = [{ name: 'Ada', hash: '0a' }]
+    const history = 'another history of contributions'
+    expect(await verify(bare, claimed)).to.equal(`powers.ptau: ${history}; ${secret}; ${broken}`)
+    const setup = await run('setup', directory, 'yesno')
+    expect(setup.status).to.equal(1)
+    expect(setup.stdout).to.include(secret)
+
+    const beacon = await makePowers('beacon')
+    expect(await verify(beacon, readPowersContributions(beacon))).to.equal(`powers.ptau: ${secret}`)
+
+    const swapped = Buffer.from(await makePowers('secret'))
+    const contributions = readPowersContributions(swapped)
+    expect(contributions.map(({ name }) => name)).to.deep.equal(['Ada'])
+    // Two of the points τ^i.
+    const points = readSection(swapped, 2)
+    const [third, fourth] = [points.subarray(128, 192), points.subarray(192, 256)].map(Buffer.from)
+    fourth?.copy(points, 128)
+    third?.copy(points, 192)
+    expect(await verify(swapped, contributions)).to.equal(`powers.ptau: ${broken}`)
+  })
+
+  it('refuses a kind of setup that the contributions do not bear out', async () => {
+    const directory = await copyOfKeys()
+    await alterRecord(directory, ({ powers, circuits }) => {
+      powers.setup = 'public'
+      circuits.yesno.setup = 'multi-party'
+      circuits.simple_yesno.setup = 'none'
+    })
+    const { status, stdout } = await run('verify', directory)
+    expect(status).to.equal(1)
+    expect(stdout).to.include('powers-13.ptau: public, with 1 secret contribution')
+    expect(stdout).to.include('yesno: multi-party, with 1 secret contribution')
+    expect(stdout).to.include('simple_yesno: the setup is none')
+  })
+
+  it('fails when anything differs from the record, or does not follow from circuit and powers', async () => {
+    const directory = await copyOfKeys()
+    const record = JSON.parse(await readFile(join(directory, 'artifacts.json'), 'utf8'))
+    const { yesno, simple_yesno } = record.circuits
+    const write = (circuits: object) =>
+      writeFile(join(directory, 'artifacts.json'), JSON.stringify({ ...record, circuits }))
+
+    await write({ simple_yesno: { ...simple_yesno, constraints: 1 }, yesno, other: yesno })
+    const recorded = await run('verify', directory)
+    expect(recorded.status).to.equal(1)
+    expect(recorded.stdout).to.include('simple_yesno: 434 constraints').and.to.include('other: in the record')
+
+    // A key of another circuit, with a record that agrees: only the mathematics can tell.
+    for (const ending of ['.zkey', '.vkey.json'])
+      await cp(join(KEYS, `simple_yesno${ending}`), join(directory, `yesno${ending}`))
+    const { zkey, vkey } = simple_yesno.sha256
+    const { transcript } = simple_yesno
+    await write({ simple_yesno, yesno: { ...yesno, transcript, sha256: { ...yesno.sha256, zkey, vkey } } })
+    const foreign = await run('verify', directory)
+    expect(foreign.status).to.equal(1)
+    expect(foreign.stdout).to.include('yesno: the proving key does not follow from circuit and powers')
+  })
+})

@@ -1,0 +1,252 @@
+/** What our verifier accepts, against snarkjs' own program and a second, independent verifier. */
+import { execFile } from 'node:child_process'
+import { writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { promisify } from 'node:util'
+import { bn254 } from '@noble/curves/bn254.js'
+import { expect } from 'chai'
+import { CIRCUITS, type CircuitId } from '../../src/circuits/catalogue.ts'
+import type { Proved } from '../../src/circuits/groth16.ts'
+import { createVerifier } from '../../src/circuits/verifier.ts'
+import { FIELD_MODULUS as R } from '../../src/core/field.ts'
+import { decodeZk1, encodeZk1, proofDigest, type SnarkProof } from '../../src/protocol/zk1.ts'
+import { artifacts } from '../support/circuits.ts'
+import { temporaryDirectories } from '../support/directory.ts'
+import { GOOD_INPUTS, goodProof, randomElement } from '../support/proofs.ts'
+import { g1Json, g2, g2Json, holdsByNoble, rerandomise } from '../support/reference/groth16.ts'
+
+const ROOT = join(import.meta.dirname, '../..')
+const P = bn254.fields.Fp.ORDER
+const verifier = createVerifier(artifacts)
+
+const snarkjs = (...options: string[]) =>
+  promisify(execFile)(process.execPath, [join(ROOT, 'node_modules/snarkjs/build/cli.cjs'), ...options])
+
+const plus = (text: string | undefined, more: bigint): string => String(BigInt(text ?? '') + more)
+
+/** A point of the curve of G2, outside of the subgroup that proofs live in. */
+const pointOutsideOfSubgroup = (): string[][] => {
+  const { Fp2 } = bn254.fields
+  const b = Fp2.div(Fp2.fromBigTuple([3n, 0n]), Fp2.fromBigTuple([9n, 1n]))
+  for (let i = 1n; ; i++) {
+    const x = Fp2.fromBigTuple([i, 0n])
+    const square = Fp2.add(Fp2.mul(Fp2.sqr(x), x), b)
+    // Half of all elements are squares; those are found by Euler's criterion.
+    if (!Fp2.eql(Fp2.pow(square, (P * P - 1n) / 2n), Fp2.ONE)) continue
+    const point = bn254.G2.Point.fromAffine({ x, y: Fp2.sqrt(square) })
+    if (!point.isTorsionFree()) return g2Json(point)
+  }
+}
+
+describe('verifier', function () {
+  this.timeout(60_000)
+  const newDirectory = temporaryDirectories()
+
+  for (const { id, publicNames } of CIRCUITS) {
+    describe(`of ${id}`, () => {
+      let good: Proved
+      before(async () => {
+        good = await goodProof(id)
+      })
+      const refusal = async (proof: unknown, signals: unknown = good.publicSignals, circuit: string = id) => {
+        const verdict = await verifier.verify(circuit, proof as SnarkProof, signals as string[])
+        return verdict.valid ? 'valid' : verdict.reason
+      }
+
+      it('accepts a good proof, and so does the independent verifier', async () => {
+        expect(await refusal(good.proof)).to.equal('valid')
+        expect(holdsByNoble(artifacts[id].verificationKey, good.publicSignals, good.proof)).to.equal(true)
+      })
+
+      it('refuses every other public signal, and so does the independent verifier', async () => {
+        for (const i of publicNames.keys()) {
+          const signals = good.publicSignals.with(i, plus(good.publicSignals[i], 1n))
+          expect(await refusal(good.proof, signals), publicNames[i]).to.equal('PROOF_INVALID')
+          expect(holdsByNoble(artifacts[id].verificationKey, signals, good.proof)).to.equal(false)
+        }
+      })
+
+      it('refuses a signal too few or too many', async () => {
+        expect(await refusal(good.proof, good.publicSignals.slice(1))).to.equal('SIGNAL_COUNT')
+        expect(await refusal(good.proof, [...good.publicSignals, '0'])).to.equal('SIGNAL_COUNT')
+        for (const signals of [[], undefined, null, 'text', { length: publicNames.length }])
+          expect(await refusal(good.proof, signals ?? null)).to.equal('SIGNAL_COUNT')
+      })
+
+      it('refuses signals in another form than the canonical decimal', async () => {
+        const [first = ''] = good.publicSignals
+        for (const form of [
+          plus(first, R),
+          `0${first}`,
+          ` ${first}`,
+          `${first}.0`,
+          `0x${first}`,
+          '-1',
+          '',
+          1,
+          1n,
+          null,
+        ])
+          expect(await refusal(good.proof, [form, ...good.publicSignals.slice(1)]), String(form)).to.equal(
+            'SIGNAL_NOT_CANONICAL',
+          )
+      })
+
+      it('refuses lists with holes, of the right length', async () => {
+        const signals = [...good.publicSignals]
+        delete signals[1]
+        expect(await refusal(good.proof, signals)).to.equal('SIGNAL_NOT_CANONICAL')
+        const pi_b = [...good.proof.pi_b]
+        delete pi_b[1]
+        expect(await refusal({ ...good.proof, pi_b })).to.equal('PROOF_MALFORMED')
+      })
+
+      it('refuses coordinates beyond p, which are the same point to snarkjs', async () => {
+        const { pi_a, pi_b, pi_c } = good.proof
+        const [[x0 = '', x1 = ''] = [], y = [], one = []] = pi_b
+        for (const proof of [
+          { ...good.proof, pi_a: [plus(pi_a[0], P), pi_a[1], '1'] },
+          { ...good.proof, pi_a: [pi_a[0], plus(pi_a[1], P), '1'] },
+          { ...good.proof, pi_b: [[plus(x0, P), x1], y, one] },
+          { ...good.proof, pi_b: [[x0, plus(x1, P)], y, one] },
+          { ...good.proof, pi_c: [`0${pi_c[0]}`, pi_c[1], '1'] },
+        ])
+          expect(await refusal(proof)).to.equal('COORDINATE_NOT_CANONICAL')
+      })
+
+      it('refuses points that are not on their curve, or not in the subgroup', async () => {
+        const { pi_a, pi_b } = good.proof
+        expect(await refusal({ ...good.proof, pi_a: [pi_a[0], plus(pi_a[1], 1n), '1'] })).to.equal(
+          'POINT_NOT_ON_CURVE',
+        )
+        const [x = [], [y0 = '', y1 = ''] = [], one = []] = pi_b
+        expect(await refusal({ ...good.proof, pi_b: [x, [y1, y0], one] })).to.equal('POINT_NOT_ON_CURVE')
+        const outside = pointOutsideOfSubgroup()
+        expect(g2(outside).isTorsionFree()).to.equal(false)
+        expect(await refusal({ ...good.proof, pi_b: outside })).to.equal('POINT_NOT_IN_SUBGROUP')
+      })
+
+      it('refuses good points that are another proof', async () => {
+        const { pi_a, pi_b, pi_c } = good.proof
+        const base = g1Json(bn254.G1.Point.BASE)
+        for (const proof of [
+          { ...good.proof, pi_a: pi_c, pi_c: pi_a },
+          { ...good.proof, pi_a: [pi_a[0], String(P - BigInt(pi_a[1] ?? '')), '1'] },
+          { ...good.proof, pi_c: base },
+          { ...good.proof, pi_b: g2Json(g2(pi_b).double()) },
+        ])
+          expect(await refusal(proof)).to.equal('PROOF_INVALID')
+      })
+
+      it('refuses everything else with a reason, and never by an exception', async () => {
+        const { pi_a, pi_b } = good.proof
+        const infinity = ['0', '1', '0']
+        for (const proof of [
+          undefined,
+          null,
+          'proof',
+          7,
+          [],
+          {},
+          { ...good.proof, protocol: 'plonk' },
+          { ...good.proof, curve: 'bls12381' },
+          { ...good.proof, pi_a: infinity },
+          { ...good.proof, pi_a: pi_a.slice(0, 2) },
+          { ...good.proof, pi_a: undefined },
+          {
+            ...good.proof,
+            pi_b: [
+              ['0', '0'],
+              ['1', '0'],
+              ['0', '0'],
+            ],
+          },
+          { ...good.proof, pi_b: pi_b.map((pair) => pair.slice(1)) },
+          { ...good.proof, pi_b: pi_b.map(String) },
+          { ...good.proof, pi_c: { length: 3, 2: '1' } },
+        ])
+          expect(await refusal(proof), JSON.stringify(proof)).to.equal('PROOF_MALFORMED')
+        for (const x of [1, 1n, null, {}, [], Number.NaN])
+          expect(await refusal({ ...good.proof, pi_a: [x, pi_a[1], '1'] })).to.equal(
+            'COORDINATE_NOT_CANONICAL',
+          )
+        for (const circuit of ['', 'nothing', 'toString', '__proto__'])
+          expect(await refusal(good.proof, good.publicSignals, circuit)).to.equal('CIRCUIT_UNKNOWN')
+      })
+
+      it('refuses the proof of another circuit', async () => {
+        for (const other of CIRCUITS.filter((circuit) => circuit.id !== id)) {
+          const signals = Array.from(
+            { length: other.publicNames.length },
+            (_, i) => good.publicSignals[i] ?? '0',
+          )
+          expect(await refusal(good.proof, signals, other.id)).to.equal('PROOF_INVALID')
+        }
+      })
+
+      it('accepts a proof that a stranger made out of a good one, whose digest is the same', async () => {
+        const key = artifacts[id].verificationKey
+        const other = rerandomise(key, good.proof, randomElement() + 1n, randomElement() + 1n)
+        expect(other.pi_a).to.not.deep.equal(good.proof.pi_a)
+        expect(await refusal(other)).to.equal('valid')
+        expect(holdsByNoble(key, good.publicSignals, other)).to.equal(true)
+        const texts = [good.proof, other].map((proof) => encodeZk1(proof, good.publicSignals))
+        expect(texts[0]).to.not.equal(texts[1])
+        const digests = texts.map((text) => proofDigest(id, decodeZk1(text)?.publicSignals ?? []))
+        expect(digests[0]).to.equal(digests[1])
+        const signals = good.publicSignals.with(0, plus(good.publicSignals[0], 1n))
+        expect(proofDigest(id, signals)).to.not.equal(digests[0])
+      })
+
+      it('keeps many verifications at a time apart', async () => {
+        const bad = good.publicSignals.with(0, plus(good.publicSignals[0], 1n))
+        const wanted = Array.from({ length: 8 }, (_, i) => i % 3 !== 0)
+        const verdicts = await Promise.all(
+          wanted.map((isGood) => verifier.verify(id, good.proof, isGood ? good.publicSignals : bad)),
+        )
+        expect(verdicts.map(({ valid }) => valid)).to.deep.equal(wanted)
+      })
+
+      it("agrees with snarkjs' own program, both ways", async () => {
+        const directory = await newDirectory()
+        const file = (name: string) => join(directory, name)
+        const write = (name: string, value: unknown) => writeFile(file(name), JSON.stringify(value))
+        await write('vkey.json', verifier.verificationKey(id))
+        await write('proof.json', good.proof)
+        await write('public.json', good.publicSignals)
+        const { stdout } = await snarkjs(
+          'groth16',
+          'verify',
+          file('vkey.json'),
+          file('public.json'),
+          file('proof.json'),
+        )
+        expect(stdout).to.include('OK!')
+
+        await write('input.json', GOOD_INPUTS[id])
+        const artifact = (path: string) => join(ROOT, path)
+        const wasm = artifact(`build/circuits/${id}.wasm`)
+        const zkey = artifact(`circuits/keys/${id}.zkey`)
+        await snarkjs(
+          'groth16',
+          'fullprove',
+          file('input.json'),
+          wasm,
+          zkey,
+          file('proof.json'),
+          file('public.json'),
+        )
+        const load = async (name: string) => (await import(file(name), { with: { type: 'json' } })).default
+        expect(await refusal(await load('proof.json'), await load('public.json'))).to.equal('valid')
+        expect(await load('public.json')).to.deep.equal(good.publicSignals)
+      })
+    })
+  }
+
+  it('knows the key of every circuit and of nothing else', () => {
+    for (const { id } of CIRCUITS)
+      expect(verifier.verificationKey(id)).to.equal(artifacts[id].verificationKey)
+    for (const id of ['', 'nothing', 'constructor'])
+      expect(verifier.verificationKey(id as CircuitId)).to.equal(undefined)
+  })
+})

@@ -1,0 +1,75 @@
+import { expect } from 'chai'
+import { CIRCUITS } from '../../src/circuits/catalogue.ts'
+import { sharedApp, startTestApp, type TestApp } from '../support/app.ts'
+import { artifacts } from '../support/circuits.ts'
+
+interface Listed {
+  id: string
+  wasm_supported: boolean
+  setup: { type: string; contributions: number; transcript_sha256: string }
+  verificationKeyUrl: string
+  publicSignals: string[]
+  selfAsserted: boolean
+  proves: string
+  checks: string[]
+}
+
+describe('GET /api/circuits', () => {
+  let app: TestApp
+  before(async () => {
+    app = await sharedApp()
+  })
+
+  it('lists every circuit with what its proofs show and how its keys came about', async () => {
+    const { apiKey } = await app.organisation()
+    const { status, body } = await app.request<Listed[]>('GET', '/api/circuits', { bearer: apiKey })
+    expect(status).to.equal(200)
+    expect(body.map(({ id }) => id)).to.deep.equal(CIRCUITS.map(({ id }) => id))
+    for (const { id, wasm_supported, setup, publicSignals, selfAsserted, checks, proves } of body) {
+      const circuit = CIRCUITS.find((known) => known.id === id)
+      expect({ wasm_supported, publicSignals, selfAsserted }).to.deep.equal({
+        wasm_supported: true,
+        publicSignals: circuit?.publicNames,
+        selfAsserted: circuit?.selfAsserted,
+      })
+      expect(checks).to.be.an('array').that.is.not.empty
+      expect(proves).to.match(id === 'yesno' ? /not proven inside/ : /service's own decision/)
+      expect(setup.type).to.equal('single-party')
+      expect(setup.contributions).to.be.at.least(1)
+      expect(setup.transcript_sha256).to.match(/^[0-9a-f]{64}$/)
+    }
+  })
+
+  it('needs a key of scope circuit', async () => {
+    expect((await app.request('GET', '/api/circuits')).status).to.equal(401)
+    const { apiKey } = await app.organisation()
+    const body = { scopes: ['merchant'] }
+    const other = await app.request<{ apiKey: string }>('POST', '/console/api/keys', { key: apiKey, body })
+    expect((await app.request('GET', '/api/circuits', { key: other.body.apiKey })).status).to.equal(403)
+  })
+
+  it('gives every verification key to anybody, and says when it has not changed', async () => {
+    for (const { id } of CIRCUITS) {
+      const path = `/api/circuits/${id}/vkey`
+      const { status, body, headers } = await app.request('GET', path)
+      expect(status).to.equal(200)
+      expect(body).to.deep.equal(artifacts[id].verificationKey)
+      expect(headers.get('cache-control')).to.equal('public, max-age=3600')
+      const etag = headers.get('etag') ?? ''
+      const again = await app.request('GET', path, { headers: { 'if-none-match': etag } })
+      expect([again.status, again.body, again.headers.get('etag')]).to.deep.equal([304, undefined, etag])
+      const other = await app.request('GET', path, { headers: { 'if-none-match': '"other"' } })
+      expect(other.status).to.equal(200)
+    }
+    for (const id of ['nothing', '__proto__', 'toString'])
+      expect((await app.request('GET', `/api/circuits/${id}/vkey`)).status).to.equal(404)
+  })
+
+  it('does not start with keys that are not those of their record', async () => {
+    const failure = await startTestApp({ env: { CIRCUITS_DIR: '/nowhere' } }).then(
+      (started) => started.close(),
+      (error: Error) => error,
+    )
+    expect(failure).to.have.property('name', 'ArtifactError')
+  })
+})

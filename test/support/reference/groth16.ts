@@ -1,0 +1,71 @@
+/**
+ * Groth16 verification as the paper writes it (Groth 2016, section 3.2): e(A, B) = e(α, β) · e(Σ sᵢ·ICᵢ, γ) · e(C, δ), with
+ * the pairing of noble-curves. Independent of snarkjs.
+ * @module
+ */
+import { bn254 } from '@noble/curves/bn254.js'
+import type { VerificationKey } from '../../../src/circuits/verifier.ts'
+import type { SnarkProof } from '../../../src/protocol/zk1.ts'
+
+const { G1, G2, fields } = bn254
+type G1Point = typeof G1.Point.BASE
+type G2Point = typeof G2.Point.BASE
+
+export const g1 = (point: readonly string[]): G1Point =>
+  G1.Point.fromAffine({ x: BigInt(point[0] ?? ''), y: BigInt(point[1] ?? '') })
+
+export const g2 = (point: readonly (readonly string[])[]): G2Point => {
+  const [x, y] = point.map(([c0 = '', c1 = '']) => fields.Fp2.fromBigTuple([BigInt(c0), BigInt(c1)]))
+  if (!x || !y) throw new Error('no point of G2')
+  return G2.Point.fromAffine({ x, y })
+}
+
+export const g1Json = (point: G1Point): string[] => {
+  const { x, y } = point.toAffine()
+  return [String(x), String(y), '1']
+}
+
+export const g2Json = (point: G2Point): string[][] => {
+  const { x, y } = point.toAffine()
+  return [
+    [String(x.c0), String(x.c1)],
+    [String(y.c0), String(y.c1)],
+    ['1', '0'],
+  ]
+}
+
+/** Whether the equation holds. Says nothing of canonical forms. @throws Error for points off their curves */
+export const holdsByNoble = (
+  key: VerificationKey,
+  publicSignals: readonly string[],
+  { pi_a, pi_b, pi_c }: SnarkProof,
+): boolean => {
+  const [ic0, ...ics] = key.IC.map(g1)
+  if (!ic0) throw new Error('the key has no IC')
+  const inputs = publicSignals.reduce((sum, signal, i) => {
+    const scalar = BigInt(signal)
+    return scalar === 0n ? sum : sum.add((ics[i] ?? ic0).multiply(scalar))
+  }, ic0)
+  const product = bn254.pairingBatch([
+    { g1: g1(pi_a).negate(), g2: g2(pi_b) },
+    { g1: g1(key.vk_alpha_1), g2: g2(key.vk_beta_2) },
+    { g1: inputs, g2: g2(key.vk_gamma_2) },
+    { g1: g1(pi_c), g2: g2(key.vk_delta_2) },
+  ])
+  return fields.Fp12.eql(product, fields.Fp12.ONE)
+}
+
+/**
+ * Another proof of the same statement, made without knowing the witness: (A/r, B·r + δ·r·s, C + A·s) for A, B, C and
+ * random r, s.
+ */
+export const rerandomise = (key: VerificationKey, proof: SnarkProof, r: bigint, s: bigint): SnarkProof => {
+  const [a, b, c] = [g1(proof.pi_a), g2(proof.pi_b), g1(proof.pi_c)]
+  const { Fr } = fields
+  return {
+    ...proof,
+    pi_a: g1Json(a.multiply(Fr.inv(r))),
+    pi_b: g2Json(b.multiply(r).add(g2(key.vk_delta_2).multiply(Fr.mul(r, s)))),
+    pi_c: g1Json(c.add(a.multiply(s))),
+  }
+}
