@@ -17,6 +17,7 @@ import type { Item } from '../src/ledger/item.ts'
 import { createLedger, type Ledger } from '../src/ledger/ledger.ts'
 import { type Database, openDatabase } from '../src/store/database.ts'
 import { table } from '../src/store/table.ts'
+import { createScratchDatabase } from '../test/support/app.ts'
 
 const CALLERS = 128
 const SLICE_MS = 800
@@ -330,23 +331,17 @@ const embedded = async (): Promise<void> => {
 
 const main = async (): Promise<void> => {
   const server = process.env.DATABASE_URL || 'postgres://postgres@127.0.0.1:5432/postgres'
-  const name = `assay_bench_${randomBytes(6).toString('hex')}`
-  const admin = new pg.Client({ connectionString: server })
-  await admin.connect()
-  await admin.query(`CREATE DATABASE ${name}`)
-  const url = new URL(server)
-  url.pathname = `/${name}`
+  const scratch = await createScratchDatabase(server)
   try {
-    const database = await openDatabase({ databaseUrl: url.href, dataDir: 'memory' })
+    const database = await openDatabase({ databaseUrl: scratch.url, dataDir: 'memory' })
     await database.knex.raw(SCHEMA)
     await throughput(database)
-    await loneCaller(database, url.href)
+    await loneCaller(database, scratch.url)
     await greatTree(database)
     await database.close()
     await embedded()
   } finally {
-    await admin.query(`DROP DATABASE IF EXISTS ${name} WITH (FORCE)`)
-    await admin.end()
+    await scratch.drop()
   }
   process.exitCode = lines.some(({ ok }) => ok === false) ? 1 : 0
 }

@@ -12,11 +12,16 @@ import { crc32 } from 'node:zlib'
 const BASE62 = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz'
 const API_KEY_PREFIX = 'ak_live_'
 const TERMINAL_TOKEN_PREFIX = 'mt_'
+const POD_KEY_PREFIX = 'pk_pod_'
+const ASK_TOKEN_PREFIX = 'hmt_'
+const MANAGE_TOKEN_PREFIX = 'hmm_'
 /** 43 digits of base62 hold 256 bits. */
 const SECRET_DIGITS = 43
 const CHECKSUM_DIGITS = 6
 const API_KEY_PATTERN = /^ak_live_[0-9A-Za-z]{49}$/
 const TERMINAL_TOKEN_PATTERN = /^mt_[0-9A-Za-z]{43}$/
+const POD_KEY_PATTERN = /^pk_pod_[0-9A-Za-z]{43}$/
+const ROUTE_TOKEN_PATTERN = /^hm[tm]_[0-9A-Za-z]{43}$/
 /** Characters of an API key that may be shown: enough to recognise it, too few to guess the rest. */
 const HINT_CHARACTERS = API_KEY_PREFIX.length + 4
 /** The greatest multiple of 62 that fits a byte: greater bytes are drawn again, so that every digit is equally likely. */
@@ -63,6 +68,19 @@ export const newTerminalToken = (): string => TERMINAL_TOKEN_PREFIX + randomBase
 
 /** Whether the text has the form of a terminal token. */
 export const isTerminalToken = (text: string): boolean => TERMINAL_TOKEN_PATTERN.test(text)
+
+/** A new key of a pod, 50 characters, 256 bits. */
+export const newPodKey = (): string => POD_KEY_PREFIX + randomBase62(SECRET_DIGITS)
+
+/** Whether the text has the form of a pod's key. */
+export const isPodKey = (text: string): boolean => POD_KEY_PATTERN.test(text)
+
+/** New tokens of a hermes route, 47 characters, 256 bits: the one asks it, the other manages it. */
+export const newAskToken = (): string => ASK_TOKEN_PREFIX + randomBase62(SECRET_DIGITS)
+export const newManageToken = (): string => MANAGE_TOKEN_PREFIX + randomBase62(SECRET_DIGITS)
+
+/** Whether the text has the form of a token of a hermes route. */
+export const isRouteToken = (text: string): boolean => ROUTE_TOKEN_PATTERN.test(text)
 
 /** A new secret without a prefix (session cookies, terminal secrets), 43 characters, 256 bits. */
 export const newSecret = (): string => randomBase62(SECRET_DIGITS)

@@ -1,6 +1,7 @@
 /**
  * Pseudonyms for the log: HMAC-SHA256 over organisation, kind and id under a random key of the epoch. Epochs last 90
  * days; once one begins, the keys of earlier ones are destroyed, and nobody can tell whom their pseudonyms meant.
+ * A tombstone keeps a destroyed key from being made again: a server whose clock is slow uses the newest epoch there is.
  * @module
  */
 import { createHmac, createSecretKey, type KeyObject, randomBytes } from 'node:crypto'
@@ -23,7 +24,11 @@ export interface PseudonymEpoch {
 }
 
 export interface Pseudonyms {
-  /** The epoch of a moment; makes and keeps its key when it is new. @param unixMs defaults to now */
+  /**
+   * The epoch of a moment, or a later one that has begun; makes and keeps its key when it is new.
+   * @param unixMs defaults to now
+   * @throws Error when it lies more than an epoch ahead of the newest one and of the database's clock
+   */
   epoch(unixMs?: number): Promise<PseudonymEpoch>
   /** The pseudonym at this moment: 64 lower-case hex digits. */
   of(organisation: string, kind: string, id: string): Promise<string>
@@ -37,8 +42,17 @@ interface Deps {
 
 interface EpochRow {
   epoch: number
+  /** Empty once it is destroyed. */
   sealed_key: Uint8Array
 }
+
+const DESTROYED = Buffer.alloc(0)
+/** What may begin: the next epoch, or, after a long silence, the database's own present one and the one after it. */
+const LIMIT = `SELECT greatest(max(epoch), (extract(epoch FROM clock_timestamp()) * 1000)::bigint / ${EPOCH_MS}) + 1 AS latest
+  FROM pseudonym_epochs`
+/** Only where no later epoch has begun. */
+const INSERT = `INSERT INTO pseudonym_epochs (epoch, sealed_key) SELECT ?::bigint, ?::bytea
+  WHERE NOT EXISTS (SELECT 1 FROM pseudonym_epochs WHERE epoch > ?) ON CONFLICT (epoch) DO NOTHING`
 
 const placeOf = (epoch: number): Place => ({
   table: 'pseudonym_epochs',
@@ -64,32 +78,55 @@ const createEpoch = (number: number, key: KeyObject): PseudonymEpoch => {
 }
 
 export const createPseudonyms = ({ database, sealing, clock }: Deps): Pseudonyms => {
-  let current: PseudonymEpoch | undefined
+  const { knex } = database
+  const rows = () => knex<EpochRow>('pseudonym_epochs')
+  let current: { readonly asked: number; readonly epoch: PseudonymEpoch } | undefined
 
-  /** The first server of an epoch makes its key; the others find it. */
-  const load = async (number: number): Promise<PseudonymEpoch> => {
-    const { knex } = database
-    const read = () => knex<EpochRow>('pseudonym_epochs').where({ epoch: number }).first()
-    let row = await read()
+  /** The tombstone of the epoch before is there even if that epoch never had a key. */
+  const destroyBefore = async (number: number): Promise<void> => {
+    await rows()
+      .insert({ epoch: number - 1, sealed_key: DESTROYED })
+      .onConflict('epoch')
+      .ignore()
+    await rows()
+      .where('epoch', '<', number)
+      .whereRaw('length(sealed_key) > 0')
+      .update({ sealed_key: DESTROYED })
+  }
+
+  /** A clock far in the future would end rotation: no epoch before that time would ever begin again. */
+  const expectNear = async (asked: number): Promise<void> => {
+    const { rows: limits } = await knex.raw<{ rows: { latest: number }[] }>(LIMIT)
+    const latest = limits[0]?.latest ?? asked
+    if (asked > latest)
+      throw new Error(`Pseudonym epoch ${asked} lies after ${latest}: this server's clock is far ahead.`)
+  }
+
+  /**
+   * The first server of an epoch makes its key; the others find it. Each destroys the keys before it: whoever should
+   * have done so may have ended first.
+   */
+  const load = async (asked: number): Promise<PseudonymEpoch> => {
+    const newest = () => rows().where('epoch', '>=', asked).orderBy('epoch', 'desc').first()
+    let row = await newest()
     if (row === undefined) {
-      const sealed = sealing.seal(PURPOSE, placeOf(number), randomBytes(KEY_BYTES))
-      await knex('pseudonym_epochs')
-        .insert({ epoch: number, sealed_key: Buffer.from(sealed) })
-        .onConflict('epoch')
-        .ignore()
-      await knex<EpochRow>('pseudonym_epochs').where('epoch', '<', number).delete()
-      row = await read()
+      await expectNear(asked)
+      const sealed = Buffer.from(sealing.seal(PURPOSE, placeOf(asked), randomBytes(KEY_BYTES)))
+      await knex.raw(INSERT, [asked, sealed, asked])
+      row = await newest()
     }
-    if (row === undefined)
-      throw new Error(`The key of pseudonym epoch ${number} was destroyed: is a clock wrong?`)
-    return createEpoch(number, createSecretKey(sealing.open(PURPOSE, placeOf(number), row.sealed_key)))
+    if (row === undefined || row.sealed_key.length === 0)
+      throw new Error(`The key of pseudonym epoch ${asked} was destroyed while it was read.`)
+    const { epoch: number, sealed_key } = row
+    await destroyBefore(number)
+    return createEpoch(number, createSecretKey(sealing.open(PURPOSE, placeOf(number), sealed_key)))
   }
 
   const epoch = async (unixMs = clock.now()): Promise<PseudonymEpoch> => {
-    const number = Math.floor(unixMs / EPOCH_MS)
-    if (current?.number === number) return current
-    const loaded = await load(number)
-    current = loaded
+    const asked = Math.floor(unixMs / EPOCH_MS)
+    if (current?.asked === asked) return current.epoch
+    const loaded = await load(asked)
+    current = { asked, epoch: loaded }
     return loaded
   }
 

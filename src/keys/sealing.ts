@@ -1,5 +1,5 @@
 /**
- * Sealing of secrets at rest: AES-256-GCM (NIST SP 800-38D) under keys derived from the master key per purpose
+ * Sealing of secrets at rest: AES-256-GCM (NIST SP 800-38D), and keyed hashes, under keys derived from the master key per purpose
  * (HKDF-SHA256, RFC 5869). The place of a secret is authenticated with it, so a sealed value moved to another
  * row, column or table does not open.
  * @module
@@ -7,6 +7,7 @@
 import {
   createCipheriv,
   createDecipheriv,
+  createHmac,
   createSecretKey,
   hkdfSync,
   type KeyObject,
@@ -29,6 +30,8 @@ export interface Sealing {
    * @throws SealingError when the value was altered or moved, or was sealed under another master key
    */
   open(purpose: string, place: Place, sealed: Uint8Array): Uint8Array
+  /** HMAC-SHA-256 (RFC 2104), 32 bytes: recognises data again that nobody without the master key can guess at. */
+  mac(purpose: string, data: Uint8Array): Uint8Array
 }
 
 /** A sealed value does not open: altered, moved, or sealed under another master key. */
@@ -63,11 +66,12 @@ export const createSealing = (masterKey: Uint8Array): Sealing => {
   }
   const master = createSecretKey(masterKey)
   const derived = new Map<string, KeyObject>()
-  const keyFor = (purpose: string): KeyObject => {
-    let key = derived.get(purpose)
+  const keyFor = (purpose: string, use: 'sealing' | 'mac' = 'sealing'): KeyObject => {
+    const info = `assay/${use}/1/${purpose}`
+    let key = derived.get(info)
     if (key === undefined) {
-      key = createSecretKey(new Uint8Array(hkdfSync('sha256', master, '', `assay/sealing/1/${purpose}`, 32)))
-      derived.set(purpose, key)
+      key = createSecretKey(new Uint8Array(hkdfSync('sha256', master, '', info, 32)))
+      derived.set(info, key)
     }
     return key
   }
@@ -94,5 +98,7 @@ export const createSealing = (masterKey: Uint8Array): Sealing => {
         throw new SealingError(place, error)
       }
     },
+
+    mac: (purpose, data) => createHmac('sha256', keyFor(purpose, 'mac')).update(data).digest(),
   }
 }

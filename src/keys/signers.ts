@@ -32,7 +32,17 @@ export interface Signature {
   readonly signature: Uint8Array
 }
 
+/** One key, ready to sign without waiting. Hold it for one request only: a rotation must be noticed. */
+export interface CurrentSigner {
+  /** RFC 7638 thumbprint. */
+  readonly kid: string
+  /** @returns the signature, as long as {@link Signature} says */
+  sign(message: Uint8Array): Uint8Array
+}
+
 export interface Signers {
+  /** The key of a purpose that signs now, for code that can't wait while it signs, such as a ledger item's rows. */
+  current(purpose: SigningPurpose, alg: SigningAlgorithm): Promise<CurrentSigner>
   /** Signs with the current key of a purpose. */
   sign(purpose: SigningPurpose, alg: SigningAlgorithm, message: Uint8Array): Promise<Signature>
   /** Public keys, current and replaced, the newest first. */
@@ -170,6 +180,11 @@ export const createSigners = async ({ database: { knex }, sealing, clock }: Deps
   unseal(await currentOf('results', 'Ed25519'))
 
   return {
+    async current(purpose, alg) {
+      const row = await currentOf(purpose, alg)
+      return { kid: row.kid, sign: unseal(row) }
+    },
+
     async sign(purpose, alg, message) {
       const row = await currentOf(purpose, alg)
       return { kid: row.kid, signature: unseal(row)(message) }

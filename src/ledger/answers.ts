@@ -3,7 +3,11 @@
  * for a day.
  * @module
  */
+import type { Idempotency } from '../caller.ts'
+import type { Clock } from '../clock.ts'
+import { fail } from '../errors.ts'
 import type { Sealing } from '../keys/sealing.ts'
+import type { Database } from '../store/database.ts'
 import type { Row } from '../store/table.ts'
 import { type AnswerRow, answers } from './tables.ts'
 import type { Unit } from './unit.ts'
@@ -24,11 +28,33 @@ export const openAnswer = (sealing: Sealing, row: AnswerRow): unknown => {
   return JSON.parse(new TextDecoder().decode(bytes))
 }
 
+/** @throws AppError idempotency_key_reused when the answer was given to another body */
+export const requireSameRequest = (
+  { request_hash }: Pick<AnswerRow, 'request_hash'>,
+  { requestHash }: Pick<Idempotency, 'requestHash'>,
+): void => {
+  if (request_hash !== requestHash) fail('idempotency_key_reused')
+}
+
+/**
+ * The live answer of a request, read outside of any commit.
+ * @throws AppError idempotency_key_reused; SealingError
+ */
+export const findAnswer = async (
+  { database, sealing, clock }: { database: Database; sealing: Sealing; clock: Clock },
+  idempotency: Idempotency,
+): Promise<{ readonly answer: unknown } | undefined> => {
+  const { organisation, key } = idempotency
+  const row = await database.knex<AnswerRow>(answers.name).where({ organisation, key }).first()
+  if (row === undefined || row.expires_at <= clock.now()) return undefined
+  requireSameRequest(row, idempotency)
+  return { answer: openAnswer(sealing, row) }
+}
+
 /** The row that keeps a unit's answer as JSON; an absent answer is kept as null. @param at Unix ms */
 export const answerRow = (sealing: Sealing, unit: Unit, answer: unknown, at: number): Row => {
   if (unit.idempotency === undefined) throw new Error('The unit carries no Idempotency-Key.')
-  const { organisation } = unit.caller
-  const { key, requestHash } = unit.idempotency
+  const { organisation, key, requestHash } = unit.idempotency
   const json = new TextEncoder().encode(JSON.stringify(answer ?? null))
   return answers.row({
     organisation,

@@ -12,8 +12,16 @@ import type { Session } from '../store/session.ts'
 import { createRowWriter, type RowStatement } from '../store/write-rows.ts'
 import { answerRow, openAnswer } from './answers.ts'
 import { onSession, type Pending, retried, settled } from './outcome.ts'
-import { beginLocked, emptyKnown, lockHead, readAnswers, readUnread, sweepAnswers } from './reads.ts'
-import { type Context, type Resolution, resolveBatch } from './resolve.ts'
+import {
+  beginLocked,
+  emptyKnown,
+  lockHead,
+  readAnswers,
+  readTime,
+  readUnread,
+  sweepAnswers,
+} from './reads.ts'
+import { type Context, type Head, type Resolution, resolveBatch } from './resolve.ts'
 import { answers, HEAD_NAME } from './tables.ts'
 import { createTiles, type Tiles } from './tiles.ts'
 import { type ChangeUnit, keysOf, type Unit } from './unit.ts'
@@ -21,6 +29,9 @@ import { type ChangeUnit, keysOf, type Unit } from './unit.ts'
 /** Expired answers are swept this often, and so many at a time; when there were more, again in the next batch. */
 const SWEEP_PAUSE_MS = 60_000
 const SWEEP_ROWS = 500
+/** Clocks of servers may differ by so much without anybody looking into it. */
+const MAX_CLOCK_SKEW_MS = 5 * 60_000
+const WARNING_PAUSE_MS = 60_000
 
 /**
  * The commit is sent behind this without waiting, so that a head that moved, which its lock rules out, must fail the
@@ -34,6 +45,8 @@ export interface CommitDeps {
   readonly sealing: Sealing
   readonly pseudonyms: Pseudonyms
   readonly clock: Clock
+  /** Called, at most once a minute, when the last entry's time is so many ms ahead of this server's clock. */
+  readonly onClockSkew?: (skew: { aheadMs: number; corrected: boolean }) => void
   /** Called after each commit that added entries. */
   readonly onBatch?: (batch: { items: number; size: number }) => void
 }
@@ -51,6 +64,25 @@ const resolve = async (session: Session, units: readonly Unit[], context: Contex
     const resolved = resolveBatch(units, context)
     if ('resolution' in resolved) return resolved.resolution
     await readUnread(session, context.known, resolved.unread)
+  }
+}
+
+/**
+ * The time of a batch: this server's, but no earlier than the entries before it, so that the log's order is that of
+ * time. When the two are far apart the database's clock decides whose is wrong. An entry that lies in the future by
+ * that clock too is not followed: time would stand still until then. Called under the head's lock.
+ */
+const createTiming = ({ onClockSkew }: Pick<CommitDeps, 'onClockSkew'>) => {
+  let quietUntil = 0
+  return async (session: Session, head: Head, now: number): Promise<number> => {
+    const aheadMs = head.at - now
+    if (aheadMs <= MAX_CLOCK_SKEW_MS) return Math.max(head.at, now)
+    const corrected = head.at > (await readTime(session)) + MAX_CLOCK_SKEW_MS
+    if (performance.now() >= quietUntil) {
+      quietUntil = performance.now() + WARNING_PAUSE_MS
+      onClockSkew?.({ aheadMs, corrected })
+    }
+    return corrected ? now : head.at
   }
 }
 
@@ -82,6 +114,7 @@ export const createCommitter = (deps: CommitDeps): Committer => {
   const { database, sealing, pseudonyms, clock, onBatch } = deps
   const tiles = createTiles()
   const compose = createCompose(tiles)
+  const timeOf = createTiming(deps)
 
   const prepare = async (): Promise<Omit<Context, 'head'>> => {
     const at = clock.now()
@@ -113,7 +146,7 @@ export const createCommitter = (deps: CommitDeps): Committer => {
           readAnswers(session, known, keys.answers, at),
           readUnread(session, known, keys),
         ])
-        const context: Context = { ...prepared, head }
+        const context: Context = { ...prepared, head, at: await timeOf(session, head, at) }
         const pending: Pending = { head, resolution: await resolve(session, units, context) }
         const statement = await compose(session, context, pending.resolution)
         if (statement === undefined) {
@@ -136,10 +169,10 @@ export const createCommitter = (deps: CommitDeps): Committer => {
       const { known, at } = prepared
       return onSession(database, (session) =>
         session.transaction(async (trx) => {
-          const { organisation } = caller
           const head = await lockHead(session)
-          if (idempotency) await readAnswers(session, known, [[organisation, idempotency.key]], at)
-          const context: Context = { ...prepared, head }
+          if (idempotency)
+            await readAnswers(session, known, [[idempotency.organisation, idempotency.key]], at)
+          const context: Context = { ...prepared, head, at: await timeOf(session, head, at) }
           // A repeated request gets its answer, or its refusal, before the change runs again.
           const isRepeated = known.answers.size > 0
           const { entry, result } = isRepeated ? { result: null } : await change(trx)

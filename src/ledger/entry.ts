@@ -46,9 +46,28 @@ export const actorOf = (credential: Credential): readonly [kind: string, id: str
       return ['account', credential.accountId]
     case 'terminal':
       return ['terminal', credential.terminalId]
+    case 'pod':
+      return ['pod', credential.podId]
+    case 'route':
+      return ['route', credential.routeId]
     case 'system':
       return ['system', credential.id]
   }
+}
+
+/** Whom an entry is about: whom it names, else who acts; nobody when that is the service itself. */
+export const subjectOf = (
+  { subject }: Entry,
+  credential: Credential,
+): readonly [kind: string, id: string] | undefined =>
+  subject ?? (credential.kind === 'system' ? undefined : actorOf(credential))
+
+/** Order of the BN254 scalar field: texts of one length compare as the numbers do. */
+const FIELD_ORDER = '30644e72e131a029b85045b68181585d2833e84879b9709143e1f593f0000001'
+
+const checkCommitment = (commitment: string | undefined): void => {
+  if (commitment !== undefined && !(/^[0-9a-f]{64}$/.test(commitment) && commitment < FIELD_ORDER))
+    throw new TypeError('A commitment is a canonical field element in 64 lower-case hex digits.')
 }
 
 const member = (name: string, value: string | undefined): string =>
@@ -56,12 +75,16 @@ const member = (name: string, value: string | undefined): string =>
 
 /**
  * The canonical JSON of an entry: members in the order of RFC 8785 §3.2.3, written out because this is the hot path.
- * @throws Error when `data` holds NaN, infinity or itself
+ * @throws Error when `data` holds NaN, infinity or itself, or the commitment is no field element
  */
-export const entryText = (entry: Entry, stamp: Stamp): string =>
-  `{"actor":${JSON.stringify(stamp.actor)},` +
-  member('commitment', entry.commitment) +
-  `"data":${canonicalize(entry.data)},` +
-  member('digest', entry.digest) +
-  `"id":${JSON.stringify(stamp.id)},"org":${JSON.stringify(stamp.organisation)},"salt":"${stamp.salt}",` +
-  `"subject":${JSON.stringify(stamp.subject)},"ts":${stamp.at},"type":"${entry.type}","v":${ENTRY_VERSION}}`
+export const entryText = (entry: Entry, stamp: Stamp): string => {
+  checkCommitment(entry.commitment)
+  return (
+    `{"actor":${JSON.stringify(stamp.actor)},` +
+    member('commitment', entry.commitment) +
+    `"data":${canonicalize(entry.data)},` +
+    member('digest', entry.digest) +
+    `"id":${JSON.stringify(stamp.id)},"org":${JSON.stringify(stamp.organisation)},"salt":"${stamp.salt}",` +
+    `"subject":${JSON.stringify(stamp.subject)},"ts":${stamp.at},"type":"${entry.type}","v":${ENTRY_VERSION}}`
+  )
+}

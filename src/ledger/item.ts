@@ -20,14 +20,19 @@ export type EntryType =
   | 'revoke'
   | 'chat'
   | 'account'
+  | 'ledger.poseidon_root'
 
 /** A fact to commit. Names never reach the log: `subject` is turned into a pseudonym. */
 export interface Entry {
   readonly type: EntryType
-  /** Whom or what it is about: kind and id, such as `['terminal', 'ter_…']`. */
+  /**
+   * Whom it is about: kind and id, such as `['terminal', 'ter_…']`; default: who asked. Never an id that is made for
+   * the entry: everything the same subject does must count as one subject's.
+   */
   readonly subject?: readonly [kind: string, id: string]
   /** Lower-case hex. */
   readonly digest?: string
+  /** A canonical element of the BN254 scalar field: 32 bytes big-endian, lower-case hex. */
   readonly commitment?: string
   /** No personal data, no secrets. */
   readonly data: { readonly [key: string]: Json }
@@ -49,12 +54,17 @@ export interface Claim {
   readonly look?: boolean
 }
 
-/** A guarded counter: adds `amount` to `counter` if the sum stays ≤ `limit`, else the item fails with `code`. */
+/**
+ * A guarded counter: adds `amount` to `counter` if the sum stays ≤ `limit`, else does as `otherwise` says, else the
+ * item fails with `code`.
+ */
 export interface Take {
   readonly counter: string
   readonly amount: number
   readonly limit: number
   readonly code: ErrorCode
+  /** Taken instead when this one is used up. */
+  readonly otherwise?: Take
 }
 
 /** Where an entry landed. Hashes are lower-case hex; `treeSize` and `root` are those of the batch that carried it. */

@@ -7,6 +7,7 @@ import type { Knex } from 'knex'
 import type { Caller, Idempotency } from '../caller.ts'
 import { fail } from '../errors.ts'
 import { createLane } from '../store/lane.ts'
+import { findAnswer } from './answers.ts'
 import { type CommitDeps, createCommitter } from './commit.ts'
 import type { Item } from './item.ts'
 import { HEAD_NAME } from './tables.ts'
@@ -32,8 +33,16 @@ export interface Ledger {
    * itself would wait for ever. `fn` may run twice when the connection breaks.
    */
   transact<R>(caller: Caller, fn: (trx: Knex) => Promise<Change<R>>): Promise<R>
+  /**
+   * The answer that a request was given before, if it is stored still: to be asked before the request does any work.
+   * Of several commits of a request it knows the first.
+   * @throws AppError idempotency_key_reused
+   */
+  findAnswer(idempotency: Idempotency): Promise<{ readonly answer: unknown } | undefined>
   /** Entries so far, and the RFC 6962 root over them in lower-case hex. */
   head(): Promise<{ size: number; root: string }>
+  /** Calls `listener` after each commit of this server that added entries. @returns a function that ends it */
+  onCommit(listener: () => void): () => void
   /** Refuses new work, then finishes what runs and what waits. */
   close(): Promise<void>
 }
@@ -56,12 +65,13 @@ const createIdempotency = () => {
     if (idempotency === undefined) return run(undefined)
     const step = steps.get(idempotency) ?? 0
     steps.set(idempotency, step + 1)
+    const { organisation, requestHash } = idempotency
     const key = step === 0 ? idempotency.key : `${idempotency.key}.${step}`
-    const flight = `${caller.organisation}/${key}`
+    const flight = `${organisation}/${key}`
     if (inFlight.has(flight)) fail('idempotency_in_flight')
     inFlight.add(flight)
     try {
-      return await run({ key, requestHash: idempotency.requestHash })
+      return await run({ organisation, key, requestHash })
     } finally {
       inFlight.delete(flight)
     }
@@ -72,7 +82,14 @@ export const createLedger = async (deps: LedgerDeps): Promise<Ledger> => {
   const { database, pseudonyms } = deps
   // Made now rather than in the first batch, which would hold up everything behind it.
   await pseudonyms.epoch()
-  const committer = createCommitter(deps)
+  const listeners = new Set<() => void>()
+  const committer = createCommitter({
+    ...deps,
+    onBatch(batch) {
+      deps.onBatch?.(batch)
+      for (const listener of listeners) listener()
+    },
+  })
   const idempotent = createIdempotency()
   const lane = createLane<Queued, unknown>({
     maxBatchItems: deps.maxBatchItems,
@@ -109,6 +126,7 @@ export const createLedger = async (deps: LedgerDeps): Promise<Ledger> => {
         (idempotency) =>
           lane.submit({ caller, idempotency, change, weight: 1, exclusive: true }) as Promise<R>,
       ),
+    findAnswer: (idempotency) => findAnswer(deps, idempotency),
     async head() {
       const row = await database
         .knex<{ name: string; size: number; root: Uint8Array }>('ledger_head')
@@ -116,6 +134,10 @@ export const createLedger = async (deps: LedgerDeps): Promise<Ledger> => {
         .first('size', 'root')
       if (row === undefined) throw new Error('The ledger has no head: the schema is incomplete.')
       return { size: row.size, root: Buffer.from(row.root).toString('hex') }
+    },
+    onCommit(listener) {
+      listeners.add(listener)
+      return () => listeners.delete(listener)
     },
     close: () => lane.close(),
   }

@@ -9,7 +9,7 @@ export const HASH_BYTES = 32
 /** Hashes in a full tile; C2SP tlog-tiles. */
 export const TILE_HASHES = 256
 /** Levels of the tree that one level of tiles spans: 2^8 = 256. */
-const TILE_HEIGHT = 8
+export const TILE_HEIGHT = 8
 
 /** RFC 6962 §2.1: MTH({}) = SHA-256(). */
 const EMPTY_ROOT = hash('sha256', '', 'buffer')

@@ -10,9 +10,10 @@ interface HeadRow {
   size: number
   root: Uint8Array
   edge: Uint8Array
+  updated_at: number
 }
 
-const HEAD_COLUMNS = `SELECT size, root, edge FROM ledger_head WHERE name = '${HEAD_NAME}'`
+const HEAD_COLUMNS = `SELECT size, root, edge, updated_at FROM ledger_head WHERE name = '${HEAD_NAME}'`
 
 /**
  * Opens a transaction and locks the head: from here on this is the only writer. Index scans only: right after start
@@ -22,7 +23,7 @@ const BEGIN_LOCKED = `BEGIN; SET LOCAL enable_seqscan = off; ${HEAD_COLUMNS} FOR
 
 const toHead = (row: HeadRow | undefined): Head => {
   if (row === undefined) throw new Error('The ledger has no head: the schema is incomplete.')
-  return { size: row.size, root: row.root, edge: splitHashes(row.edge) }
+  return { size: row.size, root: row.root, edge: splitHashes(row.edge), at: row.updated_at }
 }
 
 /** Begins a transaction on an idle session. */
@@ -32,6 +33,14 @@ export const beginLocked = async (session: Session): Promise<Head> =>
 /** Locks the head in a transaction that is open already. */
 export const lockHead = async (session: Session): Promise<Head> =>
   toHead((await session.query<HeadRow>(`${HEAD_COLUMNS} FOR UPDATE`)).rows[0])
+
+/** Unix ms by the database's clock. */
+export const readTime = async (session: Session): Promise<number> => {
+  const { rows } = await session.query<{ now: number }>(
+    'SELECT (extract(epoch FROM clock_timestamp()) * 1000)::bigint AS now',
+  )
+  return rows[0]?.now ?? Number.NaN
+}
 
 /** LATERAL with LIMIT keeps the planner at one index look-up per key, whatever it believes of the table. */
 const READ_CLAIMS = `SELECT c.* FROM unnest($1::text[], $2::text[], $3::text[]) AS k (organisation, kind, key)

@@ -8,7 +8,8 @@ import { newId } from '../ids.ts'
 import type { PseudonymEpoch } from '../keys/pseudonyms.ts'
 import type { Outcome } from '../store/lane.ts'
 import type { Row } from '../store/table.ts'
-import { actorOf, entryText, newSalt } from './entry.ts'
+import { requireSameRequest } from './answers.ts'
+import { actorOf, entryText, newSalt, subjectOf } from './entry.ts'
 import type { Claim, Held, Item, Receipt, Settled, Take } from './item.ts'
 import { type Growth, grow, leafHash } from './merkle.ts'
 import { type Known, keyOf, Overlay, type Unread } from './overlay.ts'
@@ -22,13 +23,15 @@ export interface Head {
   readonly size: number
   readonly root: Uint8Array
   readonly edge: readonly Uint8Array[]
+  /** Unix ms of the last entry. */
+  readonly at: number
 }
 
 export interface Context {
   readonly head: Head
   readonly known: Known
   readonly epoch: PseudonymEpoch
-  /** Unix ms: the time of everything in the batch. */
+  /** Unix ms: the time of everything in the batch, no earlier than the entries before it. */
   readonly at: number
   /** Opens the stored answer of an idempotent request. */
   readonly replay: (row: AnswerRow) => unknown
@@ -51,6 +54,8 @@ export interface Resolution {
 interface Draft {
   readonly item: Item<unknown>
   readonly id: string
+  /** Pseudonym. */
+  readonly subject: string | null
   readonly text: string
   readonly leaf: Uint8Array
 }
@@ -107,8 +112,9 @@ class Pass {
     const sum = (value ?? 0) + take.amount
     if (!Number.isSafeInteger(sum))
       throw new RangeError(`Counter ${take.counter} would leave the safe integers.`)
-    if (sum > take.limit) fail(take.code)
-    overlay.counters.set(key, sum)
+    if (sum <= take.limit) overlay.counters.set(key, sum)
+    else if (take.otherwise) this.#take(overlay, organisation, take.otherwise)
+    else fail(take.code)
   }
 
   /** Wins everything for an item, or for what it turns into when it loses. */
@@ -139,23 +145,26 @@ class Pass {
     const { organisation, credential } = unit.caller
     const [actorKind, actorId] = actorOf(credential)
     const id = newId('ent', at)
+    const named = subjectOf(item.entry, credential)
+    const subject = named ? epoch.of(organisation, ...named) : null
     const text = entryText(item.entry, {
       id,
       at,
       organisation,
       actor: epoch.of(organisation, actorKind, actorId),
-      subject: item.entry.subject ? epoch.of(organisation, ...item.entry.subject) : null,
+      subject,
       salt: newSalt(),
     })
-    return { item, id, text, leaf: leafHash(text) }
+    return { item, id, subject, text, leaf: leafHash(text) }
   }
 
   /** Answers a repeated request with its first answer. @returns false when the request is a first one */
   #repeat(unit: Unit): boolean {
     if (unit.idempotency === undefined) return false
-    const row = this.#context.known.answers.get(keyOf(unit.caller.organisation, unit.idempotency.key))
+    const { organisation, key } = unit.idempotency
+    const row = this.#context.known.answers.get(keyOf(organisation, key))
     if (!row) return false
-    if (row.request_hash !== unit.idempotency.requestHash) fail('idempotency_key_reused')
+    requireSameRequest(row, unit.idempotency)
     this.outcomes.set(unit, { value: this.#context.replay(row) })
     this.replayed.push(unit)
     return true
@@ -230,13 +239,14 @@ class Pass {
     this.outcomes.set(unit, { value })
   }
 
-  #entryRow({ caller }: Unit, { item: { entry }, id, text, leaf }: Draft, index: number): Row {
+  #entryRow({ caller }: Unit, { item: { entry }, id, subject, text, leaf }: Draft, index: number): Row {
     return entries.row({
       idx: index,
       id,
       organisation: caller.organisation,
       type: entry.type,
       at: this.#context.at,
+      subject,
       key_id: entry.keyId ?? null,
       circuit_id: entry.circuitId ?? null,
       proof_id: entry.proofId ?? null,

@@ -10,6 +10,8 @@ interface EntryRow {
   type: string
   /** Unix ms. */
   at: number
+  /** Pseudonym of whom the entry is about, as the text says it. */
+  subject: string | null
   key_id: string | null
   circuit_id: string | null
   proof_id: string | null
@@ -25,12 +27,39 @@ export const entries = table<EntryRow>('ledger_entries', [
   'organisation',
   'type',
   'at',
+  'subject',
   'key_id',
   'circuit_id',
   'proof_id',
   'digest',
   'leaf_hash',
   'entry',
+])
+
+export interface PoseidonLeafRow {
+  /** Place in tree 2. */
+  position: number
+  /** Index of the entry in tree 1. */
+  idx: number
+  leaf: Uint8Array
+}
+
+export const poseidonLeaves = table<PoseidonLeafRow>('poseidon_leaves', ['position', 'idx', 'leaf'])
+
+export interface PoseidonRootRow {
+  shard: number
+  /** Leaves that the shard held, 1 to 4,096. */
+  size: number
+  root: Uint8Array
+  /** Index of the entry that says so. */
+  entry_index: number
+}
+
+export const poseidonRoots = table<PoseidonRootRow>('poseidon_roots', [
+  'shard',
+  'size',
+  'root',
+  'entry_index',
 ])
 
 interface TileRow {
@@ -70,7 +99,7 @@ export const counters = table<CounterRow>('ledger_counters', ['organisation', 'c
 export interface AnswerRow {
   organisation: string
   key: string
-  /** SHA-256 of the request's body, lower-case hex. */
+  /** Keyed hash of the request's body, lower-case hex. */
   request_hash: string
   /** JSON of the answer, sealed. */
   sealed_answer: Uint8Array

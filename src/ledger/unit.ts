@@ -1,6 +1,6 @@
 /** What the ledger's lane queues. @module */
 import type { Knex } from 'knex'
-import type { Caller } from '../caller.ts'
+import type { Caller, Idempotency } from '../caller.ts'
 import type { LaneUnit } from '../store/lane.ts'
 import type { Entry, Item } from './item.ts'
 import type { Unread } from './overlay.ts'
@@ -12,7 +12,7 @@ export interface Unit {
   /** Turns the items' results into the unit's answer. Pure. */
   readonly finish: (results: unknown[]) => unknown
   /** The claim of the caller's Idempotency-Key, where this unit carries it. */
-  readonly idempotency?: { readonly key: string; readonly requestHash: string }
+  readonly idempotency?: Pick<Idempotency, 'organisation' | 'key' | 'requestHash'>
 }
 
 /** What an administrative change leaves behind: an entry, unless nothing worth one happened, and the answer. */
@@ -38,7 +38,7 @@ export const keysOf = (
   const keys: Unread & { answers: [string, string][] } = { claims: [], counters: [], answers: [] }
   for (const { caller, items, idempotency } of units) {
     const { organisation } = caller
-    if (idempotency) keys.answers.push([organisation, idempotency.key])
+    if (idempotency) keys.answers.push([idempotency.organisation, idempotency.key])
     for (const { claims = [], takes = [] } of items) {
       for (const { kind, key } of claims) keys.claims.push([organisation, kind, key])
       for (const { counter } of takes) keys.counters.push([organisation, counter])

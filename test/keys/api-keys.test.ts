@@ -2,8 +2,10 @@ import { expect } from 'chai'
 import {
   apiKeyHint,
   isApiKey,
+  isPodKey,
   isTerminalToken,
   newApiKey,
+  newPodKey,
   newSecret,
   newTerminalToken,
   secretDigest,
@@ -76,5 +78,15 @@ describe('API keys', () => {
     expect(isTerminalToken(newTerminalToken())).to.equal(true)
     expect(isTerminalToken(newApiKey())).to.equal(false)
     expect(isApiKey(newTerminalToken())).to.equal(false)
+  })
+
+  it('are never mistaken for keys of pods', () => {
+    expect(newPodKey()).to.match(/^pk_pod_[0-9A-Za-z]{43}$/)
+    expect(newPodKey()).to.not.equal(newPodKey())
+    expect(isPodKey(newPodKey())).to.equal(true)
+    for (const other of [newApiKey(), newTerminalToken(), `${newPodKey()}x`, newPodKey().slice(0, -1)])
+      expect(isPodKey(other)).to.equal(false)
+    expect(isApiKey(newPodKey())).to.equal(false)
+    expect(isTerminalToken(newPodKey())).to.equal(false)
   })
 })

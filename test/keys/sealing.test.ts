@@ -1,4 +1,4 @@
-import { randomBytes } from 'node:crypto'
+import { createHash, createHmac, hkdfSync, randomBytes } from 'node:crypto'
 import { expect } from 'chai'
 import fc from 'fast-check'
 import { createSealing, SealingError } from '../../src/keys/sealing.ts'
@@ -48,6 +48,27 @@ describe('sealing', () => {
     ]
     for (const other of moved) expect(() => sealing.open('test', other, sealed)).to.throw(SealingError)
     expect(() => sealing.open('other', place, sealed)).to.throw(SealingError)
+  })
+
+  it('makes keyed hashes that differ by purpose, data and master key, and are the same again', () => {
+    const data = Buffer.from('data')
+    const hex = (bytes: Uint8Array) => Buffer.from(bytes).toString('hex')
+    const made = [
+      sealing.mac('test', data),
+      sealing.mac('other', data),
+      sealing.mac('test', Buffer.from('date')),
+      createSealing(randomBytes(32)).mac('test', data),
+      createHash('sha256').update(data).digest(),
+    ].map(hex)
+    expect(new Set(made)).to.have.length(made.length)
+    expect(hex(sealing.mac('test', data))).to.equal(made[0])
+  })
+
+  it('is HMAC-SHA-256 under a key of its own, derived as RFC 5869 says', () => {
+    const master = new Uint8Array(32).fill(1)
+    const key = new Uint8Array(hkdfSync('sha256', master, '', 'assay/mac/1/test', 32))
+    const expected = createHmac('sha256', key).update('data').digest()
+    expect(Buffer.from(createSealing(master).mac('test', Buffer.from('data')))).to.deep.equal(expected)
   })
 
   it('refuses a value that another master key sealed', () => {

@@ -18,8 +18,9 @@ describe('ledger entry', () => {
       salt: fc.stringMatching(/^[0-9a-f]{32}$/),
     })
     const optional = fc.option(text, { nil: undefined })
+    const commitments = fc.option(fc.stringMatching(/^[0-2][0-9a-f]{63}$/), { nil: undefined })
     fc.assert(
-      fc.property(stamps, data, optional, optional, (stamp, values, digest, commitment) => {
+      fc.property(stamps, data, optional, commitments, (stamp, values, digest, commitment) => {
         const entry = { type: 'payment', data: values, digest, commitment } as Entry
         const { id, at, organisation, actor, subject, salt } = stamp
         const whole = {

@@ -14,7 +14,8 @@ import { rejection } from '../support/rejection.ts'
 const DAY_MS = 24 * 60 * 60 * 1000
 const sha256 = (text: string): string => createHash('sha256').update(text).digest('hex')
 /** A request as the router describes it: a fresh object each time. */
-const request = (key: string, body = 'body'): Idempotency => ({
+const request = (key: string, body = 'body', organisation = 'org_1'): Idempotency => ({
+  organisation,
   key: sha256(key),
   requestHash: sha256(body),
   replayed: false,
@@ -141,9 +142,30 @@ describe('Idempotency-Key in the ledger', () => {
     expect(await both(request('steps'))).to.deep.equal([first, second])
   })
 
+  it('tells the stored answer beforehand, or that there is none', async () => {
+    const asked = request('beforehand')
+    expect(await test.ledger.findAnswer(asked)).to.equal(undefined)
+    const answer = await send(asked, itemOf('beforehand'))
+    const { size } = await test.ledger.head()
+    expect(await test.ledger.findAnswer(request('beforehand'))).to.deep.equal({ answer })
+    const other = test.ledger.findAnswer(request('beforehand', 'other body'))
+    expect(await rejection(other)).to.include({ code: 'idempotency_key_reused' })
+    expect(await test.ledger.findAnswer(request('beforehand', 'body', 'org_2'))).to.equal(undefined)
+    expect((await test.ledger.head()).size).to.equal(size)
+    now += DAY_MS
+    expect(await test.ledger.findAnswer(request('beforehand'))).to.equal(undefined)
+  })
+
+  it('keeps the answer with whoever asked, though another organisation acts', async () => {
+    const asked = () => request('on behalf', 'body', 'org_2')
+    const answer = await send(asked(), itemOf('on behalf'), 'org_1')
+    expect(await test.ledger.findAnswer(asked())).to.deep.equal({ answer })
+    expect(await send(asked(), itemOf('on behalf'), 'org_1')).to.deep.equal(answer)
+  })
+
   it('keeps the keys of organisations apart', async () => {
     await send(request('apart'), itemOf('apart'), 'org_1')
-    const other = request('apart', 'other body')
+    const other = request('apart', 'other body', 'org_2')
     await send(other, itemOf('apart'), 'org_2')
     expect(other.replayed).to.equal(false)
   })

@@ -127,6 +127,24 @@ describe('ledger', () => {
     await test.ledger.append(alice, taking(2))
   })
 
+  it('takes from the next counter what the first one has not left, in one batch', async () => {
+    const spare = { counter: 'second', amount: 1, limit: 2, code: 'rate_limited' } as const
+    const first = { ...spare, counter: 'first', limit: 3, otherwise: spare }
+    const results = await Promise.allSettled(
+      Array.from({ length: 8 }, () => test.ledger.append(alice, itemOf('', { claims: [], takes: [first] }))),
+    )
+    expect(results.map(({ status }) => status === 'fulfilled')).to.deep.equal([
+      ...Array(5).fill(true),
+      ...Array(3).fill(false),
+    ])
+    const values = await test.database
+      .knex('ledger_counters')
+      .whereIn('counter', ['first', 'second'])
+      .orderBy('counter')
+      .pluck('value')
+    expect(values.map(Number)).to.deep.equal([3, 2])
+  })
+
   it('commits several items in order, or none of them', async () => {
     const fine = ['unit 1', 'unit 2', 'unit 3'].map((id) => noteOf(id))
     const indexes = await test.ledger.appendAll(alice, fine, (receipts) => receipts.map(({ index }) => index))

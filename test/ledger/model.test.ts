@@ -14,7 +14,7 @@ const LIMIT = 6
 
 interface Plan {
   readonly claims: readonly string[]
-  readonly takes: readonly { counter: string; amount: number }[]
+  readonly takes: readonly { counter: string; amount: number; spare: string | null }[]
   readonly onLoss: 'fail' | 'settle' | 'replace'
   readonly fault: 'none' | 'rows' | 'result' | 'poison'
   readonly sum: { key: string; amount: number }
@@ -23,7 +23,11 @@ interface Plan {
 const plans: fc.Arbitrary<Plan> = fc.record({
   claims: fc.uniqueArray(fc.constantFrom('a', 'b', 'c', 'd', 'e', 'f', 'g', 'h'), { maxLength: 3 }),
   takes: fc.array(
-    fc.record({ counter: fc.constantFrom('x', 'y'), amount: fc.integer({ min: -1, max: 3 }) }),
+    fc.record({
+      counter: fc.constantFrom('x', 'y'),
+      amount: fc.integer({ min: -1, max: 3 }),
+      spare: fc.constantFrom(null, 'y', 'z'),
+    }),
     { maxLength: 2 },
   ),
   onLoss: fc.constantFrom('fail', 'settle', 'replace'),
@@ -52,7 +56,10 @@ const sumRow = (organisation: string, plan: Plan, index: number) => {
 const itemOf = (organisation: string, plan: Plan, label: string): Item<Answer> => {
   const build = (claims: readonly string[], replaced: boolean): Item<Answer> => ({
     claims: claims.map((key) => ({ kind: 'k', key, holder: { label }, code: 'double_spend' })),
-    takes: plan.takes.map((take) => ({ ...take, limit: LIMIT, code: 'rate_limited' })),
+    takes: plan.takes.map(({ spare, ...named }) => {
+      const take = { ...named, limit: LIMIT, code: 'rate_limited' } as const
+      return spare === null ? take : { ...take, otherwise: { ...take, counter: spare } }
+    }),
     entry: { type: 'payment', data: { label } },
     rows: ({ index }) => [sumRow(organisation, plan, index)],
     result: ({ index }: Receipt) => {
@@ -92,10 +99,11 @@ class Model {
       replaced = true
       lost = claims.find((key) => this.claims.has(key))
     }
-    for (const { counter, amount } of plan.takes) {
-      const sum = (this.counters.get(counter) ?? 0) + amount
-      if (sum > LIMIT) throw new AppError('rate_limited')
-      this.counters.set(counter, sum)
+    for (const { counter, amount, spare } of plan.takes) {
+      const sumOf = (name: string) => (this.counters.get(name) ?? 0) + amount
+      const taken = [counter, ...(spare === null ? [] : [spare])].find((name) => sumOf(name) <= LIMIT)
+      if (taken === undefined) throw new AppError('rate_limited')
+      this.counters.set(taken, sumOf(taken))
     }
     for (const key of claims) this.claims.set(key, label)
     const index = this.size++

@@ -21,7 +21,7 @@ export interface TestLedger {
 /** A second ledger on an open database, as another server would have one. */
 export const ledgerOn = (
   database: Database,
-  options: Partial<Pick<LedgerDeps, 'onBatch' | 'maxBatchItems'>> & { clock?: Clock } = {},
+  options: Partial<Pick<LedgerDeps, 'onBatch' | 'onClockSkew' | 'maxBatchItems'>> & { clock?: Clock } = {},
 ): Promise<Ledger> => {
   const clock = options.clock ?? systemClock
   const sealing = createSealing(MASTER_KEY)
@@ -45,6 +45,13 @@ export const openTestLedger = async (options: Parameters<typeof ledgerOn>[1] = {
       await database.close()
     },
   }
+}
+
+/** Empties the log, with all that was made of it, on a database that no server uses at the moment. */
+export const emptyLog = async ({ knex }: Database): Promise<void> => {
+  await knex.raw(`TRUNCATE ledger_entries, ledger_tiles, ledger_claims, ledger_counters, ledger_checkpoint,
+    ledger_followers, poseidon_leaves, poseidon_roots, signing_keys`)
+  await knex('ledger_head').update({ size: 0, root: rootOf([]), edge: Buffer.alloc(0) })
 }
 
 /** A key of an organisation, without any right. */

@@ -1,0 +1,206 @@
+/**
+ * What appending and proving cost as the log grows, from a thousand to ten million leaves. Trees are made up of equal
+ * tiles, so that they are true trees and yet seeded in seconds; every proof is verified. Needs PostgreSQL at
+ * DATABASE_URL, by default 127.0.0.1:5432 as user postgres; works in a database of its own. `npx tsx bench/log.ts`
+ * @module
+ */
+import { createHash, randomInt } from 'node:crypto'
+import { systemCaller } from '../src/caller.ts'
+import { systemClock } from '../src/clock.ts'
+import { createPseudonyms } from '../src/keys/pseudonyms.ts'
+import { createSealing } from '../src/keys/sealing.ts'
+import { createSigners } from '../src/keys/signers.ts'
+import { createCheckpoints } from '../src/ledger/checkpoint.ts'
+import { createLedger } from '../src/ledger/ledger.ts'
+import { createLog } from '../src/ledger/log.ts'
+import { grow, nodeHash, rootOf, TILE_HASHES } from '../src/ledger/merkle.ts'
+import { type Database, openDatabase } from '../src/store/database.ts'
+import { createScratchDatabase } from '../test/support/app.ts'
+import { verifyConsistency, verifyInclusion } from '../test/support/reference/merkle-proofs.ts'
+
+const SIZES = [1e3, 1e4, 1e5, 1e6, 1e7]
+const ROUNDS = 300
+const CHECKPOINT_ROUNDS = 12
+/** From ten thousand to ten million leaves the tree is 1.75 times as high, and a proof touches twice as many tiles. */
+const GOAL_GROWTH = 4
+const COMPARED = 1e4
+
+/** The leaf hashes of every tile. */
+const LEAVES = Array.from({ length: TILE_HASHES }, (_, index) =>
+  createHash('sha256').update(`leaf ${index}`).digest(),
+)
+
+/** Roots of perfect subtrees that are made of whole tiles, by height from 8. */
+const perfectRoots = (() => {
+  const roots = [Buffer.from(grow(0, [], LEAVES).root)]
+  for (let height = 9; height < 32; height++) {
+    const below = roots.at(-1) as Buffer
+    roots.push(Buffer.from(nodeHash(below, below)))
+  }
+  return roots
+})()
+
+const edgeOf = (size: number): Uint8Array[] => {
+  const tiles = Math.floor(size / TILE_HASHES)
+  const high = perfectRoots.filter((_, bit) => Math.floor(tiles / 2 ** bit) % 2 === 1).reverse()
+  return [...high, ...grow(0, [], LEAVES.slice(0, size % TILE_HASHES)).edge]
+}
+
+const seed = async ({ knex }: Database, size: number): Promise<void> => {
+  await knex.raw('TRUNCATE ledger_entries, ledger_tiles, ledger_claims, ledger_checkpoint')
+  for (let level = 0, count = Math.floor(size / TILE_HASHES); count > 0; level++) {
+    const root = perfectRoots[level * 8]
+    const below = perfectRoots[level * 8 - 8] as Buffer
+    const hashes = Buffer.concat(level === 0 ? LEAVES : Array(TILE_HASHES).fill(below))
+    await knex.raw(
+      'INSERT INTO ledger_tiles SELECT ?, tile, ?::bytea, ?::bytea FROM generate_series(0, ? - 1) AS tile',
+      [level, root ?? '', hashes, count],
+    )
+    count = Math.floor(count / TILE_HASHES)
+  }
+  const tail = size % TILE_HASHES
+  for (const [position, leaf_hash] of LEAVES.slice(0, tail).entries()) {
+    await knex('ledger_entries').insert({
+      idx: size - tail + position,
+      id: `ent_${position}`,
+      organisation: 'org_bench',
+      type: 'verify',
+      at: 0,
+      leaf_hash,
+      entry: '{}',
+    })
+  }
+  const edge = edgeOf(size)
+  await knex('ledger_head').update({ size, root: Buffer.from(rootOf(edge)), edge: Buffer.concat(edge) })
+  // What seeding left to do is done before the clock starts.
+  await knex.raw('VACUUM ANALYZE ledger_tiles, ledger_entries')
+  await knex.raw('CHECKPOINT')
+}
+
+const median = (values: readonly number[]): number =>
+  [...values].sort((a, b) => a - b)[values.length >> 1] ?? 0
+
+/** Medians in milliseconds. */
+const time = async (rounds: number, work: (round: number) => Promise<() => void>): Promise<number> => {
+  const taken: number[] = []
+  for (let round = 0; round < rounds; round++) {
+    const start = performance.now()
+    const check = await work(round)
+    taken.push(performance.now() - start)
+    check()
+  }
+  return median(taken)
+}
+
+const ensure = (accepted: boolean, what: string): void => {
+  if (!accepted) throw new Error(`A wrong proof: ${what}.`)
+}
+
+interface Measured {
+  readonly size: number
+  readonly hashes: number
+  readonly inclusion: number
+  readonly consistency: number
+  readonly append: number
+  readonly checkpoint: number
+}
+
+const measure = async (database: Database, size: number): Promise<Measured> => {
+  await seed(database, size)
+  const log = createLog(database)
+  const sealing = createSealing(new Uint8Array(32).fill(1))
+  const clock = systemClock
+  const signers = await createSigners({ database, sealing, clock })
+  const pseudonyms = createPseudonyms({ database, sealing, clock })
+  const ledger = await createLedger({ database, sealing, pseudonyms, clock })
+  const checkpoints = createCheckpoints({
+    database,
+    log,
+    signers,
+    clock,
+    origin: 'bench.example',
+    directory: undefined,
+    onInconsistency: (reason) => {
+      throw new Error(reason)
+    },
+  })
+  const root = await log.root(size)
+  let hashes = 0
+  const inclusion = () =>
+    time(ROUNDS, async () => {
+      const index = randomInt(size)
+      const path = await log.inclusion(index, size)
+      hashes = path.length
+      return () =>
+        ensure(verifyInclusion(index, size, LEAVES[index % TILE_HASHES] as Buffer, path, root), 'inclusion')
+    })
+  await inclusion()
+  const inclusionMs = await inclusion()
+  const consistencyMs = await time(ROUNDS, async () => {
+    const earlier = 1 + randomInt(size)
+    const proof = await log.consistency(earlier, size)
+    const before = rootOf(edgeOf(earlier))
+    return () => ensure(verifyConsistency(earlier, size, before, root, proof), 'consistency')
+  })
+  const append = () =>
+    ledger.append(systemCaller('org_bench', 'bench'), {
+      entry: { type: 'verify', data: {} },
+      result: () => null,
+    })
+  const appendMs = await time(ROUNDS, async () => {
+    await append()
+    return () => {}
+  })
+  const checkpointMs = await time(CHECKPOINT_ROUNDS, async () => {
+    await append()
+    await checkpoints.latest()
+    return () => {}
+  })
+  await ledger.close()
+  return {
+    size,
+    hashes,
+    inclusion: inclusionMs,
+    consistency: consistencyMs,
+    append: appendMs,
+    checkpoint: checkpointMs,
+  }
+}
+
+const COLUMNS = ['leaves', 'path', 'inclusion', 'consistency', 'append', 'append and checkpoint'] as const
+const print = (cells: readonly string[]): void =>
+  console.log(cells.map((cell, index) => cell.padStart((COLUMNS[index]?.length ?? 0) + 5)).join(''))
+
+const main = async (): Promise<void> => {
+  const server = process.env.DATABASE_URL || 'postgres://postgres@127.0.0.1:5432/postgres'
+  const scratch = await createScratchDatabase(server)
+  try {
+    const database = await openDatabase({ databaseUrl: scratch.url, dataDir: 'memory' })
+    print(COLUMNS)
+    const all: Measured[] = []
+    for (const size of SIZES) {
+      const row = await measure(database, size)
+      all.push(row)
+      const ms = [row.inclusion, row.consistency, row.append, row.checkpoint]
+      print([
+        row.size.toLocaleString('en'),
+        String(row.hashes),
+        ...ms.map((value) => `${value.toFixed(2)} ms`),
+      ])
+    }
+    await database.close()
+    const small = all.find(({ size }) => size === COMPARED)
+    const great = all.at(-1)
+    for (const what of ['inclusion', 'consistency', 'append'] as const) {
+      const growth = (great?.[what] ?? 0) / (small?.[what] ?? 1)
+      const ok = growth <= GOAL_GROWTH
+      if (!ok) process.exitCode = 1
+      const text = `${what} at 10 million leaves against ten thousand`.padEnd(60)
+      console.log(`${text} ${growth.toFixed(2)} ×   ≤ ${GOAL_GROWTH} ×   ${ok ? 'ok' : 'MISS'}`)
+    }
+  } finally {
+    await scratch.drop()
+  }
+}
+
+await main()

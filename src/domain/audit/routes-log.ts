@@ -1,0 +1,65 @@
+/** Routes of the published log; anybody may read them. @module */
+import Type from 'typebox'
+import { Reply, route } from '../../http/route.ts'
+import type { PublishedLog } from './published-log.ts'
+
+interface Services {
+  readonly publishedLog: PublishedLog
+}
+
+/** A tile never changes: what it hashes is appended to, not altered. */
+const IMMUTABLE = { 'Cache-Control': 'public, max-age=31536000, immutable' }
+const PLAIN_TEXT = 'text/plain; charset=utf-8'
+const shared = { method: 'GET', auth: 'none', tag: 'Audit' } as const
+
+const getCheckpoint = route({
+  ...shared,
+  name: 'getCheckpoint',
+  path: '/checkpoint',
+  summary: 'What the log commits to now',
+  description:
+    'A signed note (C2SP tlog-checkpoint): origin, size and root of the log, an Ed25519 signature and an ML-DSA-44 ' +
+    'cosignature. Nothing is ever signed that contradicts an earlier checkpoint.',
+  produces: PLAIN_TEXT,
+  response: { 200: Type.String() },
+  errors: ['log_inconsistent'],
+  example: {},
+  handler: (_, { publishedLog }: Services) => publishedLog.checkpoint(),
+})
+
+const getCheckpointKeys = route({
+  ...shared,
+  name: 'getCheckpointKeys',
+  path: '/checkpoint/keys',
+  summary: 'Keys that verify the checkpoint',
+  description:
+    'Verifier keys (C2SP signed-note), one a line: Ed25519, ML-DSA-44. The same keys are in the JWK set.',
+  produces: PLAIN_TEXT,
+  response: { 200: Type.String() },
+  errors: [],
+  example: {},
+  handler: (_, { publishedLog }: Services) => publishedLog.keys(),
+})
+
+const getTile = route({
+  ...shared,
+  name: 'getTile',
+  path: '/tile/{level}/{tile}',
+  takesRest: true,
+  summary: 'Hashes of the log',
+  description:
+    'A tile of up to 256 hashes (C2SP tlog-tiles). `tile` is its number in groups of three digits, all but the last with an x: ' +
+    '`x001/234` is tile 1,234; `x001/234.p/17` its first 17 hashes.',
+  params: Type.Object({
+    level: Type.String({ pattern: '^([0-9]|[1-5][0-9]|6[0-3])$' }),
+    tile: Type.String({ pattern: '^(?!x000)(x\\d{3}/){0,4}\\d{3}(\\.p/[1-9]\\d{0,2})?$' }),
+  }),
+  produces: 'application/octet-stream',
+  response: { 200: Type.String() },
+  errors: ['not_found'],
+  example: { params: { level: '0', tile: '000.p/1' } },
+  handler: async ({ params }, { publishedLog }: Services) =>
+    new Reply(200, await publishedLog.tile(Number(params.level), params.tile), IMMUTABLE),
+})
+
+export const logRoutes = [getCheckpoint, getCheckpointKeys, getTile]

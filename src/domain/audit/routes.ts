@@ -1,0 +1,78 @@
+/** Routes of the audit. @module */
+import { route } from '../../http/route.ts'
+import {
+  AuditPage,
+  AuditQuery,
+  ConsistencyProof,
+  ConsistencyQuery,
+  InclusionProof,
+  InclusionQuery,
+  Pseudonymised,
+  PseudonymisedQuery,
+} from './schemas.ts'
+import type { AuditService } from './service.ts'
+
+interface Services {
+  readonly audit: AuditService
+}
+
+const shared = { method: 'GET', auth: 'key', scope: 'audit', tag: 'Audit' } as const
+
+const listAudit = route({
+  ...shared,
+  name: 'listAudit',
+  path: '/api/audit',
+  summary: 'List what was decided',
+  description:
+    'Entries of your organisation, the newest first, and a signed checkpoint that covers them. Hash `entry` as ' +
+    'SHA-256(0x00 ‖ UTF-8) to get `leafHash`. An operator sees the entries of all organisations, without their text.',
+  query: AuditQuery,
+  response: { 200: AuditPage },
+  errors: ['log_inconsistent', 'validation_failed'],
+  example: { query: { type: 'account', limit: '10' } },
+  handler: ({ caller, query }, { audit }: Services) => audit.list(caller, query),
+})
+
+const getInclusion = route({
+  ...shared,
+  name: 'getInclusionProof',
+  path: '/api/audit/inclusion',
+  summary: 'Prove that an entry stands in the log',
+  description: 'The audit path of RFC 6962 §2.1.1, from the leaf upwards.',
+  query: InclusionQuery,
+  response: { 200: InclusionProof },
+  errors: ['not_found'],
+  example: { query: { index: '{entryIndex}' } },
+  handler: ({ caller, query }, { audit }: Services) => audit.inclusion(caller, query),
+})
+
+const getConsistency = route({
+  ...shared,
+  name: 'getConsistencyProof',
+  path: '/api/audit/consistency',
+  summary: 'Prove that the log was only appended to',
+  description:
+    'The consistency proof of RFC 6962 §2.1.2 between two sizes; `to` is the present size by default.',
+  query: ConsistencyQuery,
+  response: { 200: ConsistencyProof },
+  errors: [],
+  example: { query: { from: '1' } },
+  handler: ({ query }, { audit }: Services) => audit.consistency(query),
+})
+
+const getPseudonymised = route({
+  ...shared,
+  name: 'getPseudonymisedAudit',
+  path: '/api/audit/pseudonymised',
+  summary: 'Count what was decided, without pointing at anybody',
+  description:
+    'Counts by UTC day, divided by type and hour as far as every row stands for at least k distinct subjects. The ' +
+    'window is widened to whole days. What has too few subjects is merged, or its day is left out.',
+  query: PseudonymisedQuery,
+  response: { 200: Pseudonymised },
+  errors: ['validation_failed'],
+  example: { query: { k: '5', fields: 'type' } },
+  handler: ({ caller, query }, { audit }: Services) => audit.pseudonymised(caller, query),
+})
+
+export const auditRoutes = [listAudit, getInclusion, getConsistency, getPseudonymised]

@@ -1,0 +1,154 @@
+/** Wire form of the audit: entries, proofs, k-anonymous counts. @module */
+import Type, { type Static } from 'typebox'
+
+export const ENTRY_TYPES = [
+  'verify',
+  'prove',
+  'spend',
+  'key.revoked',
+  'gate',
+  'attest',
+  'payment',
+  'revoke',
+  'chat',
+  'account',
+  'ledger.poseidon_root',
+] as const
+
+export const MAX_PAGE_ENTRIES = 1_000
+const Hash = Type.String({ pattern: '^[0-9a-f]{64}$' })
+const Index = Type.Integer({ minimum: 0, maximum: Number.MAX_SAFE_INTEGER })
+const Since = Type.Optional(
+  Type.String({ format: 'date-time', description: 'Only entries of this time or later.' }),
+)
+const Until = Type.Optional(
+  Type.String({ format: 'date-time', description: 'Only entries before this time.' }),
+)
+const TreeSize = Type.Integer({ minimum: 0, description: 'Entries in the log.' })
+const Hashes = Type.Array(Hash, { description: 'SHA-256 hashes, lower-case hex.' })
+
+export const AuditQuery = Type.Object({
+  type: Type.Optional(Type.Enum([...ENTRY_TYPES])),
+  since: Since,
+  until: Until,
+  cursor: Type.Optional(
+    Type.String({ pattern: '^\\d{1,15}$', description: '`nextCursor` of the page before.' }),
+  ),
+  limit: Type.Optional(Type.Integer({ minimum: 1, maximum: MAX_PAGE_ENTRIES, default: 50 })),
+})
+export type AuditQuery = Static<typeof AuditQuery>
+
+const Nullable = (description: string) => Type.Union([Type.String(), Type.Null()], { description })
+
+const AuditEntry = Type.Object(
+  {
+    index: Type.Integer({ minimum: 0, description: 'Place in the log.' }),
+    leafHash: Type.String({ pattern: '^[0-9a-f]{64}$', description: 'SHA-256(0x00 ‖ entry).' }),
+    id: Type.String(),
+    organisationId: Type.String(),
+    type: Type.Enum([...ENTRY_TYPES]),
+    at: Type.String({ format: 'date-time' }),
+    digest: Nullable('What the entry is about, as it is found elsewhere.'),
+    keyId: Nullable('The API key that the entry names.'),
+    circuitId: Nullable('The circuit of a proof.'),
+    proofId: Nullable('The proof.'),
+    entry: Nullable('Canonical JSON, byte for byte what was hashed. Null in entries of other organisations.'),
+  },
+  { title: 'AuditEntry' },
+)
+export type AuditEntry = Static<typeof AuditEntry>
+
+export const AuditPage = Type.Object(
+  {
+    entries: Type.Array(AuditEntry),
+    treeSize: TreeSize,
+    root: Hash,
+    checkpoint: Type.String({
+      description: 'Signed note over `treeSize` and `root` (C2SP tlog-checkpoint).',
+    }),
+    nextCursor: Type.Union([Type.String(), Type.Null()], { description: 'Null on the last page.' }),
+  },
+  { title: 'AuditPage' },
+)
+export type AuditPage = Static<typeof AuditPage>
+
+export const InclusionQuery = Type.Object({
+  index: Index,
+  treeSize: Type.Optional(
+    Type.Integer({
+      minimum: 1,
+      maximum: Number.MAX_SAFE_INTEGER,
+      description: 'Default: entries in the log now.',
+    }),
+  ),
+})
+export type InclusionQuery = Static<typeof InclusionQuery>
+
+export const InclusionProof = Type.Object(
+  {
+    index: Index,
+    treeSize: TreeSize,
+    leafHash: Hash,
+    hashes: Hashes,
+    root: Hash,
+  },
+  { title: 'InclusionProof' },
+)
+export type InclusionProof = Static<typeof InclusionProof>
+
+export const ConsistencyQuery = Type.Object({
+  from: Index,
+  to: Type.Optional(Index),
+})
+export type ConsistencyQuery = Static<typeof ConsistencyQuery>
+
+export const ConsistencyProof = Type.Object(
+  { from: TreeSize, to: TreeSize, hashes: Hashes },
+  { title: 'ConsistencyProof' },
+)
+export type ConsistencyProof = Static<typeof ConsistencyProof>
+
+export const PseudonymisedQuery = Type.Object({
+  k: Type.Optional(
+    Type.Integer({ description: 'Distinct subjects that a row must stand for, 5 to 1,000.', default: 5 }),
+  ),
+  since: Since,
+  until: Until,
+  fields: Type.Optional(
+    Type.String({
+      pattern: '^((type|hour)(,(type|hour))*)?$',
+      default: 'type',
+      description: 'What divides a day: `type`, or `type,hour`; empty for whole days. Hours divide types.',
+    }),
+  ),
+})
+export type PseudonymisedQuery = Static<typeof PseudonymisedQuery>
+
+const PseudonymisedRow = Type.Object(
+  {
+    bucket: Type.String({ format: 'date-time', description: 'Start of the UTC day or hour.' }),
+    span: Type.Enum(['day', 'hour']),
+    type: Type.Union([Type.Enum([...ENTRY_TYPES]), Type.Null()], { description: 'Null: several types.' }),
+    merged: Type.Boolean({ description: 'Whether the row gathers what had too few subjects by itself.' }),
+    entries: Type.Union([Type.Integer(), Type.Null()], { description: 'Null while the day is not over.' }),
+    subjects: Type.Integer({ description: 'Distinct subjects, rounded down to a multiple of k.' }),
+  },
+  { title: 'PseudonymisedRow' },
+)
+
+export const Pseudonymised = Type.Object(
+  {
+    k: Type.Integer(),
+    window: Type.Object({
+      since: Type.String({ format: 'date-time' }),
+      until: Type.String({ format: 'date-time' }),
+    }),
+    pseudonymEpoch: Type.Integer({ description: 'The 90-day epoch whose pseudonyms are made now.' }),
+    rows: Type.Array(PseudonymisedRow),
+    suppressed: Type.Integer({
+      description: 'Days that are left out because they have fewer than k subjects.',
+    }),
+  },
+  { title: 'Pseudonymised' },
+)
+export type Pseudonymised = Static<typeof Pseudonymised>

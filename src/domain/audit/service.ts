@@ -1,0 +1,223 @@
+/**
+ * The log as its owners and auditors see it: entries, proofs that they stand in the signed tree, and counts that
+ * point at nobody.
+ * @module
+ */
+import type { Caller } from '../../caller.ts'
+import { type Clock, iso } from '../../clock.ts'
+import { fail } from '../../errors.ts'
+import type { Pseudonyms } from '../../keys/pseudonyms.ts'
+import type { Checkpoints } from '../../ledger/checkpoint.ts'
+import type { Log } from '../../ledger/log.ts'
+import type { Database } from '../../store/database.ts'
+import { type Division, type Group, release } from './anonymity.ts'
+import type {
+  AuditEntry,
+  AuditPage,
+  AuditQuery,
+  ConsistencyProof,
+  ConsistencyQuery,
+  InclusionProof,
+  InclusionQuery,
+  Pseudonymised,
+  PseudonymisedQuery,
+} from './schemas.ts'
+import { countBySubject, type EntryRow, findEntries, findEntry } from './store.ts'
+
+const DEFAULT_PAGE_ENTRIES = 50
+const HOUR_MS = 3_600_000
+const DAY_MS = 24 * HOUR_MS
+const DEFAULT_WINDOW_DAYS = 30
+const MAX_WINDOW_DAYS = 90
+const DEFAULT_K = 5
+const MIN_K = 5
+const MAX_K = 1_000
+/** Entries that one question may count. */
+const MAX_COUNTED_ENTRIES = 200_000
+/** What every database and ISO 8601 can say, with room for the days around a window. */
+const EARLIEST = Date.UTC(1970, 0, 1)
+const LATEST = Date.UTC(9999, 0, 1)
+const RETRY_AFTER_SECONDS = 1
+/** Servers whose clocks are slow may take so much longer to reach midnight. */
+const SETTLING_MS = 10 * 60_000
+
+interface Deps {
+  readonly database: Database
+  readonly log: Log
+  readonly checkpoints: Pick<Checkpoints, 'latest'>
+  readonly pseudonyms: Pick<Pseudonyms, 'epoch'>
+  readonly clock: Clock
+}
+
+export type AuditService = ReturnType<typeof createAudit>
+
+const hex = (bytes: Uint8Array): string => Buffer.from(bytes).toString('hex')
+
+/** An operator sees all organisations. */
+const scopeOf = ({ organisation, scopes }: Caller): string | undefined =>
+  scopes.has('admin') ? undefined : organisation
+
+const toEntry = (row: EntryRow, { organisation }: Caller): AuditEntry => ({
+  index: row.idx,
+  leafHash: hex(row.leaf_hash),
+  id: row.id,
+  organisationId: row.organisation,
+  type: row.type as AuditEntry['type'],
+  at: iso(row.at),
+  digest: row.digest,
+  keyId: row.key_id,
+  circuitId: row.circuit_id,
+  proofId: row.proof_id,
+  entry: row.organisation === organisation ? row.entry : null,
+})
+
+const refuseQuery = (name: string, message: string): never =>
+  fail('invalid_query', { details: [{ path: `query/${name}`, code: 'out_of_range', message }] })
+
+const refuseValue = (name: string, message: string): never =>
+  fail('validation_failed', { details: [{ path: `query/${name}`, code: 'out_of_range', message }] })
+
+const divisionOf = (fields: string | undefined): Division => {
+  if (fields === undefined) return 'type'
+  if (fields === '') return 'day'
+  return fields.includes('hour') ? 'hour' : 'type'
+}
+
+/** @returns Unix ms */
+const momentOf = (name: string, text: string): number => {
+  const at = Date.parse(text)
+  // A leap second has no number either.
+  if (!(at >= EARLIEST && at < LATEST)) refuseValue(name, 'Years 1970 to 9998.')
+  return at
+}
+
+/** Whole UTC days around what was asked. @returns Unix ms */
+const windowOf = ({ since, until }: PseudonymisedQuery, now: number): { since: number; until: number } => {
+  const end = until === undefined ? now : momentOf('until', until)
+  const start = since === undefined ? end - DEFAULT_WINDOW_DAYS * DAY_MS : momentOf('since', since)
+  if (start > end) refuseValue('since', 'The window ends before it begins.')
+  const window = { since: Math.floor(start / DAY_MS) * DAY_MS, until: Math.ceil(end / DAY_MS) * DAY_MS }
+  if (window.until - window.since > (MAX_WINDOW_DAYS + 1) * DAY_MS)
+    refuseValue('since', `The window is longer than ${MAX_WINDOW_DAYS} days.`)
+  return window
+}
+
+const toRow = (group: Group, k: number, now: number): Pseudonymised['rows'][number] => {
+  const isOver = (group.day + 1) * DAY_MS + SETTLING_MS <= now
+  return {
+    bucket: iso(group.hour === undefined ? group.day * DAY_MS : group.hour * HOUR_MS),
+    span: group.hour === undefined ? 'day' : 'hour',
+    type: (group.type ?? null) as Pseudonymised['rows'][number]['type'],
+    merged: group.merged,
+    entries: isOver ? group.entries : null,
+    subjects: group.subjects - (group.subjects % k),
+  }
+}
+
+/** Lets each organisation ask one question at a time. */
+const createTurns = () => {
+  const asking = new Set<string>()
+  return async <R>({ organisation }: Caller, ask: () => Promise<R>): Promise<R> => {
+    if (asking.has(organisation)) fail('rate_limited', { retryAfter: RETRY_AFTER_SECONDS })
+    asking.add(organisation)
+    try {
+      return await ask()
+    } finally {
+      asking.delete(organisation)
+    }
+  }
+}
+
+export const createAudit = ({ database, log, checkpoints, pseudonyms, clock }: Deps) => {
+  const inTurn = createTurns()
+  return {
+    /** A page of the caller's entries, the newest first, with a checkpoint that covers them. @throws AppError log_inconsistent, validation_failed */
+    async list(caller: Caller, query: AuditQuery): Promise<AuditPage> {
+      const limit = query.limit ?? DEFAULT_PAGE_ENTRIES
+      const rows = await findEntries(database, {
+        organisation: scopeOf(caller),
+        type: query.type,
+        since: query.since === undefined ? undefined : momentOf('since', query.since),
+        until: query.until === undefined ? undefined : momentOf('until', query.until),
+        before: query.cursor === undefined ? undefined : Number(query.cursor),
+        limit: limit + 1,
+      })
+      // Afterwards, so that it covers every entry of the page.
+      const checkpoint = await checkpoints.latest()
+      const page = rows.slice(0, limit)
+      const last = page.at(-1)
+      return {
+        entries: page.map((row) => toEntry(row, caller)),
+        treeSize: checkpoint.size,
+        root: hex(checkpoint.root),
+        checkpoint: checkpoint.note,
+        nextCursor: rows.length > limit && last ? String(last.idx) : null,
+      }
+    },
+
+    /** @throws AppError not_found, invalid_query for a tree that does not hold the entry, or that is not there yet */
+    async inclusion(caller: Caller, { index, treeSize }: InclusionQuery): Promise<InclusionProof> {
+      const entry = (await findEntry(database, index, scopeOf(caller))) ?? fail('not_found')
+      const { size: present } = await log.head()
+      const size = treeSize ?? present
+      if (size > present) refuseQuery('treeSize', `The log has ${present} entries.`)
+      if (size <= index) refuseQuery('treeSize', 'A tree of that size does not hold the entry.')
+      const [hashes, root] = await Promise.all([log.inclusion(index, size), log.root(size)])
+      return {
+        index,
+        treeSize: size,
+        leafHash: hex(entry.leaf_hash),
+        hashes: hashes.map(hex),
+        root: hex(root),
+      }
+    },
+
+    /** @throws AppError invalid_query for sizes that the log never had */
+    async consistency({ from, to }: ConsistencyQuery): Promise<ConsistencyProof> {
+      const { size: present } = await log.head()
+      const end = to ?? present
+      if (end > present) refuseQuery('to', `The log has ${present} entries.`)
+      if (from > end) refuseQuery('from', 'The earlier tree is the smaller one.')
+      const hashes = await log.consistency(from, end)
+      return { from, to: end, hashes: hashes.map(hex) }
+    },
+
+    /**
+     * Counts over groups of at least k distinct subjects.
+     * @throws AppError validation_failed; rate_limited while the organisation is asking already; unavailable when
+     *   counting takes too long
+     */
+    async pseudonymised(caller: Caller, query: PseudonymisedQuery): Promise<Pseudonymised> {
+      const { k = DEFAULT_K } = query
+      if (k < MIN_K || k > MAX_K) refuseValue('k', `k is ${MIN_K} to ${MAX_K}.`)
+      const now = clock.now()
+      const window = windowOf(query, now)
+      const division = divisionOf(query.fields)
+      return inTurn(caller, async () => {
+        const [cells, epoch] = await Promise.all([
+          countBySubject(database, {
+            window: { organisation: scopeOf(caller), ...window },
+            byHour: division === 'hour',
+            maxEntries: MAX_COUNTED_ENTRIES,
+          }),
+          pseudonyms.epoch(now),
+        ])
+        if (cells === undefined) {
+          const asked = `${iso(window.since)} to ${iso(window.until)}`
+          return refuseValue(
+            'since',
+            `${asked} holds more than ${MAX_COUNTED_ENTRIES} entries: ask for less.`,
+          )
+        }
+        const { groups, suppressed } = release(cells, k, division)
+        return {
+          k,
+          window: { since: iso(window.since), until: iso(window.until) },
+          pseudonymEpoch: epoch.number,
+          rows: groups.map((group) => toRow(group, k, now)),
+          suppressed,
+        }
+      })
+    },
+  }
+}

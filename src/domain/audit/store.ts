@@ -1,0 +1,140 @@
+/** Reads of the log for those who audit it; it is written by the ledger alone. @module */
+import type { Knex } from 'knex'
+import type { Database } from '../../store/database.ts'
+
+const HOUR_MS = 3_600_000
+const DAY_MS = 24 * HOUR_MS
+/** Entries counted before others get their turn. */
+const CHUNK_ENTRIES = 5_000
+
+export interface EntryRow {
+  idx: number
+  id: string
+  organisation: string
+  type: string
+  /** Unix ms. */
+  at: number
+  key_id: string | null
+  circuit_id: string | null
+  proof_id: string | null
+  digest: string | null
+  leaf_hash: Uint8Array
+  entry: string
+}
+
+export interface Window {
+  /** Absent: of all organisations. */
+  readonly organisation?: string
+  /** Unix ms, inclusive. */
+  readonly since?: number
+  /** Unix ms, exclusive. */
+  readonly until?: number
+}
+
+/**
+ * Narrows a query to a window. The log is in order of time, so the window is a range of indexes, found by two
+ * look-ups. Entries that a clock far ahead has stamped are out of order; time itself is compared for their sake.
+ */
+const within = async (
+  { knex }: Pick<Database, 'knex'>,
+  query: Knex.QueryBuilder,
+  { organisation, since, until }: Window,
+): Promise<void> => {
+  /** Index of the first entry of a moment or later. */
+  const firstFrom = async (at: number): Promise<number> => {
+    const row = await knex<EntryRow>('ledger_entries')
+      .where('at', '>=', at)
+      .orderBy(['at', 'idx'])
+      .first('idx')
+    return row?.idx ?? Number.MAX_SAFE_INTEGER
+  }
+  if (organisation !== undefined) query.where({ organisation })
+  if (since !== undefined) query.where('idx', '>=', await firstFrom(since)).where('at', '>=', since)
+  if (until !== undefined) query.where('idx', '<', await firstFrom(until)).where('at', '<', until)
+}
+
+/** Entries of a window, the newest first. @param before index, exclusive */
+export const findEntries = async (
+  database: Database,
+  filter: Window & { readonly type?: string; readonly before?: number; readonly limit: number },
+): Promise<EntryRow[]> => {
+  const query = database.knex<EntryRow>('ledger_entries').orderBy('idx', 'desc').limit(filter.limit)
+  await within(database, query, filter)
+  if (filter.type !== undefined) query.where({ type: filter.type })
+  if (filter.before !== undefined) query.where('idx', '<', filter.before)
+  return query
+}
+
+/** One entry, of the organisation if one is named. */
+export const findEntry = async (
+  { knex }: Database,
+  index: number,
+  organisation: string | undefined,
+): Promise<EntryRow | undefined> => {
+  const query = knex<EntryRow>('ledger_entries').where({ idx: index })
+  if (organisation !== undefined) query.where({ organisation })
+  return query.first()
+}
+
+export interface CellRow {
+  /** Hours since 1970-01-01T00Z. */
+  hour: number
+  type: string
+  subject: string
+  entries: number
+}
+
+export interface CountQuestion {
+  readonly window: Window
+  /** Whether hours are told apart; else all of a day stands under its first. */
+  readonly byHour: boolean
+  /** What may be counted at most. */
+  readonly maxEntries: number
+}
+
+type CountedRow = Omit<CellRow, 'subject'> & { subject: string | null; last: number }
+
+/** Cells of the next entries of a window, those without a subject included. */
+const countNext = async (
+  knex: Knex,
+  ranged: Knex.QueryBuilder,
+  { from, byHour }: { from: number; byHour: boolean },
+): Promise<CountedRow[]> => {
+  const next = ranged.clone().where('idx', '>=', from).orderBy('idx').limit(CHUNK_ENTRIES)
+  const hour = byHour ? `at / ${HOUR_MS}` : `at / ${DAY_MS} * 24`
+  return knex
+    .from(next.as('counted'))
+    .select(knex.raw(`${hour} AS hour, type, subject, count(*)::int AS entries, max(idx) AS last`))
+    .groupByRaw('1, 2, 3')
+}
+
+/** Lets whatever waits for this thread run. */
+const turn = (): Promise<void> => new Promise((resolve) => setImmediate(resolve))
+
+/**
+ * How often each subject did each type of thing in each hour, or day, of a window; one cell may come in several parts.
+ * Counted little by little, so that no statement is long: the embedded database shares its thread with everybody.
+ * @returns undefined when the window holds more than `maxEntries`
+ */
+export const countBySubject = async (
+  { knex }: Database,
+  { window, byHour, maxEntries }: CountQuestion,
+): Promise<CellRow[] | undefined> => {
+  const ranged = knex('ledger_entries').select('idx', 'at', 'type', 'subject')
+  await within({ knex }, ranged, window)
+  const cells: CellRow[] = []
+  let counted = 0
+  for (let from = 0; ; ) {
+    const chunk = await countNext(knex, ranged, { from, byHour })
+    let entries = 0
+    for (const cell of chunk) {
+      entries += cell.entries
+      from = Math.max(from, cell.last + 1)
+      if (cell.subject !== null) cells.push({ ...cell, subject: cell.subject })
+    }
+    counted += entries
+    if (counted > maxEntries) return undefined
+    if (entries < CHUNK_ENTRIES) return cells
+    await turn()
+  }
+}

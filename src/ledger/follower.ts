@@ -1,0 +1,202 @@
+/**
+ * Followers read the committed log behind its writers: batches of entries, from a cursor that is stored with what was
+ * made of them. Rows that a batch gives are written in the statement that moves the cursor, so they are written
+ * exactly once; whatever else `consume` does may happen again after a crash. One server at a time runs a follower.
+ * @module
+ */
+import { randomUUID } from 'node:crypto'
+import { setTimeout as pause } from 'node:timers/promises'
+import type { Database } from '../store/database.ts'
+import { sqlState } from '../store/session.ts'
+import type { Row } from '../store/table.ts'
+import { createRowWriter } from '../store/write-rows.ts'
+import { type LoggedEntry, MAX_READ_ENTRIES, readEntries } from './entries.ts'
+import { HEAD_NAME } from './tables.ts'
+
+const DEFAULT_BATCH_ENTRIES = 256
+/** How soon entries of other servers are seen. */
+const DEFAULT_POLL_MS = 1_000
+/** Who has not moved its cursor for so long has ended, and another server takes over. */
+const DEFAULT_LEASE_MS = 15_000
+const FIRST_BACK_OFF_MS = 250
+const MAX_BACK_OFF_MS = 30_000
+const DIVISION_BY_ZERO = '22012'
+
+/** The database's own time: servers may differ in theirs. */
+const NOW_MS = '(extract(epoch FROM clock_timestamp()) * 1000)::bigint'
+
+/** A look that writes nothing, so that an idle follower leaves the database alone. */
+const PEEK = `SELECT f.cursor < h.size AS behind FROM ledger_followers AS f, ledger_head AS h
+  WHERE f.name = ? AND h.name = '${HEAD_NAME}'`
+const CREATE = `INSERT INTO ledger_followers (name, cursor, held_until) VALUES (?, ?, 0) ON CONFLICT (name) DO NOTHING`
+const ACQUIRE = `UPDATE ledger_followers SET holder = ?, held_until = ${NOW_MS} + ?::bigint
+  WHERE name = ? AND (holder = ? OR held_until <= ${NOW_MS}) RETURNING cursor`
+const RELEASE = `UPDATE ledger_followers SET held_until = 0 WHERE name = ? AND holder = ?`
+/**
+ * Fails, and with it every row that travels in the same statement, when another server moved the cursor: it divides by
+ * zero. A cursor that is gone moves nothing; then the transaction is rolled back.
+ */
+const ADVANCE = `UPDATE ledger_followers
+  SET cursor = $1 / (cursor = $2 AND holder = $4)::int, held_until = ${NOW_MS} + $5::bigint WHERE name = $3`
+
+export interface FollowerOptions {
+  readonly database: Database
+  /** Names the cursor; for ever. */
+  readonly name: string
+  /**
+   * Makes something of entries, in order and without gaps.
+   * @returns rows to be written together with the cursor
+   */
+  consume(entries: readonly LoggedEntry[]): Promise<readonly Row[]>
+  readonly logger: { warn(details: object, message: string): void }
+  /** Index where a new follower begins; default 0. */
+  readonly from?: number
+  /** Ms to rest after a batch was written; `wake` ends it. Default: none. */
+  rest?(): number
+  /** At most 1,000. */
+  readonly batchEntries?: number
+  readonly pollMs?: number
+  /** How long another server waits for one that has stopped moving. */
+  readonly leaseMs?: number
+}
+
+export interface Follower {
+  /** Says that there is something new, so that nobody waits for the next poll. */
+  wake(): void
+  /** Finishes the batch that runs, and lets another server take over at once. */
+  close(): Promise<void>
+}
+
+const cursorGone = (name: string): Error => new Error(`The cursor of ${name} is gone.`)
+
+/** Somebody else holds the follower, or took it over; nothing is wrong. */
+const isTakenOver = (error: unknown): boolean => sqlState(error) === DIVISION_BY_ZERO
+
+export const createFollower = (options: FollowerOptions): Follower => {
+  const { database, name, consume, rest, logger, from = 0 } = options
+  const {
+    batchEntries = DEFAULT_BATCH_ENTRIES,
+    pollMs = DEFAULT_POLL_MS,
+    leaseMs = DEFAULT_LEASE_MS,
+  } = options
+  if (!(batchEntries >= 1 && batchEntries <= MAX_READ_ENTRIES))
+    throw new RangeError(`A batch holds 1 to ${MAX_READ_ENTRIES} entries, not ${batchEntries}.`)
+  const holder = randomUUID()
+  const ending = new AbortController()
+  let woken = false
+  let rouse: (() => void) | undefined
+
+  /** @returns the cursor, or undefined while another server runs this follower */
+  const acquire = async (): Promise<number | undefined> => {
+    const { rows } = await database.knex.raw<{ rows: { cursor: number }[] }>(ACQUIRE, [
+      holder,
+      leaseMs,
+      name,
+      holder,
+    ])
+    return rows[0]?.cursor
+  }
+
+  const advance = async (before: number, after: number, rows: readonly Row[]): Promise<void> => {
+    const writer = createRowWriter()
+    for (const row of rows) writer.add(row)
+    const { text, values, name: prepared } = writer.statement(ADVANCE, [after, before, name, holder, leaseMs])
+    const session = await database.session()
+    let fit = false
+    try {
+      const [, { rowCount }] = await Promise.all([
+        session.query('BEGIN'),
+        session.query(text, values, prepared),
+      ])
+      await session.query(rowCount === 1 ? 'COMMIT' : 'ROLLBACK')
+      fit = true
+      if (rowCount !== 1) throw cursorGone(name)
+    } catch (error) {
+      if (sqlState(error) !== undefined) {
+        await session.query('ROLLBACK')
+        fit = true
+      }
+      throw error
+    } finally {
+      session.release(!fit)
+    }
+  }
+
+  const isBehind = async (): Promise<boolean> => {
+    const { rows } = await database.knex.raw<{ rows: { behind: boolean }[] }>(PEEK, [name])
+    if (rows[0] === undefined) throw cursorGone(name)
+    return rows[0].behind
+  }
+
+  const sleep = async (ms: number, wakeable: boolean): Promise<void> => {
+    if ((wakeable && woken) || ending.signal.aborted) return
+    const nap = new AbortController()
+    const stop = () => nap.abort()
+    if (wakeable) rouse = stop
+    ending.signal.addEventListener('abort', stop, { once: true })
+    try {
+      await pause(ms, undefined, { signal: nap.signal, ref: false })
+    } catch {
+      // Woken.
+    } finally {
+      rouse = undefined
+      ending.signal.removeEventListener('abort', stop)
+    }
+  }
+
+  /** Consumes what there is, batch by batch. */
+  const catchUp = async (): Promise<void> => {
+    if (!(await isBehind())) return
+    let cursor = await acquire()
+    while (cursor !== undefined && !ending.signal.aborted) {
+      woken = false
+      const entries = await readEntries(database, cursor, batchEntries)
+      const last = entries.at(-1)
+      if (last === undefined) return
+      const next: number = last.index + 1
+      await advance(cursor, next, await consume(entries))
+      cursor = next
+      if (rest !== undefined) await sleep(rest(), true)
+    }
+  }
+
+  const run = async (): Promise<void> => {
+    let backOffMs = FIRST_BACK_OFF_MS
+    let created = false
+    while (!ending.signal.aborted) {
+      woken = false
+      try {
+        if (!created) await database.knex.raw(CREATE, [name, from])
+        created = true
+        await catchUp()
+        backOffMs = FIRST_BACK_OFF_MS
+        await sleep(pollMs, true)
+      } catch (error) {
+        if (isTakenOver(error)) continue
+        // It may be gone, and whoever removed it wants everything consumed again.
+        created = false
+        logger.warn(
+          { err: error, follower: name, backOffMs },
+          'a follower of the log failed and will try again',
+        )
+        // Not wakeable: a busy log would make it try all the time.
+        await sleep(backOffMs, false)
+        backOffMs = Math.min(backOffMs * 2, MAX_BACK_OFF_MS)
+      }
+    }
+    // Nobody needs to wait for the lease to end. If this fails, they do.
+    await database.knex.raw(RELEASE, [name, holder]).catch(() => undefined)
+  }
+
+  const ended = run()
+  return {
+    wake() {
+      woken = true
+      rouse?.()
+    },
+    async close() {
+      ending.abort()
+      await ended
+    },
+  }
+}

@@ -1,0 +1,240 @@
+import { setTimeout as pause } from 'node:timers/promises'
+import { expect } from 'chai'
+import { type LoggedEntry, readEntries } from '../../src/ledger/entries.ts'
+import { createFollower, type Follower, type FollowerOptions } from '../../src/ledger/follower.ts'
+import type { Ledger } from '../../src/ledger/ledger.ts'
+import type { Database } from '../../src/store/database.ts'
+import { type Row, table } from '../../src/store/table.ts'
+import { callerOf, itemOf, ledgerOn, openTestLedger, type TestLedger } from '../support/ledger.ts'
+
+const consumed = table<{ idx: number; id: string; by: string }>('test_consumed', ['idx', 'id', 'by'])
+const FAST = { pollMs: 15, batchEntries: 7 }
+const GIVE_UP_MS = 10_000
+
+let serial = 0
+const append = (ledger: Ledger, count: number) =>
+  ledger.appendAll(
+    callerOf('org_1'),
+    Array.from({ length: count }, () => itemOf(`key ${serial++}`)),
+    () => null,
+  )
+
+describe('followers of the log', () => {
+  let store: TestLedger
+  let database: Database
+  let name: string
+  const open: Follower[] = []
+  before(async () => {
+    store = await openTestLedger()
+    database = store.database
+    await database.knex.raw(
+      'CREATE TABLE test_consumed (idx bigint NOT NULL, id text NOT NULL, "by" text NOT NULL)',
+    )
+  })
+  beforeEach(async () => {
+    name = `follower ${serial++}`
+    await database.knex('test_consumed').delete()
+  })
+  afterEach(async () => {
+    await Promise.all(open.splice(0).map((follower) => follower.close()))
+  })
+  after(() => store.close())
+
+  const rowsOf = (entries: readonly LoggedEntry[], by: string): Row[] =>
+    entries.map(({ index, id }) => consumed.row({ idx: index, id, by }))
+
+  const follow = (by: string, more: Partial<FollowerOptions> = {}): Follower => {
+    const follower = createFollower({
+      database,
+      name,
+      logger: { warn: () => {} },
+      consume: async (entries) => rowsOf(entries, by),
+      ...FAST,
+      ...more,
+    })
+    open.push(follower)
+    return follower
+  }
+
+  /** Waits until as many entries were consumed as the log holds. @returns what was consumed */
+  const settled = async (): Promise<{ idx: number; id: string; by: string }[]> => {
+    const { size } = await store.ledger.head()
+    const deadline = performance.now() + GIVE_UP_MS
+    for (;;) {
+      const rows = await database.knex('test_consumed').orderBy('idx')
+      if (rows.length >= size || performance.now() > deadline) return rows
+      await pause(5)
+    }
+  }
+
+  const expectEachOnce = async (): Promise<void> => {
+    const rows = await settled()
+    const entries: { idx: number; id: string }[] = await database.knex('ledger_entries').orderBy('idx')
+    expect(rows.map(({ idx, id }) => ({ idx, id }))).to.deep.equal(
+      entries.map(({ idx, id }) => ({ idx, id })),
+    )
+  }
+
+  it('consume every entry once and in order, whatever was there before and comes later', async () => {
+    await append(store.ledger, 20)
+    const seen: number[] = []
+    follow('a', {
+      async consume(entries) {
+        seen.push(...entries.map(({ index }) => index))
+        return rowsOf(entries, 'a')
+      },
+    })
+    for (let round = 0; round < 5; round++) await append(store.ledger, 3)
+    await expectEachOnce()
+    expect(seen).to.deep.equal([...seen.keys()])
+  })
+
+  it('hear of commits of their server at once', async () => {
+    const follower = follow('a', { pollMs: 3_600_000 })
+    await settled()
+    const end = store.ledger.onCommit(() => follower.wake())
+    await append(store.ledger, 2)
+    await expectEachOnce()
+    end()
+  })
+
+  it('see what other servers commit', async () => {
+    const other = await ledgerOn(database)
+    follow('a')
+    await append(other, 5)
+    await expectEachOnce()
+    await other.close()
+  })
+
+  it('go on where they ended', async () => {
+    await append(store.ledger, 3)
+    await follow('a').close()
+    follow('b')
+    await expectEachOnce()
+    await append(store.ledger, 4)
+    await open.at(-1)?.close()
+    follow('c')
+    await expectEachOnce()
+  })
+
+  it('write nothing of a batch whose making fails, back off, and make it again', async () => {
+    await append(store.ledger, 10)
+    let failures = 2
+    const warnings: object[] = []
+    follow('a', {
+      logger: { warn: (details) => warnings.push(details) },
+      async consume(entries) {
+        if (failures-- > 0) throw new Error('not now')
+        return rowsOf(entries, 'a')
+      },
+    })
+    await expectEachOnce()
+    expect(warnings).to.have.length(2)
+    expect(warnings.map((details) => (details as { backOffMs: number }).backOffMs)).to.deep.equal([250, 500])
+  })
+
+  it('of two servers take turns, and together consume each entry once', async () => {
+    follow('a')
+    follow('b')
+    for (let round = 0; round < 30; round++) await append(store.ledger, 5)
+    await expectEachOnce()
+  })
+
+  it('that were taken over in the middle of a batch write nothing of it', async () => {
+    await append(store.ledger, 5)
+    let release = (): void => {}
+    const held = new Promise<void>((resolve) => {
+      release = resolve
+    })
+    let begun = (): void => {}
+    const started = new Promise<void>((resolve) => {
+      begun = resolve
+    })
+    const slow = follow('slow', {
+      async consume(entries) {
+        begun()
+        await held
+        return rowsOf(entries, 'slow')
+      },
+    })
+    await started
+    // As if its server had been away for longer than the lease.
+    await database.knex('ledger_followers').where({ name }).update({ held_until: 0 })
+    follow('quick')
+    const rows = await settled()
+    release()
+    await slow.close()
+    expect(new Set(rows.map(({ by }) => by))).to.deep.equal(new Set(['quick']))
+    await expectEachOnce()
+  })
+
+  it('write nothing when their cursor is gone, and begin again with a new one', async () => {
+    await append(store.ledger, 5)
+    const warnings: object[] = []
+    let removed = false
+    follow('a', {
+      logger: { warn: (details) => warnings.push(details) },
+      async consume(entries) {
+        if (!removed) await database.knex('ledger_followers').where({ name }).delete()
+        removed = true
+        return rowsOf(entries, 'a')
+      },
+    })
+    await expectEachOnce()
+    expect(warnings).to.have.length(1)
+    // Also when it goes while there is nothing to do.
+    await database.knex('test_consumed').delete()
+    await database.knex('ledger_followers').where({ name }).delete()
+    await expectEachOnce()
+  })
+
+  it('rest after a batch is written, until they are woken or closed', async () => {
+    await append(store.ledger, 15)
+    const follower = follow('a', { rest: () => 3_600_000 })
+    const count = async (): Promise<number> => (await database.knex('test_consumed')).length
+    const reached = async (size: number): Promise<void> => {
+      const deadline = performance.now() + GIVE_UP_MS
+      while ((await count()) < size && performance.now() < deadline) await pause(5)
+    }
+    await reached(1)
+    await pause(50)
+    expect(await count()).to.equal(FAST.batchEntries)
+    follower.wake()
+    await reached(2 * FAST.batchEntries)
+    await pause(50)
+    expect(await count()).to.equal(2 * FAST.batchEntries)
+    await follower.close()
+  })
+
+  it('end cleanly while there is still work', async () => {
+    await append(store.ledger, 100)
+    const follower = follow('a')
+    await follower.close()
+    const { cursor } = await database.knex('ledger_followers').where({ name }).first()
+    expect(await database.knex('test_consumed').orderBy('idx').pluck('idx')).to.deep.equal([
+      ...Array(cursor).keys(),
+    ])
+  })
+
+  it('leave the database alone while nothing happens', async () => {
+    follow('a')
+    await settled()
+    await pause(50)
+    const heldUntil = () => database.knex('ledger_followers').where({ name }).first('held_until')
+    const before = await heldUntil()
+    await pause(100)
+    expect(await heldUntil()).to.deep.equal(before)
+  })
+
+  it('read a bounded number of entries', async () => {
+    const { size } = await store.ledger.head()
+    expect((await readEntries(database, size - 3, 2)).map(({ index }) => index)).to.deep.equal([
+      size - 3,
+      size - 2,
+    ])
+    expect(await readEntries(database, size, 1)).to.deep.equal([])
+    for (const limit of [0, 1_001, Number.NaN]) {
+      expect(await readEntries(database, 0, limit).catch((error: Error) => error.name)).to.equal('RangeError')
+    }
+  })
+})

@@ -1,0 +1,165 @@
+import { expect } from 'chai'
+import { createField, FIELD_MODULUS } from '../../src/core/field.ts'
+import type { Item, Receipt } from '../../src/ledger/item.ts'
+import type { Ledger } from '../../src/ledger/ledger.ts'
+import { createPoseidonLog, type PoseidonLog } from '../../src/ledger/shards.ts'
+import type { Database } from '../../src/store/database.ts'
+import { callerOf, emptyLog, itemOf, ledgerOn, openTestLedger, type TestLedger } from '../support/ledger.ts'
+import {
+  createPoseidonReference,
+  type PoseidonReference,
+  SHARD_LEAVES,
+} from '../support/reference/poseidon-tree.ts'
+
+const BATCH = 512
+const field = createField()
+const logger = { warn: (details: object) => expect.fail(JSON.stringify(details)) }
+const hex = (element: bigint): string => element.toString(16).padStart(64, '0')
+
+let serial = 0
+const append = async (
+  ledger: Ledger,
+  count: number,
+  more: Partial<Item<Receipt>> = {},
+): Promise<Receipt[]> => {
+  const receipts: Receipt[] = []
+  for (let done = 0; done < count; done += BATCH) {
+    const items = Array.from({ length: Math.min(BATCH, count - done) }, () => itemOf(`key ${serial++}`, more))
+    receipts.push(...(await ledger.appendAll(callerOf('org_1'), items, (results) => results)))
+  }
+  return receipts
+}
+
+const lastOf = (receipts: readonly Receipt[]): number => receipts.at(-1)?.index ?? -1
+
+interface RootEntry {
+  shard: number
+  size: number
+  root: string
+}
+
+/** What tree 1 says of tree 2: each logged root with the index of its entry. */
+const loggedRoots = async ({ knex }: Database): Promise<(RootEntry & { index: number })[]> => {
+  const rows: { idx: number; entry: string }[] = await knex('ledger_entries')
+    .where({ type: 'ledger.poseidon_root' })
+    .orderBy('idx')
+  return rows.map(({ idx, entry }) => ({ ...(JSON.parse(entry) as { data: RootEntry }).data, index: idx }))
+}
+
+describe('tree 2', () => {
+  let store: TestLedger
+  let poseidon: PoseidonLog
+  let reference: PoseidonReference
+  before(async () => {
+    reference = await createPoseidonReference()
+    store = await openTestLedger()
+  })
+  after(() => store.close())
+  beforeEach(async () => {
+    await emptyLog(store.database)
+    poseidon = createPoseidonLog({ ...store, field, logger, pollMs: 20 })
+  })
+  afterEach(async () => {
+    await poseidon.close()
+  })
+
+  const texts = (): Promise<string[]> => store.database.knex('ledger_entries').orderBy('idx').pluck('entry')
+
+  it('leads from every entry to the root that an auditor computes from the entries', async () => {
+    const commitment = hex(FIELD_MODULUS - 1n)
+    await append(store.ledger, 20)
+    await append(store.ledger, 3, { entry: { type: 'attest', commitment, data: {} } })
+    const leaves = reference.leaves(await texts())
+    for (const [index, leaf] of leaves.entries()) {
+      const path = await poseidon.shardPath(index)
+      expect(path).to.deep.include({
+        shard: 0,
+        position: index,
+        size: 23,
+        leaf,
+        root: reference.root(leaves),
+      })
+      expect(reference.fold(leaf, index, path?.path ?? [])).to.equal(path?.root)
+    }
+  })
+
+  it('logs the root of a full shard once, and goes on in the next one', async () => {
+    const receipts = await append(store.ledger, SHARD_LEAVES + 20)
+    await poseidon.shardPath(lastOf(receipts))
+    const [logged, ...more] = await loggedRoots(store.database)
+    expect(more).to.deep.equal([])
+    const leaves = reference.leaves(await texts())
+    const full = leaves.slice(0, SHARD_LEAVES)
+    expect(logged).to.deep.include({ shard: 0, size: SHARD_LEAVES, root: hex(reference.root(full)) })
+
+    // The root's entry is no leaf, so places in tree 2 lag behind from there.
+    expect(await poseidon.shardPath(logged?.index ?? -1)).to.equal(undefined)
+    const [next] = await append(store.ledger, 1)
+    const path = await poseidon.shardPath(next?.index ?? -1)
+    expect(path).to.include({ shard: 1, position: 20, size: 21 })
+    expect(path?.root).to.equal(reference.root(reference.leaves(await texts()).slice(SHARD_LEAVES)))
+    const old = await poseidon.shardPath(77)
+    expect(reference.fold(full[77] ?? 0n, 77, old?.path ?? [])).to.equal(reference.root(full))
+    expect(await poseidon.logRoot(77)).to.deep.equal({
+      shard: 0,
+      size: SHARD_LEAVES,
+      root: reference.root(full),
+      entryIndex: logged?.index,
+    })
+  })
+
+  it('logs the growing shard on demand, once a size, and still gives paths to that root later', async () => {
+    const index = lastOf(await append(store.ledger, 5))
+    const [first, again] = await Promise.all([poseidon.logRoot(index), poseidon.logRoot(index)])
+    expect(again).to.deep.equal(first)
+    expect(first).to.include({ shard: 0, size: 5 })
+    const [entry, ...more] = await loggedRoots(store.database)
+    expect(more).to.deep.equal([])
+    expect(entry).to.deep.equal({ shard: 0, size: 5, root: hex(first?.root ?? 0n), index: first?.entryIndex })
+
+    const later = lastOf(await append(store.ledger, 4))
+    expect(await poseidon.logRoot(later)).to.include({ shard: 0, size: 9 })
+    const path = await poseidon.shardPath(2, 5)
+    const leaves = reference.leaves(await texts())
+    expect(path?.root).to.equal(first?.root)
+    expect(reference.fold(leaves[2] ?? 0n, 2, path?.path ?? [])).to.equal(first?.root)
+    const beyond = await poseidon.shardPath(later, 5).catch((error: Error) => error.name)
+    expect(beyond).to.equal('RangeError')
+  })
+
+  it('knows no leaf beyond the log', async () => {
+    const index = lastOf(await append(store.ledger, 1))
+    expect(await poseidon.shardPath(index + 1)).to.equal(undefined)
+    expect(await poseidon.logRoot(index + 1)).to.equal(undefined)
+  })
+
+  it('is the same when it is rebuilt from the entries, and logs nothing twice', async () => {
+    const index = lastOf(await append(store.ledger, SHARD_LEAVES + 3))
+    const before = await poseidon.shardPath(index)
+    await poseidon.close()
+    await store.database.knex('poseidon_leaves').delete()
+    await store.database.knex('ledger_followers').delete()
+    poseidon = createPoseidonLog({ ...store, field, logger, pollMs: 20 })
+    expect(await poseidon.shardPath(index)).to.deep.equal(before)
+    expect(await loggedRoots(store.database)).to.have.length(1)
+  })
+
+  it('is built by one of two servers, and both can use it', async () => {
+    const ledger = await ledgerOn(store.database)
+    const other = createPoseidonLog({ ...store, ledger, field: createField(), logger, pollMs: 20 })
+    const index = lastOf(await append(ledger, SHARD_LEAVES + 2))
+    const [mine, theirs] = await Promise.all([poseidon.shardPath(index), other.shardPath(index)])
+    expect(mine?.root).to.equal(theirs?.root)
+    expect(await loggedRoots(store.database)).to.have.length(1)
+    await other.close()
+    await ledger.close()
+  })
+
+  it('takes only canonical commitments', async () => {
+    for (const commitment of [hex(FIELD_MODULUS), '1', hex(1n).toUpperCase().replace('1', 'A'), '']) {
+      const entry = { type: 'attest', commitment, data: {} } as const
+      const refused = append(store.ledger, 1, { entry }).catch((error: Error) => error.name)
+      expect(await refused, commitment).to.equal('TypeError')
+    }
+  })
+})
