@@ -1,6 +1,20 @@
+import { createHash, randomBytes } from 'node:crypto'
 import { join } from 'node:path'
+import canonicalize from 'canonicalize'
 import { expect } from 'chai'
+import { exportJWK, generateKeyPair, SignJWT } from 'jose'
+import { type Asked, checkResult } from '../examples/verify-checks.ts'
+import { createProofMaker, prepareCurve } from '../src/circuits/groth16.ts'
+import { type SimpleYesnoValues, simpleYesno } from '../src/circuits/simple_yesno.ts'
+import { type YesnoValues, yesno } from '../src/circuits/yesno.ts'
+import { encodeZk1, proofDigest } from '../src/protocol/zk1.ts'
+import { contextElement, encodeValue, h248, scopeElement } from '../src/rules/encode.ts'
+import { sharedApp } from './support/app.ts'
+import { artifacts } from './support/circuits.ts'
 import { startProgram } from './support/programs.ts'
+import { rejection } from './support/rejection.ts'
+import { type ScriptedServer, startScriptedServer } from './support/scripted-server.ts'
+import { verified } from './support/verification.ts'
 
 describe('examples', () => {
   it('offline-payments loses no payment and stores none twice', async function () {
@@ -11,5 +25,156 @@ describe('examples', () => {
     expect(status, said).to.equal(0)
     expect(said).to.include('all 11 accepted payments are on the server')
     expect(example.lines.at(-1)).to.equal('No payment was lost, none was stored twice.')
+  })
+
+  it('verify checks all that a stranger can check of a result', async () => {
+    const app = await sharedApp()
+    const { apiKey } = await app.organisation()
+    const file = join(import.meta.dirname, '../examples/verify.ts')
+    const example = startProgram(file, [app.url], { env: { ASSAY_API_KEY: apiKey } })
+    const status = await example.ended()
+    const said = `${example.lines.join('\n')}\n${example.errors()}`
+    expect(status, said).to.equal(0)
+    expect(
+      example.lines.filter((line) => line.startsWith('✓')),
+      said,
+    ).to.have.length(12)
+  })
+
+  describe('the checks of a result', () => {
+    const question = (circuit_id: Asked['options']['circuit_id']): Asked => ({
+      data: { name: 'Ada', age: 36 },
+      options: { circuit_id, rules: [{ field: 'age', op: 'gte', value: 18 }], ttl: 3600, nonce: 'n-1' },
+    })
+    /** Has something else verified than is asked, and says what the checks come to. */
+    const verdict = async (asked: Asked, done: { options?: object; data?: object }): Promise<string> => {
+      const app = await sharedApp()
+      const { apiKey } = await app.organisation()
+      const body = { data: done.data ?? asked.data, options: { ...asked.options, ...done.options } }
+      const answered = await verified(app, apiKey, body)
+      await prepareCurve()
+      const lines: string[] = []
+      return checkResult(app.url, asked, answered, (line) => lines.push(line)).then(
+        () => `${lines.length} hold`,
+        (error: Error) => error.message,
+      )
+    }
+    const BOUND = 'NOT SO: the proof is bound to our rules and nonce'
+
+    it('hold for what was asked', async () => {
+      expect(await verdict(question('yesno'), {})).to.equal('12 hold')
+      expect(await verdict(question('simple_yesno'), {})).to.equal('10 hold')
+      const asked = question('yesno')
+      const no = { ...asked, data: { age: 3 } }
+      expect(await verdict(no, {})).to.equal('12 hold')
+    })
+
+    for (const circuit of ['yesno', 'simple_yesno'] as const)
+      it(`do not hold for an answer of ${circuit} to another question`, async () => {
+        const asked = question(circuit)
+        const rules = (changes: object) => ({
+          options: { rules: [{ ...asked.options.rules[0], ...changes }] },
+        })
+        expect(await verdict(asked, rules({ value: 1 }))).to.equal(BOUND)
+        expect(await verdict(asked, rules({ op: 'gt' }))).to.equal(BOUND)
+        expect(await verdict({ ...asked, data: { age: 36, size: 36 } }, rules({ field: 'size' }))).to.equal(
+          BOUND,
+        )
+        expect(await verdict(asked, { options: { nonce: 'n-0' } })).to.equal(BOUND)
+        expect(await verdict(asked, { options: { ttl: 7200 } })).to.match(/^NOT SO: it expires/)
+        expect(await verdict(asked, { data: { age: 37 } })).to.match(/^NOT SO: the JWS commits to the data/)
+        const circuit_id = circuit === 'yesno' ? 'simple_yesno' : 'yesno'
+        expect(await verdict(asked, { options: { circuit_id } })).to.equal(
+          `NOT SO: the circuit is ${circuit}`,
+        )
+      })
+
+    /** A service with keys of its own that proves what it likes, all of it bound to what was asked. */
+    const lyingAnswer = async (
+      { url, on }: ScriptedServer,
+      { data, options: { circuit_id, rules, ttl, nonce } }: Asked,
+      lies: { yesno?: Partial<YesnoValues>; simple_yesno?: Partial<SimpleYesnoValues>; decision?: string },
+    ) => {
+      const sha256 = (...parts: (string | Uint8Array)[]): string => {
+        const hasher = createHash('sha256')
+        for (const part of parts) hasher.update(part)
+        return hasher.digest('hex')
+      }
+      const salt = randomBytes(32)
+      const iat = Math.floor(Date.now() / 1000)
+      const data_commitment = sha256('commitment/1', salt, canonicalize(data) ?? '')
+      const statement = { data_commitment, rules_hash: sha256(canonicalize({ rules }) ?? '') }
+      const context = { aud: url, org: 'org_1', circuit: circuit_id, nonce, exp: iat + ttl }
+      const binding = {
+        salt: h248(Buffer.concat([Buffer.from('circuit-salt/1'), salt])),
+        ctx: contextElement({ ...context, statement }),
+      }
+      const scope = scopeElement({ aud: url, purpose: 'verify' })
+      const numbers = { value: encodeValue(36), operand: encodeValue(18) }
+      const witness =
+        circuit_id === 'yesno'
+          ? yesno.witnessInput({ ...binding, ...numbers, op: 'gte', scope, ...lies.yesno })
+          : simpleYesno.witnessInput({ ...binding, value: 1n, threshold: 1n, ...lies.simple_yesno })
+      const { proof, publicSignals } = await (await createProofMaker(artifacts[circuit_id]))(witness)
+      const { privateKey, publicKey } = await generateKeyPair('EdDSA')
+      const digest = proofDigest(circuit_id, publicSignals)
+      const decision = lies.decision ?? 'YES'
+      const claims = {
+        iss: url,
+        jti: 'ver_1',
+        iat,
+        exp: iat + ttl,
+        org: 'org_1',
+        circuit_id,
+        data_commitment,
+      }
+      const jws = await new SignJWT({ ...claims, digest, decision })
+        .setProtectedHeader({ alg: 'EdDSA', kid: 'k1', typ: 'vr+jws' })
+        .sign(privateKey)
+      const jwk = { ...(await exportJWK(publicKey)), kid: 'k1' }
+      on('/.well-known/jwks.json', () => ({ body: { keys: [jwk] } }))
+      on(`/api/circuits/${circuit_id}/vkey`, () => ({ body: artifacts[circuit_id].verificationKey }))
+      const encoded = encodeZk1(proof, publicSignals)
+      return { verificationId: 'ver_1', jws, salt: salt.toString('base64url'), proof: encoded }
+    }
+
+    it('see through a service that binds what was asked and proves something else', async () => {
+      const server = await startScriptedServer()
+      const lie = async (
+        circuit: Asked['options']['circuit_id'],
+        lies: Parameters<typeof lyingAnswer>[2],
+      ): Promise<string | undefined> => {
+        const asked = question(circuit)
+        const error = await checkResult(server.url, asked, await lyingAnswer(server, asked, lies)).then(
+          () => 'all hold',
+          ({ message }: Error) => message,
+        )
+        return /^NOT SO: the proof has the (\w+) that follows/.exec(error)?.[1] ?? error
+      }
+      try {
+        expect(await lie('yesno', {})).to.equal('all hold')
+        expect(await lie('yesno', { yesno: { op: 'ne' } })).to.equal('op')
+        expect(await lie('yesno', { yesno: { operand: encodeValue(1) } })).to.equal('operand')
+        expect(await lie('yesno', { yesno: { value: encodeValue(99) } })).to.equal('commitment')
+        expect(await lie('yesno', { yesno: { scope: 1n } })).to.equal('scope')
+        expect(await lie('yesno', { yesno: { ctx: 1n } })).to.match(/bound to our rules/)
+        expect(await lie('yesno', { decision: 'NO' })).to.equal('decision')
+        expect(await lie('simple_yesno', {})).to.equal('all hold')
+        expect(await lie('simple_yesno', { simple_yesno: { threshold: 0n } })).to.equal('threshold')
+        expect(await lie('simple_yesno', { simple_yesno: { value: 7n } })).to.equal('commitment')
+        expect(await lie('simple_yesno', { decision: 'NO' })).to.equal('decision')
+      } finally {
+        await server.close()
+      }
+    })
+
+    it('do not take the service at its word about who it is', async () => {
+      const app = await sharedApp()
+      const { apiKey } = await app.organisation()
+      const asked = question('simple_yesno')
+      const answered = await verified(app, apiKey, asked)
+      const alias = app.url.replace('127.0.0.1', 'localhost')
+      expect((await rejection(checkResult(alias, asked, answered))).message).to.include('"iss"')
+    })
   })
 })

@@ -1,0 +1,36 @@
+/**
+ * Has data verified, and then trusts nobody: checks the signature against the published keys, the proof against the
+ * published verification key, and that all of it answers exactly the question that was asked.
+ *
+ * With a server that runs (`npm start`) and its key; the address is the server's `BASE_URL`:
+ *
+ *     ASSAY_API_KEY=… npx tsx examples/verify.ts [http://127.0.0.1:8080]
+ *
+ * The checks are in verify-checks.ts.
+ */
+import { type Asked, checkResult } from './verify-checks.ts'
+
+const issuer = process.argv[2] ?? 'http://127.0.0.1:8080'
+const apiKey = process.env.ASSAY_API_KEY ?? ''
+
+const asked: Asked = {
+  data: { name: 'Ada', age: 36 },
+  options: {
+    circuit_id: 'yesno',
+    rules: [{ field: 'age', op: 'gte', value: 18 }],
+    ttl: 3600,
+    nonce: crypto.randomUUID(),
+  },
+}
+
+const response = await fetch(`${issuer}/verify`, {
+  method: 'POST',
+  headers: { 'Content-Type': 'application/json', 'X-API-Key': apiKey },
+  body: JSON.stringify(asked),
+})
+const result = await response.json()
+if (!response.ok) throw new Error(`${response.status} ${result.error}: ${result.message}`)
+console.log(`${result.verificationId}: ${result.decision}`)
+await checkResult(issuer, asked, result, console.log)
+// snarkjs keeps threads that nothing else would end.
+process.exit(0)

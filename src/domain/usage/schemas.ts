@@ -1,0 +1,40 @@
+/** Wire shapes of usage. @module */
+import Type, { type Static } from 'typebox'
+
+/** What a result was made for. */
+export const USAGE_CATEGORIES = ['verify', 'batch', 'pod', 'hermes'] as const
+export type UsageCategory = (typeof USAGE_CATEGORIES)[number]
+
+const Count = (description: string) => Type.Integer({ minimum: 0, description })
+
+export const Usage = Type.Object(
+  {
+    proofCounts: Type.Object({
+      total: Count('Signed results since the beginning.'),
+      today: Count('Of this UTC day.'),
+      month: Count('Of this UTC month.'),
+    }),
+    avgProofSize: Type.Number({
+      minimum: 0,
+      description:
+        'Bytes of the average zero-knowledge proof with its public signals; 0 where none was made.',
+    }),
+    byCategory: Type.Record(Type.String(), Type.Integer({ minimum: 0 }), {
+      description: 'Signed results by what they were made for. Those of POST /verify/batch are `batch`.',
+    }),
+    free: Type.Union(
+      [
+        Type.Object({
+          granted: Count('Results given away that have not expired.'),
+          used: Count('Of these.'),
+          remaining: Count('Of these.'),
+          expiresAt: Type.String({ format: 'date-time', description: 'When the next of them expire.' }),
+        }),
+        Type.Null(),
+      ],
+      { description: 'Null where nothing is left to expire. Not used while the subscription is active.' },
+    ),
+  },
+  { title: 'Usage' },
+)
+export type Usage = Static<typeof Usage>

@@ -1,0 +1,76 @@
+/** Results counted by day, and the proofs that were given away. Columns `…_at` are Unix milliseconds. @module */
+import type { Database } from '../../store/database.ts'
+import { table } from '../../store/table.ts'
+
+interface UsageDayRow {
+  organisation: string
+  /** Days since 1970-01-01 UTC. */
+  day: number
+  category: string
+  results: number
+  /** Results that carry a zero-knowledge proof. */
+  proofs: number
+  proof_bytes: number
+}
+
+export const usageDays = table<UsageDayRow>(
+  'usage_days',
+  ['organisation', 'day', 'category', 'results', 'proofs', 'proof_bytes'],
+  {
+    key: ['organisation', 'day', 'category'],
+    columns: { results: 'sum', proofs: 'sum', proof_bytes: 'sum' },
+  },
+)
+
+/** One category of one organisation, summed up. */
+export interface CategorySums {
+  readonly category: string
+  readonly results: number
+  readonly today: number
+  readonly month: number
+  readonly proofs: number
+  readonly proofBytes: number
+}
+
+/** @param today a UTC day @param month its month's first day */
+export const sumUsage = async (
+  { knex }: Database,
+  organisation: string,
+  today: number,
+  month: number,
+): Promise<CategorySums[]> =>
+  knex<UsageDayRow>('usage_days')
+    .where({ organisation })
+    .groupBy('category')
+    .orderBy('category')
+    .select(
+      'category',
+      knex.raw('sum(results)::bigint AS results'),
+      knex.raw('coalesce(sum(results) FILTER (WHERE day = ?), 0)::bigint AS today', [today]),
+      knex.raw('coalesce(sum(results) FILTER (WHERE day >= ?), 0)::bigint AS month', [month]),
+      knex.raw('sum(proofs)::bigint AS proofs'),
+      knex.raw('sum(proof_bytes)::bigint AS "proofBytes"'),
+    )
+
+/** Proofs that were given to an account of the organisation, and how many are used. */
+export interface Grant {
+  readonly account: string
+  readonly granted: number
+  readonly used: number
+  readonly expiresAt: number
+}
+
+/** Name of the ledger's counter of a grant; it belongs to the grant's organisation. */
+export const grantCounter = (account: string): string => `free/${account}`
+
+/** All grants of an organisation, expired ones too, those first that end first. */
+export const findGrants = async ({ knex }: Database, organisation: string): Promise<Grant[]> => {
+  const { rows } = await knex.raw(
+    `SELECT account, granted, expires_at AS "expiresAt", coalesce(value, 0)::bigint AS used
+       FROM free_proof_grants LEFT JOIN ledger_counters
+         ON ledger_counters.organisation = free_proof_grants.organisation AND counter = 'free/' || account
+      WHERE free_proof_grants.organisation = ? ORDER BY expires_at, account`,
+    [organisation],
+  )
+  return rows
+}

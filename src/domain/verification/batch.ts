@@ -1,0 +1,133 @@
+/** Many results at once: read in turns, appended together, each paid and refused for itself. @module */
+import { setImmediate as turn } from 'node:timers/promises'
+import type { Caller } from '../../caller.ts'
+import { AppError, type ErrorDetail, fail } from '../../errors.ts'
+import type { Item } from '../../ledger/item.ts'
+import type { Ledger } from '../../ledger/ledger.ts'
+import {
+  type BatchRequest,
+  type BatchResult,
+  MAX_BATCH_RESULTS,
+  type RefusedItem,
+  type SignedResult,
+  type VerifyRequest,
+} from './schemas.ts'
+
+const PAYMENT_REQUIRED = 402
+const UNAVAILABLE = 503
+const UNPROCESSABLE = 422
+
+/** Checks a value as the body of POST /verify is checked, and brings it into that form. */
+export type CheckRequest = (value: unknown) => ErrorDetail | undefined
+
+type ResultItem = Item<SignedResult>
+
+const isObject = (value: unknown): value is Record<string, unknown> =>
+  typeof value === 'object' && value !== null && !Array.isArray(value)
+
+/** `{data: {…}}` or `{data: {…}, options}`; anything else is data that happens to look like that. */
+const isWrapped = (item: Record<string, unknown>): boolean =>
+  isObject(item.data) && Object.keys(item).every((name) => name === 'data' || name === 'options')
+
+const malformed = (detail: ErrorDetail): never => fail('validation_failed', { details: [detail] })
+
+/** The request that an item stands for. @throws AppError validation_failed */
+const readItem = (item: unknown, check: CheckRequest): VerifyRequest => {
+  if (!isObject(item)) return malformed({ path: '', code: 'type', message: 'must be object' })
+  const wrapped = isWrapped(item)
+  const request = wrapped ? item : { data: item }
+  const detail = check(request)
+  if (detail) malformed(wrapped ? detail : { ...detail, path: detail.path.replace(/^\/data/, '') })
+  // The check has just said that it is one.
+  return request as VerifyRequest
+}
+
+/** @returns the error, if it is an AppError of one of these statuses @throws any other */
+const onlyWith = (statuses: readonly number[], error: unknown): AppError => {
+  if (error instanceof AppError && statuses.includes(error.status)) return error
+  throw error
+}
+
+const toRefused = ({ code, message, details }: AppError): RefusedItem => ({
+  success: false,
+  verificationId: null,
+  error: code,
+  message,
+  ...(details && { details }),
+})
+
+/** Reads all items, each in a turn of the event loop of its own: patterns in rules may take milliseconds. */
+const readAll = async (
+  items: readonly unknown[],
+  check: CheckRequest,
+  toItem: (request: VerifyRequest) => ResultItem,
+): Promise<(ResultItem | AppError)[]> => {
+  const read: (ResultItem | AppError)[] = []
+  for (const [index, item] of items.entries()) {
+    if (index > 0) await turn()
+    try {
+      read.push(toItem(readItem(item, check)))
+    } catch (error) {
+      read.push(onlyWith([UNPROCESSABLE], error))
+    }
+  }
+  return read
+}
+
+/**
+ * Appends the items in order and in one turn, so that they share a commit and each can still fail alone.
+ * @returns each one's result, or why there is none @throws whatever else the ledger refuses them for
+ */
+const appendEach = async (
+  ledger: Pick<Ledger, 'append'>,
+  caller: Caller,
+  items: readonly ResultItem[],
+): Promise<(SignedResult | AppError)[]> => {
+  // Without an Idempotency-Key, whose repetition finds them, results that are committed would be lost with the others.
+  const told = caller.idempotency ? [PAYMENT_REQUIRED] : [PAYMENT_REQUIRED, UNAVAILABLE]
+  const append = (item: ResultItem): Promise<SignedResult | AppError> =>
+    ledger.append(caller, item).catch((error: unknown) => onlyWith(told, error))
+  const [first, ...others] = items
+  if (first === undefined) return []
+  const firstAppended = append(first)
+  // If its Idempotency-Key was used with another body, the first item says so, and the others must not be made.
+  if (caller.idempotency) await firstAppended
+  const appended = await Promise.allSettled([firstAppended, ...others.map(append)])
+  return appended.map((outcome) => {
+    if (outcome.status === 'rejected') throw outcome.reason
+    return outcome.value
+  })
+}
+
+/**
+ * Makes the results of a batch, in order; a repeated request finds the stored answer of each.
+ * @param toItem makes an item's ledger item @throws AppError with 422 for what is wrong with it
+ * @throws AppError batch_too_large; an item's error when none could be paid; unavailable
+ */
+export const appendBatch = async (
+  ledger: Pick<Ledger, 'append'>,
+  caller: Caller,
+  { items }: BatchRequest,
+  check: CheckRequest,
+  toItem: (request: VerifyRequest) => ResultItem,
+): Promise<BatchResult> => {
+  if (items.length > MAX_BATCH_RESULTS) {
+    fail('batch_too_large', { message: `A batch holds at most ${MAX_BATCH_RESULTS} items.` })
+  }
+  const read = await readAll(items, check, toItem)
+  const good = read.filter((item): item is ResultItem => !(item instanceof AppError))
+  const appended = (await appendEach(ledger, caller, good)).values()
+  const outcomes = read.map((item) =>
+    item instanceof AppError ? item : (appended.next().value ?? fail('internal')),
+  )
+  if (outcomes.every((outcome) => outcome instanceof AppError)) {
+    const refusing = (status: number) => outcomes.find((outcome) => outcome.status === status)
+    const refusal = refusing(UNAVAILABLE) ?? refusing(PAYMENT_REQUIRED)
+    if (refusal) throw refusal
+  }
+  return {
+    success: true,
+    count: outcomes.length,
+    results: outcomes.map((outcome) => (outcome instanceof AppError ? toRefused(outcome) : outcome)),
+  }
+}

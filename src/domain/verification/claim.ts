@@ -1,0 +1,117 @@
+/**
+ * From data and rules to a claim: what was decided, which circuit can prove it, and the public signals of that proof.
+ * All of it follows from the request, the salt and the time; nothing here is signed or stored yet.
+ * @module
+ */
+import { hash, randomBytes } from 'node:crypto'
+import canonicalize from 'canonicalize'
+import type { Caller } from '../../caller.ts'
+import type { WitnessInput } from '../../circuits/circuit.ts'
+import { proofDigest } from '../../protocol/zk1.ts'
+import { contextElement, h248, scopeElement } from '../../rules/encode.ts'
+import { type Decision, decide } from '../../rules/evaluate.ts'
+import type { Tree } from '../../rules/rule.ts'
+import { parseRules } from '../../rules/tree.ts'
+import { chooseCircuit, type ProvableId } from './circuit-choice.ts'
+import type { VerifyData, VerifyOptions } from './schemas.ts'
+
+const SALT_BYTES = 32
+const MS_PER_SECOND = 1000
+
+/** What a nullifier of a verification is scoped to, beside the service itself. */
+const PURPOSE = 'verify'
+
+export interface Claim extends Decision {
+  readonly circuitId: ProvableId
+  readonly publicSignals: readonly string[]
+  /** What the prover takes; holds secrets. */
+  readonly witness: WitnessInput
+  /** Lower-case hex; see {@link proofDigest}. */
+  readonly digest: string
+  /** The circuit's commitment as 32 bytes, lower-case hex. */
+  readonly commitment: string
+  /** Lower-case hex SHA-256("commitment/1" ‖ salt ‖ JCS(data)). */
+  readonly dataCommitment: string
+  /** As bound by `ctx`: lower-case hex SHA-256(JCS({rules, logic})); null without rules. */
+  readonly rulesHash: string | null
+  /** 32 random bytes: opens both commitments. */
+  readonly salt: Uint8Array
+  /** Unix ms: when the data was looked at. */
+  readonly at: number
+  /** Unix ms. */
+  readonly expiresAt?: number
+}
+
+const canonical = (value: unknown): string => {
+  const text = canonicalize(value)
+  if (text === undefined) throw new Error('What is committed is JSON.')
+  return text
+}
+
+const sha256Hex = (bytes: Uint8Array): string => hash('sha256', bytes, 'hex')
+
+const commitData = (salt: Uint8Array, data: VerifyData): string =>
+  sha256Hex(Buffer.concat([Buffer.from('commitment/1'), salt, Buffer.from(canonical(data))]))
+
+/** SHA-256 of the rules as they were asked, so that a proof answers these rules and no others. */
+const hashRules = ({ rules, logic }: VerifyOptions): string | null =>
+  rules === undefined && logic === undefined ? null : sha256Hex(Buffer.from(canonical({ rules, logic })))
+
+const elementHex = (element: bigint): string => element.toString(16).padStart(64, '0')
+
+/** Whether the rules hold; without rules, that the data was submitted is all there is to say. */
+const judge = (tree: Tree | undefined, data: VerifyData): Decision =>
+  tree === undefined ? { decision: 'YES' } : decide(tree, data)
+
+/**
+ * Decides and encodes.
+ * @param issuer BASE_URL @param at Unix ms
+ * @throws AppError validation_failed, tree_too_large for rules that can't be read or a circuit that does not fit them;
+ *   not_provable when the circuit that was asked for can't hold the value
+ */
+export const makeClaim = (
+  caller: Pick<Caller, 'organisation'>,
+  issuer: string,
+  data: VerifyData,
+  options: VerifyOptions,
+  at: number,
+): Claim => {
+  const { rules, logic, ttl, nonce = '', circuit_id } = options
+  const tree = rules === undefined && logic === undefined ? undefined : parseRules(rules, logic, '/options')
+  const decision = judge(tree, data)
+  const choice = chooseCircuit({ tree, data, decision }, circuit_id)
+  const salt = randomBytes(SALT_BYTES)
+  const dataCommitment = commitData(salt, data)
+  const rulesHash = hashRules(options)
+  const expiresAt = ttl === undefined ? undefined : at + ttl * MS_PER_SECOND
+  const ctx = contextElement({
+    aud: issuer,
+    org: caller.organisation,
+    circuit: choice.id,
+    statement: { data_commitment: dataCommitment, rules_hash: rulesHash },
+    nonce,
+    ...(expiresAt !== undefined && { exp: Math.floor(expiresAt / MS_PER_SECOND) }),
+  })
+  const { publicSignals, witness, commitment, holds } = choice.signals({
+    // One secret opens both commitments, and neither tells anything of the other.
+    salt: h248(Buffer.concat([Buffer.from('circuit-salt/1'), salt])),
+    ctx,
+    scope: scopeElement({ aud: issuer, purpose: PURPOSE }),
+  })
+  if (holds !== (decision.decision === 'YES')) {
+    throw new Error(`Circuit ${choice.id} and the rules disagree.`)
+  }
+  return {
+    ...decision,
+    circuitId: choice.id,
+    publicSignals,
+    witness,
+    digest: proofDigest(choice.id, publicSignals),
+    commitment: elementHex(commitment),
+    dataCommitment,
+    rulesHash,
+    salt,
+    at,
+    expiresAt,
+  }
+}

@@ -1,0 +1,131 @@
+/**
+ * The ledger item of a result. It is signed inside the commit, where its place in the ledger is known: so what is
+ * acknowledged is signed and stored, and there is never a moment between the two.
+ * @module
+ */
+import type { Caller } from '../../caller.ts'
+import { iso } from '../../clock.ts'
+import { newId } from '../../ids.ts'
+import type { Item, Receipt, Take } from '../../ledger/item.ts'
+import type { Row } from '../../store/table.ts'
+import type { Claim } from './claim.ts'
+import type { SignedResult } from './schemas.ts'
+import { jwsHash, RESULT_TYPES, type ResultSigner } from './signed-result.ts'
+import { verifications } from './store.ts'
+
+const MS_PER_SECOND = 1000
+
+export interface Issue {
+  readonly caller: Caller
+  /** BASE_URL. */
+  readonly issuer: string
+  readonly claim: Claim
+  readonly signer: ResultSigner
+  /** `prf_…`, where a proof was made. */
+  readonly proofId?: string
+  readonly includeReceipt: boolean
+  readonly take: Take | undefined
+  /** Rows that go with the result. Pure. */
+  readonly rows: (verificationId: string) => readonly Row[]
+}
+
+const seconds = (unixMs: number): number => Math.floor(unixMs / MS_PER_SECOND)
+
+/** Where anyone can look a result up. @param hash SHA-256 of its JWS */
+export const qrUrlOf = (issuer: string, hash: Uint8Array): string =>
+  `${issuer}/verify/qr/${Buffer.from(hash).toString('base64url')}`
+
+const signJws = ({ caller, issuer, claim, signer }: Issue, id: string, receipt: Receipt): string =>
+  signer.jws(RESULT_TYPES.verification, {
+    iss: issuer,
+    jti: id,
+    iat: seconds(claim.at),
+    exp: claim.expiresAt && seconds(claim.expiresAt),
+    digest: claim.digest,
+    data_commitment: claim.dataCommitment,
+    decision: claim.decision,
+    circuit_id: claim.circuitId,
+    org: caller.organisation,
+    leaf_hash: receipt.leafHash,
+  })
+
+const rowOf = ({ caller, claim, proofId }: Issue, id: string, receipt: Receipt, jws: string): Row =>
+  verifications.row({
+    id,
+    organisation: caller.organisation,
+    entry_index: receipt.index,
+    leaf_hash: Buffer.from(receipt.leafHash, 'hex'),
+    decision: claim.decision,
+    reason: claim.reason ?? null,
+    digest: claim.digest,
+    circuit_id: claim.circuitId,
+    proof_id: proofId ?? null,
+    jws,
+    jws_hash: jwsHash(jws),
+    issued_at: claim.at,
+    expires_at: claim.expiresAt ?? null,
+  })
+
+const receiptOf = (issuer: string, receipt: Receipt) => {
+  const { entryId, index, leafHash, treeSize, root } = receipt
+  const inclusion = `${issuer}/api/audit/inclusion?index=${index}&treeSize=${treeSize}`
+  return { entryId, index, leafHash, treeSize, root, inclusion }
+}
+
+/** The item of a result. @param answer what the caller gets of the signed result */
+export const resultItem = <R>(issue: Issue, answer: (result: SignedResult) => R): Item<R> => {
+  const { caller, issuer, claim, signer, proofId, take } = issue
+  const { credential } = caller
+  const id = newId('ver', claim.at)
+  const timestamp = iso(claim.at)
+  const { digest, decision, circuitId } = claim
+  const signature = signer.signature('verification/1', {
+    verificationId: id,
+    timestamp,
+    digest,
+    decision,
+    circuitId,
+  })
+  // The rows and the answer are made of the same receipt, one after the other; each receipt is signed once.
+  let signed: { readonly receipt: Receipt; readonly jws: string } | undefined
+  const jwsOf = (receipt: Receipt): string => {
+    if (signed?.receipt !== receipt) signed = { receipt, jws: signJws(issue, id, receipt) }
+    return signed.jws
+  }
+  return {
+    takes: take === undefined ? [] : [take],
+    entry: {
+      type: 'verify',
+      digest,
+      commitment: claim.commitment,
+      circuitId,
+      proofId,
+      data: { decision, ...(claim.reason && { reason: claim.reason }) },
+      ...('keyId' in credential && { keyId: credential.keyId }),
+    },
+    rows: (receipt) => [rowOf(issue, id, receipt, jwsOf(receipt)), ...issue.rows(id)],
+    result(receipt) {
+      const jws = jwsOf(receipt)
+      return answer({
+        success: decision === 'YES',
+        verificationId: id,
+        timestamp,
+        decision,
+        ...(claim.reason && { reason: claim.reason }),
+        jws,
+        signature,
+        digest,
+        salt: Buffer.from(claim.salt).toString('base64url'),
+        circuitId,
+        rulesHash: claim.rulesHash,
+        merkleRoot: receipt.root,
+        merkleLeafHash: receipt.leafHash,
+        merkleIndex: receipt.index,
+        kid: signer.kid,
+        qrUrl: qrUrlOf(issuer, jwsHash(jws)),
+        ...(claim.expiresAt !== undefined && { expiresAt: iso(claim.expiresAt) }),
+        ...(issue.includeReceipt && { receipt: receiptOf(issuer, receipt) }),
+      })
+    },
+  }
+}

@@ -1,0 +1,120 @@
+/** Results after they were made: looked up by anyone who has their address, by their owner, and revoked. @module */
+import QRCode from 'qrcode'
+import type { Caller } from '../../caller.ts'
+import { type Clock, iso } from '../../clock.ts'
+import { fail } from '../../errors.ts'
+import type { Ledger } from '../../ledger/ledger.ts'
+import type { Database } from '../../store/database.ts'
+import { qrUrlOf } from './issue.ts'
+import type { PublicResult, QrQuery, Revoked, StoredResult } from './schemas.ts'
+import * as store from './store.ts'
+
+/** Pixels of the PNG's side. */
+const QR_WIDTH_PIXELS = 512
+const QR_OPTIONS = { errorCorrectionLevel: 'M', margin: 4 } as const
+
+export type QrFormat = NonNullable<QrQuery['format']>
+
+interface Deps {
+  readonly database: Database
+  readonly ledger: Pick<Ledger, 'append'>
+  readonly clock: Clock
+  /** BASE_URL. */
+  readonly issuer: string
+}
+
+export const createLookup = ({ database, ledger, clock, issuer }: Deps) => {
+  const statusOf = (row: store.VerificationStanding, now: number): PublicResult['status'] => {
+    if (row.revoked_at !== null) return 'REVOKED'
+    return row.expires_at !== null && row.expires_at <= now ? 'EXPIRED' : 'VALID'
+  }
+
+  const toPublic = (row: store.VerificationStanding): PublicResult => {
+    const now = clock.now()
+    return {
+      success: true,
+      status: statusOf(row, now),
+      verificationId: row.id,
+      timestamp: iso(row.issued_at),
+      decision: row.decision,
+      circuitId: row.circuit_id,
+      proven: row.proof_id !== null,
+      issuer,
+      jws: row.jws,
+      checkedAt: iso(now),
+    }
+  }
+
+  const byHash = async (hash: string): Promise<store.VerificationStanding> =>
+    (await store.findByHash(database, Buffer.from(hash, 'base64url'))) ?? fail('not_found')
+
+  const owned = async ({ organisation }: Caller, id: string): Promise<store.VerificationStanding> =>
+    (await store.findVerification(database, organisation, id)) ?? fail('not_found')
+
+  return {
+    /**
+     * What anyone may know who was given a result's address.
+     * @param hash base64url SHA-256 of the JWS
+     * @throws AppError not_found
+     */
+    lookUp: async (hash: string): Promise<PublicResult> => toPublic(await byHash(hash)),
+
+    /** @param hash base64url SHA-256 of the JWS */
+    isKnown: async (hash: string): Promise<boolean> =>
+      (await store.findByHash(database, Buffer.from(hash, 'base64url'))) !== undefined,
+
+    /** A QR code (ISO/IEC 18004) that holds a result's address. @throws AppError not_found */
+    async qrCode(hash: string, format: QrFormat): Promise<string | Buffer> {
+      const url = qrUrlOf(issuer, (await byHash(hash)).jws_hash)
+      return format === 'svg'
+        ? QRCode.toString(url, { ...QR_OPTIONS, type: 'svg' })
+        : QRCode.toBuffer(url, { ...QR_OPTIONS, width: QR_WIDTH_PIXELS })
+    },
+
+    /** A result of the caller's organisation. @throws AppError not_found */
+    async find(caller: Caller, verificationId: string): Promise<StoredResult> {
+      const row = await owned(caller, verificationId)
+      return {
+        ...toPublic(row),
+        reason: row.reason,
+        digest: row.digest,
+        proofId: row.proof_id,
+        merkleLeafHash: Buffer.from(row.leaf_hash).toString('hex'),
+        merkleIndex: row.entry_index,
+        qrUrl: qrUrlOf(issuer, row.jws_hash),
+        expiresAt: row.expires_at === null ? null : iso(row.expires_at),
+        revokedAt: row.revoked_at === null ? null : iso(row.revoked_at),
+      }
+    },
+
+    /** Withdraws a result for good: whoever looks it up is told so. Again: the first answer. @throws AppError not_found */
+    async revoke(caller: Caller, verificationId: string): Promise<Revoked> {
+      const { id, organisation, digest } = await owned(caller, verificationId)
+      const answer = (at: number): Revoked => ({
+        success: true,
+        verificationId: id,
+        status: 'REVOKED',
+        revokedAt: iso(at),
+      })
+      return ledger.append(caller, {
+        claims: [{ kind: 'verification.revoked', key: id, code: 'conflict' }],
+        entry: {
+          type: 'revoke',
+          digest,
+          data: { event: 'verification.revoked' },
+          ...('keyId' in caller.credential && { keyId: caller.credential.keyId }),
+        },
+        rows: ({ index, at }) => [
+          store.verificationRevocations.row({
+            verification: id,
+            organisation,
+            entry_index: index,
+            revoked_at: at,
+          }),
+        ],
+        result: ({ at }) => answer(at),
+        lost: ({ at }) => ({ settled: answer(at) }),
+      })
+    },
+  }
+}

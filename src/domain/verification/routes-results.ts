@@ -1,0 +1,99 @@
+/** Routes of results that were made: for anyone who has their address, and for their owner. @module */
+import Type from 'typebox'
+import { prefers } from '../../http/accept.ts'
+import { Reply, route } from '../../http/route.ts'
+import type { Pages } from '../system/pages.ts'
+import type { QrFormat } from './lookup.ts'
+import {
+  HashParams,
+  PublicResult,
+  QrQuery,
+  ResultParams,
+  Revoked,
+  RevokeResult,
+  StoredResult,
+} from './schemas.ts'
+import type { VerificationService } from './service.ts'
+
+interface Services {
+  readonly verification: VerificationService
+  readonly pages: Pages
+}
+
+const tag = 'Verification'
+
+/** Content types of a QR code. */
+const CONTENT_TYPES = { svg: 'image/svg+xml', png: 'image/png' } as const
+/** The code only holds an address, which never changes. */
+const CODE_MAX_AGE_SECONDS = 24 * 3600
+const JSON_TYPE = 'application/json'
+const HTML_TYPE = 'text/html'
+
+/** The page looks the result up itself; it comes with 404 where it will find none. */
+const resultPage = async (hash: string, { verification, pages }: Services): Promise<Reply> =>
+  new Reply((await verification.isKnown(hash)) ? 200 : 404, pages.verify.body, pages.verify.headers)
+
+const resultCode = async (hash: string, format: QrFormat, { verification }: Services): Promise<Reply> =>
+  new Reply(200, await verification.qrCode(hash, format), {
+    'Content-Type': CONTENT_TYPES[format],
+    'Cache-Control': `public, max-age=${CODE_MAX_AGE_SECONDS}`,
+  })
+
+const resultJson = async (hash: string, { verification }: Services): Promise<Reply> =>
+  new Reply(200, await verification.lookUp(hash), { 'Cache-Control': 'no-cache', Vary: 'Accept' })
+
+const lookUpResult = route({
+  name: 'lookUpResult',
+  method: 'GET',
+  path: '/verify/qr/{hash}',
+  auth: 'none',
+  tag,
+  summary: 'Look a signed result up',
+  description:
+    'By the address that came with it, or that its QR code holds. Browsers get a page that checks the signature itself.',
+  params: HashParams,
+  query: QrQuery,
+  produces: [JSON_TYPE, HTML_TYPE, CONTENT_TYPES.svg, CONTENT_TYPES.png],
+  response: { 200: PublicResult, 404: Type.String({ description: 'The page, for browsers.' }) },
+  errors: ['not_found'],
+  handler: ({ params: { hash }, query: { format }, headers }, services: Services) => {
+    if (format !== undefined) return resultCode(hash, format, services)
+    const wantsPage = prefers(headers.accept, HTML_TYPE, JSON_TYPE)
+    return wantsPage ? resultPage(hash, services) : resultJson(hash, services)
+  },
+})
+
+const getResult = route({
+  name: 'getResult',
+  method: 'GET',
+  path: '/verify/{verificationId}',
+  auth: 'key',
+  scope: 'verify',
+  tag,
+  summary: 'Get a signed result of your organisation again',
+  description: 'Without its proof and its salt, which are not kept.',
+  params: ResultParams,
+  response: { 200: StoredResult },
+  errors: ['not_found'],
+  handler: ({ caller, params }, { verification }: Services) =>
+    verification.find(caller, params.verificationId),
+})
+
+const revokeResult = route({
+  name: 'revokeResult',
+  method: 'POST',
+  path: '/verify/revoke',
+  auth: 'key',
+  scope: 'verify',
+  tag,
+  summary: 'Withdraw a signed result for good',
+  description:
+    'Whoever looks it up is told REVOKED. Its JWS still verifies offline, so ask where that matters. Again: the first answer.',
+  body: RevokeResult,
+  response: { 200: Revoked },
+  errors: ['not_found'],
+  example: { body: { verificationId: '{verificationId}' } },
+  handler: ({ caller, body }, { verification }: Services) => verification.revoke(caller, body.verificationId),
+})
+
+export const resultRoutes = [lookUpResult, getResult, revokeResult]

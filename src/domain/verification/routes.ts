@@ -1,0 +1,92 @@
+/** Routes that make signed results. @module */
+import { Reply, route } from '../../http/route.ts'
+import type { UsageService } from '../usage/service.ts'
+import { BatchRequest, BatchResult, VerificationInfo, VerificationResult, VerifyRequest } from './schemas.ts'
+import type { VerificationService } from './service.ts'
+
+interface Services {
+  readonly verification: VerificationService
+  readonly usage: UsageService
+}
+
+const tag = 'Verification'
+
+const getVerification = route({
+  name: 'getVerification',
+  method: 'GET',
+  path: '/verify',
+  auth: 'none',
+  tag,
+  summary: 'Whether verification is in operation',
+  response: { 200: VerificationInfo },
+  errors: [],
+  example: {},
+  handler: (_, { verification }: Services) => verification.info(),
+})
+
+const verify = route({
+  name: 'verify',
+  method: 'POST',
+  path: '/verify',
+  auth: 'key',
+  scope: 'verify',
+  tag,
+  summary: 'Verify data and get a signed result with a zero-knowledge proof',
+  description:
+    'Without rules the result attests what was submitted and when. With rules it says whether they hold: a NO is a signed result as well, and costs as much as a YES. Without an active subscription each result uses up a free one; X-Free-Remaining says how many are left.',
+  body: VerifyRequest,
+  exactNumbers: true,
+  response: { 200: VerificationResult },
+  errors: [
+    'tree_too_large',
+    'not_provable',
+    'subscription_inactive',
+    'free_allocation_used',
+    'prover_overloaded',
+  ],
+  example: {
+    body: {
+      data: { name: 'Ada', age: 36 },
+      options: { rules: [{ field: 'age', op: 'gte', value: 18 }], ttl: 3600, nonce: 'n-0001' },
+    },
+  },
+  handler: async ({ caller, body }, { verification, usage }: Services) =>
+    new Reply(
+      200,
+      await verification.verify(caller, body, { category: 'verify' }),
+      await usage.headers(caller.organisation),
+    ),
+})
+
+const verifyBatch = route({
+  name: 'verifyBatch',
+  method: 'POST',
+  path: '/verify/batch',
+  auth: 'key',
+  scope: 'verify',
+  tag,
+  summary: 'Verify up to 100 items and get a signed result for each',
+  description:
+    'In the order of the items; without zero-knowledge proofs. What is wrong with one item is told in its place. 402 only when no item could be paid. Send an Idempotency-Key: without it an item may say `unavailable` and yet be recorded, with it the request is 503 as a whole and can be repeated.',
+  body: BatchRequest,
+  bodyLimit: 'batch',
+  commitsInSteps: true,
+  exactNumbers: true,
+  response: { 200: BatchResult },
+  errors: ['batch_too_large', 'subscription_inactive', 'free_allocation_used'],
+  example: {
+    body: {
+      items: [
+        {
+          data: { sku: 'A-1', weight: 12.5 },
+          options: { rules: [{ field: 'weight', op: 'lt', value: 20 }] },
+        },
+        { sku: 'A-2', weight: 30 },
+      ],
+    },
+  },
+  handler: async ({ caller, body }, { verification, usage }: Services) =>
+    new Reply(200, await verification.batch(caller, body), await usage.headers(caller.organisation)),
+})
+
+export const verificationRoutes = [getVerification, verify, verifyBatch]

@@ -1,0 +1,245 @@
+/** Wire shapes of verification. @module */
+import Type, { type Static } from 'typebox'
+import { Logic, Rules } from '../../rules/schemas.ts'
+
+export const MAX_BATCH_RESULTS = 100
+const MAX_DATA_KEYS = 1000
+const MAX_TTL_SECONDS = 10 * 366 * 24 * 3600
+const MAX_NONCE_CHARACTERS = 128
+const MAX_CIRCUIT_ID_CHARACTERS = 64
+
+const DateTime = Type.String({ format: 'date-time' })
+const Decision = Type.Enum(['YES', 'NO'])
+
+export const VerifyOptions = Type.Object(
+  {
+    circuit_id: Type.Optional(
+      Type.String({
+        minLength: 1,
+        maxLength: MAX_CIRCUIT_ID_CHARACTERS,
+        description: 'The circuit to prove with; default: the one that says most about the rules.',
+      }),
+    ),
+    rules: Type.Optional(Rules),
+    logic: Type.Optional(Logic),
+    ttl: Type.Optional(
+      Type.Integer({
+        minimum: 1,
+        maximum: MAX_TTL_SECONDS,
+        description: 'Seconds after which the result expires; default: never.',
+      }),
+    ),
+    nonce: Type.Optional(
+      Type.String({
+        minLength: 1,
+        maxLength: MAX_NONCE_CHARACTERS,
+        description: 'Bound by the proof, so that whoever chose it sees that the result is fresh.',
+      }),
+    ),
+    include_receipt: Type.Optional(
+      Type.Boolean({ description: 'Whether the answer says in full where the result stands in the ledger.' }),
+    ),
+  },
+  { title: 'VerifyOptions' },
+)
+export type VerifyOptions = Static<typeof VerifyOptions>
+
+export const VerifyData = Type.Record(Type.String(), Type.Unknown(), {
+  minProperties: 1,
+  maxProperties: MAX_DATA_KEYS,
+  description: 'What is verified. It is neither stored nor logged, and never part of what is signed.',
+})
+export type VerifyData = Static<typeof VerifyData>
+
+export const VerifyRequest = Type.Object({ data: VerifyData, options: Type.Optional(VerifyOptions) })
+export type VerifyRequest = Static<typeof VerifyRequest>
+
+const VerificationId = Type.String({ description: '`ver_…`' })
+const Digest = Type.String({
+  description: "SHA-256 over the circuit's id and the public signals, lower-case hex; names the result.",
+})
+const Jws = Type.String({ description: 'Compact JWS: EdDSA, typ `vr+jws`.' })
+const CircuitId = Type.String({ description: 'The circuit whose public signals the digest is made of.' })
+const ReasonWord = Type.Enum(['missing_data'], {
+  description: 'Why the decision is NO where it is not simply that the rules do not hold.',
+})
+const LeafHash = Type.String({ description: 'Leaf hash of the ledger entry, lower-case hex.' })
+
+export const Receipt = Type.Object(
+  {
+    entryId: Type.String(),
+    index: Type.Integer({ minimum: 0 }),
+    leafHash: LeafHash,
+    treeSize: Type.Integer({ minimum: 1, description: 'Entries in the ledger with this one.' }),
+    root: Type.String({ description: 'RFC 6962 root at that size, lower-case hex.' }),
+    inclusion: Type.String({ format: 'uri', description: 'Where to get the proof that the entry is in it.' }),
+  },
+  { title: 'LedgerReceipt' },
+)
+
+/** What every signed result tells, with or without a proof. */
+const resultFields = {
+  success: Type.Boolean({ description: 'The decision; true where there are no rules.' }),
+  verificationId: VerificationId,
+  timestamp: DateTime,
+  decision: Decision,
+  reason: Type.Optional(ReasonWord),
+  jws: Jws,
+  signature: Type.String({
+    description:
+      'base64url Ed25519 over "verification/1\\n" and the canonical JSON of {circuitId, decision, digest, timestamp, verificationId}.',
+  }),
+  digest: Digest,
+  salt: Type.String({
+    description:
+      'base64url, 32 bytes: opens the data commitment. Shown once; kept, sealed and for 24 hours, only with an answer to an Idempotency-Key.',
+  }),
+  circuitId: CircuitId,
+  rulesHash: Type.Union([Type.String(), Type.Null()], {
+    description:
+      'SHA-256 of the canonical JSON of {rules, logic} that decided, lower-case hex, as `ctx` binds it; null without rules. In a pod it stands for the policy.',
+  }),
+  merkleRoot: Type.String({ description: 'Root of the ledger with this entry, lower-case hex.' }),
+  merkleLeafHash: LeafHash,
+  merkleIndex: Type.Integer({ minimum: 0, description: 'Place of the entry in the ledger.' }),
+  kid: Type.String({ description: 'The signing key, as in /.well-known/jwks.json.' }),
+  qrUrl: Type.String({ format: 'uri', description: 'Where anyone can look the result up.' }),
+  expiresAt: Type.Optional(DateTime),
+  receipt: Type.Optional(Receipt),
+}
+
+export const VerificationResult = Type.Object(
+  {
+    ...resultFields,
+    proof: Type.String({ description: 'Groth16 proof and public signals: `zk1.` and base64url.' }),
+    proofId: Type.String({ description: '`prf_…`' }),
+  },
+  { title: 'VerificationResult' },
+)
+export type VerificationResult = Static<typeof VerificationResult>
+
+/** A result without a zero-knowledge proof. */
+export const SignedResult = Type.Object(resultFields, { title: 'SignedResult' })
+export type SignedResult = Static<typeof SignedResult>
+
+/** Items are open: one that is wrong is refused in its place and leaves the others alone. */
+export const BatchRequest = Type.Object({
+  items: Type.Array(Type.Unknown(), {
+    minItems: 1,
+    description:
+      'At most 100. An object with a `data` object and at most `options` beside it is read as the body of POST /verify; any other object is the data itself.',
+  }),
+})
+export type BatchRequest = Static<typeof BatchRequest>
+
+const RefusedItem = Type.Object(
+  {
+    success: Type.Literal(false),
+    verificationId: Type.Null(),
+    error: Type.String({ description: 'The code that POST /verify would have answered with.' }),
+    message: Type.String(),
+    details: Type.Optional(
+      Type.Array(
+        Type.Object({
+          path: Type.String({ description: 'JSON Pointer into the item.' }),
+          code: Type.String(),
+          message: Type.String(),
+        }),
+      ),
+    ),
+  },
+  { title: 'RefusedItem' },
+)
+export type RefusedItem = Static<typeof RefusedItem>
+
+export const BatchResult = Type.Object(
+  {
+    success: Type.Literal(true),
+    count: Type.Integer({ minimum: 1, description: 'Results, refused items included.' }),
+    results: Type.Array(Type.Union([SignedResult, RefusedItem]), {
+      description: 'In the order of the items.',
+    }),
+  },
+  { title: 'BatchResult' },
+)
+export type BatchResult = Static<typeof BatchResult>
+
+export const VerificationInfo = Type.Object(
+  {
+    success: Type.Literal(true),
+    engine: Type.Object({ name: Type.String(), version: Type.String() }),
+    status: Type.Literal('operational'),
+    timestamp: DateTime,
+  },
+  { title: 'VerificationInfo' },
+)
+export type VerificationInfo = Static<typeof VerificationInfo>
+
+const Status = Type.Enum(['VALID', 'EXPIRED', 'REVOKED'], {
+  description: 'REVOKED: its owner withdrew it. EXPIRED: its `ttl` is over.',
+})
+
+/** A stored result as anyone may see it who was given its address. */
+const publicFields = {
+  success: Type.Literal(true),
+  status: Status,
+  verificationId: VerificationId,
+  timestamp: DateTime,
+  decision: Decision,
+  circuitId: CircuitId,
+  proven: Type.Boolean({
+    description:
+      'Whether a zero-knowledge proof was made and handed out with the result; false for an item of a batch, whose circuit only shapes the digest.',
+  }),
+  issuer: Type.String({ format: 'uri', description: 'Whose keys verify the JWS, and its `iss`.' }),
+  jws: Jws,
+  checkedAt: DateTime,
+}
+
+export const PublicResult = Type.Object(publicFields, { title: 'PublicResult' })
+export type PublicResult = Static<typeof PublicResult>
+
+export const StoredResult = Type.Object(
+  {
+    ...publicFields,
+    reason: Type.Union([ReasonWord, Type.Null()]),
+    digest: Digest,
+    proofId: Type.Union([Type.String(), Type.Null()], { description: 'Null where no proof was made.' }),
+    merkleLeafHash: LeafHash,
+    merkleIndex: Type.Integer({ minimum: 0 }),
+    qrUrl: Type.String({ format: 'uri' }),
+    expiresAt: Type.Union([DateTime, Type.Null()]),
+    revokedAt: Type.Union([DateTime, Type.Null()]),
+  },
+  { title: 'StoredResult' },
+)
+export type StoredResult = Static<typeof StoredResult>
+
+export const ResultParams = Type.Object({ verificationId: Type.String({ pattern: '^ver_[0-9a-z]{26}$' }) })
+
+export const RevokeResult = Type.Object({ verificationId: Type.String({ minLength: 1, maxLength: 64 }) })
+
+export const Revoked = Type.Object(
+  {
+    success: Type.Literal(true),
+    verificationId: VerificationId,
+    status: Type.Literal('REVOKED'),
+    revokedAt: DateTime,
+  },
+  { title: 'RevokedResult' },
+)
+export type Revoked = Static<typeof Revoked>
+
+export const HashParams = Type.Object({
+  hash: Type.String({
+    pattern: '^[A-Za-z0-9_-]{43}$',
+    description: 'base64url SHA-256 of the compact JWS.',
+  }),
+})
+
+export const QrQuery = Type.Object({
+  format: Type.Optional(
+    Type.Enum(['svg', 'png'], { description: 'Gives the QR code itself, which holds the address of this.' }),
+  ),
+})
+export type QrQuery = Static<typeof QrQuery>

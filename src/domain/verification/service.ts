@@ -1,0 +1,150 @@
+/** Verification: data in; a decision that is signed, proven and in the ledger out. @module */
+import type { Caller } from '../../caller.ts'
+import type { Prover } from '../../circuits/prover.ts'
+import { type Clock, iso } from '../../clock.ts'
+import { fail } from '../../errors.ts'
+import { newId } from '../../ids.ts'
+import type { Signers } from '../../keys/signers.ts'
+import type { Ledger } from '../../ledger/ledger.ts'
+import { encodeZk1 } from '../../protocol/zk1.ts'
+import type { Database } from '../../store/database.ts'
+import type { Row } from '../../store/table.ts'
+import type { UsageCategory } from '../usage/schemas.ts'
+import type { UsageService } from '../usage/service.ts'
+import { appendBatch, type CheckRequest } from './batch.ts'
+import { type Claim, makeClaim } from './claim.ts'
+import { type Issue, resultItem } from './issue.ts'
+import { createLookup } from './lookup.ts'
+import type {
+  BatchRequest,
+  BatchResult,
+  VerificationInfo,
+  VerificationResult,
+  VerifyRequest,
+} from './schemas.ts'
+import { type ResultSigner, resultSigner } from './signed-result.ts'
+
+/** A result that is about to be committed. */
+export interface MadeResult {
+  readonly verificationId: string
+  readonly decision: 'YES' | 'NO'
+  /** Unix ms. */
+  readonly at: number
+}
+
+/** What a result is made for. */
+export interface VerifyPurpose {
+  readonly category: UsageCategory
+  /** Rows that are committed with the result or not at all, such as a pod's charge. Pure; may be asked twice. */
+  readonly charge?: (made: MadeResult) => readonly Row[]
+}
+
+export interface VerificationDeps {
+  readonly database: Database
+  readonly ledger: Pick<Ledger, 'append'>
+  readonly signers: Pick<Signers, 'current'>
+  readonly prover: Pick<Prover, 'prove'>
+  readonly usage: Pick<UsageService, 'allowance' | 'meterRow'>
+  readonly clock: Clock
+  readonly baseUrl: string
+  readonly engine: VerificationInfo['engine']
+  /** Checks an item of a batch as the body of POST /verify. */
+  readonly checkRequest: CheckRequest
+}
+
+/** A Groth16 proof as it is handed out. */
+interface MadeProof {
+  readonly proofId: string
+  readonly proof: string
+  readonly bytes: number
+}
+
+export type VerificationService = ReturnType<typeof createVerification>
+
+export const createVerification = (deps: VerificationDeps) => {
+  const { ledger, signers, prover, usage, clock, baseUrl, engine, checkRequest } = deps
+  const signer = (): Promise<ResultSigner> => resultSigner(signers)
+
+  /** @throws AppError prover_overloaded */
+  const prove = async (
+    { organisation }: Caller,
+    { circuitId, witness, publicSignals, at }: Claim,
+  ): Promise<MadeProof> => {
+    const made = await prover.prove(circuitId, witness, 'paying', organisation)
+    if (made.publicSignals.join() !== publicSignals.join()) {
+      throw new Error(`The prover of ${circuitId} came to other public signals.`)
+    }
+    const proof = encodeZk1(made.proof, made.publicSignals)
+    const [, encoded = ''] = proof.split('.')
+    return { proofId: newId('prf', at), proof, bytes: Buffer.byteLength(encoded, 'base64url') }
+  }
+
+  const meter = ({ organisation }: Caller, { at }: Claim, category: UsageCategory, proofBytes: number): Row =>
+    usage.meterRow({ organisation, at, category, proofs: proofBytes > 0 ? 1 : 0, proofBytes })
+
+  return {
+    ...createLookup({ ...deps, issuer: baseUrl }),
+
+    /** The signer of results at this moment; get one per request. */
+    signer,
+
+    info: (): VerificationInfo => ({
+      success: true,
+      engine,
+      status: 'operational',
+      timestamp: iso(clock.now()),
+    }),
+
+    /**
+     * Verifies data: decides, proves, signs and records, and takes a free result where there is no subscription. A
+     * signed NO is a result as well; whatever can't be decided is an error and costs nothing.
+     * @throws AppError validation_failed, tree_too_large, not_provable, subscription_inactive, free_allocation_used,
+     *   prover_overloaded, unavailable
+     */
+    async verify(
+      caller: Caller,
+      { data, options = {} }: VerifyRequest,
+      { category, charge }: VerifyPurpose,
+    ): Promise<VerificationResult> {
+      const claim = makeClaim(caller, baseUrl, data, options, clock.now())
+      const take = await usage.allowance(caller.organisation, charge !== undefined)
+      if (take?.left === 0) fail(take.code)
+      const { proof, proofId, bytes } = await prove(caller, claim)
+      const { decision, at } = claim
+      const issue: Issue = {
+        caller,
+        issuer: baseUrl,
+        claim,
+        signer: await signer(),
+        proofId,
+        includeReceipt: options.include_receipt ?? false,
+        take,
+        rows: (verificationId) => [
+          meter(caller, claim, category, bytes),
+          ...(charge?.({ verificationId, decision, at }) ?? []),
+        ],
+      }
+      return ledger.append(
+        caller,
+        resultItem(issue, (result) => ({ ...result, proof, proofId })),
+      )
+    },
+
+    /**
+     * Verifies up to 100 items, in order: each is decided, signed, recorded and paid for itself, none is proven.
+     * @throws AppError batch_too_large; subscription_inactive, free_allocation_used or unavailable when no item could
+     *   be paid; with an Idempotency-Key unavailable also when some were: what was committed is not done twice
+     */
+    async batch(caller: Caller, request: BatchRequest): Promise<BatchResult> {
+      const at = clock.now()
+      const take = await usage.allowance(caller.organisation)
+      const issued = { caller, issuer: baseUrl, signer: await signer(), take }
+      return appendBatch(ledger, caller, request, checkRequest, ({ data, options = {} }) => {
+        const claim = makeClaim(caller, baseUrl, data, options, at)
+        const rows = () => [meter(caller, claim, 'batch', 0)]
+        const issue: Issue = { ...issued, claim, includeReceipt: options.include_receipt ?? false, rows }
+        return resultItem(issue, (result) => result)
+      })
+    },
+  }
+}
