@@ -1,0 +1,122 @@
+/** Wire shapes of pods. @module */
+import Type, { type Static } from 'typebox'
+import { Logic, Rules } from '../../rules/schemas.ts'
+
+export const POD_STATUSES = ['PENDING', 'ACTIVE', 'SUSPENDED', 'ARCHIVED'] as const
+export type PodStatus = (typeof POD_STATUSES)[number]
+
+const MAX_NAME_CHARACTERS = 100
+/** Major units. */
+const MAX_CHARGE = 10_000
+
+const DateTime = Type.String({ format: 'date-time' })
+const PodId = Type.String({ description: '`pod_…`' })
+const Name = Type.String({ minLength: 1, maxLength: MAX_NAME_CHARACTERS, pattern: '\\S' })
+const Status = Type.Enum([...POD_STATUSES], {
+  description:
+    'PENDING: not activated yet. SUSPENDED: closed for a while. ARCHIVED: closed for good. Only ACTIVE ones verify.',
+})
+const Charge = Type.Number({
+  minimum: 0,
+  maximum: MAX_CHARGE,
+  description:
+    'Of each verification, in units of the currency, at most two decimals; default 0.35. Less is set by the operator only.',
+})
+const Currency = Type.String({ description: 'ISO 4217.' })
+
+export const PodParams = Type.Object({ podId: Type.String({ pattern: '^pod_[0-9a-z]{26}$' }) })
+
+/** The rules of a pod: what the data of a verification must fulfil. */
+const policy = { rules: Type.Optional(Rules), logic: Type.Optional(Logic) }
+
+export const NewPod = Type.Object(
+  { name: Name, chargePerVerification: Type.Optional(Charge), ...policy },
+  { title: 'NewPod' },
+)
+export type NewPod = Static<typeof NewPod>
+
+export const PodCreated = Type.Object(
+  {
+    podId: PodId,
+    podKey: Type.String({ description: '`pk_pod_…`, shown once. It opens nothing but this pod.' }),
+    status: Status,
+  },
+  { title: 'PodCreated' },
+)
+export type PodCreated = Static<typeof PodCreated>
+
+export const PodChange = Type.Object(
+  {
+    name: Type.Optional(Name),
+    status: Type.Optional(Status),
+    chargePerVerification: Type.Optional(Charge),
+    ...policy,
+  },
+  { title: 'PodChange' },
+)
+export type PodChange = Static<typeof PodChange>
+
+/** A pod as its owner sees it. */
+export const OwnPod = Type.Object(
+  {
+    podId: PodId,
+    name: Type.String(),
+    status: Status,
+    chargePerVerification: Type.Number(),
+    currency: Currency,
+    rules: Type.Union([Rules, Type.Null()]),
+    logic: Type.Union([Logic, Type.Null()]),
+    createdAt: DateTime,
+  },
+  { title: 'OwnPod' },
+)
+export type OwnPod = Static<typeof OwnPod>
+
+export const OwnPodList = Type.Object({ pods: Type.Array(OwnPod) }, { title: 'OwnPodList' })
+export type OwnPodList = Static<typeof OwnPodList>
+
+/** A pod as anyone sees it. */
+export const Pod = Type.Object(
+  {
+    id: PodId,
+    name: Type.String(),
+    status: Status,
+    customDomain: Type.Union([Type.String(), Type.Null()], {
+      description: 'The domain that was bound last and still points here.',
+    }),
+    verificationCount: Type.Integer({ minimum: 0 }),
+    createdAt: DateTime,
+    endpoints: Type.Object({
+      verify: Type.String({ format: 'uri' }),
+      info: Type.String({ format: 'uri' }),
+    }),
+  },
+  { title: 'Pod' },
+)
+
+export const PodInfo = Type.Object({ success: Type.Literal(true), pod: Pod }, { title: 'PodInfo' })
+export type PodInfo = Static<typeof PodInfo>
+
+export const PodStats = Type.Object(
+  {
+    podId: PodId,
+    podName: Type.String(),
+    totalVerifications: Type.Integer({ minimum: 0 }),
+    successfulVerifications: Type.Integer({ minimum: 0, description: 'Those whose decision was YES.' }),
+    successRate: Type.String({ description: 'Such as `98.50%`; `0.00%` while there is none.' }),
+    todayVerifications: Type.Integer({ minimum: 0, description: 'Of this UTC day.' }),
+    weeklyCharges: Type.Number({
+      minimum: 0,
+      description: 'Since Monday 00:00 UTC, in units of the currency.',
+    }),
+    currency: Currency,
+    status: Status,
+  },
+  { title: 'PodStats' },
+)
+
+export const PodStatsAnswer = Type.Object(
+  { success: Type.Literal(true), stats: PodStats },
+  { title: 'PodStatsAnswer' },
+)
+export type PodStatsAnswer = Static<typeof PodStatsAnswer>
