@@ -1,0 +1,95 @@
+/** Routes of proxy routes. @module */
+import { Reply, route } from '../../http/route.ts'
+import type { ProxiesService } from './proxies.ts'
+import {
+  NewProxy,
+  ProxyCreated,
+  ProxyDeleted,
+  ProxyDeletion,
+  ProxyList,
+  ProxyParams,
+  ProxyQuery,
+  ProxyRoute,
+} from './schemas-proxies.ts'
+
+interface Services {
+  readonly proxies: ProxiesService
+}
+
+const CREATIONS_PER_HOUR = 60
+const HOUR_SECONDS = 3600
+
+const tag = 'Hermes'
+const auth = 'optional'
+const scope = 'verify'
+
+const createProxy = route({
+  name: 'createProxy',
+  method: 'POST',
+  path: '/proxy',
+  auth,
+  scope,
+  tag,
+  summary: 'Make a route at which hermes answers questions about a target',
+  description:
+    'Open to everybody. With an API key the route belongs to its organisation, which then pays for its verdicts and is needed to delete it. Only routes made with a key of scope `egress:private` or `admin` reach the private networks that the operator opened.',
+  body: NewProxy,
+  response: { 201: ProxyCreated },
+  errors: [],
+  addressLimit: { requests: CREATIONS_PER_HOUR, windowSeconds: HOUR_SECONDS },
+  example: { body: { userId: 'user-1', destinationUrl: 'https://api.example.org/members' } },
+  handler: async ({ caller, body, requestId }, { proxies }: Services) =>
+    new Reply(201, await proxies.create({ caller, requestId }, body)),
+})
+
+const listProxies = route({
+  name: 'listProxies',
+  method: 'GET',
+  path: '/proxy',
+  auth,
+  scope,
+  tag,
+  summary: "List a user's routes",
+  query: ProxyQuery,
+  response: { 200: ProxyList },
+  errors: [],
+  example: { query: { userId: 'user-1' } },
+  handler: ({ caller, query, requestId }, { proxies }: Services) =>
+    proxies.list({ caller, requestId }, query.userId),
+})
+
+const getProxy = route({
+  name: 'getProxy',
+  method: 'GET',
+  path: '/proxy/{proxyId}',
+  auth,
+  scope,
+  tag,
+  summary: 'What a route is, and how often it was asked',
+  params: ProxyParams,
+  response: { 200: ProxyRoute },
+  errors: ['not_found'],
+  handler: ({ caller, params, requestId }, { proxies }: Services) =>
+    proxies.find({ caller, requestId }, params.proxyId),
+})
+
+const deleteProxy = route({
+  name: 'deleteProxy',
+  method: 'DELETE',
+  path: '/proxy/{proxyId}',
+  auth,
+  scope,
+  tag,
+  summary: 'Delete a route',
+  description:
+    'For good; what it answered stays on record. Takes the `userId` that it was made with. A route that was made with an API key also needs a key of that organisation, or the manage token.',
+  params: ProxyParams,
+  body: ProxyDeletion,
+  response: { 200: ProxyDeleted },
+  errors: ['not_found', 'already_deleted'],
+  example: { body: { userId: '{userId}' } },
+  handler: ({ caller, params, body, requestId }, { proxies }: Services) =>
+    proxies.remove({ caller, requestId }, params.proxyId, body.userId),
+})
+
+export const proxyRoutes = [createProxy, listProxies, getProxy, deleteProxy]

@@ -1,0 +1,108 @@
+/** Wire shapes of proxy routes, which are the routes that hermes answers at. @module */
+import Type, { type Static } from 'typebox'
+
+const MAX_USER_ID_CHARACTERS = 128
+const MAX_DESTINATION_CHARACTERS = 2048
+
+const DateTime = Type.String({ format: 'date-time' })
+const Uri = (description: string) => Type.String({ format: 'uri', description })
+const UserId = Type.String({
+  minLength: 1,
+  maxLength: MAX_USER_ID_CHARACTERS,
+  pattern: '\\S',
+  description: 'Chosen by the caller; whoever wants to list or delete the route names it again.',
+})
+
+export const NewProxy = Type.Object(
+  {
+    userId: UserId,
+    destinationUrl: Type.String({
+      minLength: 1,
+      maxLength: MAX_DESTINATION_CHARACTERS,
+      description:
+        'http or https, without user and password. `{id}` in path or query is replaced by the id of a question.',
+    }),
+    requireToken: Type.Optional(
+      Type.Boolean({ default: false, description: 'Whether a token is needed to ask.' }),
+    ),
+  },
+  { title: 'NewProxyRoute' },
+)
+export type NewProxy = Static<typeof NewProxy>
+
+const proxyFields = {
+  success: Type.Literal(true),
+  id: Type.String({ description: '`prx_…`' }),
+  slug: Type.String(),
+  sourceUrl: Uri('The same as `apiUrl`.'),
+  destinationUrl: Type.String({
+    description: 'What is asked. Others than the creator see it without path and query.',
+  }),
+  apiUrl: Uri('Where to ask.'),
+  createdAt: DateTime,
+  requireToken: Type.Boolean(),
+}
+
+export const ProxyCreated = Type.Object(
+  {
+    ...proxyFields,
+    token: Type.Optional(
+      Type.String({ description: '`hmt_…`, needed to ask where `requireToken` is true. Shown once.' }),
+    ),
+    manageToken: Type.String({
+      description: '`hmm_…`, proves that its holder made the route. Shown once.',
+    }),
+  },
+  { title: 'ProxyRouteCreated' },
+)
+export type ProxyCreated = Static<typeof ProxyCreated>
+
+const Count = (description: string) => Type.Integer({ minimum: 0, description })
+
+export const ProxyRoute = Type.Object(
+  {
+    ...proxyFields,
+    status: Type.Enum(['active', 'deleted']),
+    deletedAt: Type.Union([DateTime, Type.Null()]),
+    stats: Type.Object({
+      total: Count('Questions that reached the target.'),
+      yes: Count('Answered YES.'),
+      no: Count('Answered NO.'),
+      errors: Count('Without an answer, because the target failed.'),
+      lastUsedAt: Type.Union([DateTime, Type.Null()]),
+      avgLatencyMs: Type.Union([Type.Integer({ minimum: 0 }), Type.Null()], {
+        description: 'How long the target took.',
+      }),
+    }),
+  },
+  { title: 'ProxyRoute' },
+)
+export type ProxyRoute = Static<typeof ProxyRoute>
+
+export const ProxyQuery = Type.Object({ userId: UserId })
+
+export const ProxyList = Type.Object(
+  {
+    success: Type.Literal(true),
+    count: Type.Integer({ minimum: 0 }),
+    routes: Type.Array(ProxyRoute, { description: 'The newest first, at most 1,000; deleted ones too.' }),
+  },
+  { title: 'ProxyRouteList' },
+)
+export type ProxyList = Static<typeof ProxyList>
+
+export const ProxyParams = Type.Object({ proxyId: Type.String({ pattern: '^prx_[0-9a-z]{26}$' }) })
+
+export const ProxyDeletion = Type.Object({ userId: UserId }, { title: 'ProxyRouteDeletion' })
+export type ProxyDeletion = Static<typeof ProxyDeletion>
+
+export const ProxyDeleted = Type.Object(
+  {
+    success: Type.Literal(true),
+    id: Type.String(),
+    status: Type.Literal('deleted'),
+    deletedAt: DateTime,
+  },
+  { title: 'ProxyRouteDeleted' },
+)
+export type ProxyDeleted = Static<typeof ProxyDeleted>

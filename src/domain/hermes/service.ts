@@ -1,0 +1,205 @@
+/** Hermes: asks a target, searches its answer, and says YES or NO so that others can rely on it. @module */
+import type { Prover } from '../../circuits/prover.ts'
+import { yesno } from '../../circuits/yesno.ts'
+import type { Clock } from '../../clock.ts'
+import { AppError, fail } from '../../errors.ts'
+import { newId } from '../../ids.ts'
+import type { Ledger } from '../../ledger/ledger.ts'
+import type { SafeFetch } from '../../net/safe-fetch.ts'
+import { encodeZk1 } from '../../protocol/zk1.ts'
+import type { Database } from '../../store/database.ts'
+import type { SecurityService } from '../security/service.ts'
+import type { UsageService } from '../usage/service.ts'
+import type { VerificationService } from '../verification/service.ts'
+import { type Question, readTextQuestion, readTypedQuestion } from './criteria.ts'
+import { readDocument } from './document.ts'
+import { createFlights, type Lane } from './flights.ts'
+import { type Asker, actorFor, hasToken, isOwner, type OpenedRoute, type ProxiesService } from './proxies.ts'
+import type { TextAnswer, TextQuestion, TypedAnswer, TypedQuestion } from './schemas.ts'
+import { countSatisfying } from './search.ts'
+import { countFailure, hermesStats, type KnownRoute } from './store.ts'
+import { askTarget, type IsOwnHost, urlFor } from './target.ts'
+import { makeVerdict, type VerdictClaim, verdictItem } from './verdict.ts'
+
+/** What strangers may ask, all routes together. */
+const OPEN_QUESTIONS_PER_MINUTE = 30
+const MINUTE_SECONDS = 60
+/** Statuses of what a target did wrong: they count as its errors. */
+const TARGET_STATUSES = [502, 504]
+
+interface Deps {
+  readonly proxies: Pick<ProxiesService, 'open'>
+  readonly database: Database
+  readonly ledger: Pick<Ledger, 'append'>
+  readonly prover: Pick<Prover, 'prove'>
+  readonly verificationKey: string
+  readonly verification: Pick<VerificationService, 'signer'>
+  readonly usage: Pick<UsageService, 'allowance' | 'meterRow'>
+  readonly security: Pick<SecurityService, 'limitAddress' | 'raise'>
+  readonly safeFetch: SafeFetch
+  readonly clock: Clock
+  readonly baseUrl: string
+  /** URLs of this service itself, which no target may redirect to. */
+  readonly isOwnHost: IsOwnHost
+  /** EGRESS_OPEN_PROXY: whether every route may reach the ranges of EGRESS_ALLOW_CIDRS. */
+  readonly egressOpenProxy: boolean
+  /** What the addresses of one client have in common. */
+  readonly addressBlock: (ip: string) => string
+  readonly logger: { error(details: object, message: string): void }
+}
+
+/** Who asks, from where. */
+export interface HermesAsker extends Asker {
+  /** Client address, after TRUST_PROXY. */
+  readonly ip: string
+}
+
+/** A question on its way. */
+interface Inquiry extends OpenedRoute {
+  readonly asker: HermesAsker
+  readonly question: Question
+  readonly url: string
+  readonly namesItem: boolean
+  /** Whose turn the proof is made in: those that an organisation with an account of its own vouches for go first. */
+  readonly lane: Lane
+}
+
+/** What came of a question, without the answer of the target, which may be large. */
+interface Found {
+  readonly claim: VerdictClaim
+  readonly fetchedAt: number
+  readonly latencyMs: number
+}
+
+/** The key that verifies a verdict's proof: its circuit and the SHA-256 of what `GET /api/circuits/{id}/vkey` answers. */
+export const verificationKeyName = (etag: string): string => `${yesno.id}:sha256:${etag.replaceAll('"', '')}`
+
+const countersOf = (row: KnownRoute, outcome: 'yes' | 'no', at: number, latencyMs: number) =>
+  hermesStats.row({
+    route: row.id,
+    yes: 0,
+    no: 0,
+    errors: 0,
+    [outcome]: 1,
+    latency_ms: latencyMs,
+    last_used_at: at,
+  })
+
+export type HermesService = ReturnType<typeof createHermes>
+
+export const createHermes = (deps: Deps) => {
+  const flights = createFlights()
+  const { proxies, ledger, prover, verification, usage, security, safeFetch, clock, baseUrl } = deps
+
+  /**
+   * Opens the route to who may ask it.
+   * @throws AppError not_found, route_deleted, rate_limited, unauthorized
+   */
+  const admit = async (slug: string, { caller, ip }: HermesAsker) => {
+    const route = await proxies.open(slug)
+    const { row } = route
+    const isTrusted = isOwner(caller, row) || hasToken(caller, row)
+    // Tokens of routes that strangers made can be had for nothing, so they lift no limit.
+    const isVouchedFor = row.owned && isTrusted
+    if (!isVouchedFor)
+      await security.limitAddress('hermes', deps.addressBlock(ip), OPEN_QUESTIONS_PER_MINUTE, MINUTE_SECONDS)
+    if (row.ask_digest !== null && !isTrusted) fail('unauthorized')
+    return { ...route, isTrusted, lane: isVouchedFor ? ('paying' as const) : ('open' as const) }
+  }
+
+  /** Counts a failure of the target. It is told to the asker in any case. */
+  const noteFailure = async ({ row }: Inquiry, error: AppError, latencyMs: number): Promise<void> => {
+    const { organisation, id } = row
+    if (error.code === 'egress_blocked') security.raise({ organisation, type: 'egress_blocked', subject: id })
+    await countFailure(deps.database, { route: id, at: clock.now(), latencyMs }).catch((failure: unknown) =>
+      deps.logger.error({ err: failure, routeId: id }, 'failure not counted'),
+    )
+  }
+
+  /** @throws AppError with status 502 or 504 for whatever the target did wrong */
+  const search = async (inquiry: Inquiry): Promise<Found> => {
+    const { question, url, namesItem, row, bindingKey, lane } = inquiry
+    const startedAt = clock.now()
+    let latencyMs: number | undefined
+    try {
+      const { found, body, fetchedAt } = await askTarget(safeFetch, clock, {
+        url,
+        namesItem,
+        lane,
+        allowListed: row.private_egress || deps.egressOpenProxy,
+        isOwnHost: deps.isOwnHost,
+      })
+      latencyMs = fetchedAt - startedAt
+      const satisfying = found ? await countSatisfying(readDocument(body), question) : 0
+      const id = newId('hmv', fetchedAt)
+      const { asked } = question
+      const finding = { id, route: row, bindingKey, asked, url, body, fetchedAt, satisfying }
+      return { claim: makeVerdict(baseUrl, finding), fetchedAt, latencyMs }
+    } catch (error) {
+      if (error instanceof AppError && TARGET_STATUSES.includes(error.status))
+        await noteFailure(inquiry, error, latencyMs ?? clock.now() - startedAt)
+      throw error
+    }
+  }
+
+  const answer = async (inquiry: Inquiry): Promise<TypedAnswer> => {
+    const { asker, row, lane } = inquiry
+    const { organisation } = row
+    const take = row.owned ? await usage.allowance(organisation) : undefined
+    if (take?.left === 0) fail(take.code)
+    const block = deps.addressBlock(asker.ip)
+    // Only until the answer of the target is let go: proofs have a queue of their own.
+    const { claim, fetchedAt, latencyMs } = await flights.within(
+      lane,
+      lane === 'paying' ? organisation : block,
+      () => search(inquiry),
+    )
+    // Routes that strangers made are all of one organisation: whoever asks them has a turn of their own.
+    const owner = row.owned ? organisation : block
+    const made = await prover.prove(yesno.id, claim.witness, lane, owner)
+    if (made.publicSignals.join() !== claim.publicSignals.join())
+      throw new Error('The prover of a verdict came to other public signals.')
+    const proof = encodeZk1(made.proof, made.publicSignals)
+    const proofBytes = Buffer.byteLength(proof.slice(proof.indexOf('.') + 1), 'base64url')
+    const caller = actorFor(asker, organisation)
+    return ledger.append(
+      caller,
+      verdictItem({
+        caller,
+        issuer: baseUrl,
+        claim,
+        signer: await verification.signer(),
+        proof,
+        proofId: newId('prf', fetchedAt),
+        verificationKey: deps.verificationKey,
+        take,
+        rows: [
+          countersOf(row, claim.verdict === 'YES' ? 'yes' : 'no', fetchedAt, latencyMs),
+          usage.meterRow({ organisation, at: fetchedAt, category: 'hermes', proofs: 1, proofBytes }),
+        ],
+      }),
+    )
+  }
+
+  return {
+    /**
+     * Answers a typed question. A failure of the target is never a verdict.
+     * @throws AppError not_found, route_deleted, unauthorized, rate_limited; criteria_required, validation_failed,
+     *   tree_too_large; subscription_inactive, free_allocation_used; egress_blocked, upstream_…; unavailable, prover_overloaded
+     */
+    async askTyped(asker: HermesAsker, slug: string, body: TypedQuestion): Promise<TypedAnswer> {
+      const { isTrusted, ...route } = await admit(slug, asker)
+      const question = readTypedQuestion(body, !isTrusted)
+      return answer({ ...route, asker, question, ...urlFor(route.destination, question.id?.text) })
+    },
+
+    /** Answers a question in a query string. @throws as `askTyped` */
+    async askText(asker: HermesAsker, slug: string, query: TextQuestion): Promise<TextAnswer> {
+      const route = await admit(slug, asker)
+      const question = readTextQuestion(query)
+      const asked = { ...route, asker, question, ...urlFor(route.destination, question.id?.text) }
+      const { zkProof: _, ...short } = await answer(asked)
+      return short
+    },
+  }
+}

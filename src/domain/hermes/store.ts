@@ -1,0 +1,132 @@
+/** Hermes routes, their deletions and what they answered. Columns `…_at` are Unix milliseconds. @module */
+import type { Database } from '../../store/database.ts'
+import { table } from '../../store/table.ts'
+
+interface RouteRow {
+  /** `prx_…` */
+  id: string
+  slug: string
+  /** Whose ledger and allowance its verdicts belong to. */
+  organisation: string
+  /** Whether it was made with a credential of that organisation; others belong to whoever has its manage token. */
+  owned: boolean
+  user_id: string
+  /** The target's URL, sealed. */
+  destination: Uint8Array
+  /** Key of the HMACs that bind a verdict to URL, question and answer; 32 bytes, sealed. */
+  binding_key: Uint8Array
+  /** SHA-256 of the token that is needed to ask; null: everybody may. */
+  ask_digest: Uint8Array | null
+  manage_digest: Uint8Array
+  /** Whether the ranges of EGRESS_ALLOW_CIDRS are open to it. */
+  private_egress: boolean
+  created_at: number
+}
+
+export const hermesRoutes = table<RouteRow>('hermes_routes', [
+  'id',
+  'slug',
+  'organisation',
+  'owned',
+  'user_id',
+  'destination',
+  'binding_key',
+  'ask_digest',
+  'manage_digest',
+  'private_egress',
+  'created_at',
+])
+
+interface DeletionRow {
+  route: string
+  organisation: string
+  entry_index: number
+  deleted_at: number
+}
+
+export const hermesDeletions = table<DeletionRow>('hermes_deletions', [
+  'route',
+  'organisation',
+  'entry_index',
+  'deleted_at',
+])
+
+interface StatsRow {
+  route: string
+  yes: number
+  no: number
+  /** Questions that the target's failure left without an answer. */
+  errors: number
+  /** Of all calls of the target together. */
+  latency_ms: number
+  last_used_at: number
+}
+
+export const hermesStats = table<StatsRow>(
+  'hermes_stats',
+  ['route', 'yes', 'no', 'errors', 'latency_ms', 'last_used_at'],
+  {
+    key: ['route'],
+    columns: { yes: 'sum', no: 'sum', errors: 'sum', latency_ms: 'sum', last_used_at: 'max' },
+  },
+)
+
+/**
+ * Counts a question that the target's failure left without an answer, outside of the ledger: nothing was decided, and
+ * whoever asks a broken target must not fill the ledger. @param failure `at` is Unix ms
+ */
+export const countFailure = async (
+  { knex }: Database,
+  { route, at, latencyMs }: { readonly route: string; readonly at: number; readonly latencyMs: number },
+): Promise<void> => {
+  const row: StatsRow = { route, yes: 0, no: 0, errors: 1, latency_ms: latencyMs, last_used_at: at }
+  await knex<StatsRow>('hermes_stats')
+    .insert(row)
+    .onConflict('route')
+    .merge({
+      errors: knex.raw('hermes_stats.errors + 1'),
+      latency_ms: knex.raw('hermes_stats.latency_ms + excluded.latency_ms'),
+      last_used_at: knex.raw('greatest(hermes_stats.last_used_at, excluded.last_used_at)'),
+    })
+}
+
+/** A route with what became of it. */
+export type KnownRoute = RouteRow & { deleted_at: number | null }
+
+const known = ({ knex }: Database) =>
+  knex<RouteRow>('hermes_routes')
+    .leftJoin('hermes_deletions', 'hermes_deletions.route', 'hermes_routes.id')
+    .select('hermes_routes.*', 'hermes_deletions.deleted_at')
+
+export const findBySlug = (database: Database, slug: string): Promise<KnownRoute | undefined> =>
+  known(database).where({ slug }).first<KnownRoute | undefined>()
+
+/** The route that a token asks or manages. @param digest SHA-256 of the token */
+export const findByToken = (database: Database, digest: Uint8Array): Promise<KnownRoute | undefined> =>
+  known(database)
+    .where({ ask_digest: digest })
+    .orWhere({ manage_digest: digest })
+    .first<KnownRoute | undefined>()
+
+/** A route with its counters, which are null until it is asked. */
+export type CountedRoute = KnownRoute & { [C in Exclude<keyof StatsRow, 'route'>]: StatsRow[C] | null }
+
+const COUNTERS = ['yes', 'no', 'errors', 'latency_ms', 'last_used_at'] as const
+
+const counted = (database: Database) =>
+  known(database)
+    .leftJoin('hermes_stats', 'hermes_stats.route', 'hermes_routes.id')
+    .select(COUNTERS.map((column) => `hermes_stats.${column}`))
+
+export const findRoute = (database: Database, id: string): Promise<CountedRoute | undefined> =>
+  counted(database).where({ id }).first<CountedRoute | undefined>()
+
+const MAX_LISTED = 1000
+
+/** A user's routes, the newest first; deleted ones too. */
+export const findRoutes = (database: Database, user_id: string): Promise<CountedRoute[]> =>
+  counted(database)
+    .where({ user_id })
+    .orderBy('id', 'desc')
+    .limit(MAX_LISTED)
+    .then((rows: CountedRoute[]) => rows)

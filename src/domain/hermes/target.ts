@@ -1,0 +1,138 @@
+/** Targets: which URLs can be one, and how one is asked. @module */
+import { isIP } from 'node:net'
+import type { Clock } from '../../clock.ts'
+import { AppError, type ErrorCode, fail } from '../../errors.ts'
+import { EgressError, type EgressErrorKind } from '../../net/egress-error.ts'
+import type { SafeFetch } from '../../net/safe-fetch.ts'
+import type { Lane } from './flights.ts'
+
+const MAX_ANSWER_BYTES = 5 * 1024 * 1024
+const DEADLINE_MS = 8000
+const MAX_REDIRECTS = 3
+const PLACEHOLDER = '{id}'
+const NOT_THERE = [404, 410]
+/** All that a target learns of us. Nothing of the asker is passed on. */
+const HEADERS = { accept: 'application/json', 'user-agent': 'Assay-Hermes/1.0' }
+
+const CODES: Readonly<Record<EgressErrorKind, ErrorCode>> = {
+  blocked: 'egress_blocked',
+  unreachable: 'upstream_unreachable',
+  timeout: 'upstream_timeout',
+  too_large: 'upstream_too_large',
+  undecodable: 'upstream_invalid',
+  redirect: 'upstream_status',
+}
+
+const REDIRECT_MESSAGE = 'The target redirected more than three times, or to where nobody is followed.'
+
+const refuse = (code: string, message: string): never =>
+  fail('validation_failed', { details: [{ path: '/destinationUrl', code, message }] })
+
+const fill = (destination: string, id: string): string =>
+  destination.replaceAll(PLACEHOLDER, encodeURIComponent(id))
+
+/** Whether a host is the service itself; without a name of its own, only host and port together tell that. */
+export type IsOwnHost = (url: URL) => boolean
+
+/** @param hosts BASE_URL's host with its port, and names under which the service is reached */
+export const ownHosts = (baseUrl: string, ...names: readonly string[]): IsOwnHost => {
+  const base = new URL(baseUrl)
+  const own = new Set(
+    [base.hostname, ...names]
+      .map((name) => name.toLowerCase().replace(/\.$/, ''))
+      .filter((name) => isIP(name.replace(/^\[|\]$/g, '')) === 0 && name !== 'localhost'),
+  )
+  return ({ host, hostname }) => host === base.host || own.has(hostname.replace(/\.$/, ''))
+}
+
+/**
+ * Reads the URL of a target. `{id}` may stand in its path and query.
+ * @returns the URL as it was written, without a fragment
+ * @throws AppError validation_failed
+ */
+export const readDestination = (text: string, isOwnHost: IsOwnHost): string => {
+  const [destination = ''] = text.trim().split('#')
+  const [first, second] = ['0', '1'].map((id) => fill(destination, id))
+  if (first === undefined || second === undefined || !URL.canParse(first) || !URL.canParse(second))
+    return refuse('url', 'must be an absolute URL')
+  const url = new URL(first)
+  if (url.protocol !== 'http:' && url.protocol !== 'https:')
+    return refuse('url', 'must begin with http: or https:')
+  if (url.username !== '' || url.password !== '') return refuse('url', 'must not hold a user or password')
+  if (new URL(second).origin !== url.origin) return refuse('url', 'may have {id} in path and query only')
+  if (isOwnHost(url)) return refuse('own_host', 'must not be a URL of this service')
+  return destination
+}
+
+/** Scheme, host and port alone. */
+export const originOf = (destination: string): string => new URL(fill(destination, '0')).origin
+
+/** A URL to ask. */
+interface AskedUrl {
+  readonly url: string
+  /** Whether it names an item, so that 404 is an answer about that item and not about the URL. */
+  readonly namesItem: boolean
+}
+
+/** The URL to ask. @throws AppError validation_failed when the target needs an id and none was asked for */
+export const urlFor = (destination: string, id: string | undefined): AskedUrl => {
+  if (!destination.includes(PLACEHOLDER)) return { url: destination, namesItem: false }
+  if (id === undefined) {
+    const message = 'is required: this route asks its target for one item'
+    return fail('validation_failed', { details: [{ path: '/id', code: 'required', message }] })
+  }
+  return { url: fill(destination, id), namesItem: true }
+}
+
+interface TargetAnswer {
+  /** False: the target says that the item doesn't exist. */
+  readonly found: boolean
+  readonly body: Buffer
+  /** Unix ms. */
+  readonly fetchedAt: number
+}
+
+interface Asked extends AskedUrl {
+  /** Whether the ranges of EGRESS_ALLOW_CIDRS are open. */
+  readonly allowListed: boolean
+  readonly lane: Lane
+  readonly isOwnHost: IsOwnHost
+}
+
+const isSuccess = (status: number): boolean => status >= 200 && status < 300
+
+const asAppError = (error: unknown): unknown =>
+  error instanceof EgressError
+    ? new AppError(CODES[error.kind], {
+        cause: error,
+        ...(error.kind === 'redirect' && { message: REDIRECT_MESSAGE }),
+      })
+    : error
+
+/**
+ * Asks a target, always with GET.
+ * @throws AppError egress_blocked, upstream_unreachable, upstream_timeout, upstream_too_large, upstream_invalid,
+ *   upstream_status
+ */
+export const askTarget = async (
+  safeFetch: SafeFetch,
+  clock: Clock,
+  { url, namesItem, allowListed, lane, isOwnHost }: Asked,
+): Promise<TargetAnswer> => {
+  const { status, body } = await safeFetch(url, {
+    method: 'GET',
+    headers: HEADERS,
+    maxBytes: MAX_ANSWER_BYTES,
+    deadlineMs: DEADLINE_MS,
+    redirects: MAX_REDIRECTS,
+    allowListed,
+    lane,
+    isRefused: isOwnHost,
+  }).catch((error: unknown) => {
+    throw asAppError(error)
+  })
+  const fetchedAt = clock.now()
+  if (isSuccess(status)) return { found: true, body, fetchedAt }
+  if (namesItem && NOT_THERE.includes(status)) return { found: false, body, fetchedAt }
+  return fail('upstream_status', { message: `The target answered with status ${status}.` })
+}
