@@ -1,15 +1,19 @@
 /** What the service says of itself: information, health, metrics, its own description. @module */
 import { Type } from 'typebox'
+import { prefers } from '../../http/accept.ts'
 import { Reply, type Route, route } from '../../http/route.ts'
+import type { Pages } from './pages.ts'
 import { Health, Liveness, MetricsDocument, Readiness, ServiceInfo } from './schemas.ts'
 import type { SystemService } from './service.ts'
 
 interface Services {
   readonly system: SystemService
+  readonly pages: Pages
 }
 
 const PROMETHEUS_TEXT = 'text/plain; version=0.0.4; charset=utf-8'
 const JSON_TYPE = 'application/json'
+const HTML_TYPE = 'text/html'
 
 const tag = 'System'
 
@@ -19,11 +23,9 @@ const answerHealth = async (system: SystemService): Promise<Health | Reply> => {
   return health.status === 'unhealthy' ? new Reply(503, health) : health
 }
 
-/** Whether the first acceptable type is text: Prometheus asks for text first, everybody else gets JSON. */
-const prefersText = (accept: string | string[] | undefined): boolean => {
-  const first = String(accept ?? '').split(',', 1)[0] ?? ''
-  return /^\s*(?:text\/plain|text\/\*|application\/openmetrics-text)\s*(?:;|$)/i.test(first)
-}
+/** Prometheus asks for text, everybody else gets JSON. */
+const prefersText = (accept: string | string[] | undefined): boolean =>
+  ['text/plain', 'application/openmetrics-text'].some((type) => prefers(accept, type, JSON_TYPE))
 
 const getServiceInfo = route({
   name: 'getServiceInfo',
@@ -32,10 +34,15 @@ const getServiceInfo = route({
   auth: 'none',
   tag,
   summary: 'What this service is',
+  description: 'As JSON, and for browsers as a page.',
+  produces: [JSON_TYPE, HTML_TYPE],
   response: { 200: ServiceInfo },
   errors: [],
   example: {},
-  handler: (_, { system }: Services) => system.info(),
+  handler: ({ headers }, { system, pages: { landing } }: Services) =>
+    prefers(headers.accept, HTML_TYPE, JSON_TYPE)
+      ? new Reply(200, landing.body, landing.headers)
+      : new Reply(200, system.info(), { Vary: 'Accept' }),
 })
 
 const getHealth = route({

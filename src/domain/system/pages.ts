@@ -1,0 +1,88 @@
+/** The pages for people, as `npm run build` made them: read once, served from memory. @module */
+import { existsSync, readdirSync, readFileSync } from 'node:fs'
+import { fileURLToPath } from 'node:url'
+import { fail } from '../../errors.ts'
+
+/** From a bundle in build/, and from the sources. */
+const PLACES = ['./web/', '../../../build/web/']
+
+/** The name of an asset changes with its content, so nobody needs to ask for it again. */
+const ASSET_MAX_AGE_SECONDS = 365 * 24 * 3600
+
+/** Scripts, styles and images are our own files; nothing runs that came another way. */
+const CONTENT_SECURITY_POLICY = [
+  "default-src 'none'",
+  "script-src 'self'",
+  "style-src 'self'",
+  "img-src 'self'",
+  "connect-src 'self'",
+  "base-uri 'none'",
+  "form-action 'none'",
+  "frame-ancestors 'none'",
+  "require-trusted-types-for 'script'",
+  "trusted-types 'none'",
+].join('; ')
+
+const PAGE_HEADERS = {
+  'Content-Type': 'text/html; charset=utf-8',
+  'Content-Security-Policy': CONTENT_SECURITY_POLICY,
+  'Cross-Origin-Opener-Policy': 'same-origin',
+  // It names the assets, which are others after an update.
+  'Cache-Control': 'no-cache',
+  Vary: 'Accept',
+} as const
+
+const CONTENT_TYPES: Readonly<Record<string, string>> = {
+  js: 'text/javascript; charset=utf-8',
+  css: 'text/css; charset=utf-8',
+  svg: 'image/svg+xml',
+}
+
+/** A file as it is answered. */
+export interface Served {
+  readonly body: string
+  readonly headers: Readonly<Record<string, string>>
+}
+
+export interface Pages {
+  /** What the service is, at `/`. */
+  readonly landing: Served
+  /** Checks a signed result in the browser. */
+  readonly verify: Served
+  /** Names of all assets. */
+  readonly assets: readonly string[]
+  /** A script, style or image of the pages. @throws AppError not_found */
+  asset(name: string): Served
+}
+
+/** @throws Error where nothing was built */
+const findDirectory = (): URL => {
+  const found = PLACES.map((place) => new URL(place, import.meta.url)).find((url) =>
+    existsSync(fileURLToPath(new URL('landing.html', url))),
+  )
+  if (found === undefined) throw new Error('build/web is missing; npm run build makes it')
+  return found
+}
+
+/** Reads the pages. @throws Error where they were not built */
+export const loadPages = (): Pages => {
+  const directory = findDirectory()
+  const read = (name: string): string => readFileSync(new URL(name, directory), 'utf8')
+  const page = (name: string): Served => ({ body: read(`${name}.html`), headers: PAGE_HEADERS })
+  const assets = new Map<string, Served>()
+  for (const name of readdirSync(new URL('assets/', directory))) {
+    const type = CONTENT_TYPES[name.split('.').at(-1) ?? '']
+    if (type === undefined) continue
+    const headers = {
+      'Content-Type': type,
+      'Cache-Control': `public, max-age=${ASSET_MAX_AGE_SECONDS}, immutable`,
+    }
+    assets.set(name, { body: read(`assets/${name}`), headers })
+  }
+  return {
+    landing: page('landing'),
+    verify: page('verify'),
+    assets: [...assets.keys()],
+    asset: (name) => assets.get(name) ?? fail('not_found'),
+  }
+}

@@ -1,0 +1,52 @@
+/** Asking the service that served the page. @module */
+
+const TIMEOUT_MS = 30_000
+
+export interface Answer {
+  readonly status: number
+  readonly body: unknown
+}
+
+/** The service could not be reached, or what answered was not the service. */
+export class UnreachableError extends Error {
+  override readonly name = 'UnreachableError'
+}
+
+export const isRecord = (value: unknown): value is Record<string, unknown> =>
+  typeof value === 'object' && value !== null && !Array.isArray(value)
+
+/** @returns a text member, undefined where there is none */
+export const textOf = (value: unknown, name: string): string | undefined => {
+  const member = isRecord(value) ? value[name] : undefined
+  return typeof member === 'string' ? member : undefined
+}
+
+/**
+ * Asks for JSON.
+ * @param path on this origin
+ * @throws UnreachableError
+ */
+export const askJson = async (
+  path: string,
+  init: {
+    method?: string
+    headers?: Readonly<Record<string, string>>
+    body?: string
+    timeoutMs?: number
+  } = {},
+): Promise<Answer> => {
+  const { timeoutMs = TIMEOUT_MS, headers, ...rest } = init
+  try {
+    const response = await fetch(path, {
+      ...rest,
+      headers: { Accept: 'application/json', ...headers },
+      cache: 'no-cache',
+      credentials: 'omit',
+      redirect: 'error',
+      signal: AbortSignal.timeout(timeoutMs),
+    })
+    return { status: response.status, body: await response.json() }
+  } catch (cause) {
+    throw new UnreachableError(`${location.host} does not answer.`, { cause })
+  }
+}

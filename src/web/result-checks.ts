@@ -1,0 +1,178 @@
+/**
+ * The checks of a signed result: what its page runs in the browser. Everything that comes from the network is a claim
+ * here, and each check says what it looked at.
+ * @module
+ */
+
+import { isRecord, textOf } from './http.ts'
+import { fromBase64url, type Jws, JwsError, parseJws, toBase64url } from './jws.ts'
+import type { PageCrypto } from './page-crypto.ts'
+
+/** A result is signed with this algorithm and has this `typ` (RFC 8725 §3.1, §3.11). */
+const ALGORITHM = 'EdDSA'
+const RESULT_TYPE = 'vr+jws'
+
+const MS_PER_SECOND = 1000
+
+export type CheckName = 'address' | 'type' | 'key' | 'signature' | 'issuer' | 'expiry' | 'status'
+
+export interface Check {
+  readonly name: CheckName
+  readonly outcome: 'passed' | 'failed' | 'skipped'
+  /** What was found, for people. */
+  readonly detail: string
+}
+
+/** INVALID: don't rely on it. The others are authentic. */
+export type Verdict = 'VALID' | 'EXPIRED' | 'REVOKED' | 'INVALID'
+
+export interface Evidence {
+  /** From the address: base64url SHA-256 of the JWS. */
+  readonly hash: string
+  /** What `GET /verify/qr/{hash}` answered. */
+  readonly record: unknown
+  /** What `/.well-known/jwks.json` answered. */
+  readonly jwks: unknown
+  /** Where the page came from. */
+  readonly origin: string
+  /** Unix milliseconds. */
+  readonly now: number
+}
+
+export interface Examination {
+  readonly verdict: Verdict
+  readonly checks: readonly Check[]
+  /** The signed payload; absent when the result is INVALID. */
+  readonly claims?: Readonly<Record<string, unknown>>
+}
+
+type Finding = Pick<Check, 'outcome' | 'detail'>
+
+const passed = (detail: string): Finding => ({ outcome: 'passed', detail })
+const failed = (detail: string): Finding => ({ outcome: 'failed', detail })
+const skipped = (detail: string): Finding => ({ outcome: 'skipped', detail })
+
+const time = (seconds: number): string => new Date(seconds * MS_PER_SECOND).toISOString()
+
+const checkAddress = async (hash: string, jws: string, crypto: PageCrypto): Promise<Finding> => {
+  const found = toBase64url(await crypto.sha256(new TextEncoder().encode(jws)))
+  return found === hash
+    ? passed(`The SHA-256 of the JWS is ${found}, as the address says.`)
+    : failed(`The address names ${hash}, but the SHA-256 of the JWS is ${found}.`)
+}
+
+const isTime = (exp: unknown): exp is number => typeof exp === 'number' && Number.isSafeInteger(exp)
+
+const checkType = ({ header, payload: { exp } }: Jws): Finding => {
+  const { alg, typ, crit } = header
+  if (alg !== ALGORITHM) return failed(`Its algorithm is ${JSON.stringify(alg)} and not ${ALGORITHM}.`)
+  if (typ !== RESULT_TYPE) return failed(`Its type is ${JSON.stringify(typ)} and not ${RESULT_TYPE}.`)
+  if (crit !== undefined) return failed('It asks for extensions that this page does not know.')
+  if (exp !== undefined && !isTime(exp)) return failed('Its time of expiry is no time.')
+  return passed(`It is a JWS of type ${RESULT_TYPE}, signed with ${ALGORITHM}.`)
+}
+
+/** `x` of an Ed25519 key (RFC 8037 §2): 32 bytes in base64url. */
+const PUBLIC_KEY_PATTERN = /^[A-Za-z0-9_-]{43}$/
+
+/** The Ed25519 key that the JWS names, as published: base64url. */
+const findKey = ({ header }: Jws, jwks: unknown): string | undefined => {
+  const keys: readonly unknown[] = isRecord(jwks) && Array.isArray(jwks.keys) ? jwks.keys : []
+  const key = keys.find((one) => textOf(one, 'kid') !== undefined && textOf(one, 'kid') === header.kid)
+  const isEd25519 = textOf(key, 'kty') === 'OKP' && textOf(key, 'crv') === 'Ed25519'
+  const x = textOf(key, 'x')
+  return isEd25519 && x !== undefined && PUBLIC_KEY_PATTERN.test(x) ? x : undefined
+}
+
+const checkSignature = async (jws: Jws, x: string, crypto: PageCrypto): Promise<Finding> =>
+  (await crypto.verifyEd25519(fromBase64url(x), jws.signed, jws.signature))
+    ? passed('The Ed25519 signature fits every byte of what was signed.')
+    : failed('The Ed25519 signature does not fit: what was signed was changed, or somebody else signed it.')
+
+const checkIssuer = ({ payload }: Jws, { record, origin }: Evidence): Finding => {
+  const { iss } = payload
+  if (typeof iss !== 'string') return failed('It does not say who issued it.')
+  if (iss !== textOf(record, 'issuer'))
+    return failed(`It was issued by ${iss}, which is not what this service calls itself.`)
+  return iss === origin
+    ? passed(`It was issued by ${iss}, where this page came from as well.`)
+    : passed(
+        `It was issued by ${iss}. This page came from ${origin}, which says that it is the same service.`,
+      )
+}
+
+const checkExpiry = ({ payload }: Jws, now: number): Finding => {
+  const { exp } = payload
+  if (exp === undefined) return passed('It does not expire.')
+  if (!isTime(exp)) return skipped('It does not say when.')
+  return now < exp * MS_PER_SECOND
+    ? passed(`It expires at ${time(exp)}, by the clock of this device.`)
+    : failed(`It expired at ${time(exp)}, by the clock of this device.`)
+}
+
+const STATUS_FINDINGS: Readonly<Record<string, Finding>> = {
+  VALID: passed('The service says that it was not withdrawn.'),
+  REVOKED: failed('The service says that its owner withdrew it.'),
+  EXPIRED: failed('The service says that it expired.'),
+}
+
+const checkStatus = (status: string | undefined): Finding =>
+  STATUS_FINDINGS[status ?? ''] ?? failed('The service did not say whether it still holds.')
+
+const verdictOf = (checks: readonly Check[], status: string | undefined): Verdict => {
+  const failures = checks.filter(({ outcome }) => outcome !== 'passed').map(({ name }) => name)
+  if (failures.some((name) => name !== 'expiry' && name !== 'status')) return 'INVALID'
+  if (status === 'REVOKED') return 'REVOKED'
+  if (failures.includes('status') && status !== 'EXPIRED') return 'INVALID'
+  return failures.length > 0 ? 'EXPIRED' : 'VALID'
+}
+
+/** Of claims that nobody stands for. */
+const UNSIGNED = skipped('What it says counts for nothing without a good signature.')
+
+const malformed = (address: Finding, reason: string, status: string | undefined): readonly Check[] => [
+  { name: 'address', ...address },
+  { name: 'type', ...failed(reason) },
+  { name: 'key', ...skipped('There is nothing to check.') },
+  { name: 'signature', ...skipped('There is nothing to check.') },
+  { name: 'issuer', ...UNSIGNED },
+  { name: 'expiry', ...UNSIGNED },
+  { name: 'status', ...checkStatus(status) },
+]
+
+/** Runs every check. @returns a verdict with its reasons; no exception of a check counts as a verdict */
+export const examine = async (evidence: Evidence, crypto: PageCrypto): Promise<Examination> => {
+  const { hash, record, jwks, now } = evidence
+  const text = textOf(record, 'jws') ?? ''
+  const status = textOf(record, 'status')
+  const address = await checkAddress(hash, text, crypto)
+  let jws: Jws
+  try {
+    jws = parseJws(text)
+  } catch (error) {
+    if (!(error instanceof JwsError)) throw error
+    return { verdict: 'INVALID', checks: malformed(address, error.message, status) }
+  }
+  const key = findKey(jws, jwks)
+  const signature =
+    key === undefined
+      ? skipped('Without the key it can’t be checked.')
+      : await checkSignature(jws, key, crypto)
+  const authentic = signature.outcome === 'passed'
+  const checks: readonly Check[] = [
+    { name: 'address', ...address },
+    { name: 'type', ...checkType(jws) },
+    {
+      name: 'key',
+      ...(key === undefined
+        ? failed('The key that it names is not among the Ed25519 keys that the service publishes.')
+        : passed(`The service publishes the key ${jws.header.kid}.`)),
+    },
+    { name: 'signature', ...signature },
+    { name: 'issuer', ...(authentic ? checkIssuer(jws, evidence) : UNSIGNED) },
+    { name: 'expiry', ...(authentic ? checkExpiry(jws, now) : UNSIGNED) },
+    { name: 'status', ...checkStatus(status) },
+  ]
+  const verdict = verdictOf(checks, status)
+  return verdict === 'INVALID' ? { verdict, checks } : { verdict, checks, claims: jws.payload }
+}

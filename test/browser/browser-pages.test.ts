@@ -1,0 +1,407 @@
+/** The pages in a real browser: what people see, with the network and the service as they may be. */
+import { readFile } from 'node:fs/promises'
+import { createRequire } from 'node:module'
+import type { AxeResults, RunOptions } from 'axe-core'
+import { expect } from 'chai'
+import type { Browser, BrowserContext, BrowserContextOptions, Page } from 'playwright-core'
+import { startTestApp, type TestApp, type TestOrganisation } from '../support/app.ts'
+import { launchChromium } from '../support/chromium.ts'
+import { DATA, signedResult } from '../support/verification.ts'
+
+const AXE_FILE = createRequire(import.meta.url).resolve('axe-core/axe.min.js')
+const HOUR_MS = 3_600_000
+const PHONE = { width: 390, height: 844 }
+/** WCAG 1.4.10: no scrolling in two directions at this width. */
+const NARROWEST = { width: 320, height: 640 }
+const UNKNOWN_HASH = 'A'.repeat(43)
+const FAILING_RULES = [{ field: 'age', op: 'gt', value: 99 }]
+
+describe('pages in Chromium', () => {
+  let browser: Browser
+  let app: TestApp
+  let owner: TestOrganisation
+  let context: BrowserContext
+  /** How far the service's clock is from that of the browser. */
+  let shiftMs = 0
+  /** What the browser complained of: blocked by the policy, or thrown by a script. */
+  let complaints: string[] = []
+
+  before(async () => {
+    ;[browser, app] = await Promise.all([
+      launchChromium(),
+      startTestApp({ clock: { now: () => Date.now() + shiftMs } }),
+    ])
+    owner = await app.organisation()
+  })
+  after(async () => {
+    await browser?.close()
+    await app?.close()
+  })
+  const openContext = async (options: BrowserContextOptions = {}) => {
+    context = await browser.newContext(options)
+    complaints = []
+    context.on('console', (message) => {
+      if (message.type() === 'error') complaints.push(message.text())
+    })
+    context.on('weberror', (error) => complaints.push(String(error.error())))
+  }
+  beforeEach(async () => {
+    shiftMs = 0
+    await openContext()
+  })
+  afterEach(() => context.close())
+
+  const open = async (address: string): Promise<Page> => {
+    const page = await context.newPage()
+    await page.goto(new URL(address, app.url).href)
+    return page
+  }
+  const result = (options: object = {}) => signedResult(app, owner.apiKey, { data: DATA, options })
+  const settled = async (page: Page): Promise<string> => {
+    await page.waitForSelector('#again:not([hidden])')
+    return page.innerText('#verdict')
+  }
+  /** Check → outcome, in the order they are shown. */
+  const outcomes = (page: Page): Promise<Record<string, string>> =>
+    page.$$eval('[data-check]', (rows) =>
+      Object.fromEntries(
+        rows.map((row) => [row.getAttribute('data-check'), row.getAttribute('data-outcome')]),
+      ),
+    )
+  const failed = async (page: Page): Promise<string[]> =>
+    Object.entries(await outcomes(page))
+      .filter(([, outcome]) => outcome !== 'passed')
+      .map(([name]) => name)
+  /** Tampers with what the service answers to a script on its way to the page. */
+  const intercept = (path: RegExp, change: (body: Record<string, unknown>) => object, status = 200) =>
+    context.route(path, async (route) => {
+      if (route.request().resourceType() !== 'fetch') return route.continue()
+      const response = await route.fetch()
+      return route.fulfill({ status, json: change(await response.json()) })
+    })
+  const widthOfContent = (page: Page) => page.evaluate(() => document.documentElement.scrollWidth)
+
+  describe('the first page', () => {
+    const healthIs = (page: Page, status: string) => page.waitForSelector(`#health[data-status="${status}"]`)
+    const fill = async (page: Page, fields: { key?: string; data?: string; rules?: string }) => {
+      for (const [id, text] of Object.entries(fields)) await page.fill(`#${id}`, text)
+    }
+    const sent = async (page: Page): Promise<string> => {
+      await page.click('#send')
+      await page.waitForSelector('#outcome:not([data-verdict="pending"]) .word')
+      return page.innerText('#outcome')
+    }
+
+    it('shows how the service is, notices when the network is gone and when it is back', async () => {
+      const page = await open('/')
+      await healthIs(page, 'healthy')
+      expect(await page.innerText('#health')).to.match(/All is well\s+Database connected, Redis/)
+      expect(await page.innerText('#health-figures')).to.match(/Version 1\.0\.0, up for \d+ min/)
+      await context.setOffline(true)
+      await healthIs(page, 'unreachable')
+      expect(await page.innerText('#health')).to.include('Unreachable')
+      expect(await page.innerText('#health-figures')).to.equal('')
+      await context.setOffline(false)
+      await healthIs(page, 'healthy')
+    })
+
+    it('notices as well when only the service is gone, which no event tells', async () => {
+      const page = await open('/')
+      await healthIs(page, 'healthy')
+      await context.route(/\/health$/, (route) => route.abort())
+      await healthIs(page, 'unreachable')
+      await context.unrouteAll()
+      await healthIs(page, 'healthy')
+    })
+
+    it('says so when the service answers that it is not well', async () => {
+      await intercept(/\/health$/, (body) => ({ ...body, status: 'unhealthy' }), 503)
+      await healthIs(await open('/'), 'unhealthy')
+    })
+
+    it('verifies by keyboard alone, and leads to the page of the result', async () => {
+      const page = await open('/')
+      await page.keyboard.press('Tab')
+      expect(await page.evaluate(() => document.activeElement?.textContent)).to.equal('Skip to the content')
+      await page.focus('#key')
+      await page.keyboard.type(owner.apiKey)
+      for (const id of ['data', 'rules', 'send']) {
+        await page.keyboard.press('Tab')
+        expect(await page.evaluate(() => document.activeElement?.id)).to.equal(id)
+      }
+      await page.keyboard.press('Enter')
+      await page.waitForSelector('#outcome[data-verdict="good"]')
+      expect(await page.innerText('#outcome .word')).to.equal('Decision: YES')
+      await page.keyboard.press('Tab')
+      await page.keyboard.press('Enter')
+      await page.waitForURL('**/verify/qr/*')
+      expect(await settled(page)).to.include('Valid: YES')
+      expect(complaints).to.deep.equal([])
+    })
+
+    it('shows a NO, and that data is missing', async () => {
+      const page = await open('/')
+      const rules = JSON.stringify([{ field: 'height', op: 'gt', value: 1 }])
+      await fill(page, { key: owner.apiKey, rules })
+      const text = await sent(page)
+      expect(text).to.include('Decision: NO').and.to.include('something that is missing')
+    })
+
+    it('points to the field that needs another look, and sends nothing', async () => {
+      const page = await open('/')
+      let asked = 0
+      context.on('request', (request) => {
+        if (request.method() === 'POST') asked++
+      })
+      const problem = async () => {
+        await page.click('#send')
+        const id = await page.evaluate(() => document.activeElement?.id)
+        return [id, await page.getAttribute(`#${id}`, 'aria-invalid'), await page.innerText(`#${id}-error`)]
+      }
+      expect(await problem()).to.deep.equal(['key', 'true', 'An API key is needed, such as ak_live_….'])
+      await fill(page, { key: owner.apiKey, data: '{"a":' })
+      expect((await problem())[0]).to.equal('data')
+      await fill(page, { data: '[]' })
+      expect(await problem()).to.deep.equal([
+        'data',
+        'true',
+        'This must be an object with at least one member.',
+      ])
+      await fill(page, { data: '{"a":1}', rules: '{}' })
+      expect(await problem()).to.deep.equal(['rules', 'true', 'This must be an array of rules.'])
+      expect(asked).to.equal(0)
+    })
+
+    it('tells a refusal in the words of the service', async () => {
+      const page = await open('/')
+      await fill(page, { key: 'ak_live_unknown' })
+      expect(await sent(page)).to.include('401 unauthorized')
+      expect(await page.innerText('#key-error')).to.equal('The service does not know this key.')
+      await fill(page, { key: owner.apiKey, rules: '[{"field":"age","op":"near","value":1}]' })
+      expect(await sent(page))
+        .to.include('422 validation_failed')
+        .and.to.include('/options/rules/0')
+      expect(await page.innerText('#key-error')).to.equal('')
+    })
+
+    it('sends numbers as they were typed', async () => {
+      const page = await open('/')
+      await fill(page, { key: owner.apiKey, data: '{"n": 12345678901234567890}', rules: '' })
+      expect(await sent(page)).to.include('422 number_not_exact')
+    })
+
+    it('shows markup as the text that it is', async () => {
+      const markup = '<img src=x onerror=alert(1)>'
+      await intercept(
+        /\/verify$/,
+        () => ({ error: markup, message: markup, details: [{ path: markup }] }),
+        422,
+      )
+      const page = await open('/')
+      await fill(page, { key: owner.apiKey })
+      expect(await sent(page)).to.include(markup)
+      expect(await page.$$('#outcome img')).to.deep.equal([])
+    })
+
+    it('says that nothing is known when there is no answer', async () => {
+      const page = await open('/')
+      await fill(page, { key: owner.apiKey })
+      await context.setOffline(true)
+      expect(await sent(page)).to.include('No answer')
+    })
+  })
+
+  describe('the page of a signed result', () => {
+    it('runs every check, and shows what was signed', async () => {
+      const { qrUrl, verificationId, digest } = await result({ ttl: 600 })
+      const page = await open(qrUrl)
+      expect(await settled(page)).to.include('Valid: YES')
+      expect(await outcomes(page)).to.deep.equal({
+        address: 'passed',
+        type: 'passed',
+        key: 'passed',
+        signature: 'passed',
+        issuer: 'passed',
+        expiry: 'passed',
+        status: 'passed',
+      })
+      expect(await page.innerText('#claims'))
+        .to.include(verificationId)
+        .and.to.include(digest)
+      expect(await page.innerText('#provenance')).to.include('WebCrypto')
+      await page.waitForFunction(() => document.querySelector<HTMLImageElement>('#code')?.naturalWidth)
+      expect(await page.title()).to.equal('Valid: YES · Assay')
+      expect(complaints).to.deep.equal([])
+    })
+
+    it('does not show a NO as if all were well', async () => {
+      const page = await open((await result({ rules: FAILING_RULES })).qrUrl)
+      expect(await settled(page)).to.include('Valid: NO')
+      expect(await page.getAttribute('#verdict', 'data-verdict')).to.equal('warn')
+      expect(await failed(page)).to.deep.equal([])
+    })
+
+    it('does not believe a JWS that was changed on its way', async () => {
+      const { qrUrl } = await result({ rules: FAILING_RULES })
+      await intercept(/\/verify\/qr\//, (body) => {
+        const [header, payload = '', signature] = String(body.jws).split('.')
+        const claims = JSON.parse(Buffer.from(payload, 'base64url').toString())
+        const forged = Buffer.from(JSON.stringify({ ...claims, decision: 'YES' })).toString('base64url')
+        return { ...body, decision: 'YES', jws: `${header}.${forged}.${signature}` }
+      })
+      const page = await open(qrUrl)
+      expect(await settled(page)).to.include('Not valid')
+      expect(await failed(page)).to.deep.equal(['address', 'signature', 'issuer', 'expiry'])
+      expect(await page.isVisible('#statement')).to.equal(false)
+    })
+
+    it('shows only what was signed, whatever else the answer says', async () => {
+      await intercept(/\/verify\/qr\//, (body) => ({ ...body, decision: 'YES', verificationId: 'ver_other' }))
+      const page = await open((await result({ rules: FAILING_RULES })).qrUrl)
+      expect(await settled(page)).to.include('Valid: NO')
+      expect(await page.innerText('main')).to.not.include('ver_other')
+    })
+
+    it('does not believe a genuine result under another one’s address', async () => {
+      const other = await result()
+      await intercept(/\/verify\/qr\//, (body) => ({ ...body, jws: other.jws }))
+      const page = await open((await result()).qrUrl)
+      expect(await settled(page)).to.include('Not valid')
+      expect(await failed(page)).to.deep.equal(['address'])
+      expect(await page.isVisible('#statement')).to.equal(false)
+    })
+
+    it('says EXPIRED by the clock of the device, and when the service says so', async () => {
+      shiftMs = -HOUR_MS
+      const { qrUrl } = await result({ ttl: 60 })
+      const page = await open(qrUrl)
+      expect(await settled(page)).to.match(/^Expired/)
+      expect(await failed(page)).to.deep.equal(['expiry'])
+      shiftMs = 0
+      await page.click('#again')
+      await page.waitForSelector('[data-check="status"][data-outcome="failed"]')
+      expect(await settled(page)).to.match(/^Expired/)
+      expect(await failed(page)).to.deep.equal(['expiry', 'status'])
+    })
+
+    it('says REVOKED, though the signature still fits', async () => {
+      const { qrUrl, verificationId } = await result()
+      await app.request('POST', '/verify/revoke', { key: owner.apiKey, body: { verificationId } })
+      const page = await open(qrUrl)
+      expect(await settled(page)).to.match(/^Revoked/)
+      expect(await failed(page)).to.deep.equal(['status'])
+    })
+
+    it('says that there is no such result', async () => {
+      const page = await open(`/verify/qr/${UNKNOWN_HASH}`)
+      expect(await settled(page)).to.match(/^Not found/)
+      expect(await page.isVisible('#checked')).to.equal(false)
+    })
+
+    it('says nothing about the result while the service is away, and checks once it is back', async () => {
+      const page = await open((await result()).qrUrl)
+      await settled(page)
+      await context.setOffline(true)
+      await page.click('#again')
+      await page.waitForSelector('#verdict[data-verdict="warn"]')
+      expect(await page.innerText('#verdict')).to.match(/^Not checked/)
+      expect(await page.isVisible('#checked')).to.equal(false)
+      await context.setOffline(false)
+      await page.click('#again')
+      await page.waitForSelector('#verdict[data-verdict="good"]')
+      expect(await failed(page)).to.deep.equal([])
+    })
+
+    it('checks with its own code where the browser has no WebCrypto, and names both addresses', async () => {
+      // A page that came over plain HTTP from elsewhere than this device is no secure context.
+      await context.route('http://pod.example/**', async (route) => {
+        const { pathname, search } = new URL(route.request().url())
+        return route.fulfill({ response: await route.fetch({ url: app.url + pathname + search }) })
+      })
+      const { qrUrl } = await result()
+      const page = await open(new URL(new URL(qrUrl).pathname, 'http://pod.example').href)
+      expect(await page.evaluate(() => isSecureContext)).to.equal(false)
+      expect(await settled(page)).to.include('Valid: YES')
+      expect(await page.innerText('#provenance')).to.include('the code of this page')
+      const issuer = await page.innerText('[data-check="issuer"]')
+      expect(issuer).to.include(app.url).and.to.include('http://pod.example')
+    })
+  })
+
+  describe('for everybody', () => {
+    /** Serious or not: any breach of WCAG 2.2 A or AA that axe finds. */
+    const breaches = async (page: Page): Promise<string[]> => {
+      await page.evaluate(await readFile(AXE_FILE, 'utf8'))
+      const found = await page.evaluate(async () => {
+        const { axe } = globalThis as typeof globalThis & {
+          axe: { run(options: RunOptions): Promise<AxeResults> }
+        }
+        const values = ['wcag2a', 'wcag2aa', 'wcag21a', 'wcag21aa', 'wcag22aa', 'best-practice']
+        return (await axe.run({ runOnly: { type: 'tag', values } })).violations
+      })
+      return found.map(({ id, nodes }) => `${id}: ${nodes.map(({ html }) => html).join(' ')}`)
+    }
+
+    for (const colorScheme of ['light', 'dark'] as const) {
+      it(`axe finds nothing on any page, ${colorScheme}`, async () => {
+        await context.close()
+        await openContext({ colorScheme, viewport: PHONE })
+        const { qrUrl } = await result({ ttl: 600 })
+        const landing = await open('/')
+        await landing.waitForSelector('#health[data-status="healthy"]')
+        expect(await breaches(landing)).to.deep.equal([])
+        await landing.click('#send')
+        expect(await breaches(landing)).to.deep.equal([])
+        await landing.fill('#key', 'ak_live_unknown')
+        await landing.click('#send')
+        await landing.waitForSelector('#outcome[data-verdict="bad"]')
+        expect(await breaches(landing)).to.deep.equal([])
+        await landing.fill('#key', owner.apiKey)
+        await landing.click('#send')
+        await landing.waitForSelector('#outcome[data-verdict="good"]')
+        await landing.click('summary')
+        expect(await breaches(landing)).to.deep.equal([])
+
+        for (const [address, change] of [
+          [qrUrl, {}],
+          [qrUrl, { status: 'EXPIRED' }],
+          [qrUrl, { jws: 'e30.e30.AAAA' }],
+          [`/verify/qr/${UNKNOWN_HASH}`, {}],
+        ] as const) {
+          await context.unrouteAll()
+          await context.route(/\/verify\/qr\//, async (route) => {
+            if (route.request().resourceType() !== 'fetch') return route.continue()
+            const response = await route.fetch()
+            return route.fulfill({ response, json: { ...(await response.json()), ...change } })
+          })
+          const page = await open(address)
+          await settled(page)
+          expect(await breaches(page)).to.deep.equal([])
+        }
+      })
+    }
+
+    it('nothing is wider than a narrow screen', async () => {
+      await context.close()
+      await openContext({ viewport: NARROWEST })
+      const landing = await open('/')
+      await landing.fill('#key', owner.apiKey)
+      await landing.click('#send')
+      await landing.waitForSelector('#outcome[data-verdict="good"]')
+      await landing.click('summary')
+      expect(await widthOfContent(landing)).to.equal(NARROWEST.width)
+      const page = await open((await result({ ttl: 600 })).qrUrl)
+      await settled(page)
+      expect(await widthOfContent(page)).to.equal(NARROWEST.width)
+    })
+
+    it('says what needs JavaScript, and how to do without', async () => {
+      await context.close()
+      await openContext({ javaScriptEnabled: false })
+      for (const address of ['/', (await result()).qrUrl]) {
+        const page = await open(address)
+        expect(await page.innerText('noscript')).to.include('JavaScript')
+      }
+    })
+  })
+})

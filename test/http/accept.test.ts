@@ -1,0 +1,50 @@
+import { expect } from 'chai'
+import { prefers } from '../../src/http/accept.ts'
+
+const CHROMIUM =
+  'text/html,application/xhtml+xml,application/xml;q=0.9,image/avif,image/webp,image/apng,*/*;q=0.8,application/signed-exchange;v=b3;q=0.7'
+const FIREFOX = 'text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8'
+
+describe('content negotiation', () => {
+  const wantsHtml = (accept: string | undefined) => prefers(accept, 'text/html', 'application/json')
+
+  it('gives pages to browsers and to whoever names HTML before JSON', () => {
+    for (const accept of [
+      CHROMIUM,
+      FIREFOX,
+      'text/html',
+      'TEXT/HTML',
+      'text/*',
+      'text/html, */*',
+      'text/html, application/json',
+      'text/html;q=0.2',
+      'text/html, application/json;q=0.9',
+      'application/json ; Q=0.1 , text/html ; charset=utf-8 ; q=0.2',
+    ])
+      expect(wantsHtml(accept), accept).to.equal(true)
+  })
+
+  it('gives JSON to everybody else', () => {
+    for (const accept of [
+      undefined,
+      '',
+      '*/*',
+      'application/json',
+      'application/json, text/html',
+      'text/html;q=0.5, application/json',
+      'text/html;q=0, */*',
+      'text/html;q=0',
+      'text/plain',
+      'text/htmlx',
+      'image/*',
+      'text/html;q=0.5, */*;q=0.8',
+      ',;,=',
+    ])
+      expect(wantsHtml(accept), accept).to.equal(false)
+  })
+
+  it('lets the most precise range of a type say how much it is wanted', () => {
+    expect(wantsHtml('text/*;q=0.1, text/html;q=0.9, application/json;q=0.5')).to.equal(true)
+    expect(wantsHtml('text/html;q=0.1, text/*;q=0.9, application/json;q=0.5')).to.equal(false)
+  })
+})
