@@ -12,12 +12,19 @@ ignored, and optional fields that are null count as absent. Every error has the 
 
 /** Every tag that a route may use. */
 const TAGS: Readonly<Record<string, string>> = {
+  Audit: 'The log of everything that was decided, and the proofs that nothing in it was altered.',
+  Circuits: 'The statements that can be proven in zero knowledge, and the keys that verify their proofs.',
   Console: 'Organisations, accounts, sessions, merchants and terminals.',
+  Domains: 'Custom domains of pods.',
+  Hermes: 'Routes that answer YES or NO about the data of a target, and proxy routes, which make them.',
   Keys: 'API keys: making, rotating and revoking them.',
   Payments: 'Card payments that were accepted at a terminal, online or offline.',
+  Pods: 'Verification spaces with a key, a policy and a charge of their own.',
   Security: 'Alerts, and the public keys of the service.',
   System: 'What the service says of itself.',
   Terminals: 'Terminals of a merchant.',
+  Usage: 'What an organisation has used.',
+  Verification: 'Signed results about data, with zero-knowledge proofs.',
 }
 
 /** @throws Error when the routes contradict each other; see {@link createOpenApi} */

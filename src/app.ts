@@ -7,6 +7,8 @@ import { createClientAddress } from './http/client-address.ts'
 import type { HttpState } from './http/context.ts'
 import { compileEndpoint } from './http/endpoint.ts'
 import type { IsUnavailable } from './http/errors.ts'
+import { type PathFor, readHostPaths } from './http/host-paths.ts'
+import type { IdempotencyKit } from './http/idempotency.ts'
 import type { Logger } from './http/log.ts'
 import { answerErrors, aroundRequest, crossOrigin, securityHeaders } from './http/middleware.ts'
 import { type ConsumeLimit, createRateLimiter, type RateLimitRefusal } from './http/rate-limit.ts'
@@ -33,24 +35,35 @@ export interface AppOptions<S> {
   readonly services: S
   readonly authenticators: Authenticators
   readonly limits: { readonly consume: ConsumeLimit }
+  readonly idempotency: IdempotencyKit
   readonly logger: Logger
   readonly metrics: Pick<Metrics, 'observeRequest'>
   readonly clock: Clock
   /** Whether an error means that the database is away: 503 instead of 500. */
   readonly isUnavailable?: IsUnavailable
+  /** Hosts that stand for one thing of the service; absent: there are none. */
+  readonly pathFor?: PathFor
   /** Called for every refused call; must not throw. */
   readonly onRateLimited?: (refusal: RateLimitRefusal) => void
 }
 
 /** What pages of any origin may call: terminals run in browsers, and verifiers fetch our keys. */
-const CROSS_ORIGIN_PATHS = ['/health', '/api/merchant/', '/v1/openapi.json', '/.well-known/jwks.json']
+const CROSS_ORIGIN_PATHS = [
+  '/health',
+  '/api/merchant/',
+  '/v1/openapi.json',
+  '/.well-known/jwks.json',
+  '/checkpoint',
+  '/checkpoint/keys',
+  '/tile/',
+]
 
 /**
  * Builds the application. Nothing listens yet.
  * @throws Error when two routes share a method and path, or a CIDR is malformed
  */
 export const createApp = <S>(options: AppOptions<S>): RequestListener => {
-  const { config, routes, services, authenticators, limits, logger, metrics, clock } = options
+  const { config, routes, services, authenticators, limits, idempotency, logger, metrics, clock } = options
   const rateLimiter = config.rateLimits
     ? createRateLimiter(limits.consume, clock, options.onRateLimited)
     : undefined
@@ -60,6 +73,7 @@ export const createApp = <S>(options: AppOptions<S>): RequestListener => {
       authenticators,
       rateLimiter,
       limitPerMinute: config.rateLimitPerMinute,
+      idempotency,
       checkResponses: config.checkResponses,
     }),
   )
@@ -75,6 +89,7 @@ export const createApp = <S>(options: AppOptions<S>): RequestListener => {
   )
   app.use(answerErrors(logger, options.isUnavailable))
   app.use(securityHeaders(config.baseUrl.startsWith('https:')))
+  if (options.pathFor) app.use(readHostPaths(options.pathFor))
   app.use(crossOrigin(CROSS_ORIGIN_PATHS))
   app.use(createRouting(endpoints))
   // Reached only when writing an answer fails, which is nearly always a client that went away.

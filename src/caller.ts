@@ -39,13 +39,19 @@ export type Credential =
       keyId: string
       keyRevoked: boolean
     }
+  /** The key of one pod, which may do nothing but have that pod verify. */
+  | { kind: 'pod'; id: string; podId: string }
+  /** A token of one hermes route: to ask it, or to manage it. */
+  | { kind: 'route'; id: string; routeId: string; right: 'ask' | 'manage' }
   | { kind: 'system'; id: string }
 
 /** An `Idempotency-Key` as the ledger needs it: a claim on `key`, bound to the request body. */
 export interface Idempotency {
+  /** Whose key it is: the organisation of whoever asks, which need not be the one that acts. */
+  readonly organisation: string
   /** SHA-256 (lower-case hex) over credential, method, path and the header's value. */
   readonly key: string
-  /** SHA-256 (lower-case hex) of the raw body: the same key with another body is refused. */
+  /** Keyed hash (lower-case hex) of the raw body: the same key with another body is refused. */
   readonly requestHash: string
   /** Set by the ledger when it returned the stored first answer. */
   replayed: boolean

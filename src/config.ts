@@ -2,7 +2,7 @@
  * The environment as one frozen, validated value. No other file reads `process.env`.
  * @module
  */
-import { randomBytes } from 'node:crypto'
+import { randomBytes, X509Certificate } from 'node:crypto'
 import {
   chmodSync,
   closeSync,
@@ -15,6 +15,7 @@ import {
   writeFileSync,
 } from 'node:fs'
 import { isIP } from 'node:net'
+import { availableParallelism } from 'node:os'
 import { join } from 'node:path'
 
 export const LOG_LEVELS = ['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent'] as const
@@ -25,6 +26,7 @@ const DEFAULT_PORT = 8080
 const MAX_PORT = 65_535
 const DEFAULT_RATE_LIMIT_PER_MINUTE = 100
 const MAX_RATE_LIMIT_PER_MINUTE = 10_000_000
+const MAX_PROVER_THREADS = 256
 /** DATA_DIR with this value keeps nothing on disk. */
 export const MEMORY_DATA_DIR = 'memory'
 
@@ -49,6 +51,18 @@ export interface Config {
   readonly rateLimits: boolean
   /** Networks (CIDR) of reverse proxies whose X-Forwarded-For counts. */
   readonly trustProxy: readonly string[]
+  /** How many proofs are made at a time. */
+  readonly proverThreads: number
+  /** Directory of artifacts from one's own ceremony; the shipped ones where absent. */
+  readonly circuitsDir?: string
+  /** Networks (CIDR) beside the public ones that outbound calls with the right to do so may reach. */
+  readonly egressAllowCidrs: readonly string[]
+  /** Certificates (PEM) that such calls trust besides the usual authorities. */
+  readonly egressCa?: string
+  /** Whether routes that strangers made may reach those networks. */
+  readonly egressOpenProxy: boolean
+  /** Resolvers for domain checks, as `address:port`; the system's where empty. */
+  readonly dnsServers: readonly string[]
   readonly logLevel: LogLevel
   /** Checks every answer against its schema and fails the request on a difference. For tests. */
   readonly checkResponses: boolean
@@ -135,16 +149,53 @@ const isCidr = (text: string): boolean => {
   return bits === undefined || (/^\d{1,3}$/.test(bits) && Number(bits) <= (version === 4 ? 32 : 128))
 }
 
+const list = (value: string): string[] => value.split(',').map((part) => part.trim())
+
 /** A single address counts as its own network. */
-const readTrustProxy = (env: Environment): readonly string[] => {
-  const value = read(env, 'TRUST_PROXY')
+const readCidrs = (env: Environment, name: string): readonly string[] => {
+  const value = read(env, name)
   if (value === undefined || value === 'off') return []
-  return value.split(',').map((part) => {
-    const cidr = part.trim()
-    if (!isCidr(cidr))
-      throw new ConfigError('TRUST_PROXY', `must be CIDRs separated by commas, not "${cidr}"`)
+  return list(value).map((cidr) => {
+    if (!isCidr(cidr)) throw new ConfigError(name, `must be CIDRs separated by commas, not "${cidr}"`)
     return cidr.includes('/') ? cidr : `${cidr}/${isIP(cidr) === 4 ? 32 : 128}`
   })
+}
+
+const DEFAULT_DNS_PORT = 53
+
+/** `192.0.2.1`, `192.0.2.1:5353`, `2001:db8::1` or `[2001:db8::1]:5353`. @returns `address:port` */
+const readDnsServers = (env: Environment): readonly string[] => {
+  const value = read(env, 'DNS_SERVERS')
+  if (value === undefined) return []
+  return list(value).map((server) => {
+    const [, v6, v4, digits] = /^(?:\[([^\]]+)\]|([^:]+)):(\d{1,5})$/.exec(server) ?? []
+    const address = v6 ?? v4 ?? server
+    const version = isIP(address)
+    const port = Number(digits ?? DEFAULT_DNS_PORT)
+    if (version === 0 || (v6 !== undefined && version !== 6) || port < 1 || port > MAX_PORT) {
+      throw new ConfigError(
+        'DNS_SERVERS',
+        `must be addresses with ports, separated by commas, not "${server}"`,
+      )
+    }
+    return `${version === 6 ? `[${address}]` : address}:${port}`
+  })
+}
+
+const PEM_CERTIFICATE = /-----BEGIN CERTIFICATE-----[^-]+-----END CERTIFICATE-----/g
+
+/** @returns the certificates of the file, and nothing else that stands in it */
+const readCertificates = (env: Environment, name: string): string | undefined => {
+  const file = read(env, name)
+  if (file === undefined) return undefined
+  try {
+    const found = readFileSync(file, 'utf8').match(PEM_CERTIFICATE) ?? []
+    if (found.length === 0) throw new Error('there is none')
+    for (const pem of found) new X509Certificate(pem)
+    return `${found.join('\n')}\n`
+  } catch (error) {
+    throw new ConfigError(name, `must be a file with certificates in PEM: ${String(error)}`)
+  }
 }
 
 const isErrno = (error: unknown, code: string): boolean =>
@@ -264,7 +315,20 @@ export const loadConfig = (env: Environment = process.env): Config => {
       MAX_RATE_LIMIT_PER_MINUTE,
     ),
     rateLimits: oneOf(env, 'RATE_LIMITS', ['on', 'off'], 'on') === 'on',
-    trustProxy: Object.freeze(readTrustProxy(env)),
+    trustProxy: Object.freeze(readCidrs(env, 'TRUST_PROXY')),
+    // One core is left to everything else.
+    proverThreads: integer(
+      env,
+      'PROVER_THREADS',
+      Math.max(1, availableParallelism() - 1),
+      1,
+      MAX_PROVER_THREADS,
+    ),
+    circuitsDir: read(env, 'CIRCUITS_DIR'),
+    egressAllowCidrs: Object.freeze(readCidrs(env, 'EGRESS_ALLOW_CIDRS')),
+    egressCa: readCertificates(env, 'EGRESS_CA_FILE'),
+    egressOpenProxy: oneOf(env, 'EGRESS_OPEN_PROXY', ['on', 'off'], 'off') === 'on',
+    dnsServers: Object.freeze(readDnsServers(env)),
     logLevel: oneOf(env, 'LOG_LEVEL', LOG_LEVELS, 'info'),
     checkResponses: false,
     // Last, so that nothing is generated for an environment that is refused.

@@ -11,9 +11,16 @@ export const ERRORS = {
   ambiguous_credentials: [400, 'The request carries two different credentials.'],
   unauthorized: [401, 'A valid credential is required.'],
   invalid_credentials: [401, 'The credentials are wrong.'],
+  subscription_inactive: [402, 'The subscription of the organisation is not active.'],
+  free_allocation_used: [
+    402,
+    'The free proofs are used up or have expired, and there is no active subscription.',
+  ],
   forbidden: [403, 'The caller may not do this.'],
   csrf_required: [403, 'The X-CSRF-Token header is missing or wrong.'],
   insufficient_scope: [403, 'The credential lacks the scope that this route needs.'],
+  pod_pending: [403, 'The pod has not been activated yet.'],
+  pod_suspended: [403, 'The pod is suspended.'],
   not_found: [404, 'There is nothing here, or it belongs to someone else.'],
   method_not_allowed: [405, 'The path exists, but not with this method.'],
   conflict: [409, 'The request conflicts with the current state.'],
@@ -21,18 +28,42 @@ export const ERRORS = {
   email_taken: [409, 'An account with this e-mail exists already.'],
   transaction_conflict: [409, 'This transaction id was used with other content.'],
   idempotency_in_flight: [409, 'A request with this Idempotency-Key is still running.'],
+  already_deleted: [409, 'The route was deleted before.'],
+  domain_limit: [409, 'The pod has as many domains as a pod can have, told in `limit`.'],
+  pod_archived: [410, 'The pod was closed for good.'],
+  route_deleted: [410, 'The route was deleted.'],
   payload_too_large: [413, 'The request body is larger than this route accepts.'],
   unsupported_media_type: [415, 'The request body must be sent as application/json.'],
   validation_failed: [422, 'The request does not fit the schema.'],
+  number_not_exact: [422, 'A number has more digits than can be kept exactly; send it as a string.'],
+  tree_too_large: [422, 'The rules are too many or nested too deep.'],
+  not_provable: [422, 'The value has no exact form inside a proof.'],
   idempotency_key_reused: [422, 'This Idempotency-Key was used with another body.'],
   invalid_idempotency_key: [422, 'Idempotency-Key must be 1 to 255 visible ASCII characters.'],
   batch_too_large: [422, 'The batch holds more items than this route accepts.'],
   amount_precision: [422, 'The amount has more decimals than its currency.'],
   currency_invalid: [422, 'The currency is not an ISO 4217 code.'],
   pan_not_allowed: [422, 'The value looks like a card number; send a token instead.'],
+  invalid_domain: [422, 'The domain is not a name that can be bound to a pod.'],
+  criteria_required: [422, 'Nothing was asked: send criteria, an id, or both.'],
   rate_limited: [429, 'Too many requests.'],
   internal: [500, 'Something went wrong on our side.'],
+  dns_error: [502, 'The domain name system gave no answer.'],
+  egress_blocked: [
+    502,
+    'The target is at an address that must not be called. The operator can open it with EGRESS_ALLOW_CIDRS.',
+  ],
+  upstream_unreachable: [502, 'The target could not be reached.'],
+  upstream_status: [502, 'The target did not answer with success.'],
+  upstream_too_large: [502, 'The answer of the target is too large to search.'],
+  upstream_invalid: [502, 'The answer of the target is not JSON.'],
+  log_inconsistent: [
+    503,
+    'The log differs from what was signed before; nothing is signed until an operator has looked.',
+  ],
+  prover_overloaded: [503, 'More proofs are waiting than can be made soon; try again.'],
   unavailable: [503, 'The service cannot answer right now; try again.'],
+  upstream_timeout: [504, 'The target did not answer in time.'],
 } as const satisfies Record<string, readonly [status: number, meaning: string]>
 
 export type ErrorCode = keyof typeof ERRORS
@@ -44,6 +75,16 @@ export interface ErrorDetail {
   message: string
 }
 
+/** The limit that a call was refused for, told in its headers. */
+export interface RefusedLimit {
+  readonly limit: number
+  readonly windowSeconds: number
+  readonly remaining: number
+  readonly resetSeconds: number
+  /** Unix seconds. */
+  readonly resetAt: number
+}
+
 export interface ErrorOptions {
   /** Overrides the table's meaning. */
   message?: string
@@ -52,6 +93,8 @@ export interface ErrorOptions {
   reason?: string
   /** Seconds; also sent as the Retry-After header. */
   retryAfter?: number
+  /** Where it isn't the one that every call of the route is counted against. */
+  limit?: RefusedLimit
   /** The few named extra fields of a route, such as `digest` and `consumed_at`. */
   extras?: Record<string, unknown>
   cause?: unknown
@@ -64,6 +107,7 @@ export class AppError extends Error {
   readonly details: ErrorDetail[] | undefined
   readonly reason: string | undefined
   readonly retryAfter: number | undefined
+  readonly limit: RefusedLimit | undefined
   readonly extras: Record<string, unknown> | undefined
 
   constructor(code: ErrorCode, options: ErrorOptions = {}) {
@@ -75,6 +119,7 @@ export class AppError extends Error {
     this.details = options.details
     this.reason = options.reason
     this.retryAfter = options.retryAfter
+    this.limit = options.limit
     this.extras = options.extras
   }
 }

@@ -18,6 +18,7 @@ export type IdPrefix =
   | 'ver'
   | 'pod'
   | 'prx'
+  | 'hmv'
   | 'agt'
   | 'dev'
   | 'prf'

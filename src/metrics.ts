@@ -10,6 +10,7 @@ const REQUEST_BUCKETS_SECONDS = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0
 const NULLIFIER_BUCKETS_SECONDS = [
   0.0001, 0.00025, 0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.5, 1,
 ]
+const PROOF_BUCKETS_SECONDS = [0.025, 0.05, 0.1, 0.15, 0.2, 0.3, 0.5, 1, 2.5, 5]
 const BATCH_BUCKETS_ITEMS = [1, 2, 4, 8, 16, 32, 64, 128, 256, 512]
 
 /** One metric with its samples, as the JSON form shows it. */
@@ -29,6 +30,8 @@ export interface Metrics {
   observeRequest(method: string, route: string, status: number, seconds: number): void
   /** From reading a payment's nullifier to knowing whether it was free, in seconds. */
   readonly nullifierCheckSeconds: Histogram
+  /** Records a zero-knowledge proof. @param seconds what it took, without waiting for a thread */
+  observeProof(circuitId: string, seconds: number): void
   /** Repeated cards and digests that were refused. */
   readonly doubleSpends: Counter
   /** Entries in the ledger. */
@@ -57,7 +60,23 @@ export const createMetrics = (): Metrics => {
     buckets: REQUEST_BUCKETS_SECONDS,
     registers,
   })
+  const proofs = new Counter({
+    name: 'proofs_generated_total',
+    help: 'Zero-knowledge proofs that were made, by circuit.',
+    labelNames: ['circuit_id'],
+    registers,
+  })
+  const proofSeconds = new Histogram({
+    name: 'proof_generation_seconds',
+    help: 'Time to make a proof once a thread has taken it.',
+    buckets: PROOF_BUCKETS_SECONDS,
+    registers,
+  })
   return {
+    observeProof(circuitId, seconds) {
+      proofs.inc({ circuit_id: circuitId })
+      proofSeconds.observe(seconds)
+    },
     observeRequest: (method, route, status, seconds) => requests.observe({ method, route, status }, seconds),
     nullifierCheckSeconds: new Histogram({
       name: 'nullifier_check_seconds',

@@ -1,20 +1,42 @@
 /** The table of contents: every domain's routes in one list. @module */
 import { accountRoutes } from './domain/accounts/routes.ts'
 import { keyRoutes } from './domain/accounts/routes-keys.ts'
+import { auditRoutes } from './domain/audit/routes.ts'
+import { logRoutes } from './domain/audit/routes-log.ts'
+import { circuitRoutes } from './domain/circuits/routes.ts'
+import { hermesRoutes } from './domain/hermes/routes.ts'
+import { proxyRoutes } from './domain/hermes/routes-proxies.ts'
 import { paymentRoutes } from './domain/payments/routes.ts'
+import { podRoutes } from './domain/pods/routes.ts'
+import { domainRoutes } from './domain/pods/routes-domains.ts'
 import { securityRoutes } from './domain/security/routes.ts'
 import { systemRoutes } from './domain/system/routes.ts'
+import { getAsset } from './domain/system/routes-assets.ts'
 import { getJwks } from './domain/system/routes-jwks.ts'
 import { terminalRoutes } from './domain/terminals/routes.ts'
+import { usageRoutes } from './domain/usage/routes.ts'
+import { verificationRoutes } from './domain/verification/routes.ts'
+import { resultRoutes } from './domain/verification/routes-results.ts'
 import type { Route } from './http/route.ts'
 import type { Services } from './services.ts'
 
 export const routes: readonly Route<Services>[] = [
   ...systemRoutes,
   getJwks,
+  getAsset,
   ...accountRoutes,
   ...keyRoutes,
   ...terminalRoutes,
   ...securityRoutes,
+  ...auditRoutes,
+  ...logRoutes,
   ...paymentRoutes,
+  ...circuitRoutes,
+  ...verificationRoutes,
+  ...resultRoutes,
+  ...usageRoutes,
+  ...podRoutes,
+  ...domainRoutes,
+  ...hermesRoutes,
+  ...proxyRoutes,
 ]

@@ -8,7 +8,7 @@ import type { Clock } from './clock.ts'
 import type { Config } from './config.ts'
 import { DEFAULT_ORGANISATION } from './domain/accounts/defaults.ts'
 import { AppError } from './errors.ts'
-import type { Authenticated, Authenticators } from './http/auth.ts'
+import type { Authenticated, Authenticators, Credentials } from './http/auth.ts'
 import { createLogger, type Logger } from './http/log.ts'
 import type { RateLimitRefusal } from './http/rate-limit.ts'
 import { closeHttpServer, createHttpServer } from './http/server.ts'
@@ -52,7 +52,7 @@ const answerStarting: RequestListener = (request, response) => {
 
 /** Which credentials each kind of route takes, and whom they stand for. */
 const createAuthenticators = (
-  { accounts, terminals }: Pick<Services, 'accounts' | 'terminals'>,
+  { accounts, terminals, pods, proxies }: Pick<Services, 'accounts' | 'terminals' | 'pods' | 'proxies'>,
   metricsToken: string | undefined,
 ): Authenticators => {
   const { authenticate } = accounts
@@ -70,9 +70,32 @@ const createAuthenticators = (
       limitPerMinute: rateLimitPerMinute,
     }
   }
+  const withPodKey = ({ apiKey, podKey }: Credentials): Promise<Authenticated> => {
+    if (apiKey !== undefined && podKey !== undefined && apiKey !== podKey)
+      throw new AppError('ambiguous_credentials')
+    const text = podKey ?? apiKey
+    const isPodKey = podKey !== undefined || text?.startsWith('pk_pod_')
+    return isPodKey ? pods.authenticate(text ?? '') : authenticate.key(text)
+  }
+  /**
+   * All routes of an organisation are counted together, with what the organisation itself asks: more routes are no way
+   * to ask more. Those of strangers only seem to be one organisation's.
+   */
+  const withRouteToken = async (token: string): Promise<Authenticated> => {
+    const { owned, ...caller } = await proxies.authenticate(token)
+    if (!owned) return { caller, bucket: `route:${caller.credential.routeId}` }
+    const { rateLimitPerMinute } = await accounts.organisations.find(caller.organisation)
+    return { caller, limitPerMinute: rateLimitPerMinute }
+  }
+  const withOptional = async ({ apiKey }: Credentials): Promise<Authenticated> => {
+    if (apiKey === undefined) return {}
+    return /^hm[tm]_/.test(apiKey) ? withRouteToken(apiKey) : authenticate.key(apiKey)
+  }
   return {
     key: ({ apiKey }) => authenticate.key(apiKey),
     merchant: ({ apiKey }) => (apiKey?.startsWith('mt_') ? withTerminal(apiKey) : authenticate.key(apiKey)),
+    pod: withPodKey,
+    optional: withOptional,
     console: (credentials, { method }) => authenticate.console(credentials, method),
     async metrics({ apiKey }) {
       if (metricsToken === undefined || isMetricsToken(apiKey)) return {}
@@ -123,19 +146,22 @@ export const startServer = async (settings: Config, options: ServerOptions = {})
     await closeHttpServer(server, 0)
     throw error
   }
-  const { accounts, terminals, limits, metrics, clock, security } = services
+  const { accounts, terminals, pods, proxies, domains, limits, idempotency, metrics, clock, security } =
+    services
   const alertRateLimit = ({ organisation = DEFAULT_ORGANISATION, bucket }: RateLimitRefusal): void =>
     security.raise({ organisation, type: 'rate_limit', subject: bucket })
   listener = createApp({
     config,
     routes,
     services,
-    authenticators: createAuthenticators({ accounts, terminals }, config.metricsToken),
+    authenticators: createAuthenticators({ accounts, terminals, pods, proxies }, config.metricsToken),
     limits,
+    idempotency,
     logger,
     metrics,
     clock,
     isUnavailable,
+    pathFor: domains.pathFor,
     onRateLimited: alertRateLimit,
   })
   ready = true

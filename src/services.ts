@@ -2,24 +2,51 @@
  * Builds each service once, in order; the only place where one domain is handed another.
  * @module
  */
+import { loadArtifacts } from './circuits/artifacts.ts'
+import { createProver, type Prover } from './circuits/prover.ts'
+import { createVerifier, type Verifier } from './circuits/verifier.ts'
 import { type Clock, systemClock } from './clock.ts'
-import { type Config, keepSecret, readSecret } from './config.ts'
+import { type Config, keepSecret, MEMORY_DATA_DIR, readSecret } from './config.ts'
+import { createField } from './core/field.ts'
 import { createCore } from './core/index.ts'
+import { DEFAULT_ORGANISATION } from './domain/accounts/defaults.ts'
 import { type AccountsService, createAccounts } from './domain/accounts/service.ts'
+import { createPublishedLog, type PublishedLog } from './domain/audit/published-log.ts'
+import { type AuditService, createAudit } from './domain/audit/service.ts'
+import { type CircuitsService, createCircuits } from './domain/circuits/service.ts'
+import { createProxies, type ProxiesService } from './domain/hermes/proxies.ts'
+import { createHermes, type HermesService, verificationKeyName } from './domain/hermes/service.ts'
+import { ownHosts } from './domain/hermes/target.ts'
 import { createPayments, type PaymentsService } from './domain/payments/service.ts'
+import { createDomains, type DomainsService } from './domain/pods/domains.ts'
+import { createPods, type PodsService } from './domain/pods/service.ts'
 import { createSecurity, type SecurityService } from './domain/security/service.ts'
-import { createSystem, type SystemService } from './domain/system/service.ts'
+import { loadPages, type Pages } from './domain/system/pages.ts'
+import { createSystem, ENGINE, type SystemService } from './domain/system/service.ts'
 import { createTerminals, type TerminalsService } from './domain/terminals/service.ts'
+import { createUsage, type UsageService } from './domain/usage/service.ts'
+import { VerifyRequest } from './domain/verification/schemas.ts'
+import { createVerification, type VerificationService } from './domain/verification/service.ts'
 import { SESSION_COOKIE } from './http/auth.ts'
 import { addressBlock } from './http/client-address.ts'
+import type { IdempotencyKit } from './http/idempotency.ts'
 import type { Logger } from './http/log.ts'
+import { bodyCheck } from './http/validation.ts'
 import { createPseudonyms } from './keys/pseudonyms.ts'
+import { createSealedValues } from './keys/sealed-values.ts'
 import { createSealing } from './keys/sealing.ts'
 import { createSigners, type Signers } from './keys/signers.ts'
+import { createCheckpoints } from './ledger/checkpoint.ts'
 import { createLedger, type Ledger } from './ledger/ledger.ts'
+import { createLog } from './ledger/log.ts'
+import { createPoseidonLog, type PoseidonLog } from './ledger/shards.ts'
 import { createMetrics, type Metrics } from './metrics.ts'
+import { createDns } from './net/dns.ts'
+import { createSafeFetch } from './net/safe-fetch.ts'
+import { createBus } from './store/bus.ts'
 import { type Database, openDatabase } from './store/database.ts'
 import { createLimits, type Limits } from './store/limits.ts'
+import { createOpenRecent } from './store/recent.ts'
 import { openRedis } from './store/redis.ts'
 
 /** Where a generated admin key is kept in DATA_DIR. */
@@ -29,14 +56,28 @@ export interface Services {
   readonly clock: Clock
   readonly database: Database
   readonly ledger: Ledger
+  readonly idempotency: IdempotencyKit
+  readonly poseidonLog: PoseidonLog
   readonly limits: Limits
   readonly metrics: Metrics
   readonly signers: Signers
   readonly security: SecurityService
+  readonly audit: AuditService
+  readonly publishedLog: PublishedLog
   readonly accounts: AccountsService
   readonly terminals: TerminalsService
   readonly payments: PaymentsService
+  readonly usage: UsageService
+  readonly circuits: CircuitsService
+  readonly prover: Prover
+  readonly verifier: Verifier
+  readonly verification: VerificationService
+  readonly pods: PodsService
+  readonly domains: DomainsService
+  readonly proxies: ProxiesService
+  readonly hermes: HermesService
   readonly system: SystemService
+  readonly pages: Pages
 }
 
 /** Services that were built here, and what only their builder needs. */
@@ -80,6 +121,8 @@ const build = async (
   closers.push(() => database.close())
   const redis = redisUrl === undefined ? undefined : openRedis(redisUrl, logger)
   if (redis) closers.push(() => redis.close())
+  const bus = createBus({ redis: redis?.client, logger })
+  closers.push(() => bus.close())
   const limits = createLimits({
     redis: redis?.client,
     onFailure: (error) => logger.warn({ err: error }, 'rate limits are counted locally'),
@@ -87,6 +130,8 @@ const build = async (
   const core = createCore()
   const metrics = createMetrics()
   const sealing = createSealing(config.masterKey)
+  const codec = createSealedValues(sealing)
+  const openRecent = createOpenRecent({ clock, bus, codec, redis: redis?.client })
   // First, since it notices a MASTER_KEY that is not this database's.
   const signers = await createSigners({ database, sealing, clock })
   const pseudonyms = createPseudonyms({ database, sealing, clock })
@@ -99,16 +144,41 @@ const build = async (
       metrics.ledgerBatchSize.observe(items)
       metrics.ledgerTreeSize.set(size)
     },
+    onClockSkew: (skew) =>
+      logger.warn(
+        skew,
+        "the last entry of the log is ahead of this server's clock: check the servers' clocks",
+      ),
   })
   closers.push(() => ledger.close())
+  const idempotency: IdempotencyKit = {
+    mac: (data) => sealing.mac('idempotency', data),
+    findAnswer: ledger.findAnswer,
+  }
   const security = createSecurity({ ledger, database, limits, clock, rateLimits, logger })
   closers.push(() => security.close())
+  const log = createLog(database)
+  const checkpoints = createCheckpoints({
+    database,
+    log,
+    signers,
+    clock,
+    origin: new URL(baseUrl).host,
+    directory: dataDir === MEMORY_DATA_DIR ? undefined : dataDir,
+    onInconsistency(reason) {
+      logger.error({ reason }, 'the log is inconsistent: nothing is signed')
+      security.raise({ organisation: DEFAULT_ORGANISATION, type: 'tree_inconsistency', subject: 'log' })
+    },
+  })
+  const audit = createAudit({ database, log, checkpoints, pseudonyms, clock })
+  const publishedLog = createPublishedLog({ log, checkpoints })
   const accounts = createAccounts({
     database,
     ledger,
     sealing,
     security,
     clock,
+    openRecent,
     hmacMidstate: core.hmacMidstate,
     rateLimitPerMinute,
     adminApiKey: config.adminApiKey,
@@ -119,8 +189,80 @@ const build = async (
     known: config.adminApiKey ?? readSecret(dataDir, ADMIN_KEY_FILE),
     keep: (apiKey) => keepSecret(dataDir, ADMIN_KEY_FILE, apiKey),
   })
-  const terminals = createTerminals({ database, ledger, accounts, security, clock })
+  const terminals = createTerminals({ database, ledger, accounts, security, clock, openRecent })
   const payments = createPayments({ ledger, database, core, accounts, terminals, security, metrics, clock })
+  const usage = createUsage({ database, accounts, clock, logger })
+  const poseidonLog = createPoseidonLog({ database, ledger, field: createField(), logger })
+  closers.push(() => poseidonLog.close())
+  const artifacts = loadArtifacts(config.circuitsDir)
+  const prover = createProver({
+    threads: config.proverThreads,
+    artifacts,
+    onProved: metrics.observeProof,
+    onFailure: (error) => logger.error({ err: error }, 'a prover thread failed'),
+  })
+  closers.push(() => prover.close())
+  const verifier = createVerifier(artifacts)
+  const circuits = createCircuits({ artifacts, baseUrl })
+  const verification = createVerification({
+    database,
+    ledger,
+    signers,
+    prover,
+    usage,
+    clock,
+    baseUrl,
+    engine: ENGINE,
+    checkRequest: bodyCheck(VerifyRequest),
+  })
+  const pods = createPods({ database, ledger, accounts, verification, clock, openRecent, baseUrl })
+  const dns = createDns({ servers: config.dnsServers })
+  const domains = createDomains({
+    database,
+    ledger,
+    dns,
+    pods,
+    clock,
+    openRecent,
+    customDomainCname,
+    baseUrl,
+    logger,
+  })
+  closers.push(() => domains.close())
+  const safeFetch = createSafeFetch({
+    allowCidrs: config.egressAllowCidrs,
+    ca: config.egressCa,
+    dnsServers: config.dnsServers,
+  })
+  closers.push(() => safeFetch.close())
+  const isOwnHost = ownHosts(baseUrl, customDomainCname)
+  const proxies = createProxies({
+    database,
+    ledger,
+    sealing,
+    clock,
+    openRecent,
+    baseUrl,
+    isOwnHost,
+    openOrganisation: DEFAULT_ORGANISATION,
+  })
+  const hermes = createHermes({
+    proxies,
+    database,
+    ledger,
+    prover,
+    verificationKey: verificationKeyName(circuits.verificationKey('yesno').etag),
+    verification,
+    usage,
+    security,
+    safeFetch,
+    clock,
+    baseUrl,
+    isOwnHost,
+    egressOpenProxy: config.egressOpenProxy,
+    addressBlock,
+    logger,
+  })
   const system = createSystem({
     baseUrl,
     customDomainCname,
@@ -135,14 +277,28 @@ const build = async (
     clock,
     database,
     ledger,
+    idempotency,
+    poseidonLog,
     limits,
     metrics,
     signers,
     security,
+    audit,
+    publishedLog,
     accounts,
     terminals,
     payments,
+    usage,
+    circuits,
+    prover,
+    verifier,
+    verification,
+    pods,
+    domains,
+    proxies,
+    hermes,
     system,
+    pages: loadPages(),
     generatedAdminKey,
   }
 }

@@ -1,9 +1,10 @@
 /** The environment: defaults, rules, and secrets that are generated once and kept. */
 import { mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { availableParallelism, tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { expect } from 'chai'
 import { ConfigError, keepSecret, loadConfig, readSecret } from '../src/config.ts'
+import { createCertificates } from './support/certificates.ts'
 
 const MASTER_KEY = 'ab'.repeat(32)
 const memory = { DATA_DIR: 'memory' }
@@ -31,6 +32,12 @@ describe('configuration', () => {
       rateLimitPerMinute: 100,
       rateLimits: true,
       trustProxy: [],
+      egressAllowCidrs: [],
+      egressCa: undefined,
+      egressOpenProxy: false,
+      dnsServers: [],
+      proverThreads: Math.max(1, availableParallelism() - 1),
+      circuitsDir: undefined,
       logLevel: 'info',
       checkResponses: false,
     })
@@ -51,6 +58,11 @@ describe('configuration', () => {
       RATE_LIMIT_PER_MINUTE: '250',
       RATE_LIMITS: 'off',
       TRUST_PROXY: '10.0.0.0/8, 192.0.2.1,2001:db8::/32',
+      EGRESS_ALLOW_CIDRS: '127.0.0.1, fd00::/8',
+      EGRESS_OPEN_PROXY: 'on',
+      DNS_SERVERS: '192.0.2.1, 192.0.2.1:5353, 2001:db8::1, [2001:db8::1]:5353',
+      PROVER_THREADS: '3',
+      CIRCUITS_DIR: '/etc/assay/circuits',
       LOG_LEVEL: 'debug',
     })
     expect({ ...config, masterKey: config.masterKey.toString('hex') }).to.deep.equal({
@@ -67,6 +79,12 @@ describe('configuration', () => {
       rateLimitPerMinute: 250,
       rateLimits: false,
       trustProxy: ['10.0.0.0/8', '192.0.2.1/32', '2001:db8::/32'],
+      egressAllowCidrs: ['127.0.0.1/32', 'fd00::/8'],
+      egressCa: undefined,
+      egressOpenProxy: true,
+      dnsServers: ['192.0.2.1:53', '192.0.2.1:5353', '[2001:db8::1]:53', '[2001:db8::1]:5353'],
+      proverThreads: 3,
+      circuitsDir: '/etc/assay/circuits',
       logLevel: 'debug',
       checkResponses: false,
     })
@@ -104,6 +122,16 @@ describe('configuration', () => {
     ['RATE_LIMITS', 'no', 'on, off'],
     ['TRUST_PROXY', '10.0.0.0/33', 'CIDR'],
     ['TRUST_PROXY', 'localhost', 'CIDR'],
+    ['EGRESS_ALLOW_CIDRS', '10.0.0.0/8,intranet', 'CIDR'],
+    ['EGRESS_CA_FILE', '/nowhere/ca.pem', 'PEM'],
+    ['EGRESS_OPEN_PROXY', 'yes', 'on, off'],
+    ['DNS_SERVERS', 'dns.example:53', 'addresses'],
+    ['DNS_SERVERS', '192.0.2.1:0', 'addresses'],
+    ['DNS_SERVERS', '192.0.2.1:65536', 'addresses'],
+    ['DNS_SERVERS', '[192.0.2.1]:53', 'addresses'],
+    ['DNS_SERVERS', '192.0.2.1,', 'addresses'],
+    ['PROVER_THREADS', '0', '1 to'],
+    ['PROVER_THREADS', 'all', 'whole number'],
     ['LOG_LEVEL', 'loud', 'fatal, error'],
   ]
   for (const [variable, value, rule] of broken) {
@@ -112,6 +140,20 @@ describe('configuration', () => {
       expect(load).to.throw(ConfigError, new RegExp(`^${variable} .*${rule}`))
     })
   }
+
+  it('reads the certificates of EGRESS_CA_FILE at start, and nothing else that stands in it', () => {
+    const { ca, key } = createCertificates({ names: ['localhost'] })
+    const file = join(folder, 'ca.pem')
+    writeFileSync(file, `a comment\n${key}${ca}${ca}`)
+    expect(loadConfig({ ...memory, EGRESS_CA_FILE: file }).egressCa).to.equal(ca + ca)
+    for (const text of ['', key, ca.replace(/[A-Z]/g, 'A')]) {
+      writeFileSync(file, text)
+      expect(() => loadConfig({ ...memory, EGRESS_CA_FILE: file })).to.throw(
+        ConfigError,
+        /^EGRESS_CA_FILE .*PEM/,
+      )
+    }
+  })
 
   it('repeats no secret in a message', () => {
     const secret = 'not-hexadecimal-but-secret'

@@ -13,6 +13,7 @@ const LABELS: ReadonlySet<string> = new Set([
   'major',
   'minor',
   'patch',
+  'circuit_id',
 ])
 
 describe('metrics', () => {
@@ -20,6 +21,7 @@ describe('metrics', () => {
     const metrics = createMetrics()
     metrics.observeRequest('GET', '/v1/things/{thingId}', 200, 0.003)
     metrics.nullifierCheckSeconds.observe(0.0002)
+    metrics.observeProof('yesno', 0.12)
     metrics.doubleSpends.inc()
     metrics.ledgerTreeSize.set(7)
     metrics.ledgerBatchSize.observe(3)
@@ -27,6 +29,8 @@ describe('metrics', () => {
     for (const line of [
       'http_request_duration_seconds_count{method="GET",route="/v1/things/{thingId}",status="200"} 1',
       'nullifier_check_seconds_count 1',
+      'proofs_generated_total{circuit_id="yesno"} 1',
+      'proof_generation_seconds_bucket{le="0.15"} 1',
       'double_spend_total 1',
       'ledger_tree_size 7',
       'ledger_batch_size_bucket{le="2"} 0',

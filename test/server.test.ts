@@ -13,11 +13,12 @@ import { SealingError } from '../src/keys/sealing.ts'
 import { type RunningServer, startServer } from '../src/server.ts'
 import { createScratchDatabase, sharedApp, startTestApp } from './support/app.ts'
 import { startBreakingProxy } from './support/breaking-proxy.ts'
+import { freePort } from './support/server-process.ts'
 
 const PROGRAM = join(import.meta.dirname, '../src/bin/server.ts')
 
-/** Runs the program until it is ready or ends. */
-const run = async (env: Record<string, string>) => {
+/** Starts the program. */
+const launch = (env: Record<string, string>) => {
   const child: ChildProcess = spawn(process.execPath, ['--import', 'tsx', PROGRAM], {
     env: { PATH: process.env.PATH, HOME: process.env.HOME, LOG_LEVEL: 'silent', PORT: '0', ...env },
     stdio: ['ignore', 'pipe', 'pipe'],
@@ -32,16 +33,27 @@ const run = async (env: Record<string, string>) => {
     child.stdout?.on('data', read)
     child.stderr?.on('data', read)
   })
-  await Promise.race([ready, ended])
   return {
     printed: () => printed,
-    url: /listening on (\S+)/.exec(printed)?.[1] ?? '',
+    /** Once it is ready or has ended. */
+    settled: Promise.race([ready, ended]),
     ended,
+    /** Waits until it has printed this. */
+    says: async (text: string) => {
+      while (child.stdout !== null && !printed.includes(text)) await once(child.stdout, 'data')
+    },
     stop: (signal: NodeJS.Signals = 'SIGTERM') => {
       child.kill(signal)
       return ended
     },
   }
+}
+
+/** Runs the program until it is ready or ends. */
+const run = async (env: Record<string, string>) => {
+  const program = launch(env)
+  await program.settled
+  return { ...program, url: /listening on (\S+)/.exec(program.printed())?.[1] ?? '' }
 }
 
 const me = async (url: string, key: string): Promise<number> => {
@@ -116,9 +128,9 @@ describe('server', () => {
     })
   })
 
-  it('stops in order within 10 s, whatever a client that never finishes does', async function () {
+  it('stops in order within 10 s, whatever a client that never finishes and more signals do', async function () {
     this.timeout(30_000)
-    const { url, stop } = await run({ DATA_DIR: folder })
+    const { url, says, stop } = await run({ DATA_DIR: folder })
     const { port } = new URL(url)
     const stuck = connect(Number(port), '127.0.0.1').on('error', () => undefined)
     stuck.write('POST /console/api/session HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\n')
@@ -126,9 +138,26 @@ describe('server', () => {
     // A request of its own, answered after the other has arrived.
     await (await fetch(`${url}/health/live`)).arrayBuffer()
     const stoppedAt = performance.now()
-    expect(await stop()).to.equal(0)
+    const ended = stop()
+    await says('SIGTERM: finishing')
+    await Promise.all([stop('SIGTERM'), stop('SIGINT')])
+    expect(await ended).to.equal(0)
     expect(performance.now() - stoppedAt).to.be.below(10_000)
     stuck.destroy()
+  })
+
+  it('stops in order at a signal that comes while it starts', async function () {
+    this.timeout(30_000)
+    const port = String(await freePort())
+    const { stop } = launch({ DATA_DIR: 'memory', PORT: port })
+    const isAlive = () =>
+      fetch(`http://127.0.0.1:${port}/health/live`).then(
+        ({ ok }) => ok,
+        () => false,
+      )
+    // It listens long before it is ready.
+    while (!(await isAlive())) await new Promise((resolve) => setTimeout(resolve, 5))
+    expect(await stop()).to.equal(0)
   })
 
   describe('admin key', () => {
@@ -171,11 +200,7 @@ describe('server', () => {
   })
 
   it('answers probes while it starts: alive, not ready', async () => {
-    const occupied = createServer().listen(0, '127.0.0.1')
-    await once(occupied, 'listening')
-    const address = occupied.address()
-    const port = address !== null && typeof address === 'object' ? String(address.port) : ''
-    await new Promise((resolve) => occupied.close(resolve))
+    const port = String(await freePort())
     let started = false
     const server = start({ PORT: port, DATA_DIR: 'memory' }).finally(() => {
       started = true

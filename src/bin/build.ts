@@ -1,13 +1,15 @@
 /**
  * Builds everything that `npm start` and the package's exports need, in under a few seconds when nothing changed:
- * the WebAssembly core, the template of the embedded database, and the bundles. `--types` adds declarations.
+ * the WebAssembly core, the circuits, the template of the embedded database, the bundles and the pages. `--types` adds declarations.
  * @module
  */
 import { execFileSync } from 'node:child_process'
 import { chmodSync } from 'node:fs'
 import { build } from 'esbuild'
+import { buildCircuits } from './build-circuits.ts'
 import { buildTemplate } from './build-pglite-template.ts'
 import { buildWasm } from './build-wasm.ts'
+import { buildWeb } from './build-web.ts'
 
 const ROOT = new URL('../..', import.meta.url).pathname
 
@@ -27,7 +29,12 @@ const buildPrograms = () =>
     ...shared,
     platform: 'node',
     packages: 'external',
-    entryPoints: { server: 'src/bin/server.ts', cli: 'src/bin/cli.ts' },
+    entryPoints: {
+      server: 'src/bin/server.ts',
+      cli: 'src/bin/cli.ts',
+      // Runs in the prover's threads, which are started from a file.
+      'prover-worker': 'src/circuits/prover-worker.ts',
+    },
   })
 
 /** What other applications import: each file stands alone, and only `terminal-node` needs Node. */
@@ -37,6 +44,7 @@ const buildExports = async () => {
     ...browser,
     entryPoints: {
       core: 'src/core/index.ts',
+      field: 'src/core/field.ts',
       terminal: 'src/terminal/index.ts',
       'terminal-browser': 'src/terminal/browser.ts',
     },
@@ -45,7 +53,7 @@ const buildExports = async () => {
 }
 
 await buildWasm()
-await Promise.all([buildTemplate(), buildPrograms(), buildExports()])
+await Promise.all([buildTemplate(), buildCircuits(), buildPrograms(), buildExports(), buildWeb()])
 chmodSync(`${ROOT}/build/cli.js`, 0o755)
 if (process.argv.includes('--types')) {
   execFileSync('npx', ['tsc', '-p', 'tsconfig.types.json'], { cwd: ROOT, stdio: 'inherit' })

@@ -60,39 +60,52 @@ const explainDatabase = (error: Error, { databaseUrl }: Config): string | undefi
 const explain = (error: unknown, config: Config | undefined): string => {
   if (error instanceof ConfigError) return error.message
   if (!(error instanceof Error)) return String(error)
-  const known = ['SealingError', 'DirectoryLocked'].includes(error.name)
+  const known = ['SealingError', 'DirectoryLocked', 'ArtifactError'].includes(error.name)
   if (known) return error.message
   if (config === undefined) return error.stack ?? error.message
   return explainAddress(error, config) ?? explainDatabase(error, config) ?? error.stack ?? error.message
 }
 
-const stopOnSignal = (server: RunningServer): void => {
+/** Stops in order at the first signal; one that comes while the server starts takes effect once it has started. */
+const stopOnSignal = (starting: Promise<RunningServer>): void => {
   let stopping = false
   const stop = (signal: NodeJS.Signals): void => {
-    // A second signal means that somebody is in a hurry.
-    if (stopping) process.exit(1)
+    // npm forwards what a terminal or a supervisor sends to the whole group, so a second signal is nobody's hurry.
+    if (stopping) return
     stopping = true
     say(`${signal}: finishing open requests`)
     setTimeout(() => process.exit(1), STOP_TIMEOUT_MS).unref()
-    server.close().then(
-      () => process.exit(0),
-      (error: unknown) => {
-        process.stderr.write(`${explain(error, undefined)}\n`)
-        process.exit(1)
-      },
-    )
+    starting
+      .then((server) => server.close())
+      .then(
+        () => process.exit(0),
+        (error: unknown) => {
+          process.stderr.write(`${explain(error, undefined)}\n`)
+          process.exit(1)
+        },
+      )
   }
   process.on('SIGTERM', stop)
   process.on('SIGINT', stop)
+}
+
+/** In the background, so that the first proofs needn't wait for their threads. */
+const warmProver = ({ services: { prover } }: RunningServer): void => {
+  prover.warm().catch((error: unknown) => {
+    process.stderr.write(`The prover's threads could not start: ${explain(error, undefined)}\n`)
+  })
 }
 
 const main = async (): Promise<void> => {
   let config: Config | undefined
   try {
     config = loadConfig()
-    const server = await startServer(config)
+    const starting = startServer(config)
+    // Before it listens, since whoever gets an answer may send a signal.
+    stopOnSignal(starting)
+    const server = await starting
     greet(config, server)
-    stopOnSignal(server)
+    warmProver(server)
   } catch (error) {
     process.stderr.write(`Assay could not start. ${explain(error, config)}\n`)
     process.exit(1)

@@ -61,6 +61,7 @@ export const compileAnswer = (
     verify?.(status, body, isJson)
     ctx.status = status
     if (body === undefined) ctx.body = null
-    else ctx.body = isJson ? JSON.stringify(body) : String(body)
+    else if (isJson) ctx.body = JSON.stringify(body)
+    else ctx.body = body instanceof Uint8Array ? Buffer.from(body) : String(body)
   }
 }

@@ -17,6 +17,8 @@ const CREDENTIAL_MAX_CHARS = 512
 export interface Credentials {
   /** From `X-API-Key` or `Authorization: Bearer`: an API key, a terminal token or the metrics token. */
   readonly apiKey?: string
+  /** From `X-Pod-Key`; only routes of pods look at it. */
+  readonly podKey?: string
   /** Value of the {@link SESSION_COOKIE} cookie. */
   readonly cookie?: string
   /** Value of `X-CSRF-Token`. */
@@ -82,10 +84,12 @@ export const readCredentials = (headers: IncomingHttpHeaders): Credentials => {
     if (apiKey !== undefined && apiKey !== bearer) throw new AppError('ambiguous_credentials')
     apiKey = bearer
   }
-  if (apiKey !== undefined && apiKey.length > CREDENTIAL_MAX_CHARS) throw new AppError('unauthorized')
-  if (cookie === undefined) return { apiKey }
+  const podKey = single(headers['x-pod-key']) || undefined
+  if (Math.max(apiKey?.length ?? 0, podKey?.length ?? 0) > CREDENTIAL_MAX_CHARS)
+    throw new AppError('unauthorized')
+  if (cookie === undefined) return { apiKey, podKey }
   const session = readCookie(cookie, SESSION_COOKIE)
-  return { apiKey, cookie: session, csrf: single(headers['x-csrf-token']) }
+  return { apiKey, podKey, cookie: session, csrf: single(headers['x-csrf-token']) }
 }
 
 /** @throws AppError insufficient_scope, naming the missing scope */

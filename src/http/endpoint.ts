@@ -3,7 +3,6 @@
  * decided from the route alone is decided here, once, not in the request.
  * @module
  */
-import type { IncomingHttpHeaders } from 'node:http'
 import type { Caller } from '../caller.ts'
 import { AppError } from '../errors.ts'
 import { compileAnswer } from './answer.ts'
@@ -17,7 +16,7 @@ import {
 import { addressBlock } from './client-address.ts'
 import type { HttpContext } from './context.ts'
 import { errorCodesOf, takesIdempotencyKey } from './errors.ts'
-import { REPLAYED_HEADER, readIdempotency } from './idempotency.ts'
+import { type IdempotencyKit, REPLAYED_HEADER, readIdempotency } from './idempotency.ts'
 import { compileBody, compileParams, compileQuery } from './input.ts'
 import { type RateLimiter, UNAUTHENTICATED_LIMIT_PER_MINUTE } from './rate-limit.ts'
 import type { Request, Route } from './route.ts'
@@ -29,6 +28,7 @@ export interface EndpointKit<S> {
   readonly rateLimiter?: RateLimiter
   /** Default of organisations without a limit of their own. */
   readonly limitPerMinute: number
+  readonly idempotency: IdempotencyKit
   readonly checkResponses: boolean
 }
 
@@ -43,7 +43,7 @@ export interface Endpoint {
 type Authenticate = (ctx: HttpContext) => Promise<Authenticated | undefined>
 
 const compileAuthentication = <S>(route: Route<S>, kit: EndpointKit<S>): Authenticate => {
-  const { auth, name, path, method, scope, cost = 1 } = route
+  const { auth, name, path, method, scope, cost = 1, addressLimit } = route
   const { rateLimiter, limitPerMinute } = kit
   const chargeAddress = async (ctx: HttpContext, points: number) => {
     const { ip, requestId } = ctx.state
@@ -55,9 +55,18 @@ const compileAuthentication = <S>(route: Route<S>, kit: EndpointKit<S>): Authent
       requestId,
     })
   }
+  /** The route's own limit, where it has one. */
+  const chargeOwn = async (ctx: HttpContext, organisation?: string): Promise<void> => {
+    if (rateLimiter === undefined || addressLimit === undefined) return
+    const { ip, requestId } = ctx.state
+    const { requests: limit, windowSeconds } = addressLimit
+    const bucket = `${name}:${addressBlock(ip)}`
+    await rateLimiter.charge(ctx.res, { bucket, limit, windowSeconds, cost, organisation, requestId })
+  }
   if (auth === 'none') {
     return async (ctx) => {
-      if (cost > 0 && rateLimiter) await chargeAddress(ctx, cost)
+      if (addressLimit) await chargeOwn(ctx)
+      else if (cost > 0 && rateLimiter) await chargeAddress(ctx, cost)
       return undefined
     }
   }
@@ -76,7 +85,8 @@ const compileAuthentication = <S>(route: Route<S>, kit: EndpointKit<S>): Authent
     }
     const { caller } = authenticated
     ctx.state.organisation = caller?.organisation
-    if (rateLimiter && cost > 0) {
+    if (addressLimit) await chargeOwn(ctx, caller?.organisation)
+    else if (rateLimiter && cost > 0) {
       if (caller === undefined) await chargeAddress(ctx, cost)
       else {
         const { organisation } = caller
@@ -90,19 +100,16 @@ const compileAuthentication = <S>(route: Route<S>, kit: EndpointKit<S>): Authent
   }
 }
 
-const callerOf = (
-  { caller }: Authenticated,
-  { method, headers }: { method: string; headers: IncomingHttpHeaders },
-  ctx: HttpContext,
-  raw: Buffer,
-  idempotent: boolean,
-): Caller | undefined => {
-  if (caller === undefined) return undefined
-  const { organisation, credential, scopes } = caller
-  const { requestId, path } = ctx.state
-  const header = idempotent ? headers['idempotency-key'] : undefined
-  const idempotency = readIdempotency(header, { credentialId: credential.id, method, path }, raw)
-  return { organisation, credential, scopes, requestId, idempotency }
+const compileCaller = <S>(route: Route<S>, { idempotency: kit }: EndpointKit<S>) => {
+  const isIdempotent = takesIdempotencyKey(route)
+  return ({ caller }: Authenticated, ctx: HttpContext, raw: Buffer): Caller | undefined => {
+    if (caller === undefined) return undefined
+    const { organisation, credential, scopes } = caller
+    const { requestId, path } = ctx.state
+    const header = isIdempotent ? ctx.req.headers['idempotency-key'] : undefined
+    const idempotency = readIdempotency(header, caller, { method: route.method, path }, raw, kit)
+    return { organisation, credential, scopes, requestId, idempotency }
+  }
 }
 
 /**
@@ -116,18 +123,27 @@ export const compileEndpoint = <S>(route: Route<S>, kit: EndpointKit<S>): Endpoi
   const readParams = compileParams(route)
   const answer = compileAnswer(route, kit.checkResponses)
   const declared = kit.checkResponses ? errorCodesOf(route) : undefined
-  const idempotent = takesIdempotencyKey(route)
+  const toCaller = compileCaller(route, kit)
   const { method, path } = route
 
+  /** Before any work, so that a repeated request is neither refused for what has changed since, nor works again. */
+  const findAnswer = async ({ idempotency }: Pick<Caller, 'idempotency'>) =>
+    idempotency === undefined || route.commitsInSteps ? undefined : kit.idempotency.findAnswer(idempotency)
+
   const handle = async (ctx: HttpContext, pathParams: Readonly<Record<string, string>>): Promise<void> => {
-    const { headers } = ctx.req
     const authenticated = await authenticate(ctx)
     const params = readParams(pathParams)
     const query = readQuery(ctx.state.query)
     const { raw, value: body } = await readRequestBody(ctx)
-    const caller = authenticated && callerOf(authenticated, { method, headers }, ctx, raw, idempotent)
+    const caller = authenticated && toCaller(authenticated, ctx, raw)
+    const stored = caller && (await findAnswer(caller))
+    if (stored) {
+      ctx.set(REPLAYED_HEADER, 'true')
+      answer(ctx, stored.answer)
+      return
+    }
     const { requestId, ip } = ctx.state
-    const request: Request = { params, query, body, caller, requestId, ip, headers }
+    const request: Request = { params, query, body, caller, requestId, ip, headers: ctx.req.headers }
     // The route was checked in full when it was declared; here its types are gone.
     const result = await route.handler(request as Request<never, never, never, never>, kit.services)
     if (caller?.idempotency?.replayed) ctx.set(REPLAYED_HEADER, 'true')

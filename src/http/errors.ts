@@ -6,6 +6,7 @@
 import { AppError, type ErrorCode, type ErrorDetail } from '../errors.ts'
 import type { HttpContext } from './context.ts'
 import type { Logger } from './log.ts'
+import { writeLimit } from './rate-limit.ts'
 import type { Route } from './route.ts'
 
 export const JSON_TYPE = 'application/json; charset=utf-8'
@@ -52,7 +53,12 @@ export const asAppError = (error: unknown, isUnavailable?: IsUnavailable): AppEr
     : new AppError('internal', { cause: error })
 }
 
-/** Answers with an error, and logs those that are our own fault. */
+const CREDENTIAL_HEADERS = ['authorization', 'x-api-key', 'x-pod-key'] as const
+
+/** Faults of those whom callers had us call. Anybody can bring them about, so they are no errors of the service. */
+const TARGET_FAULT = /^(upstream|egress)_/
+
+/** Answers with an error, and logs those that are our own fault; those of targets only by their code. */
 export const writeError = (
   ctx: HttpContext,
   thrown: unknown,
@@ -61,18 +67,20 @@ export const writeError = (
 ): void => {
   const error = asAppError(thrown, isUnavailable)
   const { requestId, path } = ctx.state
-  if (error.status >= 500) {
+  const route = ctx.state.route?.path
+  if (TARGET_FAULT.test(error.code)) logger.info({ error: error.code, requestId, route }, 'target failed')
+  else if (error.status >= 500) {
     const err = error.code === 'internal' ? (error.cause ?? error) : error
-    logger.error({ err, requestId, route: ctx.state.route?.path }, 'request failed')
+    logger.error({ err, requestId, route }, 'request failed')
   }
   ctx.status = error.status
   if (error.status === 401) {
-    const presented =
-      ctx.req.headers.authorization !== undefined || ctx.req.headers['x-api-key'] !== undefined
+    const presented = CREDENTIAL_HEADERS.some((name) => ctx.req.headers[name] !== undefined)
     ctx.set('WWW-Authenticate', `Bearer realm="assay"${presented ? ', error="invalid_token"' : ''}`)
   }
   if (error.status === 413) ctx.set('Connection', 'close')
   if (error.retryAfter !== undefined) ctx.set('Retry-After', String(error.retryAfter))
+  if (error.limit !== undefined) writeLimit(ctx.res, error.limit)
   ctx.set('Content-Type', JSON_TYPE)
   ctx.body = JSON.stringify(errorBody(error, requestId, path))
 }
@@ -91,6 +99,7 @@ export const errorCodesOf = (route: Route): ReadonlySet<ErrorCode> => {
     'unsupported_media_type',
     'validation_failed',
   )
+  add(route.exactNumbers, 'number_not_exact')
   add(route.query, 'invalid_query')
   add(route.path.includes('{'), 'not_found')
   add(route.auth !== 'none', 'unauthorized', 'ambiguous_credentials')

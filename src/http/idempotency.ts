@@ -3,15 +3,21 @@
  * @module
  */
 import { createHash } from 'node:crypto'
-import type { Idempotency } from '../caller.ts'
+import type { Caller, Idempotency } from '../caller.ts'
 import { AppError } from '../errors.ts'
 
 const KEY_PATTERN = /^[\x21-\x7e]{1,255}$/
 
+/** What the header's meaning rests on. */
+export interface IdempotencyKit {
+  /** A keyed hash: a plain one, kept beside the answer, would let whoever reads it try out what was sent. */
+  readonly mac: (data: Uint8Array) => Uint8Array
+  /** The answer stored for this request, if there is one. @throws AppError idempotency_key_reused */
+  readonly findAnswer: (idempotency: Idempotency) => Promise<{ readonly answer: unknown } | undefined>
+}
+
 /** Header of an answer that was stored by an earlier request. */
 export const REPLAYED_HEADER = 'Idempotency-Replayed'
-
-const sha256Hex = (data: string | Uint8Array): string => createHash('sha256').update(data).digest('hex')
 
 /**
  * Binds the header's value to credential, method and path, so that no two of them share keys.
@@ -21,16 +27,20 @@ const sha256Hex = (data: string | Uint8Array): string => createHash('sha256').up
  */
 export const readIdempotency = (
   header: string | string[] | undefined,
-  request: { readonly credentialId: string; readonly method: string; readonly path: string },
+  caller: Pick<Caller, 'organisation' | 'credential'>,
+  request: { readonly method: string; readonly path: string },
   body: Uint8Array,
+  { mac }: Pick<IdempotencyKit, 'mac'>,
 ): Idempotency | undefined => {
   if (header === undefined) return undefined
   const value = String(header)
   if (!KEY_PATTERN.test(value)) throw new AppError('invalid_idempotency_key')
-  const { credentialId, method, path } = request
-  return {
-    key: sha256Hex(JSON.stringify([credentialId, method, path, value])),
-    requestHash: sha256Hex(body),
-    replayed: false,
-  }
+  const { organisation, credential } = caller
+  const { method, path } = request
+  const key = createHash('sha256')
+    .update(JSON.stringify([credential.id, method, path, value]))
+    .digest()
+  // With the key before it, equal bodies of two requests can't be told to be equal either.
+  const requestHash = Buffer.from(mac(Buffer.concat([key, body]))).toString('hex')
+  return { organisation, key: key.toString('hex'), requestHash, replayed: false }
 }

@@ -25,7 +25,7 @@ export interface Body {
 
 /** Reads, parses and checks bodies. @returns a function that throws AppError for what the route does not accept */
 export const compileBody = (route: Route): ((ctx: HttpContext) => Promise<Body>) => {
-  const { body: schema, bodyLimit = 'default' } = route
+  const { body: schema, bodyLimit = 'default', exactNumbers = false } = route
   if (schema === undefined) return async () => ({ raw: EMPTY_BODY, value: undefined })
   const shape = asJsonSchema(schema)
   const open = isOpen(shape)
@@ -41,7 +41,7 @@ export const compileBody = (route: Route): ((ctx: HttpContext) => Promise<Body>)
     if (raw.length === 0 && !optional) {
       throw new AppError('invalid_json', { message: 'The request body is empty; send a JSON document.' })
     }
-    const value = raw.length === 0 ? {} : parseJson(raw, open)
+    const value = raw.length === 0 ? {} : parseJson(raw, open, exactNumbers)
     if (isObjectRoute && (typeof value !== 'object' || value === null || Array.isArray(value))) {
       throw new AppError('invalid_request', { message: 'The request body must be a JSON object.' })
     }

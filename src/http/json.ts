@@ -5,6 +5,7 @@
  */
 import { isUtf8 } from 'node:buffer'
 import { AppError } from '../errors.ts'
+import { findInexact, type Inexact, scanJson } from '../exact-json.ts'
 
 export const JSON_MAX_DEPTH = 64
 export const JSON_MAX_KEYS_PER_OBJECT = 1000
@@ -26,49 +27,81 @@ const refuse = (path: string, code: string, message: string): never => {
 /** NUL, which PostgreSQL text can't hold, and lone surrogates, which have no UTF-8 form. */
 const isStorable = (text: string): boolean => !text.includes('\u0000') && !/\p{Surrogate}/u.test(text)
 
-interface Frame {
+/** A list or an object on the way; the path to it is spelt out only for a refusal. */
+interface Place {
   readonly value: object
-  readonly path: string
-  readonly depth: number
+  readonly name: string
+  readonly parent?: Place
+}
+
+const pathOf = (place: Place): string => {
+  const tokens: string[] = []
+  for (let at = place; at.parent !== undefined; at = at.parent) tokens.push(`/${pointerToken(at.name)}`)
+  return tokens.reverse().join('')
+}
+
+const requireNames = (names: readonly string[], place: Place, bounded: boolean): void => {
+  if (bounded && names.length > JSON_MAX_KEYS_PER_OBJECT) {
+    refuse(pathOf(place), 'max_keys', `An object may have at most ${JSON_MAX_KEYS_PER_OBJECT} keys.`)
+  }
+  for (const name of names) {
+    if (FORBIDDEN_KEYS.has(name))
+      refuse(`${pathOf(place)}/${pointerToken(name)}`, 'forbidden_key', 'This key is not allowed.')
+    if (!isStorable(name)) refuse(pathOf(place), 'invalid_string', 'A key holds U+0000 or a lone surrogate.')
+  }
 }
 
 /**
  * Walks a parsed value without recursion.
- * @param bounded whether depth and key counts are limited too
+ * @param bounded whether key counts are limited too
  * @throws AppError invalid_request naming the offending place
  */
 const inspect = (root: object, bounded: boolean): void => {
-  const open: Frame[] = [{ value: root, path: '', depth: 1 }]
-  for (let frame = open.pop(); frame !== undefined; frame = open.pop()) {
-    const { value, path, depth } = frame
-    if (bounded && depth > JSON_MAX_DEPTH)
-      refuse(path, 'max_depth', `JSON may nest at most ${JSON_MAX_DEPTH} levels.`)
-    const entries = Object.entries(value)
-    if (bounded && !Array.isArray(value) && entries.length > JSON_MAX_KEYS_PER_OBJECT) {
-      refuse(path, 'max_keys', `An object may have at most ${JSON_MAX_KEYS_PER_OBJECT} keys.`)
-    }
-    for (const [key, member] of entries) {
-      const memberPath = `${path}/${pointerToken(key)}`
-      if (FORBIDDEN_KEYS.has(key)) refuse(memberPath, 'forbidden_key', 'This key is not allowed.')
-      if (!isStorable(key)) refuse(path, 'invalid_string', 'A key holds U+0000 or a lone surrogate.')
-      if (typeof member === 'string') {
-        if (!isStorable(member))
-          refuse(memberPath, 'invalid_string', 'The text holds U+0000 or a lone surrogate.')
-      } else if (typeof member === 'object' && member !== null) {
-        open.push({ value: member, path: memberPath, depth: depth + 1 })
+  const open: Place[] = [{ value: root, name: '' }]
+  for (let place = open.pop(); place !== undefined; place = open.pop()) {
+    const { value } = place
+    const names = Array.isArray(value) ? undefined : Object.keys(value)
+    if (names) requireNames(names, place, bounded)
+    const members: readonly unknown[] = Object.values(value)
+    for (let i = 0; i < members.length; i++) {
+      const member = members[i]
+      if (typeof member === 'object' && member !== null) {
+        open.push({ value: member, name: names?.[i] ?? String(i), parent: place })
+      } else if (typeof member === 'string' && !isStorable(member)) {
+        const path = `${pathOf(place)}/${pointerToken(names?.[i] ?? String(i))}`
+        refuse(path, 'invalid_string', 'The text holds U+0000 or a lone surrogate.')
       }
     }
   }
+}
+
+/** @throws AppError invalid_request, told of the whole: what is too deep may stand where parsing drops it */
+const scanBounded = (bytes: Buffer): readonly Inexact[] => {
+  const scan = scanJson(bytes, { depth: JSON_MAX_DEPTH })
+  if ('exceeds' in scan) return refuse('', 'max_depth', `JSON may nest at most ${JSON_MAX_DEPTH} levels.`)
+  return scan.inexact
+}
+
+/** @throws AppError number_not_exact naming the place */
+const requireExactNumbers = (bytes: Buffer, inexact: readonly Inexact[]): void => {
+  const place = findInexact(bytes, inexact)
+  if (place === undefined) return
+  const path = clipPointer(place.map((name) => `/${pointerToken(name)}`).join(''))
+  const message = 'has more digits than can be kept exactly; send it as a string'
+  throw new AppError('number_not_exact', { details: [{ path, code: 'number_not_exact', message }] })
 }
 
 /**
  * Parses a request body.
  * @param bytes the raw body, UTF-8 (a byte order mark is refused, RFC 8259 §8.1)
  * @param open whether its schema leaves some part's shape open, so that depth and width must be bounded here
- * @throws AppError invalid_json, invalid_request
+ * @param exactNumbers whether numbers that a double would round are refused; depth and width are then bounded, too
+ * @throws AppError invalid_json, invalid_request, number_not_exact
  */
-export const parseJson = (bytes: Buffer, open: boolean): unknown => {
+export const parseJson = (bytes: Buffer, open: boolean, exactNumbers = false): unknown => {
   if (!isUtf8(bytes)) throw new AppError('invalid_json', { message: 'The request body is not valid UTF-8.' })
+  const bounded = open || exactNumbers
+  const inexact = bounded ? scanBounded(bytes) : []
   const text = bytes.toString('utf8')
   let value: unknown
   try {
@@ -81,7 +114,8 @@ export const parseJson = (bytes: Buffer, open: boolean): unknown => {
   }
   // Escapes can spell anything, so a text with escapes is walked; others only when the words appear.
   const suspicious =
-    open || text.includes('\\u') || text.includes('__proto__') || text.includes('"constructor"')
-  if (suspicious && typeof value === 'object' && value !== null) inspect(value, open)
+    bounded || text.includes('\\u') || text.includes('__proto__') || text.includes('"constructor"')
+  if (suspicious && typeof value === 'object' && value !== null) inspect(value, bounded)
+  if (exactNumbers) requireExactNumbers(bytes, inexact)
   return value
 }

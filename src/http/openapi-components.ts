@@ -41,8 +41,10 @@ export const SECURITY_SCHEMES = {
   bearer: {
     type: 'http',
     scheme: 'bearer',
-    description: 'An API key, or where a route says so a terminal token.',
+    description:
+      'An API key, or where a route says so a terminal token, the key of a pod or the token of a hermes route.',
   },
+  podKey: { type: 'apiKey', in: 'header', name: 'X-Pod-Key', description: 'The key of a pod.' },
   session: {
     type: 'apiKey',
     in: 'cookie',
@@ -56,6 +58,8 @@ export const SECURITY: Readonly<Record<Auth, readonly Record<string, string[]>[]
   none: [],
   key: [{ apiKey: [] }, { bearer: [] }],
   merchant: [{ apiKey: [] }, { bearer: [] }],
+  pod: [{ podKey: [] }, { apiKey: [] }, { bearer: [] }],
+  optional: [{}, { apiKey: [] }, { bearer: [] }],
   console: [{ apiKey: [] }, { bearer: [] }, { session: [] }],
   metrics: [{ bearer: [] }, {}],
 }

@@ -34,11 +34,23 @@ export interface OpenApiInfo {
 export type OpenApiDocument = Record<string, unknown>
 
 const JSON_MEDIA_TYPE = 'application/json'
+const HTML_MEDIA_TYPE = 'text/html'
+
+/** An example's text as the value it stands for; placeholders mean something to tests only. */
+const parameterExample = (
+  text: string | undefined,
+  schema: TSchema | undefined,
+): string | number | undefined => {
+  if (text === undefined || /^\{\w+\}$/.test(text)) return undefined
+  const { type } = schema ? asJsonSchema(schema) : {}
+  return type === 'integer' || type === 'number' ? Number(text) : text
+}
 
 const parameters = (route: Route, components: SchemaComponents) => {
   const declare = (where: 'path' | 'query', name: string, schema: TSchema | undefined, required: boolean) => {
     const { description, ...shape } = schema ? components.use(schema) : { type: 'string' }
-    const example = (where === 'path' ? route.example?.params : route.example?.query)?.[name]
+    const text = (where === 'path' ? route.example?.params : route.example?.query)?.[name]
+    const example = parameterExample(text, schema)
     return {
       name,
       in: where,
@@ -102,12 +114,15 @@ const responses = (route: Route, components: SchemaComponents) => {
   const result: Record<string, unknown> = {}
   for (const [status, codes] of byStatus) {
     const own = route.response[status]
-    const schema = own ? { anyOf: [components.use(own), errorSchema] } : errorSchema
+    // A text is a page for browsers, which takes the error's place and not one beside it.
+    const page = own &&
+      asJsonSchema(own).type === 'string' && { [HTML_MEDIA_TYPE]: { schema: components.use(own) } }
+    const schema = own && !page ? { anyOf: [components.use(own), errorSchema] } : errorSchema
     const description = codes.map((code) => `\`${code}\`: ${ERRORS[code][1]}`).join('\n\n')
     result[status] = {
       description,
       headers: errorHeaders(route, status),
-      content: { [JSON_MEDIA_TYPE]: { schema } },
+      content: { [JSON_MEDIA_TYPE]: { schema }, ...page },
     }
   }
   for (const [key, schema] of Object.entries(route.response)) {
@@ -129,7 +144,10 @@ const responses = (route: Route, components: SchemaComponents) => {
 const operation = (route: Route, components: SchemaComponents) => {
   const scope = route.scope && `Needs a credential with scope \`${route.scope}\`.`
   const token = route.auth === 'merchant' && 'Terminal tokens are accepted.'
-  const description = [route.description, scope, token].filter(Boolean).join('\n\n')
+  const own =
+    route.addressLimit &&
+    `At most ${route.addressLimit.requests} requests in ${route.addressLimit.windowSeconds} s from one address; no other limit counts them.`
+  const description = [route.description, scope, token, own].filter(Boolean).join('\n\n')
   const declared = parameters(route, components)
   return {
     operationId: route.name,

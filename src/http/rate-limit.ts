@@ -5,7 +5,7 @@
  */
 import type { ServerResponse } from 'node:http'
 import type { Clock } from '../clock.ts'
-import { AppError } from '../errors.ts'
+import { AppError, type RefusedLimit } from '../errors.ts'
 
 export const RATE_LIMIT_WINDOW_SECONDS = 60
 /** Public routes and refused credentials, per client address: far above what a shop behind one address needs. */
@@ -38,6 +38,8 @@ export interface RateLimitRefusal {
 export interface Charge {
   readonly bucket: string
   readonly limit: number
+  /** Default: a minute. */
+  readonly windowSeconds?: number
   readonly cost: number
   readonly organisation?: string
   readonly requestId: string
@@ -50,20 +52,28 @@ export interface RateLimiter {
   charge(response: ServerResponse, charge: Charge): Promise<void>
 }
 
+/** Tells how much is left of a limit. */
+export const writeLimit = (response: ServerResponse, state: RefusedLimit): void => {
+  const { limit, windowSeconds, remaining, resetSeconds, resetAt } = state
+  response.setHeader('RateLimit-Policy', `"default";q=${limit};w=${windowSeconds}`)
+  response.setHeader('RateLimit', `"default";r=${remaining};t=${resetSeconds}`)
+  response.setHeader('X-RateLimit-Limit', limit)
+  response.setHeader('X-RateLimit-Remaining', remaining)
+  response.setHeader('X-RateLimit-Reset', resetAt)
+}
+
 /** @param onRefused called for every refusal; must not throw */
 export const createRateLimiter = (
   consume: ConsumeLimit,
   clock: Clock,
   onRefused?: (refusal: RateLimitRefusal) => void,
 ): RateLimiter => ({
-  async charge(response, { bucket, limit, cost, organisation, requestId }) {
-    const state = await consume(bucket, { limit, windowSeconds: RATE_LIMIT_WINDOW_SECONDS, cost })
+  async charge(response, charge) {
+    const { bucket, limit, windowSeconds = RATE_LIMIT_WINDOW_SECONDS, cost, organisation, requestId } = charge
+    const state = await consume(bucket, { limit, windowSeconds, cost })
     const { remaining, resetSeconds } = state
-    response.setHeader('RateLimit-Policy', `"default";q=${limit};w=${RATE_LIMIT_WINDOW_SECONDS}`)
-    response.setHeader('RateLimit', `"default";r=${remaining};t=${resetSeconds}`)
-    response.setHeader('X-RateLimit-Limit', limit)
-    response.setHeader('X-RateLimit-Remaining', remaining)
-    response.setHeader('X-RateLimit-Reset', Math.ceil(clock.now() / 1000) + resetSeconds)
+    const resetAt = Math.ceil(clock.now() / 1000) + resetSeconds
+    writeLimit(response, { limit, windowSeconds, remaining, resetSeconds, resetAt })
     if (state.allowed) return
     onRefused?.({ bucket, organisation, limit, requestId })
     throw new AppError('rate_limited', { retryAfter: Math.max(1, resetSeconds) })

@@ -11,9 +11,16 @@ export type Method = 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE'
 /**
  * Who may call. There is no default, so forgetting it does not compile.
  * `none` public, credentials are ignored · `key` an API key · `merchant` an API key or a terminal token ·
+ * `pod` the key of a pod or an API key · `optional` nobody, an API key or the token of a hermes route; a wrong one is refused ·
  * `console` a session (with CSRF token on writes) or an API key · `metrics` METRICS_TOKEN or a metrics-scoped key where closed.
  */
-export type Auth = 'none' | 'key' | 'merchant' | 'console' | 'metrics'
+export type Auth = 'none' | 'key' | 'merchant' | 'pod' | 'optional' | 'console' | 'metrics'
+
+/** A limit of a route's own, counted by client address. */
+export interface AddressLimit {
+  readonly requests: number
+  readonly windowSeconds: number
+}
 
 /** Which body limit holds: 256 KiB, 1 MiB for batches, 64 KiB for chat. */
 export type BodyLimit = 'default' | 'batch' | 'chat'
@@ -22,8 +29,12 @@ export interface Request<P = unknown, Q = unknown, B = unknown, A extends Auth =
   readonly params: P
   readonly query: Q
   readonly body: B
-  /** The authenticated caller; absent on public routes. */
-  readonly caller: A extends 'none' | 'metrics' ? undefined : Caller
+  /** The authenticated caller; absent on public routes, and where a credential is optional and none was sent. */
+  readonly caller: A extends 'none' | 'metrics'
+    ? undefined
+    : A extends 'optional'
+      ? Caller | undefined
+      : Caller
   readonly requestId: string
   /** Client address, after TRUST_PROXY. */
   readonly ip: string
@@ -63,15 +74,26 @@ interface RouteSpec<A extends Auth, P extends TObject, Q extends TObject, B exte
   readonly description?: string
   readonly tag: string
   readonly params?: P
+  /** The last parameter takes the rest of the path, slashes and all. */
+  readonly takesRest?: boolean
   readonly query?: Q
   readonly body?: B
   readonly bodyLimit?: BodyLimit
+  /** Refuses numbers that a double would round (422 `number_not_exact`); for bodies whose values are signed or compared. */
+  readonly exactNumbers?: boolean
   /** Status → schema of the body; null for an empty one. The first is the success status. */
   readonly response: Readonly<Record<number, TSchema | null>>
   /** Codes besides those every route of its kind can answer. */
   readonly errors: readonly ErrorCode[]
+  /**
+   * The handler commits more than once, so the ledger keeps an answer of each step and none of the request: under a
+   * repeated Idempotency-Key it runs again and finds them. All other handlers must answer what their commit answers.
+   */
+  readonly commitsInSteps?: true
   /** What a call costs of the rate limit; default 1, 0 is never counted. */
   readonly cost?: number
+  /** Counted instead of the organisation's limit, or of that of public routes. */
+  readonly addressLimit?: AddressLimit
   /** Content types of the success answer, the usual one first; application/json where absent. */
   readonly produces?: string | readonly string[]
   readonly example?: Example

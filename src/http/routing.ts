@@ -12,8 +12,9 @@ import type { HttpMiddleware } from './middleware.ts'
 const firstSegment = (path: string): string =>
   path.slice(1, (path.indexOf('/', 1) + 1 || path.length + 1) - 1)
 
-/** `/things/{thingId}` as the router writes it: `/things/:thingId`. */
-const templateOf = (path: string): string => path.replace(/\{(\w+)\}/g, ':$1')
+/** `/things/{thingId}` as the router writes it: `/things/:thingId`, or `/things/*thingId` where it takes the rest. */
+const templateOf = ({ path, route }: Pick<Endpoint, 'path' | 'route'>): string =>
+  (route.takesRest ? path.replace(/\{(\w+)\}$/, '*$1') : path).replace(/\{(\w+)\}/g, ':$1')
 
 /** Fixed segments before parameters, from the left: `/a/b/{x}` is tried before `/a/{y}/c`. */
 const specificity = (path: string): string =>
@@ -52,6 +53,18 @@ const assertUnique = (endpoints: readonly Endpoint[]): void => {
   }
 }
 
+/** Such a path is itself, whatever parameter it would fit: with another method it is 405, not somebody's id. */
+const methodsOfFixedPaths = (endpoints: readonly Endpoint[]): ReadonlyMap<string, readonly string[]> => {
+  const fixed = new Map<string, string[]>()
+  for (const { method, path } of endpoints) {
+    if (path.includes('{')) continue
+    const methods = fixed.get(path) ?? []
+    fixed.set(path, methods)
+    methods.push(...(method === 'GET' ? ['GET', 'HEAD'] : [method]))
+  }
+  return fixed
+}
+
 /**
  * Finds and runs the route of a request.
  * @throws Error at once when two endpoints share method and path, or a path starts with a parameter
@@ -67,18 +80,21 @@ export const createRouting = (endpoints: readonly Endpoint[]): HttpMiddleware =>
     const family = firstSegment(endpoint.path)
     const router = routers.get(family) ?? new Router<HttpState>({ strict: true, sensitive: true })
     routers.set(family, router)
-    router.register(templateOf(endpoint.path), [endpoint.method], (ctx) => {
+    router.register(templateOf(endpoint), [endpoint.method], (ctx) => {
       ctx.state.route = endpoint.route
       return endpoint.run(ctx, ctx.params)
     })
   }
   const families = new Map([...routers].map(([family, router]) => [family, router.routes()]))
+  const fixed = methodsOfFixedPaths(endpoints)
 
   return async (ctx, next) => {
     const { path } = ctx.state
     checkEncoding(path)
     const find = families.get(firstSegment(path))
     if (find === undefined) return refuse(ctx, [])
+    const methods = fixed.get(path)
+    if (methods !== undefined && !methods.includes(ctx.method)) return refuse(ctx, methods)
     // The router leaves on the context which of its routes have this path, whatever their method.
     const routed: typeof ctx & { matched?: readonly { methods: readonly string[] }[] } = ctx
     return find(ctx as Parameters<typeof find>[0], async () => {

@@ -2,7 +2,8 @@ import { createHash } from 'node:crypto'
 import { expect } from 'chai'
 import { Type } from 'typebox'
 import type { Idempotency } from '../../src/caller.ts'
-import { type Method, route } from '../../src/http/route.ts'
+import { AppError } from '../../src/errors.ts'
+import { type Method, Reply, route } from '../../src/http/route.ts'
 import { sharedApp } from '../support/app.ts'
 import { type HttpKit, startHttpKit } from '../support/http-kit.ts'
 
@@ -24,15 +25,48 @@ const tell = (method: Method, path: `/${string}`) =>
     },
   })
 
+const steps = { handled: 0 }
+const make = (path: `/${string}`, more: { commitsInSteps?: true } = {}) =>
+  route({
+    name: path,
+    method: 'POST',
+    path,
+    auth: 'key',
+    tag: 'Test',
+    summary: path,
+    body: Type.Object({}),
+    ...more,
+    response: { 201: Type.Object({ made: Type.String() }) },
+    errors: [],
+    handler: () => {
+      steps.handled++
+      return new Reply(201, { made: 'now' })
+    },
+  })
+
+/** What the store would hold for these values of the header. */
+const storedKey = (value: string, path: string): string =>
+  createHash('sha256')
+    .update(JSON.stringify(['key_org_red', 'POST', path, value]))
+    .digest('hex')
+const findAnswer = async ({ key }: Idempotency) => {
+  if (key === storedKey('reused', '/v1/made')) throw new AppError('idempotency_key_reused')
+  const isStored = ['/v1/made', '/v1/made-in-steps'].some((path) => key === storedKey('stored', path))
+  return isStored ? { answer: { made: 'stored' } } : undefined
+}
+
 describe('Idempotency-Key', () => {
   let kit: HttpKit
   before(async () => {
-    kit = await startHttpKit([
+    const routes = [
       tell('POST', '/v1/things'),
       tell('PATCH', '/v1/things'),
       tell('PUT', '/v1/things'),
       tell('POST', '/v1/others/{otherId}'),
-    ])
+      make('/v1/made'),
+      make('/v1/made-in-steps', { commitsInSteps: true }),
+    ]
+    kit = await startHttpKit(routes, { findAnswer })
   })
   after(() => kit.close())
 
@@ -65,10 +99,39 @@ describe('Idempotency-Key', () => {
     expect(new Set([base, ...others.map((other) => other.seen)].map((seen) => seen?.key)).size).to.equal(6)
   })
 
-  it('carries the SHA-256 of the raw body', async () => {
+  it('carries a hash of the raw body that takes a secret, and that no other request has', async () => {
     const body = '{ "text": "é" }'
-    const { seen } = await ask('POST', '/v1/things', 'k-red', 'a', body)
-    expect(seen?.requestHash).to.equal(createHash('sha256').update(body).digest('hex'))
+    const hashOf = async (key: string, sent = body) =>
+      (await ask('POST', '/v1/things', 'k-red', key, sent)).seen?.requestHash
+    const hash = await hashOf('a')
+    expect(hash).to.match(/^[0-9a-f]{64}$/)
+    expect(hash).not.to.equal(createHash('sha256').update(body).digest('hex'))
+    expect(await hashOf('a')).to.equal(hash)
+    expect(await hashOf('a', '{ "text": "e" }')).not.to.equal(hash)
+    expect(await hashOf('b')).not.to.equal(hash)
+  })
+
+  it('finds a stored answer before the handler runs, with the status and schema of the route', async () => {
+    const { handled } = steps
+    const replayed = await ask('POST', '/v1/made', 'k-red', 'stored')
+    expect([replayed.status, replayed.headers.get('idempotency-replayed')]).to.deep.equal([201, 'true'])
+    expect(replayed.body).to.deep.equal({ made: 'stored' })
+    expect(steps.handled).to.equal(handled)
+    for (const fresh of [
+      await ask('POST', '/v1/made', 'k-red', 'new'),
+      await ask('POST', '/v1/made', 'k-red'),
+    ]) {
+      expect([fresh.status, fresh.headers.get('idempotency-replayed')]).to.deep.equal([201, null])
+      expect(fresh.body).to.deep.equal({ made: 'now' })
+    }
+    const refused = await ask('POST', '/v1/made', 'k-red', 'reused')
+    expect([refused.status, refused.body.error]).to.deep.equal([422, 'idempotency_key_reused'])
+    expect(steps.handled).to.equal(handled + 2)
+  })
+
+  it('is left to a handler that commits in steps', async () => {
+    const { body } = await ask('POST', '/v1/made-in-steps', 'k-red', 'stored')
+    expect(body).to.deep.equal({ made: 'now' })
   })
 
   it('counts on POST and PATCH only, and only when it is sent', async () => {

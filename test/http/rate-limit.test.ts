@@ -26,6 +26,8 @@ const routes = [
   limited('/v1/public', 'none'),
   limited('/health', 'none', 0),
   limited('/v1/free', 'key', 0),
+  { ...limited('/pod/one', 'pod'), addressLimit: { requests: 3, windowSeconds: 3600 } },
+  { ...limited('/domain/one', 'none'), addressLimit: { requests: 2, windowSeconds: 30 } },
 ]
 
 describe('rate limits', () => {
@@ -64,6 +66,25 @@ describe('rate limits', () => {
     expect(headers.get('x-ratelimit-remaining')).to.equal('0')
     expect(kit.refusals).to.have.length(1)
     expect(kit.refusals[0]).to.include({ organisation: 'org_red', bucket: 'org:org_red', limit: 10 })
+  })
+
+  it('of a route’s own count addresses and windows of their own, and nothing else', async () => {
+    const from = (address: string): RequestOptions => ({
+      key: 'k-red',
+      headers: { 'x-forwarded-for': address },
+    })
+    const first = await kit.request('GET', '/pod/one', from('192.0.2.1'))
+    expect(first.headers.get('ratelimit-policy')).to.equal('"default";q=3;w=3600')
+    expect(first.headers.get('ratelimit')).to.equal('"default";r=2;t=3600')
+    expect(await statuses(3, '/pod/one', from('192.0.2.1'))).to.deep.equal([200, 200, 429])
+    expect(await statuses(3, '/pod/one', from('192.0.2.2'))).to.deep.equal([200, 200, 200])
+    expect(kit.refusals).to.have.length(1)
+    expect(kit.refusals[0]).to.include({ organisation: 'org_red', bucket: '/pod/one:192.0.2.1', limit: 3 })
+    const untouched = await kit.request('GET', '/v1/one', from('192.0.2.1'))
+    expect(untouched.headers.get('x-ratelimit-remaining')).to.equal('9')
+    expect(await statuses(3, '/domain/one', from('192.0.2.1'))).to.deep.equal([200, 200, 429])
+    const open = await kit.request('GET', '/v1/public', from('192.0.2.1'))
+    expect(open.headers.get('x-ratelimit-remaining')).to.equal(String(UNAUTHENTICATED_LIMIT_PER_MINUTE - 1))
   })
 
   it('organisations do not share a limit; one with its own setting has that one', async () => {

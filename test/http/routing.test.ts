@@ -36,15 +36,27 @@ describe('routing', () => {
     kit = await startHttpKit([
       get('listThings', '/v1/things'),
       post,
+      { ...post, name: 'makeThingAlone', path: '/v1/things/make' },
       get('anyThing', '/v1/things/{thingId}'),
       get('specialThing', '/v1/things/special'),
       get('partOfThing', '/v1/things/{thingId}/parts/{partId}'),
       get('partsOfBox', '/v1/things/box/parts/{partId}'),
       get('root', '/'),
       get('verifyThing', '/verify'),
+      { ...get('restOfThing', '/files/{kind}/{rest}'), takesRest: true },
     ])
   })
   after(() => kit.close())
+
+  it('a last parameter may take the rest of the path', async () => {
+    const rest = async (path: string) => (await kit.request('GET', path)).body
+    expect(await rest('/files/a/b')).to.deep.equal({ name: 'restOfThing', params: { kind: 'a', rest: 'b' } })
+    expect(await rest('/files/a/b/c.d/e')).to.deep.equal({
+      name: 'restOfThing',
+      params: { kind: 'a', rest: 'b/c.d/e' },
+    })
+    expect((await kit.request('GET', '/files/a/')).status).to.equal(404)
+  })
 
   it('a fixed path wins over a template, a more specific template over a general one', async () => {
     expect((await kit.request('GET', '/v1/things/special')).body).to.deep.equal({
@@ -75,6 +87,12 @@ describe('routing', () => {
       expect(body.error).to.equal('not_found')
       expect(body.request_id).to.equal(headers.get('x-request-id'))
     }
+  })
+
+  it('a fixed path is never taken for a parameter, whatever the method', async () => {
+    const { status, headers } = await kit.request('GET', '/v1/things/make')
+    expect([status, headers.get('allow')]).to.deep.equal([405, 'OPTIONS, POST'])
+    expect((await kit.request('GET', '/v1/things/makes')).body.name).to.equal('anyThing')
   })
 
   it('a known path with another method is 405 and names the methods', async () => {

@@ -8,6 +8,7 @@ import type { Clock } from '../../src/clock.ts'
 import { type Config, loadConfig } from '../../src/config.ts'
 import { startServer } from '../../src/server.ts'
 import type { BuiltServices } from '../../src/services.ts'
+import { startDnsServer } from './dns-server.ts'
 
 export interface TestAppOverrides {
   /** Variables of the environment, over those that suit most tests. */
@@ -120,6 +121,7 @@ export const startTestApp = async ({ env = {}, clock }: TestAppOverrides = {}): 
       ADMIN_API_KEY: adminKey,
       RATE_LIMIT_PER_MINUTE: '1000000',
       TRUST_PROXY: '127.0.0.1/32',
+      EGRESS_ALLOW_CIDRS: '127.0.0.0/8',
       LOG_LEVEL: 'silent',
       ...env,
       ...(REDIS_URL && { REDIS_URL: withOwnNames(REDIS_URL) }),
@@ -152,11 +154,24 @@ export const startTestApp = async ({ env = {}, clock }: TestAppOverrides = {}): 
   }
 }
 
+/** Examples of routes that ask DNS need one that answers; close it with the app. */
+const startSharedApp = async (): Promise<TestApp> => {
+  const dns = await startDnsServer()
+  const app = await startTestApp({ env: { DNS_SERVERS: dns.address } })
+  return {
+    ...app,
+    async close() {
+      await app.close()
+      await dns.close()
+    },
+  }
+}
+
 let shared: Promise<TestApp> | undefined
 
 /** One app for all tests of this process that only need a fresh organisation. Closed for them. */
 export const sharedApp = (): Promise<TestApp> => {
-  shared ??= startTestApp()
+  shared ??= startSharedApp()
   return shared
 }
 

@@ -2,7 +2,10 @@
 import { randomUUID } from 'node:crypto'
 import type { Example, Route } from '../../src/http/route.ts'
 import type { TestApp, TestOrganisation } from './app.ts'
+import { createProxy, sharedTarget, USER_ID } from './hermes.ts'
+import { createPod } from './pods.ts'
 import { terminalTill } from './tills.ts'
+import { hashOf, signedResult } from './verification.ts'
 
 /** Placeholder → makes the thing and tells its value. */
 type Makers = Readonly<
@@ -51,7 +54,25 @@ const makeLatePayment = async (app: TestApp, owner: TestOrganisation) => {
   return { paymentId }
 }
 
+const makeResult = async (app: TestApp, { apiKey }: TestOrganisation) => {
+  const result = await signedResult(app, apiKey)
+  return { verificationId: result.verificationId, hash: hashOf(result) }
+}
+
+const makeProxy = async (app: TestApp, { apiKey }: TestOrganisation) => {
+  const { id } = await createProxy(app, { destinationUrl: 'https://api.example.org/members' }, apiKey)
+  return { proxyId: id }
+}
+
+/** Targets on this machine are open to the operator's routes only. */
+const makeHermesRoute = async (app: TestApp) => {
+  const target = await sharedTarget()
+  const { slug } = await createProxy(app, { destinationUrl: `${target.url}/members` }, app.adminKey)
+  return { slug }
+}
+
 const MAKERS: Makers = {
+  circuitId: async () => ({ circuitId: 'yesno' }),
   organisationId: async (_, { organisationId }) => ({ organisationId }),
   merchantId: async (_, { merchantId }) => ({ merchantId }),
   keyId: async (app, { apiKey }) => {
@@ -59,8 +80,23 @@ const MAKERS: Makers = {
     return { keyId }
   },
   terminalId: makeTerminal,
+  level: async () => ({ level: '0' }),
+  tile: async () => ({ tile: '000.p/1' }),
+  entryIndex: async (app, { apiKey }) => {
+    await created(app, apiKey, '/console/api/keys', { label: 'spare' })
+    const { body } = await app.request<{ entries: { index: number }[] }>('GET', '/api/audit', { key: apiKey })
+    return { entryIndex: String(body.entries[0]?.index) }
+  },
   terminalSecret: makeTerminal,
   paymentId: makeLatePayment,
+  slug: makeHermesRoute,
+  proxyId: makeProxy,
+  userId: async () => ({ userId: USER_ID }),
+  podId: async (app, { apiKey }) => ({ podId: (await createPod(app, apiKey)).podId }),
+  domain: async () => ({ domain: 'verify.shop.example' }),
+  verificationId: makeResult,
+  hash: makeResult,
+  asset: async ({ services }) => ({ asset: services.pages.assets[0] ?? '' }),
   email: makeAccount,
   password: makeAccount,
 }

@@ -5,10 +5,13 @@ import type { Scope } from '../../src/caller.ts'
 import { systemClock } from '../../src/clock.ts'
 import { AppError } from '../../src/errors.ts'
 import type { Authenticator, Authenticators, Identity } from '../../src/http/auth.ts'
+import type { PathFor } from '../../src/http/host-paths.ts'
+import type { IdempotencyKit } from '../../src/http/idempotency.ts'
 import { createLogger } from '../../src/http/log.ts'
 import type { RateLimitRefusal } from '../../src/http/rate-limit.ts'
 import type { Route } from '../../src/http/route.ts'
 import { closeHttpServer, createHttpServer } from '../../src/http/server.ts'
+import { createSealing } from '../../src/keys/sealing.ts'
 import { createMetrics, type Metrics } from '../../src/metrics.ts'
 import { createLimits } from '../../src/store/limits.ts'
 
@@ -34,6 +37,9 @@ export const keyAuthenticator: Authenticator = ({ apiKey, cookie, csrf }, { meth
 const authenticators: Authenticators = {
   key: keyAuthenticator,
   merchant: keyAuthenticator,
+  pod: keyAuthenticator,
+  optional: (credentials, context) =>
+    credentials.apiKey === undefined ? {} : keyAuthenticator(credentials, context),
   console: keyAuthenticator,
   metrics: () => ({}),
 }
@@ -88,6 +94,9 @@ export interface HttpKitOptions {
   readonly config?: Partial<AppConfig>
   readonly logLevel?: string
   readonly isUnavailable?: (error: unknown) => boolean
+  readonly pathFor?: PathFor
+  /** Absent: no answer is stored. */
+  readonly findAnswer?: IdempotencyKit['findAnswer']
 }
 
 export const startHttpKit = async (
@@ -97,6 +106,7 @@ export const startHttpKit = async (
   const refusals: RateLimitRefusal[] = []
   const lines: Record<string, unknown>[] = []
   const metrics = createMetrics()
+  const sealing = createSealing(new Uint8Array(32).fill(7))
   const app = createApp({
     config: {
       baseUrl: 'http://assay.test',
@@ -110,10 +120,15 @@ export const startHttpKit = async (
     services: undefined as never,
     authenticators,
     limits: createLimits(),
+    idempotency: {
+      mac: (data) => sealing.mac('idempotency', data),
+      findAnswer: options.findAnswer ?? (async () => undefined),
+    },
     logger: createLogger(options.logLevel ?? 'info', { write: (line) => lines.push(JSON.parse(line)) }),
     metrics,
     clock: systemClock,
     isUnavailable: options.isUnavailable,
+    pathFor: options.pathFor,
     onRateLimited: (refusal) => refusals.push(refusal),
   })
   const server = createHttpServer(app)

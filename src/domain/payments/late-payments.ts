@@ -80,7 +80,8 @@ const acceptance = (caller: Caller, row: PaymentRow, now: number): Item<Accepted
     ],
     entry: {
       type: 'payment',
-      subject: ['payment', id],
+      // Whoever presented it, as in the entry of the payment itself.
+      subject: [row.origin.startsWith('ter_') ? 'terminal' : 'key', row.origin],
       digest: digestOf(proof),
       data: {
         decision: 'accepted',

@@ -181,12 +181,17 @@ export const createSecurity = ({ ledger, database, limits, clock, rateLimits, lo
      */
     async limitAddress(action: string, ip: string, limit: number, windowSeconds: number): Promise<void> {
       if (!rateLimits) return
-      const { allowed, resetSeconds } = await limits.consume(`${action}:${ip}`, {
+      const { allowed, remaining, resetSeconds } = await limits.consume(`${action}:${ip}`, {
         limit,
         windowSeconds,
         cost: 1,
       })
-      if (!allowed) throw new AppError('rate_limited', { retryAfter: Math.max(1, resetSeconds) })
+      if (allowed) return
+      const resetAt = Math.ceil(clock.now() / 1000) + resetSeconds
+      throw new AppError('rate_limited', {
+        retryAfter: Math.max(1, resetSeconds),
+        limit: { limit, windowSeconds, remaining, resetSeconds, resetAt },
+      })
     },
 
     /** An organisation's alerts, the latest to start first. */

@@ -3,10 +3,22 @@ import type { Knex } from 'knex'
 import { ledgerMigration } from './0001-ledger.ts'
 import { accountsMigration } from './0002-accounts.ts'
 import { paymentsMigration } from './0003-payments.ts'
+import { logMigration } from './0004-log.ts'
+import { verificationMigration } from './0005-verification.ts'
+import { podsMigration } from './0006-pods.ts'
+import { hermesMigration } from './0007-hermes.ts'
 
 interface Migration {
   readonly name: string
   up(knex: Knex): Promise<void>
 }
 
-export const MIGRATIONS: readonly Migration[] = [ledgerMigration, accountsMigration, paymentsMigration]
+export const MIGRATIONS: readonly Migration[] = [
+  ledgerMigration,
+  accountsMigration,
+  paymentsMigration,
+  logMigration,
+  verificationMigration,
+  podsMigration,
+  hermesMigration,
+]

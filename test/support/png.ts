@@ -1,0 +1,59 @@
+/** Reads PNG pictures of 8 bits a channel with red, green, blue and alpha (PNG, third edition). */
+import { inflateSync } from 'node:zlib'
+
+const SIGNATURE_BYTES = 8
+const CHUNK_FRAME_BYTES = 12
+const BYTES_PER_PIXEL = 4
+const RGBA = 6
+
+export interface Picture {
+  readonly width: number
+  readonly height: number
+  readonly data: Uint8ClampedArray
+}
+
+/** Paeth predictor (§ 9.4). */
+const paeth = (left: number, up: number, corner: number): number => {
+  const base = left + up - corner
+  const [toLeft, toUp, toCorner] = [left, up, corner].map((value) => Math.abs(base - value)) as [
+    number,
+    number,
+    number,
+  ]
+  if (toLeft <= toUp && toLeft <= toCorner) return left
+  return toUp <= toCorner ? up : corner
+}
+
+const FILTERS: readonly ((left: number, up: number, corner: number) => number)[] = [
+  () => 0,
+  (left) => left,
+  (_, up) => up,
+  (left, up) => (left + up) >> 1,
+  paeth,
+]
+
+/** @throws Error for any other kind of PNG */
+export const readPng = (png: Buffer): Picture => {
+  const parts: Buffer[] = []
+  for (let at = SIGNATURE_BYTES; at < png.length; ) {
+    const length = png.readUInt32BE(at)
+    if (png.toString('latin1', at + 4, at + 8) === 'IDAT') parts.push(png.subarray(at + 8, at + 8 + length))
+    at += length + CHUNK_FRAME_BYTES
+  }
+  const [width, height] = [png.readUInt32BE(16), png.readUInt32BE(20)]
+  if (png[24] !== 8 || png[25] !== RGBA || png[28] !== 0) throw new Error('not 8-bit RGBA')
+  const raw = inflateSync(Buffer.concat(parts))
+  const stride = width * BYTES_PER_PIXEL
+  const data = new Uint8ClampedArray(stride * height)
+  const pixel = (x: number, y: number): number => (x < 0 || y < 0 ? 0 : (data[y * stride + x] ?? 0))
+  for (let y = 0; y < height; y++) {
+    const predict = FILTERS[raw[y * (stride + 1)] ?? 0]
+    if (predict === undefined) throw new Error('an unknown filter')
+    for (let x = 0; x < stride; x++) {
+      const left = x - BYTES_PER_PIXEL
+      const predicted = predict(pixel(left, y), pixel(x, y - 1), pixel(left, y - 1))
+      data[y * stride + x] = ((raw[y * (stride + 1) + 1 + x] ?? 0) + predicted) & 0xff
+    }
+  }
+  return { width, height, data }
+}
