@@ -1,19 +1,9 @@
-import { existsSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
-import { hostname } from 'node:os'
-import { join } from 'node:path'
 import { expect } from 'chai'
 import { type Database, openDatabase } from '../../src/store/database.ts'
-import { lockDirectory } from '../../src/store/directory-lock.ts'
 import { MIGRATIONS } from '../../src/store/migrations/index.ts'
-import { openPglite } from '../../src/store/pglite.ts'
 import { ConnectionLost, isUnavailable } from '../../src/store/session.ts'
 import { createPostgresDatabase, onPostgres, openTestDatabase } from '../support/database.ts'
-import { temporaryDirectories } from '../support/directory.ts'
-import { holdersOfEveryOrder } from '../support/interleavings.ts'
-import { startProgram } from '../support/programs.ts'
 import { rejection } from '../support/rejection.ts'
-
-const PROGRAM = join(import.meta.dirname, '../support/programs/hold-database.ts')
 
 describe('database', () => {
   let database: Database
@@ -124,104 +114,5 @@ describe('database', () => {
     const failed = await rejection(openDatabase(options))
     expect(failed.message).to.match(/ECONNREFUSED/)
     expect(isUnavailable(failed)).to.equal(true)
-  })
-})
-
-describe('embedded database on disk', () => {
-  const temporary = temporaryDirectories()
-
-  it('calls fsync(2) for every commit, and keeps what was committed', async () => {
-    const directory = await temporary()
-    let syncs = 0
-    const first = await openPglite(directory, undefined, () => syncs++)
-    await first.knex.raw('CREATE TABLE kept (a int)')
-    syncs = 0
-    for (let a = 0; a < 10; a++) await first.knex('kept').insert({ a })
-    expect(syncs).to.be.within(10, 20)
-    await first.close()
-    const second = await openPglite(directory)
-    expect(await second.knex('kept').count('* as n').first()).to.deep.equal({ n: 10 })
-    await second.close()
-  })
-
-  it('refuses a second process with a clear message, and lets it in once the first has ended', async () => {
-    const directory = await temporary()
-    const first = startProgram(PROGRAM, [directory])
-    await first.line(/^open$/)
-    const second = startProgram(PROGRAM, [directory])
-    expect(await second.ended()).to.equal(1)
-    expect(second.errors()).to.match(
-      new RegExp(`in use by process ${first.child.pid} .*database\\.lock.*DATA_DIR`),
-    )
-    expect((await rejection(openPglite(directory))).name).to.equal('DirectoryLocked')
-    first.child.kill('SIGTERM')
-    expect(await first.ended(), first.errors()).to.equal(0)
-    expect(existsSync(join(directory, 'database.lock'))).to.equal(false)
-    const third = await openPglite(directory)
-    expect((await rejection(openPglite(directory))).name).to.equal('DirectoryLocked')
-    await third.close()
-  })
-
-  it('takes over the lock of a process that was killed', async () => {
-    const directory = await temporary()
-    const first = startProgram(PROGRAM, [directory])
-    await first.line(/^open$/)
-    await first.kill()
-    expect(existsSync(join(directory, 'database.lock'))).to.equal(true)
-    const second = await openDatabase({ dataDir: directory })
-    await second.close()
-  })
-
-  it('is taken over by one of three that find a dead owner, in whatever order they come', async () => {
-    const file = join(await temporary(), 'database.lock')
-    const dead = { pid: process.pid, started: 'another moment', host: hostname(), token: 'dead' }
-    const holders = holdersOfEveryOrder(
-      () => writeFileSync(file, JSON.stringify(dead)),
-      () => lockDirectory(file),
-    )
-    expect(holders).to.have.length.above(20)
-    expect(new Set(holders)).to.deep.equal(new Set([1]))
-    expect(existsSync(file)).to.equal(false)
-  })
-
-  it('is not misled by a process id that another process has now, nor by a broken lock file', async () => {
-    const directory = await temporary()
-    const file = join(directory, 'database.lock')
-    const first = await openPglite(directory)
-    const owner = JSON.parse(readFileSync(file, 'utf8'))
-    await first.close()
-    for (const text of [JSON.stringify({ ...owner, started: 'another moment' }), 'not JSON', '']) {
-      writeFileSync(file, text)
-      await (await openPglite(directory)).close()
-    }
-    writeFileSync(file, JSON.stringify({ ...owner, host: 'elsewhere' }))
-    expect((await rejection(openPglite(directory))).message).to.match(/on elsewhere.*delete the file/)
-  })
-
-  it('sets aside what a first start left behind that was cut short', async () => {
-    const directory = await temporary()
-    const first = await openDatabase({ dataDir: directory })
-    await first.close()
-    rmSync(join(directory, 'database', 'assay-ready'))
-    rmSync(join(directory, 'database', 'base'), { recursive: true })
-    const second = await openDatabase({ dataDir: directory })
-    await second.ping()
-    await second.close()
-    expect(existsSync(join(directory, 'database.incomplete-1'))).to.equal(true)
-  })
-
-  it('starts without a template, only slower', async () => {
-    const { templateName } = await import('../../src/store/pglite-template.ts')
-    const template = join(import.meta.dirname, '../../build', templateName())
-    const aside = `${template}.aside`
-    const there = existsSync(template)
-    if (there) renameSync(template, aside)
-    try {
-      const database = await openPglite('memory')
-      await database.ping()
-      await database.close()
-    } finally {
-      if (there) renameSync(aside, template)
-    }
   })
 })
