@@ -15,12 +15,11 @@ import { createScratchDatabase, sharedApp, startTestApp } from './support/app.ts
 import { startBreakingProxy } from './support/breaking-proxy.ts'
 import { freePort } from './support/server-process.ts'
 
-/** As it is built and shipped. */
-const PROGRAM = join(import.meta.dirname, '../build/server.js')
+const PROGRAM = join(import.meta.dirname, '../src/bin/server.ts')
 
 /** Starts the program. */
 const launch = (env: Record<string, string>) => {
-  const child: ChildProcess = spawn(process.execPath, [PROGRAM], {
+  const child: ChildProcess = spawn(process.execPath, ['--import', 'tsx', PROGRAM], {
     env: { PATH: process.env.PATH, HOME: process.env.HOME, LOG_LEVEL: 'silent', PORT: '0', ...env },
     stdio: ['ignore', 'pipe', 'pipe'],
   })
