@@ -22,7 +22,7 @@ const SIZES = [1e3, 1e4, 1e5, 1e6, 1e7]
 const ROUNDS = 300
 const CHECKPOINT_ROUNDS = 12
 /** From ten thousand to ten million leaves the tree is 1.75 times as high, and a proof touches twice as many tiles. */
-const GOAL_GROWTH = 4
+const GOAL_GROWTH = 2.5
 const COMPARED = 1e4
 
 /** The leaf hashes of every tile. */
