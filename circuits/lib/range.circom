@@ -24,3 +24,26 @@ template RangedLessThan(bits) {
     Range(bits)(b);
     out <== LessThan(bits)([a, b]);
 }
+
+// out = a < b, for integers that are at most 2^bits apart; there is no witness for others. It ranges their difference,
+// so neither needs a range of its own.
+template NearLessThan(bits) {
+    signal input a;
+    signal input b;
+    signal output out;
+
+    assert(bits <= 251);
+    signal bit[bits + 1] <== Num2Bits(bits + 1)(a - b + (1 << bits));
+    out <== 1 - bit[bits];
+}
+
+// low <= value <= high, for a `low` of `bits` bits, and at most so far apart.
+template Between(bits) {
+    signal input value;
+    signal input low;
+    signal input high;
+
+    Range(bits)(low);
+    Range(bits)(value - low);
+    Range(bits)(high - value);
+}

@@ -14,3 +14,8 @@ function TAG_KYC() { return 9; }
 function TAG_TOKEN() { return 10; }
 function TAG_CONSENT() { return 11; }
 function TAG_AGGREGATE() { return 12; }
+function TAG_ELIGIBILITY_DATA() { return 13; }
+function TAG_COMPOSITE_DATA() { return 14; }
+function TAG_HYBRID_TOKEN() { return 15; }
+function TAG_AGGREGATE_CHAIN() { return 16; }
+function TAG_TERMINAL() { return 17; }

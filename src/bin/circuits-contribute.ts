@@ -6,7 +6,7 @@
  */
 import { join } from 'node:path'
 import { CIRCUITS, findCircuit } from '../circuits/catalogue.ts'
-import { prepareCurve } from '../circuits/groth16.ts'
+import { prepareCurve } from '../circuits/curve.ts'
 import { artifactFile, KEYS, readRecord, withDrafts } from './circuits-files.ts'
 import { adoptKey, contribute } from './circuits-setup.ts'
 

@@ -11,7 +11,7 @@ import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { zKey } from 'snarkjs'
 import { CIRCUITS, findCircuit } from '../circuits/catalogue.ts'
-import { prepareCurve } from '../circuits/groth16.ts'
+import { prepareCurve } from '../circuits/curve.ts'
 import { readPowersContributions, readTranscript } from '../circuits/key-files.ts'
 import {
   ARTIFACT_ENDINGS,

@@ -30,6 +30,8 @@ export interface CircuitArtifacts {
   readonly zkey: Uint8Array
   readonly wasm: Uint8Array
   readonly verificationKey: VerificationKey
+  /** Lower-case hex. */
+  readonly sha256: Readonly<Record<'zkey' | 'wasm', string>>
   readonly setup: {
     readonly type: SetupType
     /** To the proving key (phase 2), beacons not counted: they add no secret. */
@@ -119,12 +121,30 @@ const loadCircuit = (
     zkey: shared(zkey),
     wasm: shared(load('wasm', builtDirectory())),
     verificationKey,
+    sha256,
     setup: {
       type: setup,
       contributions: countSecrets(transcript.contributions),
       transcriptSha256: transcriptSha256(record.powers.sha256, circuit),
     },
   }
+}
+
+/** Where proving keys and artifacts.json are. @param directory the shipped ones where absent */
+const keysDirectory = (directory?: string): URL =>
+  directory === undefined ? shippedDirectory() : pathToFileURL(join(resolve(directory), '/'))
+
+/**
+ * Reads one verification key.
+ * @returns undefined where there is none of this circuit
+ * @throws ArtifactError for a file that is missing or differs from its hash
+ */
+export const loadVerificationKey = (circuitId: string, directory?: string): VerificationKey | undefined => {
+  const from = keysDirectory(directory)
+  const record = parse(readFile(from, ARTIFACTS_FILE)) as ArtifactsRecord
+  if (!Object.hasOwn(record.circuits, circuitId)) return undefined
+  const sha256 = record.circuits[circuitId as CircuitId]?.sha256.vkey ?? ''
+  return parse(readChecked(from, `${circuitId}${ARTIFACT_ENDINGS.vkey}`, sha256)) as VerificationKey
 }
 
 /**
@@ -134,7 +154,7 @@ const loadCircuit = (
  *   and a setup that its contributions do not bear out
  */
 export const loadArtifacts = (directory?: string): Artifacts => {
-  const from = directory === undefined ? shippedDirectory() : pathToFileURL(join(resolve(directory), '/'))
+  const from = keysDirectory(directory)
   const record = parse(readFile(from, ARTIFACTS_FILE)) as ArtifactsRecord
   const fault = powersFault(record.powers)
   if (fault !== undefined) throw new ArtifactError(`${record.powers.file}: ${fault}`)

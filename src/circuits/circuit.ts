@@ -5,10 +5,16 @@
  */
 import { FIELD_MODULUS } from '../core/field.ts'
 
-/** Signals by name, as the witness computation takes them: canonical decimals. */
-export type WitnessInput = Readonly<Record<string, string>>
+/** Signals by name, as the witness computation takes them: canonical decimals, a list for a signal of several. */
+export type WitnessInput = Readonly<Record<string, string | readonly string[]>>
 
-type Named<Name extends string> = Readonly<Record<Name, bigint>>
+/** A signal by its name, or the name and length of one that has several elements. */
+type Signal = string | readonly [name: string, length: number]
+type NameOf<S extends Signal> = S extends readonly [infer Name extends string, number] ? Name : S & string
+/** Elements by the names of their signals. */
+type Named<S extends Signal> = {
+  readonly [One in S as NameOf<One>]: One extends string ? bigint : readonly bigint[]
+}
 
 interface Statement<Id extends string> {
   /** Name of the circuit's file, and its id everywhere. */
@@ -29,9 +35,9 @@ interface Statement<Id extends string> {
 interface Definition<
   Id extends string,
   Values,
-  Output extends string,
-  Input extends string,
-  Secret extends string,
+  Output extends Signal,
+  Input extends Signal,
+  Secret extends Signal,
 > extends Statement<Id> {
   /** Public outputs, in the order of the circuit. They stand first among the public signals. */
   readonly outputs: readonly Output[]
@@ -42,10 +48,11 @@ interface Definition<
   assign(values: Values): Named<Output | Input | Secret>
 }
 
-export interface Circuit<Id extends string = string, Values = never, Public extends string = string>
+export interface Circuit<Id extends string = string, Values = never, Public extends Signal = Signal>
   extends Statement<Id> {
-  /** Names of the public signals, in the order of a proof's `publicSignals`. */
-  readonly publicNames: readonly Public[]
+  /** Names of the public signals, in the order of a proof's `publicSignals`; `name[0]`, `name[1]`… for several. */
+  readonly publicNames: readonly string[]
+  /** Named in the same way. */
   readonly secretNames: readonly string[]
   /** What the prover takes. @throws RangeError for values that no witness exists for */
   witnessInput(values: Values): WitnessInput
@@ -69,13 +76,31 @@ const element = (name: string, value: bigint): string => {
   return value.toString()
 }
 
+const nameOf = (signal: Signal): string => (typeof signal === 'string' ? signal : signal[0])
+
+/** The names of a signal's elements. */
+const namesOf = (signal: Signal): string[] =>
+  typeof signal === 'string' ? [signal] : Array.from({ length: signal[1] }, (_, i) => `${signal[0]}[${i}]`)
+
+type Assigned = Readonly<Record<string, bigint | readonly bigint[]>>
+
+/** The elements of a signal. @throws RangeError unless there are as many as it has, all of the field */
+const elementsOf = (signal: Signal, values: Assigned): string[] => {
+  const value = values[nameOf(signal)] ?? []
+  const elements = typeof value === 'bigint' ? [value] : value
+  const names = namesOf(signal)
+  if (elements.length !== names.length)
+    throw new RangeError(`${nameOf(signal)} must have ${names.length} elements`)
+  return elements.map((one, i) => element(names[i] ?? '', one))
+}
+
 /** Makes the circuit from its definition. */
 export const defineCircuit = <
   const Id extends string,
   Values,
-  Output extends string,
-  Input extends string,
-  Secret extends string,
+  const Output extends Signal,
+  const Input extends Signal,
+  const Secret extends Signal,
 >({
   outputs,
   inputs,
@@ -83,24 +108,33 @@ export const defineCircuit = <
   assign,
   ...statement
 }: Definition<Id, Values, Output, Input, Secret>): Circuit<Id, Values, Output | Input> => {
-  const publicNames: readonly (Output | Input)[] = [...outputs, ...inputs]
+  const publics: readonly Signal[] = [...outputs, ...inputs]
+  const publicNames = publics.flatMap(namesOf)
   return {
     ...statement,
     publicNames,
-    secretNames: secrets,
+    secretNames: secrets.flatMap(namesOf),
     witnessInput(values) {
       const signals = assign(values)
-      return Object.fromEntries([...inputs, ...secrets].map((name) => [name, element(name, signals[name])]))
+      const entries = [...inputs, ...secrets].map((signal) => {
+        const elements = elementsOf(signal, signals)
+        return [nameOf(signal), typeof signal === 'string' ? elements.join() : elements]
+      })
+      return Object.fromEntries(entries)
     },
     publicSignals(values) {
       const signals = assign(values)
-      return publicNames.map((name) => element(name, signals[name]))
+      return publics.flatMap((signal) => elementsOf(signal, signals))
     },
     read(publicSignals) {
       if (publicSignals.length !== publicNames.length || !publicSignals.every(isCanonicalSignal))
         throw new RangeError(`${statement.id} has ${publicNames.length} public signals, canonical decimals`)
-      const entries = publicNames.map((name, i) => [name, BigInt(publicSignals[i] ?? '')])
-      return Object.fromEntries(entries) as Named<Output | Input>
+      const rest = publicSignals.map(BigInt)
+      const entries = publics.map((signal) => {
+        const elements = rest.splice(0, namesOf(signal).length)
+        return [nameOf(signal), typeof signal === 'string' ? elements[0] : elements]
+      })
+      return Object.fromEntries(entries)
     },
   }
 }

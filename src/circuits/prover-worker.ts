@@ -4,22 +4,36 @@
  * @module
  */
 import { workerData } from 'piscina'
-import { createProofMaker, type Proved, prepareCurve } from './groth16.ts'
-import type { ProverTask, ProverWorkerData } from './prover.ts'
+import type { CircuitId } from './catalogue.ts'
+import { createProofMaker } from './groth16.ts'
+import type { ProverAnswer, ProverTask, ProverWorkerData } from './prover.ts'
+import { WitnessError } from './witness.ts'
 
-const { circuits } = workerData as ProverWorkerData
-const makers = new Map<string, ReturnType<typeof createProofMaker>>()
+const { circuits, tableBytes } = workerData as ProverWorkerData
+const makers = new Map<CircuitId, ReturnType<typeof createProofMaker>>()
+/** What most verifications ask for. Preparing it also gets the code compiled well. */
+const WARM: CircuitId = 'yesno'
+
+const makerOf = (id: CircuitId): ReturnType<typeof createProofMaker> => {
+  const maker = makers.get(id) ?? createProofMaker(circuits[id], tableBytes)
+  makers.set(id, maker)
+  // What failed once, for want of memory perhaps, is tried again by the next proof.
+  maker.catch(() => makers.delete(id))
+  return maker
+}
 
 // biome-ignore lint/style/noDefaultExport: the pool calls the default export
-export default async (task: ProverTask): Promise<Proved | undefined> => {
+export default async (task: ProverTask): Promise<ProverAnswer | undefined> => {
   if (task === 'warm') {
-    await prepareCurve()
+    await makerOf(WARM)
     return undefined
   }
-  const { circuitId, input } = task
-  const maker = makers.get(circuitId) ?? createProofMaker(circuits[circuitId])
-  makers.set(circuitId, maker)
-  // What failed once, for want of memory perhaps, is tried again by the next proof.
-  maker.catch(() => makers.delete(circuitId))
-  return (await maker)(input)
+  const make = await makerOf(task.circuitId)
+  try {
+    return await make(task.input)
+  } catch (error) {
+    // The class of an error doesn't survive the way between threads.
+    if (error instanceof WitnessError) return { noWitness: error.message }
+    throw error
+  }
 }

@@ -9,6 +9,7 @@ import type { CircuitId } from './catalogue.ts'
 import type { WitnessInput } from './circuit.ts'
 import { createFairQueue, type FairQueue } from './fair-queue.ts'
 import type { Proved, ProvingArtifacts } from './groth16.ts'
+import { WitnessError } from './witness.ts'
 
 /** Whose proof it is: `paying` for organisations, `open` for anybody. */
 export type Lane = 'paying' | 'open'
@@ -16,11 +17,14 @@ export type Lane = 'paying' | 'open'
 /** What a thread is asked for: to prepare itself, or a proof. */
 export type ProverTask = 'warm' | { readonly circuitId: CircuitId; readonly input: WitnessInput }
 
+/** What a thread answers: a proof, or why there is no witness. */
+export type ProverAnswer = Proved | { readonly noWitness: string }
+
 /** What a thread is given when it starts. */
 export interface ProverWorkerData {
   readonly circuits: Readonly<Record<CircuitId, ProvingArtifacts>>
-  /** Keeps `web-worker`, a package below snarkjs, from taking our thread for one of its own. */
-  readonly mod: 'data:,'
+  /** As in ProverOptions. */
+  readonly tableBytes?: number
 }
 
 /** Most proofs that wait in a lane. */
@@ -58,7 +62,7 @@ export interface Prover {
    * @param input what the circuit's `witnessInput` gives
    * @param owner whose turn it takes: an organisation's id, or what stands for a stranger
    * @throws AppError prover_overloaded when the lane, or the owner's share of it, is full, unavailable after close or
-   *   when no thread could start; WitnessError's message, as Error, where no witness exists
+   *   when no thread could start; WitnessError where no witness exists
    */
   prove(circuitId: CircuitId, input: WitnessInput, lane: Lane, owner: string): Promise<Proved>
   /** Starts every thread, so that the first proofs needn't wait for that. */
@@ -71,6 +75,8 @@ export interface ProverOptions {
   /** How many proofs are made at a time, each on one thread. */
   readonly threads: number
   readonly artifacts: Artifacts
+  /** Most memory for the tables of one circuit in one thread; what createProofMaker takes where absent. */
+  readonly tableBytes?: number
   readonly limits?: Readonly<Record<Lane, LaneLimits>>
   /** The program that the threads run; the built one where absent. */
   readonly program?: string
@@ -81,11 +87,17 @@ export interface ProverOptions {
 }
 
 /** Runs tasks on threads. @throws AppError unavailable for what waits when no thread could start */
-const createPool = ({ threads, artifacts, program, onFailure = () => undefined }: ProverOptions) => {
-  const workerData: ProverWorkerData = { circuits: artifacts, mod: 'data:,' }
+const createPool = ({
+  threads,
+  artifacts,
+  tableBytes,
+  program,
+  onFailure = () => undefined,
+}: ProverOptions) => {
+  const workerData: ProverWorkerData = { circuits: artifacts, tableBytes }
   const pool = new Piscina({
     filename: program ?? workerFile(),
-    // Threads start with the first proofs and stay, since each has to build its curve.
+    // Threads start with the first proofs and stay, since each has to prepare its circuits.
     minThreads: 0,
     maxThreads: threads,
     idleTimeout: Number.POSITIVE_INFINITY,
@@ -102,7 +114,7 @@ const createPool = ({ threads, artifacts, program, onFailure = () => undefined }
     started = new AbortController()
   })
   return {
-    async run(task: ProverTask): Promise<Proved> {
+    async run(task: ProverTask): Promise<ProverAnswer> {
       const { signal } = started
       try {
         return await pool.run(task, { signal })
@@ -148,6 +160,7 @@ export const createProver = (options: ProverOptions): Prover => {
   const make = async ({ task }: Waiting): Promise<Proved> => {
     const startedAt = performance.now()
     const proved = await pool.run(task)
+    if ('noWitness' in proved) throw new WitnessError(proved.noWitness)
     const ms = performance.now() - startedAt
     estimate.measured(ms)
     onProved(task.circuitId, ms / MS_PER_SECOND)

@@ -2,6 +2,7 @@
 import { POSEIDON_TAGS } from '../core/poseidon-tags.ts'
 import { defineCircuit } from './circuit.ts'
 import { poseidon } from './field.ts'
+import { demandNumbers } from './number-range.ts'
 
 export interface SimpleYesnoValues {
   /** 0 ≤ value < 2^64; a decision that was made elsewhere is 0 or 1. */
@@ -13,8 +14,6 @@ export interface SimpleYesnoValues {
   /** `contextElement` of src/rules/encode.ts: what the proof is for. */
   readonly ctx: bigint
 }
-
-const LIMIT = 1n << 64n
 
 export const simpleYesno = defineCircuit({
   id: 'simple_yesno',
@@ -35,8 +34,7 @@ export const simpleYesno = defineCircuit({
   inputs: ['commitment', 'threshold', 'ctx'],
   secrets: ['value', 'salt'],
   assign({ value, salt, threshold, ctx }: SimpleYesnoValues) {
-    for (const number of [value, threshold])
-      if (number < 0n || number >= LIMIT) throw new RangeError('value and threshold must be within 64 bits')
+    demandNumbers({ value, threshold })
     const commitment = poseidon(POSEIDON_TAGS.COMMITMENT, [value, salt])
     return { decision: value >= threshold ? 1n : 0n, commitment, threshold, ctx, value, salt }
   },

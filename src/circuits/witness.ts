@@ -3,13 +3,13 @@
  * An instance keeps what it was told, so one is made for each witness; the module is compiled once.
  * @module
  */
+import { FIELD_MODULUS } from '../core/field.ts'
 import type { WitnessInput } from './circuit.ts'
 
 /** What the program exports; values go through 32-bit words of a shared buffer, the lowest first. */
 interface WitnessProgram {
   init(checkSanity: number): void
   getFieldNumLen32(): number
-  getRawPrime(): void
   getWitnessSize(): number
   getInputSignalSize(hashHigh: number, hashLow: number): number
   getInputSize(): number
@@ -57,59 +57,78 @@ const instantiate = async (module: WebAssembly.Module): Promise<WitnessProgram> 
 const setInputs = (program: WitnessProgram, input: WitnessInput): void => {
   const words = program.getFieldNumLen32()
   const names = Object.entries(input)
-  if (names.length !== program.getInputSize())
-    throw new WitnessError(`the circuit has ${program.getInputSize()} inputs, not ${names.length}`)
+  const count = Object.values(input).flat().length
+  if (count !== program.getInputSize())
+    throw new WitnessError(`the circuit has ${program.getInputSize()} inputs, not ${count}`)
   program.init(0)
-  for (const [name, text] of names) {
+  for (const [name, value] of names) {
     const [high, low] = signalHash(name)
-    if (program.getInputSignalSize(high, low) !== 1)
-      throw new WitnessError(`the circuit has no single input called ${name}`)
-    let rest = BigInt(text)
-    for (let i = 0; i < words; i++, rest >>= 32n)
-      program.writeSharedRWMemory(i, Number(rest & 0xffffffffn) | 0)
-    program.setInputSignal(high, low, 0)
+    const elements = typeof value === 'string' ? [value] : value
+    if (program.getInputSignalSize(high, low) !== elements.length)
+      throw new WitnessError(`the circuit has no input called ${name} with ${elements.length} elements`)
+    elements.forEach((text, position) => {
+      let rest = BigInt(text)
+      for (let i = 0; i < words; i++, rest >>= 32n)
+        program.writeSharedRWMemory(i, Number(rest & 0xffffffffn) | 0)
+      program.setInputSignal(high, low, position)
+    })
   }
 }
 
+/** Bytes of a wire's value, the lowest first. */
+export const WIRE_BYTES = 32
+
 /**
  * Computes a witness.
- * @returns the file that snarkjs takes (`wtns`, version 2): prime, count, then each wire as 32 bytes, the lowest first
+ * @returns the value of each wire, WIRE_BYTES each, canonical; the first one is 1, the public signals follow
  * @throws WitnessError when no witness exists, or the input names other signals than the circuit has
  */
-export const computeWitness = async (
+export const computeWires = async (
   module: WebAssembly.Module,
   input: WitnessInput,
 ): Promise<Uint8Array<ArrayBuffer>> => {
   const program = await instantiate(module)
   setInputs(program, input)
-  const words = program.getFieldNumLen32()
   const wires = program.getWitnessSize()
-  const elementBytes = words * WORD_BYTES
-  const headBytes = WORD_BYTES + elementBytes + WORD_BYTES
-  const bodyBytes = wires * elementBytes
-  const file = new Uint8Array(FILE_HEADER_BYTES + 2 * SECTION_HEADER_BYTES + headBytes + bodyBytes)
+  const words = WIRE_BYTES / WORD_BYTES
+  const values = new Uint8Array(wires * WIRE_BYTES)
+  const view = new DataView(values.buffer)
+  for (let wire = 0, at = 0; wire < wires; wire++) {
+    program.getWitness(wire)
+    for (let i = 0; i < words; i++, at += WORD_BYTES) view.setInt32(at, program.readSharedRWMemory(i), true)
+  }
+  return values
+}
+
+/**
+ * Computes a witness as a file that snarkjs takes (`wtns`, version 2): prime, count, then each wire as computeWires
+ * gives it.
+ * @throws WitnessError as computeWires
+ */
+export const computeWitness = async (
+  module: WebAssembly.Module,
+  input: WitnessInput,
+): Promise<Uint8Array<ArrayBuffer>> => {
+  const values = await computeWires(module, input)
+  const headBytes = WORD_BYTES + WIRE_BYTES + WORD_BYTES
+  const valuesOffset = FILE_HEADER_BYTES + 2 * SECTION_HEADER_BYTES + headBytes
+  const file = new Uint8Array(valuesOffset + values.length)
   const view = new DataView(file.buffer)
   let at = 0
   const put = (word: number) => {
     view.setUint32(at, word, true)
     at += WORD_BYTES
   }
-  const putElement = () => {
-    for (let i = 0; i < words; i++) put(program.readSharedRWMemory(i) >>> 0)
-  }
   const putSection = (id: number, bytes: number) => [id, bytes, 0].forEach(put)
   file.set(new TextEncoder().encode('wtns'))
   at = WORD_BYTES
   ;[WTNS_VERSION, SECTIONS].forEach(put)
   putSection(1, headBytes)
-  put(elementBytes)
-  program.getRawPrime()
-  putElement()
-  put(wires)
-  putSection(2, bodyBytes)
-  for (let wire = 0; wire < wires; wire++) {
-    program.getWitness(wire)
-    putElement()
-  }
+  put(WIRE_BYTES)
+  for (let i = 0n; i < WIRE_BYTES / WORD_BYTES; i++)
+    put(Number(BigInt.asUintN(32, FIELD_MODULUS >> (32n * i))))
+  put(values.length / WIRE_BYTES)
+  putSection(2, values.length)
+  file.set(values, valuesOffset)
   return file
 }

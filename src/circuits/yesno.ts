@@ -1,6 +1,7 @@
 /** Circuit `yesno`: one comparison of a committed value with a public operand. @module */
 import { POSEIDON_TAGS } from '../core/poseidon-tags.ts'
 import { defineCircuit } from './circuit.ts'
+import { isNumber } from './encoded.ts'
 import { poseidon } from './field.ts'
 
 /** The operators, each at the place that is its number in the circuit. */
@@ -20,12 +21,6 @@ export interface YesnoValues {
   /** `contextElement` of src/rules/encode.ts: what the proof is for. */
   readonly ctx: bigint
 }
-
-/** Encoded numbers begin here and have 64 bits. */
-const NUMBERS_FROM = 1n << 248n
-const NUMBERS_TO = NUMBERS_FROM + (1n << 64n)
-
-const isNumber = (encoded: bigint): boolean => encoded >= NUMBERS_FROM && encoded < NUMBERS_TO
 
 const holds: Readonly<Record<YesnoOperator, (value: bigint, operand: bigint) => boolean>> = {
   eq: (value, operand) => value === operand,
@@ -50,7 +45,8 @@ export const yesno = defineCircuit({
   proves:
     'The prover knows value and salt behind the commitment, decision says whether the comparison with the operand ' +
     'holds, and the nullifier belongs to this salt and scope. That the value stands in the data of data_commitment is ' +
-    'not proven inside. In a verdict of hermes the value is a count that the service made outside of the circuit.',
+    'not proven inside. In a verdict of hermes the value is a count that the service made outside of the circuit; in an ' +
+    "answer of POST /v1/verify that says commits: decision, it is the service's own decision.",
   checks: [
     'op, operand, scope and ctx are recomputed from what was asked and signed',
     'decision is that of a signed result, whose digest names these public signals',

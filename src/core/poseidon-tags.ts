@@ -18,4 +18,14 @@ export const POSEIDON_TAGS = {
   TOKEN: 10,
   CONSENT: 11,
   AGGREGATE: 12,
+  /** 8 attributes, which of them are numbers, schema, salt. */
+  ELIGIBILITY_DATA: 13,
+  /** 16 attributes, which of them are numbers, schema, salt. */
+  COMPOSITE_DATA: 14,
+  /** Nullifier of a hybrid token, its salt plus its terms. */
+  HYBRID_TOKEN: 15,
+  /** 8 digests, their decisions as bits. */
+  AGGREGATE_CHAIN: 16,
+  /** A terminal's secret. */
+  TERMINAL: 17,
 } as const

@@ -45,6 +45,11 @@ export interface Signers {
   current(purpose: SigningPurpose, alg: SigningAlgorithm): Promise<CurrentSigner>
   /** Signs with the current key of a purpose. */
   sign(purpose: SigningPurpose, alg: SigningAlgorithm, message: Uint8Array): Promise<Signature>
+  /**
+   * A key of this purpose and algorithm, current or replaced; undefined where this kid names none: what a message says
+   * of its key must never choose one that was made for something else.
+   */
+  publicKey(purpose: SigningPurpose, alg: SigningAlgorithm, kid: string): Promise<Jwk | undefined>
   /** Public keys, current and replaced, the newest first. */
   jwks(): Promise<JwkSet>
   /** Replaces the current key of a purpose and algorithm. @returns the new key's id */
@@ -188,6 +193,13 @@ export const createSigners = async ({ database: { knex }, sealing, clock }: Deps
     async sign(purpose, alg, message) {
       const row = await currentOf(purpose, alg)
       return { kid: row.kid, signature: unseal(row)(message) }
+    },
+
+    async publicKey(purpose, alg, kid) {
+      const isIt = (row: SigningKeyRow) => row.purpose === purpose && row.alg === alg && row.kid === kid
+      // Another server may have made it a moment ago.
+      const found = (await rows.get('')).find(isIt) ?? (await read()).find(isIt)
+      return found?.public_jwk
     },
 
     async jwks() {

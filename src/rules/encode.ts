@@ -18,6 +18,11 @@ const NUMBER_OFFSET = 1n << 63n
 const NUMBER_LIMIT = 1n << 64n
 /** Larger powers of ten are out of range, whatever their digits. */
 const MAX_EXPONENT = 20
+/**
+ * Values inside a list or an object, at any depth, and characters of its names and texts, together. Rules may look at one
+ * and at what is inside it, and each of them takes its canonical JSON, on the thread that serves everybody.
+ */
+const MAX_INSIDE = 10_000
 
 const core = createCore()
 
@@ -49,6 +54,28 @@ const encodeNumber = (value: number): bigint => {
   return TYPE_NUMBER + payload
 }
 
+/** What an array or an object adds by itself: its values, and the characters of its names. */
+const sizeOf = (container: object): number =>
+  Array.isArray(container)
+    ? container.length
+    : Object.keys(container).reduce((size, name) => size + name.length + 1, 0)
+
+/** @throws AppError not_provable for a number that a double can't hold, as `exact-json.ts` marks them, and for too much */
+const demandProvable = (container: object, spent = { size: 0 }): void => {
+  const spend = (size: number) => {
+    spent.size += size
+    if (spent.size > MAX_INSIDE)
+      notProvable(`A list or an object has more than ${MAX_INSIDE} values and characters inside.`)
+  }
+  spend(sizeOf(container))
+  for (const value of Object.values(container)) {
+    if (typeof value === 'string') spend(value.length)
+    if (typeof value === 'bigint' || Number.isNaN(value))
+      notProvable('A number inside a list or an object is not exact.')
+    if (typeof value === 'object' && value !== null) demandProvable(value, spent)
+  }
+}
+
 /**
  * Encodes a JSON value as type · 2^248 + payload. Two provable values are equal exactly if their elements are.
  *
@@ -59,13 +86,15 @@ const encodeNumber = (value: number): bigint => {
  * | boolean | 2 | 0 or 1 |
  * | string, null, array, object | 3 | {@link h248} of its canonical JSON (RFC 8785): a string with its quotes |
  *
- * @throws AppError not_provable for numbers with more decimals or out of range: they are never rounded
+ * @throws AppError not_provable for numbers with more decimals or out of range, which are never rounded, and for lists and
+ *   objects with more than 10,000 values and characters inside
  */
 export const encodeValue = (value: unknown): bigint => {
   if (value === undefined) return 0n
   if (typeof value === 'number') return encodeNumber(value)
   if (typeof value === 'boolean') return TYPE_BOOLEAN + (value ? 1n : 0n)
   if (typeof value === 'bigint') return notProvable('A number is out of range.')
+  if (typeof value === 'object' && value !== null) demandProvable(value)
   return TYPE_OTHER + h248(canonicalize(value) ?? notProvable('A value is no JSON.'))
 }
 

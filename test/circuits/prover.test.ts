@@ -34,7 +34,7 @@ describe('prover', function () {
     for (const prover of open.splice(0)) await prover.close()
   })
 
-  it('makes proofs that hold, of every circuit, on two threads of the built bundle', async () => {
+  it('makes proofs that hold, of several circuits at a time, on two threads of the built bundle', async () => {
     expect(basename(workerFile())).to.equal('prover-worker.js')
     const prover = start({ threads: 2 })
     const ids = ['yesno', 'simple_yesno', 'yesno', 'simple_yesno'] as const

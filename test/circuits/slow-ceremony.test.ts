@@ -7,8 +7,9 @@ import { expect } from 'chai'
 import { curves, powersOfTau } from 'snarkjs'
 import { buildCircuits } from '../../src/bin/build-circuits.ts'
 import { type Artifacts, loadArtifacts } from '../../src/circuits/artifacts.ts'
-import type { CircuitId } from '../../src/circuits/catalogue.ts'
-import { createProofMaker, prepareCurve } from '../../src/circuits/groth16.ts'
+import { CIRCUITS, type CircuitId } from '../../src/circuits/catalogue.ts'
+import { prepareCurve } from '../../src/circuits/curve.ts'
+import { createProofMaker } from '../../src/circuits/groth16.ts'
 import { readPowersContributions, readSection } from '../../src/circuits/key-files.ts'
 import { type Contribution, sha256Hex } from '../../src/circuits/setup-record.ts'
 import { createVerifier } from '../../src/circuits/verifier.ts'
@@ -24,7 +25,7 @@ const BEACON_DOUBLINGS = 10
 
 interface AlteredRecord {
   powers: { setup: string }
-  circuits: Record<CircuitId, { setup: string }>
+  circuits: Record<CircuitId, { setup: string; sha256: Record<string, string> }>
 }
 
 describe('the setup of the circuits', function () {
@@ -89,7 +90,7 @@ describe('the setup of the circuits', function () {
     const { status, stdout } = await run('verify', KEYS)
     expect({ status, stdout }).to.deep.equal({
       status: 0,
-      stdout: 'powers-13.ptau: ok\nsimple_yesno: ok\nyesno: ok\n',
+      stdout: `${['powers-13.ptau', ...CIRCUITS.map(({ id }) => id)].map((name) => `${name}: ok`).join('\n')}\n`,
     })
   })
 
@@ -105,7 +106,7 @@ describe('the setup of the circuits', function () {
     const directory = await copyOfKeys()
     const contributed = await run('contribute', directory, '--name', 'Ada', 'yesno')
     expect(contributed.status).to.equal(0)
-    expect((await run('verify', directory)).status).to.equal(0)
+    expect((await run('verify', directory, 'yesno')).status).to.equal(0)
     const [before, after] = [loadArtifacts(), loadArtifacts(directory)]
     expect(after.simple_yesno).to.deep.equal(before.simple_yesno)
     expect(after.yesno.setup.contributions).to.equal(before.yesno.setup.contributions + 1)
@@ -127,12 +128,30 @@ describe('the setup of the circuits', function () {
       Object.assign(circuits.simple_yesno, { setup: 'multi-party' }),
     )
     expect((await run('setup', directory, 'simple_yesno')).status).to.equal(0)
-    expect((await run('verify', directory)).status).to.equal(0)
+    expect((await run('verify', directory, 'simple_yesno')).status).to.equal(0)
     expect(loadArtifacts(directory).simple_yesno.setup.type).to.equal('single-party')
     expect(loadArtifacts(directory).simple_yesno.zkey).to.not.deep.equal(loadArtifacts().simple_yesno.zkey)
     expect((await run('setup', directory)).status).to.equal(2)
     expect((await run('setup', directory, 'nothing')).status).to.equal(2)
+    expect((await run('verify', directory, 'nothing')).status).to.equal(2)
     expect((await run('powers', directory)).status).to.equal(1)
+  })
+
+  it('records witness programs anew where lines have moved, and touches neither keys nor what they are for', async () => {
+    const directory = await copyOfKeys()
+    const before = await readFile(join(directory, 'artifacts.json'), 'utf8')
+    await alterRecord(directory, ({ circuits }) => {
+      Object.assign(circuits.yesno.sha256, { wasm: 'of other lines', sym: 'of other lines' })
+    })
+    expect(await run('record', directory)).to.deep.equal({ status: 0, stdout: 'yesno: recorded\n' })
+    expect(await readFile(join(directory, 'artifacts.json'), 'utf8')).to.equal(before)
+    await alterRecord(directory, ({ circuits }) => {
+      Object.assign(circuits.yesno.sha256, { wasm: 'old', r1cs: 'of other constraints' })
+    })
+    const refused = await run('record', directory)
+    expect(refused).to.have.property('status', 1)
+    expect(refused.stdout).to.include('yesno: its constraints have changed')
+    expect(() => loadArtifacts(directory)).to.throw('yesno.wasm')
   })
 
   it('refuses powers that nobody put a secret into, and powers that are none', async () => {
@@ -143,7 +162,7 @@ describe('the setup of the circuits', function () {
       await writeFile(file, powers)
       const record = { file: 'powers.ptau', sha256: sha256Hex(powers), setup: 'single-party', contributions }
       await alterRecord(directory, (whole) => Object.assign(whole, { powers: record }))
-      const { status, stdout } = await run('verify', directory)
+      const { status, stdout } = await run('verify', directory, 'yesno')
       expect(status).to.equal(1)
       return stdout.split('\n')[0]
     }
@@ -180,7 +199,7 @@ describe('the setup of the circuits', function () {
       circuits.yesno.setup = 'multi-party'
       circuits.simple_yesno.setup = 'none'
     })
-    const { status, stdout } = await run('verify', directory)
+    const { status, stdout } = await run('verify', directory, 'simple_yesno', 'yesno')
     expect(status).to.equal(1)
     expect(stdout).to.include('powers-13.ptau: public, with 1 secret contribution')
     expect(stdout).to.include('yesno: multi-party, with 1 secret contribution')
@@ -195,7 +214,7 @@ describe('the setup of the circuits', function () {
       writeFile(join(directory, 'artifacts.json'), JSON.stringify({ ...record, circuits }))
 
     await write({ simple_yesno: { ...simple_yesno, constraints: 1 }, yesno, other: yesno })
-    const recorded = await run('verify', directory)
+    const recorded = await run('verify', directory, 'simple_yesno', 'yesno')
     expect(recorded.status).to.equal(1)
     expect(recorded.stdout).to.include('simple_yesno: 434 constraints').and.to.include('other: in the record')
 
@@ -205,7 +224,7 @@ describe('the setup of the circuits', function () {
     const { zkey, vkey } = simple_yesno.sha256
     const { transcript } = simple_yesno
     await write({ simple_yesno, yesno: { ...yesno, transcript, sha256: { ...yesno.sha256, zkey, vkey } } })
-    const foreign = await run('verify', directory)
+    const foreign = await run('verify', directory, 'simple_yesno', 'yesno')
     expect(foreign.status).to.equal(1)
     expect(foreign.stdout).to.include('yesno: the proving key does not follow from circuit and powers')
   })

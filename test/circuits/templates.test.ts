@@ -5,16 +5,14 @@ import { WitnessError } from '../../src/circuits/witness.ts'
 import { FIELD_MODULUS as R } from '../../src/core/field.ts'
 import { POSEIDON_TAGS } from '../../src/core/poseidon-tags.ts'
 import { type CompiledCircuit, compileTemplate } from '../support/circuits.ts'
+import { anyElement, anyNumber64, MAX_64, NUMBERS } from '../support/elements.ts'
 import { freeWires } from '../support/reference/determined.ts'
 import { createReferenceField } from '../support/reference/field.ts'
+import { movableWires } from '../support/reference/mutations.ts'
 import { satisfies } from '../support/reference/r1cs.ts'
 import { rejection } from '../support/rejection.ts'
 
 const { poseidon } = createReferenceField()
-const MAX = (1n << 64n) - 1n
-const NUMBERS = 1n << 248n
-const number64 = fc.bigInt({ min: 0n, max: MAX })
-const fieldElement = fc.bigInt({ min: 0n, max: R - 1n })
 
 /** One output, right and with nothing left to choose. */
 const outputOf = async ({ system, witness }: CompiledCircuit, input: Record<string, bigint>) => {
@@ -46,15 +44,15 @@ describe('circuit templates', () => {
         [0n, 0n, 0n],
         [0n, 1n, 1n],
         [1n, 0n, 0n],
-        [0n, MAX, 1n],
-        [MAX, 0n, 0n],
-        [MAX, MAX, 0n],
-        [MAX - 1n, MAX, 1n],
+        [0n, MAX_64, 1n],
+        [MAX_64, 0n, 0n],
+        [MAX_64, MAX_64, 0n],
+        [MAX_64 - 1n, MAX_64, 1n],
         [1n << 63n, (1n << 63n) - 1n, 0n],
       ] as const)
         expect(await outputOf(ordering, { a, b }), `${a} < ${b}`).to.equal(less)
       await fc.assert(
-        fc.asyncProperty(number64, number64, async (a, b) => {
+        fc.asyncProperty(anyNumber64, anyNumber64, async (a, b) => {
           expect(await outputOf(ordering, { a, b })).to.equal(a < b ? 1n : 0n)
         }),
         { numRuns: 50 },
@@ -62,7 +60,7 @@ describe('circuit templates', () => {
     })
 
     it('has no witness for a number outside of 64 bits on either side', async () => {
-      for (const outside of [MAX + 1n, R - 1n, R - MAX, R - 1n - MAX, R >> 1n, 1n << 253n])
+      for (const outside of [MAX_64 + 1n, R - 1n, R - MAX_64, R - 1n - MAX_64, R >> 1n, 1n << 253n])
         for (const input of [
           { a: outside, b: 0n },
           { a: 0n, b: outside },
@@ -74,8 +72,8 @@ describe('circuit templates', () => {
     it('leaves its prover nothing to choose', async () => {
       for (const input of [
         { a: 0n, b: 0n },
-        { a: 5n, b: MAX },
-        { a: MAX, b: 5n },
+        { a: 5n, b: MAX_64 },
+        { a: MAX_64, b: 5n },
       ])
         expect(freeWires(ordering.system, 1, await ordering.witness(input))).to.deep.equal([])
     })
@@ -90,7 +88,7 @@ describe('circuit templates', () => {
       (a, b) => a > b,
       (a, b) => a >= b,
     ]
-    const payloads = [0n, 1n, 1n << 63n, MAX - 1n, MAX]
+    const payloads = [0n, 1n, 1n << 63n, MAX_64 - 1n, MAX_64]
 
     it('is right for every operator on encoded numbers, equal ones and neighbours included', async () => {
       for (const [op, isTrue] of holds.entries())
@@ -103,7 +101,7 @@ describe('circuit templates', () => {
 
     it('compares whole elements of any type for equality', async () => {
       await fc.assert(
-        fc.asyncProperty(fieldElement, fieldElement, fc.boolean(), async (a, other, same) => {
+        fc.asyncProperty(anyElement, anyElement, fc.boolean(), async (a, other, same) => {
           const b = same ? a : other
           for (const op of [0, 1] as const)
             expect(await outputOf(comparison, { a, b, op: BigInt(op) })).to.equal(holds[op]?.(a, b) ? 1n : 0n)
@@ -114,7 +112,7 @@ describe('circuit templates', () => {
 
     it('has no witness for an ordering of anything but encoded numbers', async () => {
       const good = NUMBERS + 7n
-      const others = [0n, 7n, NUMBERS - 1n, NUMBERS + MAX + 1n, 2n * NUMBERS, 3n * NUMBERS + 7n, R - 1n]
+      const others = [0n, 7n, NUMBERS - 1n, NUMBERS + MAX_64 + 1n, 2n * NUMBERS, 3n * NUMBERS + 7n, R - 1n]
       for (const op of [2n, 3n, 4n, 5n])
         for (const bad of others) {
           await hasNoWitness(comparison, { a: bad, b: good, op })
@@ -141,7 +139,7 @@ describe('circuit templates', () => {
     it('is the chain of pairs that the service computes, for one, two and three inputs', async () => {
       const { LEAF, NODE, SUBJECT } = POSEIDON_TAGS
       await fc.assert(
-        fc.asyncProperty(fieldElement, fieldElement, fieldElement, async (a, b, c) => {
+        fc.asyncProperty(anyElement, anyElement, anyElement, async (a, b, c) => {
           const wires = await chains.witness({ a, b, c })
           expect(satisfies(chains.system.constraints, wires, R)).to.equal(true)
           expect(wires.slice(1, 4)).to.deep.equal([
@@ -163,6 +161,23 @@ describe('circuit templates', () => {
     it('leaves its prover nothing to choose', async () => {
       const wires = await chains.witness({ a: 1n, b: 2n, c: 3n })
       expect(freeWires(chains.system, 3, wires)).to.deep.equal([])
+    })
+  })
+
+  describe('the search for freedom', () => {
+    it('finds the wires that a template leaves to its prover, and second values of single ones', async () => {
+      const { system, witness } = await compileTemplate('loose')
+      const wires = await witness({ in: 9n, square: 9n })
+      const [out, half, side] = [1, 4, 5]
+      expect(wires).to.deep.equal([1n, 4n, 9n, 9n, 4n, 3n])
+      expect(freeWires(system, 1, wires)).to.deep.equal([out, half, side])
+      expect(movableWires(system, wires, 1)).to.deep.equal([half, side])
+      // Of all values of the field these are the only other ones, which no sample would hit.
+      for (const [wire, value] of [
+        [half, (R + 1n) / 2n],
+        [side, R - 3n],
+      ] as const)
+        expect(satisfies(system.constraints, wires.with(wire, value), R)).to.equal(true)
     })
   })
 })

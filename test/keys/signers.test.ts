@@ -40,6 +40,17 @@ describe('signing keys', () => {
     }
   })
 
+  it('are found by their id for their own purpose and algorithm only, also those of another server', async () => {
+    const { kid } = await signers.current('tokens', 'Ed25519')
+    expect(await signers.publicKey('tokens', 'Ed25519', kid)).to.include({ kty: 'OKP', crv: 'Ed25519' })
+    expect(await signers.publicKey('results', 'Ed25519', kid)).to.equal(undefined)
+    expect(await signers.publicKey('tokens', 'ES256', kid)).to.equal(undefined)
+    expect(await signers.publicKey('tokens', 'Ed25519', '__proto__')).to.equal(undefined)
+    const fresh = await (await create()).rotate('tokens', 'Ed25519')
+    expect(await signers.publicKey('tokens', 'Ed25519', fresh)).to.include({ crv: 'Ed25519' })
+    expect(await signers.publicKey('tokens', 'Ed25519', kid)).to.include({ crv: 'Ed25519' })
+  })
+
   it('sign what their published half verifies: Ed25519 and P-256', async () => {
     for (const [alg, hash] of [
       ['Ed25519', null],

@@ -87,6 +87,29 @@ describe('encoding of values', () => {
     )
   })
 
+  it('refuses numbers that no double holds, wherever they stand', () => {
+    for (const inexact of [Number.NaN, 2n ** 70n, [Number.NaN], { a: { b: [2n] } }, [[1, 2n]]])
+      expect(notProvable(inexact)).to.equal(true)
+    expect(notProvable([1, { a: null }])).to.equal(false)
+  })
+
+  it('refuses lists and objects that take long to write down, since sixteen rules may ask for one inside the other', () => {
+    const ones = (length: number) => Array(length).fill(1)
+    const x = 'x'
+    for (const [value, isTooLarge] of [
+      [ones(10_000), false],
+      [ones(10_001), true],
+      [[ones(5000), { a: ones(4996) }], false],
+      [[ones(5000), { a: ones(4997) }], true],
+      [{ [x.repeat(9999)]: 1 }, false],
+      [{ [x.repeat(10_000)]: 1 }, true],
+      [[x.repeat(9999)], false],
+      [[x.repeat(10_000)], true],
+      [x.repeat(20_000), false],
+    ] as const)
+      expect(notProvable(value)).to.equal(isTooLarge)
+  })
+
   it('gives two values one element exactly if the rules call them equal', () => {
     const near = fc.constantFrom(
       0,

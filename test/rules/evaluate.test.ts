@@ -3,56 +3,9 @@ import fc from 'fast-check'
 import { decide } from '../../src/rules/evaluate.ts'
 import { parseRules } from '../../src/rules/tree.ts'
 import { decideByPolarity, decideSlowly, type PlainRule, type PlainTree } from '../support/reference/rules.ts'
+import { anyValue, bounds, data, field, rule, treeOf } from '../support/rule-trees.ts'
 
-const FIELDS = ['a', 'b', 'c', 'd'] as const
-const scalar = fc.oneof(
-  fc.integer({ min: -3, max: 3 }),
-  fc.constantFrom(0.5, -0, 'x', 'xy', '', '1', true, false, null),
-)
-const anyValue = fc.oneof(
-  { weight: 4, arbitrary: scalar },
-  fc.array(scalar, { maxLength: 3 }),
-  fc.dictionary(fc.constantFrom('p', 'q'), scalar, { maxKeys: 2 }),
-)
-const data = fc.dictionary(fc.constantFrom(...FIELDS), anyValue, { maxKeys: 4 })
-const field = fc.constantFrom(...FIELDS)
-const number = fc.integer({ min: -3, max: 3 })
-const bounds = fc
-  .tuple(number, number)
-  .map((pair) => [...pair].sort((x, y) => x - y))
-  .map(([low, high]) => [low, high])
-
-const rule: fc.Arbitrary<PlainRule> = fc.oneof(
-  fc.record({ field, op: fc.constantFrom('eq', 'ne'), value: anyValue }),
-  fc.record({ field, op: fc.constantFrom('lt', 'lte', 'gt', 'gte'), value: number }),
-  fc.record({ field, op: fc.constantFrom('between', 'nonbetween'), value: bounds }),
-  fc.record({
-    field,
-    op: fc.constantFrom('in', 'nin'),
-    value: fc.array(anyValue, { minLength: 1, maxLength: 4 }),
-  }),
-  fc.record({ field, op: fc.constant('exists'), value: fc.boolean() }),
-  fc.record({ field, op: fc.constant('exists') }),
-  fc.record({ field, op: fc.constant('contains'), value: fc.constantFrom('x', 'y', '1', 1, true) }),
-  fc.record({ field, op: fc.constant('startsWith'), value: fc.constantFrom('x', 'xy', '1') }),
-  fc.record({ field, op: fc.constant('matches'), value: fc.constantFrom('^x', 'y$', '.', '^$') }),
-)
-
-/** At most two levels of four and a negation here and there: at most 16 rules. */
-const tree: fc.Arbitrary<PlainTree> = (() => {
-  const maybeNegated = (node: fc.Arbitrary<PlainTree>): fc.Arbitrary<PlainTree> =>
-    fc.oneof(
-      { weight: 3, arbitrary: node },
-      node.map((child) => ({ op: 'NOT' as const, child })),
-    )
-  const gate = (child: fc.Arbitrary<PlainTree>): fc.Arbitrary<PlainTree> =>
-    fc.record({
-      op: fc.constantFrom('AND', 'OR', 'NAND', 'NOR'),
-      children: fc.array(child, { minLength: 1, maxLength: 4 }),
-    })
-  const leaf = maybeNegated(rule)
-  return maybeNegated(fc.oneof(leaf, gate(leaf), gate(maybeNegated(fc.oneof(leaf, gate(leaf))))))
-})()
+const tree = treeOf(rule)
 
 const decided = (logic: PlainTree, values: unknown) => decide(parseRules(undefined, logic), values)
 const rest = (field: string, op: string, value?: unknown): PlainRule => ({ field, op, value })

@@ -6,7 +6,7 @@
  * It reasons about one witness, so wires that only matter for other inputs stay free, such as the inverse in IsZero(0).
  * @module
  */
-import type { Combination, ConstraintSystem } from './r1cs.ts'
+import type { Combination, Constraint, ConstraintSystem } from './r1cs.ts'
 
 interface Sides {
   /** The part of each side that is known. */
@@ -14,13 +14,14 @@ interface Sides {
   readonly unknown: ReadonlyMap<number, bigint>
 }
 
+/** No sum of so many bits has a second form modulo the field. */
 const LARGEST_SUM_BITS = 253
+/** Bits that circomlib's AliasCheck holds below the prime. */
+const LARGEST_CHECKED_BITS = 254
+/** A constraint with more unknown wires that are no bits is not looked at: it says nothing of one of them yet. */
+const MOST_UNKNOWN = 4
 
-/** k where the value is 2^k, else undefined. */
-const exponentOf = (value: bigint): number | undefined => {
-  const text = value.toString(2)
-  return value > 0n && text.indexOf('1', 1) < 0 ? text.length - 1 : undefined
-}
+const EXPONENTS = new Map(Array.from({ length: LARGEST_CHECKED_BITS }, (_, k) => [1n << BigInt(k), k]))
 
 const power = (base: bigint, exponent: bigint, prime: bigint): bigint => {
   let result = 1n
@@ -33,22 +34,32 @@ const power = (base: bigint, exponent: bigint, prime: bigint): bigint => {
  * Whether the coefficients are, up to a common factor and to signs (a bit can be counted as 1 − bit), different powers
  * of two whose sum is below the prime.
  */
-const isBinarySum = (coefficients: readonly bigint[], prime: bigint): boolean =>
+const isBinarySum = (coefficients: readonly bigint[], prime: bigint, bits: number): boolean =>
   coefficients.some((unit) => {
     const inverse = power(unit, prime - 2n, prime)
-    const exponents = coefficients.map((c) => {
+    const exponents = new Set<number>()
+    const areSmall = coefficients.every((c) => {
       const scaled = (c * inverse) % prime
-      return exponentOf(scaled) ?? exponentOf(prime - scaled)
+      const exponent = EXPONENTS.get(scaled) ?? EXPONENTS.get(prime - scaled)
+      if (exponent !== undefined) exponents.add(exponent)
+      return exponent !== undefined && exponent < bits
     })
-    const isSmall = exponents.every((e) => e !== undefined && e < LARGEST_SUM_BITS)
-    return isSmall && new Set(exponents).size === coefficients.length
+    return areSmall && exponents.size === coefficients.length
   })
 
-/** @returns wires that are not determined by the inputs of this witness */
+const wiresOf = (constraint: Constraint): Set<number> =>
+  new Set(constraint.flatMap((side) => side.map(([wire]) => wire)))
+
+/**
+ * @param outputs how many public signals are outputs
+ * @param belowPrime bits that an AliasCheck of circomlib's holds below the prime
+ * @returns wires that are not determined by the inputs of this witness
+ */
 export const freeWires = (
   system: ConstraintSystem,
   outputs: number,
   witness: readonly bigint[],
+  belowPrime: ReadonlySet<number> = new Set(),
 ): number[] => {
   const { prime, wires, publicSignals, privateInputs, constraints } = system
   const mod = (x: bigint): bigint => ((x % prime) + prime) % prime
@@ -56,14 +67,30 @@ export const freeWires = (
     wire === 0 || (wire > outputs && wire <= publicSignals + privateInputs)
   const free = new Set(Array.from({ length: wires }, (_, i) => i).filter((wire) => !isInput(wire)))
   const booleans = new Set<number>()
+  const byWire = Array.from({ length: wires }, (): number[] => [])
+  /** Unknown wires of each constraint, and those of them that may be no bits. */
+  const unknownCount: number[] = []
+  const plainCount: number[] = []
+  for (const [i, constraint] of constraints.entries()) {
+    const all = wiresOf(constraint)
+    for (const wire of all) byWire[wire]?.push(i)
+    const unknown = [...all].filter((wire) => free.has(wire)).length
+    unknownCount.push(unknown)
+    plainCount.push(unknown)
+  }
 
   const split = (side: Combination): Sides => {
     const unknown = new Map<number, bigint>()
     let known = 0n
     for (const [wire, coefficient] of side)
       if (free.has(wire)) unknown.set(wire, mod((unknown.get(wire) ?? 0n) + coefficient))
-      else known = mod(known + coefficient * (witness[wire] ?? 0n))
-    return { known, unknown }
+      else known += coefficient * (witness[wire] ?? 0n)
+    return { known: mod(known), unknown }
+  }
+
+  const isSum = (bits: Iterable<number>, coefficients: readonly bigint[]): boolean => {
+    const areChecked = [...bits].every((wire) => belowPrime.has(wire))
+    return isBinarySum(coefficients, prime, areChecked ? LARGEST_CHECKED_BITS : LARGEST_SUM_BITS)
   }
 
   /** Whether L and L − 1 are the two factors, which makes L a bit. */
@@ -89,6 +116,20 @@ export const freeWires = (
     return new Map([...sum].filter(([, coefficient]) => coefficient !== 0n))
   }
 
+  const queue = [...constraints.keys()]
+  const touch = (wire: number, isKnown: boolean, wasPlain: boolean): void => {
+    for (const i of byWire[wire] ?? []) {
+      if (isKnown) unknownCount[i] = (unknownCount[i] ?? 0) - 1
+      if (wasPlain) plainCount[i] = (plainCount[i] ?? 0) - 1
+      queue.push(i)
+    }
+  }
+  const markBit = (wire: number): void => {
+    if (booleans.has(wire)) return
+    booleans.add(wire)
+    touch(wire, false, true)
+  }
+
   const settle = (sides: [Sides, Sides, Sides]): number[] => {
     const bit = bitOf(...sides)
     if (bit) {
@@ -96,10 +137,10 @@ export const freeWires = (
       const coefficient = only === undefined ? 0n : bit.unknown.get(only)
       // The bit itself, or 1 − bit.
       const isBit = coefficient === (bit.known === 1n ? prime - 1n : 1n) && bit.known <= 1n
-      if (bit.unknown.size === 1 && only !== undefined && isBit) booleans.add(only)
+      if (bit.unknown.size === 1 && only !== undefined && isBit) markBit(only)
       // The bit itself is one more term of the sum.
       else if ([...bit.unknown.keys()].every((wire) => booleans.has(wire)))
-        return isBinarySum([1n, ...[...bit.unknown.values()].map((c) => mod(-c))], prime)
+        return isSum(bit.unknown.keys(), [1n, ...[...bit.unknown.values()].map((c) => mod(-c))])
           ? [...bit.unknown.keys()]
           : []
       return []
@@ -108,13 +149,17 @@ export const freeWires = (
     if (terms === undefined) return []
     if (terms.size === 1) return [...terms.keys()]
     const areBits = [...terms.keys()].every((wire) => booleans.has(wire))
-    return areBits && terms.size > 0 && isBinarySum([...terms.values()], prime) ? [...terms.keys()] : []
+    return areBits && terms.size > 0 && isSum(terms.keys(), [...terms.values()]) ? [...terms.keys()] : []
   }
 
-  for (let before = -1; before !== free.size + booleans.size * wires; ) {
-    before = free.size + booleans.size * wires
-    for (const [a, b, c] of constraints)
-      for (const wire of settle([split(a), split(b), split(c)])) free.delete(wire)
+  for (let i = queue.pop(); i !== undefined; i = queue.pop()) {
+    const [unknown = 0, plain = 0] = [unknownCount[i], plainCount[i]]
+    if (unknown === 0 || (unknown > MOST_UNKNOWN && plain > 0)) continue
+    const [a, b, c] = constraints[i] as Constraint
+    for (const wire of settle([split(a), split(b), split(c)])) {
+      free.delete(wire)
+      touch(wire, true, !booleans.has(wire))
+    }
   }
   return [...free]
 }

@@ -69,3 +69,17 @@ export const rerandomise = (key: VerificationKey, proof: SnarkProof, r: bigint, 
     pi_c: g1Json(c.add(a.multiply(s))),
   }
 }
+
+/** A point of the curve of G2, outside of the subgroup that proofs live in. */
+export const pointOutsideOfSubgroup = (): string[][] => {
+  const { Fp, Fp2 } = bn254.fields
+  const b = Fp2.div(Fp2.fromBigTuple([3n, 0n]), Fp2.fromBigTuple([9n, 1n]))
+  for (let i = 1n; ; i++) {
+    const x = Fp2.fromBigTuple([i, 0n])
+    const square = Fp2.add(Fp2.mul(Fp2.sqr(x), x), b)
+    // Half of all elements are squares; those are found by Euler's criterion.
+    if (!Fp2.eql(Fp2.pow(square, (Fp.ORDER * Fp.ORDER - 1n) / 2n), Fp2.ONE)) continue
+    const point = bn254.G2.Point.fromAffine({ x, y: Fp2.sqrt(square) })
+    if (!point.isTorsionFree()) return g2Json(point)
+  }
+}

@@ -19,6 +19,7 @@ const TYPES: Readonly<Record<string, bigint>> = {
   revoke: 8n,
   chat: 9n,
   account: 10n,
+  hybrid_token: 11n,
 }
 
 export interface PoseidonReference {

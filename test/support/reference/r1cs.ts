@@ -20,7 +20,12 @@ export interface ConstraintSystem {
   readonly constraints: readonly Constraint[]
 }
 
-const integer = (bytes: Buffer): bigint => BigInt(`0x${Buffer.from(bytes).reverse().toString('hex')}`)
+/** Of 32 bytes, the lowest first. */
+const integer = (bytes: Buffer): bigint =>
+  (bytes.readBigUInt64LE(24) << 192n) |
+  (bytes.readBigUInt64LE(16) << 128n) |
+  (bytes.readBigUInt64LE(8) << 64n) |
+  bytes.readBigUInt64LE(0)
 
 /** Sections of iden3's binary format by their ids. */
 const sections = (file: Buffer): Map<number, Buffer> => {

@@ -1,0 +1,25 @@
+/** Salted commitments to JSON: what was decided about can be shown later, and not be guessed before. @module */
+import canonicalize from 'canonicalize'
+import { createCore } from '../core/index.ts'
+
+/** Bytes of the salts that open commitments. */
+export const COMMITMENT_SALT_BYTES = 32
+
+const LABEL = new TextEncoder().encode('commitment/1')
+
+const core = createCore()
+
+/**
+ * Lower-case hex SHA-256("commitment/1" ‖ salt ‖ JCS(data)).
+ * @param salt {@link COMMITMENT_SALT_BYTES} random bytes @param data JSON
+ */
+export const dataCommitment = (salt: Uint8Array, data: unknown): string => {
+  const text = canonicalize(data)
+  if (text === undefined) throw new TypeError('What is committed must be JSON.')
+  const content = new TextEncoder().encode(text)
+  const message = new Uint8Array(LABEL.length + salt.length + content.length)
+  message.set(LABEL)
+  message.set(salt, LABEL.length)
+  message.set(content, LABEL.length + salt.length)
+  return Array.from(core.sha256(message), (byte) => byte.toString(16).padStart(2, '0')).join('')
+}

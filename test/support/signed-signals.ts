@@ -1,0 +1,112 @@
+/** Things that the app's issuer has signed, as raw inputs of their circuits. */
+import { randomBytes } from 'node:crypto'
+import {
+  type ConsentFields,
+  consentMessage,
+  type IssuerPoint,
+  type IssuerSignature,
+  type KycCredential,
+  kycMessage,
+  type TokenFields,
+  tokenMessage,
+} from '../../src/circuits/issuer-signature.ts'
+import { eddsaKey } from '../../src/keys/eddsa-poseidon.ts'
+import { encodeValue, h248 } from '../../src/rules/encode.ts'
+import type { TestApp } from './app.ts'
+import { randomElement } from './elements.ts'
+
+/** Whoever signs. */
+interface Signer {
+  readonly point: IssuerPoint
+  sign(message: bigint): IssuerSignature
+}
+
+type Signals = Record<string, string | string[]>
+
+/** A key that is not the service's. */
+export const foreignIssuer = (): Signer => eddsaKey(new Uint8Array(randomBytes(32)))
+
+const DAY_SECONDS = 86_400
+const nowSeconds = (app: TestApp): bigint => BigInt(Math.floor(app.services.clock.now() / 1000))
+
+const texts = (fields: Readonly<Record<string, bigint | readonly bigint[]>>): Signals =>
+  Object.fromEntries(
+    Object.entries(fields).map(([name, value]) => [
+      name,
+      typeof value === 'bigint' ? String(value) : value.map(String),
+    ]),
+  )
+
+const signedBy = ({ point, sign }: Signer, message: bigint): Signals =>
+  texts({ ...sign(message), issuerX: point.x, issuerY: point.y })
+
+/** A credential of somebody born in 1990 in GB at level 2, asked for level 1, adults, and GB. */
+export const kycSignals = async (
+  app: TestApp,
+  changes: Partial<KycCredential> = {},
+  signer?: Signer,
+): Promise<Signals> => {
+  const credential: KycCredential = {
+    subject: randomElement(),
+    birthDate: 19_900_101n,
+    country: encodeValue('GB'),
+    level: 2n,
+    expiresAt: nowSeconds(app) + BigInt(DAY_SECONDS),
+    secret: randomElement(),
+    ...changes,
+  }
+  const asked = {
+    minLevel: 1n,
+    latestBirthDate: 20_071_231n,
+    countries: [encodeValue('GB'), encodeValue('FR')],
+  }
+  const by = signer ?? (await app.services.issuer.current())
+  return { ...texts({ ...credential, ...asked }), ...signedBy(by, kycMessage(credential)) }
+}
+
+/** A token for any audience that is valid for an hour. */
+export const tokenSignals = async (
+  app: TestApp,
+  changes: Partial<TokenFields> = {},
+  signer?: Signer,
+): Promise<Signals> => {
+  const token: TokenFields = {
+    tokenId: randomElement(),
+    subject: randomElement(),
+    audience: 0n,
+    claims: randomElement(),
+    issuedAt: nowSeconds(app),
+    expiresAt: nowSeconds(app) + 3600n,
+    secret: randomElement(),
+    ...changes,
+  }
+  const { audience: tokenAudience, ...rest } = token
+  const by = signer ?? (await app.services.issuer.current())
+  return { ...texts({ ...rest, tokenAudience }), ...signedBy(by, tokenMessage(token)) }
+}
+
+export const CONTROLLER = h248('controller-1')
+export const PURPOSE = h248('marketing')
+
+/** A consent to one purpose that is given for a day, asked for that purpose by its controller. */
+export const consentSignals = async (
+  app: TestApp,
+  changes: Partial<ConsentFields> = {},
+  signer?: Signer,
+): Promise<Signals> => {
+  const consent: ConsentFields = {
+    subject: randomElement(),
+    secret: randomElement(),
+    controller: CONTROLLER,
+    purposes: [PURPOSE, ...Array<bigint>(7).fill(0n)],
+    from: nowSeconds(app),
+    to: nowSeconds(app) + BigInt(DAY_SECONDS),
+    ...changes,
+  }
+  const { controller: consentController, ...rest } = consent
+  const by = signer ?? (await app.services.issuer.current())
+  return {
+    ...texts({ ...rest, consentController, controller: CONTROLLER, purpose: PURPOSE }),
+    ...signedBy(by, consentMessage(consent)),
+  }
+}
