@@ -1,83 +1,112 @@
 /**
- * The prover's pool beside snarkjs as its documentation uses it: `groth16.fullProve` with paths of files, on its own
- * threads, one proof after the other. They take turns within one process; what counts is the median of the turns.
+ * Each circuit: size, witness, one proof by the pool beside snarkjs as its documentation uses it (`groth16.fullProve` with
+ * paths of files, on its own threads), verification. Then how many proofs a second the pool makes beside it. They take
+ * turns within one process; what counts is the median of the turns.
  * @module
  */
 import { statSync } from 'node:fs'
 import { join } from 'node:path'
 import { groth16 } from 'snarkjs'
-import { loadArtifacts } from '../src/circuits/artifacts.ts'
 import { CIRCUITS, type CircuitId } from '../src/circuits/catalogue.ts'
-import type { WitnessInput } from '../src/circuits/circuit.ts'
 import type { Proved } from '../src/circuits/groth16.ts'
 import { createProver, type Prover } from '../src/circuits/prover.ts'
-import { simpleYesno } from '../src/circuits/simple_yesno.ts'
 import { createVerifier } from '../src/circuits/verifier.ts'
-import { yesno } from '../src/circuits/yesno.ts'
+import { computeWitness } from '../src/circuits/witness.ts'
 import { encodeZk1 } from '../src/protocol/zk1.ts'
+import { artifacts } from '../test/support/circuits.ts'
+import { GOOD_INPUTS } from '../test/support/proofs.ts'
 import { type Row, report } from './support/interleaved.ts'
 
 const ROOT = join(import.meta.dirname, '..')
 const TURNS = 5
 const PROOFS_PER_TURN = 6
-const VERIFICATIONS = 30
+const VERIFICATIONS = 15
 /** Two single-threaded workers against two threads for one proof. */
 const MUST_REACH = 1.5
+/** What a caller who waits may wait for one proof, of circuits up to this domain. */
+const ONLINE_MS = 500
+const ONLINE_DOMAIN = 4096
+/** Circuits whose throughput is measured. */
+const THROUGHPUT = ['simple_yesno', 'yesno'] as const
+const KIB = 1024
 
-const [salt, scope, ctx] = [0x5a17n << 200n, 0x5c0ben << 200n, 0xc7n << 230n]
-const NUMBERS = 1n << 248n
-const inputs: Record<CircuitId, WitnessInput> = {
-  simple_yesno: simpleYesno.witnessInput({ value: 20n, threshold: 18n, salt, ctx }),
-  yesno: yesno.witnessInput({ value: NUMBERS + 20n, op: 'gte', operand: NUMBERS + 18n, salt, scope, ctx }),
-}
-
-const artifacts = loadArtifacts()
+const zkeyFile = (id: CircuitId): string => join(ROOT, `circuits/keys/${id}.zkey`)
+const wasmFile = (id: CircuitId): string => join(ROOT, `build/circuits/${id}.wasm`)
 const provers = [1, 2].map((threads) => ({ threads, prover: createProver({ threads, artifacts }) }))
 const rows: Row[] = []
 
 const median = (values: readonly number[]): number =>
   values.toSorted((a, b) => a - b)[values.length >> 1] ?? Number.NaN
 
-/** Proofs a second. */
-const rate = async (run: () => Promise<unknown>): Promise<number> => {
+const milliseconds = async (run: () => Promise<unknown>): Promise<number> => {
   const start = performance.now()
   await run()
-  return (PROOFS_PER_TURN * 1000) / (performance.now() - start)
+  return performance.now() - start
 }
 
-const inPool = (prover: Prover, id: CircuitId) =>
-  Promise.all(Array.from({ length: PROOFS_PER_TURN }, () => prover.prove(id, inputs[id], 'paying', 'bench')))
-
-const withSnarkjs = async (id: CircuitId): Promise<Proved> => {
-  const wasm = join(ROOT, `build/circuits/${id}.wasm`)
-  return groth16.fullProve(inputs[id], wasm, join(ROOT, `circuits/keys/${id}.zkey`))
+/** Median times of each contender, in turns; the first run of each doesn't count. */
+const inTurns = async (contenders: readonly (() => Promise<unknown>)[]): Promise<number[][]> => {
+  for (const run of contenders) await run()
+  const times = contenders.map((): number[] => [])
+  for (let turn = 0; turn < TURNS; turn++)
+    for (const [i, run] of contenders.entries()) times[i]?.push(await milliseconds(run))
+  return times
 }
 
-const proving = async (id: CircuitId): Promise<void> => {
-  const contenders = [
+const ratioOf = (ours: readonly number[], theirs: readonly number[]): number =>
+  median(ours.map((time, turn) => (theirs[turn] ?? Number.NaN) / time))
+
+const inPool = (prover: Prover, id: CircuitId) => prover.prove(id, GOOD_INPUTS[id], 'paying', 'bench')
+const manyInPool = (prover: Prover, id: CircuitId) =>
+  Promise.all(Array.from({ length: PROOFS_PER_TURN }, () => inPool(prover, id)))
+const withSnarkjs = (id: CircuitId): Promise<Proved> =>
+  groth16.fullProve(GOOD_INPUTS[id], wasmFile(id), zkeyFile(id))
+
+/** One proof for a caller who waits, and what it is made of. */
+const single = async (id: CircuitId, domain: number) => {
+  const [{ prover }] = provers as [(typeof provers)[number]]
+  const program = await WebAssembly.compile(new Uint8Array(artifacts[id].wasm))
+  const [ours = [], theirs = [], witness = []] = await inTurns([
+    () => inPool(prover, id),
+    () => withSnarkjs(id),
+    () => computeWitness(program, GOOD_INPUTS[id]),
+  ])
+  const hasGoal = domain <= ONLINE_DOMAIN
+  rows.push({
+    what: `${id}, one proof`,
+    ours: `${median(ours).toFixed(0)} ms`,
+    peer: 'snarkjs fullProve',
+    theirs: `${median(theirs).toFixed(0)} ms`,
+    ratio: `${ratioOf(ours, theirs).toFixed(2)}×`,
+    mustReach: hasGoal ? `< ${ONLINE_MS} ms` : '',
+    ok: !hasGoal || median(ours) < ONLINE_MS,
+  })
+  return { 'witness ms': median(witness).toFixed(1), 'proof ms': median(ours).toFixed(0) }
+}
+
+const throughput = async (id: CircuitId): Promise<void> => {
+  const times = await inTurns([
     ...provers.map(
       ({ prover }) =>
         () =>
-          inPool(prover, id),
+          manyInPool(prover, id),
     ),
     async () => {
       for (let i = 0; i < PROOFS_PER_TURN; i++) await withSnarkjs(id)
     },
-  ]
-  for (const run of contenders) await run()
-  const rates = contenders.map((): number[] => [])
-  for (let turn = 0; turn < TURNS; turn++)
-    for (const [i, run] of contenders.entries()) rates[i]?.push(await rate(run))
-  const theirs = rates.at(-1) ?? []
+  ])
+  const rate = (taken: readonly number[]) =>
+    `${((PROOFS_PER_TURN * 1000) / median(taken)).toFixed(1)} proofs/s`
+  const theirs = times.at(-1) ?? []
   for (const [i, { threads }] of provers.entries()) {
-    const ours = rates[i] ?? []
-    const ratio = median(ours.map((value, turn) => value / (theirs[turn] ?? Number.NaN)))
+    const ours = times[i] ?? []
+    const ratio = ratioOf(ours, theirs)
     const hasGoal = threads === 2
     rows.push({
       what: `${id}, ${threads} worker${threads > 1 ? 's' : ''}`,
-      ours: `${median(ours).toFixed(1)} proofs/s`,
+      ours: rate(ours),
       peer: 'snarkjs fullProve',
-      theirs: `${median(theirs).toFixed(1)} proofs/s`,
+      theirs: rate(theirs),
       ratio: `${ratio.toFixed(2)}×`,
       mustReach: hasGoal ? `${MUST_REACH}×` : '',
       ok: !hasGoal || ratio >= MUST_REACH,
@@ -85,19 +114,22 @@ const proving = async (id: CircuitId): Promise<void> => {
   }
 }
 
-const verification = async (id: CircuitId): Promise<void> => {
-  const { proof, publicSignals } = await withSnarkjs(id)
+const verification = async (id: CircuitId, { proof, publicSignals }: Proved) => {
   const verifier = createVerifier(artifacts)
   const key = artifacts[id].verificationKey
   const times: [number[], number[]] = [[], []]
+  // The first one prepares what all of them share.
+  await verifier.verify(id, proof, publicSignals)
   for (let i = 0; i < VERIFICATIONS; i++) {
-    const start = performance.now()
-    const verdict = await verifier.verify(id, proof, publicSignals)
-    const between = performance.now()
-    const accepted = await groth16.verify(key, publicSignals, proof)
-    if (!verdict.valid || !accepted) throw new Error('a good proof was refused')
-    times[0].push(between - start)
-    times[1].push(performance.now() - between)
+    const ours = await milliseconds(async () => {
+      if (!(await verifier.verify(id, proof, publicSignals)).valid)
+        throw new Error('a good proof was refused')
+    })
+    const theirs = await milliseconds(async () => {
+      if (!(await groth16.verify(key, publicSignals, proof))) throw new Error('a good proof was refused')
+    })
+    times[0].push(ours)
+    times[1].push(theirs)
   }
   const [ours, theirs] = times.map(median) as [number, number]
   rows.push({
@@ -109,14 +141,31 @@ const verification = async (id: CircuitId): Promise<void> => {
     mustReach: '',
     ok: true,
   })
-  const zkey = statSync(join(ROOT, `circuits/keys/${id}.zkey`)).size
-  console.log(`${id}: proof as text ${encodeZk1(proof, publicSignals).length} characters, zkey ${zkey} bytes`)
+  return { 'verify ms': ours.toFixed(1), 'proof as text': encodeZk1(proof, publicSignals).length }
 }
 
-for (const { id } of CIRCUITS) await proving(id)
+const made = new Map<CircuitId, { proved: Proved; figures: object }>()
+for (const { id, domain } of CIRCUITS) {
+  const figures = await single(id, domain)
+  made.set(id, { proved: await withSnarkjs(id), figures })
+}
+for (const id of THROUGHPUT) await throughput(id)
+for (const { prover } of provers) await prover.close()
 // Only now, since our verifier puts its curve in the place of the one that snarkjs built for itself.
 const snarkjsCurve = globalThis.curve_bn128 as { terminate(): Promise<void> } | null
-for (const { id } of CIRCUITS) await verification(id)
-for (const { prover } of provers) await prover.close()
+const sizes: Record<string, object> = {}
+for (const { id, domain } of CIRCUITS) {
+  const { proved, figures } = made.get(id) ?? {}
+  if (proved === undefined) continue
+  sizes[id] = {
+    constraints: artifacts[id].constraints,
+    domain,
+    ...figures,
+    ...(await verification(id, proved)),
+    'zkey KiB': Math.round(statSync(zkeyFile(id)).size / KIB),
+    'WASM KiB': Math.round(statSync(wasmFile(id)).size / KIB),
+  }
+}
 await snarkjsCurve?.terminate()
+console.table(sizes)
 report(rows)

@@ -31,10 +31,20 @@ const buildPrograms = () =>
     packages: 'external',
     entryPoints: {
       server: 'src/bin/server.ts',
-      cli: 'src/bin/cli.ts',
       // Runs in the prover's threads, which are started from a file.
       'prover-worker': 'src/circuits/prover-worker.ts',
     },
+  })
+
+/** The command line, in parts: a till that takes a payment doesn't load what checks proofs. */
+const buildCli = () =>
+  build({
+    ...shared,
+    platform: 'node',
+    packages: 'external',
+    entryPoints: { cli: 'src/bin/cli.ts' },
+    splitting: true,
+    chunkNames: 'cli-[name]',
   })
 
 /** What other applications import: each file stands alone, and only `terminal-node` needs Node. */
@@ -45,6 +55,7 @@ const buildExports = async () => {
     entryPoints: {
       core: 'src/core/index.ts',
       field: 'src/core/field.ts',
+      proving: 'src/circuits/proving.ts',
       terminal: 'src/terminal/index.ts',
       'terminal-browser': 'src/terminal/browser.ts',
     },
@@ -52,8 +63,20 @@ const buildExports = async () => {
   await build({ ...shared, platform: 'node', entryPoints: { 'terminal-node': 'src/terminal/node.ts' } })
 }
 
+/** Circuits take most of a minute the first time, and are silent when nothing changed. */
+const tellCompiled = (line: string): void => {
+  if (!line.startsWith('0 ')) console.log(line)
+}
+
 await buildWasm()
-await Promise.all([buildTemplate(), buildCircuits(), buildPrograms(), buildExports(), buildWeb()])
+await Promise.all([
+  buildTemplate(),
+  buildCircuits(tellCompiled),
+  buildPrograms(),
+  buildCli(),
+  buildExports(),
+  buildWeb(),
+])
 chmodSync(`${ROOT}/build/cli.js`, 0o755)
 if (process.argv.includes('--types')) {
   execFileSync('npx', ['tsc', '-p', 'tsconfig.types.json'], { cwd: ROOT, stdio: 'inherit' })

@@ -1,13 +1,12 @@
 /**
- * Writes the arithmetic kernels of the BN254 scalar field as AssemblyScript: Montgomery sums of products in columns
- * (product scanning), nine limbs of 29 bits, R = 2^261. A column sums at most five times nine products of 58 bits, which
- * 64 bits hold without a carry. For factors below 8r, products are below 2r, and sums below 2r and what is added to
- * them; only what leaves the field is reduced fully.
+ * Writes the arithmetic kernels of a prime field as AssemblyScript: Montgomery sums of products in columns (product
+ * scanning), nine limbs of 29 bits, R = 2^261. A column sums at most five times nine products of 58 bits, which 64 bits
+ * hold without a carry. For primes m of 254 bits and factors below 8m, products are below 2m, and sums below 2m and
+ * what is added to them; only what leaves the field is reduced fully.
  *
- * r is 1 modulo 2^28, so the lowest limb of r is 2^28 + 1 and −1/r modulo 2^29 is 2^28 − 1: both are shifts.
+ * BN254's r is 1 modulo 2^28, so the lowest limb of r is 2^28 + 1 and −1/r modulo 2^29 is 2^28 − 1: both are shifts.
  * @module
  */
-import { MODULUS } from './poseidon-parameters.ts'
 
 export const LIMBS = 9
 const LIMB_BITS = 29
@@ -21,7 +20,29 @@ export const VECTOR_BYTES = 16 * LIMBS
 export const limbs = (x: bigint): number[] =>
   Array.from({ length: LIMBS }, (_, i) => Number(BigInt.asUintN(LIMB_BITS, x >> BigInt(LIMB_BITS * i))))
 
-const MODULUS_LIMBS = limbs(MODULUS)
+/** The prime that a kernel reduces by. */
+export interface Prime {
+  readonly limbs: readonly number[]
+  /** −1/m modulo 2^29. */
+  readonly inverse: number
+  /** Whether a product with the lowest limb, and one with `inverse`, are a shift and a sum. */
+  readonly isShift: boolean
+}
+
+/** What kernels know of an odd prime. */
+export const primeOf = (value: bigint): Prime => {
+  let inverse = 1n
+  // Newton's iteration doubles the bits that are right.
+  for (let bits = 1; bits < LIMB_BITS; bits *= 2)
+    inverse = BigInt.asUintN(LIMB_BITS, inverse * (2n - value * inverse))
+  const [lowest = 0] = limbs(value)
+  return {
+    limbs: limbs(value),
+    inverse: Number(BigInt.asUintN(LIMB_BITS, -inverse)),
+    isShift: lowest === 2 ** 28 + 1,
+  }
+}
+
 const MASK = '0x1fffffff'
 
 const hexadecimal = (x: number): string => `0x${x.toString(16)}`
@@ -57,17 +78,20 @@ const kernel = (
 
 /** Montgomery reduction of one element's columns, and its stores; `added` are addresses of elements to add. */
 const reduceColumns = (
+  { limbs: modulus, inverse, isShift }: Prime,
   columns: (k: number) => { lines: string[]; value: string },
   added: readonly string[],
 ): string[] => {
   const lines = ['let a: u64 = 0']
+  const quotient = isShift ? '((a << 28) - a)' : `a * ${hexadecimal(inverse)}`
+  const lowest = (q: string) => (isShift ? `${q} + (${q} << 28)` : `${q} * ${hexadecimal(modulus[0] ?? 0)}`)
   for (let k = 0; k < COLUMNS; k++) {
     const { lines: before, value } = columns(k)
-    const products = reductions(k).map(([i, j]) => `q${i} * ${hexadecimal(MODULUS_LIMBS[j] ?? 0)}`)
+    const products = reductions(k).map(([i, j]) => `q${i} * ${hexadecimal(modulus[j] ?? 0)}`)
     const addends = k < LIMBS ? [] : added.map((name) => `<u64>load<u32>(${name}${offset(4 * (k - LIMBS))})`)
     lines.push(...before, `a += ${[value, ...products, ...addends].join(' + ')}`)
     if (k < LIMBS)
-      lines.push(`const q${k} = ((a << 28) - a) & ${MASK}`, `a = (a + q${k} + (q${k} << 28)) >> ${LIMB_BITS}`)
+      lines.push(`const q${k} = ${quotient} & ${MASK}`, `a = (a + ${lowest(`q${k}`)}) >> ${LIMB_BITS}`)
     else lines.push(`store<u32>(z, <u32>a & ${MASK}${offset(4 * (k - LIMBS))})`, `a >>= ${LIMB_BITS}`)
   }
   const tops = added.map((name) => ` + load<u32>(${name}, ${ELEMENT_BYTES - 4})`)
@@ -78,7 +102,7 @@ const reduceColumns = (
  * The product of two elements. Limbs of x times pairs of limbs of y: even limbs of x give the columns (0, 1), (2, 3) …,
  * odd ones (1, 2), (3, 4) …; these are moved by a lane and added.
  */
-export const multiplyKernel = (): string[] => {
+export const multiplyKernel = (prime: Prime): string[] => {
   const pair = (x: number, m: number) => widen(m % 2 ? 'high' : 'low', `x${x}`, `y${m >> 1}`)
   const terms = (parity: number, c: number) =>
     indices(LIMBS)
@@ -103,13 +127,13 @@ export const multiplyKernel = (): string[] => {
       'const y0 = v128.load(y)',
       'const y1 = v128.load(y, 16)',
       'const y2 = v128.load_zero<u32>(y, 32)',
-      ...reduceColumns(columns, []),
+      ...reduceColumns(prime, columns, []),
     ],
   )
 }
 
 /** The sum of the products of four elements with four constants, lane by lane, and a constant and an element. */
-export const dotKernel = (): string[] => {
+export const dotKernel = (prime: Prime): string[] => {
   const columns = (k: number) => {
     const products = (['low', 'high'] as const).flatMap((half) =>
       column(k).map(([i, j]) => widen(half, `x${i}`, `k${j}`)),
@@ -127,7 +151,7 @@ export const dotKernel = (): string[] => {
       ...indices(LIMBS).map((i) => `const x${i} = v128.load(x${offset(16 * i)})`),
       ...indices(LIMBS).map((i) => `const k${i} = v128.load(k${offset(16 * i)})`),
       `const added = k + ${VECTOR_BYTES}`,
-      ...reduceColumns(columns, ['y', 'added']),
+      ...reduceColumns(prime, columns, ['y', 'added']),
     ],
   )
 }
@@ -163,7 +187,10 @@ const HALVES = [
 ] as const
 
 /** A kernel on four elements at once, lane by lane; `a` and `b` sum the columns of two lanes each. */
-export const fourfoldKernel = ({ summary, name, parameters, products, added = [] }: Fourfold): string[] => {
+export const fourfoldKernel = (
+  { inverse, isShift }: Prime,
+  { summary, name, parameters, products, added = [] }: Fourfold,
+): string[] => {
   const factors = products.map(([x, y], n) => ({ x: `x${n}_`, y: `y${n}_`, loadX: x, loadY: y }))
   const lines = factors.flatMap(({ x, y, loadX, loadY }) =>
     indices(LIMBS).flatMap((i) => [
@@ -193,15 +220,19 @@ export const fourfoldKernel = ({ summary, name, parameters, products, added = []
     }
     if (k < LIMBS) {
       lines.push(`const w${k} = ${LOW_WORDS}`)
-      lines.push(`const q${k} = v128.and(i32x4.sub(i32x4.shl(w${k}, 28), w${k}), mask)`)
+      const quotient = isShift
+        ? `i32x4.sub(i32x4.shl(w${k}, 28), w${k})`
+        : `i32x4.mul(w${k}, i32x4.splat(${hexadecimal(inverse)}))`
+      lines.push(`const q${k} = v128.and(${quotient}, mask)`)
     } else
       lines.push(
         `v128.store(z, ${k < COLUMNS ? `v128.and(${LOW_WORDS}, mask)` : LOW_WORDS}${offset(16 * (k - LIMBS))})`,
       )
     for (const [half, accumulator] of HALVES) {
       const q = `i64x2.extend_${half}_i32x4_u(q${k})`
-      const whole =
-        k < LIMBS ? `i64x2.add(i64x2.add(${accumulator}, ${q}), i64x2.shl(${q}, 28))` : accumulator
+      const shifted = `i64x2.add(i64x2.add(${accumulator}, ${q}), i64x2.shl(${q}, 28))`
+      const multiplied = `i64x2.add(${accumulator}, ${widen(half, `q${k}`, 'v128.load(MODULUS_LIMBS)')})`
+      const whole = k >= LIMBS ? accumulator : isShift ? shifted : multiplied
       if (k < COLUMNS) lines.push(`${accumulator} = i64x2.shr_u(${whole}, ${LIMB_BITS})`)
     }
   }
@@ -222,7 +253,7 @@ export const lanes = (elements: readonly bigint[]): number[] => {
 }
 
 /** The modulus as the fourfold kernels load it. */
-export const modulusTable = (): string[] => [
+export const modulusTable = (value: bigint): string[] => [
   '/** The modulus, each limb in four lanes. */',
-  ...table('MODULUS_LIMBS', [lanes([MODULUS, MODULUS, MODULUS, MODULUS])]),
+  ...table('MODULUS_LIMBS', [lanes([value, value, value, value])]),
 ]

@@ -1,7 +1,8 @@
 import { readFileSync } from 'node:fs'
 import { expect } from 'chai'
-import { fieldKernels, poseidonConstants } from '../../src/bin/build-field.ts'
+import { baseKernels, fieldKernels, poseidonConstants } from '../../src/bin/build-field.ts'
 import { sha256Rounds } from '../../src/bin/build-sha256.ts'
+import { proverModule } from '../../src/circuits/proving-instance.ts'
 import { fieldModule } from '../../src/core/field.ts'
 import { coreModule } from '../../src/core/index.ts'
 
@@ -12,8 +13,9 @@ describe('the core as it is built', () => {
     expect(readFileSync(new URL('assembly/sha256-rounds.ts', ROOT), 'utf8')).to.equal(sha256Rounds())
   })
 
-  it('has arithmetic of the field, and constants of Poseidon, that their generator still writes', () => {
+  it('has arithmetic of the fields, and constants of Poseidon, that their generator still writes', () => {
     expect(readFileSync(new URL('assembly/field-kernels.ts', ROOT), 'utf8')).to.equal(fieldKernels())
+    expect(readFileSync(new URL('assembly/base-kernels.ts', ROOT), 'utf8')).to.equal(baseKernels())
     expect(readFileSync(new URL('assembly/poseidon-constants.ts', ROOT), 'utf8')).to.equal(
       poseidonConstants(),
     )
@@ -22,14 +24,14 @@ describe('the core as it is built', () => {
   it('fits 48 KiB and embeds the bytes that were compiled', () => {
     const bytes = readFileSync(new URL('build/core.wasm', ROOT))
     expect(bytes.length).to.be.at.most(48 * 1024)
-    for (const name of ['core', 'field']) {
+    for (const name of ['core', 'field', 'prover']) {
       const compiled = readFileSync(new URL(`build/${name}.wasm`, ROOT)).toString('base64')
       expect(readFileSync(new URL(`build/${name}-wasm.ts`, ROOT), 'utf8')).to.include(compiled)
     }
   })
 
   it('imports its memory and nothing else, so it has no clock, no randomness and no input', () => {
-    for (const module of [coreModule(), fieldModule()])
+    for (const module of [coreModule(), fieldModule(), proverModule()])
       expect(WebAssembly.Module.imports(module)).to.deep.equal([
         { module: 'env', name: 'memory', kind: 'memory' },
       ])
