@@ -16,15 +16,31 @@ const TAGS: Readonly<Record<string, string>> = {
   Circuits: 'The statements that can be proven in zero knowledge, and the keys that verify their proofs.',
   Console: 'Organisations, accounts, sessions, merchants and terminals.',
   Domains: 'Custom domains of pods.',
+  Eligibility: 'Whether somebody qualifies, from the data of several sources, proven without showing them.',
   Hermes: 'Routes that answer YES or NO about the data of a target, and proxy routes, which make them.',
   Keys: 'API keys: making, rotating and revoking them.',
   Payments: 'Card payments that were accepted at a terminal, online or offline.',
   Pods: 'Verification spaces with a key, a policy and a charge of their own.',
+  Policies: 'What an organisation permits and denies, and signed decisions by it.',
+  Proofs: 'Zero-knowledge proofs: made, checked, spent once, handed in.',
   Security: 'Alerts, and the public keys of the service.',
   System: 'What the service says of itself.',
   Terminals: 'Terminals of a merchant.',
+  Tokens: 'Signed tokens that end, can be used up and can be withdrawn.',
   Usage: 'What an organisation has used.',
   Verification: 'Signed results about data, with zero-knowledge proofs.',
+}
+
+/** For placeholders of examples whose schema asks for more than any text. */
+const EXAMPLE_VALUES: Readonly<Record<string, string>> = {
+  consentR8x: '1',
+  consentR8y: '1',
+  consentS: '1',
+  loggedDigest: '9f'.repeat(32),
+  proofId: 'prf_01kahnq7x8e4w3v5f6t2s9r0pm',
+  slug: '3mJr7AoUXx2W',
+  tokenId: 'tok_01kahnq7x8e4w3v5f6t2s9r0pm',
+  treeRoot: '9f'.repeat(32),
 }
 
 /** @throws Error when the routes contradict each other; see {@link createOpenApi} */
@@ -36,4 +52,5 @@ export const describeApi = (routes: readonly Route[], baseUrl: string): OpenApiD
     license: 'GPL-3.0-or-later',
     serverUrl: baseUrl,
     tags: TAGS,
+    exampleValues: EXAMPLE_VALUES,
   })

@@ -47,12 +47,14 @@ export interface AppOptions<S> {
   readonly onRateLimited?: (refusal: RateLimitRefusal) => void
 }
 
-/** What pages of any origin may call: terminals run in browsers, and verifiers fetch our keys. */
+/** What pages of any origin may call: terminals run in browsers, and verifiers and provers fetch our keys. */
 const CROSS_ORIGIN_PATHS = [
   '/health',
   '/api/merchant/',
+  '/api/circuits/',
   '/v1/openapi.json',
   '/.well-known/jwks.json',
+  '/.well-known/issuer-keys',
   '/checkpoint',
   '/checkpoint/keys',
   '/tile/',

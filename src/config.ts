@@ -27,6 +27,8 @@ const MAX_PORT = 65_535
 const DEFAULT_RATE_LIMIT_PER_MINUTE = 100
 const MAX_RATE_LIMIT_PER_MINUTE = 10_000_000
 const MAX_PROVER_THREADS = 256
+const DEFAULT_PROVER_TABLE_MB = 2
+const MAX_PROVER_TABLE_MB = 1024
 /** DATA_DIR with this value keeps nothing on disk. */
 export const MEMORY_DATA_DIR = 'memory'
 
@@ -53,6 +55,8 @@ export interface Config {
   readonly trustProxy: readonly string[]
   /** How many proofs are made at a time. */
   readonly proverThreads: number
+  /** Most memory, in MiB, for tables of one circuit in one prover thread. */
+  readonly proverTableMb: number
   /** Directory of artifacts from one's own ceremony; the shipped ones where absent. */
   readonly circuitsDir?: string
   /** Networks (CIDR) beside the public ones that outbound calls with the right to do so may reach. */
@@ -324,6 +328,7 @@ export const loadConfig = (env: Environment = process.env): Config => {
       1,
       MAX_PROVER_THREADS,
     ),
+    proverTableMb: integer(env, 'PROVER_TABLE_MB', DEFAULT_PROVER_TABLE_MB, 0, MAX_PROVER_TABLE_MB),
     circuitsDir: read(env, 'CIRCUITS_DIR'),
     egressAllowCidrs: Object.freeze(readCidrs(env, 'EGRESS_ALLOW_CIDRS')),
     egressCa: readCertificates(env, 'EGRESS_CA_FILE'),

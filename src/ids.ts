@@ -19,6 +19,7 @@ export type IdPrefix =
   | 'pod'
   | 'prx'
   | 'hmv'
+  | 'dec'
   | 'agt'
   | 'dev'
   | 'prf'

@@ -3,26 +3,35 @@ import { accountRoutes } from './domain/accounts/routes.ts'
 import { keyRoutes } from './domain/accounts/routes-keys.ts'
 import { auditRoutes } from './domain/audit/routes.ts'
 import { logRoutes } from './domain/audit/routes-log.ts'
+import { zkpRoutes } from './domain/audit/routes-zkp.ts'
 import { circuitRoutes } from './domain/circuits/routes.ts'
+import { eligibilityRoutes } from './domain/eligibility/routes.ts'
 import { hermesRoutes } from './domain/hermes/routes.ts'
 import { proxyRoutes } from './domain/hermes/routes-proxies.ts'
 import { paymentRoutes } from './domain/payments/routes.ts'
 import { podRoutes } from './domain/pods/routes.ts'
 import { domainRoutes } from './domain/pods/routes-domains.ts'
+import { policyRoutes } from './domain/policies/routes.ts'
+import { proofRoutes } from './domain/proofs/routes.ts'
+import { circuitQuestionRoutes } from './domain/proofs/routes-circuits.ts'
 import { securityRoutes } from './domain/security/routes.ts'
 import { systemRoutes } from './domain/system/routes.ts'
 import { getAsset } from './domain/system/routes-assets.ts'
+import { getIssuerKeys } from './domain/system/routes-issuer.ts'
 import { getJwks } from './domain/system/routes-jwks.ts'
 import { terminalRoutes } from './domain/terminals/routes.ts'
+import { tokenRoutes } from './domain/tokens/routes.ts'
 import { usageRoutes } from './domain/usage/routes.ts'
 import { verificationRoutes } from './domain/verification/routes.ts'
 import { resultRoutes } from './domain/verification/routes-results.ts'
+import { policyVerificationRoutes } from './domain/verification/routes-v1.ts'
 import type { Route } from './http/route.ts'
 import type { Services } from './services.ts'
 
 export const routes: readonly Route<Services>[] = [
   ...systemRoutes,
   getJwks,
+  getIssuerKeys,
   getAsset,
   ...accountRoutes,
   ...keyRoutes,
@@ -30,10 +39,17 @@ export const routes: readonly Route<Services>[] = [
   ...securityRoutes,
   ...auditRoutes,
   ...logRoutes,
+  ...zkpRoutes,
   ...paymentRoutes,
   ...circuitRoutes,
+  ...circuitQuestionRoutes,
   ...verificationRoutes,
   ...resultRoutes,
+  ...policyVerificationRoutes,
+  ...proofRoutes,
+  ...policyRoutes,
+  ...eligibilityRoutes,
+  ...tokenRoutes,
   ...usageRoutes,
   ...podRoutes,
   ...domainRoutes,

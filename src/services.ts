@@ -11,20 +11,41 @@ import { createField } from './core/field.ts'
 import { createCore } from './core/index.ts'
 import { DEFAULT_ORGANISATION } from './domain/accounts/defaults.ts'
 import { type AccountsService, createAccounts } from './domain/accounts/service.ts'
+import { createMembership } from './domain/audit/membership.ts'
 import { createPublishedLog, type PublishedLog } from './domain/audit/published-log.ts'
 import { type AuditService, createAudit } from './domain/audit/service.ts'
+import { type AuditProofs, createAuditProofs } from './domain/audit/zkp.ts'
 import { type CircuitsService, createCircuits } from './domain/circuits/service.ts'
+import { createEligibility, type EligibilityService } from './domain/eligibility/service.ts'
 import { createProxies, type ProxiesService } from './domain/hermes/proxies.ts'
 import { createHermes, type HermesService, verificationKeyName } from './domain/hermes/service.ts'
 import { ownHosts } from './domain/hermes/target.ts'
 import { createPayments, type PaymentsService } from './domain/payments/service.ts'
 import { createDomains, type DomainsService } from './domain/pods/domains.ts'
 import { createPods, type PodsService } from './domain/pods/service.ts'
+import { createPolicies, type PoliciesService } from './domain/policies/service.ts'
+import { type CircuitQuestions, createCircuitQuestions } from './domain/proofs/circuit-questions.ts'
+import * as nullifiers from './domain/proofs/nullifiers.ts'
+import { SyncItem } from './domain/proofs/schemas.ts'
+import { createProofs, type ProofsService } from './domain/proofs/service.ts'
+import { auditProofStatement, prepareMember } from './domain/proofs/statements/audit-proof.ts'
+import { consentVerificationStatement } from './domain/proofs/statements/consent-verification.ts'
+import { kycStatement } from './domain/proofs/statements/kyc.ts'
+import { offlineValidationStatement } from './domain/proofs/statements/offline-validation.ts'
+import { proofAggregationStatement } from './domain/proofs/statements/proof-aggregation.ts'
+import { quantumSafeTokenStatement } from './domain/proofs/statements/quantum-safe-token.ts'
+import { ruleStatements } from './domain/proofs/statements/rules.ts'
+import { tokenValidationStatement } from './domain/proofs/statements/token-validation.ts'
 import { createSecurity, type SecurityService } from './domain/security/service.ts'
 import { loadPages, type Pages } from './domain/system/pages.ts'
 import { createSystem, ENGINE, type SystemService } from './domain/system/service.ts'
 import { createTerminals, type TerminalsService } from './domain/terminals/service.ts'
+import { createTokens, type TokensService } from './domain/tokens/service.ts'
 import { createUsage, type UsageService } from './domain/usage/service.ts'
+import {
+  createPolicyVerification,
+  type PolicyVerificationService,
+} from './domain/verification/policy-verification.ts'
 import { VerifyRequest } from './domain/verification/schemas.ts'
 import { createVerification, type VerificationService } from './domain/verification/service.ts'
 import { SESSION_COOKIE } from './http/auth.ts'
@@ -32,11 +53,13 @@ import { addressBlock } from './http/client-address.ts'
 import type { IdempotencyKit } from './http/idempotency.ts'
 import type { Logger } from './http/log.ts'
 import { bodyCheck } from './http/validation.ts'
+import { createIssuer, type Issuer } from './keys/issuer.ts'
 import { createPseudonyms } from './keys/pseudonyms.ts'
 import { createSealedValues } from './keys/sealed-values.ts'
 import { createSealing } from './keys/sealing.ts'
 import { createSigners, type Signers } from './keys/signers.ts'
 import { createCheckpoints } from './ledger/checkpoint.ts'
+import { createCheckpointReader } from './ledger/checkpoint-reading.ts'
 import { createLedger, type Ledger } from './ledger/ledger.ts'
 import { createLog } from './ledger/log.ts'
 import { createPoseidonLog, type PoseidonLog } from './ledger/shards.ts'
@@ -61,8 +84,10 @@ export interface Services {
   readonly limits: Limits
   readonly metrics: Metrics
   readonly signers: Signers
+  readonly issuer: Issuer
   readonly security: SecurityService
   readonly audit: AuditService
+  readonly auditProofs: AuditProofs
   readonly publishedLog: PublishedLog
   readonly accounts: AccountsService
   readonly terminals: TerminalsService
@@ -72,10 +97,16 @@ export interface Services {
   readonly prover: Prover
   readonly verifier: Verifier
   readonly verification: VerificationService
+  readonly proofs: ProofsService
+  readonly circuitQuestions: CircuitQuestions
+  readonly policies: PoliciesService
+  readonly policyVerification: PolicyVerificationService
+  readonly tokens: TokensService
   readonly pods: PodsService
   readonly domains: DomainsService
   readonly proxies: ProxiesService
   readonly hermes: HermesService
+  readonly eligibility: EligibilityService
   readonly system: SystemService
   readonly pages: Pages
 }
@@ -134,6 +165,7 @@ const build = async (
   const openRecent = createOpenRecent({ clock, bus, codec, redis: redis?.client })
   // First, since it notices a MASTER_KEY that is not this database's.
   const signers = await createSigners({ database, sealing, clock })
+  const issuer = await createIssuer({ database, sealing, clock })
   const pseudonyms = createPseudonyms({ database, sealing, clock })
   const ledger = await createLedger({
     database,
@@ -158,12 +190,13 @@ const build = async (
   const security = createSecurity({ ledger, database, limits, clock, rateLimits, logger })
   closers.push(() => security.close())
   const log = createLog(database)
+  const origin = new URL(baseUrl).host
   const checkpoints = createCheckpoints({
     database,
     log,
     signers,
     clock,
-    origin: new URL(baseUrl).host,
+    origin,
     directory: dataDir === MEMORY_DATA_DIR ? undefined : dataDir,
     onInconsistency(reason) {
       logger.error({ reason }, 'the log is inconsistent: nothing is signed')
@@ -189,7 +222,7 @@ const build = async (
     known: config.adminApiKey ?? readSecret(dataDir, ADMIN_KEY_FILE),
     keep: (apiKey) => keepSecret(dataDir, ADMIN_KEY_FILE, apiKey),
   })
-  const terminals = createTerminals({ database, ledger, accounts, security, clock, openRecent })
+  const terminals = createTerminals({ database, ledger, accounts, security, clock, openRecent, sealing })
   const payments = createPayments({ ledger, database, core, accounts, terminals, security, metrics, clock })
   const usage = createUsage({ database, accounts, clock, logger })
   const poseidonLog = createPoseidonLog({ database, ledger, field: createField(), logger })
@@ -198,6 +231,7 @@ const build = async (
   const prover = createProver({
     threads: config.proverThreads,
     artifacts,
+    tableBytes: config.proverTableMb * 2 ** 20,
     onProved: metrics.observeProof,
     onFailure: (error) => logger.error({ err: error }, 'a prover thread failed'),
   })
@@ -215,6 +249,68 @@ const build = async (
     engine: ENGINE,
     checkRequest: bodyCheck(VerifyRequest),
   })
+  const policies = createPolicies({
+    database,
+    ledger,
+    verification,
+    usage,
+    clock,
+    openRecent,
+    baseUrl,
+  })
+  const tokens = createTokens({
+    database,
+    ledger,
+    signers,
+    issuer,
+    sealing,
+    clock,
+    baseUrl,
+    nullifiers,
+  })
+  const membership = createMembership({ database, poseidonLog })
+  const proofs: ProofsService = createProofs({
+    database,
+    ledger,
+    prover,
+    verifier,
+    usage,
+    sealing,
+    metrics,
+    security,
+    clock,
+    baseUrl,
+    statements: [
+      ...ruleStatements,
+      kycStatement({ issuer }),
+      tokenValidationStatement({ issuer, tokens }),
+      consentVerificationStatement({ issuer }),
+      proofAggregationStatement({
+        issuer,
+        verifyStored: (caller, proofId) => proofs.verifyStored(caller, proofId),
+      }),
+      offlineValidationStatement({ payments, terminals }),
+      auditProofStatement({ membership }),
+      quantumSafeTokenStatement({ membership }),
+    ],
+    checkInputs: bodyCheck,
+    checkSyncItem: bodyCheck(SyncItem),
+  })
+  const auditProofs = createAuditProofs({
+    database,
+    ledger,
+    log,
+    checkpoints,
+    checkpointReader: createCheckpointReader(origin, signers),
+    membership,
+    proofs,
+    prepareMember,
+    verifier,
+    clock,
+    baseUrl,
+  })
+  const circuitQuestions = createCircuitQuestions({ proofs, payments, ledger, clock })
+  const policyVerification = createPolicyVerification({ ledger, verification, policies, proofs, baseUrl })
   const pods = createPods({ database, ledger, accounts, verification, clock, openRecent, baseUrl })
   const dns = createDns({ servers: config.dnsServers })
   const domains = createDomains({
@@ -263,6 +359,7 @@ const build = async (
     addressBlock,
     logger,
   })
+  const eligibility = createEligibility({ ledger, hermes, proofs, tokens, clock })
   const system = createSystem({
     baseUrl,
     customDomainCname,
@@ -282,8 +379,10 @@ const build = async (
     limits,
     metrics,
     signers,
+    issuer,
     security,
     audit,
+    auditProofs,
     publishedLog,
     accounts,
     terminals,
@@ -293,10 +392,16 @@ const build = async (
     prover,
     verifier,
     verification,
+    proofs,
+    circuitQuestions,
+    policies,
+    policyVerification,
+    tokens,
     pods,
     domains,
     proxies,
     hermes,
+    eligibility,
     system,
     pages: loadPages(),
     generatedAdminKey,

@@ -37,6 +37,7 @@ describe('configuration', () => {
       egressOpenProxy: false,
       dnsServers: [],
       proverThreads: Math.max(1, availableParallelism() - 1),
+      proverTableMb: 2,
       circuitsDir: undefined,
       logLevel: 'info',
       checkResponses: false,
@@ -62,6 +63,7 @@ describe('configuration', () => {
       EGRESS_OPEN_PROXY: 'on',
       DNS_SERVERS: '192.0.2.1, 192.0.2.1:5353, 2001:db8::1, [2001:db8::1]:5353',
       PROVER_THREADS: '3',
+      PROVER_TABLE_MB: '4',
       CIRCUITS_DIR: '/etc/assay/circuits',
       LOG_LEVEL: 'debug',
     })
@@ -84,6 +86,7 @@ describe('configuration', () => {
       egressOpenProxy: true,
       dnsServers: ['192.0.2.1:53', '192.0.2.1:5353', '[2001:db8::1]:53', '[2001:db8::1]:5353'],
       proverThreads: 3,
+      proverTableMb: 4,
       circuitsDir: '/etc/assay/circuits',
       logLevel: 'debug',
       checkResponses: false,
@@ -132,6 +135,7 @@ describe('configuration', () => {
     ['DNS_SERVERS', '192.0.2.1,', 'addresses'],
     ['PROVER_THREADS', '0', '1 to'],
     ['PROVER_THREADS', 'all', 'whole number'],
+    ['PROVER_TABLE_MB', '1025', '0 to'],
     ['LOG_LEVEL', 'loud', 'fatal, error'],
   ]
   for (const [variable, value, rule] of broken) {

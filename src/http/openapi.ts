@@ -29,6 +29,8 @@ export interface OpenApiInfo {
   readonly serverUrl: string
   /** Tag name → description; every tag that a route uses must be here. */
   readonly tags: Readonly<Record<string, string>>
+  /** What stands for `{placeholder}` in examples of bodies whose schema asks for more than any text. */
+  readonly exampleValues: Readonly<Record<string, string>>
 }
 
 export type OpenApiDocument = Record<string, unknown>
@@ -45,6 +47,14 @@ const parameterExample = (
   const { type } = schema ? asJsonSchema(schema) : {}
   return type === 'integer' || type === 'number' ? Number(text) : text
 }
+
+/** A body's example with values that fit the schema; `{…Number}` stands for a number. */
+const bodyExample = (example: unknown, values: OpenApiInfo['exampleValues']): unknown =>
+  JSON.parse(
+    JSON.stringify(example).replaceAll(/"\{(\w+)\}"/g, (whole, name: string) =>
+      name.endsWith('Number') ? '1' : name in values ? JSON.stringify(values[name]) : whole,
+    ),
+  )
 
 const parameters = (route: Route, components: SchemaComponents) => {
   const declare = (where: 'path' | 'query', name: string, schema: TSchema | undefined, required: boolean) => {
@@ -71,11 +81,14 @@ const parameters = (route: Route, components: SchemaComponents) => {
   ]
 }
 
-const requestBody = (route: Route, components: SchemaComponents) => {
+const requestBody = (route: Route, components: SchemaComponents, values: OpenApiInfo['exampleValues']) => {
   if (route.body === undefined) return {}
   const { required = [], type } = asJsonSchema(route.body)
   const example = route.example?.body
-  const media = { schema: components.use(route.body), ...(example !== undefined && { example }) }
+  const media = {
+    schema: components.use(route.body),
+    ...(example !== undefined && { example: bodyExample(example, values) }),
+  }
   return {
     requestBody: {
       required: type !== 'object' || required.length > 0,
@@ -141,7 +154,7 @@ const responses = (route: Route, components: SchemaComponents) => {
   return result
 }
 
-const operation = (route: Route, components: SchemaComponents) => {
+const operation = (route: Route, components: SchemaComponents, values: OpenApiInfo['exampleValues']) => {
   const scope = route.scope && `Needs a credential with scope \`${route.scope}\`.`
   const token = route.auth === 'merchant' && 'Terminal tokens are accepted.'
   const own =
@@ -156,7 +169,7 @@ const operation = (route: Route, components: SchemaComponents) => {
     tags: [route.tag],
     security: SECURITY[route.auth],
     ...(declared.length > 0 && { parameters: declared }),
-    ...requestBody(route, components),
+    ...requestBody(route, components, values),
     responses: responses(route, components),
   }
 }
@@ -180,7 +193,10 @@ export const createOpenApi = (routes: readonly Route[], info: OpenApiInfo): Open
       throw new Error(`tag ${route.tag} of ${route.name} has no description`)
     names.add(route.name)
     tags.add(route.tag)
-    paths[route.path] = { ...paths[route.path], [route.method.toLowerCase()]: operation(route, components) }
+    paths[route.path] = {
+      ...paths[route.path],
+      [route.method.toLowerCase()]: operation(route, components, info.exampleValues),
+    }
   }
   return {
     openapi: '3.1.0',

@@ -73,9 +73,15 @@ const describe = (error: ErrorObject): { code: string; message: string } => {
   return { code: snakeCase(error.keyword), message: error.message ?? 'does not fit the schema' }
 }
 
-/** What is worth telling: of a failed union its summary, which ajv puts last, otherwise the one error. */
+/**
+ * What is worth telling. Of a failed union that is what lies furthest inside, since the value was meant for the
+ * alternative that it fits so far; where it fits none, the summary, which ajv puts last.
+ */
+const worthTelling = (errors: readonly ErrorObject[]): ErrorObject =>
+  errors.reduceRight((told, error) => (error.instancePath.length > told.instancePath.length ? error : told))
+
 const detailOf = (errors: readonly ErrorObject[], prefix: string): ErrorDetail => {
-  const error = errors.at(-1) as ErrorObject
+  const error = worthTelling(errors)
   const missing = error.keyword === 'required' ? `/${pointerToken(String(error.params.missingProperty))}` : ''
   const pointer = `${error.instancePath}${missing}`
   const path = prefix === '' ? pointer : `${prefix}${pointer || '/'}`

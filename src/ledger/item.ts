@@ -20,6 +20,7 @@ export type EntryType =
   | 'revoke'
   | 'chat'
   | 'account'
+  | 'hybrid_token'
   | 'ledger.poseidon_root'
 
 /** A fact to commit. Names never reach the log: `subject` is turned into a pseudonym. */

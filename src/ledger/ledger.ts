@@ -9,8 +9,9 @@ import { fail } from '../errors.ts'
 import { createLane } from '../store/lane.ts'
 import { findAnswer } from './answers.ts'
 import { type CommitDeps, createCommitter } from './commit.ts'
-import type { Item } from './item.ts'
-import { HEAD_NAME } from './tables.ts'
+import type { Held, Item } from './item.ts'
+import { toHeld } from './reads.ts'
+import { type ClaimRow, claims, HEAD_NAME } from './tables.ts'
 import { type Change, isChange, type Queued, type Unit } from './unit.ts'
 
 export type { Change } from './unit.ts'
@@ -39,6 +40,8 @@ export interface Ledger {
    * @throws AppError idempotency_key_reused
    */
   findAnswer(idempotency: Idempotency): Promise<{ readonly answer: unknown } | undefined>
+  /** Who holds a claim, outside of any commit: by the time it is used it may have been taken. */
+  findClaim(organisation: string, kind: string, key: string): Promise<Omit<Held, 'claim'> | undefined>
   /** Entries so far, and the RFC 6962 root over them in lower-case hex. */
   head(): Promise<{ size: number; root: string }>
   /** Calls `listener` after each commit of this server that added entries. @returns a function that ends it */
@@ -127,6 +130,10 @@ export const createLedger = async (deps: LedgerDeps): Promise<Ledger> => {
           lane.submit({ caller, idempotency, change, weight: 1, exclusive: true }) as Promise<R>,
       ),
     findAnswer: (idempotency) => findAnswer(deps, idempotency),
+    async findClaim(organisation, kind, key) {
+      const row = await database.knex<ClaimRow>(claims.name).where({ organisation, kind, key }).first()
+      return row && toHeld(row)
+    },
     async head() {
       const row = await database
         .knex<{ name: string; size: number; root: Uint8Array }>('ledger_head')

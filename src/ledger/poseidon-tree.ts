@@ -27,6 +27,7 @@ const TYPE_NUMBERS: Readonly<Record<EntryType, number>> = {
   revoke: 8,
   chat: 9,
   account: 10,
+  hybrid_token: 11,
 }
 
 /** The number of an entry's type. @throws Error for a type that this version does not know */

@@ -59,7 +59,8 @@ export const emptyKnown = (): Known => ({ claims: new Map(), counters: new Map()
 
 const column = (keys: readonly string[][], index: number): string[] => keys.map((key) => key[index] ?? '')
 
-const toHeld = ({ holder, at }: ClaimRow): Omit<Held, 'claim'> => {
+/** A claim as it was kept. */
+export const toHeld = ({ holder, at }: ClaimRow): Omit<Held, 'claim'> => {
   const parsed: Json = holder === null ? null : JSON.parse(holder)
   return { holder: parsed, at }
 }

@@ -1,10 +1,13 @@
+import { hash } from 'node:crypto'
 import { expect } from 'chai'
-import { CIRCUITS } from '../../src/circuits/catalogue.ts'
+import { CIRCUITS, type CircuitId } from '../../src/circuits/catalogue.ts'
 import { sharedApp, startTestApp, type TestApp } from '../support/app.ts'
 import { artifacts } from '../support/circuits.ts'
 
 interface Listed {
-  id: string
+  id: CircuitId
+  provingKeyUrl: string
+  witnessProgramUrl: string
   wasm_supported: boolean
   setup: { type: string; contributions: number; transcript_sha256: string }
   verificationKeyUrl: string
@@ -33,7 +36,9 @@ describe('GET /api/circuits', () => {
         selfAsserted: circuit?.selfAsserted,
       })
       expect(checks).to.be.an('array').that.is.not.empty
-      expect(proves).to.match(id === 'yesno' ? /not proven inside/ : /service's own decision/)
+      expect(proves).to.match(/^(The prover|This attestor) /)
+      if (id === 'yesno') expect(proves).to.match(/not proven inside/)
+      if (id === 'simple_yesno') expect(proves).to.match(/service's own decision/)
       expect(setup.type).to.equal('single-party')
       expect(setup.contributions).to.be.at.least(1)
       expect(setup.transcript_sha256).to.match(/^[0-9a-f]{64}$/)
@@ -63,6 +68,41 @@ describe('GET /api/circuits', () => {
     }
     for (const id of ['nothing', '__proto__', 'toString'])
       expect((await app.request('GET', `/api/circuits/${id}/vkey`)).status).to.equal(404)
+  })
+
+  it('gives proving keys and witness programs to anybody, for good where their hash is asked for', async () => {
+    const { apiKey } = await app.organisation()
+    const listed = await app.request<Listed[]>('GET', '/api/circuits', { bearer: apiKey })
+    for (const { id, provingKeyUrl, witnessProgramUrl } of listed.body)
+      for (const [kind, url, type] of [
+        ['zkey', provingKeyUrl, 'application/octet-stream'],
+        ['wasm', witnessProgramUrl, 'application/wasm'],
+      ] as const) {
+        const response = await fetch(url, { headers: { origin: 'https://till.example' } })
+        const bytes = Buffer.from(await response.arrayBuffer())
+        expect(bytes.equals(artifacts[id][kind]), url).to.equal(true)
+        const sha256 = hash('sha256', bytes)
+        expect(Object.fromEntries(response.headers)).to.include({
+          'content-type': type,
+          'content-length': String(bytes.length),
+          etag: `"${sha256}"`,
+          'cache-control': 'public, max-age=31536000, immutable',
+          'access-control-allow-origin': '*',
+        })
+        expect(url).to.equal(`${app.url}/api/circuits/${id}/${kind}?sha256=${sha256}`)
+        const again = await app.request('GET', `/api/circuits/${id}/${kind}`, {
+          headers: { 'if-none-match': `"${sha256}"` },
+        })
+        expect([again.status, again.headers.get('cache-control')]).to.deep.equal([
+          304,
+          'public, max-age=3600',
+        ])
+      }
+    const other = `/api/circuits/yesno/zkey?sha256=${'0'.repeat(64)}`
+    expect((await app.request('GET', other)).status).to.equal(404)
+    expect((await app.request('GET', '/api/circuits/yesno/zkey?sha256=x')).status).to.equal(400)
+    for (const id of ['nothing', '__proto__', 'toString'])
+      expect((await app.request('GET', `/api/circuits/${id}/wasm`)).status).to.equal(404)
   })
 
   it('does not start with keys that are not those of their record', async () => {

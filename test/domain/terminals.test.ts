@@ -126,6 +126,7 @@ describe('terminals', () => {
       expiresAt: '',
       terminalId,
       merchantId,
+      organisationId: owner.organisationId,
       config: { floorLimit: 30, storedSumLimit: null, maxOfflineAgeMs: 3_600_000, minAssurance: 'mac' },
     })
     expect(await upload(app, body.token)).to.equal(200)

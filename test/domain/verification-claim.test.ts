@@ -9,6 +9,8 @@ import type { VerifyOptions } from '../../src/domain/verification/schemas.ts'
 import { resultSigner } from '../../src/domain/verification/signed-result.ts'
 import { AppError } from '../../src/errors.ts'
 import type { Receipt } from '../../src/ledger/item.ts'
+import type { PlainTree } from '../support/reference/rules.ts'
+import { data, deepTreeOf, rule, treeOf } from '../support/rule-trees.ts'
 
 const CALLER = { organisation: 'org_00000000000000000000000000' }
 const ISSUER = 'https://assay.example.org'
@@ -37,6 +39,18 @@ const pair = fc.oneof(
   scalar.map((value) => [value, value] as [typeof value, typeof value]),
 )
 
+/** For each circuit a tree that it proves, so that none of them is left to chance. */
+const ONE_TREE_A_CIRCUIT: readonly [PlainTree, Record<string, unknown>][] = (() => {
+  const one: PlainTree = { field: 'a', op: 'eq', value: 1 }
+  const two: PlainTree = { field: 'b', op: 'gte', value: 1 }
+  return [
+    [one, { a: 1 }],
+    [{ op: 'AND', children: [one, two] }, { a: 1 }],
+    [{ op: 'OR', children: [one, two] }, { a: 1 }],
+    [{ field: 'a', op: 'startsWith', value: 'x' }, { a: 'xy' }],
+  ]
+})()
+
 describe('a claim', () => {
   it('decides inside the circuit what the rule says, for every operator and kind of value', () => {
     fc.assert(
@@ -44,11 +58,40 @@ describe('a claim', () => {
         fc.pre(op === 'eq' || op === 'ne' || typeof operand === 'number')
         const made = claim({ v: value }, { rules: [{ field: 'v', op, value: operand }] })
         const ordersOthers = op !== 'eq' && op !== 'ne' && typeof value !== 'number'
-        expect(made.circuitId).to.equal(ordersOthers ? 'simple_yesno' : 'yesno')
+        expect(made.circuitId).to.equal(ordersOthers ? 'eligibility' : 'yesno')
         expect(made.publicSignals[0]).to.equal(made.decision === 'YES' ? '1' : '0')
         expect(made.decision === 'YES').to.equal(reference(op, value, operand))
       }),
     )
+  })
+
+  it('decides any tree inside a circuit as the rules do, and names the smallest that fits', () => {
+    const trees = fc.oneof(treeOf(rule), deepTreeOf(rule))
+    const seen = new Set<string>()
+    fc.assert(
+      fc.property(trees, data, (logic, values) => {
+        const made = claim({ ...values, one: 1 }, { logic: logic as VerifyOptions['logic'] })
+        seen.add(made.circuitId)
+        expect(made.publicSignals[0]).to.equal(made.decision === 'YES' ? '1' : '0')
+        const texts = /"(contains|startsWith|matches)"/.test(JSON.stringify(logic))
+        if (texts) expect(made.circuitId).to.equal('simple_yesno')
+        else expect(made.circuitId).to.be.oneOf(['yesno', 'eligibility', 'composite', 'simple_yesno'])
+      }),
+      { numRuns: 500, examples: [...ONE_TREE_A_CIRCUIT] },
+    )
+    expect([...seen].sort()).to.deep.equal(['composite', 'eligibility', 'simple_yesno', 'yesno'])
+  })
+
+  it('is of the same circuit whatever the data, once the rules are more than one comparison', () => {
+    const two = [
+      { field: 'a', op: 'gte' as const, value: 1 },
+      { field: 'b', op: 'eq' as const, value: 'x' },
+    ]
+    const documents = [{ a: 1, b: 'x' }, { a: 0 }, { c: 1 }, { a: 'text', b: null }, { a: [1], b: {} }]
+    for (const values of documents) {
+      expect(claim(values, { rules: two }).circuitId).to.equal('eligibility')
+      expect(claim(values, { logic: { op: 'OR', children: two } }).circuitId).to.equal('composite')
+    }
   })
 
   it('has a decision, a circuit and a digest for any JSON, and an AppError for any rule', () => {

@@ -122,7 +122,7 @@ describe('what a result lets others check', () => {
     expect(commitment).to.equal(String(committed(encodeValue(DATA.age), h248(salt))))
   })
 
-  for (const circuit of ['yesno', 'simple_yesno'] as const) {
+  for (const circuit of ['yesno', 'eligibility', 'composite', 'simple_yesno'] as const) {
     it(`snarkjs' own program accepts a ${circuit} proof with the published key, and no other signals`, async () => {
       const options = { rules: RULES, circuit_id: circuit }
       const { proof: text } = await verified(app, owner.apiKey, { data: DATA, options })

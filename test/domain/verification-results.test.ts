@@ -83,7 +83,7 @@ describe('signed results', () => {
       timestamp: result.timestamp,
       decision: 'NO',
       reason: 'missing_data',
-      circuitId: 'simple_yesno',
+      circuitId: 'eligibility',
       proven: false,
       issuer: app.url,
       jws: result.jws,

@@ -64,11 +64,11 @@ describe('verification', () => {
   it('says that data is missing, and never takes it for the opposite', async () => {
     const missing = { field: 'height', op: 'gt', value: 1 }
     const no = { success: false, decision: 'NO', reason: 'missing_data' }
-    expect(await verify({ rules: [missing] })).to.deep.include({ ...no, circuitId: 'simple_yesno' })
+    expect(await verify({ rules: [missing] })).to.deep.include({ ...no, circuitId: 'eligibility' })
     expect(await verify({ logic: { op: 'NOT', child: missing } })).to.deep.include(no)
   })
 
-  it('proves one plain comparison inside the circuit, and any other decision as a committed one', async () => {
+  it('proves rules inside the smallest circuit that has them, and any other decision as a committed one', async () => {
     const cases: [options: object, circuit: string, decision: string][] = [
       [{ rules: [{ field: 'age', op: 'lt', value: 37 }] }, 'yesno', 'YES'],
       [{ rules: [{ field: 'name', op: 'eq', value: 'Ada' }] }, 'yesno', 'YES'],
@@ -80,12 +80,12 @@ describe('verification', () => {
         'YES',
       ],
       [{ logic: { op: 'OR', children: [{ field: 'age', op: 'eq', value: 1 }] } }, 'yesno', 'NO'],
-      [{ logic: { op: 'NAND', children: [{ field: 'age', op: 'eq', value: 1 }] } }, 'simple_yesno', 'YES'],
-      [{ logic: { op: 'NOR', children: [{ field: 'age', op: 'eq', value: 36 }] } }, 'simple_yesno', 'NO'],
-      [{ rules: [{ field: 'age', op: 'in', value: [36] }] }, 'simple_yesno', 'YES'],
+      [{ logic: { op: 'NAND', children: [{ field: 'age', op: 'eq', value: 1 }] } }, 'eligibility', 'YES'],
+      [{ logic: { op: 'NOR', children: [{ field: 'age', op: 'eq', value: 36 }] } }, 'eligibility', 'NO'],
+      [{ rules: [{ field: 'age', op: 'in', value: [36] }] }, 'eligibility', 'YES'],
       [{ rules: [{ field: 'name', op: 'startsWith', value: 'B' }] }, 'simple_yesno', 'NO'],
-      [{ rules: [{ field: 'address', op: 'eq', value: { country: 'GB' } }] }, 'simple_yesno', 'YES'],
-      [{ logic: { op: 'NOT', child: { field: 'age', op: 'gt', value: 40 } } }, 'simple_yesno', 'YES'],
+      [{ rules: [{ field: 'address', op: 'eq', value: { country: 'GB' } }] }, 'eligibility', 'YES'],
+      [{ logic: { op: 'NOT', child: { field: 'age', op: 'gt', value: 40 } } }, 'eligibility', 'YES'],
       [
         {
           rules: [
@@ -93,9 +93,15 @@ describe('verification', () => {
             { field: 'age', op: 'lt', value: 2 },
           ],
         },
-        'simple_yesno',
+        'eligibility',
         'NO',
       ],
+      [{ rules: [{ field: 'age', op: 'in', value: [36, 37] }] }, 'composite', 'YES'],
+      [{ rules: [{ field: 'age', op: 'between', value: [1, 36] }] }, 'eligibility', 'YES'],
+      [{ rules: [{ field: 'age', op: 'nonbetween', value: [1, 36] }] }, 'composite', 'NO'],
+      [{ rules: [{ field: 'height', op: 'exists', value: false }] }, 'eligibility', 'YES'],
+      [{ circuit_id: 'composite', rules: [{ field: 'age', op: 'lt', value: 37 }] }, 'composite', 'YES'],
+      [{ circuit_id: 'eligibility', rules: [{ field: 'age', op: 'lt', value: 3 }] }, 'eligibility', 'NO'],
       [{ circuit_id: 'simple_yesno', rules: [{ field: 'age', op: 'lt', value: 37 }] }, 'simple_yesno', 'YES'],
     ]
     for (const [options, circuitId, decision] of cases) {
@@ -133,6 +139,26 @@ describe('verification', () => {
       ...wrong,
       code: 'unsuitable',
     })
+    for (const circuit_id of ['eligibility', 'composite']) {
+      expect(await refused({ data: DATA, options: { circuit_id } })).to.deep.equal({
+        ...wrong,
+        code: 'unsuitable',
+      })
+      const texts = [{ field: 'name', op: 'startsWith', value: 'A' }]
+      expect(await refused({ data: DATA, options: { circuit_id, rules: texts } })).to.deep.include({
+        status: 422,
+        error: 'not_provable',
+      })
+      const long = [{ field: 'age', op: 'nin', value: Array.from({ length: 17 }, (_, i) => i) }]
+      expect(await refused({ data: DATA, options: { circuit_id, rules: long } })).to.deep.include({
+        status: 422,
+        error: 'tree_too_large',
+      })
+    }
+    const either = [{ field: 'age', op: 'in', value: [1, 2] }]
+    expect(
+      await refused({ data: DATA, options: { circuit_id: 'eligibility', rules: either } }),
+    ).to.deep.include({ status: 422, error: 'not_provable' })
   })
 
   it('commits to the data under a salt that only the caller gets', async () => {

@@ -70,6 +70,8 @@ describe('tree 2', () => {
     await append(store.ledger, 20)
     await append(store.ledger, 3, { entry: { type: 'attest', commitment, data: {} } })
     const leaves = reference.leaves(await texts())
+    // Until tree 2 has the last one, the shard is smaller.
+    await poseidon.shardPath(leaves.length - 1)
     for (const [index, leaf] of leaves.entries()) {
       const path = await poseidon.shardPath(index)
       expect(path).to.deep.include({

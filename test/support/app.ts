@@ -9,6 +9,7 @@ import { type Config, loadConfig } from '../../src/config.ts'
 import { startServer } from '../../src/server.ts'
 import type { BuiltServices } from '../../src/services.ts'
 import { startDnsServer } from './dns-server.ts'
+import { atEndOfRun, SCRATCH_DATABASES } from './run.ts'
 
 export interface TestAppOverrides {
   /** Variables of the environment, over those that suit most tests. */
@@ -75,7 +76,7 @@ const administer = async (databaseUrl: string, statement: string): Promise<void>
 export const createScratchDatabase = async (
   databaseUrl: string,
 ): Promise<{ url: string; drop(): Promise<void> }> => {
-  const name = `assay_test_${randomBytes(6).toString('hex')}`
+  const name = `${SCRATCH_DATABASES}${randomBytes(6).toString('hex')}`
   await administer(databaseUrl, `CREATE DATABASE ${name}`)
   const url = new URL(databaseUrl)
   url.pathname = `/${name}`
@@ -157,7 +158,10 @@ export const startTestApp = async ({ env = {}, clock }: TestAppOverrides = {}): 
 /** Examples of routes that ask DNS need one that answers; close it with the app. */
 const startSharedApp = async (): Promise<TestApp> => {
   const dns = await startDnsServer()
-  const app = await startTestApp({ env: { DNS_SERVERS: dns.address } })
+  const app = await startTestApp({ env: { DNS_SERVERS: dns.address } }).catch(async (error: unknown) => {
+    await dns.close()
+    throw error
+  })
   return {
     ...app,
     async close() {
@@ -175,5 +179,4 @@ export const sharedApp = (): Promise<TestApp> => {
   return shared
 }
 
-// Not every program that uses an app runs under mocha; then nobody shares one either.
-if (typeof after === 'function') after(async () => (await shared)?.close())
+atEndOfRun(async () => (await shared)?.close())

@@ -11,5 +11,15 @@ declare module 'circomlibjs' {
     }
   }
 
+  type Point = readonly [x: FieldElement, y: FieldElement]
+
+  export interface CircomEddsa {
+    prv2pub(seed: Uint8Array): Point
+    signPoseidon(seed: Uint8Array, message: FieldElement): { R8: Point; S: bigint }
+    verifyPoseidon(message: FieldElement, signature: { R8: Point; S: bigint }, key: Point): boolean
+    F: CircomPoseidon['F']
+  }
+
+  export function buildEddsa(): Promise<CircomEddsa>
   export function buildPoseidon(): Promise<CircomPoseidon>
 }

@@ -31,8 +31,15 @@ const shopAt = (url: string): Shop => ({
   },
 })
 
-/** @param count servers, started all at once, so that they also race for the migrations */
-export const startCluster = async (databaseUrl: string, count: number): Promise<Cluster> => {
+/**
+ * @param count servers, started all at once, so that they also race for the migrations
+ * @param more variables of their environment
+ */
+export const startCluster = async (
+  databaseUrl: string,
+  count: number,
+  more: Readonly<Record<string, string>> = {},
+): Promise<Cluster> => {
   const scratch = await createScratchDatabase(databaseUrl)
   const adminKey = `admin-${randomBytes(16).toString('hex')}`
   const env = {
@@ -42,6 +49,7 @@ export const startCluster = async (databaseUrl: string, count: number): Promise<
     RATE_LIMITS: 'off',
     DATA_DIR: 'memory',
     ...(process.env.REDIS_URL && { REDIS_URL: process.env.REDIS_URL }),
+    ...more,
   }
   const servers = await Promise.all(Array.from({ length: count }, () => startServerProcess(env)))
   return {

@@ -36,6 +36,7 @@ export const startDnsServer = async (): Promise<DnsServer> => {
   const faults = new Map<string, Fault>()
   const delays = new Map<string, number>()
   const queries: { name: string; type: string }[] = []
+  const waiting = new Set<NodeJS.Timeout>()
 
   const server = dns2.createUDPServer((request, respond) => {
     const response = Packet.createResponseFromRequest(request)
@@ -56,7 +57,7 @@ export const startDnsServer = async (): Promise<DnsServer> => {
       }
     }
     const ms = delays.get(name)
-    if (ms) setTimeout(() => respond(response), ms)
+    if (ms) waiting.add(setTimeout(() => respond(response), ms))
     else respond(response)
   })
   await server.listen(0, '127.0.0.1')
@@ -78,6 +79,10 @@ export const startDnsServer = async (): Promise<DnsServer> => {
     delay: (name, ms) => {
       delays.set(name.toLowerCase(), ms)
     },
-    close: () => new Promise((resolve) => server.close(() => resolve())),
+    close() {
+      // Answers that still wait would be sent on a closed socket.
+      for (const timer of waiting) clearTimeout(timer)
+      return new Promise((resolve) => server.close(() => resolve()))
+    },
   }
 }

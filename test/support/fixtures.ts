@@ -2,9 +2,13 @@
 import { randomUUID } from 'node:crypto'
 import type { Example, Route } from '../../src/http/route.ts'
 import type { TestApp, TestOrganisation } from './app.ts'
+import { makeAuditProof, writeEntry } from './audit-proofs.ts'
+import { makeConsentSignature, makeHybridEntry, makeLoggedDigest, makePayment } from './circuit-fixtures.ts'
 import { createProxy, sharedTarget, USER_ID } from './hermes.ts'
 import { createPod } from './pods.ts'
+import { asText, generated } from './proof-api.ts'
 import { terminalTill } from './tills.ts'
+import { tokenRoutesOf } from './tokens.ts'
 import { hashOf, signedResult } from './verification.ts'
 
 /** Placeholder → makes the thing and tells its value. */
@@ -59,6 +63,20 @@ const makeResult = async (app: TestApp, { apiKey }: TestOrganisation) => {
   return { verificationId: result.verificationId, hash: hashOf(result) }
 }
 
+/** As the example of its validation wants it. */
+const makeToken = async (app: TestApp, { apiKey }: TestOrganisation) => {
+  const { token, tokenId } = await tokenRoutesOf(app, apiKey).issued({
+    audience: 'https://gate.example',
+    singleUse: true,
+  })
+  return { token, tokenId }
+}
+
+const makeProof = async (app: TestApp, { apiKey }: TestOrganisation) => {
+  const made = await generated(app, apiKey)
+  return { proofId: made.proof_id, zk1: asText(made) }
+}
+
 const makeProxy = async (app: TestApp, { apiKey }: TestOrganisation) => {
   const { id } = await createProxy(app, { destinationUrl: 'https://api.example.org/members' }, apiKey)
   return { proxyId: id }
@@ -69,6 +87,14 @@ const makeHermesRoute = async (app: TestApp) => {
   const target = await sharedTarget()
   const { slug } = await createProxy(app, { destinationUrl: `${target.url}/members` }, app.adminKey)
   return { slug }
+}
+
+const makePolicy = async (app: TestApp, { apiKey }: TestOrganisation) => {
+  const policyId = `order-${randomUUID().slice(0, 8)}`
+  const path = `/console/api/policies/${policyId}`
+  const { status } = await app.request('PUT', path, { key: apiKey, body: { rules: [] } })
+  if (status !== 200) throw new Error(`no policy: ${status}`)
+  return { policyId }
 }
 
 const MAKERS: Makers = {
@@ -87,15 +113,39 @@ const MAKERS: Makers = {
     const { body } = await app.request<{ entries: { index: number }[] }>('GET', '/api/audit', { key: apiKey })
     return { entryIndex: String(body.entries[0]?.index) }
   },
+  entryIndexNumber: async (app, { apiKey }) => ({ entryIndexNumber: String(await writeEntry(app, apiKey)) }),
+  auditProof: makeAuditProof,
+  leafCommitment: makeAuditProof,
+  poseidonRoot: makeAuditProof,
+  auditCtx: makeAuditProof,
+  aud: makeAuditProof,
+  auditNonce: makeAuditProof,
+  shardNumber: makeAuditProof,
+  shardSizeNumber: makeAuditProof,
+  rootIndexNumber: makeAuditProof,
+  treeSizeNumber: makeAuditProof,
+  treeRoot: makeAuditProof,
   terminalSecret: makeTerminal,
   paymentId: makeLatePayment,
+  proofId: makeProof,
+  zk1: makeProof,
   slug: makeHermesRoute,
   proxyId: makeProxy,
   userId: async () => ({ userId: USER_ID }),
+  policyId: makePolicy,
   podId: async (app, { apiKey }) => ({ podId: (await createPod(app, apiKey)).podId }),
   domain: async () => ({ domain: 'verify.shop.example' }),
+  token: makeToken,
+  tokenId: makeToken,
   verificationId: makeResult,
   hash: makeResult,
+  consentR8x: makeConsentSignature,
+  consentR8y: makeConsentSignature,
+  consentS: makeConsentSignature,
+  loggedDigest: makeLoggedDigest,
+  hybridEntryNumber: makeHybridEntry,
+  proofData: makePayment,
+  paymentTime: makePayment,
   asset: async ({ services }) => ({ asset: services.pages.assets[0] ?? '' }),
   email: makeAccount,
   password: makeAccount,
@@ -148,8 +198,11 @@ export const createFixtures = async (app: TestApp, route: Route): Promise<Fixtur
   return { key: needsOperator ? app.adminKey : owner.apiKey, values }
 }
 
+/** A text that is `{…Number}` becomes a number. */
 const replaceAll = (text: string, values: Readonly<Record<string, string>>): string =>
-  text.replaceAll(/\{(\w+)\}/g, (whole, name: string) => values[name] ?? whole)
+  text
+    .replaceAll(/"\{(\w+Number)\}"/g, (whole, name: string) => values[name] ?? whole)
+    .replaceAll(/\{(\w+)\}/g, (whole, name: string) => values[name] ?? whole)
 
 /** The example with its placeholders filled; a path parameter that it does not mention is one itself. */
 export const fill = (

@@ -2,6 +2,7 @@
 import type { TextAnswer, TypedAnswer } from '../../src/domain/hermes/schemas.ts'
 import type { ProxyCreated } from '../../src/domain/hermes/schemas-proxies.ts'
 import type { TestApp, TestResponse } from './app.ts'
+import { atEndOfRun } from './run.ts'
 import { json, startTargetServer, type TargetServer } from './target-server.ts'
 
 /** Whose routes tests make, unless they say otherwise. */
@@ -33,7 +34,7 @@ export const sharedTarget = (): Promise<TargetServer> => {
   return shared
 }
 
-if (typeof after === 'function') after(async () => (await shared)?.close())
+atEndOfRun(async () => (await shared)?.close())
 
 type ProxyInput = {
   readonly destinationUrl: string

@@ -1,45 +1,40 @@
-/** Good inputs of the circuits, and proofs of them that are made once for all tests of a process. */
-import { randomBytes } from 'node:crypto'
-import type { Proved } from '../../src/circuits/groth16.ts'
-import { createProofMaker } from '../../src/circuits/groth16.ts'
-import { type SimpleYesnoValues, simpleYesno } from '../../src/circuits/simple_yesno.ts'
-import { type YesnoValues, yesno } from '../../src/circuits/yesno.ts'
+/** A good input of each circuit, and proofs of them that are made once for all tests of a process. */
+import type { CircuitId } from '../../src/circuits/catalogue.ts'
+import type { WitnessInput } from '../../src/circuits/circuit.ts'
+import { createProofMaker, type Proved } from '../../src/circuits/groth16.ts'
 import { artifacts } from './circuits.ts'
+import { auditProofInput } from './inputs/audit_proof.ts'
+import { compositeInput } from './inputs/composite.ts'
+import { consentVerificationInput } from './inputs/consent_verification.ts'
+import { eligibilityInput } from './inputs/eligibility.ts'
+import { kycInput } from './inputs/kyc.ts'
+import { offlineValidationInput } from './inputs/offline_validation.ts'
+import { proofAggregationInput } from './inputs/proof_aggregation.ts'
+import { quantumSafeTokenInput } from './inputs/quantum_safe_token.ts'
+import { simpleYesnoInput } from './inputs/simple_yesno.ts'
+import { tokenValidationInput } from './inputs/token_validation.ts'
+import { yesnoInput } from './inputs/yesno.ts'
 
-/** Encoded numbers begin here. */
-export const NUMBERS = 1n << 248n
-
-export const randomElement = (): bigint => BigInt(`0x${randomBytes(31).toString('hex')}`)
-
-export const simpleYesnoValues = (changes: Partial<SimpleYesnoValues> = {}): SimpleYesnoValues => ({
-  value: 20n,
-  salt: randomElement(),
-  threshold: 18n,
-  ctx: randomElement(),
-  ...changes,
-})
-
-export const yesnoValues = (changes: Partial<YesnoValues> = {}): YesnoValues => ({
-  value: NUMBERS + 20n,
-  salt: randomElement(),
-  op: 'gte',
-  operand: NUMBERS + 18n,
-  scope: randomElement(),
-  ctx: randomElement(),
-  ...changes,
-})
-
-/** A good witness input of each circuit, by id. */
-export const GOOD_INPUTS = {
-  simple_yesno: simpleYesno.witnessInput(simpleYesnoValues()),
-  yesno: yesno.witnessInput(yesnoValues()),
+/** A good witness input of each circuit, by id. One file of `inputs/` for each. */
+export const GOOD_INPUTS: Readonly<Record<CircuitId, WitnessInput>> = {
+  simple_yesno: simpleYesnoInput,
+  yesno: yesnoInput,
+  eligibility: eligibilityInput,
+  composite: compositeInput,
+  kyc: kycInput,
+  token_validation: tokenValidationInput,
+  consent_verification: consentVerificationInput,
+  audit_proof: auditProofInput,
+  proof_aggregation: proofAggregationInput,
+  quantum_safe_token: quantumSafeTokenInput,
+  offline_validation: offlineValidationInput,
 }
 
-const proofs = new Map<keyof typeof GOOD_INPUTS, Promise<Proved>>()
+const proofs = new Map<CircuitId, Promise<Proved>>()
 
-/** A proof of the good input, made on this thread. */
-export const goodProof = (id: keyof typeof GOOD_INPUTS): Promise<Proved> => {
-  const proof = proofs.get(id) ?? createProofMaker(artifacts[id]).then((make) => make(GOOD_INPUTS[id]))
+/** A proof of the good input, made on this thread; one proof is not worth any tables. */
+export const goodProof = (id: CircuitId): Promise<Proved> => {
+  const proof = proofs.get(id) ?? createProofMaker(artifacts[id], 0).then((make) => make(GOOD_INPUTS[id]))
   proofs.set(id, proof)
   return proof
 }

@@ -54,6 +54,8 @@ export interface Till {
   readonly key: string
   readonly keyId: string
   readonly merchantId: string
+  /** Of a terminal, as it was shown once. */
+  readonly terminalSecret?: string
   /** A fresh payment of a fresh card token. */
   payment(wishes?: PaymentWishes): TestPayment
   validate(body: object, headers?: Record<string, string>): Promise<Answer<ValidateAnswer>>
@@ -70,7 +72,8 @@ const newTill = (
     merchantId,
     origin,
     keyId,
-  }: Pick<Till, 'bearer' | 'key' | 'merchantId' | 'origin' | 'keyId'>,
+    terminalSecret,
+  }: Pick<Till, 'bearer' | 'key' | 'merchantId' | 'origin' | 'keyId' | 'terminalSecret'>,
 ): Till => {
   let payments = 0
   // The routes' answers are typed here, once; what they hold is what the tests then look at.
@@ -82,6 +85,7 @@ const newTill = (
     key,
     keyId,
     merchantId,
+    terminalSecret,
     payment(wishes = {}) {
       const { amountMinor = 1250, currency = 'GBP', at = Date.now(), form = 'stored' } = wishes
       const proof = makeProof({
@@ -146,5 +150,5 @@ export const terminalTill = async (
     body: { terminalId, terminalSecret },
   })
   const keyId = await keyIdOf(shop, owner, apiKey)
-  return newTill(shop, { bearer: token, key: apiKey, merchantId, origin: terminalId, keyId })
+  return newTill(shop, { bearer: token, key: apiKey, merchantId, origin: terminalId, keyId, terminalSecret })
 }

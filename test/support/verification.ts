@@ -56,7 +56,10 @@ export const signedResult = async (app: TestApp, key: string, item: object = DAT
 export const hashOf = ({ qrUrl }: Pick<SignedResult, 'qrUrl'>): string => qrUrl.split('/').at(-1) ?? ''
 
 /** An organisation as people sign up for it: no subscription, 100 free proofs. */
-export const freeOrganisation = async (app: TestApp): Promise<{ organisationId: string; apiKey: string }> => {
+export const freeOrganisation = async (
+  app: TestApp,
+  scopes: readonly string[] = ['verify', 'pod', 'audit'],
+): Promise<{ organisationId: string; apiKey: string }> => {
   const email = `${randomUUID()}@shop.example`
   const password = 'correct horse battery'
   const account = await app.request<{ organisationId: string }>('POST', '/console/api/accounts', {
@@ -70,7 +73,7 @@ export const freeOrganisation = async (app: TestApp): Promise<{ organisationId: 
     .map((text) => text.split(';')[0])
     .join('; ')
   const key = await app.request<{ apiKey: string }>('POST', '/console/api/keys', {
-    body: { label: 'trial', scopes: ['verify', 'pod', 'audit'] },
+    body: { label: 'trial', scopes },
     headers: { cookie, 'x-csrf-token': session.body.csrfToken },
   })
   if (key.status !== 201) throw new Error(`no key: ${key.status} ${JSON.stringify(key.body)}`)

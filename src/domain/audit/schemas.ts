@@ -12,6 +12,7 @@ export const ENTRY_TYPES = [
   'revoke',
   'chat',
   'account',
+  'hybrid_token',
   'ledger.poseidon_root',
 ] as const
 

@@ -76,6 +76,44 @@ export const findEntry = async (
   return query.first()
 }
 
+/** The first entry of an organisation that has this digest. */
+export const findEntryByDigest = async (
+  { knex }: Database,
+  digest: string,
+  organisation: string,
+): Promise<EntryRow | undefined> =>
+  knex<EntryRow>('ledger_entries').where({ organisation, digest }).orderBy('idx').first()
+
+interface PoseidonRootRow {
+  shard: number
+  /** Leaves that the shard held. */
+  size: number
+  root: Uint8Array
+  /** Index of the entry that says so. */
+  entry_index: number
+}
+
+/** What the log says of a shard at a size. */
+export const findLoggedRoot = async (
+  { knex }: Database,
+  shard: number,
+  size: number,
+): Promise<PoseidonRootRow | undefined> =>
+  knex<PoseidonRootRow>('poseidon_roots').where({ shard, size }).first()
+
+/** The last root over a place of a shard among the first `treeSize` entries. */
+export const findRootBefore = async (
+  { knex }: Database,
+  { shard, position }: { readonly shard: number; readonly position: number },
+  treeSize: number,
+): Promise<PoseidonRootRow | undefined> =>
+  knex<PoseidonRootRow>('poseidon_roots')
+    .where({ shard })
+    .where('size', '>', position)
+    .where('entry_index', '<', treeSize)
+    .orderBy('size', 'desc')
+    .first()
+
 export interface CellRow {
   /** Hours since 1970-01-01T00Z. */
   hour: number

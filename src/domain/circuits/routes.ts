@@ -1,7 +1,8 @@
 /** Routes of the circuit catalogue. @module */
+import Type from 'typebox'
 import { Reply, route } from '../../http/route.ts'
-import { CircuitList, CircuitParams, VerificationKeyJson } from './schemas.ts'
-import type { CircuitsService } from './service.ts'
+import { CircuitList, CircuitParams, FileQuery, VerificationKeyJson } from './schemas.ts'
+import type { CircuitFileKind, CircuitsService } from './service.ts'
 
 interface Services {
   readonly circuits: CircuitsService
@@ -9,6 +10,13 @@ interface Services {
 
 /** A key changes only when its operator holds another setup. */
 const MAX_AGE_SECONDS = 3600
+/** A year, which stands for ever (RFC 9111 has no word for it). */
+const IMMUTABLE_MAX_AGE_SECONDS = 31_536_000
+
+const cacheControl = (isNamedByHash: boolean): string =>
+  isNamedByHash
+    ? `public, max-age=${IMMUTABLE_MAX_AGE_SECONDS}, immutable`
+    : `public, max-age=${MAX_AGE_SECONDS}`
 
 const listCircuits = route({
   name: 'listCircuits',
@@ -48,4 +56,42 @@ const getVerificationKey = route({
   },
 })
 
-export const circuitRoutes = [listCircuits, getVerificationKey]
+const fileRoute = (kind: CircuitFileKind, name: string, summary: string, type: string) =>
+  route({
+    name,
+    method: 'GET',
+    path: `/api/circuits/{circuitId}/${kind}`,
+    auth: 'none',
+    tag: 'Circuits',
+    summary,
+    description:
+      'For proofs that are made elsewhere, such as on a terminal: what this service itself proves with. Some megabytes. Ask with `sha256` for a file that may be kept for good; without it for an hour. 304 answers If-None-Match.',
+    params: CircuitParams,
+    query: FileQuery,
+    produces: type,
+    response: { 200: Type.String(), 304: null },
+    errors: ['not_found'],
+    handler: ({ params, query, headers }, { circuits }: Services) => {
+      const { bytes, sha256 } = circuits.file(params.circuitId, kind, query.sha256)
+      const etag = `"${sha256}"`
+      const caching = { ETag: etag, 'Cache-Control': cacheControl(query.sha256 !== undefined) }
+      return headers['if-none-match'] === etag
+        ? new Reply(304, undefined, caching)
+        : new Reply(200, bytes, caching)
+    },
+  })
+
+const getProvingKey = fileRoute(
+  'zkey',
+  'getProvingKey',
+  'The key with which anybody makes proofs of a circuit',
+  'application/octet-stream',
+)
+const getWitnessProgram = fileRoute(
+  'wasm',
+  'getWitnessProgram',
+  'The program that computes witnesses of a circuit',
+  'application/wasm',
+)
+
+export const circuitRoutes = [listCircuits, getVerificationKey, getProvingKey, getWitnessProgram]

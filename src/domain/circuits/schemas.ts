@@ -19,6 +19,11 @@ export const CircuitInfo = Type.Object(
     publicSignals: Type.Array(Type.String(), { description: "Names, in the order of a proof's signals." }),
     constraints: Type.Integer(),
     verificationKeyUrl: Type.String({ format: 'uri' }),
+    provingKeyUrl: Type.String({
+      format: 'uri',
+      description: 'What it answers never changes: the address holds its SHA-256.',
+    }),
+    witnessProgramUrl: Type.String({ format: 'uri', description: 'In the same way.' }),
     setup: Type.Object({
       type: Type.Enum(['single-party', 'multi-party'], {
         description:
@@ -37,6 +42,15 @@ export type CircuitInfo = Static<typeof CircuitInfo>
 export const CircuitList = Type.Array(CircuitInfo)
 
 export const CircuitParams = Type.Object({ circuitId: Type.String({ maxLength: 64 }) })
+
+export const FileQuery = Type.Object({
+  sha256: Type.Optional(
+    Type.String({
+      pattern: '^[0-9a-f]{64}$',
+      description: 'The hash that the file must have, else 404. With it the answer may be kept for good.',
+    }),
+  ),
+})
 
 export const VerificationKeyJson = Type.Object(
   {

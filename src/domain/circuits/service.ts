@@ -11,16 +11,28 @@ export interface CircuitsDeps {
   readonly baseUrl: string
 }
 
+/** What proofs are made with: the proving key, and the program that computes witnesses. */
+export type CircuitFileKind = 'zkey' | 'wasm'
+
+export interface CircuitFile {
+  readonly bytes: Uint8Array
+  /** Lower-case hex. */
+  readonly sha256: string
+}
+
 export interface CircuitsService {
   list(): CircuitInfo[]
   /** @throws AppError not_found */
   verificationKey(circuitId: string): { readonly key: VerificationKey; readonly etag: string }
+  /** @param sha256 where given, the hash that it must have @throws AppError not_found */
+  file(circuitId: string, kind: CircuitFileKind, sha256?: string): CircuitFile
 }
 
 export const createCircuits = ({ artifacts, baseUrl }: CircuitsDeps): CircuitsService => {
   const infos = CIRCUITS.map((circuit): CircuitInfo => {
     const { id, name, description, version, proves, checks, selfAsserted, publicNames } = circuit
-    const { constraints, setup } = artifacts[id]
+    const { constraints, setup, sha256 } = artifacts[id]
+    const fileUrl = (kind: CircuitFileKind) => `${baseUrl}/api/circuits/${id}/${kind}?sha256=${sha256[kind]}`
     const { type, contributions, transcriptSha256 } = setup
     return {
       id,
@@ -34,6 +46,8 @@ export const createCircuits = ({ artifacts, baseUrl }: CircuitsDeps): CircuitsSe
       publicSignals: [...publicNames],
       constraints,
       verificationKeyUrl: `${baseUrl}/api/circuits/${id}/vkey`,
+      provingKeyUrl: fileUrl('zkey'),
+      witnessProgramUrl: fileUrl('wasm'),
       setup: { type, contributions, transcript_sha256: transcriptSha256 },
     }
   })
@@ -47,5 +61,11 @@ export const createCircuits = ({ artifacts, baseUrl }: CircuitsDeps): CircuitsSe
     list: () => infos,
     verificationKey: (circuitId) =>
       keys.get(findCircuit(circuitId)?.id ?? fail('not_found')) ?? fail('not_found'),
+    file(circuitId, kind, asked) {
+      const { [kind]: bytes, sha256 } = artifacts[findCircuit(circuitId)?.id ?? fail('not_found')]
+      if (asked !== undefined && asked !== sha256[kind])
+        fail('not_found', { message: `The ${kind} of ${circuitId} has another SHA-256 now.` })
+      return { bytes, sha256: sha256[kind] }
+    },
   }
 }

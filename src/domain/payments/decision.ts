@@ -36,6 +36,8 @@ export type Spender = {
 }
 
 const TRANSACTION = 'transaction'
+/** Kind of the claim that makes a card token pay only once; its holder is a {@link Spender}. */
+export const NULLIFIER = 'nullifier'
 
 const CONTENT_HEX_DIGITS = 32
 
@@ -44,7 +46,7 @@ const hex = (bytes: Uint8Array): string =>
 
 /** The claim that makes a card token pay only once. */
 export const nullifierClaim = ({ nullifier12 }: ParsedProof, spender: Spender): Claim => ({
-  kind: 'nullifier',
+  kind: NULLIFIER,
   key: hex(nullifier12),
   holder: spender,
   code: 'double_spend',

@@ -23,6 +23,7 @@ import type { AccountsService } from '../accounts/service.ts'
 import type { SecurityService } from '../security/service.ts'
 import type { TerminalsService } from '../terminals/service.ts'
 import { type DecisionContext, decide, originOf } from './decision.ts'
+import { createHeldPayments } from './held-payments.ts'
 import { createJudge } from './judgement.ts'
 import { createLatePayments } from './late-payments.ts'
 import { type Channel, isWellFormed, type Judgement, type Outcome, type Presented } from './payment.ts'
@@ -31,7 +32,7 @@ import type { SyncTransactions } from './schemas.ts'
 import { createTerminalClocks } from './terminal-clocks.ts'
 
 interface Deps {
-  readonly ledger: Pick<Ledger, 'append' | 'appendAll'>
+  readonly ledger: Pick<Ledger, 'append' | 'appendAll' | 'findClaim'>
   readonly database: Database
   readonly core: Pick<Core, 'verifyBatch'>
   readonly accounts: Pick<AccountsService, 'midstate' | 'merchantKeys' | 'defaultMerchant' | 'ownsMerchant'>
@@ -171,5 +172,6 @@ export const createPayments = (deps: Deps) => {
     },
 
     ...createLatePayments(deps),
+    ...createHeldPayments({ ...deps, reader }),
   }
 }

@@ -84,6 +84,7 @@ export const TerminalToken = Type.Object(
     expiresAt: DateTime,
     terminalId: TerminalId,
     merchantId: MerchantId,
+    organisationId: Type.String({ description: '`org_…`; what the terminal proves is bound to it.' }),
     config: Type.Object({
       floorLimit: NullableNumber,
       storedSumLimit: NullableNumber,

@@ -5,6 +5,7 @@ import { AppError } from '../../errors.ts'
 import { newId } from '../../ids.ts'
 import { isTerminalToken, newSecret, newTerminalToken, secretDigest } from '../../keys/api-keys.ts'
 import { hashPassword, SECRET_COST, verifyPassword } from '../../keys/passwords.ts'
+import type { Sealing } from '../../keys/sealing.ts'
 import type { Ledger } from '../../ledger/ledger.ts'
 import { type PaymentLimits, pickLimits } from '../../protocol/payment-limits.ts'
 import { type Assurance, DEFAULT_MAX_OFFLINE_AGE_MS } from '../../protocol/sync.ts'
@@ -12,6 +13,7 @@ import type { Database } from '../../store/database.ts'
 import type { OpenRecent } from '../../store/recent.ts'
 import type { AccountsService } from '../accounts/service.ts'
 import type { SecurityService } from '../security/service.ts'
+import { createTerminalProving, registration } from './proving.ts'
 import type {
   NewTerminal,
   Terminal,
@@ -57,6 +59,7 @@ interface Deps {
   readonly security: Pick<SecurityService, 'guardAttempts'>
   readonly clock: Clock
   readonly openRecent: OpenRecent
+  readonly sealing: Pick<Sealing, 'mac'>
 }
 
 /** The caller behind a terminal's token. */
@@ -91,7 +94,8 @@ const toTerminal = (row: store.TerminalRow): Terminal => ({
 
 export type TerminalsService = ReturnType<typeof createTerminals>
 
-export const createTerminals = ({ database, ledger, accounts, security, clock, openRecent }: Deps) => {
+export const createTerminals = (deps: Deps) => {
+  const { database, ledger, accounts, security, clock, openRecent } = deps
   let sweptAt = 0
   const remembered = { ttlMs: TOKEN_CACHE_MS, maxEntries: MAX_CACHED_TOKENS }
   const byDigest = openRecent({
@@ -136,6 +140,8 @@ export const createTerminals = ({ database, ledger, accounts, security, clock, o
   return {
     policy,
 
+    ...createTerminalProving(deps),
+
     /** Terminals that the caller may act for, revoked ones included. */
     async list(caller: Caller): Promise<TerminalList> {
       const rows = await store.findTerminals(database, caller.organisation, boundMerchant(caller))
@@ -172,6 +178,7 @@ export const createTerminals = ({ database, ledger, accounts, security, clock, o
         limits: pickLimits(limits),
         created_at: at,
         revoked_at: null,
+        proving_commitment: registration(terminalSecret),
       })
       return ledger.append(caller, {
         entry: {
@@ -239,6 +246,8 @@ export const createTerminals = ({ database, ledger, accounts, security, clock, o
         return (await verifyPassword(terminalSecret, hash, SECRET_COST)) ? row : undefined
       })
       if (terminal === undefined) throw new AppError('invalid_credentials')
+      if (terminal.proving_commitment === null)
+        await store.setCommitment(database, terminalId, registration(terminalSecret))
       const config = await policy({ merchantId: terminal.merchant, terminalId })
       const at = clock.now()
       await sweep(at)
@@ -264,6 +273,7 @@ export const createTerminals = ({ database, ledger, accounts, security, clock, o
           expiresAt: iso(at + TOKEN_VALID_MS),
           terminalId,
           merchantId: terminal.merchant,
+          organisationId: organisation,
           config: {
             floorLimit: config.floorLimit ?? null,
             storedSumLimit: config.storedSumLimit ?? null,

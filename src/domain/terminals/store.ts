@@ -12,6 +12,8 @@ export interface TerminalRow {
   limits: object
   created_at: number
   revoked_at: number | null
+  /** Canonical decimal; null until a terminal that was made by an earlier version authenticates again. */
+  proving_commitment: string | null
 }
 
 export interface TerminalTokenRow {
@@ -34,6 +36,7 @@ export const terminals = table<TerminalRow>('terminals', [
   'limits',
   'created_at',
   'revoked_at',
+  'proving_commitment',
 ])
 export const terminalTokens = table<TerminalTokenRow>('terminal_tokens', [
   'id',
@@ -59,6 +62,24 @@ export const findTerminals = async (
 
 export const findTerminal = (knex: Knex, id: string): Promise<TerminalRow | undefined> =>
   knex<TerminalRow>('terminals').where({ id }).first()
+
+/** Terminals in use that are known by this commitment: one, unless two were given the same secret. */
+export const findByCommitment = (
+  { knex }: Database,
+  organisation: string,
+  provingCommitment: string,
+): Promise<TerminalRow[]> =>
+  knex<TerminalRow>('terminals').where({
+    organisation,
+    proving_commitment: provingCommitment,
+    revoked_at: null,
+  })
+
+/** Sets it where there is none yet. */
+export const setCommitment = ({ knex }: Database, id: string, provingCommitment: string): Promise<number> =>
+  knex<TerminalRow>('terminals')
+    .where({ id, proving_commitment: null })
+    .update({ proving_commitment: provingCommitment })
 
 export const revokeTerminal = (trx: Knex, id: string, at: number): Promise<number> =>
   trx<TerminalRow>('terminals').where({ id }).update({ revoked_at: at })

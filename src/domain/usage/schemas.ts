@@ -2,7 +2,17 @@
 import Type, { type Static } from 'typebox'
 
 /** What a result was made for. */
-export const USAGE_CATEGORIES = ['verify', 'batch', 'pod', 'hermes'] as const
+export const USAGE_CATEGORIES = [
+  'verify',
+  'batch',
+  'pod',
+  'hermes',
+  'proof',
+  'circuit',
+  'audit',
+  'policy',
+  'eligibility',
+] as const
 export type UsageCategory = (typeof USAGE_CATEGORIES)[number]
 
 const Count = (description: string) => Type.Integer({ minimum: 0, description })

@@ -3,19 +3,19 @@
  * All of it follows from the request, the salt and the time; nothing here is signed or stored yet.
  * @module
  */
-import { hash, randomBytes } from 'node:crypto'
-import canonicalize from 'canonicalize'
+import { randomBytes } from 'node:crypto'
 import type { Caller } from '../../caller.ts'
+import { chooseCircuit, type ProvableId } from '../../circuits/choice.ts'
 import type { WitnessInput } from '../../circuits/circuit.ts'
+import { COMMITMENT_SALT_BYTES, dataCommitment as commitData } from '../../protocol/commitment.ts'
 import { proofDigest } from '../../protocol/zk1.ts'
 import { contextElement, h248, scopeElement } from '../../rules/encode.ts'
 import { type Decision, decide } from '../../rules/evaluate.ts'
+import { hashRules } from '../../rules/hash.ts'
 import type { Tree } from '../../rules/rule.ts'
 import { parseRules } from '../../rules/tree.ts'
-import { chooseCircuit, type ProvableId } from './circuit-choice.ts'
 import type { VerifyData, VerifyOptions } from './schemas.ts'
 
-const SALT_BYTES = 32
 const MS_PER_SECOND = 1000
 
 /** What a nullifier of a verification is scoped to, beside the service itself. */
@@ -42,21 +42,6 @@ export interface Claim extends Decision {
   readonly expiresAt?: number
 }
 
-const canonical = (value: unknown): string => {
-  const text = canonicalize(value)
-  if (text === undefined) throw new Error('What is committed is JSON.')
-  return text
-}
-
-const sha256Hex = (bytes: Uint8Array): string => hash('sha256', bytes, 'hex')
-
-const commitData = (salt: Uint8Array, data: VerifyData): string =>
-  sha256Hex(Buffer.concat([Buffer.from('commitment/1'), salt, Buffer.from(canonical(data))]))
-
-/** SHA-256 of the rules as they were asked, so that a proof answers these rules and no others. */
-const hashRules = ({ rules, logic }: VerifyOptions): string | null =>
-  rules === undefined && logic === undefined ? null : sha256Hex(Buffer.from(canonical({ rules, logic })))
-
 const elementHex = (element: bigint): string => element.toString(16).padStart(64, '0')
 
 /** Whether the rules hold; without rules, that the data was submitted is all there is to say. */
@@ -80,7 +65,7 @@ export const makeClaim = (
   const tree = rules === undefined && logic === undefined ? undefined : parseRules(rules, logic, '/options')
   const decision = judge(tree, data)
   const choice = chooseCircuit({ tree, data, decision }, circuit_id)
-  const salt = randomBytes(SALT_BYTES)
+  const salt = randomBytes(COMMITMENT_SALT_BYTES)
   const dataCommitment = commitData(salt, data)
   const rulesHash = hashRules(options)
   const expiresAt = ttl === undefined ? undefined : at + ttl * MS_PER_SECOND

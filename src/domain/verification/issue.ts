@@ -6,23 +6,37 @@
 import type { Caller } from '../../caller.ts'
 import { iso } from '../../clock.ts'
 import { newId } from '../../ids.ts'
-import type { Item, Receipt, Take } from '../../ledger/item.ts'
+import type { Entry, Item, Receipt, Take } from '../../ledger/item.ts'
 import type { Row } from '../../store/table.ts'
 import type { Claim } from './claim.ts'
 import type { SignedResult } from './schemas.ts'
-import { jwsHash, RESULT_TYPES, type ResultSigner } from './signed-result.ts'
+import { jwsHash, RESULT_TYPES, type ResultSigner, type SignedFields } from './signed-result.ts'
 import { verifications } from './store.ts'
 
 const MS_PER_SECOND = 1000
+
+/** What is issued of a claim; where its proof is an entry of its own, that one carries the commitment. */
+export interface IssuedClaim
+  extends Pick<
+    Claim,
+    'decision' | 'reason' | 'digest' | 'dataCommitment' | 'rulesHash' | 'salt' | 'at' | 'expiresAt'
+  > {
+  readonly circuitId: string
+  readonly commitment?: string
+}
 
 export interface Issue {
   readonly caller: Caller
   /** BASE_URL. */
   readonly issuer: string
-  readonly claim: Claim
+  readonly claim: IssuedClaim
   readonly signer: ResultSigner
   /** `prf_…`, where a proof was made. */
   readonly proofId?: string
+  /** Whom the entry is about; default: who asked. */
+  readonly subject?: Entry['subject']
+  /** Signed besides what every result says. */
+  readonly signed?: SignedFields
   readonly includeReceipt: boolean
   readonly take: Take | undefined
   /** Rows that go with the result. Pure. */
@@ -35,8 +49,9 @@ const seconds = (unixMs: number): number => Math.floor(unixMs / MS_PER_SECOND)
 export const qrUrlOf = (issuer: string, hash: Uint8Array): string =>
   `${issuer}/verify/qr/${Buffer.from(hash).toString('base64url')}`
 
-const signJws = ({ caller, issuer, claim, signer }: Issue, id: string, receipt: Receipt): string =>
+const signJws = ({ caller, issuer, claim, signer, signed }: Issue, id: string, receipt: Receipt): string =>
   signer.jws(RESULT_TYPES.verification, {
+    ...signed,
     iss: issuer,
     jti: id,
     iat: seconds(claim.at),
@@ -96,6 +111,7 @@ export const resultItem = <R>(issue: Issue, answer: (result: SignedResult) => R)
     takes: take === undefined ? [] : [take],
     entry: {
       type: 'verify',
+      ...(issue.subject && { subject: issue.subject }),
       digest,
       commitment: claim.commitment,
       circuitId,

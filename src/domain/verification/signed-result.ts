@@ -7,9 +7,10 @@ import { hash } from 'node:crypto'
 import canonicalize from 'canonicalize'
 import type { CurrentSigner, Signers } from '../../keys/signers.ts'
 import type { Json } from '../../ledger/item.ts'
+import { writeJws } from '../../protocol/jws.ts'
 
 /** `typ` of each kind of signed result. Every verifier demands the one that it expects (RFC 8725 §3.11). */
-export const RESULT_TYPES = { verification: 'vr+jws', hermes: 'hv+jws' } as const
+export const RESULT_TYPES = { verification: 'vr+jws', hermes: 'hv+jws', policy: 'pd+jws' } as const
 export type ResultType = (typeof RESULT_TYPES)[keyof typeof RESULT_TYPES]
 
 /** First line of what a bare signature covers, so that it can be taken for nothing else. */
@@ -28,7 +29,7 @@ export interface ResultSigner {
   signature(label: SignatureLabel, fields: SignedFields): string
 }
 
-const base64url = (bytes: string | Uint8Array): string => Buffer.from(bytes).toString('base64url')
+const base64url = (bytes: Uint8Array): string => Buffer.from(bytes).toString('base64url')
 
 const canonical = (value: SignedFields): string => {
   const text = canonicalize(value)
@@ -36,17 +37,11 @@ const canonical = (value: SignedFields): string => {
   return text
 }
 
-const signerOf = ({ kid, sign }: CurrentSigner): ResultSigner => {
-  const signText = (text: string): string => base64url(sign(Buffer.from(text)))
-  return {
-    kid,
-    jws(typ, payload) {
-      const covered = `${base64url(canonical({ alg: 'EdDSA', kid, typ }))}.${base64url(canonical(payload))}`
-      return `${covered}.${signText(covered)}`
-    },
-    signature: (label, fields) => signText(`${label}\n${canonical(fields)}`),
-  }
-}
+const signerOf = ({ kid, sign }: CurrentSigner): ResultSigner => ({
+  kid,
+  jws: (typ, payload) => writeJws({ alg: 'EdDSA', kid, typ }, payload, sign),
+  signature: (label, fields) => base64url(sign(Buffer.from(`${label}\n${canonical(fields)}`))),
+})
 
 /** The signer of results at this moment. */
 export const resultSigner = async (signers: Pick<Signers, 'current'>): Promise<ResultSigner> =>

@@ -7,6 +7,12 @@ import { logMigration } from './0004-log.ts'
 import { verificationMigration } from './0005-verification.ts'
 import { podsMigration } from './0006-pods.ts'
 import { hermesMigration } from './0007-hermes.ts'
+import { proofsMigration } from './0008-proofs.ts'
+import { tokensMigration } from './0009-tokens.ts'
+import { policiesMigration } from './0010-policies.ts'
+import { terminalProvingMigration } from './0011-terminal-proving.ts'
+import { issuerMigration } from './0012-issuer.ts'
+import { auditMigration } from './0013-audit.ts'
 
 interface Migration {
   readonly name: string
@@ -21,4 +27,10 @@ export const MIGRATIONS: readonly Migration[] = [
   verificationMigration,
   podsMigration,
   hermesMigration,
+  proofsMigration,
+  tokensMigration,
+  policiesMigration,
+  terminalProvingMigration,
+  issuerMigration,
+  auditMigration,
 ]

@@ -1,0 +1,69 @@
+/** Wire shapes of what eligibility answers. @module */
+import Type, { type Static } from 'typebox'
+import { ProofContextJson, SnarkProofJson } from '../proofs/schemas.ts'
+import { TokenIssued } from '../tokens/schemas.ts'
+import { SOURCE_TYPES } from './schemas.ts'
+
+const Hex = (description: string) => Type.String({ description: `${description}, lower-case hex.` })
+
+const eligibleFields = {
+  eligible: Type.Boolean(),
+  reason: Type.Optional(
+    Type.Enum(['missing_data'], {
+      description: 'Why nobody is eligible where it is not simply that the rules do not hold.',
+    }),
+  ),
+}
+
+const Member = Type.Object(
+  {
+    source: Type.String(),
+    type: Type.Enum([...SOURCE_TYPES]),
+    commitment: Hex(
+      'SHA-256 of `commitment/1`, the salt of the source and the canonical JSON of {source, type, data}',
+    ),
+  },
+  { title: 'SourceCommitment' },
+)
+
+const Salts = Type.Record(Type.String(), Type.String(), {
+  description: 'By source, base64url, 32 bytes: opens its commitment, and no other. Shown once.',
+})
+
+const provenFields = {
+  root: Hex(
+    'RFC 6962 root over the commitments, as texts of 64 digits; bound by the proof as `sources_root`',
+  ),
+  count: Type.Integer({ minimum: 1, description: 'Members.' }),
+  members: Type.Array(Member, { description: 'The sources, in the order in which they were given.' }),
+  proof: SnarkProofJson,
+  publicInputs: Type.Array(Type.String({ description: 'Canonical decimal.' })),
+  proofId: Type.String({ description: '`prf_…`' }),
+  circuitId: Type.Enum(['eligibility', 'composite']),
+  digest: Hex("SHA-256 over the circuit's id and the public signals"),
+  context: ProofContextJson,
+}
+
+export const AggregatedProof = Type.Object(provenFields, { title: 'AggregatedProof' })
+export type AggregatedProof = Static<typeof AggregatedProof>
+
+export const EligibilityAnswer = Type.Object(
+  {
+    ...eligibleFields,
+    token: Type.Union([TokenIssued.properties.token, Type.Null()], {
+      description: 'Null unless eligible.',
+    }),
+    tokenId: Type.Union([TokenIssued.properties.tokenId, Type.Null()]),
+    tokenExpiresAt: Type.Union([Type.String({ format: 'date-time' }), Type.Null()]),
+    ...provenFields,
+    salts: Salts,
+  },
+  { title: 'EligibilityAnswer' },
+)
+export type EligibilityAnswer = Static<typeof EligibilityAnswer>
+
+export const CompositeAnswer = Type.Object(
+  { ...eligibleFields, aggregatedProof: AggregatedProof, salts: Salts },
+  { title: 'CompositeAnswer' },
+)
+export type CompositeAnswer = Static<typeof CompositeAnswer>

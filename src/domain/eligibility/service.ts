@@ -1,0 +1,173 @@
+/** Eligibility: facts of several sources, rules over them, and a proof that shows neither facts nor parts. @module */
+import type { Caller } from '../../caller.ts'
+import { chooseCircuit } from '../../circuits/choice.ts'
+import { type Clock, iso } from '../../clock.ts'
+import { AppError, fail } from '../../errors.ts'
+import type { Item } from '../../ledger/item.ts'
+import type { Ledger } from '../../ledger/ledger.ts'
+import { grow, leafHash } from '../../ledger/merkle.ts'
+import { decide } from '../../rules/evaluate.ts'
+import { compileProgram, type ProgramForm } from '../../rules/program.ts'
+import type { Tree } from '../../rules/rule.ts'
+import type { HermesService } from '../hermes/service.ts'
+import type { GeneratedProof, MadeProof } from '../proofs/proof.ts'
+import type { ProofsService } from '../proofs/service.ts'
+import type { TokenIssued } from '../tokens/schemas.ts'
+import type { TokensService } from '../tokens/service.ts'
+import { readLogicTree, readRules } from './placed-rules.ts'
+import type { CompositeCheck, EligibilityCheck } from './schemas.ts'
+import type { AggregatedProof, CompositeAnswer, EligibilityAnswer } from './schemas-answers.ts'
+import { checkSources, type Gathered, gather } from './sources.ts'
+
+/** What a nullifier would be scoped to, beside the service itself. */
+const PURPOSE = 'eligibility'
+
+interface Deps {
+  readonly ledger: Pick<Ledger, 'appendAll'>
+  readonly hermes: Pick<HermesService, 'askTyped' | 'askText'>
+  readonly proofs: Pick<ProofsService, 'make'>
+  readonly tokens: Pick<TokensService, 'draft'>
+  readonly clock: Clock
+}
+
+/** Who asks, from where. */
+export interface EligibilityAsker {
+  readonly caller: Caller
+  readonly requestId: string
+  /** Client address, after TRUST_PROXY. */
+  readonly ip: string
+}
+
+/** What is asked, read and ready. */
+interface Inquiry extends Pick<CompositeCheck, 'identifier' | 'dataSources'> {
+  readonly tree: Tree
+  readonly form: ProgramForm
+}
+
+/** What came of it, before it is committed. */
+interface Assessed {
+  readonly reason: 'missing_data' | undefined
+  readonly members: readonly Gathered[]
+  readonly root: string
+  readonly made: MadeProof
+}
+
+const idsOf = (sources: readonly { readonly id: string }[]): string[] => sources.map(({ id }) => id)
+
+/** The smaller circuit where the rules fit it. @throws AppError not_provable, tree_too_large */
+const formOf = (tree: Tree): ProgramForm => {
+  try {
+    compileProgram(tree, 'eligibility')
+    return 'eligibility'
+  } catch (error) {
+    if (!(error instanceof AppError)) throw error
+    compileProgram(tree, 'composite')
+    return 'composite'
+  }
+}
+
+/** RFC 6962 §2.1 over the commitments as texts. */
+const rootOf = (members: readonly Gathered[]): string => {
+  const leaves = members.map(({ commitment }) => leafHash(commitment))
+  return Buffer.from(grow(0, [], leaves).root).toString('hex')
+}
+
+const provenBy = ({ made, members, root }: Assessed): AggregatedProof => ({
+  root,
+  count: members.length,
+  members: members.map(({ source, type, commitment }) => ({ source, type, commitment })),
+  proof: made.proof as AggregatedProof['proof'],
+  publicInputs: [...made.publicSignals],
+  proofId: made.proofId,
+  circuitId: made.circuitId as AggregatedProof['circuitId'],
+  digest: made.digest,
+  context: { ...made.context, statement: made.context.statement as AggregatedProof['context']['statement'] },
+})
+
+const saltsOf = (members: readonly Gathered[]): Record<string, string> =>
+  Object.fromEntries(members.map(({ source, salt }) => [source, Buffer.from(salt).toString('base64url')]))
+
+const verdictOf = ({ made, reason }: Assessed) => ({
+  eligible: made.decision === 1,
+  ...(reason && { reason }),
+})
+
+export type EligibilityService = ReturnType<typeof createEligibility>
+
+export const createEligibility = ({ ledger, hermes, proofs, tokens, clock }: Deps) => {
+  const assess = async (asker: EligibilityAsker, inquiry: Inquiry): Promise<Assessed> => {
+    const { tree, form, dataSources, identifier } = inquiry
+    const members = await gather(hermes, { asker, identifier }, dataSources)
+    const facts = Object.fromEntries(members.map(({ source, data }) => [source, data]))
+    const decision = decide(tree, facts)
+    const choice = chooseCircuit({ tree, data: facts, decision }, form)
+    const root = rootOf(members)
+    const made = await proofs.make(asker.caller, {
+      circuitId: form,
+      prepared: {
+        statement: { ...choice.statement, sources_root: root, gathered_at: iso(clock.now()) },
+        ...(decision.reason && { reason: decision.reason }),
+        signals: (binding) => choice.signals(binding),
+      },
+      category: 'eligibility',
+      purpose: PURPOSE,
+      ...(identifier !== undefined && { subject: identifier }),
+    })
+    if ((made.decision === 1) !== (decision.decision === 'YES'))
+      throw new Error(`Circuit ${form} and the rules disagree.`)
+    return { reason: decision.reason, members, root, made }
+  }
+
+  /** @throws AppError insufficient_scope: asking hermes takes what asking it directly takes; validation_failed */
+  const admit = ({ caller }: EligibilityAsker, sources: CompositeCheck['dataSources']): void => {
+    if (sources.some(({ type }) => type === 'hermes') && !caller.scopes.has('verify'))
+      fail('insufficient_scope', { message: 'A hermes source needs a credential with scope "verify".' })
+    checkSources(sources)
+  }
+
+  return {
+    /**
+     * Whether somebody fulfils all rules; who does gets a token, committed together with the proof.
+     * @throws AppError insufficient_scope; validation_failed, tree_too_large, not_provable; source_failed; subscription_inactive,
+     *   free_allocation_used; rate_limited, prover_overloaded, unavailable
+     */
+    async check(asker: EligibilityAsker, request: EligibilityCheck): Promise<EligibilityAnswer> {
+      const { identifier, dataSources, rules, tokenConfig } = request
+      admit(asker, dataSources)
+      const tree = readRules(rules, idsOf(dataSources))
+      const assessed = await assess(asker, { identifier, dataSources, tree, form: formOf(tree) })
+      const { made, members } = assessed
+      const claims = { eligible: true, proof_id: made.proofId, digest: made.digest }
+      const token =
+        made.decision === 1
+          ? await tokens.draft(asker.caller, { ...tokenConfig, subject: identifier, claims })
+          : undefined
+      const items: readonly Item<GeneratedProof | TokenIssued>[] = token ? [made.item, token] : [made.item]
+      return ledger.appendAll(asker.caller, items, ([, second]): EligibilityAnswer => {
+        const issued = second as TokenIssued | undefined
+        return {
+          ...verdictOf(assessed),
+          token: issued?.token ?? null,
+          tokenId: issued?.tokenId ?? null,
+          tokenExpiresAt: issued?.expiresAt ?? null,
+          ...provenBy(assessed),
+          salts: saltsOf(members),
+        }
+      })
+    },
+
+    /** Whether a tree of rules holds over several sources. @throws as `check` */
+    async composite(asker: EligibilityAsker, request: CompositeCheck): Promise<CompositeAnswer> {
+      const { identifier, dataSources, logicTree } = request
+      admit(asker, dataSources)
+      const tree = readLogicTree(logicTree, idsOf(dataSources))
+      compileProgram(tree, 'composite')
+      const assessed = await assess(asker, { identifier, dataSources, tree, form: 'composite' })
+      return ledger.appendAll(asker.caller, [assessed.made.item], () => ({
+        ...verdictOf(assessed),
+        aggregatedProof: provenBy(assessed),
+        salts: saltsOf(assessed.members),
+      }))
+    },
+  }
+}

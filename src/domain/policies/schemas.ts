@@ -1,0 +1,98 @@
+/** Wire shapes of policies. @module */
+import Type, { type Static } from 'typebox'
+import { Logic, Rules } from '../../rules/schemas.ts'
+
+export const MAX_POLICY_RULES = 16
+const MAX_OBLIGATIONS = 8
+const MAX_OBLIGATION_ID_CHARACTERS = 64
+const MAX_PARAMETERS = 16
+
+const DateTime = Type.String({ format: 'date-time' })
+
+/** What a policy can be called. Resource types that are no such name have no policy of their own. */
+export const POLICY_NAME = '^[A-Za-z][A-Za-z0-9_.:-]{0,63}$'
+
+export const PolicyParams = Type.Object({
+  policyId: Type.String({
+    pattern: POLICY_NAME,
+    description: 'A circuit id, a resource type, or `default`.',
+  }),
+})
+
+export const Obligation = Type.Object(
+  {
+    id: Type.String({ minLength: 1, maxLength: MAX_OBLIGATION_ID_CHARACTERS }),
+    parameters: Type.Optional(
+      Type.Record(Type.String(), Type.Union([Type.String(), Type.Number(), Type.Boolean()]), {
+        maxProperties: MAX_PARAMETERS,
+      }),
+    ),
+  },
+  {
+    title: 'Obligation',
+    description: 'What whoever enforces the decision has to do besides; told as it is.',
+  },
+)
+export type Obligation = Static<typeof Obligation>
+
+export const PolicyRule = Type.Object(
+  {
+    effect: Type.Enum(['permit', 'deny']),
+    reason: Type.Optional(
+      Type.String({
+        pattern: '^[A-Z][A-Z0-9_]{0,63}$',
+        description: 'Told among the `reason_codes` where this rule decides.',
+      }),
+    ),
+    rules: Type.Optional(Rules),
+    logic: Type.Optional(Logic),
+    obligations: Type.Optional(Type.Array(Obligation, { maxItems: MAX_OBLIGATIONS })),
+  },
+  {
+    title: 'PolicyRule',
+    description: 'A condition in the rule language (`rules`, `logic` or both) and what it leads to.',
+  },
+)
+export type PolicyRule = Static<typeof PolicyRule>
+
+const PolicyRules = Type.Array(PolicyRule, {
+  maxItems: MAX_POLICY_RULES,
+  description:
+    'The decision is YES when a rule that permits holds and none that denies does; a rule that denies and lacks its data counts as if it did. Without a rule everything is denied.',
+})
+export type PolicyRules = readonly PolicyRule[]
+
+export const PolicyChange = Type.Object(
+  {
+    rules: PolicyRules,
+    version: Type.Optional(
+      Type.Integer({
+        minimum: 0,
+        description:
+          'The version that this replaces, 0 for a policy that was never written; 409 when it is another one. Without it, whatever is there is replaced.',
+      }),
+    ),
+  },
+  { title: 'PolicyChange' },
+)
+export type PolicyChange = Static<typeof PolicyChange>
+
+export const PolicyVersion = Type.Integer({
+  minimum: 0,
+  description: '0: the one that was there before any was written.',
+})
+
+export const StoredPolicy = Type.Object(
+  {
+    policyId: Type.String(),
+    version: PolicyVersion,
+    seeded: Type.Boolean({
+      description: 'Whether it is the default, which nobody of the organisation wrote.',
+    }),
+    rules: PolicyRules,
+    hash: Type.String({ description: 'SHA-256 of the canonical JSON of `rules`, lower-case hex.' }),
+    updatedAt: Type.Union([DateTime, Type.Null()]),
+  },
+  { title: 'Policy' },
+)
+export type StoredPolicy = Static<typeof StoredPolicy>

@@ -1,0 +1,194 @@
+/** Policies of organisations: what decides, version by version, and the decisions themselves. @module */
+import { hash } from 'node:crypto'
+import canonicalize from 'canonicalize'
+import type { Caller } from '../../caller.ts'
+import { type Clock, iso } from '../../clock.ts'
+import { fail } from '../../errors.ts'
+import type { Ledger } from '../../ledger/ledger.ts'
+import type { Database } from '../../store/database.ts'
+import type { OpenRecent } from '../../store/recent.ts'
+import type { UsageService } from '../usage/service.ts'
+import type { VerificationService } from '../verification/service.ts'
+import { decisionItem } from './decision.ts'
+import { type CircuitFacts, circuitFacts, FALLBACK_POLICY, seededRules } from './defaults.ts'
+import { decideByPolicy, type Policy, type PolicyDecision, REASONS, readPolicy } from './policy.ts'
+import { POLICY_NAME, type PolicyChange, type PolicyRules, type StoredPolicy } from './schemas.ts'
+import type { DecisionAnswer, DecisionRequest } from './schemas-decisions.ts'
+import * as store from './store.ts'
+
+/** How long a policy may go on deciding where nobody was told that it was replaced. */
+const POLICY_CACHE_MS = 1000
+const MAX_CACHED_POLICIES = 10_000
+
+const IS_NAME = new RegExp(POLICY_NAME)
+
+interface Deps {
+  readonly database: Database
+  readonly ledger: Pick<Ledger, 'append'>
+  readonly verification: Pick<VerificationService, 'signer'>
+  readonly usage: Pick<UsageService, 'allowance' | 'meterRow'>
+  readonly clock: Clock
+  readonly openRecent: OpenRecent
+  readonly baseUrl: string
+}
+
+/** A policy as it is in force. */
+interface Standing {
+  readonly name: string
+  /** 0: seeded. */
+  readonly version: number
+  readonly rules: PolicyRules
+  /** Unix ms; undefined where it is seeded. */
+  readonly updatedAt?: number
+}
+
+/** What a policy says about a verification, and all that the proof of it needs. */
+export interface CircuitDecision extends PolicyDecision {
+  readonly facts: CircuitFacts
+  readonly tree: Policy['tree']
+  readonly version: number
+  /** Lower-case hex SHA-256 of the policy's rules. */
+  readonly hash: string
+}
+
+const hashOf = (rules: PolicyRules): string => hash('sha256', canonicalize(rules) ?? '')
+
+const toStored = ({ name, version, rules, updatedAt }: Standing): StoredPolicy => ({
+  policyId: name,
+  version,
+  seeded: version === 0,
+  rules: [...rules],
+  hash: hashOf(rules),
+  updatedAt: updatedAt === undefined ? null : iso(updatedAt),
+})
+
+const seeded = (name: string): Standing | undefined => {
+  const rules = seededRules(name)
+  return rules && { name, version: 0, rules }
+}
+
+const decideBy = ({ version }: Standing, policy: Policy, facts: unknown): PolicyDecision => {
+  const decided = decideByPolicy(policy, facts)
+  return version > 0 ? decided : { ...decided, reasonCodes: [REASONS.seeded, ...decided.reasonCodes] }
+}
+
+export type PoliciesService = ReturnType<typeof createPolicies>
+
+export const createPolicies = (deps: Deps) => {
+  const { database, ledger, verification, usage, clock, openRecent, baseUrl } = deps
+  const newest = openRecent<store.PolicyRow | undefined>({
+    name: 'policy',
+    ttlMs: POLICY_CACHE_MS,
+    maxEntries: MAX_CACHED_POLICIES,
+    load: (key) => {
+      const [organisation = '', name = ''] = key.split('/')
+      return store.findPolicy(database, organisation, name)
+    },
+  })
+
+  const standing = async (organisation: string, name: string): Promise<Standing | undefined> => {
+    if (!IS_NAME.test(name)) return undefined
+    const row = await newest.get(`${organisation}/${name}`)
+    if (row === undefined) return seeded(name)
+    return { name, version: row.version, rules: row.rules as PolicyRules, updatedAt: row.created_at }
+  }
+
+  /** The policy of a resource's type, or the one for all others. */
+  const forResource = async (organisation: string, type: string): Promise<Standing> => {
+    const found = (await standing(organisation, type)) ?? (await standing(organisation, FALLBACK_POLICY))
+    if (found === undefined) throw new Error('There is no policy to fall back on.')
+    return found
+  }
+
+  return {
+    /** The policy in force. @throws AppError not_found */
+    async find({ organisation }: Caller, policyId: string): Promise<StoredPolicy> {
+      return toStored((await standing(organisation, policyId)) ?? fail('not_found'))
+    },
+
+    /**
+     * Replaces a policy, or writes the first one of a name. In force at once here, elsewhere within a second.
+     * @throws AppError validation_failed, tree_too_large; not_found for a version of a policy that was never written;
+     *   conflict when another version is in force than the one to be replaced
+     */
+    async replace(caller: Caller, policyId: string, { rules, version }: PolicyChange): Promise<StoredPolicy> {
+      readPolicy(rules)
+      const { organisation } = caller
+      const row = await store.findPolicy(database, organisation, policyId)
+      const current = row?.version ?? 0
+      if (row === undefined && version !== undefined && version > 0) fail('not_found')
+      if (version !== undefined && version !== current)
+        fail('conflict', {
+          message: `Version ${current} of the policy is in force.`,
+          extras: { version: current },
+        })
+      const next = current + 1
+      const stored = (at: number) => toStored({ name: policyId, version: next, rules, updatedAt: at })
+      const written = await ledger.append(caller, {
+        claims: [{ kind: 'policy.version', key: `${policyId}/${next}`, code: 'conflict' }],
+        entry: {
+          type: 'account',
+          subject: ['policy', policyId],
+          data: { event: 'policy.replaced', policy: policyId, version: next, hash: hashOf(rules) },
+        },
+        rows: ({ index, at }) => [
+          store.policies.row({
+            organisation,
+            name: policyId,
+            version: next,
+            rules,
+            entry_index: index,
+            created_at: at,
+          }),
+        ],
+        result: ({ at }) => stored(at),
+      })
+      await newest.forget(`${organisation}/${policyId}`)
+      return written
+    },
+
+    /** What the organisation's policy for a circuit says about a verification. */
+    async forCircuit(
+      { organisation }: Caller,
+      circuitId: string,
+      identifier: string,
+      context: Readonly<Record<string, unknown>>,
+    ): Promise<CircuitDecision> {
+      const found = await forResource(organisation, circuitId)
+      const policy = readPolicy(found.rules)
+      const facts = circuitFacts(identifier, context)
+      const decided = decideBy(found, policy, facts)
+      return { ...decided, facts, tree: policy.tree, version: found.version, hash: hashOf(found.rules) }
+    },
+
+    /**
+     * Decides whether a subject may act on a resource; signed and recorded. No and yes cost the same.
+     * @throws AppError subscription_inactive, free_allocation_used, unavailable
+     */
+    async decide(caller: Caller, request: DecisionRequest): Promise<DecisionAnswer> {
+      const { organisation } = caller
+      const { subject, action, resource, context } = request
+      const asked: DecisionRequest = { subject, action, resource, ...(context !== undefined && { context }) }
+      const at = clock.now()
+      const found = await forResource(organisation, resource.type)
+      const decided = decideBy(found, readPolicy(found.rules), asked)
+      const take = await usage.allowance(organisation)
+      const meter = usage.meterRow({ organisation, at, category: 'policy', proofs: 0, proofBytes: 0 })
+      return ledger.append(
+        caller,
+        decisionItem({
+          ...decided,
+          caller,
+          issuer: baseUrl,
+          request: asked,
+          policy: found.name,
+          version: found.version,
+          signer: await verification.signer(),
+          take,
+          rows: [meter],
+          at,
+        }),
+      )
+    },
+  }
+}

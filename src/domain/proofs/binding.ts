@@ -1,0 +1,65 @@
+/**
+ * What ties a proof to one question: the context that its `ctx` is the hash of, its scope, and fresh randomness. All of
+ * it can be recomputed from what is stored, which is how a proof is checked again.
+ * @module
+ */
+import { randomBytes } from 'node:crypto'
+import { contextElement, h248, type ProofContext, scopeElement } from '../../rules/encode.ts'
+import type { ProofBinding, StoredContext } from './statement.ts'
+
+const MS_PER_SECOND = 1000
+const SALT_BYTES = 32
+const NONCE_BYTES = 16
+/** What the scope of a nullifier is made of where the caller names no purpose. */
+const DEFAULT_PURPOSE = 'proof'
+
+/** What is asked of a proof beside its statement. */
+export interface Bound extends StoredContext {
+  readonly organisation: string
+  readonly circuitId: string
+  /** Unix ms, whole seconds. */
+  readonly expiresAt: number | null
+}
+
+/** A nonce for whoever brings none: two proofs of one statement then have two digests. */
+export const newNonce = (): string => randomBytes(NONCE_BYTES).toString('base64url')
+
+/** 32 random bytes. */
+export const newSalt = (): Uint8Array => randomBytes(SALT_BYTES)
+
+export const toSeconds = (unixMs: number): number => Math.floor(unixMs / MS_PER_SECOND)
+
+/** When a proof that is made now ends: whole seconds, as `ctx` binds them. @returns Unix ms */
+export const expiryOf = (at: number, ttlSeconds: number | undefined): number | null =>
+  ttlSeconds === undefined ? null : (toSeconds(at) + ttlSeconds) * MS_PER_SECOND
+
+/** What `ctx` is the hash of. */
+export type BoundContext = ProofContext & StoredContext
+
+/** @param aud BASE_URL */
+export const contextOf = (
+  aud: string,
+  { organisation, circuitId, statement, nonce, expiresAt }: Bound,
+): BoundContext => ({
+  aud,
+  org: organisation,
+  circuit: circuitId,
+  statement,
+  nonce,
+  ...(expiresAt !== null && { exp: toSeconds(expiresAt) }),
+})
+
+const purposeOf = ({ statement }: StoredContext): string => {
+  const { purpose } = statement
+  return typeof purpose === 'string' ? purpose : DEFAULT_PURPOSE
+}
+
+/** The elements that a proof of this must carry. @param aud BASE_URL */
+export const elementsOf = (aud: string, bound: Bound): Pick<ProofBinding, 'ctx' | 'scope'> => ({
+  ctx: contextElement(contextOf(aud, bound)),
+  scope: scopeElement({ aud, purpose: purposeOf(bound) }),
+})
+
+/** The salt of a circuit's commitment. @param salt 32 bytes */
+export const saltElement = (salt: Uint8Array): bigint =>
+  h248(Buffer.concat([Buffer.from('circuit-salt/1'), salt]))

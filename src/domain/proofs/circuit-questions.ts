@@ -1,0 +1,191 @@
+/**
+ * Questions that a circuit answers: made into a proof, checked as anybody's proof would be, and only then recorded. What
+ * isn't so and can't be proved is an answer as well, without a proof.
+ * @module
+ */
+import type { Caller } from '../../caller.ts'
+import { isCanonicalSignal } from '../../circuits/circuit.ts'
+import { offlineValidation } from '../../circuits/offline_validation.ts'
+import { type Clock, iso } from '../../clock.ts'
+import { fail } from '../../errors.ts'
+import type { Ledger } from '../../ledger/ledger.ts'
+import { decodeZk1, type SnarkProof } from '../../protocol/zk1.ts'
+import type { PaymentsService } from '../payments/service.ts'
+import type { AdoptedProof } from './proof.ts'
+import type { CircuitAnswer } from './schemas-circuits.ts'
+import type { ProofsService } from './service.ts'
+import { isFalseStatement, type ReasonCode } from './statement.ts'
+import { paymentContext, paymentOf } from './statements/offline-validation.ts'
+
+const CATEGORY = 'circuit'
+const DECISION_NO = 'DECISION_NO'
+
+interface Deps {
+  readonly proofs: Pick<ProofsService, 'prepare' | 'make' | 'checkMade' | 'adopt'>
+  readonly payments: Pick<PaymentsService, 'heldByNullifier'>
+  readonly ledger: Pick<Ledger, 'append'>
+  readonly clock: Clock
+}
+
+/** Whether it is so, and the rest of the answer. */
+export interface Answered extends CircuitAnswer {
+  readonly holds: boolean
+}
+
+/** A form in which something may be asked: the fields that make it. */
+type Form = readonly [field: string, ...fields: string[]]
+
+/**
+ * The one form in which a body asks: that of which it has the first field.
+ * @throws AppError validation_failed unless it is exactly one, and complete
+ */
+export const formOf = (body: object, forms: readonly Form[]): Form => {
+  const isThere = (field: string): boolean => Object.hasOwn(body, field)
+  const asked = forms.filter(([first]) => isThere(first))
+  const [form] = asked
+  const choice = forms.map((fields) => fields.join(' with ')).join(', or ')
+  const refuse = (path: string, code: string, message: string): never =>
+    fail('validation_failed', { details: [{ path, code, message }] })
+  if (form === undefined) return refuse('', 'required', `must have ${choice}`)
+  if (asked.length > 1) return refuse('', 'ambiguous', `must have only one of ${choice}`)
+  const missing = form.find((field) => !isThere(field))
+  return missing === undefined ? form : refuse(`/${missing}`, 'required', 'is required')
+}
+
+/** What a terminal sends. */
+interface Presented {
+  readonly proof: unknown
+  readonly publicInputs?: readonly string[]
+}
+
+interface Read {
+  readonly proof: unknown
+  readonly publicSignals: readonly string[]
+}
+
+/** No `ctx` is of this: nothing can be verified under it, but what is wrong can be told. */
+const NO_CONTEXT = { statement: {}, nonce: '' } as const
+
+/** Signals that the text of the proof holds count only where no others are told; the check compares them. */
+const readPresented = ({ proof, publicInputs }: Presented): Read => {
+  const inside = typeof proof === 'string' ? decodeZk1(proof)?.publicSignals : undefined
+  return { proof, publicSignals: publicInputs ?? inside ?? [] }
+}
+
+/** @returns undefined where these can't be the circuit's signals */
+const cardNullifierOf = (publicSignals: readonly string[]): bigint | undefined => {
+  const fits = publicSignals.length === offlineValidation.publicNames.length
+  return fits && publicSignals.every(isCanonicalSignal)
+    ? offlineValidation.read(publicSignals).cardNullifier
+    : undefined
+}
+
+/** A proof that is verified, in JSON, without whatever else was sent in it. */
+const toJson = (proof: unknown): NonNullable<CircuitAnswer['proof']> => {
+  const read = typeof proof === 'string' ? decodeZk1(proof)?.proof : proof
+  // It is one, or it wouldn't be verified.
+  const { pi_a, pi_b, pi_c } = read as SnarkProof
+  return {
+    pi_a: [...pi_a],
+    pi_b: pi_b.map((pair) => [...pair]),
+    pi_c: [...pi_c],
+    protocol: 'groth16',
+    curve: 'bn128',
+  }
+}
+
+export type CircuitQuestions = ReturnType<typeof createCircuitQuestions>
+
+export const createCircuitQuestions = ({ proofs, payments, ledger, clock }: Deps) => {
+  const unproven = (circuitId: string, reasonCodes: readonly ReasonCode[], message?: string): Answered => ({
+    success: true,
+    holds: false,
+    circuit_id: circuitId,
+    proofId: null,
+    proof: null,
+    publicInputs: null,
+    digest: null,
+    verifiedAt: iso(clock.now()),
+    reasonCodes: [...reasonCodes],
+    ...(message !== undefined && { message }),
+  })
+
+  const ask = async <R>(
+    caller: Caller,
+    circuitId: string,
+    inputs: unknown,
+    present: (answered: Answered) => R,
+  ): Promise<R> => {
+    const prepared = await proofs.prepare(caller, circuitId, inputs)
+    const { item, ...made } = await proofs.make(caller, { circuitId, prepared, category: CATEGORY })
+    const { verified, reasonCodes } = await proofs.checkMade(caller, made)
+    if (!verified) return present(unproven(circuitId, reasonCodes))
+    // An aggregate of proofs that hold is one, whatever they say.
+    const holds = made.decision === 1 || circuitId === 'proof_aggregation'
+    const answered: Answered = {
+      success: true,
+      holds,
+      circuit_id: circuitId,
+      proofId: made.proofId,
+      proof: toJson(made.proof),
+      publicInputs: [...made.publicSignals],
+      digest: made.digest,
+      verifiedAt: iso(clock.now()),
+      reasonCodes: holds ? [] : [DECISION_NO],
+    }
+    const { takes, entry, rows } = item
+    return ledger.append(caller, { takes, entry, rows, result: () => present(answered) })
+  }
+
+  const adoptedAnswer = (adopted: AdoptedProof, { proof, publicSignals }: Read): Answered =>
+    adopted.verified
+      ? {
+          success: true,
+          holds: true,
+          circuit_id: offlineValidation.id,
+          proofId: adopted.proofId,
+          proof: toJson(proof),
+          publicInputs: [...publicSignals],
+          digest: adopted.digest,
+          verifiedAt: iso(clock.now()),
+          reasonCodes: [],
+        }
+      : unproven(offlineValidation.id, adopted.reasonCodes)
+
+  return {
+    /**
+     * Proves what is asked of a circuit, and records the proof if everything holds that can be checked.
+     * @param present the answer; it is what a repeated Idempotency-Key gets
+     * @throws AppError as `prepare` and `make` of the proofs, but for statements that are false
+     */
+    async ask<R>(
+      caller: Caller,
+      circuitId: string,
+      inputs: unknown,
+      present: (answered: Answered) => R,
+    ): Promise<R> {
+      try {
+        return await ask(caller, circuitId, inputs, present)
+      } catch (error) {
+        if (!isFalseStatement(error)) throw error
+        return present(unproven(circuitId, ['STATEMENT_FALSE'], error.message))
+      }
+    },
+
+    /**
+     * Checks a proof that a terminal made of a payment which the service holds, and records it if it is verified.
+     * @param presented anything: what is wrong with it is told by reason codes
+     * @param present as above
+     */
+    async adopt<R>(caller: Caller, presented: Presented, present: (answered: Answered) => R): Promise<R> {
+      const read = readPresented(presented)
+      const cardNullifier = cardNullifierOf(read.publicSignals)
+      const held = cardNullifier === undefined ? undefined : await paymentOf(payments, caller, cardNullifier)
+      if (cardNullifier !== undefined && held === undefined)
+        return present(unproven(offlineValidation.id, ['PAYMENT_UNKNOWN']))
+      const context = held === undefined ? NO_CONTEXT : paymentContext(held)
+      const foreign = { circuitId: offlineValidation.id, ...read, context, category: CATEGORY } as const
+      return proofs.adopt(caller, foreign, (adopted) => present(adoptedAnswer(adopted, read)))
+    },
+  }
+}

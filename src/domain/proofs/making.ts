@@ -1,0 +1,152 @@
+/** Makes proofs: from a prepared statement to a proof and the ledger item that records it. @module */
+import type { Caller } from '../../caller.ts'
+import { findCircuit } from '../../circuits/catalogue.ts'
+import type { Proved } from '../../circuits/groth16.ts'
+import type { Prover } from '../../circuits/prover.ts'
+import { WitnessError } from '../../circuits/witness.ts'
+import type { Clock } from '../../clock.ts'
+import { AppError, fail } from '../../errors.ts'
+import { newId } from '../../ids.ts'
+import type { Sealing } from '../../keys/sealing.ts'
+import type { Take } from '../../ledger/item.ts'
+import { proofDigest } from '../../protocol/zk1.ts'
+import type { Row } from '../../store/table.ts'
+import type { UsageService } from '../usage/service.ts'
+import {
+  type Bound,
+  contextOf,
+  elementsOf,
+  expiryOf,
+  newNonce,
+  newSalt,
+  saltElement,
+  toSeconds,
+} from './binding.ts'
+import type { MadeProof, ProofAsk, ProofItem } from './proof.ts'
+import { entryNames, proofRow } from './recording.ts'
+import { commitmentOf, decisionOf, packedBytes, verdictOf } from './signals.ts'
+import type { Prepared, ProofBinding, ProofSignals, Stated, Statement } from './statement.ts'
+
+export interface MakingDeps {
+  readonly prover: Pick<Prover, 'prove'>
+  readonly usage: Pick<UsageService, 'allowance' | 'meterRow'>
+  readonly sealing: Pick<Sealing, 'mac'>
+  readonly clock: Clock
+  readonly baseUrl: string
+  /** @throws AppError not_found */
+  readonly statement: (circuitId: string) => Statement
+}
+
+/** What goes into the item besides the proof. */
+interface Recording {
+  readonly caller: Caller
+  readonly statement: Statement
+  readonly bound: Bound
+  readonly subject: readonly [kind: string, id: string] | undefined
+  readonly take: Take | undefined
+  readonly meter: Row
+}
+
+const noWitness = (circuitId: string, cause: unknown): AppError =>
+  new AppError('inputs_insufficient', {
+    message: `No proof of ${circuitId} exists for these inputs.`,
+    cause,
+  })
+
+/** @throws AppError inputs_insufficient where no witness exists, and what the statement itself throws */
+const signalsOf = (circuitId: string, prepared: Prepared, binding: ProofBinding): ProofSignals => {
+  try {
+    return prepared.signals(binding)
+  } catch (error) {
+    if (error instanceof RangeError) throw noWitness(circuitId, error)
+    throw error
+  }
+}
+
+const itemOf = (recording: Recording, made: Omit<MadeProof, 'item'>): ProofItem => {
+  const { caller, statement, bound, subject, take, meter } = recording
+  const { publicSignals, reason } = made
+  const context = { statement: bound.statement, nonce: bound.nonce }
+  return {
+    takes: take === undefined ? [] : [take],
+    entry: {
+      type: 'prove',
+      ...entryNames(caller, made),
+      commitment: commitmentOf(statement, publicSignals),
+      ...(subject && { subject }),
+      data: { decision: verdictOf(made.decision), ...(reason && { reason }) },
+    },
+    rows: ({ index }) => [proofRow(caller, { ...made, context }, index), meter],
+    result: (receipt) => ({ ...made, receipt }),
+  }
+}
+
+export const createMaking = (deps: MakingDeps) => {
+  const { prover, usage, sealing, clock, baseUrl } = deps
+
+  /** @throws AppError inputs_insufficient, prover_overloaded, unavailable */
+  const prove = async (
+    circuitId: string,
+    { witness, publicSignals }: ProofSignals,
+    lane: ProofAsk['lane'] = 'paying',
+    owner: string,
+  ): Promise<Proved> => {
+    const circuit = findCircuit(circuitId) ?? fail('not_found')
+    const made = await prover.prove(circuit.id, witness, lane, owner).catch((error: unknown) => {
+      throw error instanceof WitnessError ? noWitness(circuitId, error) : error
+    })
+    if (made.publicSignals.join() !== publicSignals.join())
+      throw new Error(`The prover of ${circuitId} came to other public signals.`)
+    return made
+  }
+
+  /** A subject's id is an organisation's own affair: only this hash of it is bound. */
+  const subjectHash = (organisation: string, subject: string): string =>
+    Buffer.from(sealing.mac('proof-subject', Buffer.from(JSON.stringify([organisation, subject])))).toString(
+      'hex',
+    )
+
+  const statedOf = (organisation: string, { prepared, purpose, subject }: ProofAsk): Stated => ({
+    ...prepared.statement,
+    ...(purpose !== undefined && { purpose }),
+    ...(subject !== undefined && { subject: subjectHash(organisation, subject) }),
+  })
+
+  /**
+   * Makes a proof; nothing is committed yet.
+   * @throws AppError not_found, inputs_insufficient, not_provable; subscription_inactive, free_allocation_used;
+   *   prover_overloaded, unavailable
+   */
+  return async (caller: Caller, ask: ProofAsk): Promise<MadeProof> => {
+    const { organisation } = caller
+    const { circuitId, prepared, category, nonce = newNonce(), ttlSeconds, salt = newSalt(), lane } = ask
+    const at = clock.now()
+    const statement = deps.statement(circuitId)
+    const take = await usage.allowance(organisation)
+    if (take?.left === 0) fail(take.code)
+    const expiresAt = expiryOf(at, ttlSeconds)
+    const bound: Bound = { organisation, circuitId, statement: statedOf(organisation, ask), nonce, expiresAt }
+    const signals = signalsOf(circuitId, prepared, {
+      ...elementsOf(baseUrl, bound),
+      salt: saltElement(salt),
+      now: BigInt(toSeconds(at)),
+    })
+    const { proof, publicSignals } = await prove(circuitId, signals, lane, organisation)
+    const made = {
+      proofId: newId('prf', at),
+      circuitId,
+      digest: proofDigest(circuitId, publicSignals),
+      proof,
+      publicSignals,
+      decision: decisionOf(statement, publicSignals),
+      ...(prepared.reason && { reason: prepared.reason }),
+      context: contextOf(baseUrl, bound),
+      createdAt: at,
+      expiresAt,
+    }
+    const proofBytes = packedBytes(publicSignals)
+    const meter = usage.meterRow({ organisation, at, category, proofs: 1, proofBytes })
+    const subject = ask.subject === undefined ? prepared.subject : (['subject', ask.subject] as const)
+    return { ...made, item: itemOf({ caller, statement, bound, subject, take, meter }, made) }
+  }
+}

@@ -1,0 +1,107 @@
+/** Proofs as the service hands them around; the wire forms are made of these. @module */
+import type { Lane } from '../../circuits/prover.ts'
+import type { Item, Receipt } from '../../ledger/item.ts'
+import type { SnarkProof } from '../../protocol/zk1.ts'
+import type { UsageCategory } from '../usage/schemas.ts'
+import type { BoundContext } from './binding.ts'
+import type { Prepared, ReasonCode, StoredContext } from './statement.ts'
+
+/** A proof that is asked for. */
+export interface ProofAsk {
+  readonly circuitId: string
+  readonly prepared: Prepared
+  readonly category: UsageCategory
+  /** Bound by `ctx`; default: random. */
+  readonly nonce?: string
+  /** Default: the proof never expires. */
+  readonly ttlSeconds?: number
+  /** What nullifiers are scoped to, beside the service; default `proof`. */
+  readonly purpose?: string
+  /** An id of the caller's. Only keyed hashes of it are kept and bound. */
+  readonly subject?: string
+  /** 32 bytes that open the circuit's commitment, see `saltElement`; default: random, and forgotten. */
+  readonly salt?: Uint8Array
+  /** Default `paying`. */
+  readonly lane?: Lane
+}
+
+/** A proof that was made, before it is committed. */
+export interface MadeProof {
+  /** `prf_…` */
+  readonly proofId: string
+  readonly circuitId: string
+  /** Lower-case hex; `proofDigest`. */
+  readonly digest: string
+  readonly proof: SnarkProof
+  readonly publicSignals: readonly string[]
+  /** From the public signals. */
+  readonly decision: 0 | 1
+  /** Why it is 0, where that isn't simply that the rules don't hold. */
+  readonly reason?: string
+  /** What `ctx` is the hash of. */
+  readonly context: BoundContext
+  /** Unix ms. */
+  readonly createdAt: number
+  /** Unix ms. */
+  readonly expiresAt: number | null
+  /** Commits it: the entry `prove`, the stored proof, what it costs and that it was used. */
+  readonly item: ProofItem
+}
+
+/** Claims nothing, so it can't be lost. */
+export type ProofItem = Pick<Item<GeneratedProof>, 'takes' | 'entry' | 'rows' | 'result'>
+
+export interface GeneratedProof extends Omit<MadeProof, 'item'> {
+  readonly receipt: Receipt
+}
+
+/** A proof as somebody presents it, unchecked. */
+export interface PresentedProof {
+  readonly proofId?: string
+  readonly circuitId?: string
+  /** JSON form of snarkjs, or `zk1.…`; anything else is refused with a reason. */
+  readonly proof: unknown
+  /** Canonical decimals; may be absent with `zk1.…`, which holds them. */
+  readonly publicSignals?: readonly string[]
+}
+
+/** What came of checking a proof. */
+export interface CheckedProof {
+  /** The pairing holds under the key of the circuit. */
+  readonly valid: boolean
+  /** Valid, and everything holds that the service can check. */
+  readonly verified: boolean
+  /** From the public signals; null where the proof is not valid. */
+  readonly decision: 0 | 1 | null
+  /** Null where the proof is not valid. */
+  readonly digest: string | null
+  readonly circuitId: string | null
+  /** Of the stored proof, where there is one. */
+  readonly proofId: string | null
+  /** What the proof was made for: what its `ctx` is the hash of; null where the service doesn't know. */
+  readonly context: BoundContext | null
+  /** Why it is not valid, or not verified; empty when it is. */
+  readonly reasonCodes: readonly ReasonCode[]
+  /** Unix ms: when this very call spent it. */
+  readonly consumedAt?: number
+}
+
+/** A proof that was made elsewhere, whose `ctx` is known to bind this. */
+export interface ForeignProof {
+  readonly circuitId: string
+  readonly proof: unknown
+  readonly publicSignals: readonly string[]
+  readonly context: StoredContext
+  /** Where it counts as used; absent: it isn't counted. */
+  readonly category?: UsageCategory
+  /** Whom the entry is about, as kind and id. */
+  readonly subject?: readonly [kind: string, id: string]
+}
+
+/** A foreign proof that was checked and, where it is verified, recorded. */
+export interface AdoptedProof extends CheckedProof {
+  /** Absent unless this very call recorded it. */
+  readonly receipt?: Receipt
+  /** Unix ms: when it was recorded first; null unless it is verified. */
+  readonly createdAt: number | null
+}

@@ -1,0 +1,226 @@
+/** Routes that ask one circuit, by what callers have. @module */
+import type { Caller } from '../../caller.ts'
+import type { ErrorCode } from '../../errors.ts'
+import { Reply, route } from '../../http/route.ts'
+import type { UsageService } from '../usage/service.ts'
+import { type Answered, type CircuitQuestions, formOf } from './circuit-questions.ts'
+import {
+  AuditProofRequest,
+  CIRCUIT_ANSWERS,
+  ConsentVerificationRequest,
+  OfflineValidationRequest,
+  ProofAggregationRequest,
+  QuantumSafeTokenRequest,
+  type ResultField,
+  TokenValidationRequest,
+} from './schemas-circuits.ts'
+
+interface Services {
+  readonly circuitQuestions: CircuitQuestions
+  readonly usage: UsageService
+}
+
+const tag = 'Circuits'
+const ERRORS: readonly ErrorCode[] = [
+  'not_found',
+  'inputs_insufficient',
+  'not_provable',
+  'subscription_inactive',
+  'free_allocation_used',
+  'prover_overloaded',
+]
+const COMMON =
+  'What is not so is a 200 with the field false. The raw form `inputs` takes the signals by name; `now`, `scope` and `ctx` are set by the service.'
+
+/** The answer with the route's own field. */
+const named =
+  (field: ResultField) =>
+  ({ holds, ...rest }: Answered) => ({ [field]: holds, ...rest })
+
+const reply = async (
+  usage: UsageService,
+  { organisation }: Caller,
+  answer: Promise<object>,
+): Promise<Reply> => new Reply(200, await answer, await usage.headers(organisation))
+
+const validateToken = route({
+  name: 'validateTokenByCircuit',
+  method: 'POST',
+  path: '/api/circuits/token-validation',
+  auth: 'key',
+  scope: 'circuit',
+  tag,
+  summary: 'Prove that a signed token is valid',
+  description: `Send \`token\`, \`tokenId\` or \`inputs\`. The proof shows neither subject nor claims; its nullifier is the same for every proof of the token. ${COMMON}`,
+  body: TokenValidationRequest,
+  response: { 200: CIRCUIT_ANSWERS.token_valid },
+  errors: ERRORS,
+  example: { body: { tokenId: '{tokenId}', audience: 'https://gate.example' } },
+  handler: ({ caller, body }, { circuitQuestions, usage }: Services) => {
+    const { token, tokenId, audience, inputs } = body
+    const [form] = formOf(body, [['token'], ['tokenId'], ['inputs']])
+    const known = {
+      ...(form === 'token' ? { token } : { tokenId }),
+      ...(audience !== undefined && { audience }),
+    }
+    const asked = form === 'inputs' ? inputs : known
+    return reply(usage, caller, circuitQuestions.ask(caller, 'token_validation', asked, named('token_valid')))
+  },
+})
+
+const verifyConsent = route({
+  name: 'verifyConsentByCircuit',
+  method: 'POST',
+  path: '/api/circuits/consent-verification',
+  auth: 'key',
+  scope: 'circuit',
+  tag,
+  summary: 'Prove that a signed consent covers a purpose',
+  description: `Takes the raw form only. \`subject_handle\` among the public inputs is for you to compare. ${COMMON}`,
+  body: ConsentVerificationRequest,
+  response: { 200: CIRCUIT_ANSWERS.consent_verified },
+  errors: ERRORS,
+  example: {
+    body: {
+      inputs: {
+        subject: '1001',
+        secret: '340282366920938463463374607431768211456',
+        consentController: '2002',
+        purposes: ['3003'],
+        from: '0',
+        to: '4102444800',
+        r8x: '{consentR8x}',
+        r8y: '{consentR8y}',
+        s: '{consentS}',
+        controller: '2002',
+        purpose: '3003',
+      },
+    },
+  },
+  handler: ({ caller, body: { inputs } }, { circuitQuestions, usage }: Services) =>
+    reply(
+      usage,
+      caller,
+      circuitQuestions.ask(caller, 'consent_verification', inputs, named('consent_verified')),
+    ),
+})
+
+const proveEntry = route({
+  name: 'proveEntryByCircuit',
+  method: 'POST',
+  path: '/api/circuits/audit-proof',
+  auth: 'key',
+  scope: 'circuit',
+  tag,
+  summary: 'Prove that an entry is in the ledger without saying which',
+  description: `Send \`index\`, \`digest\` or \`inputs\` with one of them. ${COMMON}`,
+  body: AuditProofRequest,
+  response: { 200: CIRCUIT_ANSWERS.integrity_verified },
+  errors: ERRORS,
+  example: { body: { digest: '{loggedDigest}' } },
+  handler: ({ caller, body }, { circuitQuestions, usage }: Services) => {
+    const { inputs, index, digest } = body
+    const [form] = formOf(body, [['index'], ['digest'], ['inputs']])
+    const asked = { inputs, index: { index }, digest: { digest } }[form as 'inputs' | 'index' | 'digest']
+    return reply(
+      usage,
+      caller,
+      circuitQuestions.ask(caller, 'audit_proof', asked, named('integrity_verified')),
+    )
+  },
+})
+
+const aggregateProofs = route({
+  name: 'aggregateProofs',
+  method: 'POST',
+  path: '/api/circuits/proof-aggregation',
+  auth: 'key',
+  scope: 'circuit',
+  tag,
+  summary: 'Have up to eight proofs attested by one',
+  description: `Each is verified again, then the service signs that it did: attested, not recursive. What they say is in the public inputs \`count\`, \`yes_count\` and \`all\`. Send \`proofIds\`, or \`inputs\` with them. ${COMMON}`,
+  body: ProofAggregationRequest,
+  response: { 200: CIRCUIT_ANSWERS.aggregation_valid },
+  errors: ERRORS,
+  example: { body: { proofIds: ['{proofId}'] } },
+  handler: ({ caller, body }, { circuitQuestions, usage }: Services) => {
+    const [form] = formOf(body, [['proofIds'], ['inputs']])
+    const asked = form === 'inputs' ? body.inputs : { proofIds: body.proofIds }
+    return reply(
+      usage,
+      caller,
+      circuitQuestions.ask(caller, 'proof_aggregation', asked, named('aggregation_valid')),
+    )
+  },
+})
+
+const validateQuantumSafe = route({
+  name: 'validateQuantumSafeByCircuit',
+  method: 'POST',
+  path: '/api/circuits/quantum-safe-token',
+  auth: 'key',
+  scope: 'circuit',
+  tag,
+  summary: 'Prove that a logged hybrid token has a post-quantum signature',
+  description: `Takes the raw form only. Rests on hashes; the proof system itself is not post-quantum. ${COMMON}`,
+  body: QuantumSafeTokenRequest,
+  response: { 200: CIRCUIT_ANSWERS.quantum_safe_valid },
+  errors: ERRORS,
+  example: {
+    body: {
+      inputs: {
+        index: '{hybridEntryNumber}',
+        tokenDigest: '4004',
+        decision: '1',
+        exp: '4102444800',
+        policyBits: '3',
+        salt: '340282366920938463463374607431768211456',
+        requiredBits: '2',
+      },
+    },
+  },
+  handler: ({ caller, body: { inputs } }, { circuitQuestions, usage }: Services) =>
+    reply(
+      usage,
+      caller,
+      circuitQuestions.ask(caller, 'quantum_safe_token', inputs, named('quantum_safe_valid')),
+    ),
+})
+
+const validateOffline = route({
+  name: 'validateOfflineByCircuit',
+  method: 'POST',
+  path: '/api/circuits/offline-validation',
+  auth: 'key',
+  scope: 'circuit',
+  tag,
+  summary: 'Prove that an accepted payment lies within bounds, or check what its terminal proved',
+  description: `Send \`proof\` with \`publicInputs\` as the terminal made them, the payment as it was presented (\`proofData\` with \`amount\`), or \`inputs\`. There is no proof of a NO. ${COMMON}`,
+  body: OfflineValidationRequest,
+  response: { 200: CIRCUIT_ANSWERS.offline_valid },
+  errors: [...ERRORS, 'amount_precision', 'currency_invalid', 'pan_not_allowed'],
+  example: {
+    body: { proofData: '{proofData}', amount: 12.5, currency: 'GBP', timestamp: '{paymentTime}' },
+  },
+  handler: ({ caller, body }, { circuitQuestions, usage }: Services) => {
+    const [form] = formOf(body, [['proof'], ['proofData', 'amount'], ['inputs']])
+    const { proof, publicInputs, inputs, ...payment } = body
+    const present = named('offline_valid')
+    return reply(
+      usage,
+      caller,
+      form === 'proof'
+        ? circuitQuestions.adopt(caller, { proof, publicInputs }, present)
+        : circuitQuestions.ask(caller, 'offline_validation', form === 'inputs' ? inputs : payment, present),
+    )
+  },
+})
+
+export const circuitQuestionRoutes = [
+  validateToken,
+  verifyConsent,
+  proveEntry,
+  aggregateProofs,
+  validateQuantumSafe,
+  validateOffline,
+]

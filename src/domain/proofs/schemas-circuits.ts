@@ -1,0 +1,127 @@
+/** Wire shapes of the circuit routes. @module */
+import Type, { type Static } from 'typebox'
+import { SnarkProofJson } from './schemas.ts'
+import {
+  AggregationInputs,
+  Audience,
+  ConsentInputs,
+  PaymentSignals,
+  PresentedPayment,
+  Token,
+  TokenId,
+  TokenSignals,
+} from './schemas-inputs.ts'
+import { AuditInputs, QuantumInputs } from './schemas-membership.ts'
+
+export const TokenValidationRequest = Type.Object({
+  token: Type.Optional(Token),
+  tokenId: Type.Optional(TokenId),
+  audience: Type.Optional(Audience),
+  inputs: Type.Optional(TokenSignals),
+})
+export type TokenValidationRequest = Static<typeof TokenValidationRequest>
+
+export const ConsentVerificationRequest = Type.Object({ inputs: ConsentInputs })
+export type ConsentVerificationRequest = Static<typeof ConsentVerificationRequest>
+
+export const AuditProofRequest = Type.Object({
+  ...AuditInputs.properties,
+  inputs: Type.Optional(AuditInputs),
+})
+export type AuditProofRequest = Static<typeof AuditProofRequest>
+
+export const ProofAggregationRequest = Type.Object({
+  proofIds: Type.Optional(AggregationInputs.properties.proofIds),
+  inputs: Type.Optional(AggregationInputs),
+})
+export type ProofAggregationRequest = Static<typeof ProofAggregationRequest>
+
+export const QuantumSafeTokenRequest = Type.Object({ inputs: QuantumInputs })
+export type QuantumSafeTokenRequest = Static<typeof QuantumSafeTokenRequest>
+
+export const OfflineValidationRequest = Type.Object({
+  proof: Type.Optional(
+    Type.Unknown({
+      description:
+        'Made by the terminal: the JSON form of snarkjs, or a text `zk1.…`, which needs no publicInputs.',
+    }),
+  ),
+  publicInputs: Type.Optional(
+    Type.Array(Type.String(), { description: "Decimals, in the circuit's order." }),
+  ),
+  ...Type.Partial(PresentedPayment).properties,
+  inputs: Type.Optional(PaymentSignals),
+})
+export type OfflineValidationRequest = Static<typeof OfflineValidationRequest>
+
+const orNull = <S extends Parameters<typeof Type.Union>[0][number]>(schema: S) =>
+  Type.Union([schema, Type.Null()])
+
+const answerFields = {
+  success: Type.Literal(true, { description: 'The question was answered; the field after it says how.' }),
+  circuit_id: Type.String(),
+  proofId: orNull(Type.String({ description: '`prf_…`, as the proof routes know it.' })),
+  proof: orNull(SnarkProofJson),
+  publicInputs: orNull(Type.Array(Type.String())),
+  digest: orNull(Type.String({ description: 'Names what was proven, lower-case hex.' })),
+  verifiedAt: Type.String({ format: 'date-time' }),
+  reasonCodes: Type.Array(Type.String(), {
+    description:
+      'Why it is false; empty when it is true. DECISION_NO: the proof shows so. With any other code nothing is proven, and proofId, proof, publicInputs and digest are null.',
+  }),
+  message: Type.Optional(Type.String({ description: 'The same for people, where it can be told.' })),
+}
+
+/** The answer of one circuit route. @param field the result field's name @param description when it is true */
+const answer = <const Field extends string, Title extends string>(
+  field: Field,
+  title: Title,
+  description: string,
+) => {
+  const result = Type.Boolean({ description })
+  // A computed name is a string to the compiler.
+  return Type.Object(
+    { [field]: result, ...answerFields } as Record<Field, typeof result> & typeof answerFields,
+    {
+      title,
+    },
+  )
+}
+
+/** One answer for each route, by its result field. */
+export const CIRCUIT_ANSWERS = {
+  token_valid: answer(
+    'token_valid',
+    'TokenValidation',
+    "The token is this service's, in time, for this audience or for any, neither revoked nor used up.",
+  ),
+  consent_verified: answer(
+    'consent_verified',
+    'ConsentVerification',
+    'The consent was signed by this service and covers controller and purpose now.',
+  ),
+  integrity_verified: answer(
+    'integrity_verified',
+    'IntegrityVerification',
+    'An entry of yours is in a logged root of the ledger; the proof does not say which.',
+  ),
+  aggregation_valid: answer(
+    'aggregation_valid',
+    'ProofAggregation',
+    'Every one of the proofs was verified again. Whether all of them say YES is the public signal `all`.',
+  ),
+  quantum_safe_valid: answer(
+    'quantum_safe_valid',
+    'QuantumSafeValidation',
+    'The logged token has a post-quantum signature, what is required of it, time left and decision 1.',
+  ),
+  offline_valid: answer(
+    'offline_valid',
+    'OfflineValidation',
+    'The payment is one that was accepted, within the bounds, and its terminal is registered.',
+  ),
+} as const
+export type ResultField = keyof typeof CIRCUIT_ANSWERS
+
+/** What every answer has besides its result field. */
+export type CircuitAnswer = Omit<Static<(typeof CIRCUIT_ANSWERS)['token_valid']>, 'token_valid'>

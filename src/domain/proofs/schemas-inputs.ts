@@ -1,0 +1,151 @@
+/** Inputs of statements about what is signed, attested or paid, as callers send them. @module */
+import Type, { type Static } from 'typebox'
+
+const KYC_COUNTRIES = 8
+const CONSENT_PURPOSES = 8
+const AGGREGATE_MEMBERS = 8
+const MAX_TOKEN_CHARACTERS = 8192
+const MAX_AUDIENCE_CHARACTERS = 256
+/** Longer than any proof of a payment; whatever is wrong with it is told by the payments' own reader. */
+const MAX_PROOF_DATA_CHARACTERS = 256
+const CLOSED = { additionalProperties: false } as const
+
+/** That it is below the modulus is asked when it is read. */
+const Signal = Type.String({
+  pattern: '^(0|[1-9][0-9]{0,76})$',
+  description: 'An element of the BN254 scalar field: a decimal without leading zeros.',
+})
+
+/** The signature of an issuer, and its key where that isn't the one that signs now. */
+const signature = {
+  r8x: Signal,
+  r8y: Signal,
+  s: Signal,
+  issuerX: Type.Optional(Signal),
+  issuerY: Type.Optional(Signal),
+}
+export interface SignatureSignals {
+  readonly r8x: string
+  readonly r8y: string
+  readonly s: string
+  readonly issuerX?: string
+  readonly issuerY?: string
+}
+
+export const KycInputs = Type.Object(
+  {
+    subject: Signal,
+    birthDate: Signal,
+    country: Signal,
+    level: Signal,
+    expiresAt: Signal,
+    secret: Signal,
+    ...signature,
+    minLevel: Signal,
+    latestBirthDate: Signal,
+    countries: Type.Array(Signal, { minItems: 1, maxItems: KYC_COUNTRIES }),
+  },
+  { title: 'KycSignals', description: 'A credential with its signature, and what is asked of it.' },
+)
+export type KycInputs = Static<typeof KycInputs>
+
+export const Token = Type.String({
+  minLength: 1,
+  maxLength: MAX_TOKEN_CHARACTERS,
+  description: 'Compact JWS of POST /api/tokens/generate.',
+})
+export const TokenId = Type.String({ pattern: '^tok_[0-9a-z]{26}$' })
+export const Audience = Type.String({
+  minLength: 1,
+  maxLength: MAX_AUDIENCE_CHARACTERS,
+  description: 'Who asks. Without it only tokens for any audience are valid.',
+})
+
+export const TokenSignals = Type.Object(
+  {
+    tokenId: Signal,
+    subject: Signal,
+    tokenAudience: Signal,
+    claims: Signal,
+    issuedAt: Signal,
+    expiresAt: Signal,
+    secret: Signal,
+    ...signature,
+    audience: Type.Optional(Signal),
+  },
+  { title: 'TokenSignals', description: "A token's fields with their signature, and the audience." },
+)
+const ByToken = Type.Object({ token: Token, audience: Type.Optional(Audience) }, CLOSED)
+const ByTokenId = Type.Object({ tokenId: TokenId, audience: Type.Optional(Audience) }, CLOSED)
+
+/** The first two are closed, so that inputs with a `secret` are signals. */
+export const TokenInputs = Type.Union([ByToken, ByTokenId, TokenSignals])
+export type TokenInputs = Static<typeof TokenInputs>
+
+export const ConsentInputs = Type.Object(
+  {
+    subject: Signal,
+    secret: Signal,
+    consentController: Signal,
+    purposes: Type.Array(Signal, {
+      minItems: 1,
+      maxItems: CONSENT_PURPOSES,
+      description: 'In the order in which they were signed.',
+    }),
+    from: Signal,
+    to: Signal,
+    ...signature,
+    controller: Signal,
+    purpose: Signal,
+  },
+  { title: 'ConsentSignals', description: "A consent's fields with their signature, and what is asked." },
+)
+export type ConsentInputs = Static<typeof ConsentInputs>
+
+export const AggregationInputs = Type.Object(
+  {
+    proofIds: Type.Array(Type.String({ pattern: '^prf_[0-9a-z]{26}$' }), {
+      minItems: 1,
+      maxItems: AGGREGATE_MEMBERS,
+      uniqueItems: true,
+      description: 'Proofs of your organisation. Each is verified again before the aggregate is signed.',
+    }),
+  },
+  { title: 'AggregationInputs' },
+)
+export type AggregationInputs = Static<typeof AggregationInputs>
+
+/** A payment as it was presented. */
+export const PresentedPayment = Type.Object(
+  {
+    proofData: Type.String({ minLength: 1, maxLength: MAX_PROOF_DATA_CHARACTERS }),
+    amount: Type.Number({ exclusiveMinimum: 0, description: 'In major units.' }),
+    currency: Type.Optional(Type.String({ description: 'ISO 4217 code; default GBP.' })),
+    timestamp: Type.Optional(
+      Type.Union([Type.String(), Type.Number()], {
+        description: 'As it was presented; left out where the payment was presented without one.',
+      }),
+    ),
+  },
+  { ...CLOSED, title: 'PresentedPayment' },
+)
+export type PresentedPayment = Static<typeof PresentedPayment>
+
+export const PaymentSignals = Type.Object(
+  {
+    cardNullifier: Signal,
+    amount: Signal,
+    time: Signal,
+    salt: Signal,
+    terminalSecret: Signal,
+    limit: Signal,
+    from: Signal,
+    to: Signal,
+  },
+  { title: 'PaymentSignals', description: 'Of a payment that the service holds.' },
+)
+export type PaymentSignals = Static<typeof PaymentSignals>
+
+/** The first is closed, so that inputs with a `salt` are signals. */
+export const PaymentInputs = Type.Union([PresentedPayment, PaymentSignals])
+export type PaymentInputs = Static<typeof PaymentInputs>

@@ -1,0 +1,47 @@
+/** Inputs of statements about what stands in the ledger, as callers send them. @module */
+import Type, { type Static } from 'typebox'
+
+const CLOSED = { additionalProperties: false } as const
+const Signal = Type.String({
+  pattern: '^(0|[1-9][0-9]{0,76})$',
+  description: 'An element of the BN254 scalar field: a decimal without leading zeros.',
+})
+const EntryIndex = Type.Integer({
+  minimum: 0,
+  maximum: Number.MAX_SAFE_INTEGER,
+  description: 'Place of one of your entries in the log.',
+})
+
+/** Exactly one of them. */
+export const AuditInputs = Type.Object(
+  {
+    index: Type.Optional(EntryIndex),
+    digest: Type.Optional(
+      Type.String({
+        pattern: '^[0-9a-f]{1,128}$',
+        description: 'Of one of your entries; the first that has it.',
+      }),
+    ),
+  },
+  { title: 'LoggedEntry', description: 'One of your entries, by its index or by its digest.', ...CLOSED },
+)
+export type AuditInputs = Static<typeof AuditInputs>
+
+export const QuantumInputs = Type.Object(
+  {
+    index: EntryIndex,
+    tokenDigest: Signal,
+    decision: Type.Enum(['0', '1']),
+    exp: Signal,
+    policyBits: Signal,
+    salt: Signal,
+    requiredBits: Signal,
+  },
+  {
+    title: 'HybridTokenSignals',
+    description:
+      'A hybrid token as its entry commits to it, and the signatures that are required: 1 classical, 2 post-quantum, 3 both.',
+    ...CLOSED,
+  },
+)
+export type QuantumInputs = Static<typeof QuantumInputs>

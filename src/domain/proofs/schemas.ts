@@ -1,0 +1,273 @@
+/** Wire shapes of the proof API: camelCase below /api, snake_case below /v1. @module */
+import Type, { type Static } from 'typebox'
+import { Logic, Rules } from '../../rules/schemas.ts'
+
+export const MAX_SYNC_PROOFS = 100
+const MAX_DATA_KEYS = 1000
+const MAX_ID_CHARACTERS = 128
+const MAX_NONCE_CHARACTERS = 128
+const MAX_TTL_SECONDS = 10 * 366 * 24 * 3600
+
+const DateTime = Type.String({ format: 'date-time' })
+const Name = Type.String({ minLength: 1, maxLength: MAX_ID_CHARACTERS })
+const Digest = Type.String({
+  description: "SHA-256 over the circuit's id and the public signals, lower-case hex.",
+})
+const Decision = Type.Union([Type.Literal(0), Type.Literal(1)], {
+  description: '1 is YES; told by the public signals.',
+})
+const NullableDecision = Type.Union([Type.Literal(0), Type.Literal(1), Type.Null()], {
+  description: 'From the public signals; null where the proof is not valid.',
+})
+const Valid = Type.Boolean({
+  description: 'The pairing holds under the key of the circuit. That alone shows little.',
+})
+const Verified = Type.Boolean({
+  description:
+    'Valid, known to your organisation, with the signals it was made with, unexpired, unspent, and everything else holds that only the service can check.',
+})
+const ReasonCodes = (what: string) =>
+  Type.Array(Type.String(), { description: `Why it is not ${what}; empty when it is.` })
+
+const Coordinates = Type.Array(Type.String())
+
+export const SnarkProofJson = Type.Object(
+  {
+    pi_a: Coordinates,
+    pi_b: Type.Array(Coordinates),
+    pi_c: Coordinates,
+    protocol: Type.Literal('groth16'),
+    curve: Type.Literal('bn128'),
+  },
+  { title: 'Groth16Proof', description: 'The JSON form of snarkjs.' },
+)
+
+const PublicSignals = Type.Array(Type.String(), {
+  description: "Elements of the field in decimal, in the circuit's order.",
+})
+
+/** Whatever is sent: what is wrong with a proof is told by a reason, not by an error. */
+const AnyProof = Type.Unknown({ description: 'A proof in the JSON form of snarkjs, or a text `zk1.…`.' })
+const SentSignals = Type.Optional(
+  Type.Array(Type.String(), { description: 'Decimals. May be left out beside `zk1.…`, which holds them.' }),
+)
+
+const Data = Type.Record(Type.String(), Type.Unknown(), {
+  minProperties: 1,
+  maxProperties: MAX_DATA_KEYS,
+  description: 'What the rules are about. Neither stored nor logged, and never part of the proof.',
+})
+
+/** `inputs` of the circuits about rules. */
+export const RuleInputs = Type.Object({
+  data: Data,
+  rules: Type.Optional(Rules),
+  logic: Type.Optional(Logic),
+})
+export type RuleInputs = Static<typeof RuleInputs>
+
+export const GenerateRequest = Type.Object({
+  userId: Type.String({
+    minLength: 1,
+    maxLength: MAX_ID_CHARACTERS,
+    description: 'Whom the proof is about. Only keyed hashes of it are kept.',
+  }),
+  rules: Type.Union([Rules, Type.Object({ logic: Logic })], {
+    description: 'Rules that must all hold, or `{logic: tree}`.',
+  }),
+  data: Data,
+  circuitId: Type.Optional(
+    Type.String({
+      minLength: 1,
+      maxLength: 64,
+      description: 'Default: the circuit that says most about the rules.',
+    }),
+  ),
+})
+export type GenerateRequest = Static<typeof GenerateRequest>
+
+export const GeneratedProofJson = Type.Object(
+  {
+    proofId: Type.String({ description: '`prf_…`' }),
+    proof: SnarkProofJson,
+    publicInputs: PublicSignals,
+    decision: Decision,
+    digest: Digest,
+    circuitId: Type.String(),
+  },
+  { title: 'GeneratedProof' },
+)
+export type GeneratedProofJson = Static<typeof GeneratedProofJson>
+
+export const VerifyProofRequest = Type.Object({
+  proofId: Type.Optional(Name),
+  circuitId: Type.Optional(Name),
+  proof: AnyProof,
+  publicInputs: SentSignals,
+})
+export type VerifyProofRequest = Static<typeof VerifyProofRequest>
+
+export const VerifiedProofJson = Type.Object(
+  { valid: Valid, verified: Verified, decision: NullableDecision, reasonCodes: ReasonCodes('verified') },
+  { title: 'VerifiedProof' },
+)
+export type VerifiedProofJson = Static<typeof VerifiedProofJson>
+
+/** One proof of an upload; checked one by one. */
+export const SyncItem = Type.Object({
+  proofId: Type.Optional(Name),
+  circuitId: Type.Optional(Name),
+  proof: AnyProof,
+  publicInputs: SentSignals,
+  createdAt: Type.Optional(Type.String({ format: 'date-time' })),
+})
+export type SyncItem = Static<typeof SyncItem>
+
+export const SyncRequest = Type.Object({
+  proofs: Type.Array(Type.Unknown(), {
+    minItems: 1,
+    description: `At most ${MAX_SYNC_PROOFS} of \`{proofId?, circuitId?, proof, publicInputs, createdAt?}\`.`,
+  }),
+})
+export type SyncRequest = Static<typeof SyncRequest>
+
+export const SyncResult = Type.Object(
+  {
+    synced: Type.Integer({ minimum: 0, description: 'Valid proofs that were unknown and are recorded now.' }),
+    updated: Type.Integer({ minimum: 0, description: 'Known proofs that hold still.' }),
+    proofs: Type.Array(
+      Type.Object({
+        index: Type.Integer({ minimum: 0 }),
+        proofId: Type.String(),
+        digest: Digest,
+        status: Type.Enum(['synced', 'updated']),
+      }),
+      { description: 'Those of both kinds, in the order of the upload.' },
+    ),
+    errors: Type.Array(
+      Type.Object({
+        index: Type.Integer({ minimum: 0 }),
+        proofId: Type.Union([Type.String(), Type.Null()]),
+        reasonCodes: Type.Array(Type.String()),
+        message: Type.Optional(Type.String()),
+      }),
+      { description: 'The others.' },
+    ),
+  },
+  { title: 'ProofSync' },
+)
+export type SyncResult = Static<typeof SyncResult>
+
+/** What a proof is bound to, beside its statement. Closed: a member that nothing binds would only seem to count. */
+const AskedContext = Type.Object(
+  {
+    nonce: Type.Optional(
+      Type.String({
+        minLength: 1,
+        maxLength: MAX_NONCE_CHARACTERS,
+        description:
+          'Bound by `ctx`, so that whoever chose it sees that the proof is fresh; default: random.',
+      }),
+    ),
+    ttl: Type.Optional(
+      Type.Integer({
+        minimum: 1,
+        maximum: MAX_TTL_SECONDS,
+        description: 'Seconds; default: the proof never expires.',
+      }),
+    ),
+    purpose: Type.Optional(
+      Type.String({
+        minLength: 1,
+        maxLength: MAX_ID_CHARACTERS,
+        description: 'What nullifiers are scoped to, beside the service; default `proof`.',
+      }),
+    ),
+  },
+  { additionalProperties: false },
+)
+
+export const ProofGenerateRequest = Type.Object({
+  circuit_id: Type.String({ minLength: 1, maxLength: 64 }),
+  inputs: Type.Record(Type.String(), Type.Unknown(), {
+    description:
+      'What is proved, as the circuit takes it; docs/proofs.md has the table. Circuits about rules take `{data, rules | logic}`.',
+  }),
+  context: Type.Optional(AskedContext),
+  subject: Type.Optional(
+    Type.String({
+      minLength: 1,
+      maxLength: MAX_ID_CHARACTERS,
+      description: 'Whom the proof is about. Only keyed hashes of it are kept.',
+    }),
+  ),
+})
+export type ProofGenerateRequest = Static<typeof ProofGenerateRequest>
+
+export const ProofContextJson = Type.Object(
+  {
+    aud: Type.String(),
+    org: Type.String(),
+    circuit: Type.String(),
+    statement: Type.Record(Type.String(), Type.Unknown()),
+    nonce: Type.String(),
+    exp: Type.Optional(Type.Integer({ description: 'Unix seconds.' })),
+  },
+  {
+    title: 'ProofContext',
+    description:
+      'The public signal `ctx` is the first 31 bytes of SHA-256 of `ctx/1` and the canonical JSON of this.',
+  },
+)
+
+export const ProofGenerated = Type.Object(
+  {
+    proof_id: Type.String({ description: '`prf_…`' }),
+    circuit_id: Type.String(),
+    digest: Digest,
+    proof: SnarkProofJson,
+    public_signals: PublicSignals,
+    decision: Decision,
+    reason: Type.Optional(
+      Type.String({ description: 'Why it is 0, where that is not simply that the rules do not hold.' }),
+    ),
+    context: ProofContextJson,
+    created_at: DateTime,
+    expires_at: Type.Union([DateTime, Type.Null()]),
+    merkle_root: Type.String({
+      description: 'Root of the ledger with the entry of this proof, lower-case hex.',
+    }),
+    merkle_leaf_hash: Type.String({ description: 'Leaf hash of that entry, lower-case hex.' }),
+    merkle_index: Type.Integer({ minimum: 0, description: 'Place of that entry in the ledger.' }),
+  },
+  { title: 'ProofGenerated' },
+)
+export type ProofGenerated = Static<typeof ProofGenerated>
+
+export const ProofVerifyRequest = Type.Object({
+  proof_id: Type.Optional(Name),
+  circuit_id: Type.Optional(Name),
+  proof: AnyProof,
+  public_signals: SentSignals,
+  consume: Type.Optional(
+    Type.Boolean({ description: 'Spends the proof if it is verified. A second time is 409 `double_spend`.' }),
+  ),
+})
+export type ProofVerifyRequest = Static<typeof ProofVerifyRequest>
+
+export const ProofVerified = Type.Object(
+  {
+    valid: Valid,
+    verified: Verified,
+    decision: NullableDecision,
+    digest: Type.Union([Digest, Type.Null()], { description: 'Null where the proof is not valid.' }),
+    context: Type.Union([ProofContextJson, Type.Null()], {
+      description:
+        'What the proof was made for. Compare it with what you ask; null where the service does not know.',
+    }),
+    reason_codes: ReasonCodes('verified'),
+    consumed_at: Type.Optional(DateTime),
+  },
+  { title: 'ProofVerified' },
+)
+export type ProofVerified = Static<typeof ProofVerified>

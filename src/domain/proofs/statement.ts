@@ -1,0 +1,116 @@
+/**
+ * What the service knows natively of one circuit: how a caller's inputs become a statement that is proved, and what
+ * has to hold beside the pairing before a proof counts as verified. One for each circuit, in statements/.
+ * @module
+ */
+import type { TSchema } from 'typebox'
+import type { Caller } from '../../caller.ts'
+import type { Circuit, WitnessInput } from '../../circuits/circuit.ts'
+import { AppError } from '../../errors.ts'
+import type { Json } from '../../ledger/item.ts'
+
+/** What is proved, as `ctx` binds it: hashes and public values, never data. JSON that JCS can write. */
+export type Stated = Readonly<Record<string, Json>>
+
+/** What every proof mixes in; a circuit takes what it has signals for. */
+export interface ProofBinding {
+  /** `contextElement`: of audience, organisation, circuit, statement, nonce and expiry. */
+  readonly ctx: bigint
+  /** `scopeElement` of audience and purpose. */
+  readonly scope: bigint
+  /** Fresh randomness of 248 bits. */
+  readonly salt: bigint
+  /** Unix seconds, for the public signal `now`. */
+  readonly now: bigint
+}
+
+export interface ProofSignals {
+  readonly publicSignals: readonly string[]
+  /** Holds secrets: only the prover sees it. */
+  readonly witness: WitnessInput
+}
+
+/** A statement that is ready to be proved. */
+export interface Prepared {
+  /** Bound by `ctx` and kept with the proof, together with `purpose` and `subject` (a keyed hash), where they were given. */
+  readonly statement: Stated
+  /** Why the decision is NO where that isn't simply that the rules don't hold; told and logged. */
+  readonly reason?: string
+  /** Whom the entry in the ledger is about, as kind and id; the log holds a pseudonym of it. */
+  readonly subject?: readonly [kind: string, id: string]
+  /**
+   * May be called more than once. @throws RangeError for values that no witness exists for, {@link falseStatement}
+   */
+  signals(binding: ProofBinding): ProofSignals
+}
+
+/** A proof as it was stored. */
+export interface ProofRecord {
+  /** `prf_…` */
+  readonly proofId: string
+  readonly organisation: string
+  readonly circuitId: string
+  /** Lower-case hex; `proofDigest`. */
+  readonly digest: string
+  readonly publicSignals: readonly string[]
+  /** What `ctx` binds; null where the proof was made elsewhere and only its signals are known. */
+  readonly context: StoredContext | null
+  /** Unix ms. */
+  readonly createdAt: number
+  /** Unix ms. */
+  readonly expiresAt: number | null
+}
+
+export interface StoredContext {
+  /** With `purpose` (of the scope; default `proof`) and `subject` (a keyed hash), where they were given. */
+  readonly statement: Stated
+  readonly nonce: string
+}
+
+/** A proof whose pairing holds, that is known, and whose signals are the stored ones. */
+export interface Checked {
+  readonly caller: Caller
+  readonly publicSignals: readonly string[]
+  readonly record: ProofRecord
+  /** What the record's `ctx` binds. */
+  readonly statement: Stated
+  /** Unix ms. */
+  readonly now: number
+}
+
+/** A word that tells why a proof is not verified. All of them stand in docs/proofs.md. */
+export type ReasonCode = Uppercase<string>
+
+export interface Statement {
+  /** The circuit's mapper. A statement whose circuit is not in the catalogue is not offered. */
+  readonly circuit: Circuit<string>
+  /** The output that is 1 for YES and 0 for NO; null where a proof exists of a YES only. */
+  readonly decision: string | null
+  /**
+   * The output that is spent with the digest, so that a re-proof under another nonce can't be spent again, and that
+   * may have been revoked. Absent: only the digest is spent.
+   */
+  readonly nullifier?: string
+  /** Schema of `inputs` as callers send them. */
+  readonly inputs: TSchema
+  /**
+   * From a caller's inputs, which fit the schema, to what is proved. @param at Unix ms
+   * @throws AppError inputs_insufficient, not_provable, validation_failed (paths begin at the inputs), not_found
+   */
+  prepare(caller: Caller, inputs: unknown, at: number): Promise<Prepared> | Prepared
+  /**
+   * The native checks of this circuit: a code for each that fails. The service itself has compared the signals with the
+   * stored ones, recomputed `ctx` and `scope`, held `now` within 120 seconds of the clock, and asks for expiry, spending
+   * and revoked nullifiers.
+   */
+  check(asked: Checked): Promise<readonly ReasonCode[]> | readonly ReasonCode[]
+}
+
+export const STATEMENT_FALSE = 'STATEMENT_FALSE'
+
+/** What is asked for isn't so, and the circuit has no way of proving that: 422 with reason STATEMENT_FALSE. */
+export const falseStatement = (message: string, cause?: unknown): AppError =>
+  new AppError('not_provable', { message, reason: STATEMENT_FALSE, cause })
+
+export const isFalseStatement = (error: unknown): error is AppError =>
+  error instanceof AppError && error.reason === STATEMENT_FALSE

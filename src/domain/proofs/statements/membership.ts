@@ -1,0 +1,29 @@
+/** What statements about the ledger share: the logged root that a proof is about, as `ctx` binds it. @module */
+import type { Json } from '../../../ledger/item.ts'
+import type { LoggedRoot } from '../../../ledger/shards.ts'
+import type { Membership } from '../../audit/membership.ts'
+import type { ReasonCode, Stated } from '../statement.ts'
+
+/** Shard, its size and where its root is logged, as the statement of a proof names them. */
+export const rootStated = ({ shard, size, entryIndex }: LoggedRoot) => ({
+  shard,
+  shard_size: size,
+  root_index: entryIndex,
+})
+
+const numberOf = (value: Json | undefined): number => (typeof value === 'number' ? value : Number.NaN)
+
+/** ROOT_UNKNOWN unless the log says that this is the root of the shard that was stated. */
+export const rootReasons = async (
+  membership: Pick<Membership, 'isLogged'>,
+  stated: Stated,
+  root: bigint,
+): Promise<ReasonCode[]> => {
+  const [shard, size, entryIndex] = [stated.shard, stated.shard_size, stated.root_index].map(numberOf) as [
+    number,
+    number,
+    number,
+  ]
+  const isStated = [shard, size, entryIndex].every(Number.isSafeInteger)
+  return isStated && (await membership.isLogged({ shard, size, root, entryIndex })) ? [] : ['ROOT_UNKNOWN']
+}

@@ -1,0 +1,78 @@
+/** Proofs and revoked nullifiers. Columns `…_at` are Unix milliseconds. @module */
+import type { Database } from '../../store/database.ts'
+import { table } from '../../store/table.ts'
+import type { StoredContext } from './statement.ts'
+
+export interface ProofRow {
+  id: string
+  organisation: string
+  entry_index: number
+  circuit_id: string
+  /** Lower-case hex. */
+  digest: string
+  /** `zk1.…`. Its bytes can be made anew by anybody: they name nothing. */
+  proof: string
+  /** Canonical decimals. */
+  public_signals: readonly string[]
+  /** Null where it isn't known what the proof's `ctx` binds. */
+  context: StoredContext | null
+  created_at: number
+  expires_at: number | null
+}
+
+export const proofs = table<ProofRow>('proofs', [
+  'id',
+  'organisation',
+  'entry_index',
+  'circuit_id',
+  'digest',
+  'proof',
+  'public_signals',
+  'context',
+  'created_at',
+  'expires_at',
+])
+
+interface RevokedNullifierRow {
+  circuit_id: string
+  /** Canonical decimal. */
+  nullifier: string
+  organisation: string
+  revoked_at: number
+}
+
+/** Revoked again: the first time counts. */
+export const revokedNullifiers = table<RevokedNullifierRow>(
+  'revoked_nullifiers',
+  ['circuit_id', 'nullifier', 'organisation', 'revoked_at'],
+  { key: ['circuit_id', 'nullifier'], columns: { organisation: 'first', revoked_at: 'first' } },
+)
+
+/** One proof of the organisation, or undefined. */
+export const findProof = async (
+  { knex }: Database,
+  organisation: string,
+  id: string,
+): Promise<ProofRow | undefined> => knex<ProofRow>('proofs').where({ organisation, id }).first()
+
+/** The newest proof of the organisation that has one of these digests, rather one whose context is known; or undefined. */
+export const findProofByDigest = async (
+  { knex }: Database,
+  organisation: string,
+  digests: readonly string[],
+): Promise<ProofRow | undefined> =>
+  knex<ProofRow>('proofs')
+    .where({ organisation })
+    .whereIn('digest', [...digests])
+    .orderByRaw('context IS NULL, id DESC')
+    .first()
+
+/** Whether a nullifier was revoked, by whichever organisation. @param nullifier canonical decimal */
+export const isNullifierRevoked = async (
+  { knex }: Database,
+  circuit_id: string,
+  nullifier: string,
+): Promise<boolean> =>
+  (await knex<RevokedNullifierRow>('revoked_nullifiers')
+    .where({ circuit_id, nullifier })
+    .first('revoked_at')) !== undefined

@@ -1,0 +1,142 @@
+/**
+ * Takes proofs that were kept elsewhere while the network was down: known ones are checked again, unknown ones are
+ * recorded for what they are, valid and no more. Each is judged for itself.
+ * @module
+ */
+import { setImmediate as turn } from 'node:timers/promises'
+import type { Caller } from '../../caller.ts'
+import { type ErrorDetail, fail } from '../../errors.ts'
+import { newId } from '../../ids.ts'
+import type { Item, Settled } from '../../ledger/item.ts'
+import type { Checking, Examined, ValidProof } from './checking.ts'
+import { entryNames, proofRow } from './recording.ts'
+import { MAX_SYNC_PROOFS, type SyncItem, type SyncRequest, type SyncResult } from './schemas.ts'
+import { commitmentOf, verdictOf } from './signals.ts'
+import { type VerifiedProof, verifyItem } from './spending.ts'
+import type { ReasonCode } from './statement.ts'
+
+export type CheckSyncItem = (value: unknown) => ErrorDetail | undefined
+
+/** What became of one proof. */
+type Outcome =
+  | { readonly status: 'synced' | 'updated'; readonly proofId: string; readonly digest: string }
+  | {
+      readonly status: 'refused'
+      readonly proofId: string | null
+      readonly reasonCodes: readonly ReasonCode[]
+      readonly message?: string
+    }
+
+/** What is to be done with one proof. */
+type Step = { readonly outcome: Outcome } | { readonly item: Item<Outcome> }
+
+const refused = ({ proofId, reasonCodes }: Pick<Examined, 'proofId' | 'reasonCodes'>): Outcome => ({
+  status: 'refused',
+  proofId,
+  reasonCodes,
+})
+
+const isOnly = ({ reasonCodes }: Examined, code: ReasonCode): boolean =>
+  reasonCodes.length === 1 && reasonCodes[0] === code
+
+const updated = ({ digest }: ValidProof, proofId: string): Outcome => ({ status: 'updated', proofId, digest })
+
+/** Records a proof of which only the signals are known. @param at Unix ms */
+const foreignItem = (
+  caller: Caller,
+  examined: ValidProof,
+  at: number,
+  claimedAt: string | undefined,
+): Item<Outcome> => {
+  const proofId = newId('prf', at)
+  const { digest, statement, publicSignals, decision } = examined
+  const recorded = { ...examined, proofId, context: null, createdAt: at, expiresAt: null }
+  return {
+    claims: [{ kind: 'proof.synced', key: digest, holder: proofId, code: 'conflict' }],
+    entry: {
+      type: 'prove',
+      ...entryNames(caller, recorded),
+      commitment: commitmentOf(statement, publicSignals),
+      data: { decision: verdictOf(decision), origin: 'sync', ...(claimedAt && { claimedAt }) },
+    },
+    rows: ({ index }) => [proofRow(caller, recorded, index)],
+    result: () => ({ status: 'synced', proofId, digest }),
+    // The holder is the id that the claim above carries.
+    lost: ({ holder }): Settled<Outcome> => ({ settled: updated(examined, String(holder)) }),
+  }
+}
+
+const stepOf = (caller: Caller, examined: Examined, at: number, createdAt: string | undefined): Step => {
+  const { proofId } = examined
+  if (!examined.valid) return { outcome: refused(examined) }
+  if (proofId === null)
+    return isOnly(examined, 'PROOF_UNKNOWN')
+      ? { item: foreignItem(caller, examined, at, createdAt) }
+      : { outcome: refused(examined) }
+  if (isOnly(examined, 'CONTEXT_UNKNOWN')) return { outcome: updated(examined, proofId) }
+  if (!examined.verified) return { outcome: refused(examined) }
+  const verified: VerifiedProof = { ...examined, proofId }
+  const answer = () => updated(examined, proofId)
+  return {
+    item: verifyItem(caller, verified, answer, (reason) => refused({ proofId, reasonCodes: [reason] })),
+  }
+}
+
+const summarise = (outcomes: readonly Outcome[]): SyncResult => {
+  const kept: SyncResult['proofs'] = []
+  const errors: SyncResult['errors'] = []
+  outcomes.forEach((outcome, index) => {
+    if (outcome.status === 'refused') {
+      const { proofId, reasonCodes, message } = outcome
+      errors.push({ index, proofId, reasonCodes: [...reasonCodes], ...(message && { message }) })
+    } else kept.push({ index, ...outcome })
+  })
+  const count = (status: 'synced' | 'updated') => kept.filter((proof) => proof.status === status).length
+  return { synced: count('synced'), updated: count('updated'), proofs: kept, errors }
+}
+
+/** What a whole upload asks of the ledger: the items, and the answer that their results make. */
+export interface SyncPlan {
+  readonly items: readonly Item<Outcome>[]
+  readonly answer: (results: readonly Outcome[]) => SyncResult
+}
+
+/**
+ * Judges the proofs of an upload, one after the other.
+ * @param at Unix ms @param check of an item's form
+ * @throws AppError batch_too_large
+ */
+export const planSync = async (
+  examine: Checking['examine'],
+  caller: Caller,
+  { proofs }: SyncRequest,
+  at: number,
+  check: CheckSyncItem,
+): Promise<SyncPlan> => {
+  if (proofs.length > MAX_SYNC_PROOFS)
+    fail('batch_too_large', { message: `An upload holds at most ${MAX_SYNC_PROOFS} proofs.` })
+  const steps: Step[] = []
+  for (const [index, proof] of proofs.entries()) {
+    // Reading a text takes a while as well.
+    if (index > 0) await turn()
+    const detail = check(proof)
+    if (detail) {
+      const message = `${detail.path} ${detail.message}`
+      steps.push({ outcome: { status: 'refused', proofId: null, reasonCodes: ['ITEM_MALFORMED'], message } })
+      continue
+    }
+    // The check has just said that it is one.
+    const { publicInputs, createdAt, ...presented } = proof as SyncItem
+    const examined = await examine(caller, { ...presented, publicSignals: publicInputs })
+    steps.push(stepOf(caller, examined, at, createdAt))
+  }
+  return {
+    items: steps.flatMap((step) => ('item' in step ? [step.item] : [])),
+    answer(results) {
+      const rest = results.values()
+      return summarise(
+        steps.map((step) => ('item' in step ? (rest.next().value ?? fail('internal')) : step.outcome)),
+      )
+    },
+  }
+}

@@ -1,0 +1,66 @@
+/** The public keys under which circuits verify what this service issued. @module */
+import { Type } from 'typebox'
+import { iso } from '../../clock.ts'
+import { Reply, route } from '../../http/route.ts'
+
+interface IssuerKey {
+  readonly kid: string
+  readonly x: bigint
+  readonly y: bigint
+  readonly validFrom: number
+  readonly validUntil?: number
+}
+
+interface Services {
+  readonly issuer: { keys(): Promise<readonly IssuerKey[]> }
+}
+
+/** Verifiers may keep the keys this long; one that leaked ends at once, so it is short. */
+const MAX_AGE_SECONDS = 300
+
+const Coordinate = Type.String({ pattern: '^(0|[1-9][0-9]{0,76})$', description: 'In decimal.' })
+
+const PublishedIssuerKey = Type.Object(
+  {
+    kid: Type.String({ description: 'SHA-256 of the point, base64url: the same for one key everywhere.' }),
+    alg: Type.Literal('EdDSA-Poseidon', {
+      description: "As circomlib's EdDSAPoseidonVerifier takes it, base point B8.",
+    }),
+    curve: Type.Literal('BabyJubJub', { description: 'EIP-2494, twisted Edwards form.' }),
+    x: Coordinate,
+    y: Coordinate,
+    validFrom: Type.String({ format: 'date-time' }),
+    validUntil: Type.Union([Type.String({ format: 'date-time' }), Type.Null()], {
+      description: 'Proofs under this key count until then. Null for the key that signs.',
+    }),
+  },
+  { title: 'IssuerKey' },
+)
+
+export const getIssuerKeys = route({
+  name: 'getIssuerKeys',
+  method: 'GET',
+  path: '/.well-known/issuer-keys',
+  auth: 'none',
+  tag: 'System',
+  summary: 'Public keys of the issuer',
+  description:
+    'What this service issues for circuits (credentials, tokens, consents, aggregates of proofs) is signed with the ' +
+    'first of these. A proof that rests on such a signature shows the key as issuerX and issuerY, or attestorX and ' +
+    'attestorY, and counts only if the key stands here and is valid.',
+  response: { 200: Type.Object({ keys: Type.Array(PublishedIssuerKey) }, { title: 'IssuerKeys' }) },
+  errors: [],
+  example: {},
+  handler: async (_, { issuer }: Services) => {
+    const keys = (await issuer.keys()).map(({ kid, x, y, validFrom, validUntil }) => ({
+      kid,
+      alg: 'EdDSA-Poseidon' as const,
+      curve: 'BabyJubJub' as const,
+      x: String(x),
+      y: String(y),
+      validFrom: iso(validFrom),
+      validUntil: validUntil === undefined ? null : iso(validUntil),
+    }))
+    return new Reply(200, { keys }, { 'Cache-Control': `public, max-age=${MAX_AGE_SECONDS}` })
+  },
+})

@@ -1,0 +1,90 @@
+/** The ledger item of a new token: signed as a JWT for everybody, and for its circuit. @module */
+import canonicalize from 'canonicalize'
+import type { Caller } from '../../caller.ts'
+import { tokenMessage } from '../../circuits/issuer-signature.ts'
+import { iso } from '../../clock.ts'
+import { AppError } from '../../errors.ts'
+import { newId } from '../../ids.ts'
+import type { Item } from '../../ledger/item.ts'
+import { writeJws } from '../../protocol/jws.ts'
+import { jwsHash, TOKEN_TYP } from './presented.ts'
+import { DEFAULT_TTL_SECONDS, MAX_CLAIMS_BYTES, type NewToken, type TokenIssued } from './schemas.ts'
+import { newSecret, sealToken, type TokenPayload, tokenFields } from './sealed-token.ts'
+import type { TokensDeps } from './service.ts'
+import { tokens } from './store.ts'
+
+const MS_PER_SECOND = 1000
+
+/** @throws AppError validation_failed */
+const checkClaims = (claims: NewToken['claims']): void => {
+  if (claims === undefined || Buffer.byteLength(canonicalize(claims) ?? '') <= MAX_CLAIMS_BYTES) return
+  const message = `claims must have at most ${MAX_CLAIMS_BYTES} bytes of canonical JSON`
+  throw new AppError('validation_failed', { details: [{ path: '/claims', code: 'too_large', message }] })
+}
+
+const payloadOf = (
+  issuer: string,
+  { organisation }: Caller,
+  input: NewToken,
+  id: string,
+  iat: number,
+): TokenPayload => ({
+  iss: issuer,
+  org: organisation,
+  jti: id,
+  sub: input.subject,
+  aud: input.audience,
+  iat,
+  exp: iat + (input.ttl ?? DEFAULT_TTL_SECONDS),
+  single_use: input.singleUse ? true : undefined,
+  claims: input.claims,
+})
+
+/** @throws AppError validation_failed for claims that are too large */
+export const issueToken = async (
+  { signers, issuer, sealing, clock, baseUrl }: TokensDeps,
+  caller: Caller,
+  input: NewToken,
+): Promise<Item<TokenIssued>> => {
+  checkClaims(input.claims)
+  const { type = 'jwt', singleUse = false } = input
+  const now = clock.now()
+  const id = newId('tok', now)
+  const payload = payloadOf(baseUrl, caller, input, id, Math.floor(now / MS_PER_SECOND))
+  const { kid, sign } = await signers.current('tokens', 'Ed25519')
+  const jws = writeJws({ alg: 'EdDSA', kid, typ: TOKEN_TYP }, { ...payload }, sign)
+  const token = tokenFields(payload, newSecret())
+  const circuitSigner = await issuer.current()
+  const sealed = sealToken(sealing, {
+    jws,
+    payload,
+    token,
+    signature: circuitSigner.sign(tokenMessage(token)),
+    issuer: circuitSigner.point,
+  })
+  const hash = jwsHash(jws)
+  const [issuedAt, expiresAt] = [payload.iat * MS_PER_SECOND, payload.exp * MS_PER_SECOND]
+  return {
+    entry: {
+      type: 'attest',
+      subject: ['token-subject', payload.sub],
+      digest: hash.toString('hex'),
+      data: { event: 'token.issued', token_type: type, single_use: singleUse },
+      ...('keyId' in caller.credential && { keyId: caller.credential.keyId }),
+    },
+    rows: ({ index }) => [
+      tokens.row({
+        id,
+        organisation: caller.organisation,
+        entry_index: index,
+        type,
+        single_use: singleUse,
+        jws_hash: hash,
+        sealed,
+        issued_at: issuedAt,
+        expires_at: expiresAt,
+      }),
+    ],
+    result: () => ({ tokenId: id, type, token: jws, issuedAt: iso(issuedAt), expiresAt: iso(expiresAt) }),
+  }
+}

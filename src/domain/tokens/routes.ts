@@ -1,0 +1,95 @@
+/** Routes of signed tokens. @module */
+import { route } from '../../http/route.ts'
+import {
+  NewToken,
+  RevokeToken,
+  TokenIssued,
+  TokenParams,
+  TokenRevoked,
+  TokenStanding,
+  TokenVerdict,
+  ValidateToken,
+} from './schemas.ts'
+import type { TokensService } from './service.ts'
+
+interface Services {
+  readonly tokens: TokensService
+}
+
+const tag = 'Tokens'
+
+const generateToken = route({
+  name: 'generateToken',
+  method: 'POST',
+  path: '/api/tokens/generate',
+  auth: 'key',
+  scope: 'token',
+  tag,
+  summary: 'Issue a signed token that expires',
+  description:
+    'A JWT that anyone verifies with /.well-known/jwks.json. Beside it the service keeps a signature for the circuit token_validation. Tokens of other types come later.',
+  body: NewToken,
+  exactNumbers: true,
+  response: { 201: TokenIssued },
+  errors: [],
+  example: {
+    body: {
+      subject: 'member-7',
+      claims: { level: 'gold', seats: 2 },
+      ttl: 3600,
+      audience: 'https://gate.example',
+      singleUse: true,
+    },
+  },
+  handler: ({ caller, body }, { tokens }: Services) => tokens.issue(caller, body),
+})
+
+const validateToken = route({
+  name: 'validateToken',
+  method: 'POST',
+  path: '/api/tokens/validate',
+  auth: 'key',
+  scope: 'token',
+  tag,
+  summary: 'Whether a token of your organisation counts now',
+  description:
+    'Fails closed: whatever is not a token that this service signed for your organisation is not valid, and `reasonCodes` say why. With `consume` a valid single-use token is used up; the second time is 409 with reason TOKEN_USED.',
+  body: ValidateToken,
+  response: { 200: TokenVerdict },
+  errors: ['token_used'],
+  example: { body: { token: '{token}', audience: 'https://gate.example', consume: true } },
+  handler: ({ caller, body }, { tokens }: Services) => tokens.validate(caller, body),
+})
+
+const revokeToken = route({
+  name: 'revokeToken',
+  method: 'POST',
+  path: '/api/tokens/revoke',
+  auth: 'key',
+  scope: 'token',
+  tag,
+  summary: 'Revoke a token for good',
+  description:
+    'Its JWT still verifies offline, so ask where that matters. Proofs of token_validation are refused as well. Again: the first answer.',
+  body: RevokeToken,
+  response: { 200: TokenRevoked },
+  errors: ['not_found'],
+  example: { body: { tokenId: '{tokenId}', reason: 'lost' } },
+  handler: ({ caller, body }, { tokens }: Services) => tokens.revoke(caller, body),
+})
+
+const tokenStatus = route({
+  name: 'tokenStatus',
+  method: 'GET',
+  path: '/api/tokens/{tokenId}/status',
+  auth: 'key',
+  scope: 'token',
+  tag,
+  summary: 'What has become of a token of your organisation',
+  params: TokenParams,
+  response: { 200: TokenStanding },
+  errors: ['not_found'],
+  handler: ({ caller, params }, { tokens }: Services) => tokens.status(caller, params.tokenId),
+})
+
+export const tokenRoutes = [generateToken, validateToken, revokeToken, tokenStatus]

@@ -1,0 +1,230 @@
+/** Signed tokens: issued, validated, used up, revoked. @module */
+import type { Caller } from '../../caller.ts'
+import { tokenNullifier } from '../../circuits/token_validation.ts'
+import { type Clock, iso } from '../../clock.ts'
+import { AppError, fail } from '../../errors.ts'
+import type { Issuer } from '../../keys/issuer.ts'
+import type { Sealing } from '../../keys/sealing.ts'
+import type { Signers } from '../../keys/signers.ts'
+import type { Item } from '../../ledger/item.ts'
+import type { Ledger } from '../../ledger/ledger.ts'
+import type { Database } from '../../store/database.ts'
+import type * as Nullifiers from '../proofs/nullifiers.ts'
+import { issueToken } from './issue.ts'
+import { isTokenId, readPresented } from './presented.ts'
+import type {
+  NewToken,
+  RevokeToken,
+  TokenIssued,
+  TokenReason,
+  TokenRevoked,
+  TokenStanding,
+  TokenStatus,
+  TokenVerdict,
+  ValidateToken,
+} from './schemas.ts'
+import { type CircuitToken, type OpenedToken, openToken } from './sealed-token.ts'
+import * as store from './store.ts'
+import { faultsOf, refusal, statusOf, verdictOf } from './verdict.ts'
+
+export interface TokensDeps {
+  readonly database: Database
+  readonly ledger: Pick<Ledger, 'append' | 'findClaim'>
+  readonly signers: Pick<Signers, 'current' | 'publicKey'>
+  readonly issuer: Pick<Issuer, 'current'>
+  readonly sealing: Sealing
+  readonly clock: Clock
+  readonly baseUrl: string
+  /** A token that is used up can't be used once more by a proof, nor the other way round; revoked ones by neither. */
+  readonly nullifiers: Pick<
+    typeof Nullifiers,
+    'nullifierClaim' | 'nullifierSpentAt' | 'revokedNullifierClaim' | 'revokedNullifierRow'
+  >
+}
+
+/** Kinds of claims in the ledger. */
+const USED = 'token.used'
+const REVOKED = 'token.revoked'
+/** Whose proofs tokens can have. */
+const CIRCUIT = 'token_validation'
+
+const keyIdOf = ({ credential }: Caller) => ('keyId' in credential ? { keyId: credential.keyId } : {})
+
+/** @throws AppError token_used, always */
+const failUsed = (usedAt: number): never => {
+  throw new AppError('token_used', { reason: 'TOKEN_USED', extras: { consumed_at: iso(usedAt) } })
+}
+
+export type TokensService = ReturnType<typeof createTokens>
+
+export const createTokens = (deps: TokensDeps) => {
+  const { database, ledger, signers, sealing, clock, nullifiers } = deps
+
+  const opened = (row: store.KnownToken): OpenedToken => openToken(sealing, row.id, row.sealed)
+
+  /** One for a single use may have been used up by a proof. */
+  const find = async (organisation: string, id: string): Promise<store.KnownToken | undefined> => {
+    const row = await store.findToken(database, organisation, id)
+    if (!row?.single_use || row.used_at !== null) return row
+    const nullifier = tokenNullifier(opened(row).token)
+    const spentAt = await nullifiers.nullifierSpentAt(ledger, organisation, {
+      circuitId: CIRCUIT,
+      nullifier,
+    })
+    return { ...row, used_at: spentAt ?? null }
+  }
+
+  const owned = async ({ organisation }: Caller, id: string): Promise<store.KnownToken> =>
+    (await find(organisation, id)) ?? fail('not_found')
+
+  const draft = (caller: Caller, input: NewToken): Promise<Item<TokenIssued>> =>
+    issueToken(deps, caller, input)
+
+  /** The organisation's token that this text is, or why it is none. */
+  const present = async (
+    { organisation }: Caller,
+    text: string,
+  ): Promise<{ readonly refused: TokenReason } | { readonly row: store.KnownToken }> => {
+    const presented = await readPresented(signers, text)
+    if ('refused' in presented) return presented
+    const row = await find(organisation, presented.id)
+    return row && presented.jwsHash.equals(row.jws_hash) ? { row } : { refused: 'TOKEN_UNKNOWN' }
+  }
+
+  /** Uses a valid token up, unless somebody was faster. */
+  const consumption = (
+    caller: Caller,
+    row: store.KnownToken,
+    nullifier: bigint,
+    verdict: TokenVerdict,
+  ): Item<TokenVerdict> => ({
+    claims: [
+      { kind: REVOKED, key: row.id, code: 'conflict', look: true },
+      { kind: USED, key: row.id, code: 'token_used' },
+      nullifiers.nullifierClaim({ circuitId: CIRCUIT, nullifier }, 'token_used'),
+    ],
+    entry: {
+      type: 'gate',
+      subject: ['token-subject', verdict.subject ?? ''],
+      digest: Buffer.from(row.jws_hash).toString('hex'),
+      data: { event: USED },
+      ...keyIdOf(caller),
+    },
+    rows: ({ index, at }) => [
+      store.tokenUses.row({ token: row.id, organisation: row.organisation, entry_index: index, used_at: at }),
+    ],
+    result: () => ({ ...verdict, consumed: true, status: 'used' }),
+    lost: ({ claim, at }) =>
+      claim.kind === REVOKED
+        ? { settled: { ...verdict, valid: false, reasonCodes: ['TOKEN_REVOKED'], status: 'revoked' } }
+        : failUsed(at),
+  })
+
+  return {
+    /**
+     * A token as a ledger item, for a caller that issues it together with something else: it exists once the item is
+     * committed.
+     * @throws AppError validation_failed for claims that are too large
+     */
+    draft,
+
+    /** Issues a token. @throws AppError validation_failed for claims that are too large */
+    issue: async (caller: Caller, input: NewToken): Promise<TokenIssued> =>
+      ledger.append(caller, await draft(caller, input)),
+
+    /**
+     * Whether a token counts now, for this audience; every reason why not. Writes nothing unless it uses the token up.
+     * @throws AppError token_used when a token that is otherwise valid was used up before and is to be used again
+     */
+    async validate(
+      caller: Caller,
+      { token, audience, consume = false }: ValidateToken,
+    ): Promise<TokenVerdict> {
+      const presented = await present(caller, token)
+      if ('refused' in presented) return refusal(presented.refused)
+      const { row } = presented
+      const now = clock.now()
+      const inside = opened(row)
+      const faults = faultsOf(row, inside, audience, now)
+      if (consume && faults.join() === 'TOKEN_USED') return failUsed(row.used_at ?? now)
+      const verdict = verdictOf(row, inside, faults, now)
+      if (!consume || !row.single_use || !verdict.valid) return verdict
+      return ledger.append(caller, consumption(caller, row, tokenNullifier(inside.token), verdict))
+    },
+
+    /** Revokes a token for good, and its circuit's nullifier with it. Again: the first answer. @throws AppError not_found */
+    async revoke(caller: Caller, { tokenId, reason }: RevokeToken): Promise<TokenRevoked> {
+      const row = await owned(caller, tokenId)
+      const { organisation } = row
+      const { payload, token } = opened(row)
+      const nullifier = tokenNullifier(token)
+      const answer = (at: number): TokenRevoked => ({
+        success: true,
+        tokenId,
+        status: 'revoked',
+        revokedAt: iso(at),
+      })
+      return ledger.append(caller, {
+        claims: [
+          { kind: REVOKED, key: tokenId, code: 'conflict' },
+          nullifiers.revokedNullifierClaim({ circuitId: CIRCUIT, nullifier }),
+        ],
+        entry: {
+          type: 'revoke',
+          subject: ['token-subject', payload.sub],
+          digest: Buffer.from(row.jws_hash).toString('hex'),
+          data: { event: REVOKED },
+          ...keyIdOf(caller),
+        },
+        rows: ({ index, at }) => [
+          store.tokenRevocations.row({
+            token: tokenId,
+            organisation,
+            entry_index: index,
+            reason: reason ?? null,
+            revoked_at: at,
+          }),
+          nullifiers.revokedNullifierRow({ circuitId: CIRCUIT, nullifier, organisation, at }),
+        ],
+        result: ({ at }) => answer(at),
+        lost: ({ at }) => ({ settled: answer(at) }),
+      })
+    },
+
+    /** What has become of a token of the caller's organisation. @throws AppError not_found */
+    async status(caller: Caller, tokenId: string): Promise<TokenStanding> {
+      const row = await owned(caller, tokenId)
+      const now = clock.now()
+      return {
+        tokenId: row.id,
+        type: row.type,
+        status: statusOf(row, now),
+        singleUse: row.single_use,
+        issuedAt: iso(row.issued_at),
+        expiresAt: iso(row.expires_at),
+        usedAt: row.used_at === null ? null : iso(row.used_at),
+        revokedAt: row.revoked_at === null ? null : iso(row.revoked_at),
+        revocationReason: row.revocation_reason,
+        checkedAt: iso(now),
+      }
+    },
+
+    /**
+     * A token of the caller's organisation as its circuit takes it, whatever became of it.
+     * @param tokenOrId `tok_…` or the compact JWS
+     * @throws AppError not_found, also for a JWS that was not issued here
+     */
+    async forCircuit(
+      caller: Caller,
+      tokenOrId: string,
+    ): Promise<CircuitToken & { readonly status: TokenStatus }> {
+      const presented = isTokenId(tokenOrId)
+        ? { row: await owned(caller, tokenOrId) }
+        : await present(caller, tokenOrId)
+      if ('refused' in presented) return fail('not_found')
+      const { row } = presented
+      const { token, signature, issuer } = opened(row)
+      return { token, signature, issuer, status: statusOf(row, clock.now()) }
+    },
+  }
+}

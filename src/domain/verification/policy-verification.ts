@@ -1,0 +1,197 @@
+/**
+ * Verification by policy: identifier and context in; the decision of the organisation's policy for a circuit out,
+ * proven with that circuit, signed, and recorded in one commit with its proof.
+ * @module
+ */
+import { randomBytes } from 'node:crypto'
+import type { Caller } from '../../caller.ts'
+import { AppError, fail } from '../../errors.ts'
+import type { Item } from '../../ledger/item.ts'
+import type { Ledger } from '../../ledger/ledger.ts'
+import { COMMITMENT_SALT_BYTES, dataCommitment } from '../../protocol/commitment.ts'
+import type { CircuitDecision, PoliciesService } from '../policies/service.ts'
+import type { GeneratedProof, MadeProof } from '../proofs/proof.ts'
+import type { ProofsService } from '../proofs/service.ts'
+import type { Prepared } from '../proofs/statement.ts'
+import { type Issue, resultItem } from './issue.ts'
+import { choosePolicyCircuit, provesPolicies } from './policy-proof.ts'
+import type { SignedResult } from './schemas.ts'
+import type { PolicyVerification, PolicyVerifyRequest, VerificationContext } from './schemas-v1.ts'
+import type { VerificationService } from './service.ts'
+
+/** What a nullifier of a verification is scoped to, beside the service itself. */
+const PURPOSE = 'verify'
+/** Reason where the policy permits what the circuit finds untrue. */
+const STATEMENT_FALSE = 'STATEMENT_FALSE'
+
+/** Errors that mean that a circuit can't do with what it got. */
+const INPUT_FAULTS: readonly string[] = ['validation_failed', 'inputs_insufficient', 'not_found']
+
+interface Deps {
+  readonly ledger: Pick<Ledger, 'appendAll'>
+  readonly verification: Pick<VerificationService, 'signer'>
+  readonly policies: Pick<PoliciesService, 'forCircuit'>
+  readonly proofs: Pick<ProofsService, 'statement' | 'prepare' | 'make' | 'checkMade'>
+  readonly baseUrl: string
+}
+
+/** What both the proof and the signature bind of the facts and the policy. */
+interface Bound {
+  readonly data_commitment: string
+  readonly rules_hash: string
+}
+
+type Decided = Pick<CircuitDecision, 'decision' | 'reason' | 'reasonCodes'>
+
+/** Of a circuit that proves the policy's decision. */
+const samePolicyDecision = (decided: CircuitDecision, { circuitId, decision }: MadeProof): Decided => {
+  if ((decided.decision === 'YES') !== (decision === 1))
+    throw new Error(`Circuit ${circuitId} and the policy disagree.`)
+  return decided
+}
+
+const preparePolicy = (circuitId: string, decided: CircuitDecision, bound: Bound): Prepared => {
+  const { tree, facts, decision, reason } = decided
+  const choice = choosePolicyCircuit({ tree, data: facts, decision: { decision, reason } }, circuitId)
+  return {
+    statement: { ...choice.statement, ...bound, commits: choice.commits },
+    ...(reason && { reason }),
+    signals: (binding) => choice.signals(binding),
+  }
+}
+
+/** What is wrong with the inputs of a circuit, told of where they stand here: they lack what it needs. */
+const asInsufficient = (error: unknown): unknown => {
+  if (!(error instanceof AppError) || !INPUT_FAULTS.includes(error.code)) return error
+  const { code, message } = error
+  const details = error.details?.map((detail) => ({
+    ...detail,
+    path: `/context/inputs${detail.path.replace(/^\/inputs(?=\/|$)/, '')}`,
+  })) ?? [{ path: '/context/inputs', code, message }]
+  return new AppError('inputs_insufficient', { message, details, cause: error })
+}
+
+const answerOf = (
+  made: MadeProof,
+  decided: Decided,
+  version: number,
+  signed: SignedResult,
+): PolicyVerification => ({
+  verification_id: signed.verificationId,
+  decision: signed.success ? 1 : 0,
+  verdict: signed.decision as PolicyVerification['verdict'],
+  circuit_id: made.circuitId,
+  reason_codes: [...decided.reasonCodes],
+  policy_version: version,
+  digest: made.digest,
+  proof_id: made.proofId,
+  proof: made.proof as PolicyVerification['proof'],
+  public_signals: [...made.publicSignals],
+  context: made.context as PolicyVerification['context'],
+  salt: signed.salt,
+  jws: signed.jws,
+  issued_at: signed.timestamp,
+  expires_at: signed.expiresAt ?? null,
+  merkle_root: signed.merkleRoot,
+  merkle_leaf_hash: signed.merkleLeafHash,
+})
+
+export type PolicyVerificationService = ReturnType<typeof createPolicyVerification>
+
+export const createPolicyVerification = (deps: Deps) => {
+  const { ledger, verification, policies, proofs, baseUrl } = deps
+
+  /** The circuit's own statement about what stands in `context.inputs`. @throws AppError inputs_insufficient */
+  const prepareInputs = async (
+    caller: Caller,
+    circuitId: string,
+    inputs: VerificationContext['inputs'],
+    bound: Bound,
+  ): Promise<Prepared> => {
+    if (inputs === undefined) {
+      const details = [{ path: '/context/inputs', code: 'required', message: 'is required for this circuit' }]
+      return fail('inputs_insufficient', { details })
+    }
+    const prepared = await proofs.prepare(caller, circuitId, inputs).catch((error: unknown) => {
+      throw asInsufficient(error)
+    })
+    return { ...prepared, statement: { ...prepared.statement, ...bound } }
+  }
+
+  /** What its proof shows has to count as well: it may have been revoked or spent, also while the proof was made. */
+  const withStatement = async (
+    caller: Caller,
+    { decision, reason, reasonCodes }: CircuitDecision,
+    made: MadeProof,
+  ): Promise<Decided> => {
+    const checked = await proofs.checkMade(caller, made)
+    const faults = made.decision === 1 ? checked.reasonCodes : [STATEMENT_FALSE, ...checked.reasonCodes]
+    return faults.length === 0
+      ? { decision, reason, reasonCodes }
+      : { decision: 'NO', reason, reasonCodes: [...reasonCodes, ...faults] }
+  }
+
+  return {
+    /**
+     * Decides by the organisation's policy for the circuit, proves with that circuit, signs and records. Circuits with
+     * a statement of their own need what it is about in `context.inputs`; then YES takes both, policy and statement.
+     * @throws AppError not_found for an unknown circuit; inputs_insufficient, not_provable; subscription_inactive,
+     *   free_allocation_used; prover_overloaded, unavailable
+     */
+    async verify(caller: Caller, request: PolicyVerifyRequest): Promise<PolicyVerification> {
+      const { circuit_id: circuitId, identifier, context = {}, ttl, nonce } = request
+      proofs.statement(circuitId)
+      const { inputs, ...facts } = context
+      const decided = await policies.forCircuit(caller, circuitId, identifier, facts)
+      const salt = randomBytes(COMMITMENT_SALT_BYTES)
+      const bound: Bound = { data_commitment: dataCommitment(salt, decided.facts), rules_hash: decided.hash }
+      const prepared = provesPolicies(circuitId)
+        ? preparePolicy(circuitId, decided, bound)
+        : await prepareInputs(caller, circuitId, inputs, bound)
+      const made = await proofs.make(caller, {
+        circuitId,
+        prepared,
+        category: 'verify',
+        nonce,
+        ttlSeconds: ttl,
+        purpose: PURPOSE,
+        subject: identifier,
+        salt,
+      })
+      const verdict = provesPolicies(circuitId)
+        ? samePolicyDecision(decided, made)
+        : await withStatement(caller, decided, made)
+      const at = made.createdAt
+      const issue: Issue = {
+        caller,
+        issuer: baseUrl,
+        claim: {
+          decision: verdict.decision,
+          reason: verdict.reason,
+          circuitId,
+          digest: made.digest,
+          dataCommitment: bound.data_commitment,
+          rulesHash: bound.rules_hash,
+          salt,
+          at,
+          expiresAt: made.expiresAt ?? undefined,
+        },
+        signer: await verification.signer(),
+        proofId: made.proofId,
+        subject: ['subject', identifier],
+        signed: {
+          policy: circuitId,
+          policy_version: decided.version,
+          reason_codes: [...verdict.reasonCodes],
+        },
+        includeReceipt: false,
+        // The proof's item pays for both.
+        take: undefined,
+        rows: () => [],
+      }
+      const result = resultItem(issue, (signed) => answerOf(made, verdict, decided.version, signed))
+      const items: readonly Item<GeneratedProof | PolicyVerification>[] = [made.item, result]
+      return ledger.appendAll(caller, items, ([, answer]) => answer as PolicyVerification)
+    },
+  }
+}

@@ -1,0 +1,45 @@
+/** Verification by policy. @module */
+import { Reply, route } from '../../http/route.ts'
+import type { UsageService } from '../usage/service.ts'
+import type { PolicyVerificationService } from './policy-verification.ts'
+import { PolicyVerification, PolicyVerifyRequest } from './schemas-v1.ts'
+
+interface Services {
+  readonly policyVerification: PolicyVerificationService
+  readonly usage: UsageService
+}
+
+const verifyByPolicy = route({
+  name: 'verifyByPolicy',
+  method: 'POST',
+  path: '/v1/verify',
+  auth: 'key',
+  scope: 'verify',
+  tag: 'Verification',
+  summary: 'Have your policy for a circuit decide, and get the decision signed and proven',
+  description:
+    "The facts are `identifier`, `context.…` and `currency_known` (whether `context.currency` is an ISO 4217 code). Until you write a policy of your own, the default decides, with the reason DEFAULT_POLICY. simple_yesno, yesno, eligibility and composite prove that decision; the other circuits prove a statement of their own about `context.inputs`, and then YES takes both. What is committed by the first four, the facts or only the decision that was made of them, is said by `commits` in `context.statement`; under simple_yesno, and under yesno unless the policy is one comparison, it is the decision. It is never another circuit's proof than the one asked for. A NO is a signed result as well, and costs as much as a YES.",
+  body: PolicyVerifyRequest,
+  exactNumbers: true,
+  response: { 200: PolicyVerification },
+  errors: [
+    'not_found',
+    'conflict',
+    'inputs_insufficient',
+    'not_provable',
+    'subscription_inactive',
+    'free_allocation_used',
+    'prover_overloaded',
+  ],
+  example: {
+    body: {
+      circuit_id: 'yesno',
+      identifier: 'customer-1007',
+      context: { amount: 49.99, currency: 'GBP' },
+    },
+  },
+  handler: async ({ caller, body }, { policyVerification, usage }: Services) =>
+    new Reply(200, await policyVerification.verify(caller, body), await usage.headers(caller.organisation)),
+})
+
+export const policyVerificationRoutes = [verifyByPolicy]

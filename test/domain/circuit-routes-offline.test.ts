@@ -1,0 +1,293 @@
+/** Payments under `offline_validation`: proved by the service, by their terminal, and what is no proof. */
+import { expect } from 'chai'
+import { createProofMaker, type Proved } from '../../src/circuits/groth16.ts'
+import { type OfflineValidationValues, offlineValidation } from '../../src/circuits/offline_validation.ts'
+import {
+  cardNullifierElement,
+  terminalCommitment,
+  terminalSecretElement,
+} from '../../src/circuits/terminal-secret.ts'
+import { compactOf, parseProof } from '../../src/protocol/payment-proof.ts'
+import { encodeZk1, proofDigest } from '../../src/protocol/zk1.ts'
+import { contextElement } from '../../src/rules/encode.ts'
+import { sharedApp, type TestApp, type TestOrganisation } from '../support/app.ts'
+import { type Answered, asking, countEntries, expectUnproven, holds } from '../support/circuit-questions.ts'
+import { artifacts } from '../support/circuits.ts'
+import { randomElement } from '../support/elements.ts'
+import { type TestPayment, type Till, terminalTill } from '../support/tills.ts'
+
+const nullifierOf = (payment: TestPayment): bigint => {
+  const proof = parseProof(payment.proofData)
+  if (!proof.ok || proof.nullifier === undefined) throw new Error('not a stored proof')
+  return cardNullifierElement(proof.nullifier)
+}
+
+/** As the route takes it. */
+const presented = ({ proofData, amount, currency, timestamp }: TestPayment) => ({
+  proofData,
+  amount,
+  currency,
+  timestamp,
+})
+
+describe('POST /api/circuits/offline-validation', function () {
+  this.timeout(60_000)
+  let app: TestApp
+  let owner: TestOrganisation
+  let till: Till
+  let payment: TestPayment
+  let ask: ReturnType<typeof asking>
+  let makeProof: Awaited<ReturnType<typeof createProofMaker>>
+
+  const accepted = async (by: Till = till): Promise<TestPayment> => {
+    const made = by.payment({ at: Date.now() - 500 })
+    const { body } = await by.sync([made])
+    expect(body.synced).to.equal(1)
+    return made
+  }
+
+  before(async () => {
+    app = await sharedApp()
+    owner = await app.organisation()
+    till = await terminalTill(app, owner, { floorLimit: 49.99 })
+    payment = await accepted()
+    ask = asking(app, 'offline-validation')
+    makeProof = await createProofMaker(artifacts.offline_validation)
+  })
+
+  const isFalse = (answer: Parameters<typeof expectUnproven>[0], reasonCodes: readonly string[]) =>
+    expectUnproven(answer, 'offline_valid', reasonCodes)
+
+  describe('of a payment as it was presented', () => {
+    let answer: Answered
+    before(async () => {
+      const { status, body } = await ask(owner.apiKey, presented(payment))
+      expect(status, JSON.stringify(body)).to.equal(200)
+      answer = body
+    })
+
+    it('is a proof of the bounds within which it was accepted, under a secret of the service', async () => {
+      expect(answer).to.deep.include({
+        success: true,
+        offline_valid: true,
+        circuit_id: 'offline_validation',
+        reasonCodes: [],
+      })
+      expect(await holds(app, answer)).to.equal(true)
+      const signals = offlineValidation.read(answer.publicInputs ?? [])
+      const own = app.services.terminals.ownProvingSecret(owner.organisationId, till.origin)
+      const time = BigInt(Math.floor(Number(payment.timestamp) / 1000))
+      expect(signals.cardNullifier).to.equal(nullifierOf(payment))
+      expect(signals.limit).to.equal(4999n)
+      expect(signals.from < time && time <= signals.to).to.equal(true)
+      expect(signals.to - signals.from).to.equal(BigInt(30 * 24 * 3600 + 300))
+      expect(signals.terminalCommitment).to.equal(terminalCommitment(own))
+      expect(answer.digest).to.equal(proofDigest('offline_validation', answer.publicInputs ?? []))
+    })
+
+    it('is known to the proof routes, and verified', async () => {
+      const { proofId, proof, publicInputs } = answer
+      const { body } = await app.request('POST', '/api/proof/verify', {
+        key: owner.apiKey,
+        body: { proofId, proof, publicInputs },
+      })
+      expect(body).to.deep.include({ valid: true, verified: true, decision: 1 })
+    })
+
+    it('is made for the compact form of it as well, and given again under one Idempotency-Key', async () => {
+      const proof = parseProof(payment.proofData)
+      if (!proof.ok) throw new Error('malformed')
+      const body = { ...presented(payment), proofData: compactOf(proof) }
+      const headers = { 'idempotency-key': 'offline-1' }
+      const first = await ask(owner.apiKey, body, headers)
+      expect(first.body.offline_valid).to.equal(true)
+      expect(first.body.digest).to.not.equal(answer.digest)
+      expect((await ask(owner.apiKey, body, headers)).body).to.deep.equal(first.body)
+    })
+
+    it('is false, unproven and unrecorded where anything else is said of it', async () => {
+      const before = await countEntries(app, owner.organisationId, 'prove')
+      const { timestamp, amount } = payment
+      for (const change of [
+        { amount: amount + 0.01 },
+        { currency: 'EUR' },
+        { timestamp: Number(timestamp) + 1 },
+        { proofData: till.payment().proofData },
+        { proofData: 'nonsense' },
+      ])
+        isFalse(await ask(owner.apiKey, { ...presented(payment), ...change }), ['STATEMENT_FALSE'])
+      isFalse(await ask((await app.organisation()).apiKey, presented(payment)), ['STATEMENT_FALSE'])
+      expect(await countEntries(app, owner.organisationId, 'prove')).to.equal(before)
+    })
+
+    it('is refused for what was only presented in the compact form', async () => {
+      const made = till.payment({ form: 'compact' })
+      await till.validate(made)
+      const { status, body } = await ask(owner.apiKey, presented(made))
+      expect([status, body.error]).to.deep.equal([422, 'not_provable'])
+    })
+
+    it('has no floor limit where the payment was asked for beforehand', async () => {
+      const made = till.payment({ amountMinor: 7500 })
+      expect((await till.validate(made)).body.valid).to.equal(true)
+      const { body } = await ask(owner.apiKey, presented(made))
+      expect(offlineValidation.read(body.publicInputs ?? []).limit).to.equal(BigInt(Number.MAX_SAFE_INTEGER))
+    })
+  })
+
+  describe('made by the terminal', () => {
+    const context = (organisation: string, { transactionId }: TestPayment, merchantId: string) => ({
+      aud: app.url,
+      org: organisation,
+      circuit: 'offline_validation',
+      statement: { currency: 'GBP', merchantId },
+      nonce: transactionId,
+    })
+    const valuesOf = (made: TestPayment, by: Till): OfflineValidationValues => {
+      const time = BigInt(Math.floor(Number(made.timestamp) / 1000))
+      return {
+        cardNullifier: nullifierOf(made),
+        amount: 1250n,
+        time,
+        salt: randomElement(),
+        terminalSecret: terminalSecretElement(by.terminalSecret ?? ''),
+        limit: 5000n,
+        from: time - 60n,
+        to: time + 60n,
+        ctx: contextElement(context(owner.organisationId, made, by.merchantId)),
+      }
+    }
+    const prove = (
+      made: TestPayment,
+      by: Till,
+      changes: Partial<OfflineValidationValues> = {},
+    ): Promise<Proved> => makeProof(offlineValidation.witnessInput({ ...valuesOf(made, by), ...changes }))
+    const send = ({ proof, publicSignals }: Proved, changes: object = {}) =>
+      ask(owner.apiKey, { proof, publicInputs: publicSignals, ...changes })
+
+    let good: Proved
+    before(async () => {
+      good = await prove(payment, till)
+    })
+
+    it('counts when it is of the payment that is held, and is recorded once', async () => {
+      const before = await countEntries(app, owner.organisationId, 'verify')
+      const { status, body } = await send(good)
+      expect(status, JSON.stringify(body)).to.equal(200)
+      expect(body).to.deep.include({ offline_valid: true, reasonCodes: [], publicInputs: good.publicSignals })
+      expect(await holds(app, body)).to.equal(true)
+      const again = await send(good)
+      expect(again.body.proofId).to.equal(body.proofId)
+      const text = await ask(owner.apiKey, { proof: encodeZk1(good.proof, good.publicSignals) })
+      expect(text.body).to.deep.include({ proofId: body.proofId, proof: body.proof })
+      expect(await countEntries(app, owner.organisationId, 'verify')).to.equal(before + 1)
+      const known = await app.request('POST', '/api/proof/verify', {
+        key: owner.apiKey,
+        body: { proofId: body.proofId, proof: body.proof, publicInputs: body.publicInputs },
+      })
+      expect(known.body).to.deep.include({ valid: true, verified: true })
+    })
+
+    it('does not count under a secret that is not the terminal’s', async () => {
+      const other = await terminalTill(app, owner)
+      const secret = terminalSecretElement(other.terminalSecret ?? '')
+      isFalse(await send(await prove(payment, till, { terminalSecret: secret })), ['TERMINAL_UNKNOWN'])
+    })
+
+    it('does not count before its payment is here, nor for another card', async () => {
+      const late = till.payment({ at: Date.now() - 500 })
+      const proved = await prove(late, till)
+      isFalse(await send(proved), ['PAYMENT_UNKNOWN'])
+      await till.sync([late])
+      expect((await send(proved)).body.offline_valid).to.equal(true)
+    })
+
+    it('does not count where amount or time of the held payment are not within its bounds', async () => {
+      isFalse(await send(await prove(payment, till, { amount: 100n, limit: 1249n })), [
+        'PAYMENT_OUT_OF_BOUNDS',
+      ])
+      const { time } = valuesOf(payment, till)
+      isFalse(await send(await prove(payment, till, { time: time + 9n, from: time + 1n })), [
+        'PAYMENT_OUT_OF_BOUNDS',
+      ])
+    })
+
+    it('does not count for another audience, organisation, merchant, currency or transaction', async () => {
+      const right = context(owner.organisationId, payment, till.merchantId)
+      const { statement } = right
+      for (const wrong of [
+        { ...right, aud: 'https://other.example' },
+        { ...right, org: 'org_other' },
+        { ...right, statement: { ...statement, merchantId: 'mer_other' } },
+        { ...right, statement: { ...statement, currency: 'EUR' } },
+        { ...right, nonce: 'txn_other' },
+      ])
+        isFalse(await send(await prove(payment, till, { ctx: contextElement(wrong) })), ['CONTEXT_MISMATCH'])
+    })
+
+    it('is refused with a reason, and no error, where it is no proof of these signals', async () => {
+      const { publicSignals, proof } = good
+      const [first = '', ...rest] = publicSignals
+      const swapped = { ...proof, pi_a: proof.pi_c }
+      isFalse(await send(good, { publicInputs: ['5', ...rest] }), ['PROOF_INVALID'])
+      isFalse(await send(good, { proof: swapped }), ['PROOF_INVALID'])
+      isFalse(await send(good, { publicInputs: [...publicSignals, '0'] }), ['SIGNAL_COUNT'])
+      isFalse(await send(good, { publicInputs: [`0${first}`, ...rest] }), ['SIGNAL_NOT_CANONICAL'])
+      isFalse(await send(good, { publicInputs: undefined }), ['SIGNAL_COUNT'])
+      isFalse(await send(good, { proof: {} }), ['PROOF_MALFORMED'])
+      isFalse(await send(good, { proof: 7 }), ['PROOF_MALFORMED'])
+      isFalse(await send(good, { proof: 'zk1.AAAA' }), ['PROOF_MALFORMED'])
+    })
+
+    it('no longer counts when its terminal is revoked', async () => {
+      const lost = await terminalTill(app, owner)
+      const made = await accepted(lost)
+      const proved = await prove(made, lost)
+      expect((await send(proved)).body.offline_valid).to.equal(true)
+      await app.request('DELETE', `/console/api/terminals/${lost.origin}`, { key: owner.apiKey })
+      isFalse(await send(proved), ['TERMINAL_UNKNOWN'])
+    })
+
+    it('may be made by the service from the terminal’s signals', async () => {
+      const { ctx, ...signals } = valuesOf(payment, till)
+      const inputs = Object.fromEntries(Object.entries(signals).map(([name, value]) => [name, String(value)]))
+      const { body } = await ask(owner.apiKey, { inputs })
+      expect(body, JSON.stringify(body)).to.deep.include({ offline_valid: true, reasonCodes: [] })
+      const other = terminalSecretElement('other')
+      for (const change of [
+        { amount: '1249' },
+        { time: String(signals.time - 1n) },
+        { limit: '1249' },
+        { terminalSecret: String(other) },
+        { cardNullifier: String(randomElement()) },
+      ])
+        isFalse(await ask(owner.apiKey, { inputs: { ...inputs, ...change } }), ['STATEMENT_FALSE'])
+      const { status } = await ask(owner.apiKey, { inputs: { ...inputs, limit: String(1n << 64n) } })
+      expect(status).to.equal(422)
+    })
+  })
+
+  it('is asked in exactly one complete form', async () => {
+    const refused = async (body: object, path: string) => {
+      const answer = await ask(owner.apiKey, body)
+      expect(answer.status).to.equal(422)
+      expect(answer.body.details?.[0]?.path).to.equal(path)
+    }
+    await refused({}, '')
+    await refused({ proof: {}, ...presented(payment) }, '')
+    await refused({ proofData: payment.proofData }, '/amount')
+    await refused({ ...presented(payment), amount: '12.50' }, '/amount')
+    await refused({ inputs: { amount: '1' } }, '/inputs/cardNullifier')
+    expect((await ask(owner.apiKey, { ...presented(payment), amount: 12.505 })).body.error).to.equal(
+      'amount_precision',
+    )
+  })
+
+  it('is not open to tills: neither to their tokens nor to their keys', async () => {
+    const body = presented(payment)
+    expect(
+      (await app.request('POST', '/api/circuits/offline-validation', { bearer: till.bearer, body })).status,
+    ).to.equal(401)
+    expect((await ask(till.key, body)).status).to.equal(403)
+  })
+})

@@ -1,0 +1,33 @@
+/** One run of the tests, which may be several processes: what its files share, and what is tidied up behind them. */
+import pg from 'pg'
+
+const { MOCHA_WORKER_ID, DATABASE_URL } = process.env
+const isWorker = MOCHA_WORKER_ID !== undefined
+
+/** How the names of this run's scratch databases begin, in all of its processes. */
+export const SCRATCH_DATABASES = `assay_test_${isWorker ? process.ppid : process.pid}_`
+
+/**
+ * Closes what the files of a process share. A worker of a parallel run is never told that no file follows: its end
+ * closes everything, and {@link mochaGlobalTeardown} drops its databases.
+ */
+export const atEndOfRun = (close: () => Promise<void>): void => {
+  // Not every program that uses the support runs under mocha; then nobody shares anything either.
+  if (typeof after === 'function' && !isWorker) after(close)
+}
+
+/** Called by mocha when every process of the run has ended. */
+export const mochaGlobalTeardown = async (): Promise<void> => {
+  if (!DATABASE_URL) return
+  const client = new pg.Client({ connectionString: DATABASE_URL })
+  await client.connect()
+  try {
+    const { rows } = await client.query<{ datname: string }>(
+      'SELECT datname FROM pg_database WHERE starts_with(datname, $1)',
+      [SCRATCH_DATABASES],
+    )
+    for (const { datname } of rows) await client.query(`DROP DATABASE ${datname} WITH (FORCE)`)
+  } finally {
+    await client.end()
+  }
+}
