@@ -1,7 +1,7 @@
 /**
  * All that can be checked of a result of `POST /verify` by whoever asked for it: docs/verification.md has the same
  * steps. Besides data, rules and salt it needs the address of the service, known beforehand, and of Assay only
- * `decodeZk1`, `encodeValue` and Poseidon, which the documentation describes to the byte.
+ * `decodeZk1`, `encodeValue`, rule programs and Poseidon, which the documentation describes to the byte.
  */
 import { createHash } from 'node:crypto'
 import canonicalize from 'canonicalize'
@@ -10,13 +10,15 @@ import { groth16 } from 'snarkjs'
 import { createField, POSEIDON_TAGS } from '../src/core/field.ts'
 import { decodeZk1 } from '../src/protocol/zk1.ts'
 import { encodeValue } from '../src/rules/encode.ts'
+import { attributesOf, compileProgram } from '../src/rules/program.ts'
+import { parseRules } from '../src/rules/tree.ts'
 
 /** What was asked, as the body of `POST /verify`. */
 export interface Asked {
   readonly data: Readonly<Record<string, unknown>>
   readonly options: {
-    readonly circuit_id: 'yesno' | 'simple_yesno'
-    /** For `yesno` one, about a field on the first level. */
+    readonly circuit_id: 'yesno' | 'eligibility' | 'composite' | 'simple_yesno'
+    /** All must hold. For `yesno` one, about a field on the first level. */
     readonly rules: readonly { readonly field: string; readonly op: string; readonly value: unknown }[]
     /** Seconds. */
     readonly ttl: number
@@ -47,6 +49,8 @@ interface Claims {
 const OPERATORS = ['eq', 'ne', 'lt', 'lte', 'gt', 'gte']
 const SIGNALS = {
   yesno: ['decision', 'nullifier', 'commitment', 'op', 'operand', 'scope', 'ctx'],
+  eligibility: ['decision', 'commitment', 'policyHash', 'ctx'],
+  composite: ['decision', 'commitment', 'programHash', 'ctx'],
   simple_yesno: ['decision', 'commitment', 'threshold', 'ctx'],
 }
 
@@ -72,17 +76,43 @@ const contextOf = ({ options: { rules, nonce } }: Asked, issuer: string, claims:
   return h248(`ctx/1${canonical({ aud: issuer, org, circuit, statement, nonce, exp })}`)
 }
 
+/** The hash of the rules as the circuit evaluates them, and the commitment to the values that they look at. */
+const programSignals = (
+  circuit: 'eligibility' | 'composite',
+  { data, options: { rules } }: Asked,
+  inner: bigint,
+): Record<string, bigint> => {
+  const { poseidon } = createField()
+  const program = compileProgram(parseRules(rules, undefined), circuit)
+  const attributes = attributesOf(program, data)
+  const numbers = attributes.map((value, i) => (value >> 248n === 1n ? 1n << BigInt(i) : 0n))
+  const committed = [...attributes, numbers.reduce((sum, bit) => sum + bit), program.schema, inner]
+  const { operands, schema, words, gates } = program
+  return circuit === 'eligibility'
+    ? {
+        commitment: poseidon(POSEIDON_TAGS.ELIGIBILITY_DATA, committed),
+        policyHash: poseidon(POSEIDON_TAGS.POLICY, [...operands, schema, words]),
+      }
+    : {
+        commitment: poseidon(POSEIDON_TAGS.COMPOSITE_DATA, committed),
+        programHash: poseidon(POSEIDON_TAGS.PROGRAM, [...operands, schema, words + (gates << 128n)]),
+      }
+}
+
 /** What the public signals have to be, by name, if they answer this question. */
 const expectedSignals = (
-  { data, options: { circuit_id, rules } }: Asked,
+  asked: Asked,
   issuer: string,
   { decision }: Claims,
   salt: Uint8Array,
 ): Record<string, bigint> => {
+  const { data, options } = asked
+  const { circuit_id, rules } = options
   const bit = decision === 'YES' ? 1n : 0n
   const inner = h248('circuit-salt/1', salt)
   const commit = (value: bigint) => createField().poseidon(POSEIDON_TAGS.COMMITMENT, [value, inner])
   if (circuit_id === 'simple_yesno') return { decision: bit, commitment: commit(bit), threshold: 1n }
+  if (circuit_id !== 'yesno') return { decision: bit, ...programSignals(circuit_id, asked, inner) }
   const [rule, ...others] = rules
   if (rule === undefined || others.length > 0) throw new Error('yesno answers one rule')
   return {

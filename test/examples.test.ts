@@ -4,11 +4,15 @@ import canonicalize from 'canonicalize'
 import { expect } from 'chai'
 import { exportJWK, generateKeyPair, SignJWT } from 'jose'
 import { type Asked, checkResult } from '../examples/verify-checks.ts'
-import { createProofMaker, prepareCurve } from '../src/circuits/groth16.ts'
+import { prepareCurve } from '../src/circuits/curve.ts'
+import { eligibility } from '../src/circuits/eligibility.ts'
+import { createProofMaker } from '../src/circuits/groth16.ts'
 import { type SimpleYesnoValues, simpleYesno } from '../src/circuits/simple_yesno.ts'
 import { type YesnoValues, yesno } from '../src/circuits/yesno.ts'
 import { encodeZk1, proofDigest } from '../src/protocol/zk1.ts'
 import { contextElement, encodeValue, h248, scopeElement } from '../src/rules/encode.ts'
+import { attributesOf, compileProgram } from '../src/rules/program.ts'
+import { parseRules } from '../src/rules/tree.ts'
 import { sharedApp } from './support/app.ts'
 import { artifacts } from './support/circuits.ts'
 import { startProgram } from './support/programs.ts'
@@ -42,6 +46,8 @@ describe('examples', () => {
   })
 
   describe('the checks of a result', () => {
+    // They call snarkjs, which would start threads for a curve of its own.
+    before(prepareCurve)
     const question = (circuit_id: Asked['options']['circuit_id']): Asked => ({
       data: { name: 'Ada', age: 36 },
       options: { circuit_id, rules: [{ field: 'age', op: 'gte', value: 18 }], ttl: 3600, nonce: 'n-1' },
@@ -52,7 +58,6 @@ describe('examples', () => {
       const { apiKey } = await app.organisation()
       const body = { data: done.data ?? asked.data, options: { ...asked.options, ...done.options } }
       const answered = await verified(app, apiKey, body)
-      await prepareCurve()
       const lines: string[] = []
       return checkResult(app.url, asked, answered, (line) => lines.push(line)).then(
         () => `${lines.length} hold`,
@@ -64,12 +69,14 @@ describe('examples', () => {
     it('hold for what was asked', async () => {
       expect(await verdict(question('yesno'), {})).to.equal('12 hold')
       expect(await verdict(question('simple_yesno'), {})).to.equal('10 hold')
+      expect(await verdict(question('eligibility'), {})).to.equal('10 hold')
+      expect(await verdict(question('composite'), {})).to.equal('10 hold')
       const asked = question('yesno')
       const no = { ...asked, data: { age: 3 } }
       expect(await verdict(no, {})).to.equal('12 hold')
     })
 
-    for (const circuit of ['yesno', 'simple_yesno'] as const)
+    for (const circuit of ['yesno', 'eligibility', 'simple_yesno'] as const)
       it(`do not hold for an answer of ${circuit} to another question`, async () => {
         const asked = question(circuit)
         const rules = (changes: object) => ({
@@ -89,11 +96,25 @@ describe('examples', () => {
         )
       })
 
+    const makers = new Map<string, ReturnType<typeof createProofMaker>>()
+    const proofMaker = (id: keyof typeof artifacts): ReturnType<typeof createProofMaker> => {
+      const maker = makers.get(id) ?? createProofMaker(artifacts[id])
+      makers.set(id, maker)
+      return maker
+    }
+
     /** A service with keys of its own that proves what it likes, all of it bound to what was asked. */
     const lyingAnswer = async (
       { url, on }: ScriptedServer,
-      { data, options: { circuit_id, rules, ttl, nonce } }: Asked,
-      lies: { yesno?: Partial<YesnoValues>; simple_yesno?: Partial<SimpleYesnoValues>; decision?: string },
+      circuit_id: 'yesno' | 'simple_yesno' | 'eligibility',
+      { data, options: { rules, ttl, nonce } }: Asked,
+      lies: {
+        yesno?: Partial<YesnoValues>
+        simple_yesno?: Partial<SimpleYesnoValues>
+        /** Rules and data that are proved in place of those that were asked. */
+        eligibility?: { rules?: Asked['options']['rules']; data?: object }
+        decision?: string
+      },
     ) => {
       const sha256 = (...parts: (string | Uint8Array)[]): string => {
         const hasher = createHash('sha256')
@@ -111,11 +132,17 @@ describe('examples', () => {
       }
       const scope = scopeElement({ aud: url, purpose: 'verify' })
       const numbers = { value: encodeValue(36), operand: encodeValue(18) }
-      const witness =
-        circuit_id === 'yesno'
-          ? yesno.witnessInput({ ...binding, ...numbers, op: 'gte', scope, ...lies.yesno })
-          : simpleYesno.witnessInput({ ...binding, value: 1n, threshold: 1n, ...lies.simple_yesno })
-      const { proof, publicSignals } = await (await createProofMaker(artifacts[circuit_id]))(witness)
+      const asked = { rules, data, ...lies.eligibility }
+      const program = compileProgram(parseRules(asked.rules, undefined), 'eligibility')
+      const attributes = attributesOf(program, asked.data)
+      const witnesses = {
+        yesno: () => yesno.witnessInput({ ...binding, ...numbers, op: 'gte', scope, ...lies.yesno }),
+        simple_yesno: () =>
+          simpleYesno.witnessInput({ ...binding, value: 1n, threshold: 1n, ...lies.simple_yesno }),
+        eligibility: () => eligibility.witnessInput({ ...binding, program, attributes }),
+      }
+      const witness = witnesses[circuit_id]()
+      const { proof, publicSignals } = await (await proofMaker(circuit_id))(witness)
       const { privateKey, publicKey } = await generateKeyPair('EdDSA')
       const digest = proofDigest(circuit_id, publicSignals)
       const decision = lies.decision ?? 'YES'
@@ -140,12 +167,17 @@ describe('examples', () => {
 
     it('see through a service that binds what was asked and proves something else', async () => {
       const server = await startScriptedServer()
+      await prepareCurve()
       const lie = async (
-        circuit: Asked['options']['circuit_id'],
-        lies: Parameters<typeof lyingAnswer>[2],
+        circuit: Parameters<typeof lyingAnswer>[1],
+        lies: Parameters<typeof lyingAnswer>[3],
       ): Promise<string | undefined> => {
         const asked = question(circuit)
-        const error = await checkResult(server.url, asked, await lyingAnswer(server, asked, lies)).then(
+        const error = await checkResult(
+          server.url,
+          asked,
+          await lyingAnswer(server, circuit, asked, lies),
+        ).then(
           () => 'all hold',
           ({ message }: Error) => message,
         )
@@ -159,6 +191,15 @@ describe('examples', () => {
         expect(await lie('yesno', { yesno: { scope: 1n } })).to.equal('scope')
         expect(await lie('yesno', { yesno: { ctx: 1n } })).to.match(/bound to our rules/)
         expect(await lie('yesno', { decision: 'NO' })).to.equal('decision')
+        expect(await lie('eligibility', {})).to.equal('all hold')
+        const easier = [{ field: 'age', op: 'gte', value: 1 }]
+        expect(await lie('eligibility', { eligibility: { rules: easier } })).to.equal('policyHash')
+        const renamed = [{ field: 'size', op: 'gte', value: 18 }]
+        expect(await lie('eligibility', { eligibility: { rules: renamed, data: { size: 36 } } })).to.be.oneOf(
+          ['policyHash', 'commitment'],
+        )
+        expect(await lie('eligibility', { eligibility: { data: { age: 99 } } })).to.equal('commitment')
+        expect(await lie('eligibility', { decision: 'NO' })).to.equal('decision')
         expect(await lie('simple_yesno', {})).to.equal('all hold')
         expect(await lie('simple_yesno', { simple_yesno: { threshold: 0n } })).to.equal('threshold')
         expect(await lie('simple_yesno', { simple_yesno: { value: 7n } })).to.equal('commitment')

@@ -1,7 +1,7 @@
 #!/usr/bin/env node
 /**
- * `npx assay`: a payment terminal on the command line. Each call opens the terminal kept in a state directory, does
- * one thing and lets go of it.
+ * `npx assay`: a payment terminal on the command line, and the check of proofs. Each call of the terminal opens the one
+ * kept in a state directory, does one thing and lets go of it.
  * @module
  */
 import { mkdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs'
@@ -16,6 +16,7 @@ import {
   recoverJournal,
   type Terminal,
 } from '../terminal/node.ts'
+import { verifyProofCommand } from './verify-proof-command.ts'
 
 /** Exit statuses beside 0: the terminal can't work · the payment or upload was refused. */
 const EXIT_FAILED = 1
@@ -244,7 +245,11 @@ try {
   await new Command('assay')
     .description('Assay on the command line.')
     .addCommand(terminal)
-    .addHelpText('after', '\nExample:\n  $ npx assay terminal pay --card-token tok_1 --amount 12.50\n')
+    .addCommand(verifyProofCommand())
+    .addHelpText(
+      'after',
+      '\nExamples:\n  $ npx assay terminal pay --card-token tok_1 --amount 12.50\n  $ npx assay verify-proof answer.json\n',
+    )
     .parseAsync()
 } catch (error) {
   console.error(error instanceof Error ? error.message : String(error))

@@ -1,0 +1,32 @@
+/** The subcommand `assay verify-proof`, without what does its work: that is loaded when it is used. @module */
+import { Command, Option } from 'commander'
+import type { Flags } from './verify-proof.ts'
+
+/** Exit status of a call that says nothing of a proof. */
+const EXIT_UNKNOWN = 2
+
+const HELP = `
+FILE holds the answer of a route that makes proofs (such as POST /v1/proofs/generate or /verify), a proof as snarkjs
+writes it, or the text zk1.…
+
+Exit status: 0 the proof holds, and what the file says of it is right; 1 it does not; 2 that can't be said.
+
+Examples:
+  $ npx assay verify-proof answer.json
+  $ npx assay verify-proof --circuit yesno --public public.json proof.json
+  $ npx assay verify-proof --key verification_key.json --public public.json proof.json
+`
+
+/** `assay verify-proof FILE`. */
+export const verifyProofCommand = (): Command =>
+  new Command('verify-proof')
+    .description('check a zero-knowledge proof without any server')
+    .argument('<file>', 'the proof; - reads it from standard input')
+    .option('--circuit <id>', 'its circuit, where the file does not say')
+    .option('--public <file>', 'its public signals, where they are not in the file')
+    .option('--key <file>', 'verification key (JSON of snarkjs) to use instead of the shipped one')
+    .addOption(new Option('--circuits-dir <directory>', 'keys of another ceremony').env('CIRCUITS_DIR'))
+    .option('--json', 'print the findings as JSON')
+    .addHelpText('after', HELP)
+    .exitOverride(({ exitCode }) => process.exit(exitCode === 0 ? 0 : EXIT_UNKNOWN))
+    .action(async (file: string, flags: Flags) => (await import('./verify-proof.ts')).verifyFile(file, flags))
