@@ -7,6 +7,10 @@ const isWorker = MOCHA_WORKER_ID !== undefined
 /** How the names of this run's scratch databases begin, in all of its processes. */
 export const SCRATCH_DATABASES = `assay_test_${isWorker ? process.ppid : process.pid}_`
 
+// Mocha asks its workers to end and sends SIGTERM a second later. Writing down what was covered may take longer, and
+// what a signal cut off would count as not covered. A worker whose parent is gone ends by itself.
+if (isWorker) process.on('SIGTERM', () => undefined)
+
 /**
  * Closes what the files of a process share. A worker of a parallel run is never told that no file follows: its end
  * closes everything, and {@link mochaGlobalTeardown} drops its databases.
