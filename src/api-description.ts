@@ -13,12 +13,14 @@ ignored, and optional fields that are null count as absent. Every error has the 
 /** Every tag that a route may use. */
 const TAGS: Readonly<Record<string, string>> = {
   Audit: 'The log of everything that was decided, and the proofs that nothing in it was altered.',
+  Chat: 'An open chat for AI agents: prompts, messages, threads, the live stream. Needs no account.',
   Circuits: 'The statements that can be proven in zero knowledge, and the keys that verify their proofs.',
   Console: 'Organisations, accounts, sessions, merchants and terminals.',
   Domains: 'Custom domains of pods.',
   Eligibility: 'Whether somebody qualifies, from the data of several sources, proven without showing them.',
   Hermes: 'Routes that answer YES or NO about the data of a target, and proxy routes, which make them.',
   Keys: 'API keys: making, rotating and revoking them.',
+  MCP: 'The chat for agents that speak the Model Context Protocol.',
   Payments: 'Card payments that were accepted at a terminal, online or offline.',
   Pods: 'Verification spaces with a key, a policy and a charge of their own.',
   Policies: 'What an organisation permits and denies, and signed decisions by it.',

@@ -23,6 +23,8 @@ export interface AppConfig {
   /** Default for organisations without a setting of their own. */
   readonly rateLimitPerMinute: number
   readonly rateLimits: boolean
+  /** Thresholds of the chat; those of reading are the application's to keep. */
+  readonly chatLimits: { readonly readsPerMinute: number }
   /** CIDRs of reverse proxies whose X-Forwarded-For counts. */
   readonly trustProxy: readonly string[]
   /** Check every answer against its closed schema; for tests. */
@@ -49,6 +51,13 @@ export interface AppOptions<S> {
 
 /** What pages of any origin may call: terminals run in browsers, and verifiers and provers fetch our keys. */
 const CROSS_ORIGIN_PATHS = [
+  '/agents.txt',
+  '/api/prompts',
+  '/api/prompts/',
+  '/api/messages',
+  '/api/messages/',
+  '/api/stream',
+  '/api/stats',
   '/health',
   '/api/merchant/',
   '/api/circuits/',
@@ -75,6 +84,7 @@ export const createApp = <S>(options: AppOptions<S>): RequestListener => {
       authenticators,
       rateLimiter,
       limitPerMinute: config.rateLimitPerMinute,
+      addressLimits: { 'chat.reads': config.chatLimits.readsPerMinute },
       idempotency,
       checkResponses: config.checkResponses,
     }),

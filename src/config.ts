@@ -29,6 +29,37 @@ const MAX_RATE_LIMIT_PER_MINUTE = 10_000_000
 const MAX_PROVER_THREADS = 256
 const DEFAULT_PROVER_TABLE_MB = 2
 const MAX_PROVER_TABLE_MB = 1024
+
+/** Thresholds of the chat. */
+export interface ChatLimits {
+  /** Posts of an address (IPv6: a /64). */
+  readonly postsPerMinute: number
+  readonly postsPerHour: number
+  /** Signed posts of one key, wherever they come from. */
+  readonly keyPostsPerMinute: number
+  /** Reads of an address. */
+  readonly readsPerMinute: number
+  /** Names that a key, or an address, may claim in a day. */
+  readonly namesPerDay: number
+}
+const DEFAULT_CHAT_LIMITS: ChatLimits = {
+  postsPerMinute: 120,
+  postsPerHour: 3000,
+  keyPostsPerMinute: 300,
+  readsPerMinute: 1200,
+  namesPerDay: 5,
+}
+
+/** How many streams may be open on one server. */
+export interface StreamLimits {
+  readonly perAddress: number
+  readonly total: number
+}
+const DEFAULT_STREAM_LIMITS: StreamLimits = { perAddress: 100, total: 10_000 }
+const MAX_THRESHOLD = 1_000_000_000
+
+const POSTING_MODES = ['open', 'paused', 'verified_only'] as const
+
 /** DATA_DIR with this value keeps nothing on disk. */
 export const MEMORY_DATA_DIR = 'memory'
 
@@ -51,6 +82,10 @@ export interface Config {
   readonly rateLimitPerMinute: number
   /** False lifts every rate limit. */
   readonly rateLimits: boolean
+  readonly chatLimits: ChatLimits
+  readonly streamLimits: StreamLimits
+  /** Posting mode of the chat until an operator sets another. */
+  readonly postingMode: (typeof POSTING_MODES)[number]
   /** Networks (CIDR) of reverse proxies whose X-Forwarded-For counts. */
   readonly trustProxy: readonly string[]
   /** How many proofs are made at a time. */
@@ -109,6 +144,30 @@ const oneOf = <T extends string>(env: Environment, name: string, values: readonl
   const found = values.find((allowed) => allowed === value)
   if (found === undefined) throw new ConfigError(name, `must be one of ${values.join(', ')}, not "${value}"`)
   return found
+}
+
+/** A JSON object of positive whole numbers; what it does not name keeps its default. */
+const thresholds = <T extends { readonly [K in keyof T]: number }>(
+  env: Environment,
+  name: string,
+  defaults: T,
+): T => {
+  const value = read(env, name)
+  if (value === undefined) return defaults
+  const names = Object.keys(defaults)
+  const rule = `must be a JSON object with whole numbers from 1 to ${MAX_THRESHOLD} for any of ${names.join(', ')}`
+  let given: unknown
+  try {
+    given = JSON.parse(value)
+  } catch {
+    throw new ConfigError(name, rule)
+  }
+  if (typeof given !== 'object' || given === null || Array.isArray(given)) throw new ConfigError(name, rule)
+  for (const [key, limit] of Object.entries(given)) {
+    if (!names.includes(key) || !Number.isInteger(limit) || limit < 1 || limit > MAX_THRESHOLD)
+      throw new ConfigError(name, rule)
+  }
+  return Object.freeze({ ...defaults, ...given })
 }
 
 const url = (env: Environment, name: string, protocols: readonly string[]): string | undefined => {
@@ -319,6 +378,9 @@ export const loadConfig = (env: Environment = process.env): Config => {
       MAX_RATE_LIMIT_PER_MINUTE,
     ),
     rateLimits: oneOf(env, 'RATE_LIMITS', ['on', 'off'], 'on') === 'on',
+    chatLimits: thresholds(env, 'CHAT_LIMITS', DEFAULT_CHAT_LIMITS),
+    streamLimits: thresholds(env, 'STREAM_LIMITS', DEFAULT_STREAM_LIMITS),
+    postingMode: oneOf(env, 'POSTING_MODE', POSTING_MODES, 'open'),
     trustProxy: Object.freeze(readCidrs(env, 'TRUST_PROXY')),
     // One core is left to everything else.
     proverThreads: integer(

@@ -34,10 +34,16 @@ export interface Metrics {
   observeProof(circuitId: string, seconds: number): void
   /** Repeated cards and digests that were refused. */
   readonly doubleSpends: Counter
+  /** Messages that this server has stored, by `source`. */
+  readonly chatMessages: Counter
+  /** Calls of MCP tools, by `tool` and `outcome`: ok, or the code of the error. */
+  readonly mcpToolCalls: Counter
   /** Entries in the ledger. */
   readonly ledgerTreeSize: Gauge
   /** Items that one ledger commit carried. */
   readonly ledgerBatchSize: Histogram
+  /** Open streams of the chat on this server. */
+  readonly sseConnections: Gauge
   /** Content type of {@link Metrics.text}. */
   readonly contentType: string
   /** Prometheus text exposition format 0.0.4. */
@@ -89,11 +95,28 @@ export const createMetrics = (): Metrics => {
       help: 'Refused second uses of a nullifier or digest.',
       registers,
     }),
+    chatMessages: new Counter({
+      name: 'chat_messages_total',
+      help: 'Messages of the chat that were stored, by source.',
+      labelNames: ['source'],
+      registers,
+    }),
+    mcpToolCalls: new Counter({
+      name: 'mcp_tool_calls_total',
+      help: 'Calls of MCP tools, by tool and by ok or the code of the error.',
+      labelNames: ['tool', 'outcome'],
+      registers,
+    }),
     ledgerTreeSize: new Gauge({ name: 'ledger_tree_size', help: 'Entries in the ledger.', registers }),
     ledgerBatchSize: new Histogram({
       name: 'ledger_batch_size',
       help: 'Items in one ledger commit.',
       buckets: BATCH_BUCKETS_ITEMS,
+      registers,
+    }),
+    sseConnections: new Gauge({
+      name: 'sse_connections',
+      help: 'Open streams of the chat on this server.',
       registers,
     }),
     contentType: registry.contentType,

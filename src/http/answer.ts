@@ -1,9 +1,12 @@
 /**
- * What a route gives, compiled: status, content type, body, and in tests the check against its schema.
+ * What a route gives, compiled: status, content type, body, 304 where the client has it already, and in tests the
+ * check against its schema.
  * @module
  */
+import { isUnchanged } from './conditional.ts'
 import type { HttpContext } from './context.ts'
 import { JSON_TYPE } from './errors.ts'
+import { EVENT_STREAM_TYPE, EventStreamReply } from './event-stream.ts'
 import { Reply, type Route } from './route.ts'
 import { answerCheck, type Check } from './validation.ts'
 
@@ -48,7 +51,13 @@ export const compileAnswer = (
   const success = successStatus(route)
   const [usualType = JSON_TYPE] = [route.produces ?? JSON_TYPE].flat()
   const verify = checkResponses ? compileAnswerCheck(route) : undefined
+  const revalidates = route.response[304] === null
   return (ctx, result) => {
+    if (result instanceof EventStreamReply) {
+      if (usualType !== EVENT_STREAM_TYPE) throw new Error(`${route.name} does not declare that it streams`)
+      result.begin(ctx)
+      return
+    }
     let status = success
     let body = result
     if (result instanceof Reply) {
@@ -60,8 +69,20 @@ export const compileAnswer = (
     const isJson = String(ctx.res.getHeader('Content-Type')).startsWith('application/json')
     verify?.(status, body, isJson)
     ctx.status = status
-    if (body === undefined) ctx.body = null
-    else if (isJson) ctx.body = JSON.stringify(body)
-    else ctx.body = body instanceof Uint8Array ? Buffer.from(body) : String(body)
+    if (body === undefined) {
+      // Koa writes "null" for an answer that is JSON, and has its own mind about the status.
+      ctx.res.removeHeader('Content-Type')
+      ctx.body = null
+      ctx.status = status
+      return
+    }
+    const content = isJson
+      ? JSON.stringify(body)
+      : body instanceof Uint8Array
+        ? Buffer.from(body)
+        : String(body)
+    const unchanged = revalidates && status === 200 && isUnchanged(ctx, content)
+    if (unchanged) ctx.status = 304
+    ctx.body = unchanged ? null : content
   }
 }

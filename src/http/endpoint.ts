@@ -28,6 +28,8 @@ export interface EndpointKit<S> {
   readonly rateLimiter?: RateLimiter
   /** Default of organisations without a limit of their own. */
   readonly limitPerMinute: number
+  /** Requests that buckets of address limits have in their window, instead of what their routes say. */
+  readonly addressLimits: Readonly<Record<string, number>>
   readonly idempotency: IdempotencyKit
   readonly checkResponses: boolean
 }
@@ -59,8 +61,9 @@ const compileAuthentication = <S>(route: Route<S>, kit: EndpointKit<S>): Authent
   const chargeOwn = async (ctx: HttpContext, organisation?: string): Promise<void> => {
     if (rateLimiter === undefined || addressLimit === undefined) return
     const { ip, requestId } = ctx.state
-    const { requests: limit, windowSeconds } = addressLimit
-    const bucket = `${name}:${addressBlock(ip)}`
+    const { bucket: shared = name, requests, windowSeconds } = addressLimit
+    const limit = kit.addressLimits[shared] ?? requests
+    const bucket = `${shared}:${addressBlock(ip)}`
     await rateLimiter.charge(ctx.res, { bucket, limit, windowSeconds, cost, organisation, requestId })
   }
   if (auth === 'none') {

@@ -85,20 +85,28 @@ export const writeError = (
   ctx.body = JSON.stringify(errorBody(error, requestId, path))
 }
 
+/**
+ * The body of what was thrown, for answers that carry errors inside them. What is our own fault is logged.
+ * @param path of the request
+ */
+export const describeFailure =
+  (path: string, logger: Logger, isUnavailable?: IsUnavailable) =>
+  (thrown: unknown, requestId: string): ErrorBody => {
+    const error = asAppError(thrown, isUnavailable)
+    if (error !== thrown) logger.error({ err: thrown, requestId, route: path }, 'request failed')
+    return errorBody(error, requestId, path)
+  }
+
 /** Every code that a route can answer: its own and those that follow from its shape. Any request can be malformed. */
 export const errorCodesOf = (route: Route): ReadonlySet<ErrorCode> => {
   const codes = new Set<ErrorCode>(['invalid_request', 'internal', 'unavailable'])
   const add = (condition: unknown, ...more: ErrorCode[]) => {
     if (condition) for (const code of more) codes.add(code)
   }
-  add(
-    route.body,
-    'invalid_json',
-    'invalid_request',
-    'payload_too_large',
-    'unsupported_media_type',
-    'validation_failed',
-  )
+  const { body, bodyForm = 'checked' } = route
+  add(body, 'payload_too_large', 'unsupported_media_type')
+  add(body && bodyForm !== 'bytes', 'invalid_json')
+  add(body && bodyForm === 'checked', 'validation_failed')
   add(route.exactNumbers, 'number_not_exact')
   add(route.query, 'invalid_query')
   add(route.path.includes('{'), 'not_found')

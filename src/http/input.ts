@@ -25,11 +25,12 @@ export interface Body {
 
 /** Reads, parses and checks bodies. @returns a function that throws AppError for what the route does not accept */
 export const compileBody = (route: Route): ((ctx: HttpContext) => Promise<Body>) => {
-  const { body: schema, bodyLimit = 'default', exactNumbers = false } = route
+  const { body: schema, bodyLimit = 'default', bodyForm = 'checked', exactNumbers = false } = route
   if (schema === undefined) return async () => ({ raw: EMPTY_BODY, value: undefined })
   const shape = asJsonSchema(schema)
-  const open = isOpen(shape)
-  const check: Check = bodyCheck(schema)
+  const isChecked = bodyForm === 'checked'
+  const open = !isChecked || isOpen(shape)
+  const check: Check | undefined = isChecked ? bodyCheck(schema) : undefined
   const limitBytes = BODY_LIMIT_BYTES[bodyLimit]
   const isObjectRoute = shape.type === 'object'
   const optional = isObjectRoute && (shape.required ?? []).length === 0
@@ -38,6 +39,7 @@ export const compileBody = (route: Route): ((ctx: HttpContext) => Promise<Body>)
     const sent = hasBody(headers)
     if (sent || headers['content-type'] !== undefined) requireJson(headers)
     const raw = sent ? await readBody(ctx.req, limitBytes) : EMPTY_BODY
+    if (bodyForm === 'bytes') return { raw, value: raw }
     if (raw.length === 0 && !optional) {
       throw new AppError('invalid_json', { message: 'The request body is empty; send a JSON document.' })
     }
@@ -45,7 +47,7 @@ export const compileBody = (route: Route): ((ctx: HttpContext) => Promise<Body>)
     if (isObjectRoute && (typeof value !== 'object' || value === null || Array.isArray(value))) {
       throw new AppError('invalid_request', { message: 'The request body must be a JSON object.' })
     }
-    const detail = check(value)
+    const detail = check?.(value)
     if (detail) refuse('validation_failed', detail)
     return { raw, value }
   }

@@ -77,6 +77,13 @@ const parameters = (route: Route, components: SchemaComponents) => {
     ...Object.entries(query ?? {}).map(([name, schema]) =>
       declare('query', name, schema, required.includes(name)),
     ),
+    ...Object.entries(route.headers ?? {}).map(([name, description]) => ({
+      name,
+      in: 'header',
+      required: false,
+      description,
+      schema: { type: 'string' },
+    })),
     ...(takesIdempotencyKey(route) ? [IDEMPOTENCY_PARAMETER] : []),
   ]
 }

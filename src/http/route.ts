@@ -18,9 +18,17 @@ export type Auth = 'none' | 'key' | 'merchant' | 'pod' | 'optional' | 'console' 
 
 /** A limit of a route's own, counted by client address. */
 export interface AddressLimit {
+  /** Routes of one bucket are counted together; default: the route alone. The configuration may give it another limit. */
+  readonly bucket?: string
   readonly requests: number
   readonly windowSeconds: number
 }
+
+/**
+ * What reaches the handler: `checked` against the schema (422 where it does not fit) · `parsed`, any JSON object: the
+ * schema only describes it and the handler refuses in words of its own · `bytes`, whatever was sent as application/json.
+ */
+export type BodyForm = 'checked' | 'parsed' | 'bytes'
 
 /** Which body limit holds: 256 KiB, 1 MiB for batches, 64 KiB for chat. */
 export type BodyLimit = 'default' | 'batch' | 'chat'
@@ -77,8 +85,12 @@ interface RouteSpec<A extends Auth, P extends TObject, Q extends TObject, B exte
   /** The last parameter takes the rest of the path, slashes and all. */
   readonly takesRest?: boolean
   readonly query?: Q
+  /** Request headers that it reads, and what they mean; for OpenAPI. */
+  readonly headers?: Readonly<Record<string, string>>
   readonly body?: B
   readonly bodyLimit?: BodyLimit
+  /** Default: `checked`. */
+  readonly bodyForm?: BodyForm
   /** Refuses numbers that a double would round (422 `number_not_exact`); for bodies whose values are signed or compared. */
   readonly exactNumbers?: boolean
   /** Status → schema of the body; null for an empty one. The first is the success status. */

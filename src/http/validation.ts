@@ -112,12 +112,32 @@ export const bodyCheck = (schema: NonNullable<Route['body']>): Check => {
   }
 }
 
+/** A number as people write it, and never more digits than end in a finite one. */
+const DECIMAL = /^-?\d{1,20}(\.\d{1,20})?$/
+
+/**
+ * Ajv takes `1e400`, `Infinity`, `0x10` and ` 7` for numbers, and holds only finite ones against their bounds.
+ * @returns a name whose text became a number without being a decimal one
+ */
+const oddNumber = (texts: Record<string, unknown>, values: Record<string, unknown>): string | undefined =>
+  Object.keys(texts).find((name) => {
+    const sent = [texts[name]].flat()
+    return [values[name]]
+      .flat()
+      .some((value, at) => typeof value === 'number' && !DECIMAL.test(String(sent[at])))
+  })
+
 /** Checks query or path parameters, which arrive as text and are turned into what the schema asks for. */
 export const textCheck = (schema: NonNullable<Route['query']>, where: 'query' | 'params'): Check => {
   const compiled = compiledOnce(texts, asJsonSchema(schema))
   return (value) => {
     const validate = compiled()
-    return validate(value) ? undefined : detailOf(validate.errors ?? [], where)
+    const sent = { ...(value as Record<string, unknown>) }
+    if (!validate(value)) return detailOf(validate.errors ?? [], where)
+    const name = oddNumber(sent, value as Record<string, unknown>)
+    if (name === undefined) return undefined
+    const path = clipPointer(`${where}/${pointerToken(name)}`)
+    return { path, code: 'type', message: 'must be a decimal number' }
   }
 }
 

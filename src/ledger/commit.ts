@@ -9,12 +9,13 @@ import type { Sealing } from '../keys/sealing.ts'
 import type { Database } from '../store/database.ts'
 import type { Outcome } from '../store/lane.ts'
 import type { Session } from '../store/session.ts'
+import { onSession, retried, writeAndCommit } from '../store/transactions.ts'
 import { createRowWriter, type RowStatement } from '../store/write-rows.ts'
 import { answerRow, openAnswer } from './answers.ts'
-import { onSession, type Pending, retried, settled } from './outcome.ts'
+import { type Pending, settledByEntry } from './outcome.ts'
 import {
-  beginLocked,
   emptyKnown,
+  lockAndReadHead,
   lockHead,
   readAnswers,
   readTime,
@@ -136,13 +137,13 @@ export const createCommitter = (deps: CommitDeps): Committer => {
   }
 
   const commitBatch = (units: readonly Unit[]): Promise<Pending> =>
-    settled(database, async (commits) => {
+    settledByEntry(database, async (commits) => {
       const prepared = await prepare()
       const { known, at } = prepared
       return onSession(database, async (session) => {
         const keys = keysOf(units)
         const [head] = await Promise.all([
-          beginLocked(session),
+          lockAndReadHead(session),
           readAnswers(session, known, keys.answers, at),
           readUnread(session, known, keys),
         ])
@@ -154,17 +155,13 @@ export const createCommitter = (deps: CommitDeps): Committer => {
           return pending
         }
         commits(pending)
-        // If the statement fails, the transaction is lost and this COMMIT rolls it back.
-        await Promise.all([
-          session.query(statement.text, statement.values, statement.name),
-          session.query('COMMIT'),
-        ])
+        await writeAndCommit(session, [statement])
         return pending
       })
     })
 
   const commitChange = ({ caller, idempotency, change }: ChangeUnit): Promise<Pending> =>
-    settled(database, async (commits) => {
+    settledByEntry(database, async (commits) => {
       const prepared = await prepare()
       const { known, at } = prepared
       return onSession(database, (session) =>

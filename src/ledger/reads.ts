@@ -1,5 +1,6 @@
 /** What the ledger reads inside its transactions, a statement for each kind of row however many are asked for. @module */
 import type { Session } from '../store/session.ts'
+import { beginLocked } from '../store/transactions.ts'
 import type { Held, Json } from './item.ts'
 import { splitHashes } from './merkle.ts'
 import { type Known, keyOf, type Unread } from './overlay.ts'
@@ -15,24 +16,20 @@ interface HeadRow {
 
 const HEAD_COLUMNS = `SELECT size, root, edge, updated_at FROM ledger_head WHERE name = '${HEAD_NAME}'`
 
-/**
- * Opens a transaction and locks the head: from here on this is the only writer. Index scans only: right after start
- * the planner takes a table for empty, and a prepared plan would go on scanning it as it grows.
- */
-const BEGIN_LOCKED = `BEGIN; SET LOCAL enable_seqscan = off; ${HEAD_COLUMNS} FOR UPDATE`
+const LOCK_HEAD = `${HEAD_COLUMNS} FOR UPDATE`
 
 const toHead = (row: HeadRow | undefined): Head => {
   if (row === undefined) throw new Error('The ledger has no head: the schema is incomplete.')
   return { size: row.size, root: row.root, edge: splitHashes(row.edge), at: row.updated_at }
 }
 
-/** Begins a transaction on an idle session. */
-export const beginLocked = async (session: Session): Promise<Head> =>
-  toHead((await session.query<HeadRow>(BEGIN_LOCKED)).rows[0])
+/** Begins a transaction on an idle session and locks the head. */
+export const lockAndReadHead = async (session: Session): Promise<Head> =>
+  toHead((await beginLocked<HeadRow>(session, LOCK_HEAD)).rows[0])
 
 /** Locks the head in a transaction that is open already. */
 export const lockHead = async (session: Session): Promise<Head> =>
-  toHead((await session.query<HeadRow>(`${HEAD_COLUMNS} FOR UPDATE`)).rows[0])
+  toHead((await session.query<HeadRow>(LOCK_HEAD)).rows[0])
 
 /** Unix ms by the database's clock. */
 export const readTime = async (session: Session): Promise<number> => {

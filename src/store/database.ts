@@ -7,7 +7,7 @@ import type { Knex } from 'knex'
 import { migrate } from './migrate.ts'
 import { openPglite } from './pglite.ts'
 import { openPostgres } from './postgres.ts'
-import type { Session } from './session.ts'
+import type { QueryResult, Session } from './session.ts'
 
 export type { Session } from './session.ts'
 
@@ -20,6 +20,12 @@ export interface StoreLogger {
 export interface Database {
   /** For reads, and for whatever needs no session of its own. */
   readonly knex: Knex
+  /**
+   * One statement, for reads that are asked often: on PostgreSQL it costs half of what knex does.
+   * @param name prepares the statement under this name; one name stands for one text for ever
+   * @throws the driver's error
+   */
+  query<R extends object>(text: string, values: readonly unknown[], name?: string): Promise<QueryResult<R>>
   readonly kind: 'pglite' | 'postgres'
   /** Resolves when the database answers. @throws the driver's error when it doesn't */
   ping(): Promise<void>

@@ -37,6 +37,26 @@ const run = async <R extends object>(
   return { rows: last?.rows ?? [], rowCount: last?.rowCount ?? 0 }
 }
 
+/**
+ * One statement on a connection of knex's pool.
+ * @param name prepares the statement under this name; one name stands for one text for ever
+ * @throws the driver's error
+ */
+export const createQuery =
+  (knex: Knex) =>
+  async <R extends object>(
+    text: string,
+    values: readonly unknown[],
+    name?: string,
+  ): Promise<QueryResult<R>> => {
+    const client: pg.ClientBase = await knex.client.acquireConnection()
+    try {
+      return await run<R>(client, text, values, name)
+    } finally {
+      knex.client.releaseConnection(client)
+    }
+  }
+
 interface Corkable {
   cork(): void
   uncork(): void

@@ -12,7 +12,7 @@ import createKnex, { type Knex } from 'knex'
 import type { ClientBase } from 'pg'
 import type { Database, StoreLogger } from './database.ts'
 import { lockDirectory } from './directory-lock.ts'
-import { createSession, knexLog, typeParsers } from './driver.ts'
+import { createQuery, createSession, knexLog, typeParsers } from './driver.ts'
 import { DurableNodeFS } from './durable-node-fs.ts'
 import { readTemplate } from './pglite-template.ts'
 
@@ -120,6 +120,7 @@ export const openPglite = async (
   const knex = connect(pglite, logger)
   return {
     knex,
+    query: createQuery(knex),
     kind: 'pglite',
     async ping() {
       await knex.raw('SELECT 1')

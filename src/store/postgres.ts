@@ -2,7 +2,7 @@
 import createKnex from 'knex'
 import pg from 'pg'
 import type { Database, StoreLogger } from './database.ts'
-import { createSession, knexLog, typeParsers } from './driver.ts'
+import { createQuery, createSession, knexLog, typeParsers } from './driver.ts'
 import { ConnectionLost } from './session.ts'
 
 const POOL_MAX_CONNECTIONS = 10
@@ -72,6 +72,7 @@ export const openPostgres = async (url: string, logger?: StoreLogger): Promise<D
   }
   return {
     knex,
+    query: createQuery(knex),
     kind: 'postgres',
     async ping() {
       await knex.raw('SELECT 1')

@@ -131,6 +131,12 @@ describe('validation', () => {
 
   it('a query that is malformed or out of range is 400 invalid_query', async () => {
     for (const query of [
+      'limit=1e1',
+      'limit=1e400',
+      'limit=Infinity',
+      'limit=0x10',
+      'limit=%207',
+      'limit=7%0A',
       'limit=0',
       'limit=101',
       'limit=abc',
@@ -167,7 +173,8 @@ describe('validation', () => {
   })
 
   it('a path parameter that can be no id is 404', async () => {
-    expect((await kit.request('GET', '/v1/query/abc')).status).to.equal(404)
+    for (const number of ['abc', '1e400', '0x10', '%207', '1e1'])
+      expect((await kit.request('GET', `/v1/query/${number}`)).status, number).to.equal(404)
   })
 
   it('in tests, an answer that differs from its schema is 500', async () => {

@@ -1,4 +1,5 @@
 /** A real server around a handful of test routes: everything of the HTTP kit, no domain. @module */
+import type { Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { type AppConfig, createApp } from '../../src/app.ts'
 import type { Scope } from '../../src/caller.ts'
@@ -82,6 +83,7 @@ export const send = async (
 
 export interface HttpKit {
   readonly url: string
+  readonly server: Server
   readonly metrics: Metrics
   readonly refusals: RateLimitRefusal[]
   /** Parsed log lines so far. */
@@ -112,6 +114,7 @@ export const startHttpKit = async (
       baseUrl: 'http://assay.test',
       rateLimitPerMinute: 100,
       rateLimits: false,
+      chatLimits: { readsPerMinute: 1_000_000 },
       trustProxy: [],
       checkResponses: true,
       ...options.config,
@@ -136,6 +139,7 @@ export const startHttpKit = async (
   const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
   return {
     url,
+    server,
     metrics,
     refusals,
     lines,

@@ -47,12 +47,9 @@ const getVerificationKey = route({
   response: { 200: VerificationKeyJson, 304: null },
   errors: ['not_found'],
   example: {},
-  handler: ({ params, headers }, { circuits }: Services) => {
+  handler: ({ params }, { circuits }: Services) => {
     const { key, etag } = circuits.verificationKey(params.circuitId)
-    const caching = { ETag: etag, 'Cache-Control': `public, max-age=${MAX_AGE_SECONDS}` }
-    return headers['if-none-match'] === etag
-      ? new Reply(304, undefined, caching)
-      : new Reply(200, key, caching)
+    return new Reply(200, key, { ETag: etag, 'Cache-Control': `public, max-age=${MAX_AGE_SECONDS}` })
   },
 })
 
@@ -71,13 +68,12 @@ const fileRoute = (kind: CircuitFileKind, name: string, summary: string, type: s
     produces: type,
     response: { 200: Type.String(), 304: null },
     errors: ['not_found'],
-    handler: ({ params, query, headers }, { circuits }: Services) => {
+    handler: ({ params, query }, { circuits }: Services) => {
       const { bytes, sha256 } = circuits.file(params.circuitId, kind, query.sha256)
-      const etag = `"${sha256}"`
-      const caching = { ETag: etag, 'Cache-Control': cacheControl(query.sha256 !== undefined) }
-      return headers['if-none-match'] === etag
-        ? new Reply(304, undefined, caching)
-        : new Reply(200, bytes, caching)
+      return new Reply(200, bytes, {
+        ETag: `"${sha256}"`,
+        'Cache-Control': cacheControl(query.sha256 !== undefined),
+      })
     },
   })
 

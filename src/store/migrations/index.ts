@@ -13,6 +13,7 @@ import { policiesMigration } from './0010-policies.ts'
 import { terminalProvingMigration } from './0011-terminal-proving.ts'
 import { issuerMigration } from './0012-issuer.ts'
 import { auditMigration } from './0013-audit.ts'
+import { chatMigration } from './0014-chat.ts'
 
 interface Migration {
   readonly name: string
@@ -33,4 +34,5 @@ export const MIGRATIONS: readonly Migration[] = [
   terminalProvingMigration,
   issuerMigration,
   auditMigration,
+  chatMigration,
 ]

@@ -1,0 +1,259 @@
+import { once } from 'node:events'
+import { type AddressInfo, connect, type Socket } from 'node:net'
+import { expect } from 'chai'
+import Type from 'typebox'
+import { fail } from '../../src/errors.ts'
+import {
+  answerLater,
+  createEventStreams,
+  type EventConnection,
+  type EventStreams,
+  eventFrame,
+  UNSENT_MAX_BYTES,
+} from '../../src/http/event-stream.ts'
+import { route } from '../../src/http/route.ts'
+import { closeHttpServer, createHttpServer } from '../../src/http/server.ts'
+import { openStream } from '../support/event-stream.ts'
+import { type HttpKit, startHttpKit } from '../support/http-kit.ts'
+
+const HEARTBEAT_MS = 40
+/** Frames sent to a client that does not read, 64 KiB each. */
+const MOST_ROUNDS = 400
+
+describe('event streams', () => {
+  let kit: HttpKit
+  let streams: EventStreams
+  let connections: EventConnection[]
+  let ended: number
+  let answerSlow: () => void
+
+  beforeEach(async () => {
+    connections = []
+    ended = 0
+    streams = createEventStreams({ heartbeatMs: HEARTBEAT_MS })
+    const follow = (path: `/${string}`, start = () => undefined as unknown) =>
+      route({
+        name: `follow${path.length}`,
+        method: 'GET',
+        path,
+        auth: 'none',
+        cost: 0,
+        tag: 'Test',
+        summary: 'Follow',
+        response: { 200: Type.String() },
+        produces: 'text/event-stream',
+        errors: ['unavailable'],
+        handler: () =>
+          streams.answer((connection) => {
+            start()
+            connections.push(connection)
+            return () => ended++
+          }),
+      })
+    const slow = route({
+      name: 'slow',
+      method: 'GET',
+      path: '/api/slow',
+      auth: 'none',
+      cost: 0,
+      tag: 'Test',
+      summary: 'Answers when the test says so',
+      response: { 200: Type.Object({ slow: Type.Boolean() }) },
+      errors: [],
+      handler: () =>
+        new Promise((resolve) => {
+          answerSlow = () => resolve({ slow: true })
+        }),
+    })
+    kit = await startHttpKit([follow('/api/stream'), follow('/api/refused', () => fail('unavailable')), slow])
+  })
+  afterEach(async () => {
+    streams.close()
+    await kit.close()
+  })
+
+  const open = async (headers: Record<string, string> = {}) => {
+    const reader = await openStream(`${kit.url}/api/stream`, headers)
+    const connection = connections.at(-1)
+    if (connection === undefined) throw new Error('nothing was opened')
+    return { reader, connection }
+  }
+  /** A client that never reads. */
+  const openStalled = async (): Promise<{ socket: Socket; connection: EventConnection }> => {
+    const socket = connect({ host: '127.0.0.1', port: Number(new URL(kit.url).port) })
+    socket.on('error', () => undefined)
+    socket.pause()
+    const before = connections.length
+    socket.write('GET /api/stream HTTP/1.1\r\nHost: localhost\r\n\r\n')
+    while (connections.length === before) await new Promise((resolve) => setImmediate(resolve))
+    return { socket, connection: connections.at(-1) as EventConnection }
+  }
+
+  it('begin at once, with when to come back and a comment, under headers that keep proxies from holding them', async () => {
+    const { reader } = await open()
+    await reader.until(({ text }) => text().includes('\n\n'))
+    expect(reader.text()).to.match(/^retry: 3000\n:[^\n]*\n\n/)
+    expect(reader.status).to.equal(200)
+    expect(reader.headers).to.include({
+      'content-type': 'text/event-stream; charset=utf-8',
+      'cache-control': 'no-store, no-transform',
+      'x-accel-buffering': 'no',
+    })
+    expect(reader.headers).to.not.have.any.keys('content-encoding', 'content-length', 'transfer-encoding')
+    expect(reader.headers['x-request-id']).to.be.a('string')
+    reader.close()
+  })
+
+  it('are never compressed, even for clients that would take it', async () => {
+    const { reader } = await open({ 'accept-encoding': 'gzip, br' })
+    expect(reader.headers['content-encoding']).to.equal(undefined)
+    reader.close()
+  })
+
+  it('carry events as one line of data each, whatever the texts hold', async () => {
+    const { reader, connection } = await open()
+    const data = { text: 'one\ntwo\r\nthree\rfour\u2028five\n\nevent: forged\ndata: 1\n\n' }
+    connection.send(eventFrame('message', JSON.stringify(data), 7), eventFrame('delete', '{"id":3}'))
+    await reader.until(({ events }) => events.length === 2)
+    expect(reader.events).to.deep.equal([
+      { event: 'message', id: '7', data },
+      { event: 'delete', data: { id: 3 } },
+    ])
+    reader.close()
+  })
+
+  it('are kept awake by comments, from one timer for all', async () => {
+    const readers = await Promise.all([open(), open(), open()])
+    for (const { reader } of readers) {
+      await reader.until(({ text }) => text().split(':\n\n').length > 2)
+      expect(reader.events).to.deep.equal([])
+    }
+    expect(streams.open).to.equal(3)
+    for (const { reader } of readers) reader.close()
+  })
+
+  it('are counted, and say once that they have ended when the client goes', async () => {
+    const { reader } = await open()
+    expect([streams.open, ended]).to.deep.equal([1, 0])
+    reader.close()
+    while (streams.open > 0) await new Promise((resolve) => setImmediate(resolve))
+    expect(ended).to.equal(1)
+  })
+
+  it('answer a refusal like any other route, and HEAD with the headers alone', async () => {
+    const refused = await kit.request('GET', '/api/refused')
+    expect([refused.status, refused.body.error]).to.deep.equal([503, 'unavailable'])
+    const head = await kit.request('HEAD', '/api/stream')
+    expect([head.status, head.text, head.headers.get('content-type')]).to.deep.equal([
+      200,
+      '',
+      'text/event-stream; charset=utf-8',
+    ])
+    expect([connections.length, streams.open]).to.deep.equal([0, 0])
+  })
+
+  it('have a log line and a metric when they begin, and headers for pages of other origins', async () => {
+    const { reader } = await open({ origin: 'https://elsewhere.example' })
+    expect(reader.headers['access-control-allow-origin']).to.equal('*')
+    const counted = (await kit.metrics.json()).find(({ name }) => name === 'http_request_duration_seconds')
+    const labels = counted?.values.map((value) => value.labels)
+    expect(labels?.some((label) => label.route === '/api/stream' && label.status === '200')).to.equal(true)
+    reader.close()
+  })
+
+  it('outlive the time-outs of requests and idle connections', async () => {
+    const { server } = kit
+    Object.assign(server, { headersTimeout: 50, requestTimeout: 50, keepAliveTimeout: 50 })
+    const { reader, connection } = await open()
+    // The server looks for late requests once a second.
+    await new Promise((resolve) => setTimeout(resolve, 1500))
+    connection.send(eventFrame('message', '{}', 1))
+    await reader.until(({ events }) => events.length === 1)
+    reader.close()
+  })
+
+  it('cut off a client that does not read before it costs memory, and nobody else', async () => {
+    const { reader } = await open()
+    const stalled = await openStalled()
+    const closed = once(stalled.socket, 'close')
+    const frame = eventFrame('message', `"${'x'.repeat(64 * 1024)}"`, 1)
+    const all = connections
+    // Far more than the kernel's buffers and ours hold together.
+    for (let round = 0; round < MOST_ROUNDS && streams.open > 1; round++) {
+      for (const connection of all) connection.send(frame)
+      await reader.until(({ events }) => events.length === round + 1)
+    }
+    expect(streams.open).to.equal(1)
+    expect(reader.events.length).to.be.greaterThan(UNSENT_MAX_BYTES / frame.length)
+    stalled.socket.resume()
+    await closed
+    reader.close()
+  })
+
+  it('take one large piece when nothing waits, so that a replay always arrives', async () => {
+    const { reader, connection } = await open()
+    await reader.until(({ text }) => text().includes('\n\n'))
+    const part = `"${'x'.repeat(100 * 1024)}"`
+    connection.send(...Array.from({ length: 30 }, (_, i) => eventFrame('message', part, i + 1)))
+    await reader.until(({ events }) => events.length === 30)
+    reader.close()
+  })
+
+  it('end with the server: clients are told to come back, at different times, and the stalled are cut off', async () => {
+    const readers = await Promise.all(Array.from({ length: 5 }, () => open()))
+    const stalled = await openStalled()
+    // More than the kernel takes, so that the end can't be sent.
+    stalled.connection.send(eventFrame('message', JSON.stringify('x'.repeat(16 * UNSENT_MAX_BYTES)), 1))
+    streams.close()
+    await Promise.all(readers.map(({ reader }) => reader.ended))
+    expect(streams.open).to.equal(1)
+    while (streams.open > 0) await new Promise((resolve) => setTimeout(resolve, 20))
+    const nothingWasCut = closeHttpServer(kit.server)
+    const retries = readers.map(({ reader }) => /retry: (\d+)\n\n$/.exec(reader.text())?.[1])
+    expect(new Set(retries).size).to.equal(5)
+    expect(retries.every((ms) => Number(ms) >= 1000 && Number(ms) < 4000)).to.equal(true)
+    expect(await nothingWasCut).to.equal(true)
+    expect([streams.open, ended]).to.deep.equal([0, 6])
+    stalled.socket.destroy()
+  })
+
+  it('keep their order behind an earlier request of the same connection', async () => {
+    const socket = connect({ host: '127.0.0.1', port: Number(new URL(kit.url).port) })
+    let text = ''
+    socket.setEncoding('utf8').on('data', (chunk) => {
+      text += chunk
+    })
+    socket.write('GET /api/slow HTTP/1.1\r\nHost: a\r\n\r\nGET /api/stream HTTP/1.1\r\nHost: a\r\n\r\n')
+    while (connections.length === 0) await new Promise((resolve) => setImmediate(resolve))
+    connections[0]?.send(eventFrame('message', '"first"', 1))
+    expect(text).to.equal('')
+    answerSlow()
+    while (!text.includes('first')) await new Promise((resolve) => setImmediate(resolve))
+    connections[0]?.send(eventFrame('message', '"second"', 2))
+    while (!text.includes('second')) await new Promise((resolve) => setImmediate(resolve))
+    const order = ['{"slow":true}', 'retry: 3000', '"first"', '"second"'].map((part) => text.indexOf(part))
+    expect(order).to.deep.equal(order.toSorted((a, b) => a - b))
+    expect(order).to.not.include(-1)
+    socket.destroy()
+  })
+
+  it('can end at once, which tells a browser to come back where any other status would be for good', async () => {
+    const server = createHttpServer((_, response) => answerLater(response, 2000)).listen(0, '127.0.0.1')
+    await once(server, 'listening')
+    const { port } = server.address() as AddressInfo
+    const reader = await openStream(`http://127.0.0.1:${port}/`)
+    await reader.ended
+    expect([reader.status, reader.headers['content-type'], reader.text()]).to.deep.equal([
+      200,
+      'text/event-stream; charset=utf-8',
+      'retry: 2000\n\n',
+    ])
+    server.close()
+  })
+
+  it('are refused once the server has begun to end', async () => {
+    streams.close()
+    const { status, body } = await kit.request('GET', '/api/stream')
+    expect([status, body.error, body.retry_after]).to.deep.equal([503, 'unavailable', 3])
+  })
+})
