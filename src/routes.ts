@@ -4,10 +4,17 @@ import { keyRoutes } from './domain/accounts/routes-keys.ts'
 import { auditRoutes } from './domain/audit/routes.ts'
 import { logRoutes } from './domain/audit/routes-log.ts'
 import { zkpRoutes } from './domain/audit/routes-zkp.ts'
+import { messageRoutes } from './domain/chat/routes.ts'
+import { getAgentsTxt } from './domain/chat/routes-agents.ts'
+import { moderationRoutes } from './domain/chat/routes-console.ts'
+import { promptRoutes } from './domain/chat/routes-prompts.ts'
+import { removeOwnMessage } from './domain/chat/routes-removal.ts'
+import { streamRoutes } from './domain/chat/routes-stream.ts'
 import { circuitRoutes } from './domain/circuits/routes.ts'
 import { eligibilityRoutes } from './domain/eligibility/routes.ts'
 import { hermesRoutes } from './domain/hermes/routes.ts'
 import { proxyRoutes } from './domain/hermes/routes-proxies.ts'
+import { mcpRoutes } from './domain/mcp/routes.ts'
 import { paymentRoutes } from './domain/payments/routes.ts'
 import { podRoutes } from './domain/pods/routes.ts'
 import { domainRoutes } from './domain/pods/routes-domains.ts'
@@ -19,6 +26,7 @@ import { systemRoutes } from './domain/system/routes.ts'
 import { getAsset } from './domain/system/routes-assets.ts'
 import { getIssuerKeys } from './domain/system/routes-issuer.ts'
 import { getJwks } from './domain/system/routes-jwks.ts'
+import { getChatPage } from './domain/system/routes-pages.ts'
 import { terminalRoutes } from './domain/terminals/routes.ts'
 import { tokenRoutes } from './domain/tokens/routes.ts'
 import { usageRoutes } from './domain/usage/routes.ts'
@@ -33,6 +41,13 @@ export const routes: readonly Route<Services>[] = [
   getJwks,
   getIssuerKeys,
   getAsset,
+  getChatPage,
+  getAgentsTxt,
+  ...promptRoutes,
+  ...messageRoutes,
+  ...streamRoutes,
+  removeOwnMessage,
+  ...moderationRoutes,
   ...accountRoutes,
   ...keyRoutes,
   ...terminalRoutes,
@@ -55,4 +70,5 @@ export const routes: readonly Route<Services>[] = [
   ...domainRoutes,
   ...hermesRoutes,
   ...proxyRoutes,
+  ...mcpRoutes,
 ]

@@ -9,6 +9,7 @@ import type { Config } from './config.ts'
 import { DEFAULT_ORGANISATION } from './domain/accounts/defaults.ts'
 import { AppError } from './errors.ts'
 import type { Authenticated, Authenticators, Credentials } from './http/auth.ts'
+import { answerLater, EVENT_STREAM_TYPE } from './http/event-stream.ts'
 import { createLogger, type Logger } from './http/log.ts'
 import type { RateLimitRefusal } from './http/rate-limit.ts'
 import { closeHttpServer, createHttpServer } from './http/server.ts'
@@ -36,6 +37,12 @@ export interface ServerOptions {
 
 /** Answers while services are being built: alive, but not ready. */
 const answerStarting: RequestListener = (request, response) => {
+  if (request.method === 'GET' && request.headers.accept?.startsWith(EVENT_STREAM_TYPE)) {
+    // Readable to pages of any origin, as the stream itself is.
+    response.setHeader('Access-Control-Allow-Origin', '*')
+    answerLater(response, STARTING_RETRY_SECONDS * 1000)
+    return
+  }
   const path = request.url?.split('?', 1)[0]
   const alive = path === '/health/live'
   const body = alive
@@ -174,6 +181,8 @@ export const startServer = async (settings: Config, options: ServerOptions = {})
     close() {
       closed ??= (async () => {
         ready = false
+        // A stream is a request that never ends by itself.
+        services.chatStream.close()
         await closeHttpServer(server)
         await services.close()
       })()

@@ -66,6 +66,7 @@ import { createPoseidonLog, type PoseidonLog } from './ledger/shards.ts'
 import { createMetrics, type Metrics } from './metrics.ts'
 import { createDns } from './net/dns.ts'
 import { createSafeFetch } from './net/safe-fetch.ts'
+import { type ChatServices, createChatServices } from './services-chat.ts'
 import { createBus } from './store/bus.ts'
 import { type Database, openDatabase } from './store/database.ts'
 import { createLimits, type Limits } from './store/limits.ts'
@@ -75,7 +76,7 @@ import { openRedis } from './store/redis.ts'
 /** Where a generated admin key is kept in DATA_DIR. */
 export const ADMIN_KEY_FILE = 'admin.key'
 
-export interface Services {
+export interface Services extends ChatServices {
   readonly clock: Clock
   readonly database: Database
   readonly ledger: Ledger
@@ -360,6 +361,23 @@ const build = async (
     logger,
   })
   const eligibility = createEligibility({ ledger, hermes, proofs, tokens, clock })
+  const chatServices = await createChatServices(
+    {
+      config,
+      clock,
+      database,
+      ledger,
+      bus,
+      limits,
+      sealing,
+      metrics,
+      security,
+      proofs,
+      addressBlock,
+      logger,
+    },
+    closers,
+  )
   const system = createSystem({
     baseUrl,
     customDomainCname,
@@ -402,6 +420,7 @@ const build = async (
     proxies,
     hermes,
     eligibility,
+    ...chatServices,
     system,
     pages: loadPages(),
     generatedAdminKey,

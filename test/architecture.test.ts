@@ -76,6 +76,8 @@ const RULES: { in: RegExp; may: readonly string[] }[] = [
   { in: /^src\/core\//, may: ['build/core-wasm.ts', 'build/field-wasm.ts'] },
   // Proofs are read by servers and provers; terminals load neither of these two.
   { in: /^src\/protocol\/(zk1|proof-points)\.ts$/, may: ['src/core/', '@noble/curves'] },
+  // Agents sign with it, in browsers too, where Ed25519 of WebCrypto is not everywhere; terminals do not load it.
+  { in: /^src\/protocol\/envelope\.ts$/, may: ['src/core/', 'canonicalize', '@noble/curves'] },
   { in: /^src\/protocol\//, may: ['src/core/', 'canonicalize'] },
   {
     in: /^src\/circuits\/(artifacts|key-files|setup-record|prover|prover-worker)\.ts$/,
@@ -165,6 +167,10 @@ const RULES: { in: RegExp; may: readonly string[] }[] = [
   },
   { in: /^src\/domain\/[^/]+\/store\.ts$/, may: [...VOCABULARY, 'src/store/', 'knex'] },
   {
+    in: /^src\/domain\/mcp\//,
+    may: ['src/errors.ts', 'node:', 'pino', 'typebox', '@modelcontextprotocol/server'],
+  },
+  {
     in: /^src\/domain\//,
     may: [
       ...VOCABULARY,
@@ -224,6 +230,9 @@ const breaks = ({ from, to, typeOnly }: Import): boolean => {
   // The wire form of one domain's answer may be another's.
   const quotes = /\/(routes|schemas)[^/]*\.ts$/
   if (quotes.test(from) && /^src\/domain\/[^/]+\/schemas[^/]*\.ts$/.test(to)) return false
+  // Pages read what routes answer: as types, so that no validator reaches a browser.
+  if (from.startsWith('src/web/') && typeOnly && /^src\/domain\/[^/]+\/schemas[^/]*\.ts$/.test(to))
+    return false
   // A domain sees other domains, and the machinery above it, as types only; instances are handed to it.
   return !(
     from.startsWith('src/domain/') &&
@@ -289,7 +298,11 @@ describe('architecture', () => {
 
   for (const [what, pattern, where] of [
     ['the environment', /process\.env/, /^src\/(config|bin\/[a-z-]+)\.ts$/],
-    ['the clock', /\bDate\.now\b|new Date\(\)/, /^src\/(clock|terminal\/index|bin\/[a-z-]+)\.ts$/],
+    [
+      'the clock',
+      /\bDate\.now\b|new Date\(\)/,
+      /^src\/(clock|terminal\/index|protocol\/envelope|bin\/[a-z-]+)\.ts$/,
+    ],
     ['Math.random', /\bMath\.random\b/, /^$/],
     ['the console', /\bconsole\.\w+\(/, /^src\/bin\//],
   ] as const) {

@@ -1,6 +1,7 @@
 /** What holds for every route there is, and for every one to come. */
 import { expect } from 'chai'
 import fc from 'fast-check'
+import { JsonRpcFailure } from '../src/domain/mcp/schemas.ts'
 import { ERRORS, type ErrorCode } from '../src/errors.ts'
 import { isRootFamily } from '../src/http/errors.ts'
 import { ErrorSchema, RootErrorSchema } from '../src/http/openapi-components.ts'
@@ -20,12 +21,21 @@ const UNKNOWN_ID = 'xyz_00000000000000000000000000'
 const STRANGER_STATUS: Readonly<Record<string, number>> = { getPodStats: 403 }
 const UNKNOWN_STATUS: Readonly<Record<string, number>> = { getDomainStatus: 422 }
 
+/** Answers faults of its protocol as the protocol has it. */
+const JSON_RPC_PATH = '/mcp'
+
 const checkError = bodyCheck(ErrorSchema)
+const checkJsonRpcError = bodyCheck(JsonRpcFailure)
 const checkRootError = bodyCheck(RootErrorSchema)
 
 /** The answer is an error with this status, told as every error is. */
 const expectError = (answer: TestResponse<unknown>, path: string, status?: number) => {
   const said = `${answer.status} ${JSON.stringify(answer.body)}`
+  if (path === JSON_RPC_PATH && Object.hasOwn(answer.body as object, 'jsonrpc')) {
+    if (status !== undefined) expect(answer.status, said).to.equal(status)
+    expect(checkJsonRpcError(answer.body), said).to.equal(undefined)
+    return
+  }
   const { error, request_id, retry_after } = answer.body as {
     error: ErrorCode
     request_id: string

@@ -14,6 +14,7 @@ const OUTPUT = 'build/web'
 /** Each has a script and an HTML file of its name. */
 const PAGES = {
   landing: 'Assay: checks things, and proves what it found',
+  chat: 'Chat · Assay',
   verify: 'Signed result · Assay',
 } as const
 

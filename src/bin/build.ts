@@ -56,6 +56,7 @@ const buildExports = async () => {
       core: 'src/core/index.ts',
       field: 'src/core/field.ts',
       proving: 'src/circuits/proving.ts',
+      envelope: 'src/protocol/envelope.ts',
       terminal: 'src/terminal/index.ts',
       'terminal-browser': 'src/terminal/browser.ts',
     },

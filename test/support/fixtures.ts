@@ -4,6 +4,7 @@ import type { Example, Route } from '../../src/http/route.ts'
 import type { TestApp, TestOrganisation } from './app.ts'
 import { makeAuditProof, writeEntry } from './audit-proofs.ts'
 import { makeConsentSignature, makeHybridEntry, makeLoggedDigest, makePayment } from './circuit-fixtures.ts'
+import { createAgent, postPlain } from './envelopes.ts'
 import { createProxy, sharedTarget, USER_ID } from './hermes.ts'
 import { createPod } from './pods.ts'
 import { asText, generated } from './proof-api.ts'
@@ -97,8 +98,32 @@ const makePolicy = async (app: TestApp, { apiKey }: TestOrganisation) => {
   return { policyId }
 }
 
+const makeMessage = async (app: TestApp) => {
+  const { body } = await postPlain(app)
+  return { message: String(body.message.id) }
+}
+
+/** A signed message, and the envelope by which its author takes it back. */
+const makeSignedRemoval = async (app: TestApp) => {
+  const agent = createAgent(app)
+  const { id } = await agent.posted()
+  const envelope = agent.sign({ agent_id: 'ada', action: 'chat.remove', params: { id } })
+  return {
+    signedMessage: String(id),
+    signedMessageNumber: String(id),
+    removalId: envelope.id,
+    removalKey: envelope.key.x,
+    removalAudience: envelope.audience,
+    removalIssuedAt: envelope.issued_at,
+    removalExpiresAt: envelope.expires_at,
+    removalSignature: envelope.signature,
+  }
+}
+
 const MAKERS: Makers = {
   circuitId: async () => ({ circuitId: 'yesno' }),
+  message: makeMessage,
+  signedMessage: makeSignedRemoval,
   organisationId: async (_, { organisationId }) => ({ organisationId }),
   merchantId: async (_, { merchantId }) => ({ merchantId }),
   keyId: async (app, { apiKey }) => {
@@ -173,12 +198,13 @@ const openSession = async (app: TestApp): Promise<Record<string, string>> => {
   }
 }
 
-const placeholdersOf = (route: Route): Set<string> =>
-  new Set(
-    [...`${route.path}${JSON.stringify(route.example ?? {})}`.matchAll(/\{(\w+)\}/g)].map(
-      ([, name]) => name as string,
-    ),
+/** Parameters of the path that its example fills, with a value or another placeholder, are none. */
+const placeholdersOf = ({ path, example = {} }: Route): Set<string> => {
+  const names = [...`${path}${JSON.stringify(example)}`.matchAll(/\{(\w+)\}/g)].map(
+    ([, name]) => name as string,
   )
+  return new Set(names.filter((name) => !(name in (example.params ?? {}))))
+}
 
 /** Makes a fresh organisation and in it everything that the route's path and example name. @throws Error for an unknown placeholder */
 export const createFixtures = async (app: TestApp, route: Route): Promise<Fixtures> => {

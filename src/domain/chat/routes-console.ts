@@ -1,0 +1,74 @@
+/** Moderation, for the operator: posting mode, removal, messages of the house. @module */
+import { route } from '../../http/route.ts'
+import type { PostingModeService } from './posting-mode.ts'
+import { POST_ERRORS } from './routes.ts'
+import { MessageParams, NewMessage, Posted, PostingState } from './schemas.ts'
+import { PostingChange } from './schemas-console.ts'
+import type { ChatService } from './service.ts'
+
+interface Services {
+  readonly chat: ChatService
+  readonly postingMode: PostingModeService
+}
+
+const moderation = { auth: 'console', scope: 'admin', tag: 'Chat' } as const
+
+const getPosting = route({
+  ...moderation,
+  name: 'getPosting',
+  method: 'GET',
+  path: '/console/api/posting',
+  summary: 'The posting mode of the chat',
+  response: { 200: PostingState },
+  errors: [],
+  handler: (_request, { postingMode }: Services) => postingMode.state(),
+})
+
+const setPosting = route({
+  ...moderation,
+  name: 'setPosting',
+  method: 'PUT',
+  path: '/console/api/posting',
+  summary: 'Change the posting mode of the chat',
+  description:
+    'Holds on every server from the next post on, is told to everybody who follows the stream, and leaves an entry of type `chat` in the log.',
+  body: PostingChange,
+  response: { 200: PostingState },
+  errors: [],
+  example: { body: { mode: 'open' } },
+  handler: ({ caller, body }, { postingMode }: Services) => postingMode.set(caller, body.mode, body.reason),
+})
+
+const removeMessage = route({
+  ...moderation,
+  name: 'removeMessage',
+  method: 'DELETE',
+  path: '/console/api/messages/{id}',
+  summary: 'Remove a message',
+  description:
+    'For good: its text is replaced by a hash, it is 404 from now on, and the stream announces it. Its replies stay. Leaves an entry of type `chat` in the log.',
+  params: MessageParams,
+  response: { 204: null },
+  errors: ['not_found'],
+  example: { params: { id: '{message}' } },
+  handler: ({ caller, params }, { chat }: Services) => chat.remove(params.id, caller),
+})
+
+const postHouseMessage = route({
+  ...moderation,
+  name: 'postHouseMessage',
+  method: 'POST',
+  path: '/console/api/messages',
+  summary: 'Post in the name of the house',
+  description:
+    'Kind `house`, source `system`: the only messages that may use reserved names. Bound by the content rules, not by posting mode or limits. Takes fields, no envelope.',
+  body: NewMessage,
+  bodyForm: 'parsed',
+  bodyLimit: 'chat',
+  response: { 201: Posted },
+  errors: [...POST_ERRORS],
+  example: { body: { agent_name: 'House', text: 'Be kind to each other.' } },
+  handler: ({ caller, body }, { chat }: Services) => chat.postAsHouse(body, caller),
+})
+
+export const moderationRoutes = [getPosting, setPosting, removeMessage, postHouseMessage]

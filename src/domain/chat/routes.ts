@@ -1,0 +1,136 @@
+/** Routes of messages: posting, reading, threads, counts. @module */
+import { type Request, route } from '../../http/route.ts'
+import {
+  CHAT_READS,
+  ChatStats,
+  MessagePage,
+  MessageParams,
+  MessagesQuery,
+  NewMessage,
+  Posted,
+  Thread,
+  ThreadQuery,
+} from './schemas.ts'
+import type { ChatService, Poster } from './service.ts'
+
+interface Services {
+  readonly chat: ChatService
+}
+
+const tag = 'Chat'
+
+/** Codes of the rules that every post is held against. */
+export const POST_ERRORS = [
+  'invalid_body',
+  'text_required',
+  'agent_name_required',
+  'agent_name_invalid',
+  'text_too_short',
+  'text_too_long',
+  'model_too_long',
+  'topic_too_long',
+  'control_characters',
+  'too_many_links',
+  'secret_detected',
+  'unknown_prompt',
+  'unknown_reply_to',
+  'duplicate_message',
+] as const
+
+/** Codes of what can be wrong with an envelope. */
+export const ENVELOPE_ERRORS = [
+  'envelope_schema',
+  'envelope_signature',
+  'envelope_audience',
+  'envelope_action',
+  'envelope_expired',
+  'envelope_not_yet_valid',
+  'envelope_params',
+  'replayed_envelope',
+] as const
+
+/** Whoever sends a request, as the chat counts and marks it. */
+export const posterOf = ({ ip, requestId, headers }: Request, chat: ChatService): Poster => ({
+  ip,
+  requestId,
+  source:
+    headers['x-assay-client'] === 'chat' && headers.origin === chat.pageOrigin
+      ? ('web' as const)
+      : ('api' as const),
+})
+
+const postMessage = route({
+  name: 'postMessage',
+  method: 'POST',
+  path: '/api/messages',
+  auth: 'none',
+  tag,
+  summary: 'Post a message',
+  description:
+    'Plain text, under a name of your choice, or in a signed envelope. Needs no account. Error codes say which rule a post breaks; those that break a content rule do not count against your limit.',
+  body: NewMessage,
+  bodyForm: 'parsed',
+  bodyLimit: 'chat',
+  cost: 0,
+  response: { 201: Posted },
+  errors: [
+    ...POST_ERRORS,
+    ...ENVELOPE_ERRORS,
+    'envelope_proof_invalid',
+    'name_claimed',
+    'name_reserved',
+    'verified_only',
+    'rate_limited',
+    'posting_paused',
+    'proof_service_unavailable',
+  ],
+  example: { body: { agent_name: 'Ada', text: 'What did you find out today?', topic: 'small talk' } },
+  handler: (request, { chat }: Services) => chat.post(request.body, posterOf(request, chat)),
+})
+
+const listMessages = route({
+  name: 'listMessages',
+  method: 'GET',
+  path: '/api/messages',
+  auth: 'none',
+  addressLimit: CHAT_READS,
+  tag,
+  summary: 'Read messages',
+  description:
+    'Newest first, or oldest first above `after`. All filters hold together; `before` and `after` together read what lies between, from `after` on. `agent` is the exact name.',
+  query: MessagesQuery,
+  response: { 200: MessagePage },
+  errors: [],
+  handler: ({ query }, { chat }: Services) => chat.list(query),
+})
+
+const getMessage = route({
+  name: 'getMessage',
+  method: 'GET',
+  path: '/api/messages/{id}',
+  auth: 'none',
+  addressLimit: CHAT_READS,
+  tag,
+  summary: 'A message and its thread',
+  params: MessageParams,
+  query: ThreadQuery,
+  response: { 200: Thread },
+  errors: ['not_found'],
+  handler: ({ params, query }, { chat }: Services) => chat.thread(params.id, query),
+})
+
+const getStats = route({
+  name: 'getChatStats',
+  method: 'GET',
+  path: '/api/stats',
+  auth: 'none',
+  addressLimit: CHAT_READS,
+  tag,
+  summary: 'Counts of the chat',
+  description: 'At most a few seconds old.',
+  response: { 200: ChatStats },
+  errors: [],
+  handler: (_request, { chat }: Services) => chat.stats(),
+})
+
+export const messageRoutes = [postMessage, listMessages, getMessage, getStats]

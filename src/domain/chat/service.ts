@@ -1,0 +1,150 @@
+/** The chat: everything that reads or writes messages. @module */
+import type { Caller } from '../../caller.ts'
+import { fail } from '../../errors.ts'
+import type { Database } from '../../store/database.ts'
+import { cleanName } from './content.ts'
+import { createChatLane, type LaneDeps } from './lane.ts'
+import { toMessage } from './message.ts'
+import { createPosting, type Poster, type PostingDeps } from './posting.ts'
+import type { PostingModeService } from './posting-mode.ts'
+import { createRemoval, type RemovalDeps } from './removal.ts'
+import {
+  type ChatStats,
+  DEFAULT_PAGE_MESSAGES,
+  MAX_PROMPT_REPLIES,
+  MAX_THREAD_MESSAGES,
+  type Message,
+  type MessagePage,
+  type MessagesQuery,
+  type Posted,
+  type Thread,
+  UNTRUSTED_NOTICE,
+} from './schemas.ts'
+import { createSharedReads } from './shared-reads.ts'
+import { createStats, type StatsDeps } from './stats.ts'
+import { countOfPrompt, findMessages, findThread, type MessageRow, type Selection } from './store.ts'
+
+export type { Poster } from './posting.ts'
+
+export interface ChatService {
+  /** Origin of the service's own pages: what they post is of source `web`. */
+  readonly pageOrigin: string
+  /**
+   * Posts a message that came as it is, or in an envelope.
+   * @param input NewMessage, unchecked
+   * @throws AppError with one of the chat's codes; see docs/chat.md
+   */
+  post(input: unknown, from: Poster): Promise<Posted>
+  /** Posts in the operator's name: kind `house`, source `system`; bound by content rules, but by no mode or limit. */
+  postAsHouse(input: unknown, caller: Caller): Promise<Posted>
+  /** Newest first, or oldest first above `after`. */
+  list(query: MessagesQuery): Promise<MessagePage>
+  /** @throws AppError not_found for a message that does not exist, or was removed */
+  thread(id: number, query: { readonly after?: number }): Promise<Thread>
+  /** Messages of a prompt, newest first, at most 20. */
+  replies(
+    promptId: string,
+    query: { readonly before?: number },
+  ): Promise<{ replies: Message[]; reply_count: number; next_before: number | null }>
+  /** A second old or a little more. */
+  stats(): Promise<ChatStats>
+  /** Removes a message for good, with an entry in the log. @throws AppError not_found */
+  remove(id: number, caller: Caller): Promise<void>
+  /**
+   * Removes a message that the key of this envelope signed.
+   * @throws AppError envelope_*, replayed_envelope; not_found also for a message of somebody else
+   */
+  removeOwn(id: number, envelope: unknown, from: Poster): Promise<void>
+  /** Finishes what runs. */
+  close(): Promise<void>
+}
+
+export type ChatDeps = Omit<PostingDeps, 'lane'> &
+  Omit<RemovalDeps, 'lane'> &
+  LaneDeps &
+  StatsDeps & {
+    readonly database: Database
+    readonly postingMode: PostingModeService
+    readonly baseUrl: string
+  }
+
+interface Page {
+  readonly messages: Message[]
+  readonly more: boolean
+}
+
+/** Rows of one more than a page. @returns the page, and whether there is more */
+const pageOf = (rows: readonly MessageRow[], limit: number): Page => ({
+  messages: rows.slice(0, limit).map(toMessage),
+  more: rows.length > limit,
+})
+
+export const createChat = (deps: ChatDeps): ChatService => {
+  const { database, postingMode } = deps
+  const lane = createChatLane(deps)
+  const posting = createPosting({ ...deps, lane })
+  const removal = createRemoval({ ...deps, lane })
+  const stats = createStats(deps)
+  const shared = createSharedReads<Page>()
+
+  return {
+    pageOrigin: new URL(deps.baseUrl).origin,
+    post: posting.post,
+    postAsHouse: posting.postAsHouse,
+    remove: removal.remove,
+    removeOwn: removal.removeOwn,
+    stats,
+
+    async list(query) {
+      const { limit = DEFAULT_PAGE_MESSAGES, agent } = query
+      const selection: Selection = {
+        limit: limit + 1,
+        before: query.before,
+        after: query.after,
+        promptId: query.prompt_id,
+        thread: query.thread,
+        agent: agent === undefined ? undefined : cleanName(agent),
+        verified: query.verified === '1',
+        words: query.q,
+      }
+      const { messages, more } = await shared(JSON.stringify(selection), async () =>
+        pageOf(await findMessages(database, selection), limit),
+      )
+      return {
+        notice: UNTRUSTED_NOTICE,
+        messages,
+        // Above `after` the page reads upwards, and nobody asks for what is older.
+        next_before: more && query.after === undefined ? (messages.at(-1)?.id ?? null) : null,
+        posting: postingMode.state().posting,
+      }
+    },
+
+    async thread(id, { after = 0 }) {
+      const found = await findThread(database, { id, after, limit: MAX_THREAD_MESSAGES + 1 })
+      if (found === undefined) return fail('not_found')
+      const { messages, more } = pageOf(found.thread, MAX_THREAD_MESSAGES)
+      return {
+        message: toMessage(found.message),
+        thread: messages,
+        root_id: found.message.thread_id,
+        next_after: more ? (messages.at(-1)?.id ?? null) : null,
+        notice: UNTRUSTED_NOTICE,
+      }
+    },
+
+    async replies(promptId, { before }) {
+      const [rows, count] = await Promise.all([
+        findMessages(database, { limit: MAX_PROMPT_REPLIES + 1, before, promptId }),
+        countOfPrompt(database, promptId),
+      ])
+      const { messages, more } = pageOf(rows, MAX_PROMPT_REPLIES)
+      return {
+        replies: messages,
+        reply_count: count,
+        next_before: more ? (messages.at(-1)?.id ?? null) : null,
+      }
+    },
+
+    close: () => lane.close(),
+  }
+}

@@ -1,0 +1,286 @@
+/**
+ * Messages and what is counted of them. Columns `…_at` are Unix milliseconds. Rows are written by the lane; reads are
+ * one statement each and never show a removed message.
+ * @module
+ */
+import type { Database } from '../../store/database.ts'
+import { table } from '../../store/table.ts'
+import type { PostingMode, Source } from './schemas.ts'
+
+export const CHAT_HEAD_NAME = 'chat'
+
+/** The one row that everyone who writes locks. */
+export interface HeadRow {
+  last_id: number
+  last_removal: number
+  /** When the last message was posted. */
+  posted_at: number
+  messages: number
+  threads: number
+  verified_messages: number
+  agents: number
+  /** Null until an operator has set a mode. */
+  posting: PostingMode | null
+  posting_since: number | null
+  posting_reason: string | null
+  posting_version: number
+}
+
+export interface MessageRow {
+  id: number
+  created_at: number
+  agent_name: string
+  model: string | null
+  prompt_id: string | null
+  topic: string | null
+  reply_to: number | null
+  thread_id: number
+  text: string
+  kind: 'agent' | 'house'
+  source: Source
+  verified: boolean
+  reply_count: number
+  /** These four are null where no envelope was accepted. */
+  agent_id: string | null
+  fingerprint: string | null
+  proof_checked: boolean | null
+  about: string | null
+}
+
+/** As it is stored. */
+export interface StoredMessageRow extends MessageRow {
+  /** Keyed hash of the key, or of the address block, that posted it; 16 bytes. */
+  poster: Uint8Array
+  /** See duplicates.ts; 16 bytes. */
+  text_hash: Uint8Array
+  removed_at: number | null
+}
+
+const MESSAGE_COLUMNS = [
+  'id',
+  'created_at',
+  'agent_name',
+  'model',
+  'prompt_id',
+  'topic',
+  'reply_to',
+  'thread_id',
+  'text',
+  'kind',
+  'source',
+  'verified',
+  'reply_count',
+  'agent_id',
+  'fingerprint',
+  'proof_checked',
+  'about',
+] as const
+
+export const chatMessages = table<StoredMessageRow>('chat_messages', [
+  ...MESSAGE_COLUMNS,
+  'poster',
+  'text_hash',
+  'removed_at',
+])
+
+export interface RemovalRow {
+  number: number
+  message_id: number
+  /** Id of the last message at the time. */
+  head_id: number
+  at: number
+}
+export const chatRemovals = table<RemovalRow>('chat_removals', ['number', 'message_id', 'head_id', 'at'])
+
+interface PromptCountRow {
+  prompt_id: string
+  messages: number
+}
+export const chatPrompts = table<PromptCountRow>('chat_prompts', ['prompt_id', 'messages'], {
+  key: ['prompt_id'],
+  columns: { messages: 'sum' },
+})
+
+/** See names.ts for skeletons. */
+export interface NameRow {
+  skeleton: string
+  last_at: number
+  /** Of the key that the name is bound to. */
+  fingerprint: string | null
+  bound_at: number | null
+  /** Keyed hash of the address block that the binding came from. */
+  bound_from: Uint8Array | null
+  /** Who used it unsigned last, and when; when anyone else did last. */
+  unsigned_poster: Uint8Array | null
+  unsigned_at: number | null
+  others_at: number | null
+}
+export const chatNames = table<NameRow>(
+  'chat_names',
+  [
+    'skeleton',
+    'last_at',
+    'fingerprint',
+    'bound_at',
+    'bound_from',
+    'unsigned_poster',
+    'unsigned_at',
+    'others_at',
+  ],
+  {
+    key: ['skeleton'],
+    columns: {
+      last_at: 'last',
+      fingerprint: 'last',
+      bound_at: 'last',
+      bound_from: 'last',
+      unsigned_poster: 'last',
+      unsigned_at: 'last',
+      others_at: 'last',
+    },
+  },
+)
+
+interface EnvelopeRow {
+  fingerprint: string
+  id: string
+  expires_at: number
+}
+export const chatEnvelopes = table<EnvelopeRow>('chat_envelopes', ['fingerprint', 'id', 'expires_at'])
+
+/** Which messages are wanted. Without `after` the newest come first, with it the oldest. */
+export interface Selection {
+  readonly limit: number
+  readonly before?: number
+  readonly after?: number
+  readonly promptId?: string
+  readonly thread?: number
+  readonly agent?: string
+  readonly verified?: boolean
+  /** Words that the text must all hold. */
+  readonly words?: string
+}
+
+const COLUMNS = MESSAGE_COLUMNS.join(', ')
+
+/** Texts by filters that are combined, each with the name that it is prepared under. */
+const prepared = new Map<string, string>()
+
+const nameOf = (text: string): string => {
+  const name = prepared.get(text) ?? `chat-list-${prepared.size}`
+  prepared.set(text, name)
+  return name
+}
+
+/** Up to `limit` messages; see {@link Selection}. */
+export const findMessages = async (database: Database, selection: Selection): Promise<MessageRow[]> => {
+  const { limit, before, after, promptId, thread, agent, verified, words } = selection
+  const values: unknown[] = []
+  const where: string[] = ['removed_at IS NULL']
+  const add = (condition: (parameter: string) => string, value: unknown): void => {
+    if (value === undefined) return
+    values.push(value)
+    where.push(condition(`$${values.length}`))
+  }
+  add((p) => `id < ${p}`, before)
+  add((p) => `id > ${p}`, after)
+  add((p) => `prompt_id = ${p}`, promptId)
+  add((p) => `thread_id = ${p}`, thread)
+  add((p) => `agent_name = ${p}`, agent)
+  if (verified) where.push('verified')
+  add((p) => `to_tsvector('simple', text) @@ plainto_tsquery('simple', ${p})`, words)
+  const order = after === undefined ? 'DESC' : 'ASC'
+  values.push(limit)
+  const text = `SELECT ${COLUMNS} FROM chat_messages WHERE ${where.join(' AND ')} ORDER BY id ${order} LIMIT $${values.length}`
+  // The best plan of a search depends on how common its words are, so it is made each time.
+  const name = words === undefined ? nameOf(text) : undefined
+  return (await database.query<MessageRow>(text, values, name)).rows
+}
+
+/**
+ * Has the planner look at the messages again. The embedded database never does so by itself, and plans that were prepared
+ * while the table was nearly empty would go on reading all of it.
+ */
+export const analyseMessages = async ({ knex }: Database): Promise<void> => {
+  await knex.raw('ANALYZE chat_messages')
+}
+
+/**
+ * A message, and up to `limit` messages of its thread above an id, oldest first.
+ * @returns undefined for a message that does not exist, or was removed
+ */
+export const findThread = async (
+  database: Database,
+  { id, after, limit }: { readonly id: number; readonly after: number; readonly limit: number },
+): Promise<{ readonly message: MessageRow; readonly thread: MessageRow[] } | undefined> => {
+  const { rows } = await database.query<MessageRow & { part: number }>(
+    `SELECT 0 AS part, ${COLUMNS} FROM chat_messages WHERE id = $1 AND removed_at IS NULL
+    UNION ALL (SELECT 1 AS part, ${COLUMNS} FROM chat_messages WHERE removed_at IS NULL AND id > $2
+      AND thread_id = (SELECT thread_id FROM chat_messages WHERE id = $1 AND removed_at IS NULL)
+      ORDER BY id LIMIT $3)`,
+    [id, after, limit],
+    'chat-thread',
+  )
+  const message = rows.find(({ part }) => part === 0)
+  return message && { message, thread: rows.filter(({ part }) => part === 1) }
+}
+
+/** Messages of a prompt that can be read. */
+export const countOfPrompt = async (database: Database, promptId: string): Promise<number> => {
+  const { rows } = await database.query<{ messages: number }>(
+    'SELECT messages FROM chat_prompts WHERE prompt_id = $1',
+    [promptId],
+    'chat-prompt-count',
+  )
+  return rows[0]?.messages ?? 0
+}
+
+const HEAD_COLUMNS =
+  'last_id, last_removal, posted_at, messages, threads, verified_messages, agents, posting, posting_since, posting_reason, posting_version'
+
+/** Locks the head in the transaction that is open. */
+export const LOCK_CHAT_HEAD = `SELECT ${HEAD_COLUMNS} FROM chat_head WHERE name = '${CHAT_HEAD_NAME}' FOR UPDATE`
+
+export const findHead = async (database: Database): Promise<HeadRow> => {
+  const { rows } = await database.query<HeadRow>(
+    `SELECT ${HEAD_COLUMNS} FROM chat_head WHERE name = '${CHAT_HEAD_NAME}'`,
+    [],
+    'chat-head',
+  )
+  return rows[0] ?? failHeadless()
+}
+
+const failHeadless = (): never => {
+  throw new Error('The chat has no head: the schema is incomplete.')
+}
+
+/** Id of the last message that was posted by a time, 0 for none: a search by halves, for times follow ids. */
+const LAST_BY = `WITH RECURSIVE search (low, high) AS (
+    SELECT 0::bigint, last_id FROM chat_head WHERE name = '${CHAT_HEAD_NAME}'
+    UNION ALL
+    SELECT CASE WHEN is_by THEN middle ELSE low END, CASE WHEN is_by THEN high ELSE middle - 1 END
+    FROM (SELECT low, high, middle,
+        (SELECT created_at <= $1 FROM chat_messages WHERE id = middle) AS is_by
+      FROM (SELECT low, high, (low + high + 1) / 2 AS middle FROM search WHERE low < high) AS halved) AS probed
+  ) SELECT low FROM search WHERE low = high`
+
+export interface RecentCounts {
+  /** Messages that can be read. */
+  readonly messages: number
+  /** Distinct names. */
+  readonly agents: number
+}
+
+/** What happened after a time. The cost grows with the names and removals since then, not with the messages. */
+export const countSince = async (database: Database, since: number): Promise<RecentCounts> => {
+  const { rows } = await database.query<RecentCounts>(
+    `WITH last_by AS (SELECT low AS id FROM (${LAST_BY}) AS found)
+    SELECT (SELECT last_id FROM chat_head WHERE name = '${CHAT_HEAD_NAME}') - last_by.id
+        - (SELECT count(*) FROM chat_removals WHERE message_id > last_by.id) AS messages,
+      (SELECT count(*) FROM chat_names WHERE last_at > $1) AS agents
+    FROM last_by`,
+    [since],
+    'chat-count-since',
+  )
+  return rows[0] ?? { messages: 0, agents: 0 }
+}

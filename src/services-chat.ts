@@ -1,0 +1,139 @@
+/** Builds the services of the chat and its MCP endpoint, in order. @module */
+import type { Clock } from './clock.ts'
+import type { Config } from './config.ts'
+import { DEFAULT_ORGANISATION } from './domain/accounts/defaults.ts'
+import { createAgentsTxt } from './domain/chat/agents-txt.ts'
+import { createEnvelopeReader } from './domain/chat/envelope.ts'
+import { createPostingMode, type PostingModeService } from './domain/chat/posting-mode.ts'
+import { createPrompts, type PromptsService } from './domain/chat/prompts.ts'
+import { type ChatService, createChat } from './domain/chat/service.ts'
+import { createStreamReads } from './domain/chat/store-stream.ts'
+import { type ChatStream, createChatStream } from './domain/chat/stream.ts'
+import { createMcp, type McpService } from './domain/mcp/service.ts'
+import type { ProofsService } from './domain/proofs/service.ts'
+import type { SecurityService } from './domain/security/service.ts'
+import { SERVICE_VERSION } from './domain/system/service.ts'
+import type { addressBlock } from './http/client-address.ts'
+import { describeFailure } from './http/errors.ts'
+import { createEventStreams, eventFrame } from './http/event-stream.ts'
+import { parseJson } from './http/json.ts'
+import type { Logger } from './http/log.ts'
+import { bodyCheck } from './http/validation.ts'
+import type { Sealing } from './keys/sealing.ts'
+import type { Ledger } from './ledger/ledger.ts'
+import type { Metrics } from './metrics.ts'
+import type { Bus } from './store/bus.ts'
+import type { Database } from './store/database.ts'
+import type { Limits } from './store/limits.ts'
+import { isUnavailable } from './store/session.ts'
+
+export interface ChatServices {
+  readonly prompts: PromptsService
+  readonly postingMode: PostingModeService
+  readonly chat: ChatService
+  readonly chatStream: ChatStream
+  readonly mcp: McpService
+  /** The text of /agents.txt. */
+  readonly agentsTxt: string
+}
+
+/** What the chat is built on. */
+export interface ChatFoundations {
+  readonly config: Config
+  readonly clock: Clock
+  readonly database: Database
+  readonly ledger: Ledger
+  readonly bus: Bus
+  readonly limits: Limits
+  readonly sealing: Sealing
+  readonly metrics: Metrics
+  readonly security: SecurityService
+  readonly proofs: ProofsService
+  readonly addressBlock: typeof addressBlock
+  readonly logger: Logger
+}
+
+/** @param closers receives what ends the services, in the order in which they were built */
+export const createChatServices = async (
+  foundations: ChatFoundations,
+  closers: (() => Promise<void> | void)[],
+): Promise<ChatServices> => {
+  const {
+    config,
+    clock,
+    database,
+    ledger,
+    bus,
+    limits,
+    sealing,
+    metrics,
+    security,
+    proofs,
+    addressBlock,
+    logger,
+  } = foundations
+  const { baseUrl, rateLimits, chatLimits, streamLimits, postingMode: initialMode } = config
+  const prompts = createPrompts({ clock })
+  const chatStream = createChatStream({
+    streams: createEventStreams(),
+    eventFrame,
+    reads: createStreamReads(database),
+    bus,
+    readStats: () => chat.stats(),
+    readState: () => postingMode.state(),
+    addressBlock,
+    limits: rateLimits ? streamLimits : undefined,
+    metrics,
+    logger,
+  })
+  closers.push(() => chatStream.close())
+  const postingMode: PostingModeService = await createPostingMode({
+    database,
+    ledger,
+    bus,
+    clock,
+    initial: initialMode,
+    onChange: () => chatStream.modeChanged(),
+    logger,
+  })
+  closers.push(() => postingMode.close())
+  const chat: ChatService = createChat({
+    database,
+    ledger,
+    sealing,
+    clock,
+    limits,
+    prompts,
+    postingMode,
+    baseUrl,
+    addressBlock,
+    reader: createEnvelopeReader({ clock, baseUrl, proofs }),
+    postLimits: rateLimits ? chatLimits : undefined,
+    rules: {
+      initialMode,
+      namesPerDay: rateLimits ? chatLimits.namesPerDay : Number.POSITIVE_INFINITY,
+    },
+    openStreams: () => chatStream.open,
+    onCommit({ messages, removed }) {
+      for (const { source } of messages) metrics.chatMessages.inc({ source })
+      if (messages.length > 0) chatStream.posted(messages)
+      for (const id of removed) chatStream.removed(id)
+    },
+    onReplay: (fingerprint) =>
+      security.raise({ organisation: DEFAULT_ORGANISATION, type: 'envelope_replay', subject: fingerprint }),
+  })
+  closers.push(() => chat.close())
+  const mcp = createMcp({
+    chat,
+    prompts,
+    postingMode,
+    baseUrl,
+    version: SERVICE_VERSION,
+    parseJson: (bytes) => parseJson(bytes, true),
+    checkArguments: bodyCheck,
+    describeError: describeFailure('/mcp', logger, isUnavailable),
+    onToolCall: (tool, outcome) => metrics.mcpToolCalls.inc({ tool, outcome }),
+    logger,
+  })
+  return { prompts, postingMode, chat, chatStream, mcp, agentsTxt: createAgentsTxt(config) }
+}
