@@ -1,0 +1,178 @@
+/**
+ * The Model Context Protocol over HTTP (Streamable HTTP, stateless, JSON answers), for two eras on one path: revision
+ * 2026-07-28, whose requests name their revision, and those that begin with a handshake.
+ * @module
+ */
+import {
+  createMcpHandler,
+  isLegacyRequest,
+  ProtocolErrorCode,
+  WebStandardStreamableHTTPServerTransport,
+} from '@modelcontextprotocol/server'
+import type { Logger } from 'pino'
+import { AppError } from '../../errors.ts'
+import type { Poster } from '../chat/service.ts'
+import { createMcpCatalogue } from './catalogue.ts'
+import { createServer, HANDSHAKE_REVISIONS, type ServerDeps } from './server.ts'
+import { createTools, type ToolsDeps } from './tools.ts'
+
+/** Messages in one body; only the revision that knows batches takes more than one. */
+export const MAX_BATCH_MESSAGES = 10
+const BATCH_REVISION = '2025-03-26'
+/** Not in JSON-RPC's list; what MCP servers answer where no other code fits. */
+const REFUSED_CODE = -32000
+
+export interface McpRequest {
+  readonly body: Buffer
+  /** Lower-case names. */
+  readonly headers: Readonly<Record<string, string | string[] | undefined>>
+  readonly ip: string
+  readonly requestId: string
+}
+
+export interface McpAnswer {
+  readonly status: number
+  /** Absent: no body. */
+  readonly body?: unknown
+  readonly contentType?: string
+}
+
+export interface McpService {
+  /** Answers one POST. Faults of the protocol are JSON-RPC errors in the answer. */
+  answer(request: McpRequest): Promise<McpAnswer>
+}
+
+export interface McpDeps extends ToolsDeps {
+  readonly baseUrl: string
+  readonly version: string
+  /** @throws AppError for what is not JSON, or not JSON that the service takes */
+  readonly parseJson: (bytes: Buffer) => unknown
+  readonly logger: Pick<Logger, 'error'>
+}
+
+const refusal = (status: number, code: number, message: string): McpAnswer => ({
+  status,
+  body: { jsonrpc: '2.0', id: null, error: { code, message } },
+})
+
+const isNotification = (message: unknown): boolean =>
+  typeof message === 'object' && message !== null && 'method' in message && !('id' in message)
+
+/** Why a batch is refused; undefined where it is not. */
+const batchFault = (batch: readonly unknown[], revision: string): string | undefined => {
+  if (revision !== BATCH_REVISION) return `Revision ${revision} knows no batches: send one message.`
+  if (batch.length > MAX_BATCH_MESSAGES) return `A batch may hold at most ${MAX_BATCH_MESSAGES} messages.`
+  const ids = batch.flatMap((message) => {
+    const id = (message as { id?: unknown } | null)?.id
+    return id === undefined ? [] : [id]
+  })
+  return new Set(ids).size < ids.length ? 'Two messages of the batch have the same id.' : undefined
+}
+
+/** The part of the request that the protocol reads. Accept is said for the client: JSON suits every one that gets here. */
+const asWebRequest = (url: string, { headers }: McpRequest): Request => {
+  const read = new Headers({
+    'content-type': 'application/json',
+    accept: 'application/json, text/event-stream',
+  })
+  for (const name of ['mcp-protocol-version', 'mcp-method', 'mcp-name']) {
+    const value = headers[name]
+    if (value !== undefined) read.set(name, String(value))
+  }
+  return new Request(url, { method: 'POST', headers: read })
+}
+
+const asAnswer = async (response: Response): Promise<McpAnswer> => {
+  const { status } = response
+  const text = await response.text()
+  if (text === '') return { status }
+  const contentType = response.headers.get('content-type') ?? ''
+  return contentType.startsWith('application/json')
+    ? { status, body: JSON.parse(text) }
+    : { status, body: text, contentType }
+}
+
+/** @throws whatever the SDK fails with */
+const answerHandshakeEra = async (
+  deps: ServerDeps,
+  poster: Poster,
+  request: Request,
+  body: unknown,
+): Promise<McpAnswer> => {
+  let parsedBody = body
+  if (Array.isArray(body)) {
+    const fault = batchFault(body, request.headers.get('mcp-protocol-version') ?? BATCH_REVISION)
+    if (fault !== undefined) return refusal(400, ProtocolErrorCode.InvalidRequest, fault)
+    // Without a session a notification means nothing, except that one which cancels a neighbour would leave the
+    // batch without its answer.
+    const asked = body.filter((message) => !isNotification(message))
+    if (asked.length === 0 && body.length > 0) return { status: 202 }
+    parsedBody = asked
+  }
+  const transport = new WebStandardStreamableHTTPServerTransport({
+    sessionIdGenerator: undefined,
+    enableJsonResponse: true,
+    supportedProtocolVersions: HANDSHAKE_REVISIONS,
+  })
+  const server = createServer(deps, poster)
+  await server.connect(transport)
+  try {
+    return await asAnswer(await transport.handleRequest(request, { parsedBody }))
+  } finally {
+    await server.close()
+  }
+}
+
+/** @throws the last of what the SDK reported where it answers 5xx */
+const answerRequestEra = async (
+  deps: ServerDeps,
+  poster: Poster,
+  request: Request,
+  parsedBody: unknown,
+): Promise<McpAnswer> => {
+  let reported: unknown
+  const handler = createMcpHandler(() => createServer(deps, poster), {
+    legacy: 'reject',
+    onerror: (error) => {
+      reported = error
+    },
+  })
+  const response = await handler.fetch(request, { parsedBody })
+  if (response.status >= 500) throw reported
+  return asAnswer(response)
+}
+
+export const createMcp = (deps: McpDeps): McpService => {
+  const { baseUrl, version, parseJson, logger } = deps
+  const { origin } = new URL(baseUrl)
+  const url = new URL('/mcp', baseUrl).href
+  const serverDeps: ServerDeps = {
+    tools: createTools(deps),
+    catalogue: createMcpCatalogue(deps.prompts),
+    version,
+    websiteUrl: baseUrl,
+    onFailure: (error, requestId) => logger.error({ err: error, requestId }, 'an MCP request failed'),
+  }
+
+  return {
+    async answer(request) {
+      const { body, headers, ip, requestId } = request
+      // A page of another origin acts for whoever looks at it (DNS rebinding); programs send no Origin.
+      if (headers.origin !== undefined && headers.origin !== origin)
+        return refusal(403, REFUSED_CODE, 'Pages of other origins may not call this endpoint.')
+      let parsed: unknown
+      try {
+        parsed = parseJson(body)
+      } catch (error) {
+        if (!(error instanceof AppError)) throw error
+        const code =
+          error.code === 'invalid_json' ? ProtocolErrorCode.ParseError : ProtocolErrorCode.InvalidRequest
+        return refusal(400, code, error.message)
+      }
+      const poster: Poster = { ip, source: 'mcp', requestId }
+      const asked = asWebRequest(url, request)
+      const answer = (await isLegacyRequest(asked, parsed)) ? answerHandshakeEra : answerRequestEra
+      return answer(serverDeps, poster, asked, parsed)
+    },
+  }
+}

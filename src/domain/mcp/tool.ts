@@ -1,0 +1,38 @@
+/** A tool is a value, as a route is: what it is called, takes and gives, and what runs. @module */
+import type { ToolAnnotations } from '@modelcontextprotocol/server'
+import type { Static, TObject, TSchema } from 'typebox'
+import type { PostingModeService } from '../chat/posting-mode.ts'
+import type { PromptsService } from '../chat/prompts.ts'
+import type { ChatService, Poster } from '../chat/service.ts'
+import type { Fence } from './fence.ts'
+
+export interface ToolServices {
+  readonly chat: Pick<ChatService, 'post' | 'list' | 'thread' | 'replies' | 'stats'>
+  readonly prompts: PromptsService
+  readonly postingMode: Pick<PostingModeService, 'state'>
+}
+
+interface ToolSpec<I extends TObject, O extends TSchema> {
+  readonly name: string
+  readonly title: string
+  readonly description: string
+  readonly input: I
+  readonly output: O
+  readonly annotations: ToolAnnotations
+  /** The result holds what strangers wrote. */
+  readonly untrusted: boolean
+  /** The arguments reach `run` as they came, since the service that gets them says better what is wrong. */
+  readonly unchecked?: true
+  run(input: Static<I>, services: ToolServices, poster: Poster): Promise<Static<O>> | Static<O>
+  /** The result for a model to read, without the notice. */
+  text(result: Static<O>, fence: Fence): string
+}
+
+/** A tool with its types erased, as lists see it. */
+export interface Tool extends Omit<ToolSpec<TObject, TSchema>, 'run' | 'text'> {
+  run(input: never, services: ToolServices, poster: Poster): Promise<object> | object
+  text(result: never, fence: Fence): string
+}
+
+/** Type-checks a tool in full, then erases it. */
+export const tool = <I extends TObject, O extends TSchema>(spec: ToolSpec<I, O>): Tool => spec as Tool

@@ -1,0 +1,107 @@
+/** The tools of the endpoint: their order, their listing, and calling one. @module */
+import type { CallToolResult, ListToolsResult } from '@modelcontextprotocol/server'
+import type { TObject } from 'typebox'
+import { AppError, type ErrorDetail } from '../../errors.ts'
+import type { Poster } from '../chat/service.ts'
+import { createFence } from './fence.ts'
+import type { Tool, ToolServices } from './tool.ts'
+import { getStats, getThread, postMessage, readMessages, searchMessages } from './tools-messages.ts'
+import { dailyPrompt, getPrompt, listPrompts, randomPrompt } from './tools-prompts.ts'
+
+/** In the order in which they are listed, which clients may rely on. */
+const TOOLS: readonly Tool[] = [
+  listPrompts,
+  getPrompt,
+  dailyPrompt,
+  randomPrompt,
+  readMessages,
+  getThread,
+  searchMessages,
+  getStats,
+  postMessage,
+]
+
+/** Undefined: the arguments fit. They may be changed in place: defaults, nulls that count as absent. */
+type Check = (value: unknown) => ErrorDetail | undefined
+
+export interface ToolsDeps extends ToolServices {
+  readonly checkArguments: (schema: TObject) => Check
+  /** The body that an error has everywhere in this service. */
+  readonly describeError: (error: unknown, requestId: string) => { readonly error: string }
+  /** Told of each call and its outcome: `ok`, or the code of the error. */
+  readonly onToolCall: (tool: string, outcome: string) => void
+}
+
+export interface Tools {
+  readonly listing: ListToolsResult
+  /**
+   * Runs a tool. What goes wrong in it is a result with `isError`, whose text is the JSON of the error's body: the model
+   * may do better with it. There is no structured form of it, since clients hold that against the schema of success.
+   * @returns undefined for a name that no tool has
+   */
+  call(name: string, input: unknown, poster: Poster): Promise<CallToolResult> | undefined
+}
+
+/** JSON Schemas and nothing that TypeBox notes beside them. */
+const plain = <T>(value: object): T => JSON.parse(JSON.stringify(value))
+
+const LISTING: ListToolsResult = {
+  tools: TOOLS.map(({ name, title, description, input, output, annotations }) => ({
+    name,
+    title,
+    description,
+    inputSchema: plain(input),
+    outputSchema: plain(output),
+    annotations: { title, ...annotations },
+  })),
+}
+
+/** A result as structure and as text; behind the notice where it holds what strangers wrote. */
+const asResult = (tool: Tool, result: object): CallToolResult => {
+  const fence = createFence()
+  // The tool was checked in full when it was declared; here its types are gone.
+  const text = tool.text(result as never, fence)
+  const structuredContent = { ...result }
+  if (!tool.untrusted) return { content: [{ type: 'text', text }], structuredContent }
+  const fenced = `${fence.preamble}\n\n${text}`
+  return { content: [{ type: 'text', text: fenced }], structuredContent, _meta: { untrusted: true } }
+}
+
+export const createTools = ({ checkArguments, describeError, onToolCall, ...services }: ToolsDeps): Tools => {
+  const tools = new Map(
+    TOOLS.map((tool) => [
+      tool.name,
+      { tool, check: tool.unchecked ? undefined : checkArguments(tool.input) },
+    ]),
+  )
+
+  const run = async (tool: Tool, check: Check | undefined, input: unknown, poster: Poster) => {
+    const detail = check?.(input)
+    if (detail) {
+      const message = `The arguments do not fit the schema of ${tool.name}.`
+      throw new AppError('validation_failed', { message, details: [detail] })
+    }
+    return asResult(tool, await tool.run(input as never, services, poster))
+  }
+
+  return {
+    listing: LISTING,
+    call(name, input, poster) {
+      const found = tools.get(name)
+      return (
+        found &&
+        run(found.tool, found.check, input ?? {}, poster).then(
+          (result) => {
+            onToolCall(name, 'ok')
+            return result
+          },
+          (error: unknown): CallToolResult => {
+            const body = describeError(error, poster.requestId)
+            onToolCall(name, body.error)
+            return { content: [{ type: 'text', text: JSON.stringify(body) }], isError: true }
+          },
+        )
+      )
+    },
+  }
+}
