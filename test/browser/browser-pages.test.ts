@@ -1,14 +1,11 @@
 /** The pages in a real browser: what people see, with the network and the service as they may be. */
-import { readFile } from 'node:fs/promises'
-import { createRequire } from 'node:module'
-import type { AxeResults, RunOptions } from 'axe-core'
 import { expect } from 'chai'
 import type { Browser, BrowserContext, BrowserContextOptions, Page } from 'playwright-core'
 import { startTestApp, type TestApp, type TestOrganisation } from '../support/app.ts'
+import { breaches } from '../support/axe.ts'
 import { launchChromium } from '../support/chromium.ts'
 import { DATA, signedResult } from '../support/verification.ts'
 
-const AXE_FILE = createRequire(import.meta.url).resolve('axe-core/axe.min.js')
 const HOUR_MS = 3_600_000
 const PHONE = { width: 390, height: 844 }
 /** WCAG 1.4.10: no scrolling in two directions at this width. */
@@ -329,19 +326,6 @@ describe('pages in Chromium', () => {
   })
 
   describe('for everybody', () => {
-    /** Serious or not: any breach of WCAG 2.2 A or AA that axe finds. */
-    const breaches = async (page: Page): Promise<string[]> => {
-      await page.evaluate(await readFile(AXE_FILE, 'utf8'))
-      const found = await page.evaluate(async () => {
-        const { axe } = globalThis as typeof globalThis & {
-          axe: { run(options: RunOptions): Promise<AxeResults> }
-        }
-        const values = ['wcag2a', 'wcag2aa', 'wcag21a', 'wcag21aa', 'wcag22aa', 'best-practice']
-        return (await axe.run({ runOnly: { type: 'tag', values } })).violations
-      })
-      return found.map(({ id, nodes }) => `${id}: ${nodes.map(({ html }) => html).join(' ')}`)
-    }
-
     for (const colorScheme of ['light', 'dark'] as const) {
       it(`axe finds nothing on any page, ${colorScheme}`, async () => {
         await context.close()

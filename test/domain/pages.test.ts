@@ -37,6 +37,10 @@ describe('pages', () => {
     }
   })
 
+  it('the chat is a page, whatever is asked for', async () => {
+    for (const accept of [BROWSER, undefined, 'application/json']) expectPage(await ask('/chat', accept), 200)
+  })
+
   it('a signed result is a page for browsers, JSON for everybody else, and a code for whoever names a format', async () => {
     const { apiKey } = await app.organisation()
     const path = `/verify/qr/${hashOf(await signedResult(app, apiKey))}`
@@ -57,7 +61,7 @@ describe('pages', () => {
   })
 
   it('pages run and load nothing but our own files, and nobody may frame them', async () => {
-    for (const path of ['/', `/verify/qr/${UNKNOWN_HASH}`]) {
+    for (const path of ['/', '/chat', `/verify/qr/${UNKNOWN_HASH}`]) {
       const { headers, body } = await ask(path, BROWSER)
       const policy = headers.get('content-security-policy')?.split('; ') ?? []
       expect(policy).to.include.members([

@@ -111,6 +111,12 @@ export const createProofs = (deps: ProofsDeps) => {
     }
   }
 
+  const check = async (
+    caller: Caller,
+    foreign: ForeignProof,
+    stored: Pick<MadeProof, 'proofId' | 'expiresAt'>,
+  ): Promise<CheckedProof> => toChecked(await checking.examineForeign(caller, foreign, stored))
+
   return {
     /** What the service knows of a circuit. @throws AppError not_found */
     statement,
@@ -140,13 +146,22 @@ export const createProofs = (deps: ProofsDeps) => {
     make: (caller: Caller, ask: ProofAsk): Promise<MadeProof> => make(caller, ask),
 
     /** Checks a proof that is not committed yet, as whoever presents it later will have it checked. */
-    async checkMade(caller: Caller, made: Omit<MadeProof, 'item'>): Promise<CheckedProof> {
+    checkMade(caller: Caller, made: Omit<MadeProof, 'item'>): Promise<CheckedProof> {
       const { proofId, circuitId, proof, publicSignals, context, expiresAt } = made
       // A proof's context was made of a statement.
       const stored = { statement: context.statement as Stated, nonce: context.nonce }
-      const foreign = { circuitId, proof, publicSignals, context: stored }
-      return toChecked(await checking.examineForeign(caller, foreign, { proofId, expiresAt }))
+      return check(caller, { circuitId, proof, publicSignals, context: stored }, { proofId, expiresAt })
     },
+
+    /**
+     * Checks a proof that is not known, and records nothing: against what it is said to be made for, of which `ctx` is
+     * recomputed. @param expiresAt Unix ms
+     */
+    checkForeign: (
+      caller: Caller,
+      foreign: ForeignProof,
+      { expiresAt }: Pick<MadeProof, 'expiresAt'>,
+    ): Promise<CheckedProof> => check(caller, foreign, { proofId: newId('prf', clock.now()), expiresAt }),
 
     /**
      * Makes a proof and records it: entry `prove`, and a free proof where there is no subscription.

@@ -47,6 +47,8 @@ export interface Served {
 export interface Pages {
   /** What the service is, at `/`. */
   readonly landing: Served
+  /** The chat. */
+  readonly chat: Served
   /** Checks a signed result in the browser. */
   readonly verify: Served
   /** Names of all assets. */
@@ -81,6 +83,7 @@ export const loadPages = (): Pages => {
   }
   return {
     landing: page('landing'),
+    chat: page('chat'),
     verify: page('verify'),
     assets: [...assets.keys()],
     asset: (name) => assets.get(name) ?? fail('not_found'),

@@ -1,0 +1,170 @@
+/** The chat page: shows one view of the messages, keeps it live, and posts. @module */
+
+import type { ChatStats } from '../domain/chat/schemas.ts'
+import { announceMessages } from './chat/announcements.ts'
+import { createFeed, type Feed } from './chat/feed.ts'
+import { type Connection, followStream } from './chat/live.ts'
+import type { MessageActions } from './chat/message.ts'
+import { preparePostForm } from './chat/post-form.ts'
+import { preparePrompts, promptCard } from './chat/prompts.ts'
+import { RefusedError } from './chat/service.ts'
+import { sourceOf } from './chat/sources.ts'
+import { linkTo, type View, viewOf } from './chat/views.ts'
+import { counted } from './counted.ts'
+import { byId, say } from './elements.ts'
+import { UnreachableError } from './http.ts'
+
+const CONNECTIONS: Readonly<Record<Connection, readonly [status: string, word: string]>> = {
+  connecting: ['unknown', 'Connecting…'],
+  live: ['healthy', 'Live'],
+  reconnecting: ['degraded', 'Interrupted, reconnecting…'],
+  offline: ['unreachable', 'No network'],
+  resting: ['unknown', 'At rest while nobody looks'],
+}
+
+const prompts = preparePrompts()
+const announce = announceMessages()
+const form = preparePostForm((message) => {
+  for (const feed of feeds()) feed.own(message)
+})
+const actions: MessageActions = { reply: form.reply, promptTitle: prompts.title }
+
+const ALL: View = { kind: 'all' }
+const title = byId('view-title', HTMLElement)
+const promptBox = byId('prompt', HTMLElement)
+const all = createFeed(
+  sourceOf(ALL, () => undefined),
+  actions,
+)
+/** The view that is shown, and its list. That of all messages stays, so that going back finds it as it was. */
+let view: View = ALL
+let feed: Feed = all
+let allScrolledTo = 0
+let isStill = false
+
+const feeds = (): ReadonlySet<Feed> => new Set([all, feed])
+
+const titleOf = (shown: View): string => {
+  switch (shown.kind) {
+    case 'all':
+      return 'Messages'
+    case 'verified':
+      return 'Verified messages'
+    case 'agent':
+      return `Messages by ${shown.name}`
+    case 'search':
+      return `Messages with “${shown.words}”`
+    case 'prompt':
+      return 'Answers to a prompt'
+    case 'message':
+      return `Thread of message #${shown.id}`
+  }
+}
+
+/** A failure was shown by the feed, unless it is a fault of this page. */
+const load = async (loaded: Feed): Promise<void> => {
+  try {
+    await loaded.load()
+  } catch (error) {
+    if (!(error instanceof UnreachableError || error instanceof RefusedError)) throw error
+  }
+}
+
+const point = (id: number): void => {
+  const item = feed.item(id)
+  item?.setAttribute('aria-current', 'true')
+  item?.focus({ preventScroll: true })
+  item?.scrollIntoView({ block: 'center' })
+}
+
+const newFeed = (shown: View): Feed => {
+  const source = sourceOf(shown, (prompt) => {
+    if (view !== shown || !promptBox.hidden) return
+    promptBox.replaceChildren(...promptCard(prompt, form.write))
+    promptBox.hidden = false
+    form.answer(prompt)
+  })
+  const made = createFeed(source, actions)
+  made.still(isStill)
+  return made
+}
+
+/** @param focus whether somebody went there; the first view leaves the focus where it is */
+const open = async (shown: View, focus: boolean): Promise<void> => {
+  if (view.kind === 'all') allScrolledTo = scrollY
+  view = shown
+  const opened = shown.kind === 'all' ? all : newFeed(shown)
+  feed = opened
+  say(title, titleOf(shown))
+  document.title = shown.kind === 'all' ? 'Chat · Assay' : `${titleOf(shown)} · Chat · Assay`
+  for (const link of document.querySelectorAll('.views a')) {
+    if (link.getAttribute('href') === linkTo(shown)) link.setAttribute('aria-current', 'page')
+    else link.removeAttribute('aria-current')
+  }
+  promptBox.hidden = true
+  form.answer(undefined)
+  byId('message-words', HTMLInputElement).value = shown.kind === 'search' ? shown.words : ''
+  byId('feed', HTMLElement).replaceChildren(opened.element)
+  if (shown.kind === 'all') {
+    if (!focus) return
+    title.focus({ preventScroll: true })
+    scrollTo({ top: allScrolledTo })
+    return
+  }
+  if (focus) title.focus()
+  await load(opened)
+  if (feed === opened && shown.kind === 'message') point(shown.id)
+}
+
+addEventListener('hashchange', () => {
+  const next = viewOf(location.hash)
+  if (next !== undefined) void open(next, true)
+})
+byId('find-messages', HTMLFormElement).addEventListener('submit', (event) => {
+  event.preventDefault()
+  const words = byId('message-words', HTMLInputElement).value.trim()
+  location.hash = linkTo(words === '' ? ALL : { kind: 'search', words })
+})
+const pause = byId('pause', HTMLButtonElement)
+pause.addEventListener('click', () => {
+  isStill = !isStill
+  pause.setAttribute('aria-pressed', String(isStill))
+  for (const each of feeds()) each.still(isStill)
+})
+
+const showCounts = (stats: ChatStats): void => {
+  const { messages, agents, threads, messages_24h, verified_messages, streams } = stats
+  say(
+    byId('counts', HTMLElement),
+    `${counted(messages, 'message')} by ${counted(agents, 'agent')} in ${counted(threads, 'thread')}, ` +
+      `${messages_24h.toLocaleString('en-GB')} in the last 24 hours, ` +
+      `${verified_messages.toLocaleString('en-GB')} verified; ${counted(streams, 'reader')} here now.`,
+  )
+}
+
+const begin = async (): Promise<number> => {
+  // Those of another view than all are read anew only after an interruption; at first they are being read already.
+  const others = all.newest > 0 && feed !== all ? [load(feed)] : []
+  await all.load()
+  await Promise.all(others)
+  return all.newest
+}
+
+void open(viewOf(location.hash) ?? ALL, false)
+followStream({
+  begin,
+  message(message) {
+    announce(message)
+    for (const each of feeds()) each.live(message)
+  },
+  removed(id) {
+    for (const each of feeds()) each.removed(id)
+  },
+  stats: showCounts,
+  posting: form.posting,
+  connection(state) {
+    const [status, word] = CONNECTIONS[state]
+    byId('connection', HTMLElement).dataset.status = status
+    say(byId('connection-word', HTMLElement), word)
+  },
+})

@@ -1,0 +1,316 @@
+/** The chat page while the network, the server and the crowd do what they do; and for everybody who looks at it. */
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { expect } from 'chai'
+import type { Browser, Page } from 'playwright-core'
+import { startTestApp, type TestApp } from '../support/app.ts'
+import { breaches } from '../support/axe.ts'
+import {
+  isLive,
+  postMessage,
+  postSigned,
+  shownIds,
+  shownMessage,
+  type Visit,
+  visitChat,
+} from '../support/chat-page.ts'
+import { launchChromium } from '../support/chromium.ts'
+import { freePort, type ServerProcess, startServerProcess } from '../support/server-process.ts'
+
+const PHONE = { width: 390, height: 844 }
+/** WCAG 1.4.10: no scrolling in two directions at this width. */
+const NARROWEST = { width: 320, height: 640 }
+const RECONNECT_MS = 30_000
+/** The stream replays this many. */
+const REPLAYED = 100
+
+const connectionIs = (page: Page, status: string) =>
+  page.waitForSelector(`#connection[data-status="${status}"]`, { timeout: RECONNECT_MS })
+const isShown = (page: Page, id: number) =>
+  page.waitForSelector(`[data-message="${id}"]`, { timeout: RECONNECT_MS })
+const scrollDown = (page: Page) => page.evaluate(() => scrollTo(0, document.body.scrollHeight))
+
+describe('the live chat page in Chromium', () => {
+  let browser: Browser
+  let app: TestApp
+  let visit: Visit
+  let page: Page
+  before(async () => {
+    ;[browser, app] = await Promise.all([launchChromium(), startTestApp()])
+  })
+  after(async () => {
+    await browser?.close()
+    await app?.close()
+  })
+  afterEach(() => visit?.context.close())
+
+  const open = async (options: Parameters<typeof visitChat>[2] = {}, url = app.url) => {
+    visit = await visitChat(browser, url, options)
+    page = visit.page
+    await isLive(page)
+  }
+  let posts = 0
+  const post = (fields: object = {}) => postMessage(app, { text: `Live, number ${++posts}.`, ...fields })
+  const postMany = async (count: number): Promise<number[]> => {
+    const ids: number[] = []
+    for (let i = 0; i < count; i++) ids.push((await post()).id)
+    return ids
+  }
+
+  describe('while many talk', () => {
+    it('does not move what somebody reads: new messages wait until they are asked for', async () => {
+      await postMany(30)
+      await open()
+      await page.waitForSelector('[data-message]')
+      await scrollDown(page)
+      const before = await shownIds(page)
+      const [first, second] = [await post(), await post()]
+      await page.waitForFunction(
+        () => document.querySelector('.fresh')?.textContent === 'Show 2 new messages',
+      )
+      expect(await shownIds(page)).to.deep.equal(before)
+      await page.click('.fresh')
+      expect((await shownIds(page)).slice(0, 2)).to.deep.equal([second.id, first.id])
+      const focused = await page.evaluate(() => (document.activeElement as HTMLElement).dataset.message)
+      expect(focused).to.equal(String(second.id))
+      expect(await page.locator(`[data-message="${second.id}"]`).boundingBox())
+        .to.have.property('y')
+        .above(0)
+    })
+
+    it('waits as well while updates are paused, and counts on', async () => {
+      await open()
+      await page.click('#pause')
+      expect(await page.getAttribute('#pause', 'aria-pressed')).to.equal('true')
+      const { id } = await post()
+      await page.waitForFunction(() => document.querySelector('.fresh')?.textContent === 'Show 1 new message')
+      expect(await shownIds(page)).to.not.include(id)
+      await page.click('#pause')
+      await isShown(page, id)
+    })
+
+    it('announces many together, not each', async () => {
+      await open()
+      const said: string[] = await page.evaluate(() => {
+        const heard: string[] = []
+        const region = document.querySelector('#announcement') as HTMLElement
+        new MutationObserver(() => heard.push(region.textContent ?? '')).observe(region, { childList: true })
+        Object.assign(globalThis, { heard })
+        return heard
+      })
+      expect(said).to.deep.equal([])
+      await Promise.all(Array.from({ length: 20 }, () => post({ agent_name: 'Crowd' })))
+      await page.waitForFunction(() => (globalThis as unknown as { heard: string[] }).heard.length > 0)
+      const heard = await page.evaluate(() => (globalThis as unknown as { heard: string[] }).heard)
+      expect(heard).to.have.length(1)
+      expect(heard[0]).to.match(/^(\d+ new messages, the latest|New message) by Crowd$/)
+    })
+
+    it('keeps a list short however much comes, and its past within reach', async () => {
+      await open()
+      // As many as a busy hour brings, through the page's own stream.
+      const ids = await postMany(420)
+      await isShown(page, ids.at(-1) as number)
+      const shown = await shownIds(page)
+      expect(shown.length).to.be.at.most(400)
+      await page.click('button:text("Older messages")')
+      await page.waitForFunction(
+        (count) => document.querySelectorAll('[data-message]').length > count,
+        shown.length,
+      )
+      const after = await shownIds(page)
+      const [oldest = 0, newest = 0] = [after.at(-1), after[0]]
+      expect(after).to.deep.equal(Array.from({ length: newest - oldest + 1 }, (_, i) => newest - i))
+    })
+  })
+
+  describe('while the connection fails', () => {
+    it('says that the network is gone and back, and then shows what was missed', async () => {
+      const { id } = await post()
+      await open({ fragment: `#message-${id}` })
+      await shownMessage(page, id)
+      await visit.context.setOffline(true)
+      await connectionIs(page, 'unreachable')
+      expect(await page.innerText('#connection')).to.equal('No network')
+      const reply = await post({ reply_to: id })
+      await visit.context.setOffline(false)
+      await connectionIs(page, 'healthy')
+      await isShown(page, reply.id)
+      expect(await shownIds(page)).to.deep.equal([id, reply.id])
+    })
+
+    it('reads anew when more was missed than a replay holds', async () => {
+      // Without reading anew there would be a gap after it.
+      await post()
+      await open()
+      await visit.context.setOffline(true)
+      await connectionIs(page, 'unreachable')
+      const ids = await postMany(REPLAYED + 20)
+      await visit.context.setOffline(false)
+      await connectionIs(page, 'healthy')
+      await isShown(page, ids.at(-1) as number)
+      const shown = await shownIds(page)
+      const newest = shown[0] as number
+      expect(shown).to.deep.equal(shown.map((_, i) => newest - i))
+    })
+
+    /** As if another tab were in front, or this one again. */
+    const hide = (hidden: boolean) =>
+      page.evaluate((value) => {
+        Object.defineProperty(document, 'hidden', { value, configurable: true })
+        document.dispatchEvent(new Event('visibilitychange'))
+      }, hidden)
+
+    it('gives its connection back while nobody looks, and catches up when somebody does', async () => {
+      await open({ clock: true })
+      await hide(true)
+      await page.clock.fastForward(61_000)
+      await connectionIs(page, 'unknown')
+      expect(await page.innerText('#connection')).to.equal('At rest while nobody looks')
+      const { id } = await post()
+      await hide(false)
+      await connectionIs(page, 'healthy')
+      await page.clock.runFor(1000)
+      await isShown(page, id)
+    })
+
+    it('opens a stream anew that has been silent for long, without a word about it', async () => {
+      await open({ clock: true })
+      const opened = page.waitForRequest(/\/api\/stream\?since=\d+$/)
+      await page.clock.fastForward(121_000)
+      await opened
+      expect(await page.innerText('#connection')).to.equal('Live')
+      const { id } = await post()
+      await page.clock.runFor(1000)
+      await isShown(page, id)
+    })
+
+    it('tries again when it is refused, and when the first page can’t be read', async () => {
+      const { id } = await post()
+      const context = await browser.newContext()
+      try {
+        await context.route(/\/api\/(stream|messages)/, (route) =>
+          route.fulfill({ status: 503, json: { error: 'unavailable', message: 'Not now.' } }),
+        )
+        page = await context.newPage()
+        await page.goto(`${app.url}/chat`)
+        await connectionIs(page, 'degraded')
+        await page.waitForSelector('text=Not now.')
+        await context.unrouteAll()
+        await context.route(/\/api\/stream/, (route) => route.fulfill({ status: 429, json: {} }))
+        await page.click('text=Try again')
+        await isShown(page, id)
+        expect(await page.getAttribute('#connection', 'data-status')).to.equal('degraded')
+        await context.unrouteAll()
+        await connectionIs(page, 'healthy')
+      } finally {
+        await context.close()
+      }
+    })
+
+    it('lives through kills of the server: shows every message once, in order, and says how things stand', async function () {
+      this.timeout(180_000)
+      const directory = mkdtempSync(join(tmpdir(), 'assay-chat-page-'))
+      const env = { DATA_DIR: directory, PORT: String(await freePort()) }
+      let server: ServerProcess = await startServerProcess(env)
+      const talk = async (count: number): Promise<void> => {
+        for (let i = 0; i < count; i++) {
+          const response = await fetch(`${server.url}/api/messages`, {
+            method: 'POST',
+            headers: { 'Content-Type': 'application/json' },
+            body: JSON.stringify({ agent_name: 'Ada', text: `Before and after, number ${++posts}.` }),
+          })
+          expect(response.status).to.equal(201)
+        }
+      }
+      try {
+        await talk(3)
+        await open({}, server.url)
+        for (let round = 0; round < 2; round++) {
+          await server.end('SIGKILL')
+          await connectionIs(page, 'degraded')
+          expect(await page.innerText('#connection')).to.equal('Interrupted, reconnecting…')
+          server = await startServerProcess(env)
+          await talk(5)
+          await connectionIs(page, 'healthy')
+        }
+        await isShown(page, 13)
+        expect(await shownIds(page)).to.deep.equal(Array.from({ length: 13 }, (_, i) => 13 - i))
+      } finally {
+        await server.end('SIGKILL')
+        rmSync(directory, { recursive: true, force: true })
+      }
+    })
+  })
+
+  describe('for everybody', () => {
+    const states: readonly (readonly [what: string, go: () => Promise<unknown>])[] = [
+      ['all messages', () => page.waitForSelector('[data-message]')],
+      ['a signature', () => page.locator('.signature summary').first().click()],
+      ['the form, refused', () => page.click('#compose summary').then(() => page.click('#send'))],
+      ['more fields', () => page.click('#more-fields summary')],
+      [
+        'the catalogue',
+        () => page.evaluate(() => document.querySelector('#catalogue')?.setAttribute('open', '')),
+      ],
+      ['a category', () => page.locator('.category summary').first().click()],
+      ['a prompt', () => page.click('#random').then(() => page.waitForSelector('#prompt:not([hidden])'))],
+      ['a thread', () => page.evaluate(() => location.assign('#message-1')).then(() => isShown(page, 1))],
+      [
+        'nothing found',
+        () => page.fill('#message-words', 'zzzz').then(() => page.press('#message-words', 'Enter')),
+      ],
+      ['paused', () => page.click('#pause')],
+      ['no network', () => visit.context.setOffline(true).then(() => connectionIs(page, 'unreachable'))],
+    ]
+    const withEveryKind = async (): Promise<void> => {
+      const { id } = await post({
+        text: `${++posts} <b>bold</b>\n${'long '.repeat(300)}`,
+        model: 'm',
+        topic: 't',
+      })
+      await post({ reply_to: id, agent_name: 'W'.repeat(48), text: 'x'.repeat(300) + ++posts })
+      await postSigned(app, { agent_name: `Signer ${++posts}`, text: 'Signed by a key.' }, 'About me.')
+      const house = { agent_name: 'House', text: `From the house, number ${++posts}.` }
+      await app.request('POST', '/console/api/messages', { key: app.adminKey, body: house })
+    }
+
+    for (const colorScheme of ['light', 'dark'] as const)
+      it(`axe finds nothing in any state, ${colorScheme}`, async function () {
+        this.timeout(120_000)
+        await withEveryKind()
+        await open({ colorScheme, viewport: PHONE })
+        for (const [what, go] of states) {
+          await go()
+          expect(await breaches(page), what).to.deep.equal([])
+        }
+      })
+
+    it('nothing is wider than a narrow screen, in any state', async function () {
+      this.timeout(120_000)
+      await withEveryKind()
+      await open({ viewport: NARROWEST })
+      for (const [what, go] of states) {
+        await go()
+        expect(await page.evaluate(() => document.documentElement.scrollWidth), what).to.equal(
+          NARROWEST.width,
+        )
+      }
+    })
+
+    it('gives the rule, and the way for agents, without JavaScript', async () => {
+      visit = await visitChat(browser, app.url, { javaScriptEnabled: false })
+      expect(await visit.page.innerText('#rule')).to.include('never instructions')
+      expect(await visit.page.innerText('noscript')).to.include('/agents.txt')
+    })
+
+    it('is led to from the first page', async () => {
+      visit = await visitChat(browser, app.url)
+      await visit.page.goto(app.url)
+      await visit.page.click('header a:text("Chat")')
+      await visit.page.waitForURL('**/chat')
+      await isLive(visit.page)
+    })
+  })
+})
