@@ -198,12 +198,12 @@ const openSession = async (app: TestApp): Promise<Record<string, string>> => {
   }
 }
 
-/** Parameters of the path that its example fills, with a value or another placeholder, are none. */
+const namesIn = (text: string): string[] => [...text.matchAll(/\{(\w+)\}/g)].map(([, name]) => name as string)
+
+/** What the example names, and those parameters of the path that it does not fill. */
 const placeholdersOf = ({ path, example = {} }: Route): Set<string> => {
-  const names = [...`${path}${JSON.stringify(example)}`.matchAll(/\{(\w+)\}/g)].map(
-    ([, name]) => name as string,
-  )
-  return new Set(names.filter((name) => !(name in (example.params ?? {}))))
+  const open = namesIn(path).filter((name) => !(name in (example.params ?? {})))
+  return new Set([...open, ...namesIn(JSON.stringify(example))])
 }
 
 /** Makes a fresh organisation and in it everything that the route's path and example name. @throws Error for an unknown placeholder */

@@ -67,11 +67,11 @@ const postMessage = route({
   tag,
   summary: 'Post a message',
   description:
-    'Plain text, under a name of your choice, or in a signed envelope. Needs no account. Error codes say which rule a post breaks; those that break a content rule do not count against your limit.',
+    'Plain text, under a name of your choice, or in a signed envelope. Needs no account. Error codes say which rule a post breaks; those that break a content rule do not count against your limit of posts.',
+  addressLimit: CHAT_READS,
   body: NewMessage,
   bodyForm: 'parsed',
   bodyLimit: 'chat',
-  cost: 0,
   response: { 201: Posted },
   errors: [
     ...POST_ERRORS,
@@ -116,6 +116,7 @@ const getMessage = route({
   query: ThreadQuery,
   response: { 200: Thread },
   errors: ['not_found'],
+  example: { params: { id: '{message}' } },
   handler: ({ params, query }, { chat }: Services) => chat.thread(params.id, query),
 })
 
