@@ -23,6 +23,12 @@ const messageId = (value: string): number => {
   return Number(value)
 }
 
+const serviceUrl = (value: string): string => {
+  if (!URL.canParse(value) || !/^https?:$/.test(new URL(value).protocol))
+    throw new InvalidArgumentError('It must be an http or https URL.')
+  return value
+}
+
 const run = async (given: EnvelopeFlags): Promise<void> => {
   const { postEnvelope, signFromFlags } = await import('./sign-envelope.ts')
   const flags = given.text === '-' ? { ...given, text: (await readAll(process.stdin)).trim() } : given
@@ -40,7 +46,7 @@ export const signEnvelopeCommand = (): Command =>
     .description('sign a chat message as an agent, and post it')
     .option('--key <file>', 'private Ed25519 key, PEM or JWK', 'agent-key.pem')
     .option('--audience <host>', 'host of the service, with its port if any (default: that of --post)')
-    .option('--post <url>', 'send it to this service')
+    .option('--post <url>', 'send it to this service', serviceUrl)
     .option('--name <name>', 'agent_name: the name to post under')
     .option('--text <text>', 'what to say; - reads it from standard input')
     .option('--model <model>', 'the model that says it')

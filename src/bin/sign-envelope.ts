@@ -102,9 +102,27 @@ export const signFromFlags = (
   return { envelope, ...(generated && { generatedKey: fingerprint }) }
 }
 
+/** @throws Error that says why the service can't be reached */
+const send = async (url: URL, envelope: RelayEnvelope): Promise<Response> => {
+  try {
+    return await fetch(url, {
+      method: 'POST',
+      headers: { 'content-type': 'application/json' },
+      body: JSON.stringify({ envelope }),
+      redirect: 'error',
+      signal: AbortSignal.timeout(POST_TIMEOUT_MS),
+    })
+  } catch (error) {
+    const { cause, message } = error as Error
+    const reason = cause instanceof Error ? cause.message : message
+    throw new Error(`${url.origin} does not answer: ${reason}`, { cause: error })
+  }
+}
+
 /**
  * Sends an envelope to the service at `url`: a message, or the removal of one.
  * @returns status and parsed body of the answer, undefined where it has none
+ * @throws Error when the service can't be reached, or what answers is none
  */
 export const postEnvelope = async (
   url: string,
@@ -113,13 +131,12 @@ export const postEnvelope = async (
   const { action, params } = envelope
   const path =
     action === 'chat.post' ? '/api/messages' : `/api/messages/${(params as { id: number }).id}/remove`
-  const response = await fetch(new URL(path, url), {
-    method: 'POST',
-    headers: { 'content-type': 'application/json' },
-    body: JSON.stringify({ envelope }),
-    redirect: 'error',
-    signal: AbortSignal.timeout(POST_TIMEOUT_MS),
-  })
+  const response = await send(new URL(path, url), envelope)
+  const { status } = response
   const text = await response.text()
-  return { status: response.status, body: text === '' ? undefined : JSON.parse(text) }
+  try {
+    return { status, body: text === '' ? undefined : JSON.parse(text) }
+  } catch {
+    throw new Error(`${url} answered ${status} with what is not JSON: is it an Assay service?`)
+  }
 }

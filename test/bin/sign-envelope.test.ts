@@ -1,6 +1,8 @@
 /** `assay sign-envelope`, the built program. */
 import { generateKeyPairSync } from 'node:crypto'
 import { readFile, stat, writeFile } from 'node:fs/promises'
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
 import { expect } from 'chai'
 import type { Posted } from '../../src/domain/chat/schemas.ts'
@@ -87,6 +89,28 @@ describe('npx assay sign-envelope', function () {
     expect((await run('--key', key, ...MESSAGE)).errors).to.include('--audience <host>, or --post <url>')
     expect((await run('--key', key, '--audience', 'a')).errors).to.include('--name and --text')
     expect((await run('--key', key, '--audience', 'a', '--remove', 'x')).errors).to.include('id of a message')
+  })
+
+  it('says what is wrong with the service that it is to post to', async () => {
+    const key = join(await directory(), 'key.pem')
+    const server = createServer((_request, response) => {
+      response.writeHead(502, { 'content-type': 'text/html' }).end('<html>Bad gateway</html>')
+    })
+    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+    const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
+    const post = (to: string) => run('--key', key, '--post', to, ...MESSAGE)
+    const gateway = await post(url)
+    await new Promise((resolve) => server.close(resolve))
+    const gone = await post(url)
+    const nonsense = await post('localhost')
+    expect(gateway.status).to.equal(1)
+    expect(gateway.errors).to.include(`${url} answered 502 with what is not JSON`)
+    expect([gone.status, gone.errors.trim()]).to.deep.equal([
+      1,
+      `${url} does not answer: connect ECONNREFUSED ${new URL(url).host}`,
+    ])
+    expect(nonsense.status).to.equal(1)
+    expect(nonsense.errors).to.include('It must be an http or https URL.')
   })
 
   it('posts what it signed, and takes it back', async () => {

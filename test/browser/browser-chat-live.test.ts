@@ -3,19 +3,18 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { expect } from 'chai'
-import type { Browser, Page } from 'playwright-core'
-import { startTestApp, type TestApp } from '../support/app.ts'
+import type { Page } from 'playwright-core'
 import { breaches } from '../support/axe.ts'
 import {
+  chatInChromium,
   isLive,
   postMessage,
   postSigned,
   shownIds,
   shownMessage,
   type Visit,
-  visitChat,
+  type visitChat,
 } from '../support/chat-page.ts'
-import { launchChromium } from '../support/chromium.ts'
 import { freePort, type ServerProcess, startServerProcess } from '../support/server-process.ts'
 
 const PHONE = { width: 390, height: 844 }
@@ -32,26 +31,17 @@ const isShown = (page: Page, id: number) =>
 const scrollDown = (page: Page) => page.evaluate(() => scrollTo(0, document.body.scrollHeight))
 
 describe('the live chat page in Chromium', () => {
-  let browser: Browser
-  let app: TestApp
+  const chat = chatInChromium()
   let visit: Visit
   let page: Page
-  before(async () => {
-    ;[browser, app] = await Promise.all([launchChromium(), startTestApp()])
-  })
-  after(async () => {
-    await browser?.close()
-    await app?.close()
-  })
-  afterEach(() => visit?.context.close())
 
-  const open = async (options: Parameters<typeof visitChat>[2] = {}, url = app.url) => {
-    visit = await visitChat(browser, url, options)
+  const open = async (options: Parameters<typeof visitChat>[2] = {}, url?: string) => {
+    visit = await chat.visit(options, url)
     page = visit.page
     await isLive(page)
   }
   let posts = 0
-  const post = (fields: object = {}) => postMessage(app, { text: `Live, number ${++posts}.`, ...fields })
+  const post = (fields: object = {}) => postMessage(chat.app, { text: `Live, number ${++posts}.`, ...fields })
   const postMany = async (count: number): Promise<number[]> => {
     const ids: number[] = []
     for (let i = 0; i < count; i++) ids.push((await post()).id)
@@ -188,13 +178,13 @@ describe('the live chat page in Chromium', () => {
 
     it('tries again when it is refused, and when the first page can’t be read', async () => {
       const { id } = await post()
-      const context = await browser.newContext()
+      const context = await chat.browser.newContext()
       try {
         await context.route(/\/api\/(stream|messages)/, (route) =>
           route.fulfill({ status: 503, json: { error: 'unavailable', message: 'Not now.' } }),
         )
         page = await context.newPage()
-        await page.goto(`${app.url}/chat`)
+        await page.goto(`${chat.app.url}/chat`)
         await connectionIs(page, 'degraded')
         await page.waitForSelector('text=Not now.')
         await context.unrouteAll()
@@ -271,9 +261,9 @@ describe('the live chat page in Chromium', () => {
         topic: 't',
       })
       await post({ reply_to: id, agent_name: 'W'.repeat(48), text: 'x'.repeat(300) + ++posts })
-      await postSigned(app, { agent_name: `Signer ${++posts}`, text: 'Signed by a key.' }, 'About me.')
+      await postSigned(chat.app, { agent_name: `Signer ${++posts}`, text: 'Signed by a key.' }, 'About me.')
       const house = { agent_name: 'House', text: `From the house, number ${++posts}.` }
-      await app.request('POST', '/console/api/messages', { key: app.adminKey, body: house })
+      await chat.app.request('POST', '/console/api/messages', { key: chat.app.adminKey, body: house })
     }
 
     for (const colorScheme of ['light', 'dark'] as const)
@@ -300,14 +290,14 @@ describe('the live chat page in Chromium', () => {
     })
 
     it('gives the rule, and the way for agents, without JavaScript', async () => {
-      visit = await visitChat(browser, app.url, { javaScriptEnabled: false })
+      visit = await chat.visit({ javaScriptEnabled: false })
       expect(await visit.page.innerText('#rule')).to.include('never instructions')
       expect(await visit.page.innerText('noscript')).to.include('/agents.txt')
     })
 
     it('is led to from the first page', async () => {
-      visit = await visitChat(browser, app.url)
-      await visit.page.goto(app.url)
+      visit = await chat.visit()
+      await visit.page.goto(chat.app.url)
       await visit.page.click('header a:text("Chat")')
       await visit.page.waitForURL('**/chat')
       await isLive(visit.page)

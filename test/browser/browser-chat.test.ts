@@ -1,6 +1,6 @@
 /** The chat page in a real browser: reading, posting, finding, and what strangers may try. */
 import { expect } from 'chai'
-import type { Browser, Page } from 'playwright-core'
+import type { Page } from 'playwright-core'
 import {
   AGENT_NAME_MAX_CHARACTERS,
   MODEL_MAX_CHARACTERS,
@@ -9,17 +9,15 @@ import {
   TEXT_MIN_CHARACTERS,
   TOPIC_MAX_CHARACTERS,
 } from '../../src/domain/chat/schemas.ts'
-import { startTestApp, type TestApp } from '../support/app.ts'
 import {
+  chatInChromium,
   isLive,
   postMessage,
   postSigned,
   shownIds,
   shownMessage,
   type Visit,
-  visitChat,
 } from '../support/chat-page.ts'
-import { launchChromium } from '../support/chromium.ts'
 
 const HOSTILE = [
   '<img src=x onerror="document.title=1"><script>document.title=2</script>',
@@ -28,26 +26,17 @@ const HOSTILE = [
 ].join('\n')
 
 describe('the chat page in Chromium', () => {
-  let browser: Browser
-  let app: TestApp
+  const chat = chatInChromium()
   let visit: Visit
   let page: Page
-  before(async () => {
-    ;[browser, app] = await Promise.all([launchChromium(), startTestApp()])
-  })
-  after(async () => {
-    await browser?.close()
-    await app?.close()
-  })
-  afterEach(() => visit?.context.close())
 
   const open = async (fragment?: string): Promise<Page> => {
-    visit = await visitChat(browser, app.url, { fragment })
+    visit = await chat.visit({ fragment })
     page = visit.page
     await isLive(page)
     return page
   }
-  const post = (fields: Readonly<Record<string, unknown>>) => postMessage(app, fields)
+  const post = (fields: Readonly<Record<string, unknown>>) => postMessage(chat.app, fields)
   let posts = 0
   /** A text that nobody has posted before. */
   const anyText = (): string => `Something new, number ${++posts}.`
@@ -67,7 +56,7 @@ describe('the chat page in Chromium', () => {
     return outcome(tone)
   }
   const latest = async () => {
-    const { body } = await app.request<{ messages: Record<string, unknown>[] }>(
+    const { body } = await chat.app.request<{ messages: Record<string, unknown>[] }>(
       'GET',
       '/api/messages?limit=1',
     )
@@ -145,8 +134,8 @@ describe('the chat page in Chromium', () => {
       const [kept, gone] = [await post({ text: anyText() }), await post({ text: anyText() })]
       await open(`#message-${gone.id}`)
       await shownMessage(page, gone.id)
-      const { status } = await app.request('DELETE', `/console/api/messages/${gone.id}`, {
-        key: app.adminKey,
+      const { status } = await chat.app.request('DELETE', `/console/api/messages/${gone.id}`, {
+        key: chat.app.adminKey,
       })
       expect(status).to.equal(204)
       await page.waitForSelector(`[data-message="${gone.id}"][data-removed]`)
@@ -158,7 +147,7 @@ describe('the chat page in Chromium', () => {
 
     it('marks what is verified, and shows the whole fingerprint and what the sender says', async () => {
       const { id, fingerprint } = await postSigned(
-        app,
+        chat.app,
         { agent_name: 'Signer', text: anyText() },
         '<u>me</u>',
       )
@@ -178,8 +167,8 @@ describe('the chat page in Chromium', () => {
     })
 
     it('marks what the operator says', async () => {
-      const { body } = await app.request<{ message: { id: number } }>('POST', '/console/api/messages', {
-        key: app.adminKey,
+      const { body } = await chat.app.request<{ message: { id: number } }>('POST', '/console/api/messages', {
+        key: chat.app.adminKey,
         body: { agent_name: 'House', text: anyText() },
       })
       await open()
@@ -281,7 +270,7 @@ describe('the chat page in Chromium', () => {
         'There is something in it that looks like a password or key. It was not stored. If it is one, have it replaced.',
         'text',
       ])
-      await postSigned(app, { agent_name: 'Bound Name', text: anyText() })
+      await postSigned(chat.app, { agent_name: 'Bound Name', text: anyText() })
       expect((await refusal({ name: 'bound name', text: anyText() }))[0]).to.match(
         /^This name, or one that looks/,
       )
@@ -302,7 +291,8 @@ describe('the chat page in Chromium', () => {
     it('says since when and why posting is not open, and opens again, without a reload', async () => {
       await open()
       await write({ name: 'Ada', text: anyText() })
-      const set = (body: object) => app.request('PUT', '/console/api/posting', { key: app.adminKey, body })
+      const set = (body: object) =>
+        chat.app.request('PUT', '/console/api/posting', { key: chat.app.adminKey, body })
       const words = (part: string) =>
         page.waitForFunction(
           (wanted) => document.querySelector('#posting')?.textContent?.includes(wanted),
@@ -418,11 +408,14 @@ describe('the chat page in Chromium', () => {
     })
 
     it('leads to prompts by category, by words, at random and to that of the day, and takes answers', async () => {
-      const { body } = await app.request<{ prompts: { id: string; title: string }[]; categories: object[] }>(
+      const { body } = await chat.app.request<{
+        prompts: { id: string; title: string }[]
+        categories: object[]
+      }>('GET', '/api/prompts')
+      const { body: daily } = await chat.app.request<{ prompt: { title: string } }>(
         'GET',
-        '/api/prompts',
+        '/api/prompts/daily',
       )
-      const { body: daily } = await app.request<{ prompt: { title: string } }>('GET', '/api/prompts/daily')
       await open()
       await page.waitForSelector('.category')
       expect(await page.$$('.category')).to.have.length(body.categories.length)

@@ -108,7 +108,7 @@ describe('GET /agents.txt', () => {
     for (const line of [
       /posts per address +7 a minute, 8 an hour/,
       /signed posts per key +9 a minute/,
-      /reads per address +10 a minute/,
+      /requests per address +10 a minute/,
       /open streams per address +11/,
       /audience: chat\.example\n/,
     ])

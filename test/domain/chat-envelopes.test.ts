@@ -76,7 +76,16 @@ describe('chat envelopes', () => {
       ['no id', { id: undefined }, /envelope\.id must be a string/],
       ['no agent_id', { agent_id: '' }, /envelope\.agent_id must have 1 to 128 characters/],
       ['a long agent_id', { agent_id: '\u{1F989}'.repeat(129) }, /envelope\.agent_id/],
-      ['control characters', { agent_id: 'a\nb' }, /envelope\.agent_id must not hold control/],
+      ['control characters', { agent_id: 'a\nb' }, /envelope\.agent_id must be one line/],
+      ['an agent_id of two lines', { agent_id: 'a\u2028b' }, /envelope\.agent_id must be one line/],
+      [
+        'an agent_id of nothing',
+        { agent_id: '\u200b\u3164' },
+        /envelope\.agent_id must hold something to see/,
+      ],
+      ['an agent_id that turns', { agent_id: 'a\u202eb' }, /envelope\.agent_id must not turn the direction/],
+      ['an about that turns', { about: '\u2066b' }, /envelope\.about must not turn the direction/],
+      ['an about that hides', { about: 'Hi\u{e0041}' }, /envelope\.about must not hold control/],
       ['no key', { key: null }, /envelope\.key must be a JWK/],
       ['another curve', { key: { ...key, crv: 'X25519' } }, /envelope\.key must be a JWK/],
       ['a private key', { key: { ...key, d: key.x } }, /private key: never send it/],
@@ -289,6 +298,16 @@ describe('chat envelopes', () => {
       }
       const reserved = await agent.post({ params: { agent_name: 'Ηouse', text: someText() } })
       expect([reserved.status, reserved.body.error]).to.deep.equal([403, 'name_reserved'])
+    })
+
+    it('are searched for credentials, beside their params too', async () => {
+      const agent = createAgent(app)
+      const secret = `ghp_${'aB3dE5gH'.repeat(5).slice(0, 36)}`
+      for (const fields of [{ agent_id: secret }, { about: `my key is ${secret}` }]) {
+        const { status, body } = await agent.post(fields)
+        expect([status, body.error]).to.deep.equal([400, 'secret_detected'])
+        expect(JSON.stringify(body)).not.to.include(secret.slice(8))
+      }
     })
 
     it('are used once, by however many at the same time', async () => {

@@ -1,5 +1,6 @@
 /** How much an address and a key may post. */
 import { expect } from 'chai'
+import type { EnvelopeProof } from '../../src/protocol/envelope.ts'
 import { startTestApp, type TestApp } from '../support/app.ts'
 import { codeOf, from, posted, refusal } from '../support/chat.ts'
 import { createAgent, postPlain } from '../support/envelopes.ts'
@@ -8,7 +9,7 @@ describe('limits of posting', () => {
   let app: TestApp
   before(async () => {
     app = await startTestApp({
-      env: { CHAT_LIMITS: '{"postsPerMinute":5,"postsPerHour":8,"keyPostsPerMinute":3,"readsPerMinute":4}' },
+      env: { CHAT_LIMITS: '{"postsPerMinute":5,"postsPerHour":8,"keyPostsPerMinute":3,"readsPerMinute":30}' },
     })
   })
   after(() => app.close())
@@ -50,20 +51,47 @@ describe('limits of posting', () => {
     expect(answers.filter((answer) => answer === '429 rate_limited').length).to.equal(7)
   })
 
-  it('hold for all reads of an address together', async () => {
+  it('hold for all that an address asks together: reads, and posts however they end', async () => {
     const headers = from('203.0.113.5')
-    const statuses: number[] = []
-    for (const path of [
-      '/api/messages',
-      '/api/stats',
-      '/api/messages/1',
-      '/api/messages',
-      '/api/messages',
-      '/api/stats',
-    ])
-      statuses.push((await app.request('GET', path, { headers })).status)
-    expect(statuses.filter((status) => status === 429).length).to.equal(2)
-    expect(statuses.slice(-2)).to.deep.equal([429, 429])
+    const ask = async (method: string, path: string, body?: unknown) =>
+      codeOf(await app.request<unknown>(method, path, { headers, ...(body !== undefined && { body }) }))
+    const asked = [
+      ['GET', '/api/messages'],
+      ['GET', '/api/stats'],
+      ['GET', '/api/messages/9999'],
+      ['POST', '/api/messages', { agent_name: 'Ada', text: 'x' }],
+      ['POST', '/api/messages', { envelope: {} }],
+      ['POST', '/api/messages', '{'],
+      ['POST', '/api/messages/1/remove', { envelope: {} }],
+    ] as const
+    const answers: string[] = []
+    for (let i = 0; i < 30; i++) {
+      const [method, path, body] = asked[i % asked.length] ?? asked[0]
+      answers.push(await ask(method, path, body))
+    }
+    expect(answers).not.to.include('429 rate_limited')
+    for (const [method, path, body] of asked)
+      expect(await ask(method, path, body), path).to.equal('429 rate_limited')
+  })
+
+  it('stop an address that sends one bad proof after the other, before it keeps others waiting', async () => {
+    const open = await startTestApp()
+    try {
+      const send = async (proof: unknown, headers: Record<string, string>) => {
+        const envelope = createAgent(open).sign({
+          ...(proof !== undefined && { proof: proof as EnvelopeProof }),
+        })
+        return codeOf(await open.request('POST', '/api/messages', { body: { envelope }, headers }))
+      }
+      const bad = { circuit_id: 'kyc', proof: {}, public_signals: [], context: {} }
+      const here = from('203.0.113.8')
+      for (let i = 0; i < 10; i++) expect(await send(bad, here)).to.equal('400 envelope_proof_invalid')
+      expect(await send(bad, here)).to.equal('429 rate_limited')
+      expect(await send(bad, from('203.0.113.9'))).to.equal('400 envelope_proof_invalid')
+      expect(await send(undefined, here)).to.equal('201')
+    } finally {
+      await open.close()
+    }
   })
 
   it('are lifted by RATE_LIMITS=off, those of names too', async () => {

@@ -3,6 +3,7 @@ import { expect } from 'chai'
 import { qualifies, SETTLED_NAME_MS } from '../../src/domain/chat/posting-mode.ts'
 import type { PostingState } from '../../src/domain/chat/schemas.ts'
 import { startTestApp, type TestApp } from '../support/app.ts'
+import { codeOf } from '../support/chat.ts'
 import { movedClock } from '../support/circuit-questions.ts'
 import { createAgent, type ErrorBody, postPlain, someText } from '../support/envelopes.ts'
 
@@ -83,6 +84,22 @@ describe('posting mode', function () {
     await set({ mode: 'open' })
   })
 
+  it('is asked of the database for every post, whatever this server believes', async () => {
+    await set({ mode: 'open' })
+    const head = () => app.services.database.knex('chat_head')
+    for (const [posting, refused] of [
+      ['paused', '503 posting_paused'],
+      ['verified_only', '403 verified_only'],
+    ]) {
+      // Without a new version nobody is told.
+      await head().update({ posting })
+      expect(codeOf(await postPlain(app)), posting).to.equal(refused)
+      expect(app.services.postingMode.state().posting).to.equal('open')
+    }
+    await head().update({ posting: 'open' })
+    expect(codeOf(await postPlain(app))).to.equal('201')
+  })
+
   it('never stops the house', async () => {
     await set({ mode: 'paused' })
     const body = { agent_name: 'House', text: someText() }
@@ -93,6 +110,18 @@ describe('posting mode', function () {
     expect(answer.status).to.equal(201)
     expect(answer.body.message).to.include({ kind: 'house', source: 'system', agent_name: 'House' })
     await set({ mode: 'open' })
+  })
+
+  it('does not let the house speak under a name that is an agent’s', async () => {
+    await set({ mode: 'open' })
+    const agent = createAgent(app)
+    await agent.posted()
+    const body = { agent_name: agent.name, text: someText() }
+    const answer = await app.request<{ error: string }>('POST', '/console/api/messages', {
+      key: app.adminKey,
+      body,
+    })
+    expect([answer.status, answer.body.error]).to.deep.equal([403, 'name_claimed'])
   })
 
   it('is for operators only, and takes nothing but a mode and a short reason', async () => {

@@ -281,6 +281,14 @@ describe('prompts', () => {
     })
   })
 
+  it('a copy that a cache keeps for a program is not handed to a page, which would find it without CORS', async () => {
+    const vary = async (headers: Record<string, string>) =>
+      (await get('/api/prompts/daily', headers)).headers.get('vary')
+    expect(await vary({})).to.equal('Origin')
+    expect(await vary({ origin: 'https://page.example' })).to.equal('Origin')
+    expect(await vary({ 'if-none-match': '*' })).to.equal('Origin')
+  })
+
   for (const path of ['/api/prompts', '/api/prompts?category=maths&q=proof', '/api/prompts/daily']) {
     it(`${path} is answered with 304 to whoever has it already`, async () => {
       const { headers } = await get(path)

@@ -1,4 +1,5 @@
 /** Removal: by the operator, or by the key that signed; for good, and everywhere. */
+import { createHash } from 'node:crypto'
 import { expect } from 'chai'
 import type { Message, Thread } from '../../src/domain/chat/schemas.ts'
 import { sharedApp, type TestApp } from '../support/app.ts'
@@ -24,12 +25,21 @@ describe('removal of messages', () => {
   }
 
   it('by the operator is for good, keeps no text, and stands in the log', async () => {
-    const { message } = (await postPlain(app)).body
+    const { message } = (await postPlain(app, { model: 'm-1', topic: 'tea' })).body
     expect((await removeAsOperator(message.id)).status).to.equal(204)
     expect((await read(message.id)).status).to.equal(404)
     expect((await removeAsOperator(message.id)).status).to.equal(404)
-    expect((await stored(message.id)).text).to.match(/^sha256:[0-9a-f]{64}$/)
+    expect(await stored(message.id)).to.include({ model: null, topic: null })
+    expect((await stored(message.id)).text).to.match(/^hmac-sha256:[0-9a-f]{64}$/)
     expect(await entriesAbout(message.id)).to.have.length(1)
+  })
+
+  it('leaves no hash that could be compared with guesses at the text', async () => {
+    const { message } = (await postPlain(app)).body
+    await removeAsOperator(message.id)
+    const row = JSON.stringify(await stored(message.id))
+    for (const encoding of ['hex', 'base64', 'base64url'] as const)
+      expect(row).not.to.include(createHash('sha256').update(message.text).digest(encoding))
   })
 
   it('leaves replies where they are, and the thread without the message', async () => {
@@ -76,13 +86,14 @@ describe('removal of messages', () => {
 
   it('by its author needs the key that signed it, and leaves no entry of an operator', async () => {
     const agent = createAgent(app)
-    const message = await agent.posted()
+    const { message } = (await agent.post({ about: 'a line about me' })).body
     const stranger = createAgent(app)
     const refused = await stranger.remove(message.id)
     expect([refused.status, refused.body?.error]).to.deep.equal([404, 'not_found'])
     expect((await agent.remove(message.id)).status).to.equal(204)
     expect((await read(message.id)).status).to.equal(404)
-    expect((await stored(message.id)).text).to.match(/^sha256:/)
+    expect((await stored(message.id)).text).to.match(/^hmac-sha256:/)
+    expect((await stored(message.id)).about).to.equal(null)
     expect(await entriesAbout(message.id)).to.deep.equal([])
     const again = await agent.remove(message.id)
     expect([again.status, again.body?.error]).to.deep.equal([404, 'not_found'])

@@ -70,6 +70,19 @@ describe('the live stream on several servers', () => {
     server?.stream.posted(messages)
     return messages.map(({ id }) => id)
   }
+  /** Both servers post, and one removes the first message. @returns the ids */
+  const postAndRemove = async () => {
+    const ids = [
+      ...(await post(servers[0], 3)),
+      ...(await post(servers[1], 2)),
+      ...(await post(servers[0], 1)),
+    ]
+    await everyoneHas(ids)
+    await commitRemoval(database, ids[0] as number)
+    servers[1]?.stream.removed(ids[0] as number)
+    for (const reader of readers) await reader.until(({ of }) => of('delete').length === 1)
+    return ids
+  }
   const everyoneHas = async (ids: readonly number[]) => {
     for (const reader of readers) {
       await reader.until((it) => it.ids().at(-1) === ids.at(-1))
@@ -80,28 +93,12 @@ describe('the live stream on several servers', () => {
   it('tells what another server commits as soon as the bus brings it', async () => {
     const shared = createBus()
     await start([shared, shared], NEVER_MS)
-    const ids = [
-      ...(await post(servers[0], 3)),
-      ...(await post(servers[1], 2)),
-      ...(await post(servers[0], 1)),
-    ]
-    await everyoneHas(ids)
-    await commitRemoval(database, ids[0] as number)
-    servers[1]?.stream.removed(ids[0] as number)
-    for (const reader of readers) await reader.until(({ of }) => of('delete').length === 1)
+    await postAndRemove()
   })
 
   it('tells it within a poll where no bus reaches other servers, removals included and once', async () => {
     await start([undefined, undefined], POLL_MS)
-    const ids = [
-      ...(await post(servers[0], 3)),
-      ...(await post(servers[1], 2)),
-      ...(await post(servers[0], 1)),
-    ]
-    await everyoneHas(ids)
-    await commitRemoval(database, ids[0] as number)
-    servers[1]?.stream.removed(ids[0] as number)
-    for (const reader of readers) await reader.until(({ of }) => of('delete').length === 1)
+    const ids = await postAndRemove()
     ids.push(...(await post(servers[0], 1)))
     await everyoneHas(ids)
     for (const reader of readers) expect(reader.of('delete').length).to.equal(1)

@@ -6,7 +6,7 @@ import { expect } from 'chai'
 import type { Message } from '../../src/domain/chat/schemas.ts'
 import { keyFingerprint, signEnvelope } from '../../src/protocol/envelope.ts'
 import { sharedApp, type TestApp } from '../support/app.ts'
-import { callMcp, callTool, ERAS, errorOf, textOf } from '../support/mcp.ts'
+import { callMcp, callTool, ERAS, errorOf, textOf, unfenced } from '../support/mcp.ts'
 
 interface Listed {
   readonly name: string
@@ -55,7 +55,7 @@ describe('the tools of the MCP endpoint', () => {
   const post = async (args: object): Promise<Message> => {
     const result = await callTool(app, 'post_message', { agent_name: 'Ann', ...args })
     expect(result.isError, JSON.stringify(result)).to.equal(undefined)
-    return (result.structuredContent as { message: Message }).message
+    return unfenced<{ message: Message }>(result).result.message
   }
   /** Unlike any other, so that it is no duplicate and can be searched for. */
   const word = () => `w${Math.trunc(performance.now() * 1e6).toString(36)}`
@@ -104,7 +104,8 @@ describe('the tools of the MCP endpoint', () => {
       expect(textOf(result)).to.have.length.above(10)
       const untrusted = UNTRUSTED.includes(name)
       expect(result._meta?.untrusted, name).to.equal(untrusted ? true : undefined)
-      if (untrusted) expect(Object.keys(result.structuredContent ?? {})[0], name).to.equal('notice')
+      const [first, second] = Object.keys(result.structuredContent ?? {})
+      if (untrusted) expect([first, second], name).to.deep.equal(['notice', 'fence'])
     }
   })
 
@@ -136,6 +137,8 @@ describe('the tools of the MCP endpoint', () => {
     expect(await ids('read_messages', { agent: `Bob ${w}` })).to.deep.equal([reply.id])
     expect(await ids('read_messages', { agent: `Bob ${w}`, verified: true })).to.deep.equal([])
     expect(await ids('get_thread', { id: reply.id })).to.deep.equal([root.id, reply.id])
+    expect(await ids('get_thread', { id: reply.id, limit: 1 })).to.deep.equal([root.id])
+    expect(await ids('get_thread', { id: reply.id, limit: 1, after: root.id })).to.deep.equal([reply.id])
     expect(await ids('get_prompt', { id: prompt })).to.include(root.id)
   })
 
@@ -151,10 +154,11 @@ describe('the tools of the MCP endpoint', () => {
       randomBytes(32),
     )
     const posted = await callTool(app, 'post_message', { envelope })
-    const { message } = posted.structuredContent as { message: Message }
+    const { message } = unfenced<{ message: Message }>(posted).result
     expect(message).to.deep.include({ source: 'mcp', verified: true, topic: 'signatures' })
     expect(message.relay).to.deep.include({
       agent_id: 'agent-7',
+      about: 'whoever I am',
       key_fingerprint: keyFingerprint(envelope.key),
     })
     const [facts = '', written = ''] = textOf(posted)
@@ -212,6 +216,8 @@ describe('the tools of the MCP endpoint', () => {
       ['get_thread', { id: 'seven' }, '/id', 'type'],
       ['get_thread', {}, '/id', 'required'],
       ['read_messages', { limit: 101 }, '/limit', 'maximum'],
+      ['get_thread', { id: 1, limit: 101 }, '/limit', 'maximum'],
+      ['read_messages', { before: 0 }, '/before', 'minimum'],
       ['search_messages', { q: '' }, '/q', 'min_length'],
       ['list_prompts', { category: 'cookery' }, '/category', 'enum'],
       ['random_prompt', { category: 7 }, '/category', 'type'],

@@ -91,6 +91,18 @@ describe('the MCP endpoint', () => {
       expectError(await call('tools/call', { arguments: {} }), 200, INVALID_PARAMS)
     })
 
+    it("answers a handshake's batch as a list, one answer for each request, in their order", async () => {
+      const calls = Array.from({ length: MAX_BATCH_MESSAGES }, (_, id) =>
+        request('tools/call', { name: 'random_prompt', arguments: {} }, id),
+      )
+      const { body } = await postMcp<McpAnswer[]>(app, calls)
+      expect(body.map(({ id }) => id)).to.deep.equal(calls.map(({ id }) => id))
+      const one = await postMcp<McpAnswer[]>(app, [request('ping', undefined, 'only'), initialized])
+      expect(one.body).to.deep.equal([{ jsonrpc: '2.0', id: 'only', result: {} }])
+      const none = await postMcp(app, [{ jsonrpc: '2.0', id: 1, result: {} }, initialized])
+      expect([none.status, none.body]).to.deep.equal([202, undefined])
+    })
+
     it('refuses a version header that it does not know', async () => {
       expectError(await callMcp(app, '2024-11-05', 'ping'), 400, REFUSED, /protocol version/)
     })
@@ -128,7 +140,7 @@ describe('the MCP endpoint', () => {
         MAX_BATCH_MESSAGES,
       )
       expectError(await postMcp(app, pings(MAX_BATCH_MESSAGES + 1)), 400, INVALID_REQUEST, /at most 10/)
-      expectError(await postMcp(app, []), 400, INVALID_REQUEST)
+      expectError(await postMcp(app, []), 400, INVALID_REQUEST, /empty/)
       expectError(await postMcp(app, [request('ping'), request('ping')]), 400, INVALID_REQUEST, /same id/)
       expectError(
         await postMcp(app, [initialize('2025-03-26'), request('ping', {}, 2)]),
@@ -270,6 +282,36 @@ describe('the MCP endpoint', () => {
           400,
           INVALID_REQUEST,
         )
+      })
+
+      it('says which parameter does not fit, and does not call it an error of its own', async () => {
+        const cases: [string, object, RegExp][] = [
+          ['tools/list', { cursor: 5 }, /cursor/],
+          ['prompts/list', { cursor: 5 }, /cursor/],
+          ['tools/call', { name: 7 }, /name/],
+          ['tools/call', { name: 'get_stats', arguments: [] }, /arguments/],
+          ['prompts/get', { name: 7 }, /name/],
+          ['resources/read', { uri: 7 }, /uri/],
+          ['resources/read', {}, /uri/],
+          ['completion/complete', { argument: { name: 'id', value: '' } }, /ref/],
+          ['completion/complete', { ref: { type: 'ref/resource', uri: 'x' } }, /argument/],
+        ]
+        for (const [method, params, said] of cases)
+          expectError(await callMcp(app, revision, method, { ...params }), 200, INVALID_PARAMS, said)
+      })
+
+      it('gives back the id of what it refuses, where it has one', async () => {
+        const headers = revision === REQUEST_REVISION ? headersOf('ping') : {}
+        for (const [id, answered] of [
+          [1.5, 1.5],
+          [2 ** 53, 2 ** 53],
+          [true, null],
+          [{}, null],
+        ]) {
+          const answer = await postMcp(app, { jsonrpc: '2.0', id, method: 'ping' }, headers)
+          expectError(answer, 400, INVALID_REQUEST)
+          expect(answer.body.id).to.equal(answered)
+        }
       })
 
       it('refuses pages of other origins, and serves its own and programs', async () => {

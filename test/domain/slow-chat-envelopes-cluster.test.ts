@@ -7,7 +7,8 @@ import { type Cluster, startCluster } from '../support/cluster.ts'
 import type { Shop } from '../support/tills.ts'
 
 const REPLAYS = 50
-const NOTICED_WITHIN_MS = 2000
+/** A server asks every second, but machines that run tests may be slow. */
+const NOTICED_WITHIN_MS = 30_000
 const seed = new Uint8Array(32).fill(5)
 
 describe('chat envelopes on two servers', () => {
@@ -53,7 +54,8 @@ describe('chat envelopes on two servers', () => {
     }
   })
 
-  it('hold every post against the mode that was set last, through whichever server it came', async () => {
+  it('hold every post against the mode that was set last, through whichever server it came', async function () {
+    this.timeout(5 * NOTICED_WITHIN_MS)
     const [one, two] = both()
     const { adminKey: key } = cluster as Cluster
     const set = (mode: string) => one.request('PUT', '/console/api/posting', { key, body: { mode } })

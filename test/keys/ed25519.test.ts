@@ -83,6 +83,19 @@ describe('verification of Ed25519', () => {
     expect(letThrough, 'forgeries that OpenSSL accepts').to.be.greaterThan(0)
   })
 
+  it('refuses keys of small order beside an R that is as it should be', () => {
+    let letThrough = 0
+    for (const weak of smallOrderEncodings()) {
+      // It holds wherever the challenge is a multiple of the key's order: for one nonce in eight, or more.
+      for (let nonce = 1n; nonce <= 16n; nonce++) {
+        const forged = join(Point.BASE.multiply(nonce).toBytes(), nonce)
+        expect(verifyEd25519(weak, message, forged)).to.equal(false)
+        if (lenient(weak, message, forged)) letThrough++
+      }
+    }
+    expect(letThrough, 'forgeries that OpenSSL accepts').to.be.greaterThan(0)
+  })
+
   it('refuses R of small order, which makes S tell the private key', () => {
     const { scalar } = ed25519.utils.getExtendedPublicKey(secret)
     for (const r of torsion) {

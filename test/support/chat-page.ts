@@ -7,7 +7,8 @@ import {
   keyFingerprint,
   signEnvelope,
 } from '../../src/protocol/envelope.ts'
-import type { TestApp } from './app.ts'
+import { startTestApp, type TestApp } from './app.ts'
+import { launchChromium } from './chromium.ts'
 
 export interface PostedMessage {
   readonly id: number
@@ -73,6 +74,44 @@ export const visitChat = async (
   if (clock) await page.clock.install()
   await page.goto(`${url}/chat${fragment}`)
   return { context, page, complaints }
+}
+
+export interface ChatInChromium {
+  readonly browser: Browser
+  readonly app: TestApp
+  /** Opens the chat; the page closes with its test. */
+  visit(options?: Parameters<typeof visitChat>[2], url?: string): Promise<Visit>
+}
+
+/** A browser and a service for the tests of the block in which this is called. */
+export const chatInChromium = (): ChatInChromium => {
+  let browser: Browser
+  let app: TestApp
+  let visits: Visit[] = []
+  before(async () => {
+    ;[browser, app] = await Promise.all([launchChromium(), startTestApp()])
+  })
+  after(async () => {
+    await browser?.close()
+    await app?.close()
+  })
+  afterEach(async () => {
+    await Promise.all(visits.map(({ context }) => context.close()))
+    visits = []
+  })
+  return {
+    get browser() {
+      return browser
+    },
+    get app() {
+      return app
+    },
+    async visit(options, url = app.url) {
+      const visit = await visitChat(browser, url, options)
+      visits.push(visit)
+      return visit
+    },
+  }
 }
 
 /** Waits until the stream is open. */

@@ -19,7 +19,7 @@ export interface StreamReader {
   of(event: string): ReadEvent[]
   /** Ids of the messages so far. */
   ids(): number[]
-  /** Resolves as soon as `is` holds; looked at whenever something comes. @throws Error in 10 s, with what came */
+  /** Resolves as soon as `is` holds; looked at whenever something comes. @throws Error in 20 s, with what came */
   until(is: (reader: StreamReader) => boolean): Promise<void>
   /** Resolves when the server has ended the stream. */
   readonly ended: Promise<void>
@@ -29,7 +29,7 @@ export interface StreamReader {
   close(): void
 }
 
-const PATIENCE_MS = 10_000
+const PATIENCE_MS = 20_000
 
 /** @param block the lines of one event */
 export const parseEvent = (block: string): ReadEvent | undefined => {

@@ -93,6 +93,22 @@ export const textOf = ({ content }: CallToolResult): string => {
   return block.text
 }
 
+/** The structured result as it was before it was fenced, and the fence's marker; lets through nothing unfenced. */
+export const unfenced = <T = Record<string, unknown>>({ structuredContent }: CallToolResult) => {
+  const { fence, notice, ...rest } = structuredContent as { fence: string; notice: string }
+  const plain = (text: string): string => {
+    const [open, close] = [`<untrusted ${fence}>\n`, `\n</untrusted ${fence}>`]
+    if (!text.startsWith(open) || !text.endsWith(close)) throw new Error(`not fenced: ${text}`)
+    return text.slice(open.length, -close.length)
+  }
+  const messageFields = ['text', 'topic', 'about']
+  const result = JSON.parse(JSON.stringify(rest), function (this: object, name, value) {
+    const isQuoted = ('agent_name' in this || 'agent_id' in this) && messageFields.includes(name)
+    return isQuoted && typeof value === 'string' && value !== '' ? plain(value) : value
+  })
+  return { fence, notice, result: result as T }
+}
+
 /** The error body that a tool answered. */
 export const errorOf = (result: CallToolResult): Record<string, unknown> => {
   if (!result.isError) throw new Error(`no error: ${JSON.stringify(result)}`)

@@ -1,5 +1,6 @@
 /** A server that is killed again and again while agents post, and the readers of its stream who come back each time. */
 import { expect } from 'chai'
+import { eventually } from './eventually.ts'
 import { freePort, type ServerProcess, startServerProcess } from './server-process.ts'
 
 /** Posts before the readers are back: what they find there is replayed. Fewer than are replayed at most. */
@@ -18,13 +19,8 @@ export interface Follower {
   begun(): number | Promise<number>
 }
 
-const until = async (what: string, is: () => Promise<boolean>): Promise<void> => {
-  const giveUpAt = performance.now() + PATIENCE_MS
-  while (!(await is())) {
-    if (performance.now() > giveUpAt) throw new Error(`it took too long: ${what}`)
-    await new Promise((resolve) => setTimeout(resolve, PAUSE_MS))
-  }
-}
+const until = (what: string, is: () => Promise<boolean>): Promise<void> =>
+  eventually(what, is, { patienceMs: PATIENCE_MS, pauseMs: PAUSE_MS })
 
 let sequence = 0
 

@@ -25,7 +25,7 @@ const rateLimitLines = ({ chatLimits, streamLimits, rateLimits }: AgentsTxtOptio
     ? [
         `posts per address         ${chatLimits.postsPerMinute} a minute, ${chatLimits.postsPerHour} an hour`,
         `signed posts per key      ${chatLimits.keyPostsPerMinute} a minute`,
-        `reads per address         ${chatLimits.readsPerMinute} a minute`,
+        `requests per address      ${chatLimits.readsPerMinute} a minute, reads and posts together`,
         `open streams per address  ${streamLimits.perAddress}`,
         'Over a limit: status 429, error "rate_limited". Wait the seconds in Retry-After.',
       ]

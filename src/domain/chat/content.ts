@@ -1,5 +1,13 @@
 /** The content rules: what a post may say, and the form in which it is kept. @module */
 import { AppError, type ErrorCode, fail } from '../../errors.ts'
+import {
+  breaksLine,
+  hasControls,
+  hasPiledMarks,
+  isVisible,
+  MAX_MARKS_IN_A_ROW,
+  turnsDirection,
+} from './characters.ts'
 import { holdsCredential } from './credentials.ts'
 import {
   AGENT_NAME_MAX_CHARACTERS,
@@ -24,14 +32,6 @@ export interface MessageContent {
 }
 
 const LONE_SURROGATE = /\p{Cs}/u
-const CONTROL = /\p{Cc}/u
-const CONTROL_BUT_NEWLINE_AND_TAB = /[^\P{Cc}\n\t]/u
-/** Line and paragraph separators, which break a line as a newline does. */
-const LINE_BREAK = /[\u2028\u2029]/
-/** Embeddings, overrides and isolates: they would turn round what is shown beside the name (UAX #9 §2). */
-const BIDI_CONTROL = /[\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]/
-/** Something to see: a letter, number, sign or symbol. */
-const VISIBLE = /[\p{L}\p{N}\p{P}\p{S}]/u
 /** A scheme with an authority, or a name that starts with www. */
 const LINK = /\b[a-z][a-z0-9+.-]{0,15}:\/\/[\p{L}\p{N}[]|\bwww\.[\p{L}\p{N}]/giu
 
@@ -51,13 +51,19 @@ const charactersOf = (text: string): number => {
 const refuse = (code: ErrorCode, field: string, message: string): never =>
   fail(code, { message, details: [{ path: `/${field}`, code, message }] })
 
-/** A member that is a string of whole characters, or absent; null counts as absent. */
+/** A member that is a string of whole characters that can be normalised soon, or absent; null counts as absent. */
 const stringAt = (input: Readonly<Record<string, unknown>>, field: string): string | undefined => {
   const value = input[field]
   if (value === undefined || value === null) return undefined
   if (typeof value !== 'string') return refuse('invalid_body', field, `${field} must be a string.`)
   if (LONE_SURROGATE.test(value))
     return refuse('invalid_body', field, `${field} holds half of a surrogate pair.`)
+  if (hasPiledMarks(value))
+    return refuse(
+      'invalid_body',
+      field,
+      `${field} holds more than ${MAX_MARKS_IN_A_ROW} combining marks in a row.`,
+    )
   return value
 }
 
@@ -69,7 +75,7 @@ const lineAt = (
   maxCharacters: number,
 ): string | null => {
   const line = clean(stringAt(input, field) ?? '')
-  if (CONTROL.test(line) || LINE_BREAK.test(line))
+  if (breaksLine(line))
     return refuse('control_characters', field, `${field} must be one line without control characters.`)
   const characters = charactersOf(line)
   if (characters > maxCharacters)
@@ -80,7 +86,7 @@ const lineAt = (
 const nameIn = (input: Readonly<Record<string, unknown>>): string => {
   const name = lineAt(input, 'agent_name', 'agent_name_invalid', AGENT_NAME_MAX_CHARACTERS)
   if (name === null) return fail('agent_name_required')
-  if (!VISIBLE.test(name) || BIDI_CONTROL.test(name)) {
+  if (!isVisible(name) || turnsDirection(name)) {
     return refuse(
       'agent_name_invalid',
       'agent_name',
@@ -93,8 +99,12 @@ const nameIn = (input: Readonly<Record<string, unknown>>): string => {
 const textIn = (input: Readonly<Record<string, unknown>>): string => {
   const text = clean(stringAt(input, 'text') ?? '').replaceAll('\r\n', '\n')
   if (text === '') return fail('text_required')
-  if (CONTROL_BUT_NEWLINE_AND_TAB.test(text))
-    return refuse('control_characters', 'text', 'text may hold no control characters but newline and tab.')
+  if (hasControls(text))
+    return refuse(
+      'control_characters',
+      'text',
+      'text may hold no control characters but newline and tab, and no invisible tag characters.',
+    )
   const characters = charactersOf(text)
   if (characters < TEXT_MIN_CHARACTERS)
     return refuse('text_too_short', 'text', `text must have at least ${TEXT_MIN_CHARACTERS} characters.`)
@@ -105,6 +115,7 @@ const textIn = (input: Readonly<Record<string, unknown>>): string => {
       `text may have at most ${TEXT_MAX_CHARACTERS} characters, not ${characters}.`,
     )
   }
+  if (!isVisible(text)) return refuse('text_required', 'text', 'text must hold something to see.')
   const links = text.match(LINK)?.length ?? 0
   if (links > MAX_LINKS)
     return refuse('too_many_links', 'text', `text may hold at most ${MAX_LINKS} links, not ${links}.`)

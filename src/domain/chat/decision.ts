@@ -3,7 +3,6 @@
  * stored and what those before it in the batch did.
  * @module
  */
-import { createHash } from 'node:crypto'
 import { AppError, fail } from '../../errors.ts'
 import type { Outcome } from '../../store/lane.ts'
 import type { Row } from '../../store/table.ts'
@@ -41,6 +40,8 @@ export interface BatchRules {
   readonly initialMode: PostingMode
   /** Names that a key, or an address, may claim in a day; Infinity: not limited. */
   readonly namesPerDay: number
+  /** A keyed hash, which replaces the text of a removed message: without the key it can't be guessed at. */
+  readonly hashRemoved: (text: string) => string
 }
 
 /** What a batch does. */
@@ -53,7 +54,7 @@ export interface Decided {
   readonly removals: readonly RemovalRow[]
   /** Message → direct replies gained, or lost. */
   readonly replies: ReadonlyMap<number, number>
-  /** Message → what its text is replaced by. */
+  /** Removed message → what replaces its text. */
   readonly blanks: ReadonlyMap<number, string>
   /** Keys whose envelopes came a second time. */
   readonly replays: readonly string[]
@@ -73,9 +74,6 @@ interface Batch {
   readonly blanks: Map<number, string>
   readonly replays: string[]
 }
-
-/** What replaces the text of a removed message. */
-export const textHash = (text: string): string => `sha256:${createHash('sha256').update(text).digest('hex')}`
 
 /** @throws AppError replayed_envelope */
 const refuseReplay = ({ known, replays }: Batch, envelope: UsedEnvelope): void => {
@@ -171,11 +169,11 @@ const decidePost = (batch: Batch, unit: PostUnit): MessageRow => {
 
 /** Takes a message out of what can be read. */
 const removeTarget = (batch: Batch, target: TargetRow): void => {
-  const { head, known, at, rows, removals, blanks } = batch
+  const { head, known, at, rules, rows, removals, blanks } = batch
   const removal = { number: ++head.last_removal, message_id: target.id, head_id: head.last_id, at }
   removals.push(removal)
   rows.push(chatRemovals.row(removal))
-  blanks.set(target.id, textHash(target.text))
+  blanks.set(target.id, rules.hashRemoved(target.text))
   known.targets.set(target.id, { ...target, removed_at: at })
   if (target.reply_to === null) head.threads--
   else countReply(batch, target.reply_to, -1)

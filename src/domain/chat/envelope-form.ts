@@ -7,6 +7,7 @@ import {
   type RelayEnvelope,
   signingBytes,
 } from '../../protocol/envelope.ts'
+import { breaksLine, hasControls, isVisible, turnsDirection } from './characters.ts'
 import { ABOUT_MAX_CHARACTERS, AGENT_ID_MAX_CHARACTERS, ENVELOPE_ID_CHARACTERS } from './schemas-envelope.ts'
 
 const KEY_BYTES = 32
@@ -43,18 +44,26 @@ const text = (fields: Fields, name: string): string => {
   return typeof value === 'string' ? value : refuse(`.${name}`, 'must be a string')
 }
 
-/** Text that can be shown: counted in code points, without control characters but those of `spaces`. */
-const plainText = (
-  fields: Fields,
-  name: string,
-  { min, max, spaces = '' }: { min: number; max: number; spaces?: string },
-): void => {
+/** Text of so many code points, which does not turn round what it is shown beside. */
+const plainText = (fields: Fields, name: string, { min, max }: { min: number; max: number }): string => {
   const value = text(fields, name)
   const { length } = [...value]
-  if (length < min || length > max || (min > 0 && value.trim() === ''))
-    refuse(`.${name}`, `must have ${min} to ${max} characters`)
-  if (/\p{Cc}/u.test([...value].filter((character) => !spaces.includes(character)).join('')))
-    refuse(`.${name}`, 'must not hold control characters')
+  if (length < min || length > max) refuse(`.${name}`, `must have ${min} to ${max} characters`)
+  if (turnsDirection(value)) refuse(`.${name}`, 'must not turn the direction of writing')
+  return value
+}
+
+const requireAgentId = (fields: Fields): void => {
+  const agentId = plainText(fields, 'agent_id', { min: 1, max: AGENT_ID_MAX_CHARACTERS })
+  if (!isVisible(agentId)) refuse('.agent_id', 'must hold something to see')
+  if (breaksLine(agentId)) refuse('.agent_id', 'must be one line without control characters')
+}
+
+const checkAbout = (fields: Fields): void => {
+  // Optional fields sent as null count as absent.
+  if (fields.about === undefined || fields.about === null) return
+  if (hasControls(plainText(fields, 'about', { min: 0, max: ABOUT_MAX_CHARACTERS })))
+    refuse('.about', 'must not hold control characters but newline and tab')
 }
 
 const VISIBLE_ASCII = /^[!-~]*$/
@@ -95,7 +104,7 @@ const time = (fields: Fields, name: string): number => {
   return isDay ? at : refuse(`.${name}`, RULE_OF_TIMES)
 }
 
-const requireProof = ({ proof }: Fields): void => {
+const checkProof = ({ proof }: Fields): void => {
   // Optional fields sent as null count as absent.
   if (proof === undefined || proof === null) return
   if (!isRecord(proof) || typeof proof.circuit_id !== 'string')
@@ -121,7 +130,7 @@ export const readEnvelope = (input: unknown): ReadEnvelope => {
   if (!isRecord(input)) refuse('', 'must be an object')
   if (input.schema !== ENVELOPE_SCHEMA) refuse('.schema', `must be "${ENVELOPE_SCHEMA}"`)
   requireId(input)
-  plainText(input, 'agent_id', { min: 1, max: AGENT_ID_MAX_CHARACTERS })
+  requireAgentId(input)
   const key = readKey(input)
   text(input, 'audience')
   text(input, 'action')
@@ -130,9 +139,8 @@ export const readEnvelope = (input: unknown): ReadEnvelope => {
   const expiresAt = time(input, 'expires_at')
   if (expiresAt <= issuedAt || expiresAt - issuedAt > ENVELOPE_MAX_LIFE_SECONDS * MS_PER_SECOND)
     refuse('.expires_at', `must be after issued_at, by ${ENVELOPE_MAX_LIFE_SECONDS} s at most`)
-  if (input.about !== undefined && input.about !== null)
-    plainText(input, 'about', { min: 0, max: ABOUT_MAX_CHARACTERS, spaces: '\n\t' })
-  requireProof(input)
+  checkAbout(input)
+  checkProof(input)
   bytes(input.signature, '.signature', SIGNATURE_BYTES)
   // All its fields were looked at.
   return { envelope: input as unknown as RelayEnvelope, signed: signedBytes(input), key, issuedAt, expiresAt }

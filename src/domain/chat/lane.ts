@@ -4,6 +4,7 @@
  * @module
  */
 import type { Clock } from '../../clock.ts'
+import type { Sealing } from '../../keys/sealing.ts'
 import type { Database } from '../../store/database.ts'
 import { createLane, type Lane } from '../../store/lane.ts'
 import type { Session } from '../../store/session.ts'
@@ -38,7 +39,8 @@ const MIN_ANALYSED_MESSAGES = 63
 export interface LaneDeps {
   readonly database: Database
   readonly clock: Clock
-  readonly rules: BatchRules
+  readonly rules: Omit<BatchRules, 'hashRemoved'>
+  readonly sealing: Pick<Sealing, 'mac'>
   /** Messages and removals that this server has committed, in order. Must not throw. */
   readonly onCommit: (committed: {
     readonly messages: readonly Message[]
@@ -91,7 +93,11 @@ const headOf = ({ rows: [head] }: { readonly rows: readonly HeadRow[] }): HeadRo
   return head
 }
 
-export const createChatLane = ({ database, clock, rules, onCommit, onReplay }: LaneDeps): ChatLane => {
+export const createChatLane = (deps: LaneDeps): ChatLane => {
+  const { database, clock, sealing, onCommit, onReplay } = deps
+  const hashRemoved = (text: string): string =>
+    `hmac-sha256:${Buffer.from(sealing.mac('chat-removed', Buffer.from(text))).toString('hex')}`
+  const rules: BatchRules = { ...deps.rules, hashRemoved }
   const { namesPerDay } = rules
   let sweepAfter = 0
   let analysis: Promise<void> | undefined

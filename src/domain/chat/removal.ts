@@ -6,9 +6,10 @@ import { createQuery } from '../../store/driver.ts'
 import { isObject } from './content.ts'
 import type { EnvelopeReader } from './envelope.ts'
 import type { ChatLane } from './lane.ts'
-import { createPostCounter, type Poster, type PostingDeps } from './posting.ts'
+import { createPostCounter, type LimitDeps } from './post-limits.ts'
+import type { Poster } from './posting.ts'
 
-export interface RemovalDeps extends Pick<PostingDeps, 'limits' | 'postLimits' | 'addressBlock'> {
+export interface RemovalDeps extends LimitDeps {
   readonly lane: ChatLane
   readonly ledger: Pick<Ledger, 'transact'>
   readonly reader: EnvelopeReader

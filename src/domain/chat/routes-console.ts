@@ -66,7 +66,7 @@ const postHouseMessage = route({
   bodyForm: 'parsed',
   bodyLimit: 'chat',
   response: { 201: Posted },
-  errors: [...POST_ERRORS],
+  errors: [...POST_ERRORS, 'name_claimed'],
   example: { body: { agent_name: 'House', text: 'Be kind to each other.' } },
   handler: ({ caller, body }, { chat }: Services) => chat.postAsHouse(body, caller),
 })

@@ -1,7 +1,7 @@
 /** The route by which whoever signed a message takes it back. @module */
 import { type Request, route } from '../../http/route.ts'
 import { ENVELOPE_ERRORS, posterOf } from './routes.ts'
-import { MessageParams } from './schemas.ts'
+import { CHAT_READS, MessageParams } from './schemas.ts'
 import { MessageRemoval } from './schemas-console.ts'
 import type { ChatService } from './service.ts'
 
@@ -18,11 +18,11 @@ export const removeOwnMessage = route({
   summary: 'Take back a signed message',
   description:
     'Removes a message for good, for whoever holds the key that signed it; its replies stay. A message of another key is 404, as one that does not exist. Removals count against the limit of posting.',
+  addressLimit: CHAT_READS,
   params: MessageParams,
   body: MessageRemoval,
   bodyForm: 'parsed',
   bodyLimit: 'chat',
-  cost: 0,
   response: { 204: null },
   errors: [...ENVELOPE_ERRORS, 'not_found', 'rate_limited'],
   example: {

@@ -1,8 +1,7 @@
 /** Wire shape of the relay envelope, `agent-relay/1`. @module */
 import Type, { type Static } from 'typebox'
-import { ENVELOPE_ACTIONS, ENVELOPE_SCHEMA, type EnvelopeAction } from '../../protocol/envelope.ts'
+import { ENVELOPE_ACTIONS, ENVELOPE_SCHEMA } from '../../protocol/envelope.ts'
 
-export type { EnvelopeAction }
 export const ENVELOPE_ID_CHARACTERS = { min: 8, max: 64 } as const
 export const AGENT_ID_MAX_CHARACTERS = 128
 export const ABOUT_MAX_CHARACTERS = 280

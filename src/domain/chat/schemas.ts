@@ -14,7 +14,10 @@ export const DEFAULT_PAGE_MESSAGES = 50
 export const MAX_THREAD_MESSAGES = 200
 export const MAX_PROMPT_REPLIES = 20
 
-/** Reads of the chat, the stream and MCP are counted together, by client address; CHAT_LIMITS may set another limit. */
+/**
+ * All that an address asks of the chat, its stream and MCP is counted together; CHAT_LIMITS may set another limit. Posts are
+ * among it, so that a flood of refused ones is bounded too.
+ */
 export const CHAT_READS: AddressLimit = { bucket: 'chat.reads', requests: 1200, windowSeconds: 60 }
 
 /** Comes with everything that strangers wrote. */

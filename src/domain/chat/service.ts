@@ -39,8 +39,11 @@ export interface ChatService {
   postAsHouse(input: unknown, caller: Caller): Promise<Posted>
   /** Newest first, or oldest first above `after`. */
   list(query: MessagesQuery): Promise<MessagePage>
-  /** @throws AppError not_found for a message that does not exist, or was removed */
-  thread(id: number, query: { readonly after?: number }): Promise<Thread>
+  /**
+   * @param query `limit`: of messages in `thread`; at most and by default 200
+   * @throws AppError not_found for a message that does not exist, or was removed
+   */
+  thread(id: number, query: { readonly after?: number; readonly limit?: number }): Promise<Thread>
   /** Messages of a prompt, newest first, at most 20. */
   replies(
     promptId: string,
@@ -119,10 +122,10 @@ export const createChat = (deps: ChatDeps): ChatService => {
       }
     },
 
-    async thread(id, { after = 0 }) {
-      const found = await findThread(database, { id, after, limit: MAX_THREAD_MESSAGES + 1 })
+    async thread(id, { after = 0, limit = MAX_THREAD_MESSAGES }) {
+      const found = await findThread(database, { id, after, limit: limit + 1 })
       if (found === undefined) return fail('not_found')
-      const { messages, more } = pageOf(found.thread, MAX_THREAD_MESSAGES)
+      const { messages, more } = pageOf(found.thread, limit)
       return {
         message: toMessage(found.message),
         thread: messages,

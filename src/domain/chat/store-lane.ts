@@ -1,7 +1,7 @@
 /** What the chat's lane reads and writes inside its transactions, a statement for each kind of row. @module */
 import type { Session } from '../../store/session.ts'
 import type { RowStatement } from '../../store/write-rows.ts'
-import { CHAT_HEAD_NAME, type HeadRow, type NameRow } from './store.ts'
+import { CHAT_HEAD_NAME, type HeadRow, type NameRow, type StoredMessageRow } from './store.ts'
 
 /** A session, or whatever else runs statements inside the transaction. */
 export type Queries = Pick<Session, 'query'>
@@ -103,9 +103,9 @@ export const countReplies = (replies: ReadonlyMap<number, number>): RowStatement
   name: 'chat-replies',
 })
 
-/** Replaces texts of removed messages. */
+/** Replaces texts of removed messages, and forgets whatever else their authors wrote but the name. */
 export const blankMessages = (blanks: ReadonlyMap<number, string>, at: number): RowStatement => ({
-  text: `UPDATE chat_messages AS m SET text = b.text, removed_at = $3
+  text: `UPDATE chat_messages AS m SET text = b.text, model = NULL, topic = NULL, about = NULL, removed_at = $3
     FROM unnest($1::bigint[], $2::text[]) AS b (id, text) WHERE m.id = b.id`,
   values: [[...blanks.keys()], [...blanks.values()], at],
   name: 'chat-blanks',
@@ -136,11 +136,11 @@ export const headValues = (head: HeadRow): number[] => [
 /** Whether this very message is there: asked after a commit whose connection broke. */
 export const isStored = async (
   session: Queries,
-  row: { readonly id: number; readonly poster: Uint8Array; readonly text_hash: Uint8Array },
+  row: Pick<StoredMessageRow, 'id' | 'created_at' | 'poster' | 'text_hash'>,
 ): Promise<boolean> => {
   const { rowCount } = await session.query(
-    'SELECT 1 FROM chat_messages WHERE id = $1 AND poster = $2 AND text_hash = $3',
-    [row.id, row.poster, row.text_hash],
+    'SELECT 1 FROM chat_messages WHERE id = $1 AND created_at = $2 AND poster = $3 AND text_hash = $4',
+    [row.id, row.created_at, row.poster, row.text_hash],
   )
   return rowCount > 0
 }

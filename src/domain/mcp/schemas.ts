@@ -11,7 +11,7 @@ import {
 } from '../chat/schemas.ts'
 import { CATEGORY_IDS, PromptList } from '../chat/schemas-prompts.ts'
 
-export { ChatStats, type Message, MessagePage, Posted, Thread, UNTRUSTED_NOTICE } from '../chat/schemas.ts'
+export { ChatStats, Message, MessagePage, Posted, Thread, UNTRUSTED_NOTICE } from '../chat/schemas.ts'
 export { Daily, type Prompt, PromptPage, RandomPrompt } from '../chat/schemas-prompts.ts'
 
 /** Of messages; less than over HTTP, since an agent reads all of it. */
@@ -31,7 +31,7 @@ const Cursor = (description: string) =>
   Type.Integer({ minimum: 0, maximum: Number.MAX_SAFE_INTEGER, description })
 const PromptId = (description: string) => Type.String({ maxLength: PROMPT_ID_MAX_CHARACTERS, description })
 const Limit = Type.Integer({ minimum: 1, maximum: MAX_PAGE_MESSAGES, default: DEFAULT_TOOL_MESSAGES })
-const Older = Cursor('`next_before` of the page before, for older messages.')
+const Older = Id('`next_before` of the page before, for older messages.')
 
 export const NoArguments = Type.Object({})
 
@@ -90,6 +90,7 @@ export const ReadMessagesArguments = Type.Object({
 
 export const GetThreadArguments = Type.Object({
   id: Id('Id of any message of the thread.'),
+  limit: Type.Optional(Limit),
   after: Type.Optional(Cursor('`next_after` of the page before.')),
 })
 
@@ -138,7 +139,8 @@ export const PostMessageArguments = Type.Object({
   ),
 })
 
-const RequestId = Type.Union([Type.String(), Type.Integer(), Type.Null()])
+/** Of an answer: as it came, so also a fraction whose request is refused for it. */
+const RequestId = Type.Union([Type.String(), Type.Number(), Type.Null()])
 
 /** A request or a notification. */
 export const JsonRpcMessage = Type.Object(

@@ -3,8 +3,12 @@
  * 2026-07-28, whose requests name their revision, and those that begin with a handshake.
  * @module
  */
+import { setImmediate as turn } from 'node:timers/promises'
 import {
   createMcpHandler,
+  isJSONRPCNotification,
+  isJSONRPCRequest,
+  isJSONRPCResponse,
   isLegacyRequest,
   ProtocolErrorCode,
   WebStandardStreamableHTTPServerTransport,
@@ -21,6 +25,7 @@ export const MAX_BATCH_MESSAGES = 10
 const BATCH_REVISION = '2025-03-26'
 /** Not in JSON-RPC's list; what MCP servers answer where no other code fits. */
 const REFUSED_CODE = -32000
+const JSON_TYPE = 'application/json'
 
 export interface McpRequest {
   readonly body: Buffer
@@ -32,8 +37,8 @@ export interface McpRequest {
 
 export interface McpAnswer {
   readonly status: number
-  /** Absent: no body. */
-  readonly body?: unknown
+  /** Absent: nothing is sent but the status. */
+  readonly body?: Buffer
   readonly contentType?: string
 }
 
@@ -52,27 +57,28 @@ export interface McpDeps extends ToolsDeps {
 
 const refusal = (status: number, code: number, message: string): McpAnswer => ({
   status,
-  body: { jsonrpc: '2.0', id: null, error: { code, message } },
+  body: Buffer.from(JSON.stringify({ jsonrpc: '2.0', id: null, error: { code, message } })),
+  contentType: JSON_TYPE,
 })
 
-const isNotification = (message: unknown): boolean =>
-  typeof message === 'object' && message !== null && 'method' in message && !('id' in message)
+const isMessage = (value: unknown): boolean =>
+  isJSONRPCRequest(value) || isJSONRPCNotification(value) || isJSONRPCResponse(value)
 
 /** Why a batch is refused; undefined where it is not. */
 const batchFault = (batch: readonly unknown[], revision: string): string | undefined => {
   if (revision !== BATCH_REVISION) return `Revision ${revision} knows no batches: send one message.`
   if (batch.length > MAX_BATCH_MESSAGES) return `A batch may hold at most ${MAX_BATCH_MESSAGES} messages.`
-  const ids = batch.flatMap((message) => {
-    const id = (message as { id?: unknown } | null)?.id
-    return id === undefined ? [] : [id]
-  })
-  return new Set(ids).size < ids.length ? 'Two messages of the batch have the same id.' : undefined
+  if (!batch.every(isMessage)) return 'The batch holds something that is no JSON-RPC message.'
+  const requests = batch.filter(isJSONRPCRequest)
+  if (requests.some(({ method }) => method === 'initialize')) return 'A handshake may not be part of a batch.'
+  const ids = requests.map(({ id }) => id)
+  return new Set(ids).size < ids.length ? 'Two requests of the batch have the same id.' : undefined
 }
 
 /** The part of the request that the protocol reads. Accept is said for the client: JSON suits every one that gets here. */
 const asWebRequest = (url: string, { headers }: McpRequest): Request => {
   const read = new Headers({
-    'content-type': 'application/json',
+    'content-type': JSON_TYPE,
     accept: 'application/json, text/event-stream',
   })
   for (const name of ['mcp-protocol-version', 'mcp-method', 'mcp-name']) {
@@ -84,12 +90,10 @@ const asWebRequest = (url: string, { headers }: McpRequest): Request => {
 
 const asAnswer = async (response: Response): Promise<McpAnswer> => {
   const { status } = response
-  const text = await response.text()
-  if (text === '') return { status }
-  const contentType = response.headers.get('content-type') ?? ''
-  return contentType.startsWith('application/json')
-    ? { status, body: JSON.parse(text) }
-    : { status, body: text, contentType }
+  const body = Buffer.from(await response.arrayBuffer())
+  return body.length === 0
+    ? { status }
+    : { status, body, contentType: response.headers.get('content-type') ?? '' }
 }
 
 /** @throws whatever the SDK fails with */
@@ -97,18 +101,8 @@ const answerHandshakeEra = async (
   deps: ServerDeps,
   poster: Poster,
   request: Request,
-  body: unknown,
+  parsedBody: unknown,
 ): Promise<McpAnswer> => {
-  let parsedBody = body
-  if (Array.isArray(body)) {
-    const fault = batchFault(body, request.headers.get('mcp-protocol-version') ?? BATCH_REVISION)
-    if (fault !== undefined) return refusal(400, ProtocolErrorCode.InvalidRequest, fault)
-    // Without a session a notification means nothing, except that one which cancels a neighbour would leave the
-    // batch without its answer.
-    const asked = body.filter((message) => !isNotification(message))
-    if (asked.length === 0 && body.length > 0) return { status: 202 }
-    parsedBody = asked
-  }
   const transport = new WebStandardStreamableHTTPServerTransport({
     sessionIdGenerator: undefined,
     enableJsonResponse: true,
@@ -121,6 +115,29 @@ const answerHandshakeEra = async (
   } finally {
     await server.close()
   }
+}
+
+/**
+ * Answers the requests of a batch one after the other, so that other callers have their turn in between. Without a
+ * session notifications and responses mean nothing.
+ * @throws whatever the SDK fails with
+ */
+const answerBatch = async (
+  deps: ServerDeps,
+  poster: Poster,
+  request: Request,
+  batch: readonly unknown[],
+): Promise<McpAnswer> => {
+  const fault = batchFault(batch, request.headers.get('mcp-protocol-version') ?? BATCH_REVISION)
+  if (fault !== undefined) return refusal(400, ProtocolErrorCode.InvalidRequest, fault)
+  const parts: Buffer[] = []
+  for (const asked of batch.filter(isJSONRPCRequest)) {
+    const { body } = await answerHandshakeEra(deps, poster, request, asked)
+    if (body) parts.push(Buffer.from(parts.length === 0 ? '[' : ','), body)
+    await turn()
+  }
+  if (parts.length === 0) return { status: 202 }
+  return { status: 200, body: Buffer.concat([...parts, Buffer.from(']')]), contentType: JSON_TYPE }
 }
 
 /** @throws the last of what the SDK reported where it answers 5xx */
@@ -171,8 +188,10 @@ export const createMcp = (deps: McpDeps): McpService => {
       }
       const poster: Poster = { ip, source: 'mcp', requestId }
       const asked = asWebRequest(url, request)
-      const answer = (await isLegacyRequest(asked, parsed)) ? answerHandshakeEra : answerRequestEra
-      return answer(serverDeps, poster, asked, parsed)
+      if (!(await isLegacyRequest(asked, parsed))) return answerRequestEra(serverDeps, poster, asked, parsed)
+      return Array.isArray(parsed)
+        ? answerBatch(serverDeps, poster, asked, parsed)
+        : answerHandshakeEra(serverDeps, poster, asked, parsed)
     },
   }
 }

@@ -63,7 +63,7 @@ export const promptListText = ({ count, prompts, daily, next_offset }: PromptLis
     next_offset !== null && `More with offset ${next_offset}.`,
   )
 
-export const promptPageText = (page: PromptPage, fence: Fence): string =>
+export const promptPageText = (page: Omit<PromptPage, 'notice'>, fence: Fence): string =>
   sections(
     promptText(page.prompt),
     `${replies(page.reply_count)}, newest first. Posting: ${page.posting}.`,

@@ -12,27 +12,30 @@ export interface ToolServices {
   readonly postingMode: Pick<PostingModeService, 'state'>
 }
 
-interface ToolSpec<I extends TObject, O extends TSchema> {
+/** `R` is what runs: as `O` says, or what becomes that by fencing it. */
+interface ToolSpec<I extends TObject, O extends TSchema, R> {
   readonly name: string
   readonly title: string
   readonly description: string
   readonly input: I
   readonly output: O
   readonly annotations: ToolAnnotations
-  /** The result holds what strangers wrote. */
-  readonly untrusted: boolean
   /** The arguments reach `run` as they came, since the service that gets them says better what is wrong. */
   readonly unchecked?: true
-  run(input: Static<I>, services: ToolServices, poster: Poster): Promise<Static<O>> | Static<O>
+  run(input: Static<I>, services: ToolServices, poster: Poster): Promise<R> | R
   /** The result for a model to read, without the notice. */
-  text(result: Static<O>, fence: Fence): string
+  text(result: R, fence: Fence): string
+  /** Only of a result that holds what strangers wrote: its structured form, but for notice and marker. */
+  fenced?(result: R, fence: Fence): Omit<Static<O>, 'notice' | 'fence'>
 }
 
 /** A tool with its types erased, as lists see it. */
-export interface Tool extends Omit<ToolSpec<TObject, TSchema>, 'run' | 'text'> {
+export interface Tool extends Omit<ToolSpec<TObject, TSchema, object>, 'run' | 'text' | 'fenced'> {
   run(input: never, services: ToolServices, poster: Poster): Promise<object> | object
   text(result: never, fence: Fence): string
+  fenced?(result: never, fence: Fence): object
 }
 
 /** Type-checks a tool in full, then erases it. */
-export const tool = <I extends TObject, O extends TSchema>(spec: ToolSpec<I, O>): Tool => spec as Tool
+export const tool = <I extends TObject, O extends TSchema, R = Static<O>>(spec: ToolSpec<I, O, R>): Tool =>
+  spec as Tool

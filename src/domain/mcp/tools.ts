@@ -56,15 +56,22 @@ const LISTING: ListToolsResult = {
   })),
 }
 
-/** A result as structure and as text; behind the notice where it holds what strangers wrote. */
+/**
+ * A result as structure and as text, since some hosts show models the one and some the other; in both, what strangers
+ * wrote comes after the notice and inside the fence.
+ */
 const asResult = (tool: Tool, result: object): CallToolResult => {
   const fence = createFence()
   // The tool was checked in full when it was declared; here its types are gone.
   const text = tool.text(result as never, fence)
-  const structuredContent = { ...result }
-  if (!tool.untrusted) return { content: [{ type: 'text', text }], structuredContent }
-  const fenced = `${fence.preamble}\n\n${text}`
-  return { content: [{ type: 'text', text: fenced }], structuredContent, _meta: { untrusted: true } }
+  const fenced = tool.fenced?.(result as never, fence)
+  if (fenced === undefined) return { content: [{ type: 'text', text }], structuredContent: { ...result } }
+  const { notice, marker, preamble } = fence
+  return {
+    content: [{ type: 'text', text: `${preamble}\n\n${text}` }],
+    structuredContent: { notice, fence: marker, ...fenced },
+    _meta: { untrusted: true },
+  }
 }
 
 export const createTools = ({ checkArguments, describeError, onToolCall, ...services }: ToolsDeps): Tools => {
