@@ -10,7 +10,13 @@ import type { IsUnavailable } from './http/errors.ts'
 import { type PathFor, readHostPaths } from './http/host-paths.ts'
 import type { IdempotencyKit } from './http/idempotency.ts'
 import type { Logger } from './http/log.ts'
-import { answerErrors, aroundRequest, crossOrigin, securityHeaders } from './http/middleware.ts'
+import {
+  answerErrors,
+  aroundRequest,
+  crossOrigin,
+  type HandledRequest,
+  securityHeaders,
+} from './http/middleware.ts'
 import { type ConsumeLimit, createRateLimiter, type RateLimitRefusal } from './http/rate-limit.ts'
 import type { Route } from './http/route.ts'
 import { createRouting } from './http/routing.ts'
@@ -45,6 +51,8 @@ export interface AppOptions<S> {
   readonly isUnavailable?: IsUnavailable
   /** Hosts that stand for one thing of the service; absent: there are none. */
   readonly pathFor?: PathFor
+  /** Called for each handled request of a known caller; must not throw. */
+  readonly onHandled?: (request: HandledRequest) => void
   /** Called for every refused call; must not throw. */
   readonly onRateLimited?: (refusal: RateLimitRefusal) => void
 }
@@ -97,6 +105,7 @@ export const createApp = <S>(options: AppOptions<S>): RequestListener => {
       clock,
       logger,
       observeRequest: metrics.observeRequest,
+      onHandled: options.onHandled,
     }),
   )
   app.use(answerErrors(logger, options.isUnavailable))

@@ -11,9 +11,11 @@ import { AppError } from './errors.ts'
 import type { Authenticated, Authenticators, Credentials } from './http/auth.ts'
 import { answerLater, EVENT_STREAM_TYPE } from './http/event-stream.ts'
 import { createLogger, type Logger } from './http/log.ts'
+import type { HandledRequest } from './http/middleware.ts'
 import type { RateLimitRefusal } from './http/rate-limit.ts'
 import { closeHttpServer, createHttpServer } from './http/server.ts'
 import { secretDigest } from './keys/api-keys.ts'
+import { actorOf } from './ledger/entry.ts'
 import { routes } from './routes.ts'
 import { type BuiltServices, createServices, type Services } from './services.ts'
 import { isUnavailable } from './store/session.ts'
@@ -121,6 +123,16 @@ const listen = async (server: Server, { port, host }: Config): Promise<number> =
   return address.port
 }
 
+/** What the event log keeps of a request. */
+const requestKeeper =
+  ({ eventLog, clock }: Pick<Services, 'eventLog' | 'clock'>) =>
+  ({ credential, ms, ...request }: HandledRequest): void => {
+    const [actor, actorId] = actorOf(credential)
+    const keyId = 'keyId' in credential ? credential.keyId : null
+    const durationMs = Math.round(ms * 100) / 100
+    eventLog.record({ type: 'request', at: clock.now(), ...request, durationMs, actor, actorId, keyId })
+  }
+
 /** The configuration with the port that was picked, where PORT is 0. */
 const onPort = (config: Config, port: number): Config => {
   const url = new URL(config.baseUrl)
@@ -157,6 +169,7 @@ export const startServer = async (settings: Config, options: ServerOptions = {})
     services
   const alertRateLimit = ({ organisation = DEFAULT_ORGANISATION, bucket }: RateLimitRefusal): void =>
     security.raise({ organisation, type: 'rate_limit', subject: bucket })
+  const keepRequest = requestKeeper(services)
   listener = createApp({
     config,
     routes,
@@ -170,6 +183,7 @@ export const startServer = async (settings: Config, options: ServerOptions = {})
     isUnavailable,
     pathFor: domains.pathFor,
     onRateLimited: alertRateLimit,
+    onHandled: keepRequest,
   })
   ready = true
   const host = config.host.includes(':') ? `[${config.host}]` : config.host

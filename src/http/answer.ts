@@ -1,8 +1,9 @@
 /**
  * What a route gives, compiled: status, content type, body, 304 where the client has it already, and in tests the
- * check against its schema.
+ * check against its schema; streams are passed on as they are.
  * @module
  */
+import { Readable } from 'node:stream'
 import { isUnchanged } from './conditional.ts'
 import type { HttpContext } from './context.ts'
 import { JSON_TYPE } from './errors.ts'
@@ -28,7 +29,8 @@ const compileAnswerCheck = (route: Route): Verify => {
     }
     if (!isJson) return
     // What the client will read: undefined members are gone, dates are text.
-    const detail = check(JSON.parse(JSON.stringify(body)))
+    const sent = body instanceof Uint8Array ? Buffer.from(body).toString() : JSON.stringify(body)
+    const detail = check(JSON.parse(sent))
     if (detail)
       throw new Error(`${route.name} answered ${status} with a bad body: ${detail.path} ${detail.message}`)
   }
@@ -67,8 +69,13 @@ export const compileAnswer = (
     }
     if (!ctx.res.hasHeader('Content-Type')) ctx.res.setHeader('Content-Type', usualType)
     const isJson = String(ctx.res.getHeader('Content-Type')).startsWith('application/json')
-    verify?.(status, body, isJson)
+    if (!(body instanceof Readable)) verify?.(status, body, isJson)
     ctx.status = status
+    if (body instanceof Readable) {
+      // Read as fast as the client takes it, and destroyed when that goes away.
+      ctx.body = body
+      return
+    }
     if (body === undefined) {
       // Koa writes "null" for an answer that is JSON, and has its own mind about the status.
       ctx.res.removeHeader('Content-Type')
@@ -76,11 +83,9 @@ export const compileAnswer = (
       ctx.status = status
       return
     }
-    const content = isJson
-      ? JSON.stringify(body)
-      : body instanceof Uint8Array
-        ? Buffer.from(body)
-        : String(body)
+    // Bytes are sent as they are, also those of JSON that was serialised before.
+    const content =
+      body instanceof Uint8Array ? Buffer.from(body) : isJson ? JSON.stringify(body) : String(body)
     const unchanged = revalidates && status === 200 && isUnchanged(ctx, content)
     if (unchanged) ctx.status = 304
     ctx.body = unchanged ? null : content

@@ -1,5 +1,6 @@
 /** What the kit keeps beside a request while it is handled. @module */
 import type { ParameterizedContext } from 'koa'
+import type { Credential } from '../caller.ts'
 import type { Route } from './route.ts'
 
 export interface HttpState {
@@ -14,6 +15,8 @@ export interface HttpState {
   route?: Pick<Route, 'path' | 'cost'>
   /** Set once the caller is known. */
   organisation?: string
+  /** Whoever asks, set with `organisation`. */
+  credential?: Credential
 }
 
 export type HttpContext = ParameterizedContext<HttpState>

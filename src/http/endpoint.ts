@@ -88,6 +88,7 @@ const compileAuthentication = <S>(route: Route<S>, kit: EndpointKit<S>): Authent
     }
     const { caller } = authenticated
     ctx.state.organisation = caller?.organisation
+    ctx.state.credential = caller?.credential
     if (addressLimit) await chargeOwn(ctx, caller?.organisation)
     else if (rateLimiter && cost > 0) {
       if (caller === undefined) await chargeAddress(ctx, cost)

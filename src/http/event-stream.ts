@@ -4,7 +4,6 @@
  * @module
  */
 import type { ServerResponse } from 'node:http'
-import { fail } from '../errors.ts'
 import type { HttpContext } from './context.ts'
 
 export const EVENT_STREAM_TYPE = 'text/event-stream'
@@ -68,10 +67,8 @@ export class EventConnection {
       response.destroy()
       return
     }
-    // Nothing is framed, so that the socket takes the same bytes at less cost; it is not ours yet where a client has sent
-    // several requests at once and an earlier one is still being answered.
-    const target = response.socket ?? response
-    for (const bytes of events) target.write(bytes)
+    // Nothing is framed, so that the socket takes the same bytes at less cost.
+    for (const bytes of events) response.socket?.write(bytes)
   }
 
   /** Ends the stream. @param last events that are still sent */
@@ -104,7 +101,7 @@ export interface EventStreams {
    *   It returns what is to be done when the stream has ended, whoever ended it. HEAD requests never get here
    */
   answer(start: (connection: EventConnection) => () => void): EventStreamReply
-  /** Ends all streams and refuses new ones: clients are told to come back, not all at once. */
+  /** Ends all streams, and new ones as soon as they begin: clients are told to come back, not all at once. */
   close(): void
 }
 
@@ -149,11 +146,12 @@ export const createEventStreams = ({ heartbeatMs = HEARTBEAT_MS } = {}): EventSt
     answer: (start) =>
       new EventStreamReply((ctx) => {
         const { res } = ctx
-        if (closed) fail('unavailable', { retryAfter: RETRY_MS / 1000 })
-        if (ctx.method === 'HEAD') {
+        // Whoever sends several requests at once waits until those before are answered. Node does not tell such an answer
+        // that its client has gone, so that it would stay open for ever.
+        const isBehindAnother = res.socket === null
+        if (ctx.method === 'HEAD' || closed || isBehindAnother) {
           ctx.respond = false
-          writeHead(res)
-          res.end()
+          answerLater(res, closed ? CLOSE_RETRY_MS : RETRY_MS)
           return
         }
         // A client that has gone meanwhile will not say so again.

@@ -5,6 +5,7 @@
 import type { IncomingMessage } from 'node:http'
 import cors from '@koa/cors'
 import type { Middleware } from 'koa'
+import type { Credential } from '../caller.ts'
 import type { Clock } from '../clock.ts'
 import { newId } from '../ids.ts'
 import type { HttpState } from './context.ts'
@@ -32,6 +33,23 @@ interface Around {
   readonly clock: Clock
   readonly logger: Logger
   readonly observeRequest: (method: string, route: string, status: number, seconds: number) => void
+  /** Called for each handled request of a known caller; must not throw. */
+  readonly onHandled?: (request: HandledRequest) => void
+}
+
+/** A request of a known caller, without anything that it sent. */
+export interface HandledRequest {
+  readonly organisation: string
+  readonly credential: Credential
+  readonly requestId: string
+  readonly method: string
+  /** The route's path template. */
+  readonly route: string
+  readonly status: number
+  /** Until the answer was ready; what is streamed may take longer. */
+  readonly ms: number
+  /** Client address, after TRUST_PROXY. */
+  readonly ip: string
 }
 
 const requestIdOf = (request: IncomingMessage, clock: Clock): string => {
@@ -43,7 +61,13 @@ const requestIdOf = (request: IncomingMessage, clock: Clock): string => {
  * Gives the request its id, and writes one log line and one metric when it was handled. Probes and other uncounted
  * routes are logged at `debug`: terminals ask for /health every few milliseconds.
  */
-export const aroundRequest = ({ clientAddress, clock, logger, observeRequest }: Around): HttpMiddleware => {
+export const aroundRequest = ({
+  clientAddress,
+  clock,
+  logger,
+  observeRequest,
+  onHandled,
+}: Around): HttpMiddleware => {
   const quiet = logger.isLevelEnabled('debug')
   const loud = logger.isLevelEnabled('info')
   return async (ctx, next) => {
@@ -60,8 +84,10 @@ export const aroundRequest = ({ clientAddress, clock, logger, observeRequest }: 
     const ms = performance.now() - startedAt
     const method = KNOWN_METHODS.has(ctx.method) ? ctx.method : 'OTHER'
     const status = res.statusCode
-    const { route, requestId, ip, organisation } = state
+    const { route, requestId, ip, organisation, credential } = state
     observeRequest(method, route?.path ?? UNMATCHED, status, ms / 1000)
+    if (onHandled && route && organisation !== undefined && credential !== undefined)
+      onHandled({ organisation, credential, requestId, method, route: route.path, status, ms, ip })
     const isProbe = route?.cost === 0 && status < 500
     if (isProbe ? !quiet : !loud) return
     const line = {
@@ -115,7 +141,14 @@ const EXPOSED_HEADERS = [
   'Retry-After',
   'Idempotency-Replayed',
 ]
-const ALLOWED_HEADERS = ['Authorization', 'Content-Type', 'X-API-Key', 'X-Request-Id', 'Idempotency-Key']
+const ALLOWED_HEADERS = [
+  'Authorization',
+  'Content-Type',
+  'X-API-Key',
+  'X-Request-Id',
+  'Idempotency-Key',
+  'Last-Event-ID',
+]
 const PREFLIGHT_MAX_AGE_SECONDS = 600
 
 /**
@@ -136,7 +169,10 @@ export const crossOrigin = (paths: readonly string[]): HttpMiddleware => {
   return (ctx, next) => {
     const { path } = ctx.state
     const isOpen = exact.has(path) || prefixes.some((prefix) => path.startsWith(prefix))
-    if (!isOpen || ctx.req.headers.origin === undefined) return next()
+    if (!isOpen) return next()
+    // Of every answer: one that nobody's page asked for may be kept by a cache and handed to a page.
+    ctx.vary('Origin')
+    if (ctx.req.headers.origin === undefined) return next()
     ctx.res.setHeader('Cross-Origin-Resource-Policy', 'cross-origin')
     return allow(ctx, next)
   }

@@ -31,6 +31,19 @@ export interface OpenApiInfo {
   readonly tags: Readonly<Record<string, string>>
   /** What stands for `{placeholder}` in examples of bodies whose schema asks for more than any text. */
   readonly exampleValues: Readonly<Record<string, string>>
+  /** Absent: none. */
+  readonly webhooks?: readonly OpenApiWebhook[]
+}
+
+/** A request that the service sends (OpenAPI 3.1 §4.8.1.1, `webhooks`). */
+export interface OpenApiWebhook {
+  readonly name: string
+  readonly summary: string
+  readonly description: string
+  readonly tag: string
+  /** Header name → what it holds. */
+  readonly headers: Readonly<Record<string, string>>
+  readonly body: TSchema
 }
 
 export type OpenApiDocument = Record<string, unknown>
@@ -166,7 +179,7 @@ const operation = (route: Route, components: SchemaComponents, values: OpenApiIn
   const token = route.auth === 'merchant' && 'Terminal tokens are accepted.'
   const own =
     route.addressLimit &&
-    `At most ${route.addressLimit.requests} requests in ${route.addressLimit.windowSeconds} s from one address; no other limit counts them.`
+    `At most ${route.addressLimit.requests} requests in ${route.addressLimit.windowSeconds} s from one address; the general limit does not count them.`
   const description = [route.description, scope, token, own].filter(Boolean).join('\n\n')
   const declared = parameters(route, components)
   return {
@@ -185,6 +198,31 @@ const byText =
   <T>(text: (item: T) => string) =>
   (a: T, b: T) =>
     text(a) < text(b) ? -1 : 1
+
+const webhook = (
+  { name, summary, description, tag, headers, body }: OpenApiWebhook,
+  use: SchemaComponents['use'],
+) => ({
+  post: {
+    operationId: `receive.${name}`,
+    summary,
+    description,
+    tags: [tag],
+    security: [],
+    parameters: Object.entries(headers).map(([header, text]) => ({
+      name: header,
+      in: 'header',
+      required: true,
+      description: text,
+      schema: { type: 'string' },
+    })),
+    requestBody: { required: true, content: { [JSON_MEDIA_TYPE]: { schema: use(body) } } },
+    responses: {
+      '2XX': { description: 'Received. The body is ignored.' },
+      '4XX': { description: 'Refused; it is sent again, twice at most.' },
+    },
+  },
+})
 
 /**
  * @throws Error when operation names repeat, a tag has no description, or one schema name means two things
@@ -216,6 +254,9 @@ export const createOpenApi = (routes: readonly Route[], info: OpenApiInfo): Open
     servers: [{ url: info.serverUrl }],
     tags: [...tags].sort().map((name) => ({ name, description: info.tags[name] })),
     paths,
+    ...(info.webhooks && {
+      webhooks: Object.fromEntries(info.webhooks.map((sent) => [sent.name, webhook(sent, components.use)])),
+    }),
     components: { schemas: components.all(), headers: HEADERS, securitySchemes: SECURITY_SCHEMES },
   }
 }

@@ -4,6 +4,7 @@
  * @module
  */
 import { createServer, type RequestListener, type Server, type ServerOptions } from 'node:http'
+import type { Socket } from 'node:net'
 import type { Duplex } from 'node:stream'
 import type { ErrorCode } from '../errors.ts'
 
@@ -56,9 +57,43 @@ const refuseConnection = (error: NodeJS.ErrnoException, socket: Duplex): void =>
   )
 }
 
+/** @property bytesRead from it when it was looked at last */
+interface Use {
+  unanswered: number
+  bytesRead: number
+}
+
+/**
+ * Closes only connections on which nothing is asked and everything sent. Node goes by whether an answer was written, and
+ * would cut off clients that are still reading; and it waits for connections on which nobody ever asked.
+ */
+const keepTrackOfUse = (server: Server): Server => {
+  const uses = new Map<Socket, Use>()
+  server.closeIdleConnections = () => {
+    for (const [socket, use] of uses) {
+      const isIdle = use.unanswered === 0 && use.bytesRead === socket.bytesRead
+      use.bytesRead = socket.bytesRead
+      if (isIdle) socket.destroy()
+    }
+  }
+  return server
+    .on('connection', (socket: Socket) => {
+      uses.set(socket, { unanswered: 0, bytesRead: -1 })
+      socket.once('close', () => uses.delete(socket))
+    })
+    .on('request', ({ socket }, response) => {
+      // So that a busy client goes elsewhere.
+      if (!server.listening) response.setHeader('Connection', 'close')
+      const use = uses.get(socket)
+      if (use === undefined) return
+      use.unanswered++
+      response.once('close', () => use.unanswered--)
+    })
+}
+
 /** A server that does not listen yet. */
 export const createHttpServer = (listener: RequestListener): Server =>
-  createServer(SERVER_OPTIONS, listener).on('clientError', refuseConnection)
+  keepTrackOfUse(createServer(SERVER_OPTIONS)).on('request', listener).on('clientError', refuseConnection)
 
 /**
  * Stops accepting, lets open requests finish, then closes. What still runs after `timeoutMs` is cut off.

@@ -192,7 +192,8 @@ describe('around every request', () => {
       },
     })
     expect(preflight.status).to.equal(204)
-    expect(preflight.headers.get('access-control-allow-headers')).to.include('Authorization')
+    const allowed = preflight.headers.get('access-control-allow-headers')?.split(',')
+    expect(allowed).to.include.members(['Authorization', 'Last-Event-ID'])
   })
 
   it('all other paths stay same-origin', async () => {

@@ -14,6 +14,7 @@ import {
 import { route } from '../../src/http/route.ts'
 import { closeHttpServer, createHttpServer } from '../../src/http/server.ts'
 import { openStream } from '../support/event-stream.ts'
+import { eventually } from '../support/eventually.ts'
 import { type HttpKit, startHttpKit } from '../support/http-kit.ts'
 
 const HEARTBEAT_MS = 40
@@ -25,11 +26,12 @@ describe('event streams', () => {
   let streams: EventStreams
   let connections: EventConnection[]
   let ended: number
-  let answerSlow: () => void
+  let answerSlow: (() => void) | undefined
 
   beforeEach(async () => {
     connections = []
     ended = 0
+    answerSlow = undefined
     streams = createEventStreams({ heartbeatMs: HEARTBEAT_MS })
     const follow = (path: `/${string}`, start = () => undefined as unknown) =>
       route({
@@ -85,7 +87,7 @@ describe('event streams', () => {
     socket.pause()
     const before = connections.length
     socket.write('GET /api/stream HTTP/1.1\r\nHost: localhost\r\n\r\n')
-    while (connections.length === before) await new Promise((resolve) => setImmediate(resolve))
+    await eventually('a stream', () => connections.length > before)
     return { socket, connection: connections.at(-1) as EventConnection }
   }
 
@@ -136,7 +138,7 @@ describe('event streams', () => {
     const { reader } = await open()
     expect([streams.open, ended]).to.deep.equal([1, 0])
     reader.close()
-    while (streams.open > 0) await new Promise((resolve) => setImmediate(resolve))
+    await eventually('the end of the streams', () => streams.open === 0)
     expect(ended).to.equal(1)
   })
 
@@ -206,8 +208,7 @@ describe('event streams', () => {
     stalled.connection.send(eventFrame('message', JSON.stringify('x'.repeat(16 * UNSENT_MAX_BYTES)), 1))
     streams.close()
     await Promise.all(readers.map(({ reader }) => reader.ended))
-    expect(streams.open).to.equal(1)
-    while (streams.open > 0) await new Promise((resolve) => setTimeout(resolve, 20))
+    await eventually('the end of the streams', () => streams.open === 0)
     const nothingWasCut = closeHttpServer(kit.server)
     const retries = readers.map(({ reader }) => /retry: (\d+)\n\n$/.exec(reader.text())?.[1])
     expect(new Set(retries).size).to.equal(5)
@@ -217,24 +218,34 @@ describe('event streams', () => {
     stalled.socket.destroy()
   })
 
-  it('keep their order behind an earlier request of the same connection', async () => {
+  it('end at once behind another request of the same connection, so that none outlives its client', async () => {
     const socket = connect({ host: '127.0.0.1', port: Number(new URL(kit.url).port) })
     let text = ''
     socket.setEncoding('utf8').on('data', (chunk) => {
       text += chunk
     })
+    const closed = once(socket, 'close')
     socket.write('GET /api/slow HTTP/1.1\r\nHost: a\r\n\r\nGET /api/stream HTTP/1.1\r\nHost: a\r\n\r\n')
-    while (connections.length === 0) await new Promise((resolve) => setImmediate(resolve))
-    connections[0]?.send(eventFrame('message', '"first"', 1))
-    expect(text).to.equal('')
-    answerSlow()
-    while (!text.includes('first')) await new Promise((resolve) => setImmediate(resolve))
-    connections[0]?.send(eventFrame('message', '"second"', 2))
-    while (!text.includes('second')) await new Promise((resolve) => setImmediate(resolve))
-    const order = ['{"slow":true}', 'retry: 3000', '"first"', '"second"'].map((part) => text.indexOf(part))
-    expect(order).to.deep.equal(order.toSorted((a, b) => a - b))
-    expect(order).to.not.include(-1)
+    await eventually('the slow request', () => answerSlow !== undefined)
+    answerSlow?.()
+    await closed
+    expect(text).to.match(/\{"slow":true\}HTTP\/1\.1 200 OK.*\r\n\r\nretry: 3000\n\n$/s)
+    expect([connections.length, streams.open]).to.deep.equal([0, 0])
+  })
+
+  it('are one for each connection, however often it asks', async () => {
+    const socket = connect({ host: '127.0.0.1', port: Number(new URL(kit.url).port) })
+    socket.on('error', () => undefined)
+    socket.write('GET /api/stream HTTP/1.1\r\nHost: a\r\n\r\n'.repeat(5))
+    const answered = async () =>
+      (await kit.metrics.json())
+        .find(({ name }) => name === 'http_request_duration_seconds')
+        ?.values.find(({ name, labels }) => name.endsWith('_count') && labels.route === '/api/stream')?.value
+    await eventually('five answers', async () => (await answered()) === 5)
+    expect(streams.open).to.equal(1)
     socket.destroy()
+    await eventually('the end of the streams', () => streams.open === 0)
+    expect(ended).to.equal(1)
   })
 
   it('can end at once, which tells a browser to come back where any other status would be for good', async () => {
@@ -251,9 +262,14 @@ describe('event streams', () => {
     server.close()
   })
 
-  it('are refused once the server has begun to end', async () => {
+  it('end as soon as they begin once the server ends, since a browser comes back after nothing else', async () => {
     streams.close()
-    const { status, body } = await kit.request('GET', '/api/stream')
-    expect([status, body.error, body.retry_after]).to.deep.equal([503, 'unavailable', 3])
+    const { status, headers, text } = await kit.request('GET', '/api/stream')
+    expect([status, headers.get('content-type'), text]).to.deep.equal([
+      200,
+      'text/event-stream; charset=utf-8',
+      'retry: 1000\n\n',
+    ])
+    expect(connections).to.deep.equal([])
   })
 })

@@ -1,8 +1,15 @@
+import { once } from 'node:events'
 import type { Server, ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { connect } from 'node:net'
 import { expect } from 'chai'
 import { closeHttpServer, createHttpServer, HEADERS_MAX_BYTES } from '../../src/http/server.ts'
+import { eventually } from '../support/eventually.ts'
+
+/** More than the kernel's buffers hold. */
+const LARGE_BYTES = 32 * 1024 * 1024
+/** What a slow machine takes to read them. */
+const PATIENCE_MS = 20_000
 
 const listen = async (server: Server): Promise<number> => {
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
@@ -51,7 +58,7 @@ describe('HTTP server', () => {
     const url = `http://127.0.0.1:${port}`
     await (await fetch(url)).text()
     const slow = fetch(`${url}/slow`).then((answer) => answer.text())
-    while (open.length === 0) await new Promise((resolve) => setTimeout(resolve, 5))
+    await eventually('the request', () => open.length > 0)
     const closed = closeHttpServer(server)
     await exchange(port, 'GET / HTTP/1.1\r\n\r\n').then(
       () => expect.fail('accepted a connection while closing'),
@@ -59,6 +66,59 @@ describe('HTTP server', () => {
     )
     open[0]?.end('finished')
     expect(await slow).to.equal('finished')
+    expect(await closed).to.equal(true)
+  })
+
+  it('closing cuts off no client that is still reading an answer which was written already', async () => {
+    const body = Buffer.alloc(LARGE_BYTES)
+    let written: () => void = () => undefined
+    const isWritten = new Promise<void>((resolve) => {
+      written = resolve
+    })
+    const server = createHttpServer((_, response) => {
+      response.end(body)
+      written()
+    })
+    const socket = connect(await listen(server), '127.0.0.1')
+    socket.write('GET / HTTP/1.1\r\nHost: x\r\n\r\n')
+    await isWritten
+    const closed = closeHttpServer(server, PATIENCE_MS)
+    // Several looks at what is idle.
+    await new Promise((resolve) => setTimeout(resolve, 200))
+    let received = 0
+    socket.on('data', (chunk) => {
+      received += chunk.length
+    })
+    await once(socket, 'close')
+    expect(received).to.be.greaterThan(body.length)
+    expect(await closed).to.equal(true)
+  })
+
+  it('closing waits for nobody who connected and asks nothing', async () => {
+    const server = createHttpServer((_, response) => response.end('ok'))
+    const socket = connect(await listen(server), '127.0.0.1')
+    await Promise.all([once(socket, 'connect'), once(server, 'connection')])
+    expect(await closeHttpServer(server)).to.equal(true)
+    socket.destroy()
+  })
+
+  it('closing answers what still arrives on an open connection, and tells the client to go elsewhere', async () => {
+    const open: ServerResponse[] = []
+    const server = createHttpServer((_, response) => open.push(response))
+    const socket = connect(await listen(server), '127.0.0.1')
+    let text = ''
+    socket.setEncoding('utf8').on('data', (chunk) => {
+      text += chunk
+    })
+    const ended = once(socket, 'close')
+    socket.write('GET /1 HTTP/1.1\r\nHost: x\r\n\r\n')
+    await eventually('the first request', () => open.length === 1)
+    const closed = closeHttpServer(server)
+    socket.write('GET /2 HTTP/1.1\r\nHost: x\r\n\r\n')
+    await eventually('the second request', () => open.length === 2)
+    for (const [i, response] of open.entries()) response.end(`answer ${i + 1}`)
+    await ended
+    expect(text).to.match(/keep-alive.*answer 1.*Connection: close.*answer 2$/s)
     expect(await closed).to.equal(true)
   })
 
