@@ -48,6 +48,8 @@ export interface FollowerOptions {
    * @returns rows to be written together with the cursor
    */
   consume(entries: readonly LoggedEntry[]): Promise<readonly Row[]>
+  /** Called once the rows of a batch are committed. */
+  written?(rows: readonly Row[]): void
   readonly logger: { warn(details: object, message: string): void }
   /** Index where a new follower begins; default 0. */
   readonly from?: number
@@ -73,7 +75,7 @@ const cursorGone = (name: string): Error => new Error(`The cursor of ${name} is 
 const isTakenOver = (error: unknown): boolean => sqlState(error) === DIVISION_BY_ZERO
 
 export const createFollower = (options: FollowerOptions): Follower => {
-  const { database, name, consume, rest, logger, from = 0 } = options
+  const { database, name, consume, written, rest, logger, from = 0 } = options
   const {
     batchEntries = DEFAULT_BATCH_ENTRIES,
     pollMs = DEFAULT_POLL_MS,
@@ -154,8 +156,10 @@ export const createFollower = (options: FollowerOptions): Follower => {
       const last = entries.at(-1)
       if (last === undefined) return
       const next: number = last.index + 1
-      await advance(cursor, next, await consume(entries))
+      const rows = await consume(entries)
+      await advance(cursor, next, rows)
       cursor = next
+      written?.(rows)
       if (rest !== undefined) await sleep(rest(), true)
     }
   }

@@ -40,6 +40,7 @@ export interface Entry {
   /** Beside the hashed entry, for followers. */
   readonly circuitId?: string
   readonly proofId?: string
+  /** The key that it is about; default: the one that was used. */
   readonly keyId?: string
 }
 

@@ -240,6 +240,8 @@ class Pass {
   }
 
   #entryRow({ caller }: Unit, { item: { entry }, id, subject, text, leaf }: Draft, index: number): Row {
+    const { credential } = caller
+    const actingKey = 'keyId' in credential ? credential.keyId : null
     return entries.row({
       idx: index,
       id,
@@ -247,7 +249,7 @@ class Pass {
       type: entry.type,
       at: this.#context.at,
       subject,
-      key_id: entry.keyId ?? null,
+      key_id: entry.keyId ?? actingKey,
       circuit_id: entry.circuitId ?? null,
       proof_id: entry.proofId ?? null,
       digest: entry.digest ?? null,

@@ -22,13 +22,16 @@ interface ConnectorOptions {
   readonly resolve: Resolve
   /** Certificates (PEM) that count besides the usual authorities. */
   readonly ca?: string
+  /** To one origin; default 10. */
+  readonly connections?: number
 }
 
 /**
  * A pool of connections, each of which was judged by `judge` when it was made. It must not be shared by callers
  * with different rights. HTTP/1.1 only; proxies of the environment are not used.
  */
-export const createPool = ({ judge, resolve, ca }: ConnectorOptions): Agent => {
+export const createPool = (options: ConnectorOptions): Agent => {
+  const { judge, resolve, ca, connections = MAX_CONNECTIONS_PER_ORIGIN } = options
   const refusal = (host: string): EgressError =>
     new EgressError('blocked', `${host} is at an address that must not be called`)
 
@@ -80,7 +83,8 @@ export const createPool = ({ judge, resolve, ca }: ConnectorOptions): Agent => {
 
   return new Agent({
     connect,
-    connections: MAX_CONNECTIONS_PER_ORIGIN,
+    // undici's own word for no limit.
+    connections: Number.isFinite(connections) ? connections : null,
     pipelining: 1,
     keepAliveTimeout: KEEP_ALIVE_MS,
     keepAliveMaxTimeout: KEEP_ALIVE_MAX_MS,

@@ -12,10 +12,11 @@ import { EgressError } from './egress-error.ts'
 import { createLocalResolve, createResolve, type Resolve } from './resolve.ts'
 
 const REDIRECT_STATUSES = [301, 302, 303, 307, 308]
+const IGNORED_BODY_MS = 1000
 /** Headers that go along to another origin; all others might be credentials. */
 const HARMLESS_HEADERS = ['accept', 'accept-language', 'user-agent']
 
-type Lane = 'paying' | 'open'
+type Lane = 'paying' | 'open' | 'webhooks'
 type Method = 'GET' | 'HEAD' | 'POST' | 'PUT' | 'PATCH' | 'DELETE'
 
 export interface SafeFetchRequest {
@@ -25,6 +26,11 @@ export interface SafeFetchRequest {
   readonly body?: string | Buffer
   /** Limit of the body as it is sent and as it is unpacked. */
   readonly maxBytes: number
+  /**
+   * The answer is its head: its body is empty here, and what is sent of it within a second and `maxBytes` is thrown
+   * away, so that the connection can be used again; beyond that the connection is closed.
+   */
+  readonly ignoreBody?: boolean
   /** For everything: look-ups, connections, redirects, head and body. */
   readonly deadlineMs: number
   /**
@@ -36,7 +42,7 @@ export interface SafeFetchRequest {
   readonly allowListed: boolean
   /**
    * Calls for strangers (`open`) have connections and look-ups of their own, so that those that others need are never
-   * taken by them. Default `paying`.
+   * taken by them. So have `webhooks`, whose number is for their sender to limit. Default `paying`.
    */
   readonly lane?: Lane
   /** URLs that aren't asked for reasons of the caller's own; each redirect is judged as well. */
@@ -168,7 +174,7 @@ const askOnce = async (
   pool: Agent,
   url: URL,
   headers: Readonly<Record<string, string>>,
-  { method, body, maxBytes }: SafeFetchRequest,
+  { method, body, maxBytes, ignoreBody }: SafeFetchRequest,
   signal: AbortSignal,
 ): Promise<Hop> => {
   const answer = await pool.request({
@@ -181,6 +187,10 @@ const askOnce = async (
   })
   const { statusCode: status } = answer
   const received = flat(answer.headers)
+  if (ignoreBody) {
+    answer.body.dump({ limit: maxBytes, signal: AbortSignal.timeout(IGNORED_BODY_MS) }).catch(() => undefined)
+    return { status, headers: received, body: Buffer.alloc(0) }
+  }
   // Leaving the loop over the body, for whatever reason, destroys it and its connection.
   const packed = await readWithin(answer.body, maxBytes, status)
   return {
@@ -191,13 +201,18 @@ const askOnce = async (
 }
 
 /** The connections of one lane. Those of calls with and without `allowListed` are apart. */
-const createPools = ({ allowCidrs, ca, dnsServers, resolve }: SafeFetchOptions) => {
+const createPools = ({ allowCidrs, ca, dnsServers, resolve }: SafeFetchOptions, connections?: number) => {
   const dns = createDns({ servers: dnsServers })
-  const everywhere = createPool({ judge: createAddressJudge([]), resolve: resolve ?? createResolve(dns) })
+  const everywhere = createPool({
+    judge: createAddressJudge([]),
+    resolve: resolve ?? createResolve(dns),
+    connections,
+  })
   const allowListed = createPool({
     judge: createAddressJudge(allowCidrs),
     resolve: resolve ?? createLocalResolve(dns),
     ca,
+    connections,
   })
   return {
     for: (request: SafeFetchRequest): Agent => (request.allowListed ? allowListed : everywhere),
@@ -214,7 +229,12 @@ const createPools = ({ allowCidrs, ca, dnsServers, resolve }: SafeFetchOptions) 
  * @throws Error when one of `allowCidrs` is no CIDR
  */
 export const createSafeFetch = (options: SafeFetchOptions): SafeFetch => {
-  const lanes = { paying: createPools(options), open: createPools(options) }
+  const lanes = {
+    paying: createPools(options),
+    open: createPools(options),
+    // Many endpoints may share a host, and those that are slow must not hold up the others there.
+    webhooks: createPools(options, Number.POSITIVE_INFINITY),
+  }
 
   const follow = async (
     text: string,
@@ -260,7 +280,7 @@ export const createSafeFetch = (options: SafeFetchOptions): SafeFetch => {
   }
 
   const close = async (): Promise<void> => {
-    await Promise.all([lanes.paying.close(), lanes.open.close()])
+    await Promise.all([lanes.paying.close(), lanes.open.close(), lanes.webhooks.close()])
   }
   return Object.assign(safeFetch, { close })
 }

@@ -133,7 +133,9 @@ describe('API keys of an organisation', () => {
     expect((await list())[0]).to.include({ keyId, status: 'revoked' })
     const entries = (await entriesAbout(keyId)).filter(({ type }) => type === 'key.revoked')
     expect(entries).to.have.length(1)
-    expect(entries[0]?.data).to.deep.equal({ keyId })
+    const { revokedBy, ...data } = entries[0]?.data ?? {}
+    expect(data).to.deep.equal({ keyId })
+    expect(revokedBy, 'the key that asked for it').to.match(/^key_/).and.not.equal(keyId)
     expect((await app.services.accounts.midstate(keyId)).revokedAt).to.be.a('number')
   })
 

@@ -166,11 +166,12 @@ export const createKeys = ({ database, ledger, sealing, clock, openRecent, hmacM
     createdAt: iso(row.values.created_at),
   })
 
-  const revocation = (row: store.ApiKeyRow, data: Entry['data']): Entry => ({
+  /** @param caller who asked for it: a key is named, so that its own webhook endpoints hear of what it did */
+  const revocation = (row: store.ApiKeyRow, { credential }: Caller, data: Entry['data']): Entry => ({
     type: 'key.revoked',
     subject: ['key', row.id],
     keyId: row.id,
-    data: { keyId: row.id, ...data },
+    data: { keyId: row.id, ...('keyId' in credential && { revokedBy: credential.keyId }), ...data },
   })
 
   /** The key, if the caller may change it. Called within a change. */
@@ -192,6 +193,12 @@ export const createKeys = ({ database, ledger, sealing, clock, openRecent, hmacM
 
     /** The newest 64 keys of an organisation that may have made payment proofs, revoked and replaced ones included. */
     merchantKeys: (organisation: string): Promise<readonly MerchantKey[]> => candidates.get(organisation),
+
+    /** Labels by id; none for an id that no key has. */
+    async labels(keyIds: readonly string[]): Promise<ReadonlyMap<string, string>> {
+      const rows = await store.findKeyLabels(database, keyIds)
+      return new Map(rows.map(({ id, label }) => [id, label]))
+    },
 
     async list(caller: Caller): Promise<KeyList> {
       return { keys: (await store.findKeys(database, caller.organisation)).map(toKey) }
@@ -240,7 +247,7 @@ export const createKeys = ({ database, ledger, sealing, clock, openRecent, hmacM
         await store.updateKey(trx, old.id, overlapSeconds === 0 ? { revoked_at: at } : { expires_at: until })
         changed.push(old)
         return {
-          entry: revocation(old, { replacedBy: next.keyId, effectiveAt: iso(until) }),
+          entry: revocation(old, caller, { replacedBy: next.keyId, effectiveAt: iso(until) }),
           result: { ...created(next), replaces: old.id, replacedUntil: iso(until) },
         }
       })
@@ -259,7 +266,7 @@ export const createKeys = ({ database, ledger, sealing, clock, openRecent, hmacM
         if (row.revoked_at !== null) return { result: null }
         await store.updateKey(trx, keyId, { revoked_at: clock.now() })
         changed.push(row)
-        return { entry: revocation(row, {}), result: null }
+        return { entry: revocation(row, caller, {}), result: null }
       })
       await forget(changed)
     },
@@ -268,12 +275,17 @@ export const createKeys = ({ database, ledger, sealing, clock, openRecent, hmacM
      * Revokes the keys made for a terminal, within the change that ends the terminal.
      * @returns the entry to commit with it, and what to call once the change is committed
      */
-    async revokeOfTerminal(trx: Parameters<typeof store.findKey>[0], terminalId: string, at: number) {
+    async revokeOfTerminal(
+      trx: Parameters<typeof store.findKey>[0],
+      caller: Caller,
+      terminalId: string,
+      at: number,
+    ) {
       const rows = await store.findLiveKeysOfTerminal(trx, terminalId)
       for (const row of rows) await store.updateKey(trx, row.id, { revoked_at: at })
       const [first] = rows
       return {
-        entry: first && revocation(first, { terminalId, keyIds: rows.map(({ id }) => id) }),
+        entry: first && revocation(first, caller, { terminalId, keyIds: rows.map(({ id }) => id) }),
         committed: () => forget(rows),
       }
     },

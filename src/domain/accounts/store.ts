@@ -125,6 +125,16 @@ const MAX_LISTED = 1000
 export const findOrganisation = (knex: Knex, id: string): Promise<OrganisationRow | undefined> =>
   knex<OrganisationRow>('organisations').where({ id }).first()
 
+/** Labels of keys, of whichever organisation. */
+export const findKeyLabels = (
+  { knex }: Database,
+  ids: readonly string[],
+): Promise<Pick<ApiKeyRow, 'id' | 'label'>[]> =>
+  knex<ApiKeyRow>('api_keys')
+    .whereIn('id', [...ids])
+    .select('id', 'label')
+    .then((rows: Pick<ApiKeyRow, 'id' | 'label'>[]) => rows)
+
 /** Applies a change and returns the changed organisation. */
 export const updateOrganisation = async (
   trx: Knex,

@@ -212,7 +212,7 @@ export const createTerminals = (deps: Deps) => {
         if (row.revoked_at !== null) return { result: null }
         const at = clock.now()
         await store.revokeTerminal(trx, terminalId, at)
-        const keys = await accounts.keys.revokeOfTerminal(trx, terminalId, at)
+        const keys = await accounts.keys.revokeOfTerminal(trx, caller, terminalId, at)
         forgetKeys = keys.committed
         const ended = {
           type: 'account',

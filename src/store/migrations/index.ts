@@ -14,6 +14,7 @@ import { terminalProvingMigration } from './0011-terminal-proving.ts'
 import { issuerMigration } from './0012-issuer.ts'
 import { auditMigration } from './0013-audit.ts'
 import { chatMigration } from './0014-chat.ts'
+import { webhooksMigration } from './0015-webhooks.ts'
 
 interface Migration {
   readonly name: string
@@ -35,4 +36,5 @@ export const MIGRATIONS: readonly Migration[] = [
   issuerMigration,
   auditMigration,
   chatMigration,
+  webhooksMigration,
 ]

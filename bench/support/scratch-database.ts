@@ -1,0 +1,26 @@
+/** A database of its own for a measurement that needs PostgreSQL. @module */
+import pg from 'pg'
+
+/**
+ * Measures in a new, empty database at `DATABASE_URL` (the local server without it), which is dropped afterwards. The
+ * exit code is 1 when a goal was missed.
+ * @param measure gets the URL of the database, and says whether all goals were met
+ */
+export const measureInScratchDatabase = async (
+  bench: string,
+  measure: (databaseUrl: string) => Promise<boolean>,
+): Promise<void> => {
+  const base = new URL(process.env.DATABASE_URL ?? 'postgres://postgres@127.0.0.1:5432/postgres')
+  const name = `bench_${bench}_${process.pid}`
+  const admin = new pg.Client({ connectionString: base.href })
+  await admin.connect()
+  await admin.query(`CREATE DATABASE ${name}`)
+  try {
+    const own = new URL(base)
+    own.pathname = `/${name}`
+    process.exitCode = (await measure(own.href)) ? 0 : 1
+  } finally {
+    await admin.query(`DROP DATABASE ${name} WITH (FORCE)`)
+    await admin.end()
+  }
+}

@@ -1,0 +1,220 @@
+/**
+ * Webhooks: deliveries a second to a TLS receiver, from commit to receipt, beside a bare undici loop that signs and posts
+ * bodies of the same size with the same number of requests in flight; and what announcing costs whoever appends. Needs
+ * PostgreSQL at DATABASE_URL, by default 127.0.0.1:5432 as user postgres. `npx tsx bench/webhooks.ts`
+ * @module
+ */
+import { type ChildProcess, fork } from 'node:child_process'
+import { once } from 'node:events'
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { setTimeout as pause } from 'node:timers/promises'
+import { Agent, request } from 'undici'
+import { systemCaller } from '../src/caller.ts'
+import { newId } from '../src/ids.ts'
+import type { Item } from '../src/ledger/item.ts'
+import { signWebhook } from '../src/protocol/webhook.ts'
+import { startTestApp, type TestApp } from '../test/support/app.ts'
+import { createCertificates } from '../test/support/certificates.ts'
+
+process.env.DATABASE_URL ??= 'postgres://postgres@127.0.0.1:5432/postgres'
+
+const ROUNDS = 3
+const DELIVERIES = 2_000
+const LANE_IN_FLIGHT = 4
+const MAX_IN_FLIGHT = 128
+const BATCH_ITEMS = 200
+const APPENDED = 10_000
+const POLL_MS = 2
+
+/** Ours stores each delivery, claims it, and writes down how it ended; the bare loop does none of that. */
+const GOAL_RATIO = 0.3
+/** Of the time that an append takes, with the follower running and nobody to tell. */
+const GOAL_APPEND_RATIO = 1.5
+
+const SECRET = `whsec_${'0123456789ab'.repeat(4)}`
+
+interface Receiver {
+  readonly url: string
+  received(): Promise<number>
+}
+
+const ask = async <T>(child: ChildProcess): Promise<T> => {
+  child.send({})
+  const [answer] = await once(child, 'message')
+  return answer
+}
+
+const startReceiver = async (child: ChildProcess): Promise<Receiver> => {
+  const [{ port }] = (await once(child, 'message')) as [{ port: number }]
+  return {
+    url: `https://127.0.0.1:${port}`,
+    received: async () => (await ask<{ received: number }>(child)).received,
+  }
+}
+
+const waitFor = async (receiver: Receiver, count: number): Promise<void> => {
+  while ((await receiver.received()) < count) await pause(POLL_MS)
+}
+
+const item = (): Item<null> => ({
+  entry: { type: 'verify', digest: 'ab'.repeat(32), data: { n: 1 } },
+  result: () => null,
+})
+
+/** Appends entries of an organisation, a batch at a time. */
+const append = async ({ services }: TestApp, organisation: string, entries: number): Promise<void> => {
+  const caller = systemCaller(organisation, 'bench')
+  for (let left = entries; left > 0; left -= BATCH_ITEMS)
+    await services.ledger.appendAll(
+      caller,
+      Array.from({ length: Math.min(left, BATCH_ITEMS) }, item),
+      () => null,
+    )
+}
+
+/** An organisation of its own with endpoints that want every verification. */
+const subscribe = async (app: TestApp, url: string, endpoints: number): Promise<string> => {
+  const { organisationId: organisation } = await app.organisation()
+  const caller = { ...systemCaller(organisation, 'bench'), scopes: new Set(['egress:private'] as const) }
+  for (let i = 0; i < endpoints; i++)
+    await app.services.webhooks.create(caller, {
+      label: 'bench',
+      url: `${url}/${i}`,
+      events: ['proof.verified'],
+    })
+  return organisation
+}
+
+const secondsOf = async (work: () => Promise<void>): Promise<number> => {
+  const begun = performance.now()
+  await work()
+  return (performance.now() - begun) / 1000
+}
+
+/** The same bodies, signed as ours are, with as many requests in flight. */
+const postBare = async (url: string, ca: string, inFlight: number): Promise<void> => {
+  const dispatcher = new Agent({ connect: { ca }, connections: inFlight, pipelining: 1 })
+  let left = DELIVERIES
+  const loop = async (): Promise<void> => {
+    while (left-- > 0) {
+      const deliveryId = `dlv_${left.toString(16).padStart(24, '0')}`
+      const hash = 'ab'.repeat(32)
+      const data = {
+        digest: hash,
+        circuit_id: null,
+        proof_id: null,
+        merkle_root: hash,
+        merkle_leaf_hash: hash,
+      }
+      const rawBody = JSON.stringify({
+        delivery_id: deliveryId,
+        event: 'proof.verified',
+        created_at: '2026-01-01T00:00:00.000Z',
+        data,
+      })
+      const timestamp = Math.floor(performance.now() / 1000)
+      const headers = signWebhook({
+        deliveryId,
+        event: 'proof.verified',
+        timestamp,
+        rawBody,
+        secret: SECRET,
+      })
+      const { body } = await request(url, { method: 'POST', headers, body: rawBody, dispatcher })
+      await body.dump()
+    }
+  }
+  await Promise.all(Array.from({ length: inFlight }, loop))
+  await dispatcher.close()
+}
+
+const median = (values: readonly number[]): number =>
+  [...values].sort((a, b) => a - b)[values.length >> 1] ?? Number.NaN
+
+const rows: Record<string, string | boolean>[] = []
+
+const compareDeliveries = async (
+  app: TestApp,
+  receiver: Receiver,
+  ca: string,
+  endpoints: number,
+): Promise<void> => {
+  const organisation = await subscribe(app, receiver.url, endpoints)
+  const inFlight = Math.min(endpoints * LANE_IN_FLIGHT, MAX_IN_FLIGHT)
+  const ours: number[] = []
+  const theirs: number[] = []
+  for (let round = 0; round < ROUNDS; round++) {
+    const before = await receiver.received()
+    ours.push(
+      await secondsOf(async () => {
+        await append(app, organisation, DELIVERIES / endpoints)
+        await waitFor(receiver, before + DELIVERIES)
+      }),
+    )
+    // The last results are still being written.
+    await pause(500)
+    theirs.push(await secondsOf(() => postBare(`${receiver.url}/bare`, ca, inFlight)))
+  }
+  const ratio = median(ours.map((seconds, round) => (theirs[round] ?? Number.NaN) / seconds))
+  rows.push({
+    what: `deliveries/s, ${endpoints} endpoint${endpoints === 1 ? '' : 's'}`,
+    ours: (DELIVERIES / median(ours)).toFixed(0),
+    peer: `undici, ${inFlight} in flight: ${(DELIVERIES / median(theirs)).toFixed(0)}`,
+    ratio: `${ratio.toFixed(2)}×`,
+    goal: `≥ ${GOAL_RATIO}×`,
+    ok: ratio >= GOAL_RATIO,
+  })
+}
+
+const compareAppends = async (app: TestApp, receiver: Receiver): Promise<void> => {
+  const nobody = newId('org', 0)
+  const listened = await subscribe(app, receiver.url, 1)
+  const perEvent = async (organisation: string): Promise<number> => {
+    await append(app, organisation, BATCH_ITEMS)
+    return ((await secondsOf(() => append(app, organisation, APPENDED))) * 1e6) / APPENDED
+  }
+  const announced = await perEvent(nobody)
+  const delivered = await perEvent(listened)
+  await app.services.webhooks.close()
+  const bare = await perEvent(nobody)
+  for (const [what, micros, goal] of [
+    ['append an entry, nobody to tell', announced, GOAL_APPEND_RATIO],
+    ['append an entry, while deliveries are made', delivered, undefined],
+  ] as const) {
+    rows.push({
+      what: `${what} (µs)`,
+      ours: micros.toFixed(1),
+      peer: `without webhooks: ${bare.toFixed(1)}`,
+      ratio: `${(micros / bare).toFixed(2)}×`,
+      goal: goal === undefined ? '' : `≤ ${goal}×`,
+      ok: goal === undefined || micros / bare <= goal,
+    })
+  }
+}
+
+const folder = mkdtempSync(join(tmpdir(), 'assay-bench-webhooks-'))
+const certificates = createCertificates({ names: ['127.0.0.1'] })
+const file = (name: string, text: string): string => {
+  writeFileSync(join(folder, name), text)
+  return join(folder, name)
+}
+const child = fork(
+  new URL('support/tls-receiver.ts', import.meta.url).pathname,
+  [file('cert', certificates.cert), file('key', certificates.key)],
+  { execArgv: ['--import=tsx'] },
+)
+const receiver = await startReceiver(child)
+const app = await startTestApp({ env: { EGRESS_CA_FILE: file('ca', certificates.ca) } })
+try {
+  await compareDeliveries(app, receiver, certificates.ca, 1)
+  await compareDeliveries(app, receiver, certificates.ca, 100)
+  await compareAppends(app, receiver)
+  console.table(rows)
+} finally {
+  child.kill()
+  await app.close()
+  rmSync(folder, { recursive: true })
+}
+process.exit(rows.every(({ ok }) => ok) ? 0 : 1)

@@ -1,0 +1,238 @@
+/**
+ * Makes the deliveries that are due. Any number of servers share the work: each claims some by putting them off, so
+ * that whatever a server that dies had claimed is due again a minute later, and made by another. A delivery may so
+ * be made twice, always under one id; none is lost.
+ * @module
+ */
+import { setMaxListeners } from 'node:events'
+import { setTimeout as pause } from 'node:timers/promises'
+import type { Database } from '../../store/database.ts'
+import type { Attempt, AttemptOutcome } from './attempt.ts'
+import { createLanes } from './lanes.ts'
+import { createResults } from './results.ts'
+import type { OpenedEndpoint } from './sealed-endpoint.ts'
+import * as store from './store.ts'
+
+const MAX_ATTEMPTS = 3
+/** Each pause is up to a fifth longer or shorter, so that what failed together doesn't come again together. */
+const JITTER = 0.2
+/** How long a claim holds. */
+const LEASE_MS = 60_000
+/** No attempt begins later than this after its claim, so that it ends while the claim holds. */
+const START_WITHIN_MS = 45_000
+/** Endpoints looked at in one go. */
+const LOOK_LANES = 512
+/** How soon is seen what nobody told of: claims of servers that died, deliveries queued elsewhere. */
+const POLL_MS = 1_000
+/** After the database failed. */
+const BACK_OFF_MS = 1_000
+/** Longest wait of `close` for attempts in flight; then they are given back untried. */
+const CLOSE_GRACE_MS = 2_000
+const CLOSE_POLL_MS = 10
+/** Deliveries that nobody wants any more are removed so many at a time. */
+const DISCARD_ROWS = 1_000
+
+/** A delivery that has ended, one way or the other. */
+export interface EndedDelivery {
+  readonly delivery: store.ClaimedDelivery
+  readonly endpoint: OpenedEndpoint
+  readonly outcome: 'delivered' | 'dropped'
+  readonly attempts: number
+  readonly attempt: Attempt
+}
+
+interface Deps {
+  readonly database: Database
+  readonly logger: { warn(details: object, message: string): void }
+  /** Pauses after the first and the second attempt. */
+  readonly pausesMs: readonly number[]
+  /** Uniform in [0, 1). */
+  random(): number
+  /** As it is now; undefined where it was removed. */
+  findEndpoint(id: string): Promise<OpenedEndpoint | undefined>
+  attempt(delivery: store.ClaimedDelivery, endpoint: OpenedEndpoint, signal: AbortSignal): Promise<Attempt>
+  attempted(outcome: AttemptOutcome): void
+  ended(delivery: EndedDelivery): void
+}
+
+export interface Dispatcher {
+  /** Says that there is something to deliver. */
+  wake(): void
+  /** Ends attempts in flight after 2 s at most, and gives back what is left to other servers, or to the next start. */
+  close(): Promise<void>
+}
+
+interface AtHand extends store.ClaimedDelivery {
+  /** By `performance.now()`. */
+  readonly startBy: number
+}
+
+export const createDispatcher = (deps: Deps): Dispatcher => {
+  const { database, logger, pausesMs, random, findEndpoint, attempt, attempted, ended } = deps
+  const results = createResults({ database, logger })
+  const ending = new AbortController()
+  // One for each attempt in flight.
+  setMaxListeners(0, ending.signal)
+  const timers = new Set<NodeJS.Timeout>()
+  let closed = false
+  let woken = false
+  let rouse: (() => void) | undefined
+
+  const wake = (): void => {
+    woken = true
+    rouse?.()
+  }
+
+  const wakeIn = (ms: number): void => {
+    const timer = setTimeout(() => {
+      timers.delete(timer)
+      wake()
+    }, ms).unref()
+    timers.add(timer)
+  }
+
+  const pauseAfter = (failures: number): number => {
+    const baseMs = pausesMs[failures - 1] ?? pausesMs.at(-1) ?? 0
+    return Math.round(baseMs * (1 - JITTER + 2 * JITTER * random()))
+  }
+
+  const discard = async (delivery: AtHand, before: number): Promise<void> => {
+    await results.settle({ ...keyOf(delivery), end: 'discarded' })
+    let removed = DISCARD_ROWS
+    while (removed === DISCARD_ROWS && !closed)
+      removed = await store.discardBefore(database, delivery.endpoint, before, DISCARD_ROWS)
+  }
+
+  const settle = async (delivery: AtHand, endpoint: OpenedEndpoint, made: Attempt): Promise<void> => {
+    const { at, status } = made
+    const attempts = delivery.attempts + 1
+    const known = { ...keyOf(delivery), at, status }
+    if (made.outcome !== 'delivered' && attempts < MAX_ATTEMPTS) {
+      const pauseMs = pauseAfter(attempts)
+      await results.settle({ ...known, end: 'failed', pauseMs })
+      wakeIn(pauseMs)
+      return
+    }
+    const outcome = made.outcome === 'delivered' ? 'delivered' : 'dropped'
+    const isOurs = await results.settle({ ...known, end: outcome })
+    if (isOurs) ended({ delivery, endpoint, outcome, attempts, attempt: made })
+  }
+
+  /** Results on their way to the database: the next attempt does not wait for them. */
+  const settling = new Set<Promise<void>>()
+  const track = (work: Promise<void>): void => {
+    const tracked = work
+      .catch((error: unknown) => logger.warn({ err: error }, 'the result of a webhook delivery was lost'))
+      .finally(() => settling.delete(tracked))
+    settling.add(tracked)
+  }
+
+  /** @returns whether the endpoint answered well; undefined when it was not asked */
+  const deliver = async (delivery: AtHand): Promise<boolean | undefined> => {
+    // Its claim has nearly run out: somebody else will have it.
+    if (performance.now() > delivery.startBy) return undefined
+    const endpoint = await findEndpoint(delivery.endpoint)
+    if (endpoint === undefined || !endpoint.active || delivery.entry_index < endpoint.announces_from) {
+      await discard(delivery, endpoint?.announces_from ?? Number.MAX_SAFE_INTEGER)
+      return true
+    }
+    const made = await attempt(delivery, endpoint, ending.signal)
+    if (made.outcome === 'cancelled') {
+      await results.settle({ ...keyOf(delivery), end: 'released' })
+      return undefined
+    }
+    attempted(made.outcome)
+    if (made.outcome === 'error')
+      logger.warn({ err: made.cause, deliveryId: delivery.id }, 'a webhook delivery failed here')
+    track(settle(delivery, endpoint, made))
+    return made.outcome === 'delivered'
+  }
+
+  const lanes = createLanes<AtHand>(
+    (delivery) =>
+      deliver(delivery).catch((error: unknown) => {
+        logger.warn({ err: error, deliveryId: delivery.id }, 'a webhook delivery waits for its claim to end')
+        return undefined
+      }),
+    wake,
+  )
+
+  /** Claims what is due to the endpoints that have room. */
+  const claim = async (endpoints: readonly string[]): Promise<void> => {
+    const rooms = new Map<string, number>()
+    const share = lanes.share(endpoints.length)
+    for (const endpoint of endpoints) {
+      const room = Math.min(lanes.room(endpoint), share)
+      if (room > 0) rooms.set(endpoint, room)
+    }
+    if (rooms.size === 0) return
+    const claimed = await store.claimDeliveries(database, rooms, LEASE_MS)
+    const startBy = performance.now() + START_WITHIN_MS
+    const byEndpoint = new Map<string, AtHand[]>()
+    for (const delivery of claimed) {
+      const known = byEndpoint.get(delivery.endpoint)
+      if (known) known.push({ ...delivery, startBy })
+      else byEndpoint.set(delivery.endpoint, [{ ...delivery, startBy }])
+    }
+    for (const [endpoint, deliveries] of byEndpoint)
+      lanes.add(endpoint, deliveries, deliveries.length === rooms.get(endpoint))
+  }
+
+  /** Where the next look begins: behind the last endpoint that had its turn when no more could be taken. */
+  let first = ''
+  const look = async (): Promise<void> => {
+    const starts = first === '' ? [''] : [first, '']
+    first = ''
+    for (const start of starts) {
+      let after = start
+      do {
+        const found = await store.findLanes(database, after, LOOK_LANES)
+        const last = found.at(-1)?.endpoint ?? ''
+        await claim(found.filter(({ due }) => due).map(({ endpoint }) => endpoint))
+        after = found.length === LOOK_LANES ? last : ''
+        if (lanes.share(1) === 0) first ||= last
+      } while (after !== '' && !closed)
+    }
+  }
+
+  const sleep = async (ms: number): Promise<void> => {
+    if (closed) return
+    const nap = new AbortController()
+    rouse = () => nap.abort()
+    await pause(ms, undefined, { signal: nap.signal, ref: false }).catch(() => undefined)
+    rouse = undefined
+  }
+
+  const run = async (): Promise<void> => {
+    while (!closed) {
+      woken = false
+      try {
+        await look()
+        if (!woken) await sleep(POLL_MS)
+      } catch (error) {
+        logger.warn({ err: error }, 'webhook deliveries wait for the database')
+        await sleep(BACK_OFF_MS)
+      }
+    }
+  }
+  const looked = run()
+
+  return {
+    wake,
+    async close() {
+      closed = true
+      rouse?.()
+      for (const timer of timers) clearTimeout(timer)
+      await looked
+      const left = lanes.clear().map((delivery) => results.settle({ ...keyOf(delivery), end: 'released' }))
+      const giveUpAt = performance.now() + CLOSE_GRACE_MS
+      while (lanes.atHand > 0 && performance.now() < giveUpAt) await pause(CLOSE_POLL_MS)
+      results.close()
+      ending.abort()
+      while (lanes.atHand > 0) await pause(CLOSE_POLL_MS)
+      await Promise.all([...left, ...settling])
+    },
+  }
+}
+
+const keyOf = ({ id, endpoint, attempts }: store.ClaimedDelivery) => ({ id, endpoint, attempts })

@@ -1,0 +1,174 @@
+/**
+ * Registering, showing, changing and removing endpoints. A session manages all of its organisation, and what it
+ * registers hears of everything there; a key manages what it registered, which hears of what that key does.
+ * @module
+ */
+import type { Caller } from '../../caller.ts'
+import { type Clock, iso } from '../../clock.ts'
+import { fail } from '../../errors.ts'
+import { newId } from '../../ids.ts'
+import type { Entry } from '../../ledger/item.ts'
+import type { Ledger } from '../../ledger/ledger.ts'
+import type { AddressJudge } from '../../net/address.ts'
+import type { Database } from '../../store/database.ts'
+import { readEvents, readLabel, readUrl } from './endpoint-input.ts'
+import type {
+  NewWebhook,
+  SecretRotated,
+  Webhook,
+  WebhookChange,
+  WebhookCreated,
+  WebhookList,
+} from './schemas.ts'
+import { masked, newSecret, type SealedEndpoints } from './sealed-endpoint.ts'
+import * as store from './store.ts'
+
+const MAX_ENDPOINTS = 100
+
+interface Deps {
+  readonly database: Database
+  readonly ledger: Pick<Ledger, 'transact'>
+  readonly sealed: SealedEndpoints
+  readonly clock: Clock
+  /** Judges of addresses: of public ones, and with those that the operator opened. */
+  readonly judges: { readonly everywhere: AddressJudge; readonly allowListed: AddressJudge }
+  /** Whether everybody's endpoints may be at what the operator opened. */
+  readonly openToAll: boolean
+  /** Called once a change is committed. */
+  changed(id: string): Promise<void>
+}
+
+const ownerOf = ({ organisation, credential }: Caller): store.Owner =>
+  credential.kind === 'key' ? { organisation, keyId: credential.keyId } : { organisation }
+
+const hasPrivateEgress = ({ scopes }: Caller): boolean => scopes.has('egress:private') || scopes.has('admin')
+
+const entryOf = (id: string, event: string): Entry => ({
+  type: 'account',
+  subject: ['webhook', id],
+  data: { event: `webhook.${event}`, webhookId: id },
+})
+
+export const createEndpoints = (deps: Deps) => {
+  const { database, ledger, sealed, clock, judges, openToAll, changed } = deps
+
+  const judgeFor = (caller: Caller): AddressJudge =>
+    hasPrivateEgress(caller) || openToAll ? judges.allowListed : judges.everywhere
+
+  const shown = (
+    row: Omit<store.EndpointRow, 'last_delivery_at' | 'last_status' | 'failure_count'>,
+    url: string,
+  ) => ({
+    id: row.id,
+    label: row.label,
+    url,
+    events: row.events,
+    active: row.active,
+    scope: row.key_id === null ? ('account' as const) : ('key' as const),
+    createdAt: iso(row.created_at),
+  })
+
+  const toWebhook = (row: store.EndpointRow): Webhook => {
+    const { url, secret } = sealed.open(row)
+    return {
+      ...shown(row, url),
+      secret: masked(secret),
+      lastDeliveryAt: row.last_delivery_at === null ? null : iso(row.last_delivery_at),
+      lastStatus: row.last_status,
+      failureCount: row.failure_count,
+    }
+  }
+
+  return {
+    /** The oldest first. */
+    async list(caller: Caller): Promise<WebhookList> {
+      const webhooks = (await store.findEndpoints(database, ownerOf(caller))).map(toWebhook)
+      return { webhooks, count: webhooks.length }
+    },
+
+    /**
+     * Registers an endpoint; entries from the next one on are announced to it.
+     * @throws AppError label_required, invalid_url, url_not_https, url_blocked, events_empty, invalid_event;
+     *   limit_reached beyond 100 of an organisation
+     */
+    async create(caller: Caller, input: NewWebhook): Promise<WebhookCreated> {
+      const url = readUrl(input.url, judgeFor(caller))
+      const at = clock.now()
+      const id = newId('whk', at)
+      const secret = newSecret()
+      const { organisation, keyId = null } = ownerOf(caller)
+      const row = {
+        id,
+        organisation,
+        key_id: keyId,
+        label: readLabel(input.label),
+        sealed_url: sealed.sealUrl(id, url),
+        sealed_secret: sealed.sealSecret(id, secret),
+        events: readEvents(input.events),
+        active: true,
+        private_egress: hasPrivateEgress(caller),
+        created_at: at,
+      }
+      // A change rather than an append, since the number of endpoints has to hold until the commit.
+      return ledger.transact(caller, async (trx) => {
+        if ((await store.countEndpoints(trx, organisation)) >= MAX_ENDPOINTS)
+          fail('limit_reached', { extras: { limit: MAX_ENDPOINTS } })
+        const complete = { ...row, announces_from: await store.indexAfterChange(trx) }
+        await store.insertEndpoint(trx, complete)
+        return { entry: entryOf(id, 'created'), result: { ...shown(complete, url), secret } }
+      })
+    },
+
+    /**
+     * Changes an endpoint. Paused, it gets nothing, and what happened meanwhile is not told later either.
+     * @throws AppError not_found, and as `create` for what is changed
+     */
+    async change(caller: Caller, id: string, input: WebhookChange): Promise<Webhook> {
+      const change = {
+        ...(input.label !== undefined && { label: readLabel(input.label) }),
+        ...(input.events !== undefined && { events: readEvents(input.events) }),
+        ...(input.active !== undefined && { active: input.active }),
+        ...(input.url !== undefined && {
+          sealed_url: sealed.sealUrl(id, readUrl(input.url, judgeFor(caller))),
+          private_egress: hasPrivateEgress(caller),
+        }),
+      }
+      const answer = await ledger.transact(caller, async (trx) => {
+        const before = (await store.findOwned(trx, ownerOf(caller), id)) ?? fail('not_found')
+        if (Object.keys(change).length === 0) return { result: toWebhook(before) }
+        const toggles = change.active !== undefined && change.active !== before.active
+        const row = await store.updateEndpoint(trx, id, {
+          ...change,
+          ...(toggles && { announces_from: await store.indexAfterChange(trx) }),
+        })
+        const event = !toggles ? 'changed' : row.active ? 'resumed' : 'paused'
+        return { entry: entryOf(id, event), result: toWebhook(row) }
+      })
+      await changed(id)
+      return answer
+    },
+
+    /** Removes an endpoint, and with it what still waits for it. @throws AppError not_found */
+    async remove(caller: Caller, id: string): Promise<void> {
+      await ledger.transact(caller, async (trx) => {
+        if ((await store.findOwned(trx, ownerOf(caller), id)) === undefined) fail('not_found')
+        await store.deleteEndpoint(trx, id)
+        return { entry: entryOf(id, 'deleted'), result: null }
+      })
+      await changed(id)
+    },
+
+    /** A new secret; every attempt from now on is signed with it, also of deliveries begun before. @throws AppError not_found */
+    async rotate(caller: Caller, id: string): Promise<SecretRotated> {
+      const secret = newSecret()
+      const rotatedAt = iso(clock.now())
+      const answer = await ledger.transact(caller, async (trx) => {
+        if ((await store.findOwned(trx, ownerOf(caller), id)) === undefined) fail('not_found')
+        await store.updateEndpoint(trx, id, { sealed_secret: sealed.sealSecret(id, secret) })
+        return { entry: entryOf(id, 'secret_rotated'), result: { id, secret, rotatedAt } }
+      })
+      await changed(id)
+      return answer
+    },
+  }
+}

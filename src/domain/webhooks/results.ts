@@ -1,0 +1,65 @@
+/** Writes down how attempts ended, those of a moment in one statement. @module */
+import { setTimeout as pause } from 'node:timers/promises'
+import type { Database } from '../../store/database.ts'
+import { type Result, settleResults } from './store.ts'
+
+const MAX_BATCH_RESULTS = 512
+const BACK_OFF_MS = 500
+
+interface Deps {
+  readonly database: Database
+  readonly logger: { warn(details: object, message: string): void }
+}
+
+export interface Results {
+  /** Resolves once it is written. @returns whether it ended the delivery, which another server may have done before */
+  settle(result: Result): Promise<boolean>
+  /** Gives up what can't be written: its deliveries will be made again. */
+  close(): void
+}
+
+interface Waiting {
+  readonly result: Result
+  resolve(ended: boolean): void
+}
+
+export const createResults = ({ database, logger }: Deps): Results => {
+  const waiting: Waiting[] = []
+  let running = false
+  let closed = false
+
+  const write = async (batch: readonly Waiting[]): Promise<void> => {
+    for (;;) {
+      try {
+        const ended = await settleResults(
+          database,
+          batch.map(({ result }) => result),
+        )
+        for (const { result, resolve } of batch) resolve(ended.has(result.id))
+        return
+      } catch (error) {
+        logger.warn({ err: error }, 'results of webhook deliveries are not written yet')
+        if (closed) break
+        await pause(BACK_OFF_MS, undefined, { ref: false })
+      }
+    }
+    for (const { resolve } of batch) resolve(false)
+  }
+
+  const run = async (): Promise<void> => {
+    running = true
+    while (waiting.length > 0) await write(waiting.splice(0, MAX_BATCH_RESULTS))
+    running = false
+  }
+
+  return {
+    settle: (result) =>
+      new Promise((resolve) => {
+        waiting.push({ result, resolve })
+        if (!running) void run()
+      }),
+    close() {
+      closed = true
+    },
+  }
+}

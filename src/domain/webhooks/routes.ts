@@ -1,0 +1,114 @@
+/** Routes of webhook endpoints. @module */
+import { Reply, route } from '../../http/route.ts'
+import {
+  NewWebhook,
+  SecretRotated,
+  Webhook,
+  WebhookChange,
+  WebhookCreated,
+  WebhookList,
+  WebhookParams,
+} from './schemas.ts'
+import type { WebhooksService } from './service.ts'
+
+interface Services {
+  readonly webhooks: WebhooksService
+}
+
+const tag = 'Webhooks'
+const auth = 'console'
+const scope = 'webhook'
+const URL_ERRORS = ['invalid_url', 'url_not_https', 'url_blocked'] as const
+const INPUT_ERRORS = [...URL_ERRORS, 'label_required', 'events_empty', 'invalid_event'] as const
+
+const listWebhooks = route({
+  name: 'listWebhooks',
+  method: 'GET',
+  path: '/api/webhooks',
+  auth,
+  scope,
+  tag,
+  summary: 'List webhook endpoints',
+  description:
+    'With an API key: those that this key registered. In a console session: all of the organisation. Secrets are masked.',
+  response: { 200: WebhookList },
+  errors: [],
+  handler: ({ caller }, { webhooks }: Services) => webhooks.list(caller),
+})
+
+const createWebhook = route({
+  name: 'createWebhook',
+  method: 'POST',
+  path: '/api/webhooks',
+  auth,
+  scope,
+  tag,
+  summary: 'Register a webhook endpoint',
+  description:
+    'With an API key it receives what this key does, from a console session what any key of the organisation does. The secret is shown once. At most 100 endpoints an organisation. Only endpoints registered with a key of scope `egress:private` or `admin` reach the private networks that the operator opened.',
+  body: NewWebhook,
+  response: { 201: WebhookCreated },
+  errors: [...INPUT_ERRORS, 'limit_reached'],
+  example: {
+    body: {
+      label: 'Order service',
+      url: 'https://hooks.shop.example/assay',
+      events: ['proof.verified', 'proof.spent'],
+    },
+  },
+  handler: async ({ caller, body }, { webhooks }: Services) =>
+    new Reply(201, await webhooks.create(caller, body)),
+})
+
+const changeWebhook = route({
+  name: 'changeWebhook',
+  method: 'PATCH',
+  path: '/api/webhooks/{webhookId}',
+  auth,
+  scope,
+  tag,
+  summary: 'Change, pause or resume a webhook endpoint',
+  description: 'What happens while it is paused is never delivered.',
+  params: WebhookParams,
+  body: WebhookChange,
+  response: { 200: Webhook },
+  errors: [...INPUT_ERRORS, 'not_found'],
+  example: { body: { active: false } },
+  handler: ({ caller, params, body }, { webhooks }: Services) =>
+    webhooks.change(caller, params.webhookId, body),
+})
+
+const deleteWebhook = route({
+  name: 'deleteWebhook',
+  method: 'DELETE',
+  path: '/api/webhooks/{webhookId}',
+  auth,
+  scope,
+  tag,
+  summary: 'Remove a webhook endpoint',
+  description: 'Deliveries that wait for it are dropped.',
+  params: WebhookParams,
+  response: { 204: null },
+  errors: ['not_found'],
+  handler: async ({ caller, params }, { webhooks }: Services) => {
+    await webhooks.remove(caller, params.webhookId)
+    return new Reply(204, undefined)
+  },
+})
+
+const rotateWebhookSecret = route({
+  name: 'rotateWebhookSecret',
+  method: 'POST',
+  path: '/api/webhooks/{webhookId}/rotate-secret',
+  auth,
+  scope,
+  tag,
+  summary: 'Replace the secret of a webhook endpoint',
+  description: 'The previous one is never used again, not even for retries. The new one is shown once.',
+  params: WebhookParams,
+  response: { 200: SecretRotated },
+  errors: ['not_found'],
+  handler: ({ caller, params }, { webhooks }: Services) => webhooks.rotate(caller, params.webhookId),
+})
+
+export const webhookRoutes = [listWebhooks, createWebhook, changeWebhook, deleteWebhook, rotateWebhookSecret]
