@@ -44,7 +44,8 @@ const buildCli = () =>
     packages: 'external',
     entryPoints: { cli: 'src/bin/cli.ts' },
     splitting: true,
-    chunkNames: 'cli-[name]',
+    // The hash tells chunks apart that share a name.
+    chunkNames: 'cli-[name]-[hash]',
   })
 
 /** What other applications import: each file stands alone, and only `terminal-node` needs Node. */
@@ -58,6 +59,7 @@ const buildExports = async () => {
       proving: 'src/circuits/proving.ts',
       envelope: 'src/protocol/envelope.ts',
       terminal: 'src/terminal/index.ts',
+      webhook: 'src/protocol/webhook.ts',
       'terminal-browser': 'src/terminal/browser.ts',
     },
   })

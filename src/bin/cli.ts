@@ -1,7 +1,7 @@
 #!/usr/bin/env node
 /**
- * `npx assay`: a payment terminal on the command line, the check of proofs, and signed messages of agents. Each call of
- * the terminal opens the one kept in a state directory, does one thing and lets go of it.
+ * `npx assay`: a payment terminal on the command line, the checks of proofs and of evidence, and signed messages of
+ * agents. Each call of the terminal opens the one kept in a state directory, does one thing and lets go of it.
  * @module
  */
 import { mkdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs'
@@ -17,6 +17,7 @@ import {
   type Terminal,
 } from '../terminal/node.ts'
 import { signEnvelopeCommand } from './sign-envelope-command.ts'
+import { verifyEvidenceCommand } from './verify-evidence-command.ts'
 import { verifyProofCommand } from './verify-proof-command.ts'
 
 /** Exit statuses beside 0: the terminal can't work · the payment or upload was refused. */
@@ -248,9 +249,10 @@ try {
     .addCommand(terminal)
     .addCommand(verifyProofCommand())
     .addCommand(signEnvelopeCommand())
+    .addCommand(verifyEvidenceCommand())
     .addHelpText(
       'after',
-      '\nExamples:\n  $ npx assay terminal pay --card-token tok_1 --amount 12.50\n  $ npx assay verify-proof answer.json\n  $ npx assay sign-envelope --post http://127.0.0.1:8080 --name Ada --text Hello\n',
+      '\nExamples:\n  $ npx assay terminal pay --card-token tok_1 --amount 12.50\n  $ npx assay verify-proof answer.json\n  $ npx assay verify-evidence --keys jwks.json evidence.zip\n  $ npx assay sign-envelope --post http://127.0.0.1:8080 --name Ada --text Hello\n',
     )
     .parseAsync()
 } catch (error) {

@@ -15,6 +15,7 @@ import {
 } from '../circuits/verifier.ts'
 import { proofDigest } from '../protocol/zk1.ts'
 import { contextElement, type ProofContext } from '../rules/encode.ts'
+import { printable } from './printable.ts'
 import { type ProofFile, ProofFileError, parseJson, readProofFile } from './proof-file.ts'
 
 /** Exit statuses beside 0, it holds: it does not · that can't be said. */
@@ -207,9 +208,6 @@ const lines = ({
   'not checked',
   ...rest.notChecked.map((what) => `  ${what}`),
 ]
-
-/** What the file says may hold line breaks and commands to the terminal, which could show another finding. */
-const printable = (line: string): string => line.replaceAll(/\p{C}/gu, '\u{fffd}')
 
 /** Checks the proof in a file, prints what was found, and sets the exit status. @param file `-` is standard input */
 export const verifyFile = async (file: string, { json, ...flags }: Flags): Promise<void> => {

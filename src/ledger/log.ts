@@ -24,6 +24,8 @@ export interface Log {
   inclusion(index: number, size: number): Promise<Uint8Array[]>
   /** Consistency proof between two sizes; RFC 6962 §2.1.2. @throws RangeError */
   consistency(earlier: number, later: number): Promise<Uint8Array[]>
+  /** Hashes of ranges that are perfect subtrees or right edges, in order, in a few statements. @throws RangeError */
+  hashes(ranges: readonly Range[]): Promise<Uint8Array[]>
   /**
    * The first `width` hashes of a tile, 32 bytes each; C2SP tlog-tiles.
    * @returns undefined when the tree is not that large
@@ -184,6 +186,7 @@ export const createLog = ({ knex }: Pick<Database, 'knex'>): Log => {
 
     inclusion: async (index, size) => hashRanges(inclusionRanges(index, size)),
     consistency: async (earlier, later) => hashRanges(consistencyRanges(earlier, later)),
+    hashes: hashRanges,
 
     async tile(level, index, width) {
       const [hashes] = await readSpans([{ level, tile: index, first: 0, count: width }])

@@ -11,6 +11,7 @@ import { asText, generated } from './proof-api.ts'
 import { terminalTill } from './tills.ts'
 import { tokenRoutesOf } from './tokens.ts'
 import { hashOf, signedResult } from './verification.ts'
+import { register } from './webhooks.ts'
 
 /** Placeholder → makes the thing and tells its value. */
 type Makers = Readonly<
@@ -90,6 +91,15 @@ const makeHermesRoute = async (app: TestApp) => {
   return { slug }
 }
 
+const makeWebhook = async (app: TestApp, { apiKey }: TestOrganisation) => {
+  const { id } = await register(
+    app,
+    { key: apiKey },
+    { url: 'https://hooks.shop.example/', events: ['proof.spent'] },
+  )
+  return { webhookId: id }
+}
+
 const makePolicy = async (app: TestApp, { apiKey }: TestOrganisation) => {
   const policyId = `order-${randomUUID().slice(0, 8)}`
   const path = `/console/api/policies/${policyId}`
@@ -158,6 +168,7 @@ const MAKERS: Makers = {
   proxyId: makeProxy,
   userId: async () => ({ userId: USER_ID }),
   policyId: makePolicy,
+  webhookId: makeWebhook,
   podId: async (app, { apiKey }) => ({ podId: (await createPod(app, apiKey)).podId }),
   domain: async () => ({ domain: 'verify.shop.example' }),
   token: makeToken,

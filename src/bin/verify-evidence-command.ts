@@ -1,0 +1,30 @@
+/** The subcommand `assay verify-evidence`, without what does its work: that is loaded when it is used. @module */
+import { Command } from 'commander'
+import type { Flags } from './verify-evidence.ts'
+
+/** Exit status of a call that says nothing of the evidence. */
+const EXIT_UNKNOWN = 2
+
+const HELP = `
+FILE is what GET /api/export/evidence answered, in any of its formats. The keys are what the service publishes at
+/.well-known/jwks.json; without them the file is only checked against itself.
+
+Exit status: 0 the evidence holds; 1 it does not; 2 that can't be said.
+
+Examples:
+  $ curl -o jwks.json https://assay.example/.well-known/jwks.json
+  $ npx assay verify-evidence --keys jwks.json evidence.zip
+`
+
+/** `assay verify-evidence FILE`. */
+export const verifyEvidenceCommand = (): Command =>
+  new Command('verify-evidence')
+    .description('check an export of evidence without any server')
+    .argument('<file>', 'the export; - reads it from standard input (no archive)')
+    .option('--keys <file>', 'public keys of the service (JWK set)')
+    .option('--json', 'print the findings as JSON')
+    .addHelpText('after', HELP)
+    .exitOverride(({ exitCode }) => process.exit(exitCode === 0 ? 0 : EXIT_UNKNOWN))
+    .action(async (file: string, flags: Flags) =>
+      (await import('./verify-evidence.ts')).verifyFile(file, flags),
+    )

@@ -1,0 +1,40 @@
+/**
+ * Where the event log of a server lies: below DATA_DIR, which servers of one database may share, so each takes the
+ * first place that nobody uses. A server that keeps nothing has a temporary directory, gone when it stops.
+ * @module
+ */
+import { mkdirSync, mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { DirectoryLocked, lockDirectory } from '../../store/directory-lock.ts'
+
+/** Servers that may share a DATA_DIR. */
+const MAX_SERVERS = 64
+const DIRECTORY_MODE = 0o700
+
+export interface LogDirectory {
+  readonly path: string
+  /** Lets another server have it. */
+  release(): void
+}
+
+/**
+ * @param dataDir DATA_DIR; undefined keeps nothing
+ * @throws DirectoryLocked when {@link MAX_SERVERS} share the directory already, Error of the file system
+ */
+export const takeLogDirectory = (dataDir: string | undefined): LogDirectory => {
+  if (dataDir === undefined) {
+    const path = mkdtempSync(join(tmpdir(), 'assay-events-'))
+    return { path, release: () => rmSync(path, { recursive: true, force: true }) }
+  }
+  const events = join(dataDir, 'events')
+  mkdirSync(events, { recursive: true, mode: DIRECTORY_MODE })
+  for (let place = 1; ; place++) {
+    const path = join(events, String(place))
+    try {
+      return { path, release: lockDirectory(`${path}.lock`) }
+    } catch (error) {
+      if (!(error instanceof DirectoryLocked) || place === MAX_SERVERS) throw error
+    }
+  }
+}

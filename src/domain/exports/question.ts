@@ -1,0 +1,97 @@
+/** What an export is asked for: times in four forms, a limit, a format. @module */
+import { AppError } from '../../errors.ts'
+import type { Window } from './event-log.ts'
+
+const DAY_MS = 86_400_000
+const MS_PER_SECOND = 1_000
+/** Unix times below are seconds, others milliseconds: the year 5138, and March 1973. */
+const LEAST_UNIX_MS = 100_000_000_000
+/** What every format can write: years 1970 to 9998. */
+const MAX_UNIX_MS = Date.UTC(9999, 0, 1)
+export const MAX_LIMIT_ROWS = 1_000_000
+
+/** RFC 3339 §5.6 with any number of decimals, or a date alone. */
+const MOMENT =
+  /^(\d{4})-(\d\d)-(\d\d)(?:T([01]\d|2[0-3]):([0-5]\d):([0-5]\d)(?:\.(\d+))?(Z|[+-](?:[01]\d|2[0-3]):[0-5]\d))?$/i
+const UNIX = /^\d{1,15}$/
+const LIMIT = /^[1-9]\d{0,6}$/
+
+/** As it stands in the query. */
+export interface ExportQuery {
+  readonly since?: string
+  readonly until?: string
+  readonly format?: string
+  readonly limit?: string
+}
+
+export interface Question<F extends string> {
+  readonly window: Window
+  /** Rows at most. */
+  readonly limit: number | undefined
+  readonly format: F
+}
+
+const refuse = (name: keyof ExportQuery, code: string, message: string): never => {
+  throw new AppError('validation_failed', { details: [{ path: `query/${name}`, code, message }] })
+}
+
+/** @returns Unix ms, undefined for what is no time */
+const readMoment = (text: string): number | undefined => {
+  if (UNIX.test(text)) {
+    const number = Number(text)
+    return number < LEAST_UNIX_MS ? number * MS_PER_SECOND : number
+  }
+  const [, year, month, day, hour = '00', minute = '00', second = '00', decimals = '', zone = 'Z'] =
+    MOMENT.exec(text) ?? []
+  if (year === undefined) return undefined
+  const date = `${year}-${month}-${day}`
+  const midnight = Date.parse(`${date}T00:00:00Z`)
+  // Date takes February 30 for March 2.
+  if (Number.isNaN(midnight) || !new Date(midnight).toISOString().startsWith(date)) return undefined
+  const ms = decimals.slice(0, 3).padEnd(3, '0')
+  return Date.parse(`${date}T${hour}:${minute}:${second}.${ms}${zone.toUpperCase()}`)
+}
+
+const momentOf = (name: 'since' | 'until', text: string): number => {
+  const at = readMoment(text)
+  if (at === undefined) {
+    const plus = / \d\d:\d\d$/.test(text) ? ' In a query, + is written %2B.' : ''
+    return refuse(
+      name,
+      'format',
+      `${name} is a time such as 2026-01-31T08:00:00Z, a date, or Unix seconds or milliseconds.${plus}`,
+    )
+  }
+  return at >= 0 && at < MAX_UNIX_MS
+    ? at
+    : refuse(name, 'out_of_range', `${name} lies in the years 1970 to 9998.`)
+}
+
+const limitOf = (text: string): number => {
+  const limit = LIMIT.test(text) ? Number(text) : Number.NaN
+  return limit <= MAX_LIMIT_ROWS
+    ? limit
+    : refuse('limit', 'out_of_range', `limit is a whole number from 1 to ${MAX_LIMIT_ROWS}.`)
+}
+
+/**
+ * Reads a query. Without `until` the window ends now, without `since` it is a day long. Moments between two
+ * milliseconds count as the earlier one.
+ * @param formats the usual one first
+ * @param now Unix ms
+ * @throws AppError validation_failed naming the parameter
+ */
+export const readQuestion = <F extends string>(
+  query: ExportQuery,
+  formats: readonly [F, ...F[]],
+  now: number,
+): Question<F> => {
+  const until = query.until === undefined ? now : momentOf('until', query.until)
+  const since = query.since === undefined ? Math.max(0, until - DAY_MS) : momentOf('since', query.since)
+  if (since > until) refuse('since', 'out_of_range', 'The window ends before it begins.')
+  const limit = query.limit === undefined ? undefined : limitOf(query.limit)
+  const format =
+    query.format === undefined ? formats[0] : formats.find((candidate) => candidate === query.format)
+  if (format === undefined) return refuse('format', 'enum', `format is one of ${formats.join(', ')}.`)
+  return { window: { since, until }, limit, format }
+}

@@ -1,0 +1,50 @@
+/** Routes of exports. @module */
+import { Reply, route } from '../../http/route.ts'
+import { EvidenceDocument, EvidenceQuery, SiemDocument, SiemQuery } from './schemas.ts'
+import type { Export, ExportsService } from './service.ts'
+
+interface Services {
+  readonly exports: ExportsService
+}
+
+const shared = { method: 'GET', auth: 'console', scope: 'export', tag: 'Exports' } as const
+
+const fileOf = ({ contentType, filename, body }: Export): Reply =>
+  new Reply(200, body, {
+    'Content-Type': contentType,
+    'Content-Disposition': `attachment; filename="${filename}"`,
+  })
+
+const exportSiem = route({
+  ...shared,
+  name: 'exportSiem',
+  path: '/api/export/siem',
+  summary: 'Export events for a SIEM',
+  description:
+    'A complete file of what happened in a window, streamed. An organisation has one export at a time; another one is ' +
+    'answered 429.',
+  query: SiemQuery,
+  response: { 200: SiemDocument },
+  produces: ['application/x-ndjson', 'application/json', 'text/csv', 'text/plain'],
+  errors: ['validation_failed'],
+  example: { query: { since: '2026-01-01', format: 'json', limit: '1000' } },
+  handler: async ({ caller, query }, { exports }: Services) => fileOf(await exports.siem(caller, query)),
+})
+
+const exportEvidence = route({
+  ...shared,
+  name: 'exportEvidence',
+  path: '/api/export/evidence',
+  summary: 'Export events as evidence',
+  description:
+    'The same rows under a running hash, with what proves that the entries among them stand in the signed log, and a ' +
+    'signed manifest. `npx assay verify-evidence` checks such a file offline.',
+  query: EvidenceQuery,
+  response: { 200: EvidenceDocument },
+  produces: ['application/x-ndjson', 'application/json', 'application/zip'],
+  errors: ['validation_failed', 'log_inconsistent'],
+  example: { query: { since: '2026-01-01T00:00:00Z', format: 'json' } },
+  handler: async ({ caller, query }, { exports }: Services) => fileOf(await exports.evidence(caller, query)),
+})
+
+export const exportRoutes = [exportSiem, exportEvidence]

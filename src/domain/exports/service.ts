@@ -1,0 +1,181 @@
+/** Complete files of what happened in a window, streamed from this server's event log. @module */
+import type { Readable } from 'node:stream'
+import type { Caller } from '../../caller.ts'
+import type { Clock } from '../../clock.ts'
+import { fail } from '../../errors.ts'
+import type { Signers } from '../../keys/signers.ts'
+import type { Checkpoints } from '../../ledger/checkpoint.ts'
+import type { Log } from '../../ledger/log.ts'
+import type { Metrics } from '../../metrics.ts'
+import type { EventLog, Reading } from './event-log.ts'
+import { createEvidence, type EvidenceWriter } from './evidence.ts'
+import { type Beginning, type RowFormat, SIEM, SIEM_FORMATS } from './formats/siem.ts'
+import { limited } from './limiting.ts'
+import { type ExportQuery, readQuestion } from './question.ts'
+import { streamOf, type Text } from './streaming.ts'
+import { zipEvidence } from './zip.ts'
+
+const EVIDENCE_FORMATS = ['ndjson', 'json', 'zip'] as const
+type EvidenceFormat = (typeof EVIDENCE_FORMATS)[number]
+
+const EVIDENCE_TYPES: Readonly<Record<EvidenceFormat, string>> = {
+  ndjson: 'application/x-ndjson',
+  json: 'application/json; charset=utf-8',
+  zip: 'application/zip',
+}
+
+const RETRY_AFTER_SECONDS = 1
+/** Evidence takes no more than so many times what the log does: each entry is two rows there, with hashes beside. */
+const EVIDENCE_GROWTH = 4
+
+interface Deps {
+  readonly eventLog: Pick<EventLog, 'read'>
+  readonly log: Pick<Log, 'hashes'>
+  readonly checkpoints: Pick<Checkpoints, 'latest'>
+  readonly signers: Pick<Signers, 'current'>
+  readonly metrics: Pick<Metrics, 'exportBytes'>
+  readonly clock: Clock
+  readonly baseUrl: string
+  /** Ceiling of the event log. */
+  readonly eventLogBytes: number
+  readonly logger: { warn(details: object, message: string): void }
+}
+
+/** A file on its way. */
+export interface Export {
+  readonly contentType: string
+  readonly filename: string
+  readonly body: Readable
+}
+
+export type ExportsService = ReturnType<typeof createExports>
+
+async function* siemText(
+  format: RowFormat,
+  reading: Reading,
+  beginning: Beginning,
+  limit: number | undefined,
+): Text {
+  yield format.begin(beginning)
+  const rows = limited(reading, limit)
+  let written = 0
+  for (let next = await rows.next(); ; next = await rows.next()) {
+    if (next.done) return yield format.end(beginning, next.value)
+    yield format.rows(next.value, written)
+    written += next.value.length
+  }
+}
+
+interface EvidenceQuestion {
+  readonly writer: EvidenceWriter
+  readonly reading: Reading
+  readonly beginning: Beginning
+  readonly limit: number | undefined
+  /** One JSON document instead of lines. */
+  readonly asDocument: boolean
+}
+
+async function* evidenceText({ writer, reading, beginning, limit, asDocument }: EvidenceQuestion): Text {
+  const { watermark } = reading
+  const header = writer.header({ ...beginning, limit, watermark })
+  yield asDocument ? `{"header":${header},"rows":[` : `${header}\n`
+  let separator = '\n'
+  const rows = limited(reading, limit)
+  for (let next = await rows.next(); ; next = await rows.next()) {
+    if (next.done) {
+      const manifest = await writer.manifest(beginning, next.value)
+      return yield asDocument ? `\n],"manifest":${manifest}}\n` : `${manifest}\n`
+    }
+    const lines = await writer.rows(next.value)
+    if (!asDocument) yield `${lines.join('\n')}\n`
+    else yield `${separator}${lines.join(',\n')}`
+    separator = ',\n'
+  }
+}
+
+/** Lets each organisation have one export at a time. */
+const createTurns = () => {
+  const exporting = new Set<string>()
+  /** @returns how to end the turn @throws AppError rate_limited */
+  return (organisation: string): (() => void) => {
+    if (exporting.has(organisation))
+      fail('rate_limited', {
+        message: 'An export of this organisation is still running; one runs at a time.',
+        retryAfter: RETRY_AFTER_SECONDS,
+      })
+    exporting.add(organisation)
+    return () => exporting.delete(organisation)
+  }
+}
+
+/** The client went away: nothing is wrong. */
+const isAbandoned = (error: Error): boolean => 'code' in error && error.code === 'ERR_STREAM_PREMATURE_CLOSE'
+
+export const createExports = (deps: Deps) => {
+  const { eventLog, log, checkpoints, signers, metrics, clock, baseUrl, logger } = deps
+  const takeTurn = createTurns()
+
+  /** Runs an export from its reading to the end of its stream, whatever that end is. */
+  const run = async (
+    { organisation }: Caller,
+    window: Beginning['window'],
+    start: (reading: Reading, beginning: Beginning) => Readable | Promise<Readable>,
+  ): Promise<Readable> => {
+    const endTurn = takeTurn(organisation)
+    let reading: Reading | undefined
+    const finish = async (): Promise<void> => {
+      endTurn()
+      await reading?.close()
+    }
+    try {
+      reading = await eventLog.read(organisation, window)
+      const body = await start(reading, { organisation, window, gaps: reading.gaps })
+      body.once('close', () => void finish())
+      return body.on('error', (error) => {
+        if (!isAbandoned(error)) logger.warn({ err: error, organisation }, 'an export ended early')
+      })
+    } catch (error) {
+      await finish()
+      throw error
+    }
+  }
+
+  const nameOf = (kind: string, { since, until }: Beginning['window'], extension: string): string => {
+    const [from, to] = [since, until].map((at) => new Date(at).toISOString().replaceAll(/[-:]|\.\d+/g, ''))
+    return `assay-${kind}-${from}-${to}.${extension}`
+  }
+
+  return {
+    /** Rows in a format of a SIEM. @throws AppError validation_failed, rate_limited, unavailable */
+    async siem(caller: Caller, query: ExportQuery): Promise<Export> {
+      const { window, limit, format: name } = readQuestion(query, SIEM_FORMATS, clock.now())
+      const format = SIEM[name]
+      const onBytes = (bytes: number) => metrics.exportBytes.inc({ kind: 'siem', format: name }, bytes)
+      const body = await run(caller, window, (reading, beginning) =>
+        streamOf(siemText(format, reading, beginning, limit), onBytes),
+      )
+      return { contentType: format.contentType, filename: nameOf('events', window, format.extension), body }
+    },
+
+    /** Rows that prove themselves. @throws AppError validation_failed, rate_limited, log_inconsistent, unavailable */
+    async evidence(caller: Caller, query: ExportQuery): Promise<Export> {
+      const now = clock.now()
+      const { window, limit, format } = readQuestion(query, EVIDENCE_FORMATS, now)
+      const onBytes = (bytes: number) => metrics.exportBytes.inc({ kind: 'evidence', format }, bytes)
+      const body = await run(caller, window, async (reading, beginning) => {
+        // After the reading, so that it covers every entry of it.
+        const [checkpoint, signer] = await Promise.all([
+          checkpoints.latest(),
+          signers.current('results', 'Ed25519'),
+        ])
+        const writer = createEvidence({ log, signer, checkpoint, issuer: baseUrl, now })
+        const asDocument = format === 'json'
+        const text = evidenceText({ writer, reading, beginning, limit, asDocument })
+        const stream = streamOf(text, onBytes)
+        if (format !== 'zip') return stream
+        return zipEvidence(stream, new Date(now), deps.eventLogBytes * EVIDENCE_GROWTH)
+      })
+      return { contentType: EVIDENCE_TYPES[format], filename: nameOf('evidence', window, format), body }
+    },
+  }
+}
