@@ -15,6 +15,7 @@ import type { AddressInfo } from 'node:net'
 import pg from 'pg'
 import { quantile, requestBytes, runLoad } from '../test/support/http-load.ts'
 import { startServerProcess } from '../test/support/server-process.ts'
+import { measureInScratchDatabase } from './support/scratch-database.ts'
 
 const CONNECTIONS = 64
 const SLICES = Number(process.env.BENCH_SLICES ?? 11)
@@ -272,22 +273,6 @@ const measure = async (databaseUrl: string): Promise<boolean> => {
   }
 }
 
-const main = async (): Promise<void> => {
-  const base = new URL(process.env.DATABASE_URL ?? 'postgres://postgres@127.0.0.1:5432/postgres')
-  const name = `bench_chat_${process.pid}`
-  const admin = new pg.Client({ connectionString: base.href })
-  await admin.connect()
-  await admin.query(`CREATE DATABASE ${name}`)
-  try {
-    const own = new URL(base)
-    own.pathname = `/${name}`
-    process.exitCode = (await measure(own.href)) ? 0 : 1
-  } finally {
-    await admin.query(`DROP DATABASE ${name} WITH (FORCE)`)
-    await admin.end()
-  }
-}
-
 const [flag, work, size] = process.argv.slice(2)
 if (flag === '--peer') servePeer(work as Work, Number(size))
-else await main()
+else await measureInScratchDatabase('chat', measure)

@@ -16,6 +16,7 @@ import pg from 'pg'
 import { quantile, requestBytes, runLoad } from '../test/support/http-load.ts'
 import { makeProof } from '../test/support/payment-proofs.ts'
 import { startServerProcess } from '../test/support/server-process.ts'
+import { measureInScratchDatabase } from './support/scratch-database.ts'
 
 const CONNECTIONS = 64
 const SLICES = Number(process.env.BENCH_SLICES ?? 11)
@@ -358,22 +359,6 @@ const measure = async (databaseUrl: string): Promise<boolean> => {
   }
 }
 
-const main = async (): Promise<void> => {
-  const base = new URL(process.env.DATABASE_URL ?? 'postgres://postgres@127.0.0.1:5432/postgres')
-  const name = `bench_payments_${process.pid}`
-  const admin = new pg.Client({ connectionString: base.href })
-  await admin.connect()
-  await admin.query(`CREATE DATABASE ${name}`)
-  try {
-    const own = new URL(base)
-    own.pathname = `/${name}`
-    process.exitCode = (await measure(own.href)) ? 0 : 1
-  } finally {
-    await admin.query(`DROP DATABASE ${name} WITH (FORCE)`)
-    await admin.end()
-  }
-}
-
 const [flag, kind, size] = process.argv.slice(2)
 if (flag === '--peer') servePeer(kind as PeerKind, Number(size))
-else await main()
+else await measureInScratchDatabase('payments', measure)

@@ -1,6 +1,7 @@
 /** The words of the OpenAPI document that no single route could say. @module */
 import { createOpenApi, type OpenApiDocument } from './http/openapi.ts'
 import type { Route } from './http/route.ts'
+import { WEBHOOKS } from './webhooks-description.ts'
 
 /** Version of the interface, as its specification numbers it. */
 const API_VERSION = '1.0.0'
@@ -18,6 +19,7 @@ const TAGS: Readonly<Record<string, string>> = {
   Console: 'Organisations, accounts, sessions, merchants and terminals.',
   Domains: 'Custom domains of pods.',
   Eligibility: 'Whether somebody qualifies, from the data of several sources, proven without showing them.',
+  Exports: 'Complete files of what happened in a window, for a SIEM or as evidence.',
   Hermes: 'Routes that answer YES or NO about the data of a target, and proxy routes, which make them.',
   Keys: 'API keys: making, rotating and revoking them.',
   MCP: 'The chat for agents that speak the Model Context Protocol.',
@@ -31,6 +33,7 @@ const TAGS: Readonly<Record<string, string>> = {
   Tokens: 'Signed tokens that end, can be used up and can be withdrawn.',
   Usage: 'What an organisation has used.',
   Verification: 'Signed results about data, with zero-knowledge proofs.',
+  Webhooks: 'Signed notices to an endpoint of yours of what was proven, spent, logged and revoked.',
 }
 
 /** For placeholders of examples whose schema asks for more than any text. */
@@ -43,6 +46,7 @@ const EXAMPLE_VALUES: Readonly<Record<string, string>> = {
   slug: '3mJr7AoUXx2W',
   tokenId: 'tok_01kahnq7x8e4w3v5f6t2s9r0pm',
   treeRoot: '9f'.repeat(32),
+  webhookId: 'whk_01kahnq7x8e4w3v5f6t2s9r0pm',
 }
 
 /** @throws Error when the routes contradict each other; see {@link createOpenApi} */
@@ -55,4 +59,5 @@ export const describeApi = (routes: readonly Route[], baseUrl: string): OpenApiD
     serverUrl: baseUrl,
     tags: TAGS,
     exampleValues: EXAMPLE_VALUES,
+    webhooks: WEBHOOKS,
   })

@@ -60,6 +60,9 @@ const MAX_THRESHOLD = 1_000_000_000
 
 const POSTING_MODES = ['open', 'paused', 'verified_only'] as const
 
+const DEFAULT_EVENT_LOG_BYTES = 2 ** 30
+const MIN_EVENT_LOG_BYTES = 2 ** 20
+const MAX_EVENT_LOG_BYTES = 2 ** 40
 /** DATA_DIR with this value keeps nothing on disk. */
 export const MEMORY_DATA_DIR = 'memory'
 
@@ -100,6 +103,10 @@ export interface Config {
   readonly egressCa?: string
   /** Whether routes that strangers made may reach those networks. */
   readonly egressOpenProxy: boolean
+  /** Pauses (ms) after the first and the second attempt to deliver a webhook. */
+  readonly webhookPausesMs: readonly number[]
+  /** Ceiling of this server's event log, in bytes. */
+  readonly eventLogBytes: number
   /** Resolvers for domain checks, as `address:port`; the system's where empty. */
   readonly dnsServers: readonly string[]
   readonly logLevel: LogLevel
@@ -222,6 +229,24 @@ const readCidrs = (env: Environment, name: string): readonly string[] => {
     if (!isCidr(cidr)) throw new ConfigError(name, `must be CIDRs separated by commas, not "${cidr}"`)
     return cidr.includes('/') ? cidr : `${cidr}/${isIP(cidr) === 4 ? 32 : 128}`
   })
+}
+
+const DEFAULT_WEBHOOK_PAUSES_MS = '1000,10000'
+const MAX_WEBHOOK_PAUSE_MS = 3_600_000
+
+/** Two pauses, the second no shorter than the first. */
+const readWebhookPauses = (env: Environment): readonly number[] => {
+  const value = read(env, 'WEBHOOK_PAUSES_MS') ?? DEFAULT_WEBHOOK_PAUSES_MS
+  const [first = Number.NaN, second = Number.NaN, ...more] = list(value).map((part) =>
+    /^\d{1,7}$/.test(part) ? Number(part) : Number.NaN,
+  )
+  if (!(first <= second && second <= MAX_WEBHOOK_PAUSE_MS && more.length === 0)) {
+    throw new ConfigError(
+      'WEBHOOK_PAUSES_MS',
+      `must be two growing numbers of milliseconds up to ${MAX_WEBHOOK_PAUSE_MS}, such as ${DEFAULT_WEBHOOK_PAUSES_MS}`,
+    )
+  }
+  return [first, second]
 }
 
 const DEFAULT_DNS_PORT = 53
@@ -395,6 +420,14 @@ export const loadConfig = (env: Environment = process.env): Config => {
     egressAllowCidrs: Object.freeze(readCidrs(env, 'EGRESS_ALLOW_CIDRS')),
     egressCa: readCertificates(env, 'EGRESS_CA_FILE'),
     egressOpenProxy: oneOf(env, 'EGRESS_OPEN_PROXY', ['on', 'off'], 'off') === 'on',
+    webhookPausesMs: Object.freeze(readWebhookPauses(env)),
+    eventLogBytes: integer(
+      env,
+      'EVENT_LOG_BYTES',
+      DEFAULT_EVENT_LOG_BYTES,
+      MIN_EVENT_LOG_BYTES,
+      MAX_EVENT_LOG_BYTES,
+    ),
     dnsServers: Object.freeze(readDnsServers(env)),
     logLevel: oneOf(env, 'LOG_LEVEL', LOG_LEVELS, 'info'),
     checkResponses: false,

@@ -38,6 +38,14 @@ export interface Metrics {
   readonly chatMessages: Counter
   /** Calls of MCP tools, by `tool` and `outcome`: ok, or the code of the error. */
   readonly mcpToolCalls: Counter
+  /** Attempts to deliver webhooks, by `outcome`. */
+  readonly webhookAttempts: Counter<'outcome'>
+  /** Says how to count the deliveries that wait; asked at each scrape. */
+  readWebhookQueue(count: () => Promise<number>): void
+  /** Bytes of exports that were handed out, by `kind` and `format`. */
+  readonly exportBytes: Counter<'kind' | 'format'>
+  /** Rows of the event log that could not be written. */
+  readonly eventLogRowsLost: Counter
   /** Entries in the ledger. */
   readonly ledgerTreeSize: Gauge
   /** Items that one ledger commit carried. */
@@ -78,7 +86,27 @@ export const createMetrics = (): Metrics => {
     buckets: PROOF_BUCKETS_SECONDS,
     registers,
   })
+  let countQueue: (() => Promise<number>) | undefined
+  new Gauge({
+    name: 'webhook_queue_depth',
+    help: 'Webhook deliveries that wait for an attempt or its outcome, of all servers.',
+    registers,
+    async collect() {
+      // While the database is away the last number stands.
+      const depth = await countQueue?.().catch(() => undefined)
+      if (depth !== undefined) this.set(depth)
+    },
+  })
   return {
+    webhookAttempts: new Counter({
+      name: 'webhook_attempts_total',
+      help: 'Attempts to deliver webhooks, by how they ended.',
+      labelNames: ['outcome'],
+      registers,
+    }),
+    readWebhookQueue(count) {
+      countQueue = count
+    },
     observeProof(circuitId, seconds) {
       proofs.inc({ circuit_id: circuitId })
       proofSeconds.observe(seconds)
@@ -105,6 +133,17 @@ export const createMetrics = (): Metrics => {
       name: 'mcp_tool_calls_total',
       help: 'Calls of MCP tools, by tool and by ok or the code of the error.',
       labelNames: ['tool', 'outcome'],
+      registers,
+    }),
+    exportBytes: new Counter({
+      name: 'export_bytes_total',
+      help: 'Bytes of exports that clients have taken, before compression.',
+      labelNames: ['kind', 'format'],
+      registers,
+    }),
+    eventLogRowsLost: new Counter({
+      name: 'event_log_rows_lost_total',
+      help: 'Requests and deliveries that the event log could not keep.',
       registers,
     }),
     ledgerTreeSize: new Gauge({ name: 'ledger_tree_size', help: 'Entries in the ledger.', registers }),

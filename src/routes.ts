@@ -12,6 +12,7 @@ import { removeOwnMessage } from './domain/chat/routes-removal.ts'
 import { streamRoutes } from './domain/chat/routes-stream.ts'
 import { circuitRoutes } from './domain/circuits/routes.ts'
 import { eligibilityRoutes } from './domain/eligibility/routes.ts'
+import { exportRoutes } from './domain/exports/routes.ts'
 import { hermesRoutes } from './domain/hermes/routes.ts'
 import { proxyRoutes } from './domain/hermes/routes-proxies.ts'
 import { mcpRoutes } from './domain/mcp/routes.ts'
@@ -33,6 +34,7 @@ import { usageRoutes } from './domain/usage/routes.ts'
 import { verificationRoutes } from './domain/verification/routes.ts'
 import { resultRoutes } from './domain/verification/routes-results.ts'
 import { policyVerificationRoutes } from './domain/verification/routes-v1.ts'
+import { webhookRoutes } from './domain/webhooks/routes.ts'
 import type { Route } from './http/route.ts'
 import type { Services } from './services.ts'
 
@@ -71,4 +73,6 @@ export const routes: readonly Route<Services>[] = [
   ...hermesRoutes,
   ...proxyRoutes,
   ...mcpRoutes,
+  ...webhookRoutes,
+  ...exportRoutes,
 ]

@@ -17,6 +17,9 @@ import { type AuditService, createAudit } from './domain/audit/service.ts'
 import { type AuditProofs, createAuditProofs } from './domain/audit/zkp.ts'
 import { type CircuitsService, createCircuits } from './domain/circuits/service.ts'
 import { createEligibility, type EligibilityService } from './domain/eligibility/service.ts'
+import { takeLogDirectory } from './domain/exports/directories.ts'
+import { createEventLog, type EventLog } from './domain/exports/event-log.ts'
+import { createExports, type ExportsService } from './domain/exports/service.ts'
 import { createProxies, type ProxiesService } from './domain/hermes/proxies.ts'
 import { createHermes, type HermesService, verificationKeyName } from './domain/hermes/service.ts'
 import { ownHosts } from './domain/hermes/target.ts'
@@ -48,6 +51,7 @@ import {
 } from './domain/verification/policy-verification.ts'
 import { VerifyRequest } from './domain/verification/schemas.ts'
 import { createVerification, type VerificationService } from './domain/verification/service.ts'
+import { createWebhooks, type WebhooksService } from './domain/webhooks/service.ts'
 import { SESSION_COOKIE } from './http/auth.ts'
 import { addressBlock } from './http/client-address.ts'
 import type { IdempotencyKit } from './http/idempotency.ts'
@@ -108,6 +112,9 @@ export interface Services extends ChatServices {
   readonly proxies: ProxiesService
   readonly hermes: HermesService
   readonly eligibility: EligibilityService
+  readonly webhooks: WebhooksService
+  readonly eventLog: EventLog
+  readonly exports: ExportsService
   readonly system: SystemService
   readonly pages: Pages
 }
@@ -190,6 +197,17 @@ const build = async (
   }
   const security = createSecurity({ ledger, database, limits, clock, rateLimits, logger })
   closers.push(() => security.close())
+  const logDirectory = takeLogDirectory(dataDir === MEMORY_DATA_DIR ? undefined : dataDir)
+  closers.push(() => logDirectory.release())
+  const eventLog = await createEventLog({
+    database,
+    ledger,
+    directory: logDirectory.path,
+    maxBytes: config.eventLogBytes,
+    logger,
+    onLost: (rows) => metrics.eventLogRowsLost.inc(rows),
+  })
+  closers.push(() => eventLog.close())
   const log = createLog(database)
   const origin = new URL(baseUrl).host
   const checkpoints = createCheckpoints({
@@ -378,6 +396,35 @@ const build = async (
     },
     closers,
   )
+  const webhooks = await createWebhooks({
+    database,
+    ledger,
+    log,
+    sealing,
+    safeFetch,
+    bus,
+    openRecent,
+    eventLog,
+    metrics,
+    clock,
+    logger,
+    keyLabels: accounts.keys.labels,
+    egressAllowCidrs: config.egressAllowCidrs,
+    egressOpenProxy: config.egressOpenProxy,
+    pausesMs: config.webhookPausesMs,
+  })
+  closers.push(() => webhooks.close())
+  const exports = createExports({
+    eventLog,
+    log,
+    checkpoints,
+    signers,
+    metrics,
+    clock,
+    baseUrl,
+    eventLogBytes: config.eventLogBytes,
+    logger,
+  })
   const system = createSystem({
     baseUrl,
     customDomainCname,
@@ -421,6 +468,9 @@ const build = async (
     hermes,
     eligibility,
     ...chatServices,
+    webhooks,
+    eventLog,
+    exports,
     system,
     pages: loadPages(),
     generatedAdminKey,

@@ -35,6 +35,8 @@ describe('configuration', () => {
       egressAllowCidrs: [],
       egressCa: undefined,
       egressOpenProxy: false,
+      eventLogBytes: 2 ** 30,
+      webhookPausesMs: [1000, 10_000],
       dnsServers: [],
       proverThreads: Math.max(1, availableParallelism() - 1),
       proverTableMb: 2,
@@ -65,6 +67,7 @@ describe('configuration', () => {
       PROVER_THREADS: '3',
       PROVER_TABLE_MB: '4',
       CIRCUITS_DIR: '/etc/assay/circuits',
+      EVENT_LOG_BYTES: '2097152',
       LOG_LEVEL: 'debug',
     })
     expect({ ...config, masterKey: config.masterKey.toString('hex') }).to.deep.equal({
@@ -88,6 +91,8 @@ describe('configuration', () => {
       proverThreads: 3,
       proverTableMb: 4,
       circuitsDir: '/etc/assay/circuits',
+      eventLogBytes: 2_097_152,
+      webhookPausesMs: [1000, 10_000],
       logLevel: 'debug',
       checkResponses: false,
     })
@@ -136,6 +141,7 @@ describe('configuration', () => {
     ['PROVER_THREADS', '0', '1 to'],
     ['PROVER_THREADS', 'all', 'whole number'],
     ['PROVER_TABLE_MB', '1025', '0 to'],
+    ['EVENT_LOG_BYTES', '1048575', '1048576 to'],
     ['LOG_LEVEL', 'loud', 'fatal, error'],
   ]
   for (const [variable, value, rule] of broken) {
