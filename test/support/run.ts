@@ -1,7 +1,9 @@
 /** One run of the tests, which may be several processes: what its files share, and what is tidied up behind them. */
+import { readdirSync, readFileSync, rmSync } from 'node:fs'
+import { join } from 'node:path'
 import pg from 'pg'
 
-const { MOCHA_WORKER_ID, DATABASE_URL } = process.env
+const { MOCHA_WORKER_ID, DATABASE_URL, NODE_V8_COVERAGE } = process.env
 const isWorker = MOCHA_WORKER_ID !== undefined
 
 /** How the names of this run's scratch databases begin, in all of its processes. */
@@ -20,8 +22,21 @@ export const atEndOfRun = (close: () => Promise<void>): void => {
   if (typeof after === 'function' && !isWorker) after(close)
 }
 
+/** What a process that was killed while it wrote its coverage has left is no JSON, and would spoil the report. */
+const removeTornCoverage = (directory: string): void => {
+  for (const name of readdirSync(directory)) {
+    const file = join(directory, name)
+    try {
+      JSON.parse(readFileSync(file, 'utf8'))
+    } catch {
+      rmSync(file)
+    }
+  }
+}
+
 /** Called by mocha when every process of the run has ended. */
 export const mochaGlobalTeardown = async (): Promise<void> => {
+  if (NODE_V8_COVERAGE) removeTornCoverage(NODE_V8_COVERAGE)
   if (!DATABASE_URL) return
   const client = new pg.Client({ connectionString: DATABASE_URL })
   await client.connect()
