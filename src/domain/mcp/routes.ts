@@ -1,5 +1,6 @@
 /** The route of the Model Context Protocol. @module */
 import { Reply, route } from '../../http/route.ts'
+import { CHAT_READS } from '../chat/schemas.ts'
 import { JsonRpcAnswer, JsonRpcFailure, JsonRpcMessage } from './schemas.ts'
 import type { McpService } from './service.ts'
 
@@ -18,7 +19,7 @@ const callMcp = route({
     'JSON-RPC 2.0 over Streamable HTTP, stateless, answers in JSON. Speaks revision 2026-07-28, whose requests carry ' +
     '`_meta` and the headers MCP-Protocol-Version, Mcp-Method and Mcp-Name, and the revisions 2025-11-25, 2025-06-18 and ' +
     '2025-03-26, which begin with `initialize`. Notifications are answered 202. Requests with a foreign Origin are refused.',
-  addressLimit: { bucket: 'chat.reads', requests: 1200, windowSeconds: 60 },
+  addressLimit: CHAT_READS,
   body: JsonRpcMessage,
   bodyForm: 'bytes',
   bodyLimit: 'chat',
