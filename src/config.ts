@@ -2,21 +2,23 @@
  * The environment as one frozen, validated value. No other file reads `process.env`.
  * @module
  */
-import { randomBytes, X509Certificate } from 'node:crypto'
-import {
-  chmodSync,
-  closeSync,
-  fsyncSync,
-  linkSync,
-  mkdirSync,
-  openSync,
-  readFileSync,
-  rmSync,
-  writeFileSync,
-} from 'node:fs'
+import { randomBytes } from 'node:crypto'
 import { isIP } from 'node:net'
 import { availableParallelism } from 'node:os'
-import { join } from 'node:path'
+import { keepSecret, readSecret } from './config-secrets.ts'
+import {
+  ConfigError,
+  type Environment,
+  integer,
+  list,
+  matching,
+  oneOf,
+  read,
+  readCertificates,
+  readCidrs,
+  thresholds,
+  url,
+} from './config-values.ts'
 
 export const LOG_LEVELS = ['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent'] as const
 export type LogLevel = (typeof LOG_LEVELS)[number]
@@ -56,16 +58,12 @@ export interface StreamLimits {
   readonly total: number
 }
 const DEFAULT_STREAM_LIMITS: StreamLimits = { perAddress: 100, total: 10_000 }
-const MAX_THRESHOLD = 1_000_000_000
 
 const POSTING_MODES = ['open', 'paused', 'verified_only'] as const
 
 const DEFAULT_EVENT_LOG_BYTES = 2 ** 30
 const MIN_EVENT_LOG_BYTES = 2 ** 20
 const MAX_EVENT_LOG_BYTES = 2 ** 40
-/** DATA_DIR with this value keeps nothing on disk. */
-export const MEMORY_DATA_DIR = 'memory'
-
 export interface Config {
   /** 0 lets the system pick a port. */
   readonly port: number
@@ -114,82 +112,6 @@ export interface Config {
   readonly checkResponses: boolean
 }
 
-/** A variable breaks its rule. The message names the variable and the rule, never a secret value. */
-export class ConfigError extends Error {
-  readonly variable: string
-  constructor(variable: string, rule: string) {
-    super(`${variable} ${rule}`)
-    this.name = 'ConfigError'
-    this.variable = variable
-  }
-}
-
-type Environment = Readonly<Record<string, string | undefined>>
-
-/** An empty variable counts as unset. */
-const read = (env: Environment, name: string): string | undefined => env[name] || undefined
-
-const matching = (env: Environment, name: string, pattern: RegExp, rule: string): string | undefined => {
-  const value = read(env, name)
-  if (value !== undefined && !pattern.test(value)) throw new ConfigError(name, rule)
-  return value
-}
-
-const integer = (env: Environment, name: string, fallback: number, min: number, max: number): number => {
-  const value = read(env, name)
-  if (value === undefined) return fallback
-  const number = /^\d{1,15}$/.test(value) ? Number(value) : Number.NaN
-  if (!(number >= min && number <= max)) {
-    throw new ConfigError(name, `must be a whole number from ${min} to ${max}, not "${value}"`)
-  }
-  return number
-}
-
-const oneOf = <T extends string>(env: Environment, name: string, values: readonly T[], fallback: T): T => {
-  const value = read(env, name)
-  if (value === undefined) return fallback
-  const found = values.find((allowed) => allowed === value)
-  if (found === undefined) throw new ConfigError(name, `must be one of ${values.join(', ')}, not "${value}"`)
-  return found
-}
-
-/** A JSON object of positive whole numbers; what it does not name keeps its default. */
-const thresholds = <T extends { readonly [K in keyof T]: number }>(
-  env: Environment,
-  name: string,
-  defaults: T,
-): T => {
-  const value = read(env, name)
-  if (value === undefined) return defaults
-  const names = Object.keys(defaults)
-  const rule = `must be a JSON object with whole numbers from 1 to ${MAX_THRESHOLD} for any of ${names.join(', ')}`
-  let given: unknown
-  try {
-    given = JSON.parse(value)
-  } catch {
-    throw new ConfigError(name, rule)
-  }
-  if (typeof given !== 'object' || given === null || Array.isArray(given)) throw new ConfigError(name, rule)
-  for (const [key, limit] of Object.entries(given)) {
-    if (!names.includes(key) || !Number.isInteger(limit) || limit < 1 || limit > MAX_THRESHOLD)
-      throw new ConfigError(name, rule)
-  }
-  return Object.freeze({ ...defaults, ...given })
-}
-
-const url = (env: Environment, name: string, protocols: readonly string[]): string | undefined => {
-  const value = read(env, name)
-  if (value === undefined) return undefined
-  // The value may hold a password, so it is not repeated in the message.
-  if (!URL.canParse(value) || !protocols.includes(new URL(value).protocol)) {
-    throw new ConfigError(
-      name,
-      `must be a URL that starts with ${protocols.map((p) => `${p}//`).join(' or ')}`,
-    )
-  }
-  return value
-}
-
 /** `http://HOST:PORT` unless BASE_URL says otherwise. Only an origin: paths of routes are appended to it. */
 const readBaseUrl = (env: Environment, host: string, port: number): string => {
   const value = url(env, 'BASE_URL', ['http:', 'https:'])
@@ -210,25 +132,6 @@ const readHost = (env: Environment): string => {
     throw new ConfigError('HOST', `must be an IP address or a host name, not "${host}"`)
   }
   return host
-}
-
-const isCidr = (text: string): boolean => {
-  const [address = '', bits, ...more] = text.split('/')
-  const version = isIP(address)
-  if (version === 0 || more.length > 0) return false
-  return bits === undefined || (/^\d{1,3}$/.test(bits) && Number(bits) <= (version === 4 ? 32 : 128))
-}
-
-const list = (value: string): string[] => value.split(',').map((part) => part.trim())
-
-/** A single address counts as its own network. */
-const readCidrs = (env: Environment, name: string): readonly string[] => {
-  const value = read(env, name)
-  if (value === undefined || value === 'off') return []
-  return list(value).map((cidr) => {
-    if (!isCidr(cidr)) throw new ConfigError(name, `must be CIDRs separated by commas, not "${cidr}"`)
-    return cidr.includes('/') ? cidr : `${cidr}/${isIP(cidr) === 4 ? 32 : 128}`
-  })
 }
 
 const DEFAULT_WEBHOOK_PAUSES_MS = '1000,10000'
@@ -268,76 +171,6 @@ const readDnsServers = (env: Environment): readonly string[] => {
     }
     return `${version === 6 ? `[${address}]` : address}:${port}`
   })
-}
-
-const PEM_CERTIFICATE = /-----BEGIN CERTIFICATE-----[^-]+-----END CERTIFICATE-----/g
-
-/** @returns the certificates of the file, and nothing else that stands in it */
-const readCertificates = (env: Environment, name: string): string | undefined => {
-  const file = read(env, name)
-  if (file === undefined) return undefined
-  try {
-    const found = readFileSync(file, 'utf8').match(PEM_CERTIFICATE) ?? []
-    if (found.length === 0) throw new Error('there is none')
-    for (const pem of found) new X509Certificate(pem)
-    return `${found.join('\n')}\n`
-  } catch (error) {
-    throw new ConfigError(name, `must be a file with certificates in PEM: ${String(error)}`)
-  }
-}
-
-const isErrno = (error: unknown, code: string): boolean =>
-  error instanceof Error && 'code' in error && error.code === code
-
-/** Reads a secret kept in DATA_DIR. @returns undefined where there is none, or where nothing is kept */
-export const readSecret = (dataDir: string, name: string): string | undefined => {
-  if (dataDir === MEMORY_DATA_DIR) return undefined
-  try {
-    return readFileSync(join(dataDir, name), 'utf8').trim() || undefined
-  } catch (error) {
-    if (isErrno(error, 'ENOENT')) return undefined
-    throw new ConfigError('DATA_DIR', `holds an unreadable ${name}: ${String(error)}`)
-  }
-}
-
-/** Makes the names in a directory survive a power cut: what is sealed under a lost key is lost with it. */
-const keepEntry = (directory: string): void => {
-  const handle = openSync(directory, 'r')
-  try {
-    fsyncSync(handle)
-  } finally {
-    closeSync(handle)
-  }
-}
-
-/**
- * Keeps a secret in DATA_DIR, mode 0600. The first writer wins: the file appears with its whole content or not at all.
- * @returns the secret that is kept now, which is another's if another process was first
- * @throws ConfigError when DATA_DIR can't be written to, or holds an empty file of that name
- */
-export const keepSecret = (dataDir: string, name: string, secret: string): string => {
-  if (dataDir === MEMORY_DATA_DIR) return secret
-  const file = join(dataDir, name)
-  const draft = `${file}.${process.pid}.${randomBytes(4).toString('hex')}`
-  try {
-    mkdirSync(dataDir, { recursive: true, mode: 0o700 })
-    writeFileSync(draft, `${secret}\n`, { mode: 0o600, flag: 'wx', flush: true })
-    chmodSync(draft, 0o600)
-    try {
-      linkSync(draft, file)
-    } catch (error) {
-      if (!isErrno(error, 'EEXIST')) throw error
-    } finally {
-      rmSync(draft)
-    }
-    keepEntry(dataDir)
-  } catch (error) {
-    throw new ConfigError('DATA_DIR', `must be a directory that can be written to: ${String(error)}`)
-  }
-  const kept = readSecret(dataDir, name)
-  if (kept === undefined)
-    throw new ConfigError('DATA_DIR', `holds an empty ${name}; restore it, or remove it`)
-  return kept
 }
 
 const MASTER_KEY_PATTERN = /^[0-9a-f]{64}$/i

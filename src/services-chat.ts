@@ -1,6 +1,3 @@
-/** Builds the services of the chat and its MCP endpoint, in order. @module */
-import type { Clock } from './clock.ts'
-import type { Config } from './config.ts'
 import { DEFAULT_ORGANISATION } from './domain/accounts/defaults.ts'
 import { createAgentsTxt } from './domain/chat/agents-txt.ts'
 import { createEnvelopeReader } from './domain/chat/envelope.ts'
@@ -11,20 +8,13 @@ import { createStreamReads } from './domain/chat/store-stream.ts'
 import { type ChatStream, createChatStream } from './domain/chat/stream.ts'
 import { createMcp, type McpService } from './domain/mcp/service.ts'
 import type { ProofsService } from './domain/proofs/service.ts'
-import type { SecurityService } from './domain/security/service.ts'
 import { SERVICE_VERSION } from './domain/system/service.ts'
-import type { addressBlock } from './http/client-address.ts'
+import { addressBlock } from './http/client-address.ts'
 import { describeFailure } from './http/errors.ts'
 import { createEventStreams, eventFrame } from './http/event-stream.ts'
 import { parseJson } from './http/json.ts'
-import type { Logger } from './http/log.ts'
 import { bodyCheck } from './http/validation.ts'
-import type { Sealing } from './keys/sealing.ts'
-import type { Ledger } from './ledger/ledger.ts'
-import type { Metrics } from './metrics.ts'
-import type { Bus } from './store/bus.ts'
-import type { Database } from './store/database.ts'
-import type { Limits } from './store/limits.ts'
+import type { Closers, Foundations } from './services-foundations.ts'
 import { isUnavailable } from './store/session.ts'
 
 export interface ChatServices {
@@ -38,40 +28,17 @@ export interface ChatServices {
 }
 
 /** What the chat is built on. */
-export interface ChatFoundations {
-  readonly config: Config
-  readonly clock: Clock
-  readonly database: Database
-  readonly ledger: Ledger
-  readonly bus: Bus
-  readonly limits: Limits
-  readonly sealing: Sealing
-  readonly metrics: Metrics
-  readonly security: SecurityService
+export interface ChatFoundations extends Foundations {
   readonly proofs: ProofsService
-  readonly addressBlock: typeof addressBlock
-  readonly logger: Logger
 }
 
 /** @param closers receives what ends the services, in the order in which they were built */
 export const createChatServices = async (
   foundations: ChatFoundations,
-  closers: (() => Promise<void> | void)[],
+  closers: Closers,
 ): Promise<ChatServices> => {
-  const {
-    config,
-    clock,
-    database,
-    ledger,
-    bus,
-    limits,
-    sealing,
-    metrics,
-    security,
-    proofs,
-    addressBlock,
-    logger,
-  } = foundations
+  const { config, clock, database, ledger, bus, limits, sealing, metrics, security, proofs, logger } =
+    foundations
   const { baseUrl, rateLimits, chatLimits, streamLimits, postingMode: initialMode } = config
   const prompts = createPrompts({ clock })
   const chatStream = createChatStream({

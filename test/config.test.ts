@@ -3,7 +3,9 @@ import { mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync
 import { availableParallelism, tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { expect } from 'chai'
-import { ConfigError, keepSecret, loadConfig, readSecret } from '../src/config.ts'
+import { loadConfig } from '../src/config.ts'
+import { keepSecret, readSecret } from '../src/config-secrets.ts'
+import { ConfigError } from '../src/config-values.ts'
 import { createCertificates } from './support/certificates.ts'
 
 const MASTER_KEY = 'ab'.repeat(32)
