@@ -160,12 +160,15 @@ export const createEventStreams = ({ heartbeatMs = HEARTBEAT_MS } = {}): EventSt
         const ended = start(connection)
         ctx.respond = false
         add(connection)
-        res.once('close', () => {
+        res.on('close', () => {
           remove(connection)
           ended()
         })
         writeHead(res)
         res.write(PREAMBLE)
+        // Koa waits for the end with the whole context of the request in hand, as much memory as the stream itself. Node
+        // never emits this of a response: it only tells Koa to let go.
+        res.emit('end')
       }),
     close() {
       closed = true

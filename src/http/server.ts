@@ -3,7 +3,13 @@
  * and an orderly end.
  * @module
  */
-import { createServer, type RequestListener, type Server, type ServerOptions } from 'node:http'
+import {
+  createServer,
+  type RequestListener,
+  type Server,
+  type ServerOptions,
+  type ServerResponse,
+} from 'node:http'
 import type { Socket } from 'node:net'
 import type { Duplex } from 'node:stream'
 import type { ErrorCode } from '../errors.ts'
@@ -76,10 +82,18 @@ const keepTrackOfUse = (server: Server): Server => {
       if (isIdle) socket.destroy()
     }
   }
+  // One function each for all connections: thousands of them may be open for long.
+  function forget(this: Socket): void {
+    uses.delete(this)
+  }
+  function answered(this: ServerResponse): void {
+    const use = uses.get(this.req.socket)
+    if (use !== undefined) use.unanswered--
+  }
   return server
     .on('connection', (socket: Socket) => {
       uses.set(socket, { unanswered: 0, bytesRead: -1 })
-      socket.once('close', () => uses.delete(socket))
+      socket.on('close', forget)
     })
     .on('request', ({ socket }, response) => {
       // So that a busy client goes elsewhere.
@@ -87,7 +101,7 @@ const keepTrackOfUse = (server: Server): Server => {
       const use = uses.get(socket)
       if (use === undefined) return
       use.unanswered++
-      response.once('close', () => use.unanswered--)
+      response.on('close', answered)
     })
 }
 

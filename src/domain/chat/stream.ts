@@ -77,8 +77,8 @@ interface Reader {
   /** What happens until the reader has begun; undefined from then on. */
   waiting: StreamEvent[] | undefined
   waitingBytes: number
-  /** The counts that it was sent last. */
-  stats: Buffer | undefined
+  /** Which counts it was sent last. A number, since bytes would keep the whole block of memory that they were cut from. */
+  stats: number
   /** It was sent counts less than an interval ago. */
   isNew: boolean
 }
@@ -89,15 +89,23 @@ const readCursor = (value: unknown): number | undefined => {
   return Number.isSafeInteger(id) ? id : undefined
 }
 
-/** Counts as bytes; the same counts are the same bytes, whenever they were taken. */
+/** Counts as an event. */
+interface StatsFrame {
+  /** Grows when the counts change. */
+  readonly version: number
+  readonly frame: Buffer
+}
+
+/** The same counts are the same event, whenever they were taken. */
 const createStatsFrames = (eventFrame: typeof EventFrame) => {
   let content = ''
-  let frame: Buffer = Buffer.alloc(0)
-  return (stats: ChatStats): Buffer => {
+  let latest: StatsFrame = { version: 0, frame: Buffer.alloc(0) }
+  return (stats: ChatStats): StatsFrame => {
     const text = JSON.stringify({ ...stats, as_of: undefined })
-    if (text !== content) frame = eventFrame('stats', JSON.stringify(stats))
+    if (text !== content)
+      latest = { version: latest.version + 1, frame: eventFrame('stats', JSON.stringify(stats)) }
     content = text
-    return frame
+    return latest
   }
 }
 
@@ -139,10 +147,10 @@ export const createChatStream = (options: ChatStreamOptions): ChatStream => {
   })
 
   const sendStats = async (): Promise<void> => {
-    const frame = statsFrame(await readStats())
+    const { version, frame } = statsFrame(await readStats())
     for (const reader of readers) {
-      if (!reader.isNew && !reader.waiting && reader.stats !== frame) {
-        reader.stats = frame
+      if (!reader.isNew && !reader.waiting && reader.stats !== version) {
+        reader.stats = version
         reader.connection.send(frame)
       }
       reader.isNew = false
@@ -150,15 +158,20 @@ export const createChatStream = (options: ChatStreamOptions): ChatStream => {
   }
 
   /** Sends what a reader is told first, together with what happened since it came. */
-  const begin = (reader: Reader, { head, since }: Replays, stats: Buffer): void => {
+  const begin = (reader: Reader, { head, since }: Replays, stats: StatsFrame): void => {
     const missed = reader.cursor === undefined ? undefined : since(reader.cursor)
     const waited = (reader.waiting ?? []).filter(({ id }) => id === undefined || id > head.lastId)
     const posting = { ...readState(), ...(missed && { replay: missed.replay }) }
     const state = eventFrame('state', JSON.stringify(posting))
-    const frames = [state, stats, ...(missed ? [missed.events] : []), ...waited.map(({ frame }) => frame)]
+    const frames = [
+      state,
+      stats.frame,
+      ...(missed ? [missed.events] : []),
+      ...waited.map(({ frame }) => frame),
+    ]
     reader.begunAt = head.lastId
     reader.waiting = undefined
-    reader.stats = stats
+    reader.stats = stats.version
     reader.connection.send(...frames)
   }
 
@@ -245,7 +258,7 @@ export const createChatStream = (options: ChatStreamOptions): ChatStream => {
           begunAt: 0,
           waiting: [],
           waitingBytes: 0,
-          stats: undefined,
+          stats: 0,
           isNew: true,
         }
         enter(reader)
