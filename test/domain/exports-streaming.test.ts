@@ -1,8 +1,9 @@
 /** Text on its way to a client: all of it, no faster than it is read, and given up when nobody reads. */
 import { once } from 'node:events'
 import { buffer } from 'node:stream/consumers'
+import { setImmediate as turn } from 'node:timers/promises'
 import { expect } from 'chai'
-import { streamOf } from '../../src/domain/exports/streaming.ts'
+import { endInTime, streamOf } from '../../src/domain/exports/streaming.ts'
 
 describe('the stream of an export', () => {
   it('gives up when nobody reads, lets go of its source, and made no more than its buffers hold', async () => {
@@ -23,6 +24,34 @@ describe('the stream of an export', () => {
     clearInterval(awake)
     expect([ended, stream.destroyed]).to.deep.equal([true, true])
     expect(made).to.be.lessThan(4)
+  })
+
+  it('ends after its longest duration, however steadily its client reads, and not when it ended before', async () => {
+    let ended = false
+    async function* endless(): AsyncGenerator<string> {
+      try {
+        for (;;) yield 'x'.repeat(1024)
+      } finally {
+        ended = true
+      }
+    }
+    const stream = endInTime(
+      streamOf(endless(), () => undefined),
+      100,
+    )
+    const read = async () => {
+      for await (const _ of stream) await turn()
+    }
+    const message = await read().catch((error: Error) => error.message)
+    expect([message, ended]).to.deep.equal(['The export takes too long.', true])
+    async function* short(): AsyncGenerator<string> {
+      yield 'all'
+    }
+    const whole = endInTime(
+      streamOf(short(), () => undefined),
+      2 ** 31 - 1,
+    )
+    expect((await buffer(whole)).toString()).to.equal('all')
   })
 
   it('hands out and counts every byte, in pieces of any size', async () => {

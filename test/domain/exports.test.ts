@@ -3,7 +3,9 @@ import { once } from 'node:events'
 import { get, type IncomingMessage } from 'node:http'
 import { setTimeout as pause } from 'node:timers/promises'
 import { expect } from 'chai'
+import { systemCaller } from '../../src/caller.ts'
 import type { RequestRow } from '../../src/domain/exports/rows.ts'
+import { createExports } from '../../src/domain/exports/service.ts'
 import { sharedApp, type TestApp, type TestOrganisation } from '../support/app.ts'
 import { exported, exportedRows, linesOf, makeKey, revokeKey, verifySomething } from '../support/exports.ts'
 
@@ -249,6 +251,28 @@ describe('exports', function () {
     running.destroy()
     await pause(200)
     expect((await handedOut()) - taken).to.be.lessThan(200_000)
+  })
+
+  it('ends an export that has lasted too long, and the organisation may ask again', async () => {
+    const { organisationId } = await app.organisation()
+    fill(organisationId, 10_000)
+    const notAsked = () => Promise.reject(new Error('an export for a SIEM proves nothing'))
+    const { eventLog, metrics, clock, signers } = app.services
+    const exports = createExports({
+      ...{ eventLog, metrics, clock, signers, baseUrl: app.url, eventLogBytes: 2 ** 20 },
+      log: { hashes: notAsked },
+      checkpoints: { latest: notAsked },
+      logger: { warn: () => undefined },
+      maxExportMs: 50,
+    })
+    const caller = systemCaller(organisationId, 'auditor')
+    const { body } = await exports.siem(caller, {})
+    const closed = new Promise((resolve) => body.once('close', resolve))
+    const [error] = (await once(body, 'error')) as [Error]
+    expect(error.message).to.equal('The export takes too long.')
+    await closed
+    const { body: next } = await exports.siem(caller, {})
+    next.destroy()
   })
 
   it('counts the bytes that it hands out', async () => {

@@ -20,6 +20,10 @@ import {
 
 /** When an attempt without an answer ends. */
 const GIVEN_UP_MS = 8_000
+/** To one endpoint at a time. */
+const IN_FLIGHT = 4
+/** Deliveries that a server holds at once. */
+const HELD = 20
 
 describe('webhook deliveries', () => {
   let context: WebhookApp
@@ -224,6 +228,55 @@ describe('webhook deliveries', () => {
     )
     await settled(app)
     expect(requestsTo(receiver, path)).to.have.length(1)
+  })
+
+  /** Four deliveries that are asked at last, and others behind them that the server holds, when `act` is done. */
+  const heldUntil = async (act: (id: string, apiKey: string) => Promise<unknown>) => {
+    const made = await endpoint()
+    const { app, receiver, apiKey, path, webhook } = made
+    let release = (): void => undefined
+    const acted = new Promise<void>((resolve) => {
+      release = resolve
+    })
+    receiver.on(path, async (_, response) => {
+      await acted
+      response.writeHead(204).end()
+    })
+    const items = Array.from({ length: HELD }, (_, item) => ({ item }))
+    await app.request('POST', '/verify/batch', { key: apiKey, body: { items } })
+    await arrivals(receiver, path, IN_FLIGHT)
+    await act(webhook.id, apiKey)
+    release()
+    await settled(app)
+    return made
+  }
+
+  it('that a server holds when the endpoint is paused, or deleted, are dropped', async () => {
+    const { app, receiver } = context
+    const paused = await heldUntil((id, key) =>
+      app.request('PATCH', `/api/webhooks/${id}`, { key, body: { active: false } }),
+    )
+    expect(requestsTo(receiver, paused.path)).to.have.length(IN_FLIGHT)
+    const shown = await findWebhook(app, paused.apiKey, paused.webhook.id)
+    expect(shown).to.include({ failureCount: 0, lastStatus: 204 })
+    const deleted = await heldUntil((id, key) => app.request('DELETE', `/api/webhooks/${id}`, { key }))
+    expect(requestsTo(receiver, deleted.path)).to.have.length(IN_FLIGHT)
+  })
+
+  it('that a server holds when the secret is rotated are signed with the new one', async () => {
+    const { app, receiver } = context
+    let secret = ''
+    const { path, webhook } = await heldUntil(async (id, key) => {
+      const { body } = await app.request<{ secret: string }>('POST', `/api/webhooks/${id}/rotate-secret`, {
+        key,
+      })
+      secret = body.secret
+    })
+    const signedWith = (known: string): number =>
+      requestsTo(receiver, path).filter(
+        ({ body, headers, at }) => verifyWebhook({ rawBody: body, headers, secret: known, now: at }).valid,
+      ).length
+    expect([signedWith(webhook.secret), signedWith(secret)]).to.deep.equal([IN_FLIGHT, HELD - IN_FLIGHT])
   })
 
   it('that overlap show the outcome of the one that began last, whichever ends last', async () => {

@@ -196,8 +196,15 @@ export const createKeys = ({ database, ledger, sealing, clock, openRecent, hmacM
 
     /** Labels by id; none for an id that no key has. */
     async labels(keyIds: readonly string[]): Promise<ReadonlyMap<string, string>> {
-      const rows = await store.findKeyLabels(database, keyIds)
+      const rows = await store.findKeySummaries(database, keyIds)
       return new Map(rows.map(({ id, label }) => [id, label]))
+    },
+
+    /** Those of some keys that no longer work, and never will again. */
+    async ended(keyIds: readonly string[]): Promise<string[]> {
+      const now = clock.now()
+      const rows = await store.findKeySummaries(database, keyIds)
+      return rows.filter((row) => (endOfKey(row) ?? Number.POSITIVE_INFINITY) <= now).map(({ id }) => id)
     },
 
     async list(caller: Caller): Promise<KeyList> {

@@ -21,8 +21,9 @@ export interface AccountRow {
   created_at: number
 }
 
-/** Proofs given away, once per account. */
+/** Proofs given away, once per account, and once per organisation for its agents. */
 export interface FreeProofGrantRow {
+  /** `acc_…`; `org_…` for those that came with agents. */
   account: string
   organisation: string
   granted: number
@@ -125,15 +126,14 @@ const MAX_LISTED = 1000
 export const findOrganisation = (knex: Knex, id: string): Promise<OrganisationRow | undefined> =>
   knex<OrganisationRow>('organisations').where({ id }).first()
 
-/** Labels of keys, of whichever organisation. */
-export const findKeyLabels = (
-  { knex }: Database,
-  ids: readonly string[],
-): Promise<Pick<ApiKeyRow, 'id' | 'label'>[]> =>
+type KeySummary = Pick<ApiKeyRow, 'id' | 'label' | 'revoked_at' | 'expires_at'>
+
+/** Of whichever organisation. */
+export const findKeySummaries = ({ knex }: Database, ids: readonly string[]): Promise<KeySummary[]> =>
   knex<ApiKeyRow>('api_keys')
     .whereIn('id', [...ids])
-    .select('id', 'label')
-    .then((rows: Pick<ApiKeyRow, 'id' | 'label'>[]) => rows)
+    .select('id', 'label', 'revoked_at', 'expires_at')
+    .then((rows: KeySummary[]) => rows)
 
 /** Applies a change and returns the changed organisation. */
 export const updateOrganisation = async (

@@ -12,7 +12,7 @@ import { createEvidence, type EvidenceWriter } from './evidence.ts'
 import { type Beginning, type RowFormat, SIEM, SIEM_FORMATS } from './formats/siem.ts'
 import { limited } from './limiting.ts'
 import { type ExportQuery, readQuestion } from './question.ts'
-import { streamOf, type Text } from './streaming.ts'
+import { endInTime, streamOf, type Text } from './streaming.ts'
 import { zipEvidence } from './zip.ts'
 
 const EVIDENCE_FORMATS = ['ndjson', 'json', 'zip'] as const
@@ -39,6 +39,8 @@ interface Deps {
   /** Ceiling of the event log. */
   readonly eventLogBytes: number
   readonly logger: { warn(details: object, message: string): void }
+  /** Longest duration of an export; default six hours. */
+  readonly maxExportMs?: number
 }
 
 /** A file on its way. */
@@ -129,7 +131,10 @@ export const createExports = (deps: Deps) => {
     }
     try {
       reading = await eventLog.read(organisation, window)
-      const body = await start(reading, { organisation, window, gaps: reading.gaps })
+      const body = endInTime(
+        await start(reading, { organisation, window, gaps: reading.gaps }),
+        deps.maxExportMs,
+      )
       body.once('close', () => void finish())
       return body.on('error', (error) => {
         if (!isAbandoned(error)) logger.warn({ err: error, organisation }, 'an export ended early')

@@ -6,6 +6,9 @@ const STALL_MS = 60_000
 /** What an export holds in memory before the client has read it. */
 const BUFFER_BYTES = 64 * 1024
 
+/** However steadily its client reads, no export takes longer: it holds segments of the log, and its organisation's turn. */
+const MAX_EXPORT_MS = 6 * 3_600_000
+
 export type Text = AsyncGenerator<string>
 
 /**
@@ -28,4 +31,10 @@ export const streamOf = (text: Text, onBytes: (bytes: number) => void, stallMs =
   }
   const stream: Readable = Readable.from(chunks(), { objectMode: false, highWaterMark: BUFFER_BYTES })
   return stream.once('close', () => clearTimeout(stalled))
+}
+
+/** Ends a stream that has not ended by itself in time, six hours unless it is told otherwise. @returns the stream */
+export const endInTime = (stream: Readable, maxMs = MAX_EXPORT_MS): Readable => {
+  const late = setTimeout(() => stream.destroy(new Error('The export takes too long.')), maxMs).unref()
+  return stream.once('close', () => clearTimeout(late))
 }

@@ -3,7 +3,8 @@ import { hash } from 'node:crypto'
 import { iso } from '../../clock.ts'
 import { eventsOf, type WebhookEvent } from '../../events.ts'
 import type { LoggedEntry } from '../../ledger/entries.ts'
-import type { DeliveryRow, Subscription } from './store.ts'
+import type { Subscription } from './store.ts'
+import type { Told } from './store-deliveries.ts'
 
 const DELIVERY_ID_DIGITS = 24
 
@@ -108,7 +109,7 @@ export const deliveriesOf = (
   entry: LoggedEntry,
   announcements: readonly Announcement[],
   endpoints: readonly Subscription[],
-): DeliveryRow[] =>
+): Told[] =>
   announcements.flatMap((announced) =>
     endpoints
       .filter((endpoint) => isFor(endpoint, entry, announced))

@@ -4,7 +4,7 @@ import { EgressError } from '../../net/egress-error.ts'
 import type { SafeFetch } from '../../net/safe-fetch.ts'
 import { signWebhook } from '../../protocol/webhook.ts'
 import type { OpenedEndpoint } from './sealed-endpoint.ts'
-import type { ClaimedDelivery } from './store.ts'
+import type { ClaimedDelivery } from './store-deliveries.ts'
 
 /** For look-up, connection and status line together. */
 export const ATTEMPT_TIMEOUT_MS = 8_000

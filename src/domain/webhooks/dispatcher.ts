@@ -11,7 +11,7 @@ import type { Attempt, AttemptOutcome } from './attempt.ts'
 import { createLanes } from './lanes.ts'
 import { createResults } from './results.ts'
 import type { OpenedEndpoint } from './sealed-endpoint.ts'
-import * as store from './store.ts'
+import * as store from './store-deliveries.ts'
 
 const MAX_ATTEMPTS = 3
 /** Each pause is up to a fifth longer or shorter, so that what failed together doesn't come again together. */
@@ -20,6 +20,8 @@ const JITTER = 0.2
 const LEASE_MS = 60_000
 /** No attempt begins later than this after its claim, so that it ends while the claim holds. */
 const START_WITHIN_MS = 45_000
+/** Who takes longer to answer shares places with those that fail: it holds a place nearly as long. */
+const SLOW_MS = 1_000
 /** Endpoints looked at in one go. */
 const LOOK_LANES = 512
 /** How soon is seen what nobody told of: claims of servers that died, deliveries queued elsewhere. */
@@ -55,14 +57,28 @@ interface Deps {
   ended(delivery: EndedDelivery): void
 }
 
+/** How much of what is about to be written may be held by this server from the start. */
+export interface Rooms {
+  /** Deliveries of each endpoint. */
+  readonly byEndpoint: ReadonlyMap<string, number>
+  /** What is held must be written as due so much later. */
+  readonly leaseMs: number
+  /** No attempt of what is held may begin later than this after that time was taken. */
+  readonly startWithinMs: number
+}
+
 export interface Dispatcher {
-  /** Says that there is something to deliver. */
-  wake(): void
+  /** Says that there is something to deliver in the database, for some endpoints if it is known for which. */
+  wake(endpoints?: ReadonlySet<string>): void
+  /** Asks before deliveries are written what may be held: it then needn't be claimed. */
+  rooms(endpoints: readonly string[]): Rooms
+  /** Takes what was written as held. */
+  handOver(held: readonly AtHand[]): void
   /** Ends attempts in flight after 2 s at most, and gives back what is left to other servers, or to the next start. */
   close(): Promise<void>
 }
 
-interface AtHand extends store.ClaimedDelivery {
+export interface AtHand extends store.ClaimedDelivery {
   /** By `performance.now()`. */
   readonly startBy: number
 }
@@ -78,7 +94,7 @@ export const createDispatcher = (deps: Deps): Dispatcher => {
   let woken = false
   let rouse: (() => void) | undefined
 
-  const wake = (): void => {
+  const rouseRun = (): void => {
     woken = true
     rouse?.()
   }
@@ -86,7 +102,7 @@ export const createDispatcher = (deps: Deps): Dispatcher => {
   const wakeIn = (ms: number): void => {
     const timer = setTimeout(() => {
       timers.delete(timer)
-      wake()
+      rouseRun()
     }, ms).unref()
     timers.add(timer)
   }
@@ -119,15 +135,18 @@ export const createDispatcher = (deps: Deps): Dispatcher => {
   }
 
   /** Results on their way to the database: the next attempt does not wait for them. */
-  const settling = new Set<Promise<void>>()
-  const track = (work: Promise<void>): void => {
+  const settling = new Set<Promise<unknown>>()
+  const track = (work: Promise<unknown>): void => {
     const tracked = work
       .catch((error: unknown) => logger.warn({ err: error }, 'the result of a webhook delivery was lost'))
       .finally(() => settling.delete(tracked))
     settling.add(tracked)
   }
 
-  /** @returns whether the endpoint answered well; undefined when it was not asked */
+  const giveBack = (delivery: AtHand): Promise<boolean> =>
+    results.settle({ ...keyOf(delivery), end: 'released' })
+
+  /** @returns whether the endpoint answered well and soon; undefined when it was not asked */
   const deliver = async (delivery: AtHand): Promise<boolean | undefined> => {
     // Its claim has nearly run out: somebody else will have it.
     if (performance.now() > delivery.startBy) return undefined
@@ -136,16 +155,18 @@ export const createDispatcher = (deps: Deps): Dispatcher => {
       await discard(delivery, endpoint?.announces_from ?? Number.MAX_SAFE_INTEGER)
       return true
     }
+    const begunAt = performance.now()
     const made = await attempt(delivery, endpoint, ending.signal)
+    const isSlow = performance.now() - begunAt > SLOW_MS
     if (made.outcome === 'cancelled') {
-      await results.settle({ ...keyOf(delivery), end: 'released' })
+      await giveBack(delivery)
       return undefined
     }
     attempted(made.outcome)
     if (made.outcome === 'error')
       logger.warn({ err: made.cause, deliveryId: delivery.id }, 'a webhook delivery failed here')
     track(settle(delivery, endpoint, made))
-    return made.outcome === 'delivered'
+    return made.outcome === 'delivered' && !isSlow
   }
 
   const lanes = createLanes<AtHand>(
@@ -154,7 +175,10 @@ export const createDispatcher = (deps: Deps): Dispatcher => {
         logger.warn({ err: error, deliveryId: delivery.id }, 'a webhook delivery waits for its claim to end')
         return undefined
       }),
-    wake,
+    rouseRun,
+    (surplus) => {
+      for (const delivery of surplus) track(giveBack(delivery))
+    },
   )
 
   /** Claims what is due to the endpoints that have room. */
@@ -163,19 +187,15 @@ export const createDispatcher = (deps: Deps): Dispatcher => {
     const share = lanes.share(endpoints.length)
     for (const endpoint of endpoints) {
       const room = Math.min(lanes.room(endpoint), share)
-      if (room > 0) rooms.set(endpoint, room)
+      if (room === 0) lanes.expectMore(endpoint, true)
+      else rooms.set(endpoint, room)
     }
     if (rooms.size === 0) return
-    const claimed = await store.claimDeliveries(database, rooms, LEASE_MS)
     const startBy = performance.now() + START_WITHIN_MS
-    const byEndpoint = new Map<string, AtHand[]>()
-    for (const delivery of claimed) {
-      const known = byEndpoint.get(delivery.endpoint)
-      if (known) known.push({ ...delivery, startBy })
-      else byEndpoint.set(delivery.endpoint, [{ ...delivery, startBy }])
-    }
-    for (const [endpoint, deliveries] of byEndpoint)
-      lanes.add(endpoint, deliveries, deliveries.length === rooms.get(endpoint))
+    const claimed = await store.claimDeliveries(database, rooms, LEASE_MS)
+    const atHand = byEndpoint(claimed.map((delivery) => ({ ...delivery, startBy })))
+    for (const [endpoint, room] of rooms) lanes.expectMore(endpoint, atHand.get(endpoint)?.length === room)
+    for (const [endpoint, due] of atHand) lanes.add(endpoint, due)
   }
 
   /** Where the next look begins: behind the last endpoint that had its turn when no more could be taken. */
@@ -183,6 +203,7 @@ export const createDispatcher = (deps: Deps): Dispatcher => {
   const look = async (): Promise<void> => {
     const starts = first === '' ? [''] : [first, '']
     first = ''
+    lanes.expectNothing()
     for (const start of starts) {
       let after = start
       do {
@@ -218,13 +239,28 @@ export const createDispatcher = (deps: Deps): Dispatcher => {
   const looked = run()
 
   return {
-    wake,
+    wake(endpoints = new Set()) {
+      for (const endpoint of endpoints) lanes.expectMore(endpoint, true)
+      rouseRun()
+    },
+    rooms(endpoints) {
+      const share = closed ? 0 : lanes.share(endpoints.length)
+      const room = (endpoint: string): number => Math.min(lanes.directRoom(endpoint), share)
+      return {
+        byEndpoint: new Map(endpoints.map((endpoint) => [endpoint, room(endpoint)])),
+        leaseMs: LEASE_MS,
+        startWithinMs: START_WITHIN_MS,
+      }
+    },
+    handOver(held) {
+      for (const [endpoint, due] of byEndpoint(held)) lanes.add(endpoint, due)
+    },
     async close() {
       closed = true
       rouse?.()
       for (const timer of timers) clearTimeout(timer)
       await looked
-      const left = lanes.clear().map((delivery) => results.settle({ ...keyOf(delivery), end: 'released' }))
+      const left = lanes.clear().map(giveBack)
       const giveUpAt = performance.now() + CLOSE_GRACE_MS
       while (lanes.atHand > 0 && performance.now() < giveUpAt) await pause(CLOSE_POLL_MS)
       results.close()
@@ -233,6 +269,16 @@ export const createDispatcher = (deps: Deps): Dispatcher => {
       await Promise.all([...left, ...settling])
     },
   }
+}
+
+const byEndpoint = (deliveries: readonly AtHand[]): Map<string, AtHand[]> => {
+  const found = new Map<string, AtHand[]>()
+  for (const delivery of deliveries) {
+    const known = found.get(delivery.endpoint)
+    if (known) known.push(delivery)
+    else found.set(delivery.endpoint, [delivery])
+  }
+  return found
 }
 
 const keyOf = ({ id, endpoint, attempts }: store.ClaimedDelivery) => ({ id, endpoint, attempts })

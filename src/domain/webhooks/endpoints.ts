@@ -34,6 +34,8 @@ interface Deps {
   readonly judges: { readonly everywhere: AddressJudge; readonly allowListed: AddressJudge }
   /** Whether everybody's endpoints may be at what the operator opened. */
   readonly openToAll: boolean
+  /** Those of some keys that no longer work. */
+  endedKeys(keyIds: readonly string[]): Promise<readonly string[]>
   /** Called once a change is committed. */
   changed(id: string): Promise<void>
 }
@@ -43,14 +45,14 @@ const ownerOf = ({ organisation, credential }: Caller): store.Owner =>
 
 const hasPrivateEgress = ({ scopes }: Caller): boolean => scopes.has('egress:private') || scopes.has('admin')
 
-const entryOf = (id: string, event: string): Entry => ({
+const entryOf = (id: string, event: string, data: Entry['data'] = {}): Entry => ({
   type: 'account',
   subject: ['webhook', id],
-  data: { event: `webhook.${event}`, webhookId: id },
+  data: { event: `webhook.${event}`, webhookId: id, ...data },
 })
 
 export const createEndpoints = (deps: Deps) => {
-  const { database, ledger, sealed, clock, judges, openToAll, changed } = deps
+  const { database, ledger, sealed, clock, judges, openToAll, endedKeys, changed } = deps
 
   const judgeFor = (caller: Caller): AddressJudge =>
     hasPrivateEgress(caller) || openToAll ? judges.allowListed : judges.everywhere
@@ -89,7 +91,7 @@ export const createEndpoints = (deps: Deps) => {
     /**
      * Registers an endpoint; entries from the next one on are announced to it.
      * @throws AppError label_required, invalid_url, url_not_https, url_blocked, events_empty, invalid_event;
-     *   limit_reached beyond 100 of an organisation
+     *   limit_reached beyond 100 of an organisation, not counting those of keys that no longer work
      */
     async create(caller: Caller, input: NewWebhook): Promise<WebhookCreated> {
       const url = readUrl(input.url, judgeFor(caller))
@@ -109,14 +111,22 @@ export const createEndpoints = (deps: Deps) => {
         private_egress: hasPrivateEgress(caller),
         created_at: at,
       }
+      // Keys that have ended never work again, so this may be asked beforehand.
+      const ended = await endedKeys(await store.findKeyIds(database, organisation))
+      const gone: string[] = []
       // A change rather than an append, since the number of endpoints has to hold until the commit.
-      return ledger.transact(caller, async (trx) => {
-        if ((await store.countEndpoints(trx, organisation)) >= MAX_ENDPOINTS)
-          fail('limit_reached', { extras: { limit: MAX_ENDPOINTS } })
+      const made = await ledger.transact(caller, async (trx) => {
+        if ((await store.countEndpoints(trx, organisation)) >= MAX_ENDPOINTS) {
+          const removed = await store.deleteOldestOf(trx, organisation, ended)
+          gone.push(removed ?? fail('limit_reached', { extras: { limit: MAX_ENDPOINTS } }))
+        }
         const complete = { ...row, announces_from: await store.indexAfterChange(trx) }
         await store.insertEndpoint(trx, complete)
-        return { entry: entryOf(id, 'created'), result: { ...shown(complete, url), secret } }
+        const entry = entryOf(id, 'created', gone.length > 0 ? { removed: gone } : {})
+        return { entry, result: { ...shown(complete, url), secret } }
       })
+      for (const removed of gone) await changed(removed)
+      return made
     },
 
     /**

@@ -11,7 +11,9 @@ import { subtreesOf } from '../../ledger/proofs.ts'
 import type { Database } from '../../store/database.ts'
 import type { Row } from '../../store/table.ts'
 import { announcementsOf, deliveriesOf, revokedKeys } from './announcement.ts'
-import * as store from './store.ts'
+import type { AtHand, Rooms } from './dispatcher.ts'
+import { findSubscriptions, type Subscription } from './store.ts'
+import { deliveries, type Told } from './store-deliveries.ts'
 
 const FOLLOWER = 'webhooks'
 /** With a hundred endpoints that want everything, some 20,000 deliveries. */
@@ -23,8 +25,14 @@ interface Deps {
   readonly logger: { warn(details: object, message: string): void }
   /** Labels of keys, by id. */
   keyLabels(keyIds: readonly string[]): Promise<ReadonlyMap<string, string>>
-  /** Called when there are deliveries to make. */
-  queued(): void
+  /** What of the next deliveries to some endpoints may be held by this server from the start. */
+  rooms(endpoints: readonly string[]): Rooms
+  /**
+   * Called when there are deliveries to make.
+   * @param held by this server
+   * @param left endpoints for which there are others, that any server may claim
+   */
+  queued(held: readonly AtHand[], left: ReadonlySet<string>): void
   /** Index of the log where the very first start begins. */
   readonly from: number
 }
@@ -55,8 +63,16 @@ const createGrowingTree = (log: Deps['log']) => {
   }
 }
 
-const byOrganisation = (endpoints: readonly store.Subscription[]): Map<string, store.Subscription[]> => {
-  const found = new Map<string, store.Subscription[]>()
+/** What becomes of the deliveries of a batch once they are written. */
+interface Batch {
+  readonly held: AtHand[]
+  readonly left: Set<string>
+}
+
+const emptyBatch = (): Batch => ({ held: [], left: new Set() })
+
+const byOrganisation = (endpoints: readonly Subscription[]): Map<string, Subscription[]> => {
+  const found = new Map<string, Subscription[]>()
   for (const endpoint of endpoints) {
     const known = found.get(endpoint.organisation)
     if (known) known.push(endpoint)
@@ -66,26 +82,47 @@ const byOrganisation = (endpoints: readonly store.Subscription[]): Map<string, s
 }
 
 export const createFanOut = (deps: Deps): Follower => {
-  const { database, log, logger, keyLabels, queued, from } = deps
+  const { database, log, logger, keyLabels, rooms, queued, from } = deps
   const tree = createGrowingTree(log)
+  /** Of the batch that is being written. */
+  let batch: Batch = emptyBatch()
 
-  const consume = async (entries: readonly LoggedEntry[]): Promise<readonly Row[]> => {
-    const organisations = [...new Set(entries.map(({ organisation }) => organisation))]
-    const endpoints = byOrganisation(await store.findSubscriptions(database, organisations))
-    if (endpoints.size === 0) return []
-    const wanted = entries.filter(({ organisation }) => endpoints.has(organisation))
+  const announce = async (
+    entries: readonly LoggedEntry[],
+    listening: ReadonlyMap<string, readonly Subscription[]>,
+  ): Promise<Told[]> => {
+    const wanted = entries.filter(({ organisation }) => listening.has(organisation))
     const revoked = wanted.filter(({ type }) => type === 'key.revoked').flatMap(revokedKeys)
     const labels = revoked.length > 0 ? await keyLabels(revoked) : new Map<string, string>()
-    const rows: Row[] = []
+    const told: Told[] = []
     for (const entry of entries) {
       await tree.seek(entry.index)
       const root = tree.append(entry.leafHash)
-      const listeners = endpoints.get(entry.organisation)
-      if (listeners === undefined) continue
-      const deliveries = deliveriesOf(entry, announcementsOf(entry, root, labels), listeners)
-      rows.push(...deliveries.map((delivery) => store.deliveries.row(delivery)))
+      const listeners = listening.get(entry.organisation)
+      if (listeners !== undefined)
+        told.push(...deliveriesOf(entry, announcementsOf(entry, root, labels), listeners))
     }
-    return rows
+    return told
+  }
+
+  const consume = async (entries: readonly LoggedEntry[]): Promise<readonly Row[]> => {
+    batch = emptyBatch()
+    const organisations = [...new Set(entries.map(({ organisation }) => organisation))]
+    const begunAt = performance.now()
+    const { now, endpoints } = await findSubscriptions(database, organisations)
+    if (endpoints.length === 0) return []
+    const told = await announce(entries, byOrganisation(endpoints))
+    const { byEndpoint, leaseMs, startWithinMs } = rooms([...new Set(told.map(({ endpoint }) => endpoint))])
+    const room = new Map(byEndpoint)
+    const startBy = begunAt + startWithinMs
+    return told.map((delivery) => {
+      const { endpoint } = delivery
+      const left = room.get(endpoint) ?? 0
+      room.set(endpoint, left - 1)
+      if (left > 0) batch.held.push({ ...delivery, attempts: 0, queued_at: now, startBy })
+      else batch.left.add(endpoint)
+      return deliveries.row({ ...delivery, due_at: left > 0 ? now + leaseMs : now })
+    })
   }
 
   return createFollower({
@@ -93,7 +130,7 @@ export const createFanOut = (deps: Deps): Follower => {
     name: FOLLOWER,
     consume,
     written: (rows) => {
-      if (rows.length > 0) queued()
+      if (rows.length > 0) queued(batch.held, batch.left)
     },
     logger,
     batchEntries: BATCH_ENTRIES,

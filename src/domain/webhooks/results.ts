@@ -1,9 +1,11 @@
 /** Writes down how attempts ended, those of a moment in one statement. @module */
 import { setTimeout as pause } from 'node:timers/promises'
 import type { Database } from '../../store/database.ts'
-import { type Result, settleResults } from './store.ts'
+import { type Result, settleResults } from './store-deliveries.ts'
 
 const MAX_BATCH_RESULTS = 512
+/** How long results wait for others: a statement for each would cost more than the deliveries. */
+const GATHER_MS = 20
 const BACK_OFF_MS = 500
 
 interface Deps {
@@ -48,7 +50,10 @@ export const createResults = ({ database, logger }: Deps): Results => {
 
   const run = async (): Promise<void> => {
     running = true
-    while (waiting.length > 0) await write(waiting.splice(0, MAX_BATCH_RESULTS))
+    while (waiting.length > 0) {
+      if (!closed && waiting.length < MAX_BATCH_RESULTS) await pause(GATHER_MS)
+      await write(waiting.splice(0, MAX_BATCH_RESULTS))
+    }
     running = false
   }
 

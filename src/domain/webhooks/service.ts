@@ -12,11 +12,14 @@ import type { Database } from '../../store/database.ts'
 import type { OpenRecent } from '../../store/recent.ts'
 import type { EventLog } from '../exports/event-log.ts'
 import { createAttempt } from './attempt.ts'
+import { createBacklogBound } from './backlog.ts'
+import { createBatchedLoad } from './batched-load.ts'
 import { createDispatcher, type EndedDelivery } from './dispatcher.ts'
 import { createEndpoints } from './endpoints.ts'
 import { createFanOut } from './fan-out.ts'
-import { createSealedEndpoints } from './sealed-endpoint.ts'
-import * as store from './store.ts'
+import { createSealedEndpoints, type OpenedEndpoint } from './sealed-endpoint.ts'
+import { findEndpointsById } from './store.ts'
+import { countDeliveries, type DroppedDelivery } from './store-deliveries.ts'
 
 /** How long another server may go on with an endpoint as it was, where no bus tells it of the change. */
 const ENDPOINT_CACHE_MS = 1_000
@@ -42,11 +45,15 @@ interface Deps {
   readonly logger: { warn(details: object, message: string): void }
   /** Labels of keys, by id. */
   keyLabels(keyIds: readonly string[]): Promise<ReadonlyMap<string, string>>
+  /** Those of some keys that no longer work. */
+  endedKeys(keyIds: readonly string[]): Promise<readonly string[]>
   readonly egressAllowCidrs: readonly string[]
   /** Whether everybody's endpoints may be at those networks. */
   readonly egressOpenProxy: boolean
   /** Pauses after the first and the second attempt. */
   readonly pausesMs: readonly number[]
+  /** Deliveries that may wait for one endpoint. */
+  readonly backlog: number
 }
 
 /** Tells the bus of something that may happen thousands of times a second. */
@@ -70,30 +77,51 @@ export const createWebhooks = async (deps: Deps) => {
   const { database, ledger, bus, openRecent, eventLog, metrics, logger, egressAllowCidrs, egressOpenProxy } =
     deps
   const sealed = createSealedEndpoints(deps.sealing)
+  const findEndpoint = createBatchedLoad((ids) => findEndpointsById(database, ids))
   const endpoints = openRecent({
     name: 'webhook-endpoint',
     ttlMs: ENDPOINT_CACHE_MS,
     maxEntries: MAX_CACHED_ENDPOINTS,
     load: async (id) => {
-      const row = await store.findEndpoint(database, id)
+      const row = await findEndpoint(id)
       return row && sealed.open(row)
     },
   })
 
-  const ended = ({ delivery, endpoint, outcome, attempts, attempt }: EndedDelivery): void => {
+  const record = (
+    { organisation, id: endpointId }: OpenedEndpoint,
+    { id: deliveryId, event, queued_at }: DroppedDelivery,
+    end: Pick<EndedDelivery, 'outcome' | 'attempts'> & { readonly at: number; readonly status?: number },
+  ): void => {
+    const { outcome, attempts, at, status: lastStatus = null } = end
+    const durationMs = Math.max(0, deps.clock.now() - queued_at)
+    const type = 'webhook.delivery'
     eventLog.record({
-      type: 'webhook.delivery',
-      at: attempt.at,
-      organisation: endpoint.organisation,
-      endpointId: endpoint.id,
-      deliveryId: delivery.id,
-      event: delivery.event,
+      type,
+      at,
+      organisation,
+      endpointId,
+      deliveryId,
+      event,
       outcome,
       attempts,
-      lastStatus: attempt.status ?? null,
-      durationMs: Math.max(0, deps.clock.now() - delivery.queued_at),
+      lastStatus,
+      durationMs,
     })
   }
+
+  const backlog = createBacklogBound({
+    database,
+    logger,
+    limit: deps.backlog,
+    async dropped(id, deliveries) {
+      const endpoint = await endpoints.get(id)
+      if (endpoint === undefined) return
+      const at = deps.clock.now()
+      for (const delivery of deliveries)
+        record(endpoint, delivery, { outcome: 'dropped', attempts: delivery.attempts, at })
+    },
+  })
 
   const dispatcher = createDispatcher({
     database,
@@ -103,7 +131,8 @@ export const createWebhooks = async (deps: Deps) => {
     findEndpoint: (id) => endpoints.get(id),
     attempt: createAttempt({ safeFetch: deps.safeFetch, clock: deps.clock, openToAll: egressOpenProxy }),
     attempted: (outcome) => metrics.webhookAttempts.inc({ outcome }),
-    ended,
+    ended: ({ delivery, endpoint, outcome, attempts, attempt: { at, status } }) =>
+      record(endpoint, delivery, { outcome, attempts, at, status }),
   })
   const tellQueued = createTeller(bus, QUEUED)
   const fanOut = createFanOut({
@@ -112,8 +141,11 @@ export const createWebhooks = async (deps: Deps) => {
     logger,
     keyLabels: deps.keyLabels,
     from: (await ledger.head()).size,
-    queued() {
-      dispatcher.wake()
+    rooms: dispatcher.rooms,
+    queued(held, left) {
+      dispatcher.handOver(held)
+      if (left.size === 0) return
+      dispatcher.wake(left)
       tellQueued.tell()
     },
   })
@@ -124,11 +156,11 @@ export const createWebhooks = async (deps: Deps) => {
       tellCommitted.tell()
     }),
     bus.subscribe(COMMITTED, fanOut.wake),
-    bus.subscribe(QUEUED, dispatcher.wake),
+    bus.subscribe(QUEUED, () => dispatcher.wake()),
     tellCommitted.close,
     tellQueued.close,
   ]
-  metrics.readWebhookQueue(() => store.countDeliveries(database))
+  metrics.readWebhookQueue(() => countDeliveries(database))
 
   return {
     ...createEndpoints({
@@ -138,12 +170,13 @@ export const createWebhooks = async (deps: Deps) => {
       clock: deps.clock,
       judges: { everywhere: createAddressJudge([]), allowListed: createAddressJudge(egressAllowCidrs) },
       openToAll: egressOpenProxy,
+      endedKeys: deps.endedKeys,
       changed: (id) => endpoints.forget(id),
     }),
 
     async close(): Promise<void> {
       for (const end of ends) end()
-      await fanOut.close()
+      await Promise.all([fanOut.close(), backlog.close()])
       await dispatcher.close()
     },
   }

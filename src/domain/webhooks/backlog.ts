@@ -1,0 +1,67 @@
+/**
+ * Bounds what waits for an endpoint. One that never answers takes a delivery in six seconds off its queue from each
+ * server (three attempts of eight seconds, four at a time), so its queue would grow as long as events keep coming. Beyond a limit the oldest are dropped, as if
+ * their attempts had failed.
+ * @module
+ */
+import { setTimeout as pause } from 'node:timers/promises'
+import type { Database } from '../../store/database.ts'
+import * as store from './store-deliveries.ts'
+
+const CHECK_PAUSE_MS = 5_000
+/** Endpoints looked at in one go. */
+const LOOK_LANES = 512
+/** Removed in one statement. */
+const DROP_ROWS = 1_000
+
+interface Deps {
+  readonly database: Database
+  readonly logger: { warn(details: object, message: string): void }
+  /** Deliveries that may wait for one endpoint. */
+  readonly limit: number
+  /** Called with deliveries that were dropped and counted. */
+  dropped(endpoint: string, deliveries: readonly store.DroppedDelivery[]): Promise<void>
+}
+
+/** Drops what is too much, every five seconds; servers may do so side by side. */
+export const createBacklogBound = ({ database, logger, limit, dropped }: Deps) => {
+  const ending = new AbortController()
+
+  const cut = async (endpoint: string): Promise<void> => {
+    let count = 0
+    for (let full = true; full && !ending.signal.aborted; ) {
+      const deliveries = await store.dropBeyond(database, endpoint, limit, DROP_ROWS)
+      full = deliveries.length === DROP_ROWS
+      count += deliveries.length
+      if (deliveries.length > 0) await dropped(endpoint, deliveries)
+    }
+    if (count > 0)
+      logger.warn({ endpoint, count, limit }, 'webhook deliveries beyond the backlog were dropped')
+  }
+
+  const check = async (): Promise<void> => {
+    let after: string | undefined = ''
+    while (after !== undefined && !ending.signal.aborted) {
+      const lanes = await store.findLanes(database, after, LOOK_LANES)
+      const endpoints = lanes.map(({ endpoint }) => endpoint)
+      for (const endpoint of await store.findOverfull(database, endpoints, limit)) await cut(endpoint)
+      after = lanes.length === LOOK_LANES ? endpoints.at(-1) : undefined
+    }
+  }
+
+  const run = async (): Promise<void> => {
+    while (!ending.signal.aborted) {
+      await check().catch((error: unknown) =>
+        logger.warn({ err: error }, 'the backlog of webhooks was not checked'),
+      )
+      await pause(CHECK_PAUSE_MS, undefined, { signal: ending.signal, ref: false }).catch(() => undefined)
+    }
+  }
+  const ended = run()
+  return {
+    async close(): Promise<void> {
+      ending.abort()
+      await ended
+    },
+  }
+}

@@ -1,0 +1,202 @@
+/** Deliveries that are due to endpoints. Columns `…_at` are Unix milliseconds by the database's clock. @module */
+import type { WebhookEvent } from '../../events.ts'
+import type { Database } from '../../store/database.ts'
+import { table } from '../../store/table.ts'
+import { NOW_MS } from './store.ts'
+
+/** What is told to an endpoint. */
+export interface Told {
+  /** `dlv_…` */
+  id: string
+  endpoint: string
+  event: WebhookEvent
+  entry_index: number
+  /** As it is sent, byte for byte. */
+  body: string
+}
+
+interface DeliveryRow extends Told {
+  /** By the database's clock. What is due later is held by a server until then, as if it had claimed it. */
+  due_at: number
+}
+
+export const deliveries = table<DeliveryRow>('webhook_deliveries', [
+  'id',
+  'endpoint',
+  'event',
+  'entry_index',
+  'body',
+  'due_at',
+])
+
+/** A delivery that this server is to make. */
+export interface ClaimedDelivery extends Told {
+  /** Attempts that have failed. */
+  attempts: number
+  /** Unix ms, database's clock. */
+  queued_at: number
+}
+
+/**
+ * Walks from endpoint to endpoint, one look into the index each, however many deliveries wait for any of them: those of
+ * a dead receiver are never read to find those of the next.
+ */
+const FIND_LANES = `WITH RECURSIVE lane (endpoint, place) AS (
+    (SELECT endpoint, 1 FROM webhook_deliveries WHERE endpoint > $1 ORDER BY endpoint LIMIT 1)
+    UNION ALL
+    SELECT (SELECT d.endpoint FROM webhook_deliveries AS d WHERE d.endpoint > lane.endpoint
+        ORDER BY d.endpoint LIMIT 1), place + 1
+      FROM lane WHERE lane.endpoint IS NOT NULL AND place < $2::int)
+  SELECT endpoint, EXISTS (SELECT 1 FROM webhook_deliveries AS d
+      WHERE d.endpoint = lane.endpoint AND d.due_at <= ${NOW_MS}) AS due
+    FROM lane WHERE endpoint IS NOT NULL`
+
+/** Endpoints that something waits for, in order, after a given one; and whether it is due. */
+export const findLanes = async (
+  { query }: Database,
+  after: string,
+  limit: number,
+): Promise<{ endpoint: string; due: boolean }[]> => {
+  const { rows } = await query<{ endpoint: string; due: boolean }>(
+    FIND_LANES,
+    [after, limit],
+    'webhook-lanes',
+  )
+  return rows
+}
+
+/**
+ * Nobody waits for the disk: a power cut that takes the last of these writes back only makes deliveries come again, which
+ * they may anyway.
+ */
+const UNHURRIED = `(SELECT set_config('synchronous_commit', 'off', true) AS mode) AS unhurried`
+
+/** Takes what is due by putting it off: who claims it has until then, and if that server dies it is due again. */
+const CLAIM = `UPDATE webhook_deliveries AS d SET due_at = ${NOW_MS} + $1::bigint
+  FROM (SELECT due.id FROM unnest($2::text[], $3::int[]) AS lane (endpoint, room)
+    CROSS JOIN LATERAL (SELECT w.id FROM webhook_deliveries AS w
+      WHERE w.endpoint = lane.endpoint AND w.due_at <= ${NOW_MS}
+      ORDER BY w.due_at LIMIT lane.room FOR UPDATE SKIP LOCKED) AS due) AS claimed, ${UNHURRIED}
+  WHERE d.id = claimed.id AND unhurried.mode = 'off'
+  RETURNING d.id, d.endpoint, d.event, d.entry_index, d.body, d.attempts, d.queued_at`
+
+/** @param lanes endpoint → how many of its deliveries at most; the longest due come first */
+export const claimDeliveries = async (
+  { query }: Database,
+  lanes: ReadonlyMap<string, number>,
+  leaseMs: number,
+): Promise<ClaimedDelivery[]> => {
+  const values = [leaseMs, [...lanes.keys()], [...lanes.values()]]
+  const { rows } = await query<ClaimedDelivery>(CLAIM, values, 'webhook-claim')
+  return rows
+}
+
+/** How an attempt, or a delivery without one, ended. */
+export interface Result {
+  readonly id: string
+  readonly endpoint: string
+  /** Failed attempts before it, which tells whether the delivery is still this server's. */
+  readonly attempts: number
+  /**
+   * `delivered`, `dropped` after the last attempt and `discarded`, since nobody wants it any more, remove the delivery;
+   * `failed` puts it off by `pauseMs`; `released` gives it back untried.
+   */
+  readonly end: 'delivered' | 'dropped' | 'discarded' | 'failed' | 'released'
+  readonly pauseMs?: number
+  /** Of the attempt, where there was one. */
+  readonly at?: number
+  readonly status?: number
+}
+
+/**
+ * Locks endpoints in one order, so that servers never wait for each other in a circle; then everything happens in one
+ * statement, and only to deliveries that nobody else has moved on meanwhile. Of attempts at the same time the one that
+ * began last counts as the last, whichever ends last. The ids are given twice, so that each is looked up in the index,
+ * whatever the planner believes of the size of the table.
+ */
+const SETTLE = `WITH result AS MATERIALIZED (SELECT r.* FROM ${UNHURRIED}, json_to_recordset($1::json)
+      AS r (id text, endpoint text, attempts int, "end" text, "pauseMs" bigint, at bigint, status int)
+      WHERE unhurried.mode = 'off'),
+    locked AS MATERIALIZED (SELECT e.id FROM webhook_endpoints AS e
+      WHERE e.id IN (SELECT endpoint FROM result WHERE at IS NOT NULL) ORDER BY e.id FOR UPDATE),
+    removed AS (DELETE FROM webhook_deliveries AS d USING result AS r
+      WHERE d.id = ANY ($2::text[]) AND d.id = r.id AND d.attempts = r.attempts
+        AND r."end" IN ('delivered', 'dropped', 'discarded')
+      RETURNING d.id, d.endpoint, r."end"),
+    put_off AS (UPDATE webhook_deliveries AS d
+      SET due_at = ${NOW_MS} + coalesce(r."pauseMs", 0),
+        attempts = d.attempts + CASE r."end" WHEN 'failed' THEN 1 ELSE 0 END
+      FROM result AS r WHERE d.id = ANY ($2::text[]) AND d.id = r.id AND d.attempts = r.attempts
+        AND r."end" IN ('failed', 'released')),
+    latest AS (SELECT DISTINCT ON (endpoint) endpoint, at, status FROM result
+      WHERE at IS NOT NULL ORDER BY endpoint, at DESC),
+    counted AS (UPDATE webhook_endpoints AS e
+      SET last_delivery_at = greatest(e.last_delivery_at, latest.at),
+        last_status = CASE WHEN latest.at < e.last_delivery_at THEN e.last_status ELSE latest.status END,
+        failure_count = e.failure_count
+          + (SELECT count(*) FROM removed WHERE removed.endpoint = e.id AND removed."end" = 'dropped')
+      FROM latest, locked WHERE e.id = latest.endpoint AND locked.id = e.id)
+  SELECT id FROM removed`
+
+/** Writes down how attempts ended. @returns ids of the deliveries that are done with, if they were this server's */
+export const settleResults = async (
+  { query }: Database,
+  results: readonly Result[],
+): Promise<Set<string>> => {
+  const values = [JSON.stringify(results), results.map(({ id }) => id)]
+  const { rows } = await query<{ id: string }>(SETTLE, values, 'webhook-settle')
+  return new Set(rows.map(({ id }) => id))
+}
+
+const DISCARD = `DELETE FROM webhook_deliveries WHERE id IN
+  (SELECT id FROM webhook_deliveries WHERE endpoint = $1 AND entry_index < $2 LIMIT $3)`
+
+/** Removes deliveries of an endpoint that tell of entries before an index. @returns how many, at most `limit` */
+export const discardBefore = async (
+  { query }: Database,
+  endpoint: string,
+  index: number,
+  limit: number,
+): Promise<number> => (await query(DISCARD, [endpoint, index, limit], 'webhook-discard')).rowCount
+
+const FIND_OVERFULL = `SELECT lane.endpoint FROM unnest($1::text[]) AS lane (endpoint)
+  WHERE EXISTS (SELECT 1 FROM webhook_deliveries AS d WHERE d.endpoint = lane.endpoint OFFSET $2::bigint)`
+
+/** Those of some endpoints that more than `limit` deliveries wait for. */
+export const findOverfull = async (
+  { query }: Database,
+  endpoints: readonly string[],
+  limit: number,
+): Promise<string[]> => {
+  const { rows } = await query<{ endpoint: string }>(FIND_OVERFULL, [endpoints, limit], 'webhook-overfull')
+  return rows.map(({ endpoint }) => endpoint)
+}
+
+/** A delivery that was given up unfinished. */
+export type DroppedDelivery = Pick<ClaimedDelivery, 'id' | 'event' | 'attempts' | 'queued_at'>
+
+/**
+ * What a server is at, or has a pause, is due in the future, and stays. Only what goes is locked: rows that an OFFSET
+ * passes over would be locked as well, if it stood beside the FOR UPDATE.
+ */
+const DROP_BEYOND = `WITH gone AS (DELETE FROM webhook_deliveries WHERE id IN
+      (SELECT id FROM webhook_deliveries WHERE due_at <= ${NOW_MS} AND id IN
+          (SELECT id FROM webhook_deliveries WHERE endpoint = $1 ORDER BY due_at DESC OFFSET $2::bigint)
+        LIMIT $3::int FOR UPDATE SKIP LOCKED)
+    RETURNING id, event, attempts, queued_at),
+  counted AS (UPDATE webhook_endpoints SET failure_count = failure_count + (SELECT count(*) FROM gone) WHERE id = $1)
+  SELECT * FROM gone`
+
+/** Removes and counts, as dropped, what is due to an endpoint besides the newest `limit`; at most `rows` at once. */
+export const dropBeyond = async (
+  { query }: Database,
+  endpoint: string,
+  limit: number,
+  rows: number,
+): Promise<DroppedDelivery[]> =>
+  (await query<DroppedDelivery>(DROP_BEYOND, [endpoint, limit, rows], 'webhook-drop')).rows
+
+export const countDeliveries = async ({ query }: Database): Promise<number> => {
+  const { rows } = await query<{ count: number }>('SELECT count(*) AS count FROM webhook_deliveries', [])
+  return Number(rows[0]?.count ?? 0)
+}
