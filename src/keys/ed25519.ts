@@ -22,6 +22,9 @@ const isStrongPoint = (bytes: Uint8Array): boolean => {
   return y < P && !SMALL_ORDER.has(y)
 }
 
+/** Whether these 32 bytes are a key whose signatures mean something. */
+export const isStrongEd25519Key = isStrongPoint
+
 /**
  * Whether a key signed a message. Stricter than most: S must be below the order of the base point, key and R must be canonical
  * encodings of points whose order is not small, and S·B = R + k·A must hold without multiplying by the cofactor, so that

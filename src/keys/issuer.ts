@@ -68,7 +68,7 @@ const REPLACED_KEY_VALID_MS = 400 * DAY_MS
 const place = (kid: string): Place => ({ table: 'issuer_keys', column: 'sealed_private', row: kid })
 
 /** The id of a point: that of the key as JWK, its coordinates 32 bytes big-endian in base64url. */
-export const issuerKeyId = ({ x, y }: IssuerPoint): Promise<string> => {
+export const issuerKeyId = ({ x, y }: IssuerPoint): string => {
   const coordinate = (value: bigint) =>
     Buffer.from(value.toString(16).padStart(64, '0'), 'hex').toString('base64url')
   return thumbprint({ kty: 'EC', crv: 'BabyJubJub', x: coordinate(x), y: coordinate(y) })
@@ -101,7 +101,7 @@ export const createIssuer = async ({ database: { knex }, sealing, clock }: Deps)
   const insert = async (version: number, validForMs: number): Promise<void> => {
     const seed = new Uint8Array(randomBytes(EDDSA_SEED_BYTES))
     const { point } = eddsaKey(seed)
-    const kid = await issuerKeyId(point)
+    const kid = issuerKeyId(point)
     const sealed = sealing.seal(SEAL_PURPOSE, place(kid), seed)
     const now = clock.now()
     await knex.raw(

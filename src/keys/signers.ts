@@ -18,15 +18,22 @@ import { createRecent } from '../store/recent.ts'
 import { type Jwk, type JwkSet, thumbprint } from './jwks.ts'
 import type { Place, Sealing } from './sealing.ts'
 
-export const SIGNING_PURPOSES = ['results', 'tokens', 'log'] as const
+export const SIGNING_PURPOSES = ['results', 'tokens', 'log', 'tickets'] as const
 export type SigningPurpose = (typeof SIGNING_PURPOSES)[number]
 
-/** Ed25519 (RFC 8032), ML-DSA-44 and ML-DSA-65 (FIPS 204, pure, empty context), ECDSA P-256 with SHA-256 (RFC 7518 §3.4). */
+/** Ed25519 (RFC 8032), ML-DSA-44 and ML-DSA-65 (FIPS 204, pure), ECDSA P-256 with SHA-256 (RFC 7518 §3.4). */
 export const SIGNING_ALGORITHMS = ['Ed25519', 'ML-DSA-44', 'ML-DSA-65', 'ES256'] as const
 export type SigningAlgorithm = (typeof SIGNING_ALGORITHMS)[number]
 
+/** Tickets have one algorithm, since they must stay small. */
+export const algorithmsOf = (purpose: SigningPurpose): readonly SigningAlgorithm[] =>
+  purpose === 'tickets' ? ['Ed25519'] : SIGNING_ALGORITHMS
+
+/** For the same reason their keys are named by the first 48 bits of the thumbprint. */
+const TICKET_KID_CHARACTERS = 8
+
 export interface Signature {
-  /** RFC 7638 thumbprint of the key that signed. */
+  /** RFC 7638 thumbprint of the key that signed, or its beginning. */
   readonly kid: string
   /** Ed25519 and ES256 (r ‖ s): 64 bytes; ML-DSA-44: 2,420; ML-DSA-65: 3,309. */
   readonly signature: Uint8Array
@@ -34,10 +41,14 @@ export interface Signature {
 
 /** One key, ready to sign without waiting. Hold it for one request only: a rotation must be noticed. */
 export interface CurrentSigner {
-  /** RFC 7638 thumbprint. */
+  /** RFC 7638 thumbprint; its first 8 characters for tickets. */
   readonly kid: string
-  /** @returns the signature, as long as {@link Signature} says */
-  sign(message: Uint8Array): Uint8Array
+  /**
+   * @param context of ML-DSA (FIPS 204 §5.2), at most 255 bytes, by default empty
+   * @returns the signature, as long as {@link Signature} says
+   * @throws RangeError for a context that is too long, and for any with the other algorithms, which have none
+   */
+  sign(message: Uint8Array, context?: Uint8Array): Uint8Array
 }
 
 export interface Signers {
@@ -72,6 +83,9 @@ interface SigningKeyRow {
 const KEY_CACHE_MS = 1000
 const SEAL_PURPOSE = 'signing-key'
 const ML_DSA_SEED_BYTES = 32
+/** FIPS 204 §5.2. */
+const MAX_CONTEXT_BYTES = 255
+const NO_CONTEXT = new Uint8Array(0)
 
 const place = (kid: string): Place => ({ table: 'signing_keys', column: 'sealed_private', row: kid })
 
@@ -99,18 +113,29 @@ const generateMlDsa = (alg: 'ML-DSA-44' | 'ML-DSA-65'): KeyPair => {
 const generate = (alg: SigningAlgorithm): KeyPair =>
   alg === 'Ed25519' || alg === 'ES256' ? generateClassical(alg) : generateMlDsa(alg)
 
-type Sign = (message: Uint8Array) => Uint8Array
+type Sign = CurrentSigner['sign']
 
-const signerFor = (alg: SigningAlgorithm, secret: Uint8Array): Sign => {
-  if (alg === 'ML-DSA-44' || alg === 'ML-DSA-65') {
-    const { secretKey } = mlDsa(alg).keygen(secret)
-    return (message) => mlDsa(alg).sign(message, secretKey)
+const mlDsaSigner = (alg: 'ML-DSA-44' | 'ML-DSA-65', seed: Uint8Array): Sign => {
+  const { secretKey } = mlDsa(alg).keygen(seed)
+  return (message, context = NO_CONTEXT) => {
+    if (context.length > MAX_CONTEXT_BYTES)
+      throw new RangeError(`A context has at most ${MAX_CONTEXT_BYTES} bytes.`)
+    return mlDsa(alg).sign(message, secretKey, { context })
   }
-  const key: KeyObject = createPrivateKey({ key: Buffer.from(secret), format: 'der', type: 'pkcs8' })
-  return alg === 'Ed25519'
-    ? (message) => sign(null, message, key)
-    : (message) => sign('sha256', message, { key, dsaEncoding: 'ieee-p1363' })
 }
+
+const classicalSigner = (alg: 'Ed25519' | 'ES256', secret: Uint8Array): Sign => {
+  const key: KeyObject = createPrivateKey({ key: Buffer.from(secret), format: 'der', type: 'pkcs8' })
+  return (message, context) => {
+    if (context !== undefined) throw new RangeError(`${alg} has no context.`)
+    return alg === 'Ed25519'
+      ? sign(null, message, key)
+      : sign('sha256', message, { key, dsaEncoding: 'ieee-p1363' })
+  }
+}
+
+const signerFor = (alg: SigningAlgorithm, secret: Uint8Array): Sign =>
+  alg === 'Ed25519' || alg === 'ES256' ? classicalSigner(alg, secret) : mlDsaSigner(alg, secret)
 
 /** `alg` of a public JWK: RFC 8037 keys sign JWS as EdDSA. */
 const jwsAlgorithm = (alg: SigningAlgorithm): string => (alg === 'Ed25519' ? 'EdDSA' : alg)
@@ -133,9 +158,10 @@ export const createSigners = async ({ database: { knex }, sealing, clock }: Deps
 
   const rows = createRecent({ ttlMs: KEY_CACHE_MS, maxEntries: 1, clock, load: read })
 
-  const newRow = async (purpose: SigningPurpose, alg: SigningAlgorithm, version: number) => {
+  const newRow = (purpose: SigningPurpose, alg: SigningAlgorithm, version: number) => {
     const { jwk, secret } = generate(alg)
-    const kid = await thumbprint(jwk)
+    const whole = thumbprint(jwk)
+    const kid = purpose === 'tickets' ? whole.slice(0, TICKET_KID_CHARACTERS) : whole
     return {
       kid,
       purpose,
@@ -148,7 +174,7 @@ export const createSigners = async ({ database: { knex }, sealing, clock }: Deps
   }
 
   /** Whoever inserts a version first makes it; the others use theirs. */
-  const insert = async (fresh: readonly Awaited<ReturnType<typeof newRow>>[]): Promise<void> => {
+  const insert = async (fresh: readonly ReturnType<typeof newRow>[]): Promise<void> => {
     if (fresh.length === 0) return
     await knex('signing_keys').insert(fresh).onConflict(['purpose', 'alg', 'version']).ignore()
     rows.clear()
@@ -176,11 +202,11 @@ export const createSigners = async ({ database: { knex }, sealing, clock }: Deps
 
   const known = await read()
   const missing = SIGNING_PURPOSES.flatMap((purpose) =>
-    SIGNING_ALGORITHMS.filter((alg) => current(known, purpose, alg) === undefined).map((alg) =>
-      newRow(purpose, alg, 1),
-    ),
+    algorithmsOf(purpose)
+      .filter((alg) => current(known, purpose, alg) === undefined)
+      .map((alg) => newRow(purpose, alg, 1)),
   )
-  await insert(await Promise.all(missing))
+  await insert(missing)
   // One key is opened now, so that a wrong master key is noticed at the start and not at the first signature.
   unseal(await currentOf('results', 'Ed25519'))
 
@@ -214,7 +240,7 @@ export const createSigners = async ({ database: { knex }, sealing, clock }: Deps
 
     async rotate(purpose, alg) {
       const { version } = await currentOf(purpose, alg)
-      await insert([await newRow(purpose, alg, version + 1)])
+      await insert([newRow(purpose, alg, version + 1)])
       return (await currentOf(purpose, alg)).kid
     },
   }

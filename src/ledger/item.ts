@@ -58,7 +58,7 @@ export interface Claim {
 
 /**
  * A guarded counter: adds `amount` to `counter` if the sum stays ≤ `limit`, else does as `otherwise` says, else the
- * item fails with `code`.
+ * item fails with `code`, unless it says what to do instead.
  */
 export interface Take {
   readonly counter: string
@@ -94,12 +94,19 @@ export interface Item<R> {
   readonly entry: Entry
   /** Pure row builder, called once everything is won. */
   readonly rows?: (receipt: Receipt) => readonly Row[]
-  readonly result: (receipt: Receipt) => R
+  /** @param taken what each of the takes left its counter at, in their order */
+  readonly result: (receipt: Receipt, taken: readonly number[]) => R
   /**
    * What to do when a claim is lost: another item (its claims a subset, by kind and key, of this one's) or a
    * settled answer that writes nothing. May throw an AppError. Absent: fails with the claim's code.
    */
   readonly lost?: (held: Held) => Item<R> | Settled<R>
+  /**
+   * What to do when a take does not fit: another item, as for `lost`, or a settled answer. Nothing is taken then.
+   * May throw an AppError. Absent: fails with the take's code.
+   * @param value where the counter stands
+   */
+  readonly exceeded?: (take: Take, value: number) => Item<R> | Settled<R>
 }
 
 /** An answer without an entry, such as a repeated request's first answer. */

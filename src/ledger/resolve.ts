@@ -3,7 +3,7 @@
  * the head's lock, so that its outcome is what the database would have said, item by item, in order. Nothing awaits.
  * @module
  */
-import { AppError, fail } from '../errors.ts'
+import { AppError } from '../errors.ts'
 import { newId } from '../ids.ts'
 import type { PseudonymEpoch } from '../keys/pseudonyms.ts'
 import type { Outcome } from '../store/lane.ts'
@@ -51,8 +51,13 @@ export interface Resolution {
   readonly replayed: readonly Unit[]
 }
 
-interface Draft {
+/** An item that won everything, and where its takes left their counters. */
+interface Won {
   readonly item: Item<unknown>
+  readonly taken: readonly number[]
+}
+
+interface Draft extends Won {
   readonly id: string
   /** Pseudonym. */
   readonly subject: string | null
@@ -68,7 +73,8 @@ interface Candidate {
   firstIndex: number
 }
 
-const isSettled = (value: Item<unknown> | Settled<unknown>): value is Settled<unknown> => 'settled' in value
+const isSettled = <T extends object>(value: T | Settled<unknown>): value is Settled<unknown> =>
+  'settled' in value
 
 const isDraft = (slot: Draft | Settled<unknown>): slot is Draft => 'leaf' in slot
 
@@ -105,42 +111,65 @@ class Pass {
     return undefined
   }
 
-  #take(overlay: Overlay, organisation: string, take: Take): void {
+  /** @returns where the counter stands, and the take, if even the last alternative does not fit */
+  #take(overlay: Overlay, organisation: string, take: Take): { value: number; exceeded?: Take } {
     const key = keyOf(organisation, take.counter)
     const value = overlay.valueOf(key)
     if (value === undefined) this.unread.counters.push([organisation, take.counter])
     const sum = (value ?? 0) + take.amount
-    if (!Number.isSafeInteger(sum))
+    // What does not fit may be any sum: it is only compared.
+    if (!Number.isSafeInteger(sum <= take.limit ? sum : take.amount))
       throw new RangeError(`Counter ${take.counter} would leave the safe integers.`)
-    if (sum <= take.limit) overlay.counters.set(key, sum)
-    else if (take.otherwise) this.#take(overlay, organisation, take.otherwise)
-    else fail(take.code)
+    if (sum <= take.limit) {
+      overlay.counters.set(key, sum)
+      return { value: sum }
+    }
+    return take.otherwise
+      ? this.#take(overlay, organisation, take.otherwise)
+      : { value: value ?? 0, exceeded: take }
+  }
+
+  /**
+   * Wins everything for an item, or says what it turns into.
+   * @throws AppError when it loses and does not say what to do then
+   */
+  #win(overlay: Overlay, organisation: string, item: Item<unknown>): Won | Item<unknown> | Settled<unknown> {
+    for (const claim of item.claims ?? []) {
+      const lost = this.#claim(overlay, organisation, claim)
+      if (lost === undefined) continue
+      if (item.lost === undefined) throw new AppError(claim.code)
+      return item.lost(lost)
+    }
+    const taken: number[] = []
+    for (const take of item.takes ?? []) {
+      const { value, exceeded } = this.#take(overlay, organisation, take)
+      if (exceeded === undefined) {
+        taken.push(value)
+        continue
+      }
+      if (item.exceeded === undefined) throw new AppError(exceeded.code)
+      return item.exceeded(exceeded, value)
+    }
+    return { item, taken }
   }
 
   /** Wins everything for an item, or for what it turns into when it loses. */
-  #settle(unitOverlay: Overlay, organisation: string, item: Item<unknown>): Item<unknown> | Settled<unknown> {
+  #settle(unitOverlay: Overlay, organisation: string, item: Item<unknown>): Won | Settled<unknown> {
     let chosen = item
     for (let round = 0; round <= MAX_REPLACEMENTS; round++) {
       const overlay = new Overlay(unitOverlay)
-      let lost: Held | undefined
-      for (const claim of chosen.claims ?? []) {
-        lost = this.#claim(overlay, organisation, claim)
-        if (lost) break
-      }
-      if (lost === undefined) {
-        for (const take of chosen.takes ?? []) this.#take(overlay, organisation, take)
-        unitOverlay.absorb(overlay)
-        return chosen
-      }
-      if (chosen.lost === undefined) throw new AppError(lost.claim.code)
-      const next = chosen.lost(lost)
+      const next = this.#win(overlay, organisation, chosen)
       if (isSettled(next)) return next
+      if ('taken' in next) {
+        unitOverlay.absorb(overlay)
+        return next
+      }
       chosen = next
     }
     throw new Error('An item that lost a claim turned into others that lost theirs, over and over.')
   }
 
-  #draft(unit: Unit, item: Item<unknown>): Draft {
+  #draft(unit: Unit, { item, taken }: Won): Draft {
     const { at, epoch } = this.#context
     const { organisation, credential } = unit.caller
     const [actorKind, actorId] = actorOf(credential)
@@ -155,7 +184,7 @@ class Pass {
       subject,
       salt: newSalt(),
     })
-    return { item, id, subject, text, leaf: leafHash(text) }
+    return { item, taken, id, subject, text, leaf: leafHash(text) }
   }
 
   /** Answers a repeated request with its first answer. @returns false when the request is a first one */
@@ -228,7 +257,7 @@ class Pass {
         at: this.#context.at,
       }
       rows.push(this.#entryRow(unit, slot, receipt.index), ...(slot.item.rows?.(receipt) ?? []))
-      return slot.item.result(receipt)
+      return slot.item.result(receipt, slot.taken)
     })
     const value = unit.finish(results)
     // Only effects are kept: a unit that changed nothing may simply be asked again.

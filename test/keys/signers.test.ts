@@ -6,9 +6,10 @@ import { calculateJwkThumbprint, compactVerify, createLocalJWKSet } from 'jose'
 import { systemClock } from '../../src/clock.ts'
 import type { PublishedJwk } from '../../src/keys/jwks.ts'
 import { createSealing, SealingError } from '../../src/keys/sealing.ts'
-import { createSigners, SIGNING_ALGORITHMS, SIGNING_PURPOSES, type Signers } from '../../src/keys/signers.ts'
+import { algorithmsOf, createSigners, SIGNING_PURPOSES, type Signers } from '../../src/keys/signers.ts'
 import { type Database, openDatabase } from '../../src/store/database.ts'
 import { sharedApp } from '../support/app.ts'
+import { rejection } from '../support/rejection.ts'
 
 const message = Buffer.from('what was checked')
 
@@ -31,13 +32,23 @@ describe('signing keys', () => {
 
   it('are one per purpose and algorithm, named by their thumbprint', async () => {
     const { keys } = await signers.jwks()
-    expect(keys).to.have.length(SIGNING_PURPOSES.length * SIGNING_ALGORITHMS.length)
+    expect(keys).to.have.length(SIGNING_PURPOSES.flatMap(algorithmsOf).length)
     expect(new Set(keys.map(({ kid }) => kid)).size).to.equal(keys.length)
     for (const key of keys) {
-      expect(key.kid).to.equal(await calculateJwkThumbprint({ ...key }, 'sha256'))
+      const thumbprint = await calculateJwkThumbprint({ ...key }, 'sha256')
+      expect(key.kid).to.be.oneOf([thumbprint, thumbprint.slice(0, 8)])
       expect(key.use).to.equal('sig')
       expect(key).to.not.have.any.keys('d', 'priv', 'k')
     }
+  })
+
+  it('for tickets are Ed25519 keys with short names, and no others are', async () => {
+    const { kid } = await signers.current('tickets', 'Ed25519')
+    const short = (await signers.jwks()).keys.filter((key) => key.kid.length < 43)
+    expect(short.map((key) => key.kid)).to.deep.equal([kid])
+    expect(short[0]).to.include({ kty: 'OKP', crv: 'Ed25519', alg: 'EdDSA' })
+    expect(kid).to.have.length(8)
+    expect(await rejection(signers.current('tickets', 'ML-DSA-44'))).to.be.an('error')
   })
 
   it('are found by their id for their own purpose and algorithm only, also those of another server', async () => {
@@ -49,6 +60,29 @@ describe('signing keys', () => {
     const fresh = await (await create()).rotate('tokens', 'Ed25519')
     expect(await signers.publicKey('tokens', 'Ed25519', fresh)).to.include({ crv: 'Ed25519' })
     expect(await signers.publicKey('tokens', 'Ed25519', kid)).to.include({ crv: 'Ed25519' })
+  })
+
+  it('sign under a context where they are ML-DSA, and under none where they are not', async () => {
+    const context = Buffer.from('hybrid-token/1')
+    for (const [alg, scheme] of [
+      ['ML-DSA-44', ml_dsa44],
+      ['ML-DSA-65', ml_dsa65],
+    ] as const) {
+      const { kid, sign } = await signers.current('tokens', alg)
+      const key = Buffer.from((await keyOf(signers, kid)).pub ?? '', 'base64url')
+      const signature = sign(message, context)
+      expect(scheme.verify(signature, message, key, { context })).to.equal(true)
+      expect(scheme.verify(signature, message, key)).to.equal(false)
+      expect(scheme.verify(sign(message), message, key)).to.equal(true)
+      expect(
+        scheme.verify(sign(message, new Uint8Array(255)), message, key, { context: new Uint8Array(255) }),
+      ).to.equal(true)
+      expect(() => sign(message, new Uint8Array(256))).to.throw(RangeError)
+    }
+    for (const alg of ['Ed25519', 'ES256'] as const) {
+      const { sign } = await signers.current('tokens', alg)
+      expect(() => sign(message, context)).to.throw(RangeError, alg)
+    }
   })
 
   it('sign what their published half verifies: Ed25519 and P-256', async () => {
@@ -85,7 +119,9 @@ describe('signing keys', () => {
     const others = await Promise.all([create(), create(), create()])
     const { kid } = await signers.sign('log', 'Ed25519', message)
     for (const other of others) expect((await other.sign('log', 'Ed25519', message)).kid).to.equal(kid)
-    expect((await signers.jwks()).keys).to.have.length(12)
+    // One of them was replaced above.
+    const count = SIGNING_PURPOSES.flatMap(algorithmsOf).length + 1
+    for (const other of others) expect((await other.jwks()).keys).to.have.length(count)
   })
 
   it('are replaced by rotation, and stay published for what they signed', async () => {

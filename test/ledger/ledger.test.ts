@@ -127,6 +127,39 @@ describe('ledger', () => {
     await test.ledger.append(alice, taking(2))
   })
 
+  it('commits what an item turns into when a take does not fit, and tells where counters stand', async () => {
+    const asking = (amount: number): Item<Receipt> => {
+      const take = { counter: 'purse', amount, limit: 10, code: 'rate_limited' } as const
+      return noteOf(`asked ${amount}`, {
+        claims: [{ kind: 'purse', key: `${amount}`, code: 'conflict' }],
+        takes: [{ ...take, counter: 'other' }, take],
+        result: (receipt, taken) => ({ ...receipt, taken }) as never,
+        exceeded: ({ counter }, value) =>
+          noteOf(`refused ${amount}`, {
+            claims: [],
+            result: (receipt) => ({ ...receipt, counter, value }) as never,
+          }),
+      })
+    }
+    const answers = await Promise.all([7, 4, 3, 1].map((amount) => test.ledger.append(alice, asking(amount))))
+    expect(answers.map((answer) => ({ ...answer }))).to.containSubset([
+      { taken: [7, 7] },
+      { counter: 'other', value: 7 },
+      { taken: [10, 10] },
+      { counter: 'other', value: 10 },
+    ])
+    expect(await notesLike('refused')).to.have.length(2)
+    // What was refused holds neither its claim nor a part of what it took.
+    await test.ledger.append(
+      alice,
+      noteOf('free', { claims: [{ kind: 'purse', key: '4', code: 'conflict' }] }),
+    )
+    const late = asking(5)
+    expect(await rejection(test.ledger.append(alice, { ...late, exceeded: undefined }))).to.include({
+      code: 'rate_limited',
+    })
+  })
+
   it('takes from the next counter what the first one has not left, in one batch', async () => {
     const spare = { counter: 'second', amount: 1, limit: 2, code: 'rate_limited' } as const
     const first = { ...spare, counter: 'first', limit: 3, otherwise: spare }
