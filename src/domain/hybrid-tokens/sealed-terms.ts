@@ -1,0 +1,56 @@
+/** What is kept, sealed, of a hybrid token: what its circuit and its revocation need, and nobody may read. @module */
+import type { HybridTokenTerms } from '../../circuits/quantum_safe_token.ts'
+import type { Sealing } from '../../keys/sealing.ts'
+import type { KnownHybridToken } from './store.ts'
+
+/** As sealed. */
+export interface KeptTerms {
+  /** Decimal; below 2^248. */
+  readonly salt: string
+  readonly subject: string
+  readonly decision: 0 | 1
+}
+
+const PURPOSE = 'hybrid-token'
+const MS_PER_SECOND = 1000
+/** Bytes of a SHA-256 that fit into an element whatever they are. */
+const H248_BYTES = 31
+
+const place = (organisation: string, id: string) => ({
+  table: 'hybrid_tokens',
+  column: 'sealed',
+  row: `${organisation}/${id}`,
+})
+
+/** @param at the row's organisation and id */
+export const sealTerms = (
+  sealing: Pick<Sealing, 'seal'>,
+  at: { readonly organisation: string; readonly id: string },
+  kept: KeptTerms,
+): Uint8Array => sealing.seal(PURPOSE, place(at.organisation, at.id), Buffer.from(JSON.stringify(kept)))
+
+/** `h248` of the bytes whose SHA-256 this is. */
+export const tokenDigestOf = (digest: Uint8Array): bigint =>
+  BigInt(`0x${Buffer.from(digest.subarray(0, H248_BYTES)).toString('hex')}`)
+
+/** A token as its circuit knows it, and whom it is about. */
+export interface OpenedTerms {
+  readonly terms: HybridTokenTerms
+  readonly subject: string
+}
+
+/** @throws SealingError when it was altered, moved, or sealed under another master key */
+export const openTerms = (sealing: Pick<Sealing, 'open'>, row: KnownHybridToken): OpenedTerms => {
+  const opened = Buffer.from(sealing.open(PURPOSE, place(row.organisation, row.id), row.sealed)).toString()
+  const { salt, subject, decision } = JSON.parse(opened) as KeptTerms
+  return {
+    subject,
+    terms: {
+      tokenDigest: tokenDigestOf(row.digest),
+      decision: BigInt(decision),
+      exp: BigInt(Math.floor(row.expires_at / MS_PER_SECOND)),
+      policyBits: BigInt(row.policy_bits),
+      salt: BigInt(salt),
+    },
+  }
+}

@@ -1,0 +1,194 @@
+/** Hybrid tokens: issued, validated, revoked. @module */
+import type { Caller } from '../../caller.ts'
+import {
+  type HybridTokenTerms,
+  hybridTokenNullifier,
+  POLICY_BITS,
+} from '../../circuits/quantum_safe_token.ts'
+import { iso } from '../../clock.ts'
+import { fail } from '../../errors.ts'
+import type { Ledger } from '../../ledger/ledger.ts'
+import {
+  HYBRID_TOKEN_SCHEMA,
+  hybridSigningBytes,
+  type VerificationPolicy,
+} from '../../protocol/hybrid-token.ts'
+import type { RevokesNullifiers, revocationItem as revocation } from '../tokens/revocation.ts'
+import { readTokenCookies } from './cookies.ts'
+import {
+  type IssueDeps,
+  isSignedByCaller,
+  issueItem,
+  prepareStatement,
+  signByService,
+  verifySignedByCaller,
+} from './issue.ts'
+import { type Judgement, type JudgementDeps, judge } from './judgement.ts'
+import type {
+  HybridReason,
+  HybridTokenIssued,
+  HybridTokenPrepared,
+  HybridTokenVerdict,
+  NewHybridToken,
+  ValidateHybridToken,
+} from './schemas.ts'
+import { openTerms } from './sealed-terms.ts'
+import { findHybridToken, hybridTokenRevocations, type KnownHybridToken } from './store.ts'
+
+interface Deps extends IssueDeps, JudgementDeps {
+  readonly signers: IssueDeps['signers']
+  readonly ledger: Pick<Ledger, 'append'>
+  readonly nullifiers: RevokesNullifiers
+  readonly revocationItem: typeof revocation
+}
+
+const REVOKED = 'hybrid_token.revoked'
+/** Whose proofs hybrid tokens can have. */
+const CIRCUIT = 'quantum_safe_token'
+
+/** How a token is asked about. */
+interface AskedToken {
+  readonly token?: unknown
+  readonly required_policy?: VerificationPolicy
+  readonly accept_signers?: readonly string[]
+}
+
+/** What the circuit takes of a token. */
+interface CircuitToken {
+  readonly terms: HybridTokenTerms
+  /** Place of the token's entry in the log. */
+  readonly index: number
+  /** {@link POLICY_BITS} of what was verified: a post-quantum signature and what either policy demands. */
+  readonly requiredBits: bigint
+}
+
+/** What the circuit shows is a post-quantum signature, so that one has to hold whatever else is demanded. */
+const withPq = (required: VerificationPolicy | undefined): VerificationPolicy =>
+  required === undefined || required === 'pq_only' ? 'pq_only' : 'hybrid_required'
+
+const statusOf = ({ revoked_at, expires_at }: KnownHybridToken, now: number) => {
+  if (revoked_at !== null) return 'revoked'
+  return expires_at <= now ? 'expired' : 'active'
+}
+
+/**
+ * The token of a request: under `token`, else the body itself, else what the cookies hold. Whoever presents a token may
+ * have written a body that is one, so that such a body accepts no signers.
+ */
+const askedOf = (body: ValidateHybridToken, cookies: string | undefined): AskedToken => {
+  const { token, required_policy, accept_signers, ...rest } = body
+  if (token !== undefined && token !== null) return { token, required_policy, accept_signers }
+  if (Object.keys(rest).length > 0) return { token: rest, required_policy }
+  return { token: readTokenCookies(cookies ?? ''), required_policy, accept_signers }
+}
+
+export type HybridTokensService = ReturnType<typeof createHybridTokens>
+
+export const createHybridTokens = (deps: Deps) => {
+  const { database, ledger, sealing, clock, nullifiers, revocationItem } = deps
+
+  const judgeFor = ({ organisation }: Caller, asked: AskedToken): Promise<Judgement> =>
+    judge(deps, organisation, asked.token, {
+      requiredPolicy: asked.required_policy,
+      acceptSigners: asked.accept_signers ?? [],
+    })
+
+  const owned = async ({ organisation }: Caller, id: string): Promise<KnownHybridToken> =>
+    (await findHybridToken(database, organisation, id)) ?? fail('not_found')
+
+  return {
+    /**
+     * Issues a token, signed by the service or by keys of the caller's.
+     * @throws AppError validation_failed, signature_invalid, conflict for a token_id that was issued before
+     */
+    async generate(caller: Caller, input: NewHybridToken): Promise<HybridTokenIssued> {
+      const made = isSignedByCaller(input)
+        ? await verifySignedByCaller(deps, caller, input)
+        : await signByService(deps, input)
+      return ledger.append(caller, issueItem(deps, caller, made))
+    },
+
+    /** What keys of the caller's have to sign. Issues nothing. @throws AppError validation_failed */
+    async prepare(caller: Caller, input: NewHybridToken): Promise<HybridTokenPrepared> {
+      const statement = await prepareStatement(deps, caller, input)
+      return {
+        ...statement,
+        claims: { ...statement.claims },
+        signing_input: Buffer.from(hybridSigningBytes(statement)).toString('base64url'),
+        context: HYBRID_TOKEN_SCHEMA,
+      }
+    },
+
+    /**
+     * Whether a token counts now, with every reason why not. Writes nothing, remembers nothing.
+     * @param cookies the Cookie header, read where the body holds no token
+     */
+    async validate(
+      caller: Caller,
+      body: ValidateHybridToken,
+      cookies: string | undefined,
+    ): Promise<HybridTokenVerdict> {
+      return (await judgeFor(caller, askedOf(body, cookies))).verdict
+    },
+
+    /**
+     * A token of the caller's organisation as its circuit takes it, its post-quantum signature verified. That it has
+     * expired, the circuit shows by itself.
+     * @returns why it is none whose signatures count, or what the circuit takes
+     */
+    async forCircuit(
+      caller: Caller,
+      asked: AskedToken,
+    ): Promise<CircuitToken | { readonly refused: readonly HybridReason[] }> {
+      const required_policy = withPq(asked.required_policy)
+      const { verdict, row, demanded } = await judgeFor(caller, { ...asked, required_policy })
+      const faults = verdict.reason_codes.filter((reason) => reason !== 'TOKEN_EXPIRED')
+      if (row === undefined || faults.length > 0) return { refused: faults }
+      const { terms } = openTerms(sealing, row)
+      const requiredBits =
+        (demanded.classical ? POLICY_BITS.classical : 0n) + (demanded.pq ? POLICY_BITS.pq : 0n)
+      return { terms, index: row.entry_index, requiredBits }
+    },
+
+    /** Revokes a token for good, and its circuit's nullifier with it. Again: the first answer. @throws AppError not_found */
+    async revoke(
+      caller: Caller,
+      { tokenId, reason }: { readonly tokenId: string; readonly reason?: string },
+    ) {
+      const row = await owned(caller, tokenId)
+      const { organisation, digest } = row
+      const { terms, subject } = openTerms(sealing, row)
+      return ledger.append(
+        caller,
+        revocationItem(nullifiers, caller, {
+          tokenId,
+          event: REVOKED,
+          subject,
+          digest,
+          circuitId: CIRCUIT,
+          nullifier: hybridTokenNullifier(terms),
+          row: (place) =>
+            hybridTokenRevocations.row({ organisation, token: tokenId, reason: reason ?? null, ...place }),
+        }),
+      )
+    },
+
+    /** What has become of a token of the caller's organisation. @throws AppError not_found */
+    async status(caller: Caller, tokenId: string) {
+      const row = await owned(caller, tokenId)
+      const now = clock.now()
+      return {
+        tokenId,
+        type: 'hybrid' as const,
+        status: statusOf(row, now),
+        singleUse: false,
+        issuedAt: iso(row.issued_at),
+        expiresAt: iso(row.expires_at),
+        usedAt: null,
+        revokedAt: row.revoked_at === null ? null : iso(row.revoked_at),
+        revocationReason: row.revocation_reason,
+        checkedAt: iso(now),
+      }
+    },
+  }
+}
