@@ -89,7 +89,7 @@ describe('tokens', () => {
     expect(await of({ audience: '' })).to.equal('422 /audience')
     expect(await of({ claims: [] })).to.equal('422 /claims')
     expect((await tokens.generate({ subject: 'member-7', ttl: MAX_TTL_SECONDS })).status).to.equal(201)
-    const { body } = await tokens.generate({ subject: 'member-7', type: 'qr' })
+    const { body } = await tokens.generate({ subject: 'member-7', type: 'barcode' })
     expect(body.details?.[0]).to.deep.include({ path: '/type' })
     expect(body.details?.[0]?.message).to.contain('jwt')
   })

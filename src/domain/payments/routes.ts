@@ -1,4 +1,5 @@
 /** Routes of payments. @module */
+import { fail } from '../../errors.ts'
 import { route } from '../../http/route.ts'
 import {
   AcceptedPayment,
@@ -68,6 +69,21 @@ const syncTransactions = route({
   handler: ({ caller, body }, { payments }: Services) => payments.sync(caller, body),
 })
 
+const submitOfflineTransactions = route({
+  name: 'submitOfflineTransactions',
+  method: 'POST',
+  path: '/v1/offline/transactions',
+  auth: 'merchant',
+  scope: 'merchant',
+  tag: 'Payments',
+  summary: 'Not implemented',
+  description:
+    'Always answers 501: payments that were accepted offline are uploaded with POST /api/merchant/transactions/sync, which `use` names. The body is not read.',
+  response: { 200: SyncReport },
+  errors: ['not_implemented'],
+  handler: () => fail('not_implemented', { extras: { use: '/api/merchant/transactions/sync' } }),
+})
+
 const listPayments = route({
   name: 'listPayments',
   method: 'GET',
@@ -101,4 +117,10 @@ const acceptPayment = route({
   handler: ({ caller, params }, { payments }: Services) => payments.accept(caller, params.paymentId),
 })
 
-export const paymentRoutes = [validatePayment, syncTransactions, listPayments, acceptPayment]
+export const paymentRoutes = [
+  validatePayment,
+  syncTransactions,
+  submitOfflineTransactions,
+  listPayments,
+  acceptPayment,
+]

@@ -7,6 +7,7 @@ import { AppError } from '../../errors.ts'
 import { newId } from '../../ids.ts'
 import type { Item } from '../../ledger/item.ts'
 import { writeJws } from '../../protocol/jws.ts'
+import { checkForm, demandSigner, formUrls } from './forms.ts'
 import { jwsHash, TOKEN_TYP } from './presented.ts'
 import { DEFAULT_TTL_SECONDS, MAX_CLAIMS_BYTES, type NewToken, type TokenIssued } from './schemas.ts'
 import { newSecret, sealToken, type TokenPayload, tokenFields } from './sealed-token.ts'
@@ -40,19 +41,39 @@ const payloadOf = (
   claims: input.claims,
 })
 
-/** @throws AppError validation_failed for claims that are too large */
-export const issueToken = async (
-  { signers, issuer, sealing, clock, baseUrl }: TokensDeps,
+/**
+ * A token's JWT, which nobody is given yet.
+ * @param at JSON pointer of what describes the token in the request
+ * @throws AppError validation_failed for claims that are too large, or for the token's type; pass_signing_not_configured
+ */
+export const writeToken = async (
+  { signers, clock, baseUrl, passes }: TokensDeps,
   caller: Caller,
   input: NewToken,
-): Promise<Item<TokenIssued>> => {
+  at = '',
+): Promise<{ readonly payload: TokenPayload; readonly jws: string }> => {
   checkClaims(input.claims)
-  const { type = 'jwt', singleUse = false } = input
+  const { type = 'jwt' } = input
   const now = clock.now()
+  demandSigner(type, passes, now)
   const id = newId('tok', now)
   const payload = payloadOf(baseUrl, caller, input, id, Math.floor(now / MS_PER_SECOND))
   const { kid, sign } = await signers.current('tokens', 'Ed25519')
   const jws = writeJws({ alg: 'EdDSA', kid, typ: TOKEN_TYP }, { ...payload }, sign)
+  checkForm(type, at, baseUrl, id, jws)
+  return { payload, jws }
+}
+
+/** @throws as `writeToken` */
+export const issueToken = async (
+  deps: TokensDeps,
+  caller: Caller,
+  input: NewToken,
+): Promise<Item<TokenIssued>> => {
+  const { issuer, sealing, baseUrl, passes } = deps
+  const { type = 'jwt', singleUse = false } = input
+  const { payload, jws } = await writeToken(deps, caller, input)
+  const id = payload.jti
   const token = tokenFields(payload, newSecret())
   const circuitSigner = await issuer.current()
   const sealed = sealToken(sealing, {
@@ -85,6 +106,13 @@ export const issueToken = async (
         expires_at: expiresAt,
       }),
     ],
-    result: () => ({ tokenId: id, type, token: jws, issuedAt: iso(issuedAt), expiresAt: iso(expiresAt) }),
+    result: () => ({
+      tokenId: id,
+      type,
+      token: jws,
+      issuedAt: iso(issuedAt),
+      expiresAt: iso(expiresAt),
+      ...formUrls(baseUrl, id, passes),
+    }),
   }
 }

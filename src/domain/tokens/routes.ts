@@ -1,5 +1,7 @@
 /** Routes of signed tokens. @module */
 import { route } from '../../http/route.ts'
+import { isHybridTokenId } from '../../protocol/hybrid-token.ts'
+import type { HybridTokensService } from '../hybrid-tokens/service.ts'
 import {
   NewToken,
   RevokeToken,
@@ -14,7 +16,12 @@ import type { TokensService } from './service.ts'
 
 interface Services {
   readonly tokens: TokensService
+  readonly hybridTokens: Pick<HybridTokensService, 'revoke' | 'status'>
 }
+
+/** The service that knows tokens of this id's kind. */
+const keeperOf = (id: string, { tokens, hybridTokens }: Services) =>
+  isHybridTokenId(id) ? hybridTokens : tokens
 
 const tag = 'Tokens'
 
@@ -27,11 +34,11 @@ const generateToken = route({
   tag,
   summary: 'Issue a signed token that expires',
   description:
-    'A JWT that anyone verifies with /.well-known/jwks.json. Beside it the service keeps a signature for the circuit token_validation. Tokens of other types come later.',
+    'A JWT that anyone verifies with /.well-known/jwks.json, whatever carries it: `type` qr, nfc or pass makes sure that it fits. Beside it the service keeps a signature for the circuit token_validation.',
   body: NewToken,
   exactNumbers: true,
   response: { 201: TokenIssued },
-  errors: [],
+  errors: ['pass_signing_not_configured'],
   example: {
     body: {
       subject: 'member-7',
@@ -70,12 +77,12 @@ const revokeToken = route({
   tag,
   summary: 'Revoke a token for good',
   description:
-    'Its JWT still verifies offline, so ask where that matters. Proofs of token_validation are refused as well. Again: the first answer.',
+    'Also one of `hyt_…`. It still verifies offline, so ask where that matters. Its proofs are refused as well. Again: the first answer.',
   body: RevokeToken,
   response: { 200: TokenRevoked },
   errors: ['not_found'],
   example: { body: { tokenId: '{tokenId}', reason: 'lost' } },
-  handler: ({ caller, body }, { tokens }: Services) => tokens.revoke(caller, body),
+  handler: ({ caller, body }, services: Services) => keeperOf(body.tokenId, services).revoke(caller, body),
 })
 
 const tokenStatus = route({
@@ -89,7 +96,8 @@ const tokenStatus = route({
   params: TokenParams,
   response: { 200: TokenStanding },
   errors: ['not_found'],
-  handler: ({ caller, params }, { tokens }: Services) => tokens.status(caller, params.tokenId),
+  handler: ({ caller, params: { tokenId } }, services: Services) =>
+    keeperOf(tokenId, services).status(caller, tokenId),
 })
 
 export const tokenRoutes = [generateToken, validateToken, revokeToken, tokenStatus]

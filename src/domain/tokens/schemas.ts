@@ -1,8 +1,9 @@
 /** Wire shapes of signed tokens. @module */
 import Type, { type Static } from 'typebox'
 
-/** Kinds of tokens that can be made. */
-const TOKEN_TYPES = ['jwt'] as const
+/** Every one is the same JWT; all but the first promise that it fits what it is made for. */
+const TOKEN_TYPES = ['jwt', 'qr', 'nfc', 'pass'] as const
+export type TokenType = (typeof TOKEN_TYPES)[number]
 const TOKEN_STATUSES = ['active', 'used', 'expired', 'revoked'] as const
 
 /** Of the canonical JSON (RFC 8785) in UTF-8. */
@@ -17,14 +18,20 @@ const MAX_CLAIMS = 64
 const MAX_REASON_CHARACTERS = 200
 
 const DateTime = Type.String({ format: 'date-time' })
-const TokenId = Type.String({ description: '`tok_…`' })
-const TokenType = Type.Enum([...TOKEN_TYPES])
+const TokenId = Type.String({ description: '`tok_…`, or `hyt_…` of a hybrid token.' })
+const TokenTypeSchema = Type.Enum([...TOKEN_TYPES])
 const Claims = Type.Record(Type.String(), Type.Unknown())
 const AskedAudience = Type.String({ minLength: 1, maxLength: MAX_AUDIENCE_CHARACTERS })
 
 export const NewToken = Type.Object(
   {
-    type: Type.Optional(Type.Enum([...TOKEN_TYPES], { default: 'jwt' })),
+    type: Type.Optional(
+      Type.Enum([...TOKEN_TYPES], {
+        default: 'jwt',
+        description:
+          'How it is carried. A `qr` or `pass` token has at most 997 characters, an `nfc` token fits an NTAG216 tag; `pass` needs a service that can sign passes.',
+      }),
+    ),
     subject: Type.String({
       minLength: 1,
       maxLength: MAX_SUBJECT_CHARACTERS,
@@ -60,13 +67,18 @@ export type NewToken = Static<typeof NewToken>
 export const TokenIssued = Type.Object(
   {
     tokenId: TokenId,
-    type: TokenType,
+    type: TokenTypeSchema,
     token: Type.String({
       description:
         'Compact JWS: EdDSA, typ `vt+jwt`, a key of /.well-known/jwks.json. Claims `iss`, `sub`, `aud`, `iat`, `exp`, `jti`, `single_use`, `claims`.',
     }),
     issuedAt: DateTime,
     expiresAt: DateTime,
+    qrUrl: Type.String({ description: 'Its QR code, for your API key.' }),
+    nfcUrl: Type.String({ description: 'What to write on an NFC tag, for your API key.' }),
+    passUrl: Type.Optional(
+      Type.String({ description: 'Its pass for a wallet; absent where no passes can be signed.' }),
+    ),
   },
   { title: 'TokenIssued' },
 )
@@ -111,7 +123,7 @@ export const TokenVerdict = Type.Object(
     consumed: Type.Boolean({ description: 'Whether this call used the token up.' }),
     status: orNull(Type.Enum([...TOKEN_STATUSES])),
     tokenId: orNull(TokenId),
-    type: orNull(TokenType),
+    type: orNull(TokenTypeSchema),
     subject: orNull(Type.String()),
     audience: orNull(Type.String()),
     claims: orNull(Claims),
@@ -126,7 +138,7 @@ export const TokenVerdict = Type.Object(
 )
 export type TokenVerdict = Static<typeof TokenVerdict>
 
-const AskedTokenId = Type.String({ pattern: '^tok_[0-9a-z]{26}$' })
+const AskedTokenId = Type.String({ pattern: '^(tok|hyt)_[0-9a-z]{26}$' })
 
 export const RevokeToken = Type.Object(
   {
@@ -154,7 +166,7 @@ export const TokenParams = Type.Object({ tokenId: AskedTokenId })
 export const TokenStanding = Type.Object(
   {
     tokenId: TokenId,
-    type: TokenType,
+    type: Type.Enum([...TOKEN_TYPES, 'hybrid']),
     status: Type.Enum([...TOKEN_STATUSES], {
       description: 'What came last in this order counts: expired, used, revoked.',
     }),

@@ -2,16 +2,21 @@
 import type { Caller } from '../../caller.ts'
 import { tokenNullifier } from '../../circuits/token_validation.ts'
 import { type Clock, iso } from '../../clock.ts'
+import type { PassSigners } from '../../config-passes.ts'
 import { AppError, fail } from '../../errors.ts'
 import type { Issuer } from '../../keys/issuer.ts'
 import type { Sealing } from '../../keys/sealing.ts'
 import type { Signers } from '../../keys/signers.ts'
 import type { Item } from '../../ledger/item.ts'
 import type { Ledger } from '../../ledger/ledger.ts'
+import type { TagType } from '../../protocol/ndef.ts'
+import type { QrFormat } from '../../qr-code.ts'
 import type { Database } from '../../store/database.ts'
 import type * as Nullifiers from '../proofs/nullifiers.ts'
-import { issueToken } from './issue.ts'
+import { tokenNfc, tokenPass, tokenQr } from './forms.ts'
+import { issueToken, writeToken } from './issue.ts'
 import { isTokenId, readPresented } from './presented.ts'
+import { revocationItem } from './revocation.ts'
 import type {
   NewToken,
   RevokeToken,
@@ -23,6 +28,7 @@ import type {
   TokenVerdict,
   ValidateToken,
 } from './schemas.ts'
+import type { GooglePass, NfcPayload, PassQuery } from './schemas-forms.ts'
 import { type CircuitToken, type OpenedToken, openToken } from './sealed-token.ts'
 import * as store from './store.ts'
 import { faultsOf, refusal, statusOf, verdictOf } from './verdict.ts'
@@ -35,6 +41,8 @@ export interface TokensDeps {
   readonly sealing: Sealing
   readonly clock: Clock
   readonly baseUrl: string
+  /** Absent: no passes can be made. */
+  readonly passes: PassSigners | undefined
   /** A token that is used up can't be used once more by a proof, nor the other way round; revoked ones by neither. */
   readonly nullifiers: Pick<
     typeof Nullifiers,
@@ -58,7 +66,7 @@ const failUsed = (usedAt: number): never => {
 export type TokensService = ReturnType<typeof createTokens>
 
 export const createTokens = (deps: TokensDeps) => {
-  const { database, ledger, signers, sealing, clock, nullifiers } = deps
+  const { database, ledger, signers, sealing, clock, nullifiers, baseUrl, passes } = deps
 
   const opened = (row: store.KnownToken): OpenedToken => openToken(sealing, row.id, row.sealed)
 
@@ -76,6 +84,15 @@ export const createTokens = (deps: TokensDeps) => {
 
   const owned = async ({ organisation }: Caller, id: string): Promise<store.KnownToken> =>
     (await find(organisation, id)) ?? fail('not_found')
+
+  /** Whoever is handed a form of a token must be able to use it. @throws AppError not_found, token_not_active */
+  const active = async (caller: Caller, id: string): Promise<OpenedToken> => {
+    const row = await owned(caller, id)
+    const status = statusOf(row, clock.now())
+    if (status !== 'active')
+      fail('token_not_active', { reason: `TOKEN_${status.toUpperCase()}`, extras: { status } })
+    return opened(row)
+  }
 
   const draft = (caller: Caller, input: NewToken): Promise<Item<TokenIssued>> =>
     issueToken(deps, caller, input)
@@ -124,11 +141,19 @@ export const createTokens = (deps: TokensDeps) => {
     /**
      * A token as a ledger item, for a caller that issues it together with something else: it exists once the item is
      * committed.
-     * @throws AppError validation_failed for claims that are too large
+     * @throws AppError validation_failed for claims that are too large, or for its type; pass_signing_not_configured
      */
     draft,
 
-    /** Issues a token. @throws AppError validation_failed for claims that are too large */
+    /**
+     * Whether a token can be made: to be asked before other work for it is done, with claims as long as it will have.
+     * @param at JSON pointer of what describes it in the request @throws as `draft`
+     */
+    async demand(caller: Caller, input: NewToken, at: string): Promise<void> {
+      await writeToken(deps, caller, input, at)
+    },
+
+    /** Issues a token. @throws as `draft` */
     issue: async (caller: Caller, input: NewToken): Promise<TokenIssued> =>
       ledger.append(caller, await draft(caller, input)),
 
@@ -155,40 +180,25 @@ export const createTokens = (deps: TokensDeps) => {
     /** Revokes a token for good, and its circuit's nullifier with it. Again: the first answer. @throws AppError not_found */
     async revoke(caller: Caller, { tokenId, reason }: RevokeToken): Promise<TokenRevoked> {
       const row = await owned(caller, tokenId)
-      const { organisation } = row
       const { payload, token } = opened(row)
-      const nullifier = tokenNullifier(token)
-      const answer = (at: number): TokenRevoked => ({
-        success: true,
-        tokenId,
-        status: 'revoked',
-        revokedAt: iso(at),
-      })
-      return ledger.append(caller, {
-        claims: [
-          { kind: REVOKED, key: tokenId, code: 'conflict' },
-          nullifiers.revokedNullifierClaim({ circuitId: CIRCUIT, nullifier }),
-        ],
-        entry: {
-          type: 'revoke',
-          subject: ['token-subject', payload.sub],
-          digest: Buffer.from(row.jws_hash).toString('hex'),
-          data: { event: REVOKED },
-          ...keyIdOf(caller),
-        },
-        rows: ({ index, at }) => [
-          store.tokenRevocations.row({
-            token: tokenId,
-            organisation,
-            entry_index: index,
-            reason: reason ?? null,
-            revoked_at: at,
-          }),
-          nullifiers.revokedNullifierRow({ circuitId: CIRCUIT, nullifier, organisation, at }),
-        ],
-        result: ({ at }) => answer(at),
-        lost: ({ at }) => ({ settled: answer(at) }),
-      })
+      return ledger.append(
+        caller,
+        revocationItem(nullifiers, caller, {
+          tokenId,
+          event: REVOKED,
+          subject: payload.sub,
+          digest: row.jws_hash,
+          circuitId: CIRCUIT,
+          nullifier: tokenNullifier(token),
+          row: (place) =>
+            store.tokenRevocations.row({
+              organisation: row.organisation,
+              token: tokenId,
+              reason: reason ?? null,
+              ...place,
+            }),
+        }),
+      )
     },
 
     /** What has become of a token of the caller's organisation. @throws AppError not_found */
@@ -208,6 +218,21 @@ export const createTokens = (deps: TokensDeps) => {
         checkedAt: iso(now),
       }
     },
+
+    /** A token's QR code. @throws AppError not_found, token_not_active, token_too_large */
+    qrCode: async (caller: Caller, tokenId: string, format: QrFormat): Promise<string | Buffer> =>
+      tokenQr(await active(caller, tokenId), format),
+
+    /** What to write on an NFC tag. @throws AppError not_found, token_not_active */
+    nfcPayload: async (caller: Caller, tokenId: string, tag: TagType): Promise<NfcPayload> =>
+      tokenNfc(baseUrl, await active(caller, tokenId), tag),
+
+    /** A token's pass. @throws AppError not_found, token_not_active, token_too_large, pass_signing_not_configured */
+    pass: async (
+      caller: Caller,
+      tokenId: string,
+      format: PassQuery['format'],
+    ): Promise<Buffer | GooglePass> => tokenPass(passes, await active(caller, tokenId), format, clock.now()),
 
     /**
      * A token of the caller's organisation as its circuit takes it, whatever became of it.

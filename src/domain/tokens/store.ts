@@ -1,12 +1,13 @@
 /** Tokens, their uses and their revocations. Columns `…_at` are Unix milliseconds. @module */
 import type { Database } from '../../store/database.ts'
 import { table } from '../../store/table.ts'
+import type { TokenType } from './schemas.ts'
 
 interface TokenRow {
   id: string
   organisation: string
   entry_index: number
-  type: 'jwt'
+  type: TokenType
   single_use: boolean
   /** SHA-256 of the compact JWS, 32 bytes. */
   jws_hash: Uint8Array

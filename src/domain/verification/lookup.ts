@@ -1,19 +1,13 @@
 /** Results after they were made: looked up by anyone who has their address, by their owner, and revoked. @module */
-import QRCode from 'qrcode'
 import type { Caller } from '../../caller.ts'
 import { type Clock, iso } from '../../clock.ts'
 import { fail } from '../../errors.ts'
 import type { Ledger } from '../../ledger/ledger.ts'
+import { drawQrCode, type QrFormat } from '../../qr-code.ts'
 import type { Database } from '../../store/database.ts'
 import { qrUrlOf } from './issue.ts'
-import type { PublicResult, QrQuery, Revoked, StoredResult } from './schemas.ts'
+import type { PublicResult, Revoked, StoredResult } from './schemas.ts'
 import * as store from './store.ts'
-
-/** Pixels of the PNG's side. */
-const QR_WIDTH_PIXELS = 512
-const QR_OPTIONS = { errorCorrectionLevel: 'M', margin: 4 } as const
-
-export type QrFormat = NonNullable<QrQuery['format']>
 
 interface Deps {
   readonly database: Database
@@ -63,13 +57,9 @@ export const createLookup = ({ database, ledger, clock, issuer }: Deps) => {
     isKnown: async (hash: string): Promise<boolean> =>
       (await store.findByHash(database, Buffer.from(hash, 'base64url'))) !== undefined,
 
-    /** A QR code (ISO/IEC 18004) that holds a result's address. @throws AppError not_found */
-    async qrCode(hash: string, format: QrFormat): Promise<string | Buffer> {
-      const url = qrUrlOf(issuer, (await byHash(hash)).jws_hash)
-      return format === 'svg'
-        ? QRCode.toString(url, { ...QR_OPTIONS, type: 'svg' })
-        : QRCode.toBuffer(url, { ...QR_OPTIONS, width: QR_WIDTH_PIXELS })
-    },
+    /** A QR code that holds a result's address. @throws AppError not_found */
+    qrCode: async (hash: string, format: QrFormat): Promise<string | Buffer> =>
+      drawQrCode(qrUrlOf(issuer, (await byHash(hash)).jws_hash), format),
 
     /** A result of the caller's organisation. @throws AppError not_found */
     async find(caller: Caller, verificationId: string): Promise<StoredResult> {

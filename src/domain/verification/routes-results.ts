@@ -2,8 +2,8 @@
 import Type from 'typebox'
 import { prefers } from '../../http/accept.ts'
 import { Reply, route } from '../../http/route.ts'
+import { QR_CONTENT_TYPES, type QrFormat } from '../../qr-code.ts'
 import type { Pages } from '../system/pages.ts'
-import type { QrFormat } from './lookup.ts'
 import {
   HashParams,
   PublicResult,
@@ -22,8 +22,6 @@ interface Services {
 
 const tag = 'Verification'
 
-/** Content types of a QR code. */
-const CONTENT_TYPES = { svg: 'image/svg+xml', png: 'image/png' } as const
 /** The code only holds an address, which never changes. */
 const CODE_MAX_AGE_SECONDS = 24 * 3600
 const JSON_TYPE = 'application/json'
@@ -35,7 +33,7 @@ const resultPage = async (hash: string, { verification, pages }: Services): Prom
 
 const resultCode = async (hash: string, format: QrFormat, { verification }: Services): Promise<Reply> =>
   new Reply(200, await verification.qrCode(hash, format), {
-    'Content-Type': CONTENT_TYPES[format],
+    'Content-Type': QR_CONTENT_TYPES[format],
     'Cache-Control': `public, max-age=${CODE_MAX_AGE_SECONDS}`,
   })
 
@@ -53,7 +51,7 @@ const lookUpResult = route({
     'By the address that came with it, or that its QR code holds. Browsers get a page that checks the signature itself.',
   params: HashParams,
   query: QrQuery,
-  produces: [JSON_TYPE, HTML_TYPE, CONTENT_TYPES.svg, CONTENT_TYPES.png],
+  produces: [JSON_TYPE, HTML_TYPE, QR_CONTENT_TYPES.svg, QR_CONTENT_TYPES.png],
   response: { 200: PublicResult, 404: Type.String({ description: 'The page, for browsers.' }) },
   errors: ['not_found'],
   handler: ({ params: { hash }, query: { format }, headers }, services: Services) => {

@@ -1,0 +1,77 @@
+/** Routes of tickets for QR codes. @module */
+import Type from 'typebox'
+import { Reply, route } from '../../http/route.ts'
+import { QR_CONTENT_TYPES, qrFormatOf } from '../../qr-code.ts'
+import { QrQuery } from '../tokens/schemas-forms.ts'
+import { BatchOutcomes, NewTicket, ProofsBatch, TicketIssued, TicketParams } from './schemas.ts'
+import type { TicketsService } from './service.ts'
+
+interface Services {
+  readonly tickets: TicketsService
+}
+
+const tag = 'Tickets'
+/** A batch may hold a hundred proofs, each about as costly as a request of its own. */
+const BATCH_COST = 10
+
+const issueTicket = route({
+  name: 'issueTicket',
+  method: 'POST',
+  path: '/v1/qr/tickets',
+  auth: 'key',
+  scope: 'token',
+  tag,
+  summary: 'Issue a ticket for a QR code',
+  description:
+    'At most 300 bytes, signed, so that a gate without a network checks it with /.well-known/jwks.json. What is for a single use is used up by POST /v1/qr/proofs/batch.',
+  body: NewTicket,
+  exactNumbers: true,
+  response: { 201: TicketIssued },
+  errors: [],
+  example: {
+    body: { subject: 'member-7', claims: { gate: 'B', seat: '12A' }, single_use: true, ttl: 86_400 },
+  },
+  handler: ({ caller, body }, { tickets }: Services) => tickets.issue(caller, body),
+})
+
+const ticketQr = route({
+  name: 'ticketQr',
+  method: 'GET',
+  path: '/v1/qr/tickets/{ticketId}/qr',
+  auth: 'key',
+  scope: 'token',
+  tag,
+  summary: 'The QR code of a ticket',
+  description: 'SVG, or PNG by Accept or `format`. A ticket that is used up or has expired has none.',
+  params: TicketParams,
+  query: QrQuery,
+  produces: [QR_CONTENT_TYPES.svg, QR_CONTENT_TYPES.png],
+  response: { 200: Type.String() },
+  errors: ['token_not_active'],
+  handler: async ({ caller, params, query, headers }, { tickets }: Services) => {
+    const format = qrFormatOf(query.format, headers.accept)
+    const picture = await tickets.qrCode(caller, params.ticketId, format)
+    return new Reply(200, picture, { 'Content-Type': QR_CONTENT_TYPES[format], Vary: 'Accept' })
+  },
+})
+
+const handInProofs = route({
+  name: 'handInProofs',
+  method: 'POST',
+  path: '/v1/qr/proofs/batch',
+  auth: 'key',
+  scope: 'token',
+  tag,
+  summary: 'Hand in up to 100 tickets and proofs',
+  description:
+    'Each is judged for itself, and those that count are used up, once for all, in one commit. A second use is told by `DOUBLE_SPEND`, and is 409 where it was handed in alone. Counts as ten requests.',
+  body: ProofsBatch,
+  bodyLimit: 'batch',
+  cost: BATCH_COST,
+  response: { 200: BatchOutcomes },
+  errors: ['batch_too_large', 'double_spend'],
+  example: { body: { proofs: ['{qrPayload}', { proof_id: '{proofId}', proof: '{zk1}' }] } },
+  handler: ({ caller, body }, { tickets }: Services) => tickets.handIn(caller, body),
+})
+
+export const ticketRoutes = [issueTicket, ticketQr, handInProofs]

@@ -1,0 +1,108 @@
+/** Wire shapes of tickets. @module */
+import Type, { type Static } from 'typebox'
+
+export const MAX_BATCH_PROOFS = 100
+export const DEFAULT_TTL_SECONDS = 24 * 3600
+const MAX_TTL_SECONDS = 366 * 24 * 3600
+const MAX_SUBJECT_CHARACTERS = 256
+const MAX_CLAIMS = 32
+
+const DateTime = Type.String({ format: 'date-time' })
+const TicketId = Type.String({ description: '`tkt_…`' })
+const Digest = Type.String({ description: 'SHA-256, lower-case hex.' })
+
+export const NewTicket = Type.Object(
+  {
+    subject: Type.Optional(
+      Type.String({
+        minLength: 1,
+        maxLength: MAX_SUBJECT_CHARACTERS,
+        description: 'Whom it is about. Not in the ticket; in the log only as a pseudonym.',
+      }),
+    ),
+    circuit_id: Type.Optional(
+      Type.String({ minLength: 1, maxLength: 64, description: 'The circuit that it stands for, if any.' }),
+    ),
+    claims: Type.Optional(
+      Type.Record(Type.String(), Type.Unknown(), {
+        maxProperties: MAX_CLAIMS,
+        description:
+          'What the ticket says; whoever scans it can read it. The ticket has at most 300 bytes, which leaves about 50 for the canonical JSON of these.',
+      }),
+    ),
+    single_use: Type.Optional(
+      Type.Boolean({ default: true, description: 'Whether it is used up when it is handed in.' }),
+    ),
+    ttl: Type.Optional(
+      Type.Integer({
+        minimum: 1,
+        maximum: MAX_TTL_SECONDS,
+        default: DEFAULT_TTL_SECONDS,
+        description: 'Seconds until it expires.',
+      }),
+    ),
+  },
+  { title: 'NewTicket' },
+)
+export type NewTicket = Static<typeof NewTicket>
+
+export const TicketIssued = Type.Object(
+  {
+    ticket_id: TicketId,
+    qr_payload: Type.String({
+      description:
+        'What the QR code holds: a compact JWS, at most 300 bytes, EdDSA, typ `qt+jwt`, a key of /.well-known/jwks.json. Members `c` (claims), `exp`, `jti` and `o` (the last ten characters of the ids of ticket and organisation), `m` (1: for many uses; absent: for one).',
+    }),
+    svg_url: Type.String({ description: 'Its QR code, for your API key.' }),
+    digest: Digest,
+    expires_at: DateTime,
+  },
+  { title: 'TicketIssued' },
+)
+export type TicketIssued = Static<typeof TicketIssued>
+
+export const TicketParams = Type.Object({ ticketId: Type.String({ pattern: '^tkt_[0-9a-z]{26}$' }) })
+
+export const ProofsBatch = Type.Object(
+  {
+    proofs: Type.Array(Type.Unknown(), {
+      minItems: 1,
+      description: `At most ${MAX_BATCH_PROOFS}. Each is the text of a ticket, as text or \`{qr_payload}\`, or a proof as POST /v1/proofs/verify takes it, which needs scope \`proof\` as well.`,
+    }),
+  },
+  { title: 'ProofsBatch' },
+)
+export type ProofsBatch = Static<typeof ProofsBatch>
+
+const BATCH_STATUSES = ['spent', 'DOUBLE_SPEND', 'invalid', 'expired', 'unknown'] as const
+
+export const BatchOutcome = Type.Object(
+  {
+    index: Type.Integer({ minimum: 0 }),
+    digest: Type.Union([Digest, Type.Null()], { description: 'Null where it is nothing that has one.' }),
+    status: Type.Enum([...BATCH_STATUSES], { description: 'Only `spent` is accepted.' }),
+    consumed: Type.Boolean({
+      description:
+        'Whether this call used it up. False with `spent` for a ticket that is not for a single use.',
+    }),
+    consumed_at: Type.Optional(Type.String({ format: 'date-time', description: 'When it was used up.' })),
+    ticket_id: Type.Optional(TicketId),
+    claims: Type.Optional(
+      Type.Record(Type.String(), Type.Unknown(), { description: 'Of a ticket that is accepted.' }),
+    ),
+    reason_codes: Type.Optional(Type.Array(Type.String(), { description: 'Of a proof that is refused.' })),
+    message: Type.Optional(Type.String()),
+  },
+  { title: 'BatchOutcome' },
+)
+export type BatchOutcome = Static<typeof BatchOutcome>
+
+export const BatchOutcomes = Type.Object(
+  {
+    accepted: Type.Integer({ minimum: 0 }),
+    rejected: Type.Integer({ minimum: 0 }),
+    results: Type.Array(BatchOutcome, { description: 'In the order of the request.' }),
+  },
+  { title: 'BatchOutcomes' },
+)
+export type BatchOutcomes = Static<typeof BatchOutcomes>
