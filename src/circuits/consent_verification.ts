@@ -32,6 +32,14 @@ export interface ConsentVerificationValues {
 /** A consent has one nullifier wherever it is shown, so that a withdrawn one can be looked up. */
 const NO_SCOPE = 0n
 
+/** What every proof of a consent carries: withdrawn, it is known again. @throws RangeError for a secret beyond the field */
+export const consentNullifier = ({ secret }: Pick<ConsentFields, 'secret'>): bigint =>
+  poseidon(POSEIDON_TAGS.NULLIFIER, [secret, NO_SCOPE])
+
+/** What stands for the subject of a consent within a scope. @throws RangeError for what is no element of the field */
+export const consentSubjectHandle = ({ subject }: Pick<ConsentFields, 'subject'>, scope: bigint): bigint =>
+  poseidon(POSEIDON_TAGS.SUBJECT, [subject, scope])
+
 export const consentVerification = defineCircuit({
   id: 'consent_verification',
   name: 'Consent verification',
@@ -72,8 +80,8 @@ export const consentVerification = defineCircuit({
     const isCovered = consentController === controller && purposes.includes(purpose)
     return {
       consent_verified: isCovered && from <= now && now < to ? 1n : 0n,
-      subject_handle: poseidon(POSEIDON_TAGS.SUBJECT, [subject, scope]),
-      nullifier: poseidon(POSEIDON_TAGS.NULLIFIER, [secret, NO_SCOPE]),
+      subject_handle: consentSubjectHandle(consent, scope),
+      nullifier: consentNullifier(consent),
       issuerX: issuer.x,
       issuerY: issuer.y,
       controller,

@@ -233,7 +233,7 @@ describe('eligibility', () => {
       [check({ dataSources: [ADA, ADA] }), 'validation_failed', '/dataSources/1/id'],
       [check({ dataSources: [{ id: 'a', type: 'inline' }] }), 'validation_failed', '/dataSources/0/data'],
       [check({ dataSources: [{ id: 'a', type: 'hermes' }] }), 'validation_failed', '/dataSources/0/slug'],
-      [check({ dataSources: [{ id: 'a', type: 'kyc' }] }), 'validation_failed', '/dataSources/0/type'],
+      [check({ dataSources: [{ id: 'a', type: 'magic' }] }), 'validation_failed', '/dataSources/0/type'],
       [check({ dataSources: [inline('a.b', {})] }), 'validation_failed', '/dataSources/0/id'],
       [check({ dataSources: two }), 'validation_failed', '/rules/0/field'],
       [check({ rules: [{ ...ADULT, source: 'nobody' }] }), 'validation_failed', '/rules/0/source'],
@@ -242,8 +242,8 @@ describe('eligibility', () => {
     ]
     for (const [body, error, path] of cases)
       expect(await refused(body), JSON.stringify(body)).to.deep.include({ status: 422, error, path })
-    const unsupported = await refused(check({ dataSources: [{ id: 'a', type: 'aml' }] }))
-    expect(unsupported.message).to.contain('"inline", "hermes"')
+    const unsupported = await refused(check({ dataSources: [{ id: 'a', type: 'magic' }] }))
+    expect(unsupported.message).to.contain('"inline", "hermes", "kyc", "aml", "consent", "credential"')
     const tree = { op: 'AND', children: [{ source: 'nobody', ...ADULT }] }
     expect(await refused({ dataSources, logicTree: tree }, postComposite)).to.deep.include({
       status: 422,

@@ -39,7 +39,7 @@ const checkEligibility = route({
   exactNumbers: true,
   commitsInSteps: true,
   response: { 200: EligibilityAnswer },
-  errors: ERRORS,
+  errors: [...ERRORS, 'pass_signing_not_configured'],
   example: {
     body: {
       identifier: 'customer-1007',

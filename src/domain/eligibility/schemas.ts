@@ -1,6 +1,7 @@
 /** Wire shapes of eligibility. @module */
 import Type, { type Static } from 'typebox'
 import { Logic, Rule } from '../../rules/schemas.ts'
+import { LogConsent } from '../consent/schemas.ts'
 import { SlugParams, TypedQuestion } from '../hermes/schemas.ts'
 import { NewToken } from '../tokens/schemas.ts'
 
@@ -8,13 +9,14 @@ export const MAX_DATA_SOURCES = 8
 const MAX_RULES = 16
 const MAX_SOURCE_KEYS = 1000
 const MAX_IDENTIFIER_CHARACTERS = 256
-export const SOURCE_TYPES = ['inline', 'hermes'] as const
+export const SOURCE_TYPES = ['inline', 'hermes', 'kyc', 'aml', 'consent', 'credential'] as const
+export type SourceType = (typeof SOURCE_TYPES)[number]
 
 const Identifier = Type.String({
   minLength: 1,
   maxLength: MAX_IDENTIFIER_CHARACTERS,
   description:
-    'Whom it is about: the subject of the token, and the item that a hermes source without criteria asks for. Only a keyed hash of it is kept.',
+    'Whom it is about: the subject of the token, the item that a hermes source without criteria asks for, and the person of sources without userId. Only a keyed hash of it is kept.',
 })
 
 const SourceId = Type.String({
@@ -27,16 +29,26 @@ export const DataSource = Type.Object(
     id: SourceId,
     type: Type.Enum([...SOURCE_TYPES], {
       description:
-        '`inline`: the facts are `data`. `hermes`: asks the route `slug`; the facts are its `verdict` (`YES` or `NO`) and `timestamp`.',
+        '`inline`: the facts are `data`. `hermes`: asks the route `slug`. `kyc`, `aml`: what is known of the person `userId`. `consent`: the consent of `userId` to `purpose`. `credential`: the token in `data`.',
     }),
     data: Type.Optional(
       Type.Record(Type.String(), Type.Unknown(), {
         maxProperties: MAX_SOURCE_KEYS,
-        description: 'The facts of an inline source. They are neither stored nor logged.',
+        description:
+          'The facts of an inline source, or `{token, audience?}` of a credential: the text of a token, or a hybrid token. Neither stored nor logged.',
       }),
     ),
     slug: Type.Optional(SlugParams.properties.slug),
     criteria: Type.Optional(TypedQuestion),
+    userId: Type.Optional(
+      Type.String({
+        minLength: 1,
+        maxLength: MAX_IDENTIFIER_CHARACTERS,
+        description: 'Whom a source of type kyc, aml or consent is asked about. Absent: `identifier`.',
+      }),
+    ),
+    purpose: Type.Optional(LogConsent.properties.purposes.items),
+    controller: Type.Optional(LogConsent.properties.controller),
   },
   { title: 'DataSource' },
 )

@@ -2,14 +2,14 @@
 import type { Caller } from '../../caller.ts'
 import { chooseCircuit } from '../../circuits/choice.ts'
 import { type Clock, iso } from '../../clock.ts'
-import { AppError, fail } from '../../errors.ts'
+import { AppError } from '../../errors.ts'
+import { newId } from '../../ids.ts'
 import type { Item } from '../../ledger/item.ts'
 import type { Ledger } from '../../ledger/ledger.ts'
 import { grow, leafHash } from '../../ledger/merkle.ts'
 import { decide } from '../../rules/evaluate.ts'
 import { compileProgram, type ProgramForm } from '../../rules/program.ts'
 import type { Tree } from '../../rules/rule.ts'
-import type { HermesService } from '../hermes/service.ts'
 import type { GeneratedProof, MadeProof } from '../proofs/proof.ts'
 import type { ProofsService } from '../proofs/service.ts'
 import type { TokenIssued } from '../tokens/schemas.ts'
@@ -17,16 +17,19 @@ import type { TokensService } from '../tokens/service.ts'
 import { readLogicTree, readRules } from './placed-rules.ts'
 import type { CompositeCheck, EligibilityCheck } from './schemas.ts'
 import type { AggregatedProof, CompositeAnswer, EligibilityAnswer } from './schemas-answers.ts'
+import type { SourceServices } from './source-readers.ts'
 import { checkSources, type Gathered, gather } from './sources.ts'
 
 /** What a nullifier would be scoped to, beside the service itself. */
 const PURPOSE = 'eligibility'
+/** SHA-256 in hex. */
+const DIGEST_CHARACTERS = 64
 
 interface Deps {
   readonly ledger: Pick<Ledger, 'appendAll'>
-  readonly hermes: Pick<HermesService, 'askTyped' | 'askText'>
+  readonly sources: SourceServices
   readonly proofs: Pick<ProofsService, 'make'>
-  readonly tokens: Pick<TokensService, 'draft'>
+  readonly tokens: Pick<TokensService, 'draft' | 'demand'>
   readonly clock: Clock
 }
 
@@ -94,10 +97,10 @@ const verdictOf = ({ made, reason }: Assessed) => ({
 
 export type EligibilityService = ReturnType<typeof createEligibility>
 
-export const createEligibility = ({ ledger, hermes, proofs, tokens, clock }: Deps) => {
+export const createEligibility = ({ ledger, sources, proofs, tokens, clock }: Deps) => {
   const assess = async (asker: EligibilityAsker, inquiry: Inquiry): Promise<Assessed> => {
     const { tree, form, dataSources, identifier } = inquiry
-    const members = await gather(hermes, { asker, identifier }, dataSources)
+    const members = await gather(sources, { asker, identifier }, dataSources)
     const facts = Object.fromEntries(members.map(({ source, data }) => [source, data]))
     const decision = decide(tree, facts)
     const choice = chooseCircuit({ tree, data: facts, decision }, form)
@@ -118,30 +121,31 @@ export const createEligibility = ({ ledger, hermes, proofs, tokens, clock }: Dep
     return { reason: decision.reason, members, root, made }
   }
 
-  /** @throws AppError insufficient_scope: asking hermes takes what asking it directly takes; validation_failed */
-  const admit = ({ caller }: EligibilityAsker, sources: CompositeCheck['dataSources']): void => {
-    if (sources.some(({ type }) => type === 'hermes') && !caller.scopes.has('verify'))
-      fail('insufficient_scope', { message: 'A hermes source needs a credential with scope "verify".' })
-    checkSources(sources)
-  }
-
   return {
     /**
      * Whether somebody fulfils all rules; who does gets a token, committed together with the proof.
      * @throws AppError insufficient_scope; validation_failed, tree_too_large, not_provable; source_failed; subscription_inactive,
-     *   free_allocation_used; rate_limited, prover_overloaded, unavailable
+     *   free_allocation_used; pass_signing_not_configured; rate_limited, prover_overloaded, unavailable
      */
     async check(asker: EligibilityAsker, request: EligibilityCheck): Promise<EligibilityAnswer> {
       const { identifier, dataSources, rules, tokenConfig } = request
-      admit(asker, dataSources)
+      checkSources({ asker, identifier }, dataSources)
+      const tokenOf = (proofId: string, digest: string) => ({
+        ...tokenConfig,
+        subject: identifier,
+        claims: { eligible: true, proof_id: proofId, digest },
+      })
+      // With stand-ins: what is wrong with it must not depend on the verdict, nor be told after sources were paid.
+      await tokens.demand(
+        asker.caller,
+        tokenOf(newId('prf', clock.now()), '0'.repeat(DIGEST_CHARACTERS)),
+        '/tokenConfig',
+      )
       const tree = readRules(rules, idsOf(dataSources))
       const assessed = await assess(asker, { identifier, dataSources, tree, form: formOf(tree) })
       const { made, members } = assessed
-      const claims = { eligible: true, proof_id: made.proofId, digest: made.digest }
       const token =
-        made.decision === 1
-          ? await tokens.draft(asker.caller, { ...tokenConfig, subject: identifier, claims })
-          : undefined
+        made.decision === 1 ? await tokens.draft(asker.caller, tokenOf(made.proofId, made.digest)) : undefined
       const items: readonly Item<GeneratedProof | TokenIssued>[] = token ? [made.item, token] : [made.item]
       return ledger.appendAll(asker.caller, items, ([, second]): EligibilityAnswer => {
         const issued = second as TokenIssued | undefined
@@ -159,7 +163,7 @@ export const createEligibility = ({ ledger, hermes, proofs, tokens, clock }: Dep
     /** Whether a tree of rules holds over several sources. @throws as `check` */
     async composite(asker: EligibilityAsker, request: CompositeCheck): Promise<CompositeAnswer> {
       const { identifier, dataSources, logicTree } = request
-      admit(asker, dataSources)
+      checkSources({ asker, identifier }, dataSources)
       const tree = readLogicTree(logicTree, idsOf(dataSources))
       compileProgram(tree, 'composite')
       const assessed = await assess(asker, { identifier, dataSources, tree, form: 'composite' })

@@ -1,15 +1,45 @@
 /** What the service knows of `consent_verification`: the consent's issuer is its own, it is asked for who asks. @module */
-
+import type { Caller } from '../../../caller.ts'
 import { consentVerification } from '../../../circuits/consent_verification.ts'
 import { CONSENT_PURPOSES, type ConsentFields, consentMessage } from '../../../circuits/issuer-signature.ts'
 import { AppError } from '../../../errors.ts'
 import type { Issuer } from '../../../keys/issuer.ts'
-import { ConsentInputs } from '../schemas-inputs.ts'
-import type { Statement } from '../statement.ts'
-import { demandIssued, element, elements, keyReasons, mismatch, numbers, signatureOf } from './signed.ts'
+import type { Refusal } from '../../consent/circuit-question.ts'
+import type { ConsentService } from '../../consent/service.ts'
+import { ConsentInputs, type ConsentSignals } from '../schemas-inputs.ts'
+import { type Checked, falseStatement, type ReasonCode, type Statement } from '../statement.ts'
+import {
+  demandIssued,
+  element,
+  elements,
+  keyReasons,
+  mismatch,
+  numbers,
+  type Signed,
+  signatureOf,
+} from './signed.ts'
 
 interface Deps {
   readonly issuer: Pick<Issuer, 'current' | 'isValid'>
+  readonly consents: Pick<ConsentService, 'forCircuit' | 'refusalOf'>
+}
+
+interface Asked extends Signed {
+  readonly consent: ConsentFields
+  readonly controller: bigint
+  readonly purpose: bigint
+  /** Of a consent that the service keeps. */
+  readonly consentId?: string
+}
+
+/** Why a kept consent doesn't count: for a proof that is asked for, and for one that was made before. */
+const REFUSALS: Readonly<Record<Refusal, readonly [message: string, code: ReasonCode]>> = {
+  unknown: ['This is no receipt of a consent that your organisation recorded.', 'CONSENT_UNKNOWN'],
+  refused: ['The consent was refused.', 'CONSENT_REFUSED'],
+  withdrawn: ['The consent was withdrawn.', 'CONSENT_WITHDRAWN'],
+  expired: ['The consent is over.', 'CONSENT_EXPIRED'],
+  superseded: ['A later record supersedes the consent for this purpose.', 'CONSENT_SUPERSEDED'],
+  subject_mismatch: ['The consent is that of somebody else.', 'SUBJECT_MISMATCH'],
 }
 
 /** 0 marks an unused place, which nobody may ask for. */
@@ -20,15 +50,16 @@ const requirePurpose = (purpose: bigint): void => {
   })
 }
 
-export const consentVerificationStatement = ({ issuer }: Deps): Statement => ({
-  circuit: consentVerification,
-  decision: 'consent_verified',
-  nullifier: 'nullifier',
-  inputs: ConsentInputs,
+export const consentVerificationStatement = ({ issuer, consents }: Deps): Statement => {
+  const kept = async (caller: Caller, given: Exclude<ConsentInputs, ConsentSignals>): Promise<Asked> => {
+    const { purpose, controller, subjectId } = given
+    const consent = 'receipt' in given ? { receipt: given.receipt } : { consentId: given.consentId }
+    const found = await consents.forCircuit(caller, { consent, purpose, controller, subjectId })
+    if ('refused' in found) throw falseStatement(REFUSALS[found.refused][0])
+    return found
+  }
 
-  async prepare(_caller, inputs, at) {
-    // They fit the schema.
-    const given = inputs as ConsentInputs
+  const raw = async (given: ConsentSignals): Promise<Asked> => {
     const consent: ConsentFields = {
       ...elements(['subject', 'secret'], given),
       ...numbers(['from', 'to'], given),
@@ -39,26 +70,55 @@ export const consentVerificationStatement = ({ issuer }: Deps): Statement => ({
     }
     const { controller, purpose } = elements(['controller', 'purpose'], given)
     requirePurpose(purpose)
-    const signed = await signatureOf(issuer, given)
-    await demandIssued(issuer, consentMessage(consent), signed, at)
-    return {
-      statement: { controller: String(controller), purpose_element: String(purpose) },
-      signals({ ctx, scope, now }) {
-        const values = { consent, ...signed, controller, purpose, now, scope, ctx }
-        return {
-          publicSignals: consentVerification.publicSignals(values),
-          witness: consentVerification.witnessInput(values),
-        }
-      },
-    }
-  },
+    return { consent, controller, purpose, ...(await signatureOf(issuer, given)) }
+  }
 
-  async check({ publicSignals, statement, now }) {
-    const { issuerX, issuerY, controller, purpose } = consentVerification.read(publicSignals)
-    return [
-      ...(await keyReasons(issuer, { x: issuerX, y: issuerY }, now, 'ISSUER_UNKNOWN')),
-      ...mismatch(statement, { controller }, 'CONTROLLER_MISMATCH'),
-      ...mismatch(statement, { purpose_element: purpose }, 'PURPOSE_MISMATCH'),
-    ]
-  },
-})
+  /** A proof of a NO stands whatever becomes of the consent. */
+  const standingReasons = async ({ publicSignals, statement, record }: Checked): Promise<ReasonCode[]> => {
+    const { consent_verified, subject_handle, scope, purpose } = consentVerification.read(publicSignals)
+    const { consent_id: consentId } = statement
+    if (consent_verified !== 1n || typeof consentId !== 'string') return []
+    const proven = { purpose, subjectHandle: subject_handle, scope }
+    const refused = await consents.refusalOf(record.organisation, consentId, proven)
+    return refused === undefined ? [] : [REFUSALS[refused][1]]
+  }
+
+  return {
+    circuit: consentVerification,
+    decision: 'consent_verified',
+    nullifier: 'nullifier',
+    inputs: ConsentInputs,
+
+    async prepare(caller, inputs, at) {
+      // They fit the schema.
+      const given = inputs as ConsentInputs
+      const { consentId, ...asked } = await ('secret' in given ? raw(given) : kept(caller, given))
+      await demandIssued(issuer, consentMessage(asked.consent), asked, at)
+      return {
+        statement: {
+          controller: String(asked.controller),
+          purpose_element: String(asked.purpose),
+          ...(consentId !== undefined && { consent_id: consentId }),
+        },
+        signals({ ctx, scope, now }) {
+          const values = { ...asked, now, scope, ctx }
+          return {
+            publicSignals: consentVerification.publicSignals(values),
+            witness: consentVerification.witnessInput(values),
+          }
+        },
+      }
+    },
+
+    async check(checked) {
+      const { publicSignals, statement, now } = checked
+      const { issuerX, issuerY, controller, purpose } = consentVerification.read(publicSignals)
+      return [
+        ...(await keyReasons(issuer, { x: issuerX, y: issuerY }, now, 'ISSUER_UNKNOWN')),
+        ...mismatch(statement, { controller }, 'CONTROLLER_MISMATCH'),
+        ...mismatch(statement, { purpose_element: purpose }, 'PURPOSE_MISMATCH'),
+        ...(await standingReasons(checked)),
+      ]
+    },
+  }
+}

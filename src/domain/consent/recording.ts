@@ -1,0 +1,76 @@
+/** The ledger item of a new consent: a receipt for people, and a signature for its circuit. @module */
+import type { Caller } from '../../caller.ts'
+import { consentMessage } from '../../circuits/issuer-signature.ts'
+import { iso } from '../../clock.ts'
+import { newId } from '../../ids.ts'
+import type { Item } from '../../ledger/item.ts'
+import { checkConsent } from './input.ts'
+import { type ReceiptPayload, receiptHash, receiptPayload, signReceipt } from './receipt.ts'
+import type { ConsentLogged, LogConsent } from './schemas.ts'
+import { type CircuitConsent, consentFields, nameHash, newSecret, sealConsent } from './sealed-consent.ts'
+import type { ConsentDeps } from './service.ts'
+import { consentPurposes, consents } from './store.ts'
+
+/** What the ledger calls the people of consents: by their permanent pseudonym, which is all that is known later. */
+export const LEDGER_SUBJECT = 'consent-subject'
+
+const signForCircuit = async (
+  issuer: ConsentDeps['issuer'],
+  payload: ReceiptPayload,
+  expiresAt: number | null,
+): Promise<CircuitConsent> => {
+  const signer = await issuer.current()
+  const consent = consentFields(payload, expiresAt, newSecret())
+  return { consent, signature: signer.sign(consentMessage(consent)), issuer: signer.point }
+}
+
+/** The answer as it is known inside the commit; which version it is depends on what was committed before. */
+export type Recorded = Omit<ConsentLogged, 'version'>
+
+/** @param subject permanent pseudonym @throws AppError validation_failed */
+export const recordConsent = async (
+  { signers, issuer, sealing, clock, baseUrl }: ConsentDeps,
+  caller: Caller,
+  input: LogConsent,
+  subject: string,
+): Promise<Item<Recorded>> => {
+  const { organisation, credential } = caller
+  const { controller, purposes, status = 'given' } = input
+  const at = clock.now()
+  const expiresAt = checkConsent(input, at)
+  const id = newId('cns', at)
+  const payload = receiptPayload({ issuer: baseUrl, organisation, id, subject, at, expiresAt }, input)
+  const receipt = signReceipt(payload, await signers.current('results', 'Ed25519'))
+  const circuit = status === 'given' ? await signForCircuit(issuer, payload, expiresAt) : undefined
+  const sealed = sealConsent(sealing, { receipt, payload, circuit })
+  const receipt_hash = receiptHash(receipt)
+  const controller_hash = nameHash(controller)
+  const digest = receipt_hash.toString('hex')
+  return {
+    entry: {
+      type: 'attest',
+      subject: [LEDGER_SUBJECT, subject],
+      digest,
+      data: { event: 'consent.recorded', status },
+      ...('keyId' in credential && { keyId: credential.keyId }),
+    },
+    rows: ({ index: entry_index, at: recorded_at }) => {
+      const shared = { organisation, entry_index, subject, controller_hash, recorded_at }
+      return [
+        consents.row({ ...shared, id, answer: status, receipt_hash, sealed, expires_at: expiresAt }),
+        ...purposes.map((purpose) =>
+          consentPurposes.row({ ...shared, consent: id, purpose_hash: nameHash(purpose) }),
+        ),
+      ]
+    },
+    result: ({ index, leafHash, at: recordedAt }) => ({
+      consentId: id,
+      status,
+      recordedAt: iso(recordedAt),
+      receipt,
+      digest,
+      leafHash,
+      leafIndex: index,
+    }),
+  }
+}

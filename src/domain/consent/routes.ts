@@ -1,0 +1,101 @@
+/** Routes of consents. @module */
+import { route } from '../../http/route.ts'
+import {
+  ConsentLogged,
+  ConsentParams,
+  ConsentStanding,
+  ConsentVerdict,
+  ConsentWithdrawn,
+  LogConsent,
+  RevokeConsent,
+  VerifyConsent,
+} from './schemas.ts'
+import type { ConsentService } from './service.ts'
+
+interface Services {
+  readonly consents: ConsentService
+}
+
+const tag = 'Consent'
+
+const logConsent = route({
+  name: 'logConsent',
+  method: 'POST',
+  path: '/api/consent/log',
+  auth: 'key',
+  scope: 'consent',
+  tag,
+  summary: 'Record that somebody consented, or refused',
+  description:
+    'Makes a record and a signed receipt with the terms of ISO/IEC TS 27560. At most 8 purposes and 16 data categories of 128 characters each. A later record of the same subject and controller supersedes this one for the purposes that both name.',
+  body: LogConsent,
+  commitsInSteps: true,
+  response: { 201: ConsentLogged },
+  errors: [],
+  example: {
+    body: {
+      subjectId: 'customer-1007',
+      controller: 'https://shop.example',
+      purposes: ['newsletter', 'analytics'],
+      dataCategories: ['email', 'purchase_history'],
+      legalBasis: 'consent',
+      noticeUrl: 'https://shop.example/privacy/2026-01',
+      method: 'web_form',
+      jurisdiction: 'GB',
+      language: 'en-GB',
+    },
+  },
+  handler: ({ caller, body }, { consents }: Services) => consents.log(caller, body),
+})
+
+const verifyConsent = route({
+  name: 'verifyConsent',
+  method: 'POST',
+  path: '/api/consent/verify',
+  auth: 'key',
+  scope: 'consent',
+  tag,
+  summary: 'Whether somebody consents to a purpose, now or then',
+  description:
+    'Send `consentId`, or `subjectId` with `purpose`; whatever else you send must hold too. Reads what is committed at each call, so a withdrawal counts at once, everywhere. Fails closed: anything but a consent that stands is not valid, and `reason` says why.',
+  body: VerifyConsent,
+  response: { 200: ConsentVerdict },
+  errors: ['not_found'],
+  example: {
+    body: { subjectId: 'customer-1007', purpose: 'newsletter', controller: 'https://shop.example' },
+  },
+  handler: ({ caller, body }, { consents }: Services) => consents.verify(caller, body),
+})
+
+const consentStatus = route({
+  name: 'consentStatus',
+  method: 'GET',
+  path: '/api/consent/{consentId}/status',
+  auth: 'key',
+  scope: 'consent',
+  tag,
+  summary: 'What has become of a consent',
+  params: ConsentParams,
+  response: { 200: ConsentStanding },
+  errors: ['not_found'],
+  handler: ({ caller, params }, { consents }: Services) => consents.status(caller, params.consentId),
+})
+
+const revokeConsent = route({
+  name: 'revokeConsent',
+  method: 'POST',
+  path: '/api/consent/revoke',
+  auth: 'key',
+  scope: 'consent',
+  tag,
+  summary: 'Withdraw a consent for good',
+  description:
+    'Proofs of consent_verification that were made of it are refused from then on. It cannot be undone: record a new consent instead. Again: the first answer.',
+  body: RevokeConsent,
+  response: { 200: ConsentWithdrawn },
+  errors: ['not_found'],
+  example: { body: { consentId: '{consentId}', reason: 'asked by telephone' } },
+  handler: ({ caller, body }, { consents }: Services) => consents.revoke(caller, body),
+})
+
+export const consentRoutes = [logConsent, verifyConsent, consentStatus, revokeConsent]

@@ -1,0 +1,251 @@
+/** Consents: recorded, asked about, withdrawn. Every question reads what is committed; nothing is remembered. @module */
+import type { Caller } from '../../caller.ts'
+import { consentNullifier } from '../../circuits/consent_verification.ts'
+import { type Clock, iso } from '../../clock.ts'
+import { fail } from '../../errors.ts'
+import type { Issuer } from '../../keys/issuer.ts'
+import type { Sealing } from '../../keys/sealing.ts'
+import type { Signers } from '../../keys/signers.ts'
+import type { SubjectPseudonyms } from '../../keys/subject-pseudonyms.ts'
+import type { Item } from '../../ledger/item.ts'
+import type { Ledger } from '../../ledger/ledger.ts'
+import type { Database } from '../../store/database.ts'
+import type * as Nullifiers from '../proofs/nullifiers.ts'
+import {
+  type CircuitQuestion,
+  type PreparedConsent,
+  type ProvenConsent,
+  prepareConsent,
+  provenRefusal,
+  type Refusal,
+  type RefusedConsent,
+} from './circuit-question.ts'
+import { momentOf, questionOf } from './input.ts'
+import { receiptHash, recordIdOf } from './receipt.ts'
+import { LEDGER_SUBJECT, recordConsent } from './recording.ts'
+import type {
+  ConsentLogged,
+  ConsentStanding,
+  ConsentVerdict,
+  ConsentWithdrawn,
+  LogConsent,
+  RevokeConsent,
+  VerifyConsent,
+} from './schemas.ts'
+import { nameHash, openConsent, openReason, sealReason } from './sealed-consent.ts'
+import {
+  historyOf,
+  noConsent,
+  presentOf,
+  purposesOf,
+  type Standing,
+  statusAt,
+  verdictOf,
+} from './standing.ts'
+import * as store from './store.ts'
+
+export interface ConsentDeps {
+  readonly database: Database
+  readonly ledger: Pick<Ledger, 'append'>
+  readonly signers: Pick<Signers, 'current' | 'publicKey'>
+  readonly issuer: Pick<Issuer, 'current'>
+  readonly sealing: Sealing
+  readonly clock: Clock
+  readonly baseUrl: string
+  readonly subjects: SubjectPseudonyms
+  /** Proofs of a consent that was withdrawn are neither verified nor spent. */
+  readonly nullifiers: Pick<typeof Nullifiers, 'revokedNullifierClaim' | 'revokedNullifierRow'>
+}
+
+/** Kind of claim in the ledger. */
+const WITHDRAWN = 'consent.withdrawn'
+/** Keeps the pseudonyms of consents apart from those of other records. */
+const SUBJECT_KIND = 'consent'
+/** Whose proofs consents can have. */
+const CIRCUIT = 'consent_verification'
+
+export type ConsentService = ReturnType<typeof createConsents>
+
+export const createConsents = (deps: ConsentDeps) => {
+  const { database, ledger, signers, sealing, clock, nullifiers, subjects } = deps
+
+  const pseudonymOf = (organisation: string, subjectId: string): Promise<string> =>
+    subjects.of(organisation, SUBJECT_KIND, subjectId)
+
+  const find = async (organisation: string, id: string): Promise<Standing | undefined> => {
+    const row = await store.findConsent(database, organisation, id)
+    if (row === undefined) return undefined
+    const supersessions = await store.findSupersessions(database, row)
+    return {
+      row,
+      inside: openConsent(sealing, row),
+      supersessions,
+      withdrawalReason: openReason(sealing, row),
+    }
+  }
+
+  const owned = async ({ organisation }: Caller, id: string): Promise<Standing> =>
+    (await find(organisation, id)) ?? fail('not_found')
+
+  /** The consent that a receipt is of, if it is the very one that was issued. */
+  const ofReceipt = async ({ organisation }: Caller, receipt: string): Promise<Standing | undefined> => {
+    const id = await recordIdOf(signers, receipt)
+    const standing = id === undefined ? undefined : await find(organisation, id)
+    return standing && receiptHash(receipt).equals(standing.row.receipt_hash) ? standing : undefined
+  }
+
+  /** @throws AppError validation_failed, not_found */
+  const verify = async (caller: Caller, request: VerifyConsent): Promise<ConsentVerdict> => {
+    const { organisation } = caller
+    const { subjectId, purpose, controller, dataCategories } = request
+    const question = questionOf(request)
+    const now = clock.now()
+    const at = momentOf(request, now)
+    const subject = subjectId === undefined ? undefined : await pseudonymOf(organisation, subjectId)
+    const verdictOn = async (id: string): Promise<ConsentVerdict> => {
+      const standing = await owned(caller, id)
+      const asked = { subject, purpose, controller, dataCategories, at: at ?? presentOf(standing, now) }
+      return verdictOf(standing, asked)
+    }
+    if ('consentId' in question) return verdictOn(question.consentId)
+    const [latest, other] = await store.findLatest(database, {
+      organisation,
+      subject: subject ?? fail('not_found'),
+      purposeHash: nameHash(question.purpose),
+      controllerHash: controller === undefined ? undefined : nameHash(controller),
+      at,
+    })
+    if (latest === undefined) return noConsent('no_consent', purpose)
+    if (other !== undefined) return noConsent('controller_required', purpose)
+    return verdictOn(latest)
+  }
+
+  const withdrawal = (
+    caller: Caller,
+    { row, inside }: Standing,
+    reason: string | undefined,
+  ): Item<ConsentWithdrawn> => {
+    const { id, organisation } = row
+    const { credential } = caller
+    const revoked = inside.circuit && {
+      circuitId: CIRCUIT,
+      nullifier: consentNullifier(inside.circuit.consent),
+    }
+    const answer = (at: number): ConsentWithdrawn => ({
+      consentId: id,
+      status: 'withdrawn',
+      withdrawnAt: iso(at),
+    })
+    return {
+      claims: [
+        { kind: WITHDRAWN, key: id, code: 'conflict' },
+        ...(revoked ? [nullifiers.revokedNullifierClaim(revoked)] : []),
+      ],
+      entry: {
+        type: 'revoke',
+        subject: [LEDGER_SUBJECT, row.subject],
+        digest: Buffer.from(row.receipt_hash).toString('hex'),
+        data: { event: WITHDRAWN },
+        ...('keyId' in credential && { keyId: credential.keyId }),
+      },
+      rows: ({ index, at }) => [
+        store.consentWithdrawals.row({
+          consent: id,
+          organisation,
+          entry_index: index,
+          sealed_reason: reason === undefined ? null : sealReason(sealing, id, reason),
+          withdrawn_at: at,
+        }),
+        ...(revoked ? [nullifiers.revokedNullifierRow({ ...revoked, organisation, at })] : []),
+      ],
+      result: ({ at }) => answer(at),
+      lost: ({ at }) => ({ settled: answer(at) }),
+    }
+  }
+
+  return {
+    /**
+     * Records that somebody consented, or refused.
+     * @throws AppError validation_failed
+     */
+    async log(caller: Caller, input: LogConsent): Promise<ConsentLogged> {
+      const { organisation } = caller
+      const subject = await pseudonymOf(organisation, input.subjectId)
+      const recorded = await ledger.append(caller, await recordConsent(deps, caller, input, subject))
+      const version = await store.findVersion(database, organisation, recorded.consentId)
+      return { ...recorded, version }
+    },
+
+    /**
+     * Whether a consent holds for what is asked, now or at a moment in the past. Writes nothing.
+     * @throws AppError validation_failed; not_found for the id of no consent of the organisation
+     */
+    verify,
+
+    /** What has become of a consent of the caller's organisation. @throws AppError not_found */
+    async status(caller: Caller, consentId: string): Promise<ConsentStanding> {
+      const standing = await owned(caller, consentId)
+      const now = presentOf(standing, clock.now())
+      return {
+        consentId,
+        status: statusAt(standing, now),
+        version: await store.findVersion(database, caller.organisation, consentId),
+        purposes: purposesOf(standing),
+        history: historyOf(standing, now),
+      }
+    },
+
+    /** Withdraws a consent for good, and the nullifier of its proofs with it. Again: the first answer. @throws AppError not_found */
+    async revoke(caller: Caller, { consentId, reason }: RevokeConsent): Promise<ConsentWithdrawn> {
+      return ledger.append(caller, withdrawal(caller, await owned(caller, consentId), reason))
+    },
+
+    /**
+     * A consent of the caller's organisation as its circuit takes it, for one purpose, or why it can't be asked. One that
+     * is over, or doesn't cover what is asked, can: the circuit itself says so.
+     * @throws AppError not_found for the id of no consent of the organisation
+     */
+    async forCircuit(caller: Caller, asked: CircuitQuestion): Promise<PreparedConsent | RefusedConsent> {
+      const { consent, subjectId } = asked
+      const standing =
+        'consentId' in consent
+          ? await owned(caller, consent.consentId)
+          : await ofReceipt(caller, consent.receipt)
+      if (standing === undefined) return { refused: 'unknown' }
+      const subject = subjectId === undefined ? undefined : await pseudonymOf(caller.organisation, subjectId)
+      return prepareConsent(standing, { ...asked, subject, at: presentOf(standing, clock.now()) })
+    },
+
+    /**
+     * Why a proof that says YES of a consent doesn't count now, or undefined: what became of it since, or that its handle
+     * is somebody else's.
+     */
+    async refusalOf(
+      organisation: string,
+      consentId: string,
+      proven: ProvenConsent,
+    ): Promise<Refusal | undefined> {
+      const standing = await find(organisation, consentId)
+      if (standing === undefined) return 'unknown'
+      return provenRefusal(standing, proven, presentOf(standing, clock.now()))
+    },
+
+    /**
+     * What is known of somebody's consent to a purpose, as facts for rules; status `none` where nothing is recorded.
+     * @throws AppError unavailable, never for what the consent is
+     */
+    async factsOf(
+      caller: Caller,
+      { userId, purpose, controller }: { userId: string; purpose: string; controller?: string },
+    ): Promise<Record<string, unknown>> {
+      const verdict = await verify(caller, { subjectId: userId, purpose, controller })
+      return {
+        valid: verdict.valid,
+        status: verdict.status ?? 'none',
+        ...(verdict.reason && { reason: verdict.reason }),
+        ...(verdict.consentId !== null && { consent_id: verdict.consentId }),
+        ...(verdict.expiresAt !== null && { expires_at: verdict.expiresAt }),
+      }
+    },
+  }
+}

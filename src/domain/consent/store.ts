@@ -1,0 +1,161 @@
+/** Consents, their purposes and their withdrawals. Columns `…_at` are Unix milliseconds. @module */
+import type { Database } from '../../store/database.ts'
+import { table } from '../../store/table.ts'
+
+interface ConsentRow {
+  id: string
+  organisation: string
+  entry_index: number
+  /** Permanent pseudonym, 64 lower-case hex digits. */
+  subject: string
+  /** SHA-256 of the controller's name, 32 bytes. */
+  controller_hash: Uint8Array
+  answer: 'given' | 'refused'
+  /** SHA-256 of the receipt, 32 bytes. */
+  receipt_hash: Uint8Array
+  /** See sealed-consent.ts. */
+  sealed: Uint8Array
+  recorded_at: number
+  expires_at: number | null
+}
+
+export const consents = table<ConsentRow>('consents', [
+  'id',
+  'organisation',
+  'entry_index',
+  'subject',
+  'controller_hash',
+  'answer',
+  'receipt_hash',
+  'sealed',
+  'recorded_at',
+  'expires_at',
+])
+
+interface PurposeRow {
+  consent: string
+  /** SHA-256 of the purpose, 32 bytes. */
+  purpose_hash: Uint8Array
+  organisation: string
+  subject: string
+  controller_hash: Uint8Array
+  entry_index: number
+  recorded_at: number
+}
+
+export const consentPurposes = table<PurposeRow>('consent_purposes', [
+  'consent',
+  'purpose_hash',
+  'organisation',
+  'subject',
+  'controller_hash',
+  'entry_index',
+  'recorded_at',
+])
+
+interface WithdrawalRow {
+  consent: string
+  organisation: string
+  entry_index: number
+  /** See sealed-consent.ts. */
+  sealed_reason: Uint8Array | null
+  withdrawn_at: number
+}
+
+export const consentWithdrawals = table<WithdrawalRow>('consent_withdrawals', [
+  'consent',
+  'organisation',
+  'entry_index',
+  'sealed_reason',
+  'withdrawn_at',
+])
+
+/** A consent and its withdrawal, if there was one. */
+export type KnownConsent = ConsentRow & {
+  withdrawn_at: number | null
+  sealed_reason: Uint8Array | null
+}
+
+/** A consent of the organisation, or undefined. */
+export const findConsent = (
+  { knex }: Database,
+  organisation: string,
+  id: string,
+): Promise<KnownConsent | undefined> =>
+  knex<ConsentRow>('consents')
+    .leftJoin('consent_withdrawals', 'consent_withdrawals.consent', 'consents.id')
+    .select('consents.*', 'consent_withdrawals.withdrawn_at', 'consent_withdrawals.sealed_reason')
+    .where({ 'consents.id': id, 'consents.organisation': organisation })
+    .first<KnownConsent | undefined>()
+
+/** A record that took the place of another for one of its purposes. */
+export interface Supersession {
+  /** SHA-256 of the purpose, 32 bytes. */
+  readonly purpose_hash: Uint8Array
+  /** The record that did. */
+  readonly consent: string
+  readonly recorded_at: number
+}
+
+/** For each purpose of a consent that a later record of the same subject and controller names: the first such record. */
+export const findSupersessions = async (
+  { knex }: Database,
+  { id, organisation }: Pick<ConsentRow, 'id' | 'organisation'>,
+): Promise<Supersession[]> => {
+  const { rows } = await knex.raw<{ rows: Supersession[] }>(
+    `SELECT own.purpose_hash, first.consent, first.recorded_at
+     FROM consent_purposes own CROSS JOIN LATERAL (
+       SELECT later.consent, later.recorded_at FROM consent_purposes later
+       WHERE later.organisation = own.organisation AND later.subject = own.subject
+         AND later.purpose_hash = own.purpose_hash AND later.controller_hash = own.controller_hash
+         AND later.entry_index > own.entry_index
+       ORDER BY later.entry_index LIMIT 1
+     ) AS first
+     WHERE own.consent = ? AND own.organisation = ?`,
+    [id, organisation],
+  )
+  return rows
+}
+
+/** How many records of the same subject and controller there were up to this one: its version. */
+export const findVersion = async ({ knex }: Database, organisation: string, id: string): Promise<number> => {
+  const { rows } = await knex.raw<{ rows: { version: number }[] }>(
+    `SELECT count(*)::integer AS version FROM consents own JOIN consents earlier
+       ON earlier.organisation = own.organisation AND earlier.subject = own.subject
+       AND earlier.controller_hash = own.controller_hash AND earlier.entry_index <= own.entry_index
+     WHERE own.id = ? AND own.organisation = ?`,
+    [id, organisation],
+  )
+  return rows[0]?.version ?? 0
+}
+
+/** Whose consent to what is looked for. */
+export interface Sought {
+  readonly organisation: string
+  readonly subject: string
+  readonly purposeHash: Uint8Array
+  /** Undefined: of any controller. */
+  readonly controllerHash: Uint8Array | undefined
+  /** Unix ms: records of later are not looked at. Undefined: all are. */
+  readonly at: number | undefined
+}
+
+/** The latest record of each controller that names the purpose, at most two: more say no more. */
+export const findLatest = async (
+  { knex }: Database,
+  { organisation, subject, purposeHash, controllerHash, at }: Sought,
+): Promise<string[]> => {
+  const query = knex<PurposeRow>('consent_purposes')
+    .distinctOn('controller_hash')
+    .where({
+      organisation,
+      subject,
+      purpose_hash: Buffer.from(purposeHash),
+      ...(controllerHash !== undefined && { controller_hash: Buffer.from(controllerHash) }),
+    })
+    .orderBy([{ column: 'controller_hash' }, { column: 'entry_index', order: 'desc' }])
+    .limit(2)
+    .select<Pick<PurposeRow, 'consent'>[]>('controller_hash', 'consent')
+  const rows = await (at === undefined ? query : query.where('recorded_at', '<=', at))
+  return rows.map(({ consent }) => consent)
+}

@@ -1,0 +1,159 @@
+/** One reader for each type of data source: what it takes to ask it, and how the answer becomes facts. @module */
+import type { Caller, Scope } from '../../caller.ts'
+import { AppError, type ErrorDetail, fail } from '../../errors.ts'
+import type { AmlService } from '../aml/service.ts'
+import type { ConsentService } from '../consent/service.ts'
+import type { HermesAsker, HermesService } from '../hermes/service.ts'
+import type { HybridTokensService } from '../hybrid-tokens/service.ts'
+import type { KycService } from '../kyc/service.ts'
+import type { TokensService } from '../tokens/service.ts'
+import type { DataSource, SourceType } from './schemas.ts'
+
+/** What sources are read from. */
+export interface SourceServices {
+  readonly hermes: Pick<HermesService, 'askTyped' | 'askText'>
+  readonly tokens: Pick<TokensService, 'validate'>
+  readonly hybridTokens: Pick<HybridTokensService, 'validate'>
+  readonly consents: Pick<ConsentService, 'factsOf'>
+  readonly kyc: Pick<KycService, 'factsOf'>
+  readonly aml: Pick<AmlService, 'factsOf'>
+}
+
+/** Who needs the facts, about whom. */
+export interface Need {
+  readonly asker: HermesAsker & { readonly caller: Caller }
+  readonly identifier: string | undefined
+}
+
+type Facts = Readonly<Record<string, unknown>>
+
+interface Reader {
+  /** Needed besides that of the route: what asking the source by its own route takes. */
+  readonly scope?: Scope
+  /** The first field that the source needs and does not have. */
+  missing(source: DataSource, identifier: string | undefined): string | undefined
+  read(services: SourceServices, need: Need, source: DataSource): Promise<Facts>
+  /** A refusal of the source as one of the question. @param path of the source in the body */
+  place?(error: AppError, path: string): AppError | undefined
+}
+
+/** What is wrong with the slug as it was sent; told as such, since the route is not what was called. */
+const SLUG_FAULTS: readonly string[] = ['not_found', 'route_deleted', 'unauthorized']
+
+const hermes: Reader = {
+  scope: 'verify',
+  missing: ({ slug }) => (slug === undefined ? 'slug' : undefined),
+  async read({ hermes: routes }, { asker, identifier }, { slug = '', criteria }) {
+    // As text, the identifier is also found where the target's ids are numbers.
+    const { verdict, timestamp } = await (criteria === undefined && identifier !== undefined
+      ? routes.askText(asker, slug, { id: identifier })
+      : routes.askTyped(asker, slug, criteria ?? {}))
+    return { verdict, timestamp }
+  },
+  place(error, path) {
+    const { code, message } = error
+    if (SLUG_FAULTS.includes(code))
+      return new AppError('validation_failed', {
+        details: [{ path: `${path}/slug`, code, message }],
+        cause: error,
+      })
+    if (error.status !== 422) return undefined
+    const prefixed = ({ path: inner, ...detail }: ErrorDetail) => ({
+      ...detail,
+      path: `${path}/criteria${inner}`,
+    })
+    const details = error.details?.map(prefixed) ?? [{ path: `${path}/criteria`, code, message }]
+    return new AppError('validation_failed', { message, details, cause: error })
+  },
+}
+
+/** Whom a source is asked about. That there is somebody was checked before. */
+const personOf = ({ identifier }: Need, { userId }: DataSource): string =>
+  userId ?? identifier ?? fail('validation_failed')
+
+const missingPerson = ({ userId }: DataSource, identifier: string | undefined): 'userId' | undefined =>
+  userId === undefined && identifier === undefined ? 'userId' : undefined
+
+const consent: Reader = {
+  scope: 'consent',
+  missing: (source, identifier) =>
+    source.purpose === undefined ? 'purpose' : missingPerson(source, identifier),
+  read: ({ consents }, need, source) =>
+    consents.factsOf(need.asker.caller, {
+      userId: personOf(need, source),
+      purpose: source.purpose ?? fail('validation_failed'),
+      ...(source.controller !== undefined && { controller: source.controller }),
+    }),
+}
+
+/** Of a person, by a service that knows people. */
+const personReader = (scope: 'kyc' | 'aml'): Reader => ({
+  scope,
+  missing: missingPerson,
+  read: (services, need, source) => services[scope].factsOf(need.asker.caller, personOf(need, source)),
+})
+
+/** Without what nobody knows: a rule about that is never a YES, where null might differ from what it is compared with. */
+const known = (facts: Facts): Facts =>
+  Object.fromEntries(Object.entries(facts).filter(([, value]) => value !== null))
+
+const isText = (value: unknown): value is string => typeof value === 'string' && value !== ''
+
+/** Who takes the credential. @throws AppError validation_failed: what can't be read must not be no audience */
+const audienceOf = ({ audience }: Facts): { audience?: string } => {
+  if (audience === undefined || audience === null) return {}
+  if (isText(audience)) return { audience }
+  return fail('validation_failed', {
+    details: [{ path: '/data/audience', code: 'type', message: 'must be a text' }],
+  })
+}
+
+const isHybrid = (value: unknown): value is object =>
+  typeof value === 'object' && value !== null && !Array.isArray(value)
+
+/** Of a hybrid token. Only the service's own signatures count: nobody is asked which others do. */
+const hybridFacts = async (
+  { hybridTokens }: SourceServices,
+  { asker }: Need,
+  token: object,
+): Promise<Facts> => {
+  const verdict = await hybridTokens.validate(asker.caller, { token }, undefined)
+  const { valid, reason_codes, token_id, expired, revoked, subject, claims } = verdict
+  const status = revoked ? 'revoked' : expired ? 'expired' : 'active'
+  return known({ valid, reason_codes, status: token_id === null ? null : status, subject, claims })
+}
+
+const credential: Reader = {
+  scope: 'token',
+  missing: ({ data }) => (isText(data?.token) || isHybrid(data?.token) ? undefined : 'data/token'),
+  async read(services, need, { data = {} }) {
+    const { token } = data
+    const audience = audienceOf(data)
+    if (isHybrid(token)) return hybridFacts(services, need, token)
+    const verdict = await services.tokens.validate(need.asker.caller, {
+      token: isText(token) ? token : fail('validation_failed'),
+      ...audience,
+    })
+    const { valid, reasonCodes, status, subject, audience: intended, claims } = verdict
+    return known({ valid, reason_codes: reasonCodes, status, subject, audience: intended, claims })
+  },
+  place: (error, path) => {
+    if (error.code !== 'validation_failed') return undefined
+    const details = error.details?.map((detail) => ({ ...detail, path: `${path}${detail.path}` }))
+    return new AppError('validation_failed', { details, cause: error })
+  },
+}
+
+const inline: Reader = {
+  missing: ({ data }) => (data === undefined ? 'data' : undefined),
+  read: async (_services, _need, { data = {} }) => data,
+}
+
+export const READERS: Readonly<Record<SourceType, Reader>> = {
+  inline,
+  hermes,
+  kyc: personReader('kyc'),
+  aml: personReader('aml'),
+  consent,
+  credential,
+}
