@@ -41,6 +41,24 @@ export const filledCountries = (countries: readonly bigint[]): bigint[] => {
   return Array.from({ length: KYC_COUNTRIES }, (_, i) => countries[i] ?? first)
 }
 
+/** What a proof of a subject spends in a scope, whichever credential of the subject it shows. */
+export const kycNullifier = (subject: bigint, scope: bigint): bigint =>
+  poseidon(POSEIDON_TAGS.SUBJECT, [subject, scope])
+
+/** What a credential answers to what is asked: 1 for YES, 0 for NO. */
+export const kycDecision = (
+  { level, birthDate, country, expiresAt }: KycCredential,
+  {
+    now,
+    minLevel,
+    latestBirthDate,
+    countries,
+  }: Pick<KycValues, 'now' | 'minLevel' | 'latestBirthDate' | 'countries'>,
+): bigint => {
+  const isAccepted = level >= minLevel && birthDate <= latestBirthDate && countries.includes(country)
+  return isAccepted && now < expiresAt ? 1n : 0n
+}
+
 export const kyc = defineCircuit({
   id: 'kyc',
   name: 'Credential',
@@ -56,6 +74,7 @@ export const kyc = defineCircuit({
     "the issuer key is this service's, and valid now",
     'now is within 120 seconds of the clock',
     'minLevel, latestBirthDate, countries, scope and ctx are recomputed from what was asked',
+    "the credential that the statement names is of the nullifier's person, says what decision says, and was neither replaced nor erased",
     'the nullifier is not revoked',
   ],
   selfAsserted: false,
@@ -77,10 +96,9 @@ export const kyc = defineCircuit({
     demandNumbers({ birthDate, level, expiresAt, now, minLevel, latestBirthDate })
     if (birthDate === 0n || country === 0n) throw new RangeError('birthDate and country must not be 0')
     demandSignature(kycMessage(credential), signature, issuer)
-    const isAccepted = level >= minLevel && birthDate <= latestBirthDate && countries.includes(country)
     return {
-      decision: isAccepted && now < expiresAt ? 1n : 0n,
-      nullifier: poseidon(POSEIDON_TAGS.SUBJECT, [subject, scope]),
+      decision: kycDecision(credential, { now, minLevel, latestBirthDate, countries }),
+      nullifier: kycNullifier(subject, scope),
       issuerX: issuer.x,
       issuerY: issuer.y,
       now,

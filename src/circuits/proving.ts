@@ -12,7 +12,7 @@ import { offlineValidation } from './offline_validation.ts'
 import { type OfflinePaymentClaim, offlinePaymentValues } from './offline-payment.ts'
 
 export { encodeZk1, proofDigest, type SnarkProof } from '../protocol/zk1.ts'
-export { contextElement, type ProofContext } from '../rules/encode.ts'
+export { contextElement, encodeValue, type ProofContext, scopeElement } from '../rules/encode.ts'
 export {
   type CircuitFiles,
   CircuitFilesError,
@@ -20,6 +20,7 @@ export {
   fetchCircuitFiles,
 } from './artifact-files.ts'
 export { CIRCUITS, findCircuit } from './catalogue.ts'
+export { type KycValues, kyc } from './kyc.ts'
 export { type OfflineValidationValues, offlineValidation } from './offline_validation.ts'
 export type { OfflinePaymentClaim, ProvablePayment } from './offline-payment.ts'
 export { cardNullifierElement, terminalCommitment, terminalSecretElement } from './terminal-secret.ts'

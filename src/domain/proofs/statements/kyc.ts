@@ -1,50 +1,113 @@
-/** What the service knows of `kyc`: the credential's issuer is its own, the criteria are those that were asked. @module */
-import { kycMessage } from '../../../circuits/issuer-signature.ts'
-import { filledCountries, kyc } from '../../../circuits/kyc.ts'
+/**
+ * What the service knows of `kyc`: the credential's issuer is its own, the criteria are those that were asked, and the
+ * credential is its person's still.
+ * @module
+ */
+import type { Caller } from '../../../caller.ts'
+import { type KycCredential, kycMessage } from '../../../circuits/issuer-signature.ts'
+import { filledCountries, kyc as kycCircuit, kycDecision, kycNullifier } from '../../../circuits/kyc.ts'
 import type { Issuer } from '../../../keys/issuer.ts'
-import { KycInputs } from '../schemas-inputs.ts'
-import type { Statement } from '../statement.ts'
-import { demandIssued, element, elements, keyReasons, mismatch, numbers, signatureOf } from './signed.ts'
+import type { KycService } from '../../kyc/service.ts'
+import { KycInputs, type KycOfPerson, type KycSignals } from '../schemas-inputs.ts'
+import { falseStatement, type ReasonCode, type Stated, type Statement } from '../statement.ts'
+import {
+  demandIssued,
+  element,
+  elements,
+  keyReasons,
+  mismatch,
+  numbers,
+  type Signed,
+  signatureOf,
+} from './signed.ts'
 
 interface Deps {
   readonly issuer: Pick<Issuer, 'current' | 'isValid'>
+  readonly kyc: Pick<KycService, 'forCircuit' | 'issued' | 'referenced' | 'criteria'>
 }
 
-export const kycStatement = ({ issuer }: Deps): Statement => ({
-  circuit: kyc,
-  decision: 'decision',
-  nullifier: 'nullifier',
-  inputs: KycInputs,
+interface Asked extends Signed {
+  readonly credential: KycCredential
+  readonly minLevel: bigint
+  /** yyyymmdd */
+  readonly latestBirthDate: bigint
+  readonly countries: readonly bigint[]
+  /** Names the credential in the statement. */
+  readonly reference: string
+}
 
-  async prepare(_caller, inputs, at) {
-    // They fit the schema.
-    const given = inputs as KycInputs
+export const kycStatement = ({ issuer, kyc }: Deps): Statement => {
+  const ofPerson = async (caller: Caller, { userId, ...asked }: KycOfPerson): Promise<Asked> => {
+    const criteria = kyc.criteria(asked)
+    const found = await kyc.forCircuit(caller, userId)
+    if (found === undefined) throw falseStatement('The person is not verified, or has no credential.')
+    return { ...found, ...criteria }
+  }
+
+  /** Whoever holds a credential knows its signals. Only one that was issued and neither replaced nor erased can be proved. */
+  const raw = async (given: KycSignals, at: number): Promise<Asked> => {
     const credential = {
       ...elements(['subject', 'country', 'secret'], given),
       ...numbers(['birthDate', 'level', 'expiresAt'], given),
     }
-    const { minLevel, latestBirthDate } = numbers(['minLevel', 'latestBirthDate'], given)
-    const countries = filledCountries(given.countries.map((country, i) => element(`countries/${i}`, country)))
+    const criteria = {
+      ...numbers(['minLevel', 'latestBirthDate'], given),
+      countries: given.countries.map((country, i) => element(`countries/${i}`, country)),
+    }
     const signed = await signatureOf(issuer, given)
     await demandIssued(issuer, kycMessage(credential), signed, at)
-    return {
-      statement: {
-        minLevel: String(minLevel),
-        latestBirthDate: String(latestBirthDate),
-        countries: countries.map(String),
-      },
-      signals({ ctx, scope, now }) {
-        const values = { credential, ...signed, minLevel, latestBirthDate, countries, now, scope, ctx }
-        return { publicSignals: kyc.publicSignals(values), witness: kyc.witnessInput(values) }
-      },
-    }
-  },
+    const issued = await kyc.issued(credential)
+    if (issued === undefined) throw falseStatement('This credential was not issued here.')
+    if (!issued.isCurrent) throw falseStatement('The credential was replaced, or its person was erased.')
+    return { credential, ...signed, ...criteria, reference: issued.reference }
+  }
 
-  async check({ publicSignals, statement, now }) {
-    const { issuerX, issuerY, minLevel, latestBirthDate, countries } = kyc.read(publicSignals)
-    return [
-      ...(await keyReasons(issuer, { x: issuerX, y: issuerY }, now, 'ISSUER_UNKNOWN')),
-      ...mismatch(statement, { minLevel, latestBirthDate, countries }, 'CRITERIA_MISMATCH'),
-    ]
-  },
-})
+  /** All credentials of a person have one nullifier: a proof of an old one may name the new one, and is held to it. */
+  const credentialReasons = async (
+    { credential }: Stated,
+    shown: ReturnType<typeof kycCircuit.read>,
+  ): Promise<ReasonCode[]> => {
+    const named = await kyc.referenced(credential)
+    if (named === undefined || kycNullifier(named.subject, shown.scope) !== shown.nullifier)
+      return ['CREDENTIAL_UNKNOWN']
+    const { current } = named
+    const counts = current !== undefined && kycDecision(current, shown) === shown.decision
+    return counts ? [] : ['CREDENTIAL_REVOKED']
+  }
+
+  return {
+    circuit: kycCircuit,
+    decision: 'decision',
+    nullifier: 'nullifier',
+    inputs: KycInputs,
+
+    async prepare(caller, inputs, at) {
+      // They fit the schema.
+      const given = inputs as KycOfPerson | KycSignals
+      const { reference, ...asked } = await ('secret' in given ? raw(given, at) : ofPerson(caller, given))
+      const countries = filledCountries(asked.countries)
+      return {
+        statement: {
+          minLevel: String(asked.minLevel),
+          latestBirthDate: String(asked.latestBirthDate),
+          countries: countries.map(String),
+          credential: reference,
+        },
+        signals({ ctx, scope, now }) {
+          const values = { ...asked, countries, now, scope, ctx }
+          return { publicSignals: kycCircuit.publicSignals(values), witness: kycCircuit.witnessInput(values) }
+        },
+      }
+    },
+
+    async check({ publicSignals, statement, now }) {
+      const shown = kycCircuit.read(publicSignals)
+      const { issuerX, issuerY, minLevel, latestBirthDate, countries } = shown
+      return [
+        ...(await keyReasons(issuer, { x: issuerX, y: issuerY }, now, 'ISSUER_UNKNOWN')),
+        ...mismatch(statement, { minLevel, latestBirthDate, countries }, 'CRITERIA_MISMATCH'),
+        ...(await credentialReasons(statement, shown)),
+      ]
+    },
+  }
+}

@@ -1,0 +1,28 @@
+/** Days as documents name them, `yyyy-mm-dd`, and as circuits compare them, yyyymmdd. @module */
+import { iso } from '../../clock.ts'
+
+const DAY_MS = 86_400_000
+const YEAR = 10_000
+
+/** Whether the calendar has this day. @param day `yyyy-mm-dd` */
+export const isDay = (day: string): boolean => {
+  const at = Date.parse(`${day}T00:00:00Z`)
+  // A day that its month lacks is taken for one of the next month.
+  return !Number.isNaN(at) && iso(at).startsWith(day)
+}
+
+/** yyyymmdd. @param day `yyyy-mm-dd` */
+export const dayNumber = (day: string): number => Number(day.replaceAll('-', ''))
+
+/** The day at a moment, in UTC: `yyyy-mm-dd`. */
+export const dayOf = (unixMs: number): string => iso(unixMs).slice(0, 10)
+
+/** When a day is over in UTC, Unix ms. */
+export const endOf = (day: string): number => Date.parse(`${day}T00:00:00Z`) + DAY_MS
+
+/** Whole years from one day to another. Who was born on 29 February grows older on 1 March. Both yyyymmdd. */
+export const yearsBetween = (from: number, to: number): number => Math.floor((to - from) / YEAR)
+
+/** The last day, yyyymmdd, on which somebody was born who is so old today. It need not be one that the calendar has. */
+export const latestBirthDate = (minAge: number, unixMs: number): number =>
+  dayNumber(dayOf(unixMs)) - minAge * YEAR

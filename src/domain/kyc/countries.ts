@@ -1,0 +1,19 @@
+/** Countries as people and machine-readable zones write them. @module */
+import { iso31661Alpha2ToAlpha3, iso31661Alpha3ToAlpha2 } from 'iso-3166'
+
+/** Codes of ICAO 9303-3 §5 for issuers that ISO 3166-1 writes otherwise. Organisations and the stateless have no country. */
+const ICAO_CODES: Readonly<Record<string, string>> = {
+  D: 'DE',
+  GBD: 'GB',
+  GBN: 'GB',
+  GBO: 'GB',
+  GBP: 'GB',
+  GBS: 'GB',
+}
+
+/** @returns ISO 3166-1 alpha-2 in upper case; undefined for codes of no country */
+export const countryOf = (code: string): string | undefined => {
+  const upper = code.toUpperCase()
+  if (Object.hasOwn(iso31661Alpha2ToAlpha3, upper)) return upper
+  return Object.hasOwn(iso31661Alpha3ToAlpha2, upper) ? iso31661Alpha3ToAlpha2[upper] : ICAO_CODES[upper]
+}

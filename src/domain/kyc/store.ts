@@ -1,0 +1,123 @@
+/** People, checks of them and their credentials. Columns `…_at` are Unix milliseconds. @module */
+import type { Database } from '../../store/database.ts'
+import { table } from '../../store/table.ts'
+
+/** A person, from one erasure to the next. */
+export interface SubjectRow {
+  organisation: string
+  /** Pseudonym, 64 hexadecimal digits. */
+  subject: string
+  /** Counts erasures, from 1. */
+  generation: number
+  /** The sealed data key in base64url; empty once it is destroyed. */
+  sealed_key: string
+  /** Entries of the newest check, and of the newest that verified or rejected. */
+  latest_entry: number | null
+  conclusive_entry: number | null
+  erased_at: number | null
+}
+
+/** The empty text is the least: a key that was destroyed stays so, whatever else is written in the same commit. */
+export const subjects = table<SubjectRow>(
+  'kyc_subjects',
+  ['organisation', 'subject', 'generation', 'sealed_key', 'latest_entry', 'conclusive_entry', 'erased_at'],
+  {
+    key: ['organisation', 'subject', 'generation'],
+    columns: { sealed_key: 'min', latest_entry: 'max', conclusive_entry: 'max', erased_at: 'min' },
+  },
+)
+
+export interface CheckRow {
+  id: string
+  organisation: string
+  subject: string
+  generation: number
+  entry_index: number
+  /** Under the person's data key; see person-records.ts. */
+  sealed: Uint8Array
+  checked_at: number
+}
+
+export const checks = table<CheckRow>('kyc_checks', [
+  'id',
+  'organisation',
+  'subject',
+  'generation',
+  'entry_index',
+  'sealed',
+  'checked_at',
+])
+
+export interface CredentialRow {
+  /** Keyed hash of what the issuer signed, 64 hexadecimal digits. */
+  digest: string
+  organisation: string
+  subject: string
+  generation: number
+  entry_index: number
+  /** `subject` inside the circuit, decimal. */
+  element: string
+}
+
+export const credentials = table<CredentialRow>('kyc_credentials', [
+  'digest',
+  'organisation',
+  'subject',
+  'generation',
+  'entry_index',
+  'element',
+])
+
+/** The person as last known, erased or not; undefined for one that was never checked. */
+export const findSubject = async (
+  { knex }: Database,
+  organisation: string,
+  subject: string,
+): Promise<SubjectRow | undefined> =>
+  knex<SubjectRow>('kyc_subjects').where({ organisation, subject }).orderBy('generation', 'desc').first()
+
+type Person = Pick<SubjectRow, 'organisation' | 'subject' | 'generation'>
+
+/** The check that an entry is of. */
+export const findCheck = async (
+  { knex }: Database,
+  { organisation, subject, generation }: Person,
+  entry_index: number,
+): Promise<CheckRow | undefined> =>
+  knex<CheckRow>('kyc_checks').where({ organisation, subject, generation, entry_index }).first()
+
+/** Checks of a person, the newest first. */
+export const findChecks = (
+  { knex }: Database,
+  { organisation, subject, generation }: Person,
+  limit: number,
+): Promise<CheckRow[]> =>
+  knex<CheckRow>('kyc_checks')
+    .where({ organisation, subject, generation })
+    .orderBy('entry_index', 'desc')
+    .limit(limit)
+
+/** A credential, its person's key, and whether it is the person's still. */
+export type KnownCredential = CredentialRow & Pick<SubjectRow, 'sealed_key'> & { is_current: boolean }
+
+/** By what the issuer signed, whoever had it issued. */
+export const findCredential = async (
+  { knex }: Database,
+  digest: string,
+): Promise<KnownCredential | undefined> =>
+  knex<CredentialRow>('kyc_credentials')
+    .join('kyc_subjects', (on) =>
+      on
+        .on('kyc_subjects.organisation', 'kyc_credentials.organisation')
+        .andOn('kyc_subjects.subject', 'kyc_credentials.subject')
+        .andOn('kyc_subjects.generation', 'kyc_credentials.generation'),
+    )
+    .select(
+      'kyc_credentials.*',
+      'kyc_subjects.sealed_key',
+      knex.raw(
+        '(kyc_subjects.erased_at IS NULL AND kyc_subjects.conclusive_entry = kyc_credentials.entry_index) AS is_current',
+      ),
+    )
+    .where('kyc_credentials.digest', digest)
+    .first<KnownCredential | undefined>()
