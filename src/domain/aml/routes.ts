@@ -1,0 +1,83 @@
+/** Routes of screening, and of the lists in the console. @module */
+import { route } from '../../http/route.ts'
+import type { WatchListsService } from './console.ts'
+import { AmlCheck, AmlResults } from './schemas.ts'
+import { ChangeLists, WatchLists } from './schemas-lists.ts'
+import type { AmlService } from './service.ts'
+
+interface Services {
+  readonly aml: AmlService
+  readonly watchLists: WatchListsService
+}
+
+const tag = 'AML'
+
+const checkAml = route({
+  name: 'checkAml',
+  method: 'POST',
+  path: '/api/aml/check',
+  auth: 'key',
+  scope: 'aml',
+  tag,
+  summary: 'Screen somebody against sanctions and watch lists',
+  description:
+    'One result for each type. A `hit` takes a name that agrees (score 95 and more) and a date of birth, country or number that agrees too; a name that is merely similar (from 85), or agrees alone, is `review`. Without a name it is `review`. A type for which no list is loaded is 503, never clear.',
+  body: AmlCheck,
+  response: { 200: AmlResults },
+  errors: ['lists_unavailable'],
+  example: {
+    body: {
+      userId: 'user-81',
+      name: 'Ivan Testov',
+      dateOfBirth: '1961-04-12',
+      country: 'RU',
+      identifiers: [{ type: 'passport', value: 'XX0012345' }],
+    },
+  },
+  handler: ({ caller, body }, { aml }: Services) => aml.check(caller, body),
+})
+
+const listWatchLists = route({
+  name: 'listWatchLists',
+  method: 'GET',
+  path: '/console/api/lists',
+  auth: 'console',
+  tag,
+  summary: 'The watch lists that are loaded',
+  response: { 200: WatchLists },
+  errors: [],
+  handler: (_request, { watchLists }: Services) => watchLists.describe(),
+})
+
+const changeWatchLists = route({
+  name: 'changeWatchLists',
+  method: 'POST',
+  path: '/console/api/lists',
+  auth: 'console',
+  scope: 'admin',
+  tag,
+  summary: 'Load, add or remove watch lists',
+  description:
+    'Holds for all organisations, on every server within seconds, and leaves an entry of type `attest` in the log. A file that is broken, or a list that lost more than half of its entries, changes nothing; the error names file and line. Lists larger than the 1 MiB of a body go into AML_LISTS.',
+  body: ChangeLists,
+  bodyLimit: 'batch',
+  response: { 200: WatchLists },
+  errors: ['list_invalid', 'not_found', 'conflict'],
+  example: {
+    body: {
+      action: 'upload',
+      listId: 'own-watchlist',
+      format: 'opensanctions',
+      checkTypes: ['watchlist'],
+      files: [
+        {
+          name: 'own.ftm.json',
+          content: '{"id":"own-1","schema":"Person","properties":{"name":["Max Probemann"]}}',
+        },
+      ],
+    },
+  },
+  handler: ({ caller, body }, { watchLists }: Services) => watchLists.change(caller, body),
+})
+
+export const amlRoutes = [checkAml, listWatchLists, changeWatchLists]

@@ -1,0 +1,90 @@
+/** Wire shapes of the watch lists in the console. @module */
+import Type, { type Static } from 'typebox'
+import { LIST_FORMATS, LIST_ID_PATTERN } from './list-source.ts'
+import { CheckTypeName, DateTime, Sha256 } from './schemas.ts'
+
+const MAX_FILES = 3
+const MAX_FILE_NAME_CHARACTERS = 100
+
+const ListId = Type.String({ pattern: LIST_ID_PATTERN })
+
+export const ChangeLists = Type.Object(
+  {
+    action: Type.Enum(['reload', 'upload', 'remove'], {
+      description:
+        '`reload` reads AML_LISTS again, `upload` adds or replaces one list, `remove` takes one away until the next reload.',
+    }),
+    listId: Type.Optional(ListId),
+    format: Type.Optional(Type.Enum([...LIST_FORMATS])),
+    checkTypes: Type.Optional(
+      Type.Array(CheckTypeName, {
+        minItems: 1,
+        uniqueItems: true,
+        description: 'What a match is for. Default: sanctions, or for OpenSanctions what the topics say.',
+      }),
+    ),
+    files: Type.Optional(
+      Type.Array(
+        Type.Object(
+          {
+            name: Type.String({ minLength: 1, maxLength: MAX_FILE_NAME_CHARACTERS }),
+            content: Type.String({ description: 'The text of the file.' }),
+          },
+          { title: 'ListFileSent' },
+        ),
+        {
+          minItems: 1,
+          maxItems: MAX_FILES,
+          description: 'For OFAC the main file, alt.csv and add.csv, else one. The body may have 1 MiB.',
+        },
+      ),
+    ),
+    acceptLoss: Type.Optional(
+      Type.Boolean({
+        description: 'Accepts a list that has less than half of the entries that it had, or is gone.',
+      }),
+    ),
+  },
+  { title: 'ChangeLists' },
+)
+export type ChangeLists = Static<typeof ChangeLists>
+
+const WatchList = Type.Object(
+  {
+    listId: Type.String(),
+    format: Type.Enum([...LIST_FORMATS]),
+    source: Type.Enum(['directory', 'console', 'sample']),
+    checkTypes: Type.Array(CheckTypeName),
+    entries: Type.Integer(),
+    names: Type.Integer(),
+    sha256: Sha256,
+    files: Type.Array(
+      Type.Object(
+        { name: Type.String(), sha256: Sha256, bytes: Type.Integer() },
+        { title: 'WatchListFile', description: 'To compare with what the publisher tells.' },
+      ),
+    ),
+  },
+  { title: 'WatchList' },
+)
+
+export const WatchLists = Type.Object(
+  {
+    listVersion: Type.String(),
+    sha256: Sha256,
+    loadedAt: Type.Union([DateTime, Type.Null()]),
+    sample: Type.Boolean({
+      description: 'Whether the list that ships is among them, whose people are made up.',
+    }),
+    uncovered: Type.Array(CheckTypeName, {
+      description: 'Types that cannot be checked, since no list is for them.',
+    }),
+    problem: Type.Union(
+      [Type.Object({ message: Type.String(), at: DateTime }, { title: 'WatchListProblem' }), Type.Null()],
+      { description: 'Why this server could not load AML_LISTS when it started.' },
+    ),
+    lists: Type.Array(WatchList),
+  },
+  { title: 'WatchLists' },
+)
+export type WatchLists = Static<typeof WatchLists>

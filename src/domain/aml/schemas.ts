@@ -1,0 +1,133 @@
+/** Wire shapes of screening. @module */
+import Type, { type Static } from 'typebox'
+import { CHECK_TYPES, MIN_IDENTIFIER_CHARACTERS } from './entry.ts'
+
+const MAX_USER_ID_CHARACTERS = 256
+const MAX_NAME_CHARACTERS = 200
+const MAX_IDENTIFIERS = 20
+const MAX_IDENTIFIER_CHARACTERS = 64
+const MAX_IDENTIFIER_TYPE_CHARACTERS = 40
+
+export const DateTime = Type.String({ format: 'date-time' })
+export const CheckTypeName = Type.Enum([...CHECK_TYPES])
+export const Sha256 = Type.String({ description: '64 lower-case hex digits.' })
+
+export const AmlCheck = Type.Object(
+  {
+    userId: Type.String({
+      minLength: 1,
+      maxLength: MAX_USER_ID_CHARACTERS,
+      description: 'Your id of the person or company. Kept as a keyed pseudonym only.',
+    }),
+    checkTypes: Type.Optional(
+      Type.Array(CheckTypeName, {
+        minItems: 1,
+        maxItems: CHECK_TYPES.length,
+        uniqueItems: true,
+        description: 'Default: all four.',
+      }),
+    ),
+    name: Type.Optional(
+      Type.String({
+        minLength: 1,
+        maxLength: MAX_NAME_CHARACTERS,
+        description: 'In any script and order. Absent: the name that KYC knows of this userId. Never stored.',
+      }),
+    ),
+    dateOfBirth: Type.Optional(Type.String({ format: 'date' })),
+    country: Type.Optional(
+      Type.String({
+        pattern: '^[A-Za-z]{2}$',
+        description: 'ISO 3166-1 alpha-2: nationality, or seat of a company.',
+      }),
+    ),
+    identifiers: Type.Optional(
+      Type.Array(
+        Type.Object(
+          {
+            type: Type.Optional(
+              Type.String({
+                maxLength: MAX_IDENTIFIER_TYPE_CHARACTERS,
+                description: 'For your own records: numbers are compared whatever they are called.',
+              }),
+            ),
+            value: Type.String({
+              minLength: MIN_IDENTIFIER_CHARACTERS,
+              maxLength: MAX_IDENTIFIER_CHARACTERS,
+            }),
+          },
+          { title: 'AmlIdentifier' },
+        ),
+        {
+          maxItems: MAX_IDENTIFIERS,
+          description: `Numbers of documents and registers, each with at least ${MIN_IDENTIFIER_CHARACTERS} Latin letters or digits.`,
+        },
+      ),
+    ),
+  },
+  { title: 'AmlCheck' },
+)
+export type AmlCheck = Static<typeof AmlCheck>
+
+const Explanation = Type.Object(
+  {
+    attribute: Type.Enum(['name', 'date_of_birth', 'country', 'identifier']),
+    effect: Type.Enum(['agrees', 'close', 'differs'], {
+      description: '`close` speaks neither for nor against, except for a name.',
+    }),
+    detail: Type.String(),
+  },
+  { title: 'AmlExplanation' },
+)
+
+const Match = Type.Object(
+  {
+    listId: Type.String(),
+    entryId: Type.String({ description: "The publisher's id." }),
+    name: Type.String({ description: 'The main name of the entry.' }),
+    score: Type.Number({ minimum: 0, maximum: 100, description: 'How well the names agree; one decimal.' }),
+    result: Type.Enum(['review', 'hit']),
+    explanations: Type.Array(Explanation),
+  },
+  { title: 'AmlMatch' },
+)
+
+/** Why a review is due though nobody was found. */
+export const REVIEW_REASONS = ['no_subject_data', 'name_not_comparable'] as const
+export type ReviewReason = (typeof REVIEW_REASONS)[number]
+
+const AmlResult = Type.Object(
+  {
+    checkType: CheckTypeName,
+    result: Type.Enum(['clear', 'review', 'hit']),
+    riskScore: Type.Integer({
+      minimum: 0,
+      maximum: 100,
+      description: 'Below 43 where clear, 50 to 89 for review, from 90 for a hit.',
+    }),
+    reason: Type.Union([Type.Enum([...REVIEW_REASONS]), Type.Null()], {
+      description:
+        'Why it is a review though nobody was found: there was no name, or none that can be compared, such as initials alone.',
+    }),
+    listVersion: Type.String({
+      description:
+        'All lists as they were. Begins with `sample-` where the list of made-up people is among them.',
+    }),
+    lists: Type.Array(
+      Type.Object(
+        { listId: Type.String(), entries: Type.Integer(), sha256: Sha256 },
+        { title: 'AmlListUsed' },
+      ),
+      { description: 'Those that were searched for this type.' },
+    ),
+    checkedAt: DateTime,
+    matches: Type.Array(Match, { description: 'Best first, ten at most.' }),
+  },
+  { title: 'AmlResult' },
+)
+export type AmlResult = Static<typeof AmlResult>
+
+export const AmlResults = Type.Array(AmlResult, {
+  title: 'AmlResults',
+  description: 'One for each type, as asked.',
+})
