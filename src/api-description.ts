@@ -13,14 +13,20 @@ ignored, and optional fields that are null count as absent. Every error has the 
 
 /** Every tag that a route may use. */
 const TAGS: Readonly<Record<string, string>> = {
+  'Agent trust':
+    'Agents that act for somebody: enrolled with their keys, recognised by their signatures, kept within limits.',
+  AML: 'Screening of people against sanctions and watch lists.',
   Audit: 'The log of everything that was decided, and the proofs that nothing in it was altered.',
   Chat: 'An open chat for AI agents: prompts, messages, threads, the live stream. Needs no account.',
   Circuits: 'The statements that can be proven in zero knowledge, and the keys that verify their proofs.',
+  Consent: 'Consents of people, given and withdrawn, with signed receipts.',
   Console: 'Organisations, accounts, sessions, merchants and terminals.',
+  Devices: 'Devices of an organisation and their keys.',
   Domains: 'Custom domains of pods.',
   Eligibility: 'Whether somebody qualifies, from the data of several sources, proven without showing them.',
   Exports: 'Complete files of what happened in a window, for a SIEM or as evidence.',
   Hermes: 'Routes that answer YES or NO about the data of a target, and proxy routes, which make them.',
+  KYC: 'Who somebody is, checked, and credentials that prove it without showing it.',
   Keys: 'API keys: making, rotating and revoking them.',
   MCP: 'The chat for agents that speak the Model Context Protocol.',
   Payments: 'Card payments that were accepted at a terminal, online or offline.',
@@ -29,6 +35,7 @@ const TAGS: Readonly<Record<string, string>> = {
   Proofs: 'Zero-knowledge proofs: made, checked, spent once, handed in.',
   Security: 'Alerts, and the public keys of the service.',
   System: 'What the service says of itself.',
+  Tickets: 'Tickets small enough for a QR code, checkable offline.',
   Terminals: 'Terminals of a merchant.',
   Tokens: 'Signed tokens that end, can be used up and can be withdrawn.',
   Usage: 'What an organisation has used.',
@@ -38,9 +45,8 @@ const TAGS: Readonly<Record<string, string>> = {
 
 /** For placeholders of examples whose schema asks for more than any text. */
 const EXAMPLE_VALUES: Readonly<Record<string, string>> = {
-  consentR8x: '1',
-  consentR8y: '1',
-  consentS: '1',
+  agentId: 'agt_01kahnq7x8e4w3v5f6t2s9r0pm',
+  consentId: 'cns_01kahnq7x8e4w3v5f6t2s9r0pm',
   loggedDigest: '9f'.repeat(32),
   proofId: 'prf_01kahnq7x8e4w3v5f6t2s9r0pm',
   slug: '3mJr7AoUXx2W',

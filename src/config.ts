@@ -5,6 +5,8 @@
 import { randomBytes } from 'node:crypto'
 import { isIP } from 'node:net'
 import { availableParallelism } from 'node:os'
+import { type KycProviders, readKycProviders } from './config-kyc.ts'
+import { type PassSigners, readPassSigners } from './config-passes.ts'
 import { keepSecret, readSecret } from './config-secrets.ts'
 import {
   ConfigError,
@@ -103,10 +105,18 @@ export interface Config {
   readonly egressOpenProxy: boolean
   /** Pauses (ms) after the first and the second attempt to deliver a webhook. */
   readonly webhookPausesMs: readonly number[]
+  /** Deliveries that may wait for one webhook endpoint; beyond it the oldest are dropped. */
+  readonly webhookBacklog: number
   /** Ceiling of this server's event log, in bytes. */
   readonly eventLogBytes: number
   /** Resolvers for domain checks, as `address:port`; the system's where empty. */
   readonly dnsServers: readonly string[]
+  /** Who signs passes for wallets; absent: nobody. */
+  readonly passSigners?: PassSigners
+  /** What people are screened against: a directory of watch lists, the list that ships, or what the console uploads alone. */
+  readonly amlLists: { readonly directory: string } | 'sample' | 'none'
+  /** Those who check people, by name; `internal` is always there. */
+  readonly kycProviders: KycProviders
   readonly logLevel: LogLevel
   /** Checks every answer against its schema and fails the request on a difference. For tests. */
   readonly checkResponses: boolean
@@ -136,6 +146,11 @@ const readHost = (env: Environment): string => {
 
 const DEFAULT_WEBHOOK_PAUSES_MS = '1000,10000'
 const MAX_WEBHOOK_PAUSE_MS = 3_600_000
+/** About 60 MB. */
+const DEFAULT_WEBHOOK_BACKLOG = 100_000
+/** More than servers hold in their hands. */
+const MIN_WEBHOOK_BACKLOG = 1000
+const MAX_WEBHOOK_BACKLOG = 10_000_000
 
 /** Two pauses, the second no shorter than the first. */
 const readWebhookPauses = (env: Environment): readonly number[] => {
@@ -171,6 +186,13 @@ const readDnsServers = (env: Environment): readonly string[] => {
     }
     return `${version === 6 ? `[${address}]` : address}:${port}`
   })
+}
+
+/** A directory, `none`, or by default the list that ships. */
+const readAmlLists = (env: Environment): Config['amlLists'] => {
+  const value = read(env, 'AML_LISTS')
+  if (value === undefined) return 'sample'
+  return value === 'none' ? value : { directory: value }
 }
 
 const MASTER_KEY_PATTERN = /^[0-9a-f]{64}$/i
@@ -254,6 +276,13 @@ export const loadConfig = (env: Environment = process.env): Config => {
     egressCa: readCertificates(env, 'EGRESS_CA_FILE'),
     egressOpenProxy: oneOf(env, 'EGRESS_OPEN_PROXY', ['on', 'off'], 'off') === 'on',
     webhookPausesMs: Object.freeze(readWebhookPauses(env)),
+    webhookBacklog: integer(
+      env,
+      'WEBHOOK_BACKLOG',
+      DEFAULT_WEBHOOK_BACKLOG,
+      MIN_WEBHOOK_BACKLOG,
+      MAX_WEBHOOK_BACKLOG,
+    ),
     eventLogBytes: integer(
       env,
       'EVENT_LOG_BYTES',
@@ -262,6 +291,9 @@ export const loadConfig = (env: Environment = process.env): Config => {
       MAX_EVENT_LOG_BYTES,
     ),
     dnsServers: Object.freeze(readDnsServers(env)),
+    passSigners: readPassSigners(env),
+    amlLists: readAmlLists(env),
+    kycProviders: readKycProviders(env),
     logLevel: oneOf(env, 'LOG_LEVEL', LOG_LEVELS, 'info'),
     checkResponses: false,
     // Last, so that nothing is generated for an environment that is refused.

@@ -24,7 +24,13 @@ export type IdPrefix =
   | 'dev'
   | 'prf'
   | 'tok'
+  | 'hyt'
+  | 'tkt'
   | 'cns'
+  | 'kyc'
+  | 'aml'
+  | 'aut'
+  | 'bdg'
   | 'whk'
 
 const POOL_BYTES = 4096

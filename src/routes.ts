@@ -1,6 +1,12 @@
 /** The table of contents: every domain's routes in one list. @module */
 import { accountRoutes } from './domain/accounts/routes.ts'
 import { keyRoutes } from './domain/accounts/routes-keys.ts'
+import { agentEnrolmentRoutes } from './domain/agent-trust/routes.ts'
+import { agentAuthorisationRoutes } from './domain/agent-trust/routes-authorise.ts'
+import { agentBadgeRoutes } from './domain/agent-trust/routes-badge.ts'
+import { agentConsoleRoutes } from './domain/agent-trust/routes-console.ts'
+import { agentVerificationRoutes } from './domain/agent-trust/routes-verify.ts'
+import { amlRoutes } from './domain/aml/routes.ts'
 import { auditRoutes } from './domain/audit/routes.ts'
 import { logRoutes } from './domain/audit/routes-log.ts'
 import { zkpRoutes } from './domain/audit/routes-zkp.ts'
@@ -11,10 +17,14 @@ import { promptRoutes } from './domain/chat/routes-prompts.ts'
 import { removeOwnMessage } from './domain/chat/routes-removal.ts'
 import { streamRoutes } from './domain/chat/routes-stream.ts'
 import { circuitRoutes } from './domain/circuits/routes.ts'
+import { consentRoutes } from './domain/consent/routes.ts'
+import { deviceRoutes } from './domain/devices/routes.ts'
 import { eligibilityRoutes } from './domain/eligibility/routes.ts'
 import { exportRoutes } from './domain/exports/routes.ts'
 import { hermesRoutes } from './domain/hermes/routes.ts'
 import { proxyRoutes } from './domain/hermes/routes-proxies.ts'
+import { hybridTokenRoutes } from './domain/hybrid-tokens/routes.ts'
+import { kycRoutes } from './domain/kyc/routes.ts'
 import { mcpRoutes } from './domain/mcp/routes.ts'
 import { paymentRoutes } from './domain/payments/routes.ts'
 import { podRoutes } from './domain/pods/routes.ts'
@@ -29,7 +39,9 @@ import { getIssuerKeys } from './domain/system/routes-issuer.ts'
 import { getJwks } from './domain/system/routes-jwks.ts'
 import { getChatPage } from './domain/system/routes-pages.ts'
 import { terminalRoutes } from './domain/terminals/routes.ts'
+import { ticketRoutes } from './domain/tickets/routes.ts'
 import { tokenRoutes } from './domain/tokens/routes.ts'
+import { tokenFormRoutes } from './domain/tokens/routes-forms.ts'
 import { usageRoutes } from './domain/usage/routes.ts'
 import { verificationRoutes } from './domain/verification/routes.ts'
 import { resultRoutes } from './domain/verification/routes-results.ts'
@@ -66,7 +78,19 @@ export const routes: readonly Route<Services>[] = [
   ...proofRoutes,
   ...policyRoutes,
   ...eligibilityRoutes,
+  ...consentRoutes,
   ...tokenRoutes,
+  ...hybridTokenRoutes,
+  ...tokenFormRoutes,
+  ...ticketRoutes,
+  ...kycRoutes,
+  ...amlRoutes,
+  ...agentEnrolmentRoutes,
+  ...agentConsoleRoutes,
+  ...agentBadgeRoutes,
+  ...deviceRoutes,
+  ...agentVerificationRoutes,
+  ...agentAuthorisationRoutes,
   ...usageRoutes,
   ...podRoutes,
   ...domainRoutes,

@@ -25,7 +25,7 @@ import { createPods, type PodsService } from './domain/pods/service.ts'
 import { createPolicies, type PoliciesService } from './domain/policies/service.ts'
 import { type CircuitQuestions, createCircuitQuestions } from './domain/proofs/circuit-questions.ts'
 import * as nullifiers from './domain/proofs/nullifiers.ts'
-import { SyncItem } from './domain/proofs/schemas.ts'
+import { ProofVerifyRequest, SyncItem } from './domain/proofs/schemas.ts'
 import { createProofs, type ProofsService } from './domain/proofs/service.ts'
 import { auditProofStatement, prepareMember } from './domain/proofs/statements/audit-proof.ts'
 import { consentVerificationStatement } from './domain/proofs/statements/consent-verification.ts'
@@ -38,6 +38,7 @@ import { tokenValidationStatement } from './domain/proofs/statements/token-valid
 import { loadPages, type Pages } from './domain/system/pages.ts'
 import { createSystem, ENGINE, type SystemService } from './domain/system/service.ts'
 import { createTerminals, type TerminalsService } from './domain/terminals/service.ts'
+import { createTickets, type TicketsService } from './domain/tickets/service.ts'
 import { createTokens, type TokensService } from './domain/tokens/service.ts'
 import { createUsage, type UsageService } from './domain/usage/service.ts'
 import {
@@ -54,8 +55,10 @@ import { bodyCheck } from './http/validation.ts'
 import { createCheckpointReader } from './ledger/checkpoint-reading.ts'
 import { createPoseidonLog, type PoseidonLog } from './ledger/shards.ts'
 import { createDns } from './net/dns.ts'
+import { type AgentServices, createAgentServices } from './services-agents.ts'
 import { type ChatServices, createChatServices } from './services-chat.ts'
 import { type Closers, createFoundations, type Foundations } from './services-foundations.ts'
+import { createPeopleServices, type PeopleServices } from './services-people.ts'
 
 /** What routes use of the foundations. */
 type Shared = Pick<
@@ -72,7 +75,7 @@ type Shared = Pick<
   | 'accounts'
 >
 
-export interface Services extends Shared, ChatServices {
+export interface Services extends Shared, ChatServices, AgentServices, PeopleServices {
   readonly idempotency: IdempotencyKit
   readonly poseidonLog: PoseidonLog
   readonly audit: AuditService
@@ -90,6 +93,7 @@ export interface Services extends Shared, ChatServices {
   readonly policies: PoliciesService
   readonly policyVerification: PolicyVerificationService
   readonly tokens: TokensService
+  readonly tickets: TicketsService
   readonly pods: PodsService
   readonly domains: DomainsService
   readonly proxies: ProxiesService
@@ -209,8 +213,11 @@ const build = async (
     sealing,
     clock,
     baseUrl,
+    passes: config.passSigners,
     nullifiers,
   })
+  const agentServices = createAgentServices(foundations)
+  const peopleServices = await createPeopleServices(foundations, closers)
   const membership = createMembership({ database, poseidonLog })
   const proofs: ProofsService = createProofs({
     database,
@@ -225,19 +232,31 @@ const build = async (
     baseUrl,
     statements: [
       ...ruleStatements,
-      kycStatement({ issuer }),
+      kycStatement({ issuer, kyc: peopleServices.kyc }),
       tokenValidationStatement({ issuer, tokens }),
-      consentVerificationStatement({ issuer }),
+      consentVerificationStatement({ issuer, consents: peopleServices.consents }),
       proofAggregationStatement({
         issuer,
         verifyStored: (caller, proofId) => proofs.verifyStored(caller, proofId),
       }),
       offlineValidationStatement({ payments, terminals }),
       auditProofStatement({ membership }),
-      quantumSafeTokenStatement({ membership }),
+      quantumSafeTokenStatement({ membership, hybridTokens: agentServices.hybridTokens }),
     ],
     checkInputs: bodyCheck,
     checkSyncItem: bodyCheck(SyncItem),
+  })
+  const tickets = createTickets({
+    database,
+    ledger,
+    signers,
+    sealing,
+    clock,
+    baseUrl,
+    proofs,
+    metrics,
+    security,
+    checkProof: bodyCheck(ProofVerifyRequest),
   })
   const auditProofs = createAuditProofs({
     database,
@@ -296,7 +315,13 @@ const build = async (
     addressBlock,
     logger,
   })
-  const eligibility = createEligibility({ ledger, hermes, proofs, tokens, clock })
+  const eligibility = createEligibility({
+    ledger,
+    sources: { hermes, tokens, hybridTokens: agentServices.hybridTokens, ...peopleServices },
+    proofs,
+    tokens,
+    clock,
+  })
   const chatServices = await createChatServices({ ...foundations, proofs }, closers)
   const webhooks = await createWebhooks({
     database,
@@ -311,9 +336,11 @@ const build = async (
     clock,
     logger,
     keyLabels: accounts.keys.labels,
+    endedKeys: accounts.keys.ended,
     egressAllowCidrs: config.egressAllowCidrs,
     egressOpenProxy: config.egressOpenProxy,
     pausesMs: config.webhookPausesMs,
+    backlog: config.webhookBacklog,
   })
   closers.push(() => webhooks.close())
   const exports = createExports({
@@ -364,12 +391,15 @@ const build = async (
     policies,
     policyVerification,
     tokens,
+    tickets,
     pods,
     domains,
     proxies,
     hermes,
     eligibility,
     ...chatServices,
+    ...agentServices,
+    ...peopleServices,
     webhooks,
     eventLog,
     exports,

@@ -48,10 +48,14 @@ describe('configuration', () => {
       egressOpenProxy: false,
       eventLogBytes: 2 ** 30,
       webhookPausesMs: [1000, 10_000],
+      webhookBacklog: 100_000,
       dnsServers: [],
+      amlLists: 'sample',
       proverThreads: Math.max(1, availableParallelism() - 1),
       proverTableMb: 2,
       circuitsDir: undefined,
+      passSigners: undefined,
+      kycProviders: {},
       logLevel: 'info',
       checkResponses: false,
     })
@@ -80,9 +84,12 @@ describe('configuration', () => {
       CIRCUITS_DIR: '/etc/assay/circuits',
       EVENT_LOG_BYTES: '2097152',
       WEBHOOK_PAUSES_MS: '20,200',
+      WEBHOOK_BACKLOG: '5000',
       CHAT_LIMITS: '{"postsPerMinute": 7}',
       STREAM_LIMITS: '{"perAddress": 2, "total": 3}',
       POSTING_MODE: 'verified_only',
+      AML_LISTS: '/srv/lists',
+      KYC_PROVIDERS: '{"acme": {"url": "https://kyc.example/v1", "apiKey": "secret-key"}}',
       LOG_LEVEL: 'debug',
     })
     expect({ ...config, masterKey: config.masterKey.toString('hex') }).to.deep.equal({
@@ -94,6 +101,7 @@ describe('configuration', () => {
       redisUrl: 'redis://cache:6379/2',
       masterKey: MASTER_KEY,
       adminApiKey: 'sixteen-characte',
+      amlLists: { directory: '/srv/lists' },
       customDomainCname: 'edge.assay.example',
       metricsToken: 'scrape',
       rateLimitPerMinute: 250,
@@ -115,8 +123,11 @@ describe('configuration', () => {
       proverThreads: 3,
       proverTableMb: 4,
       circuitsDir: '/etc/assay/circuits',
+      passSigners: undefined,
       eventLogBytes: 2_097_152,
       webhookPausesMs: [20, 200],
+      webhookBacklog: 5000,
+      kycProviders: { acme: { url: 'https://kyc.example/v1', apiKey: 'secret-key' } },
       logLevel: 'debug',
       checkResponses: false,
     })
@@ -168,11 +179,21 @@ describe('configuration', () => {
     ['EVENT_LOG_BYTES', '1048575', '1048576 to'],
     ['WEBHOOK_PAUSES_MS', '1000', 'two growing numbers'],
     ['WEBHOOK_PAUSES_MS', '1000,500', 'two growing numbers'],
+    ['WEBHOOK_BACKLOG', '999', '1000 to'],
     ['CHAT_LIMITS', '120', 'JSON object'],
     ['CHAT_LIMITS', '{"posts": 1}', 'postsPerMinute, postsPerHour'],
     ['CHAT_LIMITS', '{"postsPerHour": 1.5}', 'whole numbers from 1'],
     ['STREAM_LIMITS', '{"total": 0}', 'whole numbers from 1'],
     ['STREAM_LIMITS', '{"total":', 'JSON object'],
+    ['KYC_PROVIDERS', '{"acme":', 'JSON object'],
+    ['KYC_PROVIDERS', '[]', 'JSON object'],
+    ['KYC_PROVIDERS', '{"acme": {"url": "http://kyc.example", "apiKey": "k"}}', 'https://'],
+    ['KYC_PROVIDERS', '{"acme": {"url": "https://u:p@kyc.example", "apiKey": "k"}}', 'https://'],
+    ['KYC_PROVIDERS', '{"acme": {"url": "https://kyc.example"}}', 'apiKey'],
+    ['KYC_PROVIDERS', '{"acme": {"url": "https://kyc.example", "apiKey": "two words"}}', 'apiKey'],
+    ['KYC_PROVIDERS', '{"acme": {"url": "https://kyc.example", "apiKey": "k", "ca": ""}}', 'JSON object'],
+    ['KYC_PROVIDERS', '{"internal": {"url": "https://kyc.example", "apiKey": "k"}}', 'not internal'],
+    ['KYC_PROVIDERS', '{"Acme": {"url": "https://kyc.example", "apiKey": "k"}}', 'a-z'],
     ['POSTING_MODE', 'closed', 'open, paused, verified_only'],
     ['LOG_LEVEL', 'loud', 'fatal, error'],
   ]
@@ -200,6 +221,9 @@ describe('configuration', () => {
   it('repeats no secret in a message', () => {
     const secret = 'not-hexadecimal-but-secret'
     expect(() => loadConfig({ ...memory, MASTER_KEY: secret }))
+      .to.throw(ConfigError)
+      .not.match(/but-secret/)
+    expect(() => loadConfig({ ...memory, KYC_PROVIDERS: `{"acme": {"apiKey": "${secret}"}}` }))
       .to.throw(ConfigError)
       .not.match(/but-secret/)
     const url = 'mysql://user:hunter2@db/assay'

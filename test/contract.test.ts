@@ -21,6 +21,9 @@ const UNKNOWN_ID = 'xyz_00000000000000000000000000'
 const STRANGER_STATUS: Readonly<Record<string, number>> = { getPodStats: 403 }
 const UNKNOWN_STATUS: Readonly<Record<string, number>> = { getDomainStatus: 422 }
 
+/** Passes cannot be signed here, which says nothing against the body that asked for one. */
+const NOT_CONFIGURED = 501
+
 /** Answers faults of its protocol as the protocol has it. */
 const JSON_RPC_PATH = '/mcp'
 
@@ -138,7 +141,9 @@ describe('every route', () => {
           await fc.assert(
             fc.asyncProperty(bodies, async (sent) => {
               const answer = await callWith(fixtures, method, url, JSON.stringify(sent))
-              expect(answer.status, `${name} ${JSON.stringify(sent)}`).to.be.below(500)
+              expect(answer.status, `${name} ${JSON.stringify(sent)}`).to.satisfy(
+                (status: number) => status < 500 || status === NOT_CONFIGURED,
+              )
               if (answer.status >= 400) expectError(answer, path)
             }),
             { numRuns: MUTATIONS_PER_ROUTE },

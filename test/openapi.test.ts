@@ -12,6 +12,9 @@ import { createFixtures, fill } from './support/fixtures.ts'
 
 const REDOCLY = fileURLToPath(import.meta.resolve('@redocly/cli/bin/cli.js'))
 
+/** What cannot be had here: a placeholder, and what needs certificates that this app was not given. */
+const WITHOUT_SUCCESS: Readonly<Record<string, number>> = { submitOfflineTransactions: 501, tokenPass: 501 }
+
 describe('OpenAPI description', () => {
   it('lints clean under the recommended rules', async () => {
     const directory = await mkdtemp(join(tmpdir(), 'assay-openapi-'))
@@ -62,6 +65,10 @@ describe('OpenAPI description', () => {
       const { url, body: sent } = fill(route, fixtures.values)
       const options = { body: sent, key: fixtures.key, headers: fixtures.headers }
       const { status, body } = await app.request(route.method, url, options)
+      if (route.name in WITHOUT_SUCCESS) {
+        expect(status).to.equal(WITHOUT_SUCCESS[route.name])
+        return
+      }
       expect(Object.keys(route.response), JSON.stringify(body)).to.include(String(status))
       expect(status).to.be.within(200, 299)
     })

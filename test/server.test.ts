@@ -356,7 +356,7 @@ describe('server', () => {
       expect([await me(one.url, apiKey), await me(two.url, apiKey)]).to.deep.equal([401, 401])
       const sets = await Promise.all([one, two].map(({ services }) => services.signers.jwks()))
       expect(sets[0]).to.deep.equal(sets[1])
-      expect(sets[0]?.keys).to.have.length(12)
+      expect(sets[0]?.keys).to.have.length(13)
     } finally {
       await Promise.all(running.splice(0).map((server) => server.close()))
       await scratch.drop()

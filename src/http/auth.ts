@@ -12,6 +12,13 @@ import type { Auth, Route } from './route.ts'
 export const SESSION_COOKIE = 'assay_session'
 /** Longest credential that is looked at; nothing we issue comes near it. */
 const CREDENTIAL_MAX_CHARS = 512
+/** With the word `Bearer`. */
+const AUTHORIZATION_MAX_CHARS = CREDENTIAL_MAX_CHARS + 8
+/** What is longer is something else, most likely a token of several kilobytes. */
+const TOO_LONG = {
+  message: `A credential has at most ${CREDENTIAL_MAX_CHARS} characters. Hybrid tokens are no credentials: send them in the JSON body or in cookies, not in a header for credentials.`,
+  reason: 'CREDENTIAL_TOO_LONG',
+} as const
 
 /** What a request presents, unverified. */
 export interface Credentials {
@@ -78,6 +85,7 @@ export const readCredentials = (headers: IncomingHttpHeaders): Credentials => {
   const { authorization, cookie } = headers
   let apiKey = single(headers['x-api-key']) || undefined
   if (authorization !== undefined) {
+    if (authorization.length > AUTHORIZATION_MAX_CHARS) throw new AppError('unauthorized', TOO_LONG)
     const bearer = BEARER.exec(authorization)?.[1]
     if (bearer === undefined)
       throw new AppError('unauthorized', { message: 'Authorization must be a Bearer credential.' })
@@ -86,7 +94,7 @@ export const readCredentials = (headers: IncomingHttpHeaders): Credentials => {
   }
   const podKey = single(headers['x-pod-key']) || undefined
   if (Math.max(apiKey?.length ?? 0, podKey?.length ?? 0) > CREDENTIAL_MAX_CHARS)
-    throw new AppError('unauthorized')
+    throw new AppError('unauthorized', TOO_LONG)
   if (cookie === undefined) return { apiKey, podKey }
   const session = readCookie(cookie, SESSION_COOKIE)
   return { apiKey, podKey, cookie: session, csrf: single(headers['x-csrf-token']) }

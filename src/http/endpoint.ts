@@ -128,13 +128,15 @@ export const compileEndpoint = <S>(route: Route<S>, kit: EndpointKit<S>): Endpoi
   const answer = compileAnswer(route, kit.checkResponses)
   const declared = kit.checkResponses ? errorCodesOf(route) : undefined
   const toCaller = compileCaller(route, kit)
-  const { method, path } = route
+  const { method, path, answerHeaders = {} } = route
+  const fixedHeaders = Object.entries(answerHeaders)
 
   /** Before any work, so that a repeated request is neither refused for what has changed since, nor works again. */
   const findAnswer = async ({ idempotency }: Pick<Caller, 'idempotency'>) =>
     idempotency === undefined || route.commitsInSteps ? undefined : kit.idempotency.findAnswer(idempotency)
 
   const handle = async (ctx: HttpContext, pathParams: Readonly<Record<string, string>>): Promise<void> => {
+    for (const [name, value] of fixedHeaders) ctx.res.setHeader(name, value)
     const authenticated = await authenticate(ctx)
     const params = readParams(pathParams)
     const query = readQuery(ctx.state.query)

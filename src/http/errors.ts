@@ -56,7 +56,7 @@ export const asAppError = (error: unknown, isUnavailable?: IsUnavailable): AppEr
 const CREDENTIAL_HEADERS = ['authorization', 'x-api-key', 'x-pod-key'] as const
 
 /** Faults of those whom callers had us call. Anybody can bring them about, so they are no errors of the service. */
-const TARGET_FAULT = /^(upstream|egress)_/
+const TARGET_FAULT = /^(upstream|egress|source)_/
 
 /** Answers with an error, and logs those that are our own fault; those of targets only by their code. */
 export const writeError = (

@@ -106,6 +106,8 @@ interface RouteSpec<A extends Auth, P extends TObject, Q extends TObject, B exte
   readonly cost?: number
   /** Counted instead of the organisation's limit, or of that of public routes. */
   readonly addressLimit?: AddressLimit
+  /** Headers of each of its answers, errors and repeated ones among them. */
+  readonly answerHeaders?: Readonly<Record<string, string>>
   /** Content types of the success answer, the usual one first; application/json where absent. */
   readonly produces?: string | readonly string[]
   readonly example?: Example

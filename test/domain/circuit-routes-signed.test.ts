@@ -240,11 +240,16 @@ describe('circuit routes about what the service signed', function () {
       expectUnproven(await ask(owner.apiKey, { inputs }), 'consent_verified')
     })
 
-    it('is asked with its signals only', async () => {
+    it('is asked in exactly one form, of its type', async () => {
       const inputs = await consentSignals(app)
       for (const body of [
         {},
         { consentId: 'con_1', purpose: 'marketing' },
+        { consentId: 'cns_00000000000000000000000000' },
+        { consentId: 'cns_00000000000000000000000000', receipt: 'a.b.c', purpose: 'marketing' },
+        { consentId: 'cns_00000000000000000000000000', purpose: 'marketing', inputs },
+        { receipt: 'a.b.c', purpose: 5 },
+        { purpose: 'marketing' },
         { inputs: { ...inputs, purpose: '0' } },
         { inputs: { ...inputs, purposes: [] } },
         { inputs: { ...inputs, purposes: Array(9).fill('1') } },
@@ -278,7 +283,7 @@ describe('circuit routes about what the service signed', function () {
     it('refuses what the issuer did not sign: there is no proof of that', async () => {
       const { status, body } = await ask({ ...(await kycSignals(app)), birthDate: '19800101' })
       expect([status, body.error, body.reason]).to.deep.equal([422, 'not_provable', 'STATEMENT_FALSE'])
-      expect((await ask({ subject: '1' })).body.error).to.equal('inputs_insufficient')
+      expect((await ask({ subject: '1' })).body.error).to.equal('validation_failed')
     })
   })
 })

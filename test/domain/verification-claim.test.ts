@@ -155,7 +155,7 @@ describe('the ledger item of a result', () => {
     // A commit whose connection broke is tried again, and the entry may land elsewhere.
     for (const place of [receipt('aa'.repeat(32)), receipt('cc'.repeat(32))]) {
       const [row] = item.rows?.(place) ?? []
-      const { jws } = item.result(place)
+      const { jws } = item.result(place, [])
       expect(row?.values).to.deep.include({ jws })
       const payload = JSON.parse(Buffer.from(jws.split('.')[1] ?? '', 'base64url').toString())
       expect(payload.leaf_hash).to.equal(place.leafHash)

@@ -1,13 +1,19 @@
 /** What a route's example needs to exist: a caller with its scope, and whatever its `{placeholders}` name. */
 import { randomUUID } from 'node:crypto'
 import type { Example, Route } from '../../src/http/route.ts'
+import { makeSigningAgent } from './agent-trust.ts'
+import { agentRoutesOf, newAgentKey } from './agents.ts'
 import type { TestApp, TestOrganisation } from './app.ts'
 import { makeAuditProof, writeEntry } from './audit-proofs.ts'
-import { makeConsentSignature, makeHybridEntry, makeLoggedDigest, makePayment } from './circuit-fixtures.ts'
+import { makeLoggedDigest, makePayment } from './circuit-fixtures.ts'
+import { consentRoutesOf } from './consents.ts'
 import { createAgent, postPlain } from './envelopes.ts'
 import { createProxy, sharedTarget, USER_ID } from './hermes.ts'
+import { hybridRoutesOf } from './hybrid-tokens.ts'
+import { kycRoutesOf } from './kyc.ts'
 import { createPod } from './pods.ts'
 import { asText, generated } from './proof-api.ts'
+import { ticketRoutesOf } from './tickets.ts'
 import { terminalTill } from './tills.ts'
 import { tokenRoutesOf } from './tokens.ts'
 import { hashOf, signedResult } from './verification.ts'
@@ -72,6 +78,62 @@ const makeToken = async (app: TestApp, { apiKey }: TestOrganisation) => {
     singleUse: true,
   })
   return { token, tokenId }
+}
+
+/** As the examples of the consent routes want it. */
+const makeConsent = async (app: TestApp, { apiKey }: TestOrganisation) => {
+  const { consentId } = await consentRoutesOf(app, apiKey).logged({
+    subjectId: 'customer-1007',
+    purposes: ['newsletter'],
+  })
+  return { consentId }
+}
+
+const makeTicket = async (app: TestApp, { apiKey }: TestOrganisation) => {
+  const { ticket_id, qr_payload } = await ticketRoutesOf(app, apiKey).issued()
+  return { ticketId: ticket_id, qrPayload: qr_payload }
+}
+
+const makeAgent = async (app: TestApp, { apiKey }: TestOrganisation) => {
+  const { agent_id } = await agentRoutesOf(app, apiKey).active(await newAgentKey())
+  return { agentId: agent_id }
+}
+
+const makeSuspendedAgent = async (app: TestApp, owner: TestOrganisation) => {
+  const { agentId } = await makeAgent(app, owner)
+  await agentRoutesOf(app, owner.apiKey).step(agentId, 'suspend')
+  return { suspendedAgentId: agentId }
+}
+
+const makeBadge = async (app: TestApp, owner: TestOrganisation) => {
+  const { agentId } = await makeAgent(app, owner)
+  const { body } = await agentRoutesOf(app, owner.apiKey).badge({ agent_id: agentId })
+  return { badgeId: body.badge_id }
+}
+
+const makeDevice = async (app: TestApp, { apiKey }: TestOrganisation) => {
+  const { device_id } = await created<{ device_id: string }>(app, apiKey, '/v1/devices', { name: 'Scanner' })
+  return { deviceId: device_id }
+}
+
+const makeVerifiedPerson = async (app: TestApp, { apiKey }: TestOrganisation) => {
+  const userId = `customer-${randomUUID()}`
+  await kycRoutesOf(app, apiKey).verified(userId)
+  return { verifiedUserId: userId }
+}
+
+/** As the examples of validation and circuit want it. */
+const makeHybridToken = async (app: TestApp, { apiKey }: TestOrganisation) => {
+  const token = await hybridRoutesOf(app, apiKey).issued()
+  return {
+    hybridTokenId: token.token_id,
+    hybridSigClassical: token.sig_classical,
+    hybridSigPq: token.sig_pq,
+    hybridIatNumber: String(token.iat),
+    hybridExpNumber: String(token.exp),
+    hybridKidClassical: token.kid_classical,
+    hybridKidPq: token.kid_pq,
+  }
 }
 
 const makeProof = async (app: TestApp, { apiKey }: TestOrganisation) => {
@@ -173,16 +235,30 @@ const MAKERS: Makers = {
   domain: async () => ({ domain: 'verify.shop.example' }),
   token: makeToken,
   tokenId: makeToken,
+  agentId: makeAgent,
+  agentProof: makeSigningAgent,
+  agentRequest: makeSigningAgent,
+  suspendedAgentId: makeSuspendedAgent,
+  badgeId: makeBadge,
+  deviceId: makeDevice,
+  ticketId: makeTicket,
+  qrPayload: makeTicket,
   verificationId: makeResult,
   hash: makeResult,
-  consentR8x: makeConsentSignature,
-  consentR8y: makeConsentSignature,
-  consentS: makeConsentSignature,
+  consentId: makeConsent,
   loggedDigest: makeLoggedDigest,
-  hybridEntryNumber: makeHybridEntry,
+  laterNumber: async () => ({ laterNumber: String(Math.floor(Date.now() / 1000) + 3600) }),
+  hybridTokenId: makeHybridToken,
+  hybridSigClassical: makeHybridToken,
+  hybridSigPq: makeHybridToken,
+  hybridIatNumber: makeHybridToken,
+  hybridExpNumber: makeHybridToken,
+  hybridKidClassical: makeHybridToken,
+  hybridKidPq: makeHybridToken,
   proofData: makePayment,
   paymentTime: makePayment,
   asset: async ({ services }) => ({ asset: services.pages.assets[0] ?? '' }),
+  verifiedUserId: makeVerifiedPerson,
   email: makeAccount,
   password: makeAccount,
 }

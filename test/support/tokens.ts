@@ -19,7 +19,7 @@ export interface Failure {
 type Answer<T> = Promise<TestResponse<T & Failure>>
 
 /** The token routes as one organisation calls them. */
-export const tokenRoutesOf = (app: TestApp, key: string) => {
+export const tokenRoutesOf = (app: Pick<TestApp, 'request'>, key: string) => {
   const post = <T>(path: string, body: object, headers?: RequestOptions['headers']): Answer<T> =>
     app.request('POST', `/api/tokens/${path}`, { key, body, headers })
   return {

@@ -5,7 +5,7 @@ import { fail } from '../../errors.ts'
 import { newId } from '../../ids.ts'
 import { secretDigest } from '../../keys/api-keys.ts'
 import { hashPassword } from '../../keys/passwords.ts'
-import type { Entry } from '../../ledger/item.ts'
+import type { Claim, Entry } from '../../ledger/item.ts'
 import type { Ledger } from '../../ledger/ledger.ts'
 import { type PaymentLimits, pickLimits } from '../../protocol/payment-limits.ts'
 import type { Database } from '../../store/database.ts'
@@ -27,11 +27,25 @@ import type {
 import * as store from './store.ts'
 
 const FREE_PROOFS = 100
+/** With the first agent of an account holder. */
+const AGENT_FREE_PROOFS = 150
 const FREE_PROOFS_VALID_MS = 30 * 24 * 3_600_000
 const MERCHANT_CACHE_MS = 1000
 const MAX_CACHED_MERCHANTS = 10_000
 /** An organisation's first key also makes further keys; nobody else could. */
 const FIRST_KEY_SCOPES: readonly Scope[] = [...DEFAULT_SCOPES, 'keys']
+
+/** Kind of the claim on the free proofs that come with agents. */
+const AGENT_GRANT_CLAIM = 'agent-free-proofs'
+
+/** Free proofs that come with an agent, before they are written. */
+export interface AgentGrant {
+  readonly claim: Claim
+  readonly granted: number
+  /** Unix ms. */
+  readonly expiresAt: number
+  readonly row: Row
+}
 
 type Subscription = Organisation['subscription']
 
@@ -147,6 +161,27 @@ export const createOrganisations = ({
           result: () => answer,
         },
       )
+    },
+
+    /**
+     * 150 free proofs, which an organisation is given with its first agent and never again: the claim goes with the row.
+     * @param at Unix ms
+     */
+    agentGrant(organisation: string, at: number): AgentGrant {
+      const expiresAt = at + FREE_PROOFS_VALID_MS
+      return {
+        claim: { kind: AGENT_GRANT_CLAIM, key: organisation, code: 'conflict' },
+        granted: AGENT_FREE_PROOFS,
+        expiresAt,
+        row: store.freeProofGrants.row({
+          // Not one account's: all of an organisation's accounts are one holder.
+          account: organisation,
+          organisation,
+          granted: AGENT_FREE_PROOFS,
+          created_at: at,
+          expires_at: expiresAt,
+        }),
+      }
     },
 
     /** Creates an organisation with an active subscription and its first key. For operators. */

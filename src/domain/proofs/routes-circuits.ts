@@ -2,6 +2,7 @@
 import type { Caller } from '../../caller.ts'
 import type { ErrorCode } from '../../errors.ts'
 import { Reply, route } from '../../http/route.ts'
+import { HYBRID_TOKEN_EXAMPLE } from '../hybrid-tokens/schemas.ts'
 import type { UsageService } from '../usage/service.ts'
 import { type Answered, type CircuitQuestions, formOf } from './circuit-questions.ts'
 import {
@@ -76,33 +77,26 @@ const verifyConsent = route({
   scope: 'circuit',
   tag,
   summary: 'Prove that a signed consent covers a purpose',
-  description: `Takes the raw form only. \`subject_handle\` among the public inputs is for you to compare. ${COMMON}`,
+  description: `Send \`consentId\` or \`receipt\` with \`purpose\`, or \`inputs\`. With \`subjectId\` it must be the consent of that person, whom \`subject_handle\` among the public inputs stands for. A consent that was withdrawn, superseded or refused is false, also in proofs that were made before. ${COMMON}`,
   body: ConsentVerificationRequest,
   response: { 200: CIRCUIT_ANSWERS.consent_verified },
   errors: ERRORS,
-  example: {
-    body: {
-      inputs: {
-        subject: '1001',
-        secret: '340282366920938463463374607431768211456',
-        consentController: '2002',
-        purposes: ['3003'],
-        from: '0',
-        to: '4102444800',
-        r8x: '{consentR8x}',
-        r8y: '{consentR8y}',
-        s: '{consentS}',
-        controller: '2002',
-        purpose: '3003',
-      },
-    },
-  },
-  handler: ({ caller, body: { inputs } }, { circuitQuestions, usage }: Services) =>
-    reply(
+  example: { body: { consentId: '{consentId}', purpose: 'newsletter', subjectId: 'customer-1007' } },
+  handler: ({ caller, body }, { circuitQuestions, usage }: Services) => {
+    const [form] = formOf(body, [['consentId', 'purpose'], ['receipt', 'purpose'], ['inputs']])
+    const { inputs, consentId, receipt, ...asked } = body
+    const known = { ...(form === 'receipt' ? { receipt } : { consentId }), ...asked }
+    return reply(
       usage,
       caller,
-      circuitQuestions.ask(caller, 'consent_verification', inputs, named('consent_verified')),
-    ),
+      circuitQuestions.ask(
+        caller,
+        'consent_verification',
+        form === 'inputs' ? inputs : known,
+        named('consent_verified'),
+      ),
+    )
+  },
 })
 
 const proveEntry = route({
@@ -162,29 +156,30 @@ const validateQuantumSafe = route({
   scope: 'circuit',
   tag,
   summary: 'Prove that a logged hybrid token has a post-quantum signature',
-  description: `Takes the raw form only. Rests on hashes; the proof system itself is not post-quantum. ${COMMON}`,
+  description: `Send \`token\` or \`inputs\`. The signatures are verified by the service, not inside the proof; the statement rests on hashes, and the proof system itself is not post-quantum. ${COMMON}`,
   body: QuantumSafeTokenRequest,
   response: { 200: CIRCUIT_ANSWERS.quantum_safe_valid },
   errors: ERRORS,
   example: {
     body: {
-      inputs: {
-        index: '{hybridEntryNumber}',
-        tokenDigest: '4004',
-        decision: '1',
-        exp: '4102444800',
-        policyBits: '3',
-        salt: '340282366920938463463374607431768211456',
-        requiredBits: '2',
-      },
+      token: HYBRID_TOKEN_EXAMPLE,
+      required_policy: 'pq_only',
     },
   },
-  handler: ({ caller, body: { inputs } }, { circuitQuestions, usage }: Services) =>
-    reply(
+  handler: ({ caller, body }, { circuitQuestions, usage }: Services) => {
+    const { inputs, ...asked } = body
+    const [form] = formOf(body, [['token'], ['inputs']])
+    return reply(
       usage,
       caller,
-      circuitQuestions.ask(caller, 'quantum_safe_token', inputs, named('quantum_safe_valid')),
-    ),
+      circuitQuestions.ask(
+        caller,
+        'quantum_safe_token',
+        form === 'inputs' ? inputs : asked,
+        named('quantum_safe_valid'),
+      ),
+    )
+  },
 })
 
 const validateOffline = route({

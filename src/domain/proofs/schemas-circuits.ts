@@ -4,14 +4,15 @@ import { SnarkProofJson } from './schemas.ts'
 import {
   AggregationInputs,
   Audience,
-  ConsentInputs,
+  CONSENT_QUESTION,
+  ConsentSignals,
   PaymentSignals,
   PresentedPayment,
   Token,
   TokenId,
   TokenSignals,
 } from './schemas-inputs.ts'
-import { AuditInputs, QuantumInputs } from './schemas-membership.ts'
+import { AuditInputs, HybridTokenQuestion, QuantumSignals } from './schemas-membership.ts'
 
 export const TokenValidationRequest = Type.Object({
   token: Type.Optional(Token),
@@ -21,7 +22,10 @@ export const TokenValidationRequest = Type.Object({
 })
 export type TokenValidationRequest = Static<typeof TokenValidationRequest>
 
-export const ConsentVerificationRequest = Type.Object({ inputs: ConsentInputs })
+export const ConsentVerificationRequest = Type.Object({
+  ...Type.Partial(Type.Object(CONSENT_QUESTION)).properties,
+  inputs: Type.Optional(ConsentSignals),
+})
 export type ConsentVerificationRequest = Static<typeof ConsentVerificationRequest>
 
 export const AuditProofRequest = Type.Object({
@@ -36,7 +40,10 @@ export const ProofAggregationRequest = Type.Object({
 })
 export type ProofAggregationRequest = Static<typeof ProofAggregationRequest>
 
-export const QuantumSafeTokenRequest = Type.Object({ inputs: QuantumInputs })
+export const QuantumSafeTokenRequest = Type.Object({
+  ...Type.Partial(HybridTokenQuestion).properties,
+  inputs: Type.Optional(QuantumSignals),
+})
 export type QuantumSafeTokenRequest = Static<typeof QuantumSafeTokenRequest>
 
 export const OfflineValidationRequest = Type.Object({
@@ -98,7 +105,7 @@ export const CIRCUIT_ANSWERS = {
   consent_verified: answer(
     'consent_verified',
     'ConsentVerification',
-    'The consent was signed by this service and covers controller and purpose now.',
+    'The consent was signed by this service, covers controller and purpose now, and was neither withdrawn nor superseded.',
   ),
   integrity_verified: answer(
     'integrity_verified',

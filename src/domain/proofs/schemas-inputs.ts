@@ -1,7 +1,10 @@
 /** Inputs of statements about what is signed, attested or paid, as callers send them. @module */
 import Type, { type Static } from 'typebox'
+import { LogConsent, Receipt, RevokeConsent } from '../consent/schemas.ts'
+import { ASKABLE_LEVELS, PersonParams } from '../kyc/schemas.ts'
 
 const KYC_COUNTRIES = 8
+const MAX_AGE_YEARS = 150
 const CONSENT_PURPOSES = 8
 const AGGREGATE_MEMBERS = 8
 const MAX_TOKEN_CHARACTERS = 8192
@@ -32,7 +35,7 @@ export interface SignatureSignals {
   readonly issuerY?: string
 }
 
-export const KycInputs = Type.Object(
+const KycSignals = Type.Object(
   {
     subject: Signal,
     birthDate: Signal,
@@ -47,6 +50,33 @@ export const KycInputs = Type.Object(
   },
   { title: 'KycSignals', description: 'A credential with its signature, and what is asked of it.' },
 )
+export type KycSignals = Static<typeof KycSignals>
+const KycOfPerson = Type.Object(
+  {
+    userId: PersonParams.properties.userId,
+    minLevel: Type.Enum([...ASKABLE_LEVELS]),
+    latestBirthDate: Type.Optional(
+      Type.String({ pattern: '^[0-9]{4}-[0-9]{2}-[0-9]{2}$', description: 'Who was born later is refused.' }),
+    ),
+    minAge: Type.Optional(
+      Type.Integer({ minimum: 0, maximum: MAX_AGE_YEARS, description: 'Instead: years, today in UTC.' }),
+    ),
+    countries: Type.Array(Type.String({ pattern: '^[A-Za-z]{2,3}$' }), {
+      minItems: 1,
+      maxItems: KYC_COUNTRIES,
+      description: 'Those that are accepted, ISO 3166-1 alpha-2 or alpha-3.',
+    }),
+  },
+  {
+    ...CLOSED,
+    title: 'KycOfPerson',
+    description: 'A person whom the service has verified, and what is asked of them.',
+  },
+)
+export type KycOfPerson = Static<typeof KycOfPerson>
+
+/** The first is closed, so that inputs with a `secret` are signals. */
+export const KycInputs = Type.Union([KycOfPerson, KycSignals])
 export type KycInputs = Static<typeof KycInputs>
 
 export const Token = Type.String({
@@ -82,7 +112,16 @@ const ByTokenId = Type.Object({ tokenId: TokenId, audience: Type.Optional(Audien
 export const TokenInputs = Type.Union([ByToken, ByTokenId, TokenSignals])
 export type TokenInputs = Static<typeof TokenInputs>
 
-export const ConsentInputs = Type.Object(
+/** Parts of a question about a kept consent, as the routes of consents take them. */
+export const CONSENT_QUESTION = {
+  consentId: RevokeConsent.properties.consentId,
+  receipt: Receipt,
+  purpose: LogConsent.properties.purposes.items,
+  controller: LogConsent.properties.controller,
+  subjectId: LogConsent.properties.subjectId,
+} as const
+
+export const ConsentSignals = Type.Object(
   {
     subject: Signal,
     secret: Signal,
@@ -100,6 +139,18 @@ export const ConsentInputs = Type.Object(
   },
   { title: 'ConsentSignals', description: "A consent's fields with their signature, and what is asked." },
 )
+export type ConsentSignals = Static<typeof ConsentSignals>
+
+const askedOfConsent = {
+  purpose: CONSENT_QUESTION.purpose,
+  controller: Type.Optional(CONSENT_QUESTION.controller),
+  subjectId: Type.Optional(CONSENT_QUESTION.subjectId),
+}
+const ByConsentId = Type.Object({ consentId: CONSENT_QUESTION.consentId, ...askedOfConsent }, CLOSED)
+const ByReceipt = Type.Object({ receipt: CONSENT_QUESTION.receipt, ...askedOfConsent }, CLOSED)
+
+/** The first two are closed, so that inputs with a `secret` are signals. */
+export const ConsentInputs = Type.Union([ByConsentId, ByReceipt, ConsentSignals])
 export type ConsentInputs = Static<typeof ConsentInputs>
 
 export const AggregationInputs = Type.Object(

@@ -1,5 +1,6 @@
 /** Inputs of statements about what stands in the ledger, as callers send them. @module */
 import Type, { type Static } from 'typebox'
+import { AcceptedSigners, RequiredPolicy } from '../hybrid-tokens/schemas.ts'
 
 const CLOSED = { additionalProperties: false } as const
 const Signal = Type.String({
@@ -27,7 +28,7 @@ export const AuditInputs = Type.Object(
 )
 export type AuditInputs = Static<typeof AuditInputs>
 
-export const QuantumInputs = Type.Object(
+export const QuantumSignals = Type.Object(
   {
     index: EntryIndex,
     tokenDigest: Signal,
@@ -44,4 +45,23 @@ export const QuantumInputs = Type.Object(
     ...CLOSED,
   },
 )
+export type QuantumSignals = Static<typeof QuantumSignals>
+
+export const HybridTokenQuestion = Type.Object(
+  {
+    token: Type.Object(
+      {},
+      {
+        additionalProperties: Type.Unknown(),
+        description: 'As POST /v1/tokens/generate-quantum-safe issued it to your organisation.',
+      },
+    ),
+    required_policy: Type.Optional(RequiredPolicy),
+    accept_signers: Type.Optional(AcceptedSigners),
+  },
+  CLOSED,
+)
+export type HybridTokenQuestion = Static<typeof HybridTokenQuestion>
+
+export const QuantumInputs = Type.Union([HybridTokenQuestion, QuantumSignals])
 export type QuantumInputs = Static<typeof QuantumInputs>

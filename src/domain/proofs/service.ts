@@ -3,11 +3,12 @@ import type { Caller } from '../../caller.ts'
 import { findCircuit } from '../../circuits/catalogue.ts'
 import { AppError, type ErrorDetail, fail } from '../../errors.ts'
 import { newId } from '../../ids.ts'
+import type { Item, Settled } from '../../ledger/item.ts'
 import type { Ledger } from '../../ledger/ledger.ts'
 import type { Metrics } from '../../metrics.ts'
 import type { SecurityService } from '../security/service.ts'
 import { adoptItem } from './adoption.ts'
-import { type CheckingDeps, createChecking, type Examined } from './checking.ts'
+import { type CheckingDeps, createChecking, type Examined, type ValidProof } from './checking.ts'
 import { createMaking, type MakingDeps } from './making.ts'
 import type {
   AdoptedProof,
@@ -19,7 +20,14 @@ import type {
   ProofAsk,
 } from './proof.ts'
 import type { SyncRequest, SyncResult } from './schemas.ts'
-import { consumeItems, doubleSpend, isRevoked, type VerifiedProof, verifyItem } from './spending.ts'
+import {
+  consumeItems,
+  doubleSpend,
+  isRevoked,
+  spendItem,
+  type VerifiedProof,
+  verifyItem,
+} from './spending.ts'
 import type { Prepared, Stated, Statement } from './statement.ts'
 import { prepareRules } from './statements/rules.ts'
 import * as store from './store.ts'
@@ -41,6 +49,14 @@ export interface ProofsDeps extends Omit<MakingDeps, 'statement'>, Omit<Checking
 export interface VerifyAsk extends PresentedProof {
   /** Spends it, if it is verified. */
   readonly consume?: boolean
+}
+
+/** What comes of a proof that is spent together with other things. Times are Unix ms. */
+export interface SpendAnswers<R> {
+  readonly spent: (digest: string, at: number) => R
+  /** It was spent before; may throw. */
+  readonly twice: (digest: string, at: number) => R
+  readonly refused: (checked: CheckedProof) => R
 }
 
 export type ProofsService = ReturnType<typeof createProofs>
@@ -68,6 +84,10 @@ export const toChecked = ({
 
 const isVerified = (examined: Examined): examined is VerifiedProof =>
   examined.valid && examined.verified && examined.proofId !== null
+
+/** Whether at most a spending stands in the way, of which the ledger knows whether it was this request's own. */
+const isSpendable = (checked: ValidProof): checked is VerifiedProof =>
+  checked.proofId !== null && checked.reasonCodes.every((reason) => reason === 'DOUBLE_SPEND')
 
 const MISSING_CODES: readonly string[] = ['required', 'min_properties']
 
@@ -169,7 +189,10 @@ export const createProofs = (deps: ProofsDeps) => {
      */
     async generate<R>(caller: Caller, ask: ProofAsk, present: (proof: GeneratedProof) => R): Promise<R> {
       const { item } = await make(caller, ask)
-      return ledger.append(caller, { ...item, result: (receipt) => present(item.result(receipt)) })
+      return ledger.append(caller, {
+        ...item,
+        result: (receipt, taken) => present(item.result(receipt, taken)),
+      })
     },
 
     /**
@@ -194,6 +217,32 @@ export const createProofs = (deps: ProofsDeps) => {
           (reason) => present({ ...checked, verified: false, reasonCodes: [reason] }),
         ),
       )
+    },
+
+    /** The error of a second use. @param at Unix ms of the first */
+    doubleSpend,
+
+    /**
+     * What spending a proof asks of the ledger, for a caller that commits it with others; or what came of it already.
+     * Nothing is written, and second uses are the caller's to note. Its one entry is `spend`.
+     */
+    async spending<R>(
+      caller: Caller,
+      presented: PresentedProof,
+      { spent, twice, refused }: SpendAnswers<R>,
+    ): Promise<Item<R> | Settled<R>> {
+      const examined = await checking.examine(caller, presented)
+      if (!examined.valid) return { settled: refused(toChecked(examined)) }
+      const { digest, spentAt } = examined
+      if (!isSpendable(examined))
+        return { settled: spentAt === undefined ? refused(toChecked(examined)) : twice(digest, spentAt) }
+      return spendItem(caller, examined, {
+        spent: (at) => spent(digest, at),
+        overtaken: (reason, at) =>
+          reason === 'DOUBLE_SPEND'
+            ? twice(digest, at)
+            : refused({ ...toChecked(examined), verified: false, reasonCodes: [reason] }),
+      })
     },
 
     /**

@@ -72,3 +72,18 @@ export const consumeItems = (caller: Caller, checked: VerifiedProof): Item<numbe
     },
   ]
 }
+
+/**
+ * Logs that a proof is spent, together with whatever else is committed: it fails nothing else.
+ * @param answers what the caller gets; `at` is Unix ms
+ */
+export const spendItem = <R>(
+  caller: Caller,
+  checked: VerifiedProof,
+  answers: { readonly spent: (at: number) => R; readonly overtaken: (reason: Overtaken, at: number) => R },
+): Item<R> => ({
+  claims: [...spendClaims(checked), ...revocations(checked)],
+  entry: entryOf(caller, 'spend', checked),
+  result: ({ at }) => answers.spent(at),
+  lost: ({ claim, at }) => ({ settled: answers.overtaken(overtakenBy(claim), at) }),
+})

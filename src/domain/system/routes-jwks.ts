@@ -14,7 +14,7 @@ const PublicJwk = Type.Object(
     kty: Type.Enum(['OKP', 'EC', 'AKP']),
     alg: Type.Enum(['EdDSA', 'ES256', 'ML-DSA-44', 'ML-DSA-65']),
     use: Type.Literal('sig'),
-    kid: Type.String({ description: 'RFC 7638 thumbprint.' }),
+    kid: Type.String({ description: 'RFC 7638 thumbprint; its first 8 characters for keys of tickets.' }),
     crv: Type.Optional(Type.String()),
     x: Type.Optional(Type.String()),
     y: Type.Optional(Type.String()),

@@ -15,6 +15,13 @@ import { issuerMigration } from './0012-issuer.ts'
 import { auditMigration } from './0013-audit.ts'
 import { chatMigration } from './0014-chat.ts'
 import { webhooksMigration } from './0015-webhooks.ts'
+import { hybridTokensMigration } from './0016-hybrid-tokens.ts'
+import { ticketsMigration } from './0017-tickets.ts'
+import { consentsMigration } from './0018-consents.ts'
+import { agentsMigration } from './0019-agents.ts'
+import { agentTrustMigration } from './0020-agent-trust.ts'
+import { kycMigration } from './0021-kyc.ts'
+import { amlMigration } from './0022-aml.ts'
 
 interface Migration {
   readonly name: string
@@ -37,4 +44,11 @@ export const MIGRATIONS: readonly Migration[] = [
   auditMigration,
   chatMigration,
   webhooksMigration,
+  hybridTokensMigration,
+  ticketsMigration,
+  consentsMigration,
+  agentsMigration,
+  agentTrustMigration,
+  kycMigration,
+  amlMigration,
 ]

@@ -3,20 +3,35 @@
  * signatures that their policy bits stand for.
  * @module
  */
-import { hybridTokenCommitment, POLICY_BITS, quantumSafeToken } from '../../../circuits/quantum_safe_token.ts'
+
+import type { Caller } from '../../../caller.ts'
+import {
+  type HybridTokenTerms,
+  hybridTokenCommitment,
+  POLICY_BITS,
+  quantumSafeToken,
+} from '../../../circuits/quantum_safe_token.ts'
 import { fail } from '../../../errors.ts'
 import type { Membership } from '../../audit/membership.ts'
-import { QuantumInputs } from '../schemas-membership.ts'
+import type { HybridTokensService } from '../../hybrid-tokens/service.ts'
+import { type HybridTokenQuestion, QuantumInputs, type QuantumSignals } from '../schemas-membership.ts'
 import { falseStatement, type Statement } from '../statement.ts'
 import { rootReasons, rootStated } from './membership.ts'
 import { elements, mismatch, numbers } from './signed.ts'
 
 interface Deps {
   readonly membership: Membership
+  readonly hybridTokens: Pick<HybridTokensService, 'forCircuit'>
+}
+
+interface Asked {
+  readonly index: number
+  readonly terms: HybridTokenTerms
+  readonly requiredBits: bigint
 }
 
 /** @throws AppError validation_failed for bits beyond the two that there are */
-const policies = (inputs: QuantumInputs): { policyBits: bigint; requiredBits: bigint } => {
+const policies = (inputs: QuantumSignals): { policyBits: bigint; requiredBits: bigint } => {
   const read = elements(['policyBits', 'requiredBits'], inputs)
   for (const [name, bits] of Object.entries(read))
     if (bits > POLICY_BITS.hybrid)
@@ -26,42 +41,53 @@ const policies = (inputs: QuantumInputs): { policyBits: bigint; requiredBits: bi
   return read
 }
 
-export const quantumSafeTokenStatement = ({ membership }: Deps): Statement => ({
-  circuit: quantumSafeToken,
-  decision: 'quantum_safe_valid',
-  nullifier: 'nullifier',
-  inputs: QuantumInputs,
+const raw = (given: QuantumSignals): Asked => {
+  const { policyBits, requiredBits } = policies(given)
+  const { tokenDigest, decision, salt } = elements(['tokenDigest', 'decision', 'salt'], given)
+  const { exp } = numbers(['exp'], given)
+  return { index: given.index, requiredBits, terms: { tokenDigest, decision, exp, policyBits, salt } }
+}
 
-  async prepare(caller, inputs) {
-    // They fit the schema.
-    const given = inputs as QuantumInputs
-    const token = {
-      ...elements(['tokenDigest', 'decision', 'salt'], given),
-      ...numbers(['exp'], given),
-      ...policies(given),
-    }
-    const { index } = given
-    const member = (await membership.memberOf(caller, { index })) ?? fail('not_found')
-    if (member.type !== 'hybrid_token') throw falseStatement(`Entry ${index} is not that of a hybrid token.`)
-    if (member.commitment !== hybridTokenCommitment(token))
-      throw falseStatement(`Entry ${index} commits to another token.`)
-    return {
-      statement: { ...rootStated(member.root), required_bits: String(token.requiredBits) },
-      signals({ now, ctx }) {
-        const values = { ...token, ...member.place, now, ctx }
-        return {
-          publicSignals: quantumSafeToken.publicSignals(values),
-          witness: quantumSafeToken.witnessInput(values),
-        }
-      },
-    }
-  },
+export const quantumSafeTokenStatement = ({ membership, hybridTokens }: Deps): Statement => {
+  const issued = async (caller: Caller, given: HybridTokenQuestion): Promise<Asked> => {
+    const found = await hybridTokens.forCircuit(caller, given)
+    if ('refused' in found) throw falseStatement(`The token is not valid: ${found.refused.join(', ')}.`)
+    return found
+  }
 
-  async check({ publicSignals, statement }) {
-    const { root, requiredBits } = quantumSafeToken.read(publicSignals)
-    return [
-      ...(await rootReasons(membership, statement, root)),
-      ...mismatch(statement, { required_bits: requiredBits }, 'REQUIREMENT_MISMATCH'),
-    ]
-  },
-})
+  return {
+    circuit: quantumSafeToken,
+    decision: 'quantum_safe_valid',
+    nullifier: 'nullifier',
+    inputs: QuantumInputs,
+
+    async prepare(caller, inputs) {
+      // They fit the schema.
+      const given = inputs as QuantumInputs
+      const { index, terms, requiredBits } = 'token' in given ? await issued(caller, given) : raw(given)
+      const member = (await membership.memberOf(caller, { index })) ?? fail('not_found')
+      if (member.type !== 'hybrid_token')
+        throw falseStatement(`Entry ${index} is not that of a hybrid token.`)
+      if (member.commitment !== hybridTokenCommitment(terms))
+        throw falseStatement(`Entry ${index} commits to another token.`)
+      return {
+        statement: { ...rootStated(member.root), required_bits: String(requiredBits) },
+        signals({ now, ctx }) {
+          const values = { ...terms, requiredBits, ...member.place, now, ctx }
+          return {
+            publicSignals: quantumSafeToken.publicSignals(values),
+            witness: quantumSafeToken.witnessInput(values),
+          }
+        },
+      }
+    },
+
+    async check({ publicSignals, statement }) {
+      const { root, requiredBits } = quantumSafeToken.read(publicSignals)
+      return [
+        ...(await rootReasons(membership, statement, root)),
+        ...mismatch(statement, { required_bits: requiredBits }, 'REQUIREMENT_MISMATCH'),
+      ]
+    },
+  }
+}
