@@ -21,7 +21,7 @@ const UNKNOWN_ID = 'xyz_00000000000000000000000000'
 const STRANGER_STATUS: Readonly<Record<string, number>> = { getPodStats: 403 }
 const UNKNOWN_STATUS: Readonly<Record<string, number>> = { getDomainStatus: 422 }
 
-/** Passes cannot be signed here, which says nothing against the body that asked for one. */
+/** Passes cannot be signed here, which says nothing against the question that asked for one. */
 const NOT_CONFIGURED = 501
 
 /** Answers faults of its protocol as the protocol has it. */
@@ -164,7 +164,9 @@ describe('every route', () => {
           await fc.assert(
             fc.asyncProperty(pairs, async (sent) => {
               const answer = await callWith(fixtures, method, `${base}?${new URLSearchParams(sent)}`)
-              expect(answer.status, JSON.stringify(sent)).to.be.below(500)
+              expect(answer.status, JSON.stringify(sent)).to.satisfy(
+                (status: number) => status < 500 || status === NOT_CONFIGURED,
+              )
               if (answer.status >= 400) expectError(answer, path)
             }),
             { numRuns: MUTATIONS_PER_ROUTE },

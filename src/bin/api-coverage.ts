@@ -12,7 +12,8 @@ import { routes } from '../routes.ts'
 const ROOT = join(import.meta.dirname, '../..')
 const FILE = join(ROOT, 'docs/api-coverage.md')
 /** Tests of everything: that one of them meets a route says nothing about it. */
-const OF_ALL_ROUTES = /^test\/(contract|openapi|errors|architecture|api-coverage)\.test\.ts$/
+const OF_ALL_ROUTES =
+  /^test\/((contract|openapi|errors|architecture|api-coverage)\.test|support\/fixtures)\.ts$/
 const MAX_TESTS_NAMED = 4
 
 /** Every route of the specifications, by family, as they write them. */
@@ -139,14 +140,22 @@ const read = (folder: string): Source[] =>
 /** Names of parameters are ours to choose. */
 const shapeOf = (operation: string): string => operation.replaceAll(/\{\w+\}/g, '{}')
 
-/** The path where a program writes it: what stands for a parameter is a value or an expression. */
-const mention = (path: string): RegExp => {
-  const literal = path
+/** The path as a program writes it: what stands for a parameter is a value or an expression. */
+const written = (path: string): string =>
+  path
     .split(/\{\w+\}/)
     .map((part) => part.replaceAll(/[.*+?^${}()|[\]\\]/g, '\\$&'))
     .join('(?:\\$\\{[^}]*\\}|[^/\'"`\\s?]+)')
-  return new RegExp(`(?<![\\w/-])(?:\\$\\{[^}]*\\})?${literal}(?![\\w/{$-])`)
-}
+
+const START = '(?<![\\w/-])(?:\\$\\{[^}]*\\})?'
+/** The root by itself could be the end of any other. */
+const ROOT_CALL = /'GET', '\/'/
+const mention = (path: string): RegExp =>
+  path === '/' ? ROOT_CALL : new RegExp(`${START}${written(path)}(?![\\w/{$-])`)
+/** A path whose last segment is an expression. */
+const beginning = (path: string): RegExp => new RegExp(`${START}${written(path)}/\\$\\{`)
+
+const filesOf = (sources: readonly Source[]): string[] => [...new Set(sources.map(({ file }) => file))].sort()
 
 export interface Coverage {
   readonly family: string
@@ -162,14 +171,24 @@ export const readCoverage = (served: readonly Pick<Route, 'method' | 'path' | 'n
   const tests = read('test').filter(({ file }) => !OF_ALL_ROUTES.test(file))
   const isTest = ({ file }: Source): boolean => file.endsWith('.test.ts')
   const testsOf = (path: string): string[] => {
-    const pattern = mention(path)
-    const files = tests.filter(({ text }) => pattern.test(text))
-    const direct = files.filter(isTest)
-    if (direct.length > 0 || path === '/') return direct.map(({ file }) => file)
-    const supports = files.map(({ file }) => `/${file.split('/').at(-1)}'`)
-    return tests
-      .filter((test) => isTest(test) && supports.some((name) => test.text.includes(name)))
-      .map(({ file }) => file)
+    const callers = (pattern: RegExp): { direct: Source[]; through: Source[] } => {
+      const files = tests.filter(({ text }) => pattern.test(text))
+      const supports = files
+        .filter((file) => !isTest(file))
+        .map(({ file }) => `${file.replace('test/', '')}'`)
+      const through = tests.filter(
+        (test) => isTest(test) && supports.some((name) => test.text.includes(name)),
+      )
+      return { direct: files.filter(isTest), through }
+    }
+    const { direct, through } = callers(mention(path))
+    if (direct.length > 0) return [...new Set([...filesOf(direct), ...filesOf(through)])]
+    // Otherwise the path is put together, here or in a support file, from what all routes of a kind begin with.
+    const cut = path.lastIndexOf('/')
+    const assembled = callers(beginning(path.slice(0, cut)))
+    const word = new RegExp(`\\b${path.slice(cut + 1)}\\b`)
+    const named = [...assembled.direct, ...assembled.through].filter(({ text }) => word.test(text))
+    return filesOf(named.length > 0 ? named : through)
   }
   return Object.entries(SPECIFIED).flatMap(([family, operations]) =>
     operations.map((operation) => {

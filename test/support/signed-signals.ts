@@ -11,6 +11,8 @@ import {
   tokenMessage,
 } from '../../src/circuits/issuer-signature.ts'
 import { createCredentials } from '../../src/domain/kyc/credential.ts'
+import { type CheckRecord, createPersonKeys } from '../../src/domain/kyc/person-records.ts'
+import { newId } from '../../src/ids.ts'
 import { eddsaKey } from '../../src/keys/eddsa-poseidon.ts'
 import { createSealing } from '../../src/keys/sealing.ts'
 import { encodeValue, h248 } from '../../src/rules/encode.ts'
@@ -42,15 +44,45 @@ const texts = (fields: Readonly<Record<string, bigint | readonly bigint[]>>): Si
 const signedBy = ({ point, sign }: Signer, message: bigint): Signals =>
   texts({ ...sign(message), issuerX: point.x, issuerY: point.y })
 
-/** As if the service had issued it to somebody: it knows by these rows that it did, and that nothing became of it since. */
-const issueCredential = async ({ config, services }: TestApp, credential: KycCredential): Promise<void> => {
+/** As if the service had issued it to somebody: it knows by these rows what it says, and that nothing became of it since. */
+const issueCredential = async (
+  { config, services }: TestApp,
+  credential: KycCredential,
+  { point, sign }: Signer,
+): Promise<void> => {
   const { knex } = services.database
-  const { digestOf } = createCredentials(createSealing(config.masterKey))
+  const sealing = createSealing(config.masterKey)
+  const { digestOf } = createCredentials(sealing)
   const person = { organisation: 'org_test', subject: randomBytes(32).toString('hex'), generation: 1 }
-  await knex('kyc_subjects').insert({ ...person, sealed_key: '', conclusive_entry: 0 })
+  const id = newId('kyc', 0)
+  const { key, sealedKey } = createPersonKeys(sealing).create(person)
+  const message = kycMessage(credential)
+  const record: CheckRecord = {
+    userId: 'somebody',
+    provider: 'internal',
+    status: 'verified',
+    level: 'standard',
+    checks: [],
+    providerReference: null,
+    checkedAt: 0,
+    expiresAt: Number(credential.expiresAt) * 1000,
+    data: {},
+    birthDate: '1990-01-01',
+    country: 'GB',
+    salt: '',
+    issued: { credential, signature: sign(message), issuer: point },
+  }
+  await knex('kyc_subjects').insert({ ...person, sealed_key: sealedKey, conclusive_entry: 0 })
+  await knex('kyc_checks').insert({
+    ...person,
+    id,
+    entry_index: 0,
+    sealed: Buffer.from(key.seal(id, record)),
+    checked_at: 0,
+  })
   await knex('kyc_credentials').insert({
     ...person,
-    digest: digestOf(kycMessage(credential)),
+    digest: digestOf(message),
     entry_index: 0,
     element: String(credential.subject),
   })
@@ -77,7 +109,7 @@ export const kycSignals = async (
     countries: [encodeValue('GB'), encodeValue('FR')],
   }
   const by = signer ?? (await app.services.issuer.current())
-  if (signer === undefined) await issueCredential(app, credential)
+  if (signer === undefined) await issueCredential(app, credential, by)
   return { ...texts({ ...credential, ...asked }), ...signedBy(by, kycMessage(credential)) }
 }
 
