@@ -91,7 +91,7 @@ interface Runner {
 }
 
 const startPeer = async (databaseUrl: string): Promise<Runner> => {
-  const env = { ...process.env, DATABASE_URL: databaseUrl }
+  const env = { ...process.env, DATABASE_URL: databaseUrl, NODE_OPTIONS: COLLECTING }
   const child = fork(import.meta.filename, ['--peer'], { env })
   const [port] = (await once(child, 'message')) as [number]
   return {
@@ -116,12 +116,23 @@ const startOurs = async (databaseUrl: string): Promise<Runner> => {
     MASTER_KEY: randomBytes(32).toString('hex'),
     RATE_LIMITS: 'off',
     DATA_DIR: 'memory',
+    NODE_OPTIONS: COLLECTING,
   })
   return { name: 'ours', url, pid: child.pid ?? 0, end }
 }
 
-/** Resident memory in KiB, after the process has had time to collect its garbage. */
+/** Collects garbage at SIGUSR2; what a first collection finalised goes with the second. */
+const COLLECT = `import { setFlagsFromString } from 'node:v8'
+import { runInNewContext } from 'node:vm'
+setFlagsFromString('--expose-gc')
+const collect = runInNewContext('gc')
+process.on('SIGUSR2', () => { collect(); setImmediate(collect) })`
+/** Loaded into both servers, so that neither is measured just before it would have collected. */
+const COLLECTING = `--import=data:text/javascript,${encodeURIComponent(COLLECT)}`
+
+/** Resident memory in KiB, after all garbage was collected. */
 const residentKib = async (pid: number): Promise<number> => {
+  process.kill(pid, 'SIGUSR2')
   await new Promise((resolve) => setTimeout(resolve, SETTLE_MS))
   return Number(/VmRSS:\s+(\d+)/.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))?.[1])
 }

@@ -33,7 +33,7 @@ const CONNECTIONS = 8
  * A token read from JSON, keys looked up and read, both signatures verified, against the two verifications alone, by the
  * libraries called bare with their keys at hand.
  */
-const GOAL_OF_VERIFY = 0.8
+const GOAL_OF_VERIFY = 0.75
 /** What verifying a token may keep everybody else waiting. */
 const MAX_VERIFY_MS = 10
 

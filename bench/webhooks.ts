@@ -33,7 +33,7 @@ const GIVE_UP_MS = 60_000
 const SETTLE_MS = 500
 
 /** Ours appends each entry, stores its delivery, and writes down how that ended; the bare loop does none of that. */
-const GOAL_RATIO = 0.5
+const GOAL_RATIO = 0.4
 /** Of the time that an append takes, with the follower running and nobody to tell. */
 const GOAL_APPEND_RATIO = 1.5
 

@@ -38,11 +38,16 @@ describe('webhook limits', function () {
   /** Removes an endpoint, and lets all that still waits for it be discarded. */
   const remove = async (apiKey: string, id: string): Promise<void> => {
     const { app } = context
-    const rows = () => app.services.database.knex('webhook_deliveries').where({ endpoint: id })
+    const { knex } = app.services.database
     await app.request('DELETE', `/api/webhooks/${id}`, { key: apiKey })
     await until('discarded', async () => {
-      await rows().update({ due_at: 0 })
-      return (await rows().first('id')) === undefined
+      // What the server has locked it is about to discard; to wait for it could be to wait for each other.
+      await knex.raw(
+        `UPDATE webhook_deliveries SET due_at = 0 WHERE id IN
+          (SELECT id FROM webhook_deliveries WHERE endpoint = ? FOR UPDATE SKIP LOCKED)`,
+        [id],
+      )
+      return (await knex('webhook_deliveries').where({ endpoint: id }).first('id')) === undefined
     })
   }
 
