@@ -182,13 +182,13 @@ export const readCoverage = (served: readonly Pick<Route, 'method' | 'path' | 'n
       return { direct: files.filter(isTest), through }
     }
     const { direct, through } = callers(mention(path))
-    if (direct.length > 0) return [...new Set([...filesOf(direct), ...filesOf(through)])]
+    const calling = [...new Set([...filesOf(direct), ...filesOf(through)])]
+    if (calling.length > 0) return calling
     // Otherwise the path is put together, here or in a support file, from what all routes of a kind begin with.
     const cut = path.lastIndexOf('/')
     const assembled = callers(beginning(path.slice(0, cut)))
     const word = new RegExp(`\\b${path.slice(cut + 1)}\\b`)
-    const named = [...assembled.direct, ...assembled.through].filter(({ text }) => word.test(text))
-    return filesOf(named.length > 0 ? named : through)
+    return filesOf([...assembled.direct, ...assembled.through].filter(({ text }) => word.test(text)))
   }
   return Object.entries(SPECIFIED).flatMap(([family, operations]) =>
     operations.map((operation) => {
