@@ -16,11 +16,6 @@ const STARTS: usize = memory.data(4 * 8192, 16)
 const COUNTS: usize = memory.data(4 * 8192, 16)
 const SUMS: usize = memory.data(4 * 8192, 16)
 
-/** Overwrites what the last pass left. */
-export function wipePasses(): void {
-  memory.fill(POOL, 0, 144 * (8192 + 256))
-}
-
 let lists: usize = 0
 let pairs: i32 = 0
 let pool: usize = POOL
@@ -58,7 +53,6 @@ function halve<F>(start: usize, count: u32): u32 {
 
 /** Adds up the lists of a pass. */
 function sumPass<F>(): void {
-  pool = POOL
   for (let isDone = false; !isDone; ) {
     isDone = true
     for (let list: usize = 0; list < lists; list++) {
@@ -73,6 +67,8 @@ function sumPass<F>(): void {
     copyPoint<F>(<usize>load<u32>(SUMS + 4 * list), <usize>load<u32>(STARTS + 4 * list), 0)
   }
   lists = 0
+  // How far it went depends on the scalars.
+  pool = POOL
 }
 
 /**

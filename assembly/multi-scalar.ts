@@ -15,7 +15,6 @@ const DIGITS_BITS: i32 = 255
 
 /** Largest window, which bounds the buckets: 2^(bits − 1). */
 export const LARGEST_WINDOW_BITS: i32 = 14
-const MOST_BUCKETS: usize = 8192
 const BUCKETS: usize = memory.data(144 * 8192, 16)
 const BOUNDS: usize = memory.data(4 * 8192 + 16, 16)
 const LINES: usize = memory.data(144 * 512, 16)
@@ -27,13 +26,6 @@ const COLUMN_SUM: usize = memory.data(224, 16)
 @inline
 function pointBytes<F>(): usize {
   return 2 * elementBytes<F>()
-}
-
-/** Overwrites the sums that the last call left. */
-export function wipeBuckets(): void {
-  memory.fill(BUCKETS, 0, 144 * MOST_BUCKETS)
-  memory.fill(LINES, 0, 144 * 512)
-  memory.fill(BOUNDS, 0, 4 * MOST_BUCKETS)
 }
 
 /** How many windows cover a scalar. */

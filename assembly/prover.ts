@@ -1,12 +1,12 @@
 /**
  * What a Groth16 proof is put together from, for points of G1 (coordinates in the base field) and of G2 (in its
- * extension). The host lays out the memory from HEAP on and calls these in turn.
+ * extension). The host lays out the memory from HEAP on and calls these in turn. What calls leave below HEAP depends on
+ * their scalars; after a proof the host puts back what stood there in the beginning.
  * @module
  */
 import { Base, Extension, reduce } from './base-field'
 import { multiply } from './base-kernels'
-import { wipePasses } from './bucket-sums'
-import { fillTable, multiScalar, readPoints, wipeBuckets } from './multi-scalar'
+import { fillTable, multiScalar, readPoints } from './multi-scalar'
 import { addProjective, multiplyPoint, POINT_BYTES, toAffine } from './projective'
 import { writeScalar } from './quotient'
 
@@ -86,12 +86,4 @@ export function writeG1(target: usize, point: usize): void {
 export function writeG2(target: usize, point: usize): void {
   toAffine<Extension>(point, point)
   writeCoordinates(target, point, 4)
-}
-
-/** Overwrites the sums that were left behind, which depend on the scalars. */
-export function forget(): void {
-  wipePasses()
-  wipeBuckets()
-  memory.fill(FIRST, 0, POINT_BYTES)
-  memory.fill(SECOND, 0, POINT_BYTES)
 }

@@ -44,7 +44,7 @@ const PEER_TABLES = `
 `
 
 const COLUMNS = `created_at, agent_name, model, prompt_id, topic, reply_to, thread_id, text, kind, source, verified,
-  reply_count, agent_id, fingerprint, proof_checked, about`
+  reply_count, agent_id, fingerprint, about, proof`
 const INSERT = `INSERT INTO peer_messages (id, ${COLUMNS}, poster, text_hash)
   SELECT id, $1, $2, NULL, NULL, $3, NULL, id, $4, 'agent', 'api', false, 0, NULL, NULL, NULL, NULL, $5, $6
   FROM nextval('peer_message_id') AS id RETURNING id`

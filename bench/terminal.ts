@@ -43,6 +43,7 @@ const openTerminal = (storage: Storage): Promise<Terminal> =>
     apiKey: 'vk_bench_0123456789',
     merchantId: 'mer_bench',
     storage,
+    limits: { storedSumLimit: 'none' },
   })
 const payOne = async (terminal: Terminal): Promise<void> => {
   const { accepted, error } = await terminal.pay({ cardToken: `tok_${cards++}`, amount: 12.5 })

@@ -20,7 +20,11 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { createTerminal, journalStorage, type PaymentResult, type Terminal } from '../src/terminal/node.ts'
 
 const SERVER = join(import.meta.dirname, '../build/server.js')
-const PATIENCE_MS = 30_000
+/**
+ * A till would go on offline after 500 ms. Here it waits, so that a busy machine doesn't change the story: only a
+ * server that was killed is away.
+ */
+const PATIENCE_MS = 120_000
 const POLL_MS = 20
 
 const directory = await mkdtemp(join(tmpdir(), 'assay-example-'))
@@ -95,7 +99,12 @@ interface NewTerminal {
 
 const openTill = async (name: string): Promise<Terminal> => {
   const made = await consoleApi<NewTerminal>('POST', '/console/api/terminals', { label: name })
-  const till = await createTerminal({ baseUrl: url, ...made, storage: journalStorage(join(directory, name)) })
+  const till = await createTerminal({
+    baseUrl: url,
+    ...made,
+    storage: journalStorage(join(directory, name)),
+    timeouts: { quickMs: PATIENCE_MS },
+  })
   till.on('online', () => console.log(`     ${name} is online`))
   till.on('offline', () => console.log(`     ${name} is offline`))
   till.on('conflict', ({ transactionId, message }) =>

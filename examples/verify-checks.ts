@@ -37,7 +37,9 @@ export interface Answered {
 /** The claims of the JWS, once its signature is known to be good. */
 interface Claims {
   readonly org: string
-  readonly decision: string
+  readonly decision: string | null
+  /** `none`, or the hash of the rules. */
+  readonly question: string
   readonly circuit_id: string
   readonly data_commitment: string
   readonly digest: string
@@ -149,6 +151,8 @@ export const checkResult = async (
     typ: 'vr+jws',
     issuer,
   })
+  const question = sha256(canonical({ rules: asked.options.rules }))
+  check(claims.question === question, 'the JWS names our rules as the question')
   check(claims.jti === answered.verificationId, 'the JWS is signed by the service, and is about this result')
   check(claims.exp - claims.iat === ttl, 'it expires when it was asked to')
 

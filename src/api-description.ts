@@ -8,8 +8,9 @@ const API_VERSION = '1.0.0'
 
 const DESCRIPTION = `Assay checks things and proves what it found.
 
-Send an API key as \`X-API-Key\` or as \`Authorization: Bearer\`. Bodies are JSON; fields that a route does not know are
-ignored, and optional fields that are null count as absent. Every error has the same body, and its \`error\` code never changes.`
+Send an API key as \`X-API-Key\` or as \`Authorization: Bearer\`. Bodies are JSON; members that a route does not know are
+refused (422 \`unknown_member\`) where the schema of the body does not say otherwise, unknown query parameters where a
+credential is needed (400 \`unknown_parameter\`), and null where the schema does not take it. Every error has the same body, and its \`error\` code never changes.`
 
 /** Every tag that a route may use. */
 const TAGS: Readonly<Record<string, string>> = {

@@ -15,11 +15,14 @@ import {
   aroundRequest,
   crossOrigin,
   type HandledRequest,
+  hostRequired,
+  readOnlyWhile,
   securityHeaders,
 } from './http/middleware.ts'
 import { type ConsumeLimit, createRateLimiter, type RateLimitRefusal } from './http/rate-limit.ts'
 import type { Route } from './http/route.ts'
 import { createRouting } from './http/routing.ts'
+import { createUnreadAnswers } from './http/unread.ts'
 import type { Metrics } from './metrics.ts'
 
 /** The part of the configuration that the application reads. */
@@ -53,6 +56,8 @@ export interface AppOptions<S> {
   readonly pathFor?: PathFor
   /** Called for each handled request of a known caller; must not throw. */
   readonly onHandled?: (request: HandledRequest) => void
+  /** Whether nothing can be written, so that only what reads is answered; absent: never. */
+  readonly isFull?: () => boolean
   /** Called for every refused call; must not throw. */
   readonly onRateLimited?: (refusal: RateLimitRefusal) => void
 }
@@ -71,6 +76,7 @@ const CROSS_ORIGIN_PATHS = [
   '/api/circuits/',
   '/v1/openapi.json',
   '/.well-known/jwks.json',
+  '/.well-known/jwks-pq.json',
   '/.well-known/issuer-keys',
   '/checkpoint',
   '/checkpoint/keys',
@@ -86,6 +92,7 @@ export const createApp = <S>(options: AppOptions<S>): RequestListener => {
   const rateLimiter = config.rateLimits
     ? createRateLimiter(limits.consume, clock, options.onRateLimited)
     : undefined
+  const unread = createUnreadAnswers()
   const endpoints = routes.map((route) =>
     compileEndpoint(route, {
       services,
@@ -94,6 +101,7 @@ export const createApp = <S>(options: AppOptions<S>): RequestListener => {
       limitPerMinute: config.rateLimitPerMinute,
       addressLimits: { 'chat.reads': config.chatLimits.readsPerMinute },
       idempotency,
+      unread,
       checkResponses: config.checkResponses,
     }),
   )
@@ -105,13 +113,18 @@ export const createApp = <S>(options: AppOptions<S>): RequestListener => {
       clock,
       logger,
       observeRequest: metrics.observeRequest,
+      fixedSegments: new Set(
+        routes.flatMap(({ path }) => path.split('/')).filter((part) => !part.startsWith('{')),
+      ),
       onHandled: options.onHandled,
     }),
   )
   app.use(answerErrors(logger, options.isUnavailable))
   app.use(securityHeaders(config.baseUrl.startsWith('https:')))
+  app.use(hostRequired)
   if (options.pathFor) app.use(readHostPaths(options.pathFor))
   app.use(crossOrigin(CROSS_ORIGIN_PATHS))
+  if (options.isFull) app.use(readOnlyWhile(options.isFull))
   app.use(createRouting(endpoints))
   // Reached only when writing an answer fails, which is nearly always a client that went away.
   app.on('error', (error: unknown) => logger.debug({ err: error }, 'answer not sent'))

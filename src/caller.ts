@@ -66,6 +66,9 @@ export interface Caller {
   readonly idempotency?: Idempotency
 }
 
+/** Somebody who is signed in to the console. */
+export type SessionCaller = Caller & { readonly credential: Extract<Credential, { kind: 'session' }> }
+
 /** The service acting on its own behalf, in the name of an organisation. */
 export const systemCaller = (organisation: string, purpose: string): Caller => ({
   organisation,

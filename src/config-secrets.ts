@@ -1,17 +1,21 @@
 /** Secrets that are kept in DATA_DIR. @module */
 import { randomBytes } from 'node:crypto'
 import {
+  accessSync,
   chmodSync,
   closeSync,
+  constants,
+  existsSync,
   fsyncSync,
   linkSync,
   mkdirSync,
   openSync,
   readFileSync,
   rmSync,
+  statSync,
   writeFileSync,
 } from 'node:fs'
-import { join } from 'node:path'
+import { dirname, join, resolve } from 'node:path'
 import { ConfigError } from './config-values.ts'
 
 /** DATA_DIR with this value keeps nothing on disk. */
@@ -26,8 +30,27 @@ export const readSecret = (dataDir: string, name: string): string | undefined =>
   try {
     return readFileSync(join(dataDir, name), 'utf8').trim() || undefined
   } catch (error) {
-    if (isErrno(error, 'ENOENT')) return undefined
+    // Not a directory: there is no secret in it, and nothing can be kept there, which is said when that is tried.
+    if (isErrno(error, 'ENOENT') || isErrno(error, 'ENOTDIR')) return undefined
     throw new ConfigError('DATA_DIR', `holds an unreadable ${name}: ${String(error)}`)
+  }
+}
+
+/**
+ * Makes DATA_DIR where it is missing, one directory after the other: Node's own recursive way never ends where the
+ * system says that there is no such place, as below /proc.
+ * @throws ConfigError when it can't be made or written to
+ */
+export const makeDataDirectory = (dataDir: string): void => {
+  if (dataDir === MEMORY_DATA_DIR) return
+  try {
+    const missing: string[] = []
+    for (let path = resolve(dataDir); !existsSync(path); path = dirname(path)) missing.unshift(path)
+    for (const path of missing) mkdirSync(path, { mode: 0o700 })
+    accessSync(dataDir, constants.W_OK | constants.X_OK)
+    if (!statSync(dataDir).isDirectory()) throw new Error('it is a file')
+  } catch (error) {
+    throw new ConfigError('DATA_DIR', `must be a directory that can be written to: ${String(error)}`)
   }
 }
 
@@ -51,7 +74,7 @@ export const keepSecret = (dataDir: string, name: string, secret: string): strin
   const file = join(dataDir, name)
   const draft = `${file}.${process.pid}.${randomBytes(4).toString('hex')}`
   try {
-    mkdirSync(dataDir, { recursive: true, mode: 0o700 })
+    makeDataDirectory(dataDir)
     writeFileSync(draft, `${secret}\n`, { mode: 0o600, flag: 'wx', flush: true })
     chmodSync(draft, 0o600)
     try {
@@ -63,6 +86,7 @@ export const keepSecret = (dataDir: string, name: string, secret: string): strin
     }
     keepEntry(dataDir)
   } catch (error) {
+    if (error instanceof ConfigError) throw error
     throw new ConfigError('DATA_DIR', `must be a directory that can be written to: ${String(error)}`)
   }
   const kept = readSecret(dataDir, name)

@@ -89,6 +89,8 @@ export interface Config {
   readonly streamLimits: StreamLimits
   /** Posting mode of the chat until an operator sets another. */
   readonly postingMode: (typeof POSTING_MODES)[number]
+  /** Organisations whose word on people counts in the chat: `default` or ids. */
+  readonly chatTrustedIssuers: readonly string[]
   /** Networks (CIDR) of reverse proxies whose X-Forwarded-For counts. */
   readonly trustProxy: readonly string[]
   /** How many proofs are made at a time. */
@@ -195,6 +197,21 @@ const readAmlLists = (env: Environment): Config['amlLists'] => {
   return value === 'none' ? value : { directory: value }
 }
 
+const ISSUER = /^(default|org_[0-9A-HJKMNP-TV-Z]{26})$/
+
+/** Ids of organisations, `default` for the operator's, or `none`. */
+const readTrustedIssuers = (env: Environment): readonly string[] => {
+  const value = read(env, 'CHAT_TRUSTED_ISSUERS') ?? 'default'
+  if (value === 'none') return []
+  const issuers = list(value)
+  if (issuers.length === 0 || !issuers.every((issuer) => ISSUER.test(issuer)))
+    throw new ConfigError(
+      'CHAT_TRUSTED_ISSUERS',
+      "must be ids of organisations (org_…), or default for the operator's, separated by commas; or none",
+    )
+  return issuers
+}
+
 const MASTER_KEY_PATTERN = /^[0-9a-f]{64}$/i
 
 const readMasterKey = (env: Environment, dataDir: string, databaseUrl: string | undefined): Buffer => {
@@ -261,6 +278,7 @@ export const loadConfig = (env: Environment = process.env): Config => {
     chatLimits: thresholds(env, 'CHAT_LIMITS', DEFAULT_CHAT_LIMITS),
     streamLimits: thresholds(env, 'STREAM_LIMITS', DEFAULT_STREAM_LIMITS),
     postingMode: oneOf(env, 'POSTING_MODE', POSTING_MODES, 'open'),
+    chatTrustedIssuers: Object.freeze(readTrustedIssuers(env)),
     trustProxy: Object.freeze(readCidrs(env, 'TRUST_PROXY')),
     // One core is left to everything else.
     proverThreads: integer(

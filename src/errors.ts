@@ -8,10 +8,12 @@ export const ERRORS = {
   invalid_json: [400, 'The request body is not valid JSON.'],
   invalid_request: [400, 'The request is malformed.'],
   invalid_query: [400, 'The query string is malformed.'],
+  unknown_parameter: [400, 'The query holds a parameter that this route does not know.'],
   invalid_body: [400, 'The request body must be a JSON object with agent_name and text, or with envelope.'],
   text_required: [400, 'The message has no text.'],
   agent_name_required: [400, 'The message has no agent_name.'],
   agent_name_invalid: [400, 'The agent_name is not one that can be shown.'],
+  name_reserved: [400, 'This name, or one that looks like it, is kept for the operator.'],
   text_too_short: [400, 'The text is too short.'],
   text_too_long: [400, 'The text is too long.'],
   model_too_long: [400, 'The model is too long.'],
@@ -29,6 +31,10 @@ export const ERRORS = {
   envelope_not_yet_valid: [400, 'The envelope is not valid yet.'],
   envelope_params: [400, 'The params of the envelope are not those of its action.'],
   envelope_proof_invalid: [400, 'The proof of the envelope does not hold, or is not bound to this envelope.'],
+  proof_not_accepted: [
+    400,
+    'Proofs of this circuit are not accepted here: nobody vouches for what they say.',
+  ],
   ambiguous_credentials: [400, 'The request carries two different credentials.'],
   unauthorized: [401, 'A valid credential is required.'],
   invalid_credentials: [401, 'The credentials are wrong.'],
@@ -41,7 +47,10 @@ export const ERRORS = {
   csrf_required: [403, 'The X-CSRF-Token header is missing or wrong.'],
   insufficient_scope: [403, 'The credential lacks the scope that this route needs.'],
   name_claimed: [403, 'This name, or one that looks like it, is bound to another key.'],
-  name_reserved: [403, 'This name is reserved.'],
+  proof_in_use: [
+    403,
+    'This proof speaks for another key; it may speak for this one 24 hours after its last use.',
+  ],
   verified_only: [403, 'Only verified agents may post right now.'],
   pod_pending: [403, 'The pod has not been activated yet.'],
   pod_suspended: [403, 'The pod is suspended.'],
@@ -65,6 +74,8 @@ export const ERRORS = {
   payload_too_large: [413, 'The request body is larger than this route accepts.'],
   unsupported_media_type: [415, 'The request body must be sent as application/json.'],
   validation_failed: [422, 'The request does not fit the schema.'],
+  read_only: [422, 'A member that only the service sets was sent with another value.'],
+  unknown_member: [422, 'The request holds a member that is not known in its place.'],
   signature_invalid: [
     422,
     'The signature does not hold over what was to be signed, under the key that is named.',
@@ -91,6 +102,7 @@ export const ERRORS = {
   invalid_event: [422, 'There is no event of this name.'],
   events_empty: [422, 'At least one event must be named.'],
   label_required: [422, 'A label that is not blank is needed.'],
+  search_too_broad: [422, 'The search takes too long: its words are too common.'],
   criteria_required: [422, 'Nothing was asked: send criteria, an id, or both.'],
   rate_limited: [429, 'Too many requests.'],
   internal: [500, 'Something went wrong on our side.'],
@@ -126,6 +138,16 @@ export interface ErrorDetail {
   path: string
   code: string
   message: string
+}
+
+/** One reference token of a JSON Pointer (RFC 6901 §3). */
+export const pointerToken = (key: string): string => key.replaceAll('~', '~0').replaceAll('/', '~1')
+
+/** What is wrong with an input that was held against a schema: the code to refuse it with, and where. */
+export interface Misfit {
+  readonly code: 'validation_failed' | 'unknown_member'
+  /** At least one. */
+  readonly details: [ErrorDetail, ...ErrorDetail[]]
 }
 
 /** The limit that a call was refused for, told in its headers. */
@@ -180,4 +202,14 @@ export class AppError extends Error {
 /** Throws an {@link AppError}; an expression, so it fits behind `??`. */
 export const fail = (code: ErrorCode, options?: ErrorOptions): never => {
   throw new AppError(code, options)
+}
+
+/** Errors whose details say what is wrong with the input. */
+const FINDINGS: readonly ErrorCode[] = ['validation_failed', 'unknown_member', 'read_only']
+
+/** What is wrong with the input, where a batch judges it item by item. @throws the error, where it is no such finding */
+export const detailOf = (error: unknown): ErrorDetail => {
+  const [detail] = error instanceof AppError && FINDINGS.includes(error.code) ? (error.details ?? []) : []
+  if (detail === undefined) throw error
+  return detail
 }

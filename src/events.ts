@@ -19,11 +19,12 @@ const OWN_EVENTS: Readonly<Partial<Record<EntryType, WebhookEvent>>> = {
   'key.revoked': 'key.revoked',
 }
 
-/** The events that an entry announces. */
-export const eventsOf = (type: EntryType): readonly WebhookEvent[] => {
-  const own = OWN_EVENTS[type]
-  return own === undefined ? ['merkle.leaf_appended'] : [own, 'merkle.leaf_appended']
-}
+/** What the data of a `verify` entry names as `event` where the proof was made and recorded with it. */
+export const PROOF_CREATED = 'proof.created'
 
-export const isWebhookEvent = (name: string): name is WebhookEvent =>
-  WEBHOOK_EVENTS.some((event) => event === name)
+/** The events that an entry announces. @param event of its data */
+export const eventsOf = (type: EntryType, event: unknown): readonly WebhookEvent[] => {
+  const own = OWN_EVENTS[type]
+  const made = type === 'verify' && event === PROOF_CREATED ? ([PROOF_CREATED] as const) : []
+  return [...made, ...(own === undefined ? [] : [own]), 'merkle.leaf_appended']
+}

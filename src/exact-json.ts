@@ -23,6 +23,7 @@ const code = (character: string): number => character.charCodeAt(0)
 const QUOTE = code('"')
 const BACKSLASH = code('\\')
 const COMMA = code(',')
+const COLON = code(':')
 const SMALL_E = code('e')
 const LARGE_E = code('E')
 
@@ -62,8 +63,10 @@ export interface JsonLimits {
   readonly inexact?: number
 }
 
-/** What was found in a text: the limit it exceeds, or its inexact numbers, in order. */
-export type JsonScan = { readonly exceeds: keyof JsonLimits } | { readonly inexact: readonly Inexact[] }
+/** What was found in a text: the limit it exceeds; or its inexact numbers, in order, and how many members its objects have. */
+export type JsonScan =
+  | { readonly exceeds: keyof JsonLimits }
+  | { readonly inexact: readonly Inexact[]; readonly members: number }
 
 /** What a number in JSON text means: itself where it is exact, else a bigint if it is whole, else NaN. */
 export const readNumber = (text: string): number | bigint => {
@@ -117,6 +120,7 @@ export const scanJson = (
 ): JsonScan => {
   const inexact: Inexact[] = []
   let values = 1
+  let members = 0
   let depth = 0
   let opened = false
   for (let at = 0; at < bytes.length; at++) {
@@ -125,6 +129,7 @@ export const scanJson = (
     if (meaning === WHITESPACE) continue
     // The first member of a list or an object has no comma before it.
     if (byte === COMMA || (opened && meaning !== CLOSES)) values += 1
+    if (byte === COLON) members += 1
     if (maxValues !== undefined && values > maxValues) return { exceeds: 'values' }
     opened = meaning === OPENS
     if (opened) depth += 1
@@ -139,7 +144,7 @@ export const scanJson = (
       at = end - 1
     }
   }
-  return { inexact }
+  return { inexact, members }
 }
 
 const decode = (bytes: Buffer): string => new TextDecoder('utf-8', { fatal: true }).decode(bytes)

@@ -1,6 +1,7 @@
 /** The table of contents: every domain's routes in one list. @module */
 import { accountRoutes } from './domain/accounts/routes.ts'
 import { keyRoutes } from './domain/accounts/routes-keys.ts'
+import { sessionRoutes } from './domain/accounts/routes-sessions.ts'
 import { agentEnrolmentRoutes } from './domain/agent-trust/routes.ts'
 import { agentAuthorisationRoutes } from './domain/agent-trust/routes-authorise.ts'
 import { agentBadgeRoutes } from './domain/agent-trust/routes-badge.ts'
@@ -36,7 +37,7 @@ import { securityRoutes } from './domain/security/routes.ts'
 import { systemRoutes } from './domain/system/routes.ts'
 import { getAsset } from './domain/system/routes-assets.ts'
 import { getIssuerKeys } from './domain/system/routes-issuer.ts'
-import { getJwks } from './domain/system/routes-jwks.ts'
+import { jwksRoutes } from './domain/system/routes-jwks.ts'
 import { getChatPage } from './domain/system/routes-pages.ts'
 import { terminalRoutes } from './domain/terminals/routes.ts'
 import { ticketRoutes } from './domain/tickets/routes.ts'
@@ -52,7 +53,7 @@ import type { Services } from './services.ts'
 
 export const routes: readonly Route<Services>[] = [
   ...systemRoutes,
-  getJwks,
+  ...jwksRoutes,
   getIssuerKeys,
   getAsset,
   getChatPage,
@@ -63,6 +64,7 @@ export const routes: readonly Route<Services>[] = [
   removeOwnMessage,
   ...moderationRoutes,
   ...accountRoutes,
+  ...sessionRoutes,
   ...keyRoutes,
   ...terminalRoutes,
   ...securityRoutes,

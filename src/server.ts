@@ -1,20 +1,17 @@
 /** A running server: it listens first, so that probes get answers, and serves once its services are built. @module */
-import { timingSafeEqual } from 'node:crypto'
 import { once } from 'node:events'
-import type { RequestListener, Server } from 'node:http'
+import type { RequestListener } from 'node:http'
 import { describeApi } from './api-description.ts'
 import { createApp } from './app.ts'
+import { createAuthenticators } from './authenticators.ts'
 import type { Clock } from './clock.ts'
 import type { Config } from './config.ts'
 import { DEFAULT_ORGANISATION } from './domain/accounts/defaults.ts'
-import { AppError } from './errors.ts'
-import type { Authenticated, Authenticators, Credentials } from './http/auth.ts'
 import { answerLater, EVENT_STREAM_TYPE } from './http/event-stream.ts'
 import { createLogger, type Logger } from './http/log.ts'
 import type { HandledRequest } from './http/middleware.ts'
 import type { RateLimitRefusal } from './http/rate-limit.ts'
-import { closeHttpServer, createHttpServer } from './http/server.ts'
-import { secretDigest } from './keys/api-keys.ts'
+import { closeHttpServer, createHttpServer, type HttpServer } from './http/server.ts'
 import { actorOf } from './ledger/entry.ts'
 import { routes } from './routes.ts'
 import { type BuiltServices, createServices, type Services } from './services.ts'
@@ -28,8 +25,11 @@ export interface RunningServer {
   /** Under what address it calls itself, the same unless BASE_URL is set. */
   readonly baseUrl: string
   readonly services: BuiltServices
-  /** Stops accepting, finishes requests and the ledger's batch, closes everything. At most about 10 s. */
-  close(): Promise<void>
+  /**
+   * Stops accepting, answers what was sent, finishes the ledger's batch, closes everything. At most about 10 s.
+   * @param quietMs how long nothing must have been asked on a connection before it is ended; default 50
+   */
+  close(quietMs?: number): Promise<void>
 }
 
 export interface ServerOptions {
@@ -59,63 +59,7 @@ const answerStarting: RequestListener = (request, response) => {
   response.end(JSON.stringify(body))
 }
 
-/** Which credentials each kind of route takes, and whom they stand for. */
-const createAuthenticators = (
-  { accounts, terminals, pods, proxies }: Pick<Services, 'accounts' | 'terminals' | 'pods' | 'proxies'>,
-  metricsToken: string | undefined,
-): Authenticators => {
-  const { authenticate } = accounts
-  const isMetricsToken = (text: string | undefined): boolean =>
-    metricsToken !== undefined &&
-    text !== undefined &&
-    timingSafeEqual(secretDigest(text), secretDigest(metricsToken))
-  const withTerminal = async (token: string): Promise<Authenticated> => {
-    const caller = await terminals.authenticateToken(token)
-    const { rateLimitPerMinute } = await accounts.organisations.find(caller.organisation)
-    // Each terminal is counted for itself, whatever its token: one that runs wild must not stop the others.
-    return {
-      caller,
-      bucket: `terminal:${caller.credential.terminalId}`,
-      limitPerMinute: rateLimitPerMinute,
-    }
-  }
-  const withPodKey = ({ apiKey, podKey }: Credentials): Promise<Authenticated> => {
-    if (apiKey !== undefined && podKey !== undefined && apiKey !== podKey)
-      throw new AppError('ambiguous_credentials')
-    const text = podKey ?? apiKey
-    const isPodKey = podKey !== undefined || text?.startsWith('pk_pod_')
-    return isPodKey ? pods.authenticate(text ?? '') : authenticate.key(text)
-  }
-  /**
-   * All routes of an organisation are counted together, with what the organisation itself asks: more routes are no way
-   * to ask more. Those of strangers only seem to be one organisation's.
-   */
-  const withRouteToken = async (token: string): Promise<Authenticated> => {
-    const { owned, ...caller } = await proxies.authenticate(token)
-    if (!owned) return { caller, bucket: `route:${caller.credential.routeId}` }
-    const { rateLimitPerMinute } = await accounts.organisations.find(caller.organisation)
-    return { caller, limitPerMinute: rateLimitPerMinute }
-  }
-  const withOptional = async ({ apiKey }: Credentials): Promise<Authenticated> => {
-    if (apiKey === undefined) return {}
-    return /^hm[tm]_/.test(apiKey) ? withRouteToken(apiKey) : authenticate.key(apiKey)
-  }
-  return {
-    key: ({ apiKey }) => authenticate.key(apiKey),
-    merchant: ({ apiKey }) => (apiKey?.startsWith('mt_') ? withTerminal(apiKey) : authenticate.key(apiKey)),
-    pod: withPodKey,
-    optional: withOptional,
-    console: (credentials, { method }) => authenticate.console(credentials, method),
-    async metrics({ apiKey }) {
-      if (metricsToken === undefined || isMetricsToken(apiKey)) return {}
-      const admission = await authenticate.key(apiKey)
-      if (!admission.caller.scopes.has('metrics')) throw new AppError('insufficient_scope')
-      return admission
-    },
-  }
-}
-
-const listen = async (server: Server, { port, host }: Config): Promise<number> => {
+const listen = async (server: HttpServer, { port, host }: Config): Promise<number> => {
   server.listen(port, host)
   await once(server, 'listening')
   const address = server.address()
@@ -162,7 +106,7 @@ export const startServer = async (settings: Config, options: ServerOptions = {})
       describe: () => describeApi(routes, config.baseUrl),
     })
   } catch (error) {
-    await closeHttpServer(server, 0)
+    await closeHttpServer(server, { quietMs: 0, timeoutMs: 0 })
     throw error
   }
   const { accounts, terminals, pods, proxies, domains, limits, idempotency, metrics, clock, security } =
@@ -184,6 +128,8 @@ export const startServer = async (settings: Config, options: ServerOptions = {})
     pathFor: domains.pathFor,
     onRateLimited: alertRateLimit,
     onHandled: keepRequest,
+    // With a database of its own the disk is needed for the event log alone.
+    isFull: config.databaseUrl === undefined ? services.disk.isFull : undefined,
   })
   ready = true
   const host = config.host.includes(':') ? `[${config.host}]` : config.host
@@ -192,12 +138,12 @@ export const startServer = async (settings: Config, options: ServerOptions = {})
     url: `http://${host}:${port}`,
     baseUrl: config.baseUrl,
     services,
-    close() {
+    close(quietMs) {
       closed ??= (async () => {
         ready = false
         // A stream is a request that never ends by itself.
         services.chatStream.close()
-        await closeHttpServer(server)
+        await closeHttpServer(server, { quietMs })
         await services.close()
       })()
       return closed

@@ -17,6 +17,10 @@ import { bodyCheck } from './http/validation.ts'
 import type { Closers, Foundations } from './services-foundations.ts'
 import { isUnavailable } from './store/session.ts'
 
+/** What the operator's organisation is called in the environment, and in what readers are shown. */
+const DEFAULT_NAME = 'default'
+const organisationNamed = (name: string): string => (name === DEFAULT_NAME ? DEFAULT_ORGANISATION : name)
+
 export interface ChatServices {
   readonly prompts: PromptsService
   readonly postingMode: PostingModeService
@@ -74,7 +78,13 @@ export const createChatServices = async (
     postingMode,
     baseUrl,
     addressBlock,
-    reader: createEnvelopeReader({ clock, baseUrl, proofs }),
+    reader: createEnvelopeReader({
+      clock,
+      baseUrl,
+      proofs,
+      trustedIssuers: new Set(config.chatTrustedIssuers.map(organisationNamed)),
+      nameIssuer: (id) => (id === DEFAULT_ORGANISATION ? DEFAULT_NAME : id),
+    }),
     postLimits: rateLimits ? chatLimits : undefined,
     rules: {
       initialMode,

@@ -4,7 +4,7 @@
  */
 import { type Clock, systemClock } from './clock.ts'
 import type { Config } from './config.ts'
-import { keepSecret, MEMORY_DATA_DIR, readSecret } from './config-secrets.ts'
+import { keepSecret, MEMORY_DATA_DIR, makeDataDirectory, readSecret } from './config-secrets.ts'
 import { type Core, createCore } from './core/index.ts'
 import { DEFAULT_ORGANISATION } from './domain/accounts/defaults.ts'
 import { type AccountsService, createAccounts } from './domain/accounts/service.ts'
@@ -26,6 +26,7 @@ import { createMetrics, type Metrics } from './metrics.ts'
 import { createSafeFetch, type SafeFetch } from './net/safe-fetch.ts'
 import { type Bus, createBus } from './store/bus.ts'
 import { type Database, openDatabase } from './store/database.ts'
+import { type Disk, watchDisk } from './store/disk.ts'
 import { createLimits, type Limits } from './store/limits.ts'
 import { createOpenRecent, type OpenRecent } from './store/recent.ts'
 import { openRedis, type RedisConnection } from './store/redis.ts'
@@ -59,6 +60,7 @@ export interface Foundations {
   readonly checkpoints: Checkpoints
   readonly accounts: AccountsService
   readonly safeFetch: SafeFetch
+  readonly disk: Disk
   /** The admin key, if this start generated it. */
   readonly generatedAdminKey: string | undefined
 }
@@ -78,6 +80,7 @@ export const createFoundations = async (
   closers: Closers,
 ): Promise<Foundations> => {
   const { baseUrl, dataDir, databaseUrl, redisUrl, rateLimits, rateLimitPerMinute } = config
+  makeDataDirectory(dataDir)
   const database = await openDatabase({ databaseUrl, dataDir }, logger)
   closers.push(() => database.close())
   const redis = redisUrl === undefined ? undefined : openRedis(redisUrl, logger)
@@ -113,8 +116,16 @@ export const createFoundations = async (
       ),
   })
   closers.push(() => ledger.close())
-  const security = createSecurity({ ledger, database, limits, clock, rateLimits, logger })
+  const security = createSecurity({ ledger, database, limits, clock, sealing, rateLimits, logger })
   closers.push(() => security.close())
+  const disk = watchDisk(dataDir === MEMORY_DATA_DIR ? undefined : dataDir, {
+    onChange(isFull, freeBytes) {
+      if (!isFull) return logger.info({ freeBytes }, 'there is room on the disk of DATA_DIR again')
+      logger.error({ freeBytes }, 'the disk of DATA_DIR is full')
+      security.raise({ organisation: DEFAULT_ORGANISATION, type: 'disk_full', subject: 'DATA_DIR' })
+    },
+  })
+  closers.push(() => disk.close())
   const logDirectory = takeLogDirectory(dataDir === MEMORY_DATA_DIR ? undefined : dataDir)
   closers.push(() => logDirectory.release())
   const eventLog = await createEventLog({
@@ -184,6 +195,7 @@ export const createFoundations = async (
     checkpoints,
     accounts,
     safeFetch,
+    disk,
     generatedAdminKey,
   }
 }

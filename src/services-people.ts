@@ -7,7 +7,7 @@ import { type ConsentService, createConsents } from './domain/consent/service.ts
 import { ProviderAnswer } from './domain/kyc/schemas.ts'
 import { createKyc, type KycService } from './domain/kyc/service.ts'
 import * as nullifiers from './domain/proofs/nullifiers.ts'
-import { bodyCheck } from './http/validation.ts'
+import { openCheck } from './http/validation.ts'
 import { createSubjectPseudonyms } from './keys/subject-pseudonyms.ts'
 import type { Closers, Foundations } from './services-foundations.ts'
 
@@ -48,7 +48,7 @@ export const createPeopleServices = async (
     nullifiers,
     providers: config.kycProviders,
     safeFetch,
-    checkAnswer: bodyCheck(ProviderAnswer),
+    checkAnswer: openCheck(ProviderAnswer),
   })
   const lists = await createLists({
     database,

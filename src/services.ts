@@ -25,8 +25,11 @@ import { createPods, type PodsService } from './domain/pods/service.ts'
 import { createPolicies, type PoliciesService } from './domain/policies/service.ts'
 import { type CircuitQuestions, createCircuitQuestions } from './domain/proofs/circuit-questions.ts'
 import * as nullifiers from './domain/proofs/nullifiers.ts'
+import { createIssuerLookup } from './domain/proofs/nullifiers.ts'
+import { proofRow } from './domain/proofs/recording.ts'
 import { ProofVerifyRequest, SyncItem } from './domain/proofs/schemas.ts'
 import { createProofs, type ProofsService } from './domain/proofs/service.ts'
+import { revokedDigestClaim } from './domain/proofs/spend-keys.ts'
 import { auditProofStatement, prepareMember } from './domain/proofs/statements/audit-proof.ts'
 import { consentVerificationStatement } from './domain/proofs/statements/consent-verification.ts'
 import { kycStatement } from './domain/proofs/statements/kyc.ts'
@@ -38,6 +41,7 @@ import { tokenValidationStatement } from './domain/proofs/statements/token-valid
 import { loadPages, type Pages } from './domain/system/pages.ts'
 import { createSystem, ENGINE, type SystemService } from './domain/system/service.ts'
 import { createTerminals, type TerminalsService } from './domain/terminals/service.ts'
+import { PresentedTicket } from './domain/tickets/schemas.ts'
 import { createTickets, type TicketsService } from './domain/tickets/service.ts'
 import { createTokens, type TokensService } from './domain/tokens/service.ts'
 import { createUsage, type UsageService } from './domain/usage/service.ts'
@@ -55,6 +59,7 @@ import { bodyCheck } from './http/validation.ts'
 import { createCheckpointReader } from './ledger/checkpoint-reading.ts'
 import { createPoseidonLog, type PoseidonLog } from './ledger/shards.ts'
 import { createDns } from './net/dns.ts'
+import { createLocalResolve } from './net/resolve.ts'
 import { type AgentServices, createAgentServices } from './services-agents.ts'
 import { type ChatServices, createChatServices } from './services-chat.ts'
 import { type Closers, createFoundations, type Foundations } from './services-foundations.ts'
@@ -73,6 +78,7 @@ type Shared = Pick<
   | 'security'
   | 'eventLog'
   | 'accounts'
+  | 'disk'
 >
 
 export interface Services extends Shared, ChatServices, AgentServices, PeopleServices {
@@ -160,6 +166,7 @@ const build = async (
     checkpoints,
     accounts,
     safeFetch,
+    disk,
     generatedAdminKey,
   } = foundations
   const { baseUrl, customDomainCname } = config
@@ -190,6 +197,8 @@ const build = async (
     ledger,
     signers,
     prover,
+    proofRow,
+    revokedDigestClaim,
     usage,
     clock,
     baseUrl,
@@ -219,6 +228,7 @@ const build = async (
   const agentServices = createAgentServices(foundations)
   const peopleServices = await createPeopleServices(foundations, closers)
   const membership = createMembership({ database, poseidonLog })
+  const issuerOf = createIssuerLookup(database)
   const proofs: ProofsService = createProofs({
     database,
     ledger,
@@ -233,15 +243,15 @@ const build = async (
     statements: [
       ...ruleStatements,
       kycStatement({ issuer, kyc: peopleServices.kyc }),
-      tokenValidationStatement({ issuer, tokens }),
-      consentVerificationStatement({ issuer, consents: peopleServices.consents }),
+      tokenValidationStatement({ issuer, tokens, issuerOf }),
+      consentVerificationStatement({ issuer, consents: peopleServices.consents, issuerOf }),
       proofAggregationStatement({
         issuer,
         verifyStored: (caller, proofId) => proofs.verifyStored(caller, proofId),
       }),
       offlineValidationStatement({ payments, terminals }),
       auditProofStatement({ membership }),
-      quantumSafeTokenStatement({ membership, hybridTokens: agentServices.hybridTokens }),
+      quantumSafeTokenStatement({ membership, hybridTokens: agentServices.hybridTokens, issuerOf }),
     ],
     checkInputs: bodyCheck,
     checkSyncItem: bodyCheck(SyncItem),
@@ -257,6 +267,7 @@ const build = async (
     metrics,
     security,
     checkProof: bodyCheck(ProofVerifyRequest),
+    checkTicket: bodyCheck(PresentedTicket),
   })
   const auditProofs = createAuditProofs({
     database,
@@ -287,7 +298,12 @@ const build = async (
     logger,
   })
   closers.push(() => domains.close())
-  const isOwnHost = ownHosts(baseUrl, customDomainCname)
+  const isOwnHost = ownHosts({
+    baseUrl,
+    names: [customDomainCname],
+    port: config.port,
+    resolve: createLocalResolve(dns),
+  })
   const proxies = createProxies({
     database,
     ledger,
@@ -303,6 +319,7 @@ const build = async (
     database,
     ledger,
     prover,
+    proofRow,
     verificationKey: verificationKeyName(circuits.verificationKey('yesno').etag),
     verification,
     usage,
@@ -361,6 +378,7 @@ const build = async (
     metrics,
     checks: { database: () => database.ping(), redis: redis && (() => redis.ping()) },
     isReady,
+    isDiskFull: disk.isFull,
     treeSize: async () => (await ledger.head()).size,
     describe,
   })
@@ -379,6 +397,7 @@ const build = async (
     auditProofs,
     publishedLog,
     accounts,
+    disk,
     terminals,
     payments,
     usage,

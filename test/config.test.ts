@@ -42,6 +42,7 @@ describe('configuration', () => {
       },
       streamLimits: { perAddress: 100, total: 10_000 },
       postingMode: 'open',
+      chatTrustedIssuers: ['default'],
       trustProxy: [],
       egressAllowCidrs: [],
       egressCa: undefined,
@@ -88,6 +89,7 @@ describe('configuration', () => {
       CHAT_LIMITS: '{"postsPerMinute": 7}',
       STREAM_LIMITS: '{"perAddress": 2, "total": 3}',
       POSTING_MODE: 'verified_only',
+      CHAT_TRUSTED_ISSUERS: 'default, org_01ARZ3NDEKTSV4RRFFQ69G5FAV',
       AML_LISTS: '/srv/lists',
       KYC_PROVIDERS: '{"acme": {"url": "https://kyc.example/v1", "apiKey": "secret-key"}}',
       LOG_LEVEL: 'debug',
@@ -115,6 +117,7 @@ describe('configuration', () => {
       },
       streamLimits: { perAddress: 2, total: 3 },
       postingMode: 'verified_only',
+      chatTrustedIssuers: ['default', 'org_01ARZ3NDEKTSV4RRFFQ69G5FAV'],
       trustProxy: ['10.0.0.0/8', '192.0.2.1/32', '2001:db8::/32'],
       egressAllowCidrs: ['127.0.0.1/32', 'fd00::/8'],
       egressCa: undefined,
@@ -195,6 +198,8 @@ describe('configuration', () => {
     ['KYC_PROVIDERS', '{"internal": {"url": "https://kyc.example", "apiKey": "k"}}', 'not internal'],
     ['KYC_PROVIDERS', '{"Acme": {"url": "https://kyc.example", "apiKey": "k"}}', 'a-z'],
     ['POSTING_MODE', 'closed', 'open, paused, verified_only'],
+    ['CHAT_TRUSTED_ISSUERS', 'somebody', 'must be ids of organisations'],
+    ['CHAT_TRUSTED_ISSUERS', 'default,org_1', 'must be ids of organisations'],
     ['LOG_LEVEL', 'loud', 'fatal, error'],
   ]
   for (const [variable, value, rule] of broken) {

@@ -148,16 +148,16 @@ describe('the limits of a JSON text', () => {
   const within = { inexact: [] }
 
   it('bound its depth, also where parsing drops it', () => {
-    expect(scan(nested(MAX_DEPTH))).to.deep.equal(within)
+    expect(scan(nested(MAX_DEPTH))).to.deep.include(within)
     for (const text of [nested(MAX_DEPTH + 1), nested(200_000), `{"a":${nested(MAX_DEPTH)},"a":1}`])
       expect(scan(text)).to.deep.equal({ exceeds: 'depth' })
-    expect(scan(`["${'['.repeat(100)}\\"[[[", ${nested(MAX_DEPTH - 1)}]`)).to.deep.equal(within)
+    expect(scan(`["${'['.repeat(100)}\\"[[[", ${nested(MAX_DEPTH - 1)}]`)).to.deep.include(within)
   })
 
   it('bound its values', () => {
-    expect(scan(`[${Array(99).fill('{}')}]`)).to.deep.equal(within)
+    expect(scan(`[${Array(99).fill('{}')}]`)).to.deep.include(within)
     expect(scan(`[${Array(100).fill('{}')}]`)).to.deep.equal({ exceeds: 'values' })
     expect(scan(`{"a":[${Array(100).fill('1')}],"a":1}`)).to.deep.equal({ exceeds: 'values' })
-    expect(scan(`[${JSON.stringify(','.repeat(200))}]`)).to.deep.equal(within)
+    expect(scan(`[${JSON.stringify(','.repeat(200))}]`)).to.deep.include(within)
   })
 })

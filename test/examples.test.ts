@@ -24,7 +24,7 @@ import { verified } from './support/verification.ts'
 
 describe('examples', () => {
   it('offline-payments loses no payment and stores none twice', async function () {
-    this.timeout(120_000)
+    this.timeout(300_000)
     const example = startProgram(join(import.meta.dirname, '../examples/offline-payments.ts'))
     const status = await example.ended()
     const said = `${example.lines.join('\n')}\n${example.errors()}`
@@ -44,7 +44,7 @@ describe('examples', () => {
     expect(
       example.lines.filter((line) => line.startsWith('✓')),
       said,
-    ).to.have.length(12)
+    ).to.have.length(13)
   })
 
   it('agent-chat answers the prompt of the day under a name of its own, and follows nothing that others write', async () => {
@@ -94,15 +94,16 @@ describe('examples', () => {
       )
     }
     const BOUND = 'NOT SO: the proof is bound to our rules and nonce'
+    const OTHER_QUESTION = 'NOT SO: the JWS names our rules as the question'
 
     it('hold for what was asked', async () => {
-      expect(await verdict(question('yesno'), {})).to.equal('12 hold')
-      expect(await verdict(question('simple_yesno'), {})).to.equal('10 hold')
-      expect(await verdict(question('eligibility'), {})).to.equal('10 hold')
-      expect(await verdict(question('composite'), {})).to.equal('10 hold')
+      expect(await verdict(question('yesno'), {})).to.equal('13 hold')
+      expect(await verdict(question('simple_yesno'), {})).to.equal('11 hold')
+      expect(await verdict(question('eligibility'), {})).to.equal('11 hold')
+      expect(await verdict(question('composite'), {})).to.equal('11 hold')
       const asked = question('yesno')
       const no = { ...asked, data: { age: 3 } }
-      expect(await verdict(no, {})).to.equal('12 hold')
+      expect(await verdict(no, {})).to.equal('13 hold')
     })
 
     for (const circuit of ['yesno', 'eligibility', 'simple_yesno'] as const)
@@ -111,10 +112,10 @@ describe('examples', () => {
         const rules = (changes: object) => ({
           options: { rules: [{ ...asked.options.rules[0], ...changes }] },
         })
-        expect(await verdict(asked, rules({ value: 1 }))).to.equal(BOUND)
-        expect(await verdict(asked, rules({ op: 'gt' }))).to.equal(BOUND)
+        expect(await verdict(asked, rules({ value: 1 }))).to.equal(OTHER_QUESTION)
+        expect(await verdict(asked, rules({ op: 'gt' }))).to.equal(OTHER_QUESTION)
         expect(await verdict({ ...asked, data: { age: 36, size: 36 } }, rules({ field: 'size' }))).to.equal(
-          BOUND,
+          OTHER_QUESTION,
         )
         expect(await verdict(asked, { options: { nonce: 'n-0' } })).to.equal(BOUND)
         expect(await verdict(asked, { options: { ttl: 7200 } })).to.match(/^NOT SO: it expires/)
@@ -183,6 +184,7 @@ describe('examples', () => {
         org: 'org_1',
         circuit_id,
         data_commitment,
+        question: statement.rules_hash,
       }
       const jws = await new SignJWT({ ...claims, digest, decision })
         .setProtectedHeader({ alg: 'EdDSA', kid: 'k1', typ: 'vr+jws' })

@@ -116,6 +116,15 @@ describe('server', () => {
       const cases: [Record<string, string>, RegExp][] = [
         [{ PORT: port, DATA_DIR: 'memory' }, new RegExp(`could not start. PORT ${port} .* is in use`)],
         [{ DATABASE_URL: 'postgres://127.0.0.1/assay' }, /could not start. MASTER_KEY must be set/],
+        [{ DATA_DIR: '/proc/nope' }, /could not start. DATA_DIR must be a directory that can be written to/],
+        [
+          { DATA_DIR: '/proc/nope', MASTER_KEY: 'ab'.repeat(32), ADMIN_API_KEY: 'chosen-by-the-operator' },
+          /could not start. DATA_DIR must be a directory that can be written to/,
+        ],
+        [
+          { DATA_DIR: `${PROGRAM}/data` },
+          /could not start. DATA_DIR must be a directory that can be written to/,
+        ],
         [{ LOG_LEVEL: 'loud' }, /could not start. LOG_LEVEL must be one of/],
         [
           { DATABASE_URL: 'postgres://ada:hunter2@127.0.0.1:1/assay', MASTER_KEY: 'ab'.repeat(32) },

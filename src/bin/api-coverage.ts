@@ -13,7 +13,7 @@ const ROOT = join(import.meta.dirname, '../..')
 const FILE = join(ROOT, 'docs/api-coverage.md')
 /** Tests of everything: that one of them meets a route says nothing about it. */
 const OF_ALL_ROUTES =
-  /^test\/((contract|openapi|errors|architecture|api-coverage)\.test|support\/fixtures)\.ts$/
+  /^test\/((contract|openapi|openapi-schemas|body-members|generated-clients|fuzz|errors|architecture|api-coverage)\.test|support\/fixtures)\.ts$/
 const MAX_TESTS_NAMED = 4
 
 /** Every route of the specifications, by family, as they write them. */

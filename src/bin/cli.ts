@@ -8,6 +8,7 @@ import { mkdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { text as readAll } from 'node:stream/consumers'
 import { Command, InvalidArgumentError, Option } from 'commander'
+import type { AmountLimit } from '../protocol/payment-limits.ts'
 import { PAYMENT_METHODS, type PaymentMethod } from '../protocol/sync.ts'
 import {
   createTerminal,
@@ -34,8 +35,8 @@ interface Settings {
   merchant?: string
   terminalId?: string
   terminalSecret?: string
-  floorLimit?: number
-  storedSumLimit?: number
+  floorLimit?: AmountLimit
+  storedSumLimit?: AmountLimit
 }
 
 interface SettingFlags extends Settings {
@@ -53,6 +54,8 @@ const amount = (value: string): number => {
     throw new InvalidArgumentError(`It must have at most ${MAX_EXACT_DIGITS} digits.`)
   return Number(value)
 }
+
+const amountLimit = (value: string): AmountLimit => (value === 'none' ? value : amount(value))
 
 const print = (value: unknown): void => console.log(JSON.stringify(value, null, 2))
 
@@ -205,8 +208,8 @@ const terminalCommand = (name: string, description: string): Command =>
     .option('--merchant <id>', 'merchant the payments are for (mer_…)')
     .option('--terminal-id <id>', 'terminal of its own (ter_…)')
     .addOption(new Option('--terminal-secret <secret>', 'its secret').env('ASSAY_TERMINAL_SECRET'))
-    .option('--floor-limit <decimal>', 'largest payment that is accepted offline', amount)
-    .option('--stored-sum-limit <decimal>', 'largest sum that may wait for upload', amount)
+    .option('--floor-limit <decimal|none>', 'largest payment that is accepted offline', amountLimit)
+    .option('--stored-sum-limit <decimal|none>', 'largest sum that may wait for upload', amountLimit)
 
 const terminal = new Command('terminal')
   .description('accept card payments, online or offline')

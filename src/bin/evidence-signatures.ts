@@ -1,9 +1,9 @@
 /** Checks who signed evidence: its manifest, and the checkpoint of the tree that its entries stand in. @module */
 import { createPublicKey, verify } from 'node:crypto'
-import canonicalize from 'canonicalize'
 import { EVIDENCE_TYPE } from '../domain/exports/evidence.ts'
 import type { JwkSet, PublishedJwk } from '../keys/jwks.ts'
 import { createCheckpointReader } from '../ledger/checkpoint-reading.ts'
+import { canonicalJson } from '../protocol/canonical-json.ts'
 import { readJws } from '../protocol/jws.ts'
 import type { Contents } from './evidence-check.ts'
 
@@ -21,7 +21,7 @@ const isEd25519 = ({ kty, crv }: PublishedJwk): boolean => kty === 'OKP' && crv 
 /** @returns the tail of a JWS that covers the manifest, or undefined */
 const readManifestJws = ({ jws, manifest }: Contents) => {
   const read = readJws(jws)
-  const isIt = read !== undefined && canonicalize(read.payload) === canonicalize(manifest)
+  const isIt = read !== undefined && canonicalJson(read.payload) === canonicalJson(manifest)
   return isIt ? read : undefined
 }
 

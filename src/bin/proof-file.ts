@@ -15,6 +15,8 @@ export interface ProofFile {
   readonly decisions: readonly (0 | 1)[]
   /** Whether a policy has a part in the decision, so that it may be NO where the proof says YES. */
   readonly hasPolicy: boolean
+  /** What was asked, as signed results say it: `none` where nothing was. */
+  readonly question?: string
   /** What `ctx` is said to be made of. */
   readonly context?: Readonly<Record<string, unknown>>
   /** Whether a signature stands in the file, which isn't looked at. */
@@ -68,6 +70,7 @@ const labelsOf = (json: Json) => {
     digest: isText(json.digest) ? json.digest : undefined,
     decisions: DECISION_FIELDS.flatMap((field) => DECISIONS.get(json[field]) ?? []),
     hasPolicy: isText(json.verification_id),
+    question: isText(json.question) ? json.question : undefined,
     context: isObject(json.context) ? json.context : undefined,
     isSigned: isText(json.jws) || isText(json.signature),
   }

@@ -8,6 +8,8 @@ import { isUnavailable, sqlState } from '../store/session.ts'
 
 /** Longer than the server itself takes at most; beyond it the process ends by force. */
 const STOP_TIMEOUT_MS = 10_000
+/** Clients that keep connections may ask again at any moment; after this time without a question one is ended. */
+const STOP_QUIET_MS = 1000
 
 /** SQLSTATE of a database that does not exist, and class 28: wrong role or password. */
 const UNKNOWN_DATABASE = '3D000'
@@ -78,7 +80,7 @@ const stopOnSignal = (starting: Promise<RunningServer>): void => {
     say(`${signal}: finishing open requests`)
     setTimeout(() => process.exit(1), STOP_TIMEOUT_MS).unref()
     starting
-      .then((server) => server.close())
+      .then((server) => server.close(STOP_QUIET_MS))
       .then(
         () => process.exit(0),
         (error: unknown) => {

@@ -26,6 +26,7 @@ export const verifyProofCommand = (): Command =>
     .option('--public <file>', 'its public signals, where they are not in the file')
     .option('--key <file>', 'verification key (JSON of snarkjs) to use instead of the shipped one')
     .addOption(new Option('--circuits-dir <directory>', 'keys of another ceremony').env('CIRCUITS_DIR'))
+    .option('--expect <json>', 'what else has to be so, such as {"nonce": "n-1"}; @ and a file reads it')
     .option('--json', 'print the findings as JSON')
     .addHelpText('after', HELP)
     .exitOverride(({ exitCode }) => process.exit(exitCode === 0 ? 0 : EXIT_UNKNOWN))

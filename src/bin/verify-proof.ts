@@ -5,16 +5,19 @@
  */
 import { readFileSync } from 'node:fs'
 import { text as readAll } from 'node:stream/consumers'
-import { loadVerificationKey } from '../circuits/artifacts.ts'
+import { loadVerificationKey, type RecordedKey } from '../circuits/artifacts.ts'
 import { findCircuit } from '../circuits/catalogue.ts'
+import { DECISION_SIGNALS, proofFacts } from '../circuits/proof-facts.ts'
 import {
   type ProofRefusal,
   readVerificationKey,
   type VerificationKey,
   verifyProof,
 } from '../circuits/verifier.ts'
+import { detailOf } from '../errors.ts'
 import { proofDigest } from '../protocol/zk1.ts'
 import { contextElement, type ProofContext } from '../rules/encode.ts'
+import { type Expectation, type ExpectationReason, unexpected } from '../rules/expectation.ts'
 import { printable } from './printable.ts'
 import { type ProofFile, ProofFileError, parseJson, readProofFile } from './proof-file.ts'
 
@@ -23,15 +26,14 @@ const EXIT_REFUSED = 1
 const EXIT_UNKNOWN = 2
 const MS_PER_SECOND = 1000
 
-/** What circuits call the signal that is 1 for YES and 0 for NO. */
-const DECISION_SIGNALS = ['decision', 'token_valid', 'consent_verified', 'quantum_safe_valid', 'all']
-
 export interface Flags {
   readonly circuit?: string
   readonly key?: string
   readonly public?: string
   readonly circuitsDir?: string
   readonly json?: boolean
+  /** JSON of what is expected, or `@` and the file that holds it. */
+  readonly expect?: string
 }
 
 type Reason =
@@ -41,13 +43,18 @@ type Reason =
   | 'DECISION_MISMATCH'
   | 'CONTEXT_MISMATCH'
   | 'EXPIRED'
+  | ExpectationReason
 
 export interface Report {
   readonly holds: boolean
   readonly reasons: readonly Reason[]
   readonly circuitId: string | null
   readonly key: string
+  /** How the key was made; null where nothing is recorded of it. */
+  readonly setup: RecordedKey['setup'] | null
   readonly digest: string | null
+  /** What it says, as far as the file tells; null where it says nothing that a YES or NO would be. */
+  readonly says: string | null
   /** By name where the circuit is known. */
   readonly publicSignals: Readonly<Record<string, string>> | readonly string[]
   readonly checked: readonly string[]
@@ -68,7 +75,7 @@ const readFile = (file: string): string => {
 const findKey = (
   { key, circuitsDir }: Flags,
   circuitId: string | undefined,
-): { key: VerificationKey; from: string } => {
+): { key: VerificationKey; from: string; recorded?: RecordedKey } => {
   if (key !== undefined) {
     const read = readVerificationKey(parseJson(readFile(key), key))
     if (read === undefined) throw new ProofFileError(`${key} is no verification key of Groth16 on BN254.`)
@@ -81,8 +88,11 @@ const findKey = (
   const shipped = loadVerificationKey(circuitId, circuitsDir)
   if (shipped === undefined)
     throw new ProofFileError(`There is no circuit ${circuitId} here: give its verification key with --key.`)
-  return { key: shipped, from: circuitsDir ?? 'shipped with this program' }
+  return { key: shipped.key, recorded: shipped, from: circuitsDir ?? 'shipped with this program' }
 }
+
+const isRecord = (value: unknown): value is Readonly<Record<string, unknown>> =>
+  typeof value === 'object' && value !== null && !Array.isArray(value)
 
 const isContext = (
   context: Readonly<Record<string, unknown>>,
@@ -135,10 +145,67 @@ const compare = (
   return { reasons, checked }
 }
 
+type Stated = { readonly rules_hash?: unknown; readonly policy_verdict?: unknown }
+
+/** Only a YES to a question that was asked opens anything. What the file itself tells can only take away from that. */
+const meaningOf = (
+  { question, context, publicSignals, hasPolicy, decisions }: ProofFile,
+  circuitId: string | undefined,
+): string | null => {
+  const names = (circuitId === undefined ? undefined : findCircuit(circuitId)?.publicNames) ?? []
+  const shown = DECISION_SIGNALS.flatMap((name) => publicSignals[names.indexOf(name)] ?? [])[0]
+  const stated: Stated = context !== undefined && isContext(context) ? Object(context.statement) : {}
+  const isRefused = stated.policy_verdict === 'NO' || (hasPolicy && decisions.includes(0))
+  if (question === 'none' || stated.rules_hash === null)
+    return 'it attests the submitted data; no question was asked, so it opens nothing'
+  if (isRefused && shown !== '0')
+    return 'NO: the policy said so, whatever the circuit shows; it opens nothing'
+  if (shown === undefined) return null
+  return shown === '1' ? 'YES' : 'NO: it opens nothing'
+}
+
+/** @throws ProofFileError for what is no expectation */
+const readExpectation = (text: string): Expectation => {
+  const what = 'What --expect gives'
+  const asked = parseJson(text.startsWith('@') ? readFile(text.slice(1)) : text, what)
+  if (!isRecord(asked)) throw new ProofFileError(`${what} is no JSON object.`)
+  return asked
+}
+
+/** @throws ProofFileError for what can't be expected of such a proof */
+const differing = (
+  { context, publicSignals }: ProofFile,
+  circuitId: string | undefined,
+  expect: string | undefined,
+  now: number,
+): ExpectationReason[] => {
+  if (expect === undefined) return []
+  if (circuitId === undefined) throw new ProofFileError('To compare with --expect, say --circuit.')
+  const bound = context !== undefined && isContext(context) ? context : null
+  try {
+    return unexpected(readExpectation(expect), proofFacts({ circuitId, publicSignals, context: bound }), now)
+  } catch (error) {
+    if (error instanceof ProofFileError) throw error
+    const { path, message } = detailOf(error)
+    throw new ProofFileError(`${path.slice(1)} ${message}.`)
+  }
+}
+
 const named = (circuitId: string | undefined, publicSignals: readonly string[]): Report['publicSignals'] => {
   const names = circuitId === undefined ? undefined : findCircuit(circuitId)?.publicNames
   if (names?.length !== publicSignals.length) return publicSignals
   return Object.fromEntries(names.map((name, i) => [name, publicSignals[i] ?? '']))
+}
+
+/** Whoever knows the secrets of a setup can forge proofs under its keys. */
+const setupTrust = (recorded: RecordedKey | undefined): string => {
+  if (recorded === undefined)
+    return 'how the key was made: whoever knows the secrets of its setup can forge proofs'
+  const { setup, contributors } = recorded
+  const names = contributors.join(', ')
+  return setup === 'single-party'
+    ? `that the secrets of the setup were destroyed: the key is of a single-party setup, by ${names}, who can forge proofs otherwise`
+    : `that one of those who contributed secrets to the setup destroyed theirs: ${names}`
 }
 
 const notChecked = (circuitId: string | undefined, { isSigned, context }: ProofFile): string[] => {
@@ -160,7 +227,7 @@ const notChecked = (circuitId: string | undefined, { isSigned, context }: ProofF
 export const examine = async (text: string, flags: Flags): Promise<Report> => {
   const file = readProofFile(text, flags.public === undefined ? undefined : readFile(flags.public))
   const circuitId = flags.circuit ?? file.circuitId
-  const { key, from } = findKey(flags, circuitId)
+  const { key, from, recorded } = findKey(flags, circuitId)
   const verdict = await verifyProof(key, file.proof, file.publicSignals)
   const pairing = [
     'public signals: their number, canonical, below the order of the field',
@@ -176,16 +243,19 @@ export const examine = async (text: string, flags: Flags): Promise<Report> => {
     ...(verdict.valid ? [] : [verdict.reason]),
     ...(isOther ? (['CIRCUIT_MISMATCH'] as const) : []),
     ...compared.reasons,
+    ...(verdict.valid ? differing(file, circuitId, flags.expect, Date.now()) : []),
   ]
   return {
     holds: reasons.length === 0,
     reasons,
     circuitId: circuitId ?? null,
     key: from,
+    setup: recorded?.setup ?? null,
     digest: verdict.valid && circuitId !== undefined ? proofDigest(circuitId, file.publicSignals) : null,
+    says: verdict.valid ? meaningOf(file, circuitId) : null,
     publicSignals: named(circuitId, file.publicSignals),
     checked: verdict.valid ? [...pairing, ...compared.checked] : [],
-    notChecked: notChecked(circuitId, file),
+    notChecked: [...notChecked(circuitId, file), setupTrust(recorded)],
   }
 }
 
@@ -194,14 +264,17 @@ const lines = ({
   reasons,
   circuitId,
   key,
+  setup,
   digest,
+  says,
   publicSignals,
   checked,
   ...rest
 }: Report): string[] => [
   holds ? 'The proof holds.' : `The proof does not hold: ${reasons.join(', ')}`,
-  `circuit  ${circuitId ?? 'unknown'} (key: ${key})`,
+  `circuit  ${circuitId ?? 'unknown'} (key: ${key}${setup === null ? '' : `, ${setup} setup`})`,
   ...(digest === null ? [] : [`digest   ${digest}`]),
+  ...(says === null ? [] : [`says     ${says}`]),
   'public signals',
   ...Object.entries(publicSignals).map(([name, value]) => `  ${name} = ${String(value)}`),
   ...(checked.length > 0 ? ['checked', ...checked.map((what) => `  ${what}`)] : []),

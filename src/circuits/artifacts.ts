@@ -134,17 +134,30 @@ const loadCircuit = (
 const keysDirectory = (directory?: string): URL =>
   directory === undefined ? shippedDirectory() : pathToFileURL(join(resolve(directory), '/'))
 
+/** A verification key, and what is recorded of the setup that it is from. */
+export interface RecordedKey {
+  readonly key: VerificationKey
+  readonly setup: SetupType
+  /** Names of those who contributed secrets to the proving key (phase 2). */
+  readonly contributors: readonly string[]
+}
+
 /**
  * Reads one verification key.
  * @returns undefined where there is none of this circuit
- * @throws ArtifactError for a file that is missing or differs from its hash
+ * @throws ArtifactError for a file that is missing or differs from its hash, and a setup that its contributions don't bear out
  */
-export const loadVerificationKey = (circuitId: string, directory?: string): VerificationKey | undefined => {
+export const loadVerificationKey = (circuitId: string, directory?: string): RecordedKey | undefined => {
   const from = keysDirectory(directory)
   const record = parse(readFile(from, ARTIFACTS_FILE)) as ArtifactsRecord
-  if (!Object.hasOwn(record.circuits, circuitId)) return undefined
-  const sha256 = record.circuits[circuitId as CircuitId]?.sha256.vkey ?? ''
-  return parse(readChecked(from, `${circuitId}${ARTIFACT_ENDINGS.vkey}`, sha256)) as VerificationKey
+  const circuit = Object.hasOwn(record.circuits, circuitId) ? record.circuits[circuitId] : undefined
+  if (circuit === undefined) return undefined
+  const fault = powersFault(record.powers) ?? setupFault(record.powers, circuit)
+  if (fault !== undefined) throw new ArtifactError(`${circuitId}: ${fault}`)
+  const { sha256, setup, transcript } = circuit
+  const bytes = readChecked(from, `${circuitId}${ARTIFACT_ENDINGS.vkey}`, sha256.vkey)
+  const contributors = transcript.contributions.filter(({ beacon }) => beacon !== true)
+  return { key: parse(bytes) as VerificationKey, setup, contributors: contributors.map(({ name }) => name) }
 }
 
 /**

@@ -1,7 +1,9 @@
 /**
  * Groth16 proofs (Groth, "On the size of pairing-based non-interactive arguments", 2016, section 3.2) by the WebAssembly
  * prover: one instance for a proving key, with tables of multiples of the key's points. Tables hold public points only;
- * what depends on a witness is overwritten after each proof. Works in Node, browsers and workers, on one thread.
+ * after each proof every byte of the instance's memory that depends on the witness is overwritten. Numbers that JavaScript
+ * held (blinding factors, input texts) are left to its garbage collector, which can't be told to overwrite them. Works
+ * in Node, browsers and workers, on one thread.
  * @module
  */
 import { FIELD_MODULUS } from '../core/field.ts'
@@ -138,6 +140,17 @@ const putRoots = ({ call }: ProverInstance, { reserve, put, briefly }: Allocator
   return roots
 }
 
+let pristineCopy: Uint8Array | undefined
+
+/**
+ * The module's own data, with which every instance begins: constants, and zeros where calls leave what they worked with.
+ * @param instance a new one
+ */
+const pristineData = ({ layout, memory }: ProverInstance): Uint8Array => {
+  pristineCopy ??= new Uint8Array(memory.buffer).slice(0, layout.HEAP)
+  return pristineCopy
+}
+
 /** Memory for what depends on a witness, in one piece. */
 const reserveSecrets = (
   { layout }: ProverInstance,
@@ -184,6 +197,7 @@ export const createProvingCore = (key: ProvingKey, tableBytes: number): ProvingC
     throw new RangeError(`the key's domain is ${domain}, below ${SMALLEST_DOMAIN}`)
   const instance = instantiateProver()
   const { call, layout, memory } = instance
+  const pristine = pristineData(instance)
   const allocator = createAllocator(instance)
   const tables = putTables(instance, allocator, sumsOf(key), tableBytes)
   const matrices = key.matrices.map((matrix) => putMatrix(instance, allocator, matrix))
@@ -243,7 +257,7 @@ export const createProvingCore = (key: ProvingKey, tableBytes: number): ProvingC
         return { a: read(call.writeG1, a, 2), b: read(call.writeG2, b2, 4), c: read(call.writeG1, c, 2) }
       } finally {
         bytes.fill(0, secrets.start, secrets.start + secrets.bytes)
-        call.forget()
+        bytes.set(pristine)
       }
     },
   }

@@ -32,7 +32,6 @@ interface ProverFunctions {
   blind(c: number, a: number, s: number, b: number, r: number): void
   writeG1(target: number, point: number): void
   writeG2(target: number, point: number): void
-  forget(): void
   readScalars(target: number, source: number, count: number): void
   readProducts(target: number, source: number, count: number, factor: number): void
   prepareRoots(roots: number, numbers: number, size: number): void

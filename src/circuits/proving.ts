@@ -11,8 +11,15 @@ import { createProofMaker, type Proved, type ProvingArtifacts } from './groth16.
 import { offlineValidation } from './offline_validation.ts'
 import { type OfflinePaymentClaim, offlinePaymentValues } from './offline-payment.ts'
 
-export { encodeZk1, proofDigest, type SnarkProof } from '../protocol/zk1.ts'
-export { contextElement, encodeValue, type ProofContext, scopeElement } from '../rules/encode.ts'
+export { decodeZk1, encodeZk1, type ProofWithSignals, proofDigest, type SnarkProof } from '../protocol/zk1.ts'
+export {
+  contextElement,
+  defaultPurpose,
+  encodeValue,
+  type ProofContext,
+  scopeElement,
+} from '../rules/encode.ts'
+export { type Expectation, type ExpectationReason, type Facts, unexpected } from '../rules/expectation.ts'
 export {
   type CircuitFiles,
   CircuitFilesError,
@@ -23,6 +30,7 @@ export { CIRCUITS, findCircuit } from './catalogue.ts'
 export { type KycValues, kyc } from './kyc.ts'
 export { type OfflineValidationValues, offlineValidation } from './offline_validation.ts'
 export type { OfflinePaymentClaim, ProvablePayment } from './offline-payment.ts'
+export { type ProofToCompare, proofFacts } from './proof-facts.ts'
 export { cardNullifierElement, terminalCommitment, terminalSecretElement } from './terminal-secret.ts'
 export {
   type ProofRefusal,

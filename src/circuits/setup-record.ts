@@ -3,7 +3,7 @@
  * @module
  */
 import { createHash } from 'node:crypto'
-import canonicalize from 'canonicalize'
+import { canonicalJson } from '../protocol/canonical-json.ts'
 
 /** Kinds of files, each with its ending. The first two stand beside artifacts.json, the others in build/circuits. */
 export const ARTIFACT_ENDINGS = {
@@ -104,4 +104,4 @@ export const sha256Hex = (bytes: Uint8Array | string): string =>
 
 /** Names a circuit's setup: SHA-256 of the canonical JSON of the powers, the constraints and the contributions. */
 export const transcriptSha256 = (powersSha256: string, { sha256, transcript }: CircuitRecord): string =>
-  sha256Hex(canonicalize({ powers: powersSha256, r1cs: sha256.r1cs, ...transcript }) ?? '')
+  sha256Hex(canonicalJson({ powers: powersSha256, r1cs: sha256.r1cs, ...transcript }))

@@ -1,6 +1,7 @@
 /**
  * Runs the witness program that circom 2 makes of a circuit: input signals in, the values of all wires out.
- * An instance keeps what it was told, so one is made for each witness; the module is compiled once.
+ * An instance keeps what it was told, so one is made for each witness, and its memory is overwritten at the end; the module
+ * is compiled once.
  * @module
  */
 import { FIELD_MODULUS } from '../core/field.ts'
@@ -8,6 +9,7 @@ import type { WitnessInput } from './circuit.ts'
 
 /** What the program exports; values go through 32-bit words of a shared buffer, the lowest first. */
 interface WitnessProgram {
+  readonly memory: WebAssembly.Memory
   init(checkSanity: number): void
   getFieldNumLen32(): number
   getWitnessSize(): number
@@ -78,6 +80,18 @@ const setInputs = (program: WitnessProgram, input: WitnessInput): void => {
 /** Bytes of a wire's value, the lowest first. */
 export const WIRE_BYTES = 32
 
+const readWires = (program: WitnessProgram): Uint8Array<ArrayBuffer> => {
+  const wires = program.getWitnessSize()
+  const words = WIRE_BYTES / WORD_BYTES
+  const values = new Uint8Array(wires * WIRE_BYTES)
+  const view = new DataView(values.buffer)
+  for (let wire = 0, at = 0; wire < wires; wire++) {
+    program.getWitness(wire)
+    for (let i = 0; i < words; i++, at += WORD_BYTES) view.setInt32(at, program.readSharedRWMemory(i), true)
+  }
+  return values
+}
+
 /**
  * Computes a witness.
  * @returns the value of each wire, WIRE_BYTES each, canonical; the first one is 1, the public signals follow
@@ -88,16 +102,12 @@ export const computeWires = async (
   input: WitnessInput,
 ): Promise<Uint8Array<ArrayBuffer>> => {
   const program = await instantiate(module)
-  setInputs(program, input)
-  const wires = program.getWitnessSize()
-  const words = WIRE_BYTES / WORD_BYTES
-  const values = new Uint8Array(wires * WIRE_BYTES)
-  const view = new DataView(values.buffer)
-  for (let wire = 0, at = 0; wire < wires; wire++) {
-    program.getWitness(wire)
-    for (let i = 0; i < words; i++, at += WORD_BYTES) view.setInt32(at, program.readSharedRWMemory(i), true)
+  try {
+    setInputs(program, input)
+    return readWires(program)
+  } finally {
+    new Uint8Array(program.memory.buffer).fill(0)
   }
-  return values
 }
 
 /**

@@ -9,6 +9,7 @@ import type { HttpContext } from './context.ts'
 import { JSON_TYPE } from './errors.ts'
 import { EVENT_STREAM_TYPE, EventStreamReply } from './event-stream.ts'
 import { Reply, type Route } from './route.ts'
+import type { UnreadAnswers } from './unread.ts'
 import { answerCheck, type Check } from './validation.ts'
 
 type Verify = (status: number, body: unknown, isJson: boolean) => void
@@ -30,9 +31,11 @@ const compileAnswerCheck = (route: Route): Verify => {
     if (!isJson) return
     // What the client will read: undefined members are gone, dates are text.
     const sent = body instanceof Uint8Array ? Buffer.from(body).toString() : JSON.stringify(body)
-    const detail = check(JSON.parse(sent))
-    if (detail)
-      throw new Error(`${route.name} answered ${status} with a bad body: ${detail.path} ${detail.message}`)
+    const misfit = check(JSON.parse(sent))
+    if (misfit) {
+      const [{ path, message }] = misfit.details
+      throw new Error(`${route.name} answered ${status} with a bad body: ${path} ${message}`)
+    }
   }
 }
 
@@ -43,11 +46,13 @@ const successStatus = (route: Route): number => {
 }
 
 /**
+ * @param unread where answers wait for their clients
  * @param checkResponses whether answers are held against the route's schemas; the function then throws Error
  * @throws Error for a route whose first status is no success
  */
 export const compileAnswer = (
   route: Route,
+  unread: Pick<UnreadAnswers, 'send'>,
   checkResponses: boolean,
 ): ((ctx: HttpContext, result: unknown) => void) => {
   const success = successStatus(route)
@@ -84,10 +89,10 @@ export const compileAnswer = (
       return
     }
     // Bytes are sent as they are, also those of JSON that was serialised before.
-    const content =
-      body instanceof Uint8Array ? Buffer.from(body) : isJson ? JSON.stringify(body) : String(body)
-    const unchanged = revalidates && status === 200 && isUnchanged(ctx, content)
-    if (unchanged) ctx.status = 304
-    ctx.body = unchanged ? null : content
+    const content = body instanceof Uint8Array ? body : isJson ? JSON.stringify(body) : String(body)
+    if (revalidates && status === 200 && isUnchanged(ctx, content)) {
+      ctx.status = 304
+      ctx.body = null
+    } else unread.send(ctx, content)
   }
 }

@@ -6,7 +6,7 @@
 import type { IncomingHttpHeaders } from 'node:http'
 import type { Caller } from '../caller.ts'
 import { AppError } from '../errors.ts'
-import type { Auth, Route } from './route.ts'
+import { type Auth, type Route, scopesOf } from './route.ts'
 
 /** Name of the console's session cookie. */
 export const SESSION_COOKIE = 'assay_session'
@@ -24,7 +24,7 @@ const TOO_LONG = {
 export interface Credentials {
   /** From `X-API-Key` or `Authorization: Bearer`: an API key, a terminal token or the metrics token. */
   readonly apiKey?: string
-  /** From `X-Pod-Key`; only routes of pods look at it. */
+  /** From `X-Pod-Key`. */
   readonly podKey?: string
   /** Value of the {@link SESSION_COOKIE} cookie. */
   readonly cookie?: string
@@ -54,7 +54,7 @@ export interface Authenticated {
   readonly bucket?: string
 }
 
-/** @throws AppError unauthorized, csrf_required, forbidden */
+/** @throws AppError unauthorized, ambiguous_credentials, insufficient_scope, csrf_required */
 export type Authenticator = (
   credentials: Credentials,
   context: AuthContext,
@@ -102,9 +102,8 @@ export const readCredentials = (headers: IncomingHttpHeaders): Credentials => {
 
 /** @throws AppError insufficient_scope, naming the missing scope */
 export const requireScope = (identity: Identity | undefined, route: Pick<Route, 'scope'>): void => {
-  if (route.scope !== undefined && !identity?.scopes.has(route.scope)) {
-    throw new AppError('insufficient_scope', {
-      message: `This route needs a credential with scope "${route.scope}".`,
-    })
-  }
+  const scopes = scopesOf(route)
+  if (scopes.length === 0 || scopes.some((scope) => identity?.scopes.has(scope))) return
+  const names = scopes.map((scope) => `"${scope}"`).join(' or ')
+  throw new AppError('insufficient_scope', { message: `This route needs a credential with scope ${names}.` })
 }

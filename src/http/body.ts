@@ -21,12 +21,19 @@ export const BODY_LIMIT_BYTES: Readonly<Record<BodyLimit, number>> = {
 const DISCARD_BYTES = 1024 * KIBIBYTE
 const DISCARD_MS = 250
 
-const JSON_TYPE = /^application\/json(?:\s*;\s*charset\s*=\s*"?utf-8"?)?\s*;?\s*$/i
+const JSON_TYPE = 'application/json'
+const UTF8_PARAMETER = /^charset\s*=\s*(?:utf-8|"utf-8")$/
+
+/** JSON without parameters, or with `charset=utf-8` (RFC 9110 §8.3.1); empty parameters are none (§5.6.6). */
+const isJsonType = (header: string): boolean => {
+  const [type, ...parameters] = header.split(';').map((part) => part.trim().toLowerCase())
+  return type === JSON_TYPE && parameters.every((part) => part === '' || UTF8_PARAMETER.test(part))
+}
 
 /** @throws AppError unsupported_media_type for another type, another charset or a compressed body */
 export const requireJson = (headers: IncomingHttpHeaders): void => {
   const type = headers['content-type']
-  if (type !== 'application/json' && (type === undefined || !JSON_TYPE.test(type))) {
+  if (type !== JSON_TYPE && (type === undefined || !isJsonType(type))) {
     throw new AppError('unsupported_media_type')
   }
   const encoding = headers['content-encoding']

@@ -20,6 +20,7 @@ import { type IdempotencyKit, REPLAYED_HEADER, readIdempotency } from './idempot
 import { compileBody, compileParams, compileQuery } from './input.ts'
 import { type RateLimiter, UNAUTHENTICATED_LIMIT_PER_MINUTE } from './rate-limit.ts'
 import type { Request, Route } from './route.ts'
+import type { UnreadAnswers } from './unread.ts'
 
 export interface EndpointKit<S> {
   readonly services: S
@@ -31,6 +32,7 @@ export interface EndpointKit<S> {
   /** Requests that buckets of address limits have in their window, instead of what their routes say. */
   readonly addressLimits: Readonly<Record<string, number>>
   readonly idempotency: IdempotencyKit
+  readonly unread: Pick<UnreadAnswers, 'send'>
   readonly checkResponses: boolean
 }
 
@@ -82,8 +84,9 @@ const compileAuthentication = <S>(route: Route<S>, kit: EndpointKit<S>): Authent
     try {
       authenticated = await authenticator(readCredentials(ctx.req.headers), context)
     } catch (error) {
-      // Guesses are counted against the address, since they belong to no organisation.
-      if (rateLimiter && error instanceof AppError && error.status === 401) await chargeAddress(ctx, 1)
+      // Guesses are counted against the address, since they belong to no organisation, and so is what may not call here.
+      const refused = error instanceof AppError && (error.status === 401 || error.status === 403)
+      if (rateLimiter && refused) await chargeAddress(ctx, 1)
       throw error
     }
     const { caller } = authenticated
@@ -117,15 +120,16 @@ const compileCaller = <S>(route: Route<S>, { idempotency: kit }: EndpointKit<S>)
 }
 
 /**
- * Compiles a route. The order of its checks: credential, rate limit, scope, body form, path, query, schema.
+ * Compiles a route. The order of its checks: credential, rate limit, scope, body form, an answer that was stored, path,
+ * query, schema.
  * @throws Error for a route whose first response is no success
  */
 export const compileEndpoint = <S>(route: Route<S>, kit: EndpointKit<S>): Endpoint => {
   const authenticate = compileAuthentication(route, kit)
-  const readRequestBody = compileBody(route)
+  const body = compileBody(route)
   const readQuery = compileQuery(route)
   const readParams = compileParams(route)
-  const answer = compileAnswer(route, kit.checkResponses)
+  const answer = compileAnswer(route, kit.unread, kit.checkResponses)
   const declared = kit.checkResponses ? errorCodesOf(route) : undefined
   const toCaller = compileCaller(route, kit)
   const { method, path, answerHeaders = {} } = route
@@ -138,9 +142,7 @@ export const compileEndpoint = <S>(route: Route<S>, kit: EndpointKit<S>): Endpoi
   const handle = async (ctx: HttpContext, pathParams: Readonly<Record<string, string>>): Promise<void> => {
     for (const [name, value] of fixedHeaders) ctx.res.setHeader(name, value)
     const authenticated = await authenticate(ctx)
-    const params = readParams(pathParams)
-    const query = readQuery(ctx.state.query)
-    const { raw, value: body } = await readRequestBody(ctx)
+    const raw = await body.read(ctx)
     const caller = authenticated && toCaller(authenticated, ctx, raw)
     const stored = caller && (await findAnswer(caller))
     if (stored) {
@@ -149,7 +151,15 @@ export const compileEndpoint = <S>(route: Route<S>, kit: EndpointKit<S>): Endpoi
       return
     }
     const { requestId, ip } = ctx.state
-    const request: Request = { params, query, body, caller, requestId, ip, headers: ctx.req.headers }
+    const request: Request = {
+      params: readParams(pathParams),
+      query: readQuery(ctx.state.query),
+      body: body.understand(raw),
+      caller,
+      requestId,
+      ip,
+      headers: ctx.req.headers,
+    }
     // The route was checked in full when it was declared; here its types are gone.
     const result = await route.handler(request as Request<never, never, never, never>, kit.services)
     if (caller?.idempotency?.replayed) ctx.set(REPLAYED_HEADER, 'true')

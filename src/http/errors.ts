@@ -6,8 +6,10 @@
 import { AppError, type ErrorCode, type ErrorDetail } from '../errors.ts'
 import type { HttpContext } from './context.ts'
 import type { Logger } from './log.ts'
+import { knownParameters } from './query.ts'
 import { writeLimit } from './rate-limit.ts'
 import type { Route } from './route.ts'
+import { asJsonSchema, isClosedSomewhere } from './schema.ts'
 
 export const JSON_TYPE = 'application/json; charset=utf-8'
 
@@ -55,8 +57,30 @@ export const asAppError = (error: unknown, isUnavailable?: IsUnavailable): AppEr
 
 const CREDENTIAL_HEADERS = ['authorization', 'x-api-key', 'x-pod-key'] as const
 
+/** What an operator must look at. All other refusals stand in the request's line, whatever their status. */
+const OWN_FAULTS: ReadonlySet<ErrorCode> = new Set([
+  'internal',
+  'unavailable',
+  'log_inconsistent',
+  'lists_unavailable',
+])
+/** What an operator may want to know: more is asked than there is room for. */
+const SHORTAGES: ReadonlySet<ErrorCode> = new Set(['prover_overloaded', 'proof_service_unavailable'])
 /** Faults of those whom callers had us call. Anybody can bring them about, so they are no errors of the service. */
-const TARGET_FAULT = /^(upstream|egress|source)_/
+const TARGET_FAULT = /^(upstream|egress|source|dns|provider)_/
+
+const logError = (
+  error: AppError,
+  details: { requestId: string; route: string | undefined },
+  logger: Logger,
+): void => {
+  const { code } = error
+  if (TARGET_FAULT.test(code)) logger.info({ error: code, ...details }, 'target failed')
+  else if (SHORTAGES.has(code) || error.reason === 'DISK_FULL')
+    logger.warn({ error: code, ...details }, 'request refused')
+  else if (OWN_FAULTS.has(code))
+    logger.error({ err: code === 'internal' ? (error.cause ?? error) : error, ...details }, 'request failed')
+}
 
 /** Answers with an error, and logs those that are our own fault; those of targets only by their code. */
 export const writeError = (
@@ -67,12 +91,7 @@ export const writeError = (
 ): void => {
   const error = asAppError(thrown, isUnavailable)
   const { requestId, path } = ctx.state
-  const route = ctx.state.route?.path
-  if (TARGET_FAULT.test(error.code)) logger.info({ error: error.code, requestId, route }, 'target failed')
-  else if (error.status >= 500) {
-    const err = error.code === 'internal' ? (error.cause ?? error) : error
-    logger.error({ err, requestId, route }, 'request failed')
-  }
+  logError(error, { requestId, route: ctx.state.route?.path }, logger)
   ctx.status = error.status
   if (error.status === 401) {
     const presented = CREDENTIAL_HEADERS.some((name) => ctx.req.headers[name] !== undefined)
@@ -107,12 +126,13 @@ export const errorCodesOf = (route: Route): ReadonlySet<ErrorCode> => {
   add(body, 'payload_too_large', 'unsupported_media_type')
   add(body && bodyForm !== 'bytes', 'invalid_json')
   add(body && bodyForm === 'checked', 'validation_failed')
+  add(body && bodyForm === 'checked' && isClosedSomewhere(asJsonSchema(body)), 'unknown_member')
   add(route.exactNumbers, 'number_not_exact')
-  add(route.query, 'invalid_query')
+  add(route.query || knownParameters(route), 'invalid_query')
+  add(knownParameters(route), 'unknown_parameter')
   add(route.path.includes('{'), 'not_found')
-  add(route.auth !== 'none', 'unauthorized', 'ambiguous_credentials')
-  add(route.auth === 'console' && route.method !== 'GET', 'csrf_required')
-  add(route.scope, 'insufficient_scope')
+  add(route.auth !== 'none', 'unauthorized', 'ambiguous_credentials', 'insufficient_scope')
+  add(takesSession(route) && route.method !== 'GET', 'csrf_required')
   add(route.cost !== 0 || route.auth !== 'none', 'rate_limited')
   add(
     takesIdempotencyKey(route),
@@ -121,8 +141,11 @@ export const errorCodesOf = (route: Route): ReadonlySet<ErrorCode> => {
     'idempotency_in_flight',
   )
   for (const code of route.errors) codes.add(code)
+  for (const own of Object.values(route.refusals ?? {})) add(true, ...Object.values(own))
   return codes
 }
+
+const takesSession = ({ auth }: Pick<Route, 'auth'>): boolean => auth === 'console' || auth === 'session'
 
 /** Idempotency-Key counts on authenticated POST and PATCH routes. */
 export const takesIdempotencyKey = (route: Pick<Route, 'auth' | 'method'>): boolean =>

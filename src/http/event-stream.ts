@@ -21,8 +21,13 @@ const CLOSE_RETRY_STEP_MS = 37
 /** How long a client may take to read its last bytes when all streams end. */
 const CLOSE_GRACE_MS = 1000
 
-const PREAMBLE = Buffer.from(`retry: ${RETRY_MS}\n: open\n\n`)
-const HEARTBEAT = Buffer.from(':\n\n')
+/**
+ * Blank lines stand behind events only: fetch-based readers make an event of each, which has no data. So `retry` is part of
+ * the first event, and what ends a stream is a line alone.
+ */
+const retryLine = (retryMs: number): string => `retry: ${retryMs}\n`
+const PREAMBLE = Buffer.from(`${retryLine(RETRY_MS)}: open\n`)
+const HEARTBEAT = Buffer.from(':\n')
 
 const HEADERS: readonly (readonly [name: string, value: string])[] = [
   ['Content-Type', `${EVENT_STREAM_TYPE}; charset=utf-8`],
@@ -117,7 +122,7 @@ const writeHead = (response: ServerResponse): void => {
  */
 export const answerLater = (response: ServerResponse, retryMs: number): void => {
   writeHead(response)
-  response.end(`retry: ${retryMs}\n\n`)
+  response.end(retryLine(retryMs))
 }
 
 /** @param options.heartbeatMs between two comments on a silent stream */
@@ -146,10 +151,7 @@ export const createEventStreams = ({ heartbeatMs = HEARTBEAT_MS } = {}): EventSt
     answer: (start) =>
       new EventStreamReply((ctx) => {
         const { res } = ctx
-        // Whoever sends several requests at once waits until those before are answered. Node does not tell such an answer
-        // that its client has gone, so that it would stay open for ever.
-        const isBehindAnother = res.socket === null
-        if (ctx.method === 'HEAD' || closed || isBehindAnother) {
+        if (ctx.method === 'HEAD' || closed) {
           ctx.respond = false
           answerLater(res, closed ? CLOSE_RETRY_MS : RETRY_MS)
           return
@@ -175,7 +177,7 @@ export const createEventStreams = ({ heartbeatMs = HEARTBEAT_MS } = {}): EventSt
       let position = 0
       for (const connection of connections) {
         const retryMs = CLOSE_RETRY_MS + ((position++ * CLOSE_RETRY_STEP_MS) % CLOSE_RETRY_SPREAD_MS)
-        connection.end(Buffer.from(`retry: ${retryMs}\n\n`))
+        connection.end(Buffer.from(retryLine(retryMs)))
       }
       setTimeout(() => {
         for (const connection of connections) connection.destroy()

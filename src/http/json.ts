@@ -1,11 +1,12 @@
 /**
  * JSON as the service accepts it: I-JSON (RFC 7493) as far as strings go, no keys that reach prototypes,
- * bounded depth and width where a schema leaves the shape open.
+ * no name twice in one object, bounded depth, and bounded width where a schema leaves the shape open.
  * @module
  */
 import { isUtf8 } from 'node:buffer'
-import { AppError } from '../errors.ts'
+import { AppError, pointerToken } from '../errors.ts'
 import { findInexact, type Inexact, scanJson } from '../exact-json.ts'
+import { locateJsonFault } from '../json-fault.ts'
 
 export const JSON_MAX_DEPTH = 64
 export const JSON_MAX_KEYS_PER_OBJECT = 1000
@@ -13,9 +14,6 @@ export const JSON_MAX_KEYS_PER_OBJECT = 1000
 const POINTER_MAX_CHARS = 256
 
 const FORBIDDEN_KEYS: ReadonlySet<string> = new Set(['__proto__', 'constructor'])
-
-/** One reference token of a JSON Pointer (RFC 6901 §3). */
-export const pointerToken = (key: string): string => key.replaceAll('~', '~0').replaceAll('/', '~1')
 
 export const clipPointer = (pointer: string): string =>
   pointer.length <= POINTER_MAX_CHARS ? pointer : `${pointer.slice(0, POINTER_MAX_CHARS)}…`
@@ -75,11 +73,32 @@ const inspect = (root: object, bounded: boolean): void => {
   }
 }
 
-/** @throws AppError invalid_request, told of the whole: what is too deep may stand where parsing drops it */
-const scanBounded = (bytes: Buffer): readonly Inexact[] => {
-  const scan = scanJson(bytes, { depth: JSON_MAX_DEPTH })
-  if ('exceeds' in scan) return refuse('', 'max_depth', `JSON may nest at most ${JSON_MAX_DEPTH} levels.`)
-  return scan.inexact
+/** How many members the objects of a value have in all; its depth is bounded. */
+const countMembers = (value: unknown): number => {
+  if (typeof value !== 'object' || value === null) return 0
+  let count = Array.isArray(value) ? 0 : Object.keys(value).length
+  for (const member of Object.values(value)) count += countMembers(member)
+  return count
+}
+
+/** @throws AppError invalid_json, always; what the text holds is not told */
+const refuseText = (text: string, what: string, cause?: unknown): never => {
+  const place = locateJsonFault(text)
+  const message = place === undefined ? `${what}.` : `${what}: ${place}.`
+  throw new AppError('invalid_json', { message, cause })
+}
+
+/** @throws AppError invalid_json for what is no JSON, or repeats a name within an object (RFC 7493 §2.3) */
+const parseOnce = (text: string, members: number): unknown => {
+  let value: unknown
+  try {
+    value = JSON.parse(text)
+  } catch (cause) {
+    return refuseText(text, 'The request body is not valid JSON', cause)
+  }
+  // Parsing keeps the last of repeated names, and says nothing.
+  if (countMembers(value) !== members) refuseText(text, 'The request body names a member twice in one object')
+  return value
 }
 
 /** @throws AppError number_not_exact naming the place */
@@ -94,21 +113,18 @@ const requireExactNumbers = (bytes: Buffer, inexact: readonly Inexact[]): void =
 /**
  * Parses a request body.
  * @param bytes the raw body, UTF-8 (a byte order mark is refused, RFC 8259 §8.1)
- * @param open whether its schema leaves some part's shape open, so that depth and width must be bounded here
- * @param exactNumbers whether numbers that a double would round are refused; depth and width are then bounded, too
+ * @param open whether its schema leaves some part's shape open, so that widths must be bounded here
+ * @param exactNumbers whether numbers that a double would round are refused; widths are then bounded, too
  * @throws AppError invalid_json, invalid_request, number_not_exact
  */
 export const parseJson = (bytes: Buffer, open: boolean, exactNumbers = false): unknown => {
   if (!isUtf8(bytes)) throw new AppError('invalid_json', { message: 'The request body is not valid UTF-8.' })
+  const scan = scanJson(bytes, { depth: JSON_MAX_DEPTH })
+  // Told of the whole: what is too deep may stand anywhere.
+  if ('exceeds' in scan) return refuse('', 'max_depth', `JSON may nest at most ${JSON_MAX_DEPTH} levels.`)
   const bounded = open || exactNumbers
-  const inexact = bounded ? scanBounded(bytes) : []
   const text = bytes.toString('utf8')
-  let value: unknown
-  try {
-    value = JSON.parse(text)
-  } catch (cause) {
-    throw new AppError('invalid_json', { cause })
-  }
+  const value = parseOnce(text, scan.members)
   if (typeof value === 'string' && !isStorable(value)) {
     refuse('', 'invalid_string', 'The text holds U+0000 or a lone surrogate.')
   }
@@ -116,6 +132,6 @@ export const parseJson = (bytes: Buffer, open: boolean, exactNumbers = false): u
   const suspicious =
     bounded || text.includes('\\u') || text.includes('__proto__') || text.includes('"constructor"')
   if (suspicious && typeof value === 'object' && value !== null) inspect(value, bounded)
-  if (exactNumbers) requireExactNumbers(bytes, inexact)
+  if (exactNumbers) requireExactNumbers(bytes, scan.inexact)
   return value
 }

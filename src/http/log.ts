@@ -3,7 +3,7 @@
  * redaction below is the second lock, for whoever logs an object that holds a secret.
  * @module
  */
-import { type DestinationStream, destination, type Logger, pino } from 'pino'
+import { type DestinationStream, destination, type Logger, pino, stdSerializers } from 'pino'
 
 export type { Logger } from 'pino'
 
@@ -69,6 +69,26 @@ const redact = (fields: Fields, depth = REDACTION_DEPTH): Fields => {
   return copy ?? fields
 }
 
+/** Masks what no route has in its path: a parameter, or the name of somebody in a path that was mistyped. */
+const MASK = '*'
+const PATH_MAX_SEGMENTS = 20
+
+/**
+ * The path of a request that no route took, as it may be logged.
+ * @param fixed segments that stand in the paths of routes
+ */
+export const maskPath = (path: string, fixed: ReadonlySet<string>): string =>
+  path
+    .split('/', PATH_MAX_SEGMENTS)
+    .map((segment) => (fixed.has(segment) ? segment : MASK))
+    .join('/')
+
+/** An error without what a database quotes of its rows. */
+const serialiseError = (error: Error): object => {
+  const { detail, where, ...rest } = stdSerializers.err(error)
+  return rest
+}
+
 /**
  * @param level a pino level, or `silent`
  * @param stream where lines go; standard output by default, written in small batches
@@ -79,6 +99,7 @@ export const createLogger = (level: string, stream?: DestinationStream): Logger 
       level,
       base: null,
       timestamp: pino.stdTimeFunctions.isoTime,
+      serializers: { err: serialiseError },
       formatters: { level: (label) => ({ level: label }), log: (object) => redact(object) },
     },
     stream ?? destination({ sync: false, minLength: LOG_BUFFER_BYTES, periodicFlush: LOG_FLUSH_MS }),

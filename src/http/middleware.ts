@@ -7,10 +7,12 @@ import cors from '@koa/cors'
 import type { Middleware } from 'koa'
 import type { Credential } from '../caller.ts'
 import type { Clock } from '../clock.ts'
+import { AppError } from '../errors.ts'
 import { newId } from '../ids.ts'
 import type { HttpState } from './context.ts'
 import { type IsUnavailable, writeError } from './errors.ts'
-import type { Logger } from './log.ts'
+import { type Logger, maskPath } from './log.ts'
+import { requireHost, useOriginForm } from './target.ts'
 
 export const REQUEST_ID_HEADER = 'X-Request-Id'
 const REQUEST_ID_PATTERN = /^[\x21-\x7e]{1,128}$/
@@ -33,6 +35,8 @@ interface Around {
   readonly clock: Clock
   readonly logger: Logger
   readonly observeRequest: (method: string, route: string, status: number, seconds: number) => void
+  /** What stands in the paths of routes; anything else is masked in the log. */
+  readonly fixedSegments: ReadonlySet<string>
   /** Called for each handled request of a known caller; must not throw. */
   readonly onHandled?: (request: HandledRequest) => void
 }
@@ -66,6 +70,7 @@ export const aroundRequest = ({
   clock,
   logger,
   observeRequest,
+  fixedSegments,
   onHandled,
 }: Around): HttpMiddleware => {
   const quiet = logger.isLevelEnabled('debug')
@@ -73,6 +78,7 @@ export const aroundRequest = ({
   return async (ctx, next) => {
     const startedAt = performance.now()
     const { req, res, state } = ctx
+    useOriginForm(req)
     const url = req.url ?? '/'
     const mark = url.indexOf('?')
     state.path = mark < 0 ? url : url.slice(0, mark)
@@ -93,7 +99,8 @@ export const aroundRequest = ({
     const line = {
       requestId,
       method,
-      path: state.path,
+      // Never as it was sent: it may name a person.
+      path: route?.path ?? maskPath(state.path, fixedSegments),
       route: route?.path,
       status,
       ms: Math.round(ms * 100) / 100,
@@ -114,6 +121,27 @@ export const answerErrors =
     } catch (error) {
       writeError(ctx, error, logger, isUnavailable)
     }
+  }
+
+/** Refuses requests that don't say once to which host they go. */
+export const hostRequired: HttpMiddleware = (ctx, next) => {
+  requireHost(ctx.req)
+  return next()
+}
+
+const READING_METHODS: ReadonlySet<string> = new Set(['GET', 'HEAD', 'OPTIONS'])
+const FULL_RETRY_SECONDS = 10
+
+/** Refuses what would be written where there is no room. */
+export const readOnlyWhile =
+  (isFull: () => boolean): HttpMiddleware =>
+  (ctx, next) => {
+    if (READING_METHODS.has(ctx.method) || !isFull()) return next()
+    throw new AppError('unavailable', {
+      message: 'The disk of the service is full; nothing can be written until there is room again.',
+      reason: 'DISK_FULL',
+      retryAfter: FULL_RETRY_SECONDS,
+    })
   }
 
 /**

@@ -3,6 +3,7 @@
  * @module
  */
 import { Type } from 'typebox'
+import { ERRORS, type ErrorCode } from '../errors.ts'
 import type { Auth, Route } from './route.ts'
 import type { JsonSchema } from './schema.ts'
 
@@ -18,8 +19,8 @@ const Detail = Type.Object(
 )
 
 const errorFields = {
-  error: Type.String({
-    description: 'Stable code; see the answer that carries it for the codes that occur there.',
+  error: Type.Enum(Object.keys(ERRORS) as ErrorCode[], {
+    description: 'Stable code. Each answer of an operation lists those that occur there.',
   }),
   message: Type.String({ description: 'For people; may change.' }),
   retry_after: Type.Optional(Type.Integer({ description: 'Seconds to wait, as in the Retry-After header.' })),
@@ -61,6 +62,7 @@ export const SECURITY: Readonly<Record<Auth, readonly Record<string, string[]>[]
   pod: [{ podKey: [] }, { apiKey: [] }, { bearer: [] }],
   optional: [{}, { apiKey: [] }, { bearer: [] }],
   console: [{ apiKey: [] }, { bearer: [] }, { session: [] }],
+  session: [{ session: [] }],
   metrics: [{ bearer: [] }, {}],
 }
 

@@ -3,13 +3,16 @@
  * @module
  */
 import type { TSchema } from 'typebox'
-import { asJsonSchema, type JsonSchema } from './schema.ts'
+import { asJsonSchema, closed, type JsonSchema, partsOf } from './schema.ts'
 
+const ANY_NAME = '^.*$'
 const COMPONENT_NAME = /^[A-Z][A-Za-z0-9]*$/
 
 export interface SchemaComponents {
   /** The schema as the document shows it: a reference if it has a name. @throws Error when a name means two things */
   use(schema: TSchema): JsonSchema
+  /** The same of what is sent to us: in its closed form, which has a name of its own where answers hold the schema too. */
+  useClosed(schema: TSchema): JsonSchema
   /** Every named schema used so far, by name in alphabetical order. */
   all(): Record<string, JsonSchema>
 }
@@ -17,17 +20,45 @@ export interface SchemaComponents {
 const nameOf = (schema: JsonSchema): string | undefined =>
   [schema.$id, schema.title].find((name) => name !== undefined && COMPONENT_NAME.test(name))
 
-export const createSchemaComponents = (): SchemaComponents => {
+/** Every name that a schema and its parts go by. */
+const namesOf = (schema: JsonSchema): string[] => [
+  ...[nameOf(schema)].filter((name) => name !== undefined),
+  ...partsOf(schema).flatMap(namesOf),
+]
+
+/** In what form a schema stands in the document: what components are called, and whether clients send what fits it. */
+interface Form {
+  called(name: string): string
+  readonly isSent: boolean
+}
+
+/** Its default in words: makers of clients take a member that has a default for one that is always there. */
+const withDefaultTold = ({ default: usual, ...schema }: JsonSchema): JsonSchema =>
+  usual === undefined
+    ? schema
+    : {
+        ...schema,
+        description: [schema.description, `Default: \`${JSON.stringify(usual)}\`.`].filter(Boolean).join(' '),
+      }
+
+/** @param answers schemas of what the service sends */
+export const createSchemaComponents = (answers: readonly TSchema[]): SchemaComponents => {
   const components = new Map<string, JsonSchema>()
+  const answered = new Set(answers.flatMap((schema) => namesOf(asJsonSchema(schema))))
 
-  const mapRecord = (record: Record<string, JsonSchema> | undefined) =>
-    record && Object.fromEntries(Object.entries(record).map(([key, value]) => [key, convert(value)]))
-
-  const convertInside = (schema: JsonSchema): JsonSchema => {
+  const convertInside = (schema: JsonSchema, convert: (part: JsonSchema) => JsonSchema): JsonSchema => {
+    const mapRecord = (record: Record<string, JsonSchema> | undefined) =>
+      record && Object.fromEntries(Object.entries(record).map(([key, value]) => [key, convert(value)]))
     // Through JSON, so that only what a reader sees is left.
     const { $id: _, ...copy } = JSON.parse(JSON.stringify(schema)) as JsonSchema
     if (copy.$ref !== undefined && COMPONENT_NAME.test(copy.$ref))
       copy.$ref = `#/components/schemas/${copy.$ref}`
+    // A map, in the words that makers of clients know: TypeBox asks every name to fit this pattern.
+    const { [ANY_NAME]: values, ...patterns } = copy.patternProperties ?? {}
+    if (values !== undefined && Object.keys(patterns).length === 0) {
+      delete copy.patternProperties
+      copy.additionalProperties ??= values
+    }
     if (copy.properties) copy.properties = mapRecord(copy.properties)
     if (copy.patternProperties) copy.patternProperties = mapRecord(copy.patternProperties)
     if (copy.items) copy.items = convert(copy.items)
@@ -40,10 +71,14 @@ export const createSchemaComponents = (): SchemaComponents => {
     return copy
   }
 
-  const convert = (schema: JsonSchema): JsonSchema => {
-    const name = nameOf(schema)
-    const converted = convertInside(schema)
-    if (name === undefined) return converted
+  const convert = (schema: JsonSchema, form: Form): JsonSchema => {
+    const { nullIsAbsent, ...shape } = schema
+    if (nullIsAbsent) return { anyOf: [convert(shape, form), { type: 'null' }] }
+    const own = nameOf(schema)
+    const inside = convertInside(schema, (part) => convert(part, form))
+    const converted = form.isSent ? withDefaultTold(inside) : inside
+    if (own === undefined) return converted
+    const name = form.called(own)
     const known = components.get(name)
     if (known !== undefined && JSON.stringify(known) !== JSON.stringify(converted)) {
       throw new Error(`two different schemas are called ${name}`)
@@ -52,8 +87,11 @@ export const createSchemaComponents = (): SchemaComponents => {
     return { $ref: `#/components/schemas/${name}` }
   }
 
+  const as = { called: (name: string) => name, isSent: false }
+  const asSent = { called: (name: string) => (answered.has(name) ? `${name}Input` : name), isSent: true }
   return {
-    use: (schema) => convert(asJsonSchema(schema)),
+    use: (schema) => convert(asJsonSchema(schema), as),
+    useClosed: (schema) => convert(closed(asJsonSchema(schema)), asSent),
     all: () => Object.fromEntries([...components].sort(([a], [b]) => (a < b ? -1 : 1))),
   }
 }

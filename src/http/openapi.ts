@@ -17,7 +17,7 @@ import {
   SECURITY_SCHEMES,
 } from './openapi-components.ts'
 import { createSchemaComponents, type SchemaComponents } from './openapi-schemas.ts'
-import type { Route } from './route.ts'
+import { type Route, scopesOf } from './route.ts'
 import { asJsonSchema } from './schema.ts'
 
 export interface OpenApiInfo {
@@ -105,8 +105,9 @@ const requestBody = (route: Route, components: SchemaComponents, values: OpenApi
   if (route.body === undefined) return {}
   const { required = [], type } = asJsonSchema(route.body)
   const example = route.example?.body
+  const isChecked = (route.bodyForm ?? 'checked') === 'checked'
   const media = {
-    schema: components.use(route.body),
+    schema: isChecked ? components.useClosed(route.body) : components.use(route.body),
     ...(example !== undefined && { example: bodyExample(example, values) }),
   }
   return {
@@ -150,7 +151,10 @@ const responses = (route: Route, components: SchemaComponents) => {
     // A text is a page for browsers, which takes the error's place and not one beside it.
     const page = own &&
       asJsonSchema(own).type === 'string' && { [HTML_MEDIA_TYPE]: { schema: components.use(own) } }
-    const schema = own && !page ? { anyOf: [components.use(own), errorSchema] } : errorSchema
+    const error = {
+      allOf: [errorSchema, { type: 'object', required: ['error'], properties: { error: { enum: codes } } }],
+    }
+    const schema = own && !page ? { anyOf: [components.use(own), error] } : error
     const description = codes.map((code) => `\`${code}\`: ${ERRORS[code][1]}`).join('\n\n')
     result[status] = {
       description,
@@ -175,7 +179,8 @@ const responses = (route: Route, components: SchemaComponents) => {
 }
 
 const operation = (route: Route, components: SchemaComponents, values: OpenApiInfo['exampleValues']) => {
-  const scope = route.scope && `Needs a credential with scope \`${route.scope}\`.`
+  const scopes = scopesOf(route).map((scope) => `\`${scope}\``)
+  const scope = scopes.length > 0 && `Needs a credential with scope ${scopes.join(' or ')}.`
   const token = route.auth === 'merchant' && 'Terminal tokens are accepted.'
   const own =
     route.addressLimit &&
@@ -228,7 +233,12 @@ const webhook = (
  * @throws Error when operation names repeat, a tag has no description, or one schema name means two things
  */
 export const createOpenApi = (routes: readonly Route[], info: OpenApiInfo): OpenApiDocument => {
-  const components = createSchemaComponents()
+  const sent = routes.flatMap(({ body, bodyForm = 'checked', response }) => [
+    ...Object.values(response).filter((schema) => schema !== null),
+    // What is not checked stays open as well.
+    ...(body && bodyForm !== 'checked' ? [body] : []),
+  ])
+  const components = createSchemaComponents([...sent, ...(info.webhooks ?? []).map(({ body }) => body)])
   const paths: Record<string, Record<string, unknown>> = {}
   const names = new Set<string>()
   const tags = new Set<string>()

@@ -1,5 +1,8 @@
 /** Query strings (application/x-www-form-urlencoded, WHATWG URL §5.1), strictly. @module */
 import { AppError } from '../errors.ts'
+import { MAX_UNKNOWN_TOLD, unknownMember } from '../unknown-members.ts'
+import type { Auth, Route } from './route.ts'
+import { asJsonSchema } from './schema.ts'
 
 const QUERY_MAX_PARAMETERS = 100
 
@@ -36,4 +39,26 @@ export const parseQuery = (query: string): Record<string, string | string[]> => 
       earlier === undefined ? value : Array.isArray(earlier) ? [...earlier, value] : [earlier, value]
   }
   return result
+}
+
+/** Links to what needs no credential may carry what others have added to them, such as `utm_source`. */
+const PUBLIC: readonly Auth[] = ['none', 'optional', 'metrics']
+
+/**
+ * @returns the only query parameters that a route takes; undefined: it takes any, and ignores or reads those that it
+ *   does not name
+ */
+export const knownParameters = ({ auth, query }: Pick<Route, 'auth' | 'query'>): string[] | undefined => {
+  const { properties = {}, additionalProperties } = query ? asJsonSchema(query) : {}
+  return PUBLIC.includes(auth) || additionalProperties ? undefined : Object.keys(properties)
+}
+
+/** @throws AppError unknown_parameter */
+export const requireParameters = (names: readonly string[], known: readonly string[]): void => {
+  const unknown = names.filter((name) => !known.includes(name))
+  if (unknown.length === 0) return
+  const details = unknown
+    .slice(0, MAX_UNKNOWN_TOLD)
+    .map((name) => ({ ...unknownMember('query', name, known), code: 'unknown_parameter' }))
+  throw new AppError('unknown_parameter', { details })
 }

@@ -3,7 +3,7 @@
  * @module
  */
 import type { Static, TObject, TSchema } from 'typebox'
-import type { Caller, Scope } from '../caller.ts'
+import type { Caller, Scope, SessionCaller } from '../caller.ts'
 import type { ErrorCode } from '../errors.ts'
 
 export type Method = 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE'
@@ -12,9 +12,9 @@ export type Method = 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE'
  * Who may call. There is no default, so forgetting it does not compile.
  * `none` public, credentials are ignored · `key` an API key · `merchant` an API key or a terminal token ·
  * `pod` the key of a pod or an API key · `optional` nobody, an API key or the token of a hermes route; a wrong one is refused ·
- * `console` a session (with CSRF token on writes) or an API key · `metrics` METRICS_TOKEN or a metrics-scoped key where closed.
+ * `console` a session (with CSRF token on writes) or an API key · `session` a session alone · `metrics` METRICS_TOKEN or a metrics-scoped key where closed.
  */
-export type Auth = 'none' | 'key' | 'merchant' | 'pod' | 'optional' | 'console' | 'metrics'
+export type Auth = 'none' | 'key' | 'merchant' | 'pod' | 'optional' | 'console' | 'session' | 'metrics'
 
 /** A limit of a route's own, counted by client address. */
 export interface AddressLimit {
@@ -30,6 +30,9 @@ export interface AddressLimit {
  */
 export type BodyForm = 'checked' | 'parsed' | 'bytes'
 
+/** Path of a detail, `*` for any index → code of the detail (`required`, `enum`, …) → code of the error. */
+export type Refusals = Readonly<Record<string, Readonly<Record<string, ErrorCode>>>>
+
 /** Which body limit holds: 256 KiB, 1 MiB for batches, 64 KiB for chat. */
 export type BodyLimit = 'default' | 'batch' | 'chat'
 
@@ -42,7 +45,9 @@ export interface Request<P = unknown, Q = unknown, B = unknown, A extends Auth =
     ? undefined
     : A extends 'optional'
       ? Caller | undefined
-      : Caller
+      : A extends 'session'
+        ? SessionCaller
+        : Caller
   readonly requestId: string
   /** Client address, after TRUST_PROXY. */
   readonly ip: string
@@ -77,7 +82,8 @@ interface RouteSpec<A extends Auth, P extends TObject, Q extends TObject, B exte
   /** `/api/things/{thingId}` */
   readonly path: `/${string}`
   readonly auth: A
-  readonly scope?: Scope
+  /** What the credential needs; of several, one is enough. */
+  readonly scope?: Scope | readonly Scope[]
   readonly summary: string
   readonly description?: string
   readonly tag: string
@@ -97,6 +103,8 @@ interface RouteSpec<A extends Auth, P extends TObject, Q extends TObject, B exte
   readonly response: Readonly<Record<number, TSchema | null>>
   /** Codes besides those every route of its kind can answer. */
   readonly errors: readonly ErrorCode[]
+  /** Codes of its own for what does not fit its schemas, instead of validation_failed and invalid_query. */
+  readonly refusals?: Refusals
   /**
    * The handler commits more than once, so the ledger keeps an answer of each step and none of the request: under a
    * repeated Idempotency-Key it runs again and finds them. All other handlers must answer what their commit answers.
@@ -118,6 +126,10 @@ interface RouteSpec<A extends Auth, P extends TObject, Q extends TObject, B exte
 export interface Route<S = never> extends Omit<RouteSpec<Auth, TObject, TObject, TSchema, S>, 'handler'> {
   handler(request: Request<never, never, never, never>, services: S): Promise<unknown> | unknown
 }
+
+/** The scopes of which a caller needs one; none where any credential will do. */
+export const scopesOf = ({ scope = [] }: Pick<Route, 'scope'>): readonly Scope[] =>
+  typeof scope === 'string' ? [scope] : scope
 
 /** Type-checks a route in full, then erases it. */
 export const route = <

@@ -1,6 +1,6 @@
 /**
  * What the kit needs to know of a JSON Schema: whether it leaves shapes open, which nulls count as absent, and
- * the closed form that answers are checked against.
+ * its closed form, which bodies and answers are checked against.
  * @module
  */
 import type { TSchema } from 'typebox'
@@ -38,10 +38,17 @@ export interface JsonSchema {
   oneOf?: JsonSchema[]
   allOf?: JsonSchema[]
   $defs?: Record<string, JsonSchema>
+  dependentRequired?: Record<string, string[]>
+  /** See `schema-marks.ts`. */
+  nullIsAbsent?: true
 }
 
 /** TypeBox values are JSON Schemas; its own notes are not enumerable. */
 export const asJsonSchema = (schema: TSchema): JsonSchema => schema as JsonSchema
+
+/** Whether only objects fit: an object, or one in several forms. */
+export const takesObjects = ({ type, anyOf }: JsonSchema): boolean =>
+  type === 'object' || (anyOf?.every(takesObjects) ?? false)
 
 const CONSTRAINTS = ['type', 'const', 'enum', 'anyOf', 'oneOf', 'allOf', '$ref'] as const
 
@@ -49,7 +56,8 @@ const CONSTRAINTS = ['type', 'const', 'enum', 'anyOf', 'oneOf', 'allOf', '$ref']
 const isUnconstrained = (schema: JsonSchema): boolean =>
   CONSTRAINTS.every((keyword) => schema[keyword] === undefined)
 
-const members = (schema: JsonSchema): JsonSchema[] =>
+/** The schemas right inside of one. */
+export const partsOf = (schema: JsonSchema): JsonSchema[] =>
   [
     ...Object.values(schema.properties ?? {}),
     schema.items,
@@ -58,11 +66,13 @@ const members = (schema: JsonSchema): JsonSchema[] =>
     ...(schema.oneOf ?? []),
     ...(schema.allOf ?? []),
     ...Object.values(schema.$defs ?? {}),
+    ...Object.values(schema.patternProperties ?? {}),
+    typeof schema.additionalProperties === 'object' ? schema.additionalProperties : undefined,
   ].filter((member) => member !== undefined)
 
 /**
  * Whether a value that fits may have a depth or a number of keys that the schema does not bound: maps, unknown
- * values, recursion. Fields that a schema does not name are ignored, so they leave nothing open.
+ * values, recursion. Members that a schema does not name are refused, so they leave nothing open.
  */
 export const isOpen = (schema: JsonSchema): boolean =>
   schema.$ref !== undefined ||
@@ -70,28 +80,15 @@ export const isOpen = (schema: JsonSchema): boolean =>
   (schema.additionalProperties !== undefined && schema.additionalProperties !== false) ||
   (schema.type === 'object' && schema.properties === undefined) ||
   isUnconstrained(schema) ||
-  members(schema).some(isOpen)
+  partsOf(schema).some(isOpen)
 
-/** Whether null is a value of the schema. A `$ref` is taken to accept it, since null then reaches the validator. */
-export const acceptsNull = (schema: JsonSchema): boolean => {
-  if (schema.$ref !== undefined || isUnconstrained(schema)) return true
-  if (schema.const !== undefined) return schema.const === null
-  if (schema.enum !== undefined) return schema.enum.includes(null)
-  if (schema.type !== undefined)
-    return schema.type === 'null' || (Array.isArray(schema.type) && schema.type.includes('null'))
-  const alternatives = schema.anyOf ?? schema.oneOf
-  return alternatives !== undefined ? alternatives.some(acceptsNull) : (schema.allOf ?? []).every(acceptsNull)
-}
-
-const isObject = (value: unknown): value is Record<string, unknown> =>
+export const isObject = (value: unknown): value is Record<string, unknown> =>
   typeof value === 'object' && value !== null && !Array.isArray(value)
 
-/**
- * Removes, in place, optional properties that are null where the schema does not accept null.
- * Unions are left alone: which branch holds is for the validator to say.
- */
+/** Removes, in place, members that are null where the schema says that their null counts as absent. */
 export const dropNulls = (schema: JsonSchema, value: unknown): void => {
-  for (const part of schema.allOf ?? []) dropNulls(part, value)
+  for (const part of [...(schema.allOf ?? []), ...(schema.anyOf ?? []), ...(schema.oneOf ?? [])])
+    dropNulls(part, value)
   if (Array.isArray(value)) {
     if (schema.items) for (const item of value) dropNulls(schema.items, item)
     return
@@ -99,7 +96,7 @@ export const dropNulls = (schema: JsonSchema, value: unknown): void => {
   if (!isObject(value)) return
   for (const [name, property] of Object.entries(schema.properties ?? {})) {
     const member = value[name]
-    if (member === null && !schema.required?.includes(name) && !acceptsNull(property)) delete value[name]
+    if (member === null && property.nullIsAbsent) delete value[name]
     else if (typeof member === 'object' && member !== null) dropNulls(property, member)
   }
 }
@@ -109,8 +106,18 @@ const mapValues = (
   change: (schema: JsonSchema) => JsonSchema,
 ) => record && Object.fromEntries(Object.entries(record).map(([key, value]) => [key, change(value)]))
 
+/** Whether the schema names members of an object and says of no others that they may stand beside them. */
+export const isClosed = (schema: JsonSchema): boolean =>
+  schema.properties !== undefined &&
+  schema.patternProperties === undefined &&
+  (schema.additionalProperties ?? false) === false
+
+/** Whether an unknown member can be found anywhere. */
+export const isClosedSomewhere = (schema: JsonSchema): boolean =>
+  isClosed(schema) || partsOf(schema).some(isClosedSomewhere)
+
 /**
- * The same schema without room for fields that it does not name, unless it says that there is room.
+ * The same schema without room for members that it does not name, unless it says that there is room.
  * @param insideAllOf parts of an intersection only close together, at the intersection
  */
 export const closed = (schema: JsonSchema, insideAllOf = false): JsonSchema => {
@@ -127,8 +134,8 @@ export const closed = (schema: JsonSchema, insideAllOf = false): JsonSchema => {
     copy.allOf = schema.allOf.map((part) => closed(part, true))
     if (!insideAllOf) copy.unevaluatedProperties = false
   }
-  const namesItsFields = schema.properties !== undefined && schema.patternProperties === undefined
-  if (namesItsFields && schema.additionalProperties === undefined && !insideAllOf)
-    copy.additionalProperties = false
+  if (typeof schema.additionalProperties === 'object')
+    copy.additionalProperties = close(schema.additionalProperties)
+  else if (isClosed(schema) && !insideAllOf) copy.additionalProperties = false
   return copy
 }

@@ -3,16 +3,11 @@
  * and an orderly end.
  * @module
  */
-import {
-  createServer,
-  type RequestListener,
-  type Server,
-  type ServerOptions,
-  type ServerResponse,
-} from 'node:http'
+import { createServer, type RequestListener, type Server, type ServerOptions } from 'node:http'
 import type { Socket } from 'node:net'
-import type { Duplex } from 'node:stream'
+import { setImmediate } from 'node:timers/promises'
 import type { ErrorCode } from '../errors.ts'
+import { type Connections, trackConnections } from './connections.ts'
 
 export const HEADERS_MAX_BYTES = 16 * 1024
 /** A client must have sent its headers within this time, */
@@ -24,7 +19,8 @@ export const KEEP_ALIVE_TIMEOUT_MS = 65_000
 const TIMEOUT_CHECK_INTERVAL_MS = 1000
 /** How long open requests may take to finish once the server closes; the rest of 10 s is for what lies below. */
 export const CLOSE_TIMEOUT_MS = 7_000
-const IDLE_SWEEP_MS = 50
+/** How long a connection must have been quiet before it is ended, where nobody asks for more patience. */
+const QUIET_MS = 50
 
 const SERVER_OPTIONS: ServerOptions = {
   maxHeaderSize: HEADERS_MAX_BYTES,
@@ -32,6 +28,8 @@ const SERVER_OPTIONS: ServerOptions = {
   requestTimeout: REQUEST_TIMEOUT_MS,
   keepAliveTimeout: KEEP_ALIVE_TIMEOUT_MS,
   connectionsCheckingInterval: TIMEOUT_CHECK_INTERVAL_MS,
+  // The application refuses such requests itself.
+  requireHostHeader: false,
 }
 
 type Refusal = readonly [statusLine: string, code: ErrorCode, message: string]
@@ -50,82 +48,65 @@ const REFUSALS: Readonly<Record<string, Refusal>> = {
 }
 
 /** Such requests never reach the application, so they get the common error body from here, without a request id. */
-const refuseConnection = (error: NodeJS.ErrnoException, socket: Duplex): void => {
-  if (error.code === 'ECONNRESET' || !socket.writable) {
-    socket.destroy()
-    return
-  }
-  const [statusLine, code, message] = REFUSALS[error.code ?? ''] ?? MALFORMED
+const refusalOf = ({ code: cause = '' }: NodeJS.ErrnoException): string => {
+  const [statusLine, code, message] = REFUSALS[cause] ?? MALFORMED
   const body = JSON.stringify({ error: code, message })
-  socket.end(
+  return (
     `HTTP/1.1 ${statusLine}\r\nContent-Type: application/json; charset=utf-8\r\n` +
-      `Content-Length: ${Buffer.byteLength(body)}\r\nConnection: close\r\n\r\n${body}`,
+    `Content-Length: ${Buffer.byteLength(body)}\r\nConnection: close\r\n\r\n${body}`
   )
 }
 
-/** @property bytesRead from it when it was looked at last */
-interface Use {
-  unanswered: number
-  bytesRead: number
-}
-
-/**
- * Closes only connections on which nothing is asked and everything sent. Node goes by whether an answer was written, and
- * would cut off clients that are still reading; and it waits for connections on which nobody ever asked.
- */
-const keepTrackOfUse = (server: Server): Server => {
-  const uses = new Map<Socket, Use>()
-  server.closeIdleConnections = () => {
-    for (const [socket, use] of uses) {
-      const isIdle = use.unanswered === 0 && use.bytesRead === socket.bytesRead
-      use.bytesRead = socket.bytesRead
-      if (isIdle) socket.destroy()
-    }
-  }
-  // One function each for all connections: thousands of them may be open for long.
-  function forget(this: Socket): void {
-    uses.delete(this)
-  }
-  function answered(this: ServerResponse): void {
-    const use = uses.get(this.req.socket)
-    if (use !== undefined) use.unanswered--
-  }
-  return server
-    .on('connection', (socket: Socket) => {
-      uses.set(socket, { unanswered: 0, bytesRead: -1 })
-      socket.on('close', forget)
-    })
-    .on('request', ({ socket }, response) => {
-      // So that a busy client goes elsewhere.
-      if (!server.listening) response.setHeader('Connection', 'close')
-      const use = uses.get(socket)
-      if (use === undefined) return
-      use.unanswered++
-      response.on('close', answered)
-    })
+export interface HttpServer extends Server {
+  readonly tracked: Connections
 }
 
 /** A server that does not listen yet. */
-export const createHttpServer = (listener: RequestListener): Server =>
-  keepTrackOfUse(createServer(SERVER_OPTIONS)).on('request', listener).on('clientError', refuseConnection)
+export const createHttpServer = (listener: RequestListener): HttpServer => {
+  const server = createServer(SERVER_OPTIONS)
+  const tracked = trackConnections(server, listener)
+  server.on('request', tracked.take)
+  server.on('clientError', (error: NodeJS.ErrnoException, socket: Socket) => {
+    // The rest of a request may be late because we don't read it yet.
+    if (error.code === 'ERR_HTTP_REQUEST_TIMEOUT' && tracked.isHeld(socket)) return
+    const refuse = () => (socket.writable ? socket.end(refusalOf(error)) : socket.destroy())
+    if (error.code === 'ECONNRESET') socket.destroy()
+    else tracked.refuseInTurn(socket, refuse)
+  })
+  // Node would reset those on which a request is just arriving.
+  server.closeIdleConnections = () => undefined
+  return Object.assign(server, { tracked })
+}
+
+export interface Closing {
+  /** A connection ends when nothing was asked on it for so long. */
+  readonly quietMs?: number
+  /** What still runs after this time is cut off. */
+  readonly timeoutMs?: number
+}
 
 /**
- * Stops accepting, lets open requests finish, then closes. What still runs after `timeoutMs` is cut off.
+ * Stops accepting, answers what was asked, and ends each connection as soon as it is quiet.
  * @returns false when something had to be cut off
  */
-export const closeHttpServer = async (server: Server, timeoutMs = CLOSE_TIMEOUT_MS): Promise<boolean> => {
+export const closeHttpServer = async (
+  server: HttpServer,
+  { quietMs = QUIET_MS, timeoutMs = CLOSE_TIMEOUT_MS }: Closing = {},
+): Promise<boolean> => {
   if (!server.listening) return true
   let finished = true
-  // Keep-alive connections become idle one by one as their last answers are sent.
-  const sweep = setInterval(() => server.closeIdleConnections(), IDLE_SWEEP_MS)
+  const stopDraining = server.tracked.drain(quietMs)
   const limit = setTimeout(() => {
     finished = false
     server.closeAllConnections()
   }, timeoutMs)
   try {
+    // A turn of the loop accepts the connections that the kernel has ready; closing would reset them.
+    await setImmediate()
+    await setImmediate()
     await new Promise<void>((resolve) => server.close(() => resolve()))
   } finally {
-    clearInterval(sweep)
+    stopDraining()
     clearTimeout(limit)
   }
   return finished

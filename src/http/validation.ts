@@ -3,16 +3,16 @@
  * their first use, so that starting does not wait for routes that nobody calls.
  * @module
  */
-import type { ErrorObject, ValidateFunction } from 'ajv'
+import type { ValidateFunction } from 'ajv'
 import { Ajv2020 } from 'ajv/dist/2020.js'
 import addFormats from 'ajv-formats'
-import type { ErrorDetail } from '../errors.ts'
-import { clipPointer, pointerToken } from './json.ts'
+import { type ErrorDetail, type Misfit, pointerToken } from '../errors.ts'
+import { NULL_IS_ABSENT } from '../schema-marks.ts'
+import { detailOf } from './error-details.ts'
+import { clipPointer } from './json.ts'
 import type { Route } from './route.ts'
 import { asJsonSchema, closed, dropNulls, type JsonSchema } from './schema.ts'
-
-/** A message lists at most this many allowed values. */
-const LISTED_VALUES = 20
+import { findUnknown } from './unknown.ts'
 
 const RFC3339 = /^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}(\.\d+)?(Z|[+-]\d{2}:\d{2})$/i
 /** RFC 3339 without leap seconds, which no Date can hold: whatever passes can be parsed. */
@@ -39,6 +39,7 @@ const createAjv = (options: {
   })
   addFormats.default(ajv)
   ajv.addFormat('date-time', { type: 'string', validate: isDateTime })
+  ajv.addKeyword(NULL_IS_ABSENT)
   return ajv
 }
 
@@ -47,49 +48,8 @@ const texts = createAjv({ coerceTypes: 'array', useDefaults: true })
 // Closing an intersection puts a keyword beside allOf, where strict mode misses a type.
 const answers = createAjv({ strictTypes: false })
 
-const snakeCase = (keyword: string): string =>
-  keyword.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`)
-
-const list = (values: readonly unknown[]): string => {
-  const shown = values.slice(0, LISTED_VALUES).map((value) => JSON.stringify(value))
-  return values.length > LISTED_VALUES ? `${shown.join(', ')}, …` : shown.join(', ')
-}
-
-/** The constants of a union that consists of nothing else. */
-const constantsOf = (schema: JsonSchema | undefined): unknown[] | undefined => {
-  const alternatives = schema?.anyOf ?? schema?.oneOf
-  if (!alternatives?.every((alternative) => 'const' in alternative)) return undefined
-  return alternatives.map((alternative) => alternative.const)
-}
-
-const describe = (error: ErrorObject): { code: string; message: string } => {
-  const constants = constantsOf(error.parentSchema)
-  if (constants) return { code: 'enum', message: `must be one of ${list(constants)}` }
-  if (error.keyword === 'enum')
-    return { code: 'enum', message: `must be one of ${list(error.params.allowedValues)}` }
-  if (error.keyword === 'const')
-    return { code: 'const', message: `must be ${JSON.stringify(error.params.allowedValue)}` }
-  if (error.keyword === 'required') return { code: 'required', message: 'is required' }
-  return { code: snakeCase(error.keyword), message: error.message ?? 'does not fit the schema' }
-}
-
-/**
- * What is worth telling. Of a failed union that is what lies furthest inside, since the value was meant for the
- * alternative that it fits so far; where it fits none, the summary, which ajv puts last.
- */
-const worthTelling = (errors: readonly ErrorObject[]): ErrorObject =>
-  errors.reduceRight((told, error) => (error.instancePath.length > told.instancePath.length ? error : told))
-
-const detailOf = (errors: readonly ErrorObject[], prefix: string): ErrorDetail => {
-  const error = worthTelling(errors)
-  const missing = error.keyword === 'required' ? `/${pointerToken(String(error.params.missingProperty))}` : ''
-  const pointer = `${error.instancePath}${missing}`
-  const path = prefix === '' ? pointer : `${prefix}${pointer || '/'}`
-  return { path: clipPointer(path), ...describe(error) }
-}
-
 /** Undefined: it fits. The value may be changed in place: defaults, coercion, dropped nulls. */
-export type Check = (value: unknown) => ErrorDetail | undefined
+export type Check = (value: unknown) => Misfit | undefined
 
 const compiledOnce = (ajv: Ajv2020, schema: JsonSchema): (() => ValidateFunction) => {
   let validate: ValidateFunction | undefined
@@ -99,21 +59,37 @@ const compiledOnce = (ajv: Ajv2020, schema: JsonSchema): (() => ValidateFunction
   }
 }
 
-/** Checks a parsed body; details point into it. Optional fields that are null count as absent. */
-export const bodyCheck = (schema: NonNullable<Route['body']>): Check => {
-  const shape = asJsonSchema(schema)
-  const compiled = compiledOnce(bodies, shape)
+const misfit = (detail: ErrorDetail): Misfit => ({ code: 'validation_failed', details: [detail] })
+
+const checkOf = (
+  shape: JsonSchema,
+  compiled: () => ValidateFunction,
+  tell: (value: unknown) => Misfit | undefined,
+): Check => {
   return (value) => {
     const validate = compiled()
     if (validate(value)) return undefined
     // Nulls are rare, so they are looked for only when something is wrong.
     dropNulls(shape, value)
-    return validate(value) ? undefined : detailOf(validate.errors ?? [], '')
+    if (validate(value)) return undefined
+    return tell(value) ?? misfit(detailOf(validate.errors ?? [], ''))
   }
 }
 
-/** A number as people write it, and never more digits than end in a finite one. */
-const DECIMAL = /^-?\d{1,20}(\.\d{1,20})?$/
+/** Checks a parsed body; details point into it. Members that the schema does not know are told before all else. */
+export const bodyCheck = (schema: NonNullable<Route['body']>): Check => {
+  const shape = closed(asJsonSchema(schema))
+  return checkOf(shape, compiledOnce(bodies, shape), (value) => findUnknown(shape, value))
+}
+
+/** Checks what others send of their own accord, such as answers of providers: further members are ignored. */
+export const openCheck = (schema: NonNullable<Route['body']>): Check => {
+  const shape = asJsonSchema(schema)
+  return checkOf(shape, compiledOnce(bodies, shape), () => undefined)
+}
+
+/** A number in the one way that it is written, and never more digits than end in a finite one. */
+const DECIMAL = /^-?(0|[1-9]\d{0,19})(\.\d{1,20})?$/
 
 /**
  * Ajv takes `1e400`, `Infinity`, `0x10` and ` 7` for numbers, and holds only finite ones against their bounds.
@@ -133,11 +109,11 @@ export const textCheck = (schema: NonNullable<Route['query']>, where: 'query' | 
   return (value) => {
     const validate = compiled()
     const sent = { ...(value as Record<string, unknown>) }
-    if (!validate(value)) return detailOf(validate.errors ?? [], where)
+    if (!validate(value)) return misfit(detailOf(validate.errors ?? [], where))
     const name = oddNumber(sent, value as Record<string, unknown>)
     if (name === undefined) return undefined
     const path = clipPointer(`${where}/${pointerToken(name)}`)
-    return { path, code: 'type', message: 'must be a decimal number' }
+    return misfit({ path, code: 'type', message: 'must be a decimal number' })
   }
 }
 
@@ -146,6 +122,6 @@ export const answerCheck = (schema: NonNullable<Route['response'][number]>): Che
   const compiled = compiledOnce(answers, closed(asJsonSchema(schema)))
   return (value) => {
     const validate = compiled()
-    return validate(value) ? undefined : detailOf(validate.errors ?? [], '')
+    return validate(value) ? undefined : misfit(detailOf(validate.errors ?? [], ''))
   }
 }

@@ -4,8 +4,8 @@
  * @module
  */
 import { randomFillSync } from 'node:crypto'
-import canonicalize from 'canonicalize'
 import type { Credential } from '../caller.ts'
+import { canonicalJson } from '../protocol/canonical-json.ts'
 import type { Entry } from './item.ts'
 
 export const ENTRY_VERSION = 1
@@ -82,7 +82,7 @@ export const entryText = (entry: Entry, stamp: Stamp): string => {
   return (
     `{"actor":${JSON.stringify(stamp.actor)},` +
     member('commitment', entry.commitment) +
-    `"data":${canonicalize(entry.data)},` +
+    `"data":${canonicalJson(entry.data)},` +
     member('digest', entry.digest) +
     `"id":${JSON.stringify(stamp.id)},"org":${JSON.stringify(stamp.organisation)},"salt":"${stamp.salt}",` +
     `"subject":${JSON.stringify(stamp.subject)},"ts":${stamp.at},"type":"${entry.type}","v":${ENTRY_VERSION}}`

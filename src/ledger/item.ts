@@ -92,6 +92,8 @@ export interface Item<R> {
   readonly claims?: readonly Claim[]
   readonly takes?: readonly Take[]
   readonly entry: Entry
+  /** Further entries, which stand behind it in the log. */
+  readonly more?: readonly Entry[]
   /** Pure row builder, called once everything is won. */
   readonly rows?: (receipt: Receipt) => readonly Row[]
   /** @param taken what each of the takes left its counter at, in their order */

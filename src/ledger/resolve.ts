@@ -10,7 +10,7 @@ import type { Outcome } from '../store/lane.ts'
 import type { Row } from '../store/table.ts'
 import { requireSameRequest } from './answers.ts'
 import { actorOf, entryText, newSalt, subjectOf } from './entry.ts'
-import type { Claim, Held, Item, Receipt, Settled, Take } from './item.ts'
+import type { Claim, Entry, Held, Item, Receipt, Settled, Take } from './item.ts'
 import { type Growth, grow, leafHash } from './merkle.ts'
 import { type Known, keyOf, Overlay, type Unread } from './overlay.ts'
 import { type AnswerRow, claims as claimTable, counters as counterTable, entries } from './tables.ts'
@@ -57,12 +57,18 @@ interface Won {
   readonly taken: readonly number[]
 }
 
-interface Draft extends Won {
+interface DraftEntry {
+  readonly entry: Entry
   readonly id: string
   /** Pseudonym. */
   readonly subject: string | null
   readonly text: string
   readonly leaf: Uint8Array
+}
+
+interface Draft extends Won {
+  /** That of the item, and those that stand behind it. */
+  readonly entries: readonly [DraftEntry, ...DraftEntry[]]
 }
 
 /** A unit that may be committed: a draft, or a settled answer, per item. */
@@ -76,7 +82,7 @@ interface Candidate {
 const isSettled = <T extends object>(value: T | Settled<unknown>): value is Settled<unknown> =>
   'settled' in value
 
-const isDraft = (slot: Draft | Settled<unknown>): slot is Draft => 'leaf' in slot
+const isDraft = (slot: Draft | Settled<unknown>): slot is Draft => 'entries' in slot
 
 /** A builder threw when everything was decided: what its neighbours were told no longer holds. */
 class LateFailure extends Error {
@@ -169,14 +175,22 @@ class Pass {
     throw new Error('An item that lost a claim turned into others that lost theirs, over and over.')
   }
 
-  #draft(unit: Unit, { item, taken }: Won): Draft {
+  #draft(unit: Unit, won: Won): Draft {
+    const { entry, more = [] } = won.item
+    return {
+      ...won,
+      entries: [this.#draftEntry(unit, entry), ...more.map((one) => this.#draftEntry(unit, one))],
+    }
+  }
+
+  #draftEntry(unit: Unit, entry: Entry): DraftEntry {
     const { at, epoch } = this.#context
     const { organisation, credential } = unit.caller
     const [actorKind, actorId] = actorOf(credential)
     const id = newId('ent', at)
-    const named = subjectOf(item.entry, credential)
+    const named = subjectOf(entry, credential)
     const subject = named ? epoch.of(organisation, ...named) : null
-    const text = entryText(item.entry, {
+    const text = entryText(entry, {
       id,
       at,
       organisation,
@@ -184,7 +198,7 @@ class Pass {
       subject,
       salt: newSalt(),
     })
-    return { item, taken, id, subject, text, leaf: leafHash(text) }
+    return { entry, id, subject, text, leaf: leafHash(text) }
   }
 
   /** Answers a repeated request with its first answer. @returns false when the request is a first one */
@@ -218,10 +232,10 @@ class Pass {
   /** Second half: with the places in the tree known, rows and answers. */
   place(units: readonly Unit[]): Resolution {
     const { head } = this.#context
-    const drafts: Draft[] = []
+    const drafts: DraftEntry[] = []
     for (const candidate of this.#candidates) {
       candidate.firstIndex = head.size + drafts.length
-      drafts.push(...candidate.slots.filter(isDraft))
+      drafts.push(...candidate.slots.filter(isDraft).flatMap(({ entries }) => entries))
     }
     const leaves = drafts.map(({ leaf }) => leaf)
     const growth = grow(head.size, head.edge, leaves)
@@ -248,15 +262,17 @@ class Pass {
     const rows: Row[] = []
     const results = slots.map((slot) => {
       if (!isDraft(slot)) return slot.settled
+      const [first] = slot.entries
       const receipt: Receipt = {
-        index: index++,
-        entryId: slot.id,
-        leafHash: Buffer.from(slot.leaf).toString('hex'),
+        index,
+        entryId: first.id,
+        leafHash: Buffer.from(first.leaf).toString('hex'),
         treeSize,
         root,
         at: this.#context.at,
       }
-      rows.push(this.#entryRow(unit, slot, receipt.index), ...(slot.item.rows?.(receipt) ?? []))
+      for (const draft of slot.entries) rows.push(this.#entryRow(unit, draft, index++))
+      rows.push(...(slot.item.rows?.(receipt) ?? []))
       return slot.item.result(receipt, slot.taken)
     })
     const value = unit.finish(results)
@@ -268,7 +284,7 @@ class Pass {
     this.outcomes.set(unit, { value })
   }
 
-  #entryRow({ caller }: Unit, { item: { entry }, id, subject, text, leaf }: Draft, index: number): Row {
+  #entryRow({ caller }: Unit, { entry, id, subject, text, leaf }: DraftEntry, index: number): Row {
     const { credential } = caller
     const actingKey = 'keyId' in credential ? credential.keyId : null
     return entries.row({

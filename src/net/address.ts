@@ -30,6 +30,16 @@ const v4 = (high: number, low: number): ipaddr.IPv4 =>
 const unmapped = (address: Address): Address =>
   address instanceof ipaddr.IPv6 && address.isIPv4MappedAddress() ? address.toIPv4Address() : address
 
+/**
+ * An address in its one spelling, without the zone, an IPv4-mapped one as the IPv4 address that it is.
+ * @property isLoopback also of the unspecified address, which a socket dials as loopback
+ */
+export const readAddress = (text: string): { readonly address: string; readonly isLoopback: boolean } => {
+  const address = unmapped(ipaddr.parse(text.split('%', 1)[0] ?? ''))
+  const isLoopback = ['loopback', 'unspecified'].includes(address.range()) || /^0\./.test(address.toString())
+  return { address: address.toString(), isLoopback }
+}
+
 /** The IPv4 addresses that a packet to this IPv6 address may end at; none for one that isn't a transition form. */
 const carried = (address: ipaddr.IPv6): ipaddr.IPv4[] => {
   const [, second = 0, third = 0, fourth = 0, fifth = 0, sixth = 0, seventh = 0, eighth = 0] = address.parts

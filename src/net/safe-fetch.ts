@@ -46,7 +46,7 @@ export interface SafeFetchRequest {
    */
   readonly lane?: Lane
   /** URLs that aren't asked for reasons of the caller's own; each redirect is judged as well. */
-  readonly isRefused?: (url: URL) => boolean
+  readonly isRefused?: (url: URL) => Promise<boolean>
   /** Ends the call early; it then throws the signal's reason. */
   readonly signal?: AbortSignal
 }
@@ -80,13 +80,8 @@ export interface SafeFetchOptions {
   readonly resolve?: Resolve
 }
 
-/** @throws EgressError of the given kind unless it is an http(s) URL without a user that the caller doesn't refuse */
-const parseTarget = (
-  text: string,
-  base: URL | undefined,
-  kind: 'blocked' | 'redirect',
-  isRefused: SafeFetchRequest['isRefused'],
-): URL => {
+/** @throws EgressError of the given kind unless it is an http(s) URL without a user */
+const parseTarget = (text: string, base: URL | undefined, kind: 'blocked' | 'redirect'): URL => {
   if (!URL.canParse(text, base)) throw new EgressError(kind, 'the URL is malformed')
   const url = new URL(text, base)
   if (url.protocol !== 'http:' && url.protocol !== 'https:') {
@@ -94,7 +89,6 @@ const parseTarget = (
   }
   if (url.username !== '' || url.password !== '')
     throw new EgressError(kind, 'the URL holds a user or password')
-  if (isRefused?.(url)) throw new EgressError(kind, `${url.host} may not be called by this caller`)
   return url
 }
 
@@ -134,7 +128,7 @@ interface Hop {
 const redirectTarget = (
   from: URL,
   { status, headers: { location } }: Hop,
-  { method, isRefused }: SafeFetchRequest,
+  { method }: SafeFetchRequest,
 ): URL => {
   const refuse = (message: string): never => {
     throw new EgressError('redirect', message, { status })
@@ -142,7 +136,7 @@ const redirectTarget = (
   if (method !== 'GET' && method !== 'HEAD')
     return refuse(`a ${method} is never sent again to another address`)
   if (location === undefined) return refuse('the redirect names no address')
-  const to = parseTarget(location, from, 'redirect', isRefused)
+  const to = parseTarget(location, from, 'redirect')
   if (from.protocol === 'https:' && to.protocol === 'http:')
     return refuse('a redirect led from https to http')
   return to
@@ -245,10 +239,16 @@ export const createSafeFetch = (options: SafeFetchOptions): SafeFetch => {
     signal: AbortSignal,
   ): Promise<SafeFetchResponse> => {
     const pool = lanes[request.lane ?? 'paying'].for(request)
-    let url = parseTarget(text, undefined, 'blocked', request.isRefused)
+    let url = parseTarget(text, undefined, 'blocked')
     let headers = request.headers
     for (let followed = 0; ; followed++) {
       const { host, origin } = url
+      const { isRefused } = request
+      if (isRefused && (await orAborted(isRefused(url), signal)))
+        throw new EgressError(
+          followed === 0 ? 'blocked' : 'redirect',
+          `${host} may not be called by this caller`,
+        )
       const hop = await orAborted(askOnce(pool, url, headers, request, signal), signal).catch(
         (error: unknown) => {
           throw signal.aborted ? signal.reason : (translate(error, host) ?? error)

@@ -1,6 +1,7 @@
 /** Salted commitments to JSON: what was decided about can be shown later, and not be guessed before. @module */
-import canonicalize from 'canonicalize'
+
 import { createCore } from '../core/index.ts'
+import { canonicalJson } from './canonical-json.ts'
 
 /** Bytes of the salts that open commitments. */
 export const COMMITMENT_SALT_BYTES = 32
@@ -14,9 +15,7 @@ const core = createCore()
  * @param salt {@link COMMITMENT_SALT_BYTES} random bytes @param data JSON
  */
 export const dataCommitment = (salt: Uint8Array, data: unknown): string => {
-  const text = canonicalize(data)
-  if (text === undefined) throw new TypeError('What is committed must be JSON.')
-  const content = new TextEncoder().encode(text)
+  const content = new TextEncoder().encode(canonicalJson(data))
   const message = new Uint8Array(LABEL.length + salt.length + content.length)
   message.set(LABEL)
   message.set(salt, LABEL.length)

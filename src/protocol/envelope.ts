@@ -5,8 +5,8 @@
  * @module
  */
 import { ed25519 } from '@noble/curves/ed25519.js'
-import canonicalize from 'canonicalize'
 import { createCore } from '../core/index.ts'
+import { canonicalJson } from './canonical-json.ts'
 
 /** Marks the format, and begins what is signed. */
 export const ENVELOPE_SCHEMA = 'agent-relay/1'
@@ -124,19 +124,13 @@ export const keyFingerprint = (key: Uint8Array | Pick<EnvelopeKey, 'x'>): string
  */
 export const proofNonce = (fingerprint: string, id: string): string => `${fingerprint}:${id}`
 
-/** ECMAScript escapes a surrogate only where its other half is missing; RFC 8785 §3.2.2.2 knows no such text. */
-const HALF_PAIR = /(?<!\\)(?:\\\\)*\\ud[89a-f]/
-
 /**
  * What is signed: UTF-8 of `agent-relay/1`, a newline, and the canonical JSON (RFC 8785) of the envelope without `signature`.
  * @throws Error for what has no canonical JSON: numbers that are not finite, texts with half a surrogate pair
  */
 export const signingBytes = (envelope: object): Uint8Array => {
   const { signature: _, ...signed } = envelope as { readonly signature?: unknown }
-  const json = canonicalize(signed)
-  if (json === undefined) throw new TypeError('An envelope must be JSON.')
-  if (HALF_PAIR.test(json)) throw new TypeError('An envelope must not hold half a surrogate pair.')
-  return new TextEncoder().encode(`${ENVELOPE_SCHEMA}\n${json}`)
+  return new TextEncoder().encode(`${ENVELOPE_SCHEMA}\n${canonicalJson(signed)}`)
 }
 
 /**

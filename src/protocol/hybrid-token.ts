@@ -3,8 +3,9 @@
  * is signed names the algorithms, the keys and the policy, so none of them can be swapped or stripped.
  * @module
  */
-import canonicalize from 'canonicalize'
+
 import { createCore } from '../core/index.ts'
+import { canonicalJson } from './canonical-json.ts'
 
 /** Begins what is signed, and is the ML-DSA context string (FIPS 204 §5.2). */
 export const HYBRID_TOKEN_SCHEMA = 'hybrid-token/1'
@@ -105,7 +106,7 @@ export const hybridSigningBytes = ({
     kid_classical,
     kid_pq,
   }
-  return new TextEncoder().encode(`${HYBRID_TOKEN_SCHEMA}\n${canonicalize(signed)}`)
+  return new TextEncoder().encode(`${HYBRID_TOKEN_SCHEMA}\n${canonicalJson(signed)}`)
 }
 
 /** Bytes of a token as JSON in UTF-8. */

@@ -1,17 +1,15 @@
 /** Compact JSON Web Signatures (RFC 7515 §7.1): written in one form, read strictly. @module */
-import canonicalize from 'canonicalize'
+
 import { createCore } from '../core/index.ts'
+import { canonicalJson } from './canonical-json.ts'
 
 /** Members that are undefined are left out. */
 type JsonObject = Readonly<Record<string, unknown>>
 
 const core = createCore()
 
-const part = (value: JsonObject): string => {
-  const text = canonicalize(value)
-  if (text === undefined) throw new Error('Header and payload of a JWS are objects.')
-  return core.base64urlEncode(new TextEncoder().encode(text))
-}
+const part = (value: JsonObject): string =>
+  core.base64urlEncode(new TextEncoder().encode(canonicalJson(value)))
 
 /**
  * Signs; header and payload become canonical JSON (RFC 8785).

@@ -14,7 +14,7 @@ export const MAX_CLOCK_AHEAD_MS = 5 * 60_000
 export const DEFAULT_MAX_OFFLINE_AGE_MS = 30 * 24 * 3_600_000
 
 /** Transaction ids: 1 to 128 visible ASCII characters. */
-export const TRANSACTION_ID_PATTERN = '^[\\x21-\\x7e]{1,128}$'
+export const TRANSACTION_ID_PATTERN = '^[!-~]{1,128}$'
 
 /** Why a payment was refused, with a sentence for people. No refusal goes away by sending the same again. */
 export const REFUSALS = {
@@ -63,12 +63,31 @@ export interface QueuedTransaction {
   readonly merchantId?: string
 }
 
+/** Every member of a {@link QueuedTransaction}. */
+export const QUEUED_MEMBERS = [
+  'proofData',
+  'amount',
+  'currency',
+  'timestamp',
+  'transactionId',
+  'merchantId',
+] as const satisfies readonly (keyof QueuedTransaction)[]
+
+export interface SyncWarning {
+  /** JSON Pointer into the item. */
+  readonly path: string
+  readonly code: string
+  readonly message: string
+}
+
 export interface SyncResult {
   /** Place in the request. */
   readonly index: number
   readonly transactionId: string
   readonly status: SyncStatus
   readonly assurance: Assurance
+  /** Members of the item that are not known, and were ignored. Absent where there are none. */
+  readonly warnings?: readonly SyncWarning[]
 }
 
 export interface SyncError {

@@ -2,11 +2,13 @@
  * Values as elements of the BN254 scalar field, so that a rule can be proved as it was decided.
  * @module
  */
-import canonicalize from 'canonicalize'
+
 import { createCore } from '../core/index.ts'
 import { fail } from '../errors.ts'
+import { canonicalJson } from '../protocol/canonical-json.ts'
 
 const H248_BYTES = 31
+const PURPOSE_BYTES = 8
 const TYPE_SHIFT_BITS = 248n
 const TYPE_NUMBER = 1n << TYPE_SHIFT_BITS
 const TYPE_BOOLEAN = 2n << TYPE_SHIFT_BITS
@@ -94,8 +96,9 @@ export const encodeValue = (value: unknown): bigint => {
   if (typeof value === 'number') return encodeNumber(value)
   if (typeof value === 'boolean') return TYPE_BOOLEAN + (value ? 1n : 0n)
   if (typeof value === 'bigint') return notProvable('A number is out of range.')
+  if (typeof value === 'function' || typeof value === 'symbol') return notProvable('A value is no JSON.')
   if (typeof value === 'object' && value !== null) demandProvable(value)
-  return TYPE_OTHER + h248(canonicalize(value) ?? notProvable('A value is no JSON.'))
+  return TYPE_OTHER + h248(canonicalJson(value))
 }
 
 /** What a proof is bound to, so that it answers one question only. */
@@ -113,7 +116,7 @@ export interface ProofContext {
 
 /** `ctx`: h248("ctx/1" ‖ JCS of the six fields). */
 export const contextElement = ({ aud, org, circuit, statement, nonce, exp }: ProofContext): bigint =>
-  h248(`ctx/1${canonicalize({ aud, org, circuit, statement, nonce, exp })}`)
+  h248(`ctx/1${canonicalJson({ aud, org, circuit, statement, nonce, exp })}`)
 
 /** Where a nullifier counts. */
 export interface ProofScope {
@@ -123,4 +126,17 @@ export interface ProofScope {
 
 /** `scope`: h248("scope/1" ‖ JCS of the two fields). */
 export const scopeElement = ({ aud, purpose }: ProofScope): bigint =>
-  h248(`scope/1${canonicalize({ aud, purpose })}`)
+  h248(`scope/1${canonicalJson({ aud, purpose })}`)
+
+/**
+ * The purpose of a proof for which none is named: one for each question to a circuit, whoever the answer is about.
+ * @param statement what the proof's `ctx` binds
+ * @returns the circuit's id, `/`, and the first 16 hex digits of SHA-256 of the canonical JSON (RFC 8785) of the statement
+ *   without `subject` and `credential`
+ */
+export const defaultPurpose = (circuitId: string, statement: Readonly<Record<string, unknown>>): string => {
+  const { subject: _, credential: __, ...question } = statement
+  const hash = core.sha256(canonicalJson(question))
+  const hex = Array.from(hash.subarray(0, PURPOSE_BYTES), (byte) => byte.toString(16).padStart(2, '0'))
+  return `${circuitId}/${hex.join('')}`
+}

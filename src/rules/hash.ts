@@ -1,6 +1,7 @@
 /** The name of a set of rules. @module */
-import canonicalize from 'canonicalize'
+
 import { createCore } from '../core/index.ts'
+import { canonicalJson } from '../protocol/canonical-json.ts'
 
 const core = createCore()
 
@@ -16,6 +17,6 @@ export interface AskedRules {
  */
 export const hashRules = ({ rules, logic }: AskedRules): string | null => {
   if (rules === undefined && logic === undefined) return null
-  const hash = core.sha256(canonicalize({ rules, logic }) ?? '')
+  const hash = core.sha256(canonicalJson({ rules, logic }))
   return Array.from(hash, (byte) => byte.toString(16).padStart(2, '0')).join('')
 }

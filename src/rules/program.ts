@@ -7,8 +7,9 @@
  * level belongs closer together.
  * @module
  */
-import canonicalize from 'canonicalize'
+
 import { fail } from '../errors.ts'
+import { canonicalJson } from '../protocol/canonical-json.ts'
 import { encodeValue, h248 } from './encode.ts'
 import { valueAt } from './field-path.ts'
 import { LITERAL_OPERATORS, type Literal, type NormalForm, normalForm } from './normal-form.ts'
@@ -94,8 +95,6 @@ const padded = <T>(list: readonly T[], length: number, filler: T): T[] => [
   ...Array.from({ length: length - list.length }, () => filler),
 ]
 
-const canonical = (value: unknown): string => canonicalize(value) ?? ''
-
 /**
  * The program of a tree. `in` and `between` take as many rules as they have values.
  * @throws AppError not_provable for rules that have no form in this circuit; tree_too_large when they don't fit it
@@ -109,7 +108,7 @@ export const compileProgram = (tree: Tree, form: ProgramForm): Program => {
   const places = new Map<string, number>()
   const paths: FieldPath[] = []
   const rules = literals.map(({ path, op, negated, operand }): Word => {
-    const key = canonical(path)
+    const key = canonicalJson(path)
     const slot = places.get(key) ?? places.size
     if (slot === paths.length) paths.push(path)
     places.set(key, slot)
@@ -122,7 +121,7 @@ export const compileProgram = (tree: Tree, form: ProgramForm): Program => {
     paths,
     rules: words,
     levels: joined,
-    schema: h248(canonical(paths)),
+    schema: h248(canonicalJson(paths)),
     words: pack(
       words.map(({ op, negated, slot }) => op + (negated ? NEGATED : 0) + (slot << SLOT_SHIFT_BITS)),
       SLOT_SHIFT_BITS + slotBits,

@@ -3,6 +3,7 @@
  * @module
  */
 import { fail } from '../errors.ts'
+import { MAX_UNKNOWN_TOLD, unknownMember } from '../unknown-members.ts'
 import { parseFieldPath } from './field-path.ts'
 import { type Budget, readOperand } from './operators.ts'
 import {
@@ -35,6 +36,25 @@ interface Spent extends Budget {
   leaves: number
 }
 
+const RULE_MEMBERS = ['field', 'op', 'value']
+const GATE_MEMBERS = ['op', 'children']
+const NOT_MEMBERS = ['op', 'child']
+const NODE_MEMBERS = ['op', 'children', 'child', 'field', 'value']
+
+/** A member that is not read would be a condition that is not asked. */
+const requireKnown = (node: Record<string, unknown>, known: readonly string[], path: string): void => {
+  const unknown = Object.keys(node).filter((name) => !known.includes(name))
+  if (unknown.length === 0) return
+  const told = unknown.slice(0, MAX_UNKNOWN_TOLD)
+  fail('unknown_member', { details: told.map((name) => unknownMember(path, name, known)) })
+}
+
+const membersOf = (op: unknown): readonly string[] => {
+  if (op === 'NOT') return NOT_MEMBERS
+  if (isGate(op)) return GATE_MEMBERS
+  return isOperator(op) ? RULE_MEMBERS : NODE_MEMBERS
+}
+
 /** An own property; null counts as absent where it can't be meant. */
 const member = (node: Record<string, unknown>, name: string): unknown =>
   Object.hasOwn(node, name) ? (node[name] ?? undefined) : undefined
@@ -43,6 +63,7 @@ const readRule = (node: unknown, path: string, spent: Spent): Leaf => {
   if (!isObject(node)) return wrong(path, 'type', 'must be an object {field, op, value}')
   spent.leaves += 1
   if (spent.leaves > MAX_LEAVES) tooLarge(path, `There may be at most ${MAX_LEAVES} rules.`)
+  requireKnown(node, RULE_MEMBERS, path)
   const op = member(node, 'op')
   if (!isOperator(op)) return wrong(`${path}/op`, 'enum', `must be one of ${OPERATORS.join(', ')}`)
   const field = member(node, 'field')
@@ -55,7 +76,7 @@ const readRule = (node: unknown, path: string, spent: Spent): Leaf => {
       `must be names joined by dots or a JSON Pointer, at most ${MAX_FIELD_CHARS} characters`,
     )
   const operand = Object.hasOwn(node, 'value') ? node.value : undefined
-  const value = op === 'exists' ? (operand ?? true) : operand
+  const value = op === 'exists' && operand === undefined ? true : operand
   const holds = readOperand(op, value, spent)
   if (typeof holds !== 'function') return wrong(`${path}/value`, holds.code, holds.message)
   return { kind: 'rule', field, path: names, op, value, holds }
@@ -66,6 +87,7 @@ const readNode = (node: unknown, path: string, depth: number, spent: Spent): Tre
   if (!isObject(node))
     return wrong(path, 'type', 'must be a rule {field, op, value} or a node {op, children}')
   const op = member(node, 'op')
+  requireKnown(node, membersOf(op), path)
   if (op === 'NOT') {
     const child = member(node, 'child') ?? wrong(`${path}/child`, 'required', 'is required')
     return { kind: 'not', child: readNode(child, `${path}/child`, depth + 1, spent) }
@@ -97,7 +119,7 @@ const readRules = (rules: unknown, path: string, spent: Spent): Tree[] => {
  * @param rules `[{field, op, value}]`, or undefined
  * @param logic `{op: AND|OR|NAND|NOR, children}`, `{op: NOT, child}` or a rule, or undefined
  * @param prefix JSON Pointer to what holds the two, for the details of errors
- * @throws AppError validation_failed, tree_too_large
+ * @throws AppError validation_failed, unknown_member, tree_too_large
  */
 export const parseRules = (rules: unknown, logic: unknown, prefix = ''): Tree => {
   const spent: Spent = { leaves: 0, patternInstructions: 0 }

@@ -26,6 +26,15 @@ export interface Database {
    * @throws the driver's error
    */
   query<R extends object>(text: string, values: readonly unknown[], name?: string): Promise<QueryResult<R>>
+  /**
+   * One statement that ends after a time. Absent where the database knows no time-outs, as PGlite.
+   * @throws the driver's error; SQLSTATE 57014 where the time was up
+   */
+  readonly queryWithin?: <R extends object>(
+    timeoutMs: number,
+    text: string,
+    values: readonly unknown[],
+  ) => Promise<QueryResult<R>>
   readonly kind: 'pglite' | 'postgres'
   /** Resolves when the database answers. @throws the driver's error when it doesn't */
   ping(): Promise<void>

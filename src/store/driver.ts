@@ -57,6 +57,27 @@ export const createQuery =
     }
   }
 
+/** @returns a function that runs one statement for at most so long @throws the driver's error */
+export const createTimedQuery =
+  (knex: Knex) =>
+  async <R extends object>(
+    timeoutMs: number,
+    text: string,
+    values: readonly unknown[],
+  ): Promise<QueryResult<R>> => {
+    const client: pg.ClientBase = await knex.client.acquireConnection()
+    try {
+      await run(client, `BEGIN; SET LOCAL statement_timeout = ${timeoutMs}`)
+      try {
+        return await run<R>(client, text, values)
+      } finally {
+        await run(client, 'ROLLBACK')
+      }
+    } finally {
+      knex.client.releaseConnection(client)
+    }
+  }
+
 interface Corkable {
   cork(): void
   uncork(): void

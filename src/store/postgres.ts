@@ -2,7 +2,7 @@
 import createKnex from 'knex'
 import pg from 'pg'
 import type { Database, StoreLogger } from './database.ts'
-import { createQuery, createSession, knexLog, typeParsers } from './driver.ts'
+import { createQuery, createSession, createTimedQuery, knexLog, typeParsers } from './driver.ts'
 import { ConnectionLost } from './session.ts'
 
 const POOL_MAX_CONNECTIONS = 10
@@ -73,6 +73,7 @@ export const openPostgres = async (url: string, logger?: StoreLogger): Promise<D
   return {
     knex,
     query: createQuery(knex),
+    queryWithin: createTimedQuery(knex),
     kind: 'postgres',
     async ping() {
       await knex.raw('SELECT 1')

@@ -1,7 +1,9 @@
 /**
- * Is the server there? One probe at a time, quick ones right after an outage, then every five seconds.
+ * Is the server there, and quick enough to be asked about payments? One probe at a time, at short intervals right after
+ * an outage, then every five seconds. A probe that is no longer waited for may still be answered: a slow link is a link.
  * @module
  */
+import type { Probe } from './merchant-api.ts'
 
 /** Pauses before the probes that follow a start or an outage, in ms. */
 export const PROBE_INTERVALS_MS = [1, 1, 1, 5, 10, 50, 100, 250, 500, 1000, 2000, 5000] as const
@@ -34,19 +36,28 @@ export interface Connectivity {
 }
 
 interface Options {
-  /** Asks once; settles in bounded time and never rejects. */
-  readonly ask: () => Promise<boolean>
+  /** Asks once; settles in bounded time. @param patient waits for a slow answer too */
+  readonly ask: (patient: boolean) => Probe
   /** Called on every change, and with `true` first if the server is there at the start. */
   readonly onChange: (online: boolean) => void
+  /** Called whenever a probe was answered, quickly or slowly. */
+  readonly onAnswer: () => void
   readonly delay?: Delay
 }
 
-export const createConnectivity = ({ ask, onChange, delay = timerDelay }: Options): Connectivity => {
+export const createConnectivity = ({
+  ask,
+  onChange,
+  onAnswer,
+  delay = timerDelay,
+}: Options): Connectivity => {
   let online = false
   let step = 0
   let losses = 0
   let cancel: (() => void) | undefined
   let running: Promise<boolean> | undefined
+  /** A probe may be slow. Those that begin meanwhile have to be quick, so that they don't pile up on a dead link. */
+  let isOneSlow = false
   let closed = false
 
   const schedule = (): void => {
@@ -64,12 +75,21 @@ export const createConnectivity = ({ ask, onChange, delay = timerDelay }: Option
     onChange(to)
   }
 
+  const ended = (wasPatient: boolean, wasAnswered: boolean): void => {
+    if (wasPatient) isOneSlow = false
+    if (wasAnswered && !closed) onAnswer()
+  }
+
   const run = async (): Promise<boolean> => {
     const lossesBefore = losses
-    const answered = await ask()
+    const patient = !isOneSlow
+    isOneSlow = true
+    const { quick, answered } = ask(patient)
+    const isQuick = await quick
     running = undefined
     // A loss seen meanwhile is newer than what this probe saw when it began.
-    if (!closed && losses === lossesBefore) change(answered)
+    if (!closed && losses === lossesBefore) change(isQuick)
+    void answered.then((wasAnswered) => ended(patient, wasAnswered))
     schedule()
     return online
   }

@@ -5,7 +5,7 @@
  */
 import { MAX_SYNC_ITEMS, type QueuedTransaction, type SyncAnswer } from '../protocol/sync.ts'
 import type { Book } from './book.ts'
-import { type Delay, timerDelay } from './connectivity.ts'
+import { type Delay, STEADY_PROBE_INTERVAL_MS, timerDelay } from './connectivity.ts'
 import { messageOf } from './errors.ts'
 import type { Events } from './events.ts'
 import { type MerchantApi, ServerFault } from './merchant-api.ts'
@@ -14,7 +14,9 @@ import type { FlushReport, QueuedPayment, RejectedPayment, TerminalEvents } from
 
 /** Pause after the second failed upload in a row; doubled after each further one. */
 const FIRST_BACKOFF_MS = 1000
+/** The longest pause of a server that answers, and of one that can't be reached: then probes say when it is back. */
 const MAX_BACKOFF_MS = 60_000
+const MAX_UNREACHED_BACKOFF_MS = STEADY_PROBE_INTERVAL_MS
 
 interface Deps {
   readonly merchantId: string
@@ -30,8 +32,10 @@ interface Deps {
 export interface Flusher {
   /** Uploads now. @returns the running upload's report if there is one */
   flush(): Promise<FlushReport>
-  /** Uploads if something waits, unless the last attempts failed: then when their pause is over. */
+  /** The server answers: uploads if something waits, unless the last attempts failed or it asked for a pause. */
   wake(): void
+  /** The server asked to be left alone so long. */
+  hold(ms: number): void
   readonly lastError: string | undefined
   close(): Promise<void>
 }
@@ -75,7 +79,7 @@ export const createFlusher = ({
 }: Deps): Flusher => {
   let running: Promise<FlushReport> | undefined
   let failures = 0
-  let cancelPause: (() => void) | undefined
+  let pause: { readonly endsAt: number; cancel(): void } | undefined
   let lastError: string | undefined
   let closed = false
 
@@ -115,26 +119,34 @@ export const createFlusher = ({
     }
   }
 
+  const endPause = (): void => {
+    pause?.cancel()
+    pause = undefined
+  }
+
+  const pauseFor = (ms: number, then: () => void): void => {
+    const endsAt = performance.now() + ms
+    if (closed || ms <= 0 || (pause && pause.endsAt >= endsAt)) return
+    endPause()
+    const cancel = delay(ms, () => {
+      pause = undefined
+      then()
+    })
+    pause = { endsAt, cancel }
+  }
+
   const failed = (error: unknown): void => {
     failures++
     lastError = messageOf(error)
-    const backoffMs = failures === 1 ? 0 : Math.min(FIRST_BACKOFF_MS * 2 ** (failures - 2), MAX_BACKOFF_MS)
-    const asked = error instanceof ServerFault ? error.retryAfterMs : undefined
-    // After one fault of a server that can be reached, nothing but this timer would try again.
-    const pauseMs = Math.max(
-      asked ?? 0,
-      backoffMs,
-      error instanceof ServerFault && !error.reached ? 0 : FIRST_BACKOFF_MS,
-    )
-    cancelPause?.()
-    cancelPause = undefined
-    if (pauseMs > 0 && !closed) {
-      cancelPause = delay(pauseMs, () => {
-        cancelPause = undefined
-        wake()
-      })
+    const backoffMs = failures === 1 ? 0 : FIRST_BACKOFF_MS * 2 ** (failures - 2)
+    if (error instanceof ServerFault && !error.reached) {
+      // The next probe that is answered uploads.
+      pauseFor(Math.min(backoffMs, MAX_UNREACHED_BACKOFF_MS), () => {})
+      onLost()
+      return
     }
-    if (error instanceof ServerFault && !error.reached) onLost()
+    const asked = error instanceof ServerFault ? error.retryAfterMs : undefined
+    pauseFor(Math.max(asked ?? 0, Math.min(backoffMs, MAX_BACKOFF_MS), FIRST_BACKOFF_MS), wake)
   }
 
   const run = async (): Promise<FlushReport> => {
@@ -155,8 +167,7 @@ export const createFlusher = ({
       }
       failures = 0
       lastError = undefined
-      cancelPause?.()
-      cancelPause = undefined
+      endPause()
     } catch (caught) {
       failed(caught)
       error = lastError
@@ -173,18 +184,19 @@ export const createFlusher = ({
   }
 
   const wake = (): void => {
-    if (book.queue.size > 0 && !cancelPause && !closed) void flush()
+    if (book.queue.size > 0 && !pause && !closed) void flush()
   }
 
   return {
     flush,
     wake,
+    hold: (ms) => pauseFor(ms, wake),
     get lastError() {
       return lastError
     },
     close: async () => {
       closed = true
-      cancelPause?.()
+      endPause()
       await running
     },
   }

@@ -5,15 +5,10 @@
  */
 import type { QueuedTransaction, SyncAnswer, ValidateAnswer, ValidateRequest } from '../protocol/sync.ts'
 import { messageOf } from './errors.ts'
-import type { Limits } from './types.ts'
+import type { ServerLimits, Timeouts } from './types.ts'
 
-/** The longest a probe may take. */
-export const PROBE_TIMEOUT_MS = 500
-/** The longest `pay` waits for the server, a new token included. */
-export const VALIDATE_BUDGET_MS = 500
-const SYNC_TIMEOUT_MS = 30_000
-/** The longest the request for a token may take; who waits for it may have less time. */
-const TOKEN_TIMEOUT_MS = 5000
+export const DEFAULT_QUICK_MS = 500
+const DEFAULT_REQUEST_MS = 30_000
 /** A token is renewed when less than this is left of it. */
 const TOKEN_RENEWAL_MS = 5 * 60_000
 const MAX_RETRY_AFTER_MS = 3_600_000
@@ -56,16 +51,25 @@ interface Options {
   readonly terminalSecret?: string
   readonly fetch: typeof globalThis.fetch
   readonly clock: { now(): number }
+  readonly timeouts?: Timeouts
   /** The server's limits for this terminal, as of its newest token. */
-  readonly onLimits: (limits: Limits) => void
+  readonly onLimits: (limits: ServerLimits) => void
+}
+
+/** What became of a probe. Neither promise rejects. */
+export interface Probe {
+  /** Whether the server answered quickly enough to be asked about payments. */
+  readonly quick: Promise<boolean>
+  /** Whether it answered at all. Never earlier than `quick`. */
+  readonly answered: Promise<boolean>
 }
 
 export interface MerchantApi {
-  /** Whether GET /health answers as our server does, within {@link PROBE_TIMEOUT_MS}. Never throws. */
-  healthy(): Promise<boolean>
+  /** Asks GET /health, which our server answers with its status. @param patient waits for a slow answer too */
+  health(patient: boolean): Probe
   /** Gets a token unless there is one, so that the next payment need not spend its time on it. Never throws. */
   prepare(): Promise<void>
-  /** @throws ServerFault also when {@link VALIDATE_BUDGET_MS} is used up; Refusal */
+  /** @throws ServerFault also when it isn't quick, a new token included; Refusal */
   validate(payment: ValidateRequest): Promise<ValidateAnswer>
   /** @throws ServerFault, Refusal */
   sync(transactions: readonly QueuedTransaction[]): Promise<SyncAnswer>
@@ -127,14 +131,11 @@ const within = async <T>(work: Promise<T>, timeoutMs: number): Promise<T> => {
 
 const numberOrNull = (value: unknown): number | null => (typeof value === 'number' ? value : null)
 
-const limitsOf = (config: unknown): Limits =>
-  isObject(config)
-    ? {
-        floorLimit: numberOrNull(config.floorLimit),
-        storedSumLimit: numberOrNull(config.storedSumLimit),
-        maxOfflineAgeMs: numberOrNull(config.maxOfflineAgeMs),
-      }
-    : {}
+const limitsOf = (config: JsonObject): ServerLimits => ({
+  floorLimit: numberOrNull(config.floorLimit),
+  storedSumLimit: numberOrNull(config.storedSumLimit),
+  maxOfflineAgeMs: numberOrNull(config.maxOfflineAgeMs),
+})
 
 const isValidateAnswer = (body: JsonObject): body is JsonObject & ValidateAnswer =>
   typeof body.valid === 'boolean' && typeof body.doubleSpend === 'boolean'
@@ -146,7 +147,7 @@ const unexpected = () => new ServerFault('The server answered with something els
 
 export const createMerchantApi = (options: Options): MerchantApi => {
   const { baseUrl, apiKey, terminalId, terminalSecret, clock, onLimits } = options
-  const { fetch } = options
+  const { fetch, timeouts: { quickMs = DEFAULT_QUICK_MS, requestMs = DEFAULT_REQUEST_MS } = {} } = options
   const running = new Set<AbortController>()
   let token: { readonly text: string; readonly expiresAt: number } | undefined
   let authenticating: Promise<string> | undefined
@@ -182,11 +183,11 @@ export const createMerchantApi = (options: Options): MerchantApi => {
 
   const authenticate = async (): Promise<string> => {
     const body = { terminalId, terminalSecret }
-    const answer = await send('/api/merchant/terminals/authenticate', TOKEN_TIMEOUT_MS, apiKey, body)
+    const answer = await send('/api/merchant/terminals/authenticate', requestMs, apiKey, body)
     const expiresAt = Date.parse(String(answer.expiresAt))
     if (typeof answer.token !== 'string' || Number.isNaN(expiresAt)) throw unexpected()
     token = { text: answer.token, expiresAt }
-    onLimits(limitsOf(answer.config))
+    if (isObject(answer.config)) onLimits(limitsOf(answer.config))
     return answer.token
   }
 
@@ -222,27 +223,27 @@ export const createMerchantApi = (options: Options): MerchantApi => {
   }
 
   return {
-    healthy: async () => {
-      try {
-        return typeof (await send('/health', PROBE_TIMEOUT_MS)).status === 'string'
-      } catch {
-        return false
-      }
+    health: (patient) => {
+      const answered = send('/health', patient ? requestMs : quickMs).then(
+        ({ status }) => typeof status === 'string',
+        () => false,
+      )
+      return { quick: within(answered, quickMs).catch(() => false), answered }
     },
     prepare: async () => {
       try {
-        await bearer(TOKEN_TIMEOUT_MS)
+        await bearer(requestMs)
       } catch {
         // The request that needs the token asks for it again, and says what is wrong.
       }
     },
     validate: async (payment) => {
-      const answer = await post('/api/merchant/payments/validate', payment, VALIDATE_BUDGET_MS)
+      const answer = await post('/api/merchant/payments/validate', payment, quickMs)
       if (!isValidateAnswer(answer)) throw unexpected()
       return answer
     },
     sync: async (transactions) => {
-      const answer = await post('/api/merchant/transactions/sync', { transactions }, SYNC_TIMEOUT_MS)
+      const answer = await post('/api/merchant/transactions/sync', { transactions }, requestMs)
       if (!isSyncAnswer(answer)) throw unexpected()
       return answer
     },

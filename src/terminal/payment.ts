@@ -10,11 +10,12 @@ import { type Book, nullifierTextOf } from './book.ts'
 import type { Connectivity } from './connectivity.ts'
 import { TerminalError } from './errors.ts'
 import type { Events } from './events.ts'
+import type { Flusher } from './flush.ts'
 import { offlineRefusal } from './limits.ts'
 import { type MerchantApi, Refusal, ServerFault } from './merchant-api.ts'
 import { type CheckedPayment, checkPayment } from './payment-input.ts'
 import { type JournalRecord, NONCE_COUNT } from './records.ts'
-import type { Limits, PaymentInput, PaymentResult, QueuedPayment } from './types.ts'
+import type { EffectiveLimits, PaymentInput, PaymentResult, QueuedPayment } from './types.ts'
 
 interface Deps {
   /** Holds the API key. */
@@ -27,9 +28,8 @@ interface Deps {
   readonly events: Pick<Events, 'emit'>
   readonly record: (records: readonly JournalRecord[], apply: () => void) => Promise<void>
   readonly connectivity: Pick<Connectivity, 'online' | 'lost'>
-  /** Uploads what waits, if the server is there. */
-  readonly wake: () => void
-  readonly limits: () => Limits
+  readonly uploads: Pick<Flusher, 'wake' | 'hold'>
+  readonly limits: () => EffectiveLimits
 }
 
 export interface Cashier {
@@ -72,7 +72,7 @@ const wordOf = ({ valid, doubleSpend, reason }: ValidateAnswer): Word => {
 }
 
 export const createCashier = (deps: Deps): Cashier => {
-  const { prover, merchantId, book, api, clock, events, record, connectivity, wake, limits } = deps
+  const { prover, merchantId, book, api, clock, events, record, connectivity, uploads, limits } = deps
   let nonce = deps.lastNonce
   /** Cards (nullifiers) and own transaction ids of payments that are being decided. */
   const presented = new Set<string>()
@@ -143,6 +143,7 @@ export const createCashier = (deps: Deps): Cashier => {
       }
       if (!(error instanceof ServerFault)) throw error
       if (!error.reached) connectivity.lost()
+      if (error.retryAfterMs !== undefined) uploads.hold(error.retryAfterMs)
       return undefined
     }
   }
@@ -179,7 +180,7 @@ export const createCashier = (deps: Deps): Cashier => {
       throw error
     }
     events.emit('queued', payment)
-    if (connectivity.online) wake()
+    if (connectivity.online) uploads.wake()
     return accepted(transactionId, false)
   }
 

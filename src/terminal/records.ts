@@ -3,7 +3,7 @@
  * A card token is never among it: only the proof, which begins with the hash of the token.
  * @module
  */
-import type { Limits, QueuedPayment, RejectedPayment } from './types.ts'
+import type { QueuedPayment, RejectedPayment, ServerLimits } from './types.ts'
 
 /** One fact. Records are read in the order in which they were written; a later version only adds kinds and fields. */
 export type JournalRecord =
@@ -27,7 +27,7 @@ export type JournalRecord =
   /** The last nonce that was used, for a journal whose payments are gone. */
   | { readonly kind: 'nonce'; readonly last: number }
   /** The server's limits for this terminal. */
-  | { readonly kind: 'limits'; readonly limits: Limits }
+  | { readonly kind: 'limits'; readonly limits: ServerLimits }
 
 /** All that a storage holds. */
 export interface Contents {
@@ -47,7 +47,8 @@ export interface Restored {
   /** Own transaction ids that are used up. */
   readonly usedIds: string[]
   readonly lastNonce: number
-  readonly limits: Limits
+  /** The server's; absent while it hasn't said any. */
+  readonly limits?: ServerLimits
 }
 
 /** Nonces are u16 and wrap. */
@@ -66,7 +67,7 @@ export const restore = (
   let merchantId: string | undefined
   let lastProof: string | undefined
   let lastNonce = NONCE_COUNT - 1
-  let limits: Limits = {}
+  let limits: ServerLimits | undefined
 
   /** Takes a payment out of wherever it waits. */
   const take = (id: string): QueuedPayment | undefined => {
@@ -95,8 +96,10 @@ export const restore = (
       const { kind, ...payment } = record
       rejected.push(payment)
     } else if (record.kind === 'terminal') merchantId = record.merchantId
-    else if (record.kind === 'limits') limits = record.limits
-    else if (record.kind === 'nonce') {
+    else if (record.kind === 'limits') {
+      // Earlier versions wrote an empty object while they knew none.
+      if (Object.keys(record.limits).length > 0) limits = record.limits
+    } else if (record.kind === 'nonce') {
       lastNonce = record.last
       lastProof = undefined
     }

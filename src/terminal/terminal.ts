@@ -17,7 +17,7 @@ import { createConnectivity } from './connectivity.ts'
 import { messageOf, TerminalError } from './errors.ts'
 import { createEvents } from './events.ts'
 import { createFlusher } from './flush.ts'
-import { checkLimits, effectiveLimits } from './limits.ts'
+import { checkLimits, checkTimeouts, effectiveLimits } from './limits.ts'
 import { createMerchantApi } from './merchant-api.ts'
 import { createCashier } from './payment.ts'
 import { formatMinorUnits } from './payment-input.ts'
@@ -49,6 +49,7 @@ const checkOptions = (options: TerminalOptions): void => {
   }
   try {
     checkLimits(options.limits ?? {})
+    checkTimeouts(options.timeouts ?? {})
   } catch (error) {
     throw invalid(messageOf(error))
   }
@@ -135,7 +136,7 @@ const runTerminal = async (options: ResolvedOptions, storage: OpenStorage): Prom
     const capture = () =>
       book.contents([
         { kind: 'terminal', merchantId },
-        { kind: 'limits', limits: serverLimits },
+        ...(serverLimits ? [{ kind: 'limits' as const, limits: serverLimits }] : []),
         { kind: 'nonce', last: cashier.lastNonce },
       ])
     await storage.rewrite(capture).catch(() => {})
@@ -144,7 +145,7 @@ const runTerminal = async (options: ResolvedOptions, storage: OpenStorage): Prom
 
   const api = createMerchantApi({
     ...options,
-    baseUrl: options.baseUrl.replace(/\/+$/, ''),
+    baseUrl: options.baseUrl.replace(/(?<!\/)\/+$/, ''),
     onLimits: (received) => {
       if (JSON.stringify(received) === JSON.stringify(serverLimits)) return
       serverLimits = received
@@ -154,13 +155,12 @@ const runTerminal = async (options: ResolvedOptions, storage: OpenStorage): Prom
     },
   })
   const connectivity = createConnectivity({
-    ask: api.healthy,
+    ask: api.health,
     onChange: (online) => {
       events.emit(online ? 'online' : 'offline', undefined)
-      if (!online) return
-      void api.prepare()
-      flusher.wake()
+      if (online) void api.prepare()
     },
+    onAnswer: () => flusher.wake(),
   })
   const flusher = createFlusher({ merchantId, book, api, events, record, onLost: connectivity.lost })
   const cashier = createCashier({
@@ -173,7 +173,7 @@ const runTerminal = async (options: ResolvedOptions, storage: OpenStorage): Prom
     events,
     record,
     connectivity,
-    wake: flusher.wake,
+    uploads: flusher,
     limits: () => limits,
   })
   connectivity.start()

@@ -1,4 +1,5 @@
 /** What an application hands to a terminal and gets from it. Types only. @module */
+import type { AmountLimit } from '../protocol/payment-limits.ts'
 import type { PaymentMethod, RefusalCode } from '../protocol/sync.ts'
 import type { Storage } from './storage.ts'
 
@@ -30,14 +31,39 @@ export interface PaymentResult {
   readonly error?: string
 }
 
-/** What holds while the server can't be asked. Amounts are major units and hold for each currency by itself. */
+/**
+ * What is asked to hold while the server can't be asked. Amounts are major units and hold for each currency by itself.
+ * The server's limits for this terminal are learnt with its token; of two, the stricter one holds.
+ */
 export interface Limits {
-  /** Largest single payment. Default: none. */
-  readonly floorLimit?: number | null
-  /** Largest sum of payments that wait for upload. Default: none. */
-  readonly storedSumLimit?: number | null
+  /** Largest single payment. Default: the server's; 250 until that is known. */
+  readonly floorLimit?: AmountLimit
+  /** Largest sum of payments that wait for upload. Default: the server's; 5,000 until that is known. */
+  readonly storedSumLimit?: AmountLimit
   /** Once a payment has waited this long, no more are accepted offline. Default: 30 days. */
-  readonly maxOfflineAgeMs?: number | null
+  readonly maxOfflineAgeMs?: number
+}
+
+/** The server's limits for a terminal; null: none. */
+export interface ServerLimits {
+  readonly floorLimit: number | null
+  readonly storedSumLimit: number | null
+  readonly maxOfflineAgeMs: number | null
+}
+
+/** The limits that hold. An amount that is absent has none. */
+export interface EffectiveLimits {
+  readonly floorLimit?: number
+  readonly storedSumLimit?: number
+  readonly maxOfflineAgeMs: number
+}
+
+/** How long a terminal waits, in ms. */
+export interface Timeouts {
+  /** How quick the server must be for `pay` to ask it first: of a probe, and of a payment's check. Default: 500. */
+  readonly quickMs?: number
+  /** The longest that any request may take before it counts as lost. Default: 30,000. */
+  readonly requestMs?: number
 }
 
 export interface TerminalOptions {
@@ -51,6 +77,7 @@ export interface TerminalOptions {
   readonly terminalSecret?: string
   readonly storage: Storage
   readonly limits?: Limits
+  readonly timeouts?: Timeouts
   readonly fetch?: typeof globalThis.fetch
   readonly clock?: { now(): number }
 }
@@ -83,13 +110,14 @@ export interface Pending {
 }
 
 export interface Status {
+  /** The server answers quickly, so that payments are checked with it. What waits is uploaded over a slow link too. */
   readonly online: boolean
   readonly pending: number
   /** Oldest first. */
   readonly rejected: readonly RejectedPayment[]
   /** Cards and own transaction ids that this terminal will not take again. */
   readonly nullifiers: number
-  readonly limits: Limits
+  readonly limits: EffectiveLimits
   /** Why the last upload did not get through; absent once one does. */
   readonly lastError?: string
 }

@@ -21,6 +21,22 @@ export const textOf = (value: unknown, name: string): string | undefined => {
   return typeof member === 'string' ? member : undefined
 }
 
+/** Asks for a file. @param path on this origin @throws UnreachableError unless it is there */
+export const askFile = async (path: string): Promise<Response> => {
+  let response: Response
+  try {
+    response = await fetch(path, {
+      credentials: 'omit',
+      redirect: 'error',
+      signal: AbortSignal.timeout(TIMEOUT_MS),
+    })
+  } catch (cause) {
+    throw new UnreachableError(`${location.host} does not answer.`, { cause })
+  }
+  if (!response.ok) throw new UnreachableError(`${path} is not there (${response.status}).`)
+  return response
+}
+
 /**
  * Asks for JSON.
  * @param path on this origin

@@ -27,7 +27,7 @@ export const toBase64url = (bytes: Uint8Array): string =>
   btoa(String.fromCharCode(...bytes))
     .replaceAll('+', '-')
     .replaceAll('/', '_')
-    .replace(/=+$/, '')
+    .replaceAll('=', '')
 
 const jsonObject = (part: string, what: string): Readonly<Record<string, unknown>> => {
   const bytes = fromBase64url(part)

@@ -55,14 +55,17 @@ const show = (tone: string, ...children: Node[]): void => {
 const word = (text: string): Node => make('p', { class: 'word' }, text)
 
 const showResult = (body: unknown, ms: number): void => {
-  const decision = textOf(body, 'decision') ?? ''
+  // Without rules nothing is decided.
+  const decision = textOf(body, 'decision')
   const qrUrl = textOf(body, 'qrUrl') ?? ''
   const reason =
     textOf(body, 'reason') === 'missing_data' ? ' The rules ask for something that is missing.' : ''
   const link = /^https?:/.test(qrUrl) ? make('a', { href: qrUrl }, 'Check its signature') : ''
   show(
     decision === 'YES' ? 'good' : 'warn',
-    word(`Decision: ${decision}`),
+    word(
+      decision === undefined ? 'Attests the submitted data; no question was asked' : `Decision: ${decision}`,
+    ),
     make('p', {}, `Signed, proven and recorded in ${Math.round(ms)} ms.${reason} `, link),
     make(
       'details',

@@ -3,10 +3,13 @@
  * here, and each check says what it looked at.
  * @module
  */
-
-import { isRecord, textOf } from './http.ts'
+import { type Finding, failed, passed, skipped } from './finding.ts'
+import { isRecord, textOf, UnreachableError } from './http.ts'
+import { checkInclusion, type PublishedLog } from './inclusion.ts'
 import { fromBase64url, type Jws, JwsError, parseJws, toBase64url } from './jws.ts'
 import type { PageCrypto } from './page-crypto.ts'
+import { checkQuestion } from './question.ts'
+import type { ProofEvidence } from './result-proof.ts'
 
 /** A result is signed with this algorithm and has this `typ` (RFC 8725 §3.1, §3.11). */
 const ALGORITHM = 'EdDSA'
@@ -14,13 +17,20 @@ const RESULT_TYPE = 'vr+jws'
 
 const MS_PER_SECOND = 1000
 
-export type CheckName = 'address' | 'type' | 'key' | 'signature' | 'issuer' | 'expiry' | 'status'
+export type CheckName =
+  | 'address'
+  | 'type'
+  | 'key'
+  | 'signature'
+  | 'issuer'
+  | 'expiry'
+  | 'status'
+  | 'question'
+  | 'proof'
+  | 'inclusion'
 
-export interface Check {
+export interface Check extends Finding {
   readonly name: CheckName
-  readonly outcome: 'passed' | 'failed' | 'skipped'
-  /** What was found, for people. */
-  readonly detail: string
 }
 
 /** INVALID: don't rely on it. The others are authentic. */
@@ -37,6 +47,14 @@ export interface Evidence {
   readonly origin: string
   /** Unix milliseconds. */
   readonly now: number
+  /** What the service publishes besides; asked for only once the signature fits. */
+  readonly published: Published
+}
+
+export interface Published {
+  readonly log: PublishedLog
+  /** @throws UnreachableError */
+  verificationKey(circuitId: string): Promise<unknown>
 }
 
 export interface Examination {
@@ -45,12 +63,6 @@ export interface Examination {
   /** The signed payload; absent when the result is INVALID. */
   readonly claims?: Readonly<Record<string, unknown>>
 }
-
-type Finding = Pick<Check, 'outcome' | 'detail'>
-
-const passed = (detail: string): Finding => ({ outcome: 'passed', detail })
-const failed = (detail: string): Finding => ({ outcome: 'failed', detail })
-const skipped = (detail: string): Finding => ({ outcome: 'skipped', detail })
 
 const time = (seconds: number): string => new Date(seconds * MS_PER_SECOND).toISOString()
 
@@ -116,11 +128,20 @@ const STATUS_FINDINGS: Readonly<Record<string, Finding>> = {
   EXPIRED: failed('The service says that it expired.'),
 }
 
-const checkStatus = (status: string | undefined): Finding =>
-  STATUS_FINDINGS[status ?? ''] ?? failed('The service did not say whether it still holds.')
+const checkStatus = (status = ''): Finding =>
+  (Object.hasOwn(STATUS_FINDINGS, status) ? STATUS_FINDINGS[status] : undefined) ??
+  failed('The service did not say whether it still holds.')
+
+/** Checks that some results have nothing for; the others must have been made. */
+const MAY_BE_SKIPPED: readonly CheckName[] = ['question', 'proof', 'inclusion']
 
 const verdictOf = (checks: readonly Check[], status: string | undefined): Verdict => {
-  const failures = checks.filter(({ outcome }) => outcome !== 'passed').map(({ name }) => name)
+  const failures = checks
+    .filter(
+      ({ name, outcome }) =>
+        outcome === 'failed' || (outcome === 'skipped' && !MAY_BE_SKIPPED.includes(name)),
+    )
+    .map(({ name }) => name)
   if (failures.some((name) => name !== 'expiry' && name !== 'status')) return 'INVALID'
   if (status === 'REVOKED') return 'REVOKED'
   if (failures.includes('status') && status !== 'EXPIRED') return 'INVALID'
@@ -130,6 +151,8 @@ const verdictOf = (checks: readonly Check[], status: string | undefined): Verdic
 /** Of claims that nobody stands for. */
 const UNSIGNED = skipped('What it says counts for nothing without a good signature.')
 
+const NOT_FURTHER: readonly Check[] = MAY_BE_SKIPPED.map((name) => ({ name, ...UNSIGNED }))
+
 const malformed = (address: Finding, reason: string, status: string | undefined): readonly Check[] => [
   { name: 'address', ...address },
   { name: 'type', ...failed(reason) },
@@ -138,7 +161,61 @@ const malformed = (address: Finding, reason: string, status: string | undefined)
   { name: 'issuer', ...UNSIGNED },
   { name: 'expiry', ...UNSIGNED },
   { name: 'status', ...checkStatus(status) },
+  ...NOT_FURTHER,
 ]
+
+/** Without what could not be fetched a check is not made. */
+const ifReached = async (check: () => Promise<Finding>): Promise<Finding> => {
+  try {
+    return await check()
+  } catch (error) {
+    if (!(error instanceof UnreachableError)) throw error
+    return skipped(`What it needs could not be fetched: ${error.message}`)
+  }
+}
+
+const isDecision = (value: unknown): value is ProofEvidence['decision'] =>
+  value === 'YES' || value === 'NO' || value === null
+
+const proofCheck = async ({ payload }: Jws, { record, published }: Evidence): Promise<Finding> => {
+  const { decision, circuit_id: circuitId, digest } = payload
+  const proof = textOf(record, 'proof')
+  if (proof === undefined)
+    return isRecord(record) && record.proven === false
+      ? skipped('It was issued without a zero-knowledge proof.')
+      : skipped(
+          'Its proof is not public: it would tell values of the question that are kept back, or was not kept.',
+        )
+  if (typeof circuitId !== 'string' || typeof digest !== 'string' || !isDecision(decision))
+    return failed('What was signed does not say what the proof is for.')
+  const key = await published.verificationKey(circuitId)
+  const { checkProof } = await import('./result-proof.ts')
+  return checkProof({ proof, key, circuitId, digest, decision })
+}
+
+const inclusionCheck = async (
+  { payload }: Jws,
+  { record, published }: Evidence,
+  crypto: PageCrypto,
+): Promise<Finding> => {
+  const { leaf_hash: leafHash, iss: issuer } = payload
+  const index = isRecord(record) ? record.merkleIndex : undefined
+  if (typeof index !== 'number') return skipped('The service did not say where in the log its entry stands.')
+  if (typeof leafHash !== 'string' || !/^[0-9a-f]{64}$/.test(leafHash) || typeof issuer !== 'string')
+    return failed('What was signed does not name an entry of the log.')
+  if (!URL.canParse(issuer)) return failed(`${issuer} is no address.`)
+  return checkInclusion({ leafHash, index, issuer }, published.log, crypto)
+}
+
+/** The checks that need more than the result and the keys, one after the other. */
+const furtherChecks = async (jws: Jws, evidence: Evidence, crypto: PageCrypto): Promise<readonly Check[]> => {
+  const asked = isRecord(evidence.record) ? evidence.record.asked : undefined
+  return [
+    { name: 'question', ...(await checkQuestion(jws.payload.question, asked, crypto)) },
+    { name: 'proof', ...(await ifReached(() => proofCheck(jws, evidence))) },
+    { name: 'inclusion', ...(await ifReached(() => inclusionCheck(jws, evidence, crypto))) },
+  ]
+}
 
 /** Runs every check. @returns a verdict with its reasons; no exception of a check counts as a verdict */
 export const examine = async (evidence: Evidence, crypto: PageCrypto): Promise<Examination> => {
@@ -172,6 +249,7 @@ export const examine = async (evidence: Evidence, crypto: PageCrypto): Promise<E
     { name: 'issuer', ...(authentic ? checkIssuer(jws, evidence) : UNSIGNED) },
     { name: 'expiry', ...(authentic ? checkExpiry(jws, now) : UNSIGNED) },
     { name: 'status', ...checkStatus(status) },
+    ...(authentic ? await furtherChecks(jws, evidence, crypto) : NOT_FURTHER),
   ]
   const verdict = verdictOf(checks, status)
   return verdict === 'INVALID' ? { verdict, checks } : { verdict, checks, claims: jws.payload }

@@ -2,8 +2,9 @@
 import { systemClock } from '../clock.ts'
 import { openCrypto } from './crypto.ts'
 import { byId, make, say } from './elements.ts'
-import { askJson, textOf, UnreachableError } from './http.ts'
-import { type Check, type CheckName, type Examination, examine } from './result-checks.ts'
+import { askFile, askJson, isRecord, textOf, UnreachableError } from './http.ts'
+import { NO_QUESTION, questionWords } from './question.ts'
+import { type Check, type CheckName, type Examination, examine, type Published } from './result-checks.ts'
 
 const NOT_FOUND = 404
 const OK = 200
@@ -17,12 +18,16 @@ const CHECK_TITLES: Readonly<Record<CheckName, string>> = {
   issuer: 'Issuer',
   expiry: 'Expiry',
   status: 'Withdrawal',
+  question: 'Question',
+  proof: 'Zero-knowledge proof',
+  inclusion: 'Entry in the log',
 }
 const MARKS = { passed: '✓ Passed', failed: '✗ Failed', skipped: '– Not run' } as const
 
 /** Claim of the payload → how people call it. */
 const CLAIM_TITLES = {
   decision: 'Decision',
+  question: 'SHA-256 of the question',
   jti: 'Verification',
   iat: 'Decided at',
   exp: 'Expires at',
@@ -46,8 +51,30 @@ const announce = (tone: Tone, word: string, text: string): void => {
   document.title = `${word} · Assay`
 }
 
-const announceResult = ({ verdict, checks, claims }: Examination): void => {
-  const decision = `The signed decision is ${claims?.decision}.`
+/** What was asked, as far as it is known here, in a sentence. */
+const DECISION_WORDS: Readonly<Record<string, string>> = {
+  answered: 'It answers the question below.',
+  partly:
+    'The service says that it answers the question below, of which it does not publish every value, so this could not be checked.',
+  unknown: 'To which question, it does not say here: ask the organisation before you rely on it.',
+}
+
+const madeWords = (checks: readonly Check[]): string => {
+  const left = checks.filter(({ outcome }) => outcome === 'skipped').map(({ name }) => CHECK_TITLES[name])
+  return left.length === 0
+    ? 'All checks passed.'
+    : `Not checked: ${left.join(', ')}. The other checks passed.`
+}
+
+const announceResult = (
+  { verdict, checks, claims }: Examination,
+  asked: 'answered' | 'partly' | 'unknown',
+): void => {
+  const isAsked = claims?.question !== NO_QUESTION
+  const decision = isAsked
+    ? `The signed decision is ${claims?.decision}. ${DECISION_WORDS[asked]}`
+    : 'It attests the submitted data; no question was asked.'
+  const made = madeWords(checks)
   if (verdict === 'INVALID') {
     const failures = checks.filter(({ outcome }) => outcome === 'failed')
     const worst = failures.find(({ name }) => name === 'signature') ?? failures[0]
@@ -56,8 +83,17 @@ const announceResult = ({ verdict, checks, claims }: Examination): void => {
     announce('bad', 'Revoked', `It is genuine, but its owner withdrew it. ${decision}`)
   else if (verdict === 'EXPIRED')
     announce('warn', 'Expired', `It is genuine, but its time is over. ${decision}`)
-  else if (claims?.decision === 'YES') announce('good', 'Valid: YES', `${decision} All checks passed.`)
-  else announce('warn', `Valid: ${claims?.decision}`, `${decision} All checks of the result itself passed.`)
+  else if (!isAsked) announce('warn', 'Valid: no question asked', `${decision} ${made}`)
+  else if (asked === 'unknown')
+    announce('warn', `Valid: ${claims?.decision} to an unknown question`, `${decision} ${made}`)
+  else if (asked === 'partly')
+    announce('warn', `Valid: ${claims?.decision}, question not checked`, `${decision} ${made}`)
+  else
+    announce(
+      claims?.decision === 'YES' ? 'good' : 'warn',
+      `Valid: ${claims?.decision}`,
+      `${decision} ${made}`,
+    )
 }
 
 const claimText = (name: string, value: unknown): string =>
@@ -69,9 +105,30 @@ const showClaims = (claims: Examination['claims']): void => {
   byId('statement', HTMLElement).hidden = claims === undefined
   const rows = Object.entries(CLAIM_TITLES).flatMap(([name, title]) => {
     const value = claims?.[name]
-    return value === undefined ? [] : [make('dt', {}, title), make('dd', {}, claimText(name, value))]
+    return value === undefined || value === null
+      ? []
+      : [make('dt', {}, title), make('dd', {}, claimText(name, value))]
   })
   byId('claims', HTMLElement).replaceChildren(...rows)
+}
+
+/** Shows the question. @returns how much of it is known */
+const showQuestion = (
+  { claims, checks }: Examination,
+  record: unknown,
+): 'answered' | 'partly' | 'unknown' => {
+  const words = questionWords(isRecord(record) ? record.asked : undefined)
+  const isNone = claims?.question === NO_QUESTION
+  byId('question', HTMLElement).hidden = claims === undefined || (words.length === 0 && !isNone)
+  const none = 'No question was asked. The result attests that the data was submitted, and decides nothing.'
+  byId('asked', HTMLElement).replaceChildren(
+    ...(isNone
+      ? [make('p', {}, none)]
+      : [make('p', {}, 'The data were asked whether all of this holds:'), ...words]),
+  )
+  if (words.length === 0) return 'unknown'
+  const found = checks.find(({ name }) => name === 'question')
+  return found?.outcome === 'passed' ? 'answered' : 'partly'
 }
 
 const rowOf = ({ name, outcome, detail }: Check): HTMLElement =>
@@ -83,8 +140,8 @@ const rowOf = ({ name, outcome, detail }: Check): HTMLElement =>
     make('p', {}, detail),
   )
 
-const show = (result: Examination, jws: string, by: string): void => {
-  announceResult(result)
+const show = (result: Examination, record: unknown, by: string): void => {
+  announceResult(result, showQuestion(result, record))
   showClaims(result.claims)
   byId('checks', HTMLElement).replaceChildren(...result.checks.map(rowOf))
   say(
@@ -93,8 +150,18 @@ const show = (result: Examination, jws: string, by: string): void => {
   )
   byId('checked', HTMLElement).hidden = false
   byId('raw', HTMLElement).hidden = false
-  byId('jws', HTMLTextAreaElement).value = jws
+  byId('jws', HTMLTextAreaElement).value = textOf(record, 'jws') ?? ''
   byId('code', HTMLImageElement).src = `${location.pathname}?format=svg`
+}
+
+const published: Published = {
+  verificationKey: async (circuitId) =>
+    (await askFile(`/api/circuits/${encodeURIComponent(circuitId)}/vkey`)).json(),
+  log: {
+    checkpoint: async () => (await askFile('/checkpoint')).text(),
+    keys: async () => (await askFile('/checkpoint/keys')).text(),
+    tile: async (path) => new Uint8Array(await (await askFile(`/tile/${path}`)).arrayBuffer()),
+  },
 }
 
 const fetchAndExamine = async (): Promise<void> => {
@@ -114,13 +181,13 @@ const fetchAndExamine = async (): Promise<void> => {
     return
   }
   const hash = pathname.split('/').at(-1) ?? ''
-  const evidence = { hash, record: found.body, jwks: keys.body, origin, now: systemClock.now() }
-  show(await examine(evidence, crypto), textOf(found.body, 'jws') ?? '', crypto.name)
+  const evidence = { hash, record: found.body, jwks: keys.body, origin, now: systemClock.now(), published }
+  show(await examine(evidence, crypto), found.body, crypto.name)
 }
 
 const run = async (): Promise<void> => {
-  announce('pending', 'Checking…', 'Your browser fetches the result and the public keys.')
-  for (const id of ['statement', 'checked', 'raw']) byId(id, HTMLElement).hidden = true
+  announce('pending', 'Checking…', 'Your browser fetches the result, the public keys and the log.')
+  for (const id of ['question', 'statement', 'checked', 'raw']) byId(id, HTMLElement).hidden = true
   try {
     await fetchAndExamine()
   } catch (error) {

@@ -1,5 +1,5 @@
 /** `assay verify-proof`: what it says of proofs from the service, from snarkjs, and of what is neither. */
-import { writeFile } from 'node:fs/promises'
+import { cp, readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { setTimeout } from 'node:timers/promises'
 import { expect } from 'chai'
@@ -89,7 +89,9 @@ describe('npx assay verify-proof', function () {
     expect(publicSignals).to.include({ decision: '1', commitment: answer.public_signals[2] })
     expect(checked.join('\n')).to.match(/subgroups.*pairing.*digest.*decision.*ctx/s)
     expect(notChecked.join('\n')).to.match(/who asked.*spent or revoked/s)
+    expect(report.says).to.equal('YES')
     const { text: plain } = await run(path)
+    expect(plain).to.contain('says     YES\n')
     expect(plain).to.match(/^The proof holds\.\n/)
     expect(plain).to.contain('not checked').and.contain(answer.digest)
   })
@@ -104,6 +106,7 @@ describe('npx assay verify-proof', function () {
     const result = await verified(await sharedApp(), apiKey ?? '', { data: { age: 36 } })
     const whole = await read(result)
     expect([whole.holds, whole.digest]).to.deep.equal([true, result.digest])
+    expect(whole.says).to.match(/^it attests the submitted data; no question was asked/)
     expect(whole.notChecked).to.include('the signature in the file')
     expect((await read(`${result.proof}\n`, { circuit: 'simple_yesno' })).holds).to.equal(true)
     const { proof, publicSignals } = await goodProof('yesno')
@@ -161,7 +164,9 @@ describe('npx assay verify-proof', function () {
     const ver = { verification_id: 'ver_1', decision: 0, verdict: 'NO' }
     const { proof, publicSignals } = await goodProof('kyc')
     const answered = { circuit_id: 'kyc', proof, public_signals: publicSignals, ...ver }
-    expect((await read(answered)).reasons).to.deep.equal([])
+    const { reasons, says } = await read(answered)
+    expect(reasons).to.deep.equal([])
+    expect(says).to.match(/^NO: the policy said so/)
     expect(await refusal({ ...answered, verification_id: undefined })).to.equal('DECISION_MISMATCH true')
     expect(await refusal({ ...answer, ...ver })).to.equal('DECISION_MISMATCH true')
   })
@@ -221,6 +226,67 @@ describe('npx assay verify-proof', function () {
   it('verifies with the keys of another ceremony', async () => {
     const circuitsDir = join(ROOT, 'circuits/keys')
     expect(await read(answer, { circuitsDir })).to.deep.include({ holds: true, key: circuitsDir })
+  })
+
+  it('says how the key was made, where that is recorded', async () => {
+    const { setup, notChecked } = await read(answer)
+    expect(setup).to.equal('single-party')
+    expect(notChecked.at(-1)).to.match(/single-party setup, by assay/)
+    expect((await run(await file(answer))).text).to.contain('single-party setup')
+    const own = await read(answer, { key: YESNO_KEY })
+    expect(own.setup).to.equal(null)
+    expect(own.notChecked.at(-1)).to.match(/^how the key was made/)
+  })
+
+  it('names those who took part in a setup of several, and believes no record that its contributions refute', async () => {
+    const circuitsDir = await directory()
+    await cp(join(ROOT, 'circuits/keys'), circuitsDir, { recursive: true })
+    const record = JSON.parse(await readFile(join(circuitsDir, 'artifacts.json'), 'utf8'))
+    record.powers.setup = 'public'
+    record.powers.contributions.push({ name: 'Ada', hash: '00' })
+    record.circuits.yesno.setup = 'multi-party'
+    await writeFile(join(circuitsDir, 'artifacts.json'), JSON.stringify(record))
+    expect(await unclear(answer, { circuitsDir })).to.contain('multi-party, with 1 secret')
+    record.circuits.yesno.transcript.contributions.push({ name: 'Ada', hash: '00' })
+    await writeFile(join(circuitsDir, 'artifacts.json'), JSON.stringify(record))
+    const { setup, notChecked } = await read(answer, { circuitsDir })
+    expect([setup, notChecked.at(-1)?.endsWith('assay, Ada')]).to.deep.equal(['multi-party', true])
+  })
+
+  it('compares a proof with what is expected of it', async () => {
+    const reasons = async (expected: object | string) =>
+      (await read(answer, { expect: typeof expected === 'string' ? expected : JSON.stringify(expected) }))
+        .reasons
+    const { org, aud } = answer.context as { org: string; aud: string }
+    const right = {
+      nonce: 'n-1',
+      circuit_id: 'yesno',
+      issuers: [org],
+      audience: aud,
+      statement: { op: 'gte' },
+      decision: 1,
+    }
+    expect(await reasons(right)).to.deep.equal([])
+    expect(await reasons(`@${await file(right)}`)).to.deep.equal([])
+    expect(await reasons({ nonce: 'n-2', decision: 0 })).to.deep.equal([
+      'EXPECTATION_NONCE',
+      'EXPECTATION_DECISION',
+    ])
+    // Nothing in the file says how old it is.
+    expect(await reasons({ max_age_seconds: 9 })).to.deep.equal(['EXPECTATION_MAX_AGE_SECONDS'])
+    // What the file says of the question counts only where the proof binds it.
+    const context = { ...answer.context, nonce: 'n-2' }
+    expect((await read({ ...answer, context }, { expect: '{"nonce":"n-2"}' })).reasons).to.include(
+      'EXPECTATION_NONCE',
+    )
+    for (const odd of [{ issuers: org }, { statement: 5 }, { max_age_seconds: '9' }])
+      expect(await reasons(odd), JSON.stringify(odd)).to.have.length(1)
+    expect(await unclear(answer, { expect: '{"min_level":"basic"}' })).to.contain('min_level')
+    expect(await unclear(answer, { expect: '{"nonse":"n-1"}' })).to.contain('nonse')
+    expect(await unclear(answer, { expect: '[]' })).to.contain('--expect')
+    const { status, text } = await run('--expect', '{"nonce":"n-2"}', await file(answer))
+    expect(status).to.equal(1)
+    expect(text).to.match(/^The proof does not hold: EXPECTATION_NONCE\n/)
   })
 
   it('explains itself', async () => {

@@ -9,6 +9,7 @@ import {
   TEXT_MIN_CHARACTERS,
   TOPIC_MAX_CHARACTERS,
 } from '../../src/domain/chat/schemas.ts'
+import { proofNonce } from '../../src/protocol/envelope.ts'
 import {
   chatInChromium,
   isLive,
@@ -18,6 +19,9 @@ import {
   shownMessage,
   type Visit,
 } from '../support/chat-page.ts'
+import { createAgent } from '../support/envelopes.ts'
+import { generated } from '../support/proof-api.ts'
+import { tokenRoutesOf } from '../support/tokens.ts'
 
 const HOSTILE = [
   '<img src=x onerror="document.title=1"><script>document.title=2</script>',
@@ -164,6 +168,33 @@ describe('the chat page in Chromium', () => {
       await page.click('.views a:text("Verified")')
       await page.waitForFunction(() => document.querySelectorAll('[data-message]').length === 1)
       expect(await shownIds(page)).to.deep.equal([id])
+    })
+
+    it('shows what a proof says and who vouches for it in words of the service, and no badge without one', async () => {
+      const { app } = chat
+      const agent = createAgent(app)
+      const { tokenId } = await tokenRoutesOf(app, app.adminKey).issued()
+      const id = 'the-page-shows-it'
+      const { circuit_id, proof, public_signals, context } = await generated(app, app.adminKey, {
+        circuit_id: 'token_validation',
+        inputs: { tokenId },
+        context: { purpose: 'chat', nonce: proofNonce(agent.fingerprint, id) },
+      })
+      const about = 'checked by this service: the mayor of Paris'
+      const { body } = await agent.post({ id, about, proof: { circuit_id, proof, public_signals, context } })
+      const { id: plain } = await agent.posted()
+      await open()
+      expect(await shownMessage(page, body.message.id)).to.match(/✓ Verified SHA256:\S+… Proof checked/)
+      await page.click(`[data-message="${body.message.id}"] summary`)
+      const shown = await shownMessage(page, body.message.id)
+      expect(shown).to.match(/Proof, as this service checked it\s+Holds a valid token\./)
+      expect(shown).to.match(/Vouched for by\s+the operator of this service/)
+      expect(shown).to.match(/, with the circuit token_validation/)
+      expect(shown).to.match(/About, by its own account\s+checked by this service: the mayor of Paris/)
+      await page.click(`[data-message="${plain}"] summary`)
+      expect(await shownMessage(page, plain))
+        .to.match(/Proof\s+none/)
+        .and.not.include('Proof checked')
     })
 
     it('marks what the operator says', async () => {

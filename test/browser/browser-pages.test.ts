@@ -4,13 +4,14 @@ import type { Browser, BrowserContext, BrowserContextOptions, Page } from 'playw
 import { startTestApp, type TestApp, type TestOrganisation } from '../support/app.ts'
 import { breaches } from '../support/axe.ts'
 import { launchChromium } from '../support/chromium.ts'
-import { DATA, signedResult } from '../support/verification.ts'
+import { DATA, signedResult, verified } from '../support/verification.ts'
 
 const HOUR_MS = 3_600_000
 const PHONE = { width: 390, height: 844 }
 /** WCAG 1.4.10: no scrolling in two directions at this width. */
 const NARROWEST = { width: 320, height: 640 }
 const UNKNOWN_HASH = 'A'.repeat(43)
+const PASSING_RULES = [{ field: 'age', op: 'gte', value: 18 }]
 const FAILING_RULES = [{ field: 'age', op: 'gt', value: 99 }]
 
 describe('pages in Chromium', () => {
@@ -65,9 +66,13 @@ describe('pages in Chromium', () => {
         rows.map((row) => [row.getAttribute('data-check'), row.getAttribute('data-outcome')]),
       ),
     )
+  /** Checks that some results have nothing for. */
+  const MAY_BE_SKIPPED = ['question', 'proof', 'inclusion']
   const failed = async (page: Page): Promise<string[]> =>
     Object.entries(await outcomes(page))
-      .filter(([, outcome]) => outcome !== 'passed')
+      .filter(
+        ([name, outcome]) => outcome === 'failed' || (outcome !== 'passed' && !MAY_BE_SKIPPED.includes(name)),
+      )
       .map(([name]) => name)
   /** Tampers with what the service answers to a script on its way to the page. */
   const intercept = (path: RegExp, change: (body: Record<string, unknown>) => object, status = 200) =>
@@ -209,19 +214,17 @@ describe('pages in Chromium', () => {
   })
 
   describe('the page of a signed result', () => {
-    it('runs every check, and shows what was signed', async () => {
-      const { qrUrl, verificationId, digest } = await result({ ttl: 600 })
+    it('shows what was asked and what was signed, and runs every check, the proof and the log among them', async () => {
+      const options = { ttl: 600, rules: PASSING_RULES }
+      const { qrUrl, verificationId, digest } = await verified(app, owner.apiKey, { data: DATA, options })
       const page = await open(qrUrl)
-      expect(await settled(page)).to.include('Valid: YES')
-      expect(await outcomes(page)).to.deep.equal({
-        address: 'passed',
-        type: 'passed',
-        key: 'passed',
-        signature: 'passed',
-        issuer: 'passed',
-        expiry: 'passed',
-        status: 'passed',
-      })
+      expect(await settled(page))
+        .to.include('Valid: YES')
+        .and.to.include('All checks passed.')
+      expect(await page.innerText('#asked')).to.include('“age” is at least 18')
+      const found = await outcomes(page)
+      expect(Object.values(found).every((outcome) => outcome === 'passed')).to.equal(true)
+      expect(Object.keys(found).slice(-3)).to.deep.equal(['question', 'proof', 'inclusion'])
       expect(await page.innerText('#claims'))
         .to.include(verificationId)
         .and.to.include(digest)
@@ -229,6 +232,37 @@ describe('pages in Chromium', () => {
       await page.waitForFunction(() => document.querySelector<HTMLImageElement>('#code')?.naturalWidth)
       expect(await page.title()).to.equal('Valid: YES · Assay')
       expect(complaints).to.deep.equal([])
+    })
+
+    it('does not believe a proof or a question that is another result’s', async () => {
+      const ask = (value: number) =>
+        verified(app, owner.apiKey, { data: DATA, options: { rules: [{ field: 'age', op: 'gte', value }] } })
+      const [one, other] = [await ask(18), await ask(21)]
+      const { body } = await app.request<object>('GET', new URL(other.qrUrl).pathname)
+      const { asked, proof } = body as { asked: object; proof: string }
+      await intercept(/\/verify\/qr\//, (answer) => ({ ...answer, asked, proof }))
+      const page = await open(one.qrUrl)
+      expect(await settled(page)).to.include('Not valid')
+      expect(await failed(page)).to.deep.equal(['question', 'proof'])
+    })
+
+    it('says what was not checked, and asks to mistrust a YES to an unknown question', async () => {
+      await intercept(/\/verify\/qr\//, (answer) => ({ ...answer, asked: null, proof: null }))
+      const page = await open((await result({ rules: FAILING_RULES })).qrUrl)
+      expect(await settled(page))
+        .to.include('Valid: NO to an unknown question')
+        .and.to.include('Not checked: Question, Zero-knowledge proof.')
+      expect(await page.isVisible('#question')).to.equal(false)
+      expect(await failed(page)).to.deep.equal([])
+    })
+
+    it('says that nothing was asked, and no YES', async () => {
+      const page = await open((await result()).qrUrl)
+      expect(await settled(page))
+        .to.include('Valid: no question asked')
+        .and.to.include('It attests the submitted data; no question was asked.')
+      expect(await page.innerText('#asked')).to.include('No question was asked.')
+      expect(await page.innerText('main')).to.not.include('YES')
     })
 
     it('does not show a NO as if all were well', async () => {
@@ -264,7 +298,8 @@ describe('pages in Chromium', () => {
       await intercept(/\/verify\/qr\//, (body) => ({ ...body, jws: other.jws }))
       const page = await open((await result()).qrUrl)
       expect(await settled(page)).to.include('Not valid')
-      expect(await failed(page)).to.deep.equal(['address'])
+      // The place in the log is that of the other result's entry.
+      expect(await failed(page)).to.deep.equal(['address', 'inclusion'])
       expect(await page.isVisible('#statement')).to.equal(false)
     })
 
@@ -296,7 +331,7 @@ describe('pages in Chromium', () => {
     })
 
     it('says nothing about the result while the service is away, and checks once it is back', async () => {
-      const page = await open((await result()).qrUrl)
+      const page = await open((await result({ rules: PASSING_RULES })).qrUrl)
       await settled(page)
       await context.setOffline(true)
       await page.click('#again')
@@ -315,10 +350,13 @@ describe('pages in Chromium', () => {
         const { pathname, search } = new URL(route.request().url())
         return route.fulfill({ response: await route.fetch({ url: app.url + pathname + search }) })
       })
-      const { qrUrl } = await result()
+      const options = { rules: PASSING_RULES }
+      const { qrUrl } = await verified(app, owner.apiKey, { data: DATA, options })
       const page = await open(new URL(new URL(qrUrl).pathname, 'http://pod.example').href)
       expect(await page.evaluate(() => isSecureContext)).to.equal(false)
-      expect(await settled(page)).to.include('Valid: YES')
+      expect(await settled(page))
+        .to.include('Valid: YES')
+        .and.to.include('All checks passed.')
       expect(await page.innerText('#provenance')).to.include('the code of this page')
       const issuer = await page.innerText('[data-check="issuer"]')
       expect(issuer).to.include(app.url).and.to.include('http://pod.example')
@@ -385,6 +423,7 @@ describe('pages in Chromium', () => {
       for (const address of ['/', (await result()).qrUrl]) {
         const page = await open(address)
         expect(await page.innerText('noscript')).to.include('JavaScript')
+        if (address !== '/') expect(await page.innerText('noscript')).to.include('Nothing was checked.')
       }
     })
   })

@@ -73,6 +73,13 @@ describe('assay/proving', function () {
     expect(text).not.to.contain(String(library.terminalSecretElement(till.terminalSecret ?? '')))
   })
 
+  it('writes a proof as text and reads it again, so that what others hold can be verified', async () => {
+    const { proof, publicSignals } = await proving.prove(claimOf(payment))
+    const text = library.encodeZk1(proof, publicSignals)
+    expect(library.decodeZk1(text)).to.deep.equal({ proof, publicSignals })
+    expect(library.decodeZk1(`${text}A`)).to.equal(undefined)
+  })
+
   it('makes another proof each time, of another commitment', async () => {
     const [one, two] = [await proving.prove(claimOf(payment)), await proving.prove(claimOf(payment))]
     expect(one.publicSignals[0]).not.to.equal(two.publicSignals[0])

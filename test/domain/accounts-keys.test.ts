@@ -166,6 +166,18 @@ describe('API keys of an organisation', () => {
     expect((await list()).find(({ keyId }) => keyId === old.keyId)?.status).to.equal('expired')
   })
 
+  it('are replaced once, also while the old one still works, and however many try at once', async () => {
+    const old = (await create()).body
+    const overlap = { overlapSeconds: 3600 }
+    const answers = await Promise.all(Array.from({ length: 4 }, () => rotate(old.keyId, overlap)))
+    expect(answers.map(({ status }) => status).sort()).to.deep.equal([201, 409, 409, 409])
+    expect(await me(old.apiKey)).to.equal(200)
+    const again = await rotate(old.keyId)
+    expect([again.status, again.body.error]).to.deep.equal([409, 'conflict'])
+    const next = answers.find(({ status }) => status === 201)?.body.keyId ?? ''
+    expect((await rotate(next)).status).to.equal(201)
+  })
+
   it('show the same once-shown text to a repeated request with an Idempotency-Key', async () => {
     const send = () =>
       app.request<KeyCreated>('POST', '/v1/api-keys', {
@@ -190,6 +202,79 @@ describe('API keys of an organisation', () => {
     const ids = keys.map(({ keyId }) => keyId)
     expect(ids).to.include.members([live.keyId, gone.keyId]).and.not.include(other.keyId)
     expect(keys.find(({ keyId }) => keyId === gone.keyId)?.revokedAt).to.be.a('number')
+  })
+})
+
+describe('a key that leaked', () => {
+  let app: TestApp
+  let owner: TestOrganisation
+  let leaked: KeyCreated
+  before(async () => {
+    app = await sharedApp()
+  })
+  beforeEach(async () => {
+    owner = await app.organisation()
+    leaked = (
+      await app.request<KeyCreated>('POST', '/console/api/keys', {
+        key: owner.apiKey,
+        body: { label: 'till' },
+      })
+    ).body
+  })
+  const revokeLeaked = (text: string, key?: string) =>
+    app.request<Failure & { keyId: string; revokedAt: string }>('POST', '/console/api/keys/revoke', {
+      key,
+      body: { key: text },
+    })
+  const works = async () =>
+    (await app.request('GET', '/console/api/me', { key: leaked.apiKey })).status === 200
+
+  it('is revoked by whoever holds it, with or without a credential, once', async () => {
+    const stranger = await app.organisation()
+    expect(await works()).to.equal(true)
+    const first = await revokeLeaked(leaked.apiKey)
+    expect(first.status).to.equal(200)
+    expect(first.body.keyId).to.equal(leaked.keyId)
+    expect(await works()).to.equal(false)
+    const again = await revokeLeaked(leaked.apiKey, stranger.apiKey)
+    expect(again.body).to.deep.equal(first.body)
+    const rows = await app.services.database.knex('ledger_entries').where({ key_id: leaked.keyId })
+    const entries = rows.map(({ entry }: { entry: string }) => JSON.parse(entry))
+    const revocations = entries.filter(({ type }) => type === 'key.revoked')
+    expect(revocations).to.have.length(1)
+    expect(revocations[0]).to.include({ org: owner.organisationId })
+    expect(JSON.stringify(rows)).to.not.contain(leaked.apiKey.slice(8))
+  })
+
+  it('is revoked by presenting it as the credential too', async () => {
+    expect((await revokeLeaked(leaked.apiKey, leaked.apiKey)).status).to.equal(200)
+    expect(await works()).to.equal(false)
+  })
+
+  it('is revoked by an administrator whosever it is, by its text or its id', async () => {
+    expect((await revokeLeaked(leaked.keyId, app.adminKey)).body.keyId).to.equal(leaked.keyId)
+    expect(await works()).to.equal(false)
+    expect((await revokeLeaked(leaked.apiKey, app.adminKey)).status).to.equal(200)
+  })
+
+  it('is not revoked by its id, or by a text that is no key', async () => {
+    const stranger = await app.organisation()
+    for (const key of [undefined, stranger.apiKey, owner.apiKey])
+      expect((await revokeLeaked(leaked.keyId, key)).status).to.equal(404)
+    expect((await revokeLeaked(`${leaked.apiKey.slice(0, -1)}x`)).status).to.equal(404)
+    expect((await revokeLeaked('key_00000000000000000000000000', app.adminKey)).status).to.equal(404)
+    expect((await revokeLeaked(leaked.apiKey, 'ak_live_unknown')).status).to.equal(401)
+    expect(await works()).to.equal(true)
+  })
+
+  it('is guessed at no faster than 60 times a minute from one address', async () => {
+    const headers = { 'x-forwarded-for': '198.51.100.91' }
+    const answers = await Promise.all(
+      Array.from({ length: 61 }, () =>
+        app.request('POST', '/console/api/keys/revoke', { body: { key: 'x' }, headers }),
+      ),
+    )
+    expect(answers.filter(({ status }) => status === 429)).to.have.length(1)
   })
 })
 

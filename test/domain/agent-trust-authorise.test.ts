@@ -146,7 +146,11 @@ describe('agents are authorised', () => {
     expect(await asked({ payee: 'cinema.example' })).to.deep.equal(['DENY', 'REQUEST_NOT_SIGNED'])
     expect(await asked({ action: 'order.cancel' })).to.deep.equal(['DENY', 'REQUEST_NOT_SIGNED'])
     expect(await asked({ resource: 'order 2' })).to.deep.equal(['DENY', 'REQUEST_NOT_SIGNED'])
-    expect(await asked({ amount: null, currency: null })).to.deep.equal(['DENY', 'REQUEST_NOT_SIGNED'])
+    const { amount: _, currency: __, ...free } = PAYMENT
+    expect(await decided({ agent_id: agentId, ...free, jws: jws() })).to.deep.equal([
+      'DENY',
+      'REQUEST_NOT_SIGNED',
+    ])
     const usd = { ...PAYMENT, currency: 'USD' }
     expect(await asked({ currency: 'USD' })).to.deep.equal([
       'DENY',
@@ -276,9 +280,8 @@ describe('agents are authorised', () => {
     expect(await refusalOf({ ...ask, currency: 'gbp' })).to.equal('422 validation_failed /currency')
     expect(await refusalOf({ ...ask, amount: 1.001 })).to.equal('422 validation_failed /amount')
     expect(await refusalOf({ ...ask, amount: 0 })).to.equal('422 validation_failed /amount')
-    expect(await refusalOf({ ...ask, amount: 1, currency: 'JPY', jws: 'x', http: null })).to.equal(
-      '200 undefined ',
-    )
+    expect(await refusalOf({ ...ask, amount: 1, currency: 'JPY', jws: 'x' })).to.equal('200 undefined ')
+    expect(await refusalOf({ ...ask, jws: 'x', http: null })).to.equal('422 validation_failed /http')
     expect(await refusalOf({ ...ask, amount: 1.5, currency: 'JPY' })).to.equal(
       '422 validation_failed /amount',
     )

@@ -332,7 +332,7 @@ describe('watch lists', () => {
     }
     expect(await fault({ action: 'upload', listId: 'x' })).to.equal('422 validation_failed /format')
     expect(await fault({ action: 'remove' })).to.equal('422 validation_failed /listId')
-    expect(await fault({ action: 'upload', listId: 'Ä' })).to.equal('422 validation_failed /listId')
+    expect(await fault({ action: 'remove', listId: 'Ä' })).to.equal('422 validation_failed /listId')
     expect(await fault({ action: 'reload' })).to.equal('409 conflict undefined')
     expect(await fault(upload('sample', ftm('A B')))).to.equal('422 list_invalid sample')
     expect(await fault(upload('empty', '\n'))).to.equal('422 list_invalid empty')

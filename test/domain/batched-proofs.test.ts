@@ -85,7 +85,14 @@ describe('proofs in batches', function () {
       const { status, body } = await gate.handIn([asPresented(second)])
       expect(status).to.equal(200)
       expect(body.results).to.deep.equal([
-        { index: 0, digest: second.digest, status: 'expired', consumed: false, reason_codes: ['EXPIRED'] },
+        {
+          index: 0,
+          digest: second.digest,
+          status: 'expired',
+          decision: 1,
+          consumed: false,
+          reason_codes: ['EXPIRED'],
+        },
       ])
     } finally {
       await own.close()

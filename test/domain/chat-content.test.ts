@@ -70,20 +70,26 @@ describe('content rules of the chat', () => {
     expect(readContent({ agent_name: 'a', text: 'x\r\n\r\ny\r\n' }).text).to.equal('x\n\ny')
   })
 
-  it('refuse names that show nothing, or turn what stands beside them', () => {
-    for (const bad of [
-      '\u200b',
-      '\u200d\u200d',
-      '\u2060',
-      '\u202eevil',
-      'a\u2066b',
-      '\u00ad',
-      '\u3164',
-      '\u2800',
-    ])
+  it('refuse names that show nothing', () => {
+    for (const bad of ['\u200b', '\u200d\u200d', '\u2060', '\u00ad', '\u3164', '\u2800'])
       expect(name(bad), JSON.stringify(bad)).to.equal('agent_name_invalid')
     for (const good of ['Ada', '司馬', 'می‌خواهم', '👩‍🚀', '42', '?'])
       expect(name(good), good).to.equal('accepted')
+  })
+
+  it('refuse what embeds, overrides or isolates the direction of writing, and keep the marks that only say it', () => {
+    const turning = ['\u202a', '\u202b', '\u202c', '\u202d', '\u202e', '\u2066', '\u2067', '\u2068', '\u2069']
+    for (const mark of turning) {
+      expect(text(`pay ${mark}001 to me`), JSON.stringify(mark)).to.equal('control_characters')
+      for (const field of ['agent_name', 'model', 'topic'])
+        expect(codeOf({ agent_name: 'Ada', text: 'hello', [field]: `a${mark}b` }), field).to.equal(
+          'control_characters',
+        )
+    }
+    for (const mark of ['\u061c', '\u200e', '\u200f']) {
+      expect(text(`\u05d0\u05d1${mark} C++`), JSON.stringify(mark)).to.equal('accepted')
+      expect(name(`\u05d0\u05d1${mark}`), JSON.stringify(mark)).to.equal('accepted')
+    }
   })
 
   it('refuse texts of which nothing can be seen', () => {

@@ -25,33 +25,39 @@ describe('duplicates in the chat', () => {
   })
   after(() => app.close())
 
-  it('are refused to the same poster for 24 hours, under whatever name', async () => {
+  /** Whoever says nothing else. */
+  const agent_name = someName()
+
+  it('are refused to the same poster for 24 hours, however the name is spelt', async () => {
     const text = textOf(20)
-    await posted(app, { text }, HERE)
-    expect(await refusal(app, { text, agent_name: someName() }, HERE)).to.equal(DUPLICATE)
+    await posted(app, { text, agent_name }, HERE)
+    expect(await refusal(app, { text, agent_name: agent_name.toUpperCase() }, HERE)).to.equal(DUPLICATE)
     clock.offsetMs = 24 * HOUR_MS - MINUTE_MS
-    expect(await refusal(app, { text }, HERE)).to.equal(DUPLICATE)
+    expect(await refusal(app, { text, agent_name }, HERE)).to.equal(DUPLICATE)
     clock.offsetMs = 24 * HOUR_MS + MINUTE_MS
-    expect(await refusal(app, { text }, HERE)).to.equal('201')
+    expect(await refusal(app, { text, agent_name }, HERE)).to.equal('201')
     clock.offsetMs = 25 * HOUR_MS
-    expect(await refusal(app, { text }, HERE)).to.equal(DUPLICATE)
+    expect(await refusal(app, { text, agent_name }, HERE)).to.equal(DUPLICATE)
   })
 
-  it('are everybody’s to make where they are short', async () => {
+  it('are everybody’s to make where they are short, also of agents behind one address', async () => {
     const text = textOf(79)
-    await posted(app, { text }, HERE)
-    expect(await refusal(app, { text }, THERE)).to.equal('201')
-    expect(await refusal(app, { text }, THERE)).to.equal(DUPLICATE)
+    await posted(app, { text, agent_name }, HERE)
+    expect(await refusal(app, { text, agent_name }, THERE)).to.equal('201')
+    expect(await refusal(app, { text, agent_name }, THERE)).to.equal(DUPLICATE)
+    const neighbour = someName()
+    expect(await refusal(app, { text, agent_name: neighbour }, HERE)).to.equal('201')
+    expect(await refusal(app, { text, agent_name: neighbour }, HERE)).to.equal(DUPLICATE)
   })
 
   it('are refused to everybody for 10 minutes from 80 characters on, and to the same poster for longer', async () => {
     const text = textOf(80)
-    await posted(app, { text }, HERE)
-    expect(await refusal(app, { text }, THERE)).to.equal(DUPLICATE)
+    await posted(app, { text, agent_name }, HERE)
+    expect(await refusal(app, { text, agent_name }, THERE)).to.equal(DUPLICATE)
     clock.offsetMs = 10 * MINUTE_MS + 1000
-    expect(await refusal(app, { text }, HERE)).to.equal(DUPLICATE)
-    expect(await refusal(app, { text }, THERE)).to.equal('201')
-    expect(await refusal(app, { text }, HERE)).to.equal(DUPLICATE)
+    expect(await refusal(app, { text, agent_name }, HERE)).to.equal(DUPLICATE)
+    expect(await refusal(app, { text, agent_name }, THERE)).to.equal('201')
+    expect(await refusal(app, { text, agent_name }, HERE)).to.equal(DUPLICATE)
   })
 
   it('count code points, not code units', async () => {
@@ -66,15 +72,15 @@ describe('duplicates in the chat', () => {
 
   it('are seen through case, width, punctuation and spacing', async () => {
     const id = textOf(12)
-    await posted(app, { text: `Hello, World: ${id}!` }, HERE)
+    await posted(app, { text: `Hello, World: ${id}!`, agent_name }, HERE)
     for (const text of [
       `hello world ${id}`,
       `HELLO\n\n  world — ${id}?!`,
       `Ｈｅｌｌｏ，world ${id}`,
       `“Hello” \u200bworld… ${id.toUpperCase()}`,
     ])
-      expect(await refusal(app, { text }, HERE), text).to.equal(DUPLICATE)
-    expect(await refusal(app, { text: `hello words ${id}` }, HERE)).to.equal('201')
+      expect(await refusal(app, { text, agent_name }, HERE), text).to.equal(DUPLICATE)
+    expect(await refusal(app, { text: `hello words ${id}`, agent_name }, HERE)).to.equal('201')
   })
 
   it('are counted by key where posts are signed, wherever they come from', async () => {
@@ -89,7 +95,9 @@ describe('duplicates in the chat', () => {
 
   it('are one message when they come at the same moment', async () => {
     const text = someText()
-    const answers = await Promise.all(Array.from({ length: 20 }, () => refusal(app, { text }, HERE)))
+    const answers = await Promise.all(
+      Array.from({ length: 20 }, () => refusal(app, { text, agent_name }, HERE)),
+    )
     expect(answers.filter((answer) => answer === '201').length).to.equal(1)
     expect(answers.filter((answer) => answer === DUPLICATE).length).to.equal(19)
     const long = textOf(100)
@@ -100,7 +108,7 @@ describe('duplicates in the chat', () => {
   it('are not made by a post that was refused', async () => {
     const text = someText()
     expect(await refusal(app, { text, reply_to: 2 ** 40 }, HERE)).to.equal('400 unknown_reply_to')
-    expect(await refusal(app, { text }, HERE)).to.equal('201')
+    expect(await refusal(app, { text, agent_name }, HERE)).to.equal('201')
   })
 })
 

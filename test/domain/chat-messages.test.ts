@@ -5,6 +5,7 @@ import { sharedApp, startTestApp, type TestApp } from '../support/app.ts'
 import { codeOf, idsOf, listed, posted, refusal } from '../support/chat.ts'
 import { movedClock } from '../support/circuit-questions.ts'
 import { createAgent, postPlain, someName, someText } from '../support/envelopes.ts'
+import { openStream } from '../support/event-stream.ts'
 
 const DAY_MS = 24 * 60 * 60 * 1000
 /** On a slow machine counts are remembered for long. */
@@ -266,7 +267,9 @@ describe('messages of the chat', () => {
   })
 
   it('counts and pages the messages of a prompt', async () => {
-    const prompt = app.services.prompts.random()
+    // One that no other test of this file posts to.
+    const prompt = app.services.prompts.list({}).at(-1)
+    if (prompt === undefined) throw new Error('there are no prompts')
     const before = await app.services.chat.replies(prompt.id, {})
     const replies = await Promise.all(Array.from({ length: 22 }, () => posted(app, { prompt_id: prompt.id })))
     const ids = idsOf(replies).sort((a, b) => b - a)
@@ -276,6 +279,39 @@ describe('messages of the chat', () => {
     const next = await app.services.chat.replies(prompt.id, { before: page.next_before ?? 0 })
     expect(idsOf(next.replies).slice(0, 2)).to.deep.equal(ids.slice(20))
     expect(idsOf((await listed(app, { prompt_id: prompt.id, limit: 22 })).messages)).to.deep.equal(ids)
+  })
+
+  it('counts what was just posted here, in the counts and on the stream', async () => {
+    const own = await startTestApp({ clock })
+    try {
+      const stats = async () => (await own.request<ChatStats>('GET', '/api/stats')).body
+      const counts = async () => {
+        const { messages, messages_24h, threads, agents, agents_24h, verified_messages } = await stats()
+        return [messages, messages_24h, threads, agents, agents_24h, verified_messages]
+      }
+      expect(await counts()).to.deep.equal([0, 0, 0, 0, 0, 0])
+      const first = await posted(own, { agent_name: 'Ada' })
+      expect(await counts()).to.deep.equal([1, 1, 1, 1, 1, 0])
+      await posted(own, { agent_name: 'Ada', reply_to: first.id })
+      expect(await counts()).to.deep.equal([2, 2, 1, 1, 1, 0])
+      await createAgent(own, 'Cy').posted()
+      expect(await counts()).to.deep.equal([3, 3, 2, 2, 2, 1])
+      const reader = await openStream(`${own.url}/api/stream`)
+      await reader.until(({ of }) => of('stats').length > 0)
+      expect(reader.of('stats')[0]?.data).to.include({ messages: 3, agents: 2 })
+      reader.close()
+      // Many at once, while others count.
+      await Promise.all(
+        Array.from({ length: 30 }, async (_, i) => {
+          const seen = (await stats()).messages
+          await posted(own, { agent_name: `Agent ${i}` })
+          expect((await stats()).messages).to.be.greaterThan(seen)
+        }),
+      )
+      expect(await counts()).to.deep.equal([33, 33, 32, 32, 32, 1])
+    } finally {
+      await own.close()
+    }
   })
 
   it('counts what can be read, and what is new of the last 24 hours', async function () {

@@ -87,7 +87,7 @@ describe('names of agents', () => {
       expect(nameSkeleton(name), JSON.stringify(name)).to.equal('')
   })
 
-  it("are the operator's in any disguise of house, system, admin and moderator", () => {
+  it("are the operator's in any disguise of a reserved word, and where nothing else is in them", () => {
     for (const name of [
       'house',
       'House',
@@ -112,9 +112,33 @@ describe('names of agents', () => {
       'rnoderator',
       'm0derator',
       'MODERAТOR',
+      'Assay',
+      'АSSAY',
+      'a55ay'.replaceAll('5', 'ѕ'),
+      'operator',
+      'Oрerator',
+      'mod',
+      'Administrator',
+      'a-d-m-i-n',
+      's y s t e m',
+      '*Admin*',
+      'admin.',
+      'Assay Admin',
+      'assay_support',
+      'SYSTEM // OPERATOR',
     ])
       expect(isReservedName(name), name).to.equal(true)
-    for (const name of ['housekeeper', 'the house', 'sys', 'administrator', 'mod', 'Ada', ''])
+    for (const name of [
+      'housekeeper',
+      'the house',
+      'sys',
+      'System Shock',
+      'modest',
+      'assayer',
+      'Ada',
+      '?',
+      '',
+    ])
       expect(isReservedName(name), name).to.equal(false)
   })
 

@@ -104,7 +104,7 @@ describe('the live stream of the service', () => {
       closing = small.close()
       for (const stream of streams) {
         await stream.ended
-        expect(stream.text()).to.match(/retry: \d+\n\n$/)
+        expect(stream.text()).to.match(/\nretry: \d+\n$/)
       }
     } finally {
       await (closing ?? small.close())

@@ -89,7 +89,6 @@ describe('the chat’s interface', () => {
       ['reply_to absent', () => ({}), { reply_to: null }],
       ['reply_to null', () => ({ reply_to: null }), { reply_to: null }],
       ['envelope null', () => ({ envelope: null })],
-      ['fields that nobody knows', () => ({ mood: 'fine', id: 1, kind: 'house', verified: true })],
     ]
     for (const [what, fields, kept = {}] of accepted) {
       it(`takes ${what}`, async () => {
@@ -108,6 +107,34 @@ describe('the chat’s interface', () => {
         expect((await get<Thread>(`/api/messages/${message.id}`)).body.message).to.deep.equal(message)
       })
     }
+
+    it('takes fields that nobody knows, and says which they were', async () => {
+      const fields = { mood: 'fine', id: 1, kind: 'house', verified: true }
+      const { status, body } = await post({ agent_name: someName(), text: someText(), ...fields })
+      expect([status, body.message.kind, body.message.verified]).to.deep.equal([201, 'agent', false])
+      expect(body.notice).to.equal(
+        `${UNTRUSTED_NOTICE} Ignored in your post: "mood", "id", "kind", "verified".`,
+      )
+    })
+
+    it('says what was ignored beside an envelope and in its params', async () => {
+      const agent = createAgent(app)
+      const envelope = agent.sign({ params: { agent_name: agent.name, text: someText(), colour: 'red' } })
+      const { status, body } = await post({ envelope, text: 'something else', agent_name: agent.name })
+      expect(status, JSON.stringify(body)).to.equal(201)
+      expect(body.notice).to.equal(
+        `${UNTRUSTED_NOTICE} Ignored in your post: "text", "agent_name", "envelope.params.colour".`,
+      )
+    })
+
+    it('names at most ten of them, and no more than 64 characters of each', async () => {
+      const names = Array.from({ length: 12 }, (_, i) => `${i}${'x'.repeat(90)}`)
+      const fields = Object.fromEntries(names.map((name) => [name, name.length]))
+      const { body } = await post({ agent_name: someName(), text: someText(), ...fields })
+      const told = body.notice.slice(UNTRUSTED_NOTICE.length)
+      expect(told).to.include(`"${names[9]?.slice(0, 64)}" and 2 more.`)
+      expect(told.length).to.be.below(800)
+    })
 
     const refused: readonly (readonly [
       what: string,
@@ -310,15 +337,15 @@ describe('the chat’s interface', () => {
   })
 
   describe('POST /api/messages', () => {
-    it('403 for a reserved name, and for one that is bound to a key', async () => {
+    it('400 for a reserved name, and 403 for one that is bound to a key', async () => {
       const agent = createAgent(app)
       await agent.posted()
-      for (const [agent_name, error] of [
-        ['System', 'name_reserved'],
-        [agent.name, 'name_claimed'],
-      ]) {
+      for (const [agent_name, code, error] of [
+        ['System', 400, 'name_reserved'],
+        [agent.name, 403, 'name_claimed'],
+      ] as const) {
         const { status, body } = await postPlain(app, { agent_name })
-        expect([status, body.error]).to.deep.equal([403, error])
+        expect([status, body.error]).to.deep.equal([code, error])
       }
     })
 

@@ -137,14 +137,14 @@ describe('circuit routes about what is logged', function () {
       const { knex } = app.services.database
       const other = await knex('proofs').where({ id: yes.proof_id }).first()
       await knex('proofs').where({ id: altered.proof_id }).update({ proof: other.proof })
-      const before = await countEntries(app, owner.organisationId, 'prove')
+      const before = await countEntries(app, owner.organisationId, 'verify')
       clock.offsetMs = 61_000
       for (const bad of [spent, expiring, altered])
         expectUnproven(
           await ask(owner.apiKey, { proofIds: [yes.proof_id, bad.proof_id] }),
           'aggregation_valid',
         )
-      expect(await countEntries(app, owner.organisationId, 'prove')).to.equal(before)
+      expect(await countEntries(app, owner.organisationId, 'verify')).to.equal(before)
     })
 
     it('refuses two proofs of one digest: they would count twice', async () => {

@@ -7,7 +7,7 @@ import { tokenValidation } from '../../src/circuits/token_validation.ts'
 import { POSEIDON_TAGS } from '../../src/core/poseidon-tags.ts'
 import type { ResultField } from '../../src/domain/proofs/schemas-circuits.ts'
 import type { TokenIssued } from '../../src/domain/tokens/schemas.ts'
-import { h248, scopeElement } from '../../src/rules/encode.ts'
+import { defaultPurpose, h248, scopeElement } from '../../src/rules/encode.ts'
 import { startTestApp, type TestApp, type TestOrganisation } from '../support/app.ts'
 import {
   type Answered,
@@ -116,14 +116,14 @@ describe('circuit routes about what the service signed', function () {
     it('is false, and nothing is proved or recorded, of what is used up or not ours', async () => {
       const single = await issued({ singleUse: true })
       await tokenRoutesOf(app, owner.apiKey).validate({ token: single.token, consume: true })
-      const before = await countEntries(app, owner.organisationId, 'prove')
+      const before = await countEntries(app, owner.organisationId, 'verify')
       expectUnproven(await ask(owner.apiKey, { token: single.token }), 'token_valid')
       expectUnproven(await ask(owner.apiKey, { token: `${token.token.slice(0, -4)}AAAA` }), 'token_valid')
       expectUnproven(await ask(owner.apiKey, { token: 'nonsense' }), 'token_valid')
       const stranger = await app.organisation()
       expectUnproven(await ask(stranger.apiKey, { token: token.token }), 'token_valid')
       expect((await ask(stranger.apiKey, { tokenId: token.tokenId })).status).to.equal(404)
-      expect(await countEntries(app, owner.organisationId, 'prove')).to.equal(before)
+      expect(await countEntries(app, owner.organisationId, 'verify')).to.equal(before)
     })
 
     it('takes the signals of a token that our issuer signed, and of no other', async () => {
@@ -194,7 +194,9 @@ describe('circuit routes about what the service signed', function () {
       const inputs = await consentSignals(app, { subject: 77n })
       const body = await proven(await ask(owner.apiKey, { inputs }), 'consent_verified', true)
       const signals = consentVerification.read(body.publicInputs ?? [])
-      const scope = scopeElement({ aud: app.url, purpose: 'proof' })
+      const stated = { controller: String(CONTROLLER), purpose_element: String(PURPOSE) }
+      const purpose = defaultPurpose('consent_verification', stated)
+      const scope = scopeElement({ aud: app.url, purpose })
       expect(signals).to.deep.include({ controller: CONTROLLER, purpose: PURPOSE, scope })
       expect(signals.subject_handle).to.equal(poseidon(POSEIDON_TAGS.SUBJECT, [77n, scope]))
       expect(await isVerifiedLater(body)).to.equal(true)
@@ -283,7 +285,7 @@ describe('circuit routes about what the service signed', function () {
     it('refuses what the issuer did not sign: there is no proof of that', async () => {
       const { status, body } = await ask({ ...(await kycSignals(app)), birthDate: '19800101' })
       expect([status, body.error, body.reason]).to.deep.equal([422, 'not_provable', 'STATEMENT_FALSE'])
-      expect((await ask({ subject: '1' })).body.error).to.equal('validation_failed')
+      expect((await ask({ subject: '1' })).body.error).to.equal('inputs_insufficient')
     })
   })
 })

@@ -3,7 +3,7 @@ import { expect } from 'chai'
 import { systemCaller } from '../../src/caller.ts'
 import { consentSubjectHandle, consentVerification } from '../../src/circuits/consent_verification.ts'
 import { consentMessage, issuerSignatureHolds } from '../../src/circuits/issuer-signature.ts'
-import { h248, scopeElement } from '../../src/rules/encode.ts'
+import { h248 } from '../../src/rules/encode.ts'
 import { startTestApp, type TestApp, type TestOrganisation } from '../support/app.ts'
 import {
   type Answered,
@@ -54,11 +54,10 @@ describe('proofs of consents', function () {
     const byId = await proven({ consentId, purpose })
     const signals = consentVerification.read(byId.publicInputs ?? [])
     const { pii_principal_id } = payloadOf(receipt).header as { pii_principal_id: string }
-    const scope = scopeElement({ aud: app.url, purpose: 'proof' })
     expect(signals).to.deep.include({
       controller: h248(CONTROLLER),
       purpose: h248(purpose),
-      subject_handle: consentSubjectHandle({ subject: h248(pii_principal_id) }, scope),
+      subject_handle: consentSubjectHandle({ subject: h248(pii_principal_id) }, signals.scope),
     })
     expect(await reasonsLater(byId)).to.deep.equal([])
     const byReceipt = await proven({
@@ -85,13 +84,13 @@ describe('proofs of consents', function () {
   it('are not made of a consent of somebody else, and a handle of somebody else does not pass', async () => {
     const ada = await consents.logged({ subjectId: 'carol' })
     const bob = await consents.logged({ subjectId: 'dan' })
-    const before = await countEntries(app, owner.organisationId, 'prove')
+    const before = await countEntries(app, owner.organisationId, 'verify')
     for (const body of [{ consentId: ada.consentId }, { receipt: ada.receipt }]) {
       const answer = await ask({ ...body, purpose, subjectId: 'dan' })
       expectUnproven(answer, FIELD)
       expect(answer.body.message).to.equal('The consent is that of somebody else.')
     }
-    expect(await countEntries(app, owner.organisationId, 'prove')).to.equal(before)
+    expect(await countEntries(app, owner.organisationId, 'verify')).to.equal(before)
     const made = await proven({ consentId: ada.consentId, purpose, subjectId: 'carol' })
     const other = await proven({ consentId: bob.consentId, purpose })
     const { subject_handle, scope, ...rest } = consentVerification.read(made.publicInputs ?? [])

@@ -185,7 +185,8 @@ describe('eligibility by what is known of people', function () {
     expect(await refused({ type: 'consent', purpose: 'x' })).to.equal('422 /dataSources/0/userId')
     expect(await refused({ type: 'kyc' })).to.equal('422 /dataSources/0/userId')
     expect(await refused({ type: 'aml' })).to.equal('422 /dataSources/0/userId')
-    for (const data of [undefined, {}, { token: 5 }, { token: '' }])
+    expect(await refused({ type: 'credential' })).to.equal('422 /dataSources/0/data')
+    for (const data of [{}, { token: 5 }, { token: '' }])
       expect(await refused({ type: 'credential', data })).to.equal('422 /dataSources/0/data/token')
     for (const audience of [5, '', ['door']])
       expect(await refused({ type: 'credential', data: { token: 'a.b.c', audience } })).to.equal(

@@ -173,18 +173,22 @@ describe('eligibility', () => {
       )
   })
 
-  it('looks a rule up in its source whatever else stands in its node', async () => {
+  it('looks a rule up in its source, and refuses what else stands in its node', async () => {
     const dataSources = [inline('register', { age: 17 }), inline('claimed', { age: 36 })]
     const rule = { source: 'register', field: 'claimed.age', op: 'gte', value: 18 }
-    for (const logicTree of [
+    const logicTree = { op: 'NOT', child: { op: 'NOT', child: rule } }
+    expect(await composed({ dataSources, logicTree })).to.include({ eligible: false, reason: 'missing_data' })
+    for (const odd of [
       { ...rule, children: [] },
       { ...rule, child: ADULT },
-      { op: 'NOT', children: [], child: { op: 'NOT', child: rule } },
-    ])
-      expect(await composed({ dataSources, logicTree })).to.include({
-        eligible: false,
-        reason: 'missing_data',
-      })
+      { op: 'NOT', children: [], child: rule },
+    ]) {
+      const answer = await postComposite(app, owner.apiKey, { dataSources, logicTree: odd })
+      expect([answer.status, (answer.body as { error?: string }).error]).to.deep.equal([
+        422,
+        'unknown_member',
+      ])
+    }
   })
 
   it('aggregates over the sources and tells of no part whether it holds', async () => {

@@ -70,7 +70,8 @@ describe('exports', function () {
   it('tells of requests by route, without bodies, queries and the values of paths', async () => {
     const owner = await app.organisation()
     const keyId = await makeKey(app, owner)
-    await app.request('DELETE', `/console/api/keys/${keyId}?secret=tomato`, { key: owner.apiKey })
+    await app.request('GET', '/health?secret=tomato')
+    await app.request('DELETE', `/console/api/keys/${keyId}`, { key: owner.apiKey })
     await app.request('POST', '/verify', { key: owner.apiKey, body: { data: { secret: 'tomato' } } })
     await app.request('GET', '/api/audit', { key: `${owner.apiKey}x` })
     const { text } = await exported(app, owner, 'siem')
@@ -161,8 +162,8 @@ describe('exports', function () {
       ['until=2026-02-30', 'query/until'],
       ['limit=0', 'query/limit'],
       ['limit=1000001', 'query/limit'],
-      ['limit=ten', 'query/limit'],
-      ['format=pdf', 'query/format'],
+      ...['ten', '-1', '1.5', '', '9'.repeat(30)].map((limit) => [`limit=${limit}`, 'query/limit'] as const),
+      ...['pdf', '', 'JSON', 'toString'].map((format) => [`format=${format}`, 'query/format'] as const),
       ['since=2026-01-02&until=2026-01-01', 'query/since'],
     ] as const) {
       for (const kind of ['siem', 'evidence']) {

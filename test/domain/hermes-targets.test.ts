@@ -169,7 +169,10 @@ describe('a target of hermes', () => {
     )
     target.on('/own', redirectTo(`${app.url}/hermes/${inner.slug}?name=Ada`))
     target.on('/on', redirectTo('/own'))
-    for (const path of ['/own', '/on'])
+    const spelled = new URL(app.url)
+    spelled.hostname = 'localhost'
+    target.on('/spelled', redirectTo(`${spelled.origin}/hermes/${inner.slug}?name=Ada`))
+    for (const path of ['/own', '/on', '/spelled'])
       expect(await asked(target.url + path, { verdict: 'YES' }), path).to.deep.include(
         failed(502, 'upstream_status'),
       )
@@ -320,7 +323,7 @@ describe('a target of hermes', () => {
         namesItem: false,
         allowListed: true,
         lane: 'open' as const,
-        isOwnHost: () => false,
+        isOwnHost: async () => false,
       }
       expect(await askTarget(safeFetch, systemClock, request)).to.include({ found: true })
       const error = await rejection(askTarget(safeFetch, systemClock, request))

@@ -55,7 +55,11 @@ describe('hermes', () => {
     it('has five fields when asked by query, and a zero-knowledge proof besides when asked by body', async () => {
       const five = ['verdict', 'timestamp', 'jws', 'signature', 'proof']
       expect((await askByQuery(app, route.slug, 'name=Ada')).body).to.have.all.keys(five)
-      expect((await ask(app, route.slug, { name: 'Ada' })).body).to.have.all.keys(...five, 'zkProof')
+      expect((await ask(app, route.slug, { name: 'Ada' })).body).to.have.all.keys(
+        ...five,
+        'proofId',
+        'zkProof',
+      )
     })
 
     it('never shows data of the target', async () => {
@@ -273,7 +277,7 @@ describe('hermes', () => {
       const stranger = await app.organisation()
       const another = await closed()
       for (const bearer of [stranger.apiKey, app.adminKey, another.token, another.manageToken])
-        expect((await ask(app, slug, question, { bearer })).status, bearer).to.equal(401)
+        expect((await ask(app, slug, question, { bearer })).status, bearer).to.equal(403)
       for (const bearer of [token, manageToken, key])
         expect((await ask(app, slug, question, { bearer })).status, bearer).to.equal(200)
     })
@@ -290,7 +294,7 @@ describe('hermes', () => {
       const { token = '', manageToken } = await closed()
       for (const bearer of [token, manageToken])
         expect((await app.request('POST', '/verify', { bearer, body: { data: { a: 1 } } })).status).to.equal(
-          401,
+          403,
         )
     })
 

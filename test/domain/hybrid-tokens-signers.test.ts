@@ -135,6 +135,8 @@ describe('hybrid tokens of agents and devices', function () {
       expect((await hybrid.generate({ ...draft, ...good, ...changes })).body.error).to.equal(
         'signature_invalid',
       )
+    const otherBytes = { ...draft, ...good, signing_input: 'AA' }
+    expect(await refusedAt(otherBytes)).to.equal('/signing_input read_only')
     expect((await hybrid.generate({ ...draft, ...good })).status).to.equal(201)
   })
 
@@ -176,7 +178,8 @@ describe('hybrid tokens of agents and devices', function () {
       expect(`${body.details?.[0]?.path} ${body.details?.[0]?.code}`).to.equal(where)
     }
     // Nor can a service's token be issued once more as one's own.
-    expect(await refusedAt(service)).to.equal('/kid_classical unknown_key')
+    expect(await refusedAt({ ...service, signed_by: undefined })).to.equal('/kid_classical unknown_key')
+    expect(await refusedAt(service)).to.equal('/signed_by unknown_member')
   })
 
   it('are issued once for each id, however many ask at the same time', async () => {

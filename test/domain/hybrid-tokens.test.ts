@@ -51,10 +51,12 @@ describe('hybrid tokens', function () {
     (await verdictOf(presented, more)).reason_codes
 
   it('of every combination have two signatures that anyone checks with the published keys, in at most 6 KB', async () => {
-    const { body: jwks } = await app.request<{
-      keys: { kid: string; alg: string; pub: string; kty: string; crv: string; x: string; y: string }[]
-    }>('GET', '/.well-known/jwks.json')
-    const keyOf = (kid: string) => jwks.keys.find((key) => key.kid === kid) ?? expect.fail(`no key ${kid}`)
+    type Published = { kid: string; alg: string; pub: string; kty: string; crv: string; x: string; y: string }
+    const keysAt = async (path: string) => (await app.request<{ keys: Published[] }>('GET', path)).body.keys
+    const known = await keysAt('/.well-known/jwks.json')
+    const postQuantum = await keysAt('/.well-known/jwks-pq.json')
+    const keyOf = (keys: readonly Published[], wanted: string) =>
+      keys.find(({ kid }) => kid === wanted) ?? expect.fail(`no key ${wanted}`)
     for (const alg_classical of CLASSICAL_ALGORITHMS)
       for (const alg_pq of PQ_ALGORITHMS)
         for (const verification_policy of VERIFICATION_POLICIES) {
@@ -62,13 +64,13 @@ describe('hybrid tokens', function () {
           const { kid_classical, kid_pq, sig_classical, sig_pq } = made
           const bytes = hybridSigningBytes(made)
           expect(Buffer.from(bytes).toString()).to.match(/^hybrid-token\/1\n\{"alg_classical":/)
-          const { kid: _, alg, pub, ...jwk } = keyOf(kid_classical)
+          const { kid: _, alg, pub, ...jwk } = keyOf(known, kid_classical)
           const key = createPublicKey({ key: jwk, format: 'jwk' })
           const hash = alg_classical === 'Ed25519' ? null : 'sha256'
           const classical = { key, dsaEncoding: 'ieee-p1363' } as const
           expect(verify(hash, bytes, classical, bytesOf(sig_classical))).to.equal(true)
           const scheme = alg_pq === 'Dilithium2' ? ml_dsa44 : ml_dsa65
-          const published = keyOf(kid_pq)
+          const published = keyOf(postQuantum, kid_pq)
           expect(published.alg).to.equal(alg_pq === 'Dilithium2' ? 'ML-DSA-44' : 'ML-DSA-65')
           const context = { context: HYBRID_TOKEN_CONTEXT }
           const [signature, pqKey] = [bytesOf(sig_pq), bytesOf(published.pub)].map((b) => new Uint8Array(b))
@@ -360,9 +362,9 @@ describe('hybrid tokens', function () {
       accept_signers: [],
     })
     expect([status, body.valid]).to.deep.equal([200, true])
-    expect((await hybrid.validate({ ...token, required_policy: null, token: null })).body.valid).to.equal(
-      true,
-    )
+    expect((await hybrid.validate({ ...token, token: null })).body.valid).to.equal(true)
+    for (const loose of [{ required_policy: null }, { required_polcy: 'pq_only' }])
+      expect((await hybrid.validate({ ...token, ...loose })).status).to.equal(422)
     expect((await hybrid.validate({ token: null })).body.reason_codes).to.deep.equal(['TOKEN_MALFORMED'])
     const wrong = await hybrid.validate({ ...token, required_policy: 'any' })
     expect([wrong.status, wrong.body.details?.[0]?.path]).to.deep.equal([422, '/required_policy'])

@@ -4,7 +4,9 @@ import { createProving, kyc as kycCircuit } from '../../src/circuits/proving.ts'
 import { latestBirthDate } from '../../src/domain/kyc/calendar-date.ts'
 import type { PersonCredential } from '../../src/domain/kyc/schemas.ts'
 import type { ProofGenerated } from '../../src/domain/proofs/schemas.ts'
+import { newId } from '../../src/ids.ts'
 import { proofNonce } from '../../src/protocol/envelope.ts'
+import { encodeZk1, proofDigest } from '../../src/protocol/zk1.ts'
 import { contextElement, encodeValue, scopeElement } from '../../src/rules/encode.ts'
 import { sharedApp, type TestApp, type TestOrganisation } from '../support/app.ts'
 import { artifacts } from '../support/circuits.ts'
@@ -132,6 +134,21 @@ describe('KYC credentials', function () {
     expect([second.status, second.body.reason]).to.deep.equal([409, 'DOUBLE_SPEND'])
   })
 
+  it('are spent once for each question, not once for all, where no purpose is named', async () => {
+    await kyc.verified('user-7')
+    await kyc.verified('user-8')
+    const spend = async (made: ProofGenerated) => {
+      const { status } = await postVerifyProof(app, owner.apiKey, { ...asPresented(made), consume: true })
+      return status
+    }
+    const adult = await proven()
+    expect(adult.context.statement.purpose).to.match(/^kyc\/[0-9a-f]{16}$/)
+    expect(await spend(adult)).to.equal(200)
+    expect(await spend(await proven())).to.equal(409)
+    expect(await spend(await proven({ countries: ['SE'] }))).to.equal(200)
+    expect(await spend(await proven({ userId: 'user-8' }))).to.equal(200)
+  })
+
   it('that were replaced are not verified any more, and the new ones are', async () => {
     await kyc.verified('user-7')
     const old = await proven()
@@ -149,18 +166,18 @@ describe('KYC credentials', function () {
 
   it('of somebody who was erased are not verified any more, in any scope, though their proofs still pair', async () => {
     await kyc.verified('user-7')
-    const [made, scoped] = [await proven(), await proven({}, { purpose: 'vote' })]
+    const [made, scoped] = [await proven(), await proven({}, { purpose: 'verify' })]
     const { signals } = (await kyc.credential('user-7')).body
     await kyc.erase('user-7')
     const { body } = await postVerifyProof(app, owner.apiKey, asPresented(made))
     expect(body).to.include({ valid: true, verified: false })
-    expect(body.reason_codes).to.deep.equal(['CREDENTIAL_REVOKED', 'NULLIFIER_REVOKED'])
-    expect(await reasons(scoped)).to.deep.equal(['CREDENTIAL_REVOKED'])
+    expect(body.reason_codes).to.deep.equal(['CREDENTIAL_REVOKED'])
+    expect(await reasons(scoped)).to.deep.equal(['CREDENTIAL_REVOKED', 'NULLIFIER_REVOKED'])
     const criteria = { minLevel: '1', latestBirthDate: '20000101', countries: [String(encodeValue('SE'))] }
     expect((await ask({ ...signals, ...criteria })).body.reason).to.equal('STATEMENT_FALSE')
     await kyc.verified('user-7')
     expect(await reasons(await proven())).to.deep.equal([])
-    expect(await reasons(made)).to.deep.equal(['CREDENTIAL_REVOKED', 'NULLIFIER_REVOKED'])
+    expect(await reasons(made)).to.deep.equal(['CREDENTIAL_REVOKED'])
   })
 
   describe('in the hands of their holders', () => {
@@ -168,6 +185,7 @@ describe('KYC credentials', function () {
     const proveElsewhere = async (
       { signals: held, statement: named }: Pick<PersonCredential, 'signals' | 'statement'>,
       nonce: string,
+      purpose?: string,
     ) => {
       const { issuerX, issuerY, r8x, r8y, s, ...fields } = held
       const big = Object.fromEntries(Object.entries(fields).map(([name, value]) => [name, BigInt(value)]))
@@ -178,6 +196,7 @@ describe('KYC credentials', function () {
         latestBirthDate: String(criteria.latestBirthDate),
         countries: countries.map(String),
         ...named,
+        ...(purpose !== undefined && { purpose }),
       }
       const context = { aud: app.url, org: owner.organisationId, circuit: 'kyc', statement, nonce }
       const values = {
@@ -187,7 +206,7 @@ describe('KYC credentials', function () {
         signature: { r8x: BigInt(r8x), r8y: BigInt(r8y), s: BigInt(s) },
         issuer: { x: BigInt(issuerX), y: BigInt(issuerY) },
         now: BigInt(Math.floor(Date.now() / 1000)),
-        scope: scopeElement({ aud: app.url, purpose: 'proof' }),
+        scope: scopeElement({ aud: app.url, purpose: purpose ?? 'proof' }),
         ctx: contextElement(context),
       }
       const { proof, publicSignals } = await (await proving).prove(values)
@@ -201,7 +220,7 @@ describe('KYC credentials', function () {
     const post = async (credential: Pick<PersonCredential, 'signals' | 'statement'>) => {
       const agent = createAgent(app)
       const id = `kyc-holder-${owner.organisationId}-${++count}`
-      const proof = await proveElsewhere(credential, proofNonce(agent.fingerprint, id))
+      const proof = await proveElsewhere(credential, proofNonce(agent.fingerprint, id), 'chat')
       return agent.post({ id, proof: proof as never })
     }
 
@@ -222,6 +241,32 @@ describe('KYC credentials', function () {
       expect([status, body.reason]).to.deep.equal([400, 'CREDENTIAL_REVOKED'])
       // Of the new one the same question is answered with NO, which is believed and is no YES.
       expect((await post({ signals: newest, statement })).body.reason).not.to.equal('CREDENTIAL_REVOKED')
+    })
+
+    it('stay good for the purpose that they were made for, where they are on record without one', async () => {
+      await kyc.verified('user-7')
+      const { circuit_id, proof, public_signals, context } = await proveElsewhere(
+        (await kyc.credential('user-7')).body,
+        'n-1',
+      )
+      const proof_id = newId('prf', Date.now())
+      await app.services.database.knex('proofs').insert({
+        id: proof_id,
+        organisation: owner.organisationId,
+        entry_index: 0,
+        circuit_id,
+        digest: proofDigest(circuit_id, public_signals),
+        proof: encodeZk1(proof, public_signals),
+        public_signals: JSON.stringify(public_signals),
+        context: JSON.stringify({ statement: context.statement, nonce: context.nonce }),
+        created_at: Date.now(),
+        expires_at: null,
+      })
+      const consumed = async (body: object) =>
+        (await postVerifyProof(app, owner.apiKey, { ...body, consume: true })).status
+      expect(await consumed({ proof_id, proof, public_signals })).to.equal(200)
+      expect(await consumed(asPresented(await proven({}, { purpose: 'proof' })))).to.equal(409)
+      expect(await consumed(asPresented(await proven()))).to.equal(200)
     })
 
     it('are not believed without their name, under a made-up one, or under that of somebody else', async () => {

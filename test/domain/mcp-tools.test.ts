@@ -232,14 +232,26 @@ describe('the tools of the MCP endpoint', () => {
     }
   })
 
-  it('take nulls for absent and ignore what they do not know', async () => {
-    const result = await callTool(app, 'read_messages', {
-      limit: null,
-      before: null,
-      verified: null,
-      colour: 'red',
-    })
-    expect(result.isError).to.equal(undefined)
+  it('refuse arguments that they do not have, and say which was meant', async () => {
+    const cases: [string, object, string][] = [
+      ['read_messages', { limt: 5 }, '/limt'],
+      ['get_stats', { colour: 'red' }, '/colour'],
+      ['post_message', { agent_name: 'Ann', text: 'Hello there.', replyTo: 1 }, '/replyTo'],
+    ]
+    for (const [name, args, path] of cases) {
+      const { error, details } = errorOf(await callTool(app, name, { ...args })) as {
+        error: string
+        details: { path: string; message: string }[]
+      }
+      expect([error, details[0]?.path], name).to.deep.equal(['unknown_member', path])
+    }
+    const { details } = errorOf(await callTool(app, 'post_message', { replyTo: 1 })) as {
+      details: { message: string }[]
+    }
+    expect(details[0]?.message).to.include('did you mean `reply_to`?')
+    const listing = await callMcp<{ tools: Listed[] }>(app, '2026-07-28', 'tools/list')
+    for (const { inputSchema } of listing.body.result?.tools ?? [])
+      expect(inputSchema).to.include({ additionalProperties: false })
   })
 
   it('are counted by name and outcome', async () => {

@@ -208,8 +208,8 @@ describe('making proofs', function () {
       '/v1/proofs/generate',
       { circuit_id: 'yesno', inputs: ADULT_INPUTS, context: { order: 7 } },
       422,
-      'validation_failed',
-      '/context',
+      'unknown_member',
+      '/context/order',
     ],
     [
       'a circuit without rules',

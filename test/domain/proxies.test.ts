@@ -144,14 +144,26 @@ describe('proxy routes', () => {
       ask(app, slug, { name: 'Eve' }),
       ask(app, slug, {}),
     ])
-    const { success, count, routes } = await list(userId)
+    const { success, count, routes } = await list(userId, app.adminKey)
     expect({ success, count }).to.deep.equal({ success: true, count: 1 })
     const [{ stats, status } = expect.fail('no route')] = routes
     expect(stats).to.include({ total: 3, yes: 2, no: 1, errors: 0 })
     expect(Date.parse(stats.lastUsedAt ?? '')).to.be.within(before, Date.now())
     expect(stats.avgLatencyMs).to.be.within(0, Date.now() - before)
     expect(status).to.equal('active')
-    expect((await list(`${userId}?`)).routes).to.deep.equal([])
+    expect((await list(`${userId}?`, app.adminKey)).routes).to.deep.equal([])
+  })
+
+  it('that were made with a key are listed for that organisation alone', async () => {
+    const userId = newUser()
+    const input = { userId, destinationUrl: URL_WITH_SECRET }
+    const owned = await createProxy(app, input, owner.apiKey)
+    const open = await createProxy(app, input)
+    const stranger = await app.organisation()
+    const ids = async (bearer?: string) => (await list(userId, bearer)).routes.map(({ id }) => id)
+    expect(await ids(owner.apiKey)).to.deep.equal([open.id, owned.id])
+    for (const bearer of [undefined, stranger.apiKey, app.adminKey, owned.manageToken, open.manageToken])
+      expect(await ids(bearer), bearer).to.deep.equal([open.id])
   })
 
   it('go when their user deletes them, and what they answered stays', async () => {
@@ -176,7 +188,8 @@ describe('proxy routes', () => {
     const kept = await find(id)
     expect(kept).to.deep.include({ status: 'deleted', deletedAt: body.deletedAt })
     expect(kept.stats).to.include({ total: 1, yes: 1 })
-    expect((await list(userId)).routes.map(({ status: state }) => state)).to.deep.equal(['deleted'])
+    const listed = (await list(userId, app.adminKey)).routes
+    expect(listed.map(({ status: state }) => state)).to.deep.equal(['deleted'])
   })
 
   it('that strangers made go with the user id alone', async () => {

@@ -80,20 +80,53 @@ describe('revocations on two servers', () => {
     expect(heard).to.include('recent:key-by-digest')
   })
 
+  /** Signs in on the first server. @returns what a browser would send from then on */
+  const signIn = async (account: object) => {
+    const signedIn = await fetch(`${cluster.servers[0]?.url}/console/api/session`, {
+      method: 'POST',
+      headers: { 'Content-Type': 'application/json' },
+      body: JSON.stringify(account),
+    })
+    expect(signedIn.status).to.be.below(300)
+    const { csrfToken } = (await signedIn.json()) as { csrfToken: string }
+    const cookie = signedIn.headers.get('set-cookie')?.split(';')[0] ?? ''
+    return { cookie, 'x-csrf-token': csrfToken }
+  }
+  const signUp = async (name: string) => {
+    const account = {
+      email: `${name}-${owner.organisationId}@example.com`,
+      password: 'correct horse battery',
+    }
+    await a.request('POST', '/console/api/accounts', { body: { ...account, organisation: 'cluster' } })
+    return account
+  }
+
+  it('a session that a change of password ended is refused at once', async () => {
+    heard.length = 0
+    const { email, password } = await signUp('changing')
+    let current = password
+    const statuses = await afterRevocation(async () => {
+      const changing = await signIn({ email, password: current })
+      const other = await signIn({ email, password: current })
+      return {
+        use: async () => (await b.request('GET', '/console/api/me', { headers: other })).status,
+        async revoke() {
+          const body = { currentPassword: current, newPassword: `${current}!` }
+          const { status } = await a.request('PUT', '/console/api/password', { headers: changing, body })
+          expect(status).to.equal(204)
+          current = body.newPassword
+        },
+      }
+    })
+    expect(new Set(statuses)).to.deep.equal(new Set([401]))
+    expect(heard).to.include('recent:session')
+  })
+
   it('an ended session is refused at once', async () => {
     heard.length = 0
-    const account = { email: `${owner.organisationId}@example.com`, password: 'correct horse battery' }
-    await a.request('POST', '/console/api/accounts', { body: { ...account, organisation: 'cluster' } })
+    const account = await signUp('ending')
     const statuses = await afterRevocation(async () => {
-      const signedIn = await fetch(`${cluster.servers[0]?.url}/console/api/session`, {
-        method: 'POST',
-        headers: { 'Content-Type': 'application/json' },
-        body: JSON.stringify(account),
-      })
-      expect(signedIn.status).to.be.below(300)
-      const { csrfToken } = (await signedIn.json()) as { csrfToken: string }
-      const cookie = signedIn.headers.get('set-cookie')?.split(';')[0] ?? ''
-      const headers = { cookie, 'x-csrf-token': csrfToken }
+      const headers = await signIn(account)
       return {
         use: async () => (await b.request('GET', '/console/api/me', { headers })).status,
         revoke: () => a.request('DELETE', '/console/api/session', { headers }),

@@ -94,6 +94,7 @@ describe('health', () => {
       metrics: createMetrics(),
       checks,
       isReady,
+      isDiskFull: () => false,
       treeSize: () => Promise.reject(new Error('no database')),
       describe: () => ({}),
     })

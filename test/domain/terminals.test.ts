@@ -86,7 +86,7 @@ describe('terminals', () => {
   })
 
   it('are listed without their secrets, to a till only its own merchant’s', async () => {
-    const first = await terminal({ limits: { floorLimit: 25, storedSumLimit: null, junk: true } })
+    const first = await terminal({ limits: { floorLimit: 25 } })
     const stall = await app.request<{ merchantId: string }>('POST', '/console/api/merchants', {
       key: owner.apiKey,
       body: { name: 'Stall' },
@@ -94,7 +94,11 @@ describe('terminals', () => {
     const second = await terminal({ merchantId: stall.body.merchantId })
     const terminals = await list()
     expect(terminals.map(({ terminalId }) => terminalId)).to.deep.equal([second.terminalId, first.terminalId])
-    expect(terminals[1]).to.deep.include({ label: 'till', status: 'active', limits: { floorLimit: 25 } })
+    expect(terminals[1]).to.deep.include({
+      label: 'till',
+      status: 'active',
+      limits: { floorLimit: 25, storedSumLimit: 5000 },
+    })
     expect(JSON.stringify(terminals)).to.not.contain(first.terminalSecret)
     expect((await list(second.apiKey)).map(({ terminalId }) => terminalId)).to.deep.equal([second.terminalId])
     expect(await list((await app.organisation()).apiKey)).to.deep.equal([])
@@ -127,22 +131,39 @@ describe('terminals', () => {
       terminalId,
       merchantId,
       organisationId: owner.organisationId,
-      config: { floorLimit: 30, storedSumLimit: null, maxOfflineAgeMs: 3_600_000, minAssurance: 'mac' },
+      config: { floorLimit: 30, storedSumLimit: 5000, maxOfflineAgeMs: 3_600_000, minAssurance: 'mac' },
     })
     expect(await upload(app, body.token)).to.equal(200)
     const rows = await app.services.database.knex('terminal_tokens').where({ terminal: terminalId })
     expect(JSON.stringify(rows)).to.not.contain(body.token)
   })
 
-  it('without limits are told the defaults', async () => {
-    const { terminalId, terminalSecret, apiKey } = await terminal()
-    const { body } = await authenticate(app, apiKey, terminalId, terminalSecret)
-    expect(body.config).to.deep.equal({
-      floorLimit: null,
-      storedSumLimit: null,
+  it('have limits of 250 and 5,000 unless others, or none, are asked for', async () => {
+    const configOf = async (made: TerminalCreated) =>
+      (await authenticate(app, made.apiKey, made.terminalId, made.terminalSecret)).body.config
+    const plain = await terminal()
+    expect(plain.limits).to.deep.equal({ floorLimit: 250, storedSumLimit: 5000 })
+    expect(await configOf(plain)).to.deep.equal({
+      floorLimit: 250,
+      storedSumLimit: 5000,
       maxOfflineAgeMs: 30 * 24 * 3_600_000,
       minAssurance: 'structural',
     })
+    const free = await terminal({ limits: { floorLimit: 'none', storedSumLimit: 'none' } })
+    expect(await configOf(free)).to.include({ floorLimit: null, storedSumLimit: null })
+    const { body } = await app.request<{ merchantId: string }>('POST', '/console/api/merchants', {
+      key: owner.apiKey,
+      body: { name: 'Stall', limits: { floorLimit: 40, storedSumLimit: 'none' } },
+    })
+    const own = await terminal({ merchantId: body.merchantId, limits: { storedSumLimit: 70 } })
+    expect(await configOf(own)).to.include({ floorLimit: 40, storedSumLimit: 70 })
+    const its = await terminal({ merchantId: body.merchantId })
+    expect(await configOf(its)).to.include({ floorLimit: 40, storedSumLimit: null })
+    // One that was made before there were defaults keeps what it has.
+    await app.services.database.knex('terminals').where({ id: plain.terminalId }).update({ limits: '{}' })
+    expect(await configOf(plain)).to.include({ floorLimit: null, storedSumLimit: null })
+    for (const floorLimit of ['any', -1])
+      expect((await createTerminal(app, owner.apiKey, { limits: { floorLimit } })).status).to.equal(422)
   })
 
   it('answer unknown, foreign, revoked ones and a wrong secret alike', async () => {
@@ -179,7 +200,8 @@ describe('terminals', () => {
     const body = { terminalId, terminalSecret }
     expect((await app.request('POST', AUTHENTICATE, { body })).status).to.equal(401)
     const { token } = (await authenticate(app, apiKey, terminalId, terminalSecret)).body
-    expect((await app.request('POST', AUTHENTICATE, { body, bearer: token })).status).to.equal(401)
+    const asTerminal = await app.request<Failure>('POST', AUTHENTICATE, { body, bearer: token })
+    expect([asTerminal.status, asTerminal.body.error]).to.deep.equal([403, 'insufficient_scope'])
     const other = await app.request<{ apiKey: string }>('POST', '/console/api/keys', {
       key: owner.apiKey,
       body: { scopes: ['verify'] },
@@ -239,12 +261,16 @@ describe('terminals', () => {
     expect((await remove('ter_nowhere')).status).to.equal(404)
   })
 
-  it('hold tokens that open nothing but merchant routes', async () => {
+  it('hold tokens that open nothing but merchant routes and the list of circuits', async () => {
     const { terminalId, terminalSecret, apiKey } = await terminal()
     const { token } = (await authenticate(app, apiKey, terminalId, terminalSecret)).body
     for (const path of ['/console/api/me', '/console/api/terminals', '/api/security/alerts', '/v1/metrics']) {
-      expect((await app.request('GET', path, { bearer: token })).status, path).to.equal(401)
+      const { status, body } = await app.request<Failure>('GET', path, { bearer: token })
+      expect([status, body.error], path).to.deep.equal([403, 'insufficient_scope'])
     }
+    expect((await app.request('GET', '/api/circuits', { bearer: token })).status).to.equal(200)
+    const unknown = await app.request('GET', '/api/circuits', { bearer: `mt_${'0'.repeat(43)}` })
+    expect(unknown.status).to.equal(401)
   })
 
   it('may only upload once the key of their token is revoked', async () => {

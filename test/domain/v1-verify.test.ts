@@ -97,16 +97,16 @@ describe('POST /v1/verify', () => {
     expect(first.jws).not.to.contain(Buffer.from('customer').toString('base64url').slice(0, 8))
   })
 
-  it('leaves the entries prove and verify, which name nobody', async () => {
+  it('leaves one entry for making the proof and for the verification, which names nobody', async () => {
     const { apiKey, organisationId } = await app.organisation()
     const before = await entryTypes(app, organisationId)
     const answer = await verified({ circuit_id: 'simple_yesno', ...PAYMENT }, apiKey)
-    expect((await entryTypes(app, organisationId)).slice(before.length)).to.deep.equal(['prove', 'verify'])
+    expect((await entryTypes(app, organisationId)).slice(before.length)).to.deep.equal(['verify'])
     const rows = await app.services.database
       .knex('ledger_entries')
       .where({ digest: answer.digest })
       .select('entry', 'proof_id', 'circuit_id')
-    expect(rows).to.have.length(2)
+    expect(rows).to.have.length(1)
     for (const row of rows) {
       expect(row).to.include({ proof_id: answer.proof_id, circuit_id: 'simple_yesno' })
       expect(row.entry).not.to.contain('customer')
@@ -177,8 +177,20 @@ describe('POST /v1/verify', () => {
     expect(payloadOf(yes.jws).data_commitment).to.equal(commitmentOf(yes.salt, facts))
     const no = await ask(0)
     expect([no.decision, payloadOf(no.jws).decision]).to.deep.equal([0, 'NO'])
-    for (const answer of [yes, no])
-      expect(await checkProof(app, owner.apiKey, answer)).to.include({ verified: true, decision: 1 })
+    expect(await checkProof(app, owner.apiKey, yes)).to.include({ verified: true, decision: 1 })
+    const { policy_version, policy_verdict } = no.context.statement
+    expect([policy_version, policy_verdict]).to.deep.equal([0, 'NO'])
+    const { valid, verified: holds, reason_codes } = await checkProof(app, owner.apiKey, no)
+    expect({ valid, holds, reason_codes }).to.deep.equal({
+      valid: true,
+      holds: false,
+      reason_codes: ['POLICY_NO'],
+    })
+    const { body: aggregate } = await app.request<object>('POST', '/api/circuits/proof-aggregation', {
+      bearer: owner.apiKey,
+      body: { proofIds: [yes.proof_id, no.proof_id] },
+    })
+    expect(aggregate).to.deep.include({ aggregation_valid: false, reasonCodes: ['STATEMENT_FALSE'] })
   })
 
   it('says NO where the policy permits what the circuit proves untrue', async () => {

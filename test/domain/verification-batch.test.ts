@@ -1,6 +1,8 @@
 /** POST /verify/batch through the real app. */
 import { expect } from 'chai'
 import { type Caller, type Idempotency, systemCaller } from '../../src/caller.ts'
+import { proofRow } from '../../src/domain/proofs/recording.ts'
+import { revokedDigestClaim } from '../../src/domain/proofs/spend-keys.ts'
 import { VerifyRequest } from '../../src/domain/verification/schemas.ts'
 import { createVerification } from '../../src/domain/verification/service.ts'
 import { fail } from '../../src/errors.ts'
@@ -53,10 +55,18 @@ describe('verification in batches', () => {
     expect(result).not.to.have.any.keys('proof', 'proofId')
   })
 
-  it('takes an item without a data object, or with other members beside it, for the data itself', async () => {
+  it('takes an item without a data object for the data itself', async () => {
     const wrappedWrong = { data: { a: 1 }, options: { ttl: -1 } }
-    const { results } = await batch({ data: 5 }, { ...wrappedWrong, more: 1 }, wrappedWrong, { options: {} })
-    expect(results.map(isSigned)).to.deep.equal([true, true, false, true])
+    const { results } = await batch({ data: 5 }, wrappedWrong, { options: {} })
+    expect(results.map(isSigned)).to.deep.equal([true, false, true])
+  })
+
+  it('refuses an item with anything but options beside its data object, and judges the others', async () => {
+    const { results } = await batch({ data: { age: 12 }, rules: [adult] }, { data: { age: 40 } })
+    expect(results.map(isSigned)).to.deep.equal([false, true])
+    expect(results[0]).to.deep.include({ success: false, error: 'unknown_member' })
+    expect(results[0]).to.have.nested.property('details[0].path', '/rules')
+    expect(results[0]).to.have.nested.property('details[0].message').that.includes('belongs in `options`')
   })
 
   it('says where an item is wrong, in words of the item', async () => {
@@ -105,6 +115,8 @@ describe('verification in batches', () => {
       const append: typeof ledger.append = async (caller, item) =>
         lost.includes(asked++) ? fail('unavailable') : ledger.append(caller, item)
       return createVerification({
+        proofRow,
+        revokedDigestClaim,
         ...app.services,
         ledger: { append },
         baseUrl: app.config.baseUrl,

@@ -106,7 +106,8 @@ describe('a claim', () => {
       fc.property(data, fc.array(rule, { maxLength: 3 }), (given, rules) => {
         try {
           const made = claim(given, rules.length === 0 ? {} : { rules })
-          expect(made.publicSignals[0]).to.equal(made.decision === 'YES' ? '1' : '0')
+          expect(made.decision === null).to.equal(rules.length === 0)
+          expect(made.publicSignals[0]).to.equal(made.decision === 'NO' ? '0' : '1')
           expect(made.digest).to.match(/^[0-9a-f]{64}$/)
           expect(made.commitment).to.match(/^[0-9a-f]{64}$/)
         } catch (error) {
@@ -140,7 +141,7 @@ describe('the ledger item of a result', () => {
       claim: claim({ a: 1 }, {}),
       signer: await resultSigner({ current: async () => key }),
       includeReceipt: false,
-      take: undefined,
+      takes: [],
       rows: () => [],
     }
     const item = resultItem(issue, (result) => result)

@@ -53,6 +53,7 @@ describe('what a result lets others check', () => {
     const iat = Math.floor(Date.parse(result.timestamp) / 1000)
     expect(JSON.parse(new TextDecoder().decode(bytes))).to.deep.equal({
       iss: app.url,
+      question: result.rulesHash,
       jti: result.verificationId,
       iat,
       exp: iat + 600,

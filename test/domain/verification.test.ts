@@ -42,9 +42,10 @@ describe('verification', () => {
     const result = await verify()
     expect(result).to.deep.include({
       success: true,
-      decision: 'YES',
+      decision: null,
       circuitId: 'simple_yesno',
       rulesHash: null,
+      question: 'none',
     })
     expect(result).not.to.have.any.keys('reason', 'expiresAt', 'receipt')
     expect(Date.parse(result.timestamp)).to.be.within(before, Date.now())
@@ -254,16 +255,56 @@ describe('verification', () => {
     }
   })
 
-  it('counts optional fields that are null as absent', async () => {
-    const options = {
-      rules: null,
-      logic: null,
-      ttl: null,
-      nonce: null,
-      circuit_id: null,
-      include_receipt: null,
+  it('is refused with a null where leaving out would ask less, bind less or last longer', async () => {
+    for (const name of ['rules', 'logic', 'ttl', 'nonce', 'circuit_id', 'include_receipt']) {
+      const body = { data: DATA, options: { [name]: null } }
+      const answer = await app.request<{ error: string }>('POST', '/verify', { key: owner.apiKey, body })
+      expect([answer.status, answer.body.error], name).to.deep.equal([422, 'validation_failed'])
     }
-    expect(await verify(options)).to.deep.include({ success: true, circuitId: 'simple_yesno' })
+  })
+
+  it('is never signed without the rules that somebody misplaced or misspelt', async () => {
+    const rules = [{ field: 'age', op: 'gte', value: 18 }]
+    const cases = [
+      [{ rules }, '/rules', '`rules` belongs in `options`'],
+      [{ rule: rules }, '/rule', 'did you mean `rules` in `options`?'],
+      [{ options: { rule: rules } }, '/options/rule', 'did you mean `rules`?'],
+      [{ options: { expires_at: 1 } }, '/options/expires_at', 'is not known'],
+      [
+        { options: { rules: [{ field: 'age', operator: 'gte', value: 18 }] } },
+        '/options/rules/0/operator',
+        '`op`',
+      ],
+      [
+        { options: { rules: [{ ...rules[0], vaule: 1 }] } },
+        '/options/rules/0/vaule',
+        'did you mean `value`?',
+      ],
+      [
+        { options: { logic: { op: 'AND', children: [{ ...rules[0], not: true }] } } },
+        '/options/logic/children/0/not',
+        'is not known',
+      ],
+      [
+        { options: { logic: { op: 'NOT', child: rules[0], value: 1 } } },
+        '/options/logic/value',
+        'known here',
+      ],
+    ] as const
+    for (const [more, path, hint] of cases) {
+      const body = { data: { age: 12 }, ...more }
+      const answer = await app.request<{ error: string; details: { path: string; message: string }[] }>(
+        'POST',
+        '/verify',
+        { key: owner.apiKey, body },
+      )
+      expect([answer.status, answer.body.error, answer.body.details[0]?.path]).to.deep.equal([
+        422,
+        'unknown_member',
+        path,
+      ])
+      expect(answer.body.details[0]?.message, path).to.include(hint)
+    }
   })
 
   it('shows in the metrics, by circuit', async () => {

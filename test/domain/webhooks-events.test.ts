@@ -70,18 +70,22 @@ describe('webhook events', () => {
     return requestsTo(context.receiver, path).map(deliveryOf)
   }
 
-  /** Operations → the entries they make, with the event that each announces beside its leaf. */
+  /** Operations → the entries they make, with the events that each announces beside its leaf. */
   const operations: readonly (readonly [
     what: string,
     act: (context: Context) => Promise<unknown>,
-    announced: readonly (readonly [auditEvent: string, event?: string])[],
+    announced: readonly (readonly [auditEvent: string, ...events: string[]])[],
   ])[] = [
-    ['a verification', ({ app, apiKey }) => verify(app, apiKey), [['verify', 'proof.verified']]],
+    [
+      'a verification',
+      ({ app, apiKey }) => verify(app, apiKey),
+      [['verify', 'proof.created', 'proof.verified']],
+    ],
     [
       'a verification with a proof',
       ({ app, apiKey }) =>
         call(app, '/verify', apiKey, { data: PERSON, options: { circuit_id: 'yesno', rules: [ADULT] } }),
-      [['verify', 'proof.verified']],
+      [['verify', 'proof.created', 'proof.verified']],
     ],
     [
       'a batch of verifications',
@@ -103,7 +107,7 @@ describe('webhook events', () => {
         await movePod(app, pod.podId, 'ACTIVE')
         await call(app, `/pod/${pod.podId}/verify`, apiKey, { data: PERSON })
       },
-      [['account'], ['verify', 'proof.verified']],
+      [['account'], ['verify', 'proof.created', 'proof.verified']],
     ],
     [
       'a question to hermes',
@@ -112,7 +116,20 @@ describe('webhook events', () => {
         const proxy = await createProxy(app, { destinationUrl: `${context.receiver.url}/members` }, apiKey)
         expect((await ask(app, proxy.slug, { name: 'Ada' }, { bearer: apiKey })).body.verdict).to.equal('YES')
       },
-      [['account'], ['verify', 'proof.verified']],
+      [['account'], ['verify', 'proof.created', 'proof.verified']],
+    ],
+    [
+      'a verification by policy',
+      ({ app, apiKey }) => call(app, '/v1/verify', apiKey, { circuit_id: 'yesno', identifier: 'c' }),
+      [['verify', 'proof.created', 'proof.verified']],
+    ],
+    [
+      'a question to a circuit',
+      async ({ app, apiKey }) => {
+        const { tokenId } = await tokenRoutesOf(app, apiKey).issued()
+        await call(app, '/api/circuits/token-validation', apiKey, { tokenId })
+      },
+      [['attest'], ['verify', 'proof.created', 'proof.verified']],
     ],
     ['a proof, made', ({ app, apiKey }) => generated(app, apiKey), [['prove', 'proof.created']]],
     [
@@ -182,11 +199,11 @@ describe('webhook events', () => {
     ],
   ]
   for (const [what, act, announced] of operations) {
-    it(`${what}: ${announced.map(([type, event]) => event ?? type).join(', ') || 'refused, so nothing'}`, async () => {
+    it(`${what}: ${announced.map(([type, ...events]) => events.join(' + ') || type).join(', ') || 'refused, so nothing'}`, async () => {
       const { app, apiKey, keyId, path } = await everything()
       await act({ app, apiKey, keyId })
       const told = await deliveries(path)
-      const own = announced.flatMap(([, event]) => (event === undefined ? [] : [event]))
+      const own = announced.flatMap(([, ...events]) => events)
       expect(told.map(({ event }) => event)).to.have.members([...own, ...announced.map(() => LEAF)])
       const leaves = told.filter(({ event }) => event === LEAF)
       expect(leaves.map(({ data }) => data.audit_event)).to.have.members(announced.map(([type]) => type))
@@ -194,20 +211,22 @@ describe('webhook events', () => {
     })
   }
 
-  it('say of one verification the same digest, leaf and root, under two delivery ids, at one moment', async () => {
+  it('say of one verification the same digest, leaf and root, under three delivery ids, at one moment', async () => {
     const { app, apiKey, path } = await everything()
-    await generated(app, apiKey)
+    await call(app, '/v1/verify', apiKey, { circuit_id: 'yesno', identifier: 'c' })
     const told = await deliveries(path)
-    const proof = told.find(({ event }) => event === 'proof.created')
-    const leaf = told.find(({ event }) => event === LEAF)
-    if (!proof || !leaf) throw new Error('one of the two is missing')
-    expect(proof.delivery_id).to.not.equal(leaf.delivery_id)
+    expect(told).to.have.length(3)
+    const named = (name: string) => told.find(({ event }) => event === name)
+    const [proof, seen, leaf] = ['proof.created', 'proof.verified', LEAF].map(named)
+    if (!proof || !seen || !leaf) throw new Error('one of the three is missing')
+    expect(new Set(told.map(({ delivery_id }) => delivery_id)).size).to.equal(3)
     expect(proof.created_at).to.equal(leaf.created_at)
+    expect(seen.data).to.deep.equal(proof.data)
     expect(leaf.data).to.deep.equal({
       digest: proof.data.digest,
       circuit_id: 'yesno',
       proof_id: proof.data.proof_id,
-      audit_event: 'prove',
+      audit_event: 'verify',
       leaf_hash: proof.data.merkle_leaf_hash,
       merkle_index: leaf.data.merkle_index,
       merkle_root: proof.data.merkle_root,
@@ -297,6 +316,35 @@ describe('webhook events', () => {
     expect(toldTo('bystander')).to.deep.equal([])
   })
 
+  it('of a key that leaked go to its owner alone, whoever revoked it', async () => {
+    const { app, receiver } = context
+    const revokers = {
+      nobody: undefined,
+      stranger: (await app.organisation()).apiKey,
+      operator: app.adminKey,
+    }
+    const bystanders: Record<string, string> = {}
+    for (const key of [revokers.stranger, revokers.operator]) {
+      const path = newPath()
+      receiver.on(path, answer(204))
+      await register(app, { key }, { url: receiver.url + path, events: ['key.revoked', LEAF] })
+      bystanders[key] = path
+    }
+    for (const [revoker, key] of Object.entries(revokers)) {
+      const { apiKey, keyId, path } = await everything()
+      const body = { key: revoker === 'operator' ? keyId : apiKey }
+      const { status } = await app.request('POST', '/console/api/keys/revoke', { key, body })
+      expect(status).to.equal(200)
+      const told = (await deliveries(path)).filter(({ event }) => event === 'key.revoked')
+      expect(
+        told.map(({ data }) => data),
+        revoker,
+      ).to.deep.equal([{ key_id: keyId, label: 'shop key' }])
+    }
+    for (const [key, path] of Object.entries(bystanders))
+      expect(await deliveries(path), key).to.deep.equal([])
+  })
+
   it('come to a key only for what that key did, to a session for all keys, to nobody else', async () => {
     const { app, apiKey, session, path } = await everything()
     const other = await session.newKey()
@@ -327,8 +375,8 @@ describe('webhook events', () => {
     await register(app, { key: apiKey }, { url: receiver.url + path, events: WEBHOOK_EVENTS })
     await verify(app, apiKey)
     const told = await deliveries(path)
-    expect(told.map(({ event }) => event)).to.have.members(['proof.verified', LEAF])
-    await arrivals(receiver, path, 2)
+    expect(told.map(({ event }) => event)).to.have.members(['proof.created', 'proof.verified', LEAF])
+    await arrivals(receiver, path, 3)
   })
 
   it('hold no personal data, whatever was verified', async () => {

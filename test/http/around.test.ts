@@ -1,6 +1,6 @@
 import { expect } from 'chai'
 import { Type } from 'typebox'
-import { AppError } from '../../src/errors.ts'
+import { AppError, ERRORS, type ErrorCode } from '../../src/errors.ts'
 import { createLogger } from '../../src/http/log.ts'
 import { route } from '../../src/http/route.ts'
 import { type HttpKit, startHttpKit } from '../support/http-kit.ts'
@@ -46,6 +46,7 @@ describe('around every request', () => {
         ),
         get('/health', () => ({}), 0),
         get('/v1/closed/{id}', () => ({})),
+        get('/v1/people/{id}', () => ({})),
         route({
           name: 'merchant',
           method: 'POST',
@@ -116,7 +117,7 @@ describe('around every request', () => {
   })
 
   it('every request is one line, without headers, query or body; probes only at debug', async () => {
-    const sent = await kit.request('POST', '/api/merchant/thing?token=sekret', {
+    const sent = await kit.request('POST', '/api/merchant/thing', {
       key: 'k-sekret',
       body: { cardToken: 'tok_sekret' },
     })
@@ -132,8 +133,54 @@ describe('around every request', () => {
       organisation: 'org_sekret',
     })
     expect(JSON.stringify(line).replace('org_sekret', '')).not.to.include('sekret')
+    const asked = await kit.request('GET', '/nothing?token=sekret')
+    const about = linesOf(String(asked.headers.get('x-request-id')))
+    expect(about).to.have.length(1)
+    expect(JSON.stringify(about)).not.to.include('sekret')
     const probe = await kit.request('GET', '/health')
     expect(linesOf(String(probe.headers.get('x-request-id')))).to.deep.equal([])
+  })
+
+  it('no line holds an id that stands in a path, of a person least of all', async () => {
+    const id = 'ada.lovelace@example.com'
+    const expected: [sent: string, path: string][] = [
+      [`/v1/people/${id}`, '/v1/people/{id}'],
+      [`/v1/peple/${id}`, '/v1/*/*'],
+      [`/v1/people/${id}/more`, '/v1/people/*/*'],
+      [`/${id}`, '/*'],
+      [`/%ff${id}`, '/*'],
+    ]
+    for (const [sent, path] of expected) {
+      const { headers } = await kit.request('GET', sent)
+      const lines = linesOf(String(headers.get('x-request-id')))
+      expect(lines.map((line) => line.path)).to.deep.equal([path])
+      expect(JSON.stringify(lines)).not.to.include('ada')
+    }
+  })
+
+  it('only what an operator must look at is an error in the log', async () => {
+    const levels: Partial<Record<ErrorCode, string>> = {
+      internal: 'error',
+      unavailable: 'error',
+      log_inconsistent: 'error',
+      lists_unavailable: 'error',
+      prover_overloaded: 'warn',
+      proof_service_unavailable: 'warn',
+    }
+    const codes = Object.keys(ERRORS) as ErrorCode[]
+    const refusing = await startHttpKit(
+      codes.map((code) => ({ ...get(`/v1/${code}`, throwing(new AppError(code))), errors: [code] })),
+    )
+    try {
+      for (const code of codes) {
+        const { headers } = await refusing.request('GET', `/v1/${code}`)
+        const own = refusing.lines.filter((line) => line.requestId === headers.get('x-request-id'))
+        const worst = ['error', 'warn'].find((level) => own.some((line) => line.level === level))
+        expect(worst, code).to.equal(levels[code])
+      }
+    } finally {
+      await refusing.close()
+    }
   })
 
   it('metrics know routes by their templates and never by what callers made up', async () => {
@@ -213,6 +260,17 @@ describe('log', () => {
     expect(lines.join()).to.include('fine')
     expect(headers.authorization).to.equal('Bearer hush')
     expect(payment.list).to.deep.equal([{ terminalSecret: 'hush' }, 'fine'])
+  })
+
+  it('errors are logged without what a database quotes of its rows', () => {
+    const lines: string[] = []
+    const error = Object.assign(new Error('duplicate key'), {
+      detail: 'Key (user)=(ada) exists.',
+      code: '23505',
+    })
+    createLogger('info', { write: (line) => lines.push(line) }).error({ err: error }, 'failed')
+    expect(JSON.parse(lines[0] ?? '').err).to.include({ message: 'duplicate key', code: '23505' })
+    expect(lines[0]).not.to.include('ada')
   })
 
   it('lines below the level are not written', () => {

@@ -5,7 +5,7 @@ import { gzipSync } from 'node:zlib'
 import { expect } from 'chai'
 import { Type } from 'typebox'
 import { BODY_LIMIT_BYTES, readBody } from '../../src/http/body.ts'
-import { JSON_MAX_DEPTH, JSON_MAX_KEYS_PER_OBJECT } from '../../src/http/json.ts'
+import { JSON_MAX_DEPTH, JSON_MAX_KEYS_PER_OBJECT, parseJson } from '../../src/http/json.ts'
 import { type BodyLimit, route } from '../../src/http/route.ts'
 import { type HttpKit, startHttpKit } from '../support/http-kit.ts'
 import { rejection } from '../support/rejection.ts'
@@ -183,8 +183,56 @@ describe('request bodies', () => {
     expect((await post('/open', deepest)).slice(0, 2)).to.deep.equal([400, 'invalid_request'])
   })
 
-  it('deep nesting in a field that no schema names does no harm', async () => {
-    const deep = `{"text":"a","extra":${'['.repeat(100_000)}${']'.repeat(100_000)}}`
-    expect((await post('/closed', deep))[0]).to.equal(200)
+  it('deep nesting in a member that no schema names does no harm', async () => {
+    const deep = (levels: number) => `{"text":"a","extra":${'['.repeat(levels)}${']'.repeat(levels)}}`
+    expect((await post('/closed', deep(100_000))).slice(0, 2)).to.deep.equal([400, 'invalid_request'])
+    expect((await post('/closed', deep(JSON_MAX_DEPTH - 1))).slice(0, 2)).to.deep.equal([
+      422,
+      'unknown_member',
+    ])
+  })
+
+  it('what is not JSON is refused with its place, and nothing of it is told', async () => {
+    const said = async (text: string) => {
+      const { body } = await kit.request('POST', '/closed', { body: text })
+      return `${body.error} ${body.message}`
+    }
+    const cases = [
+      ['{"text":}', 'line 1, column 9'],
+      ['{"text":"a",\n  "note": tru}', 'line 2, column 11'],
+      ['{"text":"a"', 'line 1, column 12'],
+      [`{"text":"${'é'.repeat(60_000)}",}`, 'line 1, column 60012'],
+    ] as const
+    for (const [text, place] of cases)
+      expect(await said(text), place).to.equal(`invalid_json The request body is not valid JSON: ${place}.`)
+    expect(await said('{"text":"a","hunter2":hunter3}')).to.not.match(/hunter/)
+  })
+
+  it('a name that occurs twice in one object is refused, at every level and however it is spelt', async () => {
+    const cases = [
+      ['/closed', '{"text":"a","text":"b"}', 'line 1, column 13'],
+      ['/closed', '{"text":"a","text":"a"}', 'twice in one object.'],
+      ['/closed', '{"text":"a","\\u0074ext":"b"}', 'line 1, column 13'],
+      ['/open', '{"data":{"a":[{"b":1,\n"b":{"c":":"}}]}}', 'line 2, column 1'],
+      ['/open', '{"data":{"__proto__":1,"__proto__":2}}', 'line 1, column 24'],
+    ] as const
+    for (const [path, text, place] of cases) {
+      const { status, body } = await kit.request('POST', path, { body: text })
+      expect([status, body.error], text).to.deep.equal([400, 'invalid_json'])
+      expect(body.message, text).to.include('twice').and.include(place)
+    }
+    const fine = '{"data":{"a":{"b":":,:"},"b":{"b":[{"b":1},{"b":"\\":"}]},"\\"a\\":":1}}'
+    expect((await post('/open', fine))[0]).to.equal(200)
+  })
+
+  it('finding that a name occurs twice takes time that grows as the text does', () => {
+    const milliseconds = (members: number) => {
+      const text = Buffer.from(`{${Array.from({ length: members }, (_, i) => `"k${i}":1`).join()},"k0":2}`)
+      const start = performance.now()
+      expect(() => parseJson(text, false)).to.throw('twice')
+      return performance.now() - start
+    }
+    // Comparing every name with every other would take minutes.
+    expect(milliseconds(60_000)).to.be.below(4000)
   })
 })

@@ -13,7 +13,11 @@ const take = (path: `/${string}`, exactNumbers?: boolean) =>
     auth: 'none',
     tag: 'Test',
     summary: path,
-    body: Type.Object({ data: Type.Optional(Type.Object({ n: Type.Optional(Type.Number()) })) }),
+    body: Type.Object({
+      data: Type.Optional(Type.Object({ n: Type.Optional(Type.Number()) })),
+      id: Type.Optional(Type.String()),
+      x: Type.Optional(Type.Unknown()),
+    }),
     exactNumbers,
     response: { 200: Type.Object({ received: Type.String() }) },
     errors: [],
@@ -63,12 +67,12 @@ describe('routes with exact numbers', () => {
       const answer = await kit.request('POST', '/exact', { body: `{"data":{"n":${n}}}` })
       expect(answer.body.received, n).to.equal(JSON.stringify({ data: { n: Number(n) } }))
     }
-    const digits = await kit.request('POST', '/exact', { body: '{"data":{},"id":"9007199254740993"}' })
+    const digits = await kit.request('POST', '/exact', { body: '{"id":"9007199254740993"}' })
     expect(digits.status).to.equal(200)
     expect((await kit.request('POST', '/exact')).status).to.equal(200)
   })
 
-  it('bound the depth before they look, also in fields that no schema names', async () => {
+  it('bound the depth before they look, also in members that are open', async () => {
     const nested = (levels: number) => `${'['.repeat(levels)}1e1${']'.repeat(levels)}`
     expect(
       (await kit.request('POST', '/exact', { body: `{"x":${nested(JSON_MAX_DEPTH - 1)}}` })).status,

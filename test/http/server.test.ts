@@ -60,6 +60,8 @@ describe('HTTP server', () => {
     const slow = fetch(`${url}/slow`).then((answer) => answer.text())
     await eventually('the request', () => open.length > 0)
     const closed = closeHttpServer(server)
+    // What the kernel has accepted by now is still answered.
+    await eventually('the end of accepting', () => !server.listening)
     await exchange(port, 'GET / HTTP/1.1\r\n\r\n').then(
       () => expect.fail('accepted a connection while closing'),
       (error: NodeJS.ErrnoException) => expect(error.code).to.equal('ECONNREFUSED'),
@@ -82,7 +84,7 @@ describe('HTTP server', () => {
     const socket = connect(await listen(server), '127.0.0.1')
     socket.write('GET / HTTP/1.1\r\nHost: x\r\n\r\n')
     await isWritten
-    const closed = closeHttpServer(server, PATIENCE_MS)
+    const closed = closeHttpServer(server, { timeoutMs: PATIENCE_MS })
     // Several looks at what is idle.
     await new Promise((resolve) => setTimeout(resolve, 200))
     let received = 0
@@ -114,9 +116,12 @@ describe('HTTP server', () => {
     socket.write('GET /1 HTTP/1.1\r\nHost: x\r\n\r\n')
     await eventually('the first request', () => open.length === 1)
     const closed = closeHttpServer(server)
+    const before = socket.bytesWritten
     socket.write('GET /2 HTTP/1.1\r\nHost: x\r\n\r\n')
-    await eventually('the second request', () => open.length === 2)
-    for (const [i, response] of open.entries()) response.end(`answer ${i + 1}`)
+    await eventually('the second request to arrive', () => open[0]?.req.socket.bytesRead === 2 * before)
+    open[0]?.end('answer 1')
+    await eventually('the turn of the second request', () => open.length === 2)
+    open[1]?.end('answer 2')
     await ended
     expect(text).to.match(/keep-alive.*answer 1.*Connection: close.*answer 2$/s)
     expect(await closed).to.equal(true)
@@ -134,7 +139,7 @@ describe('HTTP server', () => {
       () => 'cut off',
     )
     await arrival
-    expect(await closeHttpServer(server, 20)).to.equal(false)
+    expect(await closeHttpServer(server, { timeoutMs: 20 })).to.equal(false)
     expect(await stuck).to.equal('cut off')
     expect(await closeHttpServer(server)).to.equal(true)
   })

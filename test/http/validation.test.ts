@@ -1,6 +1,8 @@
 import { expect } from 'chai'
 import { Type } from 'typebox'
+import { createOpenApi } from '../../src/http/openapi.ts'
 import { Reply, route } from '../../src/http/route.ts'
+import { Nullable, OPEN } from '../../src/schema-marks.ts'
 import { type HttpKit, startHttpKit } from '../support/http-kit.ts'
 
 const Thing = Type.Object({
@@ -9,8 +11,23 @@ const Thing = Type.Object({
   kind: Type.Optional(Type.Union([Type.Literal('chip'), Type.Literal('nfc')])),
   size: Type.Optional(Type.Integer({ default: 7 })),
   note: Type.Optional(Type.Union([Type.String(), Type.Null()])),
+  label: Nullable(Type.String()),
+  singleUse: Type.Optional(Type.Boolean()),
   parts: Type.Optional(
-    Type.Array(Type.Object({ id: Type.String(), weight: Type.Optional(Type.Number()) }), { maxItems: 2 }),
+    Type.Array(Type.Object({ id: Type.String(), weight: Nullable(Type.Number()) }), { maxItems: 2 }),
+  ),
+  options: Type.Optional(
+    Type.Object({
+      rules: Type.Optional(Type.Array(Type.Object({ field: Type.String(), op: Type.String() }))),
+    }),
+  ),
+  data: Type.Optional(Type.Record(Type.String(), Type.Unknown())),
+  jwk: Type.Optional(Type.Object({ kty: Type.String() }, OPEN)),
+  by: Type.Optional(
+    Type.Union([
+      Type.Object({ token: Type.String(), audience: Type.Optional(Type.String()) }),
+      Type.Object({ secret: Type.String(), salt: Type.String() }),
+    ]),
   ),
 })
 
@@ -99,24 +116,87 @@ describe('validation', () => {
     }
   })
 
-  it('optional fields that are null count as absent, also inside lists', async () => {
-    const sent = {
-      name: 'abc',
-      amount: null,
-      kind: null,
-      size: null,
-      note: null,
-      parts: [{ id: 'x', weight: null }],
-    }
+  const refusal = async (sent: object) => {
+    const { status, body } = await kit.request('POST', '/v1/body', { body: sent })
+    const details = (body.details ?? []) as { path: string; code: string; message: string }[]
+    return { status, error: body.error, details, text: JSON.stringify(body) }
+  }
+
+  it('null counts as absent where the schema says so, also inside lists, and nowhere else', async () => {
+    const sent = { name: 'abc', label: null, note: null, parts: [{ id: 'x', weight: null }] }
     const { status, body } = await kit.request('POST', '/v1/body', { body: sent })
     expect(status).to.equal(200)
     expect(body.received).to.deep.equal({ name: 'abc', size: 7, note: null, parts: [{ id: 'x' }] })
+    for (const name of ['amount', 'kind', 'size', 'parts', 'singleUse', 'options', 'data', 'by']) {
+      const { status, error, details } = await refusal({ name: 'abc', [name]: null })
+      expect([status, error, details[0]?.path], name).to.deep.equal([422, 'validation_failed', `/${name}`])
+    }
   })
 
-  it('fields that a schema does not name are ignored', async () => {
-    expect(
-      (await kit.request('POST', '/v1/body', { body: { name: 'abc', later: { version: 2 } } })).status,
-    ).to.equal(200)
+  it('members that a schema does not name are refused, at every level, with the name that was meant', async () => {
+    const cases = [
+      [{ name: 'abc', zzz: { version: 2 } }, '/zzz', 'known here: `name`'],
+      [{ name: 'abc', rules: [] }, '/rules', '`rules` belongs in `options`'],
+      [{ name: 'abc', rule: [] }, '/rule', 'did you mean `rules` in `options`?'],
+      [{ name: 'abc', single_use: true }, '/single_use', 'did you mean `singleUse`?'],
+      [{ name: 'abc', amonut: 1 }, '/amonut', 'did you mean `amount`?'],
+      [{ name: 'abc', options: { kind: 'nfc' } }, '/options/kind', '`kind` belongs at the top'],
+      [{ name: 'abc', parts: [{ id: 'x' }, { id: 'y', weigth: 1 }] }, '/parts/1/weigth', '`weight`'],
+      [
+        { options: { rules: [{ field: 'a', operator: 'eq' }] } },
+        '/options/rules/0/operator',
+        'did you mean `op`?',
+      ],
+      [{ name: 'abc', by: { token: 't', audiance: 'a' } }, '/by/audiance', 'did you mean `audience`?'],
+      [{ name: 'abc', by: { secret: 's', sallt: 't' } }, '/by/sallt', 'did you mean `salt`?'],
+      [{ name: 'abc', 'a/b~c': 1 }, '/a~1b~0c', 'is not known'],
+      [{ name: 'abc', toString: 1 }, '/toString', 'is not known'],
+    ] as const
+    for (const [sent, path, hint] of cases) {
+      const { status, error, details } = await refusal(sent)
+      expect([status, error], path).to.deep.equal([422, 'unknown_member'])
+      expect(details[0], path).to.include({ path, code: 'unknown_member' })
+      expect(details[0]?.message, path).to.include(hint)
+    }
+  })
+
+  it('at most ten unknown members are told, their names cut, and no value of them', async () => {
+    const secret = 'do-not-tell'
+    const sent = Object.fromEntries(
+      Array.from({ length: 400 }, (_, i) => [`${'n'.repeat(500)}${i}`, { secret, i }]),
+    )
+    const { status, details, text } = await refusal({ name: 'abc', ...sent })
+    expect([status, details.length]).to.deep.equal([422, 10])
+    expect(details[0]?.path).to.equal(`/${'n'.repeat(64)}`)
+    expect(text).to.not.include(secret)
+    expect(JSON.stringify(kit.lines)).to.not.include(secret)
+  })
+
+  it('what is open takes any member', async () => {
+    const sent = { name: 'abc', data: { rules: [], any: { thing: null } }, jwk: { kty: 'OKP', use: 'sig' } }
+    expect((await refusal(sent)).status).to.equal(200)
+  })
+
+  it('OpenAPI shows bodies as closed as they are, and answers open', () => {
+    const info = {
+      title: 'T',
+      version: '1',
+      description: '',
+      license: 'MIT',
+      serverUrl: '',
+      exampleValues: {},
+    }
+    const { paths } = createOpenApi([echoBody], { ...info, tags: { Test: 'Tests.' } }) as {
+      paths: Record<string, Record<string, Record<string, unknown>>>
+    }
+    const shown = JSON.parse(JSON.stringify(paths['/v1/body']?.post))
+    const schema = shown.requestBody.content['application/json'].schema
+    expect(schema.additionalProperties).to.equal(false)
+    expect(schema.properties.options.properties.rules.items.additionalProperties).to.equal(false)
+    expect(schema.properties.by.anyOf[0].additionalProperties).to.equal(false)
+    expect(schema.properties.jwk.additionalProperties).to.equal(true)
+    expect(schema.properties.label).to.deep.equal({ anyOf: [{ type: 'string' }, { type: 'null' }] })
+    expect(shown.responses['200'].content['application/json'].schema.additionalProperties).to.equal(undefined)
   })
 
   it('query parameters are turned into what the schema asks for', async () => {

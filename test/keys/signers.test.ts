@@ -9,6 +9,7 @@ import { createSealing, SealingError } from '../../src/keys/sealing.ts'
 import { algorithmsOf, createSigners, SIGNING_PURPOSES, type Signers } from '../../src/keys/signers.ts'
 import { type Database, openDatabase } from '../../src/store/database.ts'
 import { sharedApp } from '../support/app.ts'
+import { verifyWithPython } from '../support/outside-programs.ts'
 import { rejection } from '../support/rejection.ts'
 
 const message = Buffer.from('what was checked')
@@ -166,7 +167,42 @@ describe('signing keys', () => {
   })
 })
 
-describe('GET /.well-known/jwks.json', () => {
+describe('the published keys', () => {
+  const setAt = async (path: string) =>
+    (await (await sharedApp()).request<{ keys: PublishedJwk[] }>('GET', path)).body
+
+  it('stand in two documents: what JWT libraries know, and ML-DSA', async () => {
+    const { signers } = (await sharedApp()).services
+    const [known, postQuantum] = [
+      await setAt('/.well-known/jwks.json'),
+      await setAt('/.well-known/jwks-pq.json'),
+    ]
+    expect(new Set(known.keys.map(({ crv }) => crv))).to.deep.equal(new Set(['Ed25519', 'P-256']))
+    const algorithms = postQuantum.keys.map(({ kty, alg }) => `${kty} ${alg}`)
+    expect(new Set(algorithms)).to.deep.equal(new Set(['AKP ML-DSA-44', 'AKP ML-DSA-65']))
+    const { keys } = await signers.jwks()
+    expect([...known.keys, ...postQuantum.keys]).to.have.deep.members([...keys])
+  })
+
+  for (const library of ['jwcrypto', 'authlib'] as const)
+    it(`of the first load whole into ${library}, which verifies what they sign`, async function () {
+      const { signers } = (await sharedApp()).services
+      const encode = (value: object) => Buffer.from(JSON.stringify(value)).toString('base64url')
+      for (const [alg, name] of [
+        ['Ed25519', 'EdDSA'],
+        ['ES256', 'ES256'],
+      ] as const) {
+        const { kid } = await signers.current('tokens', alg)
+        const input = `${encode({ alg: name, kid })}.${encode({ hello: 'world' })}`
+        const { signature } = await signers.sign('tokens', alg, Buffer.from(input))
+        const token = `${input}.${Buffer.from(signature).toString('base64url')}`
+        const set = await setAt('/.well-known/jwks.json')
+        expect(verifyWithPython(this, library, token, set)).to.deep.equal({ hello: 'world' })
+        const other = `${input.slice(0, -2)}AA.${token.split('.')[2]}`
+        expect(() => verifyWithPython(this, library, other, set)).to.throw()
+      }
+    })
+
   it('lets jose verify a JWS that the service signed', async () => {
     const app = await sharedApp()
     const { signers } = app.services

@@ -31,7 +31,8 @@ describe('Idempotency-Key in the ledger', () => {
     await expectWholeLog(test.database)
     await test.close()
   })
-  const send = (idempotency: Idempotency, item = itemOf(`${Math.random()}`), organisation = 'org_1') =>
+  let count = 0
+  const send = (idempotency: Idempotency, item = itemOf(`item ${++count}`), organisation = 'org_1') =>
     test.ledger.append(callerOf(organisation, idempotency), item)
 
   it('gives the same request its first answer, and commits nothing again', async () => {

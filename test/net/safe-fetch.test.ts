@@ -200,7 +200,7 @@ describe('safe fetch: where it goes', () => {
   })
 
   it('asks no URL that its caller refuses, be it the first or behind a redirect', async () => {
-    const isRefused = ({ port }: URL) => port === String(other.port)
+    const isRefused = async ({ port }: URL) => port === String(other.port)
     target.on('/away', redirectTo(`${other.url}/`))
     target.on('/here', redirectTo('/'))
     expect(await kindOf(`${other.url}/`, { isRefused })).to.equal('blocked')

@@ -1,7 +1,8 @@
+import { hash } from 'node:crypto'
 import { expect } from 'chai'
 import fc from 'fast-check'
 import { AppError } from '../../src/errors.ts'
-import { contextElement, encodeValue, h248, scopeElement } from '../../src/rules/encode.ts'
+import { contextElement, defaultPurpose, encodeValue, h248, scopeElement } from '../../src/rules/encode.ts'
 import { equal } from '../../src/rules/equality.ts'
 import { canonical, h248 as slowH248 } from '../support/reference/rules.ts'
 
@@ -170,5 +171,15 @@ describe('encoding of values', () => {
     expect(scopeElement({ aud: 'https://a.test', purpose: 'age' })).to.equal(
       slowH248('scope/1{"aud":"https://a.test","purpose":"age"}'),
     )
+  })
+
+  it('makes a purpose of the question, whoever the answer is about', () => {
+    const question = { minLevel: '2', countries: ['1', '2'] }
+    const jcs = '{"countries":["1","2"],"minLevel":"2"}'
+    const expected = `kyc/${hash('sha256', jcs).slice(0, 16)}`
+    expect(defaultPurpose('kyc', question)).to.equal(expected)
+    expect(defaultPurpose('kyc', { ...question, subject: 's', credential: 'c' })).to.equal(expected)
+    expect(defaultPurpose('kyc', { ...question, minLevel: '1' })).to.not.equal(expected)
+    expect(defaultPurpose('yesno', question)).to.not.equal(expected)
   })
 })

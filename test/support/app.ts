@@ -6,6 +6,7 @@ import { randomBytes, randomInt } from 'node:crypto'
 import pg from 'pg'
 import type { Clock } from '../../src/clock.ts'
 import { type Config, loadConfig } from '../../src/config.ts'
+import type { Logger } from '../../src/http/log.ts'
 import { startServer } from '../../src/server.ts'
 import type { BuiltServices } from '../../src/services.ts'
 import { startDnsServer } from './dns-server.ts'
@@ -15,6 +16,10 @@ export interface TestAppOverrides {
   /** Variables of the environment, over those that suit most tests. */
   readonly env?: Readonly<Record<string, string>>
   readonly clock?: Clock
+  /** Default: silent. */
+  readonly logger?: Logger
+  /** Whether the server itself holds its answers against the schemas; default true. */
+  readonly checkResponses?: boolean
 }
 
 export interface RequestOptions {
@@ -112,7 +117,12 @@ const createRequest =
   }
 
 /** Starts a server of its own; close it. */
-export const startTestApp = async ({ env = {}, clock }: TestAppOverrides = {}): Promise<TestApp> => {
+export const startTestApp = async ({
+  env = {},
+  clock,
+  logger,
+  checkResponses = true,
+}: TestAppOverrides = {}): Promise<TestApp> => {
   const { DATABASE_URL, REDIS_URL } = { ...process.env, ...env }
   const scratch = DATABASE_URL ? await createScratchDatabase(DATABASE_URL) : undefined
   const adminKey = `admin-${randomBytes(16).toString('hex')}`
@@ -130,9 +140,9 @@ export const startTestApp = async ({ env = {}, clock }: TestAppOverrides = {}): 
       ...(REDIS_URL && { REDIS_URL: withOwnNames(REDIS_URL) }),
       ...(scratch && { DATABASE_URL: scratch.url }),
     }),
-    checkResponses: true,
+    checkResponses,
   })
-  const server = await startServer(config, { clock }).catch(async (error: unknown) => {
+  const server = await startServer(config, { clock, logger }).catch(async (error: unknown) => {
     await scratch?.drop()
     throw error
   })

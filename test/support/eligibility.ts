@@ -46,9 +46,23 @@ export const postComposite = (
 export const checkProof = async (
   app: TestApp,
   key: string,
-  proof: { circuit_id: string; proof_id: string; proof: unknown; public_signals: readonly string[] },
+  {
+    circuit_id,
+    proof_id,
+    proof,
+    public_signals,
+  }: {
+    circuit_id: string
+    proof_id: string
+    proof: unknown
+    public_signals: readonly string[]
+  },
 ): Promise<ProofVerified> => {
-  const { status, body } = await app.request<ProofVerified>('POST', '/v1/proofs/verify', { key, body: proof })
+  const presented = { circuit_id, proof_id, proof, public_signals }
+  const { status, body } = await app.request<ProofVerified>('POST', '/v1/proofs/verify', {
+    key,
+    body: presented,
+  })
   if (status !== 200) throw new Error(`not checked: ${status} ${JSON.stringify(body)}`)
   return body
 }

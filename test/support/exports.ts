@@ -2,7 +2,10 @@
 import { randomUUID } from 'node:crypto'
 import type { TestApp, TestOrganisation } from './app.ts'
 
-const QUESTION = { data: { age: 36 }, rules: [{ field: 'age', op: 'gte', value: 18 }] }
+const QUESTION = {
+  data: { age: 36 },
+  options: { circuit_id: 'simple_yesno', rules: [{ field: 'age', op: 'gte', value: 18 }] },
+}
 
 /** A row of an export, as the formats of JSON lines have it. */
 export type ExportedRow = Readonly<Record<string, string | number | null>> & { readonly type: string }

@@ -202,6 +202,10 @@ const MAKERS: Makers = {
     const { keyId } = await created<{ keyId: string }>(app, apiKey, '/console/api/keys', { label: 'spare' })
     return { keyId }
   },
+  leakedKey: async (app, { apiKey }) => {
+    const leaked = await created<{ apiKey: string }>(app, apiKey, '/console/api/keys', { label: 'leaked' })
+    return { leakedKey: leaked.apiKey }
+  },
   terminalId: makeTerminal,
   level: async () => ({ level: '0' }),
   tile: async () => ({ tile: '000.p/1' }),
@@ -271,8 +275,11 @@ export interface Fixtures {
   readonly values: Readonly<Record<string, string>>
 }
 
-const openSession = async (app: TestApp): Promise<Record<string, string>> => {
-  const { email, password } = await makeAccount(app)
+/** Signs in. @returns what a browser sends from then on */
+const openSession = async (
+  app: TestApp,
+  { email, password }: { readonly email: string; readonly password: string },
+): Promise<Record<string, string>> => {
   const { headers, body } = await app.request<{ csrfToken: string }>('POST', '/console/api/session', {
     body: { email, password },
   })
@@ -288,24 +295,51 @@ const openSession = async (app: TestApp): Promise<Record<string, string>> => {
 const namesIn = (text: string): string[] => [...text.matchAll(/\{(\w+)\}/g)].map(([, name]) => name as string)
 
 /** What the example names, and those parameters of the path that it does not fill. */
-const placeholdersOf = ({ path, example = {} }: Route): Set<string> => {
+export const placeholdersOf = ({ path, example = {} }: Route): Set<string> => {
   const open = namesIn(path).filter((name) => !(name in (example.params ?? {})))
   return new Set([...open, ...namesIn(JSON.stringify(example))])
 }
 
-/** Makes a fresh organisation and in it everything that the route's path and example name. @throws Error for an unknown placeholder */
-export const createFixtures = async (app: TestApp, route: Route): Promise<Fixtures> => {
-  const owner = await app.organisation()
-  let values: Record<string, string> = {}
-  for (const name of placeholdersOf(route)) {
+/** An account that is signed in twice: as the caller, and in the session that is named. */
+const sessionFixtures = async (app: TestApp): Promise<Fixtures> => {
+  const account = await makeAccount(app)
+  await openSession(app, account)
+  const headers = await openSession(app, account)
+  const { body } = await app.request<{ sessions: { sessionId: string; current: boolean }[] }>(
+    'GET',
+    '/console/api/sessions',
+    { headers },
+  )
+  const other = body.sessions.find(({ current }) => !current)
+  if (other === undefined) throw new Error('no other session')
+  return { headers, values: { ...account, sessionId: other.sessionId } }
+}
+
+/**
+ * Makes what some placeholders name, in an organisation. @param known values that are there already
+ * @throws Error for an unknown placeholder
+ */
+export const makeValues = async (
+  app: TestApp,
+  owner: TestOrganisation,
+  names: Iterable<string>,
+  known: Readonly<Record<string, string>> = {},
+): Promise<Record<string, string>> => {
+  let values = { ...known }
+  for (const name of names) {
     if (name in values) continue
     const make = MAKERS[name]
-    if (make === undefined)
-      throw new Error(`${route.name}: nobody makes {${name}}; add it to test/support/fixtures.ts`)
+    if (make === undefined) throw new Error(`nobody makes {${name}}; add it to test/support/fixtures.ts`)
     values = { ...values, ...(await make(app, owner)) }
   }
-  if (route.path === '/console/api/session' && route.method === 'DELETE')
-    return { headers: await openSession(app), values }
+  return values
+}
+
+/** Makes a fresh organisation and in it everything that the route's path and example name. @throws Error for an unknown placeholder */
+export const createFixtures = async (app: TestApp, route: Route): Promise<Fixtures> => {
+  if (route.auth === 'session') return sessionFixtures(app)
+  const owner = await app.organisation()
+  const values = await makeValues(app, owner, placeholdersOf(route))
   if (route.auth === 'none') return { values }
   const needsOperator = route.scope === 'admin' || route.scope === 'metrics'
   return { key: needsOperator ? app.adminKey : owner.apiKey, values }

@@ -1,5 +1,4 @@
 /** A real server around a handful of test routes: everything of the HTTP kit, no domain. @module */
-import type { Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { type AppConfig, createApp } from '../../src/app.ts'
 import type { Scope } from '../../src/caller.ts'
@@ -11,7 +10,7 @@ import type { IdempotencyKit } from '../../src/http/idempotency.ts'
 import { createLogger } from '../../src/http/log.ts'
 import type { RateLimitRefusal } from '../../src/http/rate-limit.ts'
 import type { Route } from '../../src/http/route.ts'
-import { closeHttpServer, createHttpServer } from '../../src/http/server.ts'
+import { closeHttpServer, createHttpServer, type HttpServer } from '../../src/http/server.ts'
 import { createSealing } from '../../src/keys/sealing.ts'
 import { createMetrics, type Metrics } from '../../src/metrics.ts'
 import { createLimits } from '../../src/store/limits.ts'
@@ -42,6 +41,7 @@ const authenticators: Authenticators = {
   optional: (credentials, context) =>
     credentials.apiKey === undefined ? {} : keyAuthenticator(credentials, context),
   console: keyAuthenticator,
+  session: keyAuthenticator,
   metrics: () => ({}),
 }
 
@@ -83,7 +83,7 @@ export const send = async (
 
 export interface HttpKit {
   readonly url: string
-  readonly server: Server
+  readonly server: HttpServer
   readonly metrics: Metrics
   readonly refusals: RateLimitRefusal[]
   /** Parsed log lines so far. */

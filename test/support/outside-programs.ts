@@ -35,33 +35,48 @@ export const readQrWithZbar = (test: Context, png: Uint8Array): string => {
   }
 }
 
-const JWCRYPTO_PROGRAM = `
+/** Programs that load a JWK set whole, as their users do, and print the payload of a JWS that verifies. */
+const PROGRAMS = {
+  jwcrypto: `
 import json, sys
 from jwcrypto import jwk, jws
 given = json.load(sys.stdin)
-keys = jwk.JWKSet()
-for key in given["keys"]:
-    if key["kty"] == "OKP":
-        keys.add(jwk.JWK(**key))
+keys = jwk.JWKSet.from_json(json.dumps(given["set"]))
 token = jws.JWS()
 token.deserialize(given["token"])
-token.verify(keys.get_key(token.jose_header["kid"]), alg="EdDSA")
+token.verify(keys.get_key(token.jose_header["kid"]))
 sys.stdout.write(token.payload.decode())
-`
+`,
+  authlib: `
+import json, sys
+from authlib.jose import JsonWebKey, JsonWebSignature
+given = json.load(sys.stdin)
+keys = JsonWebKey.import_key_set(given["set"])
+signed = JsonWebSignature(["EdDSA", "ES256"]).deserialize_compact(
+    given["token"], lambda header, payload: keys.find_by_kid(header["kid"]))
+sys.stdout.write(signed["payload"].decode())
+`,
+} as const
 
 /**
- * Verifies a compact JWS (EdDSA) with jwcrypto (Debian: python3-jwcrypto). @param keys of a JWK set
- * @returns its payload @throws Error when it does not verify
+ * Verifies a compact JWS with a Python library (Debian: python3-jwcrypto, python3-authlib).
+ * @param set JWK set as it is published
+ * @returns its payload @throws Error when the set can't be loaded or the JWS does not verify
  */
-export const verifyWithJwcrypto = (test: Context, token: string, keys: readonly object[]): unknown => {
-  const python = pythonWith('jwcrypto')
+export const verifyWithPython = (
+  test: Context,
+  library: keyof typeof PROGRAMS,
+  token: string,
+  set: object,
+): unknown => {
+  const python = pythonWith(library)
   if (python === undefined) {
-    console.log('      SKIPPED: jwcrypto is not installed (apt-get install python3-jwcrypto)')
+    console.log(`      SKIPPED: ${library} is not installed (apt-get install python3-${library})`)
     test.skip()
     return undefined
   }
-  const options = { input: JSON.stringify({ token, keys }), encoding: 'utf8' } as const
+  const options = { input: JSON.stringify({ token, set }), encoding: 'utf8' } as const
   return JSON.parse(
-    execFileSync(python, ['-c', JWCRYPTO_PROGRAM], { ...options, stdio: ['pipe', 'pipe', 'pipe'] }),
+    execFileSync(python, ['-c', PROGRAMS[library]], { ...options, stdio: ['pipe', 'pipe', 'pipe'] }),
   )
 }

@@ -36,12 +36,17 @@ const isUp = (url: string): Promise<boolean> =>
 
 /**
  * Starts `build/server.js` with only the given environment (besides PATH and HOME) and waits until it is ready.
+ * @param directory in which it runs
  * @throws Error with what the server printed, when it ends or isn't ready within a minute
  */
-export const startServerProcess = async (env: Record<string, string>): Promise<ServerProcess> => {
+export const startServerProcess = async (
+  env: Readonly<Record<string, string>>,
+  directory?: string,
+): Promise<ServerProcess> => {
   const port = env.PORT ?? String(await freePort())
   const url = `http://127.0.0.1:${port}`
   const child = spawn(process.execPath, [SERVER], {
+    cwd: directory,
     env: { PATH: process.env.PATH, HOME: process.env.HOME, LOG_LEVEL: 'error', ...env, PORT: port },
     stdio: ['ignore', 'pipe', 'pipe'],
   })

@@ -49,11 +49,12 @@ const issueCredential = async (
   { config, services }: TestApp,
   credential: KycCredential,
   { point, sign }: Signer,
+  organisation: string,
 ): Promise<void> => {
   const { knex } = services.database
   const sealing = createSealing(config.masterKey)
   const { digestOf } = createCredentials(sealing)
-  const person = { organisation: 'org_test', subject: randomBytes(32).toString('hex'), generation: 1 }
+  const person = { organisation, subject: randomBytes(32).toString('hex'), generation: 1 }
   const id = newId('kyc', 0)
   const { key, sealedKey } = createPersonKeys(sealing).create(person)
   const message = kycMessage(credential)
@@ -93,6 +94,7 @@ export const kycSignals = async (
   app: TestApp,
   changes: Partial<KycCredential> = {},
   signer?: Signer,
+  organisation = 'org_test',
 ): Promise<Signals> => {
   const credential: KycCredential = {
     subject: randomElement(),
@@ -109,7 +111,7 @@ export const kycSignals = async (
     countries: [encodeValue('GB'), encodeValue('FR')],
   }
   const by = signer ?? (await app.services.issuer.current())
-  if (signer === undefined) await issueCredential(app, credential, by)
+  if (signer === undefined) await issueCredential(app, credential, by, organisation)
   return { ...texts({ ...credential, ...asked }), ...signedBy(by, kycMessage(credential)) }
 }
 

@@ -1,5 +1,8 @@
 import { expect } from 'chai'
 import { createConnectivity, PROBE_INTERVALS_MS } from '../../src/terminal/connectivity.ts'
+import type { Probe } from '../../src/terminal/merchant-api.ts'
+
+const settled = (): Promise<void> => new Promise((resolve) => setImmediate(resolve))
 
 /** Time in the hands of the test: pauses are noted and end when it says so. */
 const heldTime = () => {
@@ -19,19 +22,28 @@ const heldTime = () => {
       const run = waiting
       waiting = undefined
       run?.()
-      await new Promise((resolve) => setImmediate(resolve))
+      await settled()
     },
     isWaiting: () => waiting !== undefined,
   }
 }
+
+/** A probe that is answered at once, or never. */
+const probeThat = (answers: boolean | Promise<boolean>): Probe => {
+  const answered = Promise.resolve(answers)
+  return { quick: answered, answered }
+}
+const nothing = (): void => {}
+const away = { ask: () => probeThat(false), onChange: nothing, onAnswer: nothing }
 
 /** A started prober whose first five probes got these answers; later ones succeed. */
 const afterFiveProbes = async (answers: boolean[]) => {
   const time = heldTime()
   const changes: boolean[] = []
   const connectivity = createConnectivity({
-    ask: async () => answers.shift() ?? true,
+    ask: () => probeThat(answers.shift() ?? true),
     onChange: (online) => changes.push(online),
+    onAnswer: nothing,
     delay: time.delay,
   })
   connectivity.start()
@@ -42,7 +54,7 @@ const afterFiveProbes = async (answers: boolean[]) => {
 describe('connectivity of a terminal', () => {
   it('probes at the documented intervals while the server is away', async () => {
     const time = heldTime()
-    const connectivity = createConnectivity({ ask: async () => false, onChange: () => {}, delay: time.delay })
+    const connectivity = createConnectivity({ ...away, delay: time.delay })
     connectivity.start()
     for (let i = 0; i < 15; i++) await time.pass()
     expect(time.pauses).to.deep.equal([
@@ -76,9 +88,10 @@ describe('connectivity of a terminal', () => {
     const connectivity = createConnectivity({
       ask: () => {
         asked++
-        return new Promise((resolve) => answers.push(resolve))
+        return probeThat(new Promise((resolve) => answers.push(resolve)))
       },
-      onChange: () => {},
+      onChange: nothing,
+      onAnswer: nothing,
       delay: time.delay,
     })
     connectivity.start()
@@ -95,8 +108,9 @@ describe('connectivity of a terminal', () => {
     const changes: boolean[] = []
     const answers: ((answer: boolean) => void)[] = []
     const connectivity = createConnectivity({
-      ask: () => new Promise((resolve) => answers.push(resolve)),
+      ask: () => probeThat(new Promise((resolve) => answers.push(resolve))),
       onChange: (online) => changes.push(online),
+      onAnswer: nothing,
       delay: time.delay,
     })
     const first = connectivity.probe()
@@ -110,9 +124,41 @@ describe('connectivity of a terminal', () => {
     await connectivity.close()
   })
 
+  it('hears of an answer that comes too late to be quick, and lets one probe at a time be slow', async () => {
+    const time = heldTime()
+    const asked: boolean[] = []
+    const slow: ((answer: boolean) => void)[] = []
+    let answers = 0
+    const connectivity = createConnectivity({
+      ask: (patient) => {
+        asked.push(patient)
+        const quick = Promise.resolve(false)
+        return { quick, answered: patient ? new Promise((resolve) => slow.push(resolve)) : quick }
+      },
+      onChange: nothing,
+      onAnswer: () => answers++,
+      delay: time.delay,
+    })
+    connectivity.start()
+    for (let i = 0; i < 3; i++) await time.pass()
+    expect([asked, answers, connectivity.online]).to.deep.equal([[true, false, false], 0, false])
+    slow[0]?.(true)
+    await settled()
+    await time.pass()
+    expect([asked.at(-1), answers, connectivity.online]).to.deep.equal([true, 1, false])
+    slow[1]?.(false)
+    await settled()
+    await time.pass()
+    expect([asked.at(-1), answers]).to.deep.equal([true, 1])
+    await connectivity.close()
+    slow[2]?.(true)
+    await settled()
+    expect(answers).to.equal(1)
+  })
+
   it('probes no more once closed', async () => {
     const time = heldTime()
-    const connectivity = createConnectivity({ ask: async () => false, onChange: () => {}, delay: time.delay })
+    const connectivity = createConnectivity({ ...away, delay: time.delay })
     connectivity.start()
     await connectivity.close()
     expect(time.isWaiting()).to.equal(false)

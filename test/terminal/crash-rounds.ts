@@ -11,6 +11,8 @@ export const PAYER = fileURLToPath(new URL('./programs/pay-until-killed.ts', imp
 
 /** Payments after which a round's process is killed: anywhere from the first one on. */
 const MAX_PAYMENTS_BEFORE_KILL = 400
+/** Coprime to it, so that rounds come to all of them, early and late ones in turn. */
+const KILL_STEP = 149
 
 /**
  * Kills a paying terminal with SIGKILL again and again, on one journal, and checks after each time that every payment
@@ -22,7 +24,7 @@ export const killTerminals = async (rounds: number): Promise<void> => {
   try {
     for (let round = 0; round < rounds; round++) {
       const payer = startProgram(PAYER, [directory, `round${round}`])
-      const killAfter = 1 + Math.floor(Math.random() * MAX_PAYMENTS_BEFORE_KILL)
+      const killAfter = 1 + ((round * KILL_STEP) % MAX_PAYMENTS_BEFORE_KILL)
       let seen = 0
       await new Promise<void>((resolve) => {
         payer.child.stdout?.on('data', (chunk: Buffer) => {

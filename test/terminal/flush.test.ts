@@ -2,7 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { expect } from 'chai'
 import type { QueuedTransaction, SyncAnswer, SyncStatus } from '../../src/protocol/sync.ts'
 import { memoryStorage, type Terminal, type TerminalEvents } from '../../src/terminal/index.ts'
-import { VALIDATE_BUDGET_MS } from '../../src/terminal/merchant-api.ts'
+import { DEFAULT_QUICK_MS } from '../../src/terminal/merchant-api.ts'
 import { type ScriptedServer, startScriptedServer } from '../support/scripted-server.ts'
 import { TEST_KEY, terminals } from '../support/terminals.ts'
 
@@ -432,7 +432,7 @@ describe('payments of a terminal, online', () => {
   it('spend none of their time on a token once the terminal was told to look for the server', async () => {
     server.on(AUTHENTICATE, async () => {
       // Longer than a payment may take.
-      await sleep(VALIDATE_BUDGET_MS + 200)
+      await sleep(DEFAULT_QUICK_MS + 200)
       const expiresAt = new Date(Date.now() + 3_600_000).toISOString()
       return { body: { token: 'mt_1', expiresAt, ...ownTerminal, merchantId: 'mer_1', config: {} } }
     })

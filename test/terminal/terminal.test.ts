@@ -37,12 +37,12 @@ describe('terminal, offline', () => {
     for (const [amount, currency] of [
       [0.1, 'GBP'],
       [0.2, 'GBP'],
-      [500, 'JPY'],
+      [200, 'JPY'],
     ] as const) {
       await terminal.pay({ cardToken: `${amount}${currency}`, amount, currency })
     }
     const { count, sums, transactions } = terminal.pending()
-    expect([count, sums]).to.deep.equal([3, { GBP: '0.30', JPY: '500' }])
+    expect([count, sums]).to.deep.equal([3, { GBP: '0.30', JPY: '200' }])
     expect(transactions.map(({ transactionId }) => transactionId)).to.deep.equal(seen)
     expect(terminal.status()).to.deep.include({ online: false, pending: 3, rejected: [] })
   })
@@ -113,11 +113,11 @@ describe('terminal, offline', () => {
 
   it('counts nonces on across restarts and wraps them', async function () {
     this.timeout(60_000)
-    const storage = memoryStorage()
-    let terminal = await open({ storage })
+    const options = { storage: memoryStorage(), limits: { storedSumLimit: 'none' } } as const
+    let terminal = await open(options)
     expect(await nonces(terminal, 'a', 3)).to.deep.equal([0, 1, 2])
     await terminal.close()
-    terminal = await open({ storage })
+    terminal = await open(options)
     await nonces(terminal, 'b', 65_531)
     expect(await nonces(terminal, 'c', 4)).to.deep.equal([65_534, 65_535, 0, 1])
   })
@@ -141,6 +141,7 @@ describe('terminal, offline', () => {
       [{ merchantId: 'é'.repeat(33) }, 'merchantId'],
       [{ terminalId: 'ter_1' }, 'terminalSecret'],
       [{ limits: { floorLimit: -1 } }, 'limits.floorLimit'],
+      [{ limits: { maxOfflineAgeMs: Number.NaN } }, 'limits.maxOfflineAgeMs'],
     ] as const) {
       const error = await rejection(open(options))
       expect(error).to.include({ code: 'invalid_options' })
@@ -196,6 +197,20 @@ describe('terminal, offline', () => {
 
 describe('limits of a terminal, offline', () => {
   const open = terminals()
+
+  it('are on unless none are asked for: 250 a payment, 5,000 in all, of each currency', async () => {
+    const pay = (terminal: Terminal, card: string, amount: number, currency = 'GBP') =>
+      terminal.pay({ cardToken: card, amount, currency })
+    const limited = await open()
+    expect((await pay(limited, 'a', 250.01)).error).to.match(/^LIMIT_EXCEEDED: .* at most 250 GBP/)
+    for (let i = 0; i < 20; i++)
+      expect(await pay(limited, `b${i}`, 250), `payment ${i}`).to.include({ accepted: true })
+    expect((await pay(limited, 'a', 0.01)).error).to.match(/^LIMIT_EXCEEDED: .* at most 5000 GBP/)
+    expect(await pay(limited, 'c', 250, 'EUR')).to.include({ accepted: true })
+    const unlimited = await open({ limits: { floorLimit: 'none', storedSumLimit: 'none' } })
+    expect(await pay(unlimited, 'a', 1_000_000)).to.include({ accepted: true })
+    expect(unlimited.status().limits).to.deep.include({ floorLimit: undefined, storedSumLimit: undefined })
+  })
 
   it('refuse a payment above the floor limit and leave its card free', async () => {
     const terminal = await open({ limits: { floorLimit: 20 } })

@@ -19,9 +19,8 @@ export interface Admission {
   readonly limitPerMinute?: number
 }
 
-/** What a request to a console route presents. */
-export interface ConsoleCredentials {
-  readonly apiKey?: string
+/** What a browser presents. */
+interface SessionCredentials {
   readonly cookie?: string
   readonly csrf?: string
 }
@@ -45,11 +44,11 @@ export const createAuthentication = ({ keys, sessions, organisations, clock, adm
   const couldBeKey = (text: string): boolean =>
     text.startsWith('ak_live_')
       ? isApiKey(text) || (adminApiKey !== undefined && sameText(text, adminApiKey))
-      : CHOSEN_KEY_PATTERN.test(text) && !text.startsWith('mt_')
+      : CHOSEN_KEY_PATTERN.test(text)
 
   /** @throws AppError unauthorized for anything but a key that works now */
-  const key = async (text: string | undefined): Promise<Admission> => {
-    if (text === undefined || !couldBeKey(text)) throw new AppError('unauthorized')
+  const key = async (text: string): Promise<Admission> => {
+    if (!couldBeKey(text)) throw new AppError('unauthorized')
     const row = await keys.inUse(text)
     const end = row && endOfKey(row)
     if (row === undefined || (end !== undefined && end <= clock.now())) throw new AppError('unauthorized')
@@ -72,12 +71,11 @@ export const createAuthentication = ({ keys, sessions, organisations, clock, adm
     key,
 
     /**
-     * A console route takes a key, or a session: with its CSRF token when the request writes.
+     * The session of a cookie: with its CSRF token when the request writes.
      * @param method upper case
      * @throws AppError unauthorized, csrf_required
      */
-    async console({ apiKey, cookie, csrf }: ConsoleCredentials, method: string): Promise<Admission> {
-      if (apiKey !== undefined) return key(apiKey)
+    async session({ cookie, csrf }: SessionCredentials, method: string): Promise<Admission> {
       if (cookie === undefined || !SESSION_TOKEN_PATTERN.test(cookie)) throw new AppError('unauthorized')
       const session = await sessions.find(cookie)
       if (session === undefined) throw new AppError('unauthorized')

@@ -1,4 +1,5 @@
 /** API keys: making, showing, replacing and revoking them, and the HMAC states that check payment proofs. @module */
+import type { Knex } from 'knex'
 import { type Caller, DEFAULT_SCOPES, SCOPES, type Scope } from '../../caller.ts'
 import { type Clock, iso } from '../../clock.ts'
 import { AppError, fail } from '../../errors.ts'
@@ -10,7 +11,16 @@ import type { Ledger } from '../../ledger/ledger.ts'
 import type { Database } from '../../store/database.ts'
 import type { OpenRecent } from '../../store/recent.ts'
 import type { Row } from '../../store/table.ts'
-import type { Key, KeyCreated, KeyList, KeyRotated, KeyRotation, NewKey } from './schemas.ts'
+import type {
+  Key,
+  KeyCreated,
+  KeyList,
+  KeyRevoked,
+  KeyRotated,
+  KeyRotation,
+  LeakedKey,
+  NewKey,
+} from './schemas.ts'
 import * as store from './store.ts'
 
 /** How long a key may go on working after it was revoked, on every server. */
@@ -51,6 +61,12 @@ export interface KeyDraft {
   readonly keyId: string
   readonly apiKey: string
   readonly row: Row<store.ApiKeyRow>
+}
+
+/** Who asks, where a credential is optional. */
+interface Asker {
+  readonly caller: Caller | undefined
+  readonly requestId: string
 }
 
 interface Deps {
@@ -175,11 +191,27 @@ export const createKeys = ({ database, ledger, sealing, clock, openRecent, hmacM
   })
 
   /** The key, if the caller may change it. Called within a change. */
-  const changeable = async (trx: Parameters<typeof store.findKey>[0], caller: Caller, keyId: string) => {
+  const changeable = async (trx: Knex, caller: Caller, keyId: string) => {
     const row = await store.findKey(trx, keyId)
     if (row === undefined || row.organisation !== caller.organisation) throw new AppError('not_found')
     requireOwn(caller, row.scopes)
     return row
+  }
+
+  /** @param find called within the change */
+  const revokeFound = async (caller: Caller, find: (trx: Knex) => Promise<store.ApiKeyRow>) => {
+    const changed: store.ApiKeyRow[] = []
+    const answer = await ledger.transact<KeyRevoked>(caller, async (trx) => {
+      const row = await find(trx)
+      const revokedAt = row.revoked_at ?? clock.now()
+      const result = { keyId: row.id, revokedAt: iso(revokedAt) }
+      if (row.revoked_at !== null) return { result }
+      await store.updateKey(trx, row.id, { revoked_at: revokedAt })
+      changed.push(row)
+      return { entry: revocation(row, caller, {}), result }
+    })
+    await forget(changed)
+    return answer
   }
 
   return {
@@ -230,18 +262,18 @@ export const createKeys = ({ database, ledger, sealing, clock, openRecent, hmacM
 
     /**
      * Replaces a key by a new one with the same rights. The old one works on for `overlapSeconds`.
-     * @throws AppError not_found, insufficient_scope; conflict when the key no longer works
+     * @throws AppError not_found, insufficient_scope; conflict when the key was replaced before, or no longer works
      */
     async rotate(caller: Caller, keyId: string, { overlapSeconds = 0 }: KeyRotation): Promise<KeyRotated> {
       const at = clock.now()
       const changed: store.ApiKeyRow[] = []
       const answer = await ledger.transact(caller, async (trx) => {
         const old = await changeable(trx, caller, keyId)
-        const end = endOfKey(old)
-        if (end !== undefined && end <= at) {
-          throw new AppError('conflict', { message: 'The key no longer works, so it cannot be rotated.' })
+        // Only a replacement lets a key expire; a key that could be replaced again would have several successors.
+        if (endOfKey(old) !== undefined) {
+          throw new AppError('conflict', { message: 'The key was replaced or revoked before.' })
         }
-        const until = Math.min(at + overlapSeconds * 1000, end ?? Number.POSITIVE_INFINITY)
+        const until = at + overlapSeconds * 1000
         const next = draft({
           organisation: old.organisation,
           scopes: old.scopes as Scope[],
@@ -267,27 +299,36 @@ export const createKeys = ({ database, ledger, sealing, clock, openRecent, hmacM
      * @throws AppError not_found, insufficient_scope
      */
     async revoke(caller: Caller, keyId: string): Promise<void> {
-      const changed: store.ApiKeyRow[] = []
-      await ledger.transact(caller, async (trx) => {
-        const row = await changeable(trx, caller, keyId)
-        if (row.revoked_at !== null) return { result: null }
-        await store.updateKey(trx, keyId, { revoked_at: clock.now() })
-        changed.push(row)
-        return { entry: revocation(row, caller, {}), result: null }
-      })
-      await forget(changed)
+      await revokeFound(caller, (trx) => changeable(trx, caller, keyId))
+    },
+
+    /**
+     * Revokes a key that leaked, whosever it is: for those who have its text, and for administrators, who may name its
+     * id as well. It is recorded, and announced, in the organisation of the key. Again: nothing happens.
+     * @throws AppError not_found
+     */
+    async revokeLeaked({ caller, requestId }: Asker, { key: text }: LeakedKey): Promise<KeyRevoked> {
+      const isAdministrator = caller?.scopes.has('admin') === true
+      const byText = await store.findKeyByDigest(database.knex, secretDigest(text))
+      const found = byText ?? (isAdministrator ? await store.findKey(database.knex, text) : undefined)
+      if (found === undefined) return fail('not_found')
+      const { id, organisation } = found
+      const holder: Caller = {
+        organisation,
+        credential: { kind: 'key', id, keyId: id },
+        scopes: new Set(),
+        requestId,
+        idempotency: caller?.idempotency,
+      }
+      const actor = isAdministrator ? { ...caller, organisation } : holder
+      return revokeFound(actor, async (trx) => (await store.findKey(trx, id)) ?? fail('not_found'))
     },
 
     /**
      * Revokes the keys made for a terminal, within the change that ends the terminal.
      * @returns the entry to commit with it, and what to call once the change is committed
      */
-    async revokeOfTerminal(
-      trx: Parameters<typeof store.findKey>[0],
-      caller: Caller,
-      terminalId: string,
-      at: number,
-    ) {
+    async revokeOfTerminal(trx: Knex, caller: Caller, terminalId: string, at: number) {
       const rows = await store.findLiveKeysOfTerminal(trx, terminalId)
       for (const row of rows) await store.updateKey(trx, row.id, { revoked_at: at })
       const [first] = rows

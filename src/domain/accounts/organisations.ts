@@ -8,21 +8,23 @@ import { hashPassword } from '../../keys/passwords.ts'
 import type { Claim, Entry } from '../../ledger/item.ts'
 import type { Ledger } from '../../ledger/ledger.ts'
 import { type PaymentLimits, pickLimits } from '../../protocol/payment-limits.ts'
+import { changesOf, requireUnchanged } from '../../read-only.ts'
 import type { Database } from '../../store/database.ts'
 import type { OpenRecent } from '../../store/recent.ts'
 import type { Row } from '../../store/table.ts'
 import { DEFAULT_MERCHANT_NAME, DEFAULT_ORGANISATION } from './defaults.ts'
 import type { Keys } from './keys.ts'
-import type {
-  AccountCreated,
-  MerchantCreated,
-  MerchantList,
-  NewAccount,
-  NewMerchant,
-  NewOrganisation,
-  Organisation,
-  OrganisationChange,
-  OrganisationCreated,
+import {
+  type AccountCreated,
+  FIXED_OF_ORGANISATION,
+  type MerchantCreated,
+  type MerchantList,
+  type NewAccount,
+  type NewMerchant,
+  type NewOrganisation,
+  type Organisation,
+  type OrganisationChange,
+  type OrganisationCreated,
 } from './schemas.ts'
 import * as store from './store.ts'
 
@@ -202,25 +204,25 @@ export const createOrganisations = ({
       })
     },
 
-    /** Changes what an operator decides about an organisation. @throws AppError not_found */
-    async update(caller: Caller, organisationId: string, change: OrganisationChange): Promise<Organisation> {
-      const { subscription, rateLimitPerMinute: limit } = change
+    /** Changes what an operator decides about an organisation. @throws AppError not_found, read_only */
+    async update(caller: Caller, organisationId: string, sent: OrganisationChange): Promise<Organisation> {
       const answer = await ledger.transact(caller, async (trx) => {
+        const before = (await store.findOrganisation(trx, organisationId)) ?? fail('not_found')
+        const current = toOrganisation(before, rateLimitPerMinute)
+        requireUnchanged(sent, current, FIXED_OF_ORGANISATION)
+        const { subscription, rateLimitPerMinute: limit } = changesOf(sent, current)
         const columns = {
           ...(subscription !== undefined && { subscription }),
           ...(limit !== undefined && { rate_limit_per_minute: limit }),
         }
-        const changes = Object.keys(columns).length > 0
-        const row = changes
-          ? await store.updateOrganisation(trx, organisationId, columns)
-          : await store.findOrganisation(trx, organisationId)
-        if (row === undefined) return fail('not_found')
+        if (Object.keys(columns).length === 0) return { result: current }
+        const row = (await store.updateOrganisation(trx, organisationId, columns)) ?? fail('not_found')
         const entry: Entry = {
           type: 'account',
           subject: ['organisation', organisationId],
           data: { event: 'organisation.updated', organisationId, ...columns },
         }
-        return { entry: changes ? entry : undefined, result: toOrganisation(row, rateLimitPerMinute) }
+        return { entry, result: toOrganisation(row, rateLimitPerMinute) }
       })
       await byId.forget(organisationId)
       return answer

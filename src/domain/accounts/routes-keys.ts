@@ -1,7 +1,19 @@
 /** Routes of API keys. @module */
 import { Reply, route } from '../../http/route.ts'
 import type { Services } from './routes.ts'
-import { KeyCreated, KeyList, KeyParams, KeyRotated, KeyRotation, NewKey } from './schemas.ts'
+import {
+  KeyCreated,
+  KeyList,
+  KeyParams,
+  KeyRevoked,
+  KeyRotated,
+  KeyRotation,
+  LeakedKey,
+  NewKey,
+} from './schemas.ts'
+
+const REVOCATIONS_PER_MINUTE = 60
+const MINUTE_SECONDS = 60
 
 const listKeys = route({
   name: 'listKeys',
@@ -56,7 +68,7 @@ const rotateKey = route({
   tag: 'Keys',
   summary: 'Replace an API key by a new one',
   description:
-    'The new key has the same rights. The old one goes on working for `overlapSeconds`, by default not at all.',
+    'The new key has the same rights. The old one goes on working for `overlapSeconds`, by default not at all. A key is replaced once: after that, and for a revoked one, the answer is 409.',
   params: KeyParams,
   body: KeyRotation,
   response: { 201: KeyRotated },
@@ -84,4 +96,22 @@ const deleteKey = route({
   },
 })
 
-export const keyRoutes = [listKeys, createKey, createApiKey, rotateKey, deleteKey]
+const revokeLeakedKey = route({
+  name: 'revokeLeakedKey',
+  method: 'POST',
+  path: '/console/api/keys/revoke',
+  auth: 'optional',
+  tag: 'Keys',
+  summary: 'Revoke an API key that leaked',
+  description:
+    "For whoever holds the key: presenting it is enough. An administrator's key may name the id of any key instead. For good, and on every server within a second; the webhook endpoints of its owner hear `key.revoked`. Revoking it again changes nothing.",
+  body: LeakedKey,
+  response: { 200: KeyRevoked },
+  errors: ['not_found'],
+  addressLimit: { requests: REVOCATIONS_PER_MINUTE, windowSeconds: MINUTE_SECONDS },
+  example: { body: { key: '{leakedKey}' } },
+  handler: ({ caller, body, requestId }, { accounts }: Services) =>
+    accounts.keys.revokeLeaked({ caller, requestId }, body),
+})
+
+export const keyRoutes = [listKeys, createKey, createApiKey, rotateKey, deleteKey, revokeLeakedKey]

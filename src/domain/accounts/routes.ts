@@ -1,4 +1,4 @@
-/** Routes of accounts, sessions, organisations and merchants. @module */
+/** Routes of accounts, organisations and merchants. @module */
 import { Reply, route } from '../../http/route.ts'
 import {
   AccountCreated,
@@ -12,8 +12,6 @@ import {
   OrganisationChange,
   OrganisationCreated,
   OrganisationParams,
-  SessionCreated,
-  SignIn,
 } from './schemas.ts'
 import type { AccountsService } from './service.ts'
 
@@ -38,38 +36,6 @@ const createAccount = route({
   },
   handler: async ({ body, ip, requestId }, { accounts }: Services) =>
     new Reply(201, await accounts.signUp(body, ip, requestId)),
-})
-
-const createSession = route({
-  name: 'createSession',
-  method: 'POST',
-  path: '/console/api/session',
-  auth: 'none',
-  tag: 'Console',
-  summary: 'Sign in',
-  description:
-    'Sets the session cookie, valid for 12 hours. After 10 failures in 15 minutes for an account or an address: 429.',
-  body: SignIn,
-  response: { 201: SessionCreated },
-  errors: ['invalid_credentials', 'rate_limited', 'unavailable'],
-  example: { body: { email: '{email}', password: '{password}' } },
-  handler: async ({ body, ip, requestId }, { accounts }: Services) => {
-    const { csrfToken, setCookie } = await accounts.sessions.open(body, ip, requestId)
-    return new Reply(201, { csrfToken }, { 'Set-Cookie': setCookie })
-  },
-})
-
-const deleteSession = route({
-  name: 'deleteSession',
-  method: 'DELETE',
-  path: '/console/api/session',
-  auth: 'console',
-  tag: 'Console',
-  summary: 'Sign out',
-  response: { 204: null },
-  errors: ['forbidden'],
-  handler: async ({ caller }, { accounts }: Services) =>
-    new Reply(204, undefined, { 'Set-Cookie': await accounts.sessions.end(caller) }),
 })
 
 const getMe = route({
@@ -112,7 +78,7 @@ const updateOrganisation = route({
   params: OrganisationParams,
   body: OrganisationChange,
   response: { 200: Organisation },
-  errors: ['not_found'],
+  errors: ['not_found', 'read_only'],
   example: {
     params: { organisationId: '{organisationId}' },
     body: { subscription: 'active', rateLimitPerMinute: 600 },
@@ -152,8 +118,6 @@ const createMerchant = route({
 
 export const accountRoutes = [
   createAccount,
-  createSession,
-  deleteSession,
   getMe,
   createOrganisation,
   updateOrganisation,

@@ -1,20 +1,23 @@
 /** Wire forms of organisations, accounts, sessions, API keys and merchants. @module */
 import Type, { type Static } from 'typebox'
 import { SCOPES } from '../../caller.ts'
+import { NOT_BLANK } from '../../patterns.ts'
 
 const DateTime = Type.String({ format: 'date-time' })
 const NullableDateTime = Type.Union([DateTime, Type.Null()])
-const Name = Type.String({ minLength: 1, maxLength: 100, pattern: '\\S' })
+const Name = Type.String({ minLength: 1, maxLength: 100, pattern: NOT_BLANK })
 const Label = Type.String({ maxLength: 100, description: 'For people; shown in lists.' })
 const Scope = Type.Enum([...SCOPES])
 const Subscription = Type.Enum(['active', 'inactive'])
 const OrganisationId = Type.String({ description: '`org_…`' })
 const MerchantId = Type.String({ description: '`mer_…`' })
 
+const NewPassword = Type.String({ minLength: 10, maxLength: 1024 })
+
 export const NewAccount = Type.Object(
   {
     email: Type.String({ format: 'email', maxLength: 254 }),
-    password: Type.String({ minLength: 10, maxLength: 1024 }),
+    password: NewPassword,
     organisation: Type.String({ ...Name, description: 'Name of the new organisation.' }),
   },
   { title: 'NewAccount' },
@@ -37,6 +40,27 @@ export const SessionCreated = Type.Object(
   { csrfToken: Type.String({ description: 'Send it as X-CSRF-Token with every request that writes.' }) },
   { title: 'SessionCreated' },
 )
+
+export const PasswordChange = Type.Object(
+  { currentPassword: Type.String({ maxLength: 1024 }), newPassword: NewPassword },
+  { title: 'PasswordChange' },
+)
+export type PasswordChange = Static<typeof PasswordChange>
+
+export const Session = Type.Object(
+  {
+    sessionId: Type.String({ description: '`ses_…`' }),
+    createdAt: DateTime,
+    expiresAt: DateTime,
+    current: Type.Boolean({ description: 'Whether it is the one that asks.' }),
+  },
+  { title: 'Session' },
+)
+
+export const SessionList = Type.Object({ sessions: Type.Array(Session) }, { title: 'SessionList' })
+export type SessionList = Static<typeof SessionList>
+
+export const SessionParams = Type.Object({ sessionId: Type.String() })
 
 export const Me = Type.Object(
   {
@@ -68,17 +92,6 @@ export type OrganisationCreated = Static<typeof OrganisationCreated>
 
 export const OrganisationParams = Type.Object({ organisationId: OrganisationId })
 
-export const OrganisationChange = Type.Object(
-  {
-    subscription: Type.Optional(Subscription),
-    rateLimitPerMinute: Type.Optional(
-      Type.Integer({ minimum: 1, maximum: 10_000_000, description: 'Requests per minute.' }),
-    ),
-  },
-  { title: 'OrganisationChange' },
-)
-export type OrganisationChange = Static<typeof OrganisationChange>
-
 export const Organisation = Type.Object(
   {
     organisationId: OrganisationId,
@@ -91,6 +104,21 @@ export const Organisation = Type.Object(
   { title: 'Organisation' },
 )
 export type Organisation = Static<typeof Organisation>
+
+/** Members of an organisation that nobody changes. They may come back with a change, as they were. */
+export const FIXED_OF_ORGANISATION = ['organisationId', 'name', 'merchantId', 'createdAt'] as const
+
+export const OrganisationChange = Type.Object(
+  {
+    ...Type.Partial(Type.Pick(Organisation, [...FIXED_OF_ORGANISATION])).properties,
+    subscription: Type.Optional(Subscription),
+    rateLimitPerMinute: Type.Optional(
+      Type.Integer({ minimum: 1, maximum: 10_000_000, description: 'Requests per minute.' }),
+    ),
+  },
+  { title: 'OrganisationChange' },
+)
+export type OrganisationChange = Static<typeof OrganisationChange>
 
 export const NewKey = Type.Object(
   {
@@ -144,6 +172,24 @@ export const KeyRotated = Type.Object(
 )
 export type KeyRotated = Static<typeof KeyRotated>
 
+export const LeakedKey = Type.Object(
+  {
+    key: Type.String({
+      minLength: 1,
+      maxLength: 512,
+      description: 'The key itself; administrators may name its id, `key_…`, instead.',
+    }),
+  },
+  { title: 'LeakedApiKey' },
+)
+export type LeakedKey = Static<typeof LeakedKey>
+
+export const KeyRevoked = Type.Object(
+  { keyId: Type.String(), revokedAt: DateTime },
+  { title: 'ApiKeyRevoked' },
+)
+export type KeyRevoked = Static<typeof KeyRevoked>
+
 export const Key = Type.Object(
   {
     keyId: Type.String(),
@@ -164,12 +210,22 @@ export type Key = Static<typeof Key>
 export const KeyList = Type.Object({ keys: Type.Array(Key) }, { title: 'ApiKeyList' })
 export type KeyList = Static<typeof KeyList>
 
-/** What a merchant or a terminal may do while offline. Amounts are in major units of the payment's currency. */
+const amountLimit = (description: string) =>
+  Type.Optional(
+    Type.Union([Type.Number({ minimum: 0 }), Type.Literal('none')], {
+      description: `${description}, in major units of each currency, or \`none\`.`,
+    }),
+  )
+
+/**
+ * What a merchant or a terminal may do while offline. What a terminal says nothing about is decided by its merchant;
+ * amounts that neither says are the defaults of a new terminal.
+ */
 export const Limits = Type.Object(
   {
-    floorLimit: Type.Optional(Type.Number({ minimum: 0, description: 'Greatest single offline payment.' })),
-    storedSumLimit: Type.Optional(
-      Type.Number({ minimum: 0, description: 'Greatest sum of payments waiting to be uploaded.' }),
+    floorLimit: amountLimit('Greatest single offline payment (default of terminals: 250)'),
+    storedSumLimit: amountLimit(
+      'Greatest sum of payments waiting to be uploaded (default of terminals: 5,000)',
     ),
     maxOfflineAgeMs: Type.Optional(
       Type.Integer({ minimum: 1, maximum: 365 * 24 * 3_600_000, description: 'Greatest age at upload.' }),

@@ -11,6 +11,7 @@ import { createAuthentication } from './authentication.ts'
 import { createDefaults } from './defaults.ts'
 import { createKeys } from './keys.ts'
 import { createOrganisations } from './organisations.ts'
+import { createPasswords } from './passwords.ts'
 import type { AccountCreated, Me, NewAccount } from './schemas.ts'
 import { type CookieOptions, createSessions, csrfTokenOf } from './sessions.ts'
 import * as store from './store.ts'
@@ -41,7 +42,7 @@ export const createAccounts = (deps: AccountsDeps) => {
   const { database, security, clock, adminApiKey } = deps
   const keys = createKeys(deps)
   const organisations = createOrganisations({ ...deps, keys })
-  const sessions = createSessions(deps)
+  const sessions = createSessions({ ...deps, passwords: createPasswords(deps) })
   const authenticate = createAuthentication({ keys, sessions, organisations, clock, adminApiKey })
 
   return {

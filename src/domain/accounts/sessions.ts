@@ -1,18 +1,15 @@
-/** Console sessions: signing in and out, and the tokens of both. @module */
+/** Console sessions: opening, listing and ending them, and their tokens. @module */
 import { createHmac } from 'node:crypto'
-import { type Caller, DEFAULT_SCOPES, type Scope, systemCaller } from '../../caller.ts'
-import type { Clock } from '../../clock.ts'
+import { DEFAULT_SCOPES, type Scope, type SessionCaller, systemCaller } from '../../caller.ts'
+import { type Clock, iso } from '../../clock.ts'
 import { AppError } from '../../errors.ts'
 import { newId } from '../../ids.ts'
 import { newSecret, secretDigest } from '../../keys/api-keys.ts'
-import { verifyPassword } from '../../keys/passwords.ts'
 import type { Ledger } from '../../ledger/ledger.ts'
 import type { Database } from '../../store/database.ts'
 import type { OpenRecent } from '../../store/recent.ts'
-import type { SecurityService } from '../security/service.ts'
-import { DEFAULT_ORGANISATION } from './defaults.ts'
-import { normaliseEmail } from './organisations.ts'
-import type { SignIn } from './schemas.ts'
+import type { Passwords } from './passwords.ts'
+import type { PasswordChange, SessionList, SignIn } from './schemas.ts'
 import * as store from './store.ts'
 
 const SESSION_VALID_MS = 12 * 3_600_000
@@ -39,12 +36,11 @@ export interface CookieOptions {
 
 interface Deps {
   readonly database: Database
-  readonly ledger: Pick<Ledger, 'append' | 'transact'>
-  readonly security: Pick<SecurityService, 'guardAttempts'>
+  readonly ledger: Pick<Ledger, 'transact'>
   readonly clock: Clock
   readonly openRecent: OpenRecent
   readonly cookie: CookieOptions
-  addressBlock(ip: string): string
+  readonly passwords: Passwords
 }
 
 /** The CSRF token of a session: derived from what is kept of its cookie, so that it needs no storage of its own. */
@@ -53,15 +49,7 @@ export const csrfTokenOf = (digest: Uint8Array): string =>
 
 export type Sessions = ReturnType<typeof createSessions>
 
-export const createSessions = ({
-  database,
-  ledger,
-  security,
-  clock,
-  openRecent,
-  cookie,
-  addressBlock,
-}: Deps) => {
+export const createSessions = ({ database, ledger, clock, openRecent, cookie, passwords }: Deps) => {
   let sweptAt = 0
   const setCookie = (value: string, maxAgeSeconds: number): string =>
     `${cookie.name}=${value}; Path=/; Max-Age=${maxAgeSeconds}; HttpOnly; SameSite=Lax${cookie.secure ? '; Secure' : ''}`
@@ -73,6 +61,11 @@ export const createSessions = ({
     load: (digest) => store.findSession(database, Buffer.from(digest, 'hex')),
   })
 
+  /** Called once their end is committed: earlier, another look-up could remember them again. */
+  const forget = async (digests: readonly Uint8Array[]): Promise<void> => {
+    await Promise.all(digests.map((digest) => byDigest.forget(Buffer.from(digest).toString('hex'))))
+  }
+
   const sweep = async (now: number): Promise<void> => {
     if (now - sweptAt < SWEEP_PAUSE_MS) return
     sweptAt = now
@@ -81,46 +74,31 @@ export const createSessions = ({
 
   return {
     /**
-     * Signs in. An unknown address and a wrong password can't be told apart, by the answer or by its time.
-     * @param ip counted beside the address of the account: 10 failures in 15 minutes for each
+     * Signs in.
+     * @param ip client address, which wrong passwords are counted by
      * @throws AppError invalid_credentials, rate_limited, unavailable
      */
-    async open({ email, password }: SignIn, ip: string, requestId: string): Promise<OpenedSession> {
-      const block = addressBlock(ip)
-      const address = normaliseEmail(email)
-      const account = await store.findAccountByEmail(database, address)
-      const watched = [
-        {
-          bucket: `account:${secretDigest(address).toString('hex')}`,
-          organisation: account?.organisation ?? DEFAULT_ORGANISATION,
-          subject: account?.id ?? block,
-        },
-        { bucket: `sign-in:${block}`, organisation: DEFAULT_ORGANISATION, subject: block },
-      ]
-      const signedIn = await security.guardAttempts(watched, async () =>
-        (await verifyPassword(password, account?.password_hash)) ? account : undefined,
-      )
-      if (signedIn === undefined) throw new AppError('invalid_credentials')
+    async open(credentials: SignIn, ip: string, requestId: string): Promise<OpenedSession> {
+      const account = await passwords.check(credentials, ip)
       const at = clock.now()
       await sweep(at)
       const token = newSecret()
       const digest = secretDigest(token)
-      const session = store.sessions.row({
+      const session: store.SessionRow = {
         id: newId('ses', at),
         digest,
-        account: signedIn.id,
-        organisation: signedIn.organisation,
+        account: account.id,
+        organisation: account.organisation,
         created_at: at,
         expires_at: at + SESSION_VALID_MS,
+      }
+      await ledger.transact({ ...systemCaller(account.organisation, 'sign-in'), requestId }, async (trx) => {
+        // A password that was changed since it was checked opens no session that the change should have ended.
+        if (!(await store.hasPassword(trx, account))) throw new AppError('invalid_credentials')
+        await store.insertSession(trx, session)
+        const data = { event: 'session.opened' }
+        return { entry: { type: 'account', subject: ['account', account.id], data }, result: null }
       })
-      await ledger.append(
-        { ...systemCaller(signedIn.organisation, 'sign-in'), requestId },
-        {
-          entry: { type: 'account', subject: ['account', signedIn.id], data: { event: 'session.opened' } },
-          rows: () => [session],
-          result: () => null,
-        },
-      )
       return { csrfToken: csrfTokenOf(digest), setCookie: setCookie(token, SESSION_VALID_MS / 1000) }
     },
 
@@ -130,30 +108,42 @@ export const createSessions = ({
       return session !== undefined && session.expires_at > clock.now() ? session : undefined
     },
 
-    /**
-     * Signs the caller out.
-     * @returns the Set-Cookie header that removes the cookie
-     * @throws AppError forbidden when the caller has a key instead of a session
-     */
-    async end(caller: Caller): Promise<string> {
-      const { credential } = caller
-      if (credential.kind !== 'session') {
-        throw new AppError('forbidden', { message: 'Only a session can be ended; revoke keys instead.' })
+    /** The valid sessions of the caller's account, the newest first. */
+    async list({ credential }: SessionCaller): Promise<SessionList> {
+      const rows = await store.findSessionsOfAccount(database, credential.accountId, clock.now())
+      return {
+        sessions: rows.map(({ id, created_at, expires_at }) => ({
+          sessionId: id,
+          createdAt: iso(created_at),
+          expiresAt: iso(expires_at),
+          current: id === credential.id,
+        })),
       }
+    },
+
+    /**
+     * Ends a session of the caller's account: everywhere at once, or within a second where Redis can't tell it.
+     * @returns whether there was one
+     */
+    async end(caller: SessionCaller, sessionId: string): Promise<boolean> {
+      const { accountId } = caller.credential
       let digest: Uint8Array | undefined
       await ledger.transact(caller, async (trx) => {
-        digest = await store.deleteSession(trx, credential.id)
-        return {
-          entry: {
-            type: 'account',
-            subject: ['account', credential.accountId],
-            data: { event: 'session.ended' },
-          },
-          result: null,
-        }
+        digest = await store.deleteSession(trx, { id: sessionId, account: accountId })
+        if (digest === undefined) return { result: null }
+        const data = { event: 'session.ended' }
+        return { entry: { type: 'account', subject: ['account', accountId], data }, result: null }
       })
-      if (digest !== undefined) await byDigest.forget(Buffer.from(digest).toString('hex'))
-      return setCookie('', 0)
+      if (digest !== undefined) await forget([digest])
+      return digest !== undefined
     },
+
+    /** Changes the password of the caller's account, and ends its other sessions. @throws as `passwords.change` */
+    async changePassword(caller: SessionCaller, change: PasswordChange, ip: string): Promise<void> {
+      await forget(await passwords.change(caller, change, ip))
+    },
+
+    /** The Set-Cookie header that removes the cookie. */
+    removeCookie: setCookie('', 0),
   }
 }

@@ -3,6 +3,9 @@ import type { Knex } from 'knex'
 import type { Database } from '../../store/database.ts'
 import { table } from '../../store/table.ts'
 
+/** Keys, merchants or sessions that a list shows. */
+const MAX_LISTED = 1000
+
 export interface OrganisationRow {
   id: string
   name: string
@@ -90,14 +93,6 @@ export const freeProofGrants = table<FreeProofGrantRow>('free_proof_grants', [
   'created_at',
   'expires_at',
 ])
-export const sessions = table<SessionRow>('sessions', [
-  'id',
-  'digest',
-  'account',
-  'organisation',
-  'created_at',
-  'expires_at',
-])
 export const merchants = table<MerchantRow>('merchants', [
   'id',
   'organisation',
@@ -119,9 +114,6 @@ export const apiKeys = table<ApiKeyRow>('api_keys', [
   'expires_at',
   'revoked_at',
 ])
-
-/** Keys of one organisation that a list or a search for a proof's maker looks at. */
-const MAX_LISTED = 1000
 
 export const findOrganisation = (knex: Knex, id: string): Promise<OrganisationRow | undefined> =>
   knex<OrganisationRow>('organisations').where({ id }).first()
@@ -157,9 +149,56 @@ export const findSession = ({ knex }: Database, digest: Uint8Array): Promise<Ses
 export const findSessionById = ({ knex }: Database, id: string): Promise<SessionRow | undefined> =>
   knex<SessionRow>('sessions').where({ id }).first()
 
+/** An account's sessions that are valid at a time, the newest first. */
+export const findSessionsOfAccount = (
+  { knex }: Database,
+  account: string,
+  now: number,
+): Promise<SessionRow[]> =>
+  knex<SessionRow>('sessions')
+    .where({ account })
+    .where('expires_at', '>', now)
+    .orderBy('id', 'desc')
+    .limit(MAX_LISTED)
+
+/** Replaces a password hash by another, unless it was replaced already. @returns whether it was */
+export const replacePassword = async (
+  trx: Knex,
+  account: string,
+  { from, to }: { readonly from: string; readonly to: string },
+): Promise<boolean> => {
+  const accounts = trx<AccountRow>('accounts').where({ id: account, password_hash: from })
+  return (await accounts.update({ password_hash: to })) > 0
+}
+
+/** Whether an account still has a password hash, which can't change before the transaction ends. */
+export const hasPassword = async (
+  trx: Knex,
+  { id, password_hash }: Pick<AccountRow, 'id' | 'password_hash'>,
+): Promise<boolean> => (await trx('accounts').where({ id, password_hash }).first('id')) !== undefined
+
+export const insertSession = async (trx: Knex, row: SessionRow): Promise<void> => {
+  await trx('sessions').insert(row)
+}
+
+/** Ends all sessions of an account but one. @returns the digests of their cookies */
+export const deleteOtherSessions = async (
+  trx: Knex,
+  account: string,
+  kept: string,
+): Promise<readonly Uint8Array[]> => {
+  const ended = await trx<SessionRow>('sessions').where({ account }).whereNot({ id: kept }).delete('digest')
+  return ended.map(({ digest }) => digest)
+}
+
 /** @returns the digest of the session's cookie; undefined when it had ended already */
-export const deleteSession = async (trx: Knex, id: string): Promise<Uint8Array | undefined> => {
-  const [row] = await trx<SessionRow>('sessions').where({ id }).delete('digest')
+export const deleteSession = async (
+  trx: Knex,
+  session: Pick<SessionRow, 'id' | 'account'>,
+): Promise<Uint8Array | undefined> => {
+  const [row] = await trx<SessionRow>('sessions')
+    .where({ ...session })
+    .delete('digest')
   return row?.digest
 }
 

@@ -4,7 +4,6 @@
  * @module
  */
 import { hash } from 'node:crypto'
-import canonicalize from 'canonicalize'
 import type { Caller } from '../../caller.ts'
 import { type Clock, iso } from '../../clock.ts'
 import { fail } from '../../errors.ts'
@@ -12,6 +11,7 @@ import { newId } from '../../ids.ts'
 import type { Signers } from '../../keys/signers.ts'
 import type { Claim, Item, Receipt, Take } from '../../ledger/item.ts'
 import type { Ledger } from '../../ledger/ledger.ts'
+import { canonicalJson } from '../../protocol/canonical-json.ts'
 import type { Database } from '../../store/database.ts'
 import type { toWireLimits } from '../agents/limits.ts'
 import type { AgentRecord, AgentsService } from '../agents/service.ts'
@@ -68,7 +68,7 @@ interface Question {
 /** SHA-256 of canonical JSON, lower-case hex. @throws AppError validation_failed */
 const digestOf = (name: string, value: unknown, maxBytes: number): string | undefined => {
   if (value === undefined) return undefined
-  const text = canonicalize(value) ?? ''
+  const text = canonicalJson(value)
   if (Buffer.byteLength(text) > maxBytes)
     refuseField(`/${name}`, 'too_large', `${name} must have at most ${maxBytes} bytes of canonical JSON`)
   return hash('sha256', text)

@@ -4,7 +4,7 @@
  * @module
  */
 import { hash } from 'node:crypto'
-import canonicalize from 'canonicalize'
+import { canonicalJson } from '../../protocol/canonical-json.ts'
 import { readJws } from '../../protocol/jws.ts'
 import type { Evidence, FindKey } from './evidence.ts'
 import { jwsFault } from './jws-evidence.ts'
@@ -38,7 +38,7 @@ const withoutEmpty = (value: unknown): unknown => {
  */
 const coveredTexts = (card: AgentCard): string[] => {
   const { signatures: _, ...content } = card
-  return [...new Set([content, withoutEmpty(content) ?? {}].map((form) => canonicalize(form) ?? ''))]
+  return [...new Set([content, withoutEmpty(content) ?? {}].map((form) => canonicalJson(form)))]
 }
 
 /** Header members that ask for nothing: `jku` is where others look for the key, which is enrolled here. */
@@ -66,7 +66,7 @@ const judge = async (entry: unknown, payloads: readonly string[], findKey: FindK
 /** Judges a card by whichever of its signatures a known key made; else with the reason of each. */
 export const readCardEvidence = async (card: AgentCard, findKey: FindKey): Promise<Evidence> => {
   const method = 'agent_card'
-  const digest = hash('sha256', canonicalize(card) ?? '')
+  const digest = hash('sha256', canonicalJson(card))
   const { signatures } = card
   const entries: unknown[] = Array.isArray(signatures) ? signatures : []
   if (entries.length === 0 || entries.length > MAX_CARD_SIGNATURES)

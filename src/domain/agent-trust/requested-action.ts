@@ -14,10 +14,8 @@ export interface Money {
 
 /** The amount, in minor units. @throws AppError validation_failed */
 export const readMoney = ({ amount, currency }: AuthoriseAgent): Money | undefined => {
-  if (amount === undefined && currency === undefined) return undefined
-  if (amount === undefined) return refuseField('/amount', 'required', 'amount is required with a currency')
-  if (currency === undefined)
-    return refuseField('/currency', 'required', 'currency is required with an amount')
+  // One is never without the other.
+  if (amount === undefined || currency === undefined) return undefined
   if (!isCurrency(currency))
     return refuseField('/currency', 'currency', 'currency must be an ISO 4217 code in upper case')
   const read = toMinorUnits(amount, currency)

@@ -24,7 +24,7 @@ export const AgentAuditQuery = Type.Object(
       Type.Array(Kind, { minItems: 1, uniqueItems: true, description: 'Only these. Default: all.' }),
     ),
     cursor: Type.Optional(
-      Type.String({ pattern: '^\\d{1,15}$', description: '`next_cursor` of the page before.' }),
+      Type.String({ pattern: '^[0-9]{1,15}$', description: '`next_cursor` of the page before.' }),
     ),
     limit: Type.Optional(
       Type.Integer({ minimum: 1, maximum: MAX_PAGE_ENTRIES, default: DEFAULT_PAGE_ENTRIES }),

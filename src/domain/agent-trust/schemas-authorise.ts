@@ -62,6 +62,7 @@ export const AuthoriseAgent = Type.Object(
     title: 'AuthoriseAgent',
     description:
       'With `http` or `jws`, in which the agent itself signed action, resource, amount, currency and payee.',
+    dependentRequired: { amount: ['currency'], currency: ['amount'] },
   },
 )
 export type AuthoriseAgent = Static<typeof AuthoriseAgent>

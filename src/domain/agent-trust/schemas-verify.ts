@@ -1,5 +1,6 @@
 /** Wire shapes of recognising agents. @module */
 import Type, { type Static } from 'typebox'
+import type { AnyForm } from '../../forms.ts'
 import { AgentId, AgentStatus, TrustLevel } from '../agents/schemas.ts'
 import { TAGS } from './http-signature.ts'
 import { EVIDENCE_REASON_CODES } from './reasons.ts'
@@ -8,26 +9,31 @@ import { CompactJws, ExpectedAudience, orNull, SignedHttpRequest } from './schem
 /** Of its canonical JSON, in UTF-8. */
 export const MAX_CARD_BYTES = 64 * 1024
 
-export const VerifyAgent = Type.Object(
-  {
-    agent_id: Type.Optional(AgentId),
-    http: Type.Optional(SignedHttpRequest),
-    jws: Type.Optional(CompactJws),
-    agent_card: Type.Optional(
-      Type.Record(Type.String(), Type.Unknown(), {
+const expected = { agent_id: Type.Optional(AgentId), expected_audience: Type.Optional(ExpectedAudience) }
+
+/** Only a request has a tag, and an agent card has no audience. */
+export const VerifyAgent = Type.Union(
+  [
+    Type.Object({
+      http: SignedHttpRequest,
+      ...expected,
+      expected_tag: Type.Optional(
+        Type.Enum([...TAGS], {
+          description: 'Tag that the signature of a request must have. Default: any of these.',
+        }),
+      ),
+    }),
+    Type.Object({ jws: CompactJws, ...expected }),
+    Type.Object({
+      agent_card: Type.Record(Type.String(), Type.Unknown(), {
         description: `A2A agent card with its \`signatures\`; at most ${MAX_CARD_BYTES} bytes of canonical JSON.`,
       }),
-    ),
-    expected_audience: Type.Optional(ExpectedAudience),
-    expected_tag: Type.Optional(
-      Type.Enum([...TAGS], {
-        description: 'Tag that the signature of a request must have. Default: any of these.',
-      }),
-    ),
-  },
+      agent_id: expected.agent_id,
+    }),
+  ],
   { title: 'VerifyAgent', description: 'Exactly one of `http`, `jws` and `agent_card`.' },
 )
-export type VerifyAgent = Static<typeof VerifyAgent>
+export type VerifyAgent = AnyForm<Static<typeof VerifyAgent>>
 
 const DateTime = Type.String({ format: 'date-time' })
 

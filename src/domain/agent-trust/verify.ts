@@ -1,12 +1,12 @@
 /** Recognising agents by what they present: judged, recorded, and answered with a signed verdict. @module */
 import { hash } from 'node:crypto'
-import canonicalize from 'canonicalize'
 import type { Caller } from '../../caller.ts'
 import { type Clock, iso } from '../../clock.ts'
 import { fail } from '../../errors.ts'
 import type { Signers } from '../../keys/signers.ts'
 import type { Claim, Item, Json } from '../../ledger/item.ts'
 import type { Ledger } from '../../ledger/ledger.ts'
+import { canonicalJson } from '../../protocol/canonical-json.ts'
 import type { AgentRecord, AgentsService } from '../agents/service.ts'
 import type { RegisteredKeysService } from '../registered-keys/service.ts'
 import { cardKeyFinder, keyFinder } from './agent-keys.ts'
@@ -42,16 +42,9 @@ export const nonceClaim = (use: string, { signer, nonce = '' }: Evidence): Claim
   code: 'conflict',
 })
 
-/** Exactly one thing is presented, and only a request has a tag. @throws AppError validation_failed */
-const checkPresented = (input: VerifyAgent): void => {
-  const { http, jws, agent_card: card, expected_audience: audience, expected_tag: tag } = input
-  if ([http, jws, card].filter((presented) => presented !== undefined).length !== 1)
-    refuseField('', 'one_of', 'send exactly one of http, jws and agent_card')
-  if (http === undefined && tag !== undefined)
-    refuseField('/expected_tag', 'not_applicable', 'only a signed request has a tag')
-  if (card !== undefined && audience !== undefined)
-    refuseField('/expected_audience', 'not_applicable', 'an agent card has no audience')
-  if (card !== undefined && Buffer.byteLength(canonicalize(card) ?? '') > MAX_CARD_BYTES)
+/** @throws AppError validation_failed */
+const checkSize = ({ agent_card: card }: VerifyAgent): void => {
+  if (card !== undefined && Buffer.byteLength(canonicalJson(card)) > MAX_CARD_BYTES)
     refuseField('/agent_card', 'too_large', `agent_card must have at most ${MAX_CARD_BYTES} bytes`)
 }
 
@@ -169,7 +162,7 @@ export const createAgentVerification = (deps: Deps) => {
      * @throws AppError validation_failed; not_found for an agent that is not the organisation's
      */
     async verify(caller: Caller, input: VerifyAgent): Promise<AgentVerdict> {
-      checkPresented(input)
+      checkSize(input)
       const asked =
         input.agent_id === undefined
           ? undefined

@@ -1,7 +1,7 @@
 /** Enrolling agents: keys, challenges, and what comes of their answers. @module */
 import type { Caller } from '../../caller.ts'
 import type { Clock } from '../../clock.ts'
-import { AppError, fail } from '../../errors.ts'
+import { fail } from '../../errors.ts'
 import { newId } from '../../ids.ts'
 import { readPublicKey } from '../../keys/public-key.ts'
 import type { Sealing } from '../../keys/sealing.ts'
@@ -56,11 +56,6 @@ interface Activation<R> {
 const UNPROVEN: Trust = { level: 'registered', reasons: ['possession_not_shown'] }
 const MADE_HERE: Trust = { level: 'registered', reasons: ['key_made_by_service'] }
 
-const missing = (path: string): never => {
-  const message = `${path.slice(1)} is required`
-  throw new AppError('validation_failed', { details: [{ path, code: 'required', message }] })
-}
-
 const optional = <T, U>(value: T | undefined, read: (value: T) => U): U | null =>
   value === undefined ? null : read(value)
 
@@ -86,7 +81,7 @@ export const createEnrolment = (deps: Deps) => {
     return {
       id,
       organisation: caller.organisation,
-      name: input.name ?? missing('/name'),
+      name: input.name,
       description: input.description ?? null,
       provider: input.provider ?? null,
       ...urlsOf(input),

@@ -4,12 +4,12 @@
  * @module
  */
 import { randomBytes, timingSafeEqual } from 'node:crypto'
-import canonicalize from 'canonicalize'
 import type { Clock } from '../../clock.ts'
 import type { Core } from '../../core/index.ts'
 import { AppError } from '../../errors.ts'
 import type { PublicKey } from '../../keys/public-key.ts'
 import type { Sealing } from '../../keys/sealing.ts'
+import { canonicalJson } from '../../protocol/canonical-json.ts'
 import { CHALLENGE_VALID_MS } from './record.ts'
 import type { Possession } from './schemas.ts'
 
@@ -55,7 +55,7 @@ export type Possessions = ReturnType<typeof createPossessions>
 export const createPossessions = ({ core, sealing, clock, baseUrl }: Deps) => {
   /** What a key signs: the prefix and canonical JSON (RFC 8785). */
   const messageOf = (organisation: string, { kid }: PublicKey, nonce: string): string =>
-    PREFIX + canonicalize({ aud: baseUrl, org: organisation, kid, nonce })
+    PREFIX + canonicalJson({ aud: baseUrl, org: organisation, kid, nonce })
 
   const macOf = ({ organisation, key, pqKey }: Challenged, head: Uint8Array): Uint8Array => {
     const whom = [organisation, key.kid, pqKey?.kid ?? null, Buffer.from(head).toString('hex')]

@@ -1,5 +1,7 @@
 /** Wire shapes of agents. @module */
 import Type, { type Static } from 'typebox'
+import { NOT_BLANK } from '../../patterns.ts'
+import { Nullable } from '../../schema-marks.ts'
 import { KeyId, keyInput, PrivateJwk, PublicJwk } from '../registered-keys/schemas.ts'
 import { AGENT_STATUSES, TRUST_LEVELS } from './states.ts'
 
@@ -76,17 +78,15 @@ export const Possession = Type.Object(
 export type Possession = Static<typeof Possession>
 
 const profile = {
-  name: Type.Optional(
-    Type.String({
-      minLength: 1,
-      maxLength: MAX_NAME_CHARACTERS,
-      pattern: '\\S',
-      description: 'Shown on its badge. Required, unless `agent_id` is sent.',
-    }),
-  ),
-  description: Type.Optional(Text(MAX_DESCRIPTION_CHARACTERS)),
-  url: Type.Optional(Text(MAX_URL_CHARACTERS, 'Where people read about it; https.')),
-  provider: Type.Optional(Text(MAX_NAME_CHARACTERS, 'Who makes or runs it.')),
+  name: Type.String({
+    minLength: 1,
+    maxLength: MAX_NAME_CHARACTERS,
+    pattern: NOT_BLANK,
+    description: 'Shown on its badge.',
+  }),
+  description: Nullable(Text(MAX_DESCRIPTION_CHARACTERS)),
+  url: Nullable(Text(MAX_URL_CHARACTERS, 'Where people read about it; https.')),
+  provider: Nullable(Text(MAX_NAME_CHARACTERS, 'Who makes or runs it.')),
   ...keyInput,
   key_directory_url: Type.Optional(
     Text(
@@ -103,16 +103,14 @@ const profile = {
   proof_of_possession: Type.Optional(Possession),
 }
 
-export const Enrolment = Type.Object(
-  {
-    agent_id: Type.Optional(
-      Type.String({
-        pattern: '^agt_[0-9a-z]{26}$',
-        description: 'A pending agent, whose challenge is answered: of the rest only the proof is read.',
-      }),
+export const Enrolment = Type.Union(
+  [
+    Type.Object({ ...profile, public_key: PublicJwk }, { title: 'AgentToEnrol' }),
+    Type.Object(
+      { agent_id: AgentId, proof_of_possession: Possession },
+      { title: 'ChallengeAnswer', description: 'Of a pending agent.' },
     ),
-    ...profile,
-  },
+  ],
   { title: 'AgentEnrolment' },
 )
 export type Enrolment = Static<typeof Enrolment>

@@ -2,7 +2,7 @@
 import type { Caller } from '../../caller.ts'
 import type { Clock } from '../../clock.ts'
 import type { Core } from '../../core/index.ts'
-import { AppError, fail } from '../../errors.ts'
+import { fail } from '../../errors.ts'
 import type { Sealing } from '../../keys/sealing.ts'
 import type { Claim } from '../../ledger/item.ts'
 import type { Ledger } from '../../ledger/ledger.ts'
@@ -37,11 +37,6 @@ export interface AgentsDeps {
   readonly baseUrl: string
   /** Whether everybody's key directories may be at what the operator opened. */
   readonly egressOpenProxy: boolean
-}
-
-const required = (path: string): never => {
-  const message = `${path.slice(1)} is required`
-  throw new AppError('validation_failed', { details: [{ path, code: 'required', message }] })
 }
 
 const refuseFrom = (status: AgentStatus): never =>
@@ -114,17 +109,13 @@ export const createAgents = (deps: AgentsDeps) => {
      * @throws AppError validation_failed, not_found, key_registered; conflict when the agent is not pending any more
      */
     async enrol(caller: Caller, input: Enrolment): Promise<AgentEnrolled> {
-      const { agent_id: agentId, proof_of_possession: possession } = input
-      if (agentId === undefined) {
-        if (input.public_key === undefined) required('/public_key')
+      if (!('agent_id' in input))
         return enrolment.enrol(caller, input, await registeredKeys.read(input), toEnrolled)
-      }
-      const row = await ownRow(caller, agentId)
-      if (possession === undefined) return required('/proof_of_possession')
+      const row = await ownRow(caller, input.agent_id)
       const status = statusAt(row, clock.now())
       if (status !== 'pending')
         return fail('conflict', { message: `The agent is ${status}: there is no challenge to answer.` })
-      return enrolment.answer(caller, row, possession, toEnrolled)
+      return enrolment.answer(caller, row, input.proof_of_possession, toEnrolled)
     },
 
     /**

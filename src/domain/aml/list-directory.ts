@@ -7,7 +7,7 @@ import { createHash } from 'node:crypto'
 import { createReadStream } from 'node:fs'
 import { readdir } from 'node:fs/promises'
 import { join } from 'node:path'
-import canonicalize from 'canonicalize'
+import { canonicalJson } from '../../protocol/canonical-json.ts'
 import { CHECK_TYPES, type CheckType } from './entry.ts'
 import { LIST_FORMATS, LIST_ID_PATTERN, type ListFormat, type ListSource } from './list-source.ts'
 import { type ListFile, ListFileError, sha256Hex } from './loaders/list-file.ts'
@@ -194,5 +194,5 @@ export const fingerprint = (
     ...source,
     files: hashed[i]?.map(({ name, sha256 }) => ({ name, sha256 })),
   }))
-  return sha256Hex(canonicalize(held) ?? '')
+  return sha256Hex(canonicalJson(held))
 }

@@ -63,6 +63,8 @@ const changeWatchLists = route({
   bodyLimit: 'batch',
   response: { 200: WatchLists },
   errors: ['list_invalid', 'not_found', 'conflict'],
+  // The commit knows the version alone; what the lists are then is read behind it.
+  commitsInSteps: true,
   example: {
     body: {
       action: 'upload',

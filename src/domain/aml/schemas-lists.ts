@@ -8,43 +8,54 @@ const MAX_FILE_NAME_CHARACTERS = 100
 
 const ListId = Type.String({ pattern: LIST_ID_PATTERN })
 
-export const ChangeLists = Type.Object(
+const Format = Type.Enum([...LIST_FORMATS])
+const CheckTypes = Type.Array(CheckTypeName, {
+  minItems: 1,
+  uniqueItems: true,
+  description: 'What a match is for. Default: sanctions, or for OpenSanctions what the topics say.',
+})
+const Files = Type.Array(
+  Type.Object(
+    {
+      name: Type.String({ minLength: 1, maxLength: MAX_FILE_NAME_CHARACTERS }),
+      content: Type.String({ description: 'The text of the file.' }),
+    },
+    { title: 'ListFileSent' },
+  ),
   {
-    action: Type.Enum(['reload', 'upload', 'remove'], {
-      description:
-        '`reload` reads AML_LISTS again, `upload` adds or replaces one list, `remove` takes one away until the next reload.',
-    }),
-    listId: Type.Optional(ListId),
-    format: Type.Optional(Type.Enum([...LIST_FORMATS])),
-    checkTypes: Type.Optional(
-      Type.Array(CheckTypeName, {
-        minItems: 1,
-        uniqueItems: true,
-        description: 'What a match is for. Default: sanctions, or for OpenSanctions what the topics say.',
-      }),
-    ),
-    files: Type.Optional(
-      Type.Array(
-        Type.Object(
-          {
-            name: Type.String({ minLength: 1, maxLength: MAX_FILE_NAME_CHARACTERS }),
-            content: Type.String({ description: 'The text of the file.' }),
-          },
-          { title: 'ListFileSent' },
-        ),
-        {
-          minItems: 1,
-          maxItems: MAX_FILES,
-          description: 'For OFAC the main file, alt.csv and add.csv, else one. The body may have 1 MiB.',
-        },
-      ),
-    ),
-    acceptLoss: Type.Optional(
-      Type.Boolean({
-        description: 'Accepts a list that has less than half of the entries that it had, or is gone.',
-      }),
-    ),
+    minItems: 1,
+    maxItems: MAX_FILES,
+    description: 'For OFAC the main file, alt.csv and add.csv, else one. The body may have 1 MiB.',
   },
+)
+const AcceptLoss = Type.Optional(
+  Type.Boolean({
+    description: 'Accepts a list that has less than half of the entries that it had, or is gone.',
+  }),
+)
+
+export const ChangeLists = Type.Union(
+  [
+    Type.Object(
+      { action: Type.Literal('reload'), acceptLoss: AcceptLoss },
+      { title: 'ReloadLists', description: 'Reads AML_LISTS again.' },
+    ),
+    Type.Object(
+      {
+        action: Type.Literal('upload'),
+        listId: ListId,
+        format: Format,
+        checkTypes: Type.Optional(CheckTypes),
+        files: Files,
+        acceptLoss: AcceptLoss,
+      },
+      { title: 'UploadList', description: 'Adds or replaces one list.' },
+    ),
+    Type.Object(
+      { action: Type.Literal('remove'), listId: ListId },
+      { title: 'RemoveList', description: 'Takes one away until the next reload.' },
+    ),
+  ],
   { title: 'ChangeLists' },
 )
 export type ChangeLists = Static<typeof ChangeLists>
@@ -52,7 +63,7 @@ export type ChangeLists = Static<typeof ChangeLists>
 const WatchList = Type.Object(
   {
     listId: Type.String(),
-    format: Type.Enum([...LIST_FORMATS]),
+    format: Format,
     source: Type.Enum(['directory', 'console', 'sample']),
     checkTypes: Type.Array(CheckTypeName),
     entries: Type.Integer(),

@@ -1,10 +1,11 @@
 /** Screening of people and companies, and what was found of them last. @module */
-import canonicalize from 'canonicalize'
+
 import type { Caller } from '../../caller.ts'
 import { type Clock, iso } from '../../clock.ts'
 import { AppError, type ErrorDetail } from '../../errors.ts'
 import type { SubjectPseudonyms } from '../../keys/subject-pseudonyms.ts'
 import type { Ledger } from '../../ledger/ledger.ts'
+import { canonicalJson } from '../../protocol/canonical-json.ts'
 import type { Database } from '../../store/database.ts'
 import { CHECK_TYPES, type CheckType, comparableIdentifier, MIN_IDENTIFIER_CHARACTERS } from './entry.ts'
 import type { ListsService } from './lists.ts'
@@ -126,7 +127,7 @@ export const createAml = ({ database, ledger, clock, subjects, lists, people }: 
         entry: {
           type: 'attest',
           subject: ['aml-subject', subject],
-          digest: sha256Hex(canonicalize(results) ?? ''),
+          digest: sha256Hex(canonicalJson(results)),
           data: { event: 'aml.checked', check_types: [...types], list_version: snapshot.version },
           ...('keyId' in credential && { keyId: credential.keyId }),
         },

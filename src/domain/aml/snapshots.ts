@@ -1,5 +1,5 @@
 /** A set of lists, ready to be searched. @module */
-import canonicalize from 'canonicalize'
+import { canonicalJson } from '../../protocol/canonical-json.ts'
 import type { Database } from '../../store/database.ts'
 import type { CheckType, ListEntry } from './entry.ts'
 import { readContent } from './list-content.ts'
@@ -35,7 +35,7 @@ type Hashed = Pick<StoredList, 'listId' | 'sha256'>
 /** SHA-256 over the RFC 8785 JSON of `[{listId, sha256}]`, by list id. */
 export const snapshotHash = (lists: readonly Hashed[]): string => {
   const named = lists.map(({ listId, sha256 }) => ({ listId, sha256 }))
-  return sha256Hex(canonicalize(named.toSorted((a, b) => (a.listId < b.listId ? -1 : 1))) ?? '')
+  return sha256Hex(canonicalJson(named.toSorted((a, b) => (a.listId < b.listId ? -1 : 1))))
 }
 
 /** What can be checked with these lists. */

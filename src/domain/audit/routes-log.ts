@@ -41,6 +41,10 @@ const getCheckpointKeys = route({
   handler: (_, { publishedLog }: Services) => publishedLog.keys(),
 })
 
+/** `000`, `x001/234`, `x001/x234/067`; the first group is not zero where others follow it. */
+const TILE_PATTERN =
+  '^(x([1-9][0-9]{2}|0[1-9][0-9]|00[1-9])/(x[0-9]{3}/){0,3})?[0-9]{3}([.]p/[1-9][0-9]{0,2})?$'
+
 const getTile = route({
   ...shared,
   name: 'getTile',
@@ -52,7 +56,7 @@ const getTile = route({
     '`x001/234` is tile 1,234; `x001/234.p/17` its first 17 hashes.',
   params: Type.Object({
     level: Type.String({ pattern: '^([0-9]|[1-5][0-9]|6[0-3])$' }),
-    tile: Type.String({ pattern: '^(?!x000)(x\\d{3}/){0,4}\\d{3}(\\.p/[1-9]\\d{0,2})?$' }),
+    tile: Type.String({ pattern: TILE_PATTERN }),
   }),
   produces: 'application/octet-stream',
   response: { 200: Type.String() },

@@ -1,5 +1,6 @@
 /** Wire form of zero-knowledge proofs about the log. @module */
 import Type, { type Static } from 'typebox'
+import { Expect } from '../../rules/schemas.ts'
 
 const MAX_CHECKPOINT_CHARACTERS = 16_384
 const Hash = Type.String({ pattern: '^[0-9a-f]{64}$' })
@@ -8,18 +9,18 @@ const TreeSize = Type.Integer({ minimum: 1, maximum: Number.MAX_SAFE_INTEGER })
 const Signal = Type.String({ description: 'An element of the BN254 scalar field in decimal.' })
 const Coordinates = Type.Array(Type.String())
 
-export const ZkpProofRequest = Type.Object({
-  index: Type.Optional(Index),
-  digest: Type.Optional(
-    Type.String({ pattern: '^[0-9a-f]{1,128}$', description: 'The first entry that has it.' }),
-  ),
-  treeSize: Type.Optional(
-    Type.Integer({
-      ...TreeSize,
-      description: 'The tree that the root is shown to stand in; default: that of `checkpoint`.',
-    }),
-  ),
-})
+const AskedTreeSize = Type.Optional(
+  Type.Integer({
+    ...TreeSize,
+    description: 'The tree that the root is shown to stand in; default: that of `checkpoint`.',
+  }),
+)
+const Digest = Type.String({ pattern: '^[0-9a-f]{1,128}$', description: 'The first entry that has it.' })
+
+export const ZkpProofRequest = Type.Union([
+  Type.Object({ index: Index, treeSize: AskedTreeSize }),
+  Type.Object({ digest: Digest, treeSize: AskedTreeSize }),
+])
 export type ZkpProofRequest = Static<typeof ZkpProofRequest>
 
 const RootStated = Type.Object(
@@ -89,6 +90,7 @@ export const ZkpVerifyRequest = Type.Object({
   proof: Type.Unknown({ description: 'The JSON form of snarkjs, or a text `zk1.…`.' }),
   publicInputs: PublicInputs,
   checkpoint: Type.Optional(Type.String({ maxLength: MAX_CHECKPOINT_CHARACTERS })),
+  expect: Type.Optional(Expect),
 })
 export type ZkpVerifyRequest = Static<typeof ZkpVerifyRequest>
 

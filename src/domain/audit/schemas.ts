@@ -33,7 +33,7 @@ export const AuditQuery = Type.Object({
   since: Since,
   until: Until,
   cursor: Type.Optional(
-    Type.String({ pattern: '^\\d{1,15}$', description: '`nextCursor` of the page before.' }),
+    Type.String({ pattern: '^[0-9]{1,15}$', description: '`nextCursor` of the page before.' }),
   ),
   limit: Type.Optional(Type.Integer({ minimum: 1, maximum: MAX_PAGE_ENTRIES, default: 50 })),
 })

@@ -6,6 +6,7 @@
 import type { Caller } from '../../caller.ts'
 import { auditProof } from '../../circuits/audit_proof.ts'
 import { isCanonicalSignal } from '../../circuits/circuit.ts'
+import { proofFacts } from '../../circuits/proof-facts.ts'
 import type { Verifier } from '../../circuits/verifier.ts'
 import type { Clock } from '../../clock.ts'
 import { type ErrorDetail, fail } from '../../errors.ts'
@@ -18,6 +19,7 @@ import { leafHash } from '../../ledger/merkle.ts'
 import { elementBytes } from '../../ledger/poseidon-tree.ts'
 import { decodeZk1, type SnarkProof } from '../../protocol/zk1.ts'
 import { contextElement } from '../../rules/encode.ts'
+import { unexpected } from '../../rules/expectation.ts'
 import type { Database } from '../../store/database.ts'
 import type { ProofsService } from '../proofs/service.ts'
 import type { Prepared } from '../proofs/statement.ts'
@@ -50,13 +52,6 @@ const hex = (bytes: Uint8Array): string => Buffer.from(bytes).toString('hex')
 const refuse = (path: string, code: string, message: string): never =>
   fail('validation_failed', { details: [{ path, code, message } satisfies ErrorDetail] })
 
-/** @throws AppError validation_failed unless it is one of the two */
-const nameOf = ({ index, digest }: ZkpProofRequest): EntryName => {
-  if (index !== undefined && digest === undefined) return { index }
-  if (digest !== undefined && index === undefined) return { digest }
-  return refuse('', 'ambiguous', 'must have either index or digest')
-}
-
 /** Sides of a proof that was sent in either form; whether it is one is for the verifier to say. */
 const readProof = (proof: unknown): SnarkProof =>
   (typeof proof === 'string' ? decodeZk1(proof)?.proof : proof) as SnarkProof
@@ -66,6 +61,9 @@ const signalsOf = ({ leafCommitment, poseidonRoot, ctx }: PublicInputs): string[
   poseidonRoot,
   ctx,
 ]
+
+const factsOf = (inputs: PublicInputs) =>
+  proofFacts({ circuitId: auditProof.id, publicSignals: signalsOf(inputs), context: inputs.context })
 
 /** What a logged root is, as its entry says it. */
 const isRootEntry = (text: string, { poseidonRoot, context }: PublicInputs): boolean => {
@@ -147,7 +145,7 @@ export const createAuditProofs = (deps: Deps) => {
      * @throws AppError not_found, validation_failed, log_inconsistent, and what making proofs throws
      */
     async prove(caller: Caller, request: ZkpProofRequest): Promise<ZkpProof> {
-      const member = await memberOf(caller, nameOf(request), request.treeSize)
+      const member = await memberOf(caller, request, request.treeSize)
       const { item, ...made } = await proofs.make(caller, {
         circuitId: auditProof.id,
         prepared: deps.prepareMember(member),
@@ -183,7 +181,7 @@ export const createAuditProofs = (deps: Deps) => {
      * Checks such a proof: pairing, context, that the log holds the root, and the trees that were named.
      * @throws AppError log_inconsistent when the log itself can't be relied on
      */
-    async verify({ proof, publicInputs, checkpoint }: ZkpVerifyRequest): Promise<ZkpVerified> {
+    async verify({ proof, publicInputs, checkpoint, expect }: ZkpVerifyRequest): Promise<ZkpVerified> {
       const verdict = await verifier.verify(auditProof.id, readProof(proof), signalsOf(publicInputs))
       const now = await checkpoints.latest()
       const answer = { valid: verdict.valid, integrity_verified: false, treeSize: now.size }
@@ -191,7 +189,8 @@ export const createAuditProofs = (deps: Deps) => {
       const reason =
         contextFault(publicInputs) ??
         (await logFault(publicInputs, now)) ??
-        (checkpoint === undefined ? undefined : await checkpointFault(checkpoint, publicInputs, now))
+        (checkpoint === undefined ? undefined : await checkpointFault(checkpoint, publicInputs, now)) ??
+        unexpected(expect, factsOf(publicInputs), clock.now())[0]
       return reason === undefined ? { ...answer, integrity_verified: true } : { ...answer, reason }
     },
   }

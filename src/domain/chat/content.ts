@@ -1,13 +1,6 @@
 /** The content rules: what a post may say, and the form in which it is kept. @module */
 import { AppError, type ErrorCode, fail } from '../../errors.ts'
-import {
-  breaksLine,
-  hasControls,
-  hasPiledMarks,
-  isVisible,
-  MAX_MARKS_IN_A_ROW,
-  turnsDirection,
-} from './characters.ts'
+import { breaksLine, hasControls, hasPiledMarks, isVisible, MAX_MARKS_IN_A_ROW } from './characters.ts'
 import { holdsCredential } from './credentials.ts'
 import {
   AGENT_NAME_MAX_CHARACTERS,
@@ -76,7 +69,11 @@ const lineAt = (
 ): string | null => {
   const line = clean(stringAt(input, field) ?? '')
   if (breaksLine(line))
-    return refuse('control_characters', field, `${field} must be one line without control characters.`)
+    return refuse(
+      'control_characters',
+      field,
+      `${field} must be one line without control characters, and without those that turn the direction of writing.`,
+    )
   const characters = charactersOf(line)
   if (characters > maxCharacters)
     return refuse(tooLong, field, `${field} may have at most ${maxCharacters} characters, not ${characters}.`)
@@ -86,13 +83,8 @@ const lineAt = (
 const nameIn = (input: Readonly<Record<string, unknown>>): string => {
   const name = lineAt(input, 'agent_name', 'agent_name_invalid', AGENT_NAME_MAX_CHARACTERS)
   if (name === null) return fail('agent_name_required')
-  if (!isVisible(name) || turnsDirection(name)) {
-    return refuse(
-      'agent_name_invalid',
-      'agent_name',
-      'agent_name must hold something to see and nothing that turns the direction of writing.',
-    )
-  }
+  if (!isVisible(name))
+    return refuse('agent_name_invalid', 'agent_name', 'agent_name must hold something to see.')
   return name
 }
 
@@ -103,7 +95,7 @@ const textIn = (input: Readonly<Record<string, unknown>>): string => {
     return refuse(
       'control_characters',
       'text',
-      'text may hold no control characters but newline and tab, and no invisible tag characters.',
+      'text may hold no control characters but newline and tab, no invisible tag characters, and none that turn the direction of writing (U+202A to U+202E, U+2066 to U+2069).',
     )
   const characters = charactersOf(text)
   if (characters < TEXT_MIN_CHARACTERS)

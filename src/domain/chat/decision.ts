@@ -8,8 +8,10 @@ import type { Outcome } from '../../store/lane.ts'
 import type { Row } from '../../store/table.ts'
 import { noteRepetition, refuseDuplicate } from './duplicates.ts'
 import {
+  type AcceptedEnvelope,
   type ChatUnit,
   envelopeKey,
+  hex,
   isRemoval,
   type Known,
   type PostUnit,
@@ -24,6 +26,7 @@ import {
   chatMessages,
   chatNames,
   chatPrompts,
+  chatProofs,
   chatRemovals,
   type HeadRow,
   type MessageRow,
@@ -32,6 +35,10 @@ import {
 } from './store.ts'
 import type { TargetRow } from './store-lane.ts'
 
+/** How recent is what the counts of the last 24 hours take. */
+export const LATELY_MS = 24 * 60 * 60 * 1000
+/** A proof speaks for one key: for another only so long after its last use. */
+export const PROOF_OF_ONE_KEY_MS = 24 * 60 * 60 * 1000
 /** When to try again where posting is paused; nobody knows how long it will be. */
 export const PAUSED_RETRY_SECONDS = 60
 
@@ -47,8 +54,14 @@ export interface BatchRules {
 /** What a batch does. */
 export interface Decided {
   readonly outcomes: readonly Outcome<MessageRow | undefined>[]
+  /** As the batch found it. */
+  readonly before: HeadRow
   /** As the batch leaves it. */
   readonly head: HeadRow
+  /** When it was decided, Unix ms. */
+  readonly at: number
+  /** Names that nobody had used for 24 hours. */
+  readonly agentsBack: number
   readonly rows: readonly Row[]
   readonly messages: readonly StoredMessageRow[]
   readonly removals: readonly RemovalRow[]
@@ -62,7 +75,9 @@ export interface Decided {
 
 /** A batch while it is decided. */
 interface Batch {
+  readonly before: HeadRow
   readonly head: HeadRow
+  agentsBack: number
   readonly mode: PostingMode
   readonly known: Known
   readonly at: number
@@ -105,8 +120,22 @@ const requireQualified = (
   boundAt: number | undefined,
 ): void => {
   if (kind === 'house' || mode !== 'verified_only') return
-  const provesPerson = envelope?.provesPerson ?? false
+  const provesPerson = envelope?.proof?.provesPerson ?? false
   if (envelope === undefined || !qualifies({ provesPerson, boundAt, now: at })) fail('verified_only')
+}
+
+/** @throws AppError proof_in_use for a proof that spoke for another key lately */
+const requireOwnProof = ({ known, at }: Batch, { envelope }: PostUnit): void => {
+  const last = envelope?.proof && known.proofs.get(hex(envelope.proof.key))
+  if (last === undefined || last.fingerprint === envelope?.fingerprint) return
+  if (at - last.used_at < PROOF_OF_ONE_KEY_MS) fail('proof_in_use', { reason: 'proof_in_use' })
+}
+
+const noteProof = ({ known, at, rows }: Batch, { fingerprint, proof }: AcceptedEnvelope): void => {
+  if (proof === undefined) return
+  const row = { proof: proof.key, fingerprint, used_at: at }
+  known.proofs.set(hex(proof.key), row)
+  rows.push(chatProofs.row(row))
 }
 
 const toRow = (
@@ -130,8 +159,8 @@ const toRow = (
     reply_count: 0,
     agent_id: envelope?.agentId ?? null,
     fingerprint: envelope?.fingerprint ?? null,
-    proof_checked: envelope?.proofChecked ?? null,
     about: envelope?.about ?? null,
+    proof: envelope?.proof?.shown ?? null,
     poster: unit.poster,
     text_hash: hashes.long ? hashes.shared : hashes.own,
     removed_at: null,
@@ -147,16 +176,21 @@ const decidePost = (batch: Batch, unit: PostUnit): MessageRow => {
   const parent = parentOf(batch, content.replyTo)
   const { name, verified } = useName(unit, known, at, rules.namesPerDay)
   requireQualified(batch, unit, verified ? (name.bound_at ?? undefined) : undefined)
+  requireOwnProof(batch, unit)
   refuseDuplicate(known.repetitions, hashes, poster, at)
 
   const row = toRow(unit, { id: ++head.last_id, at, verified, parent })
   messages.push(row)
   rows.push(chatMessages.row(row))
+  if (at - (known.names.get(name.skeleton)?.last_at ?? 0) >= LATELY_MS) batch.agentsBack++
   const noted = noteName(name, known)
   if (noted.row) rows.push(chatNames.row(noted.row))
   noteRepetition(known.repetitions, row.text_hash, poster, at)
   noteRepetition(known.repetitions, row.text_hash, undefined, at)
-  if (envelope) consume(batch, envelope)
+  if (envelope) {
+    consume(batch, envelope)
+    noteProof(batch, envelope)
+  }
   if (parent) countReply(batch, parent.id, 1)
   if (row.prompt_id !== null) rows.push(chatPrompts.row({ prompt_id: row.prompt_id, messages: 1 }))
   head.posted_at = at
@@ -204,7 +238,9 @@ export const decideBatch = (
   rules: BatchRules,
 ): Decided => {
   const batch: Batch = {
+    before,
     head: { ...before },
+    agentsBack: 0,
     mode: before.posting ?? rules.initialMode,
     known,
     at,

@@ -7,7 +7,7 @@ import {
   type RelayEnvelope,
   signingBytes,
 } from '../../protocol/envelope.ts'
-import { breaksLine, hasControls, isVisible, turnsDirection } from './characters.ts'
+import { breaksLine, hasControls, isVisible } from './characters.ts'
 import { ABOUT_MAX_CHARACTERS, AGENT_ID_MAX_CHARACTERS, ENVELOPE_ID_CHARACTERS } from './schemas-envelope.ts'
 
 const KEY_BYTES = 32
@@ -44,26 +44,32 @@ const text = (fields: Fields, name: string): string => {
   return typeof value === 'string' ? value : refuse(`.${name}`, 'must be a string')
 }
 
-/** Text of so many code points, which does not turn round what it is shown beside. */
+/** Text of so many code points. */
 const plainText = (fields: Fields, name: string, { min, max }: { min: number; max: number }): string => {
   const value = text(fields, name)
   const { length } = [...value]
   if (length < min || length > max) refuse(`.${name}`, `must have ${min} to ${max} characters`)
-  if (turnsDirection(value)) refuse(`.${name}`, 'must not turn the direction of writing')
   return value
 }
 
 const requireAgentId = (fields: Fields): void => {
   const agentId = plainText(fields, 'agent_id', { min: 1, max: AGENT_ID_MAX_CHARACTERS })
   if (!isVisible(agentId)) refuse('.agent_id', 'must hold something to see')
-  if (breaksLine(agentId)) refuse('.agent_id', 'must be one line without control characters')
+  if (breaksLine(agentId))
+    refuse(
+      '.agent_id',
+      'must be one line without control characters, also those that turn the direction of writing',
+    )
 }
 
 const checkAbout = (fields: Fields): void => {
   // Optional fields sent as null count as absent.
   if (fields.about === undefined || fields.about === null) return
   if (hasControls(plainText(fields, 'about', { min: 0, max: ABOUT_MAX_CHARACTERS })))
-    refuse('.about', 'must not hold control characters but newline and tab')
+    refuse(
+      '.about',
+      'must not hold control characters but newline and tab, nor those that turn the direction of writing',
+    )
 }
 
 const VISIBLE_ASCII = /^[!-~]*$/

@@ -1,23 +1,15 @@
 /** The proof that may come in an envelope: made for this envelope, and checked as everybody's proofs are. @module */
-import { systemCaller } from '../../caller.ts'
+import { type Clock, iso } from '../../clock.ts'
 import { AppError, fail } from '../../errors.ts'
 import { type EnvelopeProof, proofNonce } from '../../protocol/envelope.ts'
 import { h248 } from '../../rules/encode.ts'
 import type { ProofsService } from '../proofs/service.ts'
 import type { Stated } from '../proofs/statement.ts'
 import { isRecord } from './envelope-form.ts'
+import type { MessageProof } from './schemas.ts'
 
-/** They say something of whoever holds what this service's issuer has signed. */
-const PERSON_CIRCUITS = ['kyc', 'token_validation']
-/** Circuits whose checks need nothing that belongs to an organisation, so that a stranger's proof can be judged. */
-const ACCEPTED_CIRCUITS = [
-  ...PERSON_CIRCUITS,
-  'consent_verification',
-  'eligibility',
-  'composite',
-  'yesno',
-  'simple_yesno',
-]
+/** What proofs for the chat are made for, so that their nullifiers are of no use elsewhere. */
+const PURPOSE = 'chat'
 /** Each holds up the thread for some 20 ms, and others wait for it too. */
 const MAX_WAITING_PROOFS = 8
 const RETRY_AFTER_SECONDS = 1
@@ -26,15 +18,21 @@ const ORGANISATION = /^[\w-]{0,64}$/
 
 /** What an envelope's proof shows. */
 export interface ProofFindings {
-  /** There was one, and it holds. */
-  readonly proofChecked: boolean
-  /** It is of `kyc` or `token_validation`, under an issuer key of this service. */
+  readonly shown: MessageProof
+  /** Circuit and nullifier: what speaks for one key at a time. */
+  readonly nullifier: string
+  /** Somebody was checked, by an issuer that the operator trusts. */
   readonly provesPerson: boolean
 }
 
 export interface ProofCheckDeps {
-  readonly proofs: Pick<ProofsService, 'checkForeign'>
+  readonly proofs: Pick<ProofsService, 'checkVouched' | 'vouchedCircuits'>
+  readonly clock: Clock
   readonly baseUrl: string
+  /** Organisations whose word on people counts. */
+  readonly trustedIssuers: ReadonlySet<string>
+  /** How readers know an organisation. */
+  readonly nameIssuer: (organisation: string) => string
 }
 
 interface Presented {
@@ -50,7 +48,7 @@ interface StatedContext {
   readonly expiresAt: number | null
 }
 
-const NOTHING: ProofFindings = { proofChecked: false, provesPerson: false }
+const REFUSALS: readonly string[] = ['proof_not_accepted', 'envelope_proof_invalid']
 
 const refuse: (message: string, reason?: string) => never = (message, reason) =>
   fail('envelope_proof_invalid', { message, reason })
@@ -63,7 +61,9 @@ const isStatement = (value: unknown): value is Stated =>
   isRecord(value) &&
   Object.values(value).every((one) => isScalar(one) || (Array.isArray(one) && one.every(isScalar)))
 
-export const createProofCheck = ({ proofs, baseUrl }: ProofCheckDeps) => {
+export const createProofCheck = (deps: ProofCheckDeps) => {
+  const { proofs, clock, baseUrl, trustedIssuers, nameIssuer } = deps
+  const accepted = proofs.vouchedCircuits()
   let waiting = 0
   const anyone = '0'
   const forUs = String(h248(new URL(baseUrl).host))
@@ -81,6 +81,8 @@ export const createProofCheck = ({ proofs, baseUrl }: ProofCheckDeps) => {
     if (typeof org !== 'string' || !ORGANISATION.test(org))
       refuse('envelope.proof.context.org must be the id of the organisation that had the proof made.')
     if (!isStatement(statement)) refuse('envelope.proof.context.statement must be an object of plain values.')
+    if (statement.purpose !== PURPOSE)
+      refuse(`envelope.proof.context.statement.purpose must be "${PURPOSE}".`, 'PURPOSE_MISMATCH')
     if (exp !== undefined && !Number.isSafeInteger(exp))
       refuse('envelope.proof.context.exp must be whole Unix seconds.')
     if (circuit === 'token_validation' && ![anyone, forUs].includes(String(statement.audience)))
@@ -90,27 +92,45 @@ export const createProofCheck = ({ proofs, baseUrl }: ProofCheckDeps) => {
 
   const check = async (proof: EnvelopeProof, nonce: string): Promise<ProofFindings> => {
     const { circuit_id: circuitId, public_signals: publicSignals } = proof
-    if (!ACCEPTED_CIRCUITS.includes(circuitId))
-      refuse(`envelope.proof.circuit_id must be one of ${ACCEPTED_CIRCUITS.join(', ')}.`)
+    if (!accepted.includes(circuitId))
+      fail('proof_not_accepted', {
+        message: `envelope.proof.circuit_id must be one of ${accepted.join(', ')}: nobody vouches for what proofs of other circuits say.`,
+      })
     const { org, statement, expiresAt } = readContext(proof, nonce)
-    const foreign = { circuitId, proof: proof.proof, publicSignals, context: { statement, nonce } }
-    const caller = systemCaller(org, 'chat')
-    const { verified, decision, reasonCodes } = await proofs.checkForeign(caller, foreign, { expiresAt })
-    if (!verified) refuse(`The proof is not verified: ${reasonCodes.join(', ')}.`, reasonCodes[0])
-    if (decision !== 1) refuse('The proof shows a NO.', 'DECISION_NO')
-    return { proofChecked: true, provesPerson: PERSON_CIRCUITS.includes(circuitId) }
+    const context = { statement, nonce }
+    const foreign = { circuitId, proof: proof.proof, publicSignals, context, organisation: org }
+    const checked = await proofs.checkVouched(foreign, { by: 'chat', expiresAt })
+    if ('refused' in checked) {
+      const [first] = checked.refused
+      const message = first === 'DECISION_NO' ? 'The proof shows a NO.' : undefined
+      return refuse(message ?? `The proof is not verified: ${checked.refused.join(', ')}.`, first)
+    }
+    const { issuer, nullifier, sentence, isPerson } = checked
+    return {
+      shown: {
+        circuit_id: circuitId,
+        statement: sentence,
+        issuer: nameIssuer(issuer),
+        checked_at: iso(clock.now()),
+      },
+      nullifier: `${circuitId}/${nullifier}`,
+      provesPerson: isPerson && trustedIssuers.has(issuer),
+    }
   }
 
-  /** @throws AppError envelope_proof_invalid; proof_service_unavailable when it can't be told, or too many wait */
-  return async ({ fingerprint, id, proof }: Presented): Promise<ProofFindings> => {
-    if (proof === undefined) return NOTHING
+  /**
+   * @returns undefined where there is none
+   * @throws AppError proof_not_accepted, envelope_proof_invalid; proof_service_unavailable when it can't be told, or too many wait
+   */
+  return async ({ fingerprint, id, proof }: Presented): Promise<ProofFindings | undefined> => {
+    if (proof === undefined) return undefined
     if (waiting >= MAX_WAITING_PROOFS)
       return fail('proof_service_unavailable', { retryAfter: RETRY_AFTER_SECONDS })
     waiting++
     try {
       return await check(proof, proofNonce(fingerprint, id))
     } catch (error) {
-      if (error instanceof AppError && error.code === 'envelope_proof_invalid') throw error
+      if (error instanceof AppError && REFUSALS.includes(error.code)) throw error
       return fail('proof_service_unavailable', { retryAfter: RETRY_AFTER_SECONDS, cause: error })
     } finally {
       waiting--

@@ -1,5 +1,4 @@
 /** Reads relay envelopes: who signed what, for whom and when. docs/envelopes.md has the format. @module */
-import type { Clock } from '../../clock.ts'
 import { createCore } from '../../core/index.ts'
 import { fail } from '../../errors.ts'
 import { verifyEd25519 } from '../../keys/ed25519.ts'
@@ -43,14 +42,12 @@ export interface EnvelopeReader {
   /**
    * Checks the proof of an opened envelope, if it has one: to be asked when everything else is found good, for it takes some
    * 20 ms.
-   * @throws AppError envelope_proof_invalid, proof_service_unavailable
+   * @throws AppError proof_not_accepted, envelope_proof_invalid, proof_service_unavailable
    */
-  checkProof(opened: OpenedEnvelope): Promise<ProofFindings>
+  checkProof(opened: OpenedEnvelope): Promise<ProofFindings | undefined>
 }
 
-export interface EnvelopeDeps extends ProofCheckDeps {
-  readonly clock: Clock
-}
+export type EnvelopeDeps = ProofCheckDeps
 
 const core = createCore()
 

@@ -7,6 +7,7 @@ import {
   readBindings,
   readEnvelopes,
   readNames,
+  readProofs,
   readRepetitions,
   readTargets,
 } from './store-lane.ts'
@@ -19,6 +20,7 @@ const empty = (): Known => ({
   targets: new Map(),
   repetitions: new Map(),
   envelopes: new Set(),
+  proofs: new Map(),
   bindings: new Map(),
 })
 
@@ -56,8 +58,18 @@ const readPosts = (
     for (const { holder, bound_at } of rows)
       known.bindings.set(holder, [...(known.bindings.get(holder) ?? []), bound_at])
   }
+  const proven = signed.map(({ envelope }) => envelope?.proof?.key).filter(present)
+  const proofs = async () => {
+    for (const row of await readProofs(queries, proven)) known.proofs.set(hex(row.proof), row)
+  }
   const isCounted = signed.length > 0 && Number.isFinite(namesPerDay)
-  return posts.length === 0 ? [] : [names(), repetitions(), ...(isCounted ? [bindings()] : [])]
+  if (posts.length === 0) return []
+  return [
+    names(),
+    repetitions(),
+    ...(proven.length > 0 ? [proofs()] : []),
+    ...(isCounted ? [bindings()] : []),
+  ]
 }
 
 /** @param options.at Unix ms @param options.namesPerDay Infinity: nobody counts */

@@ -1,8 +1,8 @@
 /** What the chat's lane queues, and what it knows while it decides. @module */
 import type { MessageContent } from './content.ts'
 import type { Repetitions, TextHashes } from './duplicates.ts'
-import type { Source } from './schemas.ts'
-import type { NameRow } from './store.ts'
+import type { MessageProof, Source } from './schemas.ts'
+import type { NameRow, ProofRow } from './store.ts'
 import type { TargetRow } from './store-lane.ts'
 
 /** What is kept of an envelope, so that it can't be used again. */
@@ -17,7 +17,14 @@ export interface UsedEnvelope {
 export interface AcceptedEnvelope extends UsedEnvelope {
   readonly agentId: string
   readonly about: string
-  readonly proofChecked: boolean
+  readonly proof: AcceptedProof | undefined
+}
+
+/** The proof of an envelope, which holds. */
+export interface AcceptedProof {
+  readonly shown: MessageProof
+  /** Keyed hash of circuit and nullifier, 16 bytes: it speaks for one key at a time. */
+  readonly key: Buffer
   readonly provesPerson: boolean
 }
 
@@ -30,7 +37,7 @@ export interface PostUnit {
   readonly source: Source
   /** Keyed hash of the address block; absent for the operator. */
   readonly address?: Buffer
-  /** Keyed hash of the key that signed, else of the address block. */
+  /** Keyed hash of the key that signed, else of the address block and the name: who may not repeat what it said. */
   readonly poster: Buffer
   readonly hashes: TextHashes
   readonly envelope?: AcceptedEnvelope
@@ -54,6 +61,8 @@ export interface Known {
   readonly repetitions: Repetitions
   /** `fingerprint/id` of envelopes that were used. */
   readonly envelopes: Set<string>
+  /** Keyed hash in hexadecimal → which key the proof spoke for last, and when. */
+  readonly proofs: Map<string, ProofRow>
   /** Fingerprint, or address in hexadecimal → when it bound names lately. */
   readonly bindings: Map<string, number[]>
 }

@@ -10,7 +10,7 @@ import { createLane, type Lane } from '../../store/lane.ts'
 import type { Session } from '../../store/session.ts'
 import { beginLocked, onSession, retried, settled, writeAndCommit } from '../../store/transactions.ts'
 import { createRowWriter, type RowStatement } from '../../store/write-rows.ts'
-import { type BatchRules, type Decided, decideBatch } from './decision.ts'
+import { type BatchRules, type Decided, decideBatch, PROOF_OF_ONE_KEY_MS } from './decision.ts'
 import { readKnown } from './known.ts'
 import type { ChatUnit } from './lane-units.ts'
 import { toMessage } from './message.ts'
@@ -25,6 +25,7 @@ import {
   isStored,
   type Queries,
   sweepEnvelopes,
+  sweepProofs,
 } from './store-lane.ts'
 
 /** Clocks of servers may differ by so much; a head further in the future was written by a wrong one. */
@@ -36,16 +37,20 @@ const SWEEP_GRACE_MS = 2 * MAX_CLOCK_SKEW_MS
 /** A table of so few is read fast by any plan. */
 const MIN_ANALYSED_MESSAGES = 63
 
+/** What one batch of this server has changed. */
+export interface Committed extends Pick<Decided, 'before' | 'head' | 'at' | 'agentsBack'> {
+  /** Ascending. */
+  readonly messages: readonly Message[]
+  readonly removed: readonly number[]
+}
+
 export interface LaneDeps {
   readonly database: Database
   readonly clock: Clock
   readonly rules: Omit<BatchRules, 'hashRemoved'>
   readonly sealing: Pick<Sealing, 'mac'>
   /** Messages and removals that this server has committed, in order. Must not throw. */
-  readonly onCommit: (committed: {
-    readonly messages: readonly Message[]
-    readonly removed: readonly number[]
-  }) => void
+  readonly onCommit: (committed: Committed) => void
   /** A key's envelope came a second time. Must not throw. */
   readonly onReplay: (fingerprint: string) => void
 }
@@ -116,7 +121,11 @@ export const createChatLane = (deps: LaneDeps): ChatLane => {
   const sweep = (): RowStatement[] => {
     if (performance.now() < sweepAfter) return []
     sweepAfter = performance.now() + SWEEP_PAUSE_MS
-    return [sweepEnvelopes(clock.now() - SWEEP_GRACE_MS, SWEEP_ROWS)]
+    const now = clock.now()
+    return [
+      sweepEnvelopes(now - SWEEP_GRACE_MS, SWEEP_ROWS),
+      sweepProofs(now - PROOF_OF_ONE_KEY_MS - SWEEP_GRACE_MS, SWEEP_ROWS),
+    ]
   }
 
   /** At each power of four, by the one server whose batch gets there. A failure costs speed only. */
@@ -130,7 +139,12 @@ export const createChatLane = (deps: LaneDeps): ChatLane => {
     for (const fingerprint of decided.replays) onReplay(fingerprint)
     const { messages, removals } = decided
     if (messages.length > 0 || removals.length > 0) {
+      const { before, head, at, agentsBack } = decided
       onCommit({
+        before,
+        head,
+        at,
+        agentsBack,
         messages: messages.map(toMessage),
         removed: removals.map(({ message_id }) => message_id),
       })

@@ -1,7 +1,15 @@
 /** A stored message as clients see it. @module */
 import { iso } from '../../clock.ts'
-import type { Message } from './schemas.ts'
+import type { Message, MessageProof } from './schemas.ts'
 import type { MessageRow } from './store.ts'
+
+/** In one order, whatever order the database keeps. */
+const shownProof = ({ circuit_id, statement, issuer, checked_at }: MessageProof): MessageProof => ({
+  circuit_id,
+  statement,
+  issuer,
+  checked_at,
+})
 
 export const toMessage = (row: MessageRow): Message => ({
   id: row.id,
@@ -21,8 +29,9 @@ export const toMessage = (row: MessageRow): Message => ({
     relay: {
       agent_id: row.agent_id ?? '',
       key_fingerprint: row.fingerprint,
-      proof_checked: row.proof_checked ?? false,
+      proof_checked: row.proof !== null,
       about: row.about ?? '',
+      ...(row.proof !== null && { proof: shownProof(row.proof) }),
     },
   }),
 })

@@ -1,8 +1,25 @@
 /** Names of agents: which of them look alike, and which are nobody's to take. @module */
 import { CONFUSABLES } from './confusables.ts'
 
-/** Only the operator posts under these. */
-const RESERVED_NAMES = ['house', 'system', 'admin', 'moderator'] as const
+/** Names of the service and of those who run it: only the operator posts under these, or under several of them in a row. */
+const RESERVED_WORDS = [
+  'admin',
+  'administrator',
+  'assay',
+  'house',
+  'mod',
+  'moderator',
+  'official',
+  'operator',
+  'owner',
+  'root',
+  'security',
+  'service',
+  'staff',
+  'support',
+  'system',
+  'team',
+] as const
 /** Mapping can make letters that are mapped again; what is not stable after so many rounds stays as it is. */
 const MAX_ROUNDS = 4
 
@@ -49,7 +66,16 @@ export const nameSkeleton = (name: string): string => {
   return text.replace(DOTTED, '').replaceAll('i', 'l').replace(/\s+/g, ' ').trim().normalize('NFKC')
 }
 
-const reserved: ReadonlySet<string> = new Set(RESERVED_NAMES.map(nameSkeleton))
+const reserved: ReadonlySet<string> = new Set(RESERVED_WORDS.map(nameSkeleton))
+const BETWEEN_WORDS = /[^\p{L}\p{M}\p{N}]+/u
 
-/** Whether a name is one that only the operator uses, or looks like one. */
-export const isReservedName = (name: string): boolean => reserved.has(nameSkeleton(name))
+/**
+ * Whether a name is one that only the operator uses, or looks like one, whatever stands between its letters or around it: `Assay`,
+ * `A-D-M-I-N`, `system operator`. Names that merely hold such a word (`System Shock`) are free.
+ */
+export const isReservedName = (name: string): boolean => {
+  const words = nameSkeleton(name)
+    .split(BETWEEN_WORDS)
+    .filter((word) => word !== '')
+  return reserved.has(words.join('')) || (words.length > 0 && words.every((word) => reserved.has(word)))
+}

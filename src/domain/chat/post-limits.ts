@@ -1,12 +1,14 @@
-/** How much an address, and a key, may post. @module */
+/** How much an address, and a key, may post, and what its searches cost. @module */
 import { AppError, fail } from '../../errors.ts'
 import type { Limits } from '../../store/limits.ts'
+import { CHAT_READS, SEARCH_COST } from './schemas.ts'
 
 /** Thresholds; see CHAT_LIMITS. */
 export interface PostLimits {
   readonly postsPerMinute: number
   readonly postsPerHour: number
   readonly keyPostsPerMinute: number
+  readonly readsPerMinute: number
 }
 
 export interface LimitDeps {
@@ -42,6 +44,19 @@ export const createPostCounter =
     await spend(limits, address, postLimits.postsPerHour, HOUR_SECONDS)
     if (fingerprint !== undefined)
       await spend(limits, `key:${fingerprint}`, postLimits.keyPostsPerMinute, MINUTE_SECONDS)
+  }
+
+/** Counts what a search costs beyond a read, which the route has counted. @returns a function that throws AppError rate_limited */
+export const createSearchCounter =
+  ({ limits, postLimits, addressBlock }: LimitDeps) =>
+  async (ip: string): Promise<void> => {
+    if (postLimits === undefined) return
+    const { allowed, resetSeconds } = await limits.consume(`${CHAT_READS.bucket}:${addressBlock(ip)}`, {
+      limit: postLimits.readsPerMinute,
+      windowSeconds: CHAT_READS.windowSeconds,
+      cost: SEARCH_COST - 1,
+    })
+    if (!allowed) refuseFor(resetSeconds)
   }
 
 /**

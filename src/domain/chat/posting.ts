@@ -12,10 +12,11 @@ import type { ChatLane } from './lane.ts'
 import type { AcceptedEnvelope, PostUnit } from './lane-units.ts'
 import { toMessage } from './message.ts'
 import { isReservedName, nameSkeleton } from './names.ts'
+import { noticeOf } from './notice.ts'
 import { createPostCounter, createProofCounter, type LimitDeps } from './post-limits.ts'
 import type { PostingModeService } from './posting-mode.ts'
 import type { PromptsService } from './prompts.ts'
-import { type Posted, UNTRUSTED_NOTICE } from './schemas.ts'
+import type { Posted } from './schemas.ts'
 
 /** Whoever posts. */
 export interface Poster {
@@ -63,21 +64,32 @@ export const createPosting = (deps: PostingDeps) => {
     return { content, opened }
   }
 
-  /** @throws AppError rate_limited, envelope_proof_invalid, proof_service_unavailable */
-  const findingsOf = (opened: OpenedEnvelope, ip: string): Promise<ProofFindings> => {
+  /** @throws AppError rate_limited, proof_not_accepted, envelope_proof_invalid, proof_service_unavailable */
+  const findingsOf = (opened: OpenedEnvelope, ip: string): Promise<ProofFindings | undefined> => {
     const check = () => reader.checkProof(opened)
     return opened.proof === undefined ? check() : countRefusedProof(ip, check)
   }
 
   const accept = (
     { fingerprint, id, agentId, about, expiresAt }: OpenedEnvelope,
-    findings: ProofFindings,
-  ): AcceptedEnvelope => ({ fingerprint, id, agentId, about, expiresAt, ...findings })
+    findings: ProofFindings | undefined,
+  ): AcceptedEnvelope => ({
+    fingerprint,
+    id,
+    agentId,
+    about,
+    expiresAt,
+    proof: findings && {
+      shown: findings.shown,
+      provesPerson: findings.provesPerson,
+      key: shortMac(sealing, 'chat-proof', findings.nullifier),
+    },
+  })
 
-  const submit = async (unit: PostUnit): Promise<Posted> => {
+  const submit = async (unit: PostUnit, input: unknown): Promise<Posted> => {
     const row = await lane.submit(unit)
     if (row === undefined) throw new AppError('internal')
-    return { message: toMessage(row), notice: UNTRUSTED_NOTICE }
+    return { message: toMessage(row), notice: noticeOf(input) }
   }
 
   return {
@@ -90,26 +102,34 @@ export const createPosting = (deps: PostingDeps) => {
       requireOpen(opened !== undefined)
       await count(ip, opened?.fingerprint)
       const accepted = opened && accept(opened, await findingsOf(opened, ip))
-      const address = shortMac(sealing, 'chat-poster', `address\n${addressBlock(ip)}`)
-      const poster = accepted ? shortMac(sealing, 'chat-poster', `key\n${accepted.fingerprint}`) : address
-      return submit({
+      const skeleton = nameSkeleton(content.agentName)
+      const block = addressBlock(ip)
+      const address = shortMac(sealing, 'chat-poster', `address\n${block}`)
+      // Agents behind one address may say the same short thing: without a key it is the name that tells them apart.
+      const poster = shortMac(
+        sealing,
+        'chat-poster',
+        accepted ? `key\n${accepted.fingerprint}` : `name\n${block}\n${skeleton}`,
+      )
+      const unit: PostUnit = {
         weight: 1,
         content,
-        skeleton: nameSkeleton(content.agentName),
+        skeleton,
         kind: 'agent',
         source,
         address,
         poster,
         hashes: hashText(sealing, content.text, poster),
         envelope: accepted,
-      })
+      }
+      return submit(unit, input)
     },
 
     async postAsHouse(input: unknown, { organisation }: Caller): Promise<Posted> {
       const content = readContent(input)
       requirePrompt(content)
       const poster = shortMac(sealing, 'chat-poster', `house\n${organisation}`)
-      return submit({
+      const unit: PostUnit = {
         weight: 1,
         content,
         skeleton: nameSkeleton(content.agentName),
@@ -117,7 +137,8 @@ export const createPosting = (deps: PostingDeps) => {
         source: 'system',
         poster,
         hashes: hashText(sealing, content.text, poster),
-      })
+      }
+      return submit(unit, input)
     },
   }
 }

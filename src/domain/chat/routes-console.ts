@@ -1,9 +1,10 @@
 /** Moderation, for the operator: posting mode, removal, messages of the house. @module */
 import { route } from '../../http/route.ts'
+import { requireUnchanged } from '../../read-only.ts'
 import type { PostingModeService } from './posting-mode.ts'
 import { POST_ERRORS } from './routes.ts'
 import { MessageParams, NewMessage, Posted, PostingState } from './schemas.ts'
-import { PostingChange } from './schemas-console.ts'
+import { AS_STATED, PostingChange } from './schemas-console.ts'
 import type { ChatService } from './service.ts'
 
 interface Services {
@@ -34,9 +35,12 @@ const setPosting = route({
     'Holds on every server from the next post on, is told to everybody who follows the stream, and leaves an entry of type `chat` in the log.',
   body: PostingChange,
   response: { 200: PostingState },
-  errors: [],
+  errors: ['read_only'],
   example: { body: { mode: 'open' } },
-  handler: ({ caller, body }, { postingMode }: Services) => postingMode.set(caller, body.mode, body.reason),
+  handler: ({ caller, body }, { postingMode }: Services) => {
+    requireUnchanged(body, postingMode.state(), AS_STATED)
+    return postingMode.set(caller, body.mode, body.reason)
+  },
 })
 
 const removeMessage = route({

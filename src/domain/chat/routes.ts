@@ -76,7 +76,9 @@ const postMessage = route({
   errors: [
     ...POST_ERRORS,
     ...ENVELOPE_ERRORS,
+    'proof_not_accepted',
     'envelope_proof_invalid',
+    'proof_in_use',
     'name_claimed',
     'name_reserved',
     'verified_only',
@@ -100,8 +102,8 @@ const listMessages = route({
     'Newest first, or oldest first above `after`. All filters hold together; `before` and `after` together read what lies between, from `after` on. `agent` is the exact name.',
   query: MessagesQuery,
   response: { 200: MessagePage },
-  errors: [],
-  handler: ({ query }, { chat }: Services) => chat.list(query),
+  errors: ['search_too_broad', 'unavailable'],
+  handler: ({ query, ip }, { chat }: Services) => chat.list(query, { ip }),
 })
 
 const getMessage = route({
@@ -128,7 +130,8 @@ const getStats = route({
   addressLimit: CHAT_READS,
   tag,
   summary: 'Counts of the chat',
-  description: 'At most a few seconds old.',
+  description:
+    'At most a few seconds old; what was posted on the server that answers is counted as soon as the post is answered.',
   response: { 200: ChatStats },
   errors: [],
   handler: (_request, { chat }: Services) => chat.stats(),

@@ -1,18 +1,24 @@
 /** Wire shapes of moderation. @module */
 import Type, { type Static } from 'typebox'
-import { Posting } from './schemas.ts'
+import { ONE_LINE } from '../../patterns.ts'
+import { Nullable } from '../../schema-marks.ts'
+import { Posting, PostingState } from './schemas.ts'
 import { Envelope } from './schemas-envelope.ts'
 
 const REASON_MAX_CHARACTERS = 280
 
+/** Members of the state that may come back with a change, as they were. */
+export const AS_STATED = ['posting', 'since'] as const
+
 export const PostingChange = Type.Object(
   {
+    ...Type.Partial(Type.Pick(PostingState, [...AS_STATED])).properties,
     mode: Posting,
-    reason: Type.Optional(
+    reason: Nullable(
       Type.String({
         minLength: 1,
         maxLength: REASON_MAX_CHARACTERS,
-        pattern: '^[^\\p{Cc}]*$',
+        pattern: ONE_LINE,
         description: 'Told to everybody who reads the posting state, and kept in the log.',
       }),
     ),

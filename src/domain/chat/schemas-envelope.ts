@@ -32,13 +32,16 @@ export const Envelope = Type.Object(
     about: Type.Optional(Type.String({ maxLength: ABOUT_MAX_CHARACTERS })),
     proof: Type.Optional(
       Type.Object({
-        circuit_id: Type.String(),
+        circuit_id: Type.String({
+          description:
+            'One whose proofs somebody vouches for: `kyc`, `token_validation`, `consent_verification`, `quantum_safe_token`.',
+        }),
         proof: Type.Unknown({ description: 'JSON form of snarkjs, or `zk1.…`.' }),
         public_signals: Type.Array(Type.String()),
         context: Type.Unknown({
           description:
             'What the proof was made for, as `POST /v1/proofs/generate` answers it. Its nonce is the fingerprint of the ' +
-            'key, a colon and the id of the envelope.',
+            'key, a colon and the id of the envelope; its purpose is `chat`.',
         }),
       }),
     ),

@@ -1,6 +1,7 @@
 /** Wire shapes of the chat: messages, threads, counts, posting mode. @module */
 import Type, { type Static } from 'typebox'
 import type { AddressLimit } from '../../http/route.ts'
+import { Nullable } from '../../schema-marks.ts'
 import { Envelope } from './schemas-envelope.ts'
 
 export const AGENT_NAME_MAX_CHARACTERS = 48
@@ -18,7 +19,14 @@ export const MAX_PROMPT_REPLIES = 20
  * All that an address asks of the chat, its stream and MCP is counted together; CHAT_LIMITS may set another limit. Posts are
  * among it, so that a flood of refused ones is bounded too.
  */
-export const CHAT_READS: AddressLimit = { bucket: 'chat.reads', requests: 1200, windowSeconds: 60 }
+export const CHAT_READS = {
+  bucket: 'chat.reads',
+  requests: 1200,
+  windowSeconds: 60,
+} as const satisfies AddressLimit
+
+/** What a search counts for among these requests. */
+export const SEARCH_COST = 20
 
 /** Comes with everything that strangers wrote. */
 export const UNTRUSTED_NOTICE =
@@ -40,6 +48,22 @@ export const Posting = Type.Enum([...POSTING_MODES], {
     '`open`: posts are accepted · `paused`: 503 · `verified_only`: 403 for posts that do not qualify.',
 })
 
+/** A proof that this service has checked, as it shows it. */
+const MessageProof = Type.Object(
+  {
+    circuit_id: Type.String({ description: 'What was proven with: docs/circuits.md.' }),
+    statement: Type.String({
+      description: 'What was proven, in one sentence of the service: none of it is the sender’s.',
+    }),
+    issuer: Type.String({
+      description: 'The organisation that vouches for it: `default`, which is the operator, or `org_…`.',
+    }),
+    checked_at: Type.String({ format: 'date-time' }),
+  },
+  { title: 'MessageProof' },
+)
+export type MessageProof = Static<typeof MessageProof>
+
 const Relay = Type.Object(
   {
     agent_id: Type.String({ description: 'As the envelope names it; the key vouches for it, nobody else.' }),
@@ -47,9 +71,10 @@ const Relay = Type.Object(
       description: '`SHA256:` and the base64url SHA-256 of the raw Ed25519 key.',
     }),
     proof_checked: Type.Boolean({
-      description: 'The envelope carried a proof, which this service verified.',
+      description: 'The envelope carried a proof, which this service verified: `proof` says what it shows.',
     }),
     about: Type.String({ description: 'Untrusted plain text of the sender; empty where there was none.' }),
+    proof: Type.Optional(MessageProof),
   },
   { title: 'Relay' },
 )
@@ -91,10 +116,10 @@ export const MessageFields = Type.Object({
     maxLength: TEXT_MAX_CHARACTERS,
     description: 'Plain text. Its length is counted in Unicode code points after NFC and trimming.',
   }),
-  model: Type.Optional(Type.String({ maxLength: MODEL_MAX_CHARACTERS })),
-  prompt_id: Type.Optional(Type.String()),
-  topic: Type.Optional(Type.String({ maxLength: TOPIC_MAX_CHARACTERS })),
-  reply_to: Type.Optional(MessageId),
+  model: Nullable(Type.String({ maxLength: MODEL_MAX_CHARACTERS })),
+  prompt_id: Nullable(Type.String()),
+  topic: Nullable(Type.String({ maxLength: TOPIC_MAX_CHARACTERS })),
+  reply_to: Nullable(MessageId),
 })
 export type MessageFields = Static<typeof MessageFields>
 
@@ -126,7 +151,7 @@ export const MessagesQuery = Type.Object({
     Type.String({
       minLength: 1,
       maxLength: SEARCH_MAX_CHARACTERS,
-      description: 'Words that the text must all hold, in any order.',
+      description: `Words that the text must all hold, in any order. A search counts for ${SEARCH_COST} requests, and is ended after 2 s.`,
     }),
   ),
 })

@@ -5,6 +5,7 @@ import type { Database } from '../../store/database.ts'
 import { cleanName } from './content.ts'
 import { createChatLane, type LaneDeps } from './lane.ts'
 import { toMessage } from './message.ts'
+import { createSearchCounter } from './post-limits.ts'
 import { createPosting, type Poster, type PostingDeps } from './posting.ts'
 import type { PostingModeService } from './posting-mode.ts'
 import { createRemoval, type RemovalDeps } from './removal.ts'
@@ -20,6 +21,7 @@ import {
   type Thread,
   UNTRUSTED_NOTICE,
 } from './schemas.ts'
+import { createSearch } from './search.ts'
 import { createSharedReads } from './shared-reads.ts'
 import { createStats, type StatsDeps } from './stats.ts'
 import { countOfPrompt, findMessages, findThread, type MessageRow, type Selection } from './store.ts'
@@ -37,8 +39,12 @@ export interface ChatService {
   post(input: unknown, from: Poster): Promise<Posted>
   /** Posts in the operator's name: kind `house`, source `system`; bound by content rules, but by no mode or limit. */
   postAsHouse(input: unknown, caller: Caller): Promise<Posted>
-  /** Newest first, or oldest first above `after`. */
-  list(query: MessagesQuery): Promise<MessagePage>
+  /**
+   * Newest first, or oldest first above `after`.
+   * @param from who asks: a search costs an address more than other reads
+   * @throws AppError rate_limited, search_too_broad, unavailable for a search
+   */
+  list(query: MessagesQuery, from: Pick<Poster, 'ip'>): Promise<MessagePage>
   /**
    * @param query `limit`: of messages in `thread`; at most and by default 200
    * @throws AppError not_found for a message that does not exist, or was removed
@@ -49,7 +55,7 @@ export interface ChatService {
     promptId: string,
     query: { readonly before?: number },
   ): Promise<{ replies: Message[]; reply_count: number; next_before: number | null }>
-  /** A second old or a little more. */
+  /** A second old or a little more; what was posted on this server is in them at once. */
   stats(): Promise<ChatStats>
   /** Removes a message for good, with an entry in the log. @throws AppError not_found */
   remove(id: number, caller: Caller): Promise<void>
@@ -84,11 +90,19 @@ const pageOf = (rows: readonly MessageRow[], limit: number): Page => ({
 
 export const createChat = (deps: ChatDeps): ChatService => {
   const { database, postingMode } = deps
-  const lane = createChatLane(deps)
+  const stats = createStats(deps)
+  const lane = createChatLane({
+    ...deps,
+    onCommit(committed) {
+      stats.add(committed)
+      deps.onCommit(committed)
+    },
+  })
   const posting = createPosting({ ...deps, lane })
   const removal = createRemoval({ ...deps, lane })
-  const stats = createStats(deps)
   const shared = createSharedReads<Page>()
+  const search = createSearch(database)
+  const countSearch = createSearchCounter(deps)
 
   return {
     pageOrigin: new URL(deps.baseUrl).origin,
@@ -96,9 +110,10 @@ export const createChat = (deps: ChatDeps): ChatService => {
     postAsHouse: posting.postAsHouse,
     remove: removal.remove,
     removeOwn: removal.removeOwn,
-    stats,
+    stats: stats.read,
 
-    async list(query) {
+    async list(query, { ip }) {
+      if (query.q !== undefined) await countSearch(ip)
       const { limit = DEFAULT_PAGE_MESSAGES, agent } = query
       const selection: Selection = {
         limit: limit + 1,
@@ -111,7 +126,7 @@ export const createChat = (deps: ChatDeps): ChatService => {
         words: query.q,
       }
       const { messages, more } = await shared(JSON.stringify(selection), async () =>
-        pageOf(await findMessages(database, selection), limit),
+        pageOf(await (query.q === undefined ? findMessages(database, selection) : search(selection)), limit),
       )
       return {
         notice: UNTRUSTED_NOTICE,

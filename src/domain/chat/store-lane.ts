@@ -1,7 +1,7 @@
 /** What the chat's lane reads and writes inside its transactions, a statement for each kind of row. @module */
 import type { Session } from '../../store/session.ts'
 import type { RowStatement } from '../../store/write-rows.ts'
-import { CHAT_HEAD_NAME, type HeadRow, type NameRow, type StoredMessageRow } from './store.ts'
+import { CHAT_HEAD_NAME, type HeadRow, type NameRow, type ProofRow, type StoredMessageRow } from './store.ts'
 
 /** A session, or whatever else runs statements inside the transaction. */
 export type Queries = Pick<Session, 'query'>
@@ -72,6 +72,15 @@ export const readEnvelopes = async (
   return (await session.query<EnvelopeKey>(READ_ENVELOPES, values, 'chat-envelopes')).rows
 }
 
+export const readProofs = async (session: Queries, keys: readonly Uint8Array[]): Promise<ProofRow[]> =>
+  (
+    await session.query<ProofRow>(
+      'SELECT proof, fingerprint, used_at FROM chat_proofs WHERE proof = ANY($1::bytea[])',
+      [keys],
+      'chat-proofs',
+    )
+  ).rows
+
 /** Times at which names were bound to each of the keys, and from each of the addresses, the latest first. */
 const READ_BINDINGS = `SELECT k.fingerprint AS holder, b.bound_at
     FROM unnest($1::text[]) AS k (fingerprint) CROSS JOIN LATERAL (SELECT bound_at FROM chat_names AS n
@@ -105,7 +114,7 @@ export const countReplies = (replies: ReadonlyMap<number, number>): RowStatement
 
 /** Replaces texts of removed messages, and forgets whatever else their authors wrote but the name. */
 export const blankMessages = (blanks: ReadonlyMap<number, string>, at: number): RowStatement => ({
-  text: `UPDATE chat_messages AS m SET text = b.text, model = NULL, topic = NULL, about = NULL, removed_at = $3
+  text: `UPDATE chat_messages AS m SET text = b.text, model = NULL, topic = NULL, about = NULL, proof = NULL, removed_at = $3
     FROM unnest($1::bigint[], $2::text[]) AS b (id, text) WHERE m.id = b.id`,
   values: [[...blanks.keys()], [...blanks.values()], at],
   name: 'chat-blanks',
@@ -117,6 +126,14 @@ export const sweepEnvelopes = (before: number, maxRows: number): RowStatement =>
     (SELECT fingerprint, id FROM chat_envelopes WHERE expires_at < $1 ORDER BY expires_at LIMIT $2)`,
   values: [before, maxRows],
   name: 'chat-sweep',
+})
+
+/** Forgets some proofs that any key may use again. */
+export const sweepProofs = (before: number, maxRows: number): RowStatement => ({
+  text: `DELETE FROM chat_proofs WHERE proof IN
+    (SELECT proof FROM chat_proofs WHERE used_at < $1 ORDER BY used_at LIMIT $2)`,
+  values: [before, maxRows],
+  name: 'chat-sweep-proofs',
 })
 
 /** The statement that moves the head, to be run with the rows of the batch; all counts are absolute. */

@@ -5,7 +5,7 @@
  */
 import type { Database } from '../../store/database.ts'
 import { table } from '../../store/table.ts'
-import type { PostingMode, Source } from './schemas.ts'
+import type { MessageProof, PostingMode, Source } from './schemas.ts'
 
 export const CHAT_HEAD_NAME = 'chat'
 
@@ -40,16 +40,17 @@ export interface MessageRow {
   source: Source
   verified: boolean
   reply_count: number
-  /** These four are null where no envelope was accepted. */
+  /** These three are null where no envelope was accepted. */
   agent_id: string | null
   fingerprint: string | null
-  proof_checked: boolean | null
   about: string | null
+  /** Null where the envelope had none, and of messages from before proofs were held to an issuer. */
+  proof: MessageProof | null
 }
 
 /** As it is stored. */
 export interface StoredMessageRow extends MessageRow {
-  /** Keyed hash of the key, or of the address block, that posted it; 16 bytes. */
+  /** Keyed hash of the key, or of the address block and the name, that posted it; 16 bytes. */
   poster: Uint8Array
   /** See duplicates.ts; 16 bytes. */
   text_hash: Uint8Array
@@ -72,8 +73,8 @@ const MESSAGE_COLUMNS = [
   'reply_count',
   'agent_id',
   'fingerprint',
-  'proof_checked',
   'about',
+  'proof',
 ] as const
 
 export const chatMessages = table<StoredMessageRow>('chat_messages', [
@@ -148,11 +149,24 @@ interface EnvelopeRow {
 }
 export const chatEnvelopes = table<EnvelopeRow>('chat_envelopes', ['fingerprint', 'id', 'expires_at'])
 
-/** Which messages are wanted. Without `after` the newest come first, with it the oldest. */
+/** Which key a proof spoke for last. */
+export interface ProofRow {
+  /** Keyed hash of circuit and nullifier; 16 bytes. */
+  proof: Uint8Array
+  fingerprint: string
+  used_at: number
+}
+export const chatProofs = table<ProofRow>('chat_proofs', ['proof', 'fingerprint', 'used_at'], {
+  key: ['proof'],
+  columns: { fingerprint: 'last', used_at: 'last' },
+})
+
+/** Which messages are wanted. Without `after` the newest come first, with it the oldest, unless `oldestFirst` says otherwise. */
 export interface Selection {
   readonly limit: number
   readonly before?: number
   readonly after?: number
+  readonly oldestFirst?: boolean
   readonly promptId?: string
   readonly thread?: number
   readonly agent?: string
@@ -172,9 +186,19 @@ const nameOf = (text: string): string => {
   return name
 }
 
-/** Up to `limit` messages; see {@link Selection}. */
-export const findMessages = async (database: Database, selection: Selection): Promise<MessageRow[]> => {
-  const { limit, before, after, promptId, thread, agent, verified, words } = selection
+/** The statement that finds them. */
+export const selectMessages = (selection: Selection): { text: string; values: unknown[] } => {
+  const {
+    limit,
+    before,
+    after,
+    oldestFirst = after !== undefined,
+    promptId,
+    thread,
+    agent,
+    verified,
+    words,
+  } = selection
   const values: unknown[] = []
   const where: string[] = ['removed_at IS NULL']
   const add = (condition: (parameter: string) => string, value: unknown): void => {
@@ -189,11 +213,17 @@ export const findMessages = async (database: Database, selection: Selection): Pr
   add((p) => `agent_name = ${p}`, agent)
   if (verified) where.push('verified')
   add((p) => `to_tsvector('simple', text) @@ plainto_tsquery('simple', ${p})`, words)
-  const order = after === undefined ? 'DESC' : 'ASC'
+  const order = oldestFirst ? 'ASC' : 'DESC'
   values.push(limit)
   const text = `SELECT ${COLUMNS} FROM chat_messages WHERE ${where.join(' AND ')} ORDER BY id ${order} LIMIT $${values.length}`
+  return { text, values }
+}
+
+/** Up to `limit` messages; see {@link Selection}. */
+export const findMessages = async (database: Database, selection: Selection): Promise<MessageRow[]> => {
+  const { text, values } = selectMessages(selection)
   // The best plan of a search depends on how common its words are, so it is made each time.
-  const name = words === undefined ? nameOf(text) : undefined
+  const name = selection.words === undefined ? nameOf(text) : undefined
   return (await database.query<MessageRow>(text, values, name)).rows
 }
 
@@ -264,23 +294,28 @@ const LAST_BY = `WITH RECURSIVE search (low, high) AS (
       FROM (SELECT low, high, (low + high + 1) / 2 AS middle FROM search WHERE low < high) AS halved) AS probed
   ) SELECT low FROM search WHERE low = high`
 
-export interface RecentCounts {
-  /** Messages that can be read. */
-  readonly messages: number
-  /** Distinct names. */
-  readonly agents: number
+/** All that is counted, as of one moment. */
+export interface CountRow
+  extends Pick<
+    HeadRow,
+    'last_id' | 'last_removal' | 'messages' | 'threads' | 'agents' | 'verified_messages'
+  > {
+  /** Messages that were posted since a time and can be read. */
+  readonly messages_since: number
+  /** Distinct names that were used since. */
+  readonly agents_since: number
 }
 
-/** What happened after a time. The cost grows with the names and removals since then, not with the messages. */
-export const countSince = async (database: Database, since: number): Promise<RecentCounts> => {
-  const { rows } = await database.query<RecentCounts>(
+/** Counts, and what happened after a time. The cost grows with the names and removals since then, not with the messages. */
+export const countChat = async (database: Database, since: number): Promise<CountRow> => {
+  const { rows } = await database.query<CountRow>(
     `WITH last_by AS (SELECT low AS id FROM (${LAST_BY}) AS found)
-    SELECT (SELECT last_id FROM chat_head WHERE name = '${CHAT_HEAD_NAME}') - last_by.id
-        - (SELECT count(*) FROM chat_removals WHERE message_id > last_by.id) AS messages,
-      (SELECT count(*) FROM chat_names WHERE last_at > $1) AS agents
-    FROM last_by`,
+    SELECT last_id, last_removal, messages, threads, agents, verified_messages,
+      last_id - last_by.id - (SELECT count(*) FROM chat_removals WHERE message_id > last_by.id) AS messages_since,
+      (SELECT count(*) FROM chat_names WHERE last_at > $1) AS agents_since
+    FROM last_by CROSS JOIN chat_head WHERE name = '${CHAT_HEAD_NAME}'`,
     [since],
-    'chat-count-since',
+    'chat-count',
   )
-  return rows[0] ?? { messages: 0, agents: 0 }
+  return rows[0] ?? failHeadless()
 }

@@ -1,5 +1,6 @@
 /** Routes of the circuit catalogue. @module */
 import Type from 'typebox'
+import { fail } from '../../errors.ts'
 import { Reply, route } from '../../http/route.ts'
 import { CircuitList, CircuitParams, FileQuery, VerificationKeyJson } from './schemas.ts'
 import type { CircuitFileKind, CircuitsService } from './service.ts'
@@ -22,8 +23,9 @@ const listCircuits = route({
   name: 'listCircuits',
   method: 'GET',
   path: '/api/circuits',
-  auth: 'key',
-  scope: 'circuit',
+  auth: 'merchant',
+  // Terminals and merchants look here for what they prove with.
+  scope: ['circuit', 'merchant'],
   tag: 'Circuits',
   summary: 'List circuits',
   description:
@@ -31,7 +33,11 @@ const listCircuits = route({
   response: { 200: CircuitList },
   errors: [],
   example: {},
-  handler: (_, { circuits }: Services) => circuits.list(),
+  handler({ caller: { credential } }, { circuits }: Services) {
+    // What such a terminal may still do is upload what it has queued.
+    if (credential.kind === 'terminal' && credential.keyRevoked) fail('unauthorized')
+    return circuits.list()
+  },
 })
 
 const getVerificationKey = route({

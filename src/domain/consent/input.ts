@@ -56,21 +56,6 @@ export const checkConsent = (
   return readExpiry(expiresAt, now)
 }
 
-/** Which consent is asked about. */
-export type Question =
-  | { readonly consentId: string }
-  | { readonly subjectId: string; readonly purpose: string }
-
-/** @throws AppError validation_failed unless the body names a consent in one of the two forms */
-export const questionOf = ({ consentId, subjectId, purpose }: VerifyConsent): Question => {
-  if (consentId !== undefined) return { consentId }
-  if (subjectId === undefined && purpose === undefined)
-    return refuse('', 'required', 'must have consentId, or subjectId with purpose')
-  if (subjectId === undefined) return refuse('/subjectId', 'required', 'is required without consentId')
-  if (purpose === undefined) return refuse('/purpose', 'required', 'is required without consentId')
-  return { subjectId, purpose }
-}
-
 /** @param now Unix ms @returns the moment that is asked about, Unix ms, if one is @throws AppError validation_failed */
 export const momentOf = ({ at }: VerifyConsent, now: number): number | undefined => {
   if (at === undefined) return undefined

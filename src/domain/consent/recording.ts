@@ -1,5 +1,6 @@
 /** The ledger item of a new consent: a receipt for people, and a signature for its circuit. @module */
 import type { Caller } from '../../caller.ts'
+import { consentNullifier } from '../../circuits/consent_verification.ts'
 import { consentMessage } from '../../circuits/issuer-signature.ts'
 import { iso } from '../../clock.ts'
 import { newId } from '../../ids.ts'
@@ -11,6 +12,8 @@ import { type CircuitConsent, consentFields, nameHash, newSecret, sealConsent } 
 import type { ConsentDeps } from './service.ts'
 import { consentPurposes, consents } from './store.ts'
 
+/** Whose proofs consents can have. */
+export const CIRCUIT = 'consent_verification'
 /** What the ledger calls the people of consents: by their permanent pseudonym, which is all that is known later. */
 export const LEDGER_SUBJECT = 'consent-subject'
 
@@ -29,7 +32,7 @@ export type Recorded = Omit<ConsentLogged, 'version'>
 
 /** @param subject permanent pseudonym @throws AppError validation_failed */
 export const recordConsent = async (
-  { signers, issuer, sealing, clock, baseUrl }: ConsentDeps,
+  { signers, issuer, sealing, clock, baseUrl, nullifiers }: ConsentDeps,
   caller: Caller,
   input: LogConsent,
   subject: string,
@@ -42,6 +45,7 @@ export const recordConsent = async (
   const payload = receiptPayload({ issuer: baseUrl, organisation, id, subject, at, expiresAt }, input)
   const receipt = signReceipt(payload, await signers.current('results', 'Ed25519'))
   const circuit = status === 'given' ? await signForCircuit(issuer, payload, expiresAt) : undefined
+  const nullifier = circuit && consentNullifier(circuit.consent)
   const sealed = sealConsent(sealing, { receipt, payload, circuit })
   const receipt_hash = receiptHash(receipt)
   const controller_hash = nameHash(controller)
@@ -61,6 +65,9 @@ export const recordConsent = async (
         ...purposes.map((purpose) =>
           consentPurposes.row({ ...shared, consent: id, purpose_hash: nameHash(purpose) }),
         ),
+        ...(nullifier === undefined
+          ? []
+          : [nullifiers.issuedNullifierRow({ circuitId: CIRCUIT, nullifier, organisation })]),
       ]
     },
     result: ({ index, leafHash, at: recordedAt }) => ({

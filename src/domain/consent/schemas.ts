@@ -1,5 +1,7 @@
 /** Wire shapes of consents. @module */
 import Type, { type Static } from 'typebox'
+import { ONE_LINE } from '../../patterns.ts'
+import { Nullable } from '../../schema-marks.ts'
 
 /** The circuit consent_verification has as many places. */
 const MAX_PURPOSES = 8
@@ -16,10 +18,8 @@ const MAX_REASON_CHARACTERS = 200
 /** More than any receipt has that was made here, all texts at their longest and each character four bytes. */
 const MAX_RECEIPT_CHARACTERS = 65_536
 
-/** Neither control characters nor line breaks: these are names that people compare. */
-const NAME_PATTERN = '^[^\\p{Cc}]*$'
 const name = (maxLength: number, description?: string) =>
-  Type.String({ minLength: 1, maxLength, pattern: NAME_PATTERN, ...(description && { description }) })
+  Type.String({ minLength: 1, maxLength, pattern: ONE_LINE, ...(description && { description }) })
 
 const DateTime = Type.String({ format: 'date-time' })
 const orNull = <S extends Parameters<typeof Type.Union>[0][number]>(schema: S) =>
@@ -65,19 +65,19 @@ export const LogConsent = Type.Object(
     }),
     dataCategories: Type.Optional(DataCategories),
     status: Type.Optional(ConsentAnswer),
-    legalBasis: Type.Optional(name(MAX_LEGAL_BASIS_CHARACTERS, 'Such as `consent` or `explicit_consent`.')),
-    noticeUrl: Type.Optional(
+    legalBasis: Nullable(name(MAX_LEGAL_BASIS_CHARACTERS, 'Such as `consent` or `explicit_consent`.')),
+    noticeUrl: Nullable(
       Type.String({
         minLength: 1,
         maxLength: MAX_URL_CHARACTERS,
         description: 'https URL of the notice that was shown. It is not called.',
       }),
     ),
-    noticeHash: Type.Optional(
+    noticeHash: Nullable(
       Type.String({ pattern: '^[0-9a-f]{64}$', description: 'SHA-256 of that notice, lower-case hex.' }),
     ),
-    method: Type.Optional(name(MAX_METHOD_CHARACTERS, 'How it was asked, such as `web_form`.')),
-    jurisdiction: Type.Optional(
+    method: Nullable(name(MAX_METHOD_CHARACTERS, 'How it was asked, such as `web_form`.')),
+    jurisdiction: Nullable(
       Type.String({
         pattern: '^[A-Z]{2}(-[A-Z0-9]{1,3})?$',
         description: 'ISO 3166-1 alpha-2 code of a country, or ISO 3166-2 code of a part of it.',
@@ -89,7 +89,7 @@ export const LogConsent = Type.Object(
         description: 'In the future. Absent: until it is withdrawn or superseded.',
       }),
     ),
-    language: Type.Optional(
+    language: Nullable(
       Type.String({
         minLength: 2,
         maxLength: MAX_LANGUAGE_CHARACTERS,
@@ -122,20 +122,26 @@ export const ConsentLogged = Type.Object(
 )
 export type ConsentLogged = Static<typeof ConsentLogged>
 
-export const VerifyConsent = Type.Object(
-  {
-    consentId: Type.Optional(AskedConsentId),
-    subjectId: Type.Optional(SubjectId),
-    purpose: Type.Optional(Purpose),
-    controller: Type.Optional(Controller),
-    dataCategories: Type.Optional(DataCategories),
-    at: Type.Optional(
-      Type.String({
-        format: 'date-time',
-        description: 'Answers as of then, not after now. Absent: now.',
-      }),
-    ),
-  },
+const askedOfConsent = {
+  controller: Type.Optional(Controller),
+  dataCategories: Type.Optional(DataCategories),
+  at: Type.Optional(
+    Type.String({
+      format: 'date-time',
+      description: 'Answers as of then, not after now. Absent: now.',
+    }),
+  ),
+}
+export const VerifyConsent = Type.Union(
+  [
+    Type.Object({
+      consentId: AskedConsentId,
+      subjectId: Type.Optional(SubjectId),
+      purpose: Type.Optional(Purpose),
+      ...askedOfConsent,
+    }),
+    Type.Object({ subjectId: SubjectId, purpose: Purpose, ...askedOfConsent }),
+  ],
   { title: 'VerifyConsent', description: '`consentId`, or `subjectId` with `purpose`.' },
 )
 export type VerifyConsent = Static<typeof VerifyConsent>
@@ -200,7 +206,7 @@ export type ConsentStanding = Static<typeof ConsentStanding>
 export const RevokeConsent = Type.Object(
   {
     consentId: AskedConsentId,
-    reason: Type.Optional(
+    reason: Nullable(
       Type.String({
         minLength: 1,
         maxLength: MAX_REASON_CHARACTERS,

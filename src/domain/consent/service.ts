@@ -20,9 +20,9 @@ import {
   type Refusal,
   type RefusedConsent,
 } from './circuit-question.ts'
-import { momentOf, questionOf } from './input.ts'
+import { momentOf } from './input.ts'
 import { receiptHash, recordIdOf } from './receipt.ts'
-import { LEDGER_SUBJECT, recordConsent } from './recording.ts'
+import { CIRCUIT, LEDGER_SUBJECT, recordConsent } from './recording.ts'
 import type {
   ConsentLogged,
   ConsentStanding,
@@ -54,15 +54,16 @@ export interface ConsentDeps {
   readonly baseUrl: string
   readonly subjects: SubjectPseudonyms
   /** Proofs of a consent that was withdrawn are neither verified nor spent. */
-  readonly nullifiers: Pick<typeof Nullifiers, 'revokedNullifierClaim' | 'revokedNullifierRow'>
+  readonly nullifiers: Pick<
+    typeof Nullifiers,
+    'issuedNullifierRow' | 'revokedNullifierClaim' | 'revokedNullifierRow'
+  >
 }
 
 /** Kind of claim in the ledger. */
 const WITHDRAWN = 'consent.withdrawn'
 /** Keeps the pseudonyms of consents apart from those of other records. */
 const SUBJECT_KIND = 'consent'
-/** Whose proofs consents can have. */
-const CIRCUIT = 'consent_verification'
 
 export type ConsentService = ReturnType<typeof createConsents>
 
@@ -98,7 +99,6 @@ export const createConsents = (deps: ConsentDeps) => {
   const verify = async (caller: Caller, request: VerifyConsent): Promise<ConsentVerdict> => {
     const { organisation } = caller
     const { subjectId, purpose, controller, dataCategories } = request
-    const question = questionOf(request)
     const now = clock.now()
     const at = momentOf(request, now)
     const subject = subjectId === undefined ? undefined : await pseudonymOf(organisation, subjectId)
@@ -107,11 +107,11 @@ export const createConsents = (deps: ConsentDeps) => {
       const asked = { subject, purpose, controller, dataCategories, at: at ?? presentOf(standing, now) }
       return verdictOf(standing, asked)
     }
-    if ('consentId' in question) return verdictOn(question.consentId)
+    if ('consentId' in request) return verdictOn(request.consentId)
     const [latest, other] = await store.findLatest(database, {
       organisation,
       subject: subject ?? fail('not_found'),
-      purposeHash: nameHash(question.purpose),
+      purposeHash: nameHash(request.purpose),
       controllerHash: controller === undefined ? undefined : nameHash(controller),
       at,
     })

@@ -1,5 +1,7 @@
 /** Wire shapes of devices. @module */
 import Type, { type Static } from 'typebox'
+import { NOT_BLANK } from '../../patterns.ts'
+import { Nullable } from '../../schema-marks.ts'
 import { KeyId, keyInput, PrivateJwk } from '../registered-keys/schemas.ts'
 
 const MAX_NAME_CHARACTERS = 100
@@ -12,8 +14,8 @@ export const DeviceParams = Type.Object({ deviceId: Type.String({ pattern: '^dev
 
 export const NewDevice = Type.Object(
   {
-    name: Type.String({ minLength: 1, maxLength: MAX_NAME_CHARACTERS, pattern: '\\S' }),
-    description: Type.Optional(Type.String({ minLength: 1, maxLength: MAX_DESCRIPTION_CHARACTERS })),
+    name: Type.String({ minLength: 1, maxLength: MAX_NAME_CHARACTERS, pattern: NOT_BLANK }),
+    description: Nullable(Type.String({ minLength: 1, maxLength: MAX_DESCRIPTION_CHARACTERS })),
     ...keyInput,
   },
   { title: 'NewDevice' },

@@ -21,7 +21,7 @@ const placeField = (node: Node, sources: readonly string[], path: string): unkno
   // Whoever reads the rule says what is wrong with a field that is no path.
   if (typeof field !== 'string' || parseFieldPath(field) === undefined) return field
   const known = sources.join(', ')
-  if (source !== undefined && source !== null) {
+  if (source !== undefined) {
     if (typeof source === 'string' && sources.includes(source)) return within(source, field)
     return wrong(`${path}/source`, 'unknown', `must be the id of a data source: ${known}`)
   }
@@ -33,12 +33,18 @@ const placeField = (node: Node, sources: readonly string[], path: string): unkno
   return wrong(`${path}/field`, 'source', message)
 }
 
+/** The rule as it is asked of all sources together: its source has become part of its field. */
+const placeRule = (node: Node, sources: readonly string[], path: string): Node => {
+  const { source: _, ...rule } = node
+  return { ...rule, field: placeField(node, sources, path) }
+}
+
 const placeNode = (node: unknown, sources: readonly string[], path: string): unknown => {
   if (!isObject(node)) return node
   const { op, children, child } = node
   // By its operator, as whoever reads the tree tells them apart: no rule may pass for a gate and keep its field.
   if (op === 'NOT') return { ...node, child: placeNode(child, sources, `${path}/child`) }
-  if (!(GATES as readonly unknown[]).includes(op)) return { ...node, field: placeField(node, sources, path) }
+  if (!(GATES as readonly unknown[]).includes(op)) return placeRule(node, sources, path)
   if (!Array.isArray(children)) return node
   const place = (one: unknown, i: number) => placeNode(one, sources, `${path}/children/${i}`)
   return { ...node, children: children.map(place) }
@@ -51,9 +57,7 @@ const placeNode = (node: unknown, sources: readonly string[], path: string): unk
  */
 export const readRules = (rules: readonly unknown[], sources: readonly string[]): Tree =>
   parseRules(
-    rules.map((rule, i) =>
-      isObject(rule) ? { ...rule, field: placeField(rule, sources, `/rules/${i}`) } : rule,
-    ),
+    rules.map((rule, i) => (isObject(rule) ? placeRule(rule, sources, `/rules/${i}`) : rule)),
     undefined,
   )
 

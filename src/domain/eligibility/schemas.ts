@@ -1,5 +1,6 @@
 /** Wire shapes of eligibility. @module */
-import Type, { type Static } from 'typebox'
+import Type, { type Static, type TProperties } from 'typebox'
+import type { AnyForm } from '../../forms.ts'
 import { Logic, Rule } from '../../rules/schemas.ts'
 import { LogConsent } from '../consent/schemas.ts'
 import { SlugParams, TypedQuestion } from '../hermes/schemas.ts'
@@ -24,35 +25,48 @@ const SourceId = Type.String({
   description: 'Names the source in rules.',
 })
 
-export const DataSource = Type.Object(
-  {
-    id: SourceId,
-    type: Type.Enum([...SOURCE_TYPES], {
-      description:
-        '`inline`: the facts are `data`. `hermes`: asks the route `slug`. `kyc`, `aml`: what is known of the person `userId`. `consent`: the consent of `userId` to `purpose`. `credential`: the token in `data`.',
+const UserId = Type.String({
+  minLength: 1,
+  maxLength: MAX_IDENTIFIER_CHARACTERS,
+  description: 'Whom it is asked about. Absent: `identifier`.',
+})
+const SourceData = (description: string) =>
+  Type.Record(Type.String(), Type.Unknown(), { maxProperties: MAX_SOURCE_KEYS, description })
+
+/** What sources of a type have besides the id that names them in rules. */
+const sourceOf = <const T extends SourceType, P extends TProperties>(
+  type: T,
+  title: string,
+  description: string,
+  properties: P,
+) => Type.Object({ id: SourceId, type: Type.Literal(type), ...properties }, { title, description })
+
+const PERSON_KNOWN = 'What is known of the person.'
+export const DataSource = Type.Union(
+  [
+    sourceOf('inline', 'InlineSource', 'The facts themselves.', {
+      data: SourceData('Neither stored nor logged.'),
     }),
-    data: Type.Optional(
-      Type.Record(Type.String(), Type.Unknown(), {
-        maxProperties: MAX_SOURCE_KEYS,
-        description:
-          'The facts of an inline source, or `{token, audience?}` of a credential: the text of a token, or a hybrid token. Neither stored nor logged.',
-      }),
-    ),
-    slug: Type.Optional(SlugParams.properties.slug),
-    criteria: Type.Optional(TypedQuestion),
-    userId: Type.Optional(
-      Type.String({
-        minLength: 1,
-        maxLength: MAX_IDENTIFIER_CHARACTERS,
-        description: 'Whom a source of type kyc, aml or consent is asked about. Absent: `identifier`.',
-      }),
-    ),
-    purpose: Type.Optional(LogConsent.properties.purposes.items),
-    controller: Type.Optional(LogConsent.properties.controller),
-  },
+    sourceOf('hermes', 'HermesSource', 'What a hermes route answers.', {
+      slug: SlugParams.properties.slug,
+      criteria: Type.Optional(TypedQuestion),
+    }),
+    sourceOf('kyc', 'KycSource', PERSON_KNOWN, { userId: Type.Optional(UserId) }),
+    sourceOf('aml', 'AmlSource', PERSON_KNOWN, { userId: Type.Optional(UserId) }),
+    sourceOf('consent', 'ConsentSource', 'The consent of the person to `purpose`.', {
+      userId: Type.Optional(UserId),
+      purpose: LogConsent.properties.purposes.items,
+      controller: Type.Optional(LogConsent.properties.controller),
+    }),
+    sourceOf('credential', 'CredentialSource', 'A token.', {
+      data: SourceData(
+        '`{token, audience?}`: the text of a token, or a hybrid token. Neither stored nor logged.',
+      ),
+    }),
+  ],
   { title: 'DataSource' },
 )
-export type DataSource = Static<typeof DataSource>
+export type DataSource = AnyForm<Static<typeof DataSource>>
 
 const DataSources = Type.Array(DataSource, {
   minItems: 1,

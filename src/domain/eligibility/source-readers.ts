@@ -30,19 +30,18 @@ type Facts = Readonly<Record<string, unknown>>
 interface Reader {
   /** Needed besides that of the route: what asking the source by its own route takes. */
   readonly scope?: Scope
-  /** The first field that the source needs and does not have. */
-  missing(source: DataSource, identifier: string | undefined): string | undefined
+  /** What the source needs besides its form and does not have. */
+  missing?(source: DataSource, identifier: string | undefined): string | undefined
   read(services: SourceServices, need: Need, source: DataSource): Promise<Facts>
   /** A refusal of the source as one of the question. @param path of the source in the body */
   place?(error: AppError, path: string): AppError | undefined
 }
 
 /** What is wrong with the slug as it was sent; told as such, since the route is not what was called. */
-const SLUG_FAULTS: readonly string[] = ['not_found', 'route_deleted', 'unauthorized']
+const SLUG_FAULTS: readonly string[] = ['not_found', 'route_deleted', 'unauthorized', 'insufficient_scope']
 
 const hermes: Reader = {
   scope: 'verify',
-  missing: ({ slug }) => (slug === undefined ? 'slug' : undefined),
   async read({ hermes: routes }, { asker, identifier }, { slug = '', criteria }) {
     // As text, the identifier is also found where the target's ids are numbers.
     const { verdict, timestamp } = await (criteria === undefined && identifier !== undefined
@@ -76,8 +75,7 @@ const missingPerson = ({ userId }: DataSource, identifier: string | undefined): 
 
 const consent: Reader = {
   scope: 'consent',
-  missing: (source, identifier) =>
-    source.purpose === undefined ? 'purpose' : missingPerson(source, identifier),
+  missing: missingPerson,
   read: ({ consents }, need, source) =>
     consents.factsOf(need.asker.caller, {
       userId: personOf(need, source),
@@ -145,7 +143,6 @@ const credential: Reader = {
 }
 
 const inline: Reader = {
-  missing: ({ data }) => (data === undefined ? 'data' : undefined),
   read: async (_services, _need, { data = {} }) => data,
 }
 

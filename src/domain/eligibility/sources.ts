@@ -29,7 +29,7 @@ export const checkSources = ({ asker, identifier }: Need, sources: readonly Data
         details: [{ path: `${path}/id`, code: 'unique', message: 'must be the only source of this id' }],
       })
     seen.add(id)
-    const field = missing(source, identifier)
+    const field = missing?.(source, identifier)
     if (field !== undefined)
       fail('validation_failed', {
         details: [

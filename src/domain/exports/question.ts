@@ -8,20 +8,18 @@ const MS_PER_SECOND = 1_000
 const LEAST_UNIX_MS = 100_000_000_000
 /** What every format can write: years 1970 to 9998. */
 const MAX_UNIX_MS = Date.UTC(9999, 0, 1)
-export const MAX_LIMIT_ROWS = 1_000_000
 
 /** RFC 3339 §5.6 with any number of decimals, or a date alone. */
 const MOMENT =
   /^(\d{4})-(\d\d)-(\d\d)(?:T([01]\d|2[0-3]):([0-5]\d):([0-5]\d)(?:\.(\d+))?(Z|[+-](?:[01]\d|2[0-3]):[0-5]\d))?$/i
 const UNIX = /^\d{1,15}$/
-const LIMIT = /^[1-9]\d{0,6}$/
 
 /** As it stands in the query. */
-export interface ExportQuery {
+export interface ExportQuery<F extends string> {
   readonly since?: string
   readonly until?: string
-  readonly format?: string
-  readonly limit?: string
+  readonly format?: F
+  readonly limit?: number
 }
 
 export interface Question<F extends string> {
@@ -31,7 +29,7 @@ export interface Question<F extends string> {
   readonly format: F
 }
 
-const refuse = (name: keyof ExportQuery, code: string, message: string): never => {
+const refuse = (name: 'since' | 'until', code: string, message: string): never => {
   throw new AppError('validation_failed', { details: [{ path: `query/${name}`, code, message }] })
 }
 
@@ -67,31 +65,19 @@ const momentOf = (name: 'since' | 'until', text: string): number => {
     : refuse(name, 'out_of_range', `${name} lies in the years 1970 to 9998.`)
 }
 
-const limitOf = (text: string): number => {
-  const limit = LIMIT.test(text) ? Number(text) : Number.NaN
-  return limit <= MAX_LIMIT_ROWS
-    ? limit
-    : refuse('limit', 'out_of_range', `limit is a whole number from 1 to ${MAX_LIMIT_ROWS}.`)
-}
-
 /**
  * Reads a query. Without `until` the window ends now, without `since` it is a day long. Moments between two
  * milliseconds count as the earlier one.
- * @param formats the usual one first
  * @param now Unix ms
  * @throws AppError validation_failed naming the parameter
  */
 export const readQuestion = <F extends string>(
-  query: ExportQuery,
-  formats: readonly [F, ...F[]],
+  query: ExportQuery<F>,
+  usualFormat: F,
   now: number,
 ): Question<F> => {
   const until = query.until === undefined ? now : momentOf('until', query.until)
   const since = query.since === undefined ? Math.max(0, until - DAY_MS) : momentOf('since', query.since)
   if (since > until) refuse('since', 'out_of_range', 'The window ends before it begins.')
-  const limit = query.limit === undefined ? undefined : limitOf(query.limit)
-  const format =
-    query.format === undefined ? formats[0] : formats.find((candidate) => candidate === query.format)
-  if (format === undefined) return refuse('format', 'enum', `format is one of ${formats.join(', ')}.`)
-  return { window: { since, until }, limit, format }
+  return { window: { since, until }, limit: query.limit, format: query.format ?? usualFormat }
 }

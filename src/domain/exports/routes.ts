@@ -7,7 +7,18 @@ interface Services {
   readonly exports: ExportsService
 }
 
-const shared = { method: 'GET', auth: 'console', scope: 'export', tag: 'Exports' } as const
+const OUT_OF_RANGE = {
+  type: 'validation_failed',
+  minimum: 'validation_failed',
+  maximum: 'validation_failed',
+} as const
+const shared = {
+  method: 'GET',
+  auth: 'console',
+  scope: 'export',
+  tag: 'Exports',
+  refusals: { 'query/format': { enum: 'validation_failed' }, 'query/limit': OUT_OF_RANGE },
+} as const
 
 const fileOf = ({ contentType, filename, body }: Export): Reply =>
   new Reply(200, body, {

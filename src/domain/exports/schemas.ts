@@ -1,9 +1,16 @@
 /** Wire form of exports: what is asked, and the documents among the formats. @module */
-import Type, { type Static } from 'typebox'
+import Type from 'typebox'
+
+const SIEM_FORMATS = ['ndjson', 'json', 'csv', 'cef', 'leef', 'ecs', 'ocsf'] as const
+export type SiemFormat = (typeof SIEM_FORMATS)[number]
+const EVIDENCE_FORMATS = ['ndjson', 'json', 'zip'] as const
+export type EvidenceFormat = (typeof EVIDENCE_FORMATS)[number]
+const MAX_LIMIT_ROWS = 1_000_000
 
 const timeForms = 'RFC 3339, a date (midnight UTC), Unix seconds or Unix milliseconds.'
 
-const queryOf = (formats: string) =>
+/** @param formats the usual one first */
+const queryOf = <F extends string>(formats: readonly F[]) =>
   Type.Object({
     since: Type.Optional(
       Type.String({ description: `First moment of the window; default a day before its end. ${timeForms}` }),
@@ -11,15 +18,18 @@ const queryOf = (formats: string) =>
     until: Type.Optional(
       Type.String({ description: `First moment after the window; default now. ${timeForms}` }),
     ),
-    format: Type.Optional(Type.String({ description: formats })),
+    format: Type.Optional(Type.Enum([...formats], { description: `Default \`${formats[0]}\`.` })),
     limit: Type.Optional(
-      Type.String({ description: 'Rows at most, 1 to 1,000,000; default: all of the window.' }),
+      Type.Integer({
+        minimum: 1,
+        maximum: MAX_LIMIT_ROWS,
+        description: 'Rows at most; default: all of the window.',
+      }),
     ),
   })
 
-export const SiemQuery = queryOf('`ndjson` (default), `json`, `csv`, `cef`, `leef`, `ecs` or `ocsf`.')
-export type SiemQuery = Static<typeof SiemQuery>
-export const EvidenceQuery = queryOf('`ndjson` (default), `json` or `zip`.')
+export const SiemQuery = queryOf(SIEM_FORMATS)
+export const EvidenceQuery = queryOf(EVIDENCE_FORMATS)
 
 const Row = Type.Record(Type.String(), Type.Union([Type.String(), Type.Number(), Type.Null()]))
 const Complete = Type.Boolean({

@@ -9,14 +9,12 @@ import type { Log } from '../../ledger/log.ts'
 import type { Metrics } from '../../metrics.ts'
 import type { EventLog, Reading } from './event-log.ts'
 import { createEvidence, type EvidenceWriter } from './evidence.ts'
-import { type Beginning, type RowFormat, SIEM, SIEM_FORMATS } from './formats/siem.ts'
+import { type Beginning, type RowFormat, SIEM } from './formats/siem.ts'
 import { limited } from './limiting.ts'
 import { type ExportQuery, readQuestion } from './question.ts'
+import type { EvidenceFormat, SiemFormat } from './schemas.ts'
 import { endInTime, streamOf, type Text } from './streaming.ts'
 import { zipEvidence } from './zip.ts'
-
-const EVIDENCE_FORMATS = ['ndjson', 'json', 'zip'] as const
-type EvidenceFormat = (typeof EVIDENCE_FORMATS)[number]
 
 const EVIDENCE_TYPES: Readonly<Record<EvidenceFormat, string>> = {
   ndjson: 'application/x-ndjson',
@@ -152,8 +150,8 @@ export const createExports = (deps: Deps) => {
 
   return {
     /** Rows in a format of a SIEM. @throws AppError validation_failed, rate_limited, unavailable */
-    async siem(caller: Caller, query: ExportQuery): Promise<Export> {
-      const { window, limit, format: name } = readQuestion(query, SIEM_FORMATS, clock.now())
+    async siem(caller: Caller, query: ExportQuery<SiemFormat>): Promise<Export> {
+      const { window, limit, format: name } = readQuestion(query, 'ndjson', clock.now())
       const format = SIEM[name]
       const onBytes = (bytes: number) => metrics.exportBytes.inc({ kind: 'siem', format: name }, bytes)
       const body = await run(caller, window, (reading, beginning) =>
@@ -163,9 +161,9 @@ export const createExports = (deps: Deps) => {
     },
 
     /** Rows that prove themselves. @throws AppError validation_failed, rate_limited, log_inconsistent, unavailable */
-    async evidence(caller: Caller, query: ExportQuery): Promise<Export> {
+    async evidence(caller: Caller, query: ExportQuery<EvidenceFormat>): Promise<Export> {
       const now = clock.now()
-      const { window, limit, format } = readQuestion(query, EVIDENCE_FORMATS, now)
+      const { window, limit, format } = readQuestion(query, 'ndjson', now)
       const onBytes = (bytes: number) => metrics.exportBytes.inc({ kind: 'evidence', format }, bytes)
       const body = await run(caller, window, async (reading, beginning) => {
         // After the reading, so that it covers every entry of it.

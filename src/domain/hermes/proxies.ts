@@ -65,6 +65,10 @@ const newSlug = (): string =>
 export const isOwner = (caller: Caller | undefined, row: store.KnownRoute): boolean =>
   row.owned && caller?.organisation === row.organisation && caller.credential.kind !== 'route'
 
+/** The caller, where routes that it makes belong to its organisation: tokens of routes own nothing. */
+const ownerAmong = (caller: Caller | undefined): Caller | undefined =>
+  caller?.credential.kind === 'route' ? undefined : caller
+
 /** Whether the caller has a token of this route. */
 export const hasToken = (caller: Caller | undefined, row: store.KnownRoute): boolean =>
   caller?.credential.kind === 'route' && caller.credential.routeId === row.id
@@ -144,10 +148,10 @@ export const createProxies = (deps: Deps) => {
      */
     async create(asker: Asker, input: NewProxy): Promise<ProxyCreated> {
       const { caller } = asker
-      const owner = caller?.credential.kind === 'route' ? undefined : caller
+      const owner = ownerAmong(caller)
       const organisation = owner?.organisation ?? openOrganisation
       const { userId, requireToken = false } = input
-      const destination = readDestination(input.destinationUrl, isOwnHost)
+      const destination = await readDestination(input.destinationUrl, isOwnHost)
       const at = clock.now()
       const id = newId('prx', at)
       const slug = newSlug()
@@ -187,9 +191,14 @@ export const createProxies = (deps: Deps) => {
       })
     },
 
-    /** A user's routes. Who didn't make one sees where its target is, but not the rest of its URL. */
+    /**
+     * A user's routes: those made without a key, and those of the caller's organisation. Who didn't make one sees where
+     * its target is, but not the rest of its URL.
+     */
     async list({ caller }: Asker, userId: string): Promise<ProxyList> {
-      const routes = (await store.findRoutes(database, userId)).map((row) => toProxy(caller, row))
+      const owner = ownerAmong(caller)
+      const rows = await store.findRoutes(database, userId, owner?.organisation)
+      const routes = rows.map((row) => toProxy(caller, row))
       return { success: true, count: routes.length, routes }
     },
 

@@ -50,6 +50,7 @@ const listProxies = route({
   scope,
   tag,
   summary: "List a user's routes",
+  description: 'Those that were made without a key. With an API key also those of its organisation.',
   query: ProxyQuery,
   response: { 200: ProxyList },
   errors: [],

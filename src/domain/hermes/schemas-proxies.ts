@@ -1,5 +1,6 @@
 /** Wire shapes of proxy routes, which are the routes that hermes answers at. @module */
 import Type, { type Static } from 'typebox'
+import { NOT_BLANK } from '../../patterns.ts'
 
 const MAX_USER_ID_CHARACTERS = 128
 const MAX_DESTINATION_CHARACTERS = 2048
@@ -9,7 +10,7 @@ const Uri = (description: string) => Type.String({ format: 'uri', description })
 const UserId = Type.String({
   minLength: 1,
   maxLength: MAX_USER_ID_CHARACTERS,
-  pattern: '\\S',
+  pattern: NOT_BLANK,
   description: 'Chosen by the caller; whoever wants to list or delete the route names it again.',
 })
 

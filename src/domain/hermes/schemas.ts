@@ -59,6 +59,9 @@ const Signal = Type.String({ description: 'Canonical decimal.' })
 export const TypedAnswer = Type.Object(
   {
     ...answerFields,
+    proofId: Type.String({
+      description: "`prf_…`, by which the proof API of the route's organisation knows the proof.",
+    }),
     zkProof: Type.Object(
       {
         proof: Type.String({ description: 'The same as `proof` beside.' }),

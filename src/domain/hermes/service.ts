@@ -8,6 +8,7 @@ import type { Ledger } from '../../ledger/ledger.ts'
 import type { SafeFetch } from '../../net/safe-fetch.ts'
 import { encodeZk1 } from '../../protocol/zk1.ts'
 import type { Database } from '../../store/database.ts'
+import type { proofRow } from '../proofs/recording.ts'
 import type { SecurityService } from '../security/service.ts'
 import type { UsageService } from '../usage/service.ts'
 import type { VerificationService } from '../verification/service.ts'
@@ -32,6 +33,7 @@ interface Deps {
   readonly database: Database
   readonly ledger: Pick<Ledger, 'append'>
   readonly prover: Pick<Prover, 'prove'>
+  readonly proofRow: typeof proofRow
   readonly verificationKey: string
   readonly verification: Pick<VerificationService, 'signer'>
   readonly usage: Pick<UsageService, 'allowance' | 'meterRow'>
@@ -93,7 +95,8 @@ export const createHermes = (deps: Deps) => {
 
   /**
    * Opens the route to who may ask it.
-   * @throws AppError not_found, route_deleted, rate_limited, unauthorized
+   * @throws AppError not_found, route_deleted, rate_limited; unauthorized where a token is needed and nothing was sent,
+   *   insufficient_scope where something else was
    */
   const admit = async (slug: string, { caller, ip }: HermesAsker) => {
     const route = await proxies.open(slug)
@@ -103,7 +106,7 @@ export const createHermes = (deps: Deps) => {
     const isVouchedFor = row.owned && isTrusted
     if (!isVouchedFor)
       await security.limitAddress('hermes', deps.addressBlock(ip), OPEN_QUESTIONS_PER_MINUTE, MINUTE_SECONDS)
-    if (row.ask_digest !== null && !isTrusted) fail('unauthorized')
+    if (row.ask_digest !== null && !isTrusted) fail(caller ? 'insufficient_scope' : 'unauthorized')
     return { ...route, isTrusted, lane: isVouchedFor ? ('paying' as const) : ('open' as const) }
   }
 
@@ -171,6 +174,8 @@ export const createHermes = (deps: Deps) => {
         signer: await verification.signer(),
         proof,
         proofId: newId('prf', fetchedAt),
+        made: made.proof,
+        proofRow: deps.proofRow,
         verificationKey: deps.verificationKey,
         take,
         rows: [
@@ -198,7 +203,7 @@ export const createHermes = (deps: Deps) => {
       const route = await admit(slug, asker)
       const question = readTextQuestion(query)
       const asked = { ...route, asker, question, ...urlFor(route.destination, question.id?.text) }
-      const { zkProof: _, ...short } = await answer(asked)
+      const { zkProof: _, proofId: __, ...short } = await answer(asked)
       return short
     },
   }

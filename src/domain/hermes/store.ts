@@ -123,10 +123,21 @@ export const findRoute = (database: Database, id: string): Promise<CountedRoute 
 
 const MAX_LISTED = 1000
 
-/** A user's routes, the newest first; deleted ones too. */
-export const findRoutes = (database: Database, user_id: string): Promise<CountedRoute[]> =>
+/**
+ * A user's routes, the newest first; deleted ones too: those made without a key, and those of one organisation.
+ * @param organisation undefined: no organisation's
+ */
+export const findRoutes = (
+  database: Database,
+  user_id: string,
+  organisation: string | undefined,
+): Promise<CountedRoute[]> =>
   counted(database)
     .where({ user_id })
+    .where((made) => {
+      made.where({ owned: false })
+      if (organisation !== undefined) made.orWhere('hermes_routes.organisation', organisation)
+    })
     .orderBy('id', 'desc')
     .limit(MAX_LISTED)
     .then((rows: CountedRoute[]) => rows)

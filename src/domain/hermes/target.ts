@@ -1,8 +1,11 @@
 /** Targets: which URLs can be one, and how one is asked. @module */
 import { isIP } from 'node:net'
+import { networkInterfaces } from 'node:os'
 import type { Clock } from '../../clock.ts'
 import { AppError, type ErrorCode, fail } from '../../errors.ts'
+import { readAddress } from '../../net/address.ts'
 import { EgressError, type EgressErrorKind } from '../../net/egress-error.ts'
+import type { Resolve } from '../../net/resolve.ts'
 import type { SafeFetch } from '../../net/safe-fetch.ts'
 import type { Lane } from './flights.ts'
 
@@ -31,18 +34,52 @@ const refuse = (code: string, message: string): never =>
 const fill = (destination: string, id: string): string =>
   destination.replaceAll(PLACEHOLDER, encodeURIComponent(id))
 
-/** Whether a host is the service itself; without a name of its own, only host and port together tell that. */
-export type IsOwnHost = (url: URL) => boolean
+/** Whether a URL is one of the service itself. */
+export type IsOwnHost = (url: URL) => Promise<boolean>
 
-/** @param hosts BASE_URL's host with its port, and names under which the service is reached */
-export const ownHosts = (baseUrl: string, ...names: readonly string[]): IsOwnHost => {
+interface OwnHosts {
+  readonly baseUrl: string
+  /** Others under which the service is reached, whatever the port. */
+  readonly names: readonly string[]
+  /** On which this server listens. */
+  readonly port: number
+  readonly resolve: Resolve
+}
+
+const withoutDot = (host: string): string => host.toLowerCase().replace(/\.$/, '')
+const withoutBrackets = (host: string): string => host.replace(/^\[|\]$/g, '')
+const portOf = ({ port, protocol }: URL): number => Number(port || (protocol === 'https:' ? 443 : 80))
+
+/** Looked up each time: interfaces come and go. */
+const isOfThisMachine = (address: string): boolean => {
+  const { address: plain, isLoopback } = readAddress(address)
+  if (isLoopback) return true
+  return Object.values(networkInterfaces()).some((all) =>
+    all?.some((own) => readAddress(own.address).address === plain),
+  )
+}
+
+/**
+ * A host of the service's own is one of its names, or any that leads to this machine and the port on which it listens,
+ * however it is spelled. An address alone, or `localhost`, is only that together with the port.
+ */
+export const ownHosts = ({ baseUrl, names, port, resolve }: OwnHosts): IsOwnHost => {
   const base = new URL(baseUrl)
   const own = new Set(
     [base.hostname, ...names]
-      .map((name) => name.toLowerCase().replace(/\.$/, ''))
-      .filter((name) => isIP(name.replace(/^\[|\]$/g, '')) === 0 && name !== 'localhost'),
+      .map(withoutDot)
+      .filter((name) => isIP(withoutBrackets(name)) === 0 && name !== 'localhost'),
   )
-  return ({ host, hostname }) => host === base.host || own.has(hostname.replace(/\.$/, ''))
+  return async (url) => {
+    const host = withoutDot(url.hostname)
+    if (own.has(host) || (host === withoutDot(base.hostname) && portOf(url) === portOf(base))) return true
+    if (portOf(url) !== port) return false
+    const literal = withoutBrackets(host)
+    if (isIP(literal) !== 0) return isOfThisMachine(literal)
+    // What has no address can't be called either.
+    const addresses = await resolve(host).catch(() => [])
+    return addresses.some(({ address }) => isOfThisMachine(address))
+  }
 }
 
 /**
@@ -50,7 +87,7 @@ export const ownHosts = (baseUrl: string, ...names: readonly string[]): IsOwnHos
  * @returns the URL as it was written, without a fragment
  * @throws AppError validation_failed
  */
-export const readDestination = (text: string, isOwnHost: IsOwnHost): string => {
+export const readDestination = async (text: string, isOwnHost: IsOwnHost): Promise<string> => {
   const [destination = ''] = text.trim().split('#')
   const [first, second] = ['0', '1'].map((id) => fill(destination, id))
   if (first === undefined || second === undefined || !URL.canParse(first) || !URL.canParse(second))
@@ -60,7 +97,7 @@ export const readDestination = (text: string, isOwnHost: IsOwnHost): string => {
     return refuse('url', 'must begin with http: or https:')
   if (url.username !== '' || url.password !== '') return refuse('url', 'must not hold a user or password')
   if (new URL(second).origin !== url.origin) return refuse('url', 'may have {id} in path and query only')
-  if (isOwnHost(url)) return refuse('own_host', 'must not be a URL of this service')
+  if (await isOwnHost(url)) return refuse('own_host', 'must not be a URL of this service')
   return destination
 }
 

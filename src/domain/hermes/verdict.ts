@@ -5,15 +5,18 @@
  * @module
  */
 import { createHmac, randomBytes } from 'node:crypto'
-import canonicalize from 'canonicalize'
 import type { Caller } from '../../caller.ts'
 import type { WitnessInput } from '../../circuits/circuit.ts'
 import { type YesnoValues, yesno } from '../../circuits/yesno.ts'
 import { iso } from '../../clock.ts'
+import { PROOF_CREATED } from '../../events.ts'
 import type { Item, Take } from '../../ledger/item.ts'
-import { proofDigest } from '../../protocol/zk1.ts'
+import { canonicalJson } from '../../protocol/canonical-json.ts'
+import { proofDigest, type SnarkProof } from '../../protocol/zk1.ts'
 import { contextElement, encodeValue, h248, scopeElement } from '../../rules/encode.ts'
 import type { Row } from '../../store/table.ts'
+import type { proofRow } from '../proofs/recording.ts'
+import type { StoredContext } from '../proofs/statement.ts'
 import type { ResultSigner } from '../verification/signed-result.ts'
 import type { Question } from './criteria.ts'
 import type { TypedAnswer, Verdict } from './schemas.ts'
@@ -33,7 +36,7 @@ export const bindingKeyOf = (manageToken: string): Buffer =>
 export interface Finding {
   /** `hmv_…` */
   readonly id: string
-  readonly route: Pick<KnownRoute, 'id' | 'slug' | 'organisation'>
+  readonly route: Pick<KnownRoute, 'id' | 'slug' | 'organisation' | 'owned'>
   readonly bindingKey: Uint8Array
   readonly asked: Question['asked']
   readonly url: string
@@ -49,6 +52,8 @@ export interface VerdictClaim {
   readonly verdict: Verdict
   readonly route: Finding['route']
   readonly fetchedAt: number
+  /** What `ctx` binds, as it is kept with the proof. */
+  readonly context: StoredContext
   /** HMAC-SHA256, lower-case hex. */
   readonly bindings: {
     readonly url_hash: string
@@ -73,10 +78,11 @@ export const makeVerdict = (issuer: string, finding: Finding): VerdictClaim => {
   const { id, route, bindingKey, asked, url, body, fetchedAt, satisfying } = finding
   const bindings = {
     url_hash: bind(bindingKey, 'url/1', url),
-    criteria_hash: bind(bindingKey, 'criteria/1', canonicalize(asked) ?? ''),
+    criteria_hash: bind(bindingKey, 'criteria/1', canonicalJson(asked)),
     body_hash: bind(bindingKey, 'body/1', body),
   }
   const statement = { route: route.slug, ...bindings, fetched_at: iso(fetchedAt) }
+  const context = { statement, nonce: id, purpose: PURPOSE }
   const values: YesnoValues = {
     value: encodeValue(satisfying),
     salt: h248(randomBytes(SALT_BYTES)),
@@ -92,6 +98,7 @@ export const makeVerdict = (issuer: string, finding: Finding): VerdictClaim => {
     verdict: satisfying > 0 ? 'YES' : 'NO',
     route,
     fetchedAt,
+    context,
     bindings,
     publicSignals,
     witness: yesno.witnessInput(values),
@@ -109,6 +116,8 @@ interface Pronounced {
   /** `zk1.…` */
   readonly proof: string
   readonly proofId: string
+  readonly made: SnarkProof
+  readonly proofRow: typeof proofRow
   /** `yesno:sha256:…` */
   readonly verificationKey: string
   readonly take: Take | undefined
@@ -129,10 +138,18 @@ const zkProofOf = ({ claim, proof, verificationKey }: Pronounced): TypedAnswer['
 
 /** The ledger item of a verdict. It is signed inside the commit, where its place in the ledger is known. */
 export const verdictItem = (pronounced: Pronounced): Item<TypedAnswer> => {
-  const { caller, issuer, claim, signer, proof, proofId, take, rows } = pronounced
+  const { caller, issuer, claim, signer, proof, proofId, made, take, rows } = pronounced
   const { id, verdict, route, fetchedAt, bindings, digest, commitment } = claim
   const { credential } = caller
   const timestamp = iso(fetchedAt)
+  const recorded = {
+    ...claim,
+    circuitId: yesno.id,
+    proofId,
+    proof: made,
+    createdAt: fetchedAt,
+    expiresAt: null,
+  }
   const signed = {
     iss: issuer,
     jti: id,
@@ -154,16 +171,18 @@ export const verdictItem = (pronounced: Pronounced): Item<TypedAnswer> => {
       commitment,
       circuitId: yesno.id,
       proofId,
-      data: { decision: verdict, verdictId: id },
+      data: { decision: verdict, verdictId: id, event: PROOF_CREATED },
       ...('keyId' in credential && { keyId: credential.keyId }),
     },
-    rows: () => rows,
+    // What routes of strangers prove, strangers chose: it is nobody's proof, and counts for no organisation.
+    rows: ({ index }) => [...rows, ...(route.owned ? [pronounced.proofRow(caller, recorded, index)] : [])],
     result: ({ leafHash }) => ({
       verdict,
       timestamp,
       jws: signer.jws('hv+jws', { ...signed, leaf_hash: leafHash }),
       signature: signer.signature('hermes/1', { digest, route: route.slug, timestamp, verdict }),
       proof,
+      proofId,
       zkProof: zkProofOf(pronounced),
     }),
   }

@@ -1,7 +1,11 @@
 /** Making hybrid tokens: what is signed, by whom, and the ledger item that records it. @module */
 import { randomBytes } from 'node:crypto'
 import type { Caller } from '../../caller.ts'
-import { hybridTokenCommitment } from '../../circuits/quantum_safe_token.ts'
+import {
+  type HybridTokenTerms,
+  hybridTokenCommitment,
+  hybridTokenNullifier,
+} from '../../circuits/quantum_safe_token.ts'
 import type { Clock } from '../../clock.ts'
 import { AppError, fail } from '../../errors.ts'
 import { newId } from '../../ids.ts'
@@ -21,6 +25,7 @@ import {
   MAX_LIFE_SECONDS,
   SIGNATURE_BYTES,
 } from '../../protocol/hybrid-token.ts'
+import type * as Nullifiers from '../proofs/nullifiers.ts'
 import { digestOf } from './judgement.ts'
 import { findSignerKey, KEY_PURPOSE, type KeyDeps, SIGNING_ALGORITHM, type Signer } from './keys.ts'
 import {
@@ -39,8 +44,11 @@ export interface IssueDeps extends KeyDeps {
   readonly signers: Pick<Signers, 'current' | 'publicKey'>
   readonly sealing: Sealing
   readonly clock: Clock
+  readonly nullifiers: Pick<typeof Nullifiers, 'issuedNullifierRow'>
 }
 
+/** Whose proofs hybrid tokens can have. */
+export const CIRCUIT = 'quantum_safe_token'
 const MS_PER_SECOND = 1000
 const SALT_BYTES = 31
 const BITS_CLASSICAL = 1
@@ -241,7 +249,7 @@ export const verifySignedByCaller = async (
 
 /** The ledger item of a token. A second one of the same id loses. */
 export const issueItem = (
-  { sealing }: Pick<IssueDeps, 'sealing'>,
+  { sealing, nullifiers }: Pick<IssueDeps, 'sealing' | 'nullifiers'>,
   caller: Caller,
   { token, holds }: MadeToken,
 ): Item<HybridTokenIssued> => {
@@ -251,13 +259,15 @@ export const issueItem = (
   const policyBits = (holds.classical ? BITS_CLASSICAL : 0) + (holds.pq ? BITS_PQ : 0)
   const decision = claims.decision === 1 ? 1 : 0
   const salt = BigInt(`0x${randomBytes(SALT_BYTES).toString('hex')}`)
-  const commitment = hybridTokenCommitment({
+  const terms: HybridTokenTerms = {
     tokenDigest: tokenDigestOf(digest),
     decision: BigInt(decision),
     exp: BigInt(exp),
     policyBits: BigInt(policyBits),
     salt,
-  })
+  }
+  const commitment = hybridTokenCommitment(terms)
+  const nullifier = hybridTokenNullifier(terms)
   const kept: KeptTerms = { salt: String(salt), subject, decision }
   const sealed = sealTerms(sealing, { organisation, id }, kept)
   return {
@@ -288,6 +298,7 @@ export const issueItem = (
         issued_at: iat * MS_PER_SECOND,
         expires_at: exp * MS_PER_SECOND,
       }),
+      nullifiers.issuedNullifierRow({ circuitId: CIRCUIT, nullifier, organisation }),
     ],
     result: () => token,
   }

@@ -33,7 +33,7 @@ const issuing = {
   body: NewHybridToken,
   exactNumbers: true,
   response: { 201: HybridTokenIssued, 202: HybridTokenPrepared },
-  errors: ['conflict', 'signature_invalid'] as readonly ErrorCode[],
+  errors: ['conflict', 'signature_invalid', 'read_only'] as readonly ErrorCode[],
   example: {
     body: {
       subject: 'member-7',

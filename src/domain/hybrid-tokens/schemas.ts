@@ -9,6 +9,7 @@ import {
   PQ_ALGORITHMS,
   VERIFICATION_POLICIES,
 } from '../../protocol/hybrid-token.ts'
+import { EXPECTATION_REASONS, Expect } from '../../rules/schemas.ts'
 
 export const DEFAULT_LIFE_SECONDS = 300
 /** How long after a caller asked what to sign it may bring the signatures. */
@@ -73,6 +74,10 @@ export const NewHybridToken = Type.Object(
         description: `With signatures of yours: as \`?prepare=1\` told it, at most ${MAX_PREPARED_AGE_SECONDS} seconds ago.`,
       }),
     ),
+    signing_input: Type.Optional(
+      Type.String({ description: 'As `?prepare=1` told it; 422 `read_only` where other bytes are signed.' }),
+    ),
+    context: Type.Optional(Type.String({ description: 'As `?prepare=1` told it.' })),
   },
   { title: 'NewHybridToken' },
 )
@@ -145,6 +150,7 @@ export const HYBRID_REASONS = {
   TOKEN_UNKNOWN: 'Your organisation did not issue it.',
   TOKEN_EXPIRED: 'Its time is over.',
   TOKEN_REVOKED: 'It was revoked.',
+  ...EXPECTATION_REASONS,
 } as const satisfies Record<string, string>
 export type HybridReason = keyof typeof HYBRID_REASONS
 
@@ -172,6 +178,24 @@ export const AcceptedSigners = Type.Array(Type.String({ minLength: 1, maxLength:
   description: 'Ids of agents and devices whose signatures count beside those of the service.',
 })
 
+/** Members of a token that is the body itself. What is wrong with them is told by reasons, not by an error. */
+const member = Type.Optional(Type.Unknown({ description: 'Of a token that is the body itself.' }))
+const membersOfToken = {
+  token_id: member,
+  subject: member,
+  claims: member,
+  alg_classical: member,
+  alg_pq: member,
+  sig_classical: member,
+  sig_pq: member,
+  verification_policy: member,
+  iat: member,
+  exp: member,
+  kid_classical: member,
+  kid_pq: member,
+  signed_by: member,
+} satisfies Record<keyof HybridTokenIssued, typeof member>
+
 export const ValidateHybridToken = Type.Object(
   {
     token: Type.Optional(
@@ -182,6 +206,8 @@ export const ValidateHybridToken = Type.Object(
     ),
     required_policy: Type.Optional(RequiredPolicy),
     accept_signers: Type.Optional(AcceptedSigners),
+    expect: Type.Optional(Expect),
+    ...membersOfToken,
   },
   { title: 'ValidateHybridToken' },
 )

@@ -10,12 +10,16 @@ import { fail } from '../../errors.ts'
 import type { Ledger } from '../../ledger/ledger.ts'
 import {
   HYBRID_TOKEN_SCHEMA,
+  type HybridStatement,
   hybridSigningBytes,
   type VerificationPolicy,
 } from '../../protocol/hybrid-token.ts'
+import { requireUnchanged } from '../../read-only.ts'
+import { type Facts, unexpected } from '../../rules/expectation.ts'
 import type { RevokesNullifiers, revocationItem as revocation } from '../tokens/revocation.ts'
 import { readTokenCookies } from './cookies.ts'
 import {
+  CIRCUIT,
   type IssueDeps,
   isSignedByCaller,
   issueItem,
@@ -38,13 +42,11 @@ import { findHybridToken, hybridTokenRevocations, type KnownHybridToken } from '
 interface Deps extends IssueDeps, JudgementDeps {
   readonly signers: IssueDeps['signers']
   readonly ledger: Pick<Ledger, 'append'>
-  readonly nullifiers: RevokesNullifiers
+  readonly nullifiers: RevokesNullifiers & IssueDeps['nullifiers']
   readonly revocationItem: typeof revocation
 }
 
 const REVOKED = 'hybrid_token.revoked'
-/** Whose proofs hybrid tokens can have. */
-const CIRCUIT = 'quantum_safe_token'
 
 /** How a token is asked about. */
 interface AskedToken {
@@ -71,12 +73,35 @@ const statusOf = ({ revoked_at, expires_at }: KnownHybridToken, now: number) => 
   return expires_at <= now ? 'expired' : 'active'
 }
 
+const BITS = [0, 1] as const
+
+/** What both signatures cover. */
+const whatIsSigned = (
+  statement: HybridStatement,
+): Pick<HybridTokenPrepared, 'signing_input' | 'context'> => ({
+  signing_input: Buffer.from(hybridSigningBytes(statement)).toString('base64url'),
+  context: HYBRID_TOKEN_SCHEMA,
+})
+
+/** What of a token can be compared with what is expected; nothing is known of one that was not issued here. @param now Unix ms */
+const tokenFacts = (
+  { claims, signer }: HybridTokenVerdict,
+  row: KnownHybridToken | undefined,
+  now: number,
+): Facts => ({
+  issuers: row ? [row.organisation, ...(signer ? [signer.id] : [])] : null,
+  statement: claims,
+  decision: BITS.find((bit) => bit === claims?.decision) ?? null,
+  status: row ? statusOf(row, now) : null,
+  max_age_seconds: row?.issued_at ?? null,
+})
+
 /**
  * The token of a request: under `token`, else the body itself, else what the cookies hold. Whoever presents a token may
  * have written a body that is one, so that such a body accepts no signers.
  */
 const askedOf = (body: ValidateHybridToken, cookies: string | undefined): AskedToken => {
-  const { token, required_policy, accept_signers, ...rest } = body
+  const { token, required_policy, accept_signers, expect: _, ...rest } = body
   if (token !== undefined && token !== null) return { token, required_policy, accept_signers }
   if (Object.keys(rest).length > 0) return { token: rest, required_policy }
   return { token: readTokenCookies(cookies ?? ''), required_policy, accept_signers }
@@ -99,12 +124,14 @@ export const createHybridTokens = (deps: Deps) => {
   return {
     /**
      * Issues a token, signed by the service or by keys of the caller's.
-     * @throws AppError validation_failed, signature_invalid, conflict for a token_id that was issued before
+     * @throws AppError validation_failed, signature_invalid, conflict for a token_id that was issued before;
+     *   read_only for a signing_input or context of something else
      */
     async generate(caller: Caller, input: NewHybridToken): Promise<HybridTokenIssued> {
       const made = isSignedByCaller(input)
         ? await verifySignedByCaller(deps, caller, input)
         : await signByService(deps, input)
+      requireUnchanged(input, whatIsSigned(made.token), ['signing_input', 'context'])
       return ledger.append(caller, issueItem(deps, caller, made))
     },
 
@@ -114,8 +141,7 @@ export const createHybridTokens = (deps: Deps) => {
       return {
         ...statement,
         claims: { ...statement.claims },
-        signing_input: Buffer.from(hybridSigningBytes(statement)).toString('base64url'),
-        context: HYBRID_TOKEN_SCHEMA,
+        ...whatIsSigned(statement),
       }
     },
 
@@ -128,7 +154,11 @@ export const createHybridTokens = (deps: Deps) => {
       body: ValidateHybridToken,
       cookies: string | undefined,
     ): Promise<HybridTokenVerdict> {
-      return (await judgeFor(caller, askedOf(body, cookies))).verdict
+      const { verdict, row } = await judgeFor(caller, askedOf(body, cookies))
+      const now = clock.now()
+      const differing = unexpected(body.expect, tokenFacts(verdict, row, now), now)
+      if (differing.length === 0) return verdict
+      return { ...verdict, valid: false, reason_codes: [...verdict.reason_codes, ...differing] }
     },
 
     /**

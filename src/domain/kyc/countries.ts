@@ -1,6 +1,9 @@
 /** Countries as people and machine-readable zones write them. @module */
 import { iso31661Alpha2ToAlpha3, iso31661Alpha3ToAlpha2 } from 'iso-3166'
 
+/** ISO 3166-1 alpha-2. */
+export const COUNTRY_CODES: readonly string[] = Object.keys(iso31661Alpha2ToAlpha3)
+
 /** Codes of ICAO 9303-3 §5 for issuers that ISO 3166-1 writes otherwise. Organisations and the stateless have no country. */
 const ICAO_CODES: Readonly<Record<string, string>> = {
   D: 'DE',

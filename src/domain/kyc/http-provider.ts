@@ -1,7 +1,7 @@
 /** Providers that the operator configured: each asked over HTTPS, by the contract that docs/kyc.md describes. @module */
 import { type Clock, iso } from '../../clock.ts'
 import type { KycProvider, KycProviders } from '../../config-kyc.ts'
-import { AppError, type ErrorDetail, fail } from '../../errors.ts'
+import { AppError, fail, type Misfit } from '../../errors.ts'
 import { EgressError } from '../../net/egress-error.ts'
 import type { SafeFetch, SafeFetchResponse } from '../../net/safe-fetch.ts'
 import { isDay } from './calendar-date.ts'
@@ -23,7 +23,7 @@ export interface HttpProvidersDeps {
   /** For everything from the look-up of the name to the end of the answer; default 10 s. */
   readonly deadlineMs?: number
   /** Says what of an answer doesn't fit its schema. */
-  readonly checkAnswer: (answer: unknown) => ErrorDetail | undefined
+  readonly checkAnswer: (answer: unknown) => Misfit | undefined
 }
 
 /** What a provider is asked. The id by which the caller knows the person stays here. */
@@ -142,8 +142,11 @@ export const createHttpProviders = ({
       const response = await within(name, () => call(name, provider, question))
       if (response.status !== 200) return failed(name, `answered with status ${response.status}`)
       const answer = parsed(name, response)
-      const detail = checkAnswer(answer)
-      if (detail) return failed(name, `answered with ${detail.path || 'something'} that ${detail.message}`)
+      const misfit = checkAnswer(answer)
+      if (misfit) {
+        const [{ path, message }] = misfit.details
+        return failed(name, `answered with ${path || 'something'} that ${message}`)
+      }
       // It fits the schema.
       const outcome = outcomeOf(answer as ProviderAnswer, question)
       const { expiresAt } = outcome

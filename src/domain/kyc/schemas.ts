@@ -39,7 +39,7 @@ const orNull = <S extends Parameters<typeof Type.Union>[0][number]>(schema: S) =
   Type.Union([schema, Type.Null()])
 
 /** Clients take `.` and `..` out of paths: such a person could never be asked about again, nor erased. */
-const NO_DOTS_ALONE = '^([^.].*|\\.[^.].*|\\.\\..+)$'
+const NO_DOTS_ALONE = '^([^.\\n\\r][^\\n\\r]*|[.][^.\\n\\r][^\\n\\r]*|[.]{2}[^\\n\\r]+)$'
 const UserId = Type.String({
   minLength: 1,
   maxLength: MAX_USER_ID_CHARACTERS,

@@ -12,7 +12,7 @@ import type { Database } from '../../store/database.ts'
 import type * as Nullifiers from '../proofs/nullifiers.ts'
 import { dayNumber, dayOf, yearsBetween } from './calendar-date.ts'
 import { createCredentials, signalsOf } from './credential.ts'
-import { type AskedOfPerson, criteriaOf, type KycCriteria } from './criteria.ts'
+import { type AskedOfPerson, criteriaOf, type KycCriteria, meansChecked, sentenceOf } from './criteria.ts'
 import { erasureItem } from './erasure.ts'
 import { createHttpProviders, type HttpProvidersDeps } from './http-provider.ts'
 import { checkPlausibility } from './internal-provider.ts'
@@ -184,6 +184,12 @@ export const createKyc = (deps: KycDeps) => {
     /** What is asked of a person, as the circuit takes it. @throws AppError validation_failed */
     criteria: (asked: AskedOfPerson): KycCriteria => criteriaOf(asked, clock.now()),
 
+    /** What holds of whoever meets these criteria, in a sentence. */
+    sentence: sentenceOf,
+
+    /** Whether whoever meets these criteria was checked by a provider, at level `standard` or above. */
+    isChecked: meansChecked,
+
     /** A credential that was issued here, whoever holds it; undefined for any other. */
     async issued(credential: KycCredential): Promise<{ reference: string; isCurrent: boolean } | undefined> {
       const digest = credentials.digestOf(kycMessage(credential))
@@ -192,18 +198,19 @@ export const createKyc = (deps: KycDeps) => {
     },
 
     /**
-     * The credential that a proof's statement names; undefined where it names none that was issued here.
+     * The credential that a proof's statement names, and who issued it; undefined where it names none that was issued here.
      * @returns `current`: what it says, unless it was replaced or its person erased
      */
     async referenced(
       reference: unknown,
-    ): Promise<{ subject: bigint; current: KycCredential | undefined } | undefined> {
+    ): Promise<{ organisation: string; subject: bigint; current: KycCredential | undefined } | undefined> {
       const digest = credentials.readReference(reference)
       const row = digest === undefined ? undefined : await store.findCredential(database, digest)
       if (row === undefined) return undefined
       const check = row.is_current ? await store.findCheck(database, row, row.entry_index) : undefined
       const record = check && keys.open(row).open(check)
-      return { subject: BigInt(row.element), current: record?.issued?.credential }
+      const { organisation, element } = row
+      return { organisation, subject: BigInt(element), current: record?.issued?.credential }
     },
 
     /** Facts for rules. Who is unknown or was erased has status and level `none`. */

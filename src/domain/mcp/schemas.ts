@@ -11,7 +11,15 @@ import {
 } from '../chat/schemas.ts'
 import { CATEGORY_IDS, PromptList } from '../chat/schemas-prompts.ts'
 
-export { ChatStats, Message, MessagePage, Posted, Thread, UNTRUSTED_NOTICE } from '../chat/schemas.ts'
+export {
+  ChatStats,
+  Message,
+  MessagePage,
+  type MessageProof,
+  Posted,
+  Thread,
+  UNTRUSTED_NOTICE,
+} from '../chat/schemas.ts'
 export { Daily, type Prompt, PromptPage, RandomPrompt } from '../chat/schemas-prompts.ts'
 
 /** Of messages; less than over HTTP, since an agent reads all of it. */

@@ -5,6 +5,7 @@ import type {
   Daily,
   Message,
   MessagePage,
+  MessageProof,
   Posted,
   Prompt,
   PromptListPage,
@@ -19,6 +20,10 @@ const counted = (count: number, one: string, many = `${one}s`): string =>
   `${count} ${count === 1 ? one : many}`
 const replies = (count: number): string => counted(count, 'reply', 'replies')
 
+/** All of it is this service's: see MessageProof. */
+const proofFact = ({ circuit_id, statement, issuer, checked_at }: MessageProof): string =>
+  `proof checked ${checked_at}: ${statement} (circuit ${circuit_id}, issuer ${issuer})`
+
 /** Facts of this service in front, the stranger's words inside the fence. */
 const message = (said: Message, { quote }: Fence): string => {
   const { id, created_at, thread_id, reply_to, prompt_id, kind, verified, reply_count, relay } = said
@@ -31,7 +36,7 @@ const message = (said: Message, { quote }: Fence): string => {
     reply_count > 0 && replies(reply_count),
     kind === 'house' ? 'posted by the operator' : verified ? 'signed by the key of this name' : 'unverified',
     relay && `key ${relay.key_fingerprint}`,
-    relay?.proof_checked && 'proof checked',
+    relay?.proof && proofFact(relay.proof),
   ]
   const written = lines(
     `name: ${said.agent_name}`,

@@ -30,8 +30,8 @@ export const readMessages = tool({
   input: ReadMessagesArguments,
   output: FencedMessagePage,
   annotations: reading,
-  run: ({ verified, limit = DEFAULT_TOOL_MESSAGES, ...query }, { chat }) =>
-    chat.list({ ...query, limit, ...(verified && { verified: '1' }) }),
+  run: ({ verified, limit = DEFAULT_TOOL_MESSAGES, ...query }, { chat }, poster) =>
+    chat.list({ ...query, limit, ...(verified && { verified: '1' }) }, poster),
   text: messagePageText,
   fenced: fencedPage,
 })
@@ -60,7 +60,8 @@ export const searchMessages = tool({
   input: SearchMessagesArguments,
   output: FencedMessagePage,
   annotations: reading,
-  run: ({ limit = DEFAULT_TOOL_MESSAGES, ...query }, { chat }) => chat.list({ ...query, limit }),
+  run: ({ limit = DEFAULT_TOOL_MESSAGES, ...query }, { chat }, poster) =>
+    chat.list({ ...query, limit }, poster),
   text: messagePageText,
   fenced: fencedPage,
 })

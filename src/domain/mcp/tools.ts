@@ -1,7 +1,8 @@
 /** The tools of the endpoint: their order, their listing, and calling one. @module */
 import type { CallToolResult, ListToolsResult } from '@modelcontextprotocol/server'
 import type { TObject } from 'typebox'
-import { AppError, type ErrorDetail } from '../../errors.ts'
+import { AppError, type Misfit } from '../../errors.ts'
+import { MAX_UNKNOWN_TOLD, unknownMember } from '../../unknown-members.ts'
 import type { Poster } from '../chat/service.ts'
 import { createFence } from './fence.ts'
 import type { Tool, ToolServices } from './tool.ts'
@@ -22,7 +23,7 @@ const TOOLS: readonly Tool[] = [
 ]
 
 /** Undefined: the arguments fit. They may be changed in place: defaults, nulls that count as absent. */
-type Check = (value: unknown) => ErrorDetail | undefined
+type Check = (value: unknown) => Misfit | undefined
 
 export interface ToolsDeps extends ToolServices {
   readonly checkArguments: (schema: TObject) => Check
@@ -50,7 +51,7 @@ const LISTING: ListToolsResult = {
     name,
     title,
     description,
-    inputSchema: plain(input),
+    inputSchema: plain({ ...input, additionalProperties: false }),
     outputSchema: plain(output),
     annotations: { title, ...annotations },
   })),
@@ -74,6 +75,17 @@ const asResult = (tool: Tool, result: object): CallToolResult => {
   }
 }
 
+/** Arguments that a tool does not have; the chat itself ignores what it does not know, and a model should hear of it. */
+const unknownIn = ({ input }: Tool, sent: unknown): Misfit | undefined => {
+  const known = Object.keys(input.properties)
+  const names = typeof sent === 'object' && sent !== null ? Object.keys(sent) : []
+  const [first, ...more] = names
+    .filter((name) => !known.includes(name))
+    .slice(0, MAX_UNKNOWN_TOLD)
+    .map((name) => unknownMember('', name, known))
+  return first && { code: 'unknown_member', details: [first, ...more] }
+}
+
 export const createTools = ({ checkArguments, describeError, onToolCall, ...services }: ToolsDeps): Tools => {
   const tools = new Map(
     TOOLS.map((tool) => [
@@ -83,10 +95,10 @@ export const createTools = ({ checkArguments, describeError, onToolCall, ...serv
   )
 
   const run = async (tool: Tool, check: Check | undefined, input: unknown, poster: Poster) => {
-    const detail = check?.(input)
-    if (detail) {
+    const misfit = check ? check(input) : unknownIn(tool, input)
+    if (misfit) {
       const message = `The arguments do not fit the schema of ${tool.name}.`
-      throw new AppError('validation_failed', { message, details: [detail] })
+      throw new AppError(misfit.code, { message, details: misfit.details })
     }
     return asResult(tool, await tool.run(input as never, services, poster))
   }

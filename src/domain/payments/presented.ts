@@ -15,10 +15,13 @@ import {
 } from '../../protocol/payment-proof.ts'
 import {
   MAX_CLOCK_AHEAD_MS,
+  QUEUED_MEMBERS,
   type RefusalCode,
+  type SyncWarning,
   TRANSACTION_ID_PATTERN,
   type ValidateRequest,
 } from '../../protocol/sync.ts'
+import { MAX_UNKNOWN_TOLD, unknownMember } from '../../unknown-members.ts'
 import type { AccountsService } from '../accounts/service.ts'
 import type { Presented } from './payment.ts'
 
@@ -29,6 +32,14 @@ const FIRST_MILLISECONDS = 1e11
 /** RFC 3339 §5.6, which is what ISO 8601 comes to on the wire: date, time and zone. */
 const DATE_TIME = /^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}(\.\d{1,9})?(Z|[+-]\d{2}:\d{2})$/i
 const TRANSACTION_ID = new RegExp(TRANSACTION_ID_PATTERN)
+
+/** Unix ms; NaN for a day that its month lacks, which parsing takes for one of the next month. */
+const parseDateTime = (text: string): number => {
+  const day = text.slice(0, 'YYYY-MM-DD'.length)
+  const midnight = Date.parse(day)
+  const isDay = !Number.isNaN(midnight) && new Date(midnight).toISOString().startsWith(day)
+  return isDay ? Date.parse(text) : Number.NaN
+}
 
 /**
  * Reads a timestamp: ISO 8601 with a zone, Unix seconds or Unix milliseconds.
@@ -41,7 +52,7 @@ export const parseTimestamp = (value: unknown): number | undefined => {
         ? Math.round(value * 1000)
         : value
       : typeof value === 'string' && DATE_TIME.test(value)
-        ? Date.parse(value)
+        ? parseDateTime(value)
         : Number.NaN
   return Number.isSafeInteger(ms) && ms >= 0 ? ms : undefined
 }
@@ -71,6 +82,13 @@ const wrong = (code: ErrorCode, path: string, message: string): never =>
 
 const isObject = (value: unknown): value is Record<string, unknown> =>
   typeof value === 'object' && value !== null && !Array.isArray(value)
+
+/** Members of a queued payment that nobody knows: told, not refused, since money must not hang on a spelling. */
+export const unknownMembers = (item: unknown): SyncWarning[] =>
+  Object.keys(isObject(item) ? item : {})
+    .filter((name) => !QUEUED_MEMBERS.some((known) => known === name))
+    .slice(0, MAX_UNKNOWN_TOLD)
+    .map((name) => unknownMember('', name, QUEUED_MEMBERS))
 
 export const createReader = ({
   accounts,

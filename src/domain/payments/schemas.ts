@@ -7,6 +7,7 @@ import {
   SYNC_STATUSES,
   TRANSACTION_ID_PATTERN,
 } from '../../protocol/sync.ts'
+import { Nullable } from '../../schema-marks.ts'
 import { LISTED_STATUSES, PAYMENT_STATUSES } from './payment.ts'
 
 const MAX_CUSTOMER_ID_CHARACTERS = 128
@@ -54,10 +55,10 @@ export const ValidatePayment = Type.Object({
   amount: Amount,
   currency: Type.Optional(Currency),
   timestamp: Type.Optional(Timestamp),
-  transactionId: Type.Optional(TransactionId),
+  transactionId: Nullable(TransactionId),
   merchantId: Type.Optional(MerchantId),
-  customerId: Type.Optional(Type.String({ maxLength: MAX_CUSTOMER_ID_CHARACTERS })),
-  paymentMethod: Type.Optional(wordOf(PAYMENT_METHODS, 'How the card was presented.')),
+  customerId: Nullable(Type.String({ maxLength: MAX_CUSTOMER_ID_CHARACTERS })),
+  paymentMethod: Nullable(wordOf(PAYMENT_METHODS, 'How the card was presented.')),
 })
 export type ValidatePayment = Static<typeof ValidatePayment>
 
@@ -76,7 +77,7 @@ export const PaymentVerdict = Type.Object({
 export const SyncTransactions = Type.Object({
   transactions: Type.Array(Type.Unknown(), {
     description:
-      'At most 50 objects {proofData, amount, currency?, timestamp, transactionId?, merchantId?}. More are refused as a whole.',
+      'At most 50 objects {proofData, amount, currency?, timestamp, transactionId?, merchantId?}. More are refused as a whole. Other members are ignored and named in `warnings`.',
   }),
 })
 export type SyncTransactions = Static<typeof SyncTransactions>
@@ -99,6 +100,11 @@ export const SyncReport = Type.Object({
       transactionId: Type.String(),
       status: wordOf(SYNC_STATUSES, 'What became of the item.'),
       assurance: AssuranceWord,
+      warnings: Type.Optional(
+        Type.Array(Type.Object({ path: Type.String(), code: Type.String(), message: Type.String() }), {
+          description: 'Members of the item that are not known and were ignored, at most ten.',
+        }),
+      ),
     }),
   ),
 })

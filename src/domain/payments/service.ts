@@ -27,7 +27,7 @@ import { createHeldPayments } from './held-payments.ts'
 import { createJudge } from './judgement.ts'
 import { createLatePayments } from './late-payments.ts'
 import { type Channel, isWellFormed, type Judgement, type Outcome, type Presented } from './payment.ts'
-import { createReader } from './presented.ts'
+import { createReader, unknownMembers } from './presented.ts'
 import type { SyncTransactions } from './schemas.ts'
 import { createTerminalClocks } from './terminal-clocks.ts'
 
@@ -59,7 +59,12 @@ const toVerdict = ([outcome]: readonly Outcome[]): ValidateAnswer => {
   }
 }
 
-const toReport = (outcomes: readonly Outcome[]): SyncAnswer => {
+/** @param items as they were sent, in the same order */
+const toReport = (items: readonly unknown[], outcomes: readonly Outcome[]): SyncAnswer => {
+  const warningsOf = (item: unknown) => {
+    const warnings = unknownMembers(item)
+    return warnings.length > 0 && { warnings }
+  }
   const errors = outcomes.flatMap(({ transactionId, reason, status }, index) =>
     reason && status !== 'late'
       ? [{ index, transactionId, code: reason, message: REFUSALS[reason], retryable: false }]
@@ -74,6 +79,7 @@ const toReport = (outcomes: readonly Outcome[]): SyncAnswer => {
       transactionId: outcome.transactionId,
       status: syncStatus(outcome),
       assurance: outcome.assurance,
+      ...warningsOf(items[index]),
     })),
   }
 }
@@ -159,16 +165,17 @@ export const createPayments = (deps: Deps) => {
 
     /**
      * Books payments that were accepted offline, in order, in one commit. What is wrong with one item is told in
-     * the answer and leaves the others alone; a repeated upload is harmless.
+     * the answer and leaves the others alone; a repeated upload is harmless. Unknown members are warnings.
      * @throws AppError batch_too_large above 50 items, with nothing done
      */
     async sync(caller: Caller, { transactions }: SyncTransactions): Promise<SyncAnswer> {
       if (transactions.length > MAX_SYNC_ITEMS) {
         fail('batch_too_large', { message: `A batch holds at most ${MAX_SYNC_ITEMS} transactions.` })
       }
-      if (transactions.length === 0) return toReport([])
+      if (transactions.length === 0) return toReport([], [])
       const now = clock.now()
-      return decideAll(caller, 'sync', await reader.many(caller, transactions, now), now, toReport)
+      const presented = await reader.many(caller, transactions, now)
+      return decideAll(caller, 'sync', presented, now, (outcomes) => toReport(transactions, outcomes))
     },
 
     ...createLatePayments(deps),

@@ -74,7 +74,7 @@ const updatePod = route({
   body: PodChange,
   exactNumbers: true,
   response: { 200: OwnPod },
-  errors: ['not_found', 'conflict', 'amount_precision', 'tree_too_large'],
+  errors: ['not_found', 'conflict', 'amount_precision', 'tree_too_large', 'read_only'],
   example: { params: { podId: '{podId}' }, body: { name: 'Age check, 18 or over' } },
   handler: ({ caller, params, body }, { pods }: Services) => pods.change(caller, params.podId, body),
 })

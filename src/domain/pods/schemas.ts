@@ -1,5 +1,6 @@
 /** Wire shapes of pods. @module */
 import Type, { type Static } from 'typebox'
+import { NOT_BLANK } from '../../patterns.ts'
 import { Logic, Rules } from '../../rules/schemas.ts'
 
 export const POD_STATUSES = ['PENDING', 'ACTIVE', 'SUSPENDED', 'ARCHIVED'] as const
@@ -11,7 +12,7 @@ const MAX_CHARGE = 10_000
 
 const DateTime = Type.String({ format: 'date-time' })
 const PodId = Type.String({ description: '`pod_…`' })
-const Name = Type.String({ minLength: 1, maxLength: MAX_NAME_CHARACTERS, pattern: '\\S' })
+const Name = Type.String({ minLength: 1, maxLength: MAX_NAME_CHARACTERS, pattern: NOT_BLANK })
 const Status = Type.Enum([...POD_STATUSES], {
   description:
     'PENDING: not activated yet. SUSPENDED: closed for a while. ARCHIVED: closed for good. Only ACTIVE ones verify.',
@@ -45,12 +46,21 @@ export const PodCreated = Type.Object(
 )
 export type PodCreated = Static<typeof PodCreated>
 
+/** Members of a pod that nobody changes; they may come back with the values that they have. */
+const asAnswered = {
+  podId: Type.Optional(Type.String()),
+  currency: Type.Optional(Type.String()),
+  createdAt: Type.Optional(Type.String()),
+}
+
 export const PodChange = Type.Object(
   {
     name: Type.Optional(Name),
     status: Type.Optional(Status),
     chargePerVerification: Type.Optional(Charge),
-    ...policy,
+    rules: Type.Optional(Type.Union([Rules, Type.Null()])),
+    logic: Type.Optional(Type.Union([Logic, Type.Null()])),
+    ...asAnswered,
   },
   { title: 'PodChange' },
 )
@@ -102,7 +112,10 @@ export const PodStats = Type.Object(
     podId: PodId,
     podName: Type.String(),
     totalVerifications: Type.Integer({ minimum: 0 }),
-    successfulVerifications: Type.Integer({ minimum: 0, description: 'Those whose decision was YES.' }),
+    successfulVerifications: Type.Integer({
+      minimum: 0,
+      description: 'Those that were a YES, or where the pod asks nothing.',
+    }),
     successRate: Type.String({ description: 'Such as `98.50%`; `0.00%` while there is none.' }),
     todayVerifications: Type.Integer({ minimum: 0, description: 'Of this UTC day.' }),
     weeklyCharges: Type.Number({

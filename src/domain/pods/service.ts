@@ -1,4 +1,5 @@
 /** Pods: verification spaces of an organisation, with a key, a policy and a charge of their own. @module */
+import { isDeepStrictEqual } from 'node:util'
 import type { Caller, Credential } from '../../caller.ts'
 import { type Clock, iso } from '../../clock.ts'
 import { AppError, fail } from '../../errors.ts'
@@ -7,6 +8,7 @@ import { isPodKey, newPodKey, secretDigest } from '../../keys/api-keys.ts'
 import type { Json } from '../../ledger/item.ts'
 import type { Ledger } from '../../ledger/ledger.ts'
 import { exponentOf } from '../../protocol/currency.ts'
+import { requireUnchanged } from '../../read-only.ts'
 import { parseRules } from '../../rules/tree.ts'
 import type { Database } from '../../store/database.ts'
 import type { OpenRecent } from '../../store/recent.ts'
@@ -99,7 +101,7 @@ const chargeRows =
       pod: pod.id,
       day: utcDay(at),
       verifications: 1,
-      successes: decision === 'YES' ? 1 : 0,
+      successes: decision === 'NO' ? 0 : 1,
       charged_minor: pod.charge_minor,
     }),
   ]
@@ -124,11 +126,35 @@ const requireCharge = (caller: Caller, chargeMinor: number): void => {
 
 /** @throws AppError validation_failed, tree_too_large */
 const requirePolicy = ({ rules, logic }: Pick<PodChange, 'rules' | 'logic'>): void => {
-  if (rules !== undefined || logic !== undefined) parseRules(rules, logic)
+  if (rules || logic) parseRules(rules, logic)
 }
 
-/** Whether a change takes the policy away: null counts as absent, so an empty list says so. */
+/** Whether a change takes the policy away, which an empty list says. */
 const removesPolicy = ({ rules, logic }: PodChange): boolean => rules?.length === 0 && logic === undefined
+
+const AS_ANSWERED = ['podId', 'currency', 'createdAt'] as const
+
+/**
+ * What a change asks for beyond what is so already, since a pod that was answered may come back whole.
+ * @throws AppError read_only; validation_failed for a null where something is stored: an empty list removes a policy
+ */
+const differing = (change: PodChange, current: OwnPod): PodChange => {
+  requireUnchanged(change, current, AS_ANSWERED)
+  const isSame = (name: keyof PodChange) =>
+    change[name] === undefined || isDeepStrictEqual(change[name], current[name])
+  for (const name of ['rules', 'logic'] as const)
+    if (change[name] === null && !isSame(name)) {
+      const message = 'must not be null, unless it is'
+      fail('validation_failed', { details: [{ path: `/${name}`, code: 'type', message }] })
+    }
+  const { name, status, chargePerVerification, rules, logic } = change
+  return {
+    ...(!isSame('name') && { name }),
+    ...(!isSame('status') && { status }),
+    ...(!isSame('chargePerVerification') && { chargePerVerification }),
+    ...(!(isSame('rules') && isSame('logic')) && { rules: rules ?? undefined, logic: logic ?? undefined }),
+  }
+}
 
 /** The columns that a change sets, whose policy was checked. @throws AppError amount_precision */
 const columnsOf = ({ name, status, chargePerVerification, rules, logic }: PodChange) => {
@@ -208,12 +234,15 @@ export const createPods = (deps: Deps) => {
      * @throws AppError not_found, insufficient_scope, conflict for a transition that there is not and for an
      *   archived pod, validation_failed and tree_too_large for the policy, amount_precision
      */
-    async change(caller: Caller, podId: string, change: PodChange): Promise<OwnPod> {
-      if (!removesPolicy(change)) requirePolicy(change)
-      const columns = columnsOf(change)
+    async change(caller: Caller, podId: string, sent: PodChange): Promise<OwnPod> {
+      if (sent.rules?.length !== 0) requirePolicy(sent)
       const answer = await ledger.transact(caller, async (trx) => {
         const row = (await store.findPod(trx, podId)) ?? fail('not_found')
+        requireRights(caller, row, {})
+        const change = differing(sent, toOwnPod(row))
         requireRights(caller, row, change)
+        if (!removesPolicy(change)) requirePolicy(change)
+        const columns = columnsOf(change)
         const names = Object.keys(columns)
         requireStep(statusOf(row), change.status, names)
         if (names.length === 0) return { result: toOwnPod(row) }

@@ -32,7 +32,7 @@ interface PodDayRow {
   /** Days since 1970-01-01 UTC. */
   day: number
   verifications: number
-  /** Those whose decision was YES. */
+  /** Those whose decision was not NO. */
   successes: number
   charged_minor: number
 }

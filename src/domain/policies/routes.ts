@@ -43,7 +43,7 @@ const putPolicy = route({
   body: PolicyChange,
   exactNumbers: true,
   response: { 200: StoredPolicy },
-  errors: ['not_found', 'conflict', 'tree_too_large'],
+  errors: ['not_found', 'conflict', 'tree_too_large', 'read_only'],
   example: {
     params: { policyId: '{policyId}' },
     body: {

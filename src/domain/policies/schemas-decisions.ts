@@ -1,5 +1,6 @@
 /** Wire shapes of policy decisions: those of the AuthZEN Authorization API 1.0. @module */
 import Type, { type Static } from 'typebox'
+import { OPEN } from '../../schema-marks.ts'
 import { Obligation, PolicyVersion } from './schemas.ts'
 
 const MAX_WORD_CHARACTERS = 128
@@ -12,18 +13,19 @@ const Properties = Type.Record(Type.String(), Type.Unknown(), { maxProperties: M
 
 const Entity = { type: Word, id: Identifier, properties: Type.Optional(Properties) }
 
-/** AuthZEN Authorization API 1.0 §6.1. */
+/** AuthZEN Authorization API 1.0 §6.1: receivers ignore what they do not know. */
 export const DecisionRequest = Type.Object(
   {
-    subject: Type.Object(Entity, { description: 'Who wants to act.' }),
-    action: Type.Object({ name: Word, properties: Type.Optional(Properties) }),
+    subject: Type.Object(Entity, { ...OPEN, description: 'Who wants to act.' }),
+    action: Type.Object({ name: Word, properties: Type.Optional(Properties) }, OPEN),
     resource: Type.Object(Entity, {
+      ...OPEN,
       description:
         'On what. Its `type` chooses the policy; where there is none of that name, `default` decides.',
     }),
     context: Type.Optional(Properties),
   },
-  { title: 'DecisionRequest' },
+  { ...OPEN, title: 'DecisionRequest' },
 )
 export type DecisionRequest = Static<typeof DecisionRequest>
 

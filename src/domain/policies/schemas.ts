@@ -62,21 +62,6 @@ const PolicyRules = Type.Array(PolicyRule, {
 })
 export type PolicyRules = readonly PolicyRule[]
 
-export const PolicyChange = Type.Object(
-  {
-    rules: PolicyRules,
-    version: Type.Optional(
-      Type.Integer({
-        minimum: 0,
-        description:
-          'The version that this replaces, 0 for a policy that was never written; 409 when it is another one. Without it, whatever is there is replaced.',
-      }),
-    ),
-  },
-  { title: 'PolicyChange' },
-)
-export type PolicyChange = Static<typeof PolicyChange>
-
 export const PolicyVersion = Type.Integer({
   minimum: 0,
   description: '0: the one that was there before any was written.',
@@ -96,3 +81,22 @@ export const StoredPolicy = Type.Object(
   { title: 'Policy' },
 )
 export type StoredPolicy = Static<typeof StoredPolicy>
+
+/** Members that only the service sets. They may come back with a change, as they were. */
+export const AS_STORED = ['policyId', 'seeded', 'hash', 'updatedAt'] as const
+
+export const PolicyChange = Type.Object(
+  {
+    ...Type.Partial(Type.Pick(StoredPolicy, [...AS_STORED])).properties,
+    rules: PolicyRules,
+    version: Type.Optional(
+      Type.Integer({
+        minimum: 0,
+        description:
+          'The version that this replaces, 0 for a policy that was never written; 409 when it is another one. Without it, whatever is there is replaced.',
+      }),
+    ),
+  },
+  { title: 'PolicyChange' },
+)
+export type PolicyChange = Static<typeof PolicyChange>

@@ -1,10 +1,11 @@
 /** Policies of organisations: what decides, version by version, and the decisions themselves. @module */
 import { hash } from 'node:crypto'
-import canonicalize from 'canonicalize'
 import type { Caller } from '../../caller.ts'
 import { type Clock, iso } from '../../clock.ts'
 import { fail } from '../../errors.ts'
 import type { Ledger } from '../../ledger/ledger.ts'
+import { canonicalJson } from '../../protocol/canonical-json.ts'
+import { requireUnchanged } from '../../read-only.ts'
 import type { Database } from '../../store/database.ts'
 import type { OpenRecent } from '../../store/recent.ts'
 import type { UsageService } from '../usage/service.ts'
@@ -12,7 +13,7 @@ import type { VerificationService } from '../verification/service.ts'
 import { decisionItem } from './decision.ts'
 import { type CircuitFacts, circuitFacts, FALLBACK_POLICY, seededRules } from './defaults.ts'
 import { decideByPolicy, type Policy, type PolicyDecision, REASONS, readPolicy } from './policy.ts'
-import { POLICY_NAME, type PolicyChange, type PolicyRules, type StoredPolicy } from './schemas.ts'
+import { AS_STORED, POLICY_NAME, type PolicyChange, type PolicyRules, type StoredPolicy } from './schemas.ts'
 import type { DecisionAnswer, DecisionRequest } from './schemas-decisions.ts'
 import * as store from './store.ts'
 
@@ -51,7 +52,7 @@ export interface CircuitDecision extends PolicyDecision {
   readonly hash: string
 }
 
-const hashOf = (rules: PolicyRules): string => hash('sha256', canonicalize(rules) ?? '')
+const hashOf = (rules: PolicyRules): string => hash('sha256', canonicalJson(rules))
 
 const toStored = ({ name, version, rules, updatedAt }: Standing): StoredPolicy => ({
   policyId: name,
@@ -66,6 +67,13 @@ const seeded = (name: string): Standing | undefined => {
   const rules = seededRules(name)
   return rules && { name, version: 0, rules }
 }
+
+const standingOf = ({ name, version, rules, created_at }: store.PolicyRow): Standing => ({
+  name,
+  version,
+  rules: rules as PolicyRules,
+  updatedAt: created_at,
+})
 
 const decideBy = ({ version }: Standing, policy: Policy, facts: unknown): PolicyDecision => {
   const decided = decideByPolicy(policy, facts)
@@ -90,7 +98,7 @@ export const createPolicies = (deps: Deps) => {
     if (!IS_NAME.test(name)) return undefined
     const row = await newest.get(`${organisation}/${name}`)
     if (row === undefined) return seeded(name)
-    return { name, version: row.version, rules: row.rules as PolicyRules, updatedAt: row.created_at }
+    return standingOf(row)
   }
 
   /** The policy of a resource's type, or the one for all others. */
@@ -109,19 +117,22 @@ export const createPolicies = (deps: Deps) => {
     /**
      * Replaces a policy, or writes the first one of a name. In force at once here, elsewhere within a second.
      * @throws AppError validation_failed, tree_too_large; not_found for a version of a policy that was never written;
-     *   conflict when another version is in force than the one to be replaced
+     *   conflict when another version is in force than the one to be replaced; read_only
      */
-    async replace(caller: Caller, policyId: string, { rules, version }: PolicyChange): Promise<StoredPolicy> {
+    async replace(caller: Caller, policyId: string, change: PolicyChange): Promise<StoredPolicy> {
+      const { rules, version } = change
       readPolicy(rules)
       const { organisation } = caller
       const row = await store.findPolicy(database, organisation, policyId)
       const current = row?.version ?? 0
+      const before = row ? standingOf(row) : seeded(policyId)
       if (row === undefined && version !== undefined && version > 0) fail('not_found')
       if (version !== undefined && version !== current)
         fail('conflict', {
           message: `Version ${current} of the policy is in force.`,
           extras: { version: current },
         })
+      requireUnchanged(change, before ? toStored(before) : { policyId }, AS_STORED)
       const next = current + 1
       const stored = (at: number) => toStored({ name: policyId, version: next, rules, updatedAt: at })
       const written = await ledger.append(caller, {

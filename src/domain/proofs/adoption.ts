@@ -3,12 +3,12 @@ import type { Caller } from '../../caller.ts'
 import type { Item } from '../../ledger/item.ts'
 import type { UsageService } from '../usage/service.ts'
 import type { AdoptedProof, CheckedProof, ForeignProof } from './proof.ts'
-import { entryNames, proofRow } from './recording.ts'
+import { alreadyRecorded, entryNames, proofRow, recordClaim } from './recording.ts'
 import { commitmentOf, packedBytes, verdictOf } from './signals.ts'
 import type { VerifiedProof } from './spending.ts'
 
-/** Kept with the claim on a digest that was adopted. */
-type Adopted = { readonly proofId: string }
+/** Kind of the claims that adopted proofs left on their digests, before each had its one record. */
+const ADOPTED_DIGEST = 'proof.adopted'
 
 interface Adoption {
   readonly caller: Caller
@@ -18,19 +18,23 @@ interface Adoption {
   /** Unix ms. */
   readonly at: number
   readonly usage: Pick<UsageService, 'meterRow'>
+  /** What has one record only. */
+  readonly once: string
 }
 
 /** The item that makes a foreign proof a known one. @param present the caller's answer */
 export const adoptItem = <R>(
-  { caller, foreign, examined, checked, at, usage }: Adoption,
+  { caller, foreign, examined, checked, at, usage, once }: Adoption,
   present: (adopted: AdoptedProof) => R,
 ): Item<R> => {
   const { organisation } = caller
-  const { digest, proofId, publicSignals, statement } = examined
+  const { digest, publicSignals, statement } = examined
   const { context, category, subject } = foreign
-  const holder: Adopted = { proofId }
   return {
-    claims: [{ kind: 'proof.adopted', key: digest, holder, code: 'conflict' }],
+    claims: [
+      recordClaim(examined, once),
+      { kind: ADOPTED_DIGEST, key: digest, code: 'conflict', look: true },
+    ],
     entry: {
       type: 'verify',
       ...entryNames(caller, examined),
@@ -46,10 +50,11 @@ export const adoptItem = <R>(
             usage.meterRow({ organisation, at, category, proofs: 1, proofBytes: packedBytes(publicSignals) }),
           ]),
     ],
-    result: (receipt) => present({ ...checked, receipt, createdAt: at }),
-    // The holder is what the claim above carries.
-    lost: (held) => ({
-      settled: present({ ...checked, proofId: (held.holder as Adopted).proofId, createdAt: held.at }),
-    }),
+    result: (receipt) => present({ ...checked, receipt, recorded: examined }),
+    // The holders are what the claims carry.
+    lost({ claim, holder }) {
+      const first = claim.kind === ADOPTED_DIGEST ? (holder as { proofId: string }).proofId : holder
+      throw alreadyRecorded(String(first))
+    },
   }
 }

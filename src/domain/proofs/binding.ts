@@ -10,8 +10,8 @@ import type { ProofBinding, StoredContext } from './statement.ts'
 const MS_PER_SECOND = 1000
 const SALT_BYTES = 32
 const NONCE_BYTES = 16
-/** What the scope of a nullifier is made of where the caller names no purpose. */
-const DEFAULT_PURPOSE = 'proof'
+/** What the scope of a nullifier is made of where no purpose is on record, as with older proofs. */
+const UNNAMED_PURPOSE = 'proof'
 
 /** What is asked of a proof beside its statement. */
 export interface Bound extends StoredContext {
@@ -33,6 +33,12 @@ export const toSeconds = (unixMs: number): number => Math.floor(unixMs / MS_PER_
 export const expiryOf = (at: number, ttlSeconds: number | undefined): number | null =>
   ttlSeconds === undefined ? null : (toSeconds(at) + ttlSeconds) * MS_PER_SECOND
 
+/** The first of these times; null where none ends anything. */
+export const earliest = (times: readonly (number | null | undefined)[]): number | null => {
+  const told = times.filter((time) => typeof time === 'number')
+  return told.length === 0 ? null : Math.min(...told)
+}
+
 /** What `ctx` is the hash of. */
 export type BoundContext = ProofContext & StoredContext
 
@@ -49,10 +55,8 @@ export const contextOf = (
   ...(expiresAt !== null && { exp: toSeconds(expiresAt) }),
 })
 
-const purposeOf = ({ statement }: StoredContext): string => {
-  const { purpose } = statement
-  return typeof purpose === 'string' ? purpose : DEFAULT_PURPOSE
-}
+const purposeOf = ({ statement, purpose = UNNAMED_PURPOSE }: StoredContext): string =>
+  typeof statement.purpose === 'string' ? statement.purpose : purpose
 
 /** The elements that a proof of this must carry. @param aud BASE_URL */
 export const elementsOf = (aud: string, bound: Bound): Pick<ProofBinding, 'ctx' | 'scope'> => ({

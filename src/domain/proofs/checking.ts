@@ -7,17 +7,20 @@ import { isDeepStrictEqual } from 'node:util'
 import type { Caller } from '../../caller.ts'
 import { CIRCUITS, findCircuit } from '../../circuits/catalogue.ts'
 import { isCanonicalSignal } from '../../circuits/circuit.ts'
+import { proofFacts } from '../../circuits/proof-facts.ts'
 import type { Verifier } from '../../circuits/verifier.ts'
 import type { Clock } from '../../clock.ts'
 import type { Ledger } from '../../ledger/ledger.ts'
 import { decodeZk1, proofDigest, type SnarkProof } from '../../protocol/zk1.ts'
+import { unexpected } from '../../rules/expectation.ts'
 import type { Database } from '../../store/database.ts'
+import { asksNothing, policyFaults } from './acceptance.ts'
 import { contextOf } from './binding.ts'
 import { createNativeChecks } from './native-checks.ts'
 import type { CheckedProof, ForeignProof, PresentedProof } from './proof.ts'
 import { decisionOf, signalOf } from './signals.ts'
-import { findSpentAt, nullifierKey, type SpendKey } from './spend-keys.ts'
-import type { ProofRecord, ReasonCode, Statement } from './statement.ts'
+import { findSpentAt, isResultRevoked, nullifierKey, type SpendKey } from './spend-keys.ts'
+import type { ProofRecord, ReasonCode, StatedMember, Statement } from './statement.ts'
 import * as store from './store.ts'
 
 export interface CheckingDeps {
@@ -33,7 +36,6 @@ export interface CheckingDeps {
 /** A proof whose pairing holds. */
 export interface ValidProof extends CheckedProof {
   readonly valid: true
-  readonly decision: 0 | 1
   readonly digest: string
   readonly circuitId: string
   readonly statement: Statement
@@ -42,7 +44,16 @@ export interface ValidProof extends CheckedProof {
   readonly spendKeys: readonly SpendKey[]
   /** Unix ms: when it was spent before. */
   readonly spentAt: number | undefined
+  /** Why it is not what was expected; absent where it is. */
+  readonly unexpected?: readonly ReasonCode[]
+  /** Unix ms: when it ends, where that is known. */
+  readonly expiresAt: number | null
+  /** The proofs that it stands for, as they are now, in their order; fewer where one isn't known any more. Each may stand for others. */
+  readonly members: readonly MemberProof[]
 }
+
+/** A proof that another one stands for: recorded, and therefore known. */
+export type MemberProof = ValidProof & { readonly proofId: string }
 
 export interface RefusedProof extends CheckedProof {
   readonly valid: false
@@ -50,6 +61,11 @@ export interface RefusedProof extends CheckedProof {
 }
 
 export type Examined = ValidProof | RefusedProof
+
+/** Proofs that an aggregate may stand for, with those inside its members. */
+export const MAX_INSIDE_PROOFS = 64
+/** How many more proofs may be looked up. */
+type Room = { left: number }
 
 type Read = { readonly proof: SnarkProof; readonly publicSignals: readonly string[] }
 
@@ -96,6 +112,24 @@ const toRecord = (row: store.ProofRow): ProofRecord => ({
   expiresAt: row.expires_at,
 })
 
+/** Why a proof does not count because one that it stands for doesn't: which one, from 0, and what is wrong with that. */
+export const memberReason = (index: number, reason: ReasonCode): ReasonCode =>
+  // A number has no lower case.
+  `MEMBER_${index}_${reason}` as ReasonCode
+
+/** All that these proofs stand for, themselves first, each once. */
+export const inside = <P extends ValidProof>(proofs: readonly P[]): readonly (P | MemberProof)[] => {
+  const all = proofs.flatMap((proof) => [proof, ...inside(proof.members)])
+  return [...new Map(all.map((proof) => [proof.digest, proof])).values()]
+}
+
+/** Whether no two of these are the same, and no two that they stand for spend one nullifier. */
+export const areDistinct = (proofs: readonly ValidProof[]): boolean => {
+  const keys = inside(proofs).flatMap(({ spendKeys }) => spendKeys.map((key) => key.join()))
+  const digests = new Set(proofs.map(({ digest }) => digest))
+  return digests.size === proofs.length && new Set(keys).size === keys.length
+}
+
 const spendKeysOf = (
   { circuit, nullifier }: Statement,
   digest: string,
@@ -103,6 +137,18 @@ const spendKeysOf = (
 ): SpendKey[] => {
   const value = nullifier === undefined ? undefined : signalOf(circuit, signals, nullifier)
   return [['digest', digest], ...(value === undefined ? [] : [nullifierKey(circuit.id, value)])]
+}
+
+/** A proof beside which another decision or digest is told is not the one that somebody means. */
+const heldAgainst = (examined: Examined, { decision, digest }: PresentedProof): Examined => {
+  if (!examined.valid) return examined
+  const faults: ReasonCode[] = []
+  const isOther =
+    decision !== undefined && decision !== decisionOf(examined.statement, examined.publicSignals)
+  if (isOther) faults.push('DECISION_MISMATCH')
+  if (digest !== undefined && digest !== examined.digest) faults.push('DIGEST_MISMATCH')
+  if (faults.length === 0) return examined
+  return { ...examined, verified: false, reasonCodes: [...examined.reasonCodes, ...faults] }
 }
 
 export const createChecking = (deps: CheckingDeps) => {
@@ -127,6 +173,38 @@ export const createChecking = (deps: CheckingDeps) => {
     return row && toRecord(row)
   }
 
+  /** What has become of a member. That its pairing holds was seen before it was attested; so was its `now`. */
+  const lookUp = async (
+    caller: Caller,
+    { digest, decision }: StatedMember,
+    room: Room,
+  ): Promise<{ readonly member?: MemberProof; readonly faults: readonly ReasonCode[] }> => {
+    if (room.left-- <= 0) return { faults: ['TOO_MANY_MEMBERS'] }
+    const row = await store.findProofByDigest(database, caller.organisation, [digest])
+    const read = row && decodeZk1(row.proof)
+    const statement = row && findStatement(row.circuit_id)
+    if (!row || !read || !statement) return { faults: ['PROOF_UNKNOWN'] }
+    const weighed = await weigh(caller, read, statement, toRecord(row), undefined, room)
+    const member = { ...weighed, proofId: row.id }
+    const faults = weighed.reasonCodes.filter((reason) => reason !== 'NOW_OUT_OF_RANGE')
+    if (weighed.decision === null) faults.push('NO_QUESTION')
+    else if (weighed.decision !== decision) faults.push('DECISION_MISMATCH')
+    return { member, faults }
+  }
+
+  /** The members of a proof that is what its record says. */
+  const lookUpMembers = async (caller: Caller, stated: readonly StatedMember[], room: Room) => {
+    const found = await Promise.all(stated.map((member) => lookUp(caller, member, room)))
+    const members = found.flatMap(({ member }) => member ?? [])
+    return {
+      members,
+      faults: [
+        ...found.flatMap(({ faults }, index) => faults.map((fault) => memberReason(index, fault))),
+        ...(areDistinct(members) ? [] : (['MEMBERS_NOT_DISTINCT'] as const)),
+      ],
+    }
+  }
+
   /** A proof whose pairing holds, with what else is wrong with it. */
   const weigh = async (
     caller: Caller,
@@ -134,12 +212,18 @@ export const createChecking = (deps: CheckingDeps) => {
     statement: Statement,
     record: ProofRecord | undefined,
     circuitAsked: string | undefined,
+    room: Room = { left: MAX_INSIDE_PROOFS },
   ): Promise<ValidProof> => {
     const { publicSignals } = read
     const circuitId = statement.circuit.id
     const digest = proofDigest(circuitId, publicSignals)
     const spendKeys = spendKeysOf(statement, digest, publicSignals)
-    const spentAt = await findSpentAt(ledger, caller.organisation, spendKeys)
+    const [spentAt, isRevoked] = await Promise.all([
+      findSpentAt(ledger, caller.organisation, spendKeys),
+      isResultRevoked(ledger, caller.organisation, digest),
+    ])
+    const shown = decisionOf(statement, publicSignals)
+    const stated = record?.context?.statement
     const reasonCodes: ReasonCode[] = []
     if (record === undefined) reasonCodes.push('PROOF_UNKNOWN')
     else {
@@ -147,12 +231,20 @@ export const createChecking = (deps: CheckingDeps) => {
       if (record.digest !== digest) reasonCodes.push('SIGNALS_MISMATCH')
       else reasonCodes.push(...(await faultsOf(caller, statement, record, publicSignals)))
     }
+    if (stated) reasonCodes.push(...policyFaults(stated, shown))
+    const { members, faults } = await lookUpMembers(
+      caller,
+      (stated && statement.members?.(stated)) ?? [],
+      room,
+    )
+    reasonCodes.push(...faults)
+    if (isRevoked) reasonCodes.push('RESULT_REVOKED')
     if (spentAt !== undefined) reasonCodes.push('DOUBLE_SPEND')
     return {
       ...read,
       valid: true,
       verified: reasonCodes.length === 0,
-      decision: decisionOf(statement, publicSignals),
+      decision: stated && asksNothing(stated) ? null : shown,
       digest,
       circuitId,
       proofId: record?.proofId ?? null,
@@ -161,6 +253,8 @@ export const createChecking = (deps: CheckingDeps) => {
       statement,
       spendKeys,
       spentAt,
+      expiresAt: record?.expiresAt ?? null,
+      members,
     }
   }
 
@@ -181,6 +275,26 @@ export const createChecking = (deps: CheckingDeps) => {
       : weigh(caller, read, statement, record, circuitAsked)
   }
 
+  /** What differs from what is expected is not verified. @throws AppError validation_failed for what can't apply */
+  const expected = (
+    examined: Examined,
+    record: ProofRecord | undefined,
+    expect: PresentedProof['expect'],
+  ): Examined => {
+    if (!examined.valid || expect === undefined) return examined
+    const { context, decision } = examined
+    const { createdAt, context: stored } = record ?? {}
+    const facts = { ...proofFacts({ ...examined, context, purpose: stored?.purpose, createdAt }), decision }
+    const differing = unexpected(expect, facts, clock.now())
+    if (differing.length === 0) return examined
+    return {
+      ...examined,
+      verified: false,
+      reasonCodes: [...examined.reasonCodes, ...differing],
+      unexpected: differing,
+    }
+  }
+
   return {
     /** Checks what somebody presents. @throws whatever the database answers; never for what the proof is */
     async examine(caller: Caller, presented: PresentedProof): Promise<Examined> {
@@ -190,7 +304,8 @@ export const createChecking = (deps: CheckingDeps) => {
       const circuitId = record?.circuitId ?? presented.circuitId
       if (circuitId === undefined)
         return refuse(presented.proofId === undefined ? 'CIRCUIT_UNKNOWN' : 'PROOF_UNKNOWN')
-      return pair(caller, read, circuitId, record, presented.circuitId)
+      const examined = await pair(caller, read, circuitId, record, presented.circuitId)
+      return heldAgainst(expected(examined, record, presented.expect), presented)
     },
 
     /** Checks a proof that is not stored as if it were, with this context. @param as how it would be stored */
@@ -204,10 +319,11 @@ export const createChecking = (deps: CheckingDeps) => {
       if ('fault' in read) return refuse(read.fault, { circuitId })
       const { publicSignals } = read
       if (!publicSignals.every(isCanonicalSignal)) return refuse('SIGNAL_NOT_CANONICAL', { circuitId })
-      const { organisation } = caller
+      const { organisation = caller.organisation } = foreign
       const digest = proofDigest(circuitId, publicSignals)
       const stored = { proofId, organisation, circuitId, digest, publicSignals, context, expiresAt }
-      return pair(caller, read, circuitId, { ...stored, createdAt: clock.now() })
+      const record = { ...stored, createdAt: clock.now() }
+      return expected(await pair(caller, read, circuitId, record), record, foreign.expect)
     },
   }
 }

@@ -7,11 +7,12 @@ import type { Caller } from '../../caller.ts'
 import { isCanonicalSignal } from '../../circuits/circuit.ts'
 import { offlineValidation } from '../../circuits/offline_validation.ts'
 import { type Clock, iso } from '../../clock.ts'
-import { fail } from '../../errors.ts'
+import { PROOF_CREATED } from '../../events.ts'
 import type { Ledger } from '../../ledger/ledger.ts'
 import { decodeZk1, type SnarkProof } from '../../protocol/zk1.ts'
 import type { PaymentsService } from '../payments/service.ts'
-import type { AdoptedProof } from './proof.ts'
+import type { AdoptedProof, MadeProof, ProofItem } from './proof.ts'
+import { recordedId } from './recording.ts'
 import type { CircuitAnswer } from './schemas-circuits.ts'
 import type { ProofsService } from './service.ts'
 import { isFalseStatement, type ReasonCode } from './statement.ts'
@@ -21,7 +22,7 @@ const CATEGORY = 'circuit'
 const DECISION_NO = 'DECISION_NO'
 
 interface Deps {
-  readonly proofs: Pick<ProofsService, 'prepare' | 'make' | 'checkMade' | 'adopt'>
+  readonly proofs: Pick<ProofsService, 'prepare' | 'make' | 'checkMade' | 'adopt' | 'recorded'>
   readonly payments: Pick<PaymentsService, 'heldByNullifier'>
   readonly ledger: Pick<Ledger, 'append'>
   readonly clock: Clock
@@ -30,26 +31,6 @@ interface Deps {
 /** Whether it is so, and the rest of the answer. */
 export interface Answered extends CircuitAnswer {
   readonly holds: boolean
-}
-
-/** A form in which something may be asked: the fields that make it. */
-type Form = readonly [field: string, ...fields: string[]]
-
-/**
- * The one form in which a body asks: that of which it has the first field.
- * @throws AppError validation_failed unless it is exactly one, and complete
- */
-export const formOf = (body: object, forms: readonly Form[]): Form => {
-  const isThere = (field: string): boolean => Object.hasOwn(body, field)
-  const asked = forms.filter(([first]) => isThere(first))
-  const [form] = asked
-  const choice = forms.map((fields) => fields.join(' with ')).join(', or ')
-  const refuse = (path: string, code: string, message: string): never =>
-    fail('validation_failed', { details: [{ path, code, message }] })
-  if (form === undefined) return refuse('', 'required', `must have ${choice}`)
-  if (asked.length > 1) return refuse('', 'ambiguous', `must have only one of ${choice}`)
-  const missing = form.find((field) => !isThere(field))
-  return missing === undefined ? form : refuse(`/${missing}`, 'required', 'is required')
 }
 
 /** What a terminal sends. */
@@ -81,18 +62,19 @@ const cardNullifierOf = (publicSignals: readonly string[]): bigint | undefined =
 }
 
 /** A proof that is verified, in JSON, without whatever else was sent in it. */
-const toJson = (proof: unknown): NonNullable<CircuitAnswer['proof']> => {
-  const read = typeof proof === 'string' ? decodeZk1(proof)?.proof : proof
-  // It is one, or it wouldn't be verified.
-  const { pi_a, pi_b, pi_c } = read as SnarkProof
-  return {
-    pi_a: [...pi_a],
-    pi_b: pi_b.map((pair) => [...pair]),
-    pi_c: [...pi_c],
-    protocol: 'groth16',
-    curve: 'bn128',
-  }
-}
+const toJson = ({ pi_a, pi_b, pi_c }: SnarkProof): NonNullable<CircuitAnswer['proof']> => ({
+  pi_a: [...pi_a],
+  pi_b: pi_b.map((pair) => [...pair]),
+  pi_c: [...pi_c],
+  protocol: 'groth16',
+  curve: 'bn128',
+})
+
+/** What was made here was verified as well: one entry says both. */
+const madeAndVerified = ({ entry, ...item }: ProofItem): ProofItem => ({
+  ...item,
+  entry: { ...entry, type: 'verify', data: { ...entry.data, event: PROOF_CREATED } },
+})
 
 export type CircuitQuestions = ReturnType<typeof createCircuitQuestions>
 
@@ -117,12 +99,24 @@ export const createCircuitQuestions = ({ proofs, payments, ledger, clock }: Deps
     present: (answered: Answered) => R,
   ): Promise<R> => {
     const prepared = await proofs.prepare(caller, circuitId, inputs)
-    const { item, ...made } = await proofs.make(caller, { circuitId, prepared, category: CATEGORY })
+    try {
+      const { item, ...made } = await proofs.make(caller, { circuitId, prepared, category: CATEGORY })
+      const answered = await answerOf(caller, made)
+      if (answered.proofId === null) return present(answered)
+      return await ledger.append(caller, { ...madeAndVerified(item), result: () => present(answered) })
+    } catch (error) {
+      return present(await answerOf(caller, await proofs.recorded(caller, recordedId(error))))
+    }
+  }
+
+  /** The answer that a proof gives, if it is verified. */
+  const answerOf = async (caller: Caller, made: Omit<MadeProof, 'item'>): Promise<Answered> => {
+    const { circuitId } = made
     const { verified, reasonCodes } = await proofs.checkMade(caller, made)
-    if (!verified) return present(unproven(circuitId, reasonCodes))
+    if (!verified) return unproven(circuitId, reasonCodes)
     // An aggregate of proofs that hold is one, whatever they say.
     const holds = made.decision === 1 || circuitId === 'proof_aggregation'
-    const answered: Answered = {
+    return {
       success: true,
       holds,
       circuit_id: circuitId,
@@ -133,24 +127,22 @@ export const createCircuitQuestions = ({ proofs, payments, ledger, clock }: Deps
       verifiedAt: iso(clock.now()),
       reasonCodes: holds ? [] : [DECISION_NO],
     }
-    const { takes, entry, rows } = item
-    return ledger.append(caller, { takes, entry, rows, result: () => present(answered) })
   }
 
-  const adoptedAnswer = (adopted: AdoptedProof, { proof, publicSignals }: Read): Answered =>
-    adopted.verified
-      ? {
+  const adoptedAnswer = ({ recorded, reasonCodes }: AdoptedProof): Answered =>
+    recorded === null
+      ? unproven(offlineValidation.id, reasonCodes)
+      : {
           success: true,
           holds: true,
           circuit_id: offlineValidation.id,
-          proofId: adopted.proofId,
-          proof: toJson(proof),
-          publicInputs: [...publicSignals],
-          digest: adopted.digest,
+          proofId: recorded.proofId,
+          proof: toJson(recorded.proof),
+          publicInputs: [...recorded.publicSignals],
+          digest: recorded.digest,
           verifiedAt: iso(clock.now()),
           reasonCodes: [],
         }
-      : unproven(offlineValidation.id, adopted.reasonCodes)
 
   return {
     /**
@@ -185,7 +177,7 @@ export const createCircuitQuestions = ({ proofs, payments, ledger, clock }: Deps
         return present(unproven(offlineValidation.id, ['PAYMENT_UNKNOWN']))
       const context = held === undefined ? NO_CONTEXT : paymentContext(held)
       const foreign = { circuitId: offlineValidation.id, ...read, context, category: CATEGORY } as const
-      return proofs.adopt(caller, foreign, (adopted) => present(adoptedAnswer(adopted, read)))
+      return proofs.adopt(caller, foreign, (adopted) => present(adoptedAnswer(adopted)))
     },
   }
 }

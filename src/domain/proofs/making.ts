@@ -9,12 +9,15 @@ import { AppError, fail } from '../../errors.ts'
 import { newId } from '../../ids.ts'
 import type { Sealing } from '../../keys/sealing.ts'
 import type { Take } from '../../ledger/item.ts'
+import type { Ledger } from '../../ledger/ledger.ts'
 import { proofDigest } from '../../protocol/zk1.ts'
+import { defaultPurpose } from '../../rules/encode.ts'
 import type { Row } from '../../store/table.ts'
 import type { UsageService } from '../usage/service.ts'
 import {
   type Bound,
   contextOf,
+  earliest,
   elementsOf,
   expiryOf,
   newNonce,
@@ -23,7 +26,7 @@ import {
   toSeconds,
 } from './binding.ts'
 import type { MadeProof, ProofAsk, ProofItem } from './proof.ts'
-import { entryNames, proofRow } from './recording.ts'
+import { alreadyRecorded, entryNames, findRecorded, proofRow, recordClaim } from './recording.ts'
 import { commitmentOf, decisionOf, packedBytes, verdictOf } from './signals.ts'
 import type { Prepared, ProofBinding, ProofSignals, Stated, Statement } from './statement.ts'
 
@@ -31,6 +34,7 @@ export interface MakingDeps {
   readonly prover: Pick<Prover, 'prove'>
   readonly usage: Pick<UsageService, 'allowance' | 'meterRow'>
   readonly sealing: Pick<Sealing, 'mac'>
+  readonly ledger: Pick<Ledger, 'findClaim'>
   readonly clock: Clock
   readonly baseUrl: string
   /** @throws AppError not_found */
@@ -45,6 +49,8 @@ interface Recording {
   readonly subject: readonly [kind: string, id: string] | undefined
   readonly take: Take | undefined
   readonly meter: Row
+  /** What has one record only. */
+  readonly once: string | undefined
 }
 
 const noWitness = (circuitId: string, cause: unknown): AppError =>
@@ -64,10 +70,11 @@ const signalsOf = (circuitId: string, prepared: Prepared, binding: ProofBinding)
 }
 
 const itemOf = (recording: Recording, made: Omit<MadeProof, 'item'>): ProofItem => {
-  const { caller, statement, bound, subject, take, meter } = recording
+  const { caller, statement, bound, subject, take, meter, once } = recording
   const { publicSignals, reason } = made
   const context = { statement: bound.statement, nonce: bound.nonce }
   return {
+    claims: once === undefined ? [] : [recordClaim(made, once)],
     takes: take === undefined ? [] : [take],
     entry: {
       type: 'prove',
@@ -78,11 +85,15 @@ const itemOf = (recording: Recording, made: Omit<MadeProof, 'item'>): ProofItem 
     },
     rows: ({ index }) => [proofRow(caller, { ...made, context }, index), meter],
     result: (receipt) => ({ ...made, receipt }),
+    // The holder is what the claim above carries.
+    lost({ holder }) {
+      throw alreadyRecorded(String(holder))
+    },
   }
 }
 
 export const createMaking = (deps: MakingDeps) => {
-  const { prover, usage, sealing, clock, baseUrl } = deps
+  const { prover, usage, sealing, ledger, clock, baseUrl } = deps
 
   /** @throws AppError inputs_insufficient, prover_overloaded, unavailable */
   const prove = async (
@@ -106,15 +117,37 @@ export const createMaking = (deps: MakingDeps) => {
       'hex',
     )
 
-  const statedOf = (organisation: string, { prepared, purpose, subject }: ProofAsk): Stated => ({
+  /** The purpose is always named where a nullifier is scoped to it. */
+  const purposeOf = ({ circuitId, prepared, purpose }: ProofAsk, { circuit }: Statement) =>
+    purpose === undefined && circuit.publicNames.includes('scope')
+      ? defaultPurpose(circuitId, prepared.statement)
+      : purpose
+
+  const statedOf = (
+    organisation: string,
+    { prepared, subject }: ProofAsk,
+    purpose: string | undefined,
+  ): Stated => ({
     ...prepared.statement,
     ...(purpose !== undefined && { purpose }),
     ...(subject !== undefined && { subject: subjectHash(organisation, subject) }),
   })
 
+  /** What has one record only, if it has none yet. @throws AppError conflict, of which `recordedId` knows the record */
+  const demandUnrecorded = async (
+    caller: Caller,
+    { circuit, recordedOnce }: Statement,
+    publicSignals: readonly string[],
+  ): Promise<string | undefined> => {
+    const once = await recordedOnce?.(caller, publicSignals)
+    const proofId = once === undefined ? undefined : await findRecorded(ledger, caller, circuit.id, once)
+    if (proofId !== undefined) throw alreadyRecorded(proofId)
+    return once
+  }
+
   /**
    * Makes a proof; nothing is committed yet.
-   * @throws AppError not_found, inputs_insufficient, not_provable; subscription_inactive, free_allocation_used;
+   * @throws AppError conflict for what has one record only; not_found, inputs_insufficient, not_provable; subscription_inactive, free_allocation_used;
    *   prover_overloaded, unavailable
    */
   return async (caller: Caller, ask: ProofAsk): Promise<MadeProof> => {
@@ -124,13 +157,15 @@ export const createMaking = (deps: MakingDeps) => {
     const statement = deps.statement(circuitId)
     const take = await usage.allowance(organisation)
     if (take?.left === 0) fail(take.code)
-    const expiresAt = expiryOf(at, ttlSeconds)
-    const bound: Bound = { organisation, circuitId, statement: statedOf(organisation, ask), nonce, expiresAt }
+    const expiresAt = earliest([expiryOf(at, ttlSeconds), prepared.expiresAt])
+    const stated = statedOf(organisation, ask, purposeOf(ask, statement))
+    const bound: Bound = { organisation, circuitId, statement: stated, nonce, expiresAt }
     const signals = signalsOf(circuitId, prepared, {
       ...elementsOf(baseUrl, bound),
       salt: saltElement(salt),
       now: BigInt(toSeconds(at)),
     })
+    const once = await demandUnrecorded(caller, statement, signals.publicSignals)
     const { proof, publicSignals } = await prove(circuitId, signals, lane, organisation)
     const made = {
       proofId: newId('prf', at),
@@ -147,6 +182,6 @@ export const createMaking = (deps: MakingDeps) => {
     const proofBytes = packedBytes(publicSignals)
     const meter = usage.meterRow({ organisation, at, category, proofs: 1, proofBytes })
     const subject = ask.subject === undefined ? prepared.subject : (['subject', ask.subject] as const)
-    return { ...made, item: itemOf({ caller, statement, bound, subject, take, meter }, made) }
+    return { ...made, item: itemOf({ caller, statement, bound, subject, take, meter, once }, made) }
   }
 }

@@ -2,9 +2,11 @@
 import type { ErrorCode } from '../../errors.ts'
 import type { Claim } from '../../ledger/item.ts'
 import type { Ledger } from '../../ledger/ledger.ts'
+import type { Database } from '../../store/database.ts'
 import type { Row } from '../../store/table.ts'
 import { findSpentAt, nullifierKey, revokedClaim, spendClaim } from './spend-keys.ts'
-import { revokedNullifiers } from './store.ts'
+import type { IssuerLookup } from './statement.ts'
+import { findNullifierIssuer, issuedNullifiers, revokedNullifiers } from './store.ts'
 
 export interface RevokedNullifier {
   readonly circuitId: string
@@ -14,6 +16,20 @@ export interface RevokedNullifier {
   /** Unix ms. */
   readonly at: number
 }
+
+/** The row by which a proof leads to whoever issued what it is about, and to nothing else of that: written as it is issued. */
+export const issuedNullifierRow = ({
+  circuitId,
+  nullifier,
+  organisation,
+}: Omit<RevokedNullifier, 'at'>): Row =>
+  issuedNullifiers.row({ circuit_id: circuitId, nullifier: nullifier.toString(), organisation })
+
+/** By the row above. */
+export const createIssuerLookup =
+  (database: Database): IssuerLookup =>
+  (circuitId, nullifier) =>
+    findNullifierIssuer(database, circuitId, nullifier.toString())
 
 /** The row that keeps proofs with this nullifier from being verified or spent. Written again: the first time counts. */
 export const revokedNullifierRow = ({ circuitId, nullifier, organisation, at }: RevokedNullifier): Row =>

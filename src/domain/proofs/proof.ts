@@ -1,8 +1,10 @@
 /** Proofs as the service hands them around; the wire forms are made of these. @module */
 import type { Lane } from '../../circuits/prover.ts'
-import type { Item, Receipt } from '../../ledger/item.ts'
+import type { Held, Item, Receipt } from '../../ledger/item.ts'
 import type { SnarkProof } from '../../protocol/zk1.ts'
+import type { Expectation } from '../../rules/expectation.ts'
 import type { UsageCategory } from '../usage/schemas.ts'
+import type { ProofDecision } from './acceptance.ts'
 import type { BoundContext } from './binding.ts'
 import type { Prepared, ReasonCode, StoredContext } from './statement.ts'
 
@@ -15,7 +17,7 @@ export interface ProofAsk {
   readonly nonce?: string
   /** Default: the proof never expires. */
   readonly ttlSeconds?: number
-  /** What nullifiers are scoped to, beside the service; default `proof`. */
+  /** What nullifiers are scoped to, beside the service; default: `defaultPurpose`. */
   readonly purpose?: string
   /** An id of the caller's. Only keyed hashes of it are kept and bound. */
   readonly subject?: string
@@ -48,8 +50,10 @@ export interface MadeProof {
   readonly item: ProofItem
 }
 
-/** Claims nothing, so it can't be lost. */
-export type ProofItem = Pick<Item<GeneratedProof>, 'takes' | 'entry' | 'rows' | 'result'>
+/** It claims nothing, unless it is of something that has one record only; lost then, it throws `conflict`. */
+export interface ProofItem extends Omit<Item<GeneratedProof>, 'lost' | 'exceeded'> {
+  readonly lost: (held: Held) => never
+}
 
 export interface GeneratedProof extends Omit<MadeProof, 'item'> {
   readonly receipt: Receipt
@@ -63,6 +67,11 @@ export interface PresentedProof {
   readonly proof: unknown
   /** Canonical decimals; may be absent with `zk1.…`, which holds them. */
   readonly publicSignals?: readonly string[]
+  /** What else has to be so of it. */
+  readonly expect?: Expectation
+  /** What the answer that made it said of it, where that came back. */
+  readonly decision?: 0 | 1
+  readonly digest?: string
 }
 
 /** What came of checking a proof. */
@@ -71,8 +80,8 @@ export interface CheckedProof {
   readonly valid: boolean
   /** Valid, and everything holds that the service can check. */
   readonly verified: boolean
-  /** From the public signals; null where the proof is not valid. */
-  readonly decision: 0 | 1 | null
+  /** Null also where the proof is not valid. */
+  readonly decision: ProofDecision
   /** Null where the proof is not valid. */
   readonly digest: string | null
   readonly circuitId: string | null
@@ -80,8 +89,10 @@ export interface CheckedProof {
   readonly proofId: string | null
   /** What the proof was made for: what its `ctx` is the hash of; null where the service doesn't know. */
   readonly context: BoundContext | null
-  /** Why it is not valid, or not verified; empty when it is. */
+  /** Why it is not valid, or not verified, or not accepted where it was to be spent; empty otherwise. */
   readonly reasonCodes: readonly ReasonCode[]
+  /** Whether this very call spent it; absent where it was not asked to. */
+  readonly consumed?: boolean
   /** Unix ms: when this very call spent it. */
   readonly consumedAt?: number
 }
@@ -92,6 +103,10 @@ export interface ForeignProof {
   readonly proof: unknown
   readonly publicSignals: readonly string[]
   readonly context: StoredContext
+  /** Which organisation `ctx` names; absent: the caller's. */
+  readonly organisation?: string
+  /** What else has to be so of it. */
+  readonly expect?: Expectation
   /** Where it counts as used; absent: it isn't counted. */
   readonly category?: UsageCategory
   /** Whom the entry is about, as kind and id. */
@@ -102,6 +117,6 @@ export interface ForeignProof {
 export interface AdoptedProof extends CheckedProof {
   /** Absent unless this very call recorded it. */
   readonly receipt?: Receipt
-  /** Unix ms: when it was recorded first; null unless it is verified. */
-  readonly createdAt: number | null
+  /** The recorded one; null unless it is verified. */
+  readonly recorded: Pick<GeneratedProof, 'proofId' | 'digest' | 'proof' | 'publicSignals'> | null
 }

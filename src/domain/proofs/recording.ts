@@ -1,6 +1,8 @@
 /** The row and the parts of an entry that every recorded proof has. @module */
 import type { Caller } from '../../caller.ts'
-import type { Entry } from '../../ledger/item.ts'
+import { AppError } from '../../errors.ts'
+import type { Claim, Entry } from '../../ledger/item.ts'
+import type { Ledger } from '../../ledger/ledger.ts'
 import { encodeZk1, type SnarkProof } from '../../protocol/zk1.ts'
 import type { Row } from '../../store/table.ts'
 import type { StoredContext } from './statement.ts'
@@ -45,3 +47,38 @@ export const entryNames = (
   proofId,
   ...('keyId' in credential && { keyId: credential.keyId }),
 })
+
+const recordKind = (circuitId: string): string => `proof.recorded.${circuitId}`
+const PROOF_RECORDED = 'PROOF_RECORDED'
+
+/** The claim of a proof on what has one record only. @param once what that is, see `recordedOnce` */
+export const recordClaim = (
+  { circuitId, proofId }: Pick<Recorded, 'circuitId' | 'proofId'>,
+  once: string,
+): Claim => ({ kind: recordKind(circuitId), key: once, holder: proofId, code: 'conflict' })
+
+/** The id of the one record, or undefined. */
+export const findRecorded = async (
+  ledger: Pick<Ledger, 'findClaim'>,
+  { organisation }: Caller,
+  circuitId: string,
+  once: string,
+): Promise<string | undefined> => {
+  const held = await ledger.findClaim(organisation, recordKind(circuitId), once)
+  // The holder is what the claim carries.
+  return held && String(held.holder)
+}
+
+/** What is to be recorded has its record. @param proofId of that */
+export const alreadyRecorded = (proofId: string): AppError =>
+  new AppError('conflict', {
+    message: 'What this proves has its record already.',
+    reason: PROOF_RECORDED,
+    extras: { proof_id: proofId },
+  })
+
+/** The id of the first record, where that is why nothing was recorded. @throws the error, where it is another */
+export const recordedId = (error: unknown): string => {
+  if (error instanceof AppError && error.reason === PROOF_RECORDED) return String(error.extras?.proof_id)
+  throw error
+}

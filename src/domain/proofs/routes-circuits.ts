@@ -4,7 +4,7 @@ import type { ErrorCode } from '../../errors.ts'
 import { Reply, route } from '../../http/route.ts'
 import { HYBRID_TOKEN_EXAMPLE } from '../hybrid-tokens/schemas.ts'
 import type { UsageService } from '../usage/service.ts'
-import { type Answered, type CircuitQuestions, formOf } from './circuit-questions.ts'
+import type { Answered, CircuitQuestions } from './circuit-questions.ts'
 import {
   AuditProofRequest,
   CIRCUIT_ANSWERS,
@@ -38,6 +38,9 @@ const named =
   (field: ResultField) =>
   ({ holds, ...rest }: Answered) => ({ [field]: holds, ...rest })
 
+/** What the circuit is asked: the signals by name, or what the caller has of it. */
+const askedIn = (body: object): unknown => ('inputs' in body ? body.inputs : body)
+
 const reply = async (
   usage: UsageService,
   { organisation }: Caller,
@@ -57,16 +60,12 @@ const validateToken = route({
   response: { 200: CIRCUIT_ANSWERS.token_valid },
   errors: ERRORS,
   example: { body: { tokenId: '{tokenId}', audience: 'https://gate.example' } },
-  handler: ({ caller, body }, { circuitQuestions, usage }: Services) => {
-    const { token, tokenId, audience, inputs } = body
-    const [form] = formOf(body, [['token'], ['tokenId'], ['inputs']])
-    const known = {
-      ...(form === 'token' ? { token } : { tokenId }),
-      ...(audience !== undefined && { audience }),
-    }
-    const asked = form === 'inputs' ? inputs : known
-    return reply(usage, caller, circuitQuestions.ask(caller, 'token_validation', asked, named('token_valid')))
-  },
+  handler: ({ caller, body }, { circuitQuestions, usage }: Services) =>
+    reply(
+      usage,
+      caller,
+      circuitQuestions.ask(caller, 'token_validation', askedIn(body), named('token_valid')),
+    ),
 })
 
 const verifyConsent = route({
@@ -82,21 +81,12 @@ const verifyConsent = route({
   response: { 200: CIRCUIT_ANSWERS.consent_verified },
   errors: ERRORS,
   example: { body: { consentId: '{consentId}', purpose: 'newsletter', subjectId: 'customer-1007' } },
-  handler: ({ caller, body }, { circuitQuestions, usage }: Services) => {
-    const [form] = formOf(body, [['consentId', 'purpose'], ['receipt', 'purpose'], ['inputs']])
-    const { inputs, consentId, receipt, ...asked } = body
-    const known = { ...(form === 'receipt' ? { receipt } : { consentId }), ...asked }
-    return reply(
+  handler: ({ caller, body }, { circuitQuestions, usage }: Services) =>
+    reply(
       usage,
       caller,
-      circuitQuestions.ask(
-        caller,
-        'consent_verification',
-        form === 'inputs' ? inputs : known,
-        named('consent_verified'),
-      ),
-    )
-  },
+      circuitQuestions.ask(caller, 'consent_verification', askedIn(body), named('consent_verified')),
+    ),
 })
 
 const proveEntry = route({
@@ -112,16 +102,12 @@ const proveEntry = route({
   response: { 200: CIRCUIT_ANSWERS.integrity_verified },
   errors: ERRORS,
   example: { body: { digest: '{loggedDigest}' } },
-  handler: ({ caller, body }, { circuitQuestions, usage }: Services) => {
-    const { inputs, index, digest } = body
-    const [form] = formOf(body, [['index'], ['digest'], ['inputs']])
-    const asked = { inputs, index: { index }, digest: { digest } }[form as 'inputs' | 'index' | 'digest']
-    return reply(
+  handler: ({ caller, body }, { circuitQuestions, usage }: Services) =>
+    reply(
       usage,
       caller,
-      circuitQuestions.ask(caller, 'audit_proof', asked, named('integrity_verified')),
-    )
-  },
+      circuitQuestions.ask(caller, 'audit_proof', askedIn(body), named('integrity_verified')),
+    ),
 })
 
 const aggregateProofs = route({
@@ -137,15 +123,12 @@ const aggregateProofs = route({
   response: { 200: CIRCUIT_ANSWERS.aggregation_valid },
   errors: ERRORS,
   example: { body: { proofIds: ['{proofId}'] } },
-  handler: ({ caller, body }, { circuitQuestions, usage }: Services) => {
-    const [form] = formOf(body, [['proofIds'], ['inputs']])
-    const asked = form === 'inputs' ? body.inputs : { proofIds: body.proofIds }
-    return reply(
+  handler: ({ caller, body }, { circuitQuestions, usage }: Services) =>
+    reply(
       usage,
       caller,
-      circuitQuestions.ask(caller, 'proof_aggregation', asked, named('aggregation_valid')),
-    )
-  },
+      circuitQuestions.ask(caller, 'proof_aggregation', askedIn(body), named('aggregation_valid')),
+    ),
 })
 
 const validateQuantumSafe = route({
@@ -166,20 +149,12 @@ const validateQuantumSafe = route({
       required_policy: 'pq_only',
     },
   },
-  handler: ({ caller, body }, { circuitQuestions, usage }: Services) => {
-    const { inputs, ...asked } = body
-    const [form] = formOf(body, [['token'], ['inputs']])
-    return reply(
+  handler: ({ caller, body }, { circuitQuestions, usage }: Services) =>
+    reply(
       usage,
       caller,
-      circuitQuestions.ask(
-        caller,
-        'quantum_safe_token',
-        form === 'inputs' ? inputs : asked,
-        named('quantum_safe_valid'),
-      ),
-    )
-  },
+      circuitQuestions.ask(caller, 'quantum_safe_token', askedIn(body), named('quantum_safe_valid')),
+    ),
 })
 
 const validateOffline = route({
@@ -198,15 +173,13 @@ const validateOffline = route({
     body: { proofData: '{proofData}', amount: 12.5, currency: 'GBP', timestamp: '{paymentTime}' },
   },
   handler: ({ caller, body }, { circuitQuestions, usage }: Services) => {
-    const [form] = formOf(body, [['proof'], ['proofData', 'amount'], ['inputs']])
-    const { proof, publicInputs, inputs, ...payment } = body
     const present = named('offline_valid')
     return reply(
       usage,
       caller,
-      form === 'proof'
-        ? circuitQuestions.adopt(caller, { proof, publicInputs }, present)
-        : circuitQuestions.ask(caller, 'offline_validation', form === 'inputs' ? inputs : payment, present),
+      'proof' in body
+        ? circuitQuestions.adopt(caller, body, present)
+        : circuitQuestions.ask(caller, 'offline_validation', askedIn(body), present),
     )
   },
 })

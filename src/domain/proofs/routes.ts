@@ -1,9 +1,11 @@
 /** Routes that make, check, spend and take in proofs. @module */
 import { iso } from '../../clock.ts'
 import { Reply, route } from '../../http/route.ts'
+import { requireUnchanged } from '../../read-only.ts'
 import type { UsageService } from '../usage/service.ts'
 import type { CheckedProof, GeneratedProof } from './proof.ts'
 import {
+  AS_MADE,
   GeneratedProofJson,
   GenerateRequest,
   ProofGenerated,
@@ -72,6 +74,7 @@ const checkedV1 = ({
   digest,
   context,
   reasonCodes,
+  consumed,
   consumedAt,
 }: CheckedProof): ProofVerified => ({
   valid,
@@ -80,6 +83,7 @@ const checkedV1 = ({
   digest,
   context,
   reason_codes: [...reasonCodes],
+  ...(consumed !== undefined && { consumed }),
   ...(consumedAt !== undefined && { consumed_at: iso(consumedAt) }),
 })
 
@@ -161,11 +165,11 @@ const generateProofV1 = route({
   tag,
   summary: 'Make a proof with a circuit of your choice',
   description:
-    'Without an active subscription each proof uses up a free one; X-Free-Remaining says how many are left. What is not so, and can only be proved where it is, answers 422 `not_provable` with reason STATEMENT_FALSE.',
+    'Without an active subscription each proof uses up a free one; X-Free-Remaining says how many are left. What is not so, and can only be proved where it is, answers 422 `not_provable` with reason STATEMENT_FALSE. A payment has one proof on record: another one gets it again, and is 409 `conflict` with its `proof_id` where it should bind a `context` or `subject` of its own.',
   body: ProofGenerateRequest,
   exactNumbers: true,
   response: { 200: ProofGenerated },
-  errors: [...GENERATE_ERRORS, 'not_found', 'inputs_insufficient'],
+  errors: [...GENERATE_ERRORS, 'not_found', 'inputs_insufficient', 'conflict'],
   example: {
     body: {
       circuit_id: 'yesno',
@@ -192,14 +196,20 @@ const verifyProofV1 = route({
   tag,
   summary: 'Check a proof, and spend it',
   description:
-    'With `consume` a verified proof is spent, once for all: its digest, and the nullifier of circuits that have one to spend. What is wrong with a proof is told by reason codes, with 200, and spends nothing.',
+    'With `consume` a verified proof of a YES is spent, once for all: its digest, and the nullifier of circuits that have one to spend. A NO, and a proof that answers no question, may be verified, but is accepted nowhere: `consumed` is false, for DECISION_NO or NO_QUESTION. What is wrong with a proof is told by reason codes, with 200, and spends nothing.',
   body: ProofVerifyRequest,
   response: { 200: ProofVerified },
-  errors: ['double_spend'],
+  errors: ['double_spend', 'read_only'],
   example: { body: { proof_id: '{proofId}', circuit_id: 'yesno', proof: '{zk1}', consume: true } },
-  handler: ({ caller, body }, { proofs }: Services) => {
+  handler: async ({ caller, body }, { proofs }: Services) => {
     const { proof_id: proofId, circuit_id: circuitId, proof, public_signals: publicSignals, consume } = body
-    return proofs.verify(caller, { proofId, circuitId, proof, publicSignals, consume }, checkedV1)
+    const { decision, digest, expect } = body
+    if (proofId !== undefined && AS_MADE.some((name) => body[name] !== undefined)) {
+      const made = await proofs.findRecorded(caller, proofId)
+      if (made) requireUnchanged(body, generatedV1(made), AS_MADE)
+    }
+    const ask = { proofId, circuitId, proof, publicSignals, consume, decision, digest, expect }
+    return proofs.verify(caller, ask, checkedV1)
   },
 })
 

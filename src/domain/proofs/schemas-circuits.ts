@@ -3,63 +3,45 @@ import Type, { type Static } from 'typebox'
 import { SnarkProofJson } from './schemas.ts'
 import {
   AggregationInputs,
-  Audience,
-  CONSENT_QUESTION,
+  ByConsentId,
+  ByReceipt,
+  ByToken,
+  ByTokenId,
   ConsentSignals,
   PaymentSignals,
   PresentedPayment,
-  Token,
-  TokenId,
   TokenSignals,
 } from './schemas-inputs.ts'
-import { AuditInputs, HybridTokenQuestion, QuantumSignals } from './schemas-membership.ts'
+import { AuditInputs, ByDigest, ByIndex, HybridTokenQuestion, QuantumSignals } from './schemas-membership.ts'
 
-export const TokenValidationRequest = Type.Object({
-  token: Type.Optional(Token),
-  tokenId: Type.Optional(TokenId),
-  audience: Type.Optional(Audience),
-  inputs: Type.Optional(TokenSignals),
-})
-export type TokenValidationRequest = Static<typeof TokenValidationRequest>
+const CLOSED = { additionalProperties: false } as const
 
-export const ConsentVerificationRequest = Type.Object({
-  ...Type.Partial(Type.Object(CONSENT_QUESTION)).properties,
-  inputs: Type.Optional(ConsentSignals),
-})
-export type ConsentVerificationRequest = Static<typeof ConsentVerificationRequest>
+/** The raw form: the signals by name. */
+const signalsForm = <S extends Type.TSchema>(inputs: S) => Type.Object({ inputs }, CLOSED)
 
-export const AuditProofRequest = Type.Object({
-  ...AuditInputs.properties,
-  inputs: Type.Optional(AuditInputs),
-})
-export type AuditProofRequest = Static<typeof AuditProofRequest>
+export const TokenValidationRequest = Type.Union([ByToken, ByTokenId, signalsForm(TokenSignals)])
+export const ConsentVerificationRequest = Type.Union([ByConsentId, ByReceipt, signalsForm(ConsentSignals)])
+export const AuditProofRequest = Type.Union([ByIndex, ByDigest, signalsForm(AuditInputs)])
+export const ProofAggregationRequest = Type.Union([AggregationInputs, signalsForm(AggregationInputs)])
+export const QuantumSafeTokenRequest = Type.Union([HybridTokenQuestion, signalsForm(QuantumSignals)])
 
-export const ProofAggregationRequest = Type.Object({
-  proofIds: Type.Optional(AggregationInputs.properties.proofIds),
-  inputs: Type.Optional(AggregationInputs),
-})
-export type ProofAggregationRequest = Static<typeof ProofAggregationRequest>
-
-export const QuantumSafeTokenRequest = Type.Object({
-  ...Type.Partial(HybridTokenQuestion).properties,
-  inputs: Type.Optional(QuantumSignals),
-})
-export type QuantumSafeTokenRequest = Static<typeof QuantumSafeTokenRequest>
-
-export const OfflineValidationRequest = Type.Object({
-  proof: Type.Optional(
-    Type.Unknown({
+const TerminalProof = Type.Object(
+  {
+    proof: Type.Unknown({
       description:
         'Made by the terminal: the JSON form of snarkjs, or a text `zk1.…`, which needs no publicInputs.',
     }),
-  ),
-  publicInputs: Type.Optional(
-    Type.Array(Type.String(), { description: "Decimals, in the circuit's order." }),
-  ),
-  ...Type.Partial(PresentedPayment).properties,
-  inputs: Type.Optional(PaymentSignals),
-})
-export type OfflineValidationRequest = Static<typeof OfflineValidationRequest>
+    publicInputs: Type.Optional(
+      Type.Array(Type.String(), { description: "Decimals, in the circuit's order." }),
+    ),
+  },
+  CLOSED,
+)
+export const OfflineValidationRequest = Type.Union([
+  TerminalProof,
+  PresentedPayment,
+  signalsForm(PaymentSignals),
+])
 
 const orNull = <S extends Parameters<typeof Type.Union>[0][number]>(schema: S) =>
   Type.Union([schema, Type.Null()])

@@ -105,15 +105,15 @@ export const TokenSignals = Type.Object(
   },
   { title: 'TokenSignals', description: "A token's fields with their signature, and the audience." },
 )
-const ByToken = Type.Object({ token: Token, audience: Type.Optional(Audience) }, CLOSED)
-const ByTokenId = Type.Object({ tokenId: TokenId, audience: Type.Optional(Audience) }, CLOSED)
+export const ByToken = Type.Object({ token: Token, audience: Type.Optional(Audience) }, CLOSED)
+export const ByTokenId = Type.Object({ tokenId: TokenId, audience: Type.Optional(Audience) }, CLOSED)
 
 /** The first two are closed, so that inputs with a `secret` are signals. */
 export const TokenInputs = Type.Union([ByToken, ByTokenId, TokenSignals])
 export type TokenInputs = Static<typeof TokenInputs>
 
 /** Parts of a question about a kept consent, as the routes of consents take them. */
-export const CONSENT_QUESTION = {
+const CONSENT_QUESTION = {
   consentId: RevokeConsent.properties.consentId,
   receipt: Receipt,
   purpose: LogConsent.properties.purposes.items,
@@ -146,8 +146,8 @@ const askedOfConsent = {
   controller: Type.Optional(CONSENT_QUESTION.controller),
   subjectId: Type.Optional(CONSENT_QUESTION.subjectId),
 }
-const ByConsentId = Type.Object({ consentId: CONSENT_QUESTION.consentId, ...askedOfConsent }, CLOSED)
-const ByReceipt = Type.Object({ receipt: CONSENT_QUESTION.receipt, ...askedOfConsent }, CLOSED)
+export const ByConsentId = Type.Object({ consentId: CONSENT_QUESTION.consentId, ...askedOfConsent }, CLOSED)
+export const ByReceipt = Type.Object({ receipt: CONSENT_QUESTION.receipt, ...askedOfConsent }, CLOSED)
 
 /** The first two are closed, so that inputs with a `secret` are signals. */
 export const ConsentInputs = Type.Union([ByConsentId, ByReceipt, ConsentSignals])

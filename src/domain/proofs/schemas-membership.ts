@@ -13,19 +13,20 @@ const EntryIndex = Type.Integer({
   description: 'Place of one of your entries in the log.',
 })
 
-/** Exactly one of them. */
-export const AuditInputs = Type.Object(
+export const ByIndex = Type.Object({ index: EntryIndex }, CLOSED)
+export const ByDigest = Type.Object(
   {
-    index: Type.Optional(EntryIndex),
-    digest: Type.Optional(
-      Type.String({
-        pattern: '^[0-9a-f]{1,128}$',
-        description: 'Of one of your entries; the first that has it.',
-      }),
-    ),
+    digest: Type.String({
+      pattern: '^[0-9a-f]{1,128}$',
+      description: 'Of one of your entries; the first that has it.',
+    }),
   },
-  { title: 'LoggedEntry', description: 'One of your entries, by its index or by its digest.', ...CLOSED },
+  CLOSED,
 )
+export const AuditInputs = Type.Union([ByIndex, ByDigest], {
+  title: 'LoggedEntry',
+  description: 'One of your entries, by its index or by its digest.',
+})
 export type AuditInputs = Static<typeof AuditInputs>
 
 export const QuantumSignals = Type.Object(

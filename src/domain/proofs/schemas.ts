@@ -1,6 +1,6 @@
 /** Wire shapes of the proof API: camelCase below /api, snake_case below /v1. @module */
 import Type, { type Static } from 'typebox'
-import { Logic, Rules } from '../../rules/schemas.ts'
+import { Expect, Logic, Rules } from '../../rules/schemas.ts'
 
 export const MAX_SYNC_PROOFS = 100
 const MAX_DATA_KEYS = 1000
@@ -17,7 +17,8 @@ const Decision = Type.Union([Type.Literal(0), Type.Literal(1)], {
   description: '1 is YES; told by the public signals.',
 })
 const NullableDecision = Type.Union([Type.Literal(0), Type.Literal(1), Type.Null()], {
-  description: 'From the public signals; null where the proof is not valid.',
+  description:
+    'From the public signals: 1 is YES. Null where the proof is not valid, and where it answers no question: then it attests the submitted data, and nothing was decided.',
 })
 const Valid = Type.Boolean({
   description: 'The pairing holds under the key of the circuit. That alone shows little.',
@@ -99,11 +100,24 @@ export const GeneratedProofJson = Type.Object(
 )
 export type GeneratedProofJson = Static<typeof GeneratedProofJson>
 
+/** What an answer said of a proof, sent back with it: held against the proof. */
+const told = {
+  decision: Type.Optional(Decision),
+  digest: Type.Optional(
+    Type.String({
+      maxLength: 64,
+      description: 'As it was answered; with another one the proof is not verified.',
+    }),
+  ),
+}
+
 export const VerifyProofRequest = Type.Object({
   proofId: Type.Optional(Name),
   circuitId: Type.Optional(Name),
   proof: AnyProof,
   publicInputs: SentSignals,
+  expect: Type.Optional(Expect),
+  ...told,
 })
 export type VerifyProofRequest = Static<typeof VerifyProofRequest>
 
@@ -119,13 +133,14 @@ export const SyncItem = Type.Object({
   circuitId: Type.Optional(Name),
   proof: AnyProof,
   publicInputs: SentSignals,
+  ...told,
   createdAt: Type.Optional(Type.String({ format: 'date-time' })),
+  expect: Type.Optional(Expect),
 })
 export type SyncItem = Static<typeof SyncItem>
 
 export const SyncRequest = Type.Object({
   proofs: Type.Array(Type.Unknown(), {
-    minItems: 1,
     description: `At most ${MAX_SYNC_PROOFS} of \`{proofId?, circuitId?, proof, publicInputs, createdAt?}\`.`,
   }),
 })
@@ -180,7 +195,8 @@ const AskedContext = Type.Object(
       Type.String({
         minLength: 1,
         maxLength: MAX_ID_CHARACTERS,
-        description: 'What nullifiers are scoped to, beside the service; default `proof`.',
+        description:
+          'What nullifiers are scoped to, beside the service, so that a person is spent once in each. Default: one for each question, told in the statement.',
       }),
     ),
   },
@@ -244,14 +260,29 @@ export const ProofGenerated = Type.Object(
 )
 export type ProofGenerated = Static<typeof ProofGenerated>
 
+/** Members of the answer to a generation that may come back with the proof, with the values that they had. */
+export const AS_MADE = [
+  'reason',
+  'context',
+  'created_at',
+  'expires_at',
+  'merkle_leaf_hash',
+  'merkle_index',
+] as const
+
 export const ProofVerifyRequest = Type.Object({
   proof_id: Type.Optional(Name),
   circuit_id: Type.Optional(Name),
   proof: AnyProof,
   public_signals: SentSignals,
   consume: Type.Optional(
-    Type.Boolean({ description: 'Spends the proof if it is verified. A second time is 409 `double_spend`.' }),
+    Type.Boolean({
+      description: 'Spends the proof if it is verified and a YES. A second time is 409 `double_spend`.',
+    }),
   ),
+  expect: Type.Optional(Expect),
+  ...told,
+  ...Type.Partial(Type.Pick(ProofGenerated, [...AS_MADE, 'merkle_root'])).properties,
 })
 export type ProofVerifyRequest = Static<typeof ProofVerifyRequest>
 
@@ -265,7 +296,13 @@ export const ProofVerified = Type.Object(
       description:
         'What the proof was made for. Compare it with what you ask; null where the service does not know.',
     }),
-    reason_codes: ReasonCodes('verified'),
+    reason_codes: ReasonCodes('verified, or not accepted where it was to be spent'),
+    consumed: Type.Optional(
+      Type.Boolean({
+        description:
+          'Whether this call spent it; only with `consume`. False for everything but a verified YES.',
+      }),
+    ),
     consumed_at: Type.Optional(DateTime),
   },
   { title: 'ProofVerified' },

@@ -1,12 +1,14 @@
 /** Proofs: made, recorded, checked, and spent once. @module */
-import type { Caller } from '../../caller.ts'
+import { type Caller, systemCaller } from '../../caller.ts'
 import { findCircuit } from '../../circuits/catalogue.ts'
-import { AppError, type ErrorDetail, fail } from '../../errors.ts'
+import { isCanonicalSignal } from '../../circuits/circuit.ts'
+import { AppError, fail, type Misfit } from '../../errors.ts'
 import { newId } from '../../ids.ts'
 import type { Item, Settled } from '../../ledger/item.ts'
 import type { Ledger } from '../../ledger/ledger.ts'
 import type { Metrics } from '../../metrics.ts'
 import type { SecurityService } from '../security/service.ts'
+import { type Refusal, refusalOf } from './acceptance.ts'
 import { adoptItem } from './adoption.ts'
 import { type CheckingDeps, createChecking, type Examined, type ValidProof } from './checking.ts'
 import { createMaking, type MakingDeps } from './making.ts'
@@ -19,28 +21,31 @@ import type {
   PresentedProof,
   ProofAsk,
 } from './proof.ts'
+import { findRecorded, recordedId } from './recording.ts'
+import { createRecords } from './records.ts'
 import type { SyncRequest, SyncResult } from './schemas.ts'
+import { signalOf } from './signals.ts'
 import {
   consumeItems,
   doubleSpend,
-  isRevoked,
+  overtakenReason,
   spendItem,
   type VerifiedProof,
   verifyItem,
 } from './spending.ts'
-import type { Prepared, Stated, Statement } from './statement.ts'
+import type { Prepared, ReasonCode, Stated, Statement } from './statement.ts'
 import { prepareRules } from './statements/rules.ts'
 import * as store from './store.ts'
 import { type CheckSyncItem, planSync } from './sync.ts'
 
 export interface ProofsDeps extends Omit<MakingDeps, 'statement'>, Omit<CheckingDeps, 'findStatement'> {
-  readonly ledger: Pick<Ledger, 'append' | 'appendAll' | 'findClaim'>
+  readonly ledger: Pick<Ledger, 'append' | 'appendAll' | 'findClaim' | 'head'>
   readonly metrics: Pick<Metrics, 'doubleSpends'>
   readonly security: Pick<SecurityService, 'raise'>
   /** One for each circuit. */
   readonly statements: readonly Statement[]
   /** Checks inputs against a statement's schema, and brings them into that form; says what is wrong. */
-  readonly checkInputs: (schema: Statement['inputs']) => (inputs: unknown) => ErrorDetail | undefined
+  readonly checkInputs: (schema: Statement['inputs']) => (inputs: unknown) => Misfit | undefined
   /** The same for one proof of an upload. */
   readonly checkSyncItem: CheckSyncItem
 }
@@ -58,6 +63,20 @@ export interface SpendAnswers<R> {
   readonly twice: (digest: string, at: number) => R
   readonly refused: (checked: CheckedProof) => R
 }
+
+/** A YES that an organisation vouches for, or why it is none. */
+export type VouchedProof =
+  | { readonly refused: readonly ReasonCode[] }
+  | {
+      /** The organisation. */
+      readonly issuer: string
+      /** Canonical decimal. */
+      readonly nullifier: string
+      /** What the YES says, in the service's own words. */
+      readonly sentence: string
+      /** Whether it shows somebody whom the issuer has checked. */
+      readonly isPerson: boolean
+    }
 
 export type ProofsService = ReturnType<typeof createProofs>
 
@@ -82,12 +101,22 @@ export const toChecked = ({
   reasonCodes,
 })
 
+/** Of a proof that is not accepted, whether it is verified or not. */
+const refusedFor = (checked: CheckedProof, refusal: Refusal | undefined): CheckedProof =>
+  refusal === undefined ? checked : { ...checked, reasonCodes: [...checked.reasonCodes, refusal] }
+
 const isVerified = (examined: Examined): examined is VerifiedProof =>
   examined.valid && examined.verified && examined.proofId !== null
 
 /** Whether at most a spending stands in the way, of which the ledger knows whether it was this request's own. */
 const isSpendable = (checked: ValidProof): checked is VerifiedProof =>
-  checked.proofId !== null && checked.reasonCodes.every((reason) => reason === 'DOUBLE_SPEND')
+  checked.proofId !== null && checked.reasonCodes.every((reason) => SPENT_REASON.test(reason))
+
+/** Whether a proof is asked for that binds more than its statement. */
+const isBoundToMore = ({ nonce, ttlSeconds, purpose, subject }: ProofAsk): boolean =>
+  [nonce, ttlSeconds, purpose, subject].some((asked) => asked !== undefined)
+
+const SPENT_REASON = /^(?:MEMBER_\d_)*DOUBLE_SPEND$/
 
 const MISSING_CODES: readonly string[] = ['required', 'min_properties']
 
@@ -109,6 +138,8 @@ export const createProofs = (deps: ProofsDeps) => {
     findStatement: (circuitId) => statements.get(circuitId)?.statement,
   })
 
+  const recorded = createRecords({ ...deps, statement })
+
   const noteDoubleSpend = ({ organisation }: Caller, digest: string): void => {
     metrics.doubleSpends.inc()
     security.raise({ organisation, type: 'double_spend', subject: digest })
@@ -121,11 +152,12 @@ export const createProofs = (deps: ProofsDeps) => {
   ): Promise<R> => {
     try {
       return await ledger.appendAll(caller, consumeItems(caller, checked), ([, consumedAt]) =>
-        present({ ...toChecked(checked), consumedAt }),
+        present({ ...toChecked(checked), consumed: true, consumedAt }),
       )
     } catch (error) {
-      if (isRevoked(error))
-        return present({ ...toChecked(checked), verified: false, reasonCodes: ['NULLIFIER_REVOKED'] })
+      const reason = overtakenReason(error)
+      if (reason !== undefined)
+        return present({ ...toChecked(checked), verified: false, reasonCodes: [reason], consumed: false })
       if (error instanceof AppError && error.code === 'double_spend') noteDoubleSpend(caller, checked.digest)
       throw error
     }
@@ -137,6 +169,14 @@ export const createProofs = (deps: ProofsDeps) => {
     stored: Pick<MadeProof, 'proofId' | 'expiresAt'>,
   ): Promise<CheckedProof> => toChecked(await checking.examineForeign(caller, foreign, stored))
 
+  /** Checks a proof that is not committed yet, as whoever presents it later will have it checked. */
+  const checkMade = (caller: Caller, made: Omit<MadeProof, 'item'>): Promise<CheckedProof> => {
+    const { proofId, circuitId, proof, publicSignals, context, expiresAt } = made
+    // A proof's context was made of a statement.
+    const stored = { statement: context.statement as Stated, nonce: context.nonce }
+    return check(caller, { circuitId, proof, publicSignals, context: stored }, { proofId, expiresAt })
+  }
+
   return {
     /** What the service knows of a circuit. @throws AppError not_found */
     statement,
@@ -147,15 +187,17 @@ export const createProofs = (deps: ProofsDeps) => {
     /**
      * From a caller's inputs to a statement that can be proved.
      * @throws AppError not_found for an unknown circuit; inputs_insufficient where something is missing,
-     *   validation_failed (paths begin at the inputs), and what the circuit's statement throws
+     *   validation_failed, unknown_member (paths begin at the inputs), and what the circuit's statement throws
      */
     async prepare(caller: Caller, circuitId: string, inputs: unknown): Promise<Prepared> {
       const { statement: own, check } = known(circuitId)
-      const detail = check(inputs)
-      if (detail)
-        fail(MISSING_CODES.includes(detail.code) ? 'inputs_insufficient' : 'validation_failed', {
-          details: [{ ...detail, path: `/inputs${detail.path}` }],
+      const misfit = check(inputs)
+      if (misfit) {
+        const { code, details } = misfit
+        fail(MISSING_CODES.includes(details[0].code) ? 'inputs_insufficient' : code, {
+          details: details.map((detail) => ({ ...detail, path: `/inputs${detail.path}` })),
         })
+      }
       return own.prepare(caller, inputs, clock.now())
     },
 
@@ -165,49 +207,92 @@ export const createProofs = (deps: ProofsDeps) => {
     /** Makes a proof without committing it: append its `item`. @throws see `createMaking` */
     make: (caller: Caller, ask: ProofAsk): Promise<MadeProof> => make(caller, ask),
 
-    /** Checks a proof that is not committed yet, as whoever presents it later will have it checked. */
-    checkMade(caller: Caller, made: Omit<MadeProof, 'item'>): Promise<CheckedProof> {
-      const { proofId, circuitId, proof, publicSignals, context, expiresAt } = made
-      // A proof's context was made of a statement.
-      const stored = { statement: context.statement as Stated, nonce: context.nonce }
-      return check(caller, { circuitId, proof, publicSignals, context: stored }, { proofId, expiresAt })
-    },
+    checkMade,
+
+    /** Circuits whose proofs an organisation vouches for: the others say what whoever made the proof chose. */
+    vouchedCircuits: (): string[] =>
+      [...statements.values()].flatMap(({ statement: own }) => (own.vouched ? [own.circuit.id] : [])),
 
     /**
      * Checks a proof that is not known, and records nothing: against what it is said to be made for, of which `ctx` is
-     * recomputed. @param expiresAt Unix ms
+     * recomputed. What was spent or withdrawn is looked up at the organisation that vouches for it, whichever one `ctx` names.
+     * @param asked.by whom the check is for @param asked.expiresAt Unix ms
+     * @throws AppError not_found for a circuit whose proofs nobody vouches for
      */
-    checkForeign: (
-      caller: Caller,
-      foreign: ForeignProof,
-      { expiresAt }: Pick<MadeProof, 'expiresAt'>,
-    ): Promise<CheckedProof> => check(caller, foreign, { proofId: newId('prf', clock.now()), expiresAt }),
-
-    /**
-     * Makes a proof and records it: entry `prove`, and a free proof where there is no subscription.
-     * @param present the answer; it is what a repeated Idempotency-Key gets @throws as `make`; unavailable
-     */
-    async generate<R>(caller: Caller, ask: ProofAsk, present: (proof: GeneratedProof) => R): Promise<R> {
-      const { item } = await make(caller, ask)
-      return ledger.append(caller, {
-        ...item,
-        result: (receipt, taken) => present(item.result(receipt, taken)),
-      })
+    async checkVouched(
+      foreign: ForeignProof & { readonly organisation: string },
+      { by, expiresAt }: { readonly by: string } & Pick<MadeProof, 'expiresAt'>,
+    ): Promise<VouchedProof> {
+      const { circuitId, publicSignals, context } = foreign
+      const { circuit, nullifier, vouched } = statement(circuitId)
+      if (vouched === undefined || nullifier === undefined) return fail('not_found')
+      const isReadable =
+        publicSignals.length === circuit.publicNames.length && publicSignals.every(isCanonicalSignal)
+      const shown = { publicSignals, statement: context.statement }
+      const issuer = isReadable ? await vouched.issuer(shown) : undefined
+      const caller = systemCaller(issuer ?? foreign.organisation, by)
+      const checked = await check(caller, foreign, { proofId: newId('prf', clock.now()), expiresAt })
+      if (!checked.verified) return { refused: checked.reasonCodes }
+      const refusal = refusalOf(checked.decision)
+      if (refusal !== undefined) return { refused: [refusal] }
+      if (issuer === undefined) return { refused: ['CREDENTIAL_UNKNOWN'] }
+      return {
+        issuer,
+        nullifier: signalOf(circuit, publicSignals, nullifier) ?? '',
+        sentence: vouched.sentence(shown),
+        isPerson: vouched.isPerson(shown),
+      }
     },
 
     /**
-     * Checks a proof, and with `consume` spends it if it is verified. Only a verified proof leaves an entry.
+     * Makes a proof and records it: entry `prove`, and a free proof where there is no subscription. Of what has one record
+     * only, a payment, the first is told again.
+     * @param present the answer; it is what a repeated Idempotency-Key gets @throws as `make`; unavailable
+     */
+    async generate<R>(caller: Caller, ask: ProofAsk, present: (proof: GeneratedProof) => R): Promise<R> {
+      try {
+        const { item } = await make(caller, ask)
+        return await ledger.append(caller, {
+          ...item,
+          result: (receipt, taken) => present(item.result(receipt, taken)),
+        })
+      } catch (error) {
+        const first = await recorded(caller, recordedId(error))
+        // What was asked beside the statement is bound by the proof, so that another one's can't be handed out for it.
+        if (isBoundToMore(ask)) throw error
+        return present(first)
+      }
+    },
+
+    /** A recorded proof as it was made. @throws AppError not_found */
+    recorded,
+
+    /** The same; undefined where there is none, or it isn't known what it is bound to. */
+    findRecorded: (caller: Caller, proofId: string): Promise<GeneratedProof | undefined> =>
+      recorded(caller, proofId).catch((error: unknown) => {
+        if (error instanceof AppError && error.code === 'not_found') return undefined
+        throw error
+      }),
+
+    /**
+     * Checks a proof, and with `consume` spends it if it is verified and a YES. Only a verified proof leaves an entry.
      * @throws AppError double_spend for `consume` of what was spent before; unavailable
      */
     async verify<R>(caller: Caller, ask: VerifyAsk, present: (checked: CheckedProof) => R): Promise<R> {
       const examined = await checking.examine(caller, ask)
-      if (ask.consume && examined.valid && examined.spentAt !== undefined) {
+      const refusal = ask.consume && examined.valid ? refusalOf(examined.decision) : undefined
+      const isUnexpected = examined.valid && examined.unexpected !== undefined
+      const isToSpend = ask.consume && refusal === undefined && !isUnexpected
+      if (isToSpend && examined.valid && examined.spentAt !== undefined) {
         noteDoubleSpend(caller, examined.digest)
         throw doubleSpend(examined.digest, examined.spentAt)
       }
-      if (!isVerified(examined)) return present(toChecked(examined))
-      if (ask.consume) return consume(caller, examined, present)
-      const checked = toChecked(examined)
+      if (isToSpend && isVerified(examined)) return consume(caller, examined, present)
+      const checked = {
+        ...refusedFor(toChecked(examined), refusal),
+        ...(ask.consume && { consumed: false }),
+      }
+      if (!isVerified(examined)) return present(checked)
       return ledger.append(
         caller,
         verifyItem(
@@ -233,9 +318,16 @@ export const createProofs = (deps: ProofsDeps) => {
     ): Promise<Item<R> | Settled<R>> {
       const examined = await checking.examine(caller, presented)
       if (!examined.valid) return { settled: refused(toChecked(examined)) }
-      const { digest, spentAt } = examined
+      const { digest, spentAt, decision } = examined
+      const refusal = refusalOf(decision)
+      if (refusal !== undefined) return { settled: refused(refusedFor(toChecked(examined), refusal)) }
       if (!isSpendable(examined))
-        return { settled: spentAt === undefined ? refused(toChecked(examined)) : twice(digest, spentAt) }
+        return {
+          settled:
+            spentAt === undefined || examined.unexpected
+              ? refused(toChecked(examined))
+              : twice(digest, spentAt),
+        }
       return spendItem(caller, examined, {
         spent: (at) => spent(digest, at),
         overtaken: (reason, at) =>
@@ -250,36 +342,41 @@ export const createProofs = (deps: ProofsDeps) => {
      * @throws AppError batch_too_large, unavailable
      */
     async sync(caller: Caller, request: SyncRequest): Promise<SyncResult> {
-      const { items, answer } = await planSync(
-        checking.examine,
-        caller,
-        request,
-        clock.now(),
-        deps.checkSyncItem,
-      )
+      const { examine } = checking
+      const syncDeps = { examine, check: deps.checkSyncItem, recordOf: findRecorded.bind(null, ledger) }
+      const { items, answer } = await planSync(syncDeps, caller, request, clock.now())
       return ledger.appendAll(caller, items, answer)
     },
 
     /** Checks a stored proof of the caller's organisation again; nothing is recorded. @throws AppError not_found */
-    async verifyStored(caller: Caller, proofId: string): Promise<CheckedProof> {
+    async verifyStored(caller: Caller, proofId: string): Promise<Examined> {
       const { proof } = (await store.findProof(database, caller.organisation, proofId)) ?? fail('not_found')
-      return toChecked(await checking.examine(caller, { proofId, proof }))
+      return checking.examine(caller, { proofId, proof })
     },
 
     /**
      * Checks a proof that was made elsewhere, whose context the service knows otherwise, and records it as known: entry
-     * `verify`. Again: the first answer, by digest.
+     * `verify`. Again, or where what it proves has its record: that one.
      * @throws AppError unavailable
      */
     async adopt<R>(caller: Caller, foreign: ForeignProof, present: (adopted: AdoptedProof) => R): Promise<R> {
       const at = clock.now()
       const proofId = newId('prf', at)
       const examined = await checking.examineForeign(caller, foreign, { proofId, expiresAt: null })
-      if (!isVerified(examined)) return present({ ...toChecked(examined), proofId: null, createdAt: null })
-      return ledger.append(
-        caller,
-        adoptItem({ caller, foreign, examined, at, usage, checked: toChecked(examined) }, present),
-      )
+      if (!isVerified(examined)) return present({ ...toChecked(examined), proofId: null, recorded: null })
+      const { statement: own, publicSignals, digest } = examined
+      const once = (await own.recordedOnce?.(caller, publicSignals)) ?? digest
+      const checked = toChecked(examined)
+      try {
+        return await ledger.append(
+          caller,
+          adoptItem({ caller, foreign, examined, checked, at, usage, once }, present),
+        )
+      } catch (error) {
+        const first = await recorded(caller, recordedId(error))
+        const now = await checkMade(caller, first)
+        return present({ ...now, recorded: now.verified ? first : null })
+      }
     },
   }
 }

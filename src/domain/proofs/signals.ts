@@ -1,5 +1,6 @@
 /** Public signals of a proof by what they mean to the service. @module */
 import type { Circuit } from '../../circuits/circuit.ts'
+import type { ProofDecision } from './acceptance.ts'
 import type { Statement } from './statement.ts'
 
 const POINTS_BYTES = 128
@@ -24,7 +25,10 @@ export const decisionOf = ({ circuit, decision }: Statement, publicSignals: read
   decision === null || signalOf(circuit, publicSignals, decision) === '1' ? 1 : 0
 
 /** The decision as entries of the log write it. */
-export const verdictOf = (decision: 0 | 1): 'YES' | 'NO' => (decision === 1 ? 'YES' : 'NO')
+export const verdictOf = (decision: ProofDecision): 'YES' | 'NO' | null => {
+  if (decision === null) return null
+  return decision === 1 ? 'YES' : 'NO'
+}
 
 /** The commitment among the public signals, as entries carry it: 64 hex digits. */
 export const commitmentOf = (

@@ -31,7 +31,23 @@ export const findSpentAt = async (
   return times.length === 0 ? undefined : Math.min(...times)
 }
 
-/** Kind of the claim that a revoked nullifier leaves: proofs that are under way look for it when they are committed. */
-export const REVOKED_NULLIFIER = 'proof.revoked.nullifier'
+/** Kinds of the claims that revocations leave: proofs that are under way look for them when they are committed. */
+const REVOKED = { digest: 'proof.revoked.digest', nullifier: 'proof.revoked.nullifier' } as const
 
-export const revokedClaim = ([, key]: SpendKey): Claim => ({ kind: REVOKED_NULLIFIER, key, code: 'conflict' })
+export const revokedClaim = ([kind, key]: SpendKey): Claim => ({ kind: REVOKED[kind], key, code: 'conflict' })
+
+/** The claim that a withdrawn result leaves: its proof can't be verified or spent after it. @param digest lower-case hex */
+export const revokedDigestClaim = (digest: string): Claim => revokedClaim(['digest', digest])
+
+/** Why a proof doesn't count because of a claim that somebody holds. */
+export const reasonOfClaim = ({ kind }: Claim): 'DOUBLE_SPEND' | 'NULLIFIER_REVOKED' | 'RESULT_REVOKED' => {
+  if (kind === REVOKED.nullifier) return 'NULLIFIER_REVOKED'
+  return kind === REVOKED.digest ? 'RESULT_REVOKED' : 'DOUBLE_SPEND'
+}
+
+/** Whether the result that a proof was made for was withdrawn. */
+export const isResultRevoked = async (
+  ledger: Pick<Ledger, 'findClaim'>,
+  organisation: string,
+  digest: string,
+): Promise<boolean> => (await ledger.findClaim(organisation, REVOKED.digest, digest)) !== undefined

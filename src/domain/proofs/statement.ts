@@ -32,10 +32,12 @@ export interface ProofSignals {
 
 /** A statement that is ready to be proved. */
 export interface Prepared {
-  /** Bound by `ctx` and kept with the proof, together with `purpose` and `subject` (a keyed hash), where they were given. */
+  /** Bound by `ctx` and kept with the proof, together with `purpose` and `subject` (a keyed hash). */
   readonly statement: Stated
   /** Why the decision is NO where that isn't simply that the rules don't hold; told and logged. */
   readonly reason?: string
+  /** Unix ms: when it ends at the latest. */
+  readonly expiresAt?: number | null
   /** Whom the entry in the ledger is about, as kind and id; the log holds a pseudonym of it. */
   readonly subject?: readonly [kind: string, id: string]
   /**
@@ -62,9 +64,11 @@ export interface ProofRecord {
 }
 
 export interface StoredContext {
-  /** With `purpose` (of the scope; default `proof`) and `subject` (a keyed hash), where they were given. */
+  /** With `purpose` (of the scope; `proof` where none is named) and `subject` (a keyed hash), where it was given. */
   readonly statement: Stated
   readonly nonce: string
+  /** Of the scope, where it is not the statement that names it. */
+  readonly purpose?: string
 }
 
 /** A proof whose pairing holds, that is known, and whose signals are the stored ones. */
@@ -81,6 +85,30 @@ export interface Checked {
 /** A word that tells why a proof is not verified. All of them stand in docs/proofs.md. */
 export type ReasonCode = Uppercase<string>
 
+/** A proof that another one stands for. */
+export interface StatedMember {
+  /** Lower-case hex; `proofDigest`. */
+  readonly digest: string
+  /** What it said when it was attested. */
+  readonly decision: number
+}
+
+/** What a proof shows, which may yet turn out not to hold. */
+export type Shown = Pick<Checked, 'publicSignals' | 'statement'>
+
+/** How a circuit's proofs lead to whoever vouches for them, and what a YES of theirs says to others. */
+export interface Vouched {
+  /** The organisation that issued what is proved of; undefined where none of this service did. */
+  issuer(shown: Shown): Promise<string | undefined>
+  /** A YES in one sentence of the service's own: nobody can choose a word of it. */
+  sentence(shown: Shown): string
+  /** Whether a YES shows somebody whom the issuer has checked. */
+  isPerson(shown: Shown): boolean
+}
+
+/** Which organisation issued what a nullifier belongs to; undefined: none of this service. */
+export type IssuerLookup = (circuitId: string, nullifier: bigint) => Promise<string | undefined>
+
 export interface Statement {
   /** The circuit's mapper. A statement whose circuit is not in the catalogue is not offered. */
   readonly circuit: Circuit<string>
@@ -91,6 +119,8 @@ export interface Statement {
    * may have been revoked. Absent: only the digest is spent.
    */
   readonly nullifier?: string
+  /** Absent: nobody vouches for what is proved, since whoever makes the proof chooses what it is about. */
+  readonly vouched?: Vouched
   /** Schema of `inputs` as callers send them. */
   readonly inputs: TSchema
   /**
@@ -98,6 +128,13 @@ export interface Statement {
    * @throws AppError inputs_insufficient, not_provable, validation_failed (paths begin at the inputs), not_found
    */
   prepare(caller: Caller, inputs: unknown, at: number): Promise<Prepared> | Prepared
+  /** The proofs that it stands for: they are looked up again with it, and spent with it. Absent: for none but itself. */
+  readonly members?: (statement: Stated) => readonly StatedMember[]
+  /**
+   * Names what has one record only, such as a payment: another proof of it is not recorded, and gets the id of the first.
+   * @returns undefined where nothing is known of what the signals are about
+   */
+  recordedOnce?(caller: Caller, publicSignals: readonly string[]): Promise<string | undefined>
   /**
    * The native checks of this circuit: a code for each that fails. The service itself has compared the signals with the
    * stored ones, recomputed `ctx` and `scope`, held `now` within 120 seconds of the clock, and asks for expiry, spending

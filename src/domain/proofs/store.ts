@@ -48,6 +48,28 @@ export const revokedNullifiers = table<RevokedNullifierRow>(
   { key: ['circuit_id', 'nullifier'], columns: { organisation: 'first', revoked_at: 'first' } },
 )
 
+interface IssuedNullifierRow {
+  circuit_id: string
+  /** Canonical decimal. */
+  nullifier: string
+  organisation: string
+}
+
+export const issuedNullifiers = table<IssuedNullifierRow>('issued_nullifiers', [
+  'circuit_id',
+  'nullifier',
+  'organisation',
+])
+
+/** Which organisation issued what the nullifier belongs to, or undefined. @param nullifier canonical decimal */
+export const findNullifierIssuer = async (
+  { knex }: Database,
+  circuit_id: string,
+  nullifier: string,
+): Promise<string | undefined> =>
+  (await knex<IssuedNullifierRow>('issued_nullifiers').where({ circuit_id, nullifier }).first('organisation'))
+    ?.organisation
+
 /** One proof of the organisation, or undefined. */
 export const findProof = async (
   { knex }: Database,

@@ -5,7 +5,7 @@
  */
 import { setImmediate as turn } from 'node:timers/promises'
 import type { Caller } from '../../caller.ts'
-import { type ErrorDetail, fail } from '../../errors.ts'
+import { detailOf, type ErrorDetail, fail, type Misfit } from '../../errors.ts'
 import { newId } from '../../ids.ts'
 import type { Item, Settled } from '../../ledger/item.ts'
 import type { Checking, Examined, ValidProof } from './checking.ts'
@@ -15,7 +15,15 @@ import { commitmentOf, verdictOf } from './signals.ts'
 import { type VerifiedProof, verifyItem } from './spending.ts'
 import type { ReasonCode } from './statement.ts'
 
-export type CheckSyncItem = (value: unknown) => ErrorDetail | undefined
+export type CheckSyncItem = (value: unknown) => Misfit | undefined
+
+export interface SyncDeps {
+  readonly examine: Checking['examine']
+  /** Of an item's form. */
+  readonly check: CheckSyncItem
+  /** The id of the one record of what a proof is about, or undefined. */
+  readonly recordOf: (caller: Caller, circuitId: string, once: string) => Promise<string | undefined>
+}
 
 /** What became of one proof. */
 type Outcome =
@@ -36,6 +44,15 @@ const refused = ({ proofId, reasonCodes }: Pick<Examined, 'proofId' | 'reasonCod
   reasonCodes,
 })
 
+const malformed = ({ path, message }: ErrorDetail): Step => ({
+  outcome: {
+    status: 'refused',
+    proofId: null,
+    reasonCodes: ['ITEM_MALFORMED'],
+    message: `${path} ${message}`,
+  },
+})
+
 const isOnly = ({ reasonCodes }: Examined, code: ReasonCode): boolean =>
   reasonCodes.length === 1 && reasonCodes[0] === code
 
@@ -47,12 +64,13 @@ const foreignItem = (
   examined: ValidProof,
   at: number,
   claimedAt: string | undefined,
+  once: string,
 ): Item<Outcome> => {
   const proofId = newId('prf', at)
   const { digest, statement, publicSignals, decision } = examined
   const recorded = { ...examined, proofId, context: null, createdAt: at, expiresAt: null }
   return {
-    claims: [{ kind: 'proof.synced', key: digest, holder: proofId, code: 'conflict' }],
+    claims: [{ kind: 'proof.synced', key: once, holder: proofId, code: 'conflict' }],
     entry: {
       type: 'prove',
       ...entryNames(caller, recorded),
@@ -66,12 +84,34 @@ const foreignItem = (
   }
 }
 
-const stepOf = (caller: Caller, examined: Examined, at: number, createdAt: string | undefined): Step => {
+/** What is to be done with a valid proof that is unknown: what it proves may have its one record. */
+const unknownStep = async (
+  { recordOf }: SyncDeps,
+  caller: Caller,
+  examined: ValidProof,
+  at: number,
+  createdAt: string | undefined,
+): Promise<Step> => {
+  const { statement, circuitId, publicSignals, digest } = examined
+  const once = await statement.recordedOnce?.(caller, publicSignals)
+  const proofId = once === undefined ? undefined : await recordOf(caller, circuitId, once)
+  return proofId === undefined
+    ? { item: foreignItem(caller, examined, at, createdAt, once ?? digest) }
+    : { outcome: updated(examined, proofId) }
+}
+
+const stepOf = async (
+  deps: SyncDeps,
+  caller: Caller,
+  examined: Examined,
+  at: number,
+  createdAt: string | undefined,
+): Promise<Step> => {
   const { proofId } = examined
   if (!examined.valid) return { outcome: refused(examined) }
   if (proofId === null)
     return isOnly(examined, 'PROOF_UNKNOWN')
-      ? { item: foreignItem(caller, examined, at, createdAt) }
+      ? unknownStep(deps, caller, examined, at, createdAt)
       : { outcome: refused(examined) }
   if (isOnly(examined, 'CONTEXT_UNKNOWN')) return { outcome: updated(examined, proofId) }
   if (!examined.verified) return { outcome: refused(examined) }
@@ -103,32 +143,36 @@ export interface SyncPlan {
 
 /**
  * Judges the proofs of an upload, one after the other.
- * @param at Unix ms @param check of an item's form
+ * @param at Unix ms
  * @throws AppError batch_too_large
  */
 export const planSync = async (
-  examine: Checking['examine'],
+  deps: SyncDeps,
   caller: Caller,
   { proofs }: SyncRequest,
   at: number,
-  check: CheckSyncItem,
 ): Promise<SyncPlan> => {
+  const { examine, check } = deps
   if (proofs.length > MAX_SYNC_PROOFS)
     fail('batch_too_large', { message: `An upload holds at most ${MAX_SYNC_PROOFS} proofs.` })
   const steps: Step[] = []
   for (const [index, proof] of proofs.entries()) {
     // Reading a text takes a while as well.
     if (index > 0) await turn()
-    const detail = check(proof)
-    if (detail) {
-      const message = `${detail.path} ${detail.message}`
-      steps.push({ outcome: { status: 'refused', proofId: null, reasonCodes: ['ITEM_MALFORMED'], message } })
+    const misfit = check(proof)
+    if (misfit) {
+      steps.push(malformed(misfit.details[0]))
       continue
     }
     // The check has just said that it is one.
     const { publicInputs, createdAt, ...presented } = proof as SyncItem
-    const examined = await examine(caller, { ...presented, publicSignals: publicInputs })
-    steps.push(stepOf(caller, examined, at, createdAt))
+    try {
+      const examined = await examine(caller, { ...presented, publicSignals: publicInputs })
+      steps.push(await stepOf(deps, caller, examined, at, createdAt))
+    } catch (error) {
+      // Something is expected of it that can't apply.
+      steps.push(malformed(detailOf(error)))
+    }
   }
   return {
     items: steps.flatMap((step) => ('item' in step ? [step.item] : [])),

@@ -1,5 +1,6 @@
 /** Wire shapes of public keys, and of private ones that are shown once. @module */
 import Type, { type Static } from 'typebox'
+import { OPEN } from '../../schema-marks.ts'
 
 const MAX_COORDINATE_CHARACTERS = 64
 /** Base64url of 1,952 bytes. */
@@ -18,6 +19,7 @@ const members = {
 
 /** A public key as somebody sends it. */
 export const PublicJwk = Type.Object(members, {
+  ...OPEN,
   title: 'RegisteredPublicJwk',
   description:
     'JSON Web Key (RFC 7517) of a public key. A key that holds its private part, or a point of small order, is refused.',
@@ -39,7 +41,7 @@ export type PrivateJwk = Static<typeof PrivateJwk>
 export const keyInput = {
   public_key: Type.Optional(PublicJwk),
   public_key_pq: Type.Optional(
-    Type.Object(members, { description: 'A second key, ML-DSA-44 or ML-DSA-65 (kty AKP).' }),
+    Type.Object(members, { ...OPEN, description: 'A second key, ML-DSA-44 or ML-DSA-65 (kty AKP).' }),
   ),
 }
 

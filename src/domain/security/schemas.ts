@@ -11,6 +11,7 @@ export const ALERT_TYPES = [
   'auth_bruteforce',
   'rate_limit',
   'tree_inconsistency',
+  'disk_full',
 ] as const
 export type AlertType = (typeof ALERT_TYPES)[number]
 

@@ -7,11 +7,13 @@ import { systemCaller } from '../../caller.ts'
 import { type Clock, iso } from '../../clock.ts'
 import { AppError } from '../../errors.ts'
 import { newId } from '../../ids.ts'
+import type { Sealing } from '../../keys/sealing.ts'
 import type { Entry } from '../../ledger/item.ts'
 import type { Ledger } from '../../ledger/ledger.ts'
 import type { Database } from '../../store/database.ts'
 import type { Limits } from '../../store/limits.ts'
 import type { Row } from '../../store/table.ts'
+import { createAttempts } from './attempts.ts'
 import type { AlertPage, AlertsQuery, AlertType, Severity } from './schemas.ts'
 import { type AlertRow, findAlerts, securityAlerts } from './store.ts'
 
@@ -22,8 +24,6 @@ const SUBJECT_MAX_CHARACTERS = 200
 const RAISE_PAUSE_MS = 60_000
 /** Subjects whose pauses are remembered; beyond it the oldest are forgotten and may be written once more. */
 const MAX_PAUSES = 10_000
-const MAX_FAILED_ATTEMPTS = 10
-const FAILED_ATTEMPTS_WINDOW_SECONDS = 15 * 60
 
 const SEVERITY: Readonly<Record<AlertType, Severity>> = {
   double_spend: 'high',
@@ -35,6 +35,7 @@ const SEVERITY: Readonly<Record<AlertType, Severity>> = {
   auth_bruteforce: 'medium',
   rate_limit: 'low',
   tree_inconsistency: 'critical',
+  disk_full: 'critical',
 }
 
 export interface AlertInput {
@@ -50,19 +51,13 @@ export interface AlertInput {
   readonly count?: number
 }
 
-/** Whose failed attempts are counted together, and who is told when there are too many. */
-export interface Watched {
-  readonly bucket: string
-  readonly organisation: string
-  readonly subject: string
-}
-
 interface Deps {
   readonly ledger: Pick<Ledger, 'append'>
   readonly database: Database
   readonly limits: Limits
   readonly clock: Clock
-  /** False lifts the brake on failed attempts. */
+  readonly sealing: Pick<Sealing, 'mac'>
+  /** False lifts the limits of client addresses. */
   readonly rateLimits: boolean
   readonly logger: { error(details: object, message: string): void }
 }
@@ -95,7 +90,7 @@ const toAlert = (row: AlertRow): AlertPage['alerts'][number] => ({
   status: 'open',
 })
 
-export const createSecurity = ({ ledger, database, limits, clock, rateLimits, logger }: Deps) => {
+export const createSecurity = ({ ledger, database, limits, clock, sealing, rateLimits, logger }: Deps) => {
   const pauses = new Map<string, { until: number; suppressed: number }>()
   const pending = new Set<Promise<void>>()
 
@@ -133,47 +128,19 @@ export const createSecurity = ({ ledger, database, limits, clock, rateLimits, lo
     pending.add(written)
   }
 
-  const attemptsOf = ({ bucket }: Watched, cost: 0 | 1) =>
-    limits.consume(`attempts:${bucket}`, {
-      limit: MAX_FAILED_ATTEMPTS,
-      windowSeconds: FAILED_ATTEMPTS_WINDOW_SECONDS,
-      cost,
-    })
-
-  /** @throws AppError rate_limited when one of the watched has failed too often */
-  const refuseExhausted = async (watched: readonly Watched[]): Promise<void> => {
-    for (const subject of watched) {
-      const { remaining, resetSeconds } = await attemptsOf(subject, 0)
-      if (remaining > 0) continue
-      raise({ organisation: subject.organisation, type: 'auth_bruteforce', subject: subject.subject })
-      throw new AppError('rate_limited', {
-        message: 'Too many failed attempts.',
-        retryAfter: Math.max(1, resetSeconds),
-      })
-    }
-  }
+  const attempts = createAttempts({
+    database,
+    clock,
+    sealing,
+    onRefused: ({ organisation, subject }) => raise({ organisation, type: 'auth_bruteforce', subject }),
+  })
 
   return {
     alertRow,
     raise,
 
-    /**
-     * Runs a check of a credential under the brake: 10 failures in 15 minutes, then `rate_limited`.
-     * @param attempt answers undefined for a wrong credential
-     * @throws AppError rate_limited
-     */
-    async guardAttempts<T>(
-      watched: readonly Watched[],
-      attempt: () => Promise<T | undefined>,
-    ): Promise<T | undefined> {
-      if (!rateLimits) return attempt()
-      await refuseExhausted(watched)
-      const result = await attempt()
-      if (result === undefined) await Promise.all(watched.map((subject) => attemptsOf(subject, 1)))
-      // Again, so that guesses sent all at once get no further than guesses sent one by one.
-      else await refuseExhausted(watched)
-      return result
-    },
+    /** The brake on guessing credentials, which RATE_LIMITS=off does not lift. */
+    guardAttempts: attempts.guard,
 
     /**
      * Counts a public action of a client address.

@@ -9,23 +9,24 @@ const PLACES = ['./web/', '../../../build/web/']
 /** The name of an asset changes with its content, so nobody needs to ask for it again. */
 const ASSET_MAX_AGE_SECONDS = 365 * 24 * 3600
 
-/** Scripts, styles and images are our own files; nothing runs that came another way. */
-const CONTENT_SECURITY_POLICY = [
-  "default-src 'none'",
-  "script-src 'self'",
-  "style-src 'self'",
-  "img-src 'self'",
-  "connect-src 'self'",
-  "base-uri 'none'",
-  "form-action 'none'",
-  "frame-ancestors 'none'",
-  "require-trusted-types-for 'script'",
-  "trusted-types 'none'",
-].join('; ')
+/** Scripts, styles and images are our own files; nothing runs that came another way. @param scripts besides */
+const contentSecurityPolicy = (scripts = ''): string =>
+  [
+    "default-src 'none'",
+    `script-src 'self'${scripts}`,
+    "style-src 'self'",
+    "img-src 'self'",
+    "connect-src 'self'",
+    "base-uri 'none'",
+    "form-action 'none'",
+    "frame-ancestors 'none'",
+    "require-trusted-types-for 'script'",
+    "trusted-types 'none'",
+  ].join('; ')
 
 const PAGE_HEADERS = {
   'Content-Type': 'text/html; charset=utf-8',
-  'Content-Security-Policy': CONTENT_SECURITY_POLICY,
+  'Content-Security-Policy': contentSecurityPolicy(),
   'Cross-Origin-Opener-Policy': 'same-origin',
   // It names the assets, which are others after an update.
   'Cache-Control': 'no-cache',
@@ -37,6 +38,12 @@ const CONTENT_TYPES: Readonly<Record<string, string>> = {
   css: 'text/css; charset=utf-8',
   svg: 'image/svg+xml',
 }
+
+/** The core reads proofs in WebAssembly, which runs under no other name. */
+const VERIFY_HEADERS = {
+  ...PAGE_HEADERS,
+  'Content-Security-Policy': contentSecurityPolicy(" 'wasm-unsafe-eval'"),
+} as const
 
 /** A file as it is answered. */
 export interface Served {
@@ -70,7 +77,10 @@ const findDirectory = (): URL => {
 export const loadPages = (): Pages => {
   const directory = findDirectory()
   const read = (name: string): string => readFileSync(new URL(name, directory), 'utf8')
-  const page = (name: string): Served => ({ body: read(`${name}.html`), headers: PAGE_HEADERS })
+  const page = (name: string, headers: Served['headers'] = PAGE_HEADERS): Served => ({
+    body: read(`${name}.html`),
+    headers,
+  })
   const assets = new Map<string, Served>()
   for (const name of readdirSync(new URL('assets/', directory))) {
     const type = CONTENT_TYPES[name.split('.').at(-1) ?? '']
@@ -84,7 +94,7 @@ export const loadPages = (): Pages => {
   return {
     landing: page('landing'),
     chat: page('chat'),
-    verify: page('verify'),
+    verify: page('verify', VERIFY_HEADERS),
     assets: [...assets.keys()],
     asset: (name) => assets.get(name) ?? fail('not_found'),
   }

@@ -1,40 +1,90 @@
-/** The service's public signing keys. @module */
-import { Type } from 'typebox'
+/**
+ * The service's public signing keys, in two documents: what JWT libraries know, and ML-DSA, at which some of them refuse the
+ * whole set.
+ * @module
+ */
+import { type TSchema, Type } from 'typebox'
 import { Reply, route } from '../../http/route.ts'
 
+interface PublishedKey {
+  readonly kty: string
+}
+
 interface Services {
-  readonly signers: { jwks(): Promise<object> }
+  /** All keys, of both documents. */
+  readonly signers: { jwks(): Promise<{ readonly keys: readonly PublishedKey[] }> }
 }
 
 /** Verifiers may keep the keys this long; a rotated key signs from its first moment, so it is short. */
 const MAX_AGE_SECONDS = 300
 
-const PublicJwk = Type.Object(
+const named = {
+  use: Type.Literal('sig'),
+  kid: Type.String({ description: 'RFC 7638 thumbprint; its first 8 characters for keys of tickets.' }),
+}
+
+const ClassicalJwk = Type.Object(
   {
-    kty: Type.Enum(['OKP', 'EC', 'AKP']),
-    alg: Type.Enum(['EdDSA', 'ES256', 'ML-DSA-44', 'ML-DSA-65']),
-    use: Type.Literal('sig'),
-    kid: Type.String({ description: 'RFC 7638 thumbprint; its first 8 characters for keys of tickets.' }),
-    crv: Type.Optional(Type.String()),
-    x: Type.Optional(Type.String()),
-    y: Type.Optional(Type.String()),
-    pub: Type.Optional(Type.String({ description: 'Public key of an ML-DSA key, base64url.' })),
+    kty: Type.Enum(['OKP', 'EC']),
+    alg: Type.Enum(['EdDSA', 'ES256']),
+    ...named,
+    crv: Type.Enum(['Ed25519', 'P-256']),
+    x: Type.String(),
+    y: Type.Optional(Type.String({ description: 'Of P-256.' })),
   },
   { title: 'PublicJwk' },
 )
 
-export const getJwks = route({
+const PqJwk = Type.Object(
+  {
+    kty: Type.Literal('AKP'),
+    alg: Type.Enum(['ML-DSA-44', 'ML-DSA-65']),
+    ...named,
+    pub: Type.String({ description: 'Public key, base64url.' }),
+  },
+  { title: 'PublicPqJwk' },
+)
+
+const KEPT =
+  'Current and replaced keys, the newest first. Replaced keys stay, so that what they signed can be verified.'
+
+const isPostQuantum = ({ kty }: PublishedKey): boolean => kty === 'AKP'
+
+const keySet = (keys: TSchema, title: string) =>
+  ({
+    method: 'GET',
+    auth: 'none',
+    tag: 'System',
+    response: { 200: Type.Object({ keys: Type.Array(keys) }, { title }) },
+    errors: [],
+    example: {},
+  }) as const
+
+const answerKeys = async ({ signers }: Services, isListed: (key: PublishedKey) => boolean) => {
+  const { keys } = await signers.jwks()
+  return new Reply(
+    200,
+    { keys: keys.filter(isListed) },
+    { 'Cache-Control': `public, max-age=${MAX_AGE_SECONDS}` },
+  )
+}
+
+const getJwks = route({
+  ...keySet(ClassicalJwk, 'JwkSet'),
   name: 'getJwks',
-  method: 'GET',
   path: '/.well-known/jwks.json',
-  auth: 'none',
-  tag: 'System',
-  summary: 'Public signing keys',
-  description:
-    'Current and replaced keys, the newest first. Replaced keys stay, so that what they signed can be verified.',
-  response: { 200: Type.Object({ keys: Type.Array(PublicJwk) }, { title: 'JwkSet' }) },
-  errors: [],
-  example: {},
-  handler: async (_, { signers }: Services) =>
-    new Reply(200, await signers.jwks(), { 'Cache-Control': `public, max-age=${MAX_AGE_SECONDS}` }),
+  summary: 'Public signing keys: Ed25519 and P-256',
+  description: `${KEPT} ML-DSA keys stand at \`/.well-known/jwks-pq.json\`.`,
+  handler: (_, services: Services) => answerKeys(services, (key) => !isPostQuantum(key)),
 })
+
+const getPqJwks = route({
+  ...keySet(PqJwk, 'PqJwkSet'),
+  name: 'getPqJwks',
+  path: '/.well-known/jwks-pq.json',
+  summary: 'Public signing keys: ML-DSA',
+  description: `${KEPT} For the second signature of hybrid tokens, and the cosignature of checkpoints: who needs it and has no key must refuse, and never fall back to the first.`,
+  handler: (_, services: Services) => answerKeys(services, isPostQuantum),
+})
+
+export const jwksRoutes = [getJwks, getPqJwks]

@@ -82,14 +82,14 @@ const getReadiness = route({
   auth: 'none',
   tag,
   summary: 'Whether to send requests here',
-  description: '503 while the server starts or drains.',
+  description: '503 while the server starts or drains, or when its disk is full (`reason: disk_full`).',
   cost: 0,
   response: { 200: Readiness, 503: Readiness },
   errors: [],
   example: { response: { ready: true } },
   handler: (_, { system }: Services) => {
-    const ready = system.isReady()
-    return ready ? { ready } : new Reply(503, { ready })
+    const readiness = system.readiness()
+    return readiness.ready ? readiness : new Reply(503, readiness)
   },
 })
 

@@ -55,7 +55,16 @@ export const Health = Type.Object(
 export type Health = Static<typeof Health>
 
 export const Liveness = Type.Object({ live: Type.Boolean() }, { title: 'Liveness' })
-export const Readiness = Type.Object({ ready: Type.Boolean() }, { title: 'Readiness' })
+export const Readiness = Type.Object(
+  {
+    ready: Type.Boolean(),
+    reason: Type.Optional(
+      Type.Enum(['disk_full'], { description: 'Why not, unless the server starts or drains.' }),
+    ),
+  },
+  { title: 'Readiness' },
+)
+export type Readiness = Static<typeof Readiness>
 
 export const MetricsDocument = Type.Object(
   {

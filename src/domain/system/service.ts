@@ -4,7 +4,7 @@
  */
 import { type Clock, iso } from '../../clock.ts'
 import type { MetricFamily, Metrics } from '../../metrics.ts'
-import type { Health, ServiceInfo } from './schemas.ts'
+import type { Health, Readiness, ServiceInfo } from './schemas.ts'
 
 export const SERVICE_VERSION = '1.0.0'
 export const ENGINE = { name: 'assay-core', version: '1.0.0' } as const
@@ -25,6 +25,8 @@ export interface SystemDeps {
   readonly checks: { readonly database: Check; readonly redis?: Check }
   /** False while the server starts or drains. */
   readonly isReady: () => boolean
+  /** Whether the disk of DATA_DIR is full. */
+  readonly isDiskFull: () => boolean
   /** Entries in the ledger, for its gauge. */
   readonly treeSize: () => Promise<number>
   /** The OpenAPI document; asked for once. */
@@ -34,11 +36,11 @@ export interface SystemDeps {
 export interface SystemService {
   info(): ServiceInfo
   health(): Promise<Health>
-  isReady(): boolean
+  readiness(): Readiness
   metricsText(): Promise<string>
   metricsJson(): Promise<{ metrics: readonly MetricFamily[] }>
-  /** The OpenAPI document. */
-  openapi(): object
+  /** The OpenAPI document, as JSON; the same bytes for everybody, since it is large. */
+  openapi(): Uint8Array
 }
 
 /** @returns milliseconds it took, undefined when the part failed or did not answer in time */
@@ -62,10 +64,10 @@ const timed = async (check: Check): Promise<number | undefined> => {
 const roundMs = (ms: number): number => Math.round(ms * 100) / 100
 
 export const createSystem = (deps: SystemDeps): SystemService => {
-  const { baseUrl, customDomainCname, clock, metrics, checks, isReady, treeSize } = deps
+  const { baseUrl, customDomainCname, clock, metrics, checks, isReady, isDiskFull, treeSize } = deps
   const startedAt = clock.now()
   let cached: { readonly until: number; readonly health: Promise<Health> } | undefined
-  let document: object | undefined
+  let document: Uint8Array | undefined
 
   const examine = async (): Promise<Health> => {
     const askedAt = performance.now()
@@ -113,7 +115,10 @@ export const createSystem = (deps: SystemDeps): SystemService => {
         cached = { until: now + HEALTH_CACHE_MS, health: examine() }
       return cached.health
     },
-    isReady,
+    readiness() {
+      if (!isReady()) return { ready: false }
+      return isDiskFull() ? { ready: false, reason: 'disk_full' } : { ready: true }
+    },
     async metricsText() {
       await refreshGauges()
       return metrics.text()
@@ -123,7 +128,7 @@ export const createSystem = (deps: SystemDeps): SystemService => {
       return { metrics: await metrics.json() }
     },
     openapi() {
-      document ??= deps.describe()
+      document ??= Buffer.from(JSON.stringify(deps.describe()))
       return document
     },
   }

@@ -1,30 +1,11 @@
 /** Wire forms of terminals. @module */
 import Type, { type Static } from 'typebox'
+import { Limits } from '../accounts/schemas.ts'
 
 const DateTime = Type.String({ format: 'date-time' })
 const NullableNumber = Type.Union([Type.Number(), Type.Null()])
 const TerminalId = Type.String({ description: '`ter_…`' })
 const MerchantId = Type.String({ description: '`mer_…`' })
-const MAX_OFFLINE_AGE_MS = 365 * 24 * 3_600_000
-
-/** What a terminal may do while offline; what is not set here is decided by its merchant's limits. */
-export const TerminalLimits = Type.Object(
-  {
-    floorLimit: Type.Optional(
-      Type.Number({ minimum: 0, description: "Greatest single offline payment, in the payment's currency." }),
-    ),
-    storedSumLimit: Type.Optional(
-      Type.Number({
-        minimum: 0,
-        description: 'Greatest sum of payments waiting to be uploaded, per currency.',
-      }),
-    ),
-    maxOfflineAgeMs: Type.Optional(Type.Integer({ minimum: 1, maximum: MAX_OFFLINE_AGE_MS })),
-    minAssurance: Type.Optional(Type.Enum(['structural', 'mac'])),
-  },
-  { title: 'TerminalLimits' },
-)
-export type TerminalLimits = Static<typeof TerminalLimits>
 
 export const NewTerminal = Type.Object(
   {
@@ -32,7 +13,7 @@ export const NewTerminal = Type.Object(
     merchantId: Type.Optional(
       Type.String({ maxLength: 64, description: 'Default: the default merchant of the organisation.' }),
     ),
-    limits: Type.Optional(TerminalLimits),
+    limits: Type.Optional(Limits),
   },
   { title: 'NewTerminal' },
 )
@@ -45,6 +26,7 @@ export const TerminalCreated = Type.Object(
     merchantId: MerchantId,
     apiKey: Type.String({ description: 'Of scope merchant, for this merchant only. Shown once.' }),
     keyId: Type.String(),
+    limits: Limits,
   },
   { title: 'TerminalCreated' },
 )
@@ -55,7 +37,7 @@ export const Terminal = Type.Object(
     terminalId: TerminalId,
     label: Type.String(),
     merchantId: MerchantId,
-    limits: TerminalLimits,
+    limits: Limits,
     status: Type.Enum(['active', 'revoked']),
     createdAt: DateTime,
     revokedAt: Type.Union([DateTime, Type.Null()]),

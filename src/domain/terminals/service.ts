@@ -7,7 +7,12 @@ import { isTerminalToken, newSecret, newTerminalToken, secretDigest } from '../.
 import { hashPassword, SECRET_COST, verifyPassword } from '../../keys/passwords.ts'
 import type { Sealing } from '../../keys/sealing.ts'
 import type { Ledger } from '../../ledger/ledger.ts'
-import { type PaymentLimits, pickLimits } from '../../protocol/payment-limits.ts'
+import {
+  type AmountLimit,
+  DEFAULT_AMOUNT_LIMITS,
+  type PaymentLimits,
+  pickLimits,
+} from '../../protocol/payment-limits.ts'
 import { type Assurance, DEFAULT_MAX_OFFLINE_AGE_MS } from '../../protocol/sync.ts'
 import type { Database } from '../../store/database.ts'
 import type { OpenRecent } from '../../store/recent.ts'
@@ -27,6 +32,8 @@ import * as store from './store.ts'
 const TOKEN_VALID_MS = 12 * 3_600_000
 const TOKEN_CACHE_MS = 1000
 const MAX_CACHED_TOKENS = 20_000
+/** Per terminal, in 15 minutes. */
+const MAX_WRONG_SECRETS = 10
 /** Rows of expired tokens are removed at most this often, when a terminal signs in. */
 const SWEEP_PAUSE_MS = 3_600_000
 
@@ -41,6 +48,19 @@ export interface Policy {
   /** Greatest age of an offline payment when it arrives. */
   readonly maxOfflineAgeMs: number
   readonly minAssurance: Exclude<Assurance, 'none'>
+}
+
+const amountOf = (limit: AmountLimit | undefined): number | undefined =>
+  limit === 'none' ? undefined : limit
+
+/** A new terminal's own limits: those asked for, and the default amounts where its merchant says none either. */
+const limitsOfNew = (asked: PaymentLimits, merchant: PaymentLimits): PaymentLimits => {
+  const { floorLimit, storedSumLimit } = DEFAULT_AMOUNT_LIMITS
+  return pickLimits({
+    ...(merchant.floorLimit === undefined && { floorLimit }),
+    ...(merchant.storedSumLimit === undefined && { storedSumLimit }),
+    ...asked,
+  })
 }
 
 /** Whom a policy is asked for: the merchant's own limits hold where the terminal has none. */
@@ -115,8 +135,8 @@ export const createTerminals = (deps: Deps) => {
       ...(terminalId === undefined ? {} : (await byId.get(terminalId))?.limits),
     }
     return {
-      floorLimit: limits.floorLimit,
-      storedSumLimit: limits.storedSumLimit,
+      floorLimit: amountOf(limits.floorLimit),
+      storedSumLimit: amountOf(limits.storedSumLimit),
       maxOfflineAgeMs: limits.maxOfflineAgeMs ?? DEFAULT_MAX_OFFLINE_AGE_MS,
       minAssurance: limits.minAssurance ?? 'structural',
     }
@@ -156,6 +176,7 @@ export const createTerminals = (deps: Deps) => {
     async create(caller: Caller, { label, merchantId, limits = {} }: NewTerminal): Promise<TerminalCreated> {
       requireMerchant(caller)
       const merchant = await merchantFor(caller, merchantId)
+      const ownLimits = limitsOfNew(limits, await accounts.organisations.merchantLimits(merchant))
       const terminalSecret = newSecret()
       const secretHash = await hashPassword(terminalSecret, SECRET_COST)
       const at = clock.now()
@@ -175,7 +196,7 @@ export const createTerminals = (deps: Deps) => {
         merchant,
         label,
         secret_hash: secretHash,
-        limits: pickLimits(limits),
+        limits: ownLimits,
         created_at: at,
         revoked_at: null,
         proving_commitment: registration(terminalSecret),
@@ -194,6 +215,7 @@ export const createTerminals = (deps: Deps) => {
           merchantId: merchant,
           apiKey: key.apiKey,
           keyId: key.keyId,
+          limits: ownLimits,
         }),
       })
     },
@@ -231,12 +253,17 @@ export const createTerminals = (deps: Deps) => {
      */
     async authenticate(caller: Caller, credentials: TerminalCredentials): Promise<TerminalToken> {
       const { organisation, credential } = caller
-      if (credential.kind !== 'key') throw new AppError('unauthorized')
+      if (credential.kind !== 'key') throw new AppError('insufficient_scope')
       const { terminalId, terminalSecret } = credentials
-      const watched = [
-        { bucket: `terminal:${organisation}:${terminalId}`, organisation, subject: terminalId },
+      const budgets = [
+        {
+          bucket: `terminal:${organisation}:${terminalId}`,
+          limit: MAX_WRONG_SECRETS,
+          organisation,
+          subject: terminalId,
+        },
       ]
-      const terminal = await security.guardAttempts(watched, async () => {
+      const terminal = await security.guardAttempts(budgets, async () => {
         const row = await store.findTerminal(database.knex, terminalId)
         const usable =
           row?.organisation === organisation &&

@@ -2,19 +2,27 @@
 import { setImmediate as turn } from 'node:timers/promises'
 import type { Caller } from '../../caller.ts'
 import { type Clock, iso } from '../../clock.ts'
-import { AppError, type ErrorDetail, fail } from '../../errors.ts'
+import { AppError, detailOf, type ErrorDetail, fail, type Misfit } from '../../errors.ts'
 import type { Sealing } from '../../keys/sealing.ts'
 import type { Signers } from '../../keys/signers.ts'
 import type { Item, Settled } from '../../ledger/item.ts'
 import type { Ledger } from '../../ledger/ledger.ts'
 import type { Metrics } from '../../metrics.ts'
+import { requireUnchanged } from '../../read-only.ts'
 import type { Database } from '../../store/database.ts'
 import type { CheckedProof } from '../proofs/proof.ts'
 import type { ProofVerifyRequest } from '../proofs/schemas.ts'
 import type { ProofsService } from '../proofs/service.ts'
 import type { SecurityService } from '../security/service.ts'
 import { isSigned, ticketDigest } from './payload.ts'
-import { type BatchOutcome, type BatchOutcomes, MAX_BATCH_PROOFS, type ProofsBatch } from './schemas.ts'
+import {
+  AS_ISSUED,
+  type BatchOutcome,
+  type BatchOutcomes,
+  MAX_BATCH_PROOFS,
+  type ProofsBatch,
+  type TicketIssued,
+} from './schemas.ts'
 import { openTicket, ticketSubject } from './sealed-ticket.ts'
 import * as store from './store.ts'
 
@@ -28,61 +36,94 @@ export interface BatchDeps {
   readonly metrics: Pick<Metrics, 'doubleSpends'>
   readonly security: Pick<SecurityService, 'raise'>
   /** Checks a proof as the body of POST /v1/proofs/verify is checked, and brings it into that form. */
-  readonly checkProof: (value: unknown) => ErrorDetail | undefined
+  readonly checkProof: (value: unknown) => Misfit | undefined
+  /** Checks an object that holds the text of a ticket. */
+  readonly checkTicket: (value: unknown) => Misfit | undefined
+  /** What issuing a ticket answered, but for its text. */
+  readonly issuedFields: (ticket: store.KnownTicket) => Omit<TicketIssued, 'qr_payload'>
 }
 
 type Outcome = Omit<BatchOutcome, 'index'>
 /** What is to be done with one of a batch: nothing, or this. */
 type Step = Settled<Outcome> | Item<Outcome>
 
+/** What a second use of a digest comes to; may throw. @param at Unix ms of the first */
+type Twice = (digest: string, at: number, decision: Outcome['decision']) => Outcome
+
 /** Kind of the claim that a used ticket leaves. */
 const SPENT = 'ticket.spent'
 /** Reasons for which a proof is not invalid, only too old or not ours. */
 const EXPIRED = 'EXPIRED'
 const EXPIRED_REASONS: readonly string[] = [EXPIRED, 'NOW_OUT_OF_RANGE']
+/** What is spent, or was, is a YES. */
+const YES = 1
+/** Reasons for which a proof is a fact, but opens nothing. */
+const REFUSALS: readonly string[] = ['DECISION_NO', 'NO_QUESTION', 'POLICY_NO']
 const UNKNOWN_REASONS: readonly string[] = ['PROOF_UNKNOWN', 'CONTEXT_UNKNOWN']
 
 const settle = (
   status: BatchOutcome['status'],
   digest: string | null,
   more: Partial<Outcome> = {},
-): Settled<Outcome> => ({ settled: { digest, status, consumed: false, ...more } })
+): Settled<Outcome> => ({ settled: { digest, status, decision: null, consumed: false, ...more } })
 
-const spentOutcome = (digest: string, at: number): Outcome => ({
+const settleMisfit = ({ path, message }: ErrorDetail, digest: string | null = null): Settled<Outcome> =>
+  settle('invalid', digest, { message: `${path} ${message}`.trim() })
+
+const spentOutcome = (digest: string, at: number, decision: Outcome['decision']): Outcome => ({
   digest,
   status: 'spent',
+  decision,
   consumed: true,
   consumed_at: iso(at),
 })
 
-const refusedOutcome = ({ digest, reasonCodes }: CheckedProof): Outcome => {
-  const only = (known: readonly string[]) => reasonCodes.every((reason) => known.includes(reason))
-  const isExpired = reasonCodes.includes(EXPIRED) && only(EXPIRED_REASONS)
-  const status = only(UNKNOWN_REASONS) ? 'unknown' : isExpired ? 'expired' : 'invalid'
-  return { digest, status, consumed: false, reason_codes: [...reasonCodes] }
+/** What else is wrong with a proof says more than that it is a NO. */
+const refusedStatus = (reasonCodes: readonly string[]): BatchOutcome['status'] => {
+  const faults = reasonCodes.filter((reason) => !REFUSALS.includes(reason))
+  if (faults.length === 0) return 'refused'
+  const only = (known: readonly string[]) => faults.every((reason) => known.includes(reason))
+  if (only(UNKNOWN_REASONS)) return 'unknown'
+  return faults.includes(EXPIRED) && only(EXPIRED_REASONS) ? 'expired' : 'invalid'
 }
+
+const refusedOutcome = ({ digest, decision, reasonCodes }: CheckedProof): Outcome => ({
+  digest,
+  status: refusedStatus(reasonCodes),
+  decision,
+  consumed: false,
+  reason_codes: [...reasonCodes],
+})
+
+const isObject = (value: unknown): value is Readonly<Record<string, unknown>> =>
+  typeof value === 'object' && value !== null && !Array.isArray(value)
 
 /** The text of a ticket, if it is meant as one. */
 const ticketText = (item: unknown): string | undefined => {
   if (typeof item === 'string') return item
-  const text = typeof item === 'object' && item !== null && 'qr_payload' in item ? item.qr_payload : undefined
+  const text = isObject(item) ? item.qr_payload : undefined
   return typeof text === 'string' ? text : undefined
 }
 
 export const createBatch = (deps: BatchDeps) => {
-  const { database, ledger, signers, sealing, clock, proofs, metrics, security, checkProof } = deps
+  const { database, ledger, signers, sealing, clock, proofs, metrics, security } = deps
+  const { checkProof, checkTicket, issuedFields } = deps
 
-  /** @param twice what a second use of a digest comes to; may throw */
-  const ticketStep = async (
-    caller: Caller,
-    text: string,
-    twice: (digest: string, at: number) => Outcome,
-  ): Promise<Step> => {
+  /** @param item the text, or an object that holds it @param twice see {@link Twice} */
+  const ticketStep = async (caller: Caller, item: unknown, text: string, twice: Twice): Promise<Step> => {
+    const sent = isObject(item) ? item : {}
+    const misfit = isObject(item) ? checkTicket(item) : undefined
+    if (misfit) return settleMisfit(misfit.details[0])
     if (!(await isSigned(signers, text))) return settle('invalid', null)
     const bytes = ticketDigest(text)
     const digest = bytes.toString('hex')
     const row = await store.findTicketByDigest(database, caller.organisation, bytes)
     if (row === undefined) return settle('unknown', digest)
+    try {
+      requireUnchanged(sent, issuedFields(row), AS_ISSUED)
+    } catch (error) {
+      return settleMisfit(detailOf(error), digest)
+    }
     const names = { ticket_id: row.id }
     if (row.expires_at <= clock.now()) return settle('expired', digest, names)
     const kept = openTicket(sealing, row.id, row.sealed)
@@ -106,22 +147,36 @@ export const createBatch = (deps: BatchDeps) => {
           spent_at: at,
         }),
       ],
-      result: ({ at }) => ({ ...spentOutcome(digest, at), ...accepted }),
-      lost: ({ at }) => ({ settled: { ...twice(digest, at), ...names } }),
+      result: ({ at }) => ({ ...spentOutcome(digest, at, null), ...accepted }),
+      lost: ({ at }) => ({ settled: { ...twice(digest, at, null), ...names } }),
     }
   }
 
-  const proofStep = (
-    caller: Caller,
-    item: unknown,
-    twice: (digest: string, at: number) => Outcome,
-  ): Promise<Step> | Step => {
-    const detail = checkProof(item)
-    if (detail) return settle('invalid', null, { message: `${detail.path} ${detail.message}`.trim() })
+  const proofStep = async (caller: Caller, item: unknown, twice: Twice): Promise<Step> => {
+    const misfit = checkProof(item)
+    if (misfit) return settleMisfit(misfit.details[0])
     // The check has just said that it is one.
-    const { proof_id, circuit_id, proof, public_signals } = item as ProofVerifyRequest
-    const presented = { proofId: proof_id, circuitId: circuit_id, proof, publicSignals: public_signals }
-    return proofs.spending(caller, presented, { spent: spentOutcome, twice, refused: refusedOutcome })
+    const { proof_id, circuit_id, proof, public_signals, decision, digest, expect } =
+      item as ProofVerifyRequest
+    const presented = {
+      proofId: proof_id,
+      circuitId: circuit_id,
+      proof,
+      publicSignals: public_signals,
+      decision,
+      digest,
+      expect,
+    }
+    try {
+      return await proofs.spending(caller, presented, {
+        spent: (digest, at) => spentOutcome(digest, at, YES),
+        twice: (digest, at) => twice(digest, at, YES),
+        refused: refusedOutcome,
+      })
+    } catch (error) {
+      // Something is expected of it that can't apply.
+      return settleMisfit(detailOf(error))
+    }
   }
 
   const noteDoubleSpend = ({ organisation }: Caller, digest: string): void => {
@@ -140,9 +195,9 @@ export const createBatch = (deps: BatchDeps) => {
       if (!caller.scopes.has('proof') && items.some((item) => ticketText(item) === undefined))
         fail('insufficient_scope', { message: 'Proofs need a credential with scope "proof".' })
       const isAlone = items.length === 1
-      const twice = (digest: string, at: number): Outcome => {
+      const twice: Twice = (digest, at, decision) => {
         if (isAlone) throw proofs.doubleSpend(digest, at)
-        return { digest, status: 'DOUBLE_SPEND', consumed: false, consumed_at: iso(at) }
+        return { digest, status: 'DOUBLE_SPEND', decision, consumed: false, consumed_at: iso(at) }
       }
       try {
         const steps: Step[] = []
@@ -150,7 +205,9 @@ export const createBatch = (deps: BatchDeps) => {
           if (index > 0) await turn()
           const text = ticketText(item)
           steps.push(
-            text === undefined ? await proofStep(caller, item, twice) : await ticketStep(caller, text, twice),
+            text === undefined
+              ? await proofStep(caller, item, twice)
+              : await ticketStep(caller, item, text, twice),
           )
         }
         const answer = await ledger.appendAll(

@@ -4,9 +4,9 @@
  * @module
  */
 import { createPublicKey, hash, verify } from 'node:crypto'
-import canonicalize from 'canonicalize'
 import { fail } from '../../errors.ts'
 import type { CurrentSigner, Signers } from '../../keys/signers.ts'
+import { canonicalJson } from '../../protocol/canonical-json.ts'
 import { readJws, writeJws } from '../../protocol/jws.ts'
 
 /** Explicit typing (RFC 8725 §3.11): tells a ticket from every other thing that is signed here. */
@@ -38,7 +38,7 @@ const write = (
     sign,
   )
 
-const bytesOf = (claims: TicketFacts['claims']): number => Buffer.byteLength(canonicalize(claims) ?? '')
+const bytesOf = (claims: TicketFacts['claims']): number => Buffer.byteLength(canonicalJson(claims))
 
 /** Bytes of canonical JSON that claims may take beside everything else; base64url turns three bytes into four. */
 const roomForClaims = (signer: CurrentSigner, facts: TicketFacts): number => {

@@ -61,26 +61,40 @@ export const TicketIssued = Type.Object(
 )
 export type TicketIssued = Static<typeof TicketIssued>
 
+/** A ticket that is handed in as an object: its text, and what else its issuing answered, as it was. */
+export const AS_ISSUED = ['ticket_id', 'svg_url', 'digest', 'expires_at'] as const
+export const PresentedTicket = Type.Object({
+  qr_payload: Type.String(),
+  ...Type.Partial(Type.Pick(TicketIssued, [...AS_ISSUED])).properties,
+})
+
 export const TicketParams = Type.Object({ ticketId: Type.String({ pattern: '^tkt_[0-9a-z]{26}$' }) })
 
 export const ProofsBatch = Type.Object(
   {
     proofs: Type.Array(Type.Unknown(), {
       minItems: 1,
-      description: `At most ${MAX_BATCH_PROOFS}. Each is the text of a ticket, as text or \`{qr_payload}\`, or a proof as POST /v1/proofs/verify takes it, which needs scope \`proof\` as well.`,
+      description: `At most ${MAX_BATCH_PROOFS}. Each is the text of a ticket, as text or as its issuing answered it (at least \`{qr_payload}\`), or a proof as POST /v1/proofs/verify takes it, which needs scope \`proof\` as well.`,
     }),
   },
   { title: 'ProofsBatch' },
 )
 export type ProofsBatch = Static<typeof ProofsBatch>
 
-const BATCH_STATUSES = ['spent', 'DOUBLE_SPEND', 'invalid', 'expired', 'unknown'] as const
+const BATCH_STATUSES = ['spent', 'refused', 'DOUBLE_SPEND', 'invalid', 'expired', 'unknown'] as const
 
 export const BatchOutcome = Type.Object(
   {
     index: Type.Integer({ minimum: 0 }),
     digest: Type.Union([Digest, Type.Null()], { description: 'Null where it is nothing that has one.' }),
-    status: Type.Enum([...BATCH_STATUSES], { description: 'Only `spent` is accepted.' }),
+    status: Type.Enum([...BATCH_STATUSES], {
+      description:
+        'Only `spent` is accepted. `refused`: a proof of a NO, or one that answers no question; it stays unspent.',
+    }),
+    decision: Type.Union([Type.Literal(0), Type.Literal(1), Type.Null()], {
+      description:
+        'What a proof decides: 1 is YES, 0 is NO. Null for one that answers no question or is not valid, and for tickets, which decide nothing.',
+    }),
     consumed: Type.Boolean({
       description:
         'Whether this call used it up. False with `spent` for a ticket that is not for a single use.',

@@ -17,7 +17,7 @@ import * as store from './store.ts'
 
 const MS_PER_SECOND = 1000
 
-export interface TicketsDeps extends Omit<BatchDeps, 'ledger'> {
+export interface TicketsDeps extends Omit<BatchDeps, 'ledger' | 'issuedFields'> {
   readonly database: Database
   readonly ledger: Pick<Ledger, 'append' | 'appendAll'>
   readonly signers: Pick<Signers, 'current' | 'publicKey'>
@@ -37,6 +37,17 @@ export type TicketsService = ReturnType<typeof createTickets>
 
 export const createTickets = (deps: TicketsDeps) => {
   const { database, ledger, signers, sealing, clock, baseUrl } = deps
+
+  const issuedFields = ({
+    id,
+    digest,
+    expires_at,
+  }: Pick<store.KnownTicket, 'id' | 'digest' | 'expires_at'>) => ({
+    ticket_id: id,
+    svg_url: `${baseUrl}/v1/qr/tickets/${id}/qr?format=svg`,
+    digest: Buffer.from(digest).toString('hex'),
+    expires_at: iso(expires_at),
+  })
 
   return {
     /** Issues a ticket. @throws AppError validation_failed for claims that are too large, or an unknown circuit */
@@ -74,13 +85,7 @@ export const createTickets = (deps: TicketsDeps) => {
             expires_at: expiresAt,
           }),
         ],
-        result: () => ({
-          ticket_id: id,
-          qr_payload: text,
-          svg_url: `${baseUrl}/v1/qr/tickets/${id}/qr?format=svg`,
-          digest: digest.toString('hex'),
-          expires_at: iso(expiresAt),
-        }),
+        result: () => ({ qr_payload: text, ...issuedFields({ id, digest, expires_at: expiresAt }) }),
       })
     },
 
@@ -93,6 +98,6 @@ export const createTickets = (deps: TicketsDeps) => {
       return drawQrCode(openTicket(sealing, id, row.sealed).text, format)
     },
 
-    ...createBatch(deps),
+    ...createBatch({ ...deps, issuedFields }),
   }
 }

@@ -1,11 +1,13 @@
 /** The ledger item of a new token: signed as a JWT for everybody, and for its circuit. @module */
-import canonicalize from 'canonicalize'
+
 import type { Caller } from '../../caller.ts'
 import { tokenMessage } from '../../circuits/issuer-signature.ts'
+import { tokenNullifier } from '../../circuits/token_validation.ts'
 import { iso } from '../../clock.ts'
 import { AppError } from '../../errors.ts'
 import { newId } from '../../ids.ts'
 import type { Item } from '../../ledger/item.ts'
+import { canonicalJson } from '../../protocol/canonical-json.ts'
 import { writeJws } from '../../protocol/jws.ts'
 import { checkForm, demandSigner, formUrls } from './forms.ts'
 import { jwsHash, TOKEN_TYP } from './presented.ts'
@@ -14,11 +16,13 @@ import { newSecret, sealToken, type TokenPayload, tokenFields } from './sealed-t
 import type { TokensDeps } from './service.ts'
 import { tokens } from './store.ts'
 
+/** Whose proofs tokens can have. */
+export const CIRCUIT = 'token_validation'
 const MS_PER_SECOND = 1000
 
 /** @throws AppError validation_failed */
 const checkClaims = (claims: NewToken['claims']): void => {
-  if (claims === undefined || Buffer.byteLength(canonicalize(claims) ?? '') <= MAX_CLAIMS_BYTES) return
+  if (claims === undefined || Buffer.byteLength(canonicalJson(claims)) <= MAX_CLAIMS_BYTES) return
   const message = `claims must have at most ${MAX_CLAIMS_BYTES} bytes of canonical JSON`
   throw new AppError('validation_failed', { details: [{ path: '/claims', code: 'too_large', message }] })
 }
@@ -70,7 +74,8 @@ export const issueToken = async (
   caller: Caller,
   input: NewToken,
 ): Promise<Item<TokenIssued>> => {
-  const { issuer, sealing, baseUrl, passes } = deps
+  const { issuer, sealing, baseUrl, passes, nullifiers } = deps
+  const { organisation } = caller
   const { type = 'jwt', singleUse = false } = input
   const { payload, jws } = await writeToken(deps, caller, input)
   const id = payload.jti
@@ -96,7 +101,7 @@ export const issueToken = async (
     rows: ({ index }) => [
       tokens.row({
         id,
-        organisation: caller.organisation,
+        organisation,
         entry_index: index,
         type,
         single_use: singleUse,
@@ -105,6 +110,7 @@ export const issueToken = async (
         issued_at: issuedAt,
         expires_at: expiresAt,
       }),
+      nullifiers.issuedNullifierRow({ circuitId: CIRCUIT, nullifier: tokenNullifier(token), organisation }),
     ],
     result: () => ({
       tokenId: id,

@@ -60,10 +60,10 @@ const validateToken = route({
   tag,
   summary: 'Whether a token of your organisation counts now',
   description:
-    'Fails closed: whatever is not a token that this service signed for your organisation is not valid, and `reasonCodes` say why. With `consume` a valid single-use token is used up; the second time is 409 with reason TOKEN_USED.',
+    'Fails closed: whatever is not a token that this service signed for your organisation is not valid, and `reasonCodes` say why. With `consume` a valid single-use token is used up; the second time is 409 with reason TOKEN_USED. The answer that issued it may come back whole.',
   body: ValidateToken,
   response: { 200: TokenVerdict },
-  errors: ['token_used'],
+  errors: ['token_used', 'read_only'],
   example: { body: { token: '{token}', audience: 'https://gate.example', consume: true } },
   handler: ({ caller, body }, { tokens }: Services) => tokens.validate(caller, body),
 })

@@ -1,5 +1,7 @@
 /** Wire shapes of signed tokens. @module */
 import Type, { type Static } from 'typebox'
+import { EXPECTATION_REASONS, Expect } from '../../rules/schemas.ts'
+import { Nullable } from '../../schema-marks.ts'
 
 /** Every one is the same JWT; all but the first promise that it fits what it is made for. */
 const TOKEN_TYPES = ['jwt', 'qr', 'nfc', 'pass'] as const
@@ -96,16 +98,22 @@ export const TOKEN_REASONS = {
   TOKEN_USED: 'It is for a single use and was used.',
   AUDIENCE_REQUIRED: 'It is for one audience; say in `audience` who you are.',
   AUDIENCE_MISMATCH: 'It is for another audience.',
+  ...EXPECTATION_REASONS,
 } as const satisfies Record<string, string>
 export type TokenReason = keyof typeof TOKEN_REASONS
 
+/** Members of the answer that issued a token, which may come back with it as they were. */
+export const AS_ISSUED = ['tokenId', 'type', 'issuedAt', 'expiresAt', 'qrUrl', 'nfcUrl', 'passUrl'] as const
+
 export const ValidateToken = Type.Object(
   {
+    ...Type.Partial(Type.Pick(TokenIssued, [...AS_ISSUED])).properties,
     token: Type.String({ minLength: 1, maxLength: MAX_TOKEN_CHARACTERS }),
     audience: Type.Optional(AskedAudience),
     consume: Type.Optional(
       Type.Boolean({ description: 'Uses a valid single-use token up. Others stay as they are.' }),
     ),
+    expect: Type.Optional(Expect),
   },
   { title: 'ValidateToken' },
 )
@@ -143,7 +151,7 @@ const AskedTokenId = Type.String({ pattern: '^(tok|hyt)_[0-9a-z]{26}$' })
 export const RevokeToken = Type.Object(
   {
     tokenId: AskedTokenId,
-    reason: Type.Optional(
+    reason: Nullable(
       Type.String({
         minLength: 1,
         maxLength: MAX_REASON_CHARACTERS,

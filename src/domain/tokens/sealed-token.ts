@@ -3,9 +3,9 @@
  * @module
  */
 import { randomBytes } from 'node:crypto'
-import canonicalize from 'canonicalize'
 import type { IssuerPoint, IssuerSignature, TokenFields } from '../../circuits/issuer-signature.ts'
 import type { Sealing } from '../../keys/sealing.ts'
+import { canonicalJson } from '../../protocol/canonical-json.ts'
 import { readJws } from '../../protocol/jws.ts'
 import { h248 } from '../../rules/encode.ts'
 
@@ -48,7 +48,7 @@ export const tokenFields = (
   tokenId: h248(jti),
   subject: h248(sub),
   audience: aud === undefined ? 0n : h248(aud),
-  claims: h248(canonicalize(claims) ?? ''),
+  claims: h248(canonicalJson(claims)),
   issuedAt: BigInt(iat),
   expiresAt: BigInt(exp),
   secret,

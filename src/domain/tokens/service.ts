@@ -11,27 +11,30 @@ import type { Item } from '../../ledger/item.ts'
 import type { Ledger } from '../../ledger/ledger.ts'
 import type { TagType } from '../../protocol/ndef.ts'
 import type { QrFormat } from '../../qr-code.ts'
+import { requireUnchanged } from '../../read-only.ts'
+import { unexpected } from '../../rules/expectation.ts'
 import type { Database } from '../../store/database.ts'
 import type * as Nullifiers from '../proofs/nullifiers.ts'
-import { tokenNfc, tokenPass, tokenQr } from './forms.ts'
-import { issueToken, writeToken } from './issue.ts'
+import { formUrls, tokenNfc, tokenPass, tokenQr } from './forms.ts'
+import { CIRCUIT, issueToken, writeToken } from './issue.ts'
 import { isTokenId, readPresented } from './presented.ts'
 import { revocationItem } from './revocation.ts'
-import type {
-  NewToken,
-  RevokeToken,
-  TokenIssued,
-  TokenReason,
-  TokenRevoked,
-  TokenStanding,
-  TokenStatus,
-  TokenVerdict,
-  ValidateToken,
+import {
+  AS_ISSUED,
+  type NewToken,
+  type RevokeToken,
+  type TokenIssued,
+  type TokenReason,
+  type TokenRevoked,
+  type TokenStanding,
+  type TokenStatus,
+  type TokenVerdict,
+  type ValidateToken,
 } from './schemas.ts'
 import type { GooglePass, NfcPayload, PassQuery } from './schemas-forms.ts'
 import { type CircuitToken, type OpenedToken, openToken } from './sealed-token.ts'
 import * as store from './store.ts'
-import { faultsOf, refusal, statusOf, verdictOf } from './verdict.ts'
+import { faultsOf, refusal, statusOf, tokenFacts, verdictOf } from './verdict.ts'
 
 export interface TokensDeps {
   readonly database: Database
@@ -46,15 +49,17 @@ export interface TokensDeps {
   /** A token that is used up can't be used once more by a proof, nor the other way round; revoked ones by neither. */
   readonly nullifiers: Pick<
     typeof Nullifiers,
-    'nullifierClaim' | 'nullifierSpentAt' | 'revokedNullifierClaim' | 'revokedNullifierRow'
+    | 'nullifierClaim'
+    | 'nullifierSpentAt'
+    | 'issuedNullifierRow'
+    | 'revokedNullifierClaim'
+    | 'revokedNullifierRow'
   >
 }
 
 /** Kinds of claims in the ledger. */
 const USED = 'token.used'
 const REVOKED = 'token.revoked'
-/** Whose proofs tokens can have. */
-const CIRCUIT = 'token_validation'
 
 const keyIdOf = ({ credential }: Caller) => ('keyId' in credential ? { keyId: credential.keyId } : {})
 
@@ -67,6 +72,20 @@ export type TokensService = ReturnType<typeof createTokens>
 
 export const createTokens = (deps: TokensDeps) => {
   const { database, ledger, signers, sealing, clock, nullifiers, baseUrl, passes } = deps
+
+  /** What its issuing answered, but for the token itself. */
+  const issuedFields = ({
+    id,
+    type,
+    issued_at,
+    expires_at,
+  }: store.KnownToken): Omit<TokenIssued, 'token'> => ({
+    tokenId: id,
+    type,
+    issuedAt: iso(issued_at),
+    expiresAt: iso(expires_at),
+    ...formUrls(baseUrl, id, passes),
+  })
 
   const opened = (row: store.KnownToken): OpenedToken => openToken(sealing, row.id, row.sealed)
 
@@ -159,18 +178,21 @@ export const createTokens = (deps: TokensDeps) => {
 
     /**
      * Whether a token counts now, for this audience; every reason why not. Writes nothing unless it uses the token up.
-     * @throws AppError token_used when a token that is otherwise valid was used up before and is to be used again
+     * @throws AppError token_used when a token that is otherwise valid was used up before and is to be used again;
+     *   read_only for what its issuing is said to have answered and did not
      */
-    async validate(
-      caller: Caller,
-      { token, audience, consume = false }: ValidateToken,
-    ): Promise<TokenVerdict> {
+    async validate(caller: Caller, asked: ValidateToken): Promise<TokenVerdict> {
+      const { token, audience, consume = false, expect } = asked
       const presented = await present(caller, token)
       if ('refused' in presented) return refusal(presented.refused)
       const { row } = presented
+      requireUnchanged(asked, issuedFields(row), AS_ISSUED)
       const now = clock.now()
       const inside = opened(row)
-      const faults = faultsOf(row, inside, audience, now)
+      const faults = [
+        ...faultsOf(row, inside, audience, now),
+        ...unexpected(expect, tokenFacts(row, inside, now), now),
+      ]
       if (consume && faults.join() === 'TOKEN_USED') return failUsed(row.used_at ?? now)
       const verdict = verdictOf(row, inside, faults, now)
       if (!consume || !row.single_use || !verdict.valid) return verdict

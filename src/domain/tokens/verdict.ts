@@ -1,5 +1,6 @@
 /** What is said of a token that was presented. @module */
 import { iso } from '../../clock.ts'
+import type { Facts } from '../../rules/expectation.ts'
 import type { TokenReason, TokenStatus, TokenVerdict } from './schemas.ts'
 import type { OpenedToken } from './sealed-token.ts'
 import type { KnownToken } from './store.ts'
@@ -47,6 +48,15 @@ export const faultsOf = (
   ]
   return faults.filter((fault) => typeof fault === 'string')
 }
+
+/** What of a token can be compared with what is expected. @param now Unix ms */
+export const tokenFacts = (row: KnownToken, { payload }: OpenedToken, now: number): Facts => ({
+  issuers: [payload.iss, row.organisation],
+  audience: payload.aud ?? null,
+  statement: payload.claims ?? {},
+  status: statusOf(row, now),
+  max_age_seconds: row.issued_at,
+})
 
 /** @param now Unix ms */
 export const verdictOf = (

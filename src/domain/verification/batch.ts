@@ -1,7 +1,7 @@
 /** Many results at once: read in turns, appended together, each paid and refused for itself. @module */
 import { setImmediate as turn } from 'node:timers/promises'
 import type { Caller } from '../../caller.ts'
-import { AppError, type ErrorDetail, fail } from '../../errors.ts'
+import { AppError, type ErrorDetail, fail, type Misfit } from '../../errors.ts'
 import type { Item } from '../../ledger/item.ts'
 import type { Ledger } from '../../ledger/ledger.ts'
 import {
@@ -18,26 +18,32 @@ const UNAVAILABLE = 503
 const UNPROCESSABLE = 422
 
 /** Checks a value as the body of POST /verify is checked, and brings it into that form. */
-export type CheckRequest = (value: unknown) => ErrorDetail | undefined
+export type CheckRequest = (value: unknown) => Misfit | undefined
 
 type ResultItem = Item<SignedResult>
 
 const isObject = (value: unknown): value is Record<string, unknown> =>
   typeof value === 'object' && value !== null && !Array.isArray(value)
 
-/** `{data: {…}}` or `{data: {…}, options}`; anything else is data that happens to look like that. */
-const isWrapped = (item: Record<string, unknown>): boolean =>
-  isObject(item.data) && Object.keys(item).every((name) => name === 'data' || name === 'options')
+/** Findings about data that stand for the item itself. */
+const withoutData = ({ code, details: [first, ...more] }: Misfit): Misfit => {
+  const strip = (detail: ErrorDetail) => ({ ...detail, path: detail.path.replace(/^\/data/, '') })
+  return { code, details: [strip(first), ...more.map(strip)] }
+}
 
-const malformed = (detail: ErrorDetail): never => fail('validation_failed', { details: [detail] })
+const malformed = ({ code, details }: Misfit): never => fail(code, { details })
 
-/** The request that an item stands for. @throws AppError validation_failed */
+/** The request that an item stands for. @throws AppError validation_failed, unknown_member */
 const readItem = (item: unknown, check: CheckRequest): VerifyRequest => {
-  if (!isObject(item)) return malformed({ path: '', code: 'type', message: 'must be object' })
-  const wrapped = isWrapped(item)
+  if (!isObject(item)) {
+    const detail = { path: '', code: 'type', message: 'must be object' }
+    return malformed({ code: 'validation_failed', details: [detail] })
+  }
+  // Rules beside an object `data` would be attested as data, and never be asked.
+  const wrapped = isObject(item.data)
   const request = wrapped ? item : { data: item }
-  const detail = check(request)
-  if (detail) malformed(wrapped ? detail : { ...detail, path: detail.path.replace(/^\/data/, '') })
+  const misfit = check(request)
+  if (misfit) malformed(wrapped ? misfit : withoutData(misfit))
   // The check has just said that it is one.
   return request as VerifyRequest
 }

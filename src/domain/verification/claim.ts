@@ -14,6 +14,8 @@ import { type Decision, decide } from '../../rules/evaluate.ts'
 import { hashRules } from '../../rules/hash.ts'
 import type { Tree } from '../../rules/rule.ts'
 import { parseRules } from '../../rules/tree.ts'
+import type { StoredContext } from '../proofs/statement.ts'
+import { type Asked, shownQuestion } from './asked.ts'
 import type { VerifyData, VerifyOptions } from './schemas.ts'
 
 const MS_PER_SECOND = 1000
@@ -21,7 +23,9 @@ const MS_PER_SECOND = 1000
 /** What a nullifier of a verification is scoped to, beside the service itself. */
 const PURPOSE = 'verify'
 
-export interface Claim extends Decision {
+export interface Claim extends Pick<Decision, 'reason'> {
+  /** Null where nothing was asked: then the data is attested, and nothing decided. */
+  readonly decision: Decision['decision'] | null
   readonly circuitId: ProvableId
   readonly publicSignals: readonly string[]
   /** What the prover takes; holds secrets. */
@@ -32,8 +36,12 @@ export interface Claim extends Decision {
   readonly commitment: string
   /** Lower-case hex SHA-256("commitment/1" ‖ salt ‖ JCS(data)). */
   readonly dataCommitment: string
+  /** What `ctx` binds, as it is kept with the proof. */
+  readonly context: StoredContext
   /** As bound by `ctx`: lower-case hex SHA-256(JCS({rules, logic})); null without rules. */
   readonly rulesHash: string | null
+  /** What may be shown of the rules; absent where nothing was asked. */
+  readonly asked?: Asked
   /** 32 random bytes: opens both commitments. */
   readonly salt: Uint8Array
   /** Unix ms: when the data was looked at. */
@@ -44,7 +52,7 @@ export interface Claim extends Decision {
 
 const elementHex = (element: bigint): string => element.toString(16).padStart(64, '0')
 
-/** Whether the rules hold; without rules, that the data was submitted is all there is to say. */
+/** Whether the rules hold; without rules what is proved is that the data was submitted. */
 const judge = (tree: Tree | undefined, data: VerifyData): Decision =>
   tree === undefined ? { decision: 'YES' } : decide(tree, data)
 
@@ -63,17 +71,19 @@ export const makeClaim = (
 ): Claim => {
   const { rules, logic, ttl, nonce = '', circuit_id } = options
   const tree = rules === undefined && logic === undefined ? undefined : parseRules(rules, logic, '/options')
-  const decision = judge(tree, data)
-  const choice = chooseCircuit({ tree, data, decision }, circuit_id)
+  const judged = judge(tree, data)
+  const choice = chooseCircuit({ tree, data, decision: judged }, circuit_id)
   const salt = randomBytes(COMMITMENT_SALT_BYTES)
   const dataCommitment = commitData(salt, data)
   const rulesHash = hashRules(options)
   const expiresAt = ttl === undefined ? undefined : at + ttl * MS_PER_SECOND
+  const statement = { data_commitment: dataCommitment, rules_hash: rulesHash }
+  const context = { statement, nonce, purpose: PURPOSE }
   const ctx = contextElement({
     aud: issuer,
     org: caller.organisation,
     circuit: choice.id,
-    statement: { data_commitment: dataCommitment, rules_hash: rulesHash },
+    statement,
     nonce,
     ...(expiresAt !== undefined && { exp: Math.floor(expiresAt / MS_PER_SECOND) }),
   })
@@ -83,18 +93,21 @@ export const makeClaim = (
     ctx,
     scope: scopeElement({ aud: issuer, purpose: PURPOSE }),
   })
-  if (holds !== (decision.decision === 'YES')) {
+  if (holds !== (judged.decision === 'YES')) {
     throw new Error(`Circuit ${choice.id} and the rules disagree.`)
   }
   return {
-    ...decision,
+    ...judged,
+    decision: tree === undefined ? null : judged.decision,
     circuitId: choice.id,
     publicSignals,
     witness,
     digest: proofDigest(choice.id, publicSignals),
     commitment: elementHex(commitment),
     dataCommitment,
+    context,
     rulesHash,
+    asked: shownQuestion(options),
     salt,
     at,
     expiresAt,

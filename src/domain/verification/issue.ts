@@ -5,6 +5,7 @@
  */
 import type { Caller } from '../../caller.ts'
 import { iso } from '../../clock.ts'
+import { PROOF_CREATED } from '../../events.ts'
 import { newId } from '../../ids.ts'
 import type { Entry, Item, Receipt, Take } from '../../ledger/item.ts'
 import type { Row } from '../../store/table.ts'
@@ -14,12 +15,14 @@ import { jwsHash, RESULT_TYPES, type ResultSigner, type SignedFields } from './s
 import { verifications } from './store.ts'
 
 const MS_PER_SECOND = 1000
+/** `question` of a result that only attests what was submitted. */
+export const NO_QUESTION = 'none'
 
-/** What is issued of a claim; where its proof is an entry of its own, that one carries the commitment. */
+/** What is issued of a claim. */
 export interface IssuedClaim
   extends Pick<
     Claim,
-    'decision' | 'reason' | 'digest' | 'dataCommitment' | 'rulesHash' | 'salt' | 'at' | 'expiresAt'
+    'decision' | 'reason' | 'digest' | 'dataCommitment' | 'rulesHash' | 'asked' | 'salt' | 'at' | 'expiresAt'
   > {
   readonly circuitId: string
   readonly commitment?: string
@@ -31,16 +34,16 @@ export interface Issue {
   readonly issuer: string
   readonly claim: IssuedClaim
   readonly signer: ResultSigner
-  /** `prf_…`, where a proof was made. */
+  /** `prf_…`, where a proof was made, which the same entry records. */
   readonly proofId?: string
   /** Whom the entry is about; default: who asked. */
   readonly subject?: Entry['subject']
   /** Signed besides what every result says. */
   readonly signed?: SignedFields
   readonly includeReceipt: boolean
-  readonly take: Take | undefined
-  /** Rows that go with the result. Pure. */
-  readonly rows: (verificationId: string) => readonly Row[]
+  readonly takes: readonly Take[]
+  /** Rows that go with the result, its proof among them. Pure. */
+  readonly rows: (verificationId: string, receipt: Receipt) => readonly Row[]
 }
 
 const seconds = (unixMs: number): number => Math.floor(unixMs / MS_PER_SECOND)
@@ -61,6 +64,7 @@ const signJws = ({ caller, issuer, claim, signer, signed }: Issue, id: string, r
     decision: claim.decision,
     circuit_id: claim.circuitId,
     org: caller.organisation,
+    question: claim.rulesHash ?? NO_QUESTION,
     leaf_hash: receipt.leafHash,
   })
 
@@ -79,6 +83,7 @@ const rowOf = ({ caller, claim, proofId }: Issue, id: string, receipt: Receipt, 
     jws_hash: jwsHash(jws),
     issued_at: claim.at,
     expires_at: claim.expiresAt ?? null,
+    asked: claim.asked ?? null,
   })
 
 const receiptOf = (issuer: string, receipt: Receipt) => {
@@ -89,7 +94,7 @@ const receiptOf = (issuer: string, receipt: Receipt) => {
 
 /** The item of a result. @param answer what the caller gets of the signed result */
 export const resultItem = <R>(issue: Issue, answer: (result: SignedResult) => R): Item<R> => {
-  const { caller, issuer, claim, signer, proofId, take } = issue
+  const { caller, issuer, claim, signer, proofId, takes } = issue
   const { credential } = caller
   const id = newId('ver', claim.at)
   const timestamp = iso(claim.at)
@@ -108,7 +113,7 @@ export const resultItem = <R>(issue: Issue, answer: (result: SignedResult) => R)
     return signed.jws
   }
   return {
-    takes: take === undefined ? [] : [take],
+    takes,
     entry: {
       type: 'verify',
       ...(issue.subject && { subject: issue.subject }),
@@ -116,14 +121,18 @@ export const resultItem = <R>(issue: Issue, answer: (result: SignedResult) => R)
       commitment: claim.commitment,
       circuitId,
       proofId,
-      data: { decision, ...(claim.reason && { reason: claim.reason }) },
+      data: {
+        decision,
+        ...(claim.reason && { reason: claim.reason }),
+        ...(proofId !== undefined && { event: PROOF_CREATED }),
+      },
       ...('keyId' in credential && { keyId: credential.keyId }),
     },
-    rows: (receipt) => [rowOf(issue, id, receipt, jwsOf(receipt)), ...issue.rows(id)],
+    rows: (receipt) => [rowOf(issue, id, receipt, jwsOf(receipt)), ...issue.rows(id, receipt)],
     result(receipt) {
       const jws = jwsOf(receipt)
       return answer({
-        success: decision === 'YES',
+        success: decision !== 'NO',
         verificationId: id,
         timestamp,
         decision,
@@ -134,6 +143,7 @@ export const resultItem = <R>(issue: Issue, answer: (result: SignedResult) => R)
         salt: Buffer.from(claim.salt).toString('base64url'),
         circuitId,
         rulesHash: claim.rulesHash,
+        question: claim.rulesHash ?? NO_QUESTION,
         merkleRoot: receipt.root,
         merkleLeafHash: receipt.leafHash,
         merkleIndex: receipt.index,

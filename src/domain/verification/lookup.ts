@@ -3,21 +3,39 @@ import type { Caller } from '../../caller.ts'
 import { type Clock, iso } from '../../clock.ts'
 import { fail } from '../../errors.ts'
 import type { Ledger } from '../../ledger/ledger.ts'
+import { readJws } from '../../protocol/jws.ts'
 import { drawQrCode, type QrFormat } from '../../qr-code.ts'
+import { requireUnchanged } from '../../read-only.ts'
 import type { Database } from '../../store/database.ts'
-import { qrUrlOf } from './issue.ts'
-import type { PublicResult, Revoked, StoredResult } from './schemas.ts'
+import type { revokedDigestClaim } from '../proofs/spend-keys.ts'
+import { isIncomplete } from './asked.ts'
+import { NO_QUESTION, qrUrlOf } from './issue.ts'
+import {
+  AS_RESULTED,
+  type PublicResult,
+  type Revoked,
+  type RevokeResult,
+  type StoredResult,
+} from './schemas.ts'
 import * as store from './store.ts'
 
 interface Deps {
   readonly database: Database
   readonly ledger: Pick<Ledger, 'append'>
   readonly clock: Clock
+  /** A proof of a withdrawn result is neither verified nor spent. */
+  readonly revokedDigestClaim: typeof revokedDigestClaim
   /** BASE_URL. */
   readonly issuer: string
 }
 
-export const createLookup = ({ database, ledger, clock, issuer }: Deps) => {
+/** What a result says it was asked. */
+const questionOf = (jws: string): string | null => {
+  const question = readJws(jws)?.payload.question
+  return typeof question === 'string' ? question : null
+}
+
+export const createLookup = ({ database, ledger, clock, revokedDigestClaim, issuer }: Deps) => {
   const statusOf = (row: store.VerificationStanding, now: number): PublicResult['status'] => {
     if (row.revoked_at !== null) return 'REVOKED'
     return row.expires_at !== null && row.expires_at <= now ? 'EXPIRED' : 'VALID'
@@ -25,19 +43,36 @@ export const createLookup = ({ database, ledger, clock, issuer }: Deps) => {
 
   const toPublic = (row: store.VerificationStanding): PublicResult => {
     const now = clock.now()
+    const question = questionOf(row.jws)
+    const isTold = question === NO_QUESTION || (row.asked !== null && !isIncomplete(row.asked))
     return {
       success: true,
       status: statusOf(row, now),
       verificationId: row.id,
       timestamp: iso(row.issued_at),
       decision: row.decision,
+      question,
+      asked: row.asked,
       circuitId: row.circuit_id,
       proven: row.proof_id !== null,
+      proof: isTold ? row.proof : null,
+      merkleIndex: row.entry_index,
       issuer,
       jws: row.jws,
       checkedAt: iso(now),
     }
   }
+
+  const toStored = (row: store.VerificationStanding): StoredResult => ({
+    ...toPublic(row),
+    reason: row.reason,
+    digest: row.digest,
+    proofId: row.proof_id,
+    merkleLeafHash: Buffer.from(row.leaf_hash).toString('hex'),
+    qrUrl: qrUrlOf(issuer, row.jws_hash),
+    expiresAt: row.expires_at === null ? null : iso(row.expires_at),
+    revokedAt: row.revoked_at === null ? null : iso(row.revoked_at),
+  })
 
   const byHash = async (hash: string): Promise<store.VerificationStanding> =>
     (await store.findByHash(database, Buffer.from(hash, 'base64url'))) ?? fail('not_found')
@@ -62,24 +97,14 @@ export const createLookup = ({ database, ledger, clock, issuer }: Deps) => {
       drawQrCode(qrUrlOf(issuer, (await byHash(hash)).jws_hash), format),
 
     /** A result of the caller's organisation. @throws AppError not_found */
-    async find(caller: Caller, verificationId: string): Promise<StoredResult> {
-      const row = await owned(caller, verificationId)
-      return {
-        ...toPublic(row),
-        reason: row.reason,
-        digest: row.digest,
-        proofId: row.proof_id,
-        merkleLeafHash: Buffer.from(row.leaf_hash).toString('hex'),
-        merkleIndex: row.entry_index,
-        qrUrl: qrUrlOf(issuer, row.jws_hash),
-        expiresAt: row.expires_at === null ? null : iso(row.expires_at),
-        revokedAt: row.revoked_at === null ? null : iso(row.revoked_at),
-      }
-    },
+    find: async (caller: Caller, verificationId: string): Promise<StoredResult> =>
+      toStored(await owned(caller, verificationId)),
 
-    /** Withdraws a result for good: whoever looks it up is told so. Again: the first answer. @throws AppError not_found */
-    async revoke(caller: Caller, verificationId: string): Promise<Revoked> {
-      const { id, organisation, digest } = await owned(caller, verificationId)
+    /** Withdraws a result for good: whoever looks it up is told so. Again: the first answer. @throws AppError not_found, read_only */
+    async revoke(caller: Caller, result: RevokeResult): Promise<Revoked> {
+      const row = await owned(caller, result.verificationId)
+      requireUnchanged(result, toStored(row), AS_RESULTED)
+      const { id, organisation, digest } = row
       const answer = (at: number): Revoked => ({
         success: true,
         verificationId: id,
@@ -87,7 +112,7 @@ export const createLookup = ({ database, ledger, clock, issuer }: Deps) => {
         revokedAt: iso(at),
       })
       return ledger.append(caller, {
-        claims: [{ kind: 'verification.revoked', key: id, code: 'conflict' }],
+        claims: [{ kind: 'verification.revoked', key: id, code: 'conflict' }, revokedDigestClaim(digest)],
         entry: {
           type: 'revoke',
           digest,

@@ -6,11 +6,10 @@
 import { randomBytes } from 'node:crypto'
 import type { Caller } from '../../caller.ts'
 import { AppError, fail } from '../../errors.ts'
-import type { Item } from '../../ledger/item.ts'
 import type { Ledger } from '../../ledger/ledger.ts'
 import { COMMITMENT_SALT_BYTES, dataCommitment } from '../../protocol/commitment.ts'
 import type { CircuitDecision, PoliciesService } from '../policies/service.ts'
-import type { GeneratedProof, MadeProof } from '../proofs/proof.ts'
+import type { MadeProof } from '../proofs/proof.ts'
 import type { ProofsService } from '../proofs/service.ts'
 import type { Prepared } from '../proofs/statement.ts'
 import { type Issue, resultItem } from './issue.ts'
@@ -28,23 +27,29 @@ const STATEMENT_FALSE = 'STATEMENT_FALSE'
 const INPUT_FAULTS: readonly string[] = ['validation_failed', 'inputs_insufficient', 'not_found']
 
 interface Deps {
-  readonly ledger: Pick<Ledger, 'appendAll'>
+  readonly ledger: Pick<Ledger, 'append'>
   readonly verification: Pick<VerificationService, 'signer'>
   readonly policies: Pick<PoliciesService, 'forCircuit'>
   readonly proofs: Pick<ProofsService, 'statement' | 'prepare' | 'make' | 'checkMade'>
   readonly baseUrl: string
 }
 
-/** What both the proof and the signature bind of the facts and the policy. */
+/** What the proof binds, and the signature tells, of the facts and of what the policy says about them. */
 interface Bound {
   readonly data_commitment: string
   readonly rules_hash: string
+  readonly policy_version: number
+  /** Of the policy alone: where it is NO, whatever the circuit shows is no YES. */
+  readonly policy_verdict: 'YES' | 'NO'
 }
 
+const POLICY_NO = 'POLICY_NO'
+
+type UncommittedProof = Omit<MadeProof, 'item'>
 type Decided = Pick<CircuitDecision, 'decision' | 'reason' | 'reasonCodes'>
 
 /** Of a circuit that proves the policy's decision. */
-const samePolicyDecision = (decided: CircuitDecision, { circuitId, decision }: MadeProof): Decided => {
+const samePolicyDecision = (decided: CircuitDecision, { circuitId, decision }: UncommittedProof): Decided => {
   if ((decided.decision === 'YES') !== (decision === 1))
     throw new Error(`Circuit ${circuitId} and the policy disagree.`)
   return decided
@@ -72,7 +77,7 @@ const asInsufficient = (error: unknown): unknown => {
 }
 
 const answerOf = (
-  made: MadeProof,
+  made: UncommittedProof,
   decided: Decided,
   version: number,
   signed: SignedResult,
@@ -122,10 +127,12 @@ export const createPolicyVerification = (deps: Deps) => {
   const withStatement = async (
     caller: Caller,
     { decision, reason, reasonCodes }: CircuitDecision,
-    made: MadeProof,
+    made: UncommittedProof,
   ): Promise<Decided> => {
     const checked = await proofs.checkMade(caller, made)
-    const faults = made.decision === 1 ? checked.reasonCodes : [STATEMENT_FALSE, ...checked.reasonCodes]
+    // Why the policy says NO is told already.
+    const others = checked.reasonCodes.filter((reason) => reason !== POLICY_NO)
+    const faults = made.decision === 1 ? others : [STATEMENT_FALSE, ...others]
     return faults.length === 0
       ? { decision, reason, reasonCodes }
       : { decision: 'NO', reason, reasonCodes: [...reasonCodes, ...faults] }
@@ -144,11 +151,16 @@ export const createPolicyVerification = (deps: Deps) => {
       const { inputs, ...facts } = context
       const decided = await policies.forCircuit(caller, circuitId, identifier, facts)
       const salt = randomBytes(COMMITMENT_SALT_BYTES)
-      const bound: Bound = { data_commitment: dataCommitment(salt, decided.facts), rules_hash: decided.hash }
+      const bound: Bound = {
+        data_commitment: dataCommitment(salt, decided.facts),
+        rules_hash: decided.hash,
+        policy_version: decided.version,
+        policy_verdict: decided.decision,
+      }
       const prepared = provesPolicies(circuitId)
         ? preparePolicy(circuitId, decided, bound)
         : await prepareInputs(caller, circuitId, inputs, bound)
-      const made = await proofs.make(caller, {
+      const { item, ...made } = await proofs.make(caller, {
         circuitId,
         prepared,
         category: 'verify',
@@ -170,6 +182,7 @@ export const createPolicyVerification = (deps: Deps) => {
           reason: verdict.reason,
           circuitId,
           digest: made.digest,
+          commitment: item.entry.commitment,
           dataCommitment: bound.data_commitment,
           rulesHash: bound.rules_hash,
           salt,
@@ -185,13 +198,11 @@ export const createPolicyVerification = (deps: Deps) => {
           reason_codes: [...verdict.reasonCodes],
         },
         includeReceipt: false,
-        // The proof's item pays for both.
-        take: undefined,
-        rows: () => [],
+        takes: item.takes ?? [],
+        rows: (_, receipt) => item.rows?.(receipt) ?? [],
       }
       const result = resultItem(issue, (signed) => answerOf(made, verdict, decided.version, signed))
-      const items: readonly Item<GeneratedProof | PolicyVerification>[] = [made.item, result]
-      return ledger.appendAll(caller, items, ([, answer]) => answer as PolicyVerification)
+      return ledger.append(caller, { ...result, claims: item.claims, lost: item.lost })
     },
   }
 }

@@ -86,12 +86,12 @@ const revokeResult = route({
   tag,
   summary: 'Withdraw a signed result for good',
   description:
-    'Whoever looks it up is told REVOKED. Its JWS still verifies offline, so ask where that matters. Again: the first answer.',
+    'Whoever looks it up is told REVOKED. Its JWS still verifies offline, so ask where that matters. Again: the first answer. The result may come back whole.',
   body: RevokeResult,
   response: { 200: Revoked },
-  errors: ['not_found'],
+  errors: ['not_found', 'read_only'],
   example: { body: { verificationId: '{verificationId}' } },
-  handler: ({ caller, body }, { verification }: Services) => verification.revoke(caller, body.verificationId),
+  handler: ({ caller, body }, { verification }: Services) => verification.revoke(caller, body),
 })
 
 export const resultRoutes = [lookUpResult, getResult, revokeResult]

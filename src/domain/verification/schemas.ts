@@ -9,7 +9,12 @@ const MAX_NONCE_CHARACTERS = 128
 const MAX_CIRCUIT_ID_CHARACTERS = 64
 
 const DateTime = Type.String({ format: 'date-time' })
-const Decision = Type.Enum(['YES', 'NO'])
+const Decision = Type.Union([Type.Enum(['YES', 'NO']), Type.Null()], {
+  description:
+    'Null where no question was asked: the result attests the submitted data, and decides nothing.',
+})
+const QUESTION =
+  'What was asked: `none` where there were no rules, so that the result attests the submitted data and no question was asked; else the SHA-256 of the rules, the tree or the policy, lower-case hex. The JWS carries it'
 
 export const VerifyOptions = Type.Object(
   {
@@ -79,7 +84,7 @@ export const Receipt = Type.Object(
 
 /** What every signed result tells, with or without a proof. */
 const resultFields = {
-  success: Type.Boolean({ description: 'The decision; true where there are no rules.' }),
+  success: Type.Boolean({ description: 'False for a NO; true for a YES, and where no question was asked.' }),
   verificationId: VerificationId,
   timestamp: DateTime,
   decision: Decision,
@@ -99,6 +104,7 @@ const resultFields = {
     description:
       'SHA-256 of the canonical JSON of {rules, logic} that decided, lower-case hex, as `ctx` binds it; null without rules. In a pod it stands for the policy.',
   }),
+  question: Type.String({ description: `${QUESTION}.` }),
   merkleRoot: Type.String({ description: 'Root of the ledger with this entry, lower-case hex.' }),
   merkleLeafHash: LeafHash,
   merkleIndex: Type.Integer({ minimum: 0, description: 'Place of the entry in the ledger.' }),
@@ -127,7 +133,7 @@ export const BatchRequest = Type.Object({
   items: Type.Array(Type.Unknown(), {
     minItems: 1,
     description:
-      'At most 100. An object with a `data` object and at most `options` beside it is read as the body of POST /verify; any other object is the data itself.',
+      'At most 100. An object with an object `data` is read as the body of POST /verify; any other object is the data itself.',
   }),
 })
 export type BatchRequest = Static<typeof BatchRequest>
@@ -186,11 +192,29 @@ const publicFields = {
   verificationId: VerificationId,
   timestamp: DateTime,
   decision: Decision,
+  question: Type.Union([Type.String(), Type.Null()], {
+    description: `${QUESTION}. Null for results that were made before it was told.`,
+  }),
+  asked: Type.Union(
+    [
+      Type.Object({ rules: Type.Optional(Type.Array(Type.Unknown())), logic: Type.Optional(Type.Unknown()) }),
+      Type.Null(),
+    ],
+    {
+      description:
+        'The rules and the tree that `question` is the hash of. Values that were compared for equality, other than booleans, or searched for are left out, since a YES would tell them. Null where nothing was asked, for policies, and for results that were made before questions were kept.',
+    },
+  ),
   circuitId: CircuitId,
   proven: Type.Boolean({
     description:
       'Whether a zero-knowledge proof was made and handed out with the result; false for an item of a batch, whose circuit only shapes the digest.',
   }),
+  proof: Type.Union([Type.String(), Type.Null()], {
+    description:
+      '`zk1.…`, to be verified with the key of the circuit. Null where none was made or kept, for policies, and where `asked` leaves a value out, which the proof would tell.',
+  }),
+  merkleIndex: Type.Integer({ minimum: 0, description: 'Place in the log of the entry that the JWS names.' }),
   issuer: Type.String({ format: 'uri', description: 'Whose keys verify the JWS, and its `iss`.' }),
   jws: Jws,
   checkedAt: DateTime,
@@ -206,7 +230,6 @@ export const StoredResult = Type.Object(
     digest: Digest,
     proofId: Type.Union([Type.String(), Type.Null()], { description: 'Null where no proof was made.' }),
     merkleLeafHash: LeafHash,
-    merkleIndex: Type.Integer({ minimum: 0 }),
     qrUrl: Type.String({ format: 'uri' }),
     expiresAt: Type.Union([DateTime, Type.Null()]),
     revokedAt: Type.Union([DateTime, Type.Null()]),
@@ -217,7 +240,30 @@ export type StoredResult = Static<typeof StoredResult>
 
 export const ResultParams = Type.Object({ verificationId: Type.String({ pattern: '^ver_[0-9a-z]{26}$' }) })
 
-export const RevokeResult = Type.Object({ verificationId: Type.String({ minLength: 1, maxLength: 64 }) })
+/** Members of a result that may come back with its revocation, and have to be as they were. */
+export const AS_RESULTED = [
+  'timestamp',
+  'decision',
+  'reason',
+  'asked',
+  'jws',
+  'digest',
+  'circuitId',
+  'proofId',
+  'merkleLeafHash',
+  'merkleIndex',
+  'qrUrl',
+  'expiresAt',
+] as const
+
+/** What was made, or was looked up: members of both, of which {@link AS_RESULTED} are compared. */
+export const RevokeResult = Type.Object({
+  ...Type.Partial(VerificationResult).properties,
+  ...Type.Partial(StoredResult).properties,
+  success: Type.Optional(Type.Boolean()),
+  verificationId: Type.String({ minLength: 1, maxLength: 64 }),
+})
+export type RevokeResult = Static<typeof RevokeResult>
 
 export const Revoked = Type.Object(
   {

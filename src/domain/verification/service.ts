@@ -6,9 +6,11 @@ import { fail } from '../../errors.ts'
 import { newId } from '../../ids.ts'
 import type { Signers } from '../../keys/signers.ts'
 import type { Ledger } from '../../ledger/ledger.ts'
-import { encodeZk1 } from '../../protocol/zk1.ts'
+import { encodeZk1, type SnarkProof } from '../../protocol/zk1.ts'
 import type { Database } from '../../store/database.ts'
 import type { Row } from '../../store/table.ts'
+import type { proofRow } from '../proofs/recording.ts'
+import type { revokedDigestClaim } from '../proofs/spend-keys.ts'
 import type { UsageCategory } from '../usage/schemas.ts'
 import type { UsageService } from '../usage/service.ts'
 import { appendBatch, type CheckRequest } from './batch.ts'
@@ -27,7 +29,8 @@ import { type ResultSigner, resultSigner } from './signed-result.ts'
 /** A result that is about to be committed. */
 export interface MadeResult {
   readonly verificationId: string
-  readonly decision: 'YES' | 'NO'
+  /** Null where nothing was asked. */
+  readonly decision: 'YES' | 'NO' | null
   /** Unix ms. */
   readonly at: number
 }
@@ -44,6 +47,8 @@ export interface VerificationDeps {
   readonly ledger: Pick<Ledger, 'append'>
   readonly signers: Pick<Signers, 'current'>
   readonly prover: Pick<Prover, 'prove'>
+  readonly proofRow: typeof proofRow
+  readonly revokedDigestClaim: typeof revokedDigestClaim
   readonly usage: Pick<UsageService, 'allowance' | 'meterRow'>
   readonly clock: Clock
   readonly baseUrl: string
@@ -55,6 +60,7 @@ export interface VerificationDeps {
 /** A Groth16 proof as it is handed out. */
 interface MadeProof {
   readonly proofId: string
+  readonly made: SnarkProof
   readonly proof: string
   readonly bytes: number
 }
@@ -62,7 +68,7 @@ interface MadeProof {
 export type VerificationService = ReturnType<typeof createVerification>
 
 export const createVerification = (deps: VerificationDeps) => {
-  const { ledger, signers, prover, usage, clock, baseUrl, engine, checkRequest } = deps
+  const { ledger, signers, prover, proofRow, usage, clock, baseUrl, engine, checkRequest } = deps
   const signer = (): Promise<ResultSigner> => resultSigner(signers)
 
   /** @throws AppError prover_overloaded */
@@ -76,7 +82,12 @@ export const createVerification = (deps: VerificationDeps) => {
     }
     const proof = encodeZk1(made.proof, made.publicSignals)
     const [, encoded = ''] = proof.split('.')
-    return { proofId: newId('prf', at), proof, bytes: Buffer.byteLength(encoded, 'base64url') }
+    return {
+      proofId: newId('prf', at),
+      made: made.proof,
+      proof,
+      bytes: Buffer.byteLength(encoded, 'base64url'),
+    }
   }
 
   const meter = ({ organisation }: Caller, { at }: Claim, category: UsageCategory, proofBytes: number): Row =>
@@ -109,8 +120,9 @@ export const createVerification = (deps: VerificationDeps) => {
       const claim = makeClaim(caller, baseUrl, data, options, clock.now())
       const take = await usage.allowance(caller.organisation, charge !== undefined)
       if (take?.left === 0) fail(take.code)
-      const { proof, proofId, bytes } = await prove(caller, claim)
-      const { decision, at } = claim
+      const { proof, proofId, made, bytes } = await prove(caller, claim)
+      const { decision, at, expiresAt = null } = claim
+      const recorded = { ...claim, proofId, proof: made, createdAt: at, expiresAt }
       const issue: Issue = {
         caller,
         issuer: baseUrl,
@@ -118,8 +130,9 @@ export const createVerification = (deps: VerificationDeps) => {
         signer: await signer(),
         proofId,
         includeReceipt: options.include_receipt ?? false,
-        take,
-        rows: (verificationId) => [
+        takes: take === undefined ? [] : [take],
+        rows: (verificationId, { index }) => [
+          proofRow(caller, recorded, index),
           meter(caller, claim, category, bytes),
           ...(charge?.({ verificationId, decision, at }) ?? []),
         ],
@@ -138,7 +151,8 @@ export const createVerification = (deps: VerificationDeps) => {
     async batch(caller: Caller, request: BatchRequest): Promise<BatchResult> {
       const at = clock.now()
       const take = await usage.allowance(caller.organisation)
-      const issued = { caller, issuer: baseUrl, signer: await signer(), take }
+      const takes = take === undefined ? [] : [take]
+      const issued = { caller, issuer: baseUrl, signer: await signer(), takes }
       return appendBatch(ledger, caller, request, checkRequest, ({ data, options = {} }) => {
         const claim = makeClaim(caller, baseUrl, data, options, at)
         const rows = () => [meter(caller, claim, 'batch', 0)]

@@ -4,9 +4,9 @@
  * @module
  */
 import { hash } from 'node:crypto'
-import canonicalize from 'canonicalize'
 import type { CurrentSigner, Signers } from '../../keys/signers.ts'
 import type { Json } from '../../ledger/item.ts'
+import { canonicalJson } from '../../protocol/canonical-json.ts'
 import { writeJws } from '../../protocol/jws.ts'
 
 /** `typ` of each kind of signed result. Every verifier demands the one that it expects (RFC 8725 §3.11). */
@@ -31,16 +31,10 @@ export interface ResultSigner {
 
 const base64url = (bytes: Uint8Array): string => Buffer.from(bytes).toString('base64url')
 
-const canonical = (value: SignedFields): string => {
-  const text = canonicalize(value)
-  if (text === undefined) throw new Error('What is signed is an object.')
-  return text
-}
-
 const signerOf = ({ kid, sign }: CurrentSigner): ResultSigner => ({
   kid,
   jws: (typ, payload) => writeJws({ alg: 'EdDSA', kid, typ }, payload, sign),
-  signature: (label, fields) => base64url(sign(Buffer.from(`${label}\n${canonical(fields)}`))),
+  signature: (label, fields) => base64url(sign(Buffer.from(`${label}\n${canonicalJson(fields)}`))),
 })
 
 /** The signer of results at this moment. */

@@ -1,13 +1,15 @@
 /** Signed results and their revocations. Columns `…_at` are Unix milliseconds. @module */
 import type { Database } from '../../store/database.ts'
 import { table } from '../../store/table.ts'
+import type { Asked } from './asked.ts'
 
 interface VerificationRow {
   id: string
   organisation: string
   entry_index: number
   leaf_hash: Uint8Array
-  decision: 'YES' | 'NO'
+  /** Null where nothing was asked. */
+  decision: 'YES' | 'NO' | null
   reason: 'missing_data' | null
   /** Lower-case hex. */
   digest: string
@@ -19,6 +21,8 @@ interface VerificationRow {
   jws_hash: Uint8Array
   issued_at: number
   expires_at: number | null
+  /** As far as it may be shown; null also for policies, whose owners say what they ask. */
+  asked: Asked | null
 }
 
 export const verifications = table<VerificationRow>('verifications', [
@@ -35,6 +39,7 @@ export const verifications = table<VerificationRow>('verifications', [
   'jws_hash',
   'issued_at',
   'expires_at',
+  'asked',
 ])
 
 interface RevocationRow {
@@ -52,12 +57,17 @@ export const verificationRevocations = table<RevocationRow>('verification_revoca
 ])
 
 /** A result with what became of it. */
-export type VerificationStanding = VerificationRow & { revoked_at: number | null }
+export type VerificationStanding = VerificationRow & {
+  revoked_at: number | null
+  /** `zk1.…`; null where none was made, or kept. */
+  proof: string | null
+}
 
 const standing = ({ knex }: Database) =>
   knex<VerificationRow>('verifications')
     .leftJoin('verification_revocations', 'verification_revocations.verification', 'verifications.id')
-    .select('verifications.*', 'verification_revocations.revoked_at')
+    .leftJoin('proofs', 'proofs.id', 'verifications.proof_id')
+    .select('verifications.*', 'verification_revocations.revoked_at', 'proofs.proof')
 
 /** A result by the SHA-256 of its JWS. */
 export const findByHash = (

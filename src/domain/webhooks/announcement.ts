@@ -28,8 +28,9 @@ interface Revocation {
   readonly revokedBy?: string
 }
 
-export const revocationOf = ({ text }: LoggedEntry): Revocation =>
-  (JSON.parse(text) as { data: Revocation }).data
+const dataIn = <T>({ text }: LoggedEntry): T => (JSON.parse(text) as { data: T }).data
+
+export const revocationOf = (entry: LoggedEntry): Revocation => dataIn(entry)
 
 /** The keys that an entry revokes. */
 export const revokedKeys = (entry: LoggedEntry): readonly string[] => {
@@ -78,7 +79,8 @@ export const announcementsOf = (
 ): Announcement[] => {
   const created_at = iso(entry.at)
   const rest = (data: object): string => JSON.stringify({ created_at, data }).slice(1, -1)
-  return eventsOf(entry.type).flatMap((event): Announcement[] => {
+  const { event: named } = dataIn<{ event?: unknown }>(entry)
+  return eventsOf(entry.type, named).flatMap((event): Announcement[] => {
     if (event !== 'key.revoked')
       return [{ event, rest: rest(dataOf(event, entry, root)), part: '', keyIds: keysOf(entry) }]
     return revokedKeys(entry).map((key_id) => ({

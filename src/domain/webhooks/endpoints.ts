@@ -10,15 +10,17 @@ import { newId } from '../../ids.ts'
 import type { Entry } from '../../ledger/item.ts'
 import type { Ledger } from '../../ledger/ledger.ts'
 import type { AddressJudge } from '../../net/address.ts'
+import { changesOf, requireUnchanged } from '../../read-only.ts'
 import type { Database } from '../../store/database.ts'
-import { readEvents, readLabel, readUrl } from './endpoint-input.ts'
-import type {
-  NewWebhook,
-  SecretRotated,
-  Webhook,
-  WebhookChange,
-  WebhookCreated,
-  WebhookList,
+import { distinctEvents, readUrl } from './endpoint-input.ts'
+import {
+  AS_LISTED,
+  type NewWebhook,
+  type SecretRotated,
+  type Webhook,
+  type WebhookChange,
+  type WebhookCreated,
+  type WebhookList,
 } from './schemas.ts'
 import { masked, newSecret, type SealedEndpoints } from './sealed-endpoint.ts'
 import * as store from './store.ts'
@@ -81,6 +83,17 @@ export const createEndpoints = (deps: Deps) => {
     }
   }
 
+  /** @throws as {@link readUrl} */
+  const columnsOf = (caller: Caller, id: string, { label, events, active, url }: WebhookChange) => ({
+    ...(label !== undefined && { label: label.trim() }),
+    ...(events !== undefined && { events: distinctEvents(events) }),
+    ...(active !== undefined && { active }),
+    ...(url !== undefined && {
+      sealed_url: sealed.sealUrl(id, readUrl(url, judgeFor(caller))),
+      private_egress: hasPrivateEgress(caller),
+    }),
+  })
+
   return {
     /** The oldest first. */
     async list(caller: Caller): Promise<WebhookList> {
@@ -90,7 +103,7 @@ export const createEndpoints = (deps: Deps) => {
 
     /**
      * Registers an endpoint; entries from the next one on are announced to it.
-     * @throws AppError label_required, invalid_url, url_not_https, url_blocked, events_empty, invalid_event;
+     * @throws AppError invalid_url, url_not_https, url_blocked;
      *   limit_reached beyond 100 of an organisation, not counting those of keys that no longer work
      */
     async create(caller: Caller, input: NewWebhook): Promise<WebhookCreated> {
@@ -103,10 +116,10 @@ export const createEndpoints = (deps: Deps) => {
         id,
         organisation,
         key_id: keyId,
-        label: readLabel(input.label),
+        label: input.label.trim(),
         sealed_url: sealed.sealUrl(id, url),
         sealed_secret: sealed.sealSecret(id, secret),
-        events: readEvents(input.events),
+        events: distinctEvents(input.events),
         active: true,
         private_egress: hasPrivateEgress(caller),
         created_at: at,
@@ -131,21 +144,16 @@ export const createEndpoints = (deps: Deps) => {
 
     /**
      * Changes an endpoint. Paused, it gets nothing, and what happened meanwhile is not told later either.
-     * @throws AppError not_found, and as `create` for what is changed
+     * The endpoint as it was listed may come back whole.
+     * @throws AppError not_found, read_only, and as `create` for what is changed
      */
     async change(caller: Caller, id: string, input: WebhookChange): Promise<Webhook> {
-      const change = {
-        ...(input.label !== undefined && { label: readLabel(input.label) }),
-        ...(input.events !== undefined && { events: readEvents(input.events) }),
-        ...(input.active !== undefined && { active: input.active }),
-        ...(input.url !== undefined && {
-          sealed_url: sealed.sealUrl(id, readUrl(input.url, judgeFor(caller))),
-          private_egress: hasPrivateEgress(caller),
-        }),
-      }
       const answer = await ledger.transact(caller, async (trx) => {
         const before = (await store.findOwned(trx, ownerOf(caller), id)) ?? fail('not_found')
-        if (Object.keys(change).length === 0) return { result: toWebhook(before) }
+        const current = toWebhook(before)
+        requireUnchanged(input, current, AS_LISTED)
+        const change = columnsOf(caller, id, changesOf(input, current))
+        if (Object.keys(change).length === 0) return { result: current }
         const toggles = change.active !== undefined && change.active !== before.active
         const row = await store.updateEndpoint(trx, id, {
           ...change,

@@ -19,7 +19,12 @@ const tag = 'Webhooks'
 const auth = 'console'
 const scope = 'webhook'
 const URL_ERRORS = ['invalid_url', 'url_not_https', 'url_blocked'] as const
-const INPUT_ERRORS = [...URL_ERRORS, 'label_required', 'events_empty', 'invalid_event'] as const
+const refusals = {
+  '/label': { required: 'label_required', type: 'label_required', pattern: 'label_required' },
+  '/url': { required: 'invalid_url' },
+  '/events': { required: 'events_empty', min_items: 'events_empty' },
+  '/events/*': { enum: 'invalid_event' },
+} as const
 
 const listWebhooks = route({
   name: 'listWebhooks',
@@ -48,7 +53,8 @@ const createWebhook = route({
     'With an API key it receives what this key does, from a console session what any key of the organisation does. The secret is shown once. At most 100 endpoints an organisation. Only endpoints registered with a key of scope `egress:private` or `admin` reach the private networks that the operator opened.',
   body: NewWebhook,
   response: { 201: WebhookCreated },
-  errors: [...INPUT_ERRORS, 'limit_reached'],
+  errors: [...URL_ERRORS, 'limit_reached'],
+  refusals,
   example: {
     body: {
       label: 'Order service',
@@ -68,11 +74,13 @@ const changeWebhook = route({
   scope,
   tag,
   summary: 'Change, pause or resume a webhook endpoint',
-  description: 'What happens while it is paused is never delivered.',
+  description:
+    'What happens while it is paused is never delivered. The endpoint as it was listed may come back whole.',
   params: WebhookParams,
   body: WebhookChange,
   response: { 200: Webhook },
-  errors: [...INPUT_ERRORS, 'not_found'],
+  errors: [...URL_ERRORS, 'not_found', 'read_only'],
+  refusals,
   example: { body: { active: false } },
   handler: ({ caller, params, body }, { webhooks }: Services) =>
     webhooks.change(caller, params.webhookId, body),

@@ -1,50 +1,33 @@
 /** Wire shapes of webhook endpoints. @module */
 import Type, { type Static } from 'typebox'
 import { WEBHOOK_EVENTS } from '../../events.ts'
+import { NOT_BLANK } from '../../patterns.ts'
 
 export const MAX_LABEL_CHARACTERS = 100
 export const MAX_URL_CHARACTERS = 2048
 /** Repetitions are allowed and count once; nobody needs more of them. */
 const MAX_NAMED_EVENTS = 32
-const MAX_EVENT_CHARACTERS = 64
 
 const DateTime = (description: string) => Type.String({ format: 'date-time', description })
-const EVENT_NAMES = WEBHOOK_EVENTS.map((name) => `\`${name}\``).join(', ')
+const Event = Type.Enum([...WEBHOOK_EVENTS])
 
-// What is missing or wrong here has codes of its own, so the schema asks for types and sizes only.
 const label = Type.String({
   maxLength: MAX_LABEL_CHARACTERS,
+  pattern: NOT_BLANK,
   description: 'For people; not blank.',
 })
 const url = Type.String({
   maxLength: MAX_URL_CHARACTERS,
   description: 'Where deliveries go: https, without user and password.',
 })
-const events = Type.Array(Type.String({ maxLength: MAX_EVENT_CHARACTERS }), {
+const events = Type.Array(Event, {
+  minItems: 1,
   maxItems: MAX_NAMED_EVENTS,
-  description: `At least one of ${EVENT_NAMES}.`,
+  description: 'What is announced to it; naming one twice is naming it once.',
 })
 
-export const NewWebhook = Type.Object(
-  { label: Type.Optional(label), url: Type.Optional(url), events: Type.Optional(events) },
-  { title: 'NewWebhook', description: 'All three are needed.' },
-)
+export const NewWebhook = Type.Object({ label, url, events }, { title: 'NewWebhook' })
 export type NewWebhook = Static<typeof NewWebhook>
-
-export const WebhookChange = Type.Object(
-  {
-    label: Type.Optional(label),
-    url: Type.Optional(url),
-    events: Type.Optional(events),
-    active: Type.Optional(
-      Type.Boolean({
-        description: 'False pauses: what happens meanwhile is never delivered. True goes on from now.',
-      }),
-    ),
-  },
-  { title: 'WebhookChange' },
-)
-export type WebhookChange = Static<typeof WebhookChange>
 
 export const WebhookParams = Type.Object({ webhookId: Type.String({ description: '`whk_…`' }) })
 
@@ -57,7 +40,7 @@ const webhookFields = {
   id: Type.String({ description: '`whk_…`' }),
   label: Type.String(),
   url: Type.String(),
-  events: Type.Array(Type.Enum([...WEBHOOK_EVENTS])),
+  events: Type.Array(Event),
   active: Type.Boolean({ description: 'False: paused.' }),
   scope: Type.Enum(['account', 'key'], {
     description:
@@ -86,6 +69,27 @@ export const Webhook = Type.Object(
   { title: 'Webhook' },
 )
 export type Webhook = Static<typeof Webhook>
+
+/** Members that only the service sets. They may come back with a change, as they were. */
+export const AS_LISTED = ['id', 'scope', 'createdAt', 'secret'] as const
+/** These go on while somebody writes a change, so that they come back as they were read and are not compared. */
+const COUNTED = ['lastDeliveryAt', 'lastStatus', 'failureCount'] as const
+
+export const WebhookChange = Type.Object(
+  {
+    ...Type.Partial(Type.Pick(Webhook, [...AS_LISTED, ...COUNTED])).properties,
+    label: Type.Optional(label),
+    url: Type.Optional(url),
+    events: Type.Optional(events),
+    active: Type.Optional(
+      Type.Boolean({
+        description: 'False pauses: what happens meanwhile is never delivered. True goes on from now.',
+      }),
+    ),
+  },
+  { title: 'WebhookChange' },
+)
+export type WebhookChange = Static<typeof WebhookChange>
 
 export const WebhookList = Type.Object(
   { webhooks: Type.Array(Webhook), count: Type.Integer({ minimum: 0 }) },

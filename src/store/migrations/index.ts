@@ -22,6 +22,11 @@ import { agentsMigration } from './0019-agents.ts'
 import { agentTrustMigration } from './0020-agent-trust.ts'
 import { kycMigration } from './0021-kyc.ts'
 import { amlMigration } from './0022-aml.ts'
+import { attemptsMigration } from './0023-attempts.ts'
+import { attestationsMigration } from './0024-attestations.ts'
+import { vouchedProofsMigration } from './0025-vouched-proofs.ts'
+import { askedMigration } from './0026-asked.ts'
+import { revokedResultsMigration } from './0027-revoked-results.ts'
 
 interface Migration {
   readonly name: string
@@ -51,4 +56,9 @@ export const MIGRATIONS: readonly Migration[] = [
   agentTrustMigration,
   kycMigration,
   amlMigration,
+  attemptsMigration,
+  attestationsMigration,
+  vouchedProofsMigration,
+  askedMigration,
+  revokedResultsMigration,
 ]

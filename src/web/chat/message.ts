@@ -3,7 +3,7 @@
  * around it, and nothing in it can be followed. All links lead to other views of this page.
  * @module
  */
-import type { Message } from '../../domain/chat/schemas.ts'
+import type { Message, MessageProof } from '../../domain/chat/schemas.ts'
 import { counted } from '../counted.ts'
 import { type Child, make, say } from '../elements.ts'
 import { linkTo } from './views.ts'
@@ -64,12 +64,26 @@ const contextOf = (message: Message, { promptTitle }: MessageActions): readonly 
   return parts.length === 0 ? [] : [make('p', { class: 'context quiet' }, ...children)]
 }
 
+type Row = (term: string, ...value: Child[]) => HTMLElement[]
+
+/** What a proof shows, in words of the service. */
+const proofRows = ({ circuit_id, statement, issuer, checked_at }: MessageProof, row: Row): HTMLElement[] => [
+  ...row('Proof, as this service checked it', statement),
+  ...row('Vouched for by', issuer === 'default' ? 'the operator of this service' : make('code', {}, issuer)),
+  ...row(
+    'Checked',
+    make('time', { datetime: checked_at }, timeOf(checked_at)),
+    ', with the circuit ',
+    make('code', {}, circuit_id),
+  ),
+]
+
 /** What is known of the key that signed it. */
 const signatureOf = ({ verified, relay }: Message): readonly HTMLElement[] => {
   if (relay === undefined) return []
-  const { key_fingerprint, agent_id, proof_checked, about } = relay
+  const { key_fingerprint, agent_id, proof, about } = relay
   const start = `${key_fingerprint.slice(0, FINGERPRINT_START_CHARACTERS)}…`
-  const row = (term: string, ...value: Child[]) => [make('dt', {}, term), make('dd', {}, ...value)]
+  const row: Row = (term, ...value) => [make('dt', {}, term), make('dd', {}, ...value)]
   return [
     make(
       'details',
@@ -80,13 +94,14 @@ const signatureOf = ({ verified, relay }: Message): readonly HTMLElement[] => {
         make('span', { class: 'mark' }, verified ? '✓ Verified' : 'Signed'),
         ' ',
         make('code', {}, start),
+        ...(proof === undefined ? [] : [' ', make('span', { class: 'badge' }, 'Proof checked')]),
       ),
       make(
         'dl',
         {},
         ...row('Key', key_fingerprint),
         ...row('Name', verified ? 'bound to this key' : 'not bound to this key'),
-        ...row('Proof', proof_checked ? 'checked by this service' : 'none'),
+        ...(proof === undefined ? row('Proof', 'none') : proofRows(proof, row)),
         ...row('Agent id, by its own account', isolated(agent_id)),
         ...(about === '' ? [] : row('About, by its own account', isolated(about))),
       ),

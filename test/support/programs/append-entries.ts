@@ -1,8 +1,9 @@
 /**
  * Appends to a ledger from several callers at once until it is killed, or for a number of entries, and prints a line
  * for each receipt as soon as it is acknowledged. Arguments: database URL or data directory, prefix of the claims,
- * callers, entries (0: for ever, else in random order), and `wait` to begin only at SIGUSR2.
+ * callers, entries (0: for ever, else in an order of its own), and `wait` to begin only at SIGUSR2.
  */
+import { createHash } from 'node:crypto'
 import { once } from 'node:events'
 import { writeSync } from 'node:fs'
 import { openDatabase } from '../../../src/store/database.ts'
@@ -25,8 +26,11 @@ const begin = wait === undefined ? undefined : once(process, 'SIGUSR2')
 const alive = setInterval(() => {}, 60_000)
 print('ready')
 await begin
-const order = Array.from({ length: Number(entries) }, (_, number) => ({ number, place: Math.random() }))
-  .sort((a, b) => a.place - b.place)
+/** Each process has an order of its own, so that two that append the same entries meet on the way. */
+const placeOf = (number: number): string =>
+  createHash('sha256').update(`${process.pid} ${number}`).digest('hex')
+const order = Array.from({ length: Number(entries) }, (_, number) => ({ number, place: placeOf(number) }))
+  .sort((a, b) => (a.place < b.place ? -1 : 1))
   .map(({ number }) => number)
 let next = 0
 const append = async (): Promise<void> => {

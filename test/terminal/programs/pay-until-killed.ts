@@ -13,6 +13,7 @@ const terminal = await createTerminal({
   apiKey: 'vk_test_0123456789abcdef',
   merchantId: 'mer_1',
   storage: journalStorage(directory),
+  limits: { storedSumLimit: 'none' },
 })
 
 const payOn = async (lane: number): Promise<void> => {

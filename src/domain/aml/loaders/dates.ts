@@ -57,8 +57,9 @@ const readEnglishDate = (text: string): DaySpan | undefined => {
 
 /** The same, also `circa 1957` and `1957 to 1960`. @returns undefined for anything else */
 export const readVagueDate = (text: string): DaySpan | undefined => {
-  const [, circa, rest = ''] = /^(circa|c\.|approximately)?\s*(.*)$/i.exec(text.trim()) ?? []
-  const [from = '', to] = rest.split(/\s+to\s+|\s+-\s+/)
+  const [, circa, rest = ''] = /^(circa|c\.|approximately)?(.*)$/is.exec(text.trim()) ?? []
+  // Each side is trimmed where it is read.
+  const [from = '', to] = rest.trim().split(/\s(?:to|-)\s/)
   const span =
     to === undefined ? readEnglishDate(from) : spanBetween(readEnglishDate(from), readEnglishDate(to))
   return circa === undefined ? span : around(span)

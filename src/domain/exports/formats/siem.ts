@@ -2,15 +2,13 @@
 import { iso } from '../../../clock.ts'
 import type { Gap, Window } from '../event-log.ts'
 import type { EventRow } from '../rows.ts'
+import type { SiemFormat } from '../schemas.ts'
 import { toWire } from '../wire.ts'
 import { toCef } from './cef.ts'
 import { toCsv } from './csv.ts'
 import { toEcs } from './ecs.ts'
 import { toLeef } from './leef.ts'
 import { toOcsf } from './ocsf.ts'
-
-export const SIEM_FORMATS = ['ndjson', 'json', 'csv', 'cef', 'leef', 'ecs', 'ocsf'] as const
-export type SiemFormat = (typeof SIEM_FORMATS)[number]
 
 /** What is known of an export before its first row. */
 export interface Beginning {

@@ -1,22 +1,13 @@
 /** What the service knows of `audit_proof`: the caller's entries, and which roots the log holds. @module */
 import { auditProof } from '../../../circuits/audit_proof.ts'
 import { fail } from '../../../errors.ts'
-import type { EntryName, Member, Membership } from '../../audit/membership.ts'
+import type { Member, Membership } from '../../audit/membership.ts'
 import { AuditInputs } from '../schemas-membership.ts'
 import type { Prepared, Statement } from '../statement.ts'
 import { rootReasons, rootStated } from './membership.ts'
 
 interface Deps {
   readonly membership: Membership
-}
-
-/** @throws AppError validation_failed unless it is one of the two */
-const nameOf = ({ index, digest }: AuditInputs): EntryName => {
-  if (index !== undefined && digest === undefined) return { index }
-  if (digest !== undefined && index === undefined) return { digest }
-  return fail('validation_failed', {
-    details: [{ path: '/inputs', code: 'ambiguous', message: 'must have either index or digest' }],
-  })
 }
 
 /** The statement that some entry of the member's shard is behind the commitment. */
@@ -35,7 +26,7 @@ export const auditProofStatement = ({ membership }: Deps): Statement => ({
 
   async prepare(caller, inputs) {
     // They fit the schema.
-    const member = await membership.memberOf(caller, nameOf(inputs as AuditInputs))
+    const member = await membership.memberOf(caller, inputs as AuditInputs)
     return prepareMember(member ?? fail('not_found'))
   },
 

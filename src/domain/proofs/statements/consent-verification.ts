@@ -7,7 +7,13 @@ import type { Issuer } from '../../../keys/issuer.ts'
 import type { Refusal } from '../../consent/circuit-question.ts'
 import type { ConsentService } from '../../consent/service.ts'
 import { ConsentInputs, type ConsentSignals } from '../schemas-inputs.ts'
-import { type Checked, falseStatement, type ReasonCode, type Statement } from '../statement.ts'
+import {
+  type Checked,
+  falseStatement,
+  type IssuerLookup,
+  type ReasonCode,
+  type Statement,
+} from '../statement.ts'
 import {
   demandIssued,
   element,
@@ -22,6 +28,7 @@ import {
 interface Deps {
   readonly issuer: Pick<Issuer, 'current' | 'isValid'>
   readonly consents: Pick<ConsentService, 'forCircuit' | 'refusalOf'>
+  readonly issuerOf: IssuerLookup
 }
 
 interface Asked extends Signed {
@@ -50,7 +57,7 @@ const requirePurpose = (purpose: bigint): void => {
   })
 }
 
-export const consentVerificationStatement = ({ issuer, consents }: Deps): Statement => {
+export const consentVerificationStatement = ({ issuer, consents, issuerOf }: Deps): Statement => {
   const kept = async (caller: Caller, given: Exclude<ConsentInputs, ConsentSignals>): Promise<Asked> => {
     const { purpose, controller, subjectId } = given
     const consent = 'receipt' in given ? { receipt: given.receipt } : { consentId: given.consentId }
@@ -74,12 +81,12 @@ export const consentVerificationStatement = ({ issuer, consents }: Deps): Statem
   }
 
   /** A proof of a NO stands whatever becomes of the consent. */
-  const standingReasons = async ({ publicSignals, statement, record }: Checked): Promise<ReasonCode[]> => {
+  const standingReasons = async ({ caller, publicSignals, statement }: Checked): Promise<ReasonCode[]> => {
     const { consent_verified, subject_handle, scope, purpose } = consentVerification.read(publicSignals)
     const { consent_id: consentId } = statement
     if (consent_verified !== 1n || typeof consentId !== 'string') return []
     const proven = { purpose, subjectHandle: subject_handle, scope }
-    const refused = await consents.refusalOf(record.organisation, consentId, proven)
+    const refused = await consents.refusalOf(caller.organisation, consentId, proven)
     return refused === undefined ? [] : [REFUSALS[refused][1]]
   }
 
@@ -88,6 +95,12 @@ export const consentVerificationStatement = ({ issuer, consents }: Deps): Statem
     decision: 'consent_verified',
     nullifier: 'nullifier',
     inputs: ConsentInputs,
+    vouched: {
+      issuer: ({ publicSignals }) =>
+        issuerOf(consentVerification.id, consentVerification.read(publicSignals).nullifier),
+      sentence: () => 'Holds a consent that is in force.',
+      isPerson: () => false,
+    },
 
     async prepare(caller, inputs, at) {
       // They fit the schema.

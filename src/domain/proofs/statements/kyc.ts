@@ -23,7 +23,10 @@ import {
 
 interface Deps {
   readonly issuer: Pick<Issuer, 'current' | 'isValid'>
-  readonly kyc: Pick<KycService, 'forCircuit' | 'issued' | 'referenced' | 'criteria'>
+  readonly kyc: Pick<
+    KycService,
+    'forCircuit' | 'issued' | 'referenced' | 'criteria' | 'sentence' | 'isChecked'
+  >
 }
 
 interface Asked extends Signed {
@@ -80,6 +83,11 @@ export const kycStatement = ({ issuer, kyc }: Deps): Statement => {
     decision: 'decision',
     nullifier: 'nullifier',
     inputs: KycInputs,
+    vouched: {
+      issuer: async ({ statement }) => (await kyc.referenced(statement.credential))?.organisation,
+      sentence: ({ publicSignals }) => kyc.sentence(kycCircuit.read(publicSignals)),
+      isPerson: ({ publicSignals }) => kyc.isChecked(kycCircuit.read(publicSignals)),
+    },
 
     async prepare(caller, inputs, at) {
       // They fit the schema.

@@ -161,6 +161,12 @@ export const offlineValidationStatement = ({ payments, terminals }: Deps): State
       return 'salt' in given ? raw(caller, given) : own(caller, given, at)
     },
 
+    /** A terminal names its payments; two may use one name. */
+    async recordedOnce(caller, publicSignals) {
+      const held = await paymentOf(payments, caller, offlineValidation.read(publicSignals).cardNullifier)
+      return held && `${held.origin}/${held.transactionId}`
+    },
+
     async check({ caller, publicSignals, statement }) {
       const shown = offlineValidation.read(publicSignals)
       const { limit, from, to } = shown

@@ -11,9 +11,10 @@ import {
   proofAggregation,
 } from '../../../circuits/proof_aggregation.ts'
 import type { Issuer } from '../../../keys/issuer.ts'
-import type { CheckedProof } from '../proof.ts'
+import { earliest, toSeconds } from '../binding.ts'
+import { areDistinct, type Examined, inside, MAX_INSIDE_PROOFS, type ValidProof } from '../checking.ts'
 import { AggregationInputs } from '../schemas-inputs.ts'
-import { falseStatement, type Stated, type Statement } from '../statement.ts'
+import { falseStatement, type Stated, type StatedMember, type Statement } from '../statement.ts'
 import { keyReasons } from './signed.ts'
 
 /** Hexadecimal digits of the 31 bytes of a digest that fit into an element. */
@@ -22,35 +23,32 @@ const ELEMENT_HEX_DIGITS = 62
 interface Deps {
   readonly issuer: Pick<Issuer, 'current' | 'isValid'>
   /** Verifies a stored proof again. @throws AppError not_found */
-  readonly verifyStored: (caller: Caller, proofId: string) => Promise<CheckedProof>
+  readonly verifyStored: (caller: Caller, proofId: string) => Promise<Examined>
 }
 
-/** A proof that was verified: lower-case hex, and what it says. */
-interface Member {
-  readonly digest: string
-  readonly decision: number
-}
-
-const elementsOf = (members: readonly Member[]): AggregateMember[] =>
+const elementsOf = (members: readonly StatedMember[]): AggregateMember[] =>
   members.map(({ digest, decision }) => ({
     digest: BigInt(`0x${digest.slice(0, ELEMENT_HEX_DIGITS)}`),
     decision: BigInt(decision),
   }))
 
 /** The members that a stored statement names, as this module wrote them. */
-const membersOf = ({ members }: Stated): Member[] =>
-  Array.isArray(members) ? members.map((member) => member as unknown as Member) : []
+const membersOf = ({ members }: Stated): StatedMember[] =>
+  Array.isArray(members) ? members.map((member) => member as unknown as StatedMember) : []
 
-const areDistinct = (members: readonly Member[]): boolean =>
+const haveOwnDigests = (members: readonly StatedMember[]): boolean =>
   new Set(members.map(({ digest }) => digest)).size === members.length
 
 export const proofAggregationStatement = ({ issuer, verifyStored }: Deps): Statement => {
   /** @throws AppError not_found, STATEMENT_FALSE */
-  const verified = async (caller: Caller, proofId: string): Promise<Member> => {
-    const { verified: holds, digest, decision, reasonCodes } = await verifyStored(caller, proofId)
-    if (!holds || digest === null || decision === null)
+  const attested = async (caller: Caller, proofId: string): Promise<ValidProof & StatedMember> => {
+    const examined = await verifyStored(caller, proofId)
+    const { reasonCodes } = examined
+    if (!examined.valid || !examined.verified)
       throw falseStatement(`The proof ${proofId} is not verified: ${reasonCodes.join(', ')}.`)
-    return { digest, decision }
+    const { decision } = examined
+    if (decision === null) throw falseStatement(`The proof ${proofId} answers no question.`)
+    return { ...examined, decision }
   }
 
   return {
@@ -58,20 +56,29 @@ export const proofAggregationStatement = ({ issuer, verifyStored }: Deps): State
     decision: 'all',
     inputs: AggregationInputs,
 
-    async prepare(caller, inputs) {
+    members: membersOf,
+
+    async prepare(caller, inputs, at) {
       // They fit the schema.
       const { proofIds } = inputs as AggregationInputs
-      const members = await Promise.all(proofIds.map((proofId) => verified(caller, proofId)))
-      if (!areDistinct(members)) throw falseStatement('Two of the proofs show the same.')
+      const proofs = await Promise.all(proofIds.map((proofId) => attested(caller, proofId)))
+      if (!areDistinct(proofs))
+        throw falseStatement('Two of the proofs show the same, or spend the same nullifier.')
+      if (inside(proofs).length > MAX_INSIDE_PROOFS)
+        throw falseStatement(
+          `An aggregate stands for at most ${MAX_INSIDE_PROOFS} proofs, with those inside its members.`,
+        )
+      const members = proofs.map(({ digest, decision }) => ({ digest, decision }))
       const { point, sign } = await issuer.current()
-      const inside = elementsOf(members)
-      const chain = aggregateChain(inside)
+      const elements = elementsOf(members)
+      const chain = aggregateChain(elements)
       const count = BigInt(members.length)
       return {
-        statement: { members: members.map((member) => ({ ...member })) },
+        statement: { members, attested_at: toSeconds(at) },
+        expiresAt: earliest(proofs.map((proof) => proof.expiresAt)),
         signals({ ctx }) {
           const signature = sign(aggregateMessage({ count, ctx, chain }))
-          const values = { members: inside, signature, attestor: point, ctx }
+          const values = { members: elements, signature, attestor: point, ctx }
           return {
             publicSignals: proofAggregation.publicSignals(values),
             witness: proofAggregation.witnessInput(values),
@@ -88,7 +95,7 @@ export const proofAggregationStatement = ({ issuer, verifyStored }: Deps): State
       return [
         ...(await keyReasons(issuer, { x: attestorX, y: attestorY }, now, 'ATTESTOR_UNKNOWN')),
         ...(isTheirs ? [] : (['MEMBERS_MISMATCH'] as const)),
-        ...(areDistinct(members) ? [] : (['MEMBERS_NOT_DISTINCT'] as const)),
+        ...(haveOwnDigests(members) ? [] : (['MEMBERS_NOT_DISTINCT'] as const)),
       ]
     },
   }

@@ -15,13 +15,14 @@ import { fail } from '../../../errors.ts'
 import type { Membership } from '../../audit/membership.ts'
 import type { HybridTokensService } from '../../hybrid-tokens/service.ts'
 import { type HybridTokenQuestion, QuantumInputs, type QuantumSignals } from '../schemas-membership.ts'
-import { falseStatement, type Statement } from '../statement.ts'
+import { falseStatement, type IssuerLookup, type Statement } from '../statement.ts'
 import { rootReasons, rootStated } from './membership.ts'
 import { elements, mismatch, numbers } from './signed.ts'
 
 interface Deps {
   readonly membership: Membership
   readonly hybridTokens: Pick<HybridTokensService, 'forCircuit'>
+  readonly issuerOf: IssuerLookup
 }
 
 interface Asked {
@@ -48,7 +49,7 @@ const raw = (given: QuantumSignals): Asked => {
   return { index: given.index, requiredBits, terms: { tokenDigest, decision, exp, policyBits, salt } }
 }
 
-export const quantumSafeTokenStatement = ({ membership, hybridTokens }: Deps): Statement => {
+export const quantumSafeTokenStatement = ({ membership, hybridTokens, issuerOf }: Deps): Statement => {
   const issued = async (caller: Caller, given: HybridTokenQuestion): Promise<Asked> => {
     const found = await hybridTokens.forCircuit(caller, given)
     if ('refused' in found) throw falseStatement(`The token is not valid: ${found.refused.join(', ')}.`)
@@ -60,6 +61,12 @@ export const quantumSafeTokenStatement = ({ membership, hybridTokens }: Deps): S
     decision: 'quantum_safe_valid',
     nullifier: 'nullifier',
     inputs: QuantumInputs,
+    vouched: {
+      issuer: ({ publicSignals }) =>
+        issuerOf(quantumSafeToken.id, quantumSafeToken.read(publicSignals).nullifier),
+      sentence: () => 'Holds a valid token with a post-quantum signature, which stands in the log.',
+      isPerson: () => false,
+    },
 
     async prepare(caller, inputs) {
       // They fit the schema.

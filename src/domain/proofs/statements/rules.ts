@@ -67,7 +67,8 @@ const operatorNumber = (op: unknown): string | undefined => {
   return numbers.includes(op) ? String(numbers.indexOf(op)) : undefined
 }
 
-const ruleStatement = (circuit: Circuit<string>, fixed: Fixed): Statement => ({
+/** @param members of the statement that fix signals; a signed result binds the hash of its rules in their place */
+const ruleStatement = (circuit: Circuit<string>, members: readonly string[], fixed: Fixed): Statement => ({
   circuit,
   decision: 'decision',
   inputs: RuleInputs,
@@ -75,14 +76,15 @@ const ruleStatement = (circuit: Circuit<string>, fixed: Fixed): Statement => ({
   prepare: (_, inputs) =>
     prepareRules(inputs as RuleInputs, circuit.id, { rules: '/inputs', circuit: '/circuit_id' }).prepared,
   check({ statement, publicSignals }: Checked) {
+    if (!members.some((member) => Object.hasOwn(statement, member))) return []
     const isOther = ([name, value]: [string, unknown]) => signalOf(circuit, publicSignals, name) !== value
     return Object.entries(fixed(statement)).some(isOther) ? ['STATEMENT_MISMATCH'] : []
   },
 })
 
 export const ruleStatements: readonly Statement[] = [
-  ruleStatement(simpleYesno, ({ threshold }) => ({ threshold })),
-  ruleStatement(yesno, ({ op, operand }) => ({ op: operatorNumber(op), operand })),
-  ruleStatement(eligibility, ({ policy_hash }) => ({ policyHash: policy_hash })),
-  ruleStatement(composite, ({ program_hash }) => ({ programHash: program_hash })),
+  ruleStatement(simpleYesno, ['threshold'], ({ threshold }) => ({ threshold })),
+  ruleStatement(yesno, ['op', 'operand'], ({ op, operand }) => ({ op: operatorNumber(op), operand })),
+  ruleStatement(eligibility, ['policy_hash'], ({ policy_hash }) => ({ policyHash: policy_hash })),
+  ruleStatement(composite, ['program_hash'], ({ program_hash }) => ({ programHash: program_hash })),
 ]

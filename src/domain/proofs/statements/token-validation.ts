@@ -7,7 +7,7 @@ import type { Issuer } from '../../../keys/issuer.ts'
 import { h248 } from '../../../rules/encode.ts'
 import type { TokensService } from '../../tokens/service.ts'
 import { TokenInputs } from '../schemas-inputs.ts'
-import { falseStatement, type Statement } from '../statement.ts'
+import { falseStatement, type IssuerLookup, type Statement } from '../statement.ts'
 import {
   demandIssued,
   element,
@@ -22,6 +22,7 @@ import {
 interface Deps {
   readonly issuer: Pick<Issuer, 'current' | 'isValid'>
   readonly tokens: Pick<TokensService, 'forCircuit'>
+  readonly issuerOf: IssuerLookup
 }
 
 /** Stands for no audience: only a token that is for any has it. */
@@ -32,7 +33,7 @@ interface Asked extends Signed {
   readonly audience: bigint
 }
 
-export const tokenValidationStatement = ({ issuer, tokens }: Deps): Statement => {
+export const tokenValidationStatement = ({ issuer, tokens, issuerOf }: Deps): Statement => {
   /** What neither expired nor fails its audience, and yet isn't valid, the circuit knows nothing of. */
   const issued = async (caller: Caller, given: Exclude<TokenInputs, { secret: string }>): Promise<Asked> => {
     const isText = 'token' in given
@@ -63,6 +64,12 @@ export const tokenValidationStatement = ({ issuer, tokens }: Deps): Statement =>
     decision: 'token_valid',
     nullifier: 'nullifier',
     inputs: TokenInputs,
+    vouched: {
+      issuer: ({ publicSignals }) =>
+        issuerOf(tokenValidation.id, tokenValidation.read(publicSignals).nullifier),
+      sentence: () => 'Holds a valid token.',
+      isPerson: () => true,
+    },
 
     async prepare(caller, inputs, at) {
       // They fit the schema.

@@ -1,0 +1,92 @@
+/** What a proof tells of itself, to be compared with what is expected of it. @module */
+import { contextElement, type ProofContext, scopeElement } from '../rules/encode.ts'
+import type { Facts } from '../rules/expectation.ts'
+import { findCircuit } from './catalogue.ts'
+
+/** What circuits call the signal that is 1 for YES and 0 for NO. */
+export const DECISION_SIGNALS = [
+  'decision',
+  'token_valid',
+  'consent_verified',
+  'quantum_safe_valid',
+  'all',
+] as const
+
+const MS_PER_SECOND = 1000
+
+/** A proof whose pairing holds. */
+export interface ProofToCompare {
+  readonly circuitId: string
+  /** Canonical decimals. */
+  readonly publicSignals: readonly string[]
+  /** What it is said to be made for; it counts only where the signal `ctx` is that of it. */
+  readonly context?: ProofContext | null
+  /** Of its scope, where it is not the statement that names it. */
+  readonly purpose?: string
+  /** Unix ms: when it was recorded, where that is known. */
+  readonly createdAt?: number
+}
+
+const isObject = (value: unknown): value is Readonly<Record<string, unknown>> =>
+  typeof value === 'object' && value !== null && !Array.isArray(value)
+
+const timeOf = (seconds: unknown): number | undefined =>
+  seconds === undefined || !Number.isSafeInteger(Number(seconds))
+    ? undefined
+    : Number(seconds) * MS_PER_SECOND
+
+/** Circuits without a bit for it have proofs of a YES only. */
+const decisionOf = (
+  signal: (name: string) => string | undefined,
+  statement: Readonly<Record<string, unknown>> | undefined,
+): 0 | 1 => {
+  // A policy that said NO has the last word.
+  if (statement?.policy_verdict === 'NO') return 0
+  const shown = DECISION_SIGNALS.map(signal).find((value) => value !== undefined)
+  return shown === undefined || shown === '1' ? 1 : 0
+}
+
+/**
+ * What its nullifier is scoped to: whoever makes a proof can write any purpose into the statement, so that the signal
+ * `scope`, where there is one, has to be that of it.
+ */
+const purposeOf = (
+  { aud }: ProofContext,
+  statement: Readonly<Record<string, unknown>>,
+  scope: string | undefined,
+  unstated = scope === undefined ? null : 'proof',
+): string | null => {
+  const { purpose = unstated } = statement
+  if (typeof purpose !== 'string') return null
+  return scope === undefined || scope === String(scopeElement({ aud, purpose })) ? purpose : null
+}
+
+/** @throws nothing: what isn't known is null, and what can't apply is left out */
+export const proofFacts = ({
+  circuitId,
+  publicSignals,
+  context,
+  purpose,
+  createdAt,
+}: ProofToCompare): Facts => {
+  const circuit = findCircuit(circuitId)
+  const names = circuit?.publicNames ?? []
+  const signal = (name: string) => publicSignals[names.indexOf(name)]
+  const isBound =
+    context && context.circuit === circuitId && String(contextElement(context)) === signal('ctx')
+  const bound = isBound ? context : undefined
+  const statement = isObject(bound?.statement) ? bound.statement : undefined
+  // Only the attestor of an aggregate has signed what its statement says of the time.
+  const attestedAt = circuitId === 'proof_aggregation' ? statement?.attested_at : undefined
+  return {
+    circuit_id: circuitId,
+    issuers: bound ? [bound.org, bound.aud] : null,
+    audience: circuitId === 'token_validation' ? { element: signal('audience') ?? '' } : (bound?.aud ?? null),
+    purpose: bound && statement ? purposeOf(bound, statement, signal('scope'), purpose) : null,
+    nonce: bound?.nonce ?? null,
+    statement: statement ?? null,
+    decision: circuit === undefined || statement?.rules_hash === null ? null : decisionOf(signal, statement),
+    max_age_seconds: timeOf(attestedAt) ?? timeOf(signal('now')) ?? createdAt ?? null,
+    ...(circuitId === 'kyc' && { min_level: Number(signal('minLevel') ?? 0) }),
+  }
+}

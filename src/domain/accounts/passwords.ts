@@ -1,0 +1,102 @@
+/** Checking and changing passwords: what sign-in and the change of a password count together. @module */
+import type { SessionCaller } from '../../caller.ts'
+import { AppError, fail } from '../../errors.ts'
+import { secretDigest } from '../../keys/api-keys.ts'
+import { hashPassword, verifyPassword } from '../../keys/passwords.ts'
+import type { Ledger } from '../../ledger/ledger.ts'
+import type { Database } from '../../store/database.ts'
+import type { AttemptBudget } from '../security/attempts.ts'
+import type { SecurityService } from '../security/service.ts'
+import { DEFAULT_ORGANISATION } from './defaults.ts'
+import { normaliseEmail } from './organisations.ts'
+import type { PasswordChange, SignIn } from './schemas.ts'
+import * as store from './store.ts'
+
+/** Wrong passwords in 15 minutes. */
+const MAX_PER_ACCOUNT_AND_ADDRESS = 10
+/** From all addresses together, so that many of them guess no faster, and one of them locks nobody else out. */
+const MAX_PER_ACCOUNT = 100
+/** For all accounts together, so that one password is not tried on every account. */
+const MAX_PER_ADDRESS = 100
+
+interface Deps {
+  readonly database: Database
+  readonly ledger: Pick<Ledger, 'transact'>
+  readonly security: Pick<SecurityService, 'guardAttempts'>
+  addressBlock(ip: string): string
+}
+
+export type Passwords = ReturnType<typeof createPasswords>
+
+export const createPasswords = ({ database, ledger, security, addressBlock }: Deps) => {
+  /** An unknown account is counted like a known one, and takes as long. */
+  const budgetsOf = (email: string, account: store.AccountRow | undefined, ip: string): AttemptBudget[] => {
+    const block = addressBlock(ip)
+    const name = secretDigest(email).toString('hex')
+    const owner = {
+      organisation: account?.organisation ?? DEFAULT_ORGANISATION,
+      subject: account?.id ?? block,
+    }
+    return [
+      { bucket: `account:${name}/${block}`, limit: MAX_PER_ACCOUNT_AND_ADDRESS, ...owner },
+      { bucket: `account:${name}`, limit: MAX_PER_ACCOUNT, ...owner },
+      {
+        bucket: `address:${block}`,
+        limit: MAX_PER_ADDRESS,
+        organisation: DEFAULT_ORGANISATION,
+        subject: block,
+      },
+    ]
+  }
+
+  const checkAccount = async (
+    email: string,
+    account: store.AccountRow | undefined,
+    password: string,
+    ip: string,
+  ): Promise<store.AccountRow> => {
+    const checked = await security.guardAttempts(budgetsOf(email, account, ip), async () =>
+      (await verifyPassword(password, account?.password_hash)) ? account : undefined,
+    )
+    return checked ?? fail('invalid_credentials')
+  }
+
+  return {
+    /**
+     * The account of an e-mail address and its password. An unknown address and a wrong password can't be told apart,
+     * by the answer or by its time. At most 10 wrong passwords in 15 minutes per account and client address, and 100
+     * per account and per address; what is refused then was not compared with anything.
+     * @throws AppError invalid_credentials, rate_limited, unavailable
+     */
+    async check({ email, password }: SignIn, ip: string): Promise<store.AccountRow> {
+      const address = normaliseEmail(email)
+      return checkAccount(address, await store.findAccountByEmail(database, address), password, ip)
+    },
+
+    /**
+     * Changes the password of the caller's account and ends its other sessions. The current password counts as a sign-in.
+     * @returns digests of the sessions that it ended
+     * @throws AppError invalid_credentials, rate_limited, unavailable
+     */
+    async change(
+      caller: SessionCaller,
+      { currentPassword, newPassword }: PasswordChange,
+      ip: string,
+    ): Promise<readonly Uint8Array[]> {
+      const { id: sessionId, accountId } = caller.credential
+      const known = (await store.findAccount(database, accountId)) ?? fail('unauthorized')
+      const account = await checkAccount(known.email, known, currentPassword, ip)
+      const passwordHash = await hashPassword(newPassword)
+      let ended: readonly Uint8Array[] = []
+      await ledger.transact(caller, async (trx) => {
+        const change = { from: account.password_hash, to: passwordHash }
+        // Of two changes at once, the second no longer knows the current password.
+        if (!(await store.replacePassword(trx, accountId, change))) throw new AppError('invalid_credentials')
+        ended = await store.deleteOtherSessions(trx, accountId, sessionId)
+        const data = { event: 'password.changed', sessionsEnded: ended.length }
+        return { entry: { type: 'account', subject: ['account', accountId], data }, result: null }
+      })
+      return ended
+    },
+  }
+}

@@ -1,0 +1,92 @@
+/** Routes of console sessions and their passwords. @module */
+import { fail } from '../../errors.ts'
+import { Reply, route } from '../../http/route.ts'
+import type { Services } from './routes.ts'
+import { PasswordChange, SessionCreated, SessionList, SessionParams, SignIn } from './schemas.ts'
+
+const tag = 'Console'
+
+const createSession = route({
+  name: 'createSession',
+  method: 'POST',
+  path: '/console/api/session',
+  auth: 'none',
+  tag,
+  summary: 'Sign in',
+  description:
+    'Sets the session cookie, valid for 12 hours. After 10 wrong passwords in 15 minutes for an account from one address, or 100 for an account or from an address: 429, whatever the password.',
+  body: SignIn,
+  response: { 201: SessionCreated },
+  errors: ['invalid_credentials', 'rate_limited', 'unavailable'],
+  example: { body: { email: '{email}', password: '{password}' } },
+  handler: async ({ body, ip, requestId }, { accounts }: Services) => {
+    const { csrfToken, setCookie } = await accounts.sessions.open(body, ip, requestId)
+    return new Reply(201, { csrfToken }, { 'Set-Cookie': setCookie })
+  },
+})
+
+const deleteSession = route({
+  name: 'deleteSession',
+  method: 'DELETE',
+  path: '/console/api/session',
+  auth: 'session',
+  tag,
+  summary: 'Sign out',
+  response: { 204: null },
+  errors: [],
+  handler: async ({ caller }, { accounts: { sessions } }: Services) => {
+    await sessions.end(caller, caller.credential.id)
+    return new Reply(204, undefined, { 'Set-Cookie': sessions.removeCookie })
+  },
+})
+
+const listSessions = route({
+  name: 'listSessions',
+  method: 'GET',
+  path: '/console/api/sessions',
+  auth: 'session',
+  tag,
+  summary: 'List where the account is signed in',
+  description: 'The newest first.',
+  response: { 200: SessionList },
+  errors: [],
+  handler: ({ caller }, { accounts }: Services) => accounts.sessions.list(caller),
+})
+
+const endSession = route({
+  name: 'endSession',
+  method: 'DELETE',
+  path: '/console/api/sessions/{sessionId}',
+  auth: 'session',
+  tag,
+  summary: 'End a session of the account',
+  description: 'On every server within a second.',
+  params: SessionParams,
+  response: { 204: null },
+  errors: ['not_found'],
+  handler: async ({ caller, params }, { accounts }: Services) => {
+    if (!(await accounts.sessions.end(caller, params.sessionId))) return fail('not_found')
+    return new Reply(204, undefined)
+  },
+})
+
+const changePassword = route({
+  name: 'changePassword',
+  method: 'PUT',
+  path: '/console/api/password',
+  auth: 'session',
+  tag,
+  summary: 'Change the password of the account',
+  description:
+    'Ends its other sessions, on every server within a second. A wrong current password counts like one at sign-in.',
+  body: PasswordChange,
+  response: { 204: null },
+  errors: ['invalid_credentials'],
+  example: { body: { currentPassword: '{password}', newPassword: 'an even better battery' } },
+  handler: async ({ caller, body, ip }, { accounts }: Services) => {
+    await accounts.sessions.changePassword(caller, body, ip)
+    return new Reply(204, undefined)
+  },
+})
+
+export const sessionRoutes = [createSession, deleteSession, listSessions, endSession, changePassword]

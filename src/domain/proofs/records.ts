@@ -1,0 +1,52 @@
+/** Recorded proofs, told again as they were made. @module */
+import type { Caller } from '../../caller.ts'
+import { fail } from '../../errors.ts'
+import { readEntries } from '../../ledger/entries.ts'
+import type { Receipt } from '../../ledger/item.ts'
+import type { Ledger } from '../../ledger/ledger.ts'
+import { decodeZk1 } from '../../protocol/zk1.ts'
+import type { Database } from '../../store/database.ts'
+import { contextOf } from './binding.ts'
+import type { GeneratedProof } from './proof.ts'
+import { decisionOf } from './signals.ts'
+import type { Statement } from './statement.ts'
+import * as store from './store.ts'
+
+interface Deps {
+  readonly database: Database
+  readonly ledger: Pick<Ledger, 'head'>
+  readonly baseUrl: string
+  /** @throws AppError not_found */
+  readonly statement: (circuitId: string) => Statement
+}
+
+export const createRecords = ({ database, ledger, baseUrl, statement }: Deps) => {
+  /** Where the entry of a proof stands, in the log as it is now. */
+  const receiptOf = async (index: number): Promise<Receipt> => {
+    const [entry] = await readEntries(database, index, 1)
+    if (entry?.index !== index) return fail('not_found')
+    // Read later than the entry, so that it covers it.
+    const { size, root } = await ledger.head()
+    const leafHash = Buffer.from(entry.leafHash).toString('hex')
+    return { index, entryId: entry.id, leafHash, treeSize: size, root, at: entry.at }
+  }
+
+  /** @throws AppError not_found, also where it isn't known what the proof is bound to */
+  return async ({ organisation }: Caller, proofId: string): Promise<GeneratedProof> => {
+    const row = await store.findProof(database, organisation, proofId)
+    const read = row && decodeZk1(row.proof)
+    if (!row?.context || read === undefined) return fail('not_found')
+    const { circuit_id: circuitId, expires_at: expiresAt } = row
+    return {
+      proofId,
+      circuitId,
+      digest: row.digest,
+      ...read,
+      decision: decisionOf(statement(circuitId), read.publicSignals),
+      context: contextOf(baseUrl, { organisation, circuitId, expiresAt, ...row.context }),
+      createdAt: row.created_at,
+      expiresAt,
+      receipt: await receiptOf(row.entry_index),
+    }
+  }
+}

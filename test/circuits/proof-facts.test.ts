@@ -1,0 +1,49 @@
+/** What a proof tells of itself where nobody knows it: only what its signals bind, whoever made it. */
+import { expect } from 'chai'
+import { findCircuit } from '../../src/circuits/catalogue.ts'
+import { type ProofToCompare, proofFacts } from '../../src/circuits/proof-facts.ts'
+import { contextElement, scopeElement } from '../../src/rules/encode.ts'
+import { type Expectation, unexpected } from '../../src/rules/expectation.ts'
+
+const AUD = 'https://assay.example'
+const NOW = Date.parse('2026-06-01T12:00:00Z')
+
+/** A proof of this statement, with these signals beside `ctx`. */
+const proofOf = (
+  circuitId: string,
+  statement: object,
+  signals: Readonly<Record<string, bigint>> = {},
+): ProofToCompare => {
+  const context = { aud: AUD, org: 'org_1', circuit: circuitId, statement, nonce: 'n-1' }
+  const values: Record<string, bigint> = { ...signals, ctx: contextElement(context) }
+  const publicSignals = (findCircuit(circuitId)?.publicNames ?? []).map((name) => String(values[name] ?? 0n))
+  return { circuitId, publicSignals, context }
+}
+const reasons = (expected: Expectation, proof: ProofToCompare) =>
+  unexpected(expected, proofFacts(proof), NOW).join()
+
+describe('what a proof tells of itself', () => {
+  it('is a purpose only where its scope is that of it', () => {
+    const scope = scopeElement({ aud: AUD, purpose: 'vote' })
+    const elsewhere = scopeElement({ aud: 'https://other.example', purpose: 'vote' })
+    const told = (statement: object, signals: Readonly<Record<string, bigint>>, purpose?: string) =>
+      reasons({ purpose: 'vote' }, { ...proofOf('kyc', statement, signals), purpose })
+    expect(told({ purpose: 'vote' }, { scope })).to.equal('')
+    // Another scope is another nullifier of the same person.
+    for (const other of [1n, elsewhere])
+      expect(told({ purpose: 'vote' }, { scope: other })).to.equal('EXPECTATION_PURPOSE')
+    expect(told({}, { scope }, 'vote')).to.equal('')
+    expect(told({}, { scope })).to.equal('EXPECTATION_PURPOSE')
+    expect(reasons({ purpose: 'vote' }, proofOf('token_validation', { purpose: 'vote' }))).to.equal('')
+  })
+
+  it('is a time of attestation only where an attestor has signed it', () => {
+    const seconds = BigInt(NOW / 1000)
+    const asked = { max_age_seconds: 60 }
+    const statement = { attested_at: Number(seconds) }
+    expect(reasons(asked, proofOf('proof_aggregation', statement))).to.equal('')
+    expect(reasons(asked, proofOf('kyc', statement, { now: seconds - 60n }))).to.equal('')
+    for (const now of [seconds - 61n, seconds + 121n])
+      expect(reasons(asked, proofOf('kyc', statement, { now }))).to.equal('EXPECTATION_MAX_AGE_SECONDS')
+  })
+})
