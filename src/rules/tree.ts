@@ -63,8 +63,9 @@ const readRule = (node: unknown, path: string, spent: Spent): Leaf => {
   if (!isObject(node)) return wrong(path, 'type', 'must be an object {field, op, value}')
   spent.leaves += 1
   if (spent.leaves > MAX_LEAVES) tooLarge(path, `There may be at most ${MAX_LEAVES} rules.`)
-  requireKnown(node, RULE_MEMBERS, path)
   const op = member(node, 'op')
+  // A node of a tree among rules is told what is wrong with its `op`, not with its `children`.
+  requireKnown(node, isGate(op) || op === 'NOT' ? NODE_MEMBERS : RULE_MEMBERS, path)
   if (!isOperator(op)) return wrong(`${path}/op`, 'enum', `must be one of ${OPERATORS.join(', ')}`)
   const field = member(node, 'field')
   if (typeof field !== 'string') return wrong(`${path}/field`, 'type', 'must be a text')

@@ -160,8 +160,9 @@ describe('terminals', () => {
     const its = await terminal({ merchantId: body.merchantId })
     expect(await configOf(its)).to.include({ floorLimit: 40, storedSumLimit: null })
     // One that was made before there were defaults keeps what it has.
-    await app.services.database.knex('terminals').where({ id: plain.terminalId }).update({ limits: '{}' })
-    expect(await configOf(plain)).to.include({ floorLimit: null, storedSumLimit: null })
+    const early = await terminal()
+    await app.services.database.knex('terminals').where({ id: early.terminalId }).update({ limits: '{}' })
+    expect(await configOf(early)).to.include({ floorLimit: null, storedSumLimit: null })
     for (const floorLimit of ['any', -1])
       expect((await createTerminal(app, owner.apiKey, { limits: { floorLimit } })).status).to.equal(422)
   })

@@ -80,7 +80,7 @@ describe('reading rules', () => {
       ['nonbetween', 'range', [2, 1]],
       ['in', 'type', undefined, 'a', [], {}, Array(MAX_LISTED_VALUES + 1).fill(1)],
       ['nin', 'type', []],
-      ['exists', 'type', 1, 'true'],
+      ['exists', 'type', 1, 'true', null],
       ['contains', 'type', undefined, null, '', [], {}],
       ['startsWith', 'type', undefined, '', 1],
       ['matches', 'type', undefined, '', 1, 'a'.repeat(MAX_PATTERN_CHARS + 1)],
@@ -101,7 +101,6 @@ describe('reading rules', () => {
       ['between', [1, 1]],
       ['in', Array(MAX_LISTED_VALUES).fill(1)],
       ['exists', undefined],
-      ['exists', null],
       ['matches', 'a'.repeat(MAX_PATTERN_CHARS)],
     ] as const)
       expect(one(op, operand), op).to.deep.equal(accepted)
