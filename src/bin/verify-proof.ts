@@ -43,6 +43,7 @@ type Reason =
   | 'DECISION_MISMATCH'
   | 'CONTEXT_MISMATCH'
   | 'EXPIRED'
+  | 'POLICY_NO'
   | ExpectationReason
 
 export interface Report {
@@ -147,18 +148,26 @@ const compare = (
 
 type Stated = { readonly rules_hash?: unknown; readonly policy_verdict?: unknown }
 
-/** Only a YES to a question that was asked opens anything. What the file itself tells can only take away from that. */
-const meaningOf = (
-  { question, context, publicSignals, hasPolicy, decisions }: ProofFile,
-  circuitId: string | undefined,
-): string | null => {
+const shownBy = ({ publicSignals }: ProofFile, circuitId: string | undefined): string | undefined => {
   const names = (circuitId === undefined ? undefined : findCircuit(circuitId)?.publicNames) ?? []
-  const shown = DECISION_SIGNALS.flatMap((name) => publicSignals[names.indexOf(name)] ?? [])[0]
-  const stated: Stated = context !== undefined && isContext(context) ? Object(context.statement) : {}
-  const isRefused = stated.policy_verdict === 'NO' || (hasPolicy && decisions.includes(0))
-  if (question === 'none' || stated.rules_hash === null)
+  return DECISION_SIGNALS.flatMap((name) => publicSignals[names.indexOf(name)] ?? [])[0]
+}
+
+const statedIn = ({ context }: ProofFile): Stated =>
+  context !== undefined && isContext(context) ? Object(context.statement) : {}
+
+/** Whether a policy said NO to what the circuit alone shows: the service does not verify such a proof either. */
+const isPolicyRefusal = (file: ProofFile, circuitId: string | undefined): boolean => {
+  const isRefused = statedIn(file).policy_verdict === 'NO' || (file.hasPolicy && file.decisions.includes(0))
+  return isRefused && shownBy(file, circuitId) !== '0'
+}
+
+/** Only a YES to a question that was asked opens anything. What the file itself tells can only take away from that. */
+const meaningOf = (file: ProofFile, circuitId: string | undefined): string | null => {
+  const shown = shownBy(file, circuitId)
+  if (file.question === 'none' || statedIn(file).rules_hash === null)
     return 'it attests the submitted data; no question was asked, so it opens nothing'
-  if (isRefused && shown !== '0')
+  if (isPolicyRefusal(file, circuitId))
     return 'NO: the policy said so, whatever the circuit shows; it opens nothing'
   if (shown === undefined) return null
   return shown === '1' ? 'YES' : 'NO: it opens nothing'
@@ -243,6 +252,7 @@ export const examine = async (text: string, flags: Flags): Promise<Report> => {
     ...(verdict.valid ? [] : [verdict.reason]),
     ...(isOther ? (['CIRCUIT_MISMATCH'] as const) : []),
     ...compared.reasons,
+    ...(verdict.valid && isPolicyRefusal(file, circuitId) ? (['POLICY_NO'] as const) : []),
     ...(verdict.valid ? differing(file, circuitId, flags.expect, Date.now()) : []),
   ]
   return {

@@ -160,15 +160,15 @@ describe('npx assay verify-proof', function () {
     )
   })
 
-  it('lets a policy say NO beside a statement that holds, but not beside its own proof', async () => {
+  it('refuses what a policy said NO to, beside a statement that holds and beside its own proof', async () => {
     const ver = { verification_id: 'ver_1', decision: 0, verdict: 'NO' }
     const { proof, publicSignals } = await goodProof('kyc')
     const answered = { circuit_id: 'kyc', proof, public_signals: publicSignals, ...ver }
     const { reasons, says } = await read(answered)
-    expect(reasons).to.deep.equal([])
+    expect(reasons).to.deep.equal(['POLICY_NO'])
     expect(says).to.match(/^NO: the policy said so/)
     expect(await refusal({ ...answered, verification_id: undefined })).to.equal('DECISION_MISMATCH true')
-    expect(await refusal({ ...answer, ...ver })).to.equal('DECISION_MISMATCH true')
+    expect(await refusal({ ...answer, ...ver })).to.equal('DECISION_MISMATCH,POLICY_NO true')
   })
 
   it('takes the answer of POST /api/eligibility/composite', async () => {

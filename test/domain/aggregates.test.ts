@@ -110,7 +110,7 @@ describe('aggregates of proofs', function () {
   it('hold what other aggregates stand for to the same, and spend that too', async () => {
     const [deep, near] = [await proofOf(), await proofOf()]
     const inner = await aggregate([deep])
-    const [made, other] = [await aggregate([near, inner, deep]), await aggregate([near, inner])]
+    const [made, other] = [await aggregate([near, inner]), await aggregate([near, inner])]
     expect((await consume(made)).body.consumed).to.equal(true)
     for (const one of [deep, near, inner]) expect((await consume(one)).status).to.equal(409)
     const spends = (await entriesOf(app, deep.proof_id)).filter(({ type }) => type === 'spend')
@@ -120,6 +120,26 @@ describe('aggregates of proofs', function () {
       'MEMBER_1_MEMBER_0_DOUBLE_SPEND',
       'MEMBER_1_DOUBLE_SPEND',
     ])
+  })
+
+  it('count each proof once: those whose parts overlap are not made', async () => {
+    const [deep, near] = [await proofOf(), await proofOf()]
+    const [inner, other] = [await aggregate([deep]), await aggregate([near, deep])]
+    const outer = await aggregate([inner])
+    for (const members of [
+      [inner, deep],
+      [near, inner, deep],
+      [inner, other],
+      [outer, inner],
+      [outer, deep],
+      [deep, outer],
+      [outer, other],
+    ]) {
+      const { status, body } = await postAggregate(members)
+      expect([status, body.reason]).to.deep.equal([422, 'STATEMENT_FALSE'])
+      expect(body.message).to.contain('show the same, or spend the same nullifier')
+    }
+    expect((await aggregate([near, outer])).decision).to.equal(1)
   })
 
   it('judge the time of a member when they are made: its `now` may lie further back later', async () => {

@@ -21,5 +21,7 @@ export const refusalOf = (decision: ProofDecision): Refusal | undefined => {
 }
 
 /** Where a policy decided as well, it has the last word over what the circuit alone shows. */
-export const policyFaults = ({ policy_verdict }: Stated, decision: 0 | 1): ReasonCode[] =>
-  policy_verdict === 'NO' && decision === 1 ? ['POLICY_NO'] : []
+export const POLICY_NO = 'POLICY_NO'
+
+/** Whether a reason is that a policy said NO, to the proof itself or to one that it stands for. */
+export const isPolicyNo = (reason: ReasonCode): boolean => /^(?:MEMBER_\d_)*POLICY_NO$/.test(reason)

@@ -14,13 +14,13 @@ import type { Ledger } from '../../ledger/ledger.ts'
 import { decodeZk1, proofDigest, type SnarkProof } from '../../protocol/zk1.ts'
 import { unexpected } from '../../rules/expectation.ts'
 import type { Database } from '../../store/database.ts'
-import { asksNothing, policyFaults } from './acceptance.ts'
+import { asksNothing, isPolicyNo, POLICY_NO } from './acceptance.ts'
 import { contextOf } from './binding.ts'
 import { createNativeChecks } from './native-checks.ts'
 import type { CheckedProof, ForeignProof, PresentedProof } from './proof.ts'
 import { decisionOf, signalOf } from './signals.ts'
 import { findSpentAt, isResultRevoked, nullifierKey, type SpendKey } from './spend-keys.ts'
-import type { ProofRecord, ReasonCode, StatedMember, Statement } from './statement.ts'
+import type { ProofRecord, ReasonCode, Stated, StatedMember, Statement } from './statement.ts'
 import * as store from './store.ts'
 
 export interface CheckingDeps {
@@ -117,17 +117,14 @@ export const memberReason = (index: number, reason: ReasonCode): ReasonCode =>
   // A number has no lower case.
   `MEMBER_${index}_${reason}` as ReasonCode
 
-/** All that these proofs stand for, themselves first, each once. */
-export const inside = <P extends ValidProof>(proofs: readonly P[]): readonly (P | MemberProof)[] => {
-  const all = proofs.flatMap((proof) => [proof, ...inside(proof.members)])
-  return [...new Map(all.map((proof) => [proof.digest, proof])).values()]
-}
+/** These proofs, each followed by all that it stands for. */
+export const inside = <P extends ValidProof>(proofs: readonly P[]): readonly (P | MemberProof)[] =>
+  proofs.flatMap((proof) => [proof, ...inside(proof.members)])
 
-/** Whether no two of these are the same, and no two that they stand for spend one nullifier. */
+/** Whether each of these, and of what they stand for, counts once: no two are the same or spend one nullifier. */
 export const areDistinct = (proofs: readonly ValidProof[]): boolean => {
   const keys = inside(proofs).flatMap(({ spendKeys }) => spendKeys.map((key) => key.join()))
-  const digests = new Set(proofs.map(({ digest }) => digest))
-  return digests.size === proofs.length && new Set(keys).size === keys.length
+  return new Set(keys).size === keys.length
 }
 
 const spendKeysOf = (
@@ -143,8 +140,8 @@ const spendKeysOf = (
 const heldAgainst = (examined: Examined, { decision, digest }: PresentedProof): Examined => {
   if (!examined.valid) return examined
   const faults: ReasonCode[] = []
-  const isOther =
-    decision !== undefined && decision !== decisionOf(examined.statement, examined.publicSignals)
+  const shown = examined.decision ?? decisionOf(examined.statement, examined.publicSignals)
+  const isOther = decision !== undefined && decision !== shown
   if (isOther) faults.push('DECISION_MISMATCH')
   if (digest !== undefined && digest !== examined.digest) faults.push('DIGEST_MISMATCH')
   if (faults.length === 0) return examined
@@ -173,6 +170,21 @@ export const createChecking = (deps: CheckingDeps) => {
     return row && toRecord(row)
   }
 
+  /**
+   * Whether a policy said NO to what the circuit alone shows. Proofs that were made before statements told the verdict are
+   * told by the result that they were made for; without that, nobody knows of a YES.
+   */
+  const isPolicyRefusal = async (
+    { provesRules }: Statement,
+    { organisation, proofId }: ProofRecord,
+    stated: Stated,
+  ): Promise<boolean> => {
+    if (stated.policy_verdict !== undefined) return stated.policy_verdict !== 'YES'
+    // Only results are about data; rules that the circuit evaluates itself have no other verdict.
+    if (stated.data_commitment === undefined || provesRules) return false
+    return (await store.findVerdict(database, organisation, proofId)) !== 'YES'
+  }
+
   /** What has become of a member. That its pairing holds was seen before it was attested; so was its `now`. */
   const lookUp = async (
     caller: Caller,
@@ -188,7 +200,7 @@ export const createChecking = (deps: CheckingDeps) => {
     const member = { ...weighed, proofId: row.id }
     const faults = weighed.reasonCodes.filter((reason) => reason !== 'NOW_OUT_OF_RANGE')
     if (weighed.decision === null) faults.push('NO_QUESTION')
-    else if (weighed.decision !== decision) faults.push('DECISION_MISMATCH')
+    else if (weighed.decision !== decision && !faults.some(isPolicyNo)) faults.push('DECISION_MISMATCH')
     return { member, faults }
   }
 
@@ -231,7 +243,8 @@ export const createChecking = (deps: CheckingDeps) => {
       if (record.digest !== digest) reasonCodes.push('SIGNALS_MISMATCH')
       else reasonCodes.push(...(await faultsOf(caller, statement, record, publicSignals)))
     }
-    if (stated) reasonCodes.push(...policyFaults(stated, shown))
+    if (record && stated && shown === 1 && (await isPolicyRefusal(statement, record, stated)))
+      reasonCodes.push(POLICY_NO)
     const { members, faults } = await lookUpMembers(
       caller,
       (stated && statement.members?.(stated)) ?? [],
@@ -244,7 +257,7 @@ export const createChecking = (deps: CheckingDeps) => {
       ...read,
       valid: true,
       verified: reasonCodes.length === 0,
-      decision: stated && asksNothing(stated) ? null : shown,
+      decision: stated && asksNothing(stated) ? null : reasonCodes.some(isPolicyNo) ? 0 : shown,
       digest,
       circuitId,
       proofId: record?.proofId ?? null,

@@ -42,7 +42,10 @@ export const createRecords = ({ database, ledger, baseUrl, statement }: Deps) =>
       circuitId,
       digest: row.digest,
       ...read,
-      decision: decisionOf(statement(circuitId), read.publicSignals),
+      decision:
+        row.context.statement.policy_verdict === 'NO'
+          ? 0
+          : decisionOf(statement(circuitId), read.publicSignals),
       context: contextOf(baseUrl, { organisation, circuitId, expiresAt, ...row.context }),
       createdAt: row.created_at,
       expiresAt,

@@ -18,7 +18,7 @@ const Decision = Type.Union([Type.Literal(0), Type.Literal(1)], {
 })
 const NullableDecision = Type.Union([Type.Literal(0), Type.Literal(1), Type.Null()], {
   description:
-    'From the public signals: 1 is YES. Null where the proof is not valid, and where it answers no question: then it attests the submitted data, and nothing was decided.',
+    'From the public signals: 1 is YES. 0 also where a policy said NO (`POLICY_NO`), to the proof or to one that it stands for. Null where the proof is not valid, and where it answers no question: then it attests the submitted data, and nothing was decided.',
 })
 const Valid = Type.Boolean({
   description: 'The pairing holds under the key of the circuit. That alone shows little.',

@@ -121,6 +121,8 @@ export interface Statement {
   readonly nullifier?: string
   /** Absent: nobody vouches for what is proved, since whoever makes the proof chooses what it is about. */
   readonly vouched?: Vouched
+  /** Whether it evaluates rules, so that its decision is that of whoever asks by rules or by policy. */
+  readonly provesRules?: true
   /** Schema of `inputs` as callers send them. */
   readonly inputs: TSchema
   /**

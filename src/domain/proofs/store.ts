@@ -89,6 +89,14 @@ export const findProofByDigest = async (
     .orderByRaw('context IS NULL, id DESC')
     .first()
 
+/** What the signed result said that a proof was made for: null where nothing was asked, undefined where there is none. */
+export const findVerdict = async (
+  { knex }: Database,
+  organisation: string,
+  proof_id: string,
+): Promise<'YES' | 'NO' | null | undefined> =>
+  (await knex('verifications').where({ organisation, proof_id }).first('decision'))?.decision
+
 /** Whether a nullifier was revoked, by whichever organisation. @param nullifier canonical decimal */
 export const isNullifierRevoked = async (
   { knex }: Database,

@@ -58,7 +58,7 @@ const EXPIRED_REASONS: readonly string[] = [EXPIRED, 'NOW_OUT_OF_RANGE']
 /** What is spent, or was, is a YES. */
 const YES = 1
 /** Reasons for which a proof is a fact, but opens nothing. */
-const REFUSALS: readonly string[] = ['DECISION_NO', 'NO_QUESTION', 'POLICY_NO']
+const REFUSAL = /^(?:DECISION_NO|NO_QUESTION|(?:MEMBER_\d_)*POLICY_NO)$/
 const UNKNOWN_REASONS: readonly string[] = ['PROOF_UNKNOWN', 'CONTEXT_UNKNOWN']
 
 const settle = (
@@ -80,7 +80,7 @@ const spentOutcome = (digest: string, at: number, decision: Outcome['decision'])
 
 /** What else is wrong with a proof says more than that it is a NO. */
 const refusedStatus = (reasonCodes: readonly string[]): BatchOutcome['status'] => {
-  const faults = reasonCodes.filter((reason) => !REFUSALS.includes(reason))
+  const faults = reasonCodes.filter((reason) => !REFUSAL.test(reason))
   if (faults.length === 0) return 'refused'
   const only = (known: readonly string[]) => faults.every((reason) => known.includes(reason))
   if (only(UNKNOWN_REASONS)) return 'unknown'

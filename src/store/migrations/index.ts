@@ -27,6 +27,7 @@ import { attestationsMigration } from './0024-attestations.ts'
 import { vouchedProofsMigration } from './0025-vouched-proofs.ts'
 import { askedMigration } from './0026-asked.ts'
 import { revokedResultsMigration } from './0027-revoked-results.ts'
+import { resultProofsMigration } from './0028-result-proofs.ts'
 
 interface Migration {
   readonly name: string
@@ -61,4 +62,5 @@ export const MIGRATIONS: readonly Migration[] = [
   vouchedProofsMigration,
   askedMigration,
   revokedResultsMigration,
+  resultProofsMigration,
 ]

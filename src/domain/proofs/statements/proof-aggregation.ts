@@ -63,7 +63,9 @@ export const proofAggregationStatement = ({ issuer, verifyStored }: Deps): State
       const { proofIds } = inputs as AggregationInputs
       const proofs = await Promise.all(proofIds.map((proofId) => attested(caller, proofId)))
       if (!areDistinct(proofs))
-        throw falseStatement('Two of the proofs show the same, or spend the same nullifier.')
+        throw falseStatement(
+          'Two of the proofs, or of those that they stand for, show the same, or spend the same nullifier.',
+        )
       if (inside(proofs).length > MAX_INSIDE_PROOFS)
         throw falseStatement(
           `An aggregate stands for at most ${MAX_INSIDE_PROOFS} proofs, with those inside its members.`,

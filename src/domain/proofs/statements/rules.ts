@@ -71,6 +71,7 @@ const operatorNumber = (op: unknown): string | undefined => {
 const ruleStatement = (circuit: Circuit<string>, members: readonly string[], fixed: Fixed): Statement => ({
   circuit,
   decision: 'decision',
+  provesRules: true,
   inputs: RuleInputs,
   // The service has checked the inputs against the schema above.
   prepare: (_, inputs) =>
