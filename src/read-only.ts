@@ -9,6 +9,14 @@ export const changesOf = <T extends object>(change: T, current: object): Partial
   return Object.fromEntries(changes) as Partial<T>
 }
 
+/** @throws AppError read_only, always @param names of the members that have another value */
+export const failReadOnly = (names: readonly string[]): never => {
+  const message = 'is set by the service and has another value; leave it out'
+  return fail('read_only', {
+    details: names.map((name) => ({ path: `/${pointerToken(name)}`, code: 'read_only', message })),
+  })
+}
+
 /**
  * @param sent what a caller sent
  * @param stored what the service would answer now; members that it lacks are not compared
@@ -24,9 +32,5 @@ export const requireUnchanged = (sent: object, stored: object, names: readonly s
       now.has(name) &&
       !isDeepStrictEqual(value, now.get(name)),
   )
-  if (differing.length === 0) return
-  const message = 'is set by the service and has another value; leave it out'
-  fail('read_only', {
-    details: differing.map(([name]) => ({ path: `/${pointerToken(name)}`, code: 'read_only', message })),
-  })
+  if (differing.length > 0) failReadOnly(differing.map(([name]) => name))
 }

@@ -1,5 +1,7 @@
 /** Answers that come back whole to the route that checks what they made. */
 import { expect } from 'chai'
+import type { AuditPage } from '../../src/domain/audit/schemas.ts'
+import type { ZkpProof } from '../../src/domain/audit/schemas-zkp.ts'
 import type { BatchOutcomes } from '../../src/domain/tickets/schemas.ts'
 import type { Webhook, WebhookList } from '../../src/domain/webhooks/schemas.ts'
 import { sharedApp, type TestApp } from '../support/app.ts'
@@ -74,6 +76,123 @@ describe('an answer that comes back whole', () => {
     ])
   })
 
+  it('of a token is taken where it is revoked, and another one revokes nothing', async () => {
+    const issued = await post<{ tokenId: string }>('/api/tokens/generate', { subject: 'u' })
+    const other = await post<{ token: string }>('/api/tokens/generate', { subject: 'u' })
+    const answered = await post('/api/circuits/token-validation', issued)
+    expect(answered).to.include({ token_valid: true })
+    for (const path of ['/api/tokens/revoke', '/api/circuits/token-validation'])
+      for (const change of [{ type: 'qr' }, { expiresAt: '2020-01-01T00:00:00.000Z' }])
+        expect(await refusedMember('POST', path, { ...issued, ...change }), path).to.deep.equal([
+          422,
+          'read_only',
+          `/${Object.keys(change)[0]}`,
+        ])
+    const swapped = { ...issued, token: other.token }
+    expect(await refusedMember('POST', '/api/tokens/revoke', swapped)).to.include('/token')
+    expect(await post('/api/tokens/validate', issued)).to.include({ valid: true })
+    expect(await post('/api/tokens/revoke', { ...issued, reason: 'lost' })).to.include({ status: 'revoked' })
+  })
+
+  it('of a hybrid token is taken where it is revoked, and another one revokes nothing', async () => {
+    const issued = await post<{ token_id: string; exp: number }>('/v1/tokens/generate-quantum-safe', {
+      subject: 'u',
+      claims: { decision: 1, level: 'gold' },
+    })
+    const path = '/api/tokens/revoke'
+    for (const change of [{ exp: issued.exp + 1 }, { subject: 'v' }, { claims: { decision: 1 } }])
+      expect(await refusedMember('POST', path, { ...issued, ...change })).to.deep.equal([
+        422,
+        'read_only',
+        `/${Object.keys(change)[0]}`,
+      ])
+    const named = { tokenId: issued.token_id, type: 'qr' }
+    expect(await refusedMember('POST', path, named)).to.deep.equal([422, 'read_only', '/type'])
+    expect(await post('/v1/tokens/validate-quantum-safe', issued)).to.include({ valid: true })
+    expect(await post(path, issued)).to.include({ status: 'revoked', tokenId: issued.token_id })
+  })
+
+  it('of a consent is taken where it is asked about, proved and withdrawn', async () => {
+    const logged = await post<object>('/api/consent/log', {
+      subjectId: 'whole',
+      controller: 'shop',
+      purposes: ['news'],
+    })
+    const paths = ['/api/consent/verify', '/api/circuits/consent-verification', '/api/consent/revoke']
+    const asked = (path: string) => ({ ...logged, ...(path.endsWith('revoke') ? {} : { purpose: 'news' }) })
+    for (const path of paths)
+      for (const change of [{ version: 9 }, { leafHash: '0'.repeat(64) }, { status: 'refused' }])
+        expect(await refusedMember('POST', path, { ...asked(path), ...change }), path).to.deep.equal([
+          422,
+          'read_only',
+          `/${Object.keys(change)[0]}`,
+        ])
+    const [verify = '', circuit = '', revoke = ''] = paths
+    expect(await post(verify, asked(verify))).to.include({ valid: true })
+    expect(await post(circuit, asked(circuit))).to.include({ consent_verified: true })
+    expect(await post(revoke, logged)).to.include({ status: 'withdrawn' })
+  })
+
+  it('of the log is taken where an entry is proved, and its proof where that is verified', async () => {
+    await post('/console/api/keys', { label: 'an entry' })
+    const { body: page } = await app.request<AuditPage>('GET', '/api/audit?limit=1', { key })
+    const [entry] = page.entries
+    for (const path of ['/api/audit/zkp-proof', '/api/circuits/audit-proof'])
+      expect(await refusedMember('POST', path, { ...entry, type: 'gate' }), path).to.deep.equal([
+        422,
+        'read_only',
+        '/type',
+      ])
+    expect(await post('/api/circuits/audit-proof', { ...entry })).to.include({ integrity_verified: true })
+    const made = await post<ZkpProof>('/api/audit/zkp-proof', { ...entry })
+    const path = '/api/audit/zkp-verify'
+    expect(await post(path, made)).to.include({ integrity_verified: true })
+    const moved = { inclusion: { ...made.inclusion, index: made.inclusion.index + 1 } }
+    for (const change of [moved, { proofId: `prf_${'0'.repeat(26)}` }])
+      expect(await refusedMember('POST', path, { ...made, ...change })).to.deep.equal([
+        422,
+        'read_only',
+        `/${Object.keys(change)[0]}`,
+      ])
+    expect(await post(path, { ...made, digest: '0'.repeat(64) })).to.include({
+      valid: true,
+      integrity_verified: false,
+      reason: 'DIGEST_MISMATCH',
+    })
+  })
+
+  it('of a policy is taken where its result is revoked', async () => {
+    const made = await post<{ verification_id: string }>('/v1/verify', {
+      circuit_id: 'simple_yesno',
+      identifier: 'u',
+      context: { inputs: { data: { age: 36 }, rules: RULES } },
+    })
+    expect(made, JSON.stringify(made)).to.have.property('verification_id')
+    const other = { ...made, issued_at: '2020-01-01T00:00:00.000Z' }
+    expect(await refusedMember('POST', '/verify/revoke', other)).to.deep.equal([
+      422,
+      'read_only',
+      '/issued_at',
+    ])
+    expect(await post('/verify/revoke', made)).to.include({ status: 'REVOKED' })
+  })
+
+  it('of the posting state changes nothing, whatever it is', async () => {
+    const change = async (body: object) => {
+      const answer = await app.request<object>('PUT', '/console/api/posting', { key: app.adminKey, body })
+      expect(answer.status, JSON.stringify(answer.body)).to.equal(200)
+      return answer.body
+    }
+    const state = async () =>
+      (await app.request<object>('GET', '/console/api/posting', { key: app.adminKey })).body
+    for (const set of [{ mode: 'paused', reason: 'Spam.' }, { mode: 'verified_only' }, { mode: 'open' }]) {
+      await change(set)
+      const found = await state()
+      expect(await change(found)).to.deep.equal(found)
+      expect(await state()).to.deep.equal(found)
+    }
+  })
+
   it('of a ticket is taken where it is handed in, and another one is used up by nobody', async () => {
     const ticket = await post<object>('/v1/qr/tickets', {})
     const handIn = async (proof: object) => {
@@ -121,6 +240,7 @@ describe('an answer that comes back whole', () => {
         app.adminKey,
       ],
       ['PUT', '/console/api/policies/yesno', policy, { seeded: false }, key],
+      ['PUT', '/console/api/posting', posting, { since: at }, app.adminKey],
       ['PUT', '/console/api/posting', { ...posting, mode: posting.posting }, { since: at }, app.adminKey],
     ] as const
     for (const [method, path, whole, other, by] of changes) {

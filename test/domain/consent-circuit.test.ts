@@ -54,10 +54,11 @@ describe('proofs of consents', function () {
     const byId = await proven({ consentId, purpose })
     const signals = consentVerification.read(byId.publicInputs ?? [])
     const { pii_principal_id } = payloadOf(receipt).header as { pii_principal_id: string }
+    const handleIn = (scope: bigint) => consentSubjectHandle({ subject: h248(pii_principal_id) }, scope)
     expect(signals).to.deep.include({
       controller: h248(CONTROLLER),
       purpose: h248(purpose),
-      subject_handle: consentSubjectHandle({ subject: h248(pii_principal_id) }, signals.scope),
+      subject_handle: handleIn(signals.scope),
     })
     expect(await reasonsLater(byId)).to.deep.equal([])
     const byReceipt = await proven({
@@ -66,9 +67,12 @@ describe('proofs of consents', function () {
       controller: CONTROLLER,
       subjectId: 'ada',
     })
-    expect(consentVerification.read(byReceipt.publicInputs ?? [])).to.include({
+    // Another question has another scope, and so another handle of the same person.
+    const others = consentVerification.read(byReceipt.publicInputs ?? [])
+    expect(others.scope).not.to.equal(signals.scope)
+    expect(others).to.include({
       nullifier: signals.nullifier,
-      subject_handle: signals.subject_handle,
+      subject_handle: handleIn(others.scope),
     })
   })
 

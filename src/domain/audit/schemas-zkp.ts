@@ -1,6 +1,7 @@
 /** Wire form of zero-knowledge proofs about the log. @module */
 import Type, { type Static } from 'typebox'
 import { Expect } from '../../rules/schemas.ts'
+import { asListed } from './schemas.ts'
 
 const MAX_CHECKPOINT_CHARACTERS = 16_384
 const Hash = Type.String({ pattern: '^[0-9a-f]{64}$' })
@@ -17,8 +18,9 @@ const AskedTreeSize = Type.Optional(
 )
 const Digest = Type.String({ pattern: '^[0-9a-f]{1,128}$', description: 'The first entry that has it.' })
 
+/** An entry as it was listed may come back whole. */
 export const ZkpProofRequest = Type.Union([
-  Type.Object({ index: Index, treeSize: AskedTreeSize }),
+  Type.Object({ ...asListed, index: Index, treeSize: AskedTreeSize }),
   Type.Object({ digest: Digest, treeSize: AskedTreeSize }),
 ])
 export type ZkpProofRequest = Static<typeof ZkpProofRequest>
@@ -86,7 +88,11 @@ export const ZkpProof = Type.Object(
 )
 export type ZkpProof = Static<typeof ZkpProof>
 
+/** Members of a proof's answer that may come back with it, and have to be as they were. */
+export const AS_PROVED = ['proofId', 'inclusion'] as const
+
 export const ZkpVerifyRequest = Type.Object({
+  ...Type.Partial(Type.Pick(ZkpProof, [...AS_PROVED, 'digest'])).properties,
   proof: Type.Unknown({ description: 'The JSON form of snarkjs, or a text `zk1.…`.' }),
   publicInputs: PublicInputs,
   checkpoint: Type.Optional(Type.String({ maxLength: MAX_CHECKPOINT_CHARACTERS })),

@@ -41,7 +41,7 @@ export type AuditQuery = Static<typeof AuditQuery>
 
 const Nullable = (description: string) => Type.Union([Type.String(), Type.Null()], { description })
 
-const AuditEntry = Type.Object(
+export const AuditEntry = Type.Object(
   {
     index: Type.Integer({ minimum: 0, description: 'Place in the log.' }),
     leafHash: Type.String({ pattern: '^[0-9a-f]{64}$', description: 'SHA-256(0x00 ‖ entry).' }),
@@ -58,6 +58,22 @@ const AuditEntry = Type.Object(
   { title: 'AuditEntry' },
 )
 export type AuditEntry = Static<typeof AuditEntry>
+
+/** Members of an entry that may come back with its index as they were. */
+export const AS_LISTED = [
+  'leafHash',
+  'id',
+  'organisationId',
+  'type',
+  'at',
+  'digest',
+  'keyId',
+  'circuitId',
+  'proofId',
+  'entry',
+] as const
+/** The same as optional members of a question. */
+export const asListed = Type.Partial(Type.Pick(AuditEntry, [...AS_LISTED])).properties
 
 export const AuditPage = Type.Object(
   {

@@ -9,18 +9,20 @@ import { fail } from '../../errors.ts'
 import type { Pseudonyms } from '../../keys/pseudonyms.ts'
 import type { Checkpoints } from '../../ledger/checkpoint.ts'
 import type { Log } from '../../ledger/log.ts'
+import { requireUnchanged } from '../../read-only.ts'
 import type { Database } from '../../store/database.ts'
 import { type Division, type Group, release } from './anonymity.ts'
-import type {
-  AuditEntry,
-  AuditPage,
-  AuditQuery,
-  ConsistencyProof,
-  ConsistencyQuery,
-  InclusionProof,
-  InclusionQuery,
-  Pseudonymised,
-  PseudonymisedQuery,
+import {
+  AS_LISTED,
+  type AuditEntry,
+  type AuditPage,
+  type AuditQuery,
+  type ConsistencyProof,
+  type ConsistencyQuery,
+  type InclusionProof,
+  type InclusionQuery,
+  type Pseudonymised,
+  type PseudonymisedQuery,
 } from './schemas.ts'
 import { countBySubject, type EntryRow, findEntries, findEntry } from './store.ts'
 
@@ -153,6 +155,16 @@ export const createAudit = ({ database, log, checkpoints, pseudonyms, clock }: D
         checkpoint: checkpoint.note,
         nextCursor: rows.length > limit && last ? String(last.idx) : null,
       }
+    },
+
+    /**
+     * Holds what is said of one of the caller's own entries against what the log has.
+     * @throws AppError not_found, read_only
+     */
+    async requireListed(caller: Caller, sent: Partial<AuditEntry> & { index: number }): Promise<void> {
+      if (!AS_LISTED.some((name) => sent[name] !== undefined)) return
+      const row = (await findEntry(database, sent.index, caller.organisation)) ?? fail('not_found')
+      requireUnchanged(sent, toEntry(row, caller), AS_LISTED)
     },
 
     /** @throws AppError not_found, invalid_query for a tree that does not hold the entry, or that is not there yet */

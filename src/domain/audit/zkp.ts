@@ -17,14 +17,22 @@ import type { Ledger } from '../../ledger/ledger.ts'
 import type { Head, Log } from '../../ledger/log.ts'
 import { leafHash } from '../../ledger/merkle.ts'
 import { elementBytes } from '../../ledger/poseidon-tree.ts'
-import { decodeZk1, type SnarkProof } from '../../protocol/zk1.ts'
+import { decodeZk1, proofDigest, type SnarkProof } from '../../protocol/zk1.ts'
+import { failReadOnly, requireUnchanged } from '../../read-only.ts'
 import { contextElement } from '../../rules/encode.ts'
 import { unexpected } from '../../rules/expectation.ts'
 import type { Database } from '../../store/database.ts'
 import type { ProofsService } from '../proofs/service.ts'
 import type { Prepared } from '../proofs/statement.ts'
 import type { EntryName, Member, Membership } from './membership.ts'
-import type { PublicInputs, ZkpProof, ZkpProofRequest, ZkpVerified, ZkpVerifyRequest } from './schemas-zkp.ts'
+import {
+  AS_PROVED,
+  type PublicInputs,
+  type ZkpProof,
+  type ZkpProofRequest,
+  type ZkpVerified,
+  type ZkpVerifyRequest,
+} from './schemas-zkp.ts'
 import { findEntry } from './store.ts'
 
 const CATEGORY = 'audit'
@@ -37,7 +45,7 @@ interface Deps {
   readonly checkpoints: Pick<Checkpoints, 'latest'>
   readonly checkpointReader: ReturnType<typeof createCheckpointReader>
   readonly membership: Pick<Membership, 'memberOf'>
-  readonly proofs: Pick<ProofsService, 'make'>
+  readonly proofs: Pick<ProofsService, 'make' | 'findRecorded'>
   /** The statement that some entry of the member's shard is behind a commitment. */
   readonly prepareMember: (member: Member) => Prepared
   readonly verifier: Pick<Verifier, 'verify'>
@@ -61,6 +69,8 @@ const signalsOf = ({ leafCommitment, poseidonRoot, ctx }: PublicInputs): string[
   poseidonRoot,
   ctx,
 ]
+
+const digestOf = (inputs: PublicInputs): string => proofDigest(auditProof.id, signalsOf(inputs))
 
 const factsOf = (inputs: PublicInputs) =>
   proofFacts({ circuitId: auditProof.id, publicSignals: signalsOf(inputs), context: inputs.context })
@@ -139,6 +149,27 @@ export const createAuditProofs = (deps: Deps) => {
     return isOver ? 'EXPIRED' : undefined
   }
 
+  const inclusionJson = async (index: number, size: number) => {
+    const { row, hashes, root } = await inclusionOf(index, size)
+    const leaf = row ?? fail('not_found')
+    return { root, inclusion: { index, leafHash: hex(leaf.leaf_hash), hashes: hashes.map(hex) } }
+  }
+
+  /**
+   * Holds what is said of a proof that is in order against what its making answered. Of another organisation's the id is
+   * not known.
+   * @throws AppError read_only
+   */
+  const requireAsProved = async (caller: Caller, sent: ZkpVerifyRequest): Promise<void> => {
+    const { context, treeSize } = sent.publicInputs
+    if (sent.proofId !== undefined && context.org === caller.organisation) {
+      const made = await proofs.findRecorded(caller, sent.proofId)
+      if (made?.digest !== digestOf(sent.publicInputs)) failReadOnly(['proofId'])
+    }
+    const { inclusion } = await inclusionJson(context.statement.root_index, treeSize)
+    requireUnchanged(sent, { inclusion }, AS_PROVED)
+  }
+
   return {
     /**
      * Proves that one of the caller's entries is in the log, without saying which: entry `prove`.
@@ -155,7 +186,7 @@ export const createAuditProofs = (deps: Deps) => {
       const checkpoint = await checkpoints.latest()
       const { entryIndex: index } = member.root
       const treeSize = request.treeSize ?? checkpoint.size
-      const { row, hashes, root } = await inclusionOf(index, treeSize)
+      const { root, inclusion } = await inclusionJson(index, treeSize)
       const [leafCommitment = '', poseidonRoot = '', ctx = ''] = made.publicSignals
       const { aud, org, circuit, nonce } = made.context
       const statement = made.context.statement as PublicInputs['context']['statement']
@@ -171,7 +202,7 @@ export const createAuditProofs = (deps: Deps) => {
           treeSize,
           treeRoot: hex(root),
         },
-        inclusion: { index, leafHash: hex((row ?? fail('not_found')).leaf_hash), hashes: hashes.map(hex) },
+        inclusion,
         checkpoint: checkpoint.note,
       }
       return ledger.append(caller, { ...item, result: () => answer })
@@ -179,9 +210,11 @@ export const createAuditProofs = (deps: Deps) => {
 
     /**
      * Checks such a proof: pairing, context, that the log holds the root, and the trees that were named.
-     * @throws AppError log_inconsistent when the log itself can't be relied on
+     * @throws AppError log_inconsistent when the log itself can't be relied on; read_only for what its making is said to
+     *   have answered and did not
      */
-    async verify({ proof, publicInputs, checkpoint, expect }: ZkpVerifyRequest): Promise<ZkpVerified> {
+    async verify(caller: Caller, sent: ZkpVerifyRequest): Promise<ZkpVerified> {
+      const { proof, publicInputs, checkpoint, digest, expect } = sent
       const verdict = await verifier.verify(auditProof.id, readProof(proof), signalsOf(publicInputs))
       const now = await checkpoints.latest()
       const answer = { valid: verdict.valid, integrity_verified: false, treeSize: now.size }
@@ -190,8 +223,11 @@ export const createAuditProofs = (deps: Deps) => {
         contextFault(publicInputs) ??
         (await logFault(publicInputs, now)) ??
         (checkpoint === undefined ? undefined : await checkpointFault(checkpoint, publicInputs, now)) ??
+        (digest === undefined || digest === digestOf(publicInputs) ? undefined : 'DIGEST_MISMATCH') ??
         unexpected(expect, factsOf(publicInputs), clock.now())[0]
-      return reason === undefined ? { ...answer, integrity_verified: true } : { ...answer, reason }
+      if (reason !== undefined) return { ...answer, reason }
+      await requireAsProved(caller, sent)
+      return { ...answer, integrity_verified: true }
     },
   }
 }

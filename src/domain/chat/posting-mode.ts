@@ -22,9 +22,9 @@ export interface PostingModeService {
   state(): PostingState
   /**
    * Changes mode and reason, with an entry of type `chat` in the log; nothing happens where both are as asked already.
-   * @throws AppError unavailable
+   * @param mode undefined: as it is @throws AppError unavailable
    */
-  set(caller: Caller, mode: PostingMode, reason?: string): Promise<PostingState>
+  set(caller: Caller, mode: PostingMode | undefined, reason?: string): Promise<PostingState>
   close(): void
 }
 
@@ -103,24 +103,30 @@ export const createPostingMode = async (deps: Deps): Promise<PostingModeService>
   return {
     state: () => state,
 
-    async set(caller, mode, reason) {
+    async set(caller, asked, reason) {
       const row = await ledger.transact(caller, async (trx): Promise<Change<ModeRow>> => {
         const { rows } = await trx.raw<{ rows: HeadRow[] }>(LOCK_CHAT_HEAD)
         const [head] = rows
         if (head === undefined) throw new Error('The chat has no head: the schema is incomplete.')
         const previous = head.posting ?? initial
+        // Without one, what was never set goes on following the server's own.
+        const mode = asked ?? head.posting
         const isSame = head.posting === mode && head.posting_reason === (reason ?? null)
         if (isSame) return { result: head }
         const changed = {
           posting: mode,
           // A new reason for the same mode does not begin it anew.
-          posting_since:
-            head.posting === mode && head.posting_since !== null ? head.posting_since : clock.now(),
+          posting_since: head.posting === mode ? head.posting_since : clock.now(),
           posting_reason: reason ?? null,
           posting_version: head.posting_version + 1,
         }
         await trx('chat_head').where({ name: CHAT_HEAD_NAME }).update(changed)
-        const data = { action: 'posting', posting: mode, previous, ...(reason !== undefined && { reason }) }
+        const data = {
+          action: 'posting',
+          posting: mode ?? initial,
+          previous,
+          ...(reason !== undefined && { reason }),
+        }
         return { result: changed, entry: { type: 'chat', data } }
       })
       learn(row)

@@ -39,7 +39,7 @@ const setPosting = route({
   example: { body: { mode: 'open' } },
   handler: ({ caller, body }, { postingMode }: Services) => {
     requireUnchanged(body, postingMode.state(), AS_STATED)
-    return postingMode.set(caller, body.mode, body.reason)
+    return postingMode.set(caller, 'mode' in body ? body.mode : undefined, body.reason)
   },
 })
 

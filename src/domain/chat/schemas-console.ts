@@ -10,20 +10,27 @@ const REASON_MAX_CHARACTERS = 280
 /** Members of the state that may come back with a change, as they were. */
 export const AS_STATED = ['posting', 'since'] as const
 
-export const PostingChange = Type.Object(
+const change = {
+  ...Type.Partial(Type.Pick(PostingState, [...AS_STATED])).properties,
+  reason: Nullable(
+    Type.String({
+      minLength: 1,
+      maxLength: REASON_MAX_CHARACTERS,
+      pattern: ONE_LINE,
+      description: 'Told to everybody who reads the posting state, and kept in the log.',
+    }),
+  ),
+}
+export const PostingChange = Type.Union(
+  [
+    Type.Object({ ...change, mode: Posting }),
+    Type.Object({ ...change, posting: PostingState.properties.posting }),
+  ],
   {
-    ...Type.Partial(Type.Pick(PostingState, [...AS_STATED])).properties,
-    mode: Posting,
-    reason: Nullable(
-      Type.String({
-        minLength: 1,
-        maxLength: REASON_MAX_CHARACTERS,
-        pattern: ONE_LINE,
-        description: 'Told to everybody who reads the posting state, and kept in the log.',
-      }),
-    ),
+    title: 'PostingChange',
+    description:
+      'Another `mode`, or the state as it was read, whose mode stays; `reason` is set in either case.',
   },
-  { title: 'PostingChange' },
 )
 export type PostingChange = Static<typeof PostingChange>
 

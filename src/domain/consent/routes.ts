@@ -57,10 +57,10 @@ const verifyConsent = route({
   tag,
   summary: 'Whether somebody consents to a purpose, now or then',
   description:
-    'Send `consentId`, or `subjectId` with `purpose`; whatever else you send must hold too. Reads what is committed at each call, so a withdrawal counts at once, everywhere. Fails closed: anything but a consent that stands is not valid, and `reason` says why.',
+    'Send `consentId`, or `subjectId` with `purpose`; whatever else you send must hold too. Reads what is committed at each call, so a withdrawal counts at once, everywhere. Fails closed: anything but a consent that stands is not valid, and `reason` says why. The answer that recorded a consent may come back whole.',
   body: VerifyConsent,
   response: { 200: ConsentVerdict },
-  errors: ['not_found'],
+  errors: ['not_found', 'read_only'],
   example: {
     body: { subjectId: 'customer-1007', purpose: 'newsletter', controller: 'https://shop.example' },
   },
@@ -90,10 +90,10 @@ const revokeConsent = route({
   tag,
   summary: 'Withdraw a consent for good',
   description:
-    'Proofs of consent_verification that were made of it are refused from then on. It cannot be undone: record a new consent instead. Again: the first answer.',
+    'Proofs of consent_verification that were made of it are refused from then on. It cannot be undone: record a new consent instead. Again: the first answer. The answer that recorded it may come back whole.',
   body: RevokeConsent,
   response: { 200: ConsentWithdrawn },
-  errors: ['not_found'],
+  errors: ['not_found', 'read_only'],
   example: { body: { consentId: '{consentId}', reason: 'asked by telephone' } },
   handler: ({ caller, body }, { consents }: Services) => consents.revoke(caller, body),
 })

@@ -122,6 +122,19 @@ export const ConsentLogged = Type.Object(
 )
 export type ConsentLogged = Static<typeof ConsentLogged>
 
+/** Members of the answer that recorded a consent, which may come back with its id as they were. */
+export const AS_LOGGED = [
+  'status',
+  'version',
+  'recordedAt',
+  'receipt',
+  'digest',
+  'leafHash',
+  'leafIndex',
+] as const
+/** The same as optional members of a question. */
+export const asLogged = Type.Partial(Type.Pick(ConsentLogged, [...AS_LOGGED])).properties
+
 const askedOfConsent = {
   controller: Type.Optional(Controller),
   dataCategories: Type.Optional(DataCategories),
@@ -135,6 +148,7 @@ const askedOfConsent = {
 export const VerifyConsent = Type.Union(
   [
     Type.Object({
+      ...asLogged,
       consentId: AskedConsentId,
       subjectId: Type.Optional(SubjectId),
       purpose: Type.Optional(Purpose),
@@ -142,7 +156,11 @@ export const VerifyConsent = Type.Union(
     }),
     Type.Object({ subjectId: SubjectId, purpose: Purpose, ...askedOfConsent }),
   ],
-  { title: 'VerifyConsent', description: '`consentId`, or `subjectId` with `purpose`.' },
+  {
+    title: 'VerifyConsent',
+    description:
+      '`consentId`, beside which all of what POST /api/consent/log answered may stand; or `subjectId` with `purpose`.',
+  },
 )
 export type VerifyConsent = Static<typeof VerifyConsent>
 
@@ -205,6 +223,7 @@ export type ConsentStanding = Static<typeof ConsentStanding>
 
 export const RevokeConsent = Type.Object(
   {
+    ...asLogged,
     consentId: AskedConsentId,
     reason: Nullable(
       Type.String({

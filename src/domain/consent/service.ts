@@ -9,6 +9,7 @@ import type { Signers } from '../../keys/signers.ts'
 import type { SubjectPseudonyms } from '../../keys/subject-pseudonyms.ts'
 import type { Item } from '../../ledger/item.ts'
 import type { Ledger } from '../../ledger/ledger.ts'
+import { requireUnchanged } from '../../read-only.ts'
 import type { Database } from '../../store/database.ts'
 import type * as Nullifiers from '../proofs/nullifiers.ts'
 import {
@@ -23,14 +24,15 @@ import {
 import { momentOf } from './input.ts'
 import { receiptHash, recordIdOf } from './receipt.ts'
 import { CIRCUIT, LEDGER_SUBJECT, recordConsent } from './recording.ts'
-import type {
-  ConsentLogged,
-  ConsentStanding,
-  ConsentVerdict,
-  ConsentWithdrawn,
-  LogConsent,
-  RevokeConsent,
-  VerifyConsent,
+import {
+  AS_LOGGED,
+  type ConsentLogged,
+  type ConsentStanding,
+  type ConsentVerdict,
+  type ConsentWithdrawn,
+  type LogConsent,
+  type RevokeConsent,
+  type VerifyConsent,
 } from './schemas.ts'
 import { nameHash, openConsent, openReason, sealReason } from './sealed-consent.ts'
 import {
@@ -88,6 +90,26 @@ export const createConsents = (deps: ConsentDeps) => {
   const owned = async ({ organisation }: Caller, id: string): Promise<Standing> =>
     (await find(organisation, id)) ?? fail('not_found')
 
+  /** @throws AppError read_only for what its recording is said to have answered and did not */
+  const requireAsLogged = async (sent: Partial<ConsentLogged>, { row, inside }: Standing): Promise<void> => {
+    if (!AS_LOGGED.some((name) => sent[name] !== undefined)) return
+    const [version, leafHash] = await Promise.all([
+      store.findVersion(database, row.organisation, row.id),
+      store.findLeafHash(database, row.entry_index),
+    ])
+    const answered: ConsentLogged = {
+      consentId: row.id,
+      status: row.answer,
+      version,
+      recordedAt: iso(row.recorded_at),
+      receipt: inside.receipt,
+      digest: Buffer.from(row.receipt_hash).toString('hex'),
+      leafHash: Buffer.from(leafHash).toString('hex'),
+      leafIndex: row.entry_index,
+    }
+    requireUnchanged(sent, answered, AS_LOGGED)
+  }
+
   /** The consent that a receipt is of, if it is the very one that was issued. */
   const ofReceipt = async ({ organisation }: Caller, receipt: string): Promise<Standing | undefined> => {
     const id = await recordIdOf(signers, receipt)
@@ -95,19 +117,22 @@ export const createConsents = (deps: ConsentDeps) => {
     return standing && receiptHash(receipt).equals(standing.row.receipt_hash) ? standing : undefined
   }
 
-  /** @throws AppError validation_failed, not_found */
+  /** @throws AppError validation_failed, not_found, read_only */
   const verify = async (caller: Caller, request: VerifyConsent): Promise<ConsentVerdict> => {
     const { organisation } = caller
     const { subjectId, purpose, controller, dataCategories } = request
     const now = clock.now()
     const at = momentOf(request, now)
     const subject = subjectId === undefined ? undefined : await pseudonymOf(organisation, subjectId)
-    const verdictOn = async (id: string): Promise<ConsentVerdict> => {
-      const standing = await owned(caller, id)
+    const verdictOn = (standing: Standing): ConsentVerdict => {
       const asked = { subject, purpose, controller, dataCategories, at: at ?? presentOf(standing, now) }
       return verdictOf(standing, asked)
     }
-    if ('consentId' in request) return verdictOn(request.consentId)
+    if ('consentId' in request) {
+      const standing = await owned(caller, request.consentId)
+      await requireAsLogged(request, standing)
+      return verdictOn(standing)
+    }
     const [latest, other] = await store.findLatest(database, {
       organisation,
       subject: subject ?? fail('not_found'),
@@ -117,7 +142,7 @@ export const createConsents = (deps: ConsentDeps) => {
     })
     if (latest === undefined) return noConsent('no_consent', purpose)
     if (other !== undefined) return noConsent('controller_required', purpose)
-    return verdictOn(latest)
+    return verdictOn(await owned(caller, latest))
   }
 
   const withdrawal = (
@@ -178,9 +203,15 @@ export const createConsents = (deps: ConsentDeps) => {
 
     /**
      * Whether a consent holds for what is asked, now or at a moment in the past. Writes nothing.
-     * @throws AppError validation_failed; not_found for the id of no consent of the organisation
+     * @throws AppError validation_failed; not_found for the id of no consent of the organisation; read_only for what its
+     *   recording is said to have answered and did not
      */
     verify,
+
+    /** Holds what is said of a consent against what its recording answered. @throws AppError not_found, read_only */
+    async requireLogged(caller: Caller, sent: Partial<ConsentLogged> & { consentId: string }): Promise<void> {
+      await requireAsLogged(sent, await owned(caller, sent.consentId))
+    },
 
     /** What has become of a consent of the caller's organisation. @throws AppError not_found */
     async status(caller: Caller, consentId: string): Promise<ConsentStanding> {
@@ -195,9 +226,14 @@ export const createConsents = (deps: ConsentDeps) => {
       }
     },
 
-    /** Withdraws a consent for good, and the nullifier of its proofs with it. Again: the first answer. @throws AppError not_found */
-    async revoke(caller: Caller, { consentId, reason }: RevokeConsent): Promise<ConsentWithdrawn> {
-      return ledger.append(caller, withdrawal(caller, await owned(caller, consentId), reason))
+    /**
+     * Withdraws a consent for good, and the nullifier of its proofs with it. Again: the first answer.
+     * @throws AppError not_found, read_only
+     */
+    async revoke(caller: Caller, { reason, ...logged }: RevokeConsent): Promise<ConsentWithdrawn> {
+      const standing = await owned(caller, logged.consentId)
+      await requireAsLogged(logged, standing)
+      return ledger.append(caller, withdrawal(caller, standing, reason))
     },
 
     /**

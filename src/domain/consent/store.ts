@@ -88,6 +88,15 @@ export const findConsent = (
     .where({ 'consents.id': id, 'consents.organisation': organisation })
     .first<KnownConsent | undefined>()
 
+/** What the log has of an entry. */
+export const findLeafHash = async ({ knex }: Database, index: number): Promise<Uint8Array> => {
+  const row = await knex<{ idx: number; leaf_hash: Uint8Array }>('ledger_entries')
+    .where({ idx: index })
+    .first('leaf_hash')
+  if (row === undefined) throw new Error('A consent names an entry that the log does not have.')
+  return row.leaf_hash
+}
+
 /** A record that took the place of another for one of its purposes. */
 export interface Supersession {
   /** SHA-256 of the purpose, 32 bytes. */

@@ -12,11 +12,13 @@ import {
   HYBRID_TOKEN_SCHEMA,
   type HybridStatement,
   hybridSigningBytes,
+  readHybridToken,
   type VerificationPolicy,
 } from '../../protocol/hybrid-token.ts'
-import { requireUnchanged } from '../../read-only.ts'
+import { failReadOnly, requireUnchanged } from '../../read-only.ts'
 import { type Facts, unexpected } from '../../rules/expectation.ts'
 import type { RevokesNullifiers, revocationItem as revocation } from '../tokens/revocation.ts'
+import type { RevokedToken } from '../tokens/schemas.ts'
 import { readTokenCookies } from './cookies.ts'
 import {
   CIRCUIT,
@@ -27,7 +29,7 @@ import {
   signByService,
   verifySignedByCaller,
 } from './issue.ts'
-import { type Judgement, type JudgementDeps, judge } from './judgement.ts'
+import { digestOf, type Judgement, type JudgementDeps, judge } from './judgement.ts'
 import type {
   HybridReason,
   HybridTokenIssued,
@@ -47,6 +49,16 @@ interface Deps extends IssueDeps, JudgementDeps {
 }
 
 const REVOKED = 'hybrid_token.revoked'
+const MS_PER_SECOND = 1000
+/** Signed members that are not kept by themselves. */
+const SIGNED_OTHERS = [
+  'claims',
+  'alg_classical',
+  'alg_pq',
+  'verification_policy',
+  'kid_classical',
+  'kid_pq',
+] as const
 
 /** How a token is asked about. */
 interface AskedToken {
@@ -121,6 +133,33 @@ export const createHybridTokens = (deps: Deps) => {
   const owned = async ({ organisation }: Caller, id: string): Promise<KnownHybridToken> =>
     (await findHybridToken(database, organisation, id)) ?? fail('not_found')
 
+  const revocationOf = (caller: Caller, row: KnownHybridToken, reason: string | undefined) => {
+    const { organisation, digest, id } = row
+    const { terms, subject } = openTerms(sealing, row)
+    return revocationItem(nullifiers, caller, {
+      tokenId: id,
+      event: REVOKED,
+      subject,
+      digest,
+      circuitId: CIRCUIT,
+      nullifier: hybridTokenNullifier(terms),
+      row: (place) =>
+        hybridTokenRevocations.row({ organisation, token: id, reason: reason ?? null, ...place }),
+    })
+  }
+
+  /** @throws AppError read_only for what else than the token that was issued */
+  const requireIssued = (token: HybridTokenIssued, row: KnownHybridToken): void => {
+    const { subject } = openTerms(sealing, row)
+    const seconds = (at: number) => Math.floor(at / MS_PER_SECOND)
+    const kept = { subject, iat: seconds(row.issued_at), exp: seconds(row.expires_at) }
+    requireUnchanged(token, kept, ['subject', 'iat', 'exp'])
+    const read = readHybridToken(token)
+    // Of the rest only what it amounts to is kept: what was signed.
+    const isIssued = 'token' in read && digestOf(hybridSigningBytes(read.token)).equals(row.digest)
+    if (!isIssued) failReadOnly(SIGNED_OTHERS)
+  }
+
   return {
     /**
      * Issues a token, signed by the service or by keys of the caller's.
@@ -180,27 +219,26 @@ export const createHybridTokens = (deps: Deps) => {
       return { terms, index: row.entry_index, requiredBits }
     },
 
-    /** Revokes a token for good, and its circuit's nullifier with it. Again: the first answer. @throws AppError not_found */
-    async revoke(
+    /**
+     * Revokes a token for good, and its circuit's nullifier with it. Again: the first answer.
+     * @throws AppError not_found; read_only for what only tokens of another kind have
+     */
+    async revoke(caller: Caller, { tokenId, reason, ...others }: RevokedToken) {
+      if (Object.keys(others).length > 0) failReadOnly(Object.keys(others))
+      return ledger.append(caller, revocationOf(caller, await owned(caller, tokenId), reason))
+    },
+
+    /**
+     * The same, of a token as it was issued; its signatures are not kept, and not compared.
+     * @throws AppError not_found, read_only
+     */
+    async revokeIssued(
       caller: Caller,
-      { tokenId, reason }: { readonly tokenId: string; readonly reason?: string },
+      { reason, ...token }: HybridTokenIssued & { readonly reason?: string },
     ) {
-      const row = await owned(caller, tokenId)
-      const { organisation, digest } = row
-      const { terms, subject } = openTerms(sealing, row)
-      return ledger.append(
-        caller,
-        revocationItem(nullifiers, caller, {
-          tokenId,
-          event: REVOKED,
-          subject,
-          digest,
-          circuitId: CIRCUIT,
-          nullifier: hybridTokenNullifier(terms),
-          row: (place) =>
-            hybridTokenRevocations.row({ organisation, token: tokenId, reason: reason ?? null, ...place }),
-        }),
-      )
+      const row = await owned(caller, token.token_id)
+      requireIssued(token, row)
+      return ledger.append(caller, revocationOf(caller, row, reason))
     },
 
     /** What has become of a token of the caller's organisation. @throws AppError not_found */

@@ -1,8 +1,12 @@
 /** Routes that ask one circuit, by what callers have. @module */
+import type { Static } from 'typebox'
 import type { Caller } from '../../caller.ts'
 import type { ErrorCode } from '../../errors.ts'
 import { Reply, route } from '../../http/route.ts'
+import type { AuditService } from '../audit/service.ts'
+import type { ConsentService } from '../consent/service.ts'
 import { HYBRID_TOKEN_EXAMPLE } from '../hybrid-tokens/schemas.ts'
+import type { TokensService } from '../tokens/service.ts'
 import type { UsageService } from '../usage/service.ts'
 import type { Answered, CircuitQuestions } from './circuit-questions.ts'
 import {
@@ -17,6 +21,9 @@ import {
 } from './schemas-circuits.ts'
 
 interface Services {
+  readonly audit: Pick<AuditService, 'requireListed'>
+  readonly consents: Pick<ConsentService, 'requireLogged'>
+  readonly tokens: Pick<TokensService, 'requireIssued'>
   readonly circuitQuestions: CircuitQuestions
   readonly usage: UsageService
 }
@@ -30,6 +37,9 @@ const ERRORS: readonly ErrorCode[] = [
   'free_allocation_used',
   'prover_overloaded',
 ]
+/** Of routes that take what the making of a thing answered. */
+const ERRORS_OF_THINGS: readonly ErrorCode[] = [...ERRORS, 'read_only']
+const WHOLE = 'The answer that made it may come back whole.'
 const COMMON =
   'What is not so is a 200 with the field false. The raw form `inputs` takes the signals by name; `now`, `scope` and `ctx` are set by the service.'
 
@@ -40,6 +50,18 @@ const named =
 
 /** What the circuit is asked: the signals by name, or what the caller has of it. */
 const askedIn = (body: object): unknown => ('inputs' in body ? body.inputs : body)
+
+const consentAsked = ({
+  consentId,
+  purpose,
+  controller,
+  subjectId,
+}: Extract<Static<typeof ConsentVerificationRequest>, { consentId: string }>) => ({
+  consentId,
+  purpose,
+  controller,
+  subjectId,
+})
 
 const reply = async (
   usage: UsageService,
@@ -55,17 +77,16 @@ const validateToken = route({
   scope: 'circuit',
   tag,
   summary: 'Prove that a signed token is valid',
-  description: `Send \`token\`, \`tokenId\` or \`inputs\`. The proof shows neither subject nor claims; its nullifier is the same for every proof of the token. ${COMMON}`,
+  description: `Send \`token\`, \`tokenId\` or \`inputs\`. The proof shows neither subject nor claims; its nullifier is the same for every proof of the token. ${WHOLE} ${COMMON}`,
   body: TokenValidationRequest,
   response: { 200: CIRCUIT_ANSWERS.token_valid },
-  errors: ERRORS,
+  errors: ERRORS_OF_THINGS,
   example: { body: { tokenId: '{tokenId}', audience: 'https://gate.example' } },
-  handler: ({ caller, body }, { circuitQuestions, usage }: Services) =>
-    reply(
-      usage,
-      caller,
-      circuitQuestions.ask(caller, 'token_validation', askedIn(body), named('token_valid')),
-    ),
+  async handler({ caller, body }, { circuitQuestions, tokens, usage }: Services) {
+    if ('token' in body) await tokens.requireIssued(caller, body)
+    const asked = 'token' in body ? { token: body.token, audience: body.audience } : askedIn(body)
+    return reply(usage, caller, circuitQuestions.ask(caller, 'token_validation', asked, named('token_valid')))
+  },
 })
 
 const verifyConsent = route({
@@ -76,17 +97,20 @@ const verifyConsent = route({
   scope: 'circuit',
   tag,
   summary: 'Prove that a signed consent covers a purpose',
-  description: `Send \`consentId\` or \`receipt\` with \`purpose\`, or \`inputs\`. With \`subjectId\` it must be the consent of that person, whom \`subject_handle\` among the public inputs stands for. A consent that was withdrawn, superseded or refused is false, also in proofs that were made before. ${COMMON}`,
+  description: `Send \`consentId\` or \`receipt\` with \`purpose\`, or \`inputs\`. With \`subjectId\` it must be the consent of that person, whom \`subject_handle\` among the public inputs stands for. A consent that was withdrawn, superseded or refused is false, also in proofs that were made before. ${WHOLE} ${COMMON}`,
   body: ConsentVerificationRequest,
   response: { 200: CIRCUIT_ANSWERS.consent_verified },
-  errors: ERRORS,
+  errors: ERRORS_OF_THINGS,
   example: { body: { consentId: '{consentId}', purpose: 'newsletter', subjectId: 'customer-1007' } },
-  handler: ({ caller, body }, { circuitQuestions, usage }: Services) =>
-    reply(
+  async handler({ caller, body }, { circuitQuestions, consents, usage }: Services) {
+    if ('consentId' in body) await consents.requireLogged(caller, body)
+    const asked = 'consentId' in body ? consentAsked(body) : askedIn(body)
+    return reply(
       usage,
       caller,
-      circuitQuestions.ask(caller, 'consent_verification', askedIn(body), named('consent_verified')),
-    ),
+      circuitQuestions.ask(caller, 'consent_verification', asked, named('consent_verified')),
+    )
+  },
 })
 
 const proveEntry = route({
@@ -97,17 +121,20 @@ const proveEntry = route({
   scope: 'circuit',
   tag,
   summary: 'Prove that an entry is in the ledger without saying which',
-  description: `Send \`index\`, \`digest\` or \`inputs\` with one of them. ${COMMON}`,
+  description: `Send \`index\`, \`digest\` or \`inputs\` with one of them. An entry of GET /api/audit may come back whole. ${COMMON}`,
   body: AuditProofRequest,
   response: { 200: CIRCUIT_ANSWERS.integrity_verified },
-  errors: ERRORS,
+  errors: ERRORS_OF_THINGS,
   example: { body: { digest: '{loggedDigest}' } },
-  handler: ({ caller, body }, { circuitQuestions, usage }: Services) =>
-    reply(
+  async handler({ caller, body }, { audit, circuitQuestions, usage }: Services) {
+    if ('index' in body) await audit.requireListed(caller, body)
+    const asked = 'index' in body ? { index: body.index } : askedIn(body)
+    return reply(
       usage,
       caller,
-      circuitQuestions.ask(caller, 'audit_proof', askedIn(body), named('integrity_verified')),
-    ),
+      circuitQuestions.ask(caller, 'audit_proof', asked, named('integrity_verified')),
+    )
+  },
 })
 
 const aggregateProofs = route({

@@ -1,5 +1,8 @@
 /** Wire shapes of the circuit routes. @module */
 import Type, { type Static } from 'typebox'
+import { asListed } from '../audit/schemas.ts'
+import { asLogged } from '../consent/schemas.ts'
+import { asIssued } from '../tokens/schemas.ts'
 import { SnarkProofJson } from './schemas.ts'
 import {
   AggregationInputs,
@@ -19,9 +22,27 @@ const CLOSED = { additionalProperties: false } as const
 /** The raw form: the signals by name. */
 const signalsForm = <S extends Type.TSchema>(inputs: S) => Type.Object({ inputs }, CLOSED)
 
-export const TokenValidationRequest = Type.Union([ByToken, ByTokenId, signalsForm(TokenSignals)])
-export const ConsentVerificationRequest = Type.Union([ByConsentId, ByReceipt, signalsForm(ConsentSignals)])
-export const AuditProofRequest = Type.Union([ByIndex, ByDigest, signalsForm(AuditInputs)])
+/** A thing by its name, beside which all of what its making answered may stand. */
+const withAnswer = <A extends Type.TProperties, N extends Type.TProperties>(
+  answered: A,
+  by: Type.TObject<N>,
+) => Type.Object({ ...answered, ...by.properties }, CLOSED)
+
+export const TokenValidationRequest = Type.Union([
+  withAnswer(asIssued, ByToken),
+  ByTokenId,
+  signalsForm(TokenSignals),
+])
+export const ConsentVerificationRequest = Type.Union([
+  withAnswer(asLogged, ByConsentId),
+  ByReceipt,
+  signalsForm(ConsentSignals),
+])
+export const AuditProofRequest = Type.Union([
+  withAnswer(asListed, ByIndex),
+  ByDigest,
+  signalsForm(AuditInputs),
+])
 export const ProofAggregationRequest = Type.Union([AggregationInputs, signalsForm(AggregationInputs)])
 export const QuantumSafeTokenRequest = Type.Union([HybridTokenQuestion, signalsForm(QuantumSignals)])
 

@@ -16,7 +16,7 @@ import type { TokensService } from './service.ts'
 
 interface Services {
   readonly tokens: TokensService
-  readonly hybridTokens: Pick<HybridTokensService, 'revoke' | 'status'>
+  readonly hybridTokens: Pick<HybridTokensService, 'revoke' | 'revokeIssued' | 'status'>
 }
 
 /** The service that knows tokens of this id's kind. */
@@ -77,12 +77,15 @@ const revokeToken = route({
   tag,
   summary: 'Revoke a token for good',
   description:
-    'Also one of `hyt_…`. It still verifies offline, so ask where that matters. Its proofs are refused as well. Again: the first answer.',
+    'Also one of `hyt_…`. It still verifies offline, so ask where that matters. Its proofs are refused as well. Again: the first answer. The answer that issued it may come back whole.',
   body: RevokeToken,
   response: { 200: TokenRevoked },
-  errors: ['not_found'],
+  errors: ['not_found', 'read_only'],
   example: { body: { tokenId: '{tokenId}', reason: 'lost' } },
-  handler: ({ caller, body }, services: Services) => keeperOf(body.tokenId, services).revoke(caller, body),
+  handler({ caller, body }, services: Services) {
+    if ('token_id' in body) return services.hybridTokens.revokeIssued(caller, body)
+    return keeperOf(body.tokenId, services).revoke(caller, body)
+  },
 })
 
 const tokenStatus = route({

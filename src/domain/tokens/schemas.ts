@@ -2,6 +2,7 @@
 import Type, { type Static } from 'typebox'
 import { EXPECTATION_REASONS, Expect } from '../../rules/schemas.ts'
 import { Nullable } from '../../schema-marks.ts'
+import { HybridTokenIssued } from '../hybrid-tokens/schemas.ts'
 
 /** Every one is the same JWT; all but the first promise that it fits what it is made for. */
 const TOKEN_TYPES = ['jwt', 'qr', 'nfc', 'pass'] as const
@@ -103,11 +104,22 @@ export const TOKEN_REASONS = {
 export type TokenReason = keyof typeof TOKEN_REASONS
 
 /** Members of the answer that issued a token, which may come back with it as they were. */
-export const AS_ISSUED = ['tokenId', 'type', 'issuedAt', 'expiresAt', 'qrUrl', 'nfcUrl', 'passUrl'] as const
+export const AS_ISSUED = [
+  'tokenId',
+  'type',
+  'token',
+  'issuedAt',
+  'expiresAt',
+  'qrUrl',
+  'nfcUrl',
+  'passUrl',
+] as const
+/** The same as optional members of a question. */
+export const asIssued = Type.Partial(TokenIssued).properties
 
 export const ValidateToken = Type.Object(
   {
-    ...Type.Partial(Type.Pick(TokenIssued, [...AS_ISSUED])).properties,
+    ...asIssued,
     token: Type.String({ minLength: 1, maxLength: MAX_TOKEN_CHARACTERS }),
     audience: Type.Optional(AskedAudience),
     consume: Type.Optional(
@@ -148,20 +160,28 @@ export type TokenVerdict = Static<typeof TokenVerdict>
 
 const AskedTokenId = Type.String({ pattern: '^(tok|hyt)_[0-9a-z]{26}$' })
 
-export const RevokeToken = Type.Object(
+const revocationReason = Nullable(
+  Type.String({
+    minLength: 1,
+    maxLength: MAX_REASON_CHARACTERS,
+    description: 'For yourselves: told again by its status, never in the ledger.',
+  }),
+)
+
+export const RevokeToken = Type.Union(
+  [
+    Type.Object({ ...asIssued, tokenId: AskedTokenId, reason: revocationReason }),
+    Type.Object({ ...HybridTokenIssued.properties, reason: revocationReason }),
+  ],
   {
-    tokenId: AskedTokenId,
-    reason: Nullable(
-      Type.String({
-        minLength: 1,
-        maxLength: MAX_REASON_CHARACTERS,
-        description: 'For yourselves: told again by its status, never in the ledger.',
-      }),
-    ),
+    title: 'RevokeToken',
+    description:
+      '`tokenId`, beside which all of what POST /api/tokens/generate answered may stand; or a hybrid token as it was issued.',
   },
-  { title: 'RevokeToken' },
 )
 export type RevokeToken = Static<typeof RevokeToken>
+/** A token that is revoked by its id. */
+export type RevokedToken = Extract<RevokeToken, { tokenId: string }>
 
 export const TokenRevoked = Type.Object(
   { success: Type.Literal(true), tokenId: TokenId, status: Type.Literal('revoked'), revokedAt: DateTime },

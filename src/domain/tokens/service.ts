@@ -22,7 +22,7 @@ import { revocationItem } from './revocation.ts'
 import {
   AS_ISSUED,
   type NewToken,
-  type RevokeToken,
+  type RevokedToken,
   type TokenIssued,
   type TokenReason,
   type TokenRevoked,
@@ -73,21 +73,21 @@ export type TokensService = ReturnType<typeof createTokens>
 export const createTokens = (deps: TokensDeps) => {
   const { database, ledger, signers, sealing, clock, nullifiers, baseUrl, passes } = deps
 
-  /** What its issuing answered, but for the token itself. */
-  const issuedFields = ({
-    id,
-    type,
-    issued_at,
-    expires_at,
-  }: store.KnownToken): Omit<TokenIssued, 'token'> => ({
-    tokenId: id,
-    type,
-    issuedAt: iso(issued_at),
-    expiresAt: iso(expires_at),
-    ...formUrls(baseUrl, id, passes),
-  })
-
   const opened = (row: store.KnownToken): OpenedToken => openToken(sealing, row.id, row.sealed)
+
+  /** @throws AppError read_only for what its issuing is said to have answered and did not */
+  const requireAsIssued = (sent: Partial<TokenIssued>, row: store.KnownToken): void => {
+    const { id, type, issued_at, expires_at } = row
+    const answered: TokenIssued = {
+      tokenId: id,
+      type,
+      token: opened(row).jws,
+      issuedAt: iso(issued_at),
+      expiresAt: iso(expires_at),
+      ...formUrls(baseUrl, id, passes),
+    }
+    requireUnchanged(sent, answered, AS_ISSUED)
+  }
 
   /** One for a single use may have been used up by a proof. */
   const find = async (organisation: string, id: string): Promise<store.KnownToken | undefined> => {
@@ -186,7 +186,7 @@ export const createTokens = (deps: TokensDeps) => {
       const presented = await present(caller, token)
       if ('refused' in presented) return refusal(presented.refused)
       const { row } = presented
-      requireUnchanged(asked, issuedFields(row), AS_ISSUED)
+      requireAsIssued(asked, row)
       const now = clock.now()
       const inside = opened(row)
       const faults = [
@@ -199,9 +199,14 @@ export const createTokens = (deps: TokensDeps) => {
       return ledger.append(caller, consumption(caller, row, tokenNullifier(inside.token), verdict))
     },
 
-    /** Revokes a token for good, and its circuit's nullifier with it. Again: the first answer. @throws AppError not_found */
-    async revoke(caller: Caller, { tokenId, reason }: RevokeToken): Promise<TokenRevoked> {
+    /**
+     * Revokes a token for good, and its circuit's nullifier with it. Again: the first answer.
+     * @throws AppError not_found, read_only
+     */
+    async revoke(caller: Caller, { reason, ...issued }: RevokedToken): Promise<TokenRevoked> {
+      const { tokenId } = issued
       const row = await owned(caller, tokenId)
+      requireAsIssued(issued, row)
       const { payload, token } = opened(row)
       return ledger.append(
         caller,
@@ -221,6 +226,17 @@ export const createTokens = (deps: TokensDeps) => {
             }),
         }),
       )
+    },
+
+    /**
+     * Holds what is said of a token against what its issuing answered; a text that is no token of the organisation has
+     * nothing to be held against. @throws AppError not_found, read_only
+     */
+    async requireIssued(caller: Caller, sent: Partial<TokenIssued>): Promise<void> {
+      const { tokenId, token = '' } = sent
+      const found =
+        tokenId === undefined ? await present(caller, token) : { row: await owned(caller, tokenId) }
+      if ('row' in found) requireAsIssued(sent, found.row)
     },
 
     /** What has become of a token of the caller's organisation. @throws AppError not_found */

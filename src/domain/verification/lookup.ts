@@ -11,12 +11,14 @@ import type { revokedDigestClaim } from '../proofs/spend-keys.ts'
 import { isIncomplete } from './asked.ts'
 import { NO_QUESTION, qrUrlOf } from './issue.ts'
 import {
+  AS_DECIDED,
   AS_RESULTED,
   type PublicResult,
   type Revoked,
   type RevokeResult,
   type StoredResult,
 } from './schemas.ts'
+import type { PolicyVerification } from './schemas-v1.ts'
 import * as store from './store.ts'
 
 interface Deps {
@@ -74,6 +76,19 @@ export const createLookup = ({ database, ledger, clock, revokedDigestClaim, issu
     revokedAt: row.revoked_at === null ? null : iso(row.revoked_at),
   })
 
+  /** As POST /v1/verify told it. */
+  const toDecided = (row: store.VerificationStanding): Partial<PolicyVerification> => ({
+    decision: row.decision === 'YES' ? 1 : 0,
+    verdict: row.decision === 'YES' ? 'YES' : 'NO',
+    circuit_id: row.circuit_id,
+    digest: row.digest,
+    ...(row.proof_id !== null && { proof_id: row.proof_id }),
+    jws: row.jws,
+    issued_at: iso(row.issued_at),
+    expires_at: row.expires_at === null ? null : iso(row.expires_at),
+    merkle_leaf_hash: Buffer.from(row.leaf_hash).toString('hex'),
+  })
+
   const byHash = async (hash: string): Promise<store.VerificationStanding> =>
     (await store.findByHash(database, Buffer.from(hash, 'base64url'))) ?? fail('not_found')
 
@@ -102,8 +117,12 @@ export const createLookup = ({ database, ledger, clock, revokedDigestClaim, issu
 
     /** Withdraws a result for good: whoever looks it up is told so. Again: the first answer. @throws AppError not_found, read_only */
     async revoke(caller: Caller, result: RevokeResult): Promise<Revoked> {
-      const row = await owned(caller, result.verificationId)
-      requireUnchanged(result, toStored(row), AS_RESULTED)
+      const row = await owned(
+        caller,
+        'verification_id' in result ? result.verification_id : result.verificationId,
+      )
+      if ('verification_id' in result) requireUnchanged(result, toDecided(row), AS_DECIDED)
+      else requireUnchanged(result, toStored(row), AS_RESULTED)
       const { id, organisation, digest } = row
       const answer = (at: number): Revoked => ({
         success: true,

@@ -1,6 +1,7 @@
 /** Wire shapes of verification. @module */
 import Type, { type Static } from 'typebox'
 import { Logic, Rules } from '../../rules/schemas.ts'
+import { PolicyVerification } from './schemas-v1.ts'
 
 export const MAX_BATCH_RESULTS = 100
 const MAX_DATA_KEYS = 1000
@@ -256,13 +257,40 @@ export const AS_RESULTED = [
   'expiresAt',
 ] as const
 
-/** What was made, or was looked up: members of both, of which {@link AS_RESULTED} are compared. */
-export const RevokeResult = Type.Object({
-  ...Type.Partial(VerificationResult).properties,
-  ...Type.Partial(StoredResult).properties,
-  success: Type.Optional(Type.Boolean()),
-  verificationId: Type.String({ minLength: 1, maxLength: 64 }),
-})
+/** The same of an answer of POST /v1/verify. */
+export const AS_DECIDED = [
+  'decision',
+  'verdict',
+  'circuit_id',
+  'digest',
+  'proof_id',
+  'jws',
+  'issued_at',
+  'expires_at',
+  'merkle_leaf_hash',
+] as const satisfies (keyof PolicyVerification)[]
+
+const AskedVerificationId = Type.String({ minLength: 1, maxLength: 64 })
+
+/** What was made, or was looked up: members of both, of which {@link AS_RESULTED} or {@link AS_DECIDED} are compared. */
+export const RevokeResult = Type.Union(
+  [
+    Type.Object({
+      ...Type.Partial(VerificationResult).properties,
+      ...Type.Partial(StoredResult).properties,
+      success: Type.Optional(Type.Boolean()),
+      verificationId: AskedVerificationId,
+    }),
+    Type.Object({
+      ...Type.Partial(PolicyVerification).properties,
+      verification_id: AskedVerificationId,
+    }),
+  ],
+  {
+    title: 'RevokeResult',
+    description: 'A result by its id, beside which all of what was answered may stand.',
+  },
+)
 export type RevokeResult = Static<typeof RevokeResult>
 
 export const Revoked = Type.Object(
