@@ -1,10 +1,11 @@
 /** Proofs that come in envelopes: made for this envelope and no other, and judged as everybody's proofs are. */
 import { expect } from 'chai'
+import { systemCaller } from '../../src/caller.ts'
 import { DEFAULT_ORGANISATION } from '../../src/domain/accounts/defaults.ts'
 import { createEnvelopeReader } from '../../src/domain/chat/envelope.ts'
 import { AppError } from '../../src/errors.ts'
 import { type EnvelopeProof, proofNonce } from '../../src/protocol/envelope.ts'
-import { encodeValue } from '../../src/rules/encode.ts'
+import { encodeValue, h248 } from '../../src/rules/encode.ts'
 import { startTestApp, type TestApp, type TestOrganisation } from '../support/app.ts'
 import { movedClock } from '../support/circuit-questions.ts'
 import { consentRoutesOf } from '../support/consents.ts'
@@ -12,7 +13,7 @@ import { type Agent, audienceOf, createAgent, postPlain, sendEnvelope } from '..
 import { hybridRoutesOf } from '../support/hybrid-tokens.ts'
 import { callTool, textOf } from '../support/mcp.ts'
 import { ADULT_INPUTS, postGenerate, postVerifyProof } from '../support/proof-api.ts'
-import { foreignIssuer, kycSignals, tokenSignals } from '../support/signed-signals.ts'
+import { foreignIssuer, kycSignals, loggedConsentSignals, tokenSignals } from '../support/signed-signals.ts'
 import { tokenRoutesOf } from '../support/tokens.ts'
 
 describe('proofs in chat envelopes', function () {
@@ -153,6 +154,68 @@ describe('proofs in chat envelopes', function () {
       expect(proof).to.include({ circuit_id: circuit, issuer })
       expect(proof?.statement).to.match(statement)
     }
+  })
+
+  it('of a consent are refused once that is superseded, withdrawn or over, also where they leave its id out', async () => {
+    const { apiKey: key, organisationId } = owner
+    const consents = consentRoutesOf(app, key)
+    const purpose = 'newsletter'
+    const logged = (subjectId: string, more: object = {}) =>
+      consents.logged({ subjectId, purposes: [purpose, 'research'], ...more })
+    const proofOf = async (id: string, consentId: string) => {
+      const inputs = await loggedConsentSignals(app, organisationId, consentId, purpose)
+      const proof = await proofFor(id, { circuit: 'consent_verification', inputs })
+      expect((proof.context as { statement: object }).statement).not.to.have.property('consent_id')
+      return proof
+    }
+    /** Made by somebody himself: of one consent, with the id of another in the statement. */
+    const proofNaming = async (id: string, consentId: string, named: string): Promise<EnvelopeProof> => {
+      const { proofs } = app.services
+      const caller = systemCaller(organisationId, 'test')
+      const circuitId = 'consent_verification'
+      const inputs = await loggedConsentSignals(app, organisationId, consentId, 'research')
+      const prepared = await proofs.prepare(caller, circuitId, {
+        ...inputs,
+        purpose: String(h248(purpose)),
+      })
+      const made = await proofs.make(caller, {
+        circuitId,
+        prepared: { ...prepared, statement: { ...prepared.statement, consent_id: named } },
+        category: 'proof',
+        nonce: proofNonce(agent.fingerprint, id),
+        purpose: 'chat',
+      })
+      const { proof, publicSignals, context } = made
+      return { circuit_id: circuitId, proof, public_signals: [...publicSignals], context }
+    }
+    const [first, second, third, fourth] = [newId(), newId(), newId(), newId()]
+
+    const superseded = await logged('bob')
+    const inForce = await proofOf(first, superseded.consentId)
+    expect((await shown(agent, first, inForce)).proof?.statement).to.match(/in force/)
+    const proof = await proofOf(second, superseded.consentId)
+    const later = await logged('bob', { purposes: [purpose] })
+    expect(await refusal(second, proof)).to.equal('CONSENT_SUPERSEDED')
+    // Naming the one that is in force does not make it a proof of that.
+    expect(await refusal(second, await proofNaming(second, superseded.consentId, later.consentId))).to.equal(
+      'CONSENT_SUPERSEDED',
+    )
+    const { knex } = app.services.database
+    await knex('issued_nullifiers').where({ consent: superseded.consentId }).update({ consent: null })
+    expect(await refusal(second, await proofNaming(second, superseded.consentId, later.consentId))).to.equal(
+      'CONSENT_UNKNOWN',
+    )
+    expect(await refusal(second, proof)).to.equal('CONSENT_UNKNOWN')
+
+    const withdrawn = await logged('carol')
+    const ofWithdrawn = await proofOf(third, withdrawn.consentId)
+    await consents.revoke(withdrawn.consentId)
+    expect(await refusal(third, ofWithdrawn)).to.match(/REVOKED|WITHDRAWN/)
+
+    const over = await logged('dave', { expiresAt: new Date(clock.now() + 60_000).toISOString() })
+    const ofOver = await proofOf(fourth, over.consentId)
+    clock.offsetMs = 61_000
+    expect(await refusal(fourth, ofOver)).to.equal('CONSENT_EXPIRED')
   })
 
   it('are refused of what no organisation has issued', async () => {

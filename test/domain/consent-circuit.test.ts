@@ -100,14 +100,16 @@ describe('proofs of consents', function () {
     const { subject_handle, scope, ...rest } = consentVerification.read(made.publicInputs ?? [])
     const foreign = consentVerification.read(other.publicInputs ?? []).subject_handle
     expect(subject_handle).not.to.equal(foreign)
-    const refusal = (subjectHandle: bigint) =>
+    const refusal = (subjectHandle: bigint, nullifier = rest.nullifier) =>
       app.services.consents.refusalOf(owner.organisationId, ada.consentId, {
         purpose: rest.purpose,
         subjectHandle,
         scope,
+        nullifier,
       })
     expect(await refusal(subject_handle)).to.equal(undefined)
     expect(await refusal(foreign)).to.equal('subject_mismatch')
+    expect(await refusal(subject_handle, rest.nullifier + 1n)).to.equal('unknown')
   })
 
   it('are refused once the consent is withdrawn, and no more are made', async () => {

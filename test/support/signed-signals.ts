@@ -1,5 +1,6 @@
 /** Things that the app's issuer has signed, as raw inputs of their circuits. */
 import { randomBytes } from 'node:crypto'
+import { systemCaller } from '../../src/caller.ts'
 import {
   type ConsentFields,
   consentMessage,
@@ -159,5 +160,22 @@ export const consentSignals = async (
   return {
     ...texts({ ...rest, consentController, controller: CONTROLLER, purpose: PURPOSE }),
     ...signedBy(by, consentMessage(consent)),
+  }
+}
+
+/** Those of a consent that the service has recorded: whoever has them can leave its id out of what he has proved. */
+export const loggedConsentSignals = async (
+  { services }: TestApp,
+  organisation: string,
+  consentId: string,
+  purpose: string,
+): Promise<Signals> => {
+  const caller = systemCaller(organisation, 'test')
+  const found = await services.consents.forCircuit(caller, { consent: { consentId }, purpose })
+  if ('refused' in found) throw new Error(`no signals: ${found.refused}`)
+  const { controller: consentController, ...rest } = found.consent
+  return {
+    ...texts({ ...rest, consentController, controller: found.controller, purpose: found.purpose }),
+    ...texts({ ...found.signature, issuerX: found.issuer.x, issuerY: found.issuer.y }),
   }
 }

@@ -1,5 +1,5 @@
 /** A consent as the circuit consent_verification is asked about it, and what the circuit can't know of it. @module */
-import { consentSubjectHandle } from '../../circuits/consent_verification.ts'
+import { consentNullifier, consentSubjectHandle } from '../../circuits/consent_verification.ts'
 import type { ConsentStatus } from './schemas.ts'
 import { type CircuitConsent, nameElement, subjectElement } from './sealed-consent.ts'
 import { type Standing, statusAt, supersededPurposes } from './standing.ts'
@@ -66,14 +66,19 @@ export interface ProvenConsent {
   readonly purpose: bigint
   readonly subjectHandle: bigint
   readonly scope: bigint
+  readonly nullifier: bigint
 }
 
 /** Why a proof that says YES of this consent doesn't count, or undefined. @param at Unix ms */
 export const provenRefusal = (
   standing: Standing,
-  { purpose, subjectHandle, scope }: ProvenConsent,
+  { purpose, subjectHandle, scope, nullifier }: ProvenConsent,
   at: number,
 ): Refusal | undefined => {
   const handle = consentSubjectHandle({ subject: subjectElement(standing.row.subject) }, scope)
-  return handle === subjectHandle ? refusalAt(standing, purpose, at) : 'subject_mismatch'
+  if (handle !== subjectHandle) return 'subject_mismatch'
+  const { circuit } = standing.inside
+  // Another one of the same person's was named.
+  if (circuit !== undefined && consentNullifier(circuit.consent) !== nullifier) return 'unknown'
+  return refusalAt(standing, purpose, at)
 }

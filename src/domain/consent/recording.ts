@@ -67,7 +67,7 @@ export const recordConsent = async (
         ),
         ...(nullifier === undefined
           ? []
-          : [nullifiers.issuedNullifierRow({ circuitId: CIRCUIT, nullifier, organisation })]),
+          : [nullifiers.issuedNullifierRow({ circuitId: CIRCUIT, nullifier, organisation, consent: id })]),
       ]
     },
     result: ({ index, leafHash, at: recordedAt }) => ({

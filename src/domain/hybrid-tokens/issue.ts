@@ -44,7 +44,7 @@ export interface IssueDeps extends KeyDeps {
   readonly signers: Pick<Signers, 'current' | 'publicKey'>
   readonly sealing: Sealing
   readonly clock: Clock
-  readonly nullifiers: Pick<typeof Nullifiers, 'issuedNullifierRow'>
+  readonly nullifiers: Pick<typeof Nullifiers, 'createNullifierSweep' | 'issuedNullifierRow'>
 }
 
 /** Whose proofs hybrid tokens can have. */
@@ -298,7 +298,12 @@ export const issueItem = (
         issued_at: iat * MS_PER_SECOND,
         expires_at: exp * MS_PER_SECOND,
       }),
-      nullifiers.issuedNullifierRow({ circuitId: CIRCUIT, nullifier, organisation }),
+      nullifiers.issuedNullifierRow({
+        circuitId: CIRCUIT,
+        nullifier,
+        organisation,
+        expiresAt: exp * MS_PER_SECOND,
+      }),
     ],
     result: () => token,
   }

@@ -123,6 +123,7 @@ export type HybridTokensService = ReturnType<typeof createHybridTokens>
 
 export const createHybridTokens = (deps: Deps) => {
   const { database, ledger, sealing, clock, nullifiers, revocationItem } = deps
+  const sweepNullifiers = nullifiers.createNullifierSweep(database, clock)
 
   const judgeFor = ({ organisation }: Caller, asked: AskedToken): Promise<Judgement> =>
     judge(deps, organisation, asked.token, {
@@ -171,6 +172,7 @@ export const createHybridTokens = (deps: Deps) => {
         ? await verifySignedByCaller(deps, caller, input)
         : await signByService(deps, input)
       requireUnchanged(input, whatIsSigned(made.token), ['signing_input', 'context'])
+      await sweepNullifiers()
       return ledger.append(caller, issueItem(deps, caller, made))
     },
 

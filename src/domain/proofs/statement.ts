@@ -106,8 +106,11 @@ export interface Vouched {
   isPerson(shown: Shown): boolean
 }
 
-/** Which organisation issued what a nullifier belongs to; undefined: none of this service. */
-export type IssuerLookup = (circuitId: string, nullifier: bigint) => Promise<string | undefined>
+/** Which organisation issued what a nullifier belongs to, and the id of a consent; undefined: none of this service. */
+export type IssuerLookup = (
+  circuitId: string,
+  nullifier: bigint,
+) => Promise<{ readonly organisation: string; readonly consent: string | null } | undefined>
 
 export interface Statement {
   /** The circuit's mapper. A statement whose circuit is not in the catalogue is not offered. */

@@ -53,22 +53,49 @@ interface IssuedNullifierRow {
   /** Canonical decimal. */
   nullifier: string
   organisation: string
+  /** `cns_…`, where it is that of a consent. */
+  consent: string | null
+  /** When the row is of no more use; null where it stays. */
+  expires_at: number | null
 }
 
 export const issuedNullifiers = table<IssuedNullifierRow>('issued_nullifiers', [
   'circuit_id',
   'nullifier',
   'organisation',
+  'consent',
+  'expires_at',
 ])
 
-/** Which organisation issued what the nullifier belongs to, or undefined. @param nullifier canonical decimal */
-export const findNullifierIssuer = async (
+/** Who issued what the nullifier belongs to, or undefined. @param nullifier canonical decimal */
+export const findIssuedNullifier = async (
   { knex }: Database,
   circuit_id: string,
   nullifier: string,
-): Promise<string | undefined> =>
-  (await knex<IssuedNullifierRow>('issued_nullifiers').where({ circuit_id, nullifier }).first('organisation'))
-    ?.organisation
+): Promise<Pick<IssuedNullifierRow, 'organisation' | 'consent'> | undefined> =>
+  knex<IssuedNullifierRow>('issued_nullifiers')
+    .where({ circuit_id, nullifier })
+    .first('organisation', 'consent')
+
+/** Deletes some rows that are of no more use. @param at Unix ms @returns how many */
+export const deleteExpiredNullifiers = async (
+  { knex }: Database,
+  at: number,
+  maxRows: number,
+): Promise<number> =>
+  knex<IssuedNullifierRow>('issued_nullifiers')
+    .whereIn(
+      ['circuit_id', 'nullifier'],
+      knex<IssuedNullifierRow>('issued_nullifiers')
+        .select('circuit_id', 'nullifier')
+        .where('expires_at', '<=', at)
+        .orderBy('expires_at')
+        .limit(maxRows)
+        // Another server may be at it too.
+        .forUpdate()
+        .skipLocked(),
+    )
+    .delete()
 
 /** One proof of the organisation, or undefined. */
 export const findProof = async (

@@ -110,7 +110,12 @@ export const issueToken = async (
         issued_at: issuedAt,
         expires_at: expiresAt,
       }),
-      nullifiers.issuedNullifierRow({ circuitId: CIRCUIT, nullifier: tokenNullifier(token), organisation }),
+      nullifiers.issuedNullifierRow({
+        circuitId: CIRCUIT,
+        nullifier: tokenNullifier(token),
+        organisation,
+        expiresAt,
+      }),
     ],
     result: () => ({
       tokenId: id,

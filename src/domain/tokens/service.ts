@@ -51,6 +51,7 @@ export interface TokensDeps {
     typeof Nullifiers,
     | 'nullifierClaim'
     | 'nullifierSpentAt'
+    | 'createNullifierSweep'
     | 'issuedNullifierRow'
     | 'revokedNullifierClaim'
     | 'revokedNullifierRow'
@@ -72,6 +73,7 @@ export type TokensService = ReturnType<typeof createTokens>
 
 export const createTokens = (deps: TokensDeps) => {
   const { database, ledger, signers, sealing, clock, nullifiers, baseUrl, passes } = deps
+  const sweepNullifiers = nullifiers.createNullifierSweep(database, clock)
 
   const opened = (row: store.KnownToken): OpenedToken => openToken(sealing, row.id, row.sealed)
 
@@ -113,8 +115,10 @@ export const createTokens = (deps: TokensDeps) => {
     return opened(row)
   }
 
-  const draft = (caller: Caller, input: NewToken): Promise<Item<TokenIssued>> =>
-    issueToken(deps, caller, input)
+  const draft = async (caller: Caller, input: NewToken): Promise<Item<TokenIssued>> => {
+    await sweepNullifiers()
+    return issueToken(deps, caller, input)
+  }
 
   /** The organisation's token that this text is, or why it is none. */
   const present = async (

@@ -28,6 +28,7 @@ import { vouchedProofsMigration } from './0025-vouched-proofs.ts'
 import { askedMigration } from './0026-asked.ts'
 import { revokedResultsMigration } from './0027-revoked-results.ts'
 import { resultProofsMigration } from './0028-result-proofs.ts'
+import { issuedNullifiersMigration } from './0029-issued-nullifiers.ts'
 
 interface Migration {
   readonly name: string
@@ -63,4 +64,5 @@ export const MIGRATIONS: readonly Migration[] = [
   askedMigration,
   revokedResultsMigration,
   resultProofsMigration,
+  issuedNullifiersMigration,
 ]

@@ -80,13 +80,20 @@ export const consentVerificationStatement = ({ issuer, consents, issuerOf }: Dep
     return { consent, controller, purpose, ...(await signatureOf(issuer, given)) }
   }
 
-  /** A proof of a NO stands whatever becomes of the consent. */
+  /**
+   * What became of the consent that the proof is about, which its nullifier tells: whoever makes a proof may leave the id out
+   * of the statement. A proof of a NO stands whatever becomes of it.
+   */
   const standingReasons = async ({ caller, publicSignals, statement }: Checked): Promise<ReasonCode[]> => {
-    const { consent_verified, subject_handle, scope, purpose } = consentVerification.read(publicSignals)
-    const { consent_id: consentId } = statement
-    if (consent_verified !== 1n || typeof consentId !== 'string') return []
-    const proven = { purpose, subjectHandle: subject_handle, scope }
-    const refused = await consents.refusalOf(caller.organisation, consentId, proven)
+    const { consent_verified, subject_handle, scope, purpose, nullifier } =
+      consentVerification.read(publicSignals)
+    if (consent_verified !== 1n) return []
+    const issued = await issuerOf(consentVerification.id, nullifier)
+    const consentId = issued?.consent ?? statement.consent_id
+    // Of signals that were signed without being recorded, nothing else is known; of a recorded consent, something must be.
+    if (typeof consentId !== 'string') return issued === undefined ? [] : [REFUSALS.unknown[1]]
+    const proven = { purpose, subjectHandle: subject_handle, scope, nullifier }
+    const refused = await consents.refusalOf(issued?.organisation ?? caller.organisation, consentId, proven)
     return refused === undefined ? [] : [REFUSALS[refused][1]]
   }
 
@@ -96,8 +103,9 @@ export const consentVerificationStatement = ({ issuer, consents, issuerOf }: Dep
     nullifier: 'nullifier',
     inputs: ConsentInputs,
     vouched: {
-      issuer: ({ publicSignals }) =>
-        issuerOf(consentVerification.id, consentVerification.read(publicSignals).nullifier),
+      issuer: async ({ publicSignals }) =>
+        (await issuerOf(consentVerification.id, consentVerification.read(publicSignals).nullifier))
+          ?.organisation,
       sentence: () => 'Holds a consent that is in force.',
       isPerson: () => false,
     },

@@ -62,8 +62,8 @@ export const quantumSafeTokenStatement = ({ membership, hybridTokens, issuerOf }
     nullifier: 'nullifier',
     inputs: QuantumInputs,
     vouched: {
-      issuer: ({ publicSignals }) =>
-        issuerOf(quantumSafeToken.id, quantumSafeToken.read(publicSignals).nullifier),
+      issuer: async ({ publicSignals }) =>
+        (await issuerOf(quantumSafeToken.id, quantumSafeToken.read(publicSignals).nullifier))?.organisation,
       sentence: () => 'Holds a valid token with a post-quantum signature, which stands in the log.',
       isPerson: () => false,
     },

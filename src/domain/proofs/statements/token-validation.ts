@@ -65,8 +65,8 @@ export const tokenValidationStatement = ({ issuer, tokens, issuerOf }: Deps): St
     nullifier: 'nullifier',
     inputs: TokenInputs,
     vouched: {
-      issuer: ({ publicSignals }) =>
-        issuerOf(tokenValidation.id, tokenValidation.read(publicSignals).nullifier),
+      issuer: async ({ publicSignals }) =>
+        (await issuerOf(tokenValidation.id, tokenValidation.read(publicSignals).nullifier))?.organisation,
       sentence: () => 'Holds a valid token.',
       isPerson: () => true,
     },
