@@ -170,14 +170,14 @@ describe('pods', () => {
       expect(charge).to.include({ amount_minor: 35, currency: 'GBP', organisation: owner.organisationId })
     const { verificationCount } = (await app.request<PodInfo>('GET', `/pod/${podId}`)).body.pod
     expect(verificationCount).to.equal(3)
-    expect(await statsOf(app, podId, owner.apiKey)).to.deep.equal({
+    // What counts by day and week has a clock of its own below.
+    const { todayVerifications: _, weeklyCharges: __, ...stats } = await statsOf(app, podId, owner.apiKey)
+    expect(stats).to.deep.equal({
       podId,
       podName: 'Age check',
       totalVerifications: 3,
       successfulVerifications: 1,
       successRate: '33.33%',
-      todayVerifications: 3,
-      weeklyCharges: 1.05,
       currency: 'GBP',
       status: 'ACTIVE',
     })

@@ -237,7 +237,7 @@ describe('policies', () => {
     const leaf_hash = Buffer.from(signed.leaf_hash, 'hex')
     const row = await app.services.database.knex('ledger_entries').where({ leaf_hash }).first('type', 'entry')
     expect(row.type).to.equal('gate')
-    expect(row.entry).not.to.contain('ada')
+    expect(row.entry).not.to.contain('"ada"')
     expect(JSON.parse(row.entry).data).to.include({ decisionId: context.decision_id, decision, version: 1 })
   })
 

@@ -154,7 +154,7 @@ describe('around every request', () => {
       const { headers } = await kit.request('GET', sent)
       const lines = linesOf(String(headers.get('x-request-id')))
       expect(lines.map((line) => line.path)).to.deep.equal([path])
-      expect(JSON.stringify(lines)).not.to.include('ada')
+      expect(JSON.stringify(lines)).not.to.include('lovelace')
     }
   })
 
@@ -265,12 +265,12 @@ describe('log', () => {
   it('errors are logged without what a database quotes of its rows', () => {
     const lines: string[] = []
     const error = Object.assign(new Error('duplicate key'), {
-      detail: 'Key (user)=(ada) exists.',
+      detail: 'Key (user)=(lovelace) exists.',
       code: '23505',
     })
     createLogger('info', { write: (line) => lines.push(line) }).error({ err: error }, 'failed')
     expect(JSON.parse(lines[0] ?? '').err).to.include({ message: 'duplicate key', code: '23505' })
-    expect(lines[0]).not.to.include('ada')
+    expect(lines[0]).not.to.include('lovelace')
   })
 
   it('lines below the level are not written', () => {
