@@ -61,7 +61,11 @@ const purposeOf = (
   return scope === undefined || scope === String(scopeElement({ aud, purpose })) ? purpose : null
 }
 
-/** @throws nothing: what isn't known is null, and what can't apply is left out */
+/**
+ * What its context says of the issuer, only the key among the public signals proves (`issuerX`, `issuerY`; `attestorX`, `attestorY`):
+ * compare that with those of the service.
+ * @throws nothing: what isn't known is null, and what can't apply is left out
+ */
 export const proofFacts = ({
   circuitId,
   publicSignals,

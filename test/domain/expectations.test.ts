@@ -93,6 +93,17 @@ describe('expectations', function () {
         expect((await verify(made, asked)).status, JSON.stringify(asked)).to.equal(422)
     })
 
+    it('can’t be null in any of its names, nor itself: that would not be asked', async () => {
+      for (const name of [...Object.keys(RIGHT()), 'status', 'min_level']) {
+        const { status, body } = await verify(made, { ...RIGHT(), [name]: null }, { consume: true })
+        expect([status, body.error], name).to.deep.equal([422, 'validation_failed'])
+        expect(body.details?.[0]?.path).to.equal(`/expect/${name}`)
+      }
+      const { status } = await postVerifyProof(app, owner.apiKey, { ...asPresented(made), expect: null })
+      expect(status).to.equal(422)
+      expect(await reasonsOf(app, owner.apiKey, asPresented(made))).to.deep.equal([])
+    })
+
     it('that was spent is not told to be spent again where it is not the one that was expected', async () => {
       const spent = await proofOf()
       expect((await verify(spent, { nonce: 'n-1' }, { consume: true })).body.consumed).to.equal(true)

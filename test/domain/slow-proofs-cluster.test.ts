@@ -1,5 +1,6 @@
-/** Two server processes on one PostgreSQL: a digest that 64 clients spend through both is spent once. */
+/** Two server processes on one PostgreSQL: what 64 clients spend through both, a proof or an aggregate, is spent once. */
 import { expect } from 'chai'
+import pg from 'pg'
 import type { ProofGenerated, ProofVerified } from '../../src/domain/proofs/schemas.ts'
 import { type Cluster, startCluster } from '../support/cluster.ts'
 import { ADULT_INPUTS, asPresented } from '../support/proof-api.ts'
@@ -53,6 +54,68 @@ describe('proofs on two servers', () => {
         digest: proof.digest,
         at: consumedAt,
       })
+    }
+  })
+
+  it(`of ${CLIENTS} clients that spend an aggregate or one of its members through both, one does, with all of it or that alone`, async () => {
+    const { shops, adminKey: key, databaseUrl } = cluster as Cluster
+    const [one, two] = shops
+    if (!one || !two) throw new Error('there are not two servers')
+    const made = async (body: object): Promise<ProofGenerated> => {
+      const answer = await one.request('POST', '/v1/proofs/generate', { key, body })
+      expect(answer.status, JSON.stringify(answer.body)).to.equal(200)
+      return answer.body as ProofGenerated
+    }
+    const proofOf = () => made({ circuit_id: 'yesno', inputs: ADULT_INPUTS })
+    const aggregateOf = (...members: readonly ProofGenerated[]) =>
+      made({
+        circuit_id: 'proof_aggregation',
+        inputs: { proofIds: members.map(({ proof_id }) => proof_id) },
+      })
+    const client = new pg.Client({ connectionString: databaseUrl })
+    await client.connect()
+    try {
+      const spendsOf = async (...proofs: readonly ProofGenerated[]): Promise<number[]> => {
+        const ids = proofs.map(({ proof_id }) => proof_id)
+        const sql = "SELECT proof_id FROM ledger_entries WHERE proof_id = ANY($1) AND type = 'spend'"
+        const { rows } = await client.query<{ proof_id: string }>(sql, [ids])
+        return ids.map((id) => rows.filter(({ proof_id }) => proof_id === id).length)
+      }
+      const race = async (contenders: readonly ProofGenerated[]) => {
+        const answers = await Promise.all(
+          Array.from({ length: CLIENTS }, async (_, i) => {
+            // Every contender is spent through both servers.
+            const contender = contenders[Math.floor(i / 2) % contenders.length] as ProofGenerated
+            const body = { ...asPresented(contender), consume: true }
+            const answer = await (i % 2 === 0 ? one : two).request('POST', '/v1/proofs/verify', { key, body })
+            const told = answer.body as ProofVerified
+            return {
+              contender,
+              status: answer.status,
+              isWon: answer.status === 200 && told.consumed === true,
+            }
+          }),
+        )
+        expect(answers.every(({ status }) => status === 200 || status === 409)).to.equal(true)
+        const won = answers.filter(({ isWon }) => isWon)
+        expect(won).to.have.length(1)
+        return won[0]?.contender
+      }
+
+      const deep = await proofOf()
+      const parts = [await proofOf(), await aggregateOf(deep)]
+      const whole = await aggregateOf(...parts)
+      expect(await race([whole])).to.equal(whole)
+      expect(await spendsOf(whole, ...parts, deep)).to.deep.equal([1, 1, 1, 1])
+
+      const members = [await proofOf(), await proofOf(), await proofOf()]
+      const [, middle] = members
+      const other = await aggregateOf(...members)
+      const isWhole = (await race([other, middle as ProofGenerated])) === other
+      const rest = isWhole ? 1 : 0
+      expect(await spendsOf(other, ...members)).to.deep.equal([rest, rest, 1, rest])
+    } finally {
+      await client.end()
     }
   })
 })
