@@ -133,8 +133,7 @@ describe('members of bodies', () => {
           expect(answer.body.error, said).to.equal('unknown_member')
         else {
           expect(answer.body?.error, said).not.to.equal('unknown_member')
-          // The library of the protocol refuses what JSON-RPC does not have.
-          if (place === '' && operation !== 'callMcp') expect(answer.status, said).to.be.within(200, 299)
+          if (place === '') expect(answer.status, said).to.be.within(200, 299)
         }
       }
     })

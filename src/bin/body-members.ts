@@ -46,7 +46,7 @@ const OPEN: readonly Open[] = [
   { operation: /^removeOwnMessage$/, why: 'a signed envelope, which others extend' },
   {
     operation: /^callMcp$/,
-    why: 'a JSON-RPC message, read by the library of the protocol; unknown arguments of tools are an `isError` result',
+    why: 'a JSON-RPC message, whose further members are ignored; unknown ones of a call or its arguments are an `isError` result',
   },
   { operation: /^decidePolicy$/, why: 'AuthZEN: receivers ignore unknown members' },
   { operation: /^verifyInPod$/, why: 'the data itself' },

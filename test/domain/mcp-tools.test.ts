@@ -1,5 +1,6 @@
 /** The tools of the MCP endpoint: what they list, take and answer. */
 import { randomBytes } from 'node:crypto'
+import type { CallToolResult } from '@modelcontextprotocol/server'
 import { Ajv2020 } from 'ajv/dist/2020.js'
 import addFormats from 'ajv-formats'
 import { expect } from 'chai'
@@ -252,6 +253,26 @@ describe('the tools of the MCP endpoint', () => {
     const listing = await callMcp<{ tools: Listed[] }>(app, '2026-07-28', 'tools/list')
     for (const { inputSchema } of listing.body.result?.tools ?? [])
       expect(inputSchema).to.include({ additionalProperties: false })
+  })
+
+  it('are not run where their arguments stand under a name that no call has', async () => {
+    for (const revision of ERAS)
+      for (const [beside, hint] of [
+        [{ argumnets: { q: 'river' } }, 'did you mean `arguments`?'],
+        [{ q: 'river' }, '`q` belongs in `arguments`'],
+      ] as const) {
+        const { status, body } = await callMcp<CallToolResult>(app, revision, 'tools/call', {
+          name: 'search_messages',
+          ...beside,
+        })
+        expect([status, body.result?.isError], JSON.stringify(body)).to.deep.equal([200, true])
+        const { error, details } = errorOf(body.result as CallToolResult) as {
+          error: string
+          details: { message: string }[]
+        }
+        expect(error).to.equal('unknown_member')
+        expect(details[0]?.message).to.include(hint)
+      }
   })
 
   it('are counted by name and outcome', async () => {

@@ -112,6 +112,21 @@ describe('the MCP endpoint', () => {
       expect([status, body]).to.deep.equal([202, undefined])
     })
 
+    it('ignores members that JSON-RPC does not have, in a batch, too', async () => {
+      const extended = { ...request('ping'), traceparent: '00-1', extra: { deep: true } }
+      const answered = { jsonrpc: '2.0', id: 1, result: {} }
+      const one = await postMcp(app, extended, { 'mcp-protocol-version': '2025-11-25' })
+      expect([one.status, one.body]).to.deep.equal([200, answered])
+      const batch = await postMcp<McpAnswer[]>(app, [extended], { 'mcp-protocol-version': '2025-03-26' })
+      expect([batch.status, batch.body]).to.deep.equal([200, [answered]])
+      const { body, status } = await postMcp(
+        app,
+        { ...request('tools/list', { _meta: metaOf() }), extra: 1 },
+        headersOf('tools/list'),
+      )
+      expect(status, JSON.stringify(body)).to.equal(200)
+    })
+
     it('answers a batch in the one revision that has them, and there only', async () => {
       const batch = [request('ping', undefined, 1), initialized, request('tools/none', undefined, 'b')]
       for (const revision of [undefined, '2025-03-26']) {

@@ -44,6 +44,22 @@ const make = (path: `/${string}`, more: { commitsInSteps?: true } = {}) =>
     },
   })
 
+/** As a route may have become since an answer was stored: nothing that was sent then would be taken now. */
+const strict = route({
+  name: 'strict',
+  method: 'POST',
+  path: '/v1/strict/{thing}',
+  auth: 'key',
+  tag: 'Test',
+  summary: 'strict',
+  params: Type.Object({ thing: Type.String({ pattern: '^[0-9]+$' }) }),
+  query: Type.Object({ size: Type.Integer() }),
+  body: Type.Object({ text: Type.String() }),
+  response: { 201: Type.Object({ made: Type.String() }) },
+  errors: [],
+  handler: () => new Reply(201, { made: 'now' }),
+})
+
 /** What the store would hold for these values of the header. */
 const storedKey = (value: string, path: string): string =>
   createHash('sha256')
@@ -51,7 +67,8 @@ const storedKey = (value: string, path: string): string =>
     .digest('hex')
 const findAnswer = async ({ key }: Idempotency) => {
   if (key === storedKey('reused', '/v1/made')) throw new AppError('idempotency_key_reused')
-  const isStored = ['/v1/made', '/v1/made-in-steps'].some((path) => key === storedKey('stored', path))
+  const paths = ['/v1/made', '/v1/made-in-steps', '/v1/strict/1', '/v1/strict/one']
+  const isStored = paths.some((path) => key === storedKey('stored', path))
   return isStored ? { answer: { made: 'stored' } } : undefined
 }
 
@@ -65,6 +82,7 @@ describe('Idempotency-Key', () => {
       tell('POST', '/v1/others/{otherId}'),
       make('/v1/made'),
       make('/v1/made-in-steps', { commitsInSteps: true }),
+      strict,
     ]
     kit = await startHttpKit(routes, { findAnswer })
   })
@@ -128,6 +146,22 @@ describe('Idempotency-Key', () => {
     expect([refused.status, refused.body.error]).to.deep.equal([422, 'idempotency_key_reused'])
     expect(steps.handled).to.equal(handled + 2)
   })
+
+  for (const [what, path, body] of [
+    ['path', '/v1/strict/one?size=1', '{"text":"a"}'],
+    ['query', '/v1/strict/1?size=large', '{"text":"a"}'],
+    ['query without what it needs', '/v1/strict/1', '{"text":"a"}'],
+    ['query with an unknown parameter', '/v1/strict/1?size=1&colour=red', '{"text":"a"}'],
+    ['body', '/v1/strict/1?size=1', '{"text":1}'],
+    ['body with an unknown member', '/v1/strict/1?size=1', '{"text":"a","colour":"red"}'],
+    ['body that is no JSON', '/v1/strict/1?size=1', '{'],
+  ] as const)
+    it(`finds a stored answer before a ${what} is refused`, async () => {
+      const stored = await ask('POST', path, 'k-red', 'stored', body)
+      expect([stored.status, stored.body]).to.deep.equal([201, { made: 'stored' }])
+      const fresh = await ask('POST', path, 'k-red', 'new', body)
+      expect(fresh.status).to.be.within(400, 422)
+    })
 
   it('is left to a handler that commits in steps', async () => {
     const { body } = await ask('POST', '/v1/made-in-steps', 'k-red', 'stored')

@@ -1,5 +1,6 @@
 /** What the MCP endpoint takes and gives: JSON-RPC messages, and the arguments and results of its tools. @module */
 import Type, { type Static } from 'typebox'
+import { OPEN } from '../../schema-marks.ts'
 import {
   AGENT_NAME_MAX_CHARACTERS,
   MAX_PAGE_MESSAGES,
@@ -160,7 +161,7 @@ export const JsonRpcMessage = Type.Object(
     method: Type.String({ description: 'Such as `tools/list`, `tools/call`, `server/discover`.' }),
     params: Type.Optional(Type.Object({}, { additionalProperties: true })),
   },
-  { title: 'JsonRpcMessage' },
+  { ...OPEN, title: 'JsonRpcMessage', description: 'Members that JSON-RPC does not have are ignored.' },
 )
 
 const JsonRpcSuccess = Type.Object({

@@ -4,6 +4,7 @@ import {
   ProtocolErrorCode,
   Server,
   type ServerOptions,
+  type StandardSchemaV1,
   specTypeSchemas,
 } from '@modelcontextprotocol/server'
 import type { Poster } from '../chat/service.ts'
@@ -46,12 +47,37 @@ export interface ServerDeps {
   readonly onFailure: (error: unknown, requestId: string) => void
 }
 
+/** Whatever a revision of the protocol knows beside the name and the arguments of a tool. */
+const PARAMS_OF_CALLS: readonly string[] = [
+  'name',
+  'arguments',
+  '_meta',
+  'task',
+  'inputResponses',
+  'requestState',
+]
+
 // Given to the SDK for each method: what does not fit is then -32602, and not an internal error with a dump of the check.
 const LIST = { params: specTypeSchemas.PaginatedRequestParams }
-const CALL_TOOL = { params: specTypeSchemas.CallToolRequestParams }
 const GET_PROMPT = { params: specTypeSchemas.GetPromptRequestParams }
 const READ_RESOURCE = { params: specTypeSchemas.ReadResourceRequestParams }
 const COMPLETE = { params: specTypeSchemas.CompleteRequestParams }
+
+type CallParams = StandardSchemaV1.InferOutput<typeof specTypeSchemas.CallToolRequestParams>
+/** The SDK drops what it does not know; of a call, misspelt arguments would be none. Their names are kept for {@link Tools}. */
+const CallWithUnknown: StandardSchemaV1<unknown, CallParams & { readonly unknown: readonly string[] }> = {
+  '~standard': {
+    version: 1,
+    vendor: 'assay',
+    async validate(sent) {
+      const checked = await specTypeSchemas.CallToolRequestParams['~standard'].validate(sent)
+      if (checked.issues) return checked
+      const unknown = Object.keys(sent as object).filter((name) => !PARAMS_OF_CALLS.includes(name))
+      return { value: { ...checked.value, unknown } }
+    },
+  },
+}
+const CALL_TOOL = { params: CallWithUnknown }
 
 /** Every list is one page, so no cursor is ours. */
 const refuseCursor = ({ cursor }: { cursor?: string }): void => {
@@ -88,8 +114,8 @@ export const createServer = (deps: ServerDeps, poster: Poster): Server => {
   server.setRequestHandler(
     'tools/call',
     CALL_TOOL,
-    guarded(({ name, arguments: input }) => {
-      const result = tools.call(name, input, poster)
+    guarded(({ name, arguments: input, unknown }) => {
+      const result = tools.call(name, { input, unknown }, poster)
       if (result === undefined)
         throw new ProtocolError(ProtocolErrorCode.InvalidParams, `Unknown tool: ${name}`)
       return result

@@ -61,6 +61,15 @@ const refusal = (status: number, code: number, message: string): McpAnswer => ({
   contentType: JSON_TYPE,
 })
 
+/** JSON-RPC 2.0 §4 and §5. */
+const MEMBERS: readonly string[] = ['jsonrpc', 'id', 'method', 'params', 'result', 'error']
+
+/** A message without members that JSON-RPC does not have, which others may add; the SDK would refuse it for them. */
+const withKnownMembers = (value: unknown): unknown =>
+  typeof value === 'object' && value !== null && !Array.isArray(value)
+    ? Object.fromEntries(Object.entries(value).filter(([name]) => MEMBERS.includes(name)))
+    : value
+
 const isMessage = (value: unknown): boolean =>
   isJSONRPCRequest(value) || isJSONRPCNotification(value) || isJSONRPCResponse(value)
 
@@ -179,7 +188,8 @@ export const createMcp = (deps: McpDeps): McpService => {
         return refusal(403, REFUSED_CODE, 'Pages of other origins may not call this endpoint.')
       let parsed: unknown
       try {
-        parsed = parseJson(body)
+        const sent = parseJson(body)
+        parsed = Array.isArray(sent) ? sent.map(withKnownMembers) : withKnownMembers(sent)
       } catch (error) {
         if (!(error instanceof AppError)) throw error
         const code =

@@ -2,7 +2,7 @@
 import type { CallToolResult, ListToolsResult } from '@modelcontextprotocol/server'
 import type { TObject } from 'typebox'
 import { AppError, type Misfit } from '../../errors.ts'
-import { MAX_UNKNOWN_TOLD, unknownMember } from '../../unknown-members.ts'
+import { type KnownName, MAX_UNKNOWN_TOLD, unknownMember } from '../../unknown-members.ts'
 import type { Poster } from '../chat/service.ts'
 import { createFence } from './fence.ts'
 import type { Tool, ToolServices } from './tool.ts'
@@ -33,14 +33,20 @@ export interface ToolsDeps extends ToolServices {
   readonly onToolCall: (tool: string, outcome: string) => void
 }
 
+interface ToolCall {
+  readonly input: unknown
+  readonly unknown: readonly string[]
+}
+
 export interface Tools {
   readonly listing: ListToolsResult
   /**
    * Runs a tool. What goes wrong in it is a result with `isError`, whose text is the JSON of the error's body: the model
    * may do better with it. There is no structured form of it, since clients hold that against the schema of success.
+   * @param call the arguments, and names of members beside them that no call has
    * @returns undefined for a name that no tool has
    */
-  call(name: string, input: unknown, poster: Poster): Promise<CallToolResult> | undefined
+  call(name: string, call: ToolCall, poster: Poster): Promise<CallToolResult> | undefined
 }
 
 /** JSON Schemas and nothing that TypeBox notes beside them. */
@@ -75,15 +81,35 @@ const asResult = (tool: Tool, result: object): CallToolResult => {
   }
 }
 
-/** Arguments that a tool does not have; the chat itself ignores what it does not know, and a model should hear of it. */
-const unknownIn = ({ input }: Tool, sent: unknown): Misfit | undefined => {
-  const known = Object.keys(input.properties)
-  const names = typeof sent === 'object' && sent !== null ? Object.keys(sent) : []
+const toldOf = (
+  names: readonly string[],
+  known: readonly string[],
+  elsewhere?: readonly KnownName[],
+): Misfit | undefined => {
   const [first, ...more] = names
-    .filter((name) => !known.includes(name))
     .slice(0, MAX_UNKNOWN_TOLD)
-    .map((name) => unknownMember('', name, known))
+    .map((name) => unknownMember('', name, known, elsewhere))
   return first && { code: 'unknown_member', details: [first, ...more] }
+}
+
+const argumentsOf = ({ input }: Tool): string[] => Object.keys(input.properties)
+
+/** Members beside the arguments, which the protocol does not have. */
+const unknownBeside = (tool: Tool, names: readonly string[]): Misfit | undefined =>
+  toldOf(
+    names,
+    ['name', 'arguments'],
+    argumentsOf(tool).map((name) => ({ name, place: 'arguments' })),
+  )
+
+/** Arguments that a tool does not have; the chat itself ignores what it does not know, and a model should hear of it. */
+const unknownIn = (tool: Tool, sent: unknown): Misfit | undefined => {
+  const known = argumentsOf(tool)
+  const names = typeof sent === 'object' && sent !== null ? Object.keys(sent) : []
+  return toldOf(
+    names.filter((name) => !known.includes(name)),
+    known,
+  )
 }
 
 export const createTools = ({ checkArguments, describeError, onToolCall, ...services }: ToolsDeps): Tools => {
@@ -94,7 +120,11 @@ export const createTools = ({ checkArguments, describeError, onToolCall, ...serv
     ]),
   )
 
-  const run = async (tool: Tool, check: Check | undefined, input: unknown, poster: Poster) => {
+  const run = async (tool: Tool, check: Check | undefined, call: ToolCall, poster: Poster) => {
+    const beside = unknownBeside(tool, call.unknown)
+    if (beside)
+      throw new AppError(beside.code, { message: 'A call has no such member.', details: beside.details })
+    const input = call.input ?? {}
     const misfit = check ? check(input) : unknownIn(tool, input)
     if (misfit) {
       const message = `The arguments do not fit the schema of ${tool.name}.`
@@ -105,11 +135,11 @@ export const createTools = ({ checkArguments, describeError, onToolCall, ...serv
 
   return {
     listing: LISTING,
-    call(name, input, poster) {
+    call(name, call, poster) {
       const found = tools.get(name)
       return (
         found &&
-        run(found.tool, found.check, input ?? {}, poster).then(
+        run(found.tool, found.check, call, poster).then(
           (result) => {
             onToolCall(name, 'ok')
             return result
