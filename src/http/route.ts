@@ -5,6 +5,7 @@
 import type { Static, TObject, TSchema } from 'typebox'
 import type { Caller, Scope, SessionCaller } from '../caller.ts'
 import type { ErrorCode } from '../errors.ts'
+import type { Answer, ContentTypes, Exactly, Responses } from './answer-types.ts'
 
 export type Method = 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE'
 
@@ -56,11 +57,11 @@ export interface Request<P = unknown, Q = unknown, B = unknown, A extends Auth =
 }
 
 /** An answer that is not simply the one success status with a JSON body. */
-export class Reply {
-  readonly status: number
-  readonly body: unknown
+export class Reply<const Status extends number = number, const Body = unknown> {
+  readonly status: Status
+  readonly body: Body
   readonly headers: Readonly<Record<string, string | string[]>>
-  constructor(status: number, body: unknown, headers: Readonly<Record<string, string | string[]>> = {}) {
+  constructor(status: Status, body: Body, headers: Readonly<Record<string, string | string[]>> = {}) {
     this.status = status
     this.body = body
     this.headers = headers
@@ -75,7 +76,16 @@ export interface Example {
   readonly response?: unknown
 }
 
-interface RouteSpec<A extends Auth, P extends TObject, Q extends TObject, B extends TSchema, S> {
+interface RouteSpec<
+  A extends Auth,
+  P extends TObject,
+  Q extends TObject,
+  B extends TSchema,
+  R extends Responses,
+  C extends ContentTypes,
+  S,
+  G,
+> {
   /** operationId in OpenAPI; unique. */
   readonly name: string
   readonly method: Method
@@ -100,7 +110,7 @@ interface RouteSpec<A extends Auth, P extends TObject, Q extends TObject, B exte
   /** Refuses numbers that a double would round (422 `number_not_exact`); for bodies whose values are signed or compared. */
   readonly exactNumbers?: boolean
   /** Status → schema of the body; null for an empty one. The first is the success status. */
-  readonly response: Readonly<Record<number, TSchema | null>>
+  readonly response: R
   /** Codes besides those every route of its kind can answer. */
   readonly errors: readonly ErrorCode[]
   /** Codes of its own for what does not fit its schemas, instead of validation_failed and invalid_query. */
@@ -116,14 +126,18 @@ interface RouteSpec<A extends Auth, P extends TObject, Q extends TObject, B exte
   readonly addressLimit?: AddressLimit
   /** Headers of each of its answers, errors and repeated ones among them. */
   readonly answerHeaders?: Readonly<Record<string, string>>
-  /** Content types of the success answer, the usual one first; application/json where absent. */
-  readonly produces?: string | readonly string[]
+  /**
+   * Content types of the success answer, the usual one first; application/json where absent. Only where it says so the
+   * handler may give text, bytes and streams, JSON in bytes among them; `text/event-stream` gives an EventStreamReply.
+   */
+  readonly produces?: C
   readonly example?: Example
-  handler(request: Request<Static<P>, Static<Q>, Static<B>, A>, services: S): Promise<unknown> | unknown
+  handler(request: Request<Static<P>, Static<Q>, Static<B>, A>, services: S): G
 }
 
 /** A route with its types erased, as lists and machinery see it. `S` are the services its handler needs. */
-export interface Route<S = never> extends Omit<RouteSpec<Auth, TObject, TObject, TSchema, S>, 'handler'> {
+export interface Route<S = never>
+  extends Omit<RouteSpec<Auth, TObject, TObject, TSchema, Responses, ContentTypes, S, unknown>, 'handler'> {
   handler(request: Request<never, never, never, never>, services: S): Promise<unknown> | unknown
 }
 
@@ -131,13 +145,19 @@ export interface Route<S = never> extends Omit<RouteSpec<Auth, TObject, TObject,
 export const scopesOf = ({ scope = [] }: Pick<Route, 'scope'>): readonly Scope[] =>
   typeof scope === 'string' ? [scope] : scope
 
-/** Type-checks a route in full, then erases it. */
+/**
+ * Type-checks a route in full, then erases it. What its handler returns is the body of the first status of `response`, or a
+ * {@link Reply} of any of its statuses, with just the declared members.
+ */
 export const route = <
   A extends Auth,
+  R extends Responses,
+  const G extends Answer<R, C> | Promise<Answer<R, C>>,
   P extends TObject = TObject,
   Q extends TObject = TObject,
   B extends TSchema = TSchema,
+  const C extends ContentTypes = ContentTypes,
   S = unknown,
 >(
-  spec: RouteSpec<A, P, Q, B, S>,
+  spec: RouteSpec<A, P, Q, B, R, C, S, G> & { readonly handler: Exactly<Awaited<G>, Answer<R, C>> },
 ): Route<S> => spec as Route<S>

@@ -5,7 +5,7 @@ import { createLogger } from '../../src/http/log.ts'
 import { route } from '../../src/http/route.ts'
 import { type HttpKit, startHttpKit } from '../support/http-kit.ts'
 
-const get = (path: `/${string}`, handler: () => unknown, cost?: number) =>
+const get = (path: `/${string}`, handler: () => object, cost?: number) =>
   route({
     name: path,
     method: 'GET',

@@ -63,7 +63,7 @@ describe('event streams', () => {
       response: { 200: Type.Object({ slow: Type.Boolean() }) },
       errors: [],
       handler: () =>
-        new Promise((resolve) => {
+        new Promise<{ slow: boolean }>((resolve) => {
           answerSlow = () => resolve({ slow: true })
         }),
     })

@@ -12,7 +12,7 @@ const get = (name: string, path: `/${string}`) =>
     tag: 'Test',
     summary: name,
     response: {
-      200: Type.Object({ name: Type.String(), params: Type.Record(Type.String(), Type.String()) }),
+      200: Type.Object({ name: Type.String(), params: Type.Unknown() }),
     },
     errors: [],
     handler: ({ params }) => ({ name, params }),

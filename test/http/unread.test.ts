@@ -18,7 +18,7 @@ describe('answers that are not read', () => {
   let kit: HttpKit
   let begun: string[]
   const sockets: Socket[] = []
-  const file = (path: `/${string}`, body: () => unknown) =>
+  const file = (path: `/${string}`, body: () => string | Uint8Array) =>
     route({
       name: path.slice(1),
       method: 'GET',

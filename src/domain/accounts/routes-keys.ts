@@ -1,5 +1,5 @@
 /** Routes of API keys. @module */
-import { Reply, route } from '../../http/route.ts'
+import { route } from '../../http/route.ts'
 import type { Services } from './routes.ts'
 import {
   KeyCreated,
@@ -46,8 +46,7 @@ const createKey = route({
   name: 'createKey',
   path: '/console/api/keys',
   auth: 'console',
-  handler: async ({ caller, body }, { accounts }: Services) =>
-    new Reply(201, await accounts.keys.create(caller, body)),
+  handler: ({ caller, body }, { accounts }: Services) => accounts.keys.create(caller, body),
 })
 
 const createApiKey = route({
@@ -55,8 +54,7 @@ const createApiKey = route({
   name: 'createApiKey',
   path: '/v1/api-keys',
   auth: 'key',
-  handler: async ({ caller, body }, { accounts }: Services) =>
-    new Reply(201, await accounts.keys.create(caller, body)),
+  handler: ({ caller, body }, { accounts }: Services) => accounts.keys.create(caller, body),
 })
 
 const rotateKey = route({
@@ -74,8 +72,8 @@ const rotateKey = route({
   response: { 201: KeyRotated },
   errors: ['not_found', 'insufficient_scope', 'conflict'],
   example: { params: { keyId: '{keyId}' }, body: { overlapSeconds: 3600 } },
-  handler: async ({ caller, params, body }, { accounts }: Services) =>
-    new Reply(201, await accounts.keys.rotate(caller, params.keyId, body)),
+  handler: ({ caller, params, body }, { accounts }: Services) =>
+    accounts.keys.rotate(caller, params.keyId, body),
 })
 
 const deleteKey = route({
@@ -90,10 +88,7 @@ const deleteKey = route({
   params: KeyParams,
   response: { 204: null },
   errors: ['not_found', 'insufficient_scope'],
-  handler: async ({ caller, params }, { accounts }: Services) => {
-    await accounts.keys.revoke(caller, params.keyId)
-    return new Reply(204, undefined)
-  },
+  handler: ({ caller, params }, { accounts }: Services) => accounts.keys.revoke(caller, params.keyId),
 })
 
 const revokeLeakedKey = route({

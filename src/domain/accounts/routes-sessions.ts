@@ -65,8 +65,7 @@ const endSession = route({
   response: { 204: null },
   errors: ['not_found'],
   handler: async ({ caller, params }, { accounts }: Services) => {
-    if (!(await accounts.sessions.end(caller, params.sessionId))) return fail('not_found')
-    return new Reply(204, undefined)
+    if (!(await accounts.sessions.end(caller, params.sessionId))) fail('not_found')
   },
 })
 
@@ -83,10 +82,8 @@ const changePassword = route({
   response: { 204: null },
   errors: ['invalid_credentials'],
   example: { body: { currentPassword: '{password}', newPassword: 'an even better battery' } },
-  handler: async ({ caller, body, ip }, { accounts }: Services) => {
-    await accounts.sessions.changePassword(caller, body, ip)
-    return new Reply(204, undefined)
-  },
+  handler: ({ caller, body, ip }, { accounts }: Services) =>
+    accounts.sessions.changePassword(caller, body, ip),
 })
 
 export const sessionRoutes = [createSession, deleteSession, listSessions, endSession, changePassword]

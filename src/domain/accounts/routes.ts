@@ -1,5 +1,5 @@
 /** Routes of accounts, organisations and merchants. @module */
-import { Reply, route } from '../../http/route.ts'
+import { route } from '../../http/route.ts'
 import {
   AccountCreated,
   Me,
@@ -34,8 +34,7 @@ const createAccount = route({
   example: {
     body: { email: 'ada@shop.example', password: 'correct horse battery', organisation: 'Corner shop' },
   },
-  handler: async ({ body, ip, requestId }, { accounts }: Services) =>
-    new Reply(201, await accounts.signUp(body, ip, requestId)),
+  handler: ({ body, ip, requestId }, { accounts }: Services) => accounts.signUp(body, ip, requestId),
 })
 
 const getMe = route({
@@ -63,8 +62,7 @@ const createOrganisation = route({
   response: { 201: OrganisationCreated },
   errors: [],
   example: { body: { name: 'Corner shop' } },
-  handler: async ({ caller, body }, { accounts }: Services) =>
-    new Reply(201, await accounts.organisations.create(caller, body)),
+  handler: ({ caller, body }, { accounts }: Services) => accounts.organisations.create(caller, body),
 })
 
 const updateOrganisation = route({
@@ -112,8 +110,7 @@ const createMerchant = route({
   response: { 201: MerchantCreated },
   errors: ['forbidden'],
   example: { body: { name: 'Market stall', limits: { floorLimit: 50, minAssurance: 'mac' } } },
-  handler: async ({ caller, body }, { accounts }: Services) =>
-    new Reply(201, await accounts.organisations.createMerchant(caller, body)),
+  handler: ({ caller, body }, { accounts }: Services) => accounts.organisations.createMerchant(caller, body),
 })
 
 export const accountRoutes = [

@@ -37,8 +37,7 @@ const issueBadge = route({
   errors: ['not_found', 'conflict'],
   answerHeaders: FEATURE_HEADERS,
   example: { body: { agent_id: '{agentId}', format: 'json' } },
-  handler: async ({ caller, body }, { agentBadges }: Services) =>
-    new Reply(201, await agentBadges.issue(caller, body)),
+  handler: ({ caller, body }, { agentBadges }: Services) => agentBadges.issue(caller, body),
 })
 
 const getBadge = route({

@@ -1,5 +1,5 @@
 /** Routes by which agents come to be. @module */
-import { Reply, route } from '../../http/route.ts'
+import { route } from '../../http/route.ts'
 import { AgentCreated, AgentEnrolled, Enrolment, NewAgent } from '../agents/schemas.ts'
 import type { AgentsService } from '../agents/service.ts'
 import { FEATURE_HEADERS } from './feature-version.ts'
@@ -46,7 +46,7 @@ const enrolAgent = route({
       },
     },
   },
-  handler: async ({ caller, body }, { agents }: Services) => new Reply(201, await agents.enrol(caller, body)),
+  handler: ({ caller, body }, { agents }: Services) => agents.enrol(caller, body),
 })
 
 const createAgent = route({
@@ -63,8 +63,7 @@ const createAgent = route({
   response: { 201: AgentCreated },
   errors: ['key_registered'],
   example: { body: { name: 'Night-shift buyer', capabilities: ['purchase'] } },
-  handler: async ({ caller, body }, { agents }: Services) =>
-    new Reply(201, await agents.create(caller, body)),
+  handler: ({ caller, body }, { agents }: Services) => agents.create(caller, body),
 })
 
 export const agentEnrolmentRoutes = [enrolAgent, createAgent]

@@ -1,5 +1,5 @@
 /** Routes of devices. @module */
-import { Reply, route } from '../../http/route.ts'
+import { route } from '../../http/route.ts'
 import { DeviceCreated, DeviceList, DeviceParams, NewDevice } from './schemas.ts'
 import type { DevicesService } from './service.ts'
 
@@ -24,8 +24,7 @@ const createDevice = route({
   response: { 201: DeviceCreated },
   errors: ['key_registered'],
   example: { body: { name: 'Scanner at gate 4' } },
-  handler: async ({ caller, body }, { devices }: Services) =>
-    new Reply(201, await devices.create(caller, body)),
+  handler: ({ caller, body }, { devices }: Services) => devices.create(caller, body),
 })
 
 const listDevices = route({
@@ -55,10 +54,7 @@ const revokeDevice = route({
   params: DeviceParams,
   response: { 204: null },
   errors: ['not_found'],
-  handler: async ({ caller, params }, { devices }: Services) => {
-    await devices.revoke(caller, params.deviceId)
-    return new Reply(204, undefined)
-  },
+  handler: ({ caller, params }, { devices }: Services) => devices.revoke(caller, params.deviceId),
 })
 
 export const deviceRoutes = [createDevice, listDevices, revokeDevice]

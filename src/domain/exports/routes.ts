@@ -20,7 +20,7 @@ const shared = {
   refusals: { 'query/format': { enum: 'validation_failed' }, 'query/limit': OUT_OF_RANGE },
 } as const
 
-const fileOf = ({ contentType, filename, body }: Export): Reply =>
+const fileOf = ({ contentType, filename, body }: Export) =>
   new Reply(200, body, {
     'Content-Type': contentType,
     'Content-Disposition': `attachment; filename="${filename}"`,

@@ -1,5 +1,5 @@
 /** Routes of proxy routes. @module */
-import { Reply, route } from '../../http/route.ts'
+import { route } from '../../http/route.ts'
 import type { ProxiesService } from './proxies.ts'
 import {
   NewProxy,
@@ -38,8 +38,8 @@ const createProxy = route({
   errors: [],
   addressLimit: { requests: CREATIONS_PER_HOUR, windowSeconds: HOUR_SECONDS },
   example: { body: { userId: 'user-1', destinationUrl: 'https://api.example.org/members' } },
-  handler: async ({ caller, body, requestId }, { proxies }: Services) =>
-    new Reply(201, await proxies.create({ caller, requestId }, body)),
+  handler: ({ caller, body, requestId }, { proxies }: Services) =>
+    proxies.create({ caller, requestId }, body),
 })
 
 const listProxies = route({

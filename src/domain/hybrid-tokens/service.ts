@@ -18,7 +18,7 @@ import {
 import { failReadOnly, requireUnchanged } from '../../read-only.ts'
 import { type Facts, unexpected } from '../../rules/expectation.ts'
 import type { RevokesNullifiers, revocationItem as revocation } from '../tokens/revocation.ts'
-import type { RevokedToken } from '../tokens/schemas.ts'
+import type { RevokedToken, TokenStatus } from '../tokens/schemas.ts'
 import { readTokenCookies } from './cookies.ts'
 import {
   CIRCUIT,
@@ -80,7 +80,7 @@ interface CircuitToken {
 const withPq = (required: VerificationPolicy | undefined): VerificationPolicy =>
   required === undefined || required === 'pq_only' ? 'pq_only' : 'hybrid_required'
 
-const statusOf = ({ revoked_at, expires_at }: KnownHybridToken, now: number) => {
+const statusOf = ({ revoked_at, expires_at }: KnownHybridToken, now: number): TokenStatus => {
   if (revoked_at !== null) return 'revoked'
   return expires_at <= now ? 'expired' : 'active'
 }

@@ -23,6 +23,7 @@ const callMcp = route({
   body: JsonRpcMessage,
   bodyForm: 'bytes',
   bodyLimit: 'chat',
+  produces: 'application/json',
   response: {
     200: JsonRpcAnswer,
     202: null,
@@ -35,8 +36,10 @@ const callMcp = route({
   async handler({ body, headers, ip, requestId }, { mcp }: Services) {
     // The kit hands this route what was sent.
     const bytes = body as unknown as Buffer
-    const { status, body: answer, contentType } = await mcp.answer({ body: bytes, headers, ip, requestId })
-    return new Reply(status, answer, contentType === undefined ? {} : { 'Content-Type': contentType })
+    const answer = await mcp.answer({ body: bytes, headers, ip, requestId })
+    return answer.status === 202
+      ? new Reply(202, undefined)
+      : new Reply(answer.status, answer.body, { 'Content-Type': answer.contentType })
   },
 })
 

@@ -35,12 +35,12 @@ export interface McpRequest {
   readonly requestId: string
 }
 
-export interface McpAnswer {
-  readonly status: number
-  /** Absent: nothing is sent but the status. */
-  readonly body?: Buffer
-  readonly contentType?: string
-}
+/** What the protocol answers POST with; 202 has no body. */
+const STATUSES = [200, 400, 403, 404] as const
+type Status = (typeof STATUSES)[number]
+export type McpAnswer =
+  | { readonly status: 202; readonly body?: undefined }
+  | { readonly status: Status; readonly body: Buffer; readonly contentType: string }
 
 export interface McpService {
   /** Answers one POST. Faults of the protocol are JSON-RPC errors in the answer. */
@@ -55,7 +55,7 @@ export interface McpDeps extends ToolsDeps {
   readonly logger: Pick<Logger, 'error'>
 }
 
-const refusal = (status: number, code: number, message: string): McpAnswer => ({
+const refusal = (status: Status, code: number, message: string): McpAnswer => ({
   status,
   body: Buffer.from(JSON.stringify({ jsonrpc: '2.0', id: null, error: { code, message } })),
   contentType: JSON_TYPE,
@@ -97,12 +97,13 @@ const asWebRequest = (url: string, { headers }: McpRequest): Request => {
   return new Request(url, { method: 'POST', headers: read })
 }
 
+/** @throws Error for a status that the protocol does not have */
 const asAnswer = async (response: Response): Promise<McpAnswer> => {
-  const { status } = response
+  if (response.status === 202) return { status: 202 }
+  const status = STATUSES.find((known) => known === response.status)
+  if (status === undefined) throw new Error(`the MCP SDK answered ${response.status}`)
   const body = Buffer.from(await response.arrayBuffer())
-  return body.length === 0
-    ? { status }
-    : { status, body, contentType: response.headers.get('content-type') ?? '' }
+  return { status, body, contentType: response.headers.get('content-type') ?? JSON_TYPE }
 }
 
 /** @throws whatever the SDK fails with */

@@ -1,5 +1,5 @@
 /** Routes of pods. @module */
-import { Reply, route } from '../../http/route.ts'
+import { route } from '../../http/route.ts'
 import { VerificationResult, VerifyData } from '../verification/schemas.ts'
 import {
   NewPod,
@@ -57,7 +57,7 @@ const createPod = route({
       rules: [{ field: 'age', op: 'gte', value: 18 }],
     },
   },
-  handler: async ({ caller, body }, { pods }: Services) => new Reply(201, await pods.create(caller, body)),
+  handler: ({ caller, body }, { pods }: Services) => pods.create(caller, body),
 })
 
 const updatePod = route({

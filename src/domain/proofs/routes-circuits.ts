@@ -16,7 +16,6 @@ import {
   OfflineValidationRequest,
   ProofAggregationRequest,
   QuantumSafeTokenRequest,
-  type ResultField,
   TokenValidationRequest,
 } from './schemas-circuits.ts'
 
@@ -43,11 +42,6 @@ const WHOLE = 'The answer that made it may come back whole.'
 const COMMON =
   'What is not so is a 200 with the field false. The raw form `inputs` takes the signals by name; `now`, `scope` and `ctx` are set by the service.'
 
-/** The answer with the route's own field. */
-const named =
-  (field: ResultField) =>
-  ({ holds, ...rest }: Answered) => ({ [field]: holds, ...rest })
-
 /** What the circuit is asked: the signals by name, or what the caller has of it. */
 const askedIn = (body: object): unknown => ('inputs' in body ? body.inputs : body)
 
@@ -63,11 +57,8 @@ const consentAsked = ({
   subjectId,
 })
 
-const reply = async (
-  usage: UsageService,
-  { organisation }: Caller,
-  answer: Promise<object>,
-): Promise<Reply> => new Reply(200, await answer, await usage.headers(organisation))
+const reply = async <Body>(usage: UsageService, { organisation }: Caller, answer: Promise<Body>) =>
+  new Reply(200, await answer, await usage.headers(organisation))
 
 const validateToken = route({
   name: 'validateTokenByCircuit',
@@ -85,7 +76,14 @@ const validateToken = route({
   async handler({ caller, body }, { circuitQuestions, tokens, usage }: Services) {
     if ('token' in body) await tokens.requireIssued(caller, body)
     const asked = 'token' in body ? { token: body.token, audience: body.audience } : askedIn(body)
-    return reply(usage, caller, circuitQuestions.ask(caller, 'token_validation', asked, named('token_valid')))
+    return reply(
+      usage,
+      caller,
+      circuitQuestions.ask(caller, 'token_validation', asked, ({ holds, ...rest }) => ({
+        token_valid: holds,
+        ...rest,
+      })),
+    )
   },
 })
 
@@ -108,7 +106,10 @@ const verifyConsent = route({
     return reply(
       usage,
       caller,
-      circuitQuestions.ask(caller, 'consent_verification', asked, named('consent_verified')),
+      circuitQuestions.ask(caller, 'consent_verification', asked, ({ holds, ...rest }) => ({
+        consent_verified: holds,
+        ...rest,
+      })),
     )
   },
 })
@@ -132,7 +133,10 @@ const proveEntry = route({
     return reply(
       usage,
       caller,
-      circuitQuestions.ask(caller, 'audit_proof', asked, named('integrity_verified')),
+      circuitQuestions.ask(caller, 'audit_proof', asked, ({ holds, ...rest }) => ({
+        integrity_verified: holds,
+        ...rest,
+      })),
     )
   },
 })
@@ -154,7 +158,10 @@ const aggregateProofs = route({
     reply(
       usage,
       caller,
-      circuitQuestions.ask(caller, 'proof_aggregation', askedIn(body), named('aggregation_valid')),
+      circuitQuestions.ask(caller, 'proof_aggregation', askedIn(body), ({ holds, ...rest }) => ({
+        aggregation_valid: holds,
+        ...rest,
+      })),
     ),
 })
 
@@ -180,7 +187,10 @@ const validateQuantumSafe = route({
     reply(
       usage,
       caller,
-      circuitQuestions.ask(caller, 'quantum_safe_token', askedIn(body), named('quantum_safe_valid')),
+      circuitQuestions.ask(caller, 'quantum_safe_token', askedIn(body), ({ holds, ...rest }) => ({
+        quantum_safe_valid: holds,
+        ...rest,
+      })),
     ),
 })
 
@@ -200,7 +210,7 @@ const validateOffline = route({
     body: { proofData: '{proofData}', amount: 12.5, currency: 'GBP', timestamp: '{paymentTime}' },
   },
   handler: ({ caller, body }, { circuitQuestions, usage }: Services) => {
-    const present = named('offline_valid')
+    const present = ({ holds, ...rest }: Answered) => ({ offline_valid: holds, ...rest })
     return reply(
       usage,
       caller,

@@ -3,7 +3,7 @@
  * whole set.
  * @module
  */
-import { type TSchema, Type } from 'typebox'
+import { type Static, type TSchema, Type } from 'typebox'
 import { Reply, route } from '../../http/route.ts'
 
 interface PublishedKey {
@@ -34,6 +34,7 @@ const ClassicalJwk = Type.Object(
   },
   { title: 'PublicJwk' },
 )
+type ClassicalJwk = Static<typeof ClassicalJwk>
 
 const PqJwk = Type.Object(
   {
@@ -44,13 +45,15 @@ const PqJwk = Type.Object(
   },
   { title: 'PublicPqJwk' },
 )
+type PqJwk = Static<typeof PqJwk>
 
 const KEPT =
   'Current and replaced keys, the newest first. Replaced keys stay, so that what they signed can be verified.'
 
-const isPostQuantum = ({ kty }: PublishedKey): boolean => kty === 'AKP'
+const isPostQuantum = (key: PublishedKey): key is PqJwk => key.kty === 'AKP'
+const isClassical = (key: PublishedKey): key is ClassicalJwk => !isPostQuantum(key)
 
-const keySet = (keys: TSchema, title: string) =>
+const keySet = <K extends TSchema>(keys: K, title: string) =>
   ({
     method: 'GET',
     auth: 'none',
@@ -60,7 +63,10 @@ const keySet = (keys: TSchema, title: string) =>
     example: {},
   }) as const
 
-const answerKeys = async ({ signers }: Services, isListed: (key: PublishedKey) => boolean) => {
+const answerKeys = async <K extends PublishedKey>(
+  { signers }: Services,
+  isListed: (key: PublishedKey) => key is K,
+) => {
   const { keys } = await signers.jwks()
   return new Reply(
     200,
@@ -75,7 +81,7 @@ const getJwks = route({
   path: '/.well-known/jwks.json',
   summary: 'Public signing keys: Ed25519 and P-256',
   description: `${KEPT} ML-DSA keys stand at \`/.well-known/jwks-pq.json\`.`,
-  handler: (_, services: Services) => answerKeys(services, (key) => !isPostQuantum(key)),
+  handler: (_, services: Services) => answerKeys(services, isClassical),
 })
 
 const getPqJwks = route({

@@ -18,7 +18,7 @@ const HTML_TYPE = 'text/html'
 const tag = 'System'
 
 /** Health is told as a status too, since load balancers and terminals look no further. */
-const answerHealth = async (system: SystemService): Promise<Health | Reply> => {
+const answerHealth = async (system: SystemService) => {
   const health = await system.health()
   return health.status === 'unhealthy' ? new Reply(503, health) : health
 }
@@ -148,6 +148,7 @@ const getOpenApi = route({
   auth: 'none',
   tag,
   summary: 'This description',
+  produces: JSON_TYPE,
   response: { 200: Type.Record(Type.String(), Type.Unknown(), { description: 'An OpenAPI 3.1 document.' }) },
   errors: [],
   example: {},

@@ -1,5 +1,5 @@
 /** Routes of terminals. @module */
-import { Reply, route } from '../../http/route.ts'
+import { route } from '../../http/route.ts'
 import {
   NewTerminal,
   TerminalCreated,
@@ -41,8 +41,7 @@ const createTerminal = route({
   response: { 201: TerminalCreated },
   errors: ['unavailable'],
   example: { body: { label: 'Till 3', limits: { floorLimit: 50, minAssurance: 'mac' } } },
-  handler: async ({ caller, body }, { terminals }: Services) =>
-    new Reply(201, await terminals.create(caller, body)),
+  handler: ({ caller, body }, { terminals }: Services) => terminals.create(caller, body),
 })
 
 const deleteTerminal = route({
@@ -57,10 +56,7 @@ const deleteTerminal = route({
   params: TerminalParams,
   response: { 204: null },
   errors: ['not_found'],
-  handler: async ({ caller, params }, { terminals }: Services) => {
-    await terminals.revoke(caller, params.terminalId)
-    return new Reply(204, undefined)
-  },
+  handler: ({ caller, params }, { terminals }: Services) => terminals.revoke(caller, params.terminalId),
 })
 
 const authenticateTerminal = route({

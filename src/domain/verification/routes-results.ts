@@ -28,16 +28,16 @@ const JSON_TYPE = 'application/json'
 const HTML_TYPE = 'text/html'
 
 /** The page looks the result up itself; it comes with 404 where it will find none. */
-const resultPage = async (hash: string, { verification, pages }: Services): Promise<Reply> =>
+const resultPage = async (hash: string, { verification, pages }: Services) =>
   new Reply((await verification.isKnown(hash)) ? 200 : 404, pages.verify.body, pages.verify.headers)
 
-const resultCode = async (hash: string, format: QrFormat, { verification }: Services): Promise<Reply> =>
+const resultCode = async (hash: string, format: QrFormat, { verification }: Services) =>
   new Reply(200, await verification.qrCode(hash, format), {
     'Content-Type': QR_CONTENT_TYPES[format],
     'Cache-Control': `public, max-age=${CODE_MAX_AGE_SECONDS}`,
   })
 
-const resultJson = async (hash: string, { verification }: Services): Promise<Reply> =>
+const resultJson = async (hash: string, { verification }: Services) =>
   new Reply(200, await verification.lookUp(hash), { 'Cache-Control': 'no-cache', Vary: 'Accept' })
 
 const lookUpResult = route({

@@ -1,5 +1,5 @@
 /** Routes of webhook endpoints. @module */
-import { Reply, route } from '../../http/route.ts'
+import { route } from '../../http/route.ts'
 import {
   NewWebhook,
   SecretRotated,
@@ -62,8 +62,7 @@ const createWebhook = route({
       events: ['proof.verified', 'proof.spent'],
     },
   },
-  handler: async ({ caller, body }, { webhooks }: Services) =>
-    new Reply(201, await webhooks.create(caller, body)),
+  handler: ({ caller, body }, { webhooks }: Services) => webhooks.create(caller, body),
 })
 
 const changeWebhook = route({
@@ -98,10 +97,7 @@ const deleteWebhook = route({
   params: WebhookParams,
   response: { 204: null },
   errors: ['not_found'],
-  handler: async ({ caller, params }, { webhooks }: Services) => {
-    await webhooks.remove(caller, params.webhookId)
-    return new Reply(204, undefined)
-  },
+  handler: ({ caller, params }, { webhooks }: Services) => webhooks.remove(caller, params.webhookId),
 })
 
 const rotateWebhookSecret = route({
