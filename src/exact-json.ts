@@ -9,7 +9,7 @@
  * @module
  */
 import { randomBytes } from 'node:crypto'
-import { compareNumber } from 'lossless-json'
+import { compareNumber, isNumber } from 'lossless-json'
 
 /** Longer whole numbers become NaN, since arithmetic on them would take time. */
 const MAX_BIGINT_CHARS = 1000
@@ -68,11 +68,15 @@ export type JsonScan =
   | { readonly exceeds: keyof JsonLimits }
   | { readonly inexact: readonly Inexact[]; readonly members: number }
 
+/** Comparing throws at texts that `Number` reads and JSON does not have, such as `-.5`. */
+const isSame = (text: string, shortest: string): boolean =>
+  isNumber(text) && compareNumber(text, shortest) === 0
+
 /** What a number in JSON text means: itself where it is exact, else a bigint if it is whole, else NaN. */
 export const readNumber = (text: string): number | bigint => {
   const value = Number(text)
   const shortest = String(value)
-  if (shortest === text || (Number.isFinite(value) && compareNumber(text, shortest) === 0)) return value
+  if (shortest === text || (Number.isFinite(value) && isSame(text, shortest))) return value
   return WHOLE.test(text) && text.length <= MAX_BIGINT_CHARS ? BigInt(text) : Number.NaN
 }
 

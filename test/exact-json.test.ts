@@ -160,4 +160,16 @@ describe('the limits of a JSON text', () => {
     expect(scan(`{"a":[${Array(100).fill('1')}],"a":1}`)).to.deep.equal({ exceeds: 'values' })
     expect(scan(`[${JSON.stringify(','.repeat(200))}]`)).to.deep.include(within)
   })
+
+  it('are looked for in any text, also in what is no JSON', () => {
+    const pieces = fc.constantFrom(...'-+.eE0123456789"\\,:[]{} x')
+    const texts = fc.array(pieces, { maxLength: 40 }).map((some) => some.join(''))
+    const seldom = fc.constantFrom('-.12345678901234567', '[-.5e300]')
+    fc.assert(
+      fc.property(fc.oneof(texts, seldom), (text) => {
+        scanJson(Buffer.from(text), { depth: MAX_DEPTH })
+      }),
+      { numRuns: 2000 },
+    )
+  })
 })

@@ -82,7 +82,9 @@ export const findUnknown = (root: JsonSchema, value: unknown): Misfit | undefine
       if (meant) walk(meant, part, pointer)
     }
     if (Array.isArray(part)) {
-      if (schema.items) for (const [i, item] of part.entries()) walk(schema.items, item, `${pointer}/${i}`)
+      // A list that is too long is refused for that, and looking all through it would keep others waiting.
+      const items = part.slice(0, schema.maxItems)
+      if (schema.items) for (const [i, item] of items.entries()) walk(schema.items, item, `${pointer}/${i}`)
       return
     }
     const { properties = {}, additionalProperties: others } = schema

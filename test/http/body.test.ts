@@ -55,6 +55,11 @@ describe('request bodies', () => {
     const texts = ['', '{', '{"text":}', "{'text':1}", '{"text":"a"} x', '\ufeff{"text":"a"}', 'NaN']
     for (const text of texts)
       expect((await post('/closed', text)).slice(0, 2), text).to.deep.equal([400, 'invalid_json'])
+    for (const number of ['-.12345678901234567', '-.5e300', '.1e-400', '1.2.3e5', '--1e999'])
+      expect((await post('/closed', `{"text":${number}}`)).slice(0, 2), number).to.deep.equal([
+        400,
+        'invalid_json',
+      ])
     const latin1 = Buffer.from('{"text":"\xe9"}', 'latin1')
     expect((await post('/closed', latin1)).slice(0, 2)).to.deep.equal([400, 'invalid_json'])
   })

@@ -172,6 +172,13 @@ describe('validation', () => {
     expect(JSON.stringify(kit.lines)).to.not.include(secret)
   })
 
+  it('a list that is too long is refused for that, and not looked through', async () => {
+    const parts = [{ id: 'a' }, { id: 'b' }, { id: 'c', wieght: 1 }]
+    const { body } = await kit.request('POST', '/v1/body', { body: { name: 'abc', parts } })
+    expect(body.error).to.equal('validation_failed')
+    expect((body.details as object[])[0]).to.include({ path: '/parts', code: 'max_items' })
+  })
+
   it('what is open takes any member', async () => {
     const sent = { name: 'abc', data: { rules: [], any: { thing: null } }, jwk: { kty: 'OKP', use: 'sig' } }
     expect((await refusal(sent)).status).to.equal(200)
