@@ -10,12 +10,18 @@ import { EVENT_STREAM_TYPE } from './event-stream.ts'
 
 /** Requests that wait behind others, on all connections. Beyond it, the connection with most of them is cut off. */
 export const WAITING_MAX_REQUESTS = 1_000
-/** A client for which bytes wait must take some within this time, */
-export const STALL_MS = 30_000
-/** and this many a second, counted over SLOW_WINDOW_MS. Event streams have bounds of their own. */
-export const SLOW_BYTES_PER_SECOND = 1024
-export const SLOW_WINDOW_MS = 60_000
-const SWEEP_MS = 1000
+/** How fast a client must take what waits for it. Event streams have bounds of their own. */
+export interface Pace {
+  /** It must take some within this time, */
+  readonly stallMs: number
+  /** and this many bytes a second, */
+  readonly bytesPerSecond: number
+  /** counted over this time. */
+  readonly windowMs: number
+  readonly sweepMs: number
+}
+/** The kernel takes more only once a third of its buffer is free, so clients a little faster than this are cut off, too. */
+export const PACE: Pace = { stallMs: 30_000, bytesPerSecond: 1024, windowMs: 60_000, sweepMs: 1000 }
 /** How long a client may take to close its side once we have closed ours. What it still sends meanwhile is not begun. */
 export const LINGER_MS = 1000
 const LINGER_MAX_REQUESTS = 100
@@ -54,6 +60,8 @@ export interface Connections {
   refuseInTurn(socket: Socket, refuse: () => void): void
   /** Whether requests wait on the connection, so that nothing more is read from it. */
   isHeld(socket: Socket): boolean
+  /** Begins no request until `work` is done; those whose turn comes meanwhile begin then. */
+  holdWhile(work: () => Promise<void>): Promise<void>
   /**
    * Ends connections one by one, as soon as nothing was asked on them for `quietMs`, until all are closed.
    * @returns stops it
@@ -76,7 +84,7 @@ const isEventStream = (response: ServerResponse | undefined): boolean =>
   String(response?.getHeader('Content-Type')).startsWith(EVENT_STREAM_TYPE)
 
 /** Whether the client of a connection takes too little of what waits for it. */
-const standsStill = (connection: Connection, now: number): boolean => {
+const standsStill = (connection: Connection, now: number, pace: Pace): boolean => {
   const { socket, current } = connection
   if (socket.writableLength === 0 || isEventStream(current)) {
     connection.taking = undefined
@@ -87,9 +95,9 @@ const standsStill = (connection: Connection, now: number): boolean => {
   connection.taking ??= { bytes, at: now, windowBytes: bytes, windowAt: now }
   const { taking } = connection
   if (taking.bytes !== bytes) Object.assign(taking, { bytes, at: now })
-  if (now - taking.at >= STALL_MS) return true
-  if (now - taking.windowAt < SLOW_WINDOW_MS) return false
-  const tooFew = bytes - taking.windowBytes < (SLOW_BYTES_PER_SECOND * SLOW_WINDOW_MS) / 1000
+  if (now - taking.at >= pace.stallMs) return true
+  if (now - taking.windowAt < pace.windowMs) return false
+  const tooFew = bytes - taking.windowBytes < (pace.bytesPerSecond * pace.windowMs) / 1000
   Object.assign(taking, { windowBytes: bytes, windowAt: now })
   return tooFew
 }
@@ -113,10 +121,12 @@ const isThrough = (connection: Connection, quietMs: number, now: number): boolea
 }
 
 /** @param listener gets each request in its turn */
-export const trackConnections = (server: Server, listener: RequestListener): Connections => {
+export const trackConnections = (server: Server, listener: RequestListener, pace: Pace): Connections => {
   const connections = new Map<Socket, Connection>()
   let waiting = 0
   let isDraining = false
+  /** What is to begin later; undefined: everything begins at once. */
+  let held: (() => void)[] | undefined
 
   const forget = (connection: Connection): void => {
     if (connections.delete(connection.socket)) waiting -= connection.waiting
@@ -125,11 +135,16 @@ export const trackConnections = (server: Server, listener: RequestListener): Con
     forget(connection)
     connection.socket.destroy()
   }
-  const cutOffLongestQueue = (): void => {
+  /** With what the kernel still keeps for a client that doesn't take it. */
+  const reset = (connection: Connection): void => {
+    forget(connection)
+    connection.socket.resetAndDestroy()
+  }
+  const resetLongestQueue = (): void => {
     let longest: Connection | undefined
     for (const connection of connections.values())
       if (connection.waiting > (longest?.waiting ?? 0)) longest = connection
-    if (longest) cutOff(longest)
+    if (longest) reset(longest)
   }
 
   /** Under this header Node closes the connection after the answer, so only the last one may have it. */
@@ -161,7 +176,12 @@ export const trackConnections = (server: Server, listener: RequestListener): Con
     connection.current = response
     announceEnd(connection)
     response.on('close', onAnswered)
-    listener(request, response)
+    const run = () => {
+      // Where it was held, its client may be gone.
+      if (connections.has(request.socket)) listener(request, response)
+    }
+    if (held) held.push(run)
+    else run()
   }
 
   const enqueue = (connection: Connection, request: IncomingMessage, response: ServerResponse): void => {
@@ -176,7 +196,7 @@ export const trackConnections = (server: Server, listener: RequestListener): Con
       // Node has not finished giving it the connection.
       process.nextTick(begin, connection, request, response)
     })
-    if (waiting > WAITING_MAX_REQUESTS) cutOffLongestQueue()
+    if (waiting > WAITING_MAX_REQUESTS) resetLongestQueue()
   }
 
   const refuseInTurn = (socket: Socket, refuse: () => void): void => {
@@ -188,7 +208,7 @@ export const trackConnections = (server: Server, listener: RequestListener): Con
 
   const sweep = (): void => {
     const now = performance.now()
-    for (const connection of connections.values()) if (standsStill(connection, now)) cutOff(connection)
+    for (const connection of connections.values()) if (standsStill(connection, now, pace)) reset(connection)
   }
   let sweeping: NodeJS.Timeout | undefined
 
@@ -196,7 +216,7 @@ export const trackConnections = (server: Server, listener: RequestListener): Con
     .on('connection', (socket: Socket) => {
       const connection = create(socket)
       connections.set(socket, connection)
-      sweeping ??= setInterval(sweep, SWEEP_MS).unref()
+      sweeping ??= setInterval(sweep, pace.sweepMs).unref()
       socket.on('close', onClose).on('resume', onResume)
       if (isDraining) lingerAtEnd(connection)
     })
@@ -218,6 +238,17 @@ export const trackConnections = (server: Server, listener: RequestListener): Con
 
     refuseInTurn,
     isHeld: (socket) => (connections.get(socket)?.waiting ?? 0) > 0,
+
+    async holdWhile(work) {
+      const begun: (() => void)[] = []
+      held = begun
+      try {
+        await work()
+      } finally {
+        held = undefined
+        for (const start of begun) start()
+      }
+    },
 
     drain(quietMs) {
       isDraining = true

@@ -7,7 +7,7 @@ import { createServer, type RequestListener, type Server, type ServerOptions } f
 import type { Socket } from 'node:net'
 import { setImmediate } from 'node:timers/promises'
 import type { ErrorCode } from '../errors.ts'
-import { type Connections, trackConnections } from './connections.ts'
+import { type Connections, PACE, trackConnections } from './connections.ts'
 
 export const HEADERS_MAX_BYTES = 16 * 1024
 /** A client must have sent its headers within this time, */
@@ -21,6 +21,10 @@ const TIMEOUT_CHECK_INTERVAL_MS = 1000
 export const CLOSE_TIMEOUT_MS = 7_000
 /** How long a connection must have been quiet before it is ended, where nobody asks for more patience. */
 const QUIET_MS = 50
+/** How long to look for a moment in which nobody connects, */
+const UNCONNECTED_TIMEOUT_MS = 1_000
+/** and how short a turn of the loop must be to be one. */
+const SHORT_TURN_MS = 1
 
 const SERVER_OPTIONS: ServerOptions = {
   maxHeaderSize: HEADERS_MAX_BYTES,
@@ -61,11 +65,13 @@ export interface HttpServer extends Server {
   readonly tracked: Connections
 }
 
-/** A server that does not listen yet. */
-export const createHttpServer = (listener: RequestListener): HttpServer => {
+/** A server that does not listen yet. @param pace at which clients must take what waits for them */
+export const createHttpServer = (listener: RequestListener, pace = PACE): HttpServer => {
   const server = createServer(SERVER_OPTIONS)
-  const tracked = trackConnections(server, listener)
+  const tracked = trackConnections(server, listener, pace)
   server.on('request', tracked.take)
+  // An expectation that nobody here knows is left aside (RFC 9110 §10.1.1); Node would refuse it without a word.
+  server.on('checkExpectation', tracked.take)
   server.on('clientError', (error: NodeJS.ErrnoException, socket: Socket) => {
     // The rest of a request may be late because we don't read it yet.
     if (error.code === 'ERR_HTTP_REQUEST_TIMEOUT' && tracked.isHeld(socket)) return
@@ -86,6 +92,28 @@ export interface Closing {
 }
 
 /**
+ * Waits for a short turn of the loop that accepts nobody. Who connects after such a turn and before the end of listening
+ * is reset by the kernel; that is as little time as there can be.
+ */
+const untilNobodyConnects = async (server: Server): Promise<void> => {
+  let accepted = 0
+  const count = () => {
+    accepted++
+  }
+  server.on('connection', count)
+  const giveUpAt = performance.now() + UNCONNECTED_TIMEOUT_MS
+  // The turn that is under way may have looked at the port before.
+  await setImmediate()
+  let isQuiet = false
+  while (!isQuiet && performance.now() < giveUpAt) {
+    const [startedAt, before] = [performance.now(), accepted]
+    await setImmediate()
+    isQuiet = accepted === before && performance.now() - startedAt < SHORT_TURN_MS
+  }
+  server.off('connection', count)
+}
+
+/**
  * Stops accepting, answers what was asked, and ends each connection as soon as it is quiet.
  * @returns false when something had to be cut off
  */
@@ -101,10 +129,13 @@ export const closeHttpServer = async (
     server.closeAllConnections()
   }, timeoutMs)
   try {
-    // A turn of the loop accepts the connections that the kernel has ready; closing would reset them.
-    await setImmediate()
-    await setImmediate()
-    await new Promise<void>((resolve) => server.close(() => resolve()))
+    let closed: Promise<void> | undefined
+    // What begins makes turns long, and whoever was answered may connect again.
+    await server.tracked.holdWhile(async () => {
+      await untilNobodyConnects(server)
+      closed = new Promise((resolve) => server.close(() => resolve()))
+    })
+    await closed
   } finally {
     stopDraining()
     clearTimeout(limit)

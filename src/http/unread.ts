@@ -91,7 +91,8 @@ export const createUnreadAnswers = (maxBytes = UNREAD_MAX_BYTES): UnreadAnswers 
     }
     if (slowest === undefined) return
     release(slowest)
-    slowest.response.destroy()
+    // With what the kernel still keeps for it.
+    slowest.response.socket?.resetAndDestroy()
   }
 
   const hold = (answer: Waiting): void => {

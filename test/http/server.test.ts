@@ -2,14 +2,22 @@ import { once } from 'node:events'
 import type { Server, ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { connect } from 'node:net'
+import { join } from 'node:path'
 import { expect } from 'chai'
 import { closeHttpServer, createHttpServer, HEADERS_MAX_BYTES } from '../../src/http/server.ts'
 import { eventually } from '../support/eventually.ts'
+import { startProgram } from '../support/programs.ts'
 
 /** More than the kernel's buffers hold. */
 const LARGE_BYTES = 32 * 1024 * 1024
 /** What a slow machine takes to read them. */
 const PATIENCE_MS = 20_000
+
+/** A server that is closed while clients connect to it again and again, each of whose requests takes its only thread so long. */
+const CONNECT_OFTEN = join(import.meta.dirname, '../support/programs/connect-often.ts')
+const CLOSING_ROUNDS = 8
+const WORK_MS = 3
+const LOAD_MS = 200
 
 const listen = async (server: Server): Promise<number> => {
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
@@ -46,6 +54,13 @@ describe('HTTP server', () => {
     } finally {
       await closeHttpServer(server)
     }
+  })
+
+  it('an expectation that nobody knows is left aside', async () => {
+    const server = createHttpServer((_, response) => response.end('answered'))
+    const request = 'GET / HTTP/1.1\r\nHost: x\r\nExpect: wonders\r\nConnection: close\r\n\r\n'
+    expect(await exchange(await listen(server), request)).to.match(/^HTTP\/1\.1 200 .*answered$/s)
+    await closeHttpServer(server)
   })
 
   it('closing lets open requests finish, accepts no new ones and waits for no idle connection', async () => {
@@ -125,6 +140,34 @@ describe('HTTP server', () => {
     await ended
     expect(text).to.match(/keep-alive.*answer 1.*Connection: close.*answer 2$/s)
     expect(await closed).to.equal(true)
+  })
+
+  it('closing resets nobody who is just connecting, also while it works all the time', async function () {
+    this.timeout(60_000)
+    const servers = Array.from({ length: CLOSING_ROUNDS }, () =>
+      createHttpServer((_, response) => {
+        for (const until = performance.now() + WORK_MS; performance.now() < until; );
+        response.end('ok')
+      }),
+    )
+    const ports: number[] = []
+    for (const server of servers) ports.push(await listen(server))
+    const clients = startProgram(CONNECT_OFTEN, ports.map(String))
+    try {
+      for (const [i, server] of servers.entries()) {
+        await clients.line(new RegExp(`^asking ${ports[i]}$`))
+        await new Promise((resolve) => setTimeout(resolve, LOAD_MS))
+        expect(await closeHttpServer(server)).to.equal(true)
+        const { outcomes } = JSON.parse(await clients.line(new RegExp(`^{"port":${ports[i]},`)))
+        for (const { answered, ...lost } of outcomes) {
+          expect(answered).to.be.above(0)
+          expect(lost).to.deep.equal({ reset: 0, unanswered: 0 })
+        }
+      }
+    } finally {
+      await clients.kill()
+      for (const server of servers) await closeHttpServer(server)
+    }
   })
 
   it('what does not finish in time is cut off', async () => {
