@@ -129,7 +129,7 @@ export const startServer = async (settings: Config, options: ServerOptions = {})
     onRateLimited: alertRateLimit,
     onHandled: keepRequest,
     // With a database of its own the disk is needed for the event log alone.
-    isFull: config.databaseUrl === undefined ? services.disk.isFull : undefined,
+    isFull: config.databaseUrl === undefined ? services.disk.isFull : services.databaseDisk.isFull,
   })
   ready = true
   const host = config.host.includes(':') ? `[${config.host}]` : config.host

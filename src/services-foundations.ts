@@ -26,7 +26,7 @@ import { createMetrics, type Metrics } from './metrics.ts'
 import { createSafeFetch, type SafeFetch } from './net/safe-fetch.ts'
 import { type Bus, createBus } from './store/bus.ts'
 import { type Database, openDatabase } from './store/database.ts'
-import { type Disk, watchDisk } from './store/disk.ts'
+import { type Disk, watchDatabaseDisk, watchDisk } from './store/disk.ts'
 import { createLimits, type Limits } from './store/limits.ts'
 import { createOpenRecent, type OpenRecent } from './store/recent.ts'
 import { openRedis, type RedisConnection } from './store/redis.ts'
@@ -61,6 +61,8 @@ export interface Foundations {
   readonly accounts: AccountsService
   readonly safeFetch: SafeFetch
   readonly disk: Disk
+  /** Of PostgreSQL; never full with the embedded database, whose disk is the other. */
+  readonly databaseDisk: Disk
   /** The admin key, if this start generated it. */
   readonly generatedAdminKey: string | undefined
 }
@@ -126,6 +128,13 @@ export const createFoundations = async (
     },
   })
   closers.push(() => disk.close())
+  const databaseDisk = watchDatabaseDisk(database, (isFull) => {
+    if (isFull) return logger.error({}, 'the disk of the database is full')
+    logger.info({}, 'there is room on the disk of the database again')
+    // It could not be written before.
+    security.raise({ organisation: DEFAULT_ORGANISATION, type: 'disk_full', subject: 'DATABASE_URL' })
+  })
+  closers.push(() => databaseDisk.close())
   const logDirectory = takeLogDirectory(dataDir === MEMORY_DATA_DIR ? undefined : dataDir)
   closers.push(() => logDirectory.release())
   const eventLog = await createEventLog({
@@ -196,6 +205,7 @@ export const createFoundations = async (
     accounts,
     safeFetch,
     disk,
+    databaseDisk,
     generatedAdminKey,
   }
 }

@@ -79,6 +79,7 @@ type Shared = Pick<
   | 'eventLog'
   | 'accounts'
   | 'disk'
+  | 'databaseDisk'
 >
 
 export interface Services extends Shared, ChatServices, AgentServices, PeopleServices {
@@ -167,6 +168,7 @@ const build = async (
     accounts,
     safeFetch,
     disk,
+    databaseDisk,
     generatedAdminKey,
   } = foundations
   const { baseUrl, customDomainCname } = config
@@ -378,7 +380,7 @@ const build = async (
     metrics,
     checks: { database: () => database.ping(), redis: redis && (() => redis.ping()) },
     isReady,
-    isDiskFull: disk.isFull,
+    isDiskFull: () => disk.isFull() || databaseDisk.isFull(),
     treeSize: async () => (await ledger.head()).size,
     describe,
   })
@@ -398,6 +400,7 @@ const build = async (
     publishedLog,
     accounts,
     disk,
+    databaseDisk,
     terminals,
     payments,
     usage,

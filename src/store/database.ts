@@ -36,6 +36,11 @@ export interface Database {
     values: readonly unknown[],
   ) => Promise<QueryResult<R>>
   readonly kind: 'pglite' | 'postgres'
+  /**
+   * Calls the listener whenever the server refused a statement since its disk is full. Absent where the database has no
+   * disk of its own, as PGlite.
+   */
+  readonly onDiskFull?: (listener: () => void) => void
   /** Resolves when the database answers. @throws the driver's error when it doesn't */
   ping(): Promise<void>
   /**

@@ -100,12 +100,14 @@ const socketOf = (client: pg.ClientBase): Corkable | undefined => {
  * Wraps a checked-out client.
  * @param pipelines whether the client sends statements before earlier ones are answered; else they queue up here
  * @param giveBack is called once, at release
+ * @param onError is told of each statement's error, but not of those that knex runs in a transaction
  */
 export const createSession = (
   knex: Knex,
   client: pg.ClientBase,
   pipelines: boolean,
   giveBack: (destroy: boolean) => void,
+  onError?: (error: unknown) => void,
 ): Session => {
   let broken = false
   let last: Promise<unknown> = Promise.resolve()
@@ -138,6 +140,7 @@ export const createSession = (
       try {
         return await inTurn(() => run<R>(client, text, values, name))
       } catch (error) {
+        onError?.(error)
         // Whatever the server did not say itself came from the connection.
         if (sqlState(error) === undefined || endsConnection(error)) throw new ConnectionLost(error)
         throw error

@@ -3,7 +3,7 @@ import createKnex from 'knex'
 import pg from 'pg'
 import type { Database, StoreLogger } from './database.ts'
 import { createQuery, createSession, createTimedQuery, knexLog, typeParsers } from './driver.ts'
-import { ConnectionLost } from './session.ts'
+import { ConnectionLost, saysDiskFull } from './session.ts'
 
 const POOL_MAX_CONNECTIONS = 10
 /** One for each lane, and one for each slow change that waits. */
@@ -61,6 +61,12 @@ export const openPostgres = async (url: string, logger?: StoreLogger): Promise<D
     log: knexLog((message) => logger?.warn({}, message)),
   })
 
+  let tellDiskFull: () => void = () => undefined
+  const look = (error: unknown): void => {
+    if (saysDiskFull(error)) tellDiskFull()
+  }
+  knex.on('query-error', look)
+
   const close = async (): Promise<void> => {
     await Promise.all([sessions.end(), knex.destroy()])
   }
@@ -75,6 +81,9 @@ export const openPostgres = async (url: string, logger?: StoreLogger): Promise<D
     query: createQuery(knex),
     queryWithin: createTimedQuery(knex),
     kind: 'postgres',
+    onDiskFull(listener) {
+      tellDiskFull = listener
+    },
     async ping() {
       await knex.raw('SELECT 1')
     },
@@ -82,7 +91,7 @@ export const openPostgres = async (url: string, logger?: StoreLogger): Promise<D
       const client = await sessions.connect().catch((error: unknown) => {
         throw new ConnectionLost(error)
       })
-      return createSession(knex, client, true, (destroy) => client.release(destroy))
+      return createSession(knex, client, true, (destroy) => client.release(destroy), look)
     },
     close,
   }

@@ -42,6 +42,11 @@ export const sqlState = (error: unknown): string | undefined =>
     ? error.code
     : undefined
 
+const DISK_FULL = '53100'
+
+/** Whether the database said that its disk has no room. */
+export const saysDiskFull = (error: unknown): boolean => sqlState(error) === DISK_FULL
+
 /**
  * Errors after which the server has closed the connection or never let us in: class 08, shutdowns (57P01–57P05),
  * the idle-in-transaction and transaction time-outs (25P03, 25P04) and too many connections (53300).

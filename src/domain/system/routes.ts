@@ -82,7 +82,8 @@ const getReadiness = route({
   auth: 'none',
   tag,
   summary: 'Whether to send requests here',
-  description: '503 while the server starts or drains, or when its disk is full (`reason: disk_full`).',
+  description:
+    '503 while the server starts or drains, or when its disk or that of its database is full (`reason: disk_full`).',
   cost: 0,
   response: { 200: Readiness, 503: Readiness },
   errors: [],

@@ -25,7 +25,7 @@ export interface SystemDeps {
   readonly checks: { readonly database: Check; readonly redis?: Check }
   /** False while the server starts or drains. */
   readonly isReady: () => boolean
-  /** Whether the disk of DATA_DIR is full. */
+  /** Whether the disk of DATA_DIR, or of the database, is full. */
   readonly isDiskFull: () => boolean
   /** Entries in the ledger, for its gauge. */
   readonly treeSize: () => Promise<number>
