@@ -8,6 +8,12 @@ import Type, { type Static, type TOptional, type TSchema, type TUnsafe } from 't
 /** Members that no schema names may stand in the object, and are ignored. */
 export const OPEN = { additionalProperties: true } as const
 
+/** An object that has all of these members; for `not`. */
+export const together = (...names: string[]) => ({
+  properties: Object.fromEntries(names.map((name) => [name, {}])),
+  required: names,
+})
+
 /** The keyword of {@link Nullable}. */
 export const NULL_IS_ABSENT = 'nullIsAbsent'
 

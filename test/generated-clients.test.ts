@@ -71,6 +71,21 @@ const SEEN: readonly Call[] = [
     value: { subject: 'a', single_use: true },
     wrong: 'single_use',
   },
+  {
+    operation: 'checkComposite',
+    part: 'body',
+    value: {
+      dataSources: [{ id: 'a', type: 'kyc' }],
+      logicTree: { op: 'eq', field: 'status', value: 'verified' },
+    },
+    wrong: 'a source of nobody',
+  },
+  {
+    operation: 'createDevice',
+    part: 'body',
+    value: { name: 'a', public_key: { kty: 'AKP', alg: 'ML-DSA-44', pub: 'AAAA' } },
+    wrong: 'a post-quantum key in the place of the first',
+  },
   { operation: 'changeWebhook', part: 'body', value: { activ: false }, wrong: 'activ' },
   { operation: 'createApiKey', part: 'body', value: { scope: ['verify'] }, wrong: 'scope' },
   { operation: 'createApiKey', part: 'body', value: { scopes: null }, wrong: 'scopes that are null' },

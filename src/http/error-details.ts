@@ -33,12 +33,15 @@ const PATTERN_MESSAGES: Readonly<Record<string, string>> = {
   [ONE_LINE]: 'must not hold control characters',
 }
 
-const describe = ({
-  keyword,
-  params,
-  parentSchema,
-  message,
-}: ErrorObject): { code: string; message: string } => {
+/** Members that stand together and must not, as `not` says it by `required`. */
+const forbidden = ({ schema, data }: ErrorObject): readonly string[] => {
+  const { anyOf = [schema as JsonSchema] } = schema as JsonSchema
+  const found = anyOf.find(({ required = [] }) => required.every((name) => Object.hasOwn(Object(data), name)))
+  return found?.required ?? []
+}
+
+const describe = (error: ErrorObject): { code: string; message: string } => {
+  const { keyword, params, parentSchema, message } = error
   const constants = constantsOf(parentSchema)
   if (constants) return { code: 'enum', message: `must be one of ${list(constants)}` }
   switch (keyword) {
@@ -50,6 +53,13 @@ const describe = ({
       return { code: 'required', message: 'is required' }
     case 'dependentRequired':
       return { code: 'required', message: `is required with ${params.property}` }
+    case 'not': {
+      const others = forbidden(error).slice(0, -1)
+      return {
+        code: 'not_applicable',
+        message: others.length === 0 ? 'must not be sent' : `must not stand beside ${others.join(', ')}`,
+      }
+    }
     case 'additionalProperties':
       return { code: 'not_applicable', message: 'does not belong to the other members' }
     case 'pattern':
@@ -69,12 +79,19 @@ const worthTelling = (errors: readonly ErrorObject[]): ErrorObject =>
   errors.reduceRight((told, error) => (error.instancePath.length > told.instancePath.length ? error : told))
 
 /** The member that an error is about, where that isn't the value itself. */
-const memberOf = ({ keyword, params }: ErrorObject): string | undefined =>
-  keyword === 'required' || keyword === 'dependentRequired'
-    ? params.missingProperty
-    : keyword === 'additionalProperties'
-      ? params.additionalProperty
-      : undefined
+const memberOf = (error: ErrorObject): string | undefined => {
+  const { keyword, params } = error
+  switch (keyword) {
+    case 'required':
+    case 'dependentRequired':
+      return params.missingProperty
+    case 'additionalProperties':
+      return params.additionalProperty
+    case 'not':
+      return forbidden(error).at(-1)
+  }
+  return undefined
+}
 
 const findingOf = (errors: readonly ErrorObject[]): ErrorDetail => {
   const last = errors.at(-1)

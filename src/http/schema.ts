@@ -37,6 +37,7 @@ export interface JsonSchema {
   anyOf?: JsonSchema[]
   oneOf?: JsonSchema[]
   allOf?: JsonSchema[]
+  not?: JsonSchema
   $defs?: Record<string, JsonSchema>
   dependentRequired?: Record<string, string[]>
   /** See `schema-marks.ts`. */

@@ -17,7 +17,10 @@ const formsOf = ({ keyword, parentSchema }: ErrorObject): readonly JsonSchema[] 
 
 /** A member that has another constant in each form. */
 const tagOf = (forms: readonly JsonSchema[]): string | undefined =>
-  forms[0]?.required?.find((name) => forms.every(({ properties }) => properties?.[name]?.const !== undefined))
+  forms[0]?.required?.find((name) => {
+    const constants = new Set(forms.map(({ properties }) => properties?.[name]?.const))
+    return constants.size === forms.length && !constants.has(undefined)
+  })
 
 /** What a form needs and not all of them do. */
 const ownMembers = (form: JsonSchema, forms: readonly JsonSchema[]): readonly string[] =>
@@ -46,6 +49,9 @@ export const readForms = (error: ErrorObject): { form: number } | { detail: Erro
   const choice = [...new Set(own.map((names) => names.join(' with ')))].join(', or ')
   const begun = own.flatMap((names, i) => (names.some((name) => Object.hasOwn(data, name)) ? [i] : []))
   const [form] = begun
+  // A form that needs nothing of its own is meant where no other is begun.
+  const plain = own.findIndex((names) => names.length === 0)
+  if (form === undefined && plain >= 0) return { form: plain }
   if (form === undefined) return { detail: { path, code: 'required', message: `must have ${choice}` } }
   if (begun.length === 1) return { form }
   const fitting = begun.find((i) => Object.keys(data).every((name) => forms[i]?.properties?.[name]))

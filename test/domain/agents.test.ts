@@ -323,9 +323,14 @@ describe('agents', () => {
     expect(await of({ name: 'x'.repeat(101) })).to.equal('422 /name')
     expect(await of({ public_key: null })).to.equal('422 /public_key')
     expect(await of({ public_key: weak })).to.equal('422 /public_key')
-    expect(await of({ public_key: { ...key.jwk, d: 'AAAA' } })).to.equal('422 /public_key')
-    expect(await of({ public_key: (await newMlDsaKey()).jwk })).to.equal('422 /public_key')
-    expect(await of({ public_key_pq: (await newAgentKey()).jwk })).to.equal('422 /public_key_pq')
+    expect(await of({ public_key: { ...key.jwk, d: 'AAAA' } })).to.equal('422 /public_key/d')
+    expect(await of({ public_key: { ...key.jwk, crv: 'X25519' } })).to.equal('422 /public_key/crv')
+    expect(await of({ public_key: { ...key.jwk, x: 'AAAA' } })).to.equal('422 /public_key/x')
+    const pqKey = await newMlDsaKey()
+    expect(await of({ public_key: pqKey.jwk })).to.equal('422 /public_key/kty')
+    expect(await of({ public_key_pq: (await newAgentKey()).jwk })).to.equal('422 /public_key_pq/alg')
+    expect(await of({ public_key_pq: { ...pqKey.jwk, pub: 'AAAA' } })).to.equal('422 /public_key_pq/pub')
+    expect(await of({ public_key_pq: { ...pqKey.jwk, priv: 'AAAA' } })).to.equal('422 /public_key_pq/priv')
     expect(await of({ capabilities: Array.from({ length: 65 }, (_, i) => `c${i}`) })).to.equal(
       '422 /capabilities',
     )

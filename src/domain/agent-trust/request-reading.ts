@@ -26,8 +26,6 @@ const readFields = (headers: SignedHttpRequest['headers']): HttpRequest['fields'
 }
 
 const readBody = ({ body, body_base64: base64 }: SignedHttpRequest): Buffer => {
-  if (body !== undefined && base64 !== undefined)
-    refuseField('/http/body_base64', 'conflict', 'send body or body_base64, not both')
   const bytes = base64 === undefined ? Buffer.from(body ?? '') : Buffer.from(base64, 'base64')
   if (base64 !== undefined && bytes.toString('base64') !== base64)
     refuseField('/http/body_base64', 'base64', 'body_base64 must be base64 with padding (RFC 4648 §4)')

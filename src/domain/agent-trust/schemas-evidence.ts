@@ -1,5 +1,6 @@
 /** Wire shapes of what an agent presents. @module */
 import Type, { type Static } from 'typebox'
+import { together } from '../../schema-marks.ts'
 
 export const MAX_URL_CHARACTERS = 2048
 export const MAX_HEADERS = 64
@@ -50,7 +51,11 @@ export const SignedHttpRequest = Type.Object(
       }),
     ),
   },
-  { title: 'SignedHttpRequest', description: 'A request with an HTTP Message Signature (RFC 9421).' },
+  {
+    title: 'SignedHttpRequest',
+    not: together('body', 'body_base64'),
+    description: 'A request with an HTTP Message Signature (RFC 9421).',
+  },
 )
 export type SignedHttpRequest = Static<typeof SignedHttpRequest>
 

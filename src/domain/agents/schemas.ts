@@ -2,7 +2,7 @@
 import Type, { type Static } from 'typebox'
 import { NOT_BLANK } from '../../patterns.ts'
 import { Nullable } from '../../schema-marks.ts'
-import { KeyId, keyInput, PrivateJwk, PublicJwk } from '../registered-keys/schemas.ts'
+import { KeyId, keyInput, PrivateJwk, PublicJwk, PublicPqJwk } from '../registered-keys/schemas.ts'
 import { AGENT_STATUSES, TRUST_LEVELS } from './states.ts'
 
 const MAX_NAME_CHARACTERS = 100
@@ -163,7 +163,7 @@ const record = {
   url: nullable(Type.String()),
   provider: nullable(Type.String()),
   public_key: PublicJwk,
-  public_key_pq: nullable(PublicJwk),
+  public_key_pq: nullable(PublicPqJwk),
   key_directory_url: nullable(Type.String()),
   agent_card_url: nullable(Type.String()),
   capabilities: Type.Array(Type.String()),

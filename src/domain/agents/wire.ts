@@ -24,8 +24,9 @@ export const toAgent = (record: AgentRecord): Agent => ({
   description: record.description ?? null,
   url: record.url ?? null,
   provider: record.provider ?? null,
-  public_key: record.jwk,
-  public_key_pq: record.pqJwk ?? null,
+  // As they were read: kept keys are sound ones of these kinds.
+  public_key: record.jwk as Agent['public_key'],
+  public_key_pq: (record.pqJwk ?? null) as Agent['public_key_pq'],
   key_directory_url: record.keyDirectoryUrl ?? null,
   agent_card_url: record.agentCardUrl ?? null,
   capabilities: [...record.capabilities],

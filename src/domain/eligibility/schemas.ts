@@ -42,37 +42,59 @@ const sourceOf = <const T extends SourceType, P extends TProperties>(
 ) => Type.Object({ id: SourceId, type: Type.Literal(type), ...properties }, { title, description })
 
 const PERSON_KNOWN = 'What is known of the person.'
+const NAMELESS = 'Named by itself, where there is no `identifier`.'
+const consentAsked = {
+  purpose: LogConsent.properties.purposes.items,
+  controller: Type.Optional(LogConsent.properties.controller),
+}
+const inline = sourceOf('inline', 'InlineSource', 'The facts themselves.', {
+  data: SourceData('Neither stored nor logged.'),
+})
+const hermes = sourceOf('hermes', 'HermesSource', 'What a hermes route answers.', {
+  slug: SlugParams.properties.slug,
+  criteria: Type.Optional(TypedQuestion),
+})
+const credential = sourceOf('credential', 'CredentialSource', 'A token.', {
+  data: SourceData(
+    '`{token, audience?}`: the text of a token, or a hybrid token. Neither stored nor logged.',
+  ),
+})
+
 export const DataSource = Type.Union(
   [
-    sourceOf('inline', 'InlineSource', 'The facts themselves.', {
-      data: SourceData('Neither stored nor logged.'),
-    }),
-    sourceOf('hermes', 'HermesSource', 'What a hermes route answers.', {
-      slug: SlugParams.properties.slug,
-      criteria: Type.Optional(TypedQuestion),
-    }),
+    inline,
+    hermes,
     sourceOf('kyc', 'KycSource', PERSON_KNOWN, { userId: Type.Optional(UserId) }),
     sourceOf('aml', 'AmlSource', PERSON_KNOWN, { userId: Type.Optional(UserId) }),
     sourceOf('consent', 'ConsentSource', 'The consent of the person to `purpose`.', {
       userId: Type.Optional(UserId),
-      purpose: LogConsent.properties.purposes.items,
-      controller: Type.Optional(LogConsent.properties.controller),
+      ...consentAsked,
     }),
-    sourceOf('credential', 'CredentialSource', 'A token.', {
-      data: SourceData(
-        '`{token, audience?}`: the text of a token, or a hybrid token. Neither stored nor logged.',
-      ),
-    }),
+    credential,
   ],
   { title: 'DataSource' },
 )
+
+/** Of a question without `identifier`. */
+const NamedSource = Type.Union(
+  [
+    inline,
+    hermes,
+    sourceOf('kyc', 'NamedKycSource', NAMELESS, { userId: UserId }),
+    sourceOf('aml', 'NamedAmlSource', NAMELESS, { userId: UserId }),
+    sourceOf('consent', 'NamedConsentSource', NAMELESS, { userId: UserId, ...consentAsked }),
+    credential,
+  ],
+  { title: 'NamedSource' },
+)
 export type DataSource = AnyForm<Static<typeof DataSource>>
 
-const DataSources = Type.Array(DataSource, {
+const SOURCES = {
   minItems: 1,
   maxItems: MAX_DATA_SOURCES,
   description: 'Where the facts come from. A source that fails is an error (502) and never a NO.',
-})
+} as const
+const DataSources = Type.Array(DataSource, SOURCES)
 
 const Source = Type.Optional(
   Type.String({
@@ -110,19 +132,23 @@ export const EligibilityCheck = Type.Object(
 )
 export type EligibilityCheck = Static<typeof EligibilityCheck>
 
-export const CompositeCheck = Type.Object(
+const SourceLogic = Type.Object(
+  { source: Source, ...Logic.properties },
   {
-    identifier: Type.Optional(Identifier),
-    dataSources: DataSources,
-    logicTree: Type.Object(
-      { source: Source, ...Logic.properties },
-      {
-        title: 'SourceLogic',
-        description:
-          'A tree of rules under AND, OR, NOT, NAND and NOR, whose leaves are `{source, field, op, value}`.',
-      },
-    ),
+    title: 'SourceLogic',
+    description:
+      'A tree of rules under AND, OR, NOT, NAND and NOR, whose leaves are `{source, field, op, value}`.',
   },
-  { title: 'CompositeCheck' },
 )
-export type CompositeCheck = Static<typeof CompositeCheck>
+
+export const CompositeCheck = Type.Union(
+  [
+    Type.Object({ identifier: Identifier, dataSources: DataSources, logicTree: SourceLogic }),
+    Type.Object({ dataSources: Type.Array(NamedSource, SOURCES), logicTree: SourceLogic }),
+  ],
+  {
+    title: 'CompositeCheck',
+    description: 'Without `identifier` each source that is of a person says of whom, in `userId`.',
+  },
+)
+export type CompositeCheck = AnyForm<Static<typeof CompositeCheck>>

@@ -129,7 +129,7 @@ export const createEligibility = ({ ledger, sources, proofs, tokens, clock }: De
      */
     async check(asker: EligibilityAsker, request: EligibilityCheck): Promise<EligibilityAnswer> {
       const { identifier, dataSources, rules, tokenConfig } = request
-      checkSources({ asker, identifier }, dataSources)
+      checkSources({ asker }, dataSources)
       const tokenOf = (proofId: string, digest: string) => ({
         ...tokenConfig,
         subject: identifier,
@@ -163,7 +163,7 @@ export const createEligibility = ({ ledger, sources, proofs, tokens, clock }: De
     /** Whether a tree of rules holds over several sources. @throws as `check` */
     async composite(asker: EligibilityAsker, request: CompositeCheck): Promise<CompositeAnswer> {
       const { identifier, dataSources, logicTree } = request
-      checkSources({ asker, identifier }, dataSources)
+      checkSources({ asker }, dataSources)
       const tree = readLogicTree(logicTree, idsOf(dataSources))
       compileProgram(tree, 'composite')
       const assessed = await assess(asker, { identifier, dataSources, tree, form: 'composite' })

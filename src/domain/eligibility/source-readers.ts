@@ -31,7 +31,7 @@ interface Reader {
   /** Needed besides that of the route: what asking the source by its own route takes. */
   readonly scope?: Scope
   /** What the source needs besides its form and does not have. */
-  missing?(source: DataSource, identifier: string | undefined): string | undefined
+  missing?(source: DataSource): string | undefined
   read(services: SourceServices, need: Need, source: DataSource): Promise<Facts>
   /** A refusal of the source as one of the question. @param path of the source in the body */
   place?(error: AppError, path: string): AppError | undefined
@@ -66,16 +66,12 @@ const hermes: Reader = {
   },
 }
 
-/** Whom a source is asked about. That there is somebody was checked before. */
+/** Whom a source is asked about. The schema sees to it that there is somebody. */
 const personOf = ({ identifier }: Need, { userId }: DataSource): string =>
   userId ?? identifier ?? fail('validation_failed')
 
-const missingPerson = ({ userId }: DataSource, identifier: string | undefined): 'userId' | undefined =>
-  userId === undefined && identifier === undefined ? 'userId' : undefined
-
 const consent: Reader = {
   scope: 'consent',
-  missing: missingPerson,
   read: ({ consents }, need, source) =>
     consents.factsOf(need.asker.caller, {
       userId: personOf(need, source),
@@ -87,7 +83,6 @@ const consent: Reader = {
 /** Of a person, by a service that knows people. */
 const personReader = (scope: 'kyc' | 'aml'): Reader => ({
   scope,
-  missing: missingPerson,
   read: (services, need, source) => services[scope].factsOf(need.asker.caller, personOf(need, source)),
 })
 

@@ -16,7 +16,7 @@ export interface Gathered {
 }
 
 /** @throws AppError insufficient_scope: reading a source takes what asking its own route takes; validation_failed */
-export const checkSources = ({ asker, identifier }: Need, sources: readonly DataSource[]): void => {
+export const checkSources = ({ asker }: Pick<Need, 'asker'>, sources: readonly DataSource[]): void => {
   const seen = new Set<string>()
   for (const [i, source] of sources.entries()) {
     const { id, type } = source
@@ -29,7 +29,7 @@ export const checkSources = ({ asker, identifier }: Need, sources: readonly Data
         details: [{ path: `${path}/id`, code: 'unique', message: 'must be the only source of this id' }],
       })
     seen.add(id)
-    const field = missing?.(source, identifier)
+    const field = missing?.(source)
     if (field !== undefined)
       fail('validation_failed', {
         details: [
