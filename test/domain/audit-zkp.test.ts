@@ -56,6 +56,44 @@ describe('audit proofs', function () {
     return { ...context, statement: { ...context.statement, ...changes } }
   }
 
+  it('are compared with what is expected of them', async () => {
+    const { context } = made.publicInputs
+    const right = {
+      circuit_id: 'audit_proof',
+      issuers: [owner.organisationId],
+      audience: app.url,
+      nonce: context.nonce,
+      statement: { shard: context.statement.shard },
+      decision: 1,
+    }
+    expect(await reasonFor({}, { expect: right })).to.equal(undefined)
+    const wrong = {
+      circuit_id: 'yesno',
+      issuers: ['org_other'],
+      audience: 'https://other.example',
+      nonce: 'another',
+      statement: { shard: -1 },
+      decision: 0,
+      // Neither the proof nor anybody else says when it was made.
+      max_age_seconds: 60,
+    }
+    for (const [name, value] of Object.entries(wrong))
+      expect(await reasonFor({}, { expect: { ...right, [name]: value } })).to.equal(
+        `EXPECTATION_${name.toUpperCase()}`,
+      )
+    for (const asked of [{ status: 'active' }, { min_level: 'basic' }, { nonce: null }]) {
+      const body = { proof: made.proof, publicInputs: made.publicInputs, expect: asked }
+      const answer = await app.request<{ details: { path: string }[] }>('POST', '/api/audit/zkp-verify', {
+        key: owner.apiKey,
+        body,
+      })
+      expect([answer.status, answer.body.details[0]?.path]).to.deep.equal([
+        422,
+        `/expect/${Object.keys(asked)[0]}`,
+      ])
+    }
+  })
+
   it('hold for anybody, and show the logged root of a shard instead of the entry', async () => {
     const { publicInputs, inclusion, checkpoint } = made
     const { size, root } = headOf(checkpoint)

@@ -118,7 +118,7 @@ describe('circuit routes about what is logged', function () {
     it('attests an aggregate as a proof among others', async () => {
       const { body: first } = await ask(owner.apiKey, { inputs: { proofIds: [yes.proof_id] } })
       const body = await proven(
-        await ask(owner.apiKey, { proofIds: [first.proofId, yes.proof_id] }),
+        await ask(owner.apiKey, { proofIds: [first.proofId, (await prove()).proof_id] }),
         'aggregation_valid',
       )
       expect(proofAggregation.read(body.publicInputs ?? [])).to.deep.include({ count: 2n, all: 1n })

@@ -12,6 +12,7 @@ import {
   postVerifyProof,
   reasonsOf,
 } from '../support/proof-api.ts'
+import { ticketRoutesOf } from '../support/tickets.ts'
 
 const START = Date.parse('2026-06-01T12:00:00Z')
 
@@ -214,6 +215,52 @@ describe('expectations', function () {
     const right = { statement: { level: 'gold' }, issuers: [app.url], status: 'active', max_age_seconds: 10 }
     expect(await validate(right)).to.equal('')
     expect(await validate(right)).to.equal('EXPECTATION_STATUS,TOKEN_USED'.split(',').reverse().join())
+  })
+
+  it('of a ticket are compared at the gate, and what differs is not used up', async () => {
+    const gate = ticketRoutesOf(app, owner.apiKey)
+    const { qr_payload } = await gate.issued({ claims: { gate: 'B' }, circuit_id: 'yesno' })
+    now += 10_000
+    const handIn = async (asked: object | undefined) =>
+      (await gate.handIn([{ qr_payload, ...(asked && { expect: asked }) }, 'x'])).body.results[0]
+    const right = {
+      circuit_id: 'yesno',
+      issuers: [owner.organisationId],
+      statement: { gate: 'B' },
+      status: 'active',
+      max_age_seconds: 10,
+    }
+    const wrong = {
+      circuit_id: 'kyc',
+      issuers: ['org_other'],
+      statement: { gate: 'C' },
+      status: 'used',
+      max_age_seconds: 9,
+    }
+    for (const [name, value] of Object.entries(wrong)) {
+      const outcome = await handIn({ ...right, [name]: value })
+      expect(outcome).to.deep.include({
+        status: 'invalid',
+        consumed: false,
+        reason_codes: [`EXPECTATION_${name.toUpperCase()}`],
+      })
+      expect(outcome).not.to.have.property('claims')
+    }
+    for (const asked of [
+      { nonce: 'n' },
+      { audience: 'x' },
+      { purpose: 'x' },
+      { min_level: 'basic' },
+      { decision: 1 },
+    ]) {
+      const outcome = await handIn(asked)
+      expect(outcome).to.include({ status: 'invalid', consumed: false })
+      expect(outcome?.message).to.contain(`/expect/${Object.keys(asked)[0]}`)
+    }
+    expect((await handIn({ nonse: 'n' }))?.message).to.contain('/expect/nonse')
+    expect(await handIn(right)).to.include({ status: 'spent', consumed: true })
+    expect(await handIn(right)).to.deep.include({ status: 'invalid', reason_codes: ['EXPECTATION_STATUS'] })
+    expect((await handIn(undefined))?.status).to.equal('DOUBLE_SPEND')
   })
 
   it('of a hybrid token are compared', async () => {

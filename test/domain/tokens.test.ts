@@ -279,7 +279,10 @@ describe('tokens', () => {
   it('carry a signature for their circuit over the same facts', async () => {
     const caller = systemCaller(owner.organisationId, 'test')
     const issued = await tokens.issued({ claims: { b: 1, a: 2 }, audience: 'gate' })
-    const { token, signature, issuer, status } = await app.services.tokens.forCircuit(caller, issued.tokenId)
+    const { token, signature, issuer, status, facts } = await app.services.tokens.forCircuit(
+      caller,
+      issued.tokenId,
+    )
     expect(status).to.equal('active')
     expect(issuerSignatureHolds(tokenMessage(token), signature, issuer)).to.equal(true)
     expect(issuerSignatureHolds(tokenMessage({ ...token, audience: 0n }), signature, issuer)).to.equal(false)
@@ -297,6 +300,7 @@ describe('tokens', () => {
       signature,
       issuer,
       status,
+      facts,
     })
     const open = await tokens.issued()
     const bare = await app.services.tokens.forCircuit(caller, open.token)

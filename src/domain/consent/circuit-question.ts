@@ -1,8 +1,9 @@
 /** A consent as the circuit consent_verification is asked about it, and what the circuit can't know of it. @module */
 import { consentNullifier, consentSubjectHandle } from '../../circuits/consent_verification.ts'
+import type { Facts } from '../../rules/expectation.ts'
 import type { ConsentStatus } from './schemas.ts'
 import { type CircuitConsent, nameElement, subjectElement } from './sealed-consent.ts'
-import { type Standing, statusAt, supersededPurposes } from './standing.ts'
+import { controllerOf, purposesOf, type Standing, statusAt, supersededPurposes } from './standing.ts'
 
 /** What a proof is to be made of, as callers name it. */
 export interface CircuitQuestion {
@@ -18,6 +19,8 @@ export interface CircuitQuestion {
 /** A consent ready to be proved of. */
 export interface PreparedConsent extends CircuitConsent {
   readonly consentId: string
+  /** What of the consent can be compared with what is expected. */
+  readonly facts: Facts
   /** Elements of what is asked. */
   readonly controller: bigint
   readonly purpose: bigint
@@ -47,6 +50,8 @@ export const prepareConsent = (
   asked: Pick<CircuitQuestion, 'purpose' | 'controller'> & {
     readonly subject: string | undefined
     readonly at: number
+    /** Address of the service. */
+    readonly issuer: string
   },
 ): PreparedConsent | RefusedConsent => {
   const { row, inside } = standing
@@ -58,7 +63,12 @@ export const prepareConsent = (
   if (inside.circuit === undefined) return { refused: 'refused' }
   const controller =
     asked.controller === undefined ? inside.circuit.consent.controller : nameElement(asked.controller)
-  return { ...inside.circuit, consentId: row.id, controller, purpose }
+  const facts: Facts = {
+    issuers: [row.organisation, asked.issuer],
+    statement: { consentId: row.id, controller: controllerOf(standing), purposes: purposesOf(standing) },
+    max_age_seconds: row.recorded_at,
+  }
+  return { ...inside.circuit, consentId: row.id, facts, controller, purpose }
 }
 
 /** What a proof shows of a consent. */

@@ -249,7 +249,8 @@ export const createConsents = (deps: ConsentDeps) => {
           : await ofReceipt(caller, consent.receipt)
       if (standing === undefined) return { refused: 'unknown' }
       const subject = subjectId === undefined ? undefined : await pseudonymOf(caller.organisation, subjectId)
-      return prepareConsent(standing, { ...asked, subject, at: presentOf(standing, clock.now()) })
+      const at = presentOf(standing, clock.now())
+      return prepareConsent(standing, { ...asked, subject, at, issuer: deps.baseUrl })
     },
 
     /**

@@ -39,7 +39,8 @@ export const purposesOf = ({ inside }: Pick<Standing, 'inside'>): string[] =>
 const categoriesOf = ({ inside }: Standing): string[] =>
   inside.payload.pii_processing.pii_information?.map(({ pii_type }) => pii_type) ?? []
 
-const controllerOf = ({ inside }: Standing): string => inside.payload.pii_processing.pii_controllers[0] ?? ''
+export const controllerOf = ({ inside }: Standing): string =>
+  inside.payload.pii_processing.pii_controllers[0] ?? ''
 
 const supersessionOf = ({ supersessions }: Standing, purpose: string): Supersession | undefined => {
   const wanted = nameHash(purpose)

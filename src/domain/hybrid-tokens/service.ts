@@ -74,6 +74,8 @@ interface CircuitToken {
   readonly index: number
   /** {@link POLICY_BITS} of what was verified: a post-quantum signature and what either policy demands. */
   readonly requiredBits: bigint
+  /** What of the token can be compared with what is expected. */
+  readonly facts: Facts
 }
 
 /** What the circuit shows is a post-quantum signature, so that one has to hold whatever else is demanded. */
@@ -218,7 +220,7 @@ export const createHybridTokens = (deps: Deps) => {
       const { terms } = openTerms(sealing, row)
       const requiredBits =
         (demanded.classical ? POLICY_BITS.classical : 0n) + (demanded.pq ? POLICY_BITS.pq : 0n)
-      return { terms, index: row.entry_index, requiredBits }
+      return { terms, index: row.entry_index, requiredBits, facts: tokenFacts(verdict, row, clock.now()) }
     },
 
     /**

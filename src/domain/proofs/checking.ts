@@ -12,7 +12,7 @@ import type { Verifier } from '../../circuits/verifier.ts'
 import type { Clock } from '../../clock.ts'
 import type { Ledger } from '../../ledger/ledger.ts'
 import { decodeZk1, proofDigest, type SnarkProof } from '../../protocol/zk1.ts'
-import { unexpected } from '../../rules/expectation.ts'
+import { type Facts, unexpected } from '../../rules/expectation.ts'
 import type { Database } from '../../store/database.ts'
 import { asksNothing, isPolicyNo, POLICY_NO } from './acceptance.ts'
 import { contextOf } from './binding.ts'
@@ -48,6 +48,8 @@ export interface ValidProof extends CheckedProof {
   readonly unexpected?: readonly ReasonCode[]
   /** Unix ms: when it ends, where that is known. */
   readonly expiresAt: number | null
+  /** What of it can be compared with what is expected. */
+  readonly facts: () => Facts
   /** The proofs that it stands for, as they are now, in their order; fewer where one isn't known any more. Each may stand for others. */
   readonly members: readonly MemberProof[]
 }
@@ -253,16 +255,24 @@ export const createChecking = (deps: CheckingDeps) => {
     reasonCodes.push(...faults)
     if (isRevoked) reasonCodes.push('RESULT_REVOKED')
     if (spentAt !== undefined) reasonCodes.push('DOUBLE_SPEND')
+    const decided = reasonCodes.some(isPolicyNo) ? 0 : shown
+    const decision = stated && asksNothing(stated) ? null : decided
+    const context = knownContext(baseUrl, record, reasonCodes)
+    const { createdAt, context: stored } = record ?? {}
     return {
       ...read,
       valid: true,
       verified: reasonCodes.length === 0,
-      decision: stated && asksNothing(stated) ? null : reasonCodes.some(isPolicyNo) ? 0 : shown,
+      decision,
       digest,
       circuitId,
       proofId: record?.proofId ?? null,
-      context: knownContext(baseUrl, record, reasonCodes),
+      context,
       reasonCodes,
+      facts: () => ({
+        ...proofFacts({ ...read, circuitId, context, purpose: stored?.purpose, createdAt }),
+        decision,
+      }),
       statement,
       spendKeys,
       spentAt,
@@ -289,16 +299,9 @@ export const createChecking = (deps: CheckingDeps) => {
   }
 
   /** What differs from what is expected is not verified. @throws AppError validation_failed for what can't apply */
-  const expected = (
-    examined: Examined,
-    record: ProofRecord | undefined,
-    expect: PresentedProof['expect'],
-  ): Examined => {
+  const expected = (examined: Examined, expect: PresentedProof['expect']): Examined => {
     if (!examined.valid || expect === undefined) return examined
-    const { context, decision } = examined
-    const { createdAt, context: stored } = record ?? {}
-    const facts = { ...proofFacts({ ...examined, context, purpose: stored?.purpose, createdAt }), decision }
-    const differing = unexpected(expect, facts, clock.now())
+    const differing = unexpected(expect, examined.facts(), clock.now())
     if (differing.length === 0) return examined
     return {
       ...examined,
@@ -318,7 +321,7 @@ export const createChecking = (deps: CheckingDeps) => {
       if (circuitId === undefined)
         return refuse(presented.proofId === undefined ? 'CIRCUIT_UNKNOWN' : 'PROOF_UNKNOWN')
       const examined = await pair(caller, read, circuitId, record, presented.circuitId)
-      return heldAgainst(expected(examined, record, presented.expect), presented)
+      return heldAgainst(expected(examined, presented.expect), presented)
     },
 
     /** Checks a proof that is not stored as if it were, with this context. @param as how it would be stored */
@@ -335,8 +338,8 @@ export const createChecking = (deps: CheckingDeps) => {
       const { organisation = caller.organisation } = foreign
       const digest = proofDigest(circuitId, publicSignals)
       const stored = { proofId, organisation, circuitId, digest, publicSignals, context, expiresAt }
-      const record = { ...stored, createdAt: clock.now() }
-      return expected(await pair(caller, read, circuitId, record), record, foreign.expect)
+      const record = { ...stored, createdAt: foreign.createdAt ?? clock.now() }
+      return expected(await pair(caller, read, circuitId, record), foreign.expect)
     },
   }
 }

@@ -10,13 +10,14 @@ import { type Clock, iso } from '../../clock.ts'
 import { PROOF_CREATED } from '../../events.ts'
 import type { Ledger } from '../../ledger/ledger.ts'
 import { decodeZk1, type SnarkProof } from '../../protocol/zk1.ts'
+import { type Expectation, unexpected } from '../../rules/expectation.ts'
 import type { PaymentsService } from '../payments/service.ts'
 import type { AdoptedProof, MadeProof, ProofItem } from './proof.ts'
 import { recordedId } from './recording.ts'
 import type { CircuitAnswer } from './schemas-circuits.ts'
 import type { ProofsService } from './service.ts'
 import { isFalseStatement, type ReasonCode } from './statement.ts'
-import { paymentContext, paymentOf } from './statements/offline-validation.ts'
+import { paymentContext, paymentOf, paymentTime } from './statements/offline-validation.ts'
 
 const CATEGORY = 'circuit'
 const DECISION_NO = 'DECISION_NO'
@@ -33,9 +34,17 @@ export interface Answered extends CircuitAnswer {
   readonly holds: boolean
 }
 
+/** What a circuit is asked. */
+export interface Question {
+  readonly inputs: unknown
+  /** What else has to be so of what the inputs present; what differs is not proved. */
+  readonly expect?: Expectation
+}
+
 /** What a terminal sends. */
 interface Presented {
   readonly proof: unknown
+  readonly expect?: Expectation
   readonly publicInputs?: readonly string[]
 }
 
@@ -95,10 +104,14 @@ export const createCircuitQuestions = ({ proofs, payments, ledger, clock }: Deps
   const ask = async <R>(
     caller: Caller,
     circuitId: string,
-    inputs: unknown,
+    { inputs, expect }: Question,
     present: (answered: Answered) => R,
   ): Promise<R> => {
     const prepared = await proofs.prepare(caller, circuitId, inputs)
+    const now = clock.now()
+    const differing =
+      expect && (prepared.differs ? prepared.differs(expect, now) : unexpected(expect, {}, now))
+    if (differing && differing.length > 0) return present(unproven(circuitId, differing))
     try {
       const { item, ...made } = await proofs.make(caller, { circuitId, prepared, category: CATEGORY })
       const answered = await answerOf(caller, made)
@@ -148,16 +161,17 @@ export const createCircuitQuestions = ({ proofs, payments, ledger, clock }: Deps
     /**
      * Proves what is asked of a circuit, and records the proof if everything holds that can be checked.
      * @param present the answer; it is what a repeated Idempotency-Key gets
-     * @throws AppError as `prepare` and `make` of the proofs, but for statements that are false
+     * @throws AppError as `prepare` and `make` of the proofs, but for statements that are false; validation_failed for what can't
+     *   be expected
      */
     async ask<R>(
       caller: Caller,
       circuitId: string,
-      inputs: unknown,
+      question: Question,
       present: (answered: Answered) => R,
     ): Promise<R> {
       try {
-        return await ask(caller, circuitId, inputs, present)
+        return await ask(caller, circuitId, question, present)
       } catch (error) {
         if (!isFalseStatement(error)) throw error
         return present(unproven(circuitId, ['STATEMENT_FALSE'], error.message))
@@ -176,7 +190,14 @@ export const createCircuitQuestions = ({ proofs, payments, ledger, clock }: Deps
       if (cardNullifier !== undefined && held === undefined)
         return present(unproven(offlineValidation.id, ['PAYMENT_UNKNOWN']))
       const context = held === undefined ? NO_CONTEXT : paymentContext(held)
-      const foreign = { circuitId: offlineValidation.id, ...read, context, category: CATEGORY } as const
+      const foreign = {
+        circuitId: offlineValidation.id,
+        ...read,
+        context,
+        category: CATEGORY,
+        expect: presented.expect,
+        createdAt: held && paymentTime(held),
+      } as const
       return proofs.adopt(caller, foreign, (adopted) => present(adoptedAnswer(adopted)))
     },
   }

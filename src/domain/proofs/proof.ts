@@ -103,6 +103,8 @@ export interface ForeignProof {
   readonly proof: unknown
   readonly publicSignals: readonly string[]
   readonly context: StoredContext
+  /** Unix ms: from when its age counts where no signal tells; absent: from now. */
+  readonly createdAt?: number
   /** Which organisation `ctx` names; absent: the caller's. */
   readonly organisation?: string
   /** What else has to be so of it. */

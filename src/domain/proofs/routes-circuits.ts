@@ -8,7 +8,7 @@ import type { ConsentService } from '../consent/service.ts'
 import { HYBRID_TOKEN_EXAMPLE } from '../hybrid-tokens/schemas.ts'
 import type { TokensService } from '../tokens/service.ts'
 import type { UsageService } from '../usage/service.ts'
-import type { Answered, CircuitQuestions } from './circuit-questions.ts'
+import type { Answered, CircuitQuestions, Question } from './circuit-questions.ts'
 import {
   AuditProofRequest,
   CIRCUIT_ANSWERS,
@@ -39,22 +39,36 @@ const ERRORS: readonly ErrorCode[] = [
 /** Of routes that take what the making of a thing answered. */
 const ERRORS_OF_THINGS: readonly ErrorCode[] = [...ERRORS, 'read_only']
 const WHOLE = 'The answer that made it may come back whole.'
+const EXPECTED =
+  'What differs from `expect` is not proved: the field is false, with EXPECTATION_ and the name among the reasons, and no proof is used up.'
 const COMMON =
   'What is not so is a 200 with the field false. The raw form `inputs` takes the signals by name; `now`, `scope` and `ctx` are set by the service.'
 
-/** What the circuit is asked: the signals by name, or what the caller has of it. */
-const askedIn = (body: object): unknown => ('inputs' in body ? body.inputs : body)
+/** What the circuit is asked: the signals by name, or what the caller has of it; and what is expected of that. */
+type Asked = Pick<Question, 'expect'> & Readonly<Record<string, unknown>>
+const askedIn = ({ expect, ...body }: Asked): Question => ({
+  inputs: 'inputs' in body ? body.inputs : body,
+  expect,
+})
+
+const tokenAsked = ({
+  token,
+  audience,
+  expect,
+}: Extract<Static<typeof TokenValidationRequest>, { token?: string }>): Question => ({
+  inputs: { token, audience },
+  expect,
+})
 
 const consentAsked = ({
   consentId,
   purpose,
   controller,
   subjectId,
-}: Extract<Static<typeof ConsentVerificationRequest>, { consentId: string }>) => ({
-  consentId,
-  purpose,
-  controller,
-  subjectId,
+  expect,
+}: Extract<Static<typeof ConsentVerificationRequest>, { consentId: string }>): Question => ({
+  inputs: { consentId, purpose, controller, subjectId },
+  expect,
 })
 
 const reply = async <Body>(usage: UsageService, { organisation }: Caller, answer: Promise<Body>) =>
@@ -68,14 +82,20 @@ const validateToken = route({
   scope: 'circuit',
   tag,
   summary: 'Prove that a signed token is valid',
-  description: `Send \`token\`, \`tokenId\` or \`inputs\`. The proof shows neither subject nor claims; its nullifier is the same for every proof of the token. ${WHOLE} ${COMMON}`,
+  description: `Send \`token\`, \`tokenId\` or \`inputs\`. The proof shows neither subject nor claims; its nullifier is the same for every proof of the token. ${WHOLE} ${EXPECTED} ${COMMON}`,
   body: TokenValidationRequest,
   response: { 200: CIRCUIT_ANSWERS.token_valid },
   errors: ERRORS_OF_THINGS,
-  example: { body: { tokenId: '{tokenId}', audience: 'https://gate.example' } },
+  example: {
+    body: {
+      tokenId: '{tokenId}',
+      audience: 'https://gate.example',
+      expect: { status: 'active', max_age_seconds: 86_400 },
+    },
+  },
   async handler({ caller, body }, { circuitQuestions, tokens, usage }: Services) {
     if ('token' in body) await tokens.requireIssued(caller, body)
-    const asked = 'token' in body ? { token: body.token, audience: body.audience } : askedIn(body)
+    const asked = 'token' in body ? tokenAsked(body) : askedIn(body)
     return reply(
       usage,
       caller,
@@ -95,7 +115,7 @@ const verifyConsent = route({
   scope: 'circuit',
   tag,
   summary: 'Prove that a signed consent covers a purpose',
-  description: `Send \`consentId\` or \`receipt\` with \`purpose\`, or \`inputs\`. With \`subjectId\` it must be the consent of that person, whom \`subject_handle\` among the public inputs stands for. A consent that was withdrawn, superseded or refused is false, also in proofs that were made before. ${WHOLE} ${COMMON}`,
+  description: `Send \`consentId\` or \`receipt\` with \`purpose\`, or \`inputs\`. With \`subjectId\` it must be the consent of that person, whom \`subject_handle\` among the public inputs stands for. A consent that was withdrawn, superseded or refused is false, also in proofs that were made before. ${WHOLE} ${EXPECTED} ${COMMON}`,
   body: ConsentVerificationRequest,
   response: { 200: CIRCUIT_ANSWERS.consent_verified },
   errors: ERRORS_OF_THINGS,
@@ -129,7 +149,7 @@ const proveEntry = route({
   example: { body: { digest: '{loggedDigest}' } },
   async handler({ caller, body }, { audit, circuitQuestions, usage }: Services) {
     if ('index' in body) await audit.requireListed(caller, body)
-    const asked = 'index' in body ? { index: body.index } : askedIn(body)
+    const asked = 'index' in body ? { inputs: { index: body.index } } : askedIn(body)
     return reply(
       usage,
       caller,
@@ -149,11 +169,11 @@ const aggregateProofs = route({
   scope: 'circuit',
   tag,
   summary: 'Have up to eight proofs attested by one',
-  description: `Each is verified again, then the service signs that it did: attested, not recursive. What they say is in the public inputs \`count\`, \`yes_count\` and \`all\`. Send \`proofIds\`, or \`inputs\` with them. ${COMMON}`,
+  description: `Each is verified again, then the service signs that it did: attested, not recursive. What they say is in the public inputs \`count\`, \`yes_count\` and \`all\`. Send \`proofIds\`, or \`inputs\` with them. ${EXPECTED} ${COMMON}`,
   body: ProofAggregationRequest,
   response: { 200: CIRCUIT_ANSWERS.aggregation_valid },
   errors: ERRORS,
-  example: { body: { proofIds: ['{proofId}'] } },
+  example: { body: { proofIds: ['{proofId}'], expect: { circuit_id: 'yesno', decision: 1 } } },
   handler: ({ caller, body }, { circuitQuestions, usage }: Services) =>
     reply(
       usage,
@@ -173,7 +193,7 @@ const validateQuantumSafe = route({
   scope: 'circuit',
   tag,
   summary: 'Prove that a logged hybrid token has a post-quantum signature',
-  description: `Send \`token\` or \`inputs\`. The signatures are verified by the service, not inside the proof; the statement rests on hashes, and the proof system itself is not post-quantum. ${COMMON}`,
+  description: `Send \`token\` or \`inputs\`. The signatures are verified by the service, not inside the proof; the statement rests on hashes, and the proof system itself is not post-quantum. ${EXPECTED} ${COMMON}`,
   body: QuantumSafeTokenRequest,
   response: { 200: CIRCUIT_ANSWERS.quantum_safe_valid },
   errors: ERRORS,
@@ -202,7 +222,7 @@ const validateOffline = route({
   scope: 'circuit',
   tag,
   summary: 'Prove that an accepted payment lies within bounds, or check what its terminal proved',
-  description: `Send \`proof\` with \`publicInputs\` as the terminal made them, the payment as it was presented (\`proofData\` with \`amount\`), or \`inputs\`. There is no proof of a NO. ${COMMON}`,
+  description: `Send \`proof\` with \`publicInputs\` as the terminal made them, the payment as it was presented (\`proofData\` with \`amount\`), or \`inputs\`. There is no proof of a NO. ${EXPECTED} ${COMMON}`,
   body: OfflineValidationRequest,
   response: { 200: CIRCUIT_ANSWERS.offline_valid },
   errors: [...ERRORS, 'amount_precision', 'currency_invalid', 'pan_not_allowed'],

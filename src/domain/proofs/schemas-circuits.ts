@@ -1,5 +1,6 @@
 /** Wire shapes of the circuit routes. @module */
 import Type, { type Static } from 'typebox'
+import { Expect } from '../../rules/schemas.ts'
 import { asListed } from '../audit/schemas.ts'
 import { asLogged } from '../consent/schemas.ts'
 import { asIssued } from '../tokens/schemas.ts'
@@ -22,6 +23,10 @@ const CLOSED = { additionalProperties: false } as const
 /** The raw form: the signals by name. */
 const signalsForm = <S extends Type.TSchema>(inputs: S) => Type.Object({ inputs }, CLOSED)
 
+/** A form that presents something of which more may be expected. */
+const expecting = <P extends Type.TProperties>({ properties }: Type.TObject<P>) =>
+  Type.Object({ ...properties, expect: Type.Optional(Expect) }, CLOSED)
+
 /** A thing by its name, beside which all of what its making answered may stand. */
 const withAnswer = <A extends Type.TProperties, N extends Type.TProperties>(
   answered: A,
@@ -29,22 +34,29 @@ const withAnswer = <A extends Type.TProperties, N extends Type.TProperties>(
 ) => Type.Object({ ...answered, ...by.properties }, CLOSED)
 
 export const TokenValidationRequest = Type.Union([
-  withAnswer(asIssued, ByToken),
-  ByTokenId,
-  signalsForm(TokenSignals),
+  expecting(withAnswer(asIssued, ByToken)),
+  expecting(ByTokenId),
+  expecting(signalsForm(TokenSignals)),
 ])
 export const ConsentVerificationRequest = Type.Union([
-  withAnswer(asLogged, ByConsentId),
-  ByReceipt,
-  signalsForm(ConsentSignals),
+  expecting(withAnswer(asLogged, ByConsentId)),
+  expecting(ByReceipt),
+  expecting(signalsForm(ConsentSignals)),
 ])
+// An entry is the caller's own: nothing is presented of which anything could be expected.
 export const AuditProofRequest = Type.Union([
   withAnswer(asListed, ByIndex),
   ByDigest,
   signalsForm(AuditInputs),
 ])
-export const ProofAggregationRequest = Type.Union([AggregationInputs, signalsForm(AggregationInputs)])
-export const QuantumSafeTokenRequest = Type.Union([HybridTokenQuestion, signalsForm(QuantumSignals)])
+export const ProofAggregationRequest = Type.Union([
+  expecting(AggregationInputs),
+  expecting(signalsForm(AggregationInputs)),
+])
+export const QuantumSafeTokenRequest = Type.Union([
+  expecting(HybridTokenQuestion),
+  expecting(signalsForm(QuantumSignals)),
+])
 
 const TerminalProof = Type.Object(
   {
@@ -59,9 +71,9 @@ const TerminalProof = Type.Object(
   CLOSED,
 )
 export const OfflineValidationRequest = Type.Union([
-  TerminalProof,
-  PresentedPayment,
-  signalsForm(PaymentSignals),
+  expecting(TerminalProof),
+  expecting(PresentedPayment),
+  expecting(signalsForm(PaymentSignals)),
 ])
 
 const orNull = <S extends Parameters<typeof Type.Union>[0][number]>(schema: S) =>

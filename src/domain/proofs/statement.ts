@@ -8,6 +8,7 @@ import type { Caller } from '../../caller.ts'
 import type { Circuit, WitnessInput } from '../../circuits/circuit.ts'
 import { AppError } from '../../errors.ts'
 import type { Json } from '../../ledger/item.ts'
+import type { Expectation } from '../../rules/expectation.ts'
 
 /** What is proved, as `ctx` binds it: hashes and public values, never data. JSON that JCS can write. */
 export type Stated = Readonly<Record<string, Json>>
@@ -40,6 +41,11 @@ export interface Prepared {
   readonly expiresAt?: number | null
   /** Whom the entry in the ledger is about, as kind and id; the log holds a pseudonym of it. */
   readonly subject?: readonly [kind: string, id: string]
+  /**
+   * How what the inputs present differs from what is expected of it. Absent: nothing can be expected of it.
+   * @param now Unix ms @throws AppError validation_failed for what can't apply
+   */
+  differs?(expect: Expectation, now: number): readonly ReasonCode[]
   /**
    * May be called more than once. @throws RangeError for values that no witness exists for, {@link falseStatement}
    */

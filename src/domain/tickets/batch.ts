@@ -9,6 +9,7 @@ import type { Item, Settled } from '../../ledger/item.ts'
 import type { Ledger } from '../../ledger/ledger.ts'
 import type { Metrics } from '../../metrics.ts'
 import { requireUnchanged } from '../../read-only.ts'
+import { type Expectation, type Facts, unexpected } from '../../rules/expectation.ts'
 import type { Database } from '../../store/database.ts'
 import type { CheckedProof } from '../proofs/proof.ts'
 import type { ProofVerifyRequest } from '../proofs/schemas.ts'
@@ -23,7 +24,7 @@ import {
   type ProofsBatch,
   type TicketIssued,
 } from './schemas.ts'
-import { openTicket, ticketSubject } from './sealed-ticket.ts'
+import { type KeptTicket, openTicket, ticketSubject } from './sealed-ticket.ts'
 import * as store from './store.ts'
 
 export interface BatchDeps {
@@ -98,6 +99,15 @@ const refusedOutcome = ({ digest, decision, reasonCodes }: CheckedProof): Outcom
 const isObject = (value: unknown): value is Readonly<Record<string, unknown>> =>
   typeof value === 'object' && value !== null && !Array.isArray(value)
 
+/** What of a ticket can be compared with what is expected. @param now Unix ms */
+const ticketFacts = (row: store.KnownTicket, { claims }: KeptTicket, now: number): Facts => ({
+  circuit_id: row.circuit_id,
+  issuers: [row.organisation],
+  statement: claims ?? {},
+  status: row.spent_at !== null ? 'used' : row.expires_at <= now ? 'expired' : 'active',
+  max_age_seconds: row.issued_at,
+})
+
 /** The text of a ticket, if it is meant as one. */
 const ticketText = (item: unknown): string | undefined => {
   if (typeof item === 'string') return item
@@ -119,14 +129,19 @@ export const createBatch = (deps: BatchDeps) => {
     const digest = bytes.toString('hex')
     const row = await store.findTicketByDigest(database, caller.organisation, bytes)
     if (row === undefined) return settle('unknown', digest)
+    const now = clock.now()
+    const kept = openTicket(sealing, row.id, row.sealed)
+    let differing: readonly string[]
     try {
       requireUnchanged(sent, issuedFields(row), AS_ISSUED)
+      // The check above has just said that it is one.
+      differing = unexpected(sent.expect as Expectation | undefined, ticketFacts(row, kept, now), now)
     } catch (error) {
       return settleMisfit(detailOf(error), digest)
     }
     const names = { ticket_id: row.id }
-    if (row.expires_at <= clock.now()) return settle('expired', digest, names)
-    const kept = openTicket(sealing, row.id, row.sealed)
+    if (row.expires_at <= now) return settle('expired', digest, names)
+    if (differing.length > 0) return settle('invalid', digest, { ...names, reason_codes: [...differing] })
     const accepted = { ...names, ...(kept.claims && { claims: kept.claims }) }
     if (!row.single_use) return settle('spent', digest, accepted)
     return {

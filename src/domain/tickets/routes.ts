@@ -64,13 +64,20 @@ const handInProofs = route({
   tag,
   summary: 'Hand in up to 100 tickets and proofs',
   description:
-    'Each is judged for itself, and those that count are used up, once for all, in one commit. A second use is told by `DOUBLE_SPEND`, and is 409 where it was handed in alone. Counts as ten requests.',
+    'Each is judged for itself, and those that count are used up, once for all, in one commit. What you `expect` of a ticket or proof stands beside it; what differs is `invalid` and not used up. A second use is told by `DOUBLE_SPEND`, and is 409 where it was handed in alone. Counts as ten requests.',
   body: ProofsBatch,
   bodyLimit: 'batch',
   cost: BATCH_COST,
   response: { 200: BatchOutcomes },
   errors: ['batch_too_large', 'double_spend'],
-  example: { body: { proofs: ['{qrPayload}', { proof_id: '{proofId}', proof: '{zk1}' }] } },
+  example: {
+    body: {
+      proofs: [
+        { qr_payload: '{qrPayload}', expect: { status: 'active', max_age_seconds: 86_400 } },
+        { proof_id: '{proofId}', proof: '{zk1}' },
+      ],
+    },
+  },
   handler: ({ caller, body }, { tickets }: Services) => tickets.handIn(caller, body),
 })
 

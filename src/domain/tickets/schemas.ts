@@ -1,5 +1,6 @@
 /** Wire shapes of tickets. @module */
 import Type, { type Static } from 'typebox'
+import { Expect } from '../../rules/schemas.ts'
 
 export const MAX_BATCH_PROOFS = 100
 export const DEFAULT_TTL_SECONDS = 24 * 3600
@@ -65,6 +66,7 @@ export type TicketIssued = Static<typeof TicketIssued>
 export const AS_ISSUED = ['ticket_id', 'svg_url', 'digest', 'expires_at'] as const
 export const PresentedTicket = Type.Object({
   qr_payload: Type.String(),
+  expect: Type.Optional(Expect),
   ...Type.Partial(Type.Pick(TicketIssued, [...AS_ISSUED])).properties,
 })
 
@@ -74,7 +76,7 @@ export const ProofsBatch = Type.Object(
   {
     proofs: Type.Array(Type.Unknown(), {
       minItems: 1,
-      description: `At most ${MAX_BATCH_PROOFS}. Each is the text of a ticket, as text or as its issuing answered it (at least \`{qr_payload}\`), or a proof as POST /v1/proofs/verify takes it, which needs scope \`proof\` as well.`,
+      description: `At most ${MAX_BATCH_PROOFS}. Each is the text of a ticket, as text or as its issuing answered it (at least \`{qr_payload}\`) with what you \`expect\` of it, or a proof as POST /v1/proofs/verify takes it, which needs scope \`proof\` as well.`,
     }),
   },
   { title: 'ProofsBatch' },
@@ -104,7 +106,11 @@ export const BatchOutcome = Type.Object(
     claims: Type.Optional(
       Type.Record(Type.String(), Type.Unknown(), { description: 'Of a ticket that is accepted.' }),
     ),
-    reason_codes: Type.Optional(Type.Array(Type.String(), { description: 'Of a proof that is refused.' })),
+    reason_codes: Type.Optional(
+      Type.Array(Type.String(), {
+        description: 'Of a proof that is refused; of a ticket that is not what was expected.',
+      }),
+    ),
     message: Type.Optional(Type.String()),
   },
   { title: 'BatchOutcome' },

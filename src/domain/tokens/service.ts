@@ -12,7 +12,7 @@ import type { Ledger } from '../../ledger/ledger.ts'
 import type { TagType } from '../../protocol/ndef.ts'
 import type { QrFormat } from '../../qr-code.ts'
 import { requireUnchanged } from '../../read-only.ts'
-import { unexpected } from '../../rules/expectation.ts'
+import { type Facts, unexpected } from '../../rules/expectation.ts'
 import type { Database } from '../../store/database.ts'
 import type * as Nullifiers from '../proofs/nullifiers.ts'
 import { formUrls, tokenNfc, tokenPass, tokenQr } from './forms.ts'
@@ -284,14 +284,22 @@ export const createTokens = (deps: TokensDeps) => {
     async forCircuit(
       caller: Caller,
       tokenOrId: string,
-    ): Promise<CircuitToken & { readonly status: TokenStatus }> {
+    ): Promise<CircuitToken & { readonly status: TokenStatus; readonly facts: Facts }> {
       const presented = isTokenId(tokenOrId)
         ? { row: await owned(caller, tokenOrId) }
         : await present(caller, tokenOrId)
       if ('refused' in presented) return fail('not_found')
       const { row } = presented
-      const { token, signature, issuer } = opened(row)
-      return { token, signature, issuer, status: statusOf(row, clock.now()) }
+      const inside = opened(row)
+      const { token, signature, issuer } = inside
+      const now = clock.now()
+      return {
+        token,
+        signature,
+        issuer,
+        status: statusOf(row, now),
+        facts: tokenFacts(row, inside, now),
+      }
     },
   }
 }

@@ -4,6 +4,7 @@ import { consentVerification } from '../../../circuits/consent_verification.ts'
 import { CONSENT_PURPOSES, type ConsentFields, consentMessage } from '../../../circuits/issuer-signature.ts'
 import { AppError } from '../../../errors.ts'
 import type { Issuer } from '../../../keys/issuer.ts'
+import { type Facts, unexpected } from '../../../rules/expectation.ts'
 import type { Refusal } from '../../consent/circuit-question.ts'
 import type { ConsentService } from '../../consent/service.ts'
 import { ConsentInputs, type ConsentSignals } from '../schemas-inputs.ts'
@@ -37,6 +38,7 @@ interface Asked extends Signed {
   readonly purpose: bigint
   /** Of a consent that the service keeps. */
   readonly consentId?: string
+  readonly facts?: Facts
 }
 
 /** Why a kept consent doesn't count: for a proof that is asked for, and for one that was made before. */
@@ -113,7 +115,9 @@ export const consentVerificationStatement = ({ issuer, consents, issuerOf }: Dep
     async prepare(caller, inputs, at) {
       // They fit the schema.
       const given = inputs as ConsentInputs
-      const { consentId, ...asked } = await ('secret' in given ? raw(given) : kept(caller, given))
+      const { consentId, facts, ...asked }: Asked = await ('secret' in given
+        ? raw(given)
+        : kept(caller, given))
       await demandIssued(issuer, consentMessage(asked.consent), asked, at)
       return {
         statement: {
@@ -121,6 +125,7 @@ export const consentVerificationStatement = ({ issuer, consents, issuerOf }: Dep
           purpose_element: String(asked.purpose),
           ...(consentId !== undefined && { consent_id: consentId }),
         },
+        ...(facts && { differs: (expect, now) => unexpected(expect, facts, now) }),
         signals({ ctx, scope, now }) {
           const values = { ...asked, now, scope, ctx }
           return {

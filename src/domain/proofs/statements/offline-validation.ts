@@ -10,6 +10,7 @@ import { AppError } from '../../../errors.ts'
 import { exponentOf } from '../../../protocol/currency.ts'
 import { fromMinorUnits, NULLIFIER_FRAGMENT_BYTES } from '../../../protocol/payment-proof.ts'
 import { MAX_CLOCK_AHEAD_MS } from '../../../protocol/sync.ts'
+import { type Facts, unexpected } from '../../../rules/expectation.ts'
 import type { HeldPayment } from '../../payments/held-payments.ts'
 import type { PaymentsService } from '../../payments/service.ts'
 import type { TerminalsService } from '../../terminals/service.ts'
@@ -40,10 +41,13 @@ interface Proven {
 
 const seconds = (unixMs: number): bigint => BigInt(Math.floor(unixMs / MS_PER_SECOND))
 
+/** By the terminal's clock if it told, Unix ms. */
+export const paymentTime = ({ stampedAt, receivedAt }: HeldPayment): number => stampedAt ?? receivedAt
+
 /** Amount and time of a payment as the circuit has them: minor units, Unix seconds by the terminal's clock if it told. */
-const measured = ({ amountMinor, stampedAt, receivedAt }: HeldPayment) => ({
-  amount: BigInt(amountMinor),
-  time: seconds(stampedAt ?? receivedAt),
+const measured = (held: HeldPayment) => ({
+  amount: BigInt(held.amountMinor),
+  time: seconds(paymentTime(held)),
 })
 
 /** The greatest amount in minor units that is not above a limit in major units. */
@@ -83,7 +87,14 @@ export const paymentOf = async (
   return held && nullifierOf(held) === cardNullifier ? held : undefined
 }
 
-const prepared = (held: HeldPayment, proven: Proven, salt?: bigint): Prepared => {
+/** What of a payment can be compared with what is expected. */
+const factsOf = (held: HeldPayment, organisation: string): Facts => ({
+  issuers: [organisation, held.origin],
+  ...paymentContext(held),
+  max_age_seconds: paymentTime(held),
+})
+
+const prepared = (caller: Caller, held: HeldPayment, proven: Proven, salt?: bigint): Prepared => {
   const { limit, from, to } = proven
   if (!offlineValidationFits(proven)) throw falseStatement('The payment is not within the bounds.')
   return {
@@ -93,6 +104,7 @@ const prepared = (held: HeldPayment, proven: Proven, salt?: bigint): Prepared =>
       from: String(from),
       to: String(to),
     },
+    differs: (expect, now) => unexpected(expect, factsOf(held, caller.organisation), now),
     subject: [held.origin.startsWith('ter_') ? 'terminal' : 'key', held.origin],
     signals(binding) {
       const values = { ...proven, salt: salt ?? binding.salt, ctx: binding.ctx }
@@ -128,7 +140,12 @@ export const offlineValidationStatement = ({ payments, terminals }: Deps): State
       })
     }
     const terminalSecret = terminals.ownProvingSecret(caller.organisation, held.origin)
-    return prepared(held, { cardNullifier, ...measured(held), terminalSecret, ...(await bounds(held)) })
+    return prepared(caller, held, {
+      cardNullifier,
+      ...measured(held),
+      terminalSecret,
+      ...(await bounds(held)),
+    })
   }
 
   const raw = async (caller: Caller, given: PaymentSignals): Promise<Prepared> => {
@@ -143,7 +160,7 @@ export const offlineValidationStatement = ({ payments, terminals }: Deps): State
     if (!isSame) throw falseStatement('No such payment was accepted.')
     if (!(await terminals.isRegistered(caller.organisation, held, terminalCommitment(terminalSecret))))
       throw falseStatement('The secret is not that of the terminal.')
-    return prepared(held, { cardNullifier, terminalSecret, ...rest }, salt)
+    return prepared(caller, held, { cardNullifier, terminalSecret, ...rest }, salt)
   }
 
   /** Bounds that were asked for. A terminal that proves by itself chooses them, so they only have to hold. */

@@ -11,8 +11,16 @@ import {
   proofAggregation,
 } from '../../../circuits/proof_aggregation.ts'
 import type { Issuer } from '../../../keys/issuer.ts'
+import { unexpected } from '../../../rules/expectation.ts'
 import { earliest, toSeconds } from '../binding.ts'
-import { areDistinct, type Examined, inside, MAX_INSIDE_PROOFS, type ValidProof } from '../checking.ts'
+import {
+  areDistinct,
+  type Examined,
+  inside,
+  MAX_INSIDE_PROOFS,
+  memberReason,
+  type ValidProof,
+} from '../checking.ts'
 import { AggregationInputs } from '../schemas-inputs.ts'
 import { falseStatement, type Stated, type StatedMember, type Statement } from '../statement.ts'
 import { keyReasons } from './signed.ts'
@@ -77,6 +85,10 @@ export const proofAggregationStatement = ({ issuer, verifyStored }: Deps): State
       const count = BigInt(members.length)
       return {
         statement: { members, attested_at: toSeconds(at) },
+        differs: (expect, now) =>
+          proofs.flatMap((proof, index) =>
+            unexpected(expect, proof.facts(), now).map((reason) => memberReason(index, reason)),
+          ),
         expiresAt: earliest(proofs.map((proof) => proof.expiresAt)),
         signals({ ctx }) {
           const signature = sign(aggregateMessage({ count, ctx, chain }))

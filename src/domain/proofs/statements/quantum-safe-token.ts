@@ -12,6 +12,7 @@ import {
   quantumSafeToken,
 } from '../../../circuits/quantum_safe_token.ts'
 import { fail } from '../../../errors.ts'
+import { type Facts, unexpected } from '../../../rules/expectation.ts'
 import type { Membership } from '../../audit/membership.ts'
 import type { HybridTokensService } from '../../hybrid-tokens/service.ts'
 import { type HybridTokenQuestion, QuantumInputs, type QuantumSignals } from '../schemas-membership.ts'
@@ -29,6 +30,8 @@ interface Asked {
   readonly index: number
   readonly terms: HybridTokenTerms
   readonly requiredBits: bigint
+  /** Of the token, where that was presented. */
+  readonly facts?: Facts
 }
 
 /** @throws AppError validation_failed for bits beyond the two that there are */
@@ -71,7 +74,8 @@ export const quantumSafeTokenStatement = ({ membership, hybridTokens, issuerOf }
     async prepare(caller, inputs) {
       // They fit the schema.
       const given = inputs as QuantumInputs
-      const { index, terms, requiredBits } = 'token' in given ? await issued(caller, given) : raw(given)
+      const asked: Asked = 'token' in given ? await issued(caller, given) : raw(given)
+      const { index, terms, requiredBits, facts } = asked
       const member = (await membership.memberOf(caller, { index })) ?? fail('not_found')
       if (member.type !== 'hybrid_token')
         throw falseStatement(`Entry ${index} is not that of a hybrid token.`)
@@ -79,6 +83,7 @@ export const quantumSafeTokenStatement = ({ membership, hybridTokens, issuerOf }
         throw falseStatement(`Entry ${index} commits to another token.`)
       return {
         statement: { ...rootStated(member.root), required_bits: String(requiredBits) },
+        ...(facts && { differs: (expect, now) => unexpected(expect, facts, now) }),
         signals({ now, ctx }) {
           const values = { ...terms, requiredBits, ...member.place, now, ctx }
           return {

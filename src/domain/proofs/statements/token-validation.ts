@@ -5,6 +5,7 @@ import { tokenValidation } from '../../../circuits/token_validation.ts'
 import { AppError } from '../../../errors.ts'
 import type { Issuer } from '../../../keys/issuer.ts'
 import { h248 } from '../../../rules/encode.ts'
+import { type Facts, unexpected } from '../../../rules/expectation.ts'
 import type { TokensService } from '../../tokens/service.ts'
 import { TokenInputs } from '../schemas-inputs.ts'
 import { falseStatement, type IssuerLookup, type Statement } from '../statement.ts'
@@ -27,10 +28,13 @@ interface Deps {
 
 /** Stands for no audience: only a token that is for any has it. */
 const ANY_AUDIENCE = 0n
+const MS_PER_SECOND = 1000
 
 interface Asked extends Signed {
   readonly token: TokenFields
   readonly audience: bigint
+  /** Of the token. */
+  readonly facts: Facts
 }
 
 export const tokenValidationStatement = ({ issuer, tokens, issuerOf }: Deps): Statement => {
@@ -42,10 +46,10 @@ export const tokenValidationStatement = ({ issuer, tokens, issuerOf }: Deps): St
         throw falseStatement('This is no token that was issued to your organisation.', error)
       throw error
     })
-    const { token, signature, issuer: point, status } = found
+    const { token, signature, issuer: point, status, facts } = found
     if (status === 'revoked' || status === 'used') throw falseStatement(`The token is ${status}.`)
     const audience = given.audience === undefined ? ANY_AUDIENCE : h248(given.audience)
-    return { token, signature, issuer: point, audience }
+    return { token, signature, issuer: point, audience, facts }
   }
 
   const raw = async (given: Extract<TokenInputs, { secret: string }>): Promise<Asked> => {
@@ -56,7 +60,11 @@ export const tokenValidationStatement = ({ issuer, tokens, issuerOf }: Deps): St
     }
     const signed = await signatureOf(issuer, given)
     const audience = given.audience === undefined ? ANY_AUDIENCE : element('audience', given.audience)
-    return { token, ...signed, audience }
+    const facts = {
+      audience: { element: String(token.audience) },
+      max_age_seconds: Number(token.issuedAt) * MS_PER_SECOND,
+    }
+    return { token, ...signed, audience, facts }
   }
 
   return {
@@ -78,6 +86,7 @@ export const tokenValidationStatement = ({ issuer, tokens, issuerOf }: Deps): St
       await demandIssued(issuer, tokenMessage(asked.token), asked, at)
       return {
         statement: { audience: String(asked.audience) },
+        differs: (expect, now) => unexpected(expect, asked.facts, now),
         signals({ ctx, now }) {
           const values = { ...asked, now, ctx }
           return {
