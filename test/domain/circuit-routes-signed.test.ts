@@ -165,7 +165,7 @@ describe('circuit routes about what the service signed', function () {
       for (const body of [
         {},
         { audience: GATE },
-        { token: token.token, tokenId: token.tokenId },
+        { token: token.token, inputs },
         { tokenId: token.tokenId, inputs },
         { tokenId: 'tok_1' },
         { token: 5 },
@@ -248,7 +248,7 @@ describe('circuit routes about what the service signed', function () {
         {},
         { consentId: 'con_1', purpose: 'marketing' },
         { consentId: 'cns_00000000000000000000000000' },
-        { consentId: 'cns_00000000000000000000000000', receipt: 'a.b.c', purpose: 'marketing' },
+        { receipt: 'a.b.c', purpose: 'marketing', inputs },
         { consentId: 'cns_00000000000000000000000000', purpose: 'marketing', inputs },
         { receipt: 'a.b.c', purpose: 5 },
         { purpose: 'marketing' },
