@@ -145,6 +145,8 @@ describe('hybrid tokens of agents and devices', function () {
     const good = signaturesOf(agent, draft)
     expect(await refusedAt({ ...draft, sig_classical: good.sig_classical })).to.equal('/sig_pq required')
     expect(await refusedAt({ ...draft, ...good, kid_pq: '' })).to.equal('/kid_pq required')
+    // Who names keys without signing is not given a token of the service instead.
+    expect(await refusedAt(draft)).to.equal('/sig_classical required')
     expect(await refusedAt({ ...draft, sig_classical: good.sig_classical, kid_pq: '' })).to.equal(
       '/kid_pq required',
     )
