@@ -12,6 +12,11 @@ import type { BuiltServices } from '../../src/services.ts'
 import { startDnsServer } from './dns-server.ts'
 import { atEndOfRun, SCRATCH_DATABASES } from './run.ts'
 
+export interface ScratchDatabase {
+  readonly url: string
+  drop(): Promise<void>
+}
+
 export interface TestAppOverrides {
   /** Variables of the environment, over those that suit most tests. */
   readonly env?: Readonly<Record<string, string>>
@@ -20,6 +25,8 @@ export interface TestAppOverrides {
   readonly logger?: Logger
   /** Whether the server itself holds its answers against the schemas; default true. */
   readonly checkResponses?: boolean
+  /** A database that is there already, on the server of DATABASE_URL; it is dropped when the app closes. Default: a new one. */
+  readonly database?: ScratchDatabase
 }
 
 export interface RequestOptions {
@@ -80,9 +87,7 @@ const administer = async (databaseUrl: string, statement: string): Promise<void>
 }
 
 /** A database of its own on the server of `databaseUrl`. */
-export const createScratchDatabase = async (
-  databaseUrl: string,
-): Promise<{ url: string; drop(): Promise<void> }> => {
+export const createScratchDatabase = async (databaseUrl: string): Promise<ScratchDatabase> => {
   const name = `${SCRATCH_DATABASES}${randomBytes(6).toString('hex')}`
   await administer(databaseUrl, `CREATE DATABASE ${name}`)
   const url = new URL(databaseUrl)
@@ -122,10 +127,11 @@ export const startTestApp = async ({
   clock,
   logger,
   checkResponses = true,
+  database,
 }: TestAppOverrides = {}): Promise<TestApp> => {
   const { DATABASE_URL, REDIS_URL } = { ...process.env, ...env }
-  const scratch = DATABASE_URL ? await createScratchDatabase(DATABASE_URL) : undefined
-  const adminKey = `admin-${randomBytes(16).toString('hex')}`
+  const scratch = database ?? (DATABASE_URL ? await createScratchDatabase(DATABASE_URL) : undefined)
+  const adminKey = env.ADMIN_API_KEY ?? `admin-${randomBytes(16).toString('hex')}`
   const config: Config = Object.freeze({
     ...loadConfig({
       PORT: '0',
