@@ -46,14 +46,18 @@ const freshSchema = async (): Promise<string[]> => {
 }
 
 describe('the fixtures of earlier versions', () => {
+  let fresh: string[]
+  before(async () => {
+    fresh = await freshSchema()
+  })
+
   it('are there', () => {
     expect(fixturesOf(KIND)).to.not.deep.equal([])
   })
 
-  it('have no line of their schemas that is gone without a reason', async () => {
+  it('have no line of their schemas that is gone without a reason', () => {
     const kept = new Set(fixturesOf(KIND).flatMap(readKeptSchema))
-    const today = new Set(await freshSchema())
-    expect([...kept].filter((line) => !today.has(line))).to.have.members(Object.keys(GONE))
+    expect([...kept].filter((line) => !fresh.includes(line))).to.have.members(Object.keys(GONE))
   })
 
   for (const name of fixturesOf(KIND))
@@ -74,7 +78,9 @@ describe('the fixtures of earlier versions', () => {
       })
 
       it('has the schema of a new database', async () => {
-        expect(await readSchema(app.services.database)).to.deep.equal(await freshSchema())
+        const opened = await readSchema(app.services.database)
+        expect(opened.filter((line) => !fresh.includes(line))).to.deep.equal([])
+        expect(fresh.filter((line) => !opened.includes(line))).to.deep.equal([])
       })
 
       it('has lost no rows', async () => {
@@ -111,7 +117,7 @@ describe('the fixtures of earlier versions', () => {
           changed.push(...differences(check, answer))
         }
         const isOnPurpose = (line: string) => (line.split(': ', 1)[0] ?? '') in CHANGED
-        expect(changed.filter((line) => !isOnPurpose(line))).to.deep.equal([])
+        expect(changed.filter((line) => !isOnPurpose(line)).join('\n')).to.equal('')
       })
 
       it('goes on from the tree head that was recorded', async () => {

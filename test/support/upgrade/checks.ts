@@ -32,8 +32,8 @@ export interface Check extends Question {
 /** Words for people may be rewritten at any time; machines read the codes beside them. */
 const FOR_PEOPLE = /\/(message|explanations\/\d+\/detail)$/
 
-/** Of what a webhook endpoint makes of deliveries, which go on in the background. */
-const BACKGROUND = /\/(failureCount|lastDeliveryAt|lastStatus|lastDelivery)$/
+/** What goes on in the background: deliveries to receivers that are gone, and alerts that are counted now and then. */
+const BACKGROUND = /\/(failureCount|lastDeliveryAt|lastStatus|alerts\/\d+\/(count|lastSeen))$/
 
 const valuesIn = (value: unknown, at = ''): [string, Scalar][] => {
   if (typeof value === 'object' && value !== null)
