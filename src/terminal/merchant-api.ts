@@ -77,11 +77,16 @@ export interface MerchantApi {
   abort(): void
 }
 
-const retryAfterOf = (response: Response, body: unknown): number | undefined => {
-  const seconds = Number(
-    (isObject(body) ? body.retry_after : undefined) ?? response.headers.get('retry-after'),
-  )
-  return seconds > 0 ? Math.min(seconds * 1000, MAX_RETRY_AFTER_MS) : undefined
+/**
+ * Seconds, or a date as proxies send it (RFC 9110 §10.2.3). That is held against the answer's own Date where it can be read,
+ * since the terminal's clock may be wrong.
+ */
+const retryAfterOf = ({ headers }: Response, body: unknown, now: number): number | undefined => {
+  const told = String((isObject(body) ? body.retry_after : undefined) ?? headers.get('retry-after'))
+  const ms = Number.isNaN(Number(told))
+    ? Date.parse(told) - Date.parse(headers.get('date') ?? new Date(now).toISOString())
+    : Number(told) * 1000
+  return ms > 0 ? Math.min(ms, MAX_RETRY_AFTER_MS) : undefined
 }
 
 const parse = (text: string): unknown => {
@@ -95,7 +100,7 @@ const parse = (text: string): unknown => {
 /** Statuses of a refusal. Others, such as 404 of a wrong address, say nothing about what was asked. */
 const REFUSING_STATUSES: readonly number[] = [400, 401, 402, 403, 409, 413, 422]
 
-const answerOf = (response: Response, body: unknown): JsonObject => {
+const answerOf = (response: Response, body: unknown, now: number): JsonObject => {
   if (response.ok && isObject(body)) return body
   if (REFUSING_STATUSES.includes(response.status) && isObject(body) && typeof body.error === 'string') {
     throw new Refusal(
@@ -107,7 +112,7 @@ const answerOf = (response: Response, body: unknown): JsonObject => {
   throw new ServerFault(
     `The server answered with status ${response.status}.`,
     true,
-    retryAfterOf(response, body),
+    retryAfterOf(response, body, now),
   )
 }
 
@@ -171,7 +176,7 @@ export const createMerchantApi = (options: Options): MerchantApi => {
         redirect: 'error',
         signal: abort.signal,
       })
-      return answerOf(response, parse(await response.text()))
+      return answerOf(response, parse(await response.text()), clock.now())
     } catch (error) {
       if (error instanceof ServerFault || error instanceof Refusal) throw error
       throw unreached(abort.signal.aborted ? abort.signal.reason : error)

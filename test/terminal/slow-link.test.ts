@@ -161,12 +161,14 @@ describe('a server that asks a terminal to wait', () => {
     expect((uploadedAt[1] ?? 0) - (uploadedAt[0] ?? 0)).to.be.at.least(RETRY_AFTER_MS - 5)
   })
 
-  it('is left alone when it said so of a payment', async () => {
+  it('is left alone when it said so of a payment, also until a date', async () => {
     uploads([])
     let askedAt = 0
     server.on('/api/merchant/payments/validate', () => {
       askedAt = performance.now()
-      return busy
+      // In whole seconds, as a date is.
+      const until = new Date(Date.now() + RETRY_AFTER_MS + 1000).toUTCString()
+      return { ...busy, headers: { 'retry-after': until } }
     })
     const terminal = await open({ baseUrl: server.url })
     await eventually('a quick answer', () => terminal.probe())
