@@ -46,7 +46,13 @@ describe('circuit routes about what is logged', function () {
       await proven(await ask(owner.apiKey, { inputs: { index: merkleIndex } }), 'integrity_verified')
       const stranger = await app.organisation()
       expect((await ask(stranger.apiKey, { digest })).status).to.equal(404)
-      for (const body of [{}, { index: 1, inputs: { digest } }, { index: -1 }, { digest: 'Z' }, { inputs: {} }])
+      for (const body of [
+        {},
+        { index: 1, inputs: { digest } },
+        { index: -1 },
+        { digest: 'Z' },
+        { inputs: {} },
+      ])
         expect((await ask(owner.apiKey, body)).status, JSON.stringify(body)).to.equal(422)
     })
   })

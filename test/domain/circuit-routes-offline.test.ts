@@ -170,6 +170,27 @@ describe('POST /api/circuits/offline-validation', function () {
       good = await prove(payment, till)
     })
 
+    it('is held to what is expected of it, by the time of the payment, and not recorded where it differs', async () => {
+      const at = Date.now() - 3_600_000
+      const made = till.payment({ at })
+      expect((await till.sync([made])).body.synced).to.equal(1)
+      const own = await prove(made, till)
+      const before = await countEntries(app, owner.organisationId, 'verify')
+      const right = { nonce: made.transactionId, issuers: [owner.organisationId], max_age_seconds: 4000 }
+      for (const [name, value] of Object.entries({
+        nonce: 'x',
+        issuers: ['org_other'],
+        max_age_seconds: 3000,
+      }))
+        isFalse(await send(own, { expect: { ...right, [name]: value } }), [
+          `EXPECTATION_${name.toUpperCase()}`,
+        ])
+      expect((await send(own, { expect: { status: 'active' } })).status).to.equal(422)
+      expect(await countEntries(app, owner.organisationId, 'verify')).to.equal(before)
+      const { body } = await send(own, { expect: right })
+      expect(body).to.deep.include({ offline_valid: true, reasonCodes: [] })
+    })
+
     it('counts when it is of the payment that is held, and is recorded once', async () => {
       const own = await prove(await accepted(), till)
       const before = await countEntries(app, owner.organisationId, 'verify')
