@@ -1,5 +1,6 @@
 /** KYC_PROVIDERS: those who check people for this service. @module */
 import { ConfigError, type Environment, read } from './config-values.ts'
+import { isObject } from './protocol/json-object.ts'
 
 /** Somebody who checks people over HTTPS; docs/kyc.md has the contract. */
 export interface KycProvider {
@@ -19,9 +20,6 @@ const API_KEY = /^[!-~]{1,512}$/
 const RULE =
   `must be a JSON object of up to ${MAX_PROVIDERS} providers, {"name": {"url": "https://…", "apiKey": "…"}}; names ` +
   `have up to 32 of a-z, 0-9, _ and -, begin with a letter and are not ${OWN_NAME}`
-
-const isObject = (value: unknown): value is Record<string, unknown> =>
-  typeof value === 'object' && value !== null && !Array.isArray(value)
 
 /** The URL is asked with personal data and a key, so never in the clear. */
 const isUrl = (value: unknown): value is string => {

@@ -3,6 +3,7 @@ import { createPrivateKey, type KeyObject, X509Certificate } from 'node:crypto'
 import { readFileSync, statSync } from 'node:fs'
 import { dirname, join, resolve } from 'node:path'
 import { ConfigError, type Environment, read } from './config-values.ts'
+import { isObject } from './protocol/json-object.ts'
 
 const VARIABLE = 'PASS_CERTIFICATES'
 /** Looked for where the variable names a directory. */
@@ -44,9 +45,6 @@ export interface PassSigners {
 }
 
 type Json = Readonly<Record<string, unknown>>
-
-const isObject = (value: unknown): value is Json =>
-  typeof value === 'object' && value !== null && !Array.isArray(value)
 
 const demand: (holds: boolean, rule: string) => asserts holds = (holds, rule) => {
   if (!holds) throw new Error(rule)

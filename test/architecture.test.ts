@@ -120,6 +120,7 @@ const RULES: { in: RegExp; may: readonly string[] }[] = [
       'src/unknown-members.ts',
       'src/core/',
       'src/protocol/canonical-json.ts',
+      'src/protocol/json-object.ts',
       'lossless-json',
       're2js',
       'typebox',
@@ -196,6 +197,7 @@ const RULES: { in: RegExp; may: readonly string[] }[] = [
     may: [
       'src/errors.ts',
       'src/unknown-members.ts',
+      'src/protocol/json-object.ts',
       'node:',
       'pino',
       'typebox',
@@ -235,6 +237,7 @@ const RULES: { in: RegExp; may: readonly string[] }[] = [
     in: /^src\/http\//,
     may: [
       ...VOCABULARY,
+      'src/protocol/json-object.ts',
       'node:',
       'koa',
       '@koa/router',

@@ -9,6 +9,7 @@ import { FACT_TYPES } from '../domain/exports/rows.ts'
 import { leafHash } from '../ledger/merkle.ts'
 import { rebuildTree } from '../ledger/subset-proof.ts'
 import { canonicalJson } from '../protocol/canonical-json.ts'
+import { isObject } from '../protocol/json-object.ts'
 
 /** Why a file is not what was exported. */
 export type Fault =
@@ -65,7 +66,7 @@ const parse = (text: string, fault: Fault): Json => {
   } catch {
     throw new Fail(fault)
   }
-  demand(typeof value === 'object' && value !== null && !Array.isArray(value), fault)
+  demand(isObject(value), fault)
   return value as Json
 }
 

@@ -2,6 +2,7 @@
  * A proof as somebody hands it over in a file: the answer of a route, what snarkjs writes, or the text `zk1.…`.
  * @module
  */
+import { isObject } from '../protocol/json-object.ts'
 import { decodeZk1, type SnarkProof } from '../protocol/zk1.ts'
 
 /** What a file says; nothing of it is checked yet. */
@@ -29,9 +30,6 @@ export class ProofFileError extends Error {
 }
 
 type Json = Readonly<Record<string, unknown>>
-
-const isObject = (value: unknown): value is Json =>
-  typeof value === 'object' && value !== null && !Array.isArray(value)
 
 const isText = (value: unknown): value is string => typeof value === 'string'
 

@@ -15,6 +15,7 @@ import {
   verifyProof,
 } from '../circuits/verifier.ts'
 import { detailOf } from '../errors.ts'
+import { isObject } from '../protocol/json-object.ts'
 import { proofDigest } from '../protocol/zk1.ts'
 import { contextElement, type ProofContext } from '../rules/encode.ts'
 import { type Expectation, type ExpectationReason, unexpected } from '../rules/expectation.ts'
@@ -91,9 +92,6 @@ const findKey = (
     throw new ProofFileError(`There is no circuit ${circuitId} here: give its verification key with --key.`)
   return { key: shipped.key, recorded: shipped, from: circuitsDir ?? 'shipped with this program' }
 }
-
-const isRecord = (value: unknown): value is Readonly<Record<string, unknown>> =>
-  typeof value === 'object' && value !== null && !Array.isArray(value)
 
 const isContext = (
   context: Readonly<Record<string, unknown>>,
@@ -177,7 +175,7 @@ const meaningOf = (file: ProofFile, circuitId: string | undefined): string | nul
 const readExpectation = (text: string): Expectation => {
   const what = 'What --expect gives'
   const asked = parseJson(text.startsWith('@') ? readFile(text.slice(1)) : text, what)
-  if (!isRecord(asked)) throw new ProofFileError(`${what} is no JSON object.`)
+  if (!isObject(asked)) throw new ProofFileError(`${what} is no JSON object.`)
   return asked
 }
 

@@ -1,4 +1,5 @@
 /** What a proof tells of itself, to be compared with what is expected of it. @module */
+import { isObject } from '../protocol/json-object.ts'
 import { contextElement, type ProofContext, scopeElement } from '../rules/encode.ts'
 import type { Facts } from '../rules/expectation.ts'
 import { findCircuit } from './catalogue.ts'
@@ -26,9 +27,6 @@ export interface ProofToCompare {
   /** Unix ms: when it was recorded, where that is known. */
   readonly createdAt?: number
 }
-
-const isObject = (value: unknown): value is Readonly<Record<string, unknown>> =>
-  typeof value === 'object' && value !== null && !Array.isArray(value)
 
 const timeOf = (seconds: unknown): number | undefined =>
   seconds === undefined || !Number.isSafeInteger(Number(seconds))

@@ -4,6 +4,7 @@
  */
 import Type from 'typebox'
 import { AppError, type ErrorCode, type Misfit } from '../errors.ts'
+import { isObject } from '../protocol/json-object.ts'
 import { BODY_LIMIT_BYTES, hasBody, readBody, requireJson } from './body.ts'
 import type { HttpContext } from './context.ts'
 import { parseJson } from './json.ts'
@@ -54,7 +55,7 @@ export const compileBody = (route: Route): BodyReader => {
         throw new AppError('invalid_json', { message: 'The request body is empty; send a JSON document.' })
       }
       const value = raw.length === 0 ? {} : parseJson(raw, open, exactNumbers)
-      if (isObjectRoute && (typeof value !== 'object' || value === null || Array.isArray(value))) {
+      if (isObjectRoute && !isObject(value)) {
         throw new AppError('invalid_request', { message: 'The request body must be a JSON object.' })
       }
       const misfit = check?.(value)

@@ -4,6 +4,7 @@
  * @module
  */
 import type { TSchema } from 'typebox'
+import { isObject } from '../protocol/json-object.ts'
 
 /** The JSON Schema (2020-12) keywords that routes use. */
 export interface JsonSchema {
@@ -82,9 +83,6 @@ export const isOpen = (schema: JsonSchema): boolean =>
   (schema.type === 'object' && schema.properties === undefined) ||
   isUnconstrained(schema) ||
   partsOf(schema).some(isOpen)
-
-export const isObject = (value: unknown): value is Record<string, unknown> =>
-  typeof value === 'object' && value !== null && !Array.isArray(value)
 
 /** Removes, in place, members that are null where the schema says that their null counts as absent. */
 export const dropNulls = (schema: JsonSchema, value: unknown): void => {

@@ -4,7 +4,8 @@
  */
 import type { ErrorObject } from 'ajv'
 import { type ErrorDetail, pointerToken } from '../errors.ts'
-import { isObject, type JsonSchema } from './schema.ts'
+import { isObject } from '../protocol/json-object.ts'
+import type { JsonSchema } from './schema.ts'
 
 /** @returns undefined for a union of other things than objects */
 const formsOf = ({ keyword, parentSchema }: ErrorObject): readonly JsonSchema[] | undefined => {

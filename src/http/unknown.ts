@@ -3,14 +3,10 @@
  * @module
  */
 import { type ErrorDetail, type Misfit, pointerToken } from '../errors.ts'
+import { isObject } from '../protocol/json-object.ts'
 import { type KnownName, MAX_UNKNOWN_TOLD, unknownMember } from '../unknown-members.ts'
 import { clipPointer } from './json.ts'
 import { isClosed, type JsonSchema } from './schema.ts'
-
-type Members = Readonly<Record<string, unknown>>
-
-const isObject = (value: unknown): value is Members =>
-  typeof value === 'object' && value !== null && !Array.isArray(value)
 
 const alternativesOf = (schema: JsonSchema): readonly JsonSchema[] => schema.anyOf ?? schema.oneOf ?? []
 

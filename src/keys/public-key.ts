@@ -5,6 +5,7 @@
  */
 import { createPublicKey, verify } from 'node:crypto'
 import { ml_dsa44, ml_dsa65 } from '@noble/post-quantum/ml-dsa.js'
+import { isObject } from '../protocol/json-object.ts'
 import { isStrongEd25519Key, verifyEd25519 } from './ed25519.ts'
 import { type Jwk, thumbprint } from './jwks.ts'
 import type { SigningAlgorithm } from './signers.ts'
@@ -95,7 +96,7 @@ const readMembers = (jwk: Members): Read | undefined => {
 
 /** Reads a public JWK. @returns undefined for anything that is no sound key of these algorithms, private keys among it */
 export const readPublicKey = (jwk: unknown): PublicKey | undefined => {
-  if (typeof jwk !== 'object' || jwk === null || Array.isArray(jwk)) return undefined
-  const read = readMembers(jwk as Members)
+  if (!isObject(jwk)) return undefined
+  const read = readMembers(jwk)
   return read && { ...read, kid: thumbprint(read.jwk) }
 }

@@ -6,6 +6,7 @@
 
 import { createCore } from '../core/index.ts'
 import { canonicalJson } from './canonical-json.ts'
+import { isObject } from './json-object.ts'
 
 /** Begins what is signed, and is the ML-DSA context string (FIPS 204 §5.2). */
 export const HYBRID_TOKEN_SCHEMA = 'hybrid-token/1'
@@ -112,9 +113,6 @@ export const hybridSigningBytes = ({
 /** Bytes of a token as JSON in UTF-8. */
 export const hybridTokenBytes = (token: HybridToken): number =>
   new TextEncoder().encode(JSON.stringify(token)).length
-
-const isObject = (value: unknown): value is Readonly<Record<string, unknown>> =>
-  typeof value === 'object' && value !== null && !Array.isArray(value)
 
 /** Whether canonical JSON can hold a value that JSON could: 1e999 is read as infinite. */
 const isFiniteWithin = (value: unknown, depth: number): boolean => {

@@ -2,6 +2,7 @@
 
 import { createCore } from '../core/index.ts'
 import { canonicalJson } from './canonical-json.ts'
+import { isObject } from './json-object.ts'
 
 /** Members that are undefined are left out. */
 type JsonObject = Readonly<Record<string, unknown>>
@@ -41,9 +42,7 @@ const readPart = (text: string): JsonObject | undefined => {
   } catch {
     return undefined
   }
-  return typeof value === 'object' && value !== null && !Array.isArray(value)
-    ? (value as JsonObject)
-    : undefined
+  return isObject(value) ? value : undefined
 }
 
 /**

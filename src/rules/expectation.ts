@@ -4,6 +4,7 @@
  * @module
  */
 import { fail } from '../errors.ts'
+import { isObject } from '../protocol/json-object.ts'
 import { h248 } from './encode.ts'
 import { equal } from './equality.ts'
 
@@ -52,9 +53,6 @@ export interface Facts {
 }
 
 export type ExpectationReason = `EXPECTATION_${Uppercase<Name>}`
-
-const isObject = (value: unknown): value is Readonly<Record<string, unknown>> =>
-  typeof value === 'object' && value !== null && !Array.isArray(value)
 
 const has = (statement: Facts['statement'], name: string, value: unknown): boolean =>
   isObject(statement) && Object.hasOwn(statement, name) && equal(statement[name], value) === true

@@ -3,6 +3,7 @@
  * @module
  */
 import { fail } from '../errors.ts'
+import { isObject } from '../protocol/json-object.ts'
 import { MAX_UNKNOWN_TOLD, unknownMember } from '../unknown-members.ts'
 import { parseFieldPath } from './field-path.ts'
 import { type Budget, readOperand } from './operators.ts'
@@ -24,9 +25,6 @@ const wrong = (path: string, code: string, message: string): never =>
 
 const tooLarge = (path: string, message: string): never =>
   fail('tree_too_large', { details: [{ path, code: 'tree_too_large', message }] })
-
-const isObject = (value: unknown): value is Record<string, unknown> =>
-  typeof value === 'object' && value !== null && !Array.isArray(value)
 
 const isOperator = (word: unknown): word is Operator => (OPERATORS as readonly unknown[]).includes(word)
 const isGate = (word: unknown): word is Gate => (GATES as readonly unknown[]).includes(word)

@@ -3,6 +3,7 @@
  * something else that answers in the server's place) is a {@link ServerFault}; the rest is an answer.
  * @module
  */
+import { isObject } from '../protocol/json-object.ts'
 import type { QueuedTransaction, SyncAnswer, ValidateAnswer, ValidateRequest } from '../protocol/sync.ts'
 import { messageOf } from './errors.ts'
 import type { ServerLimits, Timeouts } from './types.ts'
@@ -40,9 +41,6 @@ export class Refusal extends Error {
 }
 
 type JsonObject = { readonly [key: string]: unknown }
-
-const isObject = (value: unknown): value is JsonObject =>
-  typeof value === 'object' && value !== null && !Array.isArray(value)
 
 interface Options {
   readonly baseUrl: string

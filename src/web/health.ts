@@ -1,6 +1,7 @@
 /** The state of the service, looked at again and again while the page is seen. @module */
+import { isObject } from '../protocol/json-object.ts'
 import { byId, say } from './elements.ts'
-import { askJson, isRecord, textOf, UnreachableError } from './http.ts'
+import { askJson, textOf, UnreachableError } from './http.ts'
 
 const INTERVAL_MS = 5000
 const TIMEOUT_MS = 4000
@@ -20,12 +21,12 @@ const duration = (seconds: number): string => {
 }
 
 const partsOf = (body: unknown): string => {
-  const services = isRecord(body) ? body.services : undefined
+  const services = isObject(body) ? body.services : undefined
   return `Database ${textOf(services, 'postgres')}, Redis ${textOf(services, 'redis')?.replace('_', ' ')}`
 }
 
 const figuresOf = (body: unknown): string => {
-  const { version, uptime, responseTime } = isRecord(body) ? body : {}
+  const { version, uptime, responseTime } = isObject(body) ? body : {}
   return `Version ${version}, up for ${duration(Number(uptime))}; the database answers in ${responseTime} ms.`
 }
 

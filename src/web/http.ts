@@ -1,4 +1,5 @@
 /** Asking the service that served the page. @module */
+import { isObject } from '../protocol/json-object.ts'
 
 const TIMEOUT_MS = 30_000
 
@@ -12,12 +13,9 @@ export class UnreachableError extends Error {
   override readonly name = 'UnreachableError'
 }
 
-export const isRecord = (value: unknown): value is Record<string, unknown> =>
-  typeof value === 'object' && value !== null && !Array.isArray(value)
-
 /** @returns a text member, undefined where there is none */
 export const textOf = (value: unknown, name: string): string | undefined => {
-  const member = isRecord(value) ? value[name] : undefined
+  const member = isObject(value) ? value[name] : undefined
   return typeof member === 'string' ? member : undefined
 }
 

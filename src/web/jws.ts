@@ -1,6 +1,6 @@
 /** Compact JWS (RFC 7515 §7.1) taken apart. @module */
 
-import { isRecord } from './http.ts'
+import { isObject } from '../protocol/json-object.ts'
 import type { Bytes } from './page-crypto.ts'
 
 export interface Jws {
@@ -37,7 +37,7 @@ const jsonObject = (part: string, what: string): Readonly<Record<string, unknown
   } catch {
     throw new JwsError(`Its ${what} is not JSON.`)
   }
-  if (!isRecord(value)) throw new JwsError(`Its ${what} is not a JSON object.`)
+  if (!isObject(value)) throw new JwsError(`Its ${what} is not a JSON object.`)
   return value
 }
 

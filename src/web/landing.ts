@@ -1,7 +1,8 @@
 /** The first page: live health, and a form that sends one verification. @module */
+import { isObject } from '../protocol/json-object.ts'
 import { byId, make } from './elements.ts'
 import { showHealth } from './health.ts'
-import { type Answer, askJson, isRecord, textOf, UnreachableError } from './http.ts'
+import { type Answer, askJson, textOf, UnreachableError } from './http.ts'
 
 const OK = 200
 /** A proof takes a second or so, longer while many wait. */
@@ -31,7 +32,7 @@ const jsonProblem = (text: string, fits: (value: unknown) => boolean, kind: stri
   }
 }
 
-const isFilledObject = (value: unknown): boolean => isRecord(value) && Object.keys(value).length > 0
+const isFilledObject = (value: unknown): boolean => isObject(value) && Object.keys(value).length > 0
 
 /** @returns the body of the request, undefined when a field needs another look */
 const readForm = (): string | undefined => {
@@ -81,7 +82,7 @@ const showResult = (body: unknown, ms: number): void => {
 }
 
 const showRefusal = ({ status, body }: Answer): void => {
-  const details: readonly unknown[] = isRecord(body) && Array.isArray(body.details) ? body.details : []
+  const details: readonly unknown[] = isObject(body) && Array.isArray(body.details) ? body.details : []
   const lines = details.map((detail) =>
     make('li', {}, `${textOf(detail, 'path') || 'body'}: ${textOf(detail, 'message')}`),
   )

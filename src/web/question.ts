@@ -1,8 +1,9 @@
 /** What was asked of the data, in words, and whether it is what was signed. @module */
 import { canonicalJson } from '../protocol/canonical-json.ts'
+import { isObject } from '../protocol/json-object.ts'
 import { type Child, make } from './elements.ts'
 import { type Finding, failed, passed, skipped } from './finding.ts'
-import { isRecord, textOf } from './http.ts'
+import { textOf } from './http.ts'
 import type { PageCrypto } from './page-crypto.ts'
 
 /** What the JWS says where nothing was asked. */
@@ -48,7 +49,7 @@ const list = (items: readonly unknown[]): HTMLElement =>
 
 const nodeWords = (node: unknown): Child[] => {
   const op = textOf(node, 'op')
-  if (!isRecord(node) || op === undefined) return ['something that this page can’t read']
+  if (!isObject(node) || op === undefined) return ['something that this page can’t read']
   if (op === 'NOT') return ['This does not hold:', list([node.child])]
   const gate = GATES[op]
   return gate !== undefined && Array.isArray(node.children)
@@ -58,17 +59,17 @@ const nodeWords = (node: unknown): Child[] => {
 
 /** The question as a list, nothing where none is known. @param asked `{rules, logic}` */
 export const questionWords = (asked: unknown): Child[] => {
-  if (!isRecord(asked)) return []
+  if (!isObject(asked)) return []
   const nodes = [
     ...(Array.isArray(asked.rules) ? asked.rules : []),
-    ...(isRecord(asked.logic) ? [asked.logic] : []),
+    ...(isObject(asked.logic) ? [asked.logic] : []),
   ]
   return nodes.length === 0 ? [] : [list(nodes)]
 }
 
 /** Whether a value of the question was kept back. */
 const isHidden = (node: unknown): boolean => {
-  if (!isRecord(node)) return false
+  if (!isObject(node)) return false
   const { op, value, rules, logic, child, children } = node
   const inside = [rules, children].flatMap((nodes) => (Array.isArray(nodes) ? nodes : []))
   const isRule = typeof op === 'string' && op in WORDS
@@ -85,7 +86,7 @@ export const checkQuestion = async (
     return passed('No question was asked: the result attests the submitted data, and decides nothing.')
   if (typeof question !== 'string')
     return skipped('The result was signed before results named their question.')
-  if (!isRecord(asked))
+  if (!isObject(asked))
     return skipped(
       `Its organisation does not publish the question, whose SHA-256 is ${question}. Ask it what was asked.`,
     )

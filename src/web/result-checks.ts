@@ -3,8 +3,9 @@
  * here, and each check says what it looked at.
  * @module
  */
+import { isObject } from '../protocol/json-object.ts'
 import { type Finding, failed, passed, skipped } from './finding.ts'
-import { isRecord, textOf, UnreachableError } from './http.ts'
+import { textOf, UnreachableError } from './http.ts'
 import { checkInclusion, type PublishedLog } from './inclusion.ts'
 import { fromBase64url, type Jws, JwsError, parseJws, toBase64url } from './jws.ts'
 import type { PageCrypto } from './page-crypto.ts'
@@ -89,7 +90,7 @@ const PUBLIC_KEY_PATTERN = /^[A-Za-z0-9_-]{43}$/
 
 /** The Ed25519 key that the JWS names, as published: base64url. */
 const findKey = ({ header }: Jws, jwks: unknown): string | undefined => {
-  const keys: readonly unknown[] = isRecord(jwks) && Array.isArray(jwks.keys) ? jwks.keys : []
+  const keys: readonly unknown[] = isObject(jwks) && Array.isArray(jwks.keys) ? jwks.keys : []
   const key = keys.find((one) => textOf(one, 'kid') !== undefined && textOf(one, 'kid') === header.kid)
   const isEd25519 = textOf(key, 'kty') === 'OKP' && textOf(key, 'crv') === 'Ed25519'
   const x = textOf(key, 'x')
@@ -181,7 +182,7 @@ const proofCheck = async ({ payload }: Jws, { record, published }: Evidence): Pr
   const { decision, circuit_id: circuitId, digest } = payload
   const proof = textOf(record, 'proof')
   if (proof === undefined)
-    return isRecord(record) && record.proven === false
+    return isObject(record) && record.proven === false
       ? skipped('It was issued without a zero-knowledge proof.')
       : skipped(
           'Its proof is not public: it would tell values of the question that are kept back, or was not kept.',
@@ -199,7 +200,7 @@ const inclusionCheck = async (
   crypto: PageCrypto,
 ): Promise<Finding> => {
   const { leaf_hash: leafHash, iss: issuer } = payload
-  const index = isRecord(record) ? record.merkleIndex : undefined
+  const index = isObject(record) ? record.merkleIndex : undefined
   if (typeof index !== 'number') return skipped('The service did not say where in the log its entry stands.')
   if (typeof leafHash !== 'string' || !/^[0-9a-f]{64}$/.test(leafHash) || typeof issuer !== 'string')
     return failed('What was signed does not name an entry of the log.')
@@ -209,7 +210,7 @@ const inclusionCheck = async (
 
 /** The checks that need more than the result and the keys, one after the other. */
 const furtherChecks = async (jws: Jws, evidence: Evidence, crypto: PageCrypto): Promise<readonly Check[]> => {
-  const asked = isRecord(evidence.record) ? evidence.record.asked : undefined
+  const asked = isObject(evidence.record) ? evidence.record.asked : undefined
   return [
     { name: 'question', ...(await checkQuestion(jws.payload.question, asked, crypto)) },
     { name: 'proof', ...(await ifReached(() => proofCheck(jws, evidence))) },

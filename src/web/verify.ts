@@ -1,8 +1,9 @@
 /** The page of a signed result: fetches it and the keys, checks one against the other, shows what was checked. @module */
 import { systemClock } from '../clock.ts'
+import { isObject } from '../protocol/json-object.ts'
 import { openCrypto } from './crypto.ts'
 import { byId, make, say } from './elements.ts'
-import { askFile, askJson, isRecord, textOf, UnreachableError } from './http.ts'
+import { askFile, askJson, textOf, UnreachableError } from './http.ts'
 import { NO_QUESTION, questionWords } from './question.ts'
 import { type Check, type CheckName, type Examination, examine, type Published } from './result-checks.ts'
 
@@ -117,7 +118,7 @@ const showQuestion = (
   { claims, checks }: Examination,
   record: unknown,
 ): 'answered' | 'partly' | 'unknown' => {
-  const words = questionWords(isRecord(record) ? record.asked : undefined)
+  const words = questionWords(isObject(record) ? record.asked : undefined)
   const isNone = claims?.question === NO_QUESTION
   byId('question', HTMLElement).hidden = claims === undefined || (words.length === 0 && !isNone)
   const none = 'No question was asked. The result attests that the data was submitted, and decides nothing.'

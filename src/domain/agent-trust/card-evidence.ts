@@ -5,6 +5,7 @@
  */
 import { hash } from 'node:crypto'
 import { canonicalJson } from '../../protocol/canonical-json.ts'
+import { isObject } from '../../protocol/json-object.ts'
 import { readJws } from '../../protocol/jws.ts'
 import type { Evidence, FindKey } from './evidence.ts'
 import { jwsFault } from './jws-evidence.ts'
@@ -14,9 +15,6 @@ import type { EvidenceReason } from './reasons.ts'
 export const MAX_CARD_SIGNATURES = 8
 
 export type AgentCard = Readonly<Record<string, unknown>>
-
-const isObject = (value: unknown): value is Record<string, unknown> =>
-  typeof value === 'object' && value !== null && !Array.isArray(value)
 
 /** Without members that are empty. @returns undefined for what is empty itself */
 const withoutEmpty = (value: unknown): unknown => {

@@ -4,6 +4,7 @@
  * @module
  */
 import { hash } from 'node:crypto'
+import { isObject } from '../../protocol/json-object.ts'
 import { contentDigestFault } from './content-digest.ts'
 import { type Evidence, type FindKey, nonceFault, timeFaults } from './evidence.ts'
 import {
@@ -89,9 +90,7 @@ const signedObject = (request: HttpRequest): Record<string, unknown> | undefined
     // A body that is no JSON says nothing about what is wanted.
     return undefined
   }
-  return typeof value === 'object' && value !== null && !Array.isArray(value)
-    ? (value as Record<string, unknown>)
-    : undefined
+  return isObject(value) ? value : undefined
 }
 
 const asNumber = (value: unknown): number | undefined => (typeof value === 'number' ? value : undefined)

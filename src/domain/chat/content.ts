@@ -1,5 +1,6 @@
 /** The content rules: what a post may say, and the form in which it is kept. @module */
 import { AppError, type ErrorCode, fail } from '../../errors.ts'
+import { isObject } from '../../protocol/json-object.ts'
 import { breaksLine, hasControls, hasPiledMarks, isVisible, MAX_MARKS_IN_A_ROW } from './characters.ts'
 import { holdsCredential } from './credentials.ts'
 import {
@@ -121,9 +122,6 @@ const replyToIn = ({ reply_to: id }: Readonly<Record<string, unknown>>): number 
   // No message has such an id, and the database could not hold it.
   return id >= 1 && Number.isSafeInteger(id) ? id : fail('unknown_reply_to')
 }
-
-export const isObject = (value: unknown): value is Readonly<Record<string, unknown>> =>
-  typeof value === 'object' && value !== null && !Array.isArray(value)
 
 /**
  * Checks what a post says and brings it into the form that is kept. Lengths are those of that form, in code points.

@@ -7,6 +7,7 @@ import {
   type RelayEnvelope,
   signingBytes,
 } from '../../protocol/envelope.ts'
+import { isObject } from '../../protocol/json-object.ts'
 import { breaksLine, hasControls, isVisible } from './characters.ts'
 import { ABOUT_MAX_CHARACTERS, AGENT_ID_MAX_CHARACTERS, ENVELOPE_ID_CHARACTERS } from './schemas-envelope.ts'
 
@@ -32,9 +33,6 @@ export interface ReadEnvelope {
 }
 
 const core = createCore()
-
-export const isRecord = (value: unknown): value is Fields =>
-  typeof value === 'object' && value !== null && !Array.isArray(value)
 
 const refuse: (field: string, rule: string) => never = (field, rule) =>
   fail('envelope_schema', { message: `envelope${field} ${rule}.` })
@@ -90,7 +88,7 @@ const bytes = (value: unknown, field: string, length: number): Uint8Array => {
 }
 
 const readKey = ({ key }: Fields): Uint8Array => {
-  if (!isRecord(key) || key.kty !== 'OKP' || key.crv !== 'Ed25519')
+  if (!isObject(key) || key.kty !== 'OKP' || key.crv !== 'Ed25519')
     refuse('.key', 'must be a JWK {"kty": "OKP", "crv": "Ed25519", "x": …}')
   // Whoever sends it has told it to everybody on the way.
   if ('d' in key) refuse('.key', 'holds a private key: never send it, and use it no more')
@@ -113,13 +111,13 @@ const time = (fields: Fields, name: string): number => {
 const checkProof = ({ proof }: Fields): void => {
   // Optional fields sent as null count as absent.
   if (proof === undefined || proof === null) return
-  if (!isRecord(proof) || typeof proof.circuit_id !== 'string')
+  if (!isObject(proof) || typeof proof.circuit_id !== 'string')
     refuse('.proof', 'must be an object with circuit_id, proof, public_signals and context')
   const { public_signals: signals } = proof
   const isList = Array.isArray(signals) && signals.length <= MAX_SIGNALS
   if (!isList || !signals.every((signal) => typeof signal === 'string'))
     refuse('.proof.public_signals', `must be a list of at most ${MAX_SIGNALS} strings`)
-  if (!isRecord(proof.context)) refuse('.proof.context', 'must be the context that the proof was made for')
+  if (!isObject(proof.context)) refuse('.proof.context', 'must be the context that the proof was made for')
 }
 
 const signedBytes = (input: object): Uint8Array => {
@@ -133,7 +131,7 @@ const signedBytes = (input: object): Uint8Array => {
 
 /** @throws AppError envelope_schema, naming the field and its rule */
 export const readEnvelope = (input: unknown): ReadEnvelope => {
-  if (!isRecord(input)) refuse('', 'must be an object')
+  if (!isObject(input)) refuse('', 'must be an object')
   if (input.schema !== ENVELOPE_SCHEMA) refuse('.schema', `must be "${ENVELOPE_SCHEMA}"`)
   requireId(input)
   requireAgentId(input)

@@ -2,10 +2,10 @@
 import { type Clock, iso } from '../../clock.ts'
 import { AppError, fail } from '../../errors.ts'
 import { type EnvelopeProof, proofNonce } from '../../protocol/envelope.ts'
+import { isObject } from '../../protocol/json-object.ts'
 import { h248 } from '../../rules/encode.ts'
 import type { ProofsService } from '../proofs/service.ts'
 import type { Stated } from '../proofs/statement.ts'
-import { isRecord } from './envelope-form.ts'
 import type { MessageProof } from './schemas.ts'
 
 /** What proofs for the chat are made for, so that their nullifiers are of no use elsewhere. */
@@ -58,7 +58,7 @@ const isScalar = (value: unknown): boolean =>
 
 /** What statements consist of; deeper values are none of ours. */
 const isStatement = (value: unknown): value is Stated =>
-  isRecord(value) &&
+  isObject(value) &&
   Object.values(value).every((one) => isScalar(one) || (Array.isArray(one) && one.every(isScalar)))
 
 export const createProofCheck = (deps: ProofCheckDeps) => {
@@ -70,7 +70,7 @@ export const createProofCheck = (deps: ProofCheckDeps) => {
 
   /** What the proof is said to be made for; that `ctx` is the hash of it is checked with the proof. */
   const readContext = ({ circuit_id, context }: EnvelopeProof, nonce: string): StatedContext => {
-    if (!isRecord(context)) refuse('envelope.proof.context must be an object.')
+    if (!isObject(context)) refuse('envelope.proof.context must be an object.')
     const { org, circuit, statement, exp } = context
     const demand = (name: string, value: string): void => {
       if (context[name] !== value) refuse(`envelope.proof.context.${name} must be "${value}".`)

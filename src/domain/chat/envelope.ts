@@ -8,7 +8,8 @@ import {
   type EnvelopeProof,
   keyFingerprint,
 } from '../../protocol/envelope.ts'
-import { isRecord, type ReadEnvelope, readEnvelope } from './envelope-form.ts'
+import { isObject } from '../../protocol/json-object.ts'
+import { type ReadEnvelope, readEnvelope } from './envelope-form.ts'
 import { createProofCheck, type ProofCheckDeps, type ProofFindings } from './envelope-proof.ts'
 import { ENVELOPE_SKEW_SECONDS } from './schemas-envelope.ts'
 
@@ -53,7 +54,7 @@ const core = createCore()
 
 /** What is asked for must be what this action takes. @throws AppError envelope_params */
 const readParams = (action: EnvelopeAction, params: unknown): Readonly<Record<string, unknown>> => {
-  if (!isRecord(params)) return fail('envelope_params', { message: 'envelope.params must be an object.' })
+  if (!isObject(params)) return fail('envelope_params', { message: 'envelope.params must be an object.' })
   const { id } = params
   if (action === 'chat.remove' && !(Number.isSafeInteger(id) && Number(id) > 0))
     fail('envelope_params', { message: 'envelope.params.id must be the id of a message.' })

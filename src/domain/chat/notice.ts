@@ -1,5 +1,5 @@
 /** What goes with the answer to a post: the warning, and which members of it meant nothing. @module */
-import { isObject } from './content.ts'
+import { isObject } from '../../protocol/json-object.ts'
 import { MessageFields, UNTRUSTED_NOTICE } from './schemas.ts'
 
 /** At most so many are named, and so much of each name: whoever sent them chose them. */

@@ -1,13 +1,11 @@
 /** Rules over several sources as rules over one object that holds the data of each under its id. @module */
 import { AppError, fail } from '../../errors.ts'
+import { isObject } from '../../protocol/json-object.ts'
 import { parseFieldPath } from '../../rules/field-path.ts'
 import { GATES, type Tree } from '../../rules/rule.ts'
 import { parseRules } from '../../rules/tree.ts'
 
 type Node = Readonly<Record<string, unknown>>
-
-const isObject = (value: unknown): value is Node =>
-  typeof value === 'object' && value !== null && !Array.isArray(value)
 
 const wrong = (path: string, code: string, message: string): never =>
   fail('validation_failed', { details: [{ path, code, message }] })

@@ -4,6 +4,7 @@
  * @module
  */
 import { type ErrorDetail, fail } from '../../errors.ts'
+import { isObject } from '../../protocol/json-object.ts'
 import { equal } from '../../rules/equality.ts'
 import { parseFieldPath } from '../../rules/field-path.ts'
 import { type Budget, readOperand } from '../../rules/operators.ts'
@@ -50,9 +51,6 @@ const tooMuch = (path: string, message: string): never =>
 
 const pointer = (field: string): string =>
   `/${field.slice(0, MAX_FIELD_CHARS).replaceAll('~', '~0').replaceAll('/', '~1')}`
-
-const isObject = (value: unknown): value is Record<string, unknown> =>
-  typeof value === 'object' && value !== null && !Array.isArray(value)
 
 const isOperator = (word: string): word is Operator => (OPERATORS as readonly string[]).includes(word)
 

@@ -15,6 +15,7 @@ import {
 } from '@modelcontextprotocol/server'
 import type { Logger } from 'pino'
 import { AppError } from '../../errors.ts'
+import { isObject } from '../../protocol/json-object.ts'
 import type { Poster } from '../chat/service.ts'
 import { createMcpCatalogue } from './catalogue.ts'
 import { createServer, HANDSHAKE_REVISIONS, type ServerDeps } from './server.ts'
@@ -66,7 +67,7 @@ const MEMBERS: readonly string[] = ['jsonrpc', 'id', 'method', 'params', 'result
 
 /** A message without members that JSON-RPC does not have, which others may add; the SDK would refuse it for them. */
 const withKnownMembers = (value: unknown): unknown =>
-  typeof value === 'object' && value !== null && !Array.isArray(value)
+  isObject(value)
     ? Object.fromEntries(Object.entries(value).filter(([name]) => MEMBERS.includes(name)))
     : value
 

@@ -7,6 +7,7 @@ import type { Caller } from '../../caller.ts'
 import { type ErrorCode, fail } from '../../errors.ts'
 import { newId } from '../../ids.ts'
 import { isCurrency } from '../../protocol/currency.ts'
+import { isObject } from '../../protocol/json-object.ts'
 import {
   looksLikeCardNumber,
   parseProof,
@@ -79,9 +80,6 @@ const merchantOf = async (
 
 const wrong = (code: ErrorCode, path: string, message: string): never =>
   fail(code, { details: [{ path, code, message }] })
-
-const isObject = (value: unknown): value is Record<string, unknown> =>
-  typeof value === 'object' && value !== null && !Array.isArray(value)
 
 /** Members of a queued payment that nobody knows: told, not refused, since money must not hang on a spelling. */
 export const unknownMembers = (item: unknown): SyncWarning[] =>

@@ -8,6 +8,7 @@ import type { Signers } from '../../keys/signers.ts'
 import type { Item, Settled } from '../../ledger/item.ts'
 import type { Ledger } from '../../ledger/ledger.ts'
 import type { Metrics } from '../../metrics.ts'
+import { isObject } from '../../protocol/json-object.ts'
 import { requireUnchanged } from '../../read-only.ts'
 import { type Expectation, type Facts, unexpected } from '../../rules/expectation.ts'
 import type { Database } from '../../store/database.ts'
@@ -95,9 +96,6 @@ const refusedOutcome = ({ digest, decision, reasonCodes }: CheckedProof): Outcom
   consumed: false,
   reason_codes: [...reasonCodes],
 })
-
-const isObject = (value: unknown): value is Readonly<Record<string, unknown>> =>
-  typeof value === 'object' && value !== null && !Array.isArray(value)
 
 /** What of a ticket can be compared with what is expected. @param now Unix ms */
 const ticketFacts = (row: store.KnownTicket, { claims }: KeptTicket, now: number): Facts => ({

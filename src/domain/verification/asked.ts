@@ -3,6 +3,7 @@
  * equality or searched for would tell what the data hold, so such values are left out; bounds and booleans stay.
  * @module
  */
+import { isObject } from '../../protocol/json-object.ts'
 import type { AskedRules } from '../../rules/hash.ts'
 
 /** `{rules, logic}` as they were asked, without the values that are not shown. */
@@ -17,14 +18,9 @@ const EQUALITIES: readonly unknown[] = ['eq', 'ne']
 const isShown = (op: unknown, value: unknown): boolean =>
   BOUNDS.includes(op) || (EQUALITIES.includes(op) && typeof value === 'boolean')
 
-type Node = Readonly<Record<string, unknown>>
-
-const isNode = (node: unknown): node is Node =>
-  typeof node === 'object' && node !== null && !Array.isArray(node)
-
 /** @param node of a tree that was read, so its depth is bounded */
 const shownNode = (node: unknown): unknown => {
-  if (!isNode(node)) return node
+  if (!isObject(node)) return node
   const { op, children, child, value, ...rest } = node
   if (Array.isArray(children)) return { op, children: children.map(shownNode) }
   if (child !== undefined) return { op, child: shownNode(child) }
@@ -43,7 +39,7 @@ export const shownQuestion = ({ rules, logic }: AskedRules): Asked | undefined =
 /** Whether a value was left out. The proof's public signals would tell it, so they are not shown either. */
 export const isIncomplete = (node: unknown): boolean => {
   if (Array.isArray(node)) return node.some(isIncomplete)
-  if (!isNode(node)) return false
+  if (!isObject(node)) return false
   const { op, field, value, rules, logic, child, children } = node
   if (typeof field === 'string') return op !== 'exists' && value === undefined
   return [rules, logic, child, children].some(isIncomplete)

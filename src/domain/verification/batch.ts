@@ -4,6 +4,7 @@ import type { Caller } from '../../caller.ts'
 import { AppError, type ErrorDetail, fail, type Misfit } from '../../errors.ts'
 import type { Item } from '../../ledger/item.ts'
 import type { Ledger } from '../../ledger/ledger.ts'
+import { isObject } from '../../protocol/json-object.ts'
 import {
   type BatchRequest,
   type BatchResult,
@@ -21,9 +22,6 @@ const UNPROCESSABLE = 422
 export type CheckRequest = (value: unknown) => Misfit | undefined
 
 type ResultItem = Item<SignedResult>
-
-const isObject = (value: unknown): value is Record<string, unknown> =>
-  typeof value === 'object' && value !== null && !Array.isArray(value)
 
 /** Findings about data that stand for the item itself. */
 const withoutData = ({ code, details: [first, ...more] }: Misfit): Misfit => {

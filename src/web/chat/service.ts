@@ -1,7 +1,8 @@
 /** The routes of the chat, as this page asks them. @module */
 import type { MessagePage, Posted, Thread } from '../../domain/chat/schemas.ts'
 import type { PromptList, PromptPage } from '../../domain/chat/schemas-prompts.ts'
-import { type Answer, askJson, isRecord, textOf } from '../http.ts'
+import { isObject } from '../../protocol/json-object.ts'
+import { type Answer, askJson, textOf } from '../http.ts'
 
 /** Tells the service that a post comes from this page. */
 const CLIENT_HEADERS = { 'Content-Type': 'application/json', 'X-Assay-Client': 'chat' } as const
@@ -26,7 +27,7 @@ export class RefusedError extends Error {
     super(textOf(body, 'message') ?? `The service answered with status ${status}.`)
     this.status = status
     this.code = textOf(body, 'error') ?? ''
-    const seconds = isRecord(body) ? body.retry_after : undefined
+    const seconds = isObject(body) ? body.retry_after : undefined
     this.retryAfterSeconds = typeof seconds === 'number' ? seconds : undefined
   }
 }

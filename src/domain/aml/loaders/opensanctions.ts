@@ -3,6 +3,7 @@
  * https://www.opensanctions.org/docs/entities/ and https://followthemoney.tech
  * @module
  */
+import { isObject } from '../../../protocol/json-object.ts'
 import type { CheckType, ListEntry, ListName } from '../entry.ts'
 import { readIsoDate } from './dates.ts'
 import { finishDraft } from './draft.ts'
@@ -59,9 +60,6 @@ interface Entity {
   readonly caption?: unknown
   readonly properties: Readonly<Record<string, unknown>>
 }
-
-const isObject = (value: unknown): value is Record<string, unknown> =>
-  typeof value === 'object' && value !== null && !Array.isArray(value)
 
 const isEntity = (value: unknown): value is Entity =>
   isObject(value) &&
