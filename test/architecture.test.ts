@@ -70,7 +70,7 @@ const VOCABULARY = [
   'src/patterns.ts',
   'src/forms.ts',
   'src/unknown-members.ts',
-  'src/schema-marks.ts',
+  'src/schemas.ts',
   'src/read-only.ts',
 ]
 const FOLDERS_BELOW_DOMAIN = [

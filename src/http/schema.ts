@@ -41,7 +41,7 @@ export interface JsonSchema {
   not?: JsonSchema
   $defs?: Record<string, JsonSchema>
   dependentRequired?: Record<string, string[]>
-  /** See `schema-marks.ts`. */
+  /** See `schemas.ts`. */
   nullIsAbsent?: true
 }
 

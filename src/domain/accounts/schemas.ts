@@ -2,15 +2,15 @@
 import Type, { type Static } from 'typebox'
 import { SCOPES } from '../../caller.ts'
 import { NOT_BLANK } from '../../patterns.ts'
+import { DateTime, idOf, orNull } from '../../schemas.ts'
 
-const DateTime = Type.String({ format: 'date-time' })
-const NullableDateTime = Type.Union([DateTime, Type.Null()])
+const NullableDateTime = orNull(DateTime)
 const Name = Type.String({ minLength: 1, maxLength: 100, pattern: NOT_BLANK })
 const Label = Type.String({ maxLength: 100, description: 'For people; shown in lists.' })
 const Scope = Type.Enum([...SCOPES])
 const Subscription = Type.Enum(['active', 'inactive'])
-const OrganisationId = Type.String({ description: '`org_…`' })
-const MerchantId = Type.String({ description: '`mer_…`' })
+const OrganisationId = idOf('org')
+const MerchantId = idOf('mer')
 
 const NewPassword = Type.String({ minLength: 10, maxLength: 1024 })
 
@@ -49,7 +49,7 @@ export type PasswordChange = Static<typeof PasswordChange>
 
 export const Session = Type.Object(
   {
-    sessionId: Type.String({ description: '`ses_…`' }),
+    sessionId: idOf('ses'),
     createdAt: DateTime,
     expiresAt: DateTime,
     current: Type.Boolean({ description: 'Whether it is the one that asks.' }),
@@ -196,8 +196,8 @@ export const Key = Type.Object(
     label: Type.String(),
     hint: Type.String({ description: 'How the key begins; empty for keys that an operator chose.' }),
     scopes: Type.Array(Scope),
-    merchantId: Type.Union([Type.String(), Type.Null()], { description: 'The one merchant it may act for.' }),
-    terminalId: Type.Union([Type.String(), Type.Null()], { description: 'The terminal it was made for.' }),
+    merchantId: orNull(Type.String(), { description: 'The one merchant it may act for.' }),
+    terminalId: orNull(Type.String(), { description: 'The terminal it was made for.' }),
     status: Type.Enum(['active', 'expired', 'revoked']),
     createdAt: DateTime,
     expiresAt: NullableDateTime,

@@ -1,8 +1,8 @@
 /** Wire shapes of what is on record about an agent. @module */
 import Type, { type Static } from 'typebox'
+import { DateTime, dateTime, NextCursor, orNull, pageLimit } from '../../schemas.ts'
 import { AgentId } from '../agents/schemas.ts'
 import { REASON_CODES } from './reasons.ts'
-import { orNull } from './schemas-evidence.ts'
 import { EVENT_KINDS } from './store-events.ts'
 
 export const DEFAULT_PAGE_ENTRIES = 50
@@ -16,19 +16,15 @@ const Kind = Type.Enum([...EVENT_KINDS], {
 export const AgentAuditQuery = Type.Object(
   {
     agent_id: AgentId,
-    since: Type.Optional(
-      Type.String({ format: 'date-time', description: 'Only entries of this time or later.' }),
-    ),
-    until: Type.Optional(Type.String({ format: 'date-time', description: 'Only entries before this time.' })),
+    since: Type.Optional(dateTime('Only entries of this time or later.')),
+    until: Type.Optional(dateTime('Only entries before this time.')),
     actions: Type.Optional(
       Type.Array(Kind, { minItems: 1, uniqueItems: true, description: 'Only these. Default: all.' }),
     ),
     cursor: Type.Optional(
       Type.String({ pattern: '^[0-9]{1,15}$', description: '`next_cursor` of the page before.' }),
     ),
-    limit: Type.Optional(
-      Type.Integer({ minimum: 1, maximum: MAX_PAGE_ENTRIES, default: DEFAULT_PAGE_ENTRIES }),
-    ),
+    limit: pageLimit(MAX_PAGE_ENTRIES, DEFAULT_PAGE_ENTRIES),
   },
   { title: 'AgentAuditQuery' },
 )
@@ -38,7 +34,7 @@ const AgentAuditEntry = Type.Object(
   {
     index: Type.Integer({ minimum: 0, description: 'Place in the log, as /api/audit has it.' }),
     leaf_hash: Type.String({ pattern: '^[0-9a-f]{64}$', description: 'SHA-256(0x00 ‖ entry).' }),
-    at: Type.String({ format: 'date-time' }),
+    at: DateTime,
     kind: Kind,
     outcome: Type.String({
       description:
@@ -57,7 +53,7 @@ export const AgentAuditPage = Type.Object(
   {
     agent_id: AgentId,
     entries: Type.Array(AgentAuditEntry, { description: 'The newest first.' }),
-    next_cursor: Type.Union([Type.String(), Type.Null()], { description: 'Null on the last page.' }),
+    next_cursor: NextCursor,
   },
   { title: 'AgentAuditPage' },
 )

@@ -1,8 +1,9 @@
 /** Wire shapes of asking whether an agent may do something. @module */
 import Type, { type Static } from 'typebox'
+import { DateTime, idOf, orNull } from '../../schemas.ts'
 import { AgentId, Limits } from '../agents/schemas.ts'
 import { REASON_CODES } from './reasons.ts'
-import { CompactJws, ExpectedAudience, orNull, SignedHttpRequest } from './schemas-evidence.ts'
+import { CompactJws, ExpectedAudience, SignedHttpRequest } from './schemas-evidence.ts'
 
 /** Of their canonical JSON, in UTF-8. */
 export const MAX_MANDATE_BYTES = 16 * 1024
@@ -67,20 +68,18 @@ export const AuthoriseAgent = Type.Object(
 )
 export type AuthoriseAgent = Static<typeof AuthoriseAgent>
 
-const DateTime = Type.String({ format: 'date-time' })
-
 export const AgentAuthorisation = Type.Object(
   {
     decision: Type.Enum([...DECISIONS], {
       description:
         'ALLOW: go ahead. DENY: do not. STEP_UP: nothing speaks against it but that the agent has not signed it.',
     }),
-    authorisation_id: Type.String({ description: '`aut_…`' }),
+    authorisation_id: idOf('aut'),
     reasons: Type.Array(Type.Enum(REASON_CODES), { description: 'Empty for ALLOW.' }),
-    constraints: Type.Union([Limits, Type.Null()], { description: 'The limits of the agent.' }),
+    constraints: orNull(Limits, { description: 'The limits of the agent.' }),
     remaining: Type.Object(
       {
-        per_day: Type.Union([Type.Number(), Type.Null()], {
+        per_day: orNull(Type.Number(), {
           description:
             'What the agent may still spend this UTC day, in units of the currency of its limits. Null without such a limit.',
         }),
@@ -88,7 +87,7 @@ export const AgentAuthorisation = Type.Object(
       { title: 'AgentRemaining' },
     ),
     expires_at: orNull(DateTime),
-    token: Type.Union([Type.String(), Type.Null()], {
+    token: orNull(Type.String(), {
       description:
         'For ALLOW: a JWT for the payee or whoever carries it out; EdDSA, typ `agent-authorisation+jwt`, `jti` is authorisation_id. Expires at `expires_at`.',
     }),

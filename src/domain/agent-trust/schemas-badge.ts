@@ -1,12 +1,10 @@
 /** Wire shapes of agents' badges. @module */
 import Type, { type Static } from 'typebox'
+import { askedId, DateTime, idOf, orNull } from '../../schemas.ts'
 import { AgentId, AgentStatus, TrustLevel } from '../agents/schemas.ts'
 import { KeyId } from '../registered-keys/schemas.ts'
 
-const DateTime = Type.String({ format: 'date-time' })
-const nullable = <T extends Type.TSchema>(schema: T) => Type.Union([schema, Type.Null()])
-
-export const BadgeParams = Type.Object({ badgeId: Type.String({ pattern: '^bdg_[0-9a-z]{26}$' }) })
+export const BadgeParams = Type.Object({ badgeId: askedId('bdg') })
 
 export const NewBadge = Type.Object(
   {
@@ -23,7 +21,7 @@ export const NewBadge = Type.Object(
 export type NewBadge = Static<typeof NewBadge>
 
 const state = {
-  badge_id: Type.String({ description: '`bdg_…`' }),
+  badge_id: idOf('bdg'),
   status: AgentStatus,
   trust_level: TrustLevel,
   issued_at: DateTime,
@@ -34,8 +32,8 @@ const state = {
 export const BadgeIssued = Type.Object(
   {
     ...state,
-    svg: nullable(Type.String({ description: 'Image of what holds now.' })),
-    jws: nullable(
+    svg: orNull(Type.String({ description: 'Image of what holds now.' })),
+    jws: orNull(
       Type.String({
         description:
           'What holds now, signed: typ `agent-badge+jwt`, `jti` the badge, `sub` the agent. Learns nothing of what happens later.',

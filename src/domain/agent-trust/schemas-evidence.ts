@@ -1,6 +1,6 @@
 /** Wire shapes of what an agent presents. @module */
 import Type, { type Static } from 'typebox'
-import { together } from '../../schema-marks.ts'
+import { together } from '../../schemas.ts'
 
 export const MAX_URL_CHARACTERS = 2048
 export const MAX_HEADERS = 64
@@ -67,5 +67,3 @@ export const ExpectedAudience = Type.String({
   description:
     'Where the agent must have addressed it: for requests a host, `host:port` or origin, for a JWS its `aud` as text. Default: this service.',
 })
-
-export const orNull = <S extends Type.TSchema>(schema: S) => Type.Union([schema, Type.Null()])

@@ -1,10 +1,11 @@
 /** Wire shapes of recognising agents. @module */
 import Type, { type Static } from 'typebox'
 import type { AnyForm } from '../../forms.ts'
+import { DateTime, orNull } from '../../schemas.ts'
 import { AgentId, AgentStatus, TrustLevel } from '../agents/schemas.ts'
 import { TAGS } from './http-signature.ts'
 import { EVIDENCE_REASON_CODES } from './reasons.ts'
-import { CompactJws, ExpectedAudience, orNull, SignedHttpRequest } from './schemas-evidence.ts'
+import { CompactJws, ExpectedAudience, SignedHttpRequest } from './schemas-evidence.ts'
 
 /** Of its canonical JSON, in UTF-8. */
 export const MAX_CARD_BYTES = 64 * 1024
@@ -35,8 +36,6 @@ export const VerifyAgent = Type.Union(
 )
 export type VerifyAgent = AnyForm<Static<typeof VerifyAgent>>
 
-const DateTime = Type.String({ format: 'date-time' })
-
 export const AgentVerdict = Type.Object(
   {
     verified: Type.Boolean(),
@@ -51,7 +50,7 @@ export const AgentVerdict = Type.Object(
     }),
     created: orNull(DateTime),
     expires: orNull(DateTime),
-    nonce_fresh: Type.Union([Type.Boolean(), Type.Null()], {
+    nonce_fresh: orNull(Type.Boolean(), {
       description:
         'Whether the nonce was used here for the first time. Null for agent cards, which have none, and where something else was wrong already.',
     }),

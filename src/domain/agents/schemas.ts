@@ -1,7 +1,7 @@
 /** Wire shapes of agents. @module */
 import Type, { type Static } from 'typebox'
 import { NOT_BLANK } from '../../patterns.ts'
-import { Nullable } from '../../schema-marks.ts'
+import { askedId, DateTime, dateTime, Nullable, orNull } from '../../schemas.ts'
 import { KeyId, keyInput, PrivateJwk, PublicJwk, PublicPqJwk } from '../registered-keys/schemas.ts'
 import { AGENT_STATUSES, TRUST_LEVELS } from './states.ts'
 
@@ -18,14 +18,12 @@ const MAX_SIGNATURE_CHARACTERS = 86
 /** Base64url of 3,309 bytes. */
 const MAX_PQ_SIGNATURE_CHARACTERS = 4412
 
-const DateTime = Type.String({ format: 'date-time' })
-const nullable = <T extends Type.TSchema>(schema: T) => Type.Union([schema, Type.Null()])
 const Text = (maxLength: number, description?: string) =>
   Type.String({ minLength: 1, maxLength, description })
 const Words = (maxItems: number, description: string) =>
   Type.Array(Text(MAX_WORD_CHARACTERS), { maxItems, uniqueItems: true, description })
 
-export const AgentId = Type.String({ pattern: '^agt_[0-9a-z]{26}$', description: '`agt_…`' })
+export const AgentId = askedId('agt', { description: '`agt_…`' })
 export const AgentParams = Type.Object({ agentId: AgentId })
 
 export const AgentStatus = Type.Enum([...AGENT_STATUSES], {
@@ -54,9 +52,7 @@ export const Limits = Type.Object(
     per_day: Amount('Greatest sum of one UTC day, in units of the currency.'),
     allowed_payees: Type.Optional(Words(MAX_LISTED_NAMES, 'Absent: anyone. Empty: nobody.')),
     allowed_actions: Type.Optional(Words(MAX_LISTED_NAMES, 'Absent: any. Empty: none.')),
-    expires_at: Type.Optional(
-      Type.String({ format: 'date-time', description: 'When the agent expires, with its key.' }),
-    ),
+    expires_at: Type.Optional(dateTime('When the agent expires, with its key.')),
   },
   { title: 'AgentLimits', description: 'What the agent may do. It can not be changed later.' },
 )
@@ -125,25 +121,25 @@ const state = {
   trust_level: TrustLevel,
   trust_reasons: Type.Array(Type.String(), { description: 'Why the trust level is no higher.' }),
   kid: KeyId,
-  pq_kid: nullable(KeyId),
+  pq_kid: orNull(KeyId),
   created_at: DateTime,
 }
 
 const outcome = {
-  challenge: nullable(
+  challenge: orNull(
     Type.Object(
       {
         nonce: Type.String(),
         aud: Type.String({ description: 'Base URL of the service.' }),
         org: Type.String({ description: 'Your organisation.' }),
         message: Type.String({ description: 'What the key signs: UTF-8, exactly these bytes.' }),
-        message_pq: nullable(Type.String({ description: 'What the second key signs.' })),
+        message_pq: orNull(Type.String({ description: 'What the second key signs.' })),
         expires_at: DateTime,
       },
       { title: 'PossessionChallenge' },
     ),
   ),
-  free_allocation: nullable(
+  free_allocation: orNull(
     Type.Object(
       { granted: Type.Integer({ description: 'Free proofs.' }), expires_at: DateTime },
       {
@@ -159,24 +155,24 @@ export type AgentEnrolled = Static<typeof AgentEnrolled>
 
 const record = {
   ...state,
-  description: nullable(Type.String()),
-  url: nullable(Type.String()),
-  provider: nullable(Type.String()),
+  description: orNull(Type.String()),
+  url: orNull(Type.String()),
+  provider: orNull(Type.String()),
   public_key: PublicJwk,
-  public_key_pq: nullable(PublicPqJwk),
-  key_directory_url: nullable(Type.String()),
-  agent_card_url: nullable(Type.String()),
+  public_key_pq: orNull(PublicPqJwk),
+  key_directory_url: orNull(Type.String()),
+  agent_card_url: orNull(Type.String()),
   capabilities: Type.Array(Type.String()),
-  principal: nullable(Principal),
-  limits: nullable(Limits),
-  changed_at: Type.String({ format: 'date-time', description: 'When status or trust changed last.' }),
+  principal: orNull(Principal),
+  limits: orNull(Limits),
+  changed_at: dateTime('When status or trust changed last.'),
 }
 
 export const Agent = Type.Object(record, { title: 'Agent' })
 export type Agent = Static<typeof Agent>
 
 export const AgentCreated = Type.Object(
-  { ...record, ...outcome, private_key: nullable(PrivateJwk) },
+  { ...record, ...outcome, private_key: orNull(PrivateJwk) },
   { title: 'AgentCreated' },
 )
 export type AgentCreated = Static<typeof AgentCreated>

@@ -1,7 +1,8 @@
 /** Wire shapes of the watch lists in the console. @module */
 import Type, { type Static } from 'typebox'
+import { DateTime, orNull } from '../../schemas.ts'
 import { LIST_FORMATS, LIST_ID_PATTERN } from './list-source.ts'
-import { CheckTypeName, DateTime, Sha256 } from './schemas.ts'
+import { CheckTypeName, Sha256 } from './schemas.ts'
 
 const MAX_FILES = 3
 const MAX_FILE_NAME_CHARACTERS = 100
@@ -83,17 +84,16 @@ export const WatchLists = Type.Object(
   {
     listVersion: Type.String(),
     sha256: Sha256,
-    loadedAt: Type.Union([DateTime, Type.Null()]),
+    loadedAt: orNull(DateTime),
     sample: Type.Boolean({
       description: 'Whether the list that ships is among them, whose people are made up.',
     }),
     uncovered: Type.Array(CheckTypeName, {
       description: 'Types that cannot be checked, since no list is for them.',
     }),
-    problem: Type.Union(
-      [Type.Object({ message: Type.String(), at: DateTime }, { title: 'WatchListProblem' }), Type.Null()],
-      { description: 'Why this server could not load AML_LISTS when it started.' },
-    ),
+    problem: orNull(Type.Object({ message: Type.String(), at: DateTime }, { title: 'WatchListProblem' }), {
+      description: 'Why this server could not load AML_LISTS when it started.',
+    }),
     lists: Type.Array(WatchList),
   },
   { title: 'WatchLists' },

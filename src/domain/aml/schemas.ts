@@ -1,5 +1,6 @@
 /** Wire shapes of screening. @module */
 import Type, { type Static } from 'typebox'
+import { DateTime, orNull } from '../../schemas.ts'
 import { CHECK_TYPES, MIN_IDENTIFIER_CHARACTERS } from './entry.ts'
 
 const MAX_USER_ID_CHARACTERS = 256
@@ -8,7 +9,6 @@ const MAX_IDENTIFIERS = 20
 const MAX_IDENTIFIER_CHARACTERS = 64
 const MAX_IDENTIFIER_TYPE_CHARACTERS = 40
 
-export const DateTime = Type.String({ format: 'date-time' })
 export const CheckTypeName = Type.Enum([...CHECK_TYPES])
 export const Sha256 = Type.String({ description: '64 lower-case hex digits.' })
 
@@ -105,7 +105,7 @@ const AmlResult = Type.Object(
       maximum: 100,
       description: 'Below 43 where clear, 50 to 89 for review, from 90 for a hit.',
     }),
-    reason: Type.Union([Type.Enum([...REVIEW_REASONS]), Type.Null()], {
+    reason: orNull(Type.Enum([...REVIEW_REASONS]), {
       description:
         'Why it is a review though nobody was found: there was no name, or none that can be compared, such as initials alone.',
     }),

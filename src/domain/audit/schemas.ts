@@ -1,5 +1,6 @@
 /** Wire form of the audit: entries, proofs, k-anonymous counts. @module */
 import Type, { type Static } from 'typebox'
+import { DateTime, dateTime, NextCursor, orNull, pageLimit } from '../../schemas.ts'
 
 export const ENTRY_TYPES = [
   'verify',
@@ -19,12 +20,8 @@ export const ENTRY_TYPES = [
 export const MAX_PAGE_ENTRIES = 1_000
 const Hash = Type.String({ pattern: '^[0-9a-f]{64}$' })
 const Index = Type.Integer({ minimum: 0, maximum: Number.MAX_SAFE_INTEGER })
-const Since = Type.Optional(
-  Type.String({ format: 'date-time', description: 'Only entries of this time or later.' }),
-)
-const Until = Type.Optional(
-  Type.String({ format: 'date-time', description: 'Only entries before this time.' }),
-)
+const Since = Type.Optional(dateTime('Only entries of this time or later.'))
+const Until = Type.Optional(dateTime('Only entries before this time.'))
 const TreeSize = Type.Integer({ minimum: 0, description: 'Entries in the log.' })
 const Hashes = Type.Array(Hash, { description: 'SHA-256 hashes, lower-case hex.' })
 
@@ -35,11 +32,11 @@ export const AuditQuery = Type.Object({
   cursor: Type.Optional(
     Type.String({ pattern: '^[0-9]{1,15}$', description: '`nextCursor` of the page before.' }),
   ),
-  limit: Type.Optional(Type.Integer({ minimum: 1, maximum: MAX_PAGE_ENTRIES, default: 50 })),
+  limit: pageLimit(MAX_PAGE_ENTRIES, 50),
 })
 export type AuditQuery = Static<typeof AuditQuery>
 
-const Nullable = (description: string) => Type.Union([Type.String(), Type.Null()], { description })
+const Nullable = (description: string) => orNull(Type.String(), { description })
 
 export const AuditEntry = Type.Object(
   {
@@ -48,7 +45,7 @@ export const AuditEntry = Type.Object(
     id: Type.String(),
     organisationId: Type.String(),
     type: Type.Enum([...ENTRY_TYPES]),
-    at: Type.String({ format: 'date-time' }),
+    at: DateTime,
     digest: Nullable('What the entry is about, as it is found elsewhere.'),
     keyId: Nullable('The API key that the entry names.'),
     circuitId: Nullable('The circuit of a proof.'),
@@ -83,7 +80,7 @@ export const AuditPage = Type.Object(
     checkpoint: Type.String({
       description: 'Signed note over `treeSize` and `root` (C2SP tlog-checkpoint).',
     }),
-    nextCursor: Type.Union([Type.String(), Type.Null()], { description: 'Null on the last page.' }),
+    nextCursor: NextCursor,
   },
   { title: 'AuditPage' },
 )
@@ -143,11 +140,11 @@ export type PseudonymisedQuery = Static<typeof PseudonymisedQuery>
 
 const PseudonymisedRow = Type.Object(
   {
-    bucket: Type.String({ format: 'date-time', description: 'Start of the UTC day or hour.' }),
+    bucket: dateTime('Start of the UTC day or hour.'),
     span: Type.Enum(['day', 'hour']),
-    type: Type.Union([Type.Enum([...ENTRY_TYPES]), Type.Null()], { description: 'Null: several types.' }),
+    type: orNull(Type.Enum([...ENTRY_TYPES]), { description: 'Null: several types.' }),
     merged: Type.Boolean({ description: 'Whether the row gathers what had too few subjects by itself.' }),
-    entries: Type.Union([Type.Integer(), Type.Null()], { description: 'Null while the day is not over.' }),
+    entries: orNull(Type.Integer(), { description: 'Null while the day is not over.' }),
     subjects: Type.Integer({ description: 'Distinct subjects, rounded down to a multiple of k.' }),
   },
   { title: 'PseudonymisedRow' },
@@ -157,8 +154,8 @@ export const Pseudonymised = Type.Object(
   {
     k: Type.Integer(),
     window: Type.Object({
-      since: Type.String({ format: 'date-time' }),
-      until: Type.String({ format: 'date-time' }),
+      since: DateTime,
+      until: DateTime,
     }),
     pseudonymEpoch: Type.Integer({ description: 'The 90-day epoch whose pseudonyms are made now.' }),
     rows: Type.Array(PseudonymisedRow),

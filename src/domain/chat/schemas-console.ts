@@ -1,7 +1,7 @@
 /** Wire shapes of moderation. @module */
 import Type, { type Static } from 'typebox'
 import { ONE_LINE } from '../../patterns.ts'
-import { Nullable } from '../../schema-marks.ts'
+import { Nullable } from '../../schemas.ts'
 import { Posting, PostingState } from './schemas.ts'
 import { Envelope } from './schemas-envelope.ts'
 

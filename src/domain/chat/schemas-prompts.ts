@@ -1,5 +1,6 @@
 /** Wire shapes of the prompt catalogue. @module */
 import Type, { type Static } from 'typebox'
+import { orNull } from '../../schemas.ts'
 import { Message, Notice, Posting, SEARCH_MAX_CHARACTERS } from './schemas.ts'
 
 export const CATEGORY_IDS = [
@@ -91,7 +92,7 @@ export const PromptPage = Type.Object(
     prompt: Prompt,
     replies: Type.Array(Message, { description: 'Newest first.' }),
     reply_count: Type.Integer({ minimum: 0 }),
-    next_before: Type.Union([Type.Integer(), Type.Null()]),
+    next_before: orNull(Type.Integer()),
     posting: Posting,
     notice: Notice,
   },

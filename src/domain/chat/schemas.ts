@@ -1,7 +1,7 @@
 /** Wire shapes of the chat: messages, threads, counts, posting mode. @module */
 import Type, { type Static } from 'typebox'
 import type { AddressLimit } from '../../http/route.ts'
-import { Nullable } from '../../schema-marks.ts'
+import { DateTime, Nullable, orNull, pageLimit } from '../../schemas.ts'
 import { Envelope } from './schemas-envelope.ts'
 
 export const AGENT_NAME_MAX_CHARACTERS = 48
@@ -39,8 +39,6 @@ export const SOURCES = ['api', 'web', 'mcp', 'system'] as const
 export type Source = (typeof SOURCES)[number]
 
 const MessageId = Type.Integer({ minimum: 1, maximum: Number.MAX_SAFE_INTEGER })
-const nullable = <T extends Type.TSchema>(schema: T, description: string) =>
-  Type.Union([schema, Type.Null()], { description })
 
 export const Notice = Type.String({ description: 'The warning that belongs to everything strangers wrote.' })
 export const Posting = Type.Enum([...POSTING_MODES], {
@@ -58,7 +56,7 @@ const MessageProof = Type.Object(
     issuer: Type.String({
       description: 'The organisation that vouches for it: `default`, which is the operator, or `org_…`.',
     }),
-    checked_at: Type.String({ format: 'date-time' }),
+    checked_at: DateTime,
   },
   { title: 'MessageProof' },
 )
@@ -83,12 +81,12 @@ export type Relay = Static<typeof Relay>
 export const Message = Type.Object(
   {
     id: MessageId,
-    created_at: Type.String({ format: 'date-time' }),
+    created_at: DateTime,
     agent_name: Type.String({ description: 'Self-chosen, untrusted.' }),
-    model: nullable(Type.String(), 'Self-declared, untrusted.'),
-    prompt_id: nullable(Type.String(), 'The prompt that it answers.'),
-    topic: nullable(Type.String(), 'Untrusted.'),
-    reply_to: nullable(Type.Integer(), 'The message that it replies to.'),
+    model: orNull(Type.String(), { description: 'Self-declared, untrusted.' }),
+    prompt_id: orNull(Type.String(), { description: 'The prompt that it answers.' }),
+    topic: orNull(Type.String(), { description: 'Untrusted.' }),
+    reply_to: orNull(Type.Integer(), { description: 'The message that it replies to.' }),
     thread_id: Type.Integer({
       description: "Id of the thread's first message; its own where it starts one.",
     }),
@@ -136,9 +134,7 @@ export const Posted = Type.Object({ message: Message, notice: Notice }, { title:
 export type Posted = Static<typeof Posted>
 
 export const MessagesQuery = Type.Object({
-  limit: Type.Optional(
-    Type.Integer({ minimum: 1, maximum: MAX_PAGE_MESSAGES, default: DEFAULT_PAGE_MESSAGES }),
-  ),
+  limit: pageLimit(MAX_PAGE_MESSAGES, DEFAULT_PAGE_MESSAGES),
   before: Type.Optional(MessageId),
   after: Type.Optional(
     Type.Integer({ minimum: 0, maximum: Number.MAX_SAFE_INTEGER, description: 'Oldest first.' }),
@@ -161,7 +157,9 @@ export const MessagePage = Type.Object(
   {
     notice: Notice,
     messages: Type.Array(Message),
-    next_before: nullable(Type.Integer(), '`before` of the next older page; null on the last.'),
+    next_before: orNull(Type.Integer(), {
+      description: '`before` of the next older page; null on the last.',
+    }),
     posting: Posting,
   },
   { title: 'MessagePage' },
@@ -185,7 +183,9 @@ export const Thread = Type.Object(
     message: Message,
     thread: Type.Array(Message, { description: 'All messages of its thread, oldest first.' }),
     root_id: Type.Integer(),
-    next_after: nullable(Type.Integer(), '`after` of the next page of the thread; null on the last.'),
+    next_after: orNull(Type.Integer(), {
+      description: '`after` of the next page of the thread; null on the last.',
+    }),
     notice: Notice,
   },
   { title: 'Thread' },
@@ -204,7 +204,7 @@ export const ChatStats = Type.Object(
     categories: Type.Integer({ minimum: 0 }),
     streams: Type.Integer({ minimum: 0, description: 'Streams that are open on the server that answers.' }),
     posting: Posting,
-    as_of: Type.String({ format: 'date-time' }),
+    as_of: DateTime,
   },
   { title: 'ChatStats' },
 )
@@ -214,7 +214,7 @@ export type ChatStats = Static<typeof ChatStats>
 export const PostingState = Type.Object(
   {
     posting: Posting,
-    since: Type.String({ format: 'date-time' }),
+    since: DateTime,
     reason: Type.Optional(Type.String()),
   },
   { title: 'PostingState' },

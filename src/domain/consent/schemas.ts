@@ -1,7 +1,7 @@
 /** Wire shapes of consents. @module */
 import Type, { type Static } from 'typebox'
 import { ONE_LINE } from '../../patterns.ts'
-import { Nullable } from '../../schema-marks.ts'
+import { askedId, DateTime, idOf, Nullable, orNull } from '../../schemas.ts'
 
 /** The circuit consent_verification has as many places. */
 const MAX_PURPOSES = 8
@@ -21,12 +21,8 @@ const MAX_RECEIPT_CHARACTERS = 65_536
 const name = (maxLength: number, description?: string) =>
   Type.String({ minLength: 1, maxLength, pattern: ONE_LINE, ...(description && { description }) })
 
-const DateTime = Type.String({ format: 'date-time' })
-const orNull = <S extends Parameters<typeof Type.Union>[0][number]>(schema: S) =>
-  Type.Union([schema, Type.Null()])
-
-const ConsentId = Type.String({ description: '`cns_…`' })
-const AskedConsentId = Type.String({ pattern: '^cns_[0-9a-z]{26}$', description: '`cns_…`' })
+const ConsentId = idOf('cns')
+const AskedConsentId = askedId('cns', { description: '`cns_…`' })
 const SubjectId = Type.String({
   minLength: 1,
   maxLength: MAX_SUBJECT_CHARACTERS,

@@ -1,16 +1,13 @@
 /** Wire shapes of devices. @module */
 import Type, { type Static } from 'typebox'
 import { NOT_BLANK } from '../../patterns.ts'
-import { Nullable } from '../../schema-marks.ts'
+import { askedId, DateTime, idOf, Nullable, orNull } from '../../schemas.ts'
 import { KeyId, keyInput, PrivateJwk } from '../registered-keys/schemas.ts'
 
 const MAX_NAME_CHARACTERS = 100
 const MAX_DESCRIPTION_CHARACTERS = 1000
 
-const DateTime = Type.String({ format: 'date-time' })
-const nullable = <T extends Type.TSchema>(schema: T) => Type.Union([schema, Type.Null()])
-
-export const DeviceParams = Type.Object({ deviceId: Type.String({ pattern: '^dev_[0-9a-z]{26}$' }) })
+export const DeviceParams = Type.Object({ deviceId: askedId('dev') })
 
 export const NewDevice = Type.Object(
   {
@@ -23,21 +20,21 @@ export const NewDevice = Type.Object(
 export type NewDevice = Static<typeof NewDevice>
 
 const record = {
-  device_id: Type.String({ description: '`dev_…`' }),
+  device_id: idOf('dev'),
   name: Type.String(),
-  description: nullable(Type.String()),
+  description: orNull(Type.String()),
   status: Type.Enum(['active', 'revoked']),
   kid: KeyId,
-  pq_kid: nullable(KeyId),
+  pq_kid: orNull(KeyId),
   created_at: DateTime,
-  revoked_at: nullable(DateTime),
+  revoked_at: orNull(DateTime),
 }
 
 export const Device = Type.Object(record, { title: 'Device' })
 export type Device = Static<typeof Device>
 
 export const DeviceCreated = Type.Object(
-  { ...record, private_key: nullable(PrivateJwk) },
+  { ...record, private_key: orNull(PrivateJwk) },
   { title: 'DeviceCreated' },
 )
 export type DeviceCreated = Static<typeof DeviceCreated>

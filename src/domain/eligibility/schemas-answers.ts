@@ -1,5 +1,6 @@
 /** Wire shapes of what eligibility answers. @module */
 import Type, { type Static } from 'typebox'
+import { DateTime, idOf, orNull } from '../../schemas.ts'
 import { ProofContextJson, SnarkProofJson } from '../proofs/schemas.ts'
 import { TokenIssued } from '../tokens/schemas.ts'
 import { SOURCE_TYPES } from './schemas.ts'
@@ -38,7 +39,7 @@ const provenFields = {
   members: Type.Array(Member, { description: 'The sources, in the order in which they were given.' }),
   proof: SnarkProofJson,
   publicInputs: Type.Array(Type.String({ description: 'Canonical decimal.' })),
-  proofId: Type.String({ description: '`prf_…`' }),
+  proofId: idOf('prf'),
   circuitId: Type.Enum(['eligibility', 'composite']),
   digest: Hex("SHA-256 over the circuit's id and the public signals"),
   context: ProofContextJson,
@@ -50,11 +51,11 @@ export type AggregatedProof = Static<typeof AggregatedProof>
 export const EligibilityAnswer = Type.Object(
   {
     ...eligibleFields,
-    token: Type.Union([TokenIssued.properties.token, Type.Null()], {
+    token: orNull(TokenIssued.properties.token, {
       description: 'Null unless eligible.',
     }),
-    tokenId: Type.Union([TokenIssued.properties.tokenId, Type.Null()]),
-    tokenExpiresAt: Type.Union([Type.String({ format: 'date-time' }), Type.Null()]),
+    tokenId: orNull(TokenIssued.properties.tokenId),
+    tokenExpiresAt: orNull(DateTime),
     ...provenFields,
     salts: Salts,
   },

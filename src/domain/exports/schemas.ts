@@ -1,5 +1,6 @@
 /** Wire form of exports: what is asked, and the documents among the formats. @module */
 import Type from 'typebox'
+import { DateTime } from '../../schemas.ts'
 
 const SIEM_FORMATS = ['ndjson', 'json', 'csv', 'cef', 'leef', 'ecs', 'ocsf'] as const
 export type SiemFormat = (typeof SIEM_FORMATS)[number]
@@ -43,8 +44,8 @@ const Gaps = Type.Array(Type.Enum(['ROLLED_OFF', 'BEHIND', 'ROWS_LOST']), {
 export const SiemDocument = Type.Object(
   {
     organisationId: Type.String(),
-    since: Type.String({ format: 'date-time' }),
-    until: Type.String({ format: 'date-time' }),
+    since: DateTime,
+    until: DateTime,
     rows: Type.Array(Row, { description: 'See docs/exports.md for the fields of each type.' }),
     count: Type.Integer({ minimum: 0 }),
     limitReached: Type.Boolean(),

@@ -1,11 +1,11 @@
 /** Wire shapes of proxy routes, which are the routes that hermes answers at. @module */
 import Type, { type Static } from 'typebox'
 import { NOT_BLANK } from '../../patterns.ts'
+import { askedId, DateTime, idOf, orNull } from '../../schemas.ts'
 
 const MAX_USER_ID_CHARACTERS = 128
 const MAX_DESTINATION_CHARACTERS = 2048
 
-const DateTime = Type.String({ format: 'date-time' })
 const Uri = (description: string) => Type.String({ format: 'uri', description })
 const UserId = Type.String({
   minLength: 1,
@@ -33,7 +33,7 @@ export type NewProxy = Static<typeof NewProxy>
 
 const proxyFields = {
   success: Type.Literal(true),
-  id: Type.String({ description: '`prx_…`' }),
+  id: idOf('prx'),
   slug: Type.String(),
   sourceUrl: Uri('The same as `apiUrl`.'),
   destinationUrl: Type.String({
@@ -64,14 +64,14 @@ export const ProxyRoute = Type.Object(
   {
     ...proxyFields,
     status: Type.Enum(['active', 'deleted']),
-    deletedAt: Type.Union([DateTime, Type.Null()]),
+    deletedAt: orNull(DateTime),
     stats: Type.Object({
       total: Count('Questions that reached the target.'),
       yes: Count('Answered YES.'),
       no: Count('Answered NO.'),
       errors: Count('Without an answer, because the target failed.'),
-      lastUsedAt: Type.Union([DateTime, Type.Null()]),
-      avgLatencyMs: Type.Union([Type.Integer({ minimum: 0 }), Type.Null()], {
+      lastUsedAt: orNull(DateTime),
+      avgLatencyMs: orNull(Type.Integer({ minimum: 0 }), {
         description: 'How long the target took.',
       }),
     }),
@@ -92,7 +92,7 @@ export const ProxyList = Type.Object(
 )
 export type ProxyList = Static<typeof ProxyList>
 
-export const ProxyParams = Type.Object({ proxyId: Type.String({ pattern: '^prx_[0-9a-z]{26}$' }) })
+export const ProxyParams = Type.Object({ proxyId: askedId('prx') })
 
 export const ProxyDeletion = Type.Object({ userId: UserId }, { title: 'ProxyRouteDeletion' })
 export type ProxyDeletion = Static<typeof ProxyDeletion>

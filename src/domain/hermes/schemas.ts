@@ -1,12 +1,12 @@
 /** Wire shapes of hermes: questions and verdicts. @module */
 import Type, { type Static } from 'typebox'
+import { DateTime } from '../../schemas.ts'
 
 /** Questions are refused beyond this many conditions. */
 export const MAX_CONDITIONS = 16
 export const MAX_ID_CHARACTERS = 256
 const MAX_QUESTION_KEYS = 100
 
-const DateTime = Type.String({ format: 'date-time' })
 const Verdict = Type.Enum(['YES', 'NO'])
 export type Verdict = Static<typeof Verdict>
 

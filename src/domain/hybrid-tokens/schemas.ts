@@ -10,6 +10,7 @@ import {
   VERIFICATION_POLICIES,
 } from '../../protocol/hybrid-token.ts'
 import { EXPECTATION_REASONS, Expect } from '../../rules/schemas.ts'
+import { idOf, orNull } from '../../schemas.ts'
 
 export const DEFAULT_LIFE_SECONDS = 300
 /** How long after a caller asked what to sign it may bring the signatures. */
@@ -17,9 +18,6 @@ export const MAX_PREPARED_AGE_SECONDS = 600
 const MAX_SIGNATURE_CHARACTERS = 8192
 const MAX_ACCEPTED_SIGNERS = 16
 const MAX_ID_CHARACTERS = 64
-
-const orNull = <S extends Parameters<typeof Type.Union>[0][number]>(schema: S) =>
-  Type.Union([schema, Type.Null()])
 
 const Seconds = Type.Integer({ minimum: 0, description: 'Unix seconds.' })
 const Claims = Type.Record(Type.String(), Type.Unknown(), {
@@ -91,7 +89,7 @@ export const PrepareQuery = Type.Object({
 export type PrepareQuery = Static<typeof PrepareQuery>
 
 const statement = {
-  token_id: Type.String({ description: '`hyt_…`' }),
+  token_id: idOf('hyt'),
   subject: Type.String(),
   claims: Claims,
   alg_classical: ClassicalAlgorithm,

@@ -1,5 +1,6 @@
 /** Wire shapes of KYC. @module */
 import Type, { type Static } from 'typebox'
+import { DateTime, dateTime, idOf, orNull } from '../../schemas.ts'
 
 /** What a level is worth inside the circuit: its place here. */
 export const KYC_LEVELS = ['none', 'basic', 'standard', 'enhanced'] as const
@@ -27,16 +28,12 @@ const MAX_CHECK_NAME_CHARACTERS = 64
 const MAX_REASON_CHARACTERS = 200
 const MAX_PROVIDER_REFERENCE_CHARACTERS = 200
 
-const DateTime = (description?: string) =>
-  Type.String({ format: 'date-time', ...(description && { description }) })
 /** Whether there is such a day is a check, not a matter of form. */
 const Day = (description: string) => Type.String({ pattern: '^[0-9]{4}-[0-9]{2}-[0-9]{2}$', description })
 const Country = Type.String({
   pattern: '^[A-Za-z]{1,3}$',
   description: 'ISO 3166-1 alpha-2 or alpha-3, or as a machine-readable zone writes it.',
 })
-const orNull = <S extends Parameters<typeof Type.Union>[0][number]>(schema: S) =>
-  Type.Union([schema, Type.Null()])
 
 /** Clients take `.` and `..` out of paths: such a person could never be asked about again, nor erased. */
 const NO_DOTS_ALONE = '^([^.\\n\\r][^\\n\\r]*|[.][^.\\n\\r][^\\n\\r]*|[.]{2}[^\\n\\r]+)$'
@@ -124,7 +121,7 @@ const Level = Type.Enum([...KYC_LEVELS], {
 const Source = Type.Enum([...SOURCES], {
   description: '`self_asserted`: nobody compared what was typed in with a person or a document.',
 })
-const Reference = Type.String({ description: '`kyc_…`' })
+const Reference = idOf('kyc')
 
 const found = {
   level: Level,
@@ -132,8 +129,8 @@ const found = {
   provider: Type.String(),
   reference: Reference,
   providerReference: orNull(Type.String({ description: "The provider's own." })),
-  verifiedAt: orNull(DateTime('Null unless the person is verified.')),
-  expiresAt: orNull(DateTime('Until when that counts.')),
+  verifiedAt: orNull(dateTime('Null unless the person is verified.')),
+  expiresAt: orNull(dateTime('Until when that counts.')),
   checks: Type.Array(Check),
   credentialIssued: Type.Boolean({ description: 'Whether there is a credential for the circuit `kyc`.' }),
 }
@@ -142,7 +139,7 @@ export const PersonVerified = Type.Object(
   {
     status: Type.Enum([...KYC_STATUSES]),
     ...found,
-    checkedAt: DateTime(),
+    checkedAt: DateTime,
     digest: Type.String({
       description: 'Salted commitment to all of it, as the ledger has it; lower-case hex.',
     }),
@@ -158,7 +155,7 @@ export const ProviderAnswer = Type.Object({
   status: Type.Enum([...KYC_STATUSES]),
   level: Type.Enum([...KYC_LEVELS]),
   reference: Type.Optional(Type.String({ maxLength: MAX_PROVIDER_REFERENCE_CHARACTERS })),
-  expiresAt: Type.Optional(DateTime()),
+  expiresAt: Type.Optional(DateTime),
   checks: Type.Optional(Type.Array(Check, { maxItems: MAX_CHECKS })),
   attributes: Type.Optional(
     Type.Object({ dateOfBirth: Type.Optional(Day('As it was found.')), country: Type.Optional(Country) }),
@@ -175,7 +172,7 @@ export const PersonStanding = Type.Object(
         'Of the newest check that verified or rejected the person; until there is one, of the newest.',
     }),
     ...found,
-    checkedAt: DateTime(),
+    checkedAt: DateTime,
   },
   { title: 'PersonStanding' },
 )
@@ -202,7 +199,7 @@ export const PersonHeld = Type.Object(
 export type PersonHeld = Static<typeof PersonHeld>
 
 export const PersonErased = Type.Object(
-  { success: Type.Literal(true), status: Type.Literal('erased'), erasedAt: DateTime() },
+  { success: Type.Literal(true), status: Type.Literal('erased'), erasedAt: DateTime },
   { title: 'PersonErased' },
 )
 export type PersonErased = Static<typeof PersonErased>
@@ -214,7 +211,7 @@ export const PersonCredential = Type.Object(
     reference: Reference,
     country: Type.String({ description: 'ISO 3166-1 alpha-2.' }),
     level: Level,
-    expiresAt: DateTime(),
+    expiresAt: DateTime,
     signals: Type.Object(
       {
         subject: Signal,

@@ -1,6 +1,6 @@
 /** What the MCP endpoint takes and gives: JSON-RPC messages, and the arguments and results of its tools. @module */
 import Type, { type Static } from 'typebox'
-import { OPEN } from '../../schema-marks.ts'
+import { OPEN, orNull, pageLimit } from '../../schemas.ts'
 import {
   AGENT_NAME_MAX_CHARACTERS,
   MAX_PAGE_MESSAGES,
@@ -52,9 +52,7 @@ export const ListPromptsArguments = Type.Object({
       description: 'Words that title, text or tags hold; case does not matter.',
     }),
   ),
-  limit: Type.Optional(
-    Type.Integer({ minimum: 1, maximum: MAX_TOOL_PROMPTS, default: DEFAULT_TOOL_PROMPTS }),
-  ),
+  limit: pageLimit(MAX_TOOL_PROMPTS, DEFAULT_TOOL_PROMPTS),
   offset: Type.Optional(Type.Integer({ minimum: 0, description: '`next_offset` of the page before.' })),
 })
 
@@ -62,7 +60,7 @@ export const PromptListPage = Type.Object(
   {
     ...PromptList.properties,
     count: Type.Integer({ minimum: 0, description: 'Of prompts that fit, on all pages.' }),
-    next_offset: Type.Union([Type.Integer(), Type.Null()], {
+    next_offset: orNull(Type.Integer(), {
       description: '`offset` of the next page; null on the last.',
     }),
   },

@@ -7,7 +7,7 @@ import {
   SYNC_STATUSES,
   TRANSACTION_ID_PATTERN,
 } from '../../protocol/sync.ts'
-import { Nullable } from '../../schema-marks.ts'
+import { askedId, DateTime, Nullable, orNull, pageLimit } from '../../schemas.ts'
 import { LISTED_STATUSES, PAYMENT_STATUSES } from './payment.ts'
 
 const MAX_CUSTOMER_ID_CHARACTERS = 128
@@ -111,25 +111,25 @@ export const SyncReport = Type.Object({
 
 export const ListPayments = Type.Object({
   status: Type.Optional(wordOf(LISTED_STATUSES, 'Default `late`: those that wait for an operator.')),
-  cursor: Type.Optional(Type.String({ pattern: '^pay_[0-9a-z]{26}$' })),
-  limit: Type.Optional(Type.Integer({ minimum: 1, maximum: MAX_PAGE, default: DEFAULT_PAGE })),
+  cursor: Type.Optional(askedId('pay')),
+  limit: pageLimit(MAX_PAGE, DEFAULT_PAGE),
 })
 export type ListPayments = Static<typeof ListPayments>
 
-const nullableString = Type.Union([Type.String(), Type.Null()])
+const nullableString = orNull(Type.String())
 
 export const ListedPayment = Type.Object({
   paymentId: Type.String(),
   status: wordOf(PAYMENT_STATUSES, 'What was decided.'),
-  reason: Type.Union([RefusalWord, Type.Null()]),
+  reason: orNull(RefusalWord),
   transactionId: Type.String(),
   merchantId: nullableString,
   origin: Type.String({ description: 'The terminal (`ter_…`) or API key (`key_…`) that presented it.' }),
-  amount: Type.Union([Type.Number(), Type.Null()]),
+  amount: orNull(Type.Number()),
   currency: nullableString,
   assurance: AssuranceWord,
-  timestamp: Type.Union([Type.String({ format: 'date-time' }), Type.Null()]),
-  receivedAt: Type.String({ format: 'date-time' }),
+  timestamp: orNull(DateTime),
+  receivedAt: DateTime,
   firstPaymentId: nullableString,
   firstTransactionId: nullableString,
   firstOrigin: nullableString,
@@ -146,6 +146,6 @@ export const AcceptedPayment = Type.Object({
   paymentId: Type.String(),
   transactionId: Type.String(),
   status: Type.Literal('accepted'),
-  acceptedAt: Type.String({ format: 'date-time' }),
+  acceptedAt: DateTime,
 })
 export type AcceptedPayment = Static<typeof AcceptedPayment>

@@ -1,9 +1,10 @@
 /** Wire shapes of custom domains. @module */
 import Type, { type Static } from 'typebox'
+import { orNull } from '../../schemas.ts'
 import { POD_STATUSES } from './schemas.ts'
 
 const Domain = Type.String({ description: 'In lower case, international names as A-labels (`xn--…`).' })
-const Cname = Type.Union([Type.String(), Type.Null()], {
+const Cname = orNull(Type.String(), {
   description: 'Where the CNAME records of the name lead; null: there are none.',
 })
 
@@ -37,7 +38,7 @@ export const DomainCheck = Type.Object(
     }),
     available: Type.Boolean({ description: 'Whether no other pod has the domain.' }),
     bound: Type.Boolean({ description: 'Whether the domain now selects the pod that was asked for.' }),
-    instructions: Type.Union([Type.Array(DnsRecord), Type.Null()], {
+    instructions: orNull(Type.Array(DnsRecord), {
       description: 'The records that are missing; null when there is nothing to do.',
     }),
   },
@@ -52,19 +53,16 @@ export const DomainStatus = Type.Object(
     success: Type.Literal(true),
     domain: Domain,
     configured: Type.Boolean({ description: 'Whether it was bound to a pod.' }),
-    podInfo: Type.Union(
-      [
-        Type.Object({
-          id: Type.String(),
-          name: Type.String(),
-          status: Type.Enum([...POD_STATUSES]),
-        }),
-        Type.Null(),
-      ],
+    podInfo: orNull(
+      Type.Object({
+        id: Type.String(),
+        name: Type.String(),
+        status: Type.Enum([...POD_STATUSES]),
+      }),
       { description: 'The pod that it was bound to.' },
     ),
     dns: Type.Object({
-      valid: Type.Union([Type.Boolean(), Type.Null()], {
+      valid: orNull(Type.Boolean(), {
         description: 'Whether the CNAME records lead to this service; null: nobody could tell, see `error`.',
       }),
       cname: Cname,

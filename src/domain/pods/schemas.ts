@@ -2,6 +2,7 @@
 import Type, { type Static } from 'typebox'
 import { NOT_BLANK } from '../../patterns.ts'
 import { Logic, Rules } from '../../rules/schemas.ts'
+import { askedId, DateTime, idOf, orNull } from '../../schemas.ts'
 
 export const POD_STATUSES = ['PENDING', 'ACTIVE', 'SUSPENDED', 'ARCHIVED'] as const
 export type PodStatus = (typeof POD_STATUSES)[number]
@@ -10,8 +11,7 @@ const MAX_NAME_CHARACTERS = 100
 /** Major units. */
 const MAX_CHARGE = 10_000
 
-const DateTime = Type.String({ format: 'date-time' })
-const PodId = Type.String({ description: '`pod_…`' })
+const PodId = idOf('pod')
 const Name = Type.String({ minLength: 1, maxLength: MAX_NAME_CHARACTERS, pattern: NOT_BLANK })
 const Status = Type.Enum([...POD_STATUSES], {
   description:
@@ -25,7 +25,7 @@ const Charge = Type.Number({
 })
 const Currency = Type.String({ description: 'ISO 4217.' })
 
-export const PodParams = Type.Object({ podId: Type.String({ pattern: '^pod_[0-9a-z]{26}$' }) })
+export const PodParams = Type.Object({ podId: askedId('pod') })
 
 /** The rules of a pod: what the data of a verification must fulfil. */
 const policy = { rules: Type.Optional(Rules), logic: Type.Optional(Logic) }
@@ -58,8 +58,8 @@ export const PodChange = Type.Object(
     name: Type.Optional(Name),
     status: Type.Optional(Status),
     chargePerVerification: Type.Optional(Charge),
-    rules: Type.Optional(Type.Union([Rules, Type.Null()])),
-    logic: Type.Optional(Type.Union([Logic, Type.Null()])),
+    rules: Type.Optional(orNull(Rules)),
+    logic: Type.Optional(orNull(Logic)),
     ...asAnswered,
   },
   { title: 'PodChange' },
@@ -74,8 +74,8 @@ export const OwnPod = Type.Object(
     status: Status,
     chargePerVerification: Type.Number(),
     currency: Currency,
-    rules: Type.Union([Rules, Type.Null()]),
-    logic: Type.Union([Logic, Type.Null()]),
+    rules: orNull(Rules),
+    logic: orNull(Logic),
     createdAt: DateTime,
   },
   { title: 'OwnPod' },
@@ -91,7 +91,7 @@ export const Pod = Type.Object(
     id: PodId,
     name: Type.String(),
     status: Status,
-    customDomain: Type.Union([Type.String(), Type.Null()], {
+    customDomain: orNull(Type.String(), {
       description: 'The domain that was bound last and still points here.',
     }),
     verificationCount: Type.Integer({ minimum: 0 }),

@@ -1,6 +1,6 @@
 /** Wire shapes of policy decisions: those of the AuthZEN Authorization API 1.0. @module */
 import Type, { type Static } from 'typebox'
-import { OPEN } from '../../schema-marks.ts'
+import { DateTime, idOf, OPEN } from '../../schemas.ts'
 import { Obligation, PolicyVersion } from './schemas.ts'
 
 const MAX_WORD_CHARACTERS = 128
@@ -34,12 +34,12 @@ export const DecisionAnswer = Type.Object(
   {
     decision: Type.Boolean(),
     context: Type.Object({
-      decision_id: Type.String({ description: '`dec_…`' }),
+      decision_id: idOf('dec'),
       reason_codes: Type.Array(Type.String()),
       obligations: Type.Array(Obligation),
       policy: Type.String({ description: 'The policy that decided.' }),
       policy_version: PolicyVersion,
-      evaluated_at: Type.String({ format: 'date-time' }),
+      evaluated_at: DateTime,
       salt: Type.String({ description: 'base64url, 32 bytes: opens `request_commitment` of the JWS.' }),
       jws: Type.String({ description: 'Compact JWS: EdDSA, typ `pd+jws`.' }),
     }),

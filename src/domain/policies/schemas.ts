@@ -1,13 +1,12 @@
 /** Wire shapes of policies. @module */
 import Type, { type Static } from 'typebox'
 import { Logic, Rules } from '../../rules/schemas.ts'
+import { DateTime, orNull } from '../../schemas.ts'
 
 export const MAX_POLICY_RULES = 16
 const MAX_OBLIGATIONS = 8
 const MAX_OBLIGATION_ID_CHARACTERS = 64
 const MAX_PARAMETERS = 16
-
-const DateTime = Type.String({ format: 'date-time' })
 
 /** What a policy can be called. Resource types that are no such name have no policy of their own. */
 export const POLICY_NAME = '^[A-Za-z][A-Za-z0-9_.:-]{0,63}$'
@@ -76,7 +75,7 @@ export const StoredPolicy = Type.Object(
     }),
     rules: PolicyRules,
     hash: Type.String({ description: 'SHA-256 of the canonical JSON of `rules`, lower-case hex.' }),
-    updatedAt: Type.Union([DateTime, Type.Null()]),
+    updatedAt: orNull(DateTime),
   },
   { title: 'Policy' },
 )

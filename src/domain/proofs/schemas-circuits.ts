@@ -1,6 +1,7 @@
 /** Wire shapes of the circuit routes. @module */
 import Type, { type Static } from 'typebox'
 import { Expect } from '../../rules/schemas.ts'
+import { DateTime, orNull } from '../../schemas.ts'
 import { asListed } from '../audit/schemas.ts'
 import { asLogged } from '../consent/schemas.ts'
 import { asIssued } from '../tokens/schemas.ts'
@@ -76,9 +77,6 @@ export const OfflineValidationRequest = Type.Union([
   expecting(signalsForm(PaymentSignals)),
 ])
 
-const orNull = <S extends Parameters<typeof Type.Union>[0][number]>(schema: S) =>
-  Type.Union([schema, Type.Null()])
-
 const answerFields = {
   success: Type.Literal(true, { description: 'The question was answered; the field after it says how.' }),
   circuit_id: Type.String(),
@@ -86,7 +84,7 @@ const answerFields = {
   proof: orNull(SnarkProofJson),
   publicInputs: orNull(Type.Array(Type.String())),
   digest: orNull(Type.String({ description: 'Names what was proven, lower-case hex.' })),
-  verifiedAt: Type.String({ format: 'date-time' }),
+  verifiedAt: DateTime,
   reasonCodes: Type.Array(Type.String(), {
     description:
       'Why it is false; empty when it is true. DECISION_NO: the proof shows so. With any other code nothing is proven, and proofId, proof, publicInputs and digest are null.',

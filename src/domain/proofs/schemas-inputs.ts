@@ -1,5 +1,6 @@
 /** Inputs of statements about what is signed, attested or paid, as callers send them. @module */
 import Type, { type Static } from 'typebox'
+import { askedId } from '../../schemas.ts'
 import { LogConsent, Receipt, RevokeConsent } from '../consent/schemas.ts'
 import { ASKABLE_LEVELS, PersonParams } from '../kyc/schemas.ts'
 
@@ -84,7 +85,7 @@ export const Token = Type.String({
   maxLength: MAX_TOKEN_CHARACTERS,
   description: 'Compact JWS of POST /api/tokens/generate.',
 })
-export const TokenId = Type.String({ pattern: '^tok_[0-9a-z]{26}$' })
+export const TokenId = askedId('tok')
 export const Audience = Type.String({
   minLength: 1,
   maxLength: MAX_AUDIENCE_CHARACTERS,
@@ -155,7 +156,7 @@ export type ConsentInputs = Static<typeof ConsentInputs>
 
 export const AggregationInputs = Type.Object(
   {
-    proofIds: Type.Array(Type.String({ pattern: '^prf_[0-9a-z]{26}$' }), {
+    proofIds: Type.Array(askedId('prf'), {
       minItems: 1,
       maxItems: AGGREGATE_MEMBERS,
       uniqueItems: true,

@@ -1,6 +1,7 @@
 /** Wire shapes of the proof API: camelCase below /api, snake_case below /v1. @module */
 import Type, { type Static } from 'typebox'
 import { Expect, Logic, Rules } from '../../rules/schemas.ts'
+import { DateTime, idOf, orNull } from '../../schemas.ts'
 
 export const MAX_SYNC_PROOFS = 100
 const MAX_DATA_KEYS = 1000
@@ -8,7 +9,6 @@ const MAX_ID_CHARACTERS = 128
 const MAX_NONCE_CHARACTERS = 128
 const MAX_TTL_SECONDS = 10 * 366 * 24 * 3600
 
-const DateTime = Type.String({ format: 'date-time' })
 const Name = Type.String({ minLength: 1, maxLength: MAX_ID_CHARACTERS })
 const Digest = Type.String({
   description: "SHA-256 over the circuit's id and the public signals, lower-case hex.",
@@ -89,7 +89,7 @@ export type GenerateRequest = Static<typeof GenerateRequest>
 
 export const GeneratedProofJson = Type.Object(
   {
-    proofId: Type.String({ description: '`prf_…`' }),
+    proofId: idOf('prf'),
     proof: SnarkProofJson,
     publicInputs: PublicSignals,
     decision: Decision,
@@ -134,7 +134,7 @@ export const SyncItem = Type.Object({
   proof: AnyProof,
   publicInputs: SentSignals,
   ...told,
-  createdAt: Type.Optional(Type.String({ format: 'date-time' })),
+  createdAt: Type.Optional(DateTime),
   expect: Type.Optional(Expect),
 })
 export type SyncItem = Static<typeof SyncItem>
@@ -162,7 +162,7 @@ export const SyncResult = Type.Object(
     errors: Type.Array(
       Type.Object({
         index: Type.Integer({ minimum: 0 }),
-        proofId: Type.Union([Type.String(), Type.Null()]),
+        proofId: orNull(Type.String()),
         reasonCodes: Type.Array(Type.String()),
         message: Type.Optional(Type.String()),
       }),
@@ -238,7 +238,7 @@ export const ProofContextJson = Type.Object(
 
 export const ProofGenerated = Type.Object(
   {
-    proof_id: Type.String({ description: '`prf_…`' }),
+    proof_id: idOf('prf'),
     circuit_id: Type.String(),
     digest: Digest,
     proof: SnarkProofJson,
@@ -249,7 +249,7 @@ export const ProofGenerated = Type.Object(
     ),
     context: ProofContextJson,
     created_at: DateTime,
-    expires_at: Type.Union([DateTime, Type.Null()]),
+    expires_at: orNull(DateTime),
     merkle_root: Type.String({
       description: 'Root of the ledger with the entry of this proof, lower-case hex.',
     }),
@@ -291,8 +291,8 @@ export const ProofVerified = Type.Object(
     valid: Valid,
     verified: Verified,
     decision: NullableDecision,
-    digest: Type.Union([Digest, Type.Null()], { description: 'Null where the proof is not valid.' }),
-    context: Type.Union([ProofContextJson, Type.Null()], {
+    digest: orNull(Digest, { description: 'Null where the proof is not valid.' }),
+    context: orNull(ProofContextJson, {
       description:
         'What the proof was made for. Compare it with what you ask; null where the service does not know.',
     }),

@@ -1,6 +1,6 @@
 /** Wire shapes of public keys, and of private ones that are shown once. @module */
 import Type, { type Static } from 'typebox'
-import { OPEN, together } from '../../schema-marks.ts'
+import { OPEN, together } from '../../schemas.ts'
 
 /** Base64url of 32 bytes. */
 const Coordinate = Type.String({

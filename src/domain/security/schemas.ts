@@ -1,5 +1,6 @@
 /** Wire form of security alerts. @module */
 import Type, { type Static } from 'typebox'
+import { askedId, DateTime, dateTime, NextCursor, pageLimit } from '../../schemas.ts'
 
 export const ALERT_TYPES = [
   'double_spend',
@@ -17,8 +18,6 @@ export type AlertType = (typeof ALERT_TYPES)[number]
 
 export const SEVERITIES = ['low', 'medium', 'high', 'critical'] as const
 export type Severity = (typeof SEVERITIES)[number]
-
-const DateTime = Type.String({ format: 'date-time' })
 
 export const Alert = Type.Object(
   {
@@ -39,20 +38,16 @@ export type Alert = Static<typeof Alert>
 
 export const AlertsQuery = Type.Object({
   severity: Type.Optional(Type.Enum([...SEVERITIES])),
-  since: Type.Optional(
-    Type.String({ format: 'date-time', description: 'Only alerts that were seen at this time or later.' }),
-  ),
-  cursor: Type.Optional(
-    Type.String({ pattern: '^alr_[0-9a-z]{26}$', description: '`nextCursor` of the page before.' }),
-  ),
-  limit: Type.Optional(Type.Integer({ minimum: 1, maximum: 100, default: 50 })),
+  since: Type.Optional(dateTime('Only alerts that were seen at this time or later.')),
+  cursor: Type.Optional(askedId('alr', { description: '`nextCursor` of the page before.' })),
+  limit: pageLimit(100, 50),
 })
 export type AlertsQuery = Static<typeof AlertsQuery>
 
 export const AlertPage = Type.Object(
   {
     alerts: Type.Array(Alert),
-    nextCursor: Type.Union([Type.String(), Type.Null()], { description: 'Null on the last page.' }),
+    nextCursor: NextCursor,
   },
   { title: 'SecurityAlertPage' },
 )

@@ -2,6 +2,7 @@
 import { Type } from 'typebox'
 import { iso } from '../../clock.ts'
 import { Reply, route } from '../../http/route.ts'
+import { DateTime, orNull } from '../../schemas.ts'
 
 interface IssuerKey {
   readonly kid: string
@@ -29,8 +30,8 @@ const PublishedIssuerKey = Type.Object(
     curve: Type.Literal('BabyJubJub', { description: 'EIP-2494, twisted Edwards form.' }),
     x: Coordinate,
     y: Coordinate,
-    validFrom: Type.String({ format: 'date-time' }),
-    validUntil: Type.Union([Type.String({ format: 'date-time' }), Type.Null()], {
+    validFrom: DateTime,
+    validUntil: orNull(DateTime, {
       description: 'Proofs under this key count until then. Null for the key that signs.',
     }),
   },

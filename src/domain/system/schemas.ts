@@ -1,5 +1,6 @@
 /** What the service says of itself. @module */
 import { type Static, Type } from 'typebox'
+import { DateTime, dateTime, orNull } from '../../schemas.ts'
 
 const EngineFields = { name: Type.String(), version: Type.String() }
 
@@ -23,7 +24,7 @@ export const ServiceInfo = Type.Object(
       supported: Type.Boolean(),
       cname: Type.String({ description: 'Host to point a custom domain at.' }),
     }),
-    timestamp: Type.String({ format: 'date-time' }),
+    timestamp: DateTime,
   },
   { title: 'ServiceInfo' },
 )
@@ -37,7 +38,7 @@ export const Health = Type.Object(
       description:
         'degraded: Redis is away, limits are counted by each server for itself. unhealthy: no database.',
     }),
-    timestamp: Type.String({ format: 'date-time', description: 'When the parts were last looked at.' }),
+    timestamp: dateTime('When the parts were last looked at.'),
     uptime: Type.Number({ description: 'Seconds since the start.' }),
     version: Type.String(),
     engine: Type.Object({ ...EngineFields, status: Type.Literal('operational') }),
@@ -77,7 +78,7 @@ export const MetricsDocument = Type.Object(
           Type.Object({
             name: Type.String({ description: 'Of a histogram its parts: _bucket, _sum, _count.' }),
             labels: Type.Record(Type.String(), Type.String()),
-            value: Type.Union([Type.Number(), Type.Null()]),
+            value: orNull(Type.Number()),
           }),
         ),
       }),

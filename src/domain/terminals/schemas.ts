@@ -1,11 +1,11 @@
 /** Wire forms of terminals. @module */
 import Type, { type Static } from 'typebox'
+import { DateTime, idOf, orNull } from '../../schemas.ts'
 import { Limits } from '../accounts/schemas.ts'
 
-const DateTime = Type.String({ format: 'date-time' })
-const NullableNumber = Type.Union([Type.Number(), Type.Null()])
-const TerminalId = Type.String({ description: '`ter_…`' })
-const MerchantId = Type.String({ description: '`mer_…`' })
+const NullableNumber = orNull(Type.Number())
+const TerminalId = idOf('ter')
+const MerchantId = idOf('mer')
 
 export const NewTerminal = Type.Object(
   {
@@ -40,7 +40,7 @@ export const Terminal = Type.Object(
     limits: Limits,
     status: Type.Enum(['active', 'revoked']),
     createdAt: DateTime,
-    revokedAt: Type.Union([DateTime, Type.Null()]),
+    revokedAt: orNull(DateTime),
   },
   { title: 'Terminal' },
 )

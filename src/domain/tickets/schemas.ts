@@ -1,6 +1,7 @@
 /** Wire shapes of tickets. @module */
 import Type, { type Static } from 'typebox'
 import { Expect } from '../../rules/schemas.ts'
+import { askedId, DateTime, dateTime, idOf, orNull } from '../../schemas.ts'
 
 export const MAX_BATCH_PROOFS = 100
 export const DEFAULT_TTL_SECONDS = 24 * 3600
@@ -8,8 +9,7 @@ const MAX_TTL_SECONDS = 366 * 24 * 3600
 const MAX_SUBJECT_CHARACTERS = 256
 const MAX_CLAIMS = 32
 
-const DateTime = Type.String({ format: 'date-time' })
-const TicketId = Type.String({ description: '`tkt_…`' })
+const TicketId = idOf('tkt')
 const Digest = Type.String({ description: 'SHA-256, lower-case hex.' })
 
 export const NewTicket = Type.Object(
@@ -70,7 +70,7 @@ export const PresentedTicket = Type.Object({
   ...Type.Partial(Type.Pick(TicketIssued, [...AS_ISSUED])).properties,
 })
 
-export const TicketParams = Type.Object({ ticketId: Type.String({ pattern: '^tkt_[0-9a-z]{26}$' }) })
+export const TicketParams = Type.Object({ ticketId: askedId('tkt') })
 
 export const ProofsBatch = Type.Object(
   {
@@ -88,7 +88,7 @@ const BATCH_STATUSES = ['spent', 'refused', 'DOUBLE_SPEND', 'invalid', 'expired'
 export const BatchOutcome = Type.Object(
   {
     index: Type.Integer({ minimum: 0 }),
-    digest: Type.Union([Digest, Type.Null()], { description: 'Null where it is nothing that has one.' }),
+    digest: orNull(Digest, { description: 'Null where it is nothing that has one.' }),
     status: Type.Enum([...BATCH_STATUSES], {
       description:
         'Only `spent` is accepted. `refused`: a proof of a NO, or one that answers no question; it stays unspent.',
@@ -101,7 +101,7 @@ export const BatchOutcome = Type.Object(
       description:
         'Whether this call used it up. False with `spent` for a ticket that is not for a single use.',
     }),
-    consumed_at: Type.Optional(Type.String({ format: 'date-time', description: 'When it was used up.' })),
+    consumed_at: Type.Optional(dateTime('When it was used up.')),
     ticket_id: Type.Optional(TicketId),
     claims: Type.Optional(
       Type.Record(Type.String(), Type.Unknown(), { description: 'Of a ticket that is accepted.' }),

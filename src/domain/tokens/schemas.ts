@@ -1,7 +1,7 @@
 /** Wire shapes of signed tokens. @module */
 import Type, { type Static } from 'typebox'
 import { EXPECTATION_REASONS, Expect } from '../../rules/schemas.ts'
-import { Nullable } from '../../schema-marks.ts'
+import { DateTime, Nullable, orNull } from '../../schemas.ts'
 import { HybridTokenIssued } from '../hybrid-tokens/schemas.ts'
 
 /** Every one is the same JWT; all but the first promise that it fits what it is made for. */
@@ -20,7 +20,6 @@ const MAX_AUDIENCE_CHARACTERS = 256
 const MAX_CLAIMS = 64
 const MAX_REASON_CHARACTERS = 200
 
-const DateTime = Type.String({ format: 'date-time' })
 const TokenId = Type.String({ description: '`tok_…`, or `hyt_…` of a hybrid token.' })
 const TokenTypeSchema = Type.Enum([...TOKEN_TYPES])
 const Claims = Type.Record(Type.String(), Type.Unknown())
@@ -130,9 +129,6 @@ export const ValidateToken = Type.Object(
   { title: 'ValidateToken' },
 )
 export type ValidateToken = Static<typeof ValidateToken>
-
-const orNull = <S extends Parameters<typeof Type.Union>[0][number]>(schema: S) =>
-  Type.Union([schema, Type.Null()])
 
 export const TokenVerdict = Type.Object(
   {

@@ -1,5 +1,6 @@
 /** Wire shapes of usage. @module */
 import Type, { type Static } from 'typebox'
+import { dateTime, orNull } from '../../schemas.ts'
 
 /** What a result was made for. */
 export const USAGE_CATEGORIES = [
@@ -32,16 +33,13 @@ export const Usage = Type.Object(
     byCategory: Type.Record(Type.String(), Type.Integer({ minimum: 0 }), {
       description: 'Signed results by what they were made for. Those of POST /verify/batch are `batch`.',
     }),
-    free: Type.Union(
-      [
-        Type.Object({
-          granted: Count('Results given away that have not expired.'),
-          used: Count('Of these.'),
-          remaining: Count('Of these.'),
-          expiresAt: Type.String({ format: 'date-time', description: 'When the next of them expire.' }),
-        }),
-        Type.Null(),
-      ],
+    free: orNull(
+      Type.Object({
+        granted: Count('Results given away that have not expired.'),
+        used: Count('Of these.'),
+        remaining: Count('Of these.'),
+        expiresAt: dateTime('When the next of them expire.'),
+      }),
       { description: 'Null where nothing is left to expire. Not used while the subscription is active.' },
     ),
   },

@@ -1,5 +1,6 @@
 /** Wire shapes of verification by an organisation's policy. @module */
 import Type, { type Static } from 'typebox'
+import { DateTime, idOf, orNull } from '../../schemas.ts'
 import { ProofContextJson, SnarkProofJson } from '../proofs/schemas.ts'
 
 const MAX_CIRCUIT_ID_CHARACTERS = 64
@@ -8,8 +9,6 @@ const MAX_CURRENCY_CHARACTERS = 16
 const MAX_NONCE_CHARACTERS = 128
 const MAX_CONTEXT_KEYS = 200
 const MAX_TTL_SECONDS = 10 * 366 * 24 * 3600
-
-const DateTime = Type.String({ format: 'date-time' })
 
 export const VerificationContext = Type.Object(
   {
@@ -63,7 +62,7 @@ export type PolicyVerifyRequest = Static<typeof PolicyVerifyRequest>
 
 export const PolicyVerification = Type.Object(
   {
-    verification_id: Type.String({ description: '`ver_…`' }),
+    verification_id: idOf('ver'),
     decision: Type.Integer({ minimum: 0, maximum: 1 }),
     verdict: Type.Enum(['YES', 'NO'], { description: 'The same in words.' }),
     circuit_id: Type.String(),
@@ -72,7 +71,7 @@ export const PolicyVerification = Type.Object(
     digest: Type.String({
       description: "SHA-256 over the circuit's id and the public signals, lower-case hex.",
     }),
-    proof_id: Type.String({ description: '`prf_…`' }),
+    proof_id: idOf('prf'),
     proof: SnarkProofJson,
     public_signals: Type.Array(Type.String({ description: 'Canonical decimal.' })),
     context: ProofContextJson,
@@ -81,7 +80,7 @@ export const PolicyVerification = Type.Object(
     }),
     jws: Type.String({ description: 'Compact JWS: EdDSA, typ `vr+jws`.' }),
     issued_at: DateTime,
-    expires_at: Type.Union([DateTime, Type.Null()]),
+    expires_at: orNull(DateTime),
     merkle_root: Type.String({ description: 'Root of the ledger with this entry, lower-case hex.' }),
     merkle_leaf_hash: Type.String({ description: 'Leaf hash of the ledger entry, lower-case hex.' }),
   },

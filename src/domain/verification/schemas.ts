@@ -1,6 +1,7 @@
 /** Wire shapes of verification. @module */
 import Type, { type Static } from 'typebox'
 import { Logic, Rules } from '../../rules/schemas.ts'
+import { askedId, DateTime, idOf, orNull } from '../../schemas.ts'
 import { PolicyVerification } from './schemas-v1.ts'
 
 export const MAX_BATCH_RESULTS = 100
@@ -9,8 +10,7 @@ const MAX_TTL_SECONDS = 10 * 366 * 24 * 3600
 const MAX_NONCE_CHARACTERS = 128
 const MAX_CIRCUIT_ID_CHARACTERS = 64
 
-const DateTime = Type.String({ format: 'date-time' })
-const Decision = Type.Union([Type.Enum(['YES', 'NO']), Type.Null()], {
+const Decision = orNull(Type.Enum(['YES', 'NO']), {
   description:
     'Null where no question was asked: the result attests the submitted data, and decides nothing.',
 })
@@ -60,7 +60,7 @@ export type VerifyData = Static<typeof VerifyData>
 export const VerifyRequest = Type.Object({ data: VerifyData, options: Type.Optional(VerifyOptions) })
 export type VerifyRequest = Static<typeof VerifyRequest>
 
-const VerificationId = Type.String({ description: '`ver_…`' })
+const VerificationId = idOf('ver')
 const Digest = Type.String({
   description: "SHA-256 over the circuit's id and the public signals, lower-case hex; names the result.",
 })
@@ -101,7 +101,7 @@ const resultFields = {
       'base64url, 32 bytes: opens the data commitment. Shown once; kept, sealed and for 24 hours, only with an answer to an Idempotency-Key.',
   }),
   circuitId: CircuitId,
-  rulesHash: Type.Union([Type.String(), Type.Null()], {
+  rulesHash: orNull(Type.String(), {
     description:
       'SHA-256 of the canonical JSON of {rules, logic} that decided, lower-case hex, as `ctx` binds it; null without rules. In a pod it stands for the policy.',
   }),
@@ -119,7 +119,7 @@ export const VerificationResult = Type.Object(
   {
     ...resultFields,
     proof: Type.String({ description: 'Groth16 proof and public signals: `zk1.` and base64url.' }),
-    proofId: Type.String({ description: '`prf_…`' }),
+    proofId: idOf('prf'),
   },
   { title: 'VerificationResult' },
 )
@@ -193,14 +193,11 @@ const publicFields = {
   verificationId: VerificationId,
   timestamp: DateTime,
   decision: Decision,
-  question: Type.Union([Type.String(), Type.Null()], {
+  question: orNull(Type.String(), {
     description: `${QUESTION}. Null for results that were made before it was told.`,
   }),
-  asked: Type.Union(
-    [
-      Type.Object({ rules: Type.Optional(Type.Array(Type.Unknown())), logic: Type.Optional(Type.Unknown()) }),
-      Type.Null(),
-    ],
+  asked: orNull(
+    Type.Object({ rules: Type.Optional(Type.Array(Type.Unknown())), logic: Type.Optional(Type.Unknown()) }),
     {
       description:
         'The rules and the tree that `question` is the hash of. Values that were compared for equality, other than booleans, or searched for are left out, since a YES would tell them. Null where nothing was asked, for policies, and for results that were made before questions were kept.',
@@ -211,7 +208,7 @@ const publicFields = {
     description:
       'Whether a zero-knowledge proof was made and handed out with the result; false for an item of a batch, whose circuit only shapes the digest.',
   }),
-  proof: Type.Union([Type.String(), Type.Null()], {
+  proof: orNull(Type.String(), {
     description:
       '`zk1.…`, to be verified with the key of the circuit. Null where none was made or kept, for policies, and where `asked` leaves a value out, which the proof would tell.',
   }),
@@ -227,19 +224,19 @@ export type PublicResult = Static<typeof PublicResult>
 export const StoredResult = Type.Object(
   {
     ...publicFields,
-    reason: Type.Union([ReasonWord, Type.Null()]),
+    reason: orNull(ReasonWord),
     digest: Digest,
-    proofId: Type.Union([Type.String(), Type.Null()], { description: 'Null where no proof was made.' }),
+    proofId: orNull(Type.String(), { description: 'Null where no proof was made.' }),
     merkleLeafHash: LeafHash,
     qrUrl: Type.String({ format: 'uri' }),
-    expiresAt: Type.Union([DateTime, Type.Null()]),
-    revokedAt: Type.Union([DateTime, Type.Null()]),
+    expiresAt: orNull(DateTime),
+    revokedAt: orNull(DateTime),
   },
   { title: 'StoredResult' },
 )
 export type StoredResult = Static<typeof StoredResult>
 
-export const ResultParams = Type.Object({ verificationId: Type.String({ pattern: '^ver_[0-9a-z]{26}$' }) })
+export const ResultParams = Type.Object({ verificationId: askedId('ver') })
 
 /** Members of a result that may come back with its revocation, and have to be as they were. */
 export const AS_RESULTED = [

@@ -2,13 +2,13 @@
 import Type, { type Static } from 'typebox'
 import { WEBHOOK_EVENTS } from '../../events.ts'
 import { NOT_BLANK } from '../../patterns.ts'
+import { dateTime, idOf, orNull } from '../../schemas.ts'
 
 export const MAX_LABEL_CHARACTERS = 100
 export const MAX_URL_CHARACTERS = 2048
 /** Repetitions are allowed and count once; nobody needs more of them. */
 const MAX_NAMED_EVENTS = 32
 
-const DateTime = (description: string) => Type.String({ format: 'date-time', description })
 const Event = Type.Enum([...WEBHOOK_EVENTS])
 
 const label = Type.String({
@@ -29,7 +29,7 @@ const events = Type.Array(Event, {
 export const NewWebhook = Type.Object({ label, url, events }, { title: 'NewWebhook' })
 export type NewWebhook = Static<typeof NewWebhook>
 
-export const WebhookParams = Type.Object({ webhookId: Type.String({ description: '`whk_…`' }) })
+export const WebhookParams = Type.Object({ webhookId: idOf('whk') })
 
 const Secret = Type.String({
   pattern: '^whsec_[0-9a-f]{48}$',
@@ -37,7 +37,7 @@ const Secret = Type.String({
 })
 
 const webhookFields = {
-  id: Type.String({ description: '`whk_…`' }),
+  id: idOf('whk'),
   label: Type.String(),
   url: Type.String(),
   events: Type.Array(Event),
@@ -46,7 +46,7 @@ const webhookFields = {
     description:
       '`account`: what any key of the organisation does. `key`: what the key does that registered it.',
   }),
-  createdAt: DateTime('When it was registered.'),
+  createdAt: dateTime('When it was registered.'),
 }
 
 export const WebhookCreated = Type.Object({ ...webhookFields, secret: Secret }, { title: 'WebhookCreated' })
@@ -56,11 +56,10 @@ export const Webhook = Type.Object(
   {
     ...webhookFields,
     secret: Type.String({ description: '`whsec_****` and the last four characters.' }),
-    lastDeliveryAt: Type.Union([DateTime('When it was last tried, with success or not.'), Type.Null()]),
-    lastStatus: Type.Union([
+    lastDeliveryAt: orNull(dateTime('When it was last tried, with success or not.')),
+    lastStatus: orNull(
       Type.Integer({ description: 'HTTP status of that attempt; null where there was no answer.' }),
-      Type.Null(),
-    ]),
+    ),
     failureCount: Type.Integer({
       minimum: 0,
       description: 'Events dropped after three attempts, since registration.',
@@ -99,9 +98,9 @@ export type WebhookList = Static<typeof WebhookList>
 
 export const SecretRotated = Type.Object(
   {
-    id: Type.String({ description: '`whk_…`' }),
+    id: idOf('whk'),
     secret: Secret,
-    rotatedAt: DateTime('From then on deliveries are signed with it.'),
+    rotatedAt: dateTime('From then on deliveries are signed with it.'),
   },
   { title: 'WebhookSecretRotated' },
 )
