@@ -9,6 +9,7 @@ import pg from 'pg'
 import { loadConfig } from '../src/config.ts'
 import { type RunningServer, startServer } from '../src/server.ts'
 import { eventually } from './support/eventually.ts'
+import { asking, mountSmallDisk, unmountSmallDisk } from './support/small-disk.ts'
 
 const DISK = '96m'
 const KEY = 'chosen-by-the-operator'
@@ -16,10 +17,9 @@ const NAME = `assay_full_${randomBytes(6).toString('hex')}`
 const SKIPPED =
   '\n  !! PostgreSQL can be given no disk of its own here: the tests of its full disk are SKIPPED.\n'
 
-/** @returns whether a file system that PostgreSQL may write to could be mounted there */
-const mount = (folder: string): boolean => {
+/** @returns whether this machine has such a user */
+const giveToPostgres = (folder: string): boolean => {
   try {
-    execFileSync('mount', ['-t', 'tmpfs', '-o', `size=${DISK}`, 'tmpfs', folder], { stdio: 'ignore' })
     execFileSync('chown', ['postgres', folder], { stdio: 'ignore' })
     return true
   } catch {
@@ -48,9 +48,10 @@ describe('a full disk of PostgreSQL', function () {
     if (!DATABASE_URL) return this.skip()
     folder = mkdtempSync(join(tmpdir(), 'assay-pg-disk-'))
     chmodSync(folder, 0o755)
-    isMounted = mount(folder)
+    isMounted = mountSmallDisk(folder, DISK)
     const hasDisk =
       isMounted &&
+      giveToPostgres(folder) &&
       (await administer(
         `CREATE TABLESPACE ${NAME} LOCATION '${folder}'`,
         `CREATE DATABASE ${NAME} TABLESPACE ${NAME}`,
@@ -80,19 +81,12 @@ describe('a full disk of PostgreSQL', function () {
     if (isMounted) {
       rmSync(join(folder, 'filler'), { force: true })
       await administer(`DROP DATABASE IF EXISTS ${NAME} WITH (FORCE)`, `DROP TABLESPACE IF EXISTS ${NAME}`)
-      execFileSync('umount', ['-l', folder])
+      unmountSmallDisk(folder)
     }
     if (folder) rmSync(folder, { recursive: true, force: true })
   })
 
-  const ask = async (method: string, path: string, body?: object) => {
-    const response = await fetch(`${server?.url}${path}`, {
-      method,
-      headers: { 'x-api-key': KEY, 'content-type': 'application/json' },
-      body: body && JSON.stringify(body),
-    })
-    return { status: response.status, body: (await response.json()) as Record<string, unknown> }
-  }
+  const ask = asking(KEY, () => server?.url)
   const record = () => ask('POST', '/verify', { data: { text: randomBytes(2048).toString('hex') } })
 
   it('is named by /health/ready once it refused a write; all writes are refused, and reads are not', async () => {

@@ -1,5 +1,4 @@
 /** A disk that is full: really, on a small file system of its own. Needs the right to mount one (Linux, root). */
-import { execFileSync } from 'node:child_process'
 import { mkdtempSync, rmSync, statfsSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -8,20 +7,12 @@ import { loadConfig } from '../src/config.ts'
 import { type RunningServer, startServer } from '../src/server.ts'
 import { DISK_RESERVE_BYTES } from '../src/store/disk.ts'
 import { eventually } from './support/eventually.ts'
+import { asking, mountSmallDisk, unmountSmallDisk } from './support/small-disk.ts'
 
 const DISK = '256m'
 const KEY = 'chosen-by-the-operator'
 const MIB = 2 ** 20
 
-/** @returns whether a file system could be mounted there */
-const mount = (folder: string): boolean => {
-  try {
-    execFileSync('mount', ['-t', 'tmpfs', '-o', `size=${DISK}`, 'tmpfs', folder], { stdio: 'ignore' })
-    return true
-  } catch {
-    return false
-  }
-}
 const freeBytes = (folder: string): number => {
   const { bavail, bsize } = statfsSync(folder)
   return bavail * bsize
@@ -35,7 +26,7 @@ describe('a full disk', function () {
 
   before(async function () {
     folder = mkdtempSync(join(tmpdir(), 'assay-disk-'))
-    isMounted = mount(folder)
+    isMounted = mountSmallDisk(folder, DISK)
     if (!isMounted) {
       process.stdout.write(
         '\n  !! No file system can be mounted here: the tests of a full disk are SKIPPED.\n',
@@ -47,18 +38,11 @@ describe('a full disk', function () {
   })
   after(async () => {
     await server?.close()
-    if (isMounted) execFileSync('umount', ['-l', folder])
+    if (isMounted) unmountSmallDisk(folder)
     rmSync(folder, { recursive: true, force: true })
   })
 
-  const ask = async (method: string, path: string, body?: object) => {
-    const response = await fetch(`${server?.url}${path}`, {
-      method,
-      headers: { 'x-api-key': KEY, 'content-type': 'application/json' },
-      body: body && JSON.stringify(body),
-    })
-    return { status: response.status, body: (await response.json()) as Record<string, unknown> }
-  }
+  const ask = asking(KEY, () => server?.url)
   const filler = () => join(folder, 'filler')
   const fill = (leaveBytes: number): void =>
     writeFileSync(filler(), Buffer.alloc(Math.max(0, freeBytes(folder) - leaveBytes)))
