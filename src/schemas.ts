@@ -35,6 +35,12 @@ export const together = (...names: string[]) => ({
   required: names,
 })
 
+/**
+ * The keyword of a schema that leaves something to whatever reads the value, which refuses more in words and codes of its
+ * own. It holds the schema that the OpenAPI document shows: all that is taken. There a node names itself by `Type.Ref`.
+ */
+export const SHOWN_AS = 'shownAs'
+
 /** The keyword of {@link Nullable}. */
 export const NULL_IS_ABSENT = 'nullIsAbsent'
 

@@ -117,6 +117,7 @@ const RULES: { in: RegExp; may: readonly string[] }[] = [
     in: /^src\/rules\//,
     may: [
       'src/errors.ts',
+      'src/schemas.ts',
       'src/unknown-members.ts',
       'src/core/',
       'src/protocol/canonical-json.ts',

@@ -111,6 +111,27 @@ const SEEN: readonly Call[] = [
     value: { audience: 'gate' },
     wrong: 'none of the forms',
   },
+  ...[
+    { value: { field: 'a', op: 'exists' } },
+    { value: { op: 'NOR', children: [{ op: 'NOT', child: { field: 'a', op: 'eq', value: null } }] } },
+    { value: { op: 'NOT' }, wrong: 'a NOT without child' },
+    { value: { op: 'AND' }, wrong: 'a gate without children' },
+    { value: { op: 'AND', child: { field: 'a', op: 'exists' } }, wrong: 'a gate with one child' },
+    { value: { op: 'eq', value: 1 }, wrong: 'a rule without field' },
+    { value: { field: 'a', op: 'eq' }, wrong: 'nothing to compare with' },
+    { value: { field: 'a', op: 'is', value: 1 }, wrong: 'an unknown operator' },
+  ].flatMap(({ value, wrong }): Call[] =>
+    [value, { op: 'OR', children: [value] }].flatMap((logic) => [
+      { operation: 'verify', part: 'body', value: { data: {}, options: { logic } }, wrong },
+      { operation: 'createPod', part: 'body', value: { name: 'a', logic }, wrong },
+      {
+        operation: 'checkComposite',
+        part: 'body',
+        value: { identifier: 'a', dataSources: [{ id: 'b', type: 'kyc' }], logicTree: logic },
+        wrong,
+      },
+    ]),
+  ),
 ]
 
 const calls = [

@@ -65,11 +65,6 @@ const OPEN: readonly Open[] = [
   { place: /\/mandate$/, why: 'a mandate of another protocol' },
   { operation: /^(authoriseAgent|verifyByPolicy)$/, place: /^\/context$/, why: 'context of yours' },
   { place: /\/token$/, why: 'a token as it was issued, whose every member is judged' },
-  {
-    place: /\/(child|children\/\*)$/,
-    why: 'a rule or a tree of rules, read like the one around it',
-    isRefused: true,
-  },
   { place: /\/inputs$/, why: 'as the circuit takes them', isRefused: true },
   { place: /\/(transactions|proofs|items)\/\*$/, why: 'judged by itself, with an answer of its own' },
   { place: /\/proof$/, why: 'a proof; what is wrong with it is told by a reason' },
@@ -91,6 +86,8 @@ export const resolved = (schema: JsonSchema): JsonSchema => {
 export interface Level {
   readonly place: string
   readonly isClosed: boolean
+  /** Whether an object around it has the same schema, as nodes of a tree have. */
+  readonly isInItself: boolean
 }
 
 const alternativesOf = ({ anyOf, oneOf, allOf }: JsonSchema): readonly JsonSchema[] => [
@@ -103,16 +100,22 @@ const alternativesOf = ({ anyOf, oneOf, allOf }: JsonSchema): readonly JsonSchem
 const isAnything = (schema: JsonSchema): boolean =>
   !['type', 'const', 'enum', 'anyOf', 'oneOf', 'allOf'].some((keyword) => keyword in schema)
 
-const levelsOf = (given: JsonSchema, place = ''): Level[] => {
+/** @param around the components that the place stands in; one that stands in itself is followed once */
+const levelsOf = (given: JsonSchema, place = '', around: readonly string[] = []): Level[] => {
+  const { $ref: name } = given
+  if (name !== undefined && around.filter((outer) => outer === name).length > 1) return []
+  const inside = name === undefined ? around : [...around, name]
   const schema = resolved(given)
   const { type, properties = {}, items, additionalProperties: others } = schema
+  const into = (part: JsonSchema, step = '') => levelsOf(part, `${place}${step}`, inside)
   const inner = [
-    ...alternativesOf(schema).flatMap((part) => levelsOf(part, place)),
-    ...Object.entries(properties).flatMap(([name, member]) => levelsOf(member, `${place}/${name}`)),
-    ...(items ? levelsOf(items, `${place}/*`) : []),
-    ...(typeof others === 'object' && !isAnything(others) ? levelsOf(others, `${place}/*`) : []),
+    ...alternativesOf(schema).flatMap((part) => into(part)),
+    ...Object.entries(properties).flatMap(([member, part]) => into(part, `/${member}`)),
+    ...(items ? into(items, '/*') : []),
+    ...(typeof others === 'object' && !isAnything(others) ? into(others, '/*') : []),
   ]
-  return type === 'object' || isAnything(schema) ? [{ place, isClosed: others === false }, ...inner] : inner
+  if (type !== 'object' && !isAnything(schema)) return inner
+  return [{ place, isClosed: others === false, isInItself: new Set(inside).size < inside.length }, ...inner]
 }
 
 export interface Body {
@@ -132,6 +135,7 @@ export const bodies: readonly Body[] = Object.entries(document.paths).flatMap(([
     const levels = [...new Set(all.map(({ place }) => place))].map((place) => ({
       place,
       isClosed: all.every((level) => level.place !== place || level.isClosed),
+      isInItself: all.some((level) => level.place === place && level.isInItself),
     }))
     return [{ operation, path: `${method.toUpperCase()} ${path}`, schema, levels }]
   }),
@@ -159,10 +163,11 @@ export const describeBodies = (): string => {
     const open = levels
       .filter(({ isClosed }) => !isClosed)
       .map((level) => ({ level, ...openness(operation, level) }))
-    // What stands in an open object for the same reason needs no line of its own.
+    // What stands in an open object for the same reason needs no line of its own, nor does what an outer node says.
     const told = open
       .filter(
         ({ level, why }) =>
+          !level.isInItself &&
           !open.some((outer) => outer.why === why && level.place.startsWith(`${outer.level.place}/`)),
       )
       .map(

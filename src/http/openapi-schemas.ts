@@ -23,7 +23,9 @@ const nameOf = (schema: JsonSchema): string | undefined =>
 /** Every name that a schema and its parts go by. */
 const namesOf = (schema: JsonSchema): string[] => [
   ...[nameOf(schema)].filter((name) => name !== undefined),
-  ...partsOf(schema).flatMap(namesOf),
+  ...partsOf(schema)
+    .concat(schema.shownAs ?? [])
+    .flatMap(namesOf),
 ]
 
 /** In what form a schema stands in the document: what components are called, and whether clients send what fits it. */
@@ -51,8 +53,6 @@ export const createSchemaComponents = (answers: readonly TSchema[]): SchemaCompo
       record && Object.fromEntries(Object.entries(record).map(([key, value]) => [key, convert(value)]))
     // Through JSON, so that only what a reader sees is left.
     const { $id: _, ...copy } = JSON.parse(JSON.stringify(schema)) as JsonSchema
-    if (copy.$ref !== undefined && COMPONENT_NAME.test(copy.$ref))
-      copy.$ref = `#/components/schemas/${copy.$ref}`
     // A map, in the words that makers of clients know: TypeBox asks every name to fit this pattern.
     const { [ANY_NAME]: values, ...patterns } = copy.patternProperties ?? {}
     if (values !== undefined && Object.keys(patterns).length === 0) {
@@ -74,6 +74,8 @@ export const createSchemaComponents = (answers: readonly TSchema[]): SchemaCompo
   const convert = (schema: JsonSchema, form: Form): JsonSchema => {
     const { nullIsAbsent, ...shape } = schema
     if (nullIsAbsent) return { anyOf: [convert(shape, form), { type: 'null' }] }
+    if (schema.shownAs) return convert(schema.shownAs, form)
+    if (schema.$ref) return { ...schema, $ref: `#/components/schemas/${form.called(schema.$ref)}` }
     const own = nameOf(schema)
     const inside = convertInside(schema, (part) => convert(part, form))
     const converted = form.isSent ? withDefaultTold(inside) : inside

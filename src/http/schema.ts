@@ -41,8 +41,9 @@ export interface JsonSchema {
   not?: JsonSchema
   $defs?: Record<string, JsonSchema>
   dependentRequired?: Record<string, string[]>
-  /** See `schemas.ts`. */
+  /** See `schemas.ts`, as for the next. */
   nullIsAbsent?: true
+  shownAs?: JsonSchema
 }
 
 /** TypeBox values are JSON Schemas; its own notes are not enumerable. */
@@ -126,6 +127,7 @@ export const closed = (schema: JsonSchema, insideAllOf = false): JsonSchema => {
   if (schema.patternProperties) copy.patternProperties = mapValues(schema.patternProperties, close)
   if (schema.$defs) copy.$defs = mapValues(schema.$defs, close)
   if (schema.items) copy.items = close(schema.items)
+  if (schema.shownAs) copy.shownAs = close(schema.shownAs)
   if (schema.prefixItems) copy.prefixItems = schema.prefixItems.map(close)
   if (schema.anyOf) copy.anyOf = schema.anyOf.map((part) => closed(part, insideAllOf))
   if (schema.oneOf) copy.oneOf = schema.oneOf.map((part) => closed(part, insideAllOf))

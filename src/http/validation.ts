@@ -7,7 +7,7 @@ import type { ValidateFunction } from 'ajv'
 import { Ajv2020 } from 'ajv/dist/2020.js'
 import addFormats from 'ajv-formats'
 import { type ErrorDetail, type Misfit, pointerToken } from '../errors.ts'
-import { NULL_IS_ABSENT } from '../schemas.ts'
+import { NULL_IS_ABSENT, SHOWN_AS } from '../schemas.ts'
 import { detailOf } from './error-details.ts'
 import { clipPointer } from './json.ts'
 import type { Route } from './route.ts'
@@ -40,6 +40,7 @@ const createAjv = (options: {
   addFormats.default(ajv)
   ajv.addFormat('date-time', { type: 'string', validate: isDateTime })
   ajv.addKeyword(NULL_IS_ABSENT)
+  ajv.addKeyword(SHOWN_AS)
   return ajv
 }
 

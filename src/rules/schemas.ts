@@ -1,5 +1,6 @@
 /** Wire shapes of rules and logic trees, for the routes that take them. What the schemas leave open, `tree.ts` reads. @module */
-import Type from 'typebox'
+import Type, { type TProperties } from 'typebox'
+import { SHOWN_AS } from '../schemas.ts'
 import { EXPECTED_LEVELS } from './expectation.ts'
 import {
   GATES,
@@ -25,32 +26,74 @@ const Field = Type.String({
     'Path to the value: names joined by dots (`address.country`, a literal dot is `\\.`, a backslash `\\\\`), or a JSON Pointer (`/address/country`).',
 })
 const Operand = Type.Unknown({
-  description: `What the value is compared with: a number for \`lt lte gt gte\`, \`[low, high]\` for \`between nonbetween\`, 1 to ${MAX_LISTED_VALUES} values for \`in nin\`, a boolean for \`exists\` (default true), a text for \`contains startsWith matches\` (a pattern has at most ${MAX_PATTERN_CHARS} characters), anything for \`eq ne\`.`,
+  description: `What the value is compared with: a number for \`lt lte gt gte\`, \`[low, high]\` for \`between nonbetween\`, 1 to ${MAX_LISTED_VALUES} values for \`in nin\`, a text, number or boolean for \`contains\`, a text for \`startsWith matches\` (a pattern has at most ${MAX_PATTERN_CHARS} characters), anything for \`eq ne\`.`,
 })
 
-export const Rule = Type.Object(
-  { field: Field, op: Type.Enum([...OPERATORS]), value: Type.Optional(Operand) },
-  { description: 'One condition on the data.' },
-)
+/**
+ * The wire shapes of rules and trees. Of a tree the schema checks the root alone, and of a node what all its forms have in
+ * common; `tree.ts` reads the rest. The OpenAPI document shows each form of a node.
+ * @param prefix of the names that they have there
+ * @param more members of each rule
+ * @param description of a rule
+ */
+export const rulesOf = <P extends TProperties>(prefix: string, more: P, description: string) => {
+  const ruleForms = Type.Union(
+    [
+      Type.Object({
+        ...more,
+        field: Field,
+        op: Type.Enum(OPERATORS.filter((op) => op !== 'exists')),
+        value: Operand,
+      }),
+      Type.Object({
+        ...more,
+        field: Field,
+        op: Type.Literal('exists'),
+        value: Type.Optional(Type.Boolean({ description: 'Absent: true. False: the value is not there.' })),
+      }),
+    ],
+    { title: `${prefix}Rule`, description },
+  )
+  const Node = Type.Ref(`${prefix}Logic`)
+  const gate = Type.Object(
+    {
+      op: Type.Enum([...GATES]),
+      children: Type.Array(Node, { minItems: 1, maxItems: MAX_CHILDREN }),
+    },
+    { title: `${prefix}Gate`, description: 'What is true of several nodes together.' },
+  )
+  const negation = Type.Object(
+    { op: Type.Literal('NOT'), child: Node },
+    { title: `${prefix}Negation`, description: 'What is true where its node is false.' },
+  )
+  const nodeForms = Type.Union([ruleForms, gate, negation], {
+    title: `${prefix}Logic`,
+    description: `A tree of rules: at most ${MAX_TREE_DEPTH} levels and ${MAX_LEAVES} rules.`,
+  })
+  return {
+    Rule: Type.Object(
+      { ...more, field: Field, op: Type.Enum([...OPERATORS]), value: Type.Optional(Operand) },
+      { [SHOWN_AS]: ruleForms },
+    ),
+    Logic: Type.Object(
+      {
+        ...more,
+        op: Type.Enum([...GATES, 'NOT', ...OPERATORS]),
+        children: Type.Optional(Type.Array(Type.Unknown())),
+        child: Type.Optional(Type.Unknown()),
+        field: Type.Optional(Field),
+        value: Type.Optional(Operand),
+      },
+      { [SHOWN_AS]: nodeForms },
+    ),
+  }
+}
+
+export const { Rule, Logic } = rulesOf('', {}, 'One condition on the data.')
 
 export const Rules = Type.Array(Rule, {
   description: `All of these must hold. 1 to ${MAX_LEAVES} rules; with \`logic\`, both must hold and share that number.`,
 })
-
-export const Logic = Type.Object(
-  {
-    op: Type.Enum([...GATES, 'NOT', ...OPERATORS]),
-    children: Type.Optional(
-      Type.Array(Type.Unknown(), { description: `1 to ${MAX_CHILDREN} nodes under ${GATES.join(', ')}.` }),
-    ),
-    child: Type.Optional(Type.Unknown({ description: 'The one node under NOT.' })),
-    field: Type.Optional(Field),
-    value: Type.Optional(Operand),
-  },
-  {
-    description: `A tree of rules: \`{op: "${GATES.join('" | "')}", children: [...]}\`, \`{op: "NOT", child}\` or a rule; at most ${MAX_TREE_DEPTH} levels and ${MAX_LEAVES} rules.`,
-  },
-)
 
 const ExpectedName = Type.String({ minLength: 1, maxLength: MAX_EXPECTED_CHARACTERS })
 

@@ -56,10 +56,11 @@ const merged = (parts: readonly JsonSchema[]): JsonSchema => ({
   required: parts.flatMap(({ required = [] }) => required),
 })
 
-const isLeaf = (schema: JsonSchema): boolean =>
-  schema.const !== undefined ||
-  schema.enum !== undefined ||
-  !['object', 'array'].includes(String(schema.type))
+/** Whether a value that fits needs nothing that another component describes, as a node of a tree needs nodes. */
+const isLeaf = ({ $ref, items, anyOf = [], properties = {}, required = [] }: JsonSchema): boolean =>
+  [$ref, items?.$ref].every((name) => name === undefined) &&
+  anyOf.every(isLeaf) &&
+  required.every((name) => isLeaf(properties[name] ?? {}))
 
 /** @returns makers of values for schemas of one document */
 export const createArbitraries = (components: Components) => {

@@ -1,7 +1,7 @@
 /** Wire shapes of eligibility. @module */
 import Type, { type Static, type TProperties } from 'typebox'
 import type { AnyForm } from '../../forms.ts'
-import { Logic, Rule } from '../../rules/schemas.ts'
+import { rulesOf } from '../../rules/schemas.ts'
 import { LogConsent } from '../consent/schemas.ts'
 import { SlugParams, TypedQuestion } from '../hermes/schemas.ts'
 import { NewToken } from '../tokens/schemas.ts'
@@ -103,9 +103,10 @@ const Source = Type.Optional(
   }),
 )
 
-export const SourceRule = Type.Object(
-  { source: Source, ...Rule.properties },
-  { title: 'SourceRule', description: 'One condition on the data of a source.' },
+const { Rule: SourceRule, Logic: SourceLogic } = rulesOf(
+  'Source',
+  { source: Source },
+  'One condition on the data of a source.',
 )
 
 const TokenConfig = Type.Object(
@@ -131,15 +132,6 @@ export const EligibilityCheck = Type.Object(
   { title: 'EligibilityCheck' },
 )
 export type EligibilityCheck = Static<typeof EligibilityCheck>
-
-const SourceLogic = Type.Object(
-  { source: Source, ...Logic.properties },
-  {
-    title: 'SourceLogic',
-    description:
-      'A tree of rules under AND, OR, NOT, NAND and NOR, whose leaves are `{source, field, op, value}`.',
-  },
-)
 
 export const CompositeCheck = Type.Union(
   [
