@@ -1,5 +1,5 @@
 /**
- * The rounds of Poseidon with three state elements (circomlib parameters); src/bin/poseidon-schedule.ts says why they
+ * The rounds of Poseidon with three state elements (circomlib parameters); src/bin/build-steps/poseidon-schedule.ts says why they
  * look like this. The lanes of a vector are the elements of the state in the full rounds, and the values that a dot
  * product takes in the partial rounds.
  * @module

@@ -13,9 +13,9 @@ import { once } from 'node:events'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import pg from 'pg'
-import { quantile, requestBytes, runLoad } from '../test/support/http-load.ts'
-import { makeProof } from '../test/support/payment-proofs.ts'
-import { startServerProcess } from '../test/support/server-process.ts'
+import { makeProof } from '../test/support/domain/payment-proofs.ts'
+import { quantile, requestBytes, runLoad } from '../test/support/servers/http-load.ts'
+import { startServerProcess } from '../test/support/servers/server-process.ts'
 import { measureInScratchDatabase } from './support/scratch-database.ts'
 
 const CONNECTIONS = 64

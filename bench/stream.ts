@@ -17,8 +17,8 @@ import { createServer, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import pg from 'pg'
 import { createScratchDatabase } from '../test/support/app.ts'
-import { quantile } from '../test/support/http-load.ts'
-import { startServerProcess } from '../test/support/server-process.ts'
+import { quantile } from '../test/support/servers/http-load.ts'
+import { startServerProcess } from '../test/support/servers/server-process.ts'
 import { createReaders, type Readers } from './support/stream-readers.ts'
 
 const STREAMS = Number(process.env.BENCH_STREAMS ?? 5000)

@@ -8,7 +8,7 @@ import { createPublicKey, generateKeyPairSync, randomBytes, sign, verify } from 
 import { ml_dsa44, ml_dsa65 } from '@noble/post-quantum/ml-dsa.js'
 import { jwtVerify, SignJWT } from 'jose'
 import { systemClock } from '../src/clock.ts'
-import { loadConfig } from '../src/config.ts'
+import { loadConfig } from '../src/config/config.ts'
 import { checkSignature } from '../src/domain/hybrid-tokens/signatures.ts'
 import { createSealing } from '../src/keys/sealing.ts'
 import { createSigners, type Signers } from '../src/keys/signers.ts'
@@ -19,9 +19,9 @@ import {
   hybridSigningBytes,
   readHybridToken,
 } from '../src/protocol/hybrid-token.ts'
-import { startServer } from '../src/server.ts'
+import { startServer } from '../src/server/server.ts'
 import { openDatabase } from '../src/store/database.ts'
-import { quantile, requestBytes, runLoad } from '../test/support/http-load.ts'
+import { quantile, requestBytes, runLoad } from '../test/support/servers/http-load.ts'
 import { type Row, report } from './support/interleaved.ts'
 import { measureInScratchDatabase } from './support/scratch-database.ts'
 

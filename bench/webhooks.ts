@@ -16,7 +16,7 @@ import { newId } from '../src/ids.ts'
 import type { Item } from '../src/ledger/item.ts'
 import { signWebhook } from '../src/protocol/webhook.ts'
 import { startTestApp, type TestApp } from '../test/support/app.ts'
-import { createCertificates } from '../test/support/certificates.ts'
+import { createCertificates } from '../test/support/servers/certificates.ts'
 
 process.env.DATABASE_URL ??= 'postgres://postgres@127.0.0.1:5432/postgres'
 

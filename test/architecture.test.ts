@@ -9,6 +9,10 @@ import ts from 'typescript'
 
 const ROOT = join(import.meta.dirname, '..')
 const MAX_FILE_LINES = 500
+const MAX_NAMES_IN_SRC = 22
+const MAX_FILES_IN_FOLDER = 20
+/** Folders that are lists. */
+const LISTS = ['src/store/migrations', 'src/circuits/mappers']
 
 const filesBelow = (folder: string, extension: string): string[] =>
   existsSync(join(ROOT, folder))
@@ -64,14 +68,8 @@ const VOCABULARY = [
   'src/caller.ts',
   'src/clock.ts',
   'src/ids.ts',
-  'src/exact-json.ts',
-  'src/json-fault.ts',
-  'src/events.ts',
-  'src/patterns.ts',
-  'src/forms.ts',
-  'src/unknown-members.ts',
-  'src/schemas.ts',
-  'src/read-only.ts',
+  'src/json/',
+  'src/domain/webhooks/events.ts',
 ]
 const FOLDERS_BELOW_DOMAIN = [
   'src/core/',
@@ -93,7 +91,7 @@ const RULES: { in: RegExp; may: readonly string[] }[] = [
   { in: /^src\/protocol\/envelope\.ts$/, may: ['src/core/', '@noble/curves'] },
   { in: /^src\/protocol\//, may: ['src/core/', 'canonicalize'] },
   {
-    in: /^src\/circuits\/(artifacts|key-files|setup-record|prover|prover-worker)\.ts$/,
+    in: /^src\/circuits\/(artifacts\/(artifacts|key-files|setup-record)|proving\/(prover|prover-worker))\.ts$/,
     may: [...VOCABULARY, 'src/core/', 'src/protocol/', 'src/rules/', 'node:', 'piscina', '@noble/curves'],
   },
   { in: /^src\/circuits\/choice\.ts$/, may: ['src/errors.ts', 'src/rules/'] },
@@ -110,15 +108,18 @@ const RULES: { in: RegExp; may: readonly string[] }[] = [
       'poseidon-lite',
     ],
   },
-  { in: /^src\/terminal\/(node|journal|lock-file)\.ts$/, may: ['src/core/', 'src/protocol/', 'node:'] },
-  { in: /^src\/terminal\/(browser|indexed-db)\.ts$/, may: ['src/core/', 'src/protocol/', 'idb'] },
+  {
+    in: /^src\/terminal\/(node|storage\/(journal|lock-file))\.ts$/,
+    may: ['src/core/', 'src/protocol/', 'node:'],
+  },
+  { in: /^src\/terminal\/(browser|storage\/indexed-db)\.ts$/, may: ['src/core/', 'src/protocol/', 'idb'] },
   { in: /^src\/terminal\//, may: ['src/core/', 'src/protocol/'] },
   {
     in: /^src\/rules\//,
     may: [
       'src/errors.ts',
-      'src/schemas.ts',
-      'src/unknown-members.ts',
+      'src/json/schemas.ts',
+      'src/json/unknown-members.ts',
       'src/core/',
       'src/protocol/canonical-json.ts',
       'src/protocol/json-object.ts',
@@ -162,34 +163,34 @@ const RULES: { in: RegExp; may: readonly string[] }[] = [
   },
   // What agents sign is read here alone.
   {
-    in: /^src\/domain\/agent-trust\/http-signature\.ts$/,
+    in: /^src\/domain\/agents\/trust\/evidence\/http-signature\.ts$/,
     may: [...VOCABULARY, 'src/keys/', 'http-message-sig', 'structured-headers'],
   },
-  { in: /^src\/domain\/agent-trust\/content-digest\.ts$/, may: ['node:', 'structured-headers'] },
+  { in: /^src\/domain\/agents\/trust\/evidence\/content-digest\.ts$/, may: ['node:', 'structured-headers'] },
   {
-    in: /^src\/domain\/[^/]+\/routes[^/]*\.ts$/,
+    in: /^src\/domain\/.+\/routes[^/]*\.ts$/,
     may: [
       ...VOCABULARY,
       'src/http/route.ts',
       'src/http/accept.ts',
-      'src/qr-code.ts',
+      'src/http/qr-code.ts',
       'typebox',
       'src/protocol/',
     ],
   },
   {
-    in: /^src\/domain\/[^/]+\/schemas[^/]*\.ts$/,
+    in: /^src\/domain\/.+\/schemas[^/]*\.ts$/,
     may: [...VOCABULARY, 'src/http/route.ts', 'typebox', 'src/protocol/', 'src/rules/schemas.ts'],
   },
-  { in: /^src\/domain\/[^/]+\/store\.ts$/, may: [...VOCABULARY, 'src/store/', 'knex'] },
+  { in: /^src\/domain\/.+\/store\.ts$/, may: [...VOCABULARY, 'src/store/', 'knex'] },
   {
     in: /^src\/domain\/tokens\/apple-pass\.ts$/,
-    may: [...VOCABULARY, 'node:', 'passkit-generator', 'src/config-passes.ts'],
+    may: [...VOCABULARY, 'node:', 'passkit-generator', 'src/config/passes.ts'],
   },
-  { in: /^src\/domain\/aml\/name-tokens\.ts$/, may: ['any-ascii'] },
-  { in: /^src\/domain\/aml\/token-similarity\.ts$/, may: ['double-metaphone'] },
-  { in: /^src\/domain\/aml\/loaders\/ofac\.ts$/, may: ['node:', 'csv-parse'] },
-  { in: /^src\/domain\/aml\/loaders\/un\.ts$/, may: ['saxes'] },
+  { in: /^src\/domain\/aml\/names\/name-tokens\.ts$/, may: ['any-ascii'] },
+  { in: /^src\/domain\/aml\/names\/token-similarity\.ts$/, may: ['double-metaphone'] },
+  { in: /^src\/domain\/aml\/lists\/loaders\/ofac\.ts$/, may: ['node:', 'csv-parse'] },
+  { in: /^src\/domain\/aml\/lists\/loaders\/un\.ts$/, may: ['saxes'] },
   { in: /^src\/domain\/kyc\/countries\.ts$/, may: ['iso-3166'] },
   { in: /^src\/domain\/kyc\/machine-readable-zone\.ts$/, may: ['mrz'] },
   { in: /^src\/domain\/consent\/input\.ts$/, may: [...VOCABULARY, 'iso-3166'] },
@@ -197,7 +198,7 @@ const RULES: { in: RegExp; may: readonly string[] }[] = [
     in: /^src\/domain\/mcp\//,
     may: [
       'src/errors.ts',
-      'src/unknown-members.ts',
+      'src/json/unknown-members.ts',
       'src/protocol/json-object.ts',
       'node:',
       'pino',
@@ -217,8 +218,8 @@ const RULES: { in: RegExp; may: readonly string[] }[] = [
       'yazl',
       'csv-stringify',
       'src/metrics.ts',
-      'src/config.ts',
-      'src/qr-code.ts',
+      'src/config/config.ts',
+      'src/http/qr-code.ts',
     ],
   },
   // Runs in browsers.
@@ -250,8 +251,17 @@ const RULES: { in: RegExp; may: readonly string[] }[] = [
       'pino',
       'prom-client',
       'ipaddr.js',
+      'qrcode',
     ],
   },
+  {
+    in: /^src\/json\//,
+    may: ['src/errors.ts', 'src/ids.ts', 'typebox', 'lossless-json', 'fastest-levenshtein', 'node:'],
+  },
+  { in: /^src\/config\//, may: [...VOCABULARY, ...FOLDERS_BELOW_DOMAIN, 'node:'] },
+  // What puts everything together: services below, the server that they are served by above.
+  { in: /^src\/services\//, may: [...VOCABULARY, ...FOLDERS_BELOW_DOMAIN, 'src/', 'node:', 'pino'] },
+  { in: /^src\/server\//, may: ['src/', 'node:', 'koa', 'pino', 'typebox'] },
 ]
 
 const sources = filesBelow('src', '.ts')
@@ -266,10 +276,9 @@ const breaks = ({ from, to, typeOnly }: Import): boolean => {
     return false
   // The wire form of one domain's answer may be another's.
   const quotes = /\/(routes|schemas)[^/]*\.ts$/
-  if (quotes.test(from) && /^src\/domain\/[^/]+\/schemas[^/]*\.ts$/.test(to)) return false
+  if (quotes.test(from) && /^src\/domain\/.+\/schemas[^/]*\.ts$/.test(to)) return false
   // Pages read what routes answer: as types, so that no validator reaches a browser.
-  if (from.startsWith('src/web/') && typeOnly && /^src\/domain\/[^/]+\/schemas[^/]*\.ts$/.test(to))
-    return false
+  if (from.startsWith('src/web/') && typeOnly && /^src\/domain\/.+\/schemas[^/]*\.ts$/.test(to)) return false
   // A domain sees other domains, and the machinery above it, as types only; instances are handed to it.
   return !(
     from.startsWith('src/domain/') &&
@@ -293,6 +302,32 @@ describe('architecture', () => {
     expect(
       imports.filter(({ from, to }) => to.startsWith('src/bin/') && !from.startsWith('src/bin/')),
     ).to.deep.equal([])
+  })
+
+  it('tells every folder of src, every file beside them and every domain in docs/architecture.md', () => {
+    const page = read('docs/architecture.md')
+    const names = readdirSync(join(ROOT, 'src'), { withFileTypes: true }).map((entry) =>
+      entry.isDirectory() ? `\n  ${entry.name}/ ` : `\n  ${entry.name} `,
+    )
+    const areas = new Set(sources.flatMap((file) => /^src\/domain\/([^/]+)\//.exec(file)?.[1] ?? []))
+    const domains = [...areas].map((name) => `\n| \`${name}\` |`)
+    expect([...names, ...domains].filter((name) => !page.includes(name))).to.deep.equal([])
+    const paths = page.match(/`[\w./-]+\.ts`/g) ?? []
+    const places = ['src', 'test', 'assembly', 'src/domain', '.']
+    const gone = paths.map((path) => path.slice(1, -1)).filter((path) => path.includes('/'))
+    expect(gone.filter((path) => !places.some((place) => existsSync(join(ROOT, place, path))))).to.deep.equal(
+      [],
+    )
+  })
+
+  it(`keeps src at ${MAX_NAMES_IN_SRC} names, and its folders at ${MAX_FILES_IN_FOLDER} files`, () => {
+    expect(readdirSync(join(ROOT, 'src')).length).to.be.at.most(MAX_NAMES_IN_SRC)
+    const folders = [...new Set(sources.map((file) => posix.dirname(file)))].filter(
+      (folder) => !LISTS.includes(folder),
+    )
+    const filesIn = (folder: string) =>
+      readdirSync(join(ROOT, folder), { withFileTypes: true }).filter((entry) => entry.isFile()).length
+    expect(folders.filter((folder) => filesIn(folder) > MAX_FILES_IN_FOLDER)).to.deep.equal([])
   })
 
   it('has no import cycles', () => {
@@ -329,16 +364,16 @@ describe('architecture', () => {
     const opens = sources.filter((file) => /\.transaction\(|['"`]\s*BEGIN\b/i.test(read(file)))
     // A terminal in a browser keeps its journal in IndexedDB, whose transactions have nothing to do with ours.
     expect(
-      opens.filter((file) => !/^src\/(store|ledger)\/|^src\/terminal\/indexed-db\.ts$/.test(file)),
+      opens.filter((file) => !/^src\/(store|ledger)\/|^src\/terminal\/storage\/indexed-db\.ts$/.test(file)),
     ).to.deep.equal([])
   })
 
   for (const [what, pattern, where] of [
-    ['the environment', /process\.env/, /^src\/(config|bin\/[a-z-]+)\.ts$/],
+    ['the environment', /process\.env/, /^src\/(config\/config|bin\/[a-z-/]+)\.ts$/],
     [
       'the clock',
       /\bDate\.now\b|new Date\(\)/,
-      /^src\/(clock|terminal\/index|protocol\/envelope|bin\/[a-z-]+)\.ts$/,
+      /^src\/(clock|terminal\/index|protocol\/envelope|bin\/[a-z-/]+)\.ts$/,
     ],
     ['Math.random', /\bMath\.random\b/, /^$/],
     ['the console', /\bconsole\.\w+\(/, /^src\/bin\//],

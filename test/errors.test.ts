@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import { expect } from 'chai'
 import { AppError, ERRORS, type ErrorCode, fail } from '../src/errors.ts'
 import { asAppError, errorBody, errorCodesOf } from '../src/http/errors.ts'
-import { routes } from '../src/routes.ts'
+import { routes } from '../src/server/routes.ts'
 
 const codes = Object.keys(ERRORS) as ErrorCode[]
 

@@ -9,8 +9,8 @@ import { expect } from 'chai'
 import { printedDifference } from './support/docs/printed.ts'
 import { type Shell, startShell } from './support/docs/shell.ts'
 import { type ShellBlock, type Step, shellBlocks } from './support/docs/shell-blocks.ts'
-import { freePort, type ServerProcess, startServerProcess } from './support/server-process.ts'
-import { json, startTargetServer } from './support/target-server.ts'
+import { freePort, type ServerProcess, startServerProcess } from './support/servers/server-process.ts'
+import { json, startTargetServer } from './support/servers/target-server.ts'
 
 const ROOT = join(import.meta.dirname, '..')
 const DOCUMENTED = 'http://127.0.0.1:8080'

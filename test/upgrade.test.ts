@@ -8,9 +8,9 @@ import { join } from 'node:path'
 import { expect } from 'chai'
 import { compactVerify, createLocalJWKSet, type JSONWebKeySet } from 'jose'
 import type { TestApp } from './support/app.ts'
-import { DATABASE_URL, openTestDatabase } from './support/database.ts'
 import { leafHash, rootOf } from './support/reference/merkle.ts'
 import { verifyConsistency } from './support/reference/merkle-proofs.ts'
+import { DATABASE_URL, openTestDatabase } from './support/servers/database.ts'
 import { ask, differences } from './support/upgrade/checks.ts'
 import {
   type Expectations,

@@ -6,10 +6,10 @@
 import { execFileSync } from 'node:child_process'
 import { chmodSync } from 'node:fs'
 import { build } from 'esbuild'
-import { buildCircuits } from './build-circuits.ts'
-import { buildTemplate } from './build-pglite-template.ts'
-import { buildWasm } from './build-wasm.ts'
-import { buildWeb } from './build-web.ts'
+import { buildCircuits } from './build-steps/build-circuits.ts'
+import { buildTemplate } from './build-steps/build-pglite-template.ts'
+import { buildWasm } from './build-steps/build-wasm.ts'
+import { buildWeb } from './build-steps/build-web.ts'
 
 const ROOT = new URL('../..', import.meta.url).pathname
 
@@ -32,7 +32,7 @@ const buildPrograms = () =>
     entryPoints: {
       server: 'src/bin/server.ts',
       // Runs in the prover's threads, which are started from a file.
-      'prover-worker': 'src/circuits/prover-worker.ts',
+      'prover-worker': 'src/circuits/proving/prover-worker.ts',
     },
   })
 
@@ -56,7 +56,7 @@ const buildExports = async () => {
     entryPoints: {
       core: 'src/core/index.ts',
       field: 'src/core/field.ts',
-      proving: 'src/circuits/proving.ts',
+      proving: 'src/circuits/proving/proving.ts',
       envelope: 'src/protocol/envelope.ts',
       terminal: 'src/terminal/index.ts',
       webhook: 'src/protocol/webhook.ts',

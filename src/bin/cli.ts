@@ -17,9 +17,9 @@ import {
   recoverJournal,
   type Terminal,
 } from '../terminal/node.ts'
+import { verifyEvidenceCommand } from './evidence/verify-evidence-command.ts'
+import { verifyProofCommand } from './proofs/verify-proof-command.ts'
 import { signEnvelopeCommand } from './sign-envelope-command.ts'
-import { verifyEvidenceCommand } from './verify-evidence-command.ts'
-import { verifyProofCommand } from './verify-proof-command.ts'
 
 /** Exit statuses beside 0: the terminal can't work · the payment or upload was refused. */
 const EXIT_FAILED = 1

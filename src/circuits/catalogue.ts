@@ -1,16 +1,17 @@
 /** Every circuit there is. What else knows circuits by name derives it from here. @module */
-import { auditProof } from './audit_proof.ts'
+
 import type { Circuit } from './circuit.ts'
-import { composite } from './composite.ts'
-import { consentVerification } from './consent_verification.ts'
-import { eligibility } from './eligibility.ts'
-import { kyc } from './kyc.ts'
-import { offlineValidation } from './offline_validation.ts'
-import { proofAggregation } from './proof_aggregation.ts'
-import { quantumSafeToken } from './quantum_safe_token.ts'
-import { simpleYesno } from './simple_yesno.ts'
-import { tokenValidation } from './token_validation.ts'
-import { yesno } from './yesno.ts'
+import { auditProof } from './mappers/audit_proof.ts'
+import { composite } from './mappers/composite.ts'
+import { consentVerification } from './mappers/consent_verification.ts'
+import { eligibility } from './mappers/eligibility.ts'
+import { kyc } from './mappers/kyc.ts'
+import { offlineValidation } from './mappers/offline_validation.ts'
+import { proofAggregation } from './mappers/proof_aggregation.ts'
+import { quantumSafeToken } from './mappers/quantum_safe_token.ts'
+import { simpleYesno } from './mappers/simple_yesno.ts'
+import { tokenValidation } from './mappers/token_validation.ts'
+import { yesno } from './mappers/yesno.ts'
 
 const catalogue = [
   simpleYesno,

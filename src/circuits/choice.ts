@@ -10,11 +10,11 @@ import { valueAt } from '../rules/field-path.ts'
 import { attributesOf, compileProgram, type ProgramForm } from '../rules/program.ts'
 import type { Leaf, Tree } from '../rules/rule.ts'
 import type { WitnessInput } from './circuit.ts'
-import { composite, programHash } from './composite.ts'
-import { eligibility, policyHash } from './eligibility.ts'
-import type { RuleProgramValues } from './rule-program.ts'
-import { simpleYesno } from './simple_yesno.ts'
-import { YESNO_OPERATORS, type YesnoOperator, yesno, yesnoFits } from './yesno.ts'
+import { composite, programHash } from './mappers/composite.ts'
+import { eligibility, policyHash } from './mappers/eligibility.ts'
+import type { RuleProgramValues } from './mappers/rule-program.ts'
+import { simpleYesno } from './mappers/simple_yesno.ts'
+import { YESNO_OPERATORS, type YesnoOperator, yesno, yesnoFits } from './mappers/yesno.ts'
 
 /** A decision about data that is to be proved. */
 export interface Question {

@@ -5,12 +5,12 @@
  */
 import { Readable } from 'node:stream'
 import { isUnchanged } from './conditional.ts'
+import type { UnreadAnswers } from './connections/unread.ts'
 import type { HttpContext } from './context.ts'
 import { JSON_TYPE } from './errors.ts'
 import { EVENT_STREAM_TYPE, EventStreamReply } from './event-stream.ts'
+import { answerCheck, type Check } from './input/validation.ts'
 import { Reply, type Route } from './route.ts'
-import type { UnreadAnswers } from './unread.ts'
-import { answerCheck, type Check } from './validation.ts'
 
 type Verify = (status: number, body: unknown, isJson: boolean) => void
 

@@ -13,14 +13,14 @@ import {
   readCredentials,
   requireScope,
 } from './auth.ts'
-import { addressBlock } from './client-address.ts'
+import { addressBlock } from './connections/client-address.ts'
+import type { UnreadAnswers } from './connections/unread.ts'
 import type { HttpContext } from './context.ts'
 import { errorCodesOf, takesIdempotencyKey } from './errors.ts'
 import { type IdempotencyKit, REPLAYED_HEADER, readIdempotency } from './idempotency.ts'
-import { compileBody, compileParams, compileQuery } from './input.ts'
+import { compileBody, compileParams, compileQuery } from './input/input.ts'
 import { type RateLimiter, UNAUTHENTICATED_LIMIT_PER_MINUTE } from './rate-limit.ts'
 import type { Request, Route } from './route.ts'
-import type { UnreadAnswers } from './unread.ts'
 
 export interface EndpointKit<S> {
   readonly services: S

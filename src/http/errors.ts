@@ -5,11 +5,11 @@
  */
 import { AppError, type ErrorCode, type ErrorDetail } from '../errors.ts'
 import type { HttpContext } from './context.ts'
+import { knownParameters } from './input/query.ts'
+import { asJsonSchema, isClosedSomewhere } from './input/schema.ts'
 import type { Logger } from './log.ts'
-import { knownParameters } from './query.ts'
 import { writeLimit } from './rate-limit.ts'
 import type { Route } from './route.ts'
-import { asJsonSchema, isClosedSomewhere } from './schema.ts'
 
 export const JSON_TYPE = 'application/json; charset=utf-8'
 

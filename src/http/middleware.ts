@@ -9,10 +9,10 @@ import type { Credential } from '../caller.ts'
 import type { Clock } from '../clock.ts'
 import { AppError } from '../errors.ts'
 import { newId } from '../ids.ts'
+import { requireHost, useOriginForm } from './connections/target.ts'
 import type { HttpState } from './context.ts'
 import { type IsUnavailable, writeError } from './errors.ts'
 import { type Logger, maskPath } from './log.ts'
-import { requireHost, useOriginForm } from './target.ts'
 
 export const REQUEST_ID_HEADER = 'X-Request-Id'
 const REQUEST_ID_PATTERN = /^[\x21-\x7e]{1,128}$/

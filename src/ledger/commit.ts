@@ -24,7 +24,7 @@ import {
 } from './reads.ts'
 import { type Context, type Head, type Resolution, resolveBatch } from './resolve.ts'
 import { answers, HEAD_NAME } from './tables.ts'
-import { createTiles, type Tiles } from './tiles.ts'
+import { createTiles, type Tiles } from './tree/tiles.ts'
 import { type ChangeUnit, keysOf, type Unit } from './unit.ts'
 
 /** Expired answers are swept this often, and so many at a time; when there were more, again in the next batch. */

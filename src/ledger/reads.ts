@@ -2,10 +2,10 @@
 import type { Session } from '../store/session.ts'
 import { beginLocked } from '../store/transactions.ts'
 import type { Held, Json } from './item.ts'
-import { splitHashes } from './merkle.ts'
 import { type Known, keyOf, type Unread } from './overlay.ts'
 import type { Head } from './resolve.ts'
 import { type AnswerRow, type ClaimRow, type CounterRow, HEAD_NAME } from './tables.ts'
+import { splitHashes } from './tree/merkle.ts'
 
 interface HeadRow {
   size: number

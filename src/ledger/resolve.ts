@@ -11,9 +11,9 @@ import type { Row } from '../store/table.ts'
 import { requireSameRequest } from './answers.ts'
 import { actorOf, entryText, newSalt, subjectOf } from './entry.ts'
 import type { Claim, Entry, Held, Item, Receipt, Settled, Take } from './item.ts'
-import { type Growth, grow, leafHash } from './merkle.ts'
 import { type Known, keyOf, Overlay, type Unread } from './overlay.ts'
 import { type AnswerRow, claims as claimTable, counters as counterTable, entries } from './tables.ts'
+import { type Growth, grow, leafHash } from './tree/merkle.ts'
 import type { Unit } from './unit.ts'
 
 /** An item may answer a lost claim with another item, and that one again; a chain this long is a mistake. */

@@ -1,6 +1,6 @@
 /** Wire shapes of rules and logic trees, for the routes that take them. What the schemas leave open, `tree.ts` reads. @module */
 import Type, { type TProperties } from 'typebox'
-import { SHOWN_AS } from '../schemas.ts'
+import { SHOWN_AS } from '../json/schemas.ts'
 import { EXPECTED_LEVELS } from './expectation.ts'
 import {
   GATES,

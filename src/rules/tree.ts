@@ -3,8 +3,8 @@
  * @module
  */
 import { fail } from '../errors.ts'
+import { MAX_UNKNOWN_TOLD, unknownMember } from '../json/unknown-members.ts'
 import { isObject } from '../protocol/json-object.ts'
-import { MAX_UNKNOWN_TOLD, unknownMember } from '../unknown-members.ts'
 import { parseFieldPath } from './field-path.ts'
 import { type Budget, readOperand } from './operators.ts'
 import {

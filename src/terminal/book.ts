@@ -7,7 +7,7 @@ import type { Core, NullifierSet } from '../core/index.ts'
 import { NULLIFIER_FRAGMENT_BYTES } from '../protocol/payment-proof.ts'
 import { TerminalError } from './errors.ts'
 import { minorUnitsOf } from './payment-input.ts'
-import type { Contents, JournalRecord, Restored } from './records.ts'
+import type { Contents, JournalRecord, Restored } from './storage/records.ts'
 import type { QueuedPayment, RejectedPayment } from './types.ts'
 
 /** Base64url characters of the 12-byte nullifier fragment with which every proof begins. */

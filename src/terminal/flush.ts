@@ -9,7 +9,7 @@ import { type Delay, STEADY_PROBE_INTERVAL_MS, timerDelay } from './connectivity
 import { messageOf } from './errors.ts'
 import type { Events } from './events.ts'
 import { type MerchantApi, ServerFault } from './merchant-api.ts'
-import type { JournalRecord } from './records.ts'
+import type { JournalRecord } from './storage/records.ts'
 import type { FlushReport, QueuedPayment, RejectedPayment, TerminalEvents } from './types.ts'
 
 /** Pause after the second failed upload in a row; doubled after each further one. */

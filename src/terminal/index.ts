@@ -7,7 +7,7 @@ import { openTerminal } from './terminal.ts'
 import type { Terminal, TerminalOptions } from './types.ts'
 
 export { TerminalError, type TerminalErrorCode } from './errors.ts'
-export { memoryStorage, type OpenStorage, type Storage } from './storage.ts'
+export { memoryStorage, type OpenStorage, type Storage } from './storage/storage.ts'
 export type {
   FlushReport,
   Limits,

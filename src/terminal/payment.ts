@@ -14,7 +14,7 @@ import type { Flusher } from './flush.ts'
 import { offlineRefusal } from './limits.ts'
 import { type MerchantApi, Refusal, ServerFault } from './merchant-api.ts'
 import { type CheckedPayment, checkPayment } from './payment-input.ts'
-import { type JournalRecord, NONCE_COUNT } from './records.ts'
+import { type JournalRecord, NONCE_COUNT } from './storage/records.ts'
 import type { EffectiveLimits, PaymentInput, PaymentResult, QueuedPayment } from './types.ts'
 
 interface Deps {

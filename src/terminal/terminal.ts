@@ -21,8 +21,8 @@ import { checkLimits, checkTimeouts, effectiveLimits } from './limits.ts'
 import { createMerchantApi } from './merchant-api.ts'
 import { createCashier } from './payment.ts'
 import { formatMinorUnits } from './payment-input.ts'
-import { type JournalRecord, type Restored, restore } from './records.ts'
-import type { OpenStorage } from './storage.ts'
+import { type JournalRecord, type Restored, restore } from './storage/records.ts'
+import type { OpenStorage } from './storage/storage.ts'
 import type { Pending, Status, Terminal, TerminalOptions } from './types.ts'
 
 /** A journal is rewritten once this many records came on top of twice what must be kept of it. */

@@ -1,7 +1,7 @@
 /** What an application hands to a terminal and gets from it. Types only. @module */
 import type { AmountLimit } from '../protocol/payment-limits.ts'
 import type { PaymentMethod, RefusalCode } from '../protocol/sync.ts'
-import type { Storage } from './storage.ts'
+import type { Storage } from './storage/storage.ts'
 
 export interface PaymentInput {
   /** One per purchase; 1 to 128 characters. A card number is refused. */

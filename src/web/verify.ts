@@ -1,11 +1,17 @@
 /** The page of a signed result: fetches it and the keys, checks one against the other, shows what was checked. @module */
 import { systemClock } from '../clock.ts'
 import { isObject } from '../protocol/json-object.ts'
-import { openCrypto } from './crypto.ts'
+import { openCrypto } from './crypto/crypto.ts'
 import { byId, make, say } from './elements.ts'
 import { askFile, askJson, textOf, UnreachableError } from './http.ts'
-import { NO_QUESTION, questionWords } from './question.ts'
-import { type Check, type CheckName, type Examination, examine, type Published } from './result-checks.ts'
+import { NO_QUESTION, questionWords } from './result/question.ts'
+import {
+  type Check,
+  type CheckName,
+  type Examination,
+  examine,
+  type Published,
+} from './result/result-checks.ts'
 
 const NOT_FOUND = 404
 const OK = 200

@@ -4,10 +4,10 @@ import { expect } from 'chai'
 import type { QueuedTransaction } from '../../src/protocol/sync.ts'
 import type { FlushReport, PaymentResult, Pending, Status } from '../../src/terminal/index.ts'
 import { sharedApp } from '../support/app.ts'
-import { temporaryDirectories } from '../support/directory.ts'
+import { NOWHERE } from '../support/domain/terminals.ts'
 import { startCommand } from '../support/programs.ts'
-import { type ScriptedServer, startScriptedServer } from '../support/scripted-server.ts'
-import { NOWHERE } from '../support/terminals.ts'
+import { temporaryDirectories } from '../support/servers/directory.ts'
+import { type ScriptedServer, startScriptedServer } from '../support/servers/scripted-server.ts'
 
 const CLI = join(import.meta.dirname, '../../build/cli.js')
 

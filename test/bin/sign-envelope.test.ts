@@ -8,10 +8,10 @@ import { expect } from 'chai'
 import type { Posted } from '../../src/domain/chat/schemas.ts'
 import type { RelayEnvelope } from '../../src/protocol/envelope.ts'
 import { sharedApp } from '../support/app.ts'
-import { temporaryDirectories } from '../support/directory.ts'
-import { someName, someText } from '../support/envelopes.ts'
+import { someName, someText } from '../support/domain/envelopes.ts'
 import { startCommand } from '../support/programs.ts'
 import { fingerprintReference, verifyReference } from '../support/reference/relay-envelope.ts'
+import { temporaryDirectories } from '../support/servers/directory.ts'
 
 const CLI = join(import.meta.dirname, '../../build/cli.js')
 

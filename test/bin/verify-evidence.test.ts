@@ -7,14 +7,14 @@ import { expect } from 'chai'
 import fc from 'fast-check'
 import { open as openZip, type ZipFile } from 'yauzl'
 import { ZipFile as ZipWriter } from 'yazl'
-import { examine, type Report } from '../../src/bin/verify-evidence.ts'
+import { examine, type Report } from '../../src/bin/evidence/verify-evidence.ts'
 import { CHAIN_START, nextLink } from '../../src/domain/exports/evidence.ts'
 import { EVIDENCE_ENTRY } from '../../src/domain/exports/zip.ts'
 import { sharedApp, type TestApp, type TestOrganisation } from '../support/app.ts'
-import { temporaryDirectories } from '../support/directory.ts'
-import { exported, revokeKey, verifySomething } from '../support/exports.ts'
+import { exported, revokeKey, verifySomething } from '../support/domain/exports.ts'
 import { startCommand } from '../support/programs.ts'
 import { rejection } from '../support/rejection.ts'
+import { temporaryDirectories } from '../support/servers/directory.ts'
 
 const CLI = join(import.meta.dirname, '../../build/cli.js')
 

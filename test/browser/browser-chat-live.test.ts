@@ -14,8 +14,8 @@ import {
   shownMessage,
   type Visit,
   type visitChat,
-} from '../support/chat-page.ts'
-import { freePort, type ServerProcess, startServerProcess } from '../support/server-process.ts'
+} from '../support/chat/chat-page.ts'
+import { freePort, type ServerProcess, startServerProcess } from '../support/servers/server-process.ts'
 
 const PHONE = { width: 390, height: 844 }
 /** WCAG 1.4.10: no scrolling in two directions at this width. */

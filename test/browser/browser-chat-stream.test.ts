@@ -3,8 +3,8 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { Browser, Page } from 'playwright-core'
+import { type Follower, playKills } from '../support/chat/stream-kills.ts'
 import { launchChromium } from '../support/chromium.ts'
-import { type Follower, playKills } from '../support/stream-kills.ts'
 
 const ROUNDS = 2
 

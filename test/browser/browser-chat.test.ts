@@ -18,10 +18,10 @@ import {
   shownIds,
   shownMessage,
   type Visit,
-} from '../support/chat-page.ts'
-import { createAgent } from '../support/envelopes.ts'
-import { generated } from '../support/proof-api.ts'
-import { tokenRoutesOf } from '../support/tokens.ts'
+} from '../support/chat/chat-page.ts'
+import { createAgent } from '../support/domain/envelopes.ts'
+import { generated } from '../support/domain/proof-api.ts'
+import { tokenRoutesOf } from '../support/domain/tokens.ts'
 
 const HOSTILE = [
   '<img src=x onerror="document.title=1"><script>document.title=2</script>',

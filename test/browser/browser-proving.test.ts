@@ -5,12 +5,12 @@ import { createServer, type Server } from 'node:http'
 import { join } from 'node:path'
 import { expect } from 'chai'
 import type { Browser, Page } from 'playwright-core'
-import type { OfflinePaymentClaim, ProofVerdict, Proved } from '../../src/circuits/proving.ts'
+import type { OfflinePaymentClaim, ProofVerdict, Proved } from '../../src/circuits/proving/proving.ts'
 import { startTestApp, type TestApp, type TestOrganisation } from '../support/app.ts'
 import { launchChromium } from '../support/chromium.ts'
-import { asking } from '../support/circuit-questions.ts'
+import { asking } from '../support/circuits/circuit-questions.ts'
+import { terminalTill } from '../support/domain/tills.ts'
 import { rejection } from '../support/rejection.ts'
-import { terminalTill } from '../support/tills.ts'
 
 const FILES: Readonly<Record<string, { file: string; type: string }>> = {
   '/': { file: join(import.meta.dirname, 'proving-page.html'), type: 'text/html' },

@@ -2,8 +2,7 @@
 import { cp, readFile, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { expect } from 'chai'
-import { ArtifactError, loadArtifacts } from '../../src/circuits/artifacts.ts'
-import { CIRCUITS } from '../../src/circuits/catalogue.ts'
+import { ArtifactError, loadArtifacts } from '../../src/circuits/artifacts/artifacts.ts'
 import {
   type Contribution,
   type PowersType,
@@ -11,9 +10,10 @@ import {
   sha256Hex,
   type Transcript,
   transcriptSha256,
-} from '../../src/circuits/setup-record.ts'
-import { artifacts } from '../support/circuits.ts'
-import { temporaryDirectories } from '../support/directory.ts'
+} from '../../src/circuits/artifacts/setup-record.ts'
+import { CIRCUITS } from '../../src/circuits/catalogue.ts'
+import { artifacts } from '../support/circuits/circuits.ts'
+import { temporaryDirectories } from '../support/servers/directory.ts'
 
 const KEYS = join(import.meta.dirname, '../../circuits/keys')
 

@@ -1,6 +1,6 @@
 /** The mapper of consent_verification against the circuit. */
 import { expect } from 'chai'
-import { consentVerification } from '../../src/circuits/consent_verification.ts'
+import { consentVerification } from '../../src/circuits/mappers/consent_verification.ts'
 import { FIELD_MODULUS as R } from '../../src/core/field.ts'
 import { POSEIDON_TAGS } from '../../src/core/poseidon-tags.ts'
 import {
@@ -8,8 +8,8 @@ import {
   CONTROLLER,
   consentVerificationValues,
   RESEARCH,
-} from '../support/inputs/consent_verification.ts'
-import { type Changes, mapped } from '../support/mappers.ts'
+} from '../support/circuits/inputs/consent_verification.ts'
+import { type Changes, mapped } from '../support/circuits/mappers.ts'
 import { createReferenceField } from '../support/reference/field.ts'
 
 const { poseidon } = createReferenceField()

@@ -10,13 +10,13 @@ import {
   signatureChallenge,
   tokenMessage,
 } from '../../src/circuits/issuer-signature.ts'
-import { tokenValidation } from '../../src/circuits/token_validation.ts'
+import { tokenValidation } from '../../src/circuits/mappers/token_validation.ts'
 import { FIELD_MODULUS as R } from '../../src/core/field.ts'
 import { eddsaKey } from '../../src/keys/eddsa-poseidon.ts'
-import { compileUnmixed, readSymbols, shippedCircuit } from '../support/circuits.ts'
+import { compileUnmixed, readSymbols, shippedCircuit } from '../support/circuits/circuits.ts'
+import { tokenValidationValues } from '../support/circuits/inputs/token_validation.ts'
+import { testIssuer } from '../support/circuits/issuer.ts'
 import { randomElement } from '../support/elements.ts'
-import { tokenValidationValues } from '../support/inputs/token_validation.ts'
-import { testIssuer } from '../support/issuer.ts'
 import { freeWires } from '../support/reference/determined.ts'
 import { satisfies } from '../support/reference/r1cs.ts'
 

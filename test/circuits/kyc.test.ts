@@ -1,11 +1,11 @@
 /** The mapper of kyc against the circuit. */
 import { expect } from 'chai'
-import { kyc } from '../../src/circuits/kyc.ts'
+import { kyc } from '../../src/circuits/mappers/kyc.ts'
 import { FIELD_MODULUS as R } from '../../src/core/field.ts'
 import { POSEIDON_TAGS } from '../../src/core/poseidon-tags.ts'
-import { COUNTRIES, kycValues } from '../support/inputs/kyc.ts'
-import { testIssuer } from '../support/issuer.ts'
-import { type Changes, mapped } from '../support/mappers.ts'
+import { COUNTRIES, kycValues } from '../support/circuits/inputs/kyc.ts'
+import { testIssuer } from '../support/circuits/issuer.ts'
+import { type Changes, mapped } from '../support/circuits/mappers.ts'
 import { createReferenceField } from '../support/reference/field.ts'
 
 const { poseidon } = createReferenceField()

@@ -1,11 +1,11 @@
 /** Sums of multiples of points, against the curve of noble: every case that a shortcut might forget. */
 import { bn254 } from '@noble/curves/bn254.js'
 import { expect } from 'chai'
-import { scalarBytes, scalarOf } from '../../src/circuits/scalars.ts'
-import { planWindows, windowsOf } from '../../src/circuits/window-plan.ts'
+import { scalarBytes, scalarOf } from '../../src/circuits/proving/scalars.ts'
+import { planWindows, windowsOf } from '../../src/circuits/proving/window-plan.ts'
 import { FIELD_MODULUS as R } from '../../src/core/field.ts'
+import { PROVERS, type ProverBuild } from '../support/circuits/prover-builds.ts'
 import { randomElement } from '../support/elements.ts'
-import { PROVERS, type ProverBuild } from '../support/prover-builds.ts'
 
 const { G1, G2, fields } = bn254
 const P = fields.Fp.ORDER

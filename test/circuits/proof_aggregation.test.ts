@@ -1,11 +1,11 @@
 /** The mapper of proof_aggregation against the circuit. */
 import { expect } from 'chai'
 import { aggregateMessage } from '../../src/circuits/issuer-signature.ts'
-import { aggregateChain, proofAggregation } from '../../src/circuits/proof_aggregation.ts'
+import { aggregateChain, proofAggregation } from '../../src/circuits/mappers/proof_aggregation.ts'
 import { POSEIDON_TAGS } from '../../src/core/poseidon-tags.ts'
-import { members, proofAggregationValues } from '../support/inputs/proof_aggregation.ts'
-import { testIssuer } from '../support/issuer.ts'
-import { type Changes, mapped } from '../support/mappers.ts'
+import { members, proofAggregationValues } from '../support/circuits/inputs/proof_aggregation.ts'
+import { testIssuer } from '../support/circuits/issuer.ts'
+import { type Changes, mapped } from '../support/circuits/mappers.ts'
 import { createReferenceField } from '../support/reference/field.ts'
 
 const { poseidon } = createReferenceField()

@@ -4,14 +4,19 @@ import { writeFile } from 'node:fs/promises'
 import { basename, join } from 'node:path'
 import { promisify } from 'node:util'
 import { expect } from 'chai'
-import { workerFile } from '../../src/circuits/artifacts.ts'
-import { createProver, type Lane, type Prover, type ProverOptions } from '../../src/circuits/prover.ts'
+import { workerFile } from '../../src/circuits/artifacts/artifacts.ts'
+import {
+  createProver,
+  type Lane,
+  type Prover,
+  type ProverOptions,
+} from '../../src/circuits/proving/prover.ts'
 import { createVerifier } from '../../src/circuits/verifier.ts'
 import { AppError } from '../../src/errors.ts'
-import { artifacts } from '../support/circuits.ts'
-import { temporaryDirectories } from '../support/directory.ts'
-import { GOOD_INPUTS } from '../support/proofs.ts'
+import { artifacts } from '../support/circuits/circuits.ts'
+import { GOOD_INPUTS } from '../support/domain/proofs.ts'
 import { rejection } from '../support/rejection.ts'
+import { temporaryDirectories } from '../support/servers/directory.ts'
 
 const verifier = createVerifier(artifacts)
 const codeOf = async (promise: Promise<unknown>): Promise<string> => {

@@ -3,11 +3,11 @@ import { hash } from 'node:crypto'
 import { join } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import { expect } from 'chai'
-import type * as Proving from '../../src/circuits/proving.ts'
+import type * as Proving from '../../src/circuits/proving/proving.ts'
 import { sharedApp, type TestApp, type TestOrganisation } from '../support/app.ts'
-import { type Answered, asking } from '../support/circuit-questions.ts'
+import { type Answered, asking } from '../support/circuits/circuit-questions.ts'
+import { type TestPayment, type Till, terminalTill } from '../support/domain/tills.ts'
 import { rejection } from '../support/rejection.ts'
-import { type TestPayment, type Till, terminalTill } from '../support/tills.ts'
 
 const BUNDLE = pathToFileURL(join(import.meta.dirname, '../../build/proving.js')).href
 

@@ -6,15 +6,15 @@ import {
   hybridTokenNullifier,
   POLICY_BITS,
   quantumSafeToken,
-} from '../../src/circuits/quantum_safe_token.ts'
-import { WitnessError } from '../../src/circuits/witness.ts'
+} from '../../src/circuits/mappers/quantum_safe_token.ts'
+import { WitnessError } from '../../src/circuits/proving/witness.ts'
 import { FIELD_MODULUS as R } from '../../src/core/field.ts'
 import { POSEIDON_TAGS } from '../../src/core/poseidon-tags.ts'
-import { typeNumber } from '../../src/ledger/poseidon-tree.ts'
-import { type Inputs, shippedCircuit } from '../support/circuits.ts'
+import { typeNumber } from '../../src/ledger/tree/poseidon-tree.ts'
+import { type Inputs, shippedCircuit } from '../support/circuits/circuits.ts'
+import { randomPath } from '../support/circuits/inputs/audit_proof.ts'
+import { quantumSafeTokenValues } from '../support/circuits/inputs/quantum_safe_token.ts'
 import { randomElement } from '../support/elements.ts'
-import { randomPath } from '../support/inputs/audit_proof.ts'
-import { quantumSafeTokenValues } from '../support/inputs/quantum_safe_token.ts'
 import { createReferenceField } from '../support/reference/field.ts'
 import { createPoseidonReference } from '../support/reference/poseidon-tree.ts'
 import { rejection } from '../support/rejection.ts'

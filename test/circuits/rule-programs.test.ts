@@ -1,9 +1,9 @@
 /** The circuits that evaluate rules: what they come to is what the rules are decided, for any tree and any data. */
 import { expect } from 'chai'
 import fc from 'fast-check'
-import { composite, programHash } from '../../src/circuits/composite.ts'
-import { eligibility, policyHash } from '../../src/circuits/eligibility.ts'
-import { WitnessError } from '../../src/circuits/witness.ts'
+import { composite, programHash } from '../../src/circuits/mappers/composite.ts'
+import { eligibility, policyHash } from '../../src/circuits/mappers/eligibility.ts'
+import { WitnessError } from '../../src/circuits/proving/witness.ts'
 import { FIELD_MODULUS as R } from '../../src/core/field.ts'
 import { POSEIDON_TAGS } from '../../src/core/poseidon-tags.ts'
 import { AppError } from '../../src/errors.ts'
@@ -18,16 +18,16 @@ import {
 } from '../../src/rules/program.ts'
 import type { Tree } from '../../src/rules/rule.ts'
 import { parseRules } from '../../src/rules/tree.ts'
-import { shippedCircuit } from '../support/circuits.ts'
+import { shippedCircuit } from '../support/circuits/circuits.ts'
+import { compositeValues } from '../support/circuits/inputs/composite.ts'
+import { eligibilityValues } from '../support/circuits/inputs/eligibility.ts'
+import { data, deepTreeOf, provableRule, treeOf } from '../support/circuits/rule-trees.ts'
 import { NUMBERS, randomElement } from '../support/elements.ts'
-import { compositeValues } from '../support/inputs/composite.ts'
-import { eligibilityValues } from '../support/inputs/eligibility.ts'
 import { freeWires } from '../support/reference/determined.ts'
 import { createReferenceField } from '../support/reference/field.ts'
 import { satisfies } from '../support/reference/r1cs.ts'
 import type { PlainTree } from '../support/reference/rules.ts'
 import { rejection } from '../support/rejection.ts'
-import { data, deepTreeOf, provableRule, treeOf } from '../support/rule-trees.ts'
 
 const { poseidon } = createReferenceField()
 const FORMS = {

@@ -1,9 +1,9 @@
 /** The templates that evaluate rules, each by itself and against a naive reference. */
 import { expect } from 'chai'
 import fc from 'fast-check'
-import { WitnessError } from '../../src/circuits/witness.ts'
+import { WitnessError } from '../../src/circuits/proving/witness.ts'
 import { FIELD_MODULUS as R } from '../../src/core/field.ts'
-import { type CompiledCircuit, compileTemplate, type Inputs } from '../support/circuits.ts'
+import { type CompiledCircuit, compileTemplate, type Inputs } from '../support/circuits/circuits.ts'
 import { NUMBERS } from '../support/elements.ts'
 import { freeWires } from '../support/reference/determined.ts'
 import { satisfies } from '../support/reference/r1cs.ts'

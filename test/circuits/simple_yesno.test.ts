@@ -1,13 +1,13 @@
 /** The mapper of simple_yesno against the circuit. */
 import { expect } from 'chai'
 import fc from 'fast-check'
-import { simpleYesno } from '../../src/circuits/simple_yesno.ts'
-import { WitnessError } from '../../src/circuits/witness.ts'
+import { simpleYesno } from '../../src/circuits/mappers/simple_yesno.ts'
+import { WitnessError } from '../../src/circuits/proving/witness.ts'
 import { FIELD_MODULUS as R } from '../../src/core/field.ts'
 import { POSEIDON_TAGS } from '../../src/core/poseidon-tags.ts'
-import { shippedCircuit } from '../support/circuits.ts'
+import { shippedCircuit } from '../support/circuits/circuits.ts'
+import { simpleYesnoValues } from '../support/circuits/inputs/simple_yesno.ts'
 import { anyElement, anyNumber64, MAX_64 } from '../support/elements.ts'
-import { simpleYesnoValues } from '../support/inputs/simple_yesno.ts'
 import { createReferenceField } from '../support/reference/field.ts'
 import { rejection } from '../support/rejection.ts'
 

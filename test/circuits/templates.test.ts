@@ -1,10 +1,10 @@
 /** Each template of circuits/lib by itself: inputs that must have a witness, and inputs that must have none. */
 import { expect } from 'chai'
 import fc from 'fast-check'
-import { WitnessError } from '../../src/circuits/witness.ts'
+import { WitnessError } from '../../src/circuits/proving/witness.ts'
 import { FIELD_MODULUS as R } from '../../src/core/field.ts'
 import { POSEIDON_TAGS } from '../../src/core/poseidon-tags.ts'
-import { type CompiledCircuit, compileTemplate } from '../support/circuits.ts'
+import { type CompiledCircuit, compileTemplate } from '../support/circuits/circuits.ts'
 import { anyElement, anyNumber64, MAX_64, NUMBERS } from '../support/elements.ts'
 import { freeWires } from '../support/reference/determined.ts'
 import { createReferenceField } from '../support/reference/field.ts'

@@ -1,10 +1,10 @@
 /** The mapper of token_validation against the circuit. */
 import { expect } from 'chai'
-import { tokenNullifier, tokenValidation } from '../../src/circuits/token_validation.ts'
+import { tokenNullifier, tokenValidation } from '../../src/circuits/mappers/token_validation.ts'
 import { FIELD_MODULUS as R } from '../../src/core/field.ts'
 import { POSEIDON_TAGS } from '../../src/core/poseidon-tags.ts'
-import { AUDIENCE, tokenValidationValues } from '../support/inputs/token_validation.ts'
-import { type Changes, mapped } from '../support/mappers.ts'
+import { AUDIENCE, tokenValidationValues } from '../support/circuits/inputs/token_validation.ts'
+import { type Changes, mapped } from '../support/circuits/mappers.ts'
 import { createReferenceField } from '../support/reference/field.ts'
 
 const { poseidon } = createReferenceField()

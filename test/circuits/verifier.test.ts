@@ -6,14 +6,13 @@ import { promisify } from 'node:util'
 import { bn254 } from '@noble/curves/bn254.js'
 import { expect } from 'chai'
 import { CIRCUITS, type CircuitId } from '../../src/circuits/catalogue.ts'
-import type { Proved } from '../../src/circuits/groth16.ts'
+import type { Proved } from '../../src/circuits/proving/groth16.ts'
 import { createVerifier } from '../../src/circuits/verifier.ts'
 import { FIELD_MODULUS as R } from '../../src/core/field.ts'
 import { decodeZk1, encodeZk1, proofDigest, type SnarkProof } from '../../src/protocol/zk1.ts'
-import { artifacts } from '../support/circuits.ts'
-import { temporaryDirectories } from '../support/directory.ts'
+import { artifacts } from '../support/circuits/circuits.ts'
+import { GOOD_INPUTS, goodProof } from '../support/domain/proofs.ts'
 import { randomElement } from '../support/elements.ts'
-import { GOOD_INPUTS, goodProof } from '../support/proofs.ts'
 import {
   g1Json,
   g2,
@@ -22,6 +21,7 @@ import {
   pointOutsideOfSubgroup,
   rerandomise,
 } from '../support/reference/groth16.ts'
+import { temporaryDirectories } from '../support/servers/directory.ts'
 
 const ROOT = join(import.meta.dirname, '../..')
 const P = bn254.fields.Fp.ORDER

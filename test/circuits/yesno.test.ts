@@ -1,13 +1,13 @@
 /** The mapper of yesno against the circuit. */
 import { expect } from 'chai'
 import fc from 'fast-check'
-import { WitnessError } from '../../src/circuits/witness.ts'
-import { YESNO_OPERATORS, yesno, yesnoFits } from '../../src/circuits/yesno.ts'
+import { YESNO_OPERATORS, yesno, yesnoFits } from '../../src/circuits/mappers/yesno.ts'
+import { WitnessError } from '../../src/circuits/proving/witness.ts'
 import { FIELD_MODULUS as R } from '../../src/core/field.ts'
 import { POSEIDON_TAGS } from '../../src/core/poseidon-tags.ts'
-import { shippedCircuit } from '../support/circuits.ts'
+import { shippedCircuit } from '../support/circuits/circuits.ts'
+import { yesnoValues } from '../support/circuits/inputs/yesno.ts'
 import { anyElement, anyNumber64, MAX_64, NUMBERS } from '../support/elements.ts'
-import { yesnoValues } from '../support/inputs/yesno.ts'
 import { createReferenceField } from '../support/reference/field.ts'
 import { rejection } from '../support/rejection.ts'
 

@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto'
 import { expect } from 'chai'
 import fc from 'fast-check'
-import { CORES, hex, vectors } from '../support/core-builds.ts'
+import { CORES, hex, vectors } from '../support/circuits/core-builds.ts'
 import { decode as referenceDecode } from '../support/reference/base64url.ts'
 
 const { vectors: published } = vectors('base64url') as {

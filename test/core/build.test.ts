@@ -1,8 +1,8 @@
 import { readFileSync } from 'node:fs'
 import { expect } from 'chai'
-import { baseKernels, fieldKernels, poseidonConstants } from '../../src/bin/build-field.ts'
-import { sha256Rounds } from '../../src/bin/build-sha256.ts'
-import { proverModule } from '../../src/circuits/proving-instance.ts'
+import { baseKernels, fieldKernels, poseidonConstants } from '../../src/bin/build-steps/build-field.ts'
+import { sha256Rounds } from '../../src/bin/build-steps/build-sha256.ts'
+import { proverModule } from '../../src/circuits/proving/proving-instance.ts'
 import { fieldModule } from '../../src/core/field.ts'
 import { coreModule } from '../../src/core/index.ts'
 

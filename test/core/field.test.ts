@@ -9,8 +9,8 @@ import {
   instantiateField,
   POSEIDON_TAGS,
 } from '../../src/core/field.ts'
-import { vectors } from '../support/core-builds.ts'
-import { FIELDS } from '../support/field-builds.ts'
+import { vectors } from '../support/circuits/core-builds.ts'
+import { FIELDS } from '../support/circuits/field-builds.ts'
 import { createReferenceField, toBytes } from '../support/reference/field.ts'
 
 const { vectors: published } = vectors('poseidon') as {

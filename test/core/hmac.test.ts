@@ -1,7 +1,7 @@
 import { createHmac, randomBytes } from 'node:crypto'
 import { expect } from 'chai'
 import { type Core, createCore } from '../../src/core/index.ts'
-import { CORES, hex, vectors } from '../support/core-builds.ts'
+import { CORES, hex, vectors } from '../support/circuits/core-builds.ts'
 import { midstate } from '../support/reference/hmac.ts'
 
 const { vectors: published } = vectors('hmac-sha256') as {

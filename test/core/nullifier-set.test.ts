@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto'
 import { expect } from 'chai'
 import fc from 'fast-check'
 import { createNullifierSet, NullifierSnapshotError, restoreNullifierSet } from '../../src/core/index.ts'
-import { MODULES } from '../support/core-builds.ts'
+import { MODULES } from '../support/circuits/core-builds.ts'
 import { createReferenceSet } from '../support/reference/nullifier-set.ts'
 
 const seed = new Uint8Array(16).fill(7)

@@ -2,8 +2,8 @@ import { randomBytes } from 'node:crypto'
 import { expect } from 'chai'
 import fc from 'fast-check'
 import { type Core, createCore, type ProofInput } from '../../src/core/index.ts'
-import { CORES, hex, vectors } from '../support/core-builds.ts'
-import { makeProof } from '../support/payment-proofs.ts'
+import { CORES, hex, vectors } from '../support/circuits/core-builds.ts'
+import { makeProof } from '../support/domain/payment-proofs.ts'
 import { createReferenceCore } from '../support/reference/core.ts'
 
 interface Vector extends ProofInput {

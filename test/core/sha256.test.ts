@@ -1,7 +1,7 @@
 import { createHash, randomBytes } from 'node:crypto'
 import { expect } from 'chai'
 import fc from 'fast-check'
-import { CORES, hex, vectors } from '../support/core-builds.ts'
+import { CORES, hex, vectors } from '../support/circuits/core-builds.ts'
 
 interface Vector {
   from: string

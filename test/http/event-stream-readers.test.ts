@@ -14,7 +14,7 @@ import {
   eventFrame,
 } from '../../src/http/event-stream.ts'
 import { route } from '../../src/http/route.ts'
-import { openStream } from '../support/event-stream.ts'
+import { openStream } from '../support/chat/event-stream.ts'
 import { eventually } from '../support/eventually.ts'
 import { type HttpKit, startHttpKit } from '../support/http-kit.ts'
 

@@ -3,6 +3,7 @@ import { type AddressInfo, connect, type Socket } from 'node:net'
 import { expect } from 'chai'
 import Type from 'typebox'
 import { fail } from '../../src/errors.ts'
+import { closeHttpServer, createHttpServer } from '../../src/http/connections/server.ts'
 import {
   answerLater,
   createEventStreams,
@@ -12,8 +13,7 @@ import {
   UNSENT_MAX_BYTES,
 } from '../../src/http/event-stream.ts'
 import { route } from '../../src/http/route.ts'
-import { closeHttpServer, createHttpServer } from '../../src/http/server.ts'
-import { openStream } from '../support/event-stream.ts'
+import { openStream } from '../support/chat/event-stream.ts'
 import { eventually } from '../support/eventually.ts'
 import { type HttpKit, startHttpKit } from '../support/http-kit.ts'
 

@@ -1,7 +1,7 @@
 import { expect } from 'chai'
 import { Type } from 'typebox'
 import { errorCodesOf } from '../../src/http/errors.ts'
-import { JSON_MAX_DEPTH } from '../../src/http/json.ts'
+import { JSON_MAX_DEPTH } from '../../src/http/input/json.ts'
 import { route } from '../../src/http/route.ts'
 import { type HttpKit, startHttpKit } from '../support/http-kit.ts'
 

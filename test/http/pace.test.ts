@@ -4,9 +4,9 @@ import type { ServerResponse } from 'node:http'
 import { type AddressInfo, connect, type Socket } from 'node:net'
 import { Readable } from 'node:stream'
 import { expect } from 'chai'
-import type { Pace } from '../../src/http/connections.ts'
+import type { Pace } from '../../src/http/connections/connections.ts'
+import { closeHttpServer, createHttpServer, type HttpServer } from '../../src/http/connections/server.ts'
 import { EVENT_STREAM_TYPE } from '../../src/http/event-stream.ts'
-import { closeHttpServer, createHttpServer, type HttpServer } from '../../src/http/server.ts'
 import { eventually } from '../support/eventually.ts'
 
 const KIB = 1024

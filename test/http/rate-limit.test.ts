@@ -1,6 +1,6 @@
 import { expect } from 'chai'
 import { Type } from 'typebox'
-import { addressBlock, createClientAddress } from '../../src/http/client-address.ts'
+import { addressBlock, createClientAddress } from '../../src/http/connections/client-address.ts'
 import { UNAUTHENTICATED_LIMIT_PER_MINUTE } from '../../src/http/rate-limit.ts'
 import { type Auth, route } from '../../src/http/route.ts'
 import { type HttpKit, type RequestOptions, startHttpKit } from '../support/http-kit.ts'

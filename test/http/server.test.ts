@@ -4,7 +4,7 @@ import type { AddressInfo } from 'node:net'
 import { connect } from 'node:net'
 import { join } from 'node:path'
 import { expect } from 'chai'
-import { closeHttpServer, createHttpServer, HEADERS_MAX_BYTES } from '../../src/http/server.ts'
+import { closeHttpServer, createHttpServer, HEADERS_MAX_BYTES } from '../../src/http/connections/server.ts'
 import { eventually } from '../support/eventually.ts'
 import { startProgram } from '../support/programs.ts'
 

@@ -1,7 +1,7 @@
 /** What is told of a body that may have several forms and has none of them. */
 import { expect } from 'chai'
 import Type from 'typebox'
-import { bodyCheck } from '../../src/http/validation.ts'
+import { bodyCheck } from '../../src/http/input/validation.ts'
 
 const CLOSED = { additionalProperties: false } as const
 const Forms = Type.Union([

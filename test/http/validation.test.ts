@@ -1,8 +1,8 @@
 import { expect } from 'chai'
 import { Type } from 'typebox'
-import { createOpenApi } from '../../src/http/openapi.ts'
+import { createOpenApi } from '../../src/http/openapi/openapi.ts'
 import { Reply, route } from '../../src/http/route.ts'
-import { Nullable, OPEN } from '../../src/schemas.ts'
+import { Nullable, OPEN } from '../../src/json/schemas.ts'
 import { type HttpKit, startHttpKit } from '../support/http-kit.ts'
 
 const Thing = Type.Object({

@@ -2,7 +2,7 @@ import { expect } from 'chai'
 import { createPseudonyms } from '../../src/keys/pseudonyms.ts'
 import { createSealing } from '../../src/keys/sealing.ts'
 import type { Database } from '../../src/store/database.ts'
-import { openTestDatabase } from '../support/database.ts'
+import { openTestDatabase } from '../support/servers/database.ts'
 
 const EPOCH_MS = 90 * 24 * 60 * 60 * 1000
 

@@ -1,10 +1,10 @@
 import { expect } from 'chai'
 import type { Ledger } from '../../src/ledger/ledger.ts'
 import { type Database, openDatabase } from '../../src/store/database.ts'
-import { type BreakingProxy, startBreakingProxy } from '../support/breaking-proxy.ts'
-import { createPostgresDatabase, type FreshDatabase, onPostgres } from '../support/database.ts'
 import { callerOf, expectWholeLog, itemOf, ledgerOn } from '../support/ledger.ts'
 import { rejection } from '../support/rejection.ts'
+import { type BreakingProxy, startBreakingProxy } from '../support/servers/breaking-proxy.ts'
+import { createPostgresDatabase, type FreshDatabase, onPostgres } from '../support/servers/database.ts'
 
 onPostgres.describe('ledger on a connection that breaks', () => {
   let fresh: FreshDatabase

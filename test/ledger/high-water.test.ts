@@ -1,7 +1,7 @@
 import { readdir } from 'node:fs/promises'
 import { expect } from 'chai'
-import { createHighWater, HIGH_WATER_FILE } from '../../src/ledger/high-water.ts'
-import { temporaryDirectories } from '../support/directory.ts'
+import { createHighWater, HIGH_WATER_FILE } from '../../src/ledger/checkpoints/high-water.ts'
+import { temporaryDirectories } from '../support/servers/directory.ts'
 
 describe('high-water marks', () => {
   const directories = temporaryDirectories()

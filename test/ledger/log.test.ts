@@ -1,7 +1,7 @@
 import { RFC9162 } from '@transmute/rfc9162'
 import { expect } from 'chai'
 import fc from 'fast-check'
-import { createLog, type Log } from '../../src/ledger/log.ts'
+import { createLog, type Log } from '../../src/ledger/tree/log.ts'
 import type { Database } from '../../src/store/database.ts'
 import { callerOf, itemOf, openTestLedger, type TestLedger } from '../support/ledger.ts'
 import * as reference from '../support/reference/merkle.ts'

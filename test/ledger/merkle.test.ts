@@ -1,6 +1,6 @@
 import { expect } from 'chai'
 import fc from 'fast-check'
-import { grow, leafHash, rootOf, TILE_HASHES } from '../../src/ledger/merkle.ts'
+import { grow, leafHash, rootOf, TILE_HASHES } from '../../src/ledger/tree/merkle.ts'
 import * as reference from '../support/reference/merkle.ts'
 
 /** Leaves and roots of Certificate Transparency's own test (google/certificate-transparency, Apache-2.0). */

@@ -2,7 +2,7 @@ import { expect } from 'chai'
 import { createField, FIELD_MODULUS } from '../../src/core/field.ts'
 import type { Item, Receipt } from '../../src/ledger/item.ts'
 import type { Ledger } from '../../src/ledger/ledger.ts'
-import { createPoseidonLog, type PoseidonLog } from '../../src/ledger/shards.ts'
+import { createPoseidonLog, type PoseidonLog } from '../../src/ledger/tree/shards.ts'
 import type { Database } from '../../src/store/database.ts'
 import { callerOf, emptyLog, itemOf, ledgerOn, openTestLedger, type TestLedger } from '../support/ledger.ts'
 import {

@@ -10,8 +10,8 @@ import { setTimeout as pause } from 'node:timers/promises'
 import { expect } from 'chai'
 import { openDatabase } from '../../src/store/database.ts'
 import { expectWholeLog } from '../support/ledger.ts'
-import { type PostgresCluster, startPostgres } from '../support/postgres.ts'
 import { type Program, startProgram } from '../support/programs.ts'
+import { type PostgresCluster, startPostgres } from '../support/servers/postgres.ts'
 
 const ROUNDS = Number(process.env.CRASH_ROUNDS ?? 3)
 const PROGRAM = join(import.meta.dirname, '../support/programs/append-entries.ts')

@@ -2,9 +2,9 @@ import { join } from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
 import { expect } from 'chai'
 import { openDatabase } from '../../src/store/database.ts'
-import { createPostgresDatabase, onPostgres } from '../support/database.ts'
 import { callerOf, itemOf, ledgerOn } from '../support/ledger.ts'
 import { startProgram } from '../support/programs.ts'
+import { createPostgresDatabase, onPostgres } from '../support/servers/database.ts'
 
 const PROGRAM = join(import.meta.dirname, '../support/programs/follow-log.ts')
 const ENTRIES = 1_000

@@ -1,7 +1,7 @@
 /** Many leaves of one tree at once: what the leaves and the hashes between them make is the tree's root, and nothing else. */
 import { expect } from 'chai'
 import fc from 'fast-check'
-import { rebuildTree, subtreesBetween } from '../../src/ledger/subset-proof.ts'
+import { rebuildTree, subtreesBetween } from '../../src/ledger/tree/subset-proof.ts'
 import { leafHash, rootOf } from '../support/reference/merkle.ts'
 
 const MAX_LEAVES = 80

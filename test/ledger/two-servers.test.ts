@@ -1,9 +1,9 @@
 import { join } from 'node:path'
 import { expect } from 'chai'
 import { openDatabase } from '../../src/store/database.ts'
-import { createPostgresDatabase, onPostgres } from '../support/database.ts'
 import { expectWholeLog } from '../support/ledger.ts'
 import { startProgram } from '../support/programs.ts'
+import { createPostgresDatabase, onPostgres } from '../support/servers/database.ts'
 
 const PROGRAM = join(import.meta.dirname, '../support/programs/append-entries.ts')
 const ENTRIES = 2000

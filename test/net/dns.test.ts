@@ -1,8 +1,8 @@
 /** DNS questions against a real server: what is an answer, and what is a fault. */
 import { expect } from 'chai'
 import { createDns, type Dns, DnsError } from '../../src/net/dns.ts'
-import { type DnsServer, startDnsServer } from '../support/dns-server.ts'
 import { rejection } from '../support/rejection.ts'
+import { type DnsServer, startDnsServer } from '../support/servers/dns-server.ts'
 
 describe('DNS', () => {
   let server: DnsServer

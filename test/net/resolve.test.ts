@@ -4,9 +4,9 @@ import { expect } from 'chai'
 import { createDns } from '../../src/net/dns.ts'
 import { createLocalResolve, createResolve } from '../../src/net/resolve.ts'
 import { createSafeFetch, type SafeFetchRequest } from '../../src/net/safe-fetch.ts'
-import { type DnsServer, startDnsServer } from '../support/dns-server.ts'
 import { rejection } from '../support/rejection.ts'
-import { json, startTargetServer, type TargetServer } from '../support/target-server.ts'
+import { type DnsServer, startDnsServer } from '../support/servers/dns-server.ts'
+import { json, startTargetServer, type TargetServer } from '../support/servers/target-server.ts'
 
 const ask: SafeFetchRequest = {
   method: 'GET',

@@ -7,7 +7,7 @@ import { expect } from 'chai'
 import type { EgressError } from '../../src/net/egress-error.ts'
 import { createSafeFetch, type SafeFetch, type SafeFetchRequest } from '../../src/net/safe-fetch.ts'
 import { rejection } from '../support/rejection.ts'
-import { redirectTo, startTargetServer, type TargetServer } from '../support/target-server.ts'
+import { redirectTo, startTargetServer, type TargetServer } from '../support/servers/target-server.ts'
 
 const MEBIBYTE = 1024 * 1024
 const SHORT_MS = 150

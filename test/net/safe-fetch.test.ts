@@ -3,10 +3,10 @@ import { Resolver } from 'node:dns/promises'
 import { expect } from 'chai'
 import type { EgressError } from '../../src/net/egress-error.ts'
 import { createSafeFetch, type SafeFetch, type SafeFetchRequest } from '../../src/net/safe-fetch.ts'
-import { createCertificates } from '../support/certificates.ts'
-import { type DnsServer, startDnsServer } from '../support/dns-server.ts'
 import { rejection } from '../support/rejection.ts'
-import { json, redirectTo, startTargetServer, type TargetServer } from '../support/target-server.ts'
+import { createCertificates } from '../support/servers/certificates.ts'
+import { type DnsServer, startDnsServer } from '../support/servers/dns-server.ts'
+import { json, redirectTo, startTargetServer, type TargetServer } from '../support/servers/target-server.ts'
 
 const LOOPBACK = ['127.0.0.1/32']
 

@@ -5,17 +5,17 @@ import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import { expect } from 'chai'
-import { SETTLED_NAME_MS } from '../../src/domain/chat/posting-mode.ts'
 import {
   ABOUT_MAX_CHARACTERS,
   AGENT_ID_MAX_CHARACTERS,
   ENVELOPE_ID_CHARACTERS,
   ENVELOPE_SKEW_SECONDS,
-} from '../../src/domain/chat/schemas-envelope.ts'
+} from '../../src/domain/chat/envelopes/schemas-envelope.ts'
+import { SETTLED_NAME_MS } from '../../src/domain/chat/posts/posting-mode.ts'
 import { ENVELOPE_MAX_LIFE_SECONDS } from '../../src/protocol/envelope.ts'
-import { temporaryDirectories } from '../support/directory.ts'
 import { startCommand } from '../support/programs.ts'
 import { verifyReference } from '../support/reference/relay-envelope.ts'
+import { temporaryDirectories } from '../support/servers/directory.ts'
 
 const page = readFileSync(new URL('../../docs/envelopes.md', import.meta.url), 'utf8')
 const { private_key, fingerprint, vectors } = JSON.parse(

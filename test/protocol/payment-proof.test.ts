@@ -12,7 +12,7 @@ import {
   toMinorUnits,
   transactionIdFor,
 } from '../../src/protocol/payment-proof.ts'
-import { hex, vectors } from '../support/core-builds.ts'
+import { hex, vectors } from '../support/circuits/core-builds.ts'
 
 const { vectors: published } = vectors('payment-proof') as {
   vectors: { compact: string; stored: string; mac: string; cardToken: string; nonce: number }[]

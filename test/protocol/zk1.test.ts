@@ -4,7 +4,7 @@ import { expect } from 'chai'
 import fc from 'fast-check'
 import { FIELD_MODULUS as R } from '../../src/core/field.ts'
 import { decodeZk1, encodeZk1, proofDigest, type SnarkProof } from '../../src/protocol/zk1.ts'
-import { vectors } from '../support/core-builds.ts'
+import { vectors } from '../support/circuits/core-builds.ts'
 import { g1Json, g2Json } from '../support/reference/groth16.ts'
 
 const P = bn254.fields.Fp.ORDER

@@ -2,8 +2,8 @@ import { expect } from 'chai'
 import fc from 'fast-check'
 import { decide } from '../../src/rules/evaluate.ts'
 import { parseRules } from '../../src/rules/tree.ts'
+import { anyValue, bounds, data, field, rule, treeOf } from '../support/circuits/rule-trees.ts'
 import { decideByPolarity, decideSlowly, type PlainRule, type PlainTree } from '../support/reference/rules.ts'
-import { anyValue, bounds, data, field, rule, treeOf } from '../support/rule-trees.ts'
 
 const tree = treeOf(rule)
 

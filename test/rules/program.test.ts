@@ -1,14 +1,14 @@
 /** Rule programs: what a circuit is told to evaluate says the same as the rules. */
 import { expect } from 'chai'
 import fc from 'fast-check'
-import { evaluateProgram } from '../../src/circuits/rule-program.ts'
+import { evaluateProgram } from '../../src/circuits/mappers/rule-program.ts'
 import { AppError } from '../../src/errors.ts'
 import { encodeValue, h248 } from '../../src/rules/encode.ts'
 import { decide } from '../../src/rules/evaluate.ts'
 import { attributesOf, compileProgram, type Program, type ProgramForm } from '../../src/rules/program.ts'
 import { parseRules } from '../../src/rules/tree.ts'
+import { data, deepTreeOf, provableRule, rule, treeOf } from '../support/circuits/rule-trees.ts'
 import { decideSlowly, type PlainRule, type PlainTree } from '../support/reference/rules.ts'
-import { data, deepTreeOf, provableRule, rule, treeOf } from '../support/rule-trees.ts'
 
 const compile = (tree: PlainTree, form: ProgramForm = 'composite'): Program =>
   compileProgram(parseRules(undefined, tree), form)

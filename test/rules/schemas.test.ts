@@ -2,7 +2,7 @@
 import { Ajv2020 } from 'ajv/dist/2020.js'
 import { expect } from 'chai'
 import fc from 'fast-check'
-import { createSchemaComponents } from '../../src/http/openapi-schemas.ts'
+import { createSchemaComponents } from '../../src/http/openapi/schemas.ts'
 import { GATES, OPERATORS } from '../../src/rules/rule.ts'
 import { Logic } from '../../src/rules/schemas.ts'
 import { parseRules } from '../../src/rules/tree.ts'

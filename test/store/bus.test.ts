@@ -2,8 +2,8 @@ import { once } from 'node:events'
 import { expect } from 'chai'
 import { Redis } from 'ioredis'
 import { createBus } from '../../src/store/bus.ts'
-import { type OwnRedis, ownRedis, requireRedis } from '../support/redis.ts'
-import { startSilentRedis } from '../support/silent-redis.ts'
+import { type OwnRedis, ownRedis, requireRedis } from '../support/servers/redis.ts'
+import { startSilentRedis } from '../support/servers/silent-redis.ts'
 
 const turn = () => new Promise<void>((resolve) => setImmediate(resolve))
 

@@ -2,8 +2,8 @@ import { expect } from 'chai'
 import { type Database, openDatabase } from '../../src/store/database.ts'
 import { MIGRATIONS } from '../../src/store/migrations/index.ts'
 import { ConnectionLost, isUnavailable } from '../../src/store/session.ts'
-import { createPostgresDatabase, onPostgres, openTestDatabase } from '../support/database.ts'
 import { rejection } from '../support/rejection.ts'
+import { createPostgresDatabase, onPostgres, openTestDatabase } from '../support/servers/database.ts'
 
 describe('database', () => {
   let database: Database

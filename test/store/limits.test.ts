@@ -1,7 +1,7 @@
 import { expect } from 'chai'
 import { Redis } from 'ioredis'
 import { createLimits, type Limits } from '../../src/store/limits.ts'
-import { startSilentRedis } from '../support/silent-redis.ts'
+import { startSilentRedis } from '../support/servers/silent-redis.ts'
 
 const MINUTE = { limit: 3, windowSeconds: 60, cost: 1 }
 

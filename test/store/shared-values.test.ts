@@ -6,10 +6,10 @@ import { createSealedValues } from '../../src/keys/sealed-values.ts'
 import { createSealing } from '../../src/keys/sealing.ts'
 import { type Bus, createBus } from '../../src/store/bus.ts'
 import { createOpenRecent } from '../../src/store/recent.ts'
-import { startBreakingProxy } from '../support/breaking-proxy.ts'
-import { type OwnRedis, ownRedis, requireRedis } from '../support/redis.ts'
 import { rejection } from '../support/rejection.ts'
-import { startSilentRedis } from '../support/silent-redis.ts'
+import { startBreakingProxy } from '../support/servers/breaking-proxy.ts'
+import { type OwnRedis, ownRedis, requireRedis } from '../support/servers/redis.ts'
+import { startSilentRedis } from '../support/servers/silent-redis.ts'
 
 const MINUTE_MS = 60_000
 const codec = createSealedValues(createSealing(randomBytes(32)))

@@ -6,10 +6,10 @@ import { expect } from 'chai'
 import { openDatabase } from '../../src/store/database.ts'
 import { lockDirectory } from '../../src/store/directory-lock.ts'
 import { openPglite } from '../../src/store/pglite.ts'
-import { temporaryDirectories } from '../support/directory.ts'
 import { holdersOfEveryOrder } from '../support/interleavings.ts'
 import { startProgram } from '../support/programs.ts'
 import { rejection } from '../support/rejection.ts'
+import { temporaryDirectories } from '../support/servers/directory.ts'
 
 const PROGRAM = join(import.meta.dirname, '../support/programs/hold-database.ts')
 

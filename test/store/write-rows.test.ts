@@ -2,7 +2,7 @@ import { expect } from 'chai'
 import type { Database } from '../../src/store/database.ts'
 import { type Row, table } from '../../src/store/table.ts'
 import { createRowWriter } from '../../src/store/write-rows.ts'
-import { openTestDatabase } from '../support/database.ts'
+import { openTestDatabase } from '../support/servers/database.ts'
 
 interface AllTypes {
   id: string

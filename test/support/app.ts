@@ -5,12 +5,12 @@
 import { randomBytes, randomInt } from 'node:crypto'
 import pg from 'pg'
 import type { Clock } from '../../src/clock.ts'
-import { type Config, loadConfig } from '../../src/config.ts'
+import { type Config, loadConfig } from '../../src/config/config.ts'
 import type { Logger } from '../../src/http/log.ts'
-import { startServer } from '../../src/server.ts'
-import type { BuiltServices } from '../../src/services.ts'
-import { startDnsServer } from './dns-server.ts'
+import { startServer } from '../../src/server/server.ts'
+import type { BuiltServices } from '../../src/services/services.ts'
 import { atEndOfRun, SCRATCH_DATABASES } from './run.ts'
+import { startDnsServer } from './servers/dns-server.ts'
 
 export interface ScratchDatabase {
   readonly url: string

@@ -3,7 +3,7 @@
  * Knows the keywords that the OpenAPI document uses.
  */
 import fc from 'fast-check'
-import type { JsonSchema } from '../../src/http/schema.ts'
+import type { JsonSchema } from '../../src/http/input/schema.ts'
 
 const DEFAULT_MAX_LENGTH = 40
 const DEFAULT_MAX_ITEMS = 4

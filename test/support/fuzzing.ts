@@ -1,6 +1,6 @@
 /** Requests for every operation of an OpenAPI document, from its schemas and examples: right ones, and nearly right ones. */
 import fc from 'fast-check'
-import type { JsonSchema } from '../../src/http/schema.ts'
+import type { JsonSchema } from '../../src/http/input/schema.ts'
 import { awkward, type Components, createArbitraries, mutated } from './arbitrary.ts'
 
 interface Parameter {

@@ -1,18 +1,18 @@
 /** A real server around a handful of test routes: everything of the HTTP kit, no domain. @module */
 import type { AddressInfo } from 'node:net'
-import { type AppConfig, createApp } from '../../src/app.ts'
 import type { Scope } from '../../src/caller.ts'
 import { systemClock } from '../../src/clock.ts'
 import { AppError } from '../../src/errors.ts'
 import type { Authenticator, Authenticators, Identity } from '../../src/http/auth.ts'
-import type { PathFor } from '../../src/http/host-paths.ts'
+import type { PathFor } from '../../src/http/connections/host-paths.ts'
+import { closeHttpServer, createHttpServer, type HttpServer } from '../../src/http/connections/server.ts'
 import type { IdempotencyKit } from '../../src/http/idempotency.ts'
 import { createLogger } from '../../src/http/log.ts'
 import type { RateLimitRefusal } from '../../src/http/rate-limit.ts'
 import type { Route } from '../../src/http/route.ts'
-import { closeHttpServer, createHttpServer, type HttpServer } from '../../src/http/server.ts'
 import { createSealing } from '../../src/keys/sealing.ts'
 import { createMetrics, type Metrics } from '../../src/metrics.ts'
+import { type AppConfig, createApp } from '../../src/server/app.ts'
 import { createLimits } from '../../src/store/limits.ts'
 
 export const identity = (organisation: string, scopes: readonly Scope[] = ['verify']): Identity => ({

@@ -7,8 +7,8 @@ import { createSealing } from '../../src/keys/sealing.ts'
 import type { Item, Receipt } from '../../src/ledger/item.ts'
 import { createLedger, type Ledger, type LedgerDeps } from '../../src/ledger/ledger.ts'
 import type { Database } from '../../src/store/database.ts'
-import { openTestDatabase } from './database.ts'
 import { leafHash, rootOf } from './reference/merkle.ts'
+import { openTestDatabase } from './servers/database.ts'
 
 const MASTER_KEY = new Uint8Array(32).fill(7)
 

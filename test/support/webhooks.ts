@@ -8,8 +8,13 @@ import type { Webhook, WebhookCreated } from '../../src/domain/webhooks/schemas.
 import type { WebhookDelivery } from '../../src/protocol/webhook.ts'
 import type { TestApp } from './app.ts'
 import { startTestApp, type TestAppOverrides } from './app.ts'
-import { type Certificates, createCertificates } from './certificates.ts'
-import { type SeenRequest, startTargetServer, type TargetScript, type TargetServer } from './target-server.ts'
+import { type Certificates, createCertificates } from './servers/certificates.ts'
+import {
+  type SeenRequest,
+  startTargetServer,
+  type TargetScript,
+  type TargetServer,
+} from './servers/target-server.ts'
 
 const GIVE_UP_MS = 20_000
 const POLL_MS = 5

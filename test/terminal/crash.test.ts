@@ -1,7 +1,7 @@
 import { expect } from 'chai'
 import { journalStorage } from '../../src/terminal/node.ts'
-import { temporaryDirectories } from '../support/directory.ts'
 import { startCommand } from '../support/programs.ts'
+import { temporaryDirectories } from '../support/servers/directory.ts'
 import { killTerminals, PAYER } from './crash-rounds.ts'
 
 describe('a terminal that is killed while it pays', () => {

@@ -3,8 +3,8 @@ import { expect } from 'chai'
 import type { QueuedTransaction, SyncAnswer, SyncStatus } from '../../src/protocol/sync.ts'
 import { memoryStorage, type Terminal, type TerminalEvents } from '../../src/terminal/index.ts'
 import { DEFAULT_QUICK_MS } from '../../src/terminal/merchant-api.ts'
-import { type ScriptedServer, startScriptedServer } from '../support/scripted-server.ts'
-import { TEST_KEY, terminals } from '../support/terminals.ts'
+import { TEST_KEY, terminals } from '../support/domain/terminals.ts'
+import { type ScriptedServer, startScriptedServer } from '../support/servers/scripted-server.ts'
 
 const SYNC = '/api/merchant/transactions/sync'
 

@@ -1,6 +1,11 @@
 import { expect } from 'chai'
-import { nullifiersFrame, readJournal, recordsFrame, salvageJournal } from '../../src/terminal/frame.ts'
-import type { JournalRecord } from '../../src/terminal/records.ts'
+import {
+  nullifiersFrame,
+  readJournal,
+  recordsFrame,
+  salvageJournal,
+} from '../../src/terminal/storage/frame.ts'
+import type { JournalRecord } from '../../src/terminal/storage/records.ts'
 
 const synced = (transactionId: string): JournalRecord => ({ kind: 'synced', transactionId })
 

@@ -3,14 +3,14 @@ import { appendFile, readdir, readFile, readlink, stat, writeFile } from 'node:f
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { expect } from 'chai'
-import { journalStorage, recoverJournal } from '../../src/terminal/journal.ts'
-import { takeLock } from '../../src/terminal/lock-file.ts'
-import type { JournalRecord } from '../../src/terminal/records.ts'
-import type { OpenStorage } from '../../src/terminal/storage.ts'
-import { temporaryDirectories } from '../support/directory.ts'
+import { journalStorage, recoverJournal } from '../../src/terminal/storage/journal.ts'
+import { takeLock } from '../../src/terminal/storage/lock-file.ts'
+import type { JournalRecord } from '../../src/terminal/storage/records.ts'
+import type { OpenStorage } from '../../src/terminal/storage/storage.ts'
 import { holdersOfEveryOrder } from '../support/interleavings.ts'
 import { startProgram } from '../support/programs.ts'
 import { rejection } from '../support/rejection.ts'
+import { temporaryDirectories } from '../support/servers/directory.ts'
 
 const HOLDER = fileURLToPath(new URL('./programs/hold-journal.ts', import.meta.url))
 

@@ -6,11 +6,11 @@ import {
   type TerminalOptions,
 } from '../../src/terminal/index.ts'
 import { sharedApp, type TestApp, type TestOrganisation } from '../support/app.ts'
+import { terminals } from '../support/domain/terminals.ts'
 import { eventually } from '../support/eventually.ts'
 import { rejection } from '../support/rejection.ts'
-import { type ScriptedServer, startScriptedServer } from '../support/scripted-server.ts'
-import { type SlowProxy, startSlowProxy } from '../support/slow-proxy.ts'
-import { terminals } from '../support/terminals.ts'
+import { type ScriptedServer, startScriptedServer } from '../support/servers/scripted-server.ts'
+import { type SlowProxy, startSlowProxy } from '../support/servers/slow-proxy.ts'
 
 /** More than a quick probe may take, and less than a request may. */
 const DELAY_MS = 700

@@ -2,8 +2,8 @@ import { expect } from 'chai'
 import fc from 'fast-check'
 import type { QueuedPayment, Storage, Terminal } from '../../src/terminal/index.ts'
 import { memoryStorage, TerminalError } from '../../src/terminal/index.ts'
+import { TEST_MERCHANT, terminals } from '../support/domain/terminals.ts'
 import { rejection } from '../support/rejection.ts'
-import { TEST_MERCHANT, terminals } from '../support/terminals.ts'
 
 const DAY_MS = 24 * 3_600_000
 const VECTOR_AT = 1_763_683_200_000

@@ -1,7 +1,7 @@
 import { expect } from 'chai'
 import { memoryStorage, type Terminal, type TerminalOptions } from '../../src/terminal/index.ts'
 import { sharedApp, type TestApp, type TestOrganisation } from '../support/app.ts'
-import { terminals } from '../support/terminals.ts'
+import { terminals } from '../support/domain/terminals.ts'
 
 interface CreatedTerminal {
   terminalId: string

@@ -1,8 +1,8 @@
 /** The checks of a result beyond its signature, on what a real service publishes: question, proof and inclusion. */
 import { webcrypto } from 'node:crypto'
 import { expect } from 'chai'
-import { openCrypto } from '../../src/web/crypto.ts'
-import { type CheckName, type Evidence, examine, type Published } from '../../src/web/result-checks.ts'
+import { openCrypto } from '../../src/web/crypto/crypto.ts'
+import { type CheckName, type Evidence, examine, type Published } from '../../src/web/result/result-checks.ts'
 import { sharedApp, type TestApp } from '../support/app.ts'
 import { DATA, hashOf, signedResult, verified } from '../support/verification.ts'
 

@@ -2,11 +2,11 @@
 import { generateKeyPairSync, hash, sign, webcrypto } from 'node:crypto'
 import { expect } from 'chai'
 import fc from 'fast-check'
-import { bundledCrypto } from '../../src/web/bundled-crypto.ts'
-import { openCrypto } from '../../src/web/crypto.ts'
+import { bundledCrypto } from '../../src/web/crypto/bundled-crypto.ts'
+import { openCrypto } from '../../src/web/crypto/crypto.ts'
+import type { PageCrypto } from '../../src/web/crypto/page-crypto.ts'
 import { UnreachableError } from '../../src/web/http.ts'
-import type { PageCrypto } from '../../src/web/page-crypto.ts'
-import { type CheckName, type Evidence, examine, type Published } from '../../src/web/result-checks.ts'
+import { type CheckName, type Evidence, examine, type Published } from '../../src/web/result/result-checks.ts'
 
 const ISSUER = 'https://assay.example.org'
 const NOW = Date.parse('2026-01-01T00:00:00.000Z')

@@ -1,8 +1,8 @@
 /** Wire forms of organisations, accounts, sessions, API keys and merchants. @module */
 import Type, { type Static } from 'typebox'
 import { SCOPES } from '../../caller.ts'
-import { NOT_BLANK } from '../../patterns.ts'
-import { DateTime, idOf, orNull } from '../../schemas.ts'
+import { NOT_BLANK } from '../../json/patterns.ts'
+import { DateTime, idOf, orNull } from '../../json/schemas.ts'
 
 const NullableDateTime = orNull(DateTime)
 const Name = Type.String({ minLength: 1, maxLength: 100, pattern: NOT_BLANK })

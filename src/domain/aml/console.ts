@@ -2,11 +2,11 @@
 import type { Caller } from '../../caller.ts'
 import { iso } from '../../clock.ts'
 import { CHECK_TYPES } from './entry.ts'
-import type { ListSource } from './list-source.ts'
-import { type ListsService, problemOf } from './lists.ts'
-import { textFile } from './loaders/list-file.ts'
+import type { ListSource } from './lists/list-source.ts'
+import { type ListsService, problemOf } from './lists/lists.ts'
+import { textFile } from './lists/loaders/list-file.ts'
+import { coveredTypes, type Snapshot } from './lists/snapshots.ts'
 import type { ChangeLists, WatchLists } from './schemas-lists.ts'
-import { coveredTypes, type Snapshot } from './snapshots.ts'
 
 type UploadList = Extract<ChangeLists, { action: 'upload' }>
 

@@ -1,7 +1,7 @@
 /** Wire shapes of the watch lists in the console. @module */
 import Type, { type Static } from 'typebox'
-import { DateTime, orNull } from '../../schemas.ts'
-import { LIST_FORMATS, LIST_ID_PATTERN } from './list-source.ts'
+import { DateTime, orNull } from '../../json/schemas.ts'
+import { LIST_FORMATS, LIST_ID_PATTERN } from './lists/list-source.ts'
 import { CheckTypeName, Sha256 } from './schemas.ts'
 
 const MAX_FILES = 3

@@ -1,6 +1,6 @@
 /** Wire shapes of screening. @module */
 import Type, { type Static } from 'typebox'
-import { DateTime, orNull } from '../../schemas.ts'
+import { DateTime, orNull } from '../../json/schemas.ts'
 import { CHECK_TYPES, MIN_IDENTIFIER_CHARACTERS } from './entry.ts'
 
 const MAX_USER_ID_CHARACTERS = 256

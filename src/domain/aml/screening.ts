@@ -6,8 +6,8 @@
 import { compareBirth, compareCountry } from './attributes.ts'
 import { createBreather } from './breather.ts'
 import { type CheckType, comparableIdentifier, type ListEntry } from './entry.ts'
-import { createNameIndexBuilder, type NameIndex } from './name-index.ts'
-import { ABJAD_MARK, nameTokens } from './name-tokens.ts'
+import { createNameIndexBuilder, type NameIndex } from './names/name-index.ts'
+import { ABJAD_MARK, nameTokens } from './names/name-tokens.ts'
 
 /** From here on a name with a second attribute that agrees is a hit. */
 const HIT_SCORE = 95

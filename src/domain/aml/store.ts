@@ -3,7 +3,7 @@ import type { Knex } from 'knex'
 import type { Database } from '../../store/database.ts'
 import { table } from '../../store/table.ts'
 import type { CheckType } from './entry.ts'
-import type { ListFormat } from './list-source.ts'
+import type { ListFormat } from './lists/list-source.ts'
 import type { Outcome } from './screening.ts'
 
 /** A list of a snapshot, as it is stored and shown. */

@@ -4,11 +4,11 @@
  * @module
  */
 import type { Caller } from '../../caller.ts'
-import type { ShardPlace } from '../../circuits/shard-member.ts'
+import type { ShardPlace } from '../../circuits/mappers/shard-member.ts'
 import { fail } from '../../errors.ts'
 import type { EntryType } from '../../ledger/item.ts'
-import { elementBytes, elementOf, typeNumber } from '../../ledger/poseidon-tree.ts'
-import type { LoggedRoot, PoseidonLog, ShardPath } from '../../ledger/shards.ts'
+import { elementBytes, elementOf, typeNumber } from '../../ledger/tree/poseidon-tree.ts'
+import type { LoggedRoot, PoseidonLog, ShardPath } from '../../ledger/tree/shards.ts'
 import type { Database } from '../../store/database.ts'
 import { type EntryRow, findEntry, findEntryByDigest, findLoggedRoot, findRootBefore } from './store.ts'
 

@@ -1,7 +1,7 @@
 /** The public side of the log: checkpoints and tiles of hashes, never entries (C2SP tlog-tiles). @module */
 import { fail } from '../../errors.ts'
-import type { Checkpoints } from '../../ledger/checkpoint.ts'
-import type { Log } from '../../ledger/log.ts'
+import type { Checkpoints } from '../../ledger/checkpoints/checkpoint.ts'
+import type { Log } from '../../ledger/tree/log.ts'
 
 const TILE_HASHES = 256
 const DIGITS_PER_SEGMENT = 1_000

@@ -1,6 +1,6 @@
 /** Wire form of the audit: entries, proofs, k-anonymous counts. @module */
 import Type, { type Static } from 'typebox'
-import { DateTime, dateTime, NextCursor, orNull, pageLimit } from '../../schemas.ts'
+import { DateTime, dateTime, NextCursor, orNull, pageLimit } from '../../json/schemas.ts'
 
 export const ENTRY_TYPES = [
   'verify',

@@ -6,10 +6,10 @@
 import type { Caller } from '../../caller.ts'
 import { type Clock, iso } from '../../clock.ts'
 import { fail } from '../../errors.ts'
+import { requireUnchanged } from '../../json/read-only.ts'
 import type { Pseudonyms } from '../../keys/pseudonyms.ts'
-import type { Checkpoints } from '../../ledger/checkpoint.ts'
-import type { Log } from '../../ledger/log.ts'
-import { requireUnchanged } from '../../read-only.ts'
+import type { Checkpoints } from '../../ledger/checkpoints/checkpoint.ts'
+import type { Log } from '../../ledger/tree/log.ts'
 import type { Database } from '../../store/database.ts'
 import { type Division, type Group, release } from './anonymity.ts'
 import {

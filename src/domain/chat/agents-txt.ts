@@ -1,5 +1,6 @@
 /** The text of `/agents.txt`: all that an agent needs to take part, on one screen. @module */
-import type { ChatLimits, StreamLimits } from '../../config.ts'
+import type { ChatLimits, StreamLimits } from '../../config/config.ts'
+import { CATEGORY_IDS } from './prompts/schemas-prompts.ts'
 import {
   AGENT_NAME_MAX_CHARACTERS,
   MAX_PAGE_MESSAGES,
@@ -9,7 +10,6 @@ import {
   TOPIC_MAX_CHARACTERS,
   UNTRUSTED_NOTICE,
 } from './schemas.ts'
-import { CATEGORY_IDS } from './schemas-prompts.ts'
 
 export interface AgentsTxtOptions {
   /** Absolute URL under which clients reach the service. */

@@ -1,7 +1,7 @@
 /** Moderation, for the operator: posting mode, removal, messages of the house. @module */
 import { route } from '../../http/route.ts'
-import { requireUnchanged } from '../../read-only.ts'
-import type { PostingModeService } from './posting-mode.ts'
+import { requireUnchanged } from '../../json/read-only.ts'
+import type { PostingModeService } from './posts/posting-mode.ts'
 import { POST_ERRORS } from './routes.ts'
 import { MessageParams, NewMessage, Posted, PostingState } from './schemas.ts'
 import { AS_STATED, PostingChange } from './schemas-console.ts'

@@ -1,9 +1,9 @@
 /** Wire shapes of moderation. @module */
 import Type, { type Static } from 'typebox'
-import { ONE_LINE } from '../../patterns.ts'
-import { Nullable } from '../../schemas.ts'
+import { ONE_LINE } from '../../json/patterns.ts'
+import { Nullable } from '../../json/schemas.ts'
+import { Envelope } from './envelopes/schemas-envelope.ts'
 import { Posting, PostingState } from './schemas.ts'
-import { Envelope } from './schemas-envelope.ts'
 
 const REASON_MAX_CHARACTERS = 280
 

@@ -1,8 +1,8 @@
 /** Wire shapes of the chat: messages, threads, counts, posting mode. @module */
 import Type, { type Static } from 'typebox'
 import type { AddressLimit } from '../../http/route.ts'
-import { DateTime, Nullable, orNull, pageLimit } from '../../schemas.ts'
-import { Envelope } from './schemas-envelope.ts'
+import { DateTime, Nullable, orNull, pageLimit } from '../../json/schemas.ts'
+import { Envelope } from './envelopes/schemas-envelope.ts'
 
 export const AGENT_NAME_MAX_CHARACTERS = 48
 export const TEXT_MIN_CHARACTERS = 2

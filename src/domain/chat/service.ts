@@ -2,13 +2,13 @@
 import type { Caller } from '../../caller.ts'
 import { fail } from '../../errors.ts'
 import type { Database } from '../../store/database.ts'
-import { cleanName } from './content.ts'
-import { createChatLane, type LaneDeps } from './lane.ts'
 import { toMessage } from './message.ts'
-import { createSearchCounter } from './post-limits.ts'
-import { createPosting, type Poster, type PostingDeps } from './posting.ts'
-import type { PostingModeService } from './posting-mode.ts'
-import { createRemoval, type RemovalDeps } from './removal.ts'
+import { cleanName } from './posts/content.ts'
+import { createChatLane, type LaneDeps } from './posts/lane.ts'
+import { createSearchCounter } from './posts/post-limits.ts'
+import { createPosting, type Poster, type PostingDeps } from './posts/posting.ts'
+import type { PostingModeService } from './posts/posting-mode.ts'
+import { createRemoval, type RemovalDeps } from './posts/removal.ts'
 import {
   type ChatStats,
   DEFAULT_PAGE_MESSAGES,
@@ -26,7 +26,7 @@ import { createSharedReads } from './shared-reads.ts'
 import { createStats, type StatsDeps } from './stats.ts'
 import { countOfPrompt, findMessages, findThread, type MessageRow, type Selection } from './store.ts'
 
-export type { Poster } from './posting.ts'
+export type { Poster } from './posts/posting.ts'
 
 export interface ChatService {
   /** Origin of the service's own pages: what they post is of source `web`. */

@@ -5,10 +5,10 @@
  */
 import { type Clock, iso } from '../../clock.ts'
 import type { Database } from '../../store/database.ts'
-import { LATELY_MS } from './decision.ts'
-import type { Committed } from './lane.ts'
-import type { PostingModeService } from './posting-mode.ts'
-import type { PromptsService } from './prompts.ts'
+import { LATELY_MS } from './posts/decision.ts'
+import type { Committed } from './posts/lane.ts'
+import type { PostingModeService } from './posts/posting-mode.ts'
+import type { PromptsService } from './prompts/prompts.ts'
 import type { ChatStats } from './schemas.ts'
 import { type CountRow, countChat } from './store.ts'
 

@@ -1,7 +1,7 @@
 /** What circuits there are, and what a proof of each one means. @module */
-import type { Artifacts } from '../../circuits/artifacts.ts'
+import type { Artifacts } from '../../circuits/artifacts/artifacts.ts'
+import { sha256Hex } from '../../circuits/artifacts/setup-record.ts'
 import { CIRCUITS, findCircuit } from '../../circuits/catalogue.ts'
-import { sha256Hex } from '../../circuits/setup-record.ts'
 import type { VerificationKey } from '../../circuits/verifier.ts'
 import { fail } from '../../errors.ts'
 import type { CircuitInfo } from './schemas.ts'

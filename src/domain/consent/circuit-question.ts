@@ -1,5 +1,5 @@
 /** A consent as the circuit consent_verification is asked about it, and what the circuit can't know of it. @module */
-import { consentNullifier, consentSubjectHandle } from '../../circuits/consent_verification.ts'
+import { consentNullifier, consentSubjectHandle } from '../../circuits/mappers/consent_verification.ts'
 import type { Facts } from '../../rules/expectation.ts'
 import type { ConsentStatus } from './schemas.ts'
 import { type CircuitConsent, nameElement, subjectElement } from './sealed-consent.ts'

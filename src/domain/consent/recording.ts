@@ -1,7 +1,7 @@
 /** The ledger item of a new consent: a receipt for people, and a signature for its circuit. @module */
 import type { Caller } from '../../caller.ts'
-import { consentNullifier } from '../../circuits/consent_verification.ts'
 import { consentMessage } from '../../circuits/issuer-signature.ts'
+import { consentNullifier } from '../../circuits/mappers/consent_verification.ts'
 import { iso } from '../../clock.ts'
 import { newId } from '../../ids.ts'
 import type { Item } from '../../ledger/item.ts'

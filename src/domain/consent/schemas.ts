@@ -1,7 +1,7 @@
 /** Wire shapes of consents. @module */
 import Type, { type Static } from 'typebox'
-import { ONE_LINE } from '../../patterns.ts'
-import { askedId, DateTime, idOf, Nullable, orNull } from '../../schemas.ts'
+import { ONE_LINE } from '../../json/patterns.ts'
+import { askedId, DateTime, idOf, Nullable, orNull } from '../../json/schemas.ts'
 
 /** The circuit consent_verification has as many places. */
 const MAX_PURPOSES = 8

@@ -1,17 +1,17 @@
 /** Consents: recorded, asked about, withdrawn. Every question reads what is committed; nothing is remembered. @module */
 import type { Caller } from '../../caller.ts'
-import { consentNullifier } from '../../circuits/consent_verification.ts'
+import { consentNullifier } from '../../circuits/mappers/consent_verification.ts'
 import { type Clock, iso } from '../../clock.ts'
 import { fail } from '../../errors.ts'
+import { requireUnchanged } from '../../json/read-only.ts'
 import type { Issuer } from '../../keys/issuer.ts'
 import type { Sealing } from '../../keys/sealing.ts'
 import type { Signers } from '../../keys/signers.ts'
 import type { SubjectPseudonyms } from '../../keys/subject-pseudonyms.ts'
 import type { Item } from '../../ledger/item.ts'
 import type { Ledger } from '../../ledger/ledger.ts'
-import { requireUnchanged } from '../../read-only.ts'
 import type { Database } from '../../store/database.ts'
-import type * as Nullifiers from '../proofs/nullifiers.ts'
+import type * as Nullifiers from '../proofs/spending/nullifiers.ts'
 import {
   type CircuitQuestion,
   type PreparedConsent,

@@ -1,6 +1,6 @@
 /** Wire shapes of what eligibility answers. @module */
 import Type, { type Static } from 'typebox'
-import { DateTime, idOf, orNull } from '../../schemas.ts'
+import { DateTime, idOf, orNull } from '../../json/schemas.ts'
 import { ProofContextJson, SnarkProofJson } from '../proofs/schemas.ts'
 import { TokenIssued } from '../tokens/schemas.ts'
 import { SOURCE_TYPES } from './schemas.ts'

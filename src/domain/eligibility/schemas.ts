@@ -1,6 +1,6 @@
 /** Wire shapes of eligibility. @module */
 import Type, { type Static, type TProperties } from 'typebox'
-import type { AnyForm } from '../../forms.ts'
+import type { AnyForm } from '../../json/forms.ts'
 import { rulesOf } from '../../rules/schemas.ts'
 import { LogConsent } from '../consent/schemas.ts'
 import { SlugParams, TypedQuestion } from '../hermes/schemas.ts'

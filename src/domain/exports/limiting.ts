@@ -1,7 +1,7 @@
 /** The rows of a reading as far as a limit goes. @module */
-import type { Reading } from './event-log.ts'
+import type { Reading } from '../event-log/event-log.ts'
+import type { EventRow } from '../event-log/rows.ts'
 import type { Ending } from './formats/siem.ts'
-import type { EventRow } from './rows.ts'
 
 /**
  * Hands out rows up to a limit.

@@ -1,6 +1,6 @@
 /** What an export is asked for: times in four forms, a limit, a format. @module */
 import { AppError } from '../../errors.ts'
-import type { Window } from './event-log.ts'
+import type { Window } from '../event-log/event-log.ts'
 
 const DAY_MS = 86_400_000
 const MS_PER_SECOND = 1_000

@@ -1,6 +1,6 @@
 /** Wire form of exports: what is asked, and the documents among the formats. @module */
 import Type from 'typebox'
-import { DateTime } from '../../schemas.ts'
+import { DateTime } from '../../json/schemas.ts'
 
 const SIEM_FORMATS = ['ndjson', 'json', 'csv', 'cef', 'leef', 'ecs', 'ocsf'] as const
 export type SiemFormat = (typeof SIEM_FORMATS)[number]

@@ -1,6 +1,6 @@
 /** Rows as they are handed out: the names and times of the API. @module */
 import { iso } from '../../clock.ts'
-import type { EventRow } from './rows.ts'
+import type { EventRow } from '../event-log/rows.ts'
 
 /** All columns that a row can have, in the order of tables. */
 export const COLUMNS = [

@@ -1,6 +1,6 @@
 /** The answer of a target as JSON, within limits that are checked before it is parsed. @module */
 import { fail } from '../../errors.ts'
-import { parseExact, scanJson } from '../../exact-json.ts'
+import { parseExact, scanJson } from '../../json/exact-numbers.ts'
 
 const MAX_DEPTH = 64
 export const MAX_NODES = 200_000

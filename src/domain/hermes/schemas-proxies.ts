@@ -1,7 +1,7 @@
 /** Wire shapes of proxy routes, which are the routes that hermes answers at. @module */
 import Type, { type Static } from 'typebox'
-import { NOT_BLANK } from '../../patterns.ts'
-import { askedId, DateTime, idOf, orNull } from '../../schemas.ts'
+import { NOT_BLANK } from '../../json/patterns.ts'
+import { askedId, DateTime, idOf, orNull } from '../../json/schemas.ts'
 
 const MAX_USER_ID_CHARACTERS = 128
 const MAX_DESTINATION_CHARACTERS = 2048

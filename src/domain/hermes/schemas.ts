@@ -1,6 +1,6 @@
 /** Wire shapes of hermes: questions and verdicts. @module */
 import Type, { type Static } from 'typebox'
-import { DateTime } from '../../schemas.ts'
+import { DateTime } from '../../json/schemas.ts'
 
 /** Questions are refused beyond this many conditions. */
 export const MAX_CONDITIONS = 16

@@ -1,6 +1,7 @@
 /** Hermes: asks a target, searches its answer, and says YES or NO so that others can rely on it. @module */
-import type { Prover } from '../../circuits/prover.ts'
-import { yesno } from '../../circuits/yesno.ts'
+
+import { yesno } from '../../circuits/mappers/yesno.ts'
+import type { Prover } from '../../circuits/proving/prover.ts'
 import type { Clock } from '../../clock.ts'
 import { AppError, fail } from '../../errors.ts'
 import { newId } from '../../ids.ts'

@@ -5,7 +5,7 @@ import {
   type HybridTokenTerms,
   hybridTokenCommitment,
   hybridTokenNullifier,
-} from '../../circuits/quantum_safe_token.ts'
+} from '../../circuits/mappers/quantum_safe_token.ts'
 import type { Clock } from '../../clock.ts'
 import { AppError, fail } from '../../errors.ts'
 import { newId } from '../../ids.ts'
@@ -25,7 +25,7 @@ import {
   MAX_LIFE_SECONDS,
   SIGNATURE_BYTES,
 } from '../../protocol/hybrid-token.ts'
-import type * as Nullifiers from '../proofs/nullifiers.ts'
+import type * as Nullifiers from '../proofs/spending/nullifiers.ts'
 import { digestOf } from './judgement.ts'
 import { findSignerKey, KEY_PURPOSE, type KeyDeps, SIGNING_ALGORITHM, type Signer } from './keys.ts'
 import {

@@ -2,7 +2,7 @@
 import { type PublicKey, readPublicKey } from '../../keys/public-key.ts'
 import type { Signers, SigningAlgorithm } from '../../keys/signers.ts'
 import type { ClassicalAlgorithm, PqAlgorithm } from '../../protocol/hybrid-token.ts'
-import type { RegisteredKeysService } from '../registered-keys/service.ts'
+import type { RegisteredKeysService } from '../agents/keys/service.ts'
 import type { SignerType } from './schemas.ts'
 
 /** The purpose of the service's keys. What else they sign, JWTs, never begins like a hybrid token. */

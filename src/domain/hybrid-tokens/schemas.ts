@@ -1,5 +1,6 @@
 /** Wire shapes of hybrid tokens. @module */
 import Type, { type Static } from 'typebox'
+import { idOf, orNull } from '../../json/schemas.ts'
 import {
   CLASSICAL_ALGORITHMS,
   MAX_CLAIMS_DEPTH,
@@ -10,7 +11,6 @@ import {
   VERIFICATION_POLICIES,
 } from '../../protocol/hybrid-token.ts'
 import { EXPECTATION_REASONS, Expect } from '../../rules/schemas.ts'
-import { idOf, orNull } from '../../schemas.ts'
 
 export const DEFAULT_LIFE_SECONDS = 300
 /** How long after a caller asked what to sign it may bring the signatures. */

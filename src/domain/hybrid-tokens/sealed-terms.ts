@@ -1,5 +1,5 @@
 /** What is kept, sealed, of a hybrid token: what its circuit and its revocation need, and nobody may read. @module */
-import type { HybridTokenTerms } from '../../circuits/quantum_safe_token.ts'
+import type { HybridTokenTerms } from '../../circuits/mappers/quantum_safe_token.ts'
 import type { Sealing } from '../../keys/sealing.ts'
 import type { KnownHybridToken } from './store.ts'
 

@@ -4,9 +4,10 @@ import {
   type HybridTokenTerms,
   hybridTokenNullifier,
   POLICY_BITS,
-} from '../../circuits/quantum_safe_token.ts'
+} from '../../circuits/mappers/quantum_safe_token.ts'
 import { iso } from '../../clock.ts'
 import { fail } from '../../errors.ts'
+import { failReadOnly, requireUnchanged } from '../../json/read-only.ts'
 import type { Ledger } from '../../ledger/ledger.ts'
 import {
   HYBRID_TOKEN_SCHEMA,
@@ -15,7 +16,6 @@ import {
   readHybridToken,
   type VerificationPolicy,
 } from '../../protocol/hybrid-token.ts'
-import { failReadOnly, requireUnchanged } from '../../read-only.ts'
 import { type Facts, unexpected } from '../../rules/expectation.ts'
 import type { RevokesNullifiers, revocationItem as revocation } from '../tokens/revocation.ts'
 import type { RevokedToken, TokenStatus } from '../tokens/schemas.ts'

@@ -1,6 +1,6 @@
 /** The ledger item that forgets a person. @module */
 import type { Caller } from '../../caller.ts'
-import { kycNullifier } from '../../circuits/kyc.ts'
+import { kycNullifier } from '../../circuits/mappers/kyc.ts'
 import { iso } from '../../clock.ts'
 import type { Claim, Item } from '../../ledger/item.ts'
 import { scopeElement } from '../../rules/encode.ts'

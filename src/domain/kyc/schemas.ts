@@ -1,6 +1,6 @@
 /** Wire shapes of KYC. @module */
 import Type, { type Static } from 'typebox'
-import { DateTime, dateTime, idOf, orNull } from '../../schemas.ts'
+import { DateTime, dateTime, idOf, orNull } from '../../json/schemas.ts'
 
 /** What a level is worth inside the circuit: its place here. */
 export const KYC_LEVELS = ['none', 'basic', 'standard', 'enhanced'] as const

@@ -11,7 +11,7 @@ import {
   type ReadResourceResult,
   ResourceNotFoundError,
 } from '@modelcontextprotocol/server'
-import type { PromptsService } from '../chat/prompts.ts'
+import type { PromptsService } from '../chat/prompts/prompts.ts'
 
 const JSON_TYPE = 'application/json'
 const DAILY_URI = 'assay://prompts/daily'

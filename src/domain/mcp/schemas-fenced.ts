@@ -1,6 +1,6 @@
 /** Results of tools that hold what strangers wrote: those of the chat, with the free text in them quoted. @module */
 import Type, { type TProperties } from 'typebox'
-import { orNull } from '../../schemas.ts'
+import { orNull } from '../../json/schemas.ts'
 import { Message, MessagePage, Posted, PromptPage, Thread } from './schemas.ts'
 
 const QUOTED =

@@ -1,6 +1,7 @@
 /** What the MCP endpoint takes and gives: JSON-RPC messages, and the arguments and results of its tools. @module */
 import Type, { type Static } from 'typebox'
-import { OPEN, orNull, pageLimit } from '../../schemas.ts'
+import { OPEN, orNull, pageLimit } from '../../json/schemas.ts'
+import { CATEGORY_IDS, PromptList } from '../chat/prompts/schemas-prompts.ts'
 import {
   AGENT_NAME_MAX_CHARACTERS,
   MAX_PAGE_MESSAGES,
@@ -10,8 +11,8 @@ import {
   TEXT_MIN_CHARACTERS,
   TOPIC_MAX_CHARACTERS,
 } from '../chat/schemas.ts'
-import { CATEGORY_IDS, PromptList } from '../chat/schemas-prompts.ts'
 
+export { Daily, type Prompt, PromptPage, RandomPrompt } from '../chat/prompts/schemas-prompts.ts'
 export {
   ChatStats,
   Message,
@@ -21,7 +22,6 @@ export {
   Thread,
   UNTRUSTED_NOTICE,
 } from '../chat/schemas.ts'
-export { Daily, type Prompt, PromptPage, RandomPrompt } from '../chat/schemas-prompts.ts'
 
 /** Of messages; less than over HTTP, since an agent reads all of it. */
 export const DEFAULT_TOOL_MESSAGES = 20

@@ -1,8 +1,8 @@
 /** A tool is a value, as a route is: what it is called, takes and gives, and what runs. @module */
 import type { ToolAnnotations } from '@modelcontextprotocol/server'
 import type { Static, TObject, TSchema } from 'typebox'
-import type { PostingModeService } from '../chat/posting-mode.ts'
-import type { PromptsService } from '../chat/prompts.ts'
+import type { PostingModeService } from '../chat/posts/posting-mode.ts'
+import type { PromptsService } from '../chat/prompts/prompts.ts'
 import type { ChatService, Poster } from '../chat/service.ts'
 import type { Fence } from './fence.ts'
 

@@ -2,7 +2,7 @@
 import type { CallToolResult, ListToolsResult } from '@modelcontextprotocol/server'
 import type { TObject } from 'typebox'
 import { AppError, type Misfit } from '../../errors.ts'
-import { type KnownName, MAX_UNKNOWN_TOLD, unknownMember } from '../../unknown-members.ts'
+import { type KnownName, MAX_UNKNOWN_TOLD, unknownMember } from '../../json/unknown-members.ts'
 import type { Poster } from '../chat/service.ts'
 import { createFence } from './fence.ts'
 import type { Tool, ToolServices } from './tool.ts'

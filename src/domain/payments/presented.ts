@@ -6,6 +6,7 @@
 import type { Caller } from '../../caller.ts'
 import { type ErrorCode, fail } from '../../errors.ts'
 import { newId } from '../../ids.ts'
+import { MAX_UNKNOWN_TOLD, unknownMember } from '../../json/unknown-members.ts'
 import { isCurrency } from '../../protocol/currency.ts'
 import { isObject } from '../../protocol/json-object.ts'
 import {
@@ -22,7 +23,6 @@ import {
   TRANSACTION_ID_PATTERN,
   type ValidateRequest,
 } from '../../protocol/sync.ts'
-import { MAX_UNKNOWN_TOLD, unknownMember } from '../../unknown-members.ts'
 import type { AccountsService } from '../accounts/service.ts'
 import type { Presented } from './payment.ts'
 

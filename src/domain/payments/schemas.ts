@@ -1,5 +1,6 @@
 /** Wire shapes of the payment routes. @module */
 import Type, { type Static } from 'typebox'
+import { askedId, DateTime, Nullable, orNull, pageLimit } from '../../json/schemas.ts'
 import {
   ASSURANCES,
   PAYMENT_METHODS,
@@ -7,7 +8,6 @@ import {
   SYNC_STATUSES,
   TRANSACTION_ID_PATTERN,
 } from '../../protocol/sync.ts'
-import { askedId, DateTime, Nullable, orNull, pageLimit } from '../../schemas.ts'
 import { LISTED_STATUSES, PAYMENT_STATUSES } from './payment.ts'
 
 const MAX_CUSTOMER_ID_CHARACTERS = 128

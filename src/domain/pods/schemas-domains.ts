@@ -1,6 +1,6 @@
 /** Wire shapes of custom domains. @module */
 import Type, { type Static } from 'typebox'
-import { orNull } from '../../schemas.ts'
+import { orNull } from '../../json/schemas.ts'
 import { POD_STATUSES } from './schemas.ts'
 
 const Domain = Type.String({ description: 'In lower case, international names as A-labels (`xn--…`).' })

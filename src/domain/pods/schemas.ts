@@ -1,8 +1,8 @@
 /** Wire shapes of pods. @module */
 import Type, { type Static } from 'typebox'
-import { NOT_BLANK } from '../../patterns.ts'
+import { NOT_BLANK } from '../../json/patterns.ts'
+import { askedId, DateTime, idOf, orNull } from '../../json/schemas.ts'
 import { Logic, Rules } from '../../rules/schemas.ts'
-import { askedId, DateTime, idOf, orNull } from '../../schemas.ts'
 
 export const POD_STATUSES = ['PENDING', 'ACTIVE', 'SUSPENDED', 'ARCHIVED'] as const
 export type PodStatus = (typeof POD_STATUSES)[number]

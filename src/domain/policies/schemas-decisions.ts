@@ -1,6 +1,6 @@
 /** Wire shapes of policy decisions: those of the AuthZEN Authorization API 1.0. @module */
 import Type, { type Static } from 'typebox'
-import { DateTime, idOf, OPEN } from '../../schemas.ts'
+import { DateTime, idOf, OPEN } from '../../json/schemas.ts'
 import { Obligation, PolicyVersion } from './schemas.ts'
 
 const MAX_WORD_CHARACTERS = 128

@@ -1,7 +1,7 @@
 /** Wire shapes of policies. @module */
 import Type, { type Static } from 'typebox'
+import { DateTime, orNull } from '../../json/schemas.ts'
 import { Logic, Rules } from '../../rules/schemas.ts'
-import { DateTime, orNull } from '../../schemas.ts'
 
 export const MAX_POLICY_RULES = 16
 const MAX_OBLIGATIONS = 8

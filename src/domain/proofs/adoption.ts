@@ -5,7 +5,7 @@ import type { UsageService } from '../usage/service.ts'
 import type { AdoptedProof, CheckedProof, ForeignProof } from './proof.ts'
 import { alreadyRecorded, entryNames, proofRow, recordClaim } from './recording.ts'
 import { commitmentOf, packedBytes, verdictOf } from './signals.ts'
-import type { VerifiedProof } from './spending.ts'
+import type { VerifiedProof } from './spending/spending.ts'
 
 /** Kind of the claims that adopted proofs left on their digests, before each had its one record. */
 const ADOPTED_DIGEST = 'proof.adopted'

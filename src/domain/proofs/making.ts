@@ -1,9 +1,9 @@
 /** Makes proofs: from a prepared statement to a proof and the ledger item that records it. @module */
 import type { Caller } from '../../caller.ts'
 import { findCircuit } from '../../circuits/catalogue.ts'
-import type { Proved } from '../../circuits/groth16.ts'
-import type { Prover } from '../../circuits/prover.ts'
-import { WitnessError } from '../../circuits/witness.ts'
+import type { Proved } from '../../circuits/proving/groth16.ts'
+import type { Prover } from '../../circuits/proving/prover.ts'
+import { WitnessError } from '../../circuits/proving/witness.ts'
 import type { Clock } from '../../clock.ts'
 import { AppError, fail } from '../../errors.ts'
 import { newId } from '../../ids.ts'

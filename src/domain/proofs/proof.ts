@@ -1,11 +1,11 @@
 /** Proofs as the service hands them around; the wire forms are made of these. @module */
-import type { Lane } from '../../circuits/prover.ts'
+import type { Lane } from '../../circuits/proving/prover.ts'
 import type { Held, Item, Receipt } from '../../ledger/item.ts'
 import type { SnarkProof } from '../../protocol/zk1.ts'
 import type { Expectation } from '../../rules/expectation.ts'
 import type { UsageCategory } from '../usage/schemas.ts'
-import type { ProofDecision } from './acceptance.ts'
 import type { BoundContext } from './binding.ts'
+import type { ProofDecision } from './spending/acceptance.ts'
 import type { Prepared, ReasonCode, StoredContext } from './statement.ts'
 
 /** A proof that is asked for. */

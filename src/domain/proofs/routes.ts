@@ -1,7 +1,7 @@
 /** Routes that make, check, spend and take in proofs. @module */
 import { iso } from '../../clock.ts'
 import { Reply, route } from '../../http/route.ts'
-import { requireUnchanged } from '../../read-only.ts'
+import { requireUnchanged } from '../../json/read-only.ts'
 import type { UsageService } from '../usage/service.ts'
 import type { CheckedProof, GeneratedProof } from './proof.ts'
 import {

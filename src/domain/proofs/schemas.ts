@@ -1,7 +1,7 @@
 /** Wire shapes of the proof API: camelCase below /api, snake_case below /v1. @module */
 import Type, { type Static } from 'typebox'
+import { DateTime, idOf, orNull } from '../../json/schemas.ts'
 import { Expect, Logic, Rules } from '../../rules/schemas.ts'
-import { DateTime, idOf, orNull } from '../../schemas.ts'
 
 export const MAX_SYNC_PROOFS = 100
 const MAX_DATA_KEYS = 1000

@@ -8,7 +8,6 @@ import type { Item, Settled } from '../../ledger/item.ts'
 import type { Ledger } from '../../ledger/ledger.ts'
 import type { Metrics } from '../../metrics.ts'
 import type { SecurityService } from '../security/service.ts'
-import { type Refusal, refusalOf } from './acceptance.ts'
 import { adoptItem } from './adoption.ts'
 import { type CheckingDeps, createChecking, type Examined, type ValidProof } from './checking.ts'
 import { createMaking, type MakingDeps } from './making.ts'
@@ -25,6 +24,7 @@ import { findRecorded, recordedId } from './recording.ts'
 import { createRecords } from './records.ts'
 import type { SyncRequest, SyncResult } from './schemas.ts'
 import { signalOf } from './signals.ts'
+import { type Refusal, refusalOf } from './spending/acceptance.ts'
 import {
   consumeItems,
   doubleSpend,
@@ -32,7 +32,7 @@ import {
   spendItem,
   type VerifiedProof,
   verifyItem,
-} from './spending.ts'
+} from './spending/spending.ts'
 import type { Prepared, ReasonCode, Stated, Statement } from './statement.ts'
 import { prepareRules } from './statements/rules.ts'
 import * as store from './store.ts'

@@ -1,6 +1,6 @@
 /** Public signals of a proof by what they mean to the service. @module */
 import type { Circuit } from '../../circuits/circuit.ts'
-import type { ProofDecision } from './acceptance.ts'
+import type { ProofDecision } from './spending/acceptance.ts'
 import type { Statement } from './statement.ts'
 
 const POINTS_BYTES = 128

@@ -12,7 +12,7 @@ import type { Checking, Examined, ValidProof } from './checking.ts'
 import { entryNames, proofRow } from './recording.ts'
 import { MAX_SYNC_PROOFS, type SyncItem, type SyncRequest, type SyncResult } from './schemas.ts'
 import { commitmentOf, verdictOf } from './signals.ts'
-import { type VerifiedProof, verifyItem } from './spending.ts'
+import { type VerifiedProof, verifyItem } from './spending/spending.ts'
 import type { ReasonCode } from './statement.ts'
 
 export type CheckSyncItem = (value: unknown) => Misfit | undefined

@@ -1,6 +1,6 @@
 /** Wire form of security alerts. @module */
 import Type, { type Static } from 'typebox'
-import { askedId, DateTime, dateTime, NextCursor, pageLimit } from '../../schemas.ts'
+import { askedId, DateTime, dateTime, NextCursor, pageLimit } from '../../json/schemas.ts'
 
 export const ALERT_TYPES = [
   'double_spend',

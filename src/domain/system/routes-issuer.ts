@@ -2,7 +2,7 @@
 import { Type } from 'typebox'
 import { iso } from '../../clock.ts'
 import { Reply, route } from '../../http/route.ts'
-import { DateTime, orNull } from '../../schemas.ts'
+import { DateTime, orNull } from '../../json/schemas.ts'
 
 interface IssuerKey {
   readonly kid: string

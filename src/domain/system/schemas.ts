@@ -1,6 +1,6 @@
 /** What the service says of itself. @module */
 import { type Static, Type } from 'typebox'
-import { DateTime, dateTime, orNull } from '../../schemas.ts'
+import { DateTime, dateTime, orNull } from '../../json/schemas.ts'
 
 const EngineFields = { name: Type.String(), version: Type.String() }
 

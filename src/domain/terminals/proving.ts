@@ -4,7 +4,7 @@
  * it has a secret of its own for each origin, which nobody else can know and which is never stored.
  * @module
  */
-import { terminalCommitment, terminalSecretElement } from '../../circuits/terminal-secret.ts'
+import { terminalCommitment, terminalSecretElement } from '../../circuits/mappers/terminal-secret.ts'
 import type { Sealing } from '../../keys/sealing.ts'
 import { h248 } from '../../rules/encode.ts'
 import type { Database } from '../../store/database.ts'

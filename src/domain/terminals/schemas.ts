@@ -1,6 +1,6 @@
 /** Wire forms of terminals. @module */
 import Type, { type Static } from 'typebox'
-import { DateTime, idOf, orNull } from '../../schemas.ts'
+import { DateTime, idOf, orNull } from '../../json/schemas.ts'
 import { Limits } from '../accounts/schemas.ts'
 
 const NullableNumber = orNull(Type.Number())

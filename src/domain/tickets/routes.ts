@@ -1,7 +1,7 @@
 /** Routes of tickets for QR codes. @module */
 import Type from 'typebox'
+import { QR_CONTENT_TYPES, qrFormatOf } from '../../http/qr-code.ts'
 import { Reply, route } from '../../http/route.ts'
-import { QR_CONTENT_TYPES, qrFormatOf } from '../../qr-code.ts'
 import { QrQuery } from '../tokens/schemas-forms.ts'
 import { BatchOutcomes, NewTicket, ProofsBatch, TicketIssued, TicketParams } from './schemas.ts'
 import type { TicketsService } from './service.ts'

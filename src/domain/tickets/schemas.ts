@@ -1,7 +1,7 @@
 /** Wire shapes of tickets. @module */
 import Type, { type Static } from 'typebox'
+import { askedId, DateTime, dateTime, idOf, orNull } from '../../json/schemas.ts'
 import { Expect } from '../../rules/schemas.ts'
-import { askedId, DateTime, dateTime, idOf, orNull } from '../../schemas.ts'
 
 export const MAX_BATCH_PROOFS = 100
 export const DEFAULT_TTL_SECONDS = 24 * 3600

@@ -1,7 +1,7 @@
 /** Passes of Apple Wallet: a signed archive of type application/vnd.apple.pkpass. @module */
 import { PKPass } from 'passkit-generator'
 import { iso } from '../../clock.ts'
-import type { ApplePassSigner } from '../../config-passes.ts'
+import type { ApplePassSigner } from '../../config/passes.ts'
 import type { PassFace } from './pass-face.ts'
 
 /** A grey square of 87 by 87 pixels: Wallet refuses passes without an icon. */

@@ -1,6 +1,7 @@
 /** The forms in which a token is carried: QR code, NFC tag, pass of a wallet. @module */
-import type { PassSigners } from '../../config-passes.ts'
+import type { PassSigners } from '../../config/passes.ts'
 import { fail } from '../../errors.ts'
+import { drawQrCode, MAX_QR_CHARACTERS, type QrFormat } from '../../http/qr-code.ts'
 import {
   encodeNdef,
   fitsTag,
@@ -9,7 +10,6 @@ import {
   type TagType,
   uriRecord,
 } from '../../protocol/ndef.ts'
-import { drawQrCode, MAX_QR_CHARACTERS, type QrFormat } from '../../qr-code.ts'
 import { applePass } from './apple-pass.ts'
 import { googlePass } from './google-pass.ts'
 import type { PassFace } from './pass-face.ts'

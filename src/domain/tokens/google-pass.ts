@@ -1,7 +1,7 @@
 /** Passes of Google Wallet: a signed JWT that a "save to wallet" link carries. @module */
 import { sign } from 'node:crypto'
 import { iso } from '../../clock.ts'
-import type { GooglePassSigner } from '../../config-passes.ts'
+import type { GooglePassSigner } from '../../config/passes.ts'
 import { writeJws } from '../../protocol/jws.ts'
 import type { PassFace } from './pass-face.ts'
 

@@ -2,7 +2,7 @@
 
 import type { Caller } from '../../caller.ts'
 import { tokenMessage } from '../../circuits/issuer-signature.ts'
-import { tokenNullifier } from '../../circuits/token_validation.ts'
+import { tokenNullifier } from '../../circuits/mappers/token_validation.ts'
 import { iso } from '../../clock.ts'
 import { AppError } from '../../errors.ts'
 import { newId } from '../../ids.ts'

@@ -3,7 +3,7 @@ import type { Caller } from '../../caller.ts'
 import { iso } from '../../clock.ts'
 import type { Item } from '../../ledger/item.ts'
 import type { Row } from '../../store/table.ts'
-import type * as Nullifiers from '../proofs/nullifiers.ts'
+import type * as Nullifiers from '../proofs/spending/nullifiers.ts'
 import type { TokenRevoked } from './schemas.ts'
 
 export type RevokesNullifiers = Pick<typeof Nullifiers, 'revokedNullifierClaim' | 'revokedNullifierRow'>

@@ -1,7 +1,7 @@
 /** Routes of the forms in which tokens are carried. @module */
 import Type from 'typebox'
+import { QR_CONTENT_TYPES, qrFormatOf } from '../../http/qr-code.ts'
 import { Reply, route } from '../../http/route.ts'
-import { QR_CONTENT_TYPES, qrFormatOf } from '../../qr-code.ts'
 import { TokenParams } from './schemas.ts'
 import { GooglePass, NfcPayload, NfcQuery, PassQuery, QrQuery } from './schemas-forms.ts'
 import type { TokensService } from './service.ts'

@@ -1,7 +1,7 @@
 /** Wire shapes of signed tokens. @module */
 import Type, { type Static } from 'typebox'
+import { DateTime, Nullable, orNull } from '../../json/schemas.ts'
 import { EXPECTATION_REASONS, Expect } from '../../rules/schemas.ts'
-import { DateTime, Nullable, orNull } from '../../schemas.ts'
 import { HybridTokenIssued } from '../hybrid-tokens/schemas.ts'
 
 /** Every one is the same JWT; all but the first promise that it fits what it is made for. */

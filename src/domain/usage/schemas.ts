@@ -1,6 +1,6 @@
 /** Wire shapes of usage. @module */
 import Type, { type Static } from 'typebox'
-import { dateTime, orNull } from '../../schemas.ts'
+import { dateTime, orNull } from '../../json/schemas.ts'
 
 /** What a result was made for. */
 export const USAGE_CATEGORIES = [

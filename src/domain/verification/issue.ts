@@ -5,10 +5,10 @@
  */
 import type { Caller } from '../../caller.ts'
 import { iso } from '../../clock.ts'
-import { PROOF_CREATED } from '../../events.ts'
 import { newId } from '../../ids.ts'
 import type { Entry, Item, Receipt, Take } from '../../ledger/item.ts'
 import type { Row } from '../../store/table.ts'
+import { PROOF_CREATED } from '../webhooks/events.ts'
 import type { Claim } from './claim.ts'
 import type { SignedResult } from './schemas.ts'
 import { jwsHash, RESULT_TYPES, type ResultSigner, type SignedFields } from './signed-result.ts'

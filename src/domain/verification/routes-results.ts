@@ -1,8 +1,8 @@
 /** Routes of results that were made: for anyone who has their address, and for their owner. @module */
 import Type from 'typebox'
 import { prefers } from '../../http/accept.ts'
+import { QR_CONTENT_TYPES, type QrFormat } from '../../http/qr-code.ts'
 import { Reply, route } from '../../http/route.ts'
-import { QR_CONTENT_TYPES, type QrFormat } from '../../qr-code.ts'
 import type { Pages } from '../system/pages.ts'
 import {
   HashParams,

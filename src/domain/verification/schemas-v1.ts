@@ -1,6 +1,6 @@
 /** Wire shapes of verification by an organisation's policy. @module */
 import Type, { type Static } from 'typebox'
-import { DateTime, idOf, orNull } from '../../schemas.ts'
+import { DateTime, idOf, orNull } from '../../json/schemas.ts'
 import { ProofContextJson, SnarkProofJson } from '../proofs/schemas.ts'
 
 const MAX_CIRCUIT_ID_CHARACTERS = 64

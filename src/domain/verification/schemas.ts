@@ -1,7 +1,7 @@
 /** Wire shapes of verification. @module */
 import Type, { type Static } from 'typebox'
+import { askedId, DateTime, idOf, orNull } from '../../json/schemas.ts'
 import { Logic, Rules } from '../../rules/schemas.ts'
-import { askedId, DateTime, idOf, orNull } from '../../schemas.ts'
 import { PolicyVerification } from './schemas-v1.ts'
 
 export const MAX_BATCH_RESULTS = 100

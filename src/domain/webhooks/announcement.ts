@@ -1,8 +1,8 @@
 /** What deliveries say: their bodies and ids, fixed once and for all from the entries they announce. @module */
 import { hash } from 'node:crypto'
 import { iso } from '../../clock.ts'
-import { eventsOf, type WebhookEvent } from '../../events.ts'
 import type { LoggedEntry } from '../../ledger/entries.ts'
+import { eventsOf, type WebhookEvent } from './events.ts'
 import type { Subscription } from './store.ts'
 import type { Told } from './store-deliveries.ts'
 

@@ -1,8 +1,8 @@
 /** What callers say of an endpoint, checked; names of hosts are judged when deliveries are made, not here. @module */
 import { isIP } from 'node:net'
 import { AppError, type ErrorCode } from '../../errors.ts'
-import { WEBHOOK_EVENTS, type WebhookEvent } from '../../events.ts'
 import type { AddressJudge } from '../../net/address.ts'
+import { WEBHOOK_EVENTS, type WebhookEvent } from './events.ts'
 
 /** RFC 6761 §6.3: names of this machine, whatever anybody's name server says. */
 const LOCALHOST = /(^|\.)localhost\.?$/

@@ -5,9 +5,9 @@
  */
 import type { LoggedEntry } from '../../ledger/entries.ts'
 import { createFollower, type Follower } from '../../ledger/follower.ts'
-import type { Log } from '../../ledger/log.ts'
-import { grow } from '../../ledger/merkle.ts'
-import { subtreesOf } from '../../ledger/proofs.ts'
+import type { Log } from '../../ledger/tree/log.ts'
+import { grow } from '../../ledger/tree/merkle.ts'
+import { subtreesOf } from '../../ledger/tree/proofs.ts'
 import type { Database } from '../../store/database.ts'
 import type { Row } from '../../store/table.ts'
 import { announcementsOf, deliveriesOf, revokedKeys } from './announcement.ts'

@@ -1,8 +1,8 @@
 /** Wire shapes of webhook endpoints. @module */
 import Type, { type Static } from 'typebox'
-import { WEBHOOK_EVENTS } from '../../events.ts'
-import { NOT_BLANK } from '../../patterns.ts'
-import { dateTime, idOf, orNull } from '../../schemas.ts'
+import { NOT_BLANK } from '../../json/patterns.ts'
+import { dateTime, idOf, orNull } from '../../json/schemas.ts'
+import { WEBHOOK_EVENTS } from './events.ts'
 
 export const MAX_LABEL_CHARACTERS = 100
 export const MAX_URL_CHARACTERS = 2048

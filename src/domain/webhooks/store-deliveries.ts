@@ -1,7 +1,8 @@
 /** Deliveries that are due to endpoints. Columns `…_at` are Unix milliseconds by the database's clock. @module */
-import type { WebhookEvent } from '../../events.ts'
+
 import type { Database } from '../../store/database.ts'
 import { table } from '../../store/table.ts'
+import type { WebhookEvent } from './events.ts'
 import { NOW_MS } from './store.ts'
 
 /** What is told to an endpoint. */

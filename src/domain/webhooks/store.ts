@@ -1,7 +1,7 @@
 /** Webhook endpoints. Columns `…_at` are Unix milliseconds. @module */
 import type { Knex } from 'knex'
-import type { WebhookEvent } from '../../events.ts'
 import type { Database } from '../../store/database.ts'
+import type { WebhookEvent } from './events.ts'
 
 export interface EndpointRow {
   /** `whk_…` */

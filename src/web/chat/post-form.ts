@@ -1,6 +1,7 @@
 /** The form that posts: what is replied to or answered, whether posting is open, why a post was refused. @module */
+
+import type { Prompt } from '../../domain/chat/prompts/schemas-prompts.ts'
 import type { Message, PostingState } from '../../domain/chat/schemas.ts'
-import type { Prompt } from '../../domain/chat/schemas-prompts.ts'
 import { byId, type Child, make, say } from '../elements.ts'
 import { UnreachableError } from '../http.ts'
 import { prepareFields } from './fields.ts'

@@ -1,5 +1,5 @@
 /** The prompts beside the messages: that of the day, by category, found by words, at random. @module */
-import type { Prompt, PromptList } from '../../domain/chat/schemas-prompts.ts'
+import type { Prompt, PromptList } from '../../domain/chat/prompts/schemas-prompts.ts'
 import { counted } from '../counted.ts'
 import { byId, make, say } from '../elements.ts'
 import { UnreachableError } from '../http.ts'

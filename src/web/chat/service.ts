@@ -1,6 +1,7 @@
 /** The routes of the chat, as this page asks them. @module */
+
+import type { PromptList, PromptPage } from '../../domain/chat/prompts/schemas-prompts.ts'
 import type { MessagePage, Posted, Thread } from '../../domain/chat/schemas.ts'
-import type { PromptList, PromptPage } from '../../domain/chat/schemas-prompts.ts'
 import { isObject } from '../../protocol/json-object.ts'
 import { type Answer, askJson, textOf } from '../http.ts'
 

@@ -1,6 +1,7 @@
 /** Which messages each view lists: where its pages come from, and which live messages belong to it. @module */
+
+import type { Prompt } from '../../domain/chat/prompts/schemas-prompts.ts'
 import type { Message } from '../../domain/chat/schemas.ts'
-import type { Prompt } from '../../domain/chat/schemas-prompts.ts'
 import type { Source } from './feed.ts'
 import { service } from './service.ts'
 import type { View } from './views.ts'

@@ -1,6 +1,6 @@
 /** Several clients at once, each with a new connection for each request, on the ports given, each until it is refused. */
 import { writeSync } from 'node:fs'
-import { askUntilRefused } from '../patient-client.ts'
+import { askUntilRefused } from '../servers/patient-client.ts'
 
 const CLIENTS = 16
 const request = 'GET / HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n'

@@ -5,7 +5,7 @@
 import { writeSync } from 'node:fs'
 import { setTimeout as pause } from 'node:timers/promises'
 import { openDatabase } from '../../../src/store/database.ts'
-import { ORGANISATION, openLog, requestAt } from '../event-log.ts'
+import { ORGANISATION, openLog, requestAt } from '../domain/event-log.ts'
 import { callerOf, itemOf, ledgerOn } from '../ledger.ts'
 
 const MAX_BYTES = 2 ** 22

@@ -1,7 +1,7 @@
 /** Makes a proof and closes the prover; then nothing may keep this process alive. */
-import { createProver } from '../../../src/circuits/prover.ts'
-import { artifacts } from '../circuits.ts'
-import { GOOD_INPUTS } from '../proofs.ts'
+import { createProver } from '../../../src/circuits/proving/prover.ts'
+import { artifacts } from '../circuits/circuits.ts'
+import { GOOD_INPUTS } from '../domain/proofs.ts'
 
 const prover = createProver({ threads: 2, artifacts })
 await prover.warm()

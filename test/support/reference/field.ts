@@ -2,7 +2,11 @@
  * The field and Poseidon as the standard texts write them, in plain integers; slow.
  * @module
  */
-import { FULL_ROUNDS, PARTIAL_ROUNDS, poseidonParameters } from '../../../src/bin/poseidon-parameters.ts'
+import {
+  FULL_ROUNDS,
+  PARTIAL_ROUNDS,
+  poseidonParameters,
+} from '../../../src/bin/build-steps/poseidon-parameters.ts'
 import { FIELD_MODULUS, type Field } from '../../../src/core/field.ts'
 
 const { constants, matrix } = poseidonParameters()

@@ -1,6 +1,6 @@
 /** Every operation of the service, called once by its example; those that read are remembered. @module */
 import type { Route } from '../../../src/http/route.ts'
-import { routes } from '../../../src/routes.ts'
+import { routes } from '../../../src/server/routes.ts'
 import { createFixtures, fill } from '../fixtures.ts'
 import type { Story } from './story.ts'
 

@@ -1,8 +1,8 @@
 /** What the scenarios of a fixture have in common: the app, an organisation, and the notebook of what must stay true. @module */
 import { hash } from 'node:crypto'
 import type { TestApp, TestOrganisation, TestResponse } from '../app.ts'
-import type { DnsServer } from '../dns-server.ts'
-import type { TargetServer } from '../target-server.ts'
+import type { DnsServer } from '../servers/dns-server.ts'
+import type { TargetServer } from '../servers/target-server.ts'
 import type { Credential, Question } from './checks.ts'
 
 export interface Surroundings {

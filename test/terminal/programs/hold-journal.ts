@@ -1,5 +1,5 @@
 /** Opens the journal given, says so and waits to be killed. */
-import { journalStorage } from '../../../src/terminal/journal.ts'
+import { journalStorage } from '../../../src/terminal/storage/journal.ts'
 
 const [directory = ''] = process.argv.slice(2)
 try {

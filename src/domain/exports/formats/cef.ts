@@ -1,6 +1,6 @@
 /** Common Event Format, ArcSight's CEF:0 (Implementing ArcSight CEF, revision 26). @module */
 import { isIPv4 } from 'node:net'
-import type { EventRow } from '../rows.ts'
+import type { EventRow } from '../../event-log/rows.ts'
 import { gravityOf, idOf, outcomeOf, PRODUCT, SEVERITY, TITLES } from './words.ts'
 
 /** In the header, backslash and pipe are escaped, and a line ends nowhere. */

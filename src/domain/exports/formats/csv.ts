@@ -1,6 +1,6 @@
 /** Comma-separated values (RFC 4180), safe to open in a spreadsheet. @module */
 import { stringify } from 'csv-stringify/sync'
-import type { EventRow } from '../rows.ts'
+import type { EventRow } from '../../event-log/rows.ts'
 import { COLUMNS, toWire } from '../wire.ts'
 
 /** Spreadsheets take a field that begins like a formula for one: such fields get an apostrophe before them. */

@@ -1,7 +1,7 @@
 /** Elastic Common Schema 8 and later; what it has no field for stands under `assay`. @module */
 
 import { iso } from '../../../clock.ts'
-import type { EventRow, EventType } from '../rows.ts'
+import type { EventRow, EventType } from '../../event-log/rows.ts'
 import { toWire } from '../wire.ts'
 import { gravityOf, idOf, outcomeOf, SEVERITY, TITLES } from './words.ts'
 

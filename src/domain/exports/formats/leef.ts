@@ -1,5 +1,5 @@
 /** Log Event Extended Format 2.0, IBM QRadar (LEEF guide, version 2). @module */
-import type { EventRow } from '../rows.ts'
+import type { EventRow } from '../../event-log/rows.ts'
 import { toWire } from '../wire.ts'
 import { gravityOf, outcomeOf, PRODUCT, SEVERITY } from './words.ts'
 

@@ -4,7 +4,7 @@
  * Activity would demand.
  * @module
  */
-import type { DeliveryRow, EventRow, FactRow, LeafRow, RequestRow } from '../rows.ts'
+import type { DeliveryRow, EventRow, FactRow, LeafRow, RequestRow } from '../../event-log/rows.ts'
 import { toWire } from '../wire.ts'
 import { type Gravity, gravityOf, idOf, outcomeOf, PRODUCT, TITLES } from './words.ts'
 

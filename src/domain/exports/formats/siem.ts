@@ -1,7 +1,7 @@
 /** Every form of `GET /api/export/siem`: how rows become text, a few at a time. @module */
 import { iso } from '../../../clock.ts'
-import type { Gap, Window } from '../event-log.ts'
-import type { EventRow } from '../rows.ts'
+import type { Gap, Window } from '../../event-log/event-log.ts'
+import type { EventRow } from '../../event-log/rows.ts'
 import type { SiemFormat } from '../schemas.ts'
 import { toWire } from '../wire.ts'
 import { toCef } from './cef.ts'

@@ -1,5 +1,5 @@
 /** What rows are called and how grave they are, for formats that want to know. @module */
-import type { EventRow, EventType } from '../rows.ts'
+import type { EventRow, EventType } from '../../event-log/rows.ts'
 
 /** Who reports, in the words of SIEM formats. */
 export const PRODUCT = { vendor: 'Assay', name: 'Assay', version: '1.0.0' } as const

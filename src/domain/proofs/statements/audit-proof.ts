@@ -1,10 +1,10 @@
 /** What the service knows of `audit_proof`: the caller's entries, and which roots the log holds. @module */
-import { auditProof } from '../../../circuits/audit_proof.ts'
+import { auditProof } from '../../../circuits/mappers/audit_proof.ts'
 import { fail } from '../../../errors.ts'
 import type { Member, Membership } from '../../audit/membership.ts'
-import { AuditInputs } from '../schemas-membership.ts'
 import type { Prepared, Statement } from '../statement.ts'
 import { rootReasons, rootStated } from './membership.ts'
+import { AuditInputs } from './schemas-membership.ts'
 
 interface Deps {
   readonly membership: Membership

@@ -1,13 +1,12 @@
 /** What the service knows of `consent_verification`: the consent's issuer is its own, it is asked for who asks. @module */
 import type { Caller } from '../../../caller.ts'
-import { consentVerification } from '../../../circuits/consent_verification.ts'
 import { CONSENT_PURPOSES, type ConsentFields, consentMessage } from '../../../circuits/issuer-signature.ts'
+import { consentVerification } from '../../../circuits/mappers/consent_verification.ts'
 import { AppError } from '../../../errors.ts'
 import type { Issuer } from '../../../keys/issuer.ts'
 import { type Facts, unexpected } from '../../../rules/expectation.ts'
 import type { Refusal } from '../../consent/circuit-question.ts'
 import type { ConsentService } from '../../consent/service.ts'
-import { ConsentInputs, type ConsentSignals } from '../schemas-inputs.ts'
 import {
   type Checked,
   falseStatement,
@@ -15,6 +14,7 @@ import {
   type ReasonCode,
   type Statement,
 } from '../statement.ts'
+import { ConsentInputs, type ConsentSignals } from './schemas-inputs.ts'
 import {
   demandIssued,
   element,

@@ -5,11 +5,16 @@
  */
 import type { Caller } from '../../../caller.ts'
 import { type KycCredential, kycMessage } from '../../../circuits/issuer-signature.ts'
-import { filledCountries, kyc as kycCircuit, kycDecision, kycNullifier } from '../../../circuits/kyc.ts'
+import {
+  filledCountries,
+  kyc as kycCircuit,
+  kycDecision,
+  kycNullifier,
+} from '../../../circuits/mappers/kyc.ts'
 import type { Issuer } from '../../../keys/issuer.ts'
 import type { KycService } from '../../kyc/service.ts'
-import { KycInputs, type KycOfPerson, type KycSignals } from '../schemas-inputs.ts'
 import { falseStatement, type ReasonCode, type Stated, type Statement } from '../statement.ts'
+import { KycInputs, type KycOfPerson, type KycSignals } from './schemas-inputs.ts'
 import {
   demandIssued,
   element,

@@ -4,8 +4,8 @@
  * @module
  */
 import type { Caller } from '../../../caller.ts'
-import { offlineValidation, offlineValidationFits } from '../../../circuits/offline_validation.ts'
-import { cardNullifierElement, terminalCommitment } from '../../../circuits/terminal-secret.ts'
+import { offlineValidation, offlineValidationFits } from '../../../circuits/mappers/offline_validation.ts'
+import { cardNullifierElement, terminalCommitment } from '../../../circuits/mappers/terminal-secret.ts'
 import { AppError } from '../../../errors.ts'
 import { exponentOf } from '../../../protocol/currency.ts'
 import { fromMinorUnits, NULLIFIER_FRAGMENT_BYTES } from '../../../protocol/payment-proof.ts'
@@ -14,8 +14,8 @@ import { type Facts, unexpected } from '../../../rules/expectation.ts'
 import type { HeldPayment } from '../../payments/held-payments.ts'
 import type { PaymentsService } from '../../payments/service.ts'
 import type { TerminalsService } from '../../terminals/service.ts'
-import { PaymentInputs, type PaymentSignals, type PresentedPayment } from '../schemas-inputs.ts'
 import { falseStatement, type Prepared, type ReasonCode, type Stated, type Statement } from '../statement.ts'
+import { PaymentInputs, type PaymentSignals, type PresentedPayment } from './schemas-inputs.ts'
 import { elements, mismatch, numbers } from './signed.ts'
 
 const MS_PER_SECOND = 1000

@@ -9,7 +9,7 @@ import {
   type AggregateMember,
   aggregateChain,
   proofAggregation,
-} from '../../../circuits/proof_aggregation.ts'
+} from '../../../circuits/mappers/proof_aggregation.ts'
 import type { Issuer } from '../../../keys/issuer.ts'
 import { unexpected } from '../../../rules/expectation.ts'
 import { earliest, toSeconds } from '../binding.ts'
@@ -21,8 +21,8 @@ import {
   memberReason,
   type ValidProof,
 } from '../checking.ts'
-import { AggregationInputs } from '../schemas-inputs.ts'
 import { falseStatement, type Stated, type StatedMember, type Statement } from '../statement.ts'
+import { AggregationInputs } from './schemas-inputs.ts'
 import { keyReasons } from './signed.ts'
 
 /** Hexadecimal digits of the 31 bytes of a digest that fit into an element. */

@@ -10,14 +10,14 @@ import {
   hybridTokenCommitment,
   POLICY_BITS,
   quantumSafeToken,
-} from '../../../circuits/quantum_safe_token.ts'
+} from '../../../circuits/mappers/quantum_safe_token.ts'
 import { fail } from '../../../errors.ts'
 import { type Facts, unexpected } from '../../../rules/expectation.ts'
 import type { Membership } from '../../audit/membership.ts'
 import type { HybridTokensService } from '../../hybrid-tokens/service.ts'
-import { type HybridTokenQuestion, QuantumInputs, type QuantumSignals } from '../schemas-membership.ts'
 import { falseStatement, type IssuerLookup, type Statement } from '../statement.ts'
 import { rootReasons, rootStated } from './membership.ts'
+import { type HybridTokenQuestion, QuantumInputs, type QuantumSignals } from './schemas-membership.ts'
 import { elements, mismatch, numbers } from './signed.ts'
 
 interface Deps {

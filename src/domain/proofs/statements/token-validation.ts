@@ -1,14 +1,14 @@
 /** What the service knows of `token_validation`: the token's issuer is its own, the audience is the one that asks. @module */
 import type { Caller } from '../../../caller.ts'
 import { type TokenFields, tokenMessage } from '../../../circuits/issuer-signature.ts'
-import { tokenValidation } from '../../../circuits/token_validation.ts'
+import { tokenValidation } from '../../../circuits/mappers/token_validation.ts'
 import { AppError } from '../../../errors.ts'
 import type { Issuer } from '../../../keys/issuer.ts'
 import { h248 } from '../../../rules/encode.ts'
 import { type Facts, unexpected } from '../../../rules/expectation.ts'
 import type { TokensService } from '../../tokens/service.ts'
-import { TokenInputs } from '../schemas-inputs.ts'
 import { falseStatement, type IssuerLookup, type Statement } from '../statement.ts'
+import { TokenInputs } from './schemas-inputs.ts'
 import {
   demandIssued,
   element,

@@ -1,7 +1,7 @@
 /** Accounts, sessions, keys, stored answers, policies, agents and watch lists. @module */
 import { randomUUID } from 'node:crypto'
-import { signIn, signUp } from '../../accounts.ts'
-import { agentRoutesOf, newAgentKey } from '../../agents.ts'
+import { signIn, signUp } from '../../domain/accounts.ts'
+import { agentRoutesOf, newAgentKey } from '../../domain/agents.ts'
 import type { Story } from '../story.ts'
 
 const ME = '/console/api/me'

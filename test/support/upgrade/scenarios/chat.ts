@@ -1,9 +1,9 @@
 /** The chat: threads, signed and unsigned, with a proof and with a prompt; removed messages; names of keys. @module */
 import { proofNonce } from '../../../../src/protocol/envelope.ts'
-import { posted } from '../../chat.ts'
-import { createAgent } from '../../envelopes.ts'
-import { generated } from '../../proof-api.ts'
-import { tokenRoutesOf } from '../../tokens.ts'
+import { posted } from '../../chat/chat.ts'
+import { createAgent } from '../../domain/envelopes.ts'
+import { generated } from '../../domain/proof-api.ts'
+import { tokenRoutesOf } from '../../domain/tokens.ts'
 import { demandSuccess, type Story } from '../story.ts'
 
 const PROMPT = 'maths-birthday-surprise'

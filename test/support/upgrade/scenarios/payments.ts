@@ -1,6 +1,6 @@
 /** Payments: online, queued, repeated, spent twice, late, and refused. @module */
 import { randomUUID } from 'node:crypto'
-import { keyTill, type TestPayment, type Till, terminalTill } from '../../tills.ts'
+import { keyTill, type TestPayment, type Till, terminalTill } from '../../domain/tills.ts'
 import type { Story } from '../story.ts'
 
 const ALERTS = '/api/security/alerts'

@@ -1,9 +1,9 @@
 /** Tokens of all kinds, tickets, consents, people. @module */
-import { consentRoutesOf } from '../../consents.ts'
-import { hybridRoutesOf, signaturesOf, signingAgent } from '../../hybrid-tokens.ts'
-import { annaWith, kycRoutesOf } from '../../kyc.ts'
-import { ticketRoutesOf } from '../../tickets.ts'
-import { tokenRoutesOf } from '../../tokens.ts'
+import { consentRoutesOf } from '../../domain/consents.ts'
+import { hybridRoutesOf, signaturesOf, signingAgent } from '../../domain/hybrid-tokens.ts'
+import { annaWith, kycRoutesOf } from '../../domain/kyc.ts'
+import { ticketRoutesOf } from '../../domain/tickets.ts'
+import { tokenRoutesOf } from '../../domain/tokens.ts'
 import type { Story } from '../story.ts'
 
 const DAY_SECONDS = 86_400

@@ -1,13 +1,21 @@
 /** A proof of every circuit, verified, spent and revoked ones, and signed results. @module */
 import { CIRCUITS } from '../../../../src/circuits/catalogue.ts'
-import { proveEntry, writeEntry } from '../../audit-proofs.ts'
-import { type Answered, asking } from '../../circuit-questions.ts'
-import { consentRoutesOf } from '../../consents.ts'
-import { hybridRoutesOf } from '../../hybrid-tokens.ts'
-import { kycRoutesOf } from '../../kyc.ts'
-import { ADULT, ADULT_INPUTS, asPresented, asText, BRITISH, generated, PERSON } from '../../proof-api.ts'
-import { terminalTill } from '../../tills.ts'
-import { tokenRoutesOf } from '../../tokens.ts'
+import { type Answered, asking } from '../../circuits/circuit-questions.ts'
+import { proveEntry, writeEntry } from '../../domain/audit-proofs.ts'
+import { consentRoutesOf } from '../../domain/consents.ts'
+import { hybridRoutesOf } from '../../domain/hybrid-tokens.ts'
+import { kycRoutesOf } from '../../domain/kyc.ts'
+import {
+  ADULT,
+  ADULT_INPUTS,
+  asPresented,
+  asText,
+  BRITISH,
+  generated,
+  PERSON,
+} from '../../domain/proof-api.ts'
+import { terminalTill } from '../../domain/tills.ts'
+import { tokenRoutesOf } from '../../domain/tokens.ts'
 import { hashOf, postBatch, verified } from '../../verification.ts'
 import { demandSuccess, type Story } from '../story.ts'
 

@@ -1,7 +1,7 @@
 /** Pods with a domain, hermes routes, webhooks that were delivered and that wait. @module */
-import { ask, createProxy, sharedTarget } from '../../hermes.ts'
-import { createPod, movePod } from '../../pods.ts'
-import { ADULT, PERSON } from '../../proof-api.ts'
+import { ask, createProxy, sharedTarget } from '../../domain/hermes.ts'
+import { createPod, movePod } from '../../domain/pods.ts'
+import { ADULT, PERSON } from '../../domain/proof-api.ts'
 import { signedResult } from '../../verification.ts'
 import { answer, arrivals, register, until } from '../../webhooks.ts'
 import type { Story } from '../story.ts'

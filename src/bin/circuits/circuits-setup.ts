@@ -1,0 +1,112 @@
+/**
+ * Phase 2 of the setup: `npm run circuits:setup yesno` makes a new proving key for a circuit whose constraints
+ * changed, from the powers and this machine's own randomness, and writes its verification key and its record. What
+ * was proven with the old key can't be verified with the new one.
+ * @module
+ */
+import { randomBytes } from 'node:crypto'
+import { readdirSync } from 'node:fs'
+import { readFile, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { zKey } from 'snarkjs'
+import { readPowersContributions, readTranscript } from '../../circuits/artifacts/key-files.ts'
+import {
+  ARTIFACT_ENDINGS,
+  type CircuitRecord,
+  type PowersRecord,
+  powersFault,
+  type SetupType,
+  sha256Hex,
+} from '../../circuits/artifacts/setup-record.ts'
+import { CIRCUITS, findCircuit } from '../../circuits/catalogue.ts'
+import { prepareCurve } from '../../circuits/curve.ts'
+import { buildCircuits } from '../build-steps/build-circuits.ts'
+import { artifactFile, hashFile, KEYS, place, readRecord, withDrafts, writeRecord } from './circuits-files.ts'
+import { readConstraints } from './circuits-size.ts'
+
+const ENTROPY_BYTES = 64
+
+/**
+ * Multiplies a secret that nobody knows into a proving key. It comes from the operating system's generator and never
+ * leaves this process; snarkjs mixes 64 bytes more of its own into it.
+ */
+export const contribute = (from: string, to: string, name: string): Promise<Uint8Array> =>
+  zKey.contribute(from, to, name, randomBytes(ENTROPY_BYTES).toString('hex'))
+
+/**
+ * Puts a new proving key in its place, with what follows from it: the verification key and the record. Everything is
+ * made before anything is placed, and the record comes last: whatever a crash leaves is refused, and made by the next
+ * run.
+ * @param draft the proving key, in a directory of drafts
+ * @param setup who knew the randomness of this key
+ * @param powers those that it was made from; the recorded ones where absent
+ */
+export const adoptKey = async (
+  id: string,
+  draft: string,
+  setup: SetupType,
+  powers?: PowersRecord,
+): Promise<CircuitRecord> => {
+  const vkey = `${draft}${ARTIFACT_ENDINGS.vkey}`
+  await writeFile(vkey, `${JSON.stringify(await zKey.exportVerificationKey(draft), undefined, 2)}\n`)
+  const built = (['wasm', 'r1cs', 'sym'] as const).map((kind) => hashFile(artifactFile(id, kind)))
+  const [wasm = '', r1cs = '', sym = ''] = await Promise.all(built)
+  const circuit: CircuitRecord = {
+    setup,
+    constraints: await readConstraints(artifactFile(id, 'r1cs')),
+    sha256: { zkey: await hashFile(draft), vkey: await hashFile(vkey), wasm, r1cs, sym },
+    transcript: readTranscript(await readFile(draft)),
+  }
+  const record = readRecord()
+  await place(draft, artifactFile(id, 'zkey'))
+  await place(vkey, artifactFile(id, 'vkey'))
+  await writeRecord({ powers: powers ?? record.powers, circuits: { ...record.circuits, [id]: circuit } })
+  return circuit
+}
+
+/** The one file of powers beside the proving keys. */
+const findPowers = (): string => {
+  const [file, ...others] = readdirSync(KEYS).filter((name) => name.endsWith('.ptau'))
+  if (file === undefined || others.length > 0) throw new Error(`${KEYS} must hold exactly one .ptau file`)
+  return file
+}
+
+/** What is recorded of the powers. Who made them only their operator can say, once for each file. */
+const describePowers = async (): Promise<PowersRecord> => {
+  const file = findPowers()
+  const bytes = await readFile(join(KEYS, file))
+  const { powers } = readRecord()
+  const sha256 = sha256Hex(bytes)
+  const setup = powers.sha256 === sha256 ? powers.setup : 'single-party'
+  return { file, sha256, setup, contributions: readPowersContributions(bytes) }
+}
+
+const setUp = async (id: string, powers: PowersRecord): Promise<void> => {
+  await withDrafts(KEYS, async (drafts) => {
+    const [bare, random] = [join(drafts, 'bare'), join(drafts, 'random')]
+    const r1cs = await readFile(artifactFile(id, 'r1cs'))
+    await zKey.newZKey({ type: 'mem', data: r1cs }, join(KEYS, powers.file), bare)
+    await contribute(bare, random, 'assay')
+    await adoptKey(id, random, 'single-party', powers)
+  })
+}
+
+const run = async (ids: readonly string[]): Promise<void> => {
+  const unknown = ids.filter((id) => findCircuit(id) === undefined)
+  if (ids.length === 0 || unknown.length > 0) {
+    console.error(`usage: npm run circuits:setup ID…, of ${CIRCUITS.map(({ id }) => id).join(', ')}`)
+    process.exit(2)
+  }
+  await buildCircuits()
+  await prepareCurve()
+  const powers = await describePowers()
+  const fault = powersFault(powers)
+  if (fault !== undefined) throw new Error(`${powers.file}: ${fault}`)
+  for (const id of ids) {
+    await setUp(id, powers)
+    console.log(`${id}: new keys in ${KEYS}; commit them once`)
+  }
+}
+
+if (process.argv[1] === fileURLToPath(import.meta.url)) await run(process.argv.slice(2))

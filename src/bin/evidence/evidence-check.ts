@@ -1,0 +1,201 @@
+/**
+ * Checks evidence line by line: the chain, the rows, that their entries stand in the tree, and what the manifest says
+ * of it all. Signatures are for {@link checkSignatures}.
+ * @module
+ */
+
+import { FACT_TYPES } from '../../domain/event-log/rows.ts'
+import { CHAIN_START, EVIDENCE_FORMAT, nextLink } from '../../domain/exports/evidence.ts'
+import { leafHash } from '../../ledger/tree/merkle.ts'
+import { rebuildTree } from '../../ledger/tree/subset-proof.ts'
+import { canonicalJson } from '../../protocol/canonical-json.ts'
+import { isObject } from '../../protocol/json-object.ts'
+
+/** Why a file is not what was exported. */
+export type Fault =
+  /** It is no evidence, or in a form that is not known. */
+  | 'NOT_EVIDENCE'
+  /** It ends before its manifest. */
+  | 'CUT_OFF'
+  /** Something follows the manifest. */
+  | 'TRAILING_DATA'
+  /** A line was changed, added, moved or removed. */
+  | 'CHAIN_BROKEN'
+  /** A row is not of its window and organisation, or says something else than its entry. */
+  | 'ROW_MISMATCH'
+  /** The rows are not those that the manifest counts. */
+  | 'COUNT_MISMATCH'
+  /** Entries don't stand in the tree where the file says. */
+  | 'ROOT_MISMATCH'
+  /** The manifest is not what was signed. */
+  | 'MANIFEST_MISMATCH'
+
+export interface Refusal {
+  readonly fault: Fault
+  /** From 1. */
+  readonly line: number
+}
+
+type Json = Readonly<Record<string, unknown>>
+
+/** What the file turned out to say, consistent in itself. */
+export interface Contents {
+  readonly header: Json
+  readonly manifest: Json & { readonly treeSize: number; readonly root: string; readonly checkpoint: string }
+  readonly jws: string
+  readonly rows: number
+  readonly entries: number
+}
+
+class Fail extends Error {
+  readonly fault: Fault
+  constructor(fault: Fault) {
+    super(fault)
+    this.fault = fault
+  }
+}
+
+const demand = (holds: boolean, fault: Fault): void => {
+  if (!holds) throw new Fail(fault)
+}
+
+const parse = (text: string, fault: Fault): Json => {
+  let value: unknown
+  try {
+    value = JSON.parse(text)
+  } catch {
+    throw new Fail(fault)
+  }
+  demand(isObject(value), fault)
+  return value as Json
+}
+
+const HASH = /^[0-9a-f]{64}$/
+const isHash = (value: unknown): value is string => typeof value === 'string' && HASH.test(value)
+const isIndex = (value: unknown): value is number => Number.isSafeInteger(value) && (value as number) >= 0
+
+const hashesOf = (value: unknown, fault: Fault): Buffer[] => {
+  demand(Array.isArray(value) && value.every(isHash), fault)
+  return (value as string[]).map((hash) => Buffer.from(hash, 'hex'))
+}
+
+/** Text may hold line ends of Unicode (U+2028), which end no line here. */
+const CHAINED = /^(.*),"chain":"([0-9a-f]{64})"\}$/s
+const LEAF_FIELDS = [
+  'at',
+  'organisationId',
+  'index',
+  'leafHash',
+  'digest',
+  'keyId',
+  'circuitId',
+  'proofId',
+] as const
+
+/** What is checked from line to line. */
+const createChecking = () => {
+  const tree = rebuildTree()
+  const counts: Record<string, number> = {}
+  let link = CHAIN_START
+  let header: Json | undefined
+  let leaf: Json | undefined
+  let rows = 0
+  let entries = 0
+
+  const readChained = (line: string): Json => {
+    const [, text = '', chain] = CHAINED.exec(line) ?? []
+    demand(chain !== undefined && nextLink(link, text) === chain, 'CHAIN_BROKEN')
+    link = chain as string
+    return parse(`${text}}`, 'NOT_EVIDENCE')
+  }
+
+  const readHeader = (line: string): void => {
+    demand(line.startsWith('{"type":"header",'), 'NOT_EVIDENCE')
+    header = readChained(line)
+    demand(header.format === EVIDENCE_FORMAT, 'NOT_EVIDENCE')
+  }
+
+  /** An entry hashes to its leaf, says what the row says, and comes after the one before. */
+  const readLeaf = (row: Json): void => {
+    const { entry, leafHash: told, index } = row
+    demand(typeof entry === 'string' && isHash(told) && isIndex(index), 'ROW_MISMATCH')
+    const hash = leafHash(entry as string)
+    const { org, ts, type, digest = null } = parse(entry as string, 'ROW_MISMATCH')
+    const isIt =
+      Buffer.from(hash).toString('hex') === told &&
+      org === row.organisationId &&
+      ts === Date.parse(String(row.at)) &&
+      type === row.auditEvent &&
+      digest === row.digest
+    demand(isIt, 'ROW_MISMATCH')
+    demand(tree.skip(index as number, hashesOf(row.between, 'ROOT_MISMATCH')), 'ROOT_MISMATCH')
+    tree.add(hash)
+    leaf = row
+    entries++
+  }
+
+  const readRow = (line: string): void => {
+    const row = readChained(line)
+    const { since, until, organisationId } = header as Json
+    const at = Date.parse(String(row.at))
+    const isInside = at >= Date.parse(String(since)) && at < Date.parse(String(until))
+    demand(isInside && row.organisationId === organisationId, 'ROW_MISMATCH')
+    if (row.type === 'merkle.leaf') readLeaf(row)
+    else if (FACT_TYPES.some((type) => type === row.type)) {
+      // It stands right behind its leaf.
+      demand(
+        LEAF_FIELDS.every((field) => row[field] === leaf?.[field]),
+        'ROW_MISMATCH',
+      )
+      demand(row.type === leaf?.auditEvent, 'ROW_MISMATCH')
+    }
+    rows++
+    counts[String(row.type)] = (counts[String(row.type)] ?? 0) + 1
+  }
+
+  const readManifest = (line: string): Contents => {
+    const { jws, ...manifest } = parse(line, 'NOT_EVIDENCE')
+    const { treeSize, root, checkpoint } = manifest
+    demand(manifest.chain === link, 'CHAIN_BROKEN')
+    demand(
+      manifest.rows === rows && canonicalJson(manifest.counts) === canonicalJson(counts),
+      'COUNT_MISMATCH',
+    )
+    demand(isIndex(treeSize) && isHash(root), 'ROOT_MISMATCH')
+    demand(tree.skip(treeSize as number, hashesOf(manifest.after, 'ROOT_MISMATCH')), 'ROOT_MISMATCH')
+    demand(Buffer.from(tree.root()).toString('hex') === root, 'ROOT_MISMATCH')
+    demand(typeof jws === 'string' && typeof checkpoint === 'string', 'MANIFEST_MISMATCH')
+    // A member said twice would be another thing to another reader.
+    demand(JSON.stringify({ ...manifest, jws }) === line, 'MANIFEST_MISMATCH')
+    return {
+      header: header as Json,
+      manifest: manifest as Contents['manifest'],
+      jws: jws as string,
+      rows,
+      entries,
+    }
+  }
+
+  return { readHeader, readRow, readManifest }
+}
+
+/** @returns what the file says, or the first thing that is wrong with it */
+export const checkLines = async (lines: AsyncIterable<string>): Promise<Contents | Refusal> => {
+  const checking = createChecking()
+  let contents: Contents | undefined
+  let number = 0
+  try {
+    for await (const line of lines) {
+      number++
+      demand(contents === undefined, 'TRAILING_DATA')
+      if (number === 1) checking.readHeader(line)
+      else if (line.startsWith('{"type":"manifest",')) contents = checking.readManifest(line)
+      else checking.readRow(line)
+    }
+    if (contents === undefined) throw new Fail(number === 0 ? 'NOT_EVIDENCE' : 'CUT_OFF')
+    return contents
+  } catch (error) {
+    if (error instanceof Fail) return { fault: error.fault, line: number }
+    throw error
+  }
+}

@@ -1,0 +1,84 @@
+/**
+ * `assay/proving`: zero-knowledge proofs where the secrets are, in a browser or in Node, with the files that the service
+ * itself proves with. The service takes such proofs like its own.
+ *
+ * In pages it needs `'wasm-unsafe-eval'` in the content security policy. A proof keeps its thread busy for about as long
+ * as GET /api/circuits lets expect of its constraints: use a worker where that matters.
+ * @module
+ */
+import type { Circuit } from '../circuit.ts'
+import { offlineValidation } from '../mappers/offline_validation.ts'
+import { type OfflinePaymentClaim, offlinePaymentValues } from '../mappers/offline-payment.ts'
+import { createProofMaker, type Proved, type ProvingArtifacts } from './groth16.ts'
+
+export {
+  decodeZk1,
+  encodeZk1,
+  type ProofWithSignals,
+  proofDigest,
+  type SnarkProof,
+} from '../../protocol/zk1.ts'
+export {
+  contextElement,
+  defaultPurpose,
+  encodeValue,
+  type ProofContext,
+  scopeElement,
+} from '../../rules/encode.ts'
+export { type Expectation, type ExpectationReason, type Facts, unexpected } from '../../rules/expectation.ts'
+export {
+  type CircuitFiles,
+  CircuitFilesError,
+  type FetchOptions,
+  fetchCircuitFiles,
+} from '../artifacts/artifact-files.ts'
+export { CIRCUITS, findCircuit } from '../catalogue.ts'
+export { type KycValues, kyc } from '../mappers/kyc.ts'
+export { type OfflineValidationValues, offlineValidation } from '../mappers/offline_validation.ts'
+export type { OfflinePaymentClaim, ProvablePayment } from '../mappers/offline-payment.ts'
+export {
+  cardNullifierElement,
+  terminalCommitment,
+  terminalSecretElement,
+} from '../mappers/terminal-secret.ts'
+export { type ProofToCompare, proofFacts } from '../proof-facts.ts'
+export {
+  type ProofRefusal,
+  type ProofVerdict,
+  readVerificationKey,
+  type VerificationKey,
+  verifyProof,
+} from '../verifier.ts'
+export { WitnessError } from './witness.ts'
+export type { Circuit, Proved, ProvingArtifacts }
+export { offlinePaymentValues }
+
+/** Makes proofs of one circuit. */
+export interface Proving<Values> {
+  /**
+   * @throws RangeError for values that no witness exists for
+   * @throws WitnessError where the circuit refuses them
+   */
+  prove(values: Values): Promise<Proved>
+}
+
+/**
+ * Prepares for proofs of a circuit: do it once, it takes some hundred milliseconds.
+ * @param circuit its mapper, such as `offlineValidation`
+ * @throws RangeError for what is no proving key
+ */
+export const createProving = async <Values>(
+  circuit: Pick<Circuit<string, Values>, 'witnessInput'>,
+  artifacts: ProvingArtifacts,
+): Promise<Proving<Values>> => {
+  const make = await createProofMaker(artifacts)
+  return { prove: async (values) => make(circuit.witnessInput(values)) }
+}
+
+/** Prepares for proofs that a terminal makes of its payments. @throws as {@link createProving} */
+export const createOfflinePaymentProving = async (
+  artifacts: ProvingArtifacts,
+): Promise<Proving<OfflinePaymentClaim>> => {
+  const proving = await createProving(offlineValidation, artifacts)
+  return { prove: async (claim) => proving.prove(offlinePaymentValues(claim)) }
+}

@@ -1,0 +1,60 @@
+/** Routes of devices. @module */
+import { route } from '../../../http/route.ts'
+import { DeviceCreated, DeviceList, DeviceParams, NewDevice } from './schemas.ts'
+import type { DevicesService } from './service.ts'
+
+interface Services {
+  readonly devices: DevicesService
+}
+
+const tag = 'Devices'
+const scope = 'agent'
+
+const createDevice = route({
+  name: 'createDevice',
+  method: 'POST',
+  path: '/v1/devices',
+  auth: 'key',
+  scope,
+  tag,
+  summary: 'Create a device',
+  description:
+    'With a public key (Ed25519 or P-256, and optionally a second one, ML-DSA), or without one: then an Ed25519 pair is made, and `private_key` is shown once. A key belongs to one device or agent of an organisation for good: the same key again is 409.',
+  body: NewDevice,
+  response: { 201: DeviceCreated },
+  errors: ['key_registered'],
+  example: { body: { name: 'Scanner at gate 4' } },
+  handler: ({ caller, body }, { devices }: Services) => devices.create(caller, body),
+})
+
+const listDevices = route({
+  name: 'listDevices',
+  method: 'GET',
+  path: '/console/api/devices',
+  auth: 'console',
+  scope,
+  tag,
+  summary: 'List devices',
+  description: 'The newest 1000, the newest first, revoked ones included.',
+  response: { 200: DeviceList },
+  errors: [],
+  handler: ({ caller }, { devices }: Services) => devices.list(caller),
+})
+
+const revokeDevice = route({
+  name: 'revokeDevice',
+  method: 'DELETE',
+  path: '/console/api/devices/{deviceId}',
+  auth: 'console',
+  scope,
+  tag,
+  summary: 'Revoke a device',
+  description:
+    'For good, and on every server at once: what its keys sign counts no more. Revoking it again changes nothing.',
+  params: DeviceParams,
+  response: { 204: null },
+  errors: ['not_found'],
+  handler: ({ caller, params }, { devices }: Services) => devices.revoke(caller, params.deviceId),
+})
+
+export const deviceRoutes = [createDevice, listDevices, revokeDevice]

@@ -1,0 +1,91 @@
+/** Devices of an organisation: created with their keys, revoked. @module */
+import type { Caller } from '../../../caller.ts'
+import { type Clock, iso } from '../../../clock.ts'
+import { fail } from '../../../errors.ts'
+import { newId } from '../../../ids.ts'
+import type { Ledger } from '../../../ledger/ledger.ts'
+import type { Database } from '../../../store/database.ts'
+import type { RegisteredKeysService } from '../keys/service.ts'
+import type { Device, DeviceCreated, DeviceList, NewDevice } from './schemas.ts'
+import * as store from './store.ts'
+
+interface Deps {
+  readonly database: Database
+  readonly ledger: Pick<Ledger, 'append'>
+  readonly clock: Clock
+  readonly registeredKeys: Pick<RegisteredKeysService, 'read' | 'claims' | 'rows'>
+}
+
+const toDevice = (row: store.DeviceRow): Device => ({
+  device_id: row.id,
+  name: row.name,
+  description: row.description,
+  status: row.status,
+  kid: row.kid,
+  pq_kid: row.pq_kid,
+  created_at: iso(row.created_at),
+  revoked_at: row.revoked_at === null ? null : iso(row.revoked_at),
+})
+
+export type DevicesService = ReturnType<typeof createDevices>
+
+export const createDevices = ({ database, ledger, clock, registeredKeys }: Deps) => ({
+  /**
+   * Creates a device with its keys. Without a public key a pair is made, whose private part only this answer holds.
+   * @throws AppError validation_failed, key_registered
+   */
+  async create(caller: Caller, input: NewDevice): Promise<DeviceCreated> {
+    const { key, pqKey, privateKey = null } = await registeredKeys.read(input)
+    const at = clock.now()
+    const keys = pqKey === undefined ? [key] : [key, pqKey]
+    const row: store.DeviceRow = {
+      id: newId('dev', at),
+      organisation: caller.organisation,
+      name: input.name,
+      description: input.description ?? null,
+      status: 'active',
+      kid: key.kid,
+      pq_kid: pqKey?.kid ?? null,
+      created_at: at,
+      revoked_at: null,
+    }
+    return ledger.append(caller, {
+      claims: registeredKeys.claims(keys, false),
+      entry: {
+        type: 'account',
+        subject: ['device', row.id],
+        data: { event: 'device.created', deviceId: row.id, kid: row.kid },
+      },
+      rows: () => [
+        store.devices.row(row),
+        ...registeredKeys.rows(row.organisation, { type: 'device', id: row.id }, keys, at),
+      ],
+      result: () => ({ ...toDevice(row), private_key: privateKey }),
+    })
+  },
+
+  /** The devices of the caller's organisation, the newest 1000. */
+  async list({ organisation }: Caller): Promise<DeviceList> {
+    return { devices: (await store.findDevices(database, organisation)).map(toDevice) }
+  },
+
+  /**
+   * Revokes a device for good, at once and everywhere; its keys are never registered again. Again: nothing happens.
+   * @throws AppError not_found
+   */
+  async revoke(caller: Caller, deviceId: string): Promise<void> {
+    const row = await store.findDevice(database, deviceId)
+    if (row?.organisation !== caller.organisation) return fail('not_found')
+    await ledger.append<null>(caller, {
+      claims: [{ kind: 'device-revoked', key: deviceId, code: 'conflict' }],
+      entry: {
+        type: 'revoke',
+        subject: ['device', deviceId],
+        data: { event: 'device.revoked', deviceId, kid: row.kid },
+      },
+      rows: ({ at }) => [store.devices.row({ ...row, status: 'revoked', revoked_at: at })],
+      result: () => null,
+      lost: () => ({ settled: null }),
+    })
+  },
+})

@@ -1,0 +1,179 @@
+/** Agents of an organisation: enrolled with their keys, found, suspended, revoked. @module */
+import type { Caller } from '../../../caller.ts'
+import type { Clock } from '../../../clock.ts'
+import type { Core } from '../../../core/index.ts'
+import { fail } from '../../../errors.ts'
+import type { Sealing } from '../../../keys/sealing.ts'
+import type { Claim } from '../../../ledger/item.ts'
+import type { Ledger } from '../../../ledger/ledger.ts'
+import type { SafeFetch } from '../../../net/safe-fetch.ts'
+import type { Database } from '../../../store/database.ts'
+import type { AccountsService } from '../../accounts/service.ts'
+import type { RegisteredKeysService } from '../keys/service.ts'
+import type { stepEvent } from '../trust/store-events.ts'
+import { createEnrolment } from './enrolment.ts'
+import { createKeyDirectories } from './key-directory.ts'
+import { createPossessions } from './possession.ts'
+import { type AgentRecord, statusAt, toRecord } from './record.ts'
+import type { Agent, AgentCreated, AgentEnrolled, AgentList, Enrolment, NewAgent } from './schemas.ts'
+import type { AgentStatus } from './states.ts'
+import * as store from './store.ts'
+import { changeState, stateClaim, type Transition } from './transition.ts'
+import { toAgent, toEnrolled, toOutcome } from './wire.ts'
+
+export type { AgentLimits, AgentRecord } from './record.ts'
+
+export interface AgentsDeps {
+  readonly database: Database
+  readonly ledger: Pick<Ledger, 'append'>
+  readonly sealing: Sealing
+  readonly clock: Clock
+  readonly core: Pick<Core, 'base64urlDecode'>
+  readonly accounts: Pick<AccountsService, 'organisations'>
+  readonly registeredKeys: Pick<RegisteredKeysService, 'read' | 'claims' | 'rows'>
+  readonly safeFetch: SafeFetch
+  /** Puts a step on the record of its agent. */
+  readonly stepEvent: typeof stepEvent
+  readonly baseUrl: string
+  /** Whether everybody's key directories may be at what the operator opened. */
+  readonly egressOpenProxy: boolean
+}
+
+const refuseFrom = (status: AgentStatus): never =>
+  fail('conflict', { message: `An agent that is ${status} can't be changed so.` })
+
+/** From where each step leads, what it makes of the agent, and what the log calls it. */
+const STEPS = {
+  suspend: { from: ['active'], to: 'suspended', type: 'account', event: 'agent.suspended' },
+  resume: { from: ['suspended'], to: 'active', type: 'account', event: 'agent.resumed' },
+  revoke: {
+    from: ['pending', 'active', 'suspended', 'expired'],
+    to: 'revoked',
+    type: 'revoke',
+    event: 'agent.revoked',
+  },
+} as const
+type Step = keyof typeof STEPS
+
+export type AgentsService = ReturnType<typeof createAgents>
+
+export const createAgents = (deps: AgentsDeps) => {
+  const { database, sealing, clock, registeredKeys } = deps
+  const enrolment = createEnrolment({
+    ...deps,
+    possessions: createPossessions(deps),
+    keyDirectories: createKeyDirectories({ safeFetch: deps.safeFetch, openToAll: deps.egressOpenProxy }),
+  })
+
+  /** @throws AppError not_found for an unknown id and for somebody else's */
+  const ownRow = async ({ organisation }: Caller, agentId: string): Promise<store.AgentRow> => {
+    const row = await store.findAgent(database, agentId)
+    return row?.organisation === organisation ? row : fail('not_found')
+  }
+
+  const asAgent = (row: store.AgentRow): Agent => toAgent(toRecord(sealing, row, clock.now()))
+
+  const planOf =
+    (step: Step) =>
+    (row: store.AgentRow): Transition | undefined => {
+      const { from, to, type, event } = STEPS[step]
+      const status = statusAt(row, clock.now())
+      if (status === to) return undefined
+      if (!from.some((allowed) => allowed === status)) refuseFrom(status)
+      const data = { event, agentId: row.id, kid: row.kid }
+      return { step: { kind: step, outcome: to }, change: { status: to }, entry: { type, data } }
+    }
+
+  const take = (caller: Caller, agentId: string, step: Step): Promise<Agent> =>
+    changeState(deps, caller, () => ownRow(caller, agentId), planOf(step), asAgent)
+
+  return {
+    /** An organisation's agent as it is now; undefined for an unknown id and for somebody else's. Never remembered. */
+    async find(organisation: string, agentId: string): Promise<AgentRecord | undefined> {
+      const row = await store.findAgent(database, agentId)
+      return row?.organisation === organisation ? toRecord(sealing, row, clock.now()) : undefined
+    },
+
+    /**
+     * A claim for items that rest on what a record says of the agent's status and trust: it is lost, with `conflict`, if the
+     * agent was suspended, resumed or revoked between `find` and the commit. Takes nothing. What ends by time is for the
+     * caller to look at.
+     */
+    unchanged: ({ id, stateVersion }: Pick<AgentRecord, 'id' | 'stateVersion'>): Claim => ({
+      ...stateClaim(id, stateVersion),
+      look: true,
+    }),
+
+    /**
+     * Enrols an agent, or takes a pending one's answer to its challenge.
+     * @throws AppError validation_failed, not_found, key_registered; conflict when the agent is not pending any more
+     */
+    async enrol(caller: Caller, input: Enrolment): Promise<AgentEnrolled> {
+      if (!('agent_id' in input))
+        return enrolment.enrol(caller, input, await registeredKeys.read(input), toEnrolled)
+      const row = await ownRow(caller, input.agent_id)
+      const status = statusAt(row, clock.now())
+      if (status !== 'pending')
+        return fail('conflict', { message: `The agent is ${status}: there is no challenge to answer.` })
+      return enrolment.answer(caller, row, input.proof_of_possession, toEnrolled)
+    },
+
+    /**
+     * Creates an agent. Without a public key a pair is made, whose private part only this answer holds.
+     * @throws AppError validation_failed, key_registered
+     */
+    async create(caller: Caller, input: NewAgent): Promise<AgentCreated> {
+      const keys = await registeredKeys.read(input)
+      return enrolment.enrol(caller, input, keys, (enrolled) => ({
+        ...toAgent(enrolled.record),
+        ...toOutcome(enrolled),
+        private_key: keys.privateKey ?? null,
+      }))
+    },
+
+    /** The agents of the caller's organisation, the newest 1000. */
+    async list({ organisation }: Caller): Promise<AgentList> {
+      return { agents: (await store.findAgents(database, organisation)).map(asAgent) }
+    },
+
+    /** @throws AppError not_found */
+    async read(caller: Caller, agentId: string): Promise<Agent> {
+      return asAgent(await ownRow(caller, agentId))
+    },
+
+    /** Closes an active agent for a while, at once and everywhere. @throws AppError not_found, conflict */
+    suspend: (caller: Caller, agentId: string): Promise<Agent> => take(caller, agentId, 'suspend'),
+
+    /** Opens a suspended agent again. @throws AppError not_found, conflict */
+    resume: (caller: Caller, agentId: string): Promise<Agent> => take(caller, agentId, 'resume'),
+
+    /** Closes an agent for good, at once and everywhere; its key is never registered again. @throws AppError not_found */
+    revoke: (caller: Caller, agentId: string): Promise<Agent> => take(caller, agentId, 'revoke'),
+
+    /**
+     * Asks the agent's domain again whether it publishes the key, and sets the trust level by the answer.
+     * @throws AppError not_found; conflict unless the agent is active or suspended and has shown that it holds its key
+     */
+    async checkDomain(caller: Caller, agentId: string): Promise<Agent> {
+      const { level, reasons } = await enrolment.askTrust(caller, await ownRow(caller, agentId))
+      return changeState(
+        deps,
+        caller,
+        () => ownRow(caller, agentId),
+        (found) => {
+          const status = statusAt(found, clock.now())
+          if (status !== 'active' && status !== 'suspended') return refuseFrom(status)
+          if (found.trust_level === 'registered')
+            fail('conflict', { message: 'Nobody has shown that the agent alone holds its key.' })
+          const data = { event: 'agent.domain_checked', agentId, trustLevel: level, reasons: [...reasons] }
+          return {
+            step: { kind: 'check_domain', outcome: level },
+            change: { trust_level: level, trust_reasons: reasons },
+            entry: { type: 'attest', data },
+          }
+        },
+        asAgent,
+      )
+    },
+  }
+}

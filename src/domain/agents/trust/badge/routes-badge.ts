@@ -1,0 +1,63 @@
+/** Routes of agents' badges. @module */
+import { prefers } from '../../../../http/accept.ts'
+import { Reply, route } from '../../../../http/route.ts'
+import { FEATURE_HEADERS } from '../feature-version.ts'
+import type { AgentBadges } from './badge.ts'
+import { Badge, BadgeIssued, BadgeParams, NewBadge } from './schemas-badge.ts'
+
+interface Services {
+  readonly agentBadges: AgentBadges
+}
+
+const tag = 'Agent trust'
+const JSON_TYPE = 'application/json'
+const SVG_TYPE = 'image/svg+xml'
+
+/** Status may change at any time, so nobody may show what was true before. */
+const CURRENT = { 'Cache-Control': 'no-cache', Vary: 'Accept' }
+/** Opened as a document the image may do nothing at all; other sites may embed it. */
+const IMAGE = {
+  'Content-Type': SVG_TYPE,
+  'Content-Security-Policy': "default-src 'none'; sandbox",
+  'Cross-Origin-Resource-Policy': 'cross-origin',
+}
+
+const issueBadge = route({
+  name: 'issueAgentBadge',
+  method: 'POST',
+  path: '/ext/v1/agent-trust/badge',
+  auth: 'key',
+  scope: 'agent',
+  tag,
+  summary: 'A badge that says what an agent is',
+  description:
+    'For an active agent; 409 for any other. Valid for 7 days, and no longer than the agent. `verify_url` always says what holds now; image and JWS say what held when they were made.',
+  body: NewBadge,
+  response: { 201: BadgeIssued },
+  errors: ['not_found', 'conflict'],
+  answerHeaders: FEATURE_HEADERS,
+  example: { body: { agent_id: '{agentId}', format: 'json' } },
+  handler: ({ caller, body }, { agentBadges }: Services) => agentBadges.issue(caller, body),
+})
+
+const getBadge = route({
+  name: 'getAgentBadge',
+  method: 'GET',
+  path: '/ext/v1/agent-trust/badge/{badgeId}',
+  auth: 'none',
+  tag,
+  summary: 'What a badge says now',
+  description:
+    'For anyone. Whoever prefers images gets an SVG. A badge of a suspended or revoked agent says so at once.',
+  params: BadgeParams,
+  produces: [JSON_TYPE, SVG_TYPE],
+  response: { 200: Badge },
+  errors: ['not_found'],
+  answerHeaders: FEATURE_HEADERS,
+  handler: async ({ params: { badgeId }, headers }, { agentBadges }: Services) =>
+    prefers(headers.accept, SVG_TYPE, JSON_TYPE)
+      ? new Reply(200, await agentBadges.image(badgeId), { ...CURRENT, ...IMAGE })
+      : new Reply(200, await agentBadges.read(badgeId), CURRENT),
+})
+
+export const agentBadgeRoutes = [issueBadge, getBadge]

@@ -1,0 +1,40 @@
+/** The route that decides whether an agent may do something. @module */
+import { route } from '../../../http/route.ts'
+import type { AgentAuthorisations } from './authorise.ts'
+import { FEATURE_HEADERS } from './feature-version.ts'
+import { AgentAuthorisation, AuthoriseAgent } from './schemas-authorise.ts'
+
+interface Services {
+  readonly agentAuthorisations: AgentAuthorisations
+}
+
+const authoriseAgent = route({
+  name: 'authoriseAgent',
+  method: 'POST',
+  path: '/ext/v1/agent-trust/authorise',
+  auth: 'key',
+  scope: 'agent',
+  tag: 'Agent trust',
+  summary: 'Whether an agent may do something, and spend an amount',
+  description:
+    'ALLOW only if the agent itself signed exactly this action, resource, amount, currency and payee (in `jws`, or in the JSON body of `http`, whose tag is then `agent-payer-auth` where an amount is spent), is active, and stays within its limits. Without its signature STEP_UP; whatever else is wrong is DENY, with every reason. What is allowed counts against the limit of the UTC day whether it is spent or not; amounts are in units of the currency. The token is valid for 300 seconds.',
+  body: AuthoriseAgent,
+  exactNumbers: true,
+  response: { 200: AgentAuthorisation },
+  errors: ['not_found'],
+  answerHeaders: FEATURE_HEADERS,
+  example: {
+    body: {
+      agent_id: '{agentId}',
+      action: 'order.pay',
+      amount: 12.5,
+      currency: 'GBP',
+      payee: 'shop.example',
+      jws: '{agentRequest}',
+    },
+  },
+  handler: ({ caller, body }, { agentAuthorisations }: Services) =>
+    agentAuthorisations.authorise(caller, body),
+})
+
+export const agentAuthorisationRoutes = [authoriseAgent]

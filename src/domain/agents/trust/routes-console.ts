@@ -1,0 +1,100 @@
+/** Routes by which an organisation looks after its agents. @module */
+import { route } from '../../../http/route.ts'
+import { Agent, AgentList, AgentParams } from '../enrol/schemas.ts'
+import type { AgentsService } from '../enrol/service.ts'
+
+interface Services {
+  readonly agents: AgentsService
+}
+
+const tag = 'Agent trust'
+
+const listAgents = route({
+  name: 'listAgents',
+  method: 'GET',
+  path: '/console/api/agents',
+  auth: 'console',
+  scope: 'agent',
+  tag,
+  summary: 'List agents',
+  description: 'The newest 1000, the newest first, in whatever state they are.',
+  response: { 200: AgentList },
+  errors: [],
+  handler: ({ caller }, { agents }: Services) => agents.list(caller),
+})
+
+/** What the routes of one agent have in common. */
+const ofOneAgent = {
+  auth: 'console',
+  scope: 'agent',
+  tag,
+  params: AgentParams,
+  response: { 200: Agent },
+} as const
+
+const getAgent = route({
+  ...ofOneAgent,
+  name: 'getAgent',
+  method: 'GET',
+  path: '/console/api/agents/{agentId}',
+  summary: 'Get an agent',
+  errors: ['not_found'],
+  handler: ({ caller, params }, { agents }: Services) => agents.read(caller, params.agentId),
+})
+
+const suspendAgent = route({
+  ...ofOneAgent,
+  name: 'suspendAgent',
+  method: 'POST',
+  path: '/console/api/agents/{agentId}/suspend',
+  summary: 'Suspend an agent',
+  description:
+    'At once and on every server: nothing that it signs is accepted until it is resumed. Only an active agent can be suspended; doing it again changes nothing.',
+  errors: ['not_found', 'conflict'],
+  handler: ({ caller, params }, { agents }: Services) => agents.suspend(caller, params.agentId),
+})
+
+const resumeAgent = route({
+  ...ofOneAgent,
+  name: 'resumeAgent',
+  method: 'POST',
+  path: '/console/api/agents/{agentId}/resume',
+  summary: 'Resume a suspended agent',
+  description: 'Only a suspended agent can be resumed; doing it again changes nothing.',
+  errors: ['not_found', 'conflict'],
+  example: { params: { agentId: '{suspendedAgentId}' } },
+  handler: ({ caller, params }, { agents }: Services) => agents.resume(caller, params.agentId),
+})
+
+const revokeAgent = route({
+  ...ofOneAgent,
+  name: 'revokeAgent',
+  method: 'POST',
+  path: '/console/api/agents/{agentId}/revoke',
+  summary: 'Revoke an agent',
+  description:
+    'For good, at once and on every server. Its key can never be enrolled again. Doing it again changes nothing.',
+  errors: ['not_found', 'conflict'],
+  handler: ({ caller, params }, { agents }: Services) => agents.revoke(caller, params.agentId),
+})
+
+const checkAgentDomain = route({
+  ...ofOneAgent,
+  name: 'checkAgentDomain',
+  method: 'POST',
+  path: '/console/api/agents/{agentId}/check-domain',
+  summary: "Ask an agent's domain for its key again",
+  description:
+    'Sets the trust level by what the key directory says now, up or down. For agents that have shown that they hold their key, active or suspended.',
+  errors: ['not_found', 'conflict'],
+  handler: ({ caller, params }, { agents }: Services) => agents.checkDomain(caller, params.agentId),
+})
+
+export const agentConsoleRoutes = [
+  listAgents,
+  getAgent,
+  suspendAgent,
+  resumeAgent,
+  revokeAgent,
+  checkAgentDomain,
+]

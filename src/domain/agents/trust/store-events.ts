@@ -1,0 +1,105 @@
+/** What became of agents, what they presented and wanted to do. Columns `…_at` are Unix milliseconds. @module */
+import type { Receipt } from '../../../ledger/item.ts'
+import type { Database } from '../../../store/database.ts'
+import { type Row, table } from '../../../store/table.ts'
+import type { Reason } from './reasons.ts'
+
+const STEP_KINDS = ['enrol', 'activate', 'suspend', 'resume', 'revoke', 'check_domain'] as const
+export const EVENT_KINDS = [...STEP_KINDS, 'verify', 'authorise'] as const
+export type EventKind = (typeof EVENT_KINDS)[number]
+
+interface EventRow {
+  agent: string
+  /** Of its entry in the log. */
+  entry_index: number
+  organisation: string
+  kind: EventKind
+  outcome: string
+  reasons: readonly Reason[]
+  authorisation: string | null
+  action: string | null
+  /** Minor units of `currency`. */
+  amount_minor: number | null
+  currency: string | null
+  happened_at: number
+}
+
+export const agentEvents = table<EventRow>('agent_events', [
+  'agent',
+  'entry_index',
+  'organisation',
+  'kind',
+  'outcome',
+  'reasons',
+  'authorisation',
+  'action',
+  'amount_minor',
+  'currency',
+  'happened_at',
+])
+
+/** A step in the life of an agent. */
+export interface AgentStep {
+  readonly agent: string
+  readonly organisation: string
+  readonly kind: (typeof STEP_KINDS)[number]
+  /** What the agent is then: its status, or of `check_domain` its trust level. */
+  readonly outcome: string
+}
+
+/** The row of a step, beside its entry in the log. */
+export const stepEvent = (step: AgentStep, { index, at }: Pick<Receipt, 'index' | 'at'>): Row =>
+  agentEvents.row({
+    ...step,
+    entry_index: index,
+    reasons: [],
+    authorisation: null,
+    action: null,
+    amount_minor: null,
+    currency: null,
+    happened_at: at,
+  })
+
+/** An event and the hash of its entry in the log. */
+export type LoggedEvent = EventRow & { leaf_hash: Uint8Array }
+
+export interface EventFilter {
+  readonly organisation: string
+  readonly agent: string
+  readonly kinds: readonly EventKind[]
+  /** Unix ms, inclusive. */
+  readonly since?: number
+  /** Unix ms, exclusive. */
+  readonly until?: number
+  /** Index of an entry, exclusive. */
+  readonly before?: number
+  readonly limit: number
+}
+
+/** Events of an agent, the newest first. */
+export const findEvents = async ({ knex }: Database, filter: EventFilter): Promise<LoggedEvent[]> => {
+  const { organisation, agent, kinds, since, until, before, limit } = filter
+  const query = knex<EventRow>('agent_events')
+    .join('ledger_entries', 'ledger_entries.idx', 'agent_events.entry_index')
+    .select('agent_events.*', 'ledger_entries.leaf_hash')
+    .where({ 'agent_events.organisation': organisation, agent })
+    .whereIn('kind', [...kinds])
+    .orderBy('entry_index', 'desc')
+    .limit(limit)
+  if (since !== undefined) query.where('happened_at', '>=', since)
+  if (until !== undefined) query.where('happened_at', '<', until)
+  if (before !== undefined) query.where('entry_index', '<', before)
+  return query as unknown as Promise<LoggedEvent[]>
+}
+
+/** Where a counter of the ledger stands. */
+export const findCounter = async (
+  { knex }: Database,
+  organisation: string,
+  counter: string,
+): Promise<number> => {
+  const row = await knex<{ organisation: string; counter: string; value: number }>('ledger_counters')
+    .where({ organisation, counter })
+    .first('value')
+  return row?.value ?? 0
+}

@@ -1,0 +1,185 @@
+/** Recognising agents by what they present: judged, recorded, and answered with a signed verdict. @module */
+import { hash } from 'node:crypto'
+import type { Caller } from '../../../caller.ts'
+import { type Clock, iso } from '../../../clock.ts'
+import { fail } from '../../../errors.ts'
+import type { Signers } from '../../../keys/signers.ts'
+import type { Claim, Item, Json } from '../../../ledger/item.ts'
+import type { Ledger } from '../../../ledger/ledger.ts'
+import { canonicalJson } from '../../../protocol/canonical-json.ts'
+import type { AgentRecord, AgentsService } from '../enrol/service.ts'
+import type { RegisteredKeysService } from '../keys/service.ts'
+import { cardKeyFinder, keyFinder } from './evidence/agent-keys.ts'
+import { readCardEvidence } from './evidence/card-evidence.ts'
+import { type Evidence, statusFaults } from './evidence/evidence.ts'
+import { readHttpEvidence } from './evidence/http-evidence.ts'
+import { PROOF_TYP, readJwsEvidence } from './evidence/jws-evidence.ts'
+import { readHttpRequest, refuseField } from './evidence/request-reading.ts'
+import type { EvidenceReason } from './reasons.ts'
+import { type AgentVerdict, MAX_CARD_BYTES, type VerifyAgent } from './schemas-verify.ts'
+import { type AnswerSigner, answerSigner, VERDICT_TYP } from './signed-answers.ts'
+import { agentEvents } from './store-events.ts'
+
+const MS_PER_SECOND = 1000
+const NONCE = 'agent.nonce'
+
+interface Deps {
+  readonly ledger: Pick<Ledger, 'append'>
+  readonly signers: Pick<Signers, 'current'>
+  readonly agents: Pick<AgentsService, 'find' | 'unchanged'>
+  readonly registeredKeys: Pick<RegisteredKeysService, 'find'>
+  readonly clock: Clock
+  readonly baseUrl: string
+}
+
+/**
+ * The claim on a nonce of a key, for one use.
+ * @param use nonces of each use are counted apart
+ */
+export const nonceClaim = (use: string, { signer, nonce = '' }: Evidence): Claim => ({
+  kind: use,
+  key: hash('sha256', JSON.stringify([signer?.publicKey.kid, nonce])),
+  code: 'conflict',
+})
+
+/** @throws AppError validation_failed */
+const checkSize = ({ agent_card: card }: VerifyAgent): void => {
+  if (card !== undefined && Buffer.byteLength(canonicalJson(card)) > MAX_CARD_BYTES)
+    refuseField('/agent_card', 'too_large', `agent_card must have at most ${MAX_CARD_BYTES} bytes`)
+}
+
+/** What is said of an agent, before it is signed. */
+interface Judged {
+  readonly evidence: Evidence
+  readonly agent: AgentRecord | undefined
+  readonly reasons: readonly EvidenceReason[]
+  readonly nonceFresh: boolean | null
+}
+
+/** Unix seconds of the last moment that a date can say. */
+const MAX_DATE_SECONDS = 8.64e12
+
+/** Null for what no calendar has. */
+const isoOf = (seconds: number | undefined): string | null =>
+  seconds === undefined || Math.abs(seconds) > MAX_DATE_SECONDS ? null : iso(seconds * MS_PER_SECOND)
+
+const answerOf = ({ evidence, agent, reasons, nonceFresh }: Judged): Omit<AgentVerdict, 'jws'> => ({
+  verified: reasons.length === 0 && evidence.signer !== undefined,
+  agent_id: agent?.id ?? null,
+  kid: evidence.signer?.publicKey.kid ?? null,
+  method: evidence.method,
+  tag: evidence.tag ?? null,
+  trust_level: agent?.trustLevel ?? null,
+  status: agent?.status ?? null,
+  reasons: [...reasons],
+  created: isoOf(evidence.created),
+  expires: isoOf(evidence.expires),
+  nonce_fresh: nonceFresh,
+})
+
+export type AgentVerification = ReturnType<typeof createAgentVerification>
+
+export const createAgentVerification = (deps: Deps) => {
+  const { ledger, signers, agents, clock, baseUrl } = deps
+
+  const read = (caller: Caller, input: VerifyAgent, agent: AgentRecord | undefined): Promise<Evidence> => {
+    const { organisation } = caller
+    const audience = input.expected_audience ?? baseUrl
+    const now = Math.floor(clock.now() / MS_PER_SECOND)
+    if (input.agent_card !== undefined)
+      return readCardEvidence(input.agent_card, cardKeyFinder(deps, organisation, agent))
+    const findKey = keyFinder(deps, organisation, agent)
+    if (input.http === undefined)
+      return readJwsEvidence(input.jws ?? '', { typ: PROOF_TYP, audience, now }, findKey)
+    const { label } = input.http
+    return readHttpEvidence(
+      readHttpRequest(input.http),
+      { audience, now, label, tag: input.expected_tag },
+      findKey,
+    )
+  }
+
+  /** @param at Unix ms */
+  const verdictItem = (
+    caller: Caller,
+    judged: Judged,
+    { signer, audience, at }: { signer: AnswerSigner; audience: string | undefined; at: number },
+    claims: readonly Claim[],
+  ): Item<AgentVerdict> => {
+    const { evidence, agent } = judged
+    const answer = answerOf(judged)
+    const { reasons } = answer
+    const outcome = answer.verified ? 'verified' : 'refused'
+    const again = (reason: EvidenceReason, nonceFresh: boolean | null) =>
+      verdictItem(caller, { ...judged, reasons: [reason], nonceFresh }, { signer, audience, at }, [])
+    return {
+      claims,
+      entry: {
+        type: 'attest',
+        ...(agent && { subject: ['agent', agent.id] as const }),
+        digest: evidence.digest,
+        data: { event: 'agent.verified', method: evidence.method, outcome, reasons },
+      },
+      rows: ({ index, at: happened_at }) =>
+        agent === undefined
+          ? []
+          : [
+              agentEvents.row({
+                agent: agent.id,
+                entry_index: index,
+                organisation: caller.organisation,
+                kind: 'verify',
+                outcome,
+                reasons,
+                authorisation: null,
+                action: null,
+                amount_minor: null,
+                currency: null,
+                happened_at,
+              }),
+            ],
+      result: ({ leafHash }) => ({
+        ...answer,
+        jws: signer.result(VERDICT_TYP, {
+          ...(answer as { [member: string]: Json }),
+          iss: baseUrl,
+          org: caller.organisation,
+          iat: Math.floor(at / MS_PER_SECOND),
+          audience,
+          evidence: evidence.digest,
+          leaf_hash: leafHash,
+        }),
+      }),
+      lost: ({ claim }) =>
+        claim.kind === NONCE ? again('NONCE_REPLAYED', false) : again('AGENT_CHANGED', null),
+    }
+  }
+
+  return {
+    /**
+     * Judges what an agent presents. Fails closed: whatever is not signed by an enrolled key of an active agent, for this
+     * audience, now and for the first time, is not verified, and `reasons` say why.
+     * @throws AppError validation_failed; not_found for an agent that is not the organisation's
+     */
+    async verify(caller: Caller, input: VerifyAgent): Promise<AgentVerdict> {
+      checkSize(input)
+      const asked =
+        input.agent_id === undefined
+          ? undefined
+          : ((await agents.find(caller.organisation, input.agent_id)) ?? fail('not_found'))
+      const evidence = await read(caller, input, asked)
+      const agent = evidence.signer?.agent ?? asked
+      const reasons = [...evidence.reasons, ...(agent ? statusFaults(agent) : [])]
+      const isVerified = reasons.length === 0 && agent !== undefined && evidence.signer !== undefined
+      const hasNonce = isVerified && evidence.nonce !== undefined
+      const claims = [
+        ...(hasNonce ? [nonceClaim(NONCE, evidence)] : []),
+        ...(isVerified ? [agents.unchanged(agent)] : []),
+      ]
+      const audience = evidence.method === 'agent_card' ? undefined : (input.expected_audience ?? baseUrl)
+      const signing = { signer: await answerSigner(signers), audience, at: clock.now() }
+      const judged = { evidence, agent, reasons, nonceFresh: hasNonce ? true : null }
+      return ledger.append(caller, verdictItem(caller, judged, signing, claims))
+    },
+  }
+}

@@ -1,0 +1,81 @@
+/** How much an address, and a key, may post, and what its searches cost. @module */
+import { AppError, fail } from '../../../errors.ts'
+import type { Limits } from '../../../store/limits.ts'
+import { CHAT_READS, SEARCH_COST } from '../schemas.ts'
+
+/** Thresholds; see CHAT_LIMITS. */
+export interface PostLimits {
+  readonly postsPerMinute: number
+  readonly postsPerHour: number
+  readonly keyPostsPerMinute: number
+  readonly readsPerMinute: number
+}
+
+export interface LimitDeps {
+  readonly limits: Limits
+  /** Absent: nothing is limited. */
+  readonly postLimits?: PostLimits
+  /** What stands for a client in limits: its address, or its site. */
+  readonly addressBlock: (ip: string) => string
+}
+
+const MINUTE_SECONDS = 60
+const HOUR_SECONDS = 3600
+/** Proofs that do not hold, of an address: each kept the thread busy for some 20 ms. */
+const REFUSED_PROOFS_PER_MINUTE = 10
+
+const refuseFor = (resetSeconds: number): never =>
+  fail('rate_limited', { retryAfter: Math.max(1, resetSeconds) })
+
+/** @throws AppError rate_limited when the bucket is used up */
+const spend = async (limits: Limits, bucket: string, limit: number, windowSeconds: number): Promise<void> => {
+  const { allowed, resetSeconds } = await limits.consume(`chat:${bucket}`, { limit, windowSeconds, cost: 1 })
+  if (!allowed) refuseFor(resetSeconds)
+}
+
+/** Counts a post of an address, and of the key that signed it. @returns a function that throws AppError rate_limited */
+export const createPostCounter =
+  ({ limits, postLimits, addressBlock }: LimitDeps) =>
+  async (ip: string, fingerprint?: string): Promise<void> => {
+    if (postLimits === undefined) return
+    const address = `ip:${addressBlock(ip)}`
+    await spend(limits, address, postLimits.postsPerMinute, MINUTE_SECONDS)
+    // Asked only by those whom the minute lets through, so that hammering does not use up the hour.
+    await spend(limits, address, postLimits.postsPerHour, HOUR_SECONDS)
+    if (fingerprint !== undefined)
+      await spend(limits, `key:${fingerprint}`, postLimits.keyPostsPerMinute, MINUTE_SECONDS)
+  }
+
+/** Counts what a search costs beyond a read, which the route has counted. @returns a function that throws AppError rate_limited */
+export const createSearchCounter =
+  ({ limits, postLimits, addressBlock }: LimitDeps) =>
+  async (ip: string): Promise<void> => {
+    if (postLimits === undefined) return
+    const { allowed, resetSeconds } = await limits.consume(`${CHAT_READS.bucket}:${addressBlock(ip)}`, {
+      limit: postLimits.readsPerMinute,
+      windowSeconds: CHAT_READS.windowSeconds,
+      cost: SEARCH_COST - 1,
+    })
+    if (!allowed) refuseFor(resetSeconds)
+  }
+
+/**
+ * Keeps an address from sending one bad proof after the other: others wait while they are checked.
+ * @returns a function that runs `check`, and throws what it throws; AppError rate_limited when too many were refused lately
+ */
+export const createProofCounter = ({ limits, postLimits, addressBlock }: LimitDeps) => {
+  const points = { limit: REFUSED_PROOFS_PER_MINUTE, windowSeconds: MINUTE_SECONDS }
+  return async <R>(ip: string, check: () => Promise<R>): Promise<R> => {
+    if (postLimits === undefined) return check()
+    const bucket = `chat:refused-proof:${addressBlock(ip)}`
+    const { remaining, resetSeconds } = await limits.consume(bucket, { ...points, cost: 0 })
+    if (remaining === 0) refuseFor(resetSeconds)
+    try {
+      return await check()
+    } catch (error) {
+      const isRefused = error instanceof AppError && error.code === 'envelope_proof_invalid'
+      if (isRefused) await limits.consume(bucket, { ...points, cost: 1 })
+      throw error
+    }
+  }
+}

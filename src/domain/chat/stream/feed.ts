@@ -1,0 +1,233 @@
+/**
+ * What happens in the chat, on whichever server, told in order and once: messages by their ids, which are dense, and
+ * removals. What comes over the bus is told at once when it is the next; whatever is missing is read from the database,
+ * which is also asked every second, since the bus may lose messages and without Redis reaches no other server.
+ * @module
+ */
+import { randomBytes } from 'node:crypto'
+import type { eventFrame as EventFrame } from '../../../http/event-stream.ts'
+import type { Logger } from '../../../http/log.ts'
+import type { Bus } from '../../../store/bus.ts'
+import type { Message } from '../schemas.ts'
+import type { ChatHead, StreamReads } from './store-stream.ts'
+
+const CHANNEL = 'chat.stream'
+/** Each message on the bus begins with its sender, who has told it already. */
+const ORIGIN_BYTES = 8
+export const POLL_MS = 1000
+/** Messages that one read brings. */
+const PAGE_MESSAGES = 500
+const PAGE_REMOVALS = 500
+/** Messages kept that came too early; with more the database is quicker. */
+const MAX_EARLY = 2000
+/** Larger batches are only announced; the other servers read them. */
+const MAX_BUS_CHARACTERS = 256 * 1024
+/** Removals remembered: each is told once, and a message that comes late is not told after it. */
+const MAX_KNOWN_REMOVALS = 10_000
+
+/** One event as bytes. @property id of a message; absent for what is no message */
+export interface StreamEvent {
+  readonly id?: number
+  readonly frame: Buffer
+}
+
+export interface Feed {
+  /** What this server has committed, ascending; tells the other servers as well. */
+  posted(messages: readonly Message[]): void
+  removed(id: number): void
+  /** Somebody reads: events are kept from here on, and told once the stream begins. */
+  listen(): void
+  /** Tells everything above this head. Does nothing when it has begun. */
+  begin(head: ChatHead): void
+  /** Nobody reads any more. */
+  rest(): void
+  close(): void
+}
+
+export interface FeedOptions {
+  readonly reads: StreamReads
+  readonly bus: Bus
+  readonly eventFrame: typeof EventFrame
+  readonly logger: Logger
+  readonly pollMs?: number
+  /** Hears messages in ascending order without gaps, except for those that were removed meanwhile; must not throw. */
+  onEvents(events: readonly StreamEvent[]): void
+}
+
+/** A set that forgets what was added first. */
+const createRecentIds = (most: number) => {
+  const ids = new Set<number>()
+  return {
+    has: (id: number): boolean => ids.has(id),
+    add(id: number): void {
+      ids.add(id)
+      if (ids.size > most) for (const oldest of ids) return void ids.delete(oldest)
+    },
+  }
+}
+
+/** On the bus a batch is a line for each message: its id, a space, its JSON. */
+const packed = (messages: readonly { readonly id: number; readonly json: string }[]): string => {
+  const text = messages.map(({ id, json }) => `${id} ${json}`).join('\n')
+  return text.length > MAX_BUS_CHARACTERS ? '' : text
+}
+const unpacked = (text: string): { id: number; json: string }[] =>
+  text === ''
+    ? []
+    : text.split('\n').map((line) => {
+        const space = line.indexOf(' ')
+        return { id: Number(line.slice(0, space)), json: line.slice(space + 1) }
+      })
+
+export const createFeed = (options: FeedOptions): Feed => {
+  const { reads, bus, eventFrame, logger, onEvents, pollMs = POLL_MS } = options
+  const origin = randomBytes(ORIGIN_BYTES).toString('hex')
+  /** JSON of messages beyond the position. */
+  const early = new Map<number, string>()
+  const removals = createRecentIds(MAX_KNOWN_REMOVALS)
+  let isListening = false
+  /** What was told last; a new object each time somebody begins to read. */
+  let position: { id: number; removal: number } | undefined
+  let reading = false
+  let readAgain = false
+  let poll: NodeJS.Timeout | undefined
+
+  const tell = (messages: readonly { readonly id: number; readonly json: string }[]): void => {
+    const events = messages
+      .filter(({ id }) => !removals.has(id))
+      .map(({ id, json }) => ({ id, frame: eventFrame('message', json, id) }))
+    if (events.length > 0) onEvents(events)
+  }
+
+  /** Tells what came early and is next now. */
+  const drain = (): void => {
+    if (position === undefined) return
+    const next: { id: number; json: string }[] = []
+    for (let json = early.get(position.id + 1); json !== undefined; json = early.get(position.id + 1)) {
+      position.id++
+      early.delete(position.id)
+      next.push({ id: position.id, json })
+    }
+    tell(next)
+  }
+
+  const moveTo = (at: { id: number }, id: number): void => {
+    at.id = Math.max(at.id, id)
+    for (const each of early.keys()) if (each <= at.id) early.delete(each)
+  }
+
+  const announceRemoval = (id: number): void => {
+    if (removals.has(id)) return
+    removals.add(id)
+    if (isListening) onEvents([{ frame: eventFrame('delete', JSON.stringify({ id })) }])
+  }
+
+  /** Reads what lies between the position and the head. @returns false when nobody waits for it any more */
+  const readMessages = async (at: NonNullable<typeof position>, { lastId }: ChatHead): Promise<boolean> => {
+    while (at.id < lastId) {
+      const page = await reads.messages({ after: at.id, upTo: lastId, limit: PAGE_MESSAGES })
+      if (position !== at) return false
+      const news = page.filter(({ id }) => id > at.id)
+      // Ids that are missing from a page that ends at the head were removed.
+      moveTo(at, page.length < PAGE_MESSAGES ? lastId : (page.at(-1)?.id ?? lastId))
+      tell(news.map((message) => ({ id: message.id, json: JSON.stringify(message) })))
+    }
+    return true
+  }
+
+  const readRemovals = async (at: NonNullable<typeof position>, { lastRemoval }: ChatHead): Promise<void> => {
+    while (at.removal < lastRemoval) {
+      const page = await reads.removals({ after: at.removal, limit: PAGE_REMOVALS })
+      if (position !== at) return
+      for (const { message_id } of page) announceRemoval(message_id)
+      at.removal = page.at(-1)?.number ?? lastRemoval
+    }
+  }
+
+  const catchUp = async (): Promise<void> => {
+    const at = position
+    if (at === undefined) return
+    const head = await reads.head()
+    if (position !== at) return
+    if (!(await readMessages(at, head))) return
+    drain()
+    await readRemovals(at, head)
+  }
+
+  /** One read at a time; what is asked for meanwhile is read afterwards. */
+  const read = async (): Promise<void> => {
+    if (reading) {
+      readAgain = true
+      return
+    }
+    reading = true
+    try {
+      do {
+        readAgain = false
+        await catchUp()
+      } while (readAgain)
+    } catch (error) {
+      // The next poll tries again.
+      logger.warn({ err: error }, 'the stream of the chat waits for the database')
+    } finally {
+      reading = false
+    }
+  }
+
+  const receive = (messages: readonly { readonly id: number; readonly json: string }[]): void => {
+    if (!isListening) return
+    for (const { id, json } of messages) if (id > (position?.id ?? 0)) early.set(id, json)
+    if (early.size > MAX_EARLY) early.clear()
+    drain()
+    if (early.size > 0 || messages.length === 0) void read()
+  }
+
+  const rest = (): void => {
+    isListening = false
+    position = undefined
+    early.clear()
+    clearInterval(poll)
+    poll = undefined
+  }
+
+  const unsubscribe = bus.subscribe(
+    CHANNEL,
+    (text) => {
+      if (text.startsWith(origin)) return
+      const kind = text[origin.length]
+      const content = text.slice(origin.length + 1)
+      if (kind === 'm') receive(unpacked(content))
+      else if (kind === 'd') announceRemoval(Number(content))
+    },
+    () => void read(),
+  )
+
+  return {
+    posted(messages) {
+      if (messages.length === 0) return
+      const batch = messages.map((message) => ({ id: message.id, json: JSON.stringify(message) }))
+      receive(batch)
+      void bus.publish(CHANNEL, `${origin}m${packed(batch)}`)
+    },
+    removed(id) {
+      announceRemoval(id)
+      void bus.publish(CHANNEL, `${origin}d${id}`)
+    },
+    listen() {
+      isListening = true
+      poll ??= setInterval(() => void read(), pollMs).unref()
+    },
+    begin(head) {
+      if (position !== undefined || !isListening) return
+      position = { id: head.lastId, removal: head.lastRemoval }
+      moveTo(position, head.lastId)
+      drain()
+      if (early.size > 0) void read()
+    },
+    rest,
+    close() {
+      rest()
+      unsubscribe()
+    },
+  }
+}

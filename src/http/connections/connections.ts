@@ -1,0 +1,271 @@
+/**
+ * The connections of a server. Requests that a client sent behind another start one after the other, each once the
+ * answer before it was handed over to the kernel; a client that takes nothing is cut off; and when the server closes, what
+ * was sent is answered before its connection ends.
+ * @module
+ */
+import type { IncomingMessage, RequestListener, Server, ServerResponse } from 'node:http'
+import type { Socket } from 'node:net'
+import { EVENT_STREAM_TYPE } from '../event-stream.ts'
+
+/** Requests that wait behind others, on all connections. Beyond it, the connection with most of them is cut off. */
+export const WAITING_MAX_REQUESTS = 1_000
+/** How fast a client must take what waits for it. Event streams have bounds of their own. */
+export interface Pace {
+  /** It must take some within this time, */
+  readonly stallMs: number
+  /** and this many bytes a second, */
+  readonly bytesPerSecond: number
+  /** counted over this time. */
+  readonly windowMs: number
+  readonly sweepMs: number
+}
+/** The kernel takes more only once a third of its buffer is free, so clients a little faster than this are cut off, too. */
+export const PACE: Pace = { stallMs: 30_000, bytesPerSecond: 1024, windowMs: 60_000, sweepMs: 1000 }
+/** How long a client may take to close its side once we have closed ours. What it still sends meanwhile is not begun. */
+export const LINGER_MS = 1000
+const LINGER_MAX_REQUESTS = 100
+const CLOSING_SWEEP_MS = 25
+
+/** How a client takes the bytes that wait for it. Times in ms of performance.now(). */
+interface Taking {
+  bytes: number
+  at: number
+  windowBytes: number
+  windowAt: number
+}
+
+interface Connection {
+  readonly socket: Socket
+  /** The answer that is being made or sent. */
+  current: ServerResponse | undefined
+  /** Requests behind that one. */
+  waiting: number
+  taking: Taking | undefined
+  /** Bytes read from it when it was looked at last, and since when there was nothing to do on it. */
+  bytesRead: number
+  quietSince: number
+  /** When we ended our side; nothing is begun any more. */
+  endedAt: number | undefined
+  ignored: number
+}
+
+export interface Connections {
+  /** Starts the request in its turn. */
+  take(request: IncomingMessage, response: ServerResponse): void
+  /**
+   * Calls `refuse` when it is the turn of what could not be read on the connection: once all before it is answered, or at
+   * once where it is the body of the request whose turn it is.
+   */
+  refuseInTurn(socket: Socket, refuse: () => void): void
+  /** Whether requests wait on the connection, so that nothing more is read from it. */
+  isHeld(socket: Socket): boolean
+  /** Begins no request until `work` is done; those whose turn comes meanwhile begin then. */
+  holdWhile(work: () => Promise<void>): Promise<void>
+  /**
+   * Ends connections one by one, as soon as nothing was asked on them for `quietMs`, until all are closed.
+   * @returns stops it
+   */
+  drain(quietMs: number): () => void
+}
+
+const create = (socket: Socket): Connection => ({
+  socket,
+  current: undefined,
+  waiting: 0,
+  taking: undefined,
+  bytesRead: 0,
+  quietSince: performance.now(),
+  endedAt: undefined,
+  ignored: 0,
+})
+
+const isEventStream = (response: ServerResponse | undefined): boolean =>
+  String(response?.getHeader('Content-Type')).startsWith(EVENT_STREAM_TYPE)
+
+/** Whether the client of a connection takes too little of what waits for it. */
+const standsStill = (connection: Connection, now: number, pace: Pace): boolean => {
+  const { socket, current } = connection
+  if (socket.writableLength === 0 || isEventStream(current)) {
+    connection.taking = undefined
+    return false
+  }
+  // Counted without what waits, in our memory or in the hands of the kernel's caller.
+  const bytes = socket.bytesWritten - socket.writableLength
+  connection.taking ??= { bytes, at: now, windowBytes: bytes, windowAt: now }
+  const { taking } = connection
+  if (taking.bytes !== bytes) Object.assign(taking, { bytes, at: now })
+  if (now - taking.at >= pace.stallMs) return true
+  if (now - taking.windowAt < pace.windowMs) return false
+  const tooFew = bytes - taking.windowBytes < (pace.bytesPerSecond * pace.windowMs) / 1000
+  Object.assign(taking, { windowBytes: bytes, windowAt: now })
+  return tooFew
+}
+
+/** Closes our side, and goes on reading: closing at once would reset what the client sends just then. */
+const endSide = (connection: Connection): void => {
+  if (connection.endedAt !== undefined) return
+  connection.endedAt = performance.now()
+  connection.socket.end()
+}
+
+/** Whether a connection is through while the server closes. */
+const isThrough = (connection: Connection, quietMs: number, now: number): boolean => {
+  const { socket } = connection
+  if (connection.endedAt !== undefined) return now - connection.endedAt >= LINGER_MS
+  if (connection.current !== undefined || connection.bytesRead !== socket.bytesRead) {
+    connection.bytesRead = socket.bytesRead
+    connection.quietSince = now
+  } else if (now - connection.quietSince >= quietMs) endSide(connection)
+  return false
+}
+
+/** @param listener gets each request in its turn */
+export const trackConnections = (server: Server, listener: RequestListener, pace: Pace): Connections => {
+  const connections = new Map<Socket, Connection>()
+  let waiting = 0
+  let isDraining = false
+  /** What is to begin later; undefined: everything begins at once. */
+  let held: (() => void)[] | undefined
+
+  const forget = (connection: Connection): void => {
+    if (connections.delete(connection.socket)) waiting -= connection.waiting
+  }
+  const cutOff = (connection: Connection): void => {
+    forget(connection)
+    connection.socket.destroy()
+  }
+  /** With what the kernel still keeps for a client that doesn't take it. */
+  const reset = (connection: Connection): void => {
+    forget(connection)
+    connection.socket.resetAndDestroy()
+  }
+  const resetLongestQueue = (): void => {
+    let longest: Connection | undefined
+    for (const connection of connections.values())
+      if (connection.waiting > (longest?.waiting ?? 0)) longest = connection
+    if (longest) reset(longest)
+  }
+
+  /** Under this header Node closes the connection after the answer, so only the last one may have it. */
+  const announceEnd = ({ current, waiting: behind }: Connection): void => {
+    if (!isDraining || current === undefined || current.headersSent) return
+    current.setHeader('Connection', behind === 0 ? 'close' : 'keep-alive')
+  }
+
+  // One function each for all connections: thousands of them may be open for long.
+  function onClose(this: Socket): void {
+    const connection = connections.get(this)
+    if (connection) forget(connection)
+  }
+  /** Node reads on after each answer. What it would read is only kept in memory while others are before it. */
+  function onResume(this: Socket): void {
+    if (connections.get(this)?.waiting) this.pause()
+  }
+  function onAnswered(this: ServerResponse): void {
+    const connection = connections.get(this.req.socket)
+    if (connection?.current === this) connection.current = undefined
+  }
+
+  /** Node's own way, after an answer with `Connection: close`, resets what the client has sent meanwhile. */
+  const lingerAtEnd = (connection: Connection): void => {
+    connection.socket.destroySoon = () => endSide(connection)
+  }
+
+  const begin = (connection: Connection, request: IncomingMessage, response: ServerResponse): void => {
+    connection.current = response
+    announceEnd(connection)
+    response.on('close', onAnswered)
+    const run = () => {
+      // Where it was held, its client may be gone.
+      if (connections.has(request.socket)) listener(request, response)
+    }
+    if (held) held.push(run)
+    else run()
+  }
+
+  const enqueue = (connection: Connection, request: IncomingMessage, response: ServerResponse): void => {
+    connection.waiting++
+    waiting++
+    connection.socket.pause()
+    announceEnd(connection)
+    response.once('socket', () => {
+      connection.waiting--
+      waiting--
+      if (connection.waiting === 0) connection.socket.resume()
+      // Node has not finished giving it the connection.
+      process.nextTick(begin, connection, request, response)
+    })
+    if (waiting > WAITING_MAX_REQUESTS) resetLongestQueue()
+  }
+
+  const refuseInTurn = (socket: Socket, refuse: () => void): void => {
+    const { current, waiting: behind = 0 } = connections.get(socket) ?? {}
+    if (current === undefined || (behind === 0 && !current.req.complete)) refuse()
+    // The next one begins in the same turn of the loop.
+    else current.once('close', () => setImmediate(refuseInTurn, socket, refuse))
+  }
+
+  const sweep = (): void => {
+    const now = performance.now()
+    for (const connection of connections.values()) if (standsStill(connection, now, pace)) reset(connection)
+  }
+  let sweeping: NodeJS.Timeout | undefined
+
+  server
+    .on('connection', (socket: Socket) => {
+      const connection = create(socket)
+      connections.set(socket, connection)
+      sweeping ??= setInterval(sweep, pace.sweepMs).unref()
+      socket.on('close', onClose).on('resume', onResume)
+      if (isDraining) lingerAtEnd(connection)
+    })
+    .on('close', () => {
+      clearInterval(sweeping)
+      sweeping = undefined
+    })
+
+  return {
+    take(request, response) {
+      const connection = connections.get(request.socket)
+      // One that was cut off while the rest of what it sent is still being read.
+      if (connection === undefined) return
+      if (connection.endedAt !== undefined) {
+        if (++connection.ignored > LINGER_MAX_REQUESTS) cutOff(connection)
+      } else if (response.socket === null) enqueue(connection, request, response)
+      else begin(connection, request, response)
+    },
+
+    refuseInTurn,
+    isHeld: (socket) => (connections.get(socket)?.waiting ?? 0) > 0,
+
+    async holdWhile(work) {
+      const begun: (() => void)[] = []
+      held = begun
+      try {
+        await work()
+      } finally {
+        held = undefined
+        for (const start of begun) start()
+      }
+    },
+
+    drain(quietMs) {
+      isDraining = true
+      const startedAt = performance.now()
+      for (const connection of connections.values()) {
+        connection.quietSince = startedAt
+        lingerAtEnd(connection)
+        announceEnd(connection)
+      }
+      const look = (): void => {
+        const now = performance.now()
+        for (const connection of connections.values())
+          if (isThrough(connection, quietMs, now)) cutOff(connection)
+      }
+      // After the loop has read what has arrived: a timer alone would run before that.
+      const looking = setInterval(() => setImmediate(look), CLOSING_SWEEP_MS)
+      return () => clearInterval(looking)
+    },
+  }
+}

@@ -1,0 +1,110 @@
+/**
+ * Request bodies: what is accepted, and reading them within a bound.
+ * @module
+ */
+import type { IncomingHttpHeaders, IncomingMessage } from 'node:http'
+import { AppError } from '../../errors.ts'
+import type { BodyLimit } from '../route.ts'
+
+const KIBIBYTE = 1024
+/** Largest body by class, in bytes as sent. */
+export const BODY_LIMIT_BYTES: Readonly<Record<BodyLimit, number>> = {
+  default: 256 * KIBIBYTE,
+  batch: 1024 * KIBIBYTE,
+  chat: 64 * KIBIBYTE,
+}
+
+/**
+ * A client that is still sending may lose the answer when the connection is reset under it. So a little more
+ * is read and thrown away before a body is refused for its size, within these bounds.
+ */
+const DISCARD_BYTES = 1024 * KIBIBYTE
+const DISCARD_MS = 250
+
+const JSON_TYPE = 'application/json'
+const UTF8_PARAMETER = /^charset\s*=\s*(?:utf-8|"utf-8")$/
+
+/** JSON without parameters, or with `charset=utf-8` (RFC 9110 §8.3.1); empty parameters are none (§5.6.6). */
+const isJsonType = (header: string): boolean => {
+  const [type, ...parameters] = header.split(';').map((part) => part.trim().toLowerCase())
+  return type === JSON_TYPE && parameters.every((part) => part === '' || UTF8_PARAMETER.test(part))
+}
+
+/** @throws AppError unsupported_media_type for another type, another charset or a compressed body */
+export const requireJson = (headers: IncomingHttpHeaders): void => {
+  const type = headers['content-type']
+  if (type !== JSON_TYPE && (type === undefined || !isJsonType(type))) {
+    throw new AppError('unsupported_media_type')
+  }
+  const encoding = headers['content-encoding']
+  if (encoding !== undefined && encoding.toLowerCase() !== 'identity') {
+    throw new AppError('unsupported_media_type', { message: 'Compressed request bodies are not accepted.' })
+  }
+}
+
+/** Whether a request says that it carries a body (RFC 9112 §6.3). */
+export const hasBody = (headers: IncomingHttpHeaders): boolean =>
+  headers['transfer-encoding'] !== undefined ||
+  (headers['content-length'] !== undefined && headers['content-length'] !== '0')
+
+const tooLarge = (limitBytes: number): AppError =>
+  new AppError('payload_too_large', { message: `The request body may have at most ${limitBytes} bytes.` })
+
+/** Reads on into nothing until the end, DISCARD_BYTES or DISCARD_MS. */
+const discard = (request: IncomingMessage): Promise<void> =>
+  new Promise((resolve) => {
+    let bytes = 0
+    const finish = () => {
+      clearTimeout(timer)
+      request.off('data', count).off('end', finish).off('close', finish)
+      request.pause()
+      resolve()
+    }
+    const count = (chunk: Buffer) => {
+      bytes += chunk.length
+      if (bytes > DISCARD_BYTES) finish()
+    }
+    const timer = setTimeout(finish, DISCARD_MS)
+    request.on('data', count).on('end', finish).on('close', finish)
+    request.resume()
+  })
+
+const collect = (request: IncomingMessage, limitBytes: number): Promise<Buffer | undefined> =>
+  new Promise((resolve, reject) => {
+    const chunks: Buffer[] = []
+    let bytes = 0
+    const stop = () =>
+      request.off('data', onData).off('end', onEnd).off('close', onClose).off('error', onClose)
+    const onData = (chunk: Buffer) => {
+      bytes += chunk.length
+      if (bytes <= limitBytes) {
+        chunks.push(chunk)
+        return
+      }
+      stop()
+      resolve(undefined)
+    }
+    const onEnd = () => {
+      stop()
+      resolve(chunks.length === 1 ? chunks[0] : Buffer.concat(chunks, bytes))
+    }
+    const onClose = () => {
+      stop()
+      reject(new AppError('invalid_request', { message: 'The request ended before its body did.' }))
+    }
+    request.on('data', onData).on('end', onEnd).on('close', onClose).on('error', onClose)
+    // It closed while the credential was looked up, and says nothing any more.
+    if (request.destroyed) onClose()
+  })
+
+/**
+ * Reads a body whole. One that announces or turns out to be larger than `limitBytes` is refused without being kept.
+ * @throws AppError payload_too_large, invalid_request when the client goes away in the middle
+ */
+export const readBody = async (request: IncomingMessage, limitBytes: number): Promise<Buffer> => {
+  const announced = Number(request.headers['content-length'] ?? 0)
+  const body = announced > limitBytes ? undefined : await collect(request, limitBytes)
+  if (body !== undefined) return body
+  await discard(request)
+  throw tooLarge(limitBytes)
+}

@@ -1,0 +1,212 @@
+/**
+ * Signed checkpoints: what the log commits to in public. Each is written down before anybody sees it, and none is
+ * signed that contradicts an earlier one: the root at the last signed size is recomputed from the tiles first, and
+ * compared with what the database and this server's high-water mark remember.
+ * @module
+ */
+import { setTimeout as pause } from 'node:timers/promises'
+import type { Clock } from '../../clock.ts'
+import { fail } from '../../errors.ts'
+import type { Signers } from '../../keys/signers.ts'
+import type { Database } from '../../store/database.ts'
+import { HEAD_NAME } from '../tables.ts'
+import type { Head, Log } from '../tree/log.ts'
+import { createHighWater } from './high-water.ts'
+import {
+  checkpointText,
+  cosignedMessage,
+  NOTE_ED25519,
+  NOTE_ML_DSA_44_COSIGNATURE,
+  type NoteKey,
+  signatureLine,
+  timestampedSignature,
+  verifierKey,
+} from './signed-note.ts'
+
+/**
+ * An ML-DSA signature holds up the process for some 15 ms, and anybody may ask: whoever asks in between waits for the
+ * next, so that signing takes at most a sixteenth of the time.
+ */
+const SIGNING_PAUSE_MS = 250
+/** Another server signed in between; then there is something newer to read. */
+const MAX_ATTEMPTS = 20
+const RETRY_AFTER_SECONDS = 1
+
+export interface Checkpoint extends Head {
+  /** The signed note: text, blank line, signature lines. */
+  readonly note: string
+}
+
+export interface Checkpoints {
+  /**
+   * A checkpoint of the tree as it is now, or was no earlier than this call.
+   * @throws AppError log_inconsistent when the tree is not a continuation of what was signed before
+   */
+  latest(): Promise<Checkpoint>
+  /** Verifier keys (C2SP signed-note) of the keys that sign now: Ed25519, ML-DSA-44. */
+  verifierKeys(): Promise<string[]>
+}
+
+interface CheckpointRow {
+  name: string
+  /** Grows with each signature. */
+  version: number
+  size: number
+  root: Uint8Array
+  note: string
+  /** Thumbprints of the keys that signed, separated by a space. */
+  signers: string
+  /** Unix ms. */
+  signed_at: number
+}
+
+interface Deps {
+  readonly database: Database
+  readonly log: Log
+  readonly signers: Pick<Signers, 'current' | 'jwks'>
+  readonly clock: Clock
+  /** First line of every checkpoint, and name of its keys. */
+  readonly origin: string
+  /** Where the high-water mark is kept; undefined keeps none. */
+  readonly directory: string | undefined
+  /** Called whenever the tree turns out not to continue what was signed. */
+  readonly onInconsistency: (reason: string) => void
+}
+
+interface Signing {
+  readonly key: NoteKey
+  readonly kid: string
+  sign(message: Uint8Array): Uint8Array
+}
+
+const equal = (a: Uint8Array, b: Uint8Array): boolean => Buffer.compare(a, b) === 0
+
+export const createCheckpoints = (deps: Deps): Checkpoints => {
+  const { database, log, signers, clock, origin, onInconsistency } = deps
+  const { knex } = database
+  const highWater = createHighWater(deps.directory)
+  const rows = () => knex<CheckpointRow>('ledger_checkpoint')
+  let signedAt = Number.NEGATIVE_INFINITY
+
+  const signing = async (type: NoteKey['type']): Promise<Signing> => {
+    const alg = type === NOTE_ED25519 ? 'Ed25519' : 'ML-DSA-44'
+    const current = await signers.current('log', alg)
+    const { keys } = await signers.jwks()
+    const jwk = keys.find(({ kid }) => kid === current.kid)
+    const encoded = jwk?.x ?? jwk?.pub
+    if (encoded === undefined) throw new Error(`The log's ${alg} key is not published.`)
+    return { ...current, key: { name: origin, type, publicKey: Buffer.from(encoded, 'base64url') } }
+  }
+  const signingKeys = () => Promise.all([signing(NOTE_ED25519), signing(NOTE_ML_DSA_44_COSIGNATURE)])
+
+  const inconsistent = (reason: string): never => {
+    onInconsistency(reason)
+    return fail('log_inconsistent')
+  }
+
+  /** Recomputes the root that somebody remembers. */
+  const expectRoot = async ({ size, root }: Head, where: string): Promise<void> => {
+    const computed = await log.root(size).catch((error: unknown) => {
+      if (error instanceof RangeError) return inconsistent(`hashes below ${size} leaves are missing`)
+      throw error
+    })
+    if (!equal(computed, root)) inconsistent(`${where} remembers another root at ${size} leaves`)
+  }
+
+  /** Whether the tree as it is now begins with the tree that was signed. */
+  const expectContinuation = async (signed: Head, head: Head, where: string): Promise<void> => {
+    if (signed.size > head.size) {
+      inconsistent(`${where} remembers ${signed.size} leaves, the tree has ${head.size}`)
+    }
+    await expectRoot(signed, where)
+  }
+
+  /** What was signed last is read before the head, so that it can only be greater if something is wrong. */
+  const readChecked = async (): Promise<{ row: CheckpointRow | undefined; head: Head }> => {
+    const [row, mark] = await Promise.all([
+      rows().where({ name: HEAD_NAME }).first(),
+      highWater.read().catch((error: unknown) => inconsistent(`the high-water mark: ${String(error)}`)),
+    ])
+    const head = await log.head()
+    if (row) await expectContinuation(row, head, 'the database')
+    if (mark) await expectContinuation(mark, head, 'the high-water mark')
+    await expectRoot(head, 'the head')
+    return { row, head }
+  }
+
+  const sign = (
+    { size, root }: Head,
+    [classical, postQuantum]: readonly [Signing, Signing],
+    at: number,
+  ): string => {
+    const text = checkpointText(origin, size, root)
+    const timestamp = Math.floor(at / 1000)
+    const message = cosignedMessage({ cosigner: origin, origin, timestamp, size, root })
+    const cosignature = timestampedSignature(timestamp, postQuantum.sign(message))
+    return [
+      `${text}\n`,
+      signatureLine(classical.key, classical.sign(Buffer.from(text))),
+      signatureLine(postQuantum.key, cosignature),
+    ].join('')
+  }
+
+  /** @returns false when another server was first */
+  const swap = async (before: CheckpointRow | undefined, after: CheckpointRow): Promise<boolean> => {
+    const row = { ...after, root: Buffer.from(after.root) }
+    if (before === undefined) {
+      const inserted = await rows().insert(row).onConflict('name').ignore().returning('name')
+      return inserted.length === 1
+    }
+    return (await rows().where({ name: HEAD_NAME, version: before.version }).update(row)) === 1
+  }
+
+  const publish = async ({ size, root, note }: Checkpoint): Promise<Checkpoint> => {
+    await highWater.raise({ size, root })
+    return { size, root, note }
+  }
+
+  const run = async (): Promise<Checkpoint> => {
+    for (let attempt = 0; attempt < MAX_ATTEMPTS; attempt++) {
+      const keys = await signingKeys()
+      const { row, head } = await readChecked()
+      const kids = keys.map(({ kid }) => kid).join(' ')
+      if (row?.size === head.size && row.signers === kids && row.note.startsWith(`${origin}\n`)) {
+        return publish(row)
+      }
+      const rest = signedAt + SIGNING_PAUSE_MS - performance.now()
+      if (rest > 0) {
+        await pause(rest)
+        continue
+      }
+      const at = clock.now()
+      const note = sign(head, keys, at)
+      signedAt = performance.now()
+      const version = (row?.version ?? 0) + 1
+      const next = { name: HEAD_NAME, version, ...head, note, signers: kids, signed_at: at }
+      if (await swap(row, next)) return publish(next)
+    }
+    return fail('unavailable', { retryAfter: RETRY_AFTER_SECONDS })
+  }
+
+  /** Ends when no run is under way; runs of one server follow one another. */
+  let tail: Promise<unknown> = Promise.resolve()
+  let waiting: Promise<Checkpoint> | undefined
+
+  return {
+    latest() {
+      // The run that is under way may have read the head before this call: one more for all who wait.
+      if (waiting) return waiting
+      const next = tail.then(() => {
+        waiting = undefined
+        return run()
+      })
+      waiting = next
+      tail = next.catch(() => undefined)
+      return next
+    },
+
+    async verifierKeys() {
+      return (await signingKeys()).map(({ key }) => verifierKey(key))
+    },
+  }
+}

@@ -1,0 +1,79 @@
+/**
+ * The size and root that this server signed last, kept beside the database: a database that was restored from an
+ * older backup does not know what it signed since, and would sign another tree of the same size.
+ * @module
+ */
+import { randomUUID } from 'node:crypto'
+import { open, readFile, rename, rm } from 'node:fs/promises'
+import { join } from 'node:path'
+import type { Head } from '../tree/log.ts'
+
+export const HIGH_WATER_FILE = 'checkpoint.high-water'
+
+const LINE = /^(\d{1,15}) ([0-9a-f]{64})\n$/
+
+export interface HighWater {
+  /** @throws Error when the file can't be read, or does not say what it should */
+  read(): Promise<Head | undefined>
+  /** Keeps a mark that is greater than the one that is kept; it survives a power cut. */
+  raise(mark: Head): Promise<void>
+}
+
+const syncDirectory = async (directory: string): Promise<void> => {
+  const handle = await open(directory, 'r')
+  try {
+    await handle.sync()
+  } finally {
+    await handle.close()
+  }
+}
+
+/** @param directory DATA_DIR; undefined keeps nothing */
+export const createHighWater = (directory: string | undefined): HighWater => {
+  if (directory === undefined) return { read: async () => undefined, raise: async () => {} }
+  const file = join(directory, HIGH_WATER_FILE)
+
+  const read = async (): Promise<Head | undefined> => {
+    const text = await readFile(file, 'utf8').catch((error: NodeJS.ErrnoException) => {
+      if (error.code === 'ENOENT') return undefined
+      throw error
+    })
+    if (text === undefined) return undefined
+    const [, size, root] = LINE.exec(text) ?? []
+    if (size === undefined || root === undefined) throw new Error(`${file} is damaged.`)
+    return { size: Number(size), root: Buffer.from(root, 'hex') }
+  }
+
+  const isKept = async (size: number): Promise<boolean> => ((await read())?.size ?? -1) >= size
+
+  const write = async ({ size, root }: Head): Promise<void> => {
+    if (await isKept(size)) return
+    // Other processes may write in the same directory: each its own draft.
+    const draft = `${file}.${randomUUID()}`
+    try {
+      const handle = await open(draft, 'wx', 0o600)
+      try {
+        await handle.writeFile(`${size} ${Buffer.from(root).toString('hex')}\n`)
+        await handle.sync()
+      } finally {
+        await handle.close()
+      }
+      // Somebody may have raised it further while the draft was written.
+      if (await isKept(size)) return
+      await rename(draft, file)
+      await syncDirectory(directory)
+    } finally {
+      await rm(draft, { force: true })
+    }
+  }
+
+  let tail: Promise<unknown> = Promise.resolve()
+  return {
+    read,
+    raise(mark) {
+      const raised = tail.then(() => write(mark))
+      tail = raised.catch(() => undefined)
+      return raised
+    },
+  }
+}

@@ -1,0 +1,270 @@
+/**
+ * Tree 2 as it is kept: a follower turns entries into Poseidon leaves off the commit path and logs the root of every
+ * shard that becomes full; the root of the growing one is logged when somebody needs it.
+ * @module
+ */
+import { setTimeout as pause, setImmediate as turn } from 'node:timers/promises'
+import { systemCaller } from '../../caller.ts'
+import type { Field } from '../../core/field.ts'
+import { fail } from '../../errors.ts'
+import type { Database } from '../../store/database.ts'
+import type { Row } from '../../store/table.ts'
+import type { LoggedEntry } from '../entries.ts'
+import { createFollower } from '../follower.ts'
+import type { Item } from '../item.ts'
+import type { Ledger } from '../ledger.ts'
+import { type PoseidonLeafRow, type PoseidonRootRow, poseidonLeaves, poseidonRoots } from '../tables.ts'
+import { createShards, elementOf, isLeaf, poseidonLeaf, SHARD_LEAVES, type Shard } from './poseidon-tree.ts'
+
+const FOLLOWER = 'poseidon'
+/** No `org_…` id: entries of the log about itself belong to no organisation. */
+const LOG_ORGANISATION = 'log'
+const ROOT_CLAIM = 'poseidon_root'
+
+const BATCH_ENTRIES = 256
+/** Leaves hashed before others get their turn: about a millisecond. */
+const CHUNK_LEAVES = 32
+/** Resting for three times as long as hashing took leaves three quarters of a core to requests. */
+const REST_RATIO = 3
+const MAX_REST_MS = 1_000
+/** Shards kept in memory, 256 KiB each. */
+const MAX_KEPT_SHARDS = 8
+const LEAF_TIMEOUT_MS = 10_000
+const LEAF_POLL_MS = 20
+const RETRY_AFTER_SECONDS = 1
+
+/** Where an entry stands in tree 2, for a circuit. */
+export interface ShardPath {
+  readonly shard: number
+  /** Place within the shard. */
+  readonly position: number
+  /** Leaves of the shard that path and root speak of. */
+  readonly size: number
+  readonly leaf: bigint
+  /** 12 siblings, from the bottom. */
+  readonly path: readonly bigint[]
+  readonly root: bigint
+}
+
+/** A root of a shard that stands in tree 1. */
+export interface LoggedRoot {
+  readonly shard: number
+  readonly size: number
+  readonly root: bigint
+  /** Index of the `ledger.poseidon_root` entry. */
+  readonly entryIndex: number
+}
+
+export interface PoseidonLog {
+  /**
+   * The membership path of an entry. Waits until tree 2 has it.
+   * @param size of the shard, as a logged root says it; default: as it is now
+   * @returns undefined when no entry of that index is a leaf
+   * @throws AppError unavailable when tree 2 lags behind; RangeError when the shard never had that size with the leaf
+   */
+  shardPath(index: number, size?: number): Promise<ShardPath | undefined>
+  /**
+   * Logs the present root of the shard that holds an entry, unless it is logged already.
+   * @returns undefined when no entry of that index is a leaf
+   */
+  logRoot(index: number): Promise<LoggedRoot | undefined>
+  close(): Promise<void>
+}
+
+interface Deps {
+  readonly database: Database
+  readonly ledger: Pick<Ledger, 'append'>
+  readonly field: Pick<Field, 'poseidon' | 'poseidonPairs'>
+  readonly logger: { warn(details: object, message: string): void }
+  /** How soon new entries are looked for when nobody waits; default 1 s. */
+  readonly pollMs?: number
+}
+
+const rootItem = (shard: number, size: number, root: Uint8Array): Item<null> => ({
+  claims: [{ kind: ROOT_CLAIM, key: `${shard}/${size}`, code: 'conflict' }],
+  entry: {
+    type: 'ledger.poseidon_root',
+    data: { shard, size, root: Buffer.from(root).toString('hex') },
+  },
+  rows: ({ index }) => [poseidonRoots.row({ shard, size, root, entry_index: index })],
+  result: () => null,
+  // The root of a shard at a size is always the same, so whoever was first has logged it for all.
+  lost: () => ({ settled: null }),
+})
+
+export const createPoseidonLog = ({ database, ledger, field, logger, pollMs }: Deps): PoseidonLog => {
+  const { knex } = database
+  const emptyShard = createShards(field)
+  const kept = new Map<number, Shard>()
+  let waiting = 0
+  /** What hashing took since the follower rested last. */
+  let hashedMs = 0
+  const timed = <T>(hash: () => T): T => {
+    const begun = performance.now()
+    const result = hash()
+    hashedMs += performance.now() - begun
+    return result
+  }
+
+  const readLeaves = async (shard: number, from: number, to: number): Promise<Uint8Array[]> => {
+    const first = shard * SHARD_LEAVES
+    const rows: Pick<PoseidonLeafRow, 'leaf'>[] = await knex<PoseidonLeafRow>('poseidon_leaves')
+      .where('position', '>=', first + from)
+      .where('position', '<', first + to)
+      .orderBy('position')
+      .select('leaf')
+    return rows.map(({ leaf }) => leaf)
+  }
+
+  /** Hashes little by little, so that requests are answered meanwhile. */
+  const grow = async (shard: Shard, leaves: readonly Uint8Array[]): Promise<void> => {
+    for (let start = 0; start < leaves.length; start += CHUNK_LEAVES) {
+      const chunk = leaves.slice(start, start + CHUNK_LEAVES)
+      timed(() => shard.append(chunk))
+      await turn()
+    }
+  }
+
+  /** A shard with the leaves that are stored now. */
+  const load = async (number: number): Promise<Shard> => {
+    const known = kept.get(number)
+    const shard = known ?? emptyShard()
+    const before = shard.size
+    const leaves = await readLeaves(number, before, SHARD_LEAVES)
+    // Somebody else may have grown it while this one waited.
+    if (shard.size !== before) return load(number)
+    // What others may see is grown in one go; few leaves have come since they saw it last.
+    if (known) shard.append(leaves)
+    else await grow(shard, leaves)
+    kept.delete(number)
+    if (kept.size >= MAX_KEPT_SHARDS) kept.delete(kept.keys().next().value ?? 0)
+    kept.set(number, shard)
+    return shard
+  }
+
+  /** A shard as it was. */
+  const loadAt = async (number: number, size: number | undefined): Promise<Shard> => {
+    const shard = await load(number)
+    if (size === undefined || shard.size === size) return shard
+    if (!(size >= 1 && size < shard.size)) throw new RangeError(`Shard ${number} never had ${size} leaves.`)
+    const earlier = emptyShard()
+    await grow(earlier, await readLeaves(number, 0, size))
+    return earlier
+  }
+
+  const log = async (
+    shard: number,
+    { size, root }: { size: number; root: Uint8Array },
+  ): Promise<LoggedRoot> => {
+    await ledger.append(systemCaller(LOG_ORGANISATION, 'log'), rootItem(shard, size, root))
+    const row = await knex<PoseidonRootRow>('poseidon_roots').where({ shard, size }).first()
+    if (row === undefined) throw new Error(`The root of shard ${shard} at ${size} leaves was not logged.`)
+    return { shard, size, root: elementOf(row.root), entryIndex: row.entry_index }
+  }
+
+  const nextPosition = async (): Promise<number> => {
+    const row = await knex<PoseidonLeafRow>('poseidon_leaves')
+      .max('position as last')
+      .first<{ last: number | null }>()
+    return (row?.last ?? -1) + 1
+  }
+
+  /** The root of a shard whose last leaves are about to be stored. */
+  const fullRoot = async (shard: number, last: readonly Uint8Array[]): Promise<Uint8Array> => {
+    const full = emptyShard()
+    await grow(full, [...(await readLeaves(shard, 0, SHARD_LEAVES - last.length)), ...last])
+    return full.root()
+  }
+
+  const consume = async (entries: readonly LoggedEntry[]): Promise<readonly Row[]> => {
+    let position = await nextPosition()
+    const rows: Row[] = []
+    const leaves: Uint8Array[] = []
+    for (const entry of entries) {
+      if (!isLeaf(entry)) continue
+      const leaf = timed(() => poseidonLeaf(field, entry))
+      leaves.push(leaf)
+      rows.push(poseidonLeaves.row({ position, idx: entry.index, leaf }))
+      position++
+      if (rows.length % CHUNK_LEAVES === 0) await turn()
+      // At most once a batch, which is smaller than a shard.
+      if (position % SHARD_LEAVES !== 0) continue
+      const shard = position / SHARD_LEAVES - 1
+      await log(shard, { size: SHARD_LEAVES, root: await fullRoot(shard, leaves) })
+    }
+    return rows
+  }
+
+  const rest = (): number => {
+    const ms = waiting === 0 ? Math.min(hashedMs * REST_RATIO, MAX_REST_MS) : 0
+    hashedMs = 0
+    return ms
+  }
+
+  const follower = createFollower({
+    database,
+    name: FOLLOWER,
+    consume,
+    rest,
+    logger,
+    batchEntries: BATCH_ENTRIES,
+    pollMs,
+  })
+
+  const findLeaf = (index: number) => knex<PoseidonLeafRow>('poseidon_leaves').where({ idx: index }).first()
+
+  /** Waits until tree 2 has come as far as an entry. */
+  const leafOf = async (index: number): Promise<PoseidonLeafRow | undefined> => {
+    const found = await findLeaf(index)
+    if (found) return found
+    const entry: Pick<LoggedEntry, 'type'> | undefined = await knex('ledger_entries')
+      .where({ idx: index })
+      .first('type')
+    if (entry === undefined || !isLeaf(entry)) return undefined
+    const deadline = performance.now() + LEAF_TIMEOUT_MS
+    waiting++
+    try {
+      while (performance.now() < deadline) {
+        follower.wake()
+        await pause(LEAF_POLL_MS)
+        const leaf = await findLeaf(index)
+        if (leaf) return leaf
+      }
+    } finally {
+      waiting--
+    }
+    return fail('unavailable', { retryAfter: RETRY_AFTER_SECONDS })
+  }
+
+  const placeOf = (position: number) => ({
+    shard: Math.floor(position / SHARD_LEAVES),
+    position: position % SHARD_LEAVES,
+  })
+
+  return {
+    async shardPath(index, size) {
+      const row = await leafOf(index)
+      if (row === undefined) return undefined
+      const { shard: number, position } = placeOf(row.position)
+      const shard = await loadAt(number, size)
+      return {
+        shard: number,
+        position,
+        size: shard.size,
+        leaf: elementOf(row.leaf),
+        path: shard.path(position).map(elementOf),
+        root: elementOf(shard.root()),
+      }
+    },
+
+    async logRoot(index) {
+      const row = await leafOf(index)
+      if (row === undefined) return undefined
+      const { shard: number } = placeOf(row.position)
+      const shard = await load(number)
+      return log(number, { size: shard.size, root: shard.root() })
+    },
+
+    close: () => follower.close(),
+  }
+}

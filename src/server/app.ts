@@ -1,0 +1,132 @@
+/** The HTTP application: the order of its parts on one screen. @module */
+import type { RequestListener } from 'node:http'
+import Koa from 'koa'
+import type { Clock } from '../clock.ts'
+import type { Authenticators } from '../http/auth.ts'
+import { createClientAddress } from '../http/connections/client-address.ts'
+import { type PathFor, readHostPaths } from '../http/connections/host-paths.ts'
+import { createUnreadAnswers } from '../http/connections/unread.ts'
+import type { HttpState } from '../http/context.ts'
+import { compileEndpoint } from '../http/endpoint.ts'
+import type { IsUnavailable } from '../http/errors.ts'
+import type { IdempotencyKit } from '../http/idempotency.ts'
+import type { Logger } from '../http/log.ts'
+import {
+  answerErrors,
+  aroundRequest,
+  crossOrigin,
+  type HandledRequest,
+  hostRequired,
+  readOnlyWhile,
+  securityHeaders,
+} from '../http/middleware.ts'
+import { type ConsumeLimit, createRateLimiter, type RateLimitRefusal } from '../http/rate-limit.ts'
+import type { Route } from '../http/route.ts'
+import { createRouting } from '../http/routing.ts'
+import type { Metrics } from '../metrics.ts'
+
+/** The part of the configuration that the application reads. */
+export interface AppConfig {
+  /** Absolute URL under which clients reach the service. */
+  readonly baseUrl: string
+  /** Default for organisations without a setting of their own. */
+  readonly rateLimitPerMinute: number
+  readonly rateLimits: boolean
+  /** Thresholds of the chat; those of reading are the application's to keep. */
+  readonly chatLimits: { readonly readsPerMinute: number }
+  /** CIDRs of reverse proxies whose X-Forwarded-For counts. */
+  readonly trustProxy: readonly string[]
+  /** Check every answer against its closed schema; for tests. */
+  readonly checkResponses: boolean
+}
+
+export interface AppOptions<S> {
+  readonly config: AppConfig
+  readonly routes: readonly Route<S>[]
+  readonly services: S
+  readonly authenticators: Authenticators
+  readonly limits: { readonly consume: ConsumeLimit }
+  readonly idempotency: IdempotencyKit
+  readonly logger: Logger
+  readonly metrics: Pick<Metrics, 'observeRequest'>
+  readonly clock: Clock
+  /** Whether an error means that the database is away: 503 instead of 500. */
+  readonly isUnavailable?: IsUnavailable
+  /** Hosts that stand for one thing of the service; absent: there are none. */
+  readonly pathFor?: PathFor
+  /** Called for each handled request of a known caller; must not throw. */
+  readonly onHandled?: (request: HandledRequest) => void
+  /** Whether nothing can be written, so that only what reads is answered; absent: never. */
+  readonly isFull?: () => boolean
+  /** Called for every refused call; must not throw. */
+  readonly onRateLimited?: (refusal: RateLimitRefusal) => void
+}
+
+/** What pages of any origin may call: terminals run in browsers, and verifiers and provers fetch our keys. */
+const CROSS_ORIGIN_PATHS = [
+  '/agents.txt',
+  '/api/prompts',
+  '/api/prompts/',
+  '/api/messages',
+  '/api/messages/',
+  '/api/stream',
+  '/api/stats',
+  '/health',
+  '/api/merchant/',
+  '/api/circuits/',
+  '/v1/openapi.json',
+  '/.well-known/jwks.json',
+  '/.well-known/jwks-pq.json',
+  '/.well-known/issuer-keys',
+  '/checkpoint',
+  '/checkpoint/keys',
+  '/tile/',
+]
+
+/**
+ * Builds the application. Nothing listens yet.
+ * @throws Error when two routes share a method and path, or a CIDR is malformed
+ */
+export const createApp = <S>(options: AppOptions<S>): RequestListener => {
+  const { config, routes, services, authenticators, limits, idempotency, logger, metrics, clock } = options
+  const rateLimiter = config.rateLimits
+    ? createRateLimiter(limits.consume, clock, options.onRateLimited)
+    : undefined
+  const unread = createUnreadAnswers()
+  const endpoints = routes.map((route) =>
+    compileEndpoint(route, {
+      services,
+      authenticators,
+      rateLimiter,
+      limitPerMinute: config.rateLimitPerMinute,
+      addressLimits: { 'chat.reads': config.chatLimits.readsPerMinute },
+      idempotency,
+      unread,
+      checkResponses: config.checkResponses,
+    }),
+  )
+
+  const app = new Koa<HttpState>()
+  app.use(
+    aroundRequest({
+      clientAddress: createClientAddress(config.trustProxy),
+      clock,
+      logger,
+      observeRequest: metrics.observeRequest,
+      fixedSegments: new Set(
+        routes.flatMap(({ path }) => path.split('/')).filter((part) => !part.startsWith('{')),
+      ),
+      onHandled: options.onHandled,
+    }),
+  )
+  app.use(answerErrors(logger, options.isUnavailable))
+  app.use(securityHeaders(config.baseUrl.startsWith('https:')))
+  app.use(hostRequired)
+  if (options.pathFor) app.use(readHostPaths(options.pathFor))
+  app.use(crossOrigin(CROSS_ORIGIN_PATHS))
+  if (options.isFull) app.use(readOnlyWhile(options.isFull))
+  app.use(createRouting(endpoints))
+  // Reached only when writing an answer fails, which is nearly always a client that went away.
+  app.on('error', (error: unknown) => logger.debug({ err: error }, 'answer not sent'))
+  return app.callback()
+}

@@ -1,0 +1,111 @@
+/**
+ * Group commit of journal records: while one durable write runs, the records of later payments gather and then share
+ * the next one.
+ * @module
+ */
+import { messageOf, TerminalError } from '../errors.ts'
+import { nullifiersFrame, recordsFrame } from './frame.ts'
+import type { Contents, JournalRecord } from './records.ts'
+import type { OpenStorage } from './storage.ts'
+
+/** What a platform supplies. Both calls resolve once the bytes are durable; neither runs beside another. */
+export interface Medium {
+  /** Adds one frame behind the others, wholly or not at all. */
+  write(frame: Uint8Array): Promise<void>
+  /** Replaces all frames, atomically. */
+  replace(frames: readonly Uint8Array[]): Promise<void>
+  close(): Promise<void>
+}
+
+interface Append {
+  readonly records: readonly JournalRecord[]
+  readonly apply: () => void
+  readonly resolve: () => void
+  readonly reject: (error: unknown) => void
+}
+
+interface Rewrite {
+  readonly capture: () => Contents
+  readonly resolve: () => void
+  readonly reject: (error: unknown) => void
+}
+
+const storageFailed = (error: unknown): TerminalError =>
+  new TerminalError('storage_failed', `The terminal could not record: ${messageOf(error)}`, error)
+
+/** The frames of a fresh journal. The snapshot, where there is one, is always the second. */
+export const framesOf = ({ nullifiers, records }: Contents): Uint8Array[] => {
+  const own = records.filter(({ kind }) => kind === 'terminal')
+  const frames = [recordsFrame(0, own)]
+  if (nullifiers) frames.push(nullifiersFrame(1, nullifiers))
+  const others = records.filter(({ kind }) => kind !== 'terminal')
+  if (others.length > 0) frames.push(recordsFrame(frames.length, others))
+  return frames
+}
+
+/** @param nextSequence number of frames that the medium holds */
+export const createDurableLog = (medium: Medium, contents: Contents, nextSequence: number): OpenStorage => {
+  let sequence = nextSequence
+  let appends: Append[] = []
+  const rewrites: Rewrite[] = []
+  let running: Promise<void> | undefined
+
+  const writeAppends = async (): Promise<void> => {
+    const batch = appends
+    appends = []
+    try {
+      await medium.write(
+        recordsFrame(
+          sequence,
+          batch.flatMap(({ records }) => records),
+        ),
+      )
+      sequence++
+    } catch (error) {
+      for (const { reject } of batch) reject(storageFailed(error))
+      return
+    }
+    for (const { apply, resolve } of batch) {
+      apply()
+      resolve()
+    }
+  }
+
+  const runRewrite = async ({ capture, resolve, reject }: Rewrite): Promise<void> => {
+    try {
+      const frames = framesOf(capture())
+      await medium.replace(frames)
+      sequence = frames.length
+      resolve()
+    } catch (error) {
+      reject(storageFailed(error))
+    }
+  }
+
+  const run = async (): Promise<void> => {
+    while (appends.length > 0 || rewrites.length > 0) {
+      if (appends.length > 0) await writeAppends()
+      const rewrite = rewrites.shift()
+      if (rewrite) await runRewrite(rewrite)
+    }
+    running = undefined
+  }
+
+  return {
+    contents,
+    append: (records, apply) =>
+      new Promise<void>((resolve, reject) => {
+        appends.push({ records, apply, resolve, reject })
+        running ??= run()
+      }),
+    rewrite: (capture) =>
+      new Promise<void>((resolve, reject) => {
+        rewrites.push({ capture, resolve, reject })
+        running ??= run()
+      }),
+    close: async () => {
+      await running
+      await medium.close()
+    },
+  }
+}

@@ -1,0 +1,298 @@
+/** The environment: defaults, rules, and secrets that are generated once and kept. */
+import { mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
+import { availableParallelism, tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { expect } from 'chai'
+import { loadConfig } from '../../src/config/config.ts'
+import { keepSecret, readSecret } from '../../src/config/secrets.ts'
+import { ConfigError } from '../../src/config/values.ts'
+import { createCertificates } from '../support/servers/certificates.ts'
+
+const MASTER_KEY = 'ab'.repeat(32)
+const memory = { DATA_DIR: 'memory' }
+
+describe('configuration', () => {
+  let folder: string
+  beforeEach(() => {
+    folder = mkdtempSync(join(tmpdir(), 'assay-config-'))
+  })
+  afterEach(() => rmSync(folder, { recursive: true, force: true }))
+
+  it('has a default for everything', () => {
+    const { masterKey, ...config } = loadConfig(memory)
+    expect(masterKey).to.have.length(32)
+    expect(config).to.deep.equal({
+      port: 8080,
+      host: '127.0.0.1',
+      baseUrl: 'http://127.0.0.1:8080',
+      dataDir: 'memory',
+      databaseUrl: undefined,
+      redisUrl: undefined,
+      adminApiKey: undefined,
+      customDomainCname: '127.0.0.1',
+      metricsToken: undefined,
+      rateLimitPerMinute: 100,
+      rateLimits: true,
+      chatLimits: {
+        postsPerMinute: 120,
+        postsPerHour: 3000,
+        keyPostsPerMinute: 300,
+        readsPerMinute: 1200,
+        namesPerDay: 5,
+      },
+      streamLimits: { perAddress: 100, total: 10_000 },
+      postingMode: 'open',
+      chatTrustedIssuers: ['default'],
+      trustProxy: [],
+      egressAllowCidrs: [],
+      egressCa: undefined,
+      egressOpenProxy: false,
+      eventLogBytes: 2 ** 30,
+      webhookPausesMs: [1000, 10_000],
+      webhookBacklog: 100_000,
+      dnsServers: [],
+      amlLists: 'sample',
+      proverThreads: Math.max(1, availableParallelism() - 1),
+      proverTableMb: 2,
+      circuitsDir: undefined,
+      passSigners: undefined,
+      kycProviders: {},
+      logLevel: 'info',
+      checkResponses: false,
+    })
+  })
+
+  it('reads every variable', () => {
+    const config = loadConfig({
+      PORT: '9000',
+      HOST: '::1',
+      BASE_URL: 'https://assay.example/',
+      DATA_DIR: folder,
+      DATABASE_URL: 'postgres://u:p@db/assay',
+      REDIS_URL: 'redis://cache:6379/2',
+      MASTER_KEY,
+      ADMIN_API_KEY: 'sixteen-characte',
+      CUSTOM_DOMAIN_CNAME: 'edge.assay.example',
+      METRICS_TOKEN: 'scrape',
+      RATE_LIMIT_PER_MINUTE: '250',
+      RATE_LIMITS: 'off',
+      TRUST_PROXY: '10.0.0.0/8, 192.0.2.1,2001:db8::/32',
+      EGRESS_ALLOW_CIDRS: '127.0.0.1, fd00::/8',
+      EGRESS_OPEN_PROXY: 'on',
+      DNS_SERVERS: '192.0.2.1, 192.0.2.1:5353, 2001:db8::1, [2001:db8::1]:5353',
+      PROVER_THREADS: '3',
+      PROVER_TABLE_MB: '4',
+      CIRCUITS_DIR: '/etc/assay/circuits',
+      EVENT_LOG_BYTES: '2097152',
+      WEBHOOK_PAUSES_MS: '20,200',
+      WEBHOOK_BACKLOG: '5000',
+      CHAT_LIMITS: '{"postsPerMinute": 7}',
+      STREAM_LIMITS: '{"perAddress": 2, "total": 3}',
+      POSTING_MODE: 'verified_only',
+      CHAT_TRUSTED_ISSUERS: 'default, org_01ARZ3NDEKTSV4RRFFQ69G5FAV',
+      AML_LISTS: '/srv/lists',
+      KYC_PROVIDERS: '{"acme": {"url": "https://kyc.example/v1", "apiKey": "secret-key"}}',
+      LOG_LEVEL: 'debug',
+    })
+    expect({ ...config, masterKey: config.masterKey.toString('hex') }).to.deep.equal({
+      port: 9000,
+      host: '::1',
+      baseUrl: 'https://assay.example',
+      dataDir: folder,
+      databaseUrl: 'postgres://u:p@db/assay',
+      redisUrl: 'redis://cache:6379/2',
+      masterKey: MASTER_KEY,
+      adminApiKey: 'sixteen-characte',
+      amlLists: { directory: '/srv/lists' },
+      customDomainCname: 'edge.assay.example',
+      metricsToken: 'scrape',
+      rateLimitPerMinute: 250,
+      rateLimits: false,
+      chatLimits: {
+        postsPerMinute: 7,
+        postsPerHour: 3000,
+        keyPostsPerMinute: 300,
+        readsPerMinute: 1200,
+        namesPerDay: 5,
+      },
+      streamLimits: { perAddress: 2, total: 3 },
+      postingMode: 'verified_only',
+      chatTrustedIssuers: ['default', 'org_01ARZ3NDEKTSV4RRFFQ69G5FAV'],
+      trustProxy: ['10.0.0.0/8', '192.0.2.1/32', '2001:db8::/32'],
+      egressAllowCidrs: ['127.0.0.1/32', 'fd00::/8'],
+      egressCa: undefined,
+      egressOpenProxy: true,
+      dnsServers: ['192.0.2.1:53', '192.0.2.1:5353', '[2001:db8::1]:53', '[2001:db8::1]:5353'],
+      proverThreads: 3,
+      proverTableMb: 4,
+      circuitsDir: '/etc/assay/circuits',
+      passSigners: undefined,
+      eventLogBytes: 2_097_152,
+      webhookPausesMs: [20, 200],
+      webhookBacklog: 5000,
+      kycProviders: { acme: { url: 'https://kyc.example/v1', apiKey: 'secret-key' } },
+      logLevel: 'debug',
+      checkResponses: false,
+    })
+  })
+
+  it('is frozen', () => {
+    const config = loadConfig(memory)
+    expect(Object.isFrozen(config)).to.equal(true)
+    expect(Object.isFrozen(config.trustProxy)).to.equal(true)
+  })
+
+  it('takes an empty variable for an unset one', () => {
+    const env = { ...memory, PORT: '', BASE_URL: '', DATABASE_URL: '', MASTER_KEY: '', ADMIN_API_KEY: '' }
+    expect(loadConfig(env)).to.include({ port: 8080, databaseUrl: undefined, adminApiKey: undefined })
+  })
+
+  const broken: readonly (readonly [variable: string, value: string, rule: string])[] = [
+    ['PORT', '65536', '0 to 65535'],
+    ['PORT', '80a', 'whole number'],
+    ['PORT', '-1', 'whole number'],
+    ['HOST', 'two words', 'IP address or a host name'],
+    ['BASE_URL', 'assay.example', 'http://'],
+    ['BASE_URL', 'https://assay.example/path', 'origin'],
+    ['BASE_URL', 'ftp://assay.example', 'http://'],
+    ['DATABASE_URL', 'mysql://db/assay', 'postgres://'],
+    ['REDIS_URL', 'http://cache', 'redis://'],
+    ['MASTER_KEY', 'ab'.repeat(31), '32 bytes'],
+    ['MASTER_KEY', 'zz'.repeat(32), '32 bytes'],
+    ['ADMIN_API_KEY', 'fifteen-charact', '16 to 128'],
+    ['ADMIN_API_KEY', 'x'.repeat(129), '16 to 128'],
+    ['ADMIN_API_KEY', 'with spaces in between', '16 to 128'],
+    ['CUSTOM_DOMAIN_CNAME', 'http://x', 'host name'],
+    ['METRICS_TOKEN', 'two words', 'visible ASCII'],
+    ['RATE_LIMIT_PER_MINUTE', '0', '1 to'],
+    ['RATE_LIMITS', 'no', 'on, off'],
+    ['TRUST_PROXY', '10.0.0.0/33', 'CIDR'],
+    ['TRUST_PROXY', 'localhost', 'CIDR'],
+    ['EGRESS_ALLOW_CIDRS', '10.0.0.0/8,intranet', 'CIDR'],
+    ['EGRESS_CA_FILE', '/nowhere/ca.pem', 'PEM'],
+    ['EGRESS_OPEN_PROXY', 'yes', 'on, off'],
+    ['DNS_SERVERS', 'dns.example:53', 'addresses'],
+    ['DNS_SERVERS', '192.0.2.1:0', 'addresses'],
+    ['DNS_SERVERS', '192.0.2.1:65536', 'addresses'],
+    ['DNS_SERVERS', '[192.0.2.1]:53', 'addresses'],
+    ['DNS_SERVERS', '192.0.2.1,', 'addresses'],
+    ['PROVER_THREADS', '0', '1 to'],
+    ['PROVER_THREADS', 'all', 'whole number'],
+    ['PROVER_TABLE_MB', '1025', '0 to'],
+    ['EVENT_LOG_BYTES', '1048575', '1048576 to'],
+    ['WEBHOOK_PAUSES_MS', '1000', 'two growing numbers'],
+    ['WEBHOOK_PAUSES_MS', '1000,500', 'two growing numbers'],
+    ['WEBHOOK_BACKLOG', '999', '1000 to'],
+    ['CHAT_LIMITS', '120', 'JSON object'],
+    ['CHAT_LIMITS', '{"posts": 1}', 'postsPerMinute, postsPerHour'],
+    ['CHAT_LIMITS', '{"postsPerHour": 1.5}', 'whole numbers from 1'],
+    ['STREAM_LIMITS', '{"total": 0}', 'whole numbers from 1'],
+    ['STREAM_LIMITS', '{"total":', 'JSON object'],
+    ['KYC_PROVIDERS', '{"acme":', 'JSON object'],
+    ['KYC_PROVIDERS', '[]', 'JSON object'],
+    ['KYC_PROVIDERS', '{"acme": {"url": "http://kyc.example", "apiKey": "k"}}', 'https://'],
+    ['KYC_PROVIDERS', '{"acme": {"url": "https://u:p@kyc.example", "apiKey": "k"}}', 'https://'],
+    ['KYC_PROVIDERS', '{"acme": {"url": "https://kyc.example"}}', 'apiKey'],
+    ['KYC_PROVIDERS', '{"acme": {"url": "https://kyc.example", "apiKey": "two words"}}', 'apiKey'],
+    ['KYC_PROVIDERS', '{"acme": {"url": "https://kyc.example", "apiKey": "k", "ca": ""}}', 'JSON object'],
+    ['KYC_PROVIDERS', '{"internal": {"url": "https://kyc.example", "apiKey": "k"}}', 'not internal'],
+    ['KYC_PROVIDERS', '{"Acme": {"url": "https://kyc.example", "apiKey": "k"}}', 'a-z'],
+    ['POSTING_MODE', 'closed', 'open, paused, verified_only'],
+    ['CHAT_TRUSTED_ISSUERS', 'somebody', 'must be ids of organisations'],
+    ['CHAT_TRUSTED_ISSUERS', 'default,org_1', 'must be ids of organisations'],
+    ['LOG_LEVEL', 'loud', 'fatal, error'],
+  ]
+  for (const [variable, value, rule] of broken) {
+    it(`refuses ${variable}=${value.slice(0, 24)} by name and rule`, () => {
+      const load = () => loadConfig({ ...memory, [variable]: value })
+      expect(load).to.throw(ConfigError, new RegExp(`^${variable} .*${rule}`))
+    })
+  }
+
+  it('reads the certificates of EGRESS_CA_FILE at start, and nothing else that stands in it', () => {
+    const { ca, key } = createCertificates({ names: ['localhost'] })
+    const file = join(folder, 'ca.pem')
+    writeFileSync(file, `a comment\n${key}${ca}${ca}`)
+    expect(loadConfig({ ...memory, EGRESS_CA_FILE: file }).egressCa).to.equal(ca + ca)
+    for (const text of ['', key, ca.replace(/[A-Z]/g, 'A')]) {
+      writeFileSync(file, text)
+      expect(() => loadConfig({ ...memory, EGRESS_CA_FILE: file })).to.throw(
+        ConfigError,
+        /^EGRESS_CA_FILE .*PEM/,
+      )
+    }
+  })
+
+  it('repeats no secret in a message', () => {
+    const secret = 'not-hexadecimal-but-secret'
+    expect(() => loadConfig({ ...memory, MASTER_KEY: secret }))
+      .to.throw(ConfigError)
+      .not.match(/but-secret/)
+    expect(() => loadConfig({ ...memory, KYC_PROVIDERS: `{"acme": {"apiKey": "${secret}"}}` }))
+      .to.throw(ConfigError)
+      .not.match(/but-secret/)
+    const url = 'mysql://user:hunter2@db/assay'
+    expect(() => loadConfig({ ...memory, DATABASE_URL: url }))
+      .to.throw(ConfigError)
+      .not.match(/hunter2/)
+  })
+
+  it('refuses a shared database without a master key, and says so', () => {
+    expect(() => loadConfig({ ...memory, DATABASE_URL: 'postgres://db/assay' })).to.throw(
+      ConfigError,
+      /^MASTER_KEY must be set when DATABASE_URL is set/,
+    )
+  })
+
+  it('generates nothing for an environment that it refuses', () => {
+    expect(() => loadConfig({ DATA_DIR: folder, LOG_LEVEL: 'loud' })).to.throw(ConfigError)
+    expect(readdirSync(folder)).to.deep.equal([])
+  })
+
+  it('generates a master key once, keeps it readable to its owner alone, and finds it again', () => {
+    const first = loadConfig({ DATA_DIR: folder }).masterKey
+    const file = join(folder, 'master.key')
+    expect(statSync(file).mode & 0o777).to.equal(0o600)
+    expect(readFileSync(file, 'utf8').trim()).to.equal(first.toString('hex'))
+    expect(loadConfig({ DATA_DIR: folder }).masterKey.equals(first)).to.equal(true)
+    expect(readdirSync(folder)).to.deep.equal(['master.key'])
+  })
+
+  it('makes another master key for every process that keeps nothing', () => {
+    expect(loadConfig(memory).masterKey.equals(loadConfig(memory).masterKey)).to.equal(false)
+  })
+
+  it('refuses a damaged master key instead of replacing it', () => {
+    writeFileSync(join(folder, 'master.key'), 'damaged\n')
+    expect(() => loadConfig({ DATA_DIR: folder })).to.throw(ConfigError, /^DATA_DIR .*master\.key/)
+  })
+
+  it('refuses an empty master key instead of working under one that is kept nowhere', () => {
+    writeFileSync(join(folder, 'master.key'), '')
+    expect(() => loadConfig({ DATA_DIR: folder })).to.throw(
+      ConfigError,
+      /^DATA_DIR holds an empty master\.key/,
+    )
+    expect(readdirSync(folder)).to.deep.equal(['master.key'])
+  })
+
+  it('refuses an admin key that would be taken for a terminal token', () => {
+    expect(() => loadConfig({ ...memory, ADMIN_API_KEY: 'mt_0123456789abcdef' })).to.throw(
+      ConfigError,
+      /^ADMIN_API_KEY .*mt_/,
+    )
+  })
+
+  it('keeps the first of two secrets of one name', () => {
+    expect(keepSecret(folder, 'admin.key', 'first')).to.equal('first')
+    expect(keepSecret(folder, 'admin.key', 'second')).to.equal('first')
+    expect(readSecret(folder, 'admin.key')).to.equal('first')
+    expect(readdirSync(folder)).to.deep.equal(['admin.key'])
+  })
+
+  it('names DATA_DIR when it can not be written to', () => {
+    const file = join(folder, 'file')
+    writeFileSync(file, '')
+    expect(() => loadConfig({ DATA_DIR: file })).to.throw(ConfigError, /^DATA_DIR /)
+  })
+})

@@ -1,0 +1,351 @@
+/** Watch lists: loaded from a directory and from the console, atomically, the same on every server. */
+import {
+  copyFileSync,
+  mkdirSync,
+  mkdtempSync,
+  readFileSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { expect } from 'chai'
+import { systemClock } from '../../../src/clock.ts'
+import { loadConfig } from '../../../src/config/config.ts'
+import { createLists, type ListsService } from '../../../src/domain/aml/lists/lists.ts'
+import type { Snapshot } from '../../../src/domain/aml/lists/snapshots.ts'
+import type { AmlResult } from '../../../src/domain/aml/schemas.ts'
+import type { ChangeLists, WatchLists } from '../../../src/domain/aml/schemas-lists.ts'
+import type { AppError } from '../../../src/errors.ts'
+import { sharedApp, startTestApp, type TestApp } from '../../support/app.ts'
+import { eventually } from '../../support/eventually.ts'
+import { callerOf, openTestLedger, type TestLedger } from '../../support/ledger.ts'
+
+const VECTORS = join(import.meta.dirname, '../../vectors/aml')
+const OFAC = ['sdn.csv', 'alt.csv', 'add.csv']
+
+interface ErrorBody {
+  readonly error: string
+  readonly message: string
+  readonly details?: readonly { readonly path: string; readonly code: string; readonly message: string }[]
+}
+
+/** A list of OpenSanctions with one person a name. */
+const ftm = (...names: string[]): string =>
+  names
+    .map((name, i) =>
+      JSON.stringify({ id: `p-${i}`, schema: 'Person', properties: { name: [name], topics: ['sanction'] } }),
+    )
+    .join('\n')
+
+const upload = (listId: string, content: string, more: Partial<ChangeLists> = {}): ChangeLists => ({
+  action: 'upload',
+  listId,
+  format: 'opensanctions',
+  files: [{ name: `${listId}.ftm.json`, content }],
+  ...more,
+})
+
+const listsOf = (app: TestApp) => ({
+  get: async () => (await app.request<WatchLists>('GET', '/console/api/lists', { key: app.adminKey })).body,
+  change: <T = WatchLists>(body: ChangeLists | object, key = app.adminKey) =>
+    app.request<T>('POST', '/console/api/lists', { key, body }),
+})
+
+const screen = async (app: TestApp, name: string, checkType = 'sanctions') => {
+  const { body } = await app.request<AmlResult[]>('POST', '/api/aml/check', {
+    key: app.adminKey,
+    body: { userId: 'u', name, checkTypes: [checkType] },
+  })
+  return body[0]
+}
+
+/** A server that hears nothing of the others. */
+const onBare = ({ database, ledger }: Pick<TestLedger, 'database' | 'ledger'>) => ({
+  database,
+  ledger,
+  bus: { publish: async () => undefined, subscribe: () => () => undefined },
+  clock: systemClock,
+  logger: { info: () => undefined, warn: () => undefined },
+  organisation: 'org_00000000000000000000000000',
+})
+
+const outcomeOf = ({ screening }: Snapshot, name: string) =>
+  screening.screen({ name, identifiers: [] })?.('sanctions').result
+
+describe('watch lists', () => {
+  let directory: string
+  before(() => {
+    directory = mkdtempSync(join(tmpdir(), 'assay-aml-'))
+    for (const name of [...OFAC, 'consolidated.xml', 'entities.ftm.json'])
+      copyFileSync(join(VECTORS, name), join(directory, name))
+    writeFileSync(join(directory, 'README.md'), 'not a list')
+  })
+  after(() => rmSync(directory, { recursive: true, force: true }))
+
+  describe('of a directory', () => {
+    let app: TestApp
+    let lists: ReturnType<typeof listsOf>
+    before(async () => {
+      app = await startTestApp({ env: { AML_LISTS: directory } })
+      lists = listsOf(app)
+    })
+    after(() => app.close())
+
+    it('are loaded at start, each with count, hash and files, and replace the sample', async () => {
+      const { lists: loaded, sample, uncovered, problem, listVersion } = await lists.get()
+      expect({ sample, uncovered, problem }).to.deep.equal({ sample: false, uncovered: [], problem: null })
+      expect(listVersion).to.match(/^v1-[0-9a-f]{16}$/)
+      expect(
+        loaded.map(({ listId, format, source, entries }) => [listId, format, source, entries]),
+      ).to.deep.equal([
+        ['ofac-sdn', 'ofac', 'directory', 3],
+        ['un-consolidated', 'un', 'directory', 2],
+        ['entities', 'opensanctions', 'directory', 2],
+      ])
+      expect(loaded[0]?.files.map(({ name }) => name)).to.have.members(OFAC)
+      for (const { sha256, files } of loaded)
+        for (const hash of [sha256, ...files.map((file) => file.sha256)])
+          expect(hash).to.match(/^[0-9a-f]{64}$/)
+      expect((await screen(app, 'Boris Testovich'))?.result).to.equal('review')
+      expect((await screen(app, 'Hamza Abu al-Khayali'))?.matches[0]).to.deep.include({
+        listId: 'un-consolidated',
+      })
+      expect((await screen(app, 'Petra Erfunden', 'pep'))?.matches[0]).to.deep.include({ listId: 'entities' })
+      expect((await screen(app, 'Ivan Arkadyevich Testov'))?.result).to.equal('clear')
+    })
+
+    it('are loaded again without a restart, with an entry in the log and a new version', async () => {
+      const before = await lists.get()
+      expect((await screen(app, 'Zacharias Nachgetragen'))?.result).to.equal('clear')
+      const file = join(directory, 'entities.ftm.json')
+      const original = readFileSync(file, 'utf8')
+      writeFileSync(file, `${original}${ftm('Zacharias Nachgetragen')}\n`)
+      const { status, body } = await lists.change({ action: 'reload' })
+      expect(status).to.equal(200)
+      expect(body.listVersion).not.to.equal(before.listVersion)
+      const hashes = ({ lists: all }: WatchLists) => all.map(({ sha256 }) => sha256)
+      expect(hashes(body).map((hash, i) => hash === hashes(before)[i])).to.deep.equal([true, true, false])
+      const result = await screen(app, 'Zacharias Nachgetragen')
+      expect(result).to.deep.include({ result: 'review', listVersion: body.listVersion })
+      expect(await app.services.database.knex('aml_snapshots').select('version')).to.have.length(2)
+      expect((await lists.change({ action: 'reload' })).body).to.deep.equal(body)
+    })
+
+    it('stay as they were when a file is broken; the error names file and line', async () => {
+      const before = await lists.get()
+      const file = join(directory, 'sdn.csv')
+      const original = readFileSync(file, 'utf8')
+      writeFileSync(file, original.replace('1002,', '1002,"x",'))
+      writeFileSync(join(directory, 'more.ftm.json'), ftm('Nobody Yet'))
+      const { status, body } = await lists.change<ErrorBody>({ action: 'reload' })
+      expect(`${status} ${body.error}`).to.equal('422 list_invalid')
+      expect(body.message).to.equal('sdn.csv, line 2: has 13 columns instead of 12')
+      expect(body.details?.[0]).to.deep.include({ path: 'sdn.csv:2', code: 'list_invalid' })
+      expect(await lists.get()).to.deep.equal(before)
+      expect((await screen(app, 'Nobody Yet'))?.result).to.equal('clear')
+      const staged = await app.services.database
+        .knex('aml_contents')
+        .countDistinct({ count: 'content' })
+        .first()
+      writeFileSync(file, original)
+      rmSync(join(directory, 'more.ftm.json'))
+      expect((await lists.change({ action: 'reload' })).status).to.equal(200)
+      expect(Number(staged?.count)).to.be.greaterThan(0)
+    })
+
+    it('are refused when most of a list is gone, unless that is accepted', async () => {
+      const names = Array.from({ length: 20 }, (_, i) => `Person Number${String.fromCharCode(97 + i)}`)
+      expect((await lists.change(upload('shrinking', ftm(...names)))).status).to.equal(200)
+      const cut = upload('shrinking', ftm(...names.slice(0, 9)))
+      const { status, body } = await lists.change<ErrorBody>(cut)
+      expect(`${status} ${body.error}`).to.equal('422 list_invalid')
+      expect(body.message).to.contain('has 9 entries and had 20')
+      expect((await lists.change({ ...cut, acceptLoss: true })).status).to.equal(200)
+      expect((await lists.change({ action: 'remove', listId: 'shrinking' })).status).to.equal(200)
+    })
+
+    it('are refused when the directory has lost one of them, unless that is accepted', async () => {
+      const before = await lists.get()
+      const file = join(directory, 'consolidated.xml')
+      const original = readFileSync(file)
+      rmSync(file)
+      const { status, body } = await lists.change<ErrorBody>({ action: 'reload' })
+      expect(`${status} ${body.error}`).to.equal('422 list_invalid')
+      expect(body.message).to.contain('un-consolidated: has 0 entries and had 2')
+      expect(await lists.get()).to.deep.equal(before)
+      expect((await screen(app, 'Hamza Abu al-Khayali'))?.result).to.equal('review')
+      const accepted = await lists.change({ action: 'reload', acceptLoss: true })
+      expect(accepted.body.lists.map(({ listId }) => listId)).not.to.include('un-consolidated')
+      writeFileSync(file, original)
+      expect((await lists.change({ action: 'reload' })).status).to.equal(200)
+    })
+
+    it('that were uploaded outlive a reload, and can be removed', async () => {
+      await lists.change(upload('own', ftm('Quirin Hochgeladen'), { checkTypes: ['watchlist'] }))
+      await lists.change({ action: 'reload' })
+      const result = await screen(app, 'Quirin Hochgeladen', 'watchlist')
+      expect(result?.matches[0]).to.deep.include({ listId: 'own', entryId: 'p-0' })
+      const { status } = await lists.change({ action: 'remove', listId: 'own' })
+      expect(status).to.equal(200)
+      expect((await screen(app, 'Quirin Hochgeladen', 'watchlist'))?.result).to.equal('clear')
+      expect((await lists.change({ action: 'remove', listId: 'own' })).status).to.equal(404)
+    })
+
+    it('are the same on another server of the database within a second or two, told or not', async () => {
+      const other = await createLists({ ...onBare(app.services), source: { directory } })
+      try {
+        expect(other.current().version).to.equal((await lists.get()).listVersion)
+        const { body } = await lists.change(upload('spreading', ftm('Ottokar Verbreitet')))
+        await eventually('the other server has the list', () => other.current().version === body.listVersion)
+        expect(outcomeOf(other.current(), 'Ottokar Verbreitet')).to.equal('review')
+        const { body: again } = await lists.change({ action: 'remove', listId: 'spreading' })
+        await eventually('and without it', () => other.current().version === again.listVersion)
+      } finally {
+        await other.close()
+      }
+    })
+
+    it('survive changes from several sides at once: each list is there once', async () => {
+      const ids = ['one', 'two', 'three', 'four', 'five']
+      const answers = await Promise.all(
+        ids.map((id) => lists.change(upload(`all-${id}`, ftm(`Somebody ${id}`)))),
+      )
+      expect(answers.map(({ status }) => status)).to.deep.equal(ids.map(() => 200))
+      const { lists: loaded } = await lists.get()
+      expect(loaded.map(({ listId }) => listId).filter((id) => id.startsWith('all-'))).to.have.members(
+        ids.map((id) => `all-${id}`),
+      )
+      for (const id of ids) await lists.change({ action: 'remove', listId: `all-${id}` })
+    })
+  })
+
+  describe('on a server that starts', () => {
+    let folder: string
+    let bare: TestLedger
+    beforeEach(async () => {
+      folder = mkdtempSync(join(tmpdir(), 'assay-aml-start-'))
+      bare = await openTestLedger()
+    })
+    afterEach(async () => {
+      await bare.close()
+      rmSync(folder, { recursive: true, force: true })
+    })
+    const write = (name: string, content: string) => writeFileSync(join(folder, name), content)
+    /** What a server has when it has started. */
+    const serve = async (): Promise<ListsService> => {
+      const lists = await createLists({ ...onBare(bare), source: { directory: folder } })
+      await lists.close()
+      return lists
+    }
+
+    it('do not become older by the files of its directory', async () => {
+      write('a.ftm.json', ftm('Old Person'))
+      expect((await serve()).current().number).to.equal(1)
+      expect((await serve()).current().number).to.equal(1)
+      write('a.ftm.json', ftm('New Person'))
+      expect((await serve()).current().number).to.equal(2)
+      write('a.ftm.json', ftm('Old Person'))
+      const stale = (await serve()).current()
+      expect(stale.number).to.equal(2)
+      expect(outcomeOf(stale, 'New Person')).to.equal('review')
+    })
+
+    it('stay the last ones when the directory is broken, and none when the stored ones are', async () => {
+      write('a.ftm.json', ftm('Some Person'))
+      await serve()
+      write('a.ftm.json', '{')
+      const broken = await serve()
+      expect(broken.problem()?.message).to.equal('a.ftm.json, line 1: is not JSON')
+      expect(outcomeOf(broken.current(), 'Some Person')).to.equal('review')
+      await bare.database.knex('aml_contents').update({ bytes: Buffer.from('altered') })
+      expect((await serve()).current().lists).to.deep.equal([])
+    })
+
+    it('are told to be unreadable without the path of their directory, which is nobody else’s business', async () => {
+      const unreadable = join(folder, 'gone')
+      const lists = await createLists({ ...onBare(bare), source: { directory: unreadable } })
+      const reload = () =>
+        lists.reload(callerOf('org_1'), false).then(
+          () => 'accepted',
+          ({ code, message }: AppError) => `${code} ${message}`,
+        )
+      try {
+        expect(lists.problem()?.message).to.equal('AML_LISTS: cannot be read (ENOENT)')
+        expect(await reload()).to.equal('list_invalid AML_LISTS: cannot be read (ENOENT)')
+        mkdirSync(unreadable)
+        expect(await reload()).to.equal('list_invalid AML_LISTS: holds no lists')
+        symlinkSync(join(unreadable, 'nowhere'), join(unreadable, 'a.ftm.json'))
+        expect(await reload()).to.equal('list_invalid a.ftm.json: cannot be read (ENOENT)')
+      } finally {
+        await lists.close()
+      }
+    })
+
+    it('need a manifest where file names say nothing', async () => {
+      const lists = await createLists({ ...onBare(bare), source: { directory: folder } })
+      const refusal = (): Promise<string> =>
+        lists.reload(callerOf('org_1'), false).then(
+          () => 'accepted',
+          (error: Error) => error.message,
+        )
+      const manifest = (list: object) => write('lists.json', JSON.stringify({ lists: [list] }))
+      const own = { listId: 'own', format: 'ofac', files: ['export.csv'] }
+      try {
+        expect(lists.problem()?.message).to.contain('holds no lists')
+        expect(lists.current().lists).to.deep.equal([])
+        write('export.csv', readFileSync(join(VECTORS, 'sdn.csv'), 'utf8'))
+        expect(await refusal()).to.contain('export.csv: is no list that is known by its name')
+        manifest({ ...own, listId: 'Own' })
+        expect(await refusal()).to.contain('lists[0].listId must match')
+        manifest({ ...own, format: 'eu' })
+        expect(await refusal()).to.contain('lists[0].format must be one of')
+        manifest({ ...own, files: ['../export.csv'] })
+        expect(await refusal()).to.contain('lists[0].files must name files of the directory')
+        manifest({ ...own, checkTypes: ['all'] })
+        expect(await refusal()).to.contain('lists[0].checkTypes must hold some of')
+        manifest({ ...own, checkTypes: ['watchlist'] })
+        expect(await refusal()).to.equal('accepted')
+        const [list] = lists.current().lists
+        expect(list).to.deep.include({ listId: 'own', checkTypes: ['watchlist'], entries: 3 })
+        expect(lists.problem()).to.equal(undefined)
+        rmSync(join(folder, 'lists.json'))
+        rmSync(join(folder, 'export.csv'))
+        write('sdn.csv', readFileSync(join(VECTORS, 'sdn.csv'), 'utf8'))
+        expect(await refusal()).to.equal('alt.csv: is missing beside sdn.csv')
+      } finally {
+        await lists.close()
+      }
+    })
+  })
+
+  it('can be changed by operators only, and say which field is wrong', async () => {
+    const app = await sharedApp()
+    const { apiKey } = await app.organisation()
+    const lists = listsOf(app)
+    expect((await lists.change({ action: 'reload' }, apiKey)).status).to.equal(403)
+    expect((await app.request('GET', '/console/api/lists', { key: apiKey })).status).to.equal(200)
+    const fault = async (body: object) => {
+      const { status, body: error } = await lists.change<ErrorBody>(body)
+      return `${status} ${error.error} ${error.details?.[0]?.path}`
+    }
+    expect(await fault({ action: 'upload', listId: 'x' })).to.equal('422 validation_failed /format')
+    expect(await fault({ action: 'remove' })).to.equal('422 validation_failed /listId')
+    expect(await fault({ action: 'remove', listId: 'Ä' })).to.equal('422 validation_failed /listId')
+    expect(await fault({ action: 'reload' })).to.equal('409 conflict undefined')
+    expect(await fault(upload('sample', ftm('A B')))).to.equal('422 list_invalid sample')
+    expect(await fault(upload('empty', '\n'))).to.equal('422 list_invalid empty')
+    const twice = `${ftm('A B')}\n${ftm('C D')}`
+    expect(await fault(upload('twice', twice))).to.equal('422 list_invalid twice')
+    const big = await lists.change<ErrorBody>(upload('big', 'x'.repeat(1024 * 1024)))
+    expect(big.status).to.equal(413)
+  })
+
+  it('come from AML_LISTS: a directory, none, or by default the sample', () => {
+    const of = (AML_LISTS?: string) => loadConfig({ DATA_DIR: 'memory', AML_LISTS }).amlLists
+    expect(of()).to.equal('sample')
+    expect(of('none')).to.equal('none')
+    expect(of('/srv/lists')).to.deep.equal({ directory: '/srv/lists' })
+  })
+})

@@ -1,0 +1,227 @@
+/** Consents and the proofs of them: what is proved, of whom, and what becomes of a proof when the consent goes. */
+import { expect } from 'chai'
+import { systemCaller } from '../../../src/caller.ts'
+import { consentMessage, issuerSignatureHolds } from '../../../src/circuits/issuer-signature.ts'
+import {
+  consentSubjectHandle,
+  consentVerification,
+} from '../../../src/circuits/mappers/consent_verification.ts'
+import { h248 } from '../../../src/rules/encode.ts'
+import { startTestApp, type TestApp, type TestOrganisation } from '../../support/app.ts'
+import {
+  type Answered,
+  asking,
+  countEntries,
+  expectProven,
+  expectUnproven,
+  movedClock,
+} from '../../support/circuits/circuit-questions.ts'
+import { CONTROLLER, consentRoutesOf } from '../../support/domain/consents.ts'
+import { asPresented, generated, postVerifyProof, reasonsOf } from '../../support/domain/proof-api.ts'
+import { base64url, payloadOf } from '../../support/domain/tokens.ts'
+
+const FIELD = 'consent_verified'
+const DAY_MS = 86_400_000
+const purpose = 'newsletter'
+
+describe('proofs of consents', function () {
+  this.timeout(120_000)
+  const clock = movedClock()
+  let app: TestApp
+  let owner: TestOrganisation
+  let consents: ReturnType<typeof consentRoutesOf>
+  let ask: (body: object, key?: string) => ReturnType<ReturnType<typeof asking>>
+  before(async () => {
+    app = await startTestApp({ clock })
+    owner = await app.organisation()
+    consents = consentRoutesOf(app, owner.apiKey)
+    ask = (body, key = owner.apiKey) => asking(app, 'consent-verification')(key, body)
+  })
+  after(() => app.close())
+
+  const proven = async (body: object, value = true): Promise<Answered> =>
+    expectProven(app, await ask(body), FIELD, value)
+  const reasonsLater = ({ circuit_id, proofId, proof, publicInputs }: Answered) =>
+    reasonsOf(app, owner.apiKey, {
+      circuit_id,
+      proof_id: proofId,
+      proof,
+      public_signals: publicInputs,
+    })
+
+  it('show that a kept consent covers purpose and controller, for somebody with a handle', async () => {
+    const { consentId, receipt } = await consents.logged({
+      subjectId: 'ada',
+      purposes: ['analytics', purpose],
+    })
+    const byId = await proven({ consentId, purpose })
+    const signals = consentVerification.read(byId.publicInputs ?? [])
+    const { pii_principal_id } = payloadOf(receipt).header as { pii_principal_id: string }
+    const handleIn = (scope: bigint) => consentSubjectHandle({ subject: h248(pii_principal_id) }, scope)
+    expect(signals).to.deep.include({
+      controller: h248(CONTROLLER),
+      purpose: h248(purpose),
+      subject_handle: handleIn(signals.scope),
+    })
+    expect(await reasonsLater(byId)).to.deep.equal([])
+    const byReceipt = await proven({
+      receipt,
+      purpose: 'analytics',
+      controller: CONTROLLER,
+      subjectId: 'ada',
+    })
+    // Another question has another scope, and so another handle of the same person.
+    const others = consentVerification.read(byReceipt.publicInputs ?? [])
+    expect(others.scope).not.to.equal(signals.scope)
+    expect(others).to.include({
+      nullifier: signals.nullifier,
+      subject_handle: handleIn(others.scope),
+    })
+  })
+
+  it('show that it covers no other purpose or controller', async () => {
+    const { consentId } = await consents.logged({ subjectId: 'bea' })
+    const no = await proven({ consentId, purpose: 'profiling' }, false)
+    await proven({ consentId, purpose, controller: 'https://other.example' }, false)
+    // A proof of a NO stands, whatever becomes of the consent but for its nullifier.
+    await consents.logged({ subjectId: 'bea' })
+    expect(await reasonsLater(no)).to.deep.equal([])
+  })
+
+  it('are not made of a consent of somebody else, and a handle of somebody else does not pass', async () => {
+    const ada = await consents.logged({ subjectId: 'carol' })
+    const bob = await consents.logged({ subjectId: 'dan' })
+    const before = await countEntries(app, owner.organisationId, 'verify')
+    for (const body of [{ consentId: ada.consentId }, { receipt: ada.receipt }]) {
+      const answer = await ask({ ...body, purpose, subjectId: 'dan' })
+      expectUnproven(answer, FIELD)
+      expect(answer.body.message).to.equal('The consent is that of somebody else.')
+    }
+    expect(await countEntries(app, owner.organisationId, 'verify')).to.equal(before)
+    const made = await proven({ consentId: ada.consentId, purpose, subjectId: 'carol' })
+    const other = await proven({ consentId: bob.consentId, purpose })
+    const { subject_handle, scope, ...rest } = consentVerification.read(made.publicInputs ?? [])
+    const foreign = consentVerification.read(other.publicInputs ?? []).subject_handle
+    expect(subject_handle).not.to.equal(foreign)
+    const refusal = (subjectHandle: bigint, nullifier = rest.nullifier) =>
+      app.services.consents.refusalOf(owner.organisationId, ada.consentId, {
+        purpose: rest.purpose,
+        subjectHandle,
+        scope,
+        nullifier,
+      })
+    expect(await refusal(subject_handle)).to.equal(undefined)
+    expect(await refusal(foreign)).to.equal('subject_mismatch')
+    expect(await refusal(subject_handle, rest.nullifier + 1n)).to.equal('unknown')
+  })
+
+  it('are refused once the consent is withdrawn, and no more are made', async () => {
+    const { consentId, receipt } = await consents.logged({ subjectId: 'eve' })
+    const made = await proven({ consentId, purpose })
+    expect(await reasonsLater(made)).to.deep.equal([])
+    await consents.revoke(consentId)
+    expect(await reasonsLater(made)).to.deep.equal(['CONSENT_WITHDRAWN', 'NULLIFIER_REVOKED'])
+    for (const body of [{ consentId }, { receipt }]) {
+      const answer = await ask({ ...body, purpose })
+      expectUnproven(answer, FIELD)
+      expect(answer.body.message).to.equal('The consent was withdrawn.')
+    }
+  })
+
+  it('are neither verified nor spent by whoever checked them just before the withdrawal', async () => {
+    const { consentId } = await consents.logged({ subjectId: 'fay' })
+    const made = await generated(app, owner.apiKey, {
+      circuit_id: 'consent_verification',
+      inputs: { consentId, purpose },
+    })
+    await consents.revoke(consentId)
+    // What a check sees that began earlier.
+    const { knex } = app.services.database
+    await knex('revoked_nullifiers').where({ organisation: owner.organisationId }).del()
+    await knex('consent_withdrawals').where({ organisation: owner.organisationId }).del()
+    for (const consume of [false, true]) {
+      const { status, body } = await postVerifyProof(app, owner.apiKey, { ...asPresented(made), consume })
+      expect([status, body.valid, body.verified]).to.deep.equal([200, true, false])
+      expect(body.reason_codes).to.deep.equal(['NULLIFIER_REVOKED'])
+    }
+  })
+
+  it('are refused once a later record decides about the purpose, and stand for the others', async () => {
+    const { consentId } = await consents.logged({ subjectId: 'gil', purposes: [purpose, 'analytics'] })
+    const [of, other] = [
+      await proven({ consentId, purpose }),
+      await proven({ consentId, purpose: 'analytics' }),
+    ]
+    const later = await consents.logged({ subjectId: 'gil', status: 'refused' })
+    expect(await reasonsLater(of)).to.deep.equal(['CONSENT_SUPERSEDED'])
+    expect(await reasonsLater(other)).to.deep.equal([])
+    const superseded = await ask({ consentId, purpose })
+    expectUnproven(superseded, FIELD)
+    expect(superseded.body.message).to.contain('supersedes')
+    const refused = await ask({ consentId: later.consentId, purpose })
+    expectUnproven(refused, FIELD)
+    expect(refused.body.message).to.equal('The consent was refused.')
+  })
+
+  it('say NO of a consent that is over, and those made before do not count any more', async () => {
+    const expiresAt = new Date(app.services.clock.now() + DAY_MS).toISOString()
+    const { consentId } = await consents.logged({ subjectId: 'hal', expiresAt })
+    clock.offsetMs = DAY_MS - 60_000
+    const made = await proven({ consentId, purpose })
+    clock.offsetMs = DAY_MS + 1000
+    expect(await reasonsLater(made)).to.deep.equal(['CONSENT_EXPIRED'])
+    await proven({ consentId, purpose }, false)
+  })
+
+  it('need a receipt that this service signed for the organisation, as it was signed', async () => {
+    const { receipt, consentId } = await consents.logged({ subjectId: 'ida' })
+    const [head = '', body = '', tail = ''] = receipt.split('.')
+    const { kid, sign } = await app.services.signers.current('tokens', 'Ed25519')
+    const covered = `${base64url({ alg: 'EdDSA', kid, typ: 'cr+jws' })}.${body}`
+    const results = await app.services.signers.current('results', 'Ed25519')
+    const resigned = (header: object, payload: string) => {
+      const text = `${base64url({ alg: 'EdDSA', kid: results.kid, typ: 'cr+jws', ...header })}.${payload}`
+      return `${text}.${base64url(results.sign(Buffer.from(text)))}`
+    }
+    // The bytes are signed as before, so this one passes.
+    await expectProven(app, await ask({ receipt: `${head}.${body}.${tail}`, purpose }), FIELD)
+    for (const forged of [
+      'nonsense',
+      `${head}.${body}.${tail.slice(0, -4)}AAAA`,
+      `${head}.${base64url({ ...payloadOf(receipt), org: 'org_x' })}.${tail}`,
+      `${covered}.${base64url(sign(Buffer.from(covered)))}`,
+      resigned({ typ: 'vr+jws' }, body),
+      resigned({ jku: 'https://evil.example/' }, body),
+      resigned({ alg: 'none' }, body),
+      // Signed with our own key, but not what was issued.
+      resigned({}, base64url({ ...payloadOf(receipt), iat: 1 })),
+    ])
+      expectUnproven(await ask({ receipt: forged, purpose }), FIELD)
+    const stranger = await app.organisation()
+    expectUnproven(await ask({ receipt, purpose }, stranger.apiKey), FIELD)
+    expect((await ask({ consentId, purpose }, stranger.apiKey)).status).to.equal(404)
+  })
+
+  it('rest on a signature over exactly what was recorded', async () => {
+    const expiresAt = '2030-01-01T00:00:00.999Z'
+    const { consentId, recordedAt } = await consents.logged({ subjectId: 'jan', expiresAt })
+    const found = await app.services.consents.forCircuit(systemCaller(owner.organisationId, 'test'), {
+      consent: { consentId },
+      purpose,
+    })
+    if ('refused' in found) throw new Error(found.refused)
+    const { consent, signature, issuer } = found
+    expect(issuerSignatureHolds(consentMessage(consent), signature, issuer)).to.equal(true)
+    expect(issuerSignatureHolds(consentMessage({ ...consent, subject: 1n }), signature, issuer)).to.equal(
+      false,
+    )
+    expect(consent).to.deep.include({
+      controller: h248(CONTROLLER),
+      purposes: [h248(purpose), ...Array(7).fill(0n)],
+      from: BigInt(Math.floor(Date.parse(recordedAt) / 1000)),
+      to: BigInt(Date.parse('2030-01-01') / 1000),
+    })
+    const rows = await app.services.database.knex('consents').where({ id: consentId }).select('sealed')
+    expect(Buffer.from(rows[0].sealed).toString('latin1')).not.to.contain(String(consent.secret))
+  })
+})

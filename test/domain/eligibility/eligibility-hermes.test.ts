@@ -1,0 +1,129 @@
+/** Eligibility with hermes as a source: its verdict is a fact, its failure is none. */
+import { expect } from 'chai'
+import { startTestApp, type TestApp, type TestOrganisation } from '../../support/app.ts'
+import { entryTypes, postCheck, postComposite } from '../../support/domain/eligibility.ts'
+import { createProxy, MEMBERS } from '../../support/domain/hermes.ts'
+import { json, startTargetServer, type TargetServer } from '../../support/servers/target-server.ts'
+
+const LISTED = { source: 'register', field: 'verdict', op: 'eq', value: 'YES' }
+
+describe('eligibility by what hermes says', () => {
+  let app: TestApp
+  let owner: TestOrganisation
+  let target: TargetServer
+  before(async () => {
+    target = await startTargetServer()
+    target.on('/members', json({ members: MEMBERS }))
+    target.on('/broken', json({}, 500))
+    target.on('/text', (_, response) => {
+      response.writeHead(200).end('no JSON')
+    })
+    app = await startTestApp({ env: { EGRESS_OPEN_PROXY: 'on' } })
+    owner = await app.organisation()
+  })
+  after(async () => {
+    await app.close()
+    await target.close()
+  })
+
+  const slugOf = async (path: string, key?: string, requireToken = false): Promise<string> =>
+    (await createProxy(app, { destinationUrl: `${target.url}${path}`, requireToken }, key)).slug
+  const ask = (slug: string, source: object = {}, identifier = '1') =>
+    postCheck(app, owner.apiKey, {
+      identifier,
+      dataSources: [{ id: 'register', type: 'hermes', slug, ...source }],
+      rules: [LISTED],
+    })
+
+  it('takes the verdict of an own route as a fact', async () => {
+    const slug = await slugOf('/members', owner.apiKey, true)
+    const yes = await ask(slug, { criteria: { name: 'Ada', age: { gte: 18 } } })
+    expect([yes.status, yes.body.eligible], JSON.stringify(yes.body)).to.deep.equal([200, true])
+    const no = await ask(slug, { criteria: { name: 'Bob', age: { gte: 18 } } })
+    expect([no.status, no.body.eligible, no.body.token]).to.deep.equal([200, false, null])
+    expect(no.body).not.to.have.property('reason')
+  })
+
+  it('asks an open route as well, and for the identifier where there are no criteria', async () => {
+    const slug = await slugOf('/members')
+    expect((await ask(slug)).body.eligible).to.equal(true)
+    expect((await ask(slug, {}, '3')).body.eligible).to.equal(false)
+  })
+
+  it('mixes it with other sources in one tree', async () => {
+    const slug = await slugOf('/members', owner.apiKey)
+    const answer = await postComposite(app, owner.apiKey, {
+      dataSources: [
+        { id: 'register', type: 'hermes', slug, criteria: { name: 'Ada' } },
+        { id: 'form', type: 'inline', data: { accepted: true } },
+      ],
+      logicTree: { op: 'AND', children: [LISTED, { field: 'form.accepted', op: 'eq', value: true }] },
+    })
+    expect([answer.status, answer.body.eligible], JSON.stringify(answer.body)).to.deep.equal([200, true])
+    expect(answer.body.aggregatedProof.members.map(({ type }) => type)).to.deep.equal(['hermes', 'inline'])
+  })
+
+  it('answers 502 when it fails, and never NO', async () => {
+    const cases = [
+      ['/broken', 'upstream_status'],
+      ['/text', 'upstream_invalid'],
+    ] as const
+    for (const [path, code] of cases) {
+      const slug = await slugOf(path, owner.apiKey)
+      const before = await entryTypes(app, owner.organisationId)
+      const { status, body } = await ask(slug, { criteria: { name: 'Ada' } })
+      expect([status, body.error], path).to.deep.equal([502, 'source_failed'])
+      expect(body.details?.[0]).to.include({ path: '/dataSources/0', code })
+      expect(await entryTypes(app, owner.organisationId)).to.deep.equal(before)
+    }
+  })
+
+  it("says what is wrong with a slug or a question, and opens nobody else's closed route", async () => {
+    const other = await app.organisation()
+    const closed = await slugOf('/members', other.apiKey, true)
+    const open = await slugOf('/members')
+    const cases: [slug: string, source: object, path: string][] = [
+      ['111111111111', {}, '/dataSources/0/slug'],
+      [closed, {}, '/dataSources/0/slug'],
+      [open, { criteria: {} }, '/dataSources/0/criteria'],
+      [open, { criteria: { name: { startsWith: 'A' } } }, '/dataSources/0/criteria/name/startsWith'],
+    ]
+    for (const [slug, source, path] of cases) {
+      const { status, body } = await ask(slug, source)
+      expect([status, body.error, body.details?.[0]?.path], JSON.stringify(body)).to.deep.equal([
+        422,
+        'validation_failed',
+        path,
+      ])
+    }
+  })
+
+  it('needs the scope that asking hermes needs', async () => {
+    const { body } = await app.request<{ apiKey: string }>('POST', '/console/api/keys', {
+      key: owner.apiKey,
+      body: { label: 'proofs', scopes: ['proof'] },
+    })
+    const slug = await slugOf('/members', owner.apiKey, true)
+    const answer = await postCheck(app, body.apiKey, {
+      identifier: '1',
+      dataSources: [{ id: 'register', type: 'hermes', slug }],
+      rules: [LISTED],
+    })
+    expect([answer.status, answer.body.error]).to.deep.equal([403, 'insufficient_scope'])
+  })
+
+  it('commits nothing twice for a repeated Idempotency-Key: each step answers as it did', async () => {
+    const slug = await slugOf('/members', owner.apiKey)
+    const headers = { 'idempotency-key': 'once' }
+    const body = {
+      identifier: '1',
+      dataSources: [{ id: 'register', type: 'hermes', slug }],
+      rules: [LISTED],
+    }
+    const first = await postCheck(app, owner.apiKey, body, headers)
+    const before = await entryTypes(app, owner.organisationId)
+    const again = await postCheck(app, owner.apiKey, body, headers)
+    expect(again.body).to.deep.equal(first.body)
+    expect(await entryTypes(app, owner.organisationId)).to.deep.equal(before)
+  })
+})

@@ -1,0 +1,253 @@
+/** One card token pays once: what repetitions, races and other terminals get. */
+import { randomUUID } from 'node:crypto'
+import { expect } from 'chai'
+import { compactOf, parseProof } from '../../../src/protocol/payment-proof.ts'
+import { sharedApp, type TestApp } from '../../support/app.ts'
+import { keyTill, type Owner, type Till, terminalTill } from '../../support/domain/tills.ts'
+
+interface Alert {
+  type: string
+  subject: string
+  count: number
+}
+
+interface Listed {
+  paymentId: string
+  transactionId: string
+  origin: string
+  firstTransactionId: string | null
+  firstOrigin: string | null
+  reason: string
+}
+
+describe('repeated payments', () => {
+  let app: TestApp
+  let owner: Owner
+  let till: Till
+  let other: Till
+
+  beforeEach(async () => {
+    app = await sharedApp()
+    owner = await app.organisation()
+    till = await terminalTill(app, owner)
+    other = await terminalTill(app, owner)
+  })
+
+  const alerts = async (type: string): Promise<Alert[]> => {
+    const { body } = await app.request('GET', '/api/security/alerts', { bearer: owner.apiKey })
+    return (body as { alerts: Alert[] }).alerts.filter((alert) => alert.type === type)
+  }
+  const listed = async (status: string): Promise<Listed[]> => {
+    const { body } = await app.request('GET', `/console/api/payments?status=${status}`, { key: owner.apiKey })
+    return (body as { payments: Listed[] }).payments
+  }
+  const doubleSpend = (transactionId: string) => ({
+    valid: false,
+    transactionId,
+    doubleSpend: true,
+    assurance: 'mac',
+    reason: 'DOUBLE_SPEND',
+  })
+
+  it('get the first answer when terminal, id and content are the same', async () => {
+    const payment = till.payment()
+    const first = await till.validate(payment)
+    expect(first.body.valid).to.equal(true)
+    expect((await till.validate(payment)).body).to.deep.equal(first.body)
+    expect((await till.sync([payment])).body.results[0]?.status).to.equal('duplicate')
+    expect((await till.sync([payment])).body).to.include({ synced: 1, failed: 0 })
+    expect(await alerts('double_spend')).to.deep.equal([])
+  })
+
+  it('get the first answer when it was a sync and the second is a validate', async () => {
+    const payment = till.payment()
+    expect((await till.sync([payment])).body.results[0]?.status).to.equal('synced')
+    expect((await till.validate(payment)).body).to.include({ valid: true, doubleSpend: false })
+  })
+
+  it('are a repeated card without a transaction id', async () => {
+    const { transactionId: _, ...payment } = till.payment()
+    expect((await till.validate(payment)).body.valid).to.equal(true)
+    expect((await till.validate(payment)).body).to.include({
+      valid: false,
+      doubleSpend: true,
+      reason: 'DOUBLE_SPEND',
+    })
+  })
+
+  it('are a repeated card under another transaction id', async () => {
+    const payment = till.payment()
+    await till.validate(payment)
+    expect((await till.validate({ ...payment, transactionId: 'other' })).body).to.deep.equal(
+      doubleSpend('other'),
+    )
+  })
+
+  it('are harmless on sync even under another id: the content is the same', async () => {
+    const { transactionId: _, ...payment } = till.payment()
+    expect((await till.validate(payment)).body.valid).to.equal(true)
+    expect((await till.sync([payment])).body.results[0]?.status).to.equal('duplicate')
+  })
+
+  it('are recognised whichever form the proof comes in: both name the same payment', async () => {
+    const payment = till.payment()
+    const proof = parseProof(payment.proofData)
+    const compact = { ...payment, proofData: proof.ok ? compactOf(proof) : '' }
+    expect((await till.validate(compact)).body).to.include({ valid: true, assurance: 'structural' })
+    expect((await till.sync([payment])).body.results[0]?.status).to.equal('duplicate')
+    expect(await alerts('double_spend')).to.deep.equal([])
+  })
+
+  it('are 409 on validate when the id is the same and the content is not', async () => {
+    const payment = till.payment()
+    await till.validate(payment)
+    const answer = await till.validate(till.payment({ transactionId: payment.transactionId }))
+    expect([answer.status, answer.body.error]).to.deep.equal([409, 'transaction_conflict'])
+  })
+
+  it('are rejected on sync when the id is the same and the content is not', async () => {
+    const payment = till.payment()
+    await till.sync([payment])
+    const fresh = till.payment()
+    const { body } = await till.sync([till.payment({ transactionId: payment.transactionId }), fresh])
+    expect(body.results.map(({ status }) => status)).to.deep.equal(['rejected', 'synced'])
+    expect(body.errors[0]?.code).to.equal('TRANSACTION_CONFLICT')
+  })
+
+  it('are a double spend from another terminal, which keeps getting that answer with one alert', async () => {
+    const cardToken = `tok_${randomUUID()}`
+    const first = till.payment({ cardToken })
+    const second = other.payment({ cardToken })
+    expect((await till.validate(first)).body.valid).to.equal(true)
+    for (let i = 0; i < 3; i++) {
+      expect((await other.validate(second)).body).to.deep.equal(doubleSpend(second.transactionId))
+    }
+    expect((await other.sync([second])).body).to.deep.include({
+      synced: 0,
+      failed: 1,
+      results: [{ index: 0, transactionId: second.transactionId, status: 'conflict', assurance: 'mac' }],
+    })
+    expect(await alerts('double_spend')).to.have.lengthOf(1)
+    expect((await alerts('double_spend'))[0]).to.include({ subject: other.origin, count: 1 })
+    const conflicts = await listed('conflict')
+    expect(conflicts).to.have.lengthOf(1)
+    expect(conflicts[0]).to.include({
+      transactionId: second.transactionId,
+      origin: other.origin,
+      firstTransactionId: first.transactionId,
+      firstOrigin: till.origin,
+      reason: 'DOUBLE_SPEND',
+    })
+  })
+
+  it('are a double spend from another terminal even with the same id and content', async () => {
+    const payment = till.payment()
+    expect((await till.validate(payment)).body.valid).to.equal(true)
+    expect((await other.validate(payment)).body).to.deep.equal(doubleSpend(payment.transactionId))
+    expect((await till.validate(payment)).body.valid).to.equal(true)
+  })
+
+  it('do not meet across organisations', async () => {
+    const stranger = await keyTill(app, await app.organisation())
+    const cardToken = `tok_${randomUUID()}`
+    expect((await till.validate(till.payment({ cardToken }))).body.valid).to.equal(true)
+    expect((await stranger.validate(stranger.payment({ cardToken }))).body.valid).to.equal(true)
+  })
+
+  it('replay the answer to an Idempotency-Key, without a second alert', async () => {
+    const cardToken = `tok_${randomUUID()}`
+    await till.validate(till.payment({ cardToken }))
+    const { transactionId: _, ...repeated } = other.payment({ cardToken })
+    const headers = { 'Idempotency-Key': 'once' }
+    const first = await other.validate(repeated, headers)
+    expect(first.body.doubleSpend).to.equal(true)
+    expect((await other.validate(repeated, headers)).body).to.deep.equal(first.body)
+    expect((await alerts('double_spend'))[0]?.count).to.equal(1)
+  })
+
+  it('inside one batch: the first is synced, its copy a duplicate, another payment of the card a conflict', async () => {
+    const cardToken = `tok_${randomUUID()}`
+    const payment = till.payment({ cardToken })
+    const { body } = await till.sync([payment, payment, till.payment({ cardToken })])
+    expect(body.results.map(({ status }) => status)).to.deep.equal(['synced', 'duplicate', 'conflict'])
+    expect([body.synced, body.failed]).to.deep.equal([2, 1])
+  })
+
+  it('are remembered when policy would refuse them by now', async () => {
+    const short = await terminalTill(app, owner, { maxOfflineAgeMs: 3_000 })
+    const payment = short.payment({ at: Date.now() - 2_500 })
+    expect((await short.sync([payment])).body.results[0]?.status).to.equal('synced')
+    await new Promise((resolve) => setTimeout(resolve, 600))
+    expect((await short.sync([payment])).body.results[0]?.status).to.equal('duplicate')
+  })
+
+  it('are judged anew after a refusal for policy: that one decided nothing', async () => {
+    const small = await terminalTill(app, owner, { floorLimit: 10 })
+    const payment = small.payment()
+    for (let i = 0; i < 2; i++) {
+      expect((await small.sync([payment])).body.errors[0]?.code).to.equal('LIMIT_EXCEEDED')
+    }
+    expect((await small.validate(payment)).body.valid).to.equal(true)
+    expect((await small.sync([payment])).body.results[0]?.status).to.equal('duplicate')
+    expect((await small.validate(payment)).body.valid).to.equal(true)
+    const { transactionId: _, ...nameless } = small.payment()
+    expect((await small.validate(nameless)).body.valid).to.equal(true)
+    expect((await small.sync([nameless])).body.results[0]?.status).to.equal('duplicate')
+  })
+
+  it('of 64 at once with one card, exactly one is valid', async () => {
+    const cardToken = `tok_${randomUUID()}`
+    const payments = Array.from({ length: 64 }, (_, i) => (i % 2 === 0 ? till : other).payment({ cardToken }))
+    const answers = await Promise.all(
+      payments.map((payment, i) => (i % 2 === 0 ? till : other).validate(payment)),
+    )
+    expect(answers.filter(({ body }) => body.valid)).to.have.lengthOf(1)
+    expect(answers.filter(({ body }) => body.doubleSpend)).to.have.lengthOf(63)
+  })
+
+  it('of 64 at once with one id and content, all get the same answer and one is booked', async () => {
+    const payment = till.payment()
+    const before = await app.services.ledger.head()
+    const answers = await Promise.all(Array.from({ length: 64 }, () => till.validate(payment)))
+    expect(answers.every(({ body }) => body.valid && !body.doubleSpend)).to.equal(true)
+    expect((await app.services.ledger.head()).size).to.equal(before.size + 1)
+  })
+
+  it('count as double spends in the metrics', async () => {
+    const read = async () => {
+      const { body } = await app.request('GET', '/metrics')
+      return Number(/^double_spend_total (\d+)/m.exec(String(body))?.[1] ?? 0)
+    }
+    const before = await read()
+    const cardToken = `tok_${randomUUID()}`
+    await till.sync([till.payment({ cardToken }), till.payment({ cardToken }), till.payment({ cardToken })])
+    expect((await read()) - before).to.equal(2)
+  })
+})
+
+describe('clocks of terminals', () => {
+  it('raise clock_rollback when a later payment is stamped more than five minutes earlier', async () => {
+    const app = await sharedApp()
+    const owner = await app.organisation()
+    const till = await terminalTill(app, owner)
+    const rollbacks = async () => {
+      const { body } = await app.request('GET', '/api/security/alerts', { bearer: owner.apiKey })
+      return (body as { alerts: Alert[] }).alerts.filter(({ type }) => type === 'clock_rollback')
+    }
+    const now = Date.now()
+    const minutes = (count: number) => now - count * 60_000
+    // An outage's payments arrive after a later one: their nonces tell that the clock is right.
+    await till.validate(till.payment({ nonce: 10, at: now }))
+    await till.sync([3, 4, 5].map((nonce) => till.payment({ nonce, at: minutes(60 - nonce) })))
+    expect(await rollbacks()).to.deep.equal([])
+    await till.validate(till.payment({ nonce: 11, at: minutes(4) }))
+    expect(await rollbacks()).to.deep.equal([])
+    await till.validate(till.payment({ nonce: 12, at: minutes(10) }))
+    const [alert, ...more] = await rollbacks()
+    expect(alert).to.include({ subject: till.origin, count: 1 })
+    expect(more).to.deep.equal([])
+    // The clock stays where it is now: once is enough.
+    await till.validate(till.payment({ nonce: 13, at: minutes(10) }))
+    expect((await rollbacks())[0]?.count).to.equal(1)
+  })
+})

@@ -1,0 +1,216 @@
+/** Aggregates: no fresher than the proofs that they stand for, and spent with all of them or not at all. */
+import { expect } from 'chai'
+import type { ProofGenerated } from '../../../src/domain/proofs/schemas.ts'
+import type { BatchOutcomes } from '../../../src/domain/tickets/schemas.ts'
+import { startTestApp, type TestApp, type TestOrganisation } from '../../support/app.ts'
+import {
+  ADULT,
+  ADULT_INPUTS,
+  asPresented,
+  entriesOf,
+  generated,
+  PERSON,
+  postGenerate,
+  postVerifyProof,
+  reasonsOf,
+} from '../../support/domain/proof-api.ts'
+
+const START = Date.parse('2026-06-01T12:00:00Z')
+const AT_ONCE = 50
+
+describe('aggregates of proofs', function () {
+  this.timeout(120_000)
+  let now = START
+  let app: TestApp
+  let owner: TestOrganisation
+  let key: string
+  before(async () => {
+    app = await startTestApp({ clock: { now: () => now } })
+  })
+  after(() => app.close())
+  beforeEach(async () => {
+    owner = await app.organisation()
+    key = owner.apiKey
+    now = START
+  })
+
+  const proofOf = (ttl?: number) =>
+    generated(app, key, { circuit_id: 'yesno', inputs: ADULT_INPUTS, ...(ttl && { context: { ttl } }) })
+  const newToken = async () =>
+    (
+      await app.request<{ tokenId: string }>('POST', '/api/tokens/generate', {
+        key,
+        body: { subject: 'user-1', ttl: 3600 },
+      })
+    ).body.tokenId
+  const tokenProof = (tokenId: string) =>
+    generated(app, key, { circuit_id: 'token_validation', inputs: { tokenId } })
+  const postAggregate = (members: readonly ProofGenerated[], context?: object) =>
+    postGenerate(app, key, {
+      circuit_id: 'proof_aggregation',
+      inputs: { proofIds: members.map(({ proof_id }) => proof_id) },
+      ...(context && { context }),
+    })
+  const aggregate = async (members: readonly ProofGenerated[], context?: object): Promise<ProofGenerated> => {
+    const { status, body } = await postAggregate(members, context)
+    expect(status, JSON.stringify(body)).to.equal(200)
+    return body
+  }
+  const reasons = (made: ProofGenerated) => reasonsOf(app, key, asPresented(made))
+  const consume = (made: ProofGenerated) => postVerifyProof(app, key, { ...asPresented(made), consume: true })
+
+  it('say when they were attested, and end with the first of their members', async () => {
+    const [brief, longer] = [await proofOf(60), await proofOf(600)]
+    const made = await aggregate([longer, brief, await proofOf()], { ttl: 3600 })
+    expect(made.context.statement.attested_at).to.equal(START / 1000)
+    expect(made.context.exp).to.equal(brief.context.exp)
+    expect(made.expires_at).to.equal(brief.expires_at)
+    expect((await aggregate([longer], { ttl: 30 })).context.exp).to.equal(START / 1000 + 30)
+    expect((await aggregate([await proofOf()])).context).to.not.have.property('exp')
+    expect(await reasons(made)).to.deep.equal([])
+    now += 60_000
+    expect(await reasons(made)).to.deep.equal(['EXPIRED', 'MEMBER_1_EXPIRED'])
+    expect((await consume(made)).body).to.include({ verified: false, consumed: false })
+  })
+
+  it('are no longer verified once what a member shows is revoked, and say which', async () => {
+    const tokenId = await newToken()
+    const made = await aggregate([await proofOf(), await tokenProof(tokenId)])
+    expect(await reasons(made)).to.deep.equal([])
+    await app.request('POST', '/api/tokens/revoke', { key, body: { tokenId } })
+    expect(await reasons(made)).to.deep.equal(['MEMBER_1_NULLIFIER_REVOKED'])
+    const { status, body } = await consume(made)
+    expect([status, body.verified, body.consumed]).to.deep.equal([200, false, false])
+  })
+
+  it('are no longer verified once a member is spent, and then spend none of the others', async () => {
+    const members = [await proofOf(), await proofOf()]
+    const made = await aggregate(members)
+    expect((await consume(members[1] as ProofGenerated)).status).to.equal(200)
+    expect(await reasons(made)).to.deep.equal(['MEMBER_1_DOUBLE_SPEND'])
+    expect((await consume(made)).body).to.include({ verified: false, consumed: false })
+    expect(await reasons(members[0] as ProofGenerated)).to.deep.equal([])
+  })
+
+  it('are spent with all members, with an entry for each', async () => {
+    const members = [await proofOf(), await tokenProof(await newToken())]
+    const made = await aggregate(members)
+    const { status, body } = await consume(made)
+    expect([status, body.consumed], JSON.stringify(body)).to.deep.equal([200, true])
+    for (const one of [made, ...members]) {
+      const spends = (await entriesOf(app, one.proof_id)).filter(({ type }) => type === 'spend')
+      expect(spends.map(({ digest, data }) => [digest, data.event])).to.deep.equal([
+        [one.digest, 'proof.spent'],
+      ])
+      const again = await consume(one)
+      expect([again.status, again.body.consumed_at]).to.deep.equal([409, body.consumed_at])
+    }
+  })
+
+  it('hold what other aggregates stand for to the same, and spend that too', async () => {
+    const [deep, near] = [await proofOf(), await proofOf()]
+    const inner = await aggregate([deep])
+    const [made, other] = [await aggregate([near, inner]), await aggregate([near, inner])]
+    expect((await consume(made)).body.consumed).to.equal(true)
+    for (const one of [deep, near, inner]) expect((await consume(one)).status).to.equal(409)
+    const spends = (await entriesOf(app, deep.proof_id)).filter(({ type }) => type === 'spend')
+    expect(spends).to.have.length(1)
+    expect(await reasons(other)).to.deep.equal([
+      'MEMBER_0_DOUBLE_SPEND',
+      'MEMBER_1_MEMBER_0_DOUBLE_SPEND',
+      'MEMBER_1_DOUBLE_SPEND',
+    ])
+  })
+
+  it('count each proof once: those whose parts overlap are not made', async () => {
+    const [deep, near] = [await proofOf(), await proofOf()]
+    const [inner, other] = [await aggregate([deep]), await aggregate([near, deep])]
+    const outer = await aggregate([inner])
+    for (const members of [
+      [inner, deep],
+      [near, inner, deep],
+      [inner, other],
+      [outer, inner],
+      [outer, deep],
+      [deep, outer],
+      [outer, other],
+    ]) {
+      const { status, body } = await postAggregate(members)
+      expect([status, body.reason]).to.deep.equal([422, 'STATEMENT_FALSE'])
+      expect(body.message).to.contain('show the same, or spend the same nullifier')
+    }
+    expect((await aggregate([near, outer])).decision).to.equal(1)
+  })
+
+  it('judge the time of a member when they are made: its `now` may lie further back later', async () => {
+    const made = await aggregate([await tokenProof(await newToken())])
+    now += 10 * 60_000
+    expect(await reasons(made)).to.deep.equal([])
+  })
+
+  it('are not made of two proofs that spend the same, also inside of another aggregate', async () => {
+    const tokenId = await newToken()
+    const refused = async (...members: readonly ProofGenerated[]) => {
+      const { status, body } = await postAggregate(members)
+      return `${status} ${body.reason} ${body.message}`
+    }
+    expect(await refused(await tokenProof(tokenId), await tokenProof(tokenId))).to.match(
+      /^422 STATEMENT_FALSE .*same nullifier/,
+    )
+    const inner = await aggregate([await tokenProof(tokenId)])
+    expect(await refused(await tokenProof(tokenId), inner)).to.match(/^422 STATEMENT_FALSE .*same nullifier/)
+  })
+
+  it('count a NO among their members as one, and then open nothing', async () => {
+    const inputs = { data: PERSON, rules: [{ ...ADULT, value: 99 }] }
+    const no = await generated(app, key, { circuit_id: 'yesno', inputs })
+    const made = await aggregate([await proofOf(), no])
+    expect(made.decision).to.equal(0)
+    expect((await consume(made)).body).to.include({ verified: true, consumed: false })
+    expect(await reasons(no)).to.deep.equal([])
+  })
+
+  it('are spent at the gate with all members, or refused there', async () => {
+    const members = [await proofOf(), await proofOf()]
+    const [made, other] = [await aggregate(members), await aggregate(members)]
+    const handIn = async (...proofs: readonly ProofGenerated[]) =>
+      (
+        await app.request<BatchOutcomes>('POST', '/v1/qr/proofs/batch', {
+          key,
+          body: { proofs: proofs.map(asPresented) },
+        })
+      ).body
+    const { accepted, results } = await handIn(made, other, ...members)
+    expect(accepted).to.equal(1)
+    expect(results.map(({ status, reason_codes }) => [status, reason_codes])).to.deep.equal([
+      ['spent', undefined],
+      ['invalid', ['MEMBER_0_DOUBLE_SPEND']],
+      ['DOUBLE_SPEND', undefined],
+      ['DOUBLE_SPEND', undefined],
+    ])
+    const spends = await entriesOf(app, (members[1] as ProofGenerated).proof_id)
+    expect(spends.map(({ type }) => type)).to.deep.equal(['prove', 'spend'])
+  })
+
+  it(`of ${AT_ONCE} that spend the aggregate or a member at once, one wins each, and nothing is half spent`, async () => {
+    const members = [await proofOf(), await proofOf(), await proofOf()]
+    const made = await aggregate(members)
+    const contenders = [made, members[1] as ProofGenerated]
+    const answers = await Promise.all(
+      Array.from({ length: AT_ONCE }, async (_, i) => {
+        const one = contenders[i % 2] as ProofGenerated
+        const { status, body } = await consume(one)
+        return { digest: one.digest, won: status === 200 && body.consumed === true }
+      }),
+    )
+    const winners = answers.filter(({ won }) => won)
+    expect(winners).to.have.length(1)
+    const isWhole = winners[0]?.digest === made.digest
+    const spent = await Promise.all(
+      members.map(async ({ proof_id }) =>
+        (await entriesOf(app, proof_id)).some(({ type }) => type === 'spend'),
+      ),
+    )
+    expect(spent).to.deep.equal([isWhole, true, isWhole])
+  })
+})

@@ -1,0 +1,165 @@
+/** Security alerts, through the real app. */
+import { expect } from 'chai'
+import { systemCaller } from '../../../src/caller.ts'
+import type { AlertPage } from '../../../src/domain/security/schemas.ts'
+import type { AlertInput } from '../../../src/domain/security/service.ts'
+import { sharedApp, startTestApp, type TestApp, type TestOrganisation } from '../../support/app.ts'
+
+const DAY_MS = 24 * 3_600_000
+
+describe('security alerts', () => {
+  let app: TestApp
+  let owner: TestOrganisation
+  before(async () => {
+    app = await sharedApp()
+  })
+  beforeEach(async () => {
+    owner = await app.organisation()
+  })
+
+  /** Writes alerts in one append, as a domain does beside their cause. */
+  const write = async (...alerts: Omit<AlertInput, 'organisation'>[]) => {
+    const { ledger, security } = app.services
+    const { organisationId: organisation } = owner
+    await ledger.append(systemCaller(organisation, 'test'), {
+      entry: { type: 'gate', data: {} },
+      rows: () => alerts.map((alert) => security.alertRow({ organisation, ...alert })),
+      result: () => null,
+    })
+  }
+  const list = async (query = '', key = owner.apiKey, path = '/api/security/alerts') =>
+    (await app.request<AlertPage>('GET', `${path}${query}`, { key })).body
+
+  it('are told on both routes', async () => {
+    const at = Date.parse('2025-11-21T12:00:00.000Z')
+    await write({ type: 'double_spend', subject: 'ter_1', at })
+    const { alerts, nextCursor } = await list()
+    expect(nextCursor).to.equal(null)
+    expect(alerts).to.have.length(1)
+    expect({ ...alerts[0], id: '' }).to.deep.equal({
+      id: '',
+      type: 'double_spend',
+      severity: 'high',
+      subject: 'ter_1',
+      count: 1,
+      firstSeen: '2025-11-21T12:00:00.000Z',
+      lastSeen: '2025-11-21T12:00:00.000Z',
+      status: 'open',
+    })
+    expect(await list('', owner.apiKey, '/console/api/alerts')).to.deep.equal({ alerts, nextCursor })
+  })
+
+  it('of one kind and subject add up over a day, in one batch and over several', async () => {
+    const at = Math.floor(Date.now() / DAY_MS) * DAY_MS
+    const same = { type: 'invalid_mac', subject: 'ter_1' } as const
+    await write({ ...same, at: at + 2000 }, { ...same, at: at + 1000 })
+    await write({ ...same, at: at + 3000, count: 5 })
+    await write({ ...same, subject: 'ter_2', at }, { ...same, at: at + DAY_MS })
+    const { alerts } = await list()
+    expect(alerts.map(({ subject, count }) => [subject, count])).to.have.deep.members([
+      ['ter_1', 7],
+      ['ter_2', 1],
+      ['ter_1', 1],
+    ])
+    const merged = alerts.find(({ count }) => count === 7)
+    expect(Date.parse(merged?.firstSeen ?? '')).to.equal(at + 1000)
+    expect(Date.parse(merged?.lastSeen ?? '')).to.equal(at + 3000)
+  })
+
+  it('keep their id while they add up', async () => {
+    const alert = { type: 'invalid_mac', subject: 'ter_1', at: Date.now() } as const
+    await write(alert)
+    const [first] = (await list()).alerts
+    await write(alert)
+    const [second] = (await list()).alerts
+    expect(second).to.include({ id: first?.id, count: 2 })
+  })
+
+  it('are filtered by severity and time', async () => {
+    const at = Date.now()
+    await write(
+      { type: 'rate_limit', subject: 'a', at: at - 60_000 },
+      { type: 'double_spend', subject: 'b', at },
+      { type: 'double_spend', subject: 'c', at, severity: 'critical' },
+    )
+    const subjects = async (query: string) => (await list(query)).alerts.map(({ subject }) => subject).sort()
+    expect(await subjects('?severity=low')).to.deep.equal(['a'])
+    expect(await subjects('?severity=critical')).to.deep.equal(['c'])
+    expect(await subjects(`?since=${new Date(at - 1000).toISOString()}`)).to.deep.equal(['b', 'c'])
+    const { status } = await app.request('GET', '/api/security/alerts?severity=loud', { key: owner.apiKey })
+    expect(status).to.equal(400)
+  })
+
+  it('come in pages that meet', async () => {
+    const at = Date.now()
+    const subjects = Array.from({ length: 7 }, (_, i) => `ter_${i}`)
+    await write(...subjects.map((subject) => ({ type: 'clock_rollback', subject, at }) as const))
+    const seen: string[] = []
+    let cursor: string | null = ''
+    while (cursor !== null) {
+      const page: AlertPage = await list(`?limit=3${cursor && `&cursor=${cursor}`}`)
+      expect(page.alerts.length).to.be.at.most(3)
+      seen.push(...page.alerts.map(({ subject }) => subject))
+      cursor = page.nextCursor
+    }
+    expect(seen).to.deep.equal([...subjects].reverse())
+  })
+
+  it('are never visible to another organisation', async () => {
+    await write({ type: 'double_spend', subject: 'ter_1', at: Date.now() })
+    const stranger = await app.organisation()
+    expect((await list('', stranger.apiKey)).alerts).to.deep.equal([])
+    expect((await list('', app.adminKey)).alerts.filter(({ subject }) => subject === 'ter_1')).to.deep.equal(
+      [],
+    )
+  })
+
+  it('need scope audit', async () => {
+    const key = await app.request<{ apiKey: string }>('POST', '/console/api/keys', {
+      key: owner.apiKey,
+      body: { scopes: ['verify'] },
+    })
+    const { status } = await app.request('GET', '/api/security/alerts', { key: key.body.apiKey })
+    expect(status).to.equal(403)
+  })
+
+  it('without a cause of their own are written once a minute, and what lies between is counted', async () => {
+    let now = Date.parse('2025-11-21T12:00:00.000Z')
+    const own = await startTestApp({ clock: { now: () => now } })
+    try {
+      const { organisationId: organisation, apiKey } = await own.organisation()
+      const { security, ledger } = own.services
+      const raise = () => security.raise({ organisation, type: 'auth_bruteforce', subject: 'acc_1' })
+      const { size } = await ledger.head()
+      for (let i = 0; i < 5; i++) raise()
+      await security.close()
+      expect((await ledger.head()).size).to.equal(size + 1)
+      now += 61_000
+      raise()
+      await security.close()
+      const { body } = await own.request<AlertPage>('GET', '/api/security/alerts', { key: apiKey })
+      expect(body.alerts.map(({ count }) => count)).to.deep.equal([6])
+    } finally {
+      await own.close()
+    }
+  })
+
+  it('tell of an organisation that runs into its rate limit', async () => {
+    const own = await startTestApp({ env: { RATE_LIMIT_PER_MINUTE: '3' } })
+    try {
+      const { apiKey, organisationId } = await own.organisation()
+      const statuses = []
+      for (let i = 0; i < 5; i++) {
+        statuses.push((await own.request('GET', '/console/api/me', { key: apiKey })).status)
+      }
+      expect(statuses).to.deep.equal([200, 200, 200, 429, 429])
+      await own.services.security.close()
+      const { alerts } = await own.services.security.list(organisationId, {})
+      expect(alerts.map(({ type, severity, count }) => ({ type, severity, count }))).to.deep.equal([
+        { type: 'rate_limit', severity: 'low', count: 1 },
+      ])
+    } finally {
+      await own.close()
+    }
+  })
+})

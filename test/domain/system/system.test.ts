@@ -1,0 +1,124 @@
+import { expect } from 'chai'
+import { systemClock } from '../../../src/clock.ts'
+import { createSystem, type SystemDeps } from '../../../src/domain/system/service.ts'
+import { createMetrics } from '../../../src/metrics.ts'
+import { sharedApp, startTestApp, type TestApp } from '../../support/app.ts'
+
+const ISO_TIME = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/
+
+describe('system routes', () => {
+  let app: TestApp
+  before(async () => {
+    app = await sharedApp()
+  })
+
+  it('GET / says what the service is, with absolute documentation and path templates', async () => {
+    const { status, body } = await app.request<Record<string, unknown>>('GET', '/')
+    expect(status).to.equal(200)
+    expect(body).to.include({ name: 'Assay', version: '1.0.0', documentation: `${app.url}/v1/openapi.json` })
+    expect(body.engine).to.deep.equal({ name: 'assay-core', version: '1.0.0' })
+    expect(body.endpoints).to.have.all.keys('health', 'verify', 'pod', 'domain', 'hermes')
+    expect(body.customDomains).to.deep.equal({ supported: true, cname: '127.0.0.1' })
+    expect(body.timestamp).to.match(ISO_TIME)
+  })
+
+  it('health serves both families at once, on both paths', async () => {
+    for (const path of ['/health', '/v1/health']) {
+      const { status, body, headers } = await app.request<Record<string, unknown>>('GET', path)
+      expect(status).to.equal(200)
+      expect(headers.get('ratelimit')).to.equal(null)
+      expect(body).to.include({ status: 'healthy', version: '1.0.0' })
+      expect(body.engine).to.deep.equal({ name: 'assay-core', version: '1.0.0', status: 'operational' })
+      expect(body.database).to.deep.equal({ status: 'connected' })
+      expect(body.services).to.have.property('postgres', 'connected')
+      expect(body.uptime).to.be.a('number')
+      expect(body.responseTime).to.be.a('number')
+    }
+  })
+
+  it('probes tell life from readiness', async () => {
+    expect((await app.request('GET', '/health/live')).body).to.deep.equal({ live: true })
+    expect((await app.request('GET', '/health/ready')).body).to.deep.equal({ ready: true })
+  })
+
+  it('/metrics is public unless METRICS_TOKEN is set; then it needs the token or a key with the scope', async () => {
+    const { status, body, headers } = await app.request<string>('GET', '/metrics')
+    expect(status).to.equal(200)
+    expect(headers.get('content-type')).to.match(/^text\/plain; version=0\.0\.4/)
+    expect(body).to.match(/^http_request_duration_seconds_count/m)
+    expect(body).to.match(/^ledger_tree_size \d+$/m)
+
+    const closed = await startTestApp({ env: { METRICS_TOKEN: 'metrics-token-1' } })
+    try {
+      expect((await closed.request('GET', '/metrics')).status).to.equal(401)
+      expect((await closed.request('GET', '/metrics', { bearer: 'wrong' })).status).to.equal(401)
+      expect((await closed.request('GET', '/metrics', { bearer: 'metrics-token-1' })).status).to.equal(200)
+      expect((await closed.request('GET', '/metrics', { key: closed.adminKey })).status).to.equal(200)
+    } finally {
+      await closed.close()
+    }
+  })
+
+  it('/v1/metrics is JSON, or text for those who ask for text first', async () => {
+    const ask = (accept: string) =>
+      app.request<unknown>('GET', '/v1/metrics', { key: app.adminKey, headers: { accept } })
+    for (const accept of ['*/*', 'application/json', 'application/json, text/plain']) {
+      const { body } = await ask(accept)
+      expect(body, accept).to.have.property('metrics').that.is.an('array').that.is.not.empty
+    }
+    for (const accept of ['text/plain', 'text/plain;version=0.0.4;q=0.5,*/*;q=0.1', 'text/*']) {
+      expect((await ask(accept)).body, accept)
+        .to.be.a('string')
+        .that.matches(/^# HELP/)
+    }
+    expect((await app.request('GET', '/v1/metrics')).status).to.equal(401)
+  })
+
+  it('the description is served and names this server', async () => {
+    const { body, headers } = await app.request<{ servers: { url: string }[]; openapi: string }>(
+      'GET',
+      '/v1/openapi.json',
+    )
+    expect(headers.get('content-type')).to.match(/^application\/json/)
+    expect(body.openapi).to.equal('3.1.0')
+    expect(body.servers).to.deep.equal([{ url: app.url }])
+  })
+})
+
+describe('health', () => {
+  const createWith = (checks: SystemDeps['checks'], isReady = () => true) =>
+    createSystem({
+      baseUrl: 'http://assay.test',
+      customDomainCname: 'assay.test',
+      clock: systemClock,
+      metrics: createMetrics(),
+      checks,
+      isReady,
+      isDiskFull: () => false,
+      treeSize: () => Promise.reject(new Error('no database')),
+      describe: () => ({}),
+    })
+  const fine = () => Promise.resolve()
+  const broken = () => Promise.reject(new Error('refused'))
+
+  it('no database is unhealthy; no Redis is degraded; Redis that nobody configured is no fault', async () => {
+    const status = async (checks: SystemDeps['checks']) => (await createWith(checks).health()).status
+    expect(await status({ database: fine })).to.equal('healthy')
+    expect(await status({ database: fine, redis: fine })).to.equal('healthy')
+    expect(await status({ database: fine, redis: broken })).to.equal('degraded')
+    expect(await status({ database: broken, redis: fine })).to.equal('unhealthy')
+    expect((await createWith({ database: fine }).health()).services.redis).to.equal('not_configured')
+  })
+
+  it('many probes at once look at the database once', async () => {
+    let asked = 0
+    const system = createWith({ database: async () => asked++ })
+    await Promise.all(Array.from({ length: 20 }, () => system.health()))
+    await system.health()
+    expect(asked).to.equal(1)
+  })
+
+  it('metrics are told even without a database', async () => {
+    expect(await createWith({ database: broken }).metricsText()).to.match(/^ledger_tree_size 0$/m)
+  })
+})

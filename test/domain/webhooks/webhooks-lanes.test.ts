@@ -1,0 +1,188 @@
+/** Turns between endpoints, whatever receivers do, and look-ups of one moment asked together. */
+import { setImmediate as turn } from 'node:timers/promises'
+import { expect } from 'chai'
+import fc from 'fast-check'
+import { createBatchedLoad } from '../../../src/domain/webhooks/batched-load.ts'
+import { createLanes } from '../../../src/domain/webhooks/lanes.ts'
+
+const LANE_IN_FLIGHT = 4
+const LANE_AT_HAND = 128
+const MAX_IN_FLIGHT = 128
+const MAX_FAILING_IN_FLIGHT = 64
+const MAX_AT_HAND = 2_048
+
+interface Attempt {
+  readonly endpoint: string
+  readonly n: number
+  end(well: boolean | undefined): void
+}
+
+/** Lanes whose attempts end when a test says so. */
+const heldLanes = () => {
+  const running = new Set<Attempt>()
+  const begun: string[] = []
+  const givenBack: string[] = []
+  let lows = 0
+  const lanes = createLanes<{ endpoint: string; n: number }>(
+    ({ endpoint, n }) =>
+      new Promise((resolve) => {
+        begun.push(`${endpoint} ${n}`)
+        const attempt: Attempt = {
+          endpoint,
+          n,
+          end(well) {
+            running.delete(attempt)
+            resolve(well)
+          },
+        }
+        running.add(attempt)
+      }),
+    () => {
+      lows += 1
+    },
+    (surplus) => givenBack.push(...surplus.map(({ endpoint, n }) => `${endpoint} ${n}`)),
+  )
+  let made = 0
+  const add = (endpoint: string, count: number): void =>
+    lanes.add(
+      endpoint,
+      Array.from({ length: count }, () => ({ endpoint, n: made++ })),
+    )
+  return { lanes, running, begun, givenBack, add, lows: () => lows, made: () => made }
+}
+
+const countBy = (attempts: Iterable<Attempt>): Map<string, number> => {
+  const counts = new Map<string, number>()
+  for (const { endpoint } of attempts) counts.set(endpoint, (counts.get(endpoint) ?? 0) + 1)
+  return counts
+}
+
+const anyStep = fc.oneof(
+  fc.record({
+    kind: fc.constant('add' as const),
+    endpoint: fc.integer({ min: 0, max: 60 }),
+    count: fc.integer({ min: 1, max: 20 }),
+  }),
+  fc.record({
+    kind: fc.constant('end' as const),
+    which: fc.nat(),
+    well: fc.constantFrom(true, false, undefined),
+  }),
+)
+
+describe('lanes of webhook endpoints', () => {
+  it('begin everything once or give it back, and never more than their limits at a time, whatever is added and however attempts end', async () => {
+    await fc.assert(
+      fc.asyncProperty(fc.array(anyStep, { maxLength: 150 }), async (steps) => {
+        const { lanes, running, begun, givenBack, add, made } = heldLanes()
+        const check = (): void => {
+          expect(running.size).to.be.at.most(MAX_IN_FLIGHT)
+          for (const count of countBy(running).values()) expect(count).to.be.at.most(LANE_IN_FLIGHT)
+        }
+        for (const step of steps) {
+          if (step.kind === 'add') add(`e${step.endpoint}`, step.count)
+          else [...running][step.which % Math.max(1, running.size)]?.end(step.well)
+          await turn()
+          check()
+        }
+        while (running.size > 0) {
+          for (const attempt of running) attempt.end(true)
+          await turn()
+          check()
+        }
+        const all = [...begun, ...givenBack]
+        expect(all).to.have.length(made())
+        expect(new Set(all).size).to.equal(made())
+        expect(lanes.atHand).to.equal(0)
+      }),
+      { numRuns: 60 },
+    )
+  })
+
+  it('leave half of the places to endpoints that answer, however many fail', async () => {
+    const { running, add } = heldLanes()
+    const failing = Array.from({ length: 100 }, (_, i) => `dead ${i}`)
+    for (const endpoint of failing) add(endpoint, 1)
+    for (const attempt of running) attempt.end(false)
+    await turn()
+    for (const endpoint of failing) add(endpoint, LANE_IN_FLIGHT)
+    await turn()
+    expect(running.size).to.equal(MAX_FAILING_IN_FLIGHT)
+    for (let i = 0; i < 100; i++) add(`alive ${i}`, 1)
+    await turn()
+    const alive = [...running].filter(({ endpoint }) => endpoint.startsWith('alive'))
+    expect(alive).to.have.length(MAX_IN_FLIGHT - MAX_FAILING_IN_FLIGHT)
+  })
+
+  it('take nothing past the database while that holds older deliveries, and ask once for those', async () => {
+    const { lanes, running, add, lows } = heldLanes()
+    expect(lanes.directRoom('e')).to.equal(LANE_AT_HAND)
+    add('e', LANE_AT_HAND)
+    expect([lanes.room('e'), lanes.directRoom('e')]).to.deep.equal([0, 0])
+    lanes.expectMore('e', true)
+    while (running.size > 0) {
+      for (const attempt of running) attempt.end(true)
+      await turn()
+    }
+    expect(lows()).to.equal(1)
+    expect([lanes.room('e'), lanes.directRoom('e')]).to.deep.equal([LANE_AT_HAND, 0])
+    lanes.expectMore('e', false)
+    expect(lanes.directRoom('e')).to.equal(LANE_AT_HAND)
+    lanes.expectMore('e', true)
+    lanes.expectNothing()
+    expect(lanes.directRoom('e')).to.equal(LANE_AT_HAND)
+  })
+
+  it('give an endpoint that failed no more room than attempts to it at a time', async () => {
+    const { lanes, running, add } = heldLanes()
+    add('e', 1)
+    for (const attempt of running) attempt.end(false)
+    await turn()
+    expect(lanes.directRoom('e')).to.equal(LANE_IN_FLIGHT)
+  })
+
+  it('keep room for others when endpoints with much at hand begin to fail', async () => {
+    const { lanes, running, givenBack, add } = heldLanes()
+    for (let i = 0; i < MAX_AT_HAND / LANE_AT_HAND; i++) add(`e${i}`, LANE_AT_HAND)
+    expect(lanes.share(1)).to.equal(0)
+    for (const attempt of running) attempt.end(false)
+    await turn()
+    expect(lanes.share(1)).to.be.at.least(MAX_AT_HAND / 2)
+    expect(new Set(givenBack).size).to.equal(givenBack.length)
+    expect(lanes.directRoom('e0'), 'what was given back is older').to.equal(0)
+  })
+
+  it('keep what is at hand for an endpoint that fails while there is room', async () => {
+    const { lanes, running, givenBack, add } = heldLanes()
+    add('e', LANE_AT_HAND)
+    for (const attempt of running) attempt.end(false)
+    await turn()
+    expect(givenBack).to.deep.equal([])
+    expect(lanes.atHand).to.equal(LANE_AT_HAND - LANE_IN_FLIGHT)
+  })
+})
+
+describe('a batched look-up', () => {
+  it('asks once for all keys of a moment, again for those of the next, and tells each its own or that there is none', async () => {
+    const asked: string[][] = []
+    const load = createBatchedLoad<number>(async (keys) => {
+      asked.push([...keys])
+      return new Map(keys.filter((key) => key !== 'none').map((key) => [key, key.length]))
+    })
+    expect(await Promise.all(['a', 'bb', 'none'].map(load))).to.deep.equal([1, 2, undefined])
+    expect(await load('ccc')).to.equal(3)
+    expect(asked).to.deep.equal([['a', 'bb', 'none'], ['ccc']])
+  })
+
+  it('tells a failure to all who asked then, and asks anew afterwards', async () => {
+    let fails = true
+    const load = createBatchedLoad<number>(async (keys) => {
+      if (fails) throw new Error('no database')
+      return new Map(keys.map((key) => [key, 1]))
+    })
+    const outcomes = await Promise.allSettled([load('a'), load('b')])
+    expect(outcomes.map(({ status }) => status)).to.deep.equal(['rejected', 'rejected'])
+    fails = false
+    expect(await load('a')).to.equal(1)
+  })
+})

@@ -1,0 +1,154 @@
+/** Tills for tests of payments: a terminal or a bare API key of an organisation, and the payments it makes. @module */
+import { randomUUID } from 'node:crypto'
+import { expect } from 'chai'
+import type { SyncAnswer, ValidateAnswer } from '../../../src/protocol/sync.ts'
+import { makeProof } from './payment-proofs.ts'
+
+/** The part of the test app that tills need; a client of a server in another process fits too. */
+export interface Shop {
+  request(
+    method: string,
+    path: string,
+    options?: { body?: unknown; key?: string; bearer?: string; headers?: Record<string, string> },
+  ): Promise<{ status: number; body: unknown }>
+}
+
+export interface Owner {
+  readonly organisationId: string
+  readonly merchantId: string
+  readonly apiKey: string
+}
+
+/** A payment as both routes take it. */
+export interface TestPayment {
+  proofData: string
+  amount: number
+  currency: string
+  timestamp: string | number
+  transactionId: string
+}
+
+export interface PaymentWishes {
+  cardToken?: string
+  /** Minor units; default 1250. */
+  amountMinor?: number
+  currency?: string
+  /** Unix ms; default now. */
+  at?: number
+  nonce?: number
+  transactionId?: string
+  /** The key that makes the proof; default the till's. */
+  key?: string
+  merchantId?: string
+  form?: 'stored' | 'compact'
+}
+
+/** Any error body, or the route's answer. */
+export type Answer<T> = { status: number; body: T & { error?: string; details?: { path: string }[] } }
+
+export interface Till {
+  /** Terminal or key id, as rows and alerts name the till. */
+  readonly origin: string
+  readonly bearer: string
+  /** Text of the API key behind its proofs. */
+  readonly key: string
+  readonly keyId: string
+  readonly merchantId: string
+  /** Of a terminal, as it was shown once. */
+  readonly terminalSecret?: string
+  /** A fresh payment of a fresh card token. */
+  payment(wishes?: PaymentWishes): TestPayment
+  validate(body: object, headers?: Record<string, string>): Promise<Answer<ValidateAnswer>>
+  sync(transactions: readonly unknown[], headers?: Record<string, string>): Promise<Answer<SyncAnswer>>
+}
+
+const EXPONENTS: Readonly<Record<string, number>> = { GBP: 2, JPY: 0, KWD: 3 }
+
+const newTill = (
+  shop: Shop,
+  {
+    bearer,
+    key,
+    merchantId,
+    origin,
+    keyId,
+    terminalSecret,
+  }: Pick<Till, 'bearer' | 'key' | 'merchantId' | 'origin' | 'keyId' | 'terminalSecret'>,
+): Till => {
+  let payments = 0
+  // The routes' answers are typed here, once; what they hold is what the tests then look at.
+  const post = async <T>(path: string, body: unknown, headers?: Record<string, string>): Promise<Answer<T>> =>
+    (await shop.request('POST', path, { body, bearer, headers })) as Answer<T>
+  return {
+    origin,
+    bearer,
+    key,
+    keyId,
+    merchantId,
+    terminalSecret,
+    payment(wishes = {}) {
+      const { amountMinor = 1250, currency = 'GBP', at = Date.now(), form = 'stored' } = wishes
+      const proof = makeProof({
+        key: wishes.key ?? key,
+        cardToken: wishes.cardToken ?? `tok_${randomUUID()}`,
+        amountMinor,
+        currency,
+        nonce: wishes.nonce ?? ++payments,
+        timestampMs: at,
+        merchantId: wishes.merchantId ?? merchantId,
+      })
+      return {
+        proofData: proof[form],
+        amount: amountMinor / 10 ** (EXPONENTS[currency] ?? 2),
+        currency,
+        timestamp: at,
+        transactionId: wishes.transactionId ?? `txn_${randomUUID()}`,
+      }
+    },
+    validate: (body, headers) => post('/api/merchant/payments/validate', body, headers),
+    sync: (transactions, headers) => post('/api/merchant/transactions/sync', { transactions }, headers),
+  }
+}
+
+type Fields = Record<string, string>
+
+const ok = async (shop: Shop, path: string, options: Parameters<Shop['request']>[2]): Promise<Fields> => {
+  const { status, body } = await shop.request('POST', path, options)
+  expect(status, `${path}: ${JSON.stringify(body)}`).to.be.within(200, 299)
+  return body as Fields
+}
+
+/** The id of an API key of the organisation. */
+const keyIdOf = async (shop: Shop, owner: Owner, apiKey: string): Promise<string> => {
+  const { body } = await shop.request('GET', '/console/api/keys', { key: owner.apiKey })
+  const { keys } = body as { keys: { keyId: string; hint: string }[] }
+  const id = keys.find(({ hint }) => hint !== '' && apiKey.startsWith(hint))?.keyId
+  return id ?? expect.fail('the key is not in the list')
+}
+
+/** A till that calls with an API key. */
+export const keyTill = async (shop: Shop, owner: Owner): Promise<Till> => {
+  const { apiKey, merchantId } = owner
+  const keyId = await keyIdOf(shop, owner, apiKey)
+  return newTill(shop, { bearer: apiKey, key: apiKey, merchantId, origin: keyId, keyId })
+}
+
+/** A till that calls with a terminal token. */
+export const terminalTill = async (
+  shop: Shop,
+  owner: Owner,
+  limits?: Record<string, unknown>,
+  merchant?: string,
+): Promise<Till> => {
+  const made = await ok(shop, '/console/api/terminals', {
+    key: owner.apiKey,
+    body: { label: 'till', ...(limits && { limits }), ...(merchant && { merchantId: merchant }) },
+  })
+  const { terminalId = '', terminalSecret, merchantId = '', apiKey = '' } = made
+  const { token = '' } = await ok(shop, '/api/merchant/terminals/authenticate', {
+    bearer: apiKey,
+    body: { terminalId, terminalSecret },
+  })
+  const keyId = await keyIdOf(shop, owner, apiKey)
+  return newTill(shop, { bearer: token, key: apiKey, merchantId, origin: terminalId, keyId, terminalSecret })
+}

@@ -1,0 +1,75 @@
+/** The built server as a process of its own, for tests that kill it or run several. */
+import { type ChildProcess, spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { createServer } from 'node:net'
+import { join } from 'node:path'
+
+const SERVER = join(import.meta.dirname, '../../../build/server.js')
+const START_TIMEOUT_MS = 60_000
+const PROBE_PAUSE_MS = 50
+
+export interface ServerProcess {
+  readonly url: string
+  readonly process: ChildProcess
+  /** Sends the signal and resolves with the exit code once the process is gone. */
+  end(signal?: NodeJS.Signals): Promise<number | null>
+}
+
+/** A port that was free a moment ago. */
+export const freePort = async (): Promise<number> => {
+  const server = createServer().listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  const address = server.address()
+  server.close()
+  await once(server, 'close')
+  return address !== null && typeof address === 'object' ? address.port : 0
+}
+
+const isUp = (url: string): Promise<boolean> =>
+  fetch(`${url}/health/ready`).then(
+    async (response) => {
+      await response.arrayBuffer()
+      return response.ok
+    },
+    () => false,
+  )
+
+/**
+ * Starts `build/server.js` with only the given environment (besides PATH and HOME) and waits until it is ready.
+ * @param directory in which it runs
+ * @throws Error with what the server printed, when it ends or isn't ready within a minute
+ */
+export const startServerProcess = async (
+  env: Readonly<Record<string, string>>,
+  directory?: string,
+): Promise<ServerProcess> => {
+  const port = env.PORT ?? String(await freePort())
+  const url = `http://127.0.0.1:${port}`
+  const child = spawn(process.execPath, [SERVER], {
+    cwd: directory,
+    env: { PATH: process.env.PATH, HOME: process.env.HOME, LOG_LEVEL: 'error', ...env, PORT: port },
+    stdio: ['ignore', 'pipe', 'pipe'],
+  })
+  let printed = ''
+  for (const stream of [child.stdout, child.stderr])
+    stream.on('data', (text) => (printed = (printed + text).slice(-8192)))
+  const exited = once(child, 'exit')
+  const giveUpAt = performance.now() + START_TIMEOUT_MS
+  while (!(await isUp(url))) {
+    if (child.exitCode !== null || child.signalCode !== null) throw new Error(`the server ended:\n${printed}`)
+    if (performance.now() > giveUpAt) {
+      child.kill('SIGKILL')
+      throw new Error(`the server was not ready in time:\n${printed}`)
+    }
+    await new Promise((resolve) => setTimeout(resolve, PROBE_PAUSE_MS))
+  }
+  return {
+    url,
+    process: child,
+    end: async (signal = 'SIGTERM') => {
+      child.kill(signal)
+      const [code] = (await exited) as [number | null]
+      return code
+    },
+  }
+}
