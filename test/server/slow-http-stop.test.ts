@@ -1,4 +1,4 @@
-/** SIGTERM under load, on both databases: whatever was sent is answered. */
+/** SIGTERM under load: whatever was sent is answered. On the embedded database, or on the one that DATABASE_URL names. */
 import { randomBytes } from 'node:crypto'
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -66,7 +66,8 @@ const stopInRounds = async (name: string, env: () => Record<string, string>): Pr
 describe('SIGTERM under load', function () {
   this.timeout(900_000)
 
-  it('resets no request that was sent, on the embedded database', async () => {
+  it('resets no request that was sent, on the embedded database', async function () {
+    if (process.env.DATABASE_URL) return this.skip()
     const folders: string[] = []
     try {
       await stopInRounds('embedded', () => {
