@@ -57,7 +57,7 @@ describe('circuits', () => {
     const ids = CIRCUITS.map(({ id }) => id).sort()
     const mains = readdirSync(FOLDER).filter((name) => name.endsWith('.circom'))
     expect(mains.map((name) => name.slice(0, -'.circom'.length)).sort()).to.deep.equal(ids)
-    const mappers = readdirSync(join(FOLDER, '../src/circuits')).filter((name) =>
+    const mappers = readdirSync(join(FOLDER, '../src/circuits/mappers')).filter((name) =>
       ids.some((id) => name === `${id}.ts`),
     )
     expect(mappers).to.have.length(ids.length)
