@@ -3,6 +3,7 @@ import { isObject } from '../protocol/json-object.ts'
 import { contextElement, type ProofContext, scopeElement } from '../rules/encode.ts'
 import type { Facts } from '../rules/expectation.ts'
 import { findCircuit } from './catalogue.ts'
+import type { Circuit } from './circuit.ts'
 
 /** What circuits call the signal that is 1 for YES and 0 for NO. */
 export const DECISION_SIGNALS = [
@@ -33,15 +34,25 @@ const timeOf = (seconds: unknown): number | undefined =>
     ? undefined
     : Number(seconds) * MS_PER_SECOND
 
-/** Circuits without a bit for it have proofs of a YES only. */
+/**
+ * Whether only its context tells that a YES of this circuit is one: what it commits to may answer no question, and of what it shows
+ * by itself a policy may have said NO.
+ */
+export const needsContext = ({ id, selfAsserted }: Pick<Circuit<string>, 'id' | 'selfAsserted'>): boolean =>
+  id === 'simple_yesno' || !selfAsserted
+
+/** Circuits without a bit for it have proofs of a YES only. Null where nothing was asked, or nobody knows. */
 const decisionOf = (
+  circuit: Circuit<string>,
   signal: (name: string) => string | undefined,
   statement: Readonly<Record<string, unknown>> | undefined,
-): 0 | 1 => {
+): 0 | 1 | null => {
+  if (statement?.rules_hash === null) return null
   // A policy that said NO has the last word.
   if (statement?.policy_verdict === 'NO') return 0
   const shown = DECISION_SIGNALS.map(signal).find((value) => value !== undefined)
-  return shown === undefined || shown === '1' ? 1 : 0
+  if (shown !== undefined && shown !== '1') return 0
+  return statement === undefined && needsContext(circuit) ? null : 1
 }
 
 /**
@@ -87,7 +98,7 @@ export const proofFacts = ({
     purpose: bound && statement ? purposeOf(bound, statement, signal('scope'), purpose) : null,
     nonce: bound?.nonce ?? null,
     statement: statement ?? null,
-    decision: circuit === undefined || statement?.rules_hash === null ? null : decisionOf(signal, statement),
+    decision: circuit === undefined ? null : decisionOf(circuit, signal, statement),
     max_age_seconds: timeOf(attestedAt) ?? timeOf(signal('now')) ?? createdAt ?? null,
     ...(circuitId === 'kyc' && { min_level: Number(signal('minLevel') ?? 0) }),
   }

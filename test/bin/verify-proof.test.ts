@@ -108,7 +108,15 @@ describe('npx assay verify-proof', function () {
     expect([whole.holds, whole.digest]).to.deep.equal([true, result.digest])
     expect(whole.says).to.match(/^it attests the submitted data; no question was asked/)
     expect(whole.notChecked).to.include('the signature in the file')
-    expect((await read(`${result.proof}\n`, { circuit: 'simple_yesno' })).holds).to.equal(true)
+    const alone = await read(`${result.proof}\n`, { circuit: 'simple_yesno' })
+    expect([alone.holds, alone.says]).to.deep.equal([
+      true,
+      'YES, if a question was asked: the file does not tell',
+    ])
+    for (const content of [result, result.proof])
+      expect(
+        (await read(content, { circuit: 'simple_yesno', expect: '{"decision":1}' })).reasons,
+      ).to.deep.equal(['EXPECTATION_DECISION'])
     const { proof, publicSignals } = await goodProof('yesno')
     const signals = await file(publicSignals)
     const { status } = await run('--circuit', 'yesno', '--public', signals, await file(proof))

@@ -46,4 +46,20 @@ describe('what a proof tells of itself', () => {
     for (const now of [seconds - 61n, seconds + 121n])
       expect(reasons(asked, proofOf('kyc', statement, { now }))).to.equal('EXPECTATION_MAX_AGE_SECONDS')
   })
+
+  it('is a YES without its context only where the circuit asks the question itself', () => {
+    const told = (circuitId: string, signals: Readonly<Record<string, bigint>>, statement: object = {}) => {
+      const { context, ...bare } = proofOf(circuitId, statement, signals)
+      return [context, undefined].map((known) => proofFacts({ ...bare, context: known }).decision)
+    }
+    expect(told('yesno', { decision: 1n })).to.deep.equal([1, 1])
+    // Nothing may have been asked, or a policy may have said NO.
+    expect(told('simple_yesno', { decision: 1n })).to.deep.equal([1, null])
+    expect(told('simple_yesno', { decision: 1n }, { rules_hash: null })).to.deep.equal([null, null])
+    expect(told('kyc', { decision: 1n })).to.deep.equal([1, null])
+    expect(told('kyc', { decision: 1n }, { policy_verdict: 'NO' })).to.deep.equal([0, null])
+    expect(told('audit_proof', {})).to.deep.equal([1, null])
+    for (const circuitId of ['yesno', 'simple_yesno', 'kyc'])
+      expect(told(circuitId, { decision: 0n })).to.deep.equal([0, 0])
+  })
 })

@@ -7,7 +7,7 @@ import { readFileSync } from 'node:fs'
 import { text as readAll } from 'node:stream/consumers'
 import { loadVerificationKey, type RecordedKey } from '../../circuits/artifacts/artifacts.ts'
 import { findCircuit } from '../../circuits/catalogue.ts'
-import { DECISION_SIGNALS, proofFacts } from '../../circuits/proof-facts.ts'
+import { DECISION_SIGNALS, needsContext, proofFacts } from '../../circuits/proof-facts.ts'
 import {
   type ProofRefusal,
   readVerificationKey,
@@ -151,6 +151,15 @@ const shownBy = ({ publicSignals }: ProofFile, circuitId: string | undefined): s
   return DECISION_SIGNALS.flatMap((name) => publicSignals[names.indexOf(name)] ?? [])[0]
 }
 
+/** What the file would have to tell before a YES of the circuit is one. */
+const untold = ({ context, question }: ProofFile, circuitId: string | undefined): string => {
+  const circuit = circuitId === undefined ? undefined : findCircuit(circuitId)
+  if (circuit === undefined || !needsContext(circuit) || (context !== undefined && isContext(context)))
+    return ''
+  if (!circuit.selfAsserted) return ', unless a policy said NO: the file does not tell'
+  return question === undefined ? ', if a question was asked: the file does not tell' : ''
+}
+
 const statedIn = ({ context }: ProofFile): Stated =>
   context !== undefined && isContext(context) ? Object(context.statement) : {}
 
@@ -168,7 +177,7 @@ const meaningOf = (file: ProofFile, circuitId: string | undefined): string | nul
   if (isPolicyRefusal(file, circuitId))
     return 'NO: the policy said so, whatever the circuit shows; it opens nothing'
   if (shown === undefined) return null
-  return shown === '1' ? 'YES' : 'NO: it opens nothing'
+  return shown === '1' ? `YES${untold(file, circuitId)}` : 'NO: it opens nothing'
 }
 
 /** @throws ProofFileError for what is no expectation */
@@ -181,7 +190,7 @@ const readExpectation = (text: string): Expectation => {
 
 /** @throws ProofFileError for what can't be expected of such a proof */
 const differing = (
-  { context, publicSignals }: ProofFile,
+  { context, publicSignals, question }: ProofFile,
   circuitId: string | undefined,
   expect: string | undefined,
   now: number,
@@ -189,8 +198,10 @@ const differing = (
   if (expect === undefined) return []
   if (circuitId === undefined) throw new ProofFileError('To compare with --expect, say --circuit.')
   const bound = context !== undefined && isContext(context) ? context : null
+  const facts = proofFacts({ circuitId, publicSignals, context: bound })
+  const told = question === 'none' ? { ...facts, decision: null } : facts
   try {
-    return unexpected(readExpectation(expect), proofFacts({ circuitId, publicSignals, context: bound }), now)
+    return unexpected(readExpectation(expect), told, now)
   } catch (error) {
     if (error instanceof ProofFileError) throw error
     const { path, message } = detailOf(error)
