@@ -55,6 +55,27 @@ describe('an answer that comes back whole', () => {
     expect(spent.consumed).to.equal(true)
   })
 
+  it('is held against its proof wherever that is shown, and says nothing of an unnamed one', async () => {
+    const made = await post<{ proof_id: string }>('/v1/proofs/generate', {
+      circuit_id: 'yesno',
+      inputs: { data: { age: 36 }, rules: RULES },
+    })
+    const created_at = '2020-01-01T00:00:00.000Z'
+    const { proof_id: _, ...unnamed } = made
+    const answer = await post<Verdict>('/v1/proofs/verify', unnamed)
+    expect(answer.error).to.equal('validation_failed')
+    expect(answer.details?.map(({ path }) => path)).to.include('/proof_id')
+    const { results } = await post<BatchOutcomes>('/v1/qr/proofs/batch', {
+      proofs: [unnamed, { ...made, created_at }, { ...made, consume: false }, made],
+    })
+    expect(results.map(({ status, message = '' }) => [status, message.split(' ')[0]])).to.deep.equal([
+      ['invalid', '/proof_id'],
+      ['invalid', '/created_at'],
+      ['invalid', '/consume'],
+      ['spent', ''],
+    ])
+  })
+
   it('an upload of no proofs is answered with zeros', async () => {
     const none = await post('/api/proof/sync', { proofs: [] })
     expect(none).to.deep.equal({ synced: 0, updated: 0, proofs: [], errors: [] })

@@ -207,7 +207,16 @@ export const ValidateHybridToken = Type.Object(
     expect: Type.Optional(Expect),
     ...membersOfToken,
   },
-  { title: 'ValidateHybridToken' },
+  {
+    title: 'ValidateHybridToken',
+    // Such a member would be taken for something that the token is held against.
+    not: {
+      anyOf: Object.keys(membersOfToken).map((name) => ({
+        properties: { token: { not: { type: 'null' } }, [name]: {} },
+        required: ['token', name],
+      })),
+    },
+  },
 )
 export type ValidateHybridToken = Static<typeof ValidateHybridToken>
 

@@ -1,11 +1,10 @@
 /** Routes that make, check, spend and take in proofs. @module */
 import { iso } from '../../clock.ts'
 import { Reply, route } from '../../http/route.ts'
-import { requireUnchanged } from '../../json/read-only.ts'
 import type { UsageService } from '../usage/service.ts'
+import { generatedV1 } from './made-json.ts'
 import type { CheckedProof, GeneratedProof } from './proof.ts'
 import {
-  AS_MADE,
   GeneratedProofJson,
   GenerateRequest,
   ProofGenerated,
@@ -42,22 +41,6 @@ const generatedJson = (made: GeneratedProof): GeneratedProofJson => ({
   decision: made.decision,
   digest: made.digest,
   circuitId: made.circuitId,
-})
-
-const generatedV1 = (made: GeneratedProof): ProofGenerated => ({
-  proof_id: made.proofId,
-  circuit_id: made.circuitId,
-  digest: made.digest,
-  proof: made.proof as ProofGenerated['proof'],
-  public_signals: [...made.publicSignals],
-  decision: made.decision,
-  ...(made.reason && { reason: made.reason }),
-  context: made.context as ProofGenerated['context'],
-  created_at: iso(made.createdAt),
-  expires_at: made.expiresAt === null ? null : iso(made.expiresAt),
-  merkle_root: made.receipt.root,
-  merkle_leaf_hash: made.receipt.leafHash,
-  merkle_index: made.receipt.index,
 })
 
 const checkedJson = ({ valid, verified, decision, reasonCodes }: CheckedProof): VerifiedProofJson => ({
@@ -204,10 +187,7 @@ const verifyProofV1 = route({
   handler: async ({ caller, body }, { proofs }: Services) => {
     const { proof_id: proofId, circuit_id: circuitId, proof, public_signals: publicSignals, consume } = body
     const { decision, digest, expect } = body
-    if (proofId !== undefined && AS_MADE.some((name) => body[name] !== undefined)) {
-      const made = await proofs.findRecorded(caller, proofId)
-      if (made) requireUnchanged(body, generatedV1(made), AS_MADE)
-    }
+    await proofs.requireAsMade(caller, body)
     const ask = { proofId, circuitId, proof, publicSignals, consume, decision, digest, expect }
     return proofs.verify(caller, ask, checkedV1)
   },

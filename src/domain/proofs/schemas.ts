@@ -269,21 +269,27 @@ export const AS_MADE = [
   'merkle_leaf_hash',
   'merkle_index',
 ] as const
+/** The same with what goes on by itself, so that it is not held against anything. */
+const TOLD = [...AS_MADE, 'merkle_root'] as const
 
-export const ProofVerifyRequest = Type.Object({
-  proof_id: Type.Optional(Name),
-  circuit_id: Type.Optional(Name),
-  proof: AnyProof,
-  public_signals: SentSignals,
-  consume: Type.Optional(
-    Type.Boolean({
-      description: 'Spends the proof if it is verified and a YES. A second time is 409 `double_spend`.',
-    }),
-  ),
-  expect: Type.Optional(Expect),
-  ...told,
-  ...Type.Partial(Type.Pick(ProofGenerated, [...AS_MADE, 'merkle_root'])).properties,
-})
+export const ProofVerifyRequest = Type.Object(
+  {
+    proof_id: Type.Optional(Name),
+    circuit_id: Type.Optional(Name),
+    proof: AnyProof,
+    public_signals: SentSignals,
+    consume: Type.Optional(
+      Type.Boolean({
+        description: 'Spends the proof if it is verified and a YES. A second time is 409 `double_spend`.',
+      }),
+    ),
+    expect: Type.Optional(Expect),
+    ...told,
+    ...Type.Partial(Type.Pick(ProofGenerated, [...TOLD])).properties,
+  },
+  // By that id the proof is found that they are told of.
+  { dependentRequired: Object.fromEntries(TOLD.map((name) => [name, ['proof_id']])) },
+)
 export type ProofVerifyRequest = Static<typeof ProofVerifyRequest>
 
 export const ProofVerified = Type.Object(

@@ -4,12 +4,14 @@ import { findCircuit } from '../../circuits/catalogue.ts'
 import { isCanonicalSignal } from '../../circuits/circuit.ts'
 import { AppError, fail, type Misfit } from '../../errors.ts'
 import { newId } from '../../ids.ts'
+import { requireUnchanged } from '../../json/read-only.ts'
 import type { Item, Settled } from '../../ledger/item.ts'
 import type { Ledger } from '../../ledger/ledger.ts'
 import type { Metrics } from '../../metrics.ts'
 import type { SecurityService } from '../security/service.ts'
 import { adoptItem } from './adoption.ts'
 import { type CheckingDeps, createChecking, type Examined, type ValidProof } from './checking.ts'
+import { generatedV1 } from './made-json.ts'
 import { createMaking, type MakingDeps } from './making.ts'
 import type {
   AdoptedProof,
@@ -22,7 +24,7 @@ import type {
 } from './proof.ts'
 import { findRecorded, recordedId } from './recording.ts'
 import { createRecords } from './records.ts'
-import type { SyncRequest, SyncResult } from './schemas.ts'
+import { AS_MADE, type ProofVerifyRequest, type SyncRequest, type SyncResult } from './schemas.ts'
 import { signalOf } from './signals.ts'
 import { type Refusal, refusalOf } from './spending/acceptance.ts'
 import {
@@ -139,6 +141,12 @@ export const createProofs = (deps: ProofsDeps) => {
   })
 
   const recorded = createRecords({ ...deps, statement })
+
+  const findMade = (caller: Caller, proofId: string): Promise<GeneratedProof | undefined> =>
+    recorded(caller, proofId).catch((error: unknown) => {
+      if (error instanceof AppError && error.code === 'not_found') return undefined
+      throw error
+    })
 
   const noteDoubleSpend = ({ organisation }: Caller, digest: string): void => {
     metrics.doubleSpends.inc()
@@ -268,11 +276,17 @@ export const createProofs = (deps: ProofsDeps) => {
     recorded,
 
     /** The same; undefined where there is none, or it isn't known what it is bound to. */
-    findRecorded: (caller: Caller, proofId: string): Promise<GeneratedProof | undefined> =>
-      recorded(caller, proofId).catch((error: unknown) => {
-        if (error instanceof AppError && error.code === 'not_found') return undefined
-        throw error
-      }),
+    findRecorded: findMade,
+
+    /**
+     * Holds what is said of a proof against what its making answered; of an unknown one nothing is known.
+     * @throws AppError read_only
+     */
+    async requireAsMade(caller: Caller, sent: ProofVerifyRequest): Promise<void> {
+      if (sent.proof_id === undefined || AS_MADE.every((name) => sent[name] === undefined)) return
+      const made = await findMade(caller, sent.proof_id)
+      if (made) requireUnchanged(sent, generatedV1(made), AS_MADE)
+    },
 
     /**
      * Checks a proof, and with `consume` spends it if it is verified and a YES. Only a verified proof leaves an entry.

@@ -34,7 +34,7 @@ export interface BatchDeps {
   readonly signers: Pick<Signers, 'publicKey'>
   readonly sealing: Sealing
   readonly clock: Clock
-  readonly proofs: Pick<ProofsService, 'spending' | 'doubleSpend'>
+  readonly proofs: Pick<ProofsService, 'spending' | 'doubleSpend' | 'requireAsMade'>
   readonly metrics: Pick<Metrics, 'doubleSpends'>
   readonly security: Pick<SecurityService, 'raise'>
   /** Checks a proof as the body of POST /v1/proofs/verify is checked, and brings it into that form. */
@@ -62,6 +62,13 @@ const YES = 1
 /** Reasons for which a proof is a fact, but opens nothing. */
 const REFUSAL = /^(?:DECISION_NO|NO_QUESTION|(?:MEMBER_\d_)*POLICY_NO)$/
 const UNKNOWN_REASONS: readonly string[] = ['PROOF_UNKNOWN', 'CONTEXT_UNKNOWN']
+
+/** Of a proof that is not to be spent: here everything is. */
+const KEPT: ErrorDetail = {
+  path: '/consume',
+  code: 'const',
+  message: 'must be true: whatever counts is spent here',
+}
 
 const settle = (
   status: BatchOutcome['status'],
@@ -169,8 +176,9 @@ export const createBatch = (deps: BatchDeps) => {
     const misfit = checkProof(item)
     if (misfit) return settleMisfit(misfit.details[0])
     // The check has just said that it is one.
-    const { proof_id, circuit_id, proof, public_signals, decision, digest, expect } =
-      item as ProofVerifyRequest
+    const sent = item as ProofVerifyRequest
+    const { proof_id, circuit_id, proof, public_signals, consume, decision, digest, expect } = sent
+    if (consume === false) return settleMisfit(KEPT)
     const presented = {
       proofId: proof_id,
       circuitId: circuit_id,
@@ -181,13 +189,14 @@ export const createBatch = (deps: BatchDeps) => {
       expect,
     }
     try {
+      await proofs.requireAsMade(caller, sent)
       return await proofs.spending(caller, presented, {
         spent: (digest, at) => spentOutcome(digest, at, YES),
         twice: (digest, at) => twice(digest, at, YES),
         refused: refusedOutcome,
       })
     } catch (error) {
-      // Something is expected of it that can't apply.
+      // Something is expected of it that can't apply, or said of it that its making did not answer.
       return settleMisfit(detailOf(error))
     }
   }

@@ -80,6 +80,19 @@ describe('hybrid tokens on their way', function () {
     expect(body.reason_codes).to.deep.equal(['PQ_SIGNATURE_MISSING'])
   })
 
+  it('stand alone under `token`: no member of a token beside it is taken for one that it is held against', async () => {
+    for (const beside of [{ subject: 'somebody else' }, { exp: token.exp }]) {
+      const { status, body } = await hybrid.validate({ token, ...beside })
+      const [name] = Object.keys(beside)
+      expect([status, body])
+        .to.deep.include(422)
+        .and.to.have.nested.property('[1].details')
+        .that.deep.equals([
+          { path: `/${name}`, code: 'not_applicable', message: 'must not stand beside token' },
+        ])
+    }
+  })
+
   it('are refused as a credential, and the answer says where they belong', async () => {
     const text = JSON.stringify(token)
     for (const headers of [
