@@ -101,6 +101,13 @@ const answerOf = (
   merkle_leaf_hash: signed.merkleLeafHash,
 })
 
+/** Rules and data of the caller's own would go unasked, under a signed YES of the policy. @throws AppError validation_failed */
+const demandNoInputs = (circuitId: string, inputs: VerificationContext['inputs']): void => {
+  if (inputs === undefined) return
+  const message = `does not belong to ${circuitId}, which proves what the policy says of identifier and context; POST /verify takes rules`
+  fail('validation_failed', { details: [{ path: '/context/inputs', code: 'not_applicable', message }] })
+}
+
 export type PolicyVerificationService = ReturnType<typeof createPolicyVerification>
 
 export const createPolicyVerification = (deps: Deps) => {
@@ -142,13 +149,14 @@ export const createPolicyVerification = (deps: Deps) => {
     /**
      * Decides by the organisation's policy for the circuit, proves with that circuit, signs and records. Circuits with
      * a statement of their own need what it is about in `context.inputs`; then YES takes both, policy and statement.
-     * @throws AppError not_found for an unknown circuit; inputs_insufficient, not_provable; subscription_inactive,
-     *   free_allocation_used; prover_overloaded, unavailable
+     * @throws AppError not_found for an unknown circuit; validation_failed, inputs_insufficient, not_provable;
+     *   subscription_inactive, free_allocation_used; prover_overloaded, unavailable
      */
     async verify(caller: Caller, request: PolicyVerifyRequest): Promise<PolicyVerification> {
       const { circuit_id: circuitId, identifier, context = {}, ttl, nonce } = request
       proofs.statement(circuitId)
       const { inputs, ...facts } = context
+      if (provesPolicies(circuitId)) demandNoInputs(circuitId, inputs)
       const decided = await policies.forCircuit(caller, circuitId, identifier, facts)
       const salt = randomBytes(COMMITMENT_SALT_BYTES)
       const bound: Bound = {

@@ -20,7 +20,7 @@ export const VerificationContext = Type.Object(
         {
           additionalProperties: Type.Unknown(),
           description:
-            'For circuits that prove a credential, a token, a consent, entries or payments: what they take, as POST /v1/proofs/generate does. No part of the facts.',
+            'For circuits that prove a credential, a token, a consent, entries or payments: what they take, as POST /v1/proofs/generate does. No part of the facts. Circuits that prove the policy take none.',
         },
       ),
     ),

@@ -280,6 +280,15 @@ describe('POST /v1/verify', () => {
     })
   })
 
+  it('refuses rules of the caller for a circuit that proves the policy, which would go unasked', async () => {
+    const inputs = { data: { age: 12 }, rules: [{ field: 'age', op: 'gte', value: 18 }] }
+    for (const circuit_id of ['simple_yesno', 'yesno', 'eligibility', 'composite'])
+      expect(
+        await refused({ circuit_id, identifier: 'c', context: { ...PAYMENT.context, inputs } }),
+        circuit_id,
+      ).to.deep.equal({ status: 422, error: 'validation_failed', path: '/context/inputs' })
+  })
+
   it('refuses what it could only misread', async () => {
     const cases: [body: object, path: string][] = [
       [{ identifier: 'c' }, '/circuit_id'],
