@@ -16,7 +16,7 @@ import { createSealing } from '../src/keys/sealing.ts'
 import type { Item } from '../src/ledger/item.ts'
 import { createLedger, type Ledger } from '../src/ledger/ledger.ts'
 import { type Database, openDatabase } from '../src/store/database.ts'
-import { table } from '../src/store/table.ts'
+import { bytes, integer, table, text } from '../src/store/table.ts'
 import { createScratchDatabase } from '../test/support/app.ts'
 
 const CALLERS = 128
@@ -31,31 +31,18 @@ const GOAL_P99_MS = 50
 const GOAL_OVER_SINGLE = 10
 const GOAL_LONE_RATIO = 1.5
 
-interface PaymentRow {
-  id: string
-  organisation: string
-  entry_index: number
-  status: string
-  transaction_id: string
-  merchant: string
-  proof: Uint8Array
-  amount_minor: number
-  currency: string
-  received_at: number
-}
-
-const payments = table<PaymentRow>('bench_payments', [
-  'id',
-  'organisation',
-  'entry_index',
-  'status',
-  'transaction_id',
-  'merchant',
-  'proof',
-  'amount_minor',
-  'currency',
-  'received_at',
-])
+const payments = table('bench_payments', {
+  id: text().key(),
+  organisation: text(),
+  entry_index: integer(),
+  status: text(),
+  transaction_id: text(),
+  merchant: text(),
+  proof: bytes(),
+  amount_minor: integer(),
+  currency: text(),
+  received_at: integer(),
+})
 
 const SCHEMA = `CREATE TABLE bench_payments (id text COLLATE "C" PRIMARY KEY, organisation text NOT NULL,
   entry_index bigint NOT NULL, status text NOT NULL, transaction_id text NOT NULL, merchant text NOT NULL,

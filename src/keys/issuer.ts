@@ -8,6 +8,7 @@ import type { IssuerPoint, IssuerSignature } from '../circuits/issuer-signature.
 import type { Clock } from '../clock.ts'
 import type { Database } from '../store/database.ts'
 import { createRecent } from '../store/recent.ts'
+import { bytes, integer, type RowOf, table, text } from '../store/table.ts'
 import { EDDSA_SEED_BYTES, type EddsaKey, eddsaKey } from './eddsa-poseidon.ts'
 import { thumbprint } from './jwks.ts'
 import type { Place, Sealing } from './sealing.ts'
@@ -44,19 +45,21 @@ export interface Issuer {
   rotate(validForMs?: number): Promise<string>
 }
 
-interface IssuerKeyRow {
-  kid: string
+export const issuerKeys = table('issuer_keys', {
+  kid: text().key(),
   /** The greatest signs. */
-  version: number
+  version: integer(),
   /** Decimal. */
-  x: string
+  x: text(),
   /** Decimal. */
-  y: string
+  y: text(),
   /** The 32-byte seed. */
-  sealed_private: Uint8Array
-  created_at: number
-  valid_until: number | null
-}
+  sealed_private: bytes(),
+  created_at: integer(),
+  valid_until: integer().null(),
+})
+
+type IssuerKeyRow = RowOf<typeof issuerKeys>
 
 /** How soon a rotation on another server is noticed. */
 const KEY_CACHE_MS = 1000

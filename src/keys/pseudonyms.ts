@@ -7,6 +7,7 @@
 import { createHmac, createSecretKey, type KeyObject, randomBytes } from 'node:crypto'
 import type { Clock } from '../clock.ts'
 import type { Database } from '../store/database.ts'
+import { bytes, integer, type RowOf, table } from '../store/table.ts'
 import type { Place, Sealing } from './sealing.ts'
 
 const EPOCH_MS = 90 * 24 * 60 * 60 * 1000
@@ -40,11 +41,13 @@ interface Deps {
   readonly clock: Clock
 }
 
-interface EpochRow {
-  epoch: number
+export const epochs = table('pseudonym_epochs', {
+  epoch: integer().key(),
   /** Empty once it is destroyed. */
-  sealed_key: Uint8Array
-}
+  sealed_key: bytes(),
+})
+
+type EpochRow = RowOf<typeof epochs>
 
 const DESTROYED = Buffer.alloc(0)
 /** What may begin: the next epoch, or, after a long silence, the database's own present one and the one after it. */

@@ -15,6 +15,7 @@ import { ml_dsa44, ml_dsa65 } from '@noble/post-quantum/ml-dsa.js'
 import type { Clock } from '../clock.ts'
 import type { Database } from '../store/database.ts'
 import { createRecent } from '../store/recent.ts'
+import { bytes, integer, json, type RowOf, table, text } from '../store/table.ts'
 import { type Jwk, type JwkSet, thumbprint } from './jwks.ts'
 import type { Place, Sealing } from './sealing.ts'
 
@@ -67,17 +68,19 @@ export interface Signers {
   rotate(purpose: SigningPurpose, alg: SigningAlgorithm): Promise<string>
 }
 
-interface SigningKeyRow {
-  kid: string
-  purpose: SigningPurpose
-  alg: SigningAlgorithm
+export const signingKeys = table('signing_keys', {
+  kid: text().key(),
+  purpose: text<SigningPurpose>(),
+  alg: text<SigningAlgorithm>(),
   /** The greatest of a purpose and algorithm signs. */
-  version: number
-  public_jwk: Jwk
+  version: integer(),
+  public_jwk: json<Jwk>(),
   /** PKCS #8 for Ed25519 and P-256, the 32-byte seed for ML-DSA. */
-  sealed_private: Uint8Array
-  created_at: number
-}
+  sealed_private: bytes(),
+  created_at: integer(),
+})
+
+type SigningKeyRow = RowOf<typeof signingKeys>
 
 /** How soon a rotation on another server is noticed. */
 const KEY_CACHE_MS = 1000

@@ -1,6 +1,7 @@
 /** Reads committed entries in the order of the log, for followers. @module */
 import type { Database } from '../store/database.ts'
 import type { EntryType } from './item.ts'
+import type { EntryRow } from './tables.ts'
 
 /** What one read may hold at most. */
 export const MAX_READ_ENTRIES = 1_000
@@ -21,20 +22,6 @@ export interface LoggedEntry {
   readonly leafHash: Uint8Array
   /** Canonical JSON, byte for byte what was hashed. */
   readonly text: string
-}
-
-interface EntryRow {
-  idx: number
-  id: string
-  organisation: string
-  type: EntryType
-  at: number
-  key_id: string | null
-  circuit_id: string | null
-  proof_id: string | null
-  digest: string | null
-  leaf_hash: Uint8Array
-  entry: string
 }
 
 /**

@@ -1,18 +1,14 @@
 /** What the ledger reads inside its transactions, a statement for each kind of row however many are asked for. @module */
 import type { Session } from '../store/session.ts'
+import type { RowOf } from '../store/table.ts'
 import { beginLocked } from '../store/transactions.ts'
 import type { Held, Json } from './item.ts'
 import { type Known, keyOf, type Unread } from './overlay.ts'
 import type { Head } from './resolve.ts'
-import { type AnswerRow, type ClaimRow, type CounterRow, HEAD_NAME } from './tables.ts'
+import { type AnswerRow, type ClaimRow, type CounterRow, HEAD_NAME, type heads } from './tables.ts'
 import { splitHashes } from './tree/merkle.ts'
 
-interface HeadRow {
-  size: number
-  root: Uint8Array
-  edge: Uint8Array
-  updated_at: number
-}
+type HeadRow = Omit<RowOf<typeof heads>, 'name'>
 
 const HEAD_COLUMNS = `SELECT size, root, edge, updated_at FROM ledger_head WHERE name = '${HEAD_NAME}'`
 

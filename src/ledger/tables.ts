@@ -1,118 +1,99 @@
 /** The ledger's own tables as row values. @module */
-import { table } from '../store/table.ts'
+import { bytes, integer, type RowOf, table, text } from '../store/table.ts'
+import type { EntryType } from './item.ts'
 
 export const HEAD_NAME = 'ledger'
 
-interface EntryRow {
-  idx: number
-  id: string
-  organisation: string
-  type: string
-  /** Unix ms. */
-  at: number
-  /** Pseudonym of whom the entry is about, as the text says it. */
-  subject: string | null
-  key_id: string | null
-  circuit_id: string | null
-  proof_id: string | null
-  digest: string | null
-  leaf_hash: Uint8Array
-  /** Canonical JSON, byte for byte what was hashed. */
-  entry: string
-}
-
-export const entries = table<EntryRow>('ledger_entries', [
-  'idx',
-  'id',
-  'organisation',
-  'type',
-  'at',
-  'subject',
-  'key_id',
-  'circuit_id',
-  'proof_id',
-  'digest',
-  'leaf_hash',
-  'entry',
-])
-
-export interface PoseidonLeafRow {
-  /** Place in tree 2. */
-  position: number
-  /** Index of the entry in tree 1. */
-  idx: number
-  leaf: Uint8Array
-}
-
-export const poseidonLeaves = table<PoseidonLeafRow>('poseidon_leaves', ['position', 'idx', 'leaf'])
-
-export interface PoseidonRootRow {
-  shard: number
-  /** Leaves that the shard held, 1 to 4,096. */
-  size: number
-  root: Uint8Array
-  /** Index of the entry that says so. */
-  entry_index: number
-}
-
-export const poseidonRoots = table<PoseidonRootRow>('poseidon_roots', [
-  'shard',
-  'size',
-  'root',
-  'entry_index',
-])
-
-interface TileRow {
-  level: number
-  tile: number
-  root: Uint8Array
-  /** 256 hashes. */
-  hashes: Uint8Array
-}
-
-export const tiles = table<TileRow>('ledger_tiles', ['level', 'tile', 'root', 'hashes'])
-
-export interface ClaimRow {
-  organisation: string
-  kind: string
-  key: string
-  /** JSON text. */
-  holder: string | null
-  /** Unix ms. */
-  at: number
-}
-
-/** No rule for conflicts: the unique index has the last word. */
-export const claims = table<ClaimRow>('ledger_claims', ['organisation', 'kind', 'key', 'holder', 'at'])
-
-export interface CounterRow {
-  organisation: string
-  counter: string
-  value: number
-}
-
-export const counters = table<CounterRow>('ledger_counters', ['organisation', 'counter', 'value'], {
-  key: ['organisation', 'counter'],
-  columns: { value: 'sum' },
+/** The one row that everyone who writes locks. */
+export const heads = table('ledger_head', {
+  name: text().key(),
+  size: integer(),
+  root: bytes(),
+  /** Roots of the perfect subtrees that make up the tree, 32 bytes each, from the left. */
+  edge: bytes(),
+  updated_at: integer(),
 })
 
-export interface AnswerRow {
-  organisation: string
-  key: string
-  /** Keyed hash of the request's body, lower-case hex. */
-  request_hash: string
-  /** JSON of the answer, sealed. */
-  sealed_answer: Uint8Array
+export const entries = table('ledger_entries', {
+  idx: integer().key(),
+  id: text(),
+  organisation: text(),
+  type: text<EntryType>(),
   /** Unix ms. */
-  expires_at: number
-}
+  at: integer(),
+  /** Pseudonym of whom the entry is about, as the text says it. */
+  subject: text().null(),
+  key_id: text().null(),
+  circuit_id: text().null(),
+  proof_id: text().null(),
+  digest: text().null(),
+  leaf_hash: bytes(),
+  /** Canonical JSON, byte for byte what was hashed. */
+  entry: text(),
+})
+
+export type EntryRow = RowOf<typeof entries>
+
+export const poseidonLeaves = table('poseidon_leaves', {
+  /** Place in tree 2. */
+  position: integer().key(),
+  /** Index of the entry in tree 1. */
+  idx: integer(),
+  leaf: bytes(),
+})
+
+export type PoseidonLeafRow = RowOf<typeof poseidonLeaves>
+
+export const poseidonRoots = table('poseidon_roots', {
+  shard: integer().key(),
+  /** Leaves that the shard held, 1 to 4,096. */
+  size: integer().key(),
+  root: bytes(),
+  /** Index of the entry that says so. */
+  entry_index: integer(),
+})
+
+export type PoseidonRootRow = RowOf<typeof poseidonRoots>
+
+export const tiles = table('ledger_tiles', {
+  level: integer().key(),
+  tile: integer().key(),
+  root: bytes(),
+  /** 256 hashes. */
+  hashes: bytes(),
+})
+
+/** No rule for conflicts: the unique index has the last word. */
+export const claims = table('ledger_claims', {
+  organisation: text().key(),
+  kind: text().key(),
+  key: text().key(),
+  /** JSON text. */
+  holder: text().null(),
+  /** Unix ms. */
+  at: integer(),
+})
+
+export type ClaimRow = RowOf<typeof claims>
+
+export const counters = table('ledger_counters', {
+  organisation: text().key(),
+  counter: text().key(),
+  value: integer().merge('sum'),
+})
+
+export type CounterRow = RowOf<typeof counters>
 
 /** Only an expired answer is ever replaced: a live one is found first, under the head's lock. */
-export const answers = table<AnswerRow>(
-  'idempotent_answers',
-  ['organisation', 'key', 'request_hash', 'sealed_answer', 'expires_at'],
-  {
-    key: ['organisation', 'key'],
-    columns: { request_hash: 'last', sealed_answer: 'last', expires_at: 'last' },
-  },
-)
+export const answers = table('idempotent_answers', {
+  organisation: text().key(),
+  key: text().key(),
+  /** Keyed hash of the request's body, lower-case hex. */
+  request_hash: text().merge('last'),
+  /** JSON of the answer, sealed. */
+  sealed_answer: bytes().merge('last'),
+  /** Unix ms. */
+  expires_at: integer().merge('last'),
+})
+
+export type AnswerRow = RowOf<typeof answers>

@@ -4,10 +4,10 @@ import { type LoggedEntry, readEntries } from '../../src/ledger/entries.ts'
 import { createFollower, type Follower, type FollowerOptions } from '../../src/ledger/follower.ts'
 import type { Ledger } from '../../src/ledger/ledger.ts'
 import type { Database } from '../../src/store/database.ts'
-import { type Row, table } from '../../src/store/table.ts'
+import { integer, type Row, table, text } from '../../src/store/table.ts'
 import { callerOf, itemOf, ledgerOn, openTestLedger, type TestLedger } from '../support/ledger.ts'
 
-const consumed = table<{ idx: number; id: string; by: string }>('test_consumed', ['idx', 'id', 'by'])
+const consumed = table('test_consumed', { idx: integer(), id: text(), by: text() })
 const FAST = { pollMs: 15, batchEntries: 7 }
 const GIVE_UP_MS = 10_000
 

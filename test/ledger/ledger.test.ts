@@ -1,7 +1,7 @@
 import { expect } from 'chai'
 import { AppError } from '../../src/errors.ts'
 import type { Item, Receipt } from '../../src/ledger/item.ts'
-import { table } from '../../src/store/table.ts'
+import { integer, table, text } from '../../src/store/table.ts'
 import {
   callerOf,
   expectWholeLog,
@@ -12,7 +12,7 @@ import {
 } from '../support/ledger.ts'
 import { rejection } from '../support/rejection.ts'
 
-const notes = table<{ id: string; entry_index: number }>('test_notes', ['id', 'entry_index'])
+const notes = table('test_notes', { id: text().key(), entry_index: integer() })
 
 describe('ledger', () => {
   let test: TestLedger

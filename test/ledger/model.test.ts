@@ -7,7 +7,7 @@ import fc from 'fast-check'
 import { AppError } from '../../src/errors.ts'
 import type { Item, Json, Receipt } from '../../src/ledger/item.ts'
 import type { Ledger } from '../../src/ledger/ledger.ts'
-import { table } from '../../src/store/table.ts'
+import { integer, table, text } from '../../src/store/table.ts'
 import { callerOf, expectWholeLog, ledgerOn, openTestLedger, type TestLedger } from '../support/ledger.ts'
 
 const LIMIT = 6
@@ -39,9 +39,10 @@ const plans: fc.Arbitrary<Plan> = fc.record({
 })
 const units = fc.array(fc.array(plans, { minLength: 1, maxLength: 4 }), { minLength: 1, maxLength: 24 })
 
-const sums = table<{ key: string; total: number; latest: number }>('test_sums', ['key', 'total', 'latest'], {
-  key: ['key'],
-  columns: { total: 'sum', latest: 'last' },
+const sums = table('test_sums', {
+  key: text().key(),
+  total: integer().merge('sum'),
+  latest: integer().merge('last'),
 })
 
 type Answer = { index: number; replaced?: boolean } | { lostTo: Json }

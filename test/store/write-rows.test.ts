@@ -1,6 +1,6 @@
 import { expect } from 'chai'
 import type { Database } from '../../src/store/database.ts'
-import { type Row, table } from '../../src/store/table.ts'
+import { integer, type Row, type Table, table, text } from '../../src/store/table.ts'
 import { createRowWriter } from '../../src/store/write-rows.ts'
 import { openTestDatabase } from '../support/servers/database.ts'
 
@@ -13,19 +13,19 @@ interface AllTypes {
   time: Date
   object: object
 }
-const allTypes = table<AllTypes>('all_types', ['id', 'number', 'big', 'flag', 'bytes', 'time', 'object'])
-
-interface Sums {
-  key: string
-  total: number
-  highest: number
-  lowest: string
-  newest: string | null
-  oldest: string
+const allTypes: Table = {
+  name: 'all_types',
+  columns: ['id', 'number', 'big', 'flag', 'bytes', 'time', 'object'],
 }
-const sums = table<Sums>('sums', ['key', 'total', 'highest', 'lowest', 'newest', 'oldest'], {
-  key: ['key'],
-  columns: { total: 'sum', highest: 'max', lowest: 'min', newest: 'last', oldest: 'first' },
+const ofAllTypes = (values: AllTypes): Row<AllTypes> => ({ table: allTypes, values })
+
+const sums = table('sums', {
+  key: text().key(),
+  total: integer().merge('sum'),
+  highest: integer().merge('max'),
+  lowest: text().merge('min'),
+  newest: text().null().merge('last'),
+  oldest: text().merge('first'),
 })
 const sum = (key: string, total: number, text: string): Row =>
   sums.row({ key, total, highest: total, lowest: text, newest: text, oldest: text })
@@ -65,7 +65,7 @@ describe('rows as one statement', () => {
       time: new Date(1_763_683_200_123),
       object: { list: [1, 'two', null] },
     }
-    await write(allTypes.row(row), allTypes.row({ ...row, id: 'nothing', number: null }))
+    await write(ofAllTypes(row), ofAllTypes({ ...row, id: 'nothing', number: null }))
     const [kept, nothing] = await database.knex('all_types').orderBy('id', 'desc')
     expect({ ...kept, bytes: [...kept.bytes] }).to.deep.equal({
       ...row,
@@ -78,7 +78,7 @@ describe('rows as one statement', () => {
   it('writes any number of rows of several tables with one parameter a table', async () => {
     const rows = Array.from({ length: 500 }, (_, index) => sum(`many ${index}`, 1, 'x'))
     const base = { number: 1, big: 1n, flag: false, bytes: new Uint8Array(), time: new Date(0), object: {} }
-    expect(await write(...rows, allTypes.row({ ...base, id: 'with sums' }))).to.equal(2)
+    expect(await write(...rows, ofAllTypes({ ...base, id: 'with sums' }))).to.equal(2)
     expect(await database.knex('sums').where('key', 'like', 'many %').count('* as n').first()).to.deep.equal({
       n: 500,
     })

@@ -1,119 +1,85 @@
 /** Organisations, accounts, sessions, API keys and merchants. Columns `…_at` are Unix milliseconds. @module */
 import type { Knex } from 'knex'
 import type { Database } from '../../store/database.ts'
-import { table } from '../../store/table.ts'
+import { bytes, integer, json, type RowOf, table, text } from '../../store/table.ts'
 
 /** Keys, merchants or sessions that a list shows. */
 const MAX_LISTED = 1000
 
-export interface OrganisationRow {
-  id: string
-  name: string
-  subscription: string
-  rate_limit_per_minute: number | null
-  default_merchant: string
-  created_at: number
-}
+export const sessions = table('sessions', {
+  id: text().key(),
+  /** SHA-256 of the cookie, 32 bytes. */
+  digest: bytes(),
+  account: text(),
+  organisation: text(),
+  created_at: integer(),
+  expires_at: integer(),
+})
 
-export interface AccountRow {
-  id: string
-  organisation: string
+export type SessionRow = RowOf<typeof sessions>
+
+export const organisations = table('organisations', {
+  id: text().key(),
+  name: text(),
+  subscription: text(),
+  rate_limit_per_minute: integer().null(),
+  default_merchant: text(),
+  created_at: integer(),
+})
+
+export type OrganisationRow = RowOf<typeof organisations>
+
+export const accounts = table('accounts', {
+  id: text().key(),
+  organisation: text(),
   /** Lower case. */
-  email: string
-  password_hash: string
-  created_at: number
-}
+  email: text(),
+  password_hash: text(),
+  created_at: integer(),
+})
+
+export type AccountRow = RowOf<typeof accounts>
 
 /** Proofs given away, once per account, and once per organisation for its agents. */
-export interface FreeProofGrantRow {
+export const freeProofGrants = table('free_proof_grants', {
   /** `acc_…`; `org_…` for those that came with agents. */
-  account: string
-  organisation: string
-  granted: number
-  created_at: number
-  expires_at: number
-}
+  account: text().key(),
+  organisation: text(),
+  granted: integer(),
+  created_at: integer(),
+  expires_at: integer(),
+})
 
-export interface SessionRow {
-  id: string
-  /** SHA-256 of the cookie, 32 bytes. */
-  digest: Uint8Array
-  account: string
-  organisation: string
-  created_at: number
-  expires_at: number
-}
+export const merchants = table('merchants', {
+  id: text().key(),
+  organisation: text(),
+  name: text(),
+  limits: json<object>(),
+  created_at: integer(),
+})
 
-export interface MerchantRow {
-  id: string
-  organisation: string
-  name: string
-  limits: object
-  created_at: number
-}
+export type MerchantRow = RowOf<typeof merchants>
 
-export interface ApiKeyRow {
-  id: string
-  organisation: string
+export const apiKeys = table('api_keys', {
+  id: text().key(),
+  organisation: text(),
   /** SHA-256 of the key's text, 32 bytes. */
-  digest: Uint8Array
+  digest: bytes(),
   /** HMAC midstate of the key's text, 64 bytes, sealed. */
-  sealed_midstate: Uint8Array
-  hint: string
-  label: string
-  scopes: string[]
+  sealed_midstate: bytes(),
+  hint: text(),
+  label: text(),
+  scopes: json<string[]>(),
   /** The one merchant it may act for; null: all of its organisation. */
-  merchant: string | null
+  merchant: text().null(),
   /** The terminal it was made for; it is revoked with the terminal. */
-  terminal: string | null
-  created_at: number
-  expires_at: number | null
-  revoked_at: number | null
-}
+  terminal: text().null(),
+  created_at: integer(),
+  expires_at: integer().null(),
+  revoked_at: integer().null(),
+})
 
-export const organisations = table<OrganisationRow>('organisations', [
-  'id',
-  'name',
-  'subscription',
-  'rate_limit_per_minute',
-  'default_merchant',
-  'created_at',
-])
-export const accounts = table<AccountRow>('accounts', [
-  'id',
-  'organisation',
-  'email',
-  'password_hash',
-  'created_at',
-])
-export const freeProofGrants = table<FreeProofGrantRow>('free_proof_grants', [
-  'account',
-  'organisation',
-  'granted',
-  'created_at',
-  'expires_at',
-])
-export const merchants = table<MerchantRow>('merchants', [
-  'id',
-  'organisation',
-  'name',
-  'limits',
-  'created_at',
-])
-export const apiKeys = table<ApiKeyRow>('api_keys', [
-  'id',
-  'organisation',
-  'digest',
-  'sealed_midstate',
-  'hint',
-  'label',
-  'scopes',
-  'merchant',
-  'terminal',
-  'created_at',
-  'expires_at',
-  'revoked_at',
-])
+export type ApiKeyRow = RowOf<typeof apiKeys>
 
 export const findOrganisation = (knex: Knex, id: string): Promise<OrganisationRow | undefined> =>
   knex<OrganisationRow>('organisations').where({ id }).first()

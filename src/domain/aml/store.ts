@@ -1,7 +1,7 @@
 /** Watch lists and outcomes of checks. Columns `…_at` are Unix milliseconds. @module */
 import type { Knex } from 'knex'
 import type { Database } from '../../store/database.ts'
-import { table } from '../../store/table.ts'
+import { bytes, integer, json, type RowOf, table, text } from '../../store/table.ts'
 import type { CheckType } from './entry.ts'
 import type { ListFormat } from './lists/list-source.ts'
 import type { Outcome } from './screening.ts'
@@ -23,30 +23,32 @@ export interface StoredList {
   readonly parts: number
 }
 
-export interface SnapshotRow {
-  version: number
+export const amlSnapshots = table('aml_snapshots', {
+  version: integer().key(),
   /** Over its lists' hashes, lower-case hex. */
-  sha256: string
-  directory: string | null
-  lists: readonly StoredList[]
-  loaded_at: number
-}
+  sha256: text(),
+  directory: text().null(),
+  lists: json<readonly StoredList[]>(),
+  loaded_at: integer(),
+})
 
-const SNAPSHOTS = 'aml_snapshots'
-const CONTENTS = 'aml_contents'
+export type SnapshotRow = RowOf<typeof amlSnapshots>
+
 /** Older versions' entries are kept for servers that are just reading them. */
 const KEPT_SNAPSHOTS = 2
 
-interface ContentRow {
-  content: string
-  part: number
-  bytes: Uint8Array
-  staged_at: number
-}
+export const amlContents = table('aml_contents', {
+  content: text().key(),
+  part: integer().key(),
+  bytes: bytes(),
+  staged_at: integer(),
+})
+
+type ContentRow = RowOf<typeof amlContents>
 
 /** The newest snapshot. */
 export const findSnapshot = (knex: Knex): Promise<SnapshotRow | undefined> =>
-  knex<SnapshotRow>(SNAPSHOTS).orderBy('version', 'desc').first()
+  knex<SnapshotRow>(amlSnapshots.name).orderBy('version', 'desc').first()
 
 /** Version of the newest snapshot, 0 where there is none. */
 export const findVersion = async (database: Database): Promise<number> => {
@@ -60,18 +62,18 @@ export const findVersion = async (database: Database): Promise<number> => {
 
 /** Whether a directory in this state was ever loaded. @param directory hash */
 export const wasLoaded = async ({ knex }: Database, directory: string): Promise<boolean> =>
-  (await knex<SnapshotRow>(SNAPSHOTS).where({ directory }).first('version')) !== undefined
+  (await knex<SnapshotRow>(amlSnapshots.name).where({ directory }).first('version')) !== undefined
 
 /** Inside the transaction that makes it count. */
 export const insertSnapshot = async (trx: Knex, row: SnapshotRow): Promise<void> => {
-  await trx(SNAPSHOTS).insert({ ...row, lists: JSON.stringify(row.lists) })
+  await trx(amlSnapshots.name).insert({ ...row, lists: JSON.stringify(row.lists) })
 }
 
 /**
  * Keeps a part of a list that nothing refers to yet, outside of the ledger: what counts is the snapshot that will name it.
  */
 export const stagePart = async ({ knex }: Database, row: ContentRow): Promise<void> => {
-  await knex(CONTENTS).insert(row)
+  await knex(amlContents.name).insert(row)
 }
 
 /** @returns undefined where it is gone */
@@ -80,14 +82,14 @@ export const findPart = async (
   content: string,
   part: number,
 ): Promise<Uint8Array | undefined> =>
-  (await knex<ContentRow>(CONTENTS).where({ content, part }).first('bytes'))?.bytes
+  (await knex<ContentRow>(amlContents.name).where({ content, part }).first('bytes'))?.bytes
 
 /** How many parts of each content there are. */
 export const countParts = async (
   trx: Knex,
   contents: readonly string[],
 ): Promise<ReadonlyMap<string, number>> => {
-  const rows = await trx<ContentRow>(CONTENTS)
+  const rows = await trx<ContentRow>(amlContents.name)
     .whereIn('content', contents)
     .groupBy('content')
     .select<{ content: string; parts: string | number }[]>('content', trx.raw('count(*) AS parts'))
@@ -96,57 +98,36 @@ export const countParts = async (
 
 /** Forgets what the last snapshots don't name. @param before those staged later may be named soon */
 export const forgetContents = async ({ knex }: Database, before: number): Promise<void> => {
-  const kept = await knex<SnapshotRow>(SNAPSHOTS)
+  const kept = await knex<SnapshotRow>(amlSnapshots.name)
     .orderBy('version', 'desc')
     .limit(KEPT_SNAPSHOTS)
     .select('lists')
   const named = kept.flatMap(({ lists }) => lists.map(({ content }) => content))
-  await knex<ContentRow>(CONTENTS).whereNotIn('content', named).where('staged_at', '<', before).delete()
+  await knex<ContentRow>(amlContents.name)
+    .whereNotIn('content', named)
+    .where('staged_at', '<', before)
+    .delete()
 }
 
 /** Forgets parts of a list that turned out not to be wanted. */
 export const forgetContent = async ({ knex }: Database, content: string): Promise<void> => {
-  await knex<ContentRow>(CONTENTS).where({ content }).delete()
+  await knex<ContentRow>(amlContents.name).where({ content }).delete()
 }
 
-export interface OutcomeRow {
-  organisation: string
+export const amlOutcomes = table('aml_outcomes', {
+  organisation: text().key(),
   /** Keyed pseudonym. */
-  subject: string
-  check_type: CheckType
-  result: Outcome
-  reason: string | null
-  risk_score: number
-  list_version: string
-  checked_at: number
-  entry_index: number
-}
+  subject: text().key(),
+  check_type: text<CheckType>().key(),
+  result: text<Outcome>().merge('last'),
+  reason: text().null().merge('last'),
+  risk_score: integer().merge('last'),
+  list_version: text().merge('last'),
+  checked_at: integer().merge('last'),
+  entry_index: integer().merge('last'),
+})
 
-export const amlOutcomes = table<OutcomeRow>(
-  'aml_outcomes',
-  [
-    'organisation',
-    'subject',
-    'check_type',
-    'result',
-    'reason',
-    'risk_score',
-    'list_version',
-    'checked_at',
-    'entry_index',
-  ],
-  {
-    key: ['organisation', 'subject', 'check_type'],
-    columns: {
-      result: 'last',
-      reason: 'last',
-      risk_score: 'last',
-      list_version: 'last',
-      checked_at: 'last',
-      entry_index: 'last',
-    },
-  },
-)
+export type OutcomeRow = RowOf<typeof amlOutcomes>
 
 /** The last outcome of each type. */
 export const findOutcomes = (

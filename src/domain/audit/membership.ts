@@ -7,10 +7,11 @@ import type { Caller } from '../../caller.ts'
 import type { ShardPlace } from '../../circuits/mappers/shard-member.ts'
 import { fail } from '../../errors.ts'
 import type { EntryType } from '../../ledger/item.ts'
+import type { EntryRow } from '../../ledger/tables.ts'
 import { elementBytes, elementOf, typeNumber } from '../../ledger/tree/poseidon-tree.ts'
 import type { LoggedRoot, PoseidonLog, ShardPath } from '../../ledger/tree/shards.ts'
 import type { Database } from '../../store/database.ts'
-import { type EntryRow, findEntry, findEntryByDigest, findLoggedRoot, findRootBefore } from './store.ts'
+import { findEntry, findEntryByDigest, findLoggedRoot, findRootBefore } from './store.ts'
 
 /** Bytes of a SHA-256 that fit into an element whatever they are. */
 const H248_BYTES = 31

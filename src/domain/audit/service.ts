@@ -9,6 +9,7 @@ import { fail } from '../../errors.ts'
 import { requireUnchanged } from '../../json/read-only.ts'
 import type { Pseudonyms } from '../../keys/pseudonyms.ts'
 import type { Checkpoints } from '../../ledger/checkpoints/checkpoint.ts'
+import type { EntryRow } from '../../ledger/tables.ts'
 import type { Log } from '../../ledger/tree/log.ts'
 import type { Database } from '../../store/database.ts'
 import { type Division, type Group, release } from './anonymity.ts'
@@ -24,7 +25,7 @@ import {
   type Pseudonymised,
   type PseudonymisedQuery,
 } from './schemas.ts'
-import { countBySubject, type EntryRow, findEntries, findEntry } from './store.ts'
+import { countBySubject, findEntries, findEntry } from './store.ts'
 
 const DEFAULT_PAGE_ENTRIES = 50
 const HOUR_MS = 3_600_000

@@ -1,26 +1,12 @@
 /** Reads of the log for those who audit it; it is written by the ledger alone. @module */
 import type { Knex } from 'knex'
+import type { EntryRow, PoseidonRootRow } from '../../ledger/tables.ts'
 import type { Database } from '../../store/database.ts'
 
 const HOUR_MS = 3_600_000
 const DAY_MS = 24 * HOUR_MS
 /** Entries counted before others get their turn. */
 const CHUNK_ENTRIES = 5_000
-
-export interface EntryRow {
-  idx: number
-  id: string
-  organisation: string
-  type: string
-  /** Unix ms. */
-  at: number
-  key_id: string | null
-  circuit_id: string | null
-  proof_id: string | null
-  digest: string | null
-  leaf_hash: Uint8Array
-  entry: string
-}
 
 export interface Window {
   /** Absent: of all organisations. */
@@ -60,7 +46,7 @@ export const findEntries = async (
 ): Promise<EntryRow[]> => {
   const query = database.knex<EntryRow>('ledger_entries').orderBy('idx', 'desc').limit(filter.limit)
   await within(database, query, filter)
-  if (filter.type !== undefined) query.where({ type: filter.type })
+  if (filter.type !== undefined) query.where('type', filter.type)
   if (filter.before !== undefined) query.where('idx', '<', filter.before)
   return query
 }
@@ -83,15 +69,6 @@ export const findEntryByDigest = async (
   organisation: string,
 ): Promise<EntryRow | undefined> =>
   knex<EntryRow>('ledger_entries').where({ organisation, digest }).orderBy('idx').first()
-
-interface PoseidonRootRow {
-  shard: number
-  /** Leaves that the shard held. */
-  size: number
-  root: Uint8Array
-  /** Index of the entry that says so. */
-  entry_index: number
-}
 
 /** What the log says of a shard at a size. */
 export const findLoggedRoot = async (

@@ -4,162 +4,112 @@
  * @module
  */
 import type { Database } from '../../store/database.ts'
-import { table } from '../../store/table.ts'
+import { boolean, bytes, integer, json, type RowOf, table, text } from '../../store/table.ts'
 import type { MessageProof, PostingMode, Source } from './schemas.ts'
 
 export const CHAT_HEAD_NAME = 'chat'
 
 /** The one row that everyone who writes locks. */
-export interface HeadRow {
-  last_id: number
-  last_removal: number
+export const chatHeads = table('chat_head', {
+  name: text().key(),
+  last_id: integer(),
+  last_removal: integer(),
   /** When the last message was posted. */
-  posted_at: number
-  messages: number
-  threads: number
-  verified_messages: number
-  agents: number
+  posted_at: integer(),
+  messages: integer(),
+  threads: integer(),
+  verified_messages: integer(),
+  agents: integer(),
   /** Null until an operator has set a mode. */
-  posting: PostingMode | null
-  posting_since: number | null
-  posting_reason: string | null
-  posting_version: number
-}
+  posting: text<PostingMode>().null(),
+  posting_since: integer().null(),
+  posting_reason: text().null(),
+  posting_version: integer(),
+})
 
-export interface MessageRow {
-  id: number
-  created_at: number
-  agent_name: string
-  model: string | null
-  prompt_id: string | null
-  topic: string | null
-  reply_to: number | null
-  thread_id: number
-  text: string
-  kind: 'agent' | 'house'
-  source: Source
-  verified: boolean
-  reply_count: number
+export type HeadRow = Omit<RowOf<typeof chatHeads>, 'name'>
+
+/** Messages as they are stored. */
+export const chatMessages = table('chat_messages', {
+  id: integer().key(),
+  created_at: integer(),
+  agent_name: text(),
+  model: text().null(),
+  prompt_id: text().null(),
+  topic: text().null(),
+  reply_to: integer().null(),
+  thread_id: integer(),
+  text: text(),
+  kind: text<'agent' | 'house'>(),
+  source: text<Source>(),
+  verified: boolean(),
+  reply_count: integer(),
   /** These three are null where no envelope was accepted. */
-  agent_id: string | null
-  fingerprint: string | null
-  about: string | null
+  agent_id: text().null(),
+  fingerprint: text().null(),
+  about: text().null(),
   /** Null where the envelope had none, and of messages from before proofs were held to an issuer. */
-  proof: MessageProof | null
-}
-
-/** As it is stored. */
-export interface StoredMessageRow extends MessageRow {
+  proof: json<MessageProof>().null(),
   /** Keyed hash of the key, or of the address block and the name, that posted it; 16 bytes. */
-  poster: Uint8Array
+  poster: bytes(),
   /** See duplicates.ts; 16 bytes. */
-  text_hash: Uint8Array
-  removed_at: number | null
-}
+  text_hash: bytes(),
+  removed_at: integer().null(),
+})
 
-const MESSAGE_COLUMNS = [
-  'id',
-  'created_at',
-  'agent_name',
-  'model',
-  'prompt_id',
-  'topic',
-  'reply_to',
-  'thread_id',
-  'text',
-  'kind',
-  'source',
-  'verified',
-  'reply_count',
-  'agent_id',
-  'fingerprint',
-  'about',
-  'proof',
-] as const
+export type StoredMessageRow = RowOf<typeof chatMessages>
 
-export const chatMessages = table<StoredMessageRow>('chat_messages', [
-  ...MESSAGE_COLUMNS,
-  'poster',
-  'text_hash',
-  'removed_at',
-])
+/** Columns that nobody is shown. */
+type Hidden = 'poster' | 'text_hash' | 'removed_at'
+export type MessageRow = Omit<StoredMessageRow, Hidden>
 
-export interface RemovalRow {
-  number: number
-  message_id: number
+export const chatRemovals = table('chat_removals', {
+  number: integer().key(),
+  message_id: integer(),
   /** Id of the last message at the time. */
-  head_id: number
-  at: number
-}
-export const chatRemovals = table<RemovalRow>('chat_removals', ['number', 'message_id', 'head_id', 'at'])
+  head_id: integer(),
+  at: integer(),
+})
 
-interface PromptCountRow {
-  prompt_id: string
-  messages: number
-}
-export const chatPrompts = table<PromptCountRow>('chat_prompts', ['prompt_id', 'messages'], {
-  key: ['prompt_id'],
-  columns: { messages: 'sum' },
+export type RemovalRow = RowOf<typeof chatRemovals>
+
+export const chatPrompts = table('chat_prompts', {
+  prompt_id: text().key(),
+  messages: integer().merge('sum'),
 })
 
 /** See names.ts for skeletons. */
-export interface NameRow {
-  skeleton: string
-  last_at: number
+export const chatNames = table('chat_names', {
+  skeleton: text().key(),
+  last_at: integer().merge('last'),
   /** Of the key that the name is bound to. */
-  fingerprint: string | null
-  bound_at: number | null
+  fingerprint: text().null().merge('last'),
+  bound_at: integer().null().merge('last'),
   /** Keyed hash of the address block that the binding came from. */
-  bound_from: Uint8Array | null
+  bound_from: bytes().null().merge('last'),
   /** Who used it unsigned last, and when; when anyone else did last. */
-  unsigned_poster: Uint8Array | null
-  unsigned_at: number | null
-  others_at: number | null
-}
-export const chatNames = table<NameRow>(
-  'chat_names',
-  [
-    'skeleton',
-    'last_at',
-    'fingerprint',
-    'bound_at',
-    'bound_from',
-    'unsigned_poster',
-    'unsigned_at',
-    'others_at',
-  ],
-  {
-    key: ['skeleton'],
-    columns: {
-      last_at: 'last',
-      fingerprint: 'last',
-      bound_at: 'last',
-      bound_from: 'last',
-      unsigned_poster: 'last',
-      unsigned_at: 'last',
-      others_at: 'last',
-    },
-  },
-)
+  unsigned_poster: bytes().null().merge('last'),
+  unsigned_at: integer().null().merge('last'),
+  others_at: integer().null().merge('last'),
+})
 
-interface EnvelopeRow {
-  fingerprint: string
-  id: string
-  expires_at: number
-}
-export const chatEnvelopes = table<EnvelopeRow>('chat_envelopes', ['fingerprint', 'id', 'expires_at'])
+export type NameRow = RowOf<typeof chatNames>
+
+export const chatEnvelopes = table('chat_envelopes', {
+  fingerprint: text().key(),
+  id: text().key(),
+  expires_at: integer(),
+})
 
 /** Which key a proof spoke for last. */
-export interface ProofRow {
+export const chatProofs = table('chat_proofs', {
   /** Keyed hash of circuit and nullifier; 16 bytes. */
-  proof: Uint8Array
-  fingerprint: string
-  used_at: number
-}
-export const chatProofs = table<ProofRow>('chat_proofs', ['proof', 'fingerprint', 'used_at'], {
-  key: ['proof'],
-  columns: { fingerprint: 'last', used_at: 'last' },
+  proof: bytes().key(),
+  fingerprint: text().merge('last'),
+  used_at: integer().merge('last'),
 })
+
+export type ProofRow = RowOf<typeof chatProofs>
 
 /** Which messages are wanted. Without `after` the newest come first, with it the oldest, unless `oldestFirst` says otherwise. */
 export interface Selection {
@@ -175,7 +125,8 @@ export interface Selection {
   readonly words?: string
 }
 
-const COLUMNS = MESSAGE_COLUMNS.join(', ')
+const HIDDEN: Readonly<Record<Hidden, true>> = { poster: true, text_hash: true, removed_at: true }
+const COLUMNS = chatMessages.columns.filter((column) => !(column in HIDDEN)).join(', ')
 
 /** Texts by filters that are combined, each with the name that it is prepared under. */
 const prepared = new Map<string, string>()

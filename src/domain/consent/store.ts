@@ -1,74 +1,47 @@
 /** Consents, their purposes and their withdrawals. Columns `…_at` are Unix milliseconds. @module */
 import type { Database } from '../../store/database.ts'
-import { table } from '../../store/table.ts'
+import { bytes, integer, type RowOf, table, text } from '../../store/table.ts'
 
-interface ConsentRow {
-  id: string
-  organisation: string
-  entry_index: number
+export const consents = table('consents', {
+  id: text().key(),
+  organisation: text(),
+  entry_index: integer(),
   /** Permanent pseudonym, 64 lower-case hex digits. */
-  subject: string
+  subject: text(),
   /** SHA-256 of the controller's name, 32 bytes. */
-  controller_hash: Uint8Array
-  answer: 'given' | 'refused'
+  controller_hash: bytes(),
+  answer: text<'given' | 'refused'>(),
   /** SHA-256 of the receipt, 32 bytes. */
-  receipt_hash: Uint8Array
+  receipt_hash: bytes(),
   /** See sealed-consent.ts. */
-  sealed: Uint8Array
-  recorded_at: number
-  expires_at: number | null
-}
+  sealed: bytes(),
+  recorded_at: integer(),
+  expires_at: integer().null(),
+})
 
-export const consents = table<ConsentRow>('consents', [
-  'id',
-  'organisation',
-  'entry_index',
-  'subject',
-  'controller_hash',
-  'answer',
-  'receipt_hash',
-  'sealed',
-  'recorded_at',
-  'expires_at',
-])
+type ConsentRow = RowOf<typeof consents>
 
-interface PurposeRow {
-  consent: string
+export const consentPurposes = table('consent_purposes', {
+  consent: text().key(),
   /** SHA-256 of the purpose, 32 bytes. */
-  purpose_hash: Uint8Array
-  organisation: string
-  subject: string
-  controller_hash: Uint8Array
-  entry_index: number
-  recorded_at: number
-}
+  purpose_hash: bytes().key(),
+  organisation: text(),
+  subject: text(),
+  controller_hash: bytes(),
+  entry_index: integer(),
+  recorded_at: integer(),
+})
 
-export const consentPurposes = table<PurposeRow>('consent_purposes', [
-  'consent',
-  'purpose_hash',
-  'organisation',
-  'subject',
-  'controller_hash',
-  'entry_index',
-  'recorded_at',
-])
+type PurposeRow = RowOf<typeof consentPurposes>
 
-interface WithdrawalRow {
-  consent: string
-  organisation: string
-  entry_index: number
+export const consentWithdrawals = table('consent_withdrawals', {
+  consent: text().key(),
+  organisation: text(),
+  entry_index: integer(),
   /** See sealed-consent.ts. */
-  sealed_reason: Uint8Array | null
-  withdrawn_at: number
-}
-
-export const consentWithdrawals = table<WithdrawalRow>('consent_withdrawals', [
-  'consent',
-  'organisation',
-  'entry_index',
-  'sealed_reason',
-  'withdrawn_at',
-])
+  sealed_reason: bytes().null(),
+  withdrawn_at: integer(),
+})
 
 /** A consent and its withdrawal, if there was one. */
 export type KnownConsent = ConsentRow & {

@@ -1,75 +1,49 @@
 /** Hermes routes, their deletions and what they answered. Columns `…_at` are Unix milliseconds. @module */
 import type { Database } from '../../store/database.ts'
-import { table } from '../../store/table.ts'
+import { boolean, bytes, integer, type RowOf, table, text } from '../../store/table.ts'
 
-interface RouteRow {
+export const hermesRoutes = table('hermes_routes', {
   /** `prx_…` */
-  id: string
-  slug: string
+  id: text().key(),
+  slug: text(),
   /** Whose ledger and allowance its verdicts belong to. */
-  organisation: string
+  organisation: text(),
   /** Whether it was made with a credential of that organisation; others belong to whoever has its manage token. */
-  owned: boolean
-  user_id: string
+  owned: boolean(),
+  user_id: text(),
   /** The target's URL, sealed. */
-  destination: Uint8Array
+  destination: bytes(),
   /** Key of the HMACs that bind a verdict to URL, question and answer; 32 bytes, sealed. */
-  binding_key: Uint8Array
+  binding_key: bytes(),
   /** SHA-256 of the token that is needed to ask; null: everybody may. */
-  ask_digest: Uint8Array | null
-  manage_digest: Uint8Array
+  ask_digest: bytes().null(),
+  manage_digest: bytes(),
   /** Whether the ranges of EGRESS_ALLOW_CIDRS are open to it. */
-  private_egress: boolean
-  created_at: number
-}
+  private_egress: boolean(),
+  created_at: integer(),
+})
 
-export const hermesRoutes = table<RouteRow>('hermes_routes', [
-  'id',
-  'slug',
-  'organisation',
-  'owned',
-  'user_id',
-  'destination',
-  'binding_key',
-  'ask_digest',
-  'manage_digest',
-  'private_egress',
-  'created_at',
-])
+type RouteRow = RowOf<typeof hermesRoutes>
 
-interface DeletionRow {
-  route: string
-  organisation: string
-  entry_index: number
-  deleted_at: number
-}
+export const hermesDeletions = table('hermes_deletions', {
+  route: text().key(),
+  organisation: text(),
+  entry_index: integer(),
+  deleted_at: integer(),
+})
 
-export const hermesDeletions = table<DeletionRow>('hermes_deletions', [
-  'route',
-  'organisation',
-  'entry_index',
-  'deleted_at',
-])
-
-interface StatsRow {
-  route: string
-  yes: number
-  no: number
+export const hermesStats = table('hermes_stats', {
+  route: text().key(),
+  yes: integer().merge('sum'),
+  no: integer().merge('sum'),
   /** Questions that the target's failure left without an answer. */
-  errors: number
+  errors: integer().merge('sum'),
   /** Of all calls of the target together. */
-  latency_ms: number
-  last_used_at: number
-}
+  latency_ms: integer().merge('sum'),
+  last_used_at: integer().merge('max'),
+})
 
-export const hermesStats = table<StatsRow>(
-  'hermes_stats',
-  ['route', 'yes', 'no', 'errors', 'latency_ms', 'last_used_at'],
-  {
-    key: ['route'],
-    columns: { yes: 'sum', no: 'sum', errors: 'sum', latency_ms: 'sum', last_used_at: 'max' },
-  },
-)
+type StatsRow = RowOf<typeof hermesStats>
 
 /**
  * Counts a question that the target's failure left without an answer, outside of the ledger: nothing was decided, and

@@ -1,47 +1,30 @@
 /** Hybrid tokens and their revocations. Columns `…_at` are Unix milliseconds. @module */
 import type { Database } from '../../store/database.ts'
-import { table } from '../../store/table.ts'
+import { bytes, integer, type RowOf, table, text } from '../../store/table.ts'
 
-interface HybridTokenRow {
-  organisation: string
-  id: string
-  entry_index: number
+export const hybridTokens = table('hybrid_tokens', {
+  organisation: text().key(),
+  id: text().key(),
+  entry_index: integer(),
   /** SHA-256 of what both signatures cover, 32 bytes. */
-  digest: Uint8Array
+  digest: bytes(),
   /** Of the signatures that were verified when it was issued: 1 classical, 2 post-quantum, 3 both. */
-  policy_bits: number
+  policy_bits: integer(),
   /** See sealed-terms.ts. */
-  sealed: Uint8Array
-  issued_at: number
-  expires_at: number
-}
+  sealed: bytes(),
+  issued_at: integer(),
+  expires_at: integer(),
+})
 
-export const hybridTokens = table<HybridTokenRow>('hybrid_tokens', [
-  'organisation',
-  'id',
-  'entry_index',
-  'digest',
-  'policy_bits',
-  'sealed',
-  'issued_at',
-  'expires_at',
-])
+type HybridTokenRow = RowOf<typeof hybridTokens>
 
-interface RevocationRow {
-  organisation: string
-  token: string
-  entry_index: number
-  reason: string | null
-  revoked_at: number
-}
-
-export const hybridTokenRevocations = table<RevocationRow>('hybrid_token_revocations', [
-  'organisation',
-  'token',
-  'entry_index',
-  'reason',
-  'revoked_at',
-])
+export const hybridTokenRevocations = table('hybrid_token_revocations', {
+  organisation: text().key(),
+  token: text().key(),
+  entry_index: integer(),
+  reason: text().null(),
+  revoked_at: integer(),
+})
 
 /** A token with what became of it. */
 export type KnownHybridToken = HybridTokenRow & {

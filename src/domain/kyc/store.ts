@@ -1,72 +1,52 @@
 /** People, checks of them and their credentials. Columns `…_at` are Unix milliseconds. @module */
 import type { Database } from '../../store/database.ts'
-import { table } from '../../store/table.ts'
+import { bytes, integer, type RowOf, table, text } from '../../store/table.ts'
 
-/** A person, from one erasure to the next. */
-export interface SubjectRow {
-  organisation: string
+/**
+ * A person, from one erasure to the next. The empty text is the least: a key that was destroyed stays so, whatever else
+ * is written in the same commit.
+ */
+export const subjects = table('kyc_subjects', {
+  organisation: text().key(),
   /** Pseudonym, 64 hexadecimal digits. */
-  subject: string
+  subject: text().key(),
   /** Counts erasures, from 1. */
-  generation: number
+  generation: integer().key(),
   /** The sealed data key in base64url; empty once it is destroyed. */
-  sealed_key: string
+  sealed_key: text().merge('min'),
   /** Entries of the newest check, and of the newest that verified or rejected. */
-  latest_entry: number | null
-  conclusive_entry: number | null
-  erased_at: number | null
-}
+  latest_entry: integer().null().merge('max'),
+  conclusive_entry: integer().null().merge('max'),
+  erased_at: integer().null().merge('min'),
+})
 
-/** The empty text is the least: a key that was destroyed stays so, whatever else is written in the same commit. */
-export const subjects = table<SubjectRow>(
-  'kyc_subjects',
-  ['organisation', 'subject', 'generation', 'sealed_key', 'latest_entry', 'conclusive_entry', 'erased_at'],
-  {
-    key: ['organisation', 'subject', 'generation'],
-    columns: { sealed_key: 'min', latest_entry: 'max', conclusive_entry: 'max', erased_at: 'min' },
-  },
-)
+export type SubjectRow = RowOf<typeof subjects>
 
-export interface CheckRow {
-  id: string
-  organisation: string
-  subject: string
-  generation: number
-  entry_index: number
+export const checks = table('kyc_checks', {
+  id: text().key(),
+  organisation: text(),
+  subject: text(),
+  generation: integer(),
+  entry_index: integer(),
   /** Under the person's data key; see person-records.ts. */
-  sealed: Uint8Array
-  checked_at: number
-}
+  sealed: bytes(),
+  checked_at: integer(),
+})
 
-export const checks = table<CheckRow>('kyc_checks', [
-  'id',
-  'organisation',
-  'subject',
-  'generation',
-  'entry_index',
-  'sealed',
-  'checked_at',
-])
+export type CheckRow = RowOf<typeof checks>
 
-export interface CredentialRow {
+export const credentials = table('kyc_credentials', {
   /** Keyed hash of what the issuer signed, 64 hexadecimal digits. */
-  digest: string
-  organisation: string
-  subject: string
-  generation: number
-  entry_index: number
+  digest: text().key(),
+  organisation: text(),
+  subject: text(),
+  generation: integer(),
+  entry_index: integer(),
   /** `subject` inside the circuit, decimal. */
-  element: string
-}
+  element: text(),
+})
 
-export const credentials = table<CredentialRow>('kyc_credentials', [
-  'digest',
-  'organisation',
-  'subject',
-  'generation',
-  'entry_index',
-  'element',
-])
+export type CredentialRow = RowOf<typeof credentials>
 
 /** The person as last known, erased or not; undefined for one that was never checked. */
 export const findSubject = async (

@@ -1,92 +1,59 @@
 /** The tables of payments: row values to write, and the few reads. @module */
 import type { Database } from '../../store/database.ts'
-import { table } from '../../store/table.ts'
+import { bytes, integer, type RowOf, table, text } from '../../store/table.ts'
 import type { Assurance, Channel, ListedStatus, PaymentStatus, RefusalCode } from './payment.ts'
 
-export interface PaymentRow {
-  id: string
-  organisation: string
-  entry_index: number
-  status: PaymentStatus
+export const payments = table('payments', {
+  id: text().key(),
+  organisation: text(),
+  entry_index: integer(),
+  status: text<PaymentStatus>(),
   /** Refusal code; null when accepted. */
-  reason: RefusalCode | null
-  channel: Channel
-  transaction_id: string
+  reason: text<RefusalCode>().null(),
+  channel: text<Channel>(),
+  transaction_id: text(),
   /** Null when the request named no merchant that is the caller's. */
-  merchant: string | null
+  merchant: text().null(),
   /** The terminal (`ter_…`) or API key (`key_…`) that presented it. */
-  origin: string
+  origin: text(),
   /** 27 bytes (compact) or 49 (stored); null when malformed: whatever was sent instead is not kept. */
-  proof: Uint8Array | null
+  proof: bytes().null(),
   /** Minor units of `currency`. */
-  amount_minor: number | null
-  currency: string | null
-  assurance: Assurance
+  amount_minor: integer().null(),
+  currency: text().null(),
+  assurance: text<Assurance>(),
   /** The terminal's clock, Unix ms. */
-  stamped_at: number | null
+  stamped_at: integer().null(),
   /** The server's clock, Unix ms. */
-  received_at: number
+  received_at: integer(),
   /** The payment that used the nullifier before, of a conflict. */
-  first_payment: string | null
-  first_transaction_id: string | null
-  first_origin: string | null
-  payment_method: string | null
-  customer_id: string | null
-}
+  first_payment: text().null(),
+  first_transaction_id: text().null(),
+  first_origin: text().null(),
+  payment_method: text().null(),
+  customer_id: text().null(),
+})
 
-export const payments = table<PaymentRow>('payments', [
-  'id',
-  'organisation',
-  'entry_index',
-  'status',
-  'reason',
-  'channel',
-  'transaction_id',
-  'merchant',
-  'origin',
-  'proof',
-  'amount_minor',
-  'currency',
-  'assurance',
-  'stamped_at',
-  'received_at',
-  'first_payment',
-  'first_transaction_id',
-  'first_origin',
-  'payment_method',
-  'customer_id',
-])
+export type PaymentRow = RowOf<typeof payments>
 
-export interface AcceptanceRow {
-  payment: string
-  organisation: string
-  entry_index: number
+export const paymentAcceptances = table('payment_acceptances', {
+  payment: text().key(),
+  organisation: text(),
+  entry_index: integer(),
   /** Id of the session or API key that accepted it. */
-  accepted_by: string
+  accepted_by: text(),
   /** Unix ms. */
-  accepted_at: number
-}
+  accepted_at: integer(),
+})
 
-export const paymentAcceptances = table<AcceptanceRow>('payment_acceptances', [
-  'payment',
-  'organisation',
-  'entry_index',
-  'accepted_by',
-  'accepted_at',
-])
-
-export interface TerminalClockRow {
-  terminal: string
-  nonce: number
+export const terminalClocks = table('terminal_clocks', {
+  terminal: text().key(),
+  nonce: integer().merge('last'),
   /** Unix ms by the terminal's clock. */
-  stamped_at: number
-}
+  stamped_at: integer().merge('last'),
+})
 
-export const terminalClocks = table<TerminalClockRow>(
-  'terminal_clocks',
-  ['terminal', 'nonce', 'stamped_at'],
-  { key: ['terminal'], columns: { nonce: 'last', stamped_at: 'last' } },
-)
+export type TerminalClockRow = RowOf<typeof terminalClocks>
 
 /** An organisation's payments of one status that no operator has accepted, newest first. @param before id, exclusive */
 export const findPayments = async (

@@ -1,81 +1,57 @@
 /** Pods, their charges and counters, and their domains. Columns `…_at` are Unix milliseconds. @module */
 import type { Knex } from 'knex'
 import type { Database } from '../../store/database.ts'
-import { table } from '../../store/table.ts'
+import { boolean, bytes, integer, json, type RowOf, table, text } from '../../store/table.ts'
 
-export interface PodRow {
-  id: string
-  organisation: string
-  name: string
-  status: string
-  charge_minor: number
-  currency: string
-  rules: readonly object[] | null
-  logic: object | null
+export const podDomains = table('pod_domains', {
+  domain: text().key(),
+  pod: text(),
+  bound_at: integer(),
+  /** Whether the names pointed here when DNS last said something of them. */
+  proven: boolean(),
+  /** When to look again. */
+  check_at: integer(),
+  /** Since when looks have not seen the records, gone or unknown; null: the last look saw them. */
+  absent_since: integer().null(),
+})
+
+export type PodDomainRow = RowOf<typeof podDomains>
+
+export const pods = table('pods', {
+  id: text().key(),
+  organisation: text(),
+  name: text(),
+  status: text(),
+  charge_minor: integer(),
+  currency: text(),
+  rules: json<readonly object[]>().null(),
+  logic: json<object>().null(),
   /** SHA-256 of the key, 32 bytes. */
-  key_digest: Uint8Array
-  created_at: number
-}
+  key_digest: bytes(),
+  created_at: integer(),
+})
 
-interface PodChargeRow {
-  verification: string
-  pod: string
-  organisation: string
-  amount_minor: number
-  currency: string
-  charged_at: number
-}
+export type PodRow = RowOf<typeof pods>
+
+export const podCharges = table('pod_charges', {
+  verification: text().key(),
+  pod: text(),
+  organisation: text(),
+  amount_minor: integer(),
+  currency: text(),
+  charged_at: integer(),
+})
 
 /** A pod's verifications on one UTC day. */
-interface PodDayRow {
-  pod: string
+export const podDays = table('pod_days', {
+  pod: text().key(),
   /** Days since 1970-01-01 UTC. */
-  day: number
-  verifications: number
+  day: integer().key(),
+  verifications: integer().merge('sum'),
   /** Those whose decision was not NO. */
-  successes: number
-  charged_minor: number
-}
-
-export interface PodDomainRow {
-  domain: string
-  pod: string
-  bound_at: number
-  /** Whether the names pointed here when DNS last said something of them. */
-  proven: boolean
-  /** When to look again. */
-  check_at: number
-  /** Since when looks have not seen the records, gone or unknown; null: the last look saw them. */
-  absent_since: number | null
-}
-
-export const pods = table<PodRow>('pods', [
-  'id',
-  'organisation',
-  'name',
-  'status',
-  'charge_minor',
-  'currency',
-  'rules',
-  'logic',
-  'key_digest',
-  'created_at',
-])
-
-export const podCharges = table<PodChargeRow>('pod_charges', [
-  'verification',
-  'pod',
-  'organisation',
-  'amount_minor',
-  'currency',
-  'charged_at',
-])
-
-export const podDays = table<PodDayRow>(
-  'pod_days',
-  ['pod', 'day', 'verifications', 'successes', 'charged_minor'],
-  { key: ['pod', 'day'], columns: { verifications: 'sum', successes: 'sum', charged_minor: 'sum' } },
-)
+  successes: integer().merge('sum'),
+  charged_minor: integer().merge('sum'),
+})
 
 const MAX_LISTED = 1000
 

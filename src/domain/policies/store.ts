@@ -1,26 +1,19 @@
 /** Policies, every version of them. Columns `…_at` are Unix milliseconds. @module */
 import type { Database } from '../../store/database.ts'
-import { table } from '../../store/table.ts'
+import { integer, json, type RowOf, table, text } from '../../store/table.ts'
 
-export interface PolicyRow {
-  organisation: string
-  name: string
+export const policies = table('policies', {
+  organisation: text().key(),
+  name: text().key(),
   /** From 1. */
-  version: number
+  version: integer().key(),
   /** As they were written. */
-  rules: readonly object[]
-  entry_index: number
-  created_at: number
-}
+  rules: json<readonly object[]>(),
+  entry_index: integer(),
+  created_at: integer(),
+})
 
-export const policies = table<PolicyRow>('policies', [
-  'organisation',
-  'name',
-  'version',
-  'rules',
-  'entry_index',
-  'created_at',
-])
+export type PolicyRow = RowOf<typeof policies>
 
 /** The newest version of a policy. */
 export const findPolicy = (

@@ -1,71 +1,50 @@
 /** Proofs and revoked nullifiers. Columns `…_at` are Unix milliseconds. @module */
 import type { Database } from '../../store/database.ts'
-import { table } from '../../store/table.ts'
+import { integer, json, type RowOf, table, text } from '../../store/table.ts'
 import type { StoredContext } from './statement.ts'
 
-export interface ProofRow {
-  id: string
-  organisation: string
-  entry_index: number
-  circuit_id: string
+export const proofs = table('proofs', {
+  id: text().key(),
+  organisation: text(),
+  entry_index: integer(),
+  circuit_id: text(),
   /** Lower-case hex. */
-  digest: string
+  digest: text(),
   /** `zk1.…`. Its bytes can be made anew by anybody: they name nothing. */
-  proof: string
+  proof: text(),
   /** Canonical decimals. */
-  public_signals: readonly string[]
+  public_signals: json<readonly string[]>(),
   /** Null where it isn't known what the proof's `ctx` binds. */
-  context: StoredContext | null
-  created_at: number
-  expires_at: number | null
-}
+  context: json<StoredContext>().null(),
+  created_at: integer(),
+  expires_at: integer().null(),
+})
 
-export const proofs = table<ProofRow>('proofs', [
-  'id',
-  'organisation',
-  'entry_index',
-  'circuit_id',
-  'digest',
-  'proof',
-  'public_signals',
-  'context',
-  'created_at',
-  'expires_at',
-])
-
-interface RevokedNullifierRow {
-  circuit_id: string
-  /** Canonical decimal. */
-  nullifier: string
-  organisation: string
-  revoked_at: number
-}
+export type ProofRow = RowOf<typeof proofs>
 
 /** Revoked again: the first time counts. */
-export const revokedNullifiers = table<RevokedNullifierRow>(
-  'revoked_nullifiers',
-  ['circuit_id', 'nullifier', 'organisation', 'revoked_at'],
-  { key: ['circuit_id', 'nullifier'], columns: { organisation: 'first', revoked_at: 'first' } },
-)
-
-interface IssuedNullifierRow {
-  circuit_id: string
+export const revokedNullifiers = table('revoked_nullifiers', {
+  circuit_id: text().key(),
   /** Canonical decimal. */
-  nullifier: string
-  organisation: string
-  /** `cns_…`, where it is that of a consent. */
-  consent: string | null
-  /** When the row is of no more use; null where it stays. */
-  expires_at: number | null
-}
+  nullifier: text().key(),
+  organisation: text().merge('first'),
+  revoked_at: integer().merge('first'),
+})
 
-export const issuedNullifiers = table<IssuedNullifierRow>('issued_nullifiers', [
-  'circuit_id',
-  'nullifier',
-  'organisation',
-  'consent',
-  'expires_at',
-])
+type RevokedNullifierRow = RowOf<typeof revokedNullifiers>
+
+export const issuedNullifiers = table('issued_nullifiers', {
+  circuit_id: text().key(),
+  /** Canonical decimal. */
+  nullifier: text().key(),
+  organisation: text(),
+  /** `cns_…`, where it is that of a consent. */
+  consent: text().null(),
+  /** When the row is of no more use; null where it stays. */
+  expires_at: integer().null(),
+})
+
+type IssuedNullifierRow = RowOf<typeof issuedNullifiers>
 
 /** Who issued what the nullifier belongs to, or undefined. @param nullifier canonical decimal */
 export const findIssuedNullifier = async (

@@ -7,6 +7,7 @@ import type { Clock } from '../../clock.ts'
 import { AppError } from '../../errors.ts'
 import type { Sealing } from '../../keys/sealing.ts'
 import type { Database } from '../../store/database.ts'
+import { bytes, integer, type RowOf, table } from '../../store/table.ts'
 
 const WINDOW_MS = 15 * 60_000
 /** Rows of ended windows are removed at most this often, when somebody makes an attempt. */
@@ -24,11 +25,13 @@ export interface AttemptBudget {
   readonly subject: string
 }
 
-interface AttemptRow {
-  bucket: Uint8Array
-  attempts: number
-  ends_at: number
-}
+export const attempts = table('credential_attempts', {
+  bucket: bytes().key(),
+  attempts: integer(),
+  ends_at: integer(),
+})
+
+type AttemptRow = RowOf<typeof attempts>
 
 interface Reservation {
   readonly bucket: Uint8Array

@@ -1,37 +1,27 @@
 /** Security alerts: one row per organisation, type, subject and UTC day, in which repetitions add up. @module */
 import type { Database } from '../../store/database.ts'
-import { table } from '../../store/table.ts'
+import { integer, type RowOf, table, text } from '../../store/table.ts'
 
-export interface AlertRow {
-  id: string
-  organisation: string
-  type: string
-  severity: string
-  subject: string
-  /** Days since 1970-01-01 UTC. */
-  day: number
-  count: number
-  /** Unix ms. */
-  first_seen: number
-  last_seen: number
-  status: string
-}
-
-export const securityAlerts = table<AlertRow>(
+export const securityAlerts = table(
   'security_alerts',
-  ['id', 'organisation', 'type', 'severity', 'subject', 'day', 'count', 'first_seen', 'last_seen', 'status'],
   {
-    key: ['organisation', 'type', 'subject', 'day'],
-    columns: {
-      id: 'first',
-      count: 'sum',
-      first_seen: 'min',
-      last_seen: 'max',
-      severity: 'last',
-      status: 'first',
-    },
+    id: text().key().merge('first'),
+    organisation: text(),
+    type: text(),
+    severity: text().merge('last'),
+    subject: text(),
+    /** Days since 1970-01-01 UTC. */
+    day: integer(),
+    count: integer().merge('sum'),
+    /** Unix ms. */
+    first_seen: integer().merge('min'),
+    last_seen: integer().merge('max'),
+    status: text().merge('first'),
   },
+  ['organisation', 'type', 'subject', 'day'],
 )
+
+export type AlertRow = RowOf<typeof securityAlerts>
 
 export interface AlertFilter {
   organisation: string

@@ -1,51 +1,35 @@
 /** Terminals and their tokens. Columns `…_at` are Unix milliseconds. @module */
 import type { Knex } from 'knex'
 import type { Database } from '../../store/database.ts'
-import { table } from '../../store/table.ts'
+import { bytes, integer, json, type RowOf, table, text } from '../../store/table.ts'
 
-export interface TerminalRow {
-  id: string
-  organisation: string
-  merchant: string
-  label: string
-  secret_hash: string
-  limits: object
-  created_at: number
-  revoked_at: number | null
+export const terminals = table('terminals', {
+  id: text().key(),
+  organisation: text(),
+  merchant: text(),
+  label: text(),
+  secret_hash: text(),
+  limits: json<object>(),
+  created_at: integer(),
+  revoked_at: integer().null(),
   /** Canonical decimal; null until a terminal that was made by an earlier version authenticates again. */
-  proving_commitment: string | null
-}
+  proving_commitment: text().null(),
+})
 
-export interface TerminalTokenRow {
-  id: string
+export type TerminalRow = RowOf<typeof terminals>
+
+export const terminalTokens = table('terminal_tokens', {
+  id: text().key(),
   /** SHA-256 of the token, 32 bytes. */
-  digest: Uint8Array
-  terminal: string
+  digest: bytes(),
+  terminal: text(),
   /** The API key it was issued to, which checks the terminal's payment MACs. */
-  api_key: string
-  created_at: number
-  expires_at: number
-}
+  api_key: text(),
+  created_at: integer(),
+  expires_at: integer(),
+})
 
-export const terminals = table<TerminalRow>('terminals', [
-  'id',
-  'organisation',
-  'merchant',
-  'label',
-  'secret_hash',
-  'limits',
-  'created_at',
-  'revoked_at',
-  'proving_commitment',
-])
-export const terminalTokens = table<TerminalTokenRow>('terminal_tokens', [
-  'id',
-  'digest',
-  'terminal',
-  'api_key',
-  'created_at',
-  'expires_at',
-])
+export type TerminalTokenRow = RowOf<typeof terminalTokens>
 
 const MAX_LISTED = 1000
 

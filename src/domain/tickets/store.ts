@@ -1,46 +1,29 @@
 /** Tickets and their uses. Columns `…_at` are Unix milliseconds. @module */
 import type { Database } from '../../store/database.ts'
-import { table } from '../../store/table.ts'
+import { boolean, bytes, integer, type RowOf, table, text } from '../../store/table.ts'
 
-interface TicketRow {
-  id: string
-  organisation: string
-  entry_index: number
+export const tickets = table('tickets', {
+  id: text().key(),
+  organisation: text(),
+  entry_index: integer(),
   /** SHA-256 of what its QR code holds, 32 bytes. */
-  digest: Uint8Array
-  circuit_id: string | null
-  single_use: boolean
+  digest: bytes(),
+  circuit_id: text().null(),
+  single_use: boolean(),
   /** See service.ts. */
-  sealed: Uint8Array
-  issued_at: number
-  expires_at: number
-}
+  sealed: bytes(),
+  issued_at: integer(),
+  expires_at: integer(),
+})
 
-export const tickets = table<TicketRow>('tickets', [
-  'id',
-  'organisation',
-  'entry_index',
-  'digest',
-  'circuit_id',
-  'single_use',
-  'sealed',
-  'issued_at',
-  'expires_at',
-])
+type TicketRow = RowOf<typeof tickets>
 
-interface SpendRow {
-  ticket: string
-  organisation: string
-  entry_index: number
-  spent_at: number
-}
-
-export const ticketSpends = table<SpendRow>('ticket_spends', [
-  'ticket',
-  'organisation',
-  'entry_index',
-  'spent_at',
-])
+export const ticketSpends = table('ticket_spends', {
+  ticket: text().key(),
+  organisation: text(),
+  entry_index: integer(),
+  spent_at: integer(),
+})
 
 /** A ticket, with when it was used up. */
 export type KnownTicket = TicketRow & { spent_at: number | null }

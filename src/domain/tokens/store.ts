@@ -1,58 +1,38 @@
 /** Tokens, their uses and their revocations. Columns `…_at` are Unix milliseconds. @module */
 import type { Database } from '../../store/database.ts'
-import { table } from '../../store/table.ts'
+import { boolean, bytes, integer, type RowOf, table, text } from '../../store/table.ts'
 import type { TokenType } from './schemas.ts'
 
-interface TokenRow {
-  id: string
-  organisation: string
-  entry_index: number
-  type: TokenType
-  single_use: boolean
+export const tokens = table('tokens', {
+  id: text().key(),
+  organisation: text(),
+  entry_index: integer(),
+  type: text<TokenType>(),
+  single_use: boolean(),
   /** SHA-256 of the compact JWS, 32 bytes. */
-  jws_hash: Uint8Array
+  jws_hash: bytes(),
   /** See sealed-token.ts. */
-  sealed: Uint8Array
-  issued_at: number
-  expires_at: number
-}
+  sealed: bytes(),
+  issued_at: integer(),
+  expires_at: integer(),
+})
 
-export const tokens = table<TokenRow>('tokens', [
-  'id',
-  'organisation',
-  'entry_index',
-  'type',
-  'single_use',
-  'jws_hash',
-  'sealed',
-  'issued_at',
-  'expires_at',
-])
+type TokenRow = RowOf<typeof tokens>
 
-interface UseRow {
-  token: string
-  organisation: string
-  entry_index: number
-  used_at: number
-}
+export const tokenUses = table('token_uses', {
+  token: text().key(),
+  organisation: text(),
+  entry_index: integer(),
+  used_at: integer(),
+})
 
-export const tokenUses = table<UseRow>('token_uses', ['token', 'organisation', 'entry_index', 'used_at'])
-
-interface RevocationRow {
-  token: string
-  organisation: string
-  entry_index: number
-  reason: string | null
-  revoked_at: number
-}
-
-export const tokenRevocations = table<RevocationRow>('token_revocations', [
-  'token',
-  'organisation',
-  'entry_index',
-  'reason',
-  'revoked_at',
-])
+export const tokenRevocations = table('token_revocations', {
+  token: text().key(),
+  organisation: text(),
+  entry_index: integer(),
+  reason: text().null(),
+  revoked_at: integer(),
+})
 
 /** A token with what became of it. */
 export type KnownToken = TokenRow & {

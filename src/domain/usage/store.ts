@@ -1,26 +1,19 @@
 /** Results counted by day, and the proofs that were given away. Columns `…_at` are Unix milliseconds. @module */
 import type { Database } from '../../store/database.ts'
-import { table } from '../../store/table.ts'
+import { integer, type RowOf, table, text } from '../../store/table.ts'
 
-interface UsageDayRow {
-  organisation: string
+export const usageDays = table('usage_days', {
+  organisation: text().key(),
   /** Days since 1970-01-01 UTC. */
-  day: number
-  category: string
-  results: number
+  day: integer().key(),
+  category: text().key(),
+  results: integer().merge('sum'),
   /** Results that carry a zero-knowledge proof. */
-  proofs: number
-  proof_bytes: number
-}
+  proofs: integer().merge('sum'),
+  proof_bytes: integer().merge('sum'),
+})
 
-export const usageDays = table<UsageDayRow>(
-  'usage_days',
-  ['organisation', 'day', 'category', 'results', 'proofs', 'proof_bytes'],
-  {
-    key: ['organisation', 'day', 'category'],
-    columns: { results: 'sum', proofs: 'sum', proof_bytes: 'sum' },
-  },
-)
+type UsageDayRow = RowOf<typeof usageDays>
 
 /** One category of one organisation, summed up. */
 export interface CategorySums {

@@ -1,60 +1,38 @@
 /** Signed results and their revocations. Columns `…_at` are Unix milliseconds. @module */
 import type { Database } from '../../store/database.ts'
-import { table } from '../../store/table.ts'
+import { bytes, integer, json, type RowOf, table, text } from '../../store/table.ts'
 import type { Asked } from './asked.ts'
 
-interface VerificationRow {
-  id: string
-  organisation: string
-  entry_index: number
-  leaf_hash: Uint8Array
+export const verifications = table('verifications', {
+  id: text().key(),
+  organisation: text(),
+  entry_index: integer(),
+  leaf_hash: bytes(),
   /** Null where nothing was asked. */
-  decision: 'YES' | 'NO' | null
-  reason: 'missing_data' | null
+  decision: text<'YES' | 'NO'>().null(),
+  reason: text<'missing_data'>().null(),
   /** Lower-case hex. */
-  digest: string
-  circuit_id: string
+  digest: text(),
+  circuit_id: text(),
   /** Null where no proof was made. */
-  proof_id: string | null
-  jws: string
+  proof_id: text().null(),
+  jws: text(),
   /** SHA-256 of `jws`, 32 bytes. */
-  jws_hash: Uint8Array
-  issued_at: number
-  expires_at: number | null
+  jws_hash: bytes(),
+  issued_at: integer(),
+  expires_at: integer().null(),
   /** As far as it may be shown; null also for policies, whose owners say what they ask. */
-  asked: Asked | null
-}
+  asked: json<Asked>().null(),
+})
 
-export const verifications = table<VerificationRow>('verifications', [
-  'id',
-  'organisation',
-  'entry_index',
-  'leaf_hash',
-  'decision',
-  'reason',
-  'digest',
-  'circuit_id',
-  'proof_id',
-  'jws',
-  'jws_hash',
-  'issued_at',
-  'expires_at',
-  'asked',
-])
+type VerificationRow = RowOf<typeof verifications>
 
-interface RevocationRow {
-  verification: string
-  organisation: string
-  entry_index: number
-  revoked_at: number
-}
-
-export const verificationRevocations = table<RevocationRow>('verification_revocations', [
-  'verification',
-  'organisation',
-  'entry_index',
-  'revoked_at',
-])
+export const verificationRevocations = table('verification_revocations', {
+  verification: text().key(),
+  organisation: text(),
+  entry_index: integer(),
+  revoked_at: integer(),
+})
 
 /** A result with what became of it. */
 export type VerificationStanding = VerificationRow & {

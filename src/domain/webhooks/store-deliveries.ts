@@ -1,42 +1,32 @@
 /** Deliveries that are due to endpoints. Columns `…_at` are Unix milliseconds by the database's clock. @module */
 
 import type { Database } from '../../store/database.ts'
-import { table } from '../../store/table.ts'
+import { integer, type RowOf, table, text } from '../../store/table.ts'
 import type { WebhookEvent } from './events.ts'
 import { NOW_MS } from './store.ts'
 
-/** What is told to an endpoint. */
-export interface Told {
+export const deliveries = table('webhook_deliveries', {
   /** `dlv_…` */
-  id: string
-  endpoint: string
-  event: WebhookEvent
-  entry_index: number
+  id: text().key(),
+  endpoint: text(),
+  event: text<WebhookEvent>(),
+  entry_index: integer(),
   /** As it is sent, byte for byte. */
-  body: string
-}
-
-interface DeliveryRow extends Told {
+  body: text(),
   /** By the database's clock. What is due later is held by a server until then, as if it had claimed it. */
-  due_at: number
-}
+  due_at: integer(),
+  /** Attempts that have failed. */
+  attempts: integer().filled(),
+  queued_at: integer().filled(),
+})
 
-export const deliveries = table<DeliveryRow>('webhook_deliveries', [
-  'id',
-  'endpoint',
-  'event',
-  'entry_index',
-  'body',
-  'due_at',
-])
+type DeliveryRow = RowOf<typeof deliveries>
+
+/** What is told to an endpoint. */
+export type Told = Pick<DeliveryRow, 'id' | 'endpoint' | 'event' | 'entry_index' | 'body'>
 
 /** A delivery that this server is to make. */
-export interface ClaimedDelivery extends Told {
-  /** Attempts that have failed. */
-  attempts: number
-  /** Unix ms, database's clock. */
-  queued_at: number
-}
+export type ClaimedDelivery = Omit<DeliveryRow, 'due_at'>
 
 /**
  * Walks from endpoint to endpoint, one look into the index each, however many deliveries wait for any of them: those of

@@ -1,29 +1,32 @@
 /** Webhook endpoints. Columns `…_at` are Unix milliseconds. @module */
 import type { Knex } from 'knex'
 import type { Database } from '../../store/database.ts'
+import { boolean, bytes, integer, json, type RowOf, table, text } from '../../store/table.ts'
 import type { WebhookEvent } from './events.ts'
 
-export interface EndpointRow {
+export const endpoints = table('webhook_endpoints', {
   /** `whk_…` */
-  id: string
-  organisation: string
+  id: text().key(),
+  organisation: text(),
   /** The key whose events it gets; null: all of the organisation. */
-  key_id: string | null
-  label: string
-  sealed_url: Uint8Array
-  sealed_secret: Uint8Array
-  events: WebhookEvent[]
-  active: boolean
+  key_id: text().null(),
+  label: text(),
+  sealed_url: bytes(),
+  sealed_secret: bytes(),
+  events: json<WebhookEvent[]>(),
+  active: boolean(),
   /** Whether the ranges of EGRESS_ALLOW_CIDRS are open to it. */
-  private_egress: boolean
+  private_egress: boolean(),
   /** Entries before this index are not announced to it: they are older than it is, or than its last pause. */
-  announces_from: number
-  created_at: number
-  last_delivery_at: number | null
-  last_status: number | null
+  announces_from: integer(),
+  created_at: integer(),
+  last_delivery_at: integer().null(),
+  last_status: integer().null(),
   /** Events dropped. */
-  failure_count: number
-}
+  failure_count: integer(),
+})
+
+export type EndpointRow = RowOf<typeof endpoints>
 
 type NewEndpoint = Omit<EndpointRow, 'last_delivery_at' | 'last_status' | 'failure_count'>
 type EndpointChange = Partial<
@@ -39,10 +42,8 @@ export interface Owner {
   readonly keyId?: string
 }
 
-const ENDPOINTS = 'webhook_endpoints'
-
 const owned = (knex: Knex, { organisation, keyId }: Owner) => {
-  const rows = knex<EndpointRow>(ENDPOINTS).where({ organisation })
+  const rows = knex<EndpointRow>(endpoints.name).where({ organisation })
   return keyId === undefined ? rows : rows.where({ key_id: keyId })
 }
 
@@ -75,13 +76,13 @@ export const findEndpointsById = async (
 }
 
 export const countEndpoints = async (trx: Knex, organisation: string): Promise<number> => {
-  const row = await trx(ENDPOINTS).where({ organisation }).count({ count: '*' }).first()
+  const row = await trx(endpoints.name).where({ organisation }).count({ count: '*' }).first()
   return Number(row?.count ?? 0)
 }
 
 /** Keys that endpoints of an organisation belong to. */
 export const findKeyIds = async ({ knex }: Database, organisation: string): Promise<string[]> => {
-  const rows: { key_id: string }[] = await knex<EndpointRow>(ENDPOINTS)
+  const rows: { key_id: string }[] = await knex<EndpointRow>(endpoints.name)
     .where({ organisation })
     .whereNotNull('key_id')
     .distinct('key_id')
@@ -94,7 +95,7 @@ export const deleteOldestOf = async (
   organisation: string,
   keyIds: readonly string[],
 ): Promise<string | undefined> => {
-  const row = await trx<EndpointRow>(ENDPOINTS)
+  const row = await trx<EndpointRow>(endpoints.name)
     .where({ organisation })
     .whereIn('key_id', [...keyIds])
     .orderBy('id')
@@ -104,18 +105,18 @@ export const deleteOldestOf = async (
 }
 
 export const insertEndpoint = async (trx: Knex, row: NewEndpoint): Promise<void> => {
-  await trx(ENDPOINTS).insert(asJson(row))
+  await trx(endpoints.name).insert(asJson(row))
 }
 
 /** @returns the changed endpoint */
 export const updateEndpoint = async (trx: Knex, id: string, change: EndpointChange): Promise<EndpointRow> => {
-  const [row] = await trx<EndpointRow>(ENDPOINTS).where({ id }).update(asJson(change)).returning('*')
+  const [row] = await trx<EndpointRow>(endpoints.name).where({ id }).update(asJson(change)).returning('*')
   if (row === undefined) throw new Error(`The endpoint ${id} is gone.`)
   return row
 }
 
 export const deleteEndpoint = async (trx: Knex, id: string): Promise<void> => {
-  await trx(ENDPOINTS).where({ id }).delete()
+  await trx(endpoints.name).where({ id }).delete()
 }
 
 /** Index of the entry after next: within a change, the first one that follows the change's own. */

@@ -9,6 +9,7 @@ import type { Clock } from '../../clock.ts'
 import { fail } from '../../errors.ts'
 import type { Signers } from '../../keys/signers.ts'
 import type { Database } from '../../store/database.ts'
+import { bytes, integer, type RowOf, table, text } from '../../store/table.ts'
 import { HEAD_NAME } from '../tables.ts'
 import type { Head, Log } from '../tree/log.ts'
 import { createHighWater } from './high-water.ts'
@@ -47,18 +48,20 @@ export interface Checkpoints {
   verifierKeys(): Promise<string[]>
 }
 
-interface CheckpointRow {
-  name: string
+export const checkpoints = table('ledger_checkpoint', {
+  name: text().key(),
   /** Grows with each signature. */
-  version: number
-  size: number
-  root: Uint8Array
-  note: string
+  version: integer(),
+  size: integer(),
+  root: bytes(),
+  note: text(),
   /** Thumbprints of the keys that signed, separated by a space. */
-  signers: string
+  signers: text(),
   /** Unix ms. */
-  signed_at: number
-}
+  signed_at: integer(),
+})
+
+type CheckpointRow = RowOf<typeof checkpoints>
 
 interface Deps {
   readonly database: Database

@@ -6,10 +6,10 @@ import { writeSync } from 'node:fs'
 import { setTimeout as pause } from 'node:timers/promises'
 import { createFollower } from '../../../src/ledger/follower.ts'
 import { openDatabase } from '../../../src/store/database.ts'
-import { table } from '../../../src/store/table.ts'
+import { integer, table } from '../../../src/store/table.ts'
 
 const [databaseUrl = '', name = ''] = process.argv.slice(2)
-const consumed = table<{ idx: number }>('test_consumed', ['idx'])
+const consumed = table('test_consumed', { idx: integer() })
 const database = await openDatabase({ databaseUrl, dataDir: 'memory' })
 createFollower({
   database,

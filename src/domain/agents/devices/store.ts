@@ -1,27 +1,23 @@
 /** Devices. Columns `…_at` are Unix milliseconds. @module */
 import type { Database } from '../../../store/database.ts'
-import { table } from '../../../store/table.ts'
-
-export interface DeviceRow {
-  id: string
-  organisation: string
-  name: string
-  description: string | null
-  status: 'active' | 'revoked'
-  /** RFC 7638 thumbprint. */
-  kid: string
-  /** Of the second key, ML-DSA. */
-  pq_kid: string | null
-  created_at: number
-  revoked_at: number | null
-}
+import { integer, type RowOf, table, text } from '../../../store/table.ts'
 
 /** A row that is written again changes the status and nothing else. */
-export const devices = table<DeviceRow>(
-  'devices',
-  ['id', 'organisation', 'name', 'description', 'status', 'kid', 'pq_kid', 'created_at', 'revoked_at'],
-  { key: ['id'], columns: { status: 'last', revoked_at: 'last' } },
-)
+export const devices = table('devices', {
+  id: text().key(),
+  organisation: text(),
+  name: text(),
+  description: text().null(),
+  status: text<'active' | 'revoked'>().merge('last'),
+  /** RFC 7638 thumbprint. */
+  kid: text(),
+  /** Of the second key, ML-DSA. */
+  pq_kid: text().null(),
+  created_at: integer(),
+  revoked_at: integer().null().merge('last'),
+})
+
+export type DeviceRow = RowOf<typeof devices>
 
 const MAX_LISTED = 1000
 

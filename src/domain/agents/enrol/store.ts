@@ -1,79 +1,43 @@
 /** Agents. Columns `…_at` are Unix milliseconds. @module */
 import type { Database } from '../../../store/database.ts'
-import { table } from '../../../store/table.ts'
+import { bytes, integer, json, type RowOf, table, text } from '../../../store/table.ts'
 import type { AgentLimits } from './record.ts'
 import type { TrustLevel } from './states.ts'
 
-export interface AgentRow {
-  id: string
-  organisation: string
-  name: string
-  description: string | null
-  url: string | null
-  provider: string | null
-  /** As it was set; time may have made it another. */
-  status: 'pending' | 'active' | 'suspended' | 'revoked'
-  /** Grows by one with each change of status or trust. */
-  state_version: number
-  trust_level: TrustLevel
-  /** Why the trust level is no higher. */
-  trust_reasons: readonly string[]
-  /** RFC 7638 thumbprint of `jwk`. */
-  kid: string
-  jwk: object
-  pq_kid: string | null
-  pq_jwk: object | null
-  key_directory_url: string | null
-  agent_card_url: string | null
-  capabilities: readonly string[]
-  /** For whom it acts, sealed. */
-  sealed_principal: Uint8Array | null
-  limits: AgentLimits | null
-  /** That of the limits. */
-  expires_at: number | null
-  created_at: number
-  /** When its state changed last. */
-  changed_at: number
-}
-
 /** A row that is written again changes the state of the agent and nothing else. */
-export const agents = table<AgentRow>(
-  'agents',
-  [
-    'id',
-    'organisation',
-    'name',
-    'description',
-    'url',
-    'provider',
-    'status',
-    'state_version',
-    'trust_level',
-    'trust_reasons',
-    'kid',
-    'jwk',
-    'pq_kid',
-    'pq_jwk',
-    'key_directory_url',
-    'agent_card_url',
-    'capabilities',
-    'sealed_principal',
-    'limits',
-    'expires_at',
-    'created_at',
-    'changed_at',
-  ],
-  {
-    key: ['id'],
-    columns: {
-      status: 'last',
-      state_version: 'last',
-      trust_level: 'last',
-      trust_reasons: 'last',
-      changed_at: 'last',
-    },
-  },
-)
+export const agents = table('agents', {
+  id: text().key(),
+  organisation: text(),
+  name: text(),
+  description: text().null(),
+  url: text().null(),
+  provider: text().null(),
+  /** As it was set; time may have made it another. */
+  status: text<'pending' | 'active' | 'suspended' | 'revoked'>().merge('last'),
+  /** Grows by one with each change of status or trust. */
+  state_version: integer().merge('last'),
+  trust_level: text<TrustLevel>().merge('last'),
+  /** Why the trust level is no higher. */
+  trust_reasons: json<readonly string[]>().merge('last'),
+  /** RFC 7638 thumbprint of `jwk`. */
+  kid: text(),
+  jwk: json<object>(),
+  pq_kid: text().null(),
+  pq_jwk: json<object>().null(),
+  key_directory_url: text().null(),
+  agent_card_url: text().null(),
+  capabilities: json<readonly string[]>(),
+  /** For whom it acts, sealed. */
+  sealed_principal: bytes().null(),
+  limits: json<AgentLimits>().null(),
+  /** That of the limits. */
+  expires_at: integer().null(),
+  created_at: integer(),
+  /** When its state changed last. */
+  changed_at: integer().merge('last'),
+})
+
+export type AgentRow = RowOf<typeof agents>
 
 const MAX_LISTED = 1000
 

@@ -1,26 +1,19 @@
 /** Public keys of agents and devices. Columns `…_at` are Unix milliseconds. @module */
 import type { Database } from '../../../store/database.ts'
-import { table } from '../../../store/table.ts'
+import { integer, json, type RowOf, table, text } from '../../../store/table.ts'
 
-export interface RegisteredKeyRow {
-  organisation: string
+export const registeredKeys = table('registered_keys', {
+  organisation: text().key(),
   /** RFC 7638 thumbprint. */
-  kid: string
+  kid: text().key(),
   /** The required members of a public JWK, as RFC 7638 hashes them. */
-  jwk: object
-  owner_type: 'agent' | 'device'
-  owner_id: string
-  created_at: number
-}
+  jwk: json<object>(),
+  owner_type: text<'agent' | 'device'>(),
+  owner_id: text(),
+  created_at: integer(),
+})
 
-export const registeredKeys = table<RegisteredKeyRow>('registered_keys', [
-  'organisation',
-  'kid',
-  'jwk',
-  'owner_type',
-  'owner_id',
-  'created_at',
-])
+export type RegisteredKeyRow = RowOf<typeof registeredKeys>
 
 /** An organisation's key, if its owner is in use. @param now Unix ms */
 export const findKeyInUse = async (

@@ -1,42 +1,30 @@
 /** What became of agents, what they presented and wanted to do. Columns `…_at` are Unix milliseconds. @module */
 import type { Receipt } from '../../../ledger/item.ts'
 import type { Database } from '../../../store/database.ts'
-import { type Row, table } from '../../../store/table.ts'
+import { integer, json, type Row, type RowOf, table, text } from '../../../store/table.ts'
 import type { Reason } from './reasons.ts'
 
 const STEP_KINDS = ['enrol', 'activate', 'suspend', 'resume', 'revoke', 'check_domain'] as const
 export const EVENT_KINDS = [...STEP_KINDS, 'verify', 'authorise'] as const
 export type EventKind = (typeof EVENT_KINDS)[number]
 
-interface EventRow {
-  agent: string
+export const agentEvents = table('agent_events', {
+  agent: text().key(),
   /** Of its entry in the log. */
-  entry_index: number
-  organisation: string
-  kind: EventKind
-  outcome: string
-  reasons: readonly Reason[]
-  authorisation: string | null
-  action: string | null
+  entry_index: integer().key(),
+  organisation: text(),
+  kind: text<EventKind>(),
+  outcome: text(),
+  reasons: json<readonly Reason[]>(),
+  authorisation: text().null(),
+  action: text().null(),
   /** Minor units of `currency`. */
-  amount_minor: number | null
-  currency: string | null
-  happened_at: number
-}
+  amount_minor: integer().null(),
+  currency: text().null(),
+  happened_at: integer(),
+})
 
-export const agentEvents = table<EventRow>('agent_events', [
-  'agent',
-  'entry_index',
-  'organisation',
-  'kind',
-  'outcome',
-  'reasons',
-  'authorisation',
-  'action',
-  'amount_minor',
-  'currency',
-  'happened_at',
-])
+type EventRow = RowOf<typeof agentEvents>
 
 /** A step in the life of an agent. */
 export interface AgentStep {

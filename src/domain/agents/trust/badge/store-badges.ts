@@ -1,22 +1,16 @@
 /** Badges of agents. Columns `…_at` are Unix milliseconds. @module */
 import type { Database } from '../../../../store/database.ts'
-import { table } from '../../../../store/table.ts'
+import { integer, type RowOf, table, text } from '../../../../store/table.ts'
 
-export interface BadgeRow {
-  id: string
-  organisation: string
-  agent: string
-  issued_at: number
-  expires_at: number
-}
+export const badges = table('agent_badges', {
+  id: text().key(),
+  organisation: text(),
+  agent: text(),
+  issued_at: integer(),
+  expires_at: integer(),
+})
 
-export const badges = table<BadgeRow>('agent_badges', [
-  'id',
-  'organisation',
-  'agent',
-  'issued_at',
-  'expires_at',
-])
+export type BadgeRow = RowOf<typeof badges>
 
 export const findBadge = ({ knex }: Database, id: string): Promise<BadgeRow | undefined> =>
   knex<BadgeRow>('agent_badges').where({ id }).first()
