@@ -5,6 +5,7 @@
  */
 import { setImmediate as turn } from 'node:timers/promises'
 import type { Caller } from '../../caller.ts'
+import { needsContext } from '../../circuits/proof-facts.ts'
 import { detailOf, type ErrorDetail, fail, type Misfit } from '../../errors.ts'
 import { newId } from '../../ids.ts'
 import type { Item, Settled } from '../../ledger/item.ts'
@@ -69,13 +70,18 @@ const foreignItem = (
   const proofId = newId('prf', at)
   const { digest, statement, publicSignals, decision } = examined
   const recorded = { ...examined, proofId, context: null, createdAt: at, expiresAt: null }
+  const isKnown = decision !== 1 || !needsContext(statement.circuit)
   return {
     claims: [{ kind: 'proof.synced', key: once, holder: proofId, code: 'conflict' }],
     entry: {
       type: 'prove',
       ...entryNames(caller, recorded),
       commitment: commitmentOf(statement, publicSignals),
-      data: { decision: verdictOf(decision), origin: 'sync', ...(claimedAt && { claimedAt }) },
+      data: {
+        decision: verdictOf(isKnown ? decision : null),
+        origin: 'sync',
+        ...(claimedAt && { claimedAt }),
+      },
     },
     rows: ({ index }) => [proofRow(caller, recorded, index)],
     result: () => ({ status: 'synced', proofId, digest }),

@@ -75,6 +75,19 @@ describe('handing proofs in', function () {
     expect([consumed.status, consumed.body.verified]).to.deep.equal([200, false])
   })
 
+  it('a foreign proof is recorded as a YES only where its circuit asks the question itself', async () => {
+    const issuer = await app.organisation()
+    const { body } = await app.request<{ proof: string; circuitId: string }>('POST', '/verify', {
+      key: issuer.apiKey,
+      body: { data: { age: 12 } },
+    })
+    const { proof, circuitId } = body
+    const synced = await postSync(app, owner.apiKey, [{ proof, circuitId }])
+    expect(synced.body.synced).to.equal(1)
+    const [entry] = await entriesOf(app, synced.body.proofs[0]?.proofId ?? '')
+    expect(entry?.data).to.deep.equal({ decision: null, origin: 'sync' })
+  })
+
   it('a known proof handed in under an id of nobody’s stays verified', async () => {
     const { body } = await postSync(app, owner.apiKey, [
       item(known, { proofId: 'prf_0', circuitId: 'yesno' }),
