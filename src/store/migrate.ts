@@ -5,9 +5,14 @@ import { MIGRATIONS } from './migrations/index.ts'
 /** Any fixed number: servers that start at once wait for each other on it. ("assaydb" in ASCII, 7 bytes.) */
 const ADVISORY_LOCK_KEY = '27431040873620578'
 
+const tooOld = (missing: readonly string[]): Error =>
+  new Error(
+    `The database was written by a version that is too old for this one: it lacks ${missing.join(', ')}. Open it once with the last version that has these migrations, then with this one. Nothing was changed.`,
+  )
+
 /**
  * Applies what is missing, in order, in one transaction: a failed migration leaves nothing half done.
- * @throws Error when the database was written by a later version
+ * @throws Error when the database was written by a later version, or by one that is too old to go on from
  */
 export const migrate = async ({ knex, kind }: Database): Promise<void> => {
   await knex.transaction(async (trx) => {
@@ -17,9 +22,11 @@ export const migrate = async ({ knex, kind }: Database): Promise<void> => {
       applied_at timestamptz NOT NULL DEFAULT now()
     )`)
     const applied = new Set(await trx<{ name: string }>('migrations').pluck('name'))
-    for (const { name, up } of MIGRATIONS) {
+    for (const { name, replaces = [], up } of MIGRATIONS) {
+      const missing = replaces.filter((replaced) => !applied.delete(replaced))
       if (applied.delete(name)) continue
-      await up(trx)
+      if (missing.length === replaces.length) await up(trx)
+      else if (missing.length > 0) throw tooOld(missing)
       await trx('migrations').insert({ name })
     }
     if (applied.size > 0) {

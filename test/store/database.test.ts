@@ -1,5 +1,6 @@
 import { expect } from 'chai'
 import { type Database, openDatabase } from '../../src/store/database.ts'
+import { migrate } from '../../src/store/migrate.ts'
 import { MIGRATIONS } from '../../src/store/migrations/index.ts'
 import { ConnectionLost, isUnavailable } from '../../src/store/session.ts'
 import { rejection } from '../support/rejection.ts'
@@ -29,6 +30,38 @@ describe('database', () => {
   it('has the whole schema after opening', async () => {
     const names = await database.knex('migrations').orderBy('name').pluck('name')
     expect(names).to.deep.equal(MIGRATIONS.map(({ name }) => name))
+  })
+
+  describe('that was written before migrations became one', () => {
+    const one = MIGRATIONS.find(({ replaces }) => replaces !== undefined)!
+    const replaced = one.replaces ?? []
+    let older: Database
+    const recorded = (): Promise<string[]> => older.knex('migrations').orderBy('name').pluck('name')
+    const record = async (names: readonly string[]): Promise<void> => {
+      await older.knex('migrations').delete()
+      await older.knex('migrations').insert(names.map((name) => ({ name })))
+    }
+    beforeEach(async () => {
+      older = await openTestDatabase()
+    })
+    afterEach(() => older.close())
+
+    it('has the one when it has them all, and loses nothing', async () => {
+      const later = MIGRATIONS.filter((migration) => migration !== one).map(({ name }) => name)
+      await record([...replaced, ...later])
+      await older.knex('ledger_counters').insert({ organisation: 'o', counter: 'c', value: 7 })
+      for (let start = 0; start < 2; start++) await migrate(older)
+      expect(await recorded()).to.have.members([...replaced, ...later, one.name])
+      expect(await older.knex('ledger_counters').pluck('value')).to.deep.equal([7])
+    })
+
+    it('is refused, and left as it is, when it lacks some', async () => {
+      await record(replaced.slice(0, -2))
+      const { message } = await rejection(migrate(older))
+      expect(message).to.match(/too old/)
+      for (const name of replaced) expect(message.includes(name), name).to.equal(replaced.indexOf(name) > 26)
+      expect(await recorded()).to.deep.equal(replaced.slice(0, -2))
+    })
   })
 
   it('answers a ping', () => database.ping())

@@ -2,7 +2,6 @@
 import { expect } from 'chai'
 import type { BatchOutcomes } from '../../../src/domain/tickets/schemas.ts'
 import type { VerificationResult } from '../../../src/domain/verification/schemas.ts'
-import { revokedResultsMigration } from '../../../src/store/migrations/0027-revoked-results.ts'
 import { startTestApp, type TestApp, type TestOrganisation } from '../../support/app.ts'
 import { postV1Verify } from '../../support/domain/eligibility.ts'
 import { ask, createProxy, sharedTarget } from '../../support/domain/hermes.ts'
@@ -138,14 +137,6 @@ describe('a proof of this service', function () {
       })
       expect(gate.body).to.deep.include({ accepted: 0, rejected: 1 })
       expect((await aggregateOf([made.proofId])).body).to.include({ reason: 'STATEMENT_FALSE' })
-
-      // Results that were withdrawn before there was such a claim.
-      const { knex } = app.services.database
-      const claims = knex('ledger_claims').where({ kind: 'proof.revoked.digest' })
-      await claims.clone().delete()
-      expect((await postVerifyProof(app, key, presented)).body.verified).to.equal(true)
-      for (let round = 0; round < 2; round++) await revokedResultsMigration.up(knex)
-      expect((await postVerifyProof(app, key, presented)).body.reason_codes).to.deep.equal(['RESULT_REVOKED'])
     })
 
   it('is nobody’s where a stranger made the route: it is known to no organisation, not to the first one either', async () => {

@@ -1,11 +1,10 @@
 /**
- * The chat: its head, messages, removals, names and used envelopes. `at` and columns that end in `_at` or `_since` are
- * Unix milliseconds. Frozen: later changes are migrations of their own.
+ * The chat: its head, messages, removals, names, used envelopes and proofs. `at` and columns that end in `_at` or `_since` are
+ * Unix milliseconds.
  * @module
  */
-import type { Knex } from 'knex'
 
-const STATEMENTS = [
+export const CHAT = [
   // Whoever posts, removes or changes the mode locks this row. `posting` is null until an operator has set a mode.
   // `messages`, `threads` (by their first message) and `verified_messages` count what can be read; `agents` distinct names.
   `CREATE TABLE chat_head (
@@ -25,6 +24,7 @@ const STATEMENTS = [
   `INSERT INTO chat_head (name, last_id, last_removal, posted_at, messages, threads, verified_messages, agents,
     posting_version) VALUES ('chat', 0, 0, 0, 0, 0, 0, 0, 0)`,
   // Ids are dense: a removed message keeps its row, with a hash for its text. `poster` and `text_hash` are keyed hashes.
+  // `proof` is {circuit_id, statement, issuer, checked_at}; null where there was none.
   // Space is left on each page, so that counting a reply needs no new index entries.
   `CREATE TABLE chat_messages (
     id bigint PRIMARY KEY,
@@ -42,11 +42,11 @@ const STATEMENTS = [
     reply_count bigint NOT NULL,
     agent_id text,
     fingerprint text COLLATE "C",
-    proof_checked boolean,
     about text,
     poster bytea NOT NULL CHECK (length(poster) = 16),
     text_hash bytea NOT NULL CHECK (length(text_hash) = 16),
-    removed_at bigint
+    removed_at bigint,
+    proof jsonb
   ) WITH (fillfactor = 90)`,
   'CREATE INDEX chat_messages_thread ON chat_messages (thread_id, id)',
   'CREATE INDEX chat_messages_prompt ON chat_messages (prompt_id, id) WHERE prompt_id IS NOT NULL',
@@ -90,11 +90,11 @@ const STATEMENTS = [
     PRIMARY KEY (fingerprint, id)
   )`,
   'CREATE INDEX chat_envelopes_expires_at ON chat_envelopes (expires_at)',
+  // `proof` is a keyed hash of circuit and nullifier: which key it speaks for.
+  `CREATE TABLE chat_proofs (
+    proof bytea PRIMARY KEY CHECK (length(proof) = 16),
+    fingerprint text COLLATE "C" NOT NULL,
+    used_at bigint NOT NULL
+  )`,
+  'CREATE INDEX chat_proofs_used_at ON chat_proofs (used_at)',
 ] as const
-
-export const chatMigration = {
-  name: '0014-chat',
-  async up(knex: Knex): Promise<void> {
-    for (const statement of STATEMENTS) await knex.raw(statement)
-  },
-}

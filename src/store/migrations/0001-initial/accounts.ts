@@ -1,11 +1,9 @@
 /**
- * Organisations, accounts, sessions, API keys, merchants, terminals, alerts and signing keys.
- * Columns that end in `_at` are Unix milliseconds. Frozen: later changes are migrations of their own.
+ * Organisations, accounts, sessions, API keys, merchants, terminals, alerts and keys.
  * @module
  */
-import type { Knex } from 'knex'
 
-const STATEMENTS = [
+export const ACCOUNTS = [
   `CREATE TABLE organisations (
     id text COLLATE "C" PRIMARY KEY,
     name text NOT NULL,
@@ -38,6 +36,7 @@ const STATEMENTS = [
     expires_at bigint NOT NULL
   )`,
   'CREATE INDEX sessions_expires_at ON sessions (expires_at)',
+  'CREATE INDEX sessions_account ON sessions (account, id)',
   `CREATE TABLE merchants (
     id text COLLATE "C" PRIMARY KEY,
     organisation text COLLATE "C" NOT NULL,
@@ -62,6 +61,7 @@ const STATEMENTS = [
   )`,
   'CREATE INDEX api_keys_organisation ON api_keys (organisation, id)',
   'CREATE INDEX api_keys_terminal ON api_keys (terminal) WHERE terminal IS NOT NULL',
+  // `proving_commitment`: what it is known by inside proofs; null for one that was made before, until it authenticates again.
   `CREATE TABLE terminals (
     id text COLLATE "C" PRIMARY KEY,
     organisation text COLLATE "C" NOT NULL,
@@ -70,9 +70,11 @@ const STATEMENTS = [
     secret_hash text NOT NULL,
     limits jsonb NOT NULL,
     created_at bigint NOT NULL,
-    revoked_at bigint
+    revoked_at bigint,
+    proving_commitment text COLLATE "C"
   )`,
   'CREATE INDEX terminals_organisation ON terminals (organisation, id)',
+  'CREATE INDEX terminals_proving_commitment ON terminals (organisation, proving_commitment)',
   `CREATE TABLE terminal_tokens (
     id text COLLATE "C" PRIMARY KEY,
     digest bytea NOT NULL UNIQUE,
@@ -106,11 +108,21 @@ const STATEMENTS = [
     created_at bigint NOT NULL,
     UNIQUE (purpose, alg, version)
   )`,
+  // Of the issuer, whose signatures circuits verify.
+  `CREATE TABLE issuer_keys (
+    kid text COLLATE "C" PRIMARY KEY,
+    version integer NOT NULL UNIQUE,
+    x text COLLATE "C" NOT NULL,
+    y text COLLATE "C" NOT NULL,
+    sealed_private bytea NOT NULL,
+    created_at bigint NOT NULL,
+    valid_until bigint
+  )`,
+  // Attempts to guess a password or secret, counted where all servers see them.
+  `CREATE TABLE credential_attempts (
+    bucket bytea PRIMARY KEY,
+    attempts integer NOT NULL CHECK (attempts >= 0),
+    ends_at bigint NOT NULL
+  )`,
+  'CREATE INDEX credential_attempts_ends_at ON credential_attempts (ends_at)',
 ] as const
-
-export const accountsMigration = {
-  name: '0002-accounts',
-  async up(knex: Knex): Promise<void> {
-    for (const statement of STATEMENTS) await knex.raw(statement)
-  },
-}

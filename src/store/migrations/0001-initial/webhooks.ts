@@ -1,14 +1,11 @@
 /**
- * Webhook endpoints, and the deliveries that are due. Columns that end in `_at` are Unix milliseconds; `due_at` and
- * `queued_at` are so by the database's clock.
- * Frozen: later changes are migrations of their own.
+ * Webhook endpoints, and the deliveries that are due. `due_at` and `queued_at` are by the database's clock.
  * @module
  */
-import type { Knex } from 'knex'
 
 const NOW_MS = '(extract(epoch FROM clock_timestamp()) * 1000)::bigint'
 
-const STATEMENTS = [
+export const WEBHOOKS = [
   `CREATE TABLE webhook_endpoints (
     id text COLLATE "C" PRIMARY KEY,
     organisation text COLLATE "C" NOT NULL,
@@ -38,10 +35,3 @@ const STATEMENTS = [
   )`,
   'CREATE INDEX webhook_deliveries_lane ON webhook_deliveries (endpoint, due_at)',
 ] as const
-
-export const webhooksMigration = {
-  name: '0015-webhooks',
-  async up(knex: Knex): Promise<void> {
-    for (const statement of STATEMENTS) await knex.raw(statement)
-  },
-}

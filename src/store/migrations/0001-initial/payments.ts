@@ -1,11 +1,9 @@
 /**
  * Payments, the operator's acceptance of late ones, and the last stamp seen of each terminal.
- * Columns that end in `_at` are Unix milliseconds. Frozen: later changes are migrations of their own.
  * @module
  */
-import type { Knex } from 'knex'
 
-const STATEMENTS = [
+export const PAYMENTS = [
   `CREATE TABLE payments (
     id text COLLATE "C" PRIMARY KEY,
     organisation text COLLATE "C" NOT NULL,
@@ -43,10 +41,3 @@ const STATEMENTS = [
     stamped_at bigint NOT NULL
   )`,
 ] as const
-
-export const paymentsMigration = {
-  name: '0003-payments',
-  async up(knex: Knex): Promise<void> {
-    for (const statement of STATEMENTS) await knex.raw(statement)
-  },
-}

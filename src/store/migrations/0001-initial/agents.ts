@@ -1,11 +1,9 @@
 /**
- * Agents and devices of organisations, the public keys by which they are known, and badges that say what an agent is.
- * Columns that end in `_at` are Unix milliseconds. Frozen: later changes are migrations of their own.
+ * Agents and devices of organisations, the public keys by which they are known, badges, and what became of agents.
  * @module
  */
-import type { Knex } from 'knex'
 
-const STATEMENTS = [
+export const AGENTS = [
   // `state_version` counts the changes of status and trust. `expires_at`: when what it may do ends.
   `CREATE TABLE agents (
     id text COLLATE "C" PRIMARY KEY,
@@ -61,11 +59,19 @@ const STATEMENTS = [
     issued_at bigint NOT NULL,
     expires_at bigint NOT NULL
   )`,
+  `CREATE TABLE agent_events (
+    agent text COLLATE "C" NOT NULL,
+    entry_index bigint NOT NULL,
+    organisation text COLLATE "C" NOT NULL,
+    kind text COLLATE "C" NOT NULL CHECK (kind IN
+      ('enrol', 'activate', 'suspend', 'resume', 'revoke', 'check_domain', 'verify', 'authorise')),
+    outcome text COLLATE "C" NOT NULL,
+    reasons jsonb NOT NULL,
+    authorisation text COLLATE "C",
+    action text,
+    amount_minor bigint,
+    currency text COLLATE "C",
+    happened_at bigint NOT NULL,
+    PRIMARY KEY (agent, entry_index)
+  )`,
 ] as const
-
-export const agentsMigration = {
-  name: '0019-agents',
-  async up(knex: Knex): Promise<void> {
-    for (const statement of STATEMENTS) await knex.raw(statement)
-  },
-}
