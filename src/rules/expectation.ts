@@ -61,10 +61,11 @@ const HOLDS: Readonly<Record<Name, (asked: Expectation, told: Facts, now: number
   circuit_id: (asked, told) => told.circuit_id === asked.circuit_id,
   issuers: ({ issuers }, told) =>
     Array.isArray(issuers) && (told.issuers ?? []).some((issuer) => issuers.includes(issuer)),
-  audience: ({ audience = '' }, told) =>
-    typeof told.audience === 'object'
+  audience: ({ audience }, told) =>
+    typeof audience === 'string' &&
+    (typeof told.audience === 'object'
       ? told.audience?.element === String(h248(audience))
-      : told.audience === audience,
+      : told.audience === audience),
   purpose: (asked, told) => told.purpose === asked.purpose,
   nonce: (asked, told) => told.nonce === asked.nonce,
   statement: ({ statement }, told) =>

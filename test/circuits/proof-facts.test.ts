@@ -47,6 +47,12 @@ describe('what a proof tells of itself', () => {
       expect(reasons(asked, proofOf('kyc', statement, { now }))).to.equal('EXPECTATION_MAX_AGE_SECONDS')
   })
 
+  it('differs from what is no expectation, which a program may read from anywhere', () => {
+    const proof = proofOf('token_validation', {})
+    for (const odd of [null, 5, {}])
+      expect(reasons({ audience: odd } as unknown as Expectation, proof)).to.equal('EXPECTATION_AUDIENCE')
+  })
+
   it('is a YES without its context only where the circuit asks the question itself', () => {
     const told = (circuitId: string, signals: Readonly<Record<string, bigint>>, statement: object = {}) => {
       const { context, ...bare } = proofOf(circuitId, statement, signals)
