@@ -121,7 +121,7 @@ export const createAml = ({ database, ledger, clock, subjects, lists, people }: 
           matches: matches.map((match) => ({ ...match, explanations: [...match.explanations] })),
         }
       })
-      const { organisation, credential } = caller
+      const { organisation } = caller
       const subject = await subjects.of(organisation, SUBJECT_KIND, input.userId)
       return ledger.append(caller, {
         entry: {
@@ -129,7 +129,6 @@ export const createAml = ({ database, ledger, clock, subjects, lists, people }: 
           subject: ['aml-subject', subject],
           digest: sha256Hex(canonicalJson(results)),
           data: { event: 'aml.checked', check_types: [...types], list_version: snapshot.version },
-          ...('keyId' in credential && { keyId: credential.keyId }),
         },
         rows: ({ index }) =>
           results.map(({ checkType, result, riskScore }) =>

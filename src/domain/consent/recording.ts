@@ -37,7 +37,7 @@ export const recordConsent = async (
   input: LogConsent,
   subject: string,
 ): Promise<Item<Recorded>> => {
-  const { organisation, credential } = caller
+  const { organisation } = caller
   const { controller, purposes, status = 'given' } = input
   const at = clock.now()
   const expiresAt = checkConsent(input, at)
@@ -56,7 +56,6 @@ export const recordConsent = async (
       subject: [LEDGER_SUBJECT, subject],
       digest,
       data: { event: 'consent.recorded', status },
-      ...('keyId' in credential && { keyId: credential.keyId }),
     },
     rows: ({ index: entry_index, at: recorded_at }) => {
       const shared = { organisation, entry_index, subject, controller_hash, recorded_at }

@@ -145,13 +145,8 @@ export const createConsents = (deps: ConsentDeps) => {
     return verdictOn(await owned(caller, latest))
   }
 
-  const withdrawal = (
-    caller: Caller,
-    { row, inside }: Standing,
-    reason: string | undefined,
-  ): Item<ConsentWithdrawn> => {
+  const withdrawal = ({ row, inside }: Standing, reason: string | undefined): Item<ConsentWithdrawn> => {
     const { id, organisation } = row
-    const { credential } = caller
     const revoked = inside.circuit && {
       circuitId: CIRCUIT,
       nullifier: consentNullifier(inside.circuit.consent),
@@ -171,7 +166,6 @@ export const createConsents = (deps: ConsentDeps) => {
         subject: [LEDGER_SUBJECT, row.subject],
         digest: Buffer.from(row.receipt_hash).toString('hex'),
         data: { event: WITHDRAWN },
-        ...('keyId' in credential && { keyId: credential.keyId }),
       },
       rows: ({ index, at }) => [
         store.consentWithdrawals.row({
@@ -233,7 +227,7 @@ export const createConsents = (deps: ConsentDeps) => {
     async revoke(caller: Caller, { reason, ...logged }: RevokeConsent): Promise<ConsentWithdrawn> {
       const standing = await owned(caller, logged.consentId)
       await requireAsLogged(logged, standing)
-      return ledger.append(caller, withdrawal(caller, standing, reason))
+      return ledger.append(caller, withdrawal(standing, reason))
     },
 
     /**

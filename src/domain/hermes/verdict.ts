@@ -140,7 +140,6 @@ const zkProofOf = ({ claim, proof, verificationKey }: Pronounced): TypedAnswer['
 export const verdictItem = (pronounced: Pronounced): Item<TypedAnswer> => {
   const { caller, issuer, claim, signer, proof, proofId, made, take, rows } = pronounced
   const { id, verdict, route, fetchedAt, bindings, digest, commitment } = claim
-  const { credential } = caller
   const timestamp = iso(fetchedAt)
   const recorded = {
     ...claim,
@@ -172,7 +171,6 @@ export const verdictItem = (pronounced: Pronounced): Item<TypedAnswer> => {
       circuitId: yesno.id,
       proofId,
       data: { decision: verdict, verdictId: id, event: PROOF_CREATED },
-      ...('keyId' in credential && { keyId: credential.keyId }),
     },
     // What routes of strangers prove, strangers chose: it is nobody's proof, and counts for no organisation.
     rows: ({ index }) => [...rows, ...(route.owned ? [pronounced.proofRow(caller, recorded, index)] : [])],

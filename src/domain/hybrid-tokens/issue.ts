@@ -253,7 +253,7 @@ export const issueItem = (
   caller: Caller,
   { token, holds }: MadeToken,
 ): Item<HybridTokenIssued> => {
-  const { organisation, credential } = caller
+  const { organisation } = caller
   const { token_id: id, subject, claims, exp, iat } = token
   const digest = digestOf(hybridSigningBytes(token))
   const policyBits = (holds.classical ? BITS_CLASSICAL : 0) + (holds.pq ? BITS_PQ : 0)
@@ -285,7 +285,6 @@ export const issueItem = (
         signed_by: token.signed_by,
         policy_bits: policyBits,
       },
-      ...('keyId' in credential && { keyId: credential.keyId }),
     },
     rows: ({ index }) => [
       hybridTokens.row({

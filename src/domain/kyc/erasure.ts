@@ -1,5 +1,4 @@
 /** The ledger item that forgets a person. @module */
-import type { Caller } from '../../caller.ts'
 import { kycNullifier } from '../../circuits/mappers/kyc.ts'
 import { iso } from '../../clock.ts'
 import type { Claim, Item } from '../../ledger/item.ts'
@@ -26,15 +25,13 @@ export const erasedClaim = ({ subject, generation }: Person): Claim => ({
 export const entrySubject = ({ subject }: Person): [kind: string, id: string] => ['kyc-subject', subject]
 
 interface Erasure extends Pick<KycDeps, 'nullifiers' | 'baseUrl'> {
-  readonly caller: Caller
   readonly row: SubjectRow
   /** `subject` inside the circuit. */
   readonly element: bigint
 }
 
-export const erasureItem = ({ caller, row, element, nullifiers, baseUrl }: Erasure): Item<PersonErased> => {
+export const erasureItem = ({ row, element, nullifiers, baseUrl }: Erasure): Item<PersonErased> => {
   const { organisation, subject, generation } = row
-  const { credential } = caller
   const revoked = COMMON_PURPOSES.map((purpose) => ({
     circuitId: 'kyc',
     nullifier: kycNullifier(element, scopeElement({ aud: baseUrl, purpose })),
@@ -46,7 +43,6 @@ export const erasureItem = ({ caller, row, element, nullifiers, baseUrl }: Erasu
       type: 'revoke',
       subject: entrySubject(row),
       data: { event: ERASED },
-      ...('keyId' in credential && { keyId: credential.keyId }),
     },
     rows: ({ at }) => [
       subjects.row({

@@ -103,7 +103,6 @@ export const createRecording = ({ database, ledger, issuer, clock, keys, credent
   }
 
   const itemOf = (
-    { credential }: Caller,
     { person, key, sealedKey, isNew }: Opened,
     id: string,
     record: CheckRecord,
@@ -122,7 +121,6 @@ export const createRecording = ({ database, ledger, issuer, clock, keys, credent
         subject: entrySubject(person),
         digest,
         data: { event: 'kyc.checked' },
-        ...('keyId' in credential && { keyId: credential.keyId }),
       },
       rows: ({ index }) => [
         store.subjects.row({
@@ -167,7 +165,7 @@ export const createRecording = ({ database, ledger, issuer, clock, keys, credent
 
   const record = async (caller: Caller, finding: Finding, attempt = 1): Promise<PersonVerified> => {
     const opened = await open(caller.organisation, finding.subject)
-    const item = itemOf(caller, opened, finding.reference, await recordOf(opened, finding))
+    const item = itemOf(opened, finding.reference, await recordOf(opened, finding))
     try {
       return await ledger.append(caller, item)
     } catch (error) {

@@ -149,7 +149,7 @@ export const createKyc = (deps: KycDeps) => {
     async erase(caller: Caller, userId: string): Promise<PersonErased> {
       const row = (await lastKnown(caller, userId)) ?? fail('not_found')
       const element = credentials.elementOf(row)
-      return ledger.append(caller, erasureItem({ caller, row, element, ...deps }))
+      return ledger.append(caller, erasureItem({ row, element, ...deps }))
     },
 
     /**

@@ -143,7 +143,7 @@ const alertRows = ({ context, subject }: Case, decided: Decided): Row[] => {
 }
 
 const entryOf = (
-  { context: { caller, channel }, judgement: { payment, assurance }, subject }: Case,
+  { context: { channel }, judgement: { payment, assurance }, subject }: Case,
   { status, reason }: Decided,
 ): Entry => ({
   type: 'payment',
@@ -157,7 +157,6 @@ const entryOf = (
     ...(payment.currency !== undefined && { currency: payment.currency }),
     channel,
   },
-  ...('keyId' in caller.credential && { keyId: caller.credential.keyId }),
 })
 
 /** The claim on the transaction id; none where the request brought none. */

@@ -36,14 +36,12 @@ export const decisionItem = (decided: Decided): Item<DecisionAnswer> => {
   const reason_codes = [...decided.reasonCodes]
   const salt = randomBytes(COMMITMENT_SALT_BYTES)
   const { subject } = request
-  const { credential } = caller
   return {
     takes: take === undefined ? [] : [take],
     entry: {
       type: 'gate',
       subject: ['subject', JSON.stringify([subject.type, subject.id])],
       data: { event: 'policy.decided', decisionId: id, decision, policy, version },
-      ...('keyId' in credential && { keyId: credential.keyId }),
     },
     rows: () => rows,
     result: ({ leafHash }) => ({

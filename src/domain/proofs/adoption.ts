@@ -37,7 +37,7 @@ export const adoptItem = <R>(
     ],
     entry: {
       type: 'verify',
-      ...entryNames(caller, examined),
+      ...entryNames(examined),
       commitment: commitmentOf(statement, publicSignals),
       ...(subject && { subject }),
       data: { decision: verdictOf(examined.decision) },

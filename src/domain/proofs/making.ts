@@ -78,7 +78,7 @@ const itemOf = (recording: Recording, made: Omit<MadeProof, 'item'>): ProofItem 
     takes: take === undefined ? [] : [take],
     entry: {
       type: 'prove',
-      ...entryNames(caller, made),
+      ...entryNames(made),
       commitment: commitmentOf(statement, publicSignals),
       ...(subject && { subject }),
       data: { decision: verdictOf(made.decision), ...(reason && { reason }) },

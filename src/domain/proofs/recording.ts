@@ -38,14 +38,14 @@ export const proofRow = ({ organisation }: Caller, proof: Recorded, index: numbe
   })
 
 /** What names a proof in an entry, for readers of the log and its followers. */
-export const entryNames = (
-  { credential }: Caller,
-  { digest, circuitId, proofId }: Pick<Recorded, 'digest' | 'circuitId' | 'proofId'>,
-): Pick<Entry, 'digest' | 'circuitId' | 'proofId' | 'keyId'> => ({
+export const entryNames = ({
   digest,
   circuitId,
   proofId,
-  ...('keyId' in credential && { keyId: credential.keyId }),
+}: Pick<Recorded, 'digest' | 'circuitId' | 'proofId'>): Pick<Entry, 'digest' | 'circuitId' | 'proofId'> => ({
+  digest,
+  circuitId,
+  proofId,
 })
 
 const recordKind = (circuitId: string): string => `proof.recorded.${circuitId}`

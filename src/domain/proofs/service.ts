@@ -159,7 +159,7 @@ export const createProofs = (deps: ProofsDeps) => {
     present: (checked: CheckedProof) => R,
   ): Promise<R> => {
     try {
-      return await ledger.appendAll(caller, consumeItems(caller, checked), ([, consumedAt]) =>
+      return await ledger.appendAll(caller, consumeItems(checked), ([, consumedAt]) =>
         present({ ...toChecked(checked), consumed: true, consumedAt }),
       )
     } catch (error) {
@@ -310,7 +310,6 @@ export const createProofs = (deps: ProofsDeps) => {
       return ledger.append(
         caller,
         verifyItem(
-          caller,
           examined,
           () => present(checked),
           (reason) => present({ ...checked, verified: false, reasonCodes: [reason] }),
@@ -342,7 +341,7 @@ export const createProofs = (deps: ProofsDeps) => {
               ? refused(toChecked(examined))
               : twice(digest, spentAt),
         }
-      return spendItem(caller, examined, {
+      return spendItem(examined, {
         spent: (at) => spent(digest, at),
         overtaken: (reason, at) =>
           reason === 'DOUBLE_SPEND'

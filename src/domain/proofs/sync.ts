@@ -75,7 +75,7 @@ const foreignItem = (
     claims: [{ kind: 'proof.synced', key: once, holder: proofId, code: 'conflict' }],
     entry: {
       type: 'prove',
-      ...entryNames(caller, recorded),
+      ...entryNames(recorded),
       commitment: commitmentOf(statement, publicSignals),
       data: {
         decision: verdictOf(isKnown ? decision : null),
@@ -124,7 +124,7 @@ const stepOf = async (
   const verified: VerifiedProof = { ...examined, proofId }
   const answer = () => updated(examined, proofId)
   return {
-    item: verifyItem(caller, verified, answer, (reason) => refused({ proofId, reasonCodes: [reason] })),
+    item: verifyItem(verified, answer, (reason) => refused({ proofId, reasonCodes: [reason] })),
   }
 }
 

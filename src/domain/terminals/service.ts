@@ -291,7 +291,6 @@ export const createTerminals = (deps: Deps) => {
         entry: {
           type: 'account',
           subject: ['terminal', terminalId],
-          keyId: credential.keyId,
           data: { event: 'terminal.authenticated', terminalId },
         },
         rows: () => [row],

@@ -157,7 +157,6 @@ export const createBatch = (deps: BatchDeps) => {
         digest,
         data: { event: SPENT },
         ...(row.circuit_id !== null && { circuitId: row.circuit_id }),
-        ...('keyId' in caller.credential && { keyId: caller.credential.keyId }),
       },
       rows: ({ index, at }) => [
         store.ticketSpends.row({

@@ -70,7 +70,6 @@ export const createTickets = (deps: TicketsDeps) => {
           digest: digest.toString('hex'),
           data: { event: 'ticket.issued', single_use },
           ...(circuit_id !== undefined && { circuitId: circuit_id }),
-          ...('keyId' in caller.credential && { keyId: caller.credential.keyId }),
         },
         rows: ({ index }) => [
           store.tickets.row({

@@ -96,7 +96,6 @@ export const issueToken = async (
       subject: ['token-subject', payload.sub],
       digest: hash.toString('hex'),
       data: { event: 'token.issued', token_type: type, single_use: singleUse },
-      ...('keyId' in caller.credential && { keyId: caller.credential.keyId }),
     },
     rows: ({ index }) => [
       tokens.row({

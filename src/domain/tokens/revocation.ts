@@ -25,7 +25,7 @@ interface Revocation {
 /** @returns the item; whoever comes later gets the first answer */
 export const revocationItem = (
   nullifiers: RevokesNullifiers,
-  { organisation, credential }: Caller,
+  { organisation }: Caller,
   { tokenId, event, subject, digest, circuitId, nullifier, row }: Revocation,
 ): Item<TokenRevoked> => {
   const answer = (at: number): TokenRevoked => ({
@@ -44,7 +44,6 @@ export const revocationItem = (
       subject: ['token-subject', subject],
       digest: Buffer.from(digest).toString('hex'),
       data: { event },
-      ...('keyId' in credential && { keyId: credential.keyId }),
     },
     rows: ({ index, at }) => [
       row({ entry_index: index, revoked_at: at }),

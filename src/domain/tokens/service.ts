@@ -62,8 +62,6 @@ export interface TokensDeps {
 const USED = 'token.used'
 const REVOKED = 'token.revoked'
 
-const keyIdOf = ({ credential }: Caller) => ('keyId' in credential ? { keyId: credential.keyId } : {})
-
 /** @throws AppError token_used, always */
 const failUsed = (usedAt: number): never => {
   throw new AppError('token_used', { reason: 'TOKEN_USED', extras: { consumed_at: iso(usedAt) } })
@@ -133,7 +131,6 @@ export const createTokens = (deps: TokensDeps) => {
 
   /** Uses a valid token up, unless somebody was faster. */
   const consumption = (
-    caller: Caller,
     row: store.KnownToken,
     nullifier: bigint,
     verdict: TokenVerdict,
@@ -148,7 +145,6 @@ export const createTokens = (deps: TokensDeps) => {
       subject: ['token-subject', verdict.subject ?? ''],
       digest: Buffer.from(row.jws_hash).toString('hex'),
       data: { event: USED },
-      ...keyIdOf(caller),
     },
     rows: ({ index, at }) => [
       store.tokenUses.row({ token: row.id, organisation: row.organisation, entry_index: index, used_at: at }),
@@ -200,7 +196,7 @@ export const createTokens = (deps: TokensDeps) => {
       if (consume && faults.join() === 'TOKEN_USED') return failUsed(row.used_at ?? now)
       const verdict = verdictOf(row, inside, faults, now)
       if (!consume || !row.single_use || !verdict.valid) return verdict
-      return ledger.append(caller, consumption(caller, row, tokenNullifier(inside.token), verdict))
+      return ledger.append(caller, consumption(row, tokenNullifier(inside.token), verdict))
     },
 
     /**

@@ -94,8 +94,7 @@ const receiptOf = (issuer: string, receipt: Receipt) => {
 
 /** The item of a result. @param answer what the caller gets of the signed result */
 export const resultItem = <R>(issue: Issue, answer: (result: SignedResult) => R): Item<R> => {
-  const { caller, issuer, claim, signer, proofId, takes } = issue
-  const { credential } = caller
+  const { issuer, claim, signer, proofId, takes } = issue
   const id = newId('ver', claim.at)
   const timestamp = iso(claim.at)
   const { digest, decision, circuitId } = claim
@@ -126,7 +125,6 @@ export const resultItem = <R>(issue: Issue, answer: (result: SignedResult) => R)
         ...(claim.reason && { reason: claim.reason }),
         ...(proofId !== undefined && { event: PROOF_CREATED }),
       },
-      ...('keyId' in credential && { keyId: credential.keyId }),
     },
     rows: (receipt) => [rowOf(issue, id, receipt, jwsOf(receipt)), ...issue.rows(id, receipt)],
     result(receipt) {

@@ -136,7 +136,6 @@ export const createLookup = ({ database, ledger, clock, revokedDigestClaim, issu
           type: 'revoke',
           digest,
           data: { event: 'verification.revoked' },
-          ...('keyId' in caller.credential && { keyId: caller.credential.keyId }),
         },
         rows: ({ index, at }) => [
           store.verificationRevocations.row({

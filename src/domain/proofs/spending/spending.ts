@@ -1,5 +1,4 @@
 /** What checking and spending leave in the log: one entry each, and claims that let a digest be spent once. @module */
-import type { Caller } from '../../../caller.ts'
 import { iso } from '../../../clock.ts'
 import { AppError, fail } from '../../../errors.ts'
 import type { Claim, Entry, Item } from '../../../ledger/item.ts'
@@ -55,22 +54,19 @@ class SpendOvertaken extends Error {
   }
 }
 
-const entryOf = (caller: Caller, type: 'verify' | 'spend', checked: MemberProof): Entry => ({
+const entryOf = (type: 'verify' | 'spend', checked: MemberProof): Entry => ({
   type,
-  ...entryNames(caller, checked),
+  ...entryNames(checked),
   data: type === 'verify' ? { decision: verdictOf(checked.decision) } : { event: 'proof.spent' },
 })
 
 /** Spends a proof and what it stands for, all or nothing: an entry for each. */
-const spends = (
-  caller: Caller,
-  checked: VerifiedProof,
-): Pick<Item<unknown>, 'claims' | 'entry' | 'more'> => ({
+const spends = (checked: VerifiedProof): Pick<Item<unknown>, 'claims' | 'entry' | 'more'> => ({
   claims: [...inside([checked]).flatMap(spendClaims), ...inside([checked]).flatMap(revocations)],
-  entry: entryOf(caller, 'spend', checked),
+  entry: entryOf('spend', checked),
   more: inside([checked])
     .slice(1)
-    .map((member) => entryOf(caller, 'spend', member)),
+    .map((member) => entryOf('spend', member)),
 })
 
 /**
@@ -78,7 +74,6 @@ const spends = (
  * @param answer what the caller gets @param overtaken what he gets in that case
  */
 export const verifyItem = <R>(
-  caller: Caller,
   checked: VerifiedProof,
   answer: () => R,
   overtaken: (reason: Overtaken) => R,
@@ -89,7 +84,7 @@ export const verifyItem = <R>(
       .map((claim) => ({ ...claim, look: true })),
     ...inside([checked]).flatMap(revocations),
   ],
-  entry: entryOf(caller, 'verify', checked),
+  entry: entryOf('verify', checked),
   result: answer,
   lost: ({ claim }) => ({ settled: overtaken(overtakenBy(checked, claim)) }),
 })
@@ -98,12 +93,12 @@ export const verifyItem = <R>(
  * Logs that a proof was verified and that it is spent, with all that it stands for, or nothing of it.
  * @returns items that give the time, Unix ms
  */
-export const consumeItems = (caller: Caller, checked: VerifiedProof): Item<number>[] => {
+export const consumeItems = (checked: VerifiedProof): Item<number>[] => {
   const { digest } = checked
   return [
-    { entry: entryOf(caller, 'verify', checked), result: ({ at }) => at },
+    { entry: entryOf('verify', checked), result: ({ at }) => at },
     {
-      ...spends(caller, checked),
+      ...spends(checked),
       result: ({ at }) => at,
       lost: ({ claim, at }) => {
         const reason = overtakenBy(checked, claim)
@@ -118,11 +113,10 @@ export const consumeItems = (caller: Caller, checked: VerifiedProof): Item<numbe
  * @param answers what the caller gets; `at` is Unix ms
  */
 export const spendItem = <R>(
-  caller: Caller,
   checked: VerifiedProof,
   answers: { readonly spent: (at: number) => R; readonly overtaken: (reason: Overtaken, at: number) => R },
 ): Item<R> => ({
-  ...spends(caller, checked),
+  ...spends(checked),
   result: ({ at }) => answers.spent(at),
   lost: ({ claim, at }) => ({ settled: answers.overtaken(overtakenBy(checked, claim), at) }),
 })
