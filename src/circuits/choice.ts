@@ -9,7 +9,7 @@ import type { Decision } from '../rules/evaluate.ts'
 import { valueAt } from '../rules/field-path.ts'
 import { attributesOf, compileProgram, type ProgramForm } from '../rules/program.ts'
 import type { Leaf, Tree } from '../rules/rule.ts'
-import type { WitnessInput } from './circuit.ts'
+import type { Provable } from './circuit.ts'
 import { composite, programHash } from './mappers/composite.ts'
 import { eligibility, policyHash } from './mappers/eligibility.ts'
 import type { RuleProgramValues } from './mappers/rule-program.ts'
@@ -31,9 +31,7 @@ interface Binding {
   readonly scope: bigint
 }
 
-interface Signals {
-  readonly publicSignals: readonly string[]
-  readonly witness: WitnessInput
+interface Signals extends Provable {
   readonly commitment: bigint
   /** What the circuit itself comes to. */
   readonly holds: boolean

@@ -8,6 +8,14 @@ import { FIELD_MODULUS } from '../core/field.ts'
 /** Signals by name, as the witness computation takes them: canonical decimals, a list for a signal of several. */
 export type WitnessInput = Readonly<Record<string, string | readonly string[]>>
 
+/** What is to be proved. */
+export interface Provable {
+  /** Holds secrets: only the prover sees it. */
+  readonly witness: WitnessInput
+  /** Those that the proof must have. */
+  readonly publicSignals: readonly string[]
+}
+
 /** A signal by its name, or the name and length of one that has several elements. */
 type Signal = string | readonly [name: string, length: number]
 type NameOf<S extends Signal> = S extends readonly [infer Name extends string, number] ? Name : S & string

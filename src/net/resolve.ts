@@ -23,7 +23,7 @@ const MAX_CONCURRENT_LOOKS = 64
 const MAX_CONCURRENT_SYSTEM_LOOKS = 2
 
 /** Runs at most so many works at a time; others wait for their turn. */
-const createTurns = (limit: number) => {
+const createConcurrencyLimit = (limit: number) => {
   const waiting: (() => void)[] = []
   let running = 0
   return async <T>(work: () => Promise<T>): Promise<T> => {
@@ -43,8 +43,8 @@ const plain = (host: string): string => host.toLowerCase().replace(/\.$/, '')
 
 /** Asks DNS; localhost is this machine without being asked for. */
 export const createResolve = (dns: Pick<Dns, 'addresses'>): Resolve => {
-  const turn = createTurns(MAX_CONCURRENT_LOOKS)
-  return async (host) => (LOCALHOST.test(plain(host)) ? LOOPBACK : turn(() => dns.addresses(host)))
+  const limited = createConcurrencyLimit(MAX_CONCURRENT_LOOKS)
+  return async (host) => (LOCALHOST.test(plain(host)) ? LOOPBACK : limited(() => dns.addresses(host)))
 }
 
 /** A machine may have no such file, and then it has no such names. */
@@ -62,10 +62,10 @@ const namesInHostsFile = async (): Promise<readonly string[]> => {
  */
 export const createLocalResolve = (dns: Pick<Dns, 'addresses'>): Resolve => {
   const resolve = createResolve(dns)
-  const turn = createTurns(MAX_CONCURRENT_SYSTEM_LOOKS)
+  const limited = createConcurrencyLimit(MAX_CONCURRENT_SYSTEM_LOOKS)
   return async (host) => {
     const name = plain(host)
     const isLocal = LOCALHOST.test(name) || !name.includes('.') || (await namesInHostsFile()).includes(name)
-    return isLocal ? turn(() => lookup(name, { all: true })) : resolve(host)
+    return isLocal ? limited(() => lookup(name, { all: true })) : resolve(host)
   }
 }

@@ -131,6 +131,10 @@ const squareRoot2 = (square: Fp2): Fp2 | undefined => {
   return undefined
 }
 
+/** Bytes of a proof with its public signals, before they are written in base64url. */
+export const zk1Bytes = (publicSignals: readonly string[]): number =>
+  POINTS_BYTES + publicSignals.length * ELEMENT_BYTES
+
 /**
  * Writes a proof as text.
  * @throws RangeError for coordinates or signals that are not canonical decimals, a point off its curve, or more than

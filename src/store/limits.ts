@@ -35,6 +35,19 @@ export interface Limits {
   consume(bucket: string, points: LimitPoints): Promise<LimitState>
 }
 
+/**
+ * Lets each key do one thing at a time, on this server.
+ * @returns begins it, and gives back how to end it; undefined while the key is doing one
+ */
+export const createOneAtATime = () => {
+  const busy = new Set<string>()
+  return (key: string): (() => void) | undefined => {
+    if (busy.has(key)) return undefined
+    busy.add(key)
+    return () => busy.delete(key)
+  }
+}
+
 type Counter = Pick<RateLimiterMemory, 'consume'>
 
 /** A counter in Redis that falls back to `local`, and tells `onFailure` once a pause. */

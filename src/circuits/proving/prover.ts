@@ -6,7 +6,7 @@ import { Piscina } from 'piscina'
 import { AppError } from '../../errors.ts'
 import { type Artifacts, workerFile } from '../artifacts/artifacts.ts'
 import type { CircuitId } from '../catalogue.ts'
-import type { WitnessInput } from '../circuit.ts'
+import type { Provable, WitnessInput } from '../circuit.ts'
 import { createFairQueue, type FairQueue } from './fair-queue.ts'
 import type { Proved, ProvingArtifacts } from './groth16.ts'
 import { WitnessError } from './witness.ts'
@@ -69,6 +69,20 @@ export interface Prover {
   warm(): Promise<void>
   /** Finishes the proofs that run, refuses those that wait, and ends the threads. */
   close(): Promise<void>
+}
+
+/** Makes a proof of just these public signals. @throws as `prove`; Error where the circuit comes to others */
+export const proveSignals = async (
+  prover: Pick<Prover, 'prove'>,
+  circuitId: CircuitId,
+  { witness, publicSignals }: Provable,
+  lane: Lane,
+  owner: string,
+): Promise<Proved> => {
+  const made = await prover.prove(circuitId, witness, lane, owner)
+  if (made.publicSignals.join() !== publicSignals.join())
+    throw new Error(`The prover of ${circuitId} came to other public signals.`)
+  return made
 }
 
 export interface ProverOptions {

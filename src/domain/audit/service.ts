@@ -12,6 +12,7 @@ import type { Checkpoints } from '../../ledger/checkpoints/checkpoint.ts'
 import type { EntryRow } from '../../ledger/tables.ts'
 import type { Log } from '../../ledger/tree/log.ts'
 import type { Database } from '../../store/database.ts'
+import { createOneAtATime } from '../../store/limits.ts'
 import { type Division, type Group, release } from './anonymity.ts'
 import {
   AS_LISTED,
@@ -117,22 +118,8 @@ const toRow = (group: Group, k: number, now: number): Pseudonymised['rows'][numb
   }
 }
 
-/** Lets each organisation ask one question at a time. */
-const createTurns = () => {
-  const asking = new Set<string>()
-  return async <R>({ organisation }: Caller, ask: () => Promise<R>): Promise<R> => {
-    if (asking.has(organisation)) fail('rate_limited', { retryAfter: RETRY_AFTER_SECONDS })
-    asking.add(organisation)
-    try {
-      return await ask()
-    } finally {
-      asking.delete(organisation)
-    }
-  }
-}
-
 export const createAudit = ({ database, log, checkpoints, pseudonyms, clock }: Deps) => {
-  const inTurn = createTurns()
+  const begin = createOneAtATime()
   return {
     /** A page of the caller's entries, the newest first, with a checkpoint that covers them. @throws AppError log_inconsistent, validation_failed */
     async list(caller: Caller, query: AuditQuery): Promise<AuditPage> {
@@ -206,7 +193,8 @@ export const createAudit = ({ database, log, checkpoints, pseudonyms, clock }: D
       const now = clock.now()
       const window = windowOf(query, now)
       const division = divisionOf(query.fields)
-      return inTurn(caller, async () => {
+      const end = begin(caller.organisation) ?? fail('rate_limited', { retryAfter: RETRY_AFTER_SECONDS })
+      try {
         const [cells, epoch] = await Promise.all([
           countBySubject(database, {
             window: { organisation: scopeOf(caller), ...window },
@@ -230,7 +218,9 @@ export const createAudit = ({ database, log, checkpoints, pseudonyms, clock }: D
           rows: groups.map((group) => toRow(group, k, now)),
           suppressed,
         }
-      })
+      } finally {
+        end()
+      }
     },
   }
 }

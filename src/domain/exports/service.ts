@@ -7,6 +7,7 @@ import type { Signers } from '../../keys/signers.ts'
 import type { Checkpoints } from '../../ledger/checkpoints/checkpoint.ts'
 import type { Log } from '../../ledger/tree/log.ts'
 import type { Metrics } from '../../metrics.ts'
+import { createOneAtATime } from '../../store/limits.ts'
 import type { EventLog, Reading } from '../event-log/event-log.ts'
 import { createEvidence, type EvidenceWriter } from './evidence.ts'
 import { type Beginning, type RowFormat, SIEM } from './formats/siem.ts'
@@ -93,27 +94,12 @@ async function* evidenceText({ writer, reading, beginning, limit, asDocument }: 
   }
 }
 
-/** Lets each organisation have one export at a time. */
-const createTurns = () => {
-  const exporting = new Set<string>()
-  /** @returns how to end the turn @throws AppError rate_limited */
-  return (organisation: string): (() => void) => {
-    if (exporting.has(organisation))
-      fail('rate_limited', {
-        message: 'An export of this organisation is still running; one runs at a time.',
-        retryAfter: RETRY_AFTER_SECONDS,
-      })
-    exporting.add(organisation)
-    return () => exporting.delete(organisation)
-  }
-}
-
 /** The client went away: nothing is wrong. */
 const isAbandoned = (error: Error): boolean => 'code' in error && error.code === 'ERR_STREAM_PREMATURE_CLOSE'
 
 export const createExports = (deps: Deps) => {
   const { eventLog, log, checkpoints, signers, metrics, clock, baseUrl, logger } = deps
-  const takeTurn = createTurns()
+  const begin = createOneAtATime()
 
   /** Runs an export from its reading to the end of its stream, whatever that end is. */
   const run = async (
@@ -121,10 +107,15 @@ export const createExports = (deps: Deps) => {
     window: Beginning['window'],
     start: (reading: Reading, beginning: Beginning) => Readable | Promise<Readable>,
   ): Promise<Readable> => {
-    const endTurn = takeTurn(organisation)
+    const end =
+      begin(organisation) ??
+      fail('rate_limited', {
+        message: 'An export of this organisation is still running; one runs at a time.',
+        retryAfter: RETRY_AFTER_SECONDS,
+      })
     let reading: Reading | undefined
     const finish = async (): Promise<void> => {
-      endTurn()
+      end()
       await reading?.close()
     }
     try {

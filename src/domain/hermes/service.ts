@@ -1,13 +1,13 @@
 /** Hermes: asks a target, searches its answer, and says YES or NO so that others can rely on it. @module */
 
 import { yesno } from '../../circuits/mappers/yesno.ts'
-import type { Prover } from '../../circuits/proving/prover.ts'
+import { type Prover, proveSignals } from '../../circuits/proving/prover.ts'
 import type { Clock } from '../../clock.ts'
 import { AppError, fail } from '../../errors.ts'
 import { newId } from '../../ids.ts'
 import type { Ledger } from '../../ledger/ledger.ts'
 import type { SafeFetch } from '../../net/safe-fetch.ts'
-import { encodeZk1 } from '../../protocol/zk1.ts'
+import { encodeZk1, zk1Bytes } from '../../protocol/zk1.ts'
 import type { Database } from '../../store/database.ts'
 import type { proofRow } from '../proofs/recording.ts'
 import type { SecurityService } from '../security/service.ts'
@@ -160,11 +160,9 @@ export const createHermes = (deps: Deps) => {
     )
     // Routes that strangers made are all of one organisation: whoever asks them has a turn of their own.
     const owner = row.owned ? organisation : block
-    const made = await prover.prove(yesno.id, claim.witness, lane, owner)
-    if (made.publicSignals.join() !== claim.publicSignals.join())
-      throw new Error('The prover of a verdict came to other public signals.')
+    const made = await proveSignals(prover, yesno.id, claim, lane, owner)
     const proof = encodeZk1(made.proof, made.publicSignals)
-    const proofBytes = Buffer.byteLength(proof.slice(proof.indexOf('.') + 1), 'base64url')
+    const proofBytes = zk1Bytes(made.publicSignals)
     const caller = actorFor(asker, organisation)
     return ledger.append(
       caller,

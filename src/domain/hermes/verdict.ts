@@ -6,7 +6,7 @@
  */
 import { createHmac, randomBytes } from 'node:crypto'
 import type { Caller } from '../../caller.ts'
-import type { WitnessInput } from '../../circuits/circuit.ts'
+import type { Provable } from '../../circuits/circuit.ts'
 import { type YesnoValues, yesno } from '../../circuits/mappers/yesno.ts'
 import { iso } from '../../clock.ts'
 import type { Item, Take } from '../../ledger/item.ts'
@@ -47,7 +47,7 @@ export interface Finding {
   readonly satisfying: number
 }
 
-export interface VerdictClaim {
+export interface VerdictClaim extends Provable {
   readonly id: string
   readonly verdict: Verdict
   readonly route: Finding['route']
@@ -60,9 +60,6 @@ export interface VerdictClaim {
     readonly criteria_hash: string
     readonly body_hash: string
   }
-  readonly publicSignals: readonly string[]
-  /** What the prover takes; holds secrets. */
-  readonly witness: WitnessInput
   readonly digest: string
   /** 32 bytes, lower-case hex. */
   readonly commitment: string

@@ -1,10 +1,11 @@
 /** Records proofs that the service did not make. @module */
 import type { Caller } from '../../caller.ts'
 import type { Item } from '../../ledger/item.ts'
+import { zk1Bytes } from '../../protocol/zk1.ts'
 import type { UsageService } from '../usage/service.ts'
 import type { AdoptedProof, CheckedProof, ForeignProof } from './proof.ts'
 import { alreadyRecorded, entryNames, proofRow, recordClaim } from './recording.ts'
-import { commitmentOf, packedBytes, verdictOf } from './signals.ts'
+import { commitmentOf, verdictOf } from './signals.ts'
 import type { VerifiedProof } from './spending/spending.ts'
 
 /** Kind of the claims that adopted proofs left on their digests, before each had its one record. */
@@ -46,9 +47,7 @@ export const adoptItem = <R>(
       proofRow(caller, { ...examined, context, createdAt: at, expiresAt: null }, index),
       ...(category === undefined
         ? []
-        : [
-            usage.meterRow({ organisation, at, category, proofs: 1, proofBytes: packedBytes(publicSignals) }),
-          ]),
+        : [usage.meterRow({ organisation, at, category, proofs: 1, proofBytes: zk1Bytes(publicSignals) })]),
     ],
     result: (receipt) => present({ ...checked, receipt, recorded: examined }),
     // The holders are what the claims carry.

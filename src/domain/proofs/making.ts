@@ -1,8 +1,9 @@
 /** Makes proofs: from a prepared statement to a proof and the ledger item that records it. @module */
 import type { Caller } from '../../caller.ts'
 import { findCircuit } from '../../circuits/catalogue.ts'
+import type { Provable } from '../../circuits/circuit.ts'
 import type { Proved } from '../../circuits/proving/groth16.ts'
-import type { Prover } from '../../circuits/proving/prover.ts'
+import { type Prover, proveSignals } from '../../circuits/proving/prover.ts'
 import { WitnessError } from '../../circuits/proving/witness.ts'
 import type { Clock } from '../../clock.ts'
 import { AppError, fail } from '../../errors.ts'
@@ -10,7 +11,7 @@ import { newId } from '../../ids.ts'
 import type { Sealing } from '../../keys/sealing.ts'
 import type { Take } from '../../ledger/item.ts'
 import type { Ledger } from '../../ledger/ledger.ts'
-import { proofDigest } from '../../protocol/zk1.ts'
+import { proofDigest, zk1Bytes } from '../../protocol/zk1.ts'
 import { defaultPurpose } from '../../rules/encode.ts'
 import type { Row } from '../../store/table.ts'
 import type { UsageService } from '../usage/service.ts'
@@ -27,8 +28,8 @@ import {
 } from './binding.ts'
 import type { MadeProof, ProofAsk, ProofItem } from './proof.ts'
 import { alreadyRecorded, entryNames, findRecorded, proofRow, recordClaim } from './recording.ts'
-import { commitmentOf, decisionOf, packedBytes, verdictOf } from './signals.ts'
-import type { Prepared, ProofBinding, ProofSignals, Stated, Statement } from './statement.ts'
+import { commitmentOf, decisionOf, verdictOf } from './signals.ts'
+import type { Prepared, ProofBinding, Stated, Statement } from './statement.ts'
 
 export interface MakingDeps {
   readonly prover: Pick<Prover, 'prove'>
@@ -60,7 +61,7 @@ const noWitness = (circuitId: string, cause: unknown): AppError =>
   })
 
 /** @throws AppError inputs_insufficient where no witness exists, and what the statement itself throws */
-const signalsOf = (circuitId: string, prepared: Prepared, binding: ProofBinding): ProofSignals => {
+const signalsOf = (circuitId: string, prepared: Prepared, binding: ProofBinding): Provable => {
   try {
     return prepared.signals(binding)
   } catch (error) {
@@ -98,17 +99,14 @@ export const createMaking = (deps: MakingDeps) => {
   /** @throws AppError inputs_insufficient, prover_overloaded, unavailable */
   const prove = async (
     circuitId: string,
-    { witness, publicSignals }: ProofSignals,
+    provable: Provable,
     lane: ProofAsk['lane'] = 'paying',
     owner: string,
   ): Promise<Proved> => {
     const circuit = findCircuit(circuitId) ?? fail('not_found')
-    const made = await prover.prove(circuit.id, witness, lane, owner).catch((error: unknown) => {
+    return proveSignals(prover, circuit.id, provable, lane, owner).catch((error: unknown) => {
       throw error instanceof WitnessError ? noWitness(circuitId, error) : error
     })
-    if (made.publicSignals.join() !== publicSignals.join())
-      throw new Error(`The prover of ${circuitId} came to other public signals.`)
-    return made
   }
 
   /** A subject's id is an organisation's own affair: only this hash of it is bound. */
@@ -179,7 +177,7 @@ export const createMaking = (deps: MakingDeps) => {
       createdAt: at,
       expiresAt,
     }
-    const proofBytes = packedBytes(publicSignals)
+    const proofBytes = zk1Bytes(publicSignals)
     const meter = usage.meterRow({ organisation, at, category, proofs: 1, proofBytes })
     const subject = ask.subject === undefined ? prepared.subject : (['subject', ask.subject] as const)
     return { ...made, item: itemOf({ caller, statement, bound, subject, take, meter, once }, made) }

@@ -3,15 +3,9 @@ import type { Circuit } from '../../circuits/circuit.ts'
 import type { ProofDecision } from './spending/acceptance.ts'
 import type { Statement } from './statement.ts'
 
-const POINTS_BYTES = 128
-const SIGNAL_BYTES = 32
 const HEX_DIGITS = 64
 /** The signal that entries of the log carry, and tree 2 with them. */
 const COMMITMENT = 'commitment'
-
-/** Bytes of a proof with its public signals, as `zk1` packs them. */
-export const packedBytes = (publicSignals: readonly string[]): number =>
-  POINTS_BYTES + publicSignals.length * SIGNAL_BYTES
 
 /** A public signal by its name; undefined where the circuit has none of that name. */
 export const signalOf = (

@@ -5,7 +5,7 @@
  */
 import type { TSchema } from 'typebox'
 import type { Caller } from '../../caller.ts'
-import type { Circuit, WitnessInput } from '../../circuits/circuit.ts'
+import type { Circuit, Provable } from '../../circuits/circuit.ts'
 import { AppError } from '../../errors.ts'
 import type { Json } from '../../ledger/item.ts'
 import type { Expectation } from '../../rules/expectation.ts'
@@ -23,12 +23,6 @@ export interface ProofBinding {
   readonly salt: bigint
   /** Unix seconds, for the public signal `now`. */
   readonly now: bigint
-}
-
-export interface ProofSignals {
-  readonly publicSignals: readonly string[]
-  /** Holds secrets: only the prover sees it. */
-  readonly witness: WitnessInput
 }
 
 /** A statement that is ready to be proved. */
@@ -49,7 +43,7 @@ export interface Prepared {
   /**
    * May be called more than once. @throws RangeError for values that no witness exists for, {@link falseStatement}
    */
-  signals(binding: ProofBinding): ProofSignals
+  signals(binding: ProofBinding): Provable
 }
 
 /** A proof as it was stored. */

@@ -6,7 +6,7 @@
 import { randomBytes } from 'node:crypto'
 import type { Caller } from '../../caller.ts'
 import { chooseCircuit, type ProvableId } from '../../circuits/choice.ts'
-import type { WitnessInput } from '../../circuits/circuit.ts'
+import type { Provable } from '../../circuits/circuit.ts'
 import { COMMITMENT_SALT_BYTES, dataCommitment as commitData } from '../../protocol/commitment.ts'
 import { proofDigest } from '../../protocol/zk1.ts'
 import { contextElement, h248, scopeElement } from '../../rules/encode.ts'
@@ -23,13 +23,10 @@ const MS_PER_SECOND = 1000
 /** What a nullifier of a verification is scoped to, beside the service itself. */
 const PURPOSE = 'verify'
 
-export interface Claim extends Pick<Decision, 'reason'> {
+export interface Claim extends Pick<Decision, 'reason'>, Provable {
   /** Null where nothing was asked: then the data is attested, and nothing decided. */
   readonly decision: Decision['decision'] | null
   readonly circuitId: ProvableId
-  readonly publicSignals: readonly string[]
-  /** What the prover takes; holds secrets. */
-  readonly witness: WitnessInput
   /** Lower-case hex; see {@link proofDigest}. */
   readonly digest: string
   /** The circuit's commitment as 32 bytes, lower-case hex. */

@@ -1,12 +1,12 @@
 /** Verification: data in; a decision that is signed, proven and in the ledger out. @module */
 import type { Caller } from '../../caller.ts'
-import type { Prover } from '../../circuits/proving/prover.ts'
+import { type Prover, proveSignals } from '../../circuits/proving/prover.ts'
 import { type Clock, iso } from '../../clock.ts'
 import { fail } from '../../errors.ts'
 import { newId } from '../../ids.ts'
 import type { Signers } from '../../keys/signers.ts'
 import type { Ledger } from '../../ledger/ledger.ts'
-import { encodeZk1, type SnarkProof } from '../../protocol/zk1.ts'
+import { encodeZk1, type SnarkProof, zk1Bytes } from '../../protocol/zk1.ts'
 import type { Database } from '../../store/database.ts'
 import type { Row } from '../../store/table.ts'
 import type { proofRow } from '../proofs/recording.ts'
@@ -72,21 +72,19 @@ export const createVerification = (deps: VerificationDeps) => {
   const signer = (): Promise<ResultSigner> => resultSigner(signers)
 
   /** @throws AppError prover_overloaded */
-  const prove = async (
-    { organisation }: Caller,
-    { circuitId, witness, publicSignals, at }: Claim,
-  ): Promise<MadeProof> => {
-    const made = await prover.prove(circuitId, witness, 'paying', organisation)
-    if (made.publicSignals.join() !== publicSignals.join()) {
-      throw new Error(`The prover of ${circuitId} came to other public signals.`)
-    }
-    const proof = encodeZk1(made.proof, made.publicSignals)
-    const [, encoded = ''] = proof.split('.')
+  const prove = async ({ organisation }: Caller, claim: Claim): Promise<MadeProof> => {
+    const { proof, publicSignals } = await proveSignals(
+      prover,
+      claim.circuitId,
+      claim,
+      'paying',
+      organisation,
+    )
     return {
-      proofId: newId('prf', at),
-      made: made.proof,
-      proof,
-      bytes: Buffer.byteLength(encoded, 'base64url'),
+      proofId: newId('prf', claim.at),
+      made: proof,
+      proof: encodeZk1(proof, publicSignals),
+      bytes: zk1Bytes(publicSignals),
     }
   }
 

@@ -18,7 +18,7 @@ const PIECES_PER_TURN = 32
 type GiveLater = (give: () => void) => void
 
 /** Spreads what hundreds of clients take at once over turns of the loop, first come first served. */
-const createTurns = (): GiveLater => {
+const createPacing = (): GiveLater => {
   let due: (() => void)[] = []
   const turn = (): void => {
     const now = due.slice(0, PIECES_PER_TURN)
@@ -75,7 +75,7 @@ const viewOf = ({ buffer, byteOffset, byteLength }: Uint8Array): Buffer =>
 
 /** @param maxBytes of texts that may wait in all; a single one may be larger */
 export const createUnreadAnswers = (maxBytes = UNREAD_MAX_BYTES): UnreadAnswers => {
-  const giveLater = createTurns()
+  const giveLater = createPacing()
   const waiting = new Set<Waiting>()
   let total = 0
 
