@@ -62,6 +62,62 @@ export interface Metrics {
 const labelsOf = (labels: Partial<Record<string, string | number>>): Record<string, string> =>
   Object.fromEntries(Object.entries(labels).map(([name, value]) => [name, String(value)]))
 
+/** What the services count and time themselves. */
+const createInstruments = (registers: Registry[]) => ({
+  webhookAttempts: new Counter({
+    name: 'webhook_attempts_total',
+    help: 'Attempts to deliver webhooks, by how they ended.',
+    labelNames: ['outcome'],
+    registers,
+  }),
+  nullifierCheckSeconds: new Histogram({
+    name: 'nullifier_check_seconds',
+    help: 'Time to decide whether a nullifier was spent before.',
+    buckets: NULLIFIER_BUCKETS_SECONDS,
+    registers,
+  }),
+  doubleSpends: new Counter({
+    name: 'double_spend_total',
+    help: 'Refused second uses of a nullifier or digest.',
+    registers,
+  }),
+  chatMessages: new Counter({
+    name: 'chat_messages_total',
+    help: 'Messages of the chat that were stored, by source.',
+    labelNames: ['source'],
+    registers,
+  }),
+  mcpToolCalls: new Counter({
+    name: 'mcp_tool_calls_total',
+    help: 'Calls of MCP tools, by tool and by ok or the code of the error.',
+    labelNames: ['tool', 'outcome'],
+    registers,
+  }),
+  exportBytes: new Counter({
+    name: 'export_bytes_total',
+    help: 'Bytes of exports that clients have taken, before compression.',
+    labelNames: ['kind', 'format'],
+    registers,
+  }),
+  eventLogRowsLost: new Counter({
+    name: 'event_log_rows_lost_total',
+    help: 'Requests and deliveries that the event log could not keep.',
+    registers,
+  }),
+  ledgerTreeSize: new Gauge({ name: 'ledger_tree_size', help: 'Entries in the ledger.', registers }),
+  ledgerBatchSize: new Histogram({
+    name: 'ledger_batch_size',
+    help: 'Items in one ledger commit.',
+    buckets: BATCH_BUCKETS_ITEMS,
+    registers,
+  }),
+  sseConnections: new Gauge({
+    name: 'sse_connections',
+    help: 'Open streams of the chat on this server.',
+    registers,
+  }),
+})
+
 /** A registry of its own per service, so that several can live in one process. */
 export const createMetrics = (): Metrics => {
   const registry = new Registry()
@@ -98,12 +154,7 @@ export const createMetrics = (): Metrics => {
     },
   })
   return {
-    webhookAttempts: new Counter({
-      name: 'webhook_attempts_total',
-      help: 'Attempts to deliver webhooks, by how they ended.',
-      labelNames: ['outcome'],
-      registers,
-    }),
+    ...createInstruments(registers),
     readWebhookQueue(count) {
       countQueue = count
     },
@@ -112,52 +163,6 @@ export const createMetrics = (): Metrics => {
       proofSeconds.observe(seconds)
     },
     observeRequest: (method, route, status, seconds) => requests.observe({ method, route, status }, seconds),
-    nullifierCheckSeconds: new Histogram({
-      name: 'nullifier_check_seconds',
-      help: 'Time to decide whether a nullifier was spent before.',
-      buckets: NULLIFIER_BUCKETS_SECONDS,
-      registers,
-    }),
-    doubleSpends: new Counter({
-      name: 'double_spend_total',
-      help: 'Refused second uses of a nullifier or digest.',
-      registers,
-    }),
-    chatMessages: new Counter({
-      name: 'chat_messages_total',
-      help: 'Messages of the chat that were stored, by source.',
-      labelNames: ['source'],
-      registers,
-    }),
-    mcpToolCalls: new Counter({
-      name: 'mcp_tool_calls_total',
-      help: 'Calls of MCP tools, by tool and by ok or the code of the error.',
-      labelNames: ['tool', 'outcome'],
-      registers,
-    }),
-    exportBytes: new Counter({
-      name: 'export_bytes_total',
-      help: 'Bytes of exports that clients have taken, before compression.',
-      labelNames: ['kind', 'format'],
-      registers,
-    }),
-    eventLogRowsLost: new Counter({
-      name: 'event_log_rows_lost_total',
-      help: 'Requests and deliveries that the event log could not keep.',
-      registers,
-    }),
-    ledgerTreeSize: new Gauge({ name: 'ledger_tree_size', help: 'Entries in the ledger.', registers }),
-    ledgerBatchSize: new Histogram({
-      name: 'ledger_batch_size',
-      help: 'Items in one ledger commit.',
-      buckets: BATCH_BUCKETS_ITEMS,
-      registers,
-    }),
-    sseConnections: new Gauge({
-      name: 'sse_connections',
-      help: 'Open streams of the chat on this server.',
-      registers,
-    }),
     contentType: registry.contentType,
     text: () => registry.metrics(),
     async json() {

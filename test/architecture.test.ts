@@ -9,6 +9,8 @@ import ts from 'typescript'
 
 const ROOT = join(import.meta.dirname, '..')
 const MAX_FILE_LINES = 500
+const MAX_OWN_LINES = 70
+const SHORT_FILE_LINES = 40
 const MAX_NAMES_IN_SRC = 22
 const MAX_FILES_IN_FOLDER = 20
 /** Folders that are lists. */
@@ -23,6 +25,17 @@ const filesBelow = (folder: string, extension: string): string[] =>
     : []
 
 const read = (file: string): string => readFileSync(join(ROOT, file), 'utf8')
+
+/** Short files with one importer that are not merged into it, and why. */
+const OF_THEIR_OWN: readonly [pattern: RegExp, reason: string][] = [
+  [/^src\/bin\//, 'a program, or a command that is loaded when it is called'],
+  [/^src\/terminal\/(browser|node)\.ts$/, 'the entry of a bundle'],
+  [/^src\/domain\/.+\/(routes|schemas|store)(-[a-z0-9-]+)?\.ts$/, 'what a domain is made of'],
+  [/^src\/store\/migrations\//, 'a list'],
+  [/^src\/circuits\/mappers\//, 'a list: one for each circuit'],
+  [/^src\/domain\/proofs\/statements\//, 'a list: one for each circuit'],
+  [/^src\/domain\/exports\/formats\//, 'a list: one for each format'],
+]
 
 interface Import {
   from: string
@@ -60,6 +73,35 @@ const importsOf = (file: string): Import[] => {
   }
   visit(source)
   return found
+}
+
+interface WrittenFunction {
+  readonly name: string
+  /** Lines with code of its own: those of functions inside it, comments and empty lines are not counted. */
+  readonly lines: number
+}
+
+const functionsOf = (file: string): WrittenFunction[] => {
+  const text = read(file)
+  const code = text.split('\n').map((line) => !/^\s*(\/\/|\/?\*|$)/.test(line))
+  const source = ts.createSourceFile(file, text, ts.ScriptTarget.Latest, true)
+  const lineAt = (position: number) => source.getLineAndCharacterOfPosition(position).line
+  const found: { name: string; own: Set<number> }[] = []
+  const visit = (node: ts.Node, outer: Set<number> | undefined): void => {
+    let own = outer
+    if (ts.isFunctionLike(node) && 'body' in node && node.body) {
+      const first = lineAt(node.getStart(source))
+      const lines = Array.from({ length: lineAt(node.getEnd()) - first + 1 }, (_, i) => first + i)
+      // The line where it begins is also that of the function around it.
+      for (const line of lines.slice(1)) outer?.delete(line)
+      own = new Set(lines.filter((line) => code[line]))
+      const named = node.name ?? (ts.isVariableDeclaration(node.parent) ? node.parent.name : undefined)
+      found.push({ name: named?.getText(source) ?? `line ${first + 1}`, own })
+    }
+    ts.forEachChild(node, (child) => visit(child, own))
+  }
+  visit(source, undefined)
+  return found.map(({ name, own }) => ({ name, lines: own.size }))
 }
 
 /** Root files that hold no logic of any domain; every server-side folder may use them. */
@@ -184,7 +226,7 @@ const RULES: { in: RegExp; may: readonly string[] }[] = [
   },
   // The ledger's tables are read by those who show the log; it alone writes them.
   {
-    in: /^src\/domain\/.+\/store\.ts$/,
+    in: /^src\/domain\/.+\/store(-[a-z-]+)?\.ts$/,
     may: [...VOCABULARY, 'src/store/', 'src/ledger/tables.ts', 'knex'],
   },
   {
@@ -364,6 +406,26 @@ describe('architecture', () => {
     expect(long).to.deep.equal([])
   })
 
+  it(`keeps functions at ${MAX_OWN_LINES} lines of their own`, () => {
+    const long = sources.flatMap((file) =>
+      functionsOf(file)
+        .filter(({ lines }) => lines > MAX_OWN_LINES)
+        .map(({ name, lines }) => `${file}: ${name} has ${lines}`),
+    )
+    expect(long).to.deep.equal([])
+  })
+
+  it(`keeps no file under ${SHORT_FILE_LINES} lines beside the only one that imports it`, () => {
+    const others = ['test', 'bench', 'examples'].flatMap((folder) => filesBelow(folder, '.ts'))
+    const importers = new Map<string, Set<string>>()
+    for (const { from, to } of [...imports, ...others.flatMap(importsOf)])
+      importers.set(to, (importers.get(to) ?? new Set()).add(from))
+    const single = sources.filter(
+      (file) => importers.get(file)?.size === 1 && read(file).trimEnd().split('\n').length < SHORT_FILE_LINES,
+    )
+    expect(single.filter((file) => !OF_THEIR_OWN.some(([pattern]) => pattern.test(file)))).to.deep.equal([])
+  })
+
   it('opens transactions only in the store and the ledger', () => {
     const opens = sources.filter((file) => /\.transaction\(|['"`]\s*BEGIN\b/i.test(read(file)))
     // A terminal in a browser keeps its journal in IndexedDB, whose transactions have nothing to do with ours.
@@ -396,7 +458,7 @@ describe('architecture', () => {
   it('mirrors the names of assembly in src/core', () => {
     const faces = filesBelow('src/core', '.ts').map((file) => posix.basename(file))
     const kernels = filesBelow('assembly', '.ts').map((file) => posix.basename(file))
-    const own = ['index.ts', 'core.ts', 'instance.ts', 'errors.ts', 'poseidon-tags.ts']
+    const own = ['index.ts', 'instance.ts', 'errors.ts', 'poseidon-tags.ts']
     const shared = faces.filter((name) => !own.includes(name))
     expect(shared.filter((name) => !kernels.includes(name))).to.deep.equal([])
   })

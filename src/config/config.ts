@@ -233,6 +233,21 @@ const readMasterKey = (env: Environment, dataDir: string, databaseUrl: string | 
   return Buffer.from(kept, 'hex')
 }
 
+type Limits = Pick<Config, 'rateLimitPerMinute' | 'rateLimits' | 'chatLimits' | 'streamLimits'>
+
+const readLimits = (env: Environment): Limits => ({
+  rateLimitPerMinute: integer(
+    env,
+    'RATE_LIMIT_PER_MINUTE',
+    DEFAULT_RATE_LIMIT_PER_MINUTE,
+    1,
+    MAX_RATE_LIMIT_PER_MINUTE,
+  ),
+  rateLimits: oneOf(env, 'RATE_LIMITS', ['on', 'off'], 'on') === 'on',
+  chatLimits: thresholds(env, 'CHAT_LIMITS', DEFAULT_CHAT_LIMITS),
+  streamLimits: thresholds(env, 'STREAM_LIMITS', DEFAULT_STREAM_LIMITS),
+})
+
 /**
  * Reads and checks the environment. Without MASTER_KEY and DATABASE_URL a key is generated and kept in
  * DATA_DIR/master.key (nothing is kept when DATA_DIR is `memory`).
@@ -267,16 +282,7 @@ export const loadConfig = (env: Environment = process.env): Config => {
       /^[!-~]{1,256}$/,
       'must be 1 to 256 visible ASCII characters',
     ),
-    rateLimitPerMinute: integer(
-      env,
-      'RATE_LIMIT_PER_MINUTE',
-      DEFAULT_RATE_LIMIT_PER_MINUTE,
-      1,
-      MAX_RATE_LIMIT_PER_MINUTE,
-    ),
-    rateLimits: oneOf(env, 'RATE_LIMITS', ['on', 'off'], 'on') === 'on',
-    chatLimits: thresholds(env, 'CHAT_LIMITS', DEFAULT_CHAT_LIMITS),
-    streamLimits: thresholds(env, 'STREAM_LIMITS', DEFAULT_STREAM_LIMITS),
+    ...readLimits(env),
     postingMode: oneOf(env, 'POSTING_MODE', POSTING_MODES, 'open'),
     chatTrustedIssuers: Object.freeze(readTrustedIssuers(env)),
     trustProxy: Object.freeze(readCidrs(env, 'TRUST_PROXY')),

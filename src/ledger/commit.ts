@@ -9,15 +9,15 @@ import type { Sealing } from '../keys/sealing.ts'
 import type { Database } from '../store/database.ts'
 import type { Outcome } from '../store/lane.ts'
 import type { Session } from '../store/session.ts'
-import { onSession, retried, writeAndCommit } from '../store/transactions.ts'
+import { onSession, retried, settled, writeAndCommit } from '../store/transactions.ts'
 import { createRowWriter, type RowStatement } from '../store/write-rows.ts'
 import { answerRow, openAnswer } from './answers.ts'
-import { type Pending, settledByEntry } from './outcome.ts'
 import {
   emptyKnown,
   lockAndReadHead,
   lockHead,
   readAnswers,
+  readEntryId,
   readTime,
   readUnread,
   sweepAnswers,
@@ -26,6 +26,30 @@ import { type Context, type Head, type Resolution, resolveBatch } from './resolv
 import { answers, HEAD_NAME } from './tables.ts'
 import { createTiles, type Tiles } from './tree/tiles.ts'
 import { type ChangeUnit, keysOf, type Unit } from './unit.ts'
+
+/** A transaction whose commit is about to be sent. */
+interface Pending {
+  readonly head: Head
+  readonly resolution: Resolution
+}
+
+/**
+ * Runs `work`, which tells what it is about to commit, and finds out what became of it if the connection breaks.
+ * @throws ConnectionLost when nothing was committed, AppError unavailable when nobody can say
+ */
+const settledByEntry = (
+  database: Database,
+  work: (commits: (pending: Pending) => void) => Promise<Pending>,
+): Promise<Pending> =>
+  settled(database, work, ({ head, resolution: { firstEntryId } }) =>
+    // A change without an entry leaves nothing to look for.
+    firstEntryId === undefined
+      ? undefined
+      : async (session) => {
+          await lockAndReadHead(session)
+          return (await readEntryId(session, head.size)) === firstEntryId
+        },
+  )
 
 /** Expired answers are swept this often, and so many at a time; when there were more, again in the next batch. */
 const SWEEP_PAUSE_MS = 60_000

@@ -36,13 +36,21 @@ export interface ChatFoundations extends Foundations {
   readonly proofs: ProofsService
 }
 
+const envelopeReader = ({ clock, config, proofs }: ChatFoundations) =>
+  createEnvelopeReader({
+    clock,
+    baseUrl: config.baseUrl,
+    proofs,
+    trustedIssuers: new Set(config.chatTrustedIssuers.map(organisationNamed)),
+    nameIssuer: (id) => (id === DEFAULT_ORGANISATION ? DEFAULT_NAME : id),
+  })
+
 /** @param closers receives what ends the services, in the order in which they were built */
 export const createChatServices = async (
   foundations: ChatFoundations,
   closers: Closers,
 ): Promise<ChatServices> => {
-  const { config, clock, database, ledger, bus, limits, sealing, metrics, security, proofs, logger } =
-    foundations
+  const { config, clock, database, ledger, bus, limits, sealing, metrics, security, logger } = foundations
   const { baseUrl, rateLimits, chatLimits, streamLimits, postingMode: initialMode } = config
   const prompts = createPrompts({ clock })
   const chatStream = createChatStream({
@@ -78,13 +86,7 @@ export const createChatServices = async (
     postingMode,
     baseUrl,
     addressBlock,
-    reader: createEnvelopeReader({
-      clock,
-      baseUrl,
-      proofs,
-      trustedIssuers: new Set(config.chatTrustedIssuers.map(organisationNamed)),
-      nameIssuer: (id) => (id === DEFAULT_ORGANISATION ? DEFAULT_NAME : id),
-    }),
+    reader: envelopeReader(foundations),
     postLimits: rateLimits ? chatLimits : undefined,
     rules: {
       initialMode,

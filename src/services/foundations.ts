@@ -68,8 +68,115 @@ export interface Foundations {
 }
 
 interface Options {
-  readonly clock: Clock | undefined
+  readonly clock?: Clock
   readonly logger: Logger
+}
+
+const openStores = async (
+  { dataDir, databaseUrl, redisUrl }: Config,
+  logger: Logger,
+  closers: Closers,
+): Promise<Pick<Foundations, 'database' | 'redis' | 'bus' | 'limits'>> => {
+  const database = await openDatabase({ databaseUrl, dataDir }, logger)
+  closers.push(() => database.close())
+  const redis = redisUrl === undefined ? undefined : openRedis(redisUrl, logger)
+  if (redis) closers.push(() => redis.close())
+  const bus = createBus({ redis: redis?.client, logger })
+  closers.push(() => bus.close())
+  const limits = createLimits({
+    redis: redis?.client,
+    onFailure: (error) => logger.warn({ err: error }, 'rate limits are counted locally'),
+  })
+  return { database, redis, bus, limits }
+}
+
+type Watched = Pick<Foundations, 'config' | 'database' | 'security' | 'logger'>
+
+/** Full disks are logged, and raise an alert once that can be written. */
+const watchDisks = (
+  { config: { dataDir }, database, security, logger }: Watched,
+  closers: Closers,
+): Pick<Foundations, 'disk' | 'databaseDisk'> => {
+  const disk = watchDisk(dataDir === MEMORY_DATA_DIR ? undefined : dataDir, {
+    onChange(isFull, freeBytes) {
+      if (!isFull) return logger.info({ freeBytes }, 'there is room on the disk of DATA_DIR again')
+      logger.error({ freeBytes }, 'the disk of DATA_DIR is full')
+      security.raise({ organisation: DEFAULT_ORGANISATION, type: 'disk_full', subject: 'DATA_DIR' })
+    },
+  })
+  closers.push(() => disk.close())
+  const databaseDisk = watchDatabaseDisk(database, (isFull) => {
+    if (isFull) return logger.error({}, 'the disk of the database is full')
+    logger.info({}, 'there is room on the disk of the database again')
+    // It could not be written before.
+    security.raise({ organisation: DEFAULT_ORGANISATION, type: 'disk_full', subject: 'DATABASE_URL' })
+  })
+  closers.push(() => databaseDisk.close())
+  return { disk, databaseDisk }
+}
+
+type Recorded = Pick<
+  Foundations,
+  'config' | 'clock' | 'logger' | 'database' | 'ledger' | 'signers' | 'metrics' | 'security'
+>
+
+/** What is read of the committed log: events in files, proofs, signed checkpoints. */
+const openRecord = async (
+  { config, clock, logger, database, ledger, signers, metrics, security }: Recorded,
+  closers: Closers,
+): Promise<Pick<Foundations, 'eventLog' | 'log' | 'checkpoints'>> => {
+  const { dataDir, baseUrl } = config
+  const logDirectory = takeLogDirectory(dataDir === MEMORY_DATA_DIR ? undefined : dataDir)
+  closers.push(() => logDirectory.release())
+  const eventLog = await createEventLog({
+    database,
+    ledger,
+    directory: logDirectory.path,
+    maxBytes: config.eventLogBytes,
+    logger,
+    onLost: (rows) => metrics.eventLogRowsLost.inc(rows),
+  })
+  closers.push(() => eventLog.close())
+  const log = createLog(database)
+  const checkpoints = createCheckpoints({
+    database,
+    log,
+    signers,
+    clock,
+    origin: new URL(baseUrl).host,
+    directory: dataDir === MEMORY_DATA_DIR ? undefined : dataDir,
+    onInconsistency(reason) {
+      logger.error({ reason }, 'the log is inconsistent: nothing is signed')
+      security.raise({ organisation: DEFAULT_ORGANISATION, type: 'tree_inconsistency', subject: 'log' })
+    },
+  })
+  return { eventLog, log, checkpoints }
+}
+
+type AccountsStand = Pick<
+  Foundations,
+  'database' | 'ledger' | 'sealing' | 'security' | 'clock' | 'openRecent' | 'core'
+>
+
+/** Accounts, with the operator's own organisation and its key. */
+const openAccounts = async (
+  config: Config,
+  stands: AccountsStand,
+): Promise<Pick<Foundations, 'accounts' | 'generatedAdminKey'>> => {
+  const { baseUrl, dataDir } = config
+  const accounts = createAccounts({
+    ...stands,
+    hmacMidstate: stands.core.hmacMidstate,
+    rateLimitPerMinute: config.rateLimitPerMinute,
+    adminApiKey: config.adminApiKey,
+    addressBlock,
+    cookie: { name: SESSION_COOKIE, secure: baseUrl.startsWith('https:') },
+  })
+  const generatedAdminKey = await accounts.ensureDefaults({
+    known: config.adminApiKey ?? readSecret(dataDir, ADMIN_KEY_FILE),
+    keep: (apiKey) => keepSecret(dataDir, ADMIN_KEY_FILE, apiKey),
+  })
+  return { accounts, generatedAdminKey }
 }
 
 /**
@@ -81,18 +188,9 @@ export const createFoundations = async (
   { clock = systemClock, logger }: Options,
   closers: Closers,
 ): Promise<Foundations> => {
-  const { baseUrl, dataDir, databaseUrl, redisUrl, rateLimits, rateLimitPerMinute } = config
+  const { dataDir, rateLimits } = config
   makeDataDirectory(dataDir)
-  const database = await openDatabase({ databaseUrl, dataDir }, logger)
-  closers.push(() => database.close())
-  const redis = redisUrl === undefined ? undefined : openRedis(redisUrl, logger)
-  if (redis) closers.push(() => redis.close())
-  const bus = createBus({ redis: redis?.client, logger })
-  closers.push(() => bus.close())
-  const limits = createLimits({
-    redis: redis?.client,
-    onFailure: (error) => logger.warn({ err: error }, 'rate limits are counted locally'),
-  })
+  const { database, redis, bus, limits } = await openStores(config, logger, closers)
   const core = createCore()
   const metrics = createMetrics()
   const sealing = createSealing(config.masterKey)
@@ -120,67 +218,22 @@ export const createFoundations = async (
   closers.push(() => ledger.close())
   const security = createSecurity({ ledger, database, limits, clock, sealing, rateLimits, logger })
   closers.push(() => security.close())
-  const disk = watchDisk(dataDir === MEMORY_DATA_DIR ? undefined : dataDir, {
-    onChange(isFull, freeBytes) {
-      if (!isFull) return logger.info({ freeBytes }, 'there is room on the disk of DATA_DIR again')
-      logger.error({ freeBytes }, 'the disk of DATA_DIR is full')
-      security.raise({ organisation: DEFAULT_ORGANISATION, type: 'disk_full', subject: 'DATA_DIR' })
-    },
-  })
-  closers.push(() => disk.close())
-  const databaseDisk = watchDatabaseDisk(database, (isFull) => {
-    if (isFull) return logger.error({}, 'the disk of the database is full')
-    logger.info({}, 'there is room on the disk of the database again')
-    // It could not be written before.
-    security.raise({ organisation: DEFAULT_ORGANISATION, type: 'disk_full', subject: 'DATABASE_URL' })
-  })
-  closers.push(() => databaseDisk.close())
-  const logDirectory = takeLogDirectory(dataDir === MEMORY_DATA_DIR ? undefined : dataDir)
-  closers.push(() => logDirectory.release())
-  const eventLog = await createEventLog({
-    database,
-    ledger,
-    directory: logDirectory.path,
-    maxBytes: config.eventLogBytes,
-    logger,
-    onLost: (rows) => metrics.eventLogRowsLost.inc(rows),
-  })
-  closers.push(() => eventLog.close())
-  const log = createLog(database)
-  const checkpoints = createCheckpoints({
-    database,
-    log,
-    signers,
-    clock,
-    origin: new URL(baseUrl).host,
-    directory: dataDir === MEMORY_DATA_DIR ? undefined : dataDir,
-    onInconsistency(reason) {
-      logger.error({ reason }, 'the log is inconsistent: nothing is signed')
-      security.raise({ organisation: DEFAULT_ORGANISATION, type: 'tree_inconsistency', subject: 'log' })
-    },
-  })
-  const accounts = createAccounts({
+  const { disk, databaseDisk } = watchDisks({ config, database, security, logger }, closers)
+  const record = await openRecord(
+    { config, clock, logger, database, ledger, signers, metrics, security },
+    closers,
+  )
+  const { accounts, generatedAdminKey } = await openAccounts(config, {
     database,
     ledger,
     sealing,
     security,
     clock,
     openRecent,
-    hmacMidstate: core.hmacMidstate,
-    rateLimitPerMinute,
-    adminApiKey: config.adminApiKey,
-    addressBlock,
-    cookie: { name: SESSION_COOKIE, secure: baseUrl.startsWith('https:') },
+    core,
   })
-  const generatedAdminKey = await accounts.ensureDefaults({
-    known: config.adminApiKey ?? readSecret(dataDir, ADMIN_KEY_FILE),
-    keep: (apiKey) => keepSecret(dataDir, ADMIN_KEY_FILE, apiKey),
-  })
-  const safeFetch = createSafeFetch({
-    allowCidrs: config.egressAllowCidrs,
-    ca: config.egressCa,
-    dnsServers: config.dnsServers,
-  })
+  const { egressAllowCidrs: allowCidrs, egressCa: ca, dnsServers } = config
+  const safeFetch = createSafeFetch({ allowCidrs, ca, dnsServers })
   closers.push(() => safeFetch.close())
   return {
     config,
@@ -199,9 +252,7 @@ export const createFoundations = async (
     pseudonyms,
     ledger,
     security,
-    eventLog,
-    log,
-    checkpoints,
+    ...record,
     accounts,
     safeFetch,
     disk,

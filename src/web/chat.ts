@@ -1,7 +1,6 @@
 /** The chat page: shows one view of the messages, keeps it live, and posts. @module */
 
-import type { ChatStats } from '../domain/chat/schemas.ts'
-import { announceMessages } from './chat/announcements.ts'
+import type { ChatStats, Message } from '../domain/chat/schemas.ts'
 import { createFeed, type Feed } from './chat/feed.ts'
 import { type Connection, followStream } from './chat/live.ts'
 import type { MessageActions } from './chat/message.ts'
@@ -13,6 +12,31 @@ import { linkTo, type View, viewOf } from './chat/views.ts'
 import { counted } from './counted.ts'
 import { byId, say } from './elements.ts'
 import { UnreachableError } from './http.ts'
+
+/** In a busy chat there is one announcement in this time. */
+const INTERVAL_MS = 10_000
+/** The first waits a little, so that what comes together is told together. */
+const FIRST_MS = 1000
+
+/** @returns what to call for each message that came live */
+const announceMessages = (): ((message: Message) => void) => {
+  const region = byId('announcement', HTMLElement)
+  let count = 0
+  let latest = ''
+  let timer: ReturnType<typeof setTimeout> | undefined
+  let quietUntil = 0
+  const tell = (): void => {
+    timer = undefined
+    quietUntil = performance.now() + INTERVAL_MS
+    say(region, count === 1 ? `New message by ${latest}` : `${count} new messages, the latest by ${latest}`)
+    count = 0
+  }
+  return ({ agent_name }) => {
+    count += 1
+    latest = agent_name
+    if (timer === undefined) timer = setTimeout(tell, Math.max(FIRST_MS, quietUntil - performance.now()))
+  }
+}
 
 const CONNECTIONS: Readonly<Record<Connection, readonly [status: string, word: string]>> = {
   connecting: ['unknown', 'Connecting…'],

@@ -1,15 +1,42 @@
 /** A consent inside: what it says, the fields that its circuit knows of it, and what is kept, sealed, of both. @module */
 import { hash, randomBytes } from 'node:crypto'
-import { CONSENT_PURPOSES, type ConsentFields } from '../../circuits/issuer-signature.ts'
 import {
-  type IssuerSigned,
-  type KeptSignature,
-  keepSignature,
-  readSignature,
-} from '../../keys/kept-signature.ts'
+  CONSENT_PURPOSES,
+  type ConsentFields,
+  type IssuerPoint,
+  type IssuerSignature,
+} from '../../circuits/issuer-signature.ts'
 import type { Sealing } from '../../keys/sealing.ts'
 import { h248 } from '../../rules/encode.ts'
 import { openReceipt, type ReceiptPayload } from './receipt.ts'
+
+/** A signature and the key that made it. */
+interface IssuerSigned {
+  readonly signature: IssuerSignature
+  readonly issuer: IssuerPoint
+}
+
+type Decimals<T> = { readonly [Name in keyof T]: string }
+
+interface KeptSignature {
+  readonly signature: Decimals<IssuerSignature>
+  readonly issuer: Decimals<IssuerPoint>
+}
+
+const decimals = <T extends object>(elements: T): Decimals<T> =>
+  // The keys are the same.
+  Object.fromEntries(Object.entries(elements).map(([name, value]) => [name, String(value)])) as Decimals<T>
+
+const keepSignature = ({ signature, issuer }: IssuerSigned): KeptSignature => ({
+  signature: decimals(signature),
+  issuer: decimals(issuer),
+})
+
+/** @throws SyntaxError for what `keepSignature` did not make */
+const readSignature = ({ signature: { r8x, r8y, s }, issuer: { x, y } }: KeptSignature): IssuerSigned => ({
+  signature: { r8x: BigInt(r8x), r8y: BigInt(r8y), s: BigInt(s) },
+  issuer: { x: BigInt(x), y: BigInt(y) },
+})
 
 /** What the circuit consent_verification takes of a consent. */
 export interface CircuitConsent extends IssuerSigned {

@@ -9,13 +9,31 @@ import type { Log } from '../../ledger/tree/log.ts'
 import type { Metrics } from '../../metrics.ts'
 import { createOneAtATime } from '../../store/limits.ts'
 import type { EventLog, Reading } from '../event-log/event-log.ts'
+import type { EventRow } from '../event-log/rows.ts'
 import { createEvidence, type EvidenceWriter } from './evidence.ts'
-import { type Beginning, type RowFormat, SIEM } from './formats/siem.ts'
-import { limited } from './limiting.ts'
+import { type Beginning, type Ending, type RowFormat, SIEM } from './formats/siem.ts'
 import { type ExportQuery, readQuestion } from './question.ts'
 import type { EvidenceFormat, SiemFormat } from './schemas.ts'
 import { endInTime, streamOf, type Text } from './streaming.ts'
 import { zipEvidence } from './zip.ts'
+
+/**
+ * Hands out rows up to a limit.
+ * @returns what was handed out, once all was asked for
+ */
+async function* limited(
+  reading: Pick<Reading, 'rows'>,
+  limit = Number.POSITIVE_INFINITY,
+): AsyncGenerator<readonly EventRow[], Ending> {
+  let rows = 0
+  for await (const some of reading.rows()) {
+    const fitting = some.slice(0, limit - rows)
+    rows += fitting.length
+    if (fitting.length > 0) yield fitting
+    if (fitting.length < some.length) return { rows, cut: true }
+  }
+  return { rows, cut: false }
+}
 
 const EVIDENCE_TYPES: Readonly<Record<EvidenceFormat, string>> = {
   ndjson: 'application/x-ndjson',

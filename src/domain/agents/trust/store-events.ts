@@ -1,5 +1,4 @@
 /** What became of agents, what they presented and wanted to do. Columns `…_at` are Unix milliseconds. @module */
-import type { Receipt } from '../../../ledger/item.ts'
 import type { Database } from '../../../store/database.ts'
 import { integer, json, type Row, type RowOf, table, text } from '../../../store/table.ts'
 import type { Reason } from './reasons.ts'
@@ -36,7 +35,10 @@ export interface AgentStep {
 }
 
 /** The row of a step, beside its entry in the log. */
-export const stepEvent = (step: AgentStep, { index, at }: Pick<Receipt, 'index' | 'at'>): Row =>
+export const stepEvent = (
+  step: AgentStep,
+  { index, at }: { readonly index: number; readonly at: number },
+): Row =>
   agentEvents.row({
     ...step,
     entry_index: index,

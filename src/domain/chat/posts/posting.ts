@@ -7,9 +7,8 @@ import type { EnvelopeReader, OpenedEnvelope } from '../envelopes/envelope.ts'
 import type { ProofFindings } from '../envelopes/envelope-proof.ts'
 import { toMessage } from '../message.ts'
 import { isReservedName, nameSkeleton } from '../names/names.ts'
-import { noticeOf } from '../notice.ts'
 import type { PromptsService } from '../prompts/prompts.ts'
-import type { Posted } from '../schemas.ts'
+import { MessageFields, type Posted, UNTRUSTED_NOTICE } from '../schemas.ts'
 import { type MessageContent, readContent, readParams } from './content.ts'
 import { holdsCredential } from './credentials.ts'
 import { PAUSED_RETRY_SECONDS } from './decision.ts'
@@ -18,6 +17,35 @@ import type { ChatLane } from './lane.ts'
 import type { AcceptedEnvelope, PostUnit } from './lane-units.ts'
 import { createPostCounter, createProofCounter, type LimitDeps } from './post-limits.ts'
 import type { PostingModeService } from './posting-mode.ts'
+
+/** At most so many are named, and so much of each name: whoever sent them chose them. */
+const MAX_NAMED = 10
+const NAME_MAX_CHARACTERS = 64
+
+const FIELDS: ReadonlySet<string> = new Set(Object.keys(MessageFields.properties))
+
+/** Names of members that nobody read: those that no message has, and whatever stands beside an envelope. */
+const ignoredIn = (input: unknown): string[] => {
+  if (!isObject(input)) return []
+  const { envelope, ...fields } = input
+  const isUnknown = (name: string): boolean => !FIELDS.has(name)
+  if (!isObject(envelope)) return Object.keys(fields).filter(isUnknown)
+  const { params } = envelope
+  const inside = isObject(params) ? Object.keys(params).filter(isUnknown) : []
+  return [...Object.keys(fields), ...inside.map((name) => `envelope.params.${name}`)]
+}
+
+/** @param input a post that was accepted, as it came */
+const noticeOf = (input: unknown): string => {
+  const ignored = ignoredIn(input)
+  if (ignored.length === 0) return UNTRUSTED_NOTICE
+  const named = ignored
+    .slice(0, MAX_NAMED)
+    .map((name) => JSON.stringify(name.slice(0, NAME_MAX_CHARACTERS)))
+    .join(', ')
+  const more = ignored.length - MAX_NAMED
+  return `${UNTRUSTED_NOTICE} Ignored in your post: ${named}${more > 0 ? ` and ${more} more` : ''}.`
+}
 
 /** Whoever posts. */
 export interface Poster {

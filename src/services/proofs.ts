@@ -1,0 +1,127 @@
+/** Builds the services of proofs, of what each circuit's proof says, and of what is built on them. @module */
+
+import type { Membership } from '../domain/audit/membership.ts'
+import { createMembership } from '../domain/audit/membership.ts'
+import { type AuditProofs, createAuditProofs } from '../domain/audit/zkp.ts'
+import type { ConsentService } from '../domain/consent/service.ts'
+import type { HybridTokensService } from '../domain/hybrid-tokens/service.ts'
+import type { KycService } from '../domain/kyc/service.ts'
+import type { PaymentsService } from '../domain/payments/service.ts'
+import { type CircuitQuestions, createCircuitQuestions } from '../domain/proofs/circuit-questions.ts'
+import { ProofVerifyRequest, SyncItem } from '../domain/proofs/schemas.ts'
+import { createProofs, type ProofsService } from '../domain/proofs/service.ts'
+import { createIssuerLookup } from '../domain/proofs/spending/nullifiers.ts'
+import type { Statement } from '../domain/proofs/statement.ts'
+import { auditProofStatement, prepareMember } from '../domain/proofs/statements/audit-proof.ts'
+import { consentVerificationStatement } from '../domain/proofs/statements/consent-verification.ts'
+import { kycStatement } from '../domain/proofs/statements/kyc.ts'
+import { offlineValidationStatement } from '../domain/proofs/statements/offline-validation.ts'
+import { proofAggregationStatement } from '../domain/proofs/statements/proof-aggregation.ts'
+import { quantumSafeTokenStatement } from '../domain/proofs/statements/quantum-safe-token.ts'
+import { ruleStatements } from '../domain/proofs/statements/rules.ts'
+import { tokenValidationStatement } from '../domain/proofs/statements/token-validation.ts'
+import type { TerminalsService } from '../domain/terminals/service.ts'
+import { PresentedTicket } from '../domain/tickets/schemas.ts'
+import { createTickets, type TicketsService } from '../domain/tickets/service.ts'
+import type { TokensService } from '../domain/tokens/service.ts'
+import {
+  createPolicyVerification,
+  type PolicyVerificationService,
+} from '../domain/verification/policy-verification.ts'
+import { bodyCheck } from '../http/input/validation.ts'
+import { createCheckpointReader } from '../ledger/checkpoints/checkpoint-reading.ts'
+import type { PoseidonLog } from '../ledger/tree/shards.ts'
+import type { Foundations } from './foundations.ts'
+import type { ProvingServices } from './proving.ts'
+
+export interface ProofServices {
+  readonly proofs: ProofsService
+  readonly circuitQuestions: CircuitQuestions
+  readonly policyVerification: PolicyVerificationService
+  readonly tickets: TicketsService
+  readonly auditProofs: AuditProofs
+}
+
+/** What they are built on. */
+export interface ProofFoundations extends Foundations, ProvingServices {
+  readonly payments: PaymentsService
+  readonly terminals: TerminalsService
+  readonly tokens: TokensService
+  readonly kyc: KycService
+  readonly consents: ConsentService
+  readonly hybridTokens: HybridTokensService
+  readonly poseidonLog: PoseidonLog
+}
+
+/** One for each circuit. @param verifyStored that of the proofs that they make possible */
+const statementsOf = (
+  { issuer, kyc, tokens, consents, payments, terminals, hybridTokens, database }: ProofFoundations,
+  membership: Membership,
+  verifyStored: ProofsService['verifyStored'],
+): Statement[] => {
+  const issuerOf = createIssuerLookup(database)
+  return [
+    ...ruleStatements,
+    kycStatement({ issuer, kyc }),
+    tokenValidationStatement({ issuer, tokens, issuerOf }),
+    consentVerificationStatement({ issuer, consents, issuerOf }),
+    proofAggregationStatement({ issuer, verifyStored }),
+    offlineValidationStatement({ payments, terminals }),
+    auditProofStatement({ membership }),
+    quantumSafeTokenStatement({ membership, hybridTokens, issuerOf }),
+  ]
+}
+
+export const createProofServices = (foundations: ProofFoundations): ProofServices => {
+  const { config, database, ledger, signers, sealing, log, checkpoints, metrics, security, clock } =
+    foundations
+  const { prover, verifier, usage, verification, policies, payments, poseidonLog } = foundations
+  const { baseUrl } = config
+  const membership = createMembership({ database, poseidonLog })
+  const proofs: ProofsService = createProofs({
+    database,
+    ledger,
+    prover,
+    verifier,
+    usage,
+    sealing,
+    metrics,
+    security,
+    clock,
+    baseUrl,
+    statements: statementsOf(foundations, membership, (caller, proofId) =>
+      proofs.verifyStored(caller, proofId),
+    ),
+    checkInputs: bodyCheck,
+    checkSyncItem: bodyCheck(SyncItem),
+  })
+  const tickets = createTickets({
+    database,
+    ledger,
+    signers,
+    sealing,
+    clock,
+    baseUrl,
+    proofs,
+    metrics,
+    security,
+    checkProof: bodyCheck(ProofVerifyRequest),
+    checkTicket: bodyCheck(PresentedTicket),
+  })
+  const auditProofs = createAuditProofs({
+    database,
+    ledger,
+    log,
+    checkpoints,
+    checkpointReader: createCheckpointReader(new URL(baseUrl).host, signers),
+    membership,
+    proofs,
+    prepareMember,
+    verifier,
+    clock,
+    baseUrl,
+  })
+  const circuitQuestions = createCircuitQuestions({ proofs, payments, ledger, clock })
+  const policyVerification = createPolicyVerification({ ledger, verification, policies, proofs, baseUrl })
+  return { proofs, circuitQuestions, policyVerification, tickets, auditProofs }
+}

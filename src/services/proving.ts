@@ -1,0 +1,64 @@
+/** Builds the prover, and the signed results that it proves. @module */
+import { loadArtifacts } from '../circuits/artifacts/artifacts.ts'
+import { createProver, type Prover } from '../circuits/proving/prover.ts'
+import { createVerifier, type Verifier } from '../circuits/verifier.ts'
+import { type CircuitsService, createCircuits } from '../domain/circuits/service.ts'
+import { createPolicies, type PoliciesService } from '../domain/policies/service.ts'
+import { proofRow } from '../domain/proofs/recording.ts'
+import { revokedDigestClaim } from '../domain/proofs/spending/spend-keys.ts'
+import { ENGINE } from '../domain/system/service.ts'
+import { createUsage, type UsageService } from '../domain/usage/service.ts'
+import { VerifyRequest } from '../domain/verification/schemas.ts'
+import { createVerification, type VerificationService } from '../domain/verification/service.ts'
+import { bodyCheck } from '../http/input/validation.ts'
+import type { Closers, Foundations } from './foundations.ts'
+
+export interface ProvingServices {
+  readonly circuits: CircuitsService
+  readonly prover: Prover
+  readonly verifier: Verifier
+  readonly usage: UsageService
+  readonly verification: VerificationService
+  readonly policies: PoliciesService
+}
+
+/** @param closers receives what ends the services */
+export const createProvingServices = (foundations: Foundations, closers: Closers): ProvingServices => {
+  const { config, database, ledger, signers, accounts, metrics, clock, openRecent, logger } = foundations
+  const { baseUrl } = config
+  const usage = createUsage({ database, accounts, clock, logger })
+  const artifacts = loadArtifacts(config.circuitsDir)
+  const prover = createProver({
+    threads: config.proverThreads,
+    artifacts,
+    tableBytes: config.proverTableMb * 2 ** 20,
+    onProved: metrics.observeProof,
+    onFailure: (error) => logger.error({ err: error }, 'a prover thread failed'),
+  })
+  closers.push(() => prover.close())
+  const verifier = createVerifier(artifacts)
+  const circuits = createCircuits({ artifacts, baseUrl })
+  const verification = createVerification({
+    database,
+    ledger,
+    signers,
+    prover,
+    proofRow,
+    revokedDigestClaim,
+    usage,
+    clock,
+    baseUrl,
+    engine: ENGINE,
+    checkRequest: bodyCheck(VerifyRequest),
+  })
+  const policies = createPolicies({
+    database,
+    ledger,
+    verification,
+    usage,
+    clock,
+    openRecent,
+    baseUrl,
+  })
+  return { circuits, prover, verifier, usage, verification, policies }
+}
