@@ -65,6 +65,9 @@ const preparePolicy = (circuitId: string, decided: CircuitDecision, bound: Bound
   }
 }
 
+/** Members of a circuit's inputs that name whom it is about. */
+const PERSON_INPUTS: readonly string[] = ['userId', 'subjectId']
+
 /** What is wrong with the inputs of a circuit, told of where they stand here: they lack what it needs. */
 const asInsufficient = (error: unknown): unknown => {
   if (!(error instanceof AppError) || !INPUT_FAULTS.includes(error.code)) return error
@@ -106,6 +109,14 @@ const demandNoInputs = (circuitId: string, inputs: VerificationContext['inputs']
   if (inputs === undefined) return
   const message = `does not belong to ${circuitId}, which proves what the policy says of identifier and context; POST /verify takes rules`
   fail('validation_failed', { details: [{ path: '/context/inputs', code: 'not_applicable', message }] })
+}
+
+/** One result speaks of one person. @throws AppError validation_failed where `inputs` name another one */
+const demandSamePerson = (identifier: string, inputs: VerificationContext['inputs'] = {}): void => {
+  const other = Object.entries(inputs).find(([name, id]) => PERSON_INPUTS.includes(name) && id !== identifier)
+  if (other === undefined) return
+  const message = 'must be the identifier: the policy is asked about the same person as the proof'
+  fail('validation_failed', { details: [{ path: `/context/inputs/${other[0]}`, code: 'mismatch', message }] })
 }
 
 export type PolicyVerificationService = ReturnType<typeof createPolicyVerification>
@@ -157,6 +168,7 @@ export const createPolicyVerification = (deps: Deps) => {
       proofs.statement(circuitId)
       const { inputs, ...facts } = context
       if (provesPolicies(circuitId)) demandNoInputs(circuitId, inputs)
+      else demandSamePerson(identifier, inputs)
       const decided = await policies.forCircuit(caller, circuitId, identifier, facts)
       const salt = randomBytes(COMMITMENT_SALT_BYTES)
       const bound: Bound = {

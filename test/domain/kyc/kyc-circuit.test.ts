@@ -106,8 +106,12 @@ describe('KYC credentials', function () {
 
   it('are proven by POST /v1/verify of the person in context.inputs, whose NO is no YES there', async () => {
     await kyc.verified('user-7')
-    const verify = (inputs: object, key = owner.apiKey) =>
-      postV1Verify(app, key, { circuit_id: 'kyc', ...PAYMENT, context: { ...PAYMENT.context, inputs } })
+    const verify = (inputs: { readonly userId: string; readonly countries?: string[] }, key = owner.apiKey) =>
+      postV1Verify(app, key, {
+        circuit_id: 'kyc',
+        identifier: inputs.userId,
+        context: { ...PAYMENT.context, inputs },
+      })
     const { status, body } = await verify({ userId: 'user-7', ...SWEDISH_ADULT })
     expect(status, JSON.stringify(body)).to.equal(200)
     expect([body.circuit_id, body.decision, body.verdict]).to.deep.equal(['kyc', 1, 'YES'])

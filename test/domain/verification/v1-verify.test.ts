@@ -289,6 +289,21 @@ describe('POST /v1/verify', () => {
       ).to.deep.equal({ status: 422, error: 'validation_failed', path: '/context/inputs' })
   })
 
+  it('refuses to ask the policy about one person and the circuit about another', async () => {
+    const shown = { minAge: 18, nationality: 'GB' }
+    for (const [circuit_id, inputs] of [
+      ['kyc', { userId: 'carol', ...shown }],
+      ['consent_verification', { subjectId: 'carol', purpose: 'newsletter' }],
+    ] as const)
+      expect(
+        await refused({ circuit_id, identifier: 'bob', context: { ...PAYMENT.context, inputs } }),
+      ).to.deep.equal({
+        status: 422,
+        error: 'validation_failed',
+        path: `/context/inputs/${Object.keys(inputs)[0]}`,
+      })
+  })
+
   it('refuses what it could only misread', async () => {
     const cases: [body: object, path: string][] = [
       [{ identifier: 'c' }, '/circuit_id'],
