@@ -186,7 +186,7 @@ describe('an answer that comes back whole', () => {
     const made = await post<{ verification_id: string }>('/v1/verify', {
       circuit_id: 'simple_yesno',
       identifier: 'u',
-      context: { inputs: { data: { age: 36 }, rules: RULES } },
+      context: { amount: 10, currency: 'GBP' },
     })
     expect(made, JSON.stringify(made)).to.have.property('verification_id')
     const other = { ...made, issued_at: '2020-01-01T00:00:00.000Z' }
