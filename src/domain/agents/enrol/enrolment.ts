@@ -12,13 +12,14 @@ import type { AgentGrant } from '../../accounts/organisations.ts'
 import type { AccountsService } from '../../accounts/service.ts'
 import type { NamedKey, ReadKeys, RegisteredKeysService } from '../keys/service.ts'
 import type { AgentStep, stepEvent } from '../trust/store-events.ts'
-import { type KeyDirectories, readDirectoryUrl, readUrl, type Trust } from './key-directory.ts'
+import type { KeyDirectories, Trust } from './key-directory.ts'
 import { readLimits } from './limits.ts'
 import type { Challenge, Challenged, Possessions } from './possession.ts'
 import { type AgentRecord, sealPrincipal, toRecord } from './record.ts'
 import type { NewAgent, Possession } from './schemas.ts'
 import { type AgentRow, agents } from './store.ts'
 import { stateClaim } from './transition.ts'
+import { readProfile } from './wire.ts'
 
 interface Deps {
   readonly ledger: Pick<Ledger, 'append'>
@@ -56,9 +57,6 @@ interface Activation<R> {
 const UNPROVEN: Trust = { level: 'registered', reasons: ['possession_not_shown'] }
 const MADE_HERE: Trust = { level: 'registered', reasons: ['key_made_by_service'] }
 
-const optional = <T, U>(value: T | undefined, read: (value: T) => U): U | null =>
-  value === undefined ? null : read(value)
-
 const namedKeys = ({ key, pqKey }: Pick<ReadKeys, 'key' | 'pqKey'>): readonly NamedKey[] =>
   pqKey === undefined ? [key] : [key, pqKey]
 
@@ -66,12 +64,6 @@ const hasPrivateEgress = (caller: Caller): boolean => caller.scopes.has('egress:
 
 export const createEnrolment = (deps: Deps) => {
   const { ledger, sealing, clock, accounts, registeredKeys, possessions, keyDirectories, stepEvent } = deps
-
-  const urlsOf = ({ url, key_directory_url, agent_card_url }: NewAgent) => ({
-    url: optional(url, (text) => readUrl('url', text)),
-    key_directory_url: optional(key_directory_url, readDirectoryUrl),
-    agent_card_url: optional(agent_card_url, (text) => readUrl('agent_card_url', text)),
-  })
 
   /** The row of a new agent that is pending. @throws AppError validation_failed */
   const draft = (caller: Caller, input: NewAgent, { key, pqKey }: ReadKeys): AgentRow => {
@@ -81,10 +73,7 @@ export const createEnrolment = (deps: Deps) => {
     return {
       id,
       organisation: caller.organisation,
-      name: input.name,
-      description: input.description ?? null,
-      provider: input.provider ?? null,
-      ...urlsOf(input),
+      ...readProfile(input),
       status: 'pending',
       state_version: 0,
       trust_level: UNPROVEN.level,
@@ -93,8 +82,7 @@ export const createEnrolment = (deps: Deps) => {
       jwk: key.jwk,
       pq_kid: pqKey?.kid ?? null,
       pq_jwk: pqKey?.jwk ?? null,
-      capabilities: input.capabilities ?? [],
-      sealed_principal: optional(input.principal, (principal) => sealPrincipal(sealing, id, principal)),
+      sealed_principal: input.principal ? sealPrincipal(sealing, id, input.principal) : null,
       limits: limits ?? null,
       expires_at: limits?.expiresAt ?? null,
       created_at: at,

@@ -1,7 +1,6 @@
 /** An agent as services see it. @module */
-import type { Jwk } from '../../../keys/jwks.ts'
 import type { Sealing } from '../../../keys/sealing.ts'
-import type { AgentStatus, TrustLevel } from './states.ts'
+import type { AgentStatus } from './states.ts'
 import type { AgentRow } from './store.ts'
 
 /** How long a challenge is open. */
@@ -29,36 +28,11 @@ export interface Principal {
   readonly reference: string
 }
 
-export interface AgentRecord {
-  /** `agt_…` */
-  readonly id: string
-  readonly organisation: string
-  readonly name: string
-  readonly description?: string
-  readonly url?: string
-  readonly provider?: string
-  /** As of now. */
+/** An agent at a time: its row, with whom it acts for. */
+export type AgentRecord = Omit<AgentRow, 'status' | 'sealed_principal'> & {
+  /** As of then. */
   readonly status: AgentStatus
-  /** Grows by one with each change of status or trust; time alone does not count. */
-  readonly stateVersion: number
-  readonly trustLevel: TrustLevel
-  /** Why the trust level is no higher. */
-  readonly trustReasons: readonly string[]
-  /** RFC 7638 thumbprint of `jwk`, an Ed25519 or P-256 key. */
-  readonly kid: string
-  readonly jwk: Jwk
-  /** Of the second key, ML-DSA, where there is one. */
-  readonly pqKid?: string
-  readonly pqJwk?: Jwk
-  readonly capabilities: readonly string[]
-  readonly principal?: Principal
-  readonly limits?: AgentLimits
-  readonly keyDirectoryUrl?: string
-  readonly agentCardUrl?: string
-  /** Unix ms, as all times here. */
-  readonly createdAt: number
-  /** When its state changed last. */
-  readonly changedAt: number
+  readonly principal: Principal | null
 }
 
 const PURPOSE = 'agent-principal'
@@ -76,29 +50,14 @@ export const statusAt = ({ status, created_at, expires_at }: AgentRow, now: numb
 }
 
 /** @throws SealingError when the row was altered, or sealed under another master key */
-export const toRecord = (sealing: Sealing, row: AgentRow, now: number): AgentRecord => ({
-  id: row.id,
-  organisation: row.organisation,
-  name: row.name,
-  description: row.description ?? undefined,
-  url: row.url ?? undefined,
-  provider: row.provider ?? undefined,
-  status: statusAt(row, now),
-  stateVersion: row.state_version,
-  trustLevel: row.trust_level,
-  trustReasons: row.trust_reasons,
-  kid: row.kid,
-  jwk: row.jwk as Jwk,
-  pqKid: row.pq_kid ?? undefined,
-  pqJwk: (row.pq_jwk as Jwk | null) ?? undefined,
-  capabilities: row.capabilities,
-  principal:
-    row.sealed_principal === null
-      ? undefined
-      : JSON.parse(Buffer.from(sealing.open(PURPOSE, place(row.id), row.sealed_principal)).toString()),
-  limits: row.limits ?? undefined,
-  keyDirectoryUrl: row.key_directory_url ?? undefined,
-  agentCardUrl: row.agent_card_url ?? undefined,
-  createdAt: row.created_at,
-  changedAt: row.changed_at,
-})
+export const toRecord = (sealing: Sealing, row: AgentRow, now: number): AgentRecord => {
+  const { sealed_principal, ...shown } = row
+  return {
+    ...shown,
+    status: statusAt(row, now),
+    principal:
+      sealed_principal === null
+        ? null
+        : JSON.parse(Buffer.from(sealing.open(PURPOSE, place(row.id), sealed_principal)).toString()),
+  }
+}

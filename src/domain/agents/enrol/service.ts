@@ -99,8 +99,8 @@ export const createAgents = (deps: AgentsDeps) => {
      * agent was suspended, resumed or revoked between `find` and the commit. Takes nothing. What ends by time is for the
      * caller to look at.
      */
-    unchanged: ({ id, stateVersion }: Pick<AgentRecord, 'id' | 'stateVersion'>): Claim => ({
-      ...stateClaim(id, stateVersion),
+    unchanged: ({ id, state_version }: Pick<AgentRecord, 'id' | 'state_version'>): Claim => ({
+      ...stateClaim(id, state_version),
       look: true,
     }),
 

@@ -173,7 +173,7 @@ export const createAgentAuthorisations = (deps: Deps) => {
     const { caller, agent, signer, id, at, issuer } = question
     const { decision, reasons } = decided
     const exp = decision === 'ALLOW' ? endOf(question) : undefined
-    const constraints = agent.limits === undefined ? null : toWireLimits(agent.limits)
+    const constraints = agent.limits && toWireLimits(agent.limits)
     const remaining = { per_day: remainingOf(agent.limits, decided.spent) }
     return {
       decision,
@@ -192,7 +192,7 @@ export const createAgentAuthorisations = (deps: Deps) => {
         exp,
         decision,
         reasons: [...reasons],
-        trust_level: agent.trustLevel,
+        trust_level: agent.trust_level,
         status: agent.status,
         remaining,
         leaf_hash: leafHash,

@@ -46,7 +46,7 @@ const isAmong = (allowed: readonly string[] | undefined, name: string): boolean 
 
 /** What speaks against it in the limits of the agent; the limit of a day is for the ledger to say. */
 export const limitFaults = (
-  limits: AgentLimits | undefined,
+  limits: AgentLimits | null,
   { action, payee }: AuthoriseAgent,
   money: Money | undefined,
 ): AuthorisationReason[] => {
@@ -55,7 +55,7 @@ export const limitFaults = (
   if (payee !== undefined && !isAmong(limits?.allowedPayees, payee)) faults.push('PAYEE_NOT_ALLOWED')
   if (money === undefined) return faults
   if (payee === undefined && limits?.allowedPayees !== undefined) faults.push('PAYEE_REQUIRED')
-  if (limits === undefined) faults.push('LIMITS_MISSING')
+  if (limits === null) faults.push('LIMITS_MISSING')
   else if (money.currency !== limits.currency) faults.push('CURRENCY_MISMATCH')
   else {
     const { perTransactionMinor, perDayMinor } = limits
@@ -67,7 +67,7 @@ export const limitFaults = (
 }
 
 /** What is left of a day's limit, in units of the currency. @param spentMinor so far */
-export const remainingOf = (limits: AgentLimits | undefined, spentMinor: number): number | null =>
+export const remainingOf = (limits: AgentLimits | null, spentMinor: number): number | null =>
   limits?.perDayMinor === undefined
     ? null
     : fromMinorUnits(Math.max(limits.perDayMinor - spentMinor, 0), limits.currency)

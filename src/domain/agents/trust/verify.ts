@@ -69,7 +69,7 @@ const answerOf = ({ evidence, agent, reasons, nonceFresh }: Judged): Omit<AgentV
   kid: evidence.signer?.publicKey.kid ?? null,
   method: evidence.method,
   tag: evidence.tag ?? null,
-  trust_level: agent?.trustLevel ?? null,
+  trust_level: agent?.trust_level ?? null,
   status: agent?.status ?? null,
   reasons: [...reasons],
   created: isoOf(evidence.created),

@@ -35,7 +35,7 @@ export const createAgentBadges = ({ database, ledger, signers, agents, clock, ba
     kid: agent.kid,
     // An agent that was revoked stays so, whatever became of the badge.
     status: agent.status !== 'revoked' && row.expires_at <= now ? 'expired' : agent.status,
-    trust_level: agent.trustLevel,
+    trust_level: agent.trust_level,
     issued_at: iso(row.issued_at),
     expires_at: iso(row.expires_at),
     verify_url: `${baseUrl}/ext/v1/agent-trust/badge/${row.id}`,
@@ -51,7 +51,7 @@ export const createAgentBadges = ({ database, ledger, signers, agents, clock, ba
       name: agent.name,
       agent_kid: agent.kid,
       status: agent.status,
-      trust_level: agent.trustLevel,
+      trust_level: agent.trust_level,
       iat: Math.floor(row.issued_at / MS_PER_SECOND),
       exp: Math.floor(row.expires_at / MS_PER_SECOND),
     }

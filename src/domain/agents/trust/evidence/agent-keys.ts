@@ -10,7 +10,7 @@ interface Deps {
 }
 
 const keyOf = async (agent: AgentRecord, kid: string): Promise<AgentKey | undefined> => {
-  const jwk = [agent.jwk, agent.pqJwk][[agent.kid, agent.pqKid].indexOf(kid)]
+  const jwk = [agent.jwk, agent.pq_jwk][[agent.kid, agent.pq_kid].indexOf(kid)]
   if (jwk === undefined) return undefined
   const publicKey = await readPublicKey(jwk)
   if (publicKey === undefined) throw new Error(`A key of ${agent.id} can no longer be read.`)
