@@ -42,7 +42,7 @@ describe('the setup of the circuits', function () {
     const env = { ...process.env, CIRCUITS_DIR: directory }
     const started = promisify(execFile)(
       process.execPath,
-      ['--import=tsx', join(ROOT, `src/bin/circuits-${program}.ts`), ...options],
+      ['--import=tsx', join(ROOT, `src/bin/circuits/circuits-${program}.ts`), ...options],
       { env, cwd: ROOT },
     )
     return started.then(
