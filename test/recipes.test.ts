@@ -1,0 +1,88 @@
+/**
+ * What the recipes of CONTRIBUTING.md add in several files: each of its parts must know it. A failure names the file
+ * that was forgotten.
+ */
+import { existsSync, readdirSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { expect } from 'chai'
+import { CIRCUITS } from '../src/circuits/catalogue.ts'
+import { ENTRY_TYPES } from '../src/domain/audit/schemas.ts'
+import { eventsOf, WEBHOOK_EVENTS } from '../src/domain/webhooks/events.ts'
+
+const ROOT = join(import.meta.dirname, '..')
+const read = (file: string): string => readFileSync(join(ROOT, file), 'utf8')
+const filesOf = (folder: string, extension: string): string[] =>
+  readdirSync(join(ROOT, folder), { recursive: true, encoding: 'utf8' })
+    .filter((name) => name.endsWith(extension))
+    .map((name) => `${folder}/${name}`)
+
+/** A file, and what it has to say. */
+type Part = readonly [file: string, text: string]
+
+/** @returns the files that are missing, or say nothing of it */
+const forgotten = (parts: readonly Part[]): string[] =>
+  parts
+    .filter(([file, text]) => !existsSync(join(ROOT, file)) || !read(file).includes(text))
+    .map(([file, text]) => `${file}: ${text}`)
+
+describe('recipes', () => {
+  it('name files and folders that exist', () => {
+    const paths =
+      read('CONTRIBUTING.md').match(/`(?:src|test|assembly|bench|circuits|docs)\/[\w./-]+`/g) ?? []
+    expect(paths.length).to.be.greaterThan(20)
+    const gone = paths.map((path) => path.slice(1, -1)).filter((path) => !existsSync(join(ROOT, path)))
+    expect(gone).to.deep.equal([])
+  })
+
+  it('a route: every file of routes is in the list of the server', () => {
+    const list = read('src/server/routes.ts')
+    const files = filesOf('src/domain', '.ts').filter((file) => /\/routes(-[a-z0-9-]+)?\.ts$/.test(file))
+    const missing = files.filter((file) => !list.includes(`'../${file.slice('src/'.length)}'`))
+    expect(missing.map((file) => `src/server/routes.ts: ${file}`)).to.deep.equal([])
+  })
+
+  it('a circuit: has its program, its mapper, its keys, a row, a statement, a good input and a test', () => {
+    const statements = filesOf('src/domain/proofs/statements', '.ts').map(read).join()
+    for (const { id } of CIRCUITS) {
+      const parts: Part[] = [
+        [`circuits/${id}.circom`, 'pragma circom'],
+        [`src/circuits/mappers/${id}.ts`, `'${id}'`],
+        ['circuits/keys/artifacts.json', `"${id}"`],
+        ['circuits/README.md', `| ${id} |`],
+        [`test/support/circuits/inputs/${id}.ts`, 'export const'],
+        ['test/support/domain/proofs.ts', `/${id}.ts'`],
+      ]
+      expect(forgotten(parts)).to.deep.equal([])
+      const isStated = statements.includes(`circuits/mappers/${id}.ts'`)
+      expect(isStated, `src/domain/proofs/statements/: a statement of ${id}`).to.equal(true)
+    }
+  })
+
+  it('an event: some entry announces it, and receivers are told what they get', () => {
+    const announced = new Set(ENTRY_TYPES.flatMap((type) => eventsOf(type, undefined)))
+    const unannounced = WEBHOOK_EVENTS.filter((event) => !announced.has(event))
+    expect(unannounced.map((event) => `src/domain/webhooks/events.ts: ${event}`)).to.deep.equal([])
+    const parts = WEBHOOK_EVENTS.flatMap((event): Part[] => [
+      ['src/server/webhooks-description.ts', `'${event}'`],
+      ['docs/webhooks.md', `| \`${event}\` |`],
+    ])
+    expect(forgotten(parts)).to.deep.equal([])
+  })
+
+  it('a page: has its script, its title, its answer and its entry for knip', () => {
+    const knip = (JSON.parse(read('knip.json')) as { entry: string[] }).entry
+    const entries = knip.find((entry) => entry.startsWith('src/web/'))?.match(/\w+/g) ?? []
+    const pages = readdirSync(join(ROOT, 'src/web'))
+      .filter((name) => name.endsWith('.html') && name !== 'shell.html')
+      .map((name) => name.slice(0, -'.html'.length))
+    for (const page of pages) {
+      const parts: Part[] = [
+        [`src/web/${page}.ts`, 'import '],
+        ['src/bin/build-steps/build-web.ts', `\n  ${page}: `],
+        ['src/domain/system/pages.ts', `readonly ${page}: Served`],
+      ]
+      expect(forgotten(parts)).to.deep.equal([])
+      expect(entries, 'knip.json').to.include(page)
+    }
+  })
+})
