@@ -38,7 +38,7 @@ import { systemRoutes } from '../domain/system/routes.ts'
 import { getAsset } from '../domain/system/routes-assets.ts'
 import { getIssuerKeys } from '../domain/system/routes-issuer.ts'
 import { jwksRoutes } from '../domain/system/routes-jwks.ts'
-import { getChatPage } from '../domain/system/routes-pages.ts'
+import { pageRoutes } from '../domain/system/routes-pages.ts'
 import { terminalRoutes } from '../domain/terminals/routes.ts'
 import { ticketRoutes } from '../domain/tickets/routes.ts'
 import { tokenRoutes } from '../domain/tokens/routes.ts'
@@ -56,7 +56,7 @@ export const routes: readonly Route<Services>[] = [
   ...jwksRoutes,
   getIssuerKeys,
   getAsset,
-  getChatPage,
+  ...pageRoutes,
   getAgentsTxt,
   ...promptRoutes,
   ...messageRoutes,

@@ -7,7 +7,7 @@ interface Services {
   readonly pages: Pages
 }
 
-export const getChatPage = route({
+const getChatPage = route({
   name: 'getChatPage',
   method: 'GET',
   path: '/chat',
@@ -22,3 +22,5 @@ export const getChatPage = route({
   example: {},
   handler: (_, { pages: { chat } }: Services) => new Reply(200, chat.body, chat.headers),
 })
+
+export const pageRoutes = [getChatPage]
