@@ -1,6 +1,6 @@
 /**
- * The way from a path to its route: one @koa/router for each first segment, so that a request is compared with the
- * routes of its family and not with all of them.
+ * The way from a path to its route: a path without parameters is looked up; the others have one @koa/router for each
+ * first segment, so that a request is compared with the few routes of its family and not with all of them.
  * @module
  */
 import { Router } from '@koa/router'
@@ -53,16 +53,30 @@ const assertUnique = (endpoints: readonly Endpoint[]): void => {
   }
 }
 
+/** By method. */
+type Methods = ReadonlyMap<string, Endpoint>
+
 /** Such a path is itself, whatever parameter it would fit: with another method it is 405, not somebody's id. */
-const methodsOfFixedPaths = (endpoints: readonly Endpoint[]): ReadonlyMap<string, readonly string[]> => {
-  const fixed = new Map<string, string[]>()
-  for (const { method, path } of endpoints) {
-    if (path.includes('{')) continue
-    const methods = fixed.get(path) ?? []
-    fixed.set(path, methods)
-    methods.push(...(method === 'GET' ? ['GET', 'HEAD'] : [method]))
+const fixedPaths = (endpoints: readonly Endpoint[]): ReadonlyMap<string, Methods> => {
+  const fixed = new Map<string, Map<string, Endpoint>>()
+  for (const endpoint of endpoints) {
+    const { method, path } = endpoint
+    const methods = fixed.get(path) ?? new Map<string, Endpoint>()
+    fixed.set(path, methods.set(method, endpoint))
+    if (method === 'GET') methods.set('HEAD', endpoint)
   }
   return fixed
+}
+
+const NO_PARAMETERS = Object.freeze({})
+
+const run = (
+  ctx: HttpContext,
+  endpoint: Endpoint,
+  params: Readonly<Record<string, string>>,
+): Promise<void> => {
+  ctx.state.route = endpoint.route
+  return endpoint.run(ctx, params)
 }
 
 /**
@@ -73,28 +87,27 @@ const methodsOfFixedPaths = (endpoints: readonly Endpoint[]): ReadonlyMap<string
  */
 export const createRouting = (endpoints: readonly Endpoint[]): HttpMiddleware => {
   assertUnique(endpoints)
+  const fixed = fixedPaths(endpoints.filter(({ path }) => !path.includes('{')))
+  const parametrised = endpoints.filter(({ path }) => !fixed.has(path))
   const routers = new Map<string, Router<HttpState>>()
-  for (const endpoint of [...endpoints].sort((a, b) =>
-    specificity(a.path) < specificity(b.path) ? -1 : 1,
-  )) {
+  for (const endpoint of parametrised.sort((a, b) => (specificity(a.path) < specificity(b.path) ? -1 : 1))) {
     const family = firstSegment(endpoint.path)
     const router = routers.get(family) ?? new Router<HttpState>({ strict: true, sensitive: true })
     routers.set(family, router)
-    router.register(templateOf(endpoint), [endpoint.method], (ctx) => {
-      ctx.state.route = endpoint.route
-      return endpoint.run(ctx, ctx.params)
-    })
+    router.register(templateOf(endpoint), [endpoint.method], (ctx) => run(ctx, endpoint, ctx.params))
   }
   const families = new Map([...routers].map(([family, router]) => [family, router.routes()]))
-  const fixed = methodsOfFixedPaths(endpoints)
 
   return async (ctx, next) => {
     const { path } = ctx.state
+    const methods = fixed.get(path)
+    if (methods) {
+      const endpoint = methods.get(ctx.method)
+      return endpoint ? run(ctx, endpoint, NO_PARAMETERS) : refuse(ctx, [...methods.keys()])
+    }
     checkEncoding(path)
     const find = families.get(firstSegment(path))
     if (find === undefined) return refuse(ctx, [])
-    const methods = fixed.get(path)
-    if (methods !== undefined && !methods.includes(ctx.method)) return refuse(ctx, methods)
     // The router leaves on the context which of its routes have this path, whatever their method.
     const routed: typeof ctx & { matched?: readonly { methods: readonly string[] }[] } = ctx
     return find(ctx as Parameters<typeof find>[0], async () => {
