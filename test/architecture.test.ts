@@ -26,6 +26,8 @@ const filesBelow = (folder: string, extension: string): string[] =>
 
 const read = (file: string): string => readFileSync(join(ROOT, file), 'utf8')
 
+const STATEMENTS = /^src\/domain\/proofs\/statements\//
+
 /** Short files with one importer that are not merged into it, and why. */
 const OF_THEIR_OWN: readonly [pattern: RegExp, reason: string][] = [
   [/^src\/bin\//, 'a program, or a command that is loaded when it is called'],
@@ -33,7 +35,7 @@ const OF_THEIR_OWN: readonly [pattern: RegExp, reason: string][] = [
   [/^src\/domain\/.+\/(routes|schemas|store)(-[a-z0-9-]+)?\.ts$/, 'what a domain is made of'],
   [/^src\/store\/migrations\//, 'a list'],
   [/^src\/circuits\/mappers\//, 'a list: one for each circuit'],
-  [/^src\/domain\/proofs\/statements\//, 'a list: one for each circuit'],
+  [STATEMENTS, 'a list: one for each circuit'],
   [/^src\/domain\/exports\/formats\//, 'a list: one for each format'],
 ]
 
@@ -218,8 +220,12 @@ const RULES: { in: RegExp; may: readonly string[] }[] = [
       'src/http/qr-code.ts',
       'typebox',
       'src/protocol/',
+      // The routes that ask circuits are made from it.
+      'src/domain/proofs/statements/index.ts',
     ],
   },
+  // What is known of a circuit, from the schema of its inputs to the answer of its route.
+  { in: STATEMENTS, may: [...VOCABULARY, ...FOLDERS_BELOW_DOMAIN, 'typebox'] },
   {
     in: /^src\/domain\/.+\/schemas[^/]*\.ts$/,
     may: [...VOCABULARY, 'src/http/route.ts', 'typebox', 'src/protocol/', 'src/rules/schemas.ts'],
@@ -322,7 +328,8 @@ const breaks = ({ from, to, typeOnly }: Import): boolean => {
     return false
   // The wire form of one domain's answer may be another's.
   const quotes = /\/(routes|schemas)[^/]*\.ts$/
-  if (quotes.test(from) && /^src\/domain\/.+\/schemas[^/]*\.ts$/.test(to)) return false
+  if ((quotes.test(from) || STATEMENTS.test(from)) && /^src\/domain\/.+\/schemas[^/]*\.ts$/.test(to))
+    return false
   // Pages read what routes answer: as types, so that no validator reaches a browser.
   if (from.startsWith('src/web/') && typeOnly && /^src\/domain\/.+\/schemas[^/]*\.ts$/.test(to)) return false
   // A domain sees other domains, and the machinery above it, as types only; instances are handed to it.

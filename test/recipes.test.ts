@@ -42,19 +42,26 @@ describe('recipes', () => {
   })
 
   it('a circuit: has its program, its mapper, its keys, a row, a statement, a good input and a test', () => {
-    const statements = filesOf('src/domain/proofs/statements', '.ts').map(read).join()
-    for (const { id } of CIRCUITS) {
+    const STATEMENTS = 'src/domain/proofs/statements'
+    const programs = filesOf('circuits', '.circom').flatMap(
+      (file) => /^circuits\/(\w+)\./.exec(file)?.[1] ?? [],
+    )
+    const ofRules = read(`${STATEMENTS}/rules.ts`)
+    const stated = (id: string): Part[] => [
+      [`${STATEMENTS}/${id}.ts`, `/mappers/${id}.ts'`],
+      [`${STATEMENTS}/index.ts`, `./${id}.ts'`],
+    ]
+    for (const id of new Set([...programs, ...CIRCUITS.map((circuit) => circuit.id)])) {
       const parts: Part[] = [
         [`circuits/${id}.circom`, 'pragma circom'],
         [`src/circuits/mappers/${id}.ts`, `'${id}'`],
+        ['src/circuits/catalogue.ts', `/${id}.ts'`],
         ['circuits/keys/artifacts.json', `"${id}"`],
         ['circuits/README.md', `| ${id} |`],
-        [`test/support/circuits/inputs/${id}.ts`, 'export const'],
-        ['test/support/domain/proofs.ts', `/${id}.ts'`],
+        ...(ofRules.includes(`/mappers/${id}.ts'`) ? [] : stated(id)),
+        [`test/support/circuits/inputs/${id}.ts`, 'export const goodInput'],
       ]
       expect(forgotten(parts)).to.deep.equal([])
-      const isStated = statements.includes(`circuits/mappers/${id}.ts'`)
-      expect(isStated, `src/domain/proofs/statements/: a statement of ${id}`).to.equal(true)
     }
   })
 

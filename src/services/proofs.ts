@@ -1,6 +1,5 @@
 /** Builds the services of proofs, of what each circuit's proof says, and of what is built on them. @module */
 
-import type { Membership } from '../domain/audit/membership.ts'
 import { createMembership } from '../domain/audit/membership.ts'
 import { type AuditProofs, createAuditProofs } from '../domain/audit/zkp.ts'
 import type { ConsentService } from '../domain/consent/service.ts'
@@ -11,15 +10,8 @@ import { type CircuitQuestions, createCircuitQuestions } from '../domain/proofs/
 import { ProofVerifyRequest, SyncItem } from '../domain/proofs/schemas.ts'
 import { createProofs, type ProofsService } from '../domain/proofs/service.ts'
 import { createIssuerLookup } from '../domain/proofs/spending/nullifiers.ts'
-import type { Statement } from '../domain/proofs/statement.ts'
-import { auditProofStatement, prepareMember } from '../domain/proofs/statements/audit-proof.ts'
-import { consentVerificationStatement } from '../domain/proofs/statements/consent-verification.ts'
-import { kycStatement } from '../domain/proofs/statements/kyc.ts'
-import { offlineValidationStatement } from '../domain/proofs/statements/offline-validation.ts'
-import { proofAggregationStatement } from '../domain/proofs/statements/proof-aggregation.ts'
-import { quantumSafeTokenStatement } from '../domain/proofs/statements/quantum-safe-token.ts'
-import { ruleStatements } from '../domain/proofs/statements/rules.ts'
-import { tokenValidationStatement } from '../domain/proofs/statements/token-validation.ts'
+import { prepareMember } from '../domain/proofs/statements/audit_proof.ts'
+import { createStatements } from '../domain/proofs/statements/index.ts'
 import type { TerminalsService } from '../domain/terminals/service.ts'
 import { PresentedTicket } from '../domain/tickets/schemas.ts'
 import { createTickets, type TicketsService } from '../domain/tickets/service.ts'
@@ -53,25 +45,6 @@ export interface ProofFoundations extends Foundations, ProvingServices {
   readonly poseidonLog: PoseidonLog
 }
 
-/** One for each circuit. @param verifyStored that of the proofs that they make possible */
-const statementsOf = (
-  { issuer, kyc, tokens, consents, payments, terminals, hybridTokens, database }: ProofFoundations,
-  membership: Membership,
-  verifyStored: ProofsService['verifyStored'],
-): Statement[] => {
-  const issuerOf = createIssuerLookup(database)
-  return [
-    ...ruleStatements,
-    kycStatement({ issuer, kyc }),
-    tokenValidationStatement({ issuer, tokens, issuerOf }),
-    consentVerificationStatement({ issuer, consents, issuerOf }),
-    proofAggregationStatement({ issuer, verifyStored }),
-    offlineValidationStatement({ payments, terminals }),
-    auditProofStatement({ membership }),
-    quantumSafeTokenStatement({ membership, hybridTokens, issuerOf }),
-  ]
-}
-
 export const createProofServices = (foundations: ProofFoundations): ProofServices => {
   const { config, database, ledger, signers, sealing, log, checkpoints, metrics, security, clock } =
     foundations
@@ -89,9 +62,12 @@ export const createProofServices = (foundations: ProofFoundations): ProofService
     security,
     clock,
     baseUrl,
-    statements: statementsOf(foundations, membership, (caller, proofId) =>
-      proofs.verifyStored(caller, proofId),
-    ),
+    statements: createStatements({
+      ...foundations,
+      membership,
+      issuerOf: createIssuerLookup(database),
+      verifyStored: (caller, proofId) => proofs.verifyStored(caller, proofId),
+    }),
     checkInputs: bodyCheck,
     checkSyncItem: bodyCheck(SyncItem),
   })

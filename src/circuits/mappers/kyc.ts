@@ -12,7 +12,7 @@ import {
 import { demandNumbers } from './number-range.ts'
 
 /** How many countries can be accepted. */
-const KYC_COUNTRIES = 8
+export const KYC_COUNTRIES = 8
 
 export interface KycValues {
   readonly credential: KycCredential

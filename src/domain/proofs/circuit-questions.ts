@@ -17,7 +17,7 @@ import type { AdoptedProof, MadeProof, ProofItem } from './proof.ts'
 import { recordedId } from './recording.ts'
 import type { ProofsService } from './service.ts'
 import { isFalseStatement, type ReasonCode } from './statement.ts'
-import { paymentContext, paymentOf, paymentTime } from './statements/offline-validation.ts'
+import { paymentContext, paymentOf, paymentTime } from './statements/offline_validation.ts'
 
 const CATEGORY = 'circuit'
 const DECISION_NO = 'DECISION_NO'
@@ -42,7 +42,7 @@ export interface Question {
 }
 
 /** What a terminal sends. */
-interface Presented {
+export interface Presented {
   readonly proof: unknown
   readonly expect?: Expectation
   readonly publicInputs?: readonly string[]

@@ -5,7 +5,7 @@ import { consentVerification } from '../../../src/circuits/mappers/consent_verif
 import { kyc } from '../../../src/circuits/mappers/kyc.ts'
 import { tokenValidation } from '../../../src/circuits/mappers/token_validation.ts'
 import { POSEIDON_TAGS } from '../../../src/core/poseidon-tags.ts'
-import type { ResultField } from '../../../src/domain/circuits/schemas-questions.ts'
+import type { ResultField } from '../../../src/domain/proofs/statements/index.ts'
 import type { TokenIssued } from '../../../src/domain/tokens/schemas.ts'
 import { defaultPurpose, h248, scopeElement } from '../../../src/rules/encode.ts'
 import { startTestApp, type TestApp, type TestOrganisation } from '../../support/app.ts'

@@ -1,7 +1,8 @@
 /** The circuit routes through the app: requests and their answers. */
 import { expect } from 'chai'
 import type { Clock } from '../../../src/clock.ts'
-import type { CircuitAnswer, ResultField } from '../../../src/domain/circuits/schemas-questions.ts'
+import type { CircuitAnswer } from '../../../src/domain/circuits/schemas-questions.ts'
+import type { ResultField } from '../../../src/domain/proofs/statements/index.ts'
 import type { SnarkProof } from '../../../src/protocol/zk1.ts'
 import type { TestApp, TestResponse } from '../app.ts'
 import type { Failure } from '../verification.ts'

@@ -1,34 +1,19 @@
 /** A good input of each circuit, and proofs of them that are made once for all tests of a process. */
-import type { CircuitId } from '../../../src/circuits/catalogue.ts'
+import { CIRCUITS, type CircuitId } from '../../../src/circuits/catalogue.ts'
 import type { WitnessInput } from '../../../src/circuits/circuit.ts'
 import { createProofMaker, type Proved } from '../../../src/circuits/proving/groth16.ts'
 import { artifacts } from '../circuits/circuits.ts'
-import { auditProofInput } from '../circuits/inputs/audit_proof.ts'
-import { compositeInput } from '../circuits/inputs/composite.ts'
-import { consentVerificationInput } from '../circuits/inputs/consent_verification.ts'
-import { eligibilityInput } from '../circuits/inputs/eligibility.ts'
-import { kycInput } from '../circuits/inputs/kyc.ts'
-import { offlineValidationInput } from '../circuits/inputs/offline_validation.ts'
-import { proofAggregationInput } from '../circuits/inputs/proof_aggregation.ts'
-import { quantumSafeTokenInput } from '../circuits/inputs/quantum_safe_token.ts'
-import { simpleYesnoInput } from '../circuits/inputs/simple_yesno.ts'
-import { tokenValidationInput } from '../circuits/inputs/token_validation.ts'
-import { yesnoInput } from '../circuits/inputs/yesno.ts'
 
-/** A good witness input of each circuit, by id. One file of `inputs/` for each. */
-export const GOOD_INPUTS: Readonly<Record<CircuitId, WitnessInput>> = {
-  simple_yesno: simpleYesnoInput,
-  yesno: yesnoInput,
-  eligibility: eligibilityInput,
-  composite: compositeInput,
-  kyc: kycInput,
-  token_validation: tokenValidationInput,
-  consent_verification: consentVerificationInput,
-  audit_proof: auditProofInput,
-  proof_aggregation: proofAggregationInput,
-  quantum_safe_token: quantumSafeTokenInput,
-  offline_validation: offlineValidationInput,
+const goodInputOf = async (id: CircuitId) => {
+  const { goodInput }: { goodInput: WitnessInput } = await import(`../circuits/inputs/${id}.ts`)
+  return [id, goodInput] as const
 }
+
+/** A good witness input of each circuit, by id: the `goodInput` of the file in `inputs/` that has its name. */
+export const GOOD_INPUTS = Object.fromEntries(
+  await Promise.all(CIRCUITS.map(({ id }) => goodInputOf(id))),
+  // The catalogue has them all.
+) as Readonly<Record<CircuitId, WitnessInput>>
 
 const proofs = new Map<CircuitId, Promise<Proved>>()
 

@@ -3,18 +3,21 @@
  * credential is its person's still.
  * @module
  */
+import Type, { type Static } from 'typebox'
 import type { Caller } from '../../../caller.ts'
 import { type KycCredential, kycMessage } from '../../../circuits/issuer-signature.ts'
 import {
   filledCountries,
+  KYC_COUNTRIES,
   kyc as kycCircuit,
   kycDecision,
   kycNullifier,
 } from '../../../circuits/mappers/kyc.ts'
 import type { Issuer } from '../../../keys/issuer.ts'
+import { ASKABLE_LEVELS, PersonParams } from '../../kyc/schemas.ts'
 import type { KycService } from '../../kyc/service.ts'
 import { falseStatement, type ReasonCode, type Stated, type Statement } from '../statement.ts'
-import { KycInputs, type KycOfPerson, type KycSignals } from './schemas-inputs.ts'
+import { CLOSED, Signal, signature } from './schemas.ts'
 import {
   demandIssued,
   element,
@@ -25,6 +28,51 @@ import {
   type Signed,
   signatureOf,
 } from './signed.ts'
+
+const MAX_AGE_YEARS = 150
+
+const KycSignals = Type.Object(
+  {
+    subject: Signal,
+    birthDate: Signal,
+    country: Signal,
+    level: Signal,
+    expiresAt: Signal,
+    secret: Signal,
+    ...signature,
+    minLevel: Signal,
+    latestBirthDate: Signal,
+    countries: Type.Array(Signal, { minItems: 1, maxItems: KYC_COUNTRIES }),
+  },
+  { title: 'KycSignals', description: 'A credential with its signature, and what is asked of it.' },
+)
+type KycSignals = Static<typeof KycSignals>
+const KycOfPerson = Type.Object(
+  {
+    userId: PersonParams.properties.userId,
+    minLevel: Type.Enum([...ASKABLE_LEVELS]),
+    latestBirthDate: Type.Optional(
+      Type.String({ pattern: '^[0-9]{4}-[0-9]{2}-[0-9]{2}$', description: 'Who was born later is refused.' }),
+    ),
+    minAge: Type.Optional(
+      Type.Integer({ minimum: 0, maximum: MAX_AGE_YEARS, description: 'Instead: years, today in UTC.' }),
+    ),
+    countries: Type.Array(Type.String({ pattern: '^[A-Za-z]{2,3}$' }), {
+      minItems: 1,
+      maxItems: KYC_COUNTRIES,
+      description: 'Those that are accepted, ISO 3166-1 alpha-2 or alpha-3.',
+    }),
+  },
+  {
+    ...CLOSED,
+    title: 'KycOfPerson',
+    description: 'A person whom the service has verified, and what is asked of them.',
+  },
+)
+type KycOfPerson = Static<typeof KycOfPerson>
+
+/** The first is closed, so that inputs with a `secret` are signals. */
+const KycInputs = Type.Union([KycOfPerson, KycSignals])
 
 interface Deps {
   readonly issuer: Pick<Issuer, 'current' | 'isValid'>

@@ -8,7 +8,7 @@ import { FIELD_MODULUS } from '../../../core/field.ts'
 import { fail } from '../../../errors.ts'
 import type { Issuer } from '../../../keys/issuer.ts'
 import { falseStatement, type ReasonCode } from '../statement.ts'
-import type { SignatureSignals } from './schemas-inputs.ts'
+import type { SignatureSignals } from './schemas.ts'
 
 /** The numbers that circuits compare have so many bits. */
 const NUMBER_BITS = 64n

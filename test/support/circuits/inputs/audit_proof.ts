@@ -17,4 +17,4 @@ export const auditProofValues = (changes: Partial<AuditProofValues> = {}): Audit
   ...changes,
 })
 
-export const auditProofInput = auditProof.witnessInput(auditProofValues())
+export const goodInput = auditProof.witnessInput(auditProofValues())

@@ -26,4 +26,4 @@ export const compositeValues = (changes: Partial<RuleProgramValues> = {}): RuleP
   ...changes,
 })
 
-export const compositeInput = composite.witnessInput(compositeValues())
+export const goodInput = composite.witnessInput(compositeValues())

@@ -39,4 +39,4 @@ export const consentVerificationValues = ({
   }
 }
 
-export const consentVerificationInput = consentVerification.witnessInput(consentVerificationValues())
+export const goodInput = consentVerification.witnessInput(consentVerificationValues())

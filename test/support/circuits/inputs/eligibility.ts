@@ -32,4 +32,4 @@ export const eligibilityValues = (changes: Partial<RuleProgramValues> = {}): Rul
   ...changes,
 })
 
-export const eligibilityInput = eligibility.witnessInput(eligibilityValues())
+export const goodInput = eligibility.witnessInput(eligibilityValues())

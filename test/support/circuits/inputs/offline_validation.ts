@@ -20,4 +20,4 @@ export const offlineValidationValues = (
   ...changes,
 })
 
-export const offlineValidationInput = offlineValidation.witnessInput(offlineValidationValues())
+export const goodInput = offlineValidation.witnessInput(offlineValidationValues())

@@ -27,4 +27,4 @@ export const proofAggregationValues = (
   }
 }
 
-export const proofAggregationInput = proofAggregation.witnessInput(proofAggregationValues())
+export const goodInput = proofAggregation.witnessInput(proofAggregationValues())

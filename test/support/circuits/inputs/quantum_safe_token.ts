@@ -24,4 +24,4 @@ export const quantumSafeTokenValues = (
   ...changes,
 })
 
-export const quantumSafeTokenInput = quantumSafeToken.witnessInput(quantumSafeTokenValues())
+export const goodInput = quantumSafeToken.witnessInput(quantumSafeTokenValues())

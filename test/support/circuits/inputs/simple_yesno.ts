@@ -10,4 +10,4 @@ export const simpleYesnoValues = (changes: Partial<SimpleYesnoValues> = {}): Sim
   ...changes,
 })
 
-export const simpleYesnoInput = simpleYesno.witnessInput(simpleYesnoValues())
+export const goodInput = simpleYesno.witnessInput(simpleYesnoValues())

@@ -37,4 +37,4 @@ export const tokenValidationValues = ({
   }
 }
 
-export const tokenValidationInput = tokenValidation.witnessInput(tokenValidationValues())
+export const goodInput = tokenValidation.witnessInput(tokenValidationValues())

@@ -12,4 +12,4 @@ export const yesnoValues = (changes: Partial<YesnoValues> = {}): YesnoValues => 
   ...changes,
 })
 
-export const yesnoInput = yesno.witnessInput(yesnoValues())
+export const goodInput = yesno.witnessInput(yesnoValues())

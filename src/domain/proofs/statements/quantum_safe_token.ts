@@ -4,6 +4,7 @@
  * @module
  */
 
+import Type, { type Static } from 'typebox'
 import type { Caller } from '../../../caller.ts'
 import {
   type HybridTokenTerms,
@@ -14,11 +15,51 @@ import {
 import { fail } from '../../../errors.ts'
 import { type Facts, unexpected } from '../../../rules/expectation.ts'
 import type { Membership } from '../../audit/membership.ts'
+import { AcceptedSigners, HYBRID_TOKEN_EXAMPLE, RequiredPolicy } from '../../hybrid-tokens/schemas.ts'
 import type { HybridTokensService } from '../../hybrid-tokens/service.ts'
 import { falseStatement, type IssuerLookup, type Statement } from '../statement.ts'
-import { rootReasons, rootStated } from './membership.ts'
-import { type HybridTokenQuestion, QuantumInputs, type QuantumSignals } from './schemas-membership.ts'
+import { rootReasons, rootStated } from './logged-root.ts'
+import { askedIn, circuitQuestion, EXPECTED } from './question.ts'
+import { CLOSED, EntryIndex, expecting, Signal, signalsForm } from './schemas.ts'
 import { elements, mismatch, numbers } from './signed.ts'
+
+const QuantumSignals = Type.Object(
+  {
+    index: EntryIndex,
+    tokenDigest: Signal,
+    decision: Type.Enum(['0', '1']),
+    exp: Signal,
+    policyBits: Signal,
+    salt: Signal,
+    requiredBits: Signal,
+  },
+  {
+    title: 'HybridTokenSignals',
+    description:
+      'A hybrid token as its entry commits to it, and the signatures that are required: 1 classical, 2 post-quantum, 3 both.',
+    ...CLOSED,
+  },
+)
+type QuantumSignals = Static<typeof QuantumSignals>
+
+const HybridTokenQuestion = Type.Object(
+  {
+    token: Type.Object(
+      {},
+      {
+        additionalProperties: Type.Unknown(),
+        description: 'As POST /v1/tokens/generate-quantum-safe issued it to your organisation.',
+      },
+    ),
+    required_policy: Type.Optional(RequiredPolicy),
+    accept_signers: Type.Optional(AcceptedSigners),
+  },
+  CLOSED,
+)
+type HybridTokenQuestion = Static<typeof HybridTokenQuestion>
+
+const QuantumInputs = Type.Union([HybridTokenQuestion, QuantumSignals])
+type QuantumInputs = Static<typeof QuantumInputs>
 
 interface Deps {
   readonly membership: Membership
@@ -103,3 +144,22 @@ export const quantumSafeTokenStatement = ({ membership, hybridTokens, issuerOf }
     },
   }
 }
+
+export const quantumSafeTokenQuestion = circuitQuestion({
+  circuit: quantumSafeToken.id,
+  name: 'validateQuantumSafeByCircuit',
+  summary: 'Prove that a logged hybrid token has a post-quantum signature',
+  description: `Send \`token\` or \`inputs\`. The signatures are verified by the service, not inside the proof; the statement rests on hashes, and the proof system itself is not post-quantum. ${EXPECTED}`,
+  body: Type.Union([expecting(HybridTokenQuestion), expecting(signalsForm(QuantumSignals))]),
+  field: 'quantum_safe_valid',
+  title: 'QuantumSafeValidation',
+  isTrue: 'The logged token has a post-quantum signature, what is required of it, time left and decision 1.',
+  errors: [],
+  example: {
+    body: {
+      token: HYBRID_TOKEN_EXAMPLE,
+      required_policy: 'pq_only',
+    },
+  },
+  asked: async (body) => askedIn(body),
+})

@@ -3,13 +3,16 @@
  * proof again; the aggregate shows that it did, not the proofs themselves.
  * @module
  */
+import Type, { type Static } from 'typebox'
 import type { Caller } from '../../../caller.ts'
 import { aggregateMessage } from '../../../circuits/issuer-signature.ts'
 import {
+  AGGREGATE_MEMBERS,
   type AggregateMember,
   aggregateChain,
   proofAggregation,
 } from '../../../circuits/mappers/proof_aggregation.ts'
+import { askedId } from '../../../json/schemas.ts'
 import type { Issuer } from '../../../keys/issuer.ts'
 import { unexpected } from '../../../rules/expectation.ts'
 import { earliest, toSeconds } from '../binding.ts'
@@ -22,11 +25,25 @@ import {
   type ValidProof,
 } from '../checking.ts'
 import { falseStatement, type Stated, type StatedMember, type Statement } from '../statement.ts'
-import { AggregationInputs } from './schemas-inputs.ts'
+import { askedIn, circuitQuestion, EXPECTED } from './question.ts'
+import { expecting, signalsForm } from './schemas.ts'
 import { keyReasons } from './signed.ts'
 
 /** Hexadecimal digits of the 31 bytes of a digest that fit into an element. */
 const ELEMENT_HEX_DIGITS = 62
+
+const AggregationInputs = Type.Object(
+  {
+    proofIds: Type.Array(askedId('prf'), {
+      minItems: 1,
+      maxItems: AGGREGATE_MEMBERS,
+      uniqueItems: true,
+      description: 'Proofs of your organisation. Each is verified again before the aggregate is signed.',
+    }),
+  },
+  { title: 'AggregationInputs' },
+)
+type AggregationInputs = Static<typeof AggregationInputs>
 
 interface Deps {
   readonly issuer: Pick<Issuer, 'current' | 'isValid'>
@@ -114,3 +131,18 @@ export const proofAggregationStatement = ({ issuer, verifyStored }: Deps): State
     },
   }
 }
+
+export const proofAggregationQuestion = circuitQuestion({
+  circuit: proofAggregation.id,
+  name: 'aggregateProofs',
+  summary: 'Have up to eight proofs attested by one',
+  description: `Each is verified again, then the service signs that it did: attested, not recursive. What they say is in the public inputs \`count\`, \`yes_count\` and \`all\`. Send \`proofIds\`, or \`inputs\` with them. ${EXPECTED}`,
+  body: Type.Union([expecting(AggregationInputs), expecting(signalsForm(AggregationInputs))]),
+  field: 'aggregation_valid',
+  title: 'ProofAggregation',
+  isTrue:
+    'Every one of the proofs was verified again. Whether all of them say YES is the public signal `all`.',
+  errors: [],
+  example: { body: { proofIds: ['{proofId}'], expect: { circuit_id: 'yesno', decision: 1 } } },
+  asked: async (body) => askedIn(body),
+})

@@ -1,4 +1,5 @@
 /** What the service knows of `consent_verification`: the consent's issuer is its own, it is asked for who asks. @module */
+import Type, { type Static } from 'typebox'
 import type { Caller } from '../../../caller.ts'
 import { CONSENT_PURPOSES, type ConsentFields, consentMessage } from '../../../circuits/issuer-signature.ts'
 import { consentVerification } from '../../../circuits/mappers/consent_verification.ts'
@@ -6,6 +7,7 @@ import { AppError } from '../../../errors.ts'
 import type { Issuer } from '../../../keys/issuer.ts'
 import { type Facts, unexpected } from '../../../rules/expectation.ts'
 import type { Refusal } from '../../consent/circuit-question.ts'
+import { asLogged, LogConsent, Receipt, RevokeConsent } from '../../consent/schemas.ts'
 import type { ConsentService } from '../../consent/service.ts'
 import {
   type Checked,
@@ -14,7 +16,8 @@ import {
   type ReasonCode,
   type Statement,
 } from '../statement.ts'
-import { ConsentInputs, type ConsentSignals } from './schemas-inputs.ts'
+import { askedIn, circuitQuestion, EXPECTED, WHOLE } from './question.ts'
+import { CLOSED, expecting, Signal, signalsForm, signature, withAnswer } from './schemas.ts'
 import {
   demandIssued,
   element,
@@ -25,6 +28,47 @@ import {
   type Signed,
   signatureOf,
 } from './signed.ts'
+
+/** Parts of a question about a kept consent, as the routes of consents take them. */
+const CONSENT_QUESTION = {
+  consentId: RevokeConsent.properties.consentId,
+  receipt: Receipt,
+  purpose: LogConsent.properties.purposes.items,
+  controller: LogConsent.properties.controller,
+  subjectId: LogConsent.properties.subjectId,
+} as const
+
+const ConsentSignals = Type.Object(
+  {
+    subject: Signal,
+    secret: Signal,
+    consentController: Signal,
+    purposes: Type.Array(Signal, {
+      minItems: 1,
+      maxItems: CONSENT_PURPOSES,
+      description: 'In the order in which they were signed.',
+    }),
+    from: Signal,
+    to: Signal,
+    ...signature,
+    controller: Signal,
+    purpose: Signal,
+  },
+  { title: 'ConsentSignals', description: "A consent's fields with their signature, and what is asked." },
+)
+type ConsentSignals = Static<typeof ConsentSignals>
+
+const askedOfConsent = {
+  purpose: CONSENT_QUESTION.purpose,
+  controller: Type.Optional(CONSENT_QUESTION.controller),
+  subjectId: Type.Optional(CONSENT_QUESTION.subjectId),
+}
+const ByConsentId = Type.Object({ consentId: CONSENT_QUESTION.consentId, ...askedOfConsent }, CLOSED)
+const ByReceipt = Type.Object({ receipt: CONSENT_QUESTION.receipt, ...askedOfConsent }, CLOSED)
+
+/** The first two are closed, so that inputs with a `secret` are signals. */
+const ConsentInputs = Type.Union([ByConsentId, ByReceipt, ConsentSignals])
+type ConsentInputs = Static<typeof ConsentInputs>
 
 interface Deps {
   readonly issuer: Pick<Issuer, 'current' | 'isValid'>
@@ -148,3 +192,27 @@ export const consentVerificationStatement = ({ issuer, consents, issuerOf }: Dep
     },
   }
 }
+
+export const consentVerificationQuestion = circuitQuestion({
+  circuit: consentVerification.id,
+  name: 'verifyConsentByCircuit',
+  summary: 'Prove that a signed consent covers a purpose',
+  description: `Send \`consentId\` or \`receipt\` with \`purpose\`, or \`inputs\`. With \`subjectId\` it must be the consent of that person, whom \`subject_handle\` among the public inputs stands for. A consent that was withdrawn, superseded or refused is false, also in proofs that were made before. ${WHOLE} ${EXPECTED}`,
+  body: Type.Union([
+    expecting(withAnswer(asLogged, ByConsentId)),
+    expecting(ByReceipt),
+    expecting(signalsForm(ConsentSignals)),
+  ]),
+  field: 'consent_verified',
+  title: 'ConsentVerification',
+  isTrue:
+    'The consent was signed by this service, covers controller and purpose now, and was neither withdrawn nor superseded.',
+  errors: ['read_only'],
+  example: { body: { consentId: '{consentId}', purpose: 'newsletter', subjectId: 'customer-1007' } },
+  async asked(body, caller, { consents }) {
+    if (!('consentId' in body)) return askedIn(body)
+    await consents.requireLogged(caller, body)
+    const { consentId, purpose, controller, subjectId, expect } = body
+    return { inputs: { consentId, purpose, controller, subjectId }, expect }
+  },
+})

@@ -1,14 +1,18 @@
 /** What the service knows of `token_validation`: the token's issuer is its own, the audience is the one that asks. @module */
+import Type, { type Static } from 'typebox'
 import type { Caller } from '../../../caller.ts'
 import { type TokenFields, tokenMessage } from '../../../circuits/issuer-signature.ts'
 import { tokenValidation } from '../../../circuits/mappers/token_validation.ts'
 import { AppError } from '../../../errors.ts'
+import { askedId } from '../../../json/schemas.ts'
 import type { Issuer } from '../../../keys/issuer.ts'
 import { h248 } from '../../../rules/encode.ts'
 import { type Facts, unexpected } from '../../../rules/expectation.ts'
+import { asIssued } from '../../tokens/schemas.ts'
 import type { TokensService } from '../../tokens/service.ts'
 import { falseStatement, type IssuerLookup, type Statement } from '../statement.ts'
-import { TokenInputs } from './schemas-inputs.ts'
+import { askedIn, circuitQuestion, EXPECTED, WHOLE } from './question.ts'
+import { CLOSED, expecting, Signal, signalsForm, signature, withAnswer } from './schemas.ts'
 import {
   demandIssued,
   element,
@@ -19,6 +23,42 @@ import {
   type Signed,
   signatureOf,
 } from './signed.ts'
+
+const MAX_TOKEN_CHARACTERS = 8192
+const MAX_AUDIENCE_CHARACTERS = 256
+
+const Token = Type.String({
+  minLength: 1,
+  maxLength: MAX_TOKEN_CHARACTERS,
+  description: 'Compact JWS of POST /api/tokens/generate.',
+})
+const TokenId = askedId('tok')
+const Audience = Type.String({
+  minLength: 1,
+  maxLength: MAX_AUDIENCE_CHARACTERS,
+  description: 'Who asks. Without it only tokens for any audience are valid.',
+})
+
+const TokenSignals = Type.Object(
+  {
+    tokenId: Signal,
+    subject: Signal,
+    tokenAudience: Signal,
+    claims: Signal,
+    issuedAt: Signal,
+    expiresAt: Signal,
+    secret: Signal,
+    ...signature,
+    audience: Type.Optional(Signal),
+  },
+  { title: 'TokenSignals', description: "A token's fields with their signature, and the audience." },
+)
+const ByToken = Type.Object({ token: Token, audience: Type.Optional(Audience) }, CLOSED)
+const ByTokenId = Type.Object({ tokenId: TokenId, audience: Type.Optional(Audience) }, CLOSED)
+
+/** The first two are closed, so that inputs with a `secret` are signals. */
+const TokenInputs = Type.Union([ByToken, ByTokenId, TokenSignals])
+type TokenInputs = Static<typeof TokenInputs>
 
 interface Deps {
   readonly issuer: Pick<Issuer, 'current' | 'isValid'>
@@ -106,3 +146,32 @@ export const tokenValidationStatement = ({ issuer, tokens, issuerOf }: Deps): St
     },
   }
 }
+
+export const tokenValidationQuestion = circuitQuestion({
+  circuit: tokenValidation.id,
+  name: 'validateTokenByCircuit',
+  summary: 'Prove that a signed token is valid',
+  description: `Send \`token\`, \`tokenId\` or \`inputs\`. The proof shows neither subject nor claims; its nullifier is the same for every proof of the token. ${WHOLE} ${EXPECTED}`,
+  body: Type.Union([
+    expecting(withAnswer(asIssued, ByToken)),
+    expecting(ByTokenId),
+    expecting(signalsForm(TokenSignals)),
+  ]),
+  field: 'token_valid',
+  title: 'TokenValidation',
+  isTrue: "The token is this service's, in time, for this audience or for any, neither revoked nor used up.",
+  errors: ['read_only'],
+  example: {
+    body: {
+      tokenId: '{tokenId}',
+      audience: 'https://gate.example',
+      expect: { status: 'active', max_age_seconds: 86_400 },
+    },
+  },
+  async asked(body, caller, { tokens }) {
+    if (!('token' in body)) return askedIn(body)
+    await tokens.requireIssued(caller, body)
+    const { token, audience, expect } = body
+    return { inputs: { token, audience }, expect }
+  },
+})

@@ -3,6 +3,7 @@
  * within which bounds it accepted a payment. Whatever it holds otherwise can't be proved: there is no proof of a NO.
  * @module
  */
+import Type, { type Static } from 'typebox'
 import type { Caller } from '../../../caller.ts'
 import { offlineValidation, offlineValidationFits } from '../../../circuits/mappers/offline_validation.ts'
 import { cardNullifierElement, terminalCommitment } from '../../../circuits/mappers/terminal-secret.ts'
@@ -15,13 +16,52 @@ import type { HeldPayment } from '../../payments/held-payments.ts'
 import type { PaymentsService } from '../../payments/service.ts'
 import type { TerminalsService } from '../../terminals/service.ts'
 import { falseStatement, type Prepared, type ReasonCode, type Stated, type Statement } from '../statement.ts'
-import { PaymentInputs, type PaymentSignals, type PresentedPayment } from './schemas-inputs.ts'
+import { askedIn, circuitQuestion, EXPECTED } from './question.ts'
+import { CLOSED, expecting, Signal, signalsForm } from './schemas.ts'
 import { elements, mismatch, numbers } from './signed.ts'
+
+/** Longer than any proof of a payment; whatever is wrong with it is told by the payments' own reader. */
+const MAX_PROOF_DATA_CHARACTERS = 256
 
 const MS_PER_SECOND = 1000
 const H248_HEX_DIGITS = 62
 /** No payment is greater, in minor units. */
 const GREATEST_AMOUNT = Number.MAX_SAFE_INTEGER
+
+/** A payment as it was presented. */
+const PresentedPayment = Type.Object(
+  {
+    proofData: Type.String({ minLength: 1, maxLength: MAX_PROOF_DATA_CHARACTERS }),
+    amount: Type.Number({ exclusiveMinimum: 0, description: 'In major units.' }),
+    currency: Type.Optional(Type.String({ description: 'ISO 4217 code; default GBP.' })),
+    timestamp: Type.Optional(
+      Type.Union([Type.String(), Type.Number()], {
+        description: 'As it was presented; left out where the payment was presented without one.',
+      }),
+    ),
+  },
+  { ...CLOSED, title: 'PresentedPayment' },
+)
+type PresentedPayment = Static<typeof PresentedPayment>
+
+const PaymentSignals = Type.Object(
+  {
+    cardNullifier: Signal,
+    amount: Signal,
+    time: Signal,
+    salt: Signal,
+    terminalSecret: Signal,
+    limit: Signal,
+    from: Signal,
+    to: Signal,
+  },
+  { title: 'PaymentSignals', description: 'Of a payment that the service holds.' },
+)
+type PaymentSignals = Static<typeof PaymentSignals>
+
+/** The first is closed, so that inputs with a `salt` are signals. */
+const PaymentInputs = Type.Union([PresentedPayment, PaymentSignals])
+type PaymentInputs = Static<typeof PaymentInputs>
 
 interface Deps {
   readonly payments: Pick<PaymentsService, 'heldAs' | 'heldByNullifier'>
@@ -201,3 +241,36 @@ export const offlineValidationStatement = ({ payments, terminals }: Deps): State
     },
   }
 }
+
+const TerminalProof = Type.Object(
+  {
+    proof: Type.Unknown({
+      description:
+        'Made by the terminal: the JSON form of snarkjs, or a text `zk1.…`, which needs no publicInputs.',
+    }),
+    publicInputs: Type.Optional(
+      Type.Array(Type.String(), { description: "Decimals, in the circuit's order." }),
+    ),
+  },
+  CLOSED,
+)
+
+export const offlineValidationQuestion = circuitQuestion({
+  circuit: offlineValidation.id,
+  name: 'validateOfflineByCircuit',
+  summary: 'Prove that an accepted payment lies within bounds, or check what its terminal proved',
+  description: `Send \`proof\` with \`publicInputs\` as the terminal made them, the payment as it was presented (\`proofData\` with \`amount\`), or \`inputs\`. There is no proof of a NO. ${EXPECTED}`,
+  body: Type.Union([
+    expecting(TerminalProof),
+    expecting(PresentedPayment),
+    expecting(signalsForm(PaymentSignals)),
+  ]),
+  field: 'offline_valid',
+  title: 'OfflineValidation',
+  isTrue: 'The payment is one that was accepted, within the bounds, and its terminal is registered.',
+  errors: ['amount_precision', 'currency_invalid', 'pan_not_allowed'],
+  example: {
+    body: { proofData: '{proofData}', amount: 12.5, currency: 'GBP', timestamp: '{paymentTime}' },
+  },
+  asked: async (body) => ('proof' in body ? body : askedIn(body)),
+})
