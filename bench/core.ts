@@ -140,15 +140,15 @@ const compactProof = (): void => {
 const verification = (): void => {
   const midstate = core.hmacMidstate(KEY)
   const key = core.loadKey(KEY)
-  const claims = payments.map((payment) => ({ ...payment, stored: key.prove(payment).stored }))
+  const stored = payments.map((payment) => ({ ...payment, stored: key.prove(payment).stored }))
   key.dispose()
   const withPeer = (mac: () => Uint8Array) => () =>
-    claims.map((claim) => {
-      const proof = Buffer.from(claim.stored, 'base64url')
-      writeMessage(proof.subarray(0, 32), proof.readUInt16BE(47), claim)
+    stored.map((item) => {
+      const proof = Buffer.from(item.stored, 'base64url')
+      writeMessage(proof.subarray(0, 32), proof.readUInt16BE(47), item)
       return timingSafeEqual(mac().subarray(0, 15), proof.subarray(32, 47))
     })
-  const ours = () => core.verifyBatch(midstate, claims)
+  const ours = () => core.verifyBatch(midstate, stored)
   const good = [
     ours().every((verdict) => verdict === 'match'),
     ...[macs.createHmac, macs.noble].map((mac) => withPeer(mac)().every(Boolean)),
@@ -162,7 +162,7 @@ const verification = (): void => {
       { name: 'node crypto.hash, by hand', run: withPeer(macs['crypto.hash']) },
       { name: '@noble/hashes', run: withPeer(macs.noble), goal: 7 },
     ],
-    claims.length,
+    stored.length,
   )
 }
 

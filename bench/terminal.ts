@@ -101,19 +101,19 @@ const benchJournal = async (directory: string): Promise<void> => {
     ratio <= GOAL_FSYNC_RATIO,
   )
 
-  const lanes = 64
+  const clients = 64
   const gains: number[] = []
   let rate = 0
   for (let i = 0; i < SLICES; i++) {
     const alone = await each(100, () => payOne(terminal))
     const together =
-      (await each(20, () => Promise.all(Array.from({ length: lanes }, () => payOne(terminal))))) / lanes
+      (await each(20, () => Promise.all(Array.from({ length: clients }, () => payOne(terminal))))) / clients
     gains.push(alone / together)
     rate = 1e6 / together
   }
   const gain = median(gains)
   row(
-    `${lanes} payments at once, against one by one`,
+    `${clients} payments at once, against one by one`,
     `${rate.toFixed(0)}/s, ${gain.toFixed(1)} ×`,
     `≥ ${GOAL_GROUP_COMMIT_RATIO} ×`,
     gain >= GOAL_GROUP_COMMIT_RATIO,

@@ -14,7 +14,7 @@ import { createSealing } from '../src/keys/sealing.ts'
 import { createSigners, type Signers } from '../src/keys/signers.ts'
 import {
   HYBRID_TOKEN_CONTEXT,
-  type HybridStatement,
+  type HybridContent,
   type HybridToken,
   hybridSigningBytes,
   readHybridToken,
@@ -81,7 +81,7 @@ const compare = async (what: string, contenders: readonly Contender[]): Promise<
   return median(ours)
 }
 
-const statement = (alg_pq: HybridStatement['alg_pq'], kids: readonly [string, string]): HybridStatement => ({
+const content = (alg_pq: HybridContent['alg_pq'], kids: readonly [string, string]): HybridContent => ({
   token_id: 'hyt_01kahnq7x8e4w3v5f6t2s9r0pm',
   subject: 'member-7',
   claims: { decision: 1, level: 'gold' },
@@ -110,7 +110,7 @@ const compareSignatures = async (signers: Signers): Promise<void> => {
       signers.current('tokens', alg),
     ])
     const { publicKey, secretKey } = scheme.keygen(new Uint8Array(randomBytes(32)))
-    const drafted = statement(name, [classical.kid, pq.kid])
+    const drafted = content(name, [classical.kid, pq.kid])
     const message = hybridSigningBytes(drafted)
     const context = { context: HYBRID_TOKEN_CONTEXT }
     const encode = (bytes: Uint8Array) => Buffer.from(bytes).toString('base64url')

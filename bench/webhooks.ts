@@ -22,7 +22,7 @@ process.env.DATABASE_URL ??= 'postgres://postgres@127.0.0.1:5432/postgres'
 
 const ROUNDS = 3
 const DELIVERIES = 2_000
-const LANE_IN_FLIGHT = 4
+const ENDPOINT_IN_FLIGHT = 4
 const MAX_IN_FLIGHT = 128
 const BATCH_ITEMS = 200
 const APPENDED = 4_000
@@ -144,7 +144,7 @@ const compareDeliveries = async (
   endpoints: number,
 ): Promise<void> => {
   const organisation = await subscribe(app, receiver.url, endpoints)
-  const inFlight = Math.min(endpoints * LANE_IN_FLIGHT, MAX_IN_FLIGHT)
+  const inFlight = Math.min(endpoints * ENDPOINT_IN_FLIGHT, MAX_IN_FLIGHT)
   const dispatcher = new Agent({ connect: { ca }, connections: inFlight, pipelining: 1 })
   // Deliveries a second; the first round, not counted, opens the connections of both.
   const ours: number[] = []

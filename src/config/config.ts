@@ -43,7 +43,7 @@ export interface ChatLimits {
   readonly keyPostsPerMinute: number
   /** Reads of an address. */
   readonly readsPerMinute: number
-  /** Names that a key, or an address, may claim in a day. */
+  /** Names that a key, or an address, may bind in a day. */
   readonly namesPerDay: number
 }
 const DEFAULT_CHAT_LIMITS: ChatLimits = {

@@ -26,10 +26,10 @@ export {
   type PaymentFacts,
   type PaymentProof,
   type PaymentProofs,
-  type ProofClaim,
   type ProofInput,
   type ProofKey,
   type ProofVerdict,
+  type StoredPayment,
 } from './payment-proof.ts'
 export type { Sha256 } from './sha256.ts'
 

@@ -43,7 +43,7 @@ export interface PaymentProof {
   nullifier: Uint8Array
 }
 
-export interface ProofClaim extends PaymentFacts {
+export interface StoredPayment extends PaymentFacts {
   /** The stored form, 66 characters. */
   stored: string
 }
@@ -58,7 +58,7 @@ export interface ProofKey {
   /** Makes only the compact form, which is quicker. @throws RangeError as {@link prove} */
   proveCompact(input: ProofInput): string
   /** Verifies proofs under this key. @throws RangeError as {@link prove} */
-  verifyBatch(claims: readonly ProofClaim[]): ProofVerdict[]
+  verifyBatch(payments: readonly StoredPayment[]): ProofVerdict[]
   /** Wipes the key. Using it afterwards throws. */
   dispose(): void
 }
@@ -71,9 +71,9 @@ export interface PaymentProofs {
   /**
    * Recomputes the MACs of any number of proofs; each is compared in constant time. The midstate is wiped from the
    * core's memory before this returns.
-   * @throws RangeError when the midstate has not 64 bytes, or a claim's fields are out of their limits
+   * @throws RangeError when the midstate has not 64 bytes, or a payment's fields are out of their limits
    */
-  verifyBatch(midstate: Uint8Array, claims: readonly ProofClaim[]): ProofVerdict[]
+  verifyBatch(midstate: Uint8Array, payments: readonly StoredPayment[]): ProofVerdict[]
 }
 
 const VERDICTS = ['mismatch', 'match', 'malformed'] as const satisfies readonly ProofVerdict[]
@@ -176,7 +176,7 @@ const createMaker = ({ call, layout, memory }: CoreInstance) => {
   }
 }
 
-/** The half that verifies: at most BATCH_PROOFS claims a call of the core. */
+/** The half that verifies: at most BATCH_PROOFS payments a call of the core. */
 const createVerifier = ({ call, layout, memory }: CoreInstance) => {
   const words = new Uint32Array(memory.buffer, layout.BATCH, (layout.BATCH_PROOFS * layout.RECORD_BYTES) / 4)
   const wordsPerRecord = layout.RECORD_BYTES / 4
@@ -195,17 +195,17 @@ const createVerifier = ({ call, layout, memory }: CoreInstance) => {
       merchantId,
     )
 
-  const writeRecords = (claims: readonly ProofClaim[], from: number, count: number): void => {
+  const writeRecords = (payments: readonly StoredPayment[], from: number, count: number): void => {
     let merchantId: string | undefined
     let merchantIndex = -1
     let merchantLength = 0
     let at = 0
     for (let i = from; i < from + count; i++) {
-      const claim = claims[i]
-      if (claim === undefined) break
-      const { amountMinor, timestampMs } = claim
-      if (claim.merchantId !== merchantId) {
-        merchantId = claim.merchantId
+      const payment = payments[i]
+      if (payment === undefined) break
+      const { amountMinor, timestampMs } = payment
+      if (payment.merchantId !== merchantId) {
+        merchantId = payment.merchantId
         merchantLength = writeBatchMerchant(++merchantIndex, merchantId)
       }
       checkTime(timestampMs)
@@ -213,7 +213,7 @@ const createVerifier = ({ call, layout, memory }: CoreInstance) => {
       words[at + 1] = lower(amountMinor)
       words[at + 2] = Math.floor(timestampMs / TWO_32)
       words[at + 3] = timestampMs % TWO_32
-      words[at + 4] = currencyOf(claim.currency)
+      words[at + 4] = currencyOf(payment.currency)
       words[at + 5] = merchantIndex
       words[at + 6] = merchantLength
       at += wordsPerRecord
@@ -221,10 +221,10 @@ const createVerifier = ({ call, layout, memory }: CoreInstance) => {
   }
 
   /** All texts in one encoding call. A text of another length would push the following ones out of their places. */
-  const writeTexts = (claims: readonly ProofClaim[], from: number, count: number): void => {
+  const writeTexts = (payments: readonly StoredPayment[], from: number, count: number): void => {
     let joined = ''
     for (let i = from; i < from + count; i++) {
-      const text = claims[i]?.stored ?? ''
+      const text = payments[i]?.stored ?? ''
       joined += text.length === STORED_CHARACTERS ? text : PLACEHOLDER
     }
     if (writeText(texts, joined) === joined.length) return
@@ -232,15 +232,15 @@ const createVerifier = ({ call, layout, memory }: CoreInstance) => {
     writeText(texts, joined.replace(/[^\x20-\x7e]/g, '*'))
   }
 
-  return (slot: number, claims: readonly ProofClaim[]): ProofVerdict[] => {
+  return (slot: number, payments: readonly StoredPayment[]): ProofVerdict[] => {
     const results: ProofVerdict[] = []
-    for (let from = 0; from < claims.length; from += layout.BATCH_PROOFS) {
-      const count = Math.min(layout.BATCH_PROOFS, claims.length - from)
-      writeRecords(claims, from, count)
-      writeTexts(claims, from, count)
+    for (let from = 0; from < payments.length; from += layout.BATCH_PROOFS) {
+      const count = Math.min(layout.BATCH_PROOFS, payments.length - from)
+      writeRecords(payments, from, count)
+      writeTexts(payments, from, count)
       call.verifyBatch(slot, count)
       for (let i = 0; i < count; i++) {
-        const wellSized = claims[from + i]?.stored.length === STORED_CHARACTERS
+        const wellSized = payments[from + i]?.stored.length === STORED_CHARACTERS
         results.push(VERDICTS[wellSized ? (verdicts[i] ?? MALFORMED) : MALFORMED] ?? 'malformed')
       }
     }
@@ -261,7 +261,7 @@ export const createPaymentProofs = (instance: CoreInstance, slots: KeySlots): Pa
     return {
       prove: (input) => maker.prove(inUse(), input),
       proveCompact: (input) => maker.proveCompact(inUse(), input),
-      verifyBatch: (claims) => verify(inUse(), claims),
+      verifyBatch: (payments) => verify(inUse(), payments),
       dispose() {
         if (slot !== undefined) slots.forget(slot)
         slot = undefined
@@ -272,6 +272,6 @@ export const createPaymentProofs = (instance: CoreInstance, slots: KeySlots): Pa
   return {
     loadKey: (key) => open(slots.load(key)),
     loadMidstate: (midstate) => open(slots.loadMidstate(midstate)),
-    verifyBatch: (midstate, claims) => slots.passing(midstate, (slot) => verify(slot, claims)),
+    verifyBatch: (midstate, payments) => slots.passing(midstate, (slot) => verify(slot, payments)),
   }
 }

@@ -100,7 +100,7 @@ export const createIssuer = async ({ database: { knex }, sealing, clock }: Deps)
   const load = (): Promise<IssuerKeyRow[]> => knex<IssuerKeyRow>('issuer_keys').orderBy('version', 'desc')
   const rows = createRecent({ ttlMs: KEY_CACHE_MS, maxEntries: 1, clock, load })
 
-  /** Whoever inserts a version first makes it, and ends the one before in the same statement. */
+  /** Whoever inserts a version first makes it, and ends the one before in the same query. */
   const insert = async (version: number, validForMs: number): Promise<void> => {
     const seed = new Uint8Array(randomBytes(EDDSA_SEED_BYTES))
     const { point } = eddsaKey(seed)

@@ -1,4 +1,4 @@
-/** Questions to DNS: about names that others claim to own, and for the addresses of hosts. @module */
+/** Questions to DNS: about domain names that must be proven to be owned, and for the addresses of hosts. @module */
 import { Resolver } from 'node:dns/promises'
 
 const ATTEMPT_TIMEOUT_MS = 1500

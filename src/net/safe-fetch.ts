@@ -16,7 +16,7 @@ const IGNORED_BODY_MS = 1000
 /** Headers that go along to another origin; all others might be credentials. */
 const HARMLESS_HEADERS = ['accept', 'accept-language', 'user-agent']
 
-type Lane = 'paying' | 'open' | 'webhooks'
+type Tier = 'paying' | 'open' | 'webhooks'
 type Method = 'GET' | 'HEAD' | 'POST' | 'PUT' | 'PATCH' | 'DELETE'
 
 export interface SafeFetchRequest {
@@ -44,7 +44,7 @@ export interface SafeFetchRequest {
    * Calls for strangers (`open`) have connections and look-ups of their own, so that those that others need are never
    * taken by them. So have `webhooks`, whose number is for their sender to limit. Default `paying`.
    */
-  readonly lane?: Lane
+  readonly tier?: Tier
   /** URLs that aren't asked for reasons of the caller's own; each redirect is judged as well. */
   readonly isRefused?: (url: URL) => Promise<boolean>
   /** Ends the call early; it then throws the signal's reason. */
@@ -197,7 +197,7 @@ const askOnce = async (
   }
 }
 
-/** The connections of one lane. Those of calls with and without `allowListed` are apart. */
+/** The connections of one tier. Those of calls with and without `allowListed` are apart. */
 const createPools = ({ allowCidrs, ca, dnsServers, resolve }: SafeFetchOptions, connections?: number) => {
   const dns = createDns({ servers: dnsServers })
   const everywhere = createPool({
@@ -226,7 +226,7 @@ const createPools = ({ allowCidrs, ca, dnsServers, resolve }: SafeFetchOptions, 
  * @throws Error when one of `allowCidrs` is no CIDR
  */
 export const createSafeFetch = (options: SafeFetchOptions): SafeFetch => {
-  const lanes = {
+  const tiers = {
     paying: createPools(options),
     open: createPools(options),
     // Many endpoints may share a host, and those that are slow must not hold up the others there.
@@ -238,7 +238,7 @@ export const createSafeFetch = (options: SafeFetchOptions): SafeFetch => {
     request: SafeFetchRequest,
     signal: AbortSignal,
   ): Promise<SafeFetchResponse> => {
-    const pool = lanes[request.lane ?? 'paying'].for(request)
+    const pool = tiers[request.tier ?? 'paying'].for(request)
     let url = parseTarget(text, undefined, 'blocked')
     let headers = request.headers
     for (let followed = 0; ; followed++) {
@@ -283,7 +283,7 @@ export const createSafeFetch = (options: SafeFetchOptions): SafeFetch => {
   }
 
   const close = async (): Promise<void> => {
-    await Promise.all([lanes.paying.close(), lanes.open.close(), lanes.webhooks.close()])
+    await Promise.all([tiers.paying.close(), tiers.open.close(), tiers.webhooks.close()])
   }
   return Object.assign(safeFetch, { close })
 }

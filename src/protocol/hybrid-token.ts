@@ -1,5 +1,5 @@
 /**
- * Hybrid tokens: a statement about a subject under a classical and a post-quantum signature, both over the same bytes. What
+ * Hybrid tokens: claims about a subject under a classical and a post-quantum signature, both over the same bytes. What
  * is signed names the algorithms, the keys and the policy, so none of them can be swapped or stripped.
  * @module
  */
@@ -44,7 +44,7 @@ export const isHybridTokenId = (id: string): boolean => TOKEN_ID.test(id)
 const KID = /^[\w-]{43}$/
 
 /** What both signatures cover. */
-export interface HybridStatement {
+export interface HybridContent {
   /** `hyt_…` */
   readonly token_id: string
   readonly subject: string
@@ -60,7 +60,7 @@ export interface HybridStatement {
   readonly kid_pq: string
 }
 
-export interface HybridToken extends HybridStatement {
+export interface HybridToken extends HybridContent {
   /** Base64url; empty where there is none. */
   readonly sig_classical: string
   readonly sig_pq: string
@@ -94,7 +94,7 @@ export const hybridSigningBytes = ({
   exp,
   kid_classical,
   kid_pq,
-}: HybridStatement): Uint8Array => {
+}: HybridContent): Uint8Array => {
   const signed = {
     token_id,
     subject,

@@ -21,13 +21,13 @@ export interface Database {
   /** For reads, and for whatever needs no session of its own. */
   readonly knex: Knex
   /**
-   * One statement, for reads that are asked often: on PostgreSQL it costs half of what knex does.
-   * @param name prepares the statement under this name; one name stands for one text for ever
+   * One query, for reads that are asked often: on PostgreSQL it costs half of what knex does.
+   * @param name prepares the query under this name; one name stands for one text for ever
    * @throws the driver's error
    */
   query<R extends object>(text: string, values: readonly unknown[], name?: string): Promise<QueryResult<R>>
   /**
-   * One statement that ends after a time. Absent where the database knows no time-outs, as PGlite.
+   * One query that ends after a time. Absent where the database knows no time-outs, as PGlite.
    * @throws the driver's error; SQLSTATE 57014 where the time was up
    */
   readonly queryWithin?: <R extends object>(
@@ -37,7 +37,7 @@ export interface Database {
   ) => Promise<QueryResult<R>>
   readonly kind: 'pglite' | 'postgres'
   /**
-   * Calls the listener whenever the server refused a statement since its disk is full. Absent where the database has no
+   * Calls the listener whenever the server refused a query since its disk is full. Absent where the database has no
    * disk of its own, as PGlite.
    */
   readonly onDiskFull?: (listener: () => void) => void

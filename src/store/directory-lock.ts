@@ -90,8 +90,8 @@ const create = (file: string, owner: Owner): boolean => {
   }
 }
 
-/** Who may take over from a dead owner is decided by a file of its own, named after that owner. */
-const claimOf = (file: string, { token }: Owner): string =>
+/** The file that decides which process takes over from a dead owner; its name is a hash of the token of that owner. */
+const successorOf = (file: string, { token }: Owner): string =>
   `${file}.after-${createHash('sha256').update(String(token)).digest('hex').slice(0, 16)}`
 
 /**
@@ -100,19 +100,19 @@ const claimOf = (file: string, { token }: Owner): string =>
  */
 const takeOver = (file: string, dead: Owner, own: Owner): boolean => {
   const abandoned: string[] = []
-  let claim = claimOf(file, dead)
-  while (!create(claim, own)) {
-    const rival = readOwner(claim)
+  let successor = successorOf(file, dead)
+  while (!create(successor, own)) {
+    const rival = readOwner(successor)
     if (rival === undefined || isAlive(rival)) return false
-    abandoned.push(claim)
-    claim = claimOf(file, rival)
+    abandoned.push(successor)
+    successor = successorOf(file, rival)
   }
-  // Whoever was before us has renamed its claim, so that the name was free again, but no longer says anything.
+  // Another process renamed its own file and freed this name, so that winning it means nothing any more.
   if (readOwner(file)?.token !== dead.token) {
-    rmSync(claim)
+    rmSync(successor)
     return false
   }
-  renameSync(claim, file)
+  renameSync(successor, file)
   for (const left of abandoned) rmSync(left, { force: true })
   return true
 }

@@ -27,7 +27,7 @@ const run = async <R extends object>(
   values?: readonly unknown[],
   name?: string,
 ): Promise<QueryResult<R>> => {
-  // Several statements in one text give an array of results, which the driver's types leave out.
+  // Several queries in one text give an array of results, which the driver's types leave out.
   const answer: pg.QueryResult<R> | pg.QueryResult<R>[] = await client.query<R>({
     text,
     ...(values && { values: [...values] }),
@@ -38,8 +38,8 @@ const run = async <R extends object>(
 }
 
 /**
- * One statement on a connection of knex's pool.
- * @param name prepares the statement under this name; one name stands for one text for ever
+ * One query on a connection of knex's pool.
+ * @param name prepares the query under this name; one name stands for one text for ever
  * @throws the driver's error
  */
 export const createQuery =
@@ -57,7 +57,7 @@ export const createQuery =
     }
   }
 
-/** @returns a function that runs one statement for at most so long @throws the driver's error */
+/** @returns a function that runs one query for at most so long @throws the driver's error */
 export const createTimedQuery =
   (knex: Knex) =>
   async <R extends object>(
@@ -98,9 +98,9 @@ const socketOf = (client: pg.ClientBase): Corkable | undefined => {
 
 /**
  * Wraps a checked-out client.
- * @param pipelines whether the client sends statements before earlier ones are answered; else they queue up here
+ * @param pipelines whether the client sends queries before earlier ones are answered; else they queue up here
  * @param giveBack is called once, at release
- * @param onError is told of each statement's error, but not of those that knex runs in a transaction
+ * @param onError is told of each query's error, but not of those that knex runs in a transaction
  */
 export const createSession = (
   knex: Knex,
@@ -113,7 +113,7 @@ export const createSession = (
   let last: Promise<unknown> = Promise.resolve()
   const socket = pipelines ? socketOf(client) : undefined
   let corked = false
-  /** Statements that are sent in one go leave in one packet, so that the server finds them all when it wakes up. */
+  /** Queries that are sent in one go leave in one packet, so that the server finds them all when it wakes up. */
   const corkOnce = (): void => {
     if (corked || socket === undefined) return
     corked = true

@@ -7,15 +7,15 @@ import type { Knex } from 'knex'
 
 export interface QueryResult<R> {
   readonly rows: R[]
-  /** Rows that the statement returned or changed. */
+  /** Rows that the query returned or changed. */
   readonly rowCount: number
 }
 
 export interface Session {
   /**
-   * Runs one statement. Without values `text` may hold several; the last one's result is returned. Statements may be
+   * Runs one query. Without values `text` may hold several; the last one's result is returned. Queries may be
    * sent without waiting for the ones before: they run in order, and on PostgreSQL they share a round trip.
-   * @param name prepares the statement under this name; one name stands for one text for ever
+   * @param name prepares the query under this name; one name stands for one text for ever
    * @throws ConnectionLost when the connection broke, so that the outcome is unknown
    */
   query<R extends object>(text: string, values?: readonly unknown[], name?: string): Promise<QueryResult<R>>
@@ -70,7 +70,7 @@ const NETWORK_ERRORS: ReadonlySet<string> = new Set([
   'ENOTFOUND',
   'EAI_AGAIN',
 ])
-/** What node-postgres says without a code; knex puts the statement before it. */
+/** What node-postgres says without a code; knex puts the query before it. */
 const DRIVER_MESSAGES = /(Connection terminated( unexpectedly| due to connection timeout)?|timeout expired)$/
 
 /** Whether the database can't be reached, is overloaded or restarting, so that the same may succeed later. */

@@ -1,7 +1,7 @@
 /**
  * Tables as values. A domain describes a table once: from that come the type of its rows, the list of its columns, and
  * the rows that the ledger is handed to write; the ledger turns all rows of a batch that go to one table into one
- * statement. The migrations stay the truth about the database, and a test compares both.
+ * query. The migrations stay the truth about the database, and a test compares both.
  * @module
  */
 

@@ -55,15 +55,12 @@ export const beginLocked = <R extends object>(session: Session, lock: string): P
   session.query<R>(`BEGIN; SET LOCAL enable_seqscan = off; ${lock}`)
 
 /**
- * Writes and commits in one round trip. If a statement fails, the transaction is lost and the COMMIT behind it rolls it
+ * Writes and commits in one round trip. If a query fails, the transaction is lost and the COMMIT behind it rolls it
  * back.
  */
-export const writeAndCommit = async (
-  session: Session,
-  statements: readonly RowStatement[],
-): Promise<void> => {
+export const writeAndCommit = async (session: Session, queries: readonly RowStatement[]): Promise<void> => {
   await Promise.all([
-    ...statements.map(({ text, values, name }) => session.query(text, values, name)),
+    ...queries.map(({ text, values, name }) => session.query(text, values, name)),
     session.query('COMMIT'),
   ])
 }

@@ -78,7 +78,7 @@ const nonceReader =
   }
 
 /** Makes the storage this merchant's, or finds that it is. */
-const claimStorage = async (storage: OpenStorage, restored: Restored, merchantId: string): Promise<void> => {
+const bindStorage = async (storage: OpenStorage, restored: Restored, merchantId: string): Promise<void> => {
   if (restored.merchantId === undefined) {
     await storage.append([{ kind: 'terminal', merchantId }], () => {})
   } else if (restored.merchantId !== merchantId) {
@@ -111,7 +111,7 @@ const runTerminal = async (options: ResolvedOptions, storage: OpenStorage): Prom
   const { merchantId, clock, limits: ownLimits = {} } = options
   const core = createCore()
   const restored = restore(storage.contents.records, nonceReader(core))
-  await claimStorage(storage, restored, merchantId)
+  await bindStorage(storage, restored, merchantId)
   const book = createBook(core, openNullifiers(storage.contents.nullifiers), restored)
   const events = createEvents()
   let serverLimits = restored.limits

@@ -1,4 +1,4 @@
-/** The prover's lanes and threads, which run the built bundle. */
+/** The prover's tiers and threads, which run the built bundle. */
 import { execFile } from 'node:child_process'
 import { writeFile } from 'node:fs/promises'
 import { basename, join } from 'node:path'
@@ -7,9 +7,9 @@ import { expect } from 'chai'
 import { workerFile } from '../../src/circuits/artifacts/artifacts.ts'
 import {
   createProver,
-  type Lane,
   type Prover,
   type ProverOptions,
+  type Tier,
 } from '../../src/circuits/proving/prover.ts'
 import { createVerifier } from '../../src/circuits/verifier.ts'
 import { AppError } from '../../src/errors.ts'
@@ -33,8 +33,8 @@ describe('prover', function () {
     open.push(prover)
     return prover
   }
-  const prove = (prover: Prover, lane: Lane = 'paying', owner = 'org_1') =>
-    prover.prove('simple_yesno', GOOD_INPUTS.simple_yesno, lane, owner)
+  const prove = (prover: Prover, tier: Tier = 'paying', owner = 'org_1') =>
+    prover.prove('simple_yesno', GOOD_INPUTS.simple_yesno, tier, owner)
   afterEach(async () => {
     for (const prover of open.splice(0)) await prover.close()
   })
@@ -50,7 +50,7 @@ describe('prover', function () {
     expect(made[0]?.proof.pi_a).to.not.deep.equal(made[2]?.proof.pi_a)
   })
 
-  it('refuses what a full lane cannot take, says when to come back, and takes more once it emptied', async () => {
+  it('refuses what a full tier cannot take, says when to come back, and takes more once it emptied', async () => {
     const prover = start({ limits: { paying: { total: 2, perOwner: 2 }, open: { total: 1, perOwner: 1 } } })
     const first = prove(prover)
     const waiting = [prove(prover), prove(prover)]
@@ -58,7 +58,7 @@ describe('prover', function () {
     expect(overloaded).to.be.instanceOf(AppError).with.property('code', 'prover_overloaded')
     expect(overloaded).to.include({ status: 503 })
     expect((overloaded as AppError).retryAfter).to.be.at.least(1)
-    // The other lane has a queue of its own.
+    // The other tier has a queue of its own.
     waiting.push(prove(prover, 'open'))
     expect(await codeOf(prove(prover, 'open'))).to.equal('prover_overloaded')
     await Promise.all([first, ...waiting])
@@ -68,8 +68,8 @@ describe('prover', function () {
 
   it('serves paying callers first, and lets open ones in at every fourth turn', async () => {
     const prover = start()
-    const order: Lane[] = []
-    const run = (lane: Lane) => prove(prover, lane).then(() => order.push(lane))
+    const order: Tier[] = []
+    const run = (tier: Tier) => prove(prover, tier).then(() => order.push(tier))
     const first = prove(prover)
     await Promise.all([
       first,
@@ -80,26 +80,26 @@ describe('prover', function () {
     expect(order).to.deep.equal([p, p, p, o, p, p, p, o, p, o, o, o])
   })
 
-  it('makes one owner wait a single turn for the flood of another, in either lane', async () => {
-    for (const lane of ['paying', 'open'] as const) {
+  it('makes one owner wait a single turn for the flood of another, in either tier', async () => {
+    for (const tier of ['paying', 'open'] as const) {
       const prover = start()
       const order: string[] = []
-      const run = (owner: string) => prove(prover, lane, owner).then(() => order.push(owner))
+      const run = (owner: string) => prove(prover, tier, owner).then(() => order.push(owner))
       const flood = Array.from({ length: 6 }, () => run('org_1'))
       await Promise.all([...flood, run('org_2'), run('org_2')])
       // The first one runs before anybody else comes; the second had its turn by then.
-      expect(order.join(' '), lane).to.equal('org_1 org_1 org_2 org_1 org_2 org_1 org_1 org_1')
+      expect(order.join(' '), tier).to.equal('org_1 org_1 org_2 org_1 org_2 org_1 org_1 org_1')
     }
   })
 
-  it('refuses an owner more than its share of a lane, and takes those of others', async () => {
+  it('refuses an owner more than its share of a tier, and takes those of others', async () => {
     const limits = { total: 4, perOwner: 2 }
     const prover = start({ limits: { paying: limits, open: limits } })
     const taken = [prove(prover), prove(prover), prove(prover)]
     expect(await codeOf(prove(prover))).to.equal('prover_overloaded')
     taken.push(prove(prover, 'paying', 'org_2'), prove(prover, 'paying', 'org_2'))
     expect(await codeOf(prove(prover, 'paying', 'org_3'))).to.equal('prover_overloaded')
-    // A share is of one lane, not of both.
+    // A share is of one tier, not of both.
     taken.push(prove(prover, 'open'))
     expect(await Promise.all(taken)).to.have.length(6)
   })

@@ -91,12 +91,12 @@ for (const { name, core } of CORES) {
     it('fails when any one of its 392 bits is another', () => {
       const midstate = core.hmacMidstate(KEY)
       const proof = Buffer.from(vector.stored, 'base64url')
-      const claims = Array.from({ length: proof.length * 8 }, (_, bit) => {
+      const payments = Array.from({ length: proof.length * 8 }, (_, bit) => {
         const changed = Buffer.from(proof)
         changed[bit >> 3] = (changed[bit >> 3] ?? 0) ^ (1 << (bit & 7))
         return { ...vector, stored: changed.toString('base64url') }
       })
-      expect(new Set(core.verifyBatch(midstate, claims))).to.deep.equal(new Set(['mismatch']))
+      expect(new Set(core.verifyBatch(midstate, payments))).to.deep.equal(new Set(['mismatch']))
     })
 
     it('fails when any one bit of amount, time, currency or merchant, or of the key, is another', () => {
@@ -138,23 +138,23 @@ for (const { name, core } of CORES) {
         for (const at of [0, 17, 47, 63, 64, 65])
           bad.push(stored.slice(0, at) + character + stored.slice(at + 1))
       }
-      const claims = bad.flatMap((text) => [vector, { ...vector, stored: text }])
+      const payments = bad.flatMap((text) => [vector, { ...vector, stored: text }])
       const expected = bad.flatMap(() => ['match', 'malformed'])
-      expect(core.verifyBatch(midstate, claims)).to.deep.equal(expected)
+      expect(core.verifyBatch(midstate, payments)).to.deep.equal(expected)
     })
 
-    it('gives one verdict a claim, in order, in batches of every size from 0 to 70 and of 200', () => {
+    it('gives one verdict a payment, in order, in batches of every size from 0 to 70 and of 200', () => {
       const midstate = core.hmacMidstate(KEY)
       const loaded = core.loadMidstate(midstate)
-      const claims = Array.from({ length: 200 }, (_, i) => {
+      const payments = Array.from({ length: 200 }, (_, i) => {
         const input = { ...vector, nonce: i, merchantId: 'm'.repeat(i % 65), cardToken: `tok_${i}` }
         const { stored } = loaded.prove(input)
         return i % 3 === 1 ? { ...input, stored, amountMinor: 1 } : { ...input, stored }
       })
       loaded.dispose()
-      const expected = claims.map((_, i) => (i % 3 === 1 ? 'mismatch' : 'match'))
+      const expected = payments.map((_, i) => (i % 3 === 1 ? 'mismatch' : 'match'))
       for (const size of [...Array(71).keys(), 200]) {
-        expect(core.verifyBatch(midstate, claims.slice(0, size)), `${size}`).to.deep.equal(
+        expect(core.verifyBatch(midstate, payments.slice(0, size)), `${size}`).to.deep.equal(
           expected.slice(0, size),
         )
       }

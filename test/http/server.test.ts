@@ -158,8 +158,8 @@ describe('HTTP server', () => {
         await clients.line(new RegExp(`^asking ${ports[i]}$`))
         await new Promise((resolve) => setTimeout(resolve, LOAD_MS))
         expect(await closeHttpServer(server)).to.equal(true)
-        const { outcomes } = JSON.parse(await clients.line(new RegExp(`^{"port":${ports[i]},`)))
-        for (const { answered, ...lost } of outcomes) {
+        const { answers } = JSON.parse(await clients.line(new RegExp(`^{"port":${ports[i]},`)))
+        for (const { answered, ...lost } of answers) {
           expect(answered).to.be.above(0)
           expect(lost).to.deep.equal({ reset: 0, unanswered: 0 })
         }

@@ -95,7 +95,7 @@ describe('addresses of hosts', () => {
     for (let i = 0; i < 40; i++) server.fail(`slow${i}.example`, 'SILENT')
     const started = performance.now()
     const slow = Array.from({ length: 40 }, (_, i) =>
-      rejection(safeFetch(`http://slow${i}.example/`, { ...ask, lane: 'open', allowListed: i % 2 === 0 })),
+      rejection(safeFetch(`http://slow${i}.example/`, { ...ask, tier: 'open', allowListed: i % 2 === 0 })),
     )
     await lookup('localhost')
     expect((await safeFetch(`http://localhost:${target.port}/`, ask)).status).to.equal(200)
@@ -107,7 +107,7 @@ describe('addresses of hosts', () => {
   })
 })
 
-describe('the lanes of outbound calls', () => {
+describe('the tiers of outbound calls', () => {
   it('strangers who hold every connection to a server take none from those that pay', async () => {
     const target = await startTargetServer()
     const safeFetch = createSafeFetch({ allowCidrs: ['127.0.0.0/8'] })
@@ -115,7 +115,7 @@ describe('the lanes of outbound calls', () => {
     target.on('/', json({}))
     try {
       const crowd = Array.from({ length: 30 }, () =>
-        rejection(safeFetch(`${target.url}/silent`, { ...ask, lane: 'open' })),
+        rejection(safeFetch(`${target.url}/silent`, { ...ask, tier: 'open' })),
       )
       while (target.requests.length < 10) await new Promise((resolve) => setTimeout(resolve, 5))
       expect((await safeFetch(`${target.url}/`, { ...ask, deadlineMs: 1000 })).status).to.equal(200)

@@ -4,7 +4,7 @@ import fc from 'fast-check'
 import {
   claimsFault,
   demandedSignatures,
-  type HybridStatement,
+  type HybridContent,
   hybridSigningBytes,
   MAX_HYBRID_TOKEN_BYTES,
   readHybridToken,
@@ -13,7 +13,7 @@ import {
   VERIFICATION_POLICIES,
 } from '../../src/protocol/hybrid-token.ts'
 
-const STATEMENT: HybridStatement = {
+const CONTENT: HybridContent = {
   token_id: 'hyt_01kahnq7x8e4w3v5f6t2s9r0pm',
   subject: 'Zoë "1"',
   claims: { level: 'gold', decision: 1, b: [1, null], a: { z: 1.5e21, y: false } },
@@ -25,7 +25,7 @@ const STATEMENT: HybridStatement = {
   kid_classical: 'A'.repeat(43),
   kid_pq: 'B'.repeat(43),
 }
-const TOKEN = { ...STATEMENT, sig_classical: 'AAAA', sig_pq: 'BBBB', signed_by: 'service' }
+const TOKEN = { ...CONTENT, sig_classical: 'AAAA', sig_pq: 'BBBB', signed_by: 'service' }
 
 /** RFC 8785 written down once more: names sorted by UTF-16 code units, everything else as JSON has it. */
 const canonical = (value: unknown): string => {
@@ -37,20 +37,20 @@ const canonical = (value: unknown): string => {
 
 describe('hybrid tokens by themselves', () => {
   it('sign a fixed prefix and the canonical JSON of ten members', () => {
-    expect(Buffer.from(hybridSigningBytes(STATEMENT)).toString()).to.equal(
+    expect(Buffer.from(hybridSigningBytes(CONTENT)).toString()).to.equal(
       `hybrid-token/1\n{"alg_classical":"Ed25519","alg_pq":"Dilithium2","claims":{"a":{"y":false,"z":1.5e+21},"b":[1,null],"decision":1,"level":"gold"},"exp":1760000300,"iat":1760000000,"kid_classical":"${'A'.repeat(43)}","kid_pq":"${'B'.repeat(43)}","subject":"Zoë \\"1\\"","token_id":"hyt_01kahnq7x8e4w3v5f6t2s9r0pm","verification_policy":"hybrid_required"}`,
     )
-    expect(hybridSigningBytes(TOKEN)).to.deep.equal(hybridSigningBytes(STATEMENT))
+    expect(hybridSigningBytes(TOKEN)).to.deep.equal(hybridSigningBytes(CONTENT))
   })
 
   it('sign as a plain reading of RFC 8785 does, whatever they claim, and differ where their members do', () => {
     const claims = fc.dictionary(fc.string({ unit: 'grapheme' }), fc.jsonValue({ maxDepth: 3 }))
     fc.assert(
       fc.property(claims, fc.string({ unit: 'grapheme' }), fc.nat(), (more, subject, iat) => {
-        const one = { ...STATEMENT, claims: { ...more, decision: 1 }, subject, iat }
+        const one = { ...CONTENT, claims: { ...more, decision: 1 }, subject, iat }
         const text = Buffer.from(hybridSigningBytes(one)).toString()
         expect(text).to.equal(`hybrid-token/1\n${canonical(one)}`)
-        for (const name of Object.keys(one) as (keyof HybridStatement)[]) {
+        for (const name of Object.keys(one) as (keyof HybridContent)[]) {
           const changed = { ...one, [name]: typeof one[name] === 'number' ? -1 : 'changed!' }
           expect(Buffer.from(hybridSigningBytes(changed)).toString()).to.not.equal(text)
         }

@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { expect } from 'chai'
 import { createScratchDatabase } from '../support/app.ts'
-import { askUntilRefused, type Outcome } from '../support/servers/patient-client.ts'
+import { type Answers, askUntilRefused } from '../support/servers/patient-client.ts'
 import { startServerProcess } from '../support/servers/server-process.ts'
 
 const ROUNDS = Number(process.env.STOP_ROUNDS ?? 20)
@@ -24,10 +24,10 @@ const requestOf = (connection: string): string => {
   )
 }
 
-const sum = (outcomes: readonly Outcome[]): Outcome => ({
-  answered: outcomes.reduce((total, { answered }) => total + answered, 0),
-  reset: outcomes.reduce((total, { reset }) => total + reset, 0),
-  unanswered: outcomes.reduce((total, { unanswered }) => total + unanswered, 0),
+const sum = (answers: readonly Answers[]): Answers => ({
+  answered: answers.reduce((total, { answered }) => total + answered, 0),
+  reset: answers.reduce((total, { reset }) => total + reset, 0),
+  unanswered: answers.reduce((total, { unanswered }) => total + unanswered, 0),
 })
 
 /** Starts a server, loads it, stops it in the middle. */

@@ -1,5 +1,5 @@
 /**
- * Proofs on threads of their own, in two lanes with a bounded queue each, whose owners take turns. Node only.
+ * Proofs on threads of their own, in two tiers with a bounded queue each, whose owners take turns. Node only.
  * @module
  */
 import { Piscina } from 'piscina'
@@ -12,7 +12,7 @@ import type { Proved, ProvingArtifacts } from './groth16.ts'
 import { WitnessError } from './witness.ts'
 
 /** Whose proof it is: `paying` for organisations, `open` for anybody. */
-export type Lane = 'paying' | 'open'
+export type Tier = 'paying' | 'open'
 
 /** What a thread is asked for: to prepare itself, or a proof. */
 export type ProverTask = 'warm' | { readonly circuitId: CircuitId; readonly input: WitnessInput }
@@ -27,22 +27,22 @@ export interface ProverWorkerData {
   readonly tableBytes?: number
 }
 
-/** Most proofs that wait in a lane. */
-export interface LaneLimits {
+/** Most proofs that wait in a tier. */
+export interface TierLimits {
   readonly total: number
-  /** Of one owner; less than `total`, so that no owner fills a lane alone. */
+  /** Of one owner; less than `total`, so that no owner fills a tier alone. */
   readonly perOwner: number
 }
 
-/** On one thread a full paying lane takes most of a minute. */
-const LANE_LIMITS: Readonly<Record<Lane, LaneLimits>> = {
+/** On one thread a full paying tier takes most of a minute. */
+const TIER_LIMITS: Readonly<Record<Tier, TierLimits>> = {
   paying: { total: 256, perOwner: 64 },
   open: { total: 32, perOwner: 8 },
 }
-/** While both lanes wait, every so many proofs one is from the open lane. */
+/** While both tiers wait, every so many proofs one is from the open tier. */
 const OPEN_EVERY = 4
-/** How many proofs of the other lane go before one of this lane, at most, while both wait. */
-const OTHERS_EACH: Readonly<Record<Lane, number>> = { paying: 1 / (OPEN_EVERY - 1), open: OPEN_EVERY - 1 }
+/** How many proofs of the other tier go before one of this tier, at most, while both wait. */
+const OTHERS_EACH: Readonly<Record<Tier, number>> = { paying: 1 / (OPEN_EVERY - 1), open: OPEN_EVERY - 1 }
 /** About what one proof takes, until some were measured. */
 const TYPICAL_PROOF_MS = 250
 /** How much the newest proof counts in the average. */
@@ -58,13 +58,13 @@ interface Waiting {
 
 export interface Prover {
   /**
-   * Makes a proof. Whoever has proofs waiting in a lane takes turns there, one proof at a time.
+   * Makes a proof. Whoever has proofs waiting in a tier takes turns there, one proof at a time.
    * @param input what the circuit's `witnessInput` gives
    * @param owner whose turn it takes: an organisation's id, or what stands for a stranger
-   * @throws AppError prover_overloaded when the lane, or the owner's share of it, is full, unavailable after close or
+   * @throws AppError prover_overloaded when the tier, or the owner's share of it, is full, unavailable after close or
    *   when no thread could start; WitnessError where no witness exists
    */
-  prove(circuitId: CircuitId, input: WitnessInput, lane: Lane, owner: string): Promise<Proved>
+  prove(circuitId: CircuitId, input: WitnessInput, tier: Tier, owner: string): Promise<Proved>
   /** Starts every thread, so that the first proofs needn't wait for that. */
   warm(): Promise<void>
   /** Finishes the proofs that run, refuses those that wait, and ends the threads. */
@@ -76,10 +76,10 @@ export const proveSignals = async (
   prover: Pick<Prover, 'prove'>,
   circuitId: CircuitId,
   { witness, publicSignals }: Provable,
-  lane: Lane,
+  tier: Tier,
   owner: string,
 ): Promise<Proved> => {
-  const made = await prover.prove(circuitId, witness, lane, owner)
+  const made = await prover.prove(circuitId, witness, tier, owner)
   if (made.publicSignals.join() !== publicSignals.join())
     throw new Error(`The prover of ${circuitId} came to other public signals.`)
   return made
@@ -91,7 +91,7 @@ export interface ProverOptions {
   readonly artifacts: Artifacts
   /** Most memory for the tables of one circuit in one thread; what createProofMaker takes where absent. */
   readonly tableBytes?: number
-  readonly limits?: Readonly<Record<Lane, LaneLimits>>
+  readonly limits?: Readonly<Record<Tier, TierLimits>>
   /** The program that the threads run; the built one where absent. */
   readonly program?: string
   /** Hears of each proof that was made, and how many seconds its thread took. */
@@ -154,10 +154,10 @@ const createEstimate = (threads: number) => {
 
 /** Makes a prover; its threads start when they are needed. Close it. */
 export const createProver = (options: ProverOptions): Prover => {
-  const { threads, limits = LANE_LIMITS, onProved = () => undefined } = options
+  const { threads, limits = TIER_LIMITS, onProved = () => undefined } = options
   const pool = createPool(options)
   const estimate = createEstimate(threads)
-  const lanes: Readonly<Record<Lane, FairQueue<Waiting>>> = {
+  const tiers: Readonly<Record<Tier, FairQueue<Waiting>>> = {
     paying: createFairQueue(),
     open: createFairQueue(),
   }
@@ -167,8 +167,8 @@ export const createProver = (options: ProverOptions): Prover => {
   let warming: Promise<void> | undefined
 
   const next = (): Waiting | undefined => {
-    const isOpen = lanes.open.size() > 0 && (lanes.paying.size() === 0 || ++turn % OPEN_EVERY === 0)
-    return lanes[isOpen ? 'open' : 'paying'].take()
+    const isOpen = tiers.open.size() > 0 && (tiers.paying.size() === 0 || ++turn % OPEN_EVERY === 0)
+    return tiers[isOpen ? 'open' : 'paying'].take()
   }
 
   const make = async ({ task }: Waiting): Promise<Proved> => {
@@ -196,21 +196,21 @@ export const createProver = (options: ProverOptions): Prover => {
   }
 
   /** When a proof that came now would be made. */
-  const retryAfter = (lane: Lane, owner: string): number => {
-    const ahead = lanes[lane].ahead(owner)
-    const others = lanes[lane === 'open' ? 'paying' : 'open'].size()
-    const between = Math.min(others, Math.ceil((ahead + 1) * OTHERS_EACH[lane]))
+  const retryAfter = (tier: Tier, owner: string): number => {
+    const ahead = tiers[tier].ahead(owner)
+    const others = tiers[tier === 'open' ? 'paying' : 'open'].size()
+    const between = Math.min(others, Math.ceil((ahead + 1) * OTHERS_EACH[tier]))
     return estimate.seconds(running.size + ahead + between)
   }
 
   return {
-    prove(circuitId, input, lane, owner) {
-      const queue = lanes[lane]
-      const { total, perOwner } = limits[lane]
+    prove(circuitId, input, tier, owner) {
+      const queue = tiers[tier]
+      const { total, perOwner } = limits[tier]
       return new Promise((resolve, reject) => {
         if (closed) reject(new AppError('unavailable'))
         else if (queue.size() >= total || queue.sizeOf(owner) >= perOwner) {
-          reject(new AppError('prover_overloaded', { retryAfter: retryAfter(lane, owner) }))
+          reject(new AppError('prover_overloaded', { retryAfter: retryAfter(tier, owner) }))
         } else {
           queue.add(owner, { task: { circuitId, input }, resolve, reject })
           dispatch()
@@ -230,7 +230,7 @@ export const createProver = (options: ProverOptions): Prover => {
     async close() {
       if (closed) return
       closed = true
-      for (const { reject } of [...lanes.paying.clear(), ...lanes.open.clear()])
+      for (const { reject } of [...tiers.paying.clear(), ...tiers.open.clear()])
         reject(new AppError('unavailable'))
       // Who asked for the warmth hears of its failure.
       await Promise.all([...running, warming?.catch(() => undefined)])

@@ -21,7 +21,7 @@ const BIRTH_DIFFERS_POINTS = 12
 const IDENTIFIER_SCORE = 85
 const MAX_MATCHES = 10
 
-export type Outcome = 'clear' | 'review' | 'hit'
+export type ScreeningResult = 'clear' | 'review' | 'hit'
 
 /** Whom to look for. */
 export interface Subject {
@@ -46,12 +46,12 @@ export interface Match {
   readonly name: string
   /** 0 to 100, one decimal. */
   readonly score: number
-  readonly result: Exclude<Outcome, 'clear'>
+  readonly result: Exclude<ScreeningResult, 'clear'>
   readonly explanations: readonly Explanation[]
 }
 
 export interface Screened {
-  readonly result: Outcome
+  readonly result: ScreeningResult
   /** 0 to 100: up to 42 where clear, 50 to 89 for review, 90 and more for a hit. */
   readonly riskScore: number
   /** Best first, ten at most. */
@@ -83,7 +83,7 @@ interface Candidate extends Listed {
 
 /** An entry that was compared in all attributes, whatever came of it. */
 interface Compared extends Omit<Match, 'result'> {
-  readonly result: Outcome
+  readonly result: ScreeningResult
   readonly types: readonly CheckType[]
 }
 
@@ -132,17 +132,17 @@ const compare = (subject: Subject, candidate: Candidate): Compared => {
   }
 }
 
-/** Within the outcome's range, by the best score: linear, so that it is 100 for a perfect hit only. */
-const riskOf = (result: Outcome, score: number): number => {
+/** Within the result's range, by the best score: linear, so that it is 100 for a perfect hit only. */
+const riskOf = (result: ScreeningResult, score: number): number => {
   if (result === 'hit') return Math.round(90 + ((score - HIT_SCORE) / (100 - HIT_SCORE)) * 10)
   if (result === 'review') return Math.round(50 + ((score - REVIEW_SCORE) / (100 - REVIEW_SCORE)) * 39)
   return Math.round(score / 2)
 }
 
-const RANK: Readonly<Record<Outcome, number>> = { hit: 2, review: 1, clear: 0 }
+const RANK: Readonly<Record<ScreeningResult, number>> = { hit: 2, review: 1, clear: 0 }
 
-/** The worse of two outcomes. */
-export const worse = (a: Outcome, b: Outcome): Outcome => (RANK[a] >= RANK[b] ? a : b)
+/** The worse of two results. */
+export const worse = (a: ScreeningResult, b: ScreeningResult): ScreeningResult => (RANK[a] >= RANK[b] ? a : b)
 
 const screenedFor = (compared: readonly Compared[], type: CheckType): Screened => {
   const concerned = compared.filter(({ types }) => types.includes(type))

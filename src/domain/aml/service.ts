@@ -13,7 +13,7 @@ import { sha256Hex } from './lists/loaders/list-file.ts'
 import { coveredTypes, type Snapshot } from './lists/snapshots.ts'
 import type { AmlCheck, AmlResult, ReviewReason } from './schemas.ts'
 import { type Screened, type Subject, worse } from './screening.ts'
-import { amlOutcomes, findOutcomes } from './store.ts'
+import { amlResults, findResults } from './store.ts'
 
 /** Keeps what is known here of an id apart from what other records know of it. */
 const SUBJECT_KIND = 'aml'
@@ -132,7 +132,7 @@ export const createAml = ({ database, ledger, clock, subjects, lists, people }: 
         },
         rows: ({ index }) =>
           results.map(({ checkType, result, riskScore }) =>
-            amlOutcomes.row({
+            amlResults.row({
               organisation,
               subject,
               check_type: checkType,
@@ -154,20 +154,20 @@ export const createAml = ({ database, ledger, clock, subjects, lists, people }: 
      */
     async factsOf({ organisation }: Caller, userId: string): Promise<Record<string, unknown>> {
       const subject = await subjects.of(organisation, SUBJECT_KIND, userId)
-      const outcomes = await findOutcomes(database, organisation, subject)
-      const [first] = outcomes
+      const results = await findResults(database, organisation, subject)
+      const [first] = results
       if (first === undefined) return { result: 'review', reason: 'no_subject_data' }
-      const byType = Object.fromEntries(outcomes.map(({ check_type, result }) => [check_type, result]))
+      const byType = Object.fromEntries(results.map(({ check_type, result }) => [check_type, result]))
       const isComplete = byType.sanctions !== undefined
-      const worst = outcomes.reduce((result, outcome) => worse(result, outcome.result), first.result)
-      const reason = outcomes.find((outcome) => outcome.reason !== null)?.reason
+      const worst = results.reduce((result, one) => worse(result, one.result), first.result)
+      const reason = results.find((one) => one.reason !== null)?.reason
       const { version } = lists.current()
       return {
         result: isComplete ? worst : worse(worst, 'review'),
         ...(!isComplete ? { reason: 'sanctions_not_checked' } : reason ? { reason } : {}),
-        risk_score: Math.max(...outcomes.map(({ risk_score }) => risk_score)),
-        checked_at: iso(Math.min(...outcomes.map(({ checked_at }) => checked_at))),
-        lists_changed: outcomes.some(({ list_version }) => list_version !== version),
+        risk_score: Math.max(...results.map(({ risk_score }) => risk_score)),
+        checked_at: iso(Math.min(...results.map(({ checked_at }) => checked_at))),
+        lists_changed: results.some(({ list_version }) => list_version !== version),
         ...byType,
       }
     },

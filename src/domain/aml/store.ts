@@ -1,10 +1,10 @@
-/** Watch lists and outcomes of checks. Columns `…_at` are Unix milliseconds. @module */
+/** Watch lists and results of checks. Columns `…_at` are Unix milliseconds. @module */
 import type { Knex } from 'knex'
 import type { Database } from '../../store/database.ts'
 import { bytes, integer, json, type RowOf, table, text } from '../../store/table.ts'
 import type { CheckType } from './entry.ts'
 import type { ListFormat } from './lists/list-source.ts'
-import type { Outcome } from './screening.ts'
+import type { ScreeningResult } from './screening.ts'
 
 /** A list of a snapshot, as it is stored and shown. */
 export interface StoredList {
@@ -114,12 +114,12 @@ export const forgetContent = async ({ knex }: Database, content: string): Promis
   await knex<ContentRow>(amlContents.name).where({ content }).delete()
 }
 
-export const amlOutcomes = table('aml_outcomes', {
+export const amlResults = table('aml_outcomes', {
   organisation: text().key(),
   /** Keyed pseudonym. */
   subject: text().key(),
   check_type: text<CheckType>().key(),
-  result: text<Outcome>().merge('last'),
+  result: text<ScreeningResult>().merge('last'),
   reason: text().null().merge('last'),
   risk_score: integer().merge('last'),
   list_version: text().merge('last'),
@@ -127,11 +127,11 @@ export const amlOutcomes = table('aml_outcomes', {
   entry_index: integer().merge('last'),
 })
 
-export type OutcomeRow = RowOf<typeof amlOutcomes>
+export type AmlResultRow = RowOf<typeof amlResults>
 
-/** The last outcome of each type. */
-export const findOutcomes = (
+/** The last result of each type. */
+export const findResults = (
   { knex }: Database,
   organisation: string,
   subject: string,
-): Promise<OutcomeRow[]> => knex<OutcomeRow>('aml_outcomes').where({ organisation, subject }).select()
+): Promise<AmlResultRow[]> => knex<AmlResultRow>('aml_outcomes').where({ organisation, subject }).select()

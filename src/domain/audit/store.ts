@@ -128,7 +128,7 @@ const turn = (): Promise<void> => new Promise((resolve) => setImmediate(resolve)
 
 /**
  * How often each subject did each type of thing in each hour, or day, of a window; one cell may come in several parts.
- * Counted little by little, so that no statement is long: the embedded database shares its thread with everybody.
+ * Counted little by little, so that no query is long: the embedded database shares its thread with everybody.
  * @returns undefined when the window holds more than `maxEntries`
  */
 export const countBySubject = async (

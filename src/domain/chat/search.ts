@@ -14,7 +14,7 @@ export const SEARCH_TIMEOUT_MS = 2000
 /** At a time; each may hold a connection. */
 export const MAX_SEARCHES = 4
 const RETRY_AFTER_SECONDS = 1
-/** PostgreSQL, appendix A: the statement ran into its time-out. */
+/** PostgreSQL, appendix A: the query ran into its time-out. */
 const QUERY_CANCELED = '57014'
 
 /** The embedded database knows no time-outs and holds up everything else: it is asked about so many messages at a time. */

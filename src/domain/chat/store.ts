@@ -1,6 +1,6 @@
 /**
  * Messages and what is counted of them. Columns `…_at` are Unix milliseconds. Rows are written by the lane; reads are
- * one statement each and never show a removed message.
+ * one query each and never show a removed message.
  * @module
  */
 import type { Database } from '../../store/database.ts'
@@ -137,7 +137,7 @@ const nameOf = (text: string): string => {
   return name
 }
 
-/** The statement that finds them. */
+/** The query that finds them. */
 export const selectMessages = (selection: Selection): { text: string; values: unknown[] } => {
   const {
     limit,

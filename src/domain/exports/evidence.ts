@@ -48,7 +48,7 @@ export interface EvidenceWriter {
   manifest(beginning: Beginning, ending: Ending): Promise<string>
 }
 
-/** Reads the hashes of many ranges, not too many in one statement. */
+/** Reads the hashes of many ranges, not too many in one query. */
 const readHashes = async (log: EvidenceDeps['log'], ranges: readonly Range[]): Promise<string[]> => {
   const found: string[] = []
   for (let from = 0; from < ranges.length; from += MAX_READ_HASHES)

@@ -2,7 +2,7 @@
 import { fail } from '../../errors.ts'
 
 /** Those that an organisation with an account of its own vouches for, and all others. */
-export type Lane = 'paying' | 'open'
+export type Tier = 'paying' | 'open'
 
 interface FlightLimits {
   /** Of all owners together. */
@@ -11,7 +11,7 @@ interface FlightLimits {
 }
 
 /** An answer takes up to 10 MiB while it is unpacked: strangers hold 160 MiB at the most. */
-export const FLIGHT_LIMITS: Readonly<Record<Lane, FlightLimits>> = {
+export const FLIGHT_LIMITS: Readonly<Record<Tier, FlightLimits>> = {
   paying: { total: 64, perOwner: 32 },
   open: { total: 16, perOwner: 4 },
 }
@@ -22,29 +22,29 @@ interface Flights {
   /**
    * Does a piece of work if there is room for it, at once.
    * @param owner who asks: an organisation, or a block of addresses
-   * @throws AppError unavailable when the lane or the owner's part of it is full
+   * @throws AppError unavailable when the tier or the owner's part of it is full
    */
-  within<T>(lane: Lane, owner: string, work: () => Promise<T>): Promise<T>
+  within<T>(tier: Tier, owner: string, work: () => Promise<T>): Promise<T>
 }
 
 export const createFlights = (): Flights => {
-  const lanes = { paying: new Map<string, number>(), open: new Map<string, number>() }
+  const tiers = { paying: new Map<string, number>(), open: new Map<string, number>() }
   const totals = { paying: 0, open: 0 }
   return {
-    async within(lane, owner, work) {
-      const owners = lanes[lane]
+    async within(tier, owner, work) {
+      const owners = tiers[tier]
       const own = owners.get(owner) ?? 0
-      const { total, perOwner } = FLIGHT_LIMITS[lane]
-      if (own >= perOwner || totals[lane] >= total) {
+      const { total, perOwner } = FLIGHT_LIMITS[tier]
+      if (own >= perOwner || totals[tier] >= total) {
         const message = 'Too many questions are waiting for their targets; try again.'
         return fail('unavailable', { message, retryAfter: RETRY_SECONDS })
       }
       owners.set(owner, own + 1)
-      totals[lane] += 1
+      totals[tier] += 1
       try {
         return await work()
       } finally {
-        totals[lane] -= 1
+        totals[tier] -= 1
         const left = (owners.get(owner) ?? 1) - 1
         if (left > 0) owners.set(owner, left)
         else owners.delete(owner)

@@ -15,13 +15,13 @@ import type { UsageService } from '../usage/service.ts'
 import type { VerificationService } from '../verification/service.ts'
 import { type Question, readTextQuestion, readTypedQuestion } from './criteria.ts'
 import { readDocument } from './document.ts'
-import { createFlights, type Lane } from './flights.ts'
+import { createFlights, type Tier } from './flights.ts'
 import { type Asker, actorFor, hasToken, isOwner, type OpenedRoute, type ProxiesService } from './proxies.ts'
 import type { TextAnswer, TextQuestion, TypedAnswer, TypedQuestion } from './schemas.ts'
 import { countSatisfying } from './search.ts'
 import { countFailure, hermesStats, type KnownRoute } from './store.ts'
 import { askTarget, type IsOwnHost, urlFor } from './target.ts'
-import { makeVerdict, type VerdictClaim, verdictItem } from './verdict.ts'
+import { makeVerdict, type VerdictStatement, verdictItem } from './verdict.ts'
 
 /** What strangers may ask, all routes together. */
 const OPEN_QUESTIONS_PER_MINUTE = 30
@@ -64,12 +64,12 @@ interface Inquiry extends OpenedRoute {
   readonly url: string
   readonly namesItem: boolean
   /** Whose turn the proof is made in: those that an organisation with an account of its own vouches for go first. */
-  readonly lane: Lane
+  readonly tier: Tier
 }
 
 /** What came of a question, without the answer of the target, which may be large. */
 interface Found {
-  readonly claim: VerdictClaim
+  readonly statement: VerdictStatement
   readonly fetchedAt: number
   readonly latencyMs: number
 }
@@ -108,7 +108,7 @@ export const createHermes = (deps: Deps) => {
     if (!isVouchedFor)
       await security.limitAddress('hermes', deps.addressBlock(ip), OPEN_QUESTIONS_PER_MINUTE, MINUTE_SECONDS)
     if (row.ask_digest !== null && !isTrusted) fail(caller ? 'insufficient_scope' : 'unauthorized')
-    return { ...route, isTrusted, lane: isVouchedFor ? ('paying' as const) : ('open' as const) }
+    return { ...route, isTrusted, tier: isVouchedFor ? ('paying' as const) : ('open' as const) }
   }
 
   /** Counts a failure of the target. It is told to the asker in any case. */
@@ -122,14 +122,14 @@ export const createHermes = (deps: Deps) => {
 
   /** @throws AppError with status 502 or 504 for whatever the target did wrong */
   const search = async (inquiry: Inquiry): Promise<Found> => {
-    const { question, url, namesItem, row, bindingKey, lane } = inquiry
+    const { question, url, namesItem, row, bindingKey, tier } = inquiry
     const startedAt = clock.now()
     let latencyMs: number | undefined
     try {
       const { found, body, fetchedAt } = await askTarget(safeFetch, clock, {
         url,
         namesItem,
-        lane,
+        tier,
         allowListed: row.private_egress || deps.egressOpenProxy,
         isOwnHost: deps.isOwnHost,
       })
@@ -138,7 +138,7 @@ export const createHermes = (deps: Deps) => {
       const id = newId('hmv', fetchedAt)
       const { asked } = question
       const finding = { id, route: row, bindingKey, asked, url, body, fetchedAt, satisfying }
-      return { claim: makeVerdict(baseUrl, finding), fetchedAt, latencyMs }
+      return { statement: makeVerdict(baseUrl, finding), fetchedAt, latencyMs }
     } catch (error) {
       if (error instanceof AppError && TARGET_STATUSES.includes(error.status))
         await noteFailure(inquiry, error, latencyMs ?? clock.now() - startedAt)
@@ -147,20 +147,20 @@ export const createHermes = (deps: Deps) => {
   }
 
   const answer = async (inquiry: Inquiry): Promise<TypedAnswer> => {
-    const { asker, row, lane } = inquiry
+    const { asker, row, tier } = inquiry
     const { organisation } = row
     const take = row.owned ? await usage.allowance(organisation) : undefined
     if (take?.left === 0) fail(take.code)
     const block = deps.addressBlock(asker.ip)
     // Only until the answer of the target is let go: proofs have a queue of their own.
-    const { claim, fetchedAt, latencyMs } = await flights.within(
-      lane,
-      lane === 'paying' ? organisation : block,
+    const { statement, fetchedAt, latencyMs } = await flights.within(
+      tier,
+      tier === 'paying' ? organisation : block,
       () => search(inquiry),
     )
     // Routes that strangers made are all of one organisation: whoever asks them has a turn of their own.
     const owner = row.owned ? organisation : block
-    const made = await proveSignals(prover, yesno.id, claim, lane, owner)
+    const made = await proveSignals(prover, yesno.id, statement, tier, owner)
     const proof = encodeZk1(made.proof, made.publicSignals)
     const proofBytes = zk1Bytes(made.publicSignals)
     const caller = actorFor(asker, organisation)
@@ -169,7 +169,7 @@ export const createHermes = (deps: Deps) => {
       verdictItem({
         caller,
         issuer: baseUrl,
-        claim,
+        statement,
         signer: await verification.signer(),
         proof,
         proofId: newId('prf', fetchedAt),
@@ -178,7 +178,7 @@ export const createHermes = (deps: Deps) => {
         verificationKey: deps.verificationKey,
         take,
         rows: [
-          countersOf(row, claim.verdict === 'YES' ? 'yes' : 'no', fetchedAt, latencyMs),
+          countersOf(row, statement.verdict === 'YES' ? 'yes' : 'no', fetchedAt, latencyMs),
           usage.meterRow({ organisation, at: fetchedAt, category: 'hermes', proofs: 1, proofBytes }),
         ],
       }),

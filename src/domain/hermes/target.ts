@@ -7,7 +7,7 @@ import { readAddress } from '../../net/address.ts'
 import { EgressError, type EgressErrorKind } from '../../net/egress-error.ts'
 import type { Resolve } from '../../net/resolve.ts'
 import type { SafeFetch } from '../../net/safe-fetch.ts'
-import type { Lane } from './flights.ts'
+import type { Tier } from './flights.ts'
 
 const MAX_ANSWER_BYTES = 5 * 1024 * 1024
 const DEADLINE_MS = 8000
@@ -132,7 +132,7 @@ interface TargetAnswer {
 interface Asked extends AskedUrl {
   /** Whether the ranges of EGRESS_ALLOW_CIDRS are open. */
   readonly allowListed: boolean
-  readonly lane: Lane
+  readonly tier: Tier
   readonly isOwnHost: IsOwnHost
 }
 
@@ -154,7 +154,7 @@ const asAppError = (error: unknown): unknown =>
 export const askTarget = async (
   safeFetch: SafeFetch,
   clock: Clock,
-  { url, namesItem, allowListed, lane, isOwnHost }: Asked,
+  { url, namesItem, allowListed, tier, isOwnHost }: Asked,
 ): Promise<TargetAnswer> => {
   const { status, body } = await safeFetch(url, {
     method: 'GET',
@@ -163,7 +163,7 @@ export const askTarget = async (
     deadlineMs: DEADLINE_MS,
     redirects: MAX_REDIRECTS,
     allowListed,
-    lane,
+    tier,
     isRefused: isOwnHost,
   }).catch((error: unknown) => {
     throw asAppError(error)

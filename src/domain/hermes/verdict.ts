@@ -47,7 +47,7 @@ export interface Finding {
   readonly satisfying: number
 }
 
-export interface VerdictClaim extends Provable {
+export interface VerdictStatement extends Provable {
   readonly id: string
   readonly verdict: Verdict
   readonly route: Finding['route']
@@ -71,7 +71,7 @@ const bind = (key: Uint8Array, label: string, content: string | Uint8Array): str
   createHmac('sha256', key).update(`${label}\n`).update(content).digest('hex')
 
 /** @param issuer BASE_URL */
-export const makeVerdict = (issuer: string, finding: Finding): VerdictClaim => {
+export const makeVerdict = (issuer: string, finding: Finding): VerdictStatement => {
   const { id, route, bindingKey, asked, url, body, fetchedAt, satisfying } = finding
   const bindings = {
     url_hash: bind(bindingKey, 'url/1', url),
@@ -108,7 +108,7 @@ export const makeVerdict = (issuer: string, finding: Finding): VerdictClaim => {
 interface Pronounced {
   readonly caller: Caller
   readonly issuer: string
-  readonly claim: VerdictClaim
+  readonly statement: VerdictStatement
   readonly signer: ResultSigner
   /** `zk1.…` */
   readonly proof: string
@@ -127,19 +127,19 @@ const inDecimals = <Name extends string>(signals: Readonly<Record<Name, bigint>>
     string
   >
 
-const zkProofOf = ({ claim, proof, verificationKey }: Pronounced): TypedAnswer['zkProof'] => {
-  const { verdict, publicSignals, commitment } = claim
+const zkProofOf = ({ statement, proof, verificationKey }: Pronounced): TypedAnswer['zkProof'] => {
+  const { verdict, publicSignals, commitment } = statement
   const publicInputs = { verdict, ...inDecimals(yesno.read(publicSignals)) }
   return { proof, commitment, verificationKey, publicInputs }
 }
 
 /** The ledger item of a verdict. It is signed inside the commit, where its place in the ledger is known. */
 export const verdictItem = (pronounced: Pronounced): Item<TypedAnswer> => {
-  const { caller, issuer, claim, signer, proof, proofId, made, take, rows } = pronounced
-  const { id, verdict, route, fetchedAt, bindings, digest, commitment } = claim
+  const { caller, issuer, statement, signer, proof, proofId, made, take, rows } = pronounced
+  const { id, verdict, route, fetchedAt, bindings, digest, commitment } = statement
   const timestamp = iso(fetchedAt)
   const recorded = {
-    ...claim,
+    ...statement,
     circuitId: yesno.id,
     proofId,
     proof: made,

@@ -17,7 +17,7 @@ import {
   type Demanded,
   demandedSignatures,
   HYBRID_TOKEN_CONTEXT,
-  type HybridStatement,
+  type HybridContent,
   hybridSigningBytes,
   hybridTokenBytes,
   MAX_CLAIMS_DEPTH,
@@ -67,14 +67,14 @@ const characters = (bytes: number): number => Math.ceil((bytes * 4) / 3)
 const LONGEST_SIGNER: SignerType = 'service'
 
 /** @throws AppError validation_failed where the token would be larger than tokens may be */
-const demandSize = (statement: HybridStatement): void => {
+const demandSize = (content: HybridContent): void => {
   const filled = (bytes: number) => 'A'.repeat(characters(bytes))
   const bytes = hybridTokenBytes({
-    ...statement,
+    ...content,
     kid_classical: 'A'.repeat(43),
     kid_pq: 'A'.repeat(43),
-    sig_classical: filled(SIGNATURE_BYTES[statement.alg_classical]),
-    sig_pq: filled(SIGNATURE_BYTES[statement.alg_pq]),
+    sig_classical: filled(SIGNATURE_BYTES[content.alg_classical]),
+    sig_pq: filled(SIGNATURE_BYTES[content.alg_pq]),
     signed_by: LONGEST_SIGNER,
   })
   const tooMany = bytes - MAX_HYBRID_TOKEN_BYTES
@@ -90,11 +90,11 @@ const demandClaims = (claims: unknown): void => {
 }
 
 /** @throws AppError validation_failed for claims, times and sizes that no token has */
-const statementOf = (
+const contentOf = (
   input: NewHybridToken,
-  more: Pick<HybridStatement, 'token_id' | 'iat' | 'kid_classical' | 'kid_pq'>,
+  more: Pick<HybridContent, 'token_id' | 'iat' | 'kid_classical' | 'kid_pq'>,
   now: number,
-): HybridStatement => {
+): HybridContent => {
   const {
     subject,
     claims = { decision: 1 },
@@ -107,9 +107,9 @@ const statementOf = (
   if (exp * MS_PER_SECOND <= now) refuse('/exp', 'out_of_range', 'must be later than now, in Unix seconds')
   if (exp - more.iat > MAX_LIFE_SECONDS)
     refuse('/exp', 'out_of_range', `must be at most ${MAX_LIFE_SECONDS} seconds after iat`)
-  const statement = { subject, claims, alg_classical, alg_pq, verification_policy, exp, ...more }
-  demandSize(statement)
-  return statement
+  const content = { subject, claims, alg_classical, alg_pq, verification_policy, exp, ...more }
+  demandSize(content)
+  return content
 }
 
 const kidOf = ({ kid_classical = '', kid_pq = '' }: NewHybridToken, half: Half): string =>
@@ -129,18 +129,18 @@ export const isSignedByCaller = (input: NewHybridToken): boolean =>
 const demandSigner = async (
   deps: KeyDeps,
   { organisation }: Caller,
-  statement: HybridStatement,
+  content: HybridContent,
 ): Promise<Signer> => {
-  const demanded = demandedSignatures(statement.verification_policy)
+  const demanded = demandedSignatures(content.verification_policy)
   const found: Signer[] = []
   for (const half of HALVES) {
     const path = `/kid_${half}`
-    const kid = statement[`kid_${half}`]
+    const kid = content[`kid_${half}`]
     if (kid === '') {
       if (demanded[half]) refuse(path, 'required', 'is required by the verification_policy')
       continue
     }
-    const key = await findSignerKey(deps, organisation, statement[`alg_${half}`], kid)
+    const key = await findSignerKey(deps, organisation, content[`alg_${half}`], kid)
     if (key === undefined || key.signer.type === 'service')
       return refuse(path, 'unknown_key', 'names no active key of your organisation of this algorithm')
     if (found[0] !== undefined && found[0].id !== key.signer.id)
@@ -151,17 +151,17 @@ const demandSigner = async (
 }
 
 /** What the caller's keys have to sign. @throws AppError validation_failed */
-export const prepareStatement = async (
+export const prepareContent = async (
   deps: IssueDeps,
   caller: Caller,
   input: NewHybridToken,
-): Promise<HybridStatement> => {
+): Promise<HybridContent> => {
   const now = deps.clock.now()
   const kids = { kid_classical: kidOf(input, 'classical'), kid_pq: kidOf(input, 'pq') }
   const fresh = { token_id: newId('hyt', now), iat: Math.floor(now / MS_PER_SECOND), ...kids }
-  const statement = statementOf(input, fresh, now)
-  await demandSigner(deps, caller, statement)
-  return statement
+  const content = contentOf(input, fresh, now)
+  await demandSigner(deps, caller, content)
+  return content
 }
 
 /** A token with its signatures, ready to be recorded. */
@@ -172,9 +172,9 @@ export interface MadeToken {
 }
 
 const toIssued = (
-  statement: HybridStatement,
+  content: HybridContent,
   signatures: Pick<HybridTokenIssued, 'sig_classical' | 'sig_pq' | 'signed_by'>,
-): HybridTokenIssued => ({ ...statement, claims: { ...statement.claims }, ...signatures })
+): HybridTokenIssued => ({ ...content, claims: { ...content.claims }, ...signatures })
 
 /** A token that the service signs, always with both keys. Takes milliseconds of the thread. @throws AppError validation_failed */
 export const signByService = async (
@@ -188,10 +188,10 @@ export const signByService = async (
     signers.current(KEY_PURPOSE, SIGNING_ALGORITHM[alg_pq]),
   ])
   const fresh = { token_id: newId('hyt', now), iat: Math.floor(now / MS_PER_SECOND) }
-  const statement = statementOf(input, { ...fresh, kid_classical: classical.kid, kid_pq: pq.kid }, now)
-  const bytes = hybridSigningBytes(statement)
+  const content = contentOf(input, { ...fresh, kid_classical: classical.kid, kid_pq: pq.kid }, now)
+  const bytes = hybridSigningBytes(content)
   const text = (signature: Uint8Array) => Buffer.from(signature).toString('base64url')
-  const token = toIssued(statement, {
+  const token = toIssued(content, {
     sig_classical: text(classical.sign(bytes)),
     sig_pq: text(pq.sign(bytes, HYBRID_TOKEN_CONTEXT)),
     signed_by: 'service',
@@ -209,7 +209,7 @@ const demandPairs = (input: NewHybridToken): void => {
 }
 
 /**
- * A token that keys of the caller's signed, as {@link prepareStatement} said it.
+ * A token that keys of the caller's signed, as {@link prepareContent} said it.
  * @throws AppError validation_failed, signature_invalid
  */
 export const verifySignedByCaller = async (
@@ -225,15 +225,15 @@ export const verifySignedByCaller = async (
   if (age < 0 || age > MAX_PREPARED_AGE_SECONDS)
     refuse('/iat', 'out_of_range', `must be now or at most ${MAX_PREPARED_AGE_SECONDS} seconds ago`)
   const kids = { kid_classical: kidOf(input, 'classical'), kid_pq: kidOf(input, 'pq') }
-  const statement = statementOf(input, { token_id, iat, ...kids }, now)
-  const signer = await demandSigner(deps, caller, statement)
-  const token = toIssued(statement, {
+  const content = contentOf(input, { token_id, iat, ...kids }, now)
+  const signer = await demandSigner(deps, caller, content)
+  const token = toIssued(content, {
     sig_classical: signatureOf(input, 'classical'),
     sig_pq: signatureOf(input, 'pq'),
     signed_by: signer.type,
   })
   const holds = { classical: token.sig_classical !== '', pq: token.sig_pq !== '' }
-  const bytes = hybridSigningBytes(statement)
+  const bytes = hybridSigningBytes(content)
   for (const half of HALVES.filter((one) => holds[one])) {
     const check = await checkSignature(deps, caller.organisation, token, bytes, half)
     if ('signer' in check) continue

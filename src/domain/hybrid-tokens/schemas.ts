@@ -88,7 +88,7 @@ export const PrepareQuery = Type.Object({
 })
 export type PrepareQuery = Static<typeof PrepareQuery>
 
-const statement = {
+const signedMembers = {
   token_id: idOf('hyt'),
   subject: Type.String(),
   claims: Claims,
@@ -106,7 +106,7 @@ export type SignerType = (typeof SIGNER_TYPES)[number]
 
 export const HybridTokenIssued = Type.Object(
   {
-    ...statement,
+    ...signedMembers,
     sig_classical: Type.String({ description: 'Base64url, 64 bytes; empty where it is left out.' }),
     sig_pq: Type.String({
       description: 'Base64url, 2,420 or 3,309 bytes; empty where it is left out.',
@@ -119,7 +119,7 @@ export type HybridTokenIssued = Static<typeof HybridTokenIssued>
 
 export const HybridTokenPrepared = Type.Object(
   {
-    ...statement,
+    ...signedMembers,
     signing_input: Type.String({ description: 'Base64url of the bytes that both signatures cover.' }),
     context: Type.String({ description: 'The context string for ML-DSA (FIPS 204 §5.2), in UTF-8.' }),
   },

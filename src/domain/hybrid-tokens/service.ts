@@ -11,7 +11,7 @@ import { failReadOnly, requireUnchanged } from '../../json/read-only.ts'
 import type { Ledger } from '../../ledger/ledger.ts'
 import {
   HYBRID_TOKEN_SCHEMA,
-  type HybridStatement,
+  type HybridContent,
   hybridSigningBytes,
   readHybridToken,
   type VerificationPolicy,
@@ -25,7 +25,7 @@ import {
   type IssueDeps,
   isSignedByCaller,
   issueItem,
-  prepareStatement,
+  prepareContent,
   signByService,
   verifySignedByCaller,
 } from './issue.ts'
@@ -90,10 +90,8 @@ const statusOf = ({ revoked_at, expires_at }: KnownHybridToken, now: number): To
 const BITS = [0, 1] as const
 
 /** What both signatures cover. */
-const whatIsSigned = (
-  statement: HybridStatement,
-): Pick<HybridTokenPrepared, 'signing_input' | 'context'> => ({
-  signing_input: Buffer.from(hybridSigningBytes(statement)).toString('base64url'),
+const whatIsSigned = (content: HybridContent): Pick<HybridTokenPrepared, 'signing_input' | 'context'> => ({
+  signing_input: Buffer.from(hybridSigningBytes(content)).toString('base64url'),
   context: HYBRID_TOKEN_SCHEMA,
 })
 
@@ -180,11 +178,11 @@ export const createHybridTokens = (deps: Deps) => {
 
     /** What keys of the caller's have to sign. Issues nothing. @throws AppError validation_failed */
     async prepare(caller: Caller, input: NewHybridToken): Promise<HybridTokenPrepared> {
-      const statement = await prepareStatement(deps, caller, input)
+      const content = await prepareContent(deps, caller, input)
       return {
-        ...statement,
-        claims: { ...statement.claims },
-        ...whatIsSigned(statement),
+        ...content,
+        claims: { ...content.claims },
+        ...whatIsSigned(content),
       }
     },
 

@@ -6,7 +6,7 @@ import { EgressError } from '../../net/egress-error.ts'
 import type { SafeFetch, SafeFetchResponse } from '../../net/safe-fetch.ts'
 import { isDay } from './calendar-date.ts'
 import { countryOf } from './countries.ts'
-import type { Outcome } from './outcome.ts'
+import type { ProviderResult } from './result.ts'
 import { type AskableLevel, type Check, KYC_LEVELS, type KycData, type ProviderAnswer } from './schemas.ts'
 
 const MAX_ANSWER_BYTES = 64 * 1024
@@ -48,7 +48,7 @@ const parsed = (name: string, { body }: SafeFetchResponse): unknown => {
 }
 
 /** What the answer itself doesn't claim can't be had from it. */
-const outcomeOf = (answer: ProviderAnswer, { level: asked, data }: ProviderQuestion): Outcome => {
+const resultOf = (answer: ProviderAnswer, { level: asked, data }: ProviderQuestion): ProviderResult => {
   const { status, level, reference, expiresAt, attributes = {} } = answer
   // What else a provider says of a check is not asked for: nobody expects personal data among checks.
   const checks = (answer.checks ?? []).map(({ name, result, reason }) => ({
@@ -136,7 +136,7 @@ export const createHttpProviders = ({
     has: (name: string): boolean => Object.hasOwn(providers, name),
 
     /** @throws AppError provider_failed for every answer that isn't one; unavailable when too many are waiting */
-    async ask(name: string, question: ProviderQuestion): Promise<Outcome> {
+    async ask(name: string, question: ProviderQuestion): Promise<ProviderResult> {
       const provider = Object.hasOwn(providers, name) ? providers[name] : undefined
       if (provider === undefined) throw new AppError('internal', { message: `There is no provider ${name}.` })
       const response = await within(name, () => call(name, provider, question))
@@ -148,11 +148,11 @@ export const createHttpProviders = ({
         return failed(name, `answered with ${path || 'something'} that ${message}`)
       }
       // It fits the schema.
-      const outcome = outcomeOf(answer as ProviderAnswer, question)
-      const { expiresAt } = outcome
+      const result = resultOf(answer as ProviderAnswer, question)
+      const { expiresAt } = result
       if (expiresAt !== null && expiresAt <= clock.now())
         return failed(name, `verified the person until ${iso(expiresAt)}, which has passed`)
-      return outcome
+      return result
     },
   }
 }

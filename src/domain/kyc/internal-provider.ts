@@ -6,7 +6,7 @@
 import { dayNumber, dayOf, endOf, isDay, yearsBetween } from './calendar-date.ts'
 import { countryOf } from './countries.ts'
 import { contradictionsOf, isComparable, isNameOf, readZone, type Zone } from './machine-readable-zone.ts'
-import type { Outcome } from './outcome.ts'
+import type { ProviderResult } from './result.ts'
 import type { Check, KycData } from './schemas.ts'
 
 const MIN_AGE_YEARS = 18
@@ -98,7 +98,7 @@ const zoneFindings = (data: KycData): Finding[] => {
 }
 
 /** @param now Unix ms */
-export const checkPlausibility = (data: KycData, now: number): Outcome => {
+export const checkPlausibility = (data: KycData, now: number): ProviderResult => {
   const { dateOfBirth, document = {} } = data
   const today = dayOf(now)
   const findings = [

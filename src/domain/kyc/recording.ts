@@ -8,8 +8,8 @@ import type { Item } from '../../ledger/item.ts'
 import { COMMITMENT_SALT_BYTES, dataCommitment } from '../../protocol/commitment.ts'
 import type { createCredentials } from './credential.ts'
 import { entrySubject, erasedClaim } from './erasure.ts'
-import type { Outcome } from './outcome.ts'
 import type { CheckRecord, createPersonKeys, PersonKey } from './person-records.ts'
+import type { ProviderResult } from './result.ts'
 import type { KycData, KycStatus, PersonHeld, PersonVerified } from './schemas.ts'
 import type { KycDeps } from './service.ts'
 import { foundOf } from './standing.ts'
@@ -37,7 +37,7 @@ interface Finding {
   readonly userId: string
   readonly provider: string
   readonly data: KycData
-  readonly outcome: Outcome
+  readonly result: ProviderResult
 }
 
 /** A person whose data is about to be written. */
@@ -76,12 +76,12 @@ export const createRecording = ({ database, ledger, issuer, clock, keys, credent
 
   const recordOf = async (
     { person }: Opened,
-    { userId, provider, data, outcome }: Finding,
+    { userId, provider, data, result }: Finding,
   ): Promise<CheckRecord> => {
-    const { status, level, checks, providerReference, birthDate, country } = outcome
+    const { status, level, checks, providerReference, birthDate, country } = result
     const now = clock.now()
     const longest = now + MAX_VALID_MS
-    const expiresAt = status === 'verified' ? Math.min(outcome.expiresAt ?? longest, longest) : null
+    const expiresAt = status === 'verified' ? Math.min(result.expiresAt ?? longest, longest) : null
     const attested = expiresAt !== null && birthDate !== undefined && country !== undefined
     return {
       userId,

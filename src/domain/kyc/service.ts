@@ -16,9 +16,9 @@ import { type AskedOfPerson, criteriaOf, type KycCriteria, meansChecked, sentenc
 import { erasureItem } from './erasure.ts'
 import { createHttpProviders, type HttpProvidersDeps } from './http-provider.ts'
 import { checkPlausibility } from './internal-provider.ts'
-import type { Outcome } from './outcome.ts'
 import { type CheckRecord, createPersonKeys, type IssuedCredential } from './person-records.ts'
 import { createRecording } from './recording.ts'
+import type { ProviderResult } from './result.ts'
 import {
   type AskableLevel,
   INTERNAL_PROVIDER,
@@ -119,12 +119,12 @@ export const createKyc = (deps: KycDeps) => {
       const { userId, provider = INTERNAL_PROVIDER, data } = request
       const level = levelFor(request)
       const reference = newId('kyc', clock.now())
-      const outcome: Outcome =
+      const result: ProviderResult =
         provider === INTERNAL_PROVIDER
           ? checkPlausibility(data, clock.now())
           : await providers.ask(provider, { reference, level, data })
       const subject = await pseudonymOf(caller, userId)
-      return recording.record(caller, { reference, subject, userId, provider, data, outcome })
+      return recording.record(caller, { reference, subject, userId, provider, data, result })
     },
 
     /** How a person stands. @throws AppError not_found for who is unknown or was erased */

@@ -100,11 +100,11 @@ export const createMaking = (deps: MakingDeps) => {
   const prove = async (
     circuitId: string,
     provable: Provable,
-    lane: ProofAsk['lane'] = 'paying',
+    tier: ProofAsk['tier'] = 'paying',
     owner: string,
   ): Promise<Proved> => {
     const circuit = findCircuit(circuitId) ?? fail('not_found')
-    return proveSignals(prover, circuit.id, provable, lane, owner).catch((error: unknown) => {
+    return proveSignals(prover, circuit.id, provable, tier, owner).catch((error: unknown) => {
       throw error instanceof WitnessError ? noWitness(circuitId, error) : error
     })
   }
@@ -150,7 +150,7 @@ export const createMaking = (deps: MakingDeps) => {
    */
   return async (caller: Caller, ask: ProofAsk): Promise<MadeProof> => {
     const { organisation } = caller
-    const { circuitId, prepared, category, nonce = newNonce(), ttlSeconds, salt = newSalt(), lane } = ask
+    const { circuitId, prepared, category, nonce = newNonce(), ttlSeconds, salt = newSalt(), tier } = ask
     const at = clock.now()
     const statement = deps.statement(circuitId)
     const take = await usage.allowance(organisation)
@@ -164,7 +164,7 @@ export const createMaking = (deps: MakingDeps) => {
       now: BigInt(toSeconds(at)),
     })
     const once = await demandUnrecorded(caller, statement, signals.publicSignals)
-    const { proof, publicSignals } = await prove(circuitId, signals, lane, organisation)
+    const { proof, publicSignals } = await prove(circuitId, signals, tier, organisation)
     const made = {
       proofId: newId('prf', at),
       circuitId,

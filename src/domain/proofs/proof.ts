@@ -1,5 +1,5 @@
 /** Proofs as the service hands them around; the wire forms are made of these. @module */
-import type { Lane } from '../../circuits/proving/prover.ts'
+import type { Tier } from '../../circuits/proving/prover.ts'
 import type { Held, Item, Receipt } from '../../ledger/item.ts'
 import type { SnarkProof } from '../../protocol/zk1.ts'
 import type { Expectation } from '../../rules/expectation.ts'
@@ -24,7 +24,7 @@ export interface ProofAsk {
   /** 32 bytes that open the circuit's commitment, see `saltElement`; default: random, and forgotten. */
   readonly salt?: Uint8Array
   /** Default `paying`. */
-  readonly lane?: Lane
+  readonly tier?: Tier
 }
 
 /** A proof that was made, before it is committed. */

@@ -3,7 +3,7 @@ import Type from 'typebox'
 import { QR_CONTENT_TYPES, qrFormatOf } from '../../http/qr-code.ts'
 import { Reply, route } from '../../http/route.ts'
 import { QrQuery } from '../tokens/schemas-forms.ts'
-import { BatchOutcomes, NewTicket, ProofsBatch, TicketIssued, TicketParams } from './schemas.ts'
+import { BatchResults, NewTicket, ProofsBatch, TicketIssued, TicketParams } from './schemas.ts'
 import type { TicketsService } from './service.ts'
 
 interface Services {
@@ -68,7 +68,7 @@ const handInProofs = route({
   body: ProofsBatch,
   bodyLimit: 'batch',
   cost: BATCH_COST,
-  response: { 200: BatchOutcomes },
+  response: { 200: BatchResults },
   errors: ['batch_too_large', 'double_spend'],
   example: {
     body: {

@@ -85,7 +85,7 @@ export type ProofsBatch = Static<typeof ProofsBatch>
 
 const BATCH_STATUSES = ['spent', 'refused', 'DOUBLE_SPEND', 'invalid', 'expired', 'unknown'] as const
 
-export const BatchOutcome = Type.Object(
+export const BatchResult = Type.Object(
   {
     index: Type.Integer({ minimum: 0 }),
     digest: orNull(Digest, { description: 'Null where it is nothing that has one.' }),
@@ -113,16 +113,16 @@ export const BatchOutcome = Type.Object(
     ),
     message: Type.Optional(Type.String()),
   },
-  { title: 'BatchOutcome' },
+  { title: 'BatchResult' },
 )
-export type BatchOutcome = Static<typeof BatchOutcome>
+export type BatchResult = Static<typeof BatchResult>
 
-export const BatchOutcomes = Type.Object(
+export const BatchResults = Type.Object(
   {
     accepted: Type.Integer({ minimum: 0 }),
     rejected: Type.Integer({ minimum: 0 }),
-    results: Type.Array(BatchOutcome, { description: 'In the order of the request.' }),
+    results: Type.Array(BatchResult, { description: 'In the order of the request.' }),
   },
-  { title: 'BatchOutcomes' },
+  { title: 'BatchResults' },
 )
-export type BatchOutcomes = Static<typeof BatchOutcomes>
+export type BatchResults = Static<typeof BatchResults>

@@ -9,19 +9,19 @@ import { newId } from '../../ids.ts'
 import type { Entry, Item, Receipt, Take } from '../../ledger/item.ts'
 import type { Row } from '../../store/table.ts'
 import { PROOF_CREATED } from '../webhooks/events.ts'
-import type { Claim } from './claim.ts'
 import type { SignedResult } from './schemas.ts'
 import { jwsHash, RESULT_TYPES, type ResultSigner, type SignedFields } from './signed-result.ts'
+import type { DataStatement } from './statement.ts'
 import { verifications } from './store.ts'
 
 const MS_PER_SECOND = 1000
 /** `question` of a result that only attests what was submitted. */
 export const NO_QUESTION = 'none'
 
-/** What is issued of a claim. */
-export interface IssuedClaim
+/** What is issued of a statement. */
+export interface IssuedStatement
   extends Pick<
-    Claim,
+    DataStatement,
     'decision' | 'reason' | 'digest' | 'dataCommitment' | 'rulesHash' | 'asked' | 'salt' | 'at' | 'expiresAt'
   > {
   readonly circuitId: string
@@ -32,7 +32,7 @@ export interface Issue {
   readonly caller: Caller
   /** BASE_URL. */
   readonly issuer: string
-  readonly claim: IssuedClaim
+  readonly statement: IssuedStatement
   readonly signer: ResultSigner
   /** `prf_…`, where a proof was made, which the same entry records. */
   readonly proofId?: string
@@ -52,38 +52,42 @@ const seconds = (unixMs: number): number => Math.floor(unixMs / MS_PER_SECOND)
 export const qrUrlOf = (issuer: string, hash: Uint8Array): string =>
   `${issuer}/verify/qr/${Buffer.from(hash).toString('base64url')}`
 
-const signJws = ({ caller, issuer, claim, signer, signed }: Issue, id: string, receipt: Receipt): string =>
+const signJws = (
+  { caller, issuer, statement, signer, signed }: Issue,
+  id: string,
+  receipt: Receipt,
+): string =>
   signer.jws(RESULT_TYPES.verification, {
     ...signed,
     iss: issuer,
     jti: id,
-    iat: seconds(claim.at),
-    exp: claim.expiresAt && seconds(claim.expiresAt),
-    digest: claim.digest,
-    data_commitment: claim.dataCommitment,
-    decision: claim.decision,
-    circuit_id: claim.circuitId,
+    iat: seconds(statement.at),
+    exp: statement.expiresAt && seconds(statement.expiresAt),
+    digest: statement.digest,
+    data_commitment: statement.dataCommitment,
+    decision: statement.decision,
+    circuit_id: statement.circuitId,
     org: caller.organisation,
-    question: claim.rulesHash ?? NO_QUESTION,
+    question: statement.rulesHash ?? NO_QUESTION,
     leaf_hash: receipt.leafHash,
   })
 
-const rowOf = ({ caller, claim, proofId }: Issue, id: string, receipt: Receipt, jws: string): Row =>
+const rowOf = ({ caller, statement, proofId }: Issue, id: string, receipt: Receipt, jws: string): Row =>
   verifications.row({
     id,
     organisation: caller.organisation,
     entry_index: receipt.index,
     leaf_hash: Buffer.from(receipt.leafHash, 'hex'),
-    decision: claim.decision,
-    reason: claim.reason ?? null,
-    digest: claim.digest,
-    circuit_id: claim.circuitId,
+    decision: statement.decision,
+    reason: statement.reason ?? null,
+    digest: statement.digest,
+    circuit_id: statement.circuitId,
     proof_id: proofId ?? null,
     jws,
     jws_hash: jwsHash(jws),
-    issued_at: claim.at,
-    expires_at: claim.expiresAt ?? null,
-    asked: claim.asked ?? null,
+    issued_at: statement.at,
+    expires_at: statement.expiresAt ?? null,
+    asked: statement.asked ?? null,
   })
 
 const receiptOf = (issuer: string, receipt: Receipt) => {
@@ -94,10 +98,10 @@ const receiptOf = (issuer: string, receipt: Receipt) => {
 
 /** The item of a result. @param answer what the caller gets of the signed result */
 export const resultItem = <R>(issue: Issue, answer: (result: SignedResult) => R): Item<R> => {
-  const { issuer, claim, signer, proofId, takes } = issue
-  const id = newId('ver', claim.at)
-  const timestamp = iso(claim.at)
-  const { digest, decision, circuitId } = claim
+  const { issuer, statement, signer, proofId, takes } = issue
+  const id = newId('ver', statement.at)
+  const timestamp = iso(statement.at)
+  const { digest, decision, circuitId } = statement
   const signature = signer.signature('verification/1', {
     verificationId: id,
     timestamp,
@@ -117,12 +121,12 @@ export const resultItem = <R>(issue: Issue, answer: (result: SignedResult) => R)
       type: 'verify',
       ...(issue.subject && { subject: issue.subject }),
       digest,
-      commitment: claim.commitment,
+      commitment: statement.commitment,
       circuitId,
       proofId,
       data: {
         decision,
-        ...(claim.reason && { reason: claim.reason }),
+        ...(statement.reason && { reason: statement.reason }),
         ...(proofId !== undefined && { event: PROOF_CREATED }),
       },
     },
@@ -134,20 +138,20 @@ export const resultItem = <R>(issue: Issue, answer: (result: SignedResult) => R)
         verificationId: id,
         timestamp,
         decision,
-        ...(claim.reason && { reason: claim.reason }),
+        ...(statement.reason && { reason: statement.reason }),
         jws,
         signature,
         digest,
-        salt: Buffer.from(claim.salt).toString('base64url'),
+        salt: Buffer.from(statement.salt).toString('base64url'),
         circuitId,
-        rulesHash: claim.rulesHash,
-        question: claim.rulesHash ?? NO_QUESTION,
+        rulesHash: statement.rulesHash,
+        question: statement.rulesHash ?? NO_QUESTION,
         merkleRoot: receipt.root,
         merkleLeafHash: receipt.leafHash,
         merkleIndex: receipt.index,
         kid: signer.kid,
         qrUrl: qrUrlOf(issuer, jwsHash(jws)),
-        ...(claim.expiresAt !== undefined && { expiresAt: iso(claim.expiresAt) }),
+        ...(statement.expiresAt !== undefined && { expiresAt: iso(statement.expiresAt) }),
         ...(issue.includeReceipt && { receipt: receiptOf(issuer, receipt) }),
       })
     },

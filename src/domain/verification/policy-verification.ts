@@ -197,7 +197,7 @@ export const createPolicyVerification = (deps: Deps) => {
       const issue: Issue = {
         caller,
         issuer: baseUrl,
-        claim: {
+        statement: {
           decision: verdict.decision,
           reason: verdict.reason,
           circuitId,

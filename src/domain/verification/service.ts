@@ -14,7 +14,6 @@ import type { revokedDigestClaim } from '../proofs/spending/spend-keys.ts'
 import type { UsageCategory } from '../usage/schemas.ts'
 import type { UsageService } from '../usage/service.ts'
 import { appendBatch, type CheckRequest } from './batch.ts'
-import { type Claim, makeClaim } from './claim.ts'
 import { type Issue, resultItem } from './issue.ts'
 import { createLookup } from './lookup.ts'
 import type {
@@ -25,6 +24,7 @@ import type {
   VerifyRequest,
 } from './schemas.ts'
 import { type ResultSigner, resultSigner } from './signed-result.ts'
+import { type DataStatement, makeStatement } from './statement.ts'
 
 /** A result that is about to be committed. */
 export interface MadeResult {
@@ -72,24 +72,28 @@ export const createVerification = (deps: VerificationDeps) => {
   const signer = (): Promise<ResultSigner> => resultSigner(signers)
 
   /** @throws AppError prover_overloaded */
-  const prove = async ({ organisation }: Caller, claim: Claim): Promise<MadeProof> => {
+  const prove = async ({ organisation }: Caller, statement: DataStatement): Promise<MadeProof> => {
     const { proof, publicSignals } = await proveSignals(
       prover,
-      claim.circuitId,
-      claim,
+      statement.circuitId,
+      statement,
       'paying',
       organisation,
     )
     return {
-      proofId: newId('prf', claim.at),
+      proofId: newId('prf', statement.at),
       made: proof,
       proof: encodeZk1(proof, publicSignals),
       bytes: zk1Bytes(publicSignals),
     }
   }
 
-  const meter = ({ organisation }: Caller, { at }: Claim, category: UsageCategory, proofBytes: number): Row =>
-    usage.meterRow({ organisation, at, category, proofs: proofBytes > 0 ? 1 : 0, proofBytes })
+  const meter = (
+    { organisation }: Caller,
+    { at }: DataStatement,
+    category: UsageCategory,
+    proofBytes: number,
+  ): Row => usage.meterRow({ organisation, at, category, proofs: proofBytes > 0 ? 1 : 0, proofBytes })
 
   return {
     ...createLookup({ ...deps, issuer: baseUrl }),
@@ -115,23 +119,23 @@ export const createVerification = (deps: VerificationDeps) => {
       { data, options = {} }: VerifyRequest,
       { category, charge }: VerifyPurpose,
     ): Promise<VerificationResult> {
-      const claim = makeClaim(caller, baseUrl, data, options, clock.now())
+      const statement = makeStatement(caller, baseUrl, data, options, clock.now())
       const take = await usage.allowance(caller.organisation, charge !== undefined)
       if (take?.left === 0) fail(take.code)
-      const { proof, proofId, made, bytes } = await prove(caller, claim)
-      const { decision, at, expiresAt = null } = claim
-      const recorded = { ...claim, proofId, proof: made, createdAt: at, expiresAt }
+      const { proof, proofId, made, bytes } = await prove(caller, statement)
+      const { decision, at, expiresAt = null } = statement
+      const recorded = { ...statement, proofId, proof: made, createdAt: at, expiresAt }
       const issue: Issue = {
         caller,
         issuer: baseUrl,
-        claim,
+        statement,
         signer: await signer(),
         proofId,
         includeReceipt: options.include_receipt ?? false,
         takes: take === undefined ? [] : [take],
         rows: (verificationId, { index }) => [
           proofRow(caller, recorded, index),
-          meter(caller, claim, category, bytes),
+          meter(caller, statement, category, bytes),
           ...(charge?.({ verificationId, decision, at }) ?? []),
         ],
       }
@@ -152,9 +156,9 @@ export const createVerification = (deps: VerificationDeps) => {
       const takes = take === undefined ? [] : [take]
       const issued = { caller, issuer: baseUrl, signer: await signer(), takes }
       return appendBatch(ledger, caller, request, checkRequest, ({ data, options = {} }) => {
-        const claim = makeClaim(caller, baseUrl, data, options, at)
-        const rows = () => [meter(caller, claim, 'batch', 0)]
-        const issue: Issue = { ...issued, claim, includeReceipt: options.include_receipt ?? false, rows }
+        const statement = makeStatement(caller, baseUrl, data, options, at)
+        const rows = () => [meter(caller, statement, 'batch', 0)]
+        const issue: Issue = { ...issued, statement, includeReceipt: options.include_receipt ?? false, rows }
         return resultItem(issue, (result) => result)
       })
     },

@@ -4,7 +4,7 @@ import { EgressError } from '../../net/egress-error.ts'
 import type { SafeFetch } from '../../net/safe-fetch.ts'
 import { signWebhook } from '../../protocol/webhook.ts'
 import type { OpenedEndpoint } from './sealed-endpoint.ts'
-import type { ClaimedDelivery } from './store-deliveries.ts'
+import type { LeasedDelivery } from './store-deliveries.ts'
 
 /** For look-up, connection and status line together. */
 export const ATTEMPT_TIMEOUT_MS = 8_000
@@ -12,10 +12,10 @@ export const ATTEMPT_TIMEOUT_MS = 8_000
 const IGNORED_BODY_BYTES = 16 * 1024
 
 /** How an attempt ended, in the words of the metric. */
-export type AttemptOutcome = 'delivered' | 'status' | EgressError['kind'] | 'cancelled' | 'error'
+export type AttemptResult = 'delivered' | 'status' | EgressError['kind'] | 'cancelled' | 'error'
 
 export interface Attempt {
-  readonly outcome: AttemptOutcome
+  readonly outcome: AttemptResult
   /** Unix ms at which it began. */
   readonly at: number
   readonly status?: number
@@ -34,7 +34,7 @@ interface Deps {
 export const createAttempt =
   ({ safeFetch, clock, openToAll }: Deps) =>
   async (
-    { id: deliveryId, event, body }: ClaimedDelivery,
+    { id: deliveryId, event, body }: LeasedDelivery,
     { url, secret, private_egress }: OpenedEndpoint,
     signal: AbortSignal,
   ): Promise<Attempt> => {
@@ -50,7 +50,7 @@ export const createAttempt =
         deadlineMs: ATTEMPT_TIMEOUT_MS,
         redirects: 0,
         allowListed: private_egress || openToAll,
-        lane: 'webhooks',
+        tier: 'webhooks',
         signal,
       })
       return { outcome: status >= 200 && status < 300 ? 'delivered' : 'status', at, status }

@@ -10,8 +10,8 @@ import * as store from './store-deliveries.ts'
 
 const CHECK_PAUSE_MS = 5_000
 /** Endpoints looked at in one go. */
-const LOOK_LANES = 512
-/** Removed in one statement. */
+const LOOK_QUEUES = 512
+/** Removed in one query. */
 const DROP_ROWS = 1_000
 
 interface Deps {
@@ -42,10 +42,10 @@ export const createBacklogBound = ({ database, logger, limit, dropped }: Deps) =
   const check = async (): Promise<void> => {
     let after: string | undefined = ''
     while (after !== undefined && !ending.signal.aborted) {
-      const lanes = await store.findLanes(database, after, LOOK_LANES)
-      const endpoints = lanes.map(({ endpoint }) => endpoint)
+      const queues = await store.findQueues(database, after, LOOK_QUEUES)
+      const endpoints = queues.map(({ endpoint }) => endpoint)
       for (const endpoint of await store.findOverfull(database, endpoints, limit)) await cut(endpoint)
-      after = lanes.length === LOOK_LANES ? endpoints.at(-1) : undefined
+      after = queues.length === LOOK_QUEUES ? endpoints.at(-1) : undefined
     }
   }
 

@@ -1,14 +1,14 @@
 /**
- * Makes the deliveries that are due. Any number of servers share the work: each claims some by putting them off, so
- * that whatever a server that dies had claimed is due again a minute later, and made by another. A delivery may so
+ * Makes the deliveries that are due. Any number of servers share the work: each leases some by postponing them, so
+ * that whatever a server that dies had leased is due again a minute later, and made by another. A delivery may so
  * be made twice, always under one id; none is lost.
  * @module
  */
 import { setMaxListeners } from 'node:events'
 import { setTimeout as pause } from 'node:timers/promises'
 import type { Database } from '../../store/database.ts'
-import type { Attempt, AttemptOutcome } from './attempt.ts'
-import { createLanes } from './lanes.ts'
+import type { Attempt, AttemptResult } from './attempt.ts'
+import { createEndpointQueues } from './endpoint-queues.ts'
 import { createResults } from './results.ts'
 import type { OpenedEndpoint } from './sealed-endpoint.ts'
 import * as store from './store-deliveries.ts'
@@ -16,15 +16,15 @@ import * as store from './store-deliveries.ts'
 const MAX_ATTEMPTS = 3
 /** Each pause is up to a fifth longer or shorter, so that what failed together doesn't come again together. */
 const JITTER = 0.2
-/** How long a claim holds. */
+/** How long a lease lasts. */
 const LEASE_MS = 60_000
-/** No attempt begins later than this after its claim, so that it ends while the claim holds. */
+/** No attempt begins later than this after its lease began, so that it ends before the lease does. */
 const START_WITHIN_MS = 45_000
 /** Who takes longer to answer shares places with those that fail: it holds a place nearly as long. */
 const SLOW_MS = 1_000
 /** Endpoints looked at in one go. */
-const LOOK_LANES = 512
-/** How soon is seen what nobody told of: claims of servers that died, deliveries queued elsewhere. */
+const LOOK_QUEUES = 512
+/** How soon is seen what nobody told of: leases of servers that died, deliveries queued elsewhere. */
 const POLL_MS = 1_000
 /** After the database failed. */
 const BACK_OFF_MS = 1_000
@@ -36,7 +36,7 @@ const DISCARD_ROWS = 1_000
 
 /** A delivery that has ended, one way or the other. */
 export interface EndedDelivery {
-  readonly delivery: store.ClaimedDelivery
+  readonly delivery: store.LeasedDelivery
   readonly endpoint: OpenedEndpoint
   readonly outcome: 'delivered' | 'dropped'
   readonly attempts: number
@@ -52,8 +52,8 @@ interface Deps {
   random(): number
   /** As it is now; undefined where it was removed. */
   findEndpoint(id: string): Promise<OpenedEndpoint | undefined>
-  attempt(delivery: store.ClaimedDelivery, endpoint: OpenedEndpoint, signal: AbortSignal): Promise<Attempt>
-  attempted(outcome: AttemptOutcome): void
+  attempt(delivery: store.LeasedDelivery, endpoint: OpenedEndpoint, signal: AbortSignal): Promise<Attempt>
+  attempted(outcome: AttemptResult): void
   ended(delivery: EndedDelivery): void
 }
 
@@ -70,7 +70,7 @@ export interface Rooms {
 export interface Dispatcher {
   /** Says that there is something to deliver in the database, for some endpoints if it is known for which. */
   wake(endpoints?: ReadonlySet<string>): void
-  /** Asks before deliveries are written what may be held: it then needn't be claimed. */
+  /** Asks before deliveries are written what may be held: it then needs no lease. */
   rooms(endpoints: readonly string[]): Rooms
   /** Takes what was written as held. */
   handOver(held: readonly AtHand[]): void
@@ -78,7 +78,7 @@ export interface Dispatcher {
   close(): Promise<void>
 }
 
-export interface AtHand extends store.ClaimedDelivery {
+export interface AtHand extends store.LeasedDelivery {
   /** By `performance.now()`. */
   readonly startBy: number
 }
@@ -148,7 +148,7 @@ export const createDispatcher = (deps: Deps): Dispatcher => {
 
   /** @returns whether the endpoint answered well and soon; undefined when it was not asked */
   const deliver = async (delivery: AtHand): Promise<boolean | undefined> => {
-    // Its claim has nearly run out: somebody else will have it.
+    // Its lease has nearly ended: another server will make it.
     if (performance.now() > delivery.startBy) return undefined
     const endpoint = await findEndpoint(delivery.endpoint)
     if (endpoint === undefined || !endpoint.active || delivery.entry_index < endpoint.announces_from) {
@@ -169,10 +169,10 @@ export const createDispatcher = (deps: Deps): Dispatcher => {
     return made.outcome === 'delivered' && !isSlow
   }
 
-  const lanes = createLanes<AtHand>(
+  const queues = createEndpointQueues<AtHand>(
     (delivery) =>
       deliver(delivery).catch((error: unknown) => {
-        logger.warn({ err: error, deliveryId: delivery.id }, 'a webhook delivery waits for its claim to end')
+        logger.warn({ err: error, deliveryId: delivery.id }, 'a webhook delivery waits for its lease to end')
         return undefined
       }),
     rouseRun,
@@ -181,21 +181,21 @@ export const createDispatcher = (deps: Deps): Dispatcher => {
     },
   )
 
-  /** Claims what is due to the endpoints that have room. */
-  const claim = async (endpoints: readonly string[]): Promise<void> => {
+  /** Leases what is due to the endpoints that have room. */
+  const lease = async (endpoints: readonly string[]): Promise<void> => {
     const rooms = new Map<string, number>()
-    const share = lanes.share(endpoints.length)
+    const share = queues.share(endpoints.length)
     for (const endpoint of endpoints) {
-      const room = Math.min(lanes.room(endpoint), share)
-      if (room === 0) lanes.expectMore(endpoint, true)
+      const room = Math.min(queues.room(endpoint), share)
+      if (room === 0) queues.expectMore(endpoint, true)
       else rooms.set(endpoint, room)
     }
     if (rooms.size === 0) return
     const startBy = performance.now() + START_WITHIN_MS
-    const claimed = await store.claimDeliveries(database, rooms, LEASE_MS)
-    const atHand = byEndpoint(claimed.map((delivery) => ({ ...delivery, startBy })))
-    for (const [endpoint, room] of rooms) lanes.expectMore(endpoint, atHand.get(endpoint)?.length === room)
-    for (const [endpoint, due] of atHand) lanes.add(endpoint, due)
+    const leased = await store.leaseDeliveries(database, rooms, LEASE_MS)
+    const atHand = byEndpoint(leased.map((delivery) => ({ ...delivery, startBy })))
+    for (const [endpoint, room] of rooms) queues.expectMore(endpoint, atHand.get(endpoint)?.length === room)
+    for (const [endpoint, due] of atHand) queues.add(endpoint, due)
   }
 
   /** Where the next look begins: behind the last endpoint that had its turn when no more could be taken. */
@@ -203,15 +203,15 @@ export const createDispatcher = (deps: Deps): Dispatcher => {
   const look = async (): Promise<void> => {
     const starts = first === '' ? [''] : [first, '']
     first = ''
-    lanes.expectNothing()
+    queues.expectNothing()
     for (const start of starts) {
       let after = start
       do {
-        const found = await store.findLanes(database, after, LOOK_LANES)
+        const found = await store.findQueues(database, after, LOOK_QUEUES)
         const last = found.at(-1)?.endpoint ?? ''
-        await claim(found.filter(({ due }) => due).map(({ endpoint }) => endpoint))
-        after = found.length === LOOK_LANES ? last : ''
-        if (lanes.share(1) === 0) first ||= last
+        await lease(found.filter(({ due }) => due).map(({ endpoint }) => endpoint))
+        after = found.length === LOOK_QUEUES ? last : ''
+        if (queues.share(1) === 0) first ||= last
       } while (after !== '' && !closed)
     }
   }
@@ -240,12 +240,12 @@ export const createDispatcher = (deps: Deps): Dispatcher => {
 
   return {
     wake(endpoints = new Set()) {
-      for (const endpoint of endpoints) lanes.expectMore(endpoint, true)
+      for (const endpoint of endpoints) queues.expectMore(endpoint, true)
       rouseRun()
     },
     rooms(endpoints) {
-      const share = closed ? 0 : lanes.share(endpoints.length)
-      const room = (endpoint: string): number => Math.min(lanes.directRoom(endpoint), share)
+      const share = closed ? 0 : queues.share(endpoints.length)
+      const room = (endpoint: string): number => Math.min(queues.directRoom(endpoint), share)
       return {
         byEndpoint: new Map(endpoints.map((endpoint) => [endpoint, room(endpoint)])),
         leaseMs: LEASE_MS,
@@ -253,19 +253,19 @@ export const createDispatcher = (deps: Deps): Dispatcher => {
       }
     },
     handOver(held) {
-      for (const [endpoint, due] of byEndpoint(held)) lanes.add(endpoint, due)
+      for (const [endpoint, due] of byEndpoint(held)) queues.add(endpoint, due)
     },
     async close() {
       closed = true
       rouse?.()
       for (const timer of timers) clearTimeout(timer)
       await looked
-      const left = lanes.clear().map(giveBack)
+      const left = queues.clear().map(giveBack)
       const giveUpAt = performance.now() + CLOSE_GRACE_MS
-      while (lanes.atHand > 0 && performance.now() < giveUpAt) await pause(CLOSE_POLL_MS)
+      while (queues.atHand > 0 && performance.now() < giveUpAt) await pause(CLOSE_POLL_MS)
       results.close()
       ending.abort()
-      while (lanes.atHand > 0) await pause(CLOSE_POLL_MS)
+      while (queues.atHand > 0) await pause(CLOSE_POLL_MS)
       await Promise.all([...left, ...settling])
     },
   }
@@ -281,4 +281,4 @@ const byEndpoint = (deliveries: readonly AtHand[]): Map<string, AtHand[]> => {
   return found
 }
 
-const keyOf = ({ id, endpoint, attempts }: store.ClaimedDelivery) => ({ id, endpoint, attempts })
+const keyOf = ({ id, endpoint, attempts }: store.LeasedDelivery) => ({ id, endpoint, attempts })

@@ -30,7 +30,7 @@ interface Deps {
   /**
    * Called when there are deliveries to make.
    * @param held by this server
-   * @param left endpoints for which there are others, that any server may claim
+   * @param left endpoints for which there are others, that any server may lease
    */
   queued(held: readonly AtHand[], left: ReadonlySet<string>): void
   /** Index of the log where the very first start begins. */

@@ -1,10 +1,10 @@
-/** Writes down how attempts ended, those of a moment in one statement. @module */
+/** Writes down how attempts ended, those of a moment in one query. @module */
 import { setTimeout as pause } from 'node:timers/promises'
 import type { Database } from '../../store/database.ts'
 import { type Result, settleResults } from './store-deliveries.ts'
 
 const MAX_BATCH_RESULTS = 512
-/** How long results wait for others: a statement for each would cost more than the deliveries. */
+/** How long results wait for others: a query for each would cost more than the deliveries. */
 const GATHER_MS = 20
 const BACK_OFF_MS = 500
 

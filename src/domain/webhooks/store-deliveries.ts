@@ -13,7 +13,7 @@ export const deliveries = table('webhook_deliveries', {
   entry_index: integer(),
   /** As it is sent, byte for byte. */
   body: text(),
-  /** By the database's clock. What is due later is held by a server until then, as if it had claimed it. */
+  /** By the database's clock. What is due later is held by a server until then, as if it had leased it. */
   due_at: integer(),
   /** Attempts that have failed. */
   attempts: integer().filled(),
@@ -26,32 +26,32 @@ type DeliveryRow = RowOf<typeof deliveries>
 export type Told = Pick<DeliveryRow, 'id' | 'endpoint' | 'event' | 'entry_index' | 'body'>
 
 /** A delivery that this server is to make. */
-export type ClaimedDelivery = Omit<DeliveryRow, 'due_at'>
+export type LeasedDelivery = Omit<DeliveryRow, 'due_at'>
 
 /**
  * Walks from endpoint to endpoint, one look into the index each, however many deliveries wait for any of them: those of
  * a dead receiver are never read to find those of the next.
  */
-const FIND_LANES = `WITH RECURSIVE lane (endpoint, place) AS (
+const FIND_QUEUES = `WITH RECURSIVE queue (endpoint, place) AS (
     (SELECT endpoint, 1 FROM webhook_deliveries WHERE endpoint > $1 ORDER BY endpoint LIMIT 1)
     UNION ALL
-    SELECT (SELECT d.endpoint FROM webhook_deliveries AS d WHERE d.endpoint > lane.endpoint
+    SELECT (SELECT d.endpoint FROM webhook_deliveries AS d WHERE d.endpoint > queue.endpoint
         ORDER BY d.endpoint LIMIT 1), place + 1
-      FROM lane WHERE lane.endpoint IS NOT NULL AND place < $2::int)
+      FROM queue WHERE queue.endpoint IS NOT NULL AND place < $2::int)
   SELECT endpoint, EXISTS (SELECT 1 FROM webhook_deliveries AS d
-      WHERE d.endpoint = lane.endpoint AND d.due_at <= ${NOW_MS}) AS due
-    FROM lane WHERE endpoint IS NOT NULL`
+      WHERE d.endpoint = queue.endpoint AND d.due_at <= ${NOW_MS}) AS due
+    FROM queue WHERE endpoint IS NOT NULL`
 
 /** Endpoints that something waits for, in order, after a given one; and whether it is due. */
-export const findLanes = async (
+export const findQueues = async (
   { query }: Database,
   after: string,
   limit: number,
 ): Promise<{ endpoint: string; due: boolean }[]> => {
   const { rows } = await query<{ endpoint: string; due: boolean }>(
-    FIND_LANES,
+    FIND_QUEUES,
     [after, limit],
-    'webhook-lanes',
+    'webhook-queues',
   )
   return rows
 }
@@ -62,23 +62,23 @@ export const findLanes = async (
  */
 const UNHURRIED = `(SELECT set_config('synchronous_commit', 'off', true) AS mode) AS unhurried`
 
-/** Takes what is due by putting it off: who claims it has until then, and if that server dies it is due again. */
-const CLAIM = `UPDATE webhook_deliveries AS d SET due_at = ${NOW_MS} + $1::bigint
-  FROM (SELECT due.id FROM unnest($2::text[], $3::int[]) AS lane (endpoint, room)
+/** Takes what is due by putting it off: it is leased until then, and if that server dies it is due again. */
+const LEASE = `UPDATE webhook_deliveries AS d SET due_at = ${NOW_MS} + $1::bigint
+  FROM (SELECT due.id FROM unnest($2::text[], $3::int[]) AS queue (endpoint, room)
     CROSS JOIN LATERAL (SELECT w.id FROM webhook_deliveries AS w
-      WHERE w.endpoint = lane.endpoint AND w.due_at <= ${NOW_MS}
-      ORDER BY w.due_at LIMIT lane.room FOR UPDATE SKIP LOCKED) AS due) AS claimed, ${UNHURRIED}
-  WHERE d.id = claimed.id AND unhurried.mode = 'off'
+      WHERE w.endpoint = queue.endpoint AND w.due_at <= ${NOW_MS}
+      ORDER BY w.due_at LIMIT queue.room FOR UPDATE SKIP LOCKED) AS due) AS leased, ${UNHURRIED}
+  WHERE d.id = leased.id AND unhurried.mode = 'off'
   RETURNING d.id, d.endpoint, d.event, d.entry_index, d.body, d.attempts, d.queued_at`
 
-/** @param lanes endpoint → how many of its deliveries at most; the longest due come first */
-export const claimDeliveries = async (
+/** @param queues endpoint → how many of its deliveries at most; the longest due come first */
+export const leaseDeliveries = async (
   { query }: Database,
-  lanes: ReadonlyMap<string, number>,
+  queues: ReadonlyMap<string, number>,
   leaseMs: number,
-): Promise<ClaimedDelivery[]> => {
-  const values = [leaseMs, [...lanes.keys()], [...lanes.values()]]
-  const { rows } = await query<ClaimedDelivery>(CLAIM, values, 'webhook-claim')
+): Promise<LeasedDelivery[]> => {
+  const values = [leaseMs, [...queues.keys()], [...queues.values()]]
+  const { rows } = await query<LeasedDelivery>(LEASE, values, 'webhook-lease')
   return rows
 }
 
@@ -101,7 +101,7 @@ export interface Result {
 
 /**
  * Locks endpoints in one order, so that servers never wait for each other in a circle; then everything happens in one
- * statement, and only to deliveries that nobody else has moved on meanwhile. Of attempts at the same time the one that
+ * query, and only to deliveries that nobody else has moved on meanwhile. Of attempts at the same time the one that
  * began last counts as the last, whichever ends last. The ids are given twice, so that each is looked up in the index,
  * whatever the planner believes of the size of the table.
  */
@@ -150,8 +150,8 @@ export const discardBefore = async (
   limit: number,
 ): Promise<number> => (await query(DISCARD, [endpoint, index, limit], 'webhook-discard')).rowCount
 
-const FIND_OVERFULL = `SELECT lane.endpoint FROM unnest($1::text[]) AS lane (endpoint)
-  WHERE EXISTS (SELECT 1 FROM webhook_deliveries AS d WHERE d.endpoint = lane.endpoint OFFSET $2::bigint)`
+const FIND_OVERFULL = `SELECT queue.endpoint FROM unnest($1::text[]) AS queue (endpoint)
+  WHERE EXISTS (SELECT 1 FROM webhook_deliveries AS d WHERE d.endpoint = queue.endpoint OFFSET $2::bigint)`
 
 /** Those of some endpoints that more than `limit` deliveries wait for. */
 export const findOverfull = async (
@@ -164,7 +164,7 @@ export const findOverfull = async (
 }
 
 /** A delivery that was given up unfinished. */
-export type DroppedDelivery = Pick<ClaimedDelivery, 'id' | 'event' | 'attempts' | 'queued_at'>
+export type DroppedDelivery = Pick<LeasedDelivery, 'id' | 'event' | 'attempts' | 'queued_at'>
 
 /**
  * What a server is at, or has a pause, is due in the future, and stays. Only what goes is locked: rows that an OFFSET

@@ -59,8 +59,8 @@ const tryLink = (draft: string, file: string): boolean => {
 
 const TAKEOVER_ATTEMPTS = 5
 
-/** Who may take over from a process that died is decided by a file of its own, named after what it left. */
-const claimOf = (file: string, dead: string): string =>
+/** The file that decides which process takes over from a dead one; its name is a hash of the lock that one left. */
+const successorOf = (file: string, dead: string): string =>
   `${file}.${createHash('sha256').update(dead).digest('hex').slice(0, 16)}`
 
 /**
@@ -69,19 +69,19 @@ const claimOf = (file: string, dead: string): string =>
  */
 const takeOver = (draft: string, file: string, dead: string): boolean => {
   const abandoned: string[] = []
-  let claim = claimOf(file, dead)
-  while (!tryLink(draft, claim)) {
-    const rival = readIfThere(claim)
+  let successor = successorOf(file, dead)
+  while (!tryLink(draft, successor)) {
+    const rival = readIfThere(successor)
     if (rival === undefined || !isStale(rival)) return false
-    abandoned.push(claim)
-    claim = claimOf(file, rival)
+    abandoned.push(successor)
+    successor = successorOf(file, rival)
   }
-  // Whoever was before us has renamed its claim, so that the name was free again, but no longer says anything.
+  // Another process renamed its own file and freed this name, so that winning it means nothing any more.
   if (readIfThere(file) !== dead) {
-    rmSync(claim)
+    rmSync(successor)
     return false
   }
-  renameSync(claim, file)
+  renameSync(successor, file)
   for (const left of abandoned) rmSync(left, { force: true })
   return true
 }

@@ -1,16 +1,16 @@
 /** How many questions of hermes may be with their targets at a time. */
 import { expect } from 'chai'
-import { createFlights, FLIGHT_LIMITS, type Lane } from '../../../src/domain/hermes/flights.ts'
+import { createFlights, FLIGHT_LIMITS, type Tier } from '../../../src/domain/hermes/flights.ts'
 import { rejection } from '../../support/rejection.ts'
 
 describe('questions of hermes that are with their targets', () => {
-  for (const lane of ['paying', 'open'] as const) {
-    const { total, perOwner } = FLIGHT_LIMITS[lane]
+  for (const tier of ['paying', 'open'] as const) {
+    const { total, perOwner } = FLIGHT_LIMITS[tier]
 
-    it(`are at most ${perOwner} of an owner and ${total} in all (${lane})`, async () => {
+    it(`are at most ${perOwner} of an owner and ${total} in all (${tier})`, async () => {
       const flights = createFlights()
       const ends: ((outcome: 'done' | 'failed') => void)[] = []
-      const start = (owner: string, on: Lane = lane) =>
+      const start = (owner: string, on: Tier = tier) =>
         flights.within(
           on,
           owner,
@@ -25,7 +25,7 @@ describe('questions of hermes that are with their targets', () => {
       for (let owner = 0; ends.length < total; owner++)
         for (let i = 0; i < perOwner && ends.length < total; i++) running.push(start(`b${owner}`))
       expect(await rejection(start('new'))).to.include(full)
-      const other = start('new', lane === 'open' ? 'paying' : 'open')
+      const other = start('new', tier === 'open' ? 'paying' : 'open')
       expect(ends).to.have.length(total + 1)
       // Whatever becomes of one, its place is free again.
       ends[0]?.('done')

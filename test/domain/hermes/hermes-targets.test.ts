@@ -327,7 +327,7 @@ describe('a target of hermes', () => {
         url: `http://rebinding.example:${target.port}/rebound`,
         namesItem: false,
         allowListed: true,
-        lane: 'open' as const,
+        tier: 'open' as const,
         isOwnHost: async () => false,
       }
       expect(await askTarget(safeFetch, systemClock, request)).to.include({ found: true })

@@ -11,7 +11,7 @@ import {
 const DEADLINE_MS = 8000
 /** For everything around the target. */
 const MARGIN_MS = 4000
-/** Far more than the lanes of strangers hold. */
+/** Far more than the tiers of strangers hold. */
 const CROWD = 100
 
 describe('hermes under strain', () => {
@@ -48,7 +48,7 @@ describe('hermes under strain', () => {
     expect(Date.now() - startedAt).to.be.within(DEADLINE_MS - 100, DEADLINE_MS + MARGIN_MS)
   })
 
-  it('makes the proofs of those that pay while strangers fill their own lane', async () => {
+  it('makes the proofs of those that pay while strangers fill their own tier', async () => {
     const { url } = await sharedTarget()
     const { slug } = await createProxy(app, { destinationUrl: `${url}/members` }, app.adminKey)
     const refused = new Set<string>()

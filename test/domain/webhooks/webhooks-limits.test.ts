@@ -18,8 +18,8 @@ import {
 
 const BACKLOG = 1_000
 const TOO_MANY = 300
-const LANE_AT_HAND = 128
-const LANE_IN_FLIGHT = 4
+const ENDPOINT_AT_HAND = 128
+const ENDPOINT_IN_FLIGHT = 4
 const MAX_IN_FLIGHT = 128
 /** When an answer is late. */
 const LATE_MS = 1_100
@@ -109,7 +109,7 @@ describe('webhook limits', function () {
     )
     const shown = async () => (await findWebhook(app, apiKey, id)).failureCount
     // The server may have taken some before.
-    await until('cut', async () => (await shown()) >= TOO_MANY - LANE_AT_HAND, TELL_MS)
+    await until('cut', async () => (await shown()) >= TOO_MANY - ENDPOINT_AT_HAND, TELL_MS)
     const [left] = await knex('webhook_deliveries')
       .where({ endpoint: id, due_at: 4e12 })
       .count({ count: '*' })
@@ -122,12 +122,12 @@ describe('webhook limits', function () {
     const { apiKey } = await app.organisation()
     let [hung, mostHung, isOver] = [0, 0, false]
     const waiting = new Set<() => void>()
-    for (let i = 0; i < MAX_IN_FLIGHT / LANE_IN_FLIGHT; i++) {
+    for (let i = 0; i < MAX_IN_FLIGHT / ENDPOINT_IN_FLIGHT; i++) {
       const path = newPath()
       let asked = 0
       receiver.on(path, async (_, response) => {
         asked += 1
-        if (asked <= LANE_IN_FLIGHT) await pause(LATE_MS)
+        if (asked <= ENDPOINT_IN_FLIGHT) await pause(LATE_MS)
         else if (!isOver) {
           hung += 1
           mostHung = Math.max(mostHung, hung)
@@ -141,7 +141,7 @@ describe('webhook limits', function () {
       })
       await register(app, { key: apiKey }, { url: receiver.url + path, events: EVENTS })
     }
-    const items = Array.from({ length: 3 * LANE_IN_FLIGHT }, (_, item) => ({ item }))
+    const items = Array.from({ length: 3 * ENDPOINT_IN_FLIGHT }, (_, item) => ({ item }))
     await app.request('POST', '/verify/batch', { key: apiKey, body: { items } })
     await until('half of the places are taken', () => hung >= MAX_IN_FLIGHT / 2)
     const other = await app.organisation()

@@ -1,10 +1,10 @@
 /** What servers write about deliveries that another one may have moved on meanwhile. */
 import { expect } from 'chai'
 import {
-  claimDeliveries,
   deliveries,
   dropBeyond,
   findOverfull,
+  leaseDeliveries,
   type Result,
   settleResults,
 } from '../../../src/domain/webhooks/store-deliveries.ts'
@@ -85,7 +85,7 @@ describe('rows of webhook deliveries', () => {
     const endpoint = await newEndpoint()
     await add(endpoint, 5)
     const claim = async (leaseMs: number) =>
-      (await claimDeliveries(database, new Map([[endpoint, 3]]), leaseMs)).map(({ id }) => id).sort()
+      (await leaseDeliveries(database, new Map([[endpoint, 3]]), leaseMs)).map(({ id }) => id).sort()
     const numbered = (...numbers: number[]) => numbers.map((n) => `${endpoint} ${n}`)
     expect(await claim(LEASE_MS)).to.deep.equal(numbered(0, 1, 2))
     expect(await claim(-LEASE_MS)).to.deep.equal(numbered(3, 4))
@@ -114,7 +114,7 @@ describe('rows of webhook deliveries', () => {
       await session.query('BEGIN')
       const dropped = await dropBeyond({ ...database, query: session.query }, endpoint, 6, 3)
       expect(dropped).to.have.length(3)
-      const claimed = await claimDeliveries(database, new Map([[endpoint, 10]]), LEASE_MS)
+      const claimed = await leaseDeliveries(database, new Map([[endpoint, 10]]), LEASE_MS)
       expect(claimed).to.have.length(7)
       await session.query('COMMIT')
     } finally {

@@ -10,7 +10,7 @@ const PRELUDE = `set -o pipefail
 curl() { command curl --fail-with-body "$@"; }
 `
 
-export interface Outcome {
+export interface CommandResult {
   readonly status: number
   readonly stdout: string
   readonly stderr: string
@@ -31,7 +31,7 @@ export const startShell = (directory: string, env: NodeJS.ProcessEnv) => {
 
   return {
     /** @throws Error after STEP_TIMEOUT_MS */
-    async run(commands: string): Promise<Outcome> {
+    async run(commands: string): Promise<CommandResult> {
       stdout = ''
       stderr = ''
       const mark = new RegExp(`\n${END_OF_STEP}(\\d+)\n$`)

@@ -9,7 +9,7 @@ import type {
 import { type Jwk, thumbprint } from '../../../src/keys/jwks.ts'
 import {
   HYBRID_TOKEN_CONTEXT,
-  type HybridStatement,
+  type HybridContent,
   hybridSigningBytes,
 } from '../../../src/protocol/hybrid-token.ts'
 import type { RequestOptions, TestApp, TestOrganisation, TestResponse } from '../app.ts'
@@ -124,9 +124,9 @@ export const signingDevice = async (
   return { deviceId: body.device_id, classical, pq }
 }
 
-/** The two signatures over what was prepared, or over a changed statement. */
-export const signaturesOf = ({ classical, pq }: SigningKeys, statement: HybridStatement) => {
-  const bytes = hybridSigningBytes(statement)
+/** The two signatures over what was prepared, or over a changed content. */
+export const signaturesOf = ({ classical, pq }: SigningKeys, content: HybridContent) => {
+  const bytes = hybridSigningBytes(content)
   return { sig_classical: classical.sign(bytes), sig_pq: pq.sign(bytes) }
 }
 

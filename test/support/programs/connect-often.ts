@@ -10,5 +10,5 @@ for (const port of process.argv.slice(2).map(Number)) {
   const asking = Array.from({ length: CLIENTS }, () =>
     askUntilRefused({ port, request, keepsConnection: false }),
   )
-  writeSync(1, `${JSON.stringify({ port, outcomes: await Promise.all(asking) })}\n`)
+  writeSync(1, `${JSON.stringify({ port, answers: await Promise.all(asking) })}\n`)
 }

@@ -14,7 +14,7 @@ const bytesOf = (message: Uint8Array | string): Uint8Array =>
 const openMidstate = (mid: Uint8Array): ProofKey => ({
   prove: (input) => prove(mid, input),
   proveCompact: (input) => prove(mid, input).compact,
-  verifyBatch: (claims) => claims.map((claim) => verify(mid, claim)),
+  verifyBatch: (payments) => payments.map((payment) => verify(mid, payment)),
   dispose: () => {
     mid.fill(0)
   },
@@ -34,5 +34,5 @@ export const createReferenceCore = (): Core => ({
   base64urlDecode: decode,
   loadKey: (key) => openMidstate(midstate(bytesOf(key))),
   loadMidstate: (mid) => openMidstate(mid.slice()),
-  verifyBatch: (mid, claims) => claims.map((claim) => verify(mid, claim)),
+  verifyBatch: (mid, payments) => payments.map((payment) => verify(mid, payment)),
 })

@@ -5,9 +5,9 @@
 import type {
   PaymentFacts,
   PaymentProof,
-  ProofClaim,
   ProofInput,
   ProofVerdict,
+  StoredPayment,
 } from '../../../src/core/index.ts'
 import { decode, encode } from './base64url.ts'
 import { hmac } from './hmac.ts'
@@ -42,10 +42,10 @@ export const prove = (mid: Uint8Array, input: ProofInput): PaymentProof => {
   }
 }
 
-export const verify = (mid: Uint8Array, claim: ProofClaim): ProofVerdict => {
-  const proof = decode(claim.stored)
+export const verify = (mid: Uint8Array, payment: StoredPayment): ProofVerdict => {
+  const proof = decode(payment.stored)
   if (proof?.length !== 49) return 'malformed'
   const nonce = (proof[47] ?? 0) * 256 + (proof[48] ?? 0)
-  const expected = mac(mid, proof.subarray(0, 32), nonce, claim)
+  const expected = mac(mid, proof.subarray(0, 32), nonce, payment)
   return expected.subarray(0, 15).join() === proof.subarray(32, 47).join() ? 'match' : 'mismatch'
 }

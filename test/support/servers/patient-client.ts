@@ -3,7 +3,7 @@ import { connect, type Socket } from 'node:net'
 
 const HEAD_END = '\r\n\r\n'
 
-export interface Outcome {
+export interface Answers {
   answered: number
   /** Sent, and then the connection was reset. */
   reset: number
@@ -50,18 +50,18 @@ const open = (port: number): Promise<Socket | undefined> =>
   })
 
 /** Asks until the server accepts no more connections, or has reset one. */
-export const askUntilRefused = async ({ port, request, keepsConnection }: Target): Promise<Outcome> => {
-  const outcome: Outcome = { answered: 0, reset: 0, unanswered: 0 }
+export const askUntilRefused = async ({ port, request, keepsConnection }: Target): Promise<Answers> => {
+  const answers: Answers = { answered: 0, reset: 0, unanswered: 0 }
   while (true) {
     const socket = await open(port)
-    if (socket === undefined) return outcome
+    if (socket === undefined) return answers
     let end: End
     do {
       end = await ask(socket, request)
-      if (end === 'reset' || end === 'unanswered') outcome[end]++
-      else outcome.answered++
+      if (end === 'reset' || end === 'unanswered') answers[end]++
+      else answers.answered++
     } while (keepsConnection && end === 'answered')
     socket.on('error', () => undefined).end()
-    if (end === 'reset') return outcome
+    if (end === 'reset') return answers
   }
 }

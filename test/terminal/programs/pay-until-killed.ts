@@ -5,7 +5,7 @@
 import { writeSync } from 'node:fs'
 import { createTerminal, journalStorage } from '../../../src/terminal/node.ts'
 
-const LANES = 8
+const TILLS = 8
 const REFUSALS_TO_END = 50
 const [directory = '', prefix = ''] = process.argv.slice(2)
 const terminal = await createTerminal({
@@ -16,11 +16,11 @@ const terminal = await createTerminal({
   limits: { storedSumLimit: 'none' },
 })
 
-const payOn = async (lane: number): Promise<void> => {
+const payOn = async (till: number): Promise<void> => {
   let refusedInARow = 0
   for (let i = 0; refusedInARow < REFUSALS_TO_END; i++) {
     const { accepted, transactionId, error } = await terminal.pay({
-      cardToken: `${prefix}-${lane}-${i}`,
+      cardToken: `${prefix}-${till}-${i}`,
       amount: 1,
     })
     refusedInARow = accepted ? 0 : refusedInARow + 1
@@ -28,4 +28,4 @@ const payOn = async (lane: number): Promise<void> => {
     writeSync(1, accepted ? `${transactionId}\n` : `refused ${error}\n`)
   }
 }
-await Promise.all(Array.from({ length: LANES }, (_, lane) => payOn(lane)))
+await Promise.all(Array.from({ length: TILLS }, (_, till) => payOn(till)))

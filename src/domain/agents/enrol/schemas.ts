@@ -125,7 +125,7 @@ const state = {
   created_at: DateTime,
 }
 
-const outcome = {
+const challengeAndGrant = {
   challenge: orNull(
     Type.Object(
       {
@@ -150,7 +150,7 @@ const outcome = {
   ),
 }
 
-export const AgentEnrolled = Type.Object({ ...state, ...outcome }, { title: 'AgentEnrolled' })
+export const AgentEnrolled = Type.Object({ ...state, ...challengeAndGrant }, { title: 'AgentEnrolled' })
 export type AgentEnrolled = Static<typeof AgentEnrolled>
 
 const record = {
@@ -172,7 +172,7 @@ export const Agent = Type.Object(record, { title: 'Agent' })
 export type Agent = Static<typeof Agent>
 
 export const AgentCreated = Type.Object(
-  { ...record, ...outcome, private_key: orNull(PrivateJwk) },
+  { ...record, ...challengeAndGrant, private_key: orNull(PrivateJwk) },
   { title: 'AgentCreated' },
 )
 export type AgentCreated = Static<typeof AgentCreated>

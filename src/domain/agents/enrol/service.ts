@@ -19,7 +19,7 @@ import type { Agent, AgentCreated, AgentEnrolled, AgentList, Enrolment, NewAgent
 import type { AgentStatus } from './states.ts'
 import * as store from './store.ts'
 import { changeState, stateClaim, type Transition } from './transition.ts'
-import { toAgent, toEnrolled, toOutcome } from './wire.ts'
+import { toAgent, toChallengeAndGrant, toEnrolled } from './wire.ts'
 
 export type { AgentLimits, AgentRecord } from './record.ts'
 
@@ -126,7 +126,7 @@ export const createAgents = (deps: AgentsDeps) => {
       const keys = await registeredKeys.read(input)
       return enrolment.enrol(caller, input, keys, (enrolled) => ({
         ...toAgent(enrolled.record),
-        ...toOutcome(enrolled),
+        ...toChallengeAndGrant(enrolled),
         private_key: keys.privateKey ?? null,
       }))
     },

@@ -57,7 +57,7 @@ const toChallenge = ({ messagePq, expiresAt, ...challenge }: Challenge) => ({
 })
 
 /** What came of an enrolment beside the agent. */
-export const toOutcome = ({
+export const toChallengeAndGrant = ({
   challenge,
   grant,
 }: Enrolled): Pick<AgentEnrolled, 'challenge' | 'free_allocation'> => ({
@@ -67,5 +67,5 @@ export const toOutcome = ({
 
 export const toEnrolled = (enrolled: Enrolled): AgentEnrolled => ({
   ...stateOf(enrolled.record),
-  ...toOutcome(enrolled),
+  ...toChallengeAndGrant(enrolled),
 })

@@ -6,7 +6,7 @@
 import { AppError, fail } from '../../../errors.ts'
 import type { Outcome } from '../../../store/lane.ts'
 import type { Row } from '../../../store/table.ts'
-import { noteName, useName } from '../names/name-claims.ts'
+import { noteName, useName } from '../names/name-bindings.ts'
 import type { PostingMode } from '../schemas.ts'
 import {
   chatEnvelopes,
@@ -45,7 +45,7 @@ export const PAUSED_RETRY_SECONDS = 60
 export interface BatchRules {
   /** The mode while no operator has set one. */
   readonly initialMode: PostingMode
-  /** Names that a key, or an address, may claim in a day; Infinity: not limited. */
+  /** Names that a key, or an address, may bind in a day; Infinity: not limited. */
   readonly namesPerDay: number
   /** A keyed hash, which replaces the text of a removed message: without the key it can't be guessed at. */
   readonly hashRemoved: (text: string) => string

@@ -1,6 +1,6 @@
-/** Reads what a batch needs to know, in one round trip, behind the statement that locks the head. @module */
+/** Reads what a batch needs to know, in one round trip, behind the query that locks the head. @module */
 
-import { NEW_NAMES_WINDOW_MS } from '../names/name-claims.ts'
+import { NEW_NAMES_WINDOW_MS } from '../names/name-bindings.ts'
 import { noteRepetition } from './duplicates.ts'
 import { type ChatUnit, envelopeKey, hex, isRemoval, type Known, type PostUnit } from './lane-units.ts'
 import {

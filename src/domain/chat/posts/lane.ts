@@ -72,7 +72,7 @@ const timeAfter = (postedAt: number, now: number): number =>
 const powerOfFour = (count: number): number => Math.floor(Math.log2(count) / 2)
 
 /** @returns what writes a decided batch; nothing where it only refuses */
-const statementsOf = (decided: Decided): RowStatement[] => {
+const queriesOf = (decided: Decided): RowStatement[] => {
   const { rows, head, replies, blanks, removals } = decided
   if (rows.length === 0) return []
   const writer = createRowWriter()
@@ -159,13 +159,13 @@ export const createChatLane = (deps: LaneDeps): ChatLane => {
       (commits) =>
         onSession(database, async (session) => {
           const decided = await decide(session, beginLocked<HeadRow>(session, LOCK_CHAT_HEAD), units)
-          const statements = statementsOf(decided)
-          if (statements.length === 0) {
+          const queries = queriesOf(decided)
+          if (queries.length === 0) {
             await session.query('ROLLBACK')
             return decided
           }
           commits(decided)
-          await writeAndCommit(session, [...statements, ...sweep()])
+          await writeAndCommit(session, [...queries, ...sweep()])
           return decided
         }),
       wasCommitted,
@@ -184,7 +184,7 @@ export const createChatLane = (deps: LaneDeps): ChatLane => {
       const decided = await decide(queries, queries.query<HeadRow>(LOCK_CHAT_HEAD), [unit])
       const [outcome] = decided.outcomes
       if (outcome && 'error' in outcome) throw outcome.error
-      for (const { text, values, name } of statementsOf(decided)) await queries.query(text, values, name)
+      for (const { text, values, name } of queriesOf(decided)) await queries.query(text, values, name)
       return () => announce(decided)
     },
   }

@@ -1,9 +1,9 @@
-/** What the chat's lane reads and writes inside its transactions, a statement for each kind of row. @module */
+/** What the chat's lane reads and writes inside its transactions, a query for each kind of row. @module */
 import type { Session } from '../../../store/session.ts'
 import type { RowStatement } from '../../../store/write-rows.ts'
 import { CHAT_HEAD_NAME, type HeadRow, type NameRow, type ProofRow, type StoredMessageRow } from '../store.ts'
 
-/** A session, or whatever else runs statements inside the transaction. */
+/** A session, or whatever else runs queries inside the transaction. */
 export type Queries = Pick<Session, 'query'>
 
 /** Of a message that somebody replies to, or removes. */
@@ -136,7 +136,7 @@ export const sweepProofs = (before: number, maxRows: number): RowStatement => ({
   name: 'chat-sweep-proofs',
 })
 
-/** The statement that moves the head, to be run with the rows of the batch; all counts are absolute. */
+/** The query that moves the head, to be run with the rows of the batch; all counts are absolute. */
 export const ADVANCE_CHAT_HEAD = `UPDATE chat_head SET last_id = $1, last_removal = $2, posted_at = $3, messages = $4,
   threads = $5, verified_messages = $6, agents = $7 WHERE name = '${CHAT_HEAD_NAME}'`
 

@@ -55,7 +55,7 @@ export const initialMigration = {
     '0029-issued-nullifiers',
   ],
   async up(knex: Knex): Promise<void> {
-    for (const statement of PARTS.flat()) await knex.raw(statement)
+    for (const query of PARTS.flat()) await knex.raw(query)
     await knex('ledger_head').insert({
       name: 'ledger',
       size: 0,

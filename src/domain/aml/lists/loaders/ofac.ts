@@ -14,7 +14,7 @@ import { type ListFile, ListFileError, readText } from './list-file.ts'
 
 const MAX_RECORD_CHARACTERS = 65_536
 /** Statements that are longer hold no number. */
-const MAX_NUMBER_STATEMENT_CHARACTERS = 500
+const MAX_NUMBER_REMARK_CHARACTERS = 500
 const NULL = '-0-'
 const COLUMNS = { main: 12, alt: 5, add: 6 } as const
 
@@ -84,17 +84,17 @@ const NUMBER =
   /^(?:Passport|National ID No\.|Identification Number|Registration (?:ID|Number)|Tax ID No\.|[A-Z][\w.() ]* (?:No\.|#)) ([A-Za-z0-9/. -]+?)(?: \(.*)?$/
 
 /** Of a document or register. */
-const numberOf = (statement: string): string | undefined =>
-  statement.length > MAX_NUMBER_STATEMENT_CHARACTERS ? undefined : NUMBER.exec(statement)?.[1]
+const numberOf = (remark: string): string | undefined =>
+  remark.length > MAX_NUMBER_REMARK_CHARACTERS ? undefined : NUMBER.exec(remark)?.[1]
 
-/** What the remarks say, a statement each: `DOB 10 Dec 1948; nationality Iraq; Passport M0003264580 (Iraq)`. */
+/** What the remarks say, one by one: `DOB 10 Dec 1948; nationality Iraq; Passport M0003264580 (Iraq)`. */
 const readRemarks = (remarks: string): Pick<Draft, 'births' | 'countries' | 'identifiers' | 'names'> => {
   const births: (DaySpan | undefined)[] = []
   const countries: string[] = []
   const identifiers: string[] = []
   const names: ListName[] = []
-  for (const statement of remarks.replace(/\.\s*$/, '').split(/;\s*/)) {
-    const text = statement.replace(/^alt\. /, '')
+  for (const remark of remarks.replace(/\.\s*$/, '').split(/;\s*/)) {
+    const text = remark.replace(/^alt\. /, '')
     const [, birth] = /^DOB (.+)$/.exec(text) ?? []
     const [, country] = /^(?:nationality|citizen) (.+)$/.exec(text) ?? []
     const [, alias] = /^[afn]\.k\.a\. '(.+)'$/.exec(text) ?? []

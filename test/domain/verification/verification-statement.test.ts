@@ -3,10 +3,10 @@ import { generateKeyPairSync, sign } from 'node:crypto'
 import { expect } from 'chai'
 import fc from 'fast-check'
 import { systemCaller } from '../../../src/caller.ts'
-import { makeClaim } from '../../../src/domain/verification/claim.ts'
 import { resultItem } from '../../../src/domain/verification/issue.ts'
 import type { VerifyOptions } from '../../../src/domain/verification/schemas.ts'
 import { resultSigner } from '../../../src/domain/verification/signed-result.ts'
+import { makeStatement } from '../../../src/domain/verification/statement.ts'
 import { AppError } from '../../../src/errors.ts'
 import type { Receipt } from '../../../src/ledger/item.ts'
 import { data, deepTreeOf, rule, treeOf } from '../../support/circuits/rule-trees.ts'
@@ -19,7 +19,7 @@ const OPERATORS = ['eq', 'ne', 'lt', 'lte', 'gt', 'gte'] as const
 type Operator = (typeof OPERATORS)[number]
 
 const claim = (data: Record<string, unknown>, options: VerifyOptions) =>
-  makeClaim(CALLER, ISSUER, data, options, AT)
+  makeStatement(CALLER, ISSUER, data, options, AT)
 
 /** What a rule says of a value, written down without the engine. */
 const reference = (op: Operator, value: unknown, operand: unknown): boolean => {

@@ -1,5 +1,5 @@
 /**
- * From data and rules to a claim: what was decided, which circuit can prove it, and the public signals of that proof.
+ * From data and rules to a statement: what was decided, which circuit can prove it, and the public signals of that proof.
  * All of it follows from the request, the salt and the time; nothing here is signed or stored yet.
  * @module
  */
@@ -23,7 +23,7 @@ const MS_PER_SECOND = 1000
 /** What a nullifier of a verification is scoped to, beside the service itself. */
 const PURPOSE = 'verify'
 
-export interface Claim extends Pick<Decision, 'reason'>, Provable {
+export interface DataStatement extends Pick<Decision, 'reason'>, Provable {
   /** Null where nothing was asked: then the data is attested, and nothing decided. */
   readonly decision: Decision['decision'] | null
   readonly circuitId: ProvableId
@@ -59,13 +59,13 @@ const judge = (tree: Tree | undefined, data: VerifyData): Decision =>
  * @throws AppError validation_failed, tree_too_large for rules that can't be read or a circuit that does not fit them;
  *   not_provable when the circuit that was asked for can't hold the value
  */
-export const makeClaim = (
+export const makeStatement = (
   caller: Pick<Caller, 'organisation'>,
   issuer: string,
   data: VerifyData,
   options: VerifyOptions,
   at: number,
-): Claim => {
+): DataStatement => {
   const { rules, logic, ttl, nonce = '', circuit_id } = options
   const tree = rules === undefined && logic === undefined ? undefined : parseRules(rules, logic, '/options')
   const judged = judge(tree, data)

@@ -1,7 +1,7 @@
 /** What a provider found out, whichever it was. @module */
 import type { Check, KycLevel, KycStatus } from './schemas.ts'
 
-export interface Outcome {
+export interface ProviderResult {
   readonly status: KycStatus
   /** `none` unless the status is `verified`. */
   readonly level: KycLevel

@@ -3,9 +3,9 @@ import { fail } from '../../../errors.ts'
 import { hex, type Known, type PostUnit } from '../posts/lane-units.ts'
 import type { NameRow } from '../store.ts'
 
-/** A name that another address used unsigned so recently is nobody's to claim. */
+/** A name that another address used unsigned so recently is not free to bind. */
 export const UNSIGNED_USE_COUNTS_MS = 30 * 24 * 60 * 60 * 1000
-/** Names that a key, or an address, may claim are counted over so long. */
+/** Names that a key, or an address, binds are counted over so long. */
 export const NEW_NAMES_WINDOW_MS = 24 * 60 * 60 * 1000
 /** Times of use are noted to this precision, so that most posts need not write them. */
 export const USE_PRECISION_MS = 60_000
@@ -52,7 +52,7 @@ const refuseGreedy = (unit: PostUnit, known: Known, at: number, namesPerDay: num
     const times = (holder && known.bindings.get(holder)) || []
     const recent = times.filter((time) => at - time < NEW_NAMES_WINDOW_MS).sort((a, b) => b - a)
     if (recent.length < namesPerDay) continue
-    // One more may be claimed once this one has left the window; never, where none may be.
+    // One more may be bound once this one has left the window; never, where none may be.
     const blocking = recent[namesPerDay - 1] ?? at
     fail('rate_limited', {
       message: `At most ${namesPerDay} names may be claimed in a day.`,
@@ -63,7 +63,7 @@ const refuseGreedy = (unit: PostUnit, known: Known, at: number, namesPerDay: num
 
 /**
  * The name as this post leaves it, and whether it is bound to the key that signed the post.
- * @param namesPerDay names that a key, or an address, may claim in a day; Infinity: not limited
+ * @param namesPerDay names that a key, or an address, may bind in a day; Infinity: not limited
  * @throws AppError name_claimed, rate_limited
  */
 export const useName = (

@@ -1,25 +1,25 @@
 /**
- * Who is next: a lane for each endpoint, with at most four attempts in flight, and turns between the lanes. Lanes
+ * Who is next: a queue for each endpoint, with at most four attempts in flight, and turns between the queues. Queues
  * whose last attempt failed, or was slow, take turns among themselves, in half of the places that there are, so that
  * however many receivers are dead, those that answer don't wait for them.
  * @module
  */
 
 /** Attempts to one endpoint at a time. */
-export const LANE_IN_FLIGHT = 4
+export const ENDPOINT_IN_FLIGHT = 4
 /** Attempts in all. */
 const MAX_IN_FLIGHT = 128
 /** Of these, to endpoints whose last attempt failed or was slow. */
 const MAX_FAILING_IN_FLIGHT = MAX_IN_FLIGHT / 2
 /** Deliveries at hand for an endpoint that has not failed just now, so that it needn't wait for the database between two. */
-const LANE_AT_HAND = 128
-const LANE_LOW = LANE_AT_HAND / 4
+const ENDPOINT_AT_HAND = 128
+const ENDPOINT_LOW = ENDPOINT_AT_HAND / 4
 /** Deliveries at hand in all. */
 const MAX_AT_HAND = 2_048
 /** With more at hand, an endpoint that fails gives back what it won't get to soon, so that others have room. */
 const CROWDED_AT_HAND = MAX_AT_HAND / 2
 
-interface Lane<D> {
+interface EndpointQueue<D> {
   readonly endpoint: string
   readonly waiting: D[]
   inFlight: number
@@ -31,7 +31,7 @@ interface Lane<D> {
   asked: boolean
 }
 
-const emptyLane = <D>(endpoint: string): Lane<D> => ({
+const emptyQueue = <D>(endpoint: string): EndpointQueue<D> => ({
   endpoint,
   waiting: [],
   inFlight: 0,
@@ -41,7 +41,7 @@ const emptyLane = <D>(endpoint: string): Lane<D> => ({
   asked: false,
 })
 
-export interface Lanes<D> {
+export interface EndpointQueues<D> {
   /** How many more deliveries of an endpoint may be taken from the database. */
   room(endpoint: string): number
   /** How many more an endpoint may get past the database: none while that is likely to hold older ones. */
@@ -62,56 +62,56 @@ export interface Lanes<D> {
 /**
  * @param run makes an attempt; resolves with whether the endpoint answered well and soon, or undefined when it was not
  *   asked
- * @param low called when a lane runs low that had more deliveries than room
+ * @param low called when a queue runs low that had more deliveries than room
  * @param giveBack called with deliveries that are to go back to the database untried
  */
-export const createLanes = <D>(
+export const createEndpointQueues = <D>(
   run: (delivery: D) => Promise<boolean | undefined>,
   low: () => void,
   giveBack: (deliveries: readonly D[]) => void,
-): Lanes<D> => {
-  const lanes = new Map<string, Lane<D>>()
-  const lines = { answering: [] as Lane<D>[], failing: [] as Lane<D>[] }
+): EndpointQueues<D> => {
+  const queues = new Map<string, EndpointQueue<D>>()
+  const lines = { answering: [] as EndpointQueue<D>[], failing: [] as EndpointQueue<D>[] }
   let atHand = 0
   let inFlight = 0
   let failingInFlight = 0
 
-  const standInLine = (lane: Lane<D>): void => {
-    if (lane.inLine || lane.waiting.length === 0 || lane.inFlight >= LANE_IN_FLIGHT) return
-    lane.inLine = true
-    lines[lane.failing ? 'failing' : 'answering'].push(lane)
+  const standInLine = (queue: EndpointQueue<D>): void => {
+    if (queue.inLine || queue.waiting.length === 0 || queue.inFlight >= ENDPOINT_IN_FLIGHT) return
+    queue.inLine = true
+    lines[queue.failing ? 'failing' : 'answering'].push(queue)
   }
 
-  const makeRoom = (lane: Lane<D>): void => {
-    if (!lane.failing || atHand <= CROWDED_AT_HAND || lane.waiting.length <= LANE_IN_FLIGHT) return
-    const surplus = lane.waiting.splice(LANE_IN_FLIGHT)
+  const makeRoom = (queue: EndpointQueue<D>): void => {
+    if (!queue.failing || atHand <= CROWDED_AT_HAND || queue.waiting.length <= ENDPOINT_IN_FLIGHT) return
+    const surplus = queue.waiting.splice(ENDPOINT_IN_FLIGHT)
     atHand -= surplus.length
-    lane.more = true
+    queue.more = true
     giveBack(surplus)
   }
 
-  const start = async (lane: Lane<D>, delivery: D): Promise<void> => {
-    const counted = lane.failing
-    lane.inFlight++
+  const start = async (queue: EndpointQueue<D>, delivery: D): Promise<void> => {
+    const counted = queue.failing
+    queue.inFlight++
     inFlight++
     if (counted) failingInFlight++
     const well = await run(delivery)
-    if (well !== undefined) lane.failing = !well
-    lane.inFlight--
+    if (well !== undefined) queue.failing = !well
+    queue.inFlight--
     inFlight--
     if (counted) failingInFlight--
     atHand--
-    makeRoom(lane)
-    if (lane.more && !lane.asked && lane.waiting.length <= LANE_LOW) {
-      lane.asked = true
+    makeRoom(queue)
+    if (queue.more && !queue.asked && queue.waiting.length <= ENDPOINT_LOW) {
+      queue.asked = true
       low()
     }
-    standInLine(lane)
-    forgetIdle(lane)
+    standInLine(queue)
+    forgetIdle(queue)
     startAll()
   }
 
-  const next = (): Lane<D> | undefined => {
+  const next = (): EndpointQueue<D> | undefined => {
     if (inFlight >= MAX_IN_FLIGHT) return undefined
     return (
       lines.answering.shift() ?? (failingInFlight < MAX_FAILING_IN_FLIGHT ? lines.failing.shift() : undefined)
@@ -119,30 +119,30 @@ export const createLanes = <D>(
   }
 
   const startAll = (): void => {
-    for (let lane = next(); lane; lane = next()) {
-      lane.inLine = false
-      const delivery = lane.waiting.shift()
-      if (delivery !== undefined) void start(lane, delivery)
-      standInLine(lane)
+    for (let queue = next(); queue; queue = next()) {
+      queue.inLine = false
+      const delivery = queue.waiting.shift()
+      if (delivery !== undefined) void start(queue, delivery)
+      standInLine(queue)
     }
   }
 
-  const open = (endpoint: string): Lane<D> => {
-    const lane = lanes.get(endpoint) ?? emptyLane<D>(endpoint)
-    lanes.set(endpoint, lane)
-    return lane
+  const open = (endpoint: string): EndpointQueue<D> => {
+    const queue = queues.get(endpoint) ?? emptyQueue<D>(endpoint)
+    queues.set(endpoint, queue)
+    return queue
   }
 
-  const forgetIdle = (lane: Lane<D>): void => {
+  const forgetIdle = (queue: EndpointQueue<D>): void => {
     // Not one that failed: the next attempt still counts as one to a dead receiver.
-    if (lane.inFlight === 0 && lane.waiting.length === 0 && !lane.failing && !lane.more)
-      lanes.delete(lane.endpoint)
+    if (queue.inFlight === 0 && queue.waiting.length === 0 && !queue.failing && !queue.more)
+      queues.delete(queue.endpoint)
   }
 
   const room = (endpoint: string): number => {
-    const lane = lanes.get(endpoint)
-    const limit = lane?.failing ? LANE_IN_FLIGHT : LANE_AT_HAND
-    const used = lane === undefined ? 0 : lane.waiting.length + lane.inFlight
+    const queue = queues.get(endpoint)
+    const limit = queue?.failing ? ENDPOINT_IN_FLIGHT : ENDPOINT_AT_HAND
+    const used = queue === undefined ? 0 : queue.waiting.length + queue.inFlight
     return Math.max(0, limit - used)
   }
 
@@ -151,29 +151,29 @@ export const createLanes = <D>(
       return atHand
     },
     room,
-    directRoom: (endpoint) => (lanes.get(endpoint)?.more ? 0 : room(endpoint)),
+    directRoom: (endpoint) => (queues.get(endpoint)?.more ? 0 : room(endpoint)),
     share: (endpoints) => Math.floor(Math.max(0, MAX_AT_HAND - atHand) / Math.max(1, endpoints)),
     expectMore(endpoint, more) {
-      const lane = open(endpoint)
-      lane.more = more
-      lane.asked = false
-      forgetIdle(lane)
+      const queue = open(endpoint)
+      queue.more = more
+      queue.asked = false
+      forgetIdle(queue)
     },
     expectNothing() {
-      for (const lane of lanes.values()) {
-        lane.more = false
-        forgetIdle(lane)
+      for (const queue of queues.values()) {
+        queue.more = false
+        forgetIdle(queue)
       }
     },
     add(endpoint, deliveries) {
-      const lane = open(endpoint)
-      lane.waiting.push(...deliveries)
+      const queue = open(endpoint)
+      queue.waiting.push(...deliveries)
       atHand += deliveries.length
-      standInLine(lane)
+      standInLine(queue)
       startAll()
     },
     clear() {
-      const waiting = [...lanes.values()].flatMap((lane) => lane.waiting.splice(0))
+      const waiting = [...queues.values()].flatMap((queue) => queue.waiting.splice(0))
       atHand -= waiting.length
       return waiting
     },

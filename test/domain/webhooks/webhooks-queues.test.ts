@@ -3,10 +3,10 @@ import { setImmediate as turn } from 'node:timers/promises'
 import { expect } from 'chai'
 import fc from 'fast-check'
 import { createBatchedLoad } from '../../../src/domain/webhooks/batched-load.ts'
-import { createLanes } from '../../../src/domain/webhooks/lanes.ts'
+import { createEndpointQueues } from '../../../src/domain/webhooks/endpoint-queues.ts'
 
-const LANE_IN_FLIGHT = 4
-const LANE_AT_HAND = 128
+const ENDPOINT_IN_FLIGHT = 4
+const ENDPOINT_AT_HAND = 128
 const MAX_IN_FLIGHT = 128
 const MAX_FAILING_IN_FLIGHT = 64
 const MAX_AT_HAND = 2_048
@@ -17,13 +17,13 @@ interface Attempt {
   end(well: boolean | undefined): void
 }
 
-/** Lanes whose attempts end when a test says so. */
-const heldLanes = () => {
+/** Queues whose attempts end when a test says so. */
+const heldQueues = () => {
   const running = new Set<Attempt>()
   const begun: string[] = []
   const givenBack: string[] = []
   let lows = 0
-  const lanes = createLanes<{ endpoint: string; n: number }>(
+  const queues = createEndpointQueues<{ endpoint: string; n: number }>(
     ({ endpoint, n }) =>
       new Promise((resolve) => {
         begun.push(`${endpoint} ${n}`)
@@ -44,11 +44,11 @@ const heldLanes = () => {
   )
   let made = 0
   const add = (endpoint: string, count: number): void =>
-    lanes.add(
+    queues.add(
       endpoint,
       Array.from({ length: count }, () => ({ endpoint, n: made++ })),
     )
-  return { lanes, running, begun, givenBack, add, lows: () => lows, made: () => made }
+  return { queues, running, begun, givenBack, add, lows: () => lows, made: () => made }
 }
 
 const countBy = (attempts: Iterable<Attempt>): Map<string, number> => {
@@ -70,14 +70,14 @@ const anyStep = fc.oneof(
   }),
 )
 
-describe('lanes of webhook endpoints', () => {
+describe('queues of webhook endpoints', () => {
   it('begin everything once or give it back, and never more than their limits at a time, whatever is added and however attempts end', async () => {
     await fc.assert(
       fc.asyncProperty(fc.array(anyStep, { maxLength: 150 }), async (steps) => {
-        const { lanes, running, begun, givenBack, add, made } = heldLanes()
+        const { queues, running, begun, givenBack, add, made } = heldQueues()
         const check = (): void => {
           expect(running.size).to.be.at.most(MAX_IN_FLIGHT)
-          for (const count of countBy(running).values()) expect(count).to.be.at.most(LANE_IN_FLIGHT)
+          for (const count of countBy(running).values()) expect(count).to.be.at.most(ENDPOINT_IN_FLIGHT)
         }
         for (const step of steps) {
           if (step.kind === 'add') add(`e${step.endpoint}`, step.count)
@@ -93,19 +93,19 @@ describe('lanes of webhook endpoints', () => {
         const all = [...begun, ...givenBack]
         expect(all).to.have.length(made())
         expect(new Set(all).size).to.equal(made())
-        expect(lanes.atHand).to.equal(0)
+        expect(queues.atHand).to.equal(0)
       }),
       { numRuns: 60 },
     )
   })
 
   it('leave half of the places to endpoints that answer, however many fail', async () => {
-    const { running, add } = heldLanes()
+    const { running, add } = heldQueues()
     const failing = Array.from({ length: 100 }, (_, i) => `dead ${i}`)
     for (const endpoint of failing) add(endpoint, 1)
     for (const attempt of running) attempt.end(false)
     await turn()
-    for (const endpoint of failing) add(endpoint, LANE_IN_FLIGHT)
+    for (const endpoint of failing) add(endpoint, ENDPOINT_IN_FLIGHT)
     await turn()
     expect(running.size).to.equal(MAX_FAILING_IN_FLIGHT)
     for (let i = 0; i < 100; i++) add(`alive ${i}`, 1)
@@ -115,50 +115,50 @@ describe('lanes of webhook endpoints', () => {
   })
 
   it('take nothing past the database while that holds older deliveries, and ask once for those', async () => {
-    const { lanes, running, add, lows } = heldLanes()
-    expect(lanes.directRoom('e')).to.equal(LANE_AT_HAND)
-    add('e', LANE_AT_HAND)
-    expect([lanes.room('e'), lanes.directRoom('e')]).to.deep.equal([0, 0])
-    lanes.expectMore('e', true)
+    const { queues, running, add, lows } = heldQueues()
+    expect(queues.directRoom('e')).to.equal(ENDPOINT_AT_HAND)
+    add('e', ENDPOINT_AT_HAND)
+    expect([queues.room('e'), queues.directRoom('e')]).to.deep.equal([0, 0])
+    queues.expectMore('e', true)
     while (running.size > 0) {
       for (const attempt of running) attempt.end(true)
       await turn()
     }
     expect(lows()).to.equal(1)
-    expect([lanes.room('e'), lanes.directRoom('e')]).to.deep.equal([LANE_AT_HAND, 0])
-    lanes.expectMore('e', false)
-    expect(lanes.directRoom('e')).to.equal(LANE_AT_HAND)
-    lanes.expectMore('e', true)
-    lanes.expectNothing()
-    expect(lanes.directRoom('e')).to.equal(LANE_AT_HAND)
+    expect([queues.room('e'), queues.directRoom('e')]).to.deep.equal([ENDPOINT_AT_HAND, 0])
+    queues.expectMore('e', false)
+    expect(queues.directRoom('e')).to.equal(ENDPOINT_AT_HAND)
+    queues.expectMore('e', true)
+    queues.expectNothing()
+    expect(queues.directRoom('e')).to.equal(ENDPOINT_AT_HAND)
   })
 
   it('give an endpoint that failed no more room than attempts to it at a time', async () => {
-    const { lanes, running, add } = heldLanes()
+    const { queues, running, add } = heldQueues()
     add('e', 1)
     for (const attempt of running) attempt.end(false)
     await turn()
-    expect(lanes.directRoom('e')).to.equal(LANE_IN_FLIGHT)
+    expect(queues.directRoom('e')).to.equal(ENDPOINT_IN_FLIGHT)
   })
 
   it('keep room for others when endpoints with much at hand begin to fail', async () => {
-    const { lanes, running, givenBack, add } = heldLanes()
-    for (let i = 0; i < MAX_AT_HAND / LANE_AT_HAND; i++) add(`e${i}`, LANE_AT_HAND)
-    expect(lanes.share(1)).to.equal(0)
+    const { queues, running, givenBack, add } = heldQueues()
+    for (let i = 0; i < MAX_AT_HAND / ENDPOINT_AT_HAND; i++) add(`e${i}`, ENDPOINT_AT_HAND)
+    expect(queues.share(1)).to.equal(0)
     for (const attempt of running) attempt.end(false)
     await turn()
-    expect(lanes.share(1)).to.be.at.least(MAX_AT_HAND / 2)
+    expect(queues.share(1)).to.be.at.least(MAX_AT_HAND / 2)
     expect(new Set(givenBack).size).to.equal(givenBack.length)
-    expect(lanes.directRoom('e0'), 'what was given back is older').to.equal(0)
+    expect(queues.directRoom('e0'), 'what was given back is older').to.equal(0)
   })
 
   it('keep what is at hand for an endpoint that fails while there is room', async () => {
-    const { lanes, running, givenBack, add } = heldLanes()
-    add('e', LANE_AT_HAND)
+    const { queues, running, givenBack, add } = heldQueues()
+    add('e', ENDPOINT_AT_HAND)
     for (const attempt of running) attempt.end(false)
     await turn()
     expect(givenBack).to.deep.equal([])
-    expect(lanes.atHand).to.equal(LANE_AT_HAND - LANE_IN_FLIGHT)
+    expect(queues.atHand).to.equal(ENDPOINT_AT_HAND - ENDPOINT_IN_FLIGHT)
   })
 })
 
