@@ -39,51 +39,6 @@ const OF_THEIR_OWN: readonly [pattern: RegExp, reason: string][] = [
   [/^src\/domain\/exports\/formats\//, 'a list: one for each format'],
 ]
 
-/**
- * What four nouns mean, and where files and exports may carry them: CONTRIBUTING has the glossary. A pattern is held
- * against `file` for names of files and against `file#name` for exports.
- */
-const NOUNS: readonly { noun: RegExp; may: readonly [pattern: RegExp, reason: string][] }[] = [
-  {
-    noun: /claim/i,
-    may: [
-      [/^src\/ledger\//, 'keys of the ledger'],
-      [
-        /^src\/domain\/.+#(record|spend|revoked(Digest|Nullifier)?|nullifier|state|nonce|erased)Claim$/,
-        'makes a key of the ledger',
-      ],
-      [/#reasonOfClaim$/, 'reads a key of the ledger'],
-      [/#(MAX_CLAIMS_(DEPTH|BYTES)|claimsFault)$/, 'claims of a token (RFC 7519 §4)'],
-    ],
-  },
-  {
-    noun: /statement/i,
-    may: [
-      [/^src\/domain\/(proofs|verification|hermes)\//, 'what a proof says'],
-      [/^src\/circuits\//, 'what a proof says'],
-    ],
-  },
-  {
-    noun: /lane(?!t)/i,
-    may: [
-      [/^src\/(store|ledger)\//, 'the queue that commits in batches'],
-      [/^src\/domain\/chat\/posts\//, 'the queue of the chat'],
-      [
-        /^src\/bin\/build-steps\/field-kernels\.ts#lanes$/,
-        'lanes of SIMD vectors, as WebAssembly calls them',
-      ],
-    ],
-  },
-  {
-    noun: /outcome/i,
-    may: [
-      [/^src\/store\/lane\.ts#Outcome$/, 'what became of an item of the lane'],
-      [/^src\/domain\/payments\/payment\.ts#Outcome$/, 'what became of a payment as an item of the lane'],
-      [/^src\/domain\/exports\/formats\/words\.ts#/, 'event.outcome of the Elastic Common Schema'],
-    ],
-  },
-]
-
 interface Import {
   from: string
   /** A path from the root for our own files, else the package's name. */
@@ -149,17 +104,6 @@ const functionsOf = (file: string): WrittenFunction[] => {
   }
   visit(source, undefined)
   return found.map(({ name, own }) => ({ name, lines: own.size }))
-}
-
-const exportsOf = (file: string): string[] => {
-  const source = ts.createSourceFile(file, read(file), ts.ScriptTarget.Latest, true)
-  return source.statements.flatMap((node) => {
-    const modifiers = ts.canHaveModifiers(node) ? (ts.getModifiers(node) ?? []) : []
-    if (!modifiers.some(({ kind }) => kind === ts.SyntaxKind.ExportKeyword)) return []
-    if (ts.isVariableStatement(node))
-      return node.declarationList.declarations.map(({ name }) => name.getText(source))
-    return ts.isDeclarationStatement(node) && node.name ? [node.name.getText(source)] : []
-  })
 }
 
 /** Root files that hold no logic of any domain; every server-side folder may use them. */
@@ -437,21 +381,6 @@ describe('architecture', () => {
     const filesIn = (folder: string) =>
       readdirSync(join(ROOT, folder), { withFileTypes: true }).filter((entry) => entry.isFile()).length
     expect(folders.filter((folder) => filesIn(folder) > MAX_FILES_IN_FOLDER)).to.deep.equal([])
-  })
-
-  it('keeps the words claim, statement, lane and outcome for one thing each, in names of files and exports', () => {
-    const named = sources.flatMap((file) => [
-      { name: posix.basename(file), place: file },
-      ...exportsOf(file).map((name) => ({ name, place: `${file}#${name}` })),
-    ])
-    const misused = NOUNS.flatMap(({ noun, may }) =>
-      named.filter(({ name, place }) => noun.test(name) && !may.some(([pattern]) => pattern.test(place))),
-    )
-    expect(misused.map(({ place }) => place)).to.deep.equal([])
-    const unused = NOUNS.flatMap(({ may }) =>
-      may.filter(([pattern]) => !named.some(({ place }) => pattern.test(place))),
-    )
-    expect(unused.map(([pattern]) => String(pattern))).to.deep.equal([])
   })
 
   it('has no import cycles', () => {

@@ -16,7 +16,7 @@ const CREDENTIAL_MAX_CHARS = 512
 const AUTHORIZATION_MAX_CHARS = CREDENTIAL_MAX_CHARS + 8
 /** What is longer is something else, most likely a token of several kilobytes. */
 const TOO_LONG = {
-  message: `A credential has at most ${CREDENTIAL_MAX_CHARS} characters. Hybrid tokens are no credentials: send them in the JSON body or in cookies, not in a header for credentials.`,
+  message: `A credential can have at most ${CREDENTIAL_MAX_CHARS} characters. Hybrid tokens are not credentials: send them in the JSON body or in cookies, not in a credential header.`,
   reason: 'CREDENTIAL_TOO_LONG',
 } as const
 
@@ -105,5 +105,7 @@ export const requireScope = (identity: Identity | undefined, route: Pick<Route, 
   const scopes = scopesOf(route)
   if (scopes.length === 0 || scopes.some((scope) => identity?.scopes.has(scope))) return
   const names = scopes.map((scope) => `"${scope}"`).join(' or ')
-  throw new AppError('insufficient_scope', { message: `This route needs a credential with scope ${names}.` })
+  throw new AppError('insufficient_scope', {
+    message: `This route requires a credential with scope ${names}.`,
+  })
 }

@@ -46,7 +46,7 @@ const requireHost = ({ rawHeaders, headers, httpVersion }: IncomingMessage): voi
   if (count > 1)
     throw new AppError('invalid_request', { message: 'The request has more than one Host field.' })
   if (headers.host !== undefined && !HOST.test(headers.host))
-    throw new AppError('invalid_request', { message: 'The Host field names no host.' })
+    throw new AppError('invalid_request', { message: 'The Host field is not a valid host.' })
 }
 
 export const REQUEST_ID_HEADER = 'X-Request-Id'
@@ -173,7 +173,7 @@ export const readOnlyWhile =
   (ctx, next) => {
     if (READING_METHODS.has(ctx.method) || !isFull()) return next()
     throw new AppError('unavailable', {
-      message: 'The disk of the service is full; nothing can be written until there is room again.',
+      message: 'The disk of the service is full; nothing can be written until there is free space.',
       reason: 'DISK_FULL',
       retryAfter: FULL_RETRY_SECONDS,
     })

@@ -38,7 +38,7 @@ const allowed = (methods: Iterable<string>): string => [...new Set([...methods, 
 
 /** No route took the request: the path is unknown, or known with other methods. */
 const refuse = (ctx: HttpContext, methods: readonly string[]): void => {
-  if (methods.length === 0) throw new AppError('not_found', { message: 'There is no such path.' })
+  if (methods.length === 0) throw new AppError('not_found', { message: 'Path not found.' })
   ctx.set('Allow', allowed(methods))
   if (ctx.method !== 'OPTIONS') throw new AppError('method_not_allowed')
   ctx.status = 204

@@ -51,7 +51,7 @@ const hint = (name: string, here: readonly string[], elsewhere: readonly KnownNa
   if (close !== undefined) return `is not known; did you mean \`${close}\`?`
   const far = nearest(name, elsewhere, (known) => known.name)
   if (far) return `is not known; did you mean \`${far.name}\` ${at(far.place)}?`
-  if (here.length === 0) return 'is not known; nothing is taken here'
+  if (here.length === 0) return 'is not known; no members are accepted here'
   const listed = here.slice(0, LISTED_NAMES).map((known) => `\`${known}\``)
   return `is not known; known here: ${listed.join(', ')}${here.length > LISTED_NAMES ? ', …' : ''}`
 }

@@ -33,7 +33,7 @@ interface ConnectorOptions {
 export const createPool = (options: ConnectorOptions): Agent => {
   const { judge, resolve, ca, connections = MAX_CONNECTIONS_PER_ORIGIN } = options
   const refusal = (host: string): EgressError =>
-    new EgressError('blocked', `${host} is at an address that must not be called`)
+    new EgressError('blocked', `the address of ${host} is not allowed`)
 
   // A name with even one forbidden address is refused: otherwise the order of the answers would decide.
   const judgedAddresses = async (host: string): Promise<ResolvedAddress[]> => {

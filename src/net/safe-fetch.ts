@@ -247,7 +247,7 @@ export const createSafeFetch = (options: SafeFetchOptions): SafeFetch => {
       if (isRefused && (await orAborted(isRefused(url), signal)))
         throw new EgressError(
           followed === 0 ? 'blocked' : 'redirect',
-          `${host} may not be called by this caller`,
+          `${host} can't be called by this caller`,
         )
       const hop = await orAborted(askOnce(pool, url, headers, request, signal), signal).catch(
         (error: unknown) => {

@@ -19,19 +19,19 @@ export const TRANSACTION_ID_PATTERN = '^[!-~]{1,128}$'
 /** Why a payment was refused, with a sentence for people. No refusal goes away by sending the same again. */
 export const REFUSALS = {
   DOUBLE_SPEND: 'The card token of this payment was used before.',
-  INVALID_MAC: 'The proof was not made with this key over these values.',
+  INVALID_MAC: 'The MAC of the proof does not match this key and these values.',
   PROOF_MALFORMED: 'The proof is neither a compact (36 characters) nor a stored one (66 characters).',
-  CLOCK_SKEW: 'The timestamp lies more than five minutes in the future.',
+  CLOCK_SKEW: 'The timestamp is more than five minutes in the future.',
   TOO_OLD: 'The payment is older than the policy allows.',
   TIMESTAMP_INVALID: 'The timestamp is neither ISO 8601 with a zone nor Unix seconds nor milliseconds.',
   AMOUNT_INVALID: 'The amount is not a positive number with at most the decimals of its currency.',
   CURRENCY_INVALID: 'The currency is not an ISO 4217 code.',
   LIMIT_EXCEEDED: 'The amount is above the floor limit for offline payments.',
-  ASSURANCE_TOO_LOW: 'The policy demands a proof whose MAC can be checked: stored form and timestamp.',
+  ASSURANCE_TOO_LOW: 'The policy requires a proof with a verifiable MAC: stored form and timestamp.',
   KEY_REVOKED: 'The proof was made with a revoked key.',
-  MERCHANT_INVALID: 'The merchant does not belong to this caller.',
+  MERCHANT_INVALID: 'The merchant does not belong to the caller.',
   TRANSACTION_CONFLICT: 'This transaction id was used with other content.',
-  TRANSACTION_ID_INVALID: 'A transaction id has 1 to 128 visible ASCII characters.',
+  TRANSACTION_ID_INVALID: 'A transaction id must have 1 to 128 visible ASCII characters.',
 } as const satisfies Record<string, string>
 
 export type RefusalCode = keyof typeof REFUSALS

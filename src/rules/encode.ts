@@ -67,7 +67,7 @@ const demandProvable = (container: object, spent = { size: 0 }): void => {
   const spend = (size: number) => {
     spent.size += size
     if (spent.size > MAX_INSIDE)
-      notProvable(`A list or an object has more than ${MAX_INSIDE} values and characters inside.`)
+      notProvable(`A list or an object contains more than ${MAX_INSIDE} values and characters.`)
   }
   spend(sizeOf(container))
   for (const value of Object.values(container)) {
@@ -96,7 +96,7 @@ export const encodeValue = (value: unknown): bigint => {
   if (typeof value === 'number') return encodeNumber(value)
   if (typeof value === 'boolean') return TYPE_BOOLEAN + (value ? 1n : 0n)
   if (typeof value === 'bigint') return notProvable('A number is out of range.')
-  if (typeof value === 'function' || typeof value === 'symbol') return notProvable('A value is no JSON.')
+  if (typeof value === 'function' || typeof value === 'symbol') return notProvable('A value is not JSON.')
   if (typeof value === 'object' && value !== null) demandProvable(value)
   return TYPE_OTHER + h248(canonicalJson(value))
 }

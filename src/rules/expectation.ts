@@ -114,7 +114,7 @@ export const unexpected = (
     .map((name) => ({
       path: `/expect/${name}`,
       code: 'not_applicable',
-      message: 'can not apply to what is presented',
+      message: 'does not apply to this item',
     }))
   if (details.length > 0) fail('validation_failed', { details })
   return names.filter((name) => facts[name] === null || !HOLDS[name](expect, facts, now)).map(reasonOf)

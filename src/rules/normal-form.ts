@@ -56,7 +56,7 @@ const ruleInside = ({ path, op, value }: Leaf, negated: boolean): NormalForm => 
       literal('gte', operands[0], isOutside),
       literal('lte', operands[1], isOutside),
     ])
-  return fail('not_provable', { message: `The operator ${op} has no form inside a proof.` })
+  return fail('not_provable', { message: `The operator ${op} can't be used in a proof.` })
 }
 
 /**

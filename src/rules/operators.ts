@@ -114,7 +114,7 @@ const readMatches: Read = (operand, budget) => {
   }
   const tooLarge = fault(
     'pattern_size',
-    'repeats too much: the patterns of a request must stay smaller together',
+    'repeats too much: the patterns of a request must be smaller in total',
   )
   const size = patternSize(operand)
   // Before compiling, since a few characters can take a tenth of a second of it.

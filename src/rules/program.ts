@@ -78,8 +78,9 @@ const write = (node: NormalForm, level: number, maxLevels: number, into: Sequenc
   }
   const own = node.kind === (level % 2 === 0 ? 'AND' : 'OR') ? level : level + 1
   if (own >= maxLevels) {
-    if (maxLevels === 1) fail('not_provable', { message: 'This circuit proves rules that must all hold.' })
-    tooLarge(`Inside a proof, rules may alternate between AND and OR on ${maxLevels} levels at most.`)
+    if (maxLevels === 1)
+      fail('not_provable', { message: 'This circuit can only prove rules that must all hold.' })
+    tooLarge(`In a proof, rules can alternate between AND and OR on at most ${maxLevels} levels.`)
   }
   for (const [i, member] of node.members.entries()) {
     if (i > 0) into.levels.push(own)
@@ -104,7 +105,7 @@ export const compileProgram = (tree: Tree, form: ProgramForm): Program => {
   const size = 2 ** slotBits
   const { literals, levels }: Sequence = { literals: [], levels: [] }
   write(normalForm(tree), 0, maxLevels, { literals, levels })
-  if (literals.length > size) tooLarge(`Inside this proof there may be at most ${size} rules.`)
+  if (literals.length > size) tooLarge(`This proof can have at most ${size} rules.`)
   const places = new Map<string, number>()
   const paths: FieldPath[] = []
   const rules = literals.map(({ path, op, negated, operand }): Word => {

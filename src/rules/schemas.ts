@@ -26,7 +26,7 @@ const Field = Type.String({
     'Path to the value: names joined by dots (`address.country`, a literal dot is `\\.`, a backslash `\\\\`), or a JSON Pointer (`/address/country`).',
 })
 const Operand = Type.Unknown({
-  description: `What the value is compared with: a number for \`lt lte gt gte\`, \`[low, high]\` for \`between nonbetween\`, 1 to ${MAX_LISTED_VALUES} values for \`in nin\`, a text, number or boolean for \`contains\`, a text for \`startsWith matches\` (a pattern has at most ${MAX_PATTERN_CHARS} characters), anything for \`eq ne\`.`,
+  description: `The value to compare with: a number for \`lt lte gt gte\`, \`[low, high]\` for \`between nonbetween\`, 1 to ${MAX_LISTED_VALUES} values for \`in nin\`, a text, number or boolean for \`contains\`, a text for \`startsWith matches\` (a pattern has at most ${MAX_PATTERN_CHARS} characters), anything for \`eq ne\`.`,
 })
 
 /**
@@ -49,7 +49,9 @@ export const rulesOf = <P extends TProperties>(prefix: string, more: P, descript
         ...more,
         field: Field,
         op: Type.Literal('exists'),
-        value: Type.Optional(Type.Boolean({ description: 'Absent: true. False: the value is not there.' })),
+        value: Type.Optional(
+          Type.Boolean({ description: 'Default: true. false: the value must be absent.' }),
+        ),
       }),
     ],
     { title: `${prefix}Rule`, description },
@@ -60,11 +62,11 @@ export const rulesOf = <P extends TProperties>(prefix: string, more: P, descript
       op: Type.Enum([...GATES]),
       children: Type.Array(Node, { minItems: 1, maxItems: MAX_CHILDREN }),
     },
-    { title: `${prefix}Gate`, description: 'What is true of several nodes together.' },
+    { title: `${prefix}Gate`, description: 'A combination of several nodes.' },
   )
   const negation = Type.Object(
     { op: Type.Literal('NOT'), child: Node },
-    { title: `${prefix}Negation`, description: 'What is true where its node is false.' },
+    { title: `${prefix}Negation`, description: 'The negation of a node.' },
   )
   const nodeForms = Type.Union([ruleForms, gate, negation], {
     title: `${prefix}Logic`,
@@ -105,7 +107,8 @@ export const Expect = Type.Object(
       Type.Array(ExpectedName, {
         minItems: 1,
         maxItems: MAX_EXPECTED_ISSUERS,
-        description: 'Ids of organisations or signers, or addresses of services, one of which made it.',
+        description:
+          'Ids of organisations or signers, or addresses of services; one of them must have issued it.',
       }),
     ),
     audience: Type.Optional(ExpectedName),
@@ -113,7 +116,7 @@ export const Expect = Type.Object(
       Type.String({
         minLength: 1,
         maxLength: MAX_EXPECTED_CHARACTERS,
-        description: 'What its nullifier is scoped to.',
+        description: 'The purpose that scopes its nullifier.',
       }),
     ),
     nonce: Type.Optional(ExpectedName),
@@ -125,10 +128,12 @@ export const Expect = Type.Object(
       }),
     ),
     status: Type.Optional(
-      Type.Enum(['active', 'used', 'expired', 'revoked'], { description: 'Of a token.' }),
+      Type.Enum(['active', 'used', 'expired', 'revoked'], { description: 'Status of a token.' }),
     ),
     min_level: Type.Optional(
-      Type.Enum([...EXPECTED_LEVELS], { description: 'That a proof of `kyc` asks for, or a higher one.' }),
+      Type.Enum([...EXPECTED_LEVELS], {
+        description: 'The minimum level that a proof of `kyc` must require.',
+      }),
     ),
     decision: Type.Optional(Type.Union([Type.Literal(0), Type.Literal(1)])),
     max_age_seconds: Type.Optional(
@@ -136,7 +141,7 @@ export const Expect = Type.Object(
         minimum: 0,
         maximum: Number.MAX_SAFE_INTEGER,
         description:
-          'Since it was attested; else since its signal `now`; else since it was recorded or issued.',
+          'Age since it was attested; otherwise since its signal `now`; otherwise since it was recorded or issued.',
       }),
     ),
   },
@@ -144,6 +149,6 @@ export const Expect = Type.Object(
     title: 'Expectation',
     additionalProperties: false,
     description:
-      'What you ask. What differs is not verified, for the reason EXPECTATION_ and the name, and spends nothing. A name that can not apply to what is presented is 422.',
+      "What you expect. If something differs, the item is not verified, with the reason EXPECTATION_ and the name, and nothing is spent. A name that can't apply to the item returns 422.",
   },
 )

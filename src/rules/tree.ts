@@ -60,7 +60,7 @@ const member = (node: Record<string, unknown>, name: string): unknown =>
 const readRule = (node: unknown, path: string, spent: Spent): Leaf => {
   if (!isObject(node)) return wrong(path, 'type', 'must be an object {field, op, value}')
   spent.leaves += 1
-  if (spent.leaves > MAX_LEAVES) tooLarge(path, `There may be at most ${MAX_LEAVES} rules.`)
+  if (spent.leaves > MAX_LEAVES) tooLarge(path, `There can be at most ${MAX_LEAVES} rules.`)
   const op = member(node, 'op')
   // A node of a tree among rules is told what is wrong with its `op`, not with its `children`.
   requireKnown(node, isGate(op) || op === 'NOT' ? NODE_MEMBERS : RULE_MEMBERS, path)
@@ -82,7 +82,7 @@ const readRule = (node: unknown, path: string, spent: Spent): Leaf => {
 }
 
 const readNode = (node: unknown, path: string, depth: number, spent: Spent): Tree => {
-  if (depth > MAX_TREE_DEPTH) tooLarge(path, `A tree may have at most ${MAX_TREE_DEPTH} levels.`)
+  if (depth > MAX_TREE_DEPTH) tooLarge(path, `A tree can have at most ${MAX_TREE_DEPTH} levels.`)
   if (!isObject(node))
     return wrong(path, 'type', 'must be a rule {field, op, value} or a node {op, children}')
   const op = member(node, 'op')
@@ -96,7 +96,7 @@ const readNode = (node: unknown, path: string, depth: number, spent: Spent): Tre
     if (!Array.isArray(children)) return wrong(`${path}/children`, 'type', 'must be a list of nodes')
     if (children.length === 0) return wrong(`${path}/children`, 'min_items', 'must have at least one node')
     if (children.length > MAX_CHILDREN) {
-      tooLarge(`${path}/children`, `A node may have at most ${MAX_CHILDREN} children.`)
+      tooLarge(`${path}/children`, `A node can have at most ${MAX_CHILDREN} children.`)
     }
     const read = (child: unknown, i: number) => readNode(child, `${path}/children/${i}`, depth + 1, spent)
     return { kind: 'gate', op, children: children.map(read) }
@@ -108,7 +108,7 @@ const readNode = (node: unknown, path: string, depth: number, spent: Spent): Tre
 const readRules = (rules: unknown, path: string, spent: Spent): Tree[] => {
   if (!Array.isArray(rules)) return wrong(path, 'type', 'must be a list of rules')
   if (rules.length === 0) return wrong(path, 'min_items', 'must have at least one rule')
-  if (rules.length > MAX_LEAVES) tooLarge(path, `There may be at most ${MAX_LEAVES} rules.`)
+  if (rules.length > MAX_LEAVES) tooLarge(path, `There can be at most ${MAX_LEAVES} rules.`)
   return rules.map((rule, i) => readRule(rule, `${path}/${i}`, spent))
 }
 

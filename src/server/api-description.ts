@@ -6,7 +6,7 @@ import { WEBHOOKS } from './webhooks-description.ts'
 /** Version of the interface, as its specification numbers it. */
 const API_VERSION = '1.0.0'
 
-const DESCRIPTION = `Assay checks things and proves what it found.
+const DESCRIPTION = `Assay verifies data and returns signed, provable results.
 
 Send an API key as \`X-API-Key\` or as \`Authorization: Bearer\`. Bodies are JSON; members that a route does not know are
 refused (422 \`unknown_member\`) where the schema of the body does not say otherwise, unknown query parameters where a
@@ -15,33 +15,33 @@ credential is needed (400 \`unknown_parameter\`), and null where the schema does
 /** Every tag that a route may use. */
 const TAGS: Readonly<Record<string, string>> = {
   'Agent trust':
-    'Agents that act for somebody: enrolled with their keys, recognised by their signatures, kept within limits.',
+    'Agents that act on behalf of others: enrolment with keys, verification of signatures, limits.',
   AML: 'Screening of people against sanctions and watch lists.',
-  Audit: 'The log of everything that was decided, and the proofs that nothing in it was altered.',
+  Audit: 'The log of all decisions, and the proofs that it was only appended to.',
   Chat: 'An open chat for AI agents: prompts, messages, threads, the live stream. Needs no account.',
   Circuits: 'The statements that can be proven in zero knowledge, and the keys that verify their proofs.',
-  Consent: 'Consents of people, given and withdrawn, with signed receipts.',
+  Consent: 'Consents, withdrawals and signed receipts.',
   Console: 'Organisations, accounts, sessions, merchants and terminals.',
   Devices: 'Devices of an organisation and their keys.',
   Domains: 'Custom domains of pods.',
-  Eligibility: 'Whether somebody qualifies, from the data of several sources, proven without showing them.',
-  Exports: 'Complete files of what happened in a window, for a SIEM or as evidence.',
-  Hermes: 'Routes that answer YES or NO about the data of a target, and proxy routes, which make them.',
-  KYC: 'Who somebody is, checked, and credentials that prove it without showing it.',
-  Keys: 'API keys: making, rotating and revoking them.',
+  Eligibility: 'Eligibility decisions over several data sources, proven without revealing the data.',
+  Exports: 'Complete files of the events in a time window, for a SIEM or as evidence.',
+  Hermes: 'Routes that answer YES or NO about the data of a target, and the proxy routes that create them.',
+  KYC: 'Identity checks, and credentials that prove their results without revealing the data.',
+  Keys: 'Creating, rotating and revoking API keys.',
   MCP: 'The chat for agents that speak the Model Context Protocol.',
   Payments: 'Card payments that were accepted at a terminal, online or offline.',
-  Pods: 'Verification spaces with a key, a policy and a charge of their own.',
-  Policies: 'What an organisation permits and denies, and signed decisions by it.',
-  Proofs: 'Zero-knowledge proofs: made, checked, spent once, handed in.',
+  Pods: 'Verification spaces with their own key, policy and charge.',
+  Policies: 'The policies of an organisation, and signed decisions by them.',
+  Proofs: 'Zero-knowledge proofs: making, verifying, spending and uploading them.',
   Security: 'Alerts, and the public keys of the service.',
-  System: 'What the service says of itself.',
-  Tickets: 'Tickets small enough for a QR code, checkable offline.',
+  System: 'Health, metrics, keys and description of the service.',
+  Tickets: 'Tickets small enough for a QR code, verifiable offline.',
   Terminals: 'Terminals of a merchant.',
-  Tokens: 'Signed tokens that end, can be used up and can be withdrawn.',
-  Usage: 'What an organisation has used.',
+  Tokens: 'Signed tokens that expire, can be single-use and can be revoked.',
+  Usage: 'Usage of an organisation.',
   Verification: 'Signed results about data, with zero-knowledge proofs.',
-  Webhooks: 'Signed notices to an endpoint of yours of what was proven, spent, logged and revoked.',
+  Webhooks: 'Signed notifications to your endpoints about proofs, spending, log entries and revocations.',
 }
 
 /** For placeholders of examples whose schema asks for more than any text. */

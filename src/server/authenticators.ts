@@ -86,7 +86,7 @@ export const createAuthenticators = (services: Needs, metricsToken: string | und
     if (text === undefined) throw new AppError('unauthorized')
     const { kind, authenticated } = await identify(text)
     if (kinds.includes(kind)) return authenticated
-    throw new AppError('insufficient_scope', { message: `This route does not take ${NAMES[kind]}.` })
+    throw new AppError('insufficient_scope', { message: `This route does not accept ${NAMES[kind]}.` })
   }
   const takes =
     (...kinds: Kind[]): Authenticator =>

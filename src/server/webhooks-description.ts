@@ -8,9 +8,9 @@ const Hash = (description: string) =>
   Type.String({ pattern: '^[0-9a-f]{64}$', description: `${description}; lower-case hex.` })
 
 const subject = {
-  digest: Text('What it is about; null where it has none.'),
-  circuit_id: Text('Null where nothing was proven.'),
-  proof_id: Text('Null where nothing was proven.'),
+  digest: Text('Digest of what the entry is about; null if it has none.'),
+  circuit_id: Text('Null if nothing was proven.'),
+  proof_id: Text('Null if nothing was proven.'),
 }
 const proof = {
   ...subject,

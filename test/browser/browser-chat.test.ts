@@ -294,7 +294,7 @@ describe('the chat page in Chromium', () => {
       ])
       expect(await page.inputValue('#text')).to.equal(text)
       expect(await refusal({ name: 'Аdmin', text: anyText() })).to.deep.equal([
-        'This name is kept for the operator. Choose another.',
+        'This name is reserved for the operator. Choose another.',
         'name',
       ])
       expect(await refusal({ name: 'Ada', text: `key ak_live_${'a1B2c3D'.repeat(7)}` })).to.deep.equal([

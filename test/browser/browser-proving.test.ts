@@ -5,7 +5,7 @@ import { createServer, type Server } from 'node:http'
 import { join } from 'node:path'
 import { expect } from 'chai'
 import type { Browser, Page } from 'playwright-core'
-import type { OfflinePaymentClaim, ProofVerdict, Proved } from '../../src/circuits/proving/proving.ts'
+import type { OfflinePaymentStatement, ProofVerdict, Proved } from '../../src/circuits/proving/proving.ts'
 import { startTestApp, type TestApp, type TestOrganisation } from '../support/app.ts'
 import { launchChromium } from '../support/chromium.ts'
 import { asking } from '../support/circuits/circuit-questions.ts'
@@ -22,10 +22,10 @@ const POLICY = "default-src 'none'; script-src 'self' 'wasm-unsafe-eval'; connec
 /** What proving-page.js puts into the page. */
 interface PageScope {
   isReady?: boolean
-  provePayment(claim: OfflinePaymentClaim): Promise<Proved & { verdict: ProofVerdict; altered: ProofVerdict }>
+  provePayment(claim: OfflinePaymentStatement): Promise<Proved & { verdict: ProofVerdict; altered: ProofVerdict }>
 }
 
-const prove = (page: Page, claim: OfflinePaymentClaim) =>
+const prove = (page: Page, claim: OfflinePaymentStatement) =>
   page.evaluate((given) => (globalThis as typeof globalThis & PageScope).provePayment(given), claim)
 
 describe('proofs in Chromium', () => {
@@ -61,7 +61,7 @@ describe('proofs in Chromium', () => {
     pages.closeAllConnections()
   })
 
-  const claim = async (): Promise<OfflinePaymentClaim> => {
+  const claim = async (): Promise<OfflinePaymentStatement> => {
     const till = await terminalTill(app, owner)
     const { proofData, timestamp, ...made } = till.payment({ at: Date.now() - 500 })
     expect((await till.sync([{ ...made, proofData, timestamp }])).body.synced).to.equal(1)

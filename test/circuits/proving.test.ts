@@ -19,7 +19,7 @@ describe('assay/proving', function () {
   let payment: TestPayment
   let library: typeof Proving
   let files: Proving.CircuitFiles
-  let proving: Proving.Proving<Proving.OfflinePaymentClaim>
+  let proving: Proving.Proving<Proving.OfflinePaymentStatement>
 
   const accepted = async (): Promise<TestPayment> => {
     const made = till.payment({ at: Date.now() - 500 })
@@ -28,8 +28,8 @@ describe('assay/proving', function () {
   }
   const claimOf = (
     { proofData, timestamp, ...made }: TestPayment,
-    changes: Partial<Proving.OfflinePaymentClaim> = {},
-  ): Proving.OfflinePaymentClaim => ({
+    changes: Partial<Proving.OfflinePaymentStatement> = {},
+  ): Proving.OfflinePaymentStatement => ({
     payment: { ...made, proof: proofData, timestamp: Number(timestamp) },
     terminalSecret: till.terminalSecret ?? '',
     baseUrl: app.url,
@@ -87,7 +87,7 @@ describe('assay/proving', function () {
   })
 
   it('makes proofs that the server refuses where anything else than the payment is proved', async () => {
-    const refused = async (changes: Partial<Proving.OfflinePaymentClaim>) => {
+    const refused = async (changes: Partial<Proving.OfflinePaymentStatement>) => {
       const made = await proving.prove(claimOf(payment, changes))
       const { valid } = await library.verifyProof(files.verificationKey, made.proof, made.publicSignals)
       return `${valid} ${(await ask(made)).offline_valid}`
@@ -102,7 +102,7 @@ describe('assay/proving', function () {
   })
 
   it('has no proof of a payment outside of its bounds, or without its whole nullifier', async () => {
-    const fault = async (changes: Partial<Proving.OfflinePaymentClaim>) => {
+    const fault = async (changes: Partial<Proving.OfflinePaymentStatement>) => {
       const error = await rejection(proving.prove(claimOf(payment, changes)))
       return `${error.name}: ${error.message}`
     }

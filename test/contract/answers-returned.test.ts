@@ -2,7 +2,7 @@
 import { expect } from 'chai'
 import type { AuditPage } from '../../src/domain/audit/schemas.ts'
 import type { ZkpProof } from '../../src/domain/audit/schemas-zkp.ts'
-import type { BatchResults } from '../../src/domain/tickets/schemas.ts'
+import type { BatchOutcomes } from '../../src/domain/tickets/schemas.ts'
 import type { Webhook, WebhookList } from '../../src/domain/webhooks/schemas.ts'
 import { sharedApp, type TestApp } from '../support/app.ts'
 
@@ -65,7 +65,7 @@ describe('an answer that comes back whole', () => {
     const answer = await post<Verdict>('/v1/proofs/verify', unnamed)
     expect(answer.error).to.equal('validation_failed')
     expect(answer.details?.map(({ path }) => path)).to.include('/proof_id')
-    const { results } = await post<BatchResults>('/v1/qr/proofs/batch', {
+    const { results } = await post<BatchOutcomes>('/v1/qr/proofs/batch', {
       proofs: [unnamed, { ...made, created_at }, { ...made, consume: false }, made],
     })
     expect(results.map(({ status, message = '' }) => [status, message.split(' ')[0]])).to.deep.equal([
@@ -217,7 +217,7 @@ describe('an answer that comes back whole', () => {
   it('of a ticket is taken where it is handed in, and another one is used up by nobody', async () => {
     const ticket = await post<object>('/v1/qr/tickets', {})
     const handIn = async (proof: object) => {
-      const { results } = await post<BatchResults>('/v1/qr/proofs/batch', { proofs: [proof] })
+      const { results } = await post<BatchOutcomes>('/v1/qr/proofs/batch', { proofs: [proof] })
       return [results[0]?.status, results[0]?.message?.split(' ')[0]]
     }
     expect(await handIn({ ...ticket, digest: '0'.repeat(64) })).to.deep.equal(['invalid', '/digest'])

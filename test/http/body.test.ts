@@ -216,7 +216,7 @@ describe('request bodies', () => {
   it('a name that occurs twice in one object is refused, at every level and however it is spelt', async () => {
     const cases = [
       ['/closed', '{"text":"a","text":"b"}', 'line 1, column 13'],
-      ['/closed', '{"text":"a","text":"a"}', 'twice in one object.'],
+      ['/closed', '{"text":"a","text":"a"}', 'duplicate member in an object.'],
       ['/closed', '{"text":"a","\\u0074ext":"b"}', 'line 1, column 13'],
       ['/open', '{"data":{"a":[{"b":1,\n"b":{"c":":"}}]}}', 'line 2, column 1'],
       ['/open', '{"data":{"__proto__":1,"__proto__":2}}', 'line 1, column 24'],
@@ -224,7 +224,7 @@ describe('request bodies', () => {
     for (const [path, text, place] of cases) {
       const { status, body } = await kit.request('POST', path, { body: text })
       expect([status, body.error], text).to.deep.equal([400, 'invalid_json'])
-      expect(body.message, text).to.include('twice').and.include(place)
+      expect(body.message, text).to.include('duplicate member').and.include(place)
     }
     const fine = '{"data":{"a":{"b":":,:"},"b":{"b":[{"b":1},{"b":"\\":"}]},"\\"a\\":":1}}'
     expect((await post('/open', fine))[0]).to.equal(200)
@@ -234,7 +234,7 @@ describe('request bodies', () => {
     const milliseconds = (members: number) => {
       const text = Buffer.from(`{${Array.from({ length: members }, (_, i) => `"k${i}":1`).join()},"k0":2}`)
       const start = performance.now()
-      expect(() => parseJson(text, false)).to.throw('twice')
+      expect(() => parseJson(text, false)).to.throw('duplicate member')
       return performance.now() - start
     }
     // Comparing every name with every other would take minutes.

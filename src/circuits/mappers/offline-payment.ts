@@ -21,7 +21,7 @@ export interface ProvablePayment {
   readonly timestamp: number
 }
 
-export interface OfflinePaymentClaim {
+export interface OfflinePaymentStatement {
   readonly payment: ProvablePayment
   /** As it was shown once. */
   readonly terminalSecret: string
@@ -67,7 +67,7 @@ export const offlinePaymentValues = ({
   limit,
   from = payment.timestamp - (payment.timestamp % DAY_MS),
   to = from + DAY_MS - 1,
-}: OfflinePaymentClaim): OfflineValidationValues => {
+}: OfflinePaymentStatement): OfflineValidationValues => {
   const { transactionId, proof, amount, currency, timestamp } = payment
   const parsed = parseProof(proof)
   if (!parsed.ok || parsed.nullifier === undefined)

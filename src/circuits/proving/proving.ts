@@ -8,7 +8,7 @@
  */
 import type { Circuit } from '../circuit.ts'
 import { offlineValidation } from '../mappers/offline_validation.ts'
-import { type OfflinePaymentClaim, offlinePaymentValues } from '../mappers/offline-payment.ts'
+import { type OfflinePaymentStatement, offlinePaymentValues } from '../mappers/offline-payment.ts'
 import { createProofMaker, type Proved, type ProvingArtifacts } from './groth16.ts'
 
 export {
@@ -35,7 +35,7 @@ export {
 export { CIRCUITS, findCircuit } from '../catalogue.ts'
 export { type KycValues, kyc } from '../mappers/kyc.ts'
 export { type OfflineValidationValues, offlineValidation } from '../mappers/offline_validation.ts'
-export type { OfflinePaymentClaim, ProvablePayment } from '../mappers/offline-payment.ts'
+export type { OfflinePaymentStatement, ProvablePayment } from '../mappers/offline-payment.ts'
 export {
   cardNullifierElement,
   terminalCommitment,
@@ -78,7 +78,7 @@ export const createProving = async <Values>(
 /** Prepares for proofs that a terminal makes of its payments. @throws as {@link createProving} */
 export const createOfflinePaymentProving = async (
   artifacts: ProvingArtifacts,
-): Promise<Proving<OfflinePaymentClaim>> => {
+): Promise<Proving<OfflinePaymentStatement>> => {
   const proving = await createProving(offlineValidation, artifacts)
-  return { prove: async (claim) => proving.prove(offlinePaymentValues(claim)) }
+  return { prove: async (statement) => proving.prove(offlinePaymentValues(statement)) }
 }

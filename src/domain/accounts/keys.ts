@@ -90,7 +90,7 @@ const requireOwn = (caller: Caller, scopes: readonly string[]): void => {
   const lacking = scopes.filter((scope) => !caller.scopes.has(scope as Scope))
   if (lacking.length > 0) {
     throw new AppError('insufficient_scope', {
-      message: `A credential can't manage a key with scopes that it lacks itself: ${lacking.join(', ')}.`,
+      message: `A credential can't manage a key with scopes that it does not have: ${lacking.join(', ')}.`,
     })
   }
 }
@@ -271,7 +271,7 @@ export const createKeys = ({ database, ledger, sealing, clock, openRecent, hmacM
         const old = await changeable(trx, caller, keyId)
         // Only a replacement lets a key expire; a key that could be replaced again would have several successors.
         if (endOfKey(old) !== undefined) {
-          throw new AppError('conflict', { message: 'The key was replaced or revoked before.' })
+          throw new AppError('conflict', { message: 'The key was already replaced or revoked.' })
         }
         const until = at + overlapSeconds * 1000
         const next = draft({

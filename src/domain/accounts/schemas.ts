@@ -6,7 +6,7 @@ import { DateTime, idOf, orNull } from '../../json/schemas.ts'
 
 const NullableDateTime = orNull(DateTime)
 const Name = Type.String({ minLength: 1, maxLength: 100, pattern: NOT_BLANK })
-const Label = Type.String({ maxLength: 100, description: 'For people; shown in lists.' })
+const Label = Type.String({ maxLength: 100, description: 'Shown in lists.' })
 const Scope = Type.Enum([...SCOPES])
 const Subscription = Type.Enum(['active', 'inactive'])
 const OrganisationId = idOf('org')
@@ -37,7 +37,11 @@ export const SignIn = Type.Object(
 export type SignIn = Static<typeof SignIn>
 
 export const SessionCreated = Type.Object(
-  { csrfToken: Type.String({ description: 'Send it as X-CSRF-Token with every request that writes.' }) },
+  {
+    csrfToken: Type.String({
+      description: 'Send it as X-CSRF-Token with every request that changes something.',
+    }),
+  },
   { title: 'SessionCreated' },
 )
 
@@ -52,7 +56,7 @@ export const Session = Type.Object(
     sessionId: idOf('ses'),
     createdAt: DateTime,
     expiresAt: DateTime,
-    current: Type.Boolean({ description: 'Whether it is the one that asks.' }),
+    current: Type.Boolean({ description: 'Whether it is the session of this request.' }),
   },
   { title: 'Session' },
 )
@@ -66,12 +70,14 @@ export const Me = Type.Object(
   {
     organisationId: OrganisationId,
     organisation: Type.String({ description: 'Name of the organisation.' }),
-    merchantId: Type.String({ description: 'The merchant payments count for unless they name another.' }),
+    merchantId: Type.String({ description: 'The merchant of payments that name none.' }),
     scopes: Type.Array(Scope),
     subscription: Subscription,
     rateLimitPerMinute: Type.Integer(),
-    email: Type.Optional(Type.String({ description: 'Of the account that is signed in.' })),
-    csrfToken: Type.Optional(Type.String({ description: 'Of the session, for pages that were reloaded.' })),
+    email: Type.Optional(Type.String({ description: 'The account that is signed in.' })),
+    csrfToken: Type.Optional(
+      Type.String({ description: 'CSRF token of the session, for pages that were reloaded.' }),
+    ),
   },
   { title: 'Me' },
 )
@@ -129,7 +135,7 @@ export const NewKey = Type.Object(
         maxItems: SCOPES.length,
         uniqueItems: true,
         description:
-          'Never more than the caller has. Default: all of its own but keys, egress:private and admin.',
+          'At most the scopes of the caller. Default: all scopes of the caller except keys, egress:private and admin.',
       }),
     ),
   },
@@ -158,7 +164,7 @@ export const KeyRotation = Type.Object(
         minimum: 0,
         maximum: 30 * 24 * 3600,
         default: 0,
-        description: 'How long the old key goes on working.',
+        description: 'How long the old key stays valid.',
       }),
     ),
   },
@@ -177,7 +183,7 @@ export const LeakedKey = Type.Object(
     key: Type.String({
       minLength: 1,
       maxLength: 512,
-      description: 'The key itself; administrators may name its id, `key_…`, instead.',
+      description: 'The key itself. Administrators can send its id, `key_…`, instead.',
     }),
   },
   { title: 'LeakedApiKey' },
@@ -194,10 +200,12 @@ export const Key = Type.Object(
   {
     keyId: Type.String(),
     label: Type.String(),
-    hint: Type.String({ description: 'How the key begins; empty for keys that an operator chose.' }),
+    hint: Type.String({
+      description: 'The first characters of the key; empty for keys chosen by the operator.',
+    }),
     scopes: Type.Array(Scope),
-    merchantId: orNull(Type.String(), { description: 'The one merchant it may act for.' }),
-    terminalId: orNull(Type.String(), { description: 'The terminal it was made for.' }),
+    merchantId: orNull(Type.String(), { description: 'The only merchant that this key can act for.' }),
+    terminalId: orNull(Type.String(), { description: 'The terminal that this key was created for.' }),
     status: Type.Enum(['active', 'expired', 'revoked']),
     createdAt: DateTime,
     expiresAt: NullableDateTime,

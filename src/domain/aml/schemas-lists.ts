@@ -13,25 +13,27 @@ const Format = Type.Enum([...LIST_FORMATS])
 const CheckTypes = Type.Array(CheckTypeName, {
   minItems: 1,
   uniqueItems: true,
-  description: 'What a match is for. Default: sanctions, or for OpenSanctions what the topics say.',
+  description:
+    'The check types that the list is used for. Default: sanctions; for OpenSanctions, according to the topics.',
 })
 const Files = Type.Array(
   Type.Object(
     {
       name: Type.String({ minLength: 1, maxLength: MAX_FILE_NAME_CHARACTERS }),
-      content: Type.String({ description: 'The text of the file.' }),
+      content: Type.String({ description: 'The content of the file, as text.' }),
     },
     { title: 'ListFileSent' },
   ),
   {
     minItems: 1,
     maxItems: MAX_FILES,
-    description: 'For OFAC the main file, alt.csv and add.csv, else one. The body may have 1 MiB.',
+    description:
+      'For OFAC the main file, alt.csv and add.csv; otherwise one file. The body can have at most 1 MiB.',
   },
 )
 const AcceptLoss = Type.Optional(
   Type.Boolean({
-    description: 'Accepts a list that has less than half of the entries that it had, or is gone.',
+    description: 'Accepts a list that has less than half of its previous entries, or that was removed.',
   }),
 )
 
@@ -54,7 +56,7 @@ export const ChangeLists = Type.Union(
     ),
     Type.Object(
       { action: Type.Literal('remove'), listId: ListId },
-      { title: 'RemoveList', description: 'Takes one away until the next reload.' },
+      { title: 'RemoveList', description: 'Removes one list until the next reload.' },
     ),
   ],
   { title: 'ChangeLists' },
@@ -73,7 +75,7 @@ const WatchList = Type.Object(
     files: Type.Array(
       Type.Object(
         { name: Type.String(), sha256: Sha256, bytes: Type.Integer() },
-        { title: 'WatchListFile', description: 'To compare with what the publisher tells.' },
+        { title: 'WatchListFile', description: 'To compare with the number that the publisher states.' },
       ),
     ),
   },
@@ -86,10 +88,10 @@ export const WatchLists = Type.Object(
     sha256: Sha256,
     loadedAt: orNull(DateTime),
     sample: Type.Boolean({
-      description: 'Whether the list that ships is among them, whose people are made up.',
+      description: 'Whether the shipped sample list, which has fictional people, is loaded.',
     }),
     uncovered: Type.Array(CheckTypeName, {
-      description: 'Types that cannot be checked, since no list is for them.',
+      description: 'Check types for which no list is loaded.',
     }),
     problem: orNull(Type.Object({ message: Type.String(), at: DateTime }, { title: 'WatchListProblem' }), {
       description: 'Why this server could not load AML_LISTS when it started.',

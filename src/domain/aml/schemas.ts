@@ -17,7 +17,7 @@ export const AmlCheck = Type.Object(
     userId: Type.String({
       minLength: 1,
       maxLength: MAX_USER_ID_CHARACTERS,
-      description: 'Your id of the person or company. Kept as a keyed pseudonym only.',
+      description: 'Your id of the person or company. Stored only as a keyed pseudonym.',
     }),
     checkTypes: Type.Optional(
       Type.Array(CheckTypeName, {
@@ -31,14 +31,14 @@ export const AmlCheck = Type.Object(
       Type.String({
         minLength: 1,
         maxLength: MAX_NAME_CHARACTERS,
-        description: 'In any script and order. Absent: the name that KYC knows of this userId. Never stored.',
+        description: 'In any script and order. Default: the name that KYC has for this userId. Never stored.',
       }),
     ),
     dateOfBirth: Type.Optional(Type.String({ format: 'date' })),
     country: Type.Optional(
       Type.String({
         pattern: '^[A-Za-z]{2}$',
-        description: 'ISO 3166-1 alpha-2: nationality, or seat of a company.',
+        description: 'ISO 3166-1 alpha-2: nationality, or registered country of a company.',
       }),
     ),
     identifiers: Type.Optional(
@@ -48,7 +48,7 @@ export const AmlCheck = Type.Object(
             type: Type.Optional(
               Type.String({
                 maxLength: MAX_IDENTIFIER_TYPE_CHARACTERS,
-                description: 'For your own records: numbers are compared whatever they are called.',
+                description: 'For your own use: numbers are compared independently of this name.',
               }),
             ),
             value: Type.String({
@@ -73,7 +73,7 @@ const Explanation = Type.Object(
   {
     attribute: Type.Enum(['name', 'date_of_birth', 'country', 'identifier']),
     effect: Type.Enum(['agrees', 'close', 'differs'], {
-      description: '`close` speaks neither for nor against, except for a name.',
+      description: '`close` counts neither for nor against a match, except for a name.',
     }),
     detail: Type.String(),
   },
@@ -85,7 +85,7 @@ const Match = Type.Object(
     listId: Type.String(),
     entryId: Type.String({ description: "The publisher's id." }),
     name: Type.String({ description: 'The main name of the entry.' }),
-    score: Type.Number({ minimum: 0, maximum: 100, description: 'How well the names agree; one decimal.' }),
+    score: Type.Number({ minimum: 0, maximum: 100, description: 'Similarity of the names; one decimal.' }),
     result: Type.Enum(['review', 'hit']),
     explanations: Type.Array(Explanation),
   },
@@ -103,25 +103,25 @@ const AmlResult = Type.Object(
     riskScore: Type.Integer({
       minimum: 0,
       maximum: 100,
-      description: 'Below 43 where clear, 50 to 89 for review, from 90 for a hit.',
+      description: 'Below 43 for clear, 50 to 89 for review, from 90 for a hit.',
     }),
     reason: orNull(Type.Enum([...REVIEW_REASONS]), {
       description:
-        'Why it is a review though nobody was found: there was no name, or none that can be compared, such as initials alone.',
+        'Why the result is review although there is no match: there was no name, or none that can be compared, such as initials only.',
     }),
     listVersion: Type.String({
       description:
-        'All lists as they were. Begins with `sample-` where the list of made-up people is among them.',
+        'Version of all loaded lists. Begins with `sample-` if the list of fictional people is one of them.',
     }),
     lists: Type.Array(
       Type.Object(
         { listId: Type.String(), entries: Type.Integer(), sha256: Sha256 },
         { title: 'AmlListUsed' },
       ),
-      { description: 'Those that were searched for this type.' },
+      { description: 'The lists that were searched for this type.' },
     ),
     checkedAt: DateTime,
-    matches: Type.Array(Match, { description: 'Best first, ten at most.' }),
+    matches: Type.Array(Match, { description: 'Best match first, at most ten.' }),
   },
   { title: 'AmlResult' },
 )
@@ -129,5 +129,5 @@ export type AmlResult = Static<typeof AmlResult>
 
 export const AmlResults = Type.Array(AmlResult, {
   title: 'AmlResults',
-  description: 'One for each type, as asked.',
+  description: 'One per requested type.',
 })

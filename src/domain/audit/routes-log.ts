@@ -16,10 +16,10 @@ const getCheckpoint = route({
   ...shared,
   name: 'getCheckpoint',
   path: '/checkpoint',
-  summary: 'What the log commits to now',
+  summary: 'Get the signed checkpoint of the log',
   description:
     'A signed note (C2SP tlog-checkpoint): origin, size and root of the log, an Ed25519 signature and an ML-DSA-44 ' +
-    'cosignature. Nothing is ever signed that contradicts an earlier checkpoint.',
+    'cosignature. No checkpoint that contradicts an earlier one is ever signed.',
   produces: PLAIN_TEXT,
   response: { 200: Type.String() },
   errors: ['log_inconsistent'],
@@ -31,9 +31,9 @@ const getCheckpointKeys = route({
   ...shared,
   name: 'getCheckpointKeys',
   path: '/checkpoint/keys',
-  summary: 'Keys that verify the checkpoint',
+  summary: 'Get the keys that verify the checkpoint',
   description:
-    'Verifier keys (C2SP signed-note), one a line: Ed25519, ML-DSA-44. The same keys are in the JWK set.',
+    'Verifier keys (C2SP signed-note), one per line: Ed25519, ML-DSA-44. The same keys are in the JWK set.',
   produces: PLAIN_TEXT,
   response: { 200: Type.String() },
   errors: [],
@@ -50,7 +50,7 @@ const getTile = route({
   name: 'getTile',
   path: '/tile/{level}/{tile}',
   takesRest: true,
-  summary: 'Hashes of the log',
+  summary: 'Get a tile of the hashes of the log',
   description:
     'A tile of up to 256 hashes (C2SP tlog-tiles). `tile` is its number in groups of three digits, all but the last with an x: ' +
     '`x001/234` is tile 1,234; `x001/234.p/17` its first 17 hashes.',

@@ -17,8 +17,9 @@ const proveEntry = route({
   path: '/api/audit/zkp-proof',
   summary: 'Prove that one of your entries is in the log, without saying which',
   description:
-    'A zero-knowledge proof that some entry of a shard of up to 4,096 is behind a commitment, with the audit path of the ' +
-    "entry that logs the shard's root and a checkpoint over it. It shows nothing of the entry itself. An entry of GET /api/audit may come back whole.",
+    'Returns a zero-knowledge proof that a commitment opens to some entry of a shard of up to 4,096 entries, with the audit ' +
+    "path of the entry that logs the shard's root and a checkpoint that covers it. The proof reveals nothing about the entry " +
+    'itself. You can send a complete entry of GET /api/audit as the body.',
   body: ZkpProofRequest,
   response: { 200: ZkpProof },
   errors: [
@@ -40,10 +41,9 @@ const verifyEntryProof = route({
   ...shared,
   name: 'verifyEntryProof',
   path: '/api/audit/zkp-verify',
-  summary: 'Check such a proof',
+  summary: 'Verify a proof of POST /api/audit/zkp-proof',
   description:
-    'Whether the proof holds, is about a root that stands in the log, and fits the trees that it names. What is wrong ' +
-    'comes back as a reason. With `checkpoint`, that one must be signed by this log and hold the root too. The answer that made it may come back whole.',
+    'Checks that the proof is valid, refers to a root that is in the log, and matches the trees that it names. A failed check is reported as a reason. With `checkpoint`, that checkpoint must be signed by this log and contain the root too. You can send the complete answer of POST /api/audit/zkp-proof as the body.',
   body: ZkpVerifyRequest,
   response: { 200: ZkpVerified },
   errors: ['log_inconsistent', 'read_only'],

@@ -22,10 +22,9 @@ const listAudit = route({
   ...shared,
   name: 'listAudit',
   path: '/api/audit',
-  summary: 'List what was decided',
+  summary: 'List the entries of the log',
   description:
-    'Entries of your organisation, the newest first, and a signed checkpoint that covers them. Hash `entry` as ' +
-    'SHA-256(0x00 ‖ UTF-8) to get `leafHash`. An operator sees the entries of all organisations, without their text.',
+    'Entries of your organisation, newest first, and a signed checkpoint that covers them. `leafHash` is SHA-256(0x00 ‖ `entry` in UTF-8). An operator gets the entries of all organisations, without their text.',
   query: AuditQuery,
   response: { 200: AuditPage },
   errors: ['log_inconsistent', 'validation_failed'],
@@ -37,7 +36,7 @@ const getInclusion = route({
   ...shared,
   name: 'getInclusionProof',
   path: '/api/audit/inclusion',
-  summary: 'Prove that an entry stands in the log',
+  summary: 'Prove that an entry is in the log',
   description: 'The audit path of RFC 6962 §2.1.1, from the leaf upwards.',
   query: InclusionQuery,
   response: { 200: InclusionProof },
@@ -52,7 +51,7 @@ const getConsistency = route({
   path: '/api/audit/consistency',
   summary: 'Prove that the log was only appended to',
   description:
-    'The consistency proof of RFC 6962 §2.1.2 between two sizes; `to` is the present size by default.',
+    'The consistency proof of RFC 6962 §2.1.2 between two sizes; `to` defaults to the current size.',
   query: ConsistencyQuery,
   response: { 200: ConsistencyProof },
   errors: [],
@@ -64,10 +63,9 @@ const getPseudonymised = route({
   ...shared,
   name: 'getPseudonymisedAudit',
   path: '/api/audit/pseudonymised',
-  summary: 'Count what was decided, without pointing at anybody',
+  summary: 'Count entries without identifying anyone',
   description:
-    'Counts by UTC day, divided by type and hour as far as every row stands for at least k distinct subjects. The ' +
-    'window is widened to whole days. What has too few subjects is merged, or its day is left out.',
+    'Counts per UTC day, divided by type and hour as far as every row covers at least k distinct subjects. The window is extended to whole days. Rows with too few subjects are merged, or their day is left out.',
   query: PseudonymisedQuery,
   response: { 200: Pseudonymised },
   errors: ['validation_failed'],

@@ -13,10 +13,11 @@ const Coordinates = Type.Array(Type.String())
 const AskedTreeSize = Type.Optional(
   Type.Integer({
     ...TreeSize,
-    description: 'The tree that the root is shown to stand in; default: that of `checkpoint`.',
+    description:
+      'Size of the tree whose inclusion proof for the root is returned; default: that of `checkpoint`.',
   }),
 )
-const Digest = Type.String({ pattern: '^[0-9a-f]{1,128}$', description: 'The first entry that has it.' })
+const Digest = Type.String({ pattern: '^[0-9a-f]{1,128}$', description: 'The first entry with this digest.' })
 
 /** An entry as it was listed may come back whole. */
 export const ZkpProofRequest = Type.Union([
@@ -28,8 +29,11 @@ export type ZkpProofRequest = Static<typeof ZkpProofRequest>
 const RootStated = Type.Object(
   {
     shard: Index,
-    shard_size: Type.Integer({ minimum: 1, description: 'Leaves that the shard had.' }),
-    root_index: Type.Integer({ ...Index, description: 'Place of the entry that says so of the shard.' }),
+    shard_size: Type.Integer({ minimum: 1, description: 'Number of leaves of the shard.' }),
+    root_index: Type.Integer({
+      ...Index,
+      description: 'Index of the entry that logs the root of the shard.',
+    }),
   },
   { title: 'LoggedRootStatement' },
 )
@@ -46,11 +50,11 @@ const PublicInputs = Type.Object(
         circuit: Type.String(),
         statement: RootStated,
         nonce: Type.String(),
-        exp: Type.Optional(Type.Integer({ description: 'Unix seconds, where the proof expires.' })),
+        exp: Type.Optional(Type.Integer({ description: 'Unix seconds; only if the proof expires.' })),
       },
-      { title: 'AuditProofContext', description: 'What `ctx` is the hash of.' },
+      { title: 'AuditProofContext', description: 'The context whose hash is the public signal `ctx`.' },
     ),
-    treeSize: Type.Integer({ ...TreeSize, description: 'The tree that `inclusion` is about.' }),
+    treeSize: Type.Integer({ ...TreeSize, description: 'The tree of `inclusion`.' }),
     treeRoot: Hash,
   },
   { title: 'AuditProofInputs' },
@@ -59,7 +63,7 @@ export type PublicInputs = Static<typeof PublicInputs>
 
 const Inclusion = Type.Object(
   {
-    index: Type.Integer({ ...Index, description: 'Place of the entry that logs the root.' }),
+    index: Type.Integer({ ...Index, description: 'Index of the entry that logs the root.' }),
     leafHash: Hash,
     hashes: Type.Array(Hash, { description: 'Audit path, from the leaf upwards.' }),
   },
@@ -68,7 +72,7 @@ const Inclusion = Type.Object(
 
 export const ZkpProof = Type.Object(
   {
-    proofId: Type.String({ description: '`prf_…`, as the proof routes know it.' }),
+    proofId: Type.String({ description: '`prf_…`, the id in the proof routes.' }),
     digest: Type.String(),
     proof: Type.Object(
       {
@@ -105,10 +109,10 @@ export const ZkpVerified = Type.Object(
     valid: Type.Boolean({ description: 'The pairing holds.' }),
     integrity_verified: Type.Boolean({
       description:
-        'Valid, made for this context, about a root that the log holds, in a tree that the log now continues.',
+        'The proof is valid, was made for this context, and refers to a root in the log, in a tree that the current log extends.',
     }),
-    treeSize: Type.Integer({ description: 'Entries in the log that all of it was checked against.' }),
-    reason: Type.Optional(Type.String({ description: 'What is wrong first.' })),
+    treeSize: Type.Integer({ description: 'Size of the log at the time of the check.' }),
+    reason: Type.Optional(Type.String({ description: 'The first failed check.' })),
   },
   { title: 'AuditProofVerdict' },
 )

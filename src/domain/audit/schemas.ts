@@ -20,7 +20,7 @@ export const ENTRY_TYPES = [
 export const MAX_PAGE_ENTRIES = 1_000
 const Hash = Type.String({ pattern: '^[0-9a-f]{64}$' })
 const Index = Type.Integer({ minimum: 0, maximum: Number.MAX_SAFE_INTEGER })
-const Since = Type.Optional(dateTime('Only entries of this time or later.'))
+const Since = Type.Optional(dateTime('Only entries at or after this time.'))
 const Until = Type.Optional(dateTime('Only entries before this time.'))
 const TreeSize = Type.Integer({ minimum: 0, description: 'Entries in the log.' })
 const Hashes = Type.Array(Hash, { description: 'SHA-256 hashes, lower-case hex.' })
@@ -30,7 +30,7 @@ export const AuditQuery = Type.Object({
   since: Since,
   until: Until,
   cursor: Type.Optional(
-    Type.String({ pattern: '^[0-9]{1,15}$', description: '`nextCursor` of the page before.' }),
+    Type.String({ pattern: '^[0-9]{1,15}$', description: '`nextCursor` of the previous page.' }),
   ),
   limit: pageLimit(MAX_PAGE_ENTRIES, 50),
 })
@@ -40,17 +40,19 @@ const Nullable = (description: string) => orNull(Type.String(), { description })
 
 export const AuditEntry = Type.Object(
   {
-    index: Type.Integer({ minimum: 0, description: 'Place in the log.' }),
+    index: Type.Integer({ minimum: 0, description: 'Index in the log.' }),
     leafHash: Type.String({ pattern: '^[0-9a-f]{64}$', description: 'SHA-256(0x00 ‖ entry).' }),
     id: Type.String(),
     organisationId: Type.String(),
     type: Type.Enum([...ENTRY_TYPES]),
     at: DateTime,
-    digest: Nullable('What the entry is about, as it is found elsewhere.'),
-    keyId: Nullable('The API key that the entry names.'),
+    digest: Nullable('Digest of what the entry is about, as in other answers.'),
+    keyId: Nullable('Id of the API key named in the entry.'),
     circuitId: Nullable('The circuit of a proof.'),
     proofId: Nullable('The proof.'),
-    entry: Nullable('Canonical JSON, byte for byte what was hashed. Null in entries of other organisations.'),
+    entry: Nullable(
+      'Canonical JSON, exactly the bytes that were hashed. Null for entries of other organisations.',
+    ),
   },
   { title: 'AuditEntry' },
 )
@@ -92,7 +94,7 @@ export const InclusionQuery = Type.Object({
     Type.Integer({
       minimum: 1,
       maximum: Number.MAX_SAFE_INTEGER,
-      description: 'Default: entries in the log now.',
+      description: 'Default: current size of the log.',
     }),
   ),
 })
@@ -124,7 +126,7 @@ export type ConsistencyProof = Static<typeof ConsistencyProof>
 
 export const PseudonymisedQuery = Type.Object({
   k: Type.Optional(
-    Type.Integer({ description: 'Distinct subjects that a row must stand for, 5 to 1,000.', default: 5 }),
+    Type.Integer({ description: 'Minimum number of distinct subjects per row, 5 to 1,000.', default: 5 }),
   ),
   since: Since,
   until: Until,
@@ -132,7 +134,7 @@ export const PseudonymisedQuery = Type.Object({
     Type.String({
       pattern: '^((type|hour)(,(type|hour))*)?$',
       default: 'type',
-      description: 'What divides a day: `type`, or `type,hour`; empty for whole days. Hours divide types.',
+      description: 'How a day is divided: `type`, or `type,hour`; empty for whole days. Hours divide types.',
     }),
   ),
 })
@@ -143,7 +145,7 @@ const PseudonymisedRow = Type.Object(
     bucket: dateTime('Start of the UTC day or hour.'),
     span: Type.Enum(['day', 'hour']),
     type: orNull(Type.Enum([...ENTRY_TYPES]), { description: 'Null: several types.' }),
-    merged: Type.Boolean({ description: 'Whether the row gathers what had too few subjects by itself.' }),
+    merged: Type.Boolean({ description: 'Whether the row merges parts that had too few subjects.' }),
     entries: orNull(Type.Integer(), { description: 'Null while the day is not over.' }),
     subjects: Type.Integer({ description: 'Distinct subjects, rounded down to a multiple of k.' }),
   },
@@ -157,10 +159,10 @@ export const Pseudonymised = Type.Object(
       since: DateTime,
       until: DateTime,
     }),
-    pseudonymEpoch: Type.Integer({ description: 'The 90-day epoch whose pseudonyms are made now.' }),
+    pseudonymEpoch: Type.Integer({ description: 'The current 90-day epoch of pseudonyms.' }),
     rows: Type.Array(PseudonymisedRow),
     suppressed: Type.Integer({
-      description: 'Days that are left out because they have fewer than k subjects.',
+      description: 'Number of days left out because they have fewer than k subjects.',
     }),
   },
   { title: 'Pseudonymised' },

@@ -161,7 +161,7 @@ export const createAudit = ({ database, log, checkpoints, pseudonyms, clock }: D
       const { size: present } = await log.head()
       const size = treeSize ?? present
       if (size > present) refuseQuery('treeSize', `The log has ${present} entries.`)
-      if (size <= index) refuseQuery('treeSize', 'A tree of that size does not hold the entry.')
+      if (size <= index) refuseQuery('treeSize', 'A tree of that size does not contain the entry.')
       const [hashes, root] = await Promise.all([log.inclusion(index, size), log.root(size)])
       return {
         index,
@@ -177,7 +177,7 @@ export const createAudit = ({ database, log, checkpoints, pseudonyms, clock }: D
       const { size: present } = await log.head()
       const end = to ?? present
       if (end > present) refuseQuery('to', `The log has ${present} entries.`)
-      if (from > end) refuseQuery('from', 'The earlier tree is the smaller one.')
+      if (from > end) refuseQuery('from', 'from must not be greater than to.')
       const hashes = await log.consistency(from, end)
       return { from, to: end, hashes: hashes.map(hex) }
     },
@@ -189,7 +189,7 @@ export const createAudit = ({ database, log, checkpoints, pseudonyms, clock }: D
      */
     async pseudonymised(caller: Caller, query: PseudonymisedQuery): Promise<Pseudonymised> {
       const { k = DEFAULT_K } = query
-      if (k < MIN_K || k > MAX_K) refuseValue('k', `k is ${MIN_K} to ${MAX_K}.`)
+      if (k < MIN_K || k > MAX_K) refuseValue('k', `k must be ${MIN_K} to ${MAX_K}.`)
       const now = clock.now()
       const window = windowOf(query, now)
       const division = divisionOf(query.fields)
@@ -207,7 +207,7 @@ export const createAudit = ({ database, log, checkpoints, pseudonyms, clock }: D
           const asked = `${iso(window.since)} to ${iso(window.until)}`
           return refuseValue(
             'since',
-            `${asked} holds more than ${MAX_COUNTED_ENTRIES} entries: ask for less.`,
+            `${asked} has more than ${MAX_COUNTED_ENTRIES} entries; choose a smaller window.`,
           )
         }
         const { groups, suppressed } = release(cells, k, division)

@@ -102,7 +102,7 @@ export const createAuditProofs = (deps: Deps) => {
       refuse('/treeSize', 'out_of_range', `The log has ${size} entries.`)
     return (
       (await membership.memberOf(caller, name, treeSize)) ??
-      refuse('/treeSize', 'out_of_range', 'A tree of that size holds no root over the entry.')
+      refuse('/treeSize', 'out_of_range', 'A tree of that size has no logged root that covers the entry.')
     )
   }
 

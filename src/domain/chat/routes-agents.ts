@@ -15,7 +15,7 @@ export const getAgentsTxt = route({
   path: '/agents.txt',
   auth: 'none',
   tag: 'Chat',
-  summary: 'How an agent uses the chat',
+  summary: 'Get the instructions for agents',
   description:
     'Plain text to read before anything else: the rule about untrusted text, lines for curl, the configuration of an ' +
     'MCP client, limits.',

@@ -19,7 +19,7 @@ const getPosting = route({
   name: 'getPosting',
   method: 'GET',
   path: '/console/api/posting',
-  summary: 'The posting mode of the chat',
+  summary: 'Get the posting mode of the chat',
   response: { 200: PostingState },
   errors: [],
   handler: (_request, { postingMode }: Services) => postingMode.state(),
@@ -32,7 +32,7 @@ const setPosting = route({
   path: '/console/api/posting',
   summary: 'Change the posting mode of the chat',
   description:
-    'Holds on every server from the next post on, is told to everybody who follows the stream, and leaves an entry of type `chat` in the log.',
+    'Applies on every server from the next post on, is announced on the stream, and adds an entry of type `chat` to the log.',
   body: PostingChange,
   response: { 200: PostingState },
   errors: ['read_only'],
@@ -50,7 +50,7 @@ const removeMessage = route({
   path: '/console/api/messages/{id}',
   summary: 'Remove a message',
   description:
-    'For good: its text is replaced by a hash, it is 404 from now on, and the stream announces it. Its replies stay. Leaves an entry of type `chat` in the log.',
+    'Permanent: the text is replaced by a hash, the message returns 404 from now on, and the removal is announced on the stream. Replies stay. Adds an entry of type `chat` to the log.',
   params: MessageParams,
   response: { 204: null },
   errors: ['not_found'],
@@ -63,9 +63,9 @@ const postHouseMessage = route({
   name: 'postHouseMessage',
   method: 'POST',
   path: '/console/api/messages',
-  summary: 'Post in the name of the house',
+  summary: 'Post as the operator',
   description:
-    'Kind `house`, source `system`: the only messages that may use reserved names. Bound by the content rules, not by posting mode or limits. Takes fields, no envelope.',
+    'Creates a message of kind `house` and source `system`, the only ones that can use reserved names. The content rules apply; posting mode and limits do not. Envelopes are not accepted here.',
   body: NewMessage,
   bodyForm: 'parsed',
   bodyLimit: 'chat',

@@ -15,9 +15,9 @@ export const removeOwnMessage = route({
   path: '/api/messages/{id}/remove',
   auth: 'none',
   tag: 'Chat',
-  summary: 'Take back a signed message',
+  summary: 'Remove your own signed message',
   description:
-    'Removes a message for good, for whoever holds the key that signed it; its replies stay. A message of another key is 404, as one that does not exist. Removals count against the limit of posting.',
+    'Permanently removes a message, if the envelope is signed with the same key as the message; its replies stay. A message of another key returns 404, like one that does not exist. Removals count against the limit for posts.',
   addressLimit: CHAT_READS,
   params: MessageParams,
   body: MessageRemoval,

@@ -67,7 +67,7 @@ const postMessage = route({
   tag,
   summary: 'Post a message',
   description:
-    'Plain text, under a name of your choice, or in a signed envelope. Needs no account. Error codes say which rule a post breaks; those that break a content rule do not count against your limit of posts.',
+    'Send plain text under a name of your choice, or a signed envelope. No account is needed. The error code says which rule a post breaks; posts that break a content rule do not count against your limit of posts.',
   addressLimit: CHAT_READS,
   body: NewMessage,
   bodyForm: 'parsed',
@@ -99,7 +99,7 @@ const listMessages = route({
   tag,
   summary: 'Read messages',
   description:
-    'Newest first, or oldest first above `after`. All filters hold together; `before` and `after` together read what lies between, from `after` on. `agent` is the exact name.',
+    'Newest first, or oldest first above `after`. Filters are combined with AND; `before` and `after` together return the messages between them, beginning after `after`. `agent` is the exact name.',
   query: MessagesQuery,
   response: { 200: MessagePage },
   errors: ['search_too_broad', 'unavailable'],
@@ -113,7 +113,7 @@ const getMessage = route({
   auth: 'none',
   addressLimit: CHAT_READS,
   tag,
-  summary: 'A message and its thread',
+  summary: 'Get a message and its thread',
   params: MessageParams,
   query: ThreadQuery,
   response: { 200: Thread },
@@ -129,9 +129,8 @@ const getStats = route({
   auth: 'none',
   addressLimit: CHAT_READS,
   tag,
-  summary: 'Counts of the chat',
-  description:
-    'At most a few seconds old; what was posted on the server that answers is counted as soon as the post is answered.',
+  summary: 'Get the statistics of the chat',
+  description: 'At most a few seconds old; posts accepted by the answering server are included immediately.',
   response: { 200: ChatStats },
   errors: [],
   handler: (_request, { chat }: Services) => chat.stats(),

@@ -17,7 +17,7 @@ const change = {
       minLength: 1,
       maxLength: REASON_MAX_CHARACTERS,
       pattern: ONE_LINE,
-      description: 'Told to everybody who reads the posting state, and kept in the log.',
+      description: 'Shown in the public posting state and recorded in the log.',
     }),
   ),
 }
@@ -29,7 +29,7 @@ export const PostingChange = Type.Union(
   {
     title: 'PostingChange',
     description:
-      'Another `mode`, or the state as it was read, whose mode stays; `reason` is set in either case.',
+      'A new `mode`, or the state as it was read, which keeps the mode; `reason` is set in both cases.',
   },
 )
 export type PostingChange = Static<typeof PostingChange>
@@ -38,6 +38,7 @@ export const MessageRemoval = Type.Object(
   { envelope: Envelope },
   {
     title: 'MessageRemoval',
-    description: 'The envelope is of action `chat.remove`; its params are `{id}`, the message of the path.',
+    description:
+      'The envelope has the action `chat.remove` and the params `{id}`, the id of the message in the path.',
   },
 )

@@ -40,21 +40,22 @@ export type Source = (typeof SOURCES)[number]
 
 const MessageId = Type.Integer({ minimum: 1, maximum: Number.MAX_SAFE_INTEGER })
 
-export const Notice = Type.String({ description: 'The warning that belongs to everything strangers wrote.' })
+export const Notice = Type.String({ description: 'The warning about untrusted text.' })
 export const Posting = Type.Enum([...POSTING_MODES], {
   description:
-    '`open`: posts are accepted · `paused`: 503 · `verified_only`: 403 for posts that do not qualify.',
+    '`open`: posts are accepted · `paused`: 503 · `verified_only`: 403 for posts that are not verified.',
 })
 
 /** A proof that this service has checked, as it shows it. */
 const MessageProof = Type.Object(
   {
-    circuit_id: Type.String({ description: 'What was proven with: docs/circuits.md.' }),
+    circuit_id: Type.String({ description: 'The circuit of the proof; see docs/circuits.md.' }),
     statement: Type.String({
-      description: 'What was proven, in one sentence of the service: none of it is the sender’s.',
+      description:
+        'What was proven, in one sentence written by the service; it contains no text of the sender.',
     }),
     issuer: Type.String({
-      description: 'The organisation that vouches for it: `default`, which is the operator, or `org_…`.',
+      description: 'The organisation that issued it: `default` (the operator) or `org_…`.',
     }),
     checked_at: DateTime,
   },
@@ -64,14 +65,16 @@ export type MessageProof = Static<typeof MessageProof>
 
 const Relay = Type.Object(
   {
-    agent_id: Type.String({ description: 'As the envelope names it; the key vouches for it, nobody else.' }),
+    agent_id: Type.String({
+      description: "As stated in the envelope; confirmed only by the sender's own key.",
+    }),
     key_fingerprint: Type.String({
       description: '`SHA256:` and the base64url SHA-256 of the raw Ed25519 key.',
     }),
     proof_checked: Type.Boolean({
-      description: 'The envelope carried a proof, which this service verified: `proof` says what it shows.',
+      description: 'The envelope contained a proof that this service verified; `proof` says what it shows.',
     }),
-    about: Type.String({ description: 'Untrusted plain text of the sender; empty where there was none.' }),
+    about: Type.String({ description: 'Untrusted plain text of the sender; empty if there was none.' }),
     proof: Type.Optional(MessageProof),
   },
   { title: 'Relay' },
@@ -84,11 +87,11 @@ export const Message = Type.Object(
     created_at: DateTime,
     agent_name: Type.String({ description: 'Self-chosen, untrusted.' }),
     model: orNull(Type.String(), { description: 'Self-declared, untrusted.' }),
-    prompt_id: orNull(Type.String(), { description: 'The prompt that it answers.' }),
+    prompt_id: orNull(Type.String(), { description: 'The prompt that the message answers.' }),
     topic: orNull(Type.String(), { description: 'Untrusted.' }),
-    reply_to: orNull(Type.Integer(), { description: 'The message that it replies to.' }),
+    reply_to: orNull(Type.Integer(), { description: 'The message that this one replies to.' }),
     thread_id: Type.Integer({
-      description: "Id of the thread's first message; its own where it starts one.",
+      description: 'Id of the first message of the thread; its own id if it starts a thread.',
     }),
     text: Type.String({
       description:
@@ -97,7 +100,7 @@ export const Message = Type.Object(
     kind: Type.Enum(['agent', 'house'], { description: '`house`: posted by the operator.' }),
     source: Type.Enum([...SOURCES]),
     verified: Type.Boolean({
-      description: 'It came in a signed envelope, and the name is bound to the key that signed it.',
+      description: 'The message came in a signed envelope, and its name is bound to the signing key.',
     }),
     reply_count: Type.Integer({ minimum: 0, description: 'Direct replies.' }),
     relay: Type.Optional(Relay),
@@ -147,7 +150,7 @@ export const MessagesQuery = Type.Object({
     Type.String({
       minLength: 1,
       maxLength: SEARCH_MAX_CHARACTERS,
-      description: `Words that the text must all hold, in any order. A search counts for ${SEARCH_COST} requests, and is ended after 2 s.`,
+      description: `Words that must all occur in the text, in any order. A search counts as ${SEARCH_COST} requests and is stopped after 2 s.`,
     }),
   ),
 })
@@ -173,7 +176,7 @@ export const ThreadQuery = Type.Object({
     Type.Integer({
       minimum: 0,
       maximum: Number.MAX_SAFE_INTEGER,
-      description: '`next_after` of the page before.',
+      description: '`next_after` of the previous page.',
     }),
   ),
 })
@@ -194,7 +197,7 @@ export type Thread = Static<typeof Thread>
 
 export const ChatStats = Type.Object(
   {
-    messages: Type.Integer({ minimum: 0, description: 'Messages that can be read.' }),
+    messages: Type.Integer({ minimum: 0, description: 'Messages that were not removed.' }),
     messages_24h: Type.Integer({ minimum: 0 }),
     threads: Type.Integer({ minimum: 0 }),
     agents: Type.Integer({ minimum: 0, description: 'Distinct names.' }),
@@ -202,7 +205,7 @@ export const ChatStats = Type.Object(
     verified_messages: Type.Integer({ minimum: 0 }),
     prompts: Type.Integer({ minimum: 0 }),
     categories: Type.Integer({ minimum: 0 }),
-    streams: Type.Integer({ minimum: 0, description: 'Streams that are open on the server that answers.' }),
+    streams: Type.Integer({ minimum: 0, description: 'Open streams on the answering server.' }),
     posting: Posting,
     as_of: DateTime,
   },

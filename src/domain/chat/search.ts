@@ -24,7 +24,7 @@ const WINDOW_MS = 40
 
 const refuse = (): never =>
   fail('search_too_broad', {
-    message: `The search was ended after ${SEARCH_TIMEOUT_MS / 1000} s. Use rarer words, or say before, after, thread, prompt_id or agent.`,
+    message: `The search was stopped after ${SEARCH_TIMEOUT_MS / 1000} s. Use less common words, or filter by before, after, thread, prompt_id or agent.`,
   })
 
 type Search = (database: Database, selection: Selection, timeoutMs: number) => Promise<MessageRow[]>
@@ -78,7 +78,7 @@ export const createSearch = (database: Database, timeoutMs = SEARCH_TIMEOUT_MS) 
   return async (selection: Selection): Promise<MessageRow[]> => {
     if (running >= MAX_SEARCHES)
       return fail('unavailable', {
-        message: 'Others are searching; try again.',
+        message: 'Too many searches are running; try again.',
         retryAfter: RETRY_AFTER_SECONDS,
       })
     running++

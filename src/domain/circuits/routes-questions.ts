@@ -21,7 +21,7 @@ const ERRORS: readonly ErrorCode[] = [
   'prover_overloaded',
 ]
 const COMMON =
-  'What is not so is a 200 with the field false. The raw form `inputs` takes the signals by name; `now`, `scope` and `ctx` are set by the service.'
+  'If the statement is not true, the answer is 200 with the field false. The raw form `inputs` takes the signals by name; `now`, `scope` and `ctx` are set by the service.'
 
 const questionRoute = (question: CircuitQuestion) => {
   const { circuit, name, summary, description, body, field, errors, example } = question

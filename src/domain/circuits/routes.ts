@@ -28,8 +28,7 @@ const listCircuits = route({
   scope: ['circuit', 'merchant'],
   tag: 'Circuits',
   summary: 'List circuits',
-  description:
-    'What a proof of each circuit shows by itself, and what whoever relies on it must check besides.',
+  description: 'What a proof of each circuit shows by itself, and what a verifier must check in addition.',
   response: { 200: CircuitList },
   errors: [],
   example: {},
@@ -46,9 +45,9 @@ const getVerificationKey = route({
   path: '/api/circuits/{circuitId}/vkey',
   auth: 'none',
   tag: 'Circuits',
-  summary: 'The key with which anybody verifies proofs of a circuit',
+  summary: 'Get the verification key of a circuit',
   description:
-    'In the form that `snarkjs groth16 verify` takes. May be kept for an hour; 304 answers If-None-Match.',
+    'In the format of `snarkjs groth16 verify`. Can be cached for an hour; supports If-None-Match (304).',
   params: CircuitParams,
   response: { 200: VerificationKeyJson, 304: null },
   errors: ['not_found'],
@@ -68,7 +67,7 @@ const fileRoute = (kind: CircuitFileKind, name: string, summary: string, type: s
     tag: 'Circuits',
     summary,
     description:
-      'For proofs that are made elsewhere, such as on a terminal: what this service itself proves with. Some megabytes. Ask with `sha256` for a file that may be kept for good; without it for an hour. 304 answers If-None-Match.',
+      'For proofs made outside of the service, such as on a terminal; the service itself uses the same file. Some megabytes. With `sha256` the answer can be cached permanently, without it for an hour; supports If-None-Match (304).',
     params: CircuitParams,
     query: FileQuery,
     produces: type,
@@ -86,13 +85,13 @@ const fileRoute = (kind: CircuitFileKind, name: string, summary: string, type: s
 const getProvingKey = fileRoute(
   'zkey',
   'getProvingKey',
-  'The key with which anybody makes proofs of a circuit',
+  'Get the proving key of a circuit',
   'application/octet-stream',
 )
 const getWitnessProgram = fileRoute(
   'wasm',
   'getWitnessProgram',
-  'The program that computes witnesses of a circuit',
+  'Get the witness generator of a circuit',
   'application/wasm',
 )
 

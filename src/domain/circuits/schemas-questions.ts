@@ -5,18 +5,18 @@ import { SnarkProofJson } from '../proofs/schemas.ts'
 import type { CircuitQuestion } from '../proofs/statements/question.ts'
 
 const answerFields = {
-  success: Type.Literal(true, { description: 'The question was answered; the field after it says how.' }),
+  success: Type.Literal(true, { description: 'The request was processed; the result is in the field that follows.' }),
   circuit_id: Type.String(),
-  proofId: orNull(Type.String({ description: '`prf_…`, as the proof routes know it.' })),
+  proofId: orNull(Type.String({ description: '`prf_…`, the id in the proof routes.' })),
   proof: orNull(SnarkProofJson),
   publicInputs: orNull(Type.Array(Type.String())),
-  digest: orNull(Type.String({ description: 'Names what was proven, lower-case hex.' })),
+  digest: orNull(Type.String({ description: 'Identifies what was proven, lower-case hex.' })),
   verifiedAt: DateTime,
   reasonCodes: Type.Array(Type.String(), {
     description:
-      'Why it is false; empty when it is true. DECISION_NO: the proof shows so. With any other code nothing is proven, and proofId, proof, publicInputs and digest are null.',
+      'Why the field is false; empty if it is true. DECISION_NO: the proof shows a NO. With any other code nothing is proven, and proofId, proof, publicInputs and digest are null.',
   }),
-  message: Type.Optional(Type.String({ description: 'The same for people, where it can be told.' })),
+  message: Type.Optional(Type.String({ description: 'An explanation of the reason, if there is one.' })),
 }
 
 /** What every answer has besides its result field. */

@@ -9,27 +9,34 @@ export const CircuitInfo = Type.Object(
     name: Type.String(),
     description: Type.String(),
     version: Type.String(),
-    wasm_supported: Type.Boolean({ description: 'Whether witness and proof can be made in WebAssembly.' }),
+    wasm_supported: Type.Boolean({
+      description: 'Whether witness and proof can be computed in WebAssembly.',
+    }),
     proves: Type.String({ description: 'What a proof shows by itself.' }),
-    checks: Type.Array(Type.String(), { description: 'What whoever relies on a proof must check besides.' }),
+    checks: Type.Array(Type.String(), { description: 'What a verifier must check in addition.' }),
     selfAsserted: Type.Boolean({
       description:
-        "Whether the commitment is the prover's own choice: alone, a proof shows consistency only.",
+        'Whether the prover chooses the commitment freely; then a proof alone shows only consistency.',
     }),
-    publicSignals: Type.Array(Type.String(), { description: "Names, in the order of a proof's signals." }),
+    publicSignals: Type.Array(Type.String(), {
+      description: 'Names of the public signals, in the order of a proof.',
+    }),
     constraints: Type.Integer(),
     verificationKeyUrl: Type.String({ format: 'uri' }),
     provingKeyUrl: Type.String({
       format: 'uri',
-      description: 'What it answers never changes: the address holds its SHA-256.',
+      description: 'The content at this address never changes: the address contains its SHA-256.',
     }),
-    witnessProgramUrl: Type.String({ format: 'uri', description: 'In the same way.' }),
+    witnessProgramUrl: Type.String({ format: 'uri', description: 'Like zkeyUrl.' }),
     setup: Type.Object({
       type: Type.Enum(['single-party', 'multi-party'], {
         description:
-          'multi-party where several put secrets into the powers and into the key. Whoever knows all of either can forge.',
+          'multi-party if several contributors added secrets to the powers of tau and to the key. Anyone who knows all secrets of either can forge proofs.',
       }),
-      contributions: Type.Integer({ minimum: 1, description: 'To the proving key, beacons not counted.' }),
+      contributions: Type.Integer({
+        minimum: 1,
+        description: 'Number of contributions to the proving key, without beacons.',
+      }),
       transcript_sha256: Type.String({
         description: 'SHA-256 of the canonical JSON (RFC 8785) of powers, r1cs, circuitHash, contributions.',
       }),
@@ -47,7 +54,7 @@ export const FileQuery = Type.Object({
   sha256: Type.Optional(
     Type.String({
       pattern: '^[0-9a-f]{64}$',
-      description: 'The hash that the file must have, else 404. With it the answer may be kept for good.',
+      description: 'The hash of the file, otherwise 404. With it the answer can be cached permanently.',
     }),
   ),
 })

@@ -26,14 +26,17 @@ const AskedConsentId = askedId('cns', { description: '`cns_…`' })
 const SubjectId = Type.String({
   minLength: 1,
   maxLength: MAX_SUBJECT_CHARACTERS,
-  description: 'Who consents. Only a keyed hash of it is kept.',
+  description: 'The person who consents. Only a keyed hash of it is stored.',
 })
 export const Receipt = Type.String({
   minLength: 1,
   maxLength: MAX_RECEIPT_CHARACTERS,
   description: 'Compact JWS of POST /api/consent/log.',
 })
-const Controller = name(MAX_CONTROLLER_CHARACTERS, 'Who may use the data: a name or a URI, compared as text.')
+const Controller = name(
+  MAX_CONTROLLER_CHARACTERS,
+  'The party that may use the data: a name or a URI, compared as text.',
+)
 const Purpose = name(MAX_PURPOSE_CHARACTERS, 'What the data may be used for, compared as text.')
 const DataCategories = Type.Array(name(MAX_DATA_CATEGORY_CHARACTERS), {
   minItems: 1,
@@ -44,7 +47,7 @@ const DataCategories = Type.Array(name(MAX_DATA_CATEGORY_CHARACTERS), {
 const ConsentAnswer = Type.Enum(['given', 'refused'], { default: 'given' })
 const ConsentStatus = Type.Enum(['given', 'refused', 'withdrawn', 'expired', 'superseded'], {
   description:
-    'Where several are true, the first of withdrawn, superseded (for all its purposes), expired counts.',
+    'If several apply, the first of withdrawn, superseded (for all its purposes), expired is reported.',
 })
 export type ConsentStatus = Static<typeof ConsentStatus>
 
@@ -56,8 +59,7 @@ export const LogConsent = Type.Object(
       minItems: 1,
       maxItems: MAX_PURPOSES,
       uniqueItems: true,
-      description:
-        'For each of them this record takes the place of earlier ones of the same subject and controller.',
+      description: 'For each purpose this record replaces earlier ones of the same subject and controller.',
     }),
     dataCategories: Type.Optional(DataCategories),
     status: Type.Optional(ConsentAnswer),
@@ -66,13 +68,13 @@ export const LogConsent = Type.Object(
       Type.String({
         minLength: 1,
         maxLength: MAX_URL_CHARACTERS,
-        description: 'https URL of the notice that was shown. It is not called.',
+        description: 'https URL of the notice that was shown. The service does not fetch it.',
       }),
     ),
     noticeHash: Nullable(
       Type.String({ pattern: '^[0-9a-f]{64}$', description: 'SHA-256 of that notice, lower-case hex.' }),
     ),
-    method: Nullable(name(MAX_METHOD_CHARACTERS, 'How it was asked, such as `web_form`.')),
+    method: Nullable(name(MAX_METHOD_CHARACTERS, 'How the consent was obtained, such as `web_form`.')),
     jurisdiction: Nullable(
       Type.String({
         pattern: '^[A-Z]{2}(-[A-Z0-9]{1,3})?$',
@@ -82,14 +84,14 @@ export const LogConsent = Type.Object(
     expiresAt: Type.Optional(
       Type.String({
         format: 'date-time',
-        description: 'In the future. Absent: until it is withdrawn or superseded.',
+        description: 'In the future. Default: valid until it is withdrawn or superseded.',
       }),
     ),
     language: Nullable(
       Type.String({
         minLength: 2,
         maxLength: MAX_LANGUAGE_CHARACTERS,
-        description: 'Of the notice, a BCP 47 tag.',
+        description: 'Language of the notice, a BCP 47 tag.',
       }),
     ),
   },
@@ -103,7 +105,7 @@ export const ConsentLogged = Type.Object(
     status: Type.Enum(['given', 'refused']),
     version: Type.Integer({
       minimum: 1,
-      description: 'The how-manieth record it is of this subject and controller.',
+      description: 'Number of this record among those of the same subject and controller, from 1.',
     }),
     recordedAt: DateTime,
     receipt: Type.String({
@@ -111,7 +113,7 @@ export const ConsentLogged = Type.Object(
         'Compact JWS: EdDSA, typ `cr+jws`, a key of /.well-known/jwks.json. The payload has the terms of ISO/IEC TS 27560.',
     }),
     digest: Type.String({ description: 'SHA-256 of the receipt, lower-case hex.' }),
-    leafHash: Type.String({ description: 'Of its entry in the ledger, lower-case hex.' }),
+    leafHash: Type.String({ description: 'Leaf hash of its ledger entry, lower-case hex.' }),
     leafIndex: Type.Integer({ minimum: 0 }),
   },
   { title: 'ConsentLogged' },
@@ -137,7 +139,7 @@ const askedOfConsent = {
   at: Type.Optional(
     Type.String({
       format: 'date-time',
-      description: 'Answers as of then, not after now. Absent: now.',
+      description: 'Check the state at this time, not in the future. Default: now.',
     }),
   ),
 }
@@ -155,24 +157,24 @@ export const VerifyConsent = Type.Union(
   {
     title: 'VerifyConsent',
     description:
-      '`consentId`, beside which all of what POST /api/consent/log answered may stand; or `subjectId` with `purpose`.',
+      '`consentId`, or the complete answer of POST /api/consent/log; or `subjectId` with `purpose`.',
   },
 )
 export type VerifyConsent = Static<typeof VerifyConsent>
 
 /** Why a consent does not hold, with a sentence for people. */
 export const CONSENT_REASONS = {
-  no_consent: 'Nothing is recorded of this subject and purpose, or was not by then.',
-  refused: 'It was asked and refused.',
-  withdrawn: 'It was withdrawn.',
-  expired: 'Its time is over.',
-  superseded: 'A later record of the same subject and controller decides about this.',
-  subject_mismatch: 'It is the consent of somebody else.',
-  controller_mismatch: 'It was given to another controller.',
-  controller_required: 'Several controllers asked for this purpose; say in `controller` for whom.',
-  purpose_mismatch: 'It is for other purposes.',
-  purpose_required: 'It was superseded for some of its purposes; say in `purpose` for which.',
-  data_category_mismatch: 'It does not name all of the data categories.',
+  no_consent: 'There is no record for this subject and purpose, or there was none at that time.',
+  refused: 'The consent was refused.',
+  withdrawn: 'The consent was withdrawn.',
+  expired: 'The consent has expired.',
+  superseded: 'A later record of the same subject and controller has replaced it.',
+  subject_mismatch: 'The consent was given by another person.',
+  controller_mismatch: 'The consent was given to another controller.',
+  controller_required: 'Several controllers have a record for this purpose; name one in `controller`.',
+  purpose_mismatch: 'The consent is for other purposes.',
+  purpose_required: 'The consent was superseded for some of its purposes; name one in `purpose`.',
+  data_category_mismatch: 'The consent does not cover all of the data categories.',
 } as const satisfies Record<string, string>
 export type ConsentReason = keyof typeof CONSENT_REASONS
 
@@ -181,13 +183,13 @@ export const ConsentVerdict = Type.Object(
     valid: Type.Boolean(),
     consentId: orNull(ConsentId),
     status: orNull(ConsentStatus),
-    purpose: orNull(Type.String({ description: 'Which was asked, or its only one.' })),
+    purpose: orNull(Type.String({ description: 'The purpose that was checked, or the only one.' })),
     expiresAt: orNull(DateTime),
     reason: Type.Optional(
       Type.Enum(Object.keys(CONSENT_REASONS) as ConsentReason[], { description: 'Why it is not valid.' }),
     ),
   },
-  { title: 'ConsentVerdict', description: 'Of a consent of somebody else only its id is told.' },
+  { title: 'ConsentVerdict', description: 'For a consent of another person only its id is returned.' },
 )
 export type ConsentVerdict = Static<typeof ConsentVerdict>
 
@@ -197,9 +199,9 @@ const ConsentEvent = Type.Object(
   {
     status: ConsentStatus,
     at: DateTime,
-    purposes: Type.Array(Type.String(), { description: 'Which of its purposes this is about.' }),
+    purposes: Type.Array(Type.String(), { description: 'The purposes that this event is about.' }),
     supersededBy: Type.Optional(Type.String({ description: '`cns_…` of the later record.' })),
-    reason: Type.Optional(Type.String({ description: 'Of the withdrawal.' })),
+    reason: Type.Optional(Type.String({ description: 'Reason of the withdrawal.' })),
   },
   { title: 'ConsentEvent' },
 )
@@ -211,7 +213,7 @@ export const ConsentStanding = Type.Object(
     status: ConsentStatus,
     version: ConsentLogged.properties.version,
     purposes: Type.Array(Type.String()),
-    history: Type.Array(ConsentEvent, { description: 'What became of it, the oldest first.' }),
+    history: Type.Array(ConsentEvent, { description: 'Events, oldest first.' }),
   },
   { title: 'ConsentStanding' },
 )
@@ -225,7 +227,7 @@ export const RevokeConsent = Type.Object(
       Type.String({
         minLength: 1,
         maxLength: MAX_REASON_CHARACTERS,
-        description: 'For yourselves: told again by its status, never in the ledger.',
+        description: 'For your own use: returned with the status, never written to the ledger.',
       }),
     ),
   },

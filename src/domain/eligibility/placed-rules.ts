@@ -27,7 +27,7 @@ const placeField = (node: Node, sources: readonly string[], path: string): unkno
   if (sources.includes(first)) return field
   const [only] = sources
   if (sources.length === 1 && only !== undefined) return within(only, field)
-  const message = `must begin with the id of a data source, or name it in source: ${known}`
+  const message = `must begin with the id of a data source, or source must name it: ${known}`
   return wrong(`${path}/field`, 'source', message)
 }
 

@@ -24,7 +24,7 @@ const ERRORS: readonly ErrorCode[] = [
 ]
 
 const COSTS =
-  'Without an active subscription each answer uses up a free result; X-Free-Remaining says how many are left. What a hermes source answers is a result of the organisation that made the route.'
+  'Without an active subscription each answer uses one free result; X-Free-Remaining is the number left. The answer of a hermes source counts as a result of the organisation that created the route.'
 
 const checkEligibility = route({
   name: 'checkEligibility',
@@ -33,8 +33,8 @@ const checkEligibility = route({
   auth: 'key',
   scope: 'proof',
   tag,
-  summary: 'Whether somebody fulfils rules over the data of several sources',
-  description: `All rules must hold; what is missing is never a YES. The answer carries a zero-knowledge proof of circuit eligibility (or composite where the rules do not fit it), and for whoever is eligible a signed token. ${COSTS}`,
+  summary: 'Check a person against rules over several data sources',
+  description: `All rules must hold; missing data is never a YES. The answer contains a zero-knowledge proof of the circuit eligibility (or composite if the rules do not fit it) and, if the person is eligible, a signed token. ${COSTS}`,
   body: EligibilityCheck,
   exactNumbers: true,
   commitsInSteps: true,
@@ -69,8 +69,8 @@ const checkComposite = route({
   auth: 'key',
   scope: 'proof',
   tag,
-  summary: 'Whether a tree of rules holds over the data of several sources',
-  description: `Under AND, OR, NOT, NAND and NOR. The proof, of circuit composite, shows that the whole holds, or does not, over what is committed; which of its parts do is told nowhere. ${COSTS}`,
+  summary: 'Check a person against a tree of rules over several data sources',
+  description: `With AND, OR, NOT, NAND and NOR. The proof, of the circuit composite, shows whether the whole tree holds for the committed data; it does not show which of its parts do. ${COSTS}`,
   body: CompositeCheck,
   exactNumbers: true,
   commitsInSteps: true,

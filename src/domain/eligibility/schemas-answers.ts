@@ -11,7 +11,7 @@ const eligibleFields = {
   eligible: Type.Boolean(),
   reason: Type.Optional(
     Type.Enum(['missing_data'], {
-      description: 'Why nobody is eligible where it is not simply that the rules do not hold.',
+      description: 'Why the person is not eligible, if the reason is not simply that the rules do not hold.',
     }),
   ),
 }
@@ -28,7 +28,7 @@ const Member = Type.Object(
 )
 
 const Salts = Type.Record(Type.String(), Type.String(), {
-  description: 'By source, base64url, 32 bytes: opens its commitment, and no other. Shown once.',
+  description: 'By source, base64url, 32 bytes: opens the commitment of that source only. Shown once.',
 })
 
 const provenFields = {
@@ -36,7 +36,7 @@ const provenFields = {
     'RFC 6962 root over the commitments, as texts of 64 digits; bound by the proof as `sources_root`',
   ),
   count: Type.Integer({ minimum: 1, description: 'Members.' }),
-  members: Type.Array(Member, { description: 'The sources, in the order in which they were given.' }),
+  members: Type.Array(Member, { description: 'The sources, in the order of the request.' }),
   proof: SnarkProofJson,
   publicInputs: Type.Array(Type.String({ description: 'Canonical decimal.' })),
   proofId: idOf('prf'),

@@ -17,18 +17,18 @@ const Identifier = Type.String({
   minLength: 1,
   maxLength: MAX_IDENTIFIER_CHARACTERS,
   description:
-    'Whom it is about: the subject of the token, the item that a hermes source without criteria asks for, and the person of sources without userId. Only a keyed hash of it is kept.',
+    'The person: subject of the token, id of the item for a hermes source without criteria, and person of sources without userId. Only a keyed hash of it is stored.',
 })
 
 const SourceId = Type.String({
   pattern: '^[A-Za-z][A-Za-z0-9_-]{0,31}$',
-  description: 'Names the source in rules.',
+  description: 'Id of the source, for use in rules.',
 })
 
 const UserId = Type.String({
   minLength: 1,
   maxLength: MAX_IDENTIFIER_CHARACTERS,
-  description: 'Whom it is asked about. Absent: `identifier`.',
+  description: 'The person that the source is queried for. Default: `identifier`.',
 })
 const SourceData = (description: string) =>
   Type.Record(Type.String(), Type.Unknown(), { maxProperties: MAX_SOURCE_KEYS, description })
@@ -41,8 +41,8 @@ const sourceOf = <const T extends SourceType, P extends TProperties>(
   properties: P,
 ) => Type.Object({ id: SourceId, type: Type.Literal(type), ...properties }, { title, description })
 
-const PERSON_KNOWN = 'What is known of the person.'
-const NAMELESS = 'Named by itself, where there is no `identifier`.'
+const PERSON_KNOWN = 'The facts about the person.'
+const NAMELESS = 'The person, if there is no `identifier`.'
 const consentAsked = {
   purpose: LogConsent.properties.purposes.items,
   controller: Type.Optional(LogConsent.properties.controller),
@@ -50,7 +50,7 @@ const consentAsked = {
 const inline = sourceOf('inline', 'InlineSource', 'The facts themselves.', {
   data: SourceData('Neither stored nor logged.'),
 })
-const hermes = sourceOf('hermes', 'HermesSource', 'What a hermes route answers.', {
+const hermes = sourceOf('hermes', 'HermesSource', 'The answer of a hermes route.', {
   slug: SlugParams.properties.slug,
   criteria: Type.Optional(TypedQuestion),
 })
@@ -92,14 +92,14 @@ export type DataSource = AnyForm<Static<typeof DataSource>>
 const SOURCES = {
   minItems: 1,
   maxItems: MAX_DATA_SOURCES,
-  description: 'Where the facts come from. A source that fails is an error (502) and never a NO.',
+  description: 'Where the facts come from. If a source fails, the answer is an error (502), never a NO.',
 } as const
 const DataSources = Type.Array(DataSource, SOURCES)
 
 const Source = Type.Optional(
   Type.String({
     description:
-      "The id of the source whose data `field` is looked up in. Without it, the field begins with a source's id (`passport.country`), or there is one source only.",
+      'The id of the source that `field` belongs to. Without it, the field must begin with the id of a source (`passport.country`), unless there is only one source.',
   }),
 )
 
@@ -116,7 +116,7 @@ const TokenConfig = Type.Object(
     audience: NewToken.properties.audience,
     singleUse: NewToken.properties.singleUse,
   },
-  { title: 'EligibilityTokenConfig', description: 'Of the token that whoever is eligible gets.' },
+  { title: 'EligibilityTokenConfig', description: 'Lifetime of the token.' },
 )
 
 export const EligibilityCheck = Type.Object(
@@ -140,7 +140,7 @@ export const CompositeCheck = Type.Union(
   ],
   {
     title: 'CompositeCheck',
-    description: 'Without `identifier` each source that is of a person says of whom, in `userId`.',
+    description: 'Without `identifier`, each source about a person must name the person in `userId`.',
   },
 )
 export type CompositeCheck = AnyForm<Static<typeof CompositeCheck>>

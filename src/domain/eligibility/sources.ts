@@ -26,7 +26,7 @@ export const checkSources = ({ asker }: Pick<Need, 'asker'>, sources: readonly D
       fail('insufficient_scope', { message: `A ${type} source needs a credential with scope "${scope}".` })
     if (seen.has(id))
       fail('validation_failed', {
-        details: [{ path: `${path}/id`, code: 'unique', message: 'must be the only source of this id' }],
+        details: [{ path: `${path}/id`, code: 'unique', message: 'must be the only source with this id' }],
       })
     seen.add(id)
     const field = missing?.(source)
@@ -48,7 +48,7 @@ const asSourceFailure = (error: unknown, { id, type }: DataSource, path: string)
   const { code, message } = error
   if (TARGET_STATUSES.includes(error.status))
     return new AppError('source_failed', {
-      message: `Data source ${id} gave no answer. ${message}`,
+      message: `Data source ${id} did not answer. ${message}`,
       details: [{ path, code, message }],
       cause: error,
     })

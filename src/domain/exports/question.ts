@@ -57,12 +57,12 @@ const momentOf = (name: 'since' | 'until', text: string): number => {
     return refuse(
       name,
       'format',
-      `${name} is a time such as 2026-01-31T08:00:00Z, a date, or Unix seconds or milliseconds.${plus}`,
+      `${name} must be a time such as 2026-01-31T08:00:00Z, a date, or Unix seconds or milliseconds.${plus}`,
     )
   }
   return at >= 0 && at < MAX_UNIX_MS
     ? at
-    : refuse(name, 'out_of_range', `${name} lies in the years 1970 to 9998.`)
+    : refuse(name, 'out_of_range', `${name} must be in the years 1970 to 9998.`)
 }
 
 /**

@@ -32,8 +32,7 @@ const exportSiem = route({
   path: '/api/export/siem',
   summary: 'Export events for a SIEM',
   description:
-    'A complete file of what happened in a window, streamed. An organisation has one export at a time; another one is ' +
-    'answered 429.',
+    'A complete file of the events in a time window, streamed. One export per organisation at a time; a second one returns 429.',
   query: SiemQuery,
   response: { 200: SiemDocument },
   produces: ['application/x-ndjson', 'application/json', 'text/csv', 'text/plain'],
@@ -48,8 +47,7 @@ const exportEvidence = route({
   path: '/api/export/evidence',
   summary: 'Export events as evidence',
   description:
-    'The same rows under a running hash, with what proves that the entries among them stand in the signed log, and a ' +
-    'signed manifest. `npx assay verify-evidence` checks such a file offline.',
+    'The same rows in a hash chain, with proofs that the entries among them are in the signed log, and a signed manifest. `npx assay verify-evidence` checks the file offline.',
   query: EvidenceQuery,
   response: { 200: EvidenceDocument },
   produces: ['application/x-ndjson', 'application/json', 'application/zip'],

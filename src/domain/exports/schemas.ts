@@ -14,17 +14,19 @@ const timeForms = 'RFC 3339, a date (midnight UTC), Unix seconds or Unix millise
 const queryOf = <F extends string>(formats: readonly F[]) =>
   Type.Object({
     since: Type.Optional(
-      Type.String({ description: `First moment of the window; default a day before its end. ${timeForms}` }),
+      Type.String({
+        description: `Start of the window (included); default: one day before its end. ${timeForms}`,
+      }),
     ),
     until: Type.Optional(
-      Type.String({ description: `First moment after the window; default now. ${timeForms}` }),
+      Type.String({ description: `End of the window (not included); default: now. ${timeForms}` }),
     ),
     format: Type.Optional(Type.Enum([...formats], { description: `Default \`${formats[0]}\`.` })),
     limit: Type.Optional(
       Type.Integer({
         minimum: 1,
         maximum: MAX_LIMIT_ROWS,
-        description: 'Rows at most; default: all of the window.',
+        description: 'Maximum number of rows; default: all.',
       }),
     ),
   })
@@ -34,7 +36,7 @@ export const EvidenceQuery = queryOf(EVIDENCE_FORMATS)
 
 const Row = Type.Record(Type.String(), Type.Union([Type.String(), Type.Number(), Type.Null()]))
 const Complete = Type.Boolean({
-  description: 'Whether the window is all there, as far as the log of this server goes.',
+  description: 'Whether the window is complete, according to the event log of this server.',
 })
 const Gaps = Type.Array(Type.Enum(['ROLLED_OFF', 'BEHIND', 'ROWS_LOST']), {
   description: 'Why rows may be missing.',

@@ -22,7 +22,7 @@ export const streamOf = (text: Text, onBytes: (bytes: number) => void, stallMs =
       const bytes = Buffer.from(part)
       for (let from = 0; from < bytes.length; from += BUFFER_BYTES) {
         const chunk = bytes.subarray(from, from + BUFFER_BYTES)
-        stalled = setTimeout(() => stream.destroy(new Error('The client reads nothing.')), stallMs).unref()
+        stalled = setTimeout(() => stream.destroy(new Error('The client does not read.')), stallMs).unref()
         yield chunk
         clearTimeout(stalled)
         onBytes(chunk.length)

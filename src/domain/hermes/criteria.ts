@@ -79,9 +79,9 @@ interface Spent extends Budget {
 const spend = (spent: Spent, conditions: number, operand: unknown, path: string): void => {
   spent.conditions += conditions
   spent.operandValues += countValues(operand)
-  if (spent.conditions > MAX_CONDITIONS) tooMuch(path, `There may be at most ${MAX_CONDITIONS} conditions.`)
+  if (spent.conditions > MAX_CONDITIONS) tooMuch(path, `There can be at most ${MAX_CONDITIONS} conditions.`)
   if (spent.operandValues > MAX_OPERAND_VALUES)
-    tooMuch(path, `Operands may hold at most ${MAX_OPERAND_VALUES} values.`)
+    tooMuch(path, `Operands can have at most ${MAX_OPERAND_VALUES} values.`)
 }
 
 /** A plain value: the same value, or a list in which it stands. A list: the same list. */
@@ -116,7 +116,7 @@ interface Operation {
 
 const readOperation = ({ op, operand, path }: Operation, spent: Spent, isOpen: boolean): Condition => {
   if (isOpen && REVEALING.includes(op)) {
-    const message = `${REVEALING.join(', ')} are for routes that need a token, and for their owner.`
+    const message = `${REVEALING.join(', ')} require a token of the route, or a key of its owner.`
     wrong({ path, code: 'operator_closed', message })
   }
   if (op === 'contains' && typeof operand === 'string' && operand.length > MAX_PATTERN_CHARS)
@@ -153,7 +153,7 @@ const requireSubject = (hasId: boolean, wanted: readonly unknown[]): void => {
   if (wanted.length === 0) fail('criteria_required')
   if (wanted.every(isAbsence)) {
     fail('criteria_required', {
-      message: 'Some object always lacks a field: ask for something that is there as well.',
+      message: 'Some object always lacks a field: add a criterion for a field that is present.',
     })
   }
 }
@@ -216,7 +216,7 @@ export const readTextQuestion = (query: TextQuestion): Question => {
   if (id !== undefined && !isIdText(id)) wrongId('query/id')
   const entries = Object.entries(criteria as Readonly<Record<string, string | string[]>>)
   requireSubject(id !== undefined, entries)
-  if (entries.length > MAX_CONDITIONS) tooMuch('query/', `There may be at most ${MAX_CONDITIONS} conditions.`)
+  if (entries.length > MAX_CONDITIONS) tooMuch('query/', `There can be at most ${MAX_CONDITIONS} conditions.`)
   return {
     criteria: entries.map(([field, texts]) => ({
       field,

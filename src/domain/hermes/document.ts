@@ -9,7 +9,7 @@ export const MAX_INEXACT = 1000
 const TOO_LARGE = {
   depth: `The answer of the target nests deeper than ${MAX_DEPTH} levels.`,
   values: `The answer of the target has more than ${MAX_NODES} values.`,
-  inexact: `The answer of the target has more than ${MAX_INEXACT} numbers that a double can't hold.`,
+  inexact: `The answer of the target has more than ${MAX_INEXACT} numbers that a double can't represent exactly.`,
 }
 
 /**

@@ -26,7 +26,7 @@ const ERRORS: readonly ErrorCode[] = [
 ]
 
 const LIMITS =
-  'Without a token of the route, or a key of the organisation that made it, at most 30 questions a minute from one address.'
+  'Without a token of the route or a key of the organisation that created it, at most 30 questions a minute from one address.'
 
 const askHermes = route({
   name: 'askHermes',
@@ -35,8 +35,8 @@ const askHermes = route({
   auth: 'optional',
   scope: 'verify',
   tag,
-  summary: 'Ask whether the data of a target holds an object like this',
-  description: `YES if one object in the target's answer, at any depth, satisfies every criterion; otherwise NO. A failure of the target is an error and never a verdict. ${LIMITS} \`contains\`, \`startsWith\` and \`matches\` are for those as well.`,
+  summary: 'Ask whether the data of a target contains a matching object',
+  description: `YES if one object in the answer of the target, at any depth, satisfies every criterion; otherwise NO. A failure of the target is an error, never a verdict. ${LIMITS} \`contains\`, \`startsWith\` and \`matches\` also require such a token or key.`,
   params: SlugParams,
   body: TypedQuestion,
   exactNumbers: true,
@@ -55,7 +55,7 @@ const askHermesByQuery = route({
   scope: 'verify',
   tag,
   summary: 'The same, with criteria as query parameters',
-  description: `Each parameter but \`id\` is a criterion: the field is that text, or a number or boolean that is written so. ${LIMITS}`,
+  description: `Each parameter except \`id\` is a criterion: the field equals that text, or the number or boolean written that way. ${LIMITS}`,
   params: SlugParams,
   query: TextQuestion,
   response: { 200: TextAnswer },

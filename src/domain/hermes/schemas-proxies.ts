@@ -11,7 +11,7 @@ const UserId = Type.String({
   minLength: 1,
   maxLength: MAX_USER_ID_CHARACTERS,
   pattern: NOT_BLANK,
-  description: 'Chosen by the caller; whoever wants to list or delete the route names it again.',
+  description: 'Chosen by the caller; required again to list or delete the route.',
 })
 
 export const NewProxy = Type.Object(
@@ -21,10 +21,10 @@ export const NewProxy = Type.Object(
       minLength: 1,
       maxLength: MAX_DESTINATION_CHARACTERS,
       description:
-        'http or https, without user and password. `{id}` in path or query is replaced by the id of a question.',
+        'http or https, without user and password. `{id}` in path or query is replaced by the id in a question.',
     }),
     requireToken: Type.Optional(
-      Type.Boolean({ default: false, description: 'Whether a token is needed to ask.' }),
+      Type.Boolean({ default: false, description: 'Whether asking requires a token.' }),
     ),
   },
   { title: 'NewProxyRoute' },
@@ -37,9 +37,9 @@ const proxyFields = {
   slug: Type.String(),
   sourceUrl: Uri('The same as `apiUrl`.'),
   destinationUrl: Type.String({
-    description: 'What is asked. Others than the creator see it without path and query.',
+    description: 'The target. Path and query are shown only to the creator.',
   }),
-  apiUrl: Uri('Where to ask.'),
+  apiUrl: Uri('The address to ask at.'),
   createdAt: DateTime,
   requireToken: Type.Boolean(),
 }
@@ -51,7 +51,7 @@ export const ProxyCreated = Type.Object(
       Type.String({ description: '`hmt_…`, needed to ask where `requireToken` is true. Shown once.' }),
     ),
     manageToken: Type.String({
-      description: '`hmm_…`, proves that its holder made the route. Shown once.',
+      description: '`hmm_…`, proves that the caller created the route. Shown once.',
     }),
   },
   { title: 'ProxyRouteCreated' },
@@ -66,13 +66,13 @@ export const ProxyRoute = Type.Object(
     status: Type.Enum(['active', 'deleted']),
     deletedAt: orNull(DateTime),
     stats: Type.Object({
-      total: Count('Questions that reached the target.'),
+      total: Count('Questions that were sent to the target.'),
       yes: Count('Answered YES.'),
       no: Count('Answered NO.'),
-      errors: Count('Without an answer, because the target failed.'),
+      errors: Count('Questions without an answer, because the target failed.'),
       lastUsedAt: orNull(DateTime),
       avgLatencyMs: orNull(Type.Integer({ minimum: 0 }), {
-        description: 'How long the target took.',
+        description: 'Average time that the target took.',
       }),
     }),
   },
@@ -86,7 +86,7 @@ export const ProxyList = Type.Object(
   {
     success: Type.Literal(true),
     count: Type.Integer({ minimum: 0 }),
-    routes: Type.Array(ProxyRoute, { description: 'The newest first, at most 1,000; deleted ones too.' }),
+    routes: Type.Array(ProxyRoute, { description: 'Newest first, at most 1,000, including deleted routes.' }),
   },
   { title: 'ProxyRouteList' },
 )

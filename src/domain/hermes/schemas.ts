@@ -24,12 +24,12 @@ export type TypedQuestion = Static<typeof TypedQuestion>
 export const TextQuestion = Type.Object(
   {
     id: Type.Optional(
-      Type.String({ minLength: 1, maxLength: MAX_ID_CHARACTERS, description: 'Names one item.' }),
+      Type.String({ minLength: 1, maxLength: MAX_ID_CHARACTERS, description: 'Id of one item.' }),
     ),
   },
   {
     additionalProperties: Type.Union([Type.String(), Type.Array(Type.String())], {
-      description: 'A criterion; a field that is given more than once may have any of the values.',
+      description: 'A criterion; if a field is given more than once, any of the values matches.',
     }),
   },
 )
@@ -60,17 +60,18 @@ export const TypedAnswer = Type.Object(
   {
     ...answerFields,
     proofId: Type.String({
-      description: "`prf_…`, by which the proof API of the route's organisation knows the proof.",
+      description: "`prf_…`, the id of the proof in the proof routes of the route's organisation.",
     }),
     zkProof: Type.Object(
       {
-        proof: Type.String({ description: 'The same as `proof` beside.' }),
+        proof: Type.String({ description: 'The same as the outer `proof`.' }),
         commitment: Type.String({
-          description: 'To the number of satisfying objects: 32 bytes, lower-case hex. It is never opened.',
+          description:
+            'Commitment to the number of satisfying objects: 32 bytes, lower-case hex. It is never opened.',
         }),
         verificationKey: Type.String({
           description:
-            '`yesno:sha256:` and the SHA-256 of the key as GET /api/circuits/yesno/vkey answers it, lower-case hex.',
+            '`yesno:sha256:` and the SHA-256 of the key as returned by GET /api/circuits/yesno/vkey, lower-case hex.',
         }),
         publicInputs: Type.Object({
           verdict: Verdict,

@@ -26,7 +26,7 @@ const CODES: Readonly<Record<EgressErrorKind, ErrorCode>> = {
   redirect: 'upstream_status',
 }
 
-const REDIRECT_MESSAGE = 'The target redirected more than three times, or to where nobody is followed.'
+const REDIRECT_MESSAGE = 'The target redirected more than three times, or to an address that is not followed.'
 
 const refuse = (code: string, message: string): never =>
   fail('validation_failed', { details: [{ path: '/destinationUrl', code, message }] })
@@ -95,8 +95,8 @@ export const readDestination = async (text: string, isOwnHost: IsOwnHost): Promi
   const url = new URL(first)
   if (url.protocol !== 'http:' && url.protocol !== 'https:')
     return refuse('url', 'must begin with http: or https:')
-  if (url.username !== '' || url.password !== '') return refuse('url', 'must not hold a user or password')
-  if (new URL(second).origin !== url.origin) return refuse('url', 'may have {id} in path and query only')
+  if (url.username !== '' || url.password !== '') return refuse('url', 'must not contain a user or password')
+  if (new URL(second).origin !== url.origin) return refuse('url', 'can have {id} only in path and query')
   if (await isOwnHost(url)) return refuse('own_host', 'must not be a URL of this service')
   return destination
 }
@@ -115,7 +115,7 @@ interface AskedUrl {
 export const urlFor = (destination: string, id: string | undefined): AskedUrl => {
   if (!destination.includes(PLACEHOLDER)) return { url: destination, namesItem: false }
   if (id === undefined) {
-    const message = 'is required: this route asks its target for one item'
+    const message = 'is required: the URL of this route contains {id}'
     return fail('validation_failed', { details: [{ path: '/id', code: 'required', message }] })
   }
   return { url: fill(destination, id), namesItem: true }

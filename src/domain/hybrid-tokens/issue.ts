@@ -79,7 +79,7 @@ const demandSize = (content: HybridContent): void => {
   })
   const tooMany = bytes - MAX_HYBRID_TOKEN_BYTES
   if (tooMany > 0)
-    refuse('/claims', 'too_large', `subject and claims make the token ${tooMany} bytes larger than it may be`)
+    refuse('/claims', 'too_large', `subject and claims make the token ${tooMany} bytes too large`)
 }
 
 const demandClaims = (claims: unknown): void => {
@@ -142,12 +142,12 @@ const demandSigner = async (
     }
     const key = await findSignerKey(deps, organisation, content[`alg_${half}`], kid)
     if (key === undefined || key.signer.type === 'service')
-      return refuse(path, 'unknown_key', 'names no active key of your organisation of this algorithm')
+      return refuse(path, 'unknown_key', 'must be an active key of your organisation with this algorithm')
     if (found[0] !== undefined && found[0].id !== key.signer.id)
-      refuse(path, 'owner_mismatch', 'must be a key of the agent or device that has the other one')
+      refuse(path, 'owner_mismatch', 'must be a key of the same agent or device as the other one')
     found.push(key.signer)
   }
-  return found[0] ?? refuse('/kid_classical', 'required', 'a key must be named')
+  return found[0] ?? refuse('/kid_classical', 'required', 'a key is required')
 }
 
 /** What the caller's keys have to sign. @throws AppError validation_failed */
@@ -203,8 +203,8 @@ export const signByService = async (
 const demandPairs = (input: NewHybridToken): void => {
   for (const half of HALVES) {
     const [kid, signature] = [kidOf(input, half), signatureOf(input, half)]
-    if (kid !== '' && signature === '') refuse(`/sig_${half}`, 'required', 'is required beside its kid')
-    if (kid === '' && signature !== '') refuse(`/kid_${half}`, 'required', 'is required beside its signature')
+    if (kid !== '' && signature === '') refuse(`/sig_${half}`, 'required', 'is required with its kid')
+    if (kid === '' && signature !== '') refuse(`/kid_${half}`, 'required', 'is required with its signature')
   }
 }
 
@@ -219,8 +219,8 @@ export const verifySignedByCaller = async (
 ): Promise<MadeToken> => {
   demandPairs(input)
   const now = deps.clock.now()
-  const token_id = input.token_id ?? refuse('/token_id', 'required', 'is required beside signatures')
-  const iat = input.iat ?? refuse('/iat', 'required', 'is required beside signatures')
+  const token_id = input.token_id ?? refuse('/token_id', 'required', 'is required with signatures')
+  const iat = input.iat ?? refuse('/iat', 'required', 'is required with signatures')
   const age = Math.floor(now / MS_PER_SECOND) - iat
   if (age < 0 || age > MAX_PREPARED_AGE_SECONDS)
     refuse('/iat', 'out_of_range', `must be now or at most ${MAX_PREPARED_AGE_SECONDS} seconds ago`)

@@ -52,7 +52,7 @@ const issuing = {
 } as const
 
 const DESCRIPTION =
-  'Both signatures cover the same bytes, which name the algorithms, the keys and the policy. Without signatures the service signs, with both of its keys. With `sig_…` and `kid_…` of keys that your agents or devices registered, it checks them over the bytes that `?prepare=1` tells; of what the verification_policy does not demand, both may be left out. As JSON a token has 3.7 to 6 KB: send it in a body or in cookies below 4 KB, never in Authorization.'
+  'Both signatures cover the same bytes, which name the algorithms, the keys and the policy. Without signatures the service signs, with both of its keys. With `sig_…` and `kid_…` of keys that your agents or devices registered, it verifies them over the bytes that `?prepare=1` returns; a signature that the verification_policy does not require can be left out together with its key id. As JSON a token has 3.7 to 6 KB: send it in a body or in cookies below 4 KB, never in Authorization.'
 
 const generateHybridToken = route({
   ...issuing,
@@ -77,10 +77,10 @@ const validateHybridToken = route({
   auth: 'key',
   scope: 'token',
   tag: 'Tokens',
-  summary: 'Whether a hybrid token of your organisation counts now',
+  summary: 'Validate a hybrid token of your organisation',
   description:
-    "Fails closed: whatever is not just what your organisation issued, under every signature that the token's or your policy demands, is not valid, and `reason_codes` say why. Signatures of agents and devices count only where `accept_signers` names them, which a body that is the token itself cannot. The token stands under `token`, or is the body itself, or is read from the cookies `assay_ht_0`, `assay_ht_1`, ….",
-  headers: { Cookie: 'Parts of a token, percent-encoded JSON, where the body has none.' },
+    'Fails closed: a token is valid only if it is exactly what your organisation issued and has every signature required by its own policy or by yours; otherwise `reason_codes` say why. Signatures of agents and devices are accepted only if `accept_signers` names them, which is not possible if the token itself is the body. Send the token as `token`, as the body itself, or in the cookies `assay_ht_0`, `assay_ht_1`, ….',
+  headers: { Cookie: 'Parts of the token as percent-encoded JSON, if the body has no token.' },
   body: ValidateHybridToken,
   response: { 200: HybridTokenVerdict },
   errors: [],

@@ -21,14 +21,14 @@ const MAX_ID_CHARACTERS = 64
 
 const Seconds = Type.Integer({ minimum: 0, description: 'Unix seconds.' })
 const Claims = Type.Record(Type.String(), Type.Unknown(), {
-  description: `What the token says of its subject; \`decision\` is 1 or 0. At most ${MAX_CLAIMS_DEPTH} levels deep. Whoever has the token can read it.`,
+  description: `Claims about the subject; \`decision\` is 1 or 0. At most ${MAX_CLAIMS_DEPTH} levels deep. Anyone who has the token can read them.`,
 })
 const ClassicalAlgorithm = Type.Enum([...CLASSICAL_ALGORITHMS])
 const PqAlgorithm = Type.Enum([...PQ_ALGORITHMS], {
-  description: 'Dilithium2 is ML-DSA-44, Dilithium3 is ML-DSA-65, both as FIPS 204 has them.',
+  description: 'Dilithium2 is ML-DSA-44, Dilithium3 is ML-DSA-65, both as in FIPS 204.',
 })
 const VerificationPolicy = Type.Enum([...VERIFICATION_POLICIES], {
-  description: 'Which signatures have to hold.',
+  description: 'Which signatures are required.',
 })
 const GivenKid = Type.String({
   pattern: '^([A-Za-z0-9_-]{43})?$',
@@ -36,7 +36,8 @@ const GivenKid = Type.String({
 })
 const GivenSignature = Type.String({
   maxLength: MAX_SIGNATURE_CHARACTERS,
-  description: 'Base64url, by the key that is named beside it. Absent or empty: the service signs.',
+  description:
+    'Base64url, made with the key named in the matching `kid_…`. Absent or empty: the service signs.',
 })
 
 export const NewHybridToken = Type.Object(
@@ -44,7 +45,7 @@ export const NewHybridToken = Type.Object(
     subject: Type.String({
       minLength: 1,
       maxLength: MAX_SUBJECT_CHARACTERS,
-      description: 'Whom the token is about.',
+      description: 'The subject of the token.',
     }),
     claims: Type.Optional(Claims),
     alg_classical: Type.Optional(Type.Enum([...CLASSICAL_ALGORITHMS], { default: 'Ed25519' })),
@@ -63,19 +64,21 @@ export const NewHybridToken = Type.Object(
     token_id: Type.Optional(
       Type.String({
         pattern: '^hyt_[0-9a-z]{26}$',
-        description: 'With signatures of yours: as `?prepare=1` told it.',
+        description: 'With your own signatures: as returned by `?prepare=1`.',
       }),
     ),
     iat: Type.Optional(
       Type.Integer({
         minimum: 0,
-        description: `With signatures of yours: as \`?prepare=1\` told it, at most ${MAX_PREPARED_AGE_SECONDS} seconds ago.`,
+        description: `With your own signatures: as returned by \`?prepare=1\`, at most ${MAX_PREPARED_AGE_SECONDS} seconds ago.`,
       }),
     ),
     signing_input: Type.Optional(
-      Type.String({ description: 'As `?prepare=1` told it; 422 `read_only` where other bytes are signed.' }),
+      Type.String({
+        description: 'As returned by `?prepare=1`; 422 `read_only` if it differs from the bytes to sign.',
+      }),
     ),
-    context: Type.Optional(Type.String({ description: 'As `?prepare=1` told it.' })),
+    context: Type.Optional(Type.String({ description: 'As returned by `?prepare=1`.' })),
   },
   { title: 'NewHybridToken' },
 )
@@ -83,7 +86,7 @@ export type NewHybridToken = Static<typeof NewHybridToken>
 
 export const PrepareQuery = Type.Object({
   prepare: Type.Optional(
-    Type.Enum(['1'], { description: 'Issues nothing, and tells the bytes that your keys have to sign.' }),
+    Type.Enum(['1'], { description: 'Issues nothing; returns the bytes to sign with your keys.' }),
   ),
 })
 export type PrepareQuery = Static<typeof PrepareQuery>
@@ -97,8 +100,8 @@ const signedMembers = {
   verification_policy: VerificationPolicy,
   iat: Seconds,
   exp: Seconds,
-  kid_classical: Type.String({ description: 'RFC 7638 thumbprint; empty where that signature is left out.' }),
-  kid_pq: Type.String({ description: 'RFC 7638 thumbprint; empty where that signature is left out.' }),
+  kid_classical: Type.String({ description: 'RFC 7638 thumbprint; empty if that signature was left out.' }),
+  kid_pq: Type.String({ description: 'RFC 7638 thumbprint; empty if that signature was left out.' }),
 }
 
 const SIGNER_TYPES = ['service', 'agent', 'device'] as const
@@ -107,9 +110,9 @@ export type SignerType = (typeof SIGNER_TYPES)[number]
 export const HybridTokenIssued = Type.Object(
   {
     ...signedMembers,
-    sig_classical: Type.String({ description: 'Base64url, 64 bytes; empty where it is left out.' }),
+    sig_classical: Type.String({ description: 'Base64url, 64 bytes; empty if it was left out.' }),
     sig_pq: Type.String({
-      description: 'Base64url, 2,420 or 3,309 bytes; empty where it is left out.',
+      description: 'Base64url, 2,420 or 3,309 bytes; empty if it was left out.',
     }),
     signed_by: Type.Enum([...SIGNER_TYPES]),
   },
@@ -123,30 +126,33 @@ export const HybridTokenPrepared = Type.Object(
     signing_input: Type.String({ description: 'Base64url of the bytes that both signatures cover.' }),
     context: Type.String({ description: 'The context string for ML-DSA (FIPS 204 §5.2), in UTF-8.' }),
   },
-  { title: 'HybridTokenPrepared', description: 'Send all of it back with the signatures.' },
+  {
+    title: 'HybridTokenPrepared',
+    description: 'Send all of these members back together with the signatures.',
+  },
 )
 export type HybridTokenPrepared = Static<typeof HybridTokenPrepared>
 
 /** Why a hybrid token is not valid, with a sentence for people. */
 export const HYBRID_REASONS = {
-  TOKEN_MALFORMED: 'It is no hybrid token: a member is missing, unknown or of another form.',
-  TOKEN_TOO_LARGE: `It has more than ${MAX_HYBRID_TOKEN_BYTES} bytes of JSON.`,
-  ALGORITHM_UNKNOWN: 'It names an algorithm that hybrid tokens do not have.',
-  POLICY_UNKNOWN: 'Its verification_policy is none.',
+  TOKEN_MALFORMED: 'It is not a hybrid token: a member is missing, unknown or malformed.',
+  TOKEN_TOO_LARGE: `It is larger than ${MAX_HYBRID_TOKEN_BYTES} bytes of JSON.`,
+  ALGORITHM_UNKNOWN: 'It names an algorithm that hybrid tokens do not support.',
+  POLICY_UNKNOWN: 'Its verification_policy is unknown.',
   LIFETIME_INVALID: 'Its exp is not after its iat, or more than 365 days after it.',
-  CLASSICAL_SIGNATURE_MISSING: 'The classical signature has to hold and is left out.',
-  PQ_SIGNATURE_MISSING: 'The post-quantum signature has to hold and is left out.',
+  CLASSICAL_SIGNATURE_MISSING: 'The classical signature is required and missing.',
+  PQ_SIGNATURE_MISSING: 'The post-quantum signature is required and missing.',
   CLASSICAL_SIGNATURE_MALFORMED: 'The classical signature is not canonical base64url of 64 bytes.',
   PQ_SIGNATURE_MALFORMED:
-    'The post-quantum signature is not canonical base64url of as many bytes as FIPS 204 says.',
-  CLASSICAL_KEY_UNKNOWN: 'kid_classical names no active key of this algorithm.',
-  PQ_KEY_UNKNOWN: 'kid_pq names no active key of this algorithm.',
-  CLASSICAL_SIGNATURE_INVALID: 'The classical key did not sign this.',
-  PQ_SIGNATURE_INVALID: 'The post-quantum key did not sign this.',
-  SIGNER_MISMATCH: "The two keys are not one signer's, or signed_by names another one.",
-  SIGNER_NOT_ACCEPTED: 'Somebody signed it whom accept_signers does not name.',
+    'The post-quantum signature is not canonical base64url of the length defined in FIPS 204.',
+  CLASSICAL_KEY_UNKNOWN: 'kid_classical is not an active key of this algorithm.',
+  PQ_KEY_UNKNOWN: 'kid_pq is not an active key of this algorithm.',
+  CLASSICAL_SIGNATURE_INVALID: 'The classical signature is wrong.',
+  PQ_SIGNATURE_INVALID: 'The post-quantum signature is wrong.',
+  SIGNER_MISMATCH: 'The two keys belong to different signers, or signed_by names another signer.',
+  SIGNER_NOT_ACCEPTED: 'Its signer is not in accept_signers.',
   TOKEN_UNKNOWN: 'Your organisation did not issue it.',
-  TOKEN_EXPIRED: 'Its time is over.',
+  TOKEN_EXPIRED: 'It has expired.',
   TOKEN_REVOKED: 'It was revoked.',
   ...EXPECTATION_REASONS,
 } as const satisfies Record<string, string>
@@ -169,15 +175,16 @@ export const HYBRID_TOKEN_EXAMPLE = {
 } as const
 
 export const RequiredPolicy = Type.Enum([...VERIFICATION_POLICIES], {
-  description: "What you demand, over what the token's own policy demands.",
+  description: "Signatures that you require in addition to the token's own policy.",
 })
 export const AcceptedSigners = Type.Array(Type.String({ minLength: 1, maxLength: MAX_ID_CHARACTERS }), {
   maxItems: MAX_ACCEPTED_SIGNERS,
-  description: 'Ids of agents and devices whose signatures count beside those of the service.',
+  description:
+    'Ids of agents and devices whose signatures are accepted, in addition to those of the service.',
 })
 
 /** Members of a token that is the body itself. What is wrong with them is told by reasons, not by an error. */
-const member = Type.Optional(Type.Unknown({ description: 'Of a token that is the body itself.' }))
+const member = Type.Optional(Type.Unknown({ description: 'A member of a token that is the body itself.' }))
 const membersOfToken = {
   token_id: member,
   subject: member,
@@ -199,7 +206,7 @@ export const ValidateHybridToken = Type.Object(
     token: Type.Optional(
       Type.Unknown({
         description:
-          'The token as it was issued. Its members may also stand in the body itself. Absent: read from the cookies `assay_ht_0`, `assay_ht_1`, ….',
+          'The token as it was issued. Its members can also be the members of the body. Absent: read from the cookies `assay_ht_0`, `assay_ht_1`, ….',
       }),
     ),
     required_policy: Type.Optional(RequiredPolicy),
@@ -222,8 +229,8 @@ export type ValidateHybridToken = Static<typeof ValidateHybridToken>
 
 const SignatureVerdict = Type.Object(
   {
-    checked: Type.Boolean({ description: 'Whether the policies demand this signature.' }),
-    valid: Type.Boolean({ description: 'Whether it was checked and holds.' }),
+    checked: Type.Boolean({ description: 'Whether the policies require this signature.' }),
+    valid: Type.Boolean({ description: 'Whether it was verified and is correct.' }),
   },
   { title: 'SignatureVerdict' },
 )
@@ -233,13 +240,13 @@ export const HybridTokenVerdict = Type.Object(
   {
     valid: Type.Boolean(),
     policy: orNull(VerificationPolicy),
-    policy_satisfied: Type.Boolean({ description: 'Whether every signature that is demanded holds.' }),
+    policy_satisfied: Type.Boolean({ description: 'Whether every required signature is correct.' }),
     classical: SignatureVerdict,
     pq: SignatureVerdict,
     expired: Type.Boolean(),
     revoked: Type.Boolean(),
     reason_codes: Type.Array(Type.Enum(Object.keys(HYBRID_REASONS) as HybridReason[]), {
-      description: 'Every reason why it is not valid; empty when it is.',
+      description: 'Every reason why it is not valid; empty if it is valid.',
     }),
     token_id: orNull(Type.String()),
     subject: orNull(Type.String()),
@@ -254,7 +261,7 @@ export const HybridTokenVerdict = Type.Object(
   {
     title: 'HybridTokenVerdict',
     description:
-      'policy, token_id, subject and claims are null unless your organisation issued just this; signer is null unless a demanded signature holds.',
+      'policy, token_id, subject and claims are null unless your organisation issued exactly this token; signer is null unless a required signature is correct.',
   },
 )
 export type HybridTokenVerdict = Static<typeof HybridTokenVerdict>

@@ -42,7 +42,7 @@ const bornBy = ({ latestBirthDate: day, minAge }: AskedOfPerson, now: number): n
   if (day === undefined) return latestBirthDate(minAge ?? 0, now)
   return isDay(day)
     ? dayNumber(day)
-    : refuse({ path: '/inputs/latestBirthDate', code: 'date', message: 'is no day of the calendar' })
+    : refuse({ path: '/inputs/latestBirthDate', code: 'date', message: 'is not a calendar date' })
 }
 
 /** From this level on somebody else than the person has confirmed the data. */
@@ -77,7 +77,7 @@ export const criteriaOf = (asked: AskedOfPerson, now: number): KycCriteria => ({
   countries: asked.countries.map((code, i) => {
     const country = countryOf(code)
     return country === undefined
-      ? refuse({ path: `/inputs/countries/${i}`, code: 'country', message: 'is no country of ISO 3166-1' })
+      ? refuse({ path: `/inputs/countries/${i}`, code: 'country', message: 'is not an ISO 3166-1 country' })
       : countryElement(country)
   }),
 })

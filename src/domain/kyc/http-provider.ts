@@ -6,7 +6,7 @@ import { EgressError } from '../../net/egress-error.ts'
 import type { SafeFetch, SafeFetchResponse } from '../../net/safe-fetch.ts'
 import { isDay } from './calendar-date.ts'
 import { countryOf } from './countries.ts'
-import type { ProviderResult } from './result.ts'
+import type { ProviderResult } from './provider-result.ts'
 import { type AskableLevel, type Check, KYC_LEVELS, type KycData, type ProviderAnswer } from './schemas.ts'
 
 const MAX_ANSWER_BYTES = 64 * 1024
@@ -64,7 +64,7 @@ const resultOf = (answer: ProviderAnswer, { level: asked, data }: ProviderQuesti
     : {
         name: 'level_reached',
         result: 'failed',
-        reason: `The provider reached ${level}, ${asked} was asked for.`,
+        reason: `The provider reached level ${level}; ${asked} was requested.`,
       }
   const isVerified = status === 'verified' && isReached
   return {
@@ -92,7 +92,7 @@ export const createHttpProviders = ({
     const waiting = calls.get(name) ?? 0
     if (waiting >= MAX_CALLS_PER_PROVIDER)
       return fail('unavailable', {
-        message: `Too many questions are with the KYC provider ${name}; try again.`,
+        message: `Too many requests to the KYC provider ${name} are open; try again.`,
         retryAfter: RETRY_SECONDS,
       })
     calls.set(name, waiting + 1)
@@ -145,13 +145,13 @@ export const createHttpProviders = ({
       const misfit = checkAnswer(answer)
       if (misfit) {
         const [{ path, message }] = misfit.details
-        return failed(name, `answered with ${path || 'something'} that ${message}`)
+        return failed(name, `returned an answer in which ${path || 'the document'} ${message}`)
       }
       // It fits the schema.
       const result = resultOf(answer as ProviderAnswer, question)
       const { expiresAt } = result
       if (expiresAt !== null && expiresAt <= clock.now())
-        return failed(name, `verified the person until ${iso(expiresAt)}, which has passed`)
+        return failed(name, `verified the person until ${iso(expiresAt)}, which is in the past`)
       return result
     },
   }

@@ -6,7 +6,7 @@
 import { dayNumber, dayOf, endOf, isDay, yearsBetween } from './calendar-date.ts'
 import { countryOf } from './countries.ts'
 import { contradictionsOf, isComparable, isNameOf, readZone, type Zone } from './machine-readable-zone.ts'
-import type { ProviderResult } from './result.ts'
+import type { ProviderResult } from './provider-result.ts'
 import type { Check, KycData } from './schemas.ts'
 
 const MIN_AGE_YEARS = 18
@@ -28,13 +28,15 @@ const finding = (name: string, fault: string | undefined, rejects = false): Find
 const skipped = (name: string): Finding => ({ name, result: 'skipped' })
 
 const nameFault = ({ givenName, familyName }: KycData): string | undefined => {
-  if (givenName === undefined || familyName === undefined) return 'givenName and familyName are needed.'
-  return NAME.test(givenName) && NAME.test(familyName) ? undefined : 'A name holds what names do not hold.'
+  if (givenName === undefined || familyName === undefined) return 'givenName and familyName are required.'
+  return NAME.test(givenName) && NAME.test(familyName)
+    ? undefined
+    : 'A name contains characters that do not occur in names.'
 }
 
 const birthFault = (birth: string | undefined, today: string): string | undefined => {
-  if (birth === undefined) return 'dateOfBirth is needed.'
-  if (!isDay(birth)) return 'The calendar has no such day.'
+  if (birth === undefined) return 'dateOfBirth is required.'
+  if (!isDay(birth)) return 'This is not a calendar date.'
   const age = yearsBetween(dayNumber(birth), dayNumber(today))
   return age < 0 || age > MAX_AGE_YEARS ? `An age of 0 to ${MAX_AGE_YEARS} years is expected.` : undefined
 }
@@ -46,19 +48,19 @@ const ageFinding = (birth: string | undefined, today: string): Finding => {
 }
 
 const documentFault = ({ type, number }: NonNullable<KycData['document']>): string | undefined => {
-  if (type === undefined || number === undefined) return 'document.type and document.number are needed.'
-  return DOCUMENT_NUMBER.test(number) ? undefined : 'The number is none that documents have.'
+  if (type === undefined || number === undefined) return 'document.type and document.number are required.'
+  return DOCUMENT_NUMBER.test(number) ? undefined : 'This is not a valid document number.'
 }
 
 const countryFault = (country: string | undefined): string | undefined => {
-  if (country === undefined) return 'document.country is needed.'
-  return countryOf(country) === undefined ? 'There is no such country.' : undefined
+  if (country === undefined) return 'document.country is required.'
+  return countryOf(country) === undefined ? 'This is not a known country.' : undefined
 }
 
 const expiryFinding = (expiresAt: string | undefined, now: number): Finding => {
   const name = 'document_expiry'
-  if (expiresAt === undefined) return finding(name, 'document.expiresAt is needed.')
-  if (!isDay(expiresAt)) return finding(name, 'The calendar has no such day.')
+  if (expiresAt === undefined) return finding(name, 'document.expiresAt is required.')
+  if (!isDay(expiresAt)) return finding(name, 'This is not a calendar date.')
   return finding(name, endOf(expiresAt) <= now ? 'The document has expired.' : undefined, true)
 }
 
@@ -66,7 +68,7 @@ const zoneNameFinding = (name: string, { givenName, familyName }: KycData, zone:
   const differs = (typed: string | undefined, zoned: string | undefined) =>
     typed !== undefined && zoned !== undefined && !isNameOf(zoned, typed)
   const isOther = differs(familyName, zone.familyName) || differs(givenName, zone.givenName)
-  if (isOther) return finding(name, 'The zone has another name.')
+  if (isOther) return finding(name, 'The machine-readable zone has another name.')
   const isCompared = [givenName, familyName].every((typed) => typed === undefined || isComparable(typed))
   return isCompared ? finding(name, undefined) : skipped(name)
 }
@@ -80,7 +82,10 @@ const zoneFindings = (data: KycData): Finding[] => {
   if (text === undefined) return ZONE_CHECKS.map(skipped)
   const zone = readZone(text)
   if (zone === undefined)
-    return [finding(format, 'This is no zone of TD1, TD2 or TD3.'), ...[digits, matches, name].map(skipped)]
+    return [
+      finding(format, 'This is not a machine-readable zone of TD1, TD2 or TD3.'),
+      ...[digits, matches, name].map(skipped),
+    ]
   const { wrongCheckDigits: wrong, wrongFields } = zone
   const listed = (labels: readonly string[]) =>
     labels.length === 0 ? undefined : `Wrong: ${labels.join(', ')}.`
@@ -90,7 +95,7 @@ const zoneFindings = (data: KycData): Finding[] => {
     finding(digits, listed(wrong)),
     finding(
       matches,
-      differing.length === 0 ? undefined : `The zone says otherwise: ${differing.join(', ')}.`,
+      differing.length === 0 ? undefined : `The machine-readable zone differs in ${differing.join(', ')}.`,
       wrong.length === 0,
     ),
     zoneNameFinding(name, data, zone),

@@ -9,7 +9,7 @@ import { COMMITMENT_SALT_BYTES, dataCommitment } from '../../protocol/commitment
 import type { createCredentials } from './credential.ts'
 import { entrySubject, erasedClaim } from './erasure.ts'
 import type { CheckRecord, createPersonKeys, PersonKey } from './person-records.ts'
-import type { ProviderResult } from './result.ts'
+import type { ProviderResult } from './provider-result.ts'
 import type { KycData, KycStatus, PersonHeld, PersonVerified } from './schemas.ts'
 import type { KycDeps } from './service.ts'
 import { foundOf } from './standing.ts'

@@ -32,7 +32,7 @@ const MAX_PROVIDER_REFERENCE_CHARACTERS = 200
 const Day = (description: string) => Type.String({ pattern: '^[0-9]{4}-[0-9]{2}-[0-9]{2}$', description })
 const Country = Type.String({
   pattern: '^[A-Za-z]{1,3}$',
-  description: 'ISO 3166-1 alpha-2 or alpha-3, or as a machine-readable zone writes it.',
+  description: 'ISO 3166-1 alpha-2 or alpha-3, or as written in a machine-readable zone.',
 })
 
 /** Clients take `.` and `..` out of paths: such a person could never be asked about again, nor erased. */
@@ -41,7 +41,7 @@ const UserId = Type.String({
   minLength: 1,
   maxLength: MAX_USER_ID_CHARACTERS,
   pattern: NO_DOTS_ALONE,
-  description: 'Your own id of the person. Only a keyed hash of it is kept in the open.',
+  description: 'Your own id of the person. Only a keyed hash of it is stored unencrypted.',
 })
 const name = Type.String({ minLength: 1, maxLength: MAX_NAME_CHARACTERS })
 const addressPart = Type.Optional(Type.String({ maxLength: MAX_ADDRESS_CHARACTERS }))
@@ -78,7 +78,7 @@ export const KycData = Type.Object(
   },
   {
     title: 'KycData',
-    description: 'What is missing is no error: the answer is `review` and names the failed checks.',
+    description: 'Missing data is not an error: the answer is `review` and names the failed checks.',
   },
 )
 export type KycData = Static<typeof KycData>
@@ -91,14 +91,14 @@ export const VerifyPerson = Type.Object(
         minLength: 1,
         maxLength: MAX_PROVIDER_CHARACTERS,
         default: INTERNAL_PROVIDER,
-        description: 'Who checks: `internal`, or one that the operator configured.',
+        description: 'The provider that checks: `internal`, or one configured by the operator.',
       }),
     ),
     data: KycData,
     level: Type.Optional(
       Type.Enum([...ASKABLE_LEVELS], {
         description:
-          'How well it is to be checked. `internal` reaches basic, which is the default with it; else standard.',
+          'The level to reach. Default: basic with `internal`, which reaches no higher level; otherwise standard.',
       }),
     ),
   },
@@ -110,16 +110,16 @@ const Check = Type.Object({
   name: Type.String({ maxLength: MAX_CHECK_NAME_CHARACTERS }),
   result: Type.Enum([...CHECK_RESULTS]),
   reason: Type.Optional(
-    Type.String({ maxLength: MAX_REASON_CHARACTERS, description: 'Why it failed, for people.' }),
+    Type.String({ maxLength: MAX_REASON_CHARACTERS, description: 'Why it failed, as text.' }),
   ),
 })
 export type Check = Static<typeof Check>
 
 const Level = Type.Enum([...KYC_LEVELS], {
-  description: 'What was reached: `none` unless the person is verified.',
+  description: 'The level reached: `none` unless the person is verified.',
 })
 const Source = Type.Enum([...SOURCES], {
-  description: '`self_asserted`: nobody compared what was typed in with a person or a document.',
+  description: '`self_asserted`: the data was not compared with a person or a document.',
 })
 const Reference = idOf('kyc')
 
@@ -128,9 +128,9 @@ const found = {
   source: Source,
   provider: Type.String(),
   reference: Reference,
-  providerReference: orNull(Type.String({ description: "The provider's own." })),
+  providerReference: orNull(Type.String({ description: "The provider's own reference." })),
   verifiedAt: orNull(dateTime('Null unless the person is verified.')),
-  expiresAt: orNull(dateTime('Until when that counts.')),
+  expiresAt: orNull(dateTime('Until when the verification is valid.')),
   checks: Type.Array(Check),
   credentialIssued: Type.Boolean({ description: 'Whether there is a credential for the circuit `kyc`.' }),
 }
@@ -141,7 +141,7 @@ export const PersonVerified = Type.Object(
     ...found,
     checkedAt: DateTime,
     digest: Type.String({
-      description: 'Salted commitment to all of it, as the ledger has it; lower-case hex.',
+      description: 'Salted commitment to all of it, as in the ledger; lower-case hex.',
     }),
     leafHash: Type.String({ description: 'Leaf hash of the ledger entry, lower-case hex.' }),
     leafIndex: Type.Integer({ minimum: 0 }),
@@ -158,7 +158,10 @@ export const ProviderAnswer = Type.Object({
   expiresAt: Type.Optional(DateTime),
   checks: Type.Optional(Type.Array(Check, { maxItems: MAX_CHECKS })),
   attributes: Type.Optional(
-    Type.Object({ dateOfBirth: Type.Optional(Day('As it was found.')), country: Type.Optional(Country) }),
+    Type.Object({
+      dateOfBirth: Type.Optional(Day('The status at the time of the check.')),
+      country: Type.Optional(Country),
+    }),
   ),
 })
 export type ProviderAnswer = Static<typeof ProviderAnswer>
@@ -169,7 +172,7 @@ export const PersonStanding = Type.Object(
   {
     status: Type.Enum([...KYC_STATUSES, 'expired'], {
       description:
-        'Of the newest check that verified or rejected the person; until there is one, of the newest.',
+        'The status of the newest check that verified or rejected the person; if there is none, of the newest check.',
     }),
     ...found,
     checkedAt: DateTime,
@@ -184,14 +187,14 @@ export const PersonHeld = Type.Object(
     checks: Type.Array(
       Type.Object({
         committed: Type.Record(Type.String(), Type.Unknown(), {
-          description: 'What was sent and what was found: what the digest in the ledger is a commitment to.',
+          description: 'Input and result of the check; the digest in the ledger is a commitment to both.',
         }),
         salt: Type.String({ description: 'base64url, 32 bytes: opens the commitment.' }),
         digest: Type.String({ description: 'Lower-case hex.' }),
         leafIndex: Type.Integer({ minimum: 0 }),
         credentialIssued: Type.Boolean(),
       }),
-      { description: 'The newest first, at most 100.' },
+      { description: 'Newest first, at most 100.' },
     ),
   },
   { title: 'PersonHeld' },
@@ -228,14 +231,14 @@ export const PersonCredential = Type.Object(
       },
       {
         description:
-          'What the circuit `kyc` takes of it. Secret: whoever has them can prove that they have them.',
+          'The inputs of the circuit `kyc`. Secret: anyone who has them can make proofs with them.',
       },
     ),
     statement: Type.Object(
       { credential: Type.String() },
       {
         description:
-          'To be put into the statement of a proof that is made elsewhere, so that it can be verified here.',
+          'Include it in the statement of a proof that is made outside of the service, so that the service can verify the proof.',
       },
     ),
   },

@@ -18,7 +18,7 @@ import { createHttpProviders, type HttpProvidersDeps } from './http-provider.ts'
 import { checkPlausibility } from './internal-provider.ts'
 import { type CheckRecord, createPersonKeys, type IssuedCredential } from './person-records.ts'
 import { createRecording } from './recording.ts'
-import type { ProviderResult } from './result.ts'
+import type { ProviderResult } from './provider-result.ts'
 import {
   type AskableLevel,
   INTERNAL_PROVIDER,
@@ -95,11 +95,11 @@ export const createKyc = (deps: KycDeps) => {
 
   const levelFor = ({ provider = INTERNAL_PROVIDER, level }: VerifyPerson): AskableLevel => {
     if (provider !== INTERNAL_PROVIDER) {
-      if (!providers.has(provider)) refuse('/provider', 'unknown', 'is none that the operator configured')
+      if (!providers.has(provider)) refuse('/provider', 'unknown', 'is not a configured provider')
       return level ?? 'standard'
     }
     if (level !== undefined && level !== 'basic')
-      refuse('/level', 'provider_required', 'takes a provider; internal reaches basic')
+      refuse('/level', 'provider_required', 'requires a provider; internal reaches only basic')
     return 'basic'
   }
 

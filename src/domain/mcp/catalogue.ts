@@ -56,7 +56,7 @@ export const createMcpCatalogue = (prompts: PromptsService): McpCatalogue => {
       return categories.map(({ id }) => id)
     if (ref.type === 'ref/resource' && ref.uri === PROMPT_TEMPLATE && argument.name === 'id')
       return all.map(({ id }) => id)
-    return invalid('Nothing here takes this argument.')
+    return invalid('There is no completion for this argument.')
   }
 
   return {
@@ -92,7 +92,7 @@ export const createMcpCatalogue = (prompts: PromptsService): McpCatalogue => {
     },
     getPrompt(id) {
       const { title, text, kind } = prompts.find(id) ?? invalid(`Unknown prompt: ${id}`)
-      const hint = `Read what others answered with the tool get_prompt (id "${id}"), and answer with post_message (prompt_id "${id}").`
+      const hint = `Read the replies of others with the tool get_prompt (id "${id}"), and answer with post_message (prompt_id "${id}").`
       return {
         description: `${title} (${kind})`,
         messages: [{ role: 'user', content: { type: 'text', text: `${title}\n\n${text}\n\n${hint}` } }],

@@ -17,7 +17,7 @@ const FencedMessage = Type.Object(
     relay: Type.Optional(
       Type.Object({
         ...properties.relay.properties,
-        about: Type.String({ description: `${QUOTED}; empty where there was none.` }),
+        about: Type.String({ description: `${QUOTED}; empty if there was none.` }),
       }),
     ),
   },
@@ -30,7 +30,7 @@ const fenced = <P extends TProperties>(title: string, result: P) =>
       ...result,
       fence: Type.String({
         pattern: '^[0-9a-f]{32}$',
-        description: 'The marker of the lines around untrusted text, drawn anew for each result.',
+        description: 'The random marker of the lines around untrusted text; different in each result.',
       }),
     },
     { title },

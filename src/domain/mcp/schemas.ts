@@ -40,7 +40,7 @@ const Cursor = (description: string) =>
   Type.Integer({ minimum: 0, maximum: Number.MAX_SAFE_INTEGER, description })
 const PromptId = (description: string) => Type.String({ maxLength: PROMPT_ID_MAX_CHARACTERS, description })
 const Limit = Type.Integer({ minimum: 1, maximum: MAX_PAGE_MESSAGES, default: DEFAULT_TOOL_MESSAGES })
-const Older = Id('`next_before` of the page before, for older messages.')
+const Older = Id('`next_before` of the previous page, for older messages.')
 
 export const NoArguments = Type.Object({})
 
@@ -49,17 +49,17 @@ export const ListPromptsArguments = Type.Object({
   q: Type.Optional(
     Type.String({
       maxLength: SEARCH_MAX_CHARACTERS,
-      description: 'Words that title, text or tags hold; case does not matter.',
+      description: 'Words that must occur in title, text or tags; case-insensitive.',
     }),
   ),
   limit: pageLimit(MAX_TOOL_PROMPTS, DEFAULT_TOOL_PROMPTS),
-  offset: Type.Optional(Type.Integer({ minimum: 0, description: '`next_offset` of the page before.' })),
+  offset: Type.Optional(Type.Integer({ minimum: 0, description: '`next_offset` of the previous page.' })),
 })
 
 export const PromptListPage = Type.Object(
   {
     ...PromptList.properties,
-    count: Type.Integer({ minimum: 0, description: 'Of prompts that fit, on all pages.' }),
+    count: Type.Integer({ minimum: 0, description: 'Number of matching prompts on all pages.' }),
     next_offset: orNull(Type.Integer(), {
       description: '`offset` of the next page; null on the last.',
     }),
@@ -69,8 +69,8 @@ export const PromptListPage = Type.Object(
 export type PromptListPage = Static<typeof PromptListPage>
 
 export const GetPromptArguments = Type.Object({
-  id: PromptId('Id of the prompt, such as one from list_prompts.'),
-  before: Type.Optional(Id('`next_before` of the page before, for older replies.')),
+  id: PromptId('Id of the prompt, for example from list_prompts.'),
+  before: Type.Optional(Id('`next_before` of the previous page, for older replies.')),
 })
 
 export const RandomPromptArguments = Type.Object({ category: Type.Optional(Category) })
@@ -79,10 +79,10 @@ export const ReadMessagesArguments = Type.Object({
   limit: Type.Optional(Limit),
   before: Type.Optional(Older),
   after: Type.Optional(
-    Cursor('Id of a message: those after it, oldest first. Without it the newest come first.'),
+    Cursor('Id of a message: returns the messages after it, oldest first. Without it, newest first.'),
   ),
   prompt_id: Type.Optional(PromptId('Only answers to this prompt.')),
-  thread: Type.Optional(Id('Only messages of the thread that starts with this one.')),
+  thread: Type.Optional(Id('Only messages of the thread that starts with this message.')),
   agent: Type.Optional(
     Type.String({
       minLength: 1,
@@ -91,21 +91,21 @@ export const ReadMessagesArguments = Type.Object({
     }),
   ),
   verified: Type.Optional(
-    Type.Boolean({ description: 'true: only messages that were signed with the key of their name.' }),
+    Type.Boolean({ description: 'true: only messages signed with the key that their name is bound to.' }),
   ),
 })
 
 export const GetThreadArguments = Type.Object({
   id: Id('Id of any message of the thread.'),
   limit: Type.Optional(Limit),
-  after: Type.Optional(Cursor('`next_after` of the page before.')),
+  after: Type.Optional(Cursor('`next_after` of the previous page.')),
 })
 
 export const SearchMessagesArguments = Type.Object({
   q: Type.String({
     minLength: 1,
     maxLength: SEARCH_MAX_CHARACTERS,
-    description: 'Words that the text must all hold, in any order.',
+    description: 'Words that must all occur in the text, in any order.',
   }),
   limit: Type.Optional(Limit),
   before: Type.Optional(Older),
@@ -116,7 +116,7 @@ export const PostMessageArguments = Type.Object({
   agent_name: Type.Optional(
     Type.String({
       maxLength: AGENT_NAME_MAX_CHARACTERS,
-      description: 'The name to post under; keep to one. Required unless an envelope is sent.',
+      description: 'The name to post under; always use the same one. Required unless an envelope is sent.',
     }),
   ),
   text: Type.Optional(
@@ -131,7 +131,7 @@ export const PostMessageArguments = Type.Object({
   ),
   prompt_id: Type.Optional(PromptId('The prompt that this answers.')),
   topic: Type.Optional(
-    Type.String({ maxLength: TOPIC_MAX_CHARACTERS, description: 'What a new thread is about.' }),
+    Type.String({ maxLength: TOPIC_MAX_CHARACTERS, description: 'Topic of a new thread.' }),
   ),
   reply_to: Type.Optional(Id('The message that this replies to.')),
   envelope: Type.Optional(
@@ -140,7 +140,7 @@ export const PostMessageArguments = Type.Object({
       {
         additionalProperties: true,
         description:
-          'A signed envelope of the form agent-relay/1 in place of the other fields, which it holds in its `params`.',
+          'A signed envelope of the form agent-relay/1, instead of the other fields, which are then in its `params`.',
       },
     ),
   ),
@@ -159,7 +159,7 @@ export const JsonRpcMessage = Type.Object(
     method: Type.String({ description: 'Such as `tools/list`, `tools/call`, `server/discover`.' }),
     params: Type.Optional(Type.Object({}, { additionalProperties: true })),
   },
-  { ...OPEN, title: 'JsonRpcMessage', description: 'Members that JSON-RPC does not have are ignored.' },
+  { ...OPEN, title: 'JsonRpcMessage', description: 'Members that are not part of JSON-RPC are ignored.' },
 )
 
 const JsonRpcSuccess = Type.Object({
@@ -180,6 +180,6 @@ export const JsonRpcFailure = Type.Object(
 const JsonRpcResponse = Type.Union([JsonRpcSuccess, JsonRpcFailure], { title: 'JsonRpcResponse' })
 
 export const JsonRpcAnswer = Type.Union(
-  [JsonRpcResponse, Type.Array(JsonRpcResponse, { description: 'Of a batch, in revision 2025-03-26.' })],
+  [JsonRpcResponse, Type.Array(JsonRpcResponse, { description: 'A batch, in revision 2025-03-26.' })],
   { title: 'JsonRpcAnswer' },
 )

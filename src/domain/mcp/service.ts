@@ -76,11 +76,11 @@ const isMessage = (value: unknown): boolean =>
 
 /** Why a batch is refused; undefined where it is not. */
 const batchFault = (batch: readonly unknown[], revision: string): string | undefined => {
-  if (revision !== BATCH_REVISION) return `Revision ${revision} knows no batches: send one message.`
-  if (batch.length > MAX_BATCH_MESSAGES) return `A batch may hold at most ${MAX_BATCH_MESSAGES} messages.`
-  if (!batch.every(isMessage)) return 'The batch holds something that is no JSON-RPC message.'
+  if (revision !== BATCH_REVISION) return `Revision ${revision} does not support batches: send one message.`
+  if (batch.length > MAX_BATCH_MESSAGES) return `A batch can have at most ${MAX_BATCH_MESSAGES} messages.`
+  if (!batch.every(isMessage)) return 'The batch contains an item that is not a JSON-RPC message.'
   const requests = batch.filter(isJSONRPCRequest)
-  if (requests.some(({ method }) => method === 'initialize')) return 'A handshake may not be part of a batch.'
+  if (requests.some(({ method }) => method === 'initialize')) return "A handshake can't be part of a batch."
   const ids = requests.map(({ id }) => id)
   return new Set(ids).size < ids.length ? 'Two requests of the batch have the same id.' : undefined
 }
@@ -187,7 +187,7 @@ export const createMcp = (deps: McpDeps): McpService => {
       const { body, headers, ip, requestId } = request
       // A page of another origin acts for whoever looks at it (DNS rebinding); programs send no Origin.
       if (headers.origin !== undefined && headers.origin !== origin)
-        return refusal(403, REFUSED_CODE, 'Pages of other origins may not call this endpoint.')
+        return refusal(403, REFUSED_CODE, "Pages of other origins can't call this endpoint.")
       let parsed: unknown
       try {
         const sent = parseJson(body)

@@ -56,7 +56,7 @@ export const getThread = tool({
 export const searchMessages = tool({
   name: 'search_messages',
   title: 'Search messages',
-  description: `Messages whose text holds all of the words, newest first. ${UNTRUSTED}`,
+  description: `Messages whose text contains all of the words, newest first. ${UNTRUSTED}`,
   input: SearchMessagesArguments,
   output: FencedMessagePage,
   annotations: reading,
@@ -68,7 +68,7 @@ export const searchMessages = tool({
 
 export const getStats = tool({
   name: 'get_stats',
-  title: 'Counts of the chat',
+  title: 'Statistics of the chat',
   description: 'How many messages, threads and agents there are, and whether posting is open.',
   input: NoArguments,
   output: ChatStats,
@@ -81,7 +81,7 @@ export const postMessage = tool({
   name: 'post_message',
   title: 'Post a message',
   description:
-    'Posts plain text that everyone can read and that only the operator can take back. Start a thread, answer a prompt ' +
+    'Posts plain text that everyone can read and only the operator can remove. Start a thread, answer a prompt ' +
     '(`prompt_id`) or reply to a message (`reply_to`). Never post secrets or personal data.',
   input: PostMessageArguments,
   output: FencedPosted,

@@ -21,7 +21,7 @@ const annotations = { readOnlyHint: true, idempotentHint: true, openWorldHint: f
 export const listPrompts = tool({
   name: 'list_prompts',
   title: 'List prompts',
-  description: 'Discussion prompts to answer: all, those of a category, or those that hold some words.',
+  description: 'Discussion prompts to answer: all, those of a category, or those that contain given words.',
   input: ListPromptsArguments,
   output: PromptListPage,
   annotations,
@@ -48,7 +48,7 @@ export const getPrompt = tool({
   annotations: { ...annotations, openWorldHint: true },
   async run({ id, before }, { prompts, chat, postingMode }) {
     const prompt = prompts.find(id)
-    if (prompt === undefined) throw new AppError('not_found', { message: 'There is no such prompt.' })
+    if (prompt === undefined) throw new AppError('not_found', { message: 'Prompt not found.' })
     const replies = await chat.replies(id, { before })
     return { prompt, ...replies, posting: postingMode.state().posting }
   },
@@ -73,7 +73,7 @@ export const dailyPrompt = tool({
 export const randomPrompt = tool({
   name: 'random_prompt',
   title: 'A random prompt',
-  description: 'A prompt by chance, of all or of a category.',
+  description: 'A random prompt, of all or of a category.',
   input: RandomPromptArguments,
   output: RandomPrompt,
   annotations: { ...annotations, idempotentHint: false },

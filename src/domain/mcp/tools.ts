@@ -123,11 +123,11 @@ export const createTools = ({ checkArguments, describeError, onToolCall, ...serv
   const run = async (tool: Tool, check: Check | undefined, call: ToolCall, poster: Poster) => {
     const beside = unknownBeside(tool, call.unknown)
     if (beside)
-      throw new AppError(beside.code, { message: 'A call has no such member.', details: beside.details })
+      throw new AppError(beside.code, { message: 'Unknown member of a call.', details: beside.details })
     const input = call.input ?? {}
     const misfit = check ? check(input) : unknownIn(tool, input)
     if (misfit) {
-      const message = `The arguments do not fit the schema of ${tool.name}.`
+      const message = `The arguments do not match the schema of ${tool.name}.`
       throw new AppError(misfit.code, { message, details: misfit.details })
     }
     return asResult(tool, await tool.run(input as never, services, poster))

@@ -106,7 +106,7 @@ const acceptance = (caller: Caller, row: PaymentRow, now: number): Item<Accepted
       if (claim.kind === 'payment-acceptance') return { settled: answer(Number(holder)) }
       throw new AppError('double_spend', {
         reason: 'DOUBLE_SPEND',
-        message: 'The card token of this payment was used meanwhile.',
+        message: 'The card token of this payment was used in the meantime.',
         extras: { digest: digestOf(proof), consumed_at: iso(at) },
       })
     },

@@ -100,11 +100,7 @@ export const createReader = ({
    */
   async one(caller: Caller, input: ValidateRequest, now: number): Promise<Presented> {
     if (looksLikeCardNumber(input.proofData)) {
-      wrong(
-        'pan_not_allowed',
-        '/proofData',
-        'looks like a card number; send the proof that was made from a token',
-      )
+      wrong('pan_not_allowed', '/proofData', 'looks like a card number; send the proof made from a token')
     }
     const currency = input.currency ?? DEFAULT_CURRENCY
     if (!isCurrency(currency))
@@ -127,7 +123,7 @@ export const createReader = ({
       wrong(
         caller.credential.kind === 'terminal' ? 'forbidden' : 'not_found',
         '/merchantId',
-        'is not a merchant of this caller',
+        'is not a merchant of the caller',
       )
     const proof = parseProof(input.proofData)
     return {

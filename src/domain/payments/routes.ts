@@ -26,9 +26,9 @@ const validatePayment = route({
   auth: 'merchant',
   scope: 'merchant',
   tag: 'Payments',
-  summary: 'Ask whether a payment may be accepted',
+  summary: 'Validate a payment',
   description:
-    'Spends the nullifier of a valid payment. A repeated card token answers `doubleSpend: true`; a refusal is a 200 with `valid: false` and its `reason`.',
+    'Spends the nullifier of a valid payment. A card token that was used before returns `doubleSpend: true`. A refused payment returns 200 with `valid: false` and a `reason`.',
   body: ValidatePayment,
   response: { 200: PaymentVerdict },
   errors: [
@@ -60,7 +60,7 @@ const syncTransactions = route({
   tag: 'Payments',
   summary: 'Upload payments that were accepted offline',
   description:
-    'At most 50 a request. Every item has a result of its own, and sending a batch again is harmless. A payment made under a revoked key is `late`: kept until an operator accepts it.',
+    'At most 50 per request. Every item has its own result, and a batch can safely be sent again. A payment made under a revoked key is `late`: stored until an operator accepts it.',
   body: SyncTransactions,
   bodyLimit: 'batch',
   response: { 200: SyncReport },
@@ -78,7 +78,7 @@ const submitOfflineTransactions = route({
   tag: 'Payments',
   summary: 'Not implemented',
   description:
-    'Always answers 501: payments that were accepted offline are uploaded with POST /api/merchant/transactions/sync, which `use` names. The body is not read.',
+    'Always answers 501: use POST /api/merchant/transactions/sync, named in `use`, to upload payments that were accepted offline. The body is not read.',
   response: { 200: SyncReport },
   errors: ['not_implemented'],
   handler: () => fail('not_implemented', { extras: { use: '/api/merchant/transactions/sync' } }),
@@ -93,7 +93,7 @@ const listPayments = route({
   tag: 'Payments',
   summary: 'List payments that need attention',
   description:
-    'Late payments that no operator has accepted (the default), conflicts with the payment that came first, or rejected ones. The newest come first.',
+    'Late payments that no operator has accepted (the default), conflicts with an earlier payment, or rejected payments. Newest first.',
   query: ListPayments,
   response: { 200: PaymentPage },
   errors: [],
@@ -110,7 +110,7 @@ const acceptPayment = route({
   tag: 'Payments',
   summary: 'Accept a late payment',
   description:
-    'Needs the scope that manages keys, which no till has. Spends its nullifier now: 409 `double_spend` when the card token paid meanwhile. Repeating it is harmless.',
+    'Requires the scope `keys`, which terminals do not have. Spends the nullifier; returns 409 `double_spend` if the card token was used in the meantime. The request can safely be repeated.',
   params: PaymentPath,
   response: { 200: AcceptedPayment },
   errors: ['conflict', 'double_spend'],

@@ -36,17 +36,16 @@ const Timestamp = Type.Union([Type.String(), Type.Number()], {
 const TransactionId = Type.String({
   pattern: TRANSACTION_ID_PATTERN,
   description:
-    'Names the attempt. The same id and content from the same terminal (or key) get the first answer again, other content 409.',
+    'Identifies the attempt. The same id and content from the same terminal (or key) returns the first answer; other content returns 409.',
 })
 const MerchantId = Type.String({
   minLength: 1,
   maxLength: MAX_MERCHANT_ID_CHARACTERS,
-  description:
-    "Which of its organisation's merchants a caller with an API key means; a terminal token names its own.",
+  description: 'The merchant, if the caller uses an API key; a terminal token determines its own merchant.',
 })
 const AssuranceWord = wordOf(
   ASSURANCES,
-  'What stands behind the decision: `mac` the MAC was recomputed, `structural` the proof is well-formed, `none` it is not.',
+  'What was verified: `mac` the MAC was recomputed, `structural` the proof is well-formed, `none` it is not.',
 )
 const RefusalWord = wordOf(refusalCodes, 'Why the payment was refused.')
 
@@ -77,7 +76,7 @@ export const PaymentVerdict = Type.Object({
 export const SyncTransactions = Type.Object({
   transactions: Type.Array(Type.Unknown(), {
     description:
-      'At most 50 objects {proofData, amount, currency?, timestamp, transactionId?, merchantId?}. More are refused as a whole. Other members are ignored and named in `warnings`.',
+      'At most 50 objects {proofData, amount, currency?, timestamp, transactionId?, merchantId?}. A larger batch is rejected as a whole. Other members are ignored and listed in `warnings`.',
   }),
 })
 export type SyncTransactions = Static<typeof SyncTransactions>
@@ -91,18 +90,18 @@ export const SyncReport = Type.Object({
       transactionId: Type.String(),
       code: RefusalWord,
       message: Type.String(),
-      retryable: Type.Boolean({ description: 'Whether sending the same again could help.' }),
+      retryable: Type.Boolean({ description: 'Whether sending the same item again can succeed.' }),
     }),
   ),
   results: Type.Array(
     Type.Object({
       index: Type.Integer({ minimum: 0 }),
       transactionId: Type.String(),
-      status: wordOf(SYNC_STATUSES, 'What became of the item.'),
+      status: wordOf(SYNC_STATUSES, 'The result of the item.'),
       assurance: AssuranceWord,
       warnings: Type.Optional(
         Type.Array(Type.Object({ path: Type.String(), code: Type.String(), message: Type.String() }), {
-          description: 'Members of the item that are not known and were ignored, at most ten.',
+          description: 'Unknown members of the item, which were ignored; at most ten.',
         }),
       ),
     }),
@@ -110,7 +109,7 @@ export const SyncReport = Type.Object({
 })
 
 export const ListPayments = Type.Object({
-  status: Type.Optional(wordOf(LISTED_STATUSES, 'Default `late`: those that wait for an operator.')),
+  status: Type.Optional(wordOf(LISTED_STATUSES, 'Default `late`: payments that wait for an operator.')),
   cursor: Type.Optional(askedId('pay')),
   limit: pageLimit(MAX_PAGE, DEFAULT_PAGE),
 })
@@ -120,7 +119,7 @@ const nullableString = orNull(Type.String())
 
 export const ListedPayment = Type.Object({
   paymentId: Type.String(),
-  status: wordOf(PAYMENT_STATUSES, 'What was decided.'),
+  status: wordOf(PAYMENT_STATUSES, 'The decision.'),
   reason: orNull(RefusalWord),
   transactionId: Type.String(),
   merchantId: nullableString,

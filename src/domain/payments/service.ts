@@ -170,7 +170,7 @@ export const createPayments = (deps: Deps) => {
      */
     async sync(caller: Caller, { transactions }: SyncTransactions): Promise<SyncAnswer> {
       if (transactions.length > MAX_SYNC_ITEMS) {
-        fail('batch_too_large', { message: `A batch holds at most ${MAX_SYNC_ITEMS} transactions.` })
+        fail('batch_too_large', { message: `A batch can have at most ${MAX_SYNC_ITEMS} transactions.` })
       }
       if (transactions.length === 0) return toReport([], [])
       const now = clock.now()

@@ -24,10 +24,10 @@ const refuse = (message: string): never => fail('invalid_domain', { message })
  */
 export const normaliseDomain = (input: string): string => {
   if (input.length > MAX_NAME_CHARACTERS + 1 || NOT_A_NAME.test(input))
-    return refuse('Send a host name alone: no scheme, port, path or wildcard, at most 253 characters.')
+    return refuse('Send only a host name: no scheme, port, path or wildcard, at most 253 characters.')
   const name = withoutRoot(domainToASCII(input))
-  if (isIP(name) !== 0) return refuse('An address is no domain.')
-  if (name.length > MAX_NAME_CHARACTERS || !HOST_NAME.test(name)) return refuse('This is no host name.')
+  if (isIP(name) !== 0) return refuse('An IP address is not a domain.')
+  if (name.length > MAX_NAME_CHARACTERS || !HOST_NAME.test(name)) return refuse('This is not a host name.')
   if (psl.get(name) === null)
     return refuse('This is a public suffix, under which others register their names.')
   return name

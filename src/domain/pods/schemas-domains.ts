@@ -5,7 +5,7 @@ import { POD_STATUSES } from './schemas.ts'
 
 const Domain = Type.String({ description: 'In lower case, international names as A-labels (`xn--…`).' })
 const Cname = orNull(Type.String(), {
-  description: 'Where the CNAME records of the name lead; null: there are none.',
+  description: 'Target of the CNAME records; null if there are none.',
 })
 
 export const DomainCheckRequest = Type.Object(
@@ -15,7 +15,7 @@ export const DomainCheckRequest = Type.Object(
         'A host name below a public suffix, without port, path or wildcard; at most 253 characters.',
     }),
     podId: Type.Optional(
-      Type.String({ description: 'The pod of the caller that the domain is to be bound to.' }),
+      Type.String({ description: 'The pod to bind the domain to; must belong to the caller.' }),
     ),
   },
   { title: 'DomainCheckRequest' },
@@ -33,13 +33,13 @@ export const DomainCheck = Type.Object(
     success: Type.Literal(true),
     domain: Domain,
     dns: Type.Object({
-      valid: Type.Boolean({ description: 'Whether the CNAME records lead to this service.' }),
+      valid: Type.Boolean({ description: 'Whether the CNAME records point to this service.' }),
       cname: Cname,
     }),
-    available: Type.Boolean({ description: 'Whether no other pod has the domain.' }),
-    bound: Type.Boolean({ description: 'Whether the domain now selects the pod that was asked for.' }),
+    available: Type.Boolean({ description: 'Whether the domain is not bound to another pod.' }),
+    bound: Type.Boolean({ description: 'Whether the domain is now bound to the requested pod.' }),
     instructions: orNull(Type.Array(DnsRecord), {
-      description: 'The records that are missing; null when there is nothing to do.',
+      description: 'The missing records; null if none is missing.',
     }),
   },
   { title: 'DomainCheck' },
@@ -52,18 +52,19 @@ export const DomainStatus = Type.Object(
   {
     success: Type.Literal(true),
     domain: Domain,
-    configured: Type.Boolean({ description: 'Whether it was bound to a pod.' }),
+    configured: Type.Boolean({ description: 'Whether the domain is bound to a pod.' }),
     podInfo: orNull(
       Type.Object({
         id: Type.String(),
         name: Type.String(),
         status: Type.Enum([...POD_STATUSES]),
       }),
-      { description: 'The pod that it was bound to.' },
+      { description: 'The pod that the domain is bound to.' },
     ),
     dns: Type.Object({
       valid: orNull(Type.Boolean(), {
-        description: 'Whether the CNAME records lead to this service; null: nobody could tell, see `error`.',
+        description:
+          'Whether the CNAME records lead to this service; null if that could not be determined, see `error`.',
       }),
       cname: Cname,
       error: Type.Optional(Type.Literal('dns_error')),

@@ -15,13 +15,13 @@ const PodId = idOf('pod')
 const Name = Type.String({ minLength: 1, maxLength: MAX_NAME_CHARACTERS, pattern: NOT_BLANK })
 const Status = Type.Enum([...POD_STATUSES], {
   description:
-    'PENDING: not activated yet. SUSPENDED: closed for a while. ARCHIVED: closed for good. Only ACTIVE ones verify.',
+    'PENDING: not activated yet. SUSPENDED: temporarily disabled. ARCHIVED: permanently closed. Only ACTIVE pods verify.',
 })
 const Charge = Type.Number({
   minimum: 0,
   maximum: MAX_CHARGE,
   description:
-    'Of each verification, in units of the currency, at most two decimals; default 0.35. Less is set by the operator only.',
+    'Charge per verification, in units of the currency, at most two decimals; default 0.35. Only the operator can set less.',
 })
 const Currency = Type.String({ description: 'ISO 4217.' })
 
@@ -39,7 +39,7 @@ export type NewPod = Static<typeof NewPod>
 export const PodCreated = Type.Object(
   {
     podId: PodId,
-    podKey: Type.String({ description: '`pk_pod_…`, shown once. It opens nothing but this pod.' }),
+    podKey: Type.String({ description: '`pk_pod_…`, shown once. Valid for this pod only.' }),
     status: Status,
   },
   { title: 'PodCreated' },
@@ -92,7 +92,7 @@ export const Pod = Type.Object(
     name: Type.String(),
     status: Status,
     customDomain: orNull(Type.String(), {
-      description: 'The domain that was bound last and still points here.',
+      description: 'The most recently bound domain that still points here.',
     }),
     verificationCount: Type.Integer({ minimum: 0 }),
     createdAt: DateTime,
@@ -114,10 +114,10 @@ export const PodStats = Type.Object(
     totalVerifications: Type.Integer({ minimum: 0 }),
     successfulVerifications: Type.Integer({
       minimum: 0,
-      description: 'Those that were a YES, or where the pod asks nothing.',
+      description: 'Results that were a YES, or all results if the pod has no rules.',
     }),
     successRate: Type.String({ description: 'Such as `98.50%`; `0.00%` while there is none.' }),
-    todayVerifications: Type.Integer({ minimum: 0, description: 'Of this UTC day.' }),
+    todayVerifications: Type.Integer({ minimum: 0, description: 'During this UTC day.' }),
     weeklyCharges: Type.Number({
       minimum: 0,
       description: 'Since Monday 00:00 UTC, in units of the currency.',

@@ -111,7 +111,7 @@ const requireRights = (caller: Caller, row: store.PodRow, change: PodChange): vo
   if (caller.scopes.has('admin')) return
   if (row.organisation !== caller.organisation) fail('not_found')
   if (change.status !== undefined || change.chargePerVerification !== undefined)
-    fail('insufficient_scope', { message: 'Only the operator changes the status or the charge of a pod.' })
+    fail('insufficient_scope', { message: 'Only the operator can change the status or the charge of a pod.' })
 }
 
 /** Less than the default is the operator's to grant, since it decides what the service earns. */
@@ -119,7 +119,7 @@ const requireCharge = (caller: Caller, chargeMinor: number): void => {
   if (chargeMinor >= DEFAULT_CHARGE_MINOR || caller.scopes.has('admin')) return
   const message = `must be at least ${toUnits(DEFAULT_CHARGE_MINOR)}`
   fail('insufficient_scope', {
-    message: 'Only the operator makes pods that charge less than the default.',
+    message: 'Only the operator can create pods that charge less than the default.',
     details: [{ path: '/chargePerVerification', code: 'minimum', message }],
   })
 }

@@ -27,12 +27,12 @@ export const statusOf = (row: { readonly status: string }): PodStatus => row.sta
  */
 export const requireStep = (from: PodStatus, to: PodStatus | undefined, names: readonly string[]): void => {
   if (from === 'ARCHIVED' && names.some((name) => name !== 'status'))
-    fail('conflict', { message: 'A pod that is ARCHIVED can no longer be changed.' })
+    fail('conflict', { message: "An ARCHIVED pod can't be changed." })
   if (to === undefined || from === to || NEXT[from].includes(to)) return
   fail('conflict', {
     message: NEXT[from].length
-      ? `A pod that is ${from} can become ${NEXT[from].join(' or ')}.`
-      : `A pod that is ${from} stays so.`,
+      ? `A pod in state ${from} can become ${NEXT[from].join(' or ')}.`
+      : `A pod in state ${from} can't change its state.`,
   })
 }
 

@@ -65,7 +65,8 @@ const readWhole = (rules: PolicyRules): Tree | undefined => {
     return whole && parseRules(undefined, whole)
   } catch (error) {
     if (!(error instanceof AppError)) throw error
-    const message = 'The conditions of all rules together are too many, too deep or repeat too much.'
+    const message =
+      'The conditions of all rules together are too many or nested too deeply, or their patterns repeat too much.'
     return fail('tree_too_large', { details: [{ path: '/rules', code: 'tree_too_large', message }] })
   }
 }

@@ -19,9 +19,9 @@ const getPolicy = route({
   auth: 'console',
   scope: 'verify',
   tag,
-  summary: 'The policy that decides for a circuit or a type of resource',
+  summary: 'Get the policy for a circuit or a resource type',
   description:
-    'Every circuit has one from the start: an identifier, and an amount above 0 and at most 10,000 in a currency of ISO 4217. `default` denies everything until it is replaced.',
+    'Every circuit has an initial policy: it requires an identifier, and an amount above 0 and at most 10,000 in an ISO 4217 currency. `default` denies everything until it is replaced.',
   params: PolicyParams,
   response: { 200: StoredPolicy },
   errors: ['not_found'],
@@ -38,7 +38,7 @@ const putPolicy = route({
   tag,
   summary: 'Replace a policy',
   description:
-    'As a whole; every version stays on record. Needs the scope `keys`: a key that only has things verified does not change what decides. Holds on every server within a second.',
+    "Replaces the whole policy; every version is kept. Requires the scope `keys`, so that a key that only verifies can't change a policy. Takes effect on every server within a second.",
   params: PolicyParams,
   body: PolicyChange,
   exactNumbers: true,
@@ -70,9 +70,9 @@ const decidePolicy = route({
   auth: 'key',
   scope: 'verify',
   tag,
-  summary: 'Ask whether a subject may do something',
+  summary: 'Decide whether a subject may perform an action',
   description:
-    'In the shape of the AuthZEN Authorization API 1.0. The policy is the one of `resource.type`, else `default`; its rules read `subject.…`, `action.…`, `resource.…` and `context.…`. A denial is an answer (200) as well, signed and recorded. Without an active subscription each answer uses up a free one; X-Free-Remaining says how many are left.',
+    'Follows the AuthZEN Authorization API 1.0. The policy is the one named after `resource.type`, otherwise `default`; its rules read `subject.…`, `action.…`, `resource.…` and `context.…`. A denial is also returned with 200, signed and recorded. Without an active subscription each answer uses one free result; X-Free-Remaining is the number left.',
   body: DecisionRequest,
   exactNumbers: true,
   response: { 200: DecisionAnswer },

@@ -16,12 +16,12 @@ const Entity = { type: Word, id: Identifier, properties: Type.Optional(Propertie
 /** AuthZEN Authorization API 1.0 §6.1: receivers ignore what they do not know. */
 export const DecisionRequest = Type.Object(
   {
-    subject: Type.Object(Entity, { ...OPEN, description: 'Who wants to act.' }),
+    subject: Type.Object(Entity, { ...OPEN, description: 'The subject of the request.' }),
     action: Type.Object({ name: Word, properties: Type.Optional(Properties) }, OPEN),
     resource: Type.Object(Entity, {
       ...OPEN,
       description:
-        'On what. Its `type` chooses the policy; where there is none of that name, `default` decides.',
+        'The resource. Its `type` selects the policy; if there is none of that name, `default` is used.',
     }),
     context: Type.Optional(Properties),
   },

@@ -29,7 +29,7 @@ export const Obligation = Type.Object(
   },
   {
     title: 'Obligation',
-    description: 'What whoever enforces the decision has to do besides; told as it is.',
+    description: 'Obligations for the party that enforces the decision; returned unchanged.',
   },
 )
 export type Obligation = Static<typeof Obligation>
@@ -40,7 +40,7 @@ export const PolicyRule = Type.Object(
     reason: Type.Optional(
       Type.String({
         pattern: '^[A-Z][A-Z0-9_]{0,63}$',
-        description: 'Told among the `reason_codes` where this rule decides.',
+        description: 'Added to the `reason_codes` if this rule decides.',
       }),
     ),
     rules: Type.Optional(Rules),
@@ -49,7 +49,7 @@ export const PolicyRule = Type.Object(
   },
   {
     title: 'PolicyRule',
-    description: 'A condition in the rule language (`rules`, `logic` or both) and what it leads to.',
+    description: 'A condition in the rule language (`rules`, `logic` or both) and its effect.',
   },
 )
 export type PolicyRule = Static<typeof PolicyRule>
@@ -57,13 +57,13 @@ export type PolicyRule = Static<typeof PolicyRule>
 const PolicyRules = Type.Array(PolicyRule, {
   maxItems: MAX_POLICY_RULES,
   description:
-    'The decision is YES when a rule that permits holds and none that denies does; a rule that denies and lacks its data counts as if it did. Without a rule everything is denied.',
+    'The decision is YES if a permitting rule holds and no denying rule does; a denying rule whose data is missing counts as holding. Without rules everything is denied.',
 })
 export type PolicyRules = readonly PolicyRule[]
 
 export const PolicyVersion = Type.Integer({
   minimum: 0,
-  description: '0: the one that was there before any was written.',
+  description: '0: the initial policy.',
 })
 
 export const StoredPolicy = Type.Object(
@@ -71,7 +71,7 @@ export const StoredPolicy = Type.Object(
     policyId: Type.String(),
     version: PolicyVersion,
     seeded: Type.Boolean({
-      description: 'Whether it is the default, which nobody of the organisation wrote.',
+      description: 'Whether it is the initial policy, not written by the organisation.',
     }),
     rules: PolicyRules,
     hash: Type.String({ description: 'SHA-256 of the canonical JSON of `rules`, lower-case hex.' }),
@@ -92,7 +92,7 @@ export const PolicyChange = Type.Object(
       Type.Integer({
         minimum: 0,
         description:
-          'The version that this replaces, 0 for a policy that was never written; 409 when it is another one. Without it, whatever is there is replaced.',
+          'The version to replace, 0 for the initial policy; 409 if the current version is another one. Without it, any version is replaced.',
       }),
     ),
   },

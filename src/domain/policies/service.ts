@@ -104,7 +104,7 @@ export const createPolicies = (deps: Deps) => {
   /** The policy of a resource's type, or the one for all others. */
   const forResource = async (organisation: string, type: string): Promise<Standing> => {
     const found = (await standing(organisation, type)) ?? (await standing(organisation, FALLBACK_POLICY))
-    if (found === undefined) throw new Error('There is no policy to fall back on.')
+    if (found === undefined) throw new Error('There is no default policy.')
     return found
   }
 
@@ -129,7 +129,7 @@ export const createPolicies = (deps: Deps) => {
       if (row === undefined && version !== undefined && version > 0) fail('not_found')
       if (version !== undefined && version !== current)
         fail('conflict', {
-          message: `Version ${current} of the policy is in force.`,
+          message: `The current version of the policy is ${current}.`,
           extras: { version: current },
         })
       requireUnchanged(change, before ? toStored(before) : { policyId }, AS_STORED)

@@ -56,7 +56,7 @@ interface Recording {
 
 const noWitness = (circuitId: string, cause: unknown): AppError =>
   new AppError('inputs_insufficient', {
-    message: `No proof of ${circuitId} exists for these inputs.`,
+    message: `The circuit ${circuitId} has no proof for these inputs.`,
     cause,
   })
 

@@ -72,7 +72,7 @@ export const findRecorded = async (
 /** What is to be recorded has its record. @param proofId of that */
 export const alreadyRecorded = (proofId: string): AppError =>
   new AppError('conflict', {
-    message: 'What this proves has its record already.',
+    message: 'A proof of this is already recorded.',
     reason: PROOF_RECORDED,
     extras: { proof_id: proofId },
   })

@@ -14,21 +14,21 @@ const Digest = Type.String({
   description: "SHA-256 over the circuit's id and the public signals, lower-case hex.",
 })
 const Decision = Type.Union([Type.Literal(0), Type.Literal(1)], {
-  description: '1 is YES; told by the public signals.',
+  description: '1 is YES; taken from the public signals.',
 })
 const NullableDecision = Type.Union([Type.Literal(0), Type.Literal(1), Type.Null()], {
   description:
-    'From the public signals: 1 is YES. 0 also where a policy said NO (`POLICY_NO`), to the proof or to one that it stands for. Null where the proof is not valid, and where it answers no question: then it attests the submitted data, and nothing was decided.',
+    'From the public signals: 1 is YES. 0 also if a policy decided NO (`POLICY_NO`) for the proof or for one of its members. Null if the proof is not valid, or if it answers no question: then it attests the submitted data, and nothing was decided.',
 })
 const Valid = Type.Boolean({
-  description: 'The pairing holds under the key of the circuit. That alone shows little.',
+  description: 'The pairing check succeeds with the key of the circuit. That alone shows little.',
 })
 const Verified = Type.Boolean({
   description:
-    'Valid, known to your organisation, with the signals it was made with, unexpired, unspent, and everything else holds that only the service can check.',
+    'The proof is valid, known to your organisation, has the signals it was made with, is not expired or spent, and passes all other checks that only the service can make.',
 })
 const ReasonCodes = (what: string) =>
-  Type.Array(Type.String(), { description: `Why it is not ${what}; empty when it is.` })
+  Type.Array(Type.String(), { description: `Why it is not ${what}; empty if it is.` })
 
 const Coordinates = Type.Array(Type.String())
 
@@ -44,19 +44,20 @@ export const SnarkProofJson = Type.Object(
 )
 
 const PublicSignals = Type.Array(Type.String(), {
-  description: "Elements of the field in decimal, in the circuit's order.",
+  description: 'Field elements in decimal, in the order of the circuit.',
 })
 
 /** Whatever is sent: what is wrong with a proof is told by a reason, not by an error. */
 const AnyProof = Type.Unknown({ description: 'A proof in the JSON form of snarkjs, or a text `zk1.…`.' })
 const SentSignals = Type.Optional(
-  Type.Array(Type.String(), { description: 'Decimals. May be left out beside `zk1.…`, which holds them.' }),
+  Type.Array(Type.String(), { description: 'Decimals. Can be left out with `zk1.…`, which contains them.' }),
 )
 
 const Data = Type.Record(Type.String(), Type.Unknown(), {
   minProperties: 1,
   maxProperties: MAX_DATA_KEYS,
-  description: 'What the rules are about. Neither stored nor logged, and never part of the proof.',
+  description:
+    'The data that the rules are applied to. Neither stored nor logged, and never part of the proof.',
 })
 
 /** `inputs` of the circuits about rules. */
@@ -71,7 +72,7 @@ export const GenerateRequest = Type.Object({
   userId: Type.String({
     minLength: 1,
     maxLength: MAX_ID_CHARACTERS,
-    description: 'Whom the proof is about. Only keyed hashes of it are kept.',
+    description: 'The person that the proof is about. Only keyed hashes of it are stored.',
   }),
   rules: Type.Union([Rules, Type.Object({ logic: Logic })], {
     description: 'Rules that must all hold, or `{logic: tree}`.',
@@ -81,7 +82,7 @@ export const GenerateRequest = Type.Object({
     Type.String({
       minLength: 1,
       maxLength: 64,
-      description: 'Default: the circuit that says most about the rules.',
+      description: 'Default: the circuit that proves most about the rules.',
     }),
   ),
 })
@@ -106,7 +107,7 @@ const told = {
   digest: Type.Optional(
     Type.String({
       maxLength: 64,
-      description: 'As it was answered; with another one the proof is not verified.',
+      description: 'As it was returned; with a different value the proof is not verified.',
     }),
   ),
 }
@@ -148,8 +149,8 @@ export type SyncRequest = Static<typeof SyncRequest>
 
 export const SyncResult = Type.Object(
   {
-    synced: Type.Integer({ minimum: 0, description: 'Valid proofs that were unknown and are recorded now.' }),
-    updated: Type.Integer({ minimum: 0, description: 'Known proofs that hold still.' }),
+    synced: Type.Integer({ minimum: 0, description: 'Valid proofs that were unknown and are now recorded.' }),
+    updated: Type.Integer({ minimum: 0, description: 'Known proofs that are still verified.' }),
     proofs: Type.Array(
       Type.Object({
         index: Type.Integer({ minimum: 0 }),
@@ -157,7 +158,7 @@ export const SyncResult = Type.Object(
         digest: Digest,
         status: Type.Enum(['synced', 'updated']),
       }),
-      { description: 'Those of both kinds, in the order of the upload.' },
+      { description: 'Proofs of both kinds, in the order of the upload.' },
     ),
     errors: Type.Array(
       Type.Object({
@@ -181,7 +182,7 @@ const AskedContext = Type.Object(
         minLength: 1,
         maxLength: MAX_NONCE_CHARACTERS,
         description:
-          'Bound by `ctx`, so that whoever chose it sees that the proof is fresh; default: random.',
+          'Bound by `ctx`: the party that chose it can see that the proof is fresh. Default: random.',
       }),
     ),
     ttl: Type.Optional(
@@ -196,7 +197,7 @@ const AskedContext = Type.Object(
         minLength: 1,
         maxLength: MAX_ID_CHARACTERS,
         description:
-          'What nullifiers are scoped to, beside the service, so that a person is spent once in each. Default: one for each question, told in the statement.',
+          'The scope of nullifiers, together with the service: a person can be spent once per purpose. Default: one purpose per question, shown in the statement.',
       }),
     ),
   },
@@ -207,14 +208,14 @@ export const ProofGenerateRequest = Type.Object({
   circuit_id: Type.String({ minLength: 1, maxLength: 64 }),
   inputs: Type.Record(Type.String(), Type.Unknown(), {
     description:
-      'What is proved, as the circuit takes it; docs/proofs.md has the table. Circuits about rules take `{data, rules | logic}`.',
+      'The inputs of the circuit; see the table in docs/proofs.md. Circuits for rules take `{data, rules | logic}`.',
   }),
   context: Type.Optional(AskedContext),
   subject: Type.Optional(
     Type.String({
       minLength: 1,
       maxLength: MAX_ID_CHARACTERS,
-      description: 'Whom the proof is about. Only keyed hashes of it are kept.',
+      description: 'The person that the proof is about. Only keyed hashes of it are stored.',
     }),
   ),
 })
@@ -245,7 +246,7 @@ export const ProofGenerated = Type.Object(
     public_signals: PublicSignals,
     decision: Decision,
     reason: Type.Optional(
-      Type.String({ description: 'Why it is 0, where that is not simply that the rules do not hold.' }),
+      Type.String({ description: 'Why it is 0, if the reason is not simply that the rules do not hold.' }),
     ),
     context: ProofContextJson,
     created_at: DateTime,
@@ -254,7 +255,7 @@ export const ProofGenerated = Type.Object(
       description: 'Root of the ledger with the entry of this proof, lower-case hex.',
     }),
     merkle_leaf_hash: Type.String({ description: 'Leaf hash of that entry, lower-case hex.' }),
-    merkle_index: Type.Integer({ minimum: 0, description: 'Place of that entry in the ledger.' }),
+    merkle_index: Type.Integer({ minimum: 0, description: 'Index of that entry in the ledger.' }),
   },
   { title: 'ProofGenerated' },
 )
@@ -280,7 +281,8 @@ export const ProofVerifyRequest = Type.Object(
     public_signals: SentSignals,
     consume: Type.Optional(
       Type.Boolean({
-        description: 'Spends the proof if it is verified and a YES. A second time is 409 `double_spend`.',
+        description:
+          'Spends the proof if it is verified and a YES. Spending it again returns 409 `double_spend`.',
       }),
     ),
     expect: Type.Optional(Expect),
@@ -297,16 +299,15 @@ export const ProofVerified = Type.Object(
     valid: Valid,
     verified: Verified,
     decision: NullableDecision,
-    digest: orNull(Digest, { description: 'Null where the proof is not valid.' }),
+    digest: orNull(Digest, { description: 'Null if the proof is not valid.' }),
     context: orNull(ProofContextJson, {
       description:
-        'What the proof was made for. Compare it with what you ask; null where the service does not know.',
+        'The context that the proof was made for. Compare it with your question. Null if the service does not know it.',
     }),
-    reason_codes: ReasonCodes('verified, or not accepted where it was to be spent'),
+    reason_codes: ReasonCodes('verified, or not accepted for spending'),
     consumed: Type.Optional(
       Type.Boolean({
-        description:
-          'Whether this call spent it; only with `consume`. False for everything but a verified YES.',
+        description: 'Whether this call spent it; only with `consume`. True only for a verified YES.',
       }),
     ),
     consumed_at: Type.Optional(DateTime),

@@ -160,7 +160,7 @@ export const planSync = async (
 ): Promise<SyncPlan> => {
   const { examine, check } = deps
   if (proofs.length > MAX_SYNC_PROOFS)
-    fail('batch_too_large', { message: `An upload holds at most ${MAX_SYNC_PROOFS} proofs.` })
+    fail('batch_too_large', { message: `An upload can have at most ${MAX_SYNC_PROOFS} proofs.` })
   const steps: Step[] = []
   for (const [index, proof] of proofs.entries()) {
     // Reading a text takes a while as well.

@@ -12,7 +12,7 @@ const alerts = {
   scope: 'audit',
   tag: 'Security',
   description:
-    'The latest to start come first. Alerts of the same kind about the same subject add up over a UTC day.',
+    'The alerts that started last come first. Alerts of the same kind and subject are counted together per UTC day.',
   query: AlertsQuery,
   response: { 200: AlertPage },
   errors: [],

@@ -25,9 +25,9 @@ export const Alert = Type.Object(
     type: Type.Enum([...ALERT_TYPES]),
     severity: Type.Enum([...SEVERITIES]),
     subject: Type.String({
-      description: 'What it is about: the id of a terminal, key or account, or an address.',
+      description: 'The subject: the id of a terminal, key or account, or an address.',
     }),
-    count: Type.Integer({ minimum: 1, description: 'How often it was seen on that UTC day.' }),
+    count: Type.Integer({ minimum: 1, description: 'Number of occurrences on that UTC day.' }),
     firstSeen: DateTime,
     lastSeen: DateTime,
     status: Type.Enum(['open']),
@@ -38,8 +38,8 @@ export type Alert = Static<typeof Alert>
 
 export const AlertsQuery = Type.Object({
   severity: Type.Optional(Type.Enum([...SEVERITIES])),
-  since: Type.Optional(dateTime('Only alerts that were seen at this time or later.')),
-  cursor: Type.Optional(askedId('alr', { description: '`nextCursor` of the page before.' })),
+  since: Type.Optional(dateTime('Only alerts seen at or after this time.')),
+  cursor: Type.Optional(askedId('alr', { description: '`nextCursor` of the previous page.' })),
   limit: pageLimit(100, 50),
 })
 export type AlertsQuery = Static<typeof AlertsQuery>

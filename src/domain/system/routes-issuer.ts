@@ -23,16 +23,16 @@ const Coordinate = Type.String({ pattern: '^(0|[1-9][0-9]{0,76})$', description:
 
 const PublishedIssuerKey = Type.Object(
   {
-    kid: Type.String({ description: 'SHA-256 of the point, base64url: the same for one key everywhere.' }),
+    kid: Type.String({ description: 'SHA-256 of the point, base64url: a key has the same id everywhere.' }),
     alg: Type.Literal('EdDSA-Poseidon', {
-      description: "As circomlib's EdDSAPoseidonVerifier takes it, base point B8.",
+      description: "In the form of circomlib's EdDSAPoseidonVerifier, base point B8.",
     }),
     curve: Type.Literal('BabyJubJub', { description: 'EIP-2494, twisted Edwards form.' }),
     x: Coordinate,
     y: Coordinate,
     validFrom: DateTime,
     validUntil: orNull(DateTime, {
-      description: 'Proofs under this key count until then. Null for the key that signs.',
+      description: 'Proofs under this key are accepted until then. Null for the current signing key.',
     }),
   },
   { title: 'IssuerKey' },
@@ -44,11 +44,9 @@ export const getIssuerKeys = route({
   path: '/.well-known/issuer-keys',
   auth: 'none',
   tag: 'System',
-  summary: 'Public keys of the issuer',
+  summary: 'Get the public keys of the issuer',
   description:
-    'What this service issues for circuits (credentials, tokens, consents, aggregates of proofs) is signed with the ' +
-    'first of these. A proof that rests on such a signature shows the key as issuerX and issuerY, or attestorX and ' +
-    'attestorY, and counts only if the key stands here and is valid.',
+    'The service signs what it issues for circuits (credentials, tokens, consents, aggregates of proofs) with the first of these keys. A proof based on such a signature contains the key as issuerX and issuerY, or attestorX and attestorY, and is accepted only if the key is listed here and valid.',
   response: { 200: Type.Object({ keys: Type.Array(PublishedIssuerKey) }, { title: 'IssuerKeys' }) },
   errors: [],
   example: {},

@@ -48,7 +48,7 @@ const PqJwk = Type.Object(
 type PqJwk = Static<typeof PqJwk>
 
 const KEPT =
-  'Current and replaced keys, the newest first. Replaced keys stay, so that what they signed can be verified.'
+  'Current and replaced keys, newest first. Replaced keys stay listed, so that old signatures can be verified.'
 
 const isPostQuantum = (key: PublishedKey): key is PqJwk => key.kty === 'AKP'
 const isClassical = (key: PublishedKey): key is ClassicalJwk => !isPostQuantum(key)
@@ -79,8 +79,8 @@ const getJwks = route({
   ...keySet(ClassicalJwk, 'JwkSet'),
   name: 'getJwks',
   path: '/.well-known/jwks.json',
-  summary: 'Public signing keys: Ed25519 and P-256',
-  description: `${KEPT} ML-DSA keys stand at \`/.well-known/jwks-pq.json\`.`,
+  summary: 'Get the public signing keys: Ed25519 and P-256',
+  description: `${KEPT} ML-DSA keys are at \`/.well-known/jwks-pq.json\`.`,
   handler: (_, services: Services) => answerKeys(services, isClassical),
 })
 
@@ -88,8 +88,8 @@ const getPqJwks = route({
   ...keySet(PqJwk, 'PqJwkSet'),
   name: 'getPqJwks',
   path: '/.well-known/jwks-pq.json',
-  summary: 'Public signing keys: ML-DSA',
-  description: `${KEPT} For the second signature of hybrid tokens, and the cosignature of checkpoints: who needs it and has no key must refuse, and never fall back to the first.`,
+  summary: 'Get the public signing keys: ML-DSA',
+  description: `${KEPT} For the second signature of hybrid tokens and the cosignature of checkpoints. A verifier that requires this signature and has no key must reject, not fall back to the first signature.`,
   handler: (_, services: Services) => answerKeys(services, isPostQuantum),
 })
 

@@ -13,9 +13,9 @@ const getChatPage = route({
   path: '/chat',
   auth: 'none',
   tag: 'System',
-  summary: 'The chat as a page',
+  summary: 'Get the chat as a page',
   description:
-    'Prompts, messages as they come, threads, and a form to post with. It uses the routes of the chat and no others.',
+    'Prompts, live messages, threads, and a form to post. The page uses only the routes of the chat.',
   produces: 'text/html; charset=utf-8',
   response: { 200: Type.String() },
   errors: [],

@@ -22,7 +22,7 @@ export const ServiceInfo = Type.Object(
     ),
     customDomains: Type.Object({
       supported: Type.Boolean(),
-      cname: Type.String({ description: 'Host to point a custom domain at.' }),
+      cname: Type.String({ description: 'Host name to use as CNAME target of a custom domain.' }),
     }),
     timestamp: DateTime,
   },
@@ -36,9 +36,9 @@ export const Health = Type.Object(
   {
     status: Type.Union([Type.Literal('healthy'), Type.Literal('degraded'), Type.Literal('unhealthy')], {
       description:
-        'degraded: Redis is away, limits are counted by each server for itself. unhealthy: no database.',
+        'degraded: Redis is not available, and every server counts limits on its own. unhealthy: the database is not available.',
     }),
-    timestamp: dateTime('When the parts were last looked at.'),
+    timestamp: dateTime('When the components were last checked.'),
     uptime: Type.Number({ description: 'Seconds since the start.' }),
     version: Type.String(),
     engine: Type.Object({ ...EngineFields, status: Type.Literal('operational') }),
@@ -46,10 +46,10 @@ export const Health = Type.Object(
     services: Type.Object({
       postgres: Connection,
       redis: Type.Union([Connection, Type.Literal('not_configured')], {
-        description: 'not_configured: this server needs none.',
+        description: 'not_configured: this server does not use it.',
       }),
     }),
-    responseTime: Type.Number({ description: 'Milliseconds that the database took to answer.' }),
+    responseTime: Type.Number({ description: 'Response time of the database in milliseconds.' }),
   },
   { title: 'Health' },
 )
@@ -60,7 +60,9 @@ export const Readiness = Type.Object(
   {
     ready: Type.Boolean(),
     reason: Type.Optional(
-      Type.Enum(['disk_full'], { description: 'Why not, unless the server starts or drains.' }),
+      Type.Enum(['disk_full'], {
+        description: 'Why the server is not ready, unless it is starting or draining.',
+      }),
     ),
   },
   { title: 'Readiness' },
@@ -76,7 +78,7 @@ export const MetricsDocument = Type.Object(
         type: Type.String({ description: 'counter, gauge, histogram or summary.' }),
         values: Type.Array(
           Type.Object({
-            name: Type.String({ description: 'Of a histogram its parts: _bucket, _sum, _count.' }),
+            name: Type.String({ description: 'For a histogram: _bucket, _sum, _count.' }),
             labels: Type.Record(Type.String(), Type.String()),
             value: orNull(Type.Number()),
           }),

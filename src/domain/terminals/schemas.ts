@@ -24,7 +24,7 @@ export const TerminalCreated = Type.Object(
     terminalId: TerminalId,
     terminalSecret: Type.String({ description: 'Shown once.' }),
     merchantId: MerchantId,
-    apiKey: Type.String({ description: 'Of scope merchant, for this merchant only. Shown once.' }),
+    apiKey: Type.String({ description: 'API key of scope merchant, for this merchant only. Shown once.' }),
     keyId: Type.String(),
     limits: Limits,
   },
@@ -66,7 +66,7 @@ export const TerminalToken = Type.Object(
     expiresAt: DateTime,
     terminalId: TerminalId,
     merchantId: MerchantId,
-    organisationId: Type.String({ description: '`org_…`; what the terminal proves is bound to it.' }),
+    organisationId: Type.String({ description: '`org_…`; proofs of the terminal are bound to it.' }),
     config: Type.Object({
       floorLimit: NullableNumber,
       storedSumLimit: NullableNumber,

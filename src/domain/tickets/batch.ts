@@ -19,8 +19,8 @@ import type { SecurityService } from '../security/service.ts'
 import { isSigned, ticketDigest } from './payload.ts'
 import {
   AS_ISSUED,
-  type BatchResult,
-  type BatchResults,
+  type BatchOutcome,
+  type BatchOutcomes,
   MAX_BATCH_PROOFS,
   type ProofsBatch,
   type TicketIssued,
@@ -45,7 +45,7 @@ export interface BatchDeps {
   readonly issuedFields: (ticket: store.KnownTicket) => Omit<TicketIssued, 'qr_payload'>
 }
 
-type Outcome = Omit<BatchResult, 'index'>
+type Outcome = Omit<BatchOutcome, 'index'>
 /** What is to be done with one of a batch: nothing, or this. */
 type Step = Settled<Outcome> | Item<Outcome>
 
@@ -67,11 +67,11 @@ const UNKNOWN_REASONS: readonly string[] = ['PROOF_UNKNOWN', 'CONTEXT_UNKNOWN']
 const KEPT: ErrorDetail = {
   path: '/consume',
   code: 'const',
-  message: 'must be true: whatever counts is spent here',
+  message: 'must be true: accepted items are always spent here',
 }
 
 const settle = (
-  status: BatchResult['status'],
+  status: BatchOutcome['status'],
   digest: string | null,
   more: Partial<Outcome> = {},
 ): Settled<Outcome> => ({ settled: { digest, status, decision: null, consumed: false, ...more } })
@@ -88,7 +88,7 @@ const spentOutcome = (digest: string, at: number, decision: Outcome['decision'])
 })
 
 /** What else is wrong with a proof says more than that it is a NO. */
-const refusedStatus = (reasonCodes: readonly string[]): BatchResult['status'] => {
+const refusedStatus = (reasonCodes: readonly string[]): BatchOutcome['status'] => {
   const faults = reasonCodes.filter((reason) => !REFUSAL.test(reason))
   if (faults.length === 0) return 'refused'
   const only = (known: readonly string[]) => faults.every((reason) => known.includes(reason))
@@ -210,11 +210,11 @@ export const createBatch = (deps: BatchDeps) => {
      * Uses up what is handed in. One that is handed in alone, and was used up before, is an error.
      * @throws AppError batch_too_large; insufficient_scope for proofs; double_spend
      */
-    async handIn(caller: Caller, { proofs: items }: ProofsBatch): Promise<BatchResults> {
+    async handIn(caller: Caller, { proofs: items }: ProofsBatch): Promise<BatchOutcomes> {
       if (items.length > MAX_BATCH_PROOFS)
-        fail('batch_too_large', { message: `A batch holds at most ${MAX_BATCH_PROOFS} proofs.` })
+        fail('batch_too_large', { message: `A batch can have at most ${MAX_BATCH_PROOFS} proofs.` })
       if (!caller.scopes.has('proof') && items.some((item) => ticketText(item) === undefined))
-        fail('insufficient_scope', { message: 'Proofs need a credential with scope "proof".' })
+        fail('insufficient_scope', { message: 'Proofs require a credential with scope "proof".' })
       const isAlone = items.length === 1
       const twice: Twice = (digest, at, decision) => {
         if (isAlone) throw proofs.doubleSpend(digest, at)
@@ -249,7 +249,7 @@ export const createBatch = (deps: BatchDeps) => {
 }
 
 /** @param results of those steps that were appended, in order */
-const summarise = (steps: readonly Step[], results: readonly Outcome[]): BatchResults => {
+const summarise = (steps: readonly Step[], results: readonly Outcome[]): BatchOutcomes => {
   const rest = results.values()
   const outcomes = steps.map((step, index) => {
     const outcome = 'settled' in step ? step.settled : (rest.next().value ?? fail('internal'))

@@ -53,7 +53,7 @@ export const writePayload = (signer: CurrentSigner, facts: TicketFacts): string 
   const text = write(signer, facts)
   if (text.length <= MAX_PAYLOAD_BYTES) return text
   const room = roomForClaims(signer, facts)
-  const message = `claims have ${bytesOf(facts.claims)} bytes of canonical JSON; a ticket of ${MAX_PAYLOAD_BYTES} bytes leaves ${room} for them`
+  const message = `claims have ${bytesOf(facts.claims)} bytes of canonical JSON; a ticket of ${MAX_PAYLOAD_BYTES} bytes has room for ${room}`
   return fail('validation_failed', { details: [{ path: '/claims', code: 'too_large', message }] })
 }
 

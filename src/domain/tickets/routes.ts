@@ -3,7 +3,7 @@ import Type from 'typebox'
 import { QR_CONTENT_TYPES, qrFormatOf } from '../../http/qr-code.ts'
 import { Reply, route } from '../../http/route.ts'
 import { QrQuery } from '../tokens/schemas-forms.ts'
-import { BatchResults, NewTicket, ProofsBatch, TicketIssued, TicketParams } from './schemas.ts'
+import { BatchOutcomes, NewTicket, ProofsBatch, TicketIssued, TicketParams } from './schemas.ts'
 import type { TicketsService } from './service.ts'
 
 interface Services {
@@ -23,7 +23,7 @@ const issueTicket = route({
   tag,
   summary: 'Issue a ticket for a QR code',
   description:
-    'At most 300 bytes, signed, so that a gate without a network checks it with /.well-known/jwks.json. What is for a single use is used up by POST /v1/qr/proofs/batch.',
+    'At most 300 bytes, signed: a gate without a network can verify it with /.well-known/jwks.json. A single-use ticket is used by POST /v1/qr/proofs/batch.',
   body: NewTicket,
   exactNumbers: true,
   response: { 201: TicketIssued },
@@ -41,8 +41,8 @@ const ticketQr = route({
   auth: 'key',
   scope: 'token',
   tag,
-  summary: 'The QR code of a ticket',
-  description: 'SVG, or PNG by Accept or `format`. A ticket that is used up or has expired has none.',
+  summary: 'Get the QR code of a ticket',
+  description: 'SVG, or PNG by Accept or `format`. A used or expired ticket has none.',
   params: TicketParams,
   query: QrQuery,
   produces: [QR_CONTENT_TYPES.svg, QR_CONTENT_TYPES.png],
@@ -62,13 +62,13 @@ const handInProofs = route({
   auth: 'key',
   scope: 'token',
   tag,
-  summary: 'Hand in up to 100 tickets and proofs',
+  summary: 'Redeem up to 100 tickets and proofs',
   description:
-    'Each is judged for itself, and those that count are used up, once for all, in one commit. What you `expect` of a ticket or proof stands beside it; what differs is `invalid` and not used up. A second use is told by `DOUBLE_SPEND`, and is 409 where it was handed in alone. Counts as ten requests.',
+    'Every item is judged separately; accepted items are spent permanently, in one commit. Send what you `expect` of a ticket or proof with it; an item that differs is `invalid` and not spent. A second use is reported as `DOUBLE_SPEND`, with status 409 if it is the only item. Counts as ten requests.',
   body: ProofsBatch,
   bodyLimit: 'batch',
   cost: BATCH_COST,
-  response: { 200: BatchResults },
+  response: { 200: BatchOutcomes },
   errors: ['batch_too_large', 'double_spend'],
   example: {
     body: {

@@ -18,21 +18,25 @@ export const NewTicket = Type.Object(
       Type.String({
         minLength: 1,
         maxLength: MAX_SUBJECT_CHARACTERS,
-        description: 'Whom it is about. Not in the ticket; in the log only as a pseudonym.',
+        description: 'The subject. Not contained in the ticket; in the log only as a pseudonym.',
       }),
     ),
     circuit_id: Type.Optional(
-      Type.String({ minLength: 1, maxLength: 64, description: 'The circuit that it stands for, if any.' }),
+      Type.String({
+        minLength: 1,
+        maxLength: 64,
+        description: 'The circuit that the ticket refers to, if any.',
+      }),
     ),
     claims: Type.Optional(
       Type.Record(Type.String(), Type.Unknown(), {
         maxProperties: MAX_CLAIMS,
         description:
-          'What the ticket says; whoever scans it can read it. The ticket has at most 300 bytes, which leaves about 50 for the canonical JSON of these.',
+          'Claims of the ticket; anyone who scans it can read them. A ticket has at most 300 bytes, which leaves about 50 for the canonical JSON of the claims.',
       }),
     ),
     single_use: Type.Optional(
-      Type.Boolean({ default: true, description: 'Whether it is used up when it is handed in.' }),
+      Type.Boolean({ default: true, description: 'Whether it can be redeemed only once.' }),
     ),
     ttl: Type.Optional(
       Type.Integer({
@@ -52,9 +56,9 @@ export const TicketIssued = Type.Object(
     ticket_id: TicketId,
     qr_payload: Type.String({
       description:
-        'What the QR code holds: a compact JWS, at most 300 bytes, EdDSA, typ `qt+jwt`, a key of /.well-known/jwks.json. Members `c` (claims), `exp`, `jti` and `o` (the last ten characters of the ids of ticket and organisation), `m` (1: for many uses; absent: for one).',
+        'The content of the QR code: a compact JWS, at most 300 bytes, EdDSA, typ `qt+jwt`, a key of /.well-known/jwks.json. Members `c` (claims), `exp`, `jti` and `o` (the last ten characters of the ids of ticket and organisation), `m` (1: for many uses; absent: for one).',
     }),
-    svg_url: Type.String({ description: 'Its QR code, for your API key.' }),
+    svg_url: Type.String({ description: 'Address of its QR code, with your API key.' }),
     digest: Digest,
     expires_at: DateTime,
   },
@@ -76,7 +80,7 @@ export const ProofsBatch = Type.Object(
   {
     proofs: Type.Array(Type.Unknown(), {
       minItems: 1,
-      description: `At most ${MAX_BATCH_PROOFS}. Each is the text of a ticket, as text or as its issuing answered it (at least \`{qr_payload}\`) with what you \`expect\` of it, or a proof as POST /v1/proofs/verify takes it, which needs scope \`proof\` as well.`,
+      description: `At most ${MAX_BATCH_PROOFS}. Each is a ticket, as text or as it was returned at issue (at least \`{qr_payload}\`), with what you \`expect\` of it, or a proof as POST /v1/proofs/verify takes it, which needs scope \`proof\` as well.`,
     }),
   },
   { title: 'ProofsBatch' },
@@ -85,44 +89,43 @@ export type ProofsBatch = Static<typeof ProofsBatch>
 
 const BATCH_STATUSES = ['spent', 'refused', 'DOUBLE_SPEND', 'invalid', 'expired', 'unknown'] as const
 
-export const BatchResult = Type.Object(
+export const BatchOutcome = Type.Object(
   {
     index: Type.Integer({ minimum: 0 }),
-    digest: orNull(Digest, { description: 'Null where it is nothing that has one.' }),
+    digest: orNull(Digest, { description: 'Null if the item has no digest.' }),
     status: Type.Enum([...BATCH_STATUSES], {
       description:
-        'Only `spent` is accepted. `refused`: a proof of a NO, or one that answers no question; it stays unspent.',
+        'Only `spent` means accepted. `refused`: a proof of a NO, or one that answers no question; it remains unspent.',
     }),
     decision: Type.Union([Type.Literal(0), Type.Literal(1), Type.Null()], {
       description:
-        'What a proof decides: 1 is YES, 0 is NO. Null for one that answers no question or is not valid, and for tickets, which decide nothing.',
+        'What a proof decides: 1 is YES, 0 is NO. Null for a proof that answers no question or is not valid, and for tickets, which have no decision.',
     }),
     consumed: Type.Boolean({
-      description:
-        'Whether this call used it up. False with `spent` for a ticket that is not for a single use.',
+      description: 'Whether this call spent it. False with `spent` for a ticket that can be used many times.',
     }),
-    consumed_at: Type.Optional(dateTime('When it was used up.')),
+    consumed_at: Type.Optional(dateTime('When it was spent.')),
     ticket_id: Type.Optional(TicketId),
     claims: Type.Optional(
-      Type.Record(Type.String(), Type.Unknown(), { description: 'Of a ticket that is accepted.' }),
+      Type.Record(Type.String(), Type.Unknown(), { description: 'Claims of an accepted ticket.' }),
     ),
     reason_codes: Type.Optional(
       Type.Array(Type.String(), {
-        description: 'Of a proof that is refused; of a ticket that is not what was expected.',
+        description: 'Reasons for a refused proof, or for a ticket that is not as expected.',
       }),
     ),
     message: Type.Optional(Type.String()),
   },
-  { title: 'BatchResult' },
+  { title: 'BatchOutcome' },
 )
-export type BatchResult = Static<typeof BatchResult>
+export type BatchOutcome = Static<typeof BatchOutcome>
 
-export const BatchResults = Type.Object(
+export const BatchOutcomes = Type.Object(
   {
     accepted: Type.Integer({ minimum: 0 }),
     rejected: Type.Integer({ minimum: 0 }),
-    results: Type.Array(BatchResult, { description: 'In the order of the request.' }),
+    results: Type.Array(BatchOutcome, { description: 'In the order of the request.' }),
   },
-  { title: 'BatchResults' },
+  { title: 'BatchOutcomes' },
 )
-export type BatchResults = Static<typeof BatchResults>
+export type BatchOutcomes = Static<typeof BatchOutcomes>

@@ -29,7 +29,7 @@ export interface TicketsDeps extends Omit<BatchDeps, 'ledger' | 'issuedFields'> 
 const checkCircuit = (circuitId: string | undefined): void => {
   if (circuitId === undefined || findCircuit(circuitId) !== undefined) return
   fail('validation_failed', {
-    details: [{ path: '/circuit_id', code: 'unknown', message: 'there is no circuit of this id' }],
+    details: [{ path: '/circuit_id', code: 'unknown', message: 'there is no circuit with this id' }],
   })
 }
 

@@ -67,7 +67,7 @@ export const checkForm = (type: TokenType, at: string, baseUrl: string, id: stri
 /** @throws AppError token_too_large */
 const demandReadable = (jws: string): void => {
   if (jws.length <= MAX_QR_CHARACTERS) return
-  const message = `The token has ${jws.length} characters, and a QR code that phones read at most ${MAX_QR_CHARACTERS}. Tokens that are issued with type qr always fit.`
+  const message = `The token has ${jws.length} characters, and a QR code that phones can read has at most ${MAX_QR_CHARACTERS}. Tokens issued with type qr always fit.`
   fail('token_too_large', { message })
 }
 
@@ -127,7 +127,7 @@ export const tokenPass = (
   if (google && format !== 'apple') return { tokenId: face.tokenId, ...googlePass(google, face, now) }
   return fail('pass_signing_not_configured', {
     ...(format && {
-      message: `This service can sign no passes of ${format === 'apple' ? 'Apple' : 'Google'}.`,
+      message: `This service can't sign passes of ${format === 'apple' ? 'Apple' : 'Google'}.`,
     }),
   })
 }

@@ -3,7 +3,7 @@ import Type, { type Static } from 'typebox'
 
 export const QrQuery = Type.Object({
   format: Type.Optional(
-    Type.Enum(['svg', 'png'], { description: 'Default: by Accept, and SVG where that does not say.' }),
+    Type.Enum(['svg', 'png'], { description: 'Default: according to Accept, otherwise SVG.' }),
   ),
 })
 
@@ -11,7 +11,7 @@ export const NfcQuery = Type.Object({
   tag: Type.Optional(
     Type.Enum(['ntag213', 'ntag215', 'ntag216'], {
       default: 'ntag216',
-      description: 'The tag that is written; room for 144, 496 or 872 bytes.',
+      description: 'The type of tag; capacity 144, 496 or 872 bytes.',
     }),
   ),
 })
@@ -31,13 +31,13 @@ export const NfcPayload = Type.Object(
   {
     tokenId: Type.String(),
     ndefHex: Type.String({ description: 'The NDEF message, lower-case hex.' }),
-    ndefBase64: Type.String({ description: 'The same, in base64.' }),
+    ndefBase64: Type.String({ description: 'The NDEF message, base64.' }),
     records: Type.Array(NfcRecord),
-    size: Type.Integer({ minimum: 0, description: 'Bytes of the message.' }),
+    size: Type.Integer({ minimum: 0, description: 'Size of the message in bytes.' }),
     tag: Type.String(),
     fitsTag: Type.Boolean({
       description:
-        'Whether this message fits the tag. It holds the token too where there is room, else the address alone.',
+        'Whether this message fits the tag. It contains the token if there is room, otherwise only the address.',
     }),
   },
   { title: 'NfcPayload' },
@@ -46,7 +46,9 @@ export type NfcPayload = Static<typeof NfcPayload>
 
 export const PassQuery = Type.Object({
   format: Type.Optional(
-    Type.Enum(['apple', 'google'], { description: 'Default: what the service can sign, Apple first.' }),
+    Type.Enum(['apple', 'google'], {
+      description: 'Default: the format that the service can sign, Apple first.',
+    }),
   ),
 })
 export type PassQuery = Static<typeof PassQuery>
@@ -54,9 +56,9 @@ export type PassQuery = Static<typeof PassQuery>
 export const GooglePass = Type.Object(
   {
     tokenId: Type.String(),
-    jwt: Type.String({ description: 'For "Add to Google Wallet" buttons and the API.' }),
-    saveUrl: Type.String({ description: 'Opens the wallet and saves the pass.' }),
+    jwt: Type.String({ description: 'JWT for "Add to Google Wallet" buttons and the API.' }),
+    saveUrl: Type.String({ description: 'Address that opens the wallet and saves the pass.' }),
   },
-  { title: 'GooglePass', description: 'Passes of Apple are of type application/vnd.apple.pkpass.' },
+  { title: 'GooglePass', description: 'Apple passes have the type application/vnd.apple.pkpass.' },
 )
 export type GooglePass = Static<typeof GooglePass>

@@ -31,18 +31,18 @@ export const NewToken = Type.Object(
       Type.Enum([...TOKEN_TYPES], {
         default: 'jwt',
         description:
-          'How it is carried. A `qr` or `pass` token has at most 997 characters, an `nfc` token fits an NTAG216 tag; `pass` needs a service that can sign passes.',
+          'The medium of the token. A `qr` or `pass` token has at most 997 characters, an `nfc` token fits an NTAG216 tag; `pass` needs a service that can sign passes.',
       }),
     ),
     subject: Type.String({
       minLength: 1,
       maxLength: MAX_SUBJECT_CHARACTERS,
-      description: 'Whom the token is about; its `sub`.',
+      description: 'The subject of the token; its `sub`.',
     }),
     claims: Type.Optional(
       Type.Record(Type.String(), Type.Unknown(), {
         maxProperties: MAX_CLAIMS,
-        description: `What the token says of its subject; its \`claims\`. At most ${MAX_CLAIMS_BYTES} bytes of canonical JSON. Whoever has the token can read it.`,
+        description: `Claims about the subject; its \`claims\`. At most ${MAX_CLAIMS_BYTES} bytes of canonical JSON. Anyone who has the token can read them.`,
       }),
     ),
     ttl: Type.Optional(
@@ -57,10 +57,12 @@ export const NewToken = Type.Object(
       Type.String({
         minLength: 1,
         maxLength: MAX_AUDIENCE_CHARACTERS,
-        description: 'Who may accept it; its `aud`. Absent: anyone.',
+        description: 'The verifier that can accept it; its `aud`. Default: any.',
       }),
     ),
-    singleUse: Type.Optional(Type.Boolean({ description: 'Whether it can be used up by `consume`.' })),
+    singleUse: Type.Optional(
+      Type.Boolean({ description: 'Whether it can be used only once, by `consume`.' }),
+    ),
   },
   { title: 'NewToken' },
 )
@@ -76,10 +78,10 @@ export const TokenIssued = Type.Object(
     }),
     issuedAt: DateTime,
     expiresAt: DateTime,
-    qrUrl: Type.String({ description: 'Its QR code, for your API key.' }),
-    nfcUrl: Type.String({ description: 'What to write on an NFC tag, for your API key.' }),
+    qrUrl: Type.String({ description: 'Address of its QR code, with your API key.' }),
+    nfcUrl: Type.String({ description: 'Address of the content of an NFC tag, with your API key.' }),
     passUrl: Type.Optional(
-      Type.String({ description: 'Its pass for a wallet; absent where no passes can be signed.' }),
+      Type.String({ description: "Address of its wallet pass; absent if the service can't sign passes." }),
     ),
   },
   { title: 'TokenIssued' },
@@ -88,15 +90,15 @@ export type TokenIssued = Static<typeof TokenIssued>
 
 /** Why a token is not valid, with a sentence for people. */
 export const TOKEN_REASONS = {
-  TOKEN_MALFORMED: 'It is no compact JWS whose header and payload are JSON objects.',
+  TOKEN_MALFORMED: 'It is not a compact JWS with JSON objects as header and payload.',
   HEADER_REFUSED: 'Its header is not exactly {alg: "EdDSA", kid, typ: "vt+jwt"}.',
-  KEY_UNKNOWN: "Its `kid` is none of this service's keys for tokens.",
-  SIGNATURE_INVALID: 'The key did not sign it.',
+  KEY_UNKNOWN: "Its `kid` is not one of this service's keys for tokens.",
+  SIGNATURE_INVALID: 'Its signature is wrong.',
   TOKEN_UNKNOWN: 'Your organisation did not issue it.',
-  TOKEN_EXPIRED: 'Its time is over.',
+  TOKEN_EXPIRED: 'It has expired.',
   TOKEN_REVOKED: 'It was revoked.',
-  TOKEN_USED: 'It is for a single use and was used.',
-  AUDIENCE_REQUIRED: 'It is for one audience; say in `audience` who you are.',
+  TOKEN_USED: 'It is a single-use token and was used before.',
+  AUDIENCE_REQUIRED: 'It is for a particular audience; name yours in `audience`.',
   AUDIENCE_MISMATCH: 'It is for another audience.',
   ...EXPECTATION_REASONS,
 } as const satisfies Record<string, string>
@@ -122,7 +124,7 @@ export const ValidateToken = Type.Object(
     token: Type.String({ minLength: 1, maxLength: MAX_TOKEN_CHARACTERS }),
     audience: Type.Optional(AskedAudience),
     consume: Type.Optional(
-      Type.Boolean({ description: 'Uses a valid single-use token up. Others stay as they are.' }),
+      Type.Boolean({ description: 'Uses a valid single-use token. Other tokens are not changed.' }),
     ),
     expect: Type.Optional(Expect),
   },
@@ -134,9 +136,9 @@ export const TokenVerdict = Type.Object(
   {
     valid: Type.Boolean(),
     reasonCodes: Type.Array(Type.Enum(Object.keys(TOKEN_REASONS) as TokenReason[]), {
-      description: 'Every reason why it is not valid; empty when it is.',
+      description: 'Every reason why it is not valid; empty if it is valid.',
     }),
-    consumed: Type.Boolean({ description: 'Whether this call used the token up.' }),
+    consumed: Type.Boolean({ description: 'Whether this call used the token.' }),
     status: orNull(Type.Enum([...TOKEN_STATUSES])),
     tokenId: orNull(TokenId),
     type: orNull(TokenTypeSchema),
@@ -149,7 +151,7 @@ export const TokenVerdict = Type.Object(
   },
   {
     title: 'TokenVerdict',
-    description: 'What the token says is null unless this service signed it for your organisation.',
+    description: 'The content of the token is null unless this service signed it for your organisation.',
   },
 )
 export type TokenVerdict = Static<typeof TokenVerdict>
@@ -160,7 +162,7 @@ const revocationReason = Nullable(
   Type.String({
     minLength: 1,
     maxLength: MAX_REASON_CHARACTERS,
-    description: 'For yourselves: told again by its status, never in the ledger.',
+    description: 'For your own use: returned with the status, never written to the ledger.',
   }),
 )
 
@@ -172,7 +174,7 @@ export const RevokeToken = Type.Union(
   {
     title: 'RevokeToken',
     description:
-      '`tokenId`, beside which all of what POST /api/tokens/generate answered may stand; or a hybrid token as it was issued.',
+      '`tokenId`, or the complete answer of POST /api/tokens/generate; or a hybrid token as it was issued.',
   },
 )
 export type RevokeToken = Static<typeof RevokeToken>
@@ -192,7 +194,7 @@ export const TokenStanding = Type.Object(
     tokenId: TokenId,
     type: Type.Enum([...TOKEN_TYPES, 'hybrid']),
     status: Type.Enum([...TOKEN_STATUSES], {
-      description: 'What came last in this order counts: expired, used, revoked.',
+      description: 'If several apply, the last one in this order is reported: expired, used, revoked.',
     }),
     singleUse: Type.Boolean(),
     issuedAt: DateTime,

@@ -13,9 +13,9 @@ const getUsage = route({
   path: '/api/usage',
   auth: 'key',
   tag: 'Usage',
-  summary: 'What the organisation has used',
+  summary: 'Get the usage of the organisation',
   description:
-    'Results are counted when they are signed; requests that fail are not. Any key of the organisation may ask.',
+    'Counts signed results; failed requests are not counted. Any key of the organisation can be used.',
   response: { 200: Usage },
   errors: [],
   example: {},

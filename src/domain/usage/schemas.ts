@@ -22,25 +22,28 @@ export const Usage = Type.Object(
   {
     proofCounts: Type.Object({
       total: Count('Signed results since the beginning.'),
-      today: Count('Of this UTC day.'),
-      month: Count('Of this UTC month.'),
+      today: Count('During this UTC day.'),
+      month: Count('During this UTC month.'),
     }),
     avgProofSize: Type.Number({
       minimum: 0,
       description:
-        'Bytes of the average zero-knowledge proof with its public signals; 0 where none was made.',
+        'Average size in bytes of a zero-knowledge proof with its public signals; 0 if there was none.',
     }),
     byCategory: Type.Record(Type.String(), Type.Integer({ minimum: 0 }), {
-      description: 'Signed results by what they were made for. Those of POST /verify/batch are `batch`.',
+      description: 'Signed results by category. Those of POST /verify/batch are `batch`.',
     }),
     free: orNull(
       Type.Object({
-        granted: Count('Results given away that have not expired.'),
+        granted: Count('Granted free results that have not expired.'),
         used: Count('Of these.'),
         remaining: Count('Of these.'),
-        expiresAt: dateTime('When the next of them expire.'),
+        expiresAt: dateTime('When the next free results expire.'),
       }),
-      { description: 'Null where nothing is left to expire. Not used while the subscription is active.' },
+      {
+        description:
+          'Null if no free results can expire. Free results are not used while the subscription is active.',
+      },
     ),
   },
   { title: 'Usage' },

@@ -116,7 +116,7 @@ export const appendBatch = async (
   toItem: (request: VerifyRequest) => ResultItem,
 ): Promise<BatchResult> => {
   if (items.length > MAX_BATCH_RESULTS) {
-    fail('batch_too_large', { message: `A batch holds at most ${MAX_BATCH_RESULTS} items.` })
+    fail('batch_too_large', { message: `A batch can have at most ${MAX_BATCH_RESULTS} items.` })
   }
   const read = await readAll(items, check, toItem)
   const good = read.filter((item): item is ResultItem => !(item instanceof AppError))

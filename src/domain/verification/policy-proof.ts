@@ -46,5 +46,5 @@ export const choosePolicyCircuit = (question: Question, circuitId: string): Poli
   if (circuitId === 'yesno')
     return { ...chooseCircuit(decisionQuestion(question), circuitId), commits: 'decision' }
   const because = choice.details?.[0]?.message ?? choice.message
-  return fail('not_provable', { message: `${circuitId} can't prove what its policy decides: ${because}` })
+  return fail('not_provable', { message: `${circuitId} can't prove the decision of its policy: ${because}` })
 }

@@ -107,7 +107,7 @@ const answerOf = (
 /** Rules and data of the caller's own would go unasked, under a signed YES of the policy. @throws AppError validation_failed */
 const demandNoInputs = (circuitId: string, inputs: VerificationContext['inputs']): void => {
   if (inputs === undefined) return
-  const message = `does not belong to ${circuitId}, which proves what the policy says of identifier and context; POST /verify takes rules`
+  const message = `does not belong to ${circuitId}, which proves the decision of the policy about identifier and context; POST /verify accepts rules`
   fail('validation_failed', { details: [{ path: '/context/inputs', code: 'not_applicable', message }] })
 }
 
@@ -115,7 +115,7 @@ const demandNoInputs = (circuitId: string, inputs: VerificationContext['inputs']
 const demandSamePerson = (identifier: string, inputs: VerificationContext['inputs'] = {}): void => {
   const other = Object.entries(inputs).find(([name, id]) => PERSON_INPUTS.includes(name) && id !== identifier)
   if (other === undefined) return
-  const message = 'must be the identifier: the policy is asked about the same person as the proof'
+  const message = 'must equal the identifier: policy and proof must be about the same person'
   fail('validation_failed', { details: [{ path: `/context/inputs/${other[0]}`, code: 'mismatch', message }] })
 }
 

@@ -16,9 +16,9 @@ const verifyByPolicy = route({
   auth: 'key',
   scope: 'verify',
   tag: 'Verification',
-  summary: 'Have your policy for a circuit decide, and get the decision signed and proven',
+  summary: 'Get a signed and proven decision by your policy for a circuit',
   description:
-    "The facts are `identifier`, `context.…` and `currency_known` (whether `context.currency` is an ISO 4217 code). Until you write a policy of your own, the default decides, with the reason DEFAULT_POLICY. simple_yesno, yesno, eligibility and composite prove that decision; the other circuits prove a statement of their own about `context.inputs`, and then YES takes both. What is committed by the first four, the facts or only the decision that was made of them, is said by `commits` in `context.statement`; under simple_yesno, and under yesno unless the policy is one comparison, it is the decision. It is never another circuit's proof than the one asked for. A NO is a signed result as well, and costs as much as a YES.",
+    'The facts are `identifier`, `context.…` and `currency_known` (whether `context.currency` is an ISO 4217 code). Until you write your own policy, the default policy decides, with the reason DEFAULT_POLICY. simple_yesno, yesno, eligibility and composite prove that decision; the other circuits prove their own statement about `context.inputs`, and a YES then requires both. For the first four, `commits` in `context.statement` says whether the proof commits to the facts or only to the decision; with simple_yesno, and with yesno unless the policy is a single comparison, it is the decision. The proof is always of the requested circuit. A NO is a signed result as well and costs as much as a YES.',
   body: PolicyVerifyRequest,
   exactNumbers: true,
   response: { 200: PolicyVerification },

@@ -17,7 +17,7 @@ const getVerification = route({
   path: '/verify',
   auth: 'none',
   tag,
-  summary: 'Whether verification is in operation',
+  summary: 'Check whether verification is available',
   response: { 200: VerificationInfo },
   errors: [],
   example: {},
@@ -33,7 +33,7 @@ const verify = route({
   tag,
   summary: 'Verify data and get a signed result with a zero-knowledge proof',
   description:
-    'Without rules the result attests what was submitted and when. With rules it says whether they hold: a NO is a signed result as well, and costs as much as a YES. Without an active subscription each result uses up a free one; X-Free-Remaining says how many are left.',
+    'Without rules the result attests what was submitted and when. With rules it says whether they hold: a NO is a signed result as well and costs as much as a YES. Without an active subscription each result uses one free result; X-Free-Remaining is the number left.',
   body: VerifyRequest,
   exactNumbers: true,
   response: { 200: VerificationResult },
@@ -67,7 +67,7 @@ const verifyBatch = route({
   tag,
   summary: 'Verify up to 100 items and get a signed result for each',
   description:
-    'In the order of the items; without zero-knowledge proofs. What is wrong with one item is told in its place. 402 only when no item could be paid. Send an Idempotency-Key: without it an item may say `unavailable` and yet be recorded, with it the request is 503 as a whole and can be repeated.',
+    'In the order of the items; without zero-knowledge proofs. An error of one item is reported in its place. The answer is 402 only if no item could be paid for. Send an Idempotency-Key: without it an item can be reported as `unavailable` and still have been recorded; with it the whole request returns 503 and can be repeated.',
   body: BatchRequest,
   bodyLimit: 'batch',
   commitsInSteps: true,

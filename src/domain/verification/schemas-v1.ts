@@ -20,7 +20,7 @@ export const VerificationContext = Type.Object(
         {
           additionalProperties: Type.Unknown(),
           description:
-            'For circuits that prove a credential, a token, a consent, entries or payments: what they take, as POST /v1/proofs/generate does. No part of the facts. Circuits that prove the policy take none.',
+            'For circuits that prove a credential, a token, a consent, entries or payments: the inputs of the circuit, as in POST /v1/proofs/generate. They are not part of the facts. Circuits that prove the policy take none.',
         },
       ),
     ),
@@ -28,7 +28,7 @@ export const VerificationContext = Type.Object(
   {
     additionalProperties: Type.Unknown(),
     maxProperties: MAX_CONTEXT_KEYS,
-    description: 'Facts for the policy, as `context.…`; it may hold any others.',
+    description: 'Facts for the policy, as `context.…`; any further members are allowed.',
   },
 )
 export type VerificationContext = Static<typeof VerificationContext>
@@ -38,11 +38,11 @@ export const PolicyVerifyRequest = Type.Object(
     circuit_id: Type.String({
       minLength: 1,
       maxLength: MAX_CIRCUIT_ID_CHARACTERS,
-      description: 'The circuit that proves, whose policy decides.',
+      description: 'The circuit to prove with; its policy decides.',
     }),
     identifier: Type.String({
       maxLength: MAX_IDENTIFIER_CHARACTERS,
-      description: 'Whom or what it is about; the fact `identifier`. Only a keyed hash of it is kept.',
+      description: 'The subject; the fact `identifier`. Only a keyed hash of it is stored.',
     }),
     context: Type.Optional(VerificationContext),
     ttl: Type.Optional(
@@ -64,7 +64,7 @@ export const PolicyVerification = Type.Object(
   {
     verification_id: idOf('ver'),
     decision: Type.Integer({ minimum: 0, maximum: 1 }),
-    verdict: Type.Enum(['YES', 'NO'], { description: 'The same in words.' }),
+    verdict: Type.Enum(['YES', 'NO'], { description: 'Explanation of the reason.' }),
     circuit_id: Type.String(),
     reason_codes: Type.Array(Type.String()),
     policy_version: Type.Integer({ minimum: 0, description: '0: the default policy.' }),

@@ -12,10 +12,10 @@ const MAX_CIRCUIT_ID_CHARACTERS = 64
 
 const Decision = orNull(Type.Enum(['YES', 'NO']), {
   description:
-    'Null where no question was asked: the result attests the submitted data, and decides nothing.',
+    'Null if no question was asked: the result attests the submitted data, and nothing is decided.',
 })
 const QUESTION =
-  'What was asked: `none` where there were no rules, so that the result attests the submitted data and no question was asked; else the SHA-256 of the rules, the tree or the policy, lower-case hex. The JWS carries it'
+  'The question: `none` if there were no rules, so that the result only attests the submitted data; otherwise the SHA-256 of the rules, the tree or the policy, lower-case hex. The JWS carries it'
 
 export const VerifyOptions = Type.Object(
   {
@@ -23,7 +23,7 @@ export const VerifyOptions = Type.Object(
       Type.String({
         minLength: 1,
         maxLength: MAX_CIRCUIT_ID_CHARACTERS,
-        description: 'The circuit to prove with; default: the one that says most about the rules.',
+        description: 'The circuit to prove with; default: the one that proves most about the rules.',
       }),
     ),
     rules: Type.Optional(Rules),
@@ -39,11 +39,11 @@ export const VerifyOptions = Type.Object(
       Type.String({
         minLength: 1,
         maxLength: MAX_NONCE_CHARACTERS,
-        description: 'Bound by the proof, so that whoever chose it sees that the result is fresh.',
+        description: 'Bound by the proof: the party that chose it can see that the result is fresh.',
       }),
     ),
     include_receipt: Type.Optional(
-      Type.Boolean({ description: 'Whether the answer says in full where the result stands in the ledger.' }),
+      Type.Boolean({ description: 'Whether the answer includes the full ledger receipt of the result.' }),
     ),
   },
   { title: 'VerifyOptions' },
@@ -53,7 +53,7 @@ export type VerifyOptions = Static<typeof VerifyOptions>
 export const VerifyData = Type.Record(Type.String(), Type.Unknown(), {
   minProperties: 1,
   maxProperties: MAX_DATA_KEYS,
-  description: 'What is verified. It is neither stored nor logged, and never part of what is signed.',
+  description: 'The data to verify. Neither stored nor logged, and never part of what is signed.',
 })
 export type VerifyData = Static<typeof VerifyData>
 
@@ -62,12 +62,12 @@ export type VerifyRequest = Static<typeof VerifyRequest>
 
 const VerificationId = idOf('ver')
 const Digest = Type.String({
-  description: "SHA-256 over the circuit's id and the public signals, lower-case hex; names the result.",
+  description: "SHA-256 over the circuit's id and the public signals, lower-case hex; identifies the result.",
 })
 const Jws = Type.String({ description: 'Compact JWS: EdDSA, typ `vr+jws`.' })
 const CircuitId = Type.String({ description: 'The circuit whose public signals the digest is made of.' })
 const ReasonWord = Type.Enum(['missing_data'], {
-  description: 'Why the decision is NO where it is not simply that the rules do not hold.',
+  description: 'Why the decision is NO, if the reason is not simply that the rules do not hold.',
 })
 const LeafHash = Type.String({ description: 'Leaf hash of the ledger entry, lower-case hex.' })
 
@@ -76,16 +76,16 @@ export const Receipt = Type.Object(
     entryId: Type.String(),
     index: Type.Integer({ minimum: 0 }),
     leafHash: LeafHash,
-    treeSize: Type.Integer({ minimum: 1, description: 'Entries in the ledger with this one.' }),
+    treeSize: Type.Integer({ minimum: 1, description: 'Size of the ledger including this entry.' }),
     root: Type.String({ description: 'RFC 6962 root at that size, lower-case hex.' }),
-    inclusion: Type.String({ format: 'uri', description: 'Where to get the proof that the entry is in it.' }),
+    inclusion: Type.String({ format: 'uri', description: 'Address of the inclusion proof of the entry.' }),
   },
   { title: 'LedgerReceipt' },
 )
 
 /** What every signed result tells, with or without a proof. */
 const resultFields = {
-  success: Type.Boolean({ description: 'False for a NO; true for a YES, and where no question was asked.' }),
+  success: Type.Boolean({ description: 'False for a NO; true for a YES, or if no question was asked.' }),
   verificationId: VerificationId,
   timestamp: DateTime,
   decision: Decision,
@@ -98,19 +98,19 @@ const resultFields = {
   digest: Digest,
   salt: Type.String({
     description:
-      'base64url, 32 bytes: opens the data commitment. Shown once; kept, sealed and for 24 hours, only with an answer to an Idempotency-Key.',
+      'base64url, 32 bytes: opens the data commitment. Shown once; stored only with the answer to a request with an Idempotency-Key, encrypted, for 24 hours.',
   }),
   circuitId: CircuitId,
   rulesHash: orNull(Type.String(), {
     description:
-      'SHA-256 of the canonical JSON of {rules, logic} that decided, lower-case hex, as `ctx` binds it; null without rules. In a pod it stands for the policy.',
+      'SHA-256 of the canonical JSON of {rules, logic} that decided, lower-case hex, as `ctx` binds it; null without rules. In a pod it is the hash of the policy.',
   }),
   question: Type.String({ description: `${QUESTION}.` }),
   merkleRoot: Type.String({ description: 'Root of the ledger with this entry, lower-case hex.' }),
   merkleLeafHash: LeafHash,
-  merkleIndex: Type.Integer({ minimum: 0, description: 'Place of the entry in the ledger.' }),
+  merkleIndex: Type.Integer({ minimum: 0, description: 'Index of the entry in the ledger.' }),
   kid: Type.String({ description: 'The signing key, as in /.well-known/jwks.json.' }),
-  qrUrl: Type.String({ format: 'uri', description: 'Where anyone can look the result up.' }),
+  qrUrl: Type.String({ format: 'uri', description: 'Public address of the result.' }),
   expiresAt: Type.Optional(DateTime),
   receipt: Type.Optional(Receipt),
 }
@@ -143,7 +143,7 @@ const RefusedItem = Type.Object(
   {
     success: Type.Literal(false),
     verificationId: Type.Null(),
-    error: Type.String({ description: 'The code that POST /verify would have answered with.' }),
+    error: Type.String({ description: 'The error code that POST /verify would have returned.' }),
     message: Type.String(),
     details: Type.Optional(
       Type.Array(
@@ -162,7 +162,7 @@ export type RefusedItem = Static<typeof RefusedItem>
 export const BatchResult = Type.Object(
   {
     success: Type.Literal(true),
-    count: Type.Integer({ minimum: 1, description: 'Results, refused items included.' }),
+    count: Type.Integer({ minimum: 1, description: 'Number of results, including rejected items.' }),
     results: Type.Array(Type.Union([SignedResult, RefusedItem]), {
       description: 'In the order of the items.',
     }),
@@ -183,7 +183,7 @@ export const VerificationInfo = Type.Object(
 export type VerificationInfo = Static<typeof VerificationInfo>
 
 const Status = Type.Enum(['VALID', 'EXPIRED', 'REVOKED'], {
-  description: 'REVOKED: its owner withdrew it. EXPIRED: its `ttl` is over.',
+  description: 'REVOKED: the owner revoked it. EXPIRED: its `ttl` has passed.',
 })
 
 /** A stored result as anyone may see it who was given its address. */
@@ -194,26 +194,26 @@ const publicFields = {
   timestamp: DateTime,
   decision: Decision,
   question: orNull(Type.String(), {
-    description: `${QUESTION}. Null for results that were made before it was told.`,
+    description: `${QUESTION}. Null for results made before this member existed.`,
   }),
   asked: orNull(
     Type.Object({ rules: Type.Optional(Type.Array(Type.Unknown())), logic: Type.Optional(Type.Unknown()) }),
     {
       description:
-        'The rules and the tree that `question` is the hash of. Values that were compared for equality, other than booleans, or searched for are left out, since a YES would tell them. Null where nothing was asked, for policies, and for results that were made before questions were kept.',
+        'The rules and the tree whose hash is `question`. Values compared for equality (except booleans) or searched for are left out, since a YES would reveal them. Null if nothing was asked, for policies, and for results made before questions were stored.',
     },
   ),
   circuitId: CircuitId,
   proven: Type.Boolean({
     description:
-      'Whether a zero-knowledge proof was made and handed out with the result; false for an item of a batch, whose circuit only shapes the digest.',
+      'Whether a zero-knowledge proof was made and returned with the result; false for an item of a batch, whose circuit only determines the form of the digest.',
   }),
   proof: orNull(Type.String(), {
     description:
-      '`zk1.…`, to be verified with the key of the circuit. Null where none was made or kept, for policies, and where `asked` leaves a value out, which the proof would tell.',
+      '`zk1.…`, to be verified with the key of the circuit. Null if none was made or stored, for policies, and if `asked` leaves out a value, which the proof would reveal.',
   }),
-  merkleIndex: Type.Integer({ minimum: 0, description: 'Place in the log of the entry that the JWS names.' }),
-  issuer: Type.String({ format: 'uri', description: 'Whose keys verify the JWS, and its `iss`.' }),
+  merkleIndex: Type.Integer({ minimum: 0, description: 'Index in the log of the entry named in the JWS.' }),
+  issuer: Type.String({ format: 'uri', description: 'The service whose keys verify the JWS; its `iss`.' }),
   jws: Jws,
   checkedAt: DateTime,
 }
@@ -226,7 +226,7 @@ export const StoredResult = Type.Object(
     ...publicFields,
     reason: orNull(ReasonWord),
     digest: Digest,
-    proofId: orNull(Type.String(), { description: 'Null where no proof was made.' }),
+    proofId: orNull(Type.String(), { description: 'Null if no proof was made.' }),
     merkleLeafHash: LeafHash,
     qrUrl: Type.String({ format: 'uri' }),
     expiresAt: orNull(DateTime),
@@ -285,7 +285,7 @@ export const RevokeResult = Type.Union(
   ],
   {
     title: 'RevokeResult',
-    description: 'A result by its id, beside which all of what was answered may stand.',
+    description: 'The id of a result, or the complete result as it was returned.',
   },
 )
 export type RevokeResult = Static<typeof RevokeResult>
@@ -310,7 +310,7 @@ export const HashParams = Type.Object({
 
 export const QrQuery = Type.Object({
   format: Type.Optional(
-    Type.Enum(['svg', 'png'], { description: 'Gives the QR code itself, which holds the address of this.' }),
+    Type.Enum(['svg', 'png'], { description: 'Returns the QR code, which contains this address.' }),
   ),
 })
 export type QrQuery = Static<typeof QrQuery>

@@ -138,7 +138,9 @@ export const createDispatcher = (deps: Deps): Dispatcher => {
   const settling = new Set<Promise<unknown>>()
   const track = (work: Promise<unknown>): void => {
     const tracked = work
-      .catch((error: unknown) => logger.warn({ err: error }, 'the result of a webhook delivery was lost'))
+      .catch((error: unknown) =>
+        logger.warn({ err: error }, 'the result of a webhook delivery could not be written'),
+      )
       .finally(() => settling.delete(tracked))
     settling.add(tracked)
   }

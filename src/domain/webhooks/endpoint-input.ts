@@ -28,11 +28,11 @@ export const readUrl = (text: string | undefined, mayCall: AddressJudge): string
   if (!AUTHORITY.test(text)) return refuse('invalid_url', '/url', 'url must have a host after https://')
   if (port === '0') return refuse('invalid_url', '/url', 'url must not name port 0')
   if (username !== '' || password !== '')
-    return refuse('url_blocked', '/url', 'url must not hold a user or password')
+    return refuse('url_blocked', '/url', 'url must not contain a user or password')
   const host = hostname.replace(/^\[|\]$/g, '')
   const address = isIP(host) !== 0 ? host : LOCALHOST.test(host) ? LOOPBACK : undefined
   if (address !== undefined && !mayCall(address))
-    return refuse('url_blocked', '/url', 'url names an address that must not be called')
+    return refuse('url_blocked', '/url', 'url has an address that is not allowed')
   return text
 }
 

@@ -14,16 +14,16 @@ const Event = Type.Enum([...WEBHOOK_EVENTS])
 const label = Type.String({
   maxLength: MAX_LABEL_CHARACTERS,
   pattern: NOT_BLANK,
-  description: 'For people; not blank.',
+  description: 'A display name; not blank.',
 })
 const url = Type.String({
   maxLength: MAX_URL_CHARACTERS,
-  description: 'Where deliveries go: https, without user and password.',
+  description: 'Destination of the deliveries: https, without user and password.',
 })
 const events = Type.Array(Event, {
   minItems: 1,
   maxItems: MAX_NAMED_EVENTS,
-  description: 'What is announced to it; naming one twice is naming it once.',
+  description: 'The events to deliver; duplicates are ignored.',
 })
 
 export const NewWebhook = Type.Object({ label, url, events }, { title: 'NewWebhook' })
@@ -44,7 +44,7 @@ const webhookFields = {
   active: Type.Boolean({ description: 'False: paused.' }),
   scope: Type.Enum(['account', 'key'], {
     description:
-      '`account`: what any key of the organisation does. `key`: what the key does that registered it.',
+      '`account`: events caused by any key of the organisation. `key`: events caused by the key that registered it.',
   }),
   createdAt: dateTime('When it was registered.'),
 }
@@ -56,9 +56,9 @@ export const Webhook = Type.Object(
   {
     ...webhookFields,
     secret: Type.String({ description: '`whsec_****` and the last four characters.' }),
-    lastDeliveryAt: orNull(dateTime('When it was last tried, with success or not.')),
+    lastDeliveryAt: orNull(dateTime('When a delivery was last attempted, successful or not.')),
     lastStatus: orNull(
-      Type.Integer({ description: 'HTTP status of that attempt; null where there was no answer.' }),
+      Type.Integer({ description: 'HTTP status of that attempt; null if there was no answer.' }),
     ),
     failureCount: Type.Integer({
       minimum: 0,
@@ -82,7 +82,8 @@ export const WebhookChange = Type.Object(
     events: Type.Optional(events),
     active: Type.Optional(
       Type.Boolean({
-        description: 'False pauses: what happens meanwhile is never delivered. True goes on from now.',
+        description:
+          'false pauses the endpoint: events in the meantime are never delivered. true resumes it from now on.',
       }),
     ),
   },
@@ -100,7 +101,7 @@ export const SecretRotated = Type.Object(
   {
     id: idOf('whk'),
     secret: Secret,
-    rotatedAt: dateTime('From then on deliveries are signed with it.'),
+    rotatedAt: dateTime('Deliveries are signed with it from then on.'),
   },
   { title: 'WebhookSecretRotated' },
 )

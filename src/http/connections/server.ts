@@ -42,7 +42,7 @@ const REFUSALS: Readonly<Record<string, Refusal>> = {
   HPE_HEADER_OVERFLOW: [
     '431 Request Header Fields Too Large',
     'invalid_request',
-    `Request headers may have at most ${HEADERS_MAX_BYTES} bytes.`,
+    `Request headers can have at most ${HEADERS_MAX_BYTES} bytes.`,
   ],
   ERR_HTTP_REQUEST_TIMEOUT: [
     '408 Request Timeout',

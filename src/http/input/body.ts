@@ -48,7 +48,7 @@ export const hasBody = (headers: IncomingHttpHeaders): boolean =>
   (headers['content-length'] !== undefined && headers['content-length'] !== '0')
 
 const tooLarge = (limitBytes: number): AppError =>
-  new AppError('payload_too_large', { message: `The request body may have at most ${limitBytes} bytes.` })
+  new AppError('payload_too_large', { message: `The request body can have at most ${limitBytes} bytes.` })
 
 /** Reads on into nothing until the end, DISCARD_BYTES or DISCARD_MS. */
 const discard = (request: IncomingMessage): Promise<void> =>
@@ -90,7 +90,7 @@ const collect = (request: IncomingMessage, limitBytes: number): Promise<Buffer |
     }
     const onClose = () => {
       stop()
-      reject(new AppError('invalid_request', { message: 'The request ended before its body did.' }))
+      reject(new AppError('invalid_request', { message: 'The request body is incomplete.' }))
     }
     request.on('data', onData).on('end', onEnd).on('close', onClose).on('error', onClose)
     // It closed while the credential was looked up, and says nothing any more.

@@ -30,7 +30,7 @@ const constantsOf = (schema: JsonSchema | undefined): unknown[] | undefined => {
 /** Patterns that have a sentence of their own. */
 const PATTERN_MESSAGES: Readonly<Record<string, string>> = {
   [NOT_BLANK]: 'must not be blank',
-  [ONE_LINE]: 'must not hold control characters',
+  [ONE_LINE]: 'must not contain control characters',
 }
 
 /** Members that stand together and must not, as `not` says it by `required`. */
@@ -57,18 +57,18 @@ const describe = (error: ErrorObject): { code: string; message: string } => {
       const others = forbidden(error).slice(0, -1)
       return {
         code: 'not_applicable',
-        message: others.length === 0 ? 'must not be sent' : `must not stand beside ${others.join(', ')}`,
+        message: others.length === 0 ? 'must not be sent' : `must not be combined with ${others.join(', ')}`,
       }
     }
     case 'additionalProperties':
-      return { code: 'not_applicable', message: 'does not belong to the other members' }
+      return { code: 'not_applicable', message: 'does not fit the other members' }
     case 'pattern':
       return {
         code: 'pattern',
         message: PATTERN_MESSAGES[params.pattern] ?? message ?? 'must match a pattern',
       }
   }
-  return { code: snakeCase(keyword), message: message ?? 'does not fit the schema' }
+  return { code: snakeCase(keyword), message: message ?? 'does not match the schema' }
 }
 
 /**

@@ -40,12 +40,13 @@ const pathOf = (place: Place): string => {
 
 const requireNames = (names: readonly string[], place: Place, bounded: boolean): void => {
   if (bounded && names.length > JSON_MAX_KEYS_PER_OBJECT) {
-    refuse(pathOf(place), 'max_keys', `An object may have at most ${JSON_MAX_KEYS_PER_OBJECT} keys.`)
+    refuse(pathOf(place), 'max_keys', `An object can have at most ${JSON_MAX_KEYS_PER_OBJECT} keys.`)
   }
   for (const name of names) {
     if (FORBIDDEN_KEYS.has(name))
       refuse(`${pathOf(place)}/${pointerToken(name)}`, 'forbidden_key', 'This key is not allowed.')
-    if (!isStorable(name)) refuse(pathOf(place), 'invalid_string', 'A key holds U+0000 or a lone surrogate.')
+    if (!isStorable(name))
+      refuse(pathOf(place), 'invalid_string', 'A key contains U+0000 or a lone surrogate.')
   }
 }
 
@@ -67,7 +68,7 @@ const inspect = (root: object, bounded: boolean): void => {
         open.push({ value: member, name: names?.[i] ?? String(i), parent: place })
       } else if (typeof member === 'string' && !isStorable(member)) {
         const path = `${pathOf(place)}/${pointerToken(names?.[i] ?? String(i))}`
-        refuse(path, 'invalid_string', 'The text holds U+0000 or a lone surrogate.')
+        refuse(path, 'invalid_string', 'The text contains U+0000 or a lone surrogate.')
       }
     }
   }
@@ -97,7 +98,8 @@ const parseOnce = (text: string, members: number): unknown => {
     return refuseText(text, 'The request body is not valid JSON', cause)
   }
   // Parsing keeps the last of repeated names, and says nothing.
-  if (countMembers(value) !== members) refuseText(text, 'The request body names a member twice in one object')
+  if (countMembers(value) !== members)
+    refuseText(text, 'The request body has a duplicate member in an object')
   return value
 }
 
@@ -121,12 +123,13 @@ export const parseJson = (bytes: Buffer, open: boolean, exactNumbers = false): u
   if (!isUtf8(bytes)) throw new AppError('invalid_json', { message: 'The request body is not valid UTF-8.' })
   const scan = scanJson(bytes, { depth: JSON_MAX_DEPTH })
   // Told of the whole: what is too deep may stand anywhere.
-  if ('exceeds' in scan) return refuse('', 'max_depth', `JSON may nest at most ${JSON_MAX_DEPTH} levels.`)
+  if ('exceeds' in scan)
+    return refuse('', 'max_depth', `JSON can be nested at most ${JSON_MAX_DEPTH} levels deep.`)
   const bounded = open || exactNumbers
   const text = bytes.toString('utf8')
   const value = parseOnce(text, scan.members)
   if (typeof value === 'string' && !isStorable(value)) {
-    refuse('', 'invalid_string', 'The text holds U+0000 or a lone surrogate.')
+    refuse('', 'invalid_string', 'The text contains U+0000 or a lone surrogate.')
   }
   // Escapes can spell anything, so a text with escapes is walked; others only when the words appear.
   const suspicious =

@@ -20,13 +20,13 @@ const Detail = Type.Object(
 
 const errorFields = {
   error: Type.Enum(Object.keys(ERRORS) as ErrorCode[], {
-    description: 'Stable code. Each answer of an operation lists those that occur there.',
+    description: 'Stable code. Each response of an operation lists its codes.',
   }),
-  message: Type.String({ description: 'For people; may change.' }),
+  message: Type.String({ description: 'Explanation for humans; can change.' }),
   retry_after: Type.Optional(Type.Integer({ description: 'Seconds to wait, as in the Retry-After header.' })),
   reason: Type.Optional(Type.String({ description: 'Upper-case word such as DOUBLE_SPEND.' })),
   details: Type.Optional(Type.Array(Detail)),
-  request_id: Type.String({ description: 'The same as in the X-Request-Id header.' }),
+  request_id: Type.String({ description: 'The value of the X-Request-Id header.' }),
 }
 
 /** The body of every error; some routes add a few named fields. */
@@ -43,7 +43,7 @@ export const SECURITY_SCHEMES = {
     type: 'http',
     scheme: 'bearer',
     description:
-      'An API key, or where a route says so a terminal token, the key of a pod or the token of a hermes route.',
+      'An API key or, if the route says so, a terminal token, the key of a pod or the token of a hermes route.',
   },
   podKey: { type: 'apiKey', in: 'header', name: 'X-Pod-Key', description: 'The key of a pod.' },
   session: {
@@ -68,7 +68,7 @@ export const SECURITY: Readonly<Record<Auth, readonly Record<string, string[]>[]
 
 const header = (description: string, schema: JsonSchema) => ({ description, schema })
 export const HEADERS = {
-  RequestId: header('Names the request in the log.', { type: 'string' }),
+  RequestId: header('Identifies the request in the log.', { type: 'string' }),
   RateLimitPolicy: header('Quota (q) and window in seconds (w).', { type: 'string' }),
   RateLimit: header('Calls left (r) and seconds until the window ends (t).', { type: 'string' }),
   RetryAfter: header('Seconds to wait.', { type: 'integer' }),
@@ -84,7 +84,7 @@ export const IDEMPOTENCY_PARAMETER = {
   in: 'header',
   required: false,
   description:
-    'Makes retries safe for 24 hours: the same key with the same body gets the first answer, with another body 422.',
+    'Makes retries safe for 24 hours: the same key with the same body returns the first answer, with another body 422.',
   schema: { type: 'string', minLength: 1, maxLength: 255 },
 }
 

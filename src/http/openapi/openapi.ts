@@ -135,7 +135,7 @@ const SUCCESS_WORDS: Readonly<Record<number, string>> = {
   200: 'Done.',
   201: 'Created.',
   202: 'Accepted.',
-  204: 'Done; no body.',
+  204: 'Success, without a body.',
 }
 
 const responses = (route: Route, components: SchemaComponents) => {
@@ -165,7 +165,7 @@ const responses = (route: Route, components: SchemaComponents) => {
   for (const [key, schema] of Object.entries(route.response)) {
     const status = Number(key)
     if (byStatus.has(status)) continue
-    const description = SUCCESS_WORDS[status] ?? 'Not well; the body says more.'
+    const description = SUCCESS_WORDS[status] ?? 'Not healthy; see the body.'
     const replayed = takesIdempotencyKey(route) && {
       'Idempotency-Replayed': headerRef('IdempotencyReplayed'),
     }
@@ -184,7 +184,7 @@ const operation = (route: Route, components: SchemaComponents, values: OpenApiIn
   const token = route.auth === 'merchant' && 'Terminal tokens are accepted.'
   const own =
     route.addressLimit &&
-    `At most ${route.addressLimit.requests} requests in ${route.addressLimit.windowSeconds} s from one address; the general limit does not count them.`
+    `At most ${route.addressLimit.requests} requests in ${route.addressLimit.windowSeconds} s from one address; they do not count against the general limit.`
   const description = [route.description, scope, token, own].filter(Boolean).join('\n\n')
   const declared = parameters(route, components)
   return {
@@ -224,7 +224,7 @@ const webhook = (
     requestBody: { required: true, content: { [JSON_MEDIA_TYPE]: { schema: use(body) } } },
     responses: {
       '2XX': { description: 'Received. The body is ignored.' },
-      '4XX': { description: 'Refused; it is sent again, twice at most.' },
+      '4XX': { description: 'Not accepted; the delivery is repeated at most twice.' },
     },
   },
 })

@@ -27,7 +27,7 @@ const REFUSALS: Readonly<Record<string, Refusal>> = {
     field: 'name',
     words: 'This name, or one that looks like it, is bound to the key of an agent. Choose another.',
   },
-  name_reserved: { field: 'name', words: 'This name is kept for the operator. Choose another.' },
+  name_reserved: { field: 'name', words: 'This name is reserved for the operator. Choose another.' },
   model_too_long: { field: 'model', words: 'The model can have 64 characters at most.' },
   topic_too_long: { field: 'topic', words: 'The topic can have 60 characters at most.' },
   unknown_reply_to: { words: 'The message that this replies to is gone. Cancel the reply, and post again.' },

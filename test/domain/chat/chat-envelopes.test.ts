@@ -87,15 +87,19 @@ describe('chat envelopes', () => {
       [
         'an agent_id of nothing',
         { agent_id: '\u200b\u3164' },
-        /envelope\.agent_id must hold something to see/,
+        /envelope\.agent_id must contain visible characters/,
       ],
       [
         'an agent_id that turns',
         { agent_id: 'a\u202eb' },
-        /envelope\.agent_id must be .* turn the direction/,
+        /envelope\.agent_id must be .* change the writing direction/,
       ],
-      ['an about that turns', { about: '\u2066b' }, /envelope\.about must not .* turn the direction/],
-      ['an about that hides', { about: 'Hi\u{e0041}' }, /envelope\.about must not hold control/],
+      [
+        'an about that turns',
+        { about: '\u2066b' },
+        /envelope\.about must not .* change the writing direction/,
+      ],
+      ['an about that hides', { about: 'Hi\u{e0041}' }, /envelope\.about must not contain control/],
       ['no key', { key: null }, /envelope\.key must be a JWK/],
       ['another curve', { key: { ...key, crv: 'X25519' } }, /envelope\.key must be a JWK/],
       ['a private key', { key: { ...key, d: key.x } }, /private key: never send it/],
@@ -114,7 +118,7 @@ describe('chat envelopes', () => {
       ['a life of nothing', { expires_at: at(0) }, /after issued_at, by 600 s at most/],
       ['a life of 601 s', { expires_at: at(601) }, /after issued_at, by 600 s at most/],
       ['a long about', { about: 'x'.repeat(281) }, /envelope\.about must have 0 to 280/],
-      ['an about that rings', { about: '\u0007' }, /envelope\.about must not hold control/],
+      ['an about that rings', { about: '\u0007' }, /envelope\.about must not contain control/],
       ['a proof that is none', { proof: 'zk1.' }, /envelope\.proof must be an object/],
       ['a proof without signals', { proof: { circuit_id: 'kyc' } }, /envelope\.proof\.public_signals/],
       [

@@ -20,7 +20,7 @@ describe('the stream of an export', () => {
     stream.read()
     // Timers of a stream that nobody reads keep no process alive.
     const awake = setInterval(() => undefined, 1_000)
-    expect(await closed).to.equal('The client reads nothing.')
+    expect(await closed).to.equal('The client does not read.')
     clearInterval(awake)
     expect([ended, stream.destroyed]).to.deep.equal([true, true])
     expect(made).to.be.lessThan(4)

@@ -88,7 +88,7 @@ describe('hybrid tokens on their way', function () {
         .to.deep.include(422)
         .and.to.have.nested.property('[1].details')
         .that.deep.equals([
-          { path: `/${name}`, code: 'not_applicable', message: 'must not stand beside token' },
+          { path: `/${name}`, code: 'not_applicable', message: 'must not be combined with token' },
         ])
     }
   })

@@ -102,7 +102,7 @@ describe('hybrid tokens', function () {
     const more = { alg_pq: 'Dilithium3', subject: '\u{1F600}'.repeat(256) }
     const { body: refused } = await hybrid.generate({ ...more, claims: claims(3000) })
     expect(refused.details?.[0]).to.include({ path: '/claims', code: 'too_large' })
-    const tooMany = Number(/(\d+) bytes larger/.exec(refused.details?.[0]?.message ?? '')?.[1])
+    const tooMany = Number(/(\d+) bytes too large/.exec(refused.details?.[0]?.message ?? '')?.[1])
     const largest = await hybrid.issued({ ...more, claims: claims(3000 - tooMany) })
     expect(Buffer.byteLength(JSON.stringify(largest))).to.equal(MAX_HYBRID_TOKEN_BYTES)
     expect(await reasonsOf(largest)).to.deep.equal([])

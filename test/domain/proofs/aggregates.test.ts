@@ -1,7 +1,7 @@
 /** Aggregates: no fresher than the proofs that they stand for, and spent with all of them or not at all. */
 import { expect } from 'chai'
 import type { ProofGenerated } from '../../../src/domain/proofs/schemas.ts'
-import type { BatchResults } from '../../../src/domain/tickets/schemas.ts'
+import type { BatchOutcomes } from '../../../src/domain/tickets/schemas.ts'
 import { startTestApp, type TestApp, type TestOrganisation } from '../../support/app.ts'
 import {
   ADULT,
@@ -175,7 +175,7 @@ describe('aggregates of proofs', function () {
     const [made, other] = [await aggregate(members), await aggregate(members)]
     const handIn = async (...proofs: readonly ProofGenerated[]) =>
       (
-        await app.request<BatchResults>('POST', '/v1/qr/proofs/batch', {
+        await app.request<BatchOutcomes>('POST', '/v1/qr/proofs/batch', {
           key,
           body: { proofs: proofs.map(asPresented) },
         })

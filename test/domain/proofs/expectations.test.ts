@@ -1,7 +1,7 @@
 /** `expect`, on every route that verifies a proof or a token: what differs is not verified, and spends nothing. */
 import { expect } from 'chai'
 import type { ProofGenerated } from '../../../src/domain/proofs/schemas.ts'
-import type { BatchResults } from '../../../src/domain/tickets/schemas.ts'
+import type { BatchOutcomes } from '../../../src/domain/tickets/schemas.ts'
 import { startTestApp, type TestApp, type TestOrganisation } from '../../support/app.ts'
 import {
   ADULT_INPUTS,
@@ -139,7 +139,7 @@ describe('expectations', function () {
           { ...asPresented(odd), expect: { status: 'active' } },
         ],
       }
-      const answer = await app.request<BatchResults>('POST', '/v1/qr/proofs/batch', {
+      const answer = await app.request<BatchOutcomes>('POST', '/v1/qr/proofs/batch', {
         key: owner.apiKey,
         body,
       })

@@ -1,6 +1,6 @@
 /** Every proof that the service makes is known to its proof API by the id that came with it, whichever route made it. */
 import { expect } from 'chai'
-import type { BatchResults } from '../../../src/domain/tickets/schemas.ts'
+import type { BatchOutcomes } from '../../../src/domain/tickets/schemas.ts'
 import type { VerificationResult } from '../../../src/domain/verification/schemas.ts'
 import { startTestApp, type TestApp, type TestOrganisation } from '../../support/app.ts'
 import { postV1Verify } from '../../support/domain/eligibility.ts'
@@ -131,7 +131,7 @@ describe('a proof of this service', function () {
       ])
       const consumed = await postVerifyProof(app, key, { ...asPresented(aggregate), consume: true })
       expect(consumed.body).to.deep.include({ consumed: false, reason_codes: ['MEMBER_0_RESULT_REVOKED'] })
-      const gate = await app.request<BatchResults>('POST', '/v1/qr/proofs/batch', {
+      const gate = await app.request<BatchOutcomes>('POST', '/v1/qr/proofs/batch', {
         key,
         body: { proofs: [presented] },
       })
@@ -151,7 +151,7 @@ describe('a proof of this service', function () {
     const { body } = await postSimpleVerify(app, key, { circuitId: 'yesno', proof })
     expect(body).to.deep.include({ valid: true, verified: false, reasonCodes: ['PROOF_UNKNOWN'] })
     const presented = { circuit_id: 'yesno', proof }
-    const gate = await app.request<BatchResults>('POST', '/v1/qr/proofs/batch', {
+    const gate = await app.request<BatchOutcomes>('POST', '/v1/qr/proofs/batch', {
       key,
       body: { proofs: [presented] },
     })

@@ -18,7 +18,7 @@ const AT = Date.parse('2026-01-01T00:00:00.000Z')
 const OPERATORS = ['eq', 'ne', 'lt', 'lte', 'gt', 'gte'] as const
 type Operator = (typeof OPERATORS)[number]
 
-const claim = (data: Record<string, unknown>, options: VerifyOptions) =>
+const statement = (data: Record<string, unknown>, options: VerifyOptions) =>
   makeStatement(CALLER, ISSUER, data, options, AT)
 
 /** What a rule says of a value, written down without the engine. */
@@ -51,12 +51,12 @@ const ONE_TREE_A_CIRCUIT: readonly [PlainTree, Record<string, unknown>][] = (() 
   ]
 })()
 
-describe('a claim', () => {
+describe('a statement', () => {
   it('decides inside the circuit what the rule says, for every operator and kind of value', () => {
     fc.assert(
       fc.property(fc.constantFrom(...OPERATORS), pair, (op, [value, operand]) => {
         fc.pre(op === 'eq' || op === 'ne' || typeof operand === 'number')
-        const made = claim({ v: value }, { rules: [{ field: 'v', op, value: operand }] })
+        const made = statement({ v: value }, { rules: [{ field: 'v', op, value: operand }] })
         const ordersOthers = op !== 'eq' && op !== 'ne' && typeof value !== 'number'
         expect(made.circuitId).to.equal(ordersOthers ? 'eligibility' : 'yesno')
         expect(made.publicSignals[0]).to.equal(made.decision === 'YES' ? '1' : '0')
@@ -70,7 +70,7 @@ describe('a claim', () => {
     const seen = new Set<string>()
     fc.assert(
       fc.property(trees, data, (logic, values) => {
-        const made = claim({ ...values, one: 1 }, { logic: logic as VerifyOptions['logic'] })
+        const made = statement({ ...values, one: 1 }, { logic: logic as VerifyOptions['logic'] })
         seen.add(made.circuitId)
         expect(made.publicSignals[0]).to.equal(made.decision === 'YES' ? '1' : '0')
         const texts = /"(contains|startsWith|matches)"/.test(JSON.stringify(logic))
@@ -89,8 +89,8 @@ describe('a claim', () => {
     ]
     const documents = [{ a: 1, b: 'x' }, { a: 0 }, { c: 1 }, { a: 'text', b: null }, { a: [1], b: {} }]
     for (const values of documents) {
-      expect(claim(values, { rules: two }).circuitId).to.equal('eligibility')
-      expect(claim(values, { logic: { op: 'OR', children: two } }).circuitId).to.equal('composite')
+      expect(statement(values, { rules: two }).circuitId).to.equal('eligibility')
+      expect(statement(values, { logic: { op: 'OR', children: two } }).circuitId).to.equal('composite')
     }
   })
 
@@ -105,7 +105,7 @@ describe('a claim', () => {
     fc.assert(
       fc.property(data, fc.array(rule, { maxLength: 3 }), (given, rules) => {
         try {
-          const made = claim(given, rules.length === 0 ? {} : { rules })
+          const made = statement(given, rules.length === 0 ? {} : { rules })
           expect(made.decision === null).to.equal(rules.length === 0)
           expect(made.publicSignals[0]).to.equal(made.decision === 'NO' ? '0' : '1')
           expect(made.digest).to.match(/^[0-9a-f]{64}$/)
@@ -119,7 +119,7 @@ describe('a claim', () => {
 
   it('binds question, organisation, nonce and end: another of any of them is another ctx', () => {
     const rules = [{ field: 'a', op: 'eq' as const, value: 1 }]
-    const ctxOf = (options: VerifyOptions) => claim({ a: 1 }, options).publicSignals.at(-1)
+    const ctxOf = (options: VerifyOptions) => statement({ a: 1 }, options).publicSignals.at(-1)
     const seen = new Set([
       ctxOf({ rules }),
       ctxOf({ rules, nonce: 'x' }),
@@ -138,7 +138,7 @@ describe('the ledger item of a result', () => {
     const issue = {
       caller: systemCaller(CALLER.organisation, 'test'),
       issuer: ISSUER,
-      claim: claim({ a: 1 }, {}),
+      statement: statement({ a: 1 }, {}),
       signer: await resultSigner({ current: async () => key }),
       includeReceipt: false,
       takes: [],

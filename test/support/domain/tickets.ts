@@ -1,5 +1,5 @@
 /** Tickets through the app. */
-import type { BatchResults, TicketIssued } from '../../../src/domain/tickets/schemas.ts'
+import type { BatchOutcomes, TicketIssued } from '../../../src/domain/tickets/schemas.ts'
 import type { RequestOptions, TestResponse } from '../app.ts'
 import type { Failure } from './tokens.ts'
 
@@ -17,7 +17,7 @@ export const ticketRoutesOf = (app: Requester, key: string) => {
   return {
     issue: (body: object) => post<TicketIssued>('/v1/qr/tickets', body),
     handIn: (proofs: readonly unknown[], headers?: RequestOptions['headers']) =>
-      post<BatchResults>('/v1/qr/proofs/batch', { proofs }, headers),
+      post<BatchOutcomes>('/v1/qr/proofs/batch', { proofs }, headers),
     /** @throws Error unless it answers 201 */
     async issued(body: object = {}): Promise<TicketIssued> {
       const answer = await post<TicketIssued>('/v1/qr/tickets', body)

@@ -19,7 +19,7 @@ const createDevice = route({
   tag,
   summary: 'Create a device',
   description:
-    'With a public key (Ed25519 or P-256, and optionally a second one, ML-DSA), or without one: then an Ed25519 pair is made, and `private_key` is shown once. A key belongs to one device or agent of an organisation for good: the same key again is 409.',
+    'With a public key (Ed25519 or P-256, and optionally a second one, ML-DSA), or without one: then the service generates an Ed25519 key pair and shows `private_key` once. A key belongs permanently to one device or agent of an organisation; registering it again returns 409.',
   body: NewDevice,
   response: { 201: DeviceCreated },
   errors: ['key_registered'],
@@ -35,7 +35,7 @@ const listDevices = route({
   scope,
   tag,
   summary: 'List devices',
-  description: 'The newest 1000, the newest first, revoked ones included.',
+  description: 'The newest 1,000, newest first, including revoked devices.',
   response: { 200: DeviceList },
   errors: [],
   handler: ({ caller }, { devices }: Services) => devices.list(caller),
@@ -50,7 +50,7 @@ const revokeDevice = route({
   tag,
   summary: 'Revoke a device',
   description:
-    'For good, and on every server at once: what its keys sign counts no more. Revoking it again changes nothing.',
+    'Permanent; takes effect on every server at once: signatures of its keys are no longer accepted. Revoking it again changes nothing.',
   params: DeviceParams,
   response: { 204: null },
   errors: ['not_found'],

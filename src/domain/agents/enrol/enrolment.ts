@@ -114,7 +114,7 @@ export const createEnrolment = (deps: Deps) => {
         claim.kind === grant?.claim.kind
           ? activation(change, undefined)
           : fail(claim.code, {
-              ...(claim.code === 'conflict' && { message: 'The challenge was answered a moment ago.' }),
+              ...(claim.code === 'conflict' && { message: 'The challenge has already been answered.' }),
             }),
     }
   }

@@ -36,7 +36,7 @@ export const readUrl = (field: string, text: string): string => {
   const url = URL.canParse(text) ? new URL(text) : refuse(field, 'url', `${field} must be an absolute URL`)
   if (url.protocol !== 'https:') refuse(field, 'url', `${field} must begin with https:`)
   if (url.username !== '' || url.password !== '')
-    refuse(field, 'url', `${field} must not hold a user or password`)
+    refuse(field, 'url', `${field} must not contain a user or password`)
   url.hash = ''
   return url.href
 }

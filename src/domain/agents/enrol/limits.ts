@@ -25,7 +25,7 @@ export const readLimits = (limits: Limits, now: number): AgentLimits => {
   if (!isCurrency(currency)) refuse('currency', 'currency', 'currency must be an ISO 4217 code in upper case')
   const expiresAt = expires_at === undefined ? undefined : Date.parse(expires_at)
   if (expiresAt !== undefined && expiresAt <= now)
-    refuse('expires_at', 'past', 'expires_at must lie in the future')
+    refuse('expires_at', 'past', 'expires_at must be in the future')
   return {
     currency,
     perTransactionMinor: toMinor(limits, 'per_transaction'),

@@ -72,10 +72,10 @@ export const createPossessions = ({ core, sealing, clock, baseUrl }: Deps) => {
       nonce.length !== NONCE_BYTES ||
       !timingSafeEqual(nonce.subarray(head.length), macOf(challenged, head))
     )
-      throw refusal('nonce', 'nonce_unknown', 'nonce must be that of a challenge for these keys')
+      throw refusal('nonce', 'nonce_unknown', 'nonce must be from a challenge for these keys')
     const madeAt = Number(Buffer.from(head).readBigUInt64BE(RANDOM_BYTES))
     if (clock.now() >= madeAt + CHALLENGE_VALID_MS)
-      throw refusal('nonce', 'nonce_expired', 'nonce must be that of a challenge of the last hour')
+      throw refusal('nonce', 'nonce_expired', 'nonce must be from a challenge of the last hour')
   }
 
   const checkSignature = (
@@ -91,7 +91,7 @@ export const createPossessions = ({ core, sealing, clock, baseUrl }: Deps) => {
       throw refusal(
         member,
         'signature_invalid',
-        `${member} must be that of the key over the challenge's message`,
+        `${member} must be the signature of the challenge's message with the key`,
       )
   }
 
@@ -123,7 +123,7 @@ export const createPossessions = ({ core, sealing, clock, baseUrl }: Deps) => {
       checkSignature(challenged, challenged.key, nonce, 'signature', signature)
       if (challenged.pqKey === undefined) return
       if (signature_pq === undefined)
-        throw refusal('signature_pq', 'required', 'signature_pq is required: the second key must sign, too')
+        throw refusal('signature_pq', 'required', 'signature_pq is required, because there is a second key')
       checkSignature(challenged, challenged.pqKey, nonce, 'signature_pq', signature_pq)
     },
   }

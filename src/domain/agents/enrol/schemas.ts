@@ -28,19 +28,22 @@ export const AgentParams = Type.Object({ agentId: AgentId })
 
 export const AgentStatus = Type.Enum([...AGENT_STATUSES], {
   description:
-    'pending: the challenge is open, for an hour. suspended: closed for a while. revoked: closed for good. expired: what it may do has ended, or the challenge was not answered in time.',
+    'pending: the challenge is open for an hour. suspended: temporarily disabled. revoked: permanently disabled. expired: its limits have expired, or the challenge was not answered in time.',
 })
 export const TrustLevel = Type.Enum([...TRUST_LEVELS], {
   description:
-    'registered: nobody has shown that the agent alone holds its key. key_verified: it has signed the challenge. domain_verified: its domain publishes the same key as well.',
+    'registered: possession of the key has not been proven. key_verified: the agent has signed the challenge. domain_verified: in addition, its domain publishes the same key.',
 })
 
 const Principal = Type.Object(
   {
     type: Text(MAX_WORD_CHARACTERS, 'Such as `person` or `organisation`.'),
-    reference: Text(MAX_REFERENCE_CHARACTERS, "Your own name for them, best one that is nobody's real name."),
+    reference: Text(MAX_REFERENCE_CHARACTERS, 'Your own identifier for them, preferably a pseudonym.'),
   },
-  { title: 'AgentPrincipal', description: 'For whom the agent acts. Kept sealed, and in no log.' },
+  {
+    title: 'AgentPrincipal',
+    description: 'The person or organisation that the agent acts for. Stored encrypted, never logged.',
+  },
 )
 
 const Amount = (description: string) => Type.Optional(Type.Number({ minimum: 0, description }))
@@ -48,19 +51,19 @@ const Amount = (description: string) => Type.Optional(Type.Number({ minimum: 0, 
 export const Limits = Type.Object(
   {
     currency: Type.String({ minLength: 3, maxLength: 3, description: 'ISO 4217, in upper case.' }),
-    per_transaction: Amount('Greatest single amount, in units of the currency.'),
-    per_day: Amount('Greatest sum of one UTC day, in units of the currency.'),
+    per_transaction: Amount('Largest single amount, in units of the currency.'),
+    per_day: Amount('Largest total per UTC day, in units of the currency.'),
     allowed_payees: Type.Optional(Words(MAX_LISTED_NAMES, 'Absent: anyone. Empty: nobody.')),
     allowed_actions: Type.Optional(Words(MAX_LISTED_NAMES, 'Absent: any. Empty: none.')),
-    expires_at: Type.Optional(dateTime('When the agent expires, with its key.')),
+    expires_at: Type.Optional(dateTime('When the agent and its key expire.')),
   },
-  { title: 'AgentLimits', description: 'What the agent may do. It can not be changed later.' },
+  { title: 'AgentLimits', description: "What the agent may do. It can't be changed later." },
 )
 export type Limits = Static<typeof Limits>
 
 export const Possession = Type.Object(
   {
-    nonce: Text(MAX_NONCE_CHARACTERS, 'That of the challenge.'),
+    nonce: Text(MAX_NONCE_CHARACTERS, 'The nonce of the challenge.'),
     signature: Text(
       MAX_SIGNATURE_CHARACTERS,
       'Over `message` of the challenge, base64url: 64 bytes of Ed25519, or r and s of ECDSA P-256 with SHA-256.',
@@ -81,8 +84,8 @@ const profile = {
     description: 'Shown on its badge.',
   }),
   description: Nullable(Text(MAX_DESCRIPTION_CHARACTERS)),
-  url: Nullable(Text(MAX_URL_CHARACTERS, 'Where people read about it; https.')),
-  provider: Nullable(Text(MAX_NAME_CHARACTERS, 'Who makes or runs it.')),
+  url: Nullable(Text(MAX_URL_CHARACTERS, 'Web page about the agent; https.')),
+  provider: Nullable(Text(MAX_NAME_CHARACTERS, 'Who develops or operates it.')),
   ...keyInput,
   key_directory_url: Type.Optional(
     Text(
@@ -93,7 +96,7 @@ const profile = {
   agent_card_url: Type.Optional(
     Text(MAX_URL_CHARACTERS, 'A2A agent card, https. The directory is then looked for on its host.'),
   ),
-  capabilities: Type.Optional(Words(MAX_CAPABILITIES, 'What it says that it can do.')),
+  capabilities: Type.Optional(Words(MAX_CAPABILITIES, 'The capabilities that it declares.')),
   principal: Type.Optional(Principal),
   limits: Type.Optional(Limits),
   proof_of_possession: Type.Optional(Possession),
@@ -104,7 +107,7 @@ export const Enrolment = Type.Union(
     Type.Object({ ...profile, public_key: PublicJwk }, { title: 'AgentToEnrol' }),
     Type.Object(
       { agent_id: AgentId, proof_of_possession: Possession },
-      { title: 'ChallengeAnswer', description: 'Of a pending agent.' },
+      { title: 'ChallengeAnswer', description: 'The pending agent.' },
     ),
   ],
   { title: 'AgentEnrolment' },
@@ -119,7 +122,7 @@ const state = {
   name: Type.String(),
   status: AgentStatus,
   trust_level: TrustLevel,
-  trust_reasons: Type.Array(Type.String(), { description: 'Why the trust level is no higher.' }),
+  trust_reasons: Type.Array(Type.String(), { description: 'Why the trust level is not higher.' }),
   kid: KeyId,
   pq_kid: orNull(KeyId),
   created_at: DateTime,
@@ -132,8 +135,10 @@ const challengeAndGrant = {
         nonce: Type.String(),
         aud: Type.String({ description: 'Base URL of the service.' }),
         org: Type.String({ description: 'Your organisation.' }),
-        message: Type.String({ description: 'What the key signs: UTF-8, exactly these bytes.' }),
-        message_pq: orNull(Type.String({ description: 'What the second key signs.' })),
+        message: Type.String({
+          description: 'The message to sign with the key: exactly these bytes, in UTF-8.',
+        }),
+        message_pq: orNull(Type.String({ description: 'The message to sign with the second key.' })),
         expires_at: DateTime,
       },
       { title: 'PossessionChallenge' },
@@ -165,7 +170,7 @@ const record = {
   capabilities: Type.Array(Type.String()),
   principal: orNull(Principal),
   limits: orNull(Limits),
-  changed_at: dateTime('When status or trust changed last.'),
+  changed_at: dateTime('When status or trust level last changed.'),
 }
 
 export const Agent = Type.Object(record, { title: 'Agent' })

@@ -40,7 +40,7 @@ export interface AgentsDeps {
 }
 
 const refuseFrom = (status: AgentStatus): never =>
-  fail('conflict', { message: `An agent that is ${status} can't be changed so.` })
+  fail('conflict', { message: `This change is not possible while the agent is ${status}.` })
 
 /** From where each step leads, what it makes of the agent, and what the log calls it. */
 const STEPS = {
@@ -164,7 +164,7 @@ export const createAgents = (deps: AgentsDeps) => {
           const status = statusAt(found, clock.now())
           if (status !== 'active' && status !== 'suspended') return refuseFrom(status)
           if (found.trust_level === 'registered')
-            fail('conflict', { message: 'Nobody has shown that the agent alone holds its key.' })
+            fail('conflict', { message: 'The agent has not proven possession of its key.' })
           const data = { event: 'agent.domain_checked', agentId, trustLevel: level, reasons: [...reasons] }
           return {
             step: { kind: 'check_domain', outcome: level },

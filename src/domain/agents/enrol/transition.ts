@@ -73,5 +73,5 @@ export const changeState = async <R>(
     const changed = await ledger.append(caller, itemOf(row, transition, stepEvent, present))
     if (changed !== undefined) return changed
   }
-  return fail('conflict', { message: 'The agent is being changed by others; try again.' })
+  return fail('conflict', { message: 'The agent was changed by another request; try again.' })
 }

@@ -37,7 +37,7 @@ export const PublicJwk = Type.Union(
   {
     title: 'RegisteredPublicJwk',
     description:
-      'JSON Web Key (RFC 7517) of a public key. A key that holds its private part, or a point of small order, is refused.',
+      'JSON Web Key (RFC 7517) of a public key. A key with its private part, or with a point of small order, is rejected.',
   },
 )
 

@@ -15,9 +15,9 @@ const authoriseAgent = route({
   auth: 'key',
   scope: 'agent',
   tag: 'Agent trust',
-  summary: 'Whether an agent may do something, and spend an amount',
+  summary: 'Authorise an action of an agent, optionally with an amount to spend',
   description:
-    'ALLOW only if the agent itself signed exactly this action, resource, amount, currency and payee (in `jws`, or in the JSON body of `http`, whose tag is then `agent-payer-auth` where an amount is spent), is active, and stays within its limits. Without its signature STEP_UP; whatever else is wrong is DENY, with every reason. What is allowed counts against the limit of the UTC day whether it is spent or not; amounts are in units of the currency. The token is valid for 300 seconds.',
+    "ALLOW only if the agent itself signed exactly this action, resource, amount, currency and payee (in `jws`, or in the JSON body of `http`, whose tag is then `agent-payer-auth` where an amount is spent), is active, and stays within its limits. If only the agent's signature is missing, the decision is STEP_UP; otherwise it is DENY, with every reason. An allowed amount counts against the limit of the UTC day even if it is not spent. Amounts are in units of the currency. The token is valid for 300 seconds.",
   body: AuthoriseAgent,
   exactNumbers: true,
   response: { 200: AgentAuthorisation },

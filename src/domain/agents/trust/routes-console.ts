@@ -17,7 +17,7 @@ const listAgents = route({
   scope: 'agent',
   tag,
   summary: 'List agents',
-  description: 'The newest 1000, the newest first, in whatever state they are.',
+  description: 'The newest 1,000 in any state, newest first.',
   response: { 200: AgentList },
   errors: [],
   handler: ({ caller }, { agents }: Services) => agents.list(caller),
@@ -49,7 +49,7 @@ const suspendAgent = route({
   path: '/console/api/agents/{agentId}/suspend',
   summary: 'Suspend an agent',
   description:
-    'At once and on every server: nothing that it signs is accepted until it is resumed. Only an active agent can be suspended; doing it again changes nothing.',
+    'Takes effect on every server at once: nothing that the agent signs is accepted until it is resumed. Only an active agent can be suspended; suspending it again changes nothing.',
   errors: ['not_found', 'conflict'],
   handler: ({ caller, params }, { agents }: Services) => agents.suspend(caller, params.agentId),
 })
@@ -60,7 +60,7 @@ const resumeAgent = route({
   method: 'POST',
   path: '/console/api/agents/{agentId}/resume',
   summary: 'Resume a suspended agent',
-  description: 'Only a suspended agent can be resumed; doing it again changes nothing.',
+  description: 'Only a suspended agent can be resumed; resuming it again changes nothing.',
   errors: ['not_found', 'conflict'],
   example: { params: { agentId: '{suspendedAgentId}' } },
   handler: ({ caller, params }, { agents }: Services) => agents.resume(caller, params.agentId),
@@ -73,7 +73,7 @@ const revokeAgent = route({
   path: '/console/api/agents/{agentId}/revoke',
   summary: 'Revoke an agent',
   description:
-    'For good, at once and on every server. Its key can never be enrolled again. Doing it again changes nothing.',
+    'Permanent; takes effect on every server at once. Its key can never be enrolled again. Revoking it again changes nothing.',
   errors: ['not_found', 'conflict'],
   handler: ({ caller, params }, { agents }: Services) => agents.revoke(caller, params.agentId),
 })
@@ -83,9 +83,9 @@ const checkAgentDomain = route({
   name: 'checkAgentDomain',
   method: 'POST',
   path: '/console/api/agents/{agentId}/check-domain',
-  summary: "Ask an agent's domain for its key again",
+  summary: "Check again whether the agent's domain publishes its key",
   description:
-    'Sets the trust level by what the key directory says now, up or down. For agents that have shown that they hold their key, active or suspended.',
+    'Raises or lowers the trust level according to the current key directory. For active or suspended agents that have proven possession of their key.',
   errors: ['not_found', 'conflict'],
   handler: ({ caller, params }, { agents }: Services) => agents.checkDomain(caller, params.agentId),
 })

@@ -20,9 +20,9 @@ const verifyAgent = route({
   auth: 'key',
   scope: 'agent',
   tag,
-  summary: 'Whether what was presented comes from an agent of yours',
+  summary: 'Verify that a request, token or card was signed by one of your agents',
   description:
-    'Send one of: `http`, a request with an HTTP Message Signature (RFC 9421; Web Bot Auth); `jws`, a compact JWS with `aud`, `iat`, `exp` and `nonce`; `agent_card`, a signed A2A agent card. Fails closed: verified is only what an enrolled key of an active agent signed, for this audience, for at most 480 seconds, with a nonce that was not used before; else 200 with `reasons`. An agent card says who made it, not who shows it or when.',
+    'Send one of: `http`, a request with an HTTP Message Signature (RFC 9421; Web Bot Auth); `jws`, a compact JWS with `aud`, `iat`, `exp` and `nonce`; `agent_card`, a signed A2A agent card. Fails closed: it is verified only if an enrolled key of an active agent signed it for this audience, with a lifetime of at most 480 seconds and a nonce that was not used before. Otherwise the answer is 200 with `reasons`. An agent card shows who created it, not who presents it or when.',
   body: VerifyAgent,
   // The canonical form of a card has none that a double would round (RFC 8785 §3.2.2.3).
   exactNumbers: true,
@@ -40,9 +40,9 @@ const auditAgent = route({
   auth: 'key',
   scope: 'agent',
   tag,
-  summary: 'What became of an agent, what it presented and wanted to do',
+  summary: 'List the history of an agent',
   description:
-    'The newest first, each with its place in the log and the hash of its entry, which the audit routes prove. What somebody presented in vain without naming the agent is not on its record.',
+    'State changes, verifications and authorisations, newest first. Each has its index in the log and the hash of its entry, whose inclusion the audit routes prove. Failed verifications that did not name the agent are not listed.',
   body: AgentAuditQuery,
   response: { 200: AgentAuditPage },
   errors: ['not_found'],

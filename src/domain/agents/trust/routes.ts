@@ -26,7 +26,7 @@ const enrolAgent = route({
   tag,
   summary: 'Enrol an agent with its key',
   description:
-    'Without `proof_of_possession` the agent is pending and the answer holds a challenge, open for an hour: sign `message` with the key (and `message_pq` with the second key, if there is one), and send `agent_id` and `proof_of_possession` to the same route, and the agent is active. Only an active agent reserves its key: the same key again is 409, even after the agent was revoked. With `key_directory_url` or `agent_card_url` its domain is asked for the key; when it does not show it, the agent is active all the same, and `trust_reasons` says why it is trusted no more.',
+    "Without `proof_of_possession` the agent is pending and the answer contains a challenge that is valid for an hour. Sign `message` with the key (and `message_pq` with the second key, if there is one) and send `agent_id` and `proof_of_possession` to the same route: the agent becomes active. Only an active agent reserves its key: enrolling the same key again returns 409, even after the agent was revoked. With `key_directory_url` or `agent_card_url` the service looks for the key at the agent's domain. If it is not published there, the agent becomes active all the same, and `trust_reasons` says why its trust level is not higher.",
   body: Enrolment,
   response: { 201: AgentEnrolled },
   errors: ['not_found', 'conflict', 'key_registered'],
@@ -58,7 +58,7 @@ const createAgent = route({
   tag,
   summary: 'Create an agent',
   description:
-    'The same record as enrolling makes. Without `public_key` an Ed25519 pair is made: the agent is active at once with trust level `registered`, and `private_key` is shown once and never stored. With a key of its own it is pending until the challenge is answered at /ext/v1/agent-trust/enrol.',
+    'Creates the same record as enrolment. Without `public_key` the service generates an Ed25519 key pair: the agent is active at once with trust level `registered`, and `private_key` is shown once and never stored. With `public_key` the agent is pending until the challenge is answered at /ext/v1/agent-trust/enrol.',
   body: NewAgent,
   response: { 201: AgentCreated },
   errors: ['key_registered'],

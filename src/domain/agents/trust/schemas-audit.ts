@@ -10,19 +10,19 @@ const MAX_PAGE_ENTRIES = 500
 
 const Kind = Type.Enum([...EVENT_KINDS], {
   description:
-    'enrol, activate, suspend, resume, revoke, check_domain: what became of it. verify: it presented something. authorise: it wanted to do something.',
+    'enrol, activate, suspend, resume, revoke, check_domain: a change of its state or trust level. verify: something it signed was verified. authorise: an action was authorised or denied.',
 })
 
 export const AgentAuditQuery = Type.Object(
   {
     agent_id: AgentId,
-    since: Type.Optional(dateTime('Only entries of this time or later.')),
+    since: Type.Optional(dateTime('Only entries at or after this time.')),
     until: Type.Optional(dateTime('Only entries before this time.')),
     actions: Type.Optional(
-      Type.Array(Kind, { minItems: 1, uniqueItems: true, description: 'Only these. Default: all.' }),
+      Type.Array(Kind, { minItems: 1, uniqueItems: true, description: 'Only these kinds. Default: all.' }),
     ),
     cursor: Type.Optional(
-      Type.String({ pattern: '^[0-9]{1,15}$', description: '`next_cursor` of the page before.' }),
+      Type.String({ pattern: '^[0-9]{1,15}$', description: '`next_cursor` of the previous page.' }),
     ),
     limit: pageLimit(MAX_PAGE_ENTRIES, DEFAULT_PAGE_ENTRIES),
   },
@@ -32,13 +32,13 @@ export type AgentAuditQuery = Static<typeof AgentAuditQuery>
 
 const AgentAuditEntry = Type.Object(
   {
-    index: Type.Integer({ minimum: 0, description: 'Place in the log, as /api/audit has it.' }),
+    index: Type.Integer({ minimum: 0, description: 'Index in the log, as in /api/audit.' }),
     leaf_hash: Type.String({ pattern: '^[0-9a-f]{64}$', description: 'SHA-256(0x00 ‖ entry).' }),
     at: DateTime,
     kind: Kind,
     outcome: Type.String({
       description:
-        'Of verify: verified, refused. Of authorise: ALLOW, DENY, STEP_UP. Else the status of the agent then, or its trust level for check_domain.',
+        'For verify: verified or refused. For authorise: ALLOW, DENY or STEP_UP. For check_domain: the resulting trust level. Otherwise: the resulting status of the agent.',
     }),
     reasons: Type.Array(Type.Enum(REASON_CODES)),
     authorisation_id: orNull(Type.String()),
@@ -52,7 +52,7 @@ const AgentAuditEntry = Type.Object(
 export const AgentAuditPage = Type.Object(
   {
     agent_id: AgentId,
-    entries: Type.Array(AgentAuditEntry, { description: 'The newest first.' }),
+    entries: Type.Array(AgentAuditEntry, { description: 'Newest first.' }),
     next_cursor: NextCursor,
   },
   { title: 'AgentAuditPage' },

@@ -21,22 +21,24 @@ const Word = (description: string) =>
 export const AuthoriseAgent = Type.Object(
   {
     agent_id: AgentId,
-    action: Word('What the agent wants to do, by a name of yours such as `order.pay`.'),
+    action: Word('The action, under a name that you choose, such as `order.pay`.'),
     resource: Type.Optional(
       Type.String({
         minLength: 1,
         maxLength: MAX_RESOURCE_CHARACTERS,
-        description: 'What it wants to do it to.',
+        description: 'The resource that the action is for.',
       }),
     ),
     amount: Type.Optional(
       Type.Number({
         exclusiveMinimum: 0,
-        description: 'What it spends, in units of the currency, with no more decimals than that has.',
+        description: 'The amount to spend, in units of the currency, with at most its number of decimals.',
       }),
     ),
     currency: Type.Optional(
-      Type.String({ description: 'ISO 4217, in upper case. With `amount`, and only with it.' }),
+      Type.String({
+        description: 'ISO 4217, in upper case. Required with `amount` and only allowed with it.',
+      }),
     ),
     payee: Type.Optional(Word('Who receives the money, by the name that the limits of the agent use.')),
     mandate: Type.Optional(
@@ -46,13 +48,13 @@ export const AuthoriseAgent = Type.Object(
           Type.Record(Type.String(), Type.Unknown()),
         ],
         {
-          description: `What the agent's principal signed, such as an AP2 mandate. Not verified: the answer is bound to its digest. At most ${MAX_MANDATE_BYTES} bytes of canonical JSON.`,
+          description: `A mandate signed by the agent's principal, such as an AP2 mandate. It is not verified; the answer contains its digest. At most ${MAX_MANDATE_BYTES} bytes of canonical JSON.`,
         },
       ),
     ),
     context: Type.Optional(
       Type.Record(Type.String(), Type.Unknown(), {
-        description: `Whatever else you want the receipt to be bound to, by its digest; at most ${MAX_CONTEXT_BYTES} bytes of canonical JSON.`,
+        description: `Further data whose digest the receipt contains; at most ${MAX_CONTEXT_BYTES} bytes of canonical JSON.`,
       }),
     ),
     http: Type.Optional(SignedHttpRequest),
@@ -62,7 +64,7 @@ export const AuthoriseAgent = Type.Object(
   {
     title: 'AuthoriseAgent',
     description:
-      'With `http` or `jws`, in which the agent itself signed action, resource, amount, currency and payee.',
+      'Send `http` or `jws` as well, in which the agent itself signed action, resource, amount, currency and payee.',
     dependentRequired: { amount: ['currency'], currency: ['amount'] },
   },
 )
@@ -72,7 +74,7 @@ export const AgentAuthorisation = Type.Object(
   {
     decision: Type.Enum([...DECISIONS], {
       description:
-        'ALLOW: go ahead. DENY: do not. STEP_UP: nothing speaks against it but that the agent has not signed it.',
+        "ALLOW: the action is permitted. DENY: it is not. STEP_UP: only the agent's signature is missing.",
     }),
     authorisation_id: idOf('aut'),
     reasons: Type.Array(Type.Enum(REASON_CODES), { description: 'Empty for ALLOW.' }),
@@ -81,7 +83,7 @@ export const AgentAuthorisation = Type.Object(
       {
         per_day: orNull(Type.Number(), {
           description:
-            'What the agent may still spend this UTC day, in units of the currency of its limits. Null without such a limit.',
+            'What the agent can still spend this UTC day, in units of the currency of its limits. Null without such a limit.',
         }),
       },
       { title: 'AgentRemaining' },
@@ -89,10 +91,10 @@ export const AgentAuthorisation = Type.Object(
     expires_at: orNull(DateTime),
     token: orNull(Type.String(), {
       description:
-        'For ALLOW: a JWT for the payee or whoever carries it out; EdDSA, typ `agent-authorisation+jwt`, `jti` is authorisation_id. Expires at `expires_at`.',
+        'For ALLOW: a JWT for the payee or for the service that carries out the action; EdDSA, typ `agent-authorisation+jwt`, `jti` is authorisation_id. Expires at `expires_at`.',
     }),
     receipt: Type.String({
-      description: 'The decision and what was asked, signed: EdDSA, typ `agent-receipt+jws`.',
+      description: 'The request and the decision, signed: EdDSA, typ `agent-receipt+jws`.',
     }),
   },
   { title: 'AgentAuthorisation' },

@@ -20,7 +20,7 @@ export const VerifyAgent = Type.Union(
       ...expected,
       expected_tag: Type.Optional(
         Type.Enum([...TAGS], {
-          description: 'Tag that the signature of a request must have. Default: any of these.',
+          description: 'The tag that the signature of a request must have. Default: any of these.',
         }),
       ),
     }),
@@ -46,13 +46,13 @@ export const AgentVerdict = Type.Object(
     trust_level: orNull(TrustLevel),
     status: orNull(AgentStatus),
     reasons: Type.Array(Type.Enum(EVIDENCE_REASON_CODES), {
-      description: 'Why it is not verified, every reason; empty when it is.',
+      description: 'Every reason why it is not verified; empty if it is verified.',
     }),
     created: orNull(DateTime),
     expires: orNull(DateTime),
     nonce_fresh: orNull(Type.Boolean(), {
       description:
-        'Whether the nonce was used here for the first time. Null for agent cards, which have none, and where something else was wrong already.',
+        'Whether this was the first use of the nonce. Null for agent cards, which have no nonce, and if verification failed for another reason.',
     }),
     jws: Type.String({
       description: 'This verdict, signed: EdDSA, typ `agent-verdict+jws`, a key of /.well-known/jwks.json.',
@@ -61,7 +61,7 @@ export const AgentVerdict = Type.Object(
   {
     title: 'AgentVerdict',
     description:
-      'Key, tag and times are null unless an enrolled key signed; the agent is that of the key, else the one that was asked about.',
+      'Key, tag and times are null unless an enrolled key made the signature. The agent is the owner of that key, otherwise the agent named in the request.',
   },
 )
 export type AgentVerdict = Static<typeof AgentVerdict>

@@ -111,7 +111,7 @@ export const stageList = async (
       },
     )
     const sum = tally.sum()
-    if (sum.entries === 0) throw new ListFileError(source.listId, undefined, 'holds no entries')
+    if (sum.entries === 0) throw new ListFileError(source.listId, undefined, 'contains no entries')
     const { listId, format } = source
     return { listId, format, source: from, ...sum, files: files.map((file) => file.sum()), content, parts }
   } catch (error) {

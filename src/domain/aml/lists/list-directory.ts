@@ -86,7 +86,7 @@ const detect = (directory: string, names: readonly string[]): ListSource[] => {
       throw new ListFileError(
         name,
         undefined,
-        `is no list that is known by its name; say in ${MANIFEST} what it is`,
+        `is not a list with a known file name; describe it in ${MANIFEST}`,
       )
     const format: ListFormat = isXml ? 'un' : 'opensanctions'
     const own = isXml && /^consolidated/i.test(name) ? 'un-consolidated' : listIdOf(base ?? name.slice(0, -4))
@@ -117,13 +117,13 @@ const readManifest = (directory: string, names: readonly string[], text: string)
     if (!isOneOf(LIST_FORMATS, format))
       return refuse(`lists[${i}].format must be one of ${LIST_FORMATS.join(', ')}`)
     if (!Array.isArray(files) || files.length === 0 || !files.every((file) => isOneOf(names, file)))
-      return refuse(`lists[${i}].files must name files of the directory`)
+      return refuse(`lists[${i}].files must name files in the directory`)
     const hasTypes =
       Array.isArray(checkTypes) &&
       checkTypes.length > 0 &&
       checkTypes.every((type) => isOneOf(CHECK_TYPES, type))
     if (checkTypes !== undefined && !hasTypes)
-      return refuse(`lists[${i}].checkTypes must hold some of ${CHECK_TYPES.join(', ')}`)
+      return refuse(`lists[${i}].checkTypes must contain some of ${CHECK_TYPES.join(', ')}`)
     return {
       listId,
       format,
@@ -155,13 +155,13 @@ export const findSources = async (directory: string): Promise<ListSource[]> => {
         (await readWhole(directory, MANIFEST)).subarray(0, MAX_MANIFEST_BYTES).toString(),
       )
     : detect(directory, names)
-  if (sources.length === 0) throw new ListFileError(WHOLE, undefined, 'holds no lists')
+  if (sources.length === 0) throw new ListFileError(WHOLE, undefined, 'contains no lists')
   if (sources.length > MAX_LISTS)
-    throw new ListFileError(WHOLE, undefined, `holds more than ${MAX_LISTS} lists`)
+    throw new ListFileError(WHOLE, undefined, `contains more than ${MAX_LISTS} lists`)
   const ids = sources.map(({ listId }) => listId)
   const [twice] = ids.filter((id, i) => ids.indexOf(id) !== i)
   if (twice !== undefined)
-    throw new ListFileError(WHOLE, undefined, `holds two lists that are called ${twice}`)
+    throw new ListFileError(WHOLE, undefined, `contains two lists with the id ${twice}`)
   return sources
 }
 

@@ -28,7 +28,7 @@ const ofacFiles = ({ listId, files }: ListSource) => {
     throw new ListFileError(
       listId,
       undefined,
-      'needs one main file such as sdn.csv, beside alt.csv and add.csv',
+      'needs one main file such as sdn.csv, with alt.csv and add.csv',
     )
   return { main, alt, add }
 }

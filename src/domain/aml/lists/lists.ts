@@ -77,7 +77,7 @@ const checkLoss = (replaced: Lists, after: Lists): void => {
   for (const { listId, entries: had } of replaced) {
     const entries = after.find((list) => list.listId === listId)?.entries ?? 0
     if (entries >= had * (1 - MAX_LOST_SHARE)) continue
-    const what = `has ${entries} entries and had ${had}: is it complete? Send acceptLoss if it is`
+    const what = `has ${entries} entries, previously ${had}. If it is complete, send acceptLoss`
     throw new ListFileError(listId, undefined, what)
   }
 }
@@ -211,7 +211,7 @@ export const createLists = async (deps: Deps): Promise<ListsService> => {
   if (directory !== undefined) {
     await loadAtStart(deps, directory).catch((error: unknown) => {
       const isTold = error instanceof ListFileError || error instanceof AppError
-      const message = isTold ? error.message : 'AML_LISTS: could not be kept; the log says why'
+      const message = isTold ? error.message : 'AML_LISTS: could not be stored; see the log'
       problem = { message, at: clock.now() }
       logger.warn({ err: error }, `AML_LISTS was not loaded: ${message}`)
     })
@@ -223,7 +223,7 @@ export const createLists = async (deps: Deps): Promise<ListsService> => {
       logger.warn({ err: error }, 'the watch lists cannot be read; nothing is screened until they can')
       return readSnapshot(database, undefined, false)
     })
-  if (first.isSample) logger.info({}, 'AML screens against made-up people: set AML_LISTS')
+  if (first.isSample) logger.info({}, 'AML screens against fictional people: set AML_LISTS')
   const current = createCurrent(deps, first)
 
   const apply = async (caller: Caller, wanted: Wanted): Promise<Snapshot> => {
@@ -257,7 +257,7 @@ export const createLists = async (deps: Deps): Promise<ListsService> => {
     upload: (caller, source, acceptLoss) =>
       inTurn(async () => {
         if (source.listId === SAMPLE_LIST_ID)
-          throw new ListFileError(source.listId, undefined, 'is the list that ships')
+          throw new ListFileError(source.listId, undefined, 'is the shipped sample list')
         const staged = await stageList(database, { source, from: 'console', now: clock.now() })
         return apply(caller, {
           action: 'upload',

@@ -52,11 +52,11 @@ const plainText = (fields: Fields, name: string, { min, max }: { min: number; ma
 
 const requireAgentId = (fields: Fields): void => {
   const agentId = plainText(fields, 'agent_id', { min: 1, max: AGENT_ID_MAX_CHARACTERS })
-  if (!isVisible(agentId)) refuse('.agent_id', 'must hold something to see')
+  if (!isVisible(agentId)) refuse('.agent_id', 'must contain visible characters')
   if (breaksLine(agentId))
     refuse(
       '.agent_id',
-      'must be one line without control characters, also those that turn the direction of writing',
+      'must be one line without control characters or characters that change the writing direction',
     )
 }
 
@@ -66,7 +66,7 @@ const checkAbout = (fields: Fields): void => {
   if (hasControls(plainText(fields, 'about', { min: 0, max: ABOUT_MAX_CHARACTERS })))
     refuse(
       '.about',
-      'must not hold control characters but newline and tab, nor those that turn the direction of writing',
+      'must not contain control characters except newline and tab, or characters that change the writing direction',
     )
 }
 
@@ -91,7 +91,7 @@ const readKey = ({ key }: Fields): Uint8Array => {
   if (!isObject(key) || key.kty !== 'OKP' || key.crv !== 'Ed25519')
     refuse('.key', 'must be a JWK {"kty": "OKP", "crv": "Ed25519", "x": …}')
   // Whoever sends it has told it to everybody on the way.
-  if ('d' in key) refuse('.key', 'holds a private key: never send it, and use it no more')
+  if ('d' in key) refuse('.key', 'contains a private key: never send it, and stop using it')
   return bytes(key.x, '.key.x', KEY_BYTES)
 }
 
@@ -117,7 +117,7 @@ const checkProof = ({ proof }: Fields): void => {
   const isList = Array.isArray(signals) && signals.length <= MAX_SIGNALS
   if (!isList || !signals.every((signal) => typeof signal === 'string'))
     refuse('.proof.public_signals', `must be a list of at most ${MAX_SIGNALS} strings`)
-  if (!isObject(proof.context)) refuse('.proof.context', 'must be the context that the proof was made for')
+  if (!isObject(proof.context)) refuse('.proof.context', 'must be the context of the proof')
 }
 
 const signedBytes = (input: object): Uint8Array => {

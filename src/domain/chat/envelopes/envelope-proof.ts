@@ -79,7 +79,7 @@ export const createProofCheck = (deps: ProofCheckDeps) => {
     demand('circuit', circuit_id)
     demand('nonce', nonce)
     if (typeof org !== 'string' || !ORGANISATION.test(org))
-      refuse('envelope.proof.context.org must be the id of the organisation that had the proof made.')
+      refuse('envelope.proof.context.org must be the id of the organisation that requested the proof.')
     if (!isStatement(statement)) refuse('envelope.proof.context.statement must be an object of plain values.')
     if (statement.purpose !== PURPOSE)
       refuse(`envelope.proof.context.statement.purpose must be "${PURPOSE}".`, 'PURPOSE_MISMATCH')
@@ -94,7 +94,7 @@ export const createProofCheck = (deps: ProofCheckDeps) => {
     const { circuit_id: circuitId, public_signals: publicSignals } = proof
     if (!accepted.includes(circuitId))
       fail('proof_not_accepted', {
-        message: `envelope.proof.circuit_id must be one of ${accepted.join(', ')}: nobody vouches for what proofs of other circuits say.`,
+        message: `envelope.proof.circuit_id must be one of ${accepted.join(', ')}: no issuer confirms what proofs of other circuits state.`,
       })
     const { org, statement, expiresAt } = readContext(proof, nonce)
     const context = { statement, nonce }
@@ -102,7 +102,7 @@ export const createProofCheck = (deps: ProofCheckDeps) => {
     const checked = await proofs.checkVouched(foreign, { by: 'chat', expiresAt })
     if ('refused' in checked) {
       const [first] = checked.refused
-      const message = first === 'DECISION_NO' ? 'The proof shows a NO.' : undefined
+      const message = first === 'DECISION_NO' ? 'The decision of the proof is NO.' : undefined
       return refuse(message ?? `The proof is not verified: ${checked.refused.join(', ')}.`, first)
     }
     const { issuer, nullifier, sentence, isPerson } = checked

@@ -66,7 +66,7 @@ const requireSignature = ({ envelope, signed, key }: ReadEnvelope): void => {
   const signature = core.base64urlDecode(envelope.signature)
   if (signature && verifyEd25519(key, signed, signature)) return
   fail('envelope_signature', {
-    message: `The signature does not verify under the envelope's key. It must cover "${ENVELOPE_SCHEMA}", a newline and the canonical JSON (RFC 8785) of the envelope without signature.`,
+    message: `The signature is not valid for the envelope's key. It must cover "${ENVELOPE_SCHEMA}", a newline and the canonical JSON (RFC 8785) of the envelope without signature.`,
   })
 }
 

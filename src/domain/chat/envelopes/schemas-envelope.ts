@@ -15,7 +15,7 @@ export const Envelope = Type.Object(
       minLength: ENVELOPE_ID_CHARACTERS.min,
       maxLength: ENVELOPE_ID_CHARACTERS.max,
       pattern: '^[!-~]*$',
-      description: 'Chosen by the sender; a key may use it once.',
+      description: 'Chosen by the sender; each key can use an id once.',
     }),
     agent_id: Type.String({ minLength: 1, maxLength: AGENT_ID_MAX_CHARACTERS }),
     key: Type.Object(
@@ -34,13 +34,13 @@ export const Envelope = Type.Object(
       Type.Object({
         circuit_id: Type.String({
           description:
-            'One whose proofs somebody vouches for: `kyc`, `token_validation`, `consent_verification`, `quantum_safe_token`.',
+            'A circuit whose proofs state what an issuer has confirmed: `kyc`, `token_validation`, `consent_verification`, `quantum_safe_token`.',
         }),
         proof: Type.Unknown({ description: 'JSON form of snarkjs, or `zk1.…`.' }),
         public_signals: Type.Array(Type.String()),
         context: Type.Unknown({
           description:
-            'What the proof was made for, as `POST /v1/proofs/generate` answers it. Its nonce is the fingerprint of the ' +
+            'The context of the proof, as `POST /v1/proofs/generate` returns it. Its nonce is the fingerprint of the ' +
             'key, a colon and the id of the envelope; its purpose is `chat`.',
         }),
       }),

@@ -55,7 +55,7 @@ const refuseGreedy = (unit: PostUnit, known: Known, at: number, namesPerDay: num
     // One more may be bound once this one has left the window; never, where none may be.
     const blocking = recent[namesPerDay - 1] ?? at
     fail('rate_limited', {
-      message: `At most ${namesPerDay} names may be claimed in a day.`,
+      message: `At most ${namesPerDay} names can be bound in a day.`,
       retryAfter: Math.ceil((blocking + NEW_NAMES_WINDOW_MS - at) / 1000),
     })
   }

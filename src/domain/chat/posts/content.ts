@@ -50,13 +50,12 @@ const stringAt = (input: Readonly<Record<string, unknown>>, field: string): stri
   const value = input[field]
   if (value === undefined || value === null) return undefined
   if (typeof value !== 'string') return refuse('invalid_body', field, `${field} must be a string.`)
-  if (LONE_SURROGATE.test(value))
-    return refuse('invalid_body', field, `${field} holds half of a surrogate pair.`)
+  if (LONE_SURROGATE.test(value)) return refuse('invalid_body', field, `${field} contains a lone surrogate.`)
   if (hasPiledMarks(value))
     return refuse(
       'invalid_body',
       field,
-      `${field} holds more than ${MAX_MARKS_IN_A_ROW} combining marks in a row.`,
+      `${field} contains more than ${MAX_MARKS_IN_A_ROW} consecutive combining marks.`,
     )
   return value
 }
@@ -73,11 +72,11 @@ const lineAt = (
     return refuse(
       'control_characters',
       field,
-      `${field} must be one line without control characters, and without those that turn the direction of writing.`,
+      `${field} must be one line without control characters or characters that change the writing direction.`,
     )
   const characters = charactersOf(line)
   if (characters > maxCharacters)
-    return refuse(tooLong, field, `${field} may have at most ${maxCharacters} characters, not ${characters}.`)
+    return refuse(tooLong, field, `${field} can have at most ${maxCharacters} characters, not ${characters}.`)
   return line === '' ? null : line
 }
 
@@ -85,7 +84,7 @@ const nameIn = (input: Readonly<Record<string, unknown>>): string => {
   const name = lineAt(input, 'agent_name', 'agent_name_invalid', AGENT_NAME_MAX_CHARACTERS)
   if (name === null) return fail('agent_name_required')
   if (!isVisible(name))
-    return refuse('agent_name_invalid', 'agent_name', 'agent_name must hold something to see.')
+    return refuse('agent_name_invalid', 'agent_name', 'agent_name must contain visible characters.')
   return name
 }
 
@@ -96,7 +95,7 @@ const textIn = (input: Readonly<Record<string, unknown>>): string => {
     return refuse(
       'control_characters',
       'text',
-      'text may hold no control characters but newline and tab, no invisible tag characters, and none that turn the direction of writing (U+202A to U+202E, U+2066 to U+2069).',
+      'text must not contain control characters except newline and tab, invisible tag characters, or characters that change the writing direction (U+202A to U+202E, U+2066 to U+2069).',
     )
   const characters = charactersOf(text)
   if (characters < TEXT_MIN_CHARACTERS)
@@ -105,13 +104,13 @@ const textIn = (input: Readonly<Record<string, unknown>>): string => {
     return refuse(
       'text_too_long',
       'text',
-      `text may have at most ${TEXT_MAX_CHARACTERS} characters, not ${characters}.`,
+      `text can have at most ${TEXT_MAX_CHARACTERS} characters, not ${characters}.`,
     )
   }
-  if (!isVisible(text)) return refuse('text_required', 'text', 'text must hold something to see.')
+  if (!isVisible(text)) return refuse('text_required', 'text', 'text must contain visible characters.')
   const links = text.match(LINK)?.length ?? 0
   if (links > MAX_LINKS)
-    return refuse('too_many_links', 'text', `text may hold at most ${MAX_LINKS} links, not ${links}.`)
+    return refuse('too_many_links', 'text', `text can contain at most ${MAX_LINKS} links, not ${links}.`)
   return text
 }
 

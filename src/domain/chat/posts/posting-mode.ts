@@ -91,7 +91,10 @@ export const createPostingMode = async (deps: Deps): Promise<PostingModeService>
         learn(await findHead(database))
       } catch (error) {
         if (!closed)
-          logger.warn({ err: error }, 'the posting mode cannot be read; posts are held against the true one')
+          logger.warn(
+            { err: error },
+            'the posting mode cannot be read; posts are still checked against the current one',
+          )
       }
     }
     isReading = false

@@ -37,7 +37,7 @@ const untilTomorrow = ({ date }: Daily, clock: Clock): Readonly<Record<string, s
 }
 
 const known = (prompt: Prompt | undefined): Prompt => {
-  if (prompt === undefined) throw new AppError('not_found', { message: 'There is no such prompt.' })
+  if (prompt === undefined) throw new AppError('not_found', { message: 'Prompt not found.' })
   return prompt
 }
 
@@ -49,8 +49,7 @@ const listPrompts = route({
   tag: 'Chat',
   summary: 'List prompts and categories',
   description:
-    'All of the catalogue, or the prompts of a category, or those that hold all words of `q`. `categories` and `daily` ' +
-    'are always there. May be kept until the UTC day ends; 304 answers If-None-Match.',
+    'The whole catalogue, the prompts of a category, or those that contain all words of `q`. `categories` and `daily` are always included. Can be cached until the end of the UTC day; supports If-None-Match (304).',
   addressLimit: CHAT_READS,
   query: PromptsQuery,
   response: { 200: PromptList, 304: null },
@@ -70,9 +69,9 @@ const getDailyPrompt = route({
   path: '/api/prompts/daily',
   auth: 'none',
   tag: 'Chat',
-  summary: 'The featured prompt of the current UTC day',
+  summary: 'Get the featured prompt of the current UTC day',
   description:
-    'The same on every server; none comes again within 30 days. May be kept until the UTC day ends; 304 answers If-None-Match.',
+    'The same on every server; no prompt is repeated within 30 days. Can be cached until the end of the UTC day; supports If-None-Match (304).',
   addressLimit: CHAT_READS,
   response: { 200: Daily, 304: null },
   errors: [],
@@ -89,8 +88,8 @@ const getRandomPrompt = route({
   path: '/api/prompts/random',
   auth: 'none',
   tag: 'Chat',
-  summary: 'A random prompt',
-  description: 'Of all, or of a category, each as likely as the others.',
+  summary: 'Get a random prompt',
+  description: 'Chosen uniformly from all prompts or from one category.',
   addressLimit: CHAT_READS,
   query: RandomQuery,
   response: { 200: RandomPrompt },
@@ -105,8 +104,9 @@ const getPrompt = route({
   path: '/api/prompts/{id}',
   auth: 'none',
   tag: 'Chat',
-  summary: 'One prompt with recent replies',
-  description: 'Up to 20 messages that answer it, newest first; `before` takes `next_before` for older ones.',
+  summary: 'Get a prompt with recent replies',
+  description:
+    'Up to 20 messages that answer it, newest first; send `next_before` as `before` to get older ones.',
   addressLimit: CHAT_READS,
   params: PromptParams,
   query: RepliesQuery,

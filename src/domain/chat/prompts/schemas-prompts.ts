@@ -32,7 +32,7 @@ export type Category = Static<typeof Category>
 
 export const Prompt = Type.Object(
   {
-    id: Type.String({ description: '`<category>-<slug>`; stays for ever.' }),
+    id: Type.String({ description: '`<category>-<slug>`; never changes.' }),
     category: Type.String(),
     kind: Type.Enum([...PROMPT_KINDS]),
     title: Type.String(),
@@ -54,7 +54,7 @@ export const PromptsQuery = Type.Object({
   q: Type.Optional(
     Type.String({
       maxLength: SEARCH_MAX_CHARACTERS,
-      description: 'Words, each of which is part of the title, the text or a tag; case does not matter.',
+      description: 'Words that all must occur in the title, the text or a tag; case-insensitive.',
     }),
   ),
 })
@@ -82,7 +82,7 @@ export const RepliesQuery = Type.Object({
     Type.Integer({
       minimum: 1,
       maximum: Number.MAX_SAFE_INTEGER,
-      description: '`next_before` of the page before.',
+      description: '`next_before` of the previous page.',
     }),
   ),
 })

@@ -207,7 +207,7 @@ export const createChatStream = (options: ChatStreamOptions): ChatStream => {
   const admit = (block: string): void => {
     const ofBlock = perBlock.get(block) ?? 0
     if (limits && ofBlock >= limits.perAddress)
-      refuse('rate_limited', `At most ${limits.perAddress} streams may be open from one address.`)
+      refuse('rate_limited', `At most ${limits.perAddress} streams can be open from one address.`)
     if (limits && readers.size >= limits.total) refuse('unavailable', 'Too many streams are open; try again.')
     perBlock.set(block, ofBlock + 1)
   }

@@ -14,7 +14,7 @@ const ByDigest = Type.Object(
   {
     digest: Type.String({
       pattern: '^[0-9a-f]{1,128}$',
-      description: 'Of one of your entries; the first that has it.',
+      description: 'Digest of one of your entries; the first entry with this digest.',
     }),
   },
   CLOSED,
@@ -58,12 +58,12 @@ export const auditProofQuestion = circuitQuestion({
   name: 'proveEntryByCircuit',
   summary: 'Prove that an entry is in the ledger without saying which',
   description:
-    'Send `index`, `digest` or `inputs` with one of them. An entry of GET /api/audit may come back whole.',
+    'Send `index`, `digest` or `inputs` with one of them. You can send a complete entry of GET /api/audit.',
   // An entry is the caller's own: nothing is presented of which anything could be expected.
   body: Type.Union([withAnswer(asListed, ByIndex), ByDigest, signalsForm(AuditInputs)]),
   field: 'integrity_verified',
   title: 'IntegrityVerification',
-  isTrue: 'An entry of yours is in a logged root of the ledger; the proof does not say which.',
+  isTrue: 'One of your entries is under a logged root of the ledger; the proof does not say which one.',
   errors: ['read_only'],
   example: { body: { digest: '{loggedDigest}' } },
   async asked(body, caller, { audit }) {

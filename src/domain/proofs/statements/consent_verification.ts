@@ -46,7 +46,7 @@ const ConsentSignals = Type.Object(
     purposes: Type.Array(Signal, {
       minItems: 1,
       maxItems: CONSENT_PURPOSES,
-      description: 'In the order in which they were signed.',
+      description: 'In the order of the signature.',
     }),
     from: Signal,
     to: Signal,
@@ -54,7 +54,7 @@ const ConsentSignals = Type.Object(
     controller: Signal,
     purpose: Signal,
   },
-  { title: 'ConsentSignals', description: "A consent's fields with their signature, and what is asked." },
+  { title: 'ConsentSignals', description: "The fields of a consent with their signature, and the question." },
 )
 type ConsentSignals = Static<typeof ConsentSignals>
 
@@ -197,7 +197,7 @@ export const consentVerificationQuestion = circuitQuestion({
   circuit: consentVerification.id,
   name: 'verifyConsentByCircuit',
   summary: 'Prove that a signed consent covers a purpose',
-  description: `Send \`consentId\` or \`receipt\` with \`purpose\`, or \`inputs\`. With \`subjectId\` it must be the consent of that person, whom \`subject_handle\` among the public inputs stands for. A consent that was withdrawn, superseded or refused is false, also in proofs that were made before. ${WHOLE} ${EXPECTED}`,
+  description: `Send \`consentId\` or \`receipt\` with \`purpose\`, or \`inputs\`. With \`subjectId\` it must be the consent of that person, identified in the public inputs by \`subject_handle\`. For a consent that was withdrawn, superseded or refused the field is false, also for proofs made earlier. ${WHOLE} ${EXPECTED}`,
   body: Type.Union([
     expecting(withAnswer(asLogged, ByConsentId)),
     expecting(ByReceipt),
@@ -206,7 +206,7 @@ export const consentVerificationQuestion = circuitQuestion({
   field: 'consent_verified',
   title: 'ConsentVerification',
   isTrue:
-    'The consent was signed by this service, covers controller and purpose now, and was neither withdrawn nor superseded.',
+    'The consent was signed by this service, currently covers controller and purpose, and was neither withdrawn nor superseded.',
   errors: ['read_only'],
   example: { body: { consentId: '{consentId}', purpose: 'newsletter', subjectId: 'customer-1007' } },
   async asked(body, caller, { consents }) {

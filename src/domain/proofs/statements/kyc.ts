@@ -44,7 +44,7 @@ const KycSignals = Type.Object(
     latestBirthDate: Signal,
     countries: Type.Array(Signal, { minItems: 1, maxItems: KYC_COUNTRIES }),
   },
-  { title: 'KycSignals', description: 'A credential with its signature, and what is asked of it.' },
+  { title: 'KycSignals', description: 'A credential with its signature, and the criteria.' },
 )
 type KycSignals = Static<typeof KycSignals>
 const KycOfPerson = Type.Object(
@@ -52,21 +52,21 @@ const KycOfPerson = Type.Object(
     userId: PersonParams.properties.userId,
     minLevel: Type.Enum([...ASKABLE_LEVELS]),
     latestBirthDate: Type.Optional(
-      Type.String({ pattern: '^[0-9]{4}-[0-9]{2}-[0-9]{2}$', description: 'Who was born later is refused.' }),
+      Type.String({ pattern: '^[0-9]{4}-[0-9]{2}-[0-9]{2}$', description: 'The latest accepted birth date.' }),
     ),
     minAge: Type.Optional(
-      Type.Integer({ minimum: 0, maximum: MAX_AGE_YEARS, description: 'Instead: years, today in UTC.' }),
+      Type.Integer({ minimum: 0, maximum: MAX_AGE_YEARS, description: 'Alternative to latestBirthDate: minimum age in years, today in UTC.' }),
     ),
     countries: Type.Array(Type.String({ pattern: '^[A-Za-z]{2,3}$' }), {
       minItems: 1,
       maxItems: KYC_COUNTRIES,
-      description: 'Those that are accepted, ISO 3166-1 alpha-2 or alpha-3.',
+      description: 'Accepted countries, ISO 3166-1 alpha-2 or alpha-3.',
     }),
   },
   {
     ...CLOSED,
     title: 'KycOfPerson',
-    description: 'A person whom the service has verified, and what is asked of them.',
+    description: 'A person verified by the service, and the criteria.',
   },
 )
 type KycOfPerson = Static<typeof KycOfPerson>

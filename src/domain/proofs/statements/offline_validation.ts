@@ -36,7 +36,7 @@ const PresentedPayment = Type.Object(
     currency: Type.Optional(Type.String({ description: 'ISO 4217 code; default GBP.' })),
     timestamp: Type.Optional(
       Type.Union([Type.String(), Type.Number()], {
-        description: 'As it was presented; left out where the payment was presented without one.',
+        description: 'As it was presented; omit it if the payment was presented without one.',
       }),
     ),
   },
@@ -55,7 +55,7 @@ const PaymentSignals = Type.Object(
     from: Signal,
     to: Signal,
   },
-  { title: 'PaymentSignals', description: 'Of a payment that the service holds.' },
+  { title: 'PaymentSignals', description: 'A payment that the service has stored.' },
 )
 type PaymentSignals = Static<typeof PaymentSignals>
 
@@ -246,10 +246,10 @@ const TerminalProof = Type.Object(
   {
     proof: Type.Unknown({
       description:
-        'Made by the terminal: the JSON form of snarkjs, or a text `zk1.…`, which needs no publicInputs.',
+        'The proof made by the terminal, in the JSON form of snarkjs, or a text `zk1.…`, which needs no publicInputs.',
     }),
     publicInputs: Type.Optional(
-      Type.Array(Type.String(), { description: "Decimals, in the circuit's order." }),
+      Type.Array(Type.String(), { description: "Decimal numbers, in the order of the circuit." }),
     ),
   },
   CLOSED,
@@ -258,8 +258,8 @@ const TerminalProof = Type.Object(
 export const offlineValidationQuestion = circuitQuestion({
   circuit: offlineValidation.id,
   name: 'validateOfflineByCircuit',
-  summary: 'Prove that an accepted payment lies within bounds, or check what its terminal proved',
-  description: `Send \`proof\` with \`publicInputs\` as the terminal made them, the payment as it was presented (\`proofData\` with \`amount\`), or \`inputs\`. There is no proof of a NO. ${EXPECTED}`,
+  summary: 'Prove that an accepted payment is within bounds, or verify the proof of its terminal',
+  description: `Send \`proof\` with \`publicInputs\` from the terminal, the payment as it was presented (\`proofData\` with \`amount\`), or \`inputs\`. A NO can't be proved. ${EXPECTED}`,
   body: Type.Union([
     expecting(TerminalProof),
     expecting(PresentedPayment),
@@ -267,7 +267,7 @@ export const offlineValidationQuestion = circuitQuestion({
   ]),
   field: 'offline_valid',
   title: 'OfflineValidation',
-  isTrue: 'The payment is one that was accepted, within the bounds, and its terminal is registered.',
+  isTrue: 'The payment was accepted and is within the bounds, and its terminal is registered.',
   errors: ['amount_precision', 'currency_invalid', 'pan_not_allowed'],
   example: {
     body: { proofData: '{proofData}', amount: 12.5, currency: 'GBP', timestamp: '{paymentTime}' },

@@ -135,13 +135,13 @@ export const proofAggregationStatement = ({ issuer, verifyStored }: Deps): State
 export const proofAggregationQuestion = circuitQuestion({
   circuit: proofAggregation.id,
   name: 'aggregateProofs',
-  summary: 'Have up to eight proofs attested by one',
-  description: `Each is verified again, then the service signs that it did: attested, not recursive. What they say is in the public inputs \`count\`, \`yes_count\` and \`all\`. Send \`proofIds\`, or \`inputs\` with them. ${EXPECTED}`,
+  summary: 'Attest up to eight proofs with one proof',
+  description: `The service verifies each proof again and signs that it did: attested, not recursive. Their decisions are in the public inputs \`count\`, \`yes_count\` and \`all\`. Send \`proofIds\`, or \`inputs\` with them. ${EXPECTED}`,
   body: Type.Union([expecting(AggregationInputs), expecting(signalsForm(AggregationInputs))]),
   field: 'aggregation_valid',
   title: 'ProofAggregation',
   isTrue:
-    'Every one of the proofs was verified again. Whether all of them say YES is the public signal `all`.',
+    'All of the proofs were verified again. The public signal `all` says whether all of them are a YES.',
   errors: [],
   example: { body: { proofIds: ['{proofId}'], expect: { circuit_id: 'yesno', decision: 1 } } },
   asked: async (body) => askedIn(body),

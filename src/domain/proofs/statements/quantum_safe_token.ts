@@ -36,7 +36,7 @@ const QuantumSignals = Type.Object(
   {
     title: 'HybridTokenSignals',
     description:
-      'A hybrid token as its entry commits to it, and the signatures that are required: 1 classical, 2 post-quantum, 3 both.',
+      'A hybrid token as committed to in its entry, and the required signatures: 1 classical, 2 post-quantum, 3 both.',
     ...CLOSED,
   },
 )
@@ -48,7 +48,7 @@ const HybridTokenQuestion = Type.Object(
       {},
       {
         additionalProperties: Type.Unknown(),
-        description: 'As POST /v1/tokens/generate-quantum-safe issued it to your organisation.',
+        description: 'As issued to your organisation by POST /v1/tokens/generate-quantum-safe.',
       },
     ),
     required_policy: Type.Optional(RequiredPolicy),
@@ -153,7 +153,7 @@ export const quantumSafeTokenQuestion = circuitQuestion({
   body: Type.Union([expecting(HybridTokenQuestion), expecting(signalsForm(QuantumSignals))]),
   field: 'quantum_safe_valid',
   title: 'QuantumSafeValidation',
-  isTrue: 'The logged token has a post-quantum signature, what is required of it, time left and decision 1.',
+  isTrue: 'The logged token has a post-quantum signature and the required signatures, has not expired, and its decision is 1.',
   errors: [],
   example: {
     body: {

@@ -44,10 +44,10 @@ export const circuitQuestion = <const Field extends string, Body extends TSchema
 ): CircuitQuestion<Field> => question
 
 /** For descriptions, of questions that take what the making of a thing answered. */
-export const WHOLE = 'The answer that made it may come back whole.'
+export const WHOLE = 'You can send the complete answer that contained it.'
 /** For descriptions, of questions with `expect`. */
 export const EXPECTED =
-  'What differs from `expect` is not proved: the field is false, with EXPECTATION_ and the name among the reasons, and no proof is used up.'
+  'If something differs from `expect`, nothing is proved: the field is false, the reasons contain EXPECTATION_ and the name, and no proof is consumed.'
 
 /** The signals by name, or what the caller has of it; and what is expected of that. */
 type Asked = Pick<Question, 'expect'> & Readonly<Record<string, unknown>>

@@ -29,7 +29,7 @@ export interface SignatureSignals {
 export const EntryIndex = Type.Integer({
   minimum: 0,
   maximum: Number.MAX_SAFE_INTEGER,
-  description: 'Place of one of your entries in the log.',
+  description: 'Index of one of your entries in the log.',
 })
 
 /** The raw form of a question: the signals by name. */

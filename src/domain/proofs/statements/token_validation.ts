@@ -36,7 +36,7 @@ const TokenId = askedId('tok')
 const Audience = Type.String({
   minLength: 1,
   maxLength: MAX_AUDIENCE_CHARACTERS,
-  description: 'Who asks. Without it only tokens for any audience are valid.',
+  description: 'Your identity as a verifier. Without it only tokens for any audience are valid.',
 })
 
 const TokenSignals = Type.Object(
@@ -159,7 +159,7 @@ export const tokenValidationQuestion = circuitQuestion({
   ]),
   field: 'token_valid',
   title: 'TokenValidation',
-  isTrue: "The token is this service's, in time, for this audience or for any, neither revoked nor used up.",
+  isTrue: "The token was issued by this service, has not expired, is for this audience or for any, and was neither revoked nor used.",
   errors: ['read_only'],
   example: {
     body: {

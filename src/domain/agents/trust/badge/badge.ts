@@ -74,7 +74,7 @@ export const createAgentBadges = ({ database, ledger, signers, agents, clock, ba
       const { organisation } = caller
       const agent = (await agents.find(organisation, agent_id)) ?? fail('not_found')
       if (agent.status !== 'active')
-        fail('conflict', { message: `An agent that is ${agent.status} gets no badge.` })
+        fail('conflict', { message: `A badge requires an active agent; this one is ${agent.status}.` })
       const now = clock.now()
       const row: BadgeRow = {
         id: newId('bdg', now),

@@ -29,9 +29,9 @@ const issueBadge = route({
   auth: 'key',
   scope: 'agent',
   tag,
-  summary: 'A badge that says what an agent is',
+  summary: 'Issue a badge for an agent',
   description:
-    'For an active agent; 409 for any other. Valid for 7 days, and no longer than the agent. `verify_url` always says what holds now; image and JWS say what held when they were made.',
+    'For an active agent; 409 otherwise. Valid for 7 days, but not longer than the agent. `verify_url` always returns the current state; the image and the JWS state what was true when they were issued.',
   body: NewBadge,
   response: { 201: BadgeIssued },
   errors: ['not_found', 'conflict'],
@@ -46,9 +46,9 @@ const getBadge = route({
   path: '/ext/v1/agent-trust/badge/{badgeId}',
   auth: 'none',
   tag,
-  summary: 'What a badge says now',
+  summary: 'Get the current state of a badge',
   description:
-    'For anyone. Whoever prefers images gets an SVG. A badge of a suspended or revoked agent says so at once.',
+    'Public. A client that prefers images in its Accept header gets an SVG. A badge of a suspended or revoked agent shows that at once.',
   params: BadgeParams,
   produces: [JSON_TYPE, SVG_TYPE],
   response: { 200: Badge },

@@ -12,7 +12,7 @@ export const NewBadge = Type.Object(
     format: Type.Optional(
       Type.Enum(['json', 'svg', 'jws'], {
         default: 'json',
-        description: 'svg and jws leave the other of the two out; json holds both.',
+        description: 'svg and jws return only that form; json returns both.',
       }),
     ),
   },
@@ -26,17 +26,17 @@ const state = {
   trust_level: TrustLevel,
   issued_at: DateTime,
   expires_at: DateTime,
-  verify_url: Type.String({ description: 'Says, to anyone, what holds now; as an image to browsers.' }),
+  verify_url: Type.String({ description: 'Public address of the current state; browsers get an image.' }),
 }
 
 export const BadgeIssued = Type.Object(
   {
     ...state,
-    svg: orNull(Type.String({ description: 'Image of what holds now.' })),
+    svg: orNull(Type.String({ description: 'Image of the current state.' })),
     jws: orNull(
       Type.String({
         description:
-          'What holds now, signed: typ `agent-badge+jwt`, `jti` the badge, `sub` the agent. Learns nothing of what happens later.',
+          'The current state, signed: typ `agent-badge+jwt`, `jti` is the badge, `sub` the agent. It does not reflect later changes.',
       }),
     ),
   },

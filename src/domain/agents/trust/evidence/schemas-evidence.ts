@@ -26,28 +26,28 @@ export const SignedHttpRequest = Type.Object(
       minLength: 1,
       maxLength: MAX_URL_CHARACTERS,
       description:
-        'Absolute, as you received it, without user and fragment. Its host must be your own and not what a Host field said.',
+        'Absolute, as you received it, without user and fragment. Its host must be your own host name, not a value copied from the Host field.',
     }),
     headers: Type.Record(Type.String(), HeaderValue, {
       maxProperties: MAX_HEADERS,
-      description: `Fields by name, in any case; a list has the values of several occurrences in their order. Together at most ${MAX_HEADER_BYTES} bytes.`,
+      description: `Header fields by name (case-insensitive); a list has the values of repeated fields in their order. Together at most ${MAX_HEADER_BYTES} bytes.`,
     }),
     body: Type.Optional(
       Type.String({
         maxLength: MAX_BODY_CHARACTERS,
-        description: `What was sent, as UTF-8 text; at most ${MAX_HTTP_BODY_BYTES} bytes.`,
+        description: `The body as UTF-8 text; at most ${MAX_HTTP_BODY_BYTES} bytes.`,
       }),
     ),
     body_base64: Type.Optional(
       Type.String({
         maxLength: MAX_BODY_CHARACTERS,
-        description: 'Instead of `body`, where it is no text: base64 with padding (RFC 4648 §4).',
+        description: 'Instead of `body` if the body is not text: base64 with padding (RFC 4648 §4).',
       }),
     ),
     label: Type.Optional(
       Type.String({
         pattern: `^[a-z*][a-z0-9_.*-]{0,${MAX_LABEL_CHARACTERS - 1}}$`,
-        description: 'Which signature is meant, where several have a tag that is known here.',
+        description: 'The label of the signature to verify, if several signatures have a supported tag.',
       }),
     ),
   },
@@ -65,5 +65,5 @@ export const ExpectedAudience = Type.String({
   minLength: 1,
   maxLength: MAX_AUDIENCE_CHARACTERS,
   description:
-    'Where the agent must have addressed it: for requests a host, `host:port` or origin, for a JWS its `aud` as text. Default: this service.',
+    'The audience that the agent must have signed for: for requests a host, `host:port` or origin; for a JWS its `aud` as text. Default: this service.',
 })

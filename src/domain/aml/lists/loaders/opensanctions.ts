@@ -75,7 +75,7 @@ const parseEntity = (file: string, line: number, text: string): Entity => {
   } catch (cause) {
     throw new ListFileError(file, line, 'is not JSON', cause)
   }
-  if (!isEntity(value)) throw new ListFileError(file, line, 'is no entity with id, schema and properties')
+  if (!isEntity(value)) throw new ListFileError(file, line, 'is not an entity with id, schema and properties')
   return value
 }
 
