@@ -13,6 +13,8 @@ const MAX_OWN_LINES = 70
 const SHORT_FILE_LINES = 40
 const MAX_NAMES_IN_SRC = 22
 const MAX_FILES_IN_FOLDER = 20
+/** Folders beside the sources that git ignores. */
+const IGNORED = ['node_modules', 'data', 'terminal', 'coverage']
 /** Folders that are lists. */
 const LISTS = ['src/store/migrations', 'src/circuits/mappers']
 
@@ -365,6 +367,12 @@ describe('architecture', () => {
     const areas = new Set(sources.flatMap((file) => /^src\/domain\/([^/]+)\//.exec(file)?.[1] ?? []))
     const domains = [...areas].map((name) => `\n| \`${name}\` |`)
     expect([...names, ...domains].filter((name) => !page.includes(name))).to.deep.equal([])
+    const folders = new Set(sources.map((file) => posix.basename(posix.dirname(file))))
+    const words = new Set(page.match(/[\w-]+/g))
+    expect([...folders].filter((name) => !words.has(name))).to.deep.equal([])
+    const roots = readdirSync(ROOT, { withFileTypes: true }).filter(({ name }) => /^(\.ci|\w+)$/.test(name))
+    const unnamed = roots.filter((entry) => entry.isDirectory() && !page.includes(`\n${entry.name}/`))
+    expect(unnamed.map(({ name }) => name).filter((name) => !IGNORED.includes(name))).to.deep.equal([])
     const paths = page.match(/`[\w./-]+\.ts`/g) ?? []
     const places = ['src', 'test', 'assembly', 'src/domain', '.']
     const gone = paths.map((path) => path.slice(1, -1)).filter((path) => path.includes('/'))

@@ -45,6 +45,7 @@ const NOUNS: readonly { noun: RegExp; may: readonly [pattern: RegExp, reason: st
   {
     noun: /outcome/i,
     may: [
+      [/^src\/domain\/tickets\/schemas\.ts#BatchOutcomes?$/, 'a schema of the OpenAPI document'],
       [/^src\/store\/lane\.ts#Outcome$/, 'what became of an item of the lane'],
       [/^src\/domain\/payments\/payment\.ts#Outcome$/, 'what became of a payment as an item of the lane'],
       [/^src\/domain\/exports\/formats\/words\.ts#/, 'event.outcome of the Elastic Common Schema'],

@@ -180,7 +180,7 @@ const status = (flags: SettingFlags): Promise<void> =>
 const recover = async ({ state }: SettingFlags): Promise<void> => {
   const found = await recoverJournal(state)
   if (!found) {
-    console.log('The journal is whole. Nothing was changed.')
+    console.log('The journal is intact. Nothing was changed.')
     return
   }
   console.log(
@@ -189,12 +189,12 @@ const recover = async ({ state }: SettingFlags): Promise<void> => {
   console.log(`The damaged journal is kept as ${found.damagedFile}.`)
   if (found.nullifiersLost) {
     console.log(
-      'The list of cards used before was among what is lost: offline, this terminal can no longer refuse them. The server still does.',
+      'The list of used cards was lost: offline, this terminal can no longer refuse them. The server still does.',
     )
   }
 }
 
-const stateOption = new Option('--state <directory>', 'where this terminal keeps its journal')
+const stateOption = new Option('--state <directory>', 'directory of the journal of this terminal')
   .env('ASSAY_TERMINAL_STATE')
   .default(DEFAULT_STATE)
 
@@ -204,20 +204,20 @@ const terminalCommand = (name: string, description: string): Command =>
     .description(description)
     .addOption(stateOption)
     .option('--url <url>', `address of the server (default: ${DEFAULT_URL})`)
-    .addOption(new Option('--api-key <key>', 'API key that keys the proofs').env('ASSAY_API_KEY'))
+    .addOption(
+      new Option('--api-key <key>', 'API key that authenticates and keys the proofs').env('ASSAY_API_KEY'),
+    )
     .option('--merchant <id>', 'merchant the payments are for (mer_…)')
-    .option('--terminal-id <id>', 'terminal of its own (ter_…)')
+    .option('--terminal-id <id>', 'id of this terminal (ter_…)')
     .addOption(new Option('--terminal-secret <secret>', 'its secret').env('ASSAY_TERMINAL_SECRET'))
     .option('--floor-limit <decimal|none>', 'largest payment that is accepted offline', amountLimit)
-    .option('--stored-sum-limit <decimal|none>', 'largest sum that may wait for upload', amountLimit)
+    .option('--stored-sum-limit <decimal|none>', 'largest total of payments waiting for upload', amountLimit)
 
 const terminal = new Command('terminal')
   .description('accept card payments, online or offline')
+  .addCommand(terminalCommand('configure', 'store these settings in the state directory').action(configure))
   .addCommand(
-    terminalCommand('configure', 'keep the settings given here in the state directory').action(configure),
-  )
-  .addCommand(
-    terminalCommand('pay', 'accept one payment; exit status 3 when it is refused')
+    terminalCommand('pay', 'accept one payment; exit status 3 if it is refused')
       .requiredOption('--card-token <token>', 'token of this purchase; - reads it from standard input')
       .requiredOption('--amount <decimal>', 'such as 12.50', amount)
       .option('--currency <code>', 'ISO 4217 (default: GBP)')
@@ -232,16 +232,14 @@ const terminal = new Command('terminal')
     ),
   )
   .addCommand(
-    terminalCommand('flush', 'upload what waits; exit status 3 when something is left or refused').action(
+    terminalCommand('flush', 'upload pending payments; exit status 3 if any is left or refused').action(
       flush,
     ),
   )
-  .addCommand(
-    terminalCommand('status', 'whether the server is there, what waits, what was refused').action(status),
-  )
+  .addCommand(terminalCommand('status', 'show the connection, pending and refused payments').action(status))
   .addCommand(
     new Command('recover')
-      .description('replace a damaged journal by all that can still be read of it')
+      .description('replace a damaged journal by what can still be read of it')
       .addOption(stateOption)
       .action(recover),
   )

@@ -7,8 +7,8 @@ import type { EnvelopeFlags } from './sign-envelope.ts'
 const EXIT_REFUSED = 3
 
 const HELP = `
-Prints the envelope as JSON, or with --post what the service answers. The key file is made when it does not exist: whoever
-has it speaks for the agent.
+Prints the envelope as JSON, or with --post what the service answers. The key file is created if it does not exist; anyone who
+has it can sign as the agent.
 
 Exit status: 0 signed (and accepted); 1 it can't be signed or sent; 3 the service refused it.
 
@@ -48,12 +48,12 @@ export const signEnvelopeCommand = (): Command =>
     .option('--audience <host>', 'host of the service, with its port if any (default: that of --post)')
     .option('--post <url>', 'send it to this service', serviceUrl)
     .option('--name <name>', 'agent_name: the name to post under')
-    .option('--text <text>', 'what to say; - reads it from standard input')
-    .option('--model <model>', 'the model that says it')
+    .option('--text <text>', 'text of the message; - reads it from standard input')
+    .option('--model <model>', 'the model that wrote it')
     .option('--prompt <id>', 'the prompt that it answers')
-    .option('--topic <topic>', 'what it is about')
+    .option('--topic <topic>', 'its topic')
     .option('--reply-to <id>', 'the message that it replies to', messageId)
-    .option('--remove <id>', 'take back this message of the same key instead', messageId)
+    .option('--remove <id>', 'remove this message instead; it must be of the same key', messageId)
     .option('--agent-id <id>', 'agent_id of the envelope (default: the name)')
     .option('--about <text>', 'a line about the agent')
     .addHelpText('after', HELP)

@@ -73,7 +73,7 @@ export interface EnvelopeFlags {
 const fieldsOf = (flags: EnvelopeFlags, fingerprint: string): EnvelopeFields => {
   const { audience, post, agentId, about, name, text, remove } = flags
   const to = audience ?? (post === undefined ? undefined : new URL(post).host)
-  if (to === undefined) throw new Error('Say whom it is for: --audience <host>, or --post <url>.')
+  if (to === undefined) throw new Error('The audience is missing: --audience <host>, or --post <url>.')
   const shared = {
     agent_id: agentId ?? name ?? fingerprint,
     audience: to,
@@ -81,7 +81,7 @@ const fieldsOf = (flags: EnvelopeFlags, fingerprint: string): EnvelopeFields => 
   }
   if (remove !== undefined) return { ...shared, action: 'chat.remove', params: { id: remove } }
   if (name === undefined || text === undefined)
-    throw new Error('A message needs --name and --text; --remove <id> takes one back.')
+    throw new Error('A message needs --name and --text; --remove <id> removes one.')
   const { model, prompt: prompt_id, topic, replyTo: reply_to } = flags
   const optional = Object.entries({ model, prompt_id, topic, reply_to }).filter(
     ([, value]) => value !== undefined,

@@ -22,7 +22,9 @@ const POLICY = "default-src 'none'; script-src 'self' 'wasm-unsafe-eval'; connec
 /** What proving-page.js puts into the page. */
 interface PageScope {
   isReady?: boolean
-  provePayment(claim: OfflinePaymentStatement): Promise<Proved & { verdict: ProofVerdict; altered: ProofVerdict }>
+  provePayment(
+    claim: OfflinePaymentStatement,
+  ): Promise<Proved & { verdict: ProofVerdict; altered: ProofVerdict }>
 }
 
 const prove = (page: Page, claim: OfflinePaymentStatement) =>

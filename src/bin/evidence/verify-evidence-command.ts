@@ -9,7 +9,7 @@ const HELP = `
 FILE is what GET /api/export/evidence answered, in any of its formats. The keys are what the service publishes at
 /.well-known/jwks.json; without them the file is only checked against itself.
 
-Exit status: 0 the evidence holds; 1 it does not; 2 that can't be said.
+Exit status: 0 the evidence holds; 1 it does not; 2 it could not be checked.
 
 Examples:
   $ curl -o jwks.json https://assay.example/.well-known/jwks.json
@@ -19,7 +19,7 @@ Examples:
 /** `assay verify-evidence FILE`. */
 export const verifyEvidenceCommand = (): Command =>
   new Command('verify-evidence')
-    .description('check an export of evidence without any server')
+    .description('verify an export of evidence offline')
     .argument('<file>', 'the export; - reads it from standard input (no archive)')
     .option('--keys <file>', 'public keys of the service (JWK set)')
     .option('--json', 'print the findings as JSON')

@@ -10,7 +10,7 @@ import { type Contents, checkLines, type Fault } from './evidence-check.ts'
 import { EvidenceFileError, readEvidenceLines } from './evidence-file.ts'
 import { checkSignatures, coversManifest, type SignatureFault } from './evidence-signatures.ts'
 
-/** Exit statuses beside 0, it holds: it does not · that can't be said. */
+/** Exit statuses beside 0, it holds: it does not · it could not be checked. */
 const EXIT_REFUSED = 1
 const EXIT_UNKNOWN = 2
 
@@ -107,7 +107,7 @@ export const examine = async (file: string, { keys }: Flags): Promise<Report> =>
 const verdict = ({ holds, reason, line }: Report): string => {
   if (holds) return 'The evidence holds.'
   if (holds === null)
-    return 'Nothing is wrong in the file, but whose it is can’t be said: give the keys of the service with --keys.'
+    return 'The file is consistent, but its origin was not checked: give the keys of the service with --keys.'
   return `The evidence does not hold: ${reason}${line === null ? '' : ` in line ${line}`}`
 }
 

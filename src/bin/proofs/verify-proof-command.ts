@@ -9,7 +9,7 @@ const HELP = `
 FILE holds the answer of a route that makes proofs (such as POST /v1/proofs/generate or /verify), a proof as snarkjs
 writes it, or the text zk1.…
 
-Exit status: 0 the proof holds, and what the file says of it is right; 1 it does not; 2 that can't be said.
+Exit status: 0 the proof is valid and the file agrees with it; 1 not; 2 it could not be checked.
 
 Examples:
   $ npx assay verify-proof answer.json
@@ -20,13 +20,13 @@ Examples:
 /** `assay verify-proof FILE`. */
 export const verifyProofCommand = (): Command =>
   new Command('verify-proof')
-    .description('check a zero-knowledge proof without any server')
+    .description('verify a zero-knowledge proof offline')
     .argument('<file>', 'the proof; - reads it from standard input')
-    .option('--circuit <id>', 'its circuit, where the file does not say')
-    .option('--public <file>', 'its public signals, where they are not in the file')
+    .option('--circuit <id>', 'its circuit, if the file does not name it')
+    .option('--public <file>', 'its public signals, if they are not in the file')
     .option('--key <file>', 'verification key (JSON of snarkjs) to use instead of the shipped one')
     .addOption(new Option('--circuits-dir <directory>', 'keys of another ceremony').env('CIRCUITS_DIR'))
-    .option('--expect <json>', 'what else has to be so, such as {"nonce": "n-1"}; @ and a file reads it')
+    .option('--expect <json>', 'further expectations, such as {"nonce": "n-1"}; @FILE reads them from a file')
     .option('--json', 'print the findings as JSON')
     .addHelpText('after', HELP)
     .exitOverride(({ exitCode }) => process.exit(exitCode === 0 ? 0 : EXIT_UNKNOWN))

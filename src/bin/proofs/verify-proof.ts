@@ -22,7 +22,7 @@ import { type Expectation, type ExpectationReason, unexpected } from '../../rule
 import { printable } from '../printable.ts'
 import { type ProofFile, ProofFileError, parseJson, readProofFile } from './proof-file.ts'
 
-/** Exit statuses beside 0, it holds: it does not · that can't be said. */
+/** Exit statuses beside 0, it holds: it does not · it could not be checked. */
 const EXIT_REFUSED = 1
 const EXIT_UNKNOWN = 2
 const MS_PER_SECOND = 1000
@@ -85,7 +85,7 @@ const findKey = (
   }
   if (circuitId === undefined)
     throw new ProofFileError(
-      'The file does not name its circuit: say --circuit, or --key with a verification key.',
+      'The file does not name its circuit: use --circuit, or --key with a verification key.',
     )
   const shipped = loadVerificationKey(circuitId, circuitsDir)
   if (shipped === undefined)
@@ -196,7 +196,7 @@ const differing = (
   now: number,
 ): ExpectationReason[] => {
   if (expect === undefined) return []
-  if (circuitId === undefined) throw new ProofFileError('To compare with --expect, say --circuit.')
+  if (circuitId === undefined) throw new ProofFileError('To compare with --expect, use --circuit.')
   const bound = context !== undefined && isContext(context) ? context : null
   const facts = proofFacts({ circuitId, publicSignals, context: bound })
   const told = question === 'none' ? { ...facts, decision: null } : facts
@@ -218,7 +218,7 @@ const named = (circuitId: string | undefined, publicSignals: readonly string[]):
 /** Whoever knows the secrets of a setup can forge proofs under its keys. */
 const setupTrust = (recorded: RecordedKey | undefined): string => {
   if (recorded === undefined)
-    return 'how the key was made: whoever knows the secrets of its setup can forge proofs'
+    return 'how the key was made: anyone who knows the secrets of its setup can forge proofs'
   const { setup, contributors } = recorded
   const names = contributors.join(', ')
   return setup === 'single-party'

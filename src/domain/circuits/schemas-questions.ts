@@ -5,7 +5,9 @@ import { SnarkProofJson } from '../proofs/schemas.ts'
 import type { CircuitQuestion } from '../proofs/statements/question.ts'
 
 const answerFields = {
-  success: Type.Literal(true, { description: 'The request was processed; the result is in the field that follows.' }),
+  success: Type.Literal(true, {
+    description: 'The request was processed; the result is in the field that follows.',
+  }),
   circuit_id: Type.String(),
   proofId: orNull(Type.String({ description: '`prf_…`, the id in the proof routes.' })),
   proof: orNull(SnarkProofJson),

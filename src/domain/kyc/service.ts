@@ -17,8 +17,8 @@ import { erasureItem } from './erasure.ts'
 import { createHttpProviders, type HttpProvidersDeps } from './http-provider.ts'
 import { checkPlausibility } from './internal-provider.ts'
 import { type CheckRecord, createPersonKeys, type IssuedCredential } from './person-records.ts'
-import { createRecording } from './recording.ts'
 import type { ProviderResult } from './provider-result.ts'
+import { createRecording } from './recording.ts'
 import {
   type AskableLevel,
   INTERNAL_PROVIDER,

@@ -54,7 +54,7 @@ const ConsentSignals = Type.Object(
     controller: Signal,
     purpose: Signal,
   },
-  { title: 'ConsentSignals', description: "The fields of a consent with their signature, and the question." },
+  { title: 'ConsentSignals', description: 'The fields of a consent with their signature, and the question.' },
 )
 type ConsentSignals = Static<typeof ConsentSignals>
 

@@ -52,10 +52,17 @@ const KycOfPerson = Type.Object(
     userId: PersonParams.properties.userId,
     minLevel: Type.Enum([...ASKABLE_LEVELS]),
     latestBirthDate: Type.Optional(
-      Type.String({ pattern: '^[0-9]{4}-[0-9]{2}-[0-9]{2}$', description: 'The latest accepted birth date.' }),
+      Type.String({
+        pattern: '^[0-9]{4}-[0-9]{2}-[0-9]{2}$',
+        description: 'The latest accepted birth date.',
+      }),
     ),
     minAge: Type.Optional(
-      Type.Integer({ minimum: 0, maximum: MAX_AGE_YEARS, description: 'Alternative to latestBirthDate: minimum age in years, today in UTC.' }),
+      Type.Integer({
+        minimum: 0,
+        maximum: MAX_AGE_YEARS,
+        description: 'Alternative to latestBirthDate: minimum age in years, today in UTC.',
+      }),
     ),
     countries: Type.Array(Type.String({ pattern: '^[A-Za-z]{2,3}$' }), {
       minItems: 1,

@@ -249,7 +249,7 @@ const TerminalProof = Type.Object(
         'The proof made by the terminal, in the JSON form of snarkjs, or a text `zk1.…`, which needs no publicInputs.',
     }),
     publicInputs: Type.Optional(
-      Type.Array(Type.String(), { description: "Decimal numbers, in the order of the circuit." }),
+      Type.Array(Type.String(), { description: 'Decimal numbers, in the order of the circuit.' }),
     ),
   },
   CLOSED,

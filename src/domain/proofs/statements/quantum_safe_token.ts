@@ -153,7 +153,8 @@ export const quantumSafeTokenQuestion = circuitQuestion({
   body: Type.Union([expecting(HybridTokenQuestion), expecting(signalsForm(QuantumSignals))]),
   field: 'quantum_safe_valid',
   title: 'QuantumSafeValidation',
-  isTrue: 'The logged token has a post-quantum signature and the required signatures, has not expired, and its decision is 1.',
+  isTrue:
+    'The logged token has a post-quantum signature and the required signatures, has not expired, and its decision is 1.',
   errors: [],
   example: {
     body: {

@@ -159,7 +159,8 @@ export const tokenValidationQuestion = circuitQuestion({
   ]),
   field: 'token_valid',
   title: 'TokenValidation',
-  isTrue: "The token was issued by this service, has not expired, is for this audience or for any, and was neither revoked nor used.",
+  isTrue:
+    'The token was issued by this service, has not expired, is for this audience or for any, and was neither revoked nor used.',
   errors: ['read_only'],
   example: {
     body: {
