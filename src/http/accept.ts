@@ -1,44 +1,23 @@
-/** Which of two content types a client would rather have (RFC 9110 §12.5.1). @module */
+/** Which of several content types a client would rather have (RFC 9110 §12.5.1). @module */
+import Negotiator from 'negotiator'
 
-interface Acceptance {
-  readonly quality: number
-  /** 3 for the type itself, 2 for all of its kind, 1 for anything, 0 where nothing covers it. */
-  readonly specificity: number
-  /** Of the range in the header, from 0. */
-  readonly position: number
-}
-
-const NOT_ACCEPTED: Acceptance = { quality: 0, specificity: 0, position: 0 }
-
-/** A q-value; what can't be read counts as if it were not there. */
-const qualityOf = (parameters: readonly string[]): number => {
-  const text = parameters.map((parameter) => /^\s*q\s*=\s*([01](?:\.\d{0,3})?)\s*$/i.exec(parameter)?.[1])
-  return Math.min(1, Number(text.find((value) => value !== undefined) ?? 1))
-}
-
-/** How well an Accept header takes a type, by its most specific range that covers it. */
-const acceptance = (accept: string, type: string): Acceptance => {
-  const ranges = ['*/*', `${type.split('/', 1)[0]}/*`, type]
-  let best = NOT_ACCEPTED
-  for (const [position, part] of accept.split(',').entries()) {
-    const [range = '', ...parameters] = part.split(';')
-    const specificity = ranges.indexOf(range.trim().toLowerCase()) + 1
-    if (specificity > best.specificity) best = { quality: qualityOf(parameters), specificity, position }
-  }
-  return best
-}
+/** A range that has parameters takes only what has them too; this is what everything that is text here has. */
+const CHARSET = '; charset=utf-8'
+/** Browsers send 150. Each range is compared with each type, so what is longer would take milliseconds. */
+export const ACCEPT_MAX_CHARACTERS = 2048
 
 /**
- * Whether a client would rather have `type` than `usual`. Of two types that it takes equally well, the one that it names
- * more precisely wins, then the one that it names first. Whoever takes anything gets the usual one.
+ * Whether a client would rather have one of `types` than `usual`. Of types that it takes equally well, the one that it names
+ * more precisely wins, then the one that it names first. Whoever takes anything, or nothing of these, gets the usual one.
  * @param accept the Accept header as it was sent
  */
-export const prefers = (accept: string | string[] | undefined, type: string, usual: string): boolean => {
-  const header = String(accept ?? '')
-  const wanted = acceptance(header, type)
-  const other = acceptance(header, usual)
-  if (wanted.quality !== other.quality) return wanted.quality > other.quality
-  if (wanted.quality === 0) return false
-  if (wanted.specificity !== other.specificity) return wanted.specificity > other.specificity
-  return wanted.position < other.position
+export const prefers = (
+  accept: string | string[] | undefined,
+  types: string | readonly string[],
+  usual: string,
+): boolean => {
+  if (accept === undefined || accept.length > ACCEPT_MAX_CHARACTERS) return false
+  const offered = [usual, types].flat().map((type) => type + CHARSET)
+  const best = new Negotiator({ headers: { accept: String(accept) } }).mediaType(offered)
+  return best !== undefined && best !== offered[0]
 }
