@@ -1,5 +1,6 @@
 /** A short memory of look-ups, so that hot paths ask the database once a second instead of once a request. @module */
 import type { Redis } from 'ioredis'
+import { LRUCache } from 'lru-cache'
 import type { Clock } from '../clock.ts'
 import { createBreaker } from './breaker.ts'
 import type { Bus } from './bus.ts'
@@ -48,24 +49,22 @@ export interface RecentOptions<V> {
 
 /** Keys whose shared value is not to be trusted, each for one time to live. */
 const createDistrust = (ttlMs: number, maxKeys: number, clock: Clock) => {
-  const until = new Map<string, number>()
+  const until = new LRUCache<string, number>({ max: maxKeys })
   let allUntil = 0
   return {
     add(key: string) {
-      until.delete(key)
-      if (until.size >= maxKeys) until.delete(until.keys().next().value ?? '')
       until.set(key, clock.now() + ttlMs)
     },
     addAll() {
       allUntil = clock.now() + ttlMs
     },
-    has: (key: string, now: number): boolean => now < Math.max(allUntil, until.get(key) ?? 0),
+    has: (key: string, now: number): boolean => now < Math.max(allUntil, until.peek(key) ?? 0),
   }
 }
 
 export const createRecent = <V>(options: RecentOptions<V>): Recent<V> => {
   const { ttlMs, maxEntries, clock, load, others, shared } = options
-  const entries = new Map<string, Remembered<V>>()
+  const entries = new LRUCache<string, Remembered<V>>({ max: maxEntries })
   // The tombstone of a forgotten key may not have reached Redis; this server at least knows better.
   const distrusted = createDistrust(ttlMs, maxEntries, clock)
 
@@ -104,15 +103,13 @@ export const createRecent = <V>(options: RecentOptions<V>): Recent<V> => {
   return {
     get(key) {
       const now = clock.now()
-      const known = entries.get(key)
+      // Only looked at: the oldest is the one that was looked up longest ago, however often it is asked for.
+      const known = entries.peek(key)
       if (known !== undefined && now - known.at < ttlMs && now >= known.at) return known.value
       const entry = lookUp(key, now)
-      // Deleted first: a Map keeps insertion order, and the first key is then the one looked up longest ago.
-      entries.delete(key)
-      if (entries.size >= maxEntries) entries.delete(entries.keys().next().value ?? '')
       entries.set(key, entry)
       entry.value.catch(() => {
-        if (entries.get(key) === entry) entries.delete(key)
+        if (entries.peek(key) === entry) entries.delete(key)
       })
       return entry.value
     },

@@ -3,6 +3,7 @@
  * arrival says nothing: stamps are compared in the order of the nonces, which count a terminal's payments.
  * @module
  */
+import { LRUCache } from 'lru-cache'
 import type { Database } from '../../store/database.ts'
 import type { Row } from '../../store/table.ts'
 import { findTerminalClock, terminalClocks } from './store.ts'
@@ -35,8 +36,7 @@ export interface TerminalClock {
 }
 
 export const createTerminalClocks = ({ database }: { database: Database }) => {
-  /** In order of last use. */
-  const terminals = new Map<string, Seen>()
+  const terminals = new LRUCache<string, Seen>({ max: MAX_TERMINALS_IN_MEMORY })
 
   const load = async (terminal: string): Promise<Seen> => {
     const row = await findTerminalClock(database, terminal)
@@ -46,10 +46,6 @@ export const createTerminalClocks = ({ database }: { database: Database }) => {
       keptAt: row?.stamped_at ?? 0,
     }
     terminals.set(terminal, loaded)
-    for (const oldest of terminals.keys()) {
-      if (terminals.size <= MAX_TERMINALS_IN_MEMORY) break
-      terminals.delete(oldest)
-    }
     return loaded
   }
 
@@ -71,10 +67,7 @@ export const createTerminalClocks = ({ database }: { database: Database }) => {
         },
       })
       const seen = terminals.get(terminal)
-      if (seen === undefined) return load(terminal).then(clock)
-      terminals.delete(terminal)
-      terminals.set(terminal, seen)
-      return clock(seen)
+      return seen === undefined ? load(terminal).then(clock) : clock(seen)
     },
   }
 }

@@ -3,6 +3,7 @@
  * and the brake on guessing credentials that raises one of them.
  * @module
  */
+import { LRUCache } from 'lru-cache'
 import { systemCaller } from '../../caller.ts'
 import { type Clock, iso } from '../../clock.ts'
 import { AppError } from '../../errors.ts'
@@ -91,19 +92,17 @@ const toAlert = (row: AlertRow): AlertPage['alerts'][number] => ({
 })
 
 export const createSecurity = ({ ledger, database, limits, clock, sealing, rateLimits, logger }: Deps) => {
-  const pauses = new Map<string, { until: number; suppressed: number }>()
+  const pauses = new LRUCache<string, { until: number; suppressed: number }>({ max: MAX_PAUSES })
   const pending = new Set<Promise<void>>()
 
   /** @returns how often the alert happened since it was last written, or 0 while its pause lasts */
   const due = ({ organisation, type, subject, at }: AlertInput): number => {
     const key = `${organisation}/${type}/${subject}`
-    const pause = pauses.get(key)
+    const pause = pauses.peek(key)
     if (pause && at < pause.until) {
       pause.suppressed++
       return 0
     }
-    pauses.delete(key)
-    if (pauses.size >= MAX_PAUSES) pauses.delete(pauses.keys().next().value ?? '')
     pauses.set(key, { until: at + RAISE_PAUSE_MS, suppressed: 0 })
     return 1 + (pause?.suppressed ?? 0)
   }

@@ -5,6 +5,7 @@
  * @module
  */
 import { randomBytes } from 'node:crypto'
+import { LRUCache } from 'lru-cache'
 import type { eventFrame as EventFrame } from '../../../http/event-stream.ts'
 import type { Logger } from '../../../http/log.ts'
 import type { Bus } from '../../../store/bus.ts'
@@ -54,18 +55,6 @@ export interface FeedOptions {
   onEvents(events: readonly StreamEvent[]): void
 }
 
-/** A set that forgets what was added first. */
-const createRecentIds = (most: number) => {
-  const ids = new Set<number>()
-  return {
-    has: (id: number): boolean => ids.has(id),
-    add(id: number): void {
-      ids.add(id)
-      if (ids.size > most) for (const oldest of ids) return void ids.delete(oldest)
-    },
-  }
-}
-
 /** On the bus a batch is a line for each message: its id, a space, its JSON. */
 const packed = (messages: readonly { readonly id: number; readonly json: string }[]): string => {
   const text = messages.map(({ id, json }) => `${id} ${json}`).join('\n')
@@ -84,7 +73,7 @@ export const createFeed = (options: FeedOptions): Feed => {
   const origin = randomBytes(ORIGIN_BYTES).toString('hex')
   /** JSON of messages beyond the position. */
   const early = new Map<number, string>()
-  const removals = createRecentIds(MAX_KNOWN_REMOVALS)
+  const removals = new LRUCache<number, true>({ max: MAX_KNOWN_REMOVALS })
   let isListening = false
   /** What was told last; a new object each time somebody begins to read. */
   let position: { id: number; removal: number } | undefined
@@ -118,7 +107,7 @@ export const createFeed = (options: FeedOptions): Feed => {
 
   const announceRemoval = (id: number): void => {
     if (removals.has(id)) return
-    removals.add(id)
+    removals.set(id, true)
     if (isListening) onEvents([{ frame: eventFrame('delete', JSON.stringify({ id })) }])
   }
 
