@@ -6,6 +6,7 @@
  */
 import { lookup } from 'node:dns/promises'
 import { readFile } from 'node:fs/promises'
+import pLimit from 'p-limit'
 import type { Dns, ResolvedAddress } from './dns.ts'
 
 /** All addresses of a host name; none if it has none. @throws Error with a code */
@@ -22,28 +23,11 @@ const MAX_CONCURRENT_LOOKS = 64
 /** Half of the threads that there are. */
 const MAX_CONCURRENT_SYSTEM_LOOKS = 2
 
-/** Runs at most so many works at a time; others wait for their turn. */
-const createConcurrencyLimit = (limit: number) => {
-  const waiting: (() => void)[] = []
-  let running = 0
-  return async <T>(work: () => Promise<T>): Promise<T> => {
-    if (running < limit) running += 1
-    else await new Promise<void>((resolve) => waiting.push(resolve))
-    try {
-      return await work()
-    } finally {
-      const next = waiting.shift()
-      if (next) next()
-      else running -= 1
-    }
-  }
-}
-
 const plain = (host: string): string => host.toLowerCase().replace(/\.$/, '')
 
 /** Asks DNS; localhost is this machine without being asked for. */
 export const createResolve = (dns: Pick<Dns, 'addresses'>): Resolve => {
-  const limited = createConcurrencyLimit(MAX_CONCURRENT_LOOKS)
+  const limited = pLimit(MAX_CONCURRENT_LOOKS)
   return async (host) => (LOCALHOST.test(plain(host)) ? LOOPBACK : limited(() => dns.addresses(host)))
 }
 
@@ -62,7 +46,7 @@ const namesInHostsFile = async (): Promise<readonly string[]> => {
  */
 export const createLocalResolve = (dns: Pick<Dns, 'addresses'>): Resolve => {
   const resolve = createResolve(dns)
-  const limited = createConcurrencyLimit(MAX_CONCURRENT_SYSTEM_LOOKS)
+  const limited = pLimit(MAX_CONCURRENT_SYSTEM_LOOKS)
   return async (host) => {
     const name = plain(host)
     const isLocal = LOCALHOST.test(name) || !name.includes('.') || (await namesInHostsFile()).includes(name)

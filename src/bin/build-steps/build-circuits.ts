@@ -12,6 +12,7 @@ import { availableParallelism } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
+import pLimit from 'p-limit'
 import { sha256Hex } from '../../circuits/artifacts/setup-record.ts'
 import { artifactFile, BUILD, hashFile, place, ROOT, withDrafts } from '../circuits/circuits-files.ts'
 
@@ -83,15 +84,12 @@ export const buildCircuits = async (tell: (line: string) => void = () => undefin
   const stale = hashes.filter((_, i) => !fresh[i])
   tell(`${stale.length} of ${ids.length} circuits to compile`)
   let done = 0
-  const work = async (): Promise<void> => {
-    for (let next = stale.pop(); next !== undefined; next = stale.pop()) {
-      const start = performance.now()
-      await compile(next.id, next.hash)
-      const seconds = ((performance.now() - start) / 1000).toFixed(1)
-      tell(`${++done}: ${next.id} in ${seconds} s`)
-    }
-  }
-  await Promise.all(Array.from({ length: availableParallelism() }, work))
+  await pLimit(availableParallelism()).map(stale, async ({ id, hash }) => {
+    const start = performance.now()
+    await compile(id, hash)
+    const seconds = ((performance.now() - start) / 1000).toFixed(1)
+    tell(`${++done}: ${id} in ${seconds} s`)
+  })
 }
 
 if (process.argv[1] === fileURLToPath(import.meta.url)) await buildCircuits((line) => console.log(line))

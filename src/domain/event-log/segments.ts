@@ -6,6 +6,7 @@
  */
 import { type FileHandle, mkdir, open, readdir, rename, rm, stat } from 'node:fs/promises'
 import { join } from 'node:path'
+import pLimit from 'p-limit'
 import { readLines } from './lines.ts'
 import { readStamp } from './rows.ts'
 
@@ -182,16 +183,6 @@ const create = async (directory: string, header: Header): Promise<Growing> => {
   return { number: header.segment, file, handle, bytes: Buffer.byteLength(line), span: undefined }
 }
 
-/** Runs one thing after the other. */
-const createSequence = () => {
-  let last: Promise<unknown> = Promise.resolve()
-  return <R>(run: () => Promise<R>): Promise<R> => {
-    const turn = last.then(run)
-    last = turn.catch(() => undefined)
-    return turn
-  }
-}
-
 const total = (segments: readonly { bytes: number }[]): number =>
   segments.reduce((sum, { bytes }) => sum + bytes, 0)
 
@@ -224,7 +215,7 @@ export const openSegments = async ({ directory, maxBytes, begin }: SegmentsOptio
   const first = resumed?.scanned ?? (await begin())
   let { next, watermark } = first
   let growing = resumed?.growing ?? (await create(directory, { segment: 1, next, watermark }))
-  const inSequence = createSequence()
+  const inSequence = pLimit(1)
 
   /** Seals the segment that grows, begins another, and lets the oldest go that have no room beside it. */
   const roll = async (): Promise<void> => {

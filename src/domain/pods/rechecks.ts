@@ -4,6 +4,7 @@
  * domain is looked at by one.
  * @module
  */
+import pLimit from 'p-limit'
 import { systemCaller } from '../../caller.ts'
 import type { Clock } from '../../clock.ts'
 import type { Ledger } from '../../ledger/ledger.ts'
@@ -92,14 +93,10 @@ export const createRechecks = ({ database, ledger, lookUps, clock, logger, chang
 
   /** Looks at each, several at a time. @throws the first failure, once no look is under way */
   const lookAtAll = async (due: readonly PodDomainRow[]): Promise<void> => {
-    const waiting = due.values()
-    const lookOn = async (): Promise<void> => {
-      for (const row of waiting) {
-        if (closing) return
-        await look(row)
-      }
-    }
-    const ends = await Promise.allSettled(Array.from({ length: PARALLEL_LOOKS }, lookOn))
+    const limited = pLimit(PARALLEL_LOOKS)
+    const ends = await Promise.allSettled(
+      due.map((row) => limited(async () => (closing ? undefined : look(row)))),
+    )
     const failure = ends.find((end) => end.status === 'rejected')
     if (failure) throw failure.reason
   }

@@ -4,6 +4,7 @@
  * nothing.
  * @module
  */
+import pLimit from 'p-limit'
 import { type Caller, systemCaller } from '../../../caller.ts'
 import { type Clock, iso } from '../../../clock.ts'
 import { AppError, fail } from '../../../errors.ts'
@@ -235,12 +236,8 @@ export const createLists = async (deps: Deps): Promise<ListsService> => {
   }
 
   /** One after another, so that several large lists are not read at once. */
-  let queue: Promise<unknown> = Promise.resolve()
-  const inTurn = <T>(work: () => Promise<T>): Promise<T> => {
-    const done = queue.then(work).catch(refuseFile)
-    queue = done.catch(() => undefined)
-    return done
-  }
+  const oneAtATime = pLimit(1)
+  const inTurn = <T>(work: () => Promise<T>): Promise<T> => oneAtATime(work).catch(refuseFile)
 
   return {
     current: current.get,
