@@ -66,7 +66,7 @@ const KNOWN_METHODS: ReadonlySet<string> = new Set([
 export type HttpMiddleware = Middleware<HttpState>
 
 interface Around {
-  readonly clientAddress: (peer: string | undefined, forwardedFor: string | string[] | undefined) => string
+  readonly clientAddress: (request: IncomingMessage) => string
   readonly clock: Clock
   readonly logger: Logger
   readonly observeRequest: (method: string, route: string, status: number, seconds: number) => void
@@ -119,7 +119,7 @@ export const aroundRequest = ({
     state.path = mark < 0 ? url : url.slice(0, mark)
     state.query = mark < 0 ? '' : url.slice(mark + 1)
     state.requestId = requestIdOf(req, clock)
-    state.ip = clientAddress(req.socket.remoteAddress, req.headers['x-forwarded-for'])
+    state.ip = clientAddress(req)
     res.setHeader(REQUEST_ID_HEADER, state.requestId)
     await next()
     const ms = performance.now() - startedAt

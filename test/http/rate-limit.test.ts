@@ -1,3 +1,4 @@
+import type { Socket } from 'node:net'
 import { expect } from 'chai'
 import { Type } from 'typebox'
 import { addressBlock, createClientAddress } from '../../src/http/connections/client-address.ts'
@@ -133,15 +134,36 @@ describe('rate limits', () => {
 
 describe('client address', () => {
   it('X-Forwarded-For counts only as far as trusted proxies vouch for it', () => {
-    const untrusting = createClientAddress([])
+    const from = (trusted: readonly string[]) => {
+      const clientAddress = createClientAddress(trusted)
+      return (remoteAddress: string | undefined, forwardedFor?: string) =>
+        clientAddress({
+          socket: { remoteAddress } as Socket,
+          headers: { ...(forwardedFor !== undefined && { 'x-forwarded-for': forwardedFor }) },
+        })
+    }
+    const untrusting = from([])
     expect(untrusting('::ffff:10.0.0.1', '1.1.1.1')).to.equal('10.0.0.1')
-    const behindProxy = createClientAddress(['10.0.0.0/8', '2001:db8:ffff::/48'])
-    expect(behindProxy('10.0.0.1', '1.1.1.1')).to.equal('1.1.1.1')
-    expect(behindProxy('10.0.0.1', '6.6.6.6, 1.1.1.1, 10.2.0.1')).to.equal('1.1.1.1')
-    expect(behindProxy('2001:db8:ffff::1', '2001:db8::7')).to.equal('2001:db8::7')
-    expect(behindProxy('9.9.9.9', '1.1.1.1')).to.equal('9.9.9.9')
-    expect(behindProxy('10.0.0.1', 'not an address')).to.equal('10.0.0.1')
-    expect(behindProxy('10.0.0.1', undefined)).to.equal('10.0.0.1')
+    const behindProxy = from(['10.0.0.0/8', '2001:db8:ffff::/48', '192.0.2.7'])
+    for (const [peer, forwardedFor, client] of [
+      ['10.0.0.1', '1.1.1.1', '1.1.1.1'],
+      ['192.0.2.7', '1.1.1.1', '1.1.1.1'],
+      ['192.0.2.8', '1.1.1.1', '192.0.2.8'],
+      ['::ffff:10.0.0.1', '::ffff:1.1.1.1', '1.1.1.1'],
+      ['10.0.0.1', '6.6.6.6, 1.1.1.1, 10.2.0.1', '1.1.1.1'],
+      ['2001:db8:ffff::1', '2001:db8::7', '2001:db8::7'],
+      ['9.9.9.9', '1.1.1.1', '9.9.9.9'],
+      ['10.0.0.1', 'not an address', '10.0.0.1'],
+      ['10.0.0.1', '1.1.1.1, unknown, 10.2.0.1', '10.2.0.1'],
+      // These would be trusted addresses to those who read every notation.
+      ['10.0.0.1', '1.1.1.1, 0x0a.1', '10.0.0.1'],
+      ['10.0.0.1', '1.1.1.1, 167772161', '10.0.0.1'],
+      ['10.0.0.1', '', '10.0.0.1'],
+      ['10.0.0.1', undefined, '10.0.0.1'],
+      [undefined, '1.1.1.1', ''],
+    ] as const)
+      expect(behindProxy(peer, forwardedFor), `${peer} < ${forwardedFor}`).to.equal(client)
+    expect(() => createClientAddress(['localhost'])).to.throw('localhost')
   })
 
   it('an IPv6 address counts with its whole /64, however it is written', () => {
