@@ -1,8 +1,8 @@
 /** `npm start`: runs the server until it is told to stop. Exit codes: 0 stopped in order, 1 could not start or stop. @module */
 import { resolve } from 'node:path'
 import { type Config, loadConfig } from '../config/config.ts'
+import { ConfigError } from '../config/config-error.ts'
 import { MEMORY_DATA_DIR } from '../config/secrets.ts'
-import { ConfigError } from '../config/values.ts'
 import { type RunningServer, startServer } from '../server/server.ts'
 import { isUnavailable, sqlState } from '../store/session.ts'
 

@@ -3,9 +3,8 @@ import { createPrivateKey, type KeyObject, X509Certificate } from 'node:crypto'
 import { readFileSync, statSync } from 'node:fs'
 import { dirname, join, resolve } from 'node:path'
 import { isObject } from '../protocol/json-object.ts'
-import { ConfigError, type Environment, read } from './values.ts'
+import { ConfigError } from './config-error.ts'
 
-const VARIABLE = 'PASS_CERTIFICATES'
 /** Looked for where the variable names a directory. */
 const FILE = 'passes.json'
 
@@ -125,14 +124,11 @@ const readGoogle = (given: Json, folder: string): GooglePassSigner => {
 }
 
 /**
- * Reads `passes.json`, in the directory that PASS_CERTIFICATES names or that file itself: `{apple?, google?}`. Names of
- * files in it count from its directory.
- * @returns undefined where the variable is not set
+ * Reads `passes.json`: `{apple?, google?}`. Names of files in it count from its directory.
+ * @param path what PASS_CERTIFICATES says: the directory of that file, or the file itself
  * @throws ConfigError when a file can't be read, or keys and certificates don't belong together
  */
-export const readPassSigners = (env: Environment): PassSigners | undefined => {
-  const path = read(env, VARIABLE)
-  if (path === undefined) return undefined
+export const readPassSigners = (path: string): PassSigners => {
   try {
     const file = statSync(path).isDirectory() ? join(path, FILE) : path
     const { apple, google } = readObject(file)
@@ -144,6 +140,7 @@ export const readPassSigners = (env: Environment): PassSigners | undefined => {
     })
   } catch (error) {
     // What Node says of keys and certificates repeats nothing of them.
-    throw new ConfigError(VARIABLE, `must be a directory with ${FILE}, or such a file: ${String(error)}`)
+    const rule = `must be a directory with ${FILE}, or such a file: ${String(error)}`
+    throw new ConfigError({ variable: 'PASS_CERTIFICATES', rule })
   }
 }

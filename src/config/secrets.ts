@@ -16,10 +16,12 @@ import {
   writeFileSync,
 } from 'node:fs'
 import { dirname, join, resolve } from 'node:path'
-import { ConfigError } from './values.ts'
+import { ConfigError } from './config-error.ts'
 
 /** DATA_DIR with this value keeps nothing on disk. */
 export const MEMORY_DATA_DIR = 'memory'
+
+const badDirectory = (rule: string): ConfigError => new ConfigError({ variable: 'DATA_DIR', rule })
 
 const isErrno = (error: unknown, code: string): boolean =>
   error instanceof Error && 'code' in error && error.code === code
@@ -32,7 +34,7 @@ export const readSecret = (dataDir: string, name: string): string | undefined =>
   } catch (error) {
     // Not a directory: there is no secret in it, and nothing can be kept there, which is said when that is tried.
     if (isErrno(error, 'ENOENT') || isErrno(error, 'ENOTDIR')) return undefined
-    throw new ConfigError('DATA_DIR', `holds an unreadable ${name}: ${String(error)}`)
+    throw badDirectory(`holds an unreadable ${name}: ${String(error)}`)
   }
 }
 
@@ -50,7 +52,7 @@ export const makeDataDirectory = (dataDir: string): void => {
     accessSync(dataDir, constants.W_OK | constants.X_OK)
     if (!statSync(dataDir).isDirectory()) throw new Error('it is a file')
   } catch (error) {
-    throw new ConfigError('DATA_DIR', `must be a directory that can be written to: ${String(error)}`)
+    throw badDirectory(`must be a directory that can be written to: ${String(error)}`)
   }
 }
 
@@ -87,10 +89,9 @@ export const keepSecret = (dataDir: string, name: string, secret: string): strin
     keepEntry(dataDir)
   } catch (error) {
     if (error instanceof ConfigError) throw error
-    throw new ConfigError('DATA_DIR', `must be a directory that can be written to: ${String(error)}`)
+    throw badDirectory(`must be a directory that can be written to: ${String(error)}`)
   }
   const kept = readSecret(dataDir, name)
-  if (kept === undefined)
-    throw new ConfigError('DATA_DIR', `holds an empty ${name}; restore it, or remove it`)
+  if (kept === undefined) throw badDirectory(`holds an empty ${name}; restore it, or remove it`)
   return kept
 }

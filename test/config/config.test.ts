@@ -4,11 +4,24 @@ import { availableParallelism, tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { expect } from 'chai'
 import { loadConfig } from '../../src/config/config.ts'
+import { ConfigError } from '../../src/config/config-error.ts'
+import { type VariableSchema, variables } from '../../src/config/environment.ts'
 import { keepSecret, readSecret } from '../../src/config/secrets.ts'
-import { ConfigError } from '../../src/config/values.ts'
 import { createCertificates } from '../support/servers/certificates.ts'
 
 const MASTER_KEY = 'ab'.repeat(32)
+
+/** What holds where a variable is not set, as the table of README.md has it. */
+const unset = (schema: VariableSchema): string => {
+  const { default: usual } = schema
+  if (schema.unset !== undefined) return schema.unset
+  if (Array.isArray(usual)) return usual.join() || schema.noneIs || 'unset'
+  return typeof usual === 'boolean' ? (usual ? 'on' : 'off') : String(usual ?? 'unset')
+}
+const configurationTable = (): string =>
+  variables
+    .map(([variable, schema]) => `| \`${variable}\` | ${unset(schema)} | ${schema.description} |`)
+    .join('\n')
 const memory = { DATA_DIR: 'memory' }
 
 describe('configuration', () => {
@@ -237,6 +250,32 @@ describe('configuration', () => {
       .not.match(/hunter2/)
   })
 
+  it('tells of every variable that breaks its rule at once, and what was given unless it is secret', () => {
+    const env = {
+      ...memory,
+      PORT: '80a',
+      LOG_LEVEL: 'loud\n',
+      ADMIN_API_KEY: 'hunter2',
+      EGRESS_CA_FILE: '/nowhere/ca.pem',
+      DATABASE_URL: 'postgres://db/assay',
+    }
+    let message = ''
+    try {
+      loadConfig(env)
+    } catch (error) {
+      message = error instanceof ConfigError ? error.message : ''
+    }
+    expect(message.split('\n').map((line) => line.split(' ', 1)[0])).to.deep.equal([
+      'PORT',
+      'LOG_LEVEL',
+      'ADMIN_API_KEY',
+      'EGRESS_CA_FILE',
+      'MASTER_KEY',
+    ])
+    expect(message).to.include('PORT must be a whole number from 0 to 65535, not "80a"\n')
+    expect(message).to.include('silent, not "loud\\n"\n').and.not.include('hunter2')
+  })
+
   it('refuses a shared database without a master key, and says so', () => {
     expect(() => loadConfig({ ...memory, DATABASE_URL: 'postgres://db/assay' })).to.throw(
       ConfigError,
@@ -288,6 +327,12 @@ describe('configuration', () => {
     expect(keepSecret(folder, 'admin.key', 'second')).to.equal('first')
     expect(readSecret(folder, 'admin.key')).to.equal('first')
     expect(readdirSync(folder)).to.deep.equal(['admin.key'])
+  })
+
+  it('stands in README.md as the schemas say it', () => {
+    const readme = readFileSync(join(import.meta.dirname, '../../README.md'), 'utf8')
+    const [, table] = readme.split('| Variable | Default | Meaning |\n|---|---|---|\n')
+    expect(table?.split('\n\n', 1)[0]).to.equal(configurationTable())
   })
 
   it('names DATA_DIR when it can not be written to', () => {

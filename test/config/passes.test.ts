@@ -3,7 +3,7 @@ import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect } from 'chai'
 import { loadConfig } from '../../src/config/config.ts'
-import { ConfigError } from '../../src/config/values.ts'
+import { ConfigError } from '../../src/config/config-error.ts'
 import { createPassFolder, PASS_TEAM, PASS_TYPE, type PassFolder } from '../support/servers/certificates.ts'
 
 describe('PASS_CERTIFICATES', () => {

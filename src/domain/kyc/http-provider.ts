@@ -1,6 +1,6 @@
 /** Providers that the operator configured: each asked over HTTPS, by the contract that docs/kyc.md describes. @module */
 import { type Clock, iso } from '../../clock.ts'
-import type { KycProvider, KycProviders } from '../../config/kyc.ts'
+import type { KycProviders } from '../../config/config.ts'
 import { AppError, fail, type Misfit } from '../../errors.ts'
 import { EgressError } from '../../net/egress-error.ts'
 import type { SafeFetch, SafeFetchResponse } from '../../net/safe-fetch.ts'
@@ -105,7 +105,7 @@ export const createHttpProviders = ({
 
   const call = async (
     name: string,
-    { url, apiKey }: KycProvider,
+    { url, apiKey }: KycProviders[string],
     question: ProviderQuestion,
   ): Promise<SafeFetchResponse> => {
     try {
