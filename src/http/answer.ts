@@ -6,6 +6,7 @@
 
 import { hash } from 'node:crypto'
 import { Readable } from 'node:stream'
+import { type Compression, mayCompress } from './compression.ts'
 import type { UnreadAnswers } from './connections/unread.ts'
 import type { HttpContext } from './context.ts'
 import { JSON_TYPE } from './errors.ts'
@@ -31,6 +32,12 @@ const isUnchanged = (ctx: HttpContext, content: string | Uint8Array): boolean =>
   if (condition === undefined || condition === '*') return condition !== undefined
   const [own = ''] = opaqueTags(String(ctx.res.getHeader('ETag')))
   return opaqueTags(condition).includes(own)
+}
+
+/** Forms of one content in several codings have one tag, so it can't be a strong one (§8.8.1). */
+const weaken = ({ res }: HttpContext): void => {
+  const tag = res.getHeader('ETag')
+  if (typeof tag === 'string' && tag.startsWith('"')) res.setHeader('ETag', `W/${tag}`)
 }
 
 type Verify = (status: number, body: unknown, isJson: boolean) => void
@@ -66,16 +73,23 @@ const successStatus = (route: Route): number => {
   return status
 }
 
+export interface AnswerKit {
+  readonly unread: Pick<UnreadAnswers, 'send'>
+  readonly compression: Compression
+  readonly checkResponses: boolean
+}
+
 /**
- * @param unread where answers wait for their clients
- * @param checkResponses whether answers are held against the route's schemas; the function then throws Error
+ * @param kit.unread where answers wait for their clients
+ * @param kit.checkResponses whether answers are held against the route's schemas; the function then throws Error
  * @throws Error for a route whose first status is no success
  */
 export const compileAnswer = (
   route: Route,
-  unread: Pick<UnreadAnswers, 'send'>,
-  checkResponses: boolean,
-): ((ctx: HttpContext, result: unknown) => void) => {
+  kit: AnswerKit,
+): ((ctx: HttpContext, result: unknown) => void | Promise<void>) => {
+  const { unread, checkResponses } = kit
+  const compression = mayCompress(route) ? kit.compression : undefined
   const success = successStatus(route)
   const [usualType = JSON_TYPE] = [route.produces ?? JSON_TYPE].flat()
   const verify = checkResponses ? compileAnswerCheck(route) : undefined
@@ -111,9 +125,13 @@ export const compileAnswer = (
     }
     // Bytes are sent as they are, also those of JSON that was serialised before.
     const content = body instanceof Uint8Array ? body : isJson ? JSON.stringify(body) : String(body)
-    if (revalidates && status === 200 && isUnchanged(ctx, content)) {
+    const coding = compression?.choose(ctx, content)
+    const unchanged = revalidates && status === 200 && isUnchanged(ctx, content)
+    if (coding !== undefined) weaken(ctx)
+    if (unchanged) {
       ctx.status = 304
       ctx.body = null
-    } else unread.send(ctx, content)
+    } else if (compression === undefined || coding === undefined) unread.send(ctx, content)
+    else return compression.send(ctx, content, coding)
   }
 }

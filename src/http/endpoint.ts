@@ -5,7 +5,7 @@
  */
 import type { Caller } from '../caller.ts'
 import { AppError } from '../errors.ts'
-import { compileAnswer } from './answer.ts'
+import { type AnswerKit, compileAnswer } from './answer.ts'
 import {
   type AuthContext,
   type Authenticated,
@@ -14,7 +14,6 @@ import {
   requireScope,
 } from './auth.ts'
 import { addressBlock } from './connections/client-address.ts'
-import type { UnreadAnswers } from './connections/unread.ts'
 import type { HttpContext } from './context.ts'
 import { errorCodesOf, takesIdempotencyKey } from './errors.ts'
 import { type IdempotencyKit, REPLAYED_HEADER, readIdempotency } from './idempotency.ts'
@@ -22,7 +21,7 @@ import { compileBody, compileParams, compileQuery } from './input/input.ts'
 import { type RateLimiter, UNAUTHENTICATED_LIMIT_PER_MINUTE } from './rate-limit.ts'
 import type { Request, Route } from './route.ts'
 
-export interface EndpointKit<S> {
+export interface EndpointKit<S> extends AnswerKit {
   readonly services: S
   readonly authenticators: Authenticators
   /** Absent: nothing is limited. */
@@ -32,8 +31,6 @@ export interface EndpointKit<S> {
   /** Requests that buckets of address limits have in their window, instead of what their routes say. */
   readonly addressLimits: Readonly<Record<string, number>>
   readonly idempotency: IdempotencyKit
-  readonly unread: Pick<UnreadAnswers, 'send'>
-  readonly checkResponses: boolean
 }
 
 export interface Endpoint {
@@ -129,7 +126,7 @@ export const compileEndpoint = <S>(route: Route<S>, kit: EndpointKit<S>): Endpoi
   const body = compileBody(route)
   const readQuery = compileQuery(route)
   const readParams = compileParams(route)
-  const answer = compileAnswer(route, kit.unread, kit.checkResponses)
+  const answer = compileAnswer(route, kit)
   const declared = kit.checkResponses ? errorCodesOf(route) : undefined
   const toCaller = compileCaller(route, kit)
   const { method, path, answerHeaders = {} } = route
@@ -163,7 +160,7 @@ export const compileEndpoint = <S>(route: Route<S>, kit: EndpointKit<S>): Endpoi
     // The route was checked in full when it was declared; here its types are gone.
     const result = await route.handler(request as Request<never, never, never, never>, kit.services)
     if (caller?.idempotency?.replayed) ctx.set(REPLAYED_HEADER, 'true')
-    answer(ctx, result)
+    return answer(ctx, result)
   }
 
   if (declared === undefined) return { method, path, route, run: handle }

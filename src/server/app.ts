@@ -3,6 +3,7 @@ import type { RequestListener } from 'node:http'
 import Koa from 'koa'
 import type { Clock } from '../clock.ts'
 import type { Authenticators } from '../http/auth.ts'
+import { createCompression } from '../http/compression.ts'
 import { createClientAddress } from '../http/connections/client-address.ts'
 import { type PathFor, readHostPaths } from '../http/connections/host-paths.ts'
 import { createUnreadAnswers } from '../http/connections/unread.ts'
@@ -93,6 +94,7 @@ export const createApp = <S>(options: AppOptions<S>): RequestListener => {
     ? createRateLimiter(limits.consume, clock, options.onRateLimited)
     : undefined
   const unread = createUnreadAnswers()
+  const compression = createCompression(unread)
   const endpoints = routes.map((route) =>
     compileEndpoint(route, {
       services,
@@ -102,6 +104,7 @@ export const createApp = <S>(options: AppOptions<S>): RequestListener => {
       addressLimits: { 'chat.reads': config.chatLimits.readsPerMinute },
       idempotency,
       unread,
+      compression,
       checkResponses: config.checkResponses,
     }),
   )

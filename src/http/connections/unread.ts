@@ -65,8 +65,11 @@ interface Waiting {
 export interface UnreadAnswers {
   /** Bytes of texts that wait. */
   readonly bytes: number
-  /** Answers with `content`, whose headers are set. Bytes must not change any more. */
-  send(ctx: HttpContext, content: string | Uint8Array): void
+  /**
+   * Answers with `content`, whose headers are set. Bytes must not change any more.
+   * @param isOwn whether the memory is held for this answer; default: that of texts
+   */
+  send(ctx: HttpContext, content: string | Uint8Array, isOwn?: boolean): void
 }
 
 /** The same memory, also where threads share it. */
@@ -107,18 +110,17 @@ export const createUnreadAnswers = (maxBytes = UNREAD_MAX_BYTES): UnreadAnswers 
     get bytes() {
       return total
     },
-    send(ctx, content) {
-      const isText = typeof content === 'string'
+    send(ctx, content, isOwn = typeof content === 'string') {
       if (content.length <= PIECE_BYTES) {
-        ctx.body = isText ? content : viewOf(content)
+        ctx.body = typeof content === 'string' ? content : viewOf(content)
         return
       }
-      const bytes = isText ? Buffer.from(content) : viewOf(content)
+      const bytes = typeof content === 'string' ? Buffer.from(content) : viewOf(content)
       const pieces = new Pieces(bytes, giveLater)
       ctx.body = pieces
       ctx.length = bytes.length
       // A client that has gone will not say so again.
-      if (isText && ctx.writable) hold({ response: ctx.res, pieces, bytes: bytes.length })
+      if (isOwn && ctx.writable) hold({ response: ctx.res, pieces, bytes: bytes.length })
     },
   }
 }

@@ -295,15 +295,16 @@ describe('prompts', () => {
     it(`${path} is answered with 304 to whoever has it already`, async () => {
       const { headers } = await get(path)
       const etag = headers.get('etag') ?? ''
-      expect(etag).to.match(/^"[\w-]{43}"$/)
-      for (const held of [etag, `W/${etag}`, `"x", ${etag}`, `"x",W/${etag} , "y"`, '*']) {
+      expect(etag).to.match(/^(W\/)?"[\w-]{43}"$/)
+      const tag = etag.replace('W/', '')
+      for (const held of [tag, `W/${tag}`, `"x", ${tag}`, `"x",W/${tag} , "y"`, '*']) {
         const answer = await get<undefined>(path, { 'if-none-match': held })
         expect([answer.status, answer.body], held).to.deep.equal([304, undefined])
         expect(answer.headers.get('etag')).to.equal(etag)
         expect(answer.headers.get('cache-control')).to.match(/^public, max-age=\d+$/)
         expect(answer.headers.get('content-type')).to.equal(null)
       }
-      for (const held of ['"x"', '', etag.replaceAll('"', ''), 'W/*', `"${etag}"`])
+      for (const held of ['"x"', '', tag.replaceAll('"', ''), 'W/*', `"${tag}"`])
         expect((await get(path, { 'if-none-match': held })).status, held).to.equal(200)
     })
   }

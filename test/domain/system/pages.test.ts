@@ -18,7 +18,7 @@ describe('pages', () => {
   const expectPage = (answer: Awaited<ReturnType<typeof ask>>, status: number) => {
     expect(answer.status).to.equal(status)
     expect(answer.headers.get('content-type')).to.equal('text/html; charset=utf-8')
-    expect(answer.headers.get('vary')).to.equal('Accept')
+    expect(answer.headers.get('vary')).to.equal('Accept, Accept-Encoding')
     expect(answer.headers.get('cache-control')).to.equal('no-cache')
     expect(answer.body).to.match(/^<!doctype html>/i)
   }
@@ -46,7 +46,7 @@ describe('pages', () => {
     const path = `/verify/qr/${hashOf(await signedResult(app, apiKey))}`
     expectPage(await ask(path, BROWSER), 200)
     const json = await ask(path, '*/*')
-    expect(json.headers.get('vary')).to.equal('Accept')
+    expect(json.headers.get('vary')).to.equal('Accept, Accept-Encoding')
     expect(json.body).to.have.property('status', 'VALID')
     const code = await ask(`${path}?format=svg`, BROWSER)
     expect(code.headers.get('content-type')).to.equal('image/svg+xml')
