@@ -13,6 +13,7 @@ import { once } from 'node:events'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import pg from 'pg'
+import { clientOf, ok } from '../test/support/client.ts'
 import { makeProof } from '../test/support/domain/payment-proofs.ts'
 import { quantile, requestBytes, runLoad } from '../test/support/servers/http-load.ts'
 import { startServerProcess } from '../test/support/servers/server-process.ts'
@@ -220,8 +221,9 @@ const startOurs = async (databaseUrl: string): Promise<Runner> => {
     RATE_LIMITS: 'off',
     DATA_DIR: 'memory',
   })
-  const me = await fetch(`${server.url}/console/api/me`, { headers: { 'X-API-Key': key } })
-  const { merchantId } = (await me.json()) as { merchantId: string }
+  const { merchantId } = await ok<{ merchantId: string }>(clientOf(server.url), 'GET', '/console/api/me', {
+    key,
+  })
   return {
     name: 'ours',
     port: Number(new URL(server.url).port),

@@ -17,6 +17,7 @@ import { createServer, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import pg from 'pg'
 import { createScratchDatabase } from '../test/support/app.ts'
+import { clientOf, ok } from '../test/support/client.ts'
 import { quantile } from '../test/support/servers/http-load.ts'
 import { startServerProcess } from '../test/support/servers/server-process.ts'
 import { createReaders, type Readers } from './support/stream-readers.ts'
@@ -146,15 +147,8 @@ interface Turn {
 const deliver = async ({ url }: Runner, readers: Readers, count = STREAMS): Promise<Turn> => {
   const text = `A message to everyone who listens: ${randomUUID()}`
   const arrivals = await readers.expect(text)
-  const body = JSON.stringify({ agent_name: 'Bench', text })
   const sentAt = Number(process.hrtime.bigint()) / 1e6
-  const answer = await fetch(`${url}/api/messages`, {
-    method: 'POST',
-    headers: { 'Content-Type': 'application/json' },
-    body,
-  })
-  if (answer.status !== 201) throw new Error(`${answer.status} ${await answer.text()}`)
-  await answer.arrayBuffer()
+  await ok(clientOf(url), 'POST', '/api/messages', { body: { agent_name: 'Bench', text } })
   const latencies = Float64Array.from(await arrivals(), (time) => time - sentAt).sort()
   if (latencies.length < count) throw new Error(`only ${latencies.length} readers have it`)
   return { p50: quantile(latencies, 0.5), p99: quantile(latencies, 0.99) }

@@ -21,6 +21,7 @@ import {
 } from '../src/protocol/hybrid-token.ts'
 import { startServer } from '../src/server/server.ts'
 import { openDatabase } from '../src/store/database.ts'
+import { clientOf, ok } from '../test/support/client.ts'
 import { quantile, requestBytes, runLoad } from '../test/support/servers/http-load.ts'
 import { type Row, report } from './support/interleaved.ts'
 import { measureInScratchDatabase } from './support/scratch-database.ts'
@@ -185,15 +186,8 @@ const compareRoutes = async (databaseUrl: string): Promise<void> => {
     }),
   )
   try {
-    const post = async <T>(path: string, body: object): Promise<T> => {
-      const response = await fetch(`${server.url}${path}`, {
-        method: 'POST',
-        headers: { 'x-api-key': key, 'content-type': 'application/json' },
-        body: JSON.stringify(body),
-      })
-      if (response.status !== 201) throw new Error(`${path} answered ${response.status}`)
-      return (await response.json()) as T
-    }
+    const post = <T>(path: string, body: object): Promise<T> =>
+      ok(clientOf(server.url), 'POST', path, { key, body })
     const asked = { subject: 'member-7', claims: { decision: 1 } }
     const hybrid = { ...asked, alg_pq: 'Dilithium2', exp: Math.floor(systemClock.now() / 1000) + 3600 }
     const plain = { ...asked, ttl: 3600 }

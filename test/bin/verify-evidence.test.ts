@@ -45,7 +45,7 @@ describe('npx assay verify-evidence', function () {
     await verifySomething(app, owner)
     await revokeKey(app, other)
     evidence = (await exported(app, owner, 'evidence')).text
-    jwks = await (await fetch(`${app.url}/.well-known/jwks.json`)).text()
+    jwks = (await app.request('GET', '/.well-known/jwks.json')).bytes.toString()
   })
   beforeEach(async () => {
     keys = await file(jwks, 'jwks.json')
@@ -95,9 +95,9 @@ describe('npx assay verify-evidence', function () {
       expect(report.entries).to.be.greaterThan(8)
       expect(report.issuer).to.equal(app.url)
     }
-    const url = `${app.url}/api/export/evidence?format=zip`
-    const zip = await fetch(url, { headers: { 'x-api-key': owner.apiKey } })
-    const archive = Buffer.from(await zip.arrayBuffer())
+    const { bytes: archive } = await app.request('GET', '/api/export/evidence?format=zip', {
+      key: owner.apiKey,
+    })
     expect(await check(archive)).to.include({ holds: true, complete: true })
     // Another program reads the archive too.
     const opened = await new Promise<ZipFile>((resolve, reject) =>
@@ -309,7 +309,7 @@ describe('npx assay verify-evidence', function () {
     await app.services.signers.rotate('results', 'Ed25519')
     await app.services.signers.rotate('log', 'Ed25519')
     await revokeKey(app, owner)
-    const now = await file(await (await fetch(`${app.url}/.well-known/jwks.json`)).text(), 'now.json')
+    const now = await file((await app.request('GET', '/.well-known/jwks.json')).bytes, 'now.json')
     expect(await check(evidence, now)).to.include({ holds: true })
     const again = (await exported(app, owner, 'evidence')).text
     expect(await check(again, now)).to.include({ holds: true })

@@ -7,6 +7,7 @@ import { examine, type Flags, type Report } from '../../src/bin/proofs/verify-pr
 import { encodeZk1 } from '../../src/protocol/zk1.ts'
 import { sharedApp } from '../support/app.ts'
 import { artifacts } from '../support/circuits/circuits.ts'
+import { ok } from '../support/client.ts'
 import { goodProof } from '../support/domain/proofs.ts'
 import { startCommand } from '../support/programs.ts'
 import { rerandomise } from '../support/reference/groth16.ts'
@@ -45,9 +46,7 @@ describe('npx assay verify-proof', function () {
     apiKey ??= (await app.organisation()).apiKey
     const inputs = { data: { age: 36 }, rules: [{ field: 'age', op: 'gte', value: 18 }] }
     const body = { circuit_id: 'yesno', inputs, context: { nonce: 'n-1', ttl } }
-    const made = await app.request<Answer>('POST', '/v1/proofs/generate', { key: apiKey, body })
-    if (made.status >= 300) throw new Error(`no proof: ${made.status} ${JSON.stringify(made.body)}`)
-    return made.body
+    return ok<Answer>(app, 'POST', '/v1/proofs/generate', { key: apiKey, body })
   }
   before(async () => {
     answer = await generate(3600)

@@ -15,6 +15,7 @@ import {
   type Visit,
   type visitChat,
 } from '../support/chat/chat-page.ts'
+import { clientOf } from '../support/client.ts'
 import { freePort, type ServerProcess, startServerProcess } from '../support/servers/server-process.ts'
 
 const PHONE = { width: 390, height: 844 }
@@ -205,14 +206,8 @@ describe('the live chat page in Chromium', () => {
       const env = { DATA_DIR: directory, PORT: String(await freePort()) }
       let server: ServerProcess = await startServerProcess(env)
       const talk = async (count: number): Promise<void> => {
-        for (let i = 0; i < count; i++) {
-          const response = await fetch(`${server.url}/api/messages`, {
-            method: 'POST',
-            headers: { 'Content-Type': 'application/json' },
-            body: JSON.stringify({ agent_name: 'Ada', text: `Before and after, number ${++posts}.` }),
-          })
-          expect(response.status).to.equal(201)
-        }
+        for (let i = 0; i < count; i++)
+          await postMessage(clientOf(server.url), { text: `Before and after, number ${++posts}.` })
       }
       try {
         await talk(3)

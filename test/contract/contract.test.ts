@@ -8,7 +8,8 @@ import { bodyCheck, textCheck } from '../../src/http/input/validation.ts'
 import { ErrorSchema, RootErrorSchema } from '../../src/http/openapi/components.ts'
 import type { Route } from '../../src/http/route.ts'
 import { routes } from '../../src/server/routes.ts'
-import { sharedApp, type TestApp, type TestResponse } from '../support/app.ts'
+import { sharedApp, type TestApp } from '../support/app.ts'
+import type { TestResponse } from '../support/client.ts'
 import { createFixtures, type Fixtures, fill } from '../support/fixtures.ts'
 
 const METHODS = ['GET', 'POST', 'PUT', 'PATCH', 'DELETE'] as const

@@ -2,7 +2,8 @@ import { expect } from 'chai'
 import { Type } from 'typebox'
 import type { Scope } from '../../src/caller.ts'
 import { type Auth, type Method, route } from '../../src/http/route.ts'
-import { type HttpKit, type RequestOptions, startHttpKit } from '../support/http-kit.ts'
+import type { RequestOptions } from '../support/client.ts'
+import { type HttpKit, startHttpKit } from '../support/http-kit.ts'
 
 const who = (path: `/${string}`, auth: Auth, method: Method = 'GET', scope?: Scope) =>
   route({

@@ -1,4 +1,3 @@
-import { request as httpRequest } from 'node:http'
 import { expect } from 'chai'
 import { Type } from 'typebox'
 import { route } from '../../src/http/route.ts'
@@ -23,18 +22,6 @@ const answer = (path: `/${string}`) =>
     }),
   })
 
-/** A request with a Host header, which fetch doesn't let anyone set. */
-const ask = (url: string, path: string, host: string): Promise<{ status?: number; text: string }> =>
-  new Promise((resolve, reject) => {
-    const sent = httpRequest(`${url}${path}`, { headers: { host } }, (response) => {
-      let text = ''
-      response.setEncoding('utf8')
-      response.on('data', (chunk) => (text += chunk))
-      response.on('end', () => resolve({ status: response.statusCode, text }))
-    })
-    sent.once('error', reject).end()
-  })
-
 describe('paths by host', () => {
   let kit: HttpKit
   const asked: string[][] = []
@@ -48,23 +35,24 @@ describe('paths by host', () => {
     })
   })
   after(() => kit.close())
+  const ask = (path: string, host: string) => kit.request('GET', path, { headers: { host } })
 
   it('are those that are meant, with their query, where the host stands for something', async () => {
-    const { status, text } = await ask(kit.url, '/?q=a%20b', 'bound.example')
+    const { status, body } = await ask('/?q=a%20b', 'bound.example')
     expect(status).to.equal(200)
-    expect(JSON.parse(text)).to.deep.equal({ path: '/pod/{id}', id: 'seven', q: 'a b' })
+    expect(body).to.deep.equal({ path: '/pod/{id}', id: 'seven', q: 'a b' })
     expect(asked.at(-1)).to.deep.equal(['bound.example', 'GET', '/'])
     expect(kit.lines.at(-1)).to.include({ path: '/pod/{id}', route: '/pod/{id}' })
   })
 
   it('are what they say anywhere else', async () => {
     for (const host of ['other.example', '127.0.0.1', ''])
-      expect(JSON.parse((await ask(kit.url, '/', host)).text).path, host).to.equal('/')
-    expect(JSON.parse((await ask(kit.url, '/pod/eight', 'bound.example')).text).id).to.equal('eight')
+      expect((await ask('/', host)).body.path, host).to.equal('/')
+    expect((await ask('/pod/eight', 'bound.example')).body.id).to.equal('eight')
   })
 
   it('fail like anything else', async () => {
-    const { status, text } = await ask(kit.url, '/', 'broken.example')
-    expect([status, JSON.parse(text).error]).to.deep.equal([500, 'internal'])
+    const { status, body } = await ask('/', 'broken.example')
+    expect([status, body.error]).to.deep.equal([500, 'internal'])
   })
 })

@@ -4,7 +4,8 @@ import { Type } from 'typebox'
 import { addressBlock, createClientAddress } from '../../src/http/connections/client-address.ts'
 import { UNAUTHENTICATED_LIMIT_PER_MINUTE } from '../../src/http/rate-limit.ts'
 import { type Auth, route } from '../../src/http/route.ts'
-import { type HttpKit, type RequestOptions, startHttpKit } from '../support/http-kit.ts'
+import type { RequestOptions } from '../support/client.ts'
+import { type HttpKit, startHttpKit } from '../support/http-kit.ts'
 
 const limited = (path: `/${string}`, auth: Auth, cost?: number) =>
   route({

@@ -12,6 +12,7 @@ import { loadConfig } from '../../src/config/config.ts'
 import { SealingError } from '../../src/keys/sealing.ts'
 import { type RunningServer, startServer } from '../../src/server/server.ts'
 import { createScratchDatabase, sharedApp, startTestApp } from '../support/app.ts'
+import { clientOf, isSuccess, ok } from '../support/client.ts'
 import { startBreakingProxy } from '../support/servers/breaking-proxy.ts'
 import { freePort } from '../support/servers/server-process.ts'
 
@@ -66,11 +67,8 @@ const run = async (env: Record<string, string>) => {
   return { ...program, url: /listening on (\S+)/.exec(program.printed())?.[1] ?? '' }
 }
 
-const me = async (url: string, key: string): Promise<number> => {
-  const response = await fetch(`${url}/console/api/me`, { headers: { 'x-api-key': key } })
-  await response.arrayBuffer()
-  return response.status
-}
+const me = async (url: string, key: string): Promise<number> =>
+  (await clientOf(url).request('GET', '/console/api/me', { key })).status
 
 describe('server', () => {
   let folder: string
@@ -155,7 +153,7 @@ describe('server', () => {
     stuck.write('POST /console/api/session HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\n')
     stuck.write('Content-Length: 100\r\n\r\n{')
     // A request of its own, answered after the other has arrived.
-    await (await fetch(`${url}/health/live`)).arrayBuffer()
+    await clientOf(url).request('GET', '/health/live')
     const stoppedAt = performance.now()
     const ended = stop()
     await says('SIGTERM: finishing')
@@ -170,10 +168,9 @@ describe('server', () => {
     const port = String(await freePort())
     const { stop } = launch({ DATA_DIR: 'memory', PORT: port })
     const isAlive = () =>
-      fetch(`http://127.0.0.1:${port}/health/live`).then(
-        ({ ok }) => ok,
-        () => false,
-      )
+      clientOf(`http://127.0.0.1:${port}`)
+        .request('GET', '/health/live')
+        .then(isSuccess, () => false)
     // It listens long before it is ready.
     while (!(await isAlive())) await new Promise((resolve) => setTimeout(resolve, 5))
     expect(await stop()).to.equal(0)
@@ -185,10 +182,10 @@ describe('server', () => {
       const first = await start({ ADMIN_API_KEY })
       expect(first.services.generatedAdminKey).to.equal(undefined)
       expect(existsSync(join(folder, 'admin.key'))).to.equal(false)
-      const answer = await fetch(`${first.url}/console/api/keys`, { headers: { 'x-api-key': ADMIN_API_KEY } })
-      const { keys } = (await answer.json()) as { keys: { keyId: string }[] }
-      const path = `${first.url}/console/api/keys/${keys[0]?.keyId}`
-      await fetch(path, { method: 'DELETE', headers: { 'x-api-key': ADMIN_API_KEY } })
+      const client = clientOf(first.url)
+      const key = ADMIN_API_KEY
+      const { keys } = await ok<{ keys: { keyId: string }[] }>(client, 'GET', '/console/api/keys', { key })
+      await ok(client, 'DELETE', `/console/api/keys/${keys[0]?.keyId}`, { key })
       expect(await me(first.url, ADMIN_API_KEY)).to.equal(401)
       await first.close()
 
@@ -215,7 +212,7 @@ describe('server', () => {
     const failure = await start({ MASTER_KEY: '22'.repeat(32) }).catch((error: unknown) => error)
     expect(failure).to.be.instanceOf(SealingError)
     const again = await start({ MASTER_KEY: '11'.repeat(32) })
-    expect((await fetch(`${again.url}/health`)).status).to.equal(200)
+    expect((await clientOf(again.url).request('GET', '/health')).status).to.equal(200)
   })
 
   it('answers probes while it starts: alive, not ready', async () => {
@@ -226,8 +223,8 @@ describe('server', () => {
     })
     const url = `http://127.0.0.1:${port}`
     const probe = async (path: string) => {
-      const response = await fetch(url + path)
-      return { status: response.status, body: await response.json() }
+      const { status, body } = await clientOf(url).request('GET', path)
+      return { status, body }
     }
     try {
       // It listens before the database is opened, so these are answered meanwhile.
@@ -249,9 +246,11 @@ describe('server', () => {
   it('calls itself by the port that was picked, or by BASE_URL', async () => {
     const app = await sharedApp()
     const servers = async (server: { url: string }) => {
-      const document = (await (await fetch(`${server.url}/v1/openapi.json`)).json()) as {
-        servers: { url: string }[]
-      }
+      const document = await ok<{ servers: { url: string }[] }>(
+        clientOf(server.url),
+        'GET',
+        '/v1/openapi.json',
+      )
       return document.servers.map(({ url }) => url)
     }
     expect(await servers(app)).to.deep.equal([app.url])
@@ -314,7 +313,7 @@ describe('server', () => {
     response.resume()
     expect(response.statusCode).to.equal(201)
     await closed
-    const refused = await fetch(`${app.url}/health/live`).catch((error: unknown) => error)
+    const refused = await app.request('GET', '/health/live').catch((error: unknown) => error)
     expect(refused).to.be.instanceOf(Error)
   })
 
@@ -331,10 +330,10 @@ describe('server', () => {
       })
       await proxy.close()
       for (const path of ['/console/api/me', '/console/api/keys']) {
-        const answer = await fetch(url + path, { headers: { 'x-api-key': 'chosen-by-the-operator' } })
+        const answer = await clientOf(url).request('GET', path, { key: 'chosen-by-the-operator' })
         expect(answer.status, path).to.equal(503)
         expect(answer.headers.get('retry-after')).to.equal('1')
-        expect(await answer.json()).to.include({ error: 'unavailable' })
+        expect(answer.body).to.include({ error: 'unavailable' })
       }
     } finally {
       await Promise.all(running.splice(0).map((server) => server.close()))
@@ -353,14 +352,18 @@ describe('server', () => {
         ADMIN_API_KEY: 'chosen-by-the-operator',
       }
       const [one, two] = await Promise.all([start(env), start(env)])
-      const write = async (url: string, method: string, path: string, body?: object) => {
-        const headers = { 'x-api-key': env.ADMIN_API_KEY, 'content-type': 'application/json' }
-        const response = await fetch(url + path, { method, headers, body: body && JSON.stringify(body) })
-        return response.status === 204 ? {} : ((await response.json()) as Record<string, string>)
-      }
-      const { apiKey = '', keyId } = await write(one.url, 'POST', '/console/api/keys', { label: 'shared' })
+      const [client, key] = [clientOf(one.url), env.ADMIN_API_KEY]
+      const { apiKey, keyId } = await ok<{ apiKey: string; keyId: string }>(
+        client,
+        'POST',
+        '/console/api/keys',
+        {
+          key,
+          body: { label: 'shared' },
+        },
+      )
       expect([await me(one.url, apiKey), await me(two.url, apiKey)]).to.deep.equal([200, 200])
-      await write(one.url, 'DELETE', `/console/api/keys/${keyId}`)
+      await ok(client, 'DELETE', `/console/api/keys/${keyId}`, { key })
       await new Promise((resolve) => setTimeout(resolve, 1050))
       expect([await me(one.url, apiKey), await me(two.url, apiKey)]).to.deep.equal([401, 401])
       const sets = await Promise.all([one, two].map(({ services }) => services.signers.jwks()))

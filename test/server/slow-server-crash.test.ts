@@ -8,6 +8,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { expect } from 'chai'
 import { type Database, openDatabase } from '../../src/store/database.ts'
+import { clientOf, ok } from '../support/client.ts'
 import { makeProof } from '../support/domain/payment-proofs.ts'
 import { leafHash, rootOf } from '../support/reference/merkle.ts'
 import { startPostgres } from '../support/servers/postgres.ts'
@@ -24,19 +25,9 @@ interface Merchant {
   merchantId: string
 }
 
-const post = async (url: string, key: string, path: string, body: unknown): Promise<unknown> => {
-  const response = await fetch(url + path, {
-    method: 'POST',
-    headers: { authorization: `Bearer ${key}`, 'content-type': 'application/json' },
-    body: JSON.stringify(body),
-  })
-  const answer = await response.json()
-  if (!response.ok) throw new Error(`${path}: ${response.status} ${JSON.stringify(answer)}`)
-  return answer
-}
-
 /** Clients that validate one payment after the other until told to stop; failures of a dying server are expected. */
 const startLoad = (url: string, { apiKey, merchantId }: Merchant, acknowledged: string[]) => {
+  const shop = clientOf(url)
   let stopped = false
   const client = async (): Promise<void> => {
     while (!stopped) {
@@ -51,8 +42,11 @@ const startLoad = (url: string, { apiKey, merchantId }: Merchant, acknowledged: 
       }
       const { stored } = makeProof({ ...input, amountMinor: 1250, nonce: 1 })
       const body = { proofData: stored, amount: 12.5, currency: 'GBP', timestamp: timestampMs, transactionId }
-      const answer = await post(url, apiKey, '/api/merchant/payments/validate', body).catch(() => undefined)
-      if (answer) acknowledged.push((answer as { transactionId: string }).transactionId)
+      const path = '/api/merchant/payments/validate'
+      const answer = await ok<{ transactionId: string }>(shop, 'POST', path, { bearer: apiKey, body }).catch(
+        () => undefined,
+      )
+      if (answer) acknowledged.push(answer.transactionId)
       else await new Promise((resolve) => setTimeout(resolve, 20))
     }
   }
@@ -107,9 +101,10 @@ interface Victim {
 const playRounds = async (env: Record<string, string>, crash: Victim['crash']): Promise<string[]> => {
   const acknowledged: string[] = []
   let server = await startServerProcess(env)
-  const merchant = (await post(server.url, ADMIN_KEY, '/console/api/organisations', {
-    name: 'Crash',
-  })) as Merchant
+  const merchant = await ok<Merchant>(clientOf(server.url), 'POST', '/console/api/organisations', {
+    key: ADMIN_KEY,
+    body: { name: 'Crash' },
+  })
   for (let round = 0; round < ROUNDS; round++) {
     const before = acknowledged.length
     const stop = startLoad(server.url, merchant, acknowledged)

@@ -9,6 +9,7 @@ import { type Config, loadConfig } from '../../src/config/config.ts'
 import type { Logger } from '../../src/http/log.ts'
 import { startServer } from '../../src/server/server.ts'
 import type { BuiltServices } from '../../src/services/services.ts'
+import { type Client, clientOf, ok } from './client.ts'
 import { atEndOfRun, SCRATCH_DATABASES } from './run.ts'
 import { startDnsServer } from './servers/dns-server.ts'
 
@@ -29,36 +30,18 @@ export interface TestAppOverrides {
   readonly database?: ScratchDatabase
 }
 
-export interface RequestOptions {
-  /** Sent as JSON; a string is sent as it is. */
-  readonly body?: unknown
-  /** Sent as X-API-Key. */
-  readonly key?: string
-  /** Sent as Authorization: Bearer. */
-  readonly bearer?: string
-  readonly headers?: Readonly<Record<string, string>>
-}
-
-export interface TestResponse<T> {
-  readonly status: number
-  readonly headers: Headers
-  /** Parsed JSON, the text of anything else, undefined where there is none. */
-  readonly body: T
-}
-
 export interface TestOrganisation {
   readonly organisationId: string
   readonly merchantId: string
   readonly apiKey: string
 }
 
-export interface TestApp {
+/** Its requests are checked by the server against the schemas of their routes, and so are its answers. */
+export interface TestApp extends Client {
   readonly url: string
   readonly adminKey: string
   readonly config: Config
   readonly services: BuiltServices
-  /** `T` is what the test knows of the body; the server has checked it against the route's schema. */
-  request<T = unknown>(method: string, path: string, options?: RequestOptions): Promise<TestResponse<T>>
   /** A fresh organisation with an active subscription. */
   organisation(): Promise<TestOrganisation>
   close(): Promise<void>
@@ -66,14 +49,6 @@ export interface TestApp {
 
 /** Each request comes from an address of its own, unless the test says which, so that limits don't add up. */
 const someAddress = (): string => `10.${randomInt(256)}.${randomInt(256)}.${randomInt(256)}`
-
-const readBody = async (response: Response): Promise<unknown> => {
-  // A stream never ends: that it began is the answer.
-  if (response.headers.get('content-type')?.startsWith('text/event-stream')) return response.body?.cancel()
-  const text = await response.text()
-  if (text === '') return undefined
-  return /\bjson\b/.test(response.headers.get('content-type') ?? '') ? JSON.parse(text) : text
-}
 
 /** Runs one statement on the server that DATABASE_URL names. */
 const administer = async (databaseUrl: string, statement: string): Promise<void> => {
@@ -101,25 +76,6 @@ const withOwnNames = (redisUrl: string): string => {
   url.searchParams.set('keyPrefix', `assay-test-${randomBytes(6).toString('hex')}:`)
   return url.href
 }
-
-const createRequest =
-  (url: string): TestApp['request'] =>
-  async <T>(method: string, path: string, options: RequestOptions = {}): Promise<TestResponse<T>> => {
-    const { body, key, bearer, headers } = options
-    const response = await fetch(url + path, {
-      method,
-      redirect: 'manual',
-      headers: {
-        'x-forwarded-for': someAddress(),
-        ...(body !== undefined && { 'content-type': 'application/json' }),
-        ...(key !== undefined && { 'x-api-key': key }),
-        ...(bearer !== undefined && { authorization: `Bearer ${bearer}` }),
-        ...headers,
-      },
-      body: body === undefined || typeof body === 'string' ? body : JSON.stringify(body),
-    })
-    return { status: response.status, headers: response.headers, body: (await readBody(response)) as T }
-  }
 
 /** Starts a server of its own; close it. */
 export const startTestApp = async ({
@@ -152,19 +108,16 @@ export const startTestApp = async ({
     await scratch?.drop()
     throw error
   })
-  const request = createRequest(server.url)
+  const client = clientOf(server.url, () => ({ 'x-forwarded-for': someAddress() }))
   return {
     url: server.url,
     adminKey,
     config,
     services: server.services,
-    request,
-    async organisation() {
+    request: client.request,
+    organisation() {
       const name = `Shop ${randomBytes(4).toString('hex')}`
-      const options = { key: adminKey, body: { name } }
-      const { status, body } = await request<TestOrganisation>('POST', '/console/api/organisations', options)
-      if (status !== 201) throw new Error(`no organisation: ${status} ${JSON.stringify(body)}`)
-      return body
+      return ok(client, 'POST', '/console/api/organisations', { key: adminKey, body: { name } })
     },
     async close() {
       await server.close()

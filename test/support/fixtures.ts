@@ -3,6 +3,8 @@ import { randomUUID } from 'node:crypto'
 import type { Example, Route } from '../../src/http/route.ts'
 import type { TestApp, TestOrganisation } from './app.ts'
 import { makeLoggedDigest, makePayment } from './circuits/circuit-fixtures.ts'
+import { ok } from './client.ts'
+import { signIn, signUp } from './domain/accounts.ts'
 import { makeSigningAgent } from './domain/agent-trust.ts'
 import { agentRoutesOf, newAgentKey } from './domain/agents.ts'
 import { makeAuditProof, writeEntry } from './domain/audit-proofs.ts'
@@ -24,20 +26,11 @@ type Makers = Readonly<
   Record<string, (app: TestApp, owner: TestOrganisation) => Promise<Record<string, string>>>
 >
 
-const created = async <T>(app: TestApp, key: string, path: string, body: object): Promise<T> => {
-  const answer = await app.request<T>('POST', path, { key, body })
-  if (answer.status !== 201)
-    throw new Error(`no fixture from ${path}: ${answer.status} ${JSON.stringify(answer.body)}`)
-  return answer.body
-}
+const created = <T>(app: TestApp, key: string, path: string, body: object): Promise<T> =>
+  ok(app, 'POST', path, { key, body })
 
 const makeAccount = async (app: TestApp) => {
-  const email = `${randomUUID()}@shop.example`
-  const password = 'correct horse battery'
-  const answer = await app.request('POST', '/console/api/accounts', {
-    body: { email, password, organisation: 'Shop' },
-  })
-  if (answer.status !== 201) throw new Error(`no account: ${answer.status}`)
+  const { email, password } = await signUp(app)
   return { email, password }
 }
 
@@ -165,8 +158,7 @@ const makeWebhook = async (app: TestApp, { apiKey }: TestOrganisation) => {
 const makePolicy = async (app: TestApp, { apiKey }: TestOrganisation) => {
   const policyId = `order-${randomUUID().slice(0, 8)}`
   const path = `/console/api/policies/${policyId}`
-  const { status } = await app.request('PUT', path, { key: apiKey, body: { rules: [] } })
-  if (status !== 200) throw new Error(`no policy: ${status}`)
+  await ok(app, 'PUT', path, { key: apiKey, body: { rules: [] } })
   return { policyId }
 }
 
@@ -275,23 +267,6 @@ export interface Fixtures {
   readonly values: Readonly<Record<string, string>>
 }
 
-/** Signs in. @returns what a browser sends from then on */
-const openSession = async (
-  app: TestApp,
-  { email, password }: { readonly email: string; readonly password: string },
-): Promise<Record<string, string>> => {
-  const { headers, body } = await app.request<{ csrfToken: string }>('POST', '/console/api/session', {
-    body: { email, password },
-  })
-  return {
-    cookie: headers
-      .getSetCookie()
-      .map((cookie) => cookie.split(';')[0])
-      .join('; '),
-    'x-csrf-token': body.csrfToken,
-  }
-}
-
 const namesIn = (text: string): string[] => [...text.matchAll(/\{(\w+)\}/g)].map(([, name]) => name as string)
 
 /** What the example names, and those parameters of the path that it does not fill. */
@@ -303,8 +278,8 @@ export const placeholdersOf = ({ path, example = {} }: Route): Set<string> => {
 /** An account that is signed in twice: as the caller, and in the session that is named. */
 const sessionFixtures = async (app: TestApp): Promise<Fixtures> => {
   const account = await makeAccount(app)
-  await openSession(app, account)
-  const headers = await openSession(app, account)
+  await signIn(app, account)
+  const { headers } = await signIn(app, account)
   const { body } = await app.request<{ sessions: { sessionId: string; current: boolean }[] }>(
     'GET',
     '/console/api/sessions',

@@ -14,6 +14,7 @@ import { createSealing } from '../../src/keys/sealing.ts'
 import { createMetrics, type Metrics } from '../../src/metrics.ts'
 import { type AppConfig, createApp } from '../../src/server/app.ts'
 import { createLimits } from '../../src/store/limits.ts'
+import { clientOf, type RequestOptions, type TestResponse } from './client.ts'
 
 export const identity = (organisation: string, scopes: readonly Scope[] = ['verify']): Identity => ({
   organisation,
@@ -45,42 +46,6 @@ const authenticators: Authenticators = {
   metrics: () => ({}),
 }
 
-export interface Answer {
-  readonly status: number
-  readonly headers: Headers
-  readonly text: string
-  readonly body: Record<string, unknown>
-}
-
-export interface RequestOptions {
-  /** Objects are sent as JSON, text and bytes as they are with the JSON content type. */
-  readonly body?: unknown
-  readonly key?: string
-  readonly headers?: Readonly<Record<string, string | undefined>>
-}
-
-/** Sends one request; an answer that is no JSON object has an empty `body`. */
-export const send = async (
-  url: string,
-  method: string,
-  { body, key, headers }: RequestOptions = {},
-): Promise<Answer> => {
-  const bytes = Buffer.isBuffer(body) ? Uint8Array.from(body) : undefined
-  const raw = bytes ?? (typeof body === 'string' ? body : JSON.stringify(body))
-  const answer = await fetch(url, {
-    method,
-    headers: {
-      ...(body !== undefined && { 'content-type': 'application/json' }),
-      ...(key !== undefined && { 'x-api-key': key }),
-      ...Object.fromEntries(Object.entries(headers ?? {}).map(([name, value]) => [name, value ?? ''])),
-    },
-    ...(body !== undefined && { body: raw }),
-  })
-  const text = await answer.text()
-  const isJson = answer.headers.get('content-type')?.startsWith('application/json') && text.startsWith('{')
-  return { status: answer.status, headers: answer.headers, text, body: isJson ? JSON.parse(text) : {} }
-}
-
 export interface HttpKit {
   readonly url: string
   readonly server: HttpServer
@@ -88,7 +53,11 @@ export interface HttpKit {
   readonly refusals: RateLimitRefusal[]
   /** Parsed log lines so far. */
   readonly lines: Record<string, unknown>[]
-  request(method: string, path: string, options?: RequestOptions): Promise<Answer>
+  request<T = Record<string, unknown>>(
+    method: string,
+    path: string,
+    options?: RequestOptions,
+  ): Promise<TestResponse<T>>
   close(): Promise<void>
 }
 
@@ -143,7 +112,7 @@ export const startHttpKit = async (
     metrics,
     refusals,
     lines,
-    request: (method, path, sent) => send(`${url}${path}`, method, sent),
+    ...clientOf(url),
     close: async () => {
       await closeHttpServer(server)
     },

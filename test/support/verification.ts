@@ -1,12 +1,13 @@
 /** Verification through the app: requests, their answers, and organisations that live on free proofs. */
-import { randomUUID } from 'node:crypto'
 import type {
   BatchResult,
   RefusedItem,
   SignedResult,
   VerificationResult,
 } from '../../src/domain/verification/schemas.ts'
-import type { RequestOptions, TestApp, TestResponse } from './app.ts'
+import type { TestApp } from './app.ts'
+import { type Client, demandSuccess, ok, type RequestOptions, type TestResponse } from './client.ts'
+import { signIn, signUp } from './domain/accounts.ts'
 
 export interface Failure {
   error: string
@@ -28,11 +29,8 @@ export const postVerify = (
   app.request('POST', '/verify', { key, body, headers })
 
 /** `POST /verify`. @throws Error unless it answers 200 */
-export const verified = async (app: TestApp, key: string, body?: object): Promise<VerificationResult> => {
-  const answer = await postVerify(app, key, body)
-  if (answer.status !== 200) throw new Error(`not verified: ${answer.status} ${JSON.stringify(answer.body)}`)
-  return answer.body
-}
+export const verified = async (app: TestApp, key: string, body?: object): Promise<VerificationResult> =>
+  demandSuccess(await postVerify(app, key, body))
 
 export const postBatch = (
   app: TestApp,
@@ -57,27 +55,14 @@ export const hashOf = ({ qrUrl }: Pick<SignedResult, 'qrUrl'>): string => qrUrl.
 
 /** An organisation as people sign up for it: no subscription, 100 free proofs. */
 export const freeOrganisation = async (
-  app: TestApp,
+  client: Client,
   scopes: readonly string[] = ['verify', 'pod', 'audit'],
 ): Promise<{ organisationId: string; apiKey: string }> => {
-  const email = `${randomUUID()}@shop.example`
-  const password = 'correct horse battery'
-  const account = await app.request<{ organisationId: string }>('POST', '/console/api/accounts', {
-    body: { email, password, organisation: 'Trial' },
-  })
-  const session = await app.request<{ csrfToken: string }>('POST', '/console/api/session', {
-    body: { email, password },
-  })
-  const cookie = session.headers
-    .getSetCookie()
-    .map((text) => text.split(';')[0])
-    .join('; ')
-  const key = await app.request<{ apiKey: string }>('POST', '/console/api/keys', {
-    body: { label: 'trial', scopes },
-    headers: { cookie, 'x-csrf-token': session.body.csrfToken },
-  })
-  if (key.status !== 201) throw new Error(`no key: ${key.status} ${JSON.stringify(key.body)}`)
-  return { organisationId: account.body.organisationId, apiKey: key.body.apiKey }
+  const account = await signUp(client)
+  const { headers } = await signIn(client, account)
+  const body = { label: 'trial', scopes }
+  const { apiKey } = await ok<{ apiKey: string }>(client, 'POST', '/console/api/keys', { body, headers })
+  return { organisationId: account.organisationId, apiKey }
 }
 
 /** Ends or begins a subscription. */
@@ -87,6 +72,5 @@ export const setSubscription = async (
   subscription: 'active' | 'inactive',
 ): Promise<void> => {
   const path = `/console/api/organisations/${organisationId}`
-  const { status } = await app.request('PATCH', path, { key: app.adminKey, body: { subscription } })
-  if (status !== 200) throw new Error(`subscription unchanged: ${status}`)
+  await ok(app, 'PATCH', path, { key: app.adminKey, body: { subscription } })
 }

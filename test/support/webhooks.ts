@@ -8,6 +8,8 @@ import type { Webhook, WebhookCreated } from '../../src/domain/webhooks/schemas.
 import type { WebhookDelivery } from '../../src/protocol/webhook.ts'
 import type { TestApp } from './app.ts'
 import { startTestApp, type TestAppOverrides } from './app.ts'
+import { ok } from './client.ts'
+import { signIn, signUp } from './domain/accounts.ts'
 import { type Certificates, createCertificates } from './servers/certificates.ts'
 import {
   type SeenRequest,
@@ -77,9 +79,7 @@ export const register = async (
   input: { readonly url: string; readonly events: readonly string[] },
 ): Promise<WebhookCreated> => {
   const body = { label: 'Receiver', ...input }
-  const made = await app.request<WebhookCreated>('POST', '/api/webhooks', { ...credential, body })
-  if (made.status !== 201) throw new Error(`no endpoint: ${made.status} ${JSON.stringify(made.body)}`)
-  return made.body
+  return ok<WebhookCreated>(app, 'POST', '/api/webhooks', { ...credential, body })
 }
 
 /** An endpoint as the list shows it. */
@@ -132,35 +132,18 @@ export const settled = async ({ services }: TestApp): Promise<void> => {
 }
 
 /** Signs up and in. @returns headers of the session, and a key of the same organisation */
-export const openSession = async (
-  app: TestApp,
-): Promise<{ headers: Record<string, string>; newKey(): Promise<{ apiKey: string; keyId: string }> }> => {
-  const credentials = { email: `${randomUUID()}@shop.example`, password: 'correct horse battery' }
-  await app.request('POST', '/console/api/accounts', { body: { ...credentials, organisation: 'Shop' } })
-  const session = await app.request<{ csrfToken: string }>('POST', '/console/api/session', {
-    body: credentials,
-  })
-  const cookie = session.headers.getSetCookie().map((text) => text.split(';')[0])
-  const headers = { cookie: cookie.join('; '), 'x-csrf-token': session.body.csrfToken }
+export const openSession = async (app: TestApp) => {
+  const { headers } = await signIn(app, await signUp(app))
+  const body = { label: 'shop key' }
   return {
     headers,
-    async newKey() {
-      const made = await app.request<{ apiKey: string; keyId: string }>('POST', '/console/api/keys', {
-        headers,
-        body: { label: 'shop key' },
-      })
-      if (made.status !== 201) throw new Error(`no key: ${made.status}`)
-      return made.body
-    },
+    newKey: () => ok<{ apiKey: string; keyId: string }>(app, 'POST', '/console/api/keys', { headers, body }),
   }
 }
 
 /** One verification. @returns its digest */
-export const verify = async (app: TestApp, key: string): Promise<{ verificationId: string }> => {
-  const made = await app.request<{ verificationId: string }>('POST', '/verify', {
+export const verify = (app: TestApp, key: string): Promise<{ verificationId: string }> =>
+  ok<{ verificationId: string }>(app, 'POST', '/verify', {
     key,
     body: { data: { order: randomUUID() } },
   })
-  if (made.status !== 200) throw new Error(`not verified: ${made.status} ${JSON.stringify(made.body)}`)
-  return made.body
-}

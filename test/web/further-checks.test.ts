@@ -17,8 +17,8 @@ describe('further checks of a signed result', () => {
   })
 
   const bytesOf = async (path: string): Promise<Uint8Array<ArrayBuffer>> =>
-    new Uint8Array(await (await fetch(app.url + path)).arrayBuffer())
-  const textOf = async (path: string): Promise<string> => (await fetch(app.url + path)).text()
+    new Uint8Array((await app.request('GET', path)).bytes)
+  const textOf = async (path: string): Promise<string> => (await app.request('GET', path)).bytes.toString()
   const published: Published = {
     verificationKey: async (id) => (await app.request('GET', `/api/circuits/${id}/vkey`)).body,
     log: {

@@ -6,6 +6,7 @@ import { loadConfig } from '../../../src/config/config.ts'
 import { createSealing } from '../../../src/keys/sealing.ts'
 import { startServer } from '../../../src/server/server.ts'
 import { createScratchDatabase, sharedApp, startTestApp, type TestApp } from '../../support/app.ts'
+import { clientOf } from '../../support/client.ts'
 import { newAccount, signUp } from '../../support/domain/accounts.ts'
 
 interface Failure {
@@ -171,10 +172,9 @@ describe('the brake on guessing passwords', () => {
     const servers = await Promise.all([startServer(config), startServer(config)])
     try {
       const send = (url: string, password: string) =>
-        fetch(`${url}/console/api/session`, {
-          method: 'POST',
-          headers: { 'content-type': 'application/json', 'x-forwarded-for': '192.0.2.9' },
-          body: JSON.stringify({ email: 'ada@shop.example', password }),
+        clientOf(url).request('POST', '/console/api/session', {
+          headers: { 'x-forwarded-for': '192.0.2.9' },
+          body: { email: 'ada@shop.example', password },
         })
       const answers = await Promise.all(
         Array.from({ length: 60 }, (_, i) => send(servers[i % 2]?.url ?? '', `wrong password ${i}`)),

@@ -1,7 +1,8 @@
 /** Ending sessions and changing passwords, through real servers. */
 import { expect } from 'chai'
 import type { SessionList } from '../../../src/domain/accounts/schemas.ts'
-import { type RequestOptions, sharedApp, type TestApp } from '../../support/app.ts'
+import { sharedApp, type TestApp } from '../../support/app.ts'
+import type { RequestOptions } from '../../support/client.ts'
 import { signIn, signUp } from '../../support/domain/accounts.ts'
 
 const NEW_PASSWORD = 'an even better battery'

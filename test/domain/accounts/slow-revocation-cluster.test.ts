@@ -5,7 +5,9 @@
 import { once } from 'node:events'
 import { expect } from 'chai'
 import { Redis } from 'ioredis'
-import type { Owner, Shop } from '../../support/domain/tills.ts'
+import type { Client } from '../../support/client.ts'
+import { signIn, signUp } from '../../support/domain/accounts.ts'
+import type { Owner } from '../../support/domain/tills.ts'
 import { type Cluster, startCluster } from '../../support/servers/cluster.ts'
 
 /** How long a server would remember, if nobody told it. */
@@ -15,8 +17,8 @@ const ROUNDS = 10
 describe('revocations on two servers', () => {
   const { DATABASE_URL, REDIS_URL } = process.env
   let cluster: Cluster
-  let a: Shop
-  let b: Shop
+  let a: Client
+  let b: Client
   let owner: Owner
   let listener: Redis
   const heard: string[] = []
@@ -27,7 +29,7 @@ describe('revocations on two servers', () => {
       return this.skip()
     }
     cluster = await startCluster(DATABASE_URL, 2)
-    ;[a, b] = cluster.shops as [Shop, Shop]
+    ;[a, b] = cluster.clients as [Client, Client]
     const made = await a.request('POST', '/console/api/organisations', {
       key: cluster.adminKey,
       body: { name: 'cluster' },
@@ -80,34 +82,13 @@ describe('revocations on two servers', () => {
     expect(heard).to.include('recent:key-by-digest')
   })
 
-  /** Signs in on the first server. @returns what a browser would send from then on */
-  const signIn = async (account: object) => {
-    const signedIn = await fetch(`${cluster.servers[0]?.url}/console/api/session`, {
-      method: 'POST',
-      headers: { 'Content-Type': 'application/json' },
-      body: JSON.stringify(account),
-    })
-    expect(signedIn.status).to.be.below(300)
-    const { csrfToken } = (await signedIn.json()) as { csrfToken: string }
-    const cookie = signedIn.headers.get('set-cookie')?.split(';')[0] ?? ''
-    return { cookie, 'x-csrf-token': csrfToken }
-  }
-  const signUp = async (name: string) => {
-    const account = {
-      email: `${name}-${owner.organisationId}@example.com`,
-      password: 'correct horse battery',
-    }
-    await a.request('POST', '/console/api/accounts', { body: { ...account, organisation: 'cluster' } })
-    return account
-  }
-
   it('a session that a change of password ended is refused at once', async () => {
     heard.length = 0
-    const { email, password } = await signUp('changing')
+    const { email, password } = await signUp(a)
     let current = password
     const statuses = await afterRevocation(async () => {
-      const changing = await signIn({ email, password: current })
-      const other = await signIn({ email, password: current })
+      const { headers: changing } = await signIn(a, { email, password: current })
+      const { headers: other } = await signIn(a, { email, password: current })
       return {
         use: async () => (await b.request('GET', '/console/api/me', { headers: other })).status,
         async revoke() {
@@ -124,9 +105,9 @@ describe('revocations on two servers', () => {
 
   it('an ended session is refused at once', async () => {
     heard.length = 0
-    const account = await signUp('ending')
+    const account = await signUp(a)
     const statuses = await afterRevocation(async () => {
-      const headers = await signIn(account)
+      const { headers } = await signIn(a, account)
       return {
         use: async () => (await b.request('GET', '/console/api/me', { headers })).status,
         revoke: () => a.request('DELETE', '/console/api/session', { headers }),

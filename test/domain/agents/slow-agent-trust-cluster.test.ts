@@ -1,6 +1,6 @@
 /** Two server processes on one PostgreSQL: no agent spends more than its day has, and no nonce counts on both. */
 import { expect } from 'chai'
-import type { TestApp } from '../../support/app.ts'
+import type { Client } from '../../support/client.ts'
 import { agentJws, agentRequestJws, agentTrustOf, freshNonce } from '../../support/domain/agent-trust.ts'
 import { type AgentKey, agentRoutesOf, newAgentKey } from '../../support/domain/agents.ts'
 import { type Cluster, startCluster } from '../../support/servers/cluster.ts'
@@ -22,13 +22,13 @@ describe('agents on two servers', () => {
       return this.skip()
     }
     cluster = await startCluster(DATABASE_URL, 2, { BASE_URL: AUDIENCE })
-    const apps = cluster.shops.map((shop) => ({ request: shop.request }) as unknown as TestApp)
-    const [one] = apps as [TestApp]
+    const { clients } = cluster
+    const [one] = clients as [Client]
     const made = await one.request<{ apiKey: string }>('POST', '/console/api/organisations', {
       key: cluster.adminKey,
       body: { name: 'Agents' },
     })
-    trusts = apps.map((app) => agentTrustOf(app, made.body.apiKey))
+    trusts = clients.map((client) => agentTrustOf(client, made.body.apiKey))
     key = await newAgentKey()
     const limits = { currency: 'EUR', per_day: 100 }
     agentId = (await agentRoutesOf(one, made.body.apiKey).active(key, { limits })).agent_id

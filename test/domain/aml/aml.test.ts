@@ -4,13 +4,8 @@ import canonicalize from 'canonicalize'
 import { expect } from 'chai'
 import { systemCaller } from '../../../src/caller.ts'
 import type { AmlResult } from '../../../src/domain/aml/schemas.ts'
-import {
-  sharedApp,
-  startTestApp,
-  type TestApp,
-  type TestOrganisation,
-  type TestResponse,
-} from '../../support/app.ts'
+import { sharedApp, startTestApp, type TestApp, type TestOrganisation } from '../../support/app.ts'
+import type { TestResponse } from '../../support/client.ts'
 
 const ALL = ['sanctions', 'pep', 'watchlist', 'adverse_media']
 const IVAN = { name: 'Ivan Arkadyevich Testov', dateOfBirth: '1961-04-12' }

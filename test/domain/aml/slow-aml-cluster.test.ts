@@ -5,7 +5,7 @@ import { join } from 'node:path'
 import { expect } from 'chai'
 import type { AmlResult } from '../../../src/domain/aml/schemas.ts'
 import type { ChangeLists, WatchLists } from '../../../src/domain/aml/schemas-lists.ts'
-import type { Shop } from '../../support/domain/tills.ts'
+import type { Client } from '../../support/client.ts'
 import { eventually } from '../../support/eventually.ts'
 import { type Cluster, startCluster } from '../../support/servers/cluster.ts'
 
@@ -26,8 +26,8 @@ const upload = (listId: string, name: string): ChangeLists => ({
 describe('watch lists on two servers', () => {
   let cluster: Cluster
   let directory: string
-  let a: Shop
-  let b: Shop
+  let a: Client
+  let b: Client
 
   before(async function () {
     const { DATABASE_URL } = process.env
@@ -38,7 +38,7 @@ describe('watch lists on two servers', () => {
     directory = mkdtempSync(join(tmpdir(), 'assay-aml-cluster-'))
     for (const name of FILES) copyFileSync(join(VECTORS, name), join(directory, name))
     cluster = await startCluster(DATABASE_URL, 2, { AML_LISTS: directory })
-    ;[a, b] = cluster.shops as [Shop, Shop]
+    ;[a, b] = cluster.clients as [Client, Client]
   })
 
   after(async () => {
@@ -47,21 +47,21 @@ describe('watch lists on two servers', () => {
     expect(codes.every((code) => code === 0)).to.equal(true)
   })
 
-  const lists = async (shop: Shop): Promise<WatchLists> =>
+  const lists = async (shop: Client): Promise<WatchLists> =>
     (await shop.request('GET', '/console/api/lists', { key: cluster.adminKey })).body as WatchLists
-  const change = async (shop: Shop, body: ChangeLists): Promise<WatchLists> => {
+  const change = async (shop: Client, body: ChangeLists): Promise<WatchLists> => {
     const answer = await shop.request('POST', '/console/api/lists', { key: cluster.adminKey, body })
     expect(answer.status, JSON.stringify(answer.body)).to.equal(200)
     return answer.body as WatchLists
   }
-  const screen = async (shop: Shop, name: string): Promise<AmlResult> => {
+  const screen = async (shop: Client, name: string): Promise<AmlResult> => {
     const body = { userId: 'u', name, checkTypes: ['sanctions'] }
     const answer = await shop.request('POST', '/api/aml/check', { key: cluster.adminKey, body })
     expect(answer.status, JSON.stringify(answer.body)).to.equal(200)
     return (answer.body as [AmlResult])[0]
   }
   /** Once it says so. */
-  const screensBy = (shop: Shop, version: string): Promise<void> =>
+  const screensBy = (shop: Client, version: string): Promise<void> =>
     eventually(
       'the other server screens against the new lists',
       async () => (await screen(shop, 'Somebody Unlisted')).listVersion === version,
@@ -98,7 +98,7 @@ describe('watch lists on two servers', () => {
   it('lists that both are sent at once are all there on both', async () => {
     const ids = Array.from({ length: UPLOADS }, (_, i) => `raced-${i}`)
     await Promise.all(ids.map((id, i) => change(i % 2 === 0 ? a : b, upload(id, `Somebody ${id}`))))
-    const loaded = async (shop: Shop): Promise<string[]> =>
+    const loaded = async (shop: Client): Promise<string[]> =>
       (await lists(shop)).lists.map(({ listId }) => listId).filter((id) => id.startsWith('raced-'))
     for (const shop of [a, b])
       await eventually('all lists are there', async () => (await loaded(shop)).length === UPLOADS, {

@@ -1,7 +1,5 @@
 /** What an agent reads first: true in every line, and nothing in it depends on who asks. */
 import { execFile } from 'node:child_process'
-import { once } from 'node:events'
-import { request } from 'node:http'
 import { expect } from 'chai'
 import { createAgentsTxt } from '../../../src/domain/chat/agents-txt.ts'
 import { CATEGORY_IDS } from '../../../src/domain/chat/prompts/schemas-prompts.ts'
@@ -35,11 +33,8 @@ describe('GET /agents.txt', () => {
     expect(headers.get('content-type')).to.equal('text/plain; charset=utf-8')
     expect(headers.get('access-control-allow-origin')).to.equal('*')
     expect(headers.get('cache-control')).to.equal('public, max-age=300')
-    // fetch would ask for a fresh answer, whatever it knows.
-    const { output } = await run(
-      `curl -s -o /dev/null -w '%{http_code}' -H 'If-None-Match: ${headers.get('etag')}' '${app.url}/agents.txt'`,
-    )
-    expect(output).to.equal('304')
+    const again = { headers: { 'if-none-match': headers.get('etag') ?? '' } }
+    expect((await app.request('GET', '/agents.txt', again)).status).to.equal(304)
   })
 
   it('says the rule about untrusted text before anything that can be called', () => {
@@ -49,12 +44,8 @@ describe('GET /agents.txt', () => {
 
   it('holds only addresses of BASE_URL, whatever host a request names', async () => {
     expect(text.match(/https?:\/\/[^\s'"]+/g)?.every((address) => address.startsWith(app.url))).to.equal(true)
-    const asked = request(`${app.url}/agents.txt`, { headers: { Host: 'evil.example' } }).end()
-    const [response] = await once(asked, 'response')
-    response.setEncoding('utf8')
-    const chunks = []
-    for await (const chunk of response) chunks.push(chunk)
-    expect(chunks.join('')).to.equal(text)
+    const { body } = await app.request('GET', '/agents.txt', { headers: { host: 'evil.example' } })
+    expect(body).to.equal(text)
   })
 
   it('has lines for curl that do what they say', async () => {

@@ -1,5 +1,4 @@
 /** Envelopes through the service: what is asked of them and in which order, and that each is used once. */
-import { request as httpRequest } from 'node:http'
 import { expect } from 'chai'
 import type { Clock } from '../../../src/clock.ts'
 import { createEnvelopeReader, type EnvelopeReader } from '../../../src/domain/chat/envelopes/envelope.ts'
@@ -249,30 +248,17 @@ describe('chat envelopes', () => {
 
     it('are held against BASE_URL, whatever the request says of its host', async () => {
       const agent = createAgent(app)
-      const send = (envelope: RelayEnvelope, headers: Record<string, string>): Promise<[number, string]> =>
-        new Promise((resolve, reject) => {
-          const { hostname, port } = new URL(app.url)
-          const options = { hostname, port, method: 'POST', path: '/api/messages' }
-          const request = httpRequest(
-            { ...options, headers: { 'content-type': 'application/json', ...headers } },
-            (response) => {
-              const parts: Buffer[] = []
-              response.on('data', (part) => parts.push(part))
-              response.on('end', () => resolve([response.statusCode ?? 0, Buffer.concat(parts).toString()]))
-            },
-          )
-          request.on('error', reject)
-          request.end(JSON.stringify({ envelope }))
-        })
       const evil = {
         host: 'evil.example',
         'x-forwarded-host': 'evil.example',
         forwarded: 'host=evil.example',
         'x-forwarded-for': '10.9.8.7',
       }
-      const [status, body] = await send(agent.sign({ audience: 'evil.example' }), evil)
-      expect([status, JSON.parse(body).error]).to.deep.equal([400, 'envelope_audience'])
-      expect((await send(agent.sign(), evil))[0]).to.equal(201)
+      const send = (envelope: RelayEnvelope) =>
+        app.request<{ error: string }>('POST', '/api/messages', { headers: evil, body: { envelope } })
+      const { status, body } = await send(agent.sign({ audience: 'evil.example' }))
+      expect([status, body.error]).to.deep.equal([400, 'envelope_audience'])
+      expect((await send(agent.sign())).status).to.equal(201)
     })
 
     it('answer each fault with its code', async () => {

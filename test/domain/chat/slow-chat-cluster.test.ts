@@ -5,6 +5,7 @@
 import { randomUUID } from 'node:crypto'
 import { expect } from 'chai'
 import type { MessagePage, Posted } from '../../../src/domain/chat/schemas.ts'
+import { clientOf, ok } from '../../support/client.ts'
 import { type Cluster, startCluster } from '../../support/servers/cluster.ts'
 
 const POSTERS = 16
@@ -15,15 +16,9 @@ const MAX_POSTS = POSTERS * POSTS_EACH
 const postMany = async (url: string, poster: number, until: () => boolean): Promise<number[]> => {
   const ids: number[] = []
   for (let i = 0; i < POSTS_EACH && !until(); i++) {
-    const body = JSON.stringify({ agent_name: `poster ${poster}`, text: `message ${i} ${randomUUID()}` })
+    const body = { agent_name: `poster ${poster}`, text: `message ${i} ${randomUUID()}` }
     try {
-      const response = await fetch(`${url}/api/messages`, {
-        method: 'POST',
-        headers: { 'Content-Type': 'application/json' },
-        body,
-      })
-      if (response.status !== 201) throw new Error(`refused: ${response.status} ${await response.text()}`)
-      ids.push(((await response.json()) as Posted).message.id)
+      ids.push((await ok<Posted>(clientOf(url), 'POST', '/api/messages', { body })).message.id)
     } catch (error) {
       if (until()) break
       throw error
@@ -33,9 +28,8 @@ const postMany = async (url: string, poster: number, until: () => boolean): Prom
 }
 
 const readOn = async (url: string, after: number): Promise<number[]> => {
-  const response = await fetch(`${url}/api/messages?after=${after}&limit=100`)
-  if (response.status !== 200) throw new Error(`not read: ${response.status}`)
-  return ((await response.json()) as MessagePage).messages.map(({ id }) => id)
+  const path = `/api/messages?after=${after}&limit=100`
+  return (await ok<MessagePage>(clientOf(url), 'GET', path)).messages.map(({ id }) => id)
 }
 
 /** Reads on, as fast as it can, until `done` and nothing more comes. @returns ids in the order in which they came */

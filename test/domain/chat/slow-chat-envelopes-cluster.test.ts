@@ -3,7 +3,7 @@ import { setTimeout as pause } from 'node:timers/promises'
 import { expect } from 'chai'
 import type { Posted, PostingState } from '../../../src/domain/chat/schemas.ts'
 import { signEnvelope } from '../../../src/protocol/envelope.ts'
-import type { Shop } from '../../support/domain/tills.ts'
+import type { Client } from '../../support/client.ts'
 import { type Cluster, startCluster } from '../../support/servers/cluster.ts'
 
 const REPLAYS = 50
@@ -26,8 +26,8 @@ describe('chat envelopes on two servers', () => {
     expect(codes?.every((code) => code === 0) ?? true).to.equal(true)
   })
 
-  const both = (): readonly [Shop, Shop] => {
-    const [one, two] = (cluster as Cluster).shops
+  const both = (): readonly [Client, Client] => {
+    const [one, two] = (cluster as Cluster).clients
     if (!one || !two) throw new Error('there are not two servers')
     return [one, two]
   }
@@ -42,7 +42,7 @@ describe('chat envelopes on two servers', () => {
       )
       const answers = await Promise.all(
         Array.from({ length: REPLAYS }, (_, i) =>
-          (servers[i % 2] as Shop).request('POST', '/api/messages', { body: { envelope } }),
+          (servers[i % 2] as Client).request('POST', '/api/messages', { body: { envelope } }),
         ),
       )
       const accepted = answers.filter(({ status }) => status === 201).map(({ body }) => body as Posted)

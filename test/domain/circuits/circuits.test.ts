@@ -3,6 +3,7 @@ import { expect } from 'chai'
 import { CIRCUITS, type CircuitId } from '../../../src/circuits/catalogue.ts'
 import { sharedApp, startTestApp, type TestApp } from '../../support/app.ts'
 import { artifacts } from '../../support/circuits/circuits.ts'
+import { clientOf } from '../../support/client.ts'
 
 interface Listed {
   id: CircuitId
@@ -85,11 +86,12 @@ describe('GET /api/circuits', () => {
         ['zkey', provingKeyUrl, 'application/octet-stream'],
         ['wasm', witnessProgramUrl, 'application/wasm'],
       ] as const) {
-        const response = await fetch(url, { headers: { origin: 'https://till.example' } })
-        const bytes = Buffer.from(await response.arrayBuffer())
+        const { bytes, headers } = await clientOf(url).request('GET', '', {
+          headers: { origin: 'https://till.example' },
+        })
         expect(bytes.equals(artifacts[id][kind]), url).to.equal(true)
         const sha256 = hash('sha256', bytes)
-        expect(Object.fromEntries(response.headers)).to.include({
+        expect(Object.fromEntries(headers)).to.include({
           'content-type': type,
           'content-length': String(bytes.length),
           etag: `"${sha256}"`,

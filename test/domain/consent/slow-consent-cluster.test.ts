@@ -1,8 +1,8 @@
 /** Two server processes on one PostgreSQL: what is withdrawn on one of them holds no more on the other, at once. */
 import { expect } from 'chai'
 import type { TestApp } from '../../support/app.ts'
+import type { Client } from '../../support/client.ts'
 import { consentRoutesOf } from '../../support/domain/consents.ts'
-import type { Shop } from '../../support/domain/tills.ts'
 import { type Cluster, startCluster } from '../../support/servers/cluster.ts'
 
 const ROUNDS = 10
@@ -21,14 +21,14 @@ describe('consents on two servers', () => {
       return this.skip()
     }
     cluster = await startCluster(DATABASE_URL, 2)
-    const [first, second] = cluster.shops as [Shop, Shop]
+    const [first, second] = cluster.clients as [Client, Client]
     const made = await first.request('POST', '/console/api/organisations', {
       key: cluster.adminKey,
       body: { name: 'cluster' },
     })
     const { apiKey } = made.body as { apiKey: string }
     // What these routes need of an app, a shop has.
-    const routesAt = (shop: Shop) => consentRoutesOf(shop as unknown as TestApp, apiKey)
+    const routesAt = (shop: Client) => consentRoutesOf(shop as unknown as TestApp, apiKey)
     a = routesAt(first)
     b = routesAt(second)
   })

@@ -5,7 +5,8 @@ import { eligibility } from '../../../src/circuits/mappers/eligibility.ts'
 import type { CompositeAnswer, EligibilityAnswer } from '../../../src/domain/eligibility/schemas-answers.ts'
 import type { TokenVerdict } from '../../../src/domain/tokens/schemas.ts'
 import { contextElement, type ProofContext } from '../../../src/rules/encode.ts'
-import { sharedApp, type TestApp, type TestOrganisation, type TestResponse } from '../../support/app.ts'
+import { sharedApp, type TestApp, type TestOrganisation } from '../../support/app.ts'
+import type { TestResponse } from '../../support/client.ts'
 import {
   checkProof,
   commitmentOf,

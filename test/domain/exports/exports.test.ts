@@ -7,6 +7,7 @@ import { systemCaller } from '../../../src/caller.ts'
 import type { RequestRow } from '../../../src/domain/event-log/rows.ts'
 import { createExports } from '../../../src/domain/exports/service.ts'
 import { sharedApp, type TestApp, type TestOrganisation } from '../../support/app.ts'
+import { signIn, signUp } from '../../support/domain/accounts.ts'
 import {
   exported,
   exportedRows,
@@ -195,13 +196,7 @@ describe('exports', function () {
     const refused = await app.request<ErrorBody>('GET', '/api/export/siem', { key: made.body.apiKey })
     expect([refused.status, refused.body.error]).to.deep.equal([403, 'insufficient_scope'])
     expect((await app.request('GET', '/api/export/siem')).status).to.equal(401)
-    const account = { email: `auditor-${Date.now()}@shop.example`, password: 'correct horse battery' }
-    await app.request('POST', '/console/api/accounts', { body: { ...account, organisation: 'Shop' } })
-    const session = await app.request('POST', '/console/api/session', { body: account })
-    const cookie = session.headers
-      .getSetCookie()
-      .map((text) => text.split(';')[0])
-      .join('; ')
+    const { cookie } = await signIn(app, await signUp(app))
     for (const kind of ['siem', 'evidence']) {
       const answer = await app.request<string>('GET', `/api/export/${kind}?since=2026-01-01`, {
         headers: { cookie },

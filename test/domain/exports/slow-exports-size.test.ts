@@ -9,6 +9,7 @@ import { examine } from '../../../src/bin/evidence/verify-evidence.ts'
 import { recordedLine } from '../../../src/domain/event-log/rows.ts'
 import { openSegments } from '../../../src/domain/event-log/segments.ts'
 import { openDatabase } from '../../../src/store/database.ts'
+import { clientOf, ok } from '../../support/client.ts'
 import { openLog, readAll, requestAt } from '../../support/domain/event-log.ts'
 import { callerOf, itemOf, ledgerOn } from '../../support/ledger.ts'
 import { createPostgresDatabase, DATABASE_URL } from '../../support/servers/database.ts'
@@ -73,12 +74,8 @@ describe('an export of 1 GiB', function () {
     await database.close()
   }
 
-  const post = async ({ url }: ServerProcess, path: string, key: string, body: object) => {
-    const headers = { 'x-api-key': key, 'content-type': 'application/json' }
-    const answer = await fetch(`${url}${path}`, { method: 'POST', headers, body: JSON.stringify(body) })
-    if (!answer.ok) throw new Error(`${path}: ${answer.status} ${await answer.text()}`)
-    return (await answer.json()) as Record<string, string>
-  }
+  const post = ({ url }: ServerProcess, path: string, key: string, body: object) =>
+    ok<Record<string, string>>(clientOf(url), 'POST', path, { key, body })
 
   it(`takes less than ${MAX_GROWTH_BYTES / 2 ** 20} MiB of the server's memory`, async () => {
     const fresh = DATABASE_URL === undefined ? undefined : await createPostgresDatabase()
@@ -102,9 +99,8 @@ describe('an export of 1 GiB', function () {
 
     const server = await start(env)
     const pid = server.process.pid ?? 0
-    const key = { 'x-api-key': apiKey }
     // What a first export and some requests take is not this one's.
-    await (await fetch(`${server.url}/api/export/evidence?limit=50000`, { headers: key })).arrayBuffer()
+    await ok(clientOf(server.url), 'GET', '/api/export/evidence?limit=50000', { key: apiKey })
     let growing = true
     let appended = 0
     const grow = async () => {
@@ -119,7 +115,9 @@ describe('an export of 1 GiB', function () {
     }, SAMPLE_MS)
     const writing = grow()
     const file = join(dataDir, 'evidence.ndjson')
-    const answer = await fetch(`${server.url}/api/export/evidence?since=2026-01-01`, { headers: key })
+    const answer = await fetch(`${server.url}/api/export/evidence?since=2026-01-01`, {
+      headers: { 'x-api-key': apiKey },
+    })
     expect(answer.status).to.equal(200)
     await pipeline(Readable.fromWeb(answer.body as never), createWriteStream(file))
     clearInterval(sampling)
@@ -135,7 +133,8 @@ describe('an export of 1 GiB', function () {
     expect(peak - before).to.be.lessThan(MAX_GROWTH_BYTES)
 
     const keys = join(dataDir, 'jwks.json')
-    await writeFile(keys, await (await fetch(`${server.url}/.well-known/jwks.json`)).text())
+    const jwks = await clientOf(server.url).request('GET', '/.well-known/jwks.json')
+    await writeFile(keys, jwks.bytes)
     await server.end()
     const report = await examine(file, { keys })
     expect(report).to.include({ holds: true, reason: null })

@@ -12,6 +12,7 @@ import { createLogger } from '../../../src/http/log.ts'
 import { createSafeFetch } from '../../../src/net/safe-fetch.ts'
 import { startServer } from '../../../src/server/server.ts'
 import { sharedApp, type TestApp } from '../../support/app.ts'
+import { clientOf } from '../../support/client.ts'
 import { ask, askByQuery, createProxy, sharedTarget } from '../../support/domain/hermes.ts'
 import { rejection } from '../../support/rejection.ts'
 import {
@@ -362,20 +363,7 @@ describe('what hermes is asked and what its targets answer', () => {
       logger: createLogger('trace', stream),
     })
     try {
-      const app = {
-        request: async (
-          method: string,
-          path: string,
-          { body, key }: { body?: object; key?: string } = {},
-        ) => {
-          const response = await fetch(server.url + path, {
-            method,
-            headers: { 'content-type': 'application/json', 'x-api-key': key ?? KEY },
-            body: body && JSON.stringify(body),
-          })
-          return { status: response.status, headers: response.headers, body: await response.json() }
-        },
-      } as unknown as TestApp // Only what makes and asks routes; the usual app keeps no log.
+      const app = clientOf(server.url)
       const path = `/${MARKER}/a`
       target.on(path, json([{ secret: MARKER }]))
       target.on(`/${MARKER}/bad`, (_, response) => void response.end(`{"secret": "${MARKER}`))

@@ -5,8 +5,9 @@
 import { expect } from 'chai'
 import type { TestApp } from '../../support/app.ts'
 import { asking } from '../../support/circuits/circuit-questions.ts'
+import type { Client } from '../../support/client.ts'
 import { hybridRoutesOf, signaturesOf, signingDevice } from '../../support/domain/hybrid-tokens.ts'
-import type { Owner, Shop } from '../../support/domain/tills.ts'
+import type { Owner } from '../../support/domain/tills.ts'
 import { tokenRoutesOf } from '../../support/domain/tokens.ts'
 import { type Cluster, startCluster } from '../../support/servers/cluster.ts'
 
@@ -33,7 +34,7 @@ describe('hybrid tokens on two servers', () => {
     }
     // What signatures are told to be by is the address that all servers have in common.
     cluster = await startCluster(DATABASE_URL, 2, { BASE_URL: 'http://assay.example' })
-    const [first, second] = cluster.shops as [Shop, Shop]
+    const [first, second] = cluster.clients as [Client, Client]
     const made = await first.request('POST', '/console/api/organisations', {
       key: cluster.adminKey,
       body: { name: 'cluster' },

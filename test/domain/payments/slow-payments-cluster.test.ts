@@ -6,7 +6,8 @@ import { randomBytes, randomUUID } from 'node:crypto'
 import { expect } from 'chai'
 import pg from 'pg'
 import type { SyncAnswer } from '../../../src/protocol/sync.ts'
-import { keyTill, type Owner, type Shop, type Till, terminalTill } from '../../support/domain/tills.ts'
+import type { Client } from '../../support/client.ts'
+import { keyTill, type Owner, type Till, terminalTill } from '../../support/domain/tills.ts'
 import { type Cluster, startCluster } from '../../support/servers/cluster.ts'
 
 const TERMINALS = 32
@@ -41,13 +42,12 @@ describe('payments on two servers', () => {
 
   /** The same tills behind both servers: made by one, known to the other through the database. */
   const openTills = async (owner: Owner): Promise<Till[]> => {
-    const { shops } = cluster
-    const either = (i: number): Shop => {
+    const { clients } = cluster
+    const either = (i: number): Client => {
       let turn = i
       return {
-        request: (...call) => {
-          const shop = shops[turn++ % shops.length] as Shop
-          return shop.request(...call)
+        get request() {
+          return (clients[turn++ % clients.length] as Client).request
         },
       }
     }
@@ -57,7 +57,7 @@ describe('payments on two servers', () => {
   }
 
   it('spends every nullifier exactly once, however terminals overlap', async () => {
-    const shop = cluster.shops[0] as Shop
+    const shop = cluster.clients[0] as Client
     const made = await shop.request('POST', '/console/api/organisations', {
       key: cluster.adminKey,
       body: { name: 'cluster' },
@@ -115,13 +115,13 @@ describe('payments on two servers', () => {
   })
 
   it('lets one of 64 concurrent validates through, whichever server they reach', async () => {
-    const { shops } = cluster
-    const made = await (shops[0] as Shop).request('POST', '/console/api/organisations', {
+    const { clients } = cluster
+    const made = await (clients[0] as Client).request('POST', '/console/api/organisations', {
       key: cluster.adminKey,
       body: { name: 'race' },
     })
     const owner = made.body as Owner
-    const tills = await Promise.all(shops.map((shop) => keyTill(shop, owner)))
+    const tills = await Promise.all(clients.map((shop) => keyTill(shop, owner)))
     for (let round = 0; round < ROUNDS; round++) {
       const cardToken = `tok_${randomUUID()}`
       const answers = await Promise.all(

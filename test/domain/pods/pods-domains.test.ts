@@ -12,7 +12,8 @@ import { createDns } from '../../../src/net/dns.ts'
 import { createBus } from '../../../src/store/bus.ts'
 import { createOpenRecent } from '../../../src/store/recent.ts'
 import { startTestApp, type TestApp, type TestOrganisation } from '../../support/app.ts'
-import { createPod, movePod, requestOfHost } from '../../support/domain/pods.ts'
+import type { RequestOptions } from '../../support/client.ts'
+import { createPod, movePod } from '../../support/domain/pods.ts'
 import { type DnsServer, startDnsServer } from '../../support/servers/dns-server.ts'
 
 type Failure = { error: string }
@@ -58,7 +59,9 @@ describe('custom domains', () => {
     expect((await check({ domain: name, podId: pod.podId })).body.bound).to.equal(true)
     return pod
   }
-  const rootOf = (host: string) => requestOfHost(app.url, host, 'GET', '/')
+  const requestOf = (host: string, method: string, path: string, options: RequestOptions = {}) =>
+    app.request<Record<string, unknown>>(method, path, { ...options, headers: { ...options.headers, host } })
+  const rootOf = (host: string) => requestOf(host, 'GET', '/')
 
   it('say which records are missing, one by one, until nothing is left to do', async () => {
     const { podId } = await createPod(app, owner.apiKey)
@@ -256,7 +259,7 @@ describe('custom domains', () => {
       expect(body).to.have.nested.property('pod.endpoints.verify', `${app.url}/pod/${pod.podId}/verify`)
     }
     const verify = (headers: Record<string, string>) =>
-      requestOfHost(app.url, domain, 'POST', '/verify', { body: { age: 36 }, headers })
+      requestOf(domain, 'POST', '/verify', { body: { age: 36 }, headers })
     expect((await verify({})).status).to.equal(401)
     const { status: code, body } = await verify({ 'x-pod-key': pod.podKey })
     expect(code, JSON.stringify(body)).to.equal(200)
@@ -266,9 +269,9 @@ describe('custom domains', () => {
     expect(result.qrUrl.startsWith(`${app.url}/`)).to.equal(true)
     const charges = await app.services.database.knex('pod_charges').where({ pod: pod.podId })
     expect(charges.map(({ verification }) => verification)).to.deep.equal([result.verificationId])
-    const { body: stillInfo } = await requestOfHost(app.url, domain, 'GET', '/verify')
+    const { body: stillInfo } = await requestOf(domain, 'GET', '/verify')
     expect(stillInfo).to.include({ status: 'operational' })
-    const { body: health } = await requestOfHost(app.url, domain, 'GET', '/health/live')
+    const { body: health } = await requestOf(domain, 'GET', '/health/live')
     expect(health).to.deep.equal({ live: true })
   })
 
@@ -400,7 +403,7 @@ describe('custom domains', () => {
     try {
       const hosts = Array.from({ length: 50 }, (_, index) => `h${index}.${domain}`)
       await Promise.all(hosts.map(rootOf))
-      await Promise.all(hosts.map((host) => requestOfHost(app.url, host, 'POST', '/verify', { body: {} })))
+      await Promise.all(hosts.map((host) => requestOf(host, 'POST', '/verify', { body: {} })))
       expect(queries).to.equal(1)
       // One of the check itself; nobody has them all read anew by asking for one.
       await check({ domain: `h0.${domain}` })

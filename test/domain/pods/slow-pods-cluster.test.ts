@@ -6,6 +6,9 @@ import { randomBytes } from 'node:crypto'
 import { expect } from 'chai'
 import type { PodCreated } from '../../../src/domain/pods/schemas.ts'
 import { createScratchDatabase } from '../../support/app.ts'
+import { type Client, clientOf, ok, type TestResponse } from '../../support/client.ts'
+import { createPod } from '../../support/domain/pods.ts'
+import type { Owner } from '../../support/domain/tills.ts'
 import { type ServerProcess, startServerProcess } from '../../support/servers/server-process.ts'
 
 const ADMIN_KEY = 'admin-key-of-the-pods-test'
@@ -14,34 +17,15 @@ const LIMIT = 1000
 const CLIENTS = 16
 const ATTEMPTS = 5
 
-interface Answer {
-  readonly status: number
-  readonly remaining: number
-  readonly body: Record<string, unknown>
-}
+/** What the tests look at of any answer. */
+type Answered = TestResponse<{ error?: string }>
 
-const call = async (
-  server: ServerProcess,
-  method: string,
-  path: string,
-  headers: Record<string, string>,
-  body?: object,
-): Promise<Answer> => {
-  const answer = await fetch(server.url + path, {
-    method,
-    headers: { 'content-type': 'application/json', ...headers },
-    ...(body && { body: JSON.stringify(body) }),
-  })
-  return {
-    status: answer.status,
-    remaining: Number(answer.headers.get('x-ratelimit-remaining')),
-    body: await answer.json(),
-  }
-}
+const remaining = ({ headers }: Answered): number => Number(headers.get('x-ratelimit-remaining'))
 
 describe('pods on two servers', () => {
   const { DATABASE_URL, REDIS_URL } = process.env
   const servers: ServerProcess[] = []
+  let clients: Client[]
   let database: Awaited<ReturnType<typeof createScratchDatabase>>
   let pod: PodCreated
   let countedLocally = 0
@@ -70,11 +54,10 @@ describe('pods on two servers', () => {
         if (String(text).includes('counted locally')) countedLocally++
       })
     }
-    const made = await call(one(), 'POST', '/console/api/organisations', operator(), { name: 'Pods' })
-    const owner = { 'x-api-key': String(made.body.apiKey) }
-    const created = await call(one(), 'POST', '/console/api/pods', owner, { name: 'Pod' })
-    expect(created.status).to.equal(201)
-    pod = created.body as unknown as PodCreated
+    clients = servers.map(({ url }) => clientOf(url))
+    const body = { name: 'Pods' }
+    const { apiKey } = await ok<Owner>(one(), 'POST', '/console/api/organisations', { key: ADMIN_KEY, body })
+    pod = await createPod(one(), apiKey)
   })
 
   after(async () => {
@@ -83,18 +66,18 @@ describe('pods on two servers', () => {
     expect(codes.every((code) => code === 0)).to.equal(true)
   })
 
-  const one = () => servers[0] as ServerProcess
-  const operator = () => ({ 'x-api-key': ADMIN_KEY })
+  const one = () => clients[0] as Client
   const fromAddress = (address: string) => ({ 'x-pod-key': pod.podKey, 'x-forwarded-for': address })
   /** Refused for its body, after it was counted. */
-  const ask = (index: number, address: string) => {
-    const server = servers[index % servers.length] as ServerProcess
-    return call(server, 'POST', `/pod/${pod.podId}/verify`, fromAddress(address), {})
-  }
+  const ask = (index: number, address: string, body = {}): Promise<Answered> =>
+    (clients[index % clients.length] as Client).request('POST', `/pod/${pod.podId}/verify`, {
+      headers: fromAddress(address),
+      body,
+    })
 
   /** All requests from one address, on both servers. */
-  const askAll = async (address: string): Promise<Answer[]> => {
-    const answers: Answer[] = []
+  const askAll = async (address: string): Promise<Answered[]> => {
+    const answers: Answered[] = []
     let next = 0
     const client = async (): Promise<void> => {
       while (next < REQUESTS) answers.push(await ask(next++, address))
@@ -105,7 +88,7 @@ describe('pods on two servers', () => {
 
   it('an address gets exactly 1,000 answers in an hour, whichever server it asks', async () => {
     // Where Redis is too slow each server counts for itself, and says so; then another address is counted.
-    let answers: Answer[] = []
+    let answers: Answered[] = []
     for (let attempt = 1; attempt <= ATTEMPTS; attempt++) {
       countedLocally = 0
       answers = await askAll(`198.51.100.${10 + attempt}`)
@@ -115,22 +98,18 @@ describe('pods on two servers', () => {
     const counted = answers.filter(({ status }) => status === 422)
     expect(counted).to.have.length(LIMIT)
     expect(answers.filter(({ status }) => status === 429)).to.have.length(REQUESTS - LIMIT)
-    expect(counted.map(({ remaining }) => remaining).sort((a, b) => a - b)).to.deep.equal(
+    expect(counted.map(remaining).sort((a, b) => a - b)).to.deep.equal(
       Array.from({ length: LIMIT }, (_, index) => index),
     )
     expect((await ask(0, '198.51.100.2')).status).to.equal(422)
-    expect((await ask(1, '198.51.100.2')).remaining).to.equal(LIMIT - 2)
+    expect(remaining(await ask(1, '198.51.100.2'))).to.equal(LIMIT - 2)
   })
 
   it('a pod that is suspended on one server is refused by the other at once', async () => {
-    const path = `/pod/${pod.podId}/verify`
-    const verify = (server: ServerProcess) =>
-      call(server, 'POST', path, fromAddress('198.51.100.3'), { a: 1 })
-    for (const server of servers) expect((await verify(server)).status).to.equal(200)
-    const moved = await call(one(), 'PATCH', `/console/api/pods/${pod.podId}`, operator(), {
-      status: 'SUSPENDED',
-    })
-    expect(moved.status).to.equal(200)
-    for (const server of servers) expect((await verify(server)).body.error).to.equal('pod_suspended')
+    const verify = (index: number) => ask(index, '198.51.100.3', { a: 1 })
+    for (const index of clients.keys()) expect((await verify(index)).status).to.equal(200)
+    const path = `/console/api/pods/${pod.podId}`
+    await ok(one(), 'PATCH', path, { key: ADMIN_KEY, body: { status: 'SUSPENDED' } })
+    for (const index of clients.keys()) expect((await verify(index)).body.error).to.equal('pod_suspended')
   })
 })

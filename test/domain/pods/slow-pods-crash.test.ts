@@ -6,6 +6,8 @@ import { join } from 'node:path'
 import { expect } from 'chai'
 import { type Database, openDatabase } from '../../../src/store/database.ts'
 import { createScratchDatabase } from '../../support/app.ts'
+import { clientOf, ok } from '../../support/client.ts'
+import { createPod } from '../../support/domain/pods.ts'
 import { freePort, type ServerProcess, startServerProcess } from '../../support/servers/server-process.ts'
 
 const ROUNDS = Number(process.env.CRASH_ROUNDS ?? 3)
@@ -21,36 +23,23 @@ interface Made {
   readonly podKey: string
 }
 
-const post = async (
-  url: string,
-  headers: Record<string, string>,
-  body: object,
-): Promise<Record<string, string>> => {
-  const answer = await fetch(url, {
-    method: 'POST',
-    headers: { 'content-type': 'application/json', ...headers },
-    body: JSON.stringify(body),
-  })
-  if (!answer.ok) throw new Error(`${url}: ${answer.status} ${await answer.text()}`)
-  return answer.json()
-}
-
 const makePod = async ({ url }: ServerProcess): Promise<Made> => {
-  const name = { name: 'Crash' }
-  const { apiKey = '' } = await post(`${url}/console/api/organisations`, { 'x-api-key': ADMIN_KEY }, name)
-  const policy = { ...name, rules: [{ field: 'age', op: 'gte', value: 18 }] }
-  const { podId = '', podKey = '' } = await post(`${url}/console/api/pods`, { 'x-api-key': apiKey }, policy)
-  return { apiKey, podId, podKey }
+  const client = clientOf(url)
+  const body = { name: 'Crash' }
+  const { apiKey } = await ok<Made>(client, 'POST', '/console/api/organisations', { key: ADMIN_KEY, body })
+  const policy = { ...body, rules: [{ field: 'age', op: 'gte', value: 18 }] }
+  return { ...(await createPod(client, apiKey, policy)), apiKey }
 }
 
 /** Clients that verify until the server dies under them. @returns the ids of the results that were handed out */
 const loadUntilKilled = async (server: ServerProcess, { podId, podKey }: Made): Promise<string[]> => {
   const acknowledged: string[] = []
+  const pods = clientOf(server.url)
   let alive = true
   const client = async (): Promise<void> => {
     while (alive) {
-      const headers = { 'x-pod-key': podKey }
-      const made = await post(`${server.url}/pod/${podId}/verify`, headers, { age: randomInt(36) }).catch(
+      const options = { headers: { 'x-pod-key': podKey }, body: { age: randomInt(36) } }
+      const made = await ok<{ verificationId: string }>(pods, 'POST', `/pod/${podId}/verify`, options).catch(
         () => undefined,
       )
       if (made?.verificationId) acknowledged.push(made.verificationId)

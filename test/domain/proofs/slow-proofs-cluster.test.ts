@@ -24,8 +24,8 @@ describe('proofs on two servers', () => {
   })
 
   it(`of ${CLIENTS} clients that spend the same digest through both, one does and all others hear of it`, async () => {
-    const { shops, adminKey: key } = cluster as Cluster
-    const [one, two] = shops
+    const { clients, adminKey: key } = cluster as Cluster
+    const [one, two] = clients
     if (!one || !two) throw new Error('there are not two servers')
     const made = await one.request('POST', '/v1/proofs/generate', {
       key,
@@ -58,8 +58,8 @@ describe('proofs on two servers', () => {
   })
 
   it(`of ${CLIENTS} clients that spend an aggregate or one of its members through both, one does, with all of it or that alone`, async () => {
-    const { shops, adminKey: key, databaseUrl } = cluster as Cluster
-    const [one, two] = shops
+    const { clients, adminKey: key, databaseUrl } = cluster as Cluster
+    const [one, two] = clients
     if (!one || !two) throw new Error('there are not two servers')
     const made = async (body: object): Promise<ProofGenerated> => {
       const answer = await one.request('POST', '/v1/proofs/generate', { key, body })

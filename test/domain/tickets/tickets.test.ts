@@ -4,6 +4,7 @@ import { expect } from 'chai'
 import { createRemoteJWKSet, jwtVerify } from 'jose'
 import jsQr from 'jsqr'
 import { sharedApp, startTestApp, type TestApp, type TestOrganisation } from '../../support/app.ts'
+import { clientOf } from '../../support/client.ts'
 import { asPresented, generated } from '../../support/domain/proof-api.ts'
 import { ticketRoutesOf } from '../../support/domain/tickets.ts'
 import { base64url, payloadOf } from '../../support/domain/tokens.ts'
@@ -91,11 +92,11 @@ describe('tickets', () => {
     const ticket = await tickets.issued({ claims: { seat: 1 } })
     const path = `/v1/qr/tickets/${ticket.ticket_id}/qr`
     expect(ticket.svg_url).to.equal(`${app.url}${path}?format=svg`)
-    const headers = { 'X-API-Key': owner.apiKey }
-    const svg = await fetch(ticket.svg_url, { headers })
+    const key = owner.apiKey
+    const svg = await clientOf(ticket.svg_url).request('GET', '', { key })
     expect(svg.headers.get('content-type')).to.equal('image/svg+xml')
-    const png = await fetch(app.url + path, { headers: { ...headers, Accept: 'image/png' } })
-    const { data, width, height } = readPng(Buffer.from(await png.arrayBuffer()))
+    const png = await app.request('GET', path, { key, headers: { accept: 'image/png' } })
+    const { data, width, height } = readPng(png.bytes)
     expect(jsQr.default(data, width, height)?.data).to.equal(ticket.qr_payload)
     const stranger = (await app.organisation()).apiKey
     expect((await app.request('GET', path, { key: stranger })).status).to.equal(404)

@@ -1,7 +1,8 @@
 /** Two server processes on one PostgreSQL: a single-use token, and a ticket, that both are shown at once count once. */
 import { expect } from 'chai'
+import type { Client } from '../../support/client.ts'
 import { ticketRoutesOf } from '../../support/domain/tickets.ts'
-import type { Owner, Shop } from '../../support/domain/tills.ts'
+import type { Owner } from '../../support/domain/tills.ts'
 import { type Cluster, startCluster } from '../../support/servers/cluster.ts'
 
 const PRESENTATIONS = 50
@@ -18,7 +19,7 @@ describe('tokens and tickets on two servers', () => {
       return this.skip()
     }
     cluster = await startCluster(DATABASE_URL, 2)
-    const made = await (cluster.shops[0] as Shop).request('POST', '/console/api/organisations', {
+    const made = await (cluster.clients[0] as Client).request('POST', '/console/api/organisations', {
       key: cluster.adminKey,
       body: { name: 'gate' },
     })
@@ -30,13 +31,13 @@ describe('tokens and tickets on two servers', () => {
   })
 
   /** Calls both servers in turn, all at once. */
-  const atOnce = <T>(call: (shop: Shop) => Promise<T>): Promise<T[]> =>
-    Promise.all(Array.from({ length: PRESENTATIONS }, (_, i) => call(cluster.shops[i % 2] as Shop)))
+  const atOnce = <T>(call: (shop: Client) => Promise<T>): Promise<T[]> =>
+    Promise.all(Array.from({ length: PRESENTATIONS }, (_, i) => call(cluster.clients[i % 2] as Client)))
 
   it(`use a token up once of ${PRESENTATIONS} consumptions`, async () => {
     const key = owner.apiKey
     for (let round = 0; round < ROUNDS; round++) {
-      const made = await (cluster.shops[round % 2] as Shop).request('POST', '/api/tokens/generate', {
+      const made = await (cluster.clients[round % 2] as Client).request('POST', '/api/tokens/generate', {
         key,
         body: { subject: 'member-7', type: 'qr', singleUse: true },
       })
@@ -51,7 +52,7 @@ describe('tokens and tickets on two servers', () => {
 
   it(`use a ticket up once of ${PRESENTATIONS} that are handed in, alone or in batches`, async () => {
     for (let round = 0; round < ROUNDS; round++) {
-      const issuing = ticketRoutesOf(cluster.shops[round % 2] as Shop, owner.apiKey)
+      const issuing = ticketRoutesOf(cluster.clients[round % 2] as Client, owner.apiKey)
       const [alone, inBatch] = [await issuing.issued(), await issuing.issued()]
       const answers = await atOnce((shop) => ticketRoutesOf(shop, owner.apiKey).handIn([alone.qr_payload]))
       expect(answers.filter(({ status }) => status === 200)).to.have.length(1)

@@ -25,10 +25,10 @@ describe('forms of tokens', () => {
   const get = <T>(tokenId: string, form: string, key = owner.apiKey) =>
     app.request<T & Failure & { status?: string }>('GET', `/api/tokens/${tokenId}/${form}`, { key })
   const png = async (tokenId: string): Promise<Buffer> => {
-    const headers = { 'X-API-Key': owner.apiKey, Accept: 'image/png' }
-    const response = await fetch(`${app.url}/api/tokens/${tokenId}/qr`, { headers })
-    expect([response.status, response.headers.get('content-type')]).to.deep.equal([200, 'image/png'])
-    return Buffer.from(await response.arrayBuffer())
+    const options = { key: owner.apiKey, headers: { accept: 'image/png' } }
+    const { status, headers, bytes } = await app.request('GET', `/api/tokens/${tokenId}/qr`, options)
+    expect([status, headers.get('content-type')]).to.deep.equal([200, 'image/png'])
+    return bytes
   }
   /** A token that is as long as its type allows, and what comes of one byte more. @param limit characters */
   const longest = async (type: string, limit: number) => {
@@ -215,10 +215,7 @@ describe('POST /v1/offline/transactions', () => {
     })
     expect(status).to.equal(501)
     expect(body).to.deep.include({ error: 'not_implemented', use: '/api/merchant/transactions/sync' })
-    for (const init of [{}, { body: 'nonsense', headers: { 'Content-Type': 'text/plain' } }]) {
-      const headers = { 'X-API-Key': apiKey, ...init.headers }
-      const response = await fetch(app.url + path, { ...init, method: 'POST', headers })
-      expect(response.status).to.equal(501)
-    }
+    for (const init of [{}, { body: 'nonsense', headers: { 'content-type': 'text/plain' } }])
+      expect((await app.request('POST', path, { ...init, key: apiKey })).status).to.equal(501)
   })
 })

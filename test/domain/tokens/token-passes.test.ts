@@ -53,7 +53,7 @@ describe('passes', () => {
   })
   const tokens = () => tokenRoutesOf(app, owner.apiKey)
   const get = (tokenId: string, query = '') =>
-    fetch(`${app.url}/api/tokens/${tokenId}/pass${query}`, { headers: { 'X-API-Key': owner.apiKey } })
+    app.request<GooglePass>('GET', `/api/tokens/${tokenId}/pass${query}`, { key: owner.apiKey })
 
   it('of Apple are archives whose manifest fits every file and whose signature openssl verifies', async () => {
     const { tokenId, token, expiresAt, passUrl } = await tokens().issued({
@@ -66,7 +66,7 @@ describe('passes', () => {
     expect(passUrl).to.equal(`${app.url}/api/tokens/${tokenId}/pass`)
     const response = await get(tokenId)
     expect(response.headers.get('content-type')).to.equal('application/vnd.apple.pkpass')
-    const files = await unzip(Buffer.from(await response.arrayBuffer()))
+    const files = await unzip(response.bytes)
     const manifest = JSON.parse(String(files.get('manifest.json')))
     const covered = [...files].filter(([name]) => name !== 'manifest.json' && name !== 'signature')
     expect(manifest).to.deep.equal(
@@ -125,7 +125,7 @@ describe('passes', () => {
     const { tokenId, token, expiresAt } = await tokens().issued({ type: 'pass', claims: { note: 'red hat' } })
     const response = await get(tokenId, '?format=google')
     expect(response.headers.get('content-type')).to.match(/^application\/json/)
-    const { jwt, saveUrl } = (await response.json()) as GooglePass
+    const { jwt, saveUrl } = response.body
     expect(saveUrl).to.equal(`https://pay.google.com/gp/v/save/${jwt}`)
     const key = await importSPKI(folder.googleKey, 'RS256')
     const { payload, protectedHeader } = await jwtVerify(jwt, key, {

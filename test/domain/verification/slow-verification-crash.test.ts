@@ -11,7 +11,9 @@ import { expect } from 'chai'
 import type { BatchResult, VerificationResult } from '../../../src/domain/verification/schemas.ts'
 import { type Database, openDatabase } from '../../../src/store/database.ts'
 import { createScratchDatabase } from '../../support/app.ts'
+import { clientOf } from '../../support/client.ts'
 import { freePort, type ServerProcess, startServerProcess } from '../../support/servers/server-process.ts'
+import { freeOrganisation } from '../../support/verification.ts'
 
 const ROUNDS = Number(process.env.CRASH_ROUNDS ?? 3)
 const CLIENTS = 8
@@ -24,43 +26,16 @@ const GRANTED = 1_000_000
 
 type Signed = Pick<VerificationResult, 'verificationId' | 'jws' | 'salt'>
 
-interface Answer<T> {
-  readonly status: number
-  readonly body: T
-  readonly cookie: string
-}
-
-const call = async <T>(url: string, headers: Record<string, string>, body: object): Promise<Answer<T>> => {
-  const response = await fetch(url, {
-    method: 'POST',
-    headers: { 'content-type': 'application/json', ...headers },
-    body: JSON.stringify(body),
-  })
-  const cookie = response.headers
-    .getSetCookie()
-    .map((text) => text.split(';')[0])
-    .join('; ')
-  return { status: response.status, body: (await response.json()) as T, cookie }
-}
-
-/** Signs up. @returns a key of an organisation that lives on free results */
-const signUp = async (url: string): Promise<string> => {
-  const email = `${randomUUID()}@shop.example`
-  const password = 'correct horse battery'
-  await call(`${url}/console/api/accounts`, {}, { email, password, organisation: 'Trial' })
-  const session = await call<{ csrfToken: string }>(`${url}/console/api/session`, {}, { email, password })
-  const headers = { cookie: session.cookie, 'x-csrf-token': session.body.csrfToken }
-  const key = await call<{ apiKey: string }>(`${url}/console/api/keys`, headers, { scopes: ['verify'] })
-  return key.body.apiKey
-}
-
 /** Clients that make one result after the other, and never give a request up, until told to stop. */
 const startLoad = (url: string, apiKey: string, answered: Signed[]) => {
   let stopped = false
+  const shop = clientOf(url)
   const insist = async <T>(path: string, body: object): Promise<T> => {
-    const headers = { 'x-api-key': apiKey, 'idempotency-key': randomUUID() }
+    const headers = { 'idempotency-key': randomUUID() }
     for (;;) {
-      const answer = await call<T>(url + path, headers, body).catch(() => undefined)
+      const answer = await shop
+        .request<T>('POST', path, { key: apiKey, headers, body })
+        .catch(() => undefined)
       if (answer?.status === 200) return answer.body
       await pause(RETRY_PAUSE_MS)
     }
@@ -124,7 +99,7 @@ describe('results under kill -9', () => {
       await work(database).finally(() => database.close())
     }
     let server: ServerProcess = await startServerProcess(env)
-    const apiKey = await signUp(server.url)
+    const { apiKey } = await freeOrganisation(clientOf(server.url), ['verify'])
     await server.end('SIGTERM')
     await onDatabase(({ knex }) => knex('free_proof_grants').update({ granted: GRANTED }))
 

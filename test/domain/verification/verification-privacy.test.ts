@@ -6,6 +6,7 @@ import { loadConfig } from '../../../src/config/config.ts'
 import type { VerificationResult } from '../../../src/domain/verification/schemas.ts'
 import { createLogger } from '../../../src/http/log.ts'
 import { type RunningServer, startServer } from '../../../src/server/server.ts'
+import { clientOf } from '../../support/client.ts'
 
 const MARKER = `marker-${randomBytes(12).toString('hex')}`
 const KEY = `admin-${randomBytes(16).toString('hex')}`
@@ -48,16 +49,13 @@ describe('data that is verified', () => {
   const post = async (path: string, body: object): Promise<{ status: number; text: string }> => {
     const text = JSON.stringify(body)
     sent.push(text)
-    const response = await fetch(server.url + path, {
-      method: 'POST',
-      headers: {
-        'content-type': 'application/json',
-        'x-api-key': KEY,
-        'idempotency-key': randomBytes(8).toString('hex'),
-      },
+    const headers = { 'idempotency-key': randomBytes(8).toString('hex') }
+    const { status, bytes } = await clientOf(server.url).request('POST', path, {
+      key: KEY,
+      headers,
       body: text,
     })
-    return { status: response.status, text: await response.text() }
+    return { status, text: bytes.toString() }
   }
 
   const dump = async (): Promise<string> => {

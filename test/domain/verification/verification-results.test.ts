@@ -3,6 +3,7 @@ import { expect } from 'chai'
 import jsQr from 'jsqr'
 import type { PublicResult, Revoked, StoredResult } from '../../../src/domain/verification/schemas.ts'
 import { sharedApp, startTestApp, type TestApp, type TestOrganisation } from '../../support/app.ts'
+import { clientOf } from '../../support/client.ts'
 import { readPng } from '../../support/png.ts'
 import { DATA, hashOf, signedResult, verified } from '../../support/verification.ts'
 
@@ -67,9 +68,9 @@ describe('signed results', () => {
 
   it('have a QR code that holds their address', async () => {
     const result = await signedResult(app, owner.apiKey)
-    const response = await fetch(`${result.qrUrl}?format=png`)
-    expect(response.headers.get('content-type')).to.equal('image/png')
-    const { data, width, height } = readPng(Buffer.from(await response.arrayBuffer()))
+    const png = await clientOf(result.qrUrl).request('GET', '?format=png')
+    expect(png.headers.get('content-type')).to.equal('image/png')
+    const { data, width, height } = readPng(png.bytes)
     expect(jsQr.default(data, width, height)?.data).to.equal(result.qrUrl)
     const svg = await app.request<string>('GET', `/verify/qr/${hashOf(result)}?format=svg`)
     expect(svg.headers.get('content-type')).to.equal('image/svg+xml')

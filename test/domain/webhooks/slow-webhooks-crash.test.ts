@@ -10,6 +10,7 @@ import { setTimeout as pause } from 'node:timers/promises'
 import { expect } from 'chai'
 import { type Database, openDatabase } from '../../../src/store/database.ts'
 import { createScratchDatabase } from '../../support/app.ts'
+import { type Client, clientOf, isSuccess } from '../../support/client.ts'
 import { createCertificates } from '../../support/servers/certificates.ts'
 import { onPostgres } from '../../support/servers/database.ts'
 import { startPostgres } from '../../support/servers/postgres.ts'
@@ -54,32 +55,28 @@ const environment = async (directory: string, databaseUrl: string | undefined) =
 }
 
 /** Asks until there is an answer, under one Idempotency-Key. */
-const insist = async (url: string, key: string, body: object): Promise<void> => {
-  const idempotency = randomUUID()
+const insist = async (client: Client, path: string, key: string, body: object): Promise<void> => {
+  const headers = { 'idempotency-key': randomUUID() }
   for (;;) {
-    const headers = { 'content-type': 'application/json', 'x-api-key': key, 'idempotency-key': idempotency }
-    const sent = await fetch(url, { method: 'POST', headers, body: JSON.stringify(body) }).catch(
-      () => undefined,
-    )
-    const text = await sent?.text().catch(() => undefined)
-    if (sent?.ok && text !== undefined) return
+    const sent = await client.request('POST', path, { key, headers, body }).catch(() => undefined)
+    if (sent && isSuccess(sent)) return
     await pause(RETRY_PAUSE_MS)
   }
 }
 
-const register = async (url: string, key: string, receiver: TargetServer): Promise<void> => {
+const register = async (client: Client, key: string, receiver: TargetServer): Promise<void> => {
   for (const path of RECEIVERS) {
     receiver.on(path, answer(204))
-    await insist(`${url}/api/webhooks`, key, { label: path, url: receiver.url + path, events: EVENTS })
+    await insist(client, '/api/webhooks', key, { label: path, url: receiver.url + path, events: EVENTS })
   }
   // One that is dead all the time.
-  await insist(`${url}/api/webhooks`, key, { label: 'dead', url: 'https://127.0.0.1:9/', events: EVENTS })
+  await insist(client, '/api/webhooks', key, { label: 'dead', url: 'https://127.0.0.1:9/', events: EVENTS })
 }
 
-const load = async (url: string, key: string): Promise<void> => {
+const load = async (client: Client, key: string): Promise<void> => {
   for (let batch = 0; batch < BATCHES; batch++) {
     const items = Array.from({ length: BATCH_ITEMS }, (_, item) => ({ batch, item }))
-    await insist(`${url}/verify/batch`, key, { items })
+    await insist(client, '/verify/batch', key, { items })
   }
 }
 
@@ -140,8 +137,9 @@ describe('webhooks under kill -9', () => {
 
   /** Kills again and again while deliveries go on, until all have arrived. */
   const deliverThrough = async (url: string, key: string, kill: () => Promise<void>): Promise<void> => {
-    await register(url, key, receiver)
-    const loaded = load(url, key)
+    const client = clientOf(url)
+    await register(client, key, receiver)
+    const loaded = load(client, key)
     for (let round = 0; round < ROUNDS; round++) {
       const before = receiver.requests.length
       await waitFor('deliveries go on', () => receiver.requests.length > before + 100 || isComplete())

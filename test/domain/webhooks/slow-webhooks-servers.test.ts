@@ -4,6 +4,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
 import { expect } from 'chai'
+import { ok } from '../../support/client.ts'
 import { createCertificates } from '../../support/servers/certificates.ts'
 import { type Cluster, startCluster } from '../../support/servers/cluster.ts'
 import { DATABASE_URL, onPostgres } from '../../support/servers/database.ts'
@@ -42,14 +43,14 @@ onPostgres.describe('webhooks of several servers', function () {
   /** Deliveries that each server says it has made. */
   const madeBy = (): Promise<number[]> =>
     Promise.all(
-      cluster.servers.map(async ({ url }) => {
-        const text = await (await fetch(`${url}/metrics`)).text()
+      cluster.clients.map(async (client) => {
+        const text = await ok<string>(client, 'GET', '/metrics')
         return Number(/^webhook_attempts_total\{outcome="delivered"\} (\d+)$/m.exec(text)?.[1] ?? 0)
       }),
     )
 
   it('each arrive exactly once, never twice at a time, and both servers make some', async () => {
-    const [shop] = cluster.shops
+    const [shop] = cluster.clients
     if (shop === undefined) throw new Error('no server')
     const inFlight = new Set<string>()
     const twice: string[] = []
@@ -63,10 +64,10 @@ onPostgres.describe('webhooks of several servers', function () {
     })
     const key = cluster.adminKey
     const body = { label: 'shared', url: receiver.url + PATH, events: ['proof.verified'] }
-    expect((await shop.request('POST', '/api/webhooks', { key, body })).status).to.equal(201)
+    await ok(shop, 'POST', '/api/webhooks', { key, body })
     for (let batch = 0; batch < BATCHES; batch++) {
       const items = Array.from({ length: BATCH_ITEMS }, (_, item) => ({ batch, item }))
-      expect((await shop.request('POST', '/verify/batch', { key, body: { items } })).status).to.equal(200)
+      await ok(shop, 'POST', '/verify/batch', { key, body: { items } })
     }
     await until('all arrive', () => requestsTo(receiver, PATH).length >= DELIVERIES, GIVE_UP_MS)
     await until('all are counted', async () => {

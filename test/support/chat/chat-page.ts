@@ -9,6 +9,7 @@ import {
 } from '../../../src/protocol/envelope.ts'
 import { startTestApp, type TestApp } from '../app.ts'
 import { launchChromium } from '../chromium.ts'
+import { type Client, ok } from '../client.ts'
 
 export interface PostedMessage {
   readonly id: number
@@ -20,15 +21,14 @@ export interface PostedMessage {
 
 /** Posts through the API. @throws Error with the answer unless it is 201 */
 export const postMessage = async (
-  app: Pick<TestApp, 'request'>,
+  app: Client,
   fields: Readonly<Record<string, unknown>>,
-): Promise<PostedMessage> => {
-  const { status, body } = await app.request<{ message: PostedMessage }>('POST', '/api/messages', {
-    body: { agent_name: 'Ada', ...fields },
-  })
-  if (status !== 201) throw new Error(`not posted: ${status} ${JSON.stringify(body)}`)
-  return body.message
-}
+): Promise<PostedMessage> =>
+  (
+    await ok<{ message: PostedMessage }>(app, 'POST', '/api/messages', {
+      body: { agent_name: 'Ada', ...fields },
+    })
+  ).message
 
 /** Posts in an envelope of a new key. @throws Error with the answer unless it is 201 */
 export const postSigned = async (

@@ -1,6 +1,7 @@
 /** What tests of the chat ask for again and again. */
 import type { Message, MessagePage } from '../../../src/domain/chat/schemas.ts'
-import type { TestApp, TestResponse } from '../app.ts'
+import type { TestApp } from '../app.ts'
+import { demandSuccess, ok, type TestResponse } from '../client.ts'
 import { type ErrorBody, postPlain } from '../domain/envelopes.ts'
 
 /** Posts. @throws Error unless it is accepted */
@@ -8,11 +9,7 @@ export const posted = async (
   app: TestApp,
   fields: Record<string, unknown> = {},
   headers?: Record<string, string>,
-): Promise<Message> => {
-  const { status, body } = await postPlain(app, fields, headers)
-  if (status !== 201) throw new Error(`not posted: ${status} ${JSON.stringify(body)}`)
-  return body.message
-}
+): Promise<Message> => demandSuccess(await postPlain(app, fields, headers)).message
 
 /** Status and code of an answer, for one comparison. */
 export const codeOf = ({ status, body }: TestResponse<unknown>): string => {
@@ -30,9 +27,7 @@ export const refusal = async (
 /** A page of messages. @throws Error when it is refused */
 export const listed = async (app: TestApp, query: Record<string, string | number>): Promise<MessagePage> => {
   const text = new URLSearchParams(Object.entries(query).map(([name, value]) => [name, String(value)]))
-  const { status, body } = await app.request<MessagePage>('GET', `/api/messages?${text}`)
-  if (status !== 200) throw new Error(`not listed: ${status} ${JSON.stringify(body)}`)
-  return body
+  return ok<MessagePage>(app, 'GET', `/api/messages?${text}`)
 }
 
 /** From an address of one's own choice. */

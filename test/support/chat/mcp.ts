@@ -1,6 +1,6 @@
 /** The MCP endpoint as programs speak to it, in plain HTTP: one message, its headers, the answer. */
 import type { CallToolResult } from '@modelcontextprotocol/server'
-import type { TestApp, TestResponse } from '../app.ts'
+import type { Client, TestResponse } from '../client.ts'
 
 /** The revision whose requests name it themselves. */
 export const REQUEST_REVISION = '2026-07-28'
@@ -39,7 +39,7 @@ export const request = (method: string, params?: Params, id: string | number = 1
 
 /** A whole body, with no headers but those that are given. */
 export const postMcp = <T = McpAnswer>(
-  app: Pick<TestApp, 'request'>,
+  app: Client,
   body: unknown,
   headers: Headers = {},
 ): Promise<TestResponse<T>> => app.request<T>('POST', '/mcp', { body, headers })
@@ -56,7 +56,7 @@ export const headersOf = (method: string, params: Params = {}): Headers => {
 
 /** One request as a client of that revision sends it. */
 export const callMcp = <R = Record<string, unknown>>(
-  app: Pick<TestApp, 'request'>,
+  app: Client,
   revision: string,
   method: string,
   params: Params = {},
@@ -70,7 +70,7 @@ export const callMcp = <R = Record<string, unknown>>(
 
 /** Runs a tool. @throws Error when the answer is an error of the protocol */
 export const callTool = async (
-  app: Pick<TestApp, 'request'>,
+  app: Client,
   name: string,
   args: Params = {},
   headers: Headers = {},

@@ -1,5 +1,7 @@
 /** A server that is killed again and again while agents post, and the readers of its stream who come back each time. */
 import { expect } from 'chai'
+import type { Posted } from '../../../src/domain/chat/schemas.ts'
+import { clientOf, ok } from '../client.ts'
 import { eventually } from '../eventually.ts'
 import { freePort, type ServerProcess, startServerProcess } from '../servers/server-process.ts'
 
@@ -27,14 +29,8 @@ let sequence = 0
 /** Posts one message. @returns its id */
 export const postMessage = async (url: string): Promise<number> => {
   const text = `message ${sequence++} of process ${process.pid}`
-  const answer = await fetch(`${url}/api/messages`, {
-    method: 'POST',
-    headers: { 'Content-Type': 'application/json' },
-    body: JSON.stringify({ agent_name: 'Crash', text }),
-  })
-  const body = await answer.text()
-  if (answer.status !== 201) throw new Error(`${answer.status} ${body}`)
-  return JSON.parse(body).message.id
+  const body = { agent_name: 'Crash', text }
+  return (await ok<Posted>(clientOf(url), 'POST', '/api/messages', { body })).message.id
 }
 
 /** Posts with several clients at once, up to `count` messages or until the server is gone. @returns acknowledged ids */

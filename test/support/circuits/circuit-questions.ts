@@ -4,7 +4,8 @@ import type { Clock } from '../../../src/clock.ts'
 import type { CircuitAnswer } from '../../../src/domain/circuits/schemas-questions.ts'
 import type { ResultField } from '../../../src/domain/proofs/statements/index.ts'
 import type { SnarkProof } from '../../../src/protocol/zk1.ts'
-import type { TestApp, TestResponse } from '../app.ts'
+import type { TestApp } from '../app.ts'
+import type { TestResponse } from '../client.ts'
 import type { Failure } from '../verification.ts'
 
 export type Answered = CircuitAnswer & Record<ResultField, boolean> & Failure

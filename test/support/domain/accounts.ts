@@ -1,7 +1,6 @@
 /** Accounts of the console: opening one, signing in. */
 import { randomBytes } from 'node:crypto'
-import { expect } from 'chai'
-import type { TestApp } from '../app.ts'
+import { type Client, ok } from '../client.ts'
 
 export const newAccount = () => ({
   email: `${randomBytes(6).toString('hex')}@Shop.example`,
@@ -10,22 +9,24 @@ export const newAccount = () => ({
 })
 
 /** Opens an account. */
-export const signUp = async (app: TestApp) => {
+export const signUp = async (client: Client) => {
   const account = newAccount()
-  const { status, body } = await app.request<{
-    accountId: string
-    organisationId: string
-    merchantId: string
-  }>('POST', '/console/api/accounts', { body: account })
-  expect(status).to.equal(201)
-  return { ...account, ...body }
+  const made = await ok<{ accountId: string; organisationId: string; merchantId: string }>(
+    client,
+    'POST',
+    '/console/api/accounts',
+    { body: account },
+  )
+  return { ...account, ...made }
 }
 
 /** Signs in and returns what a browser would send from then on. */
-export const signIn = async (app: TestApp, { email, password }: { email: string; password: string }) => {
-  const { status, headers, body } = await app.request<{ csrfToken: string }>('POST', '/console/api/session', {
-    body: { email, password },
-  })
+export const signIn = async (client: Client, { email, password }: { email: string; password: string }) => {
+  const { status, headers, body } = await client.request<{ csrfToken: string }>(
+    'POST',
+    '/console/api/session',
+    { body: { email, password } },
+  )
   const setCookie = headers.get('set-cookie') ?? ''
   const cookie = setCookie.split(';', 1)[0] ?? ''
   return {

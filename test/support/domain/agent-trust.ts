@@ -4,7 +4,8 @@ import { httpbis } from 'http-message-signatures'
 import type { AgentAuditPage } from '../../../src/domain/agents/trust/schemas-audit.ts'
 import type { AgentAuthorisation } from '../../../src/domain/agents/trust/schemas-authorise.ts'
 import type { AgentVerdict } from '../../../src/domain/agents/trust/schemas-verify.ts'
-import type { RequestOptions, TestApp, TestOrganisation } from '../app.ts'
+import type { TestApp, TestOrganisation } from '../app.ts'
+import type { Client, RequestOptions } from '../client.ts'
 import { type AgentKey, agentRoutesOf, type ErrorBody, newAgentKey } from './agents.ts'
 
 const NONCE_BYTES = 16
@@ -17,7 +18,7 @@ export const secondsNow = (): number => Math.floor(Date.now() / 1000)
 export const contentDigest = (body: string): string => `sha-256=:${hash('sha256', body, 'base64')}:`
 
 /** The routes as one organisation calls them. */
-export const agentTrustOf = (app: Pick<TestApp, 'request'>, key: string) => {
+export const agentTrustOf = (app: Client, key: string) => {
   const post = <T>(path: string, body: object, headers?: RequestOptions['headers']) =>
     app.request<T & ErrorBody>('POST', `/ext/v1/agent-trust/${path}`, { key, body, headers })
   return {

@@ -3,7 +3,7 @@ import { createPublicKey, generateKeyPairSync, type KeyObject, randomBytes, sign
 import { ml_dsa44 } from '@noble/post-quantum/ml-dsa.js'
 import type { AgentEnrolled } from '../../../src/domain/agents/enrol/schemas.ts'
 import { type Jwk, thumbprint } from '../../../src/keys/jwks.ts'
-import type { TestApp, TestResponse } from '../app.ts'
+import { type Client, demandSuccess, type TestResponse } from '../client.ts'
 
 export interface ErrorBody {
   readonly error?: string
@@ -55,7 +55,7 @@ export const newMlDsaKey = async (): Promise<AgentKey> => {
 
 type Enrolled = AgentEnrolled & ErrorBody
 
-export const agentRoutesOf = (app: TestApp, apiKey: string) => {
+export const agentRoutesOf = (app: Client, apiKey: string) => {
   const enrol = (body: object): Promise<TestResponse<Enrolled>> =>
     app.request<Enrolled>('POST', '/ext/v1/agent-trust/enrol', { key: apiKey, body })
   /** A pending agent. */
@@ -80,11 +80,8 @@ export const agentRoutesOf = (app: TestApp, apiKey: string) => {
     pending,
     answer,
     /** An active agent that has shown that it holds its key. */
-    async active(key: AgentKey, input: object = {}): Promise<Enrolled> {
-      const { status, body } = await answer(await pending(key, input), key)
-      if (status !== 201) throw new Error(`not active: ${status} ${JSON.stringify(body)}`)
-      return body
-    },
+    active: async (key: AgentKey, input: object = {}): Promise<Enrolled> =>
+      demandSuccess(await answer(await pending(key, input), key)),
     create: <T = Record<string, unknown>>(body: object) =>
       app.request<T & ErrorBody>('POST', '/v1/agents', { key: apiKey, body }),
     step: (agentId: string, step: 'suspend' | 'resume' | 'revoke' | 'check-domain') =>

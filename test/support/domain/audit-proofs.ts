@@ -2,22 +2,18 @@
 import type { ZkpProof } from '../../../src/domain/audit/schemas-zkp.ts'
 import { encodeZk1 } from '../../../src/protocol/zk1.ts'
 import type { TestApp, TestOrganisation } from '../app.ts'
+import { ok } from '../client.ts'
 
 /** Writes an entry of the organisation's. @returns its index */
 export const writeEntry = async (app: TestApp, apiKey: string): Promise<number> => {
-  const made = await app.request('POST', '/console/api/keys', { key: apiKey, body: { label: 'spare' } })
-  if (made.status !== 201) throw new Error(`no entry: ${made.status} ${JSON.stringify(made.body)}`)
-  const { body } = await app.request<{ entries: { index: number }[] }>('GET', '/api/audit?limit=1', {
-    key: apiKey,
-  })
-  return body.entries[0]?.index ?? -1
+  await ok(app, 'POST', '/console/api/keys', { key: apiKey, body: { label: 'spare' } })
+  const path = '/api/audit?limit=1'
+  const { entries } = await ok<{ entries: { index: number }[] }>(app, 'GET', path, { key: apiKey })
+  return entries[0]?.index ?? -1
 }
 
-export const proveEntry = async (app: TestApp, apiKey: string, body: object): Promise<ZkpProof> => {
-  const made = await app.request<ZkpProof>('POST', '/api/audit/zkp-proof', { key: apiKey, body })
-  if (made.status !== 200) throw new Error(`no audit proof: ${made.status} ${JSON.stringify(made.body)}`)
-  return made.body
-}
+export const proveEntry = (app: TestApp, apiKey: string, body: object): Promise<ZkpProof> =>
+  ok(app, 'POST', '/api/audit/zkp-proof', { key: apiKey, body })
 
 /** As the example of its verification wants it. */
 export const makeAuditProof = async (app: TestApp, { apiKey }: TestOrganisation) => {

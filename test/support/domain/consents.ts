@@ -5,7 +5,7 @@ import type {
   ConsentVerdict,
   ConsentWithdrawn,
 } from '../../../src/domain/consent/schemas.ts'
-import type { RequestOptions, TestApp, TestResponse } from '../app.ts'
+import { type Client, demandSuccess, type RequestOptions, type TestResponse } from '../client.ts'
 import type { Failure } from './tokens.ts'
 
 type Answer<T> = Promise<TestResponse<T & Failure>>
@@ -13,7 +13,7 @@ type Answer<T> = Promise<TestResponse<T & Failure>>
 export const CONTROLLER = 'https://shop.example'
 
 /** The consent routes as one organisation calls them. */
-export const consentRoutesOf = (app: Pick<TestApp, 'request'>, key: string) => {
+export const consentRoutesOf = (app: Client, key: string) => {
   const post = <T>(path: string, body: object, headers?: RequestOptions['headers']): Answer<T> =>
     app.request('POST', `/api/consent/${path}`, { key, body, headers })
   const log = (body: object = {}, headers?: RequestOptions['headers']) =>
@@ -31,10 +31,7 @@ export const consentRoutesOf = (app: Pick<TestApp, 'request'>, key: string) => {
       app.request('GET', `/api/consent/${consentId}/status`, { key }),
     /** @throws Error unless it answers 201 */
     async logged(body: object = {}): Promise<ConsentLogged> {
-      const answer = await log(body)
-      if (answer.status !== 201)
-        throw new Error(`no consent: ${answer.status} ${JSON.stringify(answer.body)}`)
-      return answer.body
+      return demandSuccess(await log(body))
     },
     /** Why a consent does not hold; undefined where it does. @throws Error unless it answers 200 */
     async reason(body: object): Promise<string | undefined> {

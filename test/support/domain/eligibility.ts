@@ -5,7 +5,8 @@ import type { CompositeAnswer, EligibilityAnswer } from '../../../src/domain/eli
 import type { StoredPolicy } from '../../../src/domain/policies/schemas.ts'
 import type { ProofVerified } from '../../../src/domain/proofs/schemas.ts'
 import type { PolicyVerification } from '../../../src/domain/verification/schemas-v1.ts'
-import type { RequestOptions, TestApp, TestResponse } from '../app.ts'
+import type { TestApp } from '../app.ts'
+import { ok, type RequestOptions, type TestResponse } from '../client.ts'
 import type { Failure } from '../verification.ts'
 
 export interface Refusal extends Failure {
@@ -14,9 +15,7 @@ export interface Refusal extends Failure {
 
 export const putPolicy = async (app: TestApp, key: string, id: string, rules: readonly object[]) => {
   const path = `/console/api/policies/${id}`
-  const { status, body } = await app.request<StoredPolicy>('PUT', path, { key, body: { rules } })
-  if (status !== 200) throw new Error(`no policy: ${status} ${JSON.stringify(body)}`)
-  return body
+  return ok<StoredPolicy>(app, 'PUT', path, { key, body: { rules } })
 }
 
 export const postV1Verify = (
@@ -59,12 +58,10 @@ export const checkProof = async (
   },
 ): Promise<ProofVerified> => {
   const presented = { circuit_id, proof_id, proof, public_signals }
-  const { status, body } = await app.request<ProofVerified>('POST', '/v1/proofs/verify', {
+  return ok<ProofVerified>(app, 'POST', '/v1/proofs/verify', {
     key,
     body: presented,
   })
-  if (status !== 200) throw new Error(`not checked: ${status} ${JSON.stringify(body)}`)
-  return body
 }
 
 /** Lower-case hex SHA-256("commitment/1" ‖ salt ‖ JCS(data)). @param salt base64url */

@@ -8,7 +8,8 @@ import {
   type RelayEnvelope,
   signEnvelope,
 } from '../../../src/protocol/envelope.ts'
-import type { TestApp, TestResponse } from '../app.ts'
+import type { TestApp } from '../app.ts'
+import { demandSuccess, type TestResponse } from '../client.ts'
 
 export interface ErrorBody {
   readonly error: string
@@ -70,10 +71,7 @@ export const createAgent = (
     sign,
     post,
     async posted(params = {}) {
-      const answer = await post({ params: { agent_name: name, text: someText(), ...params } })
-      if (answer.status !== 201)
-        throw new Error(`not posted: ${answer.status} ${JSON.stringify(answer.body)}`)
-      return answer.body.message
+      return demandSuccess(await post({ params: { agent_name: name, text: someText(), ...params } })).message
     },
     remove: (id, fields) =>
       app.request('POST', `/api/messages/${id}/remove`, {

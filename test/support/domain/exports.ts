@@ -1,6 +1,7 @@
 /** Things that happen in an organisation, and the exports that tell of them. */
 import { randomUUID } from 'node:crypto'
 import type { TestApp, TestOrganisation } from '../app.ts'
+import { ok } from '../client.ts'
 
 const QUESTION = {
   data: { age: 36 },
@@ -16,16 +17,13 @@ export const makeKey = async (
   { apiKey }: Pick<TestOrganisation, 'apiKey'>,
 ): Promise<string> => {
   const body = { label: `spare ${randomUUID()}` }
-  const made = await app.request<{ keyId: string }>('POST', '/console/api/keys', { key: apiKey, body })
-  if (made.status !== 201) throw new Error(`no key: ${made.status}`)
-  return made.body.keyId
+  return (await ok<{ keyId: string }>(app, 'POST', '/console/api/keys', { key: apiKey, body })).keyId
 }
 
 /** Makes and revokes a key: entries of types `account` and `key.revoked`. @returns the key's id */
 export const revokeKey = async (app: TestApp, owner: Pick<TestOrganisation, 'apiKey'>): Promise<string> => {
   const keyId = await makeKey(app, owner)
-  const { status } = await app.request('DELETE', `/console/api/keys/${keyId}`, { key: owner.apiKey })
-  if (status >= 300) throw new Error(`not revoked: ${status}`)
+  await ok(app, 'DELETE', `/console/api/keys/${keyId}`, { key: owner.apiKey })
   return keyId
 }
 
@@ -34,8 +32,7 @@ export const verifySomething = async (
   app: TestApp,
   { apiKey }: Pick<TestOrganisation, 'apiKey'>,
 ): Promise<void> => {
-  const { status, body } = await app.request('POST', '/verify', { key: apiKey, body: QUESTION })
-  if (status !== 200) throw new Error(`no verification: ${status} ${JSON.stringify(body)}`)
+  await ok(app, 'POST', '/verify', { key: apiKey, body: QUESTION })
 }
 
 /** An export as text. */
@@ -45,9 +42,9 @@ export const exported = async (
   kind: 'siem' | 'evidence',
   query: Readonly<Record<string, string>> = {},
 ): Promise<{ status: number; headers: Headers; text: string }> => {
-  const url = `${app.url}/api/export/${kind}?${new URLSearchParams(query)}`
-  const response = await fetch(url, { headers: { 'x-api-key': apiKey } })
-  return { status: response.status, headers: response.headers, text: await response.text() }
+  const path = `/api/export/${kind}?${new URLSearchParams(query)}`
+  const { status, headers, bytes } = await app.request('GET', path, { key: apiKey })
+  return { status, headers, text: bytes.toString() }
 }
 
 export const linesOf = (text: string): ExportedRow[] =>

@@ -1,7 +1,7 @@
 /** Hermes for tests: targets, routes to them, and questions. @module */
 import type { TextAnswer, TypedAnswer } from '../../../src/domain/hermes/schemas.ts'
 import type { ProxyCreated } from '../../../src/domain/hermes/schemas-proxies.ts'
-import type { TestApp, TestResponse } from '../app.ts'
+import { type Client, demandSuccess, type TestResponse } from '../client.ts'
 import { atEndOfRun } from '../run.ts'
 import { json, startTargetServer, type TargetServer } from '../servers/target-server.ts'
 
@@ -43,17 +43,14 @@ type ProxyInput = {
 }
 
 export const postProxy = (
-  app: TestApp,
+  client: Client,
   body: object,
   key?: string,
-): Promise<TestResponse<ProxyCreated & Failure>> => app.request('POST', '/proxy', { key, body })
+): Promise<TestResponse<ProxyCreated & Failure>> => client.request('POST', '/proxy', { key, body })
 
 /** A route. @throws Error unless it is made */
-export const createProxy = async (app: TestApp, input: ProxyInput, key?: string): Promise<ProxyCreated> => {
-  const answer = await postProxy(app, { userId: USER_ID, ...input }, key)
-  if (answer.status !== 201) throw new Error(`no route: ${answer.status} ${JSON.stringify(answer.body)}`)
-  return answer.body
-}
+export const createProxy = async (client: Client, input: ProxyInput, key?: string): Promise<ProxyCreated> =>
+  demandSuccess(await postProxy(client, { userId: USER_ID, ...input }, key))
 
 interface AskOptions {
   /** API key or token. */
@@ -63,17 +60,17 @@ interface AskOptions {
 
 /** `POST /hermes/{slug}`, whatever comes of it. */
 export const ask = (
-  app: TestApp,
+  client: Client,
   slug: string,
   body: object,
   options: AskOptions = {},
 ): Promise<TestResponse<TypedAnswer & Failure>> =>
-  app.request('POST', `/hermes/${slug}`, { ...options, body })
+  client.request('POST', `/hermes/${slug}`, { ...options, body })
 
 /** `GET /hermes/{slug}`, whatever comes of it. */
 export const askByQuery = (
-  app: TestApp,
+  client: Client,
   slug: string,
   query: string,
   options: AskOptions = {},
-): Promise<TestResponse<TextAnswer & Failure>> => app.request('GET', `/hermes/${slug}?${query}`, options)
+): Promise<TestResponse<TextAnswer & Failure>> => client.request('GET', `/hermes/${slug}?${query}`, options)

@@ -12,14 +12,15 @@ import {
   type HybridContent,
   hybridSigningBytes,
 } from '../../../src/protocol/hybrid-token.ts'
-import type { RequestOptions, TestApp, TestOrganisation, TestResponse } from '../app.ts'
+import type { TestApp, TestOrganisation } from '../app.ts'
+import { type Client, demandSuccess, ok, type RequestOptions, type TestResponse } from '../client.ts'
 import { agentRoutesOf } from './agents.ts'
 import type { Failure } from './tokens.ts'
 
 type Answer<T> = Promise<TestResponse<T & Failure>>
 
 /** The hybrid token routes as one organisation calls them. */
-export const hybridRoutesOf = (app: Pick<TestApp, 'request'>, key: string) => {
+export const hybridRoutesOf = (app: Client, key: string) => {
   const generate = (body: object, headers?: RequestOptions['headers']): Answer<HybridTokenIssued> =>
     app.request('POST', '/v1/tokens/generate-quantum-safe', { key, body, headers })
   return {
@@ -30,10 +31,7 @@ export const hybridRoutesOf = (app: Pick<TestApp, 'request'>, key: string) => {
       app.request('POST', '/v1/tokens/validate-quantum-safe', { key, body, headers }),
     /** @throws Error unless it answers 201 */
     async issued(body: object = {}): Promise<HybridTokenIssued> {
-      const answer = await generate({ subject: 'member-7', alg_pq: 'Dilithium2', ...body })
-      if (answer.status !== 201)
-        throw new Error(`no hybrid token: ${answer.status} ${JSON.stringify(answer.body)}`)
-      return answer.body
+      return demandSuccess(await generate({ subject: 'member-7', alg_pq: 'Dilithium2', ...body }))
     },
   }
 }
@@ -116,12 +114,9 @@ export const signingDevice = async (
   { apiKey }: TestOrganisation,
 ): Promise<SigningKeys & { readonly deviceId: string }> => {
   const [classical, pq] = [newHybridKey('Ed25519'), newHybridKey('Dilithium2')]
-  const { status, body } = await app.request<{ device_id: string }>('POST', '/v1/devices', {
-    key: apiKey,
-    body: { name: 'Signer', public_key: classical.jwk, public_key_pq: pq.jwk },
-  })
-  if (status !== 201) throw new Error(`no device: ${status} ${JSON.stringify(body)}`)
-  return { deviceId: body.device_id, classical, pq }
+  const body = { name: 'Signer', public_key: classical.jwk, public_key_pq: pq.jwk }
+  const { device_id } = await ok<{ device_id: string }>(app, 'POST', '/v1/devices', { key: apiKey, body })
+  return { deviceId: device_id, classical, pq }
 }
 
 /** The two signatures over what was prepared, or over a changed content. */

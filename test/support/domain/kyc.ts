@@ -7,7 +7,8 @@ import type {
   PersonStanding,
   PersonVerified,
 } from '../../../src/domain/kyc/schemas.ts'
-import type { RequestOptions, TestApp, TestResponse } from '../app.ts'
+import type { TestApp } from '../app.ts'
+import type { RequestOptions, TestResponse } from '../client.ts'
 import type { Failure } from './tokens.ts'
 
 type Answer<T> = Promise<TestResponse<T & Failure & { message?: string }>>

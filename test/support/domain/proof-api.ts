@@ -7,7 +7,8 @@ import type {
   VerifiedProofJson,
 } from '../../../src/domain/proofs/schemas.ts'
 import { encodeZk1 } from '../../../src/protocol/zk1.ts'
-import type { RequestOptions, TestApp, TestResponse } from '../app.ts'
+import type { TestApp } from '../app.ts'
+import { demandSuccess, type RequestOptions, type TestResponse } from '../client.ts'
 import type { Failure } from '../verification.ts'
 
 export const PERSON = { name: 'Ada', age: 36, country: 'GB', member: true }
@@ -28,11 +29,8 @@ export const postGenerate = (
   app.request('POST', '/v1/proofs/generate', { key, body, headers })
 
 /** `POST /v1/proofs/generate`. @throws Error unless it answers 200 */
-export const generated = async (app: TestApp, key: string, body?: object): Promise<ProofGenerated> => {
-  const answer = await postGenerate(app, key, body)
-  if (answer.status !== 200) throw new Error(`no proof: ${answer.status} ${JSON.stringify(answer.body)}`)
-  return answer.body
-}
+export const generated = async (app: TestApp, key: string, body?: object): Promise<ProofGenerated> =>
+  demandSuccess(await postGenerate(app, key, body))
 
 /** `POST /api/proof/generate`, whatever comes of it. */
 export const postSimpleGenerate = (

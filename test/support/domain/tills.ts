@@ -2,16 +2,8 @@
 import { randomUUID } from 'node:crypto'
 import { expect } from 'chai'
 import type { SyncAnswer, ValidateAnswer } from '../../../src/protocol/sync.ts'
+import { type Client, ok } from '../client.ts'
 import { makeProof } from './payment-proofs.ts'
-
-/** The part of the test app that tills need; a client of a server in another process fits too. */
-export interface Shop {
-  request(
-    method: string,
-    path: string,
-    options?: { body?: unknown; key?: string; bearer?: string; headers?: Record<string, string> },
-  ): Promise<{ status: number; body: unknown }>
-}
 
 export interface Owner {
   readonly organisationId: string
@@ -65,7 +57,7 @@ export interface Till {
 const EXPONENTS: Readonly<Record<string, number>> = { GBP: 2, JPY: 0, KWD: 3 }
 
 const newTill = (
-  shop: Shop,
+  shop: Client,
   {
     bearer,
     key,
@@ -76,9 +68,8 @@ const newTill = (
   }: Pick<Till, 'bearer' | 'key' | 'merchantId' | 'origin' | 'keyId' | 'terminalSecret'>,
 ): Till => {
   let payments = 0
-  // The routes' answers are typed here, once; what they hold is what the tests then look at.
-  const post = async <T>(path: string, body: unknown, headers?: Record<string, string>): Promise<Answer<T>> =>
-    (await shop.request('POST', path, { body, bearer, headers })) as Answer<T>
+  const post = <T>(path: string, body: unknown, headers?: Record<string, string>): Promise<Answer<T>> =>
+    shop.request('POST', path, { body, bearer, headers })
   return {
     origin,
     bearer,
@@ -112,22 +103,17 @@ const newTill = (
 
 type Fields = Record<string, string>
 
-const ok = async (shop: Shop, path: string, options: Parameters<Shop['request']>[2]): Promise<Fields> => {
-  const { status, body } = await shop.request('POST', path, options)
-  expect(status, `${path}: ${JSON.stringify(body)}`).to.be.within(200, 299)
-  return body as Fields
-}
-
 /** The id of an API key of the organisation. */
-const keyIdOf = async (shop: Shop, owner: Owner, apiKey: string): Promise<string> => {
-  const { body } = await shop.request('GET', '/console/api/keys', { key: owner.apiKey })
-  const { keys } = body as { keys: { keyId: string; hint: string }[] }
+const keyIdOf = async (shop: Client, owner: Owner, apiKey: string): Promise<string> => {
+  const { keys } = await ok<{ keys: { keyId: string; hint: string }[] }>(shop, 'GET', '/console/api/keys', {
+    key: owner.apiKey,
+  })
   const id = keys.find(({ hint }) => hint !== '' && apiKey.startsWith(hint))?.keyId
   return id ?? expect.fail('the key is not in the list')
 }
 
 /** A till that calls with an API key. */
-export const keyTill = async (shop: Shop, owner: Owner): Promise<Till> => {
+export const keyTill = async (shop: Client, owner: Owner): Promise<Till> => {
   const { apiKey, merchantId } = owner
   const keyId = await keyIdOf(shop, owner, apiKey)
   return newTill(shop, { bearer: apiKey, key: apiKey, merchantId, origin: keyId, keyId })
@@ -135,17 +121,17 @@ export const keyTill = async (shop: Shop, owner: Owner): Promise<Till> => {
 
 /** A till that calls with a terminal token. */
 export const terminalTill = async (
-  shop: Shop,
+  shop: Client,
   owner: Owner,
   limits?: Record<string, unknown>,
   merchant?: string,
 ): Promise<Till> => {
-  const made = await ok(shop, '/console/api/terminals', {
+  const made = await ok<Fields>(shop, 'POST', '/console/api/terminals', {
     key: owner.apiKey,
     body: { label: 'till', ...(limits && { limits }), ...(merchant && { merchantId: merchant }) },
   })
   const { terminalId = '', terminalSecret, merchantId = '', apiKey = '' } = made
-  const { token = '' } = await ok(shop, '/api/merchant/terminals/authenticate', {
+  const { token = '' } = await ok<Fields>(shop, 'POST', '/api/merchant/terminals/authenticate', {
     bearer: apiKey,
     body: { terminalId, terminalSecret },
   })

@@ -7,7 +7,8 @@ import type {
   TokenVerdict,
 } from '../../../src/domain/tokens/schemas.ts'
 import type { SigningAlgorithm, SigningPurpose } from '../../../src/keys/signers.ts'
-import type { RequestOptions, TestApp, TestResponse } from '../app.ts'
+import type { TestApp } from '../app.ts'
+import { type Client, demandSuccess, type RequestOptions, type TestResponse } from '../client.ts'
 
 export interface Failure {
   error: string
@@ -19,7 +20,7 @@ export interface Failure {
 type Answer<T> = Promise<TestResponse<T & Failure>>
 
 /** The token routes as one organisation calls them. */
-export const tokenRoutesOf = (app: Pick<TestApp, 'request'>, key: string) => {
+export const tokenRoutesOf = (app: Client, key: string) => {
   const post = <T>(path: string, body: object, headers?: RequestOptions['headers']): Answer<T> =>
     app.request('POST', `/api/tokens/${path}`, { key, body, headers })
   return {
@@ -31,9 +32,7 @@ export const tokenRoutesOf = (app: Pick<TestApp, 'request'>, key: string) => {
       app.request('GET', `/api/tokens/${tokenId}/status`, { key }),
     /** @throws Error unless it answers 201 */
     async issued(body: object = {}): Promise<TokenIssued> {
-      const answer = await post<TokenIssued>('generate', { subject: 'member-7', ...body })
-      if (answer.status !== 201) throw new Error(`no token: ${answer.status} ${JSON.stringify(answer.body)}`)
-      return answer.body
+      return demandSuccess(await post<TokenIssued>('generate', { subject: 'member-7', ...body }))
     },
   }
 }

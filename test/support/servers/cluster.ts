@@ -1,35 +1,18 @@
 /** Several server processes on one PostgreSQL, and on one Redis where REDIS_URL names one. */
 import { randomBytes } from 'node:crypto'
 import { createScratchDatabase } from '../app.ts'
-import type { Shop } from '../domain/tills.ts'
+import { type Client, clientOf } from '../client.ts'
 import { type ServerProcess, startServerProcess } from './server-process.ts'
 
 export interface Cluster {
   readonly adminKey: string
   readonly databaseUrl: string
   readonly servers: readonly ServerProcess[]
-  /** Each server, as tills see it. */
-  readonly shops: readonly Shop[]
+  /** One of each server. */
+  readonly clients: readonly Client[]
   /** Ends all servers and drops the database. @returns the exit codes */
   end(): Promise<(number | null)[]>
 }
-
-const shopAt = (url: string): Shop => ({
-  async request(method, path, { body, key, bearer, headers = {} } = {}) {
-    const response = await fetch(`${url}${path}`, {
-      method,
-      headers: {
-        ...headers,
-        ...(key && { 'X-API-Key': key }),
-        ...(bearer && { Authorization: `Bearer ${bearer}` }),
-        ...(body !== undefined && { 'Content-Type': 'application/json' }),
-      },
-      ...(body !== undefined && { body: JSON.stringify(body) }),
-    })
-    const text = await response.text()
-    return { status: response.status, body: text === '' ? undefined : JSON.parse(text) }
-  },
-})
 
 /**
  * @param count servers, started all at once, so that they also race for the migrations
@@ -56,7 +39,7 @@ export const startCluster = async (
     adminKey,
     databaseUrl: scratch.url,
     servers,
-    shops: servers.map(({ url }) => shopAt(url)),
+    clients: servers.map(({ url }) => clientOf(url)),
     async end() {
       const codes = await Promise.all(servers.map((server) => server.end()))
       await scratch.drop()

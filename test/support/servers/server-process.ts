@@ -3,6 +3,7 @@ import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { createServer } from 'node:net'
 import { join } from 'node:path'
+import { clientOf, isSuccess } from '../client.ts'
 
 const SERVER = join(import.meta.dirname, '../../../build/server.js')
 const START_TIMEOUT_MS = 60_000
@@ -26,13 +27,9 @@ export const freePort = async (): Promise<number> => {
 }
 
 const isUp = (url: string): Promise<boolean> =>
-  fetch(`${url}/health/ready`).then(
-    async (response) => {
-      await response.arrayBuffer()
-      return response.ok
-    },
-    () => false,
-  )
+  clientOf(url)
+    .request('GET', '/health/ready')
+    .then(isSuccess, () => false)
 
 /**
  * Starts `build/server.js` with only the given environment (besides PATH and HOME) and waits until it is ready.

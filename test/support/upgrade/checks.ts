@@ -1,6 +1,6 @@
 /** Requests whose answers must stay what they are, and how an answer is compared with one of before. @module */
 import { createHash } from 'node:crypto'
-import type { TestApp, TestResponse } from '../app.ts'
+import type { Client, TestResponse } from '../client.ts'
 
 /** Headers that prove who asks. */
 export type Credential = Readonly<Record<string, string>>
@@ -57,7 +57,7 @@ const read = ({ headers, body }: TestResponse<unknown>): Values => {
 export type Credentials = Readonly<Record<string, Credential>>
 
 /** Asks. @throws Error for a credential that nobody has */
-export const ask = async (app: Pick<TestApp, 'request'>, credentials: Credentials, question: Question) => {
+export const ask = async (app: Client, credentials: Credentials, question: Question) => {
   const { method, path, body, as } = question
   if (as !== undefined && !(as in credentials)) throw new Error(`no credential is called ${as}`)
   const headers = { ...(as !== undefined && credentials[as]), ...question.headers }

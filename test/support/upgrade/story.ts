@@ -1,6 +1,7 @@
 /** What the scenarios of a fixture have in common: the app, an organisation, and the notebook of what must stay true. @module */
 import { hash } from 'node:crypto'
-import type { TestApp, TestOrganisation, TestResponse } from '../app.ts'
+import type { TestApp, TestOrganisation } from '../app.ts'
+import { ok } from '../client.ts'
 import type { DnsServer } from '../servers/dns-server.ts'
 import type { TargetServer } from '../servers/target-server.ts'
 import type { Credential, Question } from './checks.ts'
@@ -46,12 +47,6 @@ export interface Story extends Surroundings {
 
 const headersOf = (by: string | Credential): Credential => (typeof by === 'string' ? { 'x-api-key': by } : by)
 
-/** @throws Error unless it is 2xx */
-export const demandSuccess = <T>({ status, body }: TestResponse<T>, what: string): T => {
-  if (status < 200 || status > 299) throw new Error(`${what}: ${status} ${JSON.stringify(body)}`)
-  return body
-}
-
 export const createStory = async (app: TestApp, surroundings: Surroundings): Promise<Story> => {
   const owner = await app.organisation()
   const questions: Recorded[] = []
@@ -83,9 +78,6 @@ export const createStory = async (app: TestApp, surroundings: Surroundings): Pro
     signed(what, jws) {
       signatures[what] = jws
     },
-    async ok<T>(method: string, path: string, body?: object, by: string | Credential = owner.apiKey) {
-      const answer = await app.request<T>(method, path, { body, headers: headersOf(by) })
-      return demandSuccess(answer, `${method} ${path}`)
-    },
+    ok: (method, path, body, by = owner.apiKey) => ok(app, method, path, { body, headers: headersOf(by) }),
   }
 }

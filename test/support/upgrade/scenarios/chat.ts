@@ -1,10 +1,11 @@
 /** The chat: threads, signed and unsigned, with a proof and with a prompt; removed messages; names of keys. @module */
 import { proofNonce } from '../../../../src/protocol/envelope.ts'
 import { posted } from '../../chat/chat.ts'
+import { demandSuccess } from '../../client.ts'
 import { createAgent } from '../../domain/envelopes.ts'
 import { generated } from '../../domain/proof-api.ts'
 import { tokenRoutesOf } from '../../domain/tokens.ts'
-import { demandSuccess, type Story } from '../story.ts'
+import type { Story } from '../story.ts'
 
 const PROMPT = 'maths-birthday-surprise'
 
@@ -30,7 +31,7 @@ export const fillChat = async ({ app, owner, ok, remember }: Story): Promise<voi
     context: { nonce: proofNonce(agent.fingerprint, id), purpose: 'chat' },
   })
   const shown = await agent.post({ id, proof: { circuit_id, proof, public_signals, context } })
-  const { message } = demandSuccess(shown, 'message with a proof')
+  const { message } = demandSuccess(shown)
 
   for (const number of [opening.id, reply.id, message.id])
     remember({ what: 'a message', method: 'GET', path: `/api/messages/${number}` })

@@ -1,6 +1,7 @@
 /** A proof of every circuit, verified, spent and revoked ones, and signed results. @module */
 import { CIRCUITS } from '../../../../src/circuits/catalogue.ts'
 import { type Answered, asking } from '../../circuits/circuit-questions.ts'
+import { demandSuccess } from '../../client.ts'
 import { proveEntry, writeEntry } from '../../domain/audit-proofs.ts'
 import { consentRoutesOf } from '../../domain/consents.ts'
 import { hybridRoutesOf } from '../../domain/hybrid-tokens.ts'
@@ -17,7 +18,7 @@ import {
 import { terminalTill } from '../../domain/tills.ts'
 import { tokenRoutesOf } from '../../domain/tokens.ts'
 import { hashOf, postBatch, verified } from '../../verification.ts'
-import { demandSuccess, type Story } from '../story.ts'
+import type { Story } from '../story.ts'
 
 const VERIFY = '/v1/proofs/verify'
 const DAY_SECONDS = 86_400
@@ -73,8 +74,8 @@ const fromCircuitRoutes = async ({ app, owner }: Story): Promise<Made[]> => {
   const { proofData, amount, currency, timestamp } = payment
   const offline = { proofData, amount, currency, timestamp: new Date(timestamp).toISOString() }
   const answers: Answered[] = [
-    demandSuccess(await asking(app, 'quantum-safe-token')(apiKey, { token }), 'hybrid token'),
-    demandSuccess(await asking(app, 'offline-validation')(apiKey, offline), 'offline payment'),
+    demandSuccess(await asking(app, 'quantum-safe-token')(apiKey, { token })),
+    demandSuccess(await asking(app, 'offline-validation')(apiKey, offline)),
   ]
   return answers.map(({ circuit_id, proofId, proof, publicInputs }) => ({
     circuit_id,
@@ -151,7 +152,7 @@ const proveTheLog = async ({ app, owner, remember }: Story): Promise<void> => {
   })
   for (let batch = 0; batch < TILE_BATCHES; batch++) {
     const items = Array.from({ length: BATCH_ITEMS }, (_, i) => ({ sku: `A-${batch}-${i}`, weight: i }))
-    demandSuccess(await postBatch(app, apiKey, items), 'batch')
+    demandSuccess(await postBatch(app, apiKey, items))
   }
 }
 
