@@ -9,6 +9,7 @@ import { expect } from 'chai'
 import { printedDifference } from './support/docs/printed.ts'
 import { type Shell, startShell } from './support/docs/shell.ts'
 import { type ShellBlock, type Step, shellBlocks } from './support/docs/shell-blocks.ts'
+import { onEmbedded } from './support/servers/database.ts'
 import { freePort, type ServerProcess, startServerProcess } from './support/servers/server-process.ts'
 import { json, startTargetServer } from './support/servers/target-server.ts'
 
@@ -87,7 +88,7 @@ const faultOf = async (shell: Shell, { commands, printed }: Step, here: (text: s
   return status === 0 ? undefined : `ended with ${status}: ${stdout}${stderr}`
 }
 
-describe('shell blocks', () => {
+onEmbedded.describe('shell blocks', () => {
   for (const { name, blocks } of documents) {
     it(`of ${name} run as printed`, async function () {
       this.timeout(300_000)

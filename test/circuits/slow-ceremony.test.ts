@@ -14,6 +14,7 @@ import { prepareCurve } from '../../src/circuits/curve.ts'
 import { createProofMaker } from '../../src/circuits/proving/groth16.ts'
 import { createVerifier } from '../../src/circuits/verifier.ts'
 import { GOOD_INPUTS, goodProof } from '../support/domain/proofs.ts'
+import { onEmbedded } from '../support/servers/database.ts'
 import { temporaryDirectories } from '../support/servers/directory.ts'
 
 const ROOT = join(import.meta.dirname, '../..')
@@ -28,7 +29,7 @@ interface AlteredRecord {
   circuits: Record<CircuitId, { setup: string; sha256: Record<string, string> }>
 }
 
-describe('the setup of the circuits', function () {
+onEmbedded.describe('the setup of the circuits', function () {
   this.timeout(300_000)
   const newDirectory = temporaryDirectories()
 

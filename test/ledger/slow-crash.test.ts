@@ -11,6 +11,7 @@ import { expect } from 'chai'
 import { openDatabase } from '../../src/store/database.ts'
 import { expectWholeLog } from '../support/ledger.ts'
 import { type Program, startProgram } from '../support/programs.ts'
+import { onEmbedded, onPostgres } from '../support/servers/database.ts'
 import { type PostgresCluster, startPostgres } from '../support/servers/postgres.ts'
 
 const ROUNDS = Number(process.env.CRASH_ROUNDS ?? 3)
@@ -86,7 +87,7 @@ const killPostgresRounds = async (cluster: PostgresCluster): Promise<string[]> =
 }
 
 describe(`ledger under kill -9, ${ROUNDS} times each`, () => {
-  it('loses nothing on the embedded database when the process is killed', async () => {
+  onEmbedded.it('loses nothing on the embedded database when the process is killed', async () => {
     const directory = mkdtempSync(join(tmpdir(), 'assay-crash-'))
     try {
       report('process on PGlite', await expectNothingLost(directory, await killRounds(directory)))
@@ -95,7 +96,7 @@ describe(`ledger under kill -9, ${ROUNDS} times each`, () => {
     }
   })
 
-  it('loses nothing on PostgreSQL when the process, or PostgreSQL itself, is killed', async () => {
+  onPostgres.it('loses nothing on PostgreSQL when the process, or PostgreSQL itself, is killed', async () => {
     const cluster = await startPostgres()
     try {
       const lines = await killRounds(cluster.url)

@@ -11,6 +11,7 @@ import { type Database, openDatabase } from '../../src/store/database.ts'
 import { clientOf, ok } from '../support/client.ts'
 import { makeProof } from '../support/domain/payment-proofs.ts'
 import { leafHash, rootOf } from '../support/reference/merkle.ts'
+import { onEmbedded, onPostgres } from '../support/servers/database.ts'
 import { startPostgres } from '../support/servers/postgres.ts'
 import { freePort, type ServerProcess, startServerProcess } from '../support/servers/server-process.ts'
 
@@ -134,7 +135,7 @@ const report = (what: string, acknowledged: readonly string[]): void => {
 }
 
 describe(`kill -9 under load, ${ROUNDS} times each`, () => {
-  it('of the server on its embedded database loses no acknowledged payment', async () => {
+  onEmbedded.it('of the server on its embedded database loses no acknowledged payment', async () => {
     const dataDir = mkdtempSync(join(tmpdir(), 'assay-crash-'))
     try {
       const env = {
@@ -152,29 +153,32 @@ describe(`kill -9 under load, ${ROUNDS} times each`, () => {
     }
   })
 
-  it('of the server on PostgreSQL, and of PostgreSQL itself, loses no acknowledged payment', async () => {
-    const postgres = await startPostgres()
-    try {
-      const env = {
-        DATABASE_URL: postgres.url,
-        DATA_DIR: 'memory',
-        MASTER_KEY: randomBytes(32).toString('hex'),
-        ADMIN_API_KEY: ADMIN_KEY,
-        RATE_LIMITS: 'off',
-        PORT: String(await freePort()),
+  onPostgres.it(
+    'of the server on PostgreSQL, and of PostgreSQL itself, loses no acknowledged payment',
+    async () => {
+      const postgres = await startPostgres()
+      try {
+        const env = {
+          DATABASE_URL: postgres.url,
+          DATA_DIR: 'memory',
+          MASTER_KEY: randomBytes(32).toString('hex'),
+          ADMIN_API_KEY: ADMIN_KEY,
+          RATE_LIMITS: 'off',
+          PORT: String(await freePort()),
+        }
+        const first = await playRounds(env, killServer(env))
+        const second = await playRounds(env, async (server) => {
+          await postgres.kill()
+          await postgres.restart()
+          return server
+        })
+        const database = await openDatabase({ databaseUrl: postgres.url, dataDir: 'memory' })
+        await expectWholeLog(database, [...first, ...second]).finally(() => database.close())
+        report('server on PostgreSQL', first)
+        report('PostgreSQL under the server', second)
+      } finally {
+        await postgres.stop()
       }
-      const first = await playRounds(env, killServer(env))
-      const second = await playRounds(env, async (server) => {
-        await postgres.kill()
-        await postgres.restart()
-        return server
-      })
-      const database = await openDatabase({ databaseUrl: postgres.url, dataDir: 'memory' })
-      await expectWholeLog(database, [...first, ...second]).finally(() => database.close())
-      report('server on PostgreSQL', first)
-      report('PostgreSQL under the server', second)
-    } finally {
-      await postgres.stop()
-    }
-  })
+    },
+  )
 })

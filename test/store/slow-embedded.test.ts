@@ -9,11 +9,12 @@ import { openPglite } from '../../src/store/pglite.ts'
 import { holdersOfEveryOrder } from '../support/interleavings.ts'
 import { startProgram } from '../support/programs.ts'
 import { rejection } from '../support/rejection.ts'
+import { onEmbedded } from '../support/servers/database.ts'
 import { temporaryDirectories } from '../support/servers/directory.ts'
 
 const PROGRAM = join(import.meta.dirname, '../support/programs/hold-database.ts')
 
-describe('embedded database on disk', () => {
+onEmbedded.describe('embedded database on disk', () => {
   const temporary = temporaryDirectories()
 
   it('calls fsync(2) for every commit, and keeps what was committed', async () => {

@@ -70,8 +70,8 @@ export const createScratchDatabase = async (databaseUrl: string): Promise<Scratc
   return { url: url.href, drop: () => administer(databaseUrl, `DROP DATABASE ${name} WITH (FORCE)`) }
 }
 
-/** The same Redis, under names of the app's own. */
-const withOwnNames = (redisUrl: string): string => {
+/** The same Redis, under names that nobody else uses. */
+export const withOwnNames = (redisUrl: string): string => {
   const url = new URL(redisUrl)
   url.searchParams.set('keyPrefix', `assay-test-${randomBytes(6).toString('hex')}:`)
   return url.href

@@ -1,7 +1,8 @@
+import { onEmbedded } from '../support/servers/database.ts'
 import { killTerminals } from './crash-rounds.ts'
 
 const ROUNDS = Number(process.env.CRASH_ROUNDS ?? 10)
 
-describe(`a terminal that is killed ${ROUNDS} times while it pays`, () => {
+onEmbedded.describe(`a terminal that is killed ${ROUNDS} times while it pays`, () => {
   it('has recorded every payment it acknowledged, and none twice', () => killTerminals(ROUNDS))
 })

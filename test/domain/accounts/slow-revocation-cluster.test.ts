@@ -38,7 +38,8 @@ describe('revocations on two servers', () => {
     listener = new Redis(REDIS_URL)
     listener.on('pmessage', (_pattern, channel: string) => heard.push(channel.split(':').slice(-2).join(':')))
     await once(listener, 'ready')
-    await listener.psubscribe('assay:bus:*')
+    const { searchParams } = new URL(cluster.redisUrl ?? REDIS_URL)
+    await listener.psubscribe(`${searchParams.get('keyPrefix')}assay:bus:*`)
   })
 
   after(async () => {

@@ -8,6 +8,7 @@ import { type Database, openDatabase } from '../../../src/store/database.ts'
 import { createScratchDatabase } from '../../support/app.ts'
 import { clientOf, ok } from '../../support/client.ts'
 import { createPod } from '../../support/domain/pods.ts'
+import { onEmbedded } from '../../support/servers/database.ts'
 import { freePort, type ServerProcess, startServerProcess } from '../../support/servers/server-process.ts'
 
 const ROUNDS = Number(process.env.CRASH_ROUNDS ?? 3)
@@ -94,7 +95,7 @@ const play = async (env: Record<string, string>, open: () => Promise<Database>):
 describe(`charges of pods, with ${ROUNDS} kills each`, () => {
   const common = { ADMIN_API_KEY: ADMIN_KEY, RATE_LIMITS: 'off' }
 
-  it('equal the signed results on the embedded database', async () => {
+  onEmbedded.it('equal the signed results on the embedded database', async () => {
     const dataDir = mkdtempSync(join(tmpdir(), 'assay-pods-'))
     try {
       const env = { ...common, DATA_DIR: dataDir, PORT: String(await freePort()) }

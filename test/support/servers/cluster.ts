@@ -1,12 +1,14 @@
 /** Several server processes on one PostgreSQL, and on one Redis where REDIS_URL names one. */
 import { randomBytes } from 'node:crypto'
-import { createScratchDatabase } from '../app.ts'
+import { createScratchDatabase, withOwnNames } from '../app.ts'
 import { type Client, clientOf } from '../client.ts'
 import { type ServerProcess, startServerProcess } from './server-process.ts'
 
 export interface Cluster {
   readonly adminKey: string
   readonly databaseUrl: string
+  /** With the `keyPrefix` of these servers; absent where REDIS_URL is. */
+  readonly redisUrl: string | undefined
   readonly servers: readonly ServerProcess[]
   /** One of each server. */
   readonly clients: readonly Client[]
@@ -25,19 +27,21 @@ export const startCluster = async (
 ): Promise<Cluster> => {
   const scratch = await createScratchDatabase(databaseUrl)
   const adminKey = `admin-${randomBytes(16).toString('hex')}`
+  const redisUrl = process.env.REDIS_URL && withOwnNames(process.env.REDIS_URL)
   const env = {
     DATABASE_URL: scratch.url,
     MASTER_KEY: randomBytes(32).toString('hex'),
     ADMIN_API_KEY: adminKey,
     RATE_LIMITS: 'off',
     DATA_DIR: 'memory',
-    ...(process.env.REDIS_URL && { REDIS_URL: process.env.REDIS_URL }),
+    ...(redisUrl && { REDIS_URL: redisUrl }),
     ...more,
   }
   const servers = await Promise.all(Array.from({ length: count }, () => startServerProcess(env)))
   return {
     adminKey,
     databaseUrl: scratch.url,
+    redisUrl,
     servers,
     clients: servers.map(({ url }) => clientOf(url)),
     async end() {

@@ -28,6 +28,16 @@ export const onPostgres = {
   },
 }
 
+/** `it` and `describe` for what no database has a part in, or the embedded one alone: the run without DATABASE_URL does it. */
+export const onEmbedded = {
+  get it() {
+    return DATABASE_URL === undefined ? it : it.skip
+  },
+  get describe() {
+    return DATABASE_URL === undefined ? describe : describe.skip
+  },
+}
+
 const administer = async (sql: string): Promise<void> => {
   const client = new pg.Client({ connectionString: DATABASE_URL })
   await client.connect()

@@ -9,7 +9,7 @@ import { EventSource } from 'eventsource'
 import { createScratchDatabase } from '../../../support/app.ts'
 import { type Follower, playKills, postMessage } from '../../../support/chat/stream-kills.ts'
 import { startCluster } from '../../../support/servers/cluster.ts'
-import { onPostgres } from '../../../support/servers/database.ts'
+import { onEmbedded, onPostgres } from '../../../support/servers/database.ts'
 
 const ROUNDS = Number(process.env.CRASH_ROUNDS ?? 3)
 const FOLLOWERS = 3
@@ -81,7 +81,7 @@ const playTwoServers = async (messages: number, readersPerServer: number, more =
 }
 
 describe(`the live stream, with ${ROUNDS} kills of its server`, () => {
-  it('loses and repeats nothing on the embedded database', async () => {
+  onEmbedded.it('loses and repeats nothing on the embedded database', async () => {
     const dataDir = mkdtempSync(join(tmpdir(), 'assay-stream-'))
     const followers = createFollowers()
     try {
