@@ -6,7 +6,7 @@ import { join } from 'node:path'
 import { clientOf, isSuccess } from '../client.ts'
 
 const SERVER = join(import.meta.dirname, '../../../build/server.js')
-const START_TIMEOUT_MS = 60_000
+const START_TIMEOUT_MS = 180_000
 const PROBE_PAUSE_MS = 50
 
 export interface ServerProcess {
@@ -34,7 +34,7 @@ const isUp = (url: string): Promise<boolean> =>
 /**
  * Starts `build/server.js` with only the given environment (besides PATH and HOME) and waits until it is ready.
  * @param directory in which it runs
- * @throws Error with what the server printed, when it ends or isn't ready within a minute
+ * @throws Error with what the server printed, when it ends or is not ready within three minutes
  */
 export const startServerProcess = async (
   env: Readonly<Record<string, string>>,
