@@ -1,6 +1,7 @@
 /**
- * Keeps a second process out of a data directory. The lock is a file that names its owner: process id, the moment
- * that process started (so that a recycled id isn't mistaken for it) and host. It is taken over when the owner is gone.
+ * Keeps a second process out of a directory, of a server's data or of a terminal's journal. The lock is a file that names
+ * its owner: process id, the moment that process started (so that a recycled id isn't mistaken for it) and host. It is taken
+ * over when the owner is gone.
  * @module
  */
 import { execFileSync } from 'node:child_process'
@@ -10,7 +11,7 @@ import { hostname } from 'node:os'
 
 interface Owner {
   readonly pid: number
-  /** Whatever tells this run of the process from another one with the same id. */
+  /** Whatever tells this run of the process from another one with the same id; empty where that isn't known. */
   readonly started: string
   readonly host: string
   /** Tells two owners inside one process apart. */
@@ -19,36 +20,47 @@ interface Owner {
 
 /** Another process uses the directory. */
 export class DirectoryLocked extends Error {
-  constructor(file: string, owner: Owner) {
-    const where = owner.host === hostname() ? '' : ` on ${owner.host}`
+  readonly pid: number
+  constructor(file: string, owner: Owner, host: string) {
+    const where = owner.host === host ? '' : ` on ${owner.host}`
     super(
       `The data directory is in use by process ${owner.pid}${where} (${file}). ` +
         'Stop that process, or give this one another DATA_DIR' +
         (where === '' ? '.' : `; if ${owner.host} no longer runs, delete the file.`),
     )
     this.name = 'DirectoryLocked'
+    this.pid = owner.pid
   }
 }
 
 /** Field 22 of /proc/<pid>/stat counts from the parenthesis that ends the name: proc(5). */
 const START_TIME_FIELD = 19
 
-/** When a process started, as an opaque text; undefined when there is no such process. */
-const startOf = (pid: number): string | undefined => {
+/** When a process started, as an opaque text; empty when there is no such process, or nobody knows. */
+const startOf = (pid: number): string => {
   try {
     if (process.platform === 'linux') {
       const stat = readFileSync(`/proc/${pid}/stat`, 'utf8')
       const ticks = stat.slice(stat.lastIndexOf(')') + 2).split(' ')[START_TIME_FIELD]
       return `${readFileSync('/proc/sys/kernel/random/boot_id', 'utf8').trim()}:${ticks}`
     }
-    return execFileSync('ps', ['-o', 'lstart=', '-p', String(pid)], { encoding: 'utf8' }).trim() || undefined
+    return execFileSync('ps', ['-o', 'lstart=', '-p', String(pid)], { encoding: 'utf8' }).trim()
   } catch {
-    return undefined
+    return ''
   }
 }
 
 const isErrno = (error: unknown, code: string): boolean =>
   error instanceof Error && 'code' in error && error.code === code
+
+const isRunning = (pid: number): boolean => {
+  try {
+    process.kill(pid, 0)
+    return true
+  } catch (error) {
+    return !isErrno(error, 'ESRCH')
+  }
+}
 
 /** @returns undefined when there is no such file; an unreadable one has an owner that can't be alive */
 const readOwner = (file: string): Owner | undefined => {
@@ -59,7 +71,7 @@ const readOwner = (file: string): Owner | undefined => {
     if (isErrno(error, 'ENOENT')) return undefined
     throw error
   }
-  const gone: Owner = { pid: 0, started: '', host: hostname(), token: '' }
+  const gone: Owner = { pid: 0, started: '', host: '', token: '' }
   try {
     const value: unknown = JSON.parse(text)
     return typeof value === 'object' && value !== null ? { ...gone, ...value } : gone
@@ -69,8 +81,11 @@ const readOwner = (file: string): Owner | undefined => {
 }
 
 /** An owner on another host can't be asked, so it counts as alive. */
-const isAlive = (owner: Owner): boolean =>
-  owner.host !== hostname() || (owner.pid > 0 && startOf(owner.pid) === owner.started)
+const isAlive = ({ pid, started, host }: Owner, own: Owner): boolean => {
+  if (!(pid > 0)) return false
+  if (host !== own.host) return true
+  return isRunning(pid) && (started === '' || startOf(pid) === started)
+}
 
 /**
  * Creates the file with its whole content, or not at all.
@@ -103,7 +118,7 @@ const takeOver = (file: string, dead: Owner, own: Owner): boolean => {
   let successor = successorOf(file, dead)
   while (!create(successor, own)) {
     const rival = readOwner(successor)
-    if (rival === undefined || isAlive(rival)) return false
+    if (rival === undefined || isAlive(rival, own)) return false
     abandoned.push(successor)
     successor = successorOf(file, rival)
   }
@@ -120,21 +135,23 @@ const takeOver = (file: string, dead: Owner, own: Owner): boolean => {
 /**
  * Takes the lock.
  * @param file path of the lock file; its directory exists
+ * @param host whose processes can be asked whether they live; the same for all that may come upon the file, where it never
+ *   leaves its machine
  * @returns how to give the lock back
  * @throws DirectoryLocked when its owner is alive
  */
-export const lockDirectory = (file: string): (() => void) => {
+export const lockDirectory = (file: string, host = hostname()): (() => void) => {
   const own: Owner = {
     pid: process.pid,
-    started: startOf(process.pid) ?? '',
-    host: hostname(),
+    started: startOf(process.pid),
+    host,
     token: randomBytes(8).toString('hex'),
   }
   if (!create(file, own)) {
     const owner = readOwner(file)
-    if (owner && isAlive(owner)) throw new DirectoryLocked(file, owner)
+    if (owner && isAlive(owner, own)) throw new DirectoryLocked(file, owner, host)
     const taken = owner ? takeOver(file, owner, own) : create(file, own)
-    if (!taken) throw new DirectoryLocked(file, readOwner(file) ?? own)
+    if (!taken) throw new DirectoryLocked(file, readOwner(file) ?? own, host)
   }
   return () => {
     if (readOwner(file)?.token === own.token) rmSync(file)

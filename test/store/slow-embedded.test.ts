@@ -1,12 +1,9 @@
 /** The embedded database on disk: fsync, its lock between processes, first starts that were cut short. */
 import { existsSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
-import { hostname } from 'node:os'
 import { join } from 'node:path'
 import { expect } from 'chai'
 import { openDatabase } from '../../src/store/database.ts'
-import { lockDirectory } from '../../src/store/directory-lock.ts'
 import { openPglite } from '../../src/store/pglite.ts'
-import { holdersOfEveryOrder } from '../support/interleavings.ts'
 import { startProgram } from '../support/programs.ts'
 import { rejection } from '../support/rejection.ts'
 import { onEmbedded } from '../support/servers/database.ts'
@@ -57,18 +54,6 @@ onEmbedded.describe('embedded database on disk', () => {
     expect(existsSync(join(directory, 'database.lock'))).to.equal(true)
     const second = await openDatabase({ dataDir: directory })
     await second.close()
-  })
-
-  it('is taken over by one of three that find a dead owner, in whatever order they come', async () => {
-    const file = join(await temporary(), 'database.lock')
-    const dead = { pid: process.pid, started: 'another moment', host: hostname(), token: 'dead' }
-    const holders = holdersOfEveryOrder(
-      () => writeFileSync(file, JSON.stringify(dead)),
-      () => lockDirectory(file),
-    )
-    expect(holders).to.have.length.above(20)
-    expect(new Set(holders)).to.deep.equal(new Set([1]))
-    expect(existsSync(file)).to.equal(false)
   })
 
   it('is not misled by a process id that another process has now, nor by a broken lock file', async () => {

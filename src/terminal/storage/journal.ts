@@ -6,22 +6,36 @@
 import { constants } from 'node:fs'
 import { access, type FileHandle, link, mkdir, open, readFile, rename, rm } from 'node:fs/promises'
 import { dirname, join, resolve } from 'node:path'
+import { DirectoryLocked, lockDirectory } from '../../store/directory-lock.ts'
 import { TerminalError } from '../errors.ts'
 import { createDurableLog, framesOf, type Medium } from './durable-log.ts'
 import { type ReadJournal, readJournal, type Salvage, salvageJournal } from './frame.ts'
-import { takeLock } from './lock-file.ts'
 import type { Storage } from './storage.ts'
 
 const JOURNAL = 'journal'
 const JOURNAL_NEW = 'journal.new'
 const JOURNAL_DAMAGED = 'journal.damaged'
 const LOCK = 'lock'
+/** A terminal's storage belongs to one machine, also where that is a container with another name each time. */
+const ONE_MACHINE = ''
 
 /**
  * On Linux a write to a file opened so is as if fdatasync followed (open(2)), at one system call less. Elsewhere the
  * flag is missing or, as on macOS, leaves the data in the drive's cache.
  */
 const SYNCED_WRITES = process.platform === 'linux' ? constants.O_DSYNC : 0
+
+/** @throws TerminalError storage_locked while a living process holds it */
+const takeLock = (folder: string): (() => void) => {
+  const file = join(folder, LOCK)
+  try {
+    return lockDirectory(file, ONE_MACHINE)
+  } catch (error) {
+    if (!(error instanceof DirectoryLocked)) throw error
+    const message = `Process ${error.pid} uses this terminal's storage (${file}). Only one may.`
+    throw new TerminalError('storage_locked', message, error)
+  }
+}
 
 /** Makes names durable: a created or renamed file may otherwise be gone after a power cut. */
 const syncDirectory = async (directory: string): Promise<void> => {
@@ -147,7 +161,7 @@ export const journalStorage = (directory: string): Storage => ({
   open: async () => {
     const folder = resolve(directory)
     await prepareDirectory(folder)
-    const unlock = takeLock(join(folder, LOCK))
+    const unlock = takeLock(folder)
     try {
       await rm(join(folder, JOURNAL_NEW), { force: true })
       const { contents, wholeBytes, nextSequence } = await readOrCreate(folder)
@@ -181,7 +195,7 @@ export interface Recovery extends Omit<Salvage, 'contents'> {
 export const recoverJournal = async (directory: string): Promise<Recovery | undefined> => {
   const folder = resolve(directory)
   const file = join(folder, JOURNAL)
-  const unlock = takeLock(join(folder, LOCK))
+  const unlock = takeLock(folder)
   try {
     const bytes = await readFile(file)
     try {
