@@ -23,13 +23,18 @@ const asked: Asked = {
   },
 }
 
+const stop = (why: string): never => {
+  console.error(why)
+  process.exit(1)
+}
+
 const response = await fetch(`${issuer}/verify`, {
   method: 'POST',
   headers: { 'Content-Type': 'application/json', 'X-API-Key': apiKey },
   body: JSON.stringify(asked),
-})
+}).catch(() => stop(`No server answers at ${issuer}. Start one with npm start, or name another address.`))
 const result = await response.json()
-if (!response.ok) throw new Error(`${response.status} ${result.error}: ${result.message}`)
+if (!response.ok) stop(`${response.status} ${result.error}: ${result.message}`)
 console.log(`${result.verificationId}: ${result.decision}`)
 await checkResult(issuer, asked, result, console.log)
 // snarkjs keeps threads that nothing else would end.

@@ -47,6 +47,19 @@ describe('examples', () => {
     ).to.have.length(13)
   })
 
+  it('verify says in one line that no server answers, or that the key is none', async () => {
+    const file = join(import.meta.dirname, '../examples/verify.ts')
+    const app = await sharedApp()
+    for (const [address, said] of [
+      ['http://127.0.0.1:9', /^No server answers at http:\/\/127\.0\.0\.1:9\. .*$/],
+      [app.url, /^401 unauthorized: .*$/],
+    ] as const) {
+      const example = startProgram(file, [address], { env: { ASSAY_API_KEY: 'none' } })
+      expect(await example.ended()).to.equal(1)
+      expect(example.errors().trim()).to.match(said)
+    }
+  })
+
   it('agent-chat answers the prompt of the day under a name of its own, and follows nothing that others write', async () => {
     const app = await sharedApp()
     const keyFile = join(mkdtempSync(join(tmpdir(), 'assay-agent-')), 'key.json')
