@@ -83,6 +83,7 @@ interface RouteSpec<
   B extends TSchema,
   R extends Responses,
   C extends ContentTypes,
+  F extends BodyForm,
   S,
   G,
 > {
@@ -106,7 +107,7 @@ interface RouteSpec<
   readonly body?: B
   readonly bodyLimit?: BodyLimit
   /** Default: `checked`. */
-  readonly bodyForm?: BodyForm
+  readonly bodyForm?: F
   /** Refuses numbers that a double would round (422 `number_not_exact`); for bodies whose values are signed or compared. */
   readonly exactNumbers?: boolean
   /** Status → schema of the body; null for an empty one. The first is the success status. */
@@ -132,12 +133,15 @@ interface RouteSpec<
    */
   readonly produces?: C
   readonly example?: Example
-  handler(request: Request<Static<P>, Static<Q>, Static<B>, A>, services: S): G
+  handler(request: Request<Static<P>, Static<Q>, F extends 'bytes' ? Buffer : Static<B>, A>, services: S): G
 }
 
 /** A route with its types erased, as lists and machinery see it. `S` are the services its handler needs. */
 export interface Route<S = never>
-  extends Omit<RouteSpec<Auth, TObject, TObject, TSchema, Responses, ContentTypes, S, unknown>, 'handler'> {
+  extends Omit<
+    RouteSpec<Auth, TObject, TObject, TSchema, Responses, ContentTypes, BodyForm, S, unknown>,
+    'handler'
+  > {
   handler(request: Request<never, never, never, never>, services: S): Promise<unknown> | unknown
 }
 
@@ -157,7 +161,8 @@ export const route = <
   Q extends TObject = TObject,
   B extends TSchema = TSchema,
   const C extends ContentTypes = ContentTypes,
+  const F extends BodyForm = 'checked',
   S = unknown,
 >(
-  spec: RouteSpec<A, P, Q, B, R, C, S, G> & { readonly handler: Exactly<Awaited<G>, Answer<R, C>> },
+  spec: RouteSpec<A, P, Q, B, R, C, F, S, G> & { readonly handler: Exactly<Awaited<G>, Answer<R, C>> },
 ): Route<S> => spec as Route<S>

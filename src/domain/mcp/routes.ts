@@ -34,9 +34,7 @@ const callMcp = route({
   errors: [],
   example: { body: { jsonrpc: '2.0', id: 1, method: 'tools/list' } },
   async handler({ body, headers, ip, requestId }, { mcp }: Services) {
-    // The kit hands this route what was sent.
-    const bytes = body as unknown as Buffer
-    const answer = await mcp.answer({ body: bytes, headers, ip, requestId })
+    const answer = await mcp.answer({ body, headers, ip, requestId })
     return answer.status === 202
       ? new Reply(202, undefined)
       : new Reply(answer.status, answer.body, { 'Content-Type': answer.contentType })

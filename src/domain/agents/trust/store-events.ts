@@ -69,9 +69,9 @@ export interface EventFilter {
 /** Events of an agent, the newest first. */
 export const findEvents = async ({ knex }: Database, filter: EventFilter): Promise<LoggedEvent[]> => {
   const { organisation, agent, kinds, since, until, before, limit } = filter
-  const query = knex<EventRow>('agent_events')
+  const query = knex(agentEvents.name)
     .join('ledger_entries', 'ledger_entries.idx', 'agent_events.entry_index')
-    .select('agent_events.*', 'ledger_entries.leaf_hash')
+    .select<LoggedEvent[]>('agent_events.*', 'ledger_entries.leaf_hash')
     .where({ 'agent_events.organisation': organisation, agent })
     .whereIn('kind', [...kinds])
     .orderBy('entry_index', 'desc')
@@ -79,7 +79,7 @@ export const findEvents = async ({ knex }: Database, filter: EventFilter): Promi
   if (since !== undefined) query.where('happened_at', '>=', since)
   if (until !== undefined) query.where('happened_at', '<', until)
   if (before !== undefined) query.where('entry_index', '<', before)
-  return query as unknown as Promise<LoggedEvent[]>
+  return await query
 }
 
 /** Where a counter of the ledger stands. */
