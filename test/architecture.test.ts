@@ -159,10 +159,7 @@ const RULES: { in: RegExp; may: readonly string[] }[] = [
     // One way of taking over from a dead process, of which the store has the most to lose.
     may: ['src/core/', 'src/protocol/', 'src/store/directory-lock.ts', 'node:'],
   },
-  {
-    in: /^src\/store\/directory-lock\.ts$/,
-    may: ['node:'],
-  },
+  { in: /^src\/store\/directory-lock\.ts$/, may: ['node:'] },
   { in: /^src\/terminal\/(browser|storage\/indexed-db)\.ts$/, may: ['src/core/', 'src/protocol/', 'idb'] },
   { in: /^src\/terminal\//, may: ['src/core/', 'src/protocol/'] },
   {
