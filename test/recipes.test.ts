@@ -80,6 +80,26 @@ describe('recipes', () => {
     expect(forgotten(parts)).to.deep.equal([])
   })
 
+  it('a core function: has its kernel, its export, its face, a twin that is read easily, and tests', () => {
+    const exported = ['index', 'field-index'].map((name) => read(`assembly/${name}.ts`)).join()
+    /** What another one is made of. */
+    const parts = ['memory', 'field-elements', 'poseidon', 'nullifier-snapshot']
+    const notAssembly = ['index', 'instance', 'errors', 'poseidon-tags']
+    const faces = filesOf('src/core', '.ts').map((file) => basename(file, '.ts'))
+    const names = new Set([...faces, ...(exported.match(/(?<=from '\.\/)[\w-]+/g) ?? [])])
+    for (const name of names) {
+      if (parts.includes(name) || notAssembly.includes(name)) continue
+      const files: Part[] = [
+        [`assembly/${name}.ts`, 'export function'],
+        [`src/core/${name}.ts`, 'export '],
+        [`test/support/reference/${name}.ts`, 'export const'],
+        [`test/core/${name}.test.ts`, 'support/circuits/'],
+      ]
+      expect(forgotten(files)).to.deep.equal([])
+      expect(exported, `assembly/index.ts or field-index.ts: ${name}`).to.include(`from './${name}'`)
+    }
+  })
+
   it('an event: some entry announces it, and receivers are told what they get', () => {
     const announced = new Set(ENTRY_TYPES.flatMap((type) => eventsOf(type, undefined)))
     const unannounced = WEBHOOK_EVENTS.filter((event) => !announced.has(event))
