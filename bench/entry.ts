@@ -2,8 +2,8 @@
 import { createHash } from 'node:crypto'
 import canonicalize from 'canonicalize'
 import { Bench } from 'tinybench'
+import type { Entry } from '../src/ledger/decision.ts'
 import { entryText, newSalt } from '../src/ledger/entry.ts'
-import type { Entry } from '../src/ledger/item.ts'
 
 /** Writing the members out must be worth the words. */
 const MUST_REACH = 1.2

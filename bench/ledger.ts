@@ -11,9 +11,11 @@ import { join } from 'node:path'
 import pg from 'pg'
 import type { Caller } from '../src/caller.ts'
 import { systemClock } from '../src/clock.ts'
+import { fail } from '../src/errors.ts'
 import { createPseudonyms } from '../src/keys/pseudonyms.ts'
 import { createSealing } from '../src/keys/sealing.ts'
-import type { Item } from '../src/ledger/item.ts'
+import { CLAIM_KINDS } from '../src/ledger/claim-kinds.ts'
+import type { Decide } from '../src/ledger/decision.ts'
 import { createLedger, type Ledger } from '../src/ledger/ledger.ts'
 import { type Database, openDatabase } from '../src/store/database.ts'
 import { bytes, integer, table, text } from '../src/store/table.ts'
@@ -70,40 +72,43 @@ const distinctHex = (characters: number): string =>
   randomUUID().replaceAll('-', '').padEnd(characters, '5eed').slice(0, characters)
 
 /** What a payment commits: two claims, a row, an entry. */
-const paymentItem = (): Item<string> => {
-  const id = `pay_${(serial++).toString(36).padStart(26, '0')}`
-  const transactionId = `txn_${randomUUID()}`
-  return {
-    claims: [
-      { kind: 'transaction', key: transactionId, code: 'transaction_conflict', holder: { id } },
-      {
-        kind: 'nullifier',
-        key: distinctHex(24),
-        code: 'double_spend',
-        holder: { transactionId, id },
-      },
-    ],
-    entry: {
+const newPayment = () => ({
+  id: `pay_${(serial++).toString(36).padStart(26, '0')}`,
+  transactionId: `txn_${randomUUID()}`,
+  nullifier: distinctHex(24),
+  digest: distinctHex(54),
+})
+type Payment = ReturnType<typeof newPayment>
+
+const rowOf = ({ id, transactionId }: Payment, index: number, at: number) =>
+  payments.row({
+    id,
+    organisation: caller.organisation,
+    entry_index: index,
+    status: 'accepted',
+    transaction_id: transactionId,
+    merchant: 'mer_1',
+    proof: PROOF,
+    amount_minor: 1250,
+    currency: 'GBP',
+    received_at: at,
+  })
+
+const deciding = (payment: Payment): Decide<string> => {
+  const { id, transactionId, nullifier, digest } = payment
+  return (tx) => {
+    if (tx.holder(CLAIM_KINDS.paymentTransaction, transactionId)) fail('transaction_conflict')
+    if (tx.holder(CLAIM_KINDS.paymentNullifier, nullifier)) fail('double_spend')
+    tx.claim(CLAIM_KINDS.paymentTransaction, transactionId, { id })
+    tx.claim(CLAIM_KINDS.paymentNullifier, nullifier, { transactionId, id })
+    const { index, entryId } = tx.append({
       type: 'payment',
       subject: ['terminal', 'ter_1'],
-      digest: distinctHex(54),
+      digest,
       data: { decision: 'accepted', assurance: 'mac', amountMinor: 1250, currency: 'GBP', offline: true },
-    },
-    rows: ({ index, at }) => [
-      payments.row({
-        id,
-        organisation: caller.organisation,
-        entry_index: index,
-        status: 'accepted',
-        transaction_id: transactionId,
-        merchant: 'mer_1',
-        proof: PROOF,
-        amount_minor: 1250,
-        currency: 'GBP',
-        received_at: at,
-      }),
-    ],
-    result: ({ entryId }) => entryId,
+    })
+    tx.write(rowOf(payment, index, tx.at))
+    return entryId
   }
 }
 
@@ -131,7 +136,7 @@ const load = async (ledger: Ledger, callers: number, durationMs = SLICE_MS): Pro
   const run = async (): Promise<void> => {
     while (performance.now() - start < durationMs) {
       const begun = performance.now()
-      await ledger.append(caller, paymentItem())
+      await ledger.append(caller, deciding(newPayment()))
       latencies.push(performance.now() - begun)
     }
   }
@@ -157,27 +162,31 @@ const createBare = async (client: pg.Client): Promise<() => Promise<void>> => {
   const text = JSON.stringify({ filler: 'x'.repeat(480) })
   let index = 0
   return async () => {
-    const { claims = [], entry: fact, rows } = paymentItem()
+    const made = newPayment()
+    const { id, transactionId, nullifier, digest } = made
     const at = Date.now()
-    const id = `ent_${index}`
+    const entryId = `ent_${index}`
     await client.query('BEGIN')
-    for (const { kind, key, holder } of claims)
+    for (const [kind, key, holder] of [
+      [CLAIM_KINDS.paymentTransaction, transactionId, { id }],
+      [CLAIM_KINDS.paymentNullifier, nullifier, { transactionId, id }],
+    ])
       await claim([caller.organisation, kind, key, JSON.stringify(holder), at])
+    const { organisation } = caller
     await entry([
       index,
-      id,
-      caller.organisation,
-      fact.type,
+      entryId,
+      organisation,
+      'payment',
       at,
       null,
       null,
       null,
-      fact.digest,
+      digest,
       randomBytes(32),
       text,
     ])
-    const receipt = { index: index++, entryId: id, leafHash: '', treeSize: 0, root: '', at }
-    for (const { values } of rows?.(receipt) ?? []) await payment(Object.values(values))
+    await payment(Object.values(rowOf(made, index++, at).values))
     await client.query('COMMIT')
   }
 }
@@ -243,7 +252,7 @@ const loneCaller = async (database: Database, url: string): Promise<void> => {
     await work()
     return performance.now() - start
   }
-  const append = () => ledger.append(caller, paymentItem())
+  const append = () => ledger.append(caller, deciding(newPayment()))
   for (let round = 0; round < LONE_ROUNDS / 10; round++) await Promise.all([bare(), append()])
   const ours: number[] = []
   const theirs: number[] = []

@@ -13,7 +13,6 @@ import { setTimeout as pause } from 'node:timers/promises'
 import { Agent, request } from 'undici'
 import { systemCaller } from '../src/caller.ts'
 import { newId } from '../src/ids.ts'
-import type { Item } from '../src/ledger/item.ts'
 import { signWebhook } from '../src/protocol/webhook.ts'
 import { startTestApp, type TestApp } from '../test/support/app.ts'
 import { createCertificates } from '../test/support/servers/certificates.ts'
@@ -72,20 +71,14 @@ const waitFor = async (receiver: Receiver, count: number): Promise<number> => {
   return received
 }
 
-const item = (): Item<null> => ({
-  entry: { type: 'verify', digest: 'ab'.repeat(32), data: { n: 1 } },
-  result: () => null,
-})
-
 /** Appends entries of an organisation, a batch at a time. */
 const append = async ({ services }: TestApp, organisation: string, entries: number): Promise<void> => {
   const caller = systemCaller(organisation, 'bench')
   for (let left = entries; left > 0; left -= BATCH_ITEMS)
-    await services.ledger.appendAll(
-      caller,
-      Array.from({ length: Math.min(left, BATCH_ITEMS) }, item),
-      () => null,
-    )
+    await services.ledger.append(caller, (tx) => {
+      for (let n = 0; n < Math.min(left, BATCH_ITEMS); n++)
+        tx.append({ type: 'verify', digest: 'ab'.repeat(32), data: { n: 1 } })
+    })
 }
 
 /** An organisation of its own with endpoints that want every verification. */

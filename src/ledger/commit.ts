@@ -12,6 +12,8 @@ import type { Session } from '../store/session.ts'
 import { onSession, retried, settled, writeAndCommit } from '../store/transactions.ts'
 import { createRowWriter, type RowStatement } from '../store/write-rows.ts'
 import { answerRow, openAnswer } from './answers.ts'
+import { type Context, decideBatch, type Head, type Resolution } from './batch.ts'
+import { noKeys } from './known.ts'
 import {
   emptyKnown,
   lockAndReadHead,
@@ -22,7 +24,6 @@ import {
   readUnread,
   sweepAnswers,
 } from './reads.ts'
-import { type Context, type Head, type Resolution, resolveBatch } from './resolve.ts'
 import { answers, HEAD_NAME } from './tables.ts'
 import { createTiles, type Tiles } from './tree/tiles.ts'
 import { type ChangeUnit, keysOf, type Unit } from './unit.ts'
@@ -83,12 +84,19 @@ export interface Committer {
   change(unit: ChangeUnit): Promise<readonly Outcome<unknown>[]>
 }
 
-/** Resolves what was read, and reads on while an item that was replaced names something new. */
-const resolve = async (session: Session, units: readonly Unit[], context: Context): Promise<Resolution> => {
-  for (;;) {
-    const resolved = resolveBatch(units, context)
-    if ('resolution' in resolved) return resolved.resolution
-    await readUnread(session, context.known, resolved.unread)
+/** Decisions that find a key held may name others; when they still do so after these reads, that is a mistake. */
+const MAX_FURTHER_READS = 4
+
+/**
+ * Has a batch decide, on what was read before it and whatever its decisions name beyond that.
+ * @throws Error when they name something new after each of the further reads
+ */
+const decideOn = async (session: Session, units: readonly Unit[], context: Context): Promise<Resolution> => {
+  for (let reads = 0; ; reads++) {
+    const decided = decideBatch(units, context)
+    if ('resolution' in decided) return decided.resolution
+    if (reads === MAX_FURTHER_READS) throw new Error('A decision named other keys each time that it was run.')
+    await readUnread(session, context.known, decided.unread)
   }
 }
 
@@ -172,7 +180,7 @@ export const createCommitter = (deps: CommitDeps): Committer => {
           readUnread(session, known, keys),
         ])
         const context: Context = { ...prepared, head, at: await timeOf(session, head, at) }
-        const pending: Pending = { head, resolution: await resolve(session, units, context) }
+        const pending: Pending = { head, resolution: await decideOn(session, units, context) }
         const statement = await compose(session, context, pending.resolution)
         if (statement === undefined) {
           await session.query('ROLLBACK')
@@ -197,9 +205,12 @@ export const createCommitter = (deps: CommitDeps): Committer => {
           // A repeated request gets its answer, or its refusal, before the change runs again.
           const isRepeated = known.answers.size > 0
           const { entry, result } = isRepeated ? { result: null } : await change(trx)
-          const items = entry ? [{ entry, result: () => null }] : []
-          const unit: Unit = { caller, idempotency, items, finish: () => result }
-          const pending: Pending = { head, resolution: await resolve(session, [unit], context) }
+          const decide: Unit['decide'] = (tx) => {
+            if (entry) tx.append(entry)
+            return result
+          }
+          const unit: Unit = { caller, idempotency, decide, keys: noKeys(), isAlwaysKept: true }
+          const pending: Pending = { head, resolution: await decideOn(session, [unit], context) }
           const outcome = pending.resolution.outcomes[0]
           if (outcome && 'error' in outcome) throw outcome.error
           const statement = await compose(session, context, pending.resolution)

@@ -1,6 +1,6 @@
 /** Reads committed entries in the order of the log, for followers. @module */
 import type { Database } from '../store/database.ts'
-import type { EntryType } from './item.ts'
+import type { EntryType } from './decision.ts'
 import type { EntryRow } from './tables.ts'
 
 /** What one read may hold at most. */

@@ -6,7 +6,7 @@
 import { randomFillSync } from 'node:crypto'
 import type { Credential } from '../caller.ts'
 import { canonicalJson } from '../protocol/canonical-json.ts'
-import type { Entry } from './item.ts'
+import type { Entry } from './decision.ts'
 
 export const ENTRY_VERSION = 1
 const SALT_BYTES = 16

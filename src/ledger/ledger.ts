@@ -8,8 +8,11 @@ import type { Caller, Idempotency } from '../caller.ts'
 import { fail } from '../errors.ts'
 import { createLane } from '../store/lane.ts'
 import { findAnswer } from './answers.ts'
+import type { ClaimKind } from './claim-kinds.ts'
 import { type CommitDeps, createCommitter } from './commit.ts'
-import type { Held, Item } from './item.ts'
+import type { Decide, Held } from './decision.ts'
+import { foresee } from './first-run.ts'
+import { checkedTwice } from './purity.ts'
 import { toHeld } from './reads.ts'
 import { type ClaimRow, claims, HEAD_NAME } from './tables.ts'
 import { type Change, isChange, type Queued, type Unit } from './unit.ts'
@@ -18,16 +21,11 @@ export type { Change } from './unit.ts'
 
 export interface Ledger {
   /**
-   * Commits one item together with its neighbours of the moment.
-   * @throws AppError with the code of a lost claim or exceeded take, `idempotency_key_reused`,
-   *   `idempotency_in_flight`, or `unavailable` when the queue is full or the database can't be reached
+   * Commits what a decision writes, all of it or nothing, together with its neighbours of the moment. At most 512 entries.
+   * @throws AppError as the decision throws it, `idempotency_key_reused`, `idempotency_in_flight`, or `unavailable` when the
+   *   queue is full or the database can't be reached
    */
-  append<R>(caller: Caller, item: Item<R>): Promise<R>
-  /**
-   * Commits several items, in order, in one batch: all of them or none. At most 512.
-   * @throws as `append`; any item's failure fails them all
-   */
-  appendAll<R, A>(caller: Caller, items: readonly Item<R>[], result: (results: R[]) => A): Promise<A>
+  append<R>(caller: Caller, decide: Decide<R>): Promise<R>
   /**
    * The slow door, for rare administrative changes: runs `fn` in a transaction that holds the head's lock, alone in
    * its batch. Inside, use only `trx`: whatever else is awaited there holds up every other write, and the ledger
@@ -41,7 +39,7 @@ export interface Ledger {
    */
   findAnswer(idempotency: Idempotency): Promise<{ readonly answer: unknown } | undefined>
   /** Who holds a claim, outside of any commit: by the time it is used it may have been taken. */
-  findClaim(organisation: string, kind: string, key: string): Promise<Omit<Held, 'claim'> | undefined>
+  findClaim(organisation: string, kind: ClaimKind, key: string): Promise<Held | undefined>
   /** Entries so far, and the RFC 6962 root over them in lower-case hex. */
   head(): Promise<{ size: number; root: string }>
   /** Calls `listener` after each commit of this server that added entries. @returns a function that ends it */
@@ -53,6 +51,8 @@ export interface Ledger {
 export interface LedgerDeps extends CommitDeps {
   /** Items a batch may hold; default 512. One commits each by itself, for comparison. */
   readonly maxBatchItems?: number
+  /** Run every decision twice, and fail those that are not pure; for tests. */
+  readonly checkDecisions?: boolean
 }
 
 /**
@@ -104,25 +104,17 @@ export const createLedger = async (deps: LedgerDeps): Promise<Ledger> => {
     },
   })
 
-  const appendAll = async <R, A>(
-    caller: Caller,
-    items: readonly Item<R>[],
-    result: (results: R[]) => A,
-  ): Promise<A> => {
-    if (items.length === 0) return result([])
-    // The results are those of these items or of what replaced them, all of type R; a stored answer is what the
-    // same request got from the same code before.
-    const finish = (results: unknown[]): unknown => result(results as R[])
-    return idempotent(
-      caller,
-      (idempotency) =>
-        lane.submit({ caller, idempotency, items, finish, weight: items.length }) as Promise<A>,
-    )
-  }
-
   return {
-    append: <R>(caller: Caller, item: Item<R>) => appendAll(caller, [item], (results) => results[0] as R),
-    appendAll,
+    async append<R>(caller: Caller, decide: Decide<R>): Promise<R> {
+      const decision = deps.checkDecisions ? checkedTwice(decide) : decide
+      const foreseen = foresee(caller.organisation, decision, deps.clock.now())
+      if ('answer' in foreseen) return foreseen.answer
+      // The answer is this decision's, or what the same request got from the same code before.
+      return idempotent(
+        caller,
+        (idempotency) => lane.submit({ caller, idempotency, decide: decision, ...foreseen }) as Promise<R>,
+      )
+    },
     transact: <R>(caller: Caller, change: (trx: Knex) => Promise<Change<R>>) =>
       idempotent(
         caller,

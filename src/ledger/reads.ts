@@ -2,9 +2,9 @@
 import type { Session } from '../store/session.ts'
 import type { RowOf } from '../store/table.ts'
 import { beginLocked } from '../store/transactions.ts'
-import type { Held, Json } from './item.ts'
-import { type Known, keyOf, type Unread } from './overlay.ts'
-import type { Head } from './resolve.ts'
+import type { Head } from './batch.ts'
+import type { Held, Json } from './decision.ts'
+import { type Keys, type Known, keyOf } from './known.ts'
 import { type AnswerRow, type ClaimRow, type CounterRow, HEAD_NAME, type heads } from './tables.ts'
 import { splitHashes } from './tree/merkle.ts'
 
@@ -53,12 +53,12 @@ export const emptyKnown = (): Known => ({ claims: new Map(), counters: new Map()
 const column = (keys: readonly string[][], index: number): string[] => keys.map((key) => key[index] ?? '')
 
 /** A claim as it was kept. */
-export const toHeld = ({ holder, at }: ClaimRow): Omit<Held, 'claim'> => {
+export const toHeld = ({ holder, at }: ClaimRow): Held => {
   const parsed: Json = holder === null ? null : JSON.parse(holder)
   return { holder: parsed, at }
 }
 
-const readClaims = async (session: Session, known: Known, keys: Unread['claims']): Promise<void> => {
+const readClaims = async (session: Session, known: Known, keys: Keys['claims']): Promise<void> => {
   if (keys.length === 0) return
   for (const key of keys) known.claims.set(keyOf(...key), null)
   const columns = [column(keys, 0), column(keys, 1), column(keys, 2)]
@@ -66,7 +66,7 @@ const readClaims = async (session: Session, known: Known, keys: Unread['claims']
   for (const row of rows) known.claims.set(keyOf(row.organisation, row.kind, row.key), toHeld(row))
 }
 
-const readCounters = async (session: Session, known: Known, keys: Unread['counters']): Promise<void> => {
+const readCounters = async (session: Session, known: Known, keys: Keys['counters']): Promise<void> => {
   if (keys.length === 0) return
   for (const key of keys) known.counters.set(keyOf(...key), 0)
   const columns = [column(keys, 0), column(keys, 1)]
@@ -75,7 +75,7 @@ const readCounters = async (session: Session, known: Known, keys: Unread['counte
 }
 
 /** Reads claims and counters into `known`; what does not exist is noted as free, or zero. */
-export const readUnread = async (session: Session, known: Known, unread: Unread): Promise<void> => {
+export const readUnread = async (session: Session, known: Known, unread: Keys): Promise<void> => {
   await Promise.all([
     readClaims(session, known, unread.claims),
     readCounters(session, known, unread.counters),

@@ -1,6 +1,6 @@
 /** The ledger's own tables as row values. @module */
 import { bytes, integer, type RowOf, table, text } from '../store/table.ts'
-import type { EntryType } from './item.ts'
+import type { EntryType } from './decision.ts'
 
 export const HEAD_NAME = 'ledger'
 

@@ -2,17 +2,19 @@
 import type { Knex } from 'knex'
 import type { Caller, Idempotency } from '../caller.ts'
 import type { LaneUnit } from '../store/lane.ts'
-import type { Entry, Item } from './item.ts'
-import type { Unread } from './overlay.ts'
+import type { Decide, Entry } from './decision.ts'
+import { type Keys, noKeys } from './known.ts'
 
-/** Items that stand or fall together, for one caller. */
+/** A decision of one caller, which stands or falls as a whole. */
 export interface Unit {
   readonly caller: Caller
-  readonly items: readonly Item<unknown>[]
-  /** Turns the items' results into the unit's answer. Pure. */
-  readonly finish: (results: unknown[]) => unknown
+  readonly decide: Decide<unknown>
+  /** What its first run named. */
+  readonly keys: Keys
   /** The claim of the caller's Idempotency-Key, where this unit carries it. */
   readonly idempotency?: Pick<Idempotency, 'organisation' | 'key' | 'requestHash'>
+  /** Its answer is kept for whoever repeats the request even if nothing was written. */
+  readonly isAlwaysKept?: boolean
 }
 
 /** What an administrative change leaves behind: an entry, unless nothing worth one happened, and the answer. */
@@ -34,15 +36,12 @@ export const isChange = (unit: Unit | ChangeUnit): unit is ChangeUnit => 'change
 /** Every claim, counter and stored answer that the units name. */
 export const keysOf = (
   units: readonly Unit[],
-): Unread & { readonly answers: [organisation: string, key: string][] } => {
-  const keys: Unread & { answers: [string, string][] } = { claims: [], counters: [], answers: [] }
-  for (const { caller, items, idempotency } of units) {
-    const { organisation } = caller
-    if (idempotency) keys.answers.push([idempotency.organisation, idempotency.key])
-    for (const { claims = [], takes = [] } of items) {
-      for (const { kind, key } of claims) keys.claims.push([organisation, kind, key])
-      for (const { counter } of takes) keys.counters.push([organisation, counter])
-    }
+): Keys & { readonly answers: [organisation: string, key: string][] } => {
+  const all = { ...noKeys(), answers: [] as [string, string][] }
+  for (const { keys, idempotency } of units) {
+    if (idempotency) all.answers.push([idempotency.organisation, idempotency.key])
+    all.claims.push(...keys.claims)
+    all.counters.push(...keys.counters)
   }
-  return keys
+  return all
 }

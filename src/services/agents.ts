@@ -11,7 +11,7 @@ import { stepEvent } from '../domain/agents/trust/store-events.ts'
 import { type AgentVerification, createAgentVerification } from '../domain/agents/trust/verify.ts'
 import { createHybridTokens, type HybridTokensService } from '../domain/hybrid-tokens/service.ts'
 import * as nullifiers from '../domain/proofs/spending/nullifiers.ts'
-import { revocationItem } from '../domain/tokens/revocation.ts'
+import { revocation } from '../domain/tokens/revocation.ts'
 import type { Foundations } from './foundations.ts'
 
 export interface AgentServices {
@@ -39,7 +39,7 @@ export const createAgentServices = (foundations: Foundations): AgentServices => 
     ...foundations,
     registeredKeys,
     nullifiers,
-    revocationItem,
+    revocation,
     baseUrl: config.baseUrl,
   })
   const trust = { ...foundations, agents, registeredKeys, baseUrl: config.baseUrl }

@@ -205,6 +205,7 @@ export const createFoundations = async (
     sealing,
     pseudonyms,
     clock,
+    checkDecisions: config.checkResponses,
     onBatch: ({ items, size }) => {
       metrics.ledgerBatchSize.observe(items)
       metrics.ledgerTreeSize.set(size)

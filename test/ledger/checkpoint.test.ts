@@ -13,7 +13,7 @@ import { type Checkpoints, createCheckpoints } from '../../src/ledger/checkpoint
 import type { Ledger } from '../../src/ledger/ledger.ts'
 import { createLog } from '../../src/ledger/tree/log.ts'
 import { type Database, openDatabase } from '../../src/store/database.ts'
-import { callerOf, emptyLog, itemOf, ledgerOn } from '../support/ledger.ts'
+import { callerOf, claiming, emptyLog, ledgerOn, together } from '../support/ledger.ts'
 import { verifyConsistency } from '../support/reference/merkle-proofs.ts'
 import { DATABASE_URL, onPostgres, openTestDatabase } from '../support/servers/database.ts'
 import { temporaryDirectories } from '../support/servers/directory.ts'
@@ -61,11 +61,7 @@ const serverOn = async (
 }
 
 const append = ({ ledger }: Pick<Server, 'ledger'>, count: number) =>
-  ledger.appendAll(
-    callerOf('org_1'),
-    Array.from({ length: count }, () => itemOf(`key ${serial++}`)),
-    () => null,
-  )
+  ledger.append(callerOf('org_1'), together(Array.from({ length: count }, () => claiming(`key ${serial++}`))))
 
 /** The public key and note key id of a purpose's key, computed here from what the JWK set says. */
 const publishedKey = async (signers: Signers, type: number, origin = ORIGIN) => {

@@ -1,7 +1,7 @@
 import { expect } from 'chai'
 import type { Ledger } from '../../src/ledger/ledger.ts'
 import { type Database, openDatabase } from '../../src/store/database.ts'
-import { callerOf, expectWholeLog, itemOf, ledgerOn } from '../support/ledger.ts'
+import { callerOf, claiming, expectWholeLog, ledgerOn } from '../support/ledger.ts'
 import { rejection } from '../support/rejection.ts'
 import { type BreakingProxy, startBreakingProxy } from '../support/servers/breaking-proxy.ts'
 import { createPostgresDatabase, type FreshDatabase, onPostgres } from '../support/servers/database.ts'
@@ -28,35 +28,37 @@ onPostgres.describe('ledger on a connection that breaks', () => {
 
   it('finds out that a commit took place although its answer was lost', async () => {
     proxy.breakAt('COMMIT', 'after')
-    const [one, two] = await Promise.all(['kept 1', 'kept 2'].map((key) => ledger.append(alice, itemOf(key))))
+    const [one, two] = await Promise.all(
+      ['kept 1', 'kept 2'].map((key) => ledger.append(alice, claiming(key))),
+    )
     expect(proxy.broken).to.equal(1)
     expect([one?.index, two?.index]).to.deep.equal([0, 1])
-    expect(await rejection(ledger.append(alice, itemOf('kept 1')))).to.include({ code: 'double_spend' })
+    expect(await rejection(ledger.append(alice, claiming('kept 1')))).to.include({ code: 'double_spend' })
   })
 
   it('tries once more when it found out that a commit never arrived', async () => {
     const { size } = await ledger.head()
     proxy.breakAt('COMMIT', 'before')
-    expect((await ledger.append(alice, itemOf('never'))).index).to.equal(size)
+    expect((await ledger.append(alice, claiming('never'))).index).to.equal(size)
     expect((await ledger.head()).size).to.equal(size + 1)
   })
 
   it('answers unavailable when it never arrives, and refuses nobody for it afterwards', async () => {
     const { size } = await ledger.head()
     proxy.breakAt('COMMIT', 'before', 2)
-    expect(await rejection(ledger.append(alice, itemOf('never ever')))).to.include({
+    expect(await rejection(ledger.append(alice, claiming('never ever')))).to.include({
       code: 'unavailable',
       retryAfter: 1,
     })
     expect((await ledger.head()).size).to.equal(size)
-    expect((await ledger.append(alice, itemOf('never ever'))).index).to.equal(size)
+    expect((await ledger.append(alice, claiming('never ever'))).index).to.equal(size)
   })
 
   it('tries once more when the connection breaks before the commit', async () => {
     for (const word of ['FOR UPDATE', 'INSERT INTO']) {
       const before = proxy.broken
       proxy.breakAt(word, 'after')
-      await ledger.append(alice, itemOf(`again ${word}`))
+      await ledger.append(alice, claiming(`again ${word}`))
       expect(proxy.broken).to.equal(before + 1)
     }
   })
@@ -64,10 +66,10 @@ onPostgres.describe('ledger on a connection that breaks', () => {
   it('answers unavailable when it breaks twice, without trying each unit of the batch', async () => {
     const before = proxy.broken
     proxy.breakAt('FOR UPDATE', 'before', 2)
-    const all = ['twice 1', 'twice 2', 'twice 3'].map((key) => rejection(ledger.append(alice, itemOf(key))))
+    const all = ['twice 1', 'twice 2', 'twice 3'].map((key) => rejection(ledger.append(alice, claiming(key))))
     for (const error of await Promise.all(all)) expect(error).to.include({ code: 'unavailable' })
     expect(proxy.broken).to.equal(before + 2)
-    await ledger.append(alice, itemOf('twice 1'))
+    await ledger.append(alice, claiming('twice 1'))
   })
 
   it('holds for changes too', async () => {
@@ -96,16 +98,16 @@ onPostgres.describe('ledger on a connection that breaks', () => {
     const holder = await database.knex.transaction()
     await holder.raw('SELECT * FROM ledger_head FOR UPDATE')
     try {
-      expect(await rejection(ledger.append(alice, itemOf('stuck')))).to.include({ code: 'unavailable' })
+      expect(await rejection(ledger.append(alice, claiming('stuck')))).to.include({ code: 'unavailable' })
     } finally {
       await holder.rollback()
     }
-    await ledger.append(alice, itemOf('stuck'))
+    await ledger.append(alice, claiming('stuck'))
   })
 
   it('keeps serving when its connections are ended by the database', async () => {
     await database.knex.raw(`SELECT pg_terminate_backend(pid) FROM pg_stat_activity
       WHERE datname = current_database() AND pid <> pg_backend_pid()`)
-    await ledger.append(alice, itemOf('after termination'))
+    await ledger.append(alice, claiming('after termination'))
   })
 })

@@ -1,8 +1,8 @@
 import canonicalize from 'canonicalize'
 import { expect } from 'chai'
 import fc from 'fast-check'
+import type { Entry } from '../../src/ledger/decision.ts'
 import { actorOf, entryText, newSalt } from '../../src/ledger/entry.ts'
-import type { Entry } from '../../src/ledger/item.ts'
 
 const text = fc.string({ unit: 'grapheme' })
 const data = fc.dictionary(text, fc.jsonValue({ maxDepth: 3 }), { maxKeys: 5 })

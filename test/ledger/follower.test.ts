@@ -5,7 +5,7 @@ import { createFollower, type Follower, type FollowerOptions } from '../../src/l
 import type { Ledger } from '../../src/ledger/ledger.ts'
 import type { Database } from '../../src/store/database.ts'
 import { integer, type Row, table, text } from '../../src/store/table.ts'
-import { callerOf, itemOf, ledgerOn, openTestLedger, type TestLedger } from '../support/ledger.ts'
+import { callerOf, claiming, ledgerOn, openTestLedger, type TestLedger, together } from '../support/ledger.ts'
 
 const consumed = table('test_consumed', { idx: integer(), id: text(), by: text() })
 const FAST = { pollMs: 15, batchEntries: 7 }
@@ -13,11 +13,7 @@ const GIVE_UP_MS = 10_000
 
 let serial = 0
 const append = (ledger: Ledger, count: number) =>
-  ledger.appendAll(
-    callerOf('org_1'),
-    Array.from({ length: count }, () => itemOf(`key ${serial++}`)),
-    () => null,
-  )
+  ledger.append(callerOf('org_1'), together(Array.from({ length: count }, () => claiming(`key ${serial++}`))))
 
 describe('followers of the log', () => {
   let store: TestLedger

@@ -1,13 +1,16 @@
 import { createHash } from 'node:crypto'
 import { expect } from 'chai'
 import type { Idempotency } from '../../src/caller.ts'
+import { CLAIM_KINDS } from '../../src/ledger/claim-kinds.ts'
+import type { Decide } from '../../src/ledger/decision.ts'
 import {
   callerOf,
+  claiming,
   expectWholeLog,
-  itemOf,
   ledgerOn,
   openTestLedger,
   type TestLedger,
+  together,
 } from '../support/ledger.ts'
 import { rejection } from '../support/rejection.ts'
 
@@ -32,21 +35,27 @@ describe('Idempotency-Key in the ledger', () => {
     await test.close()
   })
   let count = 0
-  const send = (idempotency: Idempotency, item = itemOf(`item ${++count}`), organisation = 'org_1') =>
-    test.ledger.append(callerOf(organisation, idempotency), item)
+  const send = (
+    idempotency: Idempotency,
+    decide: Decide<object | string> = claiming(`item ${++count}`),
+    organisation = 'org_1',
+  ) => test.ledger.append(callerOf(organisation, idempotency), decide)
 
   it('gives the same request its first answer, and commits nothing again', async () => {
     const first = request('same')
-    const answer = await send(first, itemOf('same'))
+    const answer = await send(first, claiming('same'))
     const { size } = await test.ledger.head()
     const second = request('same')
-    expect(await send(second, itemOf('same'))).to.deep.equal(answer)
+    expect(await send(second, claiming('same'))).to.deep.equal(answer)
     expect([first.replayed, second.replayed]).to.deep.equal([false, true])
     expect((await test.ledger.head()).size).to.equal(size)
   })
 
   it('keeps no answer in the clear', async () => {
-    await send(request('secret'), itemOf('secret', { result: () => ({ secret: 'once-shown' }) as never }))
+    await send(request('secret'), (tx) => {
+      tx.append({ type: 'payment', data: {} })
+      return { secret: 'once-shown' }
+    })
     const rows = await test.database.knex('idempotent_answers').select('sealed_answer')
     for (const { sealed_answer } of rows)
       expect(Buffer.from(sealed_answer).toString('latin1')).not.to.include('once-shown')
@@ -69,23 +78,24 @@ describe('Idempotency-Key in the ledger', () => {
   it('makes the same request on another server wait for the first answer', async () => {
     const other = await ledgerOn(test.database, { clock: { now: () => now } })
     const [one, two] = await Promise.all([
-      test.ledger.append(callerOf('org_1', request('two servers')), itemOf('two servers')),
-      other.append(callerOf('org_1', request('two servers')), itemOf('two servers')),
+      test.ledger.append(callerOf('org_1', request('two servers')), claiming('two servers')),
+      other.append(callerOf('org_1', request('two servers')), claiming('two servers')),
     ])
     expect(one).to.deep.equal(two)
     await other.close()
   })
 
   it('stores no failure: the request may be tried again', async () => {
-    await send(request('blocking'), itemOf('blocked'))
-    expect(await rejection(send(request('retry'), itemOf('blocked')))).to.include({ code: 'double_spend' })
+    await send(request('blocking'), claiming('blocked'))
+    expect(await rejection(send(request('retry'), claiming('blocked')))).to.include({ code: 'double_spend' })
     const retried = request('retry')
-    await send(retried, itemOf('free again'))
+    await send(retried, claiming('free again'))
     expect(retried.replayed).to.equal(false)
   })
 
   it('stores no answer that changed nothing', async () => {
-    const settled = itemOf('blocked', { lost: () => ({ settled: 'first answer' as never }) })
+    const settled: Decide<string> = (tx) =>
+      tx.holder(CLAIM_KINDS.paymentNullifier, 'blocked') ? 'first answer' : expect.fail()
     await send(request('settled'), settled)
     const again = request('settled')
     await send(again, settled)
@@ -115,15 +125,15 @@ describe('Idempotency-Key in the ledger', () => {
     )
     const ledger = await ledgerOn(test.database, { clock: { now: () => now } })
     for (const key of ['sweep 1', 'sweep 2', 'sweep 3'])
-      await ledger.append(callerOf('org_1', request(key)), itemOf(key))
+      await ledger.append(callerOf('org_1', request(key)), claiming(key))
     await ledger.close()
     expect(await knex('idempotent_answers').where('key', 'like', 'expired %')).to.have.length(0)
   })
 
   it('holds for whole units and for changes, also for changes without an entry', async () => {
     const unit = () =>
-      test.ledger.appendAll(callerOf('org_1', request('unit')), [itemOf('u1'), itemOf('u2')], (r) => r.length)
-    expect([await unit(), await unit()]).to.deep.equal([2, 2])
+      test.ledger.append(callerOf('org_1', request('unit')), together([claiming('u1'), claiming('u2')]))
+    expect(await unit()).to.deep.equal(await unit())
     let runs = 0
     const change = (body?: string) =>
       test.ledger.transact(callerOf('org_1', request('change', body)), async () => ({ result: ++runs }))
@@ -135,8 +145,8 @@ describe('Idempotency-Key in the ledger', () => {
   it('replays each step of a request that commits several', async () => {
     const both = async (idempotency: Idempotency) => {
       const caller = callerOf('org_1', idempotency)
-      const first = await test.ledger.append(caller, itemOf('step 1'))
-      return [first.index, (await test.ledger.append(caller, itemOf('step 2'))).index]
+      const first = await test.ledger.append(caller, claiming('step 1'))
+      return [first.index, (await test.ledger.append(caller, claiming('step 2'))).index]
     }
     const [first, second] = await both(request('steps'))
     expect(second).to.equal((first ?? 0) + 1)
@@ -146,7 +156,7 @@ describe('Idempotency-Key in the ledger', () => {
   it('tells the stored answer beforehand, or that there is none', async () => {
     const asked = request('beforehand')
     expect(await test.ledger.findAnswer(asked)).to.equal(undefined)
-    const answer = await send(asked, itemOf('beforehand'))
+    const answer = await send(asked, claiming('beforehand'))
     const { size } = await test.ledger.head()
     expect(await test.ledger.findAnswer(request('beforehand'))).to.deep.equal({ answer })
     const other = test.ledger.findAnswer(request('beforehand', 'other body'))
@@ -159,15 +169,15 @@ describe('Idempotency-Key in the ledger', () => {
 
   it('keeps the answer with whoever asked, though another organisation acts', async () => {
     const asked = () => request('on behalf', 'body', 'org_2')
-    const answer = await send(asked(), itemOf('on behalf'), 'org_1')
+    const answer = await send(asked(), claiming('on behalf'), 'org_1')
     expect(await test.ledger.findAnswer(asked())).to.deep.equal({ answer })
-    expect(await send(asked(), itemOf('on behalf'), 'org_1')).to.deep.equal(answer)
+    expect(await send(asked(), claiming('on behalf'), 'org_1')).to.deep.equal(answer)
   })
 
   it('keeps the keys of organisations apart', async () => {
-    await send(request('apart'), itemOf('apart'), 'org_1')
+    await send(request('apart'), claiming('apart'), 'org_1')
     const other = request('apart', 'other body', 'org_2')
-    await send(other, itemOf('apart'), 'org_2')
+    await send(other, claiming('apart'), 'org_2')
     expect(other.replayed).to.equal(false)
   })
 })

@@ -1,17 +1,20 @@
 import { expect } from 'chai'
 import { AppError } from '../../src/errors.ts'
-import type { Item, Receipt } from '../../src/ledger/item.ts'
+import { CLAIM_KINDS } from '../../src/ledger/claim-kinds.ts'
+import type { Decide, Receipt, Tx } from '../../src/ledger/decision.ts'
 import { integer, table, text } from '../../src/store/table.ts'
 import {
   callerOf,
+  claiming,
   expectWholeLog,
-  itemOf,
   ledgerOn,
   openTestLedger,
   type TestLedger,
+  together,
 } from '../support/ledger.ts'
 import { rejection } from '../support/rejection.ts'
 
+const KIND = CLAIM_KINDS.paymentNullifier
 const notes = table('test_notes', { id: text().key(), entry_index: integer() })
 
 describe('ledger', () => {
@@ -26,14 +29,15 @@ describe('ledger', () => {
     await expectWholeLog(test.database)
     await test.close()
   })
-  const noteOf = (id: string, more: Partial<Item<Receipt>> = {}) =>
-    itemOf(id, { rows: ({ index }) => [notes.row({ id, entry_index: index })], ...more })
+  const noting = (id: string) =>
+    claiming(id, { rows: ({ index }) => [notes.row({ id, entry_index: index })] })
+  const entry = { type: 'payment', data: {} } as const
   const notesLike = (prefix: string): Promise<{ id: string; entry_index: number }[]> =>
     test.database.knex('test_notes').where('id', 'like', `${prefix}%`).orderBy('entry_index')
 
   it('commits entry and rows together and tells where the entry landed', async () => {
     const before = await test.ledger.head()
-    const receipt = await test.ledger.append(alice, noteOf('together'))
+    const receipt = await test.ledger.append(alice, noting('together'))
     const after = await test.ledger.head()
     expect(receipt).to.include({ index: before.size, treeSize: after.size, root: after.root })
     expect(await notesLike('together')).to.deep.equal([{ id: 'together', entry_index: receipt.index }])
@@ -48,8 +52,8 @@ describe('ledger', () => {
   })
 
   it('writes pseudonyms, never the ids of actor or subject', async () => {
-    const { index } = await test.ledger.append(alice, itemOf('pseudonymous'))
-    const { index: other } = await test.ledger.append(bob, itemOf('pseudonymous'))
+    const { index } = await test.ledger.append(alice, claiming('pseudonymous'))
+    const { index: other } = await test.ledger.append(bob, claiming('pseudonymous'))
     const [first, second] = await test.database
       .knex('ledger_entries')
       .whereIn('idx', [index, other])
@@ -63,9 +67,9 @@ describe('ledger', () => {
 
   it('lets one of many callers win a claim, whether they share a batch or not', async () => {
     const rush = await Promise.allSettled(
-      Array.from({ length: 20 }, () => test.ledger.append(alice, noteOf('rush'))),
+      Array.from({ length: 20 }, () => test.ledger.append(alice, noting('rush'))),
     )
-    const late = await rejection(test.ledger.append(alice, noteOf('rush')))
+    const late = await rejection(test.ledger.append(alice, noting('rush')))
     expect(rush.filter(({ status }) => status === 'fulfilled')).to.have.length(1)
     for (const result of rush) {
       if (result.status === 'rejected') expect(result.reason).to.include({ code: 'double_spend' })
@@ -74,143 +78,213 @@ describe('ledger', () => {
   })
 
   it('keeps the claims of organisations apart', async () => {
-    await test.ledger.append(alice, itemOf('shared'))
-    await test.ledger.append(bob, itemOf('shared'))
+    await test.ledger.append(alice, claiming('shared'))
+    await test.ledger.append(bob, claiming('shared'))
   })
 
-  it('shows the holder of a lost claim, and its time, in the same batch and later', async () => {
-    const asking = itemOf('held', {
-      lost: ({ holder, at, claim }) => ({ settled: { holder, at, kind: claim.kind } as never }),
-    })
-    const [winner, ...losers] = await Promise.all(
-      [asking, asking, asking].map((item) => test.ledger.append(alice, item)),
+  it('shows who holds a key, and since when, in the same batch and later', async () => {
+    const asking: Decide<object> = (tx) => tx.holder(KIND, 'held') ?? claiming('held')(tx)
+    const [winner, ...others] = await Promise.all(
+      [asking, asking, asking].map((decide) => test.ledger.append(alice, decide)),
     )
-    losers.push(await test.ledger.append(alice, asking))
-    for (const loser of losers) {
-      expect(loser).to.deep.equal({ holder: { first: 'held' }, at: winner?.at, kind: 'nullifier' })
-    }
+    others.push(await test.ledger.append(alice, asking))
+    for (const held of others)
+      expect(held).to.deep.equal({ holder: { first: 'held' }, at: (winner as Receipt).at })
   })
 
-  it('commits what a loser turns into, with claims and counters that nobody had read', async () => {
-    const insteadOf = (key: string) =>
-      noteOf(key, {
-        lost: () =>
-          noteOf(`${key} instead`, {
-            claims: [{ kind: 'conflict', key, code: 'conflict' }],
-            takes: [{ counter: 'conflicts', amount: 1, limit: 1, code: 'rate_limited' }],
-          }),
-      })
-    await test.ledger.append(alice, insteadOf('turn'))
-    const { index } = await test.ledger.append(alice, insteadOf('turn'))
+  it('reads keys and counters that only a branch names', async () => {
+    const orInstead =
+      (key: string): Decide<Receipt> =>
+      (tx) => {
+        if (!tx.holder(KIND, key)) return noting(key)(tx)
+        if (tx.holder(CLAIM_KINDS.ticketSpent, key)) throw new AppError('conflict')
+        if (tx.counter('conflicts') === 1) throw new AppError('rate_limited')
+        tx.claim(CLAIM_KINDS.ticketSpent, key)
+        tx.add('conflicts', 1)
+        return noting(`${key} instead`)(tx)
+      }
+    await test.ledger.append(alice, orInstead('turn'))
+    const { index } = await test.ledger.append(alice, orInstead('turn'))
     expect((await notesLike('turn instead'))[0]?.entry_index).to.equal(index)
-    expect(await rejection(test.ledger.append(alice, insteadOf('turn')))).to.include({ code: 'conflict' })
-    await test.ledger.append(alice, insteadOf('spin'))
-    expect(await rejection(test.ledger.append(alice, insteadOf('spin')))).to.include({ code: 'rate_limited' })
+    expect(await rejection(test.ledger.append(alice, orInstead('turn')))).to.include({ code: 'conflict' })
+    await test.ledger.append(alice, orInstead('spin'))
+    expect(await rejection(test.ledger.append(alice, orInstead('spin')))).to.include({ code: 'rate_limited' })
   })
 
-  it('gives up on an item that turns into another loser for ever', async () => {
-    await test.ledger.append(alice, itemOf('endless'))
-    const endless = (): Item<Receipt> => itemOf('endless', { lost: endless })
-    expect((await rejection(test.ledger.append(alice, endless()))).message).to.match(/over and over/)
+  it('reads four times more, and gives up on a decision that names keys on and on, without its neighbours', async () => {
+    const firstFree =
+      (prefix: string): Decide<number> =>
+      (tx) => {
+        let n = 0
+        while (tx.holder(KIND, `${prefix} ${n}`)) n++
+        tx.claim(KIND, `${prefix} ${n}`)
+        tx.append(entry)
+        return n
+      }
+    for (let n = 0; n <= 4; n++) {
+      expect(await test.ledger.append(alice, firstFree('chain'))).to.equal(n)
+      await test.ledger.append(alice, claiming(`other chain ${n}`))
+    }
+    const outcomes = await Promise.allSettled([
+      test.ledger.append(alice, noting('chain before')),
+      test.ledger.append(alice, firstFree('chain')),
+      test.ledger.append(alice, noting('chain after')),
+    ])
+    expect(outcomes.map(({ status }) => status)).to.deep.equal(['fulfilled', 'rejected', 'fulfilled'])
+    expect((outcomes[1] as PromiseRejectedResult).reason.message).to.match(/named other keys/)
   })
 
-  it('never lets a counter pass its limit, however many take at once', async () => {
-    const taking = (amount: number) =>
-      itemOf('', { claims: [], takes: [{ counter: 'free', amount, limit: 10, code: 'rate_limited' }] })
+  it('never lets a counter pass its limit, however many add at once', async () => {
+    const adding =
+      (amount: number): Decide<number> =>
+      (tx) => {
+        if (tx.counter('free') + amount > 10) throw new AppError('rate_limited')
+        tx.append(entry)
+        return tx.add('free', amount)
+      }
     const results = await Promise.allSettled(
-      Array.from({ length: 8 }, () => test.ledger.append(alice, taking(3))),
+      Array.from({ length: 8 }, () => test.ledger.append(alice, adding(3))),
     )
     expect(results.filter(({ status }) => status === 'fulfilled')).to.have.length(3)
-    await test.ledger.append(alice, taking(1))
-    expect(await rejection(test.ledger.append(alice, taking(1)))).to.include({ code: 'rate_limited' })
-    await test.ledger.append(alice, taking(-2))
-    await test.ledger.append(alice, taking(2))
+    expect(await test.ledger.append(alice, adding(1))).to.equal(10)
+    expect(await rejection(test.ledger.append(alice, adding(1)))).to.include({ code: 'rate_limited' })
+    await test.ledger.append(alice, adding(-2))
+    await test.ledger.append(alice, adding(2))
+    const [row] = await test.database.knex('ledger_counters').where({ counter: 'free' })
+    expect(row.value).to.equal(10)
   })
 
-  it('commits what an item turns into when a take does not fit, and tells where counters stand', async () => {
-    const asking = (amount: number): Item<Receipt> => {
-      const take = { counter: 'purse', amount, limit: 10, code: 'rate_limited' } as const
-      return noteOf(`asked ${amount}`, {
-        claims: [{ kind: 'purse', key: `${amount}`, code: 'conflict' }],
-        takes: [{ ...take, counter: 'other' }, take],
-        result: (receipt, taken) => ({ ...receipt, taken }) as never,
-        exceeded: ({ counter }, value) =>
-          noteOf(`refused ${amount}`, {
-            claims: [],
-            result: (receipt) => ({ ...receipt, counter, value }) as never,
-          }),
+  it('keeps nothing of what a decision wrote before it threw, and refuses sums that are not safe', async () => {
+    const spoilt: Decide<never> = (tx) => {
+      tx.claim(KIND, 'spoilt')
+      tx.add('spoilt', 3)
+      tx.append(entry)
+      throw new AppError('conflict')
+    }
+    const huge: Decide<number> = (tx) => tx.add('spoilt', Number.MAX_SAFE_INTEGER) + tx.add('spoilt', 1)
+    const counting: Decide<number> = (tx) => tx.counter('spoilt')
+    const outcomes = await Promise.allSettled(
+      [spoilt, huge, counting, claiming('spoilt')].map((decide) =>
+        test.ledger.append<unknown>(alice, decide),
+      ),
+    )
+    expect(outcomes.map(({ status }) => status)).to.deep.equal([
+      'rejected',
+      'rejected',
+      'fulfilled',
+      'fulfilled',
+    ])
+    expect((outcomes[2] as PromiseFulfilledResult<unknown>).value).to.equal(0)
+    expect(await test.database.knex('ledger_counters').where({ counter: 'spoilt' })).to.deep.equal([])
+  })
+
+  it('lets nobody claim a key that is held, or go on when the decision is over', async () => {
+    const blind: Decide<void> = (tx) => tx.claim(KIND, 'blind')
+    await test.ledger.append(alice, blind)
+    expect((await rejection(test.ledger.append(alice, blind))).message).to.match(/although it is held/)
+    const kept: Tx[] = []
+    const leaking: Decide<void> = (tx) => {
+      kept.push(tx)
+      tx.append(entry)
+    }
+    const lax = await ledgerOn(test.database, { checkDecisions: false })
+    await lax.append(alice, leaking)
+    await lax.close()
+    expect(() => kept.at(-1)?.append(entry)).to.throw(/was over/)
+  })
+
+  it('answers a decision that reads and writes nothing without any commit', async () => {
+    const { size } = await test.ledger.head()
+    expect(await test.ledger.append(alice, () => 'nothing')).to.equal('nothing')
+    expect((await test.ledger.head()).size).to.equal(size)
+  })
+
+  it('tells places in order, and the root that all of them share, also to what is written with it', async () => {
+    const decide: Decide<{ root: string; treeSize: number; indexes: number[] }> = (tx) => {
+      const indexes = [1, 2].map(() => tx.append(entry).index)
+      return tx.withRoot((root, treeSize) => {
+        tx.write(notes.row({ id: `root ${indexes[0]} ${root}`, entry_index: treeSize }))
+        return { root, treeSize, indexes }
       })
     }
-    const answers = await Promise.all([7, 4, 3, 1].map((amount) => test.ledger.append(alice, asking(amount))))
-    expect(answers.map((answer) => ({ ...answer }))).to.containSubset([
-      { taken: [7, 7] },
-      { counter: 'other', value: 7 },
-      { taken: [10, 10] },
-      { counter: 'other', value: 10 },
-    ])
-    expect(await notesLike('refused')).to.have.length(2)
-    // What was refused holds neither its claim nor a part of what it took.
-    await test.ledger.append(
-      alice,
-      noteOf('free', { claims: [{ kind: 'purse', key: '4', code: 'conflict' }] }),
-    )
-    const late = asking(5)
-    expect(await rejection(test.ledger.append(alice, { ...late, exceeded: undefined }))).to.include({
-      code: 'rate_limited',
-    })
+    const { size } = await test.ledger.head()
+    const [first, second] = await Promise.all([decide, decide].map((one) => test.ledger.append(alice, one)))
+    const after = await test.ledger.head()
+    expect(first).to.deep.equal({ root: after.root, treeSize: after.size, indexes: [size, size + 1] })
+    expect(second?.indexes).to.deep.equal([size + 2, size + 3])
+    expect(await notesLike('root ')).to.have.length(2)
   })
 
-  it('takes from the next counter what the first one has not left, in one batch', async () => {
-    const spare = { counter: 'second', amount: 1, limit: 2, code: 'rate_limited' } as const
-    const first = { ...spare, counter: 'first', limit: 3, otherwise: spare }
-    const results = await Promise.allSettled(
-      Array.from({ length: 8 }, () => test.ledger.append(alice, itemOf('', { claims: [], takes: [first] }))),
-    )
-    expect(results.map(({ status }) => status === 'fulfilled')).to.deep.equal([
-      ...Array(5).fill(true),
-      ...Array(3).fill(false),
-    ])
-    const values = await test.database
-      .knex('ledger_counters')
-      .whereIn('counter', ['first', 'second'])
-      .orderBy('counter')
-      .pluck('value')
-    expect(values.map(Number)).to.deep.equal([3, 2])
-  })
-
-  it('commits several items in order, or none of them', async () => {
-    const fine = ['unit 1', 'unit 2', 'unit 3'].map((id) => noteOf(id))
-    const indexes = await test.ledger.appendAll(alice, fine, (receipts) => receipts.map(({ index }) => index))
+  it('commits several decisions in order, or none of them', async () => {
+    const all = (ids: string[]) => test.ledger.append(alice, together(ids.map(noting)))
+    const indexes = (await all(['unit 1', 'unit 2', 'unit 3'])).map(({ index }) => index)
     expect(indexes).to.deep.equal([0, 1, 2].map((offset) => (indexes[0] ?? 0) + offset))
-    const spoilt = ['unit 4', 'unit 5', 'unit 1'].map((id) => noteOf(id))
-    expect(await rejection(test.ledger.appendAll(alice, spoilt, (r) => r))).to.include({
-      code: 'double_spend',
-    })
+    expect(await rejection(all(['unit 4', 'unit 5', 'unit 1']))).to.include({ code: 'double_spend' })
+    expect(await rejection(all(['unit 6', 'unit 6']))).to.include({ code: 'double_spend' })
     expect(await notesLike('unit')).to.have.length(3)
-    await test.ledger.append(alice, noteOf('unit 4'))
+    await test.ledger.append(alice, noting('unit 4'))
+  })
+
+  it('takes 512 entries at once, and no more', async () => {
+    const many =
+      (count: number): Decide<number> =>
+      (tx) => {
+        for (let n = 0; n < count; n++) tx.append(entry)
+        return tx.append(entry).index
+      }
+    const { size } = await test.ledger.head()
+    expect(await test.ledger.append(alice, many(511))).to.equal(size + 511)
+    expect(await rejection(test.ledger.append(alice, many(512)))).to.be.instanceOf(RangeError)
+    expect((await test.ledger.head()).size).to.equal(size + 512)
+  })
+
+  it('catches a decision that is not pure', async () => {
+    let runs = 0
+    const impure: Record<string, Decide<unknown>> = {
+      key: (tx) => tx.holder(KIND, `run ${runs++}`),
+      entry: (tx) => tx.append({ ...entry, data: { run: runs++ } }),
+      row: (tx) => tx.write(notes.row({ id: `run ${runs++}`, entry_index: 0 })),
+      counter: (tx) => tx.add('impure', runs++),
+      'more calls': (tx) => Array.from({ length: runs++ % 2 }, () => tx.append(entry)),
+      answer: (tx) => [tx.append(entry).at, runs++],
+      throw: (tx) => {
+        tx.counter('impure')
+        if (runs++ % 2 === 0) throw new Error('now and then')
+      },
+      finish: (tx) => {
+        tx.append(entry)
+        return tx.withRoot(() => runs++)
+      },
+    }
+    const { size } = await test.ledger.head()
+    for (const [what, decide] of Object.entries(impure))
+      expect((await rejection(test.ledger.append(alice, decide))).message, what).to.match(
+        /is not pure|named other keys/,
+      )
+    expect((await test.ledger.head()).size).to.equal(size)
   })
 
   it('lets nobody suffer from a neighbour that fails early, late, or in the database', async () => {
     const { size } = await test.ledger.head()
-    const failing: Partial<Item<Receipt>>[] = [
-      { entry: { type: 'payment', data: { bad: Number.NaN } } },
-      { rows: () => [notes.row({ id: 'neighbour' } as never)] },
-      { rows: () => [notes.row({ id: 'nul \0', entry_index: 1 })] },
-      {
-        rows: () => {
-          throw new AppError('conflict')
-        },
+    const failing: Decide<unknown>[] = [
+      (tx) => tx.append({ ...entry, data: { bad: Number.NaN } }),
+      (tx) => tx.write(notes.row({ id: 'neighbour' } as never)),
+      (tx) => tx.write(notes.row({ id: 'nul \0', entry_index: 1 })),
+      () => {
+        throw new AppError('conflict')
       },
-      {
-        result: () => {
-          throw new Error('result')
-        },
-      },
+      (tx) =>
+        tx.withRoot(() => {
+          throw new Error('finish')
+        }),
     ]
     const results = await Promise.allSettled(
-      failing.flatMap((more, index) => [
-        test.ledger.append(alice, noteOf(`neighbour ${index}`)),
-        test.ledger.append(alice, noteOf(`neighbour bad ${index}`, more)),
+      failing.flatMap((fails, index) => [
+        test.ledger.append<unknown>(alice, noting(`neighbour ${index}`)),
+        test.ledger.append<unknown>(alice, (tx) => {
+          noting(`neighbour bad ${index}`)(tx)
+          return fails(tx)
+        }),
       ]),
     )
     expect(results.map(({ status }) => status)).to.deep.equal(
@@ -218,17 +292,18 @@ describe('ledger', () => {
     )
     expect((await test.ledger.head()).size).to.equal(size + failing.length)
     // What failed holds no claim.
-    for (const index of failing.keys()) await test.ledger.append(alice, noteOf(`neighbour bad ${index}`))
+    for (const index of failing.keys()) await test.ledger.append(alice, noting(`neighbour bad ${index}`))
   })
 
-  it('lets the next in line win what a unit that failed late had claimed', async () => {
-    const failing = itemOf('inherit', {
-      result: () => {
+  it('lets the next in line claim what a unit that failed late had claimed', async () => {
+    const failing: Decide<unknown> = (tx) => {
+      claiming('inherit')(tx)
+      return tx.withRoot(() => {
         throw new Error('late')
-      },
-    })
+      })
+    }
     const [first, second] = await Promise.allSettled(
-      [failing, itemOf('inherit')].map((i) => test.ledger.append(alice, i)),
+      [failing, claiming('inherit')].map((decide) => test.ledger.append<unknown>(alice, decide)),
     )
     expect([first?.status, second?.status]).to.deep.equal(['rejected', 'fulfilled'])
   })
@@ -255,18 +330,18 @@ describe('ledger', () => {
   it('keeps the order of arrival between changes and appends', async () => {
     const order: string[] = []
     await Promise.all([
-      test.ledger.append(alice, itemOf('order 1')).then(() => order.push('append 1')),
+      test.ledger.append(alice, claiming('order 1')).then(() => order.push('append 1')),
       test.ledger.transact(alice, async () => ({ result: order.push('change') })),
-      test.ledger.append(alice, itemOf('order 2')).then(() => order.push('append 2')),
+      test.ledger.append(alice, claiming('order 2')).then(() => order.push('append 2')),
     ])
     expect(order).to.deep.equal(['append 1', 'change', 'append 2'])
   })
 
   it('refuses new work once closed, after finishing what waits', async () => {
     const ledger = await ledgerOn(test.database)
-    const waiting = ['close 1', 'close 2'].map((key) => ledger.append(alice, itemOf(key)))
+    const waiting = ['close 1', 'close 2'].map((key) => ledger.append(alice, claiming(key)))
     const closing = ledger.close()
-    expect(await rejection(ledger.append(alice, itemOf('close 3')))).to.include({ code: 'unavailable' })
+    expect(await rejection(ledger.append(alice, claiming('close 3')))).to.include({ code: 'unavailable' })
     await closing
     expect(await Promise.all(waiting)).to.have.length(2)
   })
@@ -275,8 +350,8 @@ describe('ledger', () => {
     const ledger = await ledgerOn(test.database)
     for (let batch = 0; batch < 8; batch++) {
       const target = batch % 2 === 0 ? ledger : test.ledger
-      const items = Array.from({ length: 150 }, (_, index) => itemOf(`tile ${batch} ${index}`))
-      await target.appendAll(alice, items, () => null)
+      const items = Array.from({ length: 150 }, (_, index) => claiming(`tile ${batch} ${index}`))
+      await target.append(alice, together(items))
     }
     await ledger.close()
     const tiles = await test.database.knex('ledger_tiles').count('* as n').first()

@@ -3,7 +3,7 @@ import { expect } from 'chai'
 import fc from 'fast-check'
 import { createLog, type Log } from '../../src/ledger/tree/log.ts'
 import type { Database } from '../../src/store/database.ts'
-import { callerOf, itemOf, openTestLedger, type TestLedger } from '../support/ledger.ts'
+import { callerOf, claiming, openTestLedger, type TestLedger, together } from '../support/ledger.ts'
 import * as reference from '../support/reference/merkle.ts'
 import { verifyConsistency, verifyInclusion } from '../support/reference/merkle-proofs.ts'
 import { acceptsInclusion } from '../support/sigstore.ts'
@@ -60,8 +60,8 @@ describe('log', () => {
     // In batches of several sizes, so that tiles are completed by one batch and by several.
     for (let done = 0; done < SIZE; ) {
       const count = Math.min(1 + ((done * 7) % 90), SIZE - done)
-      const items = Array.from({ length: count }, (_, i) => itemOf(`key ${done + i}`))
-      await store.ledger.appendAll(callerOf('org_1'), items, () => null)
+      const items = Array.from({ length: count }, (_, i) => claiming(`key ${done + i}`))
+      await store.ledger.append(callerOf('org_1'), together(items))
       done += count
     }
     log = createLog(store.database)
@@ -149,8 +149,8 @@ describe('log', () => {
   it('still proves what was logged when the entries have been purged', async () => {
     const own = await openTestLedger()
     try {
-      const items = Array.from({ length: 300 }, (_, i) => itemOf(`key ${i}`))
-      await own.ledger.appendAll(callerOf('org_1'), items, () => null)
+      const items = Array.from({ length: 300 }, (_, i) => claiming(`key ${i}`))
+      await own.ledger.append(callerOf('org_1'), together(items))
       const { leaves: before } = await readLeaves(own.database)
       await own.database.knex('ledger_entries').where('idx', '<', 256).delete()
       const path = await createLog(own.database).inclusion(17, 300)

@@ -1,10 +1,18 @@
 import { expect } from 'chai'
 import { createField, FIELD_MODULUS } from '../../src/core/field.ts'
-import type { Item, Receipt } from '../../src/ledger/item.ts'
+import type { Entry, Receipt } from '../../src/ledger/decision.ts'
 import type { Ledger } from '../../src/ledger/ledger.ts'
 import { createPoseidonLog, type PoseidonLog } from '../../src/ledger/tree/shards.ts'
 import type { Database } from '../../src/store/database.ts'
-import { callerOf, emptyLog, itemOf, ledgerOn, openTestLedger, type TestLedger } from '../support/ledger.ts'
+import {
+  callerOf,
+  claiming,
+  emptyLog,
+  ledgerOn,
+  openTestLedger,
+  type TestLedger,
+  together,
+} from '../support/ledger.ts'
 import {
   createPoseidonReference,
   type PoseidonReference,
@@ -17,15 +25,13 @@ const logger = { warn: (details: object) => expect.fail(JSON.stringify(details))
 const hex = (element: bigint): string => element.toString(16).padStart(64, '0')
 
 let serial = 0
-const append = async (
-  ledger: Ledger,
-  count: number,
-  more: Partial<Item<Receipt>> = {},
-): Promise<Receipt[]> => {
+const append = async (ledger: Ledger, count: number, more: { entry?: Entry } = {}): Promise<Receipt[]> => {
   const receipts: Receipt[] = []
   for (let done = 0; done < count; done += BATCH) {
-    const items = Array.from({ length: Math.min(BATCH, count - done) }, () => itemOf(`key ${serial++}`, more))
-    receipts.push(...(await ledger.appendAll(callerOf('org_1'), items, (results) => results)))
+    const items = Array.from({ length: Math.min(BATCH, count - done) }, () =>
+      claiming(`key ${serial++}`, more),
+    )
+    receipts.push(...(await ledger.append(callerOf('org_1'), together(items))))
   }
   return receipts
 }

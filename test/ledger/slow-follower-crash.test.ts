@@ -2,7 +2,7 @@ import { join } from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
 import { expect } from 'chai'
 import { openDatabase } from '../../src/store/database.ts'
-import { callerOf, itemOf, ledgerOn } from '../support/ledger.ts'
+import { callerOf, claiming, ledgerOn, together } from '../support/ledger.ts'
 import { startProgram } from '../support/programs.ts'
 import { createPostgresDatabase, onPostgres } from '../support/servers/database.ts'
 
@@ -20,9 +20,9 @@ onPostgres.describe('a follower whose server is killed', () => {
     const servers = [start()]
     try {
       await database.knex.raw('CREATE TABLE test_consumed (idx bigint NOT NULL)')
-      const items = Array.from({ length: ENTRIES }, (_, i) => itemOf(`key ${i}`))
+      const items = Array.from({ length: ENTRIES }, (_, i) => claiming(`key ${i}`))
       for (let from = 0; from < ENTRIES; from += 250) {
-        await ledger.appendAll(callerOf('org_1'), items.slice(from, from + 250), () => null)
+        await ledger.append(callerOf('org_1'), together(items.slice(from, from + 250)))
       }
       for (let round = 0; round < KILLS; round++) {
         servers.push(start())

@@ -1,7 +1,7 @@
 /** The time of entries, when clocks of servers differ. */
 import { expect } from 'chai'
 import type { Ledger } from '../../src/ledger/ledger.ts'
-import { callerOf, emptyLog, itemOf, ledgerOn, openTestLedger, type TestLedger } from '../support/ledger.ts'
+import { callerOf, claiming, emptyLog, ledgerOn, openTestLedger, type TestLedger } from '../support/ledger.ts'
 
 const MINUTE_MS = 60_000
 const HOUR_MS = 60 * MINUTE_MS
@@ -31,7 +31,7 @@ describe('the order of time in the log', () => {
     return ledger
   }
   const append = (ledger: Ledger) =>
-    ledger.append(callerOf('org_1'), itemOf(`key ${serial++}`)).then(({ at }) => at)
+    ledger.append(callerOf('org_1'), claiming(`key ${serial++}`)).then(({ at }) => at)
   const change = (ledger: Ledger) =>
     ledger.transact(callerOf('org_1'), async () => ({
       entry: { type: 'account', data: { n: serial++ } },

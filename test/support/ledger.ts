@@ -2,11 +2,14 @@
 import { expect } from 'chai'
 import type { Caller } from '../../src/caller.ts'
 import { type Clock, systemClock } from '../../src/clock.ts'
+import { fail } from '../../src/errors.ts'
 import { createPseudonyms } from '../../src/keys/pseudonyms.ts'
 import { createSealing } from '../../src/keys/sealing.ts'
-import type { Item, Receipt } from '../../src/ledger/item.ts'
+import { CLAIM_KINDS } from '../../src/ledger/claim-kinds.ts'
+import { type Decide, type Entry, type Place, type Receipt, WithRoot } from '../../src/ledger/decision.ts'
 import { createLedger, type Ledger, type LedgerDeps } from '../../src/ledger/ledger.ts'
 import type { Database } from '../../src/store/database.ts'
+import type { Row } from '../../src/store/table.ts'
 import { leafHash, rootOf } from './reference/merkle.ts'
 import { openTestDatabase } from './servers/database.ts'
 
@@ -21,11 +24,14 @@ export interface TestLedger {
 /** A second ledger on an open database, as another server would have one. */
 export const ledgerOn = (
   database: Database,
-  options: Partial<Pick<LedgerDeps, 'onBatch' | 'onClockSkew' | 'maxBatchItems'>> & { clock?: Clock } = {},
+  options: Partial<Pick<LedgerDeps, 'onBatch' | 'onClockSkew' | 'maxBatchItems' | 'checkDecisions'>> & {
+    clock?: Clock
+  } = {},
 ): Promise<Ledger> => {
   const clock = options.clock ?? systemClock
   const sealing = createSealing(MASTER_KEY)
   return createLedger({
+    checkDecisions: true,
     ...options,
     database,
     sealing,
@@ -63,13 +69,31 @@ export const callerOf = (organisation: string, idempotency?: Caller['idempotency
   ...(idempotency && { idempotency }),
 })
 
-/** An item that claims a key and answers with its receipt. */
-export const itemOf = (key: string, more: Partial<Item<Receipt>> = {}): Item<Receipt> => ({
-  claims: [{ kind: 'nullifier', key, code: 'double_spend', holder: { first: key } }],
-  entry: { type: 'payment', subject: ['terminal', 'ter_1'], data: { key } },
-  result: (receipt) => receipt,
-  ...more,
-})
+interface Claiming {
+  readonly entry?: Entry
+  readonly rows?: (place: Place) => readonly Row[]
+}
+
+/** Claims a key, or fails with `double_spend`; answers with the receipt of its entry. */
+export const claiming =
+  (key: string, { entry, rows }: Claiming = {}): Decide<Receipt> =>
+  (tx) => {
+    if (tx.holder(CLAIM_KINDS.paymentNullifier, key)) fail('double_spend')
+    tx.claim(CLAIM_KINDS.paymentNullifier, key, { first: key })
+    const place = tx.append(entry ?? { type: 'payment', subject: ['terminal', 'ter_1'], data: { key } })
+    for (const row of rows?.(place) ?? []) tx.write(row)
+    return tx.withRoot((root, treeSize) => ({ ...place, root, treeSize }))
+  }
+
+/** Several decisions as one, with all of their answers. */
+export const together =
+  <R>(decisions: readonly Decide<R>[]): Decide<R[]> =>
+  (tx) => {
+    const answers = decisions.map((decide) => decide(tx))
+    return tx.withRoot((root, treeSize) =>
+      answers.map((answer) => (answer instanceof WithRoot ? answer.finish(root, treeSize) : answer)),
+    )
+  }
 
 interface StoredEntry {
   idx: number

@@ -6,7 +6,7 @@ import { AppError, fail } from '../../errors.ts'
 import { newId } from '../../ids.ts'
 import { apiKeyHint, newApiKey, secretDigest } from '../../keys/api-keys.ts'
 import type { Place, Sealing } from '../../keys/sealing.ts'
-import type { Entry } from '../../ledger/item.ts'
+import type { Entry } from '../../ledger/decision.ts'
 import type { Ledger } from '../../ledger/ledger.ts'
 import type { Database } from '../../store/database.ts'
 import type { OpenRecent } from '../../store/recent.ts'
@@ -248,15 +248,15 @@ export const createKeys = ({ database, ledger, sealing, clock, openRecent, hmacM
       const granted = scopes ?? DEFAULT_SCOPES.filter((scope) => caller.scopes.has(scope))
       requireOwn(caller, granted)
       const key = draft({ organisation: caller.organisation, scopes: granted, label, at: clock.now() })
-      return ledger.append(caller, {
-        entry: {
+      return ledger.append(caller, (tx) => {
+        tx.append({
           type: 'account',
           subject: ['key', key.keyId],
           keyId: key.keyId,
           data: { event: 'key.created', keyId: key.keyId, scopes: [...granted] },
-        },
-        rows: () => [key.row],
-        result: () => created(key),
+        })
+        tx.write(key.row)
+        return created(key)
       })
     },
 

@@ -6,7 +6,8 @@ import { newId } from '../../ids.ts'
 import { changesOf, requireUnchanged } from '../../json/read-only.ts'
 import { secretDigest } from '../../keys/api-keys.ts'
 import { hashPassword } from '../../keys/passwords.ts'
-import type { Claim, Entry } from '../../ledger/item.ts'
+import { CLAIM_KINDS, type Claim } from '../../ledger/claim-kinds.ts'
+import type { Entry } from '../../ledger/decision.ts'
 import type { Ledger } from '../../ledger/ledger.ts'
 import { type PaymentLimits, pickLimits } from '../../protocol/payment-limits.ts'
 import type { Database } from '../../store/database.ts'
@@ -36,9 +37,6 @@ const MERCHANT_CACHE_MS = 1000
 const MAX_CACHED_MERCHANTS = 10_000
 /** An organisation's first key also makes further keys; nobody else could. */
 const FIRST_KEY_SCOPES: readonly Scope[] = [...DEFAULT_SCOPES, 'keys']
-
-/** Kind of the claim on the free proofs that come with agents. */
-const AGENT_GRANT_CLAIM = 'agent-free-proofs'
 
 /** Free proofs that come with an agent, before they are written. */
 export interface AgentGrant {
@@ -150,19 +148,18 @@ export const createOrganisations = ({
       })
       const answer = { accountId, organisationId, merchantId }
       // The claim lives in the default organisation, so that an address is unique in the whole service.
-      return ledger.append(
-        { ...systemCaller(DEFAULT_ORGANISATION, 'sign-up'), requestId },
-        {
-          claims: [{ kind: 'account', key: secretDigest(address).toString('hex'), code: 'email_taken' }],
-          entry: {
-            type: 'account',
-            subject: ['account', accountId],
-            data: { event: 'account.created', organisationId },
-          },
-          rows: () => [...rows, account, grant],
-          result: () => answer,
-        },
-      )
+      const claimed = secretDigest(address).toString('hex')
+      return ledger.append({ ...systemCaller(DEFAULT_ORGANISATION, 'sign-up'), requestId }, (tx) => {
+        if (tx.holder(CLAIM_KINDS.accountAddress, claimed)) fail('email_taken')
+        tx.claim(CLAIM_KINDS.accountAddress, claimed)
+        tx.append({
+          type: 'account',
+          subject: ['account', accountId],
+          data: { event: 'account.created', organisationId },
+        })
+        for (const row of [...rows, account, grant]) tx.write(row)
+        return answer
+      })
     },
 
     /**
@@ -172,7 +169,7 @@ export const createOrganisations = ({
     agentGrant(organisation: string, at: number): AgentGrant {
       const expiresAt = at + FREE_PROOFS_VALID_MS
       return {
-        claim: { kind: AGENT_GRANT_CLAIM, key: organisation, code: 'conflict' },
+        claim: [CLAIM_KINDS.agentFreeProofs, organisation],
         granted: AGENT_FREE_PROOFS,
         expiresAt,
         row: store.freeProofGrants.row({
@@ -192,15 +189,15 @@ export const createOrganisations = ({
       const { organisationId, merchantId, rows } = newOrganisation(name, 'active', at)
       const first = { organisation: organisationId, scopes: FIRST_KEY_SCOPES, label: 'first key', at }
       const { keyId, apiKey, row } = keys.draft(first)
-      return ledger.append(caller, {
-        entry: {
+      return ledger.append(caller, (tx) => {
+        tx.append({
           type: 'account',
           subject: ['organisation', organisationId],
           keyId,
           data: { event: 'organisation.created', organisationId },
-        },
-        rows: () => [...rows, row],
-        result: () => ({ organisationId, merchantId, apiKey }),
+        })
+        for (const one of [...rows, row]) tx.write(one)
+        return { organisationId, merchantId, apiKey }
       })
     },
 
@@ -238,13 +235,13 @@ export const createOrganisations = ({
       if (boundMerchant(caller) !== undefined) return fail('forbidden')
       const at = clock.now()
       const merchantId = newId('mer', at)
-      return ledger.append(caller, {
-        entry: {
+      return ledger.append(caller, (tx) => {
+        tx.append({
           type: 'account',
           subject: ['merchant', merchantId],
           data: { event: 'merchant.created', merchantId },
-        },
-        rows: () => [
+        })
+        tx.write(
           store.merchants.row({
             id: merchantId,
             organisation: caller.organisation,
@@ -252,8 +249,8 @@ export const createOrganisations = ({
             limits: pickLimits(limits),
             created_at: at,
           }),
-        ],
-        result: () => ({ merchantId }),
+        )
+        return { merchantId }
       })
     },
 

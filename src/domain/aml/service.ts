@@ -123,15 +123,15 @@ export const createAml = ({ database, ledger, clock, subjects, lists, people }: 
       })
       const { organisation } = caller
       const subject = await subjects.of(organisation, SUBJECT_KIND, input.userId)
-      return ledger.append(caller, {
-        entry: {
+      return ledger.append(caller, (tx) => {
+        const { index } = tx.append({
           type: 'attest',
           subject: ['aml-subject', subject],
           digest: sha256Hex(canonicalJson(results)),
           data: { event: 'aml.checked', check_types: [...types], list_version: snapshot.version },
-        },
-        rows: ({ index }) =>
-          results.map(({ checkType, result, riskScore }) =>
+        })
+        for (const { checkType, result, riskScore } of results)
+          tx.write(
             amlResults.row({
               organisation,
               subject,
@@ -143,8 +143,8 @@ export const createAml = ({ database, ledger, clock, subjects, lists, people }: 
               checked_at: now,
               entry_index: index,
             }),
-          ),
-        result: () => results,
+          )
+        return results
       })
     },
 

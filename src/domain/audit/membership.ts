@@ -6,7 +6,7 @@
 import type { Caller } from '../../caller.ts'
 import type { ShardPlace } from '../../circuits/mappers/shard-member.ts'
 import { fail } from '../../errors.ts'
-import type { EntryType } from '../../ledger/item.ts'
+import type { EntryType } from '../../ledger/decision.ts'
 import type { EntryRow } from '../../ledger/tables.ts'
 import { elementBytes, elementOf, typeNumber } from '../../ledger/tree/poseidon-tree.ts'
 import type { LoggedRoot, PoseidonLog, ShardPath } from '../../ledger/tree/shards.ts'

@@ -176,7 +176,7 @@ export const createAuditProofs = (deps: Deps) => {
      */
     async prove(caller: Caller, request: ZkpProofRequest): Promise<ZkpProof> {
       const member = await memberOf(caller, request, request.treeSize)
-      const { item, ...made } = await proofs.make(caller, {
+      const { recording, ...made } = await proofs.make(caller, {
         circuitId: auditProof.id,
         prepared: deps.prepareMember(member),
         category: CATEGORY,
@@ -204,7 +204,10 @@ export const createAuditProofs = (deps: Deps) => {
         inclusion,
         checkpoint: checkpoint.note,
       }
-      return ledger.append(caller, { ...item, result: () => answer })
+      return ledger.append(caller, (tx) => {
+        recording.record(tx)
+        return answer
+      })
     },
 
     /**

@@ -1,10 +1,10 @@
-/** The ledger item of a new consent: a receipt for people, and a signature for its circuit. @module */
+/** A new consent: a receipt for people, and a signature for its circuit. @module */
 import type { Caller } from '../../caller.ts'
 import { consentMessage } from '../../circuits/issuer-signature.ts'
 import { consentNullifier } from '../../circuits/mappers/consent_verification.ts'
 import { iso } from '../../clock.ts'
 import { newId } from '../../ids.ts'
-import type { Item } from '../../ledger/item.ts'
+import type { Decide } from '../../ledger/decision.ts'
 import { checkConsent } from './input.ts'
 import { type ReceiptPayload, receiptHash, receiptPayload, signReceipt } from './receipt.ts'
 import type { ConsentLogged, LogConsent } from './schemas.ts'
@@ -30,13 +30,13 @@ const signForCircuit = async (
 /** The answer as it is known inside the commit; which version it is depends on what was committed before. */
 export type Recorded = Omit<ConsentLogged, 'version'>
 
-/** @param subject permanent pseudonym @throws AppError validation_failed */
+/** @param subject permanent pseudonym @returns what records it @throws AppError validation_failed */
 export const recordConsent = async (
   { signers, issuer, sealing, clock, baseUrl, nullifiers }: ConsentDeps,
   caller: Caller,
   input: LogConsent,
   subject: string,
-): Promise<Item<Recorded>> => {
+): Promise<Decide<Recorded>> => {
   const { organisation } = caller
   const { controller, purposes, status = 'given' } = input
   const at = clock.now()
@@ -50,33 +50,27 @@ export const recordConsent = async (
   const receipt_hash = receiptHash(receipt)
   const controller_hash = nameHash(controller)
   const digest = receipt_hash.toString('hex')
-  return {
-    entry: {
+  return (tx) => {
+    const { index: entry_index, leafHash } = tx.append({
       type: 'attest',
       subject: [LEDGER_SUBJECT, subject],
       digest,
       data: { event: 'consent.recorded', status },
-    },
-    rows: ({ index: entry_index, at: recorded_at }) => {
-      const shared = { organisation, entry_index, subject, controller_hash, recorded_at }
-      return [
-        consents.row({ ...shared, id, answer: status, receipt_hash, sealed, expires_at: expiresAt }),
-        ...purposes.map((purpose) =>
-          consentPurposes.row({ ...shared, consent: id, purpose_hash: nameHash(purpose) }),
-        ),
-        ...(nullifier === undefined
-          ? []
-          : [nullifiers.issuedNullifierRow({ circuitId: CIRCUIT, nullifier, organisation, consent: id })]),
-      ]
-    },
-    result: ({ index, leafHash, at: recordedAt }) => ({
+    })
+    const shared = { organisation, entry_index, subject, controller_hash, recorded_at: tx.at }
+    tx.write(consents.row({ ...shared, id, answer: status, receipt_hash, sealed, expires_at: expiresAt }))
+    for (const purpose of purposes)
+      tx.write(consentPurposes.row({ ...shared, consent: id, purpose_hash: nameHash(purpose) }))
+    if (nullifier !== undefined)
+      tx.write(nullifiers.issuedNullifierRow({ circuitId: CIRCUIT, nullifier, organisation, consent: id }))
+    return {
       consentId: id,
       status,
-      recordedAt: iso(recordedAt),
+      recordedAt: iso(tx.at),
       receipt,
       digest,
       leafHash,
-      leafIndex: index,
-    }),
+      leafIndex: entry_index,
+    }
   }
 }

@@ -8,7 +8,8 @@ import type { Issuer } from '../../keys/issuer.ts'
 import type { Sealing } from '../../keys/sealing.ts'
 import type { Signers } from '../../keys/signers.ts'
 import type { SubjectPseudonyms } from '../../keys/subject-pseudonyms.ts'
-import type { Item } from '../../ledger/item.ts'
+import { CLAIM_KINDS } from '../../ledger/claim-kinds.ts'
+import type { Decide } from '../../ledger/decision.ts'
 import type { Ledger } from '../../ledger/ledger.ts'
 import type { Database } from '../../store/database.ts'
 import type * as Nullifiers from '../proofs/spending/nullifiers.ts'
@@ -62,8 +63,7 @@ export interface ConsentDeps {
   >
 }
 
-/** Kind of claim in the ledger. */
-const WITHDRAWN = 'consent.withdrawn'
+const WITHDRAWN = CLAIM_KINDS.consentWithdrawn
 /** Keeps the pseudonyms of consents apart from those of other records. */
 const SUBJECT_KIND = 'consent'
 
@@ -145,7 +145,7 @@ export const createConsents = (deps: ConsentDeps) => {
     return verdictOn(await owned(caller, latest))
   }
 
-  const withdrawal = ({ row, inside }: Standing, reason: string | undefined): Item<ConsentWithdrawn> => {
+  const withdrawal = ({ row, inside }: Standing, reason: string | undefined): Decide<ConsentWithdrawn> => {
     const { id, organisation } = row
     const revoked = inside.circuit && {
       circuitId: CIRCUIT,
@@ -156,29 +156,31 @@ export const createConsents = (deps: ConsentDeps) => {
       status: 'withdrawn',
       withdrawnAt: iso(at),
     })
-    return {
-      claims: [
-        { kind: WITHDRAWN, key: id, code: 'conflict' },
-        ...(revoked ? [nullifiers.revokedNullifierClaim(revoked)] : []),
-      ],
-      entry: {
+    const ofNullifier = revoked && nullifiers.revokedNullifierClaim(revoked)
+    const sealed_reason = reason === undefined ? null : sealReason(sealing, id, reason)
+    return (tx) => {
+      const first = tx.holder(WITHDRAWN, id) ?? (ofNullifier && tx.holder(...ofNullifier))
+      if (first) return answer(first.at)
+      tx.claim(WITHDRAWN, id)
+      if (ofNullifier) tx.claim(...ofNullifier)
+      const { at } = tx
+      const { index: entry_index } = tx.append({
         type: 'revoke',
         subject: [LEDGER_SUBJECT, row.subject],
         digest: Buffer.from(row.receipt_hash).toString('hex'),
         data: { event: WITHDRAWN },
-      },
-      rows: ({ index, at }) => [
+      })
+      tx.write(
         store.consentWithdrawals.row({
           consent: id,
           organisation,
-          entry_index: index,
-          sealed_reason: reason === undefined ? null : sealReason(sealing, id, reason),
+          entry_index,
+          sealed_reason,
           withdrawn_at: at,
         }),
-        ...(revoked ? [nullifiers.revokedNullifierRow({ ...revoked, organisation, at })] : []),
-      ],
-      result: ({ at }) => answer(at),
-      lost: ({ at }) => ({ settled: answer(at) }),
+      )
+      if (revoked) tx.write(nullifiers.revokedNullifierRow({ ...revoked, organisation, at }))
+      return answer(at)
     }
   }
 

@@ -4,15 +4,13 @@ import { chooseCircuit } from '../../circuits/choice.ts'
 import { type Clock, iso } from '../../clock.ts'
 import { AppError } from '../../errors.ts'
 import { newId } from '../../ids.ts'
-import type { Item } from '../../ledger/item.ts'
 import type { Ledger } from '../../ledger/ledger.ts'
 import { grow, leafHash } from '../../ledger/tree/merkle.ts'
 import { decide } from '../../rules/evaluate.ts'
 import { compileProgram, type ProgramForm } from '../../rules/program.ts'
 import type { Tree } from '../../rules/rule.ts'
-import type { GeneratedProof, MadeProof } from '../proofs/proof.ts'
+import type { MadeProof } from '../proofs/proof.ts'
 import type { ProofsService } from '../proofs/service.ts'
-import type { TokenIssued } from '../tokens/schemas.ts'
 import type { TokensService } from '../tokens/service.ts'
 import { readLogicTree, readRules } from './placed-rules.ts'
 import type { CompositeCheck, EligibilityCheck } from './schemas.ts'
@@ -26,7 +24,7 @@ const PURPOSE = 'eligibility'
 const DIGEST_CHARACTERS = 64
 
 interface Deps {
-  readonly ledger: Pick<Ledger, 'appendAll'>
+  readonly ledger: Pick<Ledger, 'append'>
   readonly sources: SourceServices
   readonly proofs: Pick<ProofsService, 'make'>
   readonly tokens: Pick<TokensService, 'draft' | 'demand'>
@@ -144,11 +142,11 @@ export const createEligibility = ({ ledger, sources, proofs, tokens, clock }: De
       const tree = readRules(rules, idsOf(dataSources))
       const assessed = await assess(asker, { identifier, dataSources, tree, form: formOf(tree) })
       const { made, members } = assessed
-      const token =
+      const draft =
         made.decision === 1 ? await tokens.draft(asker.caller, tokenOf(made.proofId, made.digest)) : undefined
-      const items: readonly Item<GeneratedProof | TokenIssued>[] = token ? [made.item, token] : [made.item]
-      return ledger.appendAll(asker.caller, items, ([, second]): EligibilityAnswer => {
-        const issued = second as TokenIssued | undefined
+      return ledger.append(asker.caller, (tx): EligibilityAnswer => {
+        made.recording.record(tx)
+        const issued = draft?.(tx)
         return {
           ...verdictOf(assessed),
           token: issued?.token ?? null,
@@ -167,11 +165,14 @@ export const createEligibility = ({ ledger, sources, proofs, tokens, clock }: De
       const tree = readLogicTree(logicTree, idsOf(dataSources))
       compileProgram(tree, 'composite')
       const assessed = await assess(asker, { identifier, dataSources, tree, form: 'composite' })
-      return ledger.appendAll(asker.caller, [assessed.made.item], () => ({
-        ...verdictOf(assessed),
-        aggregatedProof: provenBy(assessed),
-        salts: saltsOf(assessed.members),
-      }))
+      return ledger.append(asker.caller, (tx) => {
+        assessed.made.recording.record(tx)
+        return {
+          ...verdictOf(assessed),
+          aggregatedProof: provenBy(assessed),
+          salts: saltsOf(assessed.members),
+        }
+      })
     },
   }
 }

@@ -6,6 +6,7 @@ import { AppError, fail } from '../../errors.ts'
 import { newId } from '../../ids.ts'
 import { isRouteToken, newAskToken, newManageToken, secretDigest } from '../../keys/api-keys.ts'
 import type { Sealing } from '../../keys/sealing.ts'
+import { CLAIM_KINDS } from '../../ledger/claim-kinds.ts'
 import type { Ledger } from '../../ledger/ledger.ts'
 import type { Database } from '../../store/database.ts'
 import type { OpenRecent } from '../../store/recent.ts'
@@ -173,10 +174,10 @@ export const createProxies = (deps: Deps) => {
       })
       const apiUrl = urlOf(slug)
       const data = { event: 'route.created', routeId: id, requireToken, owned: owner !== undefined }
-      return ledger.append(actorFor(asker, organisation), {
-        entry: { type: 'account', subject: ['route', id], data },
-        rows: () => [row],
-        result: () => ({
+      return ledger.append(actorFor(asker, organisation), (tx) => {
+        tx.append({ type: 'account', subject: ['route', id], data })
+        tx.write(row)
+        return {
           success: true as const,
           id,
           slug,
@@ -187,7 +188,7 @@ export const createProxies = (deps: Deps) => {
           requireToken,
           ...(token !== undefined && { token }),
           manageToken,
-        }),
+        }
       })
     },
 
@@ -217,13 +218,13 @@ export const createProxies = (deps: Deps) => {
       const isAllowed = row?.user_id === userId && (!row.owned || isCreator(asker.caller, row))
       if (row === undefined || !isAllowed) return fail('not_found')
       const { organisation, slug } = row
-      const deleted = await ledger.append<ProxyDeleted>(actorFor(asker, organisation), {
-        claims: [{ kind: 'route.deleted', key: id, code: 'already_deleted' }],
-        entry: { type: 'account', subject: ['route', id], data: { event: 'route.deleted', routeId: id } },
-        rows: ({ index, at }) => [
-          store.hermesDeletions.row({ route: id, organisation, entry_index: index, deleted_at: at }),
-        ],
-        result: ({ at }) => ({ success: true, id, status: 'deleted', deletedAt: iso(at) }),
+      const deleted = await ledger.append(actorFor(asker, organisation), (tx): ProxyDeleted => {
+        if (tx.holder(CLAIM_KINDS.routeDeleted, id)) fail('already_deleted')
+        tx.claim(CLAIM_KINDS.routeDeleted, id)
+        const event = { event: 'route.deleted', routeId: id }
+        const { index: entry_index } = tx.append({ type: 'account', subject: ['route', id], data: event })
+        tx.write(store.hermesDeletions.row({ route: id, organisation, entry_index, deleted_at: tx.at }))
+        return { success: true, id, status: 'deleted', deletedAt: iso(tx.at) }
       })
       await bySlug.forget(slug)
       return deleted

@@ -21,7 +21,7 @@ import type { TextAnswer, TextQuestion, TypedAnswer, TypedQuestion } from './sch
 import { countSatisfying } from './search.ts'
 import { countFailure, hermesStats, type KnownRoute } from './store.ts'
 import { askTarget, type IsOwnHost, urlFor } from './target.ts'
-import { makeVerdict, type VerdictStatement, verdictItem } from './verdict.ts'
+import { makeVerdict, pronounce, type VerdictStatement } from './verdict.ts'
 
 /** What strangers may ask, all routes together. */
 const OPEN_QUESTIONS_PER_MINUTE = 30
@@ -149,8 +149,8 @@ export const createHermes = (deps: Deps) => {
   const answer = async (inquiry: Inquiry): Promise<TypedAnswer> => {
     const { asker, row, tier } = inquiry
     const { organisation } = row
-    const take = row.owned ? await usage.allowance(organisation) : undefined
-    if (take?.left === 0) fail(take.code)
+    const allowance = row.owned ? await usage.allowance(organisation) : undefined
+    if (allowance?.left === 0) fail(allowance.code)
     const block = deps.addressBlock(asker.ip)
     // Only until the answer of the target is let go: proofs have a queue of their own.
     const { statement, fetchedAt, latencyMs } = await flights.within(
@@ -166,7 +166,7 @@ export const createHermes = (deps: Deps) => {
     const caller = actorFor(asker, organisation)
     return ledger.append(
       caller,
-      verdictItem({
+      pronounce({
         caller,
         issuer: baseUrl,
         statement,
@@ -176,7 +176,7 @@ export const createHermes = (deps: Deps) => {
         made: made.proof,
         proofRow: deps.proofRow,
         verificationKey: deps.verificationKey,
-        take,
+        allowance,
         rows: [
           countersOf(row, statement.verdict === 'YES' ? 'yes' : 'no', fetchedAt, latencyMs),
           usage.meterRow({ organisation, at: fetchedAt, category: 'hermes', proofs: 1, proofBytes }),

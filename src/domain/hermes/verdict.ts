@@ -9,13 +9,14 @@ import type { Caller } from '../../caller.ts'
 import type { Provable } from '../../circuits/circuit.ts'
 import { type YesnoValues, yesno } from '../../circuits/mappers/yesno.ts'
 import { iso } from '../../clock.ts'
-import type { Item, Take } from '../../ledger/item.ts'
+import type { Decide } from '../../ledger/decision.ts'
 import { canonicalJson } from '../../protocol/canonical-json.ts'
 import { proofDigest, type SnarkProof } from '../../protocol/zk1.ts'
 import { contextElement, encodeValue, h248, scopeElement } from '../../rules/encode.ts'
 import type { Row } from '../../store/table.ts'
 import type { proofRow } from '../proofs/recording.ts'
 import type { StoredContext } from '../proofs/statement.ts'
+import type { Allowance } from '../usage/service.ts'
 import type { ResultSigner } from '../verification/signed-result.ts'
 import { PROOF_CREATED } from '../webhooks/events.ts'
 import type { Question } from './criteria.ts'
@@ -117,7 +118,7 @@ interface Pronounced {
   readonly proofRow: typeof proofRow
   /** `yesno:sha256:…` */
   readonly verificationKey: string
-  readonly take: Take | undefined
+  readonly allowance: Allowance | undefined
   readonly rows: readonly Row[]
 }
 
@@ -133,9 +134,9 @@ const zkProofOf = ({ statement, proof, verificationKey }: Pronounced): TypedAnsw
   return { proof, commitment, verificationKey, publicInputs }
 }
 
-/** The ledger item of a verdict. It is signed inside the commit, where its place in the ledger is known. */
-export const verdictItem = (pronounced: Pronounced): Item<TypedAnswer> => {
-  const { caller, issuer, statement, signer, proof, proofId, made, take, rows } = pronounced
+/** Pronounces a verdict. It is signed inside the commit, where its place in the ledger is known. */
+export const pronounce = (pronounced: Pronounced): Decide<TypedAnswer> => {
+  const { caller, issuer, statement, signer, proof, proofId, made, allowance, rows } = pronounced
   const { id, verdict, route, fetchedAt, bindings, digest, commitment } = statement
   const timestamp = iso(fetchedAt)
   const recorded = {
@@ -158,9 +159,9 @@ export const verdictItem = (pronounced: Pronounced): Item<TypedAnswer> => {
     circuit_id: yesno.id,
     digest,
   }
-  return {
-    takes: take === undefined ? [] : [take],
-    entry: {
+  return (tx) => {
+    allowance?.take(tx)
+    const { index, leafHash } = tx.append({
       type: 'verify',
       subject: ['route', route.id],
       digest,
@@ -168,10 +169,11 @@ export const verdictItem = (pronounced: Pronounced): Item<TypedAnswer> => {
       circuitId: yesno.id,
       proofId,
       data: { decision: verdict, verdictId: id, event: PROOF_CREATED },
-    },
+    })
+    for (const row of rows) tx.write(row)
     // What routes of strangers prove, strangers chose: it is nobody's proof, and counts for no organisation.
-    rows: ({ index }) => [...rows, ...(route.owned ? [pronounced.proofRow(caller, recorded, index)] : [])],
-    result: ({ leafHash }) => ({
+    if (route.owned) tx.write(pronounced.proofRow(caller, recorded, index))
+    return tx.withRoot(() => ({
       verdict,
       timestamp,
       jws: signer.jws('hv+jws', { ...signed, leaf_hash: leafHash }),
@@ -179,6 +181,6 @@ export const verdictItem = (pronounced: Pronounced): Item<TypedAnswer> => {
       proof,
       proofId,
       zkProof: zkProofOf(pronounced),
-    }),
+    }))
   }
 }

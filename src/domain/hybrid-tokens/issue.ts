@@ -1,4 +1,4 @@
-/** Making hybrid tokens: what is signed, by whom, and the ledger item that records it. @module */
+/** Making hybrid tokens: what is signed, by whom, and what records it. @module */
 import { randomBytes } from 'node:crypto'
 import type { Caller } from '../../caller.ts'
 import {
@@ -11,7 +11,8 @@ import { AppError, fail } from '../../errors.ts'
 import { newId } from '../../ids.ts'
 import type { Sealing } from '../../keys/sealing.ts'
 import type { Signers } from '../../keys/signers.ts'
-import type { Item } from '../../ledger/item.ts'
+import { CLAIM_KINDS } from '../../ledger/claim-kinds.ts'
+import type { Decide } from '../../ledger/decision.ts'
 import {
   claimsFault,
   type Demanded,
@@ -55,7 +56,7 @@ const BITS_CLASSICAL = 1
 const BITS_PQ = 2
 const HALVES: readonly Half[] = ['classical', 'pq']
 /** Claimed once for each token. */
-const ISSUED = 'hybrid_token.issued'
+const ISSUED = CLAIM_KINDS.hybridTokenIssued
 
 const refuse = (path: string, code: string, message: string): never =>
   fail('validation_failed', { details: [{ path, code, message }] })
@@ -247,12 +248,12 @@ export const verifySignedByCaller = async (
   return { token, holds }
 }
 
-/** The ledger item of a token. A second one of the same id loses. */
-export const issueItem = (
+/** Issues a token. @throws AppError conflict for a second one of the same id */
+export const issuing = (
   { sealing, nullifiers }: Pick<IssueDeps, 'sealing' | 'nullifiers'>,
   caller: Caller,
   { token, holds }: MadeToken,
-): Item<HybridTokenIssued> => {
+): Decide<HybridTokenIssued> => {
   const { organisation } = caller
   const { token_id: id, subject, claims, exp, iat } = token
   const digest = digestOf(hybridSigningBytes(token))
@@ -270,9 +271,11 @@ export const issueItem = (
   const nullifier = hybridTokenNullifier(terms)
   const kept: KeptTerms = { salt: String(salt), subject, decision }
   const sealed = sealTerms(sealing, { organisation, id }, kept)
-  return {
-    claims: [{ kind: ISSUED, key: id, code: 'conflict' }],
-    entry: {
+  const expiresAt = exp * MS_PER_SECOND
+  return (tx) => {
+    if (tx.holder(ISSUED, id)) fail('conflict')
+    tx.claim(ISSUED, id)
+    const { index } = tx.append({
       type: 'hybrid_token',
       subject: ['token-subject', subject],
       digest: digest.toString('hex'),
@@ -285,8 +288,8 @@ export const issueItem = (
         signed_by: token.signed_by,
         policy_bits: policyBits,
       },
-    },
-    rows: ({ index }) => [
+    })
+    tx.write(
       hybridTokens.row({
         organisation,
         id,
@@ -295,15 +298,10 @@ export const issueItem = (
         policy_bits: policyBits,
         sealed,
         issued_at: iat * MS_PER_SECOND,
-        expires_at: exp * MS_PER_SECOND,
+        expires_at: expiresAt,
       }),
-      nullifiers.issuedNullifierRow({
-        circuitId: CIRCUIT,
-        nullifier,
-        organisation,
-        expiresAt: exp * MS_PER_SECOND,
-      }),
-    ],
-    result: () => token,
+    )
+    tx.write(nullifiers.issuedNullifierRow({ circuitId: CIRCUIT, nullifier, organisation, expiresAt }))
+    return token
   }
 }

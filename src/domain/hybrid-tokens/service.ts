@@ -8,6 +8,7 @@ import {
 import { iso } from '../../clock.ts'
 import { fail } from '../../errors.ts'
 import { failReadOnly, requireUnchanged } from '../../json/read-only.ts'
+import { CLAIM_KINDS } from '../../ledger/claim-kinds.ts'
 import type { Ledger } from '../../ledger/ledger.ts'
 import {
   HYBRID_TOKEN_SCHEMA,
@@ -17,14 +18,14 @@ import {
   type VerificationPolicy,
 } from '../../protocol/hybrid-token.ts'
 import { type Facts, unexpected } from '../../rules/expectation.ts'
-import type { RevokesNullifiers, revocationItem as revocation } from '../tokens/revocation.ts'
+import type { RevokesNullifiers, revocation } from '../tokens/revocation.ts'
 import type { RevokedToken, TokenStatus } from '../tokens/schemas.ts'
 import { readTokenCookies } from './cookies.ts'
 import {
   CIRCUIT,
   type IssueDeps,
   isSignedByCaller,
-  issueItem,
+  issuing,
   prepareContent,
   signByService,
   verifySignedByCaller,
@@ -45,10 +46,9 @@ interface Deps extends IssueDeps, JudgementDeps {
   readonly signers: IssueDeps['signers']
   readonly ledger: Pick<Ledger, 'append'>
   readonly nullifiers: RevokesNullifiers & IssueDeps['nullifiers']
-  readonly revocationItem: typeof revocation
+  readonly revocation: typeof revocation
 }
 
-const REVOKED = 'hybrid_token.revoked'
 const MS_PER_SECOND = 1000
 /** Signed members that are not kept by themselves. */
 const SIGNED_OTHERS = [
@@ -122,7 +122,7 @@ const askedOf = (body: ValidateHybridToken, cookies: string | undefined): AskedT
 export type HybridTokensService = ReturnType<typeof createHybridTokens>
 
 export const createHybridTokens = (deps: Deps) => {
-  const { database, ledger, sealing, clock, nullifiers, revocationItem } = deps
+  const { database, ledger, sealing, clock, nullifiers } = deps
   const sweepNullifiers = nullifiers.createNullifierSweep(database, clock)
 
   const judgeFor = ({ organisation }: Caller, asked: AskedToken): Promise<Judgement> =>
@@ -137,9 +137,9 @@ export const createHybridTokens = (deps: Deps) => {
   const revocationOf = (caller: Caller, row: KnownHybridToken, reason: string | undefined) => {
     const { organisation, digest, id } = row
     const { terms, subject } = openTerms(sealing, row)
-    return revocationItem(nullifiers, caller, {
+    return deps.revocation(nullifiers, caller, {
       tokenId: id,
-      event: REVOKED,
+      event: CLAIM_KINDS.hybridTokenRevoked,
       subject,
       digest,
       circuitId: CIRCUIT,
@@ -173,7 +173,7 @@ export const createHybridTokens = (deps: Deps) => {
         : await signByService(deps, input)
       requireUnchanged(input, whatIsSigned(made.token), ['signing_input', 'context'])
       await sweepNullifiers()
-      return ledger.append(caller, issueItem(deps, caller, made))
+      return ledger.append(caller, issuing(deps, caller, made))
     },
 
     /** What keys of the caller's have to sign. Issues nothing. @throws AppError validation_failed */

@@ -3,8 +3,9 @@ import { randomBytes } from 'node:crypto'
 import type { Caller } from '../../caller.ts'
 import { kycMessage } from '../../circuits/issuer-signature.ts'
 import { iso } from '../../clock.ts'
-import { AppError } from '../../errors.ts'
-import type { Item } from '../../ledger/item.ts'
+import { fail } from '../../errors.ts'
+import { CLAIM_KINDS } from '../../ledger/claim-kinds.ts'
+import type { Decide } from '../../ledger/decision.ts'
 import { COMMITMENT_SALT_BYTES, dataCommitment } from '../../protocol/commitment.ts'
 import type { createCredentials } from './credential.ts'
 import { entrySubject, erasedClaim } from './erasure.ts'
@@ -15,7 +16,7 @@ import type { KycDeps } from './service.ts'
 import { foundOf } from './standing.ts'
 import * as store from './store.ts'
 
-const OPENED = 'kyc.opened'
+const OPENED = CLAIM_KINDS.kycOpened
 /** Of several first checks of a person one makes the key; the others find it at their second attempt. */
 const MAX_ATTEMPTS = 3
 const DAY_MS = 86_400_000
@@ -47,9 +48,6 @@ interface Opened {
   readonly sealedKey: string
   readonly isNew: boolean
 }
-
-/** Somebody else made the person's key first. */
-class OpenedMeanwhile extends Error {}
 
 /** What the ledger's digest commits to: everything that was found and what it was found of. */
 const committedOf = (
@@ -102,81 +100,72 @@ export const createRecording = ({ database, ledger, issuer, clock, keys, credent
     }
   }
 
-  const itemOf = (
+  /** @returns what records a check; it answers undefined where somebody else made the person's key first */
+  const recordingOf = (
     { person, key, sealedKey, isNew }: Opened,
     id: string,
     record: CheckRecord,
-  ): Item<PersonVerified> => {
+  ): Decide<PersonVerified | undefined> => {
     const { organisation, subject, generation } = person
     const { issued, status, checkedAt } = record
     const digest = digestOf(id, record)
     const names = { organisation, subject, generation }
-    return {
-      claims: [
-        { ...erasedClaim(person), look: true },
-        ...(isNew ? [{ kind: OPENED, key: `${subject}/${generation}`, code: 'conflict' as const }] : []),
-      ],
-      entry: {
+    const opening = `${subject}/${generation}`
+    const sealed = key.seal(id, record)
+    return (tx) => {
+      if (tx.holder(...erasedClaim(person)))
+        fail('conflict', { message: 'The person was erased while being checked; try again.' })
+      if (isNew && tx.holder(OPENED, opening)) return undefined
+      if (isNew) tx.claim(OPENED, opening)
+      const { index: entry_index, leafHash } = tx.append({
         type: 'attest',
         subject: entrySubject(person),
         digest,
         data: { event: 'kyc.checked' },
-      },
-      rows: ({ index }) => [
+      })
+      tx.write(
         store.subjects.row({
           ...names,
           sealed_key: sealedKey,
-          latest_entry: index,
-          conclusive_entry: CONCLUSIVE.includes(status) ? index : null,
+          latest_entry: entry_index,
+          conclusive_entry: CONCLUSIVE.includes(status) ? entry_index : null,
           erased_at: null,
         }),
-        store.checks.row({
-          id,
-          ...names,
-          entry_index: index,
-          sealed: key.seal(id, record),
-          checked_at: checkedAt,
-        }),
-        ...(issued === undefined
-          ? []
-          : [
-              store.credentials.row({
-                digest: credentials.digestOf(kycMessage(issued.credential)),
-                ...names,
-                entry_index: index,
-                element: String(issued.credential.subject),
-              }),
-            ]),
-      ],
-      result: ({ index, leafHash }) => ({
+      )
+      tx.write(store.checks.row({ id, ...names, entry_index, sealed, checked_at: checkedAt }))
+      if (issued !== undefined)
+        tx.write(
+          store.credentials.row({
+            digest: credentials.digestOf(kycMessage(issued.credential)),
+            ...names,
+            entry_index,
+            element: String(issued.credential.subject),
+          }),
+        )
+      return {
         ...foundOf(id, record, checkedAt),
         status,
         checkedAt: iso(checkedAt),
         digest,
         leafHash,
-        leafIndex: index,
-      }),
-      lost: ({ claim }) => {
-        if (claim.kind === OPENED) throw new OpenedMeanwhile()
-        throw new AppError('conflict', { message: 'The person was erased while being checked; try again.' })
-      },
+        leafIndex: entry_index,
+      }
     }
   }
 
-  const record = async (caller: Caller, finding: Finding, attempt = 1): Promise<PersonVerified> => {
-    const opened = await open(caller.organisation, finding.subject)
-    const item = itemOf(opened, finding.reference, await recordOf(opened, finding))
-    try {
-      return await ledger.append(caller, item)
-    } catch (error) {
-      if (!(error instanceof OpenedMeanwhile) || attempt === MAX_ATTEMPTS) throw error
-      return record(caller, finding, attempt + 1)
+  const record = async (caller: Caller, finding: Finding): Promise<PersonVerified> => {
+    for (let attempt = 0; attempt < MAX_ATTEMPTS; attempt++) {
+      const opened = await open(caller.organisation, finding.subject)
+      const recorded = recordingOf(opened, finding.reference, await recordOf(opened, finding))
+      const answer = await ledger.append(caller, recorded)
+      if (answer !== undefined) return answer
     }
+    throw new Error('The key of a person was made by others, and could not be found.')
   }
 
   return {
     /** @throws AppError conflict when the person is erased meanwhile */
-    record: (caller: Caller, finding: Finding): Promise<PersonVerified> => record(caller, finding),
+    record,
 
     /** A check as it is told to whoever may see everything. */
     shown: (row: store.CheckRow, kept: CheckRecord): PersonHeld['checks'][number] => ({

@@ -13,7 +13,7 @@ import type * as Nullifiers from '../proofs/spending/nullifiers.ts'
 import { dayNumber, dayOf, yearsBetween } from './calendar-date.ts'
 import { createCredentials, signalsOf } from './credential.ts'
 import { type AskedOfPerson, criteriaOf, type KycCriteria, meansChecked, sentenceOf } from './criteria.ts'
-import { erasureItem } from './erasure.ts'
+import { erasure } from './erasure.ts'
 import { createHttpProviders, type HttpProvidersDeps } from './http-provider.ts'
 import { checkPlausibility } from './internal-provider.ts'
 import { type CheckRecord, createPersonKeys, type IssuedCredential } from './person-records.ts'
@@ -149,7 +149,7 @@ export const createKyc = (deps: KycDeps) => {
     async erase(caller: Caller, userId: string): Promise<PersonErased> {
       const row = (await lastKnown(caller, userId)) ?? fail('not_found')
       const element = credentials.elementOf(row)
-      return ledger.append(caller, erasureItem({ row, element, ...deps }))
+      return ledger.append(caller, erasure({ row, element, ...deps }))
     },
 
     /**

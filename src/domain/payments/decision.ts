@@ -1,6 +1,6 @@
 /**
- * From a judged payment to what the ledger decides: which keys it claims, what is written when it wins them and
- * what when it loses. The claim on the nullifier is the only double-spend check there is.
+ * From a judged payment to what the ledger decides: whether it was presented before, and what is written if not. The claim
+ * on the nullifier is the only double-spend check there is.
  *
  * Decisions stand under (terminal or key, transaction id): a repetition gets the first answer. A refusal for
  * form or policy decides nothing, so the same payment may be presented again when the policy has changed.
@@ -10,7 +10,8 @@ import { hash } from 'node:crypto'
 import type { Caller } from '../../caller.ts'
 import { AppError } from '../../errors.ts'
 import { newId } from '../../ids.ts'
-import type { Claim, Entry, Item, Receipt, Settled } from '../../ledger/item.ts'
+import { CLAIM_KINDS } from '../../ledger/claim-kinds.ts'
+import type { Entry, Tx } from '../../ledger/decision.ts'
 import type { ParsedProof } from '../../protocol/payment-proof.ts'
 import type { Assurance, RefusalCode } from '../../protocol/sync.ts'
 import type { Row } from '../../store/table.ts'
@@ -35,22 +36,15 @@ export type Spender = {
   readonly assurance: Assurance
 }
 
-const TRANSACTION = 'transaction'
-/** Kind of the claim that makes a card token pay only once; its holder is a {@link Spender}. */
-export const NULLIFIER = 'nullifier'
+const { paymentTransaction: TRANSACTION, paymentNullifier: NULLIFIER } = CLAIM_KINDS
 
 const CONTENT_HEX_DIGITS = 32
 
 const hex = (bytes: Uint8Array): string =>
   Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString('hex')
 
-/** The claim that makes a card token pay only once. */
-export const nullifierClaim = ({ nullifier12 }: ParsedProof, spender: Spender): Claim => ({
-  kind: NULLIFIER,
-  key: hex(nullifier12),
-  holder: spender,
-  code: 'double_spend',
-})
+/** The key whose claim makes a card token pay only once; its holder is a {@link Spender}. */
+export const nullifierKeyOf = ({ nullifier12 }: Pick<ParsedProof, 'nullifier12'>): string => hex(nullifier12)
 
 /** Lower-case hex of the compact form (27 bytes), which names a payment in the log. */
 export const digestOf = ({ nullifier12, body }: ParsedProof): string => hex(nullifier12) + hex(body)
@@ -99,17 +93,19 @@ interface Case {
   /** See {@link contentOf}; empty where something is missing. */
   readonly content: string
   readonly extraRows: readonly Row[]
+  /** Those that were made: their ids are random, and each run of the decision has to write the same. */
+  readonly alerts: Map<AlertInput['type'], Row>
 }
 
 const rowOf = (
   { context, judgement: { payment, assurance }, id, subject }: Case,
   { status, reason, first }: Decided,
-  receipt: Receipt,
+  index: number,
 ): Row =>
   payments.row({
     id,
     organisation: context.caller.organisation,
-    entry_index: receipt.index,
+    entry_index: index,
     status,
     reason: reason ?? null,
     channel: context.channel,
@@ -135,11 +131,14 @@ const alertOf = ({ status, reason }: Decided): AlertInput['type'] | undefined =>
   return reason === 'KEY_REVOKED' ? 'key_revoked_used' : undefined
 }
 
-const alertRows = ({ context, subject }: Case, decided: Decided): Row[] => {
+const alertRows = ({ context, subject, alerts }: Case, decided: Decided): Row[] => {
   const type = alertOf(decided)
   if (type === undefined) return []
   const { caller, now, alertRow } = context
-  return [alertRow({ organisation: caller.organisation, type, subject: subject[1], at: now })]
+  const row =
+    alerts.get(type) ?? alertRow({ organisation: caller.organisation, type, subject: subject[1], at: now })
+  alerts.set(type, row)
+  return [row]
 }
 
 const entryOf = (
@@ -159,93 +158,96 @@ const entryOf = (
   },
 })
 
-/** The claim on the transaction id; none where the request brought none. */
-const transactionClaims = (
-  { judgement: { payment, assurance }, subject, content }: Case,
-  { status, reason }: Decided,
-): Claim[] => {
-  if (!payment.named) return []
-  const holder: FirstAnswer = { content, status, assurance, ...(reason && { reason }) }
-  const key = `${subject[1]}/${payment.transactionId}`
-  return [{ kind: TRANSACTION, key, holder, code: 'transaction_conflict' }]
-}
+/** The key of the transaction id; undefined where the request brought none. */
+const transactionKey = ({ judgement: { payment }, subject }: Case): string | undefined =>
+  payment.named ? `${subject[1]}/${payment.transactionId}` : undefined
 
-const nullifierClaims = ({ judgement: { payment, assurance }, id, subject, content }: Case): Claim[] => {
-  const { transactionId, proof } = payment
-  return proof
-    ? [nullifierClaim(proof, { payment: id, transactionId, origin: subject[1], content, assurance })]
-    : []
-}
-
-const asLooks = (claims: readonly Claim[]): Claim[] => claims.map((claim) => ({ ...claim, look: true }))
-
-const repeated = ({ judgement }: Case, { status, assurance, reason }: FirstAnswer): Settled<Outcome> => {
+const repeated = ({ judgement }: Case, { status, assurance, reason }: FirstAnswer): Outcome => {
   const { transactionId } = judgement.payment
-  return { settled: { transactionId, status, assurance, ...(reason && { reason }), repeated: true } }
+  return { transactionId, status, assurance, ...(reason && { reason }), repeated: true }
 }
 
-const itemOf = (self: Case, decided: Decided, claims: readonly Claim[]): Item<Outcome> => ({
-  claims,
-  entry: entryOf(self, decided),
-  rows: (receipt) => [rowOf(self, decided, receipt), ...alertRows(self, decided), ...self.extraRows],
-  result: () => ({
+/** Writes what was decided. */
+const book = (self: Case, tx: Tx, decided: Decided): Outcome => {
+  const { index } = tx.append(entryOf(self, decided))
+  for (const row of [rowOf(self, decided, index), ...alertRows(self, decided), ...self.extraRows])
+    tx.write(row)
+  return {
     transactionId: self.judgement.payment.transactionId,
     status: decided.status,
     assurance: self.judgement.assurance,
     ...(decided.reason && { reason: decided.reason }),
     repeated: false,
-  }),
-  // The holders are what the claims above carry.
-  lost: ({ claim, holder }) =>
-    claim.kind === TRANSACTION
-      ? lostTransaction(self, holder as FirstAnswer)
-      : lostNullifier(self, decided, claims, holder as Spender),
-})
-
-/** The transaction id was used by the same terminal or key before. */
-const lostTransaction = (self: Case, first: FirstAnswer): Item<Outcome> | Settled<Outcome> => {
-  if (first.content === self.content) return repeated(self, first)
-  if (self.context.channel === 'validate') throw new AppError('transaction_conflict')
-  return itemOf(self, { status: 'rejected', reason: 'TRANSACTION_CONFLICT' }, [])
+  }
 }
 
-/** The card token paid before: with this very payment, or with another. */
-const lostNullifier = (
-  self: Case,
-  decided: Decided,
-  claims: readonly Claim[],
-  first: Spender,
-): Item<Outcome> | Settled<Outcome> => {
-  const { context, judgement, subject, content } = self
-  const { payment } = judgement
-  const isSame = first.origin === subject[1] && first.content === content
+/** Whether the card token paid before with this very payment. */
+const isRepetition = ({ context, judgement: { payment }, subject, content }: Case, first: Spender): boolean =>
+  first.origin === subject[1] &&
+  first.content === content &&
   // An upload tells what happened, so the same payment under another id is no second use; asking again is.
-  if (
-    isSame &&
-    (context.channel === 'sync' || (payment.named && first.transactionId === payment.transactionId))
-  )
-    return repeated(self, { content, status: 'accepted', assurance: first.assurance })
-  if (decided.status !== 'accepted') {
-    return itemOf(
-      self,
-      decided,
-      claims.filter(({ kind }) => kind === TRANSACTION),
-    )
+  (context.channel === 'sync' || (payment.named && first.transactionId === payment.transactionId))
+
+/** What a payment comes to that nobody was before. */
+const wantedOf = ({ context, judgement }: Case): Decided => {
+  const reason = judgement.payment.refusal ?? judgement.refusal
+  if (reason) return { status: 'rejected', reason }
+  if (!judgement.keyRevoked) return { status: 'accepted' }
+  return { status: context.channel === 'validate' ? 'rejected' : 'late', reason: 'KEY_REVOKED' }
+}
+
+const decideCase = (self: Case, tx: Tx): Outcome => {
+  const { context, judgement, id, subject, content } = self
+  const { proof, transactionId } = judgement.payment
+  const { assurance } = judgement
+  const wanted = wantedOf(self)
+  // What was accepted while the policy was another stays accepted.
+  const mayBeKnown =
+    wanted.reason === undefined || POLICY_REFUSALS.has(wanted.reason) || wanted.status === 'late'
+  if (!mayBeKnown) return book(self, tx, wanted)
+
+  // The holders are what is claimed below.
+  const transaction = transactionKey(self)
+  const answered = transaction && tx.holder(TRANSACTION, transaction)
+  if (answered) {
+    const first = answered.holder as FirstAnswer
+    if (first.content === content) return repeated(self, first)
+    if (context.channel === 'validate') throw new AppError('transaction_conflict')
+    return book(self, tx, { status: 'rejected', reason: 'TRANSACTION_CONFLICT' })
   }
-  const conflict: Decided = { status: 'conflict', reason: 'DOUBLE_SPEND', first }
-  return itemOf(self, conflict, transactionClaims(self, conflict))
+  const spent = proof && tx.holder(NULLIFIER, nullifierKeyOf(proof))
+  const spender = spent?.holder as Spender | undefined
+  if (spender && isRepetition(self, spender))
+    return repeated(self, { content, status: 'accepted', assurance: spender.assurance })
+
+  const isConflict = spender !== undefined && wanted.status === 'accepted'
+  const decided: Decided = isConflict
+    ? { status: 'conflict', reason: 'DOUBLE_SPEND', first: spender }
+    : wanted
+  const { status, reason } = decided
+  if (transaction && status !== 'rejected')
+    tx.claim(TRANSACTION, transaction, { content, status, assurance, ...(reason && { reason }) })
+  if (proof && status === 'accepted')
+    tx.claim(NULLIFIER, nullifierKeyOf(proof), {
+      payment: id,
+      transactionId,
+      origin: subject[1],
+      content,
+      assurance,
+    })
+  return book(self, tx, decided)
 }
 
 /**
- * The ledger item of one payment.
+ * Decides one payment.
  * @param extraRows rows that are written whatever is decided, such as the terminal's clock
  */
 export const decide = (
   context: DecisionContext,
   judgement: Judgement,
   extraRows: readonly Row[] = [],
-): Item<Outcome> => {
-  const { payment, keyRevoked } = judgement
+): ((tx: Tx) => Outcome) => {
+  const { payment } = judgement
   const self: Case = {
     context,
     judgement,
@@ -255,19 +257,7 @@ export const decide = (
       ? contentOf(payment.proof, payment.amountMinor, payment.currency, payment.merchantId)
       : '',
     extraRows,
+    alerts: new Map(),
   }
-  const accepted: Decided = { status: 'accepted' }
-  const reason = payment.refusal ?? judgement.refusal
-  if (reason) {
-    // What was accepted while the policy was another stays accepted.
-    const known = [...transactionClaims(self, accepted), ...nullifierClaims(self)]
-    return itemOf(self, { status: 'rejected', reason }, POLICY_REFUSALS.has(reason) ? asLooks(known) : [])
-  }
-  if (!keyRevoked)
-    return itemOf(self, accepted, [...transactionClaims(self, accepted), ...nullifierClaims(self)])
-  if (context.channel === 'validate') {
-    return itemOf(self, { status: 'rejected', reason: 'KEY_REVOKED' }, [])
-  }
-  const late: Decided = { status: 'late', reason: 'KEY_REVOKED' }
-  return itemOf(self, late, [...transactionClaims(self, late), ...asLooks(nullifierClaims(self))])
+  return (tx) => decideCase(self, tx)
 }

@@ -1,10 +1,11 @@
 /** Accepted payments, found again by what was presented or by their card's nullifier. @module */
 import type { Caller } from '../../caller.ts'
+import { CLAIM_KINDS } from '../../ledger/claim-kinds.ts'
 import type { Ledger } from '../../ledger/ledger.ts'
 import { compactOf, type ParsedProof, parseProof } from '../../protocol/payment-proof.ts'
 import type { ValidateRequest } from '../../protocol/sync.ts'
 import type { Database } from '../../store/database.ts'
-import { NULLIFIER, type Spender } from './decision.ts'
+import { nullifierKeyOf, type Spender } from './decision.ts'
 import { type Channel, isWellFormed } from './payment.ts'
 import type { createReader } from './presented.ts'
 import { findPayment } from './store.ts'
@@ -46,8 +47,8 @@ export const createHeldPayments = ({ ledger, database, reader }: Deps) => {
     nullifier12: Uint8Array,
   ): Promise<HeldPayment | undefined> => {
     const { organisation } = caller
-    const key = Buffer.from(nullifier12).toString('hex')
-    const held = await ledger.findClaim(organisation, NULLIFIER, key)
+    const key = nullifierKeyOf({ nullifier12 })
+    const held = await ledger.findClaim(organisation, CLAIM_KINDS.paymentNullifier, key)
     if (held === undefined) return undefined
     // The holder is what the claim carries.
     const row = await findPayment(database, organisation, (held.holder as Spender).payment)

@@ -6,11 +6,12 @@
 import type { Caller } from '../../caller.ts'
 import { type Clock, iso } from '../../clock.ts'
 import { AppError, fail } from '../../errors.ts'
-import type { Item } from '../../ledger/item.ts'
+import { CLAIM_KINDS } from '../../ledger/claim-kinds.ts'
+import type { Decide } from '../../ledger/decision.ts'
 import type { Ledger } from '../../ledger/ledger.ts'
 import { fromMinorUnits, parseProof } from '../../protocol/payment-proof.ts'
 import type { Database } from '../../store/database.ts'
-import { contentOf, digestOf, nullifierClaim } from './decision.ts'
+import { contentOf, digestOf, nullifierKeyOf, type Spender } from './decision.ts'
 import type { AcceptedPayment, ListedPayment, ListPayments } from './schemas.ts'
 import { findPayment, findPayments, type PaymentRow, paymentAcceptances } from './store.ts'
 
@@ -52,8 +53,8 @@ const requireOperator = ({ credential, scopes }: Caller): void => {
 }
 
 /** Spends the nullifier of a late payment. Accepting it again gets the first answer. */
-const acceptance = (caller: Caller, row: PaymentRow, now: number): Item<AcceptedPayment> => {
-  const { id, amount_minor: amountMinor, currency, merchant } = row
+const acceptance = (caller: Caller, row: PaymentRow, now: number): Decide<AcceptedPayment> => {
+  const { id, amount_minor: amountMinor, currency, merchant, transaction_id: transactionId } = row
   const proofText = row.proof === null ? '' : Buffer.from(row.proof).toString('base64url')
   const proof = parseProof(proofText)
   if (!proof.ok || amountMinor === null || currency === null || merchant === null) {
@@ -61,24 +62,28 @@ const acceptance = (caller: Caller, row: PaymentRow, now: number): Item<Accepted
   }
   const answer = (acceptedAt: number): AcceptedPayment => ({
     paymentId: id,
-    transactionId: row.transaction_id,
+    transactionId,
     status: 'accepted',
     acceptedAt: iso(acceptedAt),
   })
   const assurance = 'structural'
-  const spender = {
-    payment: id,
-    transactionId: row.transaction_id,
-    origin: row.origin,
-    content: contentOf(proof, amountMinor, currency, merchant),
-    assurance,
-  } as const
-  return {
-    claims: [
-      { kind: 'payment-acceptance', key: id, holder: now, code: 'conflict' },
-      nullifierClaim(proof, spender),
-    ],
-    entry: {
+  const content = contentOf(proof, amountMinor, currency, merchant)
+  const spender: Spender = { payment: id, transactionId, origin: row.origin, content, assurance }
+  const nullifier = nullifierKeyOf(proof)
+  return (tx) => {
+    const first = tx.holder(CLAIM_KINDS.paymentAccepted, id)
+    // The holder is the time that is claimed with it below.
+    if (first) return answer(Number(first.holder))
+    const used = tx.holder(CLAIM_KINDS.paymentNullifier, nullifier)
+    if (used)
+      throw new AppError('double_spend', {
+        reason: 'DOUBLE_SPEND',
+        message: 'The card token of this payment was used in the meantime.',
+        extras: { digest: digestOf(proof), consumed_at: iso(used.at) },
+      })
+    tx.claim(CLAIM_KINDS.paymentAccepted, id, now)
+    tx.claim(CLAIM_KINDS.paymentNullifier, nullifier, spender)
+    const { index } = tx.append({
       type: 'payment',
       // Whoever presented it, as in the entry of the payment itself.
       subject: [row.origin.startsWith('ter_') ? 'terminal' : 'key', row.origin],
@@ -91,25 +96,17 @@ const acceptance = (caller: Caller, row: PaymentRow, now: number): Item<Accepted
         currency,
         channel: row.channel,
       },
-    },
-    rows: (receipt) => [
+    })
+    tx.write(
       paymentAcceptances.row({
         payment: id,
         organisation: row.organisation,
-        entry_index: receipt.index,
+        entry_index: index,
         accepted_by: caller.credential.id,
         accepted_at: now,
       }),
-    ],
-    result: () => answer(now),
-    lost: ({ claim, holder, at }) => {
-      if (claim.kind === 'payment-acceptance') return { settled: answer(Number(holder)) }
-      throw new AppError('double_spend', {
-        reason: 'DOUBLE_SPEND',
-        message: 'The card token of this payment was used in the meantime.',
-        extras: { digest: digestOf(proof), consumed_at: iso(at) },
-      })
-    },
+    )
+    return answer(now)
   }
 }
 

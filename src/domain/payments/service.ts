@@ -32,7 +32,7 @@ import type { SyncTransactions } from './schemas.ts'
 import { createTerminalClocks } from './terminal-clocks.ts'
 
 interface Deps {
-  readonly ledger: Pick<Ledger, 'append' | 'appendAll' | 'findClaim'>
+  readonly ledger: Pick<Ledger, 'append' | 'findClaim'>
   readonly database: Database
   readonly core: Pick<Core, 'verifyBatch'>
   readonly accounts: Pick<AccountsService, 'midstate' | 'merchantKeys' | 'defaultMerchant' | 'ownsMerchant'>
@@ -136,16 +136,17 @@ export const createPayments = (deps: Deps) => {
     const judgements = await judge(caller, channel, payments, now)
     const rows = await clockRows(caller, judgements, now)
     const context: DecisionContext = { caller, channel, now, alertRow: security.alertRow }
-    const items = judgements.map((judgement, i) => decide(context, judgement, rows[i]))
-    // Stays empty when the ledger replays the answer to an Idempotency-Key: nothing was decided then.
+    const decisions = judgements.map((judgement, i) => decide(context, judgement, rows[i]))
+    // Of the last run, which is the one that counts.
     let outcomes: readonly Outcome[] = []
     const result = await timed(() =>
-      ledger.appendAll(caller, items, (all) => {
-        outcomes = all
-        return answer(all)
+      ledger.append(caller, (tx) => {
+        outcomes = decisions.map((decision) => decision(tx))
+        return answer(outcomes)
       }),
     )
-    count(outcomes)
+    // Of the answer to an Idempotency-Key that is repeated nothing was decided now.
+    if (!caller.idempotency?.replayed) count(outcomes)
     return result
   }
 

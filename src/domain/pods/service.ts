@@ -6,7 +6,7 @@ import { AppError, fail } from '../../errors.ts'
 import { newId } from '../../ids.ts'
 import { requireUnchanged } from '../../json/read-only.ts'
 import { isPodKey, newPodKey, secretDigest } from '../../keys/api-keys.ts'
-import type { Json } from '../../ledger/item.ts'
+import type { Json } from '../../ledger/decision.ts'
 import type { Ledger } from '../../ledger/ledger.ts'
 import { exponentOf } from '../../protocol/currency.ts'
 import { parseRules } from '../../rules/tree.ts'
@@ -216,10 +216,10 @@ export const createPods = (deps: Deps) => {
         key_digest: secretDigest(podKey),
         created_at: at,
       })
-      return ledger.append(caller, {
-        entry: { type: 'account', subject: ['pod', podId], data: { event: 'pod.created', podId, status } },
-        rows: () => [row],
-        result: () => ({ podId, podKey, status }),
+      return ledger.append(caller, (tx) => {
+        tx.append({ type: 'account', subject: ['pod', podId], data: { event: 'pod.created', podId, status } })
+        tx.write(row)
+        return { podId, podKey, status }
       })
     },
 

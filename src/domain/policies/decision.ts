@@ -1,11 +1,12 @@
-/** The ledger item of a policy decision: signed inside the commit, where its place in the ledger is known. @module */
+/** A policy decision: signed inside the commit, where its place in the ledger is known. @module */
 import { randomBytes } from 'node:crypto'
 import type { Caller } from '../../caller.ts'
 import { iso } from '../../clock.ts'
 import { newId } from '../../ids.ts'
-import type { Item, Take } from '../../ledger/item.ts'
+import type { Decide } from '../../ledger/decision.ts'
 import { COMMITMENT_SALT_BYTES, dataCommitment } from '../../protocol/commitment.ts'
 import type { Row } from '../../store/table.ts'
+import type { Allowance } from '../usage/service.ts'
 import type { ResultSigner } from '../verification/signed-result.ts'
 import type { PolicyDecision } from './policy.ts'
 import type { DecisionAnswer, DecisionRequest } from './schemas-decisions.ts'
@@ -22,29 +23,29 @@ export interface Decided extends PolicyDecision {
   readonly policy: string
   readonly version: number
   readonly signer: ResultSigner
-  readonly take: Take | undefined
+  readonly allowance: Allowance | undefined
   readonly rows: readonly Row[]
   /** Unix ms. */
   readonly at: number
 }
 
-/** The item of a decision: an entry of type `gate` about the subject that wanted to act. */
-export const decisionItem = (decided: Decided): Item<DecisionAnswer> => {
-  const { caller, issuer, request, policy, version, signer, take, rows, at } = decided
+/** Commits a decision: an entry of type `gate` about the subject that wanted to act. */
+export const commitDecision = (decided: Decided): Decide<DecisionAnswer> => {
+  const { caller, issuer, request, policy, version, signer, allowance, rows, at } = decided
   const id = newId('dec', at)
   const decision = decided.decision === 'YES'
   const reason_codes = [...decided.reasonCodes]
   const salt = randomBytes(COMMITMENT_SALT_BYTES)
   const { subject } = request
-  return {
-    takes: take === undefined ? [] : [take],
-    entry: {
+  return (tx) => {
+    allowance?.take(tx)
+    const { leafHash } = tx.append({
       type: 'gate',
       subject: ['subject', JSON.stringify([subject.type, subject.id])],
       data: { event: 'policy.decided', decisionId: id, decision, policy, version },
-    },
-    rows: () => rows,
-    result: ({ leafHash }) => ({
+    })
+    for (const row of rows) tx.write(row)
+    return tx.withRoot(() => ({
       decision,
       context: {
         decision_id: id,
@@ -67,6 +68,6 @@ export const decisionItem = (decided: Decided): Item<DecisionAnswer> => {
           leaf_hash: leafHash,
         }),
       },
-    }),
+    }))
   }
 }

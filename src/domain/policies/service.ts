@@ -4,13 +4,14 @@ import type { Caller } from '../../caller.ts'
 import { type Clock, iso } from '../../clock.ts'
 import { fail } from '../../errors.ts'
 import { requireUnchanged } from '../../json/read-only.ts'
+import { CLAIM_KINDS } from '../../ledger/claim-kinds.ts'
 import type { Ledger } from '../../ledger/ledger.ts'
 import { canonicalJson } from '../../protocol/canonical-json.ts'
 import type { Database } from '../../store/database.ts'
 import type { OpenRecent } from '../../store/recent.ts'
 import type { UsageService } from '../usage/service.ts'
 import type { VerificationService } from '../verification/service.ts'
-import { decisionItem } from './decision.ts'
+import { commitDecision } from './decision.ts'
 import { type CircuitFacts, circuitFacts, FALLBACK_POLICY, seededRules } from './defaults.ts'
 import { decideByPolicy, type Policy, type PolicyDecision, REASONS, readPolicy } from './policy.ts'
 import { AS_STORED, POLICY_NAME, type PolicyChange, type PolicyRules, type StoredPolicy } from './schemas.ts'
@@ -135,24 +136,26 @@ export const createPolicies = (deps: Deps) => {
       requireUnchanged(change, before ? toStored(before) : { policyId }, AS_STORED)
       const next = current + 1
       const stored = (at: number) => toStored({ name: policyId, version: next, rules, updatedAt: at })
-      const written = await ledger.append(caller, {
-        claims: [{ kind: 'policy.version', key: `${policyId}/${next}`, code: 'conflict' }],
-        entry: {
+      const written = await ledger.append(caller, (tx) => {
+        const version = `${policyId}/${next}`
+        if (tx.holder(CLAIM_KINDS.policyVersion, version)) fail('conflict')
+        tx.claim(CLAIM_KINDS.policyVersion, version)
+        const { index } = tx.append({
           type: 'account',
           subject: ['policy', policyId],
           data: { event: 'policy.replaced', policy: policyId, version: next, hash: hashOf(rules) },
-        },
-        rows: ({ index, at }) => [
+        })
+        tx.write(
           store.policies.row({
             organisation,
             name: policyId,
             version: next,
             rules,
             entry_index: index,
-            created_at: at,
+            created_at: tx.at,
           }),
-        ],
-        result: ({ at }) => stored(at),
+        )
+        return stored(tx.at)
       })
       await newest.forget(`${organisation}/${policyId}`)
       return written
@@ -183,11 +186,11 @@ export const createPolicies = (deps: Deps) => {
       const at = clock.now()
       const found = await forResource(organisation, resource.type)
       const decided = decideBy(found, readPolicy(found.rules), asked)
-      const take = await usage.allowance(organisation)
+      const allowance = await usage.allowance(organisation)
       const meter = usage.meterRow({ organisation, at, category: 'policy', proofs: 0, proofBytes: 0 })
       return ledger.append(
         caller,
-        decisionItem({
+        commitDecision({
           ...decided,
           caller,
           issuer: baseUrl,
@@ -195,7 +198,7 @@ export const createPolicies = (deps: Deps) => {
           policy: found.name,
           version: found.version,
           signer: await verification.signer(),
-          take,
+          allowance,
           rows: [meter],
           at,
         }),

@@ -1,21 +1,18 @@
 /** Records proofs that the service did not make. @module */
 import type { Caller } from '../../caller.ts'
-import type { Item } from '../../ledger/item.ts'
+import { CLAIM_KINDS } from '../../ledger/claim-kinds.ts'
+import type { Place, Tx } from '../../ledger/decision.ts'
 import { zk1Bytes } from '../../protocol/zk1.ts'
 import type { UsageService } from '../usage/service.ts'
-import type { AdoptedProof, CheckedProof, ForeignProof } from './proof.ts'
+import type { ForeignProof } from './proof.ts'
 import { alreadyRecorded, entryNames, proofRow, recordClaim } from './recording.ts'
 import { commitmentOf, verdictOf } from './signals.ts'
 import type { VerifiedProof } from './spending/spending.ts'
-
-/** Kind of the claims that adopted proofs left on their digests, before each had its one record. */
-const ADOPTED_DIGEST = 'proof.adopted'
 
 interface Adoption {
   readonly caller: Caller
   readonly foreign: ForeignProof
   readonly examined: VerifiedProof
-  readonly checked: CheckedProof
   /** Unix ms. */
   readonly at: number
   readonly usage: Pick<UsageService, 'meterRow'>
@@ -23,37 +20,29 @@ interface Adoption {
   readonly once: string
 }
 
-/** The item that makes a foreign proof a known one. @param present the caller's answer */
-export const adoptItem = <R>(
-  { caller, foreign, examined, checked, at, usage, once }: Adoption,
-  present: (adopted: AdoptedProof) => R,
-): Item<R> => {
+/** Makes a foreign proof a known one. @throws AppError conflict, of which `recordedId` knows the record */
+export const adopt = (tx: Tx, { caller, foreign, examined, at, usage, once }: Adoption): Place => {
   const { organisation } = caller
-  const { digest, publicSignals, statement } = examined
+  const { digest, publicSignals, statement, circuitId, proofId } = examined
   const { context, category, subject } = foreign
-  return {
-    claims: [
-      recordClaim(examined, once),
-      { kind: ADOPTED_DIGEST, key: digest, code: 'conflict', look: true },
-    ],
-    entry: {
-      type: 'verify',
-      ...entryNames(examined),
-      commitment: commitmentOf(statement, publicSignals),
-      ...(subject && { subject }),
-      data: { decision: verdictOf(examined.decision) },
-    },
-    rows: ({ index }) => [
-      proofRow(caller, { ...examined, context, createdAt: at, expiresAt: null }, index),
-      ...(category === undefined
-        ? []
-        : [usage.meterRow({ organisation, at, category, proofs: 1, proofBytes: zk1Bytes(publicSignals) })]),
-    ],
-    result: (receipt) => present({ ...checked, receipt, recorded: examined }),
-    // The holders are what the claims carry.
-    lost({ claim, holder }) {
-      const first = claim.kind === ADOPTED_DIGEST ? (holder as { proofId: string }).proofId : holder
-      throw alreadyRecorded(String(first))
-    },
-  }
+  const record = recordClaim(circuitId, once)
+  const first = tx.holder(...record)
+  // The holders are what was claimed with them.
+  if (first) throw alreadyRecorded(String(first.holder))
+  // Adopted proofs left claims on their digests before each had its one record.
+  const former = tx.holder(CLAIM_KINDS.proofAdopted, digest)
+  if (former) throw alreadyRecorded((former.holder as { proofId: string }).proofId)
+  tx.claim(...record, proofId)
+  const place = tx.append({
+    type: 'verify',
+    ...entryNames(examined),
+    commitment: commitmentOf(statement, publicSignals),
+    ...(subject && { subject }),
+    data: { decision: verdictOf(examined.decision) },
+  })
+  const stored = { ...examined, context, createdAt: at, expiresAt: null }
+  tx.write(proofRow(caller, stored, place.index))
+  if (category !== undefined)
+    tx.write(usage.meterRow({ organisation, at, category, proofs: 1, proofBytes: zk1Bytes(publicSignals) }))
+  return place
 }

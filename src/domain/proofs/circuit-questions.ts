@@ -7,13 +7,14 @@ import type { Caller } from '../../caller.ts'
 import { isCanonicalSignal } from '../../circuits/circuit.ts'
 import { offlineValidation } from '../../circuits/mappers/offline_validation.ts'
 import { type Clock, iso } from '../../clock.ts'
+import type { Entry } from '../../ledger/decision.ts'
 import type { Ledger } from '../../ledger/ledger.ts'
 import { decodeZk1, type SnarkProof } from '../../protocol/zk1.ts'
 import { type Expectation, unexpected } from '../../rules/expectation.ts'
 import type { CircuitAnswer } from '../circuits/schemas-questions.ts'
 import type { PaymentsService } from '../payments/service.ts'
 import { PROOF_CREATED } from '../webhooks/events.ts'
-import type { AdoptedProof, MadeProof, ProofItem } from './proof.ts'
+import type { AdoptedProof, UncommittedProof } from './proof.ts'
 import { recordedId } from './recording.ts'
 import type { ProofsService } from './service.ts'
 import { isFalseStatement, type ReasonCode } from './statement.ts'
@@ -80,9 +81,10 @@ const toJson = ({ pi_a, pi_b, pi_c }: SnarkProof): NonNullable<CircuitAnswer['pr
 })
 
 /** What was made here was verified as well: one entry says both. */
-const madeAndVerified = ({ entry, ...item }: ProofItem): ProofItem => ({
-  ...item,
-  entry: { ...entry, type: 'verify', data: { ...entry.data, event: PROOF_CREATED } },
+const madeAndVerified = (entry: Entry): Entry => ({
+  ...entry,
+  type: 'verify',
+  data: { ...entry.data, event: PROOF_CREATED },
 })
 
 export type CircuitQuestions = ReturnType<typeof createCircuitQuestions>
@@ -113,17 +115,20 @@ export const createCircuitQuestions = ({ proofs, payments, ledger, clock }: Deps
       expect && (prepared.differs ? prepared.differs(expect, now) : unexpected(expect, {}, now))
     if (differing && differing.length > 0) return present(unproven(circuitId, differing))
     try {
-      const { item, ...made } = await proofs.make(caller, { circuitId, prepared, category: CATEGORY })
+      const { recording, ...made } = await proofs.make(caller, { circuitId, prepared, category: CATEGORY })
       const answered = await answerOf(caller, made)
       if (answered.proofId === null) return present(answered)
-      return await ledger.append(caller, { ...madeAndVerified(item), result: () => present(answered) })
+      return await ledger.append(caller, (tx) => {
+        recording.record(tx, madeAndVerified(recording.entry))
+        return present(answered)
+      })
     } catch (error) {
       return present(await answerOf(caller, await proofs.recorded(caller, recordedId(error))))
     }
   }
 
   /** The answer that a proof gives, if it is verified. */
-  const answerOf = async (caller: Caller, made: Omit<MadeProof, 'item'>): Promise<Answered> => {
+  const answerOf = async (caller: Caller, made: UncommittedProof): Promise<Answered> => {
     const { circuitId } = made
     const { verified, reasonCodes } = await proofs.checkMade(caller, made)
     if (!verified) return unproven(circuitId, reasonCodes)

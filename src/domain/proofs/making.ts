@@ -1,4 +1,4 @@
-/** Makes proofs: from a prepared statement to a proof and the ledger item that records it. @module */
+/** Makes proofs: from a prepared statement to a proof and what records it. @module */
 import type { Caller } from '../../caller.ts'
 import { findCircuit } from '../../circuits/catalogue.ts'
 import type { Provable } from '../../circuits/circuit.ts'
@@ -9,12 +9,12 @@ import type { Clock } from '../../clock.ts'
 import { AppError, fail } from '../../errors.ts'
 import { newId } from '../../ids.ts'
 import type { Sealing } from '../../keys/sealing.ts'
-import type { Take } from '../../ledger/item.ts'
+import type { Entry, Tx } from '../../ledger/decision.ts'
 import type { Ledger } from '../../ledger/ledger.ts'
 import { proofDigest, zk1Bytes } from '../../protocol/zk1.ts'
 import { defaultPurpose } from '../../rules/encode.ts'
 import type { Row } from '../../store/table.ts'
-import type { UsageService } from '../usage/service.ts'
+import type { Allowance, UsageService } from '../usage/service.ts'
 import {
   type Bound,
   contextOf,
@@ -26,8 +26,15 @@ import {
   saltElement,
   toSeconds,
 } from './binding.ts'
-import type { MadeProof, ProofAsk, ProofItem } from './proof.ts'
-import { alreadyRecorded, entryNames, findRecorded, proofRow, recordClaim } from './recording.ts'
+import type { MadeProof, ProofAsk, UncommittedProof } from './proof.ts'
+import {
+  alreadyRecorded,
+  entryNames,
+  findRecorded,
+  type ProofRecording,
+  proofRow,
+  recordClaim,
+} from './recording.ts'
 import { commitmentOf, decisionOf, verdictOf } from './signals.ts'
 import type { Prepared, ProofBinding, Stated, Statement } from './statement.ts'
 
@@ -42,13 +49,13 @@ export interface MakingDeps {
   readonly statement: (circuitId: string) => Statement
 }
 
-/** What goes into the item besides the proof. */
-interface Recording {
+/** What is recorded besides the proof. */
+interface Circumstances {
   readonly caller: Caller
   readonly statement: Statement
   readonly bound: Bound
   readonly subject: readonly [kind: string, id: string] | undefined
-  readonly take: Take | undefined
+  readonly allowance: Allowance | undefined
   readonly meter: Row
   /** What has one record only. */
   readonly once: string | undefined
@@ -70,25 +77,38 @@ const signalsOf = (circuitId: string, prepared: Prepared, binding: ProofBinding)
   }
 }
 
-const itemOf = (recording: Recording, made: Omit<MadeProof, 'item'>): ProofItem => {
-  const { caller, statement, bound, subject, take, meter, once } = recording
-  const { publicSignals, reason } = made
+const recordingOf = (circumstances: Circumstances, made: UncommittedProof): ProofRecording => {
+  const { caller, statement, bound, subject, allowance, meter, once } = circumstances
+  const { proofId, publicSignals, reason } = made
   const context = { statement: bound.statement, nonce: bound.nonce }
+  const claim = once === undefined ? undefined : recordClaim(made.circuitId, once)
+  const entry: Entry = {
+    type: 'prove',
+    ...entryNames(made),
+    commitment: commitmentOf(statement, publicSignals),
+    ...(subject && { subject }),
+    data: { decision: verdictOf(made.decision), ...(reason && { reason }) },
+  }
+  const reserve = (tx: Tx): void => {
+    const first = claim && tx.holder(...claim)
+    // The holder is what is claimed with it below.
+    if (first) throw alreadyRecorded(String(first.holder))
+    allowance?.take(tx)
+    if (claim) tx.claim(...claim, proofId)
+  }
+  const write = (tx: Tx, index: number): void => {
+    tx.write(proofRow(caller, { ...made, context }, index))
+    tx.write(meter)
+  }
   return {
-    claims: once === undefined ? [] : [recordClaim(made, once)],
-    takes: take === undefined ? [] : [take],
-    entry: {
-      type: 'prove',
-      ...entryNames(made),
-      commitment: commitmentOf(statement, publicSignals),
-      ...(subject && { subject }),
-      data: { decision: verdictOf(made.decision), ...(reason && { reason }) },
-    },
-    rows: ({ index }) => [proofRow(caller, { ...made, context }, index), meter],
-    result: (receipt) => ({ ...made, receipt }),
-    // The holder is what the claim above carries.
-    lost({ holder }) {
-      throw alreadyRecorded(String(holder))
+    entry,
+    reserve,
+    write,
+    record(tx, as = entry) {
+      reserve(tx)
+      const place = tx.append(as)
+      write(tx, place.index)
+      return place
     },
   }
 }
@@ -153,8 +173,8 @@ export const createMaking = (deps: MakingDeps) => {
     const { circuitId, prepared, category, nonce = newNonce(), ttlSeconds, salt = newSalt(), tier } = ask
     const at = clock.now()
     const statement = deps.statement(circuitId)
-    const take = await usage.allowance(organisation)
-    if (take?.left === 0) fail(take.code)
+    const allowance = await usage.allowance(organisation)
+    if (allowance?.left === 0) fail(allowance.code)
     const expiresAt = earliest([expiryOf(at, ttlSeconds), prepared.expiresAt])
     const stated = statedOf(organisation, ask, purposeOf(ask, statement))
     const bound: Bound = { organisation, circuitId, statement: stated, nonce, expiresAt }
@@ -180,6 +200,7 @@ export const createMaking = (deps: MakingDeps) => {
     const proofBytes = zk1Bytes(publicSignals)
     const meter = usage.meterRow({ organisation, at, category, proofs: 1, proofBytes })
     const subject = ask.subject === undefined ? prepared.subject : (['subject', ask.subject] as const)
-    return { ...made, item: itemOf({ caller, statement, bound, subject, take, meter, once }, made) }
+    const circumstances = { caller, statement, bound, subject, allowance, meter, once }
+    return { ...made, recording: recordingOf(circumstances, made) }
   }
 }

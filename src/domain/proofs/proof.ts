@@ -1,10 +1,11 @@
 /** Proofs as the service hands them around; the wire forms are made of these. @module */
 import type { Tier } from '../../circuits/proving/prover.ts'
-import type { Held, Item, Receipt } from '../../ledger/item.ts'
+import type { Receipt } from '../../ledger/decision.ts'
 import type { SnarkProof } from '../../protocol/zk1.ts'
 import type { Expectation } from '../../rules/expectation.ts'
 import type { UsageCategory } from '../usage/schemas.ts'
 import type { BoundContext } from './binding.ts'
+import type { ProofRecording } from './recording.ts'
 import type { ProofDecision } from './spending/acceptance.ts'
 import type { Prepared, ReasonCode, StoredContext } from './statement.ts'
 
@@ -46,16 +47,13 @@ export interface MadeProof {
   readonly createdAt: number
   /** Unix ms. */
   readonly expiresAt: number | null
-  /** Commits it: the entry `prove`, the stored proof, what it costs and that it was used. */
-  readonly item: ProofItem
+  readonly recording: ProofRecording
 }
 
-/** It claims nothing, unless it is of something that has one record only; lost then, it throws `conflict`. */
-export interface ProofItem extends Omit<Item<GeneratedProof>, 'lost' | 'exceeded'> {
-  readonly lost: (held: Held) => never
-}
+/** The proof alone. */
+export type UncommittedProof = Omit<MadeProof, 'recording'>
 
-export interface GeneratedProof extends Omit<MadeProof, 'item'> {
+export interface GeneratedProof extends UncommittedProof {
   readonly receipt: Receipt
 }
 

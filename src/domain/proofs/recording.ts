@@ -1,7 +1,8 @@
 /** The row and the parts of an entry that every recorded proof has. @module */
 import type { Caller } from '../../caller.ts'
 import { AppError } from '../../errors.ts'
-import type { Claim, Entry } from '../../ledger/item.ts'
+import { type Claim, proofRecordedKind } from '../../ledger/claim-kinds.ts'
+import type { Entry, Place, Tx } from '../../ledger/decision.ts'
 import type { Ledger } from '../../ledger/ledger.ts'
 import { encodeZk1, type SnarkProof } from '../../protocol/zk1.ts'
 import type { Row } from '../../store/table.ts'
@@ -48,14 +49,25 @@ export const entryNames = ({
   proofId,
 })
 
-const recordKind = (circuitId: string): string => `proof.recorded.${circuitId}`
 const PROOF_RECORDED = 'PROOF_RECORDED'
 
-/** The claim of a proof on what has one record only. @param once what that is, see `recordedOnce` */
-export const recordClaim = (
-  { circuitId, proofId }: Pick<Recorded, 'circuitId' | 'proofId'>,
-  once: string,
-): Claim => ({ kind: recordKind(circuitId), key: once, holder: proofId, code: 'conflict' })
+/** The claim of a proof on what has one record only; its holder is the proof's id. @param once what that is, see `recordedOnce` */
+export const recordClaim = (circuitId: string, once: string): Claim => [proofRecordedKind(circuitId), once]
+
+/** What commits a proof. */
+export interface ProofRecording {
+  /** Of type `prove`. */
+  readonly entry: Entry
+  /** Records it. @param as the entry that does so; default: `entry` @throws as `reserve` */
+  record(tx: Tx, as?: Entry): Place
+  /**
+   * The parts of `record`: takes what the proof costs, and the one record of what has one only. To be done first.
+   * @throws AppError conflict, of which `recordedId` knows the record; free_allocation_used, subscription_inactive
+   */
+  reserve(tx: Tx): void
+  /** And writes the stored proof, and that it was used. @param index of the entry */
+  write(tx: Tx, index: number): void
+}
 
 /** The id of the one record, or undefined. */
 export const findRecorded = async (
@@ -64,7 +76,7 @@ export const findRecorded = async (
   circuitId: string,
   once: string,
 ): Promise<string | undefined> => {
-  const held = await ledger.findClaim(organisation, recordKind(circuitId), once)
+  const held = await ledger.findClaim(organisation, ...recordClaim(circuitId, once))
   // The holder is what the claim carries.
   return held && String(held.holder)
 }

@@ -1,8 +1,8 @@
 /** Recorded proofs, told again as they were made. @module */
 import type { Caller } from '../../caller.ts'
 import { fail } from '../../errors.ts'
+import type { Receipt } from '../../ledger/decision.ts'
 import { readEntries } from '../../ledger/entries.ts'
-import type { Receipt } from '../../ledger/item.ts'
 import type { Ledger } from '../../ledger/ledger.ts'
 import { decodeZk1 } from '../../protocol/zk1.ts'
 import type { Database } from '../../store/database.ts'

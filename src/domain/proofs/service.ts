@@ -5,11 +5,11 @@ import { isCanonicalSignal } from '../../circuits/circuit.ts'
 import { AppError, fail, type Misfit } from '../../errors.ts'
 import { newId } from '../../ids.ts'
 import { requireUnchanged } from '../../json/read-only.ts'
-import type { Item, Settled } from '../../ledger/item.ts'
+import type { Tx } from '../../ledger/decision.ts'
 import type { Ledger } from '../../ledger/ledger.ts'
 import type { Metrics } from '../../metrics.ts'
 import type { SecurityService } from '../security/service.ts'
-import { adoptItem } from './adoption.ts'
+import { adopt } from './adoption.ts'
 import { type CheckingDeps, createChecking, type Examined, type ValidProof } from './checking.ts'
 import { generatedV1 } from './made-json.ts'
 import { createMaking, type MakingDeps } from './making.ts'
@@ -21,27 +21,21 @@ import type {
   MadeProof,
   PresentedProof,
   ProofAsk,
+  UncommittedProof,
 } from './proof.ts'
 import { findRecorded, recordedId } from './recording.ts'
 import { createRecords } from './records.ts'
 import { AS_MADE, type ProofVerifyRequest, type SyncRequest, type SyncResult } from './schemas.ts'
 import { signalOf } from './signals.ts'
 import { type Refusal, refusalOf } from './spending/acceptance.ts'
-import {
-  consumeItems,
-  doubleSpend,
-  overtakenReason,
-  spendItem,
-  type VerifiedProof,
-  verifyItem,
-} from './spending/spending.ts'
+import { doubleSpend, logVerified, overtaken, spend, type VerifiedProof } from './spending/spending.ts'
 import type { Prepared, ReasonCode, Stated, Statement } from './statement.ts'
 import { prepareRules } from './statements/rules.ts'
 import * as store from './store.ts'
 import { type CheckSyncItem, planSync } from './sync.ts'
 
 export interface ProofsDeps extends Omit<MakingDeps, 'statement'>, Omit<CheckingDeps, 'findStatement'> {
-  readonly ledger: Pick<Ledger, 'append' | 'appendAll' | 'findClaim' | 'head'>
+  readonly ledger: Pick<Ledger, 'append' | 'findClaim' | 'head'>
   readonly metrics: Pick<Metrics, 'doubleSpends'>
   readonly security: Pick<SecurityService, 'raise'>
   /** One for each circuit. */
@@ -159,13 +153,21 @@ export const createProofs = (deps: ProofsDeps) => {
     present: (checked: CheckedProof) => R,
   ): Promise<R> => {
     try {
-      return await ledger.appendAll(caller, consumeItems(checked), ([, consumedAt]) =>
-        present({ ...toChecked(checked), consumed: true, consumedAt }),
-      )
+      return await ledger.append(caller, (tx) => {
+        const late = overtaken(tx, checked)
+        if (late?.reason === 'DOUBLE_SPEND') throw doubleSpend(checked.digest, late.at)
+        if (late)
+          return present({
+            ...toChecked(checked),
+            verified: false,
+            reasonCodes: [late.reason],
+            consumed: false,
+          })
+        logVerified(tx, checked)
+        spend(tx, checked)
+        return present({ ...toChecked(checked), consumed: true, consumedAt: tx.at })
+      })
     } catch (error) {
-      const reason = overtakenReason(error)
-      if (reason !== undefined)
-        return present({ ...toChecked(checked), verified: false, reasonCodes: [reason], consumed: false })
       if (error instanceof AppError && error.code === 'double_spend') noteDoubleSpend(caller, checked.digest)
       throw error
     }
@@ -178,7 +180,7 @@ export const createProofs = (deps: ProofsDeps) => {
   ): Promise<CheckedProof> => toChecked(await checking.examineForeign(caller, foreign, stored))
 
   /** Checks a proof that is not committed yet, as whoever presents it later will have it checked. */
-  const checkMade = (caller: Caller, made: Omit<MadeProof, 'item'>): Promise<CheckedProof> => {
+  const checkMade = (caller: Caller, made: UncommittedProof): Promise<CheckedProof> => {
     const { proofId, circuitId, proof, publicSignals, context, expiresAt } = made
     // A proof's context was made of a statement.
     const stored = { statement: context.statement as Stated, nonce: context.nonce }
@@ -212,7 +214,7 @@ export const createProofs = (deps: ProofsDeps) => {
     /** Decides and finds the circuit. @throws AppError validation_failed, tree_too_large, not_provable */
     prepareRules,
 
-    /** Makes a proof without committing it: append its `item`. @throws see `createMaking` */
+    /** Makes a proof without committing it: see its `recording`. @throws see `createMaking` */
     make: (caller: Caller, ask: ProofAsk): Promise<MadeProof> => make(caller, ask),
 
     checkMade,
@@ -259,10 +261,10 @@ export const createProofs = (deps: ProofsDeps) => {
      */
     async generate<R>(caller: Caller, ask: ProofAsk, present: (proof: GeneratedProof) => R): Promise<R> {
       try {
-        const { item } = await make(caller, ask)
-        return await ledger.append(caller, {
-          ...item,
-          result: (receipt, taken) => present(item.result(receipt, taken)),
+        const { recording, ...made } = await make(caller, ask)
+        return await ledger.append(caller, (tx) => {
+          const place = recording.record(tx)
+          return tx.withRoot((root, treeSize) => present({ ...made, receipt: { ...place, root, treeSize } }))
         })
       } catch (error) {
         const first = await recorded(caller, recordedId(error))
@@ -307,47 +309,46 @@ export const createProofs = (deps: ProofsDeps) => {
         ...(ask.consume && { consumed: false }),
       }
       if (!isVerified(examined)) return present(checked)
-      return ledger.append(
-        caller,
-        verifyItem(
-          examined,
-          () => present(checked),
-          (reason) => present({ ...checked, verified: false, reasonCodes: [reason] }),
-        ),
-      )
+      return ledger.append(caller, (tx) => {
+        const late = overtaken(tx, examined)
+        if (late) return present({ ...checked, verified: false, reasonCodes: [late.reason] })
+        logVerified(tx, examined)
+        return present(checked)
+      })
     },
 
     /** The error of a second use. @param at Unix ms of the first */
     doubleSpend,
 
     /**
-     * What spending a proof asks of the ledger, for a caller that commits it with others; or what came of it already.
-     * Nothing is written, and second uses are the caller's to note. Its one entry is `spend`.
+     * What spending a proof takes, for a caller that decides it with others. Second uses are the caller's to note, and its
+     * one entry is `spend`.
+     * @returns what spends it, or what came of it already
      */
     async spending<R>(
       caller: Caller,
       presented: PresentedProof,
       { spent, twice, refused }: SpendAnswers<R>,
-    ): Promise<Item<R> | Settled<R>> {
+    ): Promise<(tx: Tx) => R> {
       const examined = await checking.examine(caller, presented)
-      if (!examined.valid) return { settled: refused(toChecked(examined)) }
+      const settled = (answer: R) => () => answer
+      if (!examined.valid) return settled(refused(toChecked(examined)))
       const { digest, spentAt, decision } = examined
       const refusal = refusalOf(decision)
-      if (refusal !== undefined) return { settled: refused(refusedFor(toChecked(examined), refusal)) }
+      if (refusal !== undefined) return settled(refused(refusedFor(toChecked(examined), refusal)))
       if (!isSpendable(examined))
-        return {
-          settled:
-            spentAt === undefined || examined.unexpected
-              ? refused(toChecked(examined))
-              : twice(digest, spentAt),
-        }
-      return spendItem(examined, {
-        spent: (at) => spent(digest, at),
-        overtaken: (reason, at) =>
-          reason === 'DOUBLE_SPEND'
-            ? twice(digest, at)
-            : refused({ ...toChecked(examined), verified: false, reasonCodes: [reason] }),
-      })
+        return settled(
+          spentAt === undefined || examined.unexpected
+            ? refused(toChecked(examined))
+            : twice(digest, spentAt),
+        )
+      return (tx) => {
+        const late = overtaken(tx, examined)
+        if (late?.reason === 'DOUBLE_SPEND') return twice(digest, late.at)
+        if (late) return refused({ ...toChecked(examined), verified: false, reasonCodes: [late.reason] })
+        spend(tx, examined)
+        return spent(digest, tx.at)
+      }
     },
 
     /**
@@ -357,8 +358,7 @@ export const createProofs = (deps: ProofsDeps) => {
     async sync(caller: Caller, request: SyncRequest): Promise<SyncResult> {
       const { examine } = checking
       const syncDeps = { examine, check: deps.checkSyncItem, recordOf: findRecorded.bind(null, ledger) }
-      const { items, answer } = await planSync(syncDeps, caller, request, clock.now())
-      return ledger.appendAll(caller, items, answer)
+      return ledger.append(caller, await planSync(syncDeps, caller, request, clock.now()))
     },
 
     /** Checks a stored proof of the caller's organisation again; nothing is recorded. @throws AppError not_found */
@@ -381,10 +381,12 @@ export const createProofs = (deps: ProofsDeps) => {
       const once = (await own.recordedOnce?.(caller, publicSignals)) ?? digest
       const checked = toChecked(examined)
       try {
-        return await ledger.append(
-          caller,
-          adoptItem({ caller, foreign, examined, checked, at, usage, once }, present),
-        )
+        return await ledger.append(caller, (tx) => {
+          const place = adopt(tx, { caller, foreign, examined, at, usage, once })
+          return tx.withRoot((root, treeSize) =>
+            present({ ...checked, receipt: { ...place, root, treeSize }, recorded: examined }),
+          )
+        })
       } catch (error) {
         const first = await recorded(caller, recordedId(error))
         const now = await checkMade(caller, first)

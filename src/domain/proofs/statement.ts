@@ -7,7 +7,7 @@ import type { TSchema } from 'typebox'
 import type { Caller } from '../../caller.ts'
 import type { Circuit, Provable } from '../../circuits/circuit.ts'
 import { AppError } from '../../errors.ts'
-import type { Json } from '../../ledger/item.ts'
+import type { Json } from '../../ledger/decision.ts'
 import type { Expectation } from '../../rules/expectation.ts'
 
 /** What is proved, as `ctx` binds it: hashes and public values, never data. JSON that JCS can write. */

@@ -8,12 +8,13 @@ import type { Caller } from '../../caller.ts'
 import { needsContext } from '../../circuits/proof-facts.ts'
 import { detailOf, type ErrorDetail, fail, type Misfit } from '../../errors.ts'
 import { newId } from '../../ids.ts'
-import type { Item, Settled } from '../../ledger/item.ts'
+import { CLAIM_KINDS } from '../../ledger/claim-kinds.ts'
+import type { Tx } from '../../ledger/decision.ts'
 import type { Checking, Examined, ValidProof } from './checking.ts'
 import { entryNames, proofRow } from './recording.ts'
 import { MAX_SYNC_PROOFS, type SyncItem, type SyncRequest, type SyncResult } from './schemas.ts'
 import { commitmentOf, verdictOf } from './signals.ts'
-import { type VerifiedProof, verifyItem } from './spending/spending.ts'
+import { logVerified, overtaken, type VerifiedProof } from './spending/spending.ts'
 import type { ReasonCode } from './statement.ts'
 
 export type CheckSyncItem = (value: unknown) => Misfit | undefined
@@ -36,8 +37,8 @@ type Outcome =
       readonly message?: string
     }
 
-/** What is to be done with one proof. */
-type Step = { readonly outcome: Outcome } | { readonly item: Item<Outcome> }
+/** What is to be done with one proof, or what came of it already. */
+type Step = Outcome | ((tx: Tx) => Outcome)
 
 const refused = ({ proofId, reasonCodes }: Pick<Examined, 'proofId' | 'reasonCodes'>): Outcome => ({
   status: 'refused',
@@ -45,13 +46,11 @@ const refused = ({ proofId, reasonCodes }: Pick<Examined, 'proofId' | 'reasonCod
   reasonCodes,
 })
 
-const malformed = ({ path, message }: ErrorDetail): Step => ({
-  outcome: {
-    status: 'refused',
-    proofId: null,
-    reasonCodes: ['ITEM_MALFORMED'],
-    message: `${path} ${message}`,
-  },
+const malformed = ({ path, message }: ErrorDetail): Outcome => ({
+  status: 'refused',
+  proofId: null,
+  reasonCodes: ['ITEM_MALFORMED'],
+  message: `${path} ${message}`,
 })
 
 const isOnly = ({ reasonCodes }: Examined, code: ReasonCode): boolean =>
@@ -59,21 +58,24 @@ const isOnly = ({ reasonCodes }: Examined, code: ReasonCode): boolean =>
 
 const updated = ({ digest }: ValidProof, proofId: string): Outcome => ({ status: 'updated', proofId, digest })
 
-/** Records a proof of which only the signals are known. @param at Unix ms */
-const foreignItem = (
+/** Records a proof of which only the signals are known, unless it is by now. @param at Unix ms */
+const recordForeign = (
   caller: Caller,
   examined: ValidProof,
   at: number,
   claimedAt: string | undefined,
   once: string,
-): Item<Outcome> => {
+): Step => {
   const proofId = newId('prf', at)
   const { digest, statement, publicSignals, decision } = examined
   const recorded = { ...examined, proofId, context: null, createdAt: at, expiresAt: null }
   const isKnown = decision !== 1 || !needsContext(statement.circuit)
-  return {
-    claims: [{ kind: 'proof.synced', key: once, holder: proofId, code: 'conflict' }],
-    entry: {
+  return (tx) => {
+    const first = tx.holder(CLAIM_KINDS.proofSynced, once)
+    // The holder is the id that is claimed with it below.
+    if (first) return updated(examined, String(first.holder))
+    tx.claim(CLAIM_KINDS.proofSynced, once, proofId)
+    const { index } = tx.append({
       type: 'prove',
       ...entryNames(recorded),
       commitment: commitmentOf(statement, publicSignals),
@@ -82,11 +84,9 @@ const foreignItem = (
         origin: 'sync',
         ...(claimedAt && { claimedAt }),
       },
-    },
-    rows: ({ index }) => [proofRow(caller, recorded, index)],
-    result: () => ({ status: 'synced', proofId, digest }),
-    // The holder is the id that the claim above carries.
-    lost: ({ holder }): Settled<Outcome> => ({ settled: updated(examined, String(holder)) }),
+    })
+    tx.write(proofRow(caller, recorded, index))
+    return { status: 'synced', proofId, digest }
   }
 }
 
@@ -102,8 +102,8 @@ const unknownStep = async (
   const once = await statement.recordedOnce?.(caller, publicSignals)
   const proofId = once === undefined ? undefined : await recordOf(caller, circuitId, once)
   return proofId === undefined
-    ? { item: foreignItem(caller, examined, at, createdAt, once ?? digest) }
-    : { outcome: updated(examined, proofId) }
+    ? recordForeign(caller, examined, at, createdAt, once ?? digest)
+    : updated(examined, proofId)
 }
 
 const stepOf = async (
@@ -114,17 +114,19 @@ const stepOf = async (
   createdAt: string | undefined,
 ): Promise<Step> => {
   const { proofId } = examined
-  if (!examined.valid) return { outcome: refused(examined) }
+  if (!examined.valid) return refused(examined)
   if (proofId === null)
     return isOnly(examined, 'PROOF_UNKNOWN')
       ? unknownStep(deps, caller, examined, at, createdAt)
-      : { outcome: refused(examined) }
-  if (isOnly(examined, 'CONTEXT_UNKNOWN')) return { outcome: updated(examined, proofId) }
-  if (!examined.verified) return { outcome: refused(examined) }
+      : refused(examined)
+  if (isOnly(examined, 'CONTEXT_UNKNOWN')) return updated(examined, proofId)
+  if (!examined.verified) return refused(examined)
   const verified: VerifiedProof = { ...examined, proofId }
-  const answer = () => updated(examined, proofId)
-  return {
-    item: verifyItem(verified, answer, (reason) => refused({ proofId, reasonCodes: [reason] })),
+  return (tx) => {
+    const late = overtaken(tx, verified)
+    if (late) return refused({ proofId, reasonCodes: [late.reason] })
+    logVerified(tx, verified)
+    return updated(examined, proofId)
   }
 }
 
@@ -141,15 +143,10 @@ const summarise = (outcomes: readonly Outcome[]): SyncResult => {
   return { synced: count('synced'), updated: count('updated'), proofs: kept, errors }
 }
 
-/** What a whole upload asks of the ledger: the items, and the answer that their results make. */
-export interface SyncPlan {
-  readonly items: readonly Item<Outcome>[]
-  readonly answer: (results: readonly Outcome[]) => SyncResult
-}
-
 /**
  * Judges the proofs of an upload, one after the other.
  * @param at Unix ms
+ * @returns what decides them all
  * @throws AppError batch_too_large
  */
 export const planSync = async (
@@ -157,7 +154,7 @@ export const planSync = async (
   caller: Caller,
   { proofs }: SyncRequest,
   at: number,
-): Promise<SyncPlan> => {
+): Promise<(tx: Tx) => SyncResult> => {
   const { examine, check } = deps
   if (proofs.length > MAX_SYNC_PROOFS)
     fail('batch_too_large', { message: `An upload can have at most ${MAX_SYNC_PROOFS} proofs.` })
@@ -180,13 +177,5 @@ export const planSync = async (
       steps.push(malformed(detailOf(error)))
     }
   }
-  return {
-    items: steps.flatMap((step) => ('item' in step ? [step.item] : [])),
-    answer(results) {
-      const rest = results.values()
-      return summarise(
-        steps.map((step) => ('item' in step ? (rest.next().value ?? fail('internal')) : step.outcome)),
-      )
-    },
-  }
+  return (tx) => summarise(steps.map((step) => (typeof step === 'function' ? step(tx) : step)))
 }

@@ -9,7 +9,7 @@ import { type Clock, iso } from '../../clock.ts'
 import { AppError } from '../../errors.ts'
 import { newId } from '../../ids.ts'
 import type { Sealing } from '../../keys/sealing.ts'
-import type { Entry } from '../../ledger/item.ts'
+import type { Entry } from '../../ledger/decision.ts'
 import type { Ledger } from '../../ledger/ledger.ts'
 import type { Database } from '../../store/database.ts'
 import type { Limits } from '../../store/limits.ts'
@@ -116,11 +116,11 @@ export const createSecurity = ({ ledger, database, limits, clock, sealing, rateL
     const count = due({ ...input, at })
     if (count === 0) return
     const entry: Entry = { type: 'gate', data: { alert: input.type, count } }
+    const row = alertRow({ ...input, at, count })
     const written = ledger
-      .append(systemCaller(input.organisation, 'security'), {
-        entry,
-        rows: () => [alertRow({ ...input, at, count })],
-        result: () => undefined,
+      .append(systemCaller(input.organisation, 'security'), (tx) => {
+        tx.append(entry)
+        tx.write(row)
       })
       .catch((error: unknown) => logger.error({ err: error, alert: input.type }, 'alert not written'))
       .finally(() => pending.delete(written))

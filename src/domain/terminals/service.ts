@@ -201,22 +201,23 @@ export const createTerminals = (deps: Deps) => {
         revoked_at: null,
         proving_commitment: registration(terminalSecret),
       })
-      return ledger.append(caller, {
-        entry: {
+      return ledger.append(caller, (tx) => {
+        tx.append({
           type: 'account',
           subject: ['terminal', terminalId],
           keyId: key.keyId,
           data: { event: 'terminal.created', terminalId, merchantId: merchant, keyId: key.keyId },
-        },
-        rows: () => [terminal, key.row],
-        result: () => ({
+        })
+        tx.write(terminal)
+        tx.write(key.row)
+        return {
           terminalId,
           terminalSecret,
           merchantId: merchant,
           apiKey: key.apiKey,
           keyId: key.keyId,
           limits: ownLimits,
-        }),
+        }
       })
     },
 
@@ -287,14 +288,14 @@ export const createTerminals = (deps: Deps) => {
         created_at: at,
         expires_at: at + TOKEN_VALID_MS,
       })
-      return ledger.append(caller, {
-        entry: {
+      return ledger.append(caller, (tx) => {
+        tx.append({
           type: 'account',
           subject: ['terminal', terminalId],
           data: { event: 'terminal.authenticated', terminalId },
-        },
-        rows: () => [row],
-        result: () => ({
+        })
+        tx.write(row)
+        return {
           token,
           expiresAt: iso(at + TOKEN_VALID_MS),
           terminalId,
@@ -306,7 +307,7 @@ export const createTerminals = (deps: Deps) => {
             maxOfflineAgeMs: config.maxOfflineAgeMs,
             minAssurance: config.minAssurance,
           },
-        }),
+        }
       })
     },
 

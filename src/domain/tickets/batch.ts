@@ -6,7 +6,8 @@ import { AppError, detailOf, type ErrorDetail, fail, type Misfit } from '../../e
 import { requireUnchanged } from '../../json/read-only.ts'
 import type { Sealing } from '../../keys/sealing.ts'
 import type { Signers } from '../../keys/signers.ts'
-import type { Item, Settled } from '../../ledger/item.ts'
+import { CLAIM_KINDS } from '../../ledger/claim-kinds.ts'
+import type { Tx } from '../../ledger/decision.ts'
 import type { Ledger } from '../../ledger/ledger.ts'
 import type { Metrics } from '../../metrics.ts'
 import { isObject } from '../../protocol/json-object.ts'
@@ -30,7 +31,7 @@ import * as store from './store.ts'
 
 export interface BatchDeps {
   readonly database: Database
-  readonly ledger: Pick<Ledger, 'appendAll'>
+  readonly ledger: Pick<Ledger, 'append'>
   readonly signers: Pick<Signers, 'publicKey'>
   readonly sealing: Sealing
   readonly clock: Clock
@@ -46,14 +47,14 @@ export interface BatchDeps {
 }
 
 type Outcome = Omit<BatchOutcome, 'index'>
-/** What is to be done with one of a batch: nothing, or this. */
-type Step = Settled<Outcome> | Item<Outcome>
+/** What is to be done with one of a batch, or what came of it already. */
+type Step = Outcome | ((tx: Tx) => Outcome)
 
 /** What a second use of a digest comes to; may throw. @param at Unix ms of the first */
 type Twice = (digest: string, at: number, decision: Outcome['decision']) => Outcome
 
 /** Kind of the claim that a used ticket leaves. */
-const SPENT = 'ticket.spent'
+const SPENT = CLAIM_KINDS.ticketSpent
 /** Reasons for which a proof is not invalid, only too old or not ours. */
 const EXPIRED = 'EXPIRED'
 const EXPIRED_REASONS: readonly string[] = [EXPIRED, 'NOW_OUT_OF_RANGE']
@@ -74,9 +75,9 @@ const settle = (
   status: BatchOutcome['status'],
   digest: string | null,
   more: Partial<Outcome> = {},
-): Settled<Outcome> => ({ settled: { digest, status, decision: null, consumed: false, ...more } })
+): Outcome => ({ digest, status, decision: null, consumed: false, ...more })
 
-const settleMisfit = ({ path, message }: ErrorDetail, digest: string | null = null): Settled<Outcome> =>
+const settleMisfit = ({ path, message }: ErrorDetail, digest: string | null = null): Outcome =>
   settle('invalid', digest, { message: `${path} ${message}`.trim() })
 
 const spentOutcome = (digest: string, at: number, decision: Outcome['decision']): Outcome => ({
@@ -149,25 +150,26 @@ export const createBatch = (deps: BatchDeps) => {
     if (differing.length > 0) return settle('invalid', digest, { ...names, reason_codes: [...differing] })
     const accepted = { ...names, ...(kept.claims && { claims: kept.claims }) }
     if (!row.single_use) return settle('spent', digest, accepted)
-    return {
-      claims: [{ kind: SPENT, key: digest, code: 'double_spend' }],
-      entry: {
+    return (tx) => {
+      const first = tx.holder(SPENT, digest)
+      if (first) return { ...twice(digest, first.at, null), ...names }
+      tx.claim(SPENT, digest)
+      const { index } = tx.append({
         type: 'spend',
         ...ticketSubject(kept),
         digest,
         data: { event: SPENT },
         ...(row.circuit_id !== null && { circuitId: row.circuit_id }),
-      },
-      rows: ({ index, at }) => [
+      })
+      tx.write(
         store.ticketSpends.row({
           ticket: row.id,
           organisation: row.organisation,
           entry_index: index,
-          spent_at: at,
+          spent_at: tx.at,
         }),
-      ],
-      result: ({ at }) => ({ ...spentOutcome(digest, at, null), ...accepted }),
-      lost: ({ at }) => ({ settled: { ...twice(digest, at, null), ...names } }),
+      )
+      return { ...spentOutcome(digest, tx.at, null), ...accepted }
     }
   }
 
@@ -231,10 +233,8 @@ export const createBatch = (deps: BatchDeps) => {
               : await ticketStep(caller, item, text, twice),
           )
         }
-        const answer = await ledger.appendAll(
-          caller,
-          steps.filter((step) => 'entry' in step),
-          (results: Outcome[]) => summarise(steps, results),
+        const answer = await ledger.append(caller, (tx) =>
+          summarise(steps.map((step) => (typeof step === 'function' ? step(tx) : step))),
         )
         for (const { digest, status } of answer.results)
           if (status === 'DOUBLE_SPEND') noteDoubleSpend(caller, digest ?? '')
@@ -248,13 +248,8 @@ export const createBatch = (deps: BatchDeps) => {
   }
 }
 
-/** @param results of those steps that were appended, in order */
-const summarise = (steps: readonly Step[], results: readonly Outcome[]): BatchOutcomes => {
-  const rest = results.values()
-  const outcomes = steps.map((step, index) => {
-    const outcome = 'settled' in step ? step.settled : (rest.next().value ?? fail('internal'))
-    return { index, ...outcome }
-  })
+const summarise = (results: readonly Outcome[]): BatchOutcomes => {
+  const outcomes = results.map((outcome, index) => ({ index, ...outcome }))
   const accepted = outcomes.filter(({ status }) => status === 'spent').length
   return { accepted, rejected: outcomes.length - accepted, results: outcomes }
 }

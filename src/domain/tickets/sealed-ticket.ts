@@ -1,7 +1,7 @@
 /** What is kept of a ticket, sealed. @module */
 
 import type { Sealing } from '../../keys/sealing.ts'
-import type { Entry } from '../../ledger/item.ts'
+import type { Entry } from '../../ledger/decision.ts'
 
 /** A ticket as its issuer knows it. */
 export interface KeptTicket {

@@ -19,7 +19,7 @@ const MS_PER_SECOND = 1000
 
 export interface TicketsDeps extends Omit<BatchDeps, 'ledger' | 'issuedFields'> {
   readonly database: Database
-  readonly ledger: Pick<Ledger, 'append' | 'appendAll'>
+  readonly ledger: Pick<Ledger, 'append'>
   readonly signers: Pick<Signers, 'current' | 'publicKey'>
   readonly sealing: Sealing
   readonly clock: Clock
@@ -63,15 +63,16 @@ export const createTickets = (deps: TicketsDeps) => {
       const text = writePayload(signer, facts)
       const digest = ticketDigest(text)
       const expiresAt = exp * MS_PER_SECOND
-      return ledger.append(caller, {
-        entry: {
+      const sealed = sealTicket(sealing, id, { text, claims, subject })
+      return ledger.append(caller, (tx) => {
+        const { index } = tx.append({
           type: 'attest',
           ...ticketSubject({ subject }),
           digest: digest.toString('hex'),
           data: { event: 'ticket.issued', single_use },
           ...(circuit_id !== undefined && { circuitId: circuit_id }),
-        },
-        rows: ({ index }) => [
+        })
+        tx.write(
           store.tickets.row({
             id,
             organisation,
@@ -79,12 +80,12 @@ export const createTickets = (deps: TicketsDeps) => {
             digest,
             circuit_id: circuit_id ?? null,
             single_use,
-            sealed: sealTicket(sealing, id, { text, claims, subject }),
+            sealed,
             issued_at: now,
             expires_at: expiresAt,
           }),
-        ],
-        result: () => ({ qr_payload: text, ...issuedFields({ id, digest, expires_at: expiresAt }) }),
+        )
+        return { qr_payload: text, ...issuedFields({ id, digest, expires_at: expiresAt }) }
       })
     },
 

@@ -1,4 +1,4 @@
-/** The ledger item of a new token: signed as a JWT for everybody, and for its circuit. @module */
+/** A new token: signed as a JWT for everybody, and for its circuit. @module */
 
 import type { Caller } from '../../caller.ts'
 import { tokenMessage } from '../../circuits/issuer-signature.ts'
@@ -6,7 +6,7 @@ import { tokenNullifier } from '../../circuits/mappers/token_validation.ts'
 import { iso } from '../../clock.ts'
 import { AppError } from '../../errors.ts'
 import { newId } from '../../ids.ts'
-import type { Item } from '../../ledger/item.ts'
+import type { Tx } from '../../ledger/decision.ts'
 import { canonicalJson } from '../../protocol/canonical-json.ts'
 import { writeJws } from '../../protocol/jws.ts'
 import { checkForm, demandSigner, formUrls } from './forms.ts'
@@ -68,12 +68,12 @@ export const writeToken = async (
   return { payload, jws }
 }
 
-/** @throws as `writeToken` */
+/** @returns what issues the token @throws as `writeToken` */
 export const issueToken = async (
   deps: TokensDeps,
   caller: Caller,
   input: NewToken,
-): Promise<Item<TokenIssued>> => {
+): Promise<(tx: Tx) => TokenIssued> => {
   const { issuer, sealing, baseUrl, passes, nullifiers } = deps
   const { organisation } = caller
   const { type = 'jwt', singleUse = false } = input
@@ -90,14 +90,15 @@ export const issueToken = async (
   })
   const hash = jwsHash(jws)
   const [issuedAt, expiresAt] = [payload.iat * MS_PER_SECOND, payload.exp * MS_PER_SECOND]
-  return {
-    entry: {
+  const nullifier = tokenNullifier(token)
+  return (tx) => {
+    const { index } = tx.append({
       type: 'attest',
       subject: ['token-subject', payload.sub],
       digest: hash.toString('hex'),
       data: { event: 'token.issued', token_type: type, single_use: singleUse },
-    },
-    rows: ({ index }) => [
+    })
+    tx.write(
       tokens.row({
         id,
         organisation,
@@ -109,20 +110,15 @@ export const issueToken = async (
         issued_at: issuedAt,
         expires_at: expiresAt,
       }),
-      nullifiers.issuedNullifierRow({
-        circuitId: CIRCUIT,
-        nullifier: tokenNullifier(token),
-        organisation,
-        expiresAt,
-      }),
-    ],
-    result: () => ({
+    )
+    tx.write(nullifiers.issuedNullifierRow({ circuitId: CIRCUIT, nullifier, organisation, expiresAt }))
+    return {
       tokenId: id,
       type,
       token: jws,
       issuedAt: iso(issuedAt),
       expiresAt: iso(expiresAt),
       ...formUrls(baseUrl, id, passes),
-    }),
+    }
   }
 }

@@ -1,7 +1,8 @@
-/** The ledger item that revokes a token of any kind for good. @module */
+/** Revokes a token of any kind for good. @module */
 import type { Caller } from '../../caller.ts'
 import { iso } from '../../clock.ts'
-import type { Item } from '../../ledger/item.ts'
+import type { CLAIM_KINDS } from '../../ledger/claim-kinds.ts'
+import type { Decide } from '../../ledger/decision.ts'
 import type { Row } from '../../store/table.ts'
 import type * as Nullifiers from '../proofs/spending/nullifiers.ts'
 import type { TokenRevoked } from './schemas.ts'
@@ -10,8 +11,8 @@ export type RevokesNullifiers = Pick<typeof Nullifiers, 'revokedNullifierClaim' 
 
 interface Revocation {
   readonly tokenId: string
-  /** Of the claim, and how the entry calls what happened. */
-  readonly event: string
+  /** Kind of the claim, and how the entry calls what happened. */
+  readonly event: (typeof CLAIM_KINDS)['tokenRevoked' | 'hybridTokenRevoked']
   readonly subject: string
   /** Of the token, as its own entry has it. */
   readonly digest: Uint8Array
@@ -22,34 +23,33 @@ interface Revocation {
   row(place: { readonly entry_index: number; readonly revoked_at: number }): Row
 }
 
-/** @returns the item; whoever comes later gets the first answer */
-export const revocationItem = (
+/** Revokes a token; whoever comes later gets the first answer. */
+export const revocation = (
   nullifiers: RevokesNullifiers,
   { organisation }: Caller,
   { tokenId, event, subject, digest, circuitId, nullifier, row }: Revocation,
-): Item<TokenRevoked> => {
+): Decide<TokenRevoked> => {
   const answer = (at: number): TokenRevoked => ({
     success: true,
     tokenId,
     status: 'revoked',
     revokedAt: iso(at),
   })
-  return {
-    claims: [
-      { kind: event, key: tokenId, code: 'conflict' },
-      nullifiers.revokedNullifierClaim({ circuitId, nullifier }),
-    ],
-    entry: {
+  const ofNullifier = nullifiers.revokedNullifierClaim({ circuitId, nullifier })
+  return (tx) => {
+    const first = tx.holder(event, tokenId) ?? tx.holder(...ofNullifier)
+    if (first) return answer(first.at)
+    tx.claim(event, tokenId)
+    tx.claim(...ofNullifier)
+    const { at } = tx
+    const { index } = tx.append({
       type: 'revoke',
       subject: ['token-subject', subject],
       digest: Buffer.from(digest).toString('hex'),
       data: { event },
-    },
-    rows: ({ index, at }) => [
-      row({ entry_index: index, revoked_at: at }),
-      nullifiers.revokedNullifierRow({ circuitId, nullifier, organisation, at }),
-    ],
-    result: ({ at }) => answer(at),
-    lost: ({ at }) => ({ settled: answer(at) }),
+    })
+    tx.write(row({ entry_index: index, revoked_at: at }))
+    tx.write(nullifiers.revokedNullifierRow({ circuitId, nullifier, organisation, at }))
+    return answer(at)
   }
 }

@@ -9,7 +9,8 @@ import { requireUnchanged } from '../../json/read-only.ts'
 import type { Issuer } from '../../keys/issuer.ts'
 import type { Sealing } from '../../keys/sealing.ts'
 import type { Signers } from '../../keys/signers.ts'
-import type { Item } from '../../ledger/item.ts'
+import { CLAIM_KINDS } from '../../ledger/claim-kinds.ts'
+import type { Decide, Tx } from '../../ledger/decision.ts'
 import type { Ledger } from '../../ledger/ledger.ts'
 import type { TagType } from '../../protocol/ndef.ts'
 import { type Facts, unexpected } from '../../rules/expectation.ts'
@@ -18,7 +19,7 @@ import type * as Nullifiers from '../proofs/spending/nullifiers.ts'
 import { formUrls, tokenNfc, tokenPass, tokenQr } from './forms.ts'
 import { CIRCUIT, issueToken, writeToken } from './issue.ts'
 import { isTokenId, readPresented } from './presented.ts'
-import { revocationItem } from './revocation.ts'
+import { revocation } from './revocation.ts'
 import {
   AS_ISSUED,
   type NewToken,
@@ -58,9 +59,7 @@ export interface TokensDeps {
   >
 }
 
-/** Kinds of claims in the ledger. */
-const USED = 'token.used'
-const REVOKED = 'token.revoked'
+const { tokenUsed: USED, tokenRevoked: REVOKED } = CLAIM_KINDS
 
 /** @throws AppError token_used, always */
 const failUsed = (usedAt: number): never => {
@@ -113,7 +112,7 @@ export const createTokens = (deps: TokensDeps) => {
     return opened(row)
   }
 
-  const draft = async (caller: Caller, input: NewToken): Promise<Item<TokenIssued>> => {
+  const draft = async (caller: Caller, input: NewToken): Promise<(tx: Tx) => TokenIssued> => {
     await sweepNullifiers()
     return issueToken(deps, caller, input)
   }
@@ -130,36 +129,36 @@ export const createTokens = (deps: TokensDeps) => {
   }
 
   /** Uses a valid token up, unless somebody was faster. */
-  const consumption = (
-    row: store.KnownToken,
-    nullifier: bigint,
-    verdict: TokenVerdict,
-  ): Item<TokenVerdict> => ({
-    claims: [
-      { kind: REVOKED, key: row.id, code: 'conflict', look: true },
-      { kind: USED, key: row.id, code: 'token_used' },
-      nullifiers.nullifierClaim({ circuitId: CIRCUIT, nullifier }, 'token_used'),
-    ],
-    entry: {
-      type: 'gate',
-      subject: ['token-subject', verdict.subject ?? ''],
-      digest: Buffer.from(row.jws_hash).toString('hex'),
-      data: { event: USED },
-    },
-    rows: ({ index, at }) => [
-      store.tokenUses.row({ token: row.id, organisation: row.organisation, entry_index: index, used_at: at }),
-    ],
-    result: () => ({ ...verdict, consumed: true, status: 'used' }),
-    lost: ({ claim, at }) =>
-      claim.kind === REVOKED
-        ? { settled: { ...verdict, valid: false, reasonCodes: ['TOKEN_REVOKED'], status: 'revoked' } }
-        : failUsed(at),
-  })
+  const consumption =
+    (row: store.KnownToken, nullifier: bigint, verdict: TokenVerdict): Decide<TokenVerdict> =>
+    (tx) => {
+      if (tx.holder(REVOKED, row.id))
+        return { ...verdict, valid: false, reasonCodes: ['TOKEN_REVOKED'], status: 'revoked' }
+      const ofNullifier = nullifiers.nullifierClaim({ circuitId: CIRCUIT, nullifier })
+      const used = tx.holder(USED, row.id) ?? tx.holder(...ofNullifier)
+      if (used) return failUsed(used.at)
+      tx.claim(USED, row.id)
+      tx.claim(...ofNullifier)
+      const { index } = tx.append({
+        type: 'gate',
+        subject: ['token-subject', verdict.subject ?? ''],
+        digest: Buffer.from(row.jws_hash).toString('hex'),
+        data: { event: USED },
+      })
+      tx.write(
+        store.tokenUses.row({
+          token: row.id,
+          organisation: row.organisation,
+          entry_index: index,
+          used_at: tx.at,
+        }),
+      )
+      return { ...verdict, consumed: true, status: 'used' }
+    }
 
   return {
     /**
-     * A token as a ledger item, for a caller that issues it together with something else: it exists once the item is
-     * committed.
+     * What issues a token, for a caller that does so together with something else: it exists once that is committed.
      * @throws AppError validation_failed for claims that are too large, or for its type; pass_signing_not_configured
      */
     draft,
@@ -210,7 +209,7 @@ export const createTokens = (deps: TokensDeps) => {
       const { payload, token } = opened(row)
       return ledger.append(
         caller,
-        revocationItem(nullifiers, caller, {
+        revocation(nullifiers, caller, {
           tokenId,
           event: REVOKED,
           subject: payload.sub,

@@ -5,7 +5,8 @@
  */
 import type { Caller } from '../../caller.ts'
 import { type Clock, iso } from '../../clock.ts'
-import type { Take } from '../../ledger/item.ts'
+import { type ErrorCode, fail } from '../../errors.ts'
+import type { Tx } from '../../ledger/decision.ts'
 import type { Database } from '../../store/database.ts'
 import type { Row } from '../../store/table.ts'
 import type { AccountsService } from '../accounts/service.ts'
@@ -27,10 +28,14 @@ export interface Metered {
   readonly proofBytes: number
 }
 
-/** What a result costs an organisation without a subscription: put it into the `takes` of the result's item. */
-export interface FreeTake extends Take {
-  /** How many were left a moment ago. At 0 the take is bound to fail, so nothing costly need be done first. */
+/** What a result costs an organisation without a subscription. */
+export interface Allowance {
+  /** How many were left a moment ago. At 0 taking one is bound to fail, so nothing costly need be done first. */
   readonly left: number
+  /** What taking one fails with when none is left. */
+  readonly code: ErrorCode
+  /** Takes one within the decision that writes the result. @throws AppError with the code */
+  take(tx: Tx): void
 }
 
 interface Deps {
@@ -89,25 +94,23 @@ export const createUsage = ({ database, accounts, clock, logger }: Deps) => {
 
     /**
      * What a result costs: nothing with an active subscription, else one of the free ones, first of those that
-     * expire first. The take fails with `free_allocation_used`, or `subscription_inactive` where nothing was ever
+     * expire first. Taking it fails with `free_allocation_used`, or `subscription_inactive` where nothing was ever
      * given; it is the ledger that decides, so that no two results share the last one.
      * @param charged the result is charged in money, which only subscribers are: it never uses up a free one
      */
-    async allowance(organisation: string, charged = false): Promise<FreeTake | undefined> {
+    async allowance(organisation: string, charged = false): Promise<Allowance | undefined> {
       if (await isSubscribed(organisation)) return undefined
       const { all, live } = charged ? { all: [], live: [] } : await liveGrants(organisation)
       const code = all.length === 0 ? 'subscription_inactive' : 'free_allocation_used'
-      const nothing: Take = { counter: grantCounter('none'), amount: 1, limit: 0, code }
-      const take = live.reduceRight<Take>(
-        (otherwise, { account, granted: limit }) => ({
-          ...nothing,
-          counter: grantCounter(account),
-          limit,
-          otherwise,
-        }),
-        nothing,
-      )
-      return { ...take, left: leftOfAll(live) }
+      const counters = live.map(({ account, granted }) => ({ counter: grantCounter(account), granted }))
+      return {
+        left: leftOfAll(live),
+        code,
+        take(tx) {
+          const { counter } = counters.find((one) => tx.counter(one.counter) < one.granted) ?? fail(code)
+          tx.add(counter, 1)
+        },
+      }
     },
 
     /**

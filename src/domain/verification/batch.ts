@@ -2,7 +2,7 @@
 import { setImmediate as turn } from 'node:timers/promises'
 import type { Caller } from '../../caller.ts'
 import { AppError, type ErrorDetail, fail, type Misfit } from '../../errors.ts'
-import type { Item } from '../../ledger/item.ts'
+import type { Decide } from '../../ledger/decision.ts'
 import type { Ledger } from '../../ledger/ledger.ts'
 import { isObject } from '../../protocol/json-object.ts'
 import {
@@ -21,7 +21,8 @@ const UNPROCESSABLE = 422
 /** Checks a value as the body of POST /verify is checked, and brings it into that form. */
 export type CheckRequest = (value: unknown) => Misfit | undefined
 
-type ResultItem = Item<SignedResult>
+/** What issues the result of an item. */
+type Issuing = Decide<SignedResult>
 
 /** Findings about data that stand for the item itself. */
 const withoutData = ({ code, details: [first, ...more] }: Misfit): Misfit => {
@@ -64,13 +65,13 @@ const toRefused = ({ code, message, details }: AppError): RefusedItem => ({
 const readAll = async (
   items: readonly unknown[],
   check: CheckRequest,
-  toItem: (request: VerifyRequest) => ResultItem,
-): Promise<(ResultItem | AppError)[]> => {
-  const read: (ResultItem | AppError)[] = []
+  toIssuing: (request: VerifyRequest) => Issuing,
+): Promise<(Issuing | AppError)[]> => {
+  const read: (Issuing | AppError)[] = []
   for (const [index, item] of items.entries()) {
     if (index > 0) await turn()
     try {
-      read.push(toItem(readItem(item, check)))
+      read.push(toIssuing(readItem(item, check)))
     } catch (error) {
       read.push(onlyWith([UNPROCESSABLE], error))
     }
@@ -79,19 +80,19 @@ const readAll = async (
 }
 
 /**
- * Appends the items in order and in one turn, so that they share a commit and each can still fail alone.
+ * Appends the results in order and in one turn, so that they share a commit and each can still fail alone.
  * @returns each one's result, or why there is none @throws whatever else the ledger refuses them for
  */
 const appendEach = async (
   ledger: Pick<Ledger, 'append'>,
   caller: Caller,
-  items: readonly ResultItem[],
+  issuings: readonly Issuing[],
 ): Promise<(SignedResult | AppError)[]> => {
   // Without an Idempotency-Key, whose repetition finds them, results that are committed would be lost with the others.
   const told = caller.idempotency ? [PAYMENT_REQUIRED] : [PAYMENT_REQUIRED, UNAVAILABLE]
-  const append = (item: ResultItem): Promise<SignedResult | AppError> =>
-    ledger.append(caller, item).catch((error: unknown) => onlyWith(told, error))
-  const [first, ...others] = items
+  const append = (issuing: Issuing): Promise<SignedResult | AppError> =>
+    ledger.append(caller, issuing).catch((error: unknown) => onlyWith(told, error))
+  const [first, ...others] = issuings
   if (first === undefined) return []
   const firstAppended = append(first)
   // If its Idempotency-Key was used with another body, the first item says so, and the others must not be made.
@@ -105,7 +106,7 @@ const appendEach = async (
 
 /**
  * Makes the results of a batch, in order; a repeated request finds the stored answer of each.
- * @param toItem makes an item's ledger item @throws AppError with 422 for what is wrong with it
+ * @param toIssuing what issues an item's result @throws AppError with 422 for what is wrong with it
  * @throws AppError batch_too_large; an item's error when none could be paid; unavailable
  */
 export const appendBatch = async (
@@ -113,13 +114,13 @@ export const appendBatch = async (
   caller: Caller,
   { items }: BatchRequest,
   check: CheckRequest,
-  toItem: (request: VerifyRequest) => ResultItem,
+  toIssuing: (request: VerifyRequest) => Issuing,
 ): Promise<BatchResult> => {
   if (items.length > MAX_BATCH_RESULTS) {
     fail('batch_too_large', { message: `A batch can have at most ${MAX_BATCH_RESULTS} items.` })
   }
-  const read = await readAll(items, check, toItem)
-  const good = read.filter((item): item is ResultItem => !(item instanceof AppError))
+  const read = await readAll(items, check, toIssuing)
+  const good = read.filter((item): item is Issuing => !(item instanceof AppError))
   const appended = (await appendEach(ledger, caller, good)).values()
   const outcomes = read.map((item) =>
     item instanceof AppError ? item : (appended.next().value ?? fail('internal')),

@@ -1,12 +1,12 @@
 /**
- * The ledger item of a result. It is signed inside the commit, where its place in the ledger is known: so what is
+ * The decision that issues a result. It is signed inside the commit, where its place in the ledger is known: so what is
  * acknowledged is signed and stored, and there is never a moment between the two.
  * @module
  */
 import type { Caller } from '../../caller.ts'
 import { iso } from '../../clock.ts'
 import { newId } from '../../ids.ts'
-import type { Entry, Item, Receipt, Take } from '../../ledger/item.ts'
+import type { Decide, Entry, Place, Receipt, Tx } from '../../ledger/decision.ts'
 import type { Row } from '../../store/table.ts'
 import { PROOF_CREATED } from '../webhooks/events.ts'
 import type { SignedResult } from './schemas.ts'
@@ -41,9 +41,10 @@ export interface Issue {
   /** Signed besides what every result says. */
   readonly signed?: SignedFields
   readonly includeReceipt: boolean
-  readonly takes: readonly Take[]
-  /** Rows that go with the result, its proof among them. Pure. */
-  readonly rows: (verificationId: string, receipt: Receipt) => readonly Row[]
+  /** Takes what the result costs, before anything is written; may throw. */
+  readonly reserve: (tx: Tx) => void
+  /** Writes what goes with the result, its proof included. Pure. @param index of the entry */
+  readonly write: (tx: Tx, verificationId: string, index: number) => void
 }
 
 const seconds = (unixMs: number): number => Math.floor(unixMs / MS_PER_SECOND)
@@ -55,7 +56,7 @@ export const qrUrlOf = (issuer: string, hash: Uint8Array): string =>
 const signJws = (
   { caller, issuer, statement, signer, signed }: Issue,
   id: string,
-  receipt: Receipt,
+  leafHash: string,
 ): string =>
   signer.jws(RESULT_TYPES.verification, {
     ...signed,
@@ -69,15 +70,15 @@ const signJws = (
     circuit_id: statement.circuitId,
     org: caller.organisation,
     question: statement.rulesHash ?? NO_QUESTION,
-    leaf_hash: receipt.leafHash,
+    leaf_hash: leafHash,
   })
 
-const rowOf = ({ caller, statement, proofId }: Issue, id: string, receipt: Receipt, jws: string): Row =>
+const rowOf = ({ caller, statement, proofId }: Issue, id: string, place: Place, jws: string): Row =>
   verifications.row({
     id,
     organisation: caller.organisation,
-    entry_index: receipt.index,
-    leaf_hash: Buffer.from(receipt.leafHash, 'hex'),
+    entry_index: place.index,
+    leaf_hash: Buffer.from(place.leafHash, 'hex'),
     decision: statement.decision,
     reason: statement.reason ?? null,
     digest: statement.digest,
@@ -96,9 +97,9 @@ const receiptOf = (issuer: string, receipt: Receipt) => {
   return { entryId, index, leafHash, treeSize, root, inclusion }
 }
 
-/** The item of a result. @param answer what the caller gets of the signed result */
-export const resultItem = <R>(issue: Issue, answer: (result: SignedResult) => R): Item<R> => {
-  const { issuer, statement, signer, proofId, takes } = issue
+/** Issues a result. @param answer what the caller gets of the signed result */
+export const issueResult = <R>(issue: Issue, answer: (result: SignedResult) => R): Decide<R> => {
+  const { issuer, statement, signer, proofId } = issue
   const id = newId('ver', statement.at)
   const timestamp = iso(statement.at)
   const { digest, decision, circuitId } = statement
@@ -109,30 +110,26 @@ export const resultItem = <R>(issue: Issue, answer: (result: SignedResult) => R)
     decision,
     circuitId,
   })
-  // The rows and the answer are made of the same receipt, one after the other; each receipt is signed once.
-  let signed: { readonly receipt: Receipt; readonly jws: string } | undefined
-  const jwsOf = (receipt: Receipt): string => {
-    if (signed?.receipt !== receipt) signed = { receipt, jws: signJws(issue, id, receipt) }
-    return signed.jws
-  }
-  return {
-    takes,
-    entry: {
-      type: 'verify',
-      ...(issue.subject && { subject: issue.subject }),
-      digest,
-      commitment: statement.commitment,
-      circuitId,
-      proofId,
-      data: {
-        decision,
-        ...(statement.reason && { reason: statement.reason }),
-        ...(proofId !== undefined && { event: PROOF_CREATED }),
-      },
+  const entry: Entry = {
+    type: 'verify',
+    ...(issue.subject && { subject: issue.subject }),
+    digest,
+    commitment: statement.commitment,
+    circuitId,
+    proofId,
+    data: {
+      decision,
+      ...(statement.reason && { reason: statement.reason }),
+      ...(proofId !== undefined && { event: PROOF_CREATED }),
     },
-    rows: (receipt) => [rowOf(issue, id, receipt, jwsOf(receipt)), ...issue.rows(id, receipt)],
-    result(receipt) {
-      const jws = jwsOf(receipt)
+  }
+  return (tx) => {
+    issue.reserve(tx)
+    const place = tx.append(entry)
+    issue.write(tx, id, place.index)
+    return tx.withRoot((root, treeSize) => {
+      const jws = signJws(issue, id, place.leafHash)
+      tx.write(rowOf(issue, id, place, jws))
       return answer({
         success: decision !== 'NO',
         verificationId: id,
@@ -146,14 +143,14 @@ export const resultItem = <R>(issue: Issue, answer: (result: SignedResult) => R)
         circuitId,
         rulesHash: statement.rulesHash,
         question: statement.rulesHash ?? NO_QUESTION,
-        merkleRoot: receipt.root,
-        merkleLeafHash: receipt.leafHash,
-        merkleIndex: receipt.index,
+        merkleRoot: root,
+        merkleLeafHash: place.leafHash,
+        merkleIndex: place.index,
         kid: signer.kid,
         qrUrl: qrUrlOf(issuer, jwsHash(jws)),
         ...(statement.expiresAt !== undefined && { expiresAt: iso(statement.expiresAt) }),
-        ...(issue.includeReceipt && { receipt: receiptOf(issuer, receipt) }),
+        ...(issue.includeReceipt && { receipt: receiptOf(issuer, { ...place, root, treeSize }) }),
       })
-    },
+    })
   }
 }

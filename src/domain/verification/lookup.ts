@@ -4,6 +4,7 @@ import { type Clock, iso } from '../../clock.ts'
 import { fail } from '../../errors.ts'
 import { drawQrCode, type QrFormat } from '../../http/qr-code.ts'
 import { requireUnchanged } from '../../json/read-only.ts'
+import { CLAIM_KINDS } from '../../ledger/claim-kinds.ts'
 import type { Ledger } from '../../ledger/ledger.ts'
 import { readJws } from '../../protocol/jws.ts'
 import type { Database } from '../../store/database.ts'
@@ -130,23 +131,22 @@ export const createLookup = ({ database, ledger, clock, revokedDigestClaim, issu
         status: 'REVOKED',
         revokedAt: iso(at),
       })
-      return ledger.append(caller, {
-        claims: [{ kind: 'verification.revoked', key: id, code: 'conflict' }, revokedDigestClaim(digest)],
-        entry: {
-          type: 'revoke',
-          digest,
-          data: { event: 'verification.revoked' },
-        },
-        rows: ({ index, at }) => [
+      return ledger.append(caller, (tx) => {
+        const ofDigest = revokedDigestClaim(digest)
+        const first = tx.holder(CLAIM_KINDS.verificationRevoked, id) ?? tx.holder(...ofDigest)
+        if (first) return answer(first.at)
+        tx.claim(CLAIM_KINDS.verificationRevoked, id)
+        tx.claim(...ofDigest)
+        const { index } = tx.append({ type: 'revoke', digest, data: { event: 'verification.revoked' } })
+        tx.write(
           store.verificationRevocations.row({
             verification: id,
             organisation,
             entry_index: index,
-            revoked_at: at,
+            revoked_at: tx.at,
           }),
-        ],
-        result: ({ at }) => answer(at),
-        lost: ({ at }) => ({ settled: answer(at) }),
+        )
+        return answer(tx.at)
       })
     },
   }

@@ -9,10 +9,10 @@ import { AppError, fail } from '../../errors.ts'
 import type { Ledger } from '../../ledger/ledger.ts'
 import { COMMITMENT_SALT_BYTES, dataCommitment } from '../../protocol/commitment.ts'
 import type { CircuitDecision, PoliciesService } from '../policies/service.ts'
-import type { MadeProof } from '../proofs/proof.ts'
+import type { UncommittedProof } from '../proofs/proof.ts'
 import type { ProofsService } from '../proofs/service.ts'
 import type { Prepared } from '../proofs/statement.ts'
-import { type Issue, resultItem } from './issue.ts'
+import { type Issue, issueResult } from './issue.ts'
 import { choosePolicyCircuit, provesPolicies } from './policy-proof.ts'
 import type { SignedResult } from './schemas.ts'
 import type { PolicyVerification, PolicyVerifyRequest, VerificationContext } from './schemas-v1.ts'
@@ -45,7 +45,6 @@ interface Bound {
 
 const POLICY_NO = 'POLICY_NO'
 
-type UncommittedProof = Omit<MadeProof, 'item'>
 type Decided = Pick<CircuitDecision, 'decision' | 'reason' | 'reasonCodes'>
 
 /** Of a circuit that proves the policy's decision. */
@@ -180,7 +179,7 @@ export const createPolicyVerification = (deps: Deps) => {
       const prepared = provesPolicies(circuitId)
         ? preparePolicy(circuitId, decided, bound)
         : await prepareInputs(caller, circuitId, inputs, bound)
-      const { item, ...made } = await proofs.make(caller, {
+      const { recording, ...made } = await proofs.make(caller, {
         circuitId,
         prepared,
         category: 'verify',
@@ -202,7 +201,7 @@ export const createPolicyVerification = (deps: Deps) => {
           reason: verdict.reason,
           circuitId,
           digest: made.digest,
-          commitment: item.entry.commitment,
+          commitment: recording.entry.commitment,
           dataCommitment: bound.data_commitment,
           rulesHash: bound.rules_hash,
           salt,
@@ -218,11 +217,13 @@ export const createPolicyVerification = (deps: Deps) => {
           reason_codes: [...verdict.reasonCodes],
         },
         includeReceipt: false,
-        takes: item.takes ?? [],
-        rows: (_, receipt) => item.rows?.(receipt) ?? [],
+        reserve: recording.reserve,
+        write: (tx, _, index) => recording.write(tx, index),
       }
-      const result = resultItem(issue, (signed) => answerOf(made, verdict, decided.version, signed))
-      return ledger.append(caller, { ...result, claims: item.claims, lost: item.lost })
+      return ledger.append(
+        caller,
+        issueResult(issue, (signed) => answerOf(made, verdict, decided.version, signed)),
+      )
     },
   }
 }

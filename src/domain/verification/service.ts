@@ -14,7 +14,7 @@ import type { revokedDigestClaim } from '../proofs/spending/spend-keys.ts'
 import type { UsageCategory } from '../usage/schemas.ts'
 import type { UsageService } from '../usage/service.ts'
 import { appendBatch, type CheckRequest } from './batch.ts'
-import { type Issue, resultItem } from './issue.ts'
+import { type Issue, issueResult } from './issue.ts'
 import { createLookup } from './lookup.ts'
 import type {
   BatchRequest,
@@ -120,8 +120,8 @@ export const createVerification = (deps: VerificationDeps) => {
       { category, charge }: VerifyPurpose,
     ): Promise<VerificationResult> {
       const statement = makeStatement(caller, baseUrl, data, options, clock.now())
-      const take = await usage.allowance(caller.organisation, charge !== undefined)
-      if (take?.left === 0) fail(take.code)
+      const allowance = await usage.allowance(caller.organisation, charge !== undefined)
+      if (allowance?.left === 0) fail(allowance.code)
       const { proof, proofId, made, bytes } = await prove(caller, statement)
       const { decision, at, expiresAt = null } = statement
       const recorded = { ...statement, proofId, proof: made, createdAt: at, expiresAt }
@@ -132,16 +132,16 @@ export const createVerification = (deps: VerificationDeps) => {
         signer: await signer(),
         proofId,
         includeReceipt: options.include_receipt ?? false,
-        takes: take === undefined ? [] : [take],
-        rows: (verificationId, { index }) => [
-          proofRow(caller, recorded, index),
-          meter(caller, statement, category, bytes),
-          ...(charge?.({ verificationId, decision, at }) ?? []),
-        ],
+        reserve: (tx) => allowance?.take(tx),
+        write(tx, verificationId, index) {
+          tx.write(proofRow(caller, recorded, index))
+          tx.write(meter(caller, statement, category, bytes))
+          for (const row of charge?.({ verificationId, decision, at }) ?? []) tx.write(row)
+        },
       }
       return ledger.append(
         caller,
-        resultItem(issue, (result) => ({ ...result, proof, proofId })),
+        issueResult(issue, (result) => ({ ...result, proof, proofId })),
       )
     },
 
@@ -152,14 +152,14 @@ export const createVerification = (deps: VerificationDeps) => {
      */
     async batch(caller: Caller, request: BatchRequest): Promise<BatchResult> {
       const at = clock.now()
-      const take = await usage.allowance(caller.organisation)
-      const takes = take === undefined ? [] : [take]
-      const issued = { caller, issuer: baseUrl, signer: await signer(), takes }
+      const allowance = await usage.allowance(caller.organisation)
+      const reserve: Issue['reserve'] = (tx) => allowance?.take(tx)
+      const issued = { caller, issuer: baseUrl, signer: await signer(), reserve }
       return appendBatch(ledger, caller, request, checkRequest, ({ data, options = {} }) => {
         const statement = makeStatement(caller, baseUrl, data, options, at)
-        const rows = () => [meter(caller, statement, 'batch', 0)]
-        const issue: Issue = { ...issued, statement, includeReceipt: options.include_receipt ?? false, rows }
-        return resultItem(issue, (result) => result)
+        const write: Issue['write'] = (tx) => tx.write(meter(caller, statement, 'batch', 0))
+        const issue: Issue = { ...issued, statement, includeReceipt: options.include_receipt ?? false, write }
+        return issueResult(issue, (result) => result)
       })
     },
   }

@@ -5,7 +5,7 @@
  */
 import { hash } from 'node:crypto'
 import type { CurrentSigner, Signers } from '../../keys/signers.ts'
-import type { Json } from '../../ledger/item.ts'
+import type { Json } from '../../ledger/decision.ts'
 import { canonicalJson } from '../../protocol/canonical-json.ts'
 import { writeJws } from '../../protocol/jws.ts'
 

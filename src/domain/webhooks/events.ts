@@ -1,5 +1,5 @@
 /** Every webhook event, and which entries of the ledger announce it. @module */
-import type { EntryType } from '../../ledger/item.ts'
+import type { EntryType } from '../../ledger/decision.ts'
 
 /** What an endpoint may subscribe to. */
 export const WEBHOOK_EVENTS = [

@@ -5,8 +5,8 @@
  */
 import type { Field } from '../../core/field.ts'
 import { POSEIDON_TAGS } from '../../core/poseidon-tags.ts'
+import type { EntryType } from '../decision.ts'
 import type { LoggedEntry } from '../entries.ts'
-import type { EntryType } from '../item.ts'
 
 export const SHARD_DEPTH = 12
 export const SHARD_LEAVES = 2 ** SHARD_DEPTH

@@ -9,9 +9,10 @@ import type { Field } from '../../core/field.ts'
 import { fail } from '../../errors.ts'
 import type { Database } from '../../store/database.ts'
 import type { Row } from '../../store/table.ts'
+import { CLAIM_KINDS } from '../claim-kinds.ts'
+import type { Decide } from '../decision.ts'
 import type { LoggedEntry } from '../entries.ts'
 import { createFollower } from '../follower.ts'
-import type { Item } from '../item.ts'
 import type { Ledger } from '../ledger.ts'
 import { type PoseidonLeafRow, type PoseidonRootRow, poseidonLeaves, poseidonRoots } from '../tables.ts'
 import { createShards, elementOf, isLeaf, poseidonLeaf, SHARD_LEAVES, type Shard } from './poseidon-tree.ts'
@@ -19,7 +20,6 @@ import { createShards, elementOf, isLeaf, poseidonLeaf, SHARD_LEAVES, type Shard
 const FOLLOWER = 'poseidon'
 /** No `org_…` id: entries of the log about itself belong to no organisation. */
 const LOG_ORGANISATION = 'log'
-const ROOT_CLAIM = 'poseidon_root'
 
 const BATCH_ENTRIES = 256
 /** Leaves hashed before others get their turn: about a millisecond. */
@@ -80,17 +80,20 @@ interface Deps {
   readonly pollMs?: number
 }
 
-const rootItem = (shard: number, size: number, root: Uint8Array): Item<null> => ({
-  claims: [{ kind: ROOT_CLAIM, key: `${shard}/${size}`, code: 'conflict' }],
-  entry: {
-    type: 'ledger.poseidon_root',
-    data: { shard, size, root: Buffer.from(root).toString('hex') },
-  },
-  rows: ({ index }) => [poseidonRoots.row({ shard, size, root, entry_index: index })],
-  result: () => null,
-  // The root of a shard at a size is always the same, so whoever was first has logged it for all.
-  lost: () => ({ settled: null }),
-})
+const logging =
+  (shard: number, size: number, root: Uint8Array): Decide<null> =>
+  (tx) => {
+    const key = `${shard}/${size}`
+    // The root of a shard at a size is always the same, so whoever was first has logged it for all.
+    if (tx.holder(CLAIM_KINDS.poseidonRoot, key)) return null
+    tx.claim(CLAIM_KINDS.poseidonRoot, key)
+    const { index } = tx.append({
+      type: 'ledger.poseidon_root',
+      data: { shard, size, root: Buffer.from(root).toString('hex') },
+    })
+    tx.write(poseidonRoots.row({ shard, size, root, entry_index: index }))
+    return null
+  }
 
 export const createPoseidonLog = ({ database, ledger, field, logger, pollMs }: Deps): PoseidonLog => {
   const { knex } = database
@@ -156,7 +159,7 @@ export const createPoseidonLog = ({ database, ledger, field, logger, pollMs }: D
     shard: number,
     { size, root }: { size: number; root: Uint8Array },
   ): Promise<LoggedRoot> => {
-    await ledger.append(systemCaller(LOG_ORGANISATION, 'log'), rootItem(shard, size, root))
+    await ledger.append(systemCaller(LOG_ORGANISATION, 'log'), logging(shard, size, root))
     const row = await knex<PoseidonRootRow>('poseidon_roots').where({ shard, size }).first()
     if (row === undefined) throw new Error(`The root of shard ${shard} at ${size} leaves was not logged.`)
     return { shard, size, root: elementOf(row.root), entryIndex: row.entry_index }

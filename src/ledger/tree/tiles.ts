@@ -5,8 +5,8 @@
  */
 import type { Session } from '../../store/session.ts'
 import type { Row } from '../../store/table.ts'
+import type { Head, Resolution } from '../batch.ts'
 import { readLeafHashes, readTileRoots } from '../reads.ts'
-import type { Head, Resolution } from '../resolve.ts'
 import { tiles } from '../tables.ts'
 import { TILE_HASHES, type TileNode } from './merkle.ts'
 

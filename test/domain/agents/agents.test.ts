@@ -3,6 +3,7 @@ import { randomBytes } from 'node:crypto'
 import canonicalize from 'canonicalize'
 import { expect } from 'chai'
 import { systemCaller } from '../../../src/caller.ts'
+import { AppError } from '../../../src/errors.ts'
 import { sharedApp, startTestApp, type TestApp, type TestOrganisation } from '../../support/app.ts'
 import {
   type AgentKey,
@@ -376,10 +377,10 @@ describe('agents', () => {
     const record = await app.services.agents.find(owner.organisationId, agent_id)
     if (record === undefined) throw new Error('no agent')
     const commit = () =>
-      app.services.ledger.append(systemCaller(owner.organisationId, 'test'), {
-        claims: [app.services.agents.unchanged(record)],
-        entry: { type: 'gate', data: {} },
-        result: () => 'committed',
+      app.services.ledger.append(systemCaller(owner.organisationId, 'test'), (tx) => {
+        if (tx.holder(...app.services.agents.changed(record))) throw new AppError('conflict')
+        tx.append({ type: 'gate', data: {} })
+        return 'committed'
       })
     expect(await commit()).to.equal('committed')
     expect(await commit()).to.equal('committed')

@@ -140,16 +140,11 @@ describe('subjects of entries', () => {
 
   it('are counted in chunks without gap or repetition', async () => {
     const { database, ledger } = app.services
-    const item = (n: number) => ({
-      entry: { type: 'attest' as const, subject: ['person', String(n % 7)] as const, data: {} },
-      result: () => null,
-    })
     for (let done = 0; done < 5_120; done += 512)
-      await ledger.appendAll(
-        systemCaller(owner.organisationId, 'test'),
-        Array.from({ length: 512 }, (_, n) => item(done + n)),
-        () => null,
-      )
+      await ledger.append(systemCaller(owner.organisationId, 'test'), (tx) => {
+        for (let n = done; n < done + 512; n++)
+          tx.append({ type: 'attest', subject: ['person', String(n % 7)], data: {} })
+      })
     const window = { organisation: owner.organisationId }
     const cells = (await countBySubject(database, { window, byHour: false, maxEntries: 10_000 })) ?? []
     const bySubject = new Map<string, number>()

@@ -8,7 +8,7 @@ import type {
   InclusionProof,
   Pseudonymised,
 } from '../../../src/domain/audit/schemas.ts'
-import type { EntryType } from '../../../src/ledger/item.ts'
+import type { EntryType } from '../../../src/ledger/decision.ts'
 import { sharedApp, startTestApp, type TestApp, type TestOrganisation } from '../../support/app.ts'
 import { leafHash, rootOf } from '../../support/reference/merkle.ts'
 import { verifyConsistency, verifyInclusion } from '../../support/reference/merkle-proofs.ts'
@@ -24,18 +24,16 @@ const write = (
   subjects: readonly (string | undefined)[],
   type: EntryType = 'verify',
 ) =>
-  services.ledger.appendAll(
-    systemCaller(organisation, 'test'),
-    subjects.map((subject) => ({
-      entry: {
+  services.ledger.append(systemCaller(organisation, 'test'), (tx) => {
+    const places = subjects.map((subject) =>
+      tx.append({
         type,
         data: { n: 1 },
         ...(subject !== undefined && { subject: ['person', subject] as const }),
-      },
-      result: (receipt) => receipt,
-    })),
-    (receipts) => receipts,
-  )
+      }),
+    )
+    return tx.withRoot((root, treeSize) => places.map((place) => ({ ...place, root, treeSize })))
+  })
 
 describe('audit', () => {
   let app: TestApp

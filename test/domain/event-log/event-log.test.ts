@@ -15,7 +15,7 @@ import { expect } from 'chai'
 import { takeLogDirectory } from '../../../src/domain/event-log/directories.ts'
 import { readLines } from '../../../src/domain/event-log/lines.ts'
 import { EVER, indexesOf, ORGANISATION, openLog, readAll, requestAt } from '../../support/domain/event-log.ts'
-import { callerOf, emptyLog, itemOf, openTestLedger, type TestLedger } from '../../support/ledger.ts'
+import { callerOf, claiming, emptyLog, openTestLedger, type TestLedger } from '../../support/ledger.ts'
 import { temporaryDirectories } from '../../support/servers/directory.ts'
 
 const SMALL_LOG_BYTES = 2 ** 20
@@ -34,10 +34,10 @@ describe('the event log', () => {
     Promise.all(
       Array.from({ length: count }, () => {
         const key = `k${next++}`
-        const item = itemOf(key, {
+        const decide = claiming(key, {
           entry: { type: 'verify', digest: 'ab'.repeat(32), data: { key, ...data } },
         })
-        return opened.ledger.append(callerOf(organisation), item)
+        return opened.ledger.append(callerOf(organisation), decide)
       }),
     )
   const filesOf = async (path: string) =>

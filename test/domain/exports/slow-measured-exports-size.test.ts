@@ -11,7 +11,7 @@ import { openSegments } from '../../../src/domain/event-log/segments.ts'
 import { openDatabase } from '../../../src/store/database.ts'
 import { clientOf, ok } from '../../support/client.ts'
 import { openLog, readAll, requestAt } from '../../support/domain/event-log.ts'
-import { callerOf, itemOf, ledgerOn } from '../../support/ledger.ts'
+import { callerOf, claiming, ledgerOn, together } from '../../support/ledger.ts'
 import { createPostgresDatabase, DATABASE_URL } from '../../support/servers/database.ts'
 import { temporaryDirectories } from '../../support/servers/directory.ts'
 import { type ServerProcess, startServerProcess } from '../../support/servers/server-process.ts'
@@ -51,8 +51,8 @@ describe('an export of 1 GiB', function () {
     const ledger = await ledgerOn(database)
     for (let i = 0; i < OWN_ENTRIES + OTHERS_ENTRIES; i += BATCH_ENTRIES) {
       const owner = (i / BATCH_ENTRIES) % 2 === 0 ? organisation : 'org_other'
-      const items = Array.from({ length: BATCH_ENTRIES }, (_, n) => itemOf(`size-${i + n}`))
-      await ledger.appendAll(callerOf(owner), items, () => undefined)
+      const items = Array.from({ length: BATCH_ENTRIES }, (_, n) => claiming(`size-${i + n}`))
+      await ledger.append(callerOf(owner), together(items))
     }
     const log = await openLog({ ledger, database }, { directory: path, maxBytes: LOG_BYTES })
     await readAll(log, 'org_nobody')

@@ -21,10 +21,10 @@ describe('security alerts', () => {
   const write = async (...alerts: Omit<AlertInput, 'organisation'>[]) => {
     const { ledger, security } = app.services
     const { organisationId: organisation } = owner
-    await ledger.append(systemCaller(organisation, 'test'), {
-      entry: { type: 'gate', data: {} },
-      rows: () => alerts.map((alert) => security.alertRow({ organisation, ...alert })),
-      result: () => null,
+    const rows = alerts.map((alert) => security.alertRow({ organisation, ...alert }))
+    await ledger.append(systemCaller(organisation, 'test'), (tx) => {
+      tx.append({ type: 'gate', data: {} })
+      for (const row of rows) tx.write(row)
     })
   }
   const list = async (query = '', key = owner.apiKey, path = '/api/security/alerts') =>

@@ -3,13 +3,13 @@ import { generateKeyPairSync, sign } from 'node:crypto'
 import { expect } from 'chai'
 import fc from 'fast-check'
 import { systemCaller } from '../../../src/caller.ts'
-import { resultItem } from '../../../src/domain/verification/issue.ts'
+import { issueResult } from '../../../src/domain/verification/issue.ts'
 import type { VerifyOptions } from '../../../src/domain/verification/schemas.ts'
 import { resultSigner } from '../../../src/domain/verification/signed-result.ts'
 import { makeStatement } from '../../../src/domain/verification/statement.ts'
 import { AppError } from '../../../src/errors.ts'
-import type { Receipt } from '../../../src/ledger/item.ts'
 import { data, deepTreeOf, rule, treeOf } from '../../support/circuits/rule-trees.ts'
+import { ReferenceLedger } from '../../support/reference/ledger.ts'
 import type { PlainTree } from '../../support/reference/rules.ts'
 
 const CALLER = { organisation: 'org_00000000000000000000000000' }
@@ -131,8 +131,8 @@ describe('a statement', () => {
   })
 })
 
-describe('the ledger item of a result', () => {
-  it('is signed anew for each place that the ledger gives it, and rows and answer agree', async () => {
+describe('the decision that issues a result', () => {
+  it('signs anew for each place that the ledger gives it, and rows and answer agree', async () => {
     const { privateKey } = generateKeyPairSync('ed25519')
     const key = { kid: 'k', sign: (message: Uint8Array) => sign(null, message, privateKey) }
     const issue = {
@@ -141,25 +141,17 @@ describe('the ledger item of a result', () => {
       statement: statement({ a: 1 }, {}),
       signer: await resultSigner({ current: async () => key }),
       includeReceipt: false,
-      takes: [],
-      rows: () => [],
+      reserve: () => undefined,
+      write: () => undefined,
     }
-    const item = resultItem(issue, (result) => result)
-    const receipt = (leafHash: string): Receipt => ({
-      index: 1,
-      entryId: 'ent_1',
-      leafHash,
-      treeSize: 2,
-      root: 'bb'.repeat(32),
-      at: AT,
-    })
+    const decide = issueResult(issue, (result) => result)
+    const ledger = new ReferenceLedger(AT)
     // A commit whose connection broke is tried again, and the entry may land elsewhere.
-    for (const place of [receipt('aa'.repeat(32)), receipt('cc'.repeat(32))]) {
-      const [row] = item.rows?.(place) ?? []
-      const { jws } = item.result(place, [])
-      expect(row?.values).to.deep.include({ jws })
+    for (const index of [0, 1]) {
+      const { jws } = ledger.append(decide)
+      expect(ledger.rows.at(-1)?.values).to.deep.include({ jws, entry_index: index })
       const payload = JSON.parse(Buffer.from(jws.split('.')[1] ?? '', 'base64url').toString())
-      expect(payload.leaf_hash).to.equal(place.leafHash)
+      expect(payload.leaf_hash).to.equal(ledger.leafHash(index))
     }
   })
 })

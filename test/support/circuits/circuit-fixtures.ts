@@ -16,10 +16,12 @@ export const logHybridToken = (
   organisation: string,
   token: HybridTokenTerms,
 ): Promise<number> =>
-  services.ledger.append(systemCaller(organisation, 'test'), {
-    entry: { type: 'hybrid_token', commitment: hexElement(hybridTokenCommitment(token)), data: {} },
-    result: ({ index }) => index,
-  })
+  services.ledger.append(
+    systemCaller(organisation, 'test'),
+    (tx) =>
+      tx.append({ type: 'hybrid_token', commitment: hexElement(hybridTokenCommitment(token)), data: {} })
+        .index,
+  )
 
 export const makeLoggedDigest = async (app: TestApp, { apiKey }: TestOrganisation) => ({
   loggedDigest: (await signedResult(app, apiKey)).digest,

@@ -7,7 +7,7 @@ import { createHash } from 'node:crypto'
 import { once } from 'node:events'
 import { writeSync } from 'node:fs'
 import { openDatabase } from '../../../src/store/database.ts'
-import { callerOf, itemOf, ledgerOn } from '../ledger.ts'
+import { callerOf, claiming, ledgerOn } from '../ledger.ts'
 
 const [target = '', prefix = '', callers = '1', entries = '0', wait] = process.argv.slice(2)
 const wanted = Number(entries) || Number.POSITIVE_INFINITY
@@ -38,7 +38,7 @@ const append = async (): Promise<void> => {
     const number = next++
     const key = `${prefix}-${order[number] ?? number}`
     try {
-      const { index, entryId, leafHash } = await ledger.append(callerOf('org_crash'), itemOf(key))
+      const { index, entryId, leafHash } = await ledger.append(callerOf('org_crash'), claiming(key))
       print(`receipt ${index} ${entryId} ${leafHash} ${key}`)
     } catch (error) {
       // A database that is away says so; anything else would be a false refusal, for each key is used once.

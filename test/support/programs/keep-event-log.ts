@@ -6,7 +6,7 @@ import { writeSync } from 'node:fs'
 import { setTimeout as pause } from 'node:timers/promises'
 import { openDatabase } from '../../../src/store/database.ts'
 import { ORGANISATION, openLog, requestAt } from '../domain/event-log.ts'
-import { callerOf, itemOf, ledgerOn } from '../ledger.ts'
+import { callerOf, claiming, ledgerOn } from '../ledger.ts'
 
 const MAX_BYTES = 2 ** 22
 const CALLERS = 16
@@ -25,7 +25,7 @@ let next = 0
 const append = async (): Promise<void> => {
   for (;;) {
     const key = `${process.pid}-${next++}`
-    await ledger.append(callerOf(ORGANISATION), itemOf(key))
+    await ledger.append(callerOf(ORGANISATION), claiming(key))
     log.record(requestAt(Date.now(), key))
     // Synchronous, so that it is out before anything else happens.
     if (next % 500 === 0) writeSync(1, `appended ${next}\n`)

@@ -3,6 +3,7 @@ import type { Caller } from '../../../caller.ts'
 import { type Clock, iso } from '../../../clock.ts'
 import { fail } from '../../../errors.ts'
 import { newId } from '../../../ids.ts'
+import { CLAIM_KINDS } from '../../../ledger/claim-kinds.ts'
 import type { Ledger } from '../../../ledger/ledger.ts'
 import type { Database } from '../../../store/database.ts'
 import type { RegisteredKeysService } from '../keys/service.ts'
@@ -13,7 +14,7 @@ interface Deps {
   readonly database: Database
   readonly ledger: Pick<Ledger, 'append'>
   readonly clock: Clock
-  readonly registeredKeys: Pick<RegisteredKeysService, 'read' | 'claims' | 'rows'>
+  readonly registeredKeys: Pick<RegisteredKeysService, 'read' | 'demandFree' | 'register'>
 }
 
 const toDevice = (row: store.DeviceRow): Device => ({
@@ -49,18 +50,16 @@ export const createDevices = ({ database, ledger, clock, registeredKeys }: Deps)
       created_at: at,
       revoked_at: null,
     }
-    return ledger.append(caller, {
-      claims: registeredKeys.claims(keys, false),
-      entry: {
+    return ledger.append(caller, (tx) => {
+      registeredKeys.demandFree(tx, keys)
+      registeredKeys.register(tx, row.organisation, { type: 'device', id: row.id }, keys, at)
+      tx.append({
         type: 'account',
         subject: ['device', row.id],
         data: { event: 'device.created', deviceId: row.id, kid: row.kid },
-      },
-      rows: () => [
-        store.devices.row(row),
-        ...registeredKeys.rows(row.organisation, { type: 'device', id: row.id }, keys, at),
-      ],
-      result: () => ({ ...toDevice(row), private_key: privateKey }),
+      })
+      tx.write(store.devices.row(row))
+      return { ...toDevice(row), private_key: privateKey }
     })
   },
 
@@ -76,16 +75,16 @@ export const createDevices = ({ database, ledger, clock, registeredKeys }: Deps)
   async revoke(caller: Caller, deviceId: string): Promise<void> {
     const row = await store.findDevice(database, deviceId)
     if (row?.organisation !== caller.organisation) return fail('not_found')
-    await ledger.append<null>(caller, {
-      claims: [{ kind: 'device-revoked', key: deviceId, code: 'conflict' }],
-      entry: {
+    await ledger.append(caller, (tx) => {
+      if (tx.holder(CLAIM_KINDS.deviceRevoked, deviceId)) return null
+      tx.claim(CLAIM_KINDS.deviceRevoked, deviceId)
+      tx.append({
         type: 'revoke',
         subject: ['device', deviceId],
         data: { event: 'device.revoked', deviceId, kid: row.kid },
-      },
-      rows: ({ at }) => [store.devices.row({ ...row, status: 'revoked', revoked_at: at })],
-      result: () => null,
-      lost: () => ({ settled: null }),
+      })
+      tx.write(store.devices.row({ ...row, status: 'revoked', revoked_at: tx.at }))
+      return null
     })
   },
 })

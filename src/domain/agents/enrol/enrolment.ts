@@ -5,9 +5,9 @@ import { fail } from '../../../errors.ts'
 import { newId } from '../../../ids.ts'
 import { readPublicKey } from '../../../keys/public-key.ts'
 import type { Sealing } from '../../../keys/sealing.ts'
-import type { Claim, Entry, Item, Receipt } from '../../../ledger/item.ts'
+import type { Claim } from '../../../ledger/claim-kinds.ts'
+import type { Decide, Entry, Place, Tx } from '../../../ledger/decision.ts'
 import type { Ledger } from '../../../ledger/ledger.ts'
-import type { Row } from '../../../store/table.ts'
 import type { AgentGrant } from '../../accounts/organisations.ts'
 import type { AccountsService } from '../../accounts/service.ts'
 import type { NamedKey, ReadKeys, RegisteredKeysService } from '../keys/service.ts'
@@ -26,7 +26,7 @@ interface Deps {
   readonly sealing: Sealing
   readonly clock: Clock
   readonly accounts: Pick<AccountsService, 'organisations'>
-  readonly registeredKeys: Pick<RegisteredKeysService, 'claims' | 'rows'>
+  readonly registeredKeys: Pick<RegisteredKeysService, 'demandFree' | 'register'>
   readonly possessions: Possessions
   readonly keyDirectories: KeyDirectories
   readonly stepEvent: typeof stepEvent
@@ -50,7 +50,8 @@ interface Activation<R> {
   readonly row: AgentRow
   readonly keys: readonly NamedKey[]
   readonly event: Pick<Entry, 'type' | 'data'>
-  readonly claims?: readonly Claim[]
+  /** Of the state that it follows, where there is one. */
+  readonly state?: Claim
   readonly present: Present<R>
 }
 
@@ -91,38 +92,34 @@ export const createEnrolment = (deps: Deps) => {
   }
 
   /** The agent, and what its record says of the step that it takes. */
-  const rowsOf = (row: AgentRow, kind: AgentStep['kind'], receipt: Receipt): Row[] => [
-    agents.row(row),
-    stepEvent({ agent: row.id, organisation: row.organisation, kind, outcome: row.status }, receipt),
-  ]
+  const writeStep = (tx: Tx, row: AgentRow, kind: AgentStep['kind'], place: Place): void => {
+    tx.write(agents.row(row))
+    tx.write(stepEvent({ agent: row.id, organisation: row.organisation, kind, outcome: row.status }, place))
+  }
 
-  /** The item that makes an agent active: it takes its keys, and the free proofs if nobody has had them. */
-  const activation = <R>(change: Activation<R>, grant: AgentGrant | undefined): Item<R> => {
-    const { row, keys, event, claims = [], present } = change
-    const owner = { type: 'agent', id: row.id } as const
-    const own = [...claims, ...registeredKeys.claims(keys, false)]
-    return {
-      claims: grant === undefined ? own : [...own, grant.claim],
-      entry: { ...event, subject: ['agent', row.id] },
-      rows: (receipt): Row[] => [
-        ...rowsOf(row, change.kind, receipt),
-        ...registeredKeys.rows(row.organisation, owner, keys, receipt.at),
-        ...(grant === undefined ? [] : [grant.row]),
-      ],
-      result: ({ at }) => present({ record: toRecord(sealing, row, at), grant }),
-      lost: ({ claim }) =>
-        claim.kind === grant?.claim.kind
-          ? activation(change, undefined)
-          : fail(claim.code, {
-              ...(claim.code === 'conflict' && { message: 'The challenge has already been answered.' }),
-            }),
+  /** Makes an agent active: it takes its keys, and the free proofs if nobody has had them. */
+  const activating = <R>(change: Activation<R>, offered: AgentGrant): Decide<R> => {
+    const { row, keys, event, state, present } = change
+    return (tx) => {
+      if (state && tx.holder(...state))
+        fail('conflict', { message: 'The challenge has already been answered.' })
+      registeredKeys.demandFree(tx, keys)
+      const grant = tx.holder(...offered.claim) ? undefined : offered
+      if (state) tx.claim(...state)
+      if (grant) tx.claim(...grant.claim)
+      const place = tx.append({ ...event, subject: ['agent', row.id] })
+      writeStep(tx, row, change.kind, place)
+      registeredKeys.register(tx, row.organisation, { type: 'agent', id: row.id }, keys, tx.at)
+      if (grant) tx.write(grant.row)
+      return present({ record: toRecord(sealing, row, tx.at), grant })
     }
   }
 
-  const activate = <R>(caller: Caller, change: Activation<R>): Promise<R> => {
-    const grant = accounts.organisations.agentGrant(caller.organisation, clock.now())
-    return ledger.append(caller, activation(change, grant))
-  }
+  const activate = <R>(caller: Caller, change: Activation<R>): Promise<R> =>
+    ledger.append(
+      caller,
+      activating(change, accounts.organisations.agentGrant(caller.organisation, clock.now())),
+    )
 
   const askTrust = (caller: Caller, row: AgentRow): Promise<Trust> =>
     keyDirectories.trust(
@@ -172,12 +169,13 @@ export const createEnrolment = (deps: Deps) => {
         return enrolActive(caller, withTrust(row, await askTrust(caller, row)), keys, present)
       }
       const challenge = possessions.challenge(challenged)
-      return ledger.append(caller, {
-        // Only asks: whoever does not hold a key must not keep it from who does.
-        claims: registeredKeys.claims(namedKeys(keys), true),
-        entry: { ...enrolledEvent(row, 'pending', UNPROVEN.level), subject: ['agent', row.id] },
-        rows: (receipt) => rowsOf(row, 'enrol', receipt),
-        result: ({ at }) => present({ record: toRecord(sealing, row, at), challenge }),
+      return ledger.append(caller, (tx) => {
+        // They stay free: whoever does not hold a key must not keep it from who does.
+        registeredKeys.demandFree(tx, namedKeys(keys))
+        const event = enrolledEvent(row, 'pending', UNPROVEN.level)
+        const place = tx.append({ ...event, subject: ['agent', row.id] })
+        writeStep(tx, row, 'enrol', place)
+        return present({ record: toRecord(sealing, row, tx.at), challenge })
       })
     },
 
@@ -194,7 +192,7 @@ export const createEnrolment = (deps: Deps) => {
         row: { ...withTrust(row, trust), state_version: row.state_version + 1, changed_at: clock.now() },
         keys: namedKeys({ key, pqKey }),
         event: { type: 'attest', data },
-        claims: [stateClaim(row.id, row.state_version)],
+        state: stateClaim(row.id, row.state_version),
         present,
       })
     },

@@ -4,7 +4,7 @@ import type { Clock } from '../../../clock.ts'
 import type { Core } from '../../../core/index.ts'
 import { fail } from '../../../errors.ts'
 import type { Sealing } from '../../../keys/sealing.ts'
-import type { Claim } from '../../../ledger/item.ts'
+import type { Claim } from '../../../ledger/claim-kinds.ts'
 import type { Ledger } from '../../../ledger/ledger.ts'
 import type { SafeFetch } from '../../../net/safe-fetch.ts'
 import type { Database } from '../../../store/database.ts'
@@ -30,7 +30,7 @@ export interface AgentsDeps {
   readonly clock: Clock
   readonly core: Pick<Core, 'base64urlDecode'>
   readonly accounts: Pick<AccountsService, 'organisations'>
-  readonly registeredKeys: Pick<RegisteredKeysService, 'read' | 'claims' | 'rows'>
+  readonly registeredKeys: Pick<RegisteredKeysService, 'read' | 'demandFree' | 'register'>
   readonly safeFetch: SafeFetch
   /** Puts a step on the record of its agent. */
   readonly stepEvent: typeof stepEvent
@@ -95,14 +95,11 @@ export const createAgents = (deps: AgentsDeps) => {
     },
 
     /**
-     * A claim for items that rest on what a record says of the agent's status and trust: it is lost, with `conflict`, if the
-     * agent was suspended, resumed or revoked between `find` and the commit. Takes nothing. What ends by time is for the
-     * caller to look at.
+     * A claim to look at for decisions that rest on what a record says of the agent's status and trust: it is held if the
+     * agent was suspended, resumed or revoked between `find` and the commit. What ends by time is for the caller to look at.
      */
-    unchanged: ({ id, state_version }: Pick<AgentRecord, 'id' | 'state_version'>): Claim => ({
-      ...stateClaim(id, state_version),
-      look: true,
-    }),
+    changed: ({ id, state_version }: Pick<AgentRecord, 'id' | 'state_version'>): Claim =>
+      stateClaim(id, state_version),
 
     /**
      * Enrols an agent, or takes a pending one's answer to its challenge.

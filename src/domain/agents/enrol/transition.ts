@@ -1,21 +1,20 @@
 /** Changes of an agent's state: each follows exactly one other, whichever servers they come from. @module */
 import type { Caller } from '../../../caller.ts'
 import { fail } from '../../../errors.ts'
-import type { Claim, Entry, Item, Settled } from '../../../ledger/item.ts'
+import { CLAIM_KINDS, type Claim } from '../../../ledger/claim-kinds.ts'
+import type { Decide, Entry } from '../../../ledger/decision.ts'
 import type { Ledger } from '../../../ledger/ledger.ts'
 import type { AgentStep, stepEvent } from '../trust/store-events.ts'
 import { type AgentRow, agents } from './store.ts'
 
-const CLAIM_KIND = 'agent-state'
 /** So often a change that came too late is made again, of the state that it then finds. */
 const MAX_ATTEMPTS = 8
 
 /** The claim of whoever changes this state: only one change follows it. */
-export const stateClaim = (id: string, stateVersion: number): Claim => ({
-  kind: CLAIM_KIND,
-  key: `${id}/${stateVersion}`,
-  code: 'conflict',
-})
+export const stateClaim = (id: string, stateVersion: number): Claim => [
+  CLAIM_KINDS.agentState,
+  `${id}/${stateVersion}`,
+]
 
 interface Deps {
   readonly ledger: Pick<Ledger, 'append'>
@@ -29,27 +28,23 @@ export interface Transition {
   readonly entry: Omit<Entry, 'subject'>
 }
 
-const itemOf = <R>(
+/** @returns what changes a state; it answers undefined where somebody else changed it first */
+const changing = <R>(
   row: AgentRow,
   { step, change, entry }: Transition,
   recorded: typeof stepEvent,
   present: (row: AgentRow) => R,
-): Item<R | undefined> => {
-  const next = (at: number): AgentRow => ({
-    ...row,
-    ...change,
-    state_version: row.state_version + 1,
-    changed_at: at,
-  })
-  return {
-    claims: [stateClaim(row.id, row.state_version)],
-    entry: { ...entry, subject: ['agent', row.id] },
-    rows: (receipt) => [
-      agents.row(next(receipt.at)),
-      recorded({ agent: row.id, organisation: row.organisation, ...step }, receipt),
-    ],
-    result: ({ at }) => present(next(at)),
-    lost: (): Settled<undefined> => ({ settled: undefined }),
+): Decide<R | undefined> => {
+  const { id, organisation, state_version } = row
+  const state = stateClaim(id, state_version)
+  return (tx) => {
+    if (tx.holder(...state)) return undefined
+    tx.claim(...state)
+    const place = tx.append({ ...entry, subject: ['agent', id] })
+    const next = { ...row, ...change, state_version: state_version + 1, changed_at: tx.at }
+    tx.write(agents.row(next))
+    tx.write(recorded({ agent: id, organisation, ...step }, place))
+    return present(next)
   }
 }
 
@@ -70,7 +65,7 @@ export const changeState = async <R>(
     const row = await read()
     const transition = plan(row)
     if (transition === undefined) return present(row)
-    const changed = await ledger.append(caller, itemOf(row, transition, stepEvent, present))
+    const changed = await ledger.append(caller, changing(row, transition, stepEvent, present))
     if (changed !== undefined) return changed
   }
   return fail('conflict', { message: 'The agent was changed by another request; try again.' })

@@ -4,10 +4,11 @@
  * @module
  */
 import type { Clock } from '../../../clock.ts'
+import { fail } from '../../../errors.ts'
 import type { Jwk } from '../../../keys/jwks.ts'
-import type { Claim } from '../../../ledger/item.ts'
+import { CLAIM_KINDS } from '../../../ledger/claim-kinds.ts'
+import type { Tx } from '../../../ledger/decision.ts'
 import type { Database } from '../../../store/database.ts'
-import type { Row } from '../../../store/table.ts'
 import { type ReadKeys, readKeys, type SentKeys } from './reading.ts'
 import { findKeyInUse, registeredKeys } from './store.ts'
 
@@ -40,13 +41,13 @@ export interface RegisteredKeysService {
    * @throws AppError validation_failed naming the key that is none
    */
   read(sent: SentKeys): Promise<ReadKeys>
-  /** Claims that are lost where a key is registered already. @param look only asks, and registers nothing */
-  claims(keys: readonly NamedKey[], look: boolean): readonly Claim[]
-  /** Rows that register keys, to be written with their claims. @param at Unix ms */
-  rows(organisation: string, owner: KeyOwner, keys: readonly NamedKey[], at: number): readonly Row[]
+  /** @throws AppError key_registered where one of the keys is somebody's */
+  demandFree(tx: Tx, keys: readonly NamedKey[]): void
+  /** Registers keys that are free, for good. @param at Unix ms */
+  register(tx: Tx, organisation: string, owner: KeyOwner, keys: readonly NamedKey[], at: number): void
 }
 
-const CLAIM_KIND = 'registered-key'
+const CLAIM_KIND = CLAIM_KINDS.registeredKey
 
 interface Deps {
   readonly database: Database
@@ -61,18 +62,23 @@ export const createRegisteredKeys = ({ database, clock }: Deps): RegisteredKeysS
 
   read: readKeys,
 
-  claims: (keys, look) =>
-    keys.map(({ kid }) => ({ kind: CLAIM_KIND, key: kid, code: 'key_registered', ...(look && { look }) })),
+  demandFree(tx, keys) {
+    if (keys.some(({ kid }) => tx.holder(CLAIM_KIND, kid))) fail('key_registered')
+  },
 
-  rows: (organisation, owner, keys, at) =>
-    keys.map(({ kid, jwk }) =>
-      registeredKeys.row({
-        organisation,
-        kid,
-        jwk: { ...jwk },
-        owner_type: owner.type,
-        owner_id: owner.id,
-        created_at: at,
-      }),
-    ),
+  register(tx, organisation, owner, keys, at) {
+    for (const { kid, jwk } of keys) {
+      tx.claim(CLAIM_KIND, kid)
+      tx.write(
+        registeredKeys.row({
+          organisation,
+          kid,
+          jwk: { ...jwk },
+          owner_type: owner.type,
+          owner_id: owner.id,
+          created_at: at,
+        }),
+      )
+    }
+  },
 })

@@ -9,7 +9,8 @@ import { type Clock, iso } from '../../../clock.ts'
 import { fail } from '../../../errors.ts'
 import { newId } from '../../../ids.ts'
 import type { Signers } from '../../../keys/signers.ts'
-import type { Claim, Item, Receipt, Take } from '../../../ledger/item.ts'
+import { CLAIM_KINDS } from '../../../ledger/claim-kinds.ts'
+import type { Place, Tx, WithRoot } from '../../../ledger/decision.ts'
 import type { Ledger } from '../../../ledger/ledger.ts'
 import { canonicalJson } from '../../../protocol/canonical-json.ts'
 import type { Database } from '../../../store/database.ts'
@@ -37,13 +38,12 @@ import { nonceClaim } from './verify.ts'
 const MS_PER_SECOND = 1000
 /** How long what was allowed may be begun. */
 const TOKEN_VALID_SECONDS = 300
-const NONCE = 'agent.authorisation-nonce'
 
 interface Deps {
   readonly database: Database
   readonly ledger: Pick<Ledger, 'append'>
   readonly signers: Pick<Signers, 'current'>
-  readonly agents: Pick<AgentsService, 'find' | 'unchanged'>
+  readonly agents: Pick<AgentsService, 'find' | 'changed'>
   readonly registeredKeys: Pick<RegisteredKeysService, 'find'>
   readonly toWireLimits: typeof toWireLimits
   readonly clock: Clock
@@ -89,18 +89,14 @@ const termsOf = ({ input, evidence }: Question) => ({
 const spentToday = (agent: AgentRecord, at: number): string =>
   `agent.spent/${agent.id}/${iso(at).slice(0, 'yyyy-mm-dd'.length)}`
 
-/** Of the limit of the day, where there is one and something is spent. */
-const takesOf = ({ agent, money, at }: Question): Take[] =>
+/** What is to be spent of the limit of the day, in minor units; undefined without such a limit, or where nothing is spent. */
+const spendingOf = ({
+  agent,
+  money,
+}: Question): { readonly amount: number; readonly limit: number } | undefined =>
   money === undefined || agent.limits?.perDayMinor === undefined
-    ? []
-    : [
-        {
-          counter: spentToday(agent, at),
-          amount: money.minor,
-          limit: agent.limits.perDayMinor,
-          code: 'limit_reached',
-        },
-      ]
+    ? undefined
+    : { amount: money.minor, limit: agent.limits.perDayMinor }
 
 /** Unix seconds at which an authorisation ends, no later than the agent. */
 const endOf = ({ agent, at }: Question): number =>
@@ -131,7 +127,7 @@ const tokenOf = (question: Question, exp: number): string => {
   })
 }
 
-const eventRow = (question: Question, { decision, reasons }: Decided, { index, at }: Receipt) => {
+const eventRow = (question: Question, { decision, reasons }: Decided, { index, at }: Place) => {
   const { caller, agent, input, money, id } = question
   return agentEvents.row({
     agent: agent.id,
@@ -201,32 +197,45 @@ export const createAgentAuthorisations = (deps: Deps) => {
     }
   }
 
-  const item = (question: Question, decided: Decided, claims: readonly Claim[]): Item<AgentAuthorisation> => {
+  /** Records what was decided, and signs it. */
+  const pronounce = (tx: Tx, question: Question, decided: Decided): WithRoot<AgentAuthorisation> => {
     const { agent, evidence, id } = question
     const { decision, reasons } = decided
-    const takes = decision === 'ALLOW' ? takesOf(question) : []
-    const deny = (reason: Reason, spent: number) =>
-      item(question, { decision: 'DENY', reasons: [reason], spent }, [])
-    return {
-      claims,
-      takes,
-      entry: {
-        type: 'gate',
-        subject: ['agent', agent.id],
-        ...(evidence && { digest: evidence.digest }),
-        data: {
-          event: 'agent.authorised',
-          agentId: agent.id,
-          authorisationId: id,
-          decision,
-          reasons: [...reasons],
-        },
+    const place = tx.append({
+      type: 'gate',
+      subject: ['agent', agent.id],
+      ...(evidence && { digest: evidence.digest }),
+      data: {
+        event: 'agent.authorised',
+        agentId: agent.id,
+        authorisationId: id,
+        decision,
+        reasons: [...reasons],
       },
-      rows: (receipt) => [eventRow(question, decided, receipt)],
-      result: ({ leafHash }, [spent = decided.spent]) => answerOf(question, { ...decided, spent }, leafHash),
-      lost: ({ claim }) => deny(claim.kind === NONCE ? 'NONCE_REPLAYED' : 'AGENT_CHANGED', decided.spent),
-      exceeded: (_, spent) => deny('PER_DAY_EXCEEDED', spent),
-    }
+    })
+    tx.write(eventRow(question, decided, place))
+    return tx.withRoot(() => answerOf(question, decided, place.leafHash))
+  }
+
+  /** Allows what the agent signed, if it is the first time, nobody changed the agent, and the day's limit has room. */
+  const allow = (
+    tx: Tx,
+    question: Question,
+    evidence: Evidence,
+    spentBefore: number,
+  ): WithRoot<AgentAuthorisation> => {
+    const deny = (reason: Reason, spent = spentBefore) =>
+      pronounce(tx, question, { decision: 'DENY', reasons: [reason], spent })
+    const nonce = nonceClaim(CLAIM_KINDS.agentAuthorisationNonce, evidence)
+    if (tx.holder(...nonce)) return deny('NONCE_REPLAYED')
+    if (tx.holder(...agents.changed(question.agent))) return deny('AGENT_CHANGED')
+    const spending = spendingOf(question)
+    const counter = spentToday(question.agent, question.at)
+    const spent = spending ? tx.counter(counter) : spentBefore
+    if (spending && spent + spending.amount > spending.limit) return deny('PER_DAY_EXCEEDED', spent)
+    tx.claim(...nonce)
+    const spentThen = spending ? tx.add(counter, spending.amount) : spent
+    return pronounce(tx, question, { decision: 'ALLOW', reasons: [], spent: spentThen })
   }
 
   return {
@@ -259,16 +268,15 @@ export const createAgentAuthorisations = (deps: Deps) => {
       faults.push(...limitFaults(agent.limits, input, money))
       const spent = await findCounter(database, organisation, spentToday(agent, at))
       // Whoever is asked to agree in the agent's stead is not to be asked for nothing.
-      const isTooMuch = takesOf(question).some(({ amount, limit }) => spent + amount > limit)
+      const spending = spendingOf(question)
+      const isTooMuch = spending !== undefined && spent + spending.amount > spending.limit
       if (evidence === undefined && isTooMuch) faults.push('PER_DAY_EXCEEDED')
-      if (faults.length > 0)
-        return ledger.append(caller, item(question, { decision: 'DENY', reasons: faults, spent }, []))
-      if (evidence === undefined) {
-        const decided = { decision: 'STEP_UP', reasons: ['SIGNATURE_REQUIRED'], spent } as const
-        return ledger.append(caller, item(question, decided, []))
-      }
-      const claims = [nonceClaim(NONCE, evidence), agents.unchanged(agent)]
-      return ledger.append(caller, item(question, { decision: 'ALLOW', reasons: [], spent }, claims))
+      return ledger.append(caller, (tx) => {
+        if (faults.length > 0) return pronounce(tx, question, { decision: 'DENY', reasons: faults, spent })
+        if (evidence === undefined)
+          return pronounce(tx, question, { decision: 'STEP_UP', reasons: ['SIGNATURE_REQUIRED'], spent })
+        return allow(tx, question, evidence, spent)
+      })
     },
   }
 }

@@ -1,6 +1,6 @@
 /** What the service signs about agents: compact JWS whose `typ` tells them from everything else that it signs. @module */
 import type { Signers } from '../../../keys/signers.ts'
-import type { Json } from '../../../ledger/item.ts'
+import type { Json } from '../../../ledger/decision.ts'
 import { writeJws } from '../../../protocol/jws.ts'
 
 export const VERDICT_TYP = 'agent-verdict+jws'

@@ -4,7 +4,8 @@ import type { Caller } from '../../../caller.ts'
 import { type Clock, iso } from '../../../clock.ts'
 import { fail } from '../../../errors.ts'
 import type { Signers } from '../../../keys/signers.ts'
-import type { Claim, Item, Json } from '../../../ledger/item.ts'
+import { CLAIM_KINDS, type Claim } from '../../../ledger/claim-kinds.ts'
+import type { Json, Tx, WithRoot } from '../../../ledger/decision.ts'
 import type { Ledger } from '../../../ledger/ledger.ts'
 import { canonicalJson } from '../../../protocol/canonical-json.ts'
 import type { AgentRecord, AgentsService } from '../enrol/service.ts'
@@ -21,12 +22,11 @@ import { type AnswerSigner, answerSigner, VERDICT_TYP } from './signed-answers.t
 import { agentEvents } from './store-events.ts'
 
 const MS_PER_SECOND = 1000
-const NONCE = 'agent.nonce'
 
 interface Deps {
   readonly ledger: Pick<Ledger, 'append'>
   readonly signers: Pick<Signers, 'current'>
-  readonly agents: Pick<AgentsService, 'find' | 'unchanged'>
+  readonly agents: Pick<AgentsService, 'find' | 'changed'>
   readonly registeredKeys: Pick<RegisteredKeysService, 'find'>
   readonly clock: Clock
   readonly baseUrl: string
@@ -36,11 +36,10 @@ interface Deps {
  * The claim on a nonce of a key, for one use.
  * @param use nonces of each use are counted apart
  */
-export const nonceClaim = (use: string, { signer, nonce = '' }: Evidence): Claim => ({
-  kind: use,
-  key: hash('sha256', JSON.stringify([signer?.publicKey.kid, nonce])),
-  code: 'conflict',
-})
+export const nonceClaim = (
+  use: (typeof CLAIM_KINDS)['agentNonce' | 'agentAuthorisationNonce'],
+  { signer, nonce = '' }: Evidence,
+): Claim => [use, hash('sha256', JSON.stringify([signer?.publicKey.kid, nonce]))]
 
 /** @throws AppError validation_failed */
 const checkSize = ({ agent_card: card }: VerifyAgent): void => {
@@ -54,6 +53,15 @@ interface Judged {
   readonly agent: AgentRecord | undefined
   readonly reasons: readonly EvidenceReason[]
   readonly nonceFresh: boolean | null
+}
+
+/** What the verdict is signed with. */
+interface Signing {
+  readonly caller: Caller
+  readonly signer: AnswerSigner
+  readonly audience: string | undefined
+  /** Unix ms. */
+  readonly at: number
 }
 
 /** Unix seconds of the last moment that a date can say. */
@@ -99,60 +107,50 @@ export const createAgentVerification = (deps: Deps) => {
     )
   }
 
-  /** @param at Unix ms */
-  const verdictItem = (
-    caller: Caller,
+  /** Records what was judged, and signs it. */
+  const pronounce = (
+    tx: Tx,
     judged: Judged,
-    { signer, audience, at }: { signer: AnswerSigner; audience: string | undefined; at: number },
-    claims: readonly Claim[],
-  ): Item<AgentVerdict> => {
+    { caller, signer, audience, at }: Signing,
+  ): WithRoot<AgentVerdict> => {
     const { evidence, agent } = judged
     const answer = answerOf(judged)
     const { reasons } = answer
     const outcome = answer.verified ? 'verified' : 'refused'
-    const again = (reason: EvidenceReason, nonceFresh: boolean | null) =>
-      verdictItem(caller, { ...judged, reasons: [reason], nonceFresh }, { signer, audience, at }, [])
-    return {
-      claims,
-      entry: {
-        type: 'attest',
-        ...(agent && { subject: ['agent', agent.id] as const }),
-        digest: evidence.digest,
-        data: { event: 'agent.verified', method: evidence.method, outcome, reasons },
-      },
-      rows: ({ index, at: happened_at }) =>
-        agent === undefined
-          ? []
-          : [
-              agentEvents.row({
-                agent: agent.id,
-                entry_index: index,
-                organisation: caller.organisation,
-                kind: 'verify',
-                outcome,
-                reasons,
-                authorisation: null,
-                action: null,
-                amount_minor: null,
-                currency: null,
-                happened_at,
-              }),
-            ],
-      result: ({ leafHash }) => ({
-        ...answer,
-        jws: signer.result(VERDICT_TYP, {
-          ...(answer as { [member: string]: Json }),
-          iss: baseUrl,
-          org: caller.organisation,
-          iat: Math.floor(at / MS_PER_SECOND),
-          audience,
-          evidence: evidence.digest,
-          leaf_hash: leafHash,
+    const { index, leafHash } = tx.append({
+      type: 'attest',
+      ...(agent && { subject: ['agent', agent.id] as const }),
+      digest: evidence.digest,
+      data: { event: 'agent.verified', method: evidence.method, outcome, reasons },
+    })
+    if (agent)
+      tx.write(
+        agentEvents.row({
+          agent: agent.id,
+          entry_index: index,
+          organisation: caller.organisation,
+          kind: 'verify',
+          outcome,
+          reasons,
+          authorisation: null,
+          action: null,
+          amount_minor: null,
+          currency: null,
+          happened_at: tx.at,
         }),
+      )
+    return tx.withRoot(() => ({
+      ...answer,
+      jws: signer.result(VERDICT_TYP, {
+        ...(answer as { [member: string]: Json }),
+        iss: baseUrl,
+        org: caller.organisation,
+        iat: Math.floor(at / MS_PER_SECOND),
+        audience,
+        evidence: evidence.digest,
+        leaf_hash: leafHash,
       }),
-      lost: ({ claim }) =>
-        claim.kind === NONCE ? again('NONCE_REPLAYED', false) : again('AGENT_CHANGED', null),
-    }
+    }))
   }
 
   return {
@@ -172,14 +170,19 @@ export const createAgentVerification = (deps: Deps) => {
       const reasons = [...evidence.reasons, ...(agent ? statusFaults(agent) : [])]
       const isVerified = reasons.length === 0 && agent !== undefined && evidence.signer !== undefined
       const hasNonce = isVerified && evidence.nonce !== undefined
-      const claims = [
-        ...(hasNonce ? [nonceClaim(NONCE, evidence)] : []),
-        ...(isVerified ? [agents.unchanged(agent)] : []),
-      ]
+      const nonce = hasNonce ? nonceClaim(CLAIM_KINDS.agentNonce, evidence) : undefined
+      const changed = isVerified ? agents.changed(agent) : undefined
       const audience = evidence.method === 'agent_card' ? undefined : (input.expected_audience ?? baseUrl)
-      const signing = { signer: await answerSigner(signers), audience, at: clock.now() }
-      const judged = { evidence, agent, reasons, nonceFresh: hasNonce ? true : null }
-      return ledger.append(caller, verdictItem(caller, judged, signing, claims))
+      const signing = { caller, signer: await answerSigner(signers), audience, at: clock.now() }
+      const judged: Judged = { evidence, agent, reasons, nonceFresh: hasNonce ? true : null }
+      return ledger.append(caller, (tx) => {
+        if (nonce && tx.holder(...nonce))
+          return pronounce(tx, { ...judged, reasons: ['NONCE_REPLAYED'], nonceFresh: false }, signing)
+        if (changed && tx.holder(...changed))
+          return pronounce(tx, { ...judged, reasons: ['AGENT_CHANGED'], nonceFresh: null }, signing)
+        if (nonce) tx.claim(...nonce)
+        return pronounce(tx, judged, signing)
+      })
     },
   }
 }

@@ -1,7 +1,6 @@
 /** Nullifiers that nobody may use any more. @module */
 import type { Clock } from '../../../clock.ts'
-import type { ErrorCode } from '../../../errors.ts'
-import type { Claim } from '../../../ledger/item.ts'
+import type { Claim } from '../../../ledger/claim-kinds.ts'
 import type { Ledger } from '../../../ledger/ledger.ts'
 import type { Database } from '../../../store/database.ts'
 import type { Row } from '../../../store/table.ts'
@@ -95,10 +94,10 @@ export const revokedNullifierClaim = ({
   revokedClaim(nullifierKey(circuitId, nullifier))
 
 /** Spends a nullifier without a proof: whoever presents a proof that has it comes too late, and the other way round. */
-export const nullifierClaim = (
-  { circuitId, nullifier }: Pick<RevokedNullifier, 'circuitId' | 'nullifier'>,
-  code: ErrorCode,
-): Claim => spendClaim(nullifierKey(circuitId, nullifier), code)
+export const nullifierClaim = ({
+  circuitId,
+  nullifier,
+}: Pick<RevokedNullifier, 'circuitId' | 'nullifier'>): Claim => spendClaim(nullifierKey(circuitId, nullifier))
 
 /** When the organisation spent this nullifier, with a proof or without (Unix ms), or undefined. */
 export const nullifierSpentAt = (

@@ -1,5 +1,5 @@
 /** What statements about the ledger share: the logged root that a proof is about, as `ctx` binds it. @module */
-import type { Json } from '../../../ledger/item.ts'
+import type { Json } from '../../../ledger/decision.ts'
 import type { LoggedRoot } from '../../../ledger/tree/shards.ts'
 import type { Membership } from '../../audit/membership.ts'
 import type { ReasonCode, Stated } from '../statement.ts'

@@ -20,7 +20,7 @@ interface Deps {
   readonly database: Database
   readonly ledger: Pick<Ledger, 'append'>
   readonly signers: Pick<Signers, 'current'>
-  readonly agents: Pick<AgentsService, 'find' | 'unchanged'>
+  readonly agents: Pick<AgentsService, 'find' | 'changed'>
   readonly clock: Clock
   readonly baseUrl: string
 }
@@ -86,15 +86,15 @@ export const createAgentBadges = ({ database, ledger, signers, agents, clock, ba
       const badge = toBadge(row, agent, now)
       const jws = await sign(row, agent)
       const { badge_id, status, trust_level, issued_at, expires_at, verify_url } = badge
-      return ledger.append(caller, {
-        claims: [agents.unchanged(agent)],
-        entry: {
+      return ledger.append(caller, (tx) => {
+        if (tx.holder(...agents.changed(agent))) fail('conflict')
+        tx.append({
           type: 'attest',
           subject: ['agent', agent.id],
           data: { event: 'agent.badge_issued', agentId: agent.id, badgeId: row.id, trustLevel: trust_level },
-        },
-        rows: () => [badges.row(row)],
-        result: () => ({
+        })
+        tx.write(badges.row(row))
+        return {
           badge_id,
           status,
           trust_level,
@@ -103,7 +103,7 @@ export const createAgentBadges = ({ database, ledger, signers, agents, clock, ba
           verify_url,
           svg: format === 'jws' ? null : badgeImage(badge),
           jws: format === 'svg' ? null : jws,
-        }),
+        }
       })
     },
 
