@@ -164,6 +164,10 @@ describe('client address', () => {
       [undefined, '1.1.1.1', ''],
     ] as const)
       expect(behindProxy(peer, forwardedFor), `${peer} < ${forwardedFor}`).to.equal(client)
+    for (const everybody of ['0.0.0.0/0', '::/0'])
+      expect(from([everybody])('9.9.9.9', '1.1.1.1'), everybody).to.equal('1.1.1.1')
+    for (const zone of ['eth0', 'eth0.1', 'br-lan'])
+      expect(from(['fe80::/10'])(`fe80::1%${zone}`, '1.1.1.1'), zone).to.equal('1.1.1.1')
     expect(() => createClientAddress(['localhost'])).to.throw('localhost')
   })
 
@@ -172,6 +176,8 @@ describe('client address', () => {
     for (const ip of ['2001:db8:0:1::1', '2001:0db8:0000:0001:ffff:ffff:ffff:ffff', '2001:db8:0:1:2:3:4:5']) {
       expect(addressBlock(ip), ip).to.equal(block)
     }
+    for (const zone of ['eth0', 'eth0.1', 'br-lan'])
+      expect(addressBlock(`fe80::1%${zone}`), zone).to.equal('fe80:0:0:0::/64')
     expect(addressBlock('::1')).to.equal('0:0:0:0::/64')
     expect(addressBlock('192.0.2.1')).to.equal('192.0.2.1')
   })

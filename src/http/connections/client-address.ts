@@ -3,7 +3,7 @@
  * @module
  */
 import type { IncomingMessage } from 'node:http'
-import { isIP } from 'node:net'
+import { BlockList, isIP } from 'node:net'
 import ipaddr from 'ipaddr.js'
 import proxyAddr from 'proxy-addr'
 
@@ -11,6 +11,8 @@ const IPV4_MAPPED = /^::ffff:(\d+\.\d+\.\d+\.\d+)$/i
 const IPV6_SITE_GROUPS = 4
 
 const normalise = (address: string): string => IPV4_MAPPED.exec(address)?.[1] ?? address
+
+const family = (address: string): 'ipv4' | 'ipv6' => (isIP(address) === 6 ? 'ipv6' : 'ipv4')
 
 type Addressed = Pick<IncomingMessage, 'socket' | 'headers'>
 
@@ -22,9 +24,14 @@ type Addressed = Pick<IncomingMessage, 'socket' | 'headers'>
  */
 export const createClientAddress = (trusted: readonly string[]): ((request: Addressed) => string) => {
   if (trusted.length === 0) return ({ socket }) => normalise(socket.remoteAddress ?? '')
-  const isProxy = proxyAddr.compile([...trusted])
-  // `1` and `0x7f.1` are addresses for proxy-addr, and nobody's.
-  const isTrusted = (hop: string, place: number) => isIP(hop) !== 0 && isProxy(hop, place)
+  const proxies = new BlockList()
+  for (const cidr of trusted) {
+    const [address = '', prefix] = cidr.split('/')
+    if (isIP(address) === 0) throw new Error(`not a CIDR: ${cidr}`)
+    proxies.addSubnet(address, Number(prefix ?? (isIP(address) === 6 ? 128 : 32)), family(address))
+  }
+  // proxy-addr's own networks lack /0 and the zones of VLANs, and its hops may be `1` or `0x7f.1`, which are nobody's.
+  const isTrusted = (hop: string) => isIP(hop) !== 0 && proxies.check(hop, family(hop))
   return (request) => {
     const hops = proxyAddr.all(request as IncomingMessage, isTrusted)
     return normalise(hops.findLast((hop) => isIP(hop) !== 0) ?? '')
@@ -34,6 +41,7 @@ export const createClientAddress = (trusted: readonly string[]): ((request: Addr
 /** What limits count: an IPv4 address, or the /64 of an IPv6 address, since one site holds all of it. */
 export const addressBlock = (address: string): string => {
   if (isIP(address) !== 6) return address
-  const site = ipaddr.IPv6.parse(address).parts.slice(0, IPV6_SITE_GROUPS)
+  // Of zones ipaddr.js takes letters and digits only, which those of VLANs and bridges are not (`eth0.1`, `br-lan`).
+  const site = ipaddr.IPv6.parse(address.split('%', 1)[0] ?? '').parts.slice(0, IPV6_SITE_GROUPS)
   return `${site.map((group) => group.toString(16)).join(':')}::/64`
 }
