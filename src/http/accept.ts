@@ -1,8 +1,11 @@
 /** Which of several content types a client would rather have (RFC 9110 §12.5.1). @module */
 import Negotiator from 'negotiator'
 
-/** A range that has parameters takes only what has them too; this is what everything that is text here has. */
-const CHARSET = '; charset=utf-8'
+/**
+ * All but the quality. They would leave out what has no such parameter, and clients send ever new ones: Prometheus 3 adds
+ * `escaping` to each range, and reads what has none.
+ */
+const PARAMETERS = /;(?!\s*q\s*=)[^;,]*/gi
 /** Browsers send 150. Each range is compared with each type, so what is longer would take milliseconds. */
 export const ACCEPT_MAX_CHARACTERS = 2048
 
@@ -17,7 +20,7 @@ export const prefers = (
   usual: string,
 ): boolean => {
   if (accept === undefined || accept.length > ACCEPT_MAX_CHARACTERS) return false
-  const offered = [usual, types].flat().map((type) => type + CHARSET)
-  const best = new Negotiator({ headers: { accept: String(accept) } }).mediaType(offered)
-  return best !== undefined && best !== offered[0]
+  const ranges = String(accept).replace(PARAMETERS, '')
+  const best = new Negotiator({ headers: { accept: ranges } }).mediaType([usual, types].flat())
+  return best !== undefined && best !== usual
 }

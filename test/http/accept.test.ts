@@ -40,6 +40,8 @@ describe('content negotiation', () => {
       'text/html;q=0.2',
       'text/html, application/json;q=0.9',
       'application/json ; Q=0.1 , text/html ; charset=utf-8 ; q=0.2',
+      'text/html;level=1, application/json;q=0.9',
+      'text/html; charset=iso-8859-1',
     ])
       expect(wantsHtml(accept), accept).to.equal(true)
   })
@@ -64,10 +66,12 @@ describe('content negotiation', () => {
   })
 
   it('takes the ranges that scrapers of metrics send', () => {
-    const types = ['text/plain; version=0.0.4', 'application/openmetrics-text; version=1.0.0']
+    const types = ['text/plain', 'application/openmetrics-text']
     for (const accept of [
       'application/openmetrics-text;version=1.0.0;q=0.5,text/plain;version=0.0.4;q=0.2,*/*;q=0.1',
       'application/openmetrics-text; version=1.0.0; charset=utf-8,text/plain;version=0.0.4;q=0.5,*/*;q=0.1',
+      // Prometheus 3
+      'application/openmetrics-text;version=1.0.0;escaping=allow-utf-8;q=0.6,application/openmetrics-text;version=0.0.1;escaping=allow-utf-8;q=0.5,text/plain;version=1.0.0;escaping=allow-utf-8;q=0.4,text/plain;version=0.0.4;escaping=allow-utf-8;q=0.3,*/*;q=0.2',
       'text/plain;version=0.0.4;q=1,*/*;q=0.1',
       'text/plain',
     ])

@@ -23,18 +23,9 @@ const answerHealth = async (system: SystemService) => {
   return health.status === 'unhealthy' ? new Reply(503, health) : health
 }
 
-/** What scrapers ask for; all of them read version 0.0.4. */
-const SCRAPED_TYPES = [
-  'text/plain',
-  'text/plain; version=0.0.4',
-  'application/openmetrics-text',
-  'application/openmetrics-text; version=0.0.1',
-  'application/openmetrics-text; version=1.0.0',
-]
-
 /** Prometheus asks for text, everybody else gets JSON. */
 const prefersText = (accept: string | string[] | undefined): boolean =>
-  prefers(accept, SCRAPED_TYPES, JSON_TYPE)
+  prefers(accept, ['text/plain', 'application/openmetrics-text'], JSON_TYPE)
 
 const getServiceInfo = route({
   name: 'getServiceInfo',
