@@ -24,6 +24,8 @@ const MAX_AT_ONCE = 2
 /** Beyond it answers go as they are. */
 const MAX_WAITING = 32
 const MAX_REMEMBERED_BYTES = 16 * 1024 * 1024
+/** Of each, beside its content: key, array and places in lists. */
+const ENTRY_BYTES = 512
 /** A third of the time of the default, which is the most, and within a tenth of its size. */
 const BROTLI_QUALITY = 5
 const TEXTS = /^(?:text\/|application\/json|image\/svg\+xml)/
@@ -33,6 +35,9 @@ const CODERS = {
     promisify(brotliCompress)(content, { params: { [constants.BROTLI_PARAM_QUALITY]: BROTLI_QUALITY } }),
   gzip: promisify<string | Uint8Array, Buffer>(gzip),
 }
+/** What zlib gives is part of a block of up to 16 KiB, which a short content would keep as a whole. */
+const encode = async (coding: Coding, content: string | Uint8Array): Promise<Uint8Array> =>
+  new Uint8Array(await CODERS[coding](content))
 type Coding = keyof typeof CODERS
 const CODINGS = Object.keys(CODERS) as Coding[]
 
@@ -53,12 +58,12 @@ export const mayCompress = ({ auth, method }: Pick<Route, 'auth' | 'method'>): b
 
 export const createCompression = (unread: Pick<UnreadAnswers, 'send'>): Compression => {
   const limited = pLimit(MAX_AT_ONCE)
-  const remembered = new LRUCache<string, Buffer, { coding: Coding; content: string | Uint8Array }>({
+  const remembered = new LRUCache<string, Uint8Array, { coding: Coding; content: string | Uint8Array }>({
     maxSize: MAX_REMEMBERED_BYTES,
-    sizeCalculation: ({ length }) => length,
+    sizeCalculation: ({ length }) => length + ENTRY_BYTES,
     // Who waits for a content is answered, also where others have taken its place.
     ignoreFetchAbort: true,
-    fetchMethod: (_key, _stale, { context: { coding, content } }) => limited(() => CODERS[coding](content)),
+    fetchMethod: (_key, _stale, { context: { coding, content } }) => limited(() => encode(coding, content)),
   })
   return {
     choose(ctx, content) {

@@ -1,4 +1,6 @@
 import { randomBytes } from 'node:crypto'
+import { setFlagsFromString } from 'node:v8'
+import { runInNewContext } from 'node:vm'
 import { brotliDecompressSync, gunzipSync } from 'node:zlib'
 import { expect } from 'chai'
 import fc from 'fast-check'
@@ -45,6 +47,7 @@ const routes = [
     text(new Uint8Array(Buffer.from(JSON.stringify(words))), { 'Content-Type': 'application/json' }),
   ),
   readable('/other', 'none', () => new Reply(200, randomBytes(768 * 1024).toString('base64'))),
+  readable('/brief', 'none', () => new Reply(200, randomBytes(8).toString('hex').repeat(100))),
   readable('/shared', 'none', text(new Uint8Array(new SharedArrayBuffer(2048)).fill(97))),
   readable('/page', 'none', text(words, { Vary: 'Accept' })),
   readable('/named', 'none', text(words, { ETag: '"own"' })),
@@ -162,6 +165,20 @@ describe('compression', () => {
     )
     expect(answers.map(({ status }) => status)).to.deep.equal(answers.map(() => 200))
     expect(new Set(answers.map(({ body }) => gunzipSync(body).toString())).size).to.equal(answers.length)
+  })
+
+  it('remembers short contents without the blocks that they were made in', async () => {
+    setFlagsFromString('--expose-gc')
+    const collect = runInNewContext('gc') as () => void
+    setFlagsFromString('--no-expose-gc')
+    const contents = 600
+    const round = async () => {
+      for (let i = 0; i < contents; i++) await ask('/brief', { 'accept-encoding': i % 2 ? 'gzip' : 'br' })
+      collect()
+      return process.memoryUsage().arrayBuffers
+    }
+    const before = await round()
+    expect((await round()) - before).to.be.below(contents * 2048)
   })
 
   it('never throws, whatever Accept-Encoding says', async () => {
