@@ -52,6 +52,9 @@ const isCidr = (text: string): boolean => {
   return bits === undefined || (/^\d{1,3}$/.test(bits) && Number(bits) <= (version === 4 ? 32 : 128))
 }
 
+/** In lower case; empty for what is no URL. */
+const schemeOf = (text: string): string => (URL.canParse(text) ? new URL(text).protocol : '')
+
 /** Paths of routes are appended to it. Port 0 is none. */
 const isOrigin = (text: string): boolean => {
   const { protocol, pathname, search, hash, username, port } = URL.canParse(text) ? new URL(text) : {}
@@ -77,7 +80,8 @@ const ajv = new Ajv2020({ allErrors: true, useDefaults: true, strict: true, stri
   )
   .addFormat('https-url', isHttpsUrl)
   .addFormat('origin', isOrigin)
-  .addFormat('url', (text: string) => URL.canParse(text))
+  .addFormat('postgres-url', (text: string) => /^postgres(ql)?:$/.test(schemeOf(text)))
+  .addFormat('redis-url', (text: string) => /^rediss?:$/.test(schemeOf(text)))
 const validate = ajv.compile<Variables>(VARIABLES)
 
 const parseJson = (text: string): unknown => {

@@ -90,8 +90,7 @@ const STORAGE = {
   }),
   DATABASE_URL: Type.Optional(
     Type.String({
-      format: 'url',
-      pattern: '^postgres(ql)?:',
+      format: 'postgres-url',
       unset: 'embedded database in DATA_DIR',
       description: 'PostgreSQL ≥ 14',
       rule: 'must be a URL that starts with postgres:// or postgresql://',
@@ -100,8 +99,7 @@ const STORAGE = {
   ),
   REDIS_URL: Type.Optional(
     Type.String({
-      format: 'url',
-      pattern: '^rediss?:',
+      format: 'redis-url',
       unset: 'in this process',
       description:
         'Redis ≥ 6.2: rate limits, revocations that hold on all servers at once, look-ups of keys and sessions shared between them (sealed)',

@@ -75,6 +75,14 @@ describe('configuration', () => {
     })
   })
 
+  it('takes the scheme of a URL in any case', () => {
+    const urls = { DATABASE_URL: 'POSTGRES://db/assay', REDIS_URL: 'Rediss://cache' }
+    expect(loadConfig({ ...memory, MASTER_KEY, ...urls })).to.include({
+      databaseUrl: urls.DATABASE_URL,
+      redisUrl: urls.REDIS_URL,
+    })
+  })
+
   it('reads every variable', () => {
     const config = loadConfig({
       PORT: '9000',
