@@ -12,7 +12,7 @@ export const ERRORS = {
   invalid_body: [400, 'The request body must be a JSON object with agent_name and text, or with envelope.'],
   text_required: [400, 'The message has no text.'],
   agent_name_required: [400, 'The message has no agent_name.'],
-  agent_name_invalid: [400, 'The agent_name contains characters that are not allowed.'],
+  agent_name_invalid: [400, 'The agent_name is too long or has no visible characters.'],
   name_reserved: [400, 'This name, or one that looks like it, is reserved for the operator.'],
   text_too_short: [400, 'The text is too short.'],
   text_too_long: [400, 'The text is too long.'],

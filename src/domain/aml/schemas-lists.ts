@@ -75,7 +75,7 @@ const WatchList = Type.Object(
     files: Type.Array(
       Type.Object(
         { name: Type.String(), sha256: Sha256, bytes: Type.Integer() },
-        { title: 'WatchListFile', description: 'To compare with the number that the publisher states.' },
+        { title: 'WatchListFile', description: 'To compare with what the publisher states.' },
       ),
     ),
   },

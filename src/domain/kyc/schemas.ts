@@ -159,7 +159,7 @@ export const ProviderAnswer = Type.Object({
   checks: Type.Optional(Type.Array(Check, { maxItems: MAX_CHECKS })),
   attributes: Type.Optional(
     Type.Object({
-      dateOfBirth: Type.Optional(Day('The status at the time of the check.')),
+      dateOfBirth: Type.Optional(Day('The date of birth as the provider found it.')),
       country: Type.Optional(Country),
     }),
   ),

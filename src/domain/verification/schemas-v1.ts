@@ -64,7 +64,7 @@ export const PolicyVerification = Type.Object(
   {
     verification_id: idOf('ver'),
     decision: Type.Integer({ minimum: 0, maximum: 1 }),
-    verdict: Type.Enum(['YES', 'NO'], { description: 'Explanation of the reason.' }),
+    verdict: Type.Enum(['YES', 'NO'], { description: 'The decision in words.' }),
     circuit_id: Type.String(),
     reason_codes: Type.Array(Type.String()),
     policy_version: Type.Integer({ minimum: 0, description: '0: the default policy.' }),
