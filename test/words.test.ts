@@ -19,7 +19,6 @@ const NOUNS: readonly { noun: RegExp; may: readonly [pattern: RegExp, reason: st
         /^src\/domain\/.+#(record|spend|revoked(Digest|Nullifier)?|nullifier|state|nonce|erased)Claim$/,
         'makes a key of the ledger',
       ],
-      [/#reasonOfClaim$/, 'reads a key of the ledger'],
       [/#(MAX_CLAIMS_(DEPTH|BYTES)|claimsFault)$/, 'claims of a token (RFC 7519 §4)'],
     ],
   },
