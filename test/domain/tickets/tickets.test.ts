@@ -65,7 +65,7 @@ describe('tickets', () => {
     expect(refused.body.details?.[0]).to.deep.include({ path: '/claims', code: 'too_large' })
     const message = refused.body.details?.[0]?.message ?? ''
     expect(message).to.contain('408 bytes')
-    const left = Number(/leaves (\d+) for/.exec(message)?.[1])
+    const left = Number(/room for (\d+)/.exec(message)?.[1])
     expect(left).to.be.at.least(50)
     const sized = (bytes: number) => ({ t: 'x'.repeat(bytes - 8) })
     const most = await tickets.issued({ claims: sized(left) })
