@@ -27,7 +27,6 @@ const NOUNS: readonly { noun: RegExp; may: readonly [pattern: RegExp, reason: st
     may: [
       [/^src\/domain\/(proofs|verification|hermes)\//, 'what a proof says'],
       [/^src\/circuits\//, 'what a proof says'],
-      [/^src\/store\/write-rows\.ts#RowStatement$/, 'a statement of SQL with its values'],
     ],
   },
   {

@@ -10,7 +10,7 @@ import type { Database } from '../store/database.ts'
 import type { Outcome } from '../store/lane.ts'
 import type { Session } from '../store/session.ts'
 import { onSession, retried, settled, writeAndCommit } from '../store/transactions.ts'
-import { createRowWriter, type RowStatement } from '../store/write-rows.ts'
+import { createRowWriter, type RowQuery } from '../store/write-rows.ts'
 import { answerRow, openAnswer } from './answers.ts'
 import { type Context, decideBatch, type Head, type Resolution } from './batch.ts'
 import { noKeys } from './known.ts'
@@ -127,7 +127,7 @@ const createCompose = (tiles: Tiles) => {
     session: Session,
     { head, at }: Context,
     resolution: Resolution,
-  ): Promise<RowStatement | undefined> => {
+  ): Promise<RowQuery | undefined> => {
     const { growth, leaves, rows } = resolution
     if (rows.length === 0) return undefined
     if (performance.now() >= sweepAfter && rows.some((row) => row.table.name === answers.name)) {
@@ -137,9 +137,9 @@ const createCompose = (tiles: Tiles) => {
     const writer = createRowWriter()
     for (const row of rows) writer.add(row)
     for (const row of await tiles.rows(session, head, resolution)) writer.add(row)
-    if (leaves.length === 0) return writer.statement('SELECT 1', [])
+    if (leaves.length === 0) return writer.query('SELECT 1', [])
     const advance = [growth.size, growth.root, Buffer.concat(growth.edge), at, head.size]
-    return writer.statement(ADVANCE_HEAD, advance)
+    return writer.query(ADVANCE_HEAD, advance)
   }
 }
 

@@ -102,7 +102,7 @@ export const createFollower = (options: FollowerOptions): Follower => {
   const advance = async (before: number, after: number, rows: readonly Row[]): Promise<void> => {
     const writer = createRowWriter()
     for (const row of rows) writer.add(row)
-    const { text, values, name: prepared } = writer.statement(ADVANCE, [after, before, name, holder, leaseMs])
+    const { text, values, name: prepared } = writer.query(ADVANCE, [after, before, name, holder, leaseMs])
     const session = await database.session()
     let fit = false
     try {

@@ -8,7 +8,7 @@ import { setTimeout as pause } from 'node:timers/promises'
 import { fail } from '../errors.ts'
 import type { Database } from './database.ts'
 import { ConnectionLost, isTransient, type QueryResult, type Session } from './session.ts'
-import type { RowStatement } from './write-rows.ts'
+import type { RowQuery } from './write-rows.ts'
 
 /** Seconds after which callers should come back when the database can't be reached. */
 const RETRY_AFTER_SECONDS = 1
@@ -58,7 +58,7 @@ export const beginLocked = <R extends object>(session: Session, lock: string): P
  * Writes and commits in one round trip. If a query fails, the transaction is lost and the COMMIT behind it rolls it
  * back.
  */
-export const writeAndCommit = async (session: Session, queries: readonly RowStatement[]): Promise<void> => {
+export const writeAndCommit = async (session: Session, queries: readonly RowQuery[]): Promise<void> => {
   await Promise.all([
     ...queries.map(({ text, values, name }) => session.query(text, values, name)),
     session.query('COMMIT'),

@@ -1,5 +1,5 @@
 /**
- * Turns row values into one statement for any number of tables: each table's rows travel as one JSON array, and the
+ * Turns row values into one query for any number of tables: each table's rows travel as one JSON array, and the
  * table itself says their types. Rows of accumulating tables that meet in a batch are combined before they travel.
  * @module
  */
@@ -8,8 +8,8 @@ import type { Row, Table } from './table.ts'
 type Values = Readonly<Record<string, unknown>>
 type Combine = 'sum' | 'max' | 'min' | 'last' | 'first'
 
-/** A statement that writes rows, ready for `Session.query`. */
-export interface RowStatement {
+/** A query that writes rows, ready for `Session.query`. */
+export interface RowQuery {
   readonly text: string
   readonly values: unknown[]
   readonly name: string
@@ -151,7 +151,7 @@ const numberOf = (table: Table): number => {
  */
 const prepared = new Map<string, Prepared>()
 
-/** @param tables in a fixed order @param last see {@link RowWriter.statement} @param lastCount its parameters */
+/** @param tables in a fixed order @param last see {@link RowWriter.query} @param lastCount its parameters */
 const prepare = (tables: readonly Table[], last: string, lastCount: number): Prepared => {
   const key = `${tables.map(numberOf).join(' ')} ${last}`
   const known = prepared.get(key)
@@ -163,17 +163,17 @@ const prepare = (tables: readonly Table[], last: string, lastCount: number): Pre
   return made
 }
 
-/** Gathers rows, table by table, and writes them in one statement. */
+/** Gathers rows, table by table, and writes them in one query. */
 export interface RowWriter {
   /** Adds a row. @throws TypeError when it does not fit its table; nothing is added then */
   add(row: Row): void
   /**
-   * The statement that writes everything added so far and then runs `last`, a data-modifying or SELECT statement
+   * The query that writes everything added so far and then runs `last`, a data-modifying or SELECT statement
    * whose result is the result of the whole. PostgreSQL runs all of it on one snapshot (§ 7.8.4 Data-Modifying
    * Statements in WITH), so `last` sees none of the rows.
    * @param last text with its own parameters `$1`… @param lastValues values of those parameters
    */
-  statement(last: string, lastValues: readonly unknown[]): RowStatement
+  query(last: string, lastValues: readonly unknown[]): RowQuery
 }
 
 export const createRowWriter = (): RowWriter => {
@@ -188,7 +188,7 @@ export const createRowWriter = (): RowWriter => {
       if (rows === undefined) tables.set(table, [row])
       else rows.push(row)
     },
-    statement(last, lastValues) {
+    query(last, lastValues) {
       // A fixed order of tables, so that the same set of tables gives the same text.
       const sorted = [...tables].sort(([a], [b]) => (a.name < b.name ? -1 : 1))
       const { text, name } = prepare(

@@ -30,7 +30,7 @@ const sums = table('sums', {
 const sum = (key: string, total: number, text: string): Row =>
   sums.row({ key, total, highest: total, lowest: text, newest: text, oldest: text })
 
-describe('rows as one statement', () => {
+describe('rows as one query', () => {
   let database: Database
   before(async () => {
     database = await openTestDatabase()
@@ -44,7 +44,7 @@ describe('rows as one statement', () => {
   const write = async (...rows: Row[]): Promise<number> => {
     const writer = createRowWriter()
     for (const row of rows) writer.add(row)
-    const { text, values, name } = writer.statement('SELECT $1::text AS word', ['done'])
+    const { text, values, name } = writer.query('SELECT $1::text AS word', ['done'])
     const session = await database.session()
     try {
       const result = await session.query<{ word: string }>(text, values, name)

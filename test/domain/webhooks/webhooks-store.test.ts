@@ -52,7 +52,7 @@ describe('rows of webhook deliveries', () => {
       }
       writer.add(deliveries.row({ ...row, due_at: dueAt + n }))
     }
-    const { text, values, name } = writer.statement('SELECT 1', [])
+    const { text, values, name } = writer.query('SELECT 1', [])
     await database.query(text, values, name)
   }
 

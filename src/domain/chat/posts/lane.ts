@@ -9,7 +9,7 @@ import type { Database } from '../../../store/database.ts'
 import { createLane, type Lane } from '../../../store/lane.ts'
 import type { Session } from '../../../store/session.ts'
 import { beginLocked, onSession, retried, settled, writeAndCommit } from '../../../store/transactions.ts'
-import { createRowWriter, type RowStatement } from '../../../store/write-rows.ts'
+import { createRowWriter, type RowQuery } from '../../../store/write-rows.ts'
 import { toMessage } from '../message.ts'
 import type { Message } from '../schemas.ts'
 import { analyseMessages, type HeadRow, LOCK_CHAT_HEAD, type MessageRow } from '../store.ts'
@@ -72,13 +72,13 @@ const timeAfter = (postedAt: number, now: number): number =>
 const powerOfFour = (count: number): number => Math.floor(Math.log2(count) / 2)
 
 /** @returns what writes a decided batch; nothing where it only refuses */
-const queriesOf = (decided: Decided): RowStatement[] => {
+const queriesOf = (decided: Decided): RowQuery[] => {
   const { rows, head, replies, blanks, removals } = decided
   if (rows.length === 0) return []
   const writer = createRowWriter()
   for (const row of rows) writer.add(row)
   return [
-    writer.statement(ADVANCE_CHAT_HEAD, headValues(head)),
+    writer.query(ADVANCE_CHAT_HEAD, headValues(head)),
     ...(replies.size > 0 ? [countReplies(replies)] : []),
     ...(blanks.size > 0 ? [blankMessages(blanks, removals[0]?.at ?? 0)] : []),
   ]
@@ -118,7 +118,7 @@ export const createChatLane = (deps: LaneDeps): ChatLane => {
     return decideBatch(units, head, known, timeAfter(head.posted_at, now), rules)
   }
 
-  const sweep = (): RowStatement[] => {
+  const sweep = (): RowQuery[] => {
     if (performance.now() < sweepAfter) return []
     sweepAfter = performance.now() + SWEEP_PAUSE_MS
     const now = clock.now()

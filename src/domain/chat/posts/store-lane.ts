@@ -1,6 +1,6 @@
 /** What the chat's lane reads and writes inside its transactions, a query for each kind of row. @module */
 import type { Session } from '../../../store/session.ts'
-import type { RowStatement } from '../../../store/write-rows.ts'
+import type { RowQuery } from '../../../store/write-rows.ts'
 import { CHAT_HEAD_NAME, type HeadRow, type NameRow, type ProofRow, type StoredMessageRow } from '../store.ts'
 
 /** A session, or whatever else runs queries inside the transaction. */
@@ -105,7 +105,7 @@ export const readBindings = async (
 }
 
 /** Counts replies to messages that are there already; a negative number takes some back. */
-export const countReplies = (replies: ReadonlyMap<number, number>): RowStatement => ({
+export const countReplies = (replies: ReadonlyMap<number, number>): RowQuery => ({
   text: `UPDATE chat_messages AS m SET reply_count = m.reply_count + r.count
     FROM unnest($1::bigint[], $2::bigint[]) AS r (id, count) WHERE m.id = r.id`,
   values: [[...replies.keys()], [...replies.values()]],
@@ -113,7 +113,7 @@ export const countReplies = (replies: ReadonlyMap<number, number>): RowStatement
 })
 
 /** Replaces texts of removed messages, and forgets whatever else their authors wrote but the name. */
-export const blankMessages = (blanks: ReadonlyMap<number, string>, at: number): RowStatement => ({
+export const blankMessages = (blanks: ReadonlyMap<number, string>, at: number): RowQuery => ({
   text: `UPDATE chat_messages AS m SET text = b.text, model = NULL, topic = NULL, about = NULL, proof = NULL, removed_at = $3
     FROM unnest($1::bigint[], $2::text[]) AS b (id, text) WHERE m.id = b.id`,
   values: [[...blanks.keys()], [...blanks.values()], at],
@@ -121,7 +121,7 @@ export const blankMessages = (blanks: ReadonlyMap<number, string>, at: number): 
 })
 
 /** Forgets some envelopes that nobody would accept any more. */
-export const sweepEnvelopes = (before: number, maxRows: number): RowStatement => ({
+export const sweepEnvelopes = (before: number, maxRows: number): RowQuery => ({
   text: `DELETE FROM chat_envelopes WHERE (fingerprint, id) IN
     (SELECT fingerprint, id FROM chat_envelopes WHERE expires_at < $1 ORDER BY expires_at LIMIT $2)`,
   values: [before, maxRows],
@@ -129,7 +129,7 @@ export const sweepEnvelopes = (before: number, maxRows: number): RowStatement =>
 })
 
 /** Forgets some proofs that any key may use again. */
-export const sweepProofs = (before: number, maxRows: number): RowStatement => ({
+export const sweepProofs = (before: number, maxRows: number): RowQuery => ({
   text: `DELETE FROM chat_proofs WHERE proof IN
     (SELECT proof FROM chat_proofs WHERE used_at < $1 ORDER BY used_at LIMIT $2)`,
   values: [before, maxRows],
