@@ -127,7 +127,7 @@ describe('npx assay terminal', function () {
     expect(recovered.status).to.equal(0)
     expect(recovered.text).to.include('could not be read').and.include(`${file}.damaged-1`)
     expect((await read<Pending>('pending', ...who)).value.count).to.equal(2)
-    expect((await run('terminal', 'recover', '--state', folder)).text).to.include('whole')
+    expect((await run('terminal', 'recover', '--state', folder)).text).to.include('intact')
   })
 
   it('says what is missing or wrong, with a status', async () => {
