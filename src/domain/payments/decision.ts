@@ -206,16 +206,17 @@ const decideCase = (self: Case, tx: Tx): Outcome => {
     wanted.reason === undefined || POLICY_REFUSALS.has(wanted.reason) || wanted.status === 'late'
   if (!mayBeKnown) return book(self, tx, wanted)
 
-  // The holders are what is claimed below.
+  // The holders are what is claimed below. Both are asked for before either counts: of the payments of an upload that share
+  // an id, each could otherwise name a key of its own only when the one before it is decided.
   const transaction = transactionKey(self)
   const answered = transaction && tx.holder(TRANSACTION, transaction)
+  const spent = proof && tx.holder(NULLIFIER, nullifierKeyOf(proof))
   if (answered) {
     const first = answered.holder as FirstAnswer
     if (first.content === content) return repeated(self, first)
     if (context.channel === 'validate') throw new AppError('transaction_conflict')
     return book(self, tx, { status: 'rejected', reason: 'TRANSACTION_CONFLICT' })
   }
-  const spent = proof && tx.holder(NULLIFIER, nullifierKeyOf(proof))
   const spender = spent?.holder as Spender | undefined
   if (spender && isRepetition(self, spender))
     return repeated(self, { content, status: 'accepted', assurance: spender.assurance })

@@ -89,6 +89,15 @@ describe('repeated payments', () => {
     expect((await till.sync([payment])).body.results[0]?.status).to.equal('duplicate')
   })
 
+  it('are harmless on sync even all under one id, however many: each is found by its card', async () => {
+    const payments = Array.from({ length: 12 }, () => till.payment())
+    await till.sync(payments)
+    const again = payments.map((payment) => ({ ...payment, transactionId: 'one_for_all' }))
+    const { status, body } = await till.sync(again)
+    expect(status).to.equal(200)
+    expect(body.results.map((result) => result.status)).to.deep.equal(again.map(() => 'duplicate'))
+  })
+
   it('are recognised whichever form the proof comes in: both name the same payment', async () => {
     const payment = till.payment()
     const proof = parseProof(payment.proofData)
