@@ -107,7 +107,9 @@ export const createUsage = ({ database, accounts, clock, logger }: Deps) => {
         left: leftOfAll(live),
         code,
         take(tx) {
-          const { counter } = counters.find((one) => tx.counter(one.counter) < one.granted) ?? fail(code)
+          // All are read before one is chosen: one that is used up would name the next only when it is read.
+          const standings = counters.map((one) => ({ ...one, used: tx.counter(one.counter) }))
+          const { counter } = standings.find(({ used, granted }) => used < granted) ?? fail(code)
           tx.add(counter, 1)
         },
       }

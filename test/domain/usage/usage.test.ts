@@ -159,6 +159,23 @@ describe('usage', () => {
     expect((await usageOf(apiKey)).free).to.deep.include({ granted: 105, used: 102, remaining: 3 })
   })
 
+  it('goes on with the next ones, however many are used up before them', async () => {
+    const { apiKey, organisationId: organisation } = await freeOrganisation(app)
+    const at = Date.now()
+    const grants = Array.from({ length: 8 }, (_, n) => ({
+      account: `acc_${n}_${organisation}`,
+      organisation,
+      granted: 1,
+      created_at: at,
+      expires_at: at + DAY_MS + n,
+    }))
+    await app.services.database.knex('free_proof_grants').insert(grants)
+    await postBatch(app, apiKey, items(grants.length))
+    const { body, headers } = await postBatch(app, apiKey, items(1))
+    expect(body.results.every(isSigned)).to.equal(true)
+    expect(headers.get('x-free-remaining')).to.equal(String(FREE - 1))
+  })
+
   it('gives one batch the free results of several accounts, those that end first before the others', async () => {
     const { apiKey, organisationId: organisation } = await freeOrganisation(app)
     const at = Date.now()
