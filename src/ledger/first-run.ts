@@ -1,4 +1,5 @@
 /** The first run of a decision, before its batch: it tells which keys have to be read, and how much will be appended. @module */
+import { MAX_BATCH_ITEMS } from '../store/lane.ts'
 import { type Decide, type Entry, type Held, type Json, type Place, type Tx, WithRoot } from './decision.ts'
 import { type Keys, keyOf, noKeys } from './known.ts'
 import { HASH_BYTES } from './tree/merkle.ts'
@@ -67,7 +68,7 @@ class FirstRun implements Tx {
 /** What the first run of a decision told. */
 export interface Foreseen {
   readonly keys: Keys
-  /** Entries, at least 1. */
+  /** Entries, at least 1; what has more than a batch holds makes one by itself. */
   readonly weight: number
 }
 
@@ -90,5 +91,5 @@ export const foresee = <R>(
   } catch {
     // It was told that everything is free, which need not be so.
   }
-  return { keys, weight: Math.max(1, run.entries) }
+  return { keys, weight: Math.min(Math.max(1, run.entries), MAX_BATCH_ITEMS) }
 }

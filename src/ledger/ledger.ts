@@ -21,7 +21,8 @@ export type { Change } from './unit.ts'
 
 export interface Ledger {
   /**
-   * Commits what a decision writes, all of it or nothing, together with its neighbours of the moment. At most 512 entries.
+   * Commits what a decision writes, all of it or nothing, together with its neighbours of the moment; with 512
+   * entries or more it has none.
    * @throws AppError as the decision throws it, `idempotency_key_reused`, `idempotency_in_flight`, or `unavailable` when the
    *   queue is full or the database can't be reached
    */

@@ -225,17 +225,20 @@ describe('ledger', () => {
     await test.ledger.append(alice, noting('unit 4'))
   })
 
-  it('takes 512 entries at once, and no more', async () => {
+  it('takes any number of entries at once, and more than 512 without neighbours', async () => {
     const many =
-      (count: number): Decide<number> =>
+      (count: number): Decide<Receipt> =>
       (tx) => {
-        for (let n = 0; n < count; n++) tx.append(entry)
-        return tx.append(entry).index
+        for (let n = 1; n < count; n++) tx.append(entry)
+        const place = tx.append(entry)
+        return tx.withRoot((root, treeSize) => ({ ...place, root, treeSize }))
       }
     const { size } = await test.ledger.head()
-    expect(await test.ledger.append(alice, many(511))).to.equal(size + 511)
-    expect(await rejection(test.ledger.append(alice, many(512)))).to.be.instanceOf(RangeError)
-    expect((await test.ledger.head()).size).to.equal(size + 512)
+    const counts = [512, 1, 1300, 1]
+    const receipts = await Promise.all(counts.map((count) => test.ledger.append(alice, many(count))))
+    const ends = [512, 513, 1813, 1814].map((end) => size + end)
+    expect(receipts.map(({ index }) => index + 1)).to.deep.equal(ends)
+    expect(receipts.map(({ treeSize }) => treeSize)).to.deep.equal(ends)
   })
 
   it('catches a decision that is not pure', async () => {
