@@ -68,8 +68,8 @@ const attempt = <R>(work: () => R): { readonly value?: R; readonly error?: unkno
 const isImpure = (error: unknown): boolean =>
   error instanceof Error && error.message.startsWith('A decision is not pure')
 
-/** The same decision, which throws where it is not pure. */
-export const checkedTwice =
+/** @returns what a run answers @throws where the next one does something else */
+const runTwice =
   <R>(decide: Decide<R>): Decide<R> =>
   (tx) => {
     const calls: Call[] = []
@@ -92,3 +92,19 @@ export const checkedTwice =
       return answer
     })
   }
+
+/** The same decision, which throws where it is not pure, and from then on. */
+export const checkedTwice = <R>(decide: Decide<R>): Decide<R> => {
+  const decideTwice = runTwice(decide)
+  let impurity: unknown
+  return (tx) => {
+    // What the first run of all throws is forgotten, and it may be the only one that differs.
+    if (impurity !== undefined) throw impurity
+    try {
+      return decideTwice(tx)
+    } catch (error) {
+      if (isImpure(error)) impurity = error
+      throw error
+    }
+  }
+}
