@@ -103,6 +103,24 @@ describe('states of agents', () => {
     expect(revoked.length).to.equal(1)
   })
 
+  it('are told as they are at the time of the change, however often it is decided', async () => {
+    const { agent_id } = await agents.active(key)
+    const { knex } = app.services.database
+    const at = await changeState(
+      { ledger: app.services.ledger, stepEvent },
+      systemCaller(owner.organisationId, 'test'),
+      () => knex('agents').where({ id: agent_id }).first(),
+      () => ({
+        step: { kind: 'suspend', outcome: 'suspended' },
+        change: { status: 'suspended' },
+        entry: { type: 'account', data: {} },
+      }),
+      (_row, changedAt) => changedAt,
+    )
+    const { changed_at } = await knex('agents').where({ id: agent_id }).first()
+    expect(at).to.equal(changed_at)
+  })
+
   it('stay revoked when a change or an answer that began before comes after', async () => {
     const { agent_id } = await agents.active(key)
     let isFirst = true

@@ -71,7 +71,7 @@ export const createAgents = (deps: AgentsDeps) => {
     return row?.organisation === organisation ? row : fail('not_found')
   }
 
-  const asAgent = (row: store.AgentRow): Agent => toAgent(toRecord(sealing, row, clock.now()))
+  const asAgent = (row: store.AgentRow, at = clock.now()): Agent => toAgent(toRecord(sealing, row, at))
 
   const planOf =
     (step: Step) =>
@@ -130,7 +130,7 @@ export const createAgents = (deps: AgentsDeps) => {
 
     /** The agents of the caller's organisation, the newest 1000. */
     async list({ organisation }: Caller): Promise<AgentList> {
-      return { agents: (await store.findAgents(database, organisation)).map(asAgent) }
+      return { agents: (await store.findAgents(database, organisation)).map((row) => asAgent(row)) }
     },
 
     /** @throws AppError not_found */

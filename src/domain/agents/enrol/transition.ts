@@ -28,12 +28,15 @@ export interface Transition {
   readonly entry: Omit<Entry, 'subject'>
 }
 
+/** Makes an answer of a row. Pure for a change. @param at Unix ms: when it was changed; undefined: it was not */
+type Present<R> = (row: AgentRow, at?: number) => R
+
 /** @returns what changes a state; it answers undefined where somebody else changed it first */
 const changing = <R>(
   row: AgentRow,
   { step, change, entry }: Transition,
   recorded: typeof stepEvent,
-  present: (row: AgentRow) => R,
+  present: Present<R>,
 ): Decide<R | undefined> => {
   const { id, organisation, state_version } = row
   const state = stateClaim(id, state_version)
@@ -44,7 +47,7 @@ const changing = <R>(
     const next = { ...row, ...change, state_version: state_version + 1, changed_at: tx.at }
     tx.write(agents.row(next))
     tx.write(recorded({ agent: id, organisation, ...step }, place))
-    return present(next)
+    return present(next, tx.at)
   }
 }
 
@@ -59,7 +62,7 @@ export const changeState = async <R>(
   caller: Caller,
   read: () => Promise<AgentRow>,
   plan: (row: AgentRow) => Transition | undefined,
-  present: (row: AgentRow) => R,
+  present: Present<R>,
 ): Promise<R> => {
   for (let attempt = 0; attempt < MAX_ATTEMPTS; attempt++) {
     const row = await read()
