@@ -163,7 +163,7 @@ describe('loaders of watch lists', () => {
       'e.json, line 4: is not JSON',
     )
     expect(await refusal('opensanctions', textFile('e.json', `${ftm}[]\n`))).to.match(
-      /^e\.json, line 5: is no entity/,
+      /^e\.json, line 5: is not an entity/,
     )
     const latin = { name: 'e.json', open: () => [Buffer.from(ftm), Buffer.from([0xff, 0x0a])] }
     expect(await refusal('opensanctions', latin)).to.equal('e.json, line 5: is not UTF-8 here or soon after')
