@@ -1,4 +1,4 @@
-/** Whether decisions are pure, for tests: each is run a second time, told the same, and must do the same. @module */
+/** Whether decisions are pure, for tests: each is run a second time, an hour later, told the same, and must do the same. @module */
 import { isDeepStrictEqual } from 'node:util'
 import { type Decide, type Tx, WithRoot } from './decision.ts'
 
@@ -65,6 +65,19 @@ const attempt = <R>(work: () => R): { readonly value?: R; readonly error?: unkno
   }
 }
 
+const HOUR_MS = 3_600_000
+
+/** What a run does whose clock is an hour ahead: decisions have their time from the batch. */
+const anHourLater = <R>(run: () => R): R => {
+  const { now } = Date
+  Date.now = () => now() + HOUR_MS
+  try {
+    return run()
+  } finally {
+    Date.now = now
+  }
+}
+
 const isImpure = (error: unknown): boolean =>
   error instanceof Error && error.message.startsWith('A decision is not pure')
 
@@ -75,7 +88,7 @@ const runTwice =
     const calls: Call[] = []
     const first = attempt(() => decide(passing(tx, noting(calls))))
     const retell = retelling(calls)
-    const second = attempt(() => decide(passing(tx, retell)))
+    const second = anHourLater(() => attempt(() => decide(passing(tx, retell))))
     if (isImpure(second.error)) throw second.error
     demandSame(String(first.error), String(second.error), 'what it threw')
     retell.finished()
@@ -87,7 +100,8 @@ const runTwice =
     const [ends, endsAgain] = [first.value, second.value]
     return tx.withRoot((root, treeSize) => {
       const answer = ends.finish(root, treeSize)
-      demandSame(answer, endsAgain.finish(root, treeSize), 'its answer')
+      const again = anHourLater(() => endsAgain.finish(root, treeSize))
+      demandSame(answer, again, 'its answer')
       retell.finished()
       return answer
     })

@@ -259,6 +259,11 @@ describe('ledger', () => {
         tx.append(entry)
         return tx.withRoot(() => runs++)
       },
+      'its own clock': (tx) => [tx.append(entry).at, Date.now()],
+      'its own clock, when all have decided': (tx) => {
+        tx.append(entry)
+        return tx.withRoot(() => Date.now())
+      },
       // Only the very first run differs, and what that one throws is forgotten.
       once: (tx) => tx.append({ ...entry, data: { isFirst: firstOfAll.delete(0) } }),
     }

@@ -147,9 +147,9 @@ export const createCircuitQuestions = ({ proofs, payments, ledger, clock }: Deps
     }
   }
 
-  const adoptedAnswer = ({ recorded, reasonCodes }: AdoptedProof): Answered =>
+  const adoptedAnswer = ({ recorded, reasonCodes }: AdoptedProof, verifiedAt: string): Answered =>
     recorded === null
-      ? unproven(offlineValidation.id, reasonCodes)
+      ? { ...unproven(offlineValidation.id, reasonCodes), verifiedAt }
       : {
           success: true,
           holds: true,
@@ -158,7 +158,7 @@ export const createCircuitQuestions = ({ proofs, payments, ledger, clock }: Deps
           proof: toJson(recorded.proof),
           publicInputs: [...recorded.publicSignals],
           digest: recorded.digest,
-          verifiedAt: iso(clock.now()),
+          verifiedAt,
           reasonCodes: [],
         }
 
@@ -203,7 +203,8 @@ export const createCircuitQuestions = ({ proofs, payments, ledger, clock }: Deps
         expect: presented.expect,
         createdAt: held && paymentTime(held),
       } as const
-      return proofs.adopt(caller, foreign, (adopted) => present(adoptedAnswer(adopted)))
+      const verifiedAt = iso(clock.now())
+      return proofs.adopt(caller, foreign, (adopted) => present(adoptedAnswer(adopted, verifiedAt)))
     },
   }
 }
