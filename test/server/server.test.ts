@@ -145,8 +145,7 @@ describe('server', () => {
     })
   })
 
-  it('stops in order within 10 s, whatever a client that never finishes and more signals do', async function () {
-    this.timeout(30_000)
+  it('stops in order within 10 s, whatever a client that never finishes and more signals do', async () => {
     const { url, says, stop } = await run({ DATA_DIR: folder })
     const { port } = new URL(url)
     const stuck = connect(Number(port), '127.0.0.1').on('error', () => undefined)
@@ -163,8 +162,7 @@ describe('server', () => {
     stuck.destroy()
   })
 
-  it('stops in order at a signal that comes while it starts', async function () {
-    this.timeout(30_000)
+  it('stops in order at a signal that comes while it starts', async () => {
     const port = String(await freePort())
     const { stop } = launch({ DATA_DIR: 'memory', PORT: port })
     const isAlive = () =>
