@@ -14,10 +14,13 @@ import { createProxy, sharedTarget, USER_ID } from './domain/hermes.ts'
 import { hybridRoutesOf } from './domain/hybrid-tokens.ts'
 import { kycRoutesOf } from './domain/kyc.ts'
 import { createPod } from './domain/pods.ts'
+import { challengeRoutesOf } from './domain/presentations.ts'
 import { asText, generated } from './domain/proof-api.ts'
+import { screeningRoutesOf } from './domain/screening.ts'
 import { ticketRoutesOf } from './domain/tickets.ts'
 import { terminalTill } from './domain/tills.ts'
 import { tokenRoutesOf } from './domain/tokens.ts'
+import { createWallet, possessionProof, sdJwtRoutesOf } from './domain/wallets.ts'
 import { hashOf, signedResult } from './verification.ts'
 import { register } from './webhooks.ts'
 
@@ -115,6 +118,23 @@ const makeVerifiedPerson = async (app: TestApp, { apiKey }: TestOrganisation) =>
   return { verifiedUserId: userId }
 }
 
+/** Somebody on the list that ships, who is found. */
+const makeScreenedPerson = async (app: TestApp, { apiKey }: TestOrganisation) => {
+  const screenedUserId = `customer-${randomUUID()}`
+  const body = { userId: screenedUserId, name: 'Ivan Arkadyevich Testov', checkTypes: ['sanctions'] }
+  const { findings } = await screeningRoutesOf(app, apiKey).subscribed(body)
+  return { screenedUserId, findingId: findings[0]?.findingId ?? '' }
+}
+
+const makeWalletProof = async (app: TestApp, { apiKey }: TestOrganisation) => {
+  const wallet = await createWallet()
+  const userId = `customer-${randomUUID()}`
+  await kycRoutesOf(app, apiKey).verified(userId)
+  const nonce = await sdJwtRoutesOf(app, apiKey).nonce(userId)
+  const proof = await possessionProof(wallet, nonce)
+  return { holderX: wallet.jwk.x, holderY: wallet.jwk.y, possessionProof: proof }
+}
+
 /** As the examples of validation and circuit want it. */
 const makeHybridToken = async (app: TestApp, { apiKey }: TestOrganisation) => {
   const token = await hybridRoutesOf(app, apiKey).issued()
@@ -132,6 +152,11 @@ const makeHybridToken = async (app: TestApp, { apiKey }: TestOrganisation) => {
 const makeProof = async (app: TestApp, { apiKey }: TestOrganisation) => {
   const made = await generated(app, apiKey)
   return { proofId: made.proof_id, zk1: asText(made) }
+}
+
+const makeChallenge = async (app: TestApp, { apiKey }: TestOrganisation) => {
+  const { challenge_id } = await challengeRoutesOf(app, apiKey).asked()
+  return { challengeId: challenge_id }
 }
 
 const makeProxy = async (app: TestApp, { apiKey }: TestOrganisation) => {
@@ -222,6 +247,7 @@ const MAKERS: Makers = {
   paymentId: makeLatePayment,
   proofId: makeProof,
   zk1: makeProof,
+  challengeId: makeChallenge,
   slug: makeHermesRoute,
   proxyId: makeProxy,
   userId: async () => ({ userId: USER_ID }),
@@ -255,6 +281,11 @@ const MAKERS: Makers = {
   paymentTime: makePayment,
   asset: async ({ services }) => ({ asset: services.pages.assets[0] ?? '' }),
   verifiedUserId: makeVerifiedPerson,
+  screenedUserId: makeScreenedPerson,
+  findingId: makeScreenedPerson,
+  holderX: makeWalletProof,
+  holderY: makeWalletProof,
+  possessionProof: makeWalletProof,
   email: makeAccount,
   password: makeAccount,
 }

@@ -31,7 +31,12 @@ const UNPROVEN = { proofId: null, proof: null, publicInputs: null, digest: null 
 export const holds = async ({ services }: TestApp, answer: Answered): Promise<boolean> => {
   const { circuit_id, proof, publicInputs } = answer
   // The route's schema says so of both.
-  const verdict = await services.verifier.verify(circuit_id, proof as SnarkProof, publicInputs ?? [])
+  const verdict = await services.verifier.verify(
+    circuit_id,
+    proof as SnarkProof,
+    publicInputs ?? [],
+    'org_test',
+  )
   return verdict.valid
 }
 

@@ -5,13 +5,30 @@ import { mkdtemp, readFile, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
-import { loadArtifacts } from '../../../src/circuits/artifacts/artifacts.ts'
-import { computeWitness } from '../../../src/circuits/proving/witness.ts'
+import {
+  type Artifacts,
+  type CircuitArtifacts,
+  loadArtifacts,
+} from '../../../src/circuits/artifacts/artifacts.ts'
+import { CIRCUITS, type CircuitId } from '../../../src/circuits/catalogue.ts'
+import type { ProvingArtifacts } from '../../../src/circuits/proving/groth16.ts'
+import { createWitnessProgram, witnessFile } from '../../../src/circuits/proving/witness.ts'
 import { type ConstraintSystem, readR1cs, readWitness } from '../reference/r1cs.ts'
 
 const ROOT = join(import.meta.dirname, '../../..')
 
-export const artifacts = loadArtifacts()
+const withFiles = async (loaded: Artifacts) => {
+  const entries = CIRCUITS.map(
+    async ({ id }) => [id, { ...loaded[id], ...(await loaded[id].load()) }] as const,
+  )
+  return Object.fromEntries(await Promise.all(entries)) as Record<
+    CircuitId,
+    CircuitArtifacts & ProvingArtifacts
+  >
+}
+
+/** The shipped ones, with their files. */
+export const artifacts = await withFiles(loadArtifacts())
 
 type Value = bigint | string
 /** Values of signals by name, a list for a signal of several elements. */
@@ -24,7 +41,7 @@ export interface CompiledCircuit {
 }
 
 const compiled = (r1cs: Buffer, wasm: Uint8Array): CompiledCircuit => {
-  const program = new WebAssembly.Module(new Uint8Array(wasm))
+  const program = createWitnessProgram(new WebAssembly.Module(new Uint8Array(wasm)))
   return {
     system: readR1cs(r1cs),
     async witness(input) {
@@ -32,7 +49,7 @@ const compiled = (r1cs: Buffer, wasm: Uint8Array): CompiledCircuit => {
         name,
         Array.isArray(value) ? value.map(String) : String(value),
       ])
-      return readWitness(await computeWitness(program, Object.fromEntries(texts)))
+      return readWitness(witnessFile((await program)(Object.fromEntries(texts))))
     },
   }
 }

@@ -1,9 +1,11 @@
 /** Things that the app's issuer has signed, as raw inputs of their circuits. */
 import { randomBytes } from 'node:crypto'
 import { systemCaller } from '../../../src/caller.ts'
+import { holderCommitment } from '../../../src/circuits/holder-commitment.ts'
 import {
   type ConsentFields,
   consentMessage,
+  type Issued,
   type IssuerPoint,
   type IssuerSignature,
   type KycCredential,
@@ -11,12 +13,8 @@ import {
   type TokenFields,
   tokenMessage,
 } from '../../../src/circuits/issuer-signature.ts'
-import { createCredentials } from '../../../src/domain/kyc/credential.ts'
-import { type CheckRecord, createPersonKeys } from '../../../src/domain/kyc/person-records.ts'
-import { newId } from '../../../src/ids.ts'
 import { eddsaKey } from '../../../src/keys/eddsa-poseidon.ts'
-import { createSealing } from '../../../src/keys/sealing.ts'
-import { encodeValue, h248 } from '../../../src/rules/encode.ts'
+import { encodeValue, h248, organisationElement } from '../../../src/rules/encode.ts'
 import type { TestApp } from '../app.ts'
 import { randomElement } from '../elements.ts'
 
@@ -45,65 +43,47 @@ const texts = (fields: Readonly<Record<string, bigint | readonly bigint[]>>): Si
 const signedBy = ({ point, sign }: Signer, message: bigint): Signals =>
   texts({ ...sign(message), issuerX: point.x, issuerY: point.y })
 
-/** As if the service had issued it to somebody: it knows by these rows what it says, and that nothing became of it since. */
-const issueCredential = async (
-  { config, services }: TestApp,
-  credential: KycCredential,
-  { point, sign }: Signer,
+/** As if the service had issued it: proofs of it lead to the organisation. */
+const issue = async (
+  { services }: TestApp,
+  circuit_id: string,
+  status: bigint,
   organisation: string,
 ): Promise<void> => {
-  const { knex } = services.database
-  const sealing = createSealing(config.masterKey)
-  const { digestOf } = createCredentials(sealing)
-  const person = { organisation, subject: randomBytes(32).toString('hex'), generation: 1 }
-  const id = newId('kyc', 0)
-  const { key, sealedKey } = createPersonKeys(sealing).create(person)
-  const message = kycMessage(credential)
-  const record: CheckRecord = {
-    userId: 'somebody',
-    provider: 'internal',
-    status: 'verified',
-    level: 'standard',
-    checks: [],
-    providerReference: null,
-    checkedAt: 0,
-    expiresAt: Number(credential.expiresAt) * 1000,
-    data: {},
-    birthDate: '1990-01-01',
-    country: 'GB',
-    salt: '',
-    issued: { credential, signature: sign(message), issuer: point },
-  }
-  await knex('kyc_subjects').insert({ ...person, sealed_key: sealedKey, conclusive_entry: 0 })
-  await knex('kyc_checks').insert({
-    ...person,
-    id,
-    entry_index: 0,
-    sealed: Buffer.from(key.seal(id, record)),
-    checked_at: 0,
-  })
-  await knex('kyc_credentials').insert({
-    ...person,
-    digest: digestOf(message),
-    entry_index: 0,
-    element: String(credential.subject),
-  })
+  await services.database
+    .knex('issued_nullifiers')
+    .insert({ circuit_id, nullifier: String(status), organisation })
 }
+
+/** A bearer of something, with what the issuer signs of them. */
+const bearerOf = async (
+  { services }: TestApp,
+  organisation: string,
+  secret = randomElement(),
+): Promise<{ secret: bigint; issued: Issued }> => {
+  const element = organisationElement(organisation, 'bearer')
+  const status = BigInt(await services.statuses.reserve())
+  return { secret, issued: { holder: holderCommitment(secret, element), organisation: element, status } }
+}
+
+/** Without `holder`, which follows from the others. */
+const given = <F extends Issued>({ holder: _, ...fields }: F): Omit<F, 'holder'> => fields
 
 /** A credential of somebody born in 1990 in GB at level 2, asked for level 1, adults, and GB. */
 export const kycSignals = async (
   app: TestApp,
+  organisation: string,
   changes: Partial<KycCredential> = {},
   signer?: Signer,
-  organisation = 'org_test',
 ): Promise<Signals> => {
+  const { secret, issued } = await bearerOf(app, organisation)
   const credential: KycCredential = {
     subject: randomElement(),
     birthDate: 19_900_101n,
     country: encodeValue('GB'),
     level: 2n,
     expiresAt: nowSeconds(app) + BigInt(DAY_SECONDS),
-    secret: randomElement(),
+    ...issued,
     ...changes,
   }
   const asked = {
@@ -112,16 +92,45 @@ export const kycSignals = async (
     countries: [encodeValue('GB'), encodeValue('FR')],
   }
   const by = signer ?? (await app.services.issuer.current())
-  if (signer === undefined) await issueCredential(app, credential, by, organisation)
-  return { ...texts({ ...credential, ...asked }), ...signedBy(by, kycMessage(credential)) }
+  if (signer === undefined) await issue(app, 'kyc', credential.status, organisation)
+  return { ...texts({ ...given(credential), secret, ...asked }), ...signedBy(by, kycMessage(credential)) }
+}
+
+/** Whoever bears the credential of `kycSignals`. */
+export const bearerFrom = (organisation: string, signals: Signals) => {
+  const text = (name: string) => String(signals[name])
+  const texts = (...names: string[]) => Object.fromEntries(names.map((name) => [name, text(name)]))
+  const secret = BigInt(text('secret'))
+  const holder = String(holderCommitment(secret, BigInt(text('organisation'))))
+  const fields = texts('subject', 'birthDate', 'country', 'level', 'expiresAt', 'organisation', 'status')
+  const {
+    r8x = '',
+    r8y = '',
+    s = '',
+    issuerX = '',
+    issuerY = '',
+  } = texts('r8x', 'r8y', 's', 'issuerX', 'issuerY')
+  return {
+    holder: { secret, holder, organisation },
+    credential: {
+      circuit: 'kyc' as const,
+      binding: 'bearer' as const,
+      organisation,
+      fields: { ...fields, holder },
+      signature: { r8x, r8y, s, issuerX, issuerY },
+    },
+  }
 }
 
 /** A token for any audience that is valid for an hour. */
 export const tokenSignals = async (
   app: TestApp,
-  changes: Partial<TokenFields> = {},
+  organisation: string,
+  changes: Partial<TokenFields> & { readonly secret?: bigint } = {},
   signer?: Signer,
 ): Promise<Signals> => {
+  const { secret: own, ...fields } = changes
+  const { secret, issued } = await bearerOf(app, organisation, own)
   const token: TokenFields = {
     tokenId: randomElement(),
     subject: randomElement(),
@@ -129,12 +138,12 @@ export const tokenSignals = async (
     claims: randomElement(),
     issuedAt: nowSeconds(app),
     expiresAt: nowSeconds(app) + 3600n,
-    secret: randomElement(),
-    ...changes,
+    ...issued,
+    ...fields,
   }
-  const { audience: tokenAudience, ...rest } = token
+  const { audience: tokenAudience, ...rest } = given(token)
   const by = signer ?? (await app.services.issuer.current())
-  return { ...texts({ ...rest, tokenAudience }), ...signedBy(by, tokenMessage(token)) }
+  return { ...texts({ ...rest, secret, tokenAudience }), ...signedBy(by, tokenMessage(token)) }
 }
 
 export const CONTROLLER = h248('controller-1')
@@ -143,22 +152,24 @@ export const PURPOSE = h248('marketing')
 /** A consent to one purpose that is given for a day, asked for that purpose by its controller. */
 export const consentSignals = async (
   app: TestApp,
+  organisation: string,
   changes: Partial<ConsentFields> = {},
   signer?: Signer,
 ): Promise<Signals> => {
+  const { secret, issued } = await bearerOf(app, organisation)
   const consent: ConsentFields = {
     subject: randomElement(),
-    secret: randomElement(),
     controller: CONTROLLER,
     purposes: [PURPOSE, ...Array<bigint>(7).fill(0n)],
     from: nowSeconds(app),
     to: nowSeconds(app) + BigInt(DAY_SECONDS),
+    ...issued,
     ...changes,
   }
-  const { controller: consentController, ...rest } = consent
+  const { controller: consentController, ...rest } = given(consent)
   const by = signer ?? (await app.services.issuer.current())
   return {
-    ...texts({ ...rest, consentController, controller: CONTROLLER, purpose: PURPOSE }),
+    ...texts({ ...rest, secret, consentController, controller: CONTROLLER, purpose: PURPOSE }),
     ...signedBy(by, consentMessage(consent)),
   }
 }
@@ -173,9 +184,15 @@ export const loggedConsentSignals = async (
   const caller = systemCaller(organisation, 'test')
   const found = await services.consents.forCircuit(caller, { consent: { consentId }, purpose })
   if ('refused' in found) throw new Error(`no signals: ${found.refused}`)
-  const { controller: consentController, ...rest } = found.consent
+  const { controller: consentController, ...rest } = given(found.consent)
   return {
-    ...texts({ ...rest, consentController, controller: found.controller, purpose: found.purpose }),
+    ...texts({
+      ...rest,
+      secret: found.secret,
+      consentController,
+      controller: found.controller,
+      purpose: found.purpose,
+    }),
     ...texts({ ...found.signature, issuerX: found.issuer.x, issuerY: found.issuer.y }),
   }
 }

@@ -46,12 +46,14 @@ export const holdsByNoble = (
     const scalar = BigInt(signal)
     return scalar === 0n ? sum : sum.add((ics[i] ?? ic0).multiply(scalar))
   }, ic0)
-  const product = bn254.pairingBatch([
+  const pairs = [
     { g1: g1(pi_a).negate(), g2: g2(pi_b) },
     { g1: g1(key.vk_alpha_1), g2: g2(key.vk_beta_2) },
     { g1: inputs, g2: g2(key.vk_gamma_2) },
     { g1: g1(pi_c), g2: g2(key.vk_delta_2) },
-  ])
+  ]
+  // What is paired with infinity is 1.
+  const product = bn254.pairingBatch(pairs.filter((pair) => !pair.g1.is0()))
   return fields.Fp12.eql(product, fields.Fp12.ONE)
 }
 
@@ -70,11 +72,36 @@ export const rerandomise = (key: VerificationKey, proof: SnarkProof, r: bigint, 
   }
 }
 
-/** A point of the curve of G2, outside of the subgroup that proofs live in. */
-export const pointOutsideOfSubgroup = (): string[][] => {
+/** n times a point of the twist, whatever its order; noble's own multiples take scalars modulo r. */
+const multipleOnTwist = (point: G2Point, scalar: bigint): G2Point => {
+  let sum = G2.Point.ZERO
+  for (const bit of scalar.toString(2)) {
+    sum = sum.double()
+    if (bit === '1') sum = sum.add(point)
+  }
+  return sum
+}
+
+const TWIST_ORDER = fields.Fr.ORDER * (2n * fields.Fp.ORDER - fields.Fr.ORDER)
+const ofOrder = new Map<bigint, G2Point>()
+
+/** A point of the twist whose order is this prime factor of the cofactor 2p − r, or a multiple of such a point. */
+export const pointOfOrder = (order: bigint): G2Point => {
+  for (let x = 1n; !ofOrder.has(order); x++) {
+    const candidate = multipleOnTwist(g2(pointOutsideOfSubgroup(x)), TWIST_ORDER / order)
+    if (!candidate.is0()) ofOrder.set(order, candidate)
+  }
+  return ofOrder.get(order) ?? G2.Point.ZERO
+}
+
+/**
+ * A point of the curve of G2, outside of the subgroup that proofs live in.
+ * @param from where to look
+ */
+export const pointOutsideOfSubgroup = (from = 1n): string[][] => {
   const { Fp, Fp2 } = bn254.fields
   const b = Fp2.div(Fp2.fromBigTuple([3n, 0n]), Fp2.fromBigTuple([9n, 1n]))
-  for (let i = 1n; ; i++) {
+  for (let i = from; ; i++) {
     const x = Fp2.fromBigTuple([i, 0n])
     const square = Fp2.add(Fp2.mul(Fp2.sqr(x), x), b)
     // Half of all elements are squares; those are found by Euler's criterion.

@@ -51,3 +51,27 @@ export const startCluster = async (
     },
   }
 }
+
+/**
+ * For the `describe` that calls it: two servers, which must end in order; skipped, saying so, without DATABASE_URL.
+ * @returns the cluster, once it has started
+ */
+export const usingTwoServers = (more: Readonly<Record<string, string>> = {}): (() => Cluster) => {
+  let cluster: Cluster | undefined
+  before(async function () {
+    const { DATABASE_URL } = process.env
+    if (!DATABASE_URL) {
+      console.log('      SKIPPED: needs DATABASE_URL')
+      return this.skip()
+    }
+    cluster = await startCluster(DATABASE_URL, 2, more)
+  })
+  after(async () => {
+    const codes = await cluster?.end()
+    if (codes?.some((code) => code !== 0)) throw new Error(`the servers ended with ${codes.join()}`)
+  })
+  return () => {
+    if (cluster === undefined) throw new Error('the servers have not started')
+    return cluster
+  }
+}

@@ -24,7 +24,7 @@ export interface PostgresCluster {
 }
 
 /** PostgreSQL refuses to run as root, so root runs it as the system's user postgres. */
-const asPostgres = (): { uid: number; gid: number } | undefined => {
+export const asPostgres = (): { uid: number; gid: number } | undefined => {
   if (process.getuid?.() !== 0) return undefined
   const id = (flag: string) => Number(execFileSync('id', [flag, 'postgres'], { encoding: 'utf8' }))
   return { uid: id('-u'), gid: id('-g') }

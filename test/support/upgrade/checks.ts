@@ -77,12 +77,23 @@ export const stableCheck = (
   return { ...question, at, status: first.status, values: Object.fromEntries(values) }
 }
 
+/** Values with the keys of a JWK set under their ids: a version that has more of them lists them first. */
+const byKeyId = (values: Values): Values => {
+  const named = Object.entries(values).map(([at, value]): [string, Scalar] => {
+    const [place = '', index] = /^\/keys\/(\d+)\//.exec(at) ?? []
+    const isJwk = index !== undefined && values[`/keys/${index}/use`] === 'sig'
+    return [isJwk ? at.replace(place, `/keys/${values[`/keys/${index}/kid`]}/`) : at, value]
+  })
+  return Object.fromEntries(named)
+}
+
 /** Where an answer differs from what was answered before, as `question, place: what instead of what`; empty where it says the same. */
 export const differences = (
   { what, status, values }: Check,
   answer: Awaited<ReturnType<typeof ask>>,
 ): string[] => {
-  const pairs = Object.entries(values).map(([at, value]) => [at, value, answer.values[at]] as const)
+  const answered = byKeyId(answer.values)
+  const pairs = Object.entries(byKeyId(values)).map(([at, value]) => [at, value, answered[at]] as const)
   return [['status', status, answer.status] as const, ...pairs]
     .filter(([, before, now]) => before !== now)
     .map(([at, before, now]) => `${what}, ${at}: ${JSON.stringify(now)} instead of ${JSON.stringify(before)}`)

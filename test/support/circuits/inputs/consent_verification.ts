@@ -6,6 +6,7 @@ import {
   consentVerification,
 } from '../../../../src/circuits/mappers/consent_verification.ts'
 import { randomElement } from '../../elements.ts'
+import { issuedTo } from '../issued.ts'
 import { testIssuer } from '../issuer.ts'
 
 export const [CONTROLLER, BILLING, RESEARCH] = [0xc0n, 0xb111n, 0x5ea2c4n] as const
@@ -17,9 +18,10 @@ export const consentVerificationValues = ({
 }: Partial<Omit<ConsentVerificationValues, 'consent'>> & {
   consent?: Partial<ConsentFields>
 } = {}): ConsentVerificationValues => {
+  const secret = changes.secret ?? randomElement()
   const consent = {
     subject: randomElement(),
-    secret: randomElement(),
+    ...issuedTo(secret),
     controller: CONTROLLER,
     purposes: [BILLING, RESEARCH, 0n, 0n, 0n, 0n, 0n, 0n],
     from: 1_799_999_000n,
@@ -28,11 +30,13 @@ export const consentVerificationValues = ({
   }
   return {
     consent,
+    secret,
     signature: testIssuer.sign(consentMessage(consent)),
     issuer: testIssuer.point,
     controller: CONTROLLER,
     purpose: RESEARCH,
     now: 1_800_000_000n,
+    disclose: true,
     scope: randomElement(),
     ctx: randomElement(),
     ...changes,

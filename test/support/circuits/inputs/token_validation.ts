@@ -5,6 +5,7 @@ import {
   tokenValidation,
 } from '../../../../src/circuits/mappers/token_validation.ts'
 import { randomElement } from '../../elements.ts'
+import { issuedTo } from '../issued.ts'
 import { testIssuer } from '../issuer.ts'
 
 export const AUDIENCE = 0xa0d1e5cen
@@ -16,6 +17,7 @@ export const tokenValidationValues = ({
 }: Partial<Omit<TokenValidationValues, 'token'>> & {
   token?: Partial<TokenFields>
 } = {}): TokenValidationValues => {
+  const secret = changes.secret ?? randomElement()
   const token = {
     tokenId: randomElement(),
     subject: randomElement(),
@@ -23,15 +25,17 @@ export const tokenValidationValues = ({
     claims: randomElement(),
     issuedAt: 1_799_999_000n,
     expiresAt: 1_800_001_000n,
-    secret: randomElement(),
+    ...issuedTo(secret),
     ...fields,
   }
   return {
     token,
+    secret,
     signature: testIssuer.sign(tokenMessage(token)),
     issuer: testIssuer.point,
     now: 1_800_000_000n,
     audience: AUDIENCE,
+    disclose: true,
     ctx: randomElement(),
     ...changes,
   }

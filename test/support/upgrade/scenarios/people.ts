@@ -2,6 +2,7 @@
 import { consentRoutesOf } from '../../domain/consents.ts'
 import { hybridRoutesOf, signaturesOf, signingAgent } from '../../domain/hybrid-tokens.ts'
 import { annaWith, kycRoutesOf } from '../../domain/kyc.ts'
+import { screeningRoutesOf } from '../../domain/screening.ts'
 import { ticketRoutesOf } from '../../domain/tickets.ts'
 import { tokenRoutesOf } from '../../domain/tokens.ts'
 import type { Story } from '../story.ts'
@@ -130,10 +131,35 @@ const fillPeople = async ({ app, owner, remember }: Story): Promise<void> => {
   remember({ what: 'who was erased is gone', method: 'GET', path, by: owner.apiKey, status: 404 })
 }
 
+/** Somebody on the list that ships, decided once; the other finding waits. */
+const fillScreening = async ({ app, owner, remember, signed }: Story): Promise<void> => {
+  const routes = screeningRoutesOf(app, owner.apiKey)
+  const name = 'Ivan Arkadyevich Testov'
+  const { findings } = await routes.subscribed({ userId: 'listed', name, dateOfBirth: '1961-04-12' })
+  await routes.subscribed({ userId: 'namesake', name })
+  await routes.subscribed({ userId: 'left', name: 'Somebody Unlisted' })
+  await routes.end('left')
+  const decided = await routes.decided(findings[0]?.findingId ?? '', {
+    verdict: 'not_this_person',
+    reason: 'The passport was seen.',
+  })
+  signed('a decision on a finding', decided.decision?.jws ?? '')
+  for (const status of ['open', 'decided', 'void'])
+    remember({
+      what: `findings that are ${status}`,
+      method: 'GET',
+      path: `/api/aml/findings?status=${status}`,
+      by: owner.apiKey,
+    })
+  const path = '/api/aml/subscriptions/left'
+  remember({ what: 'who is screened no more', method: 'GET', path, by: owner.apiKey, status: 404 })
+}
+
 export const fillTokensAndPeople = async (story: Story): Promise<void> => {
   await fillTokens(story)
   await fillHybridTokens(story)
   await fillTickets(story)
   await fillConsents(story)
   await fillPeople(story)
+  await fillScreening(story)
 }
