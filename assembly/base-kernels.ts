@@ -141,6 +141,202 @@ export function multiply(z: usize, x: usize, y: usize): void {
   store<u32>(z, <u32>a, 32)
 }
 
+/** z = (x · y + v · w) / R; limbs of x and v may be sums of two. */
+export function multiplySum(z: usize, x: usize, y: usize, v: usize, w: usize): void {
+  const x0 = v128.load_splat<u32>(x)
+  const x1 = v128.load_splat<u32>(x, 4)
+  const x2 = v128.load_splat<u32>(x, 8)
+  const x3 = v128.load_splat<u32>(x, 12)
+  const x4 = v128.load_splat<u32>(x, 16)
+  const x5 = v128.load_splat<u32>(x, 20)
+  const x6 = v128.load_splat<u32>(x, 24)
+  const x7 = v128.load_splat<u32>(x, 28)
+  const x8 = v128.load_splat<u32>(x, 32)
+  const y0 = v128.load(y)
+  const y1 = v128.load(y, 16)
+  const y2 = v128.load_zero<u32>(y, 32)
+  const v0 = v128.load_splat<u32>(v)
+  const v1 = v128.load_splat<u32>(v, 4)
+  const v2 = v128.load_splat<u32>(v, 8)
+  const v3 = v128.load_splat<u32>(v, 12)
+  const v4 = v128.load_splat<u32>(v, 16)
+  const v5 = v128.load_splat<u32>(v, 20)
+  const v6 = v128.load_splat<u32>(v, 24)
+  const v7 = v128.load_splat<u32>(v, 28)
+  const v8 = v128.load_splat<u32>(v, 32)
+  const w0 = v128.load(w)
+  const w1 = v128.load(w, 16)
+  const w2 = v128.load_zero<u32>(w, 32)
+  let a: u64 = 0
+  const o0 = i64x2.add(i64x2.extmul_low_i32x4_u(x1, y0), i64x2.extmul_low_i32x4_u(v1, w0))
+  const c0 = i64x2.add(v128.shuffle<u64>(i64x2.splat(0), o0, 1, 2), i64x2.add(i64x2.extmul_low_i32x4_u(x0, y0), i64x2.extmul_low_i32x4_u(v0, w0)))
+  a += i64x2.extract_lane(c0, 0)
+  const q0 = a * 0x4866389 & 0x1fffffff
+  a = (a + q0 * 0x187cfd47) >> 29
+  a += i64x2.extract_lane(c0, 1) + q0 * 0x10460b6
+  const q1 = a * 0x4866389 & 0x1fffffff
+  a = (a + q1 * 0x187cfd47) >> 29
+  const o1 = i64x2.add(i64x2.add(i64x2.add(i64x2.extmul_high_i32x4_u(x1, y0), i64x2.extmul_low_i32x4_u(x3, y0)), i64x2.extmul_high_i32x4_u(v1, w0)), i64x2.extmul_low_i32x4_u(v3, w0))
+  const c1 = i64x2.add(v128.shuffle<u64>(o0, o1, 1, 2), i64x2.add(i64x2.add(i64x2.add(i64x2.extmul_high_i32x4_u(x0, y0), i64x2.extmul_low_i32x4_u(x2, y0)), i64x2.extmul_high_i32x4_u(v0, w0)), i64x2.extmul_low_i32x4_u(v2, w0)))
+  a += i64x2.extract_lane(c1, 0) + q0 * 0x1c72a34f + q1 * 0x10460b6
+  const q2 = a * 0x4866389 & 0x1fffffff
+  a = (a + q2 * 0x187cfd47) >> 29
+  a += i64x2.extract_lane(c1, 1) + q0 * 0x2d522d0 + q1 * 0x1c72a34f + q2 * 0x10460b6
+  const q3 = a * 0x4866389 & 0x1fffffff
+  a = (a + q3 * 0x187cfd47) >> 29
+  const o2 = i64x2.add(i64x2.add(i64x2.add(i64x2.add(i64x2.add(i64x2.extmul_low_i32x4_u(x1, y1), i64x2.extmul_high_i32x4_u(x3, y0)), i64x2.extmul_low_i32x4_u(x5, y0)), i64x2.extmul_low_i32x4_u(v1, w1)), i64x2.extmul_high_i32x4_u(v3, w0)), i64x2.extmul_low_i32x4_u(v5, w0))
+  const c2 = i64x2.add(v128.shuffle<u64>(o1, o2, 1, 2), i64x2.add(i64x2.add(i64x2.add(i64x2.add(i64x2.add(i64x2.extmul_low_i32x4_u(x0, y1), i64x2.extmul_high_i32x4_u(x2, y0)), i64x2.extmul_low_i32x4_u(x4, y0)), i64x2.extmul_low_i32x4_u(v0, w1)), i64x2.extmul_high_i32x4_u(v2, w0)), i64x2.extmul_low_i32x4_u(v4, w0)))
+  a += i64x2.extract_lane(c2, 0) + q0 * 0x1585d978 + q1 * 0x2d522d0 + q2 * 0x1c72a34f + q3 * 0x10460b6
+  const q4 = a * 0x4866389 & 0x1fffffff
+  a = (a + q4 * 0x187cfd47) >> 29
+  a += i64x2.extract_lane(c2, 1) + q0 * 0x2db40c0 + q1 * 0x1585d978 + q2 * 0x2d522d0 + q3 * 0x1c72a34f + q4 * 0x10460b6
+  const q5 = a * 0x4866389 & 0x1fffffff
+  a = (a + q5 * 0x187cfd47) >> 29
+  const o3 = i64x2.add(i64x2.add(i64x2.add(i64x2.add(i64x2.add(i64x2.add(i64x2.add(i64x2.extmul_high_i32x4_u(x1, y1), i64x2.extmul_low_i32x4_u(x3, y1)), i64x2.extmul_high_i32x4_u(x5, y0)), i64x2.extmul_low_i32x4_u(x7, y0)), i64x2.extmul_high_i32x4_u(v1, w1)), i64x2.extmul_low_i32x4_u(v3, w1)), i64x2.extmul_high_i32x4_u(v5, w0)), i64x2.extmul_low_i32x4_u(v7, w0))
+  const c3 = i64x2.add(v128.shuffle<u64>(o2, o3, 1, 2), i64x2.add(i64x2.add(i64x2.add(i64x2.add(i64x2.add(i64x2.add(i64x2.add(i64x2.extmul_high_i32x4_u(x0, y1), i64x2.extmul_low_i32x4_u(x2, y1)), i64x2.extmul_high_i32x4_u(x4, y0)), i64x2.extmul_low_i32x4_u(x6, y0)), i64x2.extmul_high_i32x4_u(v0, w1)), i64x2.extmul_low_i32x4_u(v2, w1)), i64x2.extmul_high_i32x4_u(v4, w0)), i64x2.extmul_low_i32x4_u(v6, w0)))
+  a += i64x2.extract_lane(c3, 0) + q0 * 0xa6e141 + q1 * 0x2db40c0 + q2 * 0x1585d978 + q3 * 0x2d522d0 + q4 * 0x1c72a34f + q5 * 0x10460b6
+  const q6 = a * 0x4866389 & 0x1fffffff
+  a = (a + q6 * 0x187cfd47) >> 29
+  a += i64x2.extract_lane(c3, 1) + q0 * 0xe5c2634 + q1 * 0xa6e141 + q2 * 0x2db40c0 + q3 * 0x1585d978 + q4 * 0x2d522d0 + q5 * 0x1c72a34f + q6 * 0x10460b6
+  const q7 = a * 0x4866389 & 0x1fffffff
+  a = (a + q7 * 0x187cfd47) >> 29
+  const o4 = i64x2.add(i64x2.add(i64x2.add(i64x2.add(i64x2.add(i64x2.add(i64x2.add(i64x2.extmul_low_i32x4_u(x1, y2), i64x2.extmul_high_i32x4_u(x3, y1)), i64x2.extmul_low_i32x4_u(x5, y1)), i64x2.extmul_high_i32x4_u(x7, y0)), i64x2.extmul_low_i32x4_u(v1, w2)), i64x2.extmul_high_i32x4_u(v3, w1)), i64x2.extmul_low_i32x4_u(v5, w1)), i64x2.extmul_high_i32x4_u(v7, w0))
+  const c4 = i64x2.add(v128.shuffle<u64>(o3, o4, 1, 2), i64x2.add(i64x2.add(i64x2.add(i64x2.add(i64x2.add(i64x2.add(i64x2.add(i64x2.add(i64x2.add(i64x2.extmul_low_i32x4_u(x0, y2), i64x2.extmul_high_i32x4_u(x2, y1)), i64x2.extmul_low_i32x4_u(x4, y1)), i64x2.extmul_high_i32x4_u(x6, y0)), i64x2.extmul_low_i32x4_u(x8, y0)), i64x2.extmul_low_i32x4_u(v0, w2)), i64x2.extmul_high_i32x4_u(v2, w1)), i64x2.extmul_low_i32x4_u(v4, w1)), i64x2.extmul_high_i32x4_u(v6, w0)), i64x2.extmul_low_i32x4_u(v8, w0)))
+  a += i64x2.extract_lane(c4, 0) + q0 * 0x30644e + q1 * 0xe5c2634 + q2 * 0xa6e141 + q3 * 0x2db40c0 + q4 * 0x1585d978 + q5 * 0x2d522d0 + q6 * 0x1c72a34f + q7 * 0x10460b6
+  const q8 = a * 0x4866389 & 0x1fffffff
+  a = (a + q8 * 0x187cfd47) >> 29
+  a += i64x2.extract_lane(c4, 1) + q1 * 0x30644e + q2 * 0xe5c2634 + q3 * 0xa6e141 + q4 * 0x2db40c0 + q5 * 0x1585d978 + q6 * 0x2d522d0 + q7 * 0x1c72a34f + q8 * 0x10460b6
+  store<u32>(z, <u32>a & 0x1fffffff)
+  a >>= 29
+  const o5 = i64x2.add(i64x2.add(i64x2.add(i64x2.add(i64x2.add(i64x2.extmul_low_i32x4_u(x3, y2), i64x2.extmul_high_i32x4_u(x5, y1)), i64x2.extmul_low_i32x4_u(x7, y1)), i64x2.extmul_low_i32x4_u(v3, w2)), i64x2.extmul_high_i32x4_u(v5, w1)), i64x2.extmul_low_i32x4_u(v7, w1))
+  const c5 = i64x2.add(v128.shuffle<u64>(o4, o5, 1, 2), i64x2.add(i64x2.add(i64x2.add(i64x2.add(i64x2.add(i64x2.add(i64x2.add(i64x2.extmul_low_i32x4_u(x2, y2), i64x2.extmul_high_i32x4_u(x4, y1)), i64x2.extmul_low_i32x4_u(x6, y1)), i64x2.extmul_high_i32x4_u(x8, y0)), i64x2.extmul_low_i32x4_u(v2, w2)), i64x2.extmul_high_i32x4_u(v4, w1)), i64x2.extmul_low_i32x4_u(v6, w1)), i64x2.extmul_high_i32x4_u(v8, w0)))
+  a += i64x2.extract_lane(c5, 0) + q2 * 0x30644e + q3 * 0xe5c2634 + q4 * 0xa6e141 + q5 * 0x2db40c0 + q6 * 0x1585d978 + q7 * 0x2d522d0 + q8 * 0x1c72a34f
+  store<u32>(z, <u32>a & 0x1fffffff, 4)
+  a >>= 29
+  a += i64x2.extract_lane(c5, 1) + q3 * 0x30644e + q4 * 0xe5c2634 + q5 * 0xa6e141 + q6 * 0x2db40c0 + q7 * 0x1585d978 + q8 * 0x2d522d0
+  store<u32>(z, <u32>a & 0x1fffffff, 8)
+  a >>= 29
+  const o6 = i64x2.add(i64x2.add(i64x2.add(i64x2.extmul_low_i32x4_u(x5, y2), i64x2.extmul_high_i32x4_u(x7, y1)), i64x2.extmul_low_i32x4_u(v5, w2)), i64x2.extmul_high_i32x4_u(v7, w1))
+  const c6 = i64x2.add(v128.shuffle<u64>(o5, o6, 1, 2), i64x2.add(i64x2.add(i64x2.add(i64x2.add(i64x2.add(i64x2.extmul_low_i32x4_u(x4, y2), i64x2.extmul_high_i32x4_u(x6, y1)), i64x2.extmul_low_i32x4_u(x8, y1)), i64x2.extmul_low_i32x4_u(v4, w2)), i64x2.extmul_high_i32x4_u(v6, w1)), i64x2.extmul_low_i32x4_u(v8, w1)))
+  a += i64x2.extract_lane(c6, 0) + q4 * 0x30644e + q5 * 0xe5c2634 + q6 * 0xa6e141 + q7 * 0x2db40c0 + q8 * 0x1585d978
+  store<u32>(z, <u32>a & 0x1fffffff, 12)
+  a >>= 29
+  a += i64x2.extract_lane(c6, 1) + q5 * 0x30644e + q6 * 0xe5c2634 + q7 * 0xa6e141 + q8 * 0x2db40c0
+  store<u32>(z, <u32>a & 0x1fffffff, 16)
+  a >>= 29
+  const o7 = i64x2.add(i64x2.extmul_low_i32x4_u(x7, y2), i64x2.extmul_low_i32x4_u(v7, w2))
+  const c7 = i64x2.add(v128.shuffle<u64>(o6, o7, 1, 2), i64x2.add(i64x2.add(i64x2.add(i64x2.extmul_low_i32x4_u(x6, y2), i64x2.extmul_high_i32x4_u(x8, y1)), i64x2.extmul_low_i32x4_u(v6, w2)), i64x2.extmul_high_i32x4_u(v8, w1)))
+  a += i64x2.extract_lane(c7, 0) + q6 * 0x30644e + q7 * 0xe5c2634 + q8 * 0xa6e141
+  store<u32>(z, <u32>a & 0x1fffffff, 20)
+  a >>= 29
+  a += i64x2.extract_lane(c7, 1) + q7 * 0x30644e + q8 * 0xe5c2634
+  store<u32>(z, <u32>a & 0x1fffffff, 24)
+  a >>= 29
+  const c8 = i64x2.add(v128.shuffle<u64>(o7, i64x2.splat(0), 1, 2), i64x2.add(i64x2.extmul_low_i32x4_u(x8, y2), i64x2.extmul_low_i32x4_u(v8, w2)))
+  a += i64x2.extract_lane(c8, 0) + q8 * 0x30644e
+  store<u32>(z, <u32>a & 0x1fffffff, 28)
+  a >>= 29
+  store<u32>(z, <u32>a, 32)
+}
+
+/** z = (x · y − v · w) / R + the modulus; limbs of x and v may be sums of two. */
+export function multiplyDifference(z: usize, x: usize, y: usize, v: usize, w: usize): void {
+  const x0 = v128.load_splat<u32>(x)
+  const x1 = v128.load_splat<u32>(x, 4)
+  const x2 = v128.load_splat<u32>(x, 8)
+  const x3 = v128.load_splat<u32>(x, 12)
+  const x4 = v128.load_splat<u32>(x, 16)
+  const x5 = v128.load_splat<u32>(x, 20)
+  const x6 = v128.load_splat<u32>(x, 24)
+  const x7 = v128.load_splat<u32>(x, 28)
+  const x8 = v128.load_splat<u32>(x, 32)
+  const y0 = v128.load(y)
+  const y1 = v128.load(y, 16)
+  const y2 = v128.load_zero<u32>(y, 32)
+  const v0 = v128.load_splat<u32>(v)
+  const v1 = v128.load_splat<u32>(v, 4)
+  const v2 = v128.load_splat<u32>(v, 8)
+  const v3 = v128.load_splat<u32>(v, 12)
+  const v4 = v128.load_splat<u32>(v, 16)
+  const v5 = v128.load_splat<u32>(v, 20)
+  const v6 = v128.load_splat<u32>(v, 24)
+  const v7 = v128.load_splat<u32>(v, 28)
+  const v8 = v128.load_splat<u32>(v, 32)
+  const w0 = v128.load(w)
+  const w1 = v128.load(w, 16)
+  const w2 = v128.load_zero<u32>(w, 32)
+  let a: i64 = 0
+  const o0 = i64x2.sub(i64x2.extmul_low_i32x4_u(x1, y0), i64x2.extmul_low_i32x4_u(v1, w0))
+  const c0 = i64x2.add(v128.shuffle<u64>(i64x2.splat(0), o0, 1, 2), i64x2.sub(i64x2.extmul_low_i32x4_u(x0, y0), i64x2.extmul_low_i32x4_u(v0, w0)))
+  a += i64x2.extract_lane(c0, 0)
+  const q0 = a * 0x4866389 & 0x1fffffff
+  a = (a + q0 * 0x187cfd47) >> 29
+  a += i64x2.extract_lane(c0, 1) + q0 * 0x10460b6
+  const q1 = a * 0x4866389 & 0x1fffffff
+  a = (a + q1 * 0x187cfd47) >> 29
+  const o1 = i64x2.sub(i64x2.add(i64x2.extmul_high_i32x4_u(x1, y0), i64x2.extmul_low_i32x4_u(x3, y0)), i64x2.add(i64x2.extmul_high_i32x4_u(v1, w0), i64x2.extmul_low_i32x4_u(v3, w0)))
+  const c1 = i64x2.add(v128.shuffle<u64>(o0, o1, 1, 2), i64x2.sub(i64x2.add(i64x2.extmul_high_i32x4_u(x0, y0), i64x2.extmul_low_i32x4_u(x2, y0)), i64x2.add(i64x2.extmul_high_i32x4_u(v0, w0), i64x2.extmul_low_i32x4_u(v2, w0))))
+  a += i64x2.extract_lane(c1, 0) + q0 * 0x1c72a34f + q1 * 0x10460b6
+  const q2 = a * 0x4866389 & 0x1fffffff
+  a = (a + q2 * 0x187cfd47) >> 29
+  a += i64x2.extract_lane(c1, 1) + q0 * 0x2d522d0 + q1 * 0x1c72a34f + q2 * 0x10460b6
+  const q3 = a * 0x4866389 & 0x1fffffff
+  a = (a + q3 * 0x187cfd47) >> 29
+  const o2 = i64x2.sub(i64x2.add(i64x2.add(i64x2.extmul_low_i32x4_u(x1, y1), i64x2.extmul_high_i32x4_u(x3, y0)), i64x2.extmul_low_i32x4_u(x5, y0)), i64x2.add(i64x2.add(i64x2.extmul_low_i32x4_u(v1, w1), i64x2.extmul_high_i32x4_u(v3, w0)), i64x2.extmul_low_i32x4_u(v5, w0)))
+  const c2 = i64x2.add(v128.shuffle<u64>(o1, o2, 1, 2), i64x2.sub(i64x2.add(i64x2.add(i64x2.extmul_low_i32x4_u(x0, y1), i64x2.extmul_high_i32x4_u(x2, y0)), i64x2.extmul_low_i32x4_u(x4, y0)), i64x2.add(i64x2.add(i64x2.extmul_low_i32x4_u(v0, w1), i64x2.extmul_high_i32x4_u(v2, w0)), i64x2.extmul_low_i32x4_u(v4, w0))))
+  a += i64x2.extract_lane(c2, 0) + q0 * 0x1585d978 + q1 * 0x2d522d0 + q2 * 0x1c72a34f + q3 * 0x10460b6
+  const q4 = a * 0x4866389 & 0x1fffffff
+  a = (a + q4 * 0x187cfd47) >> 29
+  a += i64x2.extract_lane(c2, 1) + q0 * 0x2db40c0 + q1 * 0x1585d978 + q2 * 0x2d522d0 + q3 * 0x1c72a34f + q4 * 0x10460b6
+  const q5 = a * 0x4866389 & 0x1fffffff
+  a = (a + q5 * 0x187cfd47) >> 29
+  const o3 = i64x2.sub(i64x2.add(i64x2.add(i64x2.add(i64x2.extmul_high_i32x4_u(x1, y1), i64x2.extmul_low_i32x4_u(x3, y1)), i64x2.extmul_high_i32x4_u(x5, y0)), i64x2.extmul_low_i32x4_u(x7, y0)), i64x2.add(i64x2.add(i64x2.add(i64x2.extmul_high_i32x4_u(v1, w1), i64x2.extmul_low_i32x4_u(v3, w1)), i64x2.extmul_high_i32x4_u(v5, w0)), i64x2.extmul_low_i32x4_u(v7, w0)))
+  const c3 = i64x2.add(v128.shuffle<u64>(o2, o3, 1, 2), i64x2.sub(i64x2.add(i64x2.add(i64x2.add(i64x2.extmul_high_i32x4_u(x0, y1), i64x2.extmul_low_i32x4_u(x2, y1)), i64x2.extmul_high_i32x4_u(x4, y0)), i64x2.extmul_low_i32x4_u(x6, y0)), i64x2.add(i64x2.add(i64x2.add(i64x2.extmul_high_i32x4_u(v0, w1), i64x2.extmul_low_i32x4_u(v2, w1)), i64x2.extmul_high_i32x4_u(v4, w0)), i64x2.extmul_low_i32x4_u(v6, w0))))
+  a += i64x2.extract_lane(c3, 0) + q0 * 0xa6e141 + q1 * 0x2db40c0 + q2 * 0x1585d978 + q3 * 0x2d522d0 + q4 * 0x1c72a34f + q5 * 0x10460b6
+  const q6 = a * 0x4866389 & 0x1fffffff
+  a = (a + q6 * 0x187cfd47) >> 29
+  a += i64x2.extract_lane(c3, 1) + q0 * 0xe5c2634 + q1 * 0xa6e141 + q2 * 0x2db40c0 + q3 * 0x1585d978 + q4 * 0x2d522d0 + q5 * 0x1c72a34f + q6 * 0x10460b6
+  const q7 = a * 0x4866389 & 0x1fffffff
+  a = (a + q7 * 0x187cfd47) >> 29
+  const o4 = i64x2.sub(i64x2.add(i64x2.add(i64x2.add(i64x2.extmul_low_i32x4_u(x1, y2), i64x2.extmul_high_i32x4_u(x3, y1)), i64x2.extmul_low_i32x4_u(x5, y1)), i64x2.extmul_high_i32x4_u(x7, y0)), i64x2.add(i64x2.add(i64x2.add(i64x2.extmul_low_i32x4_u(v1, w2), i64x2.extmul_high_i32x4_u(v3, w1)), i64x2.extmul_low_i32x4_u(v5, w1)), i64x2.extmul_high_i32x4_u(v7, w0)))
+  const c4 = i64x2.add(v128.shuffle<u64>(o3, o4, 1, 2), i64x2.sub(i64x2.add(i64x2.add(i64x2.add(i64x2.add(i64x2.extmul_low_i32x4_u(x0, y2), i64x2.extmul_high_i32x4_u(x2, y1)), i64x2.extmul_low_i32x4_u(x4, y1)), i64x2.extmul_high_i32x4_u(x6, y0)), i64x2.extmul_low_i32x4_u(x8, y0)), i64x2.add(i64x2.add(i64x2.add(i64x2.add(i64x2.extmul_low_i32x4_u(v0, w2), i64x2.extmul_high_i32x4_u(v2, w1)), i64x2.extmul_low_i32x4_u(v4, w1)), i64x2.extmul_high_i32x4_u(v6, w0)), i64x2.extmul_low_i32x4_u(v8, w0))))
+  a += i64x2.extract_lane(c4, 0) + q0 * 0x30644e + q1 * 0xe5c2634 + q2 * 0xa6e141 + q3 * 0x2db40c0 + q4 * 0x1585d978 + q5 * 0x2d522d0 + q6 * 0x1c72a34f + q7 * 0x10460b6
+  const q8 = a * 0x4866389 & 0x1fffffff
+  a = (a + q8 * 0x187cfd47) >> 29
+  a += i64x2.extract_lane(c4, 1) + q1 * 0x30644e + q2 * 0xe5c2634 + q3 * 0xa6e141 + q4 * 0x2db40c0 + q5 * 0x1585d978 + q6 * 0x2d522d0 + q7 * 0x1c72a34f + q8 * 0x10460b6 + 0x187cfd47
+  store<u32>(z, <u32>a & 0x1fffffff)
+  a >>= 29
+  const o5 = i64x2.sub(i64x2.add(i64x2.add(i64x2.extmul_low_i32x4_u(x3, y2), i64x2.extmul_high_i32x4_u(x5, y1)), i64x2.extmul_low_i32x4_u(x7, y1)), i64x2.add(i64x2.add(i64x2.extmul_low_i32x4_u(v3, w2), i64x2.extmul_high_i32x4_u(v5, w1)), i64x2.extmul_low_i32x4_u(v7, w1)))
+  const c5 = i64x2.add(v128.shuffle<u64>(o4, o5, 1, 2), i64x2.sub(i64x2.add(i64x2.add(i64x2.add(i64x2.extmul_low_i32x4_u(x2, y2), i64x2.extmul_high_i32x4_u(x4, y1)), i64x2.extmul_low_i32x4_u(x6, y1)), i64x2.extmul_high_i32x4_u(x8, y0)), i64x2.add(i64x2.add(i64x2.add(i64x2.extmul_low_i32x4_u(v2, w2), i64x2.extmul_high_i32x4_u(v4, w1)), i64x2.extmul_low_i32x4_u(v6, w1)), i64x2.extmul_high_i32x4_u(v8, w0))))
+  a += i64x2.extract_lane(c5, 0) + q2 * 0x30644e + q3 * 0xe5c2634 + q4 * 0xa6e141 + q5 * 0x2db40c0 + q6 * 0x1585d978 + q7 * 0x2d522d0 + q8 * 0x1c72a34f + 0x10460b6
+  store<u32>(z, <u32>a & 0x1fffffff, 4)
+  a >>= 29
+  a += i64x2.extract_lane(c5, 1) + q3 * 0x30644e + q4 * 0xe5c2634 + q5 * 0xa6e141 + q6 * 0x2db40c0 + q7 * 0x1585d978 + q8 * 0x2d522d0 + 0x1c72a34f
+  store<u32>(z, <u32>a & 0x1fffffff, 8)
+  a >>= 29
+  const o6 = i64x2.sub(i64x2.add(i64x2.extmul_low_i32x4_u(x5, y2), i64x2.extmul_high_i32x4_u(x7, y1)), i64x2.add(i64x2.extmul_low_i32x4_u(v5, w2), i64x2.extmul_high_i32x4_u(v7, w1)))
+  const c6 = i64x2.add(v128.shuffle<u64>(o5, o6, 1, 2), i64x2.sub(i64x2.add(i64x2.add(i64x2.extmul_low_i32x4_u(x4, y2), i64x2.extmul_high_i32x4_u(x6, y1)), i64x2.extmul_low_i32x4_u(x8, y1)), i64x2.add(i64x2.add(i64x2.extmul_low_i32x4_u(v4, w2), i64x2.extmul_high_i32x4_u(v6, w1)), i64x2.extmul_low_i32x4_u(v8, w1))))
+  a += i64x2.extract_lane(c6, 0) + q4 * 0x30644e + q5 * 0xe5c2634 + q6 * 0xa6e141 + q7 * 0x2db40c0 + q8 * 0x1585d978 + 0x2d522d0
+  store<u32>(z, <u32>a & 0x1fffffff, 12)
+  a >>= 29
+  a += i64x2.extract_lane(c6, 1) + q5 * 0x30644e + q6 * 0xe5c2634 + q7 * 0xa6e141 + q8 * 0x2db40c0 + 0x1585d978
+  store<u32>(z, <u32>a & 0x1fffffff, 16)
+  a >>= 29
+  const o7 = i64x2.sub(i64x2.extmul_low_i32x4_u(x7, y2), i64x2.extmul_low_i32x4_u(v7, w2))
+  const c7 = i64x2.add(v128.shuffle<u64>(o6, o7, 1, 2), i64x2.sub(i64x2.add(i64x2.extmul_low_i32x4_u(x6, y2), i64x2.extmul_high_i32x4_u(x8, y1)), i64x2.add(i64x2.extmul_low_i32x4_u(v6, w2), i64x2.extmul_high_i32x4_u(v8, w1))))
+  a += i64x2.extract_lane(c7, 0) + q6 * 0x30644e + q7 * 0xe5c2634 + q8 * 0xa6e141 + 0x2db40c0
+  store<u32>(z, <u32>a & 0x1fffffff, 20)
+  a >>= 29
+  a += i64x2.extract_lane(c7, 1) + q7 * 0x30644e + q8 * 0xe5c2634 + 0xa6e141
+  store<u32>(z, <u32>a & 0x1fffffff, 24)
+  a >>= 29
+  const c8 = i64x2.add(v128.shuffle<u64>(o7, i64x2.splat(0), 1, 2), i64x2.sub(i64x2.extmul_low_i32x4_u(x8, y2), i64x2.extmul_low_i32x4_u(v8, w2)))
+  a += i64x2.extract_lane(c8, 0) + q8 * 0x30644e + 0xe5c2634
+  store<u32>(z, <u32>a & 0x1fffffff, 28)
+  a >>= 29
+  store<u32>(z, <u32>(a + 0x30644e), 32)
+}
+
 /** z = x² / R. */
 export function square4(z: usize, x: usize): void {
   const x0_0 = v128.load(x)

@@ -207,7 +207,7 @@ export function dot(z: usize, y: usize, x: usize, k: usize): void {
   a += i64x2.extract_lane(c16, 0) + i64x2.extract_lane(c16, 1) + q8 * 0x30644e + <u64>load<u32>(y, 28) + <u64>load<u32>(added, 28)
   store<u32>(z, <u32>a & 0x1fffffff, 28)
   a >>= 29
-  store<u32>(z, <u32>a + load<u32>(y, 32) + load<u32>(added, 32), 32)
+  store<u32>(z, <u32>(a + <u64>load<u32>(y, 32) + <u64>load<u32>(added, 32)), 32)
 }
 
 /** z = x² / R. */

@@ -1,7 +1,7 @@
 /** The turns that owners take in a queue. */
 import { expect } from 'chai'
 import fc from 'fast-check'
-import { createFairQueue } from '../../src/circuits/proving/fair-queue.ts'
+import { createFairQueue } from '../../src/circuits/threads/fair-queue.ts'
 
 const OWNERS = ['a', 'b', 'c', 'd']
 const step = fc.oneof(fc.constantFrom(...OWNERS), fc.constant(undefined))

@@ -4,8 +4,8 @@ import { createProofMaker, type Proved } from '../../src/circuits/proving/groth1
 import { createProvingCore } from '../../src/circuits/proving/proving-core.ts'
 import { joinBases, type Matrix, readProvingKey } from '../../src/circuits/proving/proving-key.ts'
 import { inverse, power, rootOfUnity, scalarBytes, scalarOf } from '../../src/circuits/proving/scalars.ts'
-import { computeWires } from '../../src/circuits/proving/witness.ts'
-import { createVerifier } from '../../src/circuits/verifier.ts'
+import { createWitnessProgram } from '../../src/circuits/proving/witness.ts'
+import { verifyPairing } from '../../src/circuits/verifier.ts'
 import { FIELD_MODULUS as R } from '../../src/core/field.ts'
 import { artifacts } from '../support/circuits/circuits.ts'
 import { PROVERS, type ProverBuild } from '../support/circuits/prover-builds.ts'
@@ -13,7 +13,6 @@ import { GOOD_INPUTS, goodProof } from '../support/domain/proofs.ts'
 import { randomElement } from '../support/elements.ts'
 import { rejection } from '../support/rejection.ts'
 
-const verifier = createVerifier(artifacts)
 const modulo = (x: bigint): bigint => ((x % R) + R) % R
 const sum = (terms: readonly bigint[]): bigint => terms.reduce((total, term) => modulo(total + term), 0n)
 
@@ -91,7 +90,10 @@ describe('a proof', function () {
   this.timeout(60_000)
   const { yesno } = artifacts
   const input = GOOD_INPUTS.yesno
-  const verdict = ({ proof, publicSignals }: Proved) => verifier.verify('yesno', proof, publicSignals)
+  const goodWitness = async () =>
+    (await createWitnessProgram(await WebAssembly.compile(new Uint8Array(yesno.wasm))))(input)
+  const verdict = ({ proof, publicSignals }: Proved) =>
+    verifyPairing(artifacts.yesno.verificationKey, proof, publicSignals)
 
   it('holds however little memory the tables may take', async () => {
     for (const tableBytes of [0, 2 ** 20, 2 ** 26]) {
@@ -115,15 +117,14 @@ describe('a proof', function () {
   it('of a witness that breaks one constraint is none', async () => {
     const key = readProvingKey(yesno.zkey)
     const core = createProvingCore(key, 0)
-    const module = await WebAssembly.compile(new Uint8Array(yesno.wasm))
-    const good = await computeWires(module, input)
+    const good = await goodWitness()
     const { publicSignals } = await goodProof('yesno')
     const verify = ({ a, b, c }: ReturnType<typeof core.prove>) => {
       const [x0 = 0n, x1 = 0n, y0 = 0n, y1 = 0n] = b
       const pi_b = [[x0, x1].map(String), [y0, y1].map(String), ['1', '0']]
       const [pi_a, pi_c] = [a, c].map((point) => [...point.map(String), '1']) as [string[], string[]]
-      return verifier.verify(
-        'yesno',
+      return verifyPairing(
+        artifacts.yesno.verificationKey,
         { pi_a, pi_b, pi_c, protocol: 'groth16', curve: 'bn128' },
         publicSignals,
       )
@@ -170,8 +171,7 @@ describe('a proof', function () {
   for (const tableBytes of [0, 2 ** 20])
     it(`leave no byte in the memory of the prover that depends on their witness, with ${tableBytes} bytes of tables`, () =>
       watchingMemories(async (memories) => {
-        const module = await WebAssembly.compile(new Uint8Array(yesno.wasm))
-        const witness = await computeWires(module, input)
+        const witness = await goodWitness()
         const other = witness.slice().fill(7, 64)
         const core = createProvingCore(readProvingKey(yesno.zkey), tableBytes)
         const image = () => new Uint8Array(memories[0]?.buffer ?? new ArrayBuffer(0)).slice()
@@ -187,29 +187,6 @@ describe('a proof', function () {
         const elsewhere = new Uint8Array(memories[1]?.buffer ?? new ArrayBuffer(0))
         expect(differences(first, elsewhere)).to.deep.equal({ count: 0, first: -1 })
       }))
-
-  it('leave nothing in the memory of their witness programs, whether there is a witness or not', async () => {
-    const { instantiate } = WebAssembly
-    const memories: WebAssembly.Memory[] = []
-    // The program's memory is its own, and seen only where it is instantiated.
-    WebAssembly.instantiate = (async (module: WebAssembly.Module, imports: WebAssembly.Imports) => {
-      const instance = await instantiate(module, imports)
-      if (instance.exports.memory instanceof WebAssembly.Memory) memories.push(instance.exports.memory)
-      return instance
-    }) as typeof instantiate
-    try {
-      const module = await WebAssembly.compile(new Uint8Array(yesno.wasm))
-      await computeWires(module, input)
-      const [name = ''] = Object.keys(input)
-      const wrong = { ...input, [name]: ['1', '2', '3', '4', '5', '6', '7'] }
-      expect(await rejection(computeWires(module, wrong))).to.be.instanceOf(Error)
-    } finally {
-      WebAssembly.instantiate = instantiate
-    }
-    expect(memories).to.have.length(2)
-    for (const { buffer } of memories)
-      expect(new Uint8Array(buffer).every((byte) => byte === 0)).to.equal(true)
-  })
 
   it('needs a whole proving key of this curve', async () => {
     const bytes = new Uint8Array(yesno.zkey)

@@ -2,7 +2,7 @@
 import { bn254 } from '@noble/curves/bn254.js'
 import { expect } from 'chai'
 import { scalarBytes, scalarOf } from '../../src/circuits/proving/scalars.ts'
-import { planWindows, windowsOf } from '../../src/circuits/proving/window-plan.ts'
+import { planSums, type WindowPlan, windowsOf } from '../../src/circuits/proving/window-plan.ts'
 import { FIELD_MODULUS as R } from '../../src/core/field.ts'
 import { PROVERS, type ProverBuild } from '../support/circuits/prover-builds.ts'
 import { randomElement } from '../support/elements.ts'
@@ -211,15 +211,28 @@ describe('sums in G1 of more points than one pass takes', () => {
   }).timeout(60_000)
 })
 
+const sizeOf = (count: number) => ({ count, full: count, pointBytes: 72, additionCost: 1 })
+
 describe('the plan of windows', () => {
   it('keeps to its budget, down to no multiples at all, and gets slower only by less memory', () => {
     for (const count of [1, 30, 1000, 15_000])
       for (const budget of [0, 1e4, 1e6, 1e7, 1e9]) {
-        const { bits, groups: sets, entries } = planWindows(count, count, 72, budget, 14)
+        const [{ bits, groups: sets, entries }] = planSums([sizeOf(count)], budget, 14) as [WindowPlan]
         expect(entries * sets).to.be.at.least(windowsOf(bits))
         expect(entries === 1 || entries * count * 72 <= budget, `${count}, ${budget}`).to.equal(true)
       }
-    expect(planWindows(1000, 1000, 72, 1e9, 14).groups).to.equal(1)
-    expect(() => planWindows(10, 10, 72, 0, 3)).to.throw(RangeError)
+    expect(planSums([sizeOf(1000)], 1e9, 14)[0]?.groups).to.equal(1)
+    expect(() => planSums([sizeOf(10)], 0, 3)).to.throw(RangeError)
+  })
+
+  it('shares a budget so that the dearest additions are saved first', () => {
+    const sizes = [sizeOf(1000), { ...sizeOf(1000), pointBytes: 144, additionCost: 3 }]
+    const entriesFor = (budget: number) => planSums(sizes, budget, 14).map(({ entries }) => entries)
+    expect(entriesFor(0)).to.deep.equal([1, 1])
+    for (const budget of [5e5, 1e6, 4e6, 1.6e7]) {
+      const [first = 0, second = 0] = entriesFor(budget)
+      expect(first * 72_000 + second * 144_000).to.be.at.most(budget)
+      expect(second, `${budget}`).to.be.above(1)
+    }
   })
 })

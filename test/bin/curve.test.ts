@@ -3,7 +3,7 @@ import { expect } from 'chai'
 import { rejection } from '../support/rejection.ts'
 
 // A module of its own: the others have prepared theirs.
-const FRESH: string = '../../src/circuits/curve.ts?fresh'
+const FRESH: string = '../../src/bin/circuits/curve.ts?fresh'
 
 describe('prepareCurve', function () {
   this.timeout(10_000)
@@ -19,7 +19,7 @@ describe('prepareCurve', function () {
   })
 
   it('tries again after it failed', async () => {
-    const { prepareCurve }: typeof import('../../src/circuits/curve.ts') = await import(FRESH)
+    const { prepareCurve }: typeof import('../../src/bin/circuits/curve.ts') = await import(FRESH)
     globalThis.curve_bn128 = null
     WebAssembly.compile = () => Promise.reject(new RangeError('out of memory'))
     expect((await rejection(prepareCurve())).message).to.equal('out of memory')
