@@ -13,6 +13,7 @@ import {
 } from '../../src/circuits/artifacts/setup-record.ts'
 import { CIRCUITS } from '../../src/circuits/catalogue.ts'
 import { artifacts } from '../support/circuits/circuits.ts'
+import { rejection } from '../support/rejection.ts'
 import { temporaryDirectories } from '../support/servers/directory.ts'
 
 const KEYS = join(import.meta.dirname, '../../circuits/keys')
@@ -29,7 +30,34 @@ describe('artifacts', () => {
 
   it('are the same from another directory', async () => {
     const loaded = loadArtifacts(await copyOfKeys())
-    for (const { id } of CIRCUITS) expect(loaded[id]).to.deep.equal(artifacts[id])
+    for (const { id } of CIRCUITS) {
+      const { load, ...known } = loaded[id]
+      expect({ ...known, ...(await load()), load: artifacts[id].load }).to.deep.equal(artifacts[id])
+    }
+  })
+
+  it('are read for proofs when they are needed, once, and only as they were at the start', async () => {
+    const directory = await copyOfKeys()
+    const { load } = loadArtifacts(directory).yesno
+    const file = join(directory, 'yesno.zkey')
+    const bytes = await readFile(file)
+    const refused = async (): Promise<void> => {
+      const error = await rejection(load())
+      expect(error).to.be.instanceOf(ArtifactError)
+      expect(error.message).to.include('yesno.zkey')
+    }
+    await writeFile(file, Buffer.concat([bytes, Buffer.of(0)]))
+    await refused()
+    await writeFile(file, bytes.subarray(1))
+    await refused()
+    await rm(file)
+    await refused()
+    await writeFile(file, bytes)
+    const loaded = await load()
+    expect(loaded.zkey.buffer).to.be.instanceOf(SharedArrayBuffer)
+    expect(Buffer.from(loaded.zkey).equals(bytes)).to.equal(true)
+    await rm(file)
+    expect(await load()).to.equal(loaded)
   })
 
   for (const name of ['yesno.zkey', 'yesno.vkey.json', 'simple_yesno.zkey']) {
@@ -44,6 +72,35 @@ describe('artifacts', () => {
       expect(() => loadArtifacts(directory)).to.throw(ArtifactError, name)
     })
   }
+
+  it('have the verification keys of versions that were replaced, unaltered, by their names', async () => {
+    const name = 'kyc@1.0.0.vkey.json'
+    const directory = await copyOfKeys()
+    const file = join(directory, name)
+    const key = JSON.parse(await readFile(file, 'utf8'))
+    expect(loadArtifacts(directory).kyc.formerKeys).to.deep.equal(new Map([['1.0.0', key]]))
+    expect(loadArtifacts(directory).yesno.formerKeys).to.deep.equal(new Map())
+    await writeFile(file, JSON.stringify({ ...key, nPublic: 1 }))
+    expect(() => loadArtifacts(directory)).to.throw(ArtifactError, name)
+    await rm(file)
+    expect(() => loadArtifacts(directory)).to.throw(ArtifactError, name)
+  })
+
+  it('are refused when the keys are for another version than the circuit', async () => {
+    const directory = await copyOfKeys()
+    const file = join(directory, 'artifacts.json')
+    const record = JSON.parse(await readFile(file, 'utf8'))
+    const { version: _, ...unversioned } = record.circuits.kyc
+    for (const [kyc, version] of [
+      [{ ...unversioned, version: '2.0.1' }, '2.0.1'],
+      // What tells no version is of the first one.
+      [unversioned, '1.0.0'],
+    ] as const) {
+      await writeFile(file, JSON.stringify({ ...record, circuits: { ...record.circuits, kyc } }))
+      const complaint = `kyc: the keys are for version ${version}, the circuit is 2.0.0`
+      expect(() => loadArtifacts(directory)).to.throw(ArtifactError, complaint)
+    }
+  })
 
   it('are refused when the record says nothing of a circuit, or of another witness program', async () => {
     const directory = await copyOfKeys()

@@ -11,14 +11,14 @@ import {
   type ProverOptions,
   type Tier,
 } from '../../src/circuits/proving/prover.ts'
-import { createVerifier } from '../../src/circuits/verifier.ts'
+import { createWorkerPool, type WorkerPoolOptions } from '../../src/circuits/threads/worker-pool.ts'
+import { verifyPairing } from '../../src/circuits/verifier.ts'
 import { AppError } from '../../src/errors.ts'
 import { artifacts } from '../support/circuits/circuits.ts'
 import { GOOD_INPUTS } from '../support/domain/proofs.ts'
 import { rejection } from '../support/rejection.ts'
 import { temporaryDirectories } from '../support/servers/directory.ts'
 
-const verifier = createVerifier(artifacts)
 const codeOf = async (promise: Promise<unknown>): Promise<string> => {
   const error = await rejection(promise)
   return error instanceof AppError ? error.code : error.message
@@ -27,11 +27,21 @@ const codeOf = async (promise: Promise<unknown>): Promise<string> => {
 describe('prover', function () {
   this.timeout(60_000)
   const newDirectory = temporaryDirectories()
+  type Started = Prover & { warm(): Promise<void> }
   const open: Prover[] = []
-  const start = (options: Partial<ProverOptions> = {}): Prover => {
-    const prover = createProver({ threads: 1, artifacts, ...options })
-    open.push(prover)
-    return prover
+  const start = ({
+    limits,
+    ...options
+  }: Partial<WorkerPoolOptions> & Pick<ProverOptions, 'limits'> = {}): Started => {
+    const pool = createWorkerPool({ threads: 1, artifacts, ...options })
+    const prover = createProver({ pool, limits })
+    const close = async () => {
+      await prover.close()
+      await pool.close()
+    }
+    const started = { ...prover, close, warm: pool.warm }
+    open.push(started)
+    return started
   }
   const prove = (prover: Prover, tier: Tier = 'paying', owner = 'org_1') =>
     prover.prove('simple_yesno', GOOD_INPUTS.simple_yesno, tier, owner)
@@ -40,12 +50,14 @@ describe('prover', function () {
   })
 
   it('makes proofs that hold, of several circuits at a time, on two threads of the built bundle', async () => {
-    expect(basename(workerFile())).to.equal('prover-worker.js')
+    expect(basename(workerFile())).to.equal('circuit-worker.js')
     const prover = start({ threads: 2 })
     const ids = ['yesno', 'simple_yesno', 'yesno', 'simple_yesno'] as const
     const made = await Promise.all(ids.map((id) => prover.prove(id, GOOD_INPUTS[id], 'paying', 'org_1')))
     for (const [i, { proof, publicSignals }] of made.entries())
-      expect(await verifier.verify(ids[i] ?? '', proof, publicSignals)).to.deep.equal({ valid: true })
+      expect(
+        await verifyPairing(artifacts[ids[i] ?? 'yesno'].verificationKey, proof, publicSignals),
+      ).to.deep.equal({ valid: true })
     expect(made[0]?.publicSignals).to.deep.equal(made[2]?.publicSignals)
     expect(made[0]?.proof.pi_a).to.not.deep.equal(made[2]?.proof.pi_a)
   })
@@ -143,9 +155,9 @@ describe('prover', function () {
     await threads.warm()
 
     // The thread sees the same memory, which holds no program at first.
-    const { wasm } = artifacts.simple_yesno
+    const { wasm, zkey } = artifacts.simple_yesno
     const empty = new Uint8Array(new SharedArrayBuffer(wasm.length))
-    const simple_yesno = { ...artifacts.simple_yesno, wasm: empty }
+    const simple_yesno = { ...artifacts.simple_yesno, load: async () => ({ zkey, wasm: empty }) }
     const prover = start({ artifacts: { ...artifacts, simple_yesno } })
     expect(await codeOf(prove(prover))).to.include('WebAssembly')
     empty.set(wasm)

@@ -59,7 +59,7 @@ describe('assay/proving', function () {
 
   it('proves a payment of a terminal with nothing but its secret, and the server takes the proof', async () => {
     const made = await proving.prove(claimOf(payment))
-    expect(await library.verifyProof(files.verificationKey, made.proof, made.publicSignals)).to.deep.equal({
+    expect(await library.verifyPairing(files.verificationKey, made.proof, made.publicSignals)).to.deep.equal({
       valid: true,
     })
     const { limit, from, to } = library.offlineValidation.read(made.publicSignals)
@@ -89,7 +89,7 @@ describe('assay/proving', function () {
   it('makes proofs that the server refuses where anything else than the payment is proved', async () => {
     const refused = async (changes: Partial<Proving.OfflinePaymentStatement>) => {
       const made = await proving.prove(claimOf(payment, changes))
-      const { valid } = await library.verifyProof(files.verificationKey, made.proof, made.publicSignals)
+      const { valid } = await library.verifyPairing(files.verificationKey, made.proof, made.publicSignals)
       return `${valid} ${(await ask(made)).offline_valid}`
     }
     const other = await app.organisation()
@@ -118,7 +118,7 @@ describe('assay/proving', function () {
 
   it('does not take altered proofs, whoever asks', async () => {
     const made = await proving.prove(claimOf(payment))
-    const verdict = await library.verifyProof(
+    const verdict = await library.verifyPairing(
       files.verificationKey,
       made.proof,
       made.publicSignals.with(2, '5001'),

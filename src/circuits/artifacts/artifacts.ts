@@ -2,12 +2,14 @@
  * The files that proving and verifying need, read once and checked against the hashes in artifacts.json. Node only.
  * @module
  */
-import { existsSync, readFileSync } from 'node:fs'
+import { createHash } from 'node:crypto'
+import { createReadStream, existsSync, readFileSync } from 'node:fs'
 import { join, resolve } from 'node:path'
 import { fileURLToPath, pathToFileURL } from 'node:url'
 import { isDeepStrictEqual } from 'node:util'
 import { CIRCUITS, type CircuitId } from '../catalogue.ts'
 import type { Circuit } from '../circuit.ts'
+import type { ProvingArtifacts } from '../proving/groth16.ts'
 import type { VerificationKey } from '../verifier.ts'
 import { keyPoints, readTranscript } from './key-files.ts'
 import {
@@ -15,21 +17,29 @@ import {
   ARTIFACTS_FILE,
   type ArtifactKind,
   type ArtifactsRecord,
+  type CircuitRecord,
   countSecrets,
+  type FormerKey,
+  formerKeyFile,
   powersFault,
   type SetupType,
   setupFault,
   sha256Hex,
   type Transcript,
   transcriptSha256,
+  versionOf,
 } from './setup-record.ts'
 
 export interface CircuitArtifacts {
   readonly constraints: number
-  /** In memory that threads share. */
-  readonly zkey: Uint8Array
-  readonly wasm: Uint8Array
+  /**
+   * What proofs are made with, in memory that threads share: read and checked again when it is first asked for, piece by piece.
+   * @throws ArtifactError where a file is missing or differs from its hash by now
+   */
+  load(): Promise<ProvingArtifacts>
   readonly verificationKey: VerificationKey
+  /** Of the versions before, by version. */
+  readonly formerKeys: ReadonlyMap<string, VerificationKey>
   /** Lower-case hex. */
   readonly sha256: Readonly<Record<'zkey' | 'wasm', string>>
   readonly setup: {
@@ -58,7 +68,7 @@ const builtDirectory = (): URL => locate('./circuits/', '../../../build/circuits
 const shippedDirectory = (): URL => locate('../circuits/keys/', '../../../circuits/keys/')
 /** The bundle that runs in the prover's threads. @throws ArtifactError where nothing was built */
 export const workerFile = (): string => {
-  const file = fileURLToPath(locate('./prover-worker.js', '../../../build/prover-worker.js'))
+  const file = fileURLToPath(locate('./circuit-worker.js', '../../../build/circuit-worker.js'))
   if (!existsSync(file)) throw new ArtifactError(`${file} is missing; npm run build makes it`)
   return file
 }
@@ -72,20 +82,53 @@ const readFile = (directory: URL, name: string): Uint8Array => {
   }
 }
 
+const requireHash = (file: URL, found: string, sha256: string): void => {
+  if (found === sha256) return
+  throw new ArtifactError(`${fileURLToPath(file)} has SHA-256 ${found}, ${ARTIFACTS_FILE} says ${sha256}`)
+}
+
 const readChecked = (directory: URL, name: string, sha256: string): Uint8Array => {
   const bytes = readFile(directory, name)
-  const found = sha256Hex(bytes)
-  if (found !== sha256)
-    throw new ArtifactError(
-      `${fileURLToPath(new URL(name, directory))} has SHA-256 ${found}, ${ARTIFACTS_FILE} says ${sha256}`,
-    )
+  requireHash(new URL(name, directory), sha256Hex(bytes), sha256)
   return bytes
 }
 
-const shared = (bytes: Uint8Array): Uint8Array => {
-  const copy = new Uint8Array(new SharedArrayBuffer(bytes.length))
-  copy.set(bytes)
-  return copy
+/** A file as it was at the start: where it is, how many bytes it had, and their hash. */
+type SeenFile = readonly [file: URL, length: number, sha256: string]
+
+/** Reads a file into shared memory, in pieces that hold nobody up. @throws ArtifactError where it has changed */
+const readShared = async ([file, length, sha256]: SeenFile): Promise<Uint8Array> => {
+  const bytes = new Uint8Array(new SharedArrayBuffer(length))
+  const hash = createHash('sha256')
+  let at = 0
+  const pieces: AsyncIterable<Buffer> = createReadStream(file)
+  try {
+    for await (const piece of pieces) {
+      hash.update(piece)
+      bytes.set(piece.subarray(0, length - at), at)
+      at = Math.min(length, at + piece.length)
+    }
+  } catch (cause) {
+    throw new ArtifactError(`${fileURLToPath(file)} can't be read any more`, { cause })
+  }
+  requireHash(file, hash.digest('hex'), sha256)
+  return bytes
+}
+
+const loaderOf =
+  ([zkey, wasm]: readonly [zkey: SeenFile, wasm: SeenFile]) =>
+  async (): Promise<ProvingArtifacts> => ({ zkey: await readShared(zkey), wasm: await readShared(wasm) })
+
+/** Remembers what came of it, unless it failed. */
+const once = <T>(load: () => Promise<T>): (() => Promise<T>) => {
+  let loaded: Promise<T> | undefined
+  return () => {
+    loaded ??= load().catch((error: unknown) => {
+      loaded = undefined
+      throw error
+    })
+    return loaded
+  }
 }
 
 const parse = (bytes: Uint8Array): unknown => JSON.parse(new TextDecoder().decode(bytes))
@@ -100,27 +143,44 @@ const keyFault = (publicCount: number, zkey: Uint8Array, vkey: VerificationKey, 
   return undefined
 }
 
+const versionFault = (version: string, circuit: CircuitRecord): string | undefined =>
+  versionOf(circuit) === version
+    ? undefined
+    : `the keys are for version ${versionOf(circuit)}, the circuit is ${version}`
+
+const loadFormerKey = (id: string, directory: URL, { version, vkey }: FormerKey): VerificationKey =>
+  // Its hash says that it is the one that was made.
+  parse(readChecked(directory, formerKeyFile(id, version), vkey)) as VerificationKey
+
 const loadCircuit = (
-  { id, publicNames }: Circuit<CircuitId>,
+  { id, publicNames, version }: Circuit<CircuitId>,
   directory: URL,
   record: ArtifactsRecord,
 ): CircuitArtifacts => {
   const circuit = record.circuits[id]
   if (circuit === undefined) throw new ArtifactError(`${ARTIFACTS_FILE} has no circuit ${id}`)
-  const { constraints, sha256, transcript, setup } = circuit
+  const { constraints, sha256, transcript, setup, former = [] } = circuit
   const load = (kind: ArtifactKind, from: URL) =>
     readChecked(from, `${id}${ARTIFACT_ENDINGS[kind]}`, sha256[kind])
-  const zkey = load('zkey', directory)
+  const [zkey, wasm] = [load('zkey', directory), load('wasm', builtDirectory())]
   // Compared with the proving key below, whose points have the shape that they need.
   const verificationKey = parse(load('vkey', directory)) as VerificationKey
   const fault =
-    setupFault(record.powers, circuit) ?? keyFault(publicNames.length, zkey, verificationKey, transcript)
+    versionFault(version, circuit) ??
+    setupFault(record.powers, circuit) ??
+    keyFault(publicNames.length, zkey, verificationKey, transcript)
   if (fault !== undefined) throw new ArtifactError(`${id}: ${fault}`)
+  const formerKeys = former.map((key) => [key.version, loadFormerKey(id, directory, key)] as const)
   return {
     constraints,
-    zkey: shared(zkey),
-    wasm: shared(load('wasm', builtDirectory())),
+    load: once(
+      loaderOf([
+        [new URL(`${id}${ARTIFACT_ENDINGS.zkey}`, directory), zkey.length, sha256.zkey],
+        [new URL(`${id}${ARTIFACT_ENDINGS.wasm}`, builtDirectory()), wasm.length, sha256.wasm],
+      ]),
+    ),
     verificationKey,
+    formerKeys: new Map(formerKeys),
     sha256,
     setup: {
       type: setup,

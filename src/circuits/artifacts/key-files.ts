@@ -4,7 +4,7 @@
  * @module
  */
 import { createHash } from 'node:crypto'
-import { bn254 } from '@noble/curves/bn254.js'
+import { inverseP, modP } from '../../protocol/base-field.ts'
 import type { VerificationKey } from '../verifier.ts'
 import type { Contribution, Transcript } from './setup-record.ts'
 
@@ -13,7 +13,6 @@ const HASH_BYTES = 64
 const COORDINATE_BYTES = 32
 const G1_BYTES = 2 * COORDINATE_BYTES
 const G2_BYTES = 4 * COORDINATE_BYTES
-const { Fp } = bn254.fields
 
 const ZKEY_HEADER_SECTION = 2
 const IC_SECTION = 3
@@ -49,12 +48,12 @@ export const readSection = (bytes: Uint8Array, section: number): Buffer => {
   throw new RangeError(`there is no section ${section}`)
 }
 
-const MONTGOMERY_INVERSE = Fp.inv(Fp.create(1n << BigInt(8 * COORDINATE_BYTES)))
+const MONTGOMERY_INVERSE = inverseP(modP(1n << BigInt(8 * COORDINATE_BYTES)))
 
 /** A coordinate as files hold it: little-endian, multiplied by 2^256. */
 const readCoordinate = (bytes: Buffer, at: number): bigint => {
   const reversed = Buffer.from(bytes.subarray(at, at + COORDINATE_BYTES)).reverse()
-  return Fp.mul(BigInt(`0x${reversed.toString('hex')}`), MONTGOMERY_INVERSE)
+  return modP(BigInt(`0x${reversed.toString('hex')}`) * MONTGOMERY_INVERSE)
 }
 
 const readCoordinates = (bytes: Buffer, at: number, count: number): bigint[] =>

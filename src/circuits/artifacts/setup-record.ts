@@ -45,7 +45,21 @@ export interface PowersRecord {
   readonly contributions: readonly Contribution[]
 }
 
+/** The verification key of a version that was replaced, in `ID@VERSION.vkey.json`: proofs of that version can be verified with it. */
+export interface FormerKey {
+  readonly version: string
+  /** SHA-256 of the file. */
+  readonly vkey: string
+}
+
+/** The version of circuits that their records don't tell. */
+const FIRST_VERSION = '1.0.0'
+
 export interface CircuitRecord {
+  /** Absent: 1.0.0. */
+  readonly version?: string
+  /** The oldest first. */
+  readonly former?: readonly FormerKey[]
   readonly setup: SetupType
   readonly constraints: number
   readonly sha256: Readonly<Record<ArtifactKind, string>>
@@ -101,6 +115,12 @@ export const ARTIFACTS_FILE = 'artifacts.json'
 
 export const sha256Hex = (bytes: Uint8Array | string): string =>
   createHash('sha256').update(bytes).digest('hex')
+
+export const versionOf = ({ version = FIRST_VERSION }: Pick<CircuitRecord, 'version'>): string => version
+
+/** The file of the verification key of a version that was replaced. */
+export const formerKeyFile = (id: string, version: string): string =>
+  `${id}@${version}${ARTIFACT_ENDINGS.vkey}`
 
 /** Names a circuit's setup: SHA-256 of the canonical JSON of the powers, the constraints and the contributions. */
 export const transcriptSha256 = (powersSha256: string, { sha256, transcript }: CircuitRecord): string =>

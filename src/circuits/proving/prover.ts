@@ -1,31 +1,18 @@
 /**
- * Proofs on threads of their own, in two tiers with a bounded queue each, whose owners take turns. Node only.
+ * Makes proofs on the threads of the pool, in two tiers with a bounded queue each, whose owners take turns. Node only.
  * @module
  */
-import { Piscina } from 'piscina'
 import { AppError } from '../../errors.ts'
-import { type Artifacts, workerFile } from '../artifacts/artifacts.ts'
 import type { CircuitId } from '../catalogue.ts'
 import type { Provable, WitnessInput } from '../circuit.ts'
-import { createFairQueue, type FairQueue } from './fair-queue.ts'
-import type { Proved, ProvingArtifacts } from './groth16.ts'
+import { createFairQueue, type FairQueue } from '../threads/fair-queue.ts'
+import type { WorkerPool } from '../threads/worker-pool.ts'
+import { createCircuitTables } from './circuit-tables.ts'
+import type { Proved } from './groth16.ts'
 import { WitnessError } from './witness.ts'
 
 /** Whose proof it is: `paying` for organisations, `open` for anybody. */
 export type Tier = 'paying' | 'open'
-
-/** What a thread is asked for: to prepare itself, or a proof. */
-export type ProverTask = 'warm' | { readonly circuitId: CircuitId; readonly input: WitnessInput }
-
-/** What a thread answers: a proof, or why there is no witness. */
-export type ProverAnswer = Proved | { readonly noWitness: string }
-
-/** What a thread is given when it starts. */
-export interface ProverWorkerData {
-  readonly circuits: Readonly<Record<CircuitId, ProvingArtifacts>>
-  /** As in ProverOptions. */
-  readonly tableBytes?: number
-}
 
 /** Most proofs that wait in a tier. */
 export interface TierLimits {
@@ -51,7 +38,8 @@ const MAX_RETRY_SECONDS = 60
 const MS_PER_SECOND = 1000
 
 interface Waiting {
-  readonly task: Exclude<ProverTask, 'warm'>
+  readonly circuitId: CircuitId
+  readonly input: WitnessInput
   resolve(proved: Proved): void
   reject(error: unknown): void
 }
@@ -65,9 +53,7 @@ export interface Prover {
    *   when no thread could start; WitnessError where no witness exists
    */
   prove(circuitId: CircuitId, input: WitnessInput, tier: Tier, owner: string): Promise<Proved>
-  /** Starts every thread, so that the first proofs needn't wait for that. */
-  warm(): Promise<void>
-  /** Finishes the proofs that run, refuses those that wait, and ends the threads. */
+  /** Finishes the proofs that run, and refuses those that wait. */
   close(): Promise<void>
 }
 
@@ -86,58 +72,15 @@ export const proveSignals = async (
 }
 
 export interface ProverOptions {
-  /** How many proofs are made at a time, each on one thread. */
-  readonly threads: number
-  readonly artifacts: Artifacts
-  /** Most memory for the tables of one circuit in one thread; what createProofMaker takes where absent. */
-  readonly tableBytes?: number
+  /** Makes the proofs. */
+  readonly pool: WorkerPool
   readonly limits?: Readonly<Record<Tier, TierLimits>>
-  /** The program that the threads run; the built one where absent. */
-  readonly program?: string
+  /** Most memory for the tables of one circuit in one thread that are made in the background; none where absent. */
+  readonly tableBytes?: number
+  /** Hears of tables that could not be made. */
+  readonly onFailure?: (error: unknown) => void
   /** Hears of each proof that was made, and how many seconds its thread took. */
   readonly onProved?: (circuitId: CircuitId, seconds: number) => void
-  /** Hears of a thread that failed while it made no proof. */
-  readonly onFailure?: (error: unknown) => void
-}
-
-/** Runs tasks on threads. @throws AppError unavailable for what waits when no thread could start */
-const createPool = ({
-  threads,
-  artifacts,
-  tableBytes,
-  program,
-  onFailure = () => undefined,
-}: ProverOptions) => {
-  const workerData: ProverWorkerData = { circuits: artifacts, tableBytes }
-  const pool = new Piscina({
-    filename: program ?? workerFile(),
-    // Threads start with the first proofs and stay, since each has to prepare its circuits.
-    minThreads: 0,
-    maxThreads: threads,
-    idleTimeout: Number.POSITIVE_INFINITY,
-    // A plain bundle: it needs none of the loaders that this process may run with.
-    execArgv: [],
-    workerData,
-  })
-  let started = new AbortController()
-  pool.on('error', (error) => {
-    onFailure(error)
-    // While another thread lives, it takes what waits for this one. Otherwise the pool would start none for that.
-    if (pool.threads.length > 0) return
-    started.abort()
-    started = new AbortController()
-  })
-  return {
-    async run(task: ProverTask): Promise<ProverAnswer> {
-      const { signal } = started
-      try {
-        return await pool.run(task, { signal })
-      } catch (cause) {
-        throw signal.aborted ? new AppError('unavailable', { cause }) : cause
-      }
-    },
-    destroy: () => pool.destroy(),
-  }
 }
 
 /** Says how many seconds so many proofs take, by those that were measured. */
@@ -152,11 +95,15 @@ const createEstimate = (threads: number) => {
   }
 }
 
-/** Makes a prover; its threads start when they are needed. Close it. */
-export const createProver = (options: ProverOptions): Prover => {
-  const { threads, limits = TIER_LIMITS, onProved = () => undefined } = options
-  const pool = createPool(options)
-  const estimate = createEstimate(threads)
+/** Makes a prover. Close it. */
+export const createProver = ({
+  pool,
+  limits = TIER_LIMITS,
+  tableBytes = 0,
+  onFailure,
+  onProved = () => undefined,
+}: ProverOptions): Prover => {
+  const estimate = createEstimate(pool.threads)
   const tiers: Readonly<Record<Tier, FairQueue<Waiting>>> = {
     paying: createFairQueue(),
     open: createFairQueue(),
@@ -164,36 +111,33 @@ export const createProver = (options: ProverOptions): Prover => {
   const running = new Set<Promise<void>>()
   let turn = 0
   let closed = false
-  let warming: Promise<void> | undefined
 
   const next = (): Waiting | undefined => {
     const isOpen = tiers.open.size() > 0 && (tiers.paying.size() === 0 || ++turn % OPEN_EVERY === 0)
     return tiers[isOpen ? 'open' : 'paying'].take()
   }
 
-  const make = async ({ task }: Waiting): Promise<Proved> => {
+  const make = async ({ circuitId, input }: Waiting): Promise<Proved> => {
     const startedAt = performance.now()
-    const proved = await pool.run(task)
+    const proved = await pool.prove(circuitId, input, tables.current())
     if ('noWitness' in proved) throw new WitnessError(proved.noWitness)
     const ms = performance.now() - startedAt
     estimate.measured(ms)
-    onProved(task.circuitId, ms / MS_PER_SECOND)
+    onProved(circuitId, ms / MS_PER_SECOND)
+    tables.used(circuitId)
     return proved
   }
 
-  const dispatch = (): void => {
-    while (running.size < threads) {
-      const waiting = next()
-      if (waiting === undefined) return
-      const run: Promise<void> = make(waiting)
-        .then(waiting.resolve, waiting.reject)
-        .finally(() => {
-          running.delete(run)
-          dispatch()
-        })
-      running.add(run)
-    }
-  }
+  const wake = pool.serve(() => {
+    const waiting = next()
+    if (waiting === undefined) return undefined
+    const run: Promise<void> = make(waiting)
+      .then(waiting.resolve, waiting.reject)
+      .finally(() => running.delete(run))
+    running.add(run)
+    return run
+  })
+  const tables = createCircuitTables({ pool, bytesEach: tableBytes, onFailure })
 
   /** When a proof that came now would be made. */
   const retryAfter = (tier: Tier, owner: string): number => {
@@ -212,29 +156,16 @@ export const createProver = (options: ProverOptions): Prover => {
         else if (queue.size() >= total || queue.sizeOf(owner) >= perOwner) {
           reject(new AppError('prover_overloaded', { retryAfter: retryAfter(tier, owner) }))
         } else {
-          queue.add(owner, { task: { circuitId, input }, resolve, reject })
-          dispatch()
+          queue.add(owner, { circuitId, input, resolve, reject })
+          wake()
         }
       })
     },
-    warm() {
-      warming ??= Promise.all(Array.from({ length: threads }, () => pool.run('warm'))).then(
-        () => undefined,
-        (error: unknown) => {
-          warming = undefined
-          throw error
-        },
-      )
-      return warming
-    },
     async close() {
-      if (closed) return
       closed = true
       for (const { reject } of [...tiers.paying.clear(), ...tiers.open.clear()])
         reject(new AppError('unavailable'))
-      // Who asked for the warmth hears of its failure.
-      await Promise.all([...running, warming?.catch(() => undefined)])
-      await pool.destroy()
+      await Promise.all([...running, tables.close()])
     },
   }
 }

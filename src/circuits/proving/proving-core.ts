@@ -1,9 +1,9 @@
 /**
  * Groth16 proofs (Groth, "On the size of pairing-based non-interactive arguments", 2016, section 3.2) by the WebAssembly
  * prover: one instance for a proving key, with tables of multiples of the key's points. Tables hold public points only;
- * after each proof every byte of the instance's memory that depends on the witness is overwritten. Numbers that JavaScript
+ * after each proof every byte of the instance's memory that depends on the witness is overwritten, also in those that helped. Numbers that JavaScript
  * held (blinding factors, input texts) are left to its garbage collector, which can't be told to overwrite them. Works
- * in Node, browsers and workers, on one thread.
+ * in Node, browsers and workers; on one thread, or with others' help.
  * @module
  */
 import { FIELD_MODULUS } from '../../core/field.ts'
@@ -14,14 +14,14 @@ import {
   instantiateProver,
   type ProverInstance,
 } from './proving-instance.ts'
-import { type Bases, joinBases, type Matrix, type ProvingKey } from './proving-key.ts'
+import type { Matrix, ProvingKey } from './proving-key.ts'
 import { inverse, power, randomScalar, rootOfUnity, SCALAR_BYTES, scalarBytes, scalarOf } from './scalars.ts'
-import { planWindows, type WindowPlan, windowsOf } from './window-plan.ts'
+import { type Sum, scalarPlaces, sumsOf } from './tables.ts'
+import { createTakenSums, endHelp, isHelpEnded, reserveSum, type TakenSums } from './taken-sums.ts'
+import { type WindowPlan, windowsOf } from './window-plan.ts'
 
 const ELEMENT_BYTES = 36
 const SMALLEST_DOMAIN = 16
-/** About how many wires of a circuit are not bits. */
-const FULL_SHARE = 0.7
 /** Bytes of a digit, and of the address that it becomes. */
 const DIGIT_BYTES = 2 + 4
 /** Vectors are read whole, at the end of a table too. */
@@ -47,75 +47,66 @@ export interface ProvingCore {
    * @throws RangeError for another number of wires
    */
   prove(witness: Uint8Array): ProofPoints
+  /** As prove, with sums that others make meanwhile; alone where none come. Nothing else may be asked for until then. */
+  proveHelped(witness: Uint8Array, helpers: Helpers): Promise<ProofPoints>
+  /**
+   * Makes sums of a proof that another core makes, as long as there are some to take.
+   * @param scalars that it showed; overwritten
+   * @param made takes each sum, as a projective point
+   * @throws RangeError for another number of scalars
+   */
+  help(
+    scalars: Uint8Array,
+    taken: TakenSums,
+    made: (sum: number, point: Uint8Array<ArrayBuffer>) => void,
+  ): void
 }
 
-/** A sum that a proof needs: its bases, and the table of their multiples. */
-interface Sum {
-  readonly bases: Bases
-  readonly isG2: boolean
-  /** About how many of its scalars are not small. */
-  readonly full: number
+/** Others who may make sums of a proof. */
+export interface Helpers {
+  /** Shows them what to do. @param copyScalars makes a copy that is theirs, to be overwritten after use */
+  ask(copyScalars: () => Uint8Array<ArrayBuffer>, taken: TakenSums): void
+  /** The sum that one of them claimed, to be overwritten after use; undefined when it won't come. */
+  sum(number: number): Promise<Uint8Array | undefined>
 }
+
+/** The sums of a proof by number. */
+const SUM = { a: 0, b1: 1, b2: 2, c: 3 } as const
+/** What the thread that makes a proof begins with: C needs the quotient, which only it has. */
+const OWN_ORDER = [SUM.c, SUM.a, SUM.b1, SUM.b2] as const
+/** What those who help begin with. */
+const HELP_ORDER = [SUM.b2, SUM.b1, SUM.a] as const
 
 interface Table {
   readonly isG2: boolean
   readonly count: number
   readonly plan: WindowPlan
   readonly address: number
-  readonly bytes: number
   /** Address of the scalars' numbers. */
   readonly numbers: number
-}
-
-/** Where the scalars stand: the wires, the quotient's values, then r, s, 1 and −rs. */
-const scalarPlaces = ({ wires, domain }: ProvingKey) => {
-  const end = wires + domain
-  return { quotient: wires, r: end, s: end + 1, one: end + 2, minusRs: end + 3, count: end + 4 }
-}
-
-/** What is summed up: A + α + rδ, then B + β + sδ in both groups, then C and the quotient − rsδ. */
-const sumsOf = (key: ProvingKey): Sum[] => {
-  const { quotient, r, s, one, minusRs } = scalarPlaces(key)
-  const full = FULL_SHARE * key.wires
-  const single = (points: Uint8Array<ArrayBuffer>, number: number): Bases => ({ points, numbers: [number] })
-  const h = { ...key.h, numbers: key.h.numbers.map((number) => number + quotient) }
-  return [
-    { bases: joinBases([key.a, single(key.delta1, r), single(key.alpha1, one)]), isG2: false, full },
-    { bases: joinBases([key.b1, single(key.delta1, s), single(key.beta1, one)]), isG2: false, full },
-    { bases: joinBases([key.b2, single(key.delta2, s), single(key.beta2, one)]), isG2: true, full },
-    { bases: joinBases([key.c, h, single(key.delta1, minusRs)]), isG2: false, full: full + key.domain },
-  ]
 }
 
 const words = (values: Uint32Array | readonly number[]): Uint8Array =>
   new Uint8Array(Uint32Array.from(values).buffer)
 
-/** Fills the tables, each with the part of the budget that its points are of all. */
+/** Puts the tables into memory: those that were made, or ones that it makes. */
 const putTables = (
-  { call, layout }: ProverInstance,
+  { call, memory }: ProverInstance,
   { reserve, put, briefly }: Allocator,
   sums: readonly Sum[],
-  budgetBytes: number,
-): Table[] => {
-  const pointBytes = ({ isG2 }: Sum) => (isG2 ? layout.G2_BYTES : layout.G1_BYTES)
-  const rowBytes = (sum: Sum) => sum.bases.numbers.length * pointBytes(sum)
-  const allBytes = sums.reduce((total, sum) => total + rowBytes(sum), 0)
-  return sums.map((sum) => {
-    const { bases, isG2 } = sum
-    const count = bases.numbers.length
-    const budget = (budgetBytes * rowBytes(sum)) / allBytes
-    const full = Math.min(sum.full, count)
-    const plan = planWindows(count, full, pointBytes(sum), budget, layout.LARGEST_WINDOW_BITS)
-    const bytes = rowBytes(sum) * plan.entries
+  made?: Uint8Array,
+): Table[] =>
+  sums.map(({ bases, isG2, count, plan, offset, bytes }) => {
     const address = reserve(bytes + MARGIN_BYTES)
     const numbers = put(words(bases.numbers))
-    briefly(() => {
-      const prepare = isG2 ? call.prepareG2 : call.prepareG1
-      prepare(address, put(bases.points), count, plan.entries, plan.bits * plan.groups)
-    })
-    return { isG2, count, plan, address, bytes, numbers }
+    if (made !== undefined) new Uint8Array(memory.buffer).set(made.subarray(offset, offset + bytes), address)
+    else
+      briefly(() => {
+        const prepare = isG2 ? call.prepareG2 : call.prepareG1
+        prepare(address, put(bases.points), count, plan.entries, plan.bits * plan.groups)
+      })
+    return { isG2, count, plan, address, numbers }
   })
-}
 
 const putMatrix = (
   { call }: ProverInstance,
@@ -186,12 +177,8 @@ const reserveSecrets = (
   }
 }
 
-/**
- * Prepares an instance for a key, which takes from a tenth of a second to a few seconds.
- * @param tableBytes most memory for tables of multiples; less of it makes proofs slower, not wrong
- * @throws RangeError for a key with a domain below 16
- */
-export const createProvingCore = (key: ProvingKey, tableBytes: number): ProvingCore => {
+/** The steps of a proof in the memory of an instance of its own. @throws as createProvingCore */
+const createSteps = (key: ProvingKey, budgetBytes: number, made?: Uint8Array) => {
   const { wires, domain } = key
   if (domain < SMALLEST_DOMAIN)
     throw new RangeError(`the key's domain is ${domain}, below ${SMALLEST_DOMAIN}`)
@@ -199,44 +186,21 @@ export const createProvingCore = (key: ProvingKey, tableBytes: number): ProvingC
   const { call, layout, memory } = instance
   const pristine = pristineData(instance)
   const allocator = createAllocator(instance)
-  const tables = putTables(instance, allocator, sumsOf(key), tableBytes)
+  const sums = sumsOf(key, layout, budgetBytes)
+  const tableBytes = sums.reduce((total, { bytes }) => total + bytes, 0)
+  if (made !== undefined && made.length !== tableBytes)
+    throw new RangeError(`the tables have ${made.length} bytes, not ${tableBytes}`)
+  const tables = putTables(instance, allocator, sums, made)
   const matrices = key.matrices.map((matrix) => putMatrix(instance, allocator, matrix))
   const roots = putRoots(instance, allocator, domain)
   const secrets = reserveSecrets(instance, allocator, key, tables)
   const places = scalarPlaces(key)
   const bytes = new Uint8Array(memory.buffer)
   const scalarAt = (place: number): number => secrets.scalars + SCALAR_BYTES * place
+  const resultAt = (sum: number): number => secrets.results + layout.POINT_BYTES * sum
 
-  const putScalars = (witness: Uint8Array): void => {
-    bytes.set(witness, secrets.scalars)
-    const [r, s] = [randomScalar(), randomScalar()]
-    bytes.set(scalarBytes(r), scalarAt(places.r))
-    bytes.set(scalarBytes(s), scalarAt(places.s))
-    bytes.set(scalarBytes(1n), scalarAt(places.one))
-    bytes.set(scalarBytes(FIELD_MODULUS - ((r * s) % FIELD_MODULUS)), scalarAt(places.minusRs))
-  }
-
-  const computeQuotient = (): void => {
-    call.readScalars(secrets.witness, secrets.scalars, wires)
-    matrices.forEach(({ bounds, coefficients, signals }, i) => {
-      const target = secrets.values + ELEMENT_BYTES * domain * i
-      call.evaluateRows(target, domain, bounds, coefficients, signals, secrets.witness)
-    })
-    call.quotient(scalarAt(places.quotient), secrets.values, domain, roots)
-  }
-
-  const computeSums = (): [a: number, b1: number, b2: number, c: number] => {
-    const results = tables.map(({ isG2, count, plan, address, numbers }, i) => {
-      const result = secrets.results + layout.POINT_BYTES * i
-      const sum = isG2 ? call.sumG2 : call.sumG1
-      sum(result, count, address, plan.bits, plan.groups, secrets.scalars, numbers, secrets.digits)
-      return result
-    })
-    return results as [number, number, number, number]
-  }
-
-  const read = (write: typeof call.writeG1, point: number, coordinates: number): bigint[] => {
-    write(secrets.output, point)
+  const read = (write: typeof call.writeG1, sum: number, coordinates: number): bigint[] => {
+    write(secrets.output, resultAt(sum))
     return Array.from({ length: coordinates }, (_, i) => {
       const at = secrets.output + SCALAR_BYTES * i
       return scalarOf(bytes.subarray(at, at + SCALAR_BYTES))
@@ -244,20 +208,111 @@ export const createProvingCore = (key: ProvingKey, tableBytes: number): ProvingC
   }
 
   return {
-    tableBytes: tables.reduce((sum, table) => sum + table.bytes, 0),
+    tableBytes,
     memoryBytes: bytes.length,
-    prove(witness) {
+    /** Memory for all scalars, and for the point of each sum. */
+    scalars: bytes.subarray(secrets.scalars, scalarAt(places.count)),
+    pointOf: (sum: number) => bytes.subarray(resultAt(sum), resultAt(sum + 1)),
+    putScalars(witness: Uint8Array): void {
       if (witness.length !== SCALAR_BYTES * wires)
         throw new RangeError(`the witness has ${witness.length} bytes, not ${SCALAR_BYTES * wires}`)
+      bytes.set(witness, secrets.scalars)
+      const [r, s] = [randomScalar(), randomScalar()]
+      bytes.set(scalarBytes(r), scalarAt(places.r))
+      bytes.set(scalarBytes(s), scalarAt(places.s))
+      bytes.set(scalarBytes(1n), scalarAt(places.one))
+      bytes.set(scalarBytes(FIELD_MODULUS - ((r * s) % FIELD_MODULUS)), scalarAt(places.minusRs))
+    },
+    computeQuotient(): void {
+      call.readScalars(secrets.witness, secrets.scalars, wires)
+      matrices.forEach(({ bounds, coefficients, signals }, i) => {
+        const target = secrets.values + ELEMENT_BYTES * domain * i
+        call.evaluateRows(target, domain, bounds, coefficients, signals, secrets.witness)
+      })
+      call.quotient(scalarAt(places.quotient), secrets.values, domain, roots)
+    },
+    addUp(sum: number): void {
+      const { isG2, count, plan, address, numbers } = tables[sum] as Table
+      const add = isG2 ? call.sumG2 : call.sumG1
+      add(resultAt(sum), count, address, plan.bits, plan.groups, secrets.scalars, numbers, secrets.digits)
+    },
+    finish(): ProofPoints {
+      const [a, b1, c] = [SUM.a, SUM.b1, SUM.c].map(resultAt) as [number, number, number]
+      call.blind(c, a, scalarAt(places.s), b1, scalarAt(places.r))
+      return {
+        a: read(call.writeG1, SUM.a, 2),
+        b: read(call.writeG2, SUM.b2, 4),
+        c: read(call.writeG1, SUM.c, 2),
+      }
+    },
+    forget(): void {
+      bytes.fill(0, secrets.start, secrets.start + secrets.bytes)
+      bytes.set(pristine)
+    },
+  }
+}
+
+/**
+ * Prepares an instance for a key, which takes from a tenth of a second to a few seconds, and far less where tables were made.
+ * @param budgetBytes most memory for tables of multiples; less of it makes proofs slower, not wrong
+ * @param made the tables for this key and this budget
+ * @throws RangeError for a key with a domain below 16, and for tables of another length
+ */
+export const createProvingCore = (key: ProvingKey, budgetBytes: number, made?: Uint8Array): ProvingCore => {
+  const { tableBytes, memoryBytes, scalars, pointOf, ...steps } = createSteps(key, budgetBytes, made)
+
+  /** Takes what others claimed, and makes what doesn't come. */
+  const takeSum = async (sum: number, helpers: Helpers): Promise<void> => {
+    const point = await helpers.sum(sum)
+    if (point === undefined) return steps.addUp(sum)
+    pointOf(sum).set(point)
+    point.fill(0)
+  }
+
+  return {
+    tableBytes,
+    memoryBytes,
+    prove(witness) {
       try {
-        putScalars(witness)
-        computeQuotient()
-        const [a, b1, b2, c] = computeSums()
-        call.blind(c, a, scalarAt(places.s), b1, scalarAt(places.r))
-        return { a: read(call.writeG1, a, 2), b: read(call.writeG2, b2, 4), c: read(call.writeG1, c, 2) }
+        steps.putScalars(witness)
+        steps.computeQuotient()
+        for (const sum of OWN_ORDER) steps.addUp(sum)
+        return steps.finish()
       } finally {
-        bytes.fill(0, secrets.start, secrets.start + secrets.bytes)
-        bytes.set(pristine)
+        steps.forget()
+      }
+    },
+    async proveHelped(witness, helpers) {
+      const taken = createTakenSums()
+      try {
+        steps.putScalars(witness)
+        helpers.ask(() => scalars.slice() as Uint8Array<ArrayBuffer>, taken)
+        steps.computeQuotient()
+        const theirs: number[] = []
+        for (const sum of OWN_ORDER) {
+          if (reserveSum(taken, sum)) steps.addUp(sum)
+          else theirs.push(sum)
+        }
+        for (const sum of theirs) await takeSum(sum, helpers)
+        return steps.finish()
+      } finally {
+        endHelp(taken)
+        steps.forget()
+      }
+    },
+    help(given, taken, made) {
+      if (given.length !== scalars.length)
+        throw new RangeError(`the scalars have ${given.length} bytes, not ${scalars.length}`)
+      try {
+        scalars.set(given)
+        given.fill(0)
+        for (const sum of HELP_ORDER) {
+          if (isHelpEnded(taken) || !reserveSum(taken, sum)) continue
+          steps.addUp(sum)
+          made(sum, pointOf(sum).slice() as Uint8Array<ArrayBuffer>)
+        }
+      } finally {
+        steps.forget()
       }
     },
   }

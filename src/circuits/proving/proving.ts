@@ -6,11 +6,21 @@
  * as GET /api/circuits lets expect of its constraints: use a worker where that matters.
  * @module
  */
+import type { Answer } from '../answer.ts'
 import type { Circuit } from '../circuit.ts'
 import { offlineValidation } from '../mappers/offline_validation.ts'
 import { type OfflinePaymentStatement, offlinePaymentValues } from '../mappers/offline-payment.ts'
 import { createProofMaker, type Proved, type ProvingArtifacts } from './groth16.ts'
 
+export { STATUS_LIST_ENTRIES, statusListUri, statusNumber, statusPlace } from '../../protocol/status.ts'
+export {
+  type ExpectedStatusList,
+  readStatusList,
+  STATUS_LIST_REASONS,
+  type StatusList,
+  type StatusListRead,
+  type StatusListReason,
+} from '../../protocol/status-list.ts'
 export {
   decodeZk1,
   encodeZk1,
@@ -19,13 +29,18 @@ export {
   type SnarkProof,
 } from '../../protocol/zk1.ts'
 export {
+  type Binding,
+  bindingOf,
   contextElement,
   defaultPurpose,
   encodeValue,
+  organisationElement,
   type ProofContext,
+  type ProofScope,
   scopeElement,
 } from '../../rules/encode.ts'
 export { type Expectation, type ExpectationReason, type Facts, unexpected } from '../../rules/expectation.ts'
+export { type Answer, type AskedContext, answerOf } from '../answer.ts'
 export {
   type CircuitFiles,
   CircuitFilesError,
@@ -33,6 +48,17 @@ export {
   fetchCircuitFiles,
 } from '../artifacts/artifact-files.ts'
 export { CIRCUITS, findCircuit } from '../catalogue.ts'
+export { type Credential, type CredentialCircuit, credentialValues, type HeldValues } from '../credential.ts'
+export {
+  createHolder,
+  exportHolder,
+  type Holder,
+  type HolderBackup,
+  HolderImportError,
+  importHolder,
+} from '../holder.ts'
+export { holderCommitment } from '../holder-commitment.ts'
+export { type ConsentVerificationValues, consentVerification } from '../mappers/consent_verification.ts'
 export { type KycValues, kyc } from '../mappers/kyc.ts'
 export { type OfflineValidationValues, offlineValidation } from '../mappers/offline_validation.ts'
 export type { OfflinePaymentStatement, ProvablePayment } from '../mappers/offline-payment.ts'
@@ -41,13 +67,22 @@ export {
   terminalCommitment,
   terminalSecretElement,
 } from '../mappers/terminal-secret.ts'
+export { type TokenValidationValues, tokenValidation } from '../mappers/token_validation.ts'
+export {
+  type PresentedProof,
+  type PublishedIssuerKey,
+  type VerifiedPresentation,
+  type VerifyOptions,
+  type VerifyReason,
+  verifyProof,
+} from '../offline-verification.ts'
 export { type ProofToCompare, proofFacts } from '../proof-facts.ts'
 export {
   type ProofRefusal,
   type ProofVerdict,
   readVerificationKey,
   type VerificationKey,
-  verifyProof,
+  verifyPairing,
 } from '../verifier.ts'
 export { WitnessError } from './witness.ts'
 export type { Circuit, Proved, ProvingArtifacts }
@@ -82,3 +117,7 @@ export const createOfflinePaymentProving = async (
   const proving = await createProving(offlineValidation, artifacts)
   return { prove: async (statement) => proving.prove(offlinePaymentValues(statement)) }
 }
+
+/** Proves an answer to a challenge. @param artifacts of its circuit @throws WitnessError; RangeError for what is no proving key */
+export const proveAnswer = async ({ witness }: Answer, artifacts: ProvingArtifacts): Promise<Proved> =>
+  (await createProofMaker(artifacts))(witness)

@@ -1,5 +1,5 @@
 /**
- * How a multi-scalar multiplication with tables is laid out: wide windows save additions and need more buckets, and
+ * How multi-scalar multiplications with tables are laid out: wide windows save additions and need more buckets, and
  * tables of fewer windows need less memory and more sets of buckets.
  * @module
  */
@@ -19,6 +19,24 @@ export interface WindowPlan {
   readonly entries: number
 }
 
+/** A sum to be laid out. */
+export interface SumSize {
+  /** Bases in the table. */
+  readonly count: number
+  /** About how many of the scalars are not small. */
+  readonly full: number
+  readonly pointBytes: number
+  /** What an addition costs, beside one in G1. */
+  readonly additionCost: number
+}
+
+/** A way to lay out one sum or several. */
+interface Option {
+  readonly plans: readonly WindowPlan[]
+  readonly bytes: number
+  readonly cost: number
+}
+
 export const windowsOf = (bits: number): number => Math.ceil(SCALAR_BITS / bits)
 
 /** Additions for scalars of which `full` fill all windows. */
@@ -29,30 +47,53 @@ const additions = (bits: number, groups: number, full: number): number => {
   return full * windowsOf(bits) + groups * (2 * buckets + PROJECTIVE_ADDITION * (2 * lines + bits))
 }
 
-/**
- * The plan with the fewest additions whose table fits the budget; where none fits, one without multiples.
- * @param count bases in the table
- * @param full about how many of the scalars are not small
- * @param largestBits that there is room for
- */
-export const planWindows = (
-  count: number,
-  full: number,
-  pointBytes: number,
-  budgetBytes: number,
+/** Without those that another one beats: what takes more bytes costs less. */
+const withoutWorse = (options: readonly Option[]): Option[] => {
+  const kept: Option[] = []
+  for (const option of options.toSorted((x, y) => x.bytes - y.bytes || x.cost - y.cost))
+    if (option.cost < (kept.at(-1)?.cost ?? Number.POSITIVE_INFINITY)) kept.push(option)
+  return kept
+}
+
+/** Every way to lay out a sum that is worth its bytes; the first has no multiples. */
+const optionsOf = (
+  { count, full, pointBytes, additionCost }: SumSize,
   largestBits: number,
-): WindowPlan => {
-  let best: WindowPlan | undefined
-  let least = Number.POSITIVE_INFINITY
+): readonly Option[] => {
+  const options: Option[] = []
   for (let bits = SMALLEST_BITS; bits <= largestBits; bits++)
     for (let groups = 1; groups <= windowsOf(bits); groups++) {
       const entries = Math.ceil(windowsOf(bits) / groups)
-      if (entries > 1 && entries * count * pointBytes > budgetBytes) continue
-      const cost = additions(bits, groups, full)
-      if (cost >= least) continue
-      least = cost
-      best = { bits, groups, entries }
+      const cost = additionCost * additions(bits, groups, full)
+      options.push({ plans: [{ bits, groups, entries }], bytes: entries * count * pointBytes, cost })
     }
-  if (best === undefined) throw new RangeError(`no windows of ${SMALLEST_BITS} to ${largestBits} bits`)
-  return best
+  return withoutWorse(options)
+}
+
+/**
+ * The plans for sums of one proof with the fewest additions in all whose tables fit the budget together; where none fit,
+ * those without multiples.
+ * @param largestBits that there is room for
+ */
+export const planSums = (
+  sums: readonly SumSize[],
+  budgetBytes: number,
+  largestBits: number,
+): readonly WindowPlan[] => {
+  let ways: readonly Option[] = [{ plans: [], bytes: 0, cost: 0 }]
+  for (const sum of sums) {
+    const options = optionsOf(sum, largestBits)
+    if (options.length === 0) throw new RangeError(`no windows of ${SMALLEST_BITS} to ${largestBits} bits`)
+    const joined = ways.flatMap((way) =>
+      options.map(({ plans, bytes, cost }) => ({
+        plans: [...way.plans, ...plans],
+        bytes: way.bytes + bytes,
+        cost: way.cost + cost,
+      })),
+    )
+    const [smallest, ...others] = withoutWorse(joined)
+    ways = smallest === undefined ? [] : [smallest, ...others.filter(({ bytes }) => bytes <= budgetBytes)]
+  }
+  // What takes most bytes costs least.
+  return ways.at(-1)?.plans ?? []
 }

@@ -1,7 +1,7 @@
 /**
  * Runs the witness program that circom 2 makes of a circuit: input signals in, the values of all wires out.
- * An instance keeps what it was told, so one is made for each witness, and its memory is overwritten at the end; the module
- * is compiled once.
+ * An instance keeps what it was told. Its memory is all that it can change, so this is put back after each witness as it was
+ * in the beginning, and the instance then knows as little as a new one.
  * @module
  */
 import { FIELD_MODULUS } from '../../core/field.ts'
@@ -15,7 +15,8 @@ interface WitnessProgram {
   getWitnessSize(): number
   getInputSignalSize(hashHigh: number, hashLow: number): number
   getInputSize(): number
-  readSharedRWMemory(index: number): number
+  /** Address of the buffer. */
+  getSharedRWMemoryStart(): number
   writeSharedRWMemory(index: number, word: number): void
   setInputSignal(hashHigh: number, hashLow: number, position: number): void
   getWitness(index: number): void
@@ -82,44 +83,47 @@ export const WIRE_BYTES = 32
 
 const readWires = (program: WitnessProgram): Uint8Array<ArrayBuffer> => {
   const wires = program.getWitnessSize()
-  const words = WIRE_BYTES / WORD_BYTES
+  const value = new Uint8Array(program.memory.buffer, program.getSharedRWMemoryStart(), WIRE_BYTES)
   const values = new Uint8Array(wires * WIRE_BYTES)
-  const view = new DataView(values.buffer)
-  for (let wire = 0, at = 0; wire < wires; wire++) {
+  for (let wire = 0; wire < wires; wire++) {
     program.getWitness(wire)
-    for (let i = 0; i < words; i++, at += WORD_BYTES) view.setInt32(at, program.readSharedRWMemory(i), true)
+    values.set(value, wire * WIRE_BYTES)
   }
   return values
 }
+
+/** A copy without the zeros at the end, which are half of a new program's memory. */
+const withoutZeros = (bytes: Uint8Array): Uint8Array =>
+  bytes.slice(0, bytes.findLastIndex((byte) => byte !== 0) + 1)
 
 /**
  * Computes a witness.
  * @returns the value of each wire, WIRE_BYTES each, canonical; the first one is 1, the public signals follow
  * @throws WitnessError when no witness exists, or the input names other signals than the circuit has
  */
-export const computeWires = async (
-  module: WebAssembly.Module,
-  input: WitnessInput,
-): Promise<Uint8Array<ArrayBuffer>> => {
+export type ComputeWires = (input: WitnessInput) => Uint8Array<ArrayBuffer>
+
+/** Makes an instance of a witness program, which keeps nothing of one witness for the next. */
+export const createWitnessProgram = async (module: WebAssembly.Module): Promise<ComputeWires> => {
   const program = await instantiate(module)
-  try {
-    setInputs(program, input)
-    return readWires(program)
-  } finally {
-    new Uint8Array(program.memory.buffer).fill(0)
+  const pristine = withoutZeros(new Uint8Array(program.memory.buffer))
+  return (input) => {
+    try {
+      setInputs(program, input)
+      return readWires(program)
+    } finally {
+      const memory = new Uint8Array(program.memory.buffer)
+      memory.set(pristine)
+      memory.fill(0, pristine.length)
+    }
   }
 }
 
 /**
- * Computes a witness as a file that snarkjs takes (`wtns`, version 2): prime, count, then each wire as computeWires
- * gives it.
- * @throws WitnessError as computeWires
+ * A witness as the file that snarkjs takes (`wtns`, version 2): prime, count, then each wire.
+ * @param values as ComputeWires gives them
  */
-export const computeWitness = async (
-  module: WebAssembly.Module,
-  input: WitnessInput,
-): Promise<Uint8Array<ArrayBuffer>> => {
-  const values = await computeWires(module, input)
+export const witnessFile = (values: Uint8Array): Uint8Array<ArrayBuffer> => {
   const headBytes = WORD_BYTES + WIRE_BYTES + WORD_BYTES
   const valuesOffset = FILE_HEADER_BYTES + 2 * SECTION_HEADER_BYTES + headBytes
   const file = new Uint8Array(valuesOffset + values.length)
