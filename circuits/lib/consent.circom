@@ -5,20 +5,24 @@ include "signed.circom";
 // What is signed of a consent. A place for a purpose that isn't used is 0.
 template ConsentMessage() {
     signal input subject;
-    signal input secret;
+    signal input holder;
     signal input controller;
     signal input purposes[8];
     signal input from;
     signal input to;
+    signal input organisation;
+    signal input status;
     signal output out;
 
-    component message = TaggedPoseidon(TAG_CONSENT(), 13);
+    component message = TaggedPoseidon(TAG_CONSENT2(), 15);
     message.in[0] <== subject;
-    message.in[1] <== secret;
+    message.in[1] <== holder;
     message.in[2] <== controller;
     for (var i = 0; i < 8; i++) message.in[3 + i] <== purposes[i];
     message.in[11] <== from;
     message.in[12] <== to;
+    message.in[13] <== organisation;
+    message.in[14] <== status;
     out <== message.out;
 }
 

@@ -9,15 +9,19 @@ template CredentialMessage() {
     signal input country;
     signal input level;
     signal input expiresAt;
-    signal input secret;
+    signal input holder;
+    signal input organisation;
+    signal input status;
     signal output out;
 
     NotZero()(birthDate);
     NotZero()(country);
-    out <== TaggedPoseidon(TAG_KYC(), 6)([subject, birthDate, country, level, expiresAt, secret]);
+    var fields[8] = [subject, birthDate, country, level, expiresAt, holder, organisation, status];
+    out <== TaggedPoseidon(TAG_KYC2(), 8)(fields);
 }
 
-// out = level, age and country are accepted; a place for a country that isn't needed repeats another.
+// out = level, age and country are accepted. A place for a country that isn't needed repeats another; where the first is 0,
+// any country is accepted.
 template CredentialFits() {
     signal input birthDate;
     signal input country;
@@ -29,7 +33,9 @@ template CredentialFits() {
 
     signal isChecked <== AtMost()(minLevel, level);
     signal isOld <== AtMost()(birthDate, latestBirthDate);
-    signal isFrom <== OneOf(8)(country, countries);
+    signal isNamed <== OneOf(8)(country, countries);
+    signal isAny <== IsZero()(countries[0]);
+    signal isFrom <== isNamed + isAny - isNamed * isAny;
     signal isPerson <== isOld * isFrom;
     out <== isChecked * isPerson;
 }

@@ -20,12 +20,32 @@ template SubjectIn() {
     out <== TaggedPoseidon(TAG_SUBJECT(), 2)([subject, scope]);
 }
 
-// The same for one secret wherever it is shown, so that what was revoked is known again.
-template RevocableNullifier() {
+// What an organisation knows a holder by. It issued to whoever knows the secret, and to nobody else.
+template HolderOf() {
     signal input secret;
+    signal input organisation;
     signal output out;
 
-    out <== Nullifier()(secret, 0);
+    out <== TaggedPoseidon(TAG_HOLDER(), 2)([secret, organisation]);
+}
+
+// The same wherever a token or a consent is shown, and known to its holder alone.
+template CredentialNullifier() {
+    signal input secret;
+    signal input status;
+    signal output out;
+
+    out <== TaggedPoseidon(TAG_CREDENTIAL(), 2)([secret, status]);
+}
+
+// out = the status where it is to be disclosed, else 0. There is no witness unless `disclose` is a bit.
+template DisclosedStatus() {
+    signal input status;
+    signal input disclose;
+    signal output out;
+
+    disclose * (1 - disclose) === 0;
+    out <== disclose * status;
 }
 
 // out = a <= b
@@ -68,4 +88,16 @@ template NotZero() {
 
     signal isZero <== IsZero()(in);
     isZero === 0;
+}
+
+// out = the subject in a scope where it is to be unique there, else 0. There is no witness unless `unique` is a bit.
+template PersonIn() {
+    signal input subject;
+    signal input scope;
+    signal input unique;
+    signal output out;
+
+    unique * (1 - unique) === 0;
+    signal person <== SubjectIn()(subject, scope);
+    out <== unique * person;
 }

@@ -22,8 +22,18 @@ export interface IssuerSignature {
   readonly s: bigint
 }
 
-/** What was found out about somebody. It belongs to whoever holds it together with its signature. */
-export interface KycCredential {
+/** What everything that is signed for circuits says of who holds it and who issued it. */
+export interface Issued {
+  /** `holderCommitment` of src/circuits/holder.ts: only who knows the secret behind it can make proofs. */
+  readonly holder: bigint
+  /** `organisationElement` of src/rules/encode.ts: who issued it, and whether the holder made the secret. */
+  readonly organisation: bigint
+  /** Its place in a status list, as `statusNumber` of src/protocol/status.ts has it; never 0. */
+  readonly status: bigint
+}
+
+/** What was found out about somebody. */
+export interface KycCredential extends Issued {
   /** A keyed hash of who it is; never a name. */
   readonly subject: bigint
   /** yyyymmdd, not 0. */
@@ -34,11 +44,9 @@ export interface KycCredential {
   readonly level: bigint
   /** Unix seconds; not valid from then on. */
   readonly expiresAt: bigint
-  /** At least 128 random bits. */
-  readonly secret: bigint
 }
 
-export interface TokenFields {
+export interface TokenFields extends Issued {
   /** `h248` of the token's id. */
   readonly tokenId: bigint
   /** A keyed hash of who it is about. */
@@ -51,18 +59,14 @@ export interface TokenFields {
   readonly issuedAt: bigint
   /** Unix seconds; not valid from then on. */
   readonly expiresAt: bigint
-  /** At least 128 random bits: the source of the nullifier. */
-  readonly secret: bigint
 }
 
 /** Places for purposes in a consent. */
 export const CONSENT_PURPOSES = 8
 
-export interface ConsentFields {
+export interface ConsentFields extends Issued {
   /** A keyed hash of who consents. */
   readonly subject: bigint
-  /** At least 128 random bits: the source of the nullifier. */
-  readonly secret: bigint
   /** `h248` of who may use the data. */
   readonly controller: bigint
   /** {@link CONSENT_PURPOSES} elements, each the `h248` of a purpose; 0 where a place is unused. */
@@ -84,37 +88,29 @@ export interface AggregateFields {
 }
 
 /** @returns what is signed of a credential. @throws RangeError for fields that are no elements of the field */
-export const kycMessage = ({
-  subject,
-  birthDate,
-  country,
-  level,
-  expiresAt,
-  secret,
-}: KycCredential): bigint =>
-  poseidon(POSEIDON_TAGS.KYC, [subject, birthDate, country, level, expiresAt, secret])
+export const kycMessage = (credential: KycCredential): bigint => {
+  const { subject, birthDate, country, level, expiresAt, holder, organisation, status } = credential
+  const fields = [subject, birthDate, country, level, expiresAt, holder, organisation, status]
+  return poseidon(POSEIDON_TAGS.KYC2, fields)
+}
 
 /** @returns what is signed of a token. @throws RangeError for fields that are no elements of the field */
 export const tokenMessage = (token: TokenFields): bigint => {
-  const { tokenId, subject, audience, claims, issuedAt, expiresAt, secret } = token
-  return poseidon(POSEIDON_TAGS.TOKEN, [tokenId, subject, audience, claims, issuedAt, expiresAt, secret])
+  const { tokenId, subject, audience, claims, issuedAt, expiresAt, holder, organisation, status } = token
+  const fields = [tokenId, subject, audience, claims, issuedAt, expiresAt, holder, organisation, status]
+  return poseidon(POSEIDON_TAGS.TOKEN2, fields)
 }
 
 /**
  * @returns what is signed of a consent
  * @throws RangeError for another number of purposes, and fields that are no elements of the field
  */
-export const consentMessage = ({
-  subject,
-  secret,
-  controller,
-  purposes,
-  from,
-  to,
-}: ConsentFields): bigint => {
+export const consentMessage = (consent: ConsentFields): bigint => {
+  const { subject, holder, controller, purposes, from, to, organisation, status } = consent
   if (purposes.length !== CONSENT_PURPOSES)
     throw new RangeError(`purposes must have ${CONSENT_PURPOSES} elements, 0 where unused`)
-  return poseidon(POSEIDON_TAGS.CONSENT, [subject, secret, controller, ...purposes, from, to])
+  const fields = [subject, holder, controller, ...purposes, from, to, organisation, status]
+  return poseidon(POSEIDON_TAGS.CONSENT2, fields)
 }
 
 /** @returns what is signed of an aggregate. @throws RangeError for fields that are no elements of the field */

@@ -1,6 +1,13 @@
 /** What a proof tells of itself, to be compared with what is expected of it. @module */
 import { isObject } from '../protocol/json-object.ts'
-import { contextElement, type ProofContext, scopeElement } from '../rules/encode.ts'
+import {
+  commonScopeElement,
+  contextElement,
+  idElement,
+  type ProofContext,
+  type ProofScope,
+  scopeElement,
+} from '../rules/encode.ts'
 import type { Facts } from '../rules/expectation.ts'
 import { findCircuit } from './catalogue.ts'
 import type { Circuit } from './circuit.ts'
@@ -56,18 +63,33 @@ const decisionOf = (
 }
 
 /**
+ * Whether a signal `scope` is of this. Proofs of yesno were made before organisations had scopes of their own, and it spends nothing
+ * by its scope.
+ */
+export const isScopeOf = (circuitId: string, signal: string, scope: ProofScope): boolean =>
+  signal === String(scopeElement(scope)) ||
+  (circuitId === 'yesno' && signal === String(commonScopeElement(scope)))
+
+/**
  * What its nullifier is scoped to: whoever makes a proof can write any purpose into the statement, so that the signal
  * `scope`, where there is one, has to be that of it.
  */
 const purposeOf = (
-  { aud }: ProofContext,
+  { aud, org, circuit }: ProofContext,
   statement: Readonly<Record<string, unknown>>,
   scope: string | undefined,
   unstated = scope === undefined ? null : 'proof',
 ): string | null => {
   const { purpose = unstated } = statement
   if (typeof purpose !== 'string') return null
-  return scope === undefined || scope === String(scopeElement({ aud, purpose })) ? purpose : null
+  return scope === undefined || isScopeOf(circuit, scope, { aud, org, purpose }) ? purpose : null
+}
+
+/** Who issued what is proved of; where no signal tells, who had the proof made. */
+const issuersOf = (organisation: string | undefined, bound: ProofContext | undefined): Facts['issuers'] => {
+  if (organisation !== undefined)
+    return [{ element: String(idElement(BigInt(organisation))) }, ...(bound ? [bound.aud] : [])]
+  return bound ? [bound.org, bound.aud] : null
 }
 
 /**
@@ -89,17 +111,20 @@ export const proofFacts = ({
     context && context.circuit === circuitId && String(contextElement(context)) === signal('ctx')
   const bound = isBound ? context : undefined
   const statement = isObject(bound?.statement) ? bound.statement : undefined
+  const disclose = signal('disclose')
   // Only the attestor of an aggregate has signed what its statement says of the time.
   const attestedAt = circuitId === 'proof_aggregation' ? statement?.attested_at : undefined
   return {
     circuit_id: circuitId,
-    issuers: bound ? [bound.org, bound.aud] : null,
+    issuers: issuersOf(signal('organisation'), bound),
+    organisation: bound?.org ?? null,
     audience: circuitId === 'token_validation' ? { element: signal('audience') ?? '' } : (bound?.aud ?? null),
     purpose: bound && statement ? purposeOf(bound, statement, signal('scope'), purpose) : null,
     nonce: bound?.nonce ?? null,
     statement: statement ?? null,
     decision: circuit === undefined ? null : decisionOf(circuit, signal, statement),
     max_age_seconds: timeOf(attestedAt) ?? timeOf(signal('now')) ?? createdAt ?? null,
+    ...(disclose !== undefined && { status: disclose === '1' ? 'required' : 'not_required' }),
     ...(circuitId === 'kyc' && { min_level: Number(signal('minLevel') ?? 0) }),
   }
 }

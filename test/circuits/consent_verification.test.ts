@@ -1,20 +1,31 @@
 /** The mapper of consent_verification against the circuit. */
 import { expect } from 'chai'
-import { consentVerification } from '../../src/circuits/mappers/consent_verification.ts'
+import {
+  type ConsentVerificationValues,
+  consentVerification,
+} from '../../src/circuits/mappers/consent_verification.ts'
 import { FIELD_MODULUS as R } from '../../src/core/field.ts'
 import { POSEIDON_TAGS } from '../../src/core/poseidon-tags.ts'
+import { organisationElement } from '../../src/rules/encode.ts'
 import {
   BILLING,
   CONTROLLER,
   consentVerificationValues,
   RESEARCH,
 } from '../support/circuits/inputs/consent_verification.ts'
+import { ISSUING_ORGANISATION, STATUS } from '../support/circuits/issued.ts'
 import { type Changes, mapped } from '../support/circuits/mappers.ts'
 import { createReferenceField } from '../support/reference/field.ts'
 
 const { poseidon } = createReferenceField()
 const MAX = (1n << 64n) - 1n
 const { signals, hasNoWitness } = mapped(consentVerification)
+
+/** What the prover puts in of a consent. */
+const givenOf = ({ consent, secret, signature }: ConsentVerificationValues): Changes => {
+  const { holder: _, controller: consentController, ...fields } = consent
+  return { ...fields, consentController, secret, ...signature }
+}
 
 const OTHER = 0x07e4n
 const eight = [1n, 2n, 3n, 4n, 5n, 6n, BILLING, RESEARCH]
@@ -40,29 +51,42 @@ describe('mapper of consent_verification', () => {
   })
 
   it('shows a subject only in a scope, and a consent always', async () => {
-    const { consent } = consentVerificationValues()
-    const handle = (scope: bigint) => poseidon(POSEIDON_TAGS.SUBJECT, [consent.subject, scope])
-    const nullifier = poseidon(POSEIDON_TAGS.NULLIFIER, [consent.secret, 0n])
+    const values = consentVerificationValues()
+    const handle = (scope: bigint) => poseidon(POSEIDON_TAGS.SUBJECT, [values.consent.subject, scope])
+    const nullifier = poseidon(POSEIDON_TAGS.CREDENTIAL, [values.secret, STATUS])
     for (const scope of [1n, 2n]) {
-      const shown = await signals(consentVerificationValues({ consent, scope, now: scope }))
+      const shown = await signals({ ...values, scope, now: scope })
       expect(shown.subject_handle).to.equal(handle(scope))
       expect(shown.nullifier).to.equal(nullifier)
+      expect(shown.disclosedStatus).to.equal(STATUS)
     }
     expect(handle(1n)).to.not.equal(handle(2n))
+    const hidden = await signals({ ...values, disclose: false })
+    expect([hidden.disclose, hidden.disclosedStatus, hidden.nullifier]).to.deep.equal([0n, 0n, nullifier])
+    for (const disclose of [2n, R - 1n]) await hasNoWitness(values, { disclose })
+  })
+
+  it('has no witness for another’s secret, another organisation, or a bearer who holds it', async () => {
+    const values = consentVerificationValues()
+    await hasNoWitness(values, { secret: values.secret + 1n })
+    await hasNoWitness(values, { organisation: organisationElement('org_other', 'holder') })
+    await hasNoWitness(values, { organisation: organisationElement(ISSUING_ORGANISATION, 'bearer') })
+    await hasNoWitness(values, { status: STATUS + 1n })
+    expect(() => consentVerification.publicSignals({ ...values, secret: 1n })).to.throw(RangeError, 'secret')
   })
 
   it('has no witness for fields that were not signed, or in each other’s place', async () => {
     const values = consentVerificationValues()
-    const { subject, secret, purposes, from, to } = values.consent
+    const { subject, purposes, from, to, status } = values.consent
     for (const changes of [
       { subject: subject + 1n },
-      { secret: secret + 1n },
+      { status: status + 1n },
       { consentController: OTHER, controller: OTHER },
       { purposes: purposes.with(2, OTHER), purpose: OTHER },
       { purposes: [RESEARCH, BILLING, ...purposes.slice(2)] },
       { from: from - 1n },
       { to: to + 1n },
-      { subject: secret, secret: subject },
+      { subject: status, status: subject },
       { from: to, to: from },
     ] as Changes[])
       await hasNoWitness(values, changes)
@@ -94,13 +118,9 @@ describe('mapper of consent_verification', () => {
       await hasNoWitness(values, { now })
     }
     for (const name of ['from', 'to']) {
-      const { consent, signature } = consentVerificationValues({ consent: { [name]: R - 1n } })
-      expect(() => consentVerification.publicSignals({ ...values, consent, signature })).to.throw(
-        RangeError,
-        name,
-      )
-      const { controller, ...fields } = consent
-      await hasNoWitness(values, { ...fields, consentController: controller, ...signature }, name)
+      const beyond = consentVerificationValues({ consent: { [name]: R - 1n } })
+      expect(() => consentVerification.publicSignals(beyond)).to.throw(RangeError, name)
+      await hasNoWitness(values, givenOf(beyond), name)
     }
   })
 })

@@ -1,9 +1,11 @@
 /** The mapper of kyc against the circuit. */
 import { expect } from 'chai'
-import { kyc } from '../../src/circuits/mappers/kyc.ts'
+import { type KycValues, kyc } from '../../src/circuits/mappers/kyc.ts'
 import { FIELD_MODULUS as R } from '../../src/core/field.ts'
 import { POSEIDON_TAGS } from '../../src/core/poseidon-tags.ts'
+import { organisationElement } from '../../src/rules/encode.ts'
 import { COUNTRIES, kycValues } from '../support/circuits/inputs/kyc.ts'
+import { ISSUING_ORGANISATION, STATUS } from '../support/circuits/issued.ts'
 import { testIssuer } from '../support/circuits/issuer.ts'
 import { type Changes, mapped } from '../support/circuits/mappers.ts'
 import { createReferenceField } from '../support/reference/field.ts'
@@ -11,6 +13,12 @@ import { createReferenceField } from '../support/reference/field.ts'
 const { poseidon } = createReferenceField()
 const MAX = (1n << 64n) - 1n
 const { signals, hasNoWitness } = mapped(kyc)
+
+/** What the prover puts in of a credential. */
+const givenOf = ({ credential, secret, signature }: KycValues): Changes => {
+  const { holder: _, ...fields } = credential
+  return { ...fields, secret, ...signature }
+}
 
 describe('mapper of kyc', () => {
   it('decides by expiry, level, birth date and country, each at its boundary', async () => {
@@ -33,6 +41,11 @@ describe('mapper of kyc', () => {
       ['none of eight countries', { countries: COUNTRIES.slice(1, 9) }, 0n],
       ['a country repeated', { countries: [second, second, first, first] }, 1n],
       ['another country', { credential: { country: ninth } }, 0n],
+      ['any country', { credential: { country: ninth }, countries: [] }, 1n],
+      ['any country, before others', { credential: { country: ninth }, countries: [0n, first] }, 1n],
+      ['a named country, before others', { countries: [0n, first] }, 1n],
+      ['none of those that are named, and 0 behind them', { countries: [second, 0n] }, 0n],
+      ['any country, and too young', { countries: [], latestBirthDate: 19901230n }, 0n],
       [
         'nothing that is asked',
         { credential: { country: ninth, level: 0n }, latestBirthDate: 0n, now: MAX },
@@ -42,26 +55,64 @@ describe('mapper of kyc', () => {
       expect((await signals(kycValues(changes as object))).decision, what).to.equal(decision)
   })
 
-  it('has the same nullifier for one subject and scope, whatever else differs', async () => {
-    const [subject, scope] = [77n, 78n]
-    const one = await signals(kycValues({ credential: { subject }, scope }))
-    const other = await signals(kycValues({ credential: { subject, level: 9n }, scope, minLevel: 9n }))
-    expect(one.nullifier).to.equal(poseidon(POSEIDON_TAGS.SUBJECT, [subject, scope]))
-    expect(other.nullifier).to.equal(one.nullifier)
-    expect((await signals(kycValues({ credential: { subject } }))).nullifier).to.not.equal(one.nullifier)
+  it('knows a secret by its nullifier and a subject as person, both only in a scope', async () => {
+    const [subject, secret, scope] = [77n, 79n, 78n]
+    const one = await signals(kycValues({ credential: { subject }, secret, scope }))
+    const other = await signals(
+      kycValues({ credential: { subject, level: 9n }, secret: 80n, scope, minLevel: 9n }),
+    )
+    expect(one.nullifier).to.equal(poseidon(POSEIDON_TAGS.NULLIFIER, [secret, scope]))
+    expect(one.person).to.equal(poseidon(POSEIDON_TAGS.SUBJECT, [subject, scope]))
+    // Two secrets of one person are one person.
+    expect(other.nullifier).to.not.equal(one.nullifier)
+    expect(other.person).to.equal(one.person)
+    const elsewhere = await signals(kycValues({ credential: { subject }, secret }))
+    expect(elsewhere.nullifier).to.not.equal(one.nullifier)
+    expect(elsewhere.person).to.not.equal(one.person)
+  })
+
+  it('shows person and status where that is asked, and 0 otherwise', async () => {
+    for (const unique of [true, false])
+      for (const disclose of [true, false]) {
+        const values = kycValues({ unique, disclose })
+        const shown = await signals(values)
+        expect(shown.unique).to.equal(unique ? 1n : 0n)
+        expect(shown.disclose).to.equal(disclose ? 1n : 0n)
+        expect(shown.person === 0n).to.equal(!unique)
+        expect(shown.disclosedStatus).to.equal(disclose ? STATUS : 0n)
+        for (const name of ['unique', 'disclose'])
+          for (const other of [2n, R - 1n]) await hasNoWitness(values, { [name]: other })
+      }
+  })
+
+  it('has no witness for another’s secret, another organisation, or a bearer who holds it', async () => {
+    const values = kycValues()
+    const { organisation } = values.credential
+    await hasNoWitness(values, { secret: values.secret + 1n })
+    await hasNoWitness(values, { organisation: organisationElement('org_other', 'holder') })
+    await hasNoWitness(values, { organisation: organisationElement(ISSUING_ORGANISATION, 'bearer') })
+    await hasNoWitness(values, { organisation: 0n })
+    await hasNoWitness(values, { status: STATUS + 1n })
+    await hasNoWitness(values, { status: 0n })
+    expect(() => kyc.publicSignals({ ...values, secret: values.secret + 1n })).to.throw(RangeError, 'secret')
+    const credential = { ...values.credential, organisation: organisation + 1n }
+    expect(() => kyc.publicSignals({ ...values, credential })).to.throw(RangeError, 'secret')
+    const moved = { ...values.credential, status: STATUS + 1n }
+    expect(() => kyc.publicSignals({ ...values, credential: moved })).to.throw(RangeError, 'signature')
   })
 
   it('has no witness for fields that were not signed, or in each other’s place', async () => {
     const values = kycValues()
-    const { subject, birthDate, country, level, expiresAt, secret } = values.credential
+    const { subject, birthDate, country, level, expiresAt, status } = values.credential
     for (const changes of [
       { subject: subject + 1n },
       { birthDate: birthDate - 1n },
       { country: COUNTRIES[1] ?? 0n },
       { level: level + 1n },
       { expiresAt: expiresAt + 1n },
-      { secret: secret + 1n },
-      { subject: secret, secret: subject },
+      { status: status + 1n },
+      { subject: values.secret, secret: subject },
+      { subject: status, status: subject },
       { birthDate: level, level: birthDate },
     ] as Changes[])
       await hasNoWitness(values, changes)
@@ -75,13 +126,13 @@ describe('mapper of kyc', () => {
     for (const missing of [{ birthDate: 0n }, { country: 0n }]) {
       const values = kycValues({ credential: missing })
       expect(() => kyc.publicSignals(values)).to.throw(RangeError, /birthDate and country/)
-      const { r8x, r8y, s } = values.signature
-      await hasNoWitness(kycValues(), { ...values.credential, r8x, r8y, s }, Object.keys(missing).join())
+      await hasNoWitness(kycValues(), givenOf(values), Object.keys(missing).join())
     }
     // Not even where an unused place for a country is 0 as well.
-    const { credential, signature } = kycValues({ credential: { country: 0n } })
+    const without = kycValues({ credential: { country: 0n } })
     const places = Array.from({ length: 8 }, (_, i) => (i === 0 ? (COUNTRIES[0] ?? 0n) : 0n))
-    await hasNoWitness(kycValues(), { ...credential, ...signature, countries: places })
+    await hasNoWitness(kycValues(), { ...givenOf(without), countries: places })
+    await hasNoWitness(kycValues(), { ...givenOf(without), countries: Array<bigint>(8).fill(0n) })
   })
 
   it('has no witness for numbers beyond 64 bits, where the field would wrap around', async () => {
@@ -92,16 +143,17 @@ describe('mapper of kyc', () => {
         await hasNoWitness(values, { [name]: number })
       }
     for (const name of ['birthDate', 'level', 'expiresAt']) {
-      const { credential, signature } = kycValues({ credential: { [name]: R - 1n } })
-      expect(() => kyc.publicSignals({ ...values, credential, signature }), name).to.throw(RangeError, name)
-      await hasNoWitness(values, { ...credential, ...signature }, name)
+      const beyond = kycValues({ credential: { [name]: R - 1n } })
+      expect(() => kyc.publicSignals(beyond), name).to.throw(RangeError, name)
+      await hasNoWitness(values, givenOf(beyond), name)
     }
   })
 
-  it('takes one to eight countries', () => {
-    expect(() => kycValues({ countries: [] })).to.not.throw()
-    for (const countries of [[], COUNTRIES])
-      expect(() => kyc.publicSignals(kycValues({ countries }))).to.throw(RangeError, 'countries')
+  it('takes eight countries at most', () => {
+    expect(() => kyc.publicSignals(kycValues({ countries: COUNTRIES }))).to.throw(RangeError, 'countries')
+    expect(kyc.read(kyc.publicSignals(kycValues({ countries: [] }))).countries).to.deep.equal(
+      Array(8).fill(0n),
+    )
     const issued = kyc.read(kyc.publicSignals(kycValues({ countries: COUNTRIES.slice(0, 1) })))
     expect(issued.countries).to.deep.equal(Array(8).fill(COUNTRIES[0]))
     expect(issued.issuerX).to.equal(testIssuer.point.x)

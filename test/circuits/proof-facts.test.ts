@@ -2,7 +2,7 @@
 import { expect } from 'chai'
 import { findCircuit } from '../../src/circuits/catalogue.ts'
 import { type ProofToCompare, proofFacts } from '../../src/circuits/proof-facts.ts'
-import { contextElement, scopeElement } from '../../src/rules/encode.ts'
+import { commonScopeElement, contextElement, scopeElement } from '../../src/rules/encode.ts'
 import { type Expectation, unexpected } from '../../src/rules/expectation.ts'
 
 const AUD = 'https://assay.example'
@@ -24,17 +24,23 @@ const reasons = (expected: Expectation, proof: ProofToCompare) =>
 
 describe('what a proof tells of itself', () => {
   it('is a purpose only where its scope is that of it', () => {
-    const scope = scopeElement({ aud: AUD, purpose: 'vote' })
-    const elsewhere = scopeElement({ aud: 'https://other.example', purpose: 'vote' })
+    const scope = scopeElement({ aud: AUD, org: 'org_1', purpose: 'vote' })
+    const elsewhere = scopeElement({ aud: 'https://other.example', org: 'org_1', purpose: 'vote' })
+    const ofOther = scopeElement({ aud: AUD, org: 'org_2', purpose: 'vote' })
+    const common = commonScopeElement({ aud: AUD, purpose: 'vote' })
     const told = (statement: object, signals: Readonly<Record<string, bigint>>, purpose?: string) =>
       reasons({ purpose: 'vote' }, { ...proofOf('kyc', statement, signals), purpose })
     expect(told({ purpose: 'vote' }, { scope })).to.equal('')
     // Another scope is another nullifier of the same person.
-    for (const other of [1n, elsewhere])
+    for (const other of [1n, elsewhere, ofOther, common])
       expect(told({ purpose: 'vote' }, { scope: other })).to.equal('EXPECTATION_PURPOSE')
     expect(told({}, { scope }, 'vote')).to.equal('')
     expect(told({}, { scope })).to.equal('EXPECTATION_PURPOSE')
     expect(reasons({ purpose: 'vote' }, proofOf('token_validation', { purpose: 'vote' }))).to.equal('')
+    // Proofs of yesno from before organisations had scopes of their own.
+    expect(reasons({ purpose: 'vote' }, proofOf('yesno', { purpose: 'vote' }, { scope: common }))).to.equal(
+      '',
+    )
   })
 
   it('is a time of attestation only where an attestor has signed it', () => {

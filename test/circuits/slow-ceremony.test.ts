@@ -6,13 +6,17 @@ import { promisify } from 'node:util'
 import { expect } from 'chai'
 import { curves, powersOfTau } from 'snarkjs'
 import { buildCircuits } from '../../src/bin/build-steps/build-circuits.ts'
-import { type Artifacts, loadArtifacts } from '../../src/circuits/artifacts/artifacts.ts'
+import { prepareCurve } from '../../src/bin/circuits/curve.ts'
+import {
+  type Artifacts,
+  type CircuitArtifacts,
+  loadArtifacts,
+} from '../../src/circuits/artifacts/artifacts.ts'
 import { readPowersContributions, readSection } from '../../src/circuits/artifacts/key-files.ts'
 import { type Contribution, sha256Hex } from '../../src/circuits/artifacts/setup-record.ts'
-import { CIRCUITS, type CircuitId } from '../../src/circuits/catalogue.ts'
-import { prepareCurve } from '../../src/circuits/curve.ts'
+import type { CircuitId } from '../../src/circuits/catalogue.ts'
 import { createProofMaker } from '../../src/circuits/proving/groth16.ts'
-import { createVerifier } from '../../src/circuits/verifier.ts'
+import { verifyPairing } from '../../src/circuits/verifier.ts'
 import { GOOD_INPUTS, goodProof } from '../support/domain/proofs.ts'
 import { onEmbedded } from '../support/servers/database.ts'
 import { temporaryDirectories } from '../support/servers/directory.ts'
@@ -83,17 +87,11 @@ onEmbedded.describe('the setup of the circuits', function () {
   }
   /** Whether the proof that the first keys made of the good input holds under the second. */
   const proofHolds = async (from: Artifacts, to: Artifacts): Promise<boolean> => {
-    const { proof, publicSignals } = await (await createProofMaker(from.yesno))(GOOD_INPUTS.yesno)
-    return (await createVerifier(to).verify('yesno', proof, publicSignals)).valid
+    const { proof, publicSignals } = await (await createProofMaker(await from.yesno.load()))(
+      GOOD_INPUTS.yesno,
+    )
+    return (await verifyPairing(to.yesno.verificationKey, proof, publicSignals)).valid
   }
-
-  it('holds as it is shipped', async () => {
-    const { status, stdout } = await run('verify', KEYS)
-    expect({ status, stdout }).to.deep.equal({
-      status: 0,
-      stdout: `${['powers-13.ptau', ...CIRCUITS.map(({ id }) => id)].map((name) => `${name}: ok`).join('\n')}\n`,
-    })
-  })
 
   it('builds again what a crash left empty', async () => {
     const symbols = join(ROOT, 'build/circuits/yesno.sym')
@@ -109,7 +107,8 @@ onEmbedded.describe('the setup of the circuits', function () {
     expect(contributed.status).to.equal(0)
     expect((await run('verify', directory, 'yesno')).status).to.equal(0)
     const [before, after] = [loadArtifacts(), loadArtifacts(directory)]
-    expect(after.simple_yesno).to.deep.equal(before.simple_yesno)
+    const contentOf = async ({ load, ...rest }: CircuitArtifacts) => ({ ...rest, ...(await load()) })
+    expect(await contentOf(after.simple_yesno)).to.deep.equal(await contentOf(before.simple_yesno))
     expect(after.yesno.setup.contributions).to.equal(before.yesno.setup.contributions + 1)
     expect(after.yesno.setup.transcriptSha256).to.not.equal(before.yesno.setup.transcriptSha256)
     const { circuits } = JSON.parse(await readFile(join(directory, 'artifacts.json'), 'utf8'))
@@ -120,7 +119,10 @@ onEmbedded.describe('the setup of the circuits', function () {
     expect(await proofHolds(after, after)).to.equal(true)
     expect(await proofHolds(before, after)).to.equal(false)
     const { proof, publicSignals } = await goodProof('yesno')
-    expect(await createVerifier(after).verify('yesno', proof, publicSignals)).to.have.property('valid', false)
+    expect(await verifyPairing(after.yesno.verificationKey, proof, publicSignals)).to.have.property(
+      'valid',
+      false,
+    )
   })
 
   it('makes new keys for a circuit, which hold and are of a single party', async () => {
@@ -131,11 +133,38 @@ onEmbedded.describe('the setup of the circuits', function () {
     expect((await run('setup', directory, 'simple_yesno')).status).to.equal(0)
     expect((await run('verify', directory, 'simple_yesno')).status).to.equal(0)
     expect(loadArtifacts(directory).simple_yesno.setup.type).to.equal('single-party')
-    expect(loadArtifacts(directory).simple_yesno.zkey).to.not.deep.equal(loadArtifacts().simple_yesno.zkey)
+    const keysOf = async (from?: string) => (await loadArtifacts(from).simple_yesno.load()).zkey
+    expect(await keysOf(directory)).to.not.deep.equal(await keysOf())
     expect((await run('setup', directory)).status).to.equal(2)
     expect((await run('setup', directory, 'nothing')).status).to.equal(2)
     expect((await run('verify', directory, 'nothing')).status).to.equal(2)
     expect((await run('powers', directory)).status).to.equal(1)
+  })
+
+  it('keeps the verification key of a version that it replaces, and only that', async () => {
+    const directory = await copyOfKeys()
+    const kept = 'simple_yesno@0.9.0.vkey.json'
+    const former = await readFile(join(directory, 'simple_yesno.vkey.json'), 'utf8')
+    await alterRecord(directory, ({ circuits }) => Object.assign(circuits.simple_yesno, { version: '0.9.0' }))
+    for (const attempt of ['another version', 'the same version again']) {
+      expect((await run('setup', directory, 'simple_yesno')).status, attempt).to.equal(0)
+      const { formerKeys, verificationKey } = loadArtifacts(directory).simple_yesno
+      expect(formerKeys, attempt).to.deep.equal(new Map([['0.9.0', JSON.parse(former)]]))
+      expect(verificationKey).to.not.deep.equal(JSON.parse(former))
+      expect(await readFile(join(directory, kept), 'utf8')).to.equal(former)
+    }
+    const { proof, publicSignals } = await goodProof('simple_yesno')
+    expect(await verifyPairing(JSON.parse(former), proof, publicSignals)).to.deep.equal({ valid: true })
+    expect((await run('verify', directory, 'simple_yesno')).status).to.equal(0)
+    await writeFile(join(directory, kept), `${former} `)
+    const altered = await run('verify', directory, 'simple_yesno')
+    expect([altered.status, altered.stdout]).to.deep.equal([
+      1,
+      `powers-13.ptau: ok\nsimple_yesno: ${kept} has SHA-256 ${sha256Hex(`${former} `)}\n`,
+    ])
+    await rm(join(directory, kept))
+    const missing = await run('verify', directory, 'simple_yesno')
+    expect(missing.stdout).to.include(`simple_yesno: ${kept} is missing\n`)
   })
 
   it('records witness programs anew where lines have moved, and touches neither keys nor what they are for', async () => {

@@ -4,19 +4,21 @@
  * changed. `npm run circuits:build` says what it does.
  * @module
  */
-import { execFile } from 'node:child_process'
+import { fork } from 'node:child_process'
 import { createHash } from 'node:crypto'
-import { existsSync, readdirSync, readFileSync } from 'node:fs'
+import { once } from 'node:events'
+import { existsSync, readdirSync, readFileSync, statSync } from 'node:fs'
 import { mkdir, readFile, writeFile } from 'node:fs/promises'
 import { availableParallelism } from 'node:os'
-import { join } from 'node:path'
+import { join, relative } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { promisify } from 'node:util'
-import pLimit from 'p-limit'
 import { sha256Hex } from '../../circuits/artifacts/setup-record.ts'
 import { artifactFile, BUILD, hashFile, place, ROOT, withDrafts } from '../circuits/circuits-files.ts'
+import type { CircuitToCompile } from './compile-circuits.ts'
 
-const COMPILER = 'node_modules/circom/cli.js'
+const COMPILER = fileURLToPath(new URL('compile-circuits.ts', import.meta.url))
+/** Of one core, as measured with Node 20: for each process, for each circuit, and for each megabyte of its proving key. */
+const SECONDS = { process: 2.4, circuit: 0.6, megabyte: 0.7 } as const
 const KINDS = ['r1cs', 'wasm', 'sym'] as const
 const LIBRARY = 'circuits/lib'
 
@@ -35,6 +37,7 @@ const sourceHash = (id: string): string => {
     'node_modules/circom/package.json',
     'node_modules/circomlib/package.json',
     'src/bin/build-steps/build-circuits.ts',
+    'src/bin/build-steps/compile-circuits.ts',
   ]
   for (const file of files)
     hash
@@ -56,21 +59,56 @@ const isFresh = async (id: string, source: string): Promise<boolean> =>
   [...KINDS.map((kind) => artifactFile(id, kind)), hashFileOf(id)].every((file) => existsSync(file)) &&
   (await readFile(hashFileOf(id), 'utf8')) === (await stamp(id, source))
 
-/** @throws Error with what the compiler says */
-const compile = (id: string, source: string): Promise<void> =>
-  withDrafts(BUILD, async (drafts) => {
-    const options = ['--O2', '--r1cs', '--wasm', '--sym', '-l', 'node_modules', '-o', drafts]
-    // In a process of its own: the compiler works without pause, and several can work at a time.
-    await promisify(execFile)(process.execPath, [COMPILER, `circuits/${id}.circom`, ...options], {
-      cwd: ROOT,
-    }).catch(({ stdout, stderr }: { stdout: string; stderr: string }) => {
-      throw new Error(`circuits/${id}.circom does not compile:\n${stdout}${stderr}`)
+interface Compiler {
+  /** One at a time. @throws Error with what the compiler says */
+  compile(circuit: CircuitToCompile): Promise<void>
+  close(): void
+}
+
+/** The compiler in a process of its own, since it works without pause. */
+const startCompiler = (): Compiler => {
+  const child = fork(COMPILER, { cwd: ROOT, stdio: ['ignore', 'pipe', 'pipe', 'ipc'] })
+  let said = ''
+  for (const stream of [child.stdout, child.stderr])
+    stream?.on('data', (text) => {
+      said += text
     })
+  // Once all that it said has been read.
+  const ended = once(child, 'close')
+  return {
+    async compile(circuit) {
+      said = ''
+      const done = once(child, 'message').then(() => true)
+      child.send(circuit)
+      if (await Promise.race([done, ended.then(() => false)])) return
+      throw new Error(`circuits/${circuit.id}.circom does not compile:\n${said}`)
+    },
+    close() {
+      if (child.connected) child.disconnect()
+    },
+  }
+}
+
+const compileWith = ({ compile }: Compiler, id: string, source: string): Promise<void> =>
+  withDrafts(BUILD, async (drafts) => {
+    await compile({ id, output: relative(ROOT, drafts) })
     await place(join(drafts, `${id}.r1cs`), artifactFile(id, 'r1cs'))
     await place(join(drafts, `${id}.sym`), artifactFile(id, 'sym'))
     await place(join(drafts, `${id}_js`, `${id}.wasm`), artifactFile(id, 'wasm'))
     await writeFile(hashFileOf(id), await stamp(id, source))
   })
+
+/** How large a circuit is: that of its proving key, in megabytes; a new one has none. */
+const sizeOf = (id: string): number => {
+  const { size } = statSync(artifactFile(id, 'zkey'), { throwIfNoEntry: false }) ?? { size: 0 }
+  return size / 1e6
+}
+
+/** Seconds that some circuits take, roughly. */
+const estimate = (ids: readonly string[], processes: number): number => {
+  const work = ids.reduce((sum, id) => sum + SECONDS.circuit + SECONDS.megabyte * sizeOf(id), 0)
+  return Math.ceil(SECONDS.process + work / processes)
+}
 
 /**
  * Brings the outputs in build/circuits/ up to date.
@@ -81,15 +119,28 @@ export const buildCircuits = async (tell: (line: string) => void = () => undefin
   await mkdir(BUILD, { recursive: true })
   const hashes = ids.map((id) => ({ id, hash: sourceHash(id) }))
   const fresh = await Promise.all(hashes.map(({ id, hash }) => isFresh(id, hash)))
-  const stale = hashes.filter((_, i) => !fresh[i])
-  tell(`${stale.length} of ${ids.length} circuits to compile`)
+  // The largest first, so that none of them is left to be waited for.
+  const stale = hashes.filter((_, i) => !fresh[i]).sort((a, b) => sizeOf(b.id) - sizeOf(a.id))
+  const processes = Math.min(availableParallelism(), stale.length)
+  const names = stale.map(({ id }) => id)
+  const about = names.length > 0 ? `, about ${estimate(names, processes)} s` : ''
+  tell(`${stale.length} of ${ids.length} circuits to compile${about}`)
+  let begun = 0
   let done = 0
-  await pLimit(availableParallelism()).map(stale, async ({ id, hash }) => {
-    const start = performance.now()
-    await compile(id, hash)
-    const seconds = ((performance.now() - start) / 1000).toFixed(1)
-    tell(`${++done}: ${id} in ${seconds} s`)
-  })
+  const work = async (): Promise<void> => {
+    const compiler = startCompiler()
+    try {
+      for (let next = stale[begun++]; next !== undefined; next = stale[begun++]) {
+        const start = performance.now()
+        await compileWith(compiler, next.id, next.hash)
+        const seconds = ((performance.now() - start) / 1000).toFixed(1)
+        tell(`${++done}: ${next.id} in ${seconds} s`)
+      }
+    } finally {
+      compiler.close()
+    }
+  }
+  await Promise.all(Array.from({ length: processes }, work))
 }
 
 if (process.argv[1] === fileURLToPath(import.meta.url)) await buildCircuits((line) => console.log(line))

@@ -1,7 +1,7 @@
 /**
- * Writes assembly/field-kernels.ts, assembly/base-kernels.ts and assembly/poseidon-constants.ts: unrolled arithmetic of
- * BN254's scalar field and base field, and the constants of Poseidon as its rounds use them. Everything follows from the
- * public parameters.
+ * Writes assembly/field-kernels.ts, assembly/base-kernels.ts, assembly/poseidon-constants.ts and
+ * assembly/pairing-constants.ts: unrolled arithmetic of BN254's scalar field and base field, the constants of Poseidon as
+ * its rounds use them, and those of the pairing. Everything follows from the public parameters.
  *
  * Run it with `npx tsx src/bin/build-steps/build-field.ts`; a test compares its output with the files in the tree.
  * @module
@@ -17,12 +17,14 @@ import {
   limbs,
   modulusTable,
   multiplyKernel,
+  pairKernels,
   primeOf,
   same,
   table,
   VECTOR_BYTES,
   vector,
 } from './field-kernels.ts'
+import { pairingConstants } from './pairing-constants.ts'
 import { MODULUS, poseidonParameters } from './poseidon-parameters.ts'
 import { type Dot, type Mix, poseidonSchedule } from './poseidon-schedule.ts'
 
@@ -155,6 +157,7 @@ export const baseKernels = (): string =>
     ),
     '',
     ...multiplyKernel(BASE_PRIME),
+    ...pairKernels(BASE_PRIME),
     ...fourfoldKernel(BASE_PRIME, {
       summary: 'z = x² / R.',
       name: 'square4',
@@ -211,4 +214,5 @@ if (process.argv[1] === fileURLToPath(import.meta.url)) {
   writeFileSync(new URL('field-kernels.ts', ASSEMBLY), fieldKernels())
   writeFileSync(new URL('base-kernels.ts', ASSEMBLY), baseKernels())
   writeFileSync(new URL('poseidon-constants.ts', ASSEMBLY), poseidonConstants())
+  writeFileSync(new URL('pairing-constants.ts', ASSEMBLY), pairingConstants())
 }

@@ -14,18 +14,19 @@ const CONFIGURATION = 'asconfig.json'
 const HASH = 'build/wasm.hash'
 
 interface Bundle {
-  name: 'core' | 'field' | 'prover'
+  name: 'core' | 'field' | 'prover' | 'verifier'
   /** The file of exports in assembly/. */
   entry: string
   limitBytes: number
 }
 
 /** A terminal downloads the core before it can accept a payment; the field is loaded where proofs are checked or
- * named, the prover where they are made. */
+ * named, the prover where they are made, the verifier where they are verified. */
 const BUNDLES: readonly Bundle[] = [
   { name: 'core', entry: 'assembly/index.ts', limitBytes: 48 * 1024 },
   { name: 'field', entry: 'assembly/field-index.ts', limitBytes: 64 * 1024 },
   { name: 'prover', entry: 'assembly/prover-index.ts', limitBytes: 80 * 1024 },
+  { name: 'verifier', entry: 'assembly/verifier-index.ts', limitBytes: 64 * 1024 },
 ]
 
 const outputs = ({ name }: Bundle): { release: string; debug: string; embedded: string } => ({

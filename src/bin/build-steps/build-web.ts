@@ -16,29 +16,62 @@ const PAGES = {
   landing: 'Assay: checks things, and proves what it found',
   chat: 'Chat · Assay',
   verify: 'Signed result · Assay',
+  holder: 'Credentials · Assay',
 } as const
+
+/** Programs that pages run on threads of their own, which find their address under this name. */
+const WORKERS = { HOLDER_PROVER: 'holder-prover.ts' } as const
+
+/** Of scripts that a browser runs as modules. */
+const shared = {
+  entryNames: '[name]-[hash]',
+  outdir: `${OUTPUT}/assets`,
+  absWorkingDir: ROOT,
+  bundle: true,
+  minify: true,
+  metafile: true,
+  format: 'esm',
+  platform: 'browser',
+  target: 'es2022',
+  logLevel: 'warning',
+} as const
+
+/** Builds them before the pages that name them. @returns their addresses, as JavaScript */
+const buildWorkers = async (): Promise<{
+  readonly kept: string[]
+  readonly addresses: Record<string, string>
+}> => {
+  const entryPoints = Object.values(WORKERS).map((source) => `${SOURCE}/${source}`)
+  const { outputs } = (await build({ ...shared, entryPoints })).metafile
+  const fileOf = (source: string): string => {
+    const found = Object.entries(outputs).find(([, { entryPoint }]) => entryPoint === `${SOURCE}/${source}`)
+    if (found === undefined) throw new Error(`esbuild made nothing of ${SOURCE}/${source}`)
+    return basename(found[0])
+  }
+  const addresses = Object.entries(WORKERS).map(([name, source]) => [
+    name,
+    JSON.stringify(`/assets/${fileOf(source)}`),
+  ])
+  return {
+    kept: Object.keys(outputs).map((file) => basename(file)),
+    addresses: Object.fromEntries(addresses),
+  }
+}
 
 /** Builds the assets. @returns the path under /assets/ of each source file, by its name */
 const buildAssets = async (): Promise<{ readonly kept: Set<string>; url(source: string): string }> => {
   const scripts = Object.keys(PAGES).map((name) => `${SOURCE}/${name}.ts`)
+  const workers = await buildWorkers()
   const { metafile } = await build({
+    ...shared,
     entryPoints: [...scripts, `${SOURCE}/style.css`, `${SOURCE}/icon.svg`],
-    entryNames: '[name]-[hash]',
     chunkNames: '[name]-[hash]',
-    outdir: `${OUTPUT}/assets`,
-    absWorkingDir: ROOT,
-    bundle: true,
     splitting: true,
-    minify: true,
-    metafile: true,
-    format: 'esm',
-    platform: 'browser',
-    target: 'es2022',
     loader: { '.svg': 'copy' },
-    logLevel: 'warning',
+    define: workers.addresses,
   })
   const bySource = new Map<string, string>()
-  const kept = new Set<string>()
+  const kept = new Set<string>(workers.kept)
   for (const [file, { entryPoint, inputs }] of Object.entries(metafile.outputs)) {
     kept.add(basename(file))
     // A copied file is no entry point to the metafile, but it has one input.

@@ -76,38 +76,69 @@ const kernel = (
   '',
 ]
 
-/** Montgomery reduction of one element's columns, and its stores; `added` are addresses of elements to add. */
+/** A limb to add, as text of 64 bits. */
+type Addend = (limb: number) => string
+
+/** The limbs of the element at an address. */
+const element =
+  (name: string): Addend =>
+  (limb) =>
+    `<u64>load<u32>(${name}${offset(4 * limb)})`
+
+/**
+ * Montgomery reduction of one element's columns, and its stores; `added` are elements to add.
+ * @param type i64 where columns may be negative
+ */
 const reduceColumns = (
   { limbs: modulus, inverse, isShift }: Prime,
   columns: (k: number) => { lines: string[]; value: string },
-  added: readonly string[],
+  added: readonly Addend[],
+  type: 'u64' | 'i64' = 'u64',
 ): string[] => {
-  const lines = ['let a: u64 = 0']
+  const lines = [`let a: ${type} = 0`]
   const quotient = isShift ? '((a << 28) - a)' : `a * ${hexadecimal(inverse)}`
   const lowest = (q: string) => (isShift ? `${q} + (${q} << 28)` : `${q} * ${hexadecimal(modulus[0] ?? 0)}`)
   for (let k = 0; k < COLUMNS; k++) {
     const { lines: before, value } = columns(k)
     const products = reductions(k).map(([i, j]) => `q${i} * ${hexadecimal(modulus[j] ?? 0)}`)
-    const addends = k < LIMBS ? [] : added.map((name) => `<u64>load<u32>(${name}${offset(4 * (k - LIMBS))})`)
+    const addends = k < LIMBS ? [] : added.map((limb) => limb(k - LIMBS))
     lines.push(...before, `a += ${[value, ...products, ...addends].join(' + ')}`)
     if (k < LIMBS)
       lines.push(`const q${k} = ${quotient} & ${MASK}`, `a = (a + ${lowest(`q${k}`)}) >> ${LIMB_BITS}`)
     else lines.push(`store<u32>(z, <u32>a & ${MASK}${offset(4 * (k - LIMBS))})`, `a >>= ${LIMB_BITS}`)
   }
-  const tops = added.map((name) => ` + load<u32>(${name}, ${ELEMENT_BYTES - 4})`)
-  return [...lines, `store<u32>(z, <u32>a${tops.join('')}, ${ELEMENT_BYTES - 4})`]
+  const tops = added.map((limb) => ` + ${limb(LIMBS - 1)}`).join('')
+  return [...lines, `store<u32>(z, <u32>${tops ? `(a${tops})` : 'a'}, ${ELEMENT_BYTES - 4})`]
+}
+
+/** A product of two elements, by the names of their addresses, and whether it is taken away. */
+interface Factors {
+  readonly x: string
+  readonly y: string
+  readonly isMinus?: boolean
 }
 
 /**
- * The product of two elements. Limbs of x times pairs of limbs of y: even limbs of x give the columns (0, 1), (2, 3) …,
- * odd ones (1, 2), (3, 4) …; these are moved by a lane and added.
+ * A sum of products of two elements. Limbs of x times pairs of limbs of y: even limbs of x give the columns (0, 1),
+ * (2, 3) …, odd ones (1, 2), (3, 4) …; these are moved by a lane and added.
  */
-export const multiplyKernel = (prime: Prime): string[] => {
-  const pair = (x: number, m: number) => widen(m % 2 ? 'high' : 'low', `x${x}`, `y${m >> 1}`)
-  const terms = (parity: number, c: number) =>
-    indices(LIMBS)
-      .filter((i) => i % 2 === parity && c - (i >> 1) >= 0 && c - (i >> 1) <= 4)
-      .map((i) => pair(i, c - (i >> 1)))
+const productsKernel = (
+  prime: Prime,
+  { summary, name, products }: { summary: string; name: string; products: readonly Factors[] },
+): string[] => {
+  const pair = ({ x, y }: Factors, i: number, m: number) =>
+    widen(m % 2 ? 'high' : 'low', `${x}${i}`, `${y}${m >> 1}`)
+  const places = (parity: number, c: number) =>
+    indices(LIMBS).filter((i) => i % 2 === parity && c - (i >> 1) >= 0 && c - (i >> 1) <= 4)
+  /** The products of a column, those that are taken away last; none where it has none. */
+  const terms = (parity: number, c: number): string[] => {
+    const of = (isMinus: boolean) =>
+      products
+        .filter((factors) => (factors.isMinus ?? false) === isMinus)
+        .flatMap((factors) => places(parity, c).map((i) => pair(factors, i, c - (i >> 1))))
+    const [plus, minus] = [of(false), of(true)]
+    return minus.length ? [`i64x2.sub(${sum(plus)}, ${sum(minus)})`] : plus
+  }
   const columns = (k: number) => {
     const c = k >> 1
     if (k % 2) return { lines: [], value: `i64x2.extract_lane(c${c}, 1)` }
@@ -118,19 +149,47 @@ export const multiplyKernel = (prime: Prime): string[] => {
     lines.push(`const c${c} = i64x2.add(v128.shuffle<u64>(${before}, ${after}, 1, 2), ${sum(terms(0, c))})`)
     return { lines, value: `i64x2.extract_lane(c${c}, 0)` }
   }
+  const isSigned = products.some(({ isMinus }) => isMinus)
+  const modulus: Addend = (limb) => hexadecimal(prime.limbs[limb] ?? 0)
   return kernel(
-    'z = x · y / R.',
-    'multiply',
-    ['z', 'x', 'y'],
+    summary,
+    name,
+    ['z', ...products.flatMap(({ x, y }) => [x, y])],
     [
-      ...indices(LIMBS).map((i) => `const x${i} = v128.load_splat<u32>(x${offset(4 * i)})`),
-      'const y0 = v128.load(y)',
-      'const y1 = v128.load(y, 16)',
-      'const y2 = v128.load_zero<u32>(y, 32)',
-      ...reduceColumns(prime, columns, []),
+      ...products.flatMap(({ x, y }) => [
+        ...indices(LIMBS).map((i) => `const ${x}${i} = v128.load_splat<u32>(${x}${offset(4 * i)})`),
+        `const ${y}0 = v128.load(${y})`,
+        `const ${y}1 = v128.load(${y}, 16)`,
+        `const ${y}2 = v128.load_zero<u32>(${y}, 32)`,
+      ]),
+      ...(isSigned ? reduceColumns(prime, columns, [modulus], 'i64') : reduceColumns(prime, columns, [])),
     ],
   )
 }
+
+/** The product of two elements. */
+export const multiplyKernel = (prime: Prime): string[] =>
+  productsKernel(prime, { summary: 'z = x · y / R.', name: 'multiply', products: [{ x: 'x', y: 'y' }] })
+
+/** The two parts of a product in a quadratic extension, each with one reduction. */
+export const pairKernels = (prime: Prime): string[] => [
+  ...productsKernel(prime, {
+    summary: 'z = (x · y + v · w) / R; limbs of x and v may be sums of two.',
+    name: 'multiplySum',
+    products: [
+      { x: 'x', y: 'y' },
+      { x: 'v', y: 'w' },
+    ],
+  }),
+  ...productsKernel(prime, {
+    summary: 'z = (x · y − v · w) / R + the modulus; limbs of x and v may be sums of two.',
+    name: 'multiplyDifference',
+    products: [
+      { x: 'x', y: 'y' },
+      { x: 'v', y: 'w', isMinus: true },
+    ],
+  }),
+]
 
 /** The sum of the products of four elements with four constants, lane by lane, and a constant and an element. */
 export const dotKernel = (prime: Prime): string[] => {
@@ -151,7 +210,7 @@ export const dotKernel = (prime: Prime): string[] => {
       ...indices(LIMBS).map((i) => `const x${i} = v128.load(x${offset(16 * i)})`),
       ...indices(LIMBS).map((i) => `const k${i} = v128.load(k${offset(16 * i)})`),
       `const added = k + ${VECTOR_BYTES}`,
-      ...reduceColumns(prime, columns, ['y', 'added']),
+      ...reduceColumns(prime, columns, [element('y'), element('added')]),
     ],
   )
 }

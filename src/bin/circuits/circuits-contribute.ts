@@ -6,9 +6,9 @@
  */
 import { join } from 'node:path'
 import { CIRCUITS, findCircuit } from '../../circuits/catalogue.ts'
-import { prepareCurve } from '../../circuits/curve.ts'
 import { artifactFile, KEYS, readRecord, withDrafts } from './circuits-files.ts'
 import { adoptKey, contribute } from './circuits-setup.ts'
+import { prepareCurve } from './curve.ts'
 
 const arguments_ = process.argv.slice(2)
 const named = arguments_.indexOf('--name')

@@ -6,7 +6,7 @@
  */
 import { randomBytes } from 'node:crypto'
 import { readdirSync } from 'node:fs'
-import { readFile, writeFile } from 'node:fs/promises'
+import { copyFile, readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { zKey } from 'snarkjs'
@@ -14,16 +14,18 @@ import { readPowersContributions, readTranscript } from '../../circuits/artifact
 import {
   ARTIFACT_ENDINGS,
   type CircuitRecord,
+  formerKeyFile,
   type PowersRecord,
   powersFault,
   type SetupType,
   sha256Hex,
+  versionOf,
 } from '../../circuits/artifacts/setup-record.ts'
 import { CIRCUITS, findCircuit } from '../../circuits/catalogue.ts'
-import { prepareCurve } from '../../circuits/curve.ts'
 import { buildCircuits } from '../build-steps/build-circuits.ts'
 import { artifactFile, hashFile, KEYS, place, readRecord, withDrafts, writeRecord } from './circuits-files.ts'
 import { readConstraints } from './circuits-size.ts'
+import { prepareCurve } from './curve.ts'
 
 const ENTROPY_BYTES = 64
 
@@ -33,6 +35,21 @@ const ENTROPY_BYTES = 64
  */
 export const contribute = (from: string, to: string, name: string): Promise<Uint8Array> =>
   zKey.contribute(from, to, name, randomBytes(ENTROPY_BYTES).toString('hex'))
+
+/**
+ * Keeps the verification key that is replaced, where it is that of another version: proofs of that one can be verified with it.
+ * Keys that are made anew for one version are nobody's to rely on.
+ */
+const keepFormer = async (
+  id: string,
+  version: string,
+  circuit: CircuitRecord | undefined,
+): Promise<CircuitRecord['former']> => {
+  if (circuit === undefined || versionOf(circuit) === version) return circuit?.former
+  const replaced = versionOf(circuit)
+  await copyFile(artifactFile(id, 'vkey'), join(KEYS, formerKeyFile(id, replaced)))
+  return [...(circuit.former ?? []), { version: replaced, vkey: circuit.sha256.vkey }]
+}
 
 /**
  * Puts a new proving key in its place, with what follows from it: the verification key and the record. Everything is
@@ -52,13 +69,16 @@ export const adoptKey = async (
   await writeFile(vkey, `${JSON.stringify(await zKey.exportVerificationKey(draft), undefined, 2)}\n`)
   const built = (['wasm', 'r1cs', 'sym'] as const).map((kind) => hashFile(artifactFile(id, kind)))
   const [wasm = '', r1cs = '', sym = ''] = await Promise.all(built)
+  const record = readRecord()
+  const version = findCircuit(id)?.version ?? ''
   const circuit: CircuitRecord = {
+    version,
+    former: await keepFormer(id, version, record.circuits[id]),
     setup,
     constraints: await readConstraints(artifactFile(id, 'r1cs')),
     sha256: { zkey: await hashFile(draft), vkey: await hashFile(vkey), wasm, r1cs, sym },
     transcript: readTranscript(await readFile(draft)),
   }
-  const record = readRecord()
   await place(draft, artifactFile(id, 'zkey'))
   await place(vkey, artifactFile(id, 'vkey'))
   await writeRecord({ powers: powers ?? record.powers, circuits: { ...record.circuits, [id]: circuit } })

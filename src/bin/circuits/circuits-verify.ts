@@ -1,10 +1,11 @@
 /**
  * `npm run circuits:verify` checks that powers, constraints, proving and verification keys are those of the record
- * (circuits/keys/artifacts.json, or that of CIRCUITS_DIR), that the powers are well-formed and each proving key follows
+ * (circuits/keys/artifacts.json, or that of CIRCUITS_DIR), with the keys of versions that were replaced, that the powers are well-formed and each proving key follows
  * from its circuit and them, and that as many put secrets into both as the record's kind of setup needs. Ends with a
  * non-zero status on any difference. Takes about two minutes; with ids, only those circuits are looked at.
  * @module
  */
+import { existsSync } from 'node:fs'
 import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { isDeepStrictEqual } from 'node:util'
@@ -14,16 +15,17 @@ import {
   ARTIFACT_ENDINGS,
   type ArtifactKind,
   type CircuitRecord,
+  formerKeyFile,
   type PowersRecord,
   powersFault,
   setupFault,
   sha256Hex,
 } from '../../circuits/artifacts/setup-record.ts'
 import { CIRCUITS } from '../../circuits/catalogue.ts'
-import { prepareCurve } from '../../circuits/curve.ts'
 import { buildCircuits } from '../build-steps/build-circuits.ts'
 import { artifactFile, hashFile, KEYS, readRecord } from './circuits-files.ts'
 import { readConstraints } from './circuits-size.ts'
+import { prepareCurve } from './curve.ts'
 
 interface InMemory {
   readonly type: 'mem'
@@ -58,6 +60,11 @@ const differences = async (
   for (const kind of Object.keys(ARTIFACT_ENDINGS) as ArtifactKind[]) {
     const hash = await hashFile(artifactFile(id, kind))
     if (hash !== record.sha256[kind]) found.push(`${kind} has SHA-256 ${hash}`)
+  }
+  for (const { version, vkey } of record.former ?? []) {
+    const name = formerKeyFile(id, version)
+    const hash = existsSync(join(KEYS, name)) ? await hashFile(join(KEYS, name)) : undefined
+    if (hash !== vkey) found.push(hash === undefined ? `${name} is missing` : `${name} has SHA-256 ${hash}`)
   }
   const constraints = await readConstraints(artifactFile(id, 'r1cs'))
   if (constraints !== record.constraints) found.push(`${constraints} constraints`)

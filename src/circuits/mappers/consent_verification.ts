@@ -2,6 +2,7 @@
 import { POSEIDON_TAGS } from '../../core/poseidon-tags.ts'
 import { defineCircuit } from '../circuit.ts'
 import { poseidon } from '../field.ts'
+import { credentialNullifier, demandHolder } from '../holder-commitment.ts'
 import {
   CONSENT_PURPOSES,
   type ConsentFields,
@@ -14,6 +15,8 @@ import { demandNumbers } from './number-range.ts'
 
 export interface ConsentVerificationValues {
   readonly consent: ConsentFields
+  /** Behind the consent's `holder`. */
+  readonly secret: bigint
   /** Over {@link consentMessage}. */
   readonly signature: IssuerSignature
   readonly issuer: IssuerPoint
@@ -23,18 +26,13 @@ export interface ConsentVerificationValues {
   readonly purpose: bigint
   /** Unix seconds. */
   readonly now: bigint
+  /** Whether its status is to be shown. The service accepts no proof without it. */
+  readonly disclose: boolean
   /** `scopeElement` of src/rules/encode.ts: where the subject's handle is to be unlinkable to others. */
   readonly scope: bigint
   /** `contextElement` of src/rules/encode.ts: what the proof is for. */
   readonly ctx: bigint
 }
-
-/** A consent has one nullifier wherever it is shown, so that a withdrawn one can be looked up. */
-const NO_SCOPE = 0n
-
-/** What every proof of a consent carries: withdrawn, it is known again. @throws RangeError for a secret beyond the field */
-export const consentNullifier = ({ secret }: Pick<ConsentFields, 'secret'>): bigint =>
-  poseidon(POSEIDON_TAGS.NULLIFIER, [secret, NO_SCOPE])
 
 /** What stands for the subject of a consent within a scope. @throws RangeError for what is no element of the field */
 export const consentSubjectHandle = ({ subject }: Pick<ConsentFields, 'subject'>, scope: bigint): bigint =>
@@ -44,22 +42,24 @@ export const consentVerification = defineCircuit({
   id: 'consent_verification',
   name: 'Consent verification',
   description: 'Whether a signed consent covers a controller and a purpose at a time.',
-  version: '1.0.0',
+  version: '2.0.0',
   domain: 8192,
   proves:
-    'The prover holds a consent that this issuer key signed, and consent_verified says whether it is given to this ' +
-    'controller for this purpose and from ≤ now < to. The handle belongs to its subject and scope. The nullifier is the ' +
-    'same in every proof of a consent, so that a withdrawn one is recognised: whoever sees two proofs of it can tell.',
+    'The prover knows the secret behind a consent that this issuer key signed for this organisation, and consent_verified ' +
+    'says whether it is given to this controller for this purpose and from ≤ now < to. The handle belongs to its subject ' +
+    'and scope. With disclose 1, disclosedStatus is the place of the consent in a status list. It and the nullifier are the ' +
+    'same in every proof of a consent: whoever sees two proofs of it can tell.',
   checks: [
     "the issuer key is this service's, and valid now",
+    'organisation is an issuer that the asker accepts, and says whether the holder made the secret (2^248 and above)',
     'now is within 120 seconds of the clock',
     'controller, purpose, scope and ctx are recomputed from what was asked',
     'subject_handle is that of the person in question, which the asker compares',
-    'the nullifier is not revoked',
+    'disclosedStatus is disclosed, not withdrawn and not superseded',
   ],
   selfAsserted: false,
-  outputs: ['consent_verified', 'subject_handle', 'nullifier'],
-  inputs: ['issuerX', 'issuerY', 'controller', 'purpose', 'now', 'scope', 'ctx'],
+  outputs: ['consent_verified', 'subject_handle', 'nullifier', 'disclosedStatus'],
+  inputs: ['issuerX', 'issuerY', 'organisation', 'controller', 'purpose', 'now', 'disclose', 'scope', 'ctx'],
   secrets: [
     'subject',
     'secret',
@@ -67,26 +67,40 @@ export const consentVerification = defineCircuit({
     ['purposes', CONSENT_PURPOSES],
     'from',
     'to',
+    'status',
     'r8x',
     'r8y',
     's',
   ],
   assign(values: ConsentVerificationValues) {
-    const { consent, signature, issuer, controller, purpose, now, scope, ctx } = values
-    const { subject, secret, controller: consentController, purposes, from, to } = consent
+    const { consent, secret, signature, issuer, controller, purpose, now, disclose, scope, ctx } = values
+    const {
+      subject,
+      holder,
+      controller: consentController,
+      purposes,
+      from,
+      to,
+      organisation,
+      status,
+    } = consent
     demandNumbers({ from, to, now })
     if (purpose === 0n) throw new RangeError('purpose must not be 0')
+    demandHolder(holder, secret, organisation)
     demandSignature(consentMessage(consent), signature, issuer)
     const isCovered = consentController === controller && purposes.includes(purpose)
     return {
       consent_verified: isCovered && from <= now && now < to ? 1n : 0n,
       subject_handle: consentSubjectHandle(consent, scope),
-      nullifier: consentNullifier(consent),
+      nullifier: credentialNullifier(secret, status),
+      disclosedStatus: disclose ? status : 0n,
       issuerX: issuer.x,
       issuerY: issuer.y,
+      organisation,
       controller,
       purpose,
       now,
+      disclose: disclose ? 1n : 0n,
       scope,
       ctx,
       subject,
@@ -95,6 +109,7 @@ export const consentVerification = defineCircuit({
       purposes,
       from,
       to,
+      status,
       ...signature,
     }
   },

@@ -2,6 +2,7 @@
 import { POSEIDON_TAGS } from '../../core/poseidon-tags.ts'
 import { defineCircuit } from '../circuit.ts'
 import { poseidon } from '../field.ts'
+import { demandHolder } from '../holder-commitment.ts'
 import {
   demandSignature,
   type IssuerPoint,
@@ -16,6 +17,8 @@ export const KYC_COUNTRIES = 8
 
 export interface KycValues {
   readonly credential: KycCredential
+  /** Behind the credential's `holder`. */
+  readonly secret: bigint
   /** Over {@link kycMessage}. */
   readonly signature: IssuerSignature
   readonly issuer: IssuerPoint
@@ -25,24 +28,34 @@ export interface KycValues {
   readonly minLevel: bigint
   /** yyyymmdd: who was born later is refused. */
   readonly latestBirthDate: bigint
-  /** 1 to {@link KYC_COUNTRIES} that are accepted, encoded like the credential's; the rest repeats the first. */
+  /** Up to {@link KYC_COUNTRIES} that are accepted, encoded like the credential's; none: any is. */
   readonly countries: readonly bigint[]
+  /** Whether its subject is to act once in the scope, whichever credential they show: `person` is 0 otherwise. */
+  readonly unique: boolean
+  /** Whether its status is to be shown, so that it can be looked up. */
+  readonly disclose: boolean
   /** `scopeElement` of src/rules/encode.ts: where the nullifier is to be unlinkable to others. */
   readonly scope: bigint
   /** `contextElement` of src/rules/encode.ts: what the proof is for. */
   readonly ctx: bigint
 }
 
-/** Unused places repeat the first. @throws RangeError for none or too many */
+/** In the first place for a country: any is accepted. */
+const ANY_COUNTRY = 0n
+
+/** Unused places repeat the first; all are 0 where any country is accepted. @throws RangeError for too many */
 export const filledCountries = (countries: readonly bigint[]): bigint[] => {
-  const [first] = countries
-  if (first === undefined || countries.length > KYC_COUNTRIES)
-    throw new RangeError(`countries must be 1 to ${KYC_COUNTRIES}`)
+  const [first = ANY_COUNTRY] = countries
+  if (countries.length > KYC_COUNTRIES) throw new RangeError(`countries must be at most ${KYC_COUNTRIES}`)
   return Array.from({ length: KYC_COUNTRIES }, (_, i) => countries[i] ?? first)
 }
 
-/** What a proof of a subject spends in a scope, whichever credential of the subject it shows. */
-export const kycNullifier = (subject: bigint, scope: bigint): bigint =>
+/** What a secret is known by in a scope. */
+export const kycNullifier = (secret: bigint, scope: bigint): bigint =>
+  poseidon(POSEIDON_TAGS.NULLIFIER, [secret, scope])
+
+/** What a subject spends in a scope, whichever credential and secret of theirs a proof shows. */
+export const kycPerson = (subject: bigint, scope: bigint): bigint =>
   poseidon(POSEIDON_TAGS.SUBJECT, [subject, scope])
 
 /** What a credential answers to what is asked: 1 for YES, 0 for NO. */
@@ -55,8 +68,8 @@ export const kycDecision = (
     countries,
   }: Pick<KycValues, 'now' | 'minLevel' | 'latestBirthDate' | 'countries'>,
 ): bigint => {
-  const isAccepted = level >= minLevel && birthDate <= latestBirthDate && countries.includes(country)
-  return isAccepted && now < expiresAt ? 1n : 0n
+  const isFrom = countries.includes(country) || countries[0] === ANY_COUNTRY
+  return level >= minLevel && birthDate <= latestBirthDate && isFrom && now < expiresAt ? 1n : 0n
 }
 
 export const kyc = defineCircuit({
@@ -64,50 +77,66 @@ export const kyc = defineCircuit({
   name: 'Credential',
   description:
     'Whether a signed credential has a level, an age and a country that are accepted, and is valid.',
-  version: '1.0.0',
+  version: '2.0.0',
   domain: 8192,
   proves:
-    'The prover holds a credential that this issuer key signed, and decision says whether now < expiry, ' +
-    'level ≥ minLevel, birth date ≤ latestBirthDate and its country is one of countries. The nullifier belongs to its ' +
-    'subject and scope. A bearer credential: not proof that the holder is its subject, or is present.',
+    'The prover knows the secret behind a credential that this issuer key signed for this organisation, and decision says ' +
+    'whether now < expiry, level ≥ minLevel, birth date ≤ latestBirthDate and its country is one of countries, or any is ' +
+    'accepted (0). The nullifier belongs to the secret and scope; person, where unique is 1, to the subject and scope, ' +
+    'whichever of their credentials is shown. With disclose 1, disclosedStatus is the place of the credential in a status ' +
+    'list, and two proofs of one credential are linkable. A secret can be given away: not proof that the subject is present.',
   checks: [
     "the issuer key is this service's, and valid now",
+    'organisation is an issuer that the asker accepts, and says whether the holder made the secret (2^248 and above)',
     'now is within 120 seconds of the clock',
-    'minLevel, latestBirthDate, countries, scope and ctx are recomputed from what was asked',
-    "the credential that the statement names is of the nullifier's person, says what decision says, and was neither replaced nor erased",
-    'the nullifier is not revoked',
+    'minLevel, latestBirthDate, countries, unique, scope and ctx are recomputed from what was asked',
+    'disclosedStatus is disclosed unless the asker does without, and not revoked, replaced or erased',
+    'person is not spent',
   ],
   selfAsserted: false,
-  outputs: ['decision', 'nullifier'],
+  outputs: ['decision', 'nullifier', 'person', 'disclosedStatus'],
   inputs: [
     'issuerX',
     'issuerY',
+    'organisation',
     'now',
     'minLevel',
     'latestBirthDate',
     ['countries', KYC_COUNTRIES],
+    'unique',
+    'disclose',
     'scope',
     'ctx',
   ],
-  secrets: ['subject', 'birthDate', 'country', 'level', 'expiresAt', 'secret', 'r8x', 'r8y', 's'],
-  assign({ credential, signature, issuer, now, minLevel, latestBirthDate, scope, ctx, ...asked }: KycValues) {
-    const countries = filledCountries(asked.countries)
-    const { subject, birthDate, country, level, expiresAt } = credential
+  secrets: ['subject', 'birthDate', 'country', 'level', 'expiresAt', 'secret', 'status', 'r8x', 'r8y', 's'],
+  assign(values: KycValues) {
+    const { credential, secret, signature, issuer, now, minLevel, latestBirthDate, scope, ctx } = values
+    const countries = filledCountries(values.countries)
+    const { holder, organisation, status, ...fields } = credential
+    const { subject, birthDate, country, level, expiresAt } = fields
     demandNumbers({ birthDate, level, expiresAt, now, minLevel, latestBirthDate })
     if (birthDate === 0n || country === 0n) throw new RangeError('birthDate and country must not be 0')
+    demandHolder(holder, secret, organisation)
     demandSignature(kycMessage(credential), signature, issuer)
     return {
       decision: kycDecision(credential, { now, minLevel, latestBirthDate, countries }),
-      nullifier: kycNullifier(subject, scope),
+      nullifier: kycNullifier(secret, scope),
+      person: values.unique ? kycPerson(subject, scope) : 0n,
+      disclosedStatus: values.disclose ? status : 0n,
       issuerX: issuer.x,
       issuerY: issuer.y,
+      organisation,
       now,
       minLevel,
       latestBirthDate,
       countries,
+      unique: values.unique ? 1n : 0n,
+      disclose: values.disclose ? 1n : 0n,
       scope,
       ctx,
-      ...credential,
+      ...fields,
+      secret,
+      status,
       ...signature,
     }
   },

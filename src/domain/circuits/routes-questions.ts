@@ -19,6 +19,7 @@ const ERRORS: readonly ErrorCode[] = [
   'subscription_inactive',
   'free_allocation_used',
   'prover_overloaded',
+  'proof_service_unavailable',
 ]
 const COMMON =
   'If the statement is not true, the answer is 200 with the field false. The raw form `inputs` takes the signals by name; `now`, `scope` and `ctx` are set by the service.'

@@ -2,7 +2,7 @@
 import Type from 'typebox'
 import { fail } from '../../errors.ts'
 import { Reply, route } from '../../http/route.ts'
-import { CircuitList, CircuitParams, FileQuery, VerificationKeyJson } from './schemas.ts'
+import { CircuitList, CircuitParams, FileQuery, KeyQuery, VerificationKeyJson } from './schemas.ts'
 import type { CircuitFileKind, CircuitsService } from './service.ts'
 
 interface Services {
@@ -47,13 +47,14 @@ const getVerificationKey = route({
   tag: 'Circuits',
   summary: 'Get the verification key of a circuit',
   description:
-    'In the format of `snarkjs groth16 verify`. Can be cached for an hour; supports If-None-Match (304).',
+    'In the format of `snarkjs groth16 verify`. With `version` the key of a version that was replaced, for proofs that were made of it. Can be cached for an hour; supports If-None-Match (304).',
   params: CircuitParams,
+  query: KeyQuery,
   response: { 200: VerificationKeyJson, 304: null },
   errors: ['not_found'],
   example: {},
-  handler: ({ params }, { circuits }: Services) => {
-    const { key, etag } = circuits.verificationKey(params.circuitId)
+  handler: ({ params, query }, { circuits }: Services) => {
+    const { key, etag } = circuits.verificationKey(params.circuitId, query.version)
     return new Reply(200, key, { ETag: etag, 'Cache-Control': `public, max-age=${MAX_AGE_SECONDS}` })
   },
 })
@@ -73,8 +74,8 @@ const fileRoute = (kind: CircuitFileKind, name: string, summary: string, type: s
     produces: type,
     response: { 200: Type.String(), 304: null },
     errors: ['not_found'],
-    handler: ({ params, query }, { circuits }: Services) => {
-      const { bytes, sha256 } = circuits.file(params.circuitId, kind, query.sha256)
+    handler: async ({ params, query }, { circuits }: Services) => {
+      const { bytes, sha256 } = await circuits.file(params.circuitId, kind, query.sha256)
       return new Reply(200, bytes, {
         ETag: `"${sha256}"`,
         'Cache-Control': cacheControl(query.sha256 !== undefined),

@@ -23,6 +23,13 @@ export const CircuitInfo = Type.Object(
     }),
     constraints: Type.Integer(),
     verificationKeyUrl: Type.String({ format: 'uri' }),
+    formerVersions: Type.Array(
+      Type.Object({ version: Type.String(), verificationKeyUrl: Type.String({ format: 'uri' }) }),
+      {
+        description:
+          'Versions that were replaced, oldest first. The service accepts no proofs of them; whoever kept one can verify it with the key.',
+      },
+    ),
     provingKeyUrl: Type.String({
       format: 'uri',
       description: 'The content at this address never changes: the address contains its SHA-256.',
@@ -49,6 +56,12 @@ export type CircuitInfo = Static<typeof CircuitInfo>
 export const CircuitList = Type.Array(CircuitInfo)
 
 export const CircuitParams = Type.Object({ circuitId: Type.String({ maxLength: 64 }) })
+
+export const KeyQuery = Type.Object({
+  version: Type.Optional(
+    Type.String({ pattern: '^[0-9]{1,4}([.][0-9]{1,4}){2}$', description: 'Default: the current version.' }),
+  ),
+})
 
 export const FileQuery = Type.Object({
   sha256: Type.Optional(

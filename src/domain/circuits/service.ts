@@ -22,16 +22,19 @@ export interface CircuitFile {
 
 export interface CircuitsService {
   list(): CircuitInfo[]
-  /** @throws AppError not_found */
-  verificationKey(circuitId: string): { readonly key: VerificationKey; readonly etag: string }
+  /** @param version default: the one that proofs are made of now @throws AppError not_found */
+  verificationKey(
+    circuitId: string,
+    version?: string,
+  ): { readonly key: VerificationKey; readonly etag: string }
   /** @param sha256 where given, the hash that it must have @throws AppError not_found */
-  file(circuitId: string, kind: CircuitFileKind, sha256?: string): CircuitFile
+  file(circuitId: string, kind: CircuitFileKind, sha256?: string): Promise<CircuitFile>
 }
 
 export const createCircuits = ({ artifacts, baseUrl }: CircuitsDeps): CircuitsService => {
   const infos = CIRCUITS.map((circuit): CircuitInfo => {
     const { id, name, description, version, proves, checks, selfAsserted, publicNames } = circuit
-    const { constraints, setup, sha256 } = artifacts[id]
+    const { constraints, setup, sha256, formerKeys } = artifacts[id]
     const fileUrl = (kind: CircuitFileKind) => `${baseUrl}/api/circuits/${id}/${kind}?sha256=${sha256[kind]}`
     const { type, contributions, transcriptSha256 } = setup
     return {
@@ -46,26 +49,35 @@ export const createCircuits = ({ artifacts, baseUrl }: CircuitsDeps): CircuitsSe
       publicSignals: [...publicNames],
       constraints,
       verificationKeyUrl: `${baseUrl}/api/circuits/${id}/vkey`,
+      formerVersions: [...formerKeys.keys()].map((former) => ({
+        version: former,
+        verificationKeyUrl: `${baseUrl}/api/circuits/${id}/vkey?version=${former}`,
+      })),
       provingKeyUrl: fileUrl('zkey'),
       witnessProgramUrl: fileUrl('wasm'),
       setup: { type, contributions, transcript_sha256: transcriptSha256 },
     }
   })
   const keys = new Map(
-    CIRCUITS.map(({ id }) => {
-      const key = artifacts[id].verificationKey
-      return [id, { key, etag: `"${sha256Hex(JSON.stringify(key))}"` }] as const
+    CIRCUITS.flatMap(({ id, version }) => {
+      const { verificationKey, formerKeys } = artifacts[id]
+      const byVersion = [...formerKeys, [version, verificationKey] as const]
+      return byVersion.map(
+        ([of, key]) => [`${id}@${of}`, { key, etag: `"${sha256Hex(JSON.stringify(key))}"` }] as const,
+      )
     }),
   )
   return {
     list: () => infos,
-    verificationKey: (circuitId) =>
-      keys.get(findCircuit(circuitId)?.id ?? fail('not_found')) ?? fail('not_found'),
-    file(circuitId, kind, asked) {
-      const { [kind]: bytes, sha256 } = artifacts[findCircuit(circuitId)?.id ?? fail('not_found')]
+    verificationKey(circuitId, version) {
+      const circuit = findCircuit(circuitId) ?? fail('not_found')
+      return keys.get(`${circuit.id}@${version ?? circuit.version}`) ?? fail('not_found')
+    },
+    async file(circuitId, kind, asked) {
+      const { load, sha256 } = artifacts[findCircuit(circuitId)?.id ?? fail('not_found')]
       if (asked !== undefined && asked !== sha256[kind])
         fail('not_found', { message: `The ${kind} of ${circuitId} has another SHA-256 now.` })
-      return { bytes, sha256: sha256[kind] }
+      return { bytes: (await load())[kind], sha256: sha256[kind] }
     },
   }
 }

@@ -97,7 +97,7 @@ describe('circuit routes about what the service signed', function () {
       clock.offsetMs = 0
       expect(await isVerifiedLater(body)).to.equal(true)
       await tokenRoutesOf(app, owner.apiKey).revoke(revoked.tokenId)
-      expect(await isVerifiedLater(body)).to.deep.equal(['NULLIFIER_REVOKED'])
+      expect(await isVerifiedLater(body)).to.deep.equal(['CREDENTIAL_REVOKED'])
       expectUnproven(await ask(owner.apiKey, { tokenId: revoked.tokenId }), 'token_valid')
     })
 
@@ -127,7 +127,7 @@ describe('circuit routes about what the service signed', function () {
     })
 
     it('takes the signals of a token that our issuer signed, and of no other', async () => {
-      const inputs = await tokenSignals(app)
+      const inputs = await tokenSignals(app, owner.organisationId)
       await proven(await ask(owner.apiKey, { inputs }), 'token_valid', true)
       const { issuerX: _x, issuerY: _y, ...keyless } = inputs
       await proven(await ask(owner.apiKey, { inputs: keyless }), 'token_valid', true)
@@ -136,32 +136,29 @@ describe('circuit routes about what the service signed', function () {
         const half = await ask(owner.apiKey, { inputs: { ...keyless, [name]: inputs[name] } })
         expect(half.status, name).to.equal(422)
       }
-      const audience = await tokenSignals(app, { audience: 5n })
+      const audience = await tokenSignals(app, owner.organisationId, { audience: 5n })
       await proven(await ask(owner.apiKey, { inputs: { ...audience, audience: '5' } }), 'token_valid', true)
       await proven(await ask(owner.apiKey, { inputs: { ...audience, audience: '6' } }), 'token_valid', false)
       for (const change of [{ subject: '1' }, { expiresAt: '99999999999' }, { s: '1' }, { r8x: '1' }])
         expectUnproven(await ask(owner.apiKey, { inputs: { ...inputs, ...change } }), 'token_valid')
       expectUnproven(
-        await ask(owner.apiKey, { inputs: await tokenSignals(app, {}, foreignIssuer()) }),
+        await ask(owner.apiKey, {
+          inputs: await tokenSignals(app, owner.organisationId, {}, foreignIssuer()),
+        }),
         'token_valid',
       )
     })
 
-    it('is false of signals whose nullifier was revoked', async () => {
-      const secret = 2n ** 200n
-      const inputs = await tokenSignals(app, { secret })
-      const nullifier = poseidon(POSEIDON_TAGS.NULLIFIER, [secret, 0n])
-      await app.services.database.knex('revoked_nullifiers').insert({
-        circuit_id: 'token_validation',
-        nullifier: String(nullifier),
-        organisation: owner.organisationId,
-        revoked_at: 1,
-      })
-      expectUnproven(await ask(owner.apiKey, { inputs }), 'token_valid', ['NULLIFIER_REVOKED'])
+    it('is false of signals whose status was revoked', async () => {
+      const inputs = await tokenSignals(app, owner.organisationId)
+      await app.services.database
+        .knex('revoked_statuses')
+        .insert({ status: Number(inputs.status), revoked_at: 1 })
+      expectUnproven(await ask(owner.apiKey, { inputs }), 'token_valid', ['CREDENTIAL_REVOKED'])
     })
 
     it('is asked in exactly one form, of its type', async () => {
-      const inputs = await tokenSignals(app)
+      const inputs = await tokenSignals(app, owner.organisationId)
       for (const body of [
         {},
         { audience: GATE },
@@ -191,19 +188,19 @@ describe('circuit routes about what the service signed', function () {
     })
 
     it('proves that a consent covers controller and purpose, with a handle for the subject', async () => {
-      const inputs = await consentSignals(app, { subject: 77n })
+      const inputs = await consentSignals(app, owner.organisationId, { subject: 77n })
       const body = await proven(await ask(owner.apiKey, { inputs }), 'consent_verified', true)
       const signals = consentVerification.read(body.publicInputs ?? [])
-      const stated = { controller: String(CONTROLLER), purpose_element: String(PURPOSE) }
+      const stated = { controller: String(CONTROLLER), purpose_element: String(PURPOSE), disclose: '1' }
       const purpose = defaultPurpose('consent_verification', stated)
-      const scope = scopeElement({ aud: app.url, purpose })
+      const scope = scopeElement({ aud: app.url, org: owner.organisationId, purpose })
       expect(signals).to.deep.include({ controller: CONTROLLER, purpose: PURPOSE, scope })
       expect(signals.subject_handle).to.equal(poseidon(POSEIDON_TAGS.SUBJECT, [77n, scope]))
       expect(await isVerifiedLater(body)).to.equal(true)
     })
 
     it('proves that it does not cover another purpose or controller, or is over', async () => {
-      const inputs = await consentSignals(app)
+      const inputs = await consentSignals(app, owner.organisationId)
       await proven(
         await ask(owner.apiKey, { inputs: { ...inputs, purpose: '9' } }),
         'consent_verified',
@@ -219,7 +216,7 @@ describe('circuit routes about what the service signed', function () {
     })
 
     it('is false, unproven, of a consent that our issuer did not sign', async () => {
-      const inputs = await consentSignals(app)
+      const inputs = await consentSignals(app, owner.organisationId)
       for (const change of [
         { subject: '1' },
         { consentController: '9' },
@@ -228,13 +225,15 @@ describe('circuit routes about what the service signed', function () {
       ])
         expectUnproven(await ask(owner.apiKey, { inputs: { ...inputs, ...change } }), 'consent_verified')
       expectUnproven(
-        await ask(owner.apiKey, { inputs: await consentSignals(app, {}, foreignIssuer()) }),
+        await ask(owner.apiKey, {
+          inputs: await consentSignals(app, owner.organisationId, {}, foreignIssuer()),
+        }),
         'consent_verified',
       )
     })
 
     it('of a key that was replaced counts until that key’s end', async () => {
-      const inputs = await consentSignals(app)
+      const inputs = await consentSignals(app, owner.organisationId)
       await app.services.issuer.rotate(60_000)
       const body = await proven(await ask(owner.apiKey, { inputs }), 'consent_verified', true)
       clock.offsetMs = 61_000
@@ -243,7 +242,7 @@ describe('circuit routes about what the service signed', function () {
     })
 
     it('is asked in exactly one form, of its type', async () => {
-      const inputs = await consentSignals(app)
+      const inputs = await consentSignals(app, owner.organisationId)
       for (const body of [
         {},
         { consentId: 'con_1', purpose: 'marketing' },
@@ -268,14 +267,14 @@ describe('circuit routes about what the service signed', function () {
       postGenerate(app, owner.apiKey, { circuit_id: 'kyc', inputs, ...(context && { context }) })
 
     it('proves that a credential has level, age and country, or has not', async () => {
-      const inputs = await kycSignals(app, { subject: 77n })
+      const inputs = await kycSignals(app, owner.organisationId, { subject: 77n })
       const { status, body } = await ask(inputs, { purpose: 'door' })
       expect(status, JSON.stringify(body)).to.equal(200)
       expect(body.decision).to.equal(1)
-      const scope = scopeElement({ aud: app.url, purpose: 'door' })
+      const scope = scopeElement({ aud: app.url, org: owner.organisationId, purpose: 'door' })
       const signals = kyc.read(body.public_signals)
       expect(signals).to.deep.include({ minLevel: 1n, scope })
-      expect(signals.nullifier).to.equal(poseidon(POSEIDON_TAGS.SUBJECT, [77n, scope]))
+      expect(signals.person).to.equal(poseidon(POSEIDON_TAGS.SUBJECT, [77n, scope]))
       const later = await postVerifyProof(app, owner.apiKey, asPresented(body))
       expect(later.body).to.deep.include({ valid: true, verified: true, decision: 1 })
       const no = await ask({ ...inputs, countries: ['5'] })
@@ -283,7 +282,10 @@ describe('circuit routes about what the service signed', function () {
     })
 
     it('refuses what the issuer did not sign: there is no proof of that', async () => {
-      const { status, body } = await ask({ ...(await kycSignals(app)), birthDate: '19800101' })
+      const { status, body } = await ask({
+        ...(await kycSignals(app, owner.organisationId)),
+        birthDate: '19800101',
+      })
       expect([status, body.error, body.reason]).to.deep.equal([422, 'not_provable', 'STATEMENT_FALSE'])
       expect((await ask({ subject: '1' })).body.error).to.equal('inputs_insufficient')
     })

@@ -1,12 +1,19 @@
 import { hash } from 'node:crypto'
 import { expect } from 'chai'
 import { CIRCUITS, type CircuitId } from '../../../src/circuits/catalogue.ts'
+import { type VerificationKey, verifyPairing } from '../../../src/circuits/verifier.ts'
+import type { ProofGenerated } from '../../../src/domain/proofs/schemas.ts'
+import type { SnarkProof } from '../../../src/protocol/zk1.ts'
 import { sharedApp, startTestApp, type TestApp } from '../../support/app.ts'
 import { artifacts } from '../../support/circuits/circuits.ts'
 import { clientOf } from '../../support/client.ts'
+import { goodProof } from '../../support/domain/proofs.ts'
+import { readExpectations } from '../../support/upgrade/fixture.ts'
 
 interface Listed {
   id: CircuitId
+  version: string
+  formerVersions: { version: string; verificationKeyUrl: string }[]
   provingKeyUrl: string
   witnessProgramUrl: string
   wasm_supported: boolean
@@ -16,6 +23,22 @@ interface Listed {
   selfAsserted: boolean
   proves: string
   checks: string[]
+}
+
+/** Circuits whose version 1.0.0 was replaced. */
+const FORMER: readonly CircuitId[] = ['kyc', 'token_validation', 'consent_verification']
+
+/** Proofs of version 1.0.0 that an earlier version of the service made. */
+const formerProofs = (): Partial<Record<string, { proof: SnarkProof; publicSignals: string[] }>> => {
+  const { checks } = readExpectations('2026-11-22', 'embedded')
+  const bodies = checks.map(({ body }) => body as Partial<ProofGenerated> | undefined)
+  return Object.fromEntries(
+    bodies.flatMap((body) => {
+      const { circuit_id = '', proof, public_signals: publicSignals } = body ?? {}
+      const isFormer = FORMER.some((id) => id === circuit_id)
+      return isFormer && proof && publicSignals ? [[circuit_id, { proof, publicSignals }]] : []
+    }),
+  )
 }
 
 describe('GET /api/circuits', () => {
@@ -76,6 +99,55 @@ describe('GET /api/circuits', () => {
     }
     for (const id of ['nothing', '__proto__', 'toString'])
       expect((await app.request('GET', `/api/circuits/${id}/vkey`)).status).to.equal(404)
+  })
+
+  it('gives the keys of versions that were replaced, which verify what was proved with those', async () => {
+    const { apiKey } = await app.organisation()
+    const listed = await app.request<Listed[]>('GET', '/api/circuits', { bearer: apiKey })
+    for (const { id, version } of CIRCUITS) {
+      const known = listed.body.find((one) => one.id === id)
+      const path = `/api/circuits/${id}/vkey`
+      const former = FORMER.includes(id) ? ['1.0.0'] : []
+      expect(known?.version).to.equal(version)
+      expect(known?.formerVersions).to.deep.equal(
+        former.map((one) => ({ version: one, verificationKeyUrl: `${app.url}${path}?version=${one}` })),
+      )
+      const current = await app.request('GET', `${path}?version=${version}`)
+      expect(current.body).to.deep.equal(artifacts[id].verificationKey)
+      for (const one of former) {
+        const answer = await app.request('GET', `${path}?version=${one}`)
+        expect(answer.body).to.deep.equal(artifacts[id].formerKeys.get(one))
+        expect(answer.body).to.not.deep.equal(current.body)
+        expect(answer.headers.get('etag')).to.not.equal(current.headers.get('etag'))
+        expect(answer.headers.get('cache-control')).to.equal('public, max-age=3600')
+        const headers = { 'if-none-match': answer.headers.get('etag') ?? '' }
+        expect((await app.request('GET', `${path}?version=${one}`, { headers })).status).to.equal(304)
+      }
+      for (const unknown of ['0.9.0', '2.0.1', '1.0.00', '01.0.0', '9999.0.0'])
+        expect((await app.request('GET', `${path}?version=${unknown}`)).status, unknown).to.equal(404)
+      for (const malformed of ['', '1', '1.0', 'v1.0.0', '1.0.0.0', '12345.0.0', 'latest'])
+        expect((await app.request('GET', `${path}?version=${malformed}`)).status, malformed).to.equal(400)
+    }
+    expect((await app.request('GET', '/api/circuits/nothing/vkey?version=1.0.0')).status).to.equal(404)
+  })
+
+  it('has former keys that hold for proofs of their time, and for none of today', async () => {
+    const proofs = formerProofs()
+    expect(Object.keys(proofs)).to.have.members(FORMER)
+    for (const id of FORMER) {
+      const { body: key } = await app.request<VerificationKey>(
+        'GET',
+        `/api/circuits/${id}/vkey?version=1.0.0`,
+      )
+      const { proof, publicSignals } = proofs[id] ?? expect.fail(`no former proof of ${id}`)
+      expect(await verifyPairing(key, proof, publicSignals), id).to.deep.equal({ valid: true })
+      const altered = publicSignals.with(0, '0')
+      expect(await verifyPairing(key, proof, altered), id).to.have.property('reason', 'PROOF_INVALID')
+      const today = await goodProof(id)
+      expect((await verifyPairing(key, today.proof, today.publicSignals)).valid).to.equal(false)
+      const { verificationKey } = artifacts[id]
+      expect((await verifyPairing(verificationKey, proof, publicSignals)).valid).to.equal(false)
+    }
   })
 
   it('gives proving keys and witness programs to anybody, for good where their hash is asked for', async () => {

@@ -79,7 +79,7 @@ describe('expectations of what a circuit is asked about', function () {
       { tokenId, audience },
     ])
       await holdTo('token-validation', 'token_valid', body, right, wrong)
-    const inputs = await tokenSignals(app)
+    const inputs = await tokenSignals(app, owner.organisationId)
     await holdTo(
       'token-validation',
       'token_valid',
