@@ -12,7 +12,15 @@
  */
 import { FIELD_MODULUS } from '../core/field.ts'
 import { createCore } from '../core/index.ts'
-import { Fp, Fp2, readDecimal, readG1, readG2, squareOfY1, squareOfY2 } from './proof-points.ts'
+import {
+  BASE_MODULUS,
+  type Extended,
+  modP,
+  negateExtended,
+  squareRootExtended,
+  squareRootP,
+} from './base-field.ts'
+import { readDecimal, readG1, readG2, squareOfY1, squareOfY2 } from './proof-points.ts'
 
 /** A proof in the JSON form of snarkjs: affine coordinates in decimal, with a third coordinate that is 1. */
 export interface SnarkProof {
@@ -42,9 +50,9 @@ const GREATER = 0b11
 const FLAG_BITS_AT = 254n
 
 const core = createCore()
-const HALF = (Fp.ORDER - 1n) / 2n
+const HALF = (BASE_MODULUS - 1n) / 2n
 
-const isGreater = ({ c0, c1 }: { c0: bigint; c1: bigint }): boolean => (c1 === 0n ? c0 : c1) > HALF
+const isGreater = ({ c0, c1 }: Extended): boolean => (c1 === 0n ? c0 : c1) > HALF
 
 /** @throws RangeError for anything but a canonical decimal below the order of the scalar field */
 const readSignal = (text: string): bigint => {
@@ -74,7 +82,7 @@ const flagged = (x: bigint, greater: boolean): bigint =>
 const unflagged = (value: bigint): { x: bigint; greater: boolean } | undefined => {
   const flag = Number(value >> FLAG_BITS_AT)
   const x = value & ((1n << FLAG_BITS_AT) - 1n)
-  if ((flag !== LESSER && flag !== GREATER) || x >= Fp.ORDER) return undefined
+  if ((flag !== LESSER && flag !== GREATER) || x >= BASE_MODULUS) return undefined
   return { x, greater: flag === GREATER }
 }
 
@@ -94,41 +102,24 @@ const compress2 = (point: readonly (readonly string[])[]): [bigint, bigint] => {
 const decompress1 = (value: bigint): string[] | undefined => {
   const read = unflagged(value)
   if (read === undefined) return undefined
-  const square = squareOfY1(read.x)
-  // p ≡ 3 (mod 4), so this power is a root wherever there is one.
-  const root = Fp.pow(square, (Fp.ORDER + 1n) / 4n)
-  if (!Fp.eql(Fp.sqr(root), square)) return undefined
-  const y = root > HALF === read.greater ? root : Fp.neg(root)
+  const root = squareRootP(squareOfY1(read.x))
+  if (root === undefined) return undefined
+  const y = root > HALF === read.greater ? root : modP(-root)
   return [read.x.toString(), y.toString(), '1']
 }
 
 const decompress2 = (high: bigint, low: bigint): string[][] | undefined => {
   const read = unflagged(high)
-  if (read === undefined || low >= Fp.ORDER) return undefined
-  const x = Fp2.fromBigTuple([low, read.x])
-  const root = squareRoot2(squareOfY2(x))
+  if (read === undefined || low >= BASE_MODULUS) return undefined
+  const x = { c0: low, c1: read.x }
+  const root = squareRootExtended(squareOfY2(x))
   if (root === undefined) return undefined
-  const y = isGreater(root) === read.greater ? root : Fp2.neg(root)
+  const y = isGreater(root) === read.greater ? root : negateExtended(root)
   return [
     [x.c0.toString(), x.c1.toString()],
     [y.c0.toString(), y.c1.toString()],
     ['1', '0'],
   ]
-}
-
-/** Square root in Fp2 by the norm: for a + bu, c² = (a ± √(a² + b²))/2 and d = b/2c. @returns undefined where there is none */
-const squareRoot2 = (square: Fp2): Fp2 | undefined => {
-  const { c0: a, c1: b } = square
-  const power = (Fp.ORDER + 1n) / 4n
-  const norm = Fp.pow(Fp.add(Fp.sqr(a), Fp.sqr(b)), power)
-  for (const sign of [norm, Fp.neg(norm)]) {
-    const c = Fp.pow(Fp.div(Fp.add(a, sign), 2n), power)
-    const root = Fp.is0(c)
-      ? Fp2.fromBigTuple([0n, Fp.pow(Fp.neg(a), power)])
-      : Fp2.fromBigTuple([c, Fp.div(b, Fp.mul(2n, c))])
-    if (Fp2.eql(Fp2.sqr(root), square)) return root
-  }
-  return undefined
 }
 
 /** Bytes of a proof with its public signals, before they are written in base64url. */
