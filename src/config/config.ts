@@ -6,6 +6,7 @@ import { randomBytes, X509Certificate } from 'node:crypto'
 import { readFileSync } from 'node:fs'
 import { isIP } from 'node:net'
 import { ConfigError, type ConfigFault } from './config-error.ts'
+import { readCredentialCertificate } from './credential-certificate.ts'
 import { type Environment, readDnsServer, readEnvironment, type Variables } from './environment.ts'
 import { readPassSigners } from './passes.ts'
 import { keepSecret, readSecret } from './secrets.ts'
@@ -60,7 +61,10 @@ const KEY_NEEDED: ConfigFault = {
 }
 
 /** What variables that name files name. Faults are added to `faults`. */
-const readFiles = ({ EGRESS_CA_FILE, PASS_CERTIFICATES }: Variables, faults: ConfigFault[]) => {
+const readFiles = (
+  { BASE_URL, CREDENTIAL_CERTIFICATE, EGRESS_CA_FILE, PASS_CERTIFICATES }: Variables,
+  faults: ConfigFault[],
+) => {
   const read = <T>(file: string | undefined, reader: (file: string) => T): T | undefined => {
     try {
       return file === undefined ? undefined : reader(file)
@@ -73,6 +77,8 @@ const readFiles = ({ EGRESS_CA_FILE, PASS_CERTIFICATES }: Variables, faults: Con
   return {
     /** Certificates (PEM) that outbound calls with the right trust besides the usual authorities. */
     egressCa: read(EGRESS_CA_FILE, readCertificates),
+    /** What signs credentials for wallets; absent: a key of the service's own. */
+    credentialCertificate: read(CREDENTIAL_CERTIFICATE, (file) => readCredentialCertificate(file, BASE_URL)),
     /** Who signs passes for wallets; absent: nobody. */
     passSigners: read(PASS_CERTIFICATES, readPassSigners),
   }

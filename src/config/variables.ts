@@ -209,9 +209,9 @@ const PROVING = {
   PROVER_TABLE_MB: Type.Integer({
     minimum: 0,
     maximum: 1024,
-    default: 2,
+    default: 8,
     description:
-      'most memory (MiB) for the tables of one circuit on one of these threads; 16 makes proofs of large circuits a fifth faster, and the first one of each takes seconds',
+      'most memory (MiB) for the tables of one circuit on one of these threads. Above 2, they are made in the background for the circuits used last, with all threads’ copies within 64 MiB',
   }),
   CIRCUITS_DIR: Type.Optional(
     Type.String({
@@ -252,6 +252,12 @@ const PEOPLE = {
     Type.String({
       unset: 'a fictional sample',
       description: 'directory of watch lists, or `none` ([docs/aml.md](docs/aml.md))',
+    }),
+  ),
+  CREDENTIAL_CERTIFICATE: Type.Optional(
+    Type.String({
+      description:
+        'PEM file with the key (P-256) and certificates that sign credentials for wallets ([docs/kyc.md](docs/kyc.md)); needs an https BASE_URL',
     }),
   ),
   PASS_CERTIFICATES: Type.Optional(

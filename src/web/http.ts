@@ -6,6 +6,13 @@ const TIMEOUT_MS = 30_000
 export interface Answer {
   readonly status: number
   readonly body: unknown
+  /** Unix ms by the service's clock; undefined where it doesn't say. */
+  readonly date: number | undefined
+}
+
+const dateOf = ({ headers }: Response): number | undefined => {
+  const ms = Date.parse(headers.get('Date') ?? '')
+  return Number.isNaN(ms) ? undefined : ms
 }
 
 /** The service could not be reached, or what answered was not the service. */
@@ -59,7 +66,7 @@ export const askJson = async (
       redirect: 'error',
       signal: AbortSignal.timeout(timeoutMs),
     })
-    return { status: response.status, body: await response.json() }
+    return { status: response.status, body: await response.json(), date: dateOf(response) }
   } catch (cause) {
     throw new UnreachableError(`${location.host} does not answer.`, { cause })
   }

@@ -79,7 +79,7 @@ const updateOrganisation = route({
   errors: ['not_found', 'read_only'],
   example: {
     params: { organisationId: '{organisationId}' },
-    body: { subscription: 'active', rateLimitPerMinute: 600 },
+    body: { subscription: 'active', rateLimitPerMinute: 6000 },
   },
   handler: ({ caller, params, body }, { accounts }: Services) =>
     accounts.organisations.update(caller, params.organisationId, body),

@@ -1,23 +1,18 @@
-/**
- * Credentials for the circuit `kyc`: issued to whoever is verified, and known again by keyed hashes alone.
- * @module
- */
-import { randomBytes } from 'node:crypto'
+/** Credentials for the circuit `kyc`: issued to whoever is verified. @module */
+import { writeCredential } from '../../circuits/credential.ts'
 import { kycMessage } from '../../circuits/issuer-signature.ts'
+import type { IssuedTo } from '../../circuits/kept-recipient.ts'
 import type { CurrentIssuer } from '../../keys/issuer.ts'
-import { type Sealing, SealingError } from '../../keys/sealing.ts'
+import type { Sealing } from '../../keys/sealing.ts'
 import { encodeValue } from '../../rules/encode.ts'
 import { dayNumber } from './calendar-date.ts'
 import type { IssuedCredential } from './person-records.ts'
 import { KYC_LEVELS, type KycLevel, type PersonCredential } from './schemas.ts'
 import type { SubjectRow } from './store.ts'
 
-const SECRET_BYTES = 31
+export const CIRCUIT = 'kyc'
 const ELEMENT_BYTES = 31
-const DIGEST_BYTES = 32
 const MS_PER_SECOND = 1000
-const REFERENCE_PURPOSE = 'kyc-credential-reference'
-const REFERENCE_PLACE = { table: 'kyc_credentials', column: 'digest', row: '' } as const
 
 const toBigInt = (bytes: Uint8Array): bigint => BigInt(`0x${Buffer.from(bytes).toString('hex')}`)
 
@@ -48,11 +43,10 @@ export const createCredentials = (sealing: Sealing) => {
     )
 
   return {
-    elementOf,
-
     issue(
       issuer: CurrentIssuer,
       { person, birthDate, country, level, expiresAt }: Attested,
+      { issued, secret }: IssuedTo,
     ): IssuedCredential {
       const credential = {
         subject: elementOf(person),
@@ -60,41 +54,21 @@ export const createCredentials = (sealing: Sealing) => {
         country: countryElement(country),
         level: levelNumber(level),
         expiresAt: BigInt(Math.floor(expiresAt / MS_PER_SECOND)),
-        secret: toBigInt(randomBytes(SECRET_BYTES)),
+        ...issued,
       }
-      return { credential, signature: issuer.sign(kycMessage(credential)), issuer: issuer.point }
-    },
-
-    /** By what a credential is known again: 64 hexadecimal digits. @param message what the issuer signed */
-    digestOf: (message: bigint): string =>
-      Buffer.from(sealing.mac('kyc-credential', Buffer.from(String(message)))).toString('hex'),
-
-    /**
-     * Names a credential in the statement of a proof. Another text each time: two proofs of one credential can't be told
-     * to be so by it, except here.
-     */
-    referenceTo: (digest: string): string =>
-      Buffer.from(sealing.seal(REFERENCE_PURPOSE, REFERENCE_PLACE, Buffer.from(digest, 'hex'))).toString(
-        'base64url',
-      ),
-
-    /** @returns the digest; undefined for what was not made here */
-    readReference(reference: unknown): string | undefined {
-      if (typeof reference !== 'string') return undefined
-      try {
-        const opened = sealing.open(REFERENCE_PURPOSE, REFERENCE_PLACE, Buffer.from(reference, 'base64url'))
-        return opened.length === DIGEST_BYTES ? Buffer.from(opened).toString('hex') : undefined
-      } catch (error) {
-        if (error instanceof SealingError) return undefined
-        throw error
-      }
+      return { credential, secret, signature: issuer.sign(kycMessage(credential)), issuer: issuer.point }
     },
   }
 }
 
+/** What a verification answers as `credential`. */
+export const kycCredential = (organisation: string, { credential, secret, ...signed }: IssuedCredential) =>
+  writeCredential(CIRCUIT, organisation, credential, signed, secret)
+
 /** A credential as the raw form of the circuit takes it. */
 export const signalsOf = ({
   credential,
+  secret,
   signature,
   issuer,
 }: IssuedCredential): PersonCredential['signals'] => ({
@@ -103,7 +77,9 @@ export const signalsOf = ({
   country: String(credential.country),
   level: String(credential.level),
   expiresAt: String(credential.expiresAt),
-  secret: String(credential.secret),
+  ...(secret !== undefined && { secret: String(secret) }),
+  organisation: String(credential.organisation),
+  status: String(credential.status),
   r8x: String(signature.r8x),
   r8y: String(signature.r8y),
   s: String(signature.s),

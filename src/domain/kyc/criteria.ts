@@ -12,7 +12,8 @@ export interface AskedOfPerson {
   readonly latestBirthDate?: string
   /** Years. */
   readonly minAge?: number
-  readonly countries: readonly string[]
+  /** Absent: any. */
+  readonly countries?: readonly string[]
 }
 
 export interface KycCriteria {
@@ -74,7 +75,7 @@ export const sentenceOf = ({ minLevel, latestBirthDate: born, countries }: KycCr
 export const criteriaOf = (asked: AskedOfPerson, now: number): KycCriteria => ({
   minLevel: levelNumber(asked.minLevel),
   latestBirthDate: BigInt(bornBy(asked, now)),
-  countries: asked.countries.map((code, i) => {
+  countries: (asked.countries ?? []).map((code, i) => {
     const country = countryOf(code)
     return country === undefined
       ? refuse({ path: `/inputs/countries/${i}`, code: 'country', message: 'is not an ISO 3166-1 country' })

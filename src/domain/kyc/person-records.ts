@@ -16,8 +16,15 @@ const RECORD_PURPOSE = 'kyc-check'
 /** A credential with its signature, as the circuit `kyc` takes it. */
 export interface IssuedCredential {
   readonly credential: KycCredential
+  /** Undefined: only the holder knows it. */
+  readonly secret: bigint | undefined
   readonly signature: IssuerSignature
   readonly issuer: IssuerPoint
+}
+
+/** One that was signed for version 1 of the circuit, which said nothing of holders; nothing can be proved with it any more. */
+export type FormerCredential = Readonly<Record<string, unknown>> & {
+  readonly credential: { readonly status?: undefined }
 }
 
 /** What is known of one check. */
@@ -40,8 +47,12 @@ export interface CheckRecord {
   readonly country: string | undefined
   /** Opens the commitment in the ledger. base64url, 32 bytes. */
   readonly salt: string
-  readonly issued: IssuedCredential | undefined
+  readonly issued: IssuedCredential | FormerCredential | undefined
 }
+
+/** The credential of a check, unless it was signed for version 1 of the circuit. */
+export const currentCredential = ({ issued }: CheckRecord): IssuedCredential | undefined =>
+  issued === undefined || issued.credential.status === undefined ? undefined : (issued as IssuedCredential)
 
 const isTyped = (value: unknown): value is { bigint: string } =>
   typeof value === 'object' && value !== null && 'bigint' in value
@@ -70,6 +81,8 @@ const recordPlace = (id: string) => ({ table: 'kyc_checks', column: 'sealed', ro
 
 /** Seals and opens the records of one person. */
 export interface PersonKey {
+  /** For what other domains keep of the person, under purposes of their own. */
+  readonly sealing: Sealing
   seal(id: string, record: CheckRecord): Uint8Array
   /** @throws SealingError when it was altered, moved, or is another person's */
   open(row: Pick<CheckRow, 'id' | 'sealed'>): CheckRecord
@@ -78,6 +91,7 @@ export interface PersonKey {
 const personKey = (key: Uint8Array): PersonKey => {
   const sealing = createSealing(key)
   return {
+    sealing,
     seal: (id, record) => sealing.seal(RECORD_PURPOSE, recordPlace(id), write(record)),
     open: ({ id, sealed }) => read(sealing.open(RECORD_PURPOSE, recordPlace(id), sealed)),
   }

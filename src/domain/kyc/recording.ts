@@ -1,33 +1,35 @@
 /** Records what was found of a person: the entry, the sealed record, and the credential of whoever is verified. @module */
 import { randomBytes } from 'node:crypto'
 import type { Caller } from '../../caller.ts'
-import { kycMessage } from '../../circuits/issuer-signature.ts'
 import { iso } from '../../clock.ts'
 import { fail } from '../../errors.ts'
-import { CLAIM_KINDS } from '../../ledger/claim-kinds.ts'
 import type { Decide } from '../../ledger/decision.ts'
 import { COMMITMENT_SALT_BYTES, dataCommitment } from '../../protocol/commitment.ts'
-import type { createCredentials } from './credential.ts'
-import { entrySubject, erasedClaim } from './erasure.ts'
-import type { CheckRecord, createPersonKeys, PersonKey } from './person-records.ts'
+import type { Recipient } from '../holders/service.ts'
+import { CIRCUIT, type createCredentials } from './credential.ts'
+import { entrySubject, erasedClaim, succession } from './erasure.ts'
+import { type Opened, openedClaim, openPerson } from './person-access.ts'
+import type { CheckRecord, createPersonKeys, IssuedCredential } from './person-records.ts'
 import type { ProviderResult } from './provider-result.ts'
 import type { KycData, KycStatus, PersonHeld, PersonVerified } from './schemas.ts'
 import type { KycDeps } from './service.ts'
-import { foundOf } from './standing.ts'
+import { foundOf as standingOf } from './standing.ts'
 import * as store from './store.ts'
 
-const OPENED = CLAIM_KINDS.kycOpened
-/** Of several first checks of a person one makes the key; the others find it at their second attempt. */
-const MAX_ATTEMPTS = 3
+/** Of several checks of a person at a time one replaces the credential that there was; the others then replace that one's. */
+const MAX_ATTEMPTS = 16
 const DAY_MS = 86_400_000
 /** Shorter than what a replaced key of the issuer counts. */
 const MAX_VALID_MS = 365 * DAY_MS
 /** What settles how a person stands; other answers only wait for one that does. */
 const CONCLUSIVE: readonly KycStatus[] = ['verified', 'rejected']
 
-interface RecordingDeps extends Pick<KycDeps, 'database' | 'ledger' | 'issuer' | 'clock'> {
+interface RecordingDeps
+  extends Pick<KycDeps, 'database' | 'ledger' | 'issuer' | 'clock' | 'nullifiers' | 'statuses'> {
   readonly keys: ReturnType<typeof createPersonKeys>
   readonly credentials: ReturnType<typeof createCredentials>
+  /** The credential of a person, where there is one. */
+  readonly credentialOf: (row: store.SubjectRow) => Promise<IssuedCredential | undefined>
 }
 
 interface Finding {
@@ -39,14 +41,25 @@ interface Finding {
   readonly provider: string
   readonly data: KycData
   readonly result: ProviderResult
+  /** Whom a credential is for. */
+  readonly recipient: Recipient
 }
 
-/** A person whose data is about to be written. */
-interface Opened {
-  readonly person: Pick<store.SubjectRow, 'organisation' | 'subject' | 'generation'>
-  readonly key: PersonKey
-  readonly sealedKey: string
-  readonly isNew: boolean
+/** What a check answers, whoever asks again; the credential is kept under the person's key alone. */
+export type Recorded = Omit<PersonVerified, 'credential'>
+
+/** A check that was recorded, and what this very call issued. */
+export interface RecordedCheck {
+  readonly answer: Recorded
+  readonly issued: IssuedCredential | undefined
+}
+
+/** A person whose check is about to be written. */
+interface OpenedForCheck extends Opened {
+  /** Entry of the check that settled how the person stands. */
+  readonly settledBy: number | null
+  /** The credential that there is. */
+  readonly issued: IssuedCredential | undefined
 }
 
 /** What the ledger's digest commits to: everything that was found and what it was found of. */
@@ -63,25 +76,48 @@ const committedOf = (
 const digestOf = (id: string, record: CheckRecord): string =>
   dataCommitment(Buffer.from(record.salt, 'base64url'), committedOf(id, record))
 
-export const createRecording = ({ database, ledger, issuer, clock, keys, credentials }: RecordingDeps) => {
-  const open = async (organisation: string, subject: string): Promise<Opened> => {
-    const row = await store.findSubject(database, organisation, subject)
-    if (row !== undefined && row.erased_at === null)
-      return { person: row, key: keys.open(row), sealedKey: row.sealed_key, isNew: false }
-    const person = { organisation, subject, generation: (row?.generation ?? 0) + 1 }
-    return { person, ...keys.create(person), isNew: true }
+/** What becomes of a person's check: the record, and the credential that is in it. */
+interface Found {
+  readonly record: CheckRecord
+  readonly issued: IssuedCredential | undefined
+}
+
+/** The row by which proofs of a credential lead to its organisation. @param expiresAt Unix ms */
+export const issuedRow = (
+  nullifiers: Pick<KycDeps['nullifiers'], 'issuedNullifierRow'>,
+  { credential }: IssuedCredential,
+  organisation: string,
+  expiresAt: number | null,
+) =>
+  nullifiers.issuedNullifierRow({
+    circuitId: CIRCUIT,
+    nullifier: credential.status,
+    organisation,
+    ...(expiresAt !== null && { expiresAt }),
+  })
+
+export const createRecording = (deps: RecordingDeps) => {
+  const { database, ledger, issuer, clock, keys, credentials, credentialOf, nullifiers, statuses } = deps
+
+  const open = async (organisation: string, subject: string): Promise<OpenedForCheck> => {
+    const opened = await openPerson({ database, keys }, organisation, subject)
+    const { row } = opened
+    return { ...opened, settledBy: row?.conclusive_entry ?? null, issued: row && (await credentialOf(row)) }
   }
 
-  const recordOf = async (
-    { person }: Opened,
-    { userId, provider, data, result }: Finding,
-  ): Promise<CheckRecord> => {
+  const foundOf = async (
+    { person }: OpenedForCheck,
+    { userId, provider, data, result, recipient }: Finding,
+  ): Promise<Found> => {
     const { status, level, checks, providerReference, birthDate, country } = result
     const now = clock.now()
     const longest = now + MAX_VALID_MS
     const expiresAt = status === 'verified' ? Math.min(result.expiresAt ?? longest, longest) : null
     const attested = expiresAt !== null && birthDate !== undefined && country !== undefined
-    return {
+    const issued = attested
+      ? credentials.issue(await issuer.current(), { person, birthDate, country, level, expiresAt }, recipient)
+      : undefined
+    const record: CheckRecord = {
       userId,
       provider,
       status,
@@ -94,29 +130,35 @@ export const createRecording = ({ database, ledger, issuer, clock, keys, credent
       birthDate,
       country,
       salt: randomBytes(COMMITMENT_SALT_BYTES).toString('base64url'),
-      issued: attested
-        ? credentials.issue(await issuer.current(), { person, birthDate, country, level, expiresAt })
-        : undefined,
+      issued,
     }
+    return { record, issued }
   }
 
-  /** @returns what records a check; it answers undefined where somebody else made the person's key first */
+  /** @returns what records a check; it answers undefined where somebody else settled how the person stands, or made the key */
   const recordingOf = (
-    { person, key, sealedKey, isNew }: Opened,
+    { person, key, sealedKey, isNew, settledBy, issued: former }: OpenedForCheck,
     id: string,
-    record: CheckRecord,
-  ): Decide<PersonVerified | undefined> => {
+    { record, issued }: Found,
+    recipient: Recipient,
+  ): Decide<Recorded | undefined> => {
     const { organisation, subject, generation } = person
-    const { issued, status, checkedAt } = record
+    const { status, checkedAt, expiresAt } = record
+    const settles = CONCLUSIVE.includes(status)
+    const succeeded = succession(person, settledBy)
     const digest = digestOf(id, record)
     const names = { organisation, subject, generation }
-    const opening = `${subject}/${generation}`
     const sealed = key.seal(id, record)
     return (tx) => {
       if (tx.holder(...erasedClaim(person)))
         fail('conflict', { message: 'The person was erased while being checked; try again.' })
-      if (isNew && tx.holder(OPENED, opening)) return undefined
-      if (isNew) tx.claim(OPENED, opening)
+      const opening = openedClaim(person)
+      if (isNew && tx.holder(...opening)) return undefined
+      if (settles && tx.holder(...succeeded)) return undefined
+      if (isNew) tx.claim(...opening)
+      if (settles) tx.claim(...succeeded)
+      if (settles && former) statuses.set(tx, Number(former.credential.status))
+      if (issued) recipient.bind(tx)
       const { index: entry_index, leafHash } = tx.append({
         type: 'attest',
         subject: entrySubject(person),
@@ -128,22 +170,14 @@ export const createRecording = ({ database, ledger, issuer, clock, keys, credent
           ...names,
           sealed_key: sealedKey,
           latest_entry: entry_index,
-          conclusive_entry: CONCLUSIVE.includes(status) ? entry_index : null,
+          conclusive_entry: settles ? entry_index : null,
           erased_at: null,
         }),
       )
       tx.write(store.checks.row({ id, ...names, entry_index, sealed, checked_at: checkedAt }))
-      if (issued !== undefined)
-        tx.write(
-          store.credentials.row({
-            digest: credentials.digestOf(kycMessage(issued.credential)),
-            ...names,
-            entry_index,
-            element: String(issued.credential.subject),
-          }),
-        )
+      if (issued !== undefined) tx.write(issuedRow(nullifiers, issued, organisation, expiresAt))
       return {
-        ...foundOf(id, record, checkedAt),
+        ...standingOf(id, record, checkedAt),
         status,
         checkedAt: iso(checkedAt),
         digest,
@@ -153,14 +187,20 @@ export const createRecording = ({ database, ledger, issuer, clock, keys, credent
     }
   }
 
-  const record = async (caller: Caller, finding: Finding): Promise<PersonVerified> => {
+  const record = async (caller: Caller, finding: Finding): Promise<RecordedCheck> => {
+    const { idempotency } = caller
     for (let attempt = 0; attempt < MAX_ATTEMPTS; attempt++) {
       const opened = await open(caller.organisation, finding.subject)
-      const recorded = recordingOf(opened, finding.reference, await recordOf(opened, finding))
-      const answer = await ledger.append(caller, recorded)
-      if (answer !== undefined) return answer
+      const found = await foundOf(opened, finding)
+      const recorded = recordingOf(opened, finding.reference, found, finding.recipient)
+      // Each attempt is the request's one step: whoever repeats the request gets the answer of the attempt that wrote.
+      const asker = { ...caller, ...(idempotency && { idempotency: { ...idempotency } }) }
+      const answer = await ledger.append(asker, recorded)
+      if (idempotency && asker.idempotency?.replayed) idempotency.replayed = true
+      if (answer !== undefined)
+        return { answer, issued: answer.reference === finding.reference ? found.issued : undefined }
     }
-    throw new Error('The key of a person was made by others, and could not be found.')
+    return fail('conflict', { message: 'The person is being checked many times at once; try again.' })
   }
 
   return {

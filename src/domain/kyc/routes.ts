@@ -30,6 +30,7 @@ const verifyPerson = route({
   description:
     '`internal` checks that the entered data is complete, plausible and consistent, including the machine-readable zone of a document; it reaches level basic with source self_asserted. Levels standard and enhanced need a provider configured by the operator. Missing or unclear data gives `review`, contradictory data `rejected`; `checks` say why. A verified person gets a credential for the circuit `kyc`. All data of a person is stored encrypted under a separate key for that person.',
   body: VerifyPerson,
+  commitsInSteps: true,
   response: { 200: PersonVerified },
   errors: ['provider_failed', 'conflict'],
   example: {
@@ -89,7 +90,7 @@ const personCredential = route({
   tag,
   summary: 'Get the credential of a verified person',
   description:
-    'With it the person can prove age, country and level in a browser without revealing them. It is a bearer credential: give it to its subject only.',
+    'With it the person can prove age, country and level in a browser without revealing them. If its `binding` is bearer, anyone who has it can use it: give it to its subject only.',
   params: PersonParams,
   response: { 200: PersonCredential },
   errors: ['not_found'],
@@ -109,7 +110,7 @@ const erasePerson = route({
     'Destroys the key of all their data and revokes their credential: its proofs are no longer accepted. The ledger keeps its entries, which contain only digests, and can still be verified. A repeated request returns the first answer.',
   params: PersonParams,
   response: { 200: PersonErased },
-  errors: ['not_found'],
+  errors: ['not_found', 'conflict'],
   example: { params },
   handler: ({ caller, params }, { kyc }: Services) => kyc.erase(caller, params.userId),
 })

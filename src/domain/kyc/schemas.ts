@@ -1,6 +1,7 @@
 /** Wire shapes of KYC. @module */
 import Type, { type Static } from 'typebox'
 import { DateTime, dateTime, idOf, orNull } from '../../json/schemas.ts'
+import { BindingSchema, Holder, KycCredentialJson } from '../holders/schemas.ts'
 
 /** What a level is worth inside the circuit: its place here. */
 export const KYC_LEVELS = ['none', 'basic', 'standard', 'enhanced'] as const
@@ -95,6 +96,7 @@ export const VerifyPerson = Type.Object(
       }),
     ),
     data: KycData,
+    holder: Holder,
     level: Type.Optional(
       Type.Enum([...ASKABLE_LEVELS], {
         description:
@@ -140,6 +142,10 @@ export const PersonVerified = Type.Object(
     status: Type.Enum([...KYC_STATUSES]),
     ...found,
     checkedAt: DateTime,
+    credential: orNull(KycCredentialJson, {
+      description:
+        'Null where none was issued, or its person was erased since. Told once, and to whoever repeats the request.',
+    }),
     digest: Type.String({
       description: 'Salted commitment to all of it, as in the ledger; lower-case hex.',
     }),
@@ -215,6 +221,7 @@ export const PersonCredential = Type.Object(
     country: Type.String({ description: 'ISO 3166-1 alpha-2.' }),
     level: Level,
     expiresAt: DateTime,
+    binding: BindingSchema,
     signals: Type.Object(
       {
         subject: Signal,
@@ -222,7 +229,9 @@ export const PersonCredential = Type.Object(
         country: Signal,
         level: Signal,
         expiresAt: Signal,
-        secret: Signal,
+        secret: Type.Optional(Signal),
+        organisation: Signal,
+        status: Signal,
         r8x: Signal,
         r8y: Signal,
         s: Signal,
@@ -231,14 +240,7 @@ export const PersonCredential = Type.Object(
       },
       {
         description:
-          'The inputs of the circuit `kyc`. Secret: anyone who has them can make proofs with them.',
-      },
-    ),
-    statement: Type.Object(
-      { credential: Type.String() },
-      {
-        description:
-          'Include it in the statement of a proof that is made outside of the service, so that the service can verify the proof.',
+          'The inputs of the circuit `kyc`. Without `secret` where the credential is bound to a holder, who alone can make proofs; otherwise anyone who has them can.',
       },
     ),
   },

@@ -1,6 +1,5 @@
 /** KYC: people are checked, what is known of them is kept sealed, can be shown, proven and forgotten. @module */
 import type { Caller } from '../../caller.ts'
-import { type KycCredential, kycMessage } from '../../circuits/issuer-signature.ts'
 import { type Clock, iso } from '../../clock.ts'
 import { fail } from '../../errors.ts'
 import { newId } from '../../ids.ts'
@@ -8,17 +7,26 @@ import type { Issuer } from '../../keys/issuer.ts'
 import type { Sealing } from '../../keys/sealing.ts'
 import type { SubjectPseudonyms } from '../../keys/subject-pseudonyms.ts'
 import type { Ledger } from '../../ledger/ledger.ts'
+import { bindingOf } from '../../rules/encode.ts'
 import type { Database } from '../../store/database.ts'
+import type { HoldersService, Provable } from '../holders/service.ts'
 import type * as Nullifiers from '../proofs/spending/nullifiers.ts'
+import type { StatusesService } from '../status/service.ts'
 import { dayNumber, dayOf, yearsBetween } from './calendar-date.ts'
-import { createCredentials, signalsOf } from './credential.ts'
+import { createCredentials, kycCredential, signalsOf } from './credential.ts'
 import { type AskedOfPerson, criteriaOf, type KycCriteria, meansChecked, sentenceOf } from './criteria.ts'
 import { erasure } from './erasure.ts'
 import { createHttpProviders, type HttpProvidersDeps } from './http-provider.ts'
 import { checkPlausibility } from './internal-provider.ts'
-import { type CheckRecord, createPersonKeys, type IssuedCredential } from './person-records.ts'
+import { createPersonAccess } from './person-access.ts'
+import {
+  type CheckRecord,
+  createPersonKeys,
+  currentCredential,
+  type IssuedCredential,
+} from './person-records.ts'
 import type { ProviderResult } from './provider-result.ts'
-import { createRecording } from './recording.ts'
+import { createRecording, issuedRow, type Recorded } from './recording.ts'
 import {
   type AskableLevel,
   INTERNAL_PROVIDER,
@@ -34,26 +42,23 @@ import * as store from './store.ts'
 
 export interface KycDeps extends HttpProvidersDeps {
   readonly database: Database
-  readonly ledger: Pick<Ledger, 'append'>
+  readonly ledger: Pick<Ledger, 'append' | 'findAnswer'>
   readonly sealing: Sealing
   readonly issuer: Pick<Issuer, 'current'>
   readonly subjectPseudonyms: SubjectPseudonyms
+  readonly holders: Pick<HoldersService, 'bearer' | 'recipient' | 'secretOf'>
+  /** Proofs with a credential that was replaced, or whose person is forgotten, don't count any more. */
+  readonly statuses: Pick<StatusesService, 'set'>
   readonly clock: Clock
-  readonly baseUrl: string
-  /** Proofs of somebody who is forgotten don't count any more, those that are being checked included. */
-  readonly nullifiers: Pick<typeof Nullifiers, 'revokedNullifierClaim' | 'revokedNullifierRow'>
+  readonly nullifiers: Pick<typeof Nullifiers, 'insertIssued' | 'issuedNullifierRow'>
 }
 
 /** Keeps pseudonyms of KYC apart from those of other records. */
 const PSEUDONYM_KIND = 'kyc'
 const MAX_CHECKS_SHOWN = 100
 const ADULT_YEARS = 18
-
-/** A credential as a proof needs it. */
-export interface CircuitCredential extends IssuedCredential {
-  /** For the statement of the proof. */
-  readonly reference: string
-}
+/** Of several who settle how a person stands while somebody forgets them, at most so many are faster. */
+const MAX_ERASURES = 16
 
 /** A person whose data can be read. */
 interface Known {
@@ -72,7 +77,6 @@ export const createKyc = (deps: KycDeps) => {
   const providers = createHttpProviders(deps)
   const keys = createPersonKeys(sealing)
   const credentials = createCredentials(sealing)
-  const recording = createRecording({ ...deps, keys, credentials })
 
   const pseudonymOf = ({ organisation }: Caller, userId: string): Promise<string> =>
     subjectPseudonyms.of(organisation, PSEUDONYM_KIND, userId)
@@ -80,14 +84,58 @@ export const createKyc = (deps: KycDeps) => {
   const lastKnown = async (caller: Caller, userId: string): Promise<store.SubjectRow | undefined> =>
     store.findSubject(database, caller.organisation, await pseudonymOf(caller, userId))
 
+  const checkAt = async (row: store.SubjectRow, entry: number): Promise<Known> => {
+    const check = await store.findCheck(database, row, entry)
+    if (check === undefined) throw new Error(`The check of entry ${entry} is missing.`)
+    return { row, check, record: keys.open(row).open(check) }
+  }
+
   /** The check that counts. Undefined for a person who is unknown or was erased. */
   const find = async (caller: Caller, userId: string): Promise<Known | undefined> => {
     const row = await lastKnown(caller, userId)
     const entry = row?.conclusive_entry ?? row?.latest_entry
     if (row === undefined || row.erased_at !== null || entry === null || entry === undefined) return undefined
-    const check = await store.findCheck(database, row, entry)
-    if (check === undefined) throw new Error(`The check of entry ${entry} is missing.`)
-    return { row, check, record: keys.open(row).open(check) }
+    return checkAt(row, entry)
+  }
+
+  /**
+   * The credential of a check. One that was signed for version 1 of the circuit is signed anew, for its bearer, when it is first asked
+   * for: to do so with all at the start would keep a service waiting for as long as it has people.
+   */
+  const issuedIn = async ({ row, check, record }: Known): Promise<IssuedCredential | undefined> => {
+    const issued = currentCredential(record)
+    const { expiresAt, birthDate, country, level } = record
+    if (issued !== undefined || record.issued === undefined) return issued
+    if (expiresAt === null || birthDate === undefined || country === undefined) return undefined
+    const attested = { person: row, birthDate, country, level, expiresAt }
+    const recipient = await deps.holders.bearer(row.organisation)
+    const anew = credentials.issue(await deps.issuer.current(), attested, recipient)
+    await deps.nullifiers.insertIssued(
+      database,
+      issuedRow(deps.nullifiers, anew, row.organisation, expiresAt),
+    )
+    await store.replaceSealed(database, check, keys.open(row).seal(check.id, { ...record, issued: anew }))
+    // Another server may have been faster: what is stored counts.
+    return currentCredential((await checkAt(row, check.entry_index)).record)
+  }
+
+  /** A person's credential, where the check that settled how they stand gave them one. */
+  const credentialOf = async (row: store.SubjectRow): Promise<IssuedCredential | undefined> =>
+    row.erased_at !== null || row.conclusive_entry === null
+      ? undefined
+      : issuedIn(await checkAt(row, row.conclusive_entry))
+
+  const recording = createRecording({ ...deps, keys, credentials, credentialOf })
+
+  /** The credential that a check gave, for whoever repeats the request; null where its person was erased. */
+  const issuedBy = async (
+    { organisation }: Caller,
+    subject: string,
+    { leafIndex }: Recorded,
+  ): Promise<IssuedCredential | undefined> => {
+    const row = await store.findSubject(database, organisation, subject)
+    const check = row && (await store.findCheck(database, row, leafIndex))
+    return row && check && row.erased_at === null ? currentCredential(keys.open(row).open(check)) : undefined
   }
 
   const known = async (caller: Caller, userId: string): Promise<Known> =>
@@ -103,28 +151,38 @@ export const createKyc = (deps: KycDeps) => {
     return 'basic'
   }
 
-  const credentialOf = ({ record: { issued } }: Known): CircuitCredential | undefined => {
-    if (issued === undefined) return undefined
-    const digest = credentials.digestOf(kycMessage(issued.credential))
-    return { ...issued, reference: credentials.referenceTo(digest) }
-  }
-
   return {
     /**
      * Has a person checked and records what was found. Nothing is kept unless there is an answer.
-     * @throws AppError validation_failed for a provider that there isn't or a level that it can't reach; provider_failed,
-     *   unavailable; conflict when the person is erased meanwhile
+     * @throws AppError validation_failed for a provider that there isn't, a level that it can't reach or a holder that is none;
+     *   provider_failed, unavailable; conflict when the person is erased meanwhile, or the holder is another person
      */
     async verify(caller: Caller, request: VerifyPerson): Promise<PersonVerified> {
-      const { userId, provider = INTERNAL_PROVIDER, data } = request
+      const { userId, provider = INTERNAL_PROVIDER, data, holder } = request
+      const { organisation, idempotency } = caller
+      const subject = await pseudonymOf(caller, userId)
+      const told = (answer: Recorded, issued: IssuedCredential | undefined): PersonVerified => ({
+        ...answer,
+        credential: issued ? kycCredential(organisation, issued) : null,
+      })
+      // Whoever repeats a request is not checked again.
+      const stored = idempotency && (await ledger.findAnswer(idempotency))
+      if (stored) {
+        idempotency.replayed = true
+        // The ledger keeps what was recorded.
+        const answer = stored.answer as Recorded
+        return told(answer, await issuedBy(caller, subject, answer))
+      }
       const level = levelFor(request)
+      const recipient = await deps.holders.recipient(organisation, userId, holder)
       const reference = newId('kyc', clock.now())
       const result: ProviderResult =
         provider === INTERNAL_PROVIDER
           ? checkPlausibility(data, clock.now())
           : await providers.ask(provider, { reference, level, data })
-      const subject = await pseudonymOf(caller, userId)
-      return recording.record(caller, { reference, subject, userId, provider, data, result })
+      const finding = { reference, subject, userId, provider, data, result, recipient }
+      const { answer, issued } = await recording.record(caller, finding)
+      return told(answer, issued ?? (await issuedBy(caller, subject, answer)))
     },
 
     /** How a person stands. @throws AppError not_found for who is unknown or was erased */
@@ -144,12 +202,16 @@ export const createKyc = (deps: KycDeps) => {
 
     /**
      * Forgets a person: destroys the key of everything that is known, and revokes the credential. Again: the first answer.
-     * @throws AppError not_found for who was never checked
+     * @throws AppError not_found for who was never checked; conflict where the person is being checked all the time
      */
     async erase(caller: Caller, userId: string): Promise<PersonErased> {
-      const row = (await lastKnown(caller, userId)) ?? fail('not_found')
-      const element = credentials.elementOf(row)
-      return ledger.append(caller, erasure({ row, element, ...deps }))
+      for (let attempt = 0; attempt < MAX_ERASURES; attempt++) {
+        const row = (await lastKnown(caller, userId)) ?? fail('not_found')
+        const status = (await credentialOf(row))?.credential.status
+        const erased = await ledger.append(caller, erasure({ row, status, statuses: deps.statuses }))
+        if (erased !== undefined) return erased
+      }
+      return fail('conflict', { message: 'The person is being checked many times at once; try again.' })
     },
 
     /**
@@ -158,7 +220,7 @@ export const createKyc = (deps: KycDeps) => {
      */
     async credential(caller: Caller, userId: string): Promise<PersonCredential> {
       const found = await known(caller, userId)
-      const issued = credentialOf(found)
+      const issued = await issuedIn(found)
       const { level, expiresAt, country } = found.record
       if (issued === undefined || expiresAt === null || country === undefined) return fail('not_found')
       return {
@@ -166,19 +228,32 @@ export const createKyc = (deps: KycDeps) => {
         country,
         level,
         expiresAt: iso(expiresAt),
+        binding: bindingOf(issued.credential.organisation),
         signals: signalsOf(issued),
-        statement: { credential: issued.reference },
       }
     },
 
     /**
-     * A person's credential for a proof; undefined where there is none, since the person isn't verified.
-     * @throws AppError insufficient_scope, not_found
+     * What the check that counts has found of a person who is verified.
+     * @throws AppError not_found for anybody else, and once it has expired
      */
-    async forCircuit(caller: Caller, userId: string): Promise<CircuitCredential | undefined> {
+    async attested(caller: Caller, userId: string) {
+      const { row, check, record } = await known(caller, userId)
+      const { status, source, level } = foundOf(check.id, record, clock.now())
+      const { expiresAt } = record
+      if (status !== 'verified' || expiresAt === null) return fail('not_found')
+      return { row, check, record, level, source, expiresAt }
+    },
+
+    /**
+     * A person's credential for a proof; undefined where there is none, since the person isn't verified.
+     * @throws AppError insufficient_scope, not_found; inputs_insufficient, reason HOLDER_BOUND
+     */
+    async forCircuit(caller: Caller, userId: string): Promise<Provable<IssuedCredential> | undefined> {
       if (!caller.scopes.has('kyc'))
         fail('insufficient_scope', { message: 'A proof about a person needs a credential with scope "kyc".' })
-      return credentialOf(await known(caller, userId))
+      const issued = await issuedIn(await known(caller, userId))
+      return issued && { ...issued, secret: deps.holders.secretOf(issued) }
     },
 
     /** What is asked of a person, as the circuit takes it. @throws AppError validation_failed */
@@ -189,29 +264,6 @@ export const createKyc = (deps: KycDeps) => {
 
     /** Whether whoever meets these criteria was checked by a provider, at level `standard` or above. */
     isChecked: meansChecked,
-
-    /** A credential that was issued here, whoever holds it; undefined for any other. */
-    async issued(credential: KycCredential): Promise<{ reference: string; isCurrent: boolean } | undefined> {
-      const digest = credentials.digestOf(kycMessage(credential))
-      const row = await store.findCredential(database, digest)
-      return row && { reference: credentials.referenceTo(digest), isCurrent: row.is_current }
-    },
-
-    /**
-     * The credential that a proof's statement names, and who issued it; undefined where it names none that was issued here.
-     * @returns `current`: what it says, unless it was replaced or its person erased
-     */
-    async referenced(
-      reference: unknown,
-    ): Promise<{ organisation: string; subject: bigint; current: KycCredential | undefined } | undefined> {
-      const digest = credentials.readReference(reference)
-      const row = digest === undefined ? undefined : await store.findCredential(database, digest)
-      if (row === undefined) return undefined
-      const check = row.is_current ? await store.findCheck(database, row, row.entry_index) : undefined
-      const record = check && keys.open(row).open(check)
-      const { organisation, element } = row
-      return { organisation, subject: BigInt(element), current: record?.issued?.credential }
-    },
 
     /** Facts for rules. Who is unknown or was erased has status and level `none`. */
     async factsOf(caller: Caller, userId: string): Promise<Record<string, unknown>> {
@@ -236,6 +288,9 @@ export const createKyc = (deps: KycDeps) => {
         ...(counts && country !== undefined && { country }),
       }
     },
+
+    /** The key of a person, for what other domains keep of them until they are forgotten. */
+    persons: createPersonAccess({ database, keys, pseudonymOf }),
 
     /** What screening needs of a person; undefined where no name is known. */
     async nameOf(

@@ -1,4 +1,4 @@
-/** People, checks of them and their credentials. Columns `…_at` are Unix milliseconds. @module */
+/** People and checks of them. Columns `…_at` are Unix milliseconds. @module */
 import type { Database } from '../../store/database.ts'
 import { bytes, integer, type RowOf, table, text } from '../../store/table.ts'
 
@@ -35,19 +35,6 @@ export const checks = table('kyc_checks', {
 
 export type CheckRow = RowOf<typeof checks>
 
-export const credentials = table('kyc_credentials', {
-  /** Keyed hash of what the issuer signed, 64 hexadecimal digits. */
-  digest: text().key(),
-  organisation: text(),
-  subject: text(),
-  generation: integer(),
-  entry_index: integer(),
-  /** `subject` inside the circuit, decimal. */
-  element: text(),
-})
-
-export type CredentialRow = RowOf<typeof credentials>
-
 /** The person as last known, erased or not; undefined for one that was never checked. */
 export const findSubject = async (
   { knex }: Database,
@@ -77,27 +64,13 @@ export const findChecks = (
     .orderBy('entry_index', 'desc')
     .limit(limit)
 
-/** A credential, its person's key, and whether it is the person's still. */
-export type KnownCredential = CredentialRow & Pick<SubjectRow, 'sealed_key'> & { is_current: boolean }
-
-/** By what the issuer signed, whoever had it issued. */
-export const findCredential = async (
+/** Seals a check anew, unless somebody was faster. */
+export const replaceSealed = async (
   { knex }: Database,
-  digest: string,
-): Promise<KnownCredential | undefined> =>
-  knex<CredentialRow>('kyc_credentials')
-    .join('kyc_subjects', (on) =>
-      on
-        .on('kyc_subjects.organisation', 'kyc_credentials.organisation')
-        .andOn('kyc_subjects.subject', 'kyc_credentials.subject')
-        .andOn('kyc_subjects.generation', 'kyc_credentials.generation'),
-    )
-    .select(
-      'kyc_credentials.*',
-      'kyc_subjects.sealed_key',
-      knex.raw(
-        '(kyc_subjects.erased_at IS NULL AND kyc_subjects.conclusive_entry = kyc_credentials.entry_index) AS is_current',
-      ),
-    )
-    .where('kyc_credentials.digest', digest)
-    .first<KnownCredential | undefined>()
+  { id, sealed }: Pick<CheckRow, 'id' | 'sealed'>,
+  anew: Uint8Array,
+): Promise<void> => {
+  await knex<CheckRow>('kyc_checks')
+    .where({ id, sealed: Buffer.from(sealed) })
+    .update({ sealed: Buffer.from(anew) })
+}

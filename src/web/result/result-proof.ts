@@ -6,8 +6,7 @@ import { composite } from '../../circuits/mappers/composite.ts'
 import { eligibility } from '../../circuits/mappers/eligibility.ts'
 import { simpleYesno } from '../../circuits/mappers/simple_yesno.ts'
 import { yesno } from '../../circuits/mappers/yesno.ts'
-import { verifyByPairing } from '../../circuits/pairing.ts'
-import { readVerificationKey } from '../../circuits/proof-form.ts'
+import { readVerificationKey, verifyPairing } from '../../circuits/verifier.ts'
 import { decodeZk1, proofDigest } from '../../protocol/zk1.ts'
 import { type Finding, failed, passed, skipped } from './finding.ts'
 
@@ -26,13 +25,13 @@ export interface ProofEvidence {
   readonly decision: 'YES' | 'NO' | null
 }
 
-export const checkProof = ({
+export const checkProof = async ({
   proof,
   key: published,
   circuitId,
   digest,
   decision,
-}: ProofEvidence): Finding => {
+}: ProofEvidence): Promise<Finding> => {
   const circuit = CIRCUITS.find(({ id }) => id === circuitId)
   if (circuit === undefined) return skipped(`This page does not know the circuit ${circuitId}.`)
   const key = readVerificationKey(published)
@@ -42,7 +41,7 @@ export const checkProof = ({
   if (read === undefined) return failed('What the service gave is no proof.')
   if (proofDigest(circuitId, read.publicSignals) !== digest)
     return failed('The proof proves another statement than the one whose digest was signed.')
-  const verdict = verifyByPairing(key, read.proof, read.publicSignals)
+  const verdict = await verifyPairing(key, read.proof, read.publicSignals)
   if (!verdict.valid) return failed(`The Groth16 proof does not hold: ${verdict.reason}.`)
   const proven = circuit.read(read.publicSignals).decision
   if (proven !== (decision === 'NO' ? 0n : 1n))

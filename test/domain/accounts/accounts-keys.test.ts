@@ -261,7 +261,8 @@ describe('a key that leaked', () => {
     const stranger = await app.organisation()
     for (const key of [undefined, stranger.apiKey, owner.apiKey])
       expect((await revokeLeaked(leaked.keyId, key)).status).to.equal(404)
-    expect((await revokeLeaked(`${leaked.apiKey.slice(0, -1)}x`)).status).to.equal(404)
+    const other = leaked.apiKey.endsWith('x') ? 'y' : 'x'
+    expect((await revokeLeaked(leaked.apiKey.slice(0, -1) + other)).status).to.equal(404)
     expect((await revokeLeaked('key_00000000000000000000000000', app.adminKey)).status).to.equal(404)
     expect((await revokeLeaked(leaked.apiKey, 'ak_live_unknown')).status).to.equal(401)
     expect(await works()).to.equal(true)

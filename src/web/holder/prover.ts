@@ -1,0 +1,108 @@
+/** Has a thread of its own answer and prove. @module */
+import type { AskedContext } from '../../circuits/answer.ts'
+import type { Credential } from '../../circuits/credential.ts'
+import type { SnarkProof } from '../../protocol/zk1.ts'
+
+/** Address of the thread's program: the build puts it in. */
+declare const HOLDER_PROVER: string
+
+export interface ProverTask {
+  /** Whether to prove, or only to say what the answer is. */
+  readonly prove: boolean
+  readonly credential: Credential
+  readonly secret: bigint | undefined
+  readonly context: AskedContext
+  /** Unix seconds. */
+  readonly now: bigint
+}
+
+export type Stage = 'files' | 'proof'
+
+/** What goes to the asker. */
+export interface SentProof {
+  readonly proof: SnarkProof
+  readonly publicSignals: readonly string[]
+}
+
+export type ProverReply =
+  | { readonly stage: Stage }
+  | { readonly decision: boolean }
+  | SentProof
+  | { readonly problem: string }
+
+/** No answer can be made of this. */
+export class NoAnswerError extends Error {
+  override readonly name = 'NoAnswerError'
+}
+
+/** Not in every browser. */
+interface TrustedTypes {
+  createPolicy(
+    name: string,
+    rules: { createScriptURL(url: string): string },
+  ): {
+    createScriptURL(url: string): string
+  }
+}
+
+/** The policy of this page lets one program start, and a policy can be made once. */
+const programUrl = (): string => {
+  const { trustedTypes } = globalThis as typeof globalThis & { trustedTypes?: TrustedTypes }
+  const createScriptURL = (url: string): string => {
+    if (url !== HOLDER_PROVER) throw new TypeError(`${url} is no program of this page`)
+    return url
+  }
+  return (
+    trustedTypes?.createPolicy('assay', { createScriptURL }).createScriptURL(HOLDER_PROVER) ?? HOLDER_PROVER
+  )
+}
+
+/** Its thread starts with the first task, and takes one at a time. */
+export const createProver = () => {
+  const url = programUrl()
+  let worker: Worker | undefined
+  let last: Promise<unknown> = Promise.resolve()
+
+  const start = (): Worker => {
+    worker ??= new Worker(url, { type: 'module' })
+    return worker
+  }
+
+  const ask = (task: ProverTask, onStage: (stage: Stage) => void): Promise<ProverReply> =>
+    new Promise((resolve, reject) => {
+      const thread = start()
+      thread.onmessage = ({ data }: MessageEvent<ProverReply>) => {
+        if ('stage' in data) onStage(data.stage)
+        else if ('problem' in data) reject(new NoAnswerError(data.problem))
+        else resolve(data)
+      }
+      thread.onerror = ({ message }) => {
+        worker = undefined
+        reject(new NoAnswerError(message || 'The program that proves could not be started.'))
+      }
+      thread.postMessage(task)
+    })
+
+  const inTurn = (
+    task: ProverTask,
+    onStage: (stage: Stage) => void = () => undefined,
+  ): Promise<ProverReply> => {
+    const done = last.then(() => ask(task, onStage))
+    last = done.catch(() => undefined)
+    return done
+  }
+
+  return {
+    /** What the answer is. @throws NoAnswerError */
+    async decide(task: Omit<ProverTask, 'prove'>): Promise<boolean> {
+      const said = await inTurn({ ...task, prove: false })
+      return 'decision' in said && said.decision
+    },
+    /** @throws NoAnswerError */
+    async prove(task: Omit<ProverTask, 'prove'>, onStage: (stage: Stage) => void): Promise<SentProof> {
+      const said = await inTurn({ ...task, prove: true }, onStage)
+      if ('proof' in said) return said
+      throw new NoAnswerError('The program that proves gave no proof.')
+    },
+  }
+}

@@ -1,0 +1,157 @@
+/**
+ * What this browser keeps of a person's holders and credentials: for each organisation a JWE under the person's passphrase. What is
+ * open is open in this page alone, and locked again with it.
+ * @module
+ */
+import { type Credential, type CredentialCircuit, credentialValues } from '../../circuits/credential.ts'
+import { createHolder, exportHolder, HolderImportError, importHolder } from '../../circuits/holder.ts'
+import { isObject } from '../../protocol/json-object.ts'
+import { type OpenHolder, secretFor, WalletError } from './held.ts'
+
+const PREFIX = 'assay/holder/'
+const ORGANISATION = /^org_[0-9a-z]{26}$/
+/** Far more than what is kept of one organisation. */
+const MAX_CHARACTERS = 1024 * 1024
+const CIRCUITS: readonly CredentialCircuit[] = ['kyc', 'token_validation', 'consent_verification']
+
+interface Opened extends OpenHolder {
+  readonly passphrase: string
+}
+
+const isCredential = (value: unknown): value is Credential =>
+  isObject(value) &&
+  CIRCUITS.some((circuit) => circuit === value.circuit) &&
+  typeof value.organisation === 'string' &&
+  isObject(value.fields) &&
+  isObject(value.signature)
+
+/** @param text a credential, or the whole answer that it came in @throws WalletError */
+const readCredential = (text: string): Credential => {
+  let value: unknown
+  try {
+    value = JSON.parse(text)
+  } catch (cause) {
+    throw new WalletError('This is not JSON.', { cause })
+  }
+  const found = isObject(value) && isObject(value.credential) ? value.credential : value
+  if (!isCredential(found)) throw new WalletError('This is no credential, nor an answer that holds one.')
+  return found
+}
+
+const isSame = (one: Credential, other: Credential): boolean =>
+  one.circuit === other.circuit && one.fields.status === other.fields.status
+
+/** The older first; of one that is there already only the newer remains. */
+const added = (credentials: readonly Credential[], more: readonly Credential[]): Credential[] => [
+  ...credentials.filter((one) => !more.some((other) => isSame(one, other))),
+  ...more,
+]
+
+/** @param storage of this browser, such as localStorage */
+export const createWallet = (storage: Storage) => {
+  const opened = new Map<string, Opened>()
+
+  /** Organisations of which something is kept here, locked or not. */
+  const organisations = (): string[] =>
+    Array.from({ length: storage.length }, (_, i) => storage.key(i) ?? '')
+      .filter((key) => key.startsWith(PREFIX))
+      .map((key) => key.slice(PREFIX.length))
+      .sort()
+
+  const textOf = (organisation: string): string | undefined =>
+    storage.getItem(PREFIX + organisation) ?? undefined
+
+  const keep = async ({ holder, credentials, passphrase }: Opened): Promise<void> => {
+    const text = await exportHolder(holder, passphrase, credentials)
+    storage.setItem(PREFIX + holder.organisation, text)
+    opened.set(holder.organisation, { holder, credentials, passphrase })
+  }
+
+  const demandFree = (organisation: string): void => {
+    if (textOf(organisation) !== undefined)
+      throw new WalletError(
+        'This browser keeps a secret for this organisation already. Unlock it; another one would replace it for good.',
+      )
+  }
+
+  return {
+    organisations,
+    /** What is open, by organisation. */
+    open: (): readonly OpenHolder[] =>
+      organisations().flatMap((organisation) => opened.get(organisation) ?? []),
+    isLocked: (): boolean => organisations().some((organisation) => !opened.has(organisation)),
+
+    /** Makes a secret for what an organisation will issue. @throws WalletError; RangeError for a passphrase that is too short */
+    async create(organisation: string, passphrase: string): Promise<void> {
+      if (!ORGANISATION.test(organisation))
+        throw new WalletError('An id looks like org_01h2xcejqtf2nbrexx3vqjhp41.')
+      demandFree(organisation)
+      await keep({ holder: createHolder({ organisation }), credentials: [], passphrase })
+    },
+
+    /** Opens what is under a passphrase. @throws WalletError where nothing is; RangeError for one that is too short */
+    async unlock(passphrase: string): Promise<void> {
+      let found = 0
+      for (const organisation of organisations()) {
+        if (opened.has(organisation)) continue
+        try {
+          const { holder, credentials } = await importHolder(textOf(organisation) ?? '', passphrase)
+          opened.set(organisation, { holder, credentials, passphrase })
+          found += 1
+        } catch (error) {
+          if (!(error instanceof HolderImportError)) throw error
+        }
+      }
+      if (found === 0) throw new WalletError('Nothing that this browser keeps is under this passphrase.')
+    },
+
+    /** Keeps what was exported. @throws WalletError; RangeError for a passphrase that is too short */
+    async importFile(text: string, passphrase: string): Promise<void> {
+      if (text.length > MAX_CHARACTERS) throw new WalletError('This is too large to be an export.')
+      const { holder, credentials } = await importHolder(text.trim(), passphrase).catch((error: unknown) => {
+        if (!(error instanceof HolderImportError)) throw error
+        throw new WalletError(error.message, { cause: error })
+      })
+      const here = opened.get(holder.organisation)
+      if (here?.holder.secret !== holder.secret) {
+        demandFree(holder.organisation)
+        return keep({ holder, credentials, passphrase })
+      }
+      return keep({ ...here, credentials: added(here.credentials, credentials) })
+    },
+
+    /** Adds what an issuer gave. @param text JSON @throws WalletError */
+    async add(text: string): Promise<void> {
+      if (text.length > MAX_CHARACTERS) throw new WalletError('This is too large to be a credential.')
+      const credential = readCredential(text)
+      const here = opened.get(credential.organisation)
+      if (here === undefined)
+        throw new WalletError(
+          `It was issued by ${credential.organisation}, for which no secret is unlocked here.`,
+        )
+      try {
+        credentialValues(credential, secretFor(here, credential))
+      } catch (cause) {
+        if (!(cause instanceof RangeError)) throw cause
+        throw new WalletError(`It can’t be used with your secret: ${cause.message}.`, { cause })
+      }
+      await keep({ ...here, credentials: added(here.credentials, [credential]) })
+    },
+
+    /** What to keep elsewhere: under the same passphrase. */
+    textOf,
+
+    /** Removes what is kept for an organisation: for good, unless it is kept elsewhere. */
+    remove(organisation: string): void {
+      storage.removeItem(PREFIX + organisation)
+      opened.delete(organisation)
+    },
+
+    lock: (): void => opened.clear(),
+
+    /** Whether something that is kept here may have changed. @param key of the storage; null: all of it */
+    concerns: (key: string | null): boolean => key === null || key.startsWith(PREFIX),
+  }
+}
+
+export type Wallet = ReturnType<typeof createWallet>
