@@ -1,5 +1,5 @@
 /** A consent as the circuit consent_verification is asked about it, and what the circuit can't know of it. @module */
-import { consentNullifier, consentSubjectHandle } from '../../circuits/mappers/consent_verification.ts'
+import { consentSubjectHandle } from '../../circuits/mappers/consent_verification.ts'
 import type { Facts } from '../../rules/expectation.ts'
 import type { ConsentStatus } from './schemas.ts'
 import { type CircuitConsent, nameElement, subjectElement } from './sealed-consent.ts'
@@ -76,19 +76,20 @@ export interface ProvenConsent {
   readonly purpose: bigint
   readonly subjectHandle: bigint
   readonly scope: bigint
-  readonly nullifier: bigint
+  /** As the proof discloses it. */
+  readonly status: bigint
 }
 
 /** Why a proof that says YES of this consent doesn't count, or undefined. @param at Unix ms */
 export const provenRefusal = (
   standing: Standing,
-  { purpose, subjectHandle, scope, nullifier }: ProvenConsent,
+  { purpose, subjectHandle, scope, status }: ProvenConsent,
   at: number,
 ): Refusal | undefined => {
   const handle = consentSubjectHandle({ subject: subjectElement(standing.row.subject) }, scope)
   if (handle !== subjectHandle) return 'subject_mismatch'
   const { circuit } = standing.inside
   // Another one of the same person's was named.
-  if (circuit !== undefined && consentNullifier(circuit.consent) !== nullifier) return 'unknown'
+  if (circuit?.consent.status !== status) return 'unknown'
   return refusalAt(standing, purpose, at)
 }

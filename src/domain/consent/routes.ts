@@ -31,7 +31,7 @@ const logConsent = route({
   body: LogConsent,
   commitsInSteps: true,
   response: { 201: ConsentLogged },
-  errors: [],
+  errors: ['conflict'],
   example: {
     body: {
       subjectId: 'customer-1007',

@@ -2,6 +2,7 @@
 import Type, { type Static } from 'typebox'
 import { ONE_LINE } from '../../json/patterns.ts'
 import { askedId, DateTime, idOf, Nullable, orNull } from '../../json/schemas.ts'
+import { ConsentCredentialJson, Holder } from '../holders/schemas.ts'
 
 /** The circuit consent_verification has as many places. */
 const MAX_PURPOSES = 8
@@ -87,6 +88,7 @@ export const LogConsent = Type.Object(
         description: 'In the future. Default: valid until it is withdrawn or superseded.',
       }),
     ),
+    holder: Holder,
     language: Nullable(
       Type.String({
         minLength: 2,
@@ -112,6 +114,9 @@ export const ConsentLogged = Type.Object(
       description:
         'Compact JWS: EdDSA, typ `cr+jws`, a key of /.well-known/jwks.json. The payload has the terms of ISO/IEC TS 27560.',
     }),
+    credential: Type.Optional(
+      orNull(ConsentCredentialJson, { description: 'Null where the consent was refused.' }),
+    ),
     digest: Type.String({ description: 'SHA-256 of the receipt, lower-case hex.' }),
     leafHash: Type.String({ description: 'Leaf hash of its ledger entry, lower-case hex.' }),
     leafIndex: Type.Integer({ minimum: 0 }),
@@ -126,6 +131,7 @@ export const AS_LOGGED = [
   'version',
   'recordedAt',
   'receipt',
+  'credential',
   'digest',
   'leafHash',
   'leafIndex',

@@ -1,11 +1,13 @@
 /** A consent inside: what it says, the fields that its circuit knows of it, and what is kept, sealed, of both. @module */
-import { hash, randomBytes } from 'node:crypto'
+import { hash } from 'node:crypto'
 import {
   CONSENT_PURPOSES,
   type ConsentFields,
+  type Issued,
   type IssuerPoint,
   type IssuerSignature,
 } from '../../circuits/issuer-signature.ts'
+import { type KeptRecipient, keepRecipient, readRecipient } from '../../circuits/kept-recipient.ts'
 import type { Sealing } from '../../keys/sealing.ts'
 import { h248 } from '../../rules/encode.ts'
 import { openReceipt, type ReceiptPayload } from './receipt.ts'
@@ -41,6 +43,8 @@ const readSignature = ({ signature: { r8x, r8y, s }, issuer: { x, y } }: KeptSig
 /** What the circuit consent_verification takes of a consent. */
 export interface CircuitConsent extends IssuerSigned {
   readonly consent: ConsentFields
+  /** Undefined: only the holder knows it. */
+  readonly secret: bigint | undefined
 }
 
 /** A consent as it is kept. */
@@ -48,11 +52,10 @@ export interface OpenedConsent {
   /** Compact JWS. */
   readonly receipt: string
   readonly payload: ReceiptPayload
-  /** Undefined where it was refused: nothing is signed for a circuit then. */
+  /** Undefined where it was refused, for nothing is signed for a circuit then, and where it was signed for version 1 of the circuit. */
   readonly circuit: CircuitConsent | undefined
 }
 
-const SECRET_BYTES = 31
 const MS_PER_SECOND = 1000
 /** 9999-12-31T23:59:59Z: when a consent that never expires is over for its circuit, in Unix seconds. */
 const NEVER = 253_402_300_799n
@@ -60,9 +63,6 @@ const PURPOSE = 'consent'
 const place = (id: string) => ({ table: 'consents', column: 'sealed', row: id })
 const REASON_PURPOSE = 'consent-withdrawal'
 const reasonPlace = (id: string) => ({ table: 'consent_withdrawals', column: 'sealed_reason', row: id })
-
-/** A fresh secret, which makes the consent's nullifier one that nobody can guess: below 2^248. */
-export const newSecret = (): bigint => BigInt(`0x${randomBytes(SECRET_BYTES).toString('hex')}`)
 
 /** The element that stands for somebody. @param pseudonym permanent, 64 hex digits */
 export const subjectElement = (pseudonym: string): bigint => h248(pseudonym)
@@ -77,12 +77,11 @@ export const nameHash = (text: string): Buffer => hash('sha256', text, 'buffer')
 export const consentFields = (
   { header, pii_processing, iat }: ReceiptPayload,
   expiresAt: number | null,
-  secret: bigint,
+  issued: Issued,
 ): ConsentFields => {
   const [controller = ''] = pii_processing.pii_controllers
   return {
     subject: subjectElement(header.pii_principal_id),
-    secret,
     controller: nameElement(controller),
     purposes: Array.from({ length: CONSENT_PURPOSES }, (_, i) => {
       const named = pii_processing.purposes[i]
@@ -90,19 +89,25 @@ export const consentFields = (
     }),
     from: BigInt(iat),
     to: expiresAt === null ? NEVER : BigInt(Math.floor(expiresAt / MS_PER_SECOND)),
+    ...issued,
   }
 }
 
-/** As sealed. */
+/** As sealed. Version 1 signed a secret, which stood there in place of a recipient. */
 interface Kept {
   readonly receipt: string
-  readonly circuit?: KeptSignature & { readonly secret: string }
+  readonly circuit?: KeptSignature & { readonly recipient?: KeptRecipient }
 }
 
 export const sealConsent = (sealing: Sealing, { receipt, payload, circuit }: OpenedConsent): Uint8Array => {
   const kept: Kept = {
     receipt,
-    ...(circuit && { circuit: { ...keepSignature(circuit), secret: String(circuit.consent.secret) } }),
+    ...(circuit && {
+      circuit: {
+        ...keepSignature(circuit),
+        recipient: keepRecipient({ issued: circuit.consent, secret: circuit.secret }),
+      },
+    }),
   }
   return sealing.seal(PURPOSE, place(payload.header.record_id), Buffer.from(JSON.stringify(kept)))
 }
@@ -112,21 +117,23 @@ export const openConsent = (
   sealing: Sealing,
   {
     id,
+    organisation,
     sealed,
     expires_at,
-  }: { readonly id: string; readonly sealed: Uint8Array; readonly expires_at: number | null },
+  }: {
+    readonly id: string
+    readonly organisation: string
+    readonly sealed: Uint8Array
+    readonly expires_at: number | null
+  },
 ): OpenedConsent => {
   const opened = Buffer.from(sealing.open(PURPOSE, place(id), sealed)).toString()
   const { receipt, circuit } = JSON.parse(opened) as Kept
   const payload = openReceipt(receipt)
-  return {
-    receipt,
-    payload,
-    circuit: circuit && {
-      consent: consentFields(payload, expires_at, BigInt(circuit.secret)),
-      ...readSignature(circuit),
-    },
-  }
+  if (circuit?.recipient === undefined) return { receipt, payload, circuit: undefined }
+  const { issued, secret } = readRecipient(organisation, circuit.recipient)
+  const consent = consentFields(payload, expires_at, issued)
+  return { receipt, payload, circuit: { consent, secret, ...readSignature(circuit) } }
 }
 
 /** Why a consent was withdrawn, as it is kept: callers write what they like, and that may name people. */

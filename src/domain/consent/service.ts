@@ -1,6 +1,5 @@
 /** Consents: recorded, asked about, withdrawn. Every question reads what is committed; nothing is remembered. @module */
 import type { Caller } from '../../caller.ts'
-import { consentNullifier } from '../../circuits/mappers/consent_verification.ts'
 import { type Clock, iso } from '../../clock.ts'
 import { fail } from '../../errors.ts'
 import { requireUnchanged } from '../../json/read-only.ts'
@@ -9,10 +8,12 @@ import type { Sealing } from '../../keys/sealing.ts'
 import type { Signers } from '../../keys/signers.ts'
 import type { SubjectPseudonyms } from '../../keys/subject-pseudonyms.ts'
 import { CLAIM_KINDS } from '../../ledger/claim-kinds.ts'
-import type { Decide } from '../../ledger/decision.ts'
+import type { Decide, Tx } from '../../ledger/decision.ts'
 import type { Ledger } from '../../ledger/ledger.ts'
 import type { Database } from '../../store/database.ts'
+import type { HoldersService, Provable } from '../holders/service.ts'
 import type * as Nullifiers from '../proofs/spending/nullifiers.ts'
+import type { StatusesService } from '../status/service.ts'
 import {
   type CircuitQuestion,
   type PreparedConsent,
@@ -24,7 +25,7 @@ import {
 } from './circuit-question.ts'
 import { momentOf } from './input.ts'
 import { receiptHash, recordIdOf } from './receipt.ts'
-import { CIRCUIT, LEDGER_SUBJECT, recordConsent } from './recording.ts'
+import { consentCredential, issuedRow, LEDGER_SUBJECT, recordConsent, signForCircuit } from './recording.ts'
 import {
   AS_LOGGED,
   type ConsentLogged,
@@ -35,7 +36,7 @@ import {
   type RevokeConsent,
   type VerifyConsent,
 } from './schemas.ts'
-import { nameHash, openConsent, openReason, sealReason } from './sealed-consent.ts'
+import { nameHash, openConsent, openReason, sealConsent, sealReason } from './sealed-consent.ts'
 import {
   historyOf,
   noConsent,
@@ -52,15 +53,13 @@ export interface ConsentDeps {
   readonly ledger: Pick<Ledger, 'append'>
   readonly signers: Pick<Signers, 'current' | 'publicKey'>
   readonly issuer: Pick<Issuer, 'current'>
+  readonly holders: Pick<HoldersService, 'bearer' | 'recipient' | 'secretOf'>
+  readonly statuses: Pick<StatusesService, 'set'>
   readonly sealing: Sealing
   readonly clock: Clock
   readonly baseUrl: string
   readonly subjects: SubjectPseudonyms
-  /** Proofs of a consent that was withdrawn are neither verified nor spent. */
-  readonly nullifiers: Pick<
-    typeof Nullifiers,
-    'issuedNullifierRow' | 'revokedNullifierClaim' | 'revokedNullifierRow'
-  >
+  readonly nullifiers: Pick<typeof Nullifiers, 'insertIssued' | 'issuedNullifierRow'>
 }
 
 const WITHDRAWN = CLAIM_KINDS.consentWithdrawn
@@ -90,6 +89,23 @@ export const createConsents = (deps: ConsentDeps) => {
   const owned = async ({ organisation }: Caller, id: string): Promise<Standing> =>
     (await find(organisation, id)) ?? fail('not_found')
 
+  /**
+   * A consent that the circuit knows, or one that was refused. One that was signed for version 1 is signed anew, for its bearer, when
+   * it is first asked for: to do so with all at the start would keep a service waiting for as long as it has consents.
+   */
+  const current = async (standing: Standing): Promise<Standing> => {
+    const { row, inside } = standing
+    if (inside.circuit !== undefined || row.answer !== 'given') return standing
+    const { organisation, id, expires_at } = row
+    const { receipt, payload } = inside
+    const recipient = await deps.holders.bearer(organisation)
+    const circuit = await signForCircuit(deps.issuer, payload, expires_at, recipient)
+    await nullifiers.insertIssued(database, issuedRow(nullifiers, circuit, organisation, id))
+    await store.replaceSealed(database, row, sealConsent(sealing, { receipt, payload, circuit }))
+    // Another server may have been faster: what is stored counts.
+    return (await find(organisation, id)) ?? fail('not_found')
+  }
+
   /** @throws AppError read_only for what its recording is said to have answered and did not */
   const requireAsLogged = async (sent: Partial<ConsentLogged>, { row, inside }: Standing): Promise<void> => {
     if (!AS_LOGGED.some((name) => sent[name] !== undefined)) return
@@ -97,12 +113,14 @@ export const createConsents = (deps: ConsentDeps) => {
       store.findVersion(database, row.organisation, row.id),
       store.findLeafHash(database, row.entry_index),
     ])
-    const answered: ConsentLogged = {
+    const answered: Partial<ConsentLogged> = {
       consentId: row.id,
       status: row.answer,
       version,
       recordedAt: iso(row.recorded_at),
       receipt: inside.receipt,
+      ...(inside.circuit && { credential: consentCredential(row.organisation, inside.circuit) }),
+      ...(row.answer === 'refused' && { credential: null }),
       digest: Buffer.from(row.receipt_hash).toString('hex'),
       leafHash: Buffer.from(leafHash).toString('hex'),
       leafIndex: row.entry_index,
@@ -145,24 +163,43 @@ export const createConsents = (deps: ConsentDeps) => {
     return verdictOn(await owned(caller, latest))
   }
 
+  /** The statuses of consents that a record of these purposes leaves nothing of. @param before see `findReplaced` */
+  const replacedBy = async (
+    organisation: string,
+    subject: string,
+    { controller, purposes }: LogConsent,
+    before?: number,
+  ): Promise<number[]> => {
+    const named = {
+      organisation,
+      subject,
+      controllerHash: nameHash(controller),
+      purposeHashes: purposes.map(nameHash),
+    }
+    const rows = await store.findReplaced(database, named, before)
+    return rows.flatMap((row) => {
+      const { circuit } = openConsent(sealing, row)
+      return circuit === undefined ? [] : [Number(circuit.consent.status)]
+    })
+  }
+
+  const revokeStatuses = (tx: Tx, statuses: readonly number[]): void => {
+    for (const status of statuses) deps.statuses.set(tx, status)
+  }
+
   const withdrawal = ({ row, inside }: Standing, reason: string | undefined): Decide<ConsentWithdrawn> => {
     const { id, organisation } = row
-    const revoked = inside.circuit && {
-      circuitId: CIRCUIT,
-      nullifier: consentNullifier(inside.circuit.consent),
-    }
+    const status = inside.circuit?.consent.status
     const answer = (at: number): ConsentWithdrawn => ({
       consentId: id,
       status: 'withdrawn',
       withdrawnAt: iso(at),
     })
-    const ofNullifier = revoked && nullifiers.revokedNullifierClaim(revoked)
     const sealed_reason = reason === undefined ? null : sealReason(sealing, id, reason)
     return (tx) => {
-      const first = tx.holder(WITHDRAWN, id) ?? (ofNullifier && tx.holder(...ofNullifier))
+      const first = tx.holder(WITHDRAWN, id)
       if (first) return answer(first.at)
       tx.claim(WITHDRAWN, id)
-      if (ofNullifier) tx.claim(...ofNullifier)
       const { at } = tx
       const { index: entry_index } = tx.append({
         type: 'revoke',
@@ -179,20 +216,29 @@ export const createConsents = (deps: ConsentDeps) => {
           withdrawn_at: at,
         }),
       )
-      if (revoked) tx.write(nullifiers.revokedNullifierRow({ ...revoked, organisation, at }))
+      revokeStatuses(tx, status === undefined ? [] : [Number(status)])
       return answer(at)
     }
   }
 
   return {
     /**
-     * Records that somebody consented, or refused.
+     * Records that somebody consented, or refused, and revokes the status of each consent of which that leaves nothing.
      * @throws AppError validation_failed
      */
     async log(caller: Caller, input: LogConsent): Promise<ConsentLogged> {
       const { organisation } = caller
       const subject = await pseudonymOf(organisation, input.subjectId)
-      const recorded = await ledger.append(caller, await recordConsent(deps, caller, input, subject))
+      const replaced = await replacedBy(organisation, subject, input)
+      const record = await recordConsent(deps, caller, input, subject)
+      const recorded = await ledger.append(caller, (tx) => {
+        revokeStatuses(tx, replaced)
+        return record(tx)
+      })
+      // Of two records at the same time, neither saw that the other takes the rest.
+      const since = await replacedBy(organisation, subject, input, recorded.leafIndex)
+      const overlooked = since.filter((status) => !replaced.includes(status))
+      if (overlooked.length > 0) await ledger.append(caller, (tx) => revokeStatuses(tx, overlooked))
       const version = await store.findVersion(database, organisation, recorded.consentId)
       return { ...recorded, version }
     },
@@ -223,21 +269,24 @@ export const createConsents = (deps: ConsentDeps) => {
     },
 
     /**
-     * Withdraws a consent for good, and the nullifier of its proofs with it. Again: the first answer.
+     * Withdraws a consent for good, and revokes its status. Again: the first answer.
      * @throws AppError not_found, read_only
      */
     async revoke(caller: Caller, { reason, ...logged }: RevokeConsent): Promise<ConsentWithdrawn> {
       const standing = await owned(caller, logged.consentId)
       await requireAsLogged(logged, standing)
-      return ledger.append(caller, withdrawal(standing, reason))
+      return ledger.append(caller, withdrawal(await current(standing), reason))
     },
 
     /**
      * A consent of the caller's organisation as its circuit takes it, for one purpose, or why it can't be asked. One that
      * is over, or doesn't cover what is asked, can: the circuit itself says so.
-     * @throws AppError not_found for the id of no consent of the organisation
+     * @throws AppError not_found for the id of no consent of the organisation; inputs_insufficient, reason HOLDER_BOUND
      */
-    async forCircuit(caller: Caller, asked: CircuitQuestion): Promise<PreparedConsent | RefusedConsent> {
+    async forCircuit(
+      caller: Caller,
+      asked: CircuitQuestion,
+    ): Promise<Provable<PreparedConsent> | RefusedConsent> {
       const { consent, subjectId } = asked
       const standing =
         'consentId' in consent
@@ -246,7 +295,13 @@ export const createConsents = (deps: ConsentDeps) => {
       if (standing === undefined) return { refused: 'unknown' }
       const subject = subjectId === undefined ? undefined : await pseudonymOf(caller.organisation, subjectId)
       const at = presentOf(standing, clock.now())
-      return prepareConsent(standing, { ...asked, subject, at, issuer: deps.baseUrl })
+      const prepared = prepareConsent(await current(standing), {
+        ...asked,
+        subject,
+        at,
+        issuer: deps.baseUrl,
+      })
+      return 'refused' in prepared ? prepared : { ...prepared, secret: deps.holders.secretOf(prepared) }
     },
 
     /**

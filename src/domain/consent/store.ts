@@ -61,6 +61,17 @@ export const findConsent = (
     .where({ 'consents.id': id, 'consents.organisation': organisation })
     .first<KnownConsent | undefined>()
 
+/** Seals a consent anew, unless somebody was faster. */
+export const replaceSealed = async (
+  { knex }: Database,
+  { id, sealed }: Pick<ConsentRow, 'id' | 'sealed'>,
+  anew: Uint8Array,
+): Promise<void> => {
+  await knex<ConsentRow>('consents')
+    .where({ id, sealed: Buffer.from(sealed) })
+    .update({ sealed: Buffer.from(anew) })
+}
+
 /** What the log has of an entry. */
 export const findLeafHash = async ({ knex }: Database, index: number): Promise<Uint8Array> => {
   const row = await knex<{ idx: number; leaf_hash: Uint8Array }>('ledger_entries')
@@ -97,6 +108,51 @@ export const findSupersessions = async (
     [id, organisation],
   )
   return rows
+}
+
+/** Purposes of one subject and controller. */
+interface Named {
+  readonly organisation: string
+  readonly subject: string
+  readonly controllerHash: Uint8Array
+  /** At least one. */
+  readonly purposeHashes: readonly Uint8Array[]
+}
+
+/**
+ * The given consents of which nothing stands any more once a record names these purposes, and which it is that takes the last
+ * purpose of: at most one for each purpose.
+ * @param before index of that record's entry; by default it is still to come
+ */
+export const findReplaced = async (
+  { knex }: Database,
+  { organisation, subject, controllerHash, purposeHashes }: Named,
+  before = Number.MAX_SAFE_INTEGER,
+): Promise<Pick<ConsentRow, 'id' | 'organisation' | 'sealed' | 'expires_at'>[]> => {
+  const laterThan = (own: string) =>
+    `SELECT 1 FROM consent_purposes later WHERE later.organisation = ${own}.organisation AND later.subject = ${own}.subject
+       AND later.purpose_hash = ${own}.purpose_hash AND later.controller_hash = ${own}.controller_hash
+       AND later.entry_index > ${own}.entry_index`
+  const named = purposeHashes.map((hash) => Buffer.from(hash))
+  return knex<ConsentRow>('consents')
+    .select('id', 'organisation', 'sealed', 'expires_at')
+    .where({ answer: 'given' })
+    .whereIn(
+      'id',
+      knex<PurposeRow>('consent_purposes AS latest')
+        .select('consent')
+        .where({ organisation, subject, controller_hash: Buffer.from(controllerHash) })
+        .whereIn('purpose_hash', named)
+        .where('entry_index', '<', before)
+        .whereRaw(`NOT EXISTS (${laterThan('latest')} AND later.entry_index < ?)`, [before]),
+    )
+    .whereNotExists(
+      knex<PurposeRow>('consent_purposes AS own')
+        .select(knex.raw('1'))
+        .whereRaw('own.consent = consents.id')
+        .whereNotIn('purpose_hash', named)
+        .whereRaw(`NOT EXISTS (${laterThan('own')})`),
+    )
 }
 
 /** How many records of the same subject and controller there were up to this one: its version. */

@@ -3,8 +3,9 @@
  * checked with a key of the published set and nothing else, so it says whose it is and until when.
  * @module
  */
-import { createPublicKey, hash, verify } from 'node:crypto'
+import { hash, verify } from 'node:crypto'
 import { fail } from '../../errors.ts'
+import { ownPublicKey } from '../../keys/own-keys.ts'
 import type { CurrentSigner, Signers } from '../../keys/signers.ts'
 import { canonicalJson } from '../../protocol/canonical-json.ts'
 import { readJws, writeJws } from '../../protocol/jws.ts'
@@ -71,5 +72,5 @@ export const isSigned = async (signers: Pick<Signers, 'publicKey'>, text: string
   if (alg !== 'EdDSA' || typ !== TICKET_TYP || typeof kid !== 'string') return false
   const jwk = await signers.publicKey('tickets', 'Ed25519', kid)
   if (jwk === undefined) return false
-  return verify(null, read.covered, createPublicKey({ key: { ...jwk }, format: 'jwk' }), read.signature)
+  return verify(null, read.covered, ownPublicKey(jwk), read.signature)
 }

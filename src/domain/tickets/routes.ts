@@ -69,7 +69,7 @@ const handInProofs = route({
   bodyLimit: 'batch',
   cost: BATCH_COST,
   response: { 200: BatchOutcomes },
-  errors: ['batch_too_large', 'double_spend'],
+  errors: ['batch_too_large', 'double_spend', 'proof_service_unavailable'],
   example: {
     body: {
       proofs: [

@@ -38,7 +38,7 @@ const generateToken = route({
   body: NewToken,
   exactNumbers: true,
   response: { 201: TokenIssued },
-  errors: ['pass_signing_not_configured'],
+  errors: ['pass_signing_not_configured', 'conflict'],
   example: {
     body: {
       subject: 'member-7',
@@ -77,7 +77,7 @@ const revokeToken = route({
   tag,
   summary: 'Revoke a token permanently',
   description:
-    'Also revokes hybrid tokens (`hyt_…`). The signature of a revoked token can still be verified offline, so check the status online where revocation matters. Its proofs are rejected too. A repeated request returns the first answer. You can send the complete answer that issued the token.',
+    'Also revokes hybrid tokens (`hyt_…`). The signature of a revoked token can still be verified offline, so check its status list, or ask here, where revocation matters. Its proofs are rejected too. A repeated request returns the first answer. You can send the complete answer that issued the token.',
   body: RevokeToken,
   response: { 200: TokenRevoked },
   errors: ['not_found', 'read_only'],

@@ -2,6 +2,7 @@
 import Type, { type Static } from 'typebox'
 import { DateTime, Nullable, orNull } from '../../json/schemas.ts'
 import { EXPECTATION_REASONS, Expect } from '../../rules/schemas.ts'
+import { Holder, TokenCredentialJson } from '../holders/schemas.ts'
 import { HybridTokenIssued } from '../hybrid-tokens/schemas.ts'
 
 /** Every one is the same JWT; all but the first promise that it fits what it is made for. */
@@ -60,6 +61,7 @@ export const NewToken = Type.Object(
         description: 'The verifier that can accept it; its `aud`. Default: any.',
       }),
     ),
+    holder: Holder,
     singleUse: Type.Optional(
       Type.Boolean({ description: 'Whether it can be used only once, by `consume`.' }),
     ),
@@ -74,10 +76,11 @@ export const TokenIssued = Type.Object(
     type: TokenTypeSchema,
     token: Type.String({
       description:
-        'Compact JWS: EdDSA, typ `vt+jwt`, a key of /.well-known/jwks.json. Claims `iss`, `sub`, `aud`, `iat`, `exp`, `jti`, `single_use`, `claims`.',
+        'Compact JWS: EdDSA, typ `vt+jwt`, a key of /.well-known/jwks.json. Claims `iss`, `sub`, `aud`, `iat`, `exp`, `jti`, `single_use`, `status` (draft-ietf-oauth-status-list-20), `claims`.',
     }),
     issuedAt: DateTime,
     expiresAt: DateTime,
+    credential: Type.Optional(TokenCredentialJson),
     qrUrl: Type.String({ description: 'Address of its QR code, with your API key.' }),
     nfcUrl: Type.String({ description: 'Address of the content of an NFC tag, with your API key.' }),
     passUrl: Type.Optional(
@@ -111,6 +114,7 @@ export const AS_ISSUED = [
   'token',
   'issuedAt',
   'expiresAt',
+  'credential',
   'qrUrl',
   'nfcUrl',
   'passUrl',

@@ -1,6 +1,5 @@
 /** Signed tokens: issued, validated, used up, revoked. @module */
 import type { Caller } from '../../caller.ts'
-import { tokenNullifier } from '../../circuits/mappers/token_validation.ts'
 import { type Clock, iso } from '../../clock.ts'
 import type { PassSigners } from '../../config/passes.ts'
 import { AppError, fail } from '../../errors.ts'
@@ -14,10 +13,13 @@ import type { Decide, Tx } from '../../ledger/decision.ts'
 import type { Ledger } from '../../ledger/ledger.ts'
 import type { TagType } from '../../protocol/ndef.ts'
 import { type Facts, unexpected } from '../../rules/expectation.ts'
+import { createBatchedLoad } from '../../store/batched-load.ts'
 import type { Database } from '../../store/database.ts'
+import type { HoldersService, Provable } from '../holders/service.ts'
 import type * as Nullifiers from '../proofs/spending/nullifiers.ts'
+import type { StatusesService } from '../status/service.ts'
 import { formUrls, tokenNfc, tokenPass, tokenQr } from './forms.ts'
-import { CIRCUIT, issueToken, writeToken } from './issue.ts'
+import { CIRCUIT, issuedRow, issueToken, signForCircuit, tokenCredential, writeToken } from './issue.ts'
 import { isTokenId, readPresented } from './presented.ts'
 import { revocation } from './revocation.ts'
 import {
@@ -28,21 +30,31 @@ import {
   type TokenReason,
   type TokenRevoked,
   type TokenStanding,
-  type TokenStatus,
   type TokenVerdict,
   type ValidateToken,
 } from './schemas.ts'
 import type { GooglePass, NfcPayload, PassQuery } from './schemas-forms.ts'
-import { type CircuitToken, type OpenedToken, openToken } from './sealed-token.ts'
+import {
+  type CircuitToken,
+  type CurrentToken,
+  isCurrent,
+  type OpenedToken,
+  openJws,
+  openToken,
+  sealToken,
+  type TokenPayload,
+} from './sealed-token.ts'
 import * as store from './store.ts'
 import { faultsOf, refusal, statusOf, tokenFacts, verdictOf } from './verdict.ts'
 
 export interface TokensDeps {
   readonly database: Database
-  readonly ledger: Pick<Ledger, 'append' | 'findClaim'>
+  readonly ledger: Pick<Ledger, 'append' | 'findClaims'>
   readonly signers: Pick<Signers, 'current' | 'publicKey'>
   readonly issuer: Pick<Issuer, 'current'>
+  readonly holders: Pick<HoldersService, 'bearer' | 'recipient' | 'secretOf'>
   readonly sealing: Sealing
+  readonly statuses: Pick<StatusesService, 'reserve' | 'referenceTo' | 'referred' | 'set'>
   readonly clock: Clock
   readonly baseUrl: string
   /** Absent: no passes can be made. */
@@ -53,11 +65,18 @@ export interface TokensDeps {
     | 'nullifierClaim'
     | 'nullifierSpentAt'
     | 'createNullifierSweep'
+    | 'formerNullifier'
+    | 'insertIssued'
     | 'issuedNullifierRow'
     | 'revokedNullifierClaim'
-    | 'revokedNullifierRow'
   >
 }
+
+/** A token as a proof needs it; what was revoked or used up has no values. */
+export type TokenForCircuit = { readonly facts: Facts } & (
+  | { readonly ended: 'revoked' | 'used' }
+  | (Provable<CircuitToken> & { readonly ended?: undefined })
+)
 
 const { tokenUsed: USED, tokenRevoked: REVOKED } = CLAIM_KINDS
 
@@ -69,39 +88,71 @@ const failUsed = (usedAt: number): never => {
 export type TokensService = ReturnType<typeof createTokens>
 
 export const createTokens = (deps: TokensDeps) => {
-  const { database, ledger, signers, sealing, clock, nullifiers, baseUrl, passes } = deps
+  const { database, ledger, signers, sealing, statuses, clock, nullifiers, baseUrl, passes } = deps
   const sweepNullifiers = nullifiers.createNullifierSweep(database, clock)
 
   const opened = (row: store.KnownToken): OpenedToken => openToken(sealing, row.id, row.sealed)
 
   /** @throws AppError read_only for what its issuing is said to have answered and did not */
   const requireAsIssued = (sent: Partial<TokenIssued>, row: store.KnownToken): void => {
+    if (AS_ISSUED.every((name) => sent[name] === undefined)) return
     const { id, type, issued_at, expires_at } = row
-    const answered: TokenIssued = {
+    const inside = opened(row)
+    const answered: Partial<TokenIssued> = {
       tokenId: id,
       type,
-      token: opened(row).jws,
+      token: inside.jws,
       issuedAt: iso(issued_at),
       expiresAt: iso(expires_at),
+      ...(isCurrent(inside) && { credential: tokenCredential(row.organisation, inside.circuit) }),
       ...formUrls(baseUrl, id, passes),
     }
     requireUnchanged(sent, answered, AS_ISSUED)
   }
 
+  /** What a proof of a token spends; one of version 1 of the circuit spent its nullifier. */
+  const spentBy = ({ circuit }: OpenedToken) => ({
+    circuitId: CIRCUIT,
+    nullifier: 'token' in circuit ? circuit.token.status : nullifiers.formerNullifier(circuit.formerSecret),
+  })
+
+  const findStored = createBatchedLoad((ids) => store.findTokens(database, ids))
+
+  const stored = async (organisation: string, id: string): Promise<store.KnownToken | undefined> => {
+    const row = await findStored(id)
+    return row?.organisation === organisation ? row : undefined
+  }
+
   /** One for a single use may have been used up by a proof. */
-  const find = async (organisation: string, id: string): Promise<store.KnownToken | undefined> => {
-    const row = await store.findToken(database, organisation, id)
-    if (!row?.single_use || row.used_at !== null) return row
-    const nullifier = tokenNullifier(opened(row).token)
-    const spentAt = await nullifiers.nullifierSpentAt(ledger, organisation, {
-      circuitId: CIRCUIT,
-      nullifier,
-    })
+  const withUse = async (row: store.KnownToken): Promise<store.KnownToken> => {
+    if (!row.single_use || row.used_at !== null) return row
+    const spentAt = await nullifiers.nullifierSpentAt(ledger, row.organisation, spentBy(opened(row)))
     return { ...row, used_at: spentAt ?? null }
   }
 
+  /**
+   * A token that the circuit knows. One that was signed for version 1 is signed anew, for its bearer, when it is first asked for: to
+   * do so with all at the start would keep a service waiting for as long as it has tokens.
+   */
+  const current = async (row: store.KnownToken): Promise<CurrentToken> => {
+    const inside = opened(row)
+    if (isCurrent(inside)) return inside
+    const { organisation, expires_at } = row
+    const { jws, payload } = inside
+    const circuit = signForCircuit(
+      await deps.issuer.current(),
+      payload,
+      await deps.holders.bearer(organisation),
+    )
+    await nullifiers.insertIssued(database, issuedRow(nullifiers, circuit, organisation, expires_at))
+    await store.replaceSealed(database, row, sealToken(sealing, { jws, payload, circuit }))
+    // Another server may have been faster: what is stored counts.
+    const again = opened((await stored(organisation, row.id)) ?? fail('not_found'))
+    return isCurrent(again) ? again : fail('unavailable')
+  }
+
   const owned = async ({ organisation }: Caller, id: string): Promise<store.KnownToken> =>
-    (await find(organisation, id)) ?? fail('not_found')
+    withUse((await stored(organisation, id)) ?? fail('not_found'))
 
   /** Whoever is handed a form of a token must be able to use it. @throws AppError not_found, token_not_active */
   const active = async (caller: Caller, id: string): Promise<OpenedToken> => {
@@ -121,20 +172,25 @@ export const createTokens = (deps: TokensDeps) => {
   const present = async (
     { organisation }: Caller,
     text: string,
-  ): Promise<{ readonly refused: TokenReason } | { readonly row: store.KnownToken }> => {
+  ): Promise<
+    { readonly refused: TokenReason } | { readonly row: store.KnownToken; readonly payload: TokenPayload }
+  > => {
     const presented = await readPresented(signers, text)
     if ('refused' in presented) return presented
-    const row = await find(organisation, presented.id)
-    return row && presented.jwsHash.equals(row.jws_hash) ? { row } : { refused: 'TOKEN_UNKNOWN' }
+    const { payload, jwsHash, isSigned } = presented
+    const row = isTokenId(payload.jti) ? await stored(organisation, payload.jti) : undefined
+    const isIssued = row && jwsHash.equals(row.jws_hash) && openJws(sealing, row.id, row.sealed) === text
+    if (!isIssued) return { refused: isSigned() ? 'TOKEN_UNKNOWN' : 'SIGNATURE_INVALID' }
+    return { row: await withUse(row), payload }
   }
 
   /** Uses a valid token up, unless somebody was faster. */
   const consumption =
-    (row: store.KnownToken, nullifier: bigint, verdict: TokenVerdict): Decide<TokenVerdict> =>
+    (row: store.KnownToken, status: bigint, verdict: TokenVerdict): Decide<TokenVerdict> =>
     (tx) => {
       if (tx.holder(REVOKED, row.id))
         return { ...verdict, valid: false, reasonCodes: ['TOKEN_REVOKED'], status: 'revoked' }
-      const ofNullifier = nullifiers.nullifierClaim({ circuitId: CIRCUIT, nullifier })
+      const ofNullifier = nullifiers.nullifierClaim({ circuitId: CIRCUIT, nullifier: status })
       const used = tx.holder(USED, row.id) ?? tx.holder(...ofNullifier)
       if (used) return failUsed(used.at)
       tx.claim(USED, row.id)
@@ -181,21 +237,22 @@ export const createTokens = (deps: TokensDeps) => {
      *   read_only for what its issuing is said to have answered and did not
      */
     async validate(caller: Caller, asked: ValidateToken): Promise<TokenVerdict> {
-      const { token, audience, consume = false, expect } = asked
+      const { token, audience, consume = false, expect, ...issued } = asked
       const presented = await present(caller, token)
       if ('refused' in presented) return refusal(presented.refused)
-      const { row } = presented
-      requireAsIssued(asked, row)
+      // Its hash is that of the token that was issued, so that what is kept sealed says the same.
+      const { row, payload } = presented
+      requireAsIssued(issued, row)
       const now = clock.now()
-      const inside = opened(row)
       const faults = [
-        ...faultsOf(row, inside, audience, now),
-        ...unexpected(expect, tokenFacts(row, inside, now), now),
+        ...faultsOf(row, payload, audience, now),
+        ...unexpected(expect, tokenFacts(row, payload, now), now),
       ]
       if (consume && faults.join() === 'TOKEN_USED') return failUsed(row.used_at ?? now)
-      const verdict = verdictOf(row, inside, faults, now)
+      const verdict = verdictOf(row, payload, faults, now)
       if (!consume || !row.single_use || !verdict.valid) return verdict
-      return ledger.append(caller, consumption(row, tokenNullifier(inside.token), verdict))
+      const { circuit } = await current(row)
+      return ledger.append(caller, consumption(row, circuit.token.status, verdict))
     },
 
     /**
@@ -206,23 +263,23 @@ export const createTokens = (deps: TokensDeps) => {
       const { tokenId } = issued
       const row = await owned(caller, tokenId)
       requireAsIssued(issued, row)
-      const { payload, token } = opened(row)
+      const { payload, circuit } = await current(row)
       return ledger.append(
         caller,
-        revocation(nullifiers, caller, {
+        revocation({
           tokenId,
           event: REVOKED,
           subject: payload.sub,
           digest: row.jws_hash,
-          circuitId: CIRCUIT,
-          nullifier: tokenNullifier(token),
-          row: (place) =>
-            store.tokenRevocations.row({
-              organisation: row.organisation,
-              token: tokenId,
-              reason: reason ?? null,
-              ...place,
-            }),
+          write(tx, place) {
+            const { organisation } = row
+            statuses.set(tx, Number(circuit.token.status))
+            // That of the JWT; older ones have none.
+            if (payload.status !== undefined) statuses.set(tx, statuses.referred(payload.status))
+            tx.write(
+              store.tokenRevocations.row({ organisation, token: tokenId, reason: reason ?? null, ...place }),
+            )
+          },
         }),
       )
     },
@@ -274,27 +331,21 @@ export const createTokens = (deps: TokensDeps) => {
     /**
      * A token of the caller's organisation as its circuit takes it, whatever became of it.
      * @param tokenOrId `tok_…` or the compact JWS
-     * @throws AppError not_found, also for a JWS that was not issued here
+     * @throws AppError not_found, also for a JWS that was not issued here; inputs_insufficient, reason HOLDER_BOUND
      */
-    async forCircuit(
-      caller: Caller,
-      tokenOrId: string,
-    ): Promise<CircuitToken & { readonly status: TokenStatus; readonly facts: Facts }> {
+    async forCircuit(caller: Caller, tokenOrId: string): Promise<TokenForCircuit> {
       const presented = isTokenId(tokenOrId)
         ? { row: await owned(caller, tokenOrId) }
         : await present(caller, tokenOrId)
       if ('refused' in presented) return fail('not_found')
       const { row } = presented
-      const inside = opened(row)
-      const { token, signature, issuer } = inside
       const now = clock.now()
-      return {
-        token,
-        signature,
-        issuer,
-        status: statusOf(row, now),
-        facts: tokenFacts(row, inside, now),
-      }
+      const inside = opened(row)
+      const [status, facts] = [statusOf(row, now), tokenFacts(row, inside.payload, now)]
+      // Nothing is proved of those.
+      if (status === 'revoked' || status === 'used') return { ended: status, facts }
+      const { secret, ...circuit } = (await current(row)).circuit
+      return { ...circuit, secret: deps.holders.secretOf({ secret }), facts }
     },
   }
 }

@@ -2,7 +2,7 @@
 import { iso } from '../../clock.ts'
 import type { Facts } from '../../rules/expectation.ts'
 import type { TokenReason, TokenStatus, TokenVerdict } from './schemas.ts'
-import type { OpenedToken } from './sealed-token.ts'
+import type { TokenPayload } from './sealed-token.ts'
 import type { KnownToken } from './store.ts'
 
 /** What came last counts. @param now Unix ms */
@@ -36,7 +36,7 @@ const audienceFault = (asked: string | undefined, aud: string | undefined): Toke
 /** Every reason why a token does not count. @param asked audience @param now Unix ms */
 export const faultsOf = (
   row: KnownToken,
-  { payload }: OpenedToken,
+  payload: TokenPayload,
   asked: string | undefined,
   now: number,
 ): TokenReason[] => {
@@ -50,7 +50,7 @@ export const faultsOf = (
 }
 
 /** What of a token can be compared with what is expected. @param now Unix ms */
-export const tokenFacts = (row: KnownToken, { payload }: OpenedToken, now: number): Facts => ({
+export const tokenFacts = (row: KnownToken, payload: TokenPayload, now: number): Facts => ({
   issuers: [payload.iss, row.organisation],
   audience: payload.aud ?? null,
   statement: payload.claims ?? {},
@@ -61,7 +61,7 @@ export const tokenFacts = (row: KnownToken, { payload }: OpenedToken, now: numbe
 /** @param now Unix ms */
 export const verdictOf = (
   row: KnownToken,
-  { payload }: OpenedToken,
+  payload: TokenPayload,
   reasonCodes: TokenReason[],
   now: number,
 ): TokenVerdict => ({

@@ -83,9 +83,11 @@ describe('proofs of consents', function () {
     const { consentId } = await consents.logged({ subjectId: 'bea' })
     const no = await proven({ consentId, purpose: 'profiling' }, false)
     await proven({ consentId, purpose, controller: 'https://other.example' }, false)
-    // A proof of a NO stands, whatever becomes of the consent but for its nullifier.
-    await consents.logged({ subjectId: 'bea' })
+    // A proof of a NO stands for as long as the status of the consent does.
+    await consents.logged({ subjectId: 'bea', purposes: ['profiling'] })
     expect(await reasonsLater(no)).to.deep.equal([])
+    await consents.logged({ subjectId: 'bea' })
+    expect(await reasonsLater(no)).to.deep.equal(['CREDENTIAL_REVOKED'])
   })
 
   it('are not made of a consent of somebody else, and a handle of somebody else does not pass', async () => {
@@ -103,16 +105,16 @@ describe('proofs of consents', function () {
     const { subject_handle, scope, ...rest } = consentVerification.read(made.publicInputs ?? [])
     const foreign = consentVerification.read(other.publicInputs ?? []).subject_handle
     expect(subject_handle).not.to.equal(foreign)
-    const refusal = (subjectHandle: bigint, nullifier = rest.nullifier) =>
+    const refusal = (subjectHandle: bigint, status = rest.disclosedStatus) =>
       app.services.consents.refusalOf(owner.organisationId, ada.consentId, {
         purpose: rest.purpose,
         subjectHandle,
         scope,
-        nullifier,
+        status,
       })
     expect(await refusal(subject_handle)).to.equal(undefined)
     expect(await refusal(foreign)).to.equal('subject_mismatch')
-    expect(await refusal(subject_handle, rest.nullifier + 1n)).to.equal('unknown')
+    expect(await refusal(subject_handle, rest.disclosedStatus + 1n)).to.equal('unknown')
   })
 
   it('are refused once the consent is withdrawn, and no more are made', async () => {
@@ -120,7 +122,7 @@ describe('proofs of consents', function () {
     const made = await proven({ consentId, purpose })
     expect(await reasonsLater(made)).to.deep.equal([])
     await consents.revoke(consentId)
-    expect(await reasonsLater(made)).to.deep.equal(['CONSENT_WITHDRAWN', 'NULLIFIER_REVOKED'])
+    expect(await reasonsLater(made)).to.deep.equal(['CONSENT_WITHDRAWN', 'CREDENTIAL_REVOKED'])
     for (const body of [{ consentId }, { receipt }]) {
       const answer = await ask({ ...body, purpose })
       expectUnproven(answer, FIELD)
@@ -129,7 +131,7 @@ describe('proofs of consents', function () {
   })
 
   it('are neither verified nor spent by whoever checked them just before the withdrawal', async () => {
-    const { consentId } = await consents.logged({ subjectId: 'fay' })
+    const { consentId, credential } = await consents.logged({ subjectId: 'fay' })
     const made = await generated(app, owner.apiKey, {
       circuit_id: 'consent_verification',
       inputs: { consentId, purpose },
@@ -137,12 +139,14 @@ describe('proofs of consents', function () {
     await consents.revoke(consentId)
     // What a check sees that began earlier.
     const { knex } = app.services.database
-    await knex('revoked_nullifiers').where({ organisation: owner.organisationId }).del()
+    await knex('revoked_statuses')
+      .where({ status: Number(credential?.fields.status) })
+      .del()
     await knex('consent_withdrawals').where({ organisation: owner.organisationId }).del()
     for (const consume of [false, true]) {
       const { status, body } = await postVerifyProof(app, owner.apiKey, { ...asPresented(made), consume })
       expect([status, body.valid, body.verified]).to.deep.equal([200, true, false])
-      expect(body.reason_codes).to.deep.equal(['NULLIFIER_REVOKED'])
+      expect(body.reason_codes).to.deep.equal(['CREDENTIAL_REVOKED'])
     }
   })
 
@@ -222,6 +226,6 @@ describe('proofs of consents', function () {
       to: BigInt(Date.parse('2030-01-01') / 1000),
     })
     const rows = await app.services.database.knex('consents').where({ id: consentId }).select('sealed')
-    expect(Buffer.from(rows[0].sealed).toString('latin1')).not.to.contain(String(consent.secret))
+    expect(Buffer.from(rows[0].sealed).toString('latin1')).not.to.contain(String(found.secret))
   })
 })

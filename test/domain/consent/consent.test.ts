@@ -227,6 +227,37 @@ describe('consents', () => {
     expect((await consents.status(third.consentId)).body.version).to.equal(3)
   })
 
+  describe('whose status others can read', () => {
+    type Logged = Awaited<ReturnType<typeof consents.logged>>
+    const isRevoked = ({ credential }: Logged) =>
+      app.services.statuses.isSet(Number(credential?.fields.status))
+
+    it('are revoked once nothing of them stands, and not before', async () => {
+      const first = await consents.logged({ purposes: ['newsletter', 'analytics'] })
+      const other = await consents.logged({ purposes: ['newsletter'], controller: 'https://other.example' })
+      await consents.logged({ purposes: ['analytics'], status: 'refused' })
+      expect(await isRevoked(first)).to.equal(false)
+      const latest = await consents.logged({ purposes: ['newsletter', 'profiling'] })
+      expect(await isRevoked(first)).to.equal(true)
+      expect(await isRevoked(other)).to.equal(false)
+      expect(await isRevoked(latest)).to.equal(false)
+      const whole = await consents.logged({ purposes: ['profiling', 'newsletter'] })
+      expect(await isRevoked(latest)).to.equal(true)
+      expect(await isRevoked(whole)).to.equal(false)
+    })
+
+    it('are revoked by two records at the same time that take a purpose each', async () => {
+      for (let round = 0; round < 5; round++) {
+        const subjectId = `person-${round}`
+        const first = await consents.logged({ subjectId, purposes: ['newsletter', 'analytics'] })
+        await Promise.all(
+          ['newsletter', 'analytics'].map((purpose) => consents.logged({ subjectId, purposes: [purpose] })),
+        )
+        expect(await isRevoked(first)).to.equal(true)
+      }
+    })
+  })
+
   it('of two controllers stand beside each other, and nobody is taken for the other', async () => {
     const other = 'https://other.example'
     await consents.logged()

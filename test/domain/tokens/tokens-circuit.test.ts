@@ -70,15 +70,18 @@ describe('proofs of tokens', function () {
   })
 
   it('are neither verified nor spent by whoever checked them just before the token was revoked', async () => {
-    const { tokenId } = await tokens.issued()
+    const { tokenId, credential } = await tokens.issued()
     const made = await prove(tokenId)
     await tokens.revoke(tokenId)
     // What a check sees that began earlier.
-    await app.services.database.knex('revoked_nullifiers').where({ organisation: owner.organisationId }).del()
+    const { knex } = app.services.database
+    await knex('revoked_statuses')
+      .where({ status: Number(credential?.fields.status) })
+      .del()
     for (const consume of [false, true]) {
       const { status, body } = await verify(made, consume)
       expect([status, body.valid, body.verified]).to.deep.equal([200, true, false])
-      expect(body.reason_codes).to.deep.equal(['NULLIFIER_REVOKED'])
+      expect(body.reason_codes).to.deep.equal(['CREDENTIAL_REVOKED'])
     }
     const types = (await entriesOf(app, made.proof_id)).map(({ type }) => type)
     expect(types).to.deep.equal(['prove'])

@@ -1,6 +1,7 @@
 /** What is no token of ours is not valid, whatever it says of itself; and each refusal has its reason. */
 import { createPrivateKey, generateKeyPairSync, sign } from 'node:crypto'
 import { expect } from 'chai'
+import { jwsHash } from '../../../src/domain/tokens/presented.ts'
 import { sharedApp, type TestApp, type TestOrganisation } from '../../support/app.ts'
 import { base64url, payloadOf, signedBy, tokenRoutesOf } from '../../support/domain/tokens.ts'
 import { signedResult } from '../../support/verification.ts'
@@ -110,6 +111,25 @@ describe('texts that are no tokens', () => {
     expect(await reasonOf(withHeader({ typ: 'vt+jwt', alg: 'EdDSA', kid: kidOf(head) }))).to.equal(
       'SIGNATURE_INVALID',
     )
+  })
+
+  it('that only the database takes for the one that was issued have a wrong signature', async () => {
+    const { token: issued, tokenId } = await tokens.issued()
+    const [head = '', , tail = ''] = issued.split('.')
+    const forged = `${head}.${base64url({ ...payloadOf(issued), sub: 'somebody-else' })}.${tail}`
+    await app.services.database
+      .knex('tokens')
+      .where({ id: tokenId })
+      .update({ jws_hash: jwsHash(forged) })
+    expect(await reasonOf(forged)).to.equal('SIGNATURE_INVALID')
+    // Nor does another's sealed value stand for it.
+    const sealedOf = (id: string) => app.services.database.knex('tokens').where({ id }).first('sealed')
+    const other = await tokens.issued()
+    await app.services.database
+      .knex('tokens')
+      .where({ id: other.tokenId })
+      .update(await sealedOf(tokenId))
+    expect((await tokens.validate({ token: other.token })).status).to.equal(500)
   })
 
   it('that were signed here but never issued are unknown', async () => {

@@ -2,9 +2,10 @@
 import { expect } from 'chai'
 import { createRemoteJWKSet, jwtVerify } from 'jose'
 import { systemCaller } from '../../../src/caller.ts'
+import { holderCommitment } from '../../../src/circuits/holder-commitment.ts'
 import { issuerSignatureHolds, tokenMessage } from '../../../src/circuits/issuer-signature.ts'
 import type { TokenVerdict } from '../../../src/domain/tokens/schemas.ts'
-import { h248 } from '../../../src/rules/encode.ts'
+import { h248, organisationElement } from '../../../src/rules/encode.ts'
 import { sharedApp, startTestApp, type TestApp, type TestOrganisation } from '../../support/app.ts'
 import { payloadOf, tokenRoutesOf } from '../../support/domain/tokens.ts'
 import { rejection } from '../../support/rejection.ts'
@@ -56,6 +57,7 @@ describe('tokens', () => {
       iat: payload.iat,
       exp: (payload.iat ?? 0) + 60,
       single_use: true,
+      status: payload.status,
       claims: { level: 'gold' },
     })
     expect(type).to.equal('jwt')
@@ -203,7 +205,7 @@ describe('tokens', () => {
   })
 
   it('stay revoked, for their circuit too, and answer the first revocation again', async () => {
-    const { token, tokenId } = await tokens.issued({ singleUse: true })
+    const { token, tokenId, credential } = await tokens.issued({ singleUse: true })
     const first = await tokens.revoke(tokenId, 'lost')
     expect(first.status).to.equal(200)
     expect(first.body).to.deep.include({ success: true, tokenId, status: 'revoked' })
@@ -220,11 +222,7 @@ describe('tokens', () => {
       revocationReason: 'lost',
       usedAt: null,
     })
-    const revoked = await app.services.database
-      .knex('revoked_nullifiers')
-      .where({ organisation: owner.organisationId })
-    expect(revoked).to.have.length(1)
-    expect(revoked[0]).to.deep.include({ circuit_id: 'token_validation' })
+    expect(await app.services.statuses.isSet(Number(credential?.fields.status))).to.equal(true)
     expect((await entries()).map(({ type }) => type)).to.deep.equal(['attest', 'revoke'])
   })
 
@@ -262,6 +260,25 @@ describe('tokens', () => {
     expect((await tokens.status(tokenId)).body.status).to.equal('active')
   })
 
+  it('that are validated in one moment are each told their own, and strangers nothing of them', async () => {
+    const strangers = tokenRoutesOf(app, (await app.organisation()).apiKey)
+    const [active, revoked, used] = await Promise.all([
+      tokens.issued({ subject: 'first' }),
+      tokens.issued({ subject: 'second' }),
+      tokens.issued({ subject: 'third', singleUse: true }),
+    ])
+    await tokens.revoke(revoked.tokenId)
+    await tokens.validate({ token: used.token, consume: true })
+    const texts = [active, revoked, used, active].map(({ token }) => token)
+    const answers = await Promise.all([
+      ...texts.map((token) => tokens.validate({ token })),
+      ...texts.map((token) => strangers.validate({ token })),
+    ])
+    const told = answers.map(({ body }) => [body.subject, ...body.reasonCodes].join(' '))
+    expect(told.slice(0, 4)).to.deep.equal(['first', 'second TOKEN_REVOKED', 'third TOKEN_USED', 'first'])
+    expect(new Set(told.slice(4))).to.deep.equal(new Set([' TOKEN_UNKNOWN']))
+  })
+
   it('leave neither subject nor claims readable in the database', async () => {
     const { tokenId } = await tokens.issued({ subject: 'ada@example.org', claims: { note: 'red hat' } })
     await tokens.revoke(tokenId)
@@ -279,13 +296,14 @@ describe('tokens', () => {
   it('carry a signature for their circuit over the same facts', async () => {
     const caller = systemCaller(owner.organisationId, 'test')
     const issued = await tokens.issued({ claims: { b: 1, a: 2 }, audience: 'gate' })
-    const { token, signature, issuer, status, facts } = await app.services.tokens.forCircuit(
-      caller,
-      issued.tokenId,
-    )
-    expect(status).to.equal('active')
+    const forCircuit = async (tokenOrId: string) => {
+      const found = await app.services.tokens.forCircuit(caller, tokenOrId)
+      return found.ended === undefined ? found : expect.fail(found.ended)
+    }
+    const { token, secret, signature, issuer, facts } = await forCircuit(issued.tokenId)
     expect(issuerSignatureHolds(tokenMessage(token), signature, issuer)).to.equal(true)
     expect(issuerSignatureHolds(tokenMessage({ ...token, audience: 0n }), signature, issuer)).to.equal(false)
+    const organisation = organisationElement(owner.organisationId, 'bearer')
     expect(token).to.deep.equal({
       tokenId: h248(issued.tokenId),
       subject: h248('member-7'),
@@ -293,19 +311,16 @@ describe('tokens', () => {
       claims: h248('{"a":2,"b":1}'),
       issuedAt: BigInt(Date.parse(issued.issuedAt) / 1000),
       expiresAt: BigInt(Date.parse(issued.expiresAt) / 1000),
-      secret: token.secret,
+      holder: holderCommitment(secret, organisation),
+      organisation,
+      status: token.status,
     })
-    expect(await app.services.tokens.forCircuit(caller, issued.token)).to.deep.equal({
-      token,
-      signature,
-      issuer,
-      status,
-      facts,
-    })
+    expect(await forCircuit(issued.token)).to.deep.equal({ token, secret, signature, issuer, facts })
     const open = await tokens.issued()
-    const bare = await app.services.tokens.forCircuit(caller, open.token)
+    const bare = await forCircuit(open.token)
     expect(bare.token).to.deep.include({ audience: 0n, claims: h248('{}') })
-    expect(bare.token.secret).not.to.equal(token.secret)
+    expect(bare.secret).not.to.equal(secret)
+    expect(bare.token.status).not.to.equal(token.status)
     for (const unknown of ['tok_00000000000000000000000000', `${issued.token}x`, 'nonsense'])
       expect(await rejection(app.services.tokens.forCircuit(caller, unknown))).to.include({
         code: 'not_found',
