@@ -105,7 +105,7 @@ const programSignals = (
 const expectedSignals = (
   asked: Asked,
   issuer: string,
-  { decision }: Claims,
+  { decision, org }: Claims,
   salt: Uint8Array,
 ): Record<string, bigint> => {
   const { data, options } = asked
@@ -122,7 +122,7 @@ const expectedSignals = (
     commitment: commit(encodeValue(data[rule.field])),
     op: BigInt(OPERATORS.indexOf(rule.op)),
     operand: encodeValue(rule.value),
-    scope: h248(`scope/1${canonical({ aud: issuer, purpose: 'verify' })}`),
+    scope: h248(`scope/2${canonical({ aud: issuer, org, purpose: 'verify' })}`),
   }
 }
 

@@ -1,22 +1,31 @@
+import { spawnSync } from 'node:child_process'
 import { createHash, randomBytes } from 'node:crypto'
-import { mkdtempSync, rmSync, statSync } from 'node:fs'
+import { mkdtempSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import canonicalize from 'canonicalize'
 import { expect } from 'chai'
 import { exportJWK, generateKeyPair, SignJWT } from 'jose'
 import { type Asked, checkResult } from '../examples/verify-checks.ts'
-import { prepareCurve } from '../src/circuits/curve.ts'
+import { prepareCurve } from '../src/bin/circuits/curve.ts'
 import { eligibility } from '../src/circuits/mappers/eligibility.ts'
 import { type SimpleYesnoValues, simpleYesno } from '../src/circuits/mappers/simple_yesno.ts'
 import { type YesnoValues, yesno } from '../src/circuits/mappers/yesno.ts'
 import { createProofMaker } from '../src/circuits/proving/groth16.ts'
+import type { PublicChallenge } from '../src/domain/proofs/challenges/schemas.ts'
 import { encodeZk1, proofDigest } from '../src/protocol/zk1.ts'
 import { contextElement, encodeValue, h248, scopeElement } from '../src/rules/encode.ts'
 import { attributesOf, compileProgram } from '../src/rules/program.ts'
 import { parseRules } from '../src/rules/tree.ts'
 import { sharedApp } from './support/app.ts'
 import { artifacts } from './support/circuits/circuits.ts'
+import {
+  AGE_QUESTION,
+  challengeRoutesOf,
+  keeperOf,
+  type Presented,
+  proveKyc,
+} from './support/domain/presentations.ts'
 import { startProgram } from './support/programs.ts'
 import { rejection } from './support/rejection.ts'
 import { type ScriptedServer, startScriptedServer } from './support/servers/scripted-server.ts'
@@ -85,6 +94,120 @@ describe('examples', () => {
     } finally {
       rmSync(dirname(keyFile), { recursive: true })
     }
+  })
+
+  it('age-check asks by a challenge, and tells the visitor who asked, and nobody else, who says YES for what', async () => {
+    const app = await sharedApp()
+    const [issuer, asker] = [await app.organisation(), await app.organisation()]
+    const keeper = await keeperOf(app, issuer)
+    const site = startProgram(join(import.meta.dirname, '../examples/age-check/server.ts'), ['0'], {
+      env: {
+        ASSAY_URL: app.url,
+        ASSAY_API_KEY: asker.apiKey,
+        ASSAY_ISSUERS: `${issuer.organisationId}=City Bank`,
+      },
+    })
+    try {
+      const url = (await site.line(/^listening/)).replace('listening on ', '')
+      expect(await (await fetch(url)).text()).to.include('Are you over 18?')
+      const begun = await fetch(`${url}/question`, { method: 'POST' })
+      const { request_url } = (await begun.json()) as { request_url: string }
+      const [cookie = ''] = begun.headers.getSetCookie().map((one) => one.split(';')[0])
+      const look = async (headers: Record<string, string>) => {
+        const response = await fetch(`${url}/answer`, { headers })
+        return { status: response.status, body: (await response.json()) as Record<string, unknown> }
+      }
+      expect((await look({ cookie })).body).to.deep.equal({ state: 'open', reasons: [] })
+      const { challenge_id, context } = (
+        await app.request<PublicChallenge>('GET', new URL(request_url).pathname)
+      ).body
+      const { proof, public_signals } = await proveKyc(keeper, context, Date.now())
+      const path = `/v1/proofs/challenge/${challenge_id}/answer`
+      expect((await app.request('POST', path, { body: { proof, public_signals } })).status).to.equal(200)
+      const { body } = await look({ cookie })
+      expect(body).to.include({ answer: 'YES', issuer: 'City Bank', binding: 'holder', purpose: 'age-check' })
+      expect(Date.parse(String(body.time))).to.be.closeTo(Date.now(), 60_000)
+      expect((await look({})).status).to.equal(404)
+      expect(
+        (await look({ cookie: cookie.slice(0, -1) + (cookie.endsWith('x') ? 'y' : 'x') })).status,
+      ).to.equal(404)
+    } finally {
+      await site.kill()
+    }
+  }).timeout(120_000)
+
+  describe('a proof that was made elsewhere', () => {
+    let folder: string
+    let made: Presented
+    let issuer: string
+    before(async () => {
+      folder = mkdtempSync(join(tmpdir(), 'assay-statement-'))
+      const app = await sharedApp()
+      const [vouches, asks] = [await app.organisation(), await app.organisation()]
+      issuer = vouches.organisationId
+      const issuers = [issuer]
+      const { context } = await challengeRoutesOf(app, asks.apiKey).asked({ ...AGE_QUESTION, issuers })
+      made = await proveKyc(await keeperOf(app, vouches), context, Date.now())
+      keep('proof.json', { ...made.proof, protocol: 'groth16', curve: 'bn128' })
+      keep('vkey.json', (await app.request('GET', '/api/circuits/kyc/vkey')).body)
+      keep('keys.json', (await app.request('GET', '/.well-known/issuer-keys')).body)
+    })
+    after(() => rmSync(folder, { recursive: true }))
+    const keep = (name: string, value: unknown): string => {
+      writeFileSync(join(folder, name), JSON.stringify(value))
+      return join(folder, name)
+    }
+    const read = async (answer: Presented, accepted = issuer) => {
+      const example = startProgram(join(import.meta.dirname, '../examples/statement-of-proof.ts'), [
+        keep('answer.json', answer),
+        join(folder, 'keys.json'),
+        accepted,
+      ])
+      const status = await example.ended()
+      return { status, lines: example.lines, errors: example.errors() }
+    }
+
+    it('holds for the command line of snarkjs, and not with another signal', async function () {
+      this.timeout(60_000)
+      const verdict = (signals: readonly string[]) =>
+        spawnSync(
+          'npx',
+          ['snarkjs', 'groth16', 'verify', 'vkey.json', keep('public.json', signals), 'proof.json'].map(
+            (name) => (name.startsWith('vkey') || name.startsWith('proof.') ? join(folder, name) : name),
+          ),
+          { encoding: 'utf8' },
+        )
+      const good = verdict(made.public_signals)
+      expect(good.status, good.stdout).to.equal(0)
+      expect(good.stdout).to.include('OK!')
+      expect(verdict(made.public_signals.with(0, '0')).status).to.equal(1)
+    })
+
+    it('says the same to a program that shares no code with us, which tells what is wrong with any other', async () => {
+      const { status, lines, errors } = await read(made)
+      expect(status, `${lines.join('\n')}\n${errors}`).to.equal(0)
+      expect(JSON.parse(lines.at(-1) ?? '')).to.deep.include({ decision: '1', issuer, binding: 'holder' })
+      const wrong = async (answer: Presented, accepted?: string) => {
+        const told = await read(answer, accepted)
+        expect(told.status).to.equal(1)
+        return told.lines.filter((line) => line.startsWith('✗')).map((line) => line.slice(2))
+      }
+      const { context, public_signals } = made
+      const signals = (at: number, value: string) => ({
+        ...made,
+        public_signals: public_signals.with(at, value),
+      })
+      const bound = 'it is bound to this context'
+      expect(await wrong({ ...made, context: { ...context, nonce: 'another' } })).to.deep.equal([bound])
+      expect(await wrong({ ...made, context: { ...context, org: 'org_other' } })).to.deep.equal([
+        bound,
+        'its nullifier counts for this asker and purpose',
+      ])
+      expect(await wrong(made, 'org_other')).to.deep.equal(['an organisation that you accept issued it'])
+      expect(await wrong(signals(4, '5'))).to.deep.equal(['a key of the service signed the credential'])
+      expect(await wrong(signals(8, '0'))).to.deep.equal(['it was asked for what the context says'])
+      expect(await wrong(signals(7, '1'))).to.deep.equal(['it was made in the last two minutes'])
+    }).timeout(60_000)
   })
 
   describe('the checks of a result', () => {
@@ -173,7 +296,7 @@ describe('examples', () => {
         salt: h248(Buffer.concat([Buffer.from('circuit-salt/1'), salt])),
         ctx: contextElement({ ...context, statement }),
       }
-      const scope = scopeElement({ aud: url, purpose: 'verify' })
+      const scope = scopeElement({ aud: url, org: 'org_1', purpose: 'verify' })
       const numbers = { value: encodeValue(36), operand: encodeValue(18) }
       const asked = { rules, data, ...lies.eligibility }
       const program = compileProgram(parseRules(asked.rules, undefined), 'eligibility')

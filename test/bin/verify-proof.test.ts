@@ -10,7 +10,7 @@ import { artifacts } from '../support/circuits/circuits.ts'
 import { ok } from '../support/client.ts'
 import { goodProof } from '../support/domain/proofs.ts'
 import { startCommand } from '../support/programs.ts'
-import { rerandomise } from '../support/reference/groth16.ts'
+import { pointOutsideOfSubgroup, rerandomise } from '../support/reference/groth16.ts'
 import { rejection } from '../support/rejection.ts'
 import { temporaryDirectories } from '../support/servers/directory.ts'
 import { verified } from '../support/verification.ts'
@@ -228,6 +228,8 @@ describe('npx assay verify-proof', function () {
     expect(await unclear(both, { circuit: '../yesno' })).to.contain('no circuit')
     expect(await unclear(both, { circuit: 'toString' })).to.contain('no circuit')
     expect(await unclear(both, { key: await file({}) })).to.contain('verification key')
+    const outside = { ...artifacts.yesno.verificationKey, vk_gamma_2: pointOutsideOfSubgroup() }
+    expect(await unclear(both, { key: await file(outside) })).to.contain('subgroup')
   })
 
   it('verifies with the keys of another ceremony', async () => {

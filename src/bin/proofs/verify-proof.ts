@@ -12,7 +12,7 @@ import {
   type ProofRefusal,
   readVerificationKey,
   type VerificationKey,
-  verifyProof,
+  verifyPairing,
 } from '../../circuits/verifier.ts'
 import { detailOf } from '../../errors.ts'
 import { isObject } from '../../protocol/json-object.ts'
@@ -21,13 +21,19 @@ import { contextElement, type ProofContext } from '../../rules/encode.ts'
 import { type Expectation, type ExpectationReason, unexpected } from '../../rules/expectation.ts'
 import { printable } from '../printable.ts'
 import { type ProofFile, ProofFileError, parseJson, readProofFile } from './proof-file.ts'
+import {
+  isPresented,
+  type PresentedFlags,
+  type PresentedReport,
+  verifyPresented,
+} from './verify-presented.ts'
 
 /** Exit statuses beside 0, it holds: it does not · it could not be checked. */
 const EXIT_REFUSED = 1
 const EXIT_UNKNOWN = 2
 const MS_PER_SECOND = 1000
 
-export interface Flags {
+export interface Flags extends PresentedFlags {
   readonly circuit?: string
   readonly key?: string
   readonly public?: string
@@ -38,6 +44,7 @@ export interface Flags {
 }
 
 type Reason =
+  | PresentedReport['reasons'][number]
   | ProofRefusal
   | 'CIRCUIT_MISMATCH'
   | 'DIGEST_MISMATCH'
@@ -55,6 +62,8 @@ export interface Report {
   /** How the key was made; null where nothing is recorded of it. */
   readonly setup: RecordedKey['setup'] | null
   readonly digest: string | null
+  /** Of a proof that is verified as one that somebody else made. */
+  readonly presented?: Pick<PresentedReport, 'issuer' | 'binding' | 'uses'>
   /** What it says, as far as the file tells; null where it says nothing that a YES or NO would be. */
   readonly says: string | null
   /** By name where the circuit is known. */
@@ -93,11 +102,13 @@ const findKey = (
   return { key: shipped.key, recorded: shipped, from: circuitsDir ?? 'shipped with this program' }
 }
 
-const isContext = (
-  context: Readonly<Record<string, unknown>>,
-): context is Readonly<Record<string, unknown>> & ProofContext =>
-  ['aud', 'org', 'circuit', 'nonce'].every((name) => typeof context[name] === 'string') &&
-  (context.exp === undefined || typeof context.exp === 'number')
+const isContext = (context: object): context is Readonly<Record<string, unknown>> & ProofContext => {
+  const members = context as Readonly<Record<string, unknown>>
+  return (
+    ['aud', 'org', 'circuit', 'nonce'].every((name) => typeof members[name] === 'string') &&
+    (members.exp === undefined || typeof members.exp === 'number')
+  )
+}
 
 /** What can be recomputed of what the file says. Only for public signals that are canonical. */
 const compare = (
@@ -226,8 +237,19 @@ const setupTrust = (recorded: RecordedKey | undefined): string => {
     : `that one of those who contributed secrets to the setup destroyed theirs: ${names}`
 }
 
-const notChecked = (circuitId: string | undefined, { isSigned, context }: ProofFile): string[] => {
+const notChecked = (
+  circuitId: string | undefined,
+  { isSigned, context }: ProofFile,
+  presented: PresentedReport | undefined,
+): string[] => {
   const circuit = circuitId === undefined ? undefined : findCircuit(circuitId)
+  const isIssued = presented !== undefined
+  if (isIssued)
+    return [
+      'that nobody had somebody else answer: a question can be relayed',
+      'that it was not accepted before, but where --seen told so',
+      ...(isSigned ? ['the signature in the file'] : []),
+    ]
   return [
     ...(circuit?.checks ?? ['what the public signals mean: the circuit is not known here']),
     ...(context === undefined
@@ -246,7 +268,10 @@ export const examine = async (text: string, flags: Flags): Promise<Report> => {
   const file = readProofFile(text, flags.public === undefined ? undefined : readFile(flags.public))
   const circuitId = flags.circuit ?? file.circuitId
   const { key, from, recorded } = findKey(flags, circuitId)
-  const verdict = await verifyProof(key, file.proof, file.publicSignals)
+  const verdict = await verifyPairing(key, file.proof, file.publicSignals).catch((error: unknown) => {
+    if (error instanceof RangeError) throw new ProofFileError(`${from}: ${error.message}`)
+    throw error
+  })
   const pairing = [
     'public signals: their number, canonical, below the order of the field',
     'points: canonical, on their curves, in their subgroups',
@@ -257,24 +282,39 @@ export const examine = async (text: string, flags: Flags): Promise<Report> => {
     verdict.valid && circuitId !== undefined
       ? compare(file, circuitId, Date.now())
       : { reasons: [], checked: [] }
+  const presented =
+    verdict.valid && circuitId !== undefined && isPresented(flags)
+      ? await verifyPresented(flags, {
+          file,
+          circuitId,
+          key,
+          expect: flags.expect === undefined ? undefined : readExpectation(flags.expect),
+          read: readFile,
+          isContext,
+        })
+      : undefined
   const reasons: Reason[] = [
     ...(verdict.valid ? [] : [verdict.reason]),
     ...(isOther ? (['CIRCUIT_MISMATCH'] as const) : []),
     ...compared.reasons,
     ...(verdict.valid && isPolicyRefusal(file, circuitId) ? (['POLICY_NO'] as const) : []),
-    ...(verdict.valid ? differing(file, circuitId, flags.expect, Date.now()) : []),
+    ...(verdict.valid && !presented ? differing(file, circuitId, flags.expect, Date.now()) : []),
+    ...(presented?.reasons ?? []),
   ]
   return {
     holds: reasons.length === 0,
-    reasons,
+    reasons: [...new Set(reasons)],
     circuitId: circuitId ?? null,
     key: from,
     setup: recorded?.setup ?? null,
     digest: verdict.valid && circuitId !== undefined ? proofDigest(circuitId, file.publicSignals) : null,
     says: verdict.valid ? meaningOf(file, circuitId) : null,
     publicSignals: named(circuitId, file.publicSignals),
-    checked: verdict.valid ? [...pairing, ...compared.checked] : [],
-    notChecked: [...notChecked(circuitId, file), setupTrust(recorded)],
+    ...(presented && {
+      presented: { issuer: presented.issuer, binding: presented.binding, uses: presented.uses },
+    }),
+    checked: verdict.valid ? [...pairing, ...compared.checked, ...(presented?.checked ?? [])] : [],
+    notChecked: [...notChecked(circuitId, file, presented), setupTrust(recorded)],
   }
 }
 
@@ -288,12 +328,14 @@ const lines = ({
   says,
   publicSignals,
   checked,
+  presented,
   ...rest
 }: Report): string[] => [
   holds ? 'The proof holds.' : `The proof does not hold: ${reasons.join(', ')}`,
   `circuit  ${circuitId ?? 'unknown'} (key: ${key}${setup === null ? '' : `, ${setup} setup`})`,
   ...(digest === null ? [] : [`digest   ${digest}`]),
   ...(says === null ? [] : [`says     ${says}`]),
+  ...(presented?.uses ?? []).map((use) => `uses     ${use}`),
   'public signals',
   ...Object.entries(publicSignals).map(([name, value]) => `  ${name} = ${String(value)}`),
   ...(checked.length > 0 ? ['checked', ...checked.map((what) => `  ${what}`)] : []),

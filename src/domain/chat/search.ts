@@ -1,13 +1,10 @@
-/**
- * Searching the texts of messages, for so long and no longer: two words that are common, but not together, could have the
- * database look at every message there is.
- * @module
- */
+/** Searching the texts of messages, for so long and no longer. @module */
 import { setImmediate as turn } from 'node:timers/promises'
 import { fail } from '../../errors.ts'
 import type { Database } from '../../store/database.ts'
 import { sqlState } from '../../store/session.ts'
-import { findHead, findMessages, type MessageRow, type Selection, selectMessages } from './store.ts'
+import { findHead, type MessageRow, type Selection } from './store.ts'
+import { type Query, type Span, searchWindow, type Window, windowsOf } from './store-search.ts'
 
 /** For one search. */
 export const SEARCH_TIMEOUT_MS = 2000
@@ -17,65 +14,64 @@ const RETRY_AFTER_SECONDS = 1
 /** PostgreSQL, appendix A: the query ran into its time-out. */
 const QUERY_CANCELED = '57014'
 
-/** The embedded database knows no time-outs and holds up everything else: it is asked about so many messages at a time. */
-const WINDOW = { first: 1000, least: 100 } as const
-/** A window that took longer is halved, one that took less than a quarter doubled. */
-const WINDOW_MS = 40
-
 const refuse = (): never =>
   fail('search_too_broad', {
     message: `The search was stopped after ${SEARCH_TIMEOUT_MS / 1000} s. Use less common words, or filter by before, after, thread, prompt_id or agent.`,
   })
 
-type Search = (database: Database, selection: Selection, timeoutMs: number) => Promise<MessageRow[]>
-
-const searchWithin =
-  (query: NonNullable<Database['queryWithin']>): Search =>
-  async (_, selection, timeoutMs) => {
-    const { text, values } = selectMessages(selection)
-    try {
-      return (await query<MessageRow>(timeoutMs, text, values)).rows
-    } catch (error) {
-      if (sqlState(error) === QUERY_CANCELED) return refuse()
-      throw error
-    }
+/** The embedded database holds up everything else while it works, so it is asked for a block at a time. */
+function* singly(windows: Iterable<Window>): Generator<Window> {
+  for (const { blocks, ...span } of windows) {
+    if (blocks === undefined) yield span
+    else for (const block of blocks) yield { ...span, blocks: [block] }
   }
+}
 
-const searchInWindows: Search = async (database, selection, timeoutMs) => {
-  const { limit, after, before } = selection
-  const deadline = performance.now() + timeoutMs
-  const isUpwards = after !== undefined
-  // Both are outside of what is still to be searched.
-  let low = after ?? 0
-  let high = before ?? (await findHead(database)).last_id + 1
-  let size: number = WINDOW.first
-  const found: MessageRow[] = []
-  while (high - low > 1 && found.length < limit) {
-    const began = performance.now()
-    if (began > deadline) return refuse()
-    const window = isUpwards
-      ? { after: low, before: Math.min(high, low + size + 1) }
-      : { after: Math.max(low, high - size - 1), before: high }
-    const wanted = { ...selection, ...window, limit: limit - found.length, oldestFirst: isUpwards }
-    found.push(...(await findMessages(database, wanted)))
-    if (isUpwards) low = window.before - 1
-    else high = window.after + 1
-    const tookMs = performance.now() - began
-    if (tookMs > WINDOW_MS) size = Math.max(WINDOW.least, Math.floor(size / 2))
-    else if (tookMs < WINDOW_MS / 4) size *= 2
-    await turn()
-  }
-  return found
+/** Undefined where there is nothing. */
+const spanOf = async (database: Database, { before, after }: Selection): Promise<Span | undefined> => {
+  const { last_id } = await findHead(database)
+  const lowest = (after ?? 0) + 1
+  const highest = Math.min((before ?? Number.POSITIVE_INFINITY) - 1, last_id)
+  if (lowest > highest) return undefined
+  return after === undefined ? { first: highest, last: lowest } : { first: lowest, last: highest }
+}
+
+/** @param timeLeft milliseconds; asked before each query */
+const queryFor = ({ query, queryWithin }: Database, timeLeft: () => number): Query => {
+  if (queryWithin === undefined) return query
+  return (text, values, name) => queryWithin(timeLeft(), text, values, name)
 }
 
 /**
- * @returns a function that finds messages whose text holds all words of a selection, as {@link findMessages} would.
+ * @returns a function that finds messages of a selection whose text holds all words.
  *   It throws AppError search_too_broad after {@link SEARCH_TIMEOUT_MS}, unavailable where {@link MAX_SEARCHES} run already
  */
 export const createSearch = (database: Database, timeoutMs = SEARCH_TIMEOUT_MS) => {
-  const search = database.queryWithin ? searchWithin(database.queryWithin) : searchInWindows
   let running = 0
-  return async (selection: Selection): Promise<MessageRow[]> => {
+
+  const search = async (words: string, selection: Selection): Promise<MessageRow[]> => {
+    const deadline = performance.now() + timeoutMs
+    const timeLeft = (): number => {
+      const left = Math.ceil(deadline - performance.now())
+      return left > 0 ? left : refuse()
+    }
+    const query = queryFor(database, timeLeft)
+    const isUpwards = selection.after !== undefined
+    const span = await spanOf(database, selection)
+    if (span === undefined) return []
+    const windows = windowsOf(span)
+    const found: MessageRow[] = []
+    for (const window of database.kind === 'pglite' ? singly(windows) : windows) {
+      timeLeft()
+      const limit = selection.limit - found.length
+      found.push(...(await searchWindow(query, words, { ...selection, limit }, window, isUpwards)))
+      if (found.length >= selection.limit) break
+      if (database.kind === 'pglite') await turn()
+    }
+    return found
+  }
+
+  return async (words: string, selection: Selection): Promise<MessageRow[]> => {
     if (running >= MAX_SEARCHES)
       return fail('unavailable', {
         message: 'Too many searches are running; try again.',
@@ -83,7 +79,10 @@ export const createSearch = (database: Database, timeoutMs = SEARCH_TIMEOUT_MS) 
       })
     running++
     try {
-      return await search(database, selection, timeoutMs)
+      return await search(words, selection)
+    } catch (error) {
+      if (sqlState(error) === QUERY_CANCELED) return refuse()
+      throw error
     } finally {
       running--
     }

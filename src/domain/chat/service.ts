@@ -123,10 +123,10 @@ export const createChat = (deps: ChatDeps): ChatService => {
         thread: query.thread,
         agent: agent === undefined ? undefined : cleanName(agent),
         verified: query.verified === '1',
-        words: query.q,
       }
-      const { messages, more } = await shared(JSON.stringify(selection), async () =>
-        pageOf(await (query.q === undefined ? findMessages(database, selection) : search(selection)), limit),
+      const { q } = query
+      const { messages, more } = await shared(JSON.stringify([q, selection]), async () =>
+        pageOf(await (q === undefined ? findMessages(database, selection) : search(q, selection)), limit),
       )
       return {
         notice: UNTRUSTED_NOTICE,

@@ -111,22 +111,20 @@ export const chatProofs = table('chat_proofs', {
 
 export type ProofRow = RowOf<typeof chatProofs>
 
-/** Which messages are wanted. Without `after` the newest come first, with it the oldest, unless `oldestFirst` says otherwise. */
+/** Which messages are wanted. Without `after` the newest come first, with it the oldest. */
 export interface Selection {
   readonly limit: number
   readonly before?: number
   readonly after?: number
-  readonly oldestFirst?: boolean
   readonly promptId?: string
   readonly thread?: number
   readonly agent?: string
   readonly verified?: boolean
-  /** Words that the text must all hold. */
-  readonly words?: string
 }
 
 const HIDDEN: Readonly<Record<Hidden, true>> = { poster: true, text_hash: true, removed_at: true }
-const COLUMNS = chatMessages.columns.filter((column) => !(column in HIDDEN)).join(', ')
+/** What a message is shown with. */
+export const COLUMNS = chatMessages.columns.filter((column) => !(column in HIDDEN)).join(', ')
 
 /** Texts by filters that are combined, each with the name that it is prepared under. */
 const prepared = new Map<string, string>()
@@ -137,19 +135,9 @@ const nameOf = (text: string): string => {
   return name
 }
 
-/** The query that finds them. */
-export const selectMessages = (selection: Selection): { text: string; values: unknown[] } => {
-  const {
-    limit,
-    before,
-    after,
-    oldestFirst = after !== undefined,
-    promptId,
-    thread,
-    agent,
-    verified,
-    words,
-  } = selection
+/** Up to `limit` messages; see {@link Selection}. */
+export const findMessages = async (database: Database, selection: Selection): Promise<MessageRow[]> => {
+  const { limit, before, after, promptId, thread, agent, verified } = selection
   const values: unknown[] = []
   const where: string[] = ['removed_at IS NULL']
   const add = (condition: (parameter: string) => string, value: unknown): void => {
@@ -163,19 +151,10 @@ export const selectMessages = (selection: Selection): { text: string; values: un
   add((p) => `thread_id = ${p}`, thread)
   add((p) => `agent_name = ${p}`, agent)
   if (verified) where.push('verified')
-  add((p) => `to_tsvector('simple', text) @@ plainto_tsquery('simple', ${p})`, words)
-  const order = oldestFirst ? 'ASC' : 'DESC'
+  const order = after === undefined ? 'DESC' : 'ASC'
   values.push(limit)
   const text = `SELECT ${COLUMNS} FROM chat_messages WHERE ${where.join(' AND ')} ORDER BY id ${order} LIMIT $${values.length}`
-  return { text, values }
-}
-
-/** Up to `limit` messages; see {@link Selection}. */
-export const findMessages = async (database: Database, selection: Selection): Promise<MessageRow[]> => {
-  const { text, values } = selectMessages(selection)
-  // The best plan of a search depends on how common its words are, so it is made each time.
-  const name = selection.words === undefined ? nameOf(text) : undefined
-  return (await database.query<MessageRow>(text, values, name)).rows
+  return (await database.query<MessageRow>(text, values, nameOf(text))).rows
 }
 
 /**

@@ -4,7 +4,7 @@
  * @module
  */
 import { randomBytes } from 'node:crypto'
-import { contextElement, h248, type ProofContext, scopeElement } from '../../rules/encode.ts'
+import { contextElement, h248, type ProofContext, type ProofScope, scopeElement } from '../../rules/encode.ts'
 import type { ProofBinding, StoredContext } from './statement.ts'
 
 const MS_PER_SECOND = 1000
@@ -33,6 +33,10 @@ export const toSeconds = (unixMs: number): number => Math.floor(unixMs / MS_PER_
 export const expiryOf = (at: number, ttlSeconds: number | undefined): number | null =>
   ttlSeconds === undefined ? null : (toSeconds(at) + ttlSeconds) * MS_PER_SECOND
 
+/** @param exp Unix seconds @returns Unix ms; null where there is no end */
+export const endOf = (exp: number | undefined): number | null =>
+  exp === undefined ? null : exp * MS_PER_SECOND
+
 /** The first of these times; null where none ends anything. */
 export const earliest = (times: readonly (number | null | undefined)[]): number | null => {
   const told = times.filter((time) => typeof time === 'number')
@@ -42,26 +46,37 @@ export const earliest = (times: readonly (number | null | undefined)[]): number 
 /** What `ctx` is the hash of. */
 export type BoundContext = ProofContext & StoredContext
 
-/** @param aud BASE_URL */
-export const contextOf = (
-  aud: string,
-  { organisation, circuitId, statement, nonce, expiresAt }: Bound,
-): BoundContext => ({
-  aud,
-  org: organisation,
-  circuit: circuitId,
-  statement,
-  nonce,
-  ...(expiresAt !== null && { exp: toSeconds(expiresAt) }),
+/** Who asked, and in whose name: of our own proofs this service and the organisation. */
+const askerOf = (
+  baseUrl: string,
+  { organisation, elsewhere }: Pick<Bound, 'organisation' | 'elsewhere'>,
+): Pick<ProofContext, 'aud' | 'org'> => ({
+  aud: elsewhere?.aud ?? baseUrl,
+  org: elsewhere?.org ?? organisation,
+})
+
+/** @param baseUrl BASE_URL */
+export const contextOf = (baseUrl: string, bound: Bound): BoundContext => ({
+  ...askerOf(baseUrl, bound),
+  circuit: bound.circuitId,
+  statement: bound.statement,
+  nonce: bound.nonce,
+  ...(bound.expiresAt !== null && { exp: toSeconds(bound.expiresAt) }),
+})
+
+/** What the scope of a proof of this is the hash of. @param baseUrl BASE_URL */
+export const scopeOf = (baseUrl: string, bound: Pick<Bound, 'organisation'> & StoredContext): ProofScope => ({
+  ...askerOf(baseUrl, bound),
+  purpose: purposeOf(bound),
 })
 
 const purposeOf = ({ statement, purpose = UNNAMED_PURPOSE }: StoredContext): string =>
   typeof statement.purpose === 'string' ? statement.purpose : purpose
 
-/** The elements that a proof of this must carry. @param aud BASE_URL */
-export const elementsOf = (aud: string, bound: Bound): Pick<ProofBinding, 'ctx' | 'scope'> => ({
-  ctx: contextElement(contextOf(aud, bound)),
-  scope: scopeElement({ aud, purpose: purposeOf(bound) }),
+/** The elements that a proof of this must carry. @param baseUrl BASE_URL */
+export const elementsOf = (baseUrl: string, bound: Bound): Pick<ProofBinding, 'ctx' | 'scope'> => ({
+  ctx: contextElement(contextOf(baseUrl, bound)),
+  scope: scopeElement(scopeOf(baseUrl, bound)),
 })
 
 /** The salt of a circuit's commitment. @param salt 32 bytes */

@@ -7,30 +7,37 @@ import { isDeepStrictEqual } from 'node:util'
 import type { Caller } from '../../caller.ts'
 import { CIRCUITS, findCircuit } from '../../circuits/catalogue.ts'
 import { isCanonicalSignal } from '../../circuits/circuit.ts'
+import { type AskedBefore, issuerAmong, presentationReasons } from '../../circuits/presentation.ts'
 import { proofFacts } from '../../circuits/proof-facts.ts'
-import type { Verifier } from '../../circuits/verifier.ts'
+import type { Verifier } from '../../circuits/verifying/verifier-queue.ts'
 import type { Clock } from '../../clock.ts'
+import { newId } from '../../ids.ts'
 import type { Ledger } from '../../ledger/ledger.ts'
 import { decodeZk1, proofDigest, type SnarkProof } from '../../protocol/zk1.ts'
+import { contextElement } from '../../rules/encode.ts'
 import { type Facts, unexpected } from '../../rules/expectation.ts'
 import type { Database } from '../../store/database.ts'
-import { contextOf } from './binding.ts'
-import { createNativeChecks } from './native-checks.ts'
-import type { CheckedProof, ForeignProof, PresentedProof } from './proof.ts'
+import type { StatusesService } from '../status/service.ts'
+import { contextOf, endOf } from './binding.ts'
+import type { OpenChallenges, StandingChallenge } from './challenges/challenge.ts'
+import { createNativeChecks, DISCLOSED_STATUS, NONE } from './native-checks.ts'
+import type { CheckedProof, ForeignProof, PresentedProof, SentContext } from './proof.ts'
 import { decisionOf, signalOf } from './signals.ts'
 import { asksNothing, isPolicyNo, POLICY_NO } from './spending/acceptance.ts'
-import { findSpentAt, isResultRevoked, nullifierKey, type SpendKey } from './spending/spend-keys.ts'
+import { findEnd, nullifierKey, type RevocableKey, type SpendKey } from './spending/spend-keys.ts'
 import type { ProofRecord, ReasonCode, Stated, StatedMember, Statement } from './statement.ts'
 import * as store from './store.ts'
 
 export interface CheckingDeps {
   readonly database: Database
-  readonly ledger: Pick<Ledger, 'findClaim'>
+  readonly ledger: Pick<Ledger, 'findClaims'>
   readonly verifier: Pick<Verifier, 'verify'>
+  readonly statuses: Pick<StatusesService, 'isSet'>
   readonly clock: Clock
   readonly baseUrl: string
   /** Undefined where there is none. */
   readonly findStatement: (circuitId: string) => Statement | undefined
+  readonly challenges: Pick<OpenChallenges, 'byNonce'>
 }
 
 /** A proof whose pairing holds. */
@@ -42,6 +49,9 @@ export interface ValidProof extends CheckedProof {
   readonly proof: SnarkProof
   readonly publicSignals: readonly string[]
   readonly spendKeys: readonly SpendKey[]
+  readonly revocableKeys: readonly RevocableKey[]
+  /** Whether it can be spent: not where it doesn't say who acts. */
+  readonly isSpendable: boolean
   /** Unix ms: when it was spent before. */
   readonly spentAt: number | undefined
   /** Why it is not what was expected; absent where it is. */
@@ -50,8 +60,16 @@ export interface ValidProof extends CheckedProof {
   readonly expiresAt: number | null
   /** What of it can be compared with what is expected. */
   readonly facts: () => Facts
+  /** How it is recorded as it is first verified; absent where it is on record. */
+  readonly adoption?: Adoption
   /** The proofs that it stands for, as they are now, in their order; fewer where one isn't known any more. Each may stand for others. */
   readonly members: readonly MemberProof[]
+}
+
+/** What is recorded of a proof that somebody else made. */
+export interface Adoption extends Pick<ProofRecord, 'organisation' | 'context' | 'createdAt' | 'expiresAt'> {
+  /** Which it answers. */
+  readonly challenge: Pick<StandingChallenge, 'challengeId' | 'keyId'> | undefined
 }
 
 /** A proof that another one stands for: recorded, and therefore known. */
@@ -72,7 +90,7 @@ type Room = { left: number }
 type Read = { readonly proof: SnarkProof; readonly publicSignals: readonly string[] }
 
 /** Where the signals are not those of the stored context. */
-const UNBOUND: readonly ReasonCode[] = ['SIGNALS_MISMATCH', 'CONTEXT_MISMATCH']
+const UNBOUND: readonly ReasonCode[] = ['SIGNALS_MISMATCH', 'CONTEXT_MISMATCH', 'CHALLENGE_MISMATCH']
 
 const refuse = (
   reason: ReasonCode,
@@ -95,7 +113,10 @@ const knownContext = (aud: string, record: ProofRecord | undefined, reasonCodes:
 }
 
 /** Whatever was sent as proof; that it is one is for the verifier to say. */
-const readPresented = ({ proof, publicSignals }: PresentedProof): Read | { readonly fault: ReasonCode } => {
+const readPresented = ({
+  proof,
+  publicSignals,
+}: Pick<PresentedProof, 'proof' | 'publicSignals'>): Read | { readonly fault: ReasonCode } => {
   if (typeof proof !== 'string') return { proof: proof as SnarkProof, publicSignals: publicSignals ?? [] }
   const read = decodeZk1(proof)
   if (read === undefined) return { fault: 'PROOF_MALFORMED' }
@@ -129,19 +150,34 @@ export const areDistinct = (proofs: readonly ValidProof[]): boolean => {
   return new Set(keys).size === keys.length
 }
 
-const spendKeysOf = (
-  { circuit, nullifier }: Statement,
+const keysOf = (
+  { circuit, spends, status: demanded }: Statement,
   digest: string,
   signals: readonly string[],
-): SpendKey[] => {
-  const value = nullifier === undefined ? undefined : signalOf(circuit, signals, nullifier)
-  return [['digest', digest], ...(value === undefined ? [] : [nullifierKey(circuit.id, value)])]
+): Pick<ValidProof, 'spendKeys' | 'revocableKeys' | 'isSpendable'> => {
+  const value = spends === undefined ? undefined : signalOf(circuit, signals, spends)
+  const status = demanded && signalOf(circuit, signals, DISCLOSED_STATUS)
+  const isSpendable = value !== NONE
+  const spendKeys: SpendKey[] = [
+    ['digest', digest],
+    ...(value !== undefined && isSpendable ? [nullifierKey(circuit.id, value)] : []),
+  ]
+  const isShown = status !== undefined && status !== NONE
+  return {
+    spendKeys,
+    revocableKeys: [...spendKeys, ...(isShown ? [['status', status] as const] : [])],
+    isSpendable,
+  }
 }
 
 /** A proof beside which another decision or digest is told is not the one that somebody means. */
-const heldAgainst = (examined: Examined, { decision, digest }: PresentedProof): Examined => {
+const heldAgainst = (examined: Examined, { decision, digest, context }: PresentedProof): Examined => {
   if (!examined.valid) return examined
   const faults: ReasonCode[] = []
+  const ctx = signalOf(examined.statement.circuit, examined.publicSignals, 'ctx')
+  const isUntold = examined.reasonCodes.some((reason) => UNBOUND.includes(reason))
+  if (context !== undefined && !isUntold && String(contextElement(context)) !== ctx)
+    faults.push('CONTEXT_MISMATCH')
   const shown = examined.decision ?? decisionOf(examined.statement, examined.publicSignals)
   const isOther = decision !== undefined && decision !== shown
   if (isOther) faults.push('DECISION_MISMATCH')
@@ -151,8 +187,8 @@ const heldAgainst = (examined: Examined, { decision, digest }: PresentedProof): 
 }
 
 export const createChecking = (deps: CheckingDeps) => {
-  const { database, ledger, verifier, clock, baseUrl, findStatement } = deps
-  const faultsOf = createNativeChecks({ database, clock, baseUrl })
+  const { database, ledger, verifier, clock, baseUrl, findStatement, challenges } = deps
+  const faultsOf = createNativeChecks(deps)
 
   /** By its id; without one by the digest that its signals have under the circuit, or any circuit that it fits. */
   const findRecord = async (
@@ -231,11 +267,8 @@ export const createChecking = (deps: CheckingDeps) => {
     const { publicSignals } = read
     const circuitId = statement.circuit.id
     const digest = proofDigest(circuitId, publicSignals)
-    const spendKeys = spendKeysOf(statement, digest, publicSignals)
-    const [spentAt, isRevoked] = await Promise.all([
-      findSpentAt(ledger, caller.organisation, spendKeys),
-      isResultRevoked(ledger, caller.organisation, digest),
-    ])
+    const keys = keysOf(statement, digest, publicSignals)
+    const { spentAt, isRevoked } = await findEnd(ledger, caller.organisation, { digest, ...keys })
     const shown = decisionOf(statement, publicSignals)
     const stated = record?.context?.statement
     const reasonCodes: ReasonCode[] = []
@@ -258,6 +291,8 @@ export const createChecking = (deps: CheckingDeps) => {
     const decided = reasonCodes.some(isPolicyNo) ? 0 : shown
     const decision = stated && asksNothing(stated) ? null : decided
     const context = knownContext(baseUrl, record, reasonCodes)
+    const issuer = record?.context?.elsewhere?.issuer
+    const elsewhere = issuer == null ? undefined : issuerAmong({ circuitId, publicSignals }, [issuer])
     const { createdAt, context: stored } = record ?? {}
     return {
       ...read,
@@ -268,13 +303,14 @@ export const createChecking = (deps: CheckingDeps) => {
       circuitId,
       proofId: record?.proofId ?? null,
       context,
+      ...(elsewhere && { elsewhere }),
       reasonCodes,
       facts: () => ({
         ...proofFacts({ ...read, circuitId, context, purpose: stored?.purpose, createdAt }),
         decision,
       }),
       statement,
-      spendKeys,
+      ...keys,
       spentAt,
       expiresAt: record?.expiresAt ?? null,
       members,
@@ -288,8 +324,9 @@ export const createChecking = (deps: CheckingDeps) => {
     circuitId: string,
     record: ProofRecord | undefined,
     circuitAsked = circuitId,
+    owner = caller.organisation,
   ): Promise<Examined> => {
-    const verdict = await verifier.verify(circuitId, read.proof, read.publicSignals)
+    const verdict = await verifier.verify(circuitId, read.proof, read.publicSignals, owner)
     const names = { circuitId: findCircuit(circuitId)?.id, proofId: record?.proofId }
     if (!verdict.valid) return refuse(verdict.reason, names)
     const statement = findStatement(circuitId)
@@ -311,17 +348,103 @@ export const createChecking = (deps: CheckingDeps) => {
     }
   }
 
+  /** What a proof that somebody else made is held against, and the challenge of the caller's that it is said to answer. */
+  const askedBefore = async (
+    { organisation }: Caller,
+    { nonce }: SentContext,
+    { expect }: PresentedProof,
+  ): Promise<{ readonly asked: AskedBefore; readonly challenge: StandingChallenge | undefined }> => {
+    const challenge = await challenges.byNonce(organisation, nonce)
+    const accepted = expect?.issuers ?? challenge?.issuers ?? [organisation]
+    const issuers = challenge ? challenge.issuers.filter((id) => accepted.includes(id)) : accepted
+    return { asked: { organisation, issuers, challenge: challenge?.context, expect }, challenge }
+  }
+
+  /** Holds a proof that somebody else made against what was asked before. @throws as `expected` */
+  const judged = (
+    examined: Examined,
+    context: SentContext,
+    { asked, challenge }: Awaited<ReturnType<typeof askedBefore>>,
+  ): Examined => {
+    if (!examined.valid) return examined
+    const { circuitId, publicSignals } = examined
+    const differing: ReasonCode[] = presentationReasons(
+      { circuitId, publicSignals, context },
+      asked,
+      clock.now(),
+    )
+    const isOther = differing.includes('CHALLENGE_MISMATCH')
+    if (!isOther && challenge?.isAnswered) differing.push('CHALLENGE_ANSWERED')
+    if (differing.length === 0) return examined
+    // Of what answers something else, nothing more can be said.
+    const reasonCodes = isOther ? differing : [...new Set([...examined.reasonCodes, ...differing])]
+    const told = isOther ? { context: null } : {}
+    return { ...examined, ...told, verified: false, reasonCodes, unexpected: differing }
+  }
+
+  /** Checks a proof that is not on record by the context that it comes with. */
+  const examinePresented = async (
+    caller: Caller,
+    read: Read,
+    presented: PresentedProof,
+    context: SentContext,
+    owner: string | undefined,
+  ): Promise<Examined> => {
+    const { circuit: circuitId, aud, org, statement, nonce, exp } = context
+    const { publicSignals } = read
+    if (!publicSignals.every(isCanonicalSignal)) return refuse('SIGNAL_NOT_CANONICAL', { circuitId })
+    const before = await askedBefore(caller, context, presented)
+    const { challenge, asked } = before
+    const createdAt = clock.now()
+    const { issuer = null } = issuerAmong({ circuitId, publicSignals }, asked.issuers) ?? {}
+    const stored = {
+      organisation: caller.organisation,
+      context: { statement, nonce, elsewhere: { aud, org, issuer } },
+      createdAt,
+      expiresAt: endOf(exp),
+    }
+    const proofId = challenge?.proofId ?? newId('prf', createdAt)
+    const record = {
+      ...stored,
+      proofId,
+      circuitId,
+      digest: proofDigest(circuitId, publicSignals),
+      publicSignals,
+    }
+    const examined = await pair(caller, read, circuitId, record, presented.circuitId, owner)
+    return judged(
+      examined.valid ? { ...examined, adoption: { ...stored, challenge } } : examined,
+      context,
+      before,
+    )
+  }
+
   return {
-    /** Checks what somebody presents. @throws whatever the database answers; never for what the proof is */
-    async examine(caller: Caller, presented: PresentedProof): Promise<Examined> {
+    /**
+     * Checks what somebody presents. A proof that is not on record is checked by the context that comes with it, if one does; one
+     * that was recorded so is held against what was asked whenever it isn't the caller who names it.
+     * @param owner whose turn it takes to be verified; default: that of the caller's organisation
+     * @throws whatever the database answers; AppError validation_failed for what can't be expected; never for what the proof is
+     */
+    async examine(caller: Caller, presented: PresentedProof, owner?: string): Promise<Examined> {
       const read = readPresented(presented)
       if ('fault' in read) return refuse(read.fault)
-      const record = await findRecord(caller, presented, read.publicSignals)
-      const circuitId = record?.circuitId ?? presented.circuitId
-      if (circuitId === undefined)
-        return refuse(presented.proofId === undefined ? 'CIRCUIT_UNKNOWN' : 'PROOF_UNKNOWN')
-      const examined = await pair(caller, read, circuitId, record, presented.circuitId)
-      return heldAgainst(expected(examined, presented.expect), presented)
+      const { context, proofId, circuitId: circuitAsked, expect } = presented
+      const named = await findRecord(caller, presented, read.publicSignals)
+      // Beside a context the id may be that of another organisation, whose answer is presented whole.
+      const isUnnamed = named === undefined && proofId !== undefined && context !== undefined
+      const record = isUnnamed
+        ? await findRecord(caller, { ...presented, proofId: undefined }, read.publicSignals)
+        : named
+      if (context !== undefined && !record?.context)
+        return heldAgainst(await examinePresented(caller, read, presented, context, owner), presented)
+      const circuitId = record?.circuitId ?? circuitAsked
+      if (circuitId === undefined) return refuse(proofId === undefined ? 'CIRCUIT_UNKNOWN' : 'PROOF_UNKNOWN')
+      const examined = await pair(caller, read, circuitId, record, circuitAsked, owner)
+      if (record?.context?.elsewhere === undefined || record.proofId === proofId)
+        return heldAgainst(expected(examined, expect), presented)
+      const shown = context ?? contextOf(baseUrl, { ...record, ...record.context })
+      return heldAgainst(judged(examined, shown, await askedBefore(caller, shown, presented)), presented)
     },
 
     /** Checks a proof that is not stored as if it were, with this context. @param as how it would be stored */

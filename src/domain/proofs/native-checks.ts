@@ -1,23 +1,31 @@
 /** What has to hold of a known proof besides its pairing and its signals; a reason code for each thing that does not. @module */
 import type { Caller } from '../../caller.ts'
+import { isScopeOf } from '../../circuits/proof-facts.ts'
 import type { Clock } from '../../clock.ts'
 import type { Database } from '../../store/database.ts'
-import { elementsOf, toSeconds } from './binding.ts'
+import type { StatusesService } from '../status/service.ts'
+import { elementsOf, scopeOf, toSeconds } from './binding.ts'
 import { signalOf } from './signals.ts'
-import type { ProofRecord, ReasonCode, Statement } from './statement.ts'
+import type { ProofRecord, ReasonCode, Stated, Statement } from './statement.ts'
 import * as store from './store.ts'
 
 /** How far the `now` of a proof may lie from the clock. */
 const MAX_NOW_DIFFERENCE_SECONDS = 120
 
+/** The output that tells the status of what was issued; 0 where it isn't told. */
+export const DISCLOSED_STATUS = 'disclosedStatus'
+/** What stands in an output that tells nothing. */
+export const NONE = '0'
+
 interface Deps {
   readonly database: Database
+  readonly statuses: Pick<StatusesService, 'isSet'>
   readonly clock: Clock
   readonly baseUrl: string
 }
 
 /** @returns a function that tells what is wrong with a proof whose signals are those of the record */
-export const createNativeChecks = ({ database, clock, baseUrl }: Deps) => {
+export const createNativeChecks = ({ database, statuses, clock, baseUrl }: Deps) => {
   /** Whether `ctx`, `scope` and `now` are what they must be: recomputed, never taken from the proof. */
   const bindingFaults = (
     { circuit }: Statement,
@@ -26,15 +34,29 @@ export const createNativeChecks = ({ database, clock, baseUrl }: Deps) => {
     now: number,
   ): ReasonCode[] => {
     if (record.context === null) return ['CONTEXT_UNKNOWN']
-    const { ctx, scope } = elementsOf(baseUrl, { ...record, ...record.context })
+    const bound = { ...record, ...record.context }
     const value = (name: string) => signalOf(circuit, publicSignals, name)
-    const stated = value('now')
+    const [scope, stated] = [value('scope'), value('now')]
+    const isScoped = scope === undefined || isScopeOf(circuit.id, scope, scopeOf(baseUrl, bound))
     const isOff = (seconds: string) => Math.abs(Number(seconds) - toSeconds(now)) > MAX_NOW_DIFFERENCE_SECONDS
     return [
-      ...(value('ctx') === String(ctx) ? [] : ['CONTEXT_MISMATCH' as const]),
-      ...([undefined, String(scope)].includes(value('scope')) ? [] : ['SCOPE_MISMATCH' as const]),
+      ...(value('ctx') === String(elementsOf(baseUrl, bound).ctx) ? [] : ['CONTEXT_MISMATCH' as const]),
+      ...(isScoped ? [] : ['SCOPE_MISMATCH' as const]),
       ...(stated !== undefined && isOff(stated) ? ['NOW_OUT_OF_RANGE' as const] : []),
     ]
+  }
+
+  /** Whether the status is told where it is asked for, and isn't revoked. */
+  const statusFaults = async (
+    { circuit, status: demanded }: Statement,
+    publicSignals: readonly string[],
+    asked: Stated | undefined,
+  ): Promise<ReasonCode[]> => {
+    if (demanded === undefined) return []
+    const status = signalOf(circuit, publicSignals, DISCLOSED_STATUS) ?? NONE
+    const isWaived = demanded === 'waivable' && asked?.disclose === NONE
+    if (status === NONE) return isWaived ? [] : ['STATUS_UNDISCLOSED']
+    return (await statuses.isSet(Number(status))) ? ['CREDENTIAL_REVOKED'] : []
   }
 
   return async (
@@ -44,8 +66,8 @@ export const createNativeChecks = ({ database, clock, baseUrl }: Deps) => {
     publicSignals: readonly string[],
   ): Promise<ReasonCode[]> => {
     const now = clock.now()
-    const { circuit, nullifier } = statement
-    const spent = nullifier === undefined ? undefined : signalOf(circuit, publicSignals, nullifier)
+    const { circuit, spends } = statement
+    const spent = spends === undefined ? undefined : signalOf(circuit, publicSignals, spends)
     const isRevoked = spent !== undefined && (await store.isNullifierRevoked(database, circuit.id, spent))
     const own = record.context && {
       caller,
@@ -57,6 +79,7 @@ export const createNativeChecks = ({ database, clock, baseUrl }: Deps) => {
     return [
       ...bindingFaults(statement, record, publicSignals, now),
       ...(own ? await statement.check(own) : []),
+      ...(await statusFaults(statement, publicSignals, record.context?.statement)),
       ...(record.expiresAt !== null && record.expiresAt <= now ? ['EXPIRED' as const] : []),
       ...(isRevoked ? ['NULLIFIER_REVOKED' as const] : []),
     ]

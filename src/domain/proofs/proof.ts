@@ -2,6 +2,7 @@
 import type { Tier } from '../../circuits/proving/prover.ts'
 import type { Receipt } from '../../ledger/decision.ts'
 import type { SnarkProof } from '../../protocol/zk1.ts'
+import type { Binding, ProofContext } from '../../rules/encode.ts'
 import type { Expectation } from '../../rules/expectation.ts'
 import type { UsageCategory } from '../usage/schemas.ts'
 import type { BoundContext } from './binding.ts'
@@ -47,6 +48,8 @@ export interface MadeProof {
   readonly createdAt: number
   /** Unix ms. */
   readonly expiresAt: number | null
+  /** Only of a recorded one that somebody else made. */
+  readonly elsewhere?: MadeElsewhere
   readonly recording: ProofRecording
 }
 
@@ -57,6 +60,9 @@ export interface GeneratedProof extends UncommittedProof {
   readonly receipt: Receipt
 }
 
+/** A context as somebody sends it. */
+export type SentContext = ProofContext & Pick<StoredContext, 'statement'>
+
 /** A proof as somebody presents it, unchecked. */
 export interface PresentedProof {
   readonly proofId?: string
@@ -65,11 +71,20 @@ export interface PresentedProof {
   readonly proof: unknown
   /** Canonical decimals; may be absent with `zk1.…`, which holds them. */
   readonly publicSignals?: readonly string[]
+  /** What it is said to be made for: counts where it is no proof that the organisation has on record. */
+  readonly context?: SentContext
   /** What else has to be so of it. */
   readonly expect?: Expectation
   /** What the answer that made it said of it, where that came back. */
   readonly decision?: 0 | 1
   readonly digest?: string
+}
+
+/** What is known of a proof that somebody else made; nobody can know that it was the holder. */
+export interface MadeElsewhere {
+  readonly binding: Binding
+  /** The organisation. */
+  readonly issuer: string
 }
 
 /** What came of checking a proof. */
@@ -87,6 +102,8 @@ export interface CheckedProof {
   readonly proofId: string | null
   /** What the proof was made for: what its `ctx` is the hash of; null where the service doesn't know. */
   readonly context: BoundContext | null
+  /** Only of a proof that somebody else made, where it is verified. */
+  readonly elsewhere?: MadeElsewhere
   /** Why it is not valid, or not verified, or not accepted where it was to be spent; empty otherwise. */
   readonly reasonCodes: readonly ReasonCode[]
   /** Whether this very call spent it; absent where it was not asked to. */

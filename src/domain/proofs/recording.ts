@@ -24,7 +24,11 @@ export interface Recorded {
 }
 
 /** The row of a proof. @param index place of its entry in the log */
-export const proofRow = ({ organisation }: Caller, proof: Recorded, index: number): Row =>
+export const proofRow = (
+  { organisation }: Pick<Caller, 'organisation'>,
+  proof: Recorded,
+  index: number,
+): Row =>
   proofs.row({
     id: proof.proofId,
     organisation,

@@ -1,5 +1,6 @@
 /** Recorded proofs, told again as they were made. @module */
 import type { Caller } from '../../caller.ts'
+import { issuerAmong } from '../../circuits/presentation.ts'
 import { fail } from '../../errors.ts'
 import type { Receipt } from '../../ledger/decision.ts'
 import { readEntries } from '../../ledger/entries.ts'
@@ -37,6 +38,8 @@ export const createRecords = ({ database, ledger, baseUrl, statement }: Deps) =>
     const read = row && decodeZk1(row.proof)
     if (!row?.context || read === undefined) return fail('not_found')
     const { circuit_id: circuitId, expires_at: expiresAt } = row
+    const issuer = row.context.elsewhere?.issuer
+    const elsewhere = issuer == null ? undefined : issuerAmong({ circuitId, ...read }, [issuer])
     return {
       proofId,
       circuitId,
@@ -49,6 +52,7 @@ export const createRecords = ({ database, ledger, baseUrl, statement }: Deps) =>
       context: contextOf(baseUrl, { organisation, circuitId, expiresAt, ...row.context }),
       createdAt: row.created_at,
       expiresAt,
+      ...(elsewhere && { elsewhere }),
       receipt: await receiptOf(row.entry_index),
     }
   }

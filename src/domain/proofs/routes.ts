@@ -1,9 +1,11 @@
 /** Routes that make, check, spend and take in proofs. @module */
 import { iso } from '../../clock.ts'
+import { fail } from '../../errors.ts'
 import { Reply, route } from '../../http/route.ts'
+import { canonicalJson } from '../../protocol/canonical-json.ts'
 import type { UsageService } from '../usage/service.ts'
 import { generatedV1 } from './made-json.ts'
-import type { CheckedProof, GeneratedProof } from './proof.ts'
+import type { CheckedProof, GeneratedProof, SentContext } from './proof.ts'
 import {
   GeneratedProofJson,
   GenerateRequest,
@@ -30,9 +32,11 @@ const GENERATE_ERRORS = [
   'subscription_inactive',
   'free_allocation_used',
   'prover_overloaded',
+  'proof_service_unavailable',
 ] as const
 /** An upload may hold a hundred proofs, each about as costly as a request of its own. */
 const SYNC_COST = 10
+const MAX_CONTEXT_CHARACTERS = 8192
 
 const generatedJson = (made: GeneratedProof): GeneratedProofJson => ({
   proofId: made.proofId,
@@ -43,12 +47,39 @@ const generatedJson = (made: GeneratedProof): GeneratedProofJson => ({
   circuitId: made.circuitId,
 })
 
-const checkedJson = ({ valid, verified, decision, reasonCodes }: CheckedProof): VerifiedProofJson => ({
+/** @param sent fits its schema @throws AppError validation_failed for more than any statement of this service has */
+const readContext = (sent: object | undefined): SentContext | undefined => {
+  if (sent === undefined) return undefined
+  if (canonicalJson(sent).length > MAX_CONTEXT_CHARACTERS)
+    fail('validation_failed', {
+      details: [
+        {
+          path: '/context',
+          code: 'too_large',
+          message: `must have at most ${MAX_CONTEXT_CHARACTERS} characters of canonical JSON`,
+        },
+      ],
+    })
+  // A statement that came as JSON is JSON.
+  return sent as SentContext
+}
+
+const checkedJson = ({
   valid,
   verified,
   decision,
-  reasonCodes: [...reasonCodes],
-})
+  reasonCodes,
+  ...checked
+}: CheckedProof): VerifiedProofJson => {
+  const { elsewhere, proofId } = checked
+  return {
+    valid,
+    verified,
+    decision,
+    reasonCodes: [...reasonCodes],
+    ...(verified && elsewhere && proofId && { proofId, ...elsewhere, madeBy: 'elsewhere' }),
+  }
+}
 
 const checkedV1 = ({
   valid,
@@ -59,6 +90,8 @@ const checkedV1 = ({
   reasonCodes,
   consumed,
   consumedAt,
+  elsewhere,
+  proofId,
 }: CheckedProof): ProofVerified => ({
   valid,
   verified,
@@ -68,6 +101,7 @@ const checkedV1 = ({
   reason_codes: [...reasonCodes],
   ...(consumed !== undefined && { consumed }),
   ...(consumedAt !== undefined && { consumed_at: iso(consumedAt) }),
+  ...(verified && elsewhere && proofId && { proof_id: proofId, ...elsewhere, made_by: 'elsewhere' }),
 })
 
 const generateProof = route({
@@ -109,14 +143,15 @@ const verifyProof = route({
   tag,
   summary: 'Verify a proof',
   description:
-    'A proof that fails a check returns 200 with reason codes. Without `proofId` send `circuitId`; otherwise the proof is looked up by its signals.',
+    'A proof that fails a check returns 200 with reason codes. Without `proofId` send `circuitId`; otherwise the proof is looked up by its signals. One that was made elsewhere is checked by its `context`, and recorded if it is verified.',
   body: VerifyProofRequest,
   response: { 200: VerifiedProofJson },
-  errors: [],
+  errors: ['proof_service_unavailable'],
   example: { body: { proofId: '{proofId}', proof: '{zk1}' } },
   handler: ({ caller, body }, { proofs }: Services) => {
     const { publicInputs: publicSignals, ...presented } = body
-    return proofs.verify(caller, { ...presented, publicSignals }, checkedJson)
+    const context = readContext(presented.context)
+    return proofs.verify(caller, { ...presented, context, publicSignals }, checkedJson)
   },
 })
 
@@ -134,7 +169,7 @@ const syncProofs = route({
   bodyLimit: 'batch',
   cost: SYNC_COST,
   response: { 200: SyncResult },
-  errors: ['batch_too_large'],
+  errors: ['batch_too_large', 'proof_service_unavailable'],
   example: { body: { proofs: [{ proofId: '{proofId}', proof: '{zk1}' }] } },
   handler: ({ caller, body }, { proofs }: Services) => proofs.sync(caller, body),
 })
@@ -179,16 +214,17 @@ const verifyProofV1 = route({
   tag,
   summary: 'Verify a proof and optionally spend it',
   description:
-    'With `consume` a verified proof of a YES is spent permanently: its digest, and its nullifier if the circuit has one to spend. A NO, or a proof that answers no question, can be verified but not spent: `consumed` is false, with DECISION_NO or NO_QUESTION. A proof that fails a check returns 200 with reason codes, and nothing is spent.',
+    'With `consume` a verified proof of a YES is spent permanently: its digest, and its nullifier if the circuit has one to spend. A NO, or a proof that answers no question, can be verified but not spent: `consumed` is false, with DECISION_NO or NO_QUESTION. A proof that fails a check returns 200 with reason codes, and nothing is spent. A proof that was made elsewhere is checked by its `context`, and recorded if it is verified.',
   body: ProofVerifyRequest,
   response: { 200: ProofVerified },
-  errors: ['double_spend', 'read_only'],
+  errors: ['double_spend', 'read_only', 'proof_service_unavailable'],
   example: { body: { proof_id: '{proofId}', circuit_id: 'yesno', proof: '{zk1}', consume: true } },
   handler: async ({ caller, body }, { proofs }: Services) => {
     const { proof_id: proofId, circuit_id: circuitId, proof, public_signals: publicSignals, consume } = body
     const { decision, digest, expect } = body
+    const context = readContext(body.context)
     await proofs.requireAsMade(caller, body)
-    const ask = { proofId, circuitId, proof, publicSignals, consume, decision, digest, expect }
+    const ask = { proofId, circuitId, proof, publicSignals, consume, decision, digest, context, expect }
     return proofs.verify(caller, ask, checkedV1)
   },
 })

@@ -8,15 +8,17 @@ const MAX_DATA_KEYS = 1000
 const MAX_ID_CHARACTERS = 128
 const MAX_NONCE_CHARACTERS = 128
 const MAX_TTL_SECONDS = 10 * 366 * 24 * 3600
+/** 9999-12-31T23:59:59Z: what times are written for. */
+const MAX_EXP_SECONDS = 253_402_300_799
 
 const Name = Type.String({ minLength: 1, maxLength: MAX_ID_CHARACTERS })
-const Digest = Type.String({
+export const Digest = Type.String({
   description: "SHA-256 over the circuit's id and the public signals, lower-case hex.",
 })
 const Decision = Type.Union([Type.Literal(0), Type.Literal(1)], {
   description: '1 is YES; taken from the public signals.',
 })
-const NullableDecision = Type.Union([Type.Literal(0), Type.Literal(1), Type.Null()], {
+export const NullableDecision = Type.Union([Type.Literal(0), Type.Literal(1), Type.Null()], {
   description:
     'From the public signals: 1 is YES. 0 also if a policy decided NO (`POLICY_NO`) for the proof or for one of its members. Null if the proof is not valid, or if it answers no question: then it attests the submitted data, and nothing was decided.',
 })
@@ -43,13 +45,15 @@ export const SnarkProofJson = Type.Object(
   { title: 'Groth16Proof', description: 'The JSON form of snarkjs.' },
 )
 
-const PublicSignals = Type.Array(Type.String(), {
+export const PublicSignals = Type.Array(Type.String(), {
   description: 'Field elements in decimal, in the order of the circuit.',
 })
 
 /** Whatever is sent: what is wrong with a proof is told by a reason, not by an error. */
-const AnyProof = Type.Unknown({ description: 'A proof in the JSON form of snarkjs, or a text `zk1.…`.' })
-const SentSignals = Type.Optional(
+export const AnyProof = Type.Unknown({
+  description: 'A proof in the JSON form of snarkjs, or a text `zk1.…`.',
+})
+export const SentSignals = Type.Optional(
   Type.Array(Type.String(), { description: 'Decimals. Can be left out with `zk1.…`, which contains them.' }),
 )
 
@@ -112,18 +116,76 @@ const told = {
   ),
 }
 
+export const ProofContextJson = Type.Object(
+  {
+    aud: Type.String(),
+    org: Type.String(),
+    circuit: Type.String(),
+    statement: Type.Record(Type.String(), Type.Unknown()),
+    nonce: Type.String(),
+    exp: Type.Optional(Type.Integer({ description: 'Unix seconds.' })),
+  },
+  {
+    title: 'ProofContext',
+    description:
+      'The public signal `ctx` is the first 31 bytes of SHA-256 of `ctx/1` and the canonical JSON of this.',
+  },
+)
+
+const MAX_AUD_CHARACTERS = 2048
+const MAX_STATED_MEMBERS = 32
+
+/** Of a proof that is not on record, or as the answer that made it told it. */
+const SentContextJson = Type.Object(
+  {
+    aud: Type.String({ minLength: 1, maxLength: MAX_AUD_CHARACTERS }),
+    org: Name,
+    circuit: Name,
+    statement: Type.Record(Type.String(), Type.Unknown(), { maxProperties: MAX_STATED_MEMBERS }),
+    nonce: Type.String({ minLength: 1, maxLength: MAX_NONCE_CHARACTERS }),
+    exp: Type.Optional(Type.Integer({ minimum: 0, maximum: MAX_EXP_SECONDS, description: 'Unix seconds.' })),
+  },
+  {
+    title: 'SentContext',
+    description:
+      'What the proof is said to be made for, as its making returned it. For a proof that was made elsewhere; it is verified only with a challenge of yours, or with `audience`, `purpose` and `nonce` in `expect`, and if one of `expect.issuers` (default: your organisation) issued what it is about.',
+  },
+)
+
+const Binding = Type.Enum(['bearer', 'holder'], {
+  description:
+    '`holder`: only somebody who knows the secret of a holder could make the proof. `bearer`: the issuer made the secret too.',
+})
+const MadeBy = Type.Literal('elsewhere', {
+  description: 'Not by this service. Nobody can know that it was the holder.',
+})
+/** What the answer says more of a verified proof that was made elsewhere. */
+export const madeElsewhere = { issuer: idOf('org'), binding: Binding, made_by: MadeBy }
+
 export const VerifyProofRequest = Type.Object({
   proofId: Type.Optional(Name),
   circuitId: Type.Optional(Name),
   proof: AnyProof,
   publicInputs: SentSignals,
+  context: Type.Optional(SentContextJson),
   expect: Type.Optional(Expect),
   ...told,
 })
 export type VerifyProofRequest = Static<typeof VerifyProofRequest>
 
+const ELSEWHERE = 'Only of a verified proof that was made elsewhere.'
+
 export const VerifiedProofJson = Type.Object(
-  { valid: Valid, verified: Verified, decision: NullableDecision, reasonCodes: ReasonCodes('verified') },
+  {
+    valid: Valid,
+    verified: Verified,
+    decision: NullableDecision,
+    reasonCodes: ReasonCodes('verified'),
+    proofId: Type.Optional(Type.String({ description: `${ELSEWHERE} Under this id it is on record.` })),
+    issuer: Type.Optional(madeElsewhere.issuer),
+    binding: Type.Optional(Binding),
+    madeBy: Type.Optional(MadeBy),
+  },
   { title: 'VerifiedProof' },
 )
 export type VerifiedProofJson = Static<typeof VerifiedProofJson>
@@ -221,22 +283,6 @@ export const ProofGenerateRequest = Type.Object({
 })
 export type ProofGenerateRequest = Static<typeof ProofGenerateRequest>
 
-export const ProofContextJson = Type.Object(
-  {
-    aud: Type.String(),
-    org: Type.String(),
-    circuit: Type.String(),
-    statement: Type.Record(Type.String(), Type.Unknown()),
-    nonce: Type.String(),
-    exp: Type.Optional(Type.Integer({ description: 'Unix seconds.' })),
-  },
-  {
-    title: 'ProofContext',
-    description:
-      'The public signal `ctx` is the first 31 bytes of SHA-256 of `ctx/1` and the canonical JSON of this.',
-  },
-)
-
 export const ProofGenerated = Type.Object(
   {
     proof_id: idOf('prf'),
@@ -288,9 +334,14 @@ export const ProofVerifyRequest = Type.Object(
     expect: Type.Optional(Expect),
     ...told,
     ...Type.Partial(Type.Pick(ProofGenerated, [...TOLD])).properties,
+    context: Type.Optional(SentContextJson),
   },
-  // By that id the proof is found that they are told of.
-  { dependentRequired: Object.fromEntries(TOLD.map((name) => [name, ['proof_id']])) },
+  // By that id the proof is found that they are told of; a context is also told of one that was made elsewhere.
+  {
+    dependentRequired: Object.fromEntries(
+      TOLD.filter((name) => name !== 'context').map((name) => [name, ['proof_id']]),
+    ),
+  },
 )
 export type ProofVerifyRequest = Static<typeof ProofVerifyRequest>
 
@@ -311,6 +362,8 @@ export const ProofVerified = Type.Object(
       }),
     ),
     consumed_at: Type.Optional(DateTime),
+    proof_id: Type.Optional(Type.String({ description: `${ELSEWHERE} Under this id it is on record.` })),
+    ...Type.Partial(Type.Object(madeElsewhere)).properties,
   },
   { title: 'ProofVerified' },
 )

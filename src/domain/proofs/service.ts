@@ -35,7 +35,7 @@ import * as store from './store.ts'
 import { type CheckSyncItem, planSync } from './sync.ts'
 
 export interface ProofsDeps extends Omit<MakingDeps, 'statement'>, Omit<CheckingDeps, 'findStatement'> {
-  readonly ledger: Pick<Ledger, 'append' | 'findClaim' | 'head'>
+  readonly ledger: Pick<Ledger, 'append' | 'findClaim' | 'findClaims' | 'head'>
   readonly metrics: Pick<Metrics, 'doubleSpends'>
   readonly security: Pick<SecurityService, 'raise'>
   /** One for each circuit. */
@@ -85,6 +85,7 @@ export const toChecked = ({
   circuitId,
   proofId,
   context,
+  elsewhere,
   reasonCodes,
 }: Examined): CheckedProof => ({
   valid,
@@ -94,6 +95,7 @@ export const toChecked = ({
   circuitId,
   proofId,
   context,
+  ...(verified && elsewhere && { elsewhere }),
   reasonCodes,
 })
 
@@ -173,6 +175,34 @@ export const createProofs = (deps: ProofsDeps) => {
     }
   }
 
+  const verify = async <R>(
+    caller: Caller,
+    ask: VerifyAsk,
+    present: (checked: CheckedProof) => R,
+    owner: string | undefined,
+  ): Promise<R> => {
+    const examined = await checking.examine(caller, ask, owner)
+    const refusal = ask.consume && examined.valid ? refusalOf(examined) : undefined
+    const isUnexpected = examined.valid && examined.unexpected !== undefined
+    const isToSpend = ask.consume && refusal === undefined && !isUnexpected
+    if (isToSpend && examined.valid && examined.spentAt !== undefined) {
+      noteDoubleSpend(caller, examined.digest)
+      throw doubleSpend(examined.digest, examined.spentAt)
+    }
+    if (isToSpend && isVerified(examined)) return consume(caller, examined, present)
+    const checked = {
+      ...refusedFor(toChecked(examined), refusal),
+      ...(ask.consume && { consumed: false }),
+    }
+    if (!isVerified(examined)) return present(checked)
+    return ledger.append(caller, (tx) => {
+      const late = overtaken(tx, examined)
+      if (late) return present({ ...checked, verified: false, reasonCodes: [late.reason] })
+      logVerified(tx, examined)
+      return present(checked)
+    })
+  }
+
   const check = async (
     caller: Caller,
     foreign: ForeignProof,
@@ -234,21 +264,25 @@ export const createProofs = (deps: ProofsDeps) => {
       { by, expiresAt }: { readonly by: string } & Pick<MadeProof, 'expiresAt'>,
     ): Promise<VouchedProof> {
       const { circuitId, publicSignals, context } = foreign
-      const { circuit, nullifier, vouched } = statement(circuitId)
-      if (vouched === undefined || nullifier === undefined) return fail('not_found')
+      const { circuit, spends, vouched } = statement(circuitId)
+      if (vouched === undefined || spends === undefined) return fail('not_found')
       const isReadable =
         publicSignals.length === circuit.publicNames.length && publicSignals.every(isCanonicalSignal)
       const shown = { publicSignals, statement: context.statement }
       const issuer = isReadable ? await vouched.issuer(shown) : undefined
       const caller = systemCaller(issuer ?? foreign.organisation, by)
-      const checked = await check(caller, foreign, { proofId: newId('prf', clock.now()), expiresAt })
-      if (!checked.verified) return { refused: checked.reasonCodes }
-      const refusal = refusalOf(checked.decision)
+      const stored = { proofId: newId('prf', clock.now()), expiresAt }
+      const examined = await checking.examineForeign(caller, foreign, stored)
+      if (!isVerified(examined)) return { refused: examined.reasonCodes }
+      const refusal = refusalOf(examined)
       if (refusal !== undefined) return { refused: [refusal] }
       if (issuer === undefined) return { refused: ['CREDENTIAL_UNKNOWN'] }
+      // Each organisation has scopes of its own, so that somebody who may name any would act once for each.
+      if (circuit.publicNames.includes('scope') && issuer !== foreign.organisation)
+        return { refused: ['SCOPE_MISMATCH'] }
       return {
         issuer,
-        nullifier: signalOf(circuit, publicSignals, nullifier) ?? '',
+        nullifier: signalOf(circuit, publicSignals, spends) ?? '',
         sentence: vouched.sentence(shown),
         isPerson: vouched.isPerson(shown),
       }
@@ -291,32 +325,22 @@ export const createProofs = (deps: ProofsDeps) => {
     },
 
     /**
-     * Checks a proof, and with `consume` spends it if it is verified and a YES. Only a verified proof leaves an entry.
-     * @throws AppError double_spend for `consume` of what was spent before; unavailable
+     * Checks a proof, and with `consume` spends it if it is verified and a YES. Only a verified proof leaves an entry, and is on record
+     * from then on.
+     * @param owner whose turn it takes to be verified; default: that of the caller's organisation
+     * @throws AppError double_spend for `consume` of what was spent before; validation_failed for what can't be expected; unavailable
      */
-    async verify<R>(caller: Caller, ask: VerifyAsk, present: (checked: CheckedProof) => R): Promise<R> {
-      const examined = await checking.examine(caller, ask)
-      const refusal = ask.consume && examined.valid ? refusalOf(examined.decision) : undefined
-      const isUnexpected = examined.valid && examined.unexpected !== undefined
-      const isToSpend = ask.consume && refusal === undefined && !isUnexpected
-      if (isToSpend && examined.valid && examined.spentAt !== undefined) {
-        noteDoubleSpend(caller, examined.digest)
-        throw doubleSpend(examined.digest, examined.spentAt)
-      }
-      if (isToSpend && isVerified(examined)) return consume(caller, examined, present)
-      const checked = {
-        ...refusedFor(toChecked(examined), refusal),
-        ...(ask.consume && { consumed: false }),
-      }
-      if (!isVerified(examined)) return present(checked)
-      return ledger.append(caller, (tx) => {
-        const late = overtaken(tx, examined)
-        if (late) return present({ ...checked, verified: false, reasonCodes: [late.reason] })
-        logVerified(tx, examined)
-        return present(checked)
-      })
-    },
-
+    verify: <R>(
+      caller: Caller,
+      ask: VerifyAsk,
+      present: (checked: CheckedProof) => R,
+      owner?: string,
+    ): Promise<R> =>
+      verify(caller, ask, present, owner).catch((error: unknown) => {
+        // Somebody else presented the very same at the same time.
+        recordedId(error)
+        return verify(caller, ask, present, owner)
+      }),
     /** The error of a second use. @param at Unix ms of the first */
     doubleSpend,
 
@@ -333,8 +357,8 @@ export const createProofs = (deps: ProofsDeps) => {
       const examined = await checking.examine(caller, presented)
       const settled = (answer: R) => () => answer
       if (!examined.valid) return settled(refused(toChecked(examined)))
-      const { digest, spentAt, decision } = examined
-      const refusal = refusalOf(decision)
+      const { digest, spentAt } = examined
+      const refusal = refusalOf(examined)
       if (refusal !== undefined) return settled(refused(refusedFor(toChecked(examined), refusal)))
       if (!isSpendable(examined))
         return settled(

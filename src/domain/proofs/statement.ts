@@ -69,6 +69,16 @@ export interface StoredContext {
   readonly nonce: string
   /** Of the scope, where it is not the statement that names it. */
   readonly purpose?: string
+  /** Only of a proof that somebody else made. */
+  readonly elsewhere?: Elsewhere
+}
+
+/** What a proof made elsewhere is bound to instead of this service and the organisation that has it on record. */
+export interface Elsewhere {
+  readonly aud: string
+  readonly org: string
+  /** The organisation of this service that issued what is proved of; null where none that was accepted did. */
+  readonly issuer: string | null
 }
 
 /** A proof whose pairing holds, that is known, and whose signals are the stored ones. */
@@ -106,10 +116,10 @@ export interface Vouched {
   isPerson(shown: Shown): boolean
 }
 
-/** Which organisation issued what a nullifier belongs to, and the id of a consent; undefined: none of this service. */
+/** Which organisation issued what a proof spends, and the id of a consent; undefined: none of this service. */
 export type IssuerLookup = (
   circuitId: string,
-  nullifier: bigint,
+  spent: bigint,
 ) => Promise<{ readonly organisation: string; readonly consent: string | null } | undefined>
 
 export interface Statement {
@@ -118,10 +128,15 @@ export interface Statement {
   /** The output that is 1 for YES and 0 for NO; null where a proof exists of a YES only. */
   readonly decision: string | null
   /**
-   * The output that is spent with the digest, so that a re-proof under another nonce can't be spent again, and that
-   * may have been revoked. Absent: only the digest is spent.
+   * The output that is spent with the digest, so that a re-proof under another nonce can't be spent again. 0 is no value of it: of such
+   * a proof nothing can be spent. Absent: only the digest is spent.
    */
-  readonly nullifier?: string
+  readonly spends?: string
+  /**
+   * Whether proofs must tell the status of what was issued, in the output `disclosedStatus`: always, or unless their statement does
+   * without it (`disclose` "0"). Absent: the circuit has no such output.
+   */
+  readonly status?: 'required' | 'waivable'
   /** Absent: nobody vouches for what is proved, since whoever makes the proof chooses what it is about. */
   readonly vouched?: Vouched
   /** Whether it evaluates rules, so that its decision is that of whoever asks by rules or by policy. */
@@ -143,7 +158,7 @@ export interface Statement {
   /**
    * The native checks of this circuit: a code for each that fails. The service itself has compared the signals with the
    * stored ones, recomputed `ctx` and `scope`, held `now` within 120 seconds of the clock, and asks for expiry, spending
-   * and revoked nullifiers.
+   * and revocation.
    */
   check(asked: Checked): Promise<readonly ReasonCode[]> | readonly ReasonCode[]
 }

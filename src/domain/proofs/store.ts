@@ -21,6 +21,8 @@ export const proofs = table('proofs', {
 })
 
 export type ProofRow = RowOf<typeof proofs>
+/** By name: a text that is prepared must answer the same when a later version adds a column. */
+const COLUMNS = proofs.columns.join(', ')
 
 /** Revoked again: the first time counts. */
 export const revokedNullifiers = table('revoked_nullifiers', {
@@ -30,8 +32,6 @@ export const revokedNullifiers = table('revoked_nullifiers', {
   organisation: text().merge('first'),
   revoked_at: integer().merge('first'),
 })
-
-type RevokedNullifierRow = RowOf<typeof revokedNullifiers>
 
 export const issuedNullifiers = table('issued_nullifiers', {
   circuit_id: text().key(),
@@ -78,22 +78,33 @@ export const deleteExpiredNullifiers = async (
 
 /** One proof of the organisation, or undefined. */
 export const findProof = async (
-  { knex }: Database,
+  { query }: Database,
   organisation: string,
   id: string,
-): Promise<ProofRow | undefined> => knex<ProofRow>('proofs').where({ organisation, id }).first()
+): Promise<ProofRow | undefined> => {
+  const { rows } = await query<ProofRow>(
+    `SELECT ${COLUMNS} FROM proofs WHERE id = $1 AND organisation = $2`,
+    [id, organisation],
+    'proofs-find',
+  )
+  return rows[0]
+}
+
+/** LATERAL with LIMIT keeps the planner at the index, whatever it believes of the table. */
+const FIND_BY_DIGEST = `SELECT p.* FROM unnest($2::text[]) AS asked (digest)
+  CROSS JOIN LATERAL (SELECT ${COLUMNS} FROM proofs AS kept WHERE kept.organisation = $1 AND kept.digest = asked.digest
+    ORDER BY kept.context IS NULL, kept.id DESC LIMIT 1) AS p
+  ORDER BY p.context IS NULL, p.id DESC LIMIT 1`
 
 /** The newest proof of the organisation that has one of these digests, rather one whose context is known; or undefined. */
 export const findProofByDigest = async (
-  { knex }: Database,
+  { query }: Database,
   organisation: string,
   digests: readonly string[],
-): Promise<ProofRow | undefined> =>
-  knex<ProofRow>('proofs')
-    .where({ organisation })
-    .whereIn('digest', [...digests])
-    .orderByRaw('context IS NULL, id DESC')
-    .first()
+): Promise<ProofRow | undefined> => {
+  const { rows } = await query<ProofRow>(FIND_BY_DIGEST, [organisation, digests], 'proofs-find-digest')
+  return rows[0]
+}
 
 /** What the signed result said that a proof was made for: null where nothing was asked, undefined where there is none. */
 export const findVerdict = async (
@@ -105,10 +116,14 @@ export const findVerdict = async (
 
 /** Whether a nullifier was revoked, by whichever organisation. @param nullifier canonical decimal */
 export const isNullifierRevoked = async (
-  { knex }: Database,
+  { query }: Database,
   circuit_id: string,
   nullifier: string,
-): Promise<boolean> =>
-  (await knex<RevokedNullifierRow>('revoked_nullifiers')
-    .where({ circuit_id, nullifier })
-    .first('revoked_at')) !== undefined
+): Promise<boolean> => {
+  const { rows } = await query(
+    'SELECT revoked_at FROM revoked_nullifiers WHERE circuit_id = $1 AND nullifier = $2',
+    [circuit_id, nullifier],
+    'proofs-revoked-nullifier',
+  )
+  return rows.length > 0
+}

@@ -4,6 +4,7 @@
  * @module
  */
 import { setImmediate as turn } from 'node:timers/promises'
+import pLimit from 'p-limit'
 import type { Caller } from '../../caller.ts'
 import { needsContext } from '../../circuits/proof-facts.ts'
 import { detailOf, type ErrorDetail, fail, type Misfit } from '../../errors.ts'
@@ -143,8 +144,20 @@ const summarise = (outcomes: readonly Outcome[]): SyncResult => {
   return { synced: count('synced'), updated: count('updated'), proofs: kept, errors }
 }
 
+/** Proofs of an upload that are judged at a time, so that they are verified together, and others have room beside them. */
+export const JUDGED_AT_ONCE = 8
+
+/** @returns waits for a turn of the event loop that no other call gets */
+const createTurns = () => {
+  let last: Promise<unknown> = Promise.resolve()
+  return (): Promise<unknown> => {
+    last = last.then(() => turn())
+    return last
+  }
+}
+
 /**
- * Judges the proofs of an upload, one after the other.
+ * Judges the proofs of an upload, each for itself.
  * @param at Unix ms
  * @returns what decides them all
  * @throws AppError batch_too_large
@@ -156,26 +169,25 @@ export const planSync = async (
   at: number,
 ): Promise<(tx: Tx) => SyncResult> => {
   const { examine, check } = deps
+  const nextTurn = createTurns()
+  const limited = pLimit(JUDGED_AT_ONCE)
   if (proofs.length > MAX_SYNC_PROOFS)
     fail('batch_too_large', { message: `An upload can have at most ${MAX_SYNC_PROOFS} proofs.` })
-  const steps: Step[] = []
-  for (const [index, proof] of proofs.entries()) {
-    // Reading a text takes a while as well.
-    if (index > 0) await turn()
+  const judge = async (proof: unknown): Promise<Step> => {
+    // Reading a text takes a while.
+    await nextTurn()
     const misfit = check(proof)
-    if (misfit) {
-      steps.push(malformed(misfit.details[0]))
-      continue
-    }
+    if (misfit) return malformed(misfit.details[0])
     // The check has just said that it is one.
     const { publicInputs, createdAt, ...presented } = proof as SyncItem
     try {
       const examined = await examine(caller, { ...presented, publicSignals: publicInputs })
-      steps.push(await stepOf(deps, caller, examined, at, createdAt))
+      return await stepOf(deps, caller, examined, at, createdAt)
     } catch (error) {
       // Something is expected of it that can't apply.
-      steps.push(malformed(detailOf(error)))
+      return malformed(detailOf(error))
     }
   }
+  const steps = await limited.map(proofs, judge).finally(() => limited.clearQueue())
   return (tx) => summarise(steps.map((step) => (typeof step === 'function' ? step(tx) : step)))
 }

@@ -1,5 +1,7 @@
 /** Routes that make signed results. @module */
+import { prefers } from '../../http/accept.ts'
 import { Reply, route } from '../../http/route.ts'
+import type { Pages } from '../system/pages.ts'
 import type { UsageService } from '../usage/service.ts'
 import { BatchRequest, BatchResult, VerificationInfo, VerificationResult, VerifyRequest } from './schemas.ts'
 import type { VerificationService } from './service.ts'
@@ -7,9 +9,12 @@ import type { VerificationService } from './service.ts'
 interface Services {
   readonly verification: VerificationService
   readonly usage: UsageService
+  readonly pages: Pages
 }
 
 const tag = 'Verification'
+const JSON_TYPE = 'application/json'
+const HTML_TYPE = 'text/html'
 
 const getVerification = route({
   name: 'getVerification',
@@ -18,10 +23,15 @@ const getVerification = route({
   auth: 'none',
   tag,
   summary: 'Check whether verification is available',
+  description: 'JSON, or for browsers the page where people keep their credentials and prove with them.',
+  produces: [JSON_TYPE, HTML_TYPE],
   response: { 200: VerificationInfo },
   errors: [],
   example: {},
-  handler: (_, { verification }: Services) => verification.info(),
+  handler: ({ headers }, { verification, pages: { holder } }: Services) =>
+    prefers(headers.accept, HTML_TYPE, JSON_TYPE)
+      ? new Reply(200, holder.body, holder.headers)
+      : new Reply(200, verification.info(), { Vary: 'Accept' }),
 })
 
 const verify = route({

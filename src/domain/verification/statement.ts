@@ -88,7 +88,7 @@ export const makeStatement = (
     // One secret opens both commitments, and neither tells anything of the other.
     salt: h248(Buffer.concat([Buffer.from('circuit-salt/1'), salt])),
     ctx,
-    scope: scopeElement({ aud: issuer, purpose: PURPOSE }),
+    scope: scopeElement({ aud: issuer, org: caller.organisation, purpose: PURPOSE }),
   })
   if (holds !== (judged.decision === 'YES')) {
     throw new Error(`Circuit ${choice.id} and the rules disagree.`)

@@ -5,11 +5,12 @@ import { DEFAULT_ORGANISATION } from '../../../src/domain/accounts/defaults.ts'
 import { createEnvelopeReader } from '../../../src/domain/chat/envelopes/envelope.ts'
 import { AppError } from '../../../src/errors.ts'
 import { type EnvelopeProof, proofNonce } from '../../../src/protocol/envelope.ts'
-import { encodeValue, h248 } from '../../../src/rules/encode.ts'
+import { encodeValue, h248, type ProofContext } from '../../../src/rules/encode.ts'
 import { startTestApp, type TestApp, type TestOrganisation } from '../../support/app.ts'
 import { callTool, textOf } from '../../support/chat/mcp.ts'
 import { movedClock } from '../../support/circuits/circuit-questions.ts'
 import {
+  bearerFrom,
   foreignIssuer,
   kycSignals,
   loggedConsentSignals,
@@ -24,6 +25,7 @@ import {
   sendEnvelope,
 } from '../../support/domain/envelopes.ts'
 import { hybridRoutesOf } from '../../support/domain/hybrid-tokens.ts'
+import { proveKyc } from '../../support/domain/presentations.ts'
 import { ADULT_INPUTS, postGenerate, postVerifyProof } from '../../support/domain/proof-api.ts'
 import { tokenRoutesOf } from '../../support/domain/tokens.ts'
 
@@ -74,7 +76,7 @@ describe('proofs in chat envelopes', function () {
   ): Promise<EnvelopeProof> => {
     const body = {
       circuit_id: circuit,
-      inputs: inputs ?? (await kycSignals(app)),
+      inputs: inputs ?? (await kycSignals(app, owner.organisationId)),
       context: {
         nonce: proofNonce(by.fingerprint, id),
         ...(ttl !== undefined && { ttl }),
@@ -102,7 +104,7 @@ describe('proofs in chat envelopes', function () {
 
   it('are shown beside the message by circuit, issuer, time and a sentence of the service, never by words of the sender', async () => {
     const id = newId()
-    const inputs = { ...(await kycSignals(app, {}, undefined, owner.organisationId)), minLevel: '2' }
+    const inputs = { ...(await kycSignals(app, owner.organisationId)), minLevel: '2' }
     const { message, proof } = await shown(agent, id, await proofFor(id, { inputs }))
     const { checked_at, ...rest } = proof ?? { checked_at: '' }
     expect(rest).to.deep.equal({
@@ -231,31 +233,41 @@ describe('proofs in chat envelopes', function () {
 
   it('are refused of what no organisation has issued', async () => {
     const id = newId()
-    const proof = await proofFor(id, { circuit: 'token_validation', inputs: await tokenSignals(app) })
+    const proof = await proofFor(id, {
+      circuit: 'token_validation',
+      inputs: await tokenSignals(app, owner.organisationId),
+    })
     expect(await refusal(id, proof)).to.equal('CREDENTIAL_UNKNOWN')
   })
 
   it('are refused once they are spent or revoked at the issuer, whatever organisation they name', async () => {
     const stranger = await app.organisation()
-    const inputs = await kycSignals(app, {}, undefined, owner.organisationId)
+    const inputs = await kycSignals(app, owner.organisationId)
     const first = await proofFor('spent-at-the-issuer', { inputs })
     const { context: _, ...presented } = first
     const spent = await postVerifyProof(app, owner.apiKey, { ...presented, consume: true })
     expect([spent.status, spent.body.verified], JSON.stringify(spent.body)).to.deep.equal([200, true])
-    for (const key of [owner.apiKey, stranger.apiKey]) {
-      const id = newId()
-      expect(await refusal(id, await proofFor(id, { inputs, key }))).to.equal('DOUBLE_SPEND')
+    const again = newId()
+    expect(await refusal(again, await proofFor(again, { inputs }))).to.equal('DOUBLE_SPEND')
+    // Under another organisation's scope a person would be another one: only the issuer's own counts.
+    const elsewhere = newId()
+    const asked = {
+      ...(first.context as ProofContext),
+      org: stranger.organisationId,
+      nonce: proofNonce(agent.fingerprint, elsewhere),
     }
+    const bearer = bearerFrom(owner.organisationId, inputs)
+    expect(await refusal(elsewhere, await proveKyc(bearer, asked, clock.now()))).to.equal('SCOPE_MISMATCH')
     const { tokenId } = await tokenRoutesOf(app, owner.apiKey).issued()
     const id = newId()
     const proof = await proofFor(id, { circuit: 'token_validation', inputs: { tokenId } })
     expect((await tokenRoutesOf(app, owner.apiKey).revoke(tokenId)).status).to.equal(200)
-    expect(await refusal(id, proof)).to.equal('NULLIFIER_REVOKED')
+    expect(await refusal(id, proof)).to.equal('CREDENTIAL_REVOKED')
   })
 
   it('speak for one key in 24 hours', async () => {
     const expiresAt = BigInt(Math.floor(clock.now() / 1000) + 7 * 86_400)
-    const inputs = await kycSignals(app, { expiresAt }, undefined, owner.organisationId)
+    const inputs = await kycSignals(app, owner.organisationId, { expiresAt })
     const second = createAgent(app)
     const post = async (by: Agent) => {
       const id = newId()
@@ -275,7 +287,7 @@ describe('proofs in chat envelopes', function () {
   })
 
   it('speak for one key also when two use them at once', async () => {
-    const inputs = await kycSignals(app, {}, undefined, owner.organisationId)
+    const inputs = await kycSignals(app, owner.organisationId)
     const agents = [createAgent(app), createAgent(app), createAgent(app)]
     const signed = []
     for (const by of agents) {
@@ -334,7 +346,10 @@ describe('proofs in chat envelopes', function () {
 
   it('are refused when they show a NO, are too old, or have expired', async () => {
     const id = newId()
-    const inputs = { ...(await kycSignals(app)), countries: [String(encodeValue('NZ'))] }
+    const inputs = {
+      ...(await kycSignals(app, owner.organisationId)),
+      countries: [String(encodeValue('NZ'))],
+    }
     expect(await refusal(id, await proofFor(id, { inputs }))).to.equal('DECISION_NO')
     const proof = await proofFor(id, { ttl: 60 })
     clock.offsetMs = 61_000
@@ -346,7 +361,7 @@ describe('proofs in chat envelopes', function () {
   })
 
   it("cannot be had under another issuer's key", async () => {
-    const inputs = await kycSignals(app, {}, foreignIssuer())
+    const inputs = await kycSignals(app, owner.organisationId, {}, foreignIssuer())
     const nonce = proofNonce(agent.fingerprint, newId())
     const { status, body } = await postGenerate(app, owner.apiKey, {
       circuit_id: 'kyc',
@@ -377,15 +392,21 @@ describe('proofs in chat envelopes', function () {
     const mode = (posting: string) =>
       app.request('PUT', '/console/api/posting', { key: app.adminKey, body: { mode: posting } })
     const person = (organisation: string, minLevel = '2') =>
-      kycSignals(app, {}, undefined, organisation).then((signals) => ({ ...signals, minLevel }))
+      kycSignals(app, organisation).then((signals) => ({ ...signals, minLevel }))
     const token = async (key: string) => ({ tokenId: (await tokenRoutesOf(app, key).issued()).tokenId })
     const hybrid = { token: await hybridRoutesOf(app, app.adminKey).issued() }
     expect((await mode('verified_only')).status).to.equal(200)
     try {
       const cases = [
-        ['a person whom the operator has checked', 201, 'kyc', await person(DEFAULT_ORGANISATION)],
+        [
+          'a person whom the operator has checked',
+          201,
+          'kyc',
+          await person(DEFAULT_ORGANISATION),
+          app.adminKey,
+        ],
         ['a token of the operator', 201, 'token_validation', await token(app.adminKey), app.adminKey],
-        ['a person of level basic', 403, 'kyc', await person(DEFAULT_ORGANISATION, '1')],
+        ['a person of level basic', 403, 'kyc', await person(DEFAULT_ORGANISATION, '1'), app.adminKey],
         ['a person whom anybody has checked', 403, 'kyc', await person(owner.organisationId)],
         ['a token that anybody has issued', 403, 'token_validation', await token(owner.apiKey)],
         ['a hybrid token', 403, 'quantum_safe_token', hybrid, app.adminKey],

@@ -4,7 +4,7 @@ import { expect } from 'chai'
 import type { Posted, PostingState } from '../../../src/domain/chat/schemas.ts'
 import { signEnvelope } from '../../../src/protocol/envelope.ts'
 import type { Client } from '../../support/client.ts'
-import { type Cluster, startCluster } from '../../support/servers/cluster.ts'
+import { usingTwoServers } from '../../support/servers/cluster.ts'
 
 const REPLAYS = 50
 /** A server asks every second, but machines that run tests may be slow. */
@@ -12,22 +12,10 @@ const NOTICED_WITHIN_MS = 30_000
 const seed = new Uint8Array(32).fill(5)
 
 describe('chat envelopes on two servers', () => {
-  const { DATABASE_URL } = process.env
-  let cluster: Cluster | undefined
-  before(async function () {
-    if (!DATABASE_URL) {
-      console.log('      SKIPPED: needs DATABASE_URL')
-      return this.skip()
-    }
-    cluster = await startCluster(DATABASE_URL, 2, { BASE_URL: 'http://assay.example' })
-  })
-  after(async () => {
-    const codes = await cluster?.end()
-    expect(codes?.every((code) => code === 0) ?? true).to.equal(true)
-  })
+  const cluster = usingTwoServers({ BASE_URL: 'http://assay.example' })
 
   const both = (): readonly [Client, Client] => {
-    const [one, two] = (cluster as Cluster).clients
+    const [one, two] = cluster().clients
     if (!one || !two) throw new Error('there are not two servers')
     return [one, two]
   }
@@ -57,7 +45,7 @@ describe('chat envelopes on two servers', () => {
   it('hold every post against the mode that was set last, through whichever server it came', async function () {
     this.timeout(5 * NOTICED_WITHIN_MS)
     const [one, two] = both()
-    const { adminKey: key } = cluster as Cluster
+    const { adminKey: key } = cluster()
     const set = (mode: string) => one.request('PUT', '/console/api/posting', { key, body: { mode } })
     const post = (text: string) => two.request('POST', '/api/messages', { body: { agent_name: 'Bob', text } })
     for (const [round, mode] of ['paused', 'open', 'paused', 'open'].entries()) {

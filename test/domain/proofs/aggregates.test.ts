@@ -78,7 +78,7 @@ describe('aggregates of proofs', function () {
     const made = await aggregate([await proofOf(), await tokenProof(tokenId)])
     expect(await reasons(made)).to.deep.equal([])
     await app.request('POST', '/api/tokens/revoke', { key, body: { tokenId } })
-    expect(await reasons(made)).to.deep.equal(['MEMBER_1_NULLIFIER_REVOKED'])
+    expect(await reasons(made)).to.deep.equal(['MEMBER_1_CREDENTIAL_REVOKED'])
     const { status, body } = await consume(made)
     expect([status, body.verified, body.consumed]).to.deep.equal([200, false, false])
   })

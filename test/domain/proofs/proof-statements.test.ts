@@ -69,7 +69,7 @@ describe('native checks', function () {
     let good: Case
     before(async () => {
       statement = app.services.proofs.statement('kyc')
-      good = await caseOf(statement, await kycSignals(app))
+      good = await caseOf(statement, await kycSignals(app, caller.organisation))
     })
 
     it('the issuer’s key counts now', () => endsWithItsKey(statement, good, 'ISSUER_UNKNOWN'))
@@ -97,7 +97,7 @@ describe('native checks', function () {
     let good: Case
     before(async () => {
       statement = app.services.proofs.statement('token_validation')
-      const inputs = await tokenSignals(app, { audience: 5n })
+      const inputs = await tokenSignals(app, caller.organisation, { audience: 5n })
       good = await caseOf(statement, { ...inputs, audience: '5' })
     })
 
@@ -113,7 +113,7 @@ describe('native checks', function () {
     let good: Case
     before(async () => {
       statement = app.services.proofs.statement('consent_verification')
-      good = await caseOf(statement, await consentSignals(app))
+      good = await caseOf(statement, await consentSignals(app, caller.organisation))
     })
 
     it('the issuer’s key counts now', () => endsWithItsKey(statement, good, 'ISSUER_UNKNOWN'))
@@ -209,12 +209,32 @@ describe('native checks', function () {
     })
   })
 
+  it('refuse to prove of what another organisation issued, though the service signed it', async () => {
+    for (const [statement, inputs] of [
+      [app.services.proofs.statement('kyc'), await kycSignals(app, 'org_other')],
+      [app.services.proofs.statement('token_validation'), await tokenSignals(app, 'org_other')],
+      [app.services.proofs.statement('consent_verification'), await consentSignals(app, 'org_other')],
+    ] as const) {
+      const error = await rejection(Promise.resolve(statement.prepare(caller, inputs, now())))
+      expect(error).to.include({ code: 'not_provable', reason: 'STATEMENT_FALSE' })
+      expect(error)
+        .to.have.property('message')
+        .that.matches(/^Another organisation issued this/)
+    }
+  })
+
   it('refuse to prove under a key of another service, whatever is signed', async () => {
     const foreign = foreignIssuer()
     for (const [statement, inputs] of [
-      [app.services.proofs.statement('kyc'), await kycSignals(app, {}, foreign)],
-      [app.services.proofs.statement('token_validation'), await tokenSignals(app, {}, foreign)],
-      [app.services.proofs.statement('consent_verification'), await consentSignals(app, {}, foreign)],
+      [app.services.proofs.statement('kyc'), await kycSignals(app, caller.organisation, {}, foreign)],
+      [
+        app.services.proofs.statement('token_validation'),
+        await tokenSignals(app, caller.organisation, {}, foreign),
+      ],
+      [
+        app.services.proofs.statement('consent_verification'),
+        await consentSignals(app, caller.organisation, {}, foreign),
+      ],
     ] as const) {
       const error = await rejection(Promise.resolve(statement.prepare(caller, inputs, now())))
       expect(error).to.include({ code: 'not_provable', reason: 'STATEMENT_FALSE' })

@@ -2,9 +2,9 @@
 import { bn254 } from '@noble/curves/bn254.js'
 import { expect } from 'chai'
 import { groth16 } from 'snarkjs'
+import { prepareCurve } from '../../../src/bin/circuits/curve.ts'
 import { type Caller, systemCaller } from '../../../src/caller.ts'
 import type { WitnessInput } from '../../../src/circuits/circuit.ts'
-import { prepareCurve } from '../../../src/circuits/curve.ts'
 import { FIELD_MODULUS as R } from '../../../src/core/field.ts'
 import type { ProofGenerated } from '../../../src/domain/proofs/schemas.ts'
 import type { Prepared, ProofBinding } from '../../../src/domain/proofs/statement.ts'
@@ -315,12 +315,12 @@ describe('checking proofs', function () {
         }
       })
 
-      it('NULLIFIER_REVOKED: the token was revoked after it was proven', async () => {
+      it('CREDENTIAL_REVOKED: the token was revoked after it was proven', async () => {
         const tokenId = await newToken()
         const presented = await proofOf(tokenId)
         expect(await reasonsOf(app, owner.apiKey, presented)).to.deep.equal([])
         await app.request('POST', '/api/tokens/revoke', { bearer: owner.apiKey, body: { tokenId } })
-        expect(await onlyFault(presented)).to.equal('NULLIFIER_REVOKED')
+        expect(await onlyFault(presented)).to.equal('CREDENTIAL_REVOKED')
       })
     })
   })

@@ -204,7 +204,7 @@ describe('spending proofs', function () {
       const made = await proofOf(tokenId)
       await app.request('POST', '/api/tokens/revoke', { key, body: { tokenId } })
       const { status, body } = await consume(asPresented(made))
-      expect([status, body.verified, body.reason_codes]).to.deep.equal([200, false, ['NULLIFIER_REVOKED']])
+      expect([status, body.verified, body.reason_codes]).to.deep.equal([200, false, ['CREDENTIAL_REVOKED']])
     })
 
     it('of a circuit that spends none is free: yesno proofs of one salt differ in nothing but that', async () => {

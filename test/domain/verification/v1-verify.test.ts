@@ -244,7 +244,7 @@ describe('POST /v1/verify', () => {
     const context = { ...PAYMENT.context, inputs: { tokenId } }
     const no = await late.verify(caller, { circuit_id: 'token_validation', identifier: 'c', context })
     expect([no.decision, payloadOf(no.jws).decision]).to.deep.equal([0, 'NO'])
-    expect(no.reason_codes).to.deep.equal(['DEFAULT_POLICY', 'RULE_PERMITS', 'NULLIFIER_REVOKED'])
+    expect(no.reason_codes).to.deep.equal(['DEFAULT_POLICY', 'RULE_PERMITS', 'CREDENTIAL_REVOKED'])
   })
 
   it('shows what the proof binds: whether it is over the facts or over the decision that was made here', async () => {

@@ -9,14 +9,20 @@ import type { ReasonCode, Stated } from '../statement.ts'
 export type ProofDecision = 0 | 1 | null
 
 /** Why a proof is accepted nowhere, although it may be verified. */
-export type Refusal = 'DECISION_NO' | 'NO_QUESTION'
+export type Refusal = 'DECISION_NO' | 'NO_QUESTION' | 'NOT_UNIQUE'
 
 /** Whether a statement only attests data: it names its rules, and there are none. */
 export const asksNothing = ({ rules_hash }: Stated): boolean => rules_hash === null
 
-/** @param decision of a valid proof @returns undefined for a YES */
-export const refusalOf = (decision: ProofDecision): Refusal | undefined => {
-  if (decision === 1) return undefined
+/** @param proof a valid one @returns undefined for a YES that can be spent */
+export const refusalOf = ({
+  decision,
+  isSpendable,
+}: {
+  readonly decision: ProofDecision
+  readonly isSpendable: boolean
+}): Refusal | undefined => {
+  if (decision === 1) return isSpendable ? undefined : 'NOT_UNIQUE'
   return decision === 0 ? 'DECISION_NO' : 'NO_QUESTION'
 }
 

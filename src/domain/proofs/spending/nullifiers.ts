@@ -1,5 +1,7 @@
 /** Nullifiers that nobody may use any more. @module */
+import { poseidon } from '../../../circuits/field.ts'
 import type { Clock } from '../../../clock.ts'
+import { POSEIDON_TAGS } from '../../../core/poseidon-tags.ts'
 import type { Claim } from '../../../ledger/claim-kinds.ts'
 import type { Ledger } from '../../../ledger/ledger.ts'
 import type { Database } from '../../../store/database.ts'
@@ -21,6 +23,7 @@ const SWEEP_GRACE_MS = 86_400_000
 
 export interface RevokedNullifier {
   readonly circuitId: string
+  /** What a proof spends: the nullifier, or the status of a credential, a token or a consent. */
   readonly nullifier: bigint
   /** Who revoked it; it counts for everybody. */
   readonly organisation: string
@@ -28,7 +31,7 @@ export interface RevokedNullifier {
   readonly at: number
 }
 
-/** A nullifier of something that is issued. */
+/** What proofs of something that is issued spend. */
 export interface IssuedNullifier extends Omit<RevokedNullifier, 'at'> {
   /** `cns_…`, where it is a consent: later records may take its place, so that its proofs have to lead to it. */
   readonly consent?: string
@@ -54,6 +57,14 @@ export const issuedNullifierRow = ({
     consent: consent ?? null,
     expires_at: expiresAt === undefined ? null : expiresAt + SWEEP_GRACE_MS,
   })
+
+/** Writes that row by itself, for what is signed anew; one that is there stays. */
+export const insertIssued = async ({ knex }: Database, { values }: Row): Promise<void> => {
+  await knex('issued_nullifiers').insert(values).onConflict().ignore()
+}
+
+/** What tokens and consents were known by to version 1 of their circuits: Poseidon[NULLIFIER](secret, 0). */
+export const formerNullifier = (secret: bigint): bigint => poseidon(POSEIDON_TAGS.NULLIFIER, [secret, 0n])
 
 /** By the row above. */
 export const createIssuerLookup =
@@ -101,7 +112,7 @@ export const nullifierClaim = ({
 
 /** When the organisation spent this nullifier, with a proof or without (Unix ms), or undefined. */
 export const nullifierSpentAt = (
-  ledger: Pick<Ledger, 'findClaim'>,
+  ledger: Pick<Ledger, 'findClaims'>,
   organisation: string,
   { circuitId, nullifier }: Pick<RevokedNullifier, 'circuitId' | 'nullifier'>,
 ): Promise<number | undefined> => findSpentAt(ledger, organisation, [nullifierKey(circuitId, nullifier)])

@@ -1,13 +1,13 @@
 /** What checking and spending leave in the log: one entry each, and claims that let a digest be spent once. @module */
 import { iso } from '../../../clock.ts'
 import { AppError } from '../../../errors.ts'
-import type { Claim } from '../../../ledger/claim-kinds.ts'
+import { CLAIM_KINDS, type Claim } from '../../../ledger/claim-kinds.ts'
 import type { Entry, Tx } from '../../../ledger/decision.ts'
 import { inside, type MemberProof, memberReason, type ValidProof } from '../checking.ts'
-import { entryNames } from '../recording.ts'
+import { alreadyRecorded, entryNames, proofRow, recordClaim } from '../recording.ts'
 import { verdictOf } from '../signals.ts'
 import type { ReasonCode } from '../statement.ts'
-import { revokedClaim, type SpendKey, spendClaim } from './spend-keys.ts'
+import { type RevocableKey, revokedClaim, spendClaim } from './spend-keys.ts'
 
 /** A proof that is verified, and therefore known. */
 export type VerifiedProof = MemberProof
@@ -18,47 +18,86 @@ export const doubleSpend = (digest: string, at: number): AppError =>
 
 /** What keeps a proof from being verified although it was when it was looked at. */
 export interface Overtaken {
-  /** DOUBLE_SPEND, NULLIFIER_REVOKED, RESULT_REVOKED, or one of them of a member. */
+  /** DOUBLE_SPEND, NULLIFIER_REVOKED, CREDENTIAL_REVOKED, RESULT_REVOKED, or one of them of a member; CHALLENGE_ANSWERED. */
   readonly reason: ReasonCode
   /** Unix ms: since when. */
   readonly at: number
 }
 
-const spentReason = (): ReasonCode => 'DOUBLE_SPEND'
-const revokedReason = ([kind]: SpendKey): ReasonCode =>
-  kind === 'nullifier' ? 'NULLIFIER_REVOKED' : 'RESULT_REVOKED'
+const REVOKED_REASONS: Readonly<Record<RevocableKey[0], ReasonCode>> = {
+  digest: 'RESULT_REVOKED',
+  nullifier: 'NULLIFIER_REVOKED',
+  status: 'CREDENTIAL_REVOKED',
+}
 
-/** Looks at these claims on a proof's keys, then on its members'. */
+/** A claim that must not be held, and why the proof doesn't count where it is. */
+type Bar = readonly [claim: Claim, reason: ReasonCode]
+
+const spendBars = ({ spendKeys }: ValidProof): Bar[] =>
+  spendKeys.map((key) => [spendClaim(key), 'DOUBLE_SPEND'])
+const revocationBars = ({ revocableKeys }: ValidProof): Bar[] =>
+  revocableKeys.map((key) => [revokedClaim(key), REVOKED_REASONS[key[0]]])
+
+/** Looks at these claims of a proof, then at its members'. */
 const findHeld = (
   tx: Tx,
-  { spendKeys, members }: ValidProof,
-  claimOf: (key: SpendKey) => Claim,
-  reasonOf: (key: SpendKey) => ReasonCode,
+  proof: ValidProof,
+  barsOf: (proof: ValidProof) => readonly Bar[],
 ): Overtaken | undefined => {
-  for (const key of spendKeys) {
-    const held = tx.holder(...claimOf(key))
-    if (held) return { reason: reasonOf(key), at: held.at }
+  for (const [claim, reason] of barsOf(proof)) {
+    const held = tx.holder(...claim)
+    if (held) return { reason, at: held.at }
   }
-  for (const [index, member] of members.entries()) {
-    const theirs = findHeld(tx, member, claimOf, reasonOf)
+  for (const [index, member] of proof.members.entries()) {
+    const theirs = findHeld(tx, member, barsOf)
     if (theirs) return { ...theirs, reason: memberReason(index, theirs.reason) }
   }
   return undefined
 }
 
-/** Whether a proof, or what it stands for, was spent or revoked since it was looked at. */
-export const overtaken = (tx: Tx, checked: VerifiedProof): Overtaken | undefined =>
-  findHeld(tx, checked, spendClaim, spentReason) ?? findHeld(tx, checked, revokedClaim, revokedReason)
+/** Whether a challenge has its answer. */
+const answeredClaim = (challengeId: string): Claim => [CLAIM_KINDS.challengeAnswered, challengeId]
 
-const entryOf = (type: 'verify' | 'spend', checked: MemberProof): Entry => ({
-  type,
-  ...entryNames(checked),
-  data: type === 'verify' ? { decision: verdictOf(checked.decision) } : { event: 'proof.spent' },
-})
+const findAnswered = (tx: Tx, { adoption }: ValidProof): Overtaken | undefined => {
+  const held = adoption?.challenge && tx.holder(...answeredClaim(adoption.challenge.challengeId))
+  return held && { reason: 'CHALLENGE_ANSWERED', at: held.at }
+}
 
-/** Logs that a proof was verified. */
+/**
+ * Whether a proof, or what it stands for, was spent or revoked since it was looked at, or its challenge answered.
+ * @throws AppError conflict where it was recorded since; `recordedId` knows the record
+ */
+export const overtaken = (tx: Tx, checked: VerifiedProof): Overtaken | undefined => {
+  const first = checked.adoption && tx.holder(...recordClaim(checked.circuitId, checked.digest))
+  // The holder is what is claimed with it below.
+  if (first) throw alreadyRecorded(String(first.holder))
+  return (
+    findAnswered(tx, checked) ?? findHeld(tx, checked, spendBars) ?? findHeld(tx, checked, revocationBars)
+  )
+}
+
+const entryOf = (type: 'verify' | 'spend', checked: MemberProof): Entry => {
+  const { challenge } = checked.adoption ?? {}
+  return {
+    type,
+    ...entryNames(checked),
+    // Whose endpoints hear of an answer: those of the key that asked.
+    ...(challenge?.keyId && { keyId: challenge.keyId }),
+    data:
+      type === 'verify'
+        ? { decision: verdictOf(checked.decision), ...(checked.adoption && { made_by: 'elsewhere' }) }
+        : { event: 'proof.spent' },
+  }
+}
+
+/** Logs that a proof was verified. One that somebody else made is on record from then on, and its challenge is answered. */
 export const logVerified = (tx: Tx, checked: VerifiedProof): void => {
-  tx.append(entryOf('verify', checked))
+  const { adoption, circuitId, digest, proofId } = checked
+  const { index } = tx.append(entryOf('verify', checked))
+  if (adoption === undefined) return
+  tx.claim(...recordClaim(circuitId, digest), proofId)
+  if (adoption.challenge) tx.claim(...answeredClaim(adoption.challenge.challengeId), proofId)
+  tx.write(proofRow(adoption, { ...checked, ...adoption }, index))
 }
 
 /** Spends a proof and what it stands for, unless it was {@link overtaken}: an entry for each. */

@@ -17,7 +17,7 @@ import {
   type Statement,
 } from '../statement.ts'
 import { askedIn, circuitQuestion, EXPECTED, WHOLE } from './question.ts'
-import { CLOSED, expecting, Signal, signalsForm, signature, withAnswer } from './schemas.ts'
+import { CLOSED, expecting, issuedSignals, Signal, signalsForm, signature, withAnswer } from './schemas.ts'
 import {
   demandIssued,
   element,
@@ -25,6 +25,7 @@ import {
   keyReasons,
   mismatch,
   numbers,
+  recipientOf,
   type Signed,
   signatureOf,
 } from './signed.ts'
@@ -50,6 +51,7 @@ const ConsentSignals = Type.Object(
     }),
     from: Signal,
     to: Signal,
+    ...issuedSignals,
     ...signature,
     controller: Signal,
     purpose: Signal,
@@ -78,6 +80,7 @@ interface Deps {
 
 interface Asked extends Signed {
   readonly consent: ConsentFields
+  readonly secret: bigint
   readonly controller: bigint
   readonly purpose: bigint
   /** Of a consent that the service keeps. */
@@ -114,31 +117,32 @@ export const consentVerificationStatement = ({ issuer, consents, issuerOf }: Dep
 
   const raw = async (given: ConsentSignals): Promise<Asked> => {
     const consent: ConsentFields = {
-      ...elements(['subject', 'secret'], given),
+      ...elements(['subject'], given),
       ...numbers(['from', 'to'], given),
       controller: element('consentController', given.consentController),
       purposes: Array.from({ length: CONSENT_PURPOSES }, (_, i) =>
         element(`purposes/${i}`, given.purposes[i] ?? '0'),
       ),
+      ...recipientOf(given),
     }
-    const { controller, purpose } = elements(['controller', 'purpose'], given)
+    const { controller, purpose, secret } = elements(['controller', 'purpose', 'secret'], given)
     requirePurpose(purpose)
-    return { consent, controller, purpose, ...(await signatureOf(issuer, given)) }
+    return { consent, secret, controller, purpose, ...(await signatureOf(issuer, given)) }
   }
 
   /**
-   * What became of the consent that the proof is about, which its nullifier tells: whoever makes a proof may leave the id out
+   * What became of the consent that the proof is about, which its status tells: whoever makes a proof may leave the id out
    * of the statement. A proof of a NO stands whatever becomes of it.
    */
   const standingReasons = async ({ caller, publicSignals, statement }: Checked): Promise<ReasonCode[]> => {
-    const { consent_verified, subject_handle, scope, purpose, nullifier } =
+    const { consent_verified, subject_handle, scope, purpose, disclosedStatus } =
       consentVerification.read(publicSignals)
     if (consent_verified !== 1n) return []
-    const issued = await issuerOf(consentVerification.id, nullifier)
+    const issued = await issuerOf(consentVerification.id, disclosedStatus)
     const consentId = issued?.consent ?? statement.consent_id
     // Of signals that were signed without being recorded, nothing else is known; of a recorded consent, something must be.
     if (typeof consentId !== 'string') return issued === undefined ? [] : [REFUSALS.unknown[1]]
-    const proven = { purpose, subjectHandle: subject_handle, scope, nullifier }
+    const proven = { purpose, subjectHandle: subject_handle, scope, status: disclosedStatus }
     const refused = await consents.refusalOf(issued?.organisation ?? caller.organisation, consentId, proven)
     return refused === undefined ? [] : [REFUSALS[refused][1]]
   }
@@ -146,11 +150,12 @@ export const consentVerificationStatement = ({ issuer, consents, issuerOf }: Dep
   return {
     circuit: consentVerification,
     decision: 'consent_verified',
-    nullifier: 'nullifier',
+    spends: 'disclosedStatus',
+    status: 'required',
     inputs: ConsentInputs,
     vouched: {
       issuer: async ({ publicSignals }) =>
-        (await issuerOf(consentVerification.id, consentVerification.read(publicSignals).nullifier))
+        (await issuerOf(consentVerification.id, consentVerification.read(publicSignals).disclosedStatus))
           ?.organisation,
       sentence: () => 'Holds a consent that is in force.',
       isPerson: () => false,
@@ -162,16 +167,17 @@ export const consentVerificationStatement = ({ issuer, consents, issuerOf }: Dep
       const { consentId, facts, ...asked }: Asked = await ('secret' in given
         ? raw(given)
         : kept(caller, given))
-      await demandIssued(issuer, consentMessage(asked.consent), asked, at)
+      await demandIssued(issuer, caller, asked.consent, consentMessage(asked.consent), asked, at)
       return {
         statement: {
           controller: String(asked.controller),
           purpose_element: String(asked.purpose),
+          disclose: '1',
           ...(consentId !== undefined && { consent_id: consentId }),
         },
         ...(facts && { differs: (expect, now) => unexpected(expect, facts, now) }),
         signals({ ctx, scope, now }) {
-          const values = { ...asked, now, scope, ctx }
+          const values = { ...asked, disclose: true, now, scope, ctx }
           return {
             publicSignals: consentVerification.publicSignals(values),
             witness: consentVerification.witnessInput(values),

@@ -6,18 +6,13 @@
 import Type, { type Static } from 'typebox'
 import type { Caller } from '../../../caller.ts'
 import { type KycCredential, kycMessage } from '../../../circuits/issuer-signature.ts'
-import {
-  filledCountries,
-  KYC_COUNTRIES,
-  kyc as kycCircuit,
-  kycDecision,
-  kycNullifier,
-} from '../../../circuits/mappers/kyc.ts'
+import { filledCountries, KYC_COUNTRIES, kyc as kycCircuit } from '../../../circuits/mappers/kyc.ts'
 import type { Issuer } from '../../../keys/issuer.ts'
 import { ASKABLE_LEVELS, PersonParams } from '../../kyc/schemas.ts'
 import type { KycService } from '../../kyc/service.ts'
-import { falseStatement, type ReasonCode, type Stated, type Statement } from '../statement.ts'
-import { CLOSED, Signal, signature } from './schemas.ts'
+import type { StatusesService } from '../../status/service.ts'
+import { falseStatement, type IssuerLookup, type Statement } from '../statement.ts'
+import { CLOSED, issuedSignals, Signal, signature } from './schemas.ts'
 import {
   demandIssued,
   element,
@@ -25,11 +20,28 @@ import {
   keyReasons,
   mismatch,
   numbers,
+  recipientOf,
   type Signed,
   signatureOf,
 } from './signed.ts'
 
 const MAX_AGE_YEARS = 150
+
+/** What of the credential is shown. */
+const shown = {
+  unique: Type.Optional(
+    Type.Boolean({
+      description:
+        'Whether the person can act only once for this purpose, whichever credential they show (default). If false, the proof cannot be consumed.',
+    }),
+  ),
+  disclose: Type.Optional(
+    Type.Boolean({
+      description:
+        'Whether the proof tells the status of the credential, so that a revoked one is refused (default). Two proofs that tell it are linkable.',
+    }),
+  ),
+}
 
 const KycSignals = Type.Object(
   {
@@ -39,36 +51,45 @@ const KycSignals = Type.Object(
     level: Signal,
     expiresAt: Signal,
     secret: Signal,
+    ...issuedSignals,
     ...signature,
     minLevel: Signal,
     latestBirthDate: Signal,
-    countries: Type.Array(Signal, { minItems: 1, maxItems: KYC_COUNTRIES }),
+    countries: Type.Optional(Type.Array(Signal, { minItems: 1, maxItems: KYC_COUNTRIES })),
+    ...shown,
   },
   { title: 'KycSignals', description: 'A credential with its signature, and the criteria.' },
 )
 type KycSignals = Static<typeof KycSignals>
+/** What may be asked of a person. */
+export const askedOfPerson = {
+  minLevel: Type.Enum([...ASKABLE_LEVELS]),
+  latestBirthDate: Type.Optional(
+    Type.String({
+      pattern: '^[0-9]{4}-[0-9]{2}-[0-9]{2}$',
+      description: 'The latest accepted birth date.',
+    }),
+  ),
+  minAge: Type.Optional(
+    Type.Integer({
+      minimum: 0,
+      maximum: MAX_AGE_YEARS,
+      description: 'Alternative to latestBirthDate: minimum age in years, today in UTC.',
+    }),
+  ),
+  countries: Type.Optional(
+    Type.Array(Type.String({ pattern: '^[A-Za-z]{2,3}$' }), {
+      minItems: 1,
+      maxItems: KYC_COUNTRIES,
+      description: 'Accepted countries, ISO 3166-1 alpha-2 or alpha-3. Default: any.',
+    }),
+  ),
+}
 const KycOfPerson = Type.Object(
   {
     userId: PersonParams.properties.userId,
-    minLevel: Type.Enum([...ASKABLE_LEVELS]),
-    latestBirthDate: Type.Optional(
-      Type.String({
-        pattern: '^[0-9]{4}-[0-9]{2}-[0-9]{2}$',
-        description: 'The latest accepted birth date.',
-      }),
-    ),
-    minAge: Type.Optional(
-      Type.Integer({
-        minimum: 0,
-        maximum: MAX_AGE_YEARS,
-        description: 'Alternative to latestBirthDate: minimum age in years, today in UTC.',
-      }),
-    ),
-    countries: Type.Array(Type.String({ pattern: '^[A-Za-z]{2,3}$' }), {
-      minItems: 1,
-      maxItems: KYC_COUNTRIES,
-      description: 'Accepted countries, ISO 3166-1 alpha-2 or alpha-3.',
-    }),
+    ...askedOfPerson,
+    ...shown,
   },
   {
     ...CLOSED,
@@ -83,23 +104,21 @@ const KycInputs = Type.Union([KycOfPerson, KycSignals])
 
 interface Deps {
   readonly issuer: Pick<Issuer, 'current' | 'isValid'>
-  readonly kyc: Pick<
-    KycService,
-    'forCircuit' | 'issued' | 'referenced' | 'criteria' | 'sentence' | 'isChecked'
-  >
+  readonly kyc: Pick<KycService, 'forCircuit' | 'criteria' | 'sentence' | 'isChecked'>
+  readonly statuses: Pick<StatusesService, 'isSet'>
+  readonly issuerOf: IssuerLookup
 }
 
 interface Asked extends Signed {
   readonly credential: KycCredential
+  readonly secret: bigint
   readonly minLevel: bigint
   /** yyyymmdd */
   readonly latestBirthDate: bigint
   readonly countries: readonly bigint[]
-  /** Names the credential in the statement. */
-  readonly reference: string
 }
 
-export const kycStatement = ({ issuer, kyc }: Deps): Statement => {
+export const kycStatement = ({ issuer, kyc, statuses, issuerOf }: Deps): Statement => {
   const ofPerson = async (caller: Caller, { userId, ...asked }: KycOfPerson): Promise<Asked> => {
     const criteria = kyc.criteria(asked)
     const found = await kyc.forCircuit(caller, userId)
@@ -107,74 +126,64 @@ export const kycStatement = ({ issuer, kyc }: Deps): Statement => {
     return { ...found, ...criteria }
   }
 
-  /** Whoever holds a credential knows its signals. Only one that was issued and neither replaced nor erased can be proved. */
-  const raw = async (given: KycSignals, at: number): Promise<Asked> => {
+  /** Whoever has a credential and its secret knows its signals. Only what was neither replaced nor revoked is proved. */
+  const raw = async (caller: Caller, given: KycSignals, at: number): Promise<Asked> => {
     const credential = {
-      ...elements(['subject', 'country', 'secret'], given),
+      ...elements(['subject', 'country'], given),
       ...numbers(['birthDate', 'level', 'expiresAt'], given),
+      ...recipientOf(given),
     }
     const criteria = {
       ...numbers(['minLevel', 'latestBirthDate'], given),
-      countries: given.countries.map((country, i) => element(`countries/${i}`, country)),
+      countries: (given.countries ?? []).map((country, i) => element(`countries/${i}`, country)),
     }
     const signed = await signatureOf(issuer, given)
-    await demandIssued(issuer, kycMessage(credential), signed, at)
-    const issued = await kyc.issued(credential)
-    if (issued === undefined) throw falseStatement('This credential was not issued here.')
-    if (!issued.isCurrent) throw falseStatement('The credential was replaced, or its person was erased.')
-    return { credential, ...signed, ...criteria, reference: issued.reference }
-  }
-
-  /** All credentials of a person have one nullifier: a proof of an old one may name the new one, and is held to it. */
-  const credentialReasons = async (
-    { credential }: Stated,
-    shown: ReturnType<typeof kycCircuit.read>,
-  ): Promise<ReasonCode[]> => {
-    const named = await kyc.referenced(credential)
-    if (named === undefined || kycNullifier(named.subject, shown.scope) !== shown.nullifier)
-      return ['CREDENTIAL_UNKNOWN']
-    const { current } = named
-    const counts = current !== undefined && kycDecision(current, shown) === shown.decision
-    return counts ? [] : ['CREDENTIAL_REVOKED']
+    await demandIssued(issuer, caller, credential, kycMessage(credential), signed, at)
+    if (await statuses.isSet(Number(credential.status)))
+      throw falseStatement('The credential was replaced, or its person was erased.')
+    return { credential, ...elements(['secret'], given), ...signed, ...criteria }
   }
 
   return {
     circuit: kycCircuit,
     decision: 'decision',
-    nullifier: 'nullifier',
+    spends: 'person',
+    status: 'waivable',
     inputs: KycInputs,
     vouched: {
-      issuer: async ({ statement }) => (await kyc.referenced(statement.credential))?.organisation,
+      issuer: async ({ publicSignals }) =>
+        (await issuerOf(kycCircuit.id, kycCircuit.read(publicSignals).disclosedStatus))?.organisation,
       sentence: ({ publicSignals }) => kyc.sentence(kycCircuit.read(publicSignals)),
       isPerson: ({ publicSignals }) => kyc.isChecked(kycCircuit.read(publicSignals)),
     },
 
     async prepare(caller, inputs, at) {
       // They fit the schema.
-      const given = inputs as KycOfPerson | KycSignals
-      const { reference, ...asked } = await ('secret' in given ? raw(given, at) : ofPerson(caller, given))
+      const { unique = true, disclose = true, ...given } = inputs as KycOfPerson | KycSignals
+      const asked = await ('secret' in given ? raw(caller, given, at) : ofPerson(caller, given))
       const countries = filledCountries(asked.countries)
       return {
         statement: {
           minLevel: String(asked.minLevel),
           latestBirthDate: String(asked.latestBirthDate),
           countries: countries.map(String),
-          credential: reference,
+          unique: unique ? '1' : '0',
+          disclose: disclose ? '1' : '0',
         },
         signals({ ctx, scope, now }) {
-          const values = { ...asked, countries, now, scope, ctx }
+          const values = { ...asked, countries, unique, disclose, now, scope, ctx }
           return { publicSignals: kycCircuit.publicSignals(values), witness: kycCircuit.witnessInput(values) }
         },
       }
     },
 
     async check({ publicSignals, statement, now }) {
-      const shown = kycCircuit.read(publicSignals)
-      const { issuerX, issuerY, minLevel, latestBirthDate, countries } = shown
+      const { issuerX, issuerY, ...shown } = kycCircuit.read(publicSignals)
+      const { minLevel, latestBirthDate, countries, unique } = shown
+      const criteria = { minLevel, latestBirthDate, countries, unique }
       return [
         ...(await keyReasons(issuer, { x: issuerX, y: issuerY }, now, 'ISSUER_UNKNOWN')),
-        ...mismatch(statement, { minLevel, latestBirthDate, countries }, 'CRITERIA_MISMATCH'),
-        ...(await credentialReasons(statement, shown)),
+        ...mismatch(statement, criteria, 'CRITERIA_MISMATCH'),
       ]
     },
   }

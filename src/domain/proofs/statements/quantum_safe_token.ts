@@ -103,7 +103,7 @@ export const quantumSafeTokenStatement = ({ membership, hybridTokens, issuerOf }
   return {
     circuit: quantumSafeToken,
     decision: 'quantum_safe_valid',
-    nullifier: 'nullifier',
+    spends: 'nullifier',
     inputs: QuantumInputs,
     vouched: {
       issuer: async ({ publicSignals }) =>

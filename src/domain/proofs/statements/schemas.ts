@@ -18,6 +18,16 @@ export const signature = {
   issuerX: Type.Optional(Signal),
   issuerY: Type.Optional(Signal),
 }
+/** What the issuer signed of whom it was issued to; `holder` follows from secret and organisation. */
+export const issuedSignals = {
+  organisation: Signal,
+  status: Signal,
+}
+export interface IssuedSignals {
+  readonly secret: string
+  readonly organisation: string
+  readonly status: string
+}
 export interface SignatureSignals {
   readonly r8x: string
   readonly r8y: string

@@ -1,5 +1,8 @@
 /** What statements about signed things share: raw signals, the issuer's signature and its key. @module */
+import type { Caller } from '../../../caller.ts'
+import { holderCommitment } from '../../../circuits/holder-commitment.ts'
 import {
+  type Issued,
   type IssuerPoint,
   type IssuerSignature,
   issuerSignatureHolds,
@@ -7,8 +10,10 @@ import {
 import { FIELD_MODULUS } from '../../../core/field.ts'
 import { fail } from '../../../errors.ts'
 import type { Issuer } from '../../../keys/issuer.ts'
+import { plainText } from '../../../protocol/json-object.ts'
+import { h248, idElement } from '../../../rules/encode.ts'
 import { falseStatement, type ReasonCode } from '../statement.ts'
-import type { SignatureSignals } from './schemas.ts'
+import type { IssuedSignals, SignatureSignals } from './schemas.ts'
 
 /** The numbers that circuits compare have so many bits. */
 const NUMBER_BITS = 64n
@@ -38,6 +43,12 @@ export const numbers = <const Name extends string>(
   const read = elements(names, inputs)
   for (const name of names) if (read[name] >> NUMBER_BITS > 0n) outOfRange(name, 'must be below 2^64')
   return read
+}
+
+/** Whom a thing was issued to: whoever knows the secret among the inputs. @throws AppError validation_failed */
+export const recipientOf = (inputs: IssuedSignals): Issued => {
+  const { secret, organisation, status } = elements(['secret', 'organisation', 'status'], inputs)
+  return { holder: holderCommitment(secret, organisation), organisation, status }
 }
 
 /** A thing's signature and the key that is said to have made it. */
@@ -75,11 +86,13 @@ export const signatureOf = async (
 
 /**
  * Signatures are no bits inside the circuits: nothing can be proved of what isn't signed, and nothing is proved under a
- * key that isn't this service's.
+ * key that isn't this service's. Every organisation's things are signed with that one key, so that whose they are is looked at too.
  * @param at Unix ms @throws AppError STATEMENT_FALSE
  */
 export const demandIssued = async (
   issuer: Pick<Issuer, 'isValid'>,
+  caller: Caller,
+  { organisation }: Pick<Issued, 'organisation'>,
   message: bigint,
   { signature, issuer: point }: Signed,
   at: number,
@@ -88,6 +101,10 @@ export const demandIssued = async (
     throw falseStatement("The issuer key is not one of this service's that counts now.")
   if (!issuerSignatureHolds(message, signature, point))
     throw falseStatement('The issuer key did not sign these fields.')
+  if (idElement(organisation) !== h248(caller.organisation))
+    throw falseStatement(
+      'Another organisation issued this. Ask for a proof of it by a challenge that names the organisation among its issuers.',
+    )
 }
 
 /** Whether the key behind a proof is one of this service's and counts now. @param now Unix ms */
@@ -104,6 +121,6 @@ export const mismatch = (
   shown: Readonly<Record<string, bigint | readonly bigint[]>>,
   code: ReasonCode,
 ): ReasonCode[] => {
-  const isSame = Object.entries(shown).every(([name, value]) => String(asked[name]) === String(value))
+  const isSame = Object.entries(shown).every(([name, value]) => plainText(asked[name]) === String(value))
   return isSame ? [] : [code]
 }

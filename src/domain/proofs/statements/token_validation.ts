@@ -12,7 +12,7 @@ import { asIssued } from '../../tokens/schemas.ts'
 import type { TokensService } from '../../tokens/service.ts'
 import { falseStatement, type IssuerLookup, type Statement } from '../statement.ts'
 import { askedIn, circuitQuestion, EXPECTED, WHOLE } from './question.ts'
-import { CLOSED, expecting, Signal, signalsForm, signature, withAnswer } from './schemas.ts'
+import { CLOSED, expecting, issuedSignals, Signal, signalsForm, signature, withAnswer } from './schemas.ts'
 import {
   demandIssued,
   element,
@@ -20,6 +20,7 @@ import {
   keyReasons,
   mismatch,
   numbers,
+  recipientOf,
   type Signed,
   signatureOf,
 } from './signed.ts'
@@ -33,7 +34,7 @@ const Token = Type.String({
   description: 'Compact JWS of POST /api/tokens/generate.',
 })
 const TokenId = askedId('tok')
-const Audience = Type.String({
+export const Audience = Type.String({
   minLength: 1,
   maxLength: MAX_AUDIENCE_CHARACTERS,
   description: 'Your identity as a verifier. Without it only tokens for any audience are valid.',
@@ -48,6 +49,7 @@ const TokenSignals = Type.Object(
     issuedAt: Signal,
     expiresAt: Signal,
     secret: Signal,
+    ...issuedSignals,
     ...signature,
     audience: Type.Optional(Signal),
   },
@@ -72,6 +74,7 @@ const MS_PER_SECOND = 1000
 
 interface Asked extends Signed {
   readonly token: TokenFields
+  readonly secret: bigint
   readonly audience: bigint
   /** Of the token. */
   readonly facts: Facts
@@ -86,35 +89,37 @@ export const tokenValidationStatement = ({ issuer, tokens, issuerOf }: Deps): St
         throw falseStatement('This is no token that was issued to your organisation.', error)
       throw error
     })
-    const { token, signature, issuer: point, status, facts } = found
-    if (status === 'revoked' || status === 'used') throw falseStatement(`The token is ${status}.`)
-    const audience = given.audience === undefined ? ANY_AUDIENCE : h248(given.audience)
-    return { token, signature, issuer: point, audience, facts }
+    if (found.ended) throw falseStatement(`The token is ${found.ended}.`)
+    return { ...found, audience: given.audience === undefined ? ANY_AUDIENCE : h248(given.audience) }
   }
 
   const raw = async (given: Extract<TokenInputs, { secret: string }>): Promise<Asked> => {
     const token: TokenFields = {
-      ...elements(['tokenId', 'subject', 'claims', 'secret'], given),
+      ...elements(['tokenId', 'subject', 'claims'], given),
       ...numbers(['issuedAt', 'expiresAt'], given),
       audience: element('tokenAudience', given.tokenAudience),
+      ...recipientOf(given),
     }
+    const { secret } = elements(['secret'], given)
     const signed = await signatureOf(issuer, given)
     const audience = given.audience === undefined ? ANY_AUDIENCE : element('audience', given.audience)
     const facts = {
       audience: { element: String(token.audience) },
       max_age_seconds: Number(token.issuedAt) * MS_PER_SECOND,
     }
-    return { token, ...signed, audience, facts }
+    return { token, secret, ...signed, audience, facts }
   }
 
   return {
     circuit: tokenValidation,
     decision: 'token_valid',
-    nullifier: 'nullifier',
+    spends: 'disclosedStatus',
+    status: 'required',
     inputs: TokenInputs,
     vouched: {
       issuer: async ({ publicSignals }) =>
-        (await issuerOf(tokenValidation.id, tokenValidation.read(publicSignals).nullifier))?.organisation,
+        (await issuerOf(tokenValidation.id, tokenValidation.read(publicSignals).disclosedStatus))
+          ?.organisation,
       sentence: () => 'Holds a valid token.',
       isPerson: () => true,
     },
@@ -123,12 +128,12 @@ export const tokenValidationStatement = ({ issuer, tokens, issuerOf }: Deps): St
       // They fit the schema.
       const given = inputs as TokenInputs
       const asked = await ('secret' in given ? raw(given) : issued(caller, given))
-      await demandIssued(issuer, tokenMessage(asked.token), asked, at)
+      await demandIssued(issuer, caller, asked.token, tokenMessage(asked.token), asked, at)
       return {
-        statement: { audience: String(asked.audience) },
+        statement: { audience: String(asked.audience), disclose: '1' },
         differs: (expect, now) => unexpected(expect, asked.facts, now),
         signals({ ctx, now }) {
-          const values = { ...asked, now, ctx }
+          const values = { ...asked, disclose: true, now, ctx }
           return {
             publicSignals: tokenValidation.publicSignals(values),
             witness: tokenValidation.witnessInput(values),
