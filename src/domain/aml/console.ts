@@ -1,11 +1,12 @@
 /** What operators do with the lists. @module */
 import type { Caller } from '../../caller.ts'
-import { iso } from '../../clock.ts'
+import { type Clock, iso } from '../../clock.ts'
+import type { WatchListState } from '../../metrics.ts'
 import { CHECK_TYPES } from './entry.ts'
+import { textFile } from './lists/files/list-file.ts'
 import type { ListSource } from './lists/list-source.ts'
-import { type ListsService, problemOf } from './lists/lists.ts'
-import { textFile } from './lists/loaders/list-file.ts'
-import { coveredTypes, type Snapshot } from './lists/snapshots.ts'
+import type { ListsService } from './lists/lists.ts'
+import { ageSeconds, checkableTypes, neverLoaded, type Snapshot } from './lists/snapshots.ts'
 import type { ChangeLists, WatchLists } from './schemas-lists.ts'
 
 type UploadList = Extract<ChangeLists, { action: 'upload' }>
@@ -19,19 +20,31 @@ const sourceOf = ({ listId, format, files, checkTypes }: UploadList): ListSource
   ...(checkTypes && { checkTypes }),
 })
 
-export const createWatchLists = (lists: ListsService) => {
+/** A list that is configured and not there. */
+const NOTHING = { entries: 0, ageSeconds: undefined, isFailed: true } as const
+
+export const createWatchLists = (lists: ListsService, clock: Clock) => {
   const describe = (snapshot: Snapshot): WatchLists => {
-    const covered = coveredTypes(snapshot.lists)
+    const checkable = checkableTypes(snapshot)
+    const missing = neverLoaded(snapshot)
     const problem = lists.problem()
     return {
       listVersion: snapshot.version,
       sha256: snapshot.sha256,
       loadedAt: snapshot.loadedAt === undefined ? null : iso(snapshot.loadedAt),
       sample: snapshot.isSample,
-      uncovered: CHECK_TYPES.filter((type) => !covered.includes(type)),
-      problem: problem === undefined ? null : problemOf(problem),
+      uncovered: CHECK_TYPES.filter((type) => !checkable.includes(type)),
+      problem: problem === undefined ? null : { message: problem.message, at: iso(problem.since) },
+      problems: snapshot.problems.map((one) => ({
+        ...one,
+        checkTypes: [...one.checkTypes],
+        since: iso(one.since),
+        earlierEntries: !missing.includes(one),
+      })),
       lists: snapshot.lists.map((list) => ({
         ...list,
+        publishedAt: list.publishedAt === null ? null : iso(list.publishedAt),
+        loadedAt: iso(list.loadedAt),
         checkTypes: [...list.checkTypes],
         files: [...list.files],
       })),
@@ -39,6 +52,25 @@ export const createWatchLists = (lists: ListsService) => {
   }
   return {
     describe: (): WatchLists => describe(lists.current()),
+
+    /** How each list is, for those who watch the service. */
+    states(): WatchListState[] {
+      const snapshot = lists.current()
+      const failed = new Set(snapshot.problems.map(({ listId }) => listId))
+      const problem = lists.problem()
+      return [
+        ...snapshot.lists.map((list) => ({
+          list: list.listId,
+          entries: list.entries,
+          ageSeconds: ageSeconds(list, clock.now()),
+          isFailed: failed.has(list.listId),
+        })),
+        ...neverLoaded(snapshot).map(({ listId }) => ({ ...NOTHING, list: listId })),
+        ...(problem === undefined || failed.has(problem.name)
+          ? []
+          : [{ ...NOTHING, entries: undefined, list: problem.name }]),
+      ]
+    },
 
     /** @throws AppError list_invalid, not_found, conflict */
     async change(caller: Caller, input: ChangeLists): Promise<WatchLists> {

@@ -1,4 +1,6 @@
 /** An entry of a watch list, as every loader makes it. @module */
+import { hash } from 'node:crypto'
+import { canonicalJson } from '../../protocol/canonical-json.ts'
 
 /** What somebody can be checked for. */
 export const CHECK_TYPES = ['sanctions', 'pep', 'watchlist', 'adverse_media'] as const
@@ -41,3 +43,9 @@ export const comparableIdentifier = (text: string): string =>
     .normalize('NFKC')
     .toUpperCase()
     .replaceAll(/[^A-Z0-9]/g, '')
+
+/**
+ * What an entry says, as a hash: the same on every server, and another one as soon as its publisher changes anything that is
+ * compared or shown. SHA-256 over the RFC 8785 JSON of the entry, lower-case hex.
+ */
+export const entryDigest = (entry: ListEntry): string => hash('sha256', canonicalJson(entry), 'hex')

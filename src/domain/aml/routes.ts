@@ -21,7 +21,7 @@ const checkAml = route({
   tag,
   summary: 'Screen somebody against sanctions and watch lists',
   description:
-    'One result for each type. A `hit` requires a matching name (score 95 or more) and a matching date of birth, country or number; a name that is only similar (from 85), or that matches alone, is `review`. Without a name the result is `review`. A type for which no list is loaded returns 503, never clear.',
+    'One result for each type. A `hit` requires a matching name (score 95 or more) and a matching date of birth, country or number; a name that is only similar (from 85), or that matches alone, is `review`. Without a name the result is `review`. A type for which no list is loaded, or a configured one never was, returns 503, never clear.',
   body: AmlCheck,
   response: { 200: AmlResults },
   errors: ['lists_unavailable'],
@@ -58,7 +58,7 @@ const changeWatchLists = route({
   tag,
   summary: 'Load, add or remove watch lists',
   description:
-    'Applies to all organisations, on every server within seconds, and adds an entry of type `attest` to the log. A file with errors, or a list that has less than half of its previous entries, changes nothing; the error names file and line. Lists larger than the 1 MiB limit of a body must be loaded through AML_LISTS.',
+    'Applies to all organisations, on every server within seconds, and adds an entry of type `attest` to the log. On `reload`, a list whose files have errors, or that lost more than half of its entries, stays as it was and is named in `problems`; the others change. An upload with errors changes nothing, and the error names file and line. Lists larger than the 1 MiB limit of a body must be loaded through AML_LISTS.',
   body: ChangeLists,
   bodyLimit: 'batch',
   response: { 200: WatchLists },

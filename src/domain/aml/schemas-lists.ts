@@ -1,6 +1,6 @@
 /** Wire shapes of the watch lists in the console. @module */
 import Type, { type Static } from 'typebox'
-import { DateTime, orNull } from '../../json/schemas.ts'
+import { DateTime, dateTime, orNull } from '../../json/schemas.ts'
 import { LIST_FORMATS, LIST_ID_PATTERN } from './lists/list-source.ts'
 import { CheckTypeName, Sha256 } from './schemas.ts'
 
@@ -14,7 +14,7 @@ const CheckTypes = Type.Array(CheckTypeName, {
   minItems: 1,
   uniqueItems: true,
   description:
-    'The check types that the list is used for. Default: sanctions; for OpenSanctions, according to the topics.',
+    'The check types that the list is used for. Default: sanctions; for opensanctions and senzing according to the topics, for csl according to the source.',
 })
 const Files = Type.Array(
   Type.Object(
@@ -72,6 +72,8 @@ const WatchList = Type.Object(
     entries: Type.Integer(),
     names: Type.Integer(),
     sha256: Sha256,
+    publishedAt: orNull(DateTime, { description: 'When the publisher made it, if its file says so.' }),
+    loadedAt: dateTime('When these entries were first loaded.'),
     files: Type.Array(
       Type.Object(
         { name: Type.String(), sha256: Sha256, bytes: Type.Integer() },
@@ -80,6 +82,24 @@ const WatchList = Type.Object(
     ),
   },
   { title: 'WatchList' },
+)
+
+const FailedWatchList = Type.Object(
+  {
+    listId: Type.String({
+      description: 'Its place, such as `lists[0]`, if `lists.json` gives it no valid id.',
+    }),
+    checkTypes: Type.Array(CheckTypeName, { description: 'What the list is configured for, or may be.' }),
+    file: Type.String(),
+    line: orNull(Type.Integer({ minimum: 1 })),
+    message: Type.String({ description: 'Names the file and line.' }),
+    since: DateTime,
+    earlierEntries: Type.Boolean({
+      description:
+        'Whether entries from before are still used. If not, its check types return 503 until the list is loaded.',
+    }),
+  },
+  { title: 'FailedWatchList' },
 )
 
 export const WatchLists = Type.Object(
@@ -91,10 +111,15 @@ export const WatchLists = Type.Object(
       description: 'Whether the shipped sample list, which has fictional people, is loaded.',
     }),
     uncovered: Type.Array(CheckTypeName, {
-      description: 'Check types for which no list is loaded.',
+      description: 'Check types that return 503: no list is loaded for them, or a configured one never was.',
     }),
     problem: orNull(Type.Object({ message: Type.String(), at: DateTime }, { title: 'WatchListProblem' }), {
-      description: 'Why this server could not load AML_LISTS when it started.',
+      description:
+        'Why this server could not tell which lists AML_LISTS holds. Those that were loaded before stay in use; if there are none, it is one of the `problems` too and all check types return 503.',
+    }),
+    problems: Type.Array(FailedWatchList, {
+      description:
+        'What could not be loaded as its files are now. Lists that were loaded before stay as they were.',
     }),
     lists: Type.Array(WatchList),
   },

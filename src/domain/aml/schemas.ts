@@ -1,6 +1,6 @@
 /** Wire shapes of screening. @module */
 import Type, { type Static } from 'typebox'
-import { DateTime, orNull } from '../../json/schemas.ts'
+import { DateTime, dateTime, orNull } from '../../json/schemas.ts'
 import { CHECK_TYPES, MIN_IDENTIFIER_CHARACTERS } from './entry.ts'
 
 const MAX_USER_ID_CHARACTERS = 256
@@ -75,17 +75,26 @@ const Explanation = Type.Object(
     effect: Type.Enum(['agrees', 'close', 'differs'], {
       description: '`close` counts neither for nor against a match, except for a name.',
     }),
-    detail: Type.String(),
+    detail: Type.String({ description: 'In words, for a person.' }),
   },
   { title: 'AmlExplanation' },
 )
 
-const Match = Type.Object(
+export const Match = Type.Object(
   {
     listId: Type.String(),
     entryId: Type.String({ description: "The publisher's id." }),
+    entryDigest: Type.String({
+      description:
+        'SHA-256 of all that the list says of the entry, 64 lower-case hex digits: another one as soon as the publisher changes anything.',
+    }),
     name: Type.String({ description: 'The main name of the entry.' }),
-    score: Type.Number({ minimum: 0, maximum: 100, description: 'Similarity of the names; one decimal.' }),
+    score: Type.Number({
+      minimum: 0,
+      maximum: 100,
+      description:
+        'How well the names agree, raised or lowered by the date of birth, and at least 85 where a number agrees; one decimal.',
+    }),
     result: Type.Enum(['review', 'hit']),
     explanations: Type.Array(Explanation),
   },
@@ -115,10 +124,32 @@ const AmlResult = Type.Object(
     }),
     lists: Type.Array(
       Type.Object(
-        { listId: Type.String(), entries: Type.Integer(), sha256: Sha256 },
+        {
+          listId: Type.String(),
+          entries: Type.Integer(),
+          sha256: Sha256,
+          publishedAt: orNull(DateTime, { description: 'When the publisher made it, if its file says so.' }),
+          loadedAt: dateTime('When these entries were first loaded.'),
+          ageSeconds: Type.Integer({
+            minimum: 0,
+            description: 'From `publishedAt`, or else `loadedAt`, to `checkedAt`.',
+          }),
+          outdated: Type.Boolean({
+            description:
+              'Whether a newer state of the list could not be loaded, so that its last good one was searched.',
+          }),
+        },
         { title: 'AmlListUsed' },
       ),
       { description: 'The lists that were searched for this type.' },
+    ),
+    comparison: Type.String({
+      description:
+        'Version of the comparison of names. Results of different versions can differ on the same lists.',
+    }),
+    thresholds: Type.Object(
+      { review: Type.Number(), hit: Type.Number() },
+      { title: 'AmlThresholds', description: 'Scores from which a name is for review, or can be a hit.' },
     ),
     checkedAt: DateTime,
     matches: Type.Array(Match, { description: 'Best match first, at most ten.' }),

@@ -7,21 +7,38 @@ import type { SubjectPseudonyms } from '../../keys/subject-pseudonyms.ts'
 import type { Ledger } from '../../ledger/ledger.ts'
 import { canonicalJson } from '../../protocol/canonical-json.ts'
 import type { Database } from '../../store/database.ts'
+import type { PersonAccess } from '../kyc/person-access.ts'
 import { CHECK_TYPES, type CheckType, comparableIdentifier, MIN_IDENTIFIER_CHARACTERS } from './entry.ts'
+import { sha256Hex } from './lists/files/list-file.ts'
 import type { ListsService } from './lists/lists.ts'
-import { sha256Hex } from './lists/loaders/list-file.ts'
-import { coveredTypes, type Snapshot } from './lists/snapshots.ts'
+import {
+  ageSeconds,
+  checkableTypes,
+  isSameVersion,
+  type KnownList,
+  neverLoaded,
+  type Snapshot,
+} from './lists/snapshots.ts'
 import type { AmlCheck, AmlResult, ReviewReason } from './schemas.ts'
-import { type Screened, type Subject, worse } from './screening.ts'
-import { amlResults, findResults } from './store.ts'
+import {
+  COMPARISON_VERSION,
+  HIT_SCORE,
+  REVIEW_SCORE,
+  type Screened,
+  type ScreeningResult,
+  type Subject,
+  worse,
+} from './screening.ts'
+import { type AmlResultRow, amlResults, findResults } from './store.ts'
+import { findStandings, type Standing } from './subscriptions/standing.ts'
 
 /** Keeps what is known here of an id apart from what other records know of it. */
-const SUBJECT_KIND = 'aml'
+export const SUBJECT_KIND = 'aml'
 /** Of a review that is due because nobody could be looked for. */
 const UNKNOWN_RISK_SCORE = 50
 
 /** What is known of somebody whose name was not sent. */
-interface KnownPerson {
+export interface KnownPerson {
   readonly name: string
   readonly dateOfBirth?: string
   readonly country?: string
@@ -33,6 +50,7 @@ export interface AmlDeps {
   readonly clock: Clock
   readonly subjects: SubjectPseudonyms
   readonly lists: Pick<ListsService, 'current'>
+  readonly persons: Pick<PersonAccess, 'find'>
   /** Who has given a name before. */
   readonly people: { nameOf(caller: Caller, userId: string): Promise<KnownPerson | undefined> }
 }
@@ -40,7 +58,7 @@ export interface AmlDeps {
 export type AmlService = ReturnType<typeof createAml>
 
 /** @throws AppError validation_failed */
-const checkIdentifiers = ({ identifiers = [] }: AmlCheck): void => {
+export const checkIdentifiers = ({ identifiers = [] }: Pick<AmlCheck, 'identifiers'>): void => {
   const details = identifiers.flatMap(({ value }, i): ErrorDetail[] =>
     comparableIdentifier(value).length >= MIN_IDENTIFIER_CHARACTERS
       ? []
@@ -56,11 +74,33 @@ const checkIdentifiers = ({ identifiers = [] }: AmlCheck): void => {
 }
 
 /** @throws AppError lists_unavailable */
-const checkCoverage = ({ lists }: Snapshot, types: readonly CheckType[]): void => {
-  const covered = coveredTypes(lists)
-  const missing = types.filter((type) => !covered.includes(type))
-  if (missing.length > 0)
-    throw new AppError('lists_unavailable', { message: `No list is loaded for ${missing.join(', ')}.` })
+export const checkCoverage = (snapshot: Snapshot, types: readonly CheckType[]): void => {
+  const checkable = checkableTypes(snapshot)
+  const missing = types.filter((type) => !checkable.includes(type))
+  if (missing.length === 0) return
+  const blamed = neverLoaded(snapshot).filter(({ checkTypes }) =>
+    checkTypes.some((type) => missing.includes(type)),
+  )
+  const names = blamed.map(({ listId }) => listId).join(', ')
+  const message =
+    names === ''
+      ? `No list is loaded for ${missing.join(', ')}.`
+      : `Configured lists for ${missing.join(', ')} were never loaded: ${names}.`
+  throw new AppError('lists_unavailable', { message })
+}
+
+/** @param now Unix ms */
+const listUsed = (list: KnownList, { problems }: Snapshot, now: number): AmlResult['lists'][number] => {
+  const { listId, entries, sha256, publishedAt, loadedAt } = list
+  return {
+    listId,
+    entries,
+    sha256,
+    publishedAt: publishedAt === null ? null : iso(publishedAt),
+    loadedAt: iso(loadedAt),
+    ageSeconds: ageSeconds(list, now),
+    outdated: problems.some((problem) => problem.listId === listId),
+  }
 }
 
 const unknownSubject = (found: Screened): Screened => {
@@ -69,20 +109,73 @@ const unknownSubject = (found: Screened): Screened => {
 }
 
 /** What each type of check says. Without a name it is a review at least, whatever else was found. */
-const judge = (
+const judge = async (
   { screening }: Snapshot,
   subject: Subject,
-): { readonly of: (type: CheckType) => Screened; readonly reason: ReviewReason | null } => {
-  const screened = screening.screen(subject)
+): Promise<{ readonly of: (type: CheckType) => Screened; readonly reason: ReviewReason | null }> => {
+  const screened = await screening.screen(subject)
   if (screened !== undefined && subject.name !== undefined) return { of: screened, reason: null }
   const { name, ...rest } = subject
-  const others = screened ?? screening.screen(rest)
+  const others = screened ?? (await screening.screen(rest))
   const nobody: Screened = { result: 'review', riskScore: UNKNOWN_RISK_SCORE, matches: [] }
   const of = (type: CheckType): Screened => (others ? unknownSubject(others(type)) : nobody)
   return { of, reason: name === undefined ? 'no_subject_data' : 'name_not_comparable' }
 }
 
-export const createAml = ({ database, ledger, clock, subjects, lists, people }: AmlDeps) => {
+const standingOf = (row: AmlResultRow, { version }: Snapshot): Standing => ({
+  checkType: row.check_type,
+  result: row.result,
+  reason: row.reason,
+  riskScore: row.risk_score,
+  checkedAt: row.checked_at,
+  isOutdated: !isSameVersion(row.list_version, version),
+})
+
+/** What was said of each type, as one: the worst of it, with the age of the last. */
+const together = (standings: readonly Standing[]): Standing[] =>
+  CHECK_TYPES.flatMap((type) => {
+    const ofType = standings
+      .filter(({ checkType }) => checkType === type)
+      .toSorted((a, b) => b.checkedAt - a.checkedAt)
+    const [last] = ofType
+    if (last === undefined) return []
+    const worst = ofType.reduce((one, other) =>
+      worse(one.result, other.result) === one.result ? one : other,
+    )
+    return [{ ...worst, checkedAt: last.checkedAt, isOutdated: last.isOutdated }]
+  })
+
+/** Of a type of which a list is missing nobody is clear, whatever was found before. */
+const doubted = (one: Standing, checkable: readonly CheckType[]): Standing => {
+  if (one.result === 'hit' || checkable.includes(one.checkType)) return one
+  return {
+    ...one,
+    result: 'review',
+    reason: one.reason ?? 'lists_unavailable',
+    riskScore: Math.max(one.riskScore, UNKNOWN_RISK_SCORE),
+  }
+}
+
+const factsFrom = (standings: readonly Standing[]): Record<string, unknown> => {
+  if (standings.length === 0) return { result: 'review', reason: 'no_subject_data' }
+  const byType = Object.fromEntries(standings.map(({ checkType, result }) => [checkType, result]))
+  const isComplete = byType.sanctions !== undefined
+  const worst = standings.reduce<ScreeningResult>(
+    (result, one) => worse(result, one.result),
+    isComplete ? 'clear' : 'review',
+  )
+  const reason = standings.find((one) => one.reason !== null)?.reason
+  return {
+    result: worst,
+    ...(!isComplete ? { reason: 'sanctions_not_checked' } : reason ? { reason } : {}),
+    risk_score: Math.max(...standings.map(({ riskScore }) => riskScore)),
+    checked_at: iso(Math.min(...standings.map(({ checkedAt }) => checkedAt))),
+    lists_changed: standings.some(({ isOutdated }) => isOutdated),
+    ...byType,
+  }
+}
+
+export const createAml = ({ database, ledger, clock, subjects, lists, persons, people }: AmlDeps) => {
   /** What was sent; where that holds no name, what is known. */
   const subjectOf = async (caller: Caller, input: AmlCheck): Promise<Subject> => {
     const known = input.name === undefined ? await people.nameOf(caller, input.userId) : undefined
@@ -104,7 +197,7 @@ export const createAml = ({ database, ledger, clock, subjects, lists, people }: 
       checkIdentifiers(input)
       const snapshot = lists.current()
       checkCoverage(snapshot, types)
-      const { of, reason } = judge(snapshot, await subjectOf(caller, input))
+      const { of, reason } = await judge(snapshot, await subjectOf(caller, input))
       const now = clock.now()
       const results = types.map((checkType): AmlResult => {
         const { result, riskScore, matches } = of(checkType)
@@ -116,7 +209,9 @@ export const createAml = ({ database, ledger, clock, subjects, lists, people }: 
           listVersion: snapshot.version,
           lists: snapshot.lists
             .filter((list) => list.checkTypes.includes(checkType))
-            .map(({ listId, entries, sha256 }) => ({ listId, entries, sha256 })),
+            .map((list) => listUsed(list, snapshot, now)),
+          comparison: COMPARISON_VERSION,
+          thresholds: { review: REVIEW_SCORE, hit: HIT_SCORE },
           checkedAt: iso(now),
           matches: matches.map((match) => ({ ...match, explanations: [...match.explanations] })),
         }
@@ -149,27 +244,23 @@ export const createAml = ({ database, ledger, clock, subjects, lists, people }: 
     },
 
     /**
-     * What was found of somebody last, for rules: the worst `result` of all types and each type's own. Who was never checked
-     * against sanctions is for review, whatever else was found.
+     * What is known of somebody, for rules: the worst `result` of all types and each type's own. Of types for which somebody is
+     * screened again that is what findings and decisions say; of others what the last check said, and no better than findings that
+     * still count. Who was never screened for sanctions is for review, whatever else was found.
      */
-    async factsOf({ organisation }: Caller, userId: string): Promise<Record<string, unknown>> {
+    async factsOf(caller: Caller, userId: string): Promise<Record<string, unknown>> {
+      const { organisation } = caller
       const subject = await subjects.of(organisation, SUBJECT_KIND, userId)
-      const results = await findResults(database, organisation, subject)
-      const [first] = results
-      if (first === undefined) return { result: 'review', reason: 'no_subject_data' }
-      const byType = Object.fromEntries(results.map(({ check_type, result }) => [check_type, result]))
-      const isComplete = byType.sanctions !== undefined
-      const worst = results.reduce((result, one) => worse(result, one.result), first.result)
-      const reason = results.find((one) => one.reason !== null)?.reason
-      const { version } = lists.current()
-      return {
-        result: isComplete ? worst : worse(worst, 'review'),
-        ...(!isComplete ? { reason: 'sanctions_not_checked' } : reason ? { reason } : {}),
-        risk_score: Math.max(...results.map(({ risk_score }) => risk_score)),
-        checked_at: iso(Math.min(...results.map(({ checked_at }) => checked_at))),
-        lists_changed: results.some(({ list_version }) => list_version !== version),
-        ...byType,
-      }
+      const snapshot = lists.current()
+      const checked = (await findResults(database, organisation, subject)).map((row) =>
+        standingOf(row, snapshot),
+      )
+      const { watched, found } = await findStandings({ database, persons }, caller, { userId, snapshot })
+      const isWatched = ({ checkType }: Standing): boolean =>
+        watched.some((one) => one.checkType === checkType)
+      const last = together([...checked.filter((one) => !isWatched(one)), ...found])
+      const checkable = checkableTypes(snapshot)
+      return factsFrom([...watched, ...last].map((one) => doubted(one, checkable)))
     },
   }
 }

@@ -18,9 +18,27 @@ export interface StoredList {
   /** Of its entries as they were stored: the same files give the same hash. Lower-case hex. */
   readonly sha256: string
   readonly files: readonly { readonly name: string; readonly sha256: string; readonly bytes: number }[]
+  /** When its publisher made it, as its file says; null where that says nothing. */
+  readonly publishedAt: number | null
+  /** When these entries were loaded first. */
+  readonly loadedAt: number
   /** Where its entries are. */
   readonly content: string
   readonly parts: number
+}
+
+/** A list of the directory whose files could not be loaded. */
+export interface ListProblem {
+  readonly listId: string
+  /** What nobody can be cleared of while no earlier entries of the list are loaded. */
+  readonly checkTypes: readonly CheckType[]
+  /** Without its folder. */
+  readonly file: string
+  /** From 1; null where no line is to blame. */
+  readonly line: number | null
+  /** Names the file and line. */
+  readonly message: string
+  readonly since: number
 }
 
 export const amlSnapshots = table('aml_snapshots', {
@@ -29,13 +47,14 @@ export const amlSnapshots = table('aml_snapshots', {
   sha256: text(),
   directory: text().null(),
   lists: json<readonly StoredList[]>(),
+  problems: json<readonly ListProblem[]>(),
   loaded_at: integer(),
 })
 
 export type SnapshotRow = RowOf<typeof amlSnapshots>
 
-/** Older versions' entries are kept for servers that are just reading them. */
-const KEPT_SNAPSHOTS = 2
+/** Older versions' entries are kept for servers that are just reading them, and to tell what has changed since. */
+const KEPT_SNAPSHOTS = 4
 
 export const amlContents = table('aml_contents', {
   content: text().key(),
@@ -49,6 +68,10 @@ type ContentRow = RowOf<typeof amlContents>
 /** The newest snapshot. */
 export const findSnapshot = (knex: Knex): Promise<SnapshotRow | undefined> =>
   knex<SnapshotRow>(amlSnapshots.name).orderBy('version', 'desc').first()
+
+/** @returns undefined for a version that never was, or is forgotten */
+export const findSnapshotOf = ({ knex }: Database, version: number): Promise<SnapshotRow | undefined> =>
+  knex<SnapshotRow>(amlSnapshots.name).where({ version }).first()
 
 /** Version of the newest snapshot, 0 where there is none. */
 export const findVersion = async (database: Database): Promise<number> => {
@@ -66,7 +89,11 @@ export const wasLoaded = async ({ knex }: Database, directory: string): Promise<
 
 /** Inside the transaction that makes it count. */
 export const insertSnapshot = async (trx: Knex, row: SnapshotRow): Promise<void> => {
-  await trx(amlSnapshots.name).insert({ ...row, lists: JSON.stringify(row.lists) })
+  await trx(amlSnapshots.name).insert({
+    ...row,
+    lists: JSON.stringify(row.lists),
+    problems: JSON.stringify(row.problems),
+  })
 }
 
 /**

@@ -6,73 +6,33 @@ import {
   readFileSync,
   rmSync,
   symlinkSync,
+  truncateSync,
   writeFileSync,
 } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { expect } from 'chai'
-import { systemClock } from '../../../src/clock.ts'
 import { loadConfig } from '../../../src/config/config.ts'
 import { createLists, type ListsService } from '../../../src/domain/aml/lists/lists.ts'
-import type { Snapshot } from '../../../src/domain/aml/lists/snapshots.ts'
-import type { AmlResult } from '../../../src/domain/aml/schemas.ts'
-import type { ChangeLists, WatchLists } from '../../../src/domain/aml/schemas-lists.ts'
+import { checkableTypes, type Snapshot } from '../../../src/domain/aml/lists/snapshots.ts'
+import type { WatchLists } from '../../../src/domain/aml/schemas-lists.ts'
+import type { Health } from '../../../src/domain/system/schemas.ts'
 import type { AppError } from '../../../src/errors.ts'
 import { sharedApp, startTestApp, type TestApp } from '../../support/app.ts'
+import {
+  type ErrorBody,
+  EU,
+  ftm,
+  listsOf,
+  OFAC,
+  onBare,
+  outcomeOf,
+  screen,
+  upload,
+  VECTORS,
+} from '../../support/domain/watch-lists.ts'
 import { eventually } from '../../support/eventually.ts'
 import { callerOf, openTestLedger, type TestLedger } from '../../support/ledger.ts'
-
-const VECTORS = join(import.meta.dirname, '../../vectors/aml')
-const OFAC = ['sdn.csv', 'alt.csv', 'add.csv']
-
-interface ErrorBody {
-  readonly error: string
-  readonly message: string
-  readonly details?: readonly { readonly path: string; readonly code: string; readonly message: string }[]
-}
-
-/** A list of OpenSanctions with one person a name. */
-const ftm = (...names: string[]): string =>
-  names
-    .map((name, i) =>
-      JSON.stringify({ id: `p-${i}`, schema: 'Person', properties: { name: [name], topics: ['sanction'] } }),
-    )
-    .join('\n')
-
-const upload = (listId: string, content: string, more: Partial<ChangeLists> = {}): ChangeLists => ({
-  action: 'upload',
-  listId,
-  format: 'opensanctions',
-  files: [{ name: `${listId}.ftm.json`, content }],
-  ...more,
-})
-
-const listsOf = (app: TestApp) => ({
-  get: async () => (await app.request<WatchLists>('GET', '/console/api/lists', { key: app.adminKey })).body,
-  change: <T = WatchLists>(body: ChangeLists | object, key = app.adminKey) =>
-    app.request<T>('POST', '/console/api/lists', { key, body }),
-})
-
-const screen = async (app: TestApp, name: string, checkType = 'sanctions') => {
-  const { body } = await app.request<AmlResult[]>('POST', '/api/aml/check', {
-    key: app.adminKey,
-    body: { userId: 'u', name, checkTypes: [checkType] },
-  })
-  return body[0]
-}
-
-/** A server that hears nothing of the others. */
-const onBare = ({ database, ledger }: Pick<TestLedger, 'database' | 'ledger'>) => ({
-  database,
-  ledger,
-  bus: { publish: async () => undefined, subscribe: () => () => undefined },
-  clock: systemClock,
-  logger: { info: () => undefined, warn: () => undefined },
-  organisation: 'org_00000000000000000000000000',
-})
-
-const outcomeOf = ({ screening }: Snapshot, name: string) =>
-  screening.screen({ name, identifiers: [] })?.('sanctions').result
 
 describe('watch lists', () => {
   let directory: string
@@ -94,8 +54,13 @@ describe('watch lists', () => {
     after(() => app.close())
 
     it('are loaded at start, each with count, hash and files, and replace the sample', async () => {
-      const { lists: loaded, sample, uncovered, problem, listVersion } = await lists.get()
-      expect({ sample, uncovered, problem }).to.deep.equal({ sample: false, uncovered: [], problem: null })
+      const { lists: loaded, sample, uncovered, problem, problems, listVersion } = await lists.get()
+      expect({ sample, uncovered, problem, problems }).to.deep.equal({
+        sample: false,
+        uncovered: [],
+        problem: null,
+        problems: [],
+      })
       expect(listVersion).to.match(/^v1-[0-9a-f]{16}$/)
       expect(
         loaded.map(({ listId, format, source, entries }) => [listId, format, source, entries]),
@@ -104,6 +69,8 @@ describe('watch lists', () => {
         ['un-consolidated', 'un', 'directory', 2],
         ['entities', 'opensanctions', 'directory', 2],
       ])
+      expect(loaded[1]?.publishedAt).to.match(/^20/)
+      expect(loaded[0]?.publishedAt).to.equal(null)
       expect(loaded[0]?.files.map(({ name }) => name)).to.have.members(OFAC)
       for (const { sha256, files } of loaded)
         for (const hash of [sha256, ...files.map((file) => file.sha256)])
@@ -133,26 +100,69 @@ describe('watch lists', () => {
       expect((await lists.change({ action: 'reload' })).body).to.deep.equal(body)
     })
 
-    it('stay as they were when a file is broken; the error names file and line', async () => {
+    it('stay as they were where a file is broken, told by name in console, metrics and health; the others change', async () => {
       const before = await lists.get()
       const file = join(directory, 'sdn.csv')
       const original = readFileSync(file, 'utf8')
-      writeFileSync(file, original.replace('1002,', '1002,"x",'))
-      writeFileSync(join(directory, 'more.ftm.json'), ftm('Nobody Yet'))
-      const { status, body } = await lists.change<ErrorBody>({ action: 'reload' })
-      expect(`${status} ${body.error}`).to.equal('422 list_invalid')
-      expect(body.message).to.equal('sdn.csv, line 2: has 13 columns instead of 12')
-      expect(body.details?.[0]).to.deep.include({ path: 'sdn.csv:2', code: 'list_invalid' })
-      expect(await lists.get()).to.deep.equal(before)
-      expect((await screen(app, 'Nobody Yet'))?.result).to.equal('clear')
-      const staged = await app.services.database
-        .knex('aml_contents')
-        .countDistinct({ count: 'content' })
-        .first()
+      for (const [content, message, line] of [
+        [original.replace('1002,', '1002,"x",'), 'sdn.csv, line 2: has 13 columns instead of 12', 2],
+        ['', 'ofac-sdn: contains no entries', null],
+        [
+          original.split('\n')[0],
+          'ofac-sdn: has 1 entries, previously 3. If it is complete, send acceptLoss',
+          null,
+        ],
+      ] as const) {
+        writeFileSync(file, content ?? '')
+        const added = `Nobody Yet ${line}`
+        writeFileSync(join(directory, 'more.ftm.json'), ftm(added))
+        const { status, body } = await lists.change({ action: 'reload' })
+        expect(status).to.equal(200)
+        const [problem, ...others] = body.problems
+        expect(others).to.deep.equal([])
+        expect(problem).to.deep.include({ listId: 'ofac-sdn', checkTypes: ['sanctions'], line, message })
+        expect(problem?.earlierEntries).to.equal(true)
+        const own = ({ lists: all }: WatchLists) => all.find(({ listId }) => listId === 'ofac-sdn')
+        expect(own(body)).to.deep.equal(own(before))
+        expect(body.uncovered).to.deep.equal([])
+        expect((await screen(app, added))?.result).to.equal('review')
+        const result = await screen(app, 'Boris Testovich')
+        expect(result?.result).to.equal('review')
+        const used = result?.lists.map(({ listId, outdated }) => `${listId} ${outdated}`)
+        expect(used).to.include.members(['ofac-sdn true', 'un-consolidated false'])
+        const { body: health } = await app.request<Health>('GET', '/health')
+        expect(health.watchLists).to.deep.equal({ status: 'outdated', failed: ['ofac-sdn'] })
+        const metrics = await app.services.system.metricsText()
+        expect(metrics).to.contain('aml_list_failed{list="ofac-sdn"} 1')
+        expect(metrics).to.contain('aml_list_failed{list="un-consolidated"} 0')
+      }
       writeFileSync(file, original)
+      const mended = await lists.change({ action: 'reload' })
+      expect(mended.body.problems).to.deep.equal([])
       rmSync(join(directory, 'more.ftm.json'))
-      expect((await lists.change({ action: 'reload' })).status).to.equal(200)
-      expect(Number(staged?.count)).to.be.greaterThan(0)
+      const { body: without } = await lists.change({ action: 'reload', acceptLoss: true })
+      expect(without.lists.map(({ listId }) => listId)).not.to.include('more')
+      expect(await app.services.system.metricsText()).to.contain('aml_list_failed{list="ofac-sdn"} 0')
+    })
+
+    it('have an age in each answer: from their publication, or else from when they were loaded', async () => {
+      const result = await screen(app, 'Somebody Unlisted')
+      const { lists: loaded } = await lists.get()
+      for (const { listId, publishedAt, loadedAt, ageSeconds } of result?.lists ?? []) {
+        const own = loaded.find((list) => list.listId === listId)
+        expect({ publishedAt, loadedAt }, listId).to.deep.equal({
+          publishedAt: own?.publishedAt,
+          loadedAt: own?.loadedAt,
+        })
+        const from = Date.parse(publishedAt ?? loadedAt)
+        expect(ageSeconds).to.equal(Math.floor((Date.parse(result?.checkedAt ?? '') - from) / 1000))
+      }
+      // Entries that are the same keep their age, however often they are read.
+      const file = join(directory, 'consolidated.xml')
+      writeFileSync(file, `${readFileSync(file, 'utf8')}\n`)
+      const { body } = await lists.change({ action: 'reload' })
+      for (const { listId, loadedAt } of body.lists)
+        expect(loadedAt, listId).to.equal(loaded.find((list) => list.listId === listId)?.loadedAt)
     })
 
     it('are refused when most of a list is gone, unless that is accepted', async () => {
@@ -166,18 +176,22 @@ describe('watch lists', () => {
       expect((await lists.change({ action: 'remove', listId: 'shrinking' })).status).to.equal(200)
     })
 
-    it('are refused when the directory has lost one of them, unless that is accepted', async () => {
-      const before = await lists.get()
+    it('stay where the directory has lost one of them, unless that is accepted', async () => {
       const file = join(directory, 'consolidated.xml')
       const original = readFileSync(file)
       rmSync(file)
-      const { status, body } = await lists.change<ErrorBody>({ action: 'reload' })
-      expect(`${status} ${body.error}`).to.equal('422 list_invalid')
-      expect(body.message).to.contain('un-consolidated: has 0 entries, previously 2')
-      expect(await lists.get()).to.deep.equal(before)
+      const { status, body } = await lists.change({ action: 'reload' })
+      expect(status).to.equal(200)
+      expect(body.problems.map(({ listId, message }) => [listId, message])).to.deep.equal([
+        [
+          'un-consolidated',
+          'un-consolidated: is not in the directory any more. If it shall go, send acceptLoss',
+        ],
+      ])
       expect((await screen(app, 'Hamza Abu al-Khayali'))?.result).to.equal('review')
       const accepted = await lists.change({ action: 'reload', acceptLoss: true })
       expect(accepted.body.lists.map(({ listId }) => listId)).not.to.include('un-consolidated')
+      expect(accepted.body.problems).to.deep.equal([])
       writeFileSync(file, original)
       expect((await lists.change({ action: 'reload' })).status).to.equal(200)
     })
@@ -199,7 +213,7 @@ describe('watch lists', () => {
         expect(other.current().version).to.equal((await lists.get()).listVersion)
         const { body } = await lists.change(upload('spreading', ftm('Ottokar Verbreitet')))
         await eventually('the other server has the list', () => other.current().version === body.listVersion)
-        expect(outcomeOf(other.current(), 'Ottokar Verbreitet')).to.equal('review')
+        expect(await outcomeOf(other.current(), 'Ottokar Verbreitet')).to.equal('review')
         const { body: again } = await lists.change({ action: 'remove', listId: 'spreading' })
         await eventually('and without it', () => other.current().version === again.listVersion)
       } finally {
@@ -249,18 +263,91 @@ describe('watch lists', () => {
       write('a.ftm.json', ftm('Old Person'))
       const stale = (await serve()).current()
       expect(stale.number).to.equal(2)
-      expect(outcomeOf(stale, 'New Person')).to.equal('review')
+      expect(await outcomeOf(stale, 'New Person')).to.equal('review')
     })
 
-    it('stay the last ones when the directory is broken, and none when the stored ones are', async () => {
+    it('stay the last good ones where a file is broken, also on servers that start later; none are where the stored ones are', async () => {
       write('a.ftm.json', ftm('Some Person'))
       await serve()
       write('a.ftm.json', '{')
-      const broken = await serve()
-      expect(broken.problem()?.message).to.equal('a.ftm.json, line 1: is not JSON')
-      expect(outcomeOf(broken.current(), 'Some Person')).to.equal('review')
+      const messages = ({ problems }: Snapshot) => problems.map(({ message }) => message)
+      for (let i = 0; i < 2; i++) {
+        const broken = (await serve()).current()
+        expect(messages(broken)).to.deep.equal(['a.ftm.json, line 1: is not JSON'])
+        expect(await outcomeOf(broken, 'Some Person')).to.equal('review')
+        expect(broken.number).to.equal(2)
+      }
+      write('a.ftm.json', ftm('New Person'))
+      const mended = (await serve()).current()
+      expect(messages(mended)).to.deep.equal([])
+      expect(await outcomeOf(mended, 'New Person')).to.equal('review')
       await bare.database.knex('aml_contents').update({ bytes: Buffer.from('altered') })
       expect((await serve()).current().lists).to.deep.equal([])
+    })
+
+    it('clear nobody of what a configured list is for that was never loaded', async () => {
+      for (const name of OFAC) copyFileSync(join(VECTORS, name), join(folder, name))
+      write('peps.ftm.json', ftm('Some Person').replace('sanction', 'role.pep'))
+      write('eu.xml', '')
+      const started = (await serve()).current()
+      expect(started.lists.map(({ listId }) => listId)).to.deep.equal(['ofac-sdn', 'peps'])
+      expect(checkableTypes(started)).to.deep.equal(['pep'])
+      expect(started.problems.map(({ listId, checkTypes }) => [listId, ...checkTypes])).to.deep.equal([
+        ['eu', 'sanctions'],
+      ])
+      // Files that are broken in any other way hold back no more than that.
+      for (const [name, content] of [
+        ['eu.xml', '<html>Service unavailable</html>'],
+        ['eu.xml', '<!DOCTYPE a [<!ENTITY x SYSTEM "file:///etc/passwd">]><export>&x;</export>'],
+        ['eu.xml', EU.slice(0, -20)],
+        ['eu.xml', Buffer.from(EU, 'utf16le')],
+        ['eu.xml', EU.replaceAll('wholeName', 'other')],
+        ['eu.zip', 'PK'],
+      ] as const) {
+        rmSync(join(folder, 'eu.xml'), { force: true })
+        writeFileSync(join(folder, name), content)
+        const { problems, lists, ...rest } = (await serve()).current()
+        expect(problems[0]?.message, String(content)).to.match(new RegExp(`^${name}`))
+        expect(checkableTypes({ problems, lists }), String(content)).to.deep.equal(['pep'])
+        expect(await outcomeOf({ problems, lists, ...rest }, 'Boris Testovich')).to.equal('review')
+      }
+      rmSync(join(folder, 'eu.zip'))
+      write('eu.xml', EU)
+      const loaded = (await serve()).current()
+      expect(loaded.problems).to.deep.equal([])
+      expect(checkableTypes(loaded)).to.deep.equal(['sanctions', 'pep'])
+      expect(await outcomeOf(loaded, 'Robert Gabriel Mugabe')).to.equal('review')
+    })
+
+    it('are those that the manifest names, whether their files are there or not', async () => {
+      write(
+        'lists.json',
+        JSON.stringify({
+          lists: [
+            { listId: 'a', format: 'opensanctions', files: ['a.json'], checkTypes: ['pep'] },
+            { listId: 'eu', format: 'eu', files: ['not-yet-fetched.xml'] },
+          ],
+        }),
+      )
+      write('a.json', ftm('Some Person'))
+      const started = (await serve()).current()
+      expect(started.problems.map(({ message }) => message)).to.deep.equal([
+        'not-yet-fetched.xml: is missing in the directory',
+      ])
+      expect(checkableTypes(started)).to.deep.equal(['pep'])
+      write('not-yet-fetched.xml', EU)
+      expect(checkableTypes((await serve()).current())).to.deep.equal(['sanctions', 'pep'])
+    })
+
+    it('refuse a file that is too large before it is read', async () => {
+      write('a.ftm.json', ftm('Some Person'))
+      write('big.ftm.json', '')
+      truncateSync(join(folder, 'big.ftm.json'), 5 * 1024 ** 3)
+      const { problems, lists } = (await serve()).current()
+      expect(problems.map(({ message }) => message)).to.deep.equal([
+        'big.ftm.json: has 5368709120 bytes, more than the 4294967296 allowed',
+      ])
+      expect(lists.map(({ listId }) => listId)).to.deep.equal(['a'])
     })
 
     it('are told to be unreadable without the path of their directory, which is nobody else’s business', async () => {
@@ -277,7 +364,8 @@ describe('watch lists', () => {
         mkdirSync(unreadable)
         expect(await reload()).to.equal('list_invalid AML_LISTS: contains no lists')
         symlinkSync(join(unreadable, 'nowhere'), join(unreadable, 'a.ftm.json'))
-        expect(await reload()).to.equal('list_invalid a.ftm.json: cannot be read (ENOENT)')
+        expect(await reload()).to.equal('accepted')
+        expect(lists.current().problems[0]?.message).to.equal('a.ftm.json: cannot be read (ENOENT)')
       } finally {
         await lists.close()
       }
@@ -287,7 +375,7 @@ describe('watch lists', () => {
       const lists = await createLists({ ...onBare(bare), source: { directory: folder } })
       const refusal = (): Promise<string> =>
         lists.reload(callerOf('org_1'), false).then(
-          () => 'accepted',
+          ({ problems }) => problems[0]?.message ?? 'accepted',
           (error: Error) => error.message,
         )
       const manifest = (list: object) => write('lists.json', JSON.stringify({ lists: [list] }))
@@ -296,10 +384,12 @@ describe('watch lists', () => {
         expect(lists.problem()?.message).to.contain('contains no lists')
         expect(lists.current().lists).to.deep.equal([])
         write('export.csv', readFileSync(join(VECTORS, 'sdn.csv'), 'utf8'))
-        expect(await refusal()).to.contain('export.csv: is not a list with a known file name')
+        expect(await refusal()).to.contain(
+          'export.csv: is no list whose form is known; describe it in lists.json',
+        )
         manifest({ ...own, listId: 'Own' })
         expect(await refusal()).to.contain('lists[0].listId must match')
-        manifest({ ...own, format: 'eu' })
+        manifest({ ...own, format: 'un-known' })
         expect(await refusal()).to.contain('lists[0].format must be one of')
         manifest({ ...own, files: ['../export.csv'] })
         expect(await refusal()).to.contain('lists[0].files must name files in the directory')
@@ -310,6 +400,7 @@ describe('watch lists', () => {
         const [list] = lists.current().lists
         expect(list).to.deep.include({ listId: 'own', checkTypes: ['watchlist'], entries: 3 })
         expect(lists.problem()).to.equal(undefined)
+        await lists.remove(callerOf('org_1'), 'own')
         rmSync(join(folder, 'lists.json'))
         rmSync(join(folder, 'export.csv'))
         write('sdn.csv', readFileSync(join(VECTORS, 'sdn.csv'), 'utf8'))
@@ -335,7 +426,7 @@ describe('watch lists', () => {
     expect(await fault({ action: 'remove', listId: 'Ä' })).to.equal('422 validation_failed /listId')
     expect(await fault({ action: 'reload' })).to.equal('409 conflict undefined')
     expect(await fault(upload('sample', ftm('A B')))).to.equal('422 list_invalid sample')
-    expect(await fault(upload('empty', '\n'))).to.equal('422 list_invalid empty')
+    expect(await fault(upload('empty', '\n'))).to.equal('422 list_invalid empty.ftm.json')
     const twice = `${ftm('A B')}\n${ftm('C D')}`
     expect(await fault(upload('twice', twice))).to.equal('422 list_invalid twice')
     const big = await lists.change<ErrorBody>(upload('big', 'x'.repeat(1024 * 1024)))

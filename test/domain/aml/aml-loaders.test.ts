@@ -3,10 +3,10 @@ import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect } from 'chai'
 import type { CheckType, ListEntry } from '../../../src/domain/aml/entry.ts'
+import { type ListFile, ListFileError, textFile } from '../../../src/domain/aml/lists/files/list-file.ts'
 import { type ListFormat, readSource } from '../../../src/domain/aml/lists/list-source.ts'
 import { countryCode } from '../../../src/domain/aml/lists/loaders/countries.ts'
 import { readIsoDate, readVagueDate } from '../../../src/domain/aml/lists/loaders/dates.ts'
-import { type ListFile, ListFileError, textFile } from '../../../src/domain/aml/lists/loaders/list-file.ts'
 
 const VECTORS = join(import.meta.dirname, '../../vectors/aml')
 const vector = (name: string): string => readFileSync(join(VECTORS, name), 'utf8')

@@ -44,8 +44,19 @@ describe('aml', () => {
   it('answers every type in order, with the version, size and hash of the lists that were searched', async () => {
     const results = await check({ name: 'Somebody Unlisted' })
     expect(results.map(({ checkType }) => checkType)).to.deep.equal(ALL)
-    for (const { result, matches, riskScore, reason, listVersion, lists } of results) {
+    for (const {
+      result,
+      matches,
+      riskScore,
+      reason,
+      listVersion,
+      lists,
+      comparison,
+      thresholds,
+    } of results) {
       expect({ result, matches, reason }).to.deep.equal({ result: 'clear', matches: [], reason: null })
+      expect(comparison).to.match(/^names-\d+$/)
+      expect(thresholds).to.deep.equal({ review: 85, hit: 95 })
       expect(riskScore).to.be.within(0, 42)
       expect(listVersion).to.match(/^sample-v\d+-[0-9a-f]{16}$/)
       // Whatever else others have uploaded to the shared app.
@@ -90,10 +101,18 @@ describe('aml', () => {
       entryId: 'sample-sanctions-1',
       name: 'Ivan Arkadyevich Testov',
     })
-    expect(matches[0]?.explanations.map(({ attribute, effect }) => [attribute, effect])).to.deep.equal([
-      ['name', (matches[0]?.score ?? 0) >= 95 ? 'agrees' : 'close'],
+    expect(matches[0]?.entryDigest).to.match(/^[0-9a-f]{64}$/)
+    const [overall, ...others] = matches[0]?.explanations ?? []
+    expect(overall?.effect).to.equal((matches[0]?.score ?? 0) >= 95 ? 'agrees' : 'close')
+    expect(others.map(({ attribute, effect }) => [attribute, effect])).to.deep.equal([
+      ['name', 'agrees'],
+      ['name', 'close'],
       ['date_of_birth', 'agrees'],
       ['country', 'close'],
+    ])
+    expect(others.map(({ detail }) => detail).slice(0, 2)).to.deep.equal([
+      'in both names: “testov”',
+      '“ivan” asked for, “vanya” listed: forms of one given name',
     ])
   })
 

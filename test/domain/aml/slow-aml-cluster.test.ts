@@ -72,7 +72,7 @@ describe('watch lists on two servers', () => {
     const [first, second] = [await lists(a), await lists(b)]
     expect(first.listVersion).to.match(/^v1-/)
     expect(second).to.deep.equal(first)
-    expect(first.problem).to.equal(null)
+    expect(first.problems).to.deep.equal([])
   })
 
   it('a list that one of them reads again is that of the other, without a restart', async () => {

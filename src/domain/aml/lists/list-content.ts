@@ -1,6 +1,6 @@
 /** Entries of a list in the database: compressed JSON lines in parts. @module */
 import { createHash } from 'node:crypto'
-import { Readable } from 'node:stream'
+import { pipeline as pipe, Readable } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
 import { createGunzip, createGzip } from 'node:zlib'
 import { newId } from '../../../ids.ts'
@@ -8,13 +8,15 @@ import type { Database } from '../../../store/database.ts'
 import { createBreather } from '../breather.ts'
 import type { CheckType, ListEntry } from '../entry.ts'
 import { findPart, forgetContent, type StoredList, stagePart } from '../store.ts'
+import { WideMap } from '../wide-map.ts'
+import { type ListFile, ListFileError, readLines } from './files/list-file.ts'
 import { inTypeOrder, type ListSource, readSource } from './list-source.ts'
-import { type ListFile, ListFileError, readLines } from './loaders/list-file.ts'
 
-const PART_BYTES = 1024 * 1024
+/** The embedded database takes a part on the main thread, so that larger ones would keep everybody waiting. */
+const PART_BYTES = 256 * 1024
 /** Entries that are compressed at a time. */
 const LINES_PER_PIECE = 256
-/** More than all published lists together have; a server needs about a kibibyte of memory for each entry. */
+/** More than all published lists together have. */
 export const MAX_LIST_ENTRIES = 1_000_000
 
 /** Hashes and counts what is read of a file. */
@@ -40,31 +42,47 @@ const measured = (file: ListFile) => {
 const createTally = () => {
   const hash = createHash('sha256')
   const types = new Set<CheckType>()
-  const ids = new Set<string>()
+  const ids = new WideMap<true>()
   let names = 0
+  let publishedAt: number | null = null
   return {
+    publish(at: number | undefined): void {
+      publishedAt = at ?? null
+    },
     /** @throws ListFileError for an id that was there before, or one too many */
     line(listId: string, entry: ListEntry): string {
       if (ids.has(entry.id))
         throw new ListFileError(listId, undefined, `has two entries with the id ${entry.id}`)
       if (ids.size === MAX_LIST_ENTRIES)
         throw new ListFileError(listId, undefined, `has more than ${MAX_LIST_ENTRIES} entries`)
-      ids.add(entry.id)
+      ids.set(entry.id, true)
       names += entry.names.length
       for (const type of entry.types) types.add(type)
       const text = `${JSON.stringify(entry)}\n`
       hash.update(text)
       return text
     },
-    sum: () => ({ checkTypes: inTypeOrder(types), entries: ids.size, names, sha256: hash.digest('hex') }),
+    sum: () => ({
+      checkTypes: inTypeOrder(types),
+      entries: ids.size,
+      names,
+      sha256: hash.digest('hex'),
+      publishedAt,
+    }),
   }
 }
 
+/** The entries as lines of JSON; what the file says of itself is told when all of it was read. */
 async function* toLines(source: ListSource, tally: ReturnType<typeof createTally>): AsyncGenerator<string> {
   const breathe = createBreather()
+  const entries = readSource(source)
   let lines: string[] = []
-  for await (const entry of readSource(source)) {
-    lines.push(tally.line(source.listId, entry))
+  for (let step = await entries.next(); ; step = await entries.next()) {
+    if (step.done) {
+      tally.publish(step.value)
+      break
+    }
+    lines.push(tally.line(source.listId, step.value))
     if (lines.length === LINES_PER_PIECE) {
       yield lines.join('')
       lines = []
@@ -73,6 +91,10 @@ async function* toLines(source: ListSource, tally: ReturnType<typeof createTally
   }
   yield lines.join('')
 }
+
+/** What to name where a list holds nobody: its file, where it has one. */
+const fileOf = ({ listId, files: [first, ...others] }: ListSource): string =>
+  first === undefined || others.length > 0 ? listId : first.name
 
 /**
  * Reads a list and keeps its entries; they count once a snapshot names them.
@@ -111,9 +133,10 @@ export const stageList = async (
       },
     )
     const sum = tally.sum()
-    if (sum.entries === 0) throw new ListFileError(source.listId, undefined, 'contains no entries')
+    if (sum.entries === 0) throw new ListFileError(fileOf(source), undefined, 'contains no entries')
     const { listId, format } = source
-    return { listId, format, source: from, ...sum, files: files.map((file) => file.sum()), content, parts }
+    const read = files.map((file) => file.sum())
+    return { listId, format, source: from, ...sum, files: read, loadedAt: now, content, parts }
   } catch (error) {
     await forgetContent(database, content)
     throw error
@@ -134,7 +157,12 @@ export async function* readContent(database: Database, list: StoredList): AsyncG
       yield bytes
     }
   }
-  const open = (): AsyncIterable<Uint8Array> => Readable.from(compressed()).compose(createGunzip())
+  const open = (): AsyncIterable<Uint8Array> => {
+    const plain = createGunzip()
+    // What fails, and that nobody reads on, is told by the stream that is read; nobody waits for the pipeline.
+    pipe(Readable.from(compressed()), plain, () => undefined)
+    return plain
+  }
   for await (const { text } of readLines({ name: listId, open })) {
     hash.update(`${text}\n`)
     yield JSON.parse(text) as ListEntry

@@ -1,21 +1,24 @@
 /**
  * The lists that are screened against. What counts is in the database, a version for each change; every server keeps the newest
- * version that it could read in memory and looks each second whether there is a newer one. A list that can't be read changes
- * nothing.
+ * version that it could read in memory and looks each second whether there is a newer one. A list that can't be read stays as it
+ * was last, and is told; the others change without it.
  * @module
  */
+import { isDeepStrictEqual } from 'node:util'
 import pLimit from 'p-limit'
 import { type Caller, systemCaller } from '../../../caller.ts'
-import { type Clock, iso } from '../../../clock.ts'
+import type { Clock } from '../../../clock.ts'
 import { AppError, fail } from '../../../errors.ts'
 import type { Change, Ledger } from '../../../ledger/ledger.ts'
 import type { Bus } from '../../../store/bus.ts'
 import type { Database, StoreLogger } from '../../../store/database.ts'
+import { CHECK_TYPES, type CheckType } from '../entry.ts'
 import * as store from '../store.ts'
+import { ListFileError } from './files/list-file.ts'
+import { type EntryChange, readChanges } from './list-changes.ts'
 import { stageList } from './list-content.ts'
-import { findSources, fingerprint, hashFiles, MAX_LISTS } from './list-directory.ts'
+import { type ConfiguredList, findLists, fingerprint, hashFiles, MAX_LISTS, WHOLE } from './list-directory.ts'
 import type { ListSource } from './list-source.ts'
-import { ListFileError } from './loaders/list-file.ts'
 import { SAMPLE_LIST_ID } from './sample.ts'
 import { readSnapshot, type Snapshot, snapshotHash } from './snapshots.ts'
 
@@ -24,22 +27,38 @@ const POLL_MS = 1000
 const CHANNEL = 'aml.lists'
 /** Entries that were kept longer ago than this and are named by no recent version are forgotten. */
 const FORGET_AFTER_MS = 3_600_000
+/** What is said of a list that was loaded from the directory before. */
+const GONE = 'is not in the directory any more. If it shall go, send acceptLoss'
 /** A list that lost more than this share of its entries, or all of them, was probably cut off or forgotten. */
 const MAX_LOST_SHARE = 0.5
 
-export interface Problem {
+/** Why it could not be told which lists a directory holds. */
+export interface DirectoryProblem {
+  /** `AML_LISTS`, or the file that should say so. */
+  readonly name: string
   readonly message: string
-  readonly at: number
+  readonly since: number
 }
 
 export interface ListsService {
   /** What this server screens against. */
   current(): Snapshot
-  /** Why the directory could not be loaded when this server started. */
-  problem(): Problem | undefined
   /**
-   * Reads AML_LISTS again. All of its lists change together, or none.
-   * @throws AppError list_invalid, conflict without AML_LISTS
+   * Calls back on this server whenever it answers by newer lists, whichever server changed them. Nothing is kept for who is not
+   * there: what has changed since a version that the caller remembers is told by {@link ListsService.changes}.
+   * @returns ends it
+   */
+  onChange(listener: (now: Snapshot) => void | Promise<void>): () => void
+  /**
+   * What differs between two versions ({@link Snapshot.number}), entry by entry.
+   * @param to by default the version that is answered by
+   */
+  changes(from: number, to?: number): AsyncIterable<EntryChange>
+  /** Why this server could not tell what its directory holds when it last looked. Problems of lists are in {@link Snapshot}. */
+  problem(): DirectoryProblem | undefined
+  /**
+   * Reads AML_LISTS again. A list that is broken, or lost most of its entries, stays as it was and is one of the problems.
+   * @throws AppError list_invalid where it cannot be told which lists there are, conflict without AML_LISTS
    */
   reload(caller: Caller, acceptLoss: boolean): Promise<Snapshot>
   /** Adds a list or replaces the one of its id. @throws AppError list_invalid */
@@ -63,7 +82,9 @@ interface Deps {
   readonly organisation: string
 }
 
-type Lists = readonly store.StoredList[]
+type State = Pick<store.SnapshotRow, 'lists' | 'problems'>
+
+const EMPTY: State = { lists: [], problems: [] }
 
 /** @throws AppError list_invalid in the file's own words */
 const refuseFile = (error: unknown): never => {
@@ -73,25 +94,18 @@ const refuseFile = (error: unknown): never => {
   throw new AppError('list_invalid', { message: error.message, details, cause: error })
 }
 
-/** @param replaced by those after @throws ListFileError for a list that has lost most of its entries, or is not there any more */
-const checkLoss = (replaced: Lists, after: Lists): void => {
-  for (const { listId, entries: had } of replaced) {
-    const entries = after.find((list) => list.listId === listId)?.entries ?? 0
-    if (entries >= had * (1 - MAX_LOST_SHARE)) continue
-    const what = `has ${entries} entries, previously ${had}. If it is complete, send acceptLoss`
-    throw new ListFileError(listId, undefined, what)
-  }
+/** @returns why a list was probably cut off or forgotten: it lost most of its entries */
+const lossOf = (before: store.StoredList, entries: number): ListFileError | undefined => {
+  if (entries >= before.entries * (1 - MAX_LOST_SHARE)) return undefined
+  const what = `has ${entries} entries, previously ${before.entries}. If it is complete, send acceptLoss`
+  return new ListFileError(before.listId, undefined, what)
 }
 
-/** @returns the lists after some were replaced. @throws ListFileError where too much would be lost */
-const replace = (
-  before: Lists,
-  staged: Lists,
-  isReplaced: (list: store.StoredList) => boolean,
-  acceptLoss: boolean,
-): Lists => {
-  if (!acceptLoss) checkLoss(before.filter(isReplaced), staged)
-  return [...before.filter((list) => !isReplaced(list)), ...staged]
+/** The list with the entries that were just read: kept from before where they are the same, with their age. */
+const replaced = (before: store.StoredList | undefined, now: store.StoredList): store.StoredList => {
+  if (before?.sha256 !== now.sha256) return now
+  const { content, parts, loadedAt } = before
+  return { ...now, content, parts, loadedAt }
 }
 
 const asJson = ({ listId, checkTypes, entries, sha256 }: store.StoredList) => ({
@@ -103,15 +117,28 @@ const asJson = ({ listId, checkTypes, entries, sha256 }: store.StoredList) => ({
 
 /** Serves the newest version that could be read, and looks for newer ones. */
 const createCurrent = ({ database, bus, logger, source }: Deps, initial: Snapshot) => {
+  const withSample = source === 'sample'
   let known = initial
   let closed = false
   let running: Promise<void> | undefined
   let isAsked = false
+  const listeners = new Set<(now: Snapshot) => void | Promise<void>>()
 
+  /** Nobody who listens delays the next look, or can end it. */
+  const tell = (now: Snapshot): void => {
+    for (const listener of listeners)
+      void Promise.resolve(now)
+        .then(listener)
+        .catch((error: unknown) =>
+          logger.warn({ err: error }, 'a change of the watch lists was not followed'),
+        )
+  }
   const look = async (): Promise<void> => {
     if ((await store.findVersion(database)) <= known.number) return
     const row = await store.findSnapshot(database.knex)
-    if (row !== undefined) known = await readSnapshot(database, row, source === 'sample')
+    if (row === undefined) return
+    known = await readSnapshot(database, row, { withSample, known })
+    tell(known)
   }
   const run = async (): Promise<void> => {
     while (isAsked && !closed) {
@@ -137,6 +164,10 @@ const createCurrent = ({ database, bus, logger, source }: Deps, initial: Snapsho
   return {
     get: () => known,
     refresh,
+    onChange(listener: (now: Snapshot) => void | Promise<void>) {
+      listeners.add(listener)
+      return () => void listeners.delete(listener)
+    },
     async close() {
       closed = true
       clearInterval(timer)
@@ -147,8 +178,8 @@ const createCurrent = ({ database, bus, logger, source }: Deps, initial: Snapsho
 }
 
 interface Wanted {
-  /** The lists as they shall be, of those that are. May throw. */
-  readonly change: (before: Lists) => Lists
+  /** What shall be, of what is. May throw. */
+  readonly change: (before: State) => State
   readonly directory?: string
   readonly action: string
 }
@@ -157,7 +188,7 @@ interface Wanted {
 const commit = async ({ ledger, clock }: Deps, caller: Caller, wanted: Wanted): Promise<number> =>
   ledger.transact(caller, async (trx): Promise<Change<number>> => {
     const last = await store.findSnapshot(trx)
-    const lists = wanted.change(last?.lists ?? [])
+    const { lists, problems } = wanted.change(last ?? EMPTY)
     if (lists.length > MAX_LISTS) fail('list_invalid', { message: `There can be ${MAX_LISTS} lists.` })
     const parts = await store.countParts(
       trx,
@@ -167,40 +198,99 @@ const commit = async ({ ledger, clock }: Deps, caller: Caller, wanted: Wanted): 
     if (gone !== undefined) throw new Error(`the entries of ${gone.listId} are gone`)
     const sha256 = snapshotHash(lists)
     const directory = wanted.directory ?? last?.directory ?? null
-    if (last?.sha256 === sha256 && last.directory === directory) return { result: last.version }
+    const isSame = last?.sha256 === sha256 && last.directory === directory
+    if (isSame && isDeepStrictEqual(last.problems, problems)) return { result: last.version }
     const version = (last?.version ?? 0) + 1
-    await store.insertSnapshot(trx, { version, sha256, directory, lists, loaded_at: clock.now() })
-    const data = { event: 'aml.lists', action: wanted.action, version, lists: lists.map(asJson) }
+    await store.insertSnapshot(trx, { version, sha256, directory, lists, problems, loaded_at: clock.now() })
+    const failed = problems.map(({ listId }) => listId)
+    const data = { event: 'aml.lists', action: wanted.action, version, lists: lists.map(asJson), failed }
     return { result: version, entry: { type: 'attest', digest: sha256, data } }
   })
 
-/** @param directory AML_LISTS @returns what to change so that its lists are those that were just kept */
-const loadDirectory = async (
-  { database, clock }: Deps,
-  sources: readonly ListSource[],
-  acceptLoss: boolean,
-): Promise<Wanted> => {
-  const staged: store.StoredList[] = []
-  for (const source of sources)
-    staged.push(await stageList(database, { source, from: 'directory', now: clock.now() }))
-  const ids = new Set(staged.map(({ listId }) => listId))
-  const isReplaced = ({ listId, source }: store.StoredList) => source === 'directory' || ids.has(listId)
-  return {
-    // Of the very bytes that were kept, also where files change while they are read.
-    directory: fingerprint(
-      sources,
-      staged.map(({ files }) => files),
-    ),
-    action: 'reload',
-    change: (before) => replace(before, staged, isReplaced, acceptLoss),
+/** A list of the directory, as it was read just now. */
+interface Loaded {
+  readonly list: ConfiguredList
+  readonly outcome: store.StoredList | ListFileError
+}
+
+const loadList = async ({ database, clock }: Deps, list: ConfiguredList): Promise<Loaded> => {
+  const { source } = list
+  if (source instanceof ListFileError) return { list, outcome: source }
+  try {
+    const outcome = await stageList(database, { source, from: 'directory', now: clock.now() })
+    return { list, outcome }
+  } catch (error) {
+    if (error instanceof ListFileError) return { list, outcome: error }
+    throw error
   }
 }
 
-/** Loads the directory when it holds what was never loaded, so that a server with older files does not bring them back. */
+/** The lists after those of the directory were read: each is as it was read, or where that failed as it was before. */
+const takeOver = (
+  { lists, problems }: State,
+  loaded: readonly Loaded[],
+  { acceptLoss, now }: { readonly acceptLoss: boolean; readonly now: number },
+): State => {
+  const failed: store.ListProblem[] = []
+  const fault = (listId: string, checkTypes: readonly CheckType[], error: ListFileError): void => {
+    const { file, line = null, message } = error
+    const earlier = problems.find((one) => one.listId === listId && one.message === message)
+    failed.push({ listId, checkTypes, file, line, message, since: earlier?.since ?? now })
+  }
+  const kept = lists.filter(
+    ({ listId, source }) =>
+      !loaded.some(({ list }) => list.listId === listId) && !(source === 'directory' && acceptLoss),
+  )
+  for (const { listId, source, checkTypes } of kept)
+    if (source === 'directory') fault(listId, checkTypes, new ListFileError(listId, undefined, GONE))
+  const read = loaded.flatMap(({ list: { listId, checkTypes }, outcome }) => {
+    const before = lists.find((list) => list.listId === listId)
+    const loss =
+      outcome instanceof ListFileError || acceptLoss || before === undefined
+        ? undefined
+        : lossOf(before, outcome.entries)
+    const error = outcome instanceof ListFileError ? outcome : loss
+    if (error === undefined) return [replaced(before, outcome as store.StoredList)]
+    fault(listId, checkTypes, error)
+    return before ?? []
+  })
+  return { lists: [...kept, ...read], problems: failed }
+}
+
+/** @param directory AML_LISTS @returns what to change so that its lists are those that can be read now */
+const loadDirectory = async (
+  deps: Deps,
+  configured: readonly ConfiguredList[],
+  acceptLoss: boolean,
+): Promise<Wanted> => {
+  const loaded: Loaded[] = []
+  for (const list of configured) loaded.push(await loadList(deps, list))
+  const hashed: { readonly name: string; readonly sha256: string }[][] = []
+  // Of the very bytes that were kept, also where files change while they are read.
+  for (const { list, outcome } of loaded)
+    hashed.push(outcome instanceof ListFileError ? await hashFiles(list) : [...outcome.files])
+  const now = deps.clock.now()
+  return {
+    directory: fingerprint(configured, hashed),
+    action: 'reload',
+    change: (before) => takeOver(before, loaded, { acceptLoss, now }),
+  }
+}
+
+/**
+ * Loads the directory when it holds what was never loaded, so that a server with older files does not bring them back. What
+ * could not be loaded is tried again.
+ */
 const loadAtStart = async (deps: Deps, directory: string): Promise<void> => {
-  const sources = await findSources(directory)
-  if (await store.wasLoaded(deps.database, fingerprint(sources, await hashFiles(sources)))) return
-  await commit(deps, systemCaller(deps.organisation, 'aml.lists'), await loadDirectory(deps, sources, false))
+  const last = await store.findSnapshot(deps.database.knex)
+  const configured = await findLists(directory, last?.lists ?? [])
+  const hashed: { readonly name: string; readonly sha256: string }[][] = []
+  for (const list of configured) hashed.push(await hashFiles(list))
+  const held = fingerprint(configured, hashed)
+  const isTriedAgain = last?.directory === held && last.problems.length > 0
+  if (!isTriedAgain && (await store.wasLoaded(deps.database, held))) return
+  const wanted = await loadDirectory(deps, configured, false)
+  await commit(deps, systemCaller(deps.organisation, 'aml.lists'), wanted)
 }
 
 /** Builds the index of what is known; where AML_LISTS holds something new, that. A broken directory is told, not thrown. */
@@ -208,31 +298,43 @@ export const createLists = async (deps: Deps): Promise<ListsService> => {
   const { database, bus, clock, logger, source: configured } = deps
   const directory = typeof configured === 'string' ? undefined : configured.directory
   const withSample = configured === 'sample'
-  let problem: Problem | undefined
+  let problem: DirectoryProblem | undefined
+  /** @returns what can be told to whoever provides the lists */
+  const noteProblem = (error: unknown): void => {
+    const isTold = error instanceof ListFileError || error instanceof AppError
+    const message = isTold ? error.message : `${WHOLE}: could not be stored; see the log`
+    const name = error instanceof ListFileError ? error.file : WHOLE
+    if (problem?.message !== message) problem = { name, message, since: clock.now() }
+    logger.warn({ err: error }, `${WHOLE} was not loaded: ${message}`)
+  }
   if (directory !== undefined) {
-    await loadAtStart(deps, directory).catch((error: unknown) => {
-      const isTold = error instanceof ListFileError || error instanceof AppError
-      const message = isTold ? error.message : 'AML_LISTS: could not be stored; see the log'
-      problem = { message, at: clock.now() }
-      logger.warn({ err: error }, `AML_LISTS was not loaded: ${message}`)
-    })
+    await loadAtStart(deps, directory).catch(noteProblem)
   }
   const first = await store
     .findSnapshot(database.knex)
-    .then((row) => readSnapshot(database, row, withSample))
+    .then((row) => readSnapshot(database, row, { withSample }))
     .catch((error: unknown) => {
       logger.warn({ err: error }, 'the watch lists cannot be read; nothing is screened until they can')
-      return readSnapshot(database, undefined, false)
+      return readSnapshot(database, undefined, { withSample: false })
     })
+  for (const { message } of first.problems) logger.warn({}, `a watch list was not loaded: ${message}`)
   if (first.isSample) logger.info({}, 'AML screens against fictional people: set AML_LISTS')
-  const current = createCurrent(deps, first)
+  const newest = createCurrent(deps, first)
+  /** Where nobody knows which lists there should be, and none of them was ever loaded, nobody is cleared of anything. */
+  const current = (): Snapshot => {
+    const known = newest.get()
+    if (problem === undefined || known.lists.some((list) => list.source === 'directory')) return known
+    const { name, message, since } = problem
+    const missing = { listId: name, checkTypes: CHECK_TYPES, file: name, line: null, message, since }
+    return { ...known, problems: [...known.problems, missing] }
+  }
 
   const apply = async (caller: Caller, wanted: Wanted): Promise<Snapshot> => {
     const version = await commit(deps, caller, wanted)
-    await current.refresh()
+    await newest.refresh()
     await bus.publish(CHANNEL, String(version))
     await store.forgetContents(database, clock.now() - FORGET_AFTER_MS)
-    return current.get()
+    return current()
   }
 
   /** One after another, so that several large lists are not read at once. */
@@ -240,43 +342,52 @@ export const createLists = async (deps: Deps): Promise<ListsService> => {
   const inTurn = <T>(work: () => Promise<T>): Promise<T> => oneAtATime(work).catch(refuseFile)
 
   return {
-    current: current.get,
+    current,
+    onChange: newest.onChange,
+    changes: (from, to = newest.get().number) => readChanges(database, from, to),
     problem: () => problem,
     reload: (caller, acceptLoss) =>
       inTurn(async () => {
         if (directory === undefined)
           return fail('conflict', { message: 'AML_LISTS is not set, so there is no directory to load.' })
-        const wanted = await loadDirectory(deps, await findSources(directory), acceptLoss)
-        const snapshot = await apply(caller, wanted)
+        const last = await store.findSnapshot(database.knex)
+        const configured = await findLists(directory, last?.lists ?? []).catch((error: unknown) => {
+          noteProblem(error)
+          throw error
+        })
+        await apply(caller, await loadDirectory(deps, configured, acceptLoss))
         problem = undefined
+        const snapshot = current()
+        for (const { message } of snapshot.problems)
+          logger.warn({}, `a watch list was not loaded: ${message}`)
         return snapshot
       }),
     upload: (caller, source, acceptLoss) =>
       inTurn(async () => {
-        if (source.listId === SAMPLE_LIST_ID)
-          throw new ListFileError(source.listId, undefined, 'is the shipped sample list')
+        const { listId } = source
+        if (listId === SAMPLE_LIST_ID)
+          throw new ListFileError(listId, undefined, 'is the shipped sample list')
         const staged = await stageList(database, { source, from: 'console', now: clock.now() })
-        return apply(caller, {
-          action: 'upload',
-          change: (before) => replace(before, [staged], ({ listId }) => listId === staged.listId, acceptLoss),
-        })
+        const change = ({ lists, problems }: State): State => {
+          const before = lists.find((list) => list.listId === listId)
+          const loss = before && !acceptLoss ? lossOf(before, staged.entries) : undefined
+          if (loss !== undefined) throw loss
+          return {
+            lists: [...lists.filter((list) => list !== before), replaced(before, staged)],
+            problems: problems.filter((one) => one.listId !== listId),
+          }
+        }
+        return apply(caller, { action: 'upload', change })
       }),
     remove: (caller, listId) =>
-      inTurn(() =>
-        apply(caller, {
-          action: 'remove',
-          change: (before) =>
-            before.some((list) => list.listId === listId)
-              ? before.filter((list) => list.listId !== listId)
-              : fail('not_found'),
-        }),
-      ),
-    close: current.close,
+      inTurn(() => {
+        const isOther = (one: { readonly listId: string }): boolean => one.listId !== listId
+        const change = ({ lists, problems }: State): State =>
+          [...lists, ...problems].every(isOther)
+            ? fail('not_found')
+            : { lists: lists.filter(isOther), problems: problems.filter(isOther) }
+        return apply(caller, { action: 'remove', change })
+      }),
+    close: newest.close,
   }
 }
-
-/** For the answer of the console. */
-export const problemOf = ({ message, at }: Problem): { message: string; at: string } => ({
-  message,
-  at: iso(at),
-})

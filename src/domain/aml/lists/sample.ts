@@ -80,6 +80,8 @@ const ENTITIES = [
 ]
 
 export const SAMPLE_LIST_ID = 'sample'
+/** It never changes, so that its age says nothing. */
+export const SAMPLE_PUBLISHED_AT = Date.UTC(2026, 0, 1)
 export const SAMPLE_FILE = 'sample.ftm.json'
 /** JSON lines. */
 export const SAMPLE_TEXT = `${ENTITIES.join('\n')}\n`

@@ -4,346 +4,411 @@
  * @module
  */
 import { createBreather } from '../breather.ts'
-import { scoreNames, type TokenPair } from './name-score.ts'
-import { nameTokens } from './name-tokens.ts'
-import { NICKNAMES, PARTICLES } from './name-words.ts'
-import { growingInts, invert, type Postings } from './postings.ts'
-import { BIGRAM_CODES, type TokenForm, tokenForm, tokenSimilarity } from './token-similarity.ts'
+import { WideMap } from '../wide-map.ts'
+import { compareForms, type FormAgreement, type LegalForm } from './legal-forms.ts'
+import { type NameScore, NameScorer, type Place, type TokenPair, WORD_PLACES } from './name-score.ts'
+import { MAX_NAME_TOKENS, readName } from './name-tokens.ts'
+import { kindFactor } from './name-words.ts'
+import { createPairTable } from './pair-table.ts'
+import { growingInts, invert, type Postings, type TextPostings, textPostingsBuilder } from './postings.ts'
+import { createPromising } from './promising.ts'
+import {
+  type Asked,
+  type AskedWords,
+  askName,
+  COMMON,
+  INITIAL,
+  listedAsOne,
+  MIN_JOINED_CHARACTERS,
+  MIN_WEIGHT,
+  ORDERED,
+  rarityLike,
+  spansOf,
+  TELLING,
+  tellingAmong,
+  traitsOf,
+  weightsOf,
+} from './read-names.ts'
+import { TokenForm } from './token-similarity.ts'
+import { buildVocabulary, type Vocabulary, type WordsAlike } from './vocabulary.ts'
 
 /** Names that score lower are not looked for. */
 export const MIN_FOUND_SCORE = 70
-/** Of names that look promising by their words, so many are compared word by word. */
-const MAX_COMPARED_NAMES = 1000
-/** A word that is everywhere still counts a little. */
-const MIN_WEIGHT = 0.2
-const PARTICLE_FACTOR = 0.3
-const INITIAL_FACTOR = 0.4
-/** Two words written as one agree a little less than if they were written alike. */
-const JOINED_FACTOR = 0.98
-const MAX_JOINED_CHARACTERS = 20
+/** Comparisons between two of which others may have their turn. */
+const COMPARISONS_PER_STEP = 500
 
 export interface FoundName {
   /** Number of the name, in the order in which names were added. */
   readonly name: number
   /** {@link MIN_FOUND_SCORE} to 100. */
   readonly score: number
+  /** Weight of what agrees: more of it is the better of two equal scores. */
+  readonly evidence: number
+}
+
+/** Two names, and what made their score. */
+export interface Comparison extends NameScore {
+  /** Best first. */
+  readonly pairs: readonly TokenPair[]
+  /** How the legal forms agree; undefined where neither name has one. */
+  readonly form: FormAgreement | undefined
+  readonly asked: NameParts
+  readonly listed: NameParts
+}
+
+export interface NameParts {
+  readonly words: readonly string[]
+  readonly legalForms: readonly LegalForm[]
 }
 
 export interface NameIndex {
   readonly names: number
   /** Distinct words. */
   readonly words: number
-  /** Best first; those of equal score in the order in which they were added. Empty for a name without letters. */
-  search(name: string): FoundName[]
-  /** The same for one name of the index, without the index: slow, and what `search` is measured by. */
-  compare(name: string, number: number): number
+  /** Of its packed arrays; the texts of the words come on top. */
+  readonly bytes: number
+  /**
+   * Best first; of equal scores those with more evidence, then those added first. Empty for a name without letters. To be run to its
+   * end before the next search begins; it may pause where it yields.
+   */
+  search(name: string): Generator<void, FoundName[]>
+  /** The same for one name of the index, with what made its score. */
+  compare(name: string, number: number): Comparison
+  /** How rare a word is, up to 1; undefined for one that no name has. */
+  rarityOf(word: string): number | undefined
+  /** The same; one that no name has is as rare as the word that it may be meant for. */
+  rarityLike(word: string): number
 }
 
 export interface NameIndexBuilder {
-  /** The name's number is the count of names before it. */
-  add(name: string): void
+  /** The name's number is the count of names before it. @param isPerson whose name has no legal form */
+  add(name: string, isPerson?: boolean): void
   /** Builds the index, in pieces. */
   build(): Promise<NameIndex>
 }
 
-const append = (map: Map<string, number[]>, key: string, value: number): void => {
-  const known = map.get(key)
-  if (known) known.push(value)
-  else map.set(key, [value])
-}
-
-interface Vocabulary {
-  readonly forms: readonly TokenForm[]
-  readonly ids: ReadonlyMap<string, number>
-  readonly bySound: ReadonlyMap<string, readonly number[]>
-  readonly byConsonants: ReadonlyMap<string, readonly number[]>
-  readonly byFold: ReadonlyMap<string, readonly number[]>
-  readonly byBigram: Postings
-}
-
-const buildVocabulary = async (ids: ReadonlyMap<string, number>): Promise<Vocabulary> => {
-  const breathe = createBreather()
-  const forms: TokenForm[] = []
-  const bySound = new Map<string, number[]>()
-  const byConsonants = new Map<string, number[]>()
-  const byFold = new Map<string, number[]>()
-  const starts = growingInts()
-  const bigrams = growingInts()
-  for (const [text, id] of ids) {
-    const form = tokenForm(text)
-    forms.push(form)
-    for (const sound of new Set(form.sounds)) append(bySound, sound, id)
-    if (form.consonants !== '') append(byConsonants, form.consonants, id)
-    append(byFold, form.fold, id)
-    starts.push(bigrams.length)
-    for (const code of form.bigrams) bigrams.push(code)
-    await breathe()
-  }
-  starts.push(bigrams.length)
+/** Sets of legal forms that names have, each kept once. */
+const createFormSets = () => {
+  const sets: (readonly LegalForm[])[] = [[]]
+  const known = new Map<string, number>([['', 0]])
   return {
-    forms,
-    ids,
-    bySound,
-    byConsonants,
-    byFold,
-    byBigram: invert(starts.pack(), bigrams.pack(), BIGRAM_CODES),
-  }
-}
-
-/** Finds words of the vocabulary that are like a word. */
-const createWordSearch = ({ forms, ids, bySound, byConsonants, byFold, byBigram }: Vocabulary) => {
-  const shared = new Uint8Array(forms.length)
-  const sizes = Uint8Array.from(forms, ({ bigrams }) => bigrams.length)
-  const touched: number[] = []
-  /** Words that have enough letter pairs in common; the share is checked exactly by `tokenSimilarity`. */
-  const bySpelling = (form: TokenForm, found: Set<number>): void => {
-    for (const code of form.bigrams) {
-      const holders = byBigram.of(code)
-      // Millions of steps a second: an index is twice as fast as an iterator.
-      for (let i = 0; i < holders.length; i++) {
-        const id = holders[i] as number
-        const before = shared[id] as number
-        if (before === 0) touched.push(id)
-        shared[id] = before + 1
-      }
-    }
-    const least = form.bigrams.length
-    for (const id of touched) {
-      if (5 * (shared[id] as number) >= least + (sizes[id] as number)) found.add(id)
-      shared[id] = 0
-    }
-    touched.length = 0
-  }
-  return (form: TokenForm): Map<number, number> => {
-    const candidates = new Set<number>()
-    bySpelling(form, candidates)
-    for (const sound of form.sounds) for (const id of bySound.get(sound) ?? []) candidates.add(id)
-    for (const id of byConsonants.get(form.consonants) ?? []) candidates.add(id)
-    for (const id of byFold.get(form.fold) ?? []) candidates.add(id)
-    for (const text of [form.text, ...(NICKNAMES.get(form.text) ?? [])]) {
-      const id = ids.get(text)
-      if (id !== undefined) candidates.add(id)
-    }
-    const alike = new Map<number, number>()
-    for (const id of candidates) {
-      // An initial stands for too many words to find a name by; it still counts once the name was found.
-      const other = forms[id] as TokenForm
-      if ((form.letters.length === 1) !== (other.letters.length === 1)) continue
-      const similarity = tokenSimilarity(form, other)
-      if (similarity > 0) alike.set(id, similarity)
-    }
-    return alike
-  }
-}
-
-const isTelling = (token: string): boolean => token.length > 1 && !PARTICLES.has(token)
-
-/** Adjacent words written as one. */
-const joinedAt = (tokens: readonly string[], i: number): string | undefined => {
-  const joined = `${tokens[i]}${tokens[i + 1]}`
-  return i + 1 < tokens.length && joined.length <= MAX_JOINED_CHARACTERS ? joined : undefined
-}
-
-/** A name that is asked for. */
-interface Asked {
-  readonly forms: readonly TokenForm[]
-  readonly texts: readonly string[]
-  /** By position: words of the vocabulary that are like it. */
-  readonly alike: readonly ReadonlyMap<number, number>[]
-  /** By position of the first of two: words like both written as one. */
-  readonly joined: readonly ReadonlyMap<number, number>[]
-  readonly weights: readonly number[]
-  readonly telling: readonly boolean[]
-  readonly total: number
-}
-
-const NONE: ReadonlyMap<number, number> = new Map()
-
-export const createNameIndexBuilder = (): NameIndexBuilder => {
-  const ids = new Map<string, number>()
-  const starts = growingInts()
-  const words = growingInts()
-
-  return {
-    add(name) {
-      starts.push(words.length)
-      for (const token of nameTokens(name)) {
-        const id = ids.get(token) ?? ids.size
-        ids.set(token, id)
-        words.push(id)
-      }
+    sets,
+    numberOf(forms: readonly LegalForm[]): number {
+      const key = forms.map(({ code, kind }) => `${code}/${kind}`).join()
+      const number = known.get(key) ?? sets.push(forms) - 1
+      known.set(key, number)
+      return number
     },
-    async build() {
-      starts.push(words.length)
-      return assemble(await buildVocabulary(ids), starts.pack(), words.pack())
-    },
-  }
-}
-
-/** Weight of each word by how many names have it (inverse document frequency), up to 1. */
-const weighWords = (vocabulary: Vocabulary, byWord: Postings, names: number): Float32Array => {
-  const most = Math.log1p(names)
-  return Float32Array.from(vocabulary.forms, ({ text }, id) => {
-    const rarity = Math.log1p(names / Math.max(1, byWord.of(id).length)) / most
-    return staticFactor(text) * Math.max(MIN_WEIGHT, Math.min(1, rarity))
-  })
-}
-
-const staticFactor = (token: string): number =>
-  PARTICLES.has(token) ? PARTICLE_FACTOR : token.length === 1 ? INITIAL_FACTOR : 1
-
-const assemble = async (
-  vocabulary: Vocabulary,
-  starts: Int32Array,
-  words: Int32Array,
-): Promise<NameIndex> => {
-  const { forms } = vocabulary
-  const names = starts.length - 1
-  const breathe = createBreather()
-  const byWord = invert(starts, words, forms.length)
-  const weights = weighWords(vocabulary, byWord, Math.max(1, names))
-  const totals = new Float32Array(names)
-  const initials = new Float32Array(names)
-  /** Names by two of their words written as one. */
-  const byJoined = new Map<string, number[]>()
-  const wordsOf = (name: number): Int32Array => words.subarray(starts[name], starts[name + 1])
-  const textsOf = (name: number): string[] => Array.from(wordsOf(name), (id) => (forms[id] as TokenForm).text)
-  for (let name = 0; name < names; name++) {
-    totals[name] = wordsOf(name).reduce((total, id) => total + (weights[id] as number), 0)
-    const texts = textsOf(name)
-    texts.forEach((text, i) => {
-      if (text.length === 1) initials[name] = (initials[name] as number) + 1
-      const joined = joinedAt(texts, i)
-      if (joined !== undefined) append(byJoined, joined, name)
-    })
-    await breathe()
-  }
-  return createSearch({ vocabulary, byWord, byJoined, weights, totals, initials, wordsOf, textsOf, names })
-}
-
-interface Parts {
-  readonly vocabulary: Vocabulary
-  readonly byWord: Postings
-  readonly byJoined: ReadonlyMap<string, readonly number[]>
-  readonly weights: Float32Array
-  /** By name: weight of all its words, and how many of them are initials. */
-  readonly totals: Float32Array
-  readonly initials: Float32Array
-  readonly wordsOf: (name: number) => Int32Array
-  readonly textsOf: (name: number) => string[]
-  readonly names: number
-}
-
-const createSearch = (parts: Parts): NameIndex => {
-  const { vocabulary, weights, wordsOf, textsOf, names } = parts
-  const { forms } = vocabulary
-  const findWords = createWordSearch(vocabulary)
-
-  const ask = (name: string): Asked => {
-    const texts = nameTokens(name)
-    const own = texts.map(tokenForm)
-    const alike = own.map(findWords)
-    const joined = texts.map((_, i) => {
-      const text = joinedAt(texts, i)
-      return text === undefined ? NONE : findWords(tokenForm(text))
-    })
-    const weighed = alike.map((found, i) => {
-      // A word that no list has weighs what the word weighs that it may be meant for.
-      const [nearest] = [...found].toSorted((a, b) => b[1] - a[1] || a[0] - b[0])
-      return nearest ? (weights[nearest[0]] as number) : staticFactor(texts[i] as string)
-    })
-    const total = weighed.reduce((sum, weight) => sum + weight, 0)
-    return { forms: own, texts, alike, joined, weights: weighed, telling: texts.map(isTelling), total }
-  }
-
-  /** Every pair of words that are alike; an initial may stand for any word that begins with it. */
-  const pairsOf = (asked: Asked, name: number): TokenPair[] => {
-    const ids = wordsOf(name)
-    const texts = textsOf(name)
-    const pairs: TokenPair[] = []
-    for (let i = 0; i < asked.forms.length; i++) {
-      for (let j = 0; j < ids.length; j++) {
-        const id = ids[j] as number
-        const isInitial = (texts[j] as string).length === 1 || (asked.texts[i] as string).length === 1
-        const similarity = isInitial
-          ? tokenSimilarity(asked.forms[i] as TokenForm, forms[id] as TokenForm)
-          : (asked.alike[i]?.get(id) ?? 0)
-        if (similarity > 0) pairs.push({ first: [i], second: [j], similarity })
-        const asOne = asked.joined[i]?.get(id) ?? 0
-        if (asOne > 0) pairs.push({ first: [i, i + 1], second: [j], similarity: JOINED_FACTOR * asOne })
-        if (joinedAt(texts, j) === asked.texts[i])
-          pairs.push({ first: [i], second: [j, j + 1], similarity: JOINED_FACTOR })
-      }
-    }
-    return pairs
-  }
-
-  const scoreOf = (asked: Asked, name: number): number => {
-    const second = Array.from(wordsOf(name), (id) => weights[id] as number)
-    const telling = textsOf(name).map(isTelling)
-    return scoreNames(asked, { weights: second, telling }, pairsOf(asked, name))
-  }
-
-  const promising = createPromising(parts)
-  return {
-    names,
-    words: forms.length,
-    search(name) {
-      const asked = ask(name)
-      const found: FoundName[] = []
-      for (const number of promising(asked)) {
-        const score = scoreOf(asked, number)
-        if (score >= MIN_FOUND_SCORE) found.push({ name: number, score })
-      }
-      return found.toSorted((a, b) => b.score - a.score || a.name - b.name)
-    },
-    compare: (name, number) => scoreOf(ask(name), number),
   }
 }
 
 /**
- * Names that may reach {@link MIN_FOUND_SCORE}: a score is at most the share of the shorter name's weight that is paired,
- * so that whoever has less of it is left out.
+ * @param weighing an index over these names and others, which says how rare words are: then a search finds what it finds in that one,
+ * with the same scores, as far as it is here; default: the own names say it
  */
-const createPromising = ({ byWord, byJoined, weights, totals, initials, names }: Parts) => {
-  /** Weight of paired words, on the side of the asked name and on that of the listed one. */
-  const askedSide = new Float32Array(names)
-  const listedSide = new Float32Array(names)
-  const touched: number[] = []
-  const add = (name: number, asked: number, listed: number): void => {
-    if (askedSide[name] === 0) touched.push(name)
-    askedSide[name] = (askedSide[name] as number) + asked
-    listedSide[name] = (listedSide[name] as number) + listed
+export const createNameIndexBuilder = (weighing?: NameIndex): NameIndexBuilder => {
+  const ids = new WideMap<number>()
+  const texts: string[] = []
+  const starts = growingInts()
+  const words = growingInts()
+  const persons = growingInts()
+  const formSets = createFormSets()
+  const forms = growingInts()
+  const joined = textPostingsBuilder()
+
+  return {
+    add(name, isPerson = false) {
+      starts.push(words.length)
+      const read = readName(name, isPerson)
+      for (const word of read.words) {
+        const id = ids.get(word) ?? texts.push(word) - 1
+        if (id === texts.length - 1) ids.set(word, id)
+        words.push(id)
+      }
+      joined.add(spansOf(read.words).flatMap(({ text }) => new TokenForm(text).listedJoinedAs))
+      persons.push(isPerson ? 1 : 0)
+      forms.push(formSets.numberOf(read.forms))
+    },
+    async build() {
+      const breathe = createBreather()
+      starts.push(words.length)
+      const vocabulary = await buildVocabulary(texts, breathe)
+      const packed = { starts: await starts.pack(breathe), words: await words.pack(breathe) }
+      const byWord = await invert(packed.starts, packed.words, vocabulary.texts.length, breathe)
+      const parts: Parts = {
+        ...packed,
+        vocabulary,
+        byWord,
+        byJoined: await joined.build(breathe),
+        isPerson: Uint8Array.from(await persons.pack(breathe)),
+        formSet: Uint16Array.from(await forms.pack(breathe)),
+        formSets: formSets.sets,
+        names: packed.starts.length - 1,
+        weighing,
+      }
+      const weights = await weighWords(parts, breathe)
+      return createSearch(parts, await weighNames(parts, weights, breathe))
+    },
   }
-  const addAll = (holders: Int32Array, asked: number, listed: number): void => {
-    for (let i = 0; i < holders.length; i++) add(holders[i] as number, asked, listed)
+}
+
+export interface Parts {
+  readonly vocabulary: Vocabulary
+  readonly starts: Int32Array
+  readonly words: Int32Array
+  readonly byWord: Postings
+  readonly byJoined: TextPostings
+  readonly isPerson: Uint8Array
+  /** By name: number of its set in `formSets`. */
+  readonly formSet: Uint16Array
+  readonly formSets: readonly (readonly LegalForm[])[]
+  readonly names: number
+  readonly weighing: NameIndex | undefined
+}
+
+/** What words and names count. */
+export interface Weights {
+  /** By word: how rare it is (inverse document frequency), up to 1. */
+  readonly rarity: Float32Array
+  /** By word: what it counts in names of companies and of persons. */
+  readonly inNames: readonly [Float32Array, Float32Array]
+  /** By word: what `traitsOf` tells. */
+  readonly traits: Uint8Array
+  /** By name: of all its words, and how many of them are initials. */
+  readonly totals: Float32Array
+  readonly initials: Uint8Array
+}
+
+type WordWeights = Pick<Weights, 'rarity' | 'inNames' | 'traits'>
+
+const weighWords = async (
+  { vocabulary, byWord, names, weighing }: Parts,
+  breathe: () => Promise<void> | undefined,
+): Promise<WordWeights> => {
+  const count = vocabulary.texts.length
+  const most = Math.log1p(Math.max(1, names))
+  const rarity = new Float32Array(count)
+  const inNames = [new Float32Array(count), new Float32Array(count)] as const
+  const traits = new Uint8Array(count)
+  for (const [id, text] of vocabulary.texts.entries()) {
+    const share = Math.log1p(names / Math.max(1, byWord.of(id).length)) / most
+    rarity[id] = weighing?.rarityOf(text) ?? Math.max(MIN_WEIGHT, Math.min(1, share))
+    const form = new TokenForm(text)
+    inNames[0][id] = (rarity[id] as number) * kindFactor(form.letters, false)
+    inNames[1][id] = (rarity[id] as number) * kindFactor(form.letters, true)
+    traits[id] = traitsOf(form)
+    await breathe()
   }
-  return (asked: Asked): number[] => {
-    asked.alike.forEach((found, i) => {
-      const weight = asked.weights[i] as number
-      for (const [id, similarity] of found)
-        addAll(byWord.of(id), weight * similarity, (weights[id] as number) * similarity)
-      for (const name of byJoined.get(asked.texts[i] as string) ?? [])
-        add(name, weight, totals[name] as number)
-      const next = asked.weights[i + 1] ?? 0
-      for (const [id] of asked.joined[i] ?? NONE) addAll(byWord.of(id), weight + next, weights[id] as number)
-    })
-    // Initials find no names, but each may stand for a word of the other name, whose weight is 1 at most.
-    const askedInitials = asked.forms.filter(({ letters }) => letters.length === 1).length
-    const shares: [name: number, share: number][] = []
-    for (const name of touched) {
-      const total = totals[name] as number
-      const more = askedInitials + (initials[name] as number)
-      const share =
-        asked.total <= total
-          ? ((askedSide[name] as number) + more) / asked.total
-          : ((listedSide[name] as number) + more) / total
-      if (share >= MIN_FOUND_SCORE / 100) shares.push([name, share])
-      askedSide[name] = 0
-      listedSide[name] = 0
+  return { rarity, inNames, traits }
+}
+
+const weighNames = async (
+  { vocabulary, starts, words, isPerson, names }: Parts,
+  of: WordWeights,
+  breathe: () => Promise<void> | undefined,
+): Promise<Weights> => {
+  const totals = new Float32Array(names)
+  const initials = new Uint8Array(names)
+  for (let name = 0; name < names; name++) {
+    const weights = of.inNames[isPerson[name] as 0 | 1]
+    let [total, shorts] = [0, 0]
+    for (let i = starts[name] as number; i < (starts[name + 1] as number); i++) {
+      const id = words[i] as number
+      total += weights[id] as number
+      if (((of.traits[id] as number) & INITIAL) !== 0 && vocabulary.texts[id]?.length === 1) shorts++
     }
-    touched.length = 0
-    const best = shares.length > MAX_COMPARED_NAMES ? shares.toSorted((a, b) => b[1] - a[1]) : shares
-    return best.slice(0, MAX_COMPARED_NAMES).map(([name]) => name)
+    totals[name] = total
+    initials[name] = shorts
+    await breathe()
+  }
+  return { ...of, totals, initials }
+}
+
+/** A name of the index with what its words count: one after the other, in the same memory. */
+const createListedName = ({ starts, words, isPerson }: Parts, { inNames, traits }: Weights) => {
+  const weights = new Float64Array(MAX_NAME_TOKENS)
+  const ids = new Int32Array(MAX_NAME_TOKENS)
+  const listed = { count: 0, weights, telling: 0, ordered: 0, ids }
+  return {
+    listed,
+    /** @param name its number */
+    take(name: number): void {
+      const start = starts[name] as number
+      const person = isPerson[name] as 0 | 1
+      const weightOf = inNames[person]
+      let [telling, common, ordered] = [0, 0, 0]
+      listed.count = (starts[name + 1] as number) - start
+      for (let i = 0; i < listed.count; i++) {
+        const id = words[start + i] as number
+        const own = traits[id] as number
+        ids[i] = id
+        weights[i] = weightOf[id] as number
+        if ((own & TELLING) !== 0) telling |= 1 << i
+        if ((own & COMMON) !== 0) common |= 1 << i
+        if ((own & ORDERED) !== 0) ordered |= 1 << i
+      }
+      listed.telling = tellingAmong(telling, common, person === 1)
+      listed.ordered = ordered
+    },
+  }
+}
+
+/** Compares a name that is asked for with names of the index: one name at a time, in the same memory. */
+const createComparer = (parts: Parts, weights: Weights) => {
+  const { vocabulary, formSet, formSets } = parts
+  const table = createPairTable(vocabulary, weights.traits)
+  const { listed, take } = createListedName(parts, weights)
+  const scorer = new NameScorer()
+  let asked: Asked | undefined
+  /** By number of a set: how its forms agree with those of the asked name. */
+  let agreements: (FormAgreement | undefined)[] = []
+
+  const textsOf = (): string[] =>
+    Array.from(listed.ids.subarray(0, listed.count), (id) => vocabulary.texts[id] as string)
+  const formOf = (name: number): FormAgreement | undefined => {
+    if (asked === undefined || asked.isPerson) return undefined
+    const set = formSet[name] as number
+    if (!(set in agreements)) agreements[set] = compareForms(asked.legalForms, formSets[set] ?? [])
+    return agreements[set]
+  }
+  return {
+    scorer,
+    /** For the names that are compared from now on. */
+    begin(next: Asked): void {
+      if (next === asked) return
+      asked = next
+      agreements = []
+      table.begin(next)
+    },
+    /** @param mayBeJoined whether words of the listed name may have been asked for as one */
+    compare(name: number, mayBeJoined: boolean): NameScore {
+      scorer.clear()
+      if (asked === undefined) return scorer
+      take(name)
+      for (let i = 0; i < listed.count; i++) table.addPairs(scorer, i, listed.ids[i] as number)
+      if (mayBeJoined)
+        listedAsOne(asked, textsOf(), (i, span, similarity) =>
+          scorer.add(WORD_PLACES[i] as Place, span, similarity),
+        )
+      scorer.run(asked, listed, formOf(name))
+      return scorer
+    },
+    textsOf,
+    formOf,
+    bytes: table.bytes,
+  }
+}
+
+const run = <T>(steps: Generator<void, T>): T => {
+  for (;;) {
+    const step = steps.next()
+    if (step.done) return step.value
+  }
+}
+
+const createSearch = (parts: Parts, weights: Weights): NameIndex => {
+  const { vocabulary, starts, words, byWord, byJoined, isPerson, formSet, formSets, names } = parts
+  const rarityOf = (id: number): number => weights.rarity[id] as number
+  const { weighing } = parts
+  const rarityLikeOwn = (_: string, alike: WordsAlike): number => rarityLike(alike, rarityOf)
+  const exactly = weighing === undefined ? rarityLikeOwn : (word: string) => weighing.rarityLike(word)
+  const kinds = ([0, 1] as const).filter((kind) => isPerson.includes(kind))
+  const promising = createPromising(parts, weights, MIN_FOUND_SCORE)
+  // Searches have pauses, in which names may be compared.
+  const [searching, comparing] = [createComparer(parts, weights), createComparer(parts, weights)]
+  let lastAsked: { readonly name: string; readonly asked: Asked } | undefined
+
+  /** Names of which several words may have been asked for as one. */
+  const findJoined = ({ forms }: AskedWords): Set<number> => {
+    const found = new Set<number>()
+    for (const form of forms)
+      if (form.letters.length >= MIN_JOINED_CHARACTERS)
+        for (const key of form.askedJoinedAs(vocabulary.mayCross(form)))
+          for (const name of byJoined.of(key)) found.add(name)
+    return found
+  }
+
+  /**
+   * Names that are worth comparing. Looking up in the weighing index what a word that no list has may be meant for takes longer than all
+   * else, so that it is done where there are names at all that come near, whatever such words weigh.
+   */
+  function* candidatesFor(name: string, isPerson: boolean, joined: Set<number>) {
+    const words = yield* askName(name, isPerson, vocabulary)
+    for (const number of findJoined(words)) joined.add(number)
+    if (weighing !== undefined) {
+      const bounds = {
+        most: weightsOf(words, (word) => weighing.rarityOf(word) ?? 1),
+        least: weightsOf(words, (word) => weighing.rarityOf(word) ?? MIN_WEIGHT),
+      }
+      const numbers = yield* promising.search(words, bounds, joined)
+      if (numbers.length === 0) return { asked: { ...words, weights: bounds.most }, numbers }
+    }
+    const weights = weightsOf(words, exactly)
+    yield
+    const numbers = yield* promising.search(words, { most: weights, least: weights }, joined)
+    return { asked: { ...words, weights }, numbers }
+  }
+
+  function* search(name: string): Generator<void, FoundName[]> {
+    const found: FoundName[] = []
+    for (const kind of kinds) {
+      const joined = new Set<number>()
+      const { asked, numbers } = yield* candidatesFor(name, kind === 1, joined)
+      searching.begin(asked)
+      for (let i = 0; i < numbers.length; i++) {
+        const number = numbers[i] as number
+        const { score, evidence } = searching.compare(number, joined.has(number))
+        if (score >= MIN_FOUND_SCORE) found.push({ name: number, score, evidence })
+        if (i % COMPARISONS_PER_STEP === 0) yield
+      }
+    }
+    return found.toSorted((a, b) => b.score - a.score || b.evidence - a.evidence || a.name - b.name)
+  }
+
+  const askOnce = (name: string, isPerson: boolean): Asked => {
+    if (lastAsked?.name !== name || lastAsked.asked.isPerson !== isPerson) {
+      const words = run(askName(name, isPerson, vocabulary))
+      lastAsked = { name, asked: { ...words, weights: weightsOf(words, exactly) } }
+    }
+    return lastAsked.asked
+  }
+
+  const ownRarityOf = (word: string): number | undefined => {
+    const id = vocabulary.idOf(word)
+    return id === undefined ? undefined : rarityOf(id)
+  }
+
+  const packed = [
+    starts,
+    words,
+    isPerson,
+    formSet,
+    weights.rarity,
+    ...weights.inNames,
+    weights.traits,
+    weights.totals,
+    weights.initials,
+  ]
+  const sizes = [vocabulary, byWord, byJoined, promising, searching, comparing].map(({ bytes }) => bytes)
+  return {
+    names,
+    words: vocabulary.texts.length,
+    bytes: [...packed.map(({ byteLength }) => byteLength), ...sizes].reduce((sum, bytes) => sum + bytes, 0),
+    search,
+    compare(name, number) {
+      const asked = askOnce(name, isPerson[number] === 1)
+      comparing.begin(asked)
+      const { score, evidence, outOfOrder } = comparing.compare(number, true)
+      const listed = { words: comparing.textsOf(), legalForms: formSets[formSet[number] as number] ?? [] }
+      return {
+        ...{ score, evidence, outOfOrder },
+        pairs: comparing.scorer.pairs(),
+        form: comparing.formOf(number),
+        asked: { words: asked.forms.map(({ text }) => text), legalForms: asked.legalForms },
+        listed,
+      }
+    },
+    rarityOf: ownRarityOf,
+    rarityLike: (word) => ownRarityOf(word) ?? rarityLike(vocabulary.find(new TokenForm(word)), rarityOf),
   }
 }

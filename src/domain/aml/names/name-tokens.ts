@@ -1,83 +1,128 @@
 /**
- * A name as comparable words: compatibility forms folded (NFKC, Unicode TR 15), every script transliterated to ASCII,
- * lower case, without titles and legal forms.
+ * A name as comparable words: compatibility forms folded (NFKC, Unicode TR 15), each word in its own script, lower case, without titles;
+ * the legal forms beside them.
  * @module
  */
-import anyAscii from 'any-ascii'
-import { HONORIFICS, LEGAL_FORMS } from './name-words.ts'
+import { findLegalForms, type LegalForm } from './legal-forms.ts'
+import { HONORIFICS, NUMBERS, TENS } from './name-words.ts'
+import { foldWord, latinOf, plainWord, SYLLABIC } from './scripts.ts'
 
 /** More words than any name has that must be told apart; the rest is left out. */
 export const MAX_NAME_TOKENS = 16
 const MAX_TOKEN_CHARACTERS = 40
+/** Initials with full stops are words of their own; longer ones are one word: `C.B.A.` */
+const MIN_ACRONYM_LETTERS = 3
 
-/** Their syllables are words of their own: `习近平` is `xi jin ping`. */
-const SYLLABIC = /[\p{Script=Han}\p{Script=Hangul}]/gu
-/** Their vowels are mostly not written. */
-const ABJAD = /[\p{Script=Arabic}\p{Script=Hebrew}]/u
-/** Ends words that were transliterated from such a script; no other word has it. */
-export const ABJAD_MARK = '*'
-/** The article is written with its word: `الحسن`. */
-const ARABIC_ARTICLE = /^ال(?=\p{L}{2})/u
-/** Letters that begin words with a vowel. */
-const GUTTURAL = /^[ءأإآٱاعאע]/u
-/** `S.A.`, `L.L.C.`: letters that each have a full stop. */
-const DOTTED = /(?<!\p{L})(?:\p{L}\.){2,}/gu
+const DOTTED = /(?<![\p{L}.])(?:\p{L}\.){2,}(?:\p{L}(?!\p{L}))?/gu
+/** `PetrovIvan`; `McDonald` stays whole. */
+const CAMEL_CASE = /(?<=\p{Ll}{3})(?=\p{Lu}\p{Ll}{2})/gu
+const AND = /[&+＆]/gu
 /** Apostrophes are part of words. */
-const BETWEEN_WORDS = /(?:[\s\p{Pd}\p{Ps}\p{Pe}]|(?!['’`"])[\p{Po}\p{S}])+/u
-
-/** `s.a.` is a legal form; `j.r.` are two initials. */
-const joinLegalForm = (dotted: string): string => {
-  const letters = dotted.replaceAll('.', '')
-  return LEGAL_FORMS.has(letters.toLowerCase()) ? ` ${letters} ` : dotted
-}
+const BETWEEN_WORDS = /(?:(?!['’‘`"״׳])[\s\p{P}\p{S}])+/u
+/** Quotation marks, and marks of directions and joins. */
+const INVISIBLE = /\p{Cf}/gu
+const APOSTROPHES = /['’‘`"״׳ʼ]/gu
+/** The article is written with its word: `الحسن`. */
+const ARABIC_ARTICLE = /^ال(?!له$)(?=\p{L}{2})/u
 
 /** `abdulrahman`, `abdurrahman`: the first is a word of its own. `abdullah` is one. */
-const COMPOUND = /^abd[aeu](?:l(?!lah$)(?=[a-z]{3})|([rsnztd])(?=\1[a-z]{2}))/
+const COMPOUND = /^abd[aeiu](?:l(?!lah$)(?=[a-z]{3})|([rsnztd])(?=\1[a-z]{2}))/
 const SERVANT = /^abd[aeiu]l$/
 const ARTICLES = /^(?:[aeu]l|[aeu]([rsnztd]))$/
 
-/** The many spellings of "servant of the …" as `abdul …`. */
+export interface ReadName {
+  /** In their order; empty where the text has neither letters nor digits. */
+  readonly words: readonly string[]
+  readonly forms: readonly LegalForm[]
+}
+
+/** `A.B.C.` as one word, `J.R.` as two initials. */
+const joinAcronym = (dotted: string): string => {
+  const letters = dotted.replaceAll('.', '')
+  return ` ${letters.length >= MIN_ACRONYM_LETTERS ? letters : [...letters].join(' ')} `
+}
+
+/** Words as they stand, each of one script. */
+const splitWords = (name: string): string[] =>
+  name
+    // Composed (NFKC) rather than decomposed: a transliteration reads й and 김 whole, not their parts.
+    .normalize('NFKC')
+    .replaceAll(INVISIBLE, '')
+    .replaceAll(CAMEL_CASE, ' ')
+    .replaceAll(AND, ' and ')
+    .replaceAll(DOTTED, joinAcronym)
+    .replaceAll(SYLLABIC, ' $& ')
+    .split(BETWEEN_WORDS)
+    .map((word) => foldWord(word.replaceAll(APOSTROPHES, '')))
+    .filter((word) => /[\p{L}\p{N}]/u.test(word))
+    .map((word) => word.slice(0, MAX_TOKEN_CHARACTERS))
+
+/** Words that every script and language has for `and`, and the article: they tell nothing. */
+const EMPTY = new Set(['and', 'und', 'the', 'та', 'і', 'и', 'و'])
+
+/** `N P C` as `npc`. */
+const joinLetters = (words: readonly string[]): string[] => {
+  const found: string[] = []
+  for (let i = 0; i < words.length; i++) {
+    let end = i
+    while (/^[a-z]$/.test(words[end] ?? '')) end++
+    if (end - i < MIN_ACRONYM_LETTERS) found.push(words[i] as string)
+    else {
+      found.push(words.slice(i, end).join(''))
+      i = end - 1
+    }
+  }
+  return found
+}
+
+/** `twenty first`, `XXI` and `21st` as `21`. */
+const asNumber = (words: readonly string[]): string[] => {
+  const found: string[] = []
+  let tens = 0
+  for (const word of words) {
+    const number = NUMBERS.get(word) ?? /^(\d+)(?:st|nd|rd|th)$/.exec(word)?.[1]
+    const ten = TENS.get(word)
+    if (ten !== undefined) tens = ten
+    if (ten !== undefined) found.push(String(ten))
+    else if (tens > 0 && number !== undefined && Number(number) < 10)
+      found[found.length - 1] = String(tens + Number(number))
+    else found.push(number ?? word)
+    if (ten === undefined) tens = 0
+  }
+  return found
+}
+
+/** The many spellings of "servant of the …" as `abdul …`, and the article apart. */
 const splitCompounds = (words: readonly string[]): string[] => {
   const found: string[] = []
   for (const word of words) {
-    const previous = found.at(-1)
-    if ((previous === 'abd' || previous === `abd${ABJAD_MARK}`) && ARTICLES.test(word))
-      found[found.length - 1] = 'abdul'
+    if (ARABIC_ARTICLE.test(word)) {
+      if (found.at(-1) === 'عبد') found[found.length - 1] = 'abdul'
+      else found.push('al')
+      found.push(word.slice(2))
+      continue
+    }
+    if (found.at(-1) === 'abd' && ARTICLES.test(word)) found[found.length - 1] = 'abdul'
+    else if (/^عبدال(?!له$)\p{L}{2}/u.test(word)) found.push('abdul', word.slice(5))
     else found.push(...word.replace(SERVANT, 'abdul').replace(COMPOUND, 'abdul ').split(' '))
   }
   return found
 }
 
-/** One word of the original as words in ASCII. */
-const transliterate = (word: string): string[] => {
-  if (!ABJAD.test(word)) return asciiWords(anyAscii(word))
-  const [stem, ...article] = ARABIC_ARTICLE.test(word) ? [word.slice(2), 'al'] : [word]
-  // Alef and ayn begin words that have a vowel in every romanisation.
-  const letters = asciiWords(anyAscii(stem.replace(GUTTURAL, 'a'))).join('')
-  return letters === '' ? article : [...article, letters + ABJAD_MARK]
-}
-
-const asciiWords = (ascii: string): string[] =>
-  ascii
-    .toLowerCase()
-    .replaceAll(/['`"]/g, '')
-    .split(/[^a-z0-9]+/)
-    .filter((word) => word !== '')
-
 /**
- * The words of a name, in its order. A name that is nothing but titles and legal forms keeps them.
- * @returns lower-case ASCII letters and digits, a mark behind words of scripts without vowels; empty where the text has neither
+ * The words of a name, in its order, and its legal forms. A name that is nothing but titles keeps them.
+ * @param isPerson so that no word is taken for a legal form
  */
-export const nameTokens = (name: string): string[] => {
-  // Composed (NFKC) rather than decomposed: a transliteration reads й and 김 whole, not their parts.
-  const words = name
-    .normalize('NFKC')
-    .replaceAll(SYLLABIC, ' $& ')
-    .replaceAll(DOTTED, joinLegalForm)
-    .split(BETWEEN_WORDS)
-    .flatMap(transliterate)
-    .map((word) => word.slice(0, MAX_TOKEN_CHARACTERS))
-  const all = splitCompounds(words)
-  const telling = all.filter((token, i) => !HONORIFICS.has(token) && !(i > 0 && LEGAL_FORMS.has(token)))
-  return (telling.length > 0 ? telling : all).slice(0, MAX_NAME_TOKENS)
+export const readName = (name: string, isPerson = false): ReadName => {
+  const all = splitWords(name)
+  const found = isPerson ? [] : findLegalForms(all.map(plainWord))
+  const inForm = new Set(found.flatMap(({ from, to }) => all.slice(from, to).map((_, i) => from + i)))
+  const named = asNumber(all.filter((_, i) => !inForm.has(i)))
+  const told = (isPerson ? named : joinLetters(named)).filter((word) => !EMPTY.has(word))
+  const words = splitCompounds(told.length > 0 ? told : named)
+  const telling = words.filter((word) => !HONORIFICS.has(latinOf(word)))
+  return {
+    words: (telling.length > 0 ? telling : words).slice(0, MAX_NAME_TOKENS),
+    forms: found.map(({ form }) => form),
+  }
 }

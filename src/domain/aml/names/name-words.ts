@@ -1,115 +1,95 @@
-/** Words of names that say little about who is meant, and short forms of given names. @module */
+/** Words of names that say little about who is meant, and numbers written as words. @module */
 
 const words = (text: string): ReadonlySet<string> => new Set(text.trim().split(/\s+/))
 
 /** Titles and forms of address. They are left out of names wherever they stand. */
 export const HONORIFICS = words(`
   mr mrs ms miss mx dr prof professor sir dame lord lady madam madame mme mlle monsieur herr frau senor senora sr sra
-  jr hon honourable honorable rev reverend fr imam mullah maulavi maulana mawlawi molvi hajji haji hadji alhaj alhaji sheikh
-  shaykh shaikh sheik ustad ustaz qari hafiz sayyid sayed seyyed seyed syed gen general col colonel lt maj major capt captain brig brigadier adm
-  admiral sgt cmdr commander marshal ing dipl mag esq phd md
-`)
-
-/** Legal forms of companies. They are left out of names unless they stand first. */
-export const LEGAL_FORMS = words(`
-  ltd limited llc llp lp inc incorporated corp corporation co company plc gmbh mbh ag kg kgaa ohg ug sa sas sarl sasu eurl
-  snc srl spa sapa sl slu bv nv vof ab as asa aps oy oyj kft zrt nyrt doo dd ad eood ood sro sp zoo oao ooo zao pao ao tov
-  pat pjsc jsc ojsc cjsc pte pty sdn bhd kk gk est fze fzc fzco dmcc lda ltda eireli cv
+  jr hon honourable honorable rev reverend fr imam mullah maulavi maulana mawlawi molvi hajji haji hadji alhaj alhaji hajj sheikh
+  shaykh shaikh sheik shaykh ustad ustaz qari hafiz sayyid sayed seyyed seyed syed gen general col colonel lt maj major capt captain brig brigadier
+  adm admiral sgt cmdr commander marshal ing dipl mag esq phd md doktor gospodin gospozha pan pani
 `)
 
 /** Particles and function words: they count, but little. */
-export const PARTICLES = words(`
-  al el as ad an ar ul ur ibn bin ben bint binti van von zu der den ten ter de del della di da do dos das du des la le les
-  lo y e i and und et of the for in
+const PARTICLES = words(`
+  al el as ad an ar ul ur az at ibn bin ben bint binti binte bt van von zu zum zur der den ten ter de del della dello di da do dos das du des la le les
+  lo los las y e i et of for in on at to oglu ogly uulu kyzy qizi abu abou abi umm um ould st saint san d l dal af av ap mac mc ha na po
 `)
 
-/** Given names and what people make of them; one group a line. */
-const NICKNAME_GROUPS = `
-alexander alexandr aleksandr alex aleksander sasha sascha sandro alejandro alessandro iskander
-alexandra aleksandra sandra sasha
-alexei aleksei alexey alyosha
-anastasia nastya nastia
-andrew andy andrei andrey andre andreas drew
-anna annie ann anne anya hannah nancy
-anthony antony tony anton antonio
-barbara barb babs
-benjamin ben benny benji
-catherine katherine kathryn cathy kathy kate katie kitty ekaterina yekaterina katya katarina
-charles charlie chuck carl karl carlos
-christopher chris kit topher
-daniel dan danny daniil
-david dave davey daud dawud davud
-deborah debbie deb
-dmitry dmitri dmitriy dima mitya
-edward ed eddie ted teddy ned eduardo eduard
-elizabeth elisabeth liz lizzie beth betty eliza bess elisa yelizaveta lisa
-eugene gene yevgeny evgeny evgeni zhenya
-francis frank francesco francisco paco pancho franz
-frederick frederic fred freddy friedrich fritz
-gabriel gabe jibril
-george jorge georg yuri georgi giorgi jurgen
-gregory greg grigory grigori grisha
-henry harry hank heinrich enrique henri
-isaac ishaq yitzhak
-jacob jake yakov yaqub jacques
-james jim jimmy jamie jaime
-jessica jess jessie
-john jack johnny jon ivan johann johannes hans juan jean giovanni yahya vanya
-jonathan jon nathan
-joseph joe joey jose josef giuseppe yusuf yousef youssef pepe
-joshua josh
-kenneth ken kenny
-lawrence larry lars lorenzo laurent
-leonard leo len lenny leonid
-louis lou luis luigi ludwig
-lyudmila ludmila luda
-margaret maggie meg peggy greta margarita rita marguerite
-maria mary marie masha molly maryam mariam miriam
-matthew matt matteo mateo matthias
-michael mike mick micky mikhail misha miguel michel mikael
-nicholas nick nicky nikolai nikolay nicolas kolya niko
-natalia natalya natasha natalie
-olga olya
-patricia pat patty tricia trish
-patrick pat paddy
-paul pavel pablo paolo pasha
-pedro peter pete pyotr petr piotr pierre pietro petya boutros
-philip phil felipe philippe
-rebecca becky becca
-richard rick ricky dick rich ricardo
-robert rob robbie bob bobby roberto bert
-samuel sam sammy
-sergei sergey serge sergio seryozha
-solomon suleiman sulayman suleyman
-stephen steven steve stefan esteban stephane etienne
-susan sue suzy susanna susannah
-svetlana sveta lana
-tatiana tatyana tanya tania
-theodore ted teddy theo fyodor fedor
-thomas tom tommy tomas
-timothy tim timmy timofey
-valentina valya
-vasily vasili vasya basil
-victor viktor vitya
-vladimir volodya vova vlad volodymyr
-vladislav vlad slava
-william bill billy will willy liam guillermo wilhelm guillaume
-vyacheslav slava
-yulia julia yuliya julie
-zachary zach zack
-abraham ibrahim avraham abe
-`
+/** What companies and authorities call what they do. */
+const GENERIC = words(`
+  company companies group holding holdings international trading trade trader traders general enterprise enterprises industries industry industrial
+  services service investment investments management development construction engineering technology technologies tech solutions systems system
+  shipping marine maritime transport transportation logistics export import exports imports commercial commerce business corporation consulting
+  consultancy consultants center centre institute organization organisation organizacion association foundation fund society committee commission council ministry
+  department agency office bureau bank banking banco banque bankasi financial finance financiera capital insurance exchange credit oil gas petroleum
+  petrochemical petrochemicals chemical chemicals energy power electric electronics electronic mining metal metals steel food foods agricultural
+  agro production productions products manufacturing factory plant works project projects design research scientific science university college school
+  academy hospital medical pharmaceutical real estate property properties hotel hotels travel tourism media telecom telecommunications communications
+  network networks data digital online global world worldwide universal united national state federal central public private new first great grand union
+  corp inc ltd co partners partnership ventures venture associates brothers bros sons family house store stores market markets supply supplies equipment
+  machinery motors auto automotive aviation airlines air airways aerospace aircraft defense defence security military army force forces party front
+  movement liberation islamic popular revolutionary people peoples republic democratic
+  gruppa grupp kompaniya torgovyy torgovyi dom zavod kombinat nauchno proizvodstvennoe proizvodstvennyy predpriyatie obedinenie tsentr institut gruppe handel handels
+  comercial comercializadora inmobiliaria inversiones grupo servicios transportes industria industrias constructora distribuidora agropecuaria importadora exportadora
+  groupe commerce commerciale generale industrie sirketi sanayi ticaret insaat dis ve shirkat sherkat sharikat trust
+  keji jituan maoyi gongye touzi fazhan shiye muyeok
+`)
 
-/** Name → every name that may stand for it, itself left out. */
-export const NICKNAMES: ReadonlyMap<string, ReadonlySet<string>> = (() => {
-  const found = new Map<string, Set<string>>()
-  for (const line of NICKNAME_GROUPS.trim().split('\n')) {
-    const group = line.split(' ')
-    for (const name of group) {
-      const others = found.get(name) ?? new Set()
-      for (const other of group) if (other !== name) others.add(other)
-      found.set(name, others)
-    }
-  }
-  return found
-})()
+/** Countries, their people and large cities: companies are called after where they are. */
+const GEOGRAPHIC = words(`
+  american america usa us uk british britain english england german germany deutsche deutsch deutschland french france italian italy spanish spain russian russia
+  rossiya rossiyskaya ukrainian ukraine ukraina belarusian belarus chinese china zhongguo japan japanese nippon korea korean iran iranian iraq iraqi syria syrian lebanon lebanese
+  turkey turkish turk turkiye israel israeli egypt egyptian saudi arabia arabian arab emirates uae dubai sharjah gulf kuwait qatar bahrain oman yemen yemeni jordan libya libyan
+  sudan sudanese somalia somali kenya nigeria nigerian africa african south north east west eastern western northern southern asia asian europe european euro pacific atlantic
+  mediterranean caribbean latin india indian pakistan pakistani bangladesh afghanistan afghan kazakhstan kazakh uzbekistan kyrgyz tajikistan turkmenistan azerbaijan armenia georgia
+  moscow moskva moskovskiy petersburg kiev kyiv minsk london paris berlin beijing shanghai shenzhen guangzhou hong kong hongkong taiwan singapore malaysia indonesia thailand thai vietnam
+  viet nam philippines myanmar burma tehran baghdad damascus beirut istanbul cairo khartoum karachi kabul havana cuba cuban cubana mexico mexicana mexican colombia colombian colombiana venezuela venezolana panama brasil
+  brazil brazilian argentina peru chile ecuador nicaragua guatemala honduras cyprus malta swiss switzerland austria austrian poland polish polska hungary hungarian czech romania
+  bulgaria bulgarian serbia serbian croatia greece greek hellenic netherlands dutch belgium sweden swedish norway norwegian denmark danish finland finnish crimea crimean donetsk
+  luhansk lugansk siberian ural volga baltic black sea middle international pyongyang dprk
+`)
+
+/** How much a word counts by what it is, before how rare it is. @param letters as it reads in Latin letters */
+export const kindFactor = (letters: string, isPerson: boolean): number => {
+  if (letters.length === 1) return 0.4
+  if (PARTICLES.has(letters)) return 0.25
+  if (!isPerson && GENERIC.has(letters)) return 0.45
+  if (!isPerson && GEOGRAPHIC.has(letters)) return 0.55
+  return isPatronymic(letters) ? 0.7 : 1
+}
+
+/** Whether a word by itself can mean somebody. */
+export const isTelling = (letters: string): boolean => letters.length > 1 && !PARTICLES.has(letters)
+
+/** Words that many companies have in their names. */
+export const isCommonWord = (letters: string): boolean => GENERIC.has(letters) || GEOGRAPHIC.has(letters)
+
+/** `petrovich`, `petrovna`, as Slavic names have them between given and family name. */
+export const isPatronymic = (letters: string): boolean =>
+  letters.length > 6 &&
+  /(?:[oe]vich|[oe]wicz|ovna|evna|yevich|ievich|ivna|ovych|evych|inichna)$/.test(letters)
+
+const numbered = (text: string, from: number): [string, string][] =>
+  text
+    .trim()
+    .split(/\s+/)
+    .flatMap((spellings, i) => spellings.split('/').map((word): [string, string] => [word, String(from + i)]))
+
+/** Numbers as words and in Roman numerals, without those that are letters or words of names too. */
+export const NUMBERS: ReadonlyMap<string, string> = new Map([
+  ...numbered('zero', 0),
+  ...numbered(
+    `one/first/1st two/second/ii three/third/iii four/fourth/iv five/fifth six/sixth/vi seven/seventh/vii eight/eighth/viii nine/ninth/ix
+     ten/tenth eleven/eleventh/xi twelve/twelfth/xii thirteen/thirteenth/xiii fourteen/fourteenth/xiv fifteen/fifteenth/xv sixteen/xvi
+     seventeen/xvii eighteen/xviii nineteen/xix`,
+    1,
+  ),
+  ['xx', '20'],
+  ['xxi', '21'],
+  ['hundred', '100'],
+  ['thousand', '1000'],
+])
+export const TENS: ReadonlyMap<string, number> = new Map(
+  'twenty thirty forty fifty sixty seventy eighty ninety'.split(' ').map((word, i) => [word, 20 + 10 * i]),
+)

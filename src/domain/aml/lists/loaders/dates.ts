@@ -65,5 +65,31 @@ export const readVagueDate = (text: string): DaySpan | undefined => {
   return circa === undefined ? span : around(span)
 }
 
+/** The same, also as {@link readIsoDate} reads it. */
+export const readAnyDate = (text: string): DaySpan | undefined => readIsoDate(text) ?? readVagueDate(text)
+
+/** `13/02/1958`, where `dd` or `mm` may stand for what is not known. */
+export const readSlashedDate = (text: string): DaySpan | undefined => {
+  const [, day, month, year] = /^(\d{1,2}|dd)\/(\d{1,2}|mm)\/(\d{4})$/i.exec(text.trim()) ?? []
+  if (day === undefined) return undefined
+  const known = (part: string | undefined): number | undefined =>
+    Number.isNaN(Number(part)) || Number(part) === 0 ? undefined : Number(part)
+  return spanOf(Number(year), known(month), known(month) === undefined ? undefined : known(day))
+}
+
+/** When a file was published: a date and time of ISO 8601, in UTC where it names no zone. @returns Unix ms */
+export const readInstant = (text: string): number | undefined => {
+  const hasZone = /(?:Z|[+-]\d{2}:?\d{2})$/i.test(text.trim())
+  const at = Date.parse(/T/.test(text) && !hasZone ? `${text.trim()}Z` : text.trim())
+  return Number.isNaN(at) ? undefined : at
+}
+
+/** The first day of a span, as an instant. */
+export const startOf = (span: DaySpan | undefined): number | undefined =>
+  span && Date.parse(`${span.from}T00:00:00Z`)
+
 /** A year, give or take one. */
 export const aroundYear = (year: number): DaySpan | undefined => around(spanOf(year))
+
+/** From a year before a span to a year after it. */
+export const aroundSpan = (span: DaySpan | undefined): DaySpan | undefined => around(span)

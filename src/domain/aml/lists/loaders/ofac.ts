@@ -5,14 +5,12 @@
  * https://ofac.treasury.gov/media/29976/download (data specification)
  * @module
  */
-import { pipeline, Readable } from 'node:stream'
-import { parse } from 'csv-parse'
 import type { CheckType, DaySpan, ListEntry, ListName } from '../../entry.ts'
+import { checkColumns, readCsv } from '../files/csv.ts'
+import { type ListFile, ListFileError } from '../files/list-file.ts'
 import { readVagueDate } from './dates.ts'
-import { type Draft, finishDraft } from './draft.ts'
-import { type ListFile, ListFileError, readText } from './list-file.ts'
+import { type Draft, type Entries, finishDraft, inSpokenOrder } from './draft.ts'
 
-const MAX_RECORD_CHARACTERS = 65_536
 /** Statements that are longer hold no number. */
 const MAX_NUMBER_REMARK_CHARACTERS = 500
 const NULL = '-0-'
@@ -24,11 +22,6 @@ export interface OfacFiles {
   readonly add?: ListFile
 }
 
-/** The published files end with a Ctrl-Z. */
-async function* withoutEndMark(file: ListFile): AsyncGenerator<string> {
-  for await (const text of readText(file)) yield text.replaceAll('\x1a', '')
-}
-
 interface Record {
   readonly line: number
   /** Nulls are empty. */
@@ -36,28 +29,9 @@ interface Record {
 }
 
 async function* readRecords(file: ListFile, columns: number): AsyncGenerator<Record> {
-  const parser = parse({
-    info: true,
-    max_record_size: MAX_RECORD_CHARACTERS,
-    skip_empty_lines: true,
-    relax_column_count: true,
-  })
-  // What goes wrong is thrown where the parser is read.
-  pipeline(Readable.from(withoutEndMark(file)), parser, () => undefined)
-  try {
-    for await (const { record, info } of parser as AsyncIterable<{
-      record: string[]
-      info: { lines: number }
-    }>) {
-      if (record.length === 1 && record[0]?.trim() === '') continue
-      if (record.length !== columns)
-        throw new ListFileError(file.name, info.lines, `has ${record.length} columns instead of ${columns}`)
-      yield { line: info.lines, values: record.map((value) => (value.trim() === NULL ? '' : value.trim())) }
-    }
-  } catch (error) {
-    if (error instanceof ListFileError) throw error
-    const { lines, message } = error as { lines?: number; message: string }
-    throw new ListFileError(file.name, lines, message, error)
+  for await (const record of readCsv(file)) {
+    checkColumns(file, record, columns)
+    yield { line: record.line, values: record.values.map((value) => (value === NULL ? '' : value)) }
   }
 }
 
@@ -107,19 +81,13 @@ const readRemarks = (remarks: string): Pick<Draft, 'births' | 'countries' | 'ide
   return { births, countries, identifiers, names }
 }
 
-/** `DOE, John` → `John DOE`; names of others stay as they are. */
-const inOrder = (name: string, isPerson: boolean): string => {
-  const [, last, rest] = (isPerson && /^([^,]+), (.+)$/.exec(name)) || []
-  return last === undefined ? name : `${rest} ${last}`
-}
-
 const KINDS: Readonly<{ [type: string]: ListEntry['kind'] }> = { individual: 'person', '': 'organisation' }
 
 /** Ships and aircraft are nobody who could be a user. */
 const LEFT_OUT = new Set(['vessel', 'aircraft'])
 
 /** Entries in the order of the main file. @throws ListFileError */
-export async function* readOfac(files: OfacFiles, types: readonly CheckType[]): AsyncGenerator<ListEntry> {
+export async function* readOfac(files: OfacFiles, types: readonly CheckType[]): Entries {
   const others = await readByEntry(files.alt, COLUMNS.alt, (values) => values[3] ?? '')
   const places = await readByEntry(files.add, COLUMNS.add, (values) => values[4] ?? '')
   for await (const { line, values } of readRecords(files.main, COLUMNS.main)) {
@@ -129,10 +97,8 @@ export async function* readOfac(files: OfacFiles, types: readonly CheckType[]): 
     if (LEFT_OUT.has(type.toLowerCase())) continue
     const kind = KINDS[type.toLowerCase()] ?? 'unknown'
     const remarks = readRemarks(values[11] ?? '')
-    const written = [name, ...(others.get(id) ?? [])].map((text) => ({
-      text: inOrder(text, kind === 'person'),
-    }))
-    const entry = finishDraft({
+    const written = [name, ...(others.get(id) ?? [])].map((text) => ({ text: inSpokenOrder(text, kind) }))
+    yield finishDraft(files.main, line, {
       ...remarks,
       id,
       kind,
@@ -140,7 +106,6 @@ export async function* readOfac(files: OfacFiles, types: readonly CheckType[]): 
       names: [...written, ...remarks.names],
       countries: [...remarks.countries, ...(places.get(id) ?? [])],
     })
-    if (entry === undefined) throw new ListFileError(files.main.name, line, 'has no name')
-    yield entry
   }
+  return undefined
 }

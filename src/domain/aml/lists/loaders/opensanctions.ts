@@ -1,16 +1,17 @@
 /**
- * Lists in the form of OpenSanctions: an entity of the FollowTheMoney model a line, as JSON (`entities.ftm.json`).
- * https://www.opensanctions.org/docs/entities/ and https://followthemoney.tech
+ * Lists in the form of OpenSanctions: an entity of the FollowTheMoney model a line, as JSON (`entities.ftm.json`), or with what
+ * belongs to it inside it (`targets.nested.json`). https://www.opensanctions.org/docs/entities/ and https://followthemoney.tech
  * @module
  */
 import { isObject } from '../../../../protocol/json-object.ts'
 import type { CheckType, ListEntry, ListName } from '../../entry.ts'
-import { readIsoDate } from './dates.ts'
-import { finishDraft } from './draft.ts'
-import { type ListFile, ListFileError, readLines } from './list-file.ts'
+import { readJsonLines } from '../files/json.ts'
+import { type ListFile, ListFileError } from '../files/list-file.ts'
+import { readInstant, readIsoDate } from './dates.ts'
+import { type Entries, finishDraft } from './draft.ts'
 
 /** Schemata of those who can be users; addresses, ships, passports and the like are left out. */
-const KINDS: Readonly<{ [schema: string]: ListEntry['kind'] }> = {
+export const SCHEMA_KINDS: Readonly<{ [schema: string]: ListEntry['kind'] }> = {
   Person: 'person',
   Company: 'organisation',
   Organization: 'organisation',
@@ -35,7 +36,8 @@ const TOPICS: readonly (readonly [topic: string, type: CheckType])[] = [
 
 const isTopic = (value: string, topic: string): boolean => value === topic || value.startsWith(`${topic}.`)
 
-const typesOf = (topics: readonly string[]): CheckType[] => [
+/** @param topics of OpenSanctions @returns what somebody with them is a match for */
+export const typesOf = (topics: readonly string[]): CheckType[] => [
   ...new Set(
     TOPICS.filter(([topic]) => topics.some((value) => isTopic(value, topic))).map(([, type]) => type),
   ),
@@ -58,26 +60,15 @@ interface Entity {
   readonly id: string
   readonly schema: string
   readonly caption?: unknown
+  readonly last_seen?: unknown
   readonly properties: Readonly<Record<string, unknown>>
 }
 
 const isEntity = (value: unknown): value is Entity =>
   isObject(value) &&
   typeof value.id === 'string' &&
-  value.id !== '' &&
   typeof value.schema === 'string' &&
   isObject(value.properties)
-
-const parseEntity = (file: string, line: number, text: string): Entity => {
-  let value: unknown
-  try {
-    value = JSON.parse(text)
-  } catch (cause) {
-    throw new ListFileError(file, line, 'is not JSON', cause)
-  }
-  if (!isEntity(value)) throw new ListFileError(file, line, 'is not an entity with id, schema and properties')
-  return value
-}
 
 const valuesOf = ({ properties }: Entity, names: readonly string[]): string[] =>
   names.flatMap((name) => {
@@ -85,36 +76,48 @@ const valuesOf = ({ properties }: Entity, names: readonly string[]): string[] =>
     return Array.isArray(values) ? values.filter((value): value is string => typeof value === 'string') : []
   })
 
+/** Where the numbers of documents stand that have an entity of their own. */
+const DOCUMENTS = new Set(['Identification', 'Passport'])
+
+/** What the entities inside an entity say of it, in properties of this name. */
+const nestedValues = ({ properties }: Entity, schemata: ReadonlySet<string>, name: string): string[] =>
+  Object.values(properties).flatMap((values) =>
+    (Array.isArray(values) ? values : []).flatMap((value: unknown) =>
+      isEntity(value) && schemata.has(value.schema) ? valuesOf(value, [name]) : [],
+    ),
+  )
+
 const namesOf = (entity: Entity): ListName[] => [
   ...(typeof entity.caption === 'string' ? [{ text: entity.caption }] : []),
   ...valuesOf(entity, NAMES).map((text) => ({ text })),
   ...valuesOf(entity, ['weakAlias']).map((text) => ({ text, weak: true as const })),
 ]
 
+const ADDRESSES = new Set(['Address'])
+
 /**
  * Entries in the order of the file. Entities that are nobody or are listed for nothing are left out.
  * @param types what each entry is a match for; absent: what its topics say
  * @throws ListFileError
  */
-export async function* readOpenSanctions(
-  file: ListFile,
-  types: readonly CheckType[] | undefined,
-): AsyncGenerator<ListEntry> {
-  for await (const { text, line } of readLines(file)) {
-    const entity = parseEntity(file.name, line, text)
-    const kind = Object.hasOwn(KINDS, entity.schema) ? KINDS[entity.schema] : undefined
+export async function* readOpenSanctions(file: ListFile, types: readonly CheckType[] | undefined): Entries {
+  let lastSeen = ''
+  for await (const { value: entity, line } of readJsonLines(file)) {
+    if (!isEntity(entity))
+      throw new ListFileError(file.name, line, 'is not an entity with id, schema and properties')
+    if (typeof entity.last_seen === 'string' && entity.last_seen > lastSeen) lastSeen = entity.last_seen
+    const kind = Object.hasOwn(SCHEMA_KINDS, entity.schema) ? SCHEMA_KINDS[entity.schema] : undefined
     const listedFor = types ?? typesOf(valuesOf(entity, ['topics']))
     if (kind === undefined || listedFor.length === 0) continue
-    const entry = finishDraft({
+    yield finishDraft(file, line, {
       id: entity.id,
       kind,
       types: listedFor,
       names: namesOf(entity),
       births: valuesOf(entity, ['birthDate']).map(readIsoDate),
-      countries: valuesOf(entity, COUNTRIES),
-      identifiers: valuesOf(entity, IDENTIFIERS),
+      countries: [...valuesOf(entity, COUNTRIES), ...nestedValues(entity, ADDRESSES, 'country')],
+      identifiers: [...valuesOf(entity, IDENTIFIERS), ...nestedValues(entity, DOCUMENTS, 'number')],
     })
-    if (entry === undefined) throw new ListFileError(file.name, line, 'has no name')
-    yield entry
   }
+  return readInstant(lastSeen)
 }

@@ -1,0 +1,153 @@
+/** Wire shapes of continuous screening and its findings. @module */
+import Type, { type Static } from 'typebox'
+import { askedId, DateTime, idOf, NextCursor, orNull, pageLimit } from '../../json/schemas.ts'
+import { AmlCheck, CheckTypeName, Match, Sha256 } from './schemas.ts'
+import { VERDICTS } from './subscriptions/records.ts'
+import { FINDING_STATES, VOID_REASONS } from './subscriptions/store.ts'
+
+const MAX_REASON_CHARACTERS = 1000
+const MAX_PAGE_FINDINGS = 100
+export const DEFAULT_PAGE_FINDINGS = 50
+
+const { userId, checkTypes, name, dateOfBirth, country, identifiers } = AmlCheck.properties
+
+export const Subscribe = Type.Object(
+  {
+    userId: { ...userId, description: 'Your id of the person or company.' },
+    checkTypes,
+    name: Type.Optional({
+      ...name,
+      description:
+        'In any script and order. Default: name, date of birth and country that KYC has for this userId now. Stored under a key of the person.',
+    }),
+    dateOfBirth,
+    country,
+    identifiers,
+  },
+  { title: 'AmlSubscribe' },
+)
+export type Subscribe = Static<typeof Subscribe>
+
+export const SubscriptionParams = Type.Object({ userId: AmlCheck.properties.userId })
+
+const Person = Type.Object(
+  {
+    name: Type.String(),
+    dateOfBirth: orNull(Type.String({ format: 'date' })),
+    country: orNull(Type.String()),
+  },
+  { title: 'AmlPerson' },
+)
+
+export const FindingDecision = Type.Object(
+  {
+    verdict: Type.Enum([...VERDICTS]),
+    reason: Type.String(),
+    decidedAt: DateTime,
+    decidedBy: Type.Object(
+      { kind: Type.String({ description: '`key` or `session`.' }), id: Type.String() },
+      { title: 'AmlDecidedBy' },
+    ),
+    jws: Type.String({
+      description:
+        'The decision as a compact JWS of type `aml-decision+jws`, signed by a key of /.well-known/jwks.json.',
+    }),
+  },
+  { title: 'AmlFindingDecision' },
+)
+
+export const Finding = Type.Object(
+  {
+    findingId: idOf('fnd'),
+    status: Type.Enum([...FINDING_STATES]),
+    userId: Type.String(),
+    person: Type.Object(
+      { ...Person.properties },
+      { description: 'As they were compared.', title: 'AmlPersonFound' },
+    ),
+    checkTypes: Type.Array(CheckTypeName),
+    ...Match.properties,
+    listVersion: Type.String(),
+    foundAt: DateTime,
+    leafIndex: Type.Integer({ description: 'Of its entry in the log.' }),
+    decision: orNull(FindingDecision, { description: 'The newest decision.' }),
+    void: orNull(
+      Type.Object(
+        { at: DateTime, reason: Type.Enum([...VOID_REASONS]) },
+        {
+          title: 'AmlFindingVoid',
+          description:
+            'Since when finding and decision no longer count: the entry changed, an undecided entry left its list, or what is known of the person changed.',
+        },
+      ),
+    ),
+  },
+  { title: 'AmlFinding' },
+)
+export type Finding = Static<typeof Finding>
+
+export const Subscription = Type.Object(
+  {
+    userId: Type.String(),
+    checkTypes: Type.Array(CheckTypeName),
+    person: Person,
+    identifiers: Type.Array(
+      Type.Object({ type: orNull(Type.String()), value: Type.String() }, { title: 'AmlIdentifierKept' }),
+    ),
+    subscribedAt: DateTime,
+    screenedAt: DateTime,
+    upToDate: Type.Boolean({
+      description: 'Whether the person was screened against the lists that this server uses now.',
+    }),
+    leafIndex: Type.Integer({ description: 'Of its entry in the log.' }),
+    findings: Type.Array(Finding, { description: 'Those that count, newest first, at most 100.' }),
+  },
+  { title: 'AmlSubscription' },
+)
+export type Subscription = Static<typeof Subscription>
+
+export const SubscriptionEnded = Type.Object(
+  { success: Type.Literal(true), status: Type.Literal('ended'), endedAt: DateTime },
+  { title: 'AmlSubscriptionEnded' },
+)
+export type SubscriptionEnded = Static<typeof SubscriptionEnded>
+
+export const FindingsQuery = Type.Object({
+  status: Type.Optional(Type.Enum([...FINDING_STATES], { description: 'Default: all.' })),
+  cursor: Type.Optional(askedId('fnd', { description: '`nextCursor` of the previous page.' })),
+  limit: pageLimit(MAX_PAGE_FINDINGS, DEFAULT_PAGE_FINDINGS),
+})
+export type FindingsQuery = Static<typeof FindingsQuery>
+
+export const FindingPage = Type.Object(
+  { findings: Type.Array(Finding), nextCursor: NextCursor },
+  { title: 'AmlFindingPage' },
+)
+export type FindingPage = Static<typeof FindingPage>
+
+export const FindingParams = Type.Object({ findingId: askedId('fnd') })
+
+export const Decide = Type.Object(
+  {
+    verdict: Type.Enum([...VERDICTS]),
+    reason: Type.String({
+      minLength: 1,
+      maxLength: MAX_REASON_CHARACTERS,
+      description: 'Why, in your words. Stored under the key of the person.',
+    }),
+  },
+  { title: 'AmlDecide' },
+)
+export type Decide = Static<typeof Decide>
+
+export const ScreeningProgress = Type.Object(
+  {
+    listVersion: Type.String({ description: 'What this server screens against.' }),
+    sha256: Sha256,
+    subscriptions: Type.Integer({ description: 'People of your organisation who are screened again.' }),
+    behind: Type.Integer({ description: 'Of these, not yet screened against the lists of `listVersion`.' }),
+    openFindings: Type.Integer(),
+  },
+  { title: 'AmlScreeningProgress' },
+)
+export type ScreeningProgress = Static<typeof ScreeningProgress>

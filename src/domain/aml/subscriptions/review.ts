@@ -1,0 +1,159 @@
+/** The review queue: what was found, and what somebody decided of it. @module */
+import type { Caller } from '../../../caller.ts'
+import type { Clock } from '../../../clock.ts'
+import { fail } from '../../../errors.ts'
+import type { CurrentSigner, Signers } from '../../../keys/signers.ts'
+import { CLAIM_KINDS } from '../../../ledger/claim-kinds.ts'
+import type { Decide as Decision } from '../../../ledger/decision.ts'
+import type { Ledger } from '../../../ledger/ledger.ts'
+import { writeJws } from '../../../protocol/jws.ts'
+import type { Database } from '../../../store/database.ts'
+import type { PersonAccess } from '../../kyc/person-access.ts'
+import { entryDigest } from '../entry.ts'
+import type { ListsService } from '../lists/lists.ts'
+import {
+  DEFAULT_PAGE_FINDINGS,
+  type Decide,
+  type Finding,
+  type FindingPage,
+  type FindingsQuery,
+  type ScreeningProgress,
+} from '../schemas-subscriptions.ts'
+import { asMade, findingShown, type OpenedFinding, openFinding, overtake } from './found.ts'
+import {
+  COMPARISON_NUMBER,
+  type DecisionRecord,
+  decisionRecords,
+  digestOf,
+  type FindingRecord,
+} from './records.ts'
+import * as store from './store.ts'
+
+/** Explicit typing (RFC 8725 §3.11). */
+const DECISION_TYP = 'aml-decision+jws'
+const MS_PER_SECOND = 1000
+
+interface Deps {
+  readonly database: Database
+  readonly ledger: Pick<Ledger, 'append'>
+  readonly clock: Clock
+  readonly signers: Pick<Signers, 'current'>
+  readonly persons: PersonAccess
+  readonly lists: Pick<ListsService, 'current'>
+  readonly baseUrl: string
+}
+
+export type ReviewService = ReturnType<typeof createReview>
+
+export const createReview = (deps: Deps) => {
+  const { database, ledger, clock, signers, persons, lists, baseUrl } = deps
+
+  const open = (row: store.KnownFinding): OpenedFinding => openFinding(persons.sealingOf(row), row)
+
+  const sign = (
+    { kid, sign: signBytes }: CurrentSigner,
+    { row, record }: OpenedFinding,
+    decided: Omit<DecisionRecord, 'jws'>,
+  ): string =>
+    writeJws(
+      { alg: 'EdDSA', kid, typ: DECISION_TYP },
+      {
+        iss: baseUrl,
+        org: row.organisation,
+        iat: Math.floor(decided.decidedAt / MS_PER_SECOND),
+        finding: row.id,
+        subject: row.subject,
+        list: record.listId,
+        entry: record.entryId,
+        entry_digest: record.entryDigest,
+        list_version: record.listVersion,
+        verdict: decided.verdict,
+        reason: decided.reason,
+        decided_by: decided.decidedBy,
+      },
+      signBytes,
+    )
+
+  /** The entry as it was shown is what is decided about. @throws AppError conflict where it is known to be another one now */
+  const requireUnchanged = ({ listId, entryId, entryDigest: shown }: FindingRecord): void => {
+    const entry = lists.current().screening.entry(listId, entryId)
+    if (entry !== undefined && entryDigest(entry) !== shown)
+      fail('conflict', { message: 'The entry has changed since it was found; look at it again.' })
+  }
+
+  /** @returns what records a decision */
+  const deciding = async (
+    caller: Caller,
+    finding: OpenedFinding,
+    { verdict, reason }: Decide,
+  ): Promise<Decision<Finding>> => {
+    const { row } = finding
+    const sealing = persons.sealingOf(row)
+    const { kind, id } = caller.credential
+    const decided = { verdict, reason, decidedAt: clock.now(), decidedBy: { kind, id } }
+    const jws = sign(await signers.current('results', 'Ed25519'), finding, decided)
+    const decision: DecisionRecord = { ...decided, jws }
+    const sealed = decisionRecords.seal(sealing, row.id, decision)
+    return (tx) => {
+      const succeeded = [CLAIM_KINDS.amlDecided, `${row.id}/${row.decision_entry ?? 'first'}`] as const
+      if (tx.holder(...succeeded)) fail('conflict', { message: 'Somebody else decided meanwhile.' })
+      if (tx.holder(CLAIM_KINDS.amlFindingVoid, row.id)) fail('conflict', { message: 'The finding is void.' })
+      if (persons.isErased(tx, row)) fail('not_found')
+      tx.claim(...succeeded)
+      overtake(tx, row)
+      const { index: entry_index } = tx.append({
+        type: 'attest',
+        subject: persons.entrySubject(row),
+        digest: digestOf(Buffer.from(jws)),
+        data: { event: 'aml.decided' },
+      })
+      tx.write(store.decisions.row({ entry_index, finding: row.id, sealed, decided_at: decided.decidedAt }))
+      tx.write(
+        store.findings.row({
+          ...asMade(finding),
+          decision_entry: entry_index,
+          void_at: null,
+          void_reason: null,
+        }),
+      )
+      return findingShown({ ...finding, decision })
+    }
+  }
+
+  return {
+    /** An organisation's findings, the newest first. */
+    async list({ organisation }: Caller, { status, cursor, limit = DEFAULT_PAGE_FINDINGS }: FindingsQuery) {
+      const rows = await store.findFindings(database, {
+        organisation,
+        state: status,
+        before: cursor,
+        limit: limit + 1,
+      })
+      const page = rows.slice(0, limit)
+      const answer: FindingPage = {
+        findings: page.map((row) => findingShown(open(row))),
+        nextCursor: rows.length > limit ? (page.at(-1)?.id ?? null) : null,
+      }
+      return answer
+    },
+
+    /** @throws AppError not_found; conflict for what is void, has changed or was decided meanwhile */
+    async decide(caller: Caller, findingId: string, input: Decide): Promise<Finding> {
+      const row = (await store.findFinding(database, caller.organisation, findingId)) ?? fail('not_found')
+      const finding = open(row)
+      requireUnchanged(finding.record)
+      return ledger.append(caller, await deciding(caller, finding, input))
+    },
+
+    /** How far an organisation's people were screened against the lists of this server. */
+    async progress({ organisation }: Caller): Promise<ScreeningProgress> {
+      const { version, number, sha256 } = lists.current()
+      const mark = { lists: number, comparison: COMPARISON_NUMBER }
+      const [counts, openFindings] = await Promise.all([
+        store.countSubscriptions(database, mark, organisation),
+        store.countOpenFindings(database, organisation),
+      ])
+      return { listVersion: version, sha256, ...counts, openFindings }
+    },
+  }
+}

@@ -1,0 +1,218 @@
+/** Who is screened again when lists change: begun, told, ended. @module */
+import { randomUUID } from 'node:crypto'
+import type { Caller } from '../../../caller.ts'
+import { type Clock, iso } from '../../../clock.ts'
+import { fail } from '../../../errors.ts'
+import type { Decide } from '../../../ledger/decision.ts'
+import type { Ledger } from '../../../ledger/ledger.ts'
+import type { Database } from '../../../store/database.ts'
+import type { HeldPerson, PersonAccess } from '../../kyc/person-access.ts'
+import type { SecurityService } from '../../security/service.ts'
+import { CHECK_TYPES, type CheckType } from '../entry.ts'
+import { inTypeOrder } from '../lists/list-source.ts'
+import type { ListsService } from '../lists/lists.ts'
+import type { Subscribe, Subscription, SubscriptionEnded } from '../schemas-subscriptions.ts'
+import type { Screened, Subject } from '../screening.ts'
+import { checkCoverage, checkIdentifiers, type KnownPerson } from '../service.ts'
+import {
+  addFindings,
+  findingShown,
+  isOvertaken,
+  openFinding,
+  overtake,
+  prepareFindings,
+  voidFinding,
+} from './found.ts'
+import { COMPARISON_NUMBER, comparedOf, digestOf, type SubjectRecord, subjectRecords } from './records.ts'
+import {
+  findFindingsOf,
+  findRevision,
+  findSubscription,
+  type SubscriptionRow,
+  subscriptions,
+} from './store.ts'
+
+export interface SubscriptionsDeps {
+  readonly database: Database
+  readonly ledger: Pick<Ledger, 'append'>
+  readonly clock: Clock
+  readonly lists: Pick<ListsService, 'current'>
+  readonly persons: PersonAccess
+  readonly security: Pick<SecurityService, 'alertRow'>
+  /** Who has given a name before. */
+  readonly people: { nameOf(caller: Caller, userId: string): Promise<KnownPerson | undefined> }
+}
+
+/** Told with a subscription; of more, the newest. */
+const MAX_FINDINGS_SHOWN = 100
+/** Of several changes of one subscription at a time one is made; the others look again. */
+const MAX_ATTEMPTS = 5
+
+/** As screening takes it. */
+export const subjectOf = ({ name, dateOfBirth, country, identifiers }: SubjectRecord): Subject => ({
+  name,
+  ...(dateOfBirth !== null && { dateOfBirth }),
+  ...(country !== null && { country }),
+  identifiers: identifiers.map(({ value }) => value),
+})
+
+const refuseName = (code: string, message: string): never =>
+  fail('validation_failed', { details: [{ path: '/name', code, message }] })
+
+export type SubscriptionsService = ReturnType<typeof createSubscriptions>
+
+export const createSubscriptions = (deps: SubscriptionsDeps) => {
+  const { database, ledger, clock, lists, persons, security, people } = deps
+
+  interface Known {
+    readonly held: HeldPerson
+    /** As it stood when the rest was read. */
+    readonly revision: number
+    readonly row: SubscriptionRow
+    readonly record: SubjectRecord
+  }
+
+  /** Undefined for a subscription that has ended. */
+  const openRow = ({ sealing }: HeldPerson, row: SubscriptionRow): SubjectRecord | undefined =>
+    row.ended_at === null ? subjectRecords.open(sealing, row.subject, row.sealed) : undefined
+
+  const known = async (caller: Caller, userId: string): Promise<Known> => {
+    const held = (await persons.find(caller, userId)) ?? fail('not_found')
+    const revision = await findRevision(database, held.person)
+    const row = (await findSubscription(database, held.person)) ?? fail('not_found')
+    return { held, revision, row, record: openRow(held, row) ?? fail('not_found') }
+  }
+
+  const findingsOf = async ({ person, sealing }: HeldPerson) =>
+    (await findFindingsOf(database, [person])).map((row) => openFinding(sealing, row))
+
+  const shown = async ({ held, row, record }: Omit<Known, 'revision'>): Promise<Subscription> => {
+    const { userId, checkTypes, name, dateOfBirth, country, identifiers } = record
+    const { number } = lists.current()
+    return {
+      userId,
+      checkTypes: [...checkTypes],
+      person: { name, dateOfBirth, country },
+      identifiers: identifiers.map((one) => ({ ...one })),
+      subscribedAt: iso(row.subscribed_at),
+      screenedAt: iso(row.screened_at),
+      upToDate: row.lists_version >= number && row.comparison >= COMPARISON_NUMBER,
+      leafIndex: row.entry_index,
+      findings: (await findingsOf(held)).slice(0, MAX_FINDINGS_SHOWN).map(findingShown),
+    }
+  }
+
+  /** What was sent; where that holds no name, what is known. */
+  const recordOf = async (
+    caller: Caller,
+    input: Subscribe,
+    checkTypes: readonly CheckType[],
+  ): Promise<Omit<SubjectRecord, 'about'>> => {
+    const own = input.name === undefined ? await people.nameOf(caller, input.userId) : undefined
+    return {
+      userId: input.userId,
+      checkTypes: inTypeOrder(checkTypes),
+      name: input.name ?? own?.name ?? refuseName('required', 'is required: KYC knows none of this userId'),
+      dateOfBirth: input.dateOfBirth ?? own?.dateOfBirth ?? null,
+      country: (input.country ?? own?.country)?.toUpperCase() ?? null,
+      identifiers: (input.identifiers ?? []).map(({ type = null, value }) => ({ type, value })),
+    }
+  }
+
+  /** @returns what begins a subscription or replaces it; it answers false where somebody else did so first */
+  const subscription = async (
+    held: HeldPerson,
+    wanted: Omit<SubjectRecord, 'about'>,
+  ): Promise<Decide<boolean>> => {
+    const { person, sealing } = held
+    const revision = await findRevision(database, person)
+    const last = await findSubscription(database, person)
+    const lastRecord = last && openRow(held, last)
+    const compared = { ...wanted, about: '' }
+    const isSame = lastRecord !== undefined && comparedOf(lastRecord) === comparedOf(compared)
+    const record: SubjectRecord = { ...wanted, about: isSame ? lastRecord.about : randomUUID() }
+    const sealed = subjectRecords.seal(sealing, person.subject, record)
+    const snapshot = lists.current()
+    const resultOf: (type: CheckType) => Screened =
+      (await snapshot.screening.screen(subjectOf(record))) ??
+      refuseName('not_comparable', 'must have a word of two letters or digits')
+    const now = clock.now()
+    const prepared = prepareFindings(security, { person, sealing, subject: record, snapshot, resultOf, now })
+    const over = (await findingsOf(held)).filter((one) => one.record.subject.about !== record.about)
+    return (tx) => {
+      if (isOvertaken(tx, person, revision) || !held.hold(tx)) return false
+      overtake(tx, person)
+      const { index: entry_index } = tx.append({
+        type: 'attest',
+        subject: persons.entrySubject(person),
+        digest: digestOf(sealed),
+        data: {
+          event: 'aml.subscribed',
+          check_types: [...record.checkTypes],
+          list_version: snapshot.version,
+        },
+      })
+      tx.write(
+        subscriptions.row({
+          ...person,
+          entry_index,
+          sealed,
+          subscribed_at: lastRecord === undefined ? tx.at : (last?.subscribed_at ?? tx.at),
+          ended_at: null,
+          lists_version: snapshot.number,
+          comparison: COMPARISON_NUMBER,
+          screened_at: tx.at,
+          leased_until: 0,
+        }),
+      )
+      for (const finding of over)
+        voidFinding(tx, persons.entrySubject, { finding, reason: 'subject_changed' })
+      addFindings(tx, person, persons.entrySubject, prepared)
+      return true
+    }
+  }
+
+  return {
+    /**
+     * Screens somebody, now and whenever lists change. What is known of them is replaced.
+     * @throws AppError validation_failed, lists_unavailable; conflict when they are erased or changed meanwhile
+     */
+    async subscribe(caller: Caller, input: Subscribe): Promise<Subscription> {
+      const types = input.checkTypes ?? CHECK_TYPES
+      checkIdentifiers(input)
+      checkCoverage(lists.current(), types)
+      const wanted = await recordOf(caller, input, types)
+      for (let attempt = 0; attempt < MAX_ATTEMPTS; attempt++) {
+        const held = await persons.open(caller, input.userId)
+        if (await ledger.append(caller, await subscription(held, wanted)))
+          return shown(await known(caller, input.userId))
+      }
+      return fail('conflict', { message: 'The subscription is being changed by others; try again.' })
+    },
+
+    /** What is known of somebody who is screened again. @throws AppError not_found */
+    get: async (caller: Caller, userId: string): Promise<Subscription> => shown(await known(caller, userId)),
+
+    /** Screens somebody no more. @throws AppError not_found; conflict when it is changed meanwhile */
+    async end(caller: Caller, userId: string): Promise<SubscriptionEnded> {
+      const { held, revision, row } = await known(caller, userId)
+      const { person } = held
+      return ledger.append(caller, (tx) => {
+        if (isOvertaken(tx, person, revision))
+          fail('conflict', { message: 'The subscription was changed meanwhile; try again.' })
+        if (!held.hold(tx)) fail('conflict')
+        overtake(tx, person)
+        const { index: entry_index } = tx.append({
+          type: 'revoke',
+          subject: persons.entrySubject(person),
+          data: { event: 'aml.unsubscribed' },
+        })
+        const { at } = tx
+        tx.write(
+          subscriptions.row({ ...row, entry_index, sealed: Buffer.alloc(0), ended_at: at, leased_until: 0 }),
+        )
+        return { success: true, status: 'ended', endedAt: iso(at) }
+      })
+    },
+  }
+}
