@@ -31,6 +31,12 @@ const PEEK = `SELECT f.cursor < h.size AS behind FROM ledger_followers AS f, led
 const CREATE = `INSERT INTO ledger_followers (name, cursor, held_until) VALUES (?, ?, 0) ON CONFLICT (name) DO NOTHING`
 const ACQUIRE = `UPDATE ledger_followers SET holder = ?, held_until = ${NOW_MS} + ?::bigint
   WHERE name = ? AND (holder = ? OR held_until <= ${NOW_MS}) RETURNING cursor`
+/** In one snapshot with the condition: whatever makes it false is committed with an entry that is not skipped. */
+const skipWhile = (
+  unwanted: string,
+): string => `UPDATE ledger_followers AS f SET cursor = greatest(f.cursor, h.size)
+  FROM ledger_head AS h WHERE f.name = ? AND h.name = '${HEAD_NAME}' AND (f.holder = ? OR f.held_until <= ${NOW_MS})
+    AND (${unwanted}) RETURNING cursor`
 const RELEASE = `UPDATE ledger_followers SET held_until = 0 WHERE name = ? AND holder = ?`
 /**
  * Fails, and with it every row that travels in the same statement, when another server moved the cursor: it divides by
@@ -53,6 +59,11 @@ export interface FollowerOptions {
   readonly logger: { warn(details: object, message: string): void }
   /** Index where a new follower begins; default 0. */
   readonly from?: number
+  /**
+   * SQL condition. While it is true nobody wants what would be made of entries: they are skipped, and commits are not heard. Whatever
+   * makes it false wants no entry from before its own commit.
+   */
+  readonly unwanted?: string
   /** Ms to rest after a batch was written; `wake` ends it. Default: none. */
   rest?(): number
   /** At most 1,000. */
@@ -65,6 +76,8 @@ export interface FollowerOptions {
 export interface Follower {
   /** Says that there is something new, so that nobody waits for the next poll. */
   wake(): void
+  /** Says that what was unwanted may be wanted now. */
+  reconsider(): void
   /** Finishes the batch that runs, and lets another server take over at once. */
   close(): Promise<void>
 }
@@ -75,7 +88,7 @@ const cursorGone = (name: string): Error => new Error(`The cursor of ${name} is 
 const isTakenOver = (error: unknown): boolean => sqlState(error) === DIVISION_BY_ZERO
 
 export const createFollower = (options: FollowerOptions): Follower => {
-  const { database, name, consume, written, rest, logger, from = 0 } = options
+  const { database, name, consume, written, rest, logger, unwanted, from = 0 } = options
   const {
     batchEntries = DEFAULT_BATCH_ENTRIES,
     pollMs = DEFAULT_POLL_MS,
@@ -86,7 +99,9 @@ export const createFollower = (options: FollowerOptions): Follower => {
   const holder = randomUUID()
   const ending = new AbortController()
   let woken = false
-  let rouse: (() => void) | undefined
+  let reconsidered = false
+  /** Ends a pause, one that is deaf to commits only if it is meant. */
+  let rouse: ((isMeant: boolean) => void) | undefined
 
   /** @returns the cursor, or undefined while another server runs this follower */
   const acquire = async (): Promise<number | undefined> => {
@@ -131,10 +146,12 @@ export const createFollower = (options: FollowerOptions): Follower => {
   }
 
   const sleep = async (ms: number, wakeable: boolean): Promise<void> => {
-    if ((wakeable && woken) || ending.signal.aborted) return
+    if ((wakeable && woken) || reconsidered || ending.signal.aborted) return
     const nap = new AbortController()
     const stop = () => nap.abort()
-    if (wakeable) rouse = stop
+    rouse = (isMeant) => {
+      if (wakeable || isMeant) stop()
+    }
     ending.signal.addEventListener('abort', stop, { once: true })
     try {
       await pause(ms, undefined, { signal: nap.signal, ref: false })
@@ -146,15 +163,22 @@ export const createFollower = (options: FollowerOptions): Follower => {
     }
   }
 
-  /** Consumes what there is, batch by batch. */
-  const catchUp = async (): Promise<void> => {
-    if (!(await isBehind())) return
+  const isSkipped = async (): Promise<boolean> => {
+    if (unwanted === undefined) return false
+    const { rows } = await database.knex.raw<{ rows: object[] }>(skipWhile(unwanted), [name, holder])
+    return rows.length > 0
+  }
+
+  /** Consumes what there is, batch by batch. @returns whether commits are to be heard */
+  const catchUp = async (): Promise<boolean> => {
+    if (!(await isBehind())) return true
+    if (await isSkipped()) return false
     let cursor = await acquire()
     while (cursor !== undefined && !ending.signal.aborted) {
       woken = false
       const entries = await readEntries(database, cursor, batchEntries)
       const last = entries.at(-1)
-      if (last === undefined) return
+      if (last === undefined) return true
       const next: number = last.index + 1
       const rows = await consume(entries)
       await advance(cursor, next, rows)
@@ -162,6 +186,7 @@ export const createFollower = (options: FollowerOptions): Follower => {
       written?.(rows)
       if (rest !== undefined) await sleep(rest(), true)
     }
+    return true
   }
 
   const run = async (): Promise<void> => {
@@ -169,12 +194,13 @@ export const createFollower = (options: FollowerOptions): Follower => {
     let created = false
     while (!ending.signal.aborted) {
       woken = false
+      reconsidered = false
       try {
         if (!created) await database.knex.raw(CREATE, [name, from])
         created = true
-        await catchUp()
+        const isHearing = await catchUp()
         backOffMs = FIRST_BACK_OFF_MS
-        await sleep(pollMs, true)
+        await sleep(pollMs, isHearing)
       } catch (error) {
         if (isTakenOver(error)) continue
         // It may be gone, and whoever removed it wants everything consumed again.
@@ -196,7 +222,11 @@ export const createFollower = (options: FollowerOptions): Follower => {
   return {
     wake() {
       woken = true
-      rouse?.()
+      rouse?.(false)
+    },
+    reconsider() {
+      reconsidered = true
+      rouse?.(true)
     },
     async close() {
       ending.abort()

@@ -8,13 +8,13 @@ import type { Caller, Idempotency } from '../caller.ts'
 import { fail } from '../errors.ts'
 import { createLane } from '../store/lane.ts'
 import { findAnswer } from './answers.ts'
-import type { ClaimKind } from './claim-kinds.ts'
+import type { Claim, ClaimKind } from './claim-kinds.ts'
 import { type CommitDeps, createCommitter } from './commit.ts'
 import type { Decide, Held } from './decision.ts'
 import { foresee } from './first-run.ts'
 import { checkedTwice } from './purity.ts'
-import { toHeld } from './reads.ts'
-import { type ClaimRow, claims, HEAD_NAME } from './tables.ts'
+import { findClaims } from './reads.ts'
+import { HEAD_NAME } from './tables.ts'
 import { type Change, isChange, type Queued, type Unit } from './unit.ts'
 
 export type { Change } from './unit.ts'
@@ -30,7 +30,8 @@ export interface Ledger {
   /**
    * The slow door, for rare administrative changes: runs `fn` in a transaction that holds the head's lock, alone in
    * its batch. Inside, use only `trx`: whatever else is awaited there holds up every other write, and the ledger
-   * itself would wait for ever. `fn` may run twice when the connection breaks.
+   * itself would wait for ever. `fn` may run again when the connection breaks or another
+   * transaction is in the way.
    */
   transact<R>(caller: Caller, fn: (trx: Knex) => Promise<Change<R>>): Promise<R>
   /**
@@ -41,6 +42,8 @@ export interface Ledger {
   findAnswer(idempotency: Idempotency): Promise<{ readonly answer: unknown } | undefined>
   /** Who holds a claim, outside of any commit: by the time it is used it may have been taken. */
   findClaim(organisation: string, kind: ClaimKind, key: string): Promise<Held | undefined>
+  /** The same of several, in their order, as of one moment. */
+  findClaims(organisation: string, claims: readonly Claim[]): Promise<(Held | undefined)[]>
   /** Entries so far, and the RFC 6962 root over them in lower-case hex. */
   head(): Promise<{ size: number; root: string }>
   /** Calls `listener` after each commit of this server that added entries. @returns a function that ends it */
@@ -124,9 +127,10 @@ export const createLedger = async (deps: LedgerDeps): Promise<Ledger> => {
       ),
     findAnswer: (idempotency) => findAnswer(deps, idempotency),
     async findClaim(organisation, kind, key) {
-      const row = await database.knex<ClaimRow>(claims.name).where({ organisation, kind, key }).first()
-      return row && toHeld(row)
+      const [held] = await findClaims(database, organisation, [[kind, key]])
+      return held
     },
+    findClaims: (organisation, claims) => findClaims(database, organisation, claims),
     async head() {
       const row = await database
         .knex<{ name: string; size: number; root: Uint8Array }>('ledger_head')

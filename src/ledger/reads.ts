@@ -1,8 +1,10 @@
 /** What the ledger reads inside its transactions, a statement for each kind of row however many are asked for. @module */
+import type { Database } from '../store/database.ts'
 import type { Session } from '../store/session.ts'
 import type { RowOf } from '../store/table.ts'
 import { beginLocked } from '../store/transactions.ts'
 import type { Head } from './batch.ts'
+import type { Claim } from './claim-kinds.ts'
 import type { Held, Json } from './decision.ts'
 import { type Keys, type Known, keyOf } from './known.ts'
 import { type AnswerRow, type ClaimRow, type CounterRow, HEAD_NAME, type heads } from './tables.ts'
@@ -53,17 +55,38 @@ export const emptyKnown = (): Known => ({ claims: new Map(), counters: new Map()
 const column = (keys: readonly string[][], index: number): string[] => keys.map((key) => key[index] ?? '')
 
 /** A claim as it was kept. */
-export const toHeld = ({ holder, at }: ClaimRow): Held => {
+const toHeld = ({ holder, at }: ClaimRow): Held => {
   const parsed: Json = holder === null ? null : JSON.parse(holder)
   return { holder: parsed, at }
+}
+
+/** Those of the claims that somebody holds. */
+const heldClaims = async (
+  { query }: Pick<Session | Database, 'query'>,
+  keys: Keys['claims'],
+): Promise<Map<string, Held>> => {
+  const columns = [column(keys, 0), column(keys, 1), column(keys, 2)]
+  const { rows } = await query<ClaimRow>(READ_CLAIMS, columns, 'ledger-claims')
+  return new Map(rows.map((row) => [keyOf(row.organisation, row.kind, row.key), toHeld(row)]))
 }
 
 const readClaims = async (session: Session, known: Known, keys: Keys['claims']): Promise<void> => {
   if (keys.length === 0) return
   for (const key of keys) known.claims.set(keyOf(...key), null)
-  const columns = [column(keys, 0), column(keys, 1), column(keys, 2)]
-  const { rows } = await session.query<ClaimRow>(READ_CLAIMS, columns, 'ledger-claims')
-  for (const row of rows) known.claims.set(keyOf(row.organisation, row.kind, row.key), toHeld(row))
+  for (const [name, held] of await heldClaims(session, keys)) known.claims.set(name, held)
+}
+
+/** Who holds each of some claims, in their order, by one query outside of any transaction. */
+export const findClaims = async (
+  database: Pick<Database, 'query'>,
+  organisation: string,
+  claims: readonly Claim[],
+): Promise<(Held | undefined)[]> => {
+  const held = await heldClaims(
+    database,
+    claims.map(([kind, key]) => [organisation, kind, key]),
+  )
+  return claims.map(([kind, key]) => held.get(keyOf(organisation, kind, key)))
 }
 
 const readCounters = async (session: Session, known: Known, keys: Keys['counters']): Promise<void> => {

@@ -4,8 +4,8 @@
  * @module
  */
 import type { Knex } from 'knex'
+import { openPglite } from './embedded/pglite.ts'
 import { migrate } from './migrate.ts'
-import { openPglite } from './pglite.ts'
 import { openPostgres } from './postgres.ts'
 import type { QueryResult, Session } from './session.ts'
 
@@ -27,13 +27,14 @@ export interface Database {
    */
   query<R extends object>(text: string, values: readonly unknown[], name?: string): Promise<QueryResult<R>>
   /**
-   * One query that ends after a time. Absent where the database knows no time-outs, as PGlite.
-   * @throws the driver's error; SQLSTATE 57014 where the time was up
+   * One query that ends after a time, on one of a few connections kept for such. Absent where the database knows no time-outs, as PGlite.
+   * @throws ConnectionLost, or the driver's error; SQLSTATE 57014 where the time was up
    */
   readonly queryWithin?: <R extends object>(
     timeoutMs: number,
     text: string,
     values: readonly unknown[],
+    name?: string,
   ) => Promise<QueryResult<R>>
   readonly kind: 'pglite' | 'postgres'
   /**

@@ -1,6 +1,7 @@
 /** What both kinds of database share of node-postgres. @module */
 import type { Knex } from 'knex'
 import pg from 'pg'
+import { despiteConflicts } from './conflicts.ts'
 import { ConnectionLost, endsConnection, type QueryResult, type Session, sqlState } from './session.ts'
 
 /** OID of int8 in pg_type. */
@@ -51,31 +52,49 @@ export const createQuery =
   ): Promise<QueryResult<R>> => {
     const client: pg.ClientBase = await knex.client.acquireConnection()
     try {
-      return await run<R>(client, text, values, name)
+      return await despiteConflicts(() => run<R>(client, text, values, name))
     } finally {
       knex.client.releaseConnection(client)
     }
   }
 
-/** @returns a function that runs one query for at most so long @throws the driver's error */
+/**
+ * Has knex run a statement again that is a transaction by itself and met another one. Statements within a transaction go another
+ * way: whoever began it runs it again as a whole.
+ */
+export const repeatAfterConflicts = ({ client }: Knex): void => {
+  const query = client.query.bind(client)
+  client.query = (connection: unknown, statement: unknown) =>
+    despiteConflicts(() => query(connection, statement))
+}
+
+/** Settings of a query that is timed: by index, and on one processor, so that it slows others as little as can be. */
+const TIMED = 'SET LOCAL enable_seqscan = off; SET LOCAL max_parallel_workers_per_gather = 0'
+
+/**
+ * @param pool of clients that send queries before earlier ones are answered: all of it is one round trip
+ * @returns a function that runs one query for at most so long @throws ConnectionLost, or the driver's error
+ */
 export const createTimedQuery =
-  (knex: Knex) =>
+  (pool: pg.Pool) =>
   async <R extends object>(
     timeoutMs: number,
     text: string,
     values: readonly unknown[],
+    name?: string,
   ): Promise<QueryResult<R>> => {
-    const client: pg.ClientBase = await knex.client.acquireConnection()
-    try {
-      await run(client, `BEGIN; SET LOCAL statement_timeout = ${timeoutMs}`)
-      try {
-        return await run<R>(client, text, values)
-      } finally {
-        await run(client, 'ROLLBACK')
-      }
-    } finally {
-      knex.client.releaseConnection(client)
-    }
+    const client = await pool.connect().catch((error: unknown) => {
+      throw new ConnectionLost(error)
+    })
+    const [begun, answered, ended] = await Promise.allSettled([
+      run(client, `BEGIN READ ONLY; SET LOCAL statement_timeout = ${timeoutMs}; ${TIMED}`),
+      run<R>(client, text, values, name),
+      run(client, 'ROLLBACK'),
+    ])
+    client.release(ended.status === 'rejected')
+    if (begun.status === 'rejected') throw begun.reason
+    if (answered.status === 'rejected') throw answered.reason
+    return answered.value
   }
 
 interface Corkable {

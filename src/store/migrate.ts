@@ -16,7 +16,11 @@ const tooOld = (missing: readonly string[]): Error =>
  */
 export const migrate = async ({ knex, kind }: Database): Promise<void> => {
   await knex.transaction(async (trx) => {
-    if (kind === 'postgres') await trx.raw(`SELECT pg_advisory_xact_lock(${ADVISORY_LOCK_KEY})`)
+    if (kind === 'postgres') {
+      // What changes a great table takes as long as it takes, and so does waiting for whoever does it.
+      await trx.raw('SET LOCAL statement_timeout = 0; SET LOCAL lock_timeout = 0')
+      await trx.raw(`SELECT pg_advisory_xact_lock(${ADVISORY_LOCK_KEY})`)
+    }
     await trx.raw(`CREATE TABLE IF NOT EXISTS migrations (
       name text COLLATE "C" PRIMARY KEY,
       applied_at timestamptz NOT NULL DEFAULT now()

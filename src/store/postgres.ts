@@ -1,14 +1,25 @@
-/** PostgreSQL: knex with a pool for reads, and a small pool beside it for sessions. @module */
+/** PostgreSQL: knex with a pool for reads, and beside it small pools for sessions and for what may take long. @module */
 import createKnex from 'knex'
 import pg from 'pg'
 import type { Database, StoreLogger } from './database.ts'
-import { createQuery, createSession, createTimedQuery, knexLog, typeParsers } from './driver.ts'
+import {
+  createQuery,
+  createSession,
+  createTimedQuery,
+  knexLog,
+  repeatAfterConflicts,
+  typeParsers,
+} from './driver.ts'
 import { ConnectionLost, saysDiskFull } from './session.ts'
 
 const POOL_MAX_CONNECTIONS = 10
 /** One for each lane, and one for each slow change that waits. */
 const SESSIONS_MAX_CONNECTIONS = 4
+/** Who searches waits for others who do, and for nobody else. */
+const TIMED_MAX_CONNECTIONS = 4
 const CONNECT_TIMEOUT_MS = 5_000
+/** A read that takes longer is given up, so that a slow one can't keep connections from everybody. */
+const READ_TIMEOUT_MS = 10_000
 /** A lane never waits longer than this for the head row, nor may a stuck lane hold it longer. */
 const LANE_LOCK_TIMEOUT_MS = 2_000
 const LANE_IDLE_TIMEOUT_MS = 2_000
@@ -16,19 +27,71 @@ const LANE_IDLE_TIMEOUT_MS = 2_000
 const LANE_QUERY_TIMEOUT_MS = 10_000
 const MIN_SERVER_VERSION = 140_000
 
-/** @throws Error when the server is too old or does not store UTF-8 */
-const checkServer = async (pool: pg.Pool): Promise<void> => {
-  const { rows } = await pool.query<{ version: number; encoding: string }>(
-    `SELECT current_setting('server_version_num')::int AS version, current_setting('server_encoding') AS encoding`,
+/** What a session of ours must be set to; each in ms. */
+const SETTINGS = {
+  lock_timeout: LANE_LOCK_TIMEOUT_MS,
+  idle_in_transaction_session_timeout: LANE_IDLE_TIMEOUT_MS,
+  statement_timeout: READ_TIMEOUT_MS,
+}
+
+interface Server {
+  readonly version: number
+  readonly encoding: string
+  readonly pid: number
+  readonly role: string
+  readonly database: string
+  /** Values of {@link SETTINGS} in ms, 0 for none. */
+  readonly settings: Readonly<Record<string, number>>
+}
+
+/**
+ * A pooler, such as PgBouncer, hands out sessions of others: what is set, or prepared by name, in one may be wanted in the next. So
+ * its sessions must come with our settings, and nothing is prepared by name.
+ * @throws Error that says how the settings are made
+ */
+const checkPooler = ({ role, database, settings }: Server): void => {
+  const wrong = Object.entries(SETTINGS).filter(
+    ([name, most]) => !((settings[name] ?? 0) > 0 && (settings[name] ?? 0) <= most),
   )
-  const { version, encoding } = rows[0]!
-  if (version < MIN_SERVER_VERSION) throw new Error(`PostgreSQL 14 or later is needed, not ${version}.`)
-  if (encoding !== 'UTF8') throw new Error(`The database's encoding must be UTF8, not ${encoding}.`)
+  if (wrong.length === 0) return
+  const commands = wrong.map(
+    ([name, most]) => `ALTER ROLE "${role}" IN DATABASE "${database}" SET ${name} = '${most / 1000}s';`,
+  )
+  throw new Error(
+    `DATABASE_URL leads to a connection pooler, whose sessions must come with time-outs of their own. Run, and have the pooler connect anew: ${commands.join(' ')}`,
+  )
+}
+
+/**
+ * @returns whether a pooler is between us and the server: the process it named when we connected isn't the one that answers
+ * @throws Error when the server is too old, does not store UTF-8, or is behind a pooler that isn't set up for us
+ */
+const checkServer = async (connection: pg.ClientConfig): Promise<boolean> => {
+  const client = new pg.Client(connection)
+  client.on('error', () => {})
+  await client.connect()
+  try {
+    const { rows } = await client.query<Server>(
+      `SELECT current_setting('server_version_num')::int AS version, current_setting('server_encoding') AS encoding,
+        pg_backend_pid() AS pid, current_user AS role, current_database() AS database,
+        (SELECT json_object_agg(name, setting::int) FROM pg_settings WHERE name = ANY ($1)) AS settings`,
+      [Object.keys(SETTINGS)],
+    )
+    const server = rows[0]!
+    const { version, encoding, pid } = server
+    if (version < MIN_SERVER_VERSION) throw new Error(`PostgreSQL 14 or later is needed, not ${version}.`)
+    if (encoding !== 'UTF8') throw new Error(`The database's encoding must be UTF8, not ${encoding}.`)
+    const isPooled = 'processID' in client && client.processID !== pid
+    if (isPooled) checkPooler(server)
+    return isPooled
+  } finally {
+    await client.end()
+  }
 }
 
 /**
  * @param url `postgres://user:password@host:port/database`
- * @throws the driver's error when the server can't be reached
+ * @throws the driver's error when the server can't be reached, Error when it, or a pooler before it, isn't fit
  */
 export const openPostgres = async (url: string, logger?: StoreLogger): Promise<Database> => {
   const connection = {
@@ -38,24 +101,31 @@ export const openPostgres = async (url: string, logger?: StoreLogger): Promise<D
     keepAlive: true,
     types: typeParsers,
   }
+  const isPooled = await checkServer(connection)
+  // A pooler takes none of them at the beginning of a session.
+  const { lock_timeout, idle_in_transaction_session_timeout, statement_timeout }: Partial<typeof SETTINGS> =
+    isPooled ? {} : SETTINGS
   const sessions = new pg.Pool({
     ...connection,
     max: SESSIONS_MAX_CONNECTIONS,
     idleTimeoutMillis: 0,
-    lock_timeout: LANE_LOCK_TIMEOUT_MS,
-    idle_in_transaction_session_timeout: LANE_IDLE_TIMEOUT_MS,
+    lock_timeout,
+    idle_in_transaction_session_timeout,
     query_timeout: LANE_QUERY_TIMEOUT_MS,
     pipeline: true,
   })
-  // The query that is running rejects by itself; without a listener the event would end the process.
-  sessions.on('connect', (client) => client.on('error', () => {}))
-  sessions.on('error', (error) => logger?.warn({ err: error }, 'a database session was lost'))
+  const timed = new pg.Pool({ ...connection, max: TIMED_MAX_CONNECTIONS, pipeline: true })
+  for (const pool of [sessions, timed]) {
+    // The query that is running rejects by itself; without a listener the event would end the process.
+    pool.on('connect', (client) => client.on('error', () => {}))
+    pool.on('error', (error) => logger?.warn({ err: error }, 'a database session was lost'))
+  }
 
   const knex = createKnex({
     client: 'pg',
     // Messages of errors get into the log, and values may be secrets.
     compileSqlOnError: false,
-    connection,
+    connection: { ...connection, statement_timeout },
     pool: { min: 0, max: POOL_MAX_CONNECTIONS },
     acquireConnectionTimeout: CONNECT_TIMEOUT_MS,
     log: knexLog((message) => logger?.warn({}, message)),
@@ -66,20 +136,13 @@ export const openPostgres = async (url: string, logger?: StoreLogger): Promise<D
     if (saysDiskFull(error)) tellDiskFull()
   }
   knex.on('query-error', look)
+  repeatAfterConflicts(knex)
 
-  const close = async (): Promise<void> => {
-    await Promise.all([sessions.end(), knex.destroy()])
-  }
-  try {
-    await checkServer(sessions)
-  } catch (error) {
-    await close()
-    throw error
-  }
+  const [query, queryWithin] = [createQuery(knex), createTimedQuery(timed)]
   return {
     knex,
-    query: createQuery(knex),
-    queryWithin: createTimedQuery(knex),
+    query: isPooled ? (text, values) => query(text, values) : query,
+    queryWithin: isPooled ? (ms, text, values) => queryWithin(ms, text, values) : queryWithin,
     kind: 'postgres',
     onDiskFull(listener) {
       tellDiskFull = listener
@@ -91,8 +154,11 @@ export const openPostgres = async (url: string, logger?: StoreLogger): Promise<D
       const client = await sessions.connect().catch((error: unknown) => {
         throw new ConnectionLost(error)
       })
-      return createSession(knex, client, true, (destroy) => client.release(destroy), look)
+      const session = createSession(knex, client, true, (destroy) => client.release(destroy), look)
+      return isPooled ? { ...session, query: (text, values) => session.query(text, values) } : session
     },
-    close,
+    async close() {
+      await Promise.all([sessions.end(), timed.end(), knex.destroy()])
+    },
   }
 }

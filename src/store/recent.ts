@@ -17,8 +17,7 @@ export interface Recent<V> {
   /** The value of a key: remembered, being loaded, or loaded now. Failures are not remembered. */
   get(key: string): Promise<V>
   /**
-   * Forgets a key here at once, and everywhere else as soon as the bus tells it.
-   * @returns resolves once the others were told, or can't be
+   * Forgets a key here at once, and everywhere else before it resolves; or, where a server can't be told, after its time to live.
    */
   forget(key: string): Promise<void>
   /** Forgets all keys, here and everywhere. */
@@ -98,7 +97,7 @@ export const createRecent = <V>(options: RecentOptions<V>): Recent<V> => {
     (key) => (key === ALL_KEYS ? clearHere() : forgetHere(key)),
     () => entries.clear(),
   )
-  const tell = async (key: string): Promise<void> => others?.bus.publish(others.channel, key)
+  const tell = async (key: string): Promise<void> => others?.bus.announce(others.channel, key)
 
   return {
     get(key) {

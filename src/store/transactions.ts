@@ -6,6 +6,7 @@
  */
 import { setTimeout as pause } from 'node:timers/promises'
 import { fail } from '../errors.ts'
+import { despiteConflicts } from './conflicts.ts'
 import type { Database } from './database.ts'
 import { ConnectionLost, isTransient, type QueryResult, type Session } from './session.ts'
 import type { RowQuery } from './write-rows.ts'
@@ -66,13 +67,14 @@ export const writeAndCommit = async (session: Session, queries: readonly RowQuer
 }
 
 /**
- * Runs `work` again once if the connection breaks before anything was committed.
- * @throws AppError unavailable when it breaks again, or the database refuses for now
+ * Runs `work`, a transaction, again once if the connection breaks before anything was committed, and for a while if others are in
+ * its way.
+ * @throws AppError unavailable when it breaks again, others don't go out of its way, or the database refuses for now
  */
 export const retried = async <R>(work: () => Promise<R>): Promise<R> => {
   for (let attempt = 1; ; attempt++) {
     try {
-      return await work()
+      return await despiteConflicts(work)
     } catch (error) {
       if (isTransient(error)) return unavailable(error)
       if (!(error instanceof ConnectionLost)) throw error

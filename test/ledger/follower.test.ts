@@ -202,6 +202,45 @@ describe('followers of the log', () => {
     await follower.close()
   })
 
+  it('skip what nobody wants, deaf to commits, and consume all from the commit on by which somebody does', async () => {
+    await database.knex.raw('CREATE TABLE test_wanted (id bigint NOT NULL)')
+    const slow = { pollMs: 3_600_000, unwanted: 'NOT EXISTS (SELECT FROM test_wanted)' }
+    const cursorAt = async (size: number): Promise<void> => {
+      const deadline = performance.now() + GIVE_UP_MS
+      for (;;) {
+        const row = await database.knex('ledger_followers').where({ name }).first('cursor')
+        if (row?.cursor === size) return
+        if (performance.now() > deadline) throw new Error(`the cursor is at ${row?.cursor}, not ${size}`)
+        await pause(5)
+      }
+    }
+    try {
+      await append(store.ledger, 20)
+      const { size } = await store.ledger.head()
+      const follower = follow('a', slow)
+      await cursorAt(size)
+      await append(store.ledger, 5)
+      follower.wake()
+      await pause(50)
+      await cursorAt(size)
+      const wanting = await store.ledger.transact(callerOf('org_1'), async (trx) => {
+        await trx('test_wanted').insert({ id: 1 })
+        return { entry: { type: 'account', data: {} } as const, result: null }
+      })
+      expect(wanting).to.equal(null)
+      follower.reconsider()
+      await append(store.ledger, 9)
+      const { size: end } = await store.ledger.head()
+      follower.wake()
+      await cursorAt(end)
+      const taken = await database.knex('test_consumed').orderBy('idx').pluck('idx')
+      expect(taken.slice(-10)).to.deep.equal(Array.from({ length: 10 }, (_, i) => end - 10 + i))
+      expect(taken[0]).to.be.within(size, end - 10)
+    } finally {
+      await database.knex.raw('DROP TABLE test_wanted')
+    }
+  })
+
   it('end cleanly while there is still work', async () => {
     await append(store.ledger, 100)
     const follower = follow('a')

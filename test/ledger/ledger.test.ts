@@ -92,6 +92,17 @@ describe('ledger', () => {
       expect(held).to.deep.equal({ holder: { first: 'held' }, at: (winner as Receipt).at })
   })
 
+  it('tells who holds each of several keys in their order, also of one that is asked for twice', async () => {
+    const { at } = await test.ledger.append(alice, claiming('asked'))
+    const claims = ['free', 'asked', 'asked'].map((key) => [KIND, key] as const)
+    const held = { holder: { first: 'asked' }, at }
+    expect(await test.ledger.findClaims('org_alice', claims)).to.deep.equal([undefined, held, held])
+    expect(await test.ledger.findClaims('org_bob', claims)).to.deep.equal([undefined, undefined, undefined])
+    expect(await test.ledger.findClaim('org_alice', KIND, 'asked')).to.deep.equal(held)
+    expect(await test.ledger.findClaim('org_alice', CLAIM_KINDS.ticketSpent, 'asked')).to.equal(undefined)
+    expect(await test.ledger.findClaims('org_alice', [])).to.deep.equal([])
+  })
+
   it('reads keys and counters that only a branch names', async () => {
     const orInstead =
       (key: string): Decide<Receipt> =>

@@ -110,6 +110,44 @@ describe('the bus on Redis', () => {
     expect(b.heard).to.deep.equal(['one', 'two ✓', ''])
   })
 
+  it('an announcement ends when every server has said that it heard it, or after a while', async () => {
+    const [a, b] = [await server('x'), await server('x')]
+    const third = await redis.open()
+    const prefix = `${a.client.options.keyPrefix}assay:bus:0:`
+    const texts: string[] = []
+    const heard = new Promise<void>((resolve) => {
+      third.on('message', (_, text) => {
+        texts.push(text)
+        resolve()
+      })
+    })
+    await third.subscribe(`${prefix}x`)
+    let isOver = false
+    const told = a.bus.announce('x', 'one').then(() => {
+      isOver = true
+    })
+    await heard
+    await b.until(() => b.heard.length === 1)
+    for (let i = 0; i < 5; i++) await a.client.ping()
+    expect(isOver).to.equal(false)
+    const [, sender, number] = /^([0-9a-f]{10})([0-9a-f]{6})one$/.exec(texts[0] ?? '') ?? []
+    await b.client.publish(`${prefix}heard:${sender}`, number ?? '')
+    await told
+    await a.bus.announce('x', 'two')
+    expect(b.heard).to.deep.equal(['one', 'two'])
+    third.disconnect()
+  })
+
+  it('an announcement reaches every server before it ends', async () => {
+    const servers = [await server('x'), await server('x'), await server('x')]
+    const [a, other] = servers
+    for (let round = 0; round < 200; round++) {
+      const message = `message ${round}`
+      await Promise.all([a?.bus.announce('x', message), other?.bus.announce('x', `other ${round}`)])
+      for (const { heard } of servers) expect(heard.slice(-2)).to.include(message)
+    }
+  })
+
   it('channels, key prefixes and databases are told apart', async () => {
     const a = await server('x')
     const others = [

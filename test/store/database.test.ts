@@ -27,6 +27,38 @@ describe('database', () => {
     for (const error of passing) expect(isUnavailable(error), error.message).to.equal(true)
   })
 
+  onPostgres.it('gives a read up that takes too long, which passes, and keeps its connection', async () => {
+    const { rows } = await database.query<{ setting: string }>(
+      "SELECT current_setting('statement_timeout') AS setting",
+      [],
+    )
+    expect(rows).to.deep.equal([{ setting: '10s' }])
+    const late = await rejection(
+      database.knex.transaction(async (trx) => {
+        await trx.raw('SET LOCAL statement_timeout = 20')
+        await trx.raw('SELECT pg_sleep(10)')
+      }),
+    )
+    expect(late).to.include({ code: '57014' })
+    expect(isUnavailable(late)).to.equal(true)
+    await database.ping()
+  })
+
+  onPostgres.it(
+    'gives a timed read up at its time, lets it write nothing, and times the next one anew',
+    async () => {
+      const within = database.queryWithin!
+      const began = performance.now()
+      const sleeps = Array.from({ length: 8 }, () => rejection(within(50, 'SELECT pg_sleep($1)', [10])))
+      for (const late of await Promise.all(sleeps)) expect(late).to.include({ code: '57014' })
+      expect(performance.now() - began).to.be.below(8000)
+      const removal = rejection(within(5000, 'DELETE FROM migrations WHERE name = $1', ['none']))
+      expect(await removal).to.include({ code: '25006' })
+      for (let i = 0; i < 8; i++)
+        expect((await within(5000, 'SELECT $1::int AS n', [i], 'timed-echo')).rows).to.deep.equal([{ n: i }])
+    },
+  )
+
   it('has the whole schema after opening', async () => {
     const names = await database.knex('migrations').orderBy('name').pluck('name')
     expect(names).to.deep.equal(MIGRATIONS.map(({ name }) => name))

@@ -15,6 +15,7 @@ const MINUTE_MS = 60_000
 const codec = createSealedValues(createSealing(randomBytes(32)))
 const silentBus: Bus = {
   publish: async () => undefined,
+  announce: async () => undefined,
   subscribe: () => () => undefined,
   close: () => undefined,
 }

@@ -3,7 +3,7 @@ import { existsSync, readFileSync, renameSync, rmSync, writeFileSync } from 'nod
 import { join } from 'node:path'
 import { expect } from 'chai'
 import { openDatabase } from '../../src/store/database.ts'
-import { openPglite } from '../../src/store/pglite.ts'
+import { openPglite } from '../../src/store/embedded/pglite.ts'
 import { startProgram } from '../support/programs.ts'
 import { rejection } from '../support/rejection.ts'
 import { onEmbedded } from '../support/servers/database.ts'
@@ -83,7 +83,7 @@ onEmbedded.describe('embedded database on disk', () => {
   })
 
   it('starts without a template, only slower', async () => {
-    const { templateName } = await import('../../src/store/pglite-template.ts')
+    const { templateName } = await import('../../src/store/embedded/pglite-template.ts')
     const template = join(import.meta.dirname, '../../build', templateName())
     const aside = `${template}.aside`
     const there = existsSync(template)

@@ -24,8 +24,8 @@ export const templateName = (): string => `pglite-${pgliteVersion()}.tar.gz`
 export const readTemplate = (): File | undefined => {
   const name = templateName()
   // Beside the bundle, or in build/ when run from the sources.
-  const file = [new URL(name, import.meta.url), new URL(`../../build/${name}`, import.meta.url)].find((url) =>
-    existsSync(fileURLToPath(url)),
+  const file = [new URL(name, import.meta.url), new URL(`../../../build/${name}`, import.meta.url)].find(
+    (url) => existsSync(fileURLToPath(url)),
   )
   // PGlite would unpack it too, in several times the time.
   return file && new File([new Uint8Array(gunzipSync(readFileSync(file)))], name.replace(/\.gz$/, ''))
