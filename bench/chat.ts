@@ -15,6 +15,7 @@ import type { AddressInfo } from 'node:net'
 import pg from 'pg'
 import { quantile, requestBytes, runLoad } from '../test/support/servers/http-load.ts'
 import { startServerProcess } from '../test/support/servers/server-process.ts'
+import { report, type Row as TableRow } from './support/interleaved.ts'
 import { measureInScratchDatabase } from './support/scratch-database.ts'
 
 const CONNECTIONS = 64
@@ -220,27 +221,23 @@ interface Slice {
   readonly p99: number
 }
 
-/** @returns whether the goal was met */
-const report = (title: string, peer: Runner, ours: readonly Slice[], theirs: readonly Slice[]): boolean => {
+const rows: TableRow[] = []
+const addRow = (what: string, peer: Runner, ours: readonly Slice[], theirs: readonly Slice[]): void => {
   const ratio = median(ours.map(({ rate }, i) => rate / (theirs[i]?.rate ?? Number.NaN)))
-  const met = ratio >= GOAL
-  console.log(
-    `\n${title}, ${CONNECTIONS} connections, ${SLICES} interleaved slices of ${SLICE_MS} ms, medians`,
-  )
-  console.log('server                             requests/s   p99 ms')
-  for (const [name, slices] of [
-    ['ours', ours],
-    [peer.name, theirs],
-  ] as const) {
-    const rate = median(slices.map((slice) => slice.rate)).toFixed(0)
-    const p99 = median(slices.map((slice) => slice.p99)).toFixed(1)
-    console.log(`${name.padEnd(34)} ${rate.padStart(10)} ${p99.padStart(8)}`)
-  }
-  console.log(`ours ÷ bare: ${ratio.toFixed(2)}, must reach ${GOAL}: ${met ? 'ok' : 'MISS'}`)
-  return met
+  const figures = (slices: readonly Slice[]): string =>
+    `${median(slices.map(({ rate }) => rate)).toFixed(0)}/s, p99 ${median(slices.map(({ p99 }) => p99)).toFixed(1)} ms`
+  rows.push({
+    what: `${what}, ${CONNECTIONS} connections`,
+    ours: figures(ours),
+    peer: peer.name,
+    theirs: figures(theirs),
+    ratio: `${ratio.toFixed(2)}×`,
+    mustReach: `${GOAL}×`,
+    ok: ratio >= GOAL,
+  })
 }
 
-const compare = async (databaseUrl: string, ours: Runner, work: Work, title: string): Promise<boolean> => {
+const compare = async (databaseUrl: string, ours: Runner, work: Work, title: string): Promise<void> => {
   const peer = await startBestPeer(databaseUrl, work)
   try {
     for (const runner of [ours, peer]) await run(runner, work, WARM_UP_MS)
@@ -252,7 +249,7 @@ const compare = async (databaseUrl: string, ours: Runner, work: Work, title: str
       for (const runner of slice % 2 === 0 ? [ours, peer] : [peer, ours])
         slices.get(runner)?.push(await run(runner, work, SLICE_MS))
     }
-    return report(title, peer, slices.get(ours) ?? [], slices.get(peer) ?? [])
+    addRow(title, peer, slices.get(ours) ?? [], slices.get(peer) ?? [])
   } finally {
     await peer.end()
   }
@@ -265,9 +262,10 @@ const measure = async (databaseUrl: string): Promise<boolean> => {
     await client.connect()
     await client.query(PEER_TABLES)
     await client.end()
-    const posts = await compare(databaseUrl, ours, 'post', `POST ${PATH}`)
-    const reads = await compare(databaseUrl, ours, 'read', `GET ${PATH}, ${PAGE} messages`)
-    return posts && reads
+    await compare(databaseUrl, ours, 'post', `POST ${PATH}`)
+    await compare(databaseUrl, ours, 'read', `GET ${PATH}, ${PAGE} messages`)
+    report(rows)
+    return rows.every(({ ok: isOk }) => isOk)
   } finally {
     await ours.end()
   }

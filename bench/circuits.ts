@@ -1,7 +1,7 @@
 /**
  * Each circuit: size, witness, one proof by the pool beside snarkjs as its documentation uses it (`groth16.fullProve` with
- * paths of files, on its own threads), verification. Then how many proofs a second the pool makes beside it. They take
- * turns within one process; what counts is the median of the turns.
+ * paths of files, on its own threads). Then how many proofs a second the pool makes beside it. They take turns within one
+ * process; what counts is the median of the turns. Verification is in bench/verifier.ts.
  * @module
  */
 import { statSync } from 'node:fs'
@@ -10,8 +10,8 @@ import { groth16 } from 'snarkjs'
 import { CIRCUITS, type CircuitId } from '../src/circuits/catalogue.ts'
 import type { Proved } from '../src/circuits/proving/groth16.ts'
 import { createProver, type Prover } from '../src/circuits/proving/prover.ts'
-import { computeWitness } from '../src/circuits/proving/witness.ts'
-import { createVerifier } from '../src/circuits/verifier.ts'
+import { createWitnessProgram } from '../src/circuits/proving/witness.ts'
+import { createWorkerPool } from '../src/circuits/threads/worker-pool.ts'
 import { encodeZk1 } from '../src/protocol/zk1.ts'
 import { artifacts } from '../test/support/circuits/circuits.ts'
 import { GOOD_INPUTS } from '../test/support/domain/proofs.ts'
@@ -20,7 +20,6 @@ import { type Row, report } from './support/interleaved.ts'
 const ROOT = join(import.meta.dirname, '..')
 const TURNS = 5
 const PROOFS_PER_TURN = 6
-const VERIFICATIONS = 15
 /** Two single-threaded workers against two threads for one proof. */
 const MUST_REACH = 1.5
 /** What a caller who waits may wait for one proof, of circuits up to this domain. */
@@ -32,7 +31,10 @@ const KIB = 1024
 
 const zkeyFile = (id: CircuitId): string => join(ROOT, `circuits/keys/${id}.zkey`)
 const wasmFile = (id: CircuitId): string => join(ROOT, `build/circuits/${id}.wasm`)
-const provers = [1, 2].map((threads) => ({ threads, prover: createProver({ threads, artifacts }) }))
+const provers = [1, 2].map((threads) => {
+  const pool = createWorkerPool({ threads, artifacts })
+  return { threads, pool, prover: createProver({ pool }) }
+})
 const rows: Row[] = []
 
 const median = (values: readonly number[]): number =>
@@ -65,11 +67,12 @@ const withSnarkjs = (id: CircuitId): Promise<Proved> =>
 /** One proof for a caller who waits, and what it is made of. */
 const single = async (id: CircuitId, domain: number) => {
   const [{ prover }] = provers as [(typeof provers)[number]]
-  const program = await WebAssembly.compile(new Uint8Array(artifacts[id].wasm))
+  const module = await WebAssembly.compile(new Uint8Array(artifacts[id].wasm))
+  const computeWires = await createWitnessProgram(module)
   const [ours = [], theirs = [], witness = []] = await inTurns([
     () => inPool(prover, id),
     () => withSnarkjs(id),
-    () => computeWitness(program, GOOD_INPUTS[id]),
+    async () => computeWires(GOOD_INPUTS[id]),
   ])
   const hasGoal = domain <= ONLINE_DOMAIN
   rows.push({
@@ -114,44 +117,16 @@ const throughput = async (id: CircuitId): Promise<void> => {
   }
 }
 
-const verification = async (id: CircuitId, { proof, publicSignals }: Proved) => {
-  const verifier = createVerifier(artifacts)
-  const key = artifacts[id].verificationKey
-  const times: [number[], number[]] = [[], []]
-  // The first one prepares what all of them share.
-  await verifier.verify(id, proof, publicSignals)
-  for (let i = 0; i < VERIFICATIONS; i++) {
-    const ours = await milliseconds(async () => {
-      if (!(await verifier.verify(id, proof, publicSignals)).valid)
-        throw new Error('a good proof was refused')
-    })
-    const theirs = await milliseconds(async () => {
-      if (!(await groth16.verify(key, publicSignals, proof))) throw new Error('a good proof was refused')
-    })
-    times[0].push(ours)
-    times[1].push(theirs)
-  }
-  const [ours, theirs] = times.map(median) as [number, number]
-  rows.push({
-    what: `verify ${id}`,
-    ours: `${ours.toFixed(1)} ms`,
-    peer: 'snarkjs verify, which checks less',
-    theirs: `${theirs.toFixed(1)} ms`,
-    ratio: `${(theirs / ours).toFixed(2)}×`,
-    mustReach: '',
-    ok: true,
-  })
-  return { 'verify ms': ours.toFixed(1), 'proof as text': encodeZk1(proof, publicSignals).length }
-}
-
 const made = new Map<CircuitId, { proved: Proved; figures: object }>()
 for (const { id, domain } of CIRCUITS) {
   const figures = await single(id, domain)
   made.set(id, { proved: await withSnarkjs(id), figures })
 }
 for (const id of THROUGHPUT) await throughput(id)
-for (const { prover } of provers) await prover.close()
-// Only now, since our verifier puts its curve in the place of the one that snarkjs built for itself.
+for (const { prover, pool } of provers) {
+  await prover.close()
+  await pool.close()
+}
 const snarkjsCurve = globalThis.curve_bn128 as { terminate(): Promise<void> } | null
 const sizes: Record<string, object> = {}
 for (const { id, domain } of CIRCUITS) {
@@ -161,7 +136,7 @@ for (const { id, domain } of CIRCUITS) {
     constraints: artifacts[id].constraints,
     domain,
     ...figures,
-    ...(await verification(id, proved)),
+    'proof as text': encodeZk1(proved.proof, proved.publicSignals).length,
     'zkey KiB': Math.round(statSync(zkeyFile(id)).size / KIB),
     'WASM KiB': Math.round(statSync(wasmFile(id)).size / KIB),
   }

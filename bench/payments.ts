@@ -17,6 +17,7 @@ import { clientOf, ok } from '../test/support/client.ts'
 import { makeProof } from '../test/support/domain/payment-proofs.ts'
 import { quantile, requestBytes, runLoad } from '../test/support/servers/http-load.ts'
 import { startServerProcess } from '../test/support/servers/server-process.ts'
+import { type Row, report } from './support/interleaved.ts'
 import { measureInScratchDatabase } from './support/scratch-database.ts'
 
 const CONNECTIONS = 64
@@ -300,39 +301,29 @@ interface Slice {
   readonly p99: number
 }
 
-const report = (runners: readonly Runner[], slices: ReadonlyMap<Runner, readonly Slice[]>): boolean => {
-  const [ours] = runners
+const tableOf = (runners: readonly Runner[], slices: ReadonlyMap<Runner, readonly Slice[]>): Row[] => {
+  const [ours, ...peers] = runners
   const goals: Record<string, number | undefined> = {
     insert: GOAL_OF_INSERT,
     transaction: GOAL_OF_TRANSACTION,
   }
-  const ourRates = (ours && slices.get(ours)?.map(({ rate }) => rate)) ?? []
-  let met = true
-  console.log(
-    `payments/validate, ${CONNECTIONS} connections, ${SLICES} interleaved slices of ${SLICE_MS} ms, medians`,
-  )
-  console.log('server                        requests/s   p99 ms   ours ÷ it   must reach')
-  for (const runner of runners) {
-    const own = slices.get(runner) ?? []
-    const goal = goals[runner.name.split(',')[0] ?? '']
-    const ratio = median(own.map(({ rate }, i) => (ourRates[i] ?? Number.NaN) / rate))
-    const ok = goal === undefined || ratio >= goal
-    met &&= ok
-    console.log(
-      [
-        runner.name.padEnd(28),
-        median(own.map(({ rate }) => rate))
-          .toFixed(0)
-          .padStart(11),
-        median(own.map(({ p99 }) => p99))
-          .toFixed(1)
-          .padStart(8),
-        ratio.toFixed(2).padStart(11),
-        goal === undefined ? '' : `${goal.toFixed(1).padStart(12)}  ${ok ? 'ok' : 'MISS'}`,
-      ].join(' '),
-    )
-  }
-  return met
+  const own = (ours && slices.get(ours)) ?? []
+  const figures = (of: readonly Slice[]): string =>
+    `${median(of.map(({ rate }) => rate)).toFixed(0)}/s, p99 ${median(of.map(({ p99 }) => p99)).toFixed(1)} ms`
+  return peers.map((peer) => {
+    const theirs = slices.get(peer) ?? []
+    const goal = goals[peer.name.split(',')[0] ?? '']
+    const ratio = median(theirs.map(({ rate }, i) => (own[i]?.rate ?? Number.NaN) / rate))
+    return {
+      what: `payments/validate, ${CONNECTIONS} connections`,
+      ours: figures(own),
+      peer: `bare node:http and pg: ${peer.name}`,
+      theirs: figures(theirs),
+      ratio: `${ratio.toFixed(2)}×`,
+      mustReach: goal === undefined ? '' : `${goal}×`,
+      ok: goal === undefined || ratio >= goal,
+    }
+  })
 }
 
 const measure = async (databaseUrl: string): Promise<boolean> => {
@@ -355,7 +346,9 @@ const measure = async (databaseUrl: string): Promise<boolean> => {
         if (runner) slices.get(runner)?.push(await run(runner, SLICE_MS))
       }
     }
-    return report(runners, slices)
+    const rows = tableOf(runners, slices)
+    report(rows)
+    return rows.every(({ ok: isOk }) => isOk)
   } finally {
     await Promise.all(runners.map((runner) => runner.end()))
   }

@@ -1,28 +1,36 @@
 /**
  * Our prover beside snarkjs, both on one thread, with keys, witness program and curve kept in memory: the whole proof,
- * and the largest of its sums alone. Then how many proofs a second two workers make. They take turns within one process;
+ * and the largest of its sums alone; the witness of a program that is kept, beside a new instance of it each time. Then how
+ * long one caller waits for a pool, and how many proofs a second two workers make. They take turns within one process;
  * what counts is the median of the turns.
  * @module
  */
 import { groth16 } from 'snarkjs'
+import { prepareCurve } from '../src/bin/circuits/curve.ts'
 import { CIRCUITS, type CircuitId } from '../src/circuits/catalogue.ts'
-import { prepareCurve } from '../src/circuits/curve.ts'
 import { createProofMaker } from '../src/circuits/proving/groth16.ts'
 import { createProver } from '../src/circuits/proving/prover.ts'
 import { createAllocator, instantiateProver } from '../src/circuits/proving/proving-instance.ts'
 import { readProvingKey } from '../src/circuits/proving/proving-key.ts'
 import { randomScalar, SCALAR_BYTES, scalarBytes, scalarOf } from '../src/circuits/proving/scalars.ts'
-import { planWindows, windowsOf } from '../src/circuits/proving/window-plan.ts'
-import { computeWitness } from '../src/circuits/proving/witness.ts'
+import { planSums, windowsOf } from '../src/circuits/proving/window-plan.ts'
+import { createWitnessProgram, witnessFile } from '../src/circuits/proving/witness.ts'
+import { createWorkerPool } from '../src/circuits/threads/worker-pool.ts'
 import { artifacts } from '../test/support/circuits/circuits.ts'
 import { GOOD_INPUTS } from '../test/support/domain/proofs.ts'
 import { type Row, report } from './support/interleaved.ts'
 
 const TURNS = 7
-/** Whole proofs with large tables against snarkjs; with the default of PROVER_TABLE_MB ratios are shown without a goal. */
+/** Whole proofs with tables against snarkjs; with those that a thread makes at once ratios are shown without a goal. */
 const PROOF_MUST_REACH = 5
 const WITH_GOAL: readonly CircuitId[] = ['yesno', 'eligibility', 'composite']
+const WITNESSES: readonly CircuitId[] = ['yesno', 'quantum_safe_token', 'kyc']
+/** As PROVER_TABLE_MB is where nobody sets it. */
+const DEFAULT_TABLE_MIB = 8
 const LARGE_TABLE_MIB = 16
+/** Whose tables fit a pool of two threads together. */
+const IN_POOL: readonly CircuitId[] = ['yesno', 'eligibility']
+const LATENCY_MS = 20
 const SUM_MUST_REACH = 5
 const PROOFS_PER_SECOND = 60
 const PROOFS_PER_TURN = 30
@@ -41,32 +49,54 @@ const milliseconds = async (run: () => unknown): Promise<number> => {
 }
 
 /** Adds a row for two contenders that take turns; the first run of each doesn't count. */
-const compare = async (what: string, ours: () => unknown, theirs: () => unknown, goal?: number) => {
+const compare = async (
+  what: string,
+  ours: () => unknown,
+  theirs: () => unknown,
+  goal?: number | { readonly ms: number },
+  peer = 'snarkjs, one thread',
+) => {
   const times: [number, number][] = []
   for (const run of [ours, theirs]) await run()
   for (let turn = 0; turn < TURNS; turn++) times.push([await milliseconds(ours), await milliseconds(theirs)])
   const ratio = median(times.map(([own, peer]) => peer / own))
+  const ms = median(times.map(([own]) => own))
+  const isTime = typeof goal === 'object'
   rows.push({
     what,
-    ours: `${median(times.map(([own]) => own)).toFixed(1)} ms`,
-    peer: 'snarkjs, one thread',
+    ours: `${ms.toFixed(1)} ms`,
+    peer,
     theirs: `${median(times.map(([, peer]) => peer)).toFixed(1)} ms`,
     ratio: `${ratio.toFixed(2)}×`,
-    mustReach: goal === undefined ? '' : `${goal}×`,
-    ok: goal === undefined || ratio >= goal,
+    mustReach: goal === undefined ? '' : isTime ? `≤ ${goal.ms} ms` : `${goal}×`,
+    ok: goal === undefined || (isTime ? ms <= goal.ms : ratio >= goal),
   })
 }
 
-const wholeProof = async (id: CircuitId, tableMib?: number): Promise<void> => {
+/** snarkjs on one thread, with the witness by the program that ours has. */
+const withSnarkjs = async (id: CircuitId) => {
   const { zkey, wasm } = artifacts[id]
+  const computeWires = await createWitnessProgram(await WebAssembly.compile(new Uint8Array(wasm)))
+  return () =>
+    groth16.prove(
+      { type: 'mem', data: zkey },
+      { type: 'mem', data: witnessFile(computeWires(GOOD_INPUTS[id])) },
+    )
+}
+
+const wholeProof = async (id: CircuitId, tableMib?: number): Promise<void> => {
   const make = await createProofMaker(artifacts[id], tableMib && tableMib * MIB)
-  const module = await WebAssembly.compile(new Uint8Array(wasm))
-  const input = GOOD_INPUTS[id]
-  const theirs = async () =>
-    groth16.prove({ type: 'mem', data: zkey }, { type: 'mem', data: await computeWitness(module, input) })
   const [tables, goal] =
     tableMib === undefined ? ['', undefined] : [`, tables of ${tableMib} MiB`, PROOF_MUST_REACH]
-  await compare(`proof of ${id}${tables}`, () => make(input), theirs, goal)
+  await compare(`proof of ${id}${tables}`, () => make(GOOD_INPUTS[id]), await withSnarkjs(id), goal)
+}
+
+/** The witness of a program that is kept, beside a new instance for each. */
+const witness = async (id: CircuitId): Promise<void> => {
+  const module = await WebAssembly.compile(new Uint8Array(artifacts[id].wasm))
+  const computeWires = await createWitnessProgram(module)
+  const anew = async () => (await createWitnessProgram(module))(GOOD_INPUTS[id])
+  await compare(`witness of ${id}`, () => computeWires(GOOD_INPUTS[id]), anew, 1, 'a new instance each time')
 }
 
 /** What snarkjs' curve has besides what snarkjs.d.ts says. */
@@ -85,7 +115,9 @@ const sum = async (): Promise<void> => {
   const { call, layout, memory } = instance
   const { put, reserve } = createAllocator(instance)
   const count = numbers.length
-  const plan = planWindows(count, count, layout.G1_BYTES, TABLE_BYTES, layout.LARGEST_WINDOW_BITS)
+  const size = { count, full: count, pointBytes: layout.G1_BYTES, additionCost: 1 }
+  const [plan] = planSums([size], TABLE_BYTES, layout.LARGEST_WINDOW_BITS)
+  if (plan === undefined) throw new Error('no plan')
   const table = reserve(TABLE_BYTES)
   call.prepareG1(table, put(points), count, plan.entries, plan.bits * plan.groups)
   const [scalarsAt, numbersAt] = [put(scalars), put(new Uint8Array(Uint32Array.from(numbers).buffer))]
@@ -101,19 +133,56 @@ const sum = async (): Promise<void> => {
   await compare(`sum of ${count} multiples in G1`, ours, theirs, SUM_MUST_REACH)
 }
 
+/** A pool with its prover, whose tables are made when it is given back. */
+const settledPool = async (threads: number, ids: readonly CircuitId[]) => {
+  const pool = createWorkerPool({ threads, artifacts })
+  const prover = createProver({ pool, tableBytes: DEFAULT_TABLE_MIB * MIB })
+  const prove = (id: CircuitId) => prover.prove(id, GOOD_INPUTS[id], 'paying', 'bench')
+  for (const id of ids) {
+    await Promise.all(Array.from({ length: 8 * threads }, () => prove(id)))
+    while (pool.running() > 0) await new Promise((resolve) => setTimeout(resolve, 10))
+  }
+  const close = async () => {
+    await prover.close()
+    await pool.close()
+  }
+  return { prove, close }
+}
+
+/** How long one caller waits for an idle pool of two, beside one of a single thread and beside snarkjs. */
+const latency = async (): Promise<void> => {
+  const [one, two] = [await settledPool(1, IN_POOL), await settledPool(2, IN_POOL)]
+  for (const id of IN_POOL) {
+    const what = `${id} from an idle pool of two`
+    const goal = id === 'yesno' ? LATENCY_MS : undefined
+    await compare(
+      what,
+      () => two.prove(id),
+      () => one.prove(id),
+      goal && { ms: goal },
+      'a pool of one',
+    )
+    await compare(what, () => two.prove(id), await withSnarkjs(id))
+  }
+  await one.close()
+  await two.close()
+}
+
 const throughput = async (): Promise<void> => {
-  const prover = createProver({ threads: 2, artifacts, tableBytes: LARGE_TABLE_MIB * MIB })
+  const pool = createWorkerPool({ threads: 2, artifacts, tableBytes: LARGE_TABLE_MIB * MIB })
+  const prover = createProver({ pool })
   const many = () =>
     Promise.all(
       Array.from({ length: PROOFS_PER_TURN }, () =>
         prover.prove('yesno', GOOD_INPUTS.yesno, 'paying', 'bench'),
       ),
     )
-  await prover.warm()
+  await pool.warm()
   await many()
   const rates: number[] = []
   for (let turn = 0; turn < TURNS; turn++) rates.push((PROOFS_PER_TURN * 1000) / (await milliseconds(many)))
   await prover.close()
+  await pool.close()
   const rate = median(rates)
   rows.push({
     what: `yesno by two workers, tables of ${LARGE_TABLE_MIB} MiB`,
@@ -127,8 +196,11 @@ const throughput = async (): Promise<void> => {
 }
 
 await prepareCurve()
+for (const id of WITNESSES) await witness(id)
 await sum()
 for (const { id } of CIRCUITS) await wholeProof(id)
+for (const { id } of CIRCUITS) await wholeProof(id, DEFAULT_TABLE_MIB)
 for (const id of WITH_GOAL) await wholeProof(id, LARGE_TABLE_MIB)
+await latency()
 await throughput()
 report(rows)

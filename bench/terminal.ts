@@ -13,6 +13,7 @@ import {
   type Storage,
   type Terminal,
 } from '../src/terminal/node.ts'
+import { type Row, report } from './support/interleaved.ts'
 
 const GOAL_PAY_US = 20
 /** One durable payment against one durable write of as many bytes. */
@@ -30,11 +31,16 @@ const FRAME_BYTES = 260
 const median = (values: readonly number[]): number =>
   [...values].sort((a, b) => a - b)[values.length >> 1] ?? Number.NaN
 
-let missed = false
-const row = (what: string, figure: string, goal: string, ok: boolean): void => {
-  missed ||= !ok
-  console.log(`${what.padEnd(52)} ${figure.padStart(24)}   ${goal.padEnd(16)} ${ok ? 'ok' : 'MISS'}`)
-}
+const rows: Row[] = []
+const row = (
+  what: string,
+  ours: string,
+  mustReach: string,
+  ok: boolean,
+  peer = '',
+  theirs = '',
+  ratio = '',
+) => rows.push({ what, ours, peer, theirs, ratio, mustReach, ok })
 
 let cards = 0
 const openTerminal = (storage: Storage): Promise<Terminal> =>
@@ -95,10 +101,13 @@ const benchJournal = async (directory: string): Promise<void> => {
   const ratio = median(ratios)
   const single = median(singles)
   row(
-    'pay offline, journal, against one bare write + fsync',
-    `${single.toFixed(0)} µs, ${ratio.toFixed(2)} ×`,
-    `≤ ${GOAL_FSYNC_RATIO} ×`,
+    'pay offline, durable journal',
+    `${single.toFixed(0)} µs`,
+    `≤ ${GOAL_FSYNC_RATIO}×`,
     ratio <= GOAL_FSYNC_RATIO,
+    'one bare write and fsync (ratio: of times)',
+    `${(single / ratio).toFixed(0)} µs`,
+    `${ratio.toFixed(2)}×`,
   )
 
   const clients = 64
@@ -113,10 +122,13 @@ const benchJournal = async (directory: string): Promise<void> => {
   }
   const gain = median(gains)
   row(
-    `${clients} payments at once, against one by one`,
-    `${rate.toFixed(0)}/s, ${gain.toFixed(1)} ×`,
-    `≥ ${GOAL_GROUP_COMMIT_RATIO} ×`,
+    `pay offline, durable journal, ${clients} at once`,
+    `${rate.toFixed(0)}/s`,
+    `${GOAL_GROUP_COMMIT_RATIO}×`,
     gain >= GOAL_GROUP_COMMIT_RATIO,
+    'one by one',
+    `${(rate / gain).toFixed(0)}/s`,
+    `${gain.toFixed(1)}×`,
   )
   await bare.close()
   await terminal.close()
@@ -155,4 +167,4 @@ try {
 } finally {
   await rm(directory, { recursive: true, force: true })
 }
-process.exitCode = missed ? 1 : 0
+report(rows)

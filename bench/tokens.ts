@@ -8,7 +8,6 @@ import { createPublicKey, generateKeyPairSync, randomBytes, sign, verify } from 
 import { ml_dsa44, ml_dsa65 } from '@noble/post-quantum/ml-dsa.js'
 import { jwtVerify, SignJWT } from 'jose'
 import { systemClock } from '../src/clock.ts'
-import { loadConfig } from '../src/config/config.ts'
 import { checkSignature } from '../src/domain/hybrid-tokens/signatures.ts'
 import { createSealing } from '../src/keys/sealing.ts'
 import { createSigners, type Signers } from '../src/keys/signers.ts'
@@ -19,11 +18,12 @@ import {
   hybridSigningBytes,
   readHybridToken,
 } from '../src/protocol/hybrid-token.ts'
-import { startServer } from '../src/server/server.ts'
 import { openDatabase } from '../src/store/database.ts'
 import { clientOf, ok } from '../test/support/client.ts'
 import { quantile, requestBytes, runLoad } from '../test/support/servers/http-load.ts'
+import { startBenchServer } from './support/bench-server.ts'
 import { type Row, report } from './support/interleaved.ts'
+import { compareByProcessorTime, median, micros } from './support/processor-time.ts'
 import { measureInScratchDatabase } from './support/scratch-database.ts'
 
 const TURNS = Number(process.env.BENCH_TURNS ?? 61)
@@ -39,48 +39,7 @@ const GOAL_OF_VERIFY = 0.75
 const MAX_VERIFY_MS = 10
 
 const rows: Row[] = []
-const micros = (ms: number): string => `${(ms * 1000).toFixed(0)} µs`
-const median = (values: readonly number[]): number =>
-  values.toSorted((a, b) => a - b)[values.length >> 1] ?? Number.NaN
-
-/** Processor time of all threads, which a machine that is busy with something else doesn't stretch. */
-const processorMs = (): number => {
-  const { user, system } = process.cpuUsage()
-  return (user + system) / 1000
-}
-
-interface Contender {
-  readonly name: string
-  readonly goal?: number
-  run(): Promise<unknown> | unknown
-}
-
-/** Times each contender in each turn; the first is ours. @returns our median in milliseconds */
-const compare = async (what: string, contenders: readonly Contender[]): Promise<number> => {
-  for (const { run } of contenders) for (let i = 0; i < 5; i++) await run()
-  const times = contenders.map((): number[] => [])
-  for (let turn = 0; turn < TURNS; turn++)
-    for (const [i, { run }] of contenders.entries()) {
-      const start = processorMs()
-      await run()
-      times[i]?.push(processorMs() - start)
-    }
-  const [ours = [], ...theirs] = times
-  theirs.forEach((peer, i) => {
-    const { name, goal } = contenders[i + 1] as Contender
-    const ratio = median(peer) / median(ours)
-    rows.push({
-      what,
-      ours: micros(median(ours)),
-      peer: name,
-      theirs: micros(median(peer)),
-      ratio: `${ratio.toFixed(2)}×`,
-      mustReach: goal === undefined ? '' : `${goal}×`,
-      ok: goal === undefined || ratio >= goal,
-    })
-  })
-  return median(ours)
-}
+const compare = compareByProcessorTime(rows, TURNS, 5)
 
 const content = (alg_pq: HybridContent['alg_pq'], kids: readonly [string, string]): HybridContent => ({
   token_id: 'hyt_01kahnq7x8e4w3v5f6t2s9r0pm',
@@ -173,18 +132,7 @@ const compareSignatures = async (signers: Signers): Promise<void> => {
 
 /** Requests a second of the routes in turns, the JWT's beside those of hybrid tokens. */
 const compareRoutes = async (databaseUrl: string): Promise<void> => {
-  const key = `ak_bench_${randomBytes(16).toString('hex')}`
-  const server = await startServer(
-    loadConfig({
-      PORT: '0',
-      DATA_DIR: 'memory',
-      DATABASE_URL: databaseUrl,
-      MASTER_KEY: randomBytes(32).toString('hex'),
-      ADMIN_API_KEY: key,
-      RATE_LIMITS: 'off',
-      LOG_LEVEL: 'error',
-    }),
-  )
+  const { server, key } = await startBenchServer(databaseUrl)
   try {
     const post = <T>(path: string, body: object): Promise<T> =>
       ok(clientOf(server.url), 'POST', path, { key, body })

@@ -8,7 +8,7 @@ const nanoseconds = (value: number): string =>
   value < 10_000 ? `${value.toFixed(value < 100 ? 1 : 0)} ns` : `${(value / 1000).toFixed(1)} µs`
 
 export interface Comparison {
-  readonly rows: readonly Row[]
+  readonly rows: Row[]
   /** Times ours against the peers; a peer without a goal is shown for information. */
   compare(
     what: string,

@@ -3,6 +3,10 @@
  * median of the ratios within each turn.
  * @module
  */
+import type { Row } from '../../src/bin/benchmarks/results.ts'
+import { record } from './record.ts'
+
+export type { Row } from '../../src/bin/benchmarks/results.ts'
 
 /** How long one contender runs in one turn: less than a scheduler's slice, so that most turns are undisturbed. */
 const SLICE_MS = 2
@@ -61,18 +65,7 @@ export const interleaved = (contenders: readonly Contender[]): Timing[] => {
   }))
 }
 
-/** One line of the table. */
-export interface Row {
-  what: string
-  ours: string
-  peer: string
-  theirs: string
-  ratio: string
-  mustReach: string
-  ok: boolean
-}
-
-/** Prints the rows and sets the process's exit code when a goal was missed. */
+/** Prints the rows, records them, and sets the process's exit code when a goal was missed. */
 export const report = (rows: readonly Row[]): void => {
   console.table(
     rows.map(({ what, ours, peer, theirs, ratio, mustReach, ok }) => ({
@@ -85,5 +78,6 @@ export const report = (rows: readonly Row[]): void => {
       '': mustReach === '' ? '' : ok ? 'ok' : 'MISS',
     })),
   )
+  record(rows)
   if (rows.some(({ ok }) => !ok)) process.exitCode = 1
 }

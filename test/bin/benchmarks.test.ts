@@ -1,0 +1,161 @@
+import { existsSync, mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { expect } from 'chai'
+import {
+  type Machine,
+  mergeRun,
+  type Result,
+  type Row,
+  type Run,
+  readResults,
+  resultsOf,
+  writeResults,
+} from '../../src/bin/benchmarks/results.ts'
+import { benchmarksOf, SHOWN, speedPartOf, speedTable } from '../../src/bin/docs/benchmarks.ts'
+import { ROOT, read } from '../support/sources.ts'
+
+const row = (changes: Partial<Row>): Row => ({
+  what: 'a case',
+  ours: '1 ms',
+  peer: '',
+  theirs: '',
+  ratio: '',
+  mustReach: '',
+  ok: true,
+  ...changes,
+})
+const machine: Machine = {
+  processor: 'a processor',
+  cores: 2,
+  memoryGiB: 24,
+  system: 'Linux 6',
+  node: 'v20',
+  postgres: '15',
+  redis: null,
+}
+const run = (subject: string, changes: Partial<Run> = {}): Run => ({
+  subject,
+  at: '2026-11-23T00:00:00.000Z',
+  commit: 'abc',
+  machine,
+  seconds: 30,
+  failed: null,
+  skipped: [],
+  ...changes,
+})
+
+describe('results of benchmarks', () => {
+  it('are a figure with its unit for each that a row prints, beside the peer’s', () => {
+    const [rate, p99] = resultsOf(
+      'chat',
+      row({
+        ours: '3,100/s, p99 12.5 ms',
+        peer: 'bare',
+        theirs: '2000/s, p99 20 ms',
+        ratio: '1.55×',
+        mustReach: '1.2×',
+      }),
+    )
+    expect(rate).to.deep.equal({
+      subject: 'chat',
+      case: 'a case',
+      figure: 3100,
+      unit: '/s',
+      peer: 'bare',
+      theirs: 2000,
+      ratio: 1.55,
+      goal: '1.2×',
+      met: true,
+    })
+    expect(p99).to.include({
+      case: 'a case, p99',
+      figure: 12.5,
+      unit: 'ms',
+      theirs: 20,
+      ratio: null,
+      goal: null,
+      met: null,
+    })
+  })
+
+  it('give the goal to the figure that it names', () => {
+    const results = resultsOf(
+      'x',
+      row({ ours: 'median 1.2 ms, p99 30 ms', mustReach: 'p99 ≤ 10 ms', ok: false }),
+    )
+    expect(results.map(({ case: name, met }) => [name, met])).to.deep.equal([
+      ['a case, median', null],
+      ['a case, p99', false],
+    ])
+  })
+
+  it('refuse what is no figure, so that no bench records nothing', () => {
+    for (const ours of ['NaN ms', 'fast', '', '3 ms, soon'])
+      expect(() => resultsOf('x', row({ ours })), ours).to.throw('figures')
+  })
+
+  it('of one subject take the place of its former ones, and leave the others’ as they are', () => {
+    const of = (subject: string, figure: number): Result =>
+      ({ ...resultsOf(subject, row({ ours: `${figure} ms` }))[0] }) as Result
+    let results = mergeRun({ runs: [], rows: [] }, run('b'), [of('b', 1), of('b', 2)])
+    results = mergeRun(results, run('a'), [of('a', 3)])
+    results = mergeRun(results, run('b', { failed: 'no database' }), [of('b', 4)])
+    expect(results.rows.map(({ subject, figure }) => [subject, figure])).to.deep.equal([
+      ['a', 3],
+      ['b', 4],
+    ])
+    expect(results.runs.map(({ subject, failed }) => [subject, failed])).to.deep.equal([
+      ['a', null],
+      ['b', 'no database'],
+    ])
+    const folder = mkdtempSync(join(tmpdir(), 'assay-results-'))
+    const file = join(folder, 'results.json')
+    expect(readResults(file)).to.deep.equal({ runs: [], rows: [] })
+    writeResults(results, file)
+    expect(readResults(file)).to.deep.equal(results)
+    rmSync(folder, { recursive: true })
+  })
+})
+
+describe('docs/benchmarks.md', () => {
+  const rows = resultsOf(
+    'core',
+    row({ ours: '1,234.5 ns', peer: 'noble', theirs: '5 µs', ratio: '4.1×', mustReach: '5×', ok: false }),
+  )
+
+  it('has each figure, and names what was missed, failed or left out', () => {
+    const runs = [run('core', { skipped: ['a part: no browser'] }), run('chat', { failed: 'no database' })]
+    const text = benchmarksOf({ runs, rows }, ['core', 'chat'])
+    expect(text).to.include('| a case | 1,234.5 ns | noble | 5 ns | 4.1× | 5× | **missed** |')
+    expect(text).to.include('0 of 1 goals were met').and.include('- core: a case, beside noble')
+    expect(text).to.include('- core, skipped: a part: no browser').and.include('- chat failed: no database')
+  })
+
+  it('is of one commit and one machine, and of all subjects', () => {
+    const of =
+      (...runs: Run[]) =>
+      () =>
+        benchmarksOf({ runs, rows }, ['core', 'chat'])
+    expect(of(run('core'))).to.throw('Not measured: chat')
+    const later = '2026-11-23T01:00:00.000Z'
+    expect(of(run('core'), run('chat', { commit: 'abd', at: later }))).to.throw('than chat: core')
+    expect(of(run('core'), run('chat', { machine: { ...machine, cores: 4 }, at: later }))).to.throw(
+      'than chat: core',
+    )
+  })
+
+  // Until there was a whole run, README has what was written by hand.
+  const whenMade = existsSync(join(ROOT, 'docs/benchmarks.md')) ? it : it.skip
+
+  whenMade('is where README’s part on speed comes from', () => {
+    expect(speedPartOf(read('README.md'))).to.equal(speedTable(read('docs/benchmarks.md')))
+  })
+
+  it('has no case of a subject that README shows under another name', () => {
+    const named = resultsOf('core', row({ what: 'SHA-256 by another name' }))
+    const text = benchmarksOf({ runs: [run('core')], rows: named }, ['core'])
+    expect(() => speedTable(text)).to.throw('which README shows')
+    expect(new Set(SHOWN.map(([, words]) => words)).size).to.equal(SHOWN.length)
+  })
+})
