@@ -64,6 +64,7 @@ export const ERRORS = {
   idempotency_in_flight: [409, 'A request with this Idempotency-Key is still running.'],
   already_deleted: [409, 'The route was deleted before.'],
   limit_reached: [409, 'The organisation has reached its maximum number of these, given in `limit`.'],
+  challenge_closed: [409, 'The challenge was answered or has ended; `reason` says which.'],
   domain_limit: [409, 'The pod has reached its maximum number of domains, given in `limit`.'],
   pod_archived: [410, 'The pod was permanently closed.'],
   route_deleted: [410, 'The route was deleted.'],
@@ -98,6 +99,7 @@ export const ERRORS = {
   rate_limited: [429, 'Too many requests.'],
   internal: [500, 'Something went wrong on our side.'],
   not_implemented: [501, 'This is not implemented; `use` names the route to call instead.'],
+  credential_certificate_expired: [501, 'The certificate that signs credentials for wallets has expired.'],
   pass_signing_not_configured: [501, 'This service has no certificates to sign passes with.'],
   dns_error: [502, 'The DNS query failed.'],
   egress_blocked: [

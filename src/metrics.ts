@@ -25,6 +25,18 @@ export interface MetricFamily {
   }[]
 }
 
+/** Of a list that is loaded, or should be. */
+export interface WatchListState {
+  /** Its id, of which there are few, or `AML_LISTS` or `lists.json` for the directory. */
+  readonly list: string
+  /** That are searched; undefined for a directory whose lists are in service. */
+  readonly entries: number | undefined
+  /** Undefined where no entries are loaded. */
+  readonly ageSeconds: number | undefined
+  /** Whether its files could not be loaded as they are now. */
+  readonly isFailed: boolean
+}
+
 export interface Metrics {
   /** Records an answered request. @param route the route's path template, or `unmatched` */
   observeRequest(method: string, route: string, status: number, seconds: number): void
@@ -42,6 +54,12 @@ export interface Metrics {
   readonly webhookAttempts: Counter<'outcome'>
   /** Says how to count the deliveries that wait; asked at each scrape. */
   readWebhookQueue(count: () => Promise<number>): void
+  /** People who were screened again by this server, and what was found of them, by `outcome`: screened, finding. */
+  readonly amlRescreened: Counter<'outcome'>
+  /** Says how to count the people who are screened again; asked at each scrape. */
+  readScreening(count: () => Promise<{ subscriptions: number; behind: number }>): void
+  /** Says how the watch lists are; asked at each scrape. */
+  readWatchLists(read: () => readonly WatchListState[]): void
   /** Bytes of exports that were handed out, by `kind` and `format`. */
   readonly exportBytes: Counter<'kind' | 'format'>
   /** Rows of the event log that could not be written. */
@@ -67,6 +85,12 @@ const createInstruments = (registers: Registry[]) => ({
   webhookAttempts: new Counter({
     name: 'webhook_attempts_total',
     help: 'Attempts to deliver webhooks, by how they ended.',
+    labelNames: ['outcome'],
+    registers,
+  }),
+  amlRescreened: new Counter({
+    name: 'aml_rescreened_total',
+    help: 'People whom this server has screened again after lists changed, and findings that came of it.',
     labelNames: ['outcome'],
     registers,
   }),
@@ -118,6 +142,37 @@ const createInstruments = (registers: Registry[]) => ({
   }),
 })
 
+/** Gauges of the watch lists, by `list`. Lists that are gone are not told any more. */
+const createWatchListGauges = (registers: Registry[]): Metrics['readWatchLists'] => {
+  let read: () => readonly WatchListState[] = () => []
+  const gauge = (name: string, help: string, measure: (state: WatchListState) => number | undefined) =>
+    new Gauge({
+      name,
+      help,
+      labelNames: ['list'],
+      registers,
+      collect() {
+        this.reset()
+        for (const state of read()) {
+          const value = measure(state)
+          if (value !== undefined) this.set({ list: state.list }, value)
+        }
+      },
+    })
+  gauge('aml_list_entries', 'Entries of a watch list that are searched.', ({ entries }) => entries)
+  gauge(
+    'aml_list_age_seconds',
+    'Age of a watch list, from its publication or else its loading.',
+    (state) => state.ageSeconds,
+  )
+  gauge('aml_list_failed', '1 while the files of a watch list cannot be loaded.', ({ isFailed }) =>
+    Number(isFailed),
+  )
+  return (source) => {
+    read = source
+  }
+}
+
 /** A registry of its own per service, so that several can live in one process. */
 export const createMetrics = (): Metrics => {
   const registry = new Registry()
@@ -142,6 +197,7 @@ export const createMetrics = (): Metrics => {
     buckets: PROOF_BUCKETS_SECONDS,
     registers,
   })
+  const readWatchLists = createWatchListGauges(registers)
   let countQueue: (() => Promise<number>) | undefined
   new Gauge({
     name: 'webhook_queue_depth',
@@ -153,8 +209,25 @@ export const createMetrics = (): Metrics => {
       if (depth !== undefined) this.set(depth)
     },
   })
+  let countPeople: (() => Promise<{ subscriptions: number; behind: number }>) | undefined
+  new Gauge({
+    name: 'aml_subscriptions',
+    help: 'People who are screened again when lists change, and those of them for whom that is still to come, of all servers.',
+    labelNames: ['state'],
+    registers,
+    async collect() {
+      const counts = await countPeople?.().catch(() => undefined)
+      if (counts === undefined) return
+      this.set({ state: 'all' }, counts.subscriptions)
+      this.set({ state: 'behind' }, counts.behind)
+    },
+  })
   return {
     ...createInstruments(registers),
+    readScreening(count) {
+      countPeople = count
+    },
+    readWatchLists,
     readWebhookQueue(count) {
       countQueue = count
     },

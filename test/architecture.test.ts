@@ -53,25 +53,24 @@ const FOLDERS_BELOW_DOMAIN = [
 /** The first rule whose `in` matches a file is its law: what it may import besides its own folder. */
 const RULES: { in: RegExp; may: readonly string[] }[] = [
   { in: /^src\/core\//, may: ['build/core-wasm.ts', 'build/field-wasm.ts'] },
-  // Proofs are read by servers and provers; terminals load neither of these two.
-  { in: /^src\/protocol\/(zk1|proof-points)\.ts$/, may: ['src/core/', '@noble/curves'] },
   // Agents sign with it, in browsers too, where Ed25519 of WebCrypto is not everywhere; terminals do not load it.
   { in: /^src\/protocol\/envelope\.ts$/, may: ['src/core/', '@noble/curves'] },
   { in: /^src\/protocol\//, may: ['src/core/', 'canonicalize'] },
   {
-    in: /^src\/circuits\/(artifacts\/(artifacts|key-files|setup-record)|proving\/(prover|prover-worker))\.ts$/,
-    may: [...VOCABULARY, 'src/core/', 'src/protocol/', 'src/rules/', 'node:', 'piscina', '@noble/curves'],
+    in: /^src\/circuits\/(artifacts\/(artifacts|key-files|setup-record)|proving\/prover|threads\/.+|verifying\/verifier-queue)\.ts$/,
+    may: [...VOCABULARY, 'src/core/', 'src/protocol/', 'src/rules/', 'node:', 'piscina'],
   },
+  { in: /^src\/circuits\/holder\.ts$/, may: ['src/rules/', 'jose'] },
   { in: /^src\/circuits\/choice\.ts$/, may: ['src/errors.ts', 'src/rules/'] },
   // The rest of the folder runs in browsers too.
   {
     in: /^src\/circuits\//,
     may: [
       'build/prover-wasm.ts',
+      'build/verifier-wasm.ts',
       'src/core/',
       'src/protocol/',
       'src/rules/',
-      'snarkjs',
       '@noble/curves',
       'poseidon-lite',
     ],
@@ -152,6 +151,17 @@ const RULES: { in: RegExp; may: readonly string[] }[] = [
   },
   // What is known of a circuit, from the schema of its inputs to the answer of its route.
   { in: STATEMENTS, may: [...VOCABULARY, ...FOLDERS_BELOW_DOMAIN, 'typebox'] },
+  // The wire form of a credential is that of `assay/proving`.
+  {
+    in: /^src\/domain\/holders\/schemas\.ts$/,
+    may: [
+      'src/json/',
+      'typebox',
+      'src/rules/encode.ts',
+      'src/circuits/credential.ts',
+      'src/circuits/issuer-signature.ts',
+    ],
+  },
   {
     in: /^src\/domain\/.+\/schemas[^/]*\.ts$/,
     may: [...VOCABULARY, 'src/http/route.ts', 'typebox', 'src/protocol/', 'src/rules/schemas.ts'],
@@ -165,11 +175,14 @@ const RULES: { in: RegExp; may: readonly string[] }[] = [
     in: /^src\/domain\/tokens\/apple-pass\.ts$/,
     may: [...VOCABULARY, 'node:', 'passkit-generator', 'src/config/passes.ts'],
   },
-  { in: /^src\/domain\/aml\/names\/name-tokens\.ts$/, may: ['any-ascii'] },
+  { in: /^src\/domain\/aml\/names\/scripts\.ts$/, may: ['any-ascii', 'opencc-js'] },
   { in: /^src\/domain\/aml\/names\/token-similarity\.ts$/, may: ['double-metaphone'] },
-  { in: /^src\/domain\/aml\/lists\/loaders\/ofac\.ts$/, may: ['node:', 'csv-parse'] },
-  { in: /^src\/domain\/aml\/lists\/loaders\/un\.ts$/, may: ['saxes'] },
+  { in: /^src\/domain\/aml\/lists\/files\//, may: ['node:', 'csv-parse', 'saxes', '@streamparser/json'] },
   { in: /^src\/domain\/kyc\/countries\.ts$/, may: ['iso-3166'] },
+  {
+    in: /^src\/domain\/kyc\/sd-jwt\/sd-jwt\.ts$/,
+    may: ['node:', 'src/keys/', 'src/config/', '@sd-jwt/sd-jwt-vc'],
+  },
   { in: /^src\/domain\/kyc\/machine-readable-zone\.ts$/, may: ['mrz'] },
   { in: /^src\/domain\/consent\/input\.ts$/, may: [...VOCABULARY, 'iso-3166'] },
   {
@@ -382,7 +395,7 @@ describe('architecture', () => {
       'the clock',
       /\bDate\.now\b|new Date\(\)/,
       // The check for purity sets it, for a moment.
-      /^src\/(clock|terminal\/index|protocol\/envelope|ledger\/purity|bin\/[a-z-/]+)\.ts$/,
+      /^src\/(clock|terminal\/index|protocol\/envelope|circuits\/offline-verification|ledger\/purity|bin\/[a-z-/]+)\.ts$/,
     ],
     ['Math.random', /\bMath\.random\b/, /^$/],
     ['the console', /\bconsole\.\w+\(/, /^src\/bin\//],

@@ -16,7 +16,7 @@ const NOUNS: readonly { noun: RegExp; may: readonly [pattern: RegExp, reason: st
     may: [
       [/^src\/ledger\//, 'keys of the ledger'],
       [
-        /^src\/domain\/.+#(record|spend|revoked(Digest|Nullifier)?|nullifier|state|nonce|erased)Claim$/,
+        /^src\/domain\/.+#(record|spend|revoked(Digest|Nullifier)?|nullifier|state|nonce|erased|opened|succeeded)Claim$/,
         'makes a key of the ledger',
       ],
       [/#(MAX_CLAIMS_(DEPTH|BYTES)|claimsFault)$/, 'claims of a token (RFC 7519 §4)'],

@@ -31,8 +31,8 @@ const buildPrograms = () =>
     packages: 'external',
     entryPoints: {
       server: 'src/bin/server.ts',
-      // Runs in the prover's threads, which are started from a file.
-      'prover-worker': 'src/circuits/proving/prover-worker.ts',
+      // Runs in the threads that make and verify proofs, which are started from a file.
+      'circuit-worker': 'src/circuits/threads/worker.ts',
     },
   })
 
@@ -57,6 +57,7 @@ const buildExports = async () => {
       core: 'src/core/index.ts',
       field: 'src/core/field.ts',
       proving: 'src/circuits/proving/proving.ts',
+      verifying: 'src/circuits/verifying/verifying.ts',
       envelope: 'src/protocol/envelope.ts',
       terminal: 'src/terminal/index.ts',
       webhook: 'src/protocol/webhook.ts',
@@ -66,7 +67,7 @@ const buildExports = async () => {
   await build({ ...shared, platform: 'node', entryPoints: { 'terminal-node': 'src/terminal/node.ts' } })
 }
 
-/** Circuits take most of a minute the first time, and are silent when nothing changed. */
+/** Circuits take a quarter of a minute or more the first time, and are silent when nothing changed. */
 const tellCompiled = (line: string): void => {
   if (!line.startsWith('0 ')) console.log(line)
 }

@@ -78,9 +78,11 @@ const stopOnSignal = (starting: Promise<RunningServer>): void => {
     if (stopping) return
     stopping = true
     say(`${signal}: finishing open requests`)
-    setTimeout(() => process.exit(1), STOP_TIMEOUT_MS).unref()
     starting
-      .then((server) => server.close(STOP_QUIET_MS))
+      .then((server) => {
+        setTimeout(() => process.exit(1), STOP_TIMEOUT_MS).unref()
+        return server.close(STOP_QUIET_MS)
+      })
       .then(
         () => process.exit(0),
         (error: unknown) => {
@@ -94,9 +96,9 @@ const stopOnSignal = (starting: Promise<RunningServer>): void => {
 }
 
 /** In the background, so that the first proofs needn't wait for their threads. */
-const warmProver = ({ services: { prover } }: RunningServer): void => {
-  prover.warm().catch((error: unknown) => {
-    process.stderr.write(`The prover's threads could not start: ${explain(error, undefined)}\n`)
+const warmThreads = ({ services: { workerPool } }: RunningServer): void => {
+  workerPool.warm().catch((error: unknown) => {
+    process.stderr.write(`The threads for proofs could not start: ${explain(error, undefined)}\n`)
   })
 }
 
@@ -109,7 +111,7 @@ const main = async (): Promise<void> => {
     stopOnSignal(starting)
     const server = await starting
     greet(config, server)
-    warmProver(server)
+    warmThreads(server)
   } catch (error) {
     process.stderr.write(`Assay could not start. ${explain(error, config)}\n`)
     process.exit(1)

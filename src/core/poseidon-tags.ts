@@ -4,7 +4,10 @@
  * @module
  */
 
-/** Starting state of `poseidon(tag, inputs)` for each purpose. The number of inputs is fixed for each tag. */
+/**
+ * Starting state of `poseidon(tag, inputs)` for each purpose. The number of inputs is fixed for each tag. 9 to 11 were what version 1
+ * of credentials, tokens and consents was signed under: no other hash ever gets them.
+ */
 export const POSEIDON_TAGS = {
   COMMITMENT: 1,
   POLICY: 2,
@@ -14,9 +17,6 @@ export const POSEIDON_TAGS = {
   NULLIFIER: 6,
   SUBJECT: 7,
   PAYMENT: 8,
-  KYC: 9,
-  TOKEN: 10,
-  CONSENT: 11,
   AGGREGATE: 12,
   /** 8 attributes, which of them are numbers, schema, salt. */
   ELIGIBILITY_DATA: 13,
@@ -28,4 +28,12 @@ export const POSEIDON_TAGS = {
   AGGREGATE_CHAIN: 16,
   /** A terminal's secret. */
   TERMINAL: 17,
+  /** A holder's secret, the organisation that issues to them. */
+  HOLDER: 18,
+  /** What is signed of a credential, a token and a consent. */
+  KYC2: 19,
+  TOKEN2: 20,
+  CONSENT2: 21,
+  /** A holder's secret, the status of a token or a consent. */
+  CREDENTIAL: 22,
 } as const

@@ -19,16 +19,24 @@ import { bytes, integer, json, type RowOf, table, text } from '../store/table.ts
 import { type Jwk, type JwkSet, thumbprint } from './jwks.ts'
 import type { Place, Sealing } from './sealing.ts'
 
-export const SIGNING_PURPOSES = ['results', 'tokens', 'log', 'tickets'] as const
+export const SIGNING_PURPOSES = ['results', 'tokens', 'log', 'tickets', 'status', 'credentials'] as const
 export type SigningPurpose = (typeof SIGNING_PURPOSES)[number]
 
 /** Ed25519 (RFC 8032), ML-DSA-44 and ML-DSA-65 (FIPS 204, pure), ECDSA P-256 with SHA-256 (RFC 7518 §3.4). */
 export const SIGNING_ALGORITHMS = ['Ed25519', 'ML-DSA-44', 'ML-DSA-65', 'ES256'] as const
 export type SigningAlgorithm = (typeof SIGNING_ALGORITHMS)[number]
 
-/** Tickets have one algorithm, since they must stay small. */
-export const algorithmsOf = (purpose: SigningPurpose): readonly SigningAlgorithm[] =>
-  purpose === 'tickets' ? ['Ed25519'] : SIGNING_ALGORITHMS
+/** Tickets have one algorithm, since they must stay small, and status lists and credentials have the one that wallets know. */
+const SOLE_ALGORITHM: Partial<Record<SigningPurpose, SigningAlgorithm>> = {
+  tickets: 'Ed25519',
+  status: 'ES256',
+  credentials: 'ES256',
+}
+
+export const algorithmsOf = (purpose: SigningPurpose): readonly SigningAlgorithm[] => {
+  const sole = SOLE_ALGORITHM[purpose]
+  return sole === undefined ? SIGNING_ALGORITHMS : [sole]
+}
 
 /** For the same reason their keys are named by the first 48 bits of the thumbprint. */
 const TICKET_KID_CHARACTERS = 8

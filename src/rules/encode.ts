@@ -121,12 +121,35 @@ export const contextElement = ({ aud, org, circuit, statement, nonce, exp }: Pro
 /** Where a nullifier counts. */
 export interface ProofScope {
   readonly aud: string
+  /** The organisation that asks: two that ask for one purpose are shown different nullifiers. */
+  readonly org: string
   readonly purpose: string
 }
 
-/** `scope`: h248("scope/1" ‖ JCS of the two fields). */
-export const scopeElement = ({ aud, purpose }: ProofScope): bigint =>
+/** `scope`: h248("scope/2" ‖ JCS of the three fields). */
+export const scopeElement = ({ aud, org, purpose }: ProofScope): bigint =>
+  h248(`scope/2${canonicalJson({ aud, org, purpose })}`)
+
+/** `scope` of proofs made before organisations had scopes of their own: h248("scope/1" ‖ JCS of the two fields). */
+export const commonScopeElement = ({ aud, purpose }: Omit<ProofScope, 'org'>): bigint =>
   h248(`scope/1${canonicalJson({ aud, purpose })}`)
+
+/** `holder`: only the person's own device knows the secret. `bearer`: the issuer made it, and whoever has it can use it. */
+export const BINDINGS = ['bearer', 'holder'] as const
+export type Binding = (typeof BINDINGS)[number]
+
+const HELD = 1n << TYPE_SHIFT_BITS
+
+/** An organisation as issuer: h248 of its id, plus 2^248 where the holder made the secret. @param id `org_…` */
+export const organisationElement = (id: string, binding: Binding): bigint =>
+  h248(id) + (binding === 'holder' ? HELD : 0n)
+
+/** @param organisation an {@link organisationElement} */
+export const bindingOf = (organisation: bigint): Binding => (organisation < HELD ? 'bearer' : 'holder')
+
+/** h248 of its id, however it is bound; of what is no {@link organisationElement} nobody's. */
+export const idElement = (organisation: bigint): bigint =>
+  organisation < HELD ? organisation : organisation - HELD
 
 /**
  * The purpose of a proof for which none is named: one for each question to a circuit, whoever the answer is about.

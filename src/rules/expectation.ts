@@ -20,12 +20,15 @@ export interface Expectation {
   readonly circuit_id?: string
   /** Ids of organisations or signers, or addresses of services; one of them must have made it. */
   readonly issuers?: readonly string[]
+  /** Who asked for it: `org` of its context. */
+  readonly organisation?: string
   readonly audience?: string
   /** What nullifiers are scoped to. */
   readonly purpose?: string
   readonly nonce?: string
   /** Only the members that are listed are compared. */
   readonly statement?: Readonly<Record<string, unknown>>
+  /** Of a token; of a proof of something issued, whether it must disclose the status: `required` or `not_required`. */
   readonly status?: string
   /** Or a higher one. */
   readonly min_level?: Level
@@ -35,12 +38,18 @@ export interface Expectation {
 }
 type Name = keyof Expectation
 
+/** Known by its `h248` alone, in decimal. */
+interface Element {
+  readonly element: string
+}
+
 /** What is known of something presented. Left out: such an expectation can't apply. Null: it isn't known, and so differs. */
 export interface Facts {
   readonly circuit_id?: string | null
-  readonly issuers?: readonly string[] | null
-  /** `{element}` where only `h248` of it is known, in decimal. */
-  readonly audience?: string | { readonly element: string } | null
+  /** `{element}` where only `h248` of an id is known, in decimal. */
+  readonly issuers?: readonly (string | Element)[] | null
+  readonly organisation?: string | null
+  readonly audience?: string | Element | null
   readonly purpose?: string | null
   readonly nonce?: string | null
   readonly statement?: Readonly<Record<string, unknown>> | null
@@ -57,21 +66,25 @@ export type ExpectationReason = `EXPECTATION_${Uppercase<Name>}`
 const has = (statement: Facts['statement'], name: string, value: unknown): boolean =>
   isObject(statement) && Object.hasOwn(statement, name) && equal(statement[name], value) === true
 
+const isTold = (told: string | Element | null | undefined, asked: string): boolean =>
+  typeof told === 'object' ? told?.element === String(h248(asked)) : told === asked
+
 const HOLDS: Readonly<Record<Name, (asked: Expectation, told: Facts, now: number) => boolean>> = {
   circuit_id: (asked, told) => told.circuit_id === asked.circuit_id,
   issuers: ({ issuers }, told) =>
-    Array.isArray(issuers) && (told.issuers ?? []).some((issuer) => issuers.includes(issuer)),
-  audience: ({ audience }, told) =>
-    typeof audience === 'string' &&
-    (typeof told.audience === 'object'
-      ? told.audience?.element === String(h248(audience))
-      : told.audience === audience),
+    Array.isArray(issuers) &&
+    (told.issuers ?? []).some((issuer) =>
+      issuers.some((asked) => typeof asked === 'string' && isTold(issuer, asked)),
+    ),
+  organisation: (asked, told) => told.organisation === asked.organisation,
+  audience: ({ audience }, told) => typeof audience === 'string' && isTold(told.audience, audience),
   purpose: (asked, told) => told.purpose === asked.purpose,
   nonce: (asked, told) => told.nonce === asked.nonce,
   statement: ({ statement }, told) =>
     isObject(statement) &&
     Object.entries(statement).every(([name, value]) => has(told.statement, name, value)),
-  status: (asked, told) => told.status === asked.status,
+  status: ({ status }, told) =>
+    told.status === status || (status === 'not_required' && told.status === 'required'),
   min_level: (asked, told) => {
     const least = asked.min_level === undefined ? -1 : EXPECTED_LEVELS.indexOf(asked.min_level)
     return least >= 0 && (told.min_level ?? 0) > least

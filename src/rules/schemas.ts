@@ -111,6 +111,13 @@ export const Expect = Type.Object(
           'Ids of organisations or signers, or addresses of services; one of them must have issued it.',
       }),
     ),
+    organisation: Type.Optional(
+      Type.String({
+        minLength: 1,
+        maxLength: MAX_EXPECTED_CHARACTERS,
+        description: 'Who asked: `org` of its context. Default for proofs made elsewhere: your organisation.',
+      }),
+    ),
     audience: Type.Optional(ExpectedName),
     purpose: Type.Optional(
       Type.String({
@@ -128,7 +135,10 @@ export const Expect = Type.Object(
       }),
     ),
     status: Type.Optional(
-      Type.Enum(['active', 'used', 'expired', 'revoked'], { description: 'Status of a token.' }),
+      Type.Enum(['active', 'used', 'expired', 'revoked', 'required', 'not_required'], {
+        description:
+          'Status of a token. Of a proof about something issued: whether it must disclose the status, so that revocation is seen; `required` by default for proofs made elsewhere.',
+      }),
     ),
     min_level: Type.Optional(
       Type.Enum([...EXPECTED_LEVELS], {

@@ -35,6 +35,7 @@ const TAGS: Readonly<Record<string, string>> = {
   Policies: 'The policies of an organisation, and signed decisions by them.',
   Proofs: 'Zero-knowledge proofs: making, verifying, spending and uploading them.',
   Security: 'Alerts, and the public keys of the service.',
+  'Status lists': 'Public lists of what was revoked, for verifiers outside of the service.',
   System: 'Health, metrics, keys and description of the service.',
   Tickets: 'Tickets small enough for a QR code, verifiable offline.',
   Terminals: 'Terminals of a merchant.',
@@ -48,6 +49,8 @@ const TAGS: Readonly<Record<string, string>> = {
 const EXAMPLE_VALUES: Readonly<Record<string, string>> = {
   agentId: 'agt_01kahnq7x8e4w3v5f6t2s9r0pm',
   consentId: 'cns_01kahnq7x8e4w3v5f6t2s9r0pm',
+  holderX: 'TCAER19Zvu3OHF4j4W4vfSVoHIP1ILilDls7vCeGemc',
+  holderY: 'ZxjiWWbZMQGHVWKVQ4hbSIirsVfuecCE6t4jT9F2HZQ',
   loggedDigest: '9f'.repeat(32),
   proofId: 'prf_01kahnq7x8e4w3v5f6t2s9r0pm',
   slug: '3mJr7AoUXx2W',

@@ -9,6 +9,7 @@ import { agentAuthorisationRoutes } from '../domain/agents/trust/routes-authoris
 import { agentConsoleRoutes } from '../domain/agents/trust/routes-console.ts'
 import { agentVerificationRoutes } from '../domain/agents/trust/routes-verify.ts'
 import { amlRoutes } from '../domain/aml/routes.ts'
+import { amlSubscriptionRoutes } from '../domain/aml/routes-subscriptions.ts'
 import { auditRoutes } from '../domain/audit/routes.ts'
 import { logRoutes } from '../domain/audit/routes-log.ts'
 import { zkpRoutes } from '../domain/audit/routes-zkp.ts'
@@ -27,13 +28,16 @@ import { hermesRoutes } from '../domain/hermes/routes.ts'
 import { proxyRoutes } from '../domain/hermes/routes-proxies.ts'
 import { hybridTokenRoutes } from '../domain/hybrid-tokens/routes.ts'
 import { kycRoutes } from '../domain/kyc/routes.ts'
+import { sdJwtRoutes } from '../domain/kyc/sd-jwt/routes.ts'
 import { mcpRoutes } from '../domain/mcp/routes.ts'
 import { paymentRoutes } from '../domain/payments/routes.ts'
 import { podRoutes } from '../domain/pods/routes.ts'
 import { domainRoutes } from '../domain/pods/routes-domains.ts'
 import { policyRoutes } from '../domain/policies/routes.ts'
+import { challengeRoutes } from '../domain/proofs/challenges/routes.ts'
 import { proofRoutes } from '../domain/proofs/routes.ts'
 import { securityRoutes } from '../domain/security/routes.ts'
+import { getStatusList } from '../domain/status/routes.ts'
 import { systemRoutes } from '../domain/system/routes.ts'
 import { getAsset } from '../domain/system/routes-assets.ts'
 import { getIssuerKeys } from '../domain/system/routes-issuer.ts'
@@ -55,6 +59,7 @@ export const routes: readonly Route<Services>[] = [
   ...systemRoutes,
   ...jwksRoutes,
   getIssuerKeys,
+  getStatusList,
   getAsset,
   ...pageRoutes,
   getAgentsTxt,
@@ -78,6 +83,7 @@ export const routes: readonly Route<Services>[] = [
   ...resultRoutes,
   ...policyVerificationRoutes,
   ...proofRoutes,
+  ...challengeRoutes,
   ...policyRoutes,
   ...eligibilityRoutes,
   ...consentRoutes,
@@ -86,7 +92,9 @@ export const routes: readonly Route<Services>[] = [
   ...tokenFormRoutes,
   ...ticketRoutes,
   ...kycRoutes,
+  ...sdJwtRoutes,
   ...amlRoutes,
+  ...amlSubscriptionRoutes,
   ...agentEnrolmentRoutes,
   ...agentConsoleRoutes,
   ...agentBadgeRoutes,

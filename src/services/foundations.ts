@@ -10,7 +10,9 @@ import { DEFAULT_ORGANISATION } from '../domain/accounts/defaults.ts'
 import { type AccountsService, createAccounts } from '../domain/accounts/service.ts'
 import { takeLogDirectory } from '../domain/event-log/directories.ts'
 import { createEventLog, type EventLog } from '../domain/event-log/event-log.ts'
+import { createHolders, type HoldersService } from '../domain/holders/service.ts'
 import { createSecurity, type SecurityService } from '../domain/security/service.ts'
+import { createStatuses, type StatusesService } from '../domain/status/service.ts'
 import { SESSION_COOKIE } from '../http/auth.ts'
 import { addressBlock } from '../http/connections/client-address.ts'
 import type { Logger } from '../http/log.ts'
@@ -19,6 +21,7 @@ import { createPseudonyms, type Pseudonyms } from '../keys/pseudonyms.ts'
 import { createSealedValues } from '../keys/sealed-values.ts'
 import { createSealing, type Sealing } from '../keys/sealing.ts'
 import { createSigners, type Signers } from '../keys/signers.ts'
+import { createSubjectPseudonyms, type SubjectPseudonyms } from '../keys/subject-pseudonyms.ts'
 import { type Checkpoints, createCheckpoints } from '../ledger/checkpoints/checkpoint.ts'
 import { createLedger, type Ledger } from '../ledger/ledger.ts'
 import { createLog, type Log } from '../ledger/tree/log.ts'
@@ -55,6 +58,9 @@ export interface Foundations {
   readonly pseudonyms: Pseudonyms
   readonly ledger: Ledger
   readonly security: SecurityService
+  readonly statuses: StatusesService
+  readonly subjects: SubjectPseudonyms
+  readonly holders: HoldersService
   readonly eventLog: EventLog
   readonly log: Log
   readonly checkpoints: Checkpoints
@@ -88,6 +94,26 @@ const openStores = async (
     onFailure: (error) => logger.warn({ err: error }, 'rate limits are counted locally'),
   })
   return { database, redis, bus, limits }
+}
+
+/** What seals, signs and recognises, and memories that may hold what is sealed. */
+const openKeys = async ({
+  config,
+  database,
+  redis,
+  bus,
+  clock,
+}: Pick<Foundations, 'config' | 'database' | 'redis' | 'bus' | 'clock'>): Promise<
+  Pick<Foundations, 'sealing' | 'openRecent' | 'signers' | 'issuer' | 'pseudonyms'>
+> => {
+  const sealing = createSealing(config.masterKey)
+  const codec = createSealedValues(sealing)
+  const openRecent = createOpenRecent({ clock, bus, codec, redis: redis?.client })
+  // First, since it notices a MASTER_KEY that is not this database's.
+  const signers = await createSigners({ database, sealing, clock })
+  const issuer = await createIssuer({ database, sealing, clock })
+  const pseudonyms = createPseudonyms({ database, sealing, clock })
+  return { sealing, openRecent, signers, issuer, pseudonyms }
 }
 
 type Watched = Pick<Foundations, 'config' | 'database' | 'security' | 'logger'>
@@ -193,13 +219,8 @@ export const createFoundations = async (
   const { database, redis, bus, limits } = await openStores(config, logger, closers)
   const core = createCore()
   const metrics = createMetrics()
-  const sealing = createSealing(config.masterKey)
-  const codec = createSealedValues(sealing)
-  const openRecent = createOpenRecent({ clock, bus, codec, redis: redis?.client })
-  // First, since it notices a MASTER_KEY that is not this database's.
-  const signers = await createSigners({ database, sealing, clock })
-  const issuer = await createIssuer({ database, sealing, clock })
-  const pseudonyms = createPseudonyms({ database, sealing, clock })
+  const keys = await openKeys({ config, database, redis, bus, clock })
+  const { sealing, openRecent, signers, pseudonyms } = keys
   const ledger = await createLedger({
     database,
     sealing,
@@ -219,6 +240,9 @@ export const createFoundations = async (
   closers.push(() => ledger.close())
   const security = createSecurity({ ledger, database, limits, clock, sealing, rateLimits, logger })
   closers.push(() => security.close())
+  const statuses = createStatuses({ ...keys, database, clock, baseUrl: config.baseUrl })
+  const subjects = createSubjectPseudonyms(keys)
+  const holders = createHolders({ subjects, statuses })
   const { disk, databaseDisk } = watchDisks({ config, database, security, logger }, closers)
   const record = await openRecord(
     { config, clock, logger, database, ledger, signers, metrics, security },
@@ -246,13 +270,12 @@ export const createFoundations = async (
     limits,
     core,
     metrics,
-    sealing,
-    openRecent,
-    signers,
-    issuer,
-    pseudonyms,
+    ...keys,
     ledger,
     security,
+    statuses,
+    subjects,
+    holders,
     ...record,
     accounts,
     safeFetch,

@@ -3,18 +3,24 @@ import { DEFAULT_ORGANISATION } from '../domain/accounts/defaults.ts'
 import { createWatchLists, type WatchListsService } from '../domain/aml/console.ts'
 import { createLists } from '../domain/aml/lists/lists.ts'
 import { type AmlService, createAml } from '../domain/aml/service.ts'
+import { createRescreening } from '../domain/aml/subscriptions/rescreening.ts'
+import { createReview, type ReviewService } from '../domain/aml/subscriptions/review.ts'
+import { createSubscriptions, type SubscriptionsService } from '../domain/aml/subscriptions/service.ts'
 import { type ConsentService, createConsents } from '../domain/consent/service.ts'
 import { ProviderAnswer } from '../domain/kyc/schemas.ts'
+import { createSdJwts, type SdJwtsService } from '../domain/kyc/sd-jwt/service.ts'
 import { createKyc, type KycService } from '../domain/kyc/service.ts'
 import * as nullifiers from '../domain/proofs/spending/nullifiers.ts'
 import { openCheck } from '../http/input/validation.ts'
-import { createSubjectPseudonyms } from '../keys/subject-pseudonyms.ts'
 import type { Closers, Foundations } from './foundations.ts'
 
 export interface PeopleServices {
   readonly consents: ConsentService
   readonly kyc: KycService
+  readonly sdJwts: SdJwtsService
   readonly aml: AmlService
+  readonly amlSubscriptions: SubscriptionsService
+  readonly amlReview: ReviewService
   readonly watchLists: WatchListsService
 }
 
@@ -23,9 +29,10 @@ export const createPeopleServices = async (
   foundations: Foundations,
   closers: Closers,
 ): Promise<PeopleServices> => {
-  const { database, ledger, signers, issuer, sealing, clock, config, safeFetch, bus, logger } = foundations
+  const { database, ledger, signers, issuer, sealing, clock, config, safeFetch, bus, logger, metrics } =
+    foundations
+  const { subjects, holders, statuses } = foundations
   const { baseUrl } = config
-  const subjects = createSubjectPseudonyms({ sealing })
   const consents = createConsents({
     database,
     ledger,
@@ -35,6 +42,8 @@ export const createPeopleServices = async (
     clock,
     baseUrl,
     subjects,
+    holders,
+    statuses,
     nullifiers,
   })
   const kyc = createKyc({
@@ -43,12 +52,19 @@ export const createPeopleServices = async (
     issuer,
     sealing,
     clock,
-    baseUrl,
     subjectPseudonyms: subjects,
+    holders,
+    statuses,
     nullifiers,
     providers: config.kycProviders,
     safeFetch,
     checkAnswer: openCheck(ProviderAnswer),
+  })
+  const sdJwts = createSdJwts({
+    ...foundations,
+    people: kyc,
+    baseUrl,
+    certificate: config.credentialCertificate,
   })
   const lists = await createLists({
     database,
@@ -60,6 +76,19 @@ export const createPeopleServices = async (
     organisation: DEFAULT_ORGANISATION,
   })
   closers.push(() => lists.close())
-  const aml = createAml({ database, ledger, clock, subjects, lists, people: kyc })
-  return { consents, kyc, aml, watchLists: createWatchLists(lists) }
+  const aml = createAml({ database, ledger, clock, subjects, lists, persons: kyc.persons, people: kyc })
+  const screened = { ...foundations, lists, persons: kyc.persons, baseUrl }
+  const rescreening = createRescreening(screened)
+  closers.push(() => rescreening.close())
+  const watchLists = createWatchLists(lists, clock)
+  metrics.readWatchLists(watchLists.states)
+  return {
+    consents,
+    kyc,
+    sdJwts,
+    aml,
+    amlSubscriptions: createSubscriptions({ ...screened, people: kyc }),
+    amlReview: createReview(screened),
+    watchLists,
+  }
 }

@@ -6,6 +6,12 @@ import type { ConsentService } from '../domain/consent/service.ts'
 import type { HybridTokensService } from '../domain/hybrid-tokens/service.ts'
 import type { KycService } from '../domain/kyc/service.ts'
 import type { PaymentsService } from '../domain/payments/service.ts'
+import { findDomainOfOrganisation } from '../domain/pods/store.ts'
+import {
+  type ChallengesService,
+  createChallenges,
+  createOpenChallenges,
+} from '../domain/proofs/challenges/service.ts'
 import { type CircuitQuestions, createCircuitQuestions } from '../domain/proofs/circuit-questions.ts'
 import { ProofVerifyRequest, SyncItem } from '../domain/proofs/schemas.ts'
 import { createProofs, type ProofsService } from '../domain/proofs/service.ts'
@@ -28,6 +34,7 @@ import type { ProvingServices } from './proving.ts'
 
 export interface ProofServices {
   readonly proofs: ProofsService
+  readonly challenges: ChallengesService
   readonly circuitQuestions: CircuitQuestions
   readonly policyVerification: PolicyVerificationService
   readonly tickets: TicketsService
@@ -45,8 +52,25 @@ export interface ProofFoundations extends Foundations, ProvingServices {
   readonly poseidonLog: PoseidonLog
 }
 
+const buildChallenges = (foundations: ProofFoundations, proofs: ProofsService): ChallengesService => {
+  const { config, database, accounts } = foundations
+  return createChallenges({
+    ...foundations,
+    proofs,
+    checkInputs: bodyCheck,
+    async asker(organisation) {
+      const [{ name }, domain] = await Promise.all([
+        accounts.organisations.find(organisation),
+        findDomainOfOrganisation(database, organisation),
+      ])
+      return { name, domain: domain ?? null }
+    },
+    baseUrl: config.baseUrl,
+  })
+}
+
 export const createProofServices = (foundations: ProofFoundations): ProofServices => {
-  const { config, database, ledger, signers, sealing, log, checkpoints, metrics, security, clock } =
+  const { config, database, ledger, signers, sealing, log, checkpoints, metrics, security, clock, statuses } =
     foundations
   const { prover, verifier, usage, verification, policies, payments, poseidonLog } = foundations
   const { baseUrl } = config
@@ -60,8 +84,10 @@ export const createProofServices = (foundations: ProofFoundations): ProofService
     sealing,
     metrics,
     security,
+    statuses,
     clock,
     baseUrl,
+    challenges: createOpenChallenges(database),
     statements: createStatements({
       ...foundations,
       membership,
@@ -71,6 +97,7 @@ export const createProofServices = (foundations: ProofFoundations): ProofService
     checkInputs: bodyCheck,
     checkSyncItem: bodyCheck(SyncItem),
   })
+  const challenges = buildChallenges(foundations, proofs)
   const tickets = createTickets({
     database,
     ledger,
@@ -99,5 +126,5 @@ export const createProofServices = (foundations: ProofFoundations): ProofService
   })
   const circuitQuestions = createCircuitQuestions({ proofs, payments, ledger, clock })
   const policyVerification = createPolicyVerification({ ledger, verification, policies, proofs, baseUrl })
-  return { proofs, circuitQuestions, policyVerification, tickets, auditProofs }
+  return { proofs, challenges, circuitQuestions, policyVerification, tickets, auditProofs }
 }

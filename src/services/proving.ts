@@ -1,7 +1,9 @@
-/** Builds the prover, and the signed results that it proves. @module */
+/** Builds what makes and verifies proofs, and the signed results that are proven. @module */
 import { loadArtifacts } from '../circuits/artifacts/artifacts.ts'
+import { QUICK_TABLE_BYTES } from '../circuits/proving/groth16.ts'
 import { createProver, type Prover } from '../circuits/proving/prover.ts'
-import { createVerifier, type Verifier } from '../circuits/verifier.ts'
+import { createWorkerPool, type WorkerPool } from '../circuits/threads/worker-pool.ts'
+import { createVerifier, type Verifier } from '../circuits/verifying/verifier-queue.ts'
 import { type CircuitsService, createCircuits } from '../domain/circuits/service.ts'
 import { createPolicies, type PoliciesService } from '../domain/policies/service.ts'
 import { proofRow } from '../domain/proofs/recording.ts'
@@ -15,6 +17,7 @@ import type { Closers, Foundations } from './foundations.ts'
 
 export interface ProvingServices {
   readonly circuits: CircuitsService
+  readonly workerPool: WorkerPool
   readonly prover: Prover
   readonly verifier: Verifier
   readonly usage: UsageService
@@ -28,15 +31,24 @@ export const createProvingServices = (foundations: Foundations, closers: Closers
   const { baseUrl } = config
   const usage = createUsage({ database, accounts, clock, logger })
   const artifacts = loadArtifacts(config.circuitsDir)
-  const prover = createProver({
+  const tableBytes = config.proverTableMb * 2 ** 20
+  const workerPool = createWorkerPool({
     threads: config.proverThreads,
     artifacts,
-    tableBytes: config.proverTableMb * 2 ** 20,
+    // Above that, the others are made in the background.
+    tableBytes: tableBytes < QUICK_TABLE_BYTES ? tableBytes : undefined,
+    onFailure: (error) => logger.error({ err: error }, 'a thread for proofs failed'),
+  })
+  closers.push(() => workerPool.close())
+  const prover = createProver({
+    pool: workerPool,
+    tableBytes,
     onProved: metrics.observeProof,
-    onFailure: (error) => logger.error({ err: error }, 'a prover thread failed'),
+    onFailure: (error) => logger.error({ err: error }, 'tables for proofs could not be made'),
   })
   closers.push(() => prover.close())
-  const verifier = createVerifier(artifacts)
+  const verifier = createVerifier({ pool: workerPool, artifacts })
+  closers.push(() => verifier.close())
   const circuits = createCircuits({ artifacts, baseUrl })
   const verification = createVerification({
     database,
@@ -60,5 +72,5 @@ export const createProvingServices = (foundations: Foundations, closers: Closers
     openRecent,
     baseUrl,
   })
-  return { circuits, prover, verifier, usage, verification, policies }
+  return { circuits, workerPool, prover, verifier, usage, verification, policies }
 }

@@ -38,6 +38,7 @@ type Shared = Pick<
   | 'signers'
   | 'issuer'
   | 'security'
+  | 'statuses'
   | 'eventLog'
   | 'accounts'
   | 'disk'
@@ -120,7 +121,11 @@ const createFollowers = async (
   return { webhooks, exports }
 }
 
-const systemOf = (foundations: Foundations, { isReady, describe }: ServicesOptions): SystemService => {
+const systemOf = (
+  foundations: Foundations,
+  { watchLists }: PeopleServices,
+  { isReady, describe }: ServicesOptions,
+): SystemService => {
   const { config, database, redis, ledger, disk, databaseDisk } = foundations
   const { baseUrl, customDomainCname } = config
   return createSystem({
@@ -128,6 +133,7 @@ const systemOf = (foundations: Foundations, { isReady, describe }: ServicesOptio
     baseUrl,
     customDomainCname,
     checks: { database: () => database.ping(), redis: redis && (() => redis.ping()) },
+    watchLists: watchLists.states,
     isReady,
     isDiskFull: () => disk.isFull() || databaseDisk.isFull(),
     treeSize: async () => (await ledger.head()).size,
@@ -182,7 +188,7 @@ const build = async (
   })
   const chatServices = await createChatServices({ ...foundations, proofs }, closers)
   const followers = await createFollowers(foundations, closers)
-  const system = systemOf(foundations, options)
+  const system = systemOf(foundations, peopleServices, options)
   return {
     ...foundations,
     ...provingServices,

@@ -44,6 +44,11 @@ const APART: readonly {
   readonly takers?: readonly string[]
 }[] = [
   {
+    why: 'a person or list is named by its id, and what is asked about it is something else',
+    by: ['userId', 'listId'],
+    makers: ['subscribeToScreening', 'decideScreeningFinding', 'decideConsoleScreeningFinding'],
+  },
+  {
     why: 'an agent is named by its id, and what is asked of it is something else',
     by: ['agent_id'],
     makers: [
@@ -109,7 +114,13 @@ const APART: readonly {
     why: 'each way of making proofs has its own of checking them',
     by: ['proof'],
     makers: ['generateProof', 'generateProofV1', 'proveEntry'],
-    takers: ['verifyProof', 'verifyProofV1', 'verifyEntryProof', 'validateOfflineByCircuit'],
+    takers: [
+      'verifyProof',
+      'verifyProofV1',
+      'verifyEntryProof',
+      'validateOfflineByCircuit',
+      'answerChallenge',
+    ],
   },
 ]
 

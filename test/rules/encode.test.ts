@@ -2,7 +2,17 @@ import { hash } from 'node:crypto'
 import { expect } from 'chai'
 import fc from 'fast-check'
 import { AppError } from '../../src/errors.ts'
-import { contextElement, defaultPurpose, encodeValue, h248, scopeElement } from '../../src/rules/encode.ts'
+import {
+  bindingOf,
+  commonScopeElement,
+  contextElement,
+  defaultPurpose,
+  encodeValue,
+  h248,
+  idElement,
+  organisationElement,
+  scopeElement,
+} from '../../src/rules/encode.ts'
 import { equal } from '../../src/rules/equality.ts'
 import { canonical, h248 as slowH248 } from '../support/reference/rules.ts'
 
@@ -167,10 +177,28 @@ describe('encoding of values', () => {
     expect(new Set([contextElement(context), ...others]).size).to.equal(others.length + 1)
   })
 
-  it('binds a scope to audience and purpose', () => {
-    expect(scopeElement({ aud: 'https://a.test', purpose: 'age' })).to.equal(
-      slowH248('scope/1{"aud":"https://a.test","purpose":"age"}'),
+  it('binds a scope to audience, organisation and purpose', () => {
+    const scope = { aud: 'https://a.test', org: 'org_1', purpose: 'age' }
+    expect(scopeElement(scope)).to.equal(
+      slowH248('scope/2{"aud":"https://a.test","org":"org_1","purpose":"age"}'),
     )
+    expect(commonScopeElement(scope)).to.equal(slowH248('scope/1{"aud":"https://a.test","purpose":"age"}'))
+    for (const change of [{ aud: 'https://b.test' }, { org: 'org_2' }, { purpose: 'vote' }])
+      expect(scopeElement({ ...scope, ...change })).to.not.equal(scopeElement(scope))
+  })
+
+  it('tells an issuer by its id, and whether the holder made the secret', () => {
+    expect(organisationElement('org_1', 'bearer')).to.equal(slowH248('org_1'))
+    expect(organisationElement('org_1', 'holder')).to.equal(slowH248('org_1') + 2n ** 248n)
+    for (const binding of ['bearer', 'holder'] as const)
+      expect(bindingOf(organisationElement('org_1', binding))).to.equal(binding)
+  })
+
+  it('tells whose an organisation is by just two elements', () => {
+    const id = slowH248('org_1')
+    for (const binding of ['bearer', 'holder'] as const)
+      expect(idElement(organisationElement('org_1', binding))).to.equal(id)
+    for (let more = 2n; more < 48n; more++) expect(idElement(id + more * 2n ** 248n)).to.not.equal(id)
   })
 
   it('makes a purpose of the question, whoever the answer is about', () => {

@@ -366,7 +366,7 @@ describe('server', () => {
       expect([await me(one.url, apiKey), await me(two.url, apiKey)]).to.deep.equal([401, 401])
       const sets = await Promise.all([one, two].map(({ services }) => services.signers.jwks()))
       expect(sets[0]).to.deep.equal(sets[1])
-      expect(sets[0]?.keys).to.have.length(13)
+      expect(sets[0]?.keys).to.have.length(15)
     } finally {
       await Promise.all(running.splice(0).map((server) => server.close()))
       await scratch.drop()

@@ -46,7 +46,7 @@ const verifyEntryProof = route({
     'Checks that the proof is valid, refers to a root that is in the log, and matches the trees that it names. A failed check is reported as a reason. With `checkpoint`, that checkpoint must be signed by this log and contain the root too. You can send the complete answer of POST /api/audit/zkp-proof as the body.',
   body: ZkpVerifyRequest,
   response: { 200: ZkpVerified },
-  errors: ['log_inconsistent', 'read_only'],
+  errors: ['log_inconsistent', 'read_only', 'proof_service_unavailable'],
   example: {
     body: {
       proof: '{auditProof}',

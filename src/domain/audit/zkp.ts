@@ -7,7 +7,7 @@ import type { Caller } from '../../caller.ts'
 import { isCanonicalSignal } from '../../circuits/circuit.ts'
 import { auditProof } from '../../circuits/mappers/audit_proof.ts'
 import { proofFacts } from '../../circuits/proof-facts.ts'
-import type { Verifier } from '../../circuits/verifier.ts'
+import type { Verifier } from '../../circuits/verifying/verifier-queue.ts'
 import type { Clock } from '../../clock.ts'
 import { type ErrorDetail, fail } from '../../errors.ts'
 import { failReadOnly, requireUnchanged } from '../../json/read-only.ts'
@@ -217,7 +217,12 @@ export const createAuditProofs = (deps: Deps) => {
      */
     async verify(caller: Caller, sent: ZkpVerifyRequest): Promise<ZkpVerified> {
       const { proof, publicInputs, checkpoint, digest, expect } = sent
-      const verdict = await verifier.verify(auditProof.id, readProof(proof), signalsOf(publicInputs))
+      const verdict = await verifier.verify(
+        auditProof.id,
+        readProof(proof),
+        signalsOf(publicInputs),
+        caller.organisation,
+      )
       const now = await checkpoints.latest()
       const answer = { valid: verdict.valid, integrity_verified: false, treeSize: now.size }
       if (!verdict.valid) return { ...answer, reason: verdict.reason }

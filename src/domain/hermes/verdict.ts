@@ -86,7 +86,7 @@ export const makeVerdict = (issuer: string, finding: Finding): VerdictStatement 
     salt: h248(randomBytes(SALT_BYTES)),
     op: 'gte',
     operand: encodeValue(1),
-    scope: scopeElement({ aud: issuer, purpose: PURPOSE }),
+    scope: scopeElement({ aud: issuer, org: route.organisation, purpose: PURPOSE }),
     ctx: contextElement({ aud: issuer, org: route.organisation, circuit: yesno.id, statement, nonce: id }),
   }
   const publicSignals = yesno.publicSignals(values)

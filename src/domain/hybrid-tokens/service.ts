@@ -18,7 +18,8 @@ import {
   type VerificationPolicy,
 } from '../../protocol/hybrid-token.ts'
 import { type Facts, unexpected } from '../../rules/expectation.ts'
-import type { RevokesNullifiers, revocation } from '../tokens/revocation.ts'
+import type * as Nullifiers from '../proofs/spending/nullifiers.ts'
+import type { revocation } from '../tokens/revocation.ts'
 import type { RevokedToken, TokenStatus } from '../tokens/schemas.ts'
 import { readTokenCookies } from './cookies.ts'
 import {
@@ -45,7 +46,8 @@ import { findHybridToken, hybridTokenRevocations, type KnownHybridToken } from '
 interface Deps extends IssueDeps, JudgementDeps {
   readonly signers: IssueDeps['signers']
   readonly ledger: Pick<Ledger, 'append'>
-  readonly nullifiers: RevokesNullifiers & IssueDeps['nullifiers']
+  readonly nullifiers: IssueDeps['nullifiers'] &
+    Pick<typeof Nullifiers, 'revokedNullifierClaim' | 'revokedNullifierRow'>
   readonly revocation: typeof revocation
 }
 
@@ -134,18 +136,20 @@ export const createHybridTokens = (deps: Deps) => {
   const owned = async ({ organisation }: Caller, id: string): Promise<KnownHybridToken> =>
     (await findHybridToken(database, organisation, id)) ?? fail('not_found')
 
-  const revocationOf = (caller: Caller, row: KnownHybridToken, reason: string | undefined) => {
+  const revocationOf = (row: KnownHybridToken, reason: string | undefined) => {
     const { organisation, digest, id } = row
     const { terms, subject } = openTerms(sealing, row)
-    return deps.revocation(nullifiers, caller, {
+    const revoked = { circuitId: CIRCUIT, nullifier: hybridTokenNullifier(terms) }
+    return deps.revocation({
       tokenId: id,
       event: CLAIM_KINDS.hybridTokenRevoked,
       subject,
       digest,
-      circuitId: CIRCUIT,
-      nullifier: hybridTokenNullifier(terms),
-      row: (place) =>
-        hybridTokenRevocations.row({ organisation, token: id, reason: reason ?? null, ...place }),
+      write(tx, place) {
+        tx.claim(...nullifiers.revokedNullifierClaim(revoked))
+        tx.write(nullifiers.revokedNullifierRow({ ...revoked, organisation, at: place.revoked_at }))
+        tx.write(hybridTokenRevocations.row({ organisation, token: id, reason: reason ?? null, ...place }))
+      },
     })
   }
 
@@ -227,7 +231,7 @@ export const createHybridTokens = (deps: Deps) => {
      */
     async revoke(caller: Caller, { tokenId, reason, ...others }: RevokedToken) {
       if (Object.keys(others).length > 0) failReadOnly(Object.keys(others))
-      return ledger.append(caller, revocationOf(caller, await owned(caller, tokenId), reason))
+      return ledger.append(caller, revocationOf(await owned(caller, tokenId), reason))
     },
 
     /**
@@ -240,7 +244,7 @@ export const createHybridTokens = (deps: Deps) => {
     ) {
       const row = await owned(caller, token.token_id)
       requireIssued(token, row)
-      return ledger.append(caller, revocationOf(caller, row, reason))
+      return ledger.append(caller, revocationOf(row, reason))
     },
 
     /** What has become of a token of the caller's organisation. @throws AppError not_found */

@@ -71,14 +71,27 @@ export const findPayments = async (
 
 /** One payment of the organisation, or undefined. */
 export const findPayment = async (
-  { knex }: Database,
+  { query }: Database,
   organisation: string,
   id: string,
-): Promise<PaymentRow | undefined> => knex<PaymentRow>('payments').where({ id, organisation }).first()
+): Promise<PaymentRow | undefined> => {
+  const { rows } = await query<PaymentRow>(
+    `SELECT ${payments.columns.join(', ')} FROM payments WHERE id = $1 AND organisation = $2`,
+    [id, organisation],
+    'payments-find',
+  )
+  return rows[0]
+}
 
 /** The last nonce and stamp kept for a terminal, or undefined. */
 export const findTerminalClock = async (
-  { knex }: Database,
+  { query }: Database,
   terminal: string,
-): Promise<TerminalClockRow | undefined> =>
-  knex<TerminalClockRow>('terminal_clocks').where({ terminal }).first()
+): Promise<TerminalClockRow | undefined> => {
+  const { rows } = await query<TerminalClockRow>(
+    `SELECT ${terminalClocks.columns.join(', ')} FROM terminal_clocks WHERE terminal = $1`,
+    [terminal],
+    'payments-clock',
+  )
+  return rows[0]
+}

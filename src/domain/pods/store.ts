@@ -126,6 +126,19 @@ export const findDomainOfPod = async ({ knex }: Database, pod: string): Promise<
   return row?.domain
 }
 
+/** The domain of an organisation's active pods that was bound last and still points here. */
+export const findDomainOfOrganisation = async (
+  { knex }: Database,
+  organisation: string,
+): Promise<string | undefined> => {
+  const row = await knex<PodDomainRow>('pod_domains')
+    .join('pods', 'pods.id', 'pod_domains.pod')
+    .where({ organisation, proven: true, status: 'ACTIVE' })
+    .orderBy([{ column: 'bound_at', order: 'desc' }, 'domain'])
+    .first('domain')
+  return row?.domain
+}
+
 /** Domains to be looked at again, those that have waited longest first. */
 export const findDueDomains = ({ knex }: Database, now: number, limit: number): Promise<PodDomainRow[]> =>
   knex<PodDomainRow>('pod_domains').where('check_at', '<=', now).orderBy('check_at').limit(limit)

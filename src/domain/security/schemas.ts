@@ -13,6 +13,7 @@ export const ALERT_TYPES = [
   'rate_limit',
   'tree_inconsistency',
   'disk_full',
+  'aml_finding',
 ] as const
 export type AlertType = (typeof ALERT_TYPES)[number]
 
@@ -25,7 +26,8 @@ export const Alert = Type.Object(
     type: Type.Enum([...ALERT_TYPES]),
     severity: Type.Enum([...SEVERITIES]),
     subject: Type.String({
-      description: 'The subject: the id of a terminal, key or account, or an address.',
+      description:
+        'The subject: the id of a terminal, key or account, an address, or for `aml_finding` the list.',
     }),
     count: Type.Integer({ minimum: 1, description: 'Number of occurrences on that UTC day.' }),
     firstSeen: DateTime,

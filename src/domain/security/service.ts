@@ -37,6 +37,7 @@ const SEVERITY: Readonly<Record<AlertType, Severity>> = {
   rate_limit: 'low',
   tree_inconsistency: 'critical',
   disk_full: 'critical',
+  aml_finding: 'high',
 }
 
 export interface AlertInput {

@@ -9,11 +9,12 @@ const PLACES = ['./web/', '../../../build/web/']
 /** The name of an asset changes with its content, so nobody needs to ask for it again. */
 const ASSET_MAX_AGE_SECONDS = 365 * 24 * 3600
 
-/** Scripts, styles and images are our own files; nothing runs that came another way. @param scripts besides */
-const contentSecurityPolicy = (scripts = ''): string =>
+/** Scripts, styles and images are our own files; nothing runs that came another way. */
+const contentSecurityPolicy = ({ scripts = '', workers = false } = {}): string =>
   [
     "default-src 'none'",
     `script-src 'self'${scripts}`,
+    ...(workers ? ["worker-src 'self'"] : []),
     "style-src 'self'",
     "img-src 'self'",
     "connect-src 'self'",
@@ -21,8 +22,12 @@ const contentSecurityPolicy = (scripts = ''): string =>
     "form-action 'none'",
     "frame-ancestors 'none'",
     "require-trusted-types-for 'script'",
-    "trusted-types 'none'",
+    // The policy `assay` lets a page start the programs that were built for it, and nothing else.
+    `trusted-types ${workers ? 'assay' : "'none'"}`,
   ].join('; ')
+
+/** The core runs in WebAssembly, which goes under no other name. */
+const WASM = " 'wasm-unsafe-eval'"
 
 const PAGE_HEADERS = {
   'Content-Type': 'text/html; charset=utf-8',
@@ -39,11 +44,20 @@ const CONTENT_TYPES: Readonly<Record<string, string>> = {
   svg: 'image/svg+xml',
 }
 
-/** The core reads proofs in WebAssembly, which runs under no other name. */
+/** Reads proofs. */
 const VERIFY_HEADERS = {
   ...PAGE_HEADERS,
-  'Content-Security-Policy': contentSecurityPolicy(" 'wasm-unsafe-eval'"),
+  'Content-Security-Policy': contentSecurityPolicy({ scripts: WASM }),
 } as const
+
+/** Makes them as well, on a thread of its own. */
+const HOLDER_HEADERS = {
+  ...PAGE_HEADERS,
+  'Content-Security-Policy': contentSecurityPolicy({ scripts: WASM, workers: true }),
+} as const
+
+/** A thread keeps to the policy that its program comes with, not to that of the page. Other scripts have no use for it. */
+const WORKER_POLICY = `default-src 'none'; script-src 'self'${WASM}; connect-src 'self'`
 
 /** A file as it is answered. */
 export interface Served {
@@ -58,6 +72,8 @@ export interface Pages {
   readonly chat: Served
   /** Checks a signed result in the browser. */
   readonly verify: Served
+  /** Keeps credentials in the browser, and proves with them what somebody asks. */
+  readonly holder: Served
   /** Names of all assets. */
   readonly assets: readonly string[]
   /** A script, style or image of the pages. @throws AppError not_found */
@@ -88,6 +104,7 @@ export const loadPages = (): Pages => {
     const headers = {
       'Content-Type': type,
       'Cache-Control': `public, max-age=${ASSET_MAX_AGE_SECONDS}, immutable`,
+      ...(name.endsWith('.js') && { 'Content-Security-Policy': WORKER_POLICY }),
     }
     assets.set(name, { body: read(`assets/${name}`), headers })
   }
@@ -95,6 +112,7 @@ export const loadPages = (): Pages => {
     landing: page('landing'),
     chat: page('chat'),
     verify: page('verify', VERIFY_HEADERS),
+    holder: page('holder', HOLDER_HEADERS),
     assets: [...assets.keys()],
     asset: (name) => assets.get(name) ?? fail('not_found'),
   }

@@ -36,7 +36,7 @@ export const Health = Type.Object(
   {
     status: Type.Union([Type.Literal('healthy'), Type.Literal('degraded'), Type.Literal('unhealthy')], {
       description:
-        'degraded: Redis is not available, and every server counts limits on its own. unhealthy: the database is not available.',
+        'degraded: Redis is not available, and every server counts limits on its own; or a watch list could not be loaded. unhealthy: the database is not available.',
     }),
     timestamp: dateTime('When the components were last checked.'),
     uptime: Type.Number({ description: 'Seconds since the start.' }),
@@ -49,6 +49,19 @@ export const Health = Type.Object(
         description: 'not_configured: this server does not use it.',
       }),
     }),
+    watchLists: Type.Object(
+      {
+        status: Type.Enum(['current', 'outdated', 'unavailable'], {
+          description:
+            'outdated: the last good state of a list is used, since its files cannot be loaded. unavailable: a list was never loaded, and its check types return 503.',
+        }),
+        failed: Type.Array(Type.String(), {
+          description:
+            'Ids of the lists that could not be loaded; `AML_LISTS` or `lists.json` where it cannot be told which lists the directory holds, `lists[0]` for one of `lists.json` that has no id.',
+        }),
+      },
+      { title: 'WatchListHealth' },
+    ),
     responseTime: Type.Number({ description: 'Response time of the database in milliseconds.' }),
   },
   { title: 'Health' },

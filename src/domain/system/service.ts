@@ -3,7 +3,7 @@
  * @module
  */
 import { type Clock, iso } from '../../clock.ts'
-import type { MetricFamily, Metrics } from '../../metrics.ts'
+import type { MetricFamily, Metrics, WatchListState } from '../../metrics.ts'
 import type { Health, Readiness, ServiceInfo } from './schemas.ts'
 
 export const SERVICE_VERSION = '1.0.0'
@@ -23,6 +23,8 @@ export interface SystemDeps {
   readonly clock: Clock
   readonly metrics: Pick<Metrics, 'text' | 'json' | 'ledgerTreeSize'>
   readonly checks: { readonly database: Check; readonly redis?: Check }
+  /** How the watch lists are. */
+  readonly watchLists: () => readonly WatchListState[]
   /** False while the server starts or drains. */
   readonly isReady: () => boolean
   /** Whether the disk of DATA_DIR, or of the database, is full. */
@@ -61,10 +63,18 @@ const timed = async (check: Check): Promise<number | undefined> => {
   }
 }
 
+const watchListHealth = (states: readonly WatchListState[]): Health['watchLists'] => {
+  const failed = states.filter(({ isFailed }) => isFailed)
+  const isMissing = failed.some(({ entries }) => entries === 0)
+  const status = failed.length === 0 ? 'current' : isMissing ? 'unavailable' : 'outdated'
+  return { status, failed: failed.map(({ list }) => list) }
+}
+
 const roundMs = (ms: number): number => Math.round(ms * 100) / 100
 
 export const createSystem = (deps: SystemDeps): SystemService => {
-  const { baseUrl, customDomainCname, clock, metrics, checks, isReady, isDiskFull, treeSize } = deps
+  const { baseUrl, customDomainCname, clock, metrics, checks, watchLists, isReady, isDiskFull, treeSize } =
+    deps
   const startedAt = clock.now()
   let cached: { readonly until: number; readonly health: Promise<Health> } | undefined
   let document: Uint8Array | undefined
@@ -74,7 +84,9 @@ export const createSystem = (deps: SystemDeps): SystemService => {
     const [database, redis] = await Promise.all([timed(checks.database), checks.redis && timed(checks.redis)])
     const databaseStatus = database === undefined ? 'disconnected' : 'connected'
     const redisStatus = !checks.redis ? 'not_configured' : redis === undefined ? 'disconnected' : 'connected'
-    const well = redisStatus === 'disconnected' ? 'degraded' : 'healthy'
+    const lists = watchListHealth(watchLists())
+    const isLess = redisStatus === 'disconnected' || lists.status !== 'current'
+    const well = isLess ? 'degraded' : 'healthy'
     return {
       status: databaseStatus === 'connected' ? well : 'unhealthy',
       timestamp: iso(clock.now()),
@@ -83,6 +95,7 @@ export const createSystem = (deps: SystemDeps): SystemService => {
       engine: { ...ENGINE, status: 'operational' },
       database: { status: databaseStatus },
       services: { postgres: databaseStatus, redis: redisStatus },
+      watchLists: lists,
       responseTime: roundMs(database ?? performance.now() - askedAt),
     }
   }

@@ -138,7 +138,7 @@ export const createEndpoints = (deps: Deps) => {
         const entry = entryOf(id, 'created', gone.length > 0 ? { removed: gone } : {})
         return { entry, result: { ...shown(complete, url), secret } }
       })
-      for (const removed of gone) await changed(removed)
+      for (const other of [id, ...gone]) await changed(other)
       return made
     },
 

@@ -12,7 +12,7 @@ import type { Database } from '../../store/database.ts'
 import type { Row } from '../../store/table.ts'
 import { announcementsOf, deliveriesOf, revokedKeys } from './announcement.ts'
 import type { AtHand, Rooms } from './dispatcher.ts'
-import { findSubscriptions, type Subscription } from './store.ts'
+import { findSubscriptions, NO_ENDPOINTS, type Subscription } from './store.ts'
 import { deliveries, type Told } from './store-deliveries.ts'
 
 const FOLLOWER = 'webhooks'
@@ -128,6 +128,7 @@ export const createFanOut = (deps: Deps): Follower => {
   return createFollower({
     database,
     name: FOLLOWER,
+    unwanted: NO_ENDPOINTS,
     consume,
     written: (rows) => {
       if (rows.length > 0) queued(batch.held, batch.left)

@@ -7,13 +7,13 @@ import type { Log } from '../../ledger/tree/log.ts'
 import type { Metrics } from '../../metrics.ts'
 import { createAddressJudge } from '../../net/address.ts'
 import type { SafeFetch } from '../../net/safe-fetch.ts'
+import { createBatchedLoad } from '../../store/batched-load.ts'
 import type { Bus } from '../../store/bus.ts'
 import type { Database } from '../../store/database.ts'
 import type { OpenRecent } from '../../store/recent.ts'
 import type { EventLog } from '../event-log/event-log.ts'
 import { createAttempt } from './attempt.ts'
 import { createBacklogBound } from './backlog.ts'
-import { createBatchedLoad } from './batched-load.ts'
 import { createDispatcher, type EndedDelivery } from './dispatcher.ts'
 import { createEndpoints } from './endpoints.ts'
 import { createFanOut } from './fan-out.ts'
@@ -171,7 +171,10 @@ export const createWebhooks = async (deps: Deps) => {
       judges: { everywhere: createAddressJudge([]), allowListed: createAddressJudge(egressAllowCidrs) },
       openToAll: egressOpenProxy,
       endedKeys: deps.endedKeys,
-      changed: (id) => endpoints.forget(id),
+      changed(id) {
+        fanOut.reconsider()
+        return endpoints.forget(id)
+      },
     }),
 
     async close(): Promise<void> {

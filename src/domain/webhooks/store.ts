@@ -133,6 +133,9 @@ export const NOW_MS = '(extract(epoch FROM clock_timestamp()) * 1000)::bigint'
 const FIND_SUBSCRIPTIONS = `SELECT id, organisation, key_id, events, announces_from, ${NOW_MS} AS now
   FROM webhook_endpoints WHERE organisation = ANY ($1::text[]) AND active ORDER BY id`
 
+/** A condition: that nothing is announced to anybody. */
+export const NO_ENDPOINTS = 'NOT EXISTS (SELECT FROM webhook_endpoints WHERE active)'
+
 /** The endpoints of some organisations that get deliveries now, and what time it is in the database. */
 export const findSubscriptions = async (
   { query }: Database,

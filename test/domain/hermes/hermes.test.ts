@@ -197,7 +197,9 @@ describe('hermes', () => {
     it('the proof verifies, and its context is this route, URL, question and answer', async () => {
       const { proof, publicSignals } = decoded()
       const { zkProof } = answer
-      expect(await app.services.verifier.verify('yesno', proof, publicSignals)).to.deep.equal({ valid: true })
+      expect(await app.services.verifier.verify('yesno', proof, publicSignals, 'org_1')).to.deep.equal({
+        valid: true,
+      })
       expect(zkProof.proof).to.equal(answer.proof)
       const { verdict, ...signals } = zkProof.publicInputs
       const { decision, nullifier, commitment, op, operand, scope, ctx } = signals
@@ -209,7 +211,9 @@ describe('hermes', () => {
         operand: String(encodeValue(1)),
       })
       expect(BigInt(`0x${zkProof.commitment}`)).to.equal(BigInt(commitment))
-      expect(scope).to.equal(String(scopeElement({ aud: app.url, purpose: 'hermes' })))
+      expect(scope).to.equal(
+        String(scopeElement({ aud: app.url, org: String(payload.org), purpose: 'hermes' })),
+      )
       const { url_hash, criteria_hash, body_hash, fetched_at, org, jti } = payload
       const statement = { route: route.slug, url_hash, criteria_hash, body_hash, fetched_at }
       const context = { aud: app.url, org: String(org), circuit: 'yesno', statement, nonce: String(jti) }
@@ -250,7 +254,7 @@ describe('hermes', () => {
       expect(no.zkProof.publicInputs).to.include({ verdict: 'NO', decision: '0' })
       const read = decodeZk1(no.proof)
       expect(
-        read && (await app.services.verifier.verify('yesno', read.proof, read.publicSignals)),
+        read && (await app.services.verifier.verify('yesno', read.proof, read.publicSignals, 'org_1')),
       ).to.deep.equal({
         valid: true,
       })

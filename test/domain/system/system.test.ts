@@ -86,8 +86,13 @@ describe('system routes', () => {
 })
 
 describe('health', () => {
-  const createWith = (checks: SystemDeps['checks'], isReady = () => true) =>
+  const createWith = (
+    checks: SystemDeps['checks'],
+    isReady = () => true,
+    watchLists: SystemDeps['watchLists'] = () => [],
+  ) =>
     createSystem({
+      watchLists,
       baseUrl: 'http://assay.test',
       customDomainCname: 'assay.test',
       clock: systemClock,
@@ -100,6 +105,30 @@ describe('health', () => {
     })
   const fine = () => Promise.resolve()
   const broken = () => Promise.reject(new Error('refused'))
+
+  it('a watch list that cannot be loaded is degraded and named, whether an earlier state of it is used or none', async () => {
+    const list = (entries: number, isFailed: boolean) => ({
+      list: `l-${entries}`,
+      entries,
+      ageSeconds: 1,
+      isFailed,
+    })
+    const health = (...states: ReturnType<typeof list>[]) =>
+      createWith({ database: fine }, undefined, () => states).health()
+    const { status, watchLists } = await health(list(3, false))
+    expect({ status, watchLists }).to.deep.equal({
+      status: 'healthy',
+      watchLists: { status: 'current', failed: [] },
+    })
+    expect(await health(list(3, false), list(4, true))).to.deep.include({
+      status: 'degraded',
+      watchLists: { status: 'outdated', failed: ['l-4'] },
+    })
+    expect((await health(list(0, true), list(4, true))).watchLists).to.deep.equal({
+      status: 'unavailable',
+      failed: ['l-0', 'l-4'],
+    })
+  })
 
   it('no database is unhealthy; no Redis is degraded; Redis that nobody configured is no fault', async () => {
     const status = async (checks: SystemDeps['checks']) => (await createWith(checks).health()).status

@@ -1,8 +1,7 @@
-/** Turns between endpoints, whatever receivers do, and look-ups of one moment asked together. */
+/** Turns between endpoints, whatever receivers do. */
 import { setImmediate as turn } from 'node:timers/promises'
 import { expect } from 'chai'
 import fc from 'fast-check'
-import { createBatchedLoad } from '../../../src/domain/webhooks/batched-load.ts'
 import { createEndpointQueues } from '../../../src/domain/webhooks/endpoint-queues.ts'
 
 const ENDPOINT_IN_FLIGHT = 4
@@ -159,30 +158,5 @@ describe('queues of webhook endpoints', () => {
     await turn()
     expect(givenBack).to.deep.equal([])
     expect(queues.atHand).to.equal(ENDPOINT_AT_HAND - ENDPOINT_IN_FLIGHT)
-  })
-})
-
-describe('a batched look-up', () => {
-  it('asks once for all keys of a moment, again for those of the next, and tells each its own or that there is none', async () => {
-    const asked: string[][] = []
-    const load = createBatchedLoad<number>(async (keys) => {
-      asked.push([...keys])
-      return new Map(keys.filter((key) => key !== 'none').map((key) => [key, key.length]))
-    })
-    expect(await Promise.all(['a', 'bb', 'none'].map(load))).to.deep.equal([1, 2, undefined])
-    expect(await load('ccc')).to.equal(3)
-    expect(asked).to.deep.equal([['a', 'bb', 'none'], ['ccc']])
-  })
-
-  it('tells a failure to all who asked then, and asks anew afterwards', async () => {
-    let fails = true
-    const load = createBatchedLoad<number>(async (keys) => {
-      if (fails) throw new Error('no database')
-      return new Map(keys.map((key) => [key, 1]))
-    })
-    const outcomes = await Promise.allSettled([load('a'), load('b')])
-    expect(outcomes.map(({ status }) => status)).to.deep.equal(['rejected', 'rejected'])
-    fails = false
-    expect(await load('a')).to.equal(1)
   })
 })
