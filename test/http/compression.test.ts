@@ -1,4 +1,5 @@
 import { randomBytes } from 'node:crypto'
+import { setTimeout } from 'node:timers/promises'
 import { setFlagsFromString } from 'node:v8'
 import { runInNewContext } from 'node:vm'
 import { brotliDecompressSync, gunzipSync } from 'node:zlib'
@@ -172,10 +173,19 @@ describe('compression', () => {
     const collect = runInNewContext('gc') as () => void
     setFlagsFromString('--no-expose-gc')
     const contents = 600
+    /** What an encoder held is let go of some turns after its end: the least of some looks counts. */
+    const held = async (): Promise<number> => {
+      let least = Number.POSITIVE_INFINITY
+      for (let look = 0; look < 10; look++) {
+        await setTimeout(50)
+        collect()
+        least = Math.min(least, process.memoryUsage().arrayBuffers)
+      }
+      return least
+    }
     const round = async () => {
       for (let i = 0; i < contents; i++) await ask('/brief', { 'accept-encoding': i % 2 ? 'gzip' : 'br' })
-      collect()
-      return process.memoryUsage().arrayBuffers
+      return held()
     }
     const before = await round()
     expect((await round()) - before).to.be.below(contents * 2048)
