@@ -6,7 +6,7 @@
 import { randomUUID } from 'node:crypto'
 import { rename } from 'node:fs/promises'
 import { setTimeout as pause } from 'node:timers/promises'
-import { MAX_READ_ENTRIES, readEntries } from '../../ledger/entries.ts'
+import { readEntries } from '../../ledger/entries.ts'
 import type { Ledger } from '../../ledger/ledger.ts'
 import type { Database } from '../../store/database.ts'
 import { readLines } from './lines.ts'
@@ -24,6 +24,8 @@ const MAX_WAITING_CHARS = 8 * 1024 * 1024
 const BACK_OFF_MS = 2_000
 /** How long an export waits for the log to have caught up with the ledger. */
 const SETTLE_TIMEOUT_MS = 10_000
+/** Entries that are taken up at once: few, since all of them are written as lines in one turn of the event loop. */
+const READ_ENTRIES = 200
 /** What an entry takes at most in nearly all cases: a new log takes up the last ones that fit. */
 const ENTRY_TYPICAL_BYTES = 1_024
 
@@ -168,7 +170,7 @@ const createCatchingUp = ({ database, logger }: EventLogDeps, segments: Segments
     while (!ending.signal.aborted) {
       // Past what an attempt has written that failed half-way.
       next = Math.max(next, segments.next())
-      const entries = await readEntries(database, next, MAX_READ_ENTRIES)
+      const entries = await readEntries(database, next, READ_ENTRIES)
       const last = entries.at(-1)
       if (last === undefined) return
       const owned = entries.filter(({ organisation }) => isOwned(organisation))

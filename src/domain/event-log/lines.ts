@@ -1,7 +1,7 @@
 /** Reads lines of large files in pieces, holding no more than one piece. @module */
 import type { FileHandle } from 'node:fs/promises'
 
-const PIECE_BYTES = 128 * 1024
+const PIECE_BYTES = 32 * 1024
 const NEWLINE = 0x0a
 
 /**
