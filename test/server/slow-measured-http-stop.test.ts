@@ -3,6 +3,7 @@ import { randomBytes } from 'node:crypto'
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { setTimeout } from 'node:timers/promises'
 import { expect } from 'chai'
 import { createScratchDatabase } from '../support/app.ts'
 import { type Answers, askUntilRefused } from '../support/servers/patient-client.ts'
@@ -34,13 +35,18 @@ const sum = (answers: readonly Answers[]): Answers => ({
 const round = async (env: Record<string, string>) => {
   const server = await startServerProcess({ ADMIN_API_KEY: ADMIN_KEY, RATE_LIMITS: 'off', ...env })
   const port = Number(new URL(server.url).port)
-  const clients = Array.from({ length: CLIENTS }, () =>
-    askUntilRefused({ port, request: requestOf('keep-alive'), keepsConnection: true }),
-  )
+  const request = requestOf('keep-alive')
+  const first: Promise<void>[] = []
+  const clients = Array.from({ length: CLIENTS }, () => {
+    let onFirst: (() => void) | undefined
+    first.push(new Promise((resolve) => (onFirst = resolve)))
+    return askUntilRefused({ port, request, keepsConnection: true, onFirst })
+  })
   const others = Array.from({ length: NEW_CONNECTION_CLIENTS }, () =>
     askUntilRefused({ port, request: requestOf('close'), keepsConnection: false }),
   )
-  await new Promise((resolve) => setTimeout(resolve, LOAD_MS))
+  // However slow the machine is, each client has work under way when the server is stopped.
+  await Promise.all([setTimeout(LOAD_MS), ...first])
   const startedAt = performance.now()
   const code = await server.end('SIGTERM')
   const ms = performance.now() - startedAt

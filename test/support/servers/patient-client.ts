@@ -17,6 +17,8 @@ interface Target {
   readonly request: string
   /** Whether the connection is used again. */
   readonly keepsConnection: boolean
+  /** Called at the first answer, or when there will be none. */
+  readonly onFirst?: () => void
 }
 
 type End = 'answered' | 'last' | 'reset' | 'unanswered' | 'refused'
@@ -50,16 +52,25 @@ const open = (port: number): Promise<Socket | undefined> =>
   })
 
 /** Asks until the server accepts no more connections, or has reset one. */
-export const askUntilRefused = async ({ port, request, keepsConnection }: Target): Promise<Answers> => {
+export const askUntilRefused = async ({
+  port,
+  request,
+  keepsConnection,
+  onFirst,
+}: Target): Promise<Answers> => {
   const answers: Answers = { answered: 0, reset: 0, unanswered: 0 }
   while (true) {
     const socket = await open(port)
-    if (socket === undefined) return answers
+    if (socket === undefined) {
+      onFirst?.()
+      return answers
+    }
     let end: End
     do {
       end = await ask(socket, request)
       if (end === 'reset' || end === 'unanswered') answers[end]++
       else answers.answered++
+      onFirst?.()
     } while (keepsConnection && end === 'answered')
     socket.on('error', () => undefined).end()
     if (end === 'reset') return answers
