@@ -120,7 +120,7 @@ describe('people who are screened again by servers that are killed', () => {
         await killedInBetween(server, apiKey, round)
         server = await start(directory)
       }
-      await screeningRoutesOf(server, apiKey).settled(90_000)
+      await screeningRoutesOf(server, apiKey).settled(400_000)
       await expectAllOnce(server, apiKey, ROUNDS)
       await end(server)
     } finally {
@@ -135,7 +135,7 @@ describe('people who are screened again by servers that are killed', () => {
       const { apiKey } = await begin(survivor)
       for (let round = 1; round <= ROUNDS; round++)
         await killedInBetween(await start(fresh.url), apiKey, round)
-      await screeningRoutesOf(survivor, apiKey).settled(90_000)
+      await screeningRoutesOf(survivor, apiKey).settled(400_000)
       await expectAllOnce(survivor, apiKey, ROUNDS)
       await end(survivor)
     } finally {
@@ -149,7 +149,7 @@ describe('people who are screened again by servers that are killed', () => {
       const [a, b] = await Promise.all([start(fresh.url), start(fresh.url)])
       const { apiKey } = await begin(a)
       await screeningRoutesOf(b, apiKey).upload(listed(1))
-      for (const server of [a, b]) await screeningRoutesOf(server, apiKey).settled(90_000)
+      for (const server of [a, b]) await screeningRoutesOf(server, apiKey).settled(400_000)
       await expectAllOnce(a, apiKey, 1)
       const screened = async (server: Running): Promise<number> => {
         const { body } = await server.request<string>('GET', '/metrics', { key: adminKey })
