@@ -27,10 +27,14 @@ export const SCOPES = [
 export type Scope = (typeof SCOPES)[number]
 export const DEFAULT_SCOPES: readonly Scope[] = SCOPES.slice(0, -3)
 
+/** What a member of an organisation is there. `src/domain/accounts/roles.ts` says what each may do. */
+export const ROLES = ['owner', 'operator', 'viewer', 'auditor'] as const
+export type Role = (typeof ROLES)[number]
+
 /** The credential behind a request. `keyId` is the API key whose HMAC state checks payment MACs, where there is one. */
 export type Credential =
   | { kind: 'key'; id: string; keyId: string; merchantId?: string }
-  | { kind: 'session'; id: string; accountId: string }
+  | { kind: 'session'; id: string; accountId: string; role: Role }
   | {
       kind: 'terminal'
       id: string

@@ -100,10 +100,14 @@ export const readCredentials = (headers: IncomingHttpHeaders): Credentials => {
   return { apiKey, podKey, cookie: session, csrf: single(headers['x-csrf-token']) }
 }
 
-/** @throws AppError insufficient_scope, naming the missing scope */
+/** @throws AppError insufficient_scope, naming the missing scope, or the role of a member who lacks it */
 export const requireScope = (identity: Identity | undefined, route: Pick<Route, 'scope'>): void => {
   const scopes = scopesOf(route)
   if (scopes.length === 0 || scopes.some((scope) => identity?.scopes.has(scope))) return
+  if (identity?.credential.kind === 'session') {
+    const { role } = identity.credential
+    throw new AppError('insufficient_scope', { message: `The role "${role}" does not allow this.` })
+  }
   const names = scopes.map((scope) => `"${scope}"`).join(' or ')
   throw new AppError('insufficient_scope', {
     message: `This route requires a credential with scope ${names}.`,

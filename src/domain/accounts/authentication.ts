@@ -2,11 +2,12 @@
 import { timingSafeEqual } from 'node:crypto'
 import type { Caller, Scope } from '../../caller.ts'
 import type { Clock } from '../../clock.ts'
-import { AppError } from '../../errors.ts'
+import { AppError, fail } from '../../errors.ts'
 import { isApiKey, secretDigest } from '../../keys/api-keys.ts'
 import { endOfKey, type Keys } from './keys.ts'
 import type { Organisations } from './organisations.ts'
-import { csrfTokenOf, SESSION_SCOPES, type Sessions } from './sessions.ts'
+import { isRole, rightsOf } from './roles.ts'
+import { csrfTokenOf, type Sessions } from './sessions.ts'
 
 const CHOSEN_KEY_PATTERN = /^[!-~]{16,128}$/
 const SESSION_TOKEN_PATTERN = /^[0-9A-Za-z]{43}$/
@@ -71,22 +72,30 @@ export const createAuthentication = ({ keys, sessions, organisations, clock, adm
     key,
 
     /**
-     * The session of a cookie: with its CSRF token when the request writes.
+     * The session of a cookie: with its CSRF token when the request writes. The role of its account decides its scopes.
      * @param method upper case
-     * @throws AppError unauthorized, csrf_required
+     * @throws AppError unauthorized, csrf_required, insufficient_scope for a role that nothing is known of
      */
     async session({ cookie, csrf }: SessionCredentials, method: string): Promise<Admission> {
       if (cookie === undefined || !SESSION_TOKEN_PATTERN.test(cookie)) throw new AppError('unauthorized')
       const session = await sessions.find(cookie)
       if (session === undefined) throw new AppError('unauthorized')
-      if (!SAFE_METHODS.has(method) && !(csrf !== undefined && sameText(csrf, csrfTokenOf(session.digest)))) {
+      const { role } = session
+      const isRead = SAFE_METHODS.has(method)
+      if (!isRead && !(csrf !== undefined && sameText(csrf, csrfTokenOf(session.digest)))) {
         throw new AppError('csrf_required')
       }
+      if (!isRole(role)) {
+        return fail('insufficient_scope', {
+          message: 'The role of this account is not known to this version of the service.',
+        })
+      }
+      const rights = rightsOf(role, session.organisation)
       return {
         caller: {
           organisation: session.organisation,
-          credential: { kind: 'session', id: session.id, accountId: session.account },
-          scopes: SESSION_SCOPES,
+          credential: { kind: 'session', id: session.id, accountId: session.account, role },
+          scopes: isRead ? rights.reads : rights.writes,
         },
         limitPerMinute: (await organisations.find(session.organisation)).rateLimitPerMinute,
       }

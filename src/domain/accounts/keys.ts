@@ -26,6 +26,8 @@ import * as store from './store.ts'
 /** How long a key may go on working after it was revoked, on every server. */
 export const KEY_CACHE_MS = 1000
 const MAX_CACHED_KEYS = 10_000
+/** How exactly the last use of a key is known; each time it costs a write. */
+const USED_STEP_MS = 60_000
 /** Keys that a proof of unknown making is compared with. */
 const MAX_CANDIDATE_KEYS = 64
 const MIDSTATE_PURPOSE = 'hmac-midstate'
@@ -85,6 +87,9 @@ export const endOfKey = (row: Pick<store.ApiKeyRow, 'revoked_at' | 'expires_at'>
   return end === Number.POSITIVE_INFINITY ? undefined : end
 }
 
+const isInUse = (row: Parameters<typeof endOfKey>[0], now: number): boolean =>
+  (endOfKey(row) ?? Number.POSITIVE_INFINITY) > now
+
 /** @throws AppError insufficient_scope naming what the caller lacks */
 const requireOwn = (caller: Caller, scopes: readonly string[]): void => {
   const lacking = scopes.filter((scope) => !caller.scopes.has(scope as Scope))
@@ -114,6 +119,7 @@ export const createKeys = ({ database, ledger, sealing, clock, openRecent, hmacM
       created_at: at,
       expires_at: null,
       revoked_at: null,
+      last_used_at: null,
     })
     return { keyId, apiKey, row }
   }
@@ -130,7 +136,15 @@ export const createKeys = ({ database, ledger, sealing, clock, openRecent, hmacM
   const byDigest = openRecent({
     ...remembered,
     name: 'key-by-digest',
-    load: (digest) => store.findKeyInUse(database, Buffer.from(digest, 'hex')),
+    async load(digest) {
+      const row = await store.findKeyInUse(database, Buffer.from(digest, 'hex'))
+      const now = clock.now()
+      if (row !== undefined && isInUse(row, now) && now - (row.last_used_at ?? 0) >= USED_STEP_MS) {
+        // A key works as well while the database takes no writes.
+        await store.touchKey(database, row.id, now).catch(() => undefined)
+      }
+      return row
+    },
   })
   const byId = openRecent({
     ...remembered,
@@ -158,8 +172,6 @@ export const createKeys = ({ database, ledger, sealing, clock, openRecent, hmacM
   }
 
   const toKey = (row: store.ApiKeyRow): Key => {
-    const end = endOfKey(row)
-    const ended = end !== undefined && end <= clock.now()
     return {
       keyId: row.id,
       label: row.label,
@@ -167,10 +179,11 @@ export const createKeys = ({ database, ledger, sealing, clock, openRecent, hmacM
       scopes: row.scopes as Scope[],
       merchantId: row.merchant,
       terminalId: row.terminal,
-      status: row.revoked_at !== null ? 'revoked' : ended ? 'expired' : 'active',
+      status: row.revoked_at !== null ? 'revoked' : isInUse(row, clock.now()) ? 'active' : 'expired',
       createdAt: iso(row.created_at),
       expiresAt: row.expires_at === null ? null : iso(row.expires_at),
       revokedAt: row.revoked_at === null ? null : iso(row.revoked_at),
+      lastUsedAt: row.last_used_at === null ? null : iso(row.last_used_at),
     }
   }
 
@@ -236,7 +249,7 @@ export const createKeys = ({ database, ledger, sealing, clock, openRecent, hmacM
     async ended(keyIds: readonly string[]): Promise<string[]> {
       const now = clock.now()
       const rows = await store.findKeySummaries(database, keyIds)
-      return rows.filter((row) => (endOfKey(row) ?? Number.POSITIVE_INFINITY) <= now).map(({ id }) => id)
+      return rows.filter((row) => !isInUse(row, now)).map(({ id }) => id)
     },
 
     async list(caller: Caller): Promise<KeyList> {

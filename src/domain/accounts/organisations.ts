@@ -4,7 +4,6 @@ import { type Clock, iso } from '../../clock.ts'
 import { fail } from '../../errors.ts'
 import { newId } from '../../ids.ts'
 import { changesOf, requireUnchanged } from '../../json/read-only.ts'
-import { secretDigest } from '../../keys/api-keys.ts'
 import { hashPassword } from '../../keys/passwords.ts'
 import { CLAIM_KINDS, type Claim } from '../../ledger/claim-kinds.ts'
 import type { Entry } from '../../ledger/decision.ts'
@@ -26,9 +25,12 @@ import {
   type Organisation,
   type OrganisationChange,
   type OrganisationCreated,
+  type OrganisationPage,
+  type OrganisationsQuery,
 } from './schemas.ts'
 import * as store from './store.ts'
 
+const DEFAULT_LIMIT = 50
 const FREE_PROOFS = 100
 /** With the first agent of an account holder. */
 const AGENT_FREE_PROOFS = 150
@@ -65,28 +67,26 @@ export const normaliseEmail = (email: string): string => email.trim().normalize(
 const boundMerchant = ({ credential }: Caller): string | undefined =>
   credential.kind === 'key' ? credential.merchantId : undefined
 
-/** Rows of a new organisation and its default merchant. */
+/** A new organisation and its default merchant. */
 const newOrganisation = (name: string, subscription: Subscription, at: number) => {
   const organisationId = newId('org', at)
   const merchantId = newId('mer', at)
-  const rows: Row[] = [
-    store.organisations.row({
-      id: organisationId,
-      name,
-      subscription,
-      rate_limit_per_minute: null,
-      default_merchant: merchantId,
-      created_at: at,
-    }),
-    store.merchants.row({
-      id: merchantId,
-      organisation: organisationId,
-      name: DEFAULT_MERCHANT_NAME,
-      limits: {},
-      created_at: at,
-    }),
-  ]
-  return { organisationId, merchantId, rows }
+  const organisation: store.OrganisationRow = {
+    id: organisationId,
+    name,
+    subscription,
+    rate_limit_per_minute: null,
+    default_merchant: merchantId,
+    created_at: at,
+  }
+  const merchant: store.MerchantRow = {
+    id: merchantId,
+    organisation: organisationId,
+    name: DEFAULT_MERCHANT_NAME,
+    limits: {},
+    created_at: at,
+  }
+  return { organisationId, merchantId, organisation, merchant }
 }
 
 /** @returns an organisation's shape on the wire */
@@ -123,42 +123,49 @@ export const createOrganisations = ({
 
   return {
     /**
-     * Creates an account with an organisation of its own and 100 free proofs.
+     * Creates an organisation, an account that owns it, and 100 free proofs.
      * @throws AppError email_taken; unavailable when too many passwords are being hashed
      */
-    async signUp({ email, password, organisation }: NewAccount, requestId: string): Promise<AccountCreated> {
+    async signUp(
+      { email, password, organisation: name }: NewAccount,
+      requestId: string,
+    ): Promise<AccountCreated> {
       const passwordHash = await hashPassword(password)
       const at = clock.now()
       const accountId = newId('acc', at)
       const address = normaliseEmail(email)
-      const { organisationId, merchantId, rows } = newOrganisation(organisation, 'inactive', at)
-      const account = store.accounts.row({
+      const { organisationId, merchantId, organisation, merchant } = newOrganisation(name, 'inactive', at)
+      const account: store.AccountRow = {
         id: accountId,
         organisation: organisationId,
         email: address,
         password_hash: passwordHash,
+        role: 'owner',
         created_at: at,
-      })
-      const grant = store.freeProofGrants.row({
+        last_sign_in_at: null,
+      }
+      const grant: store.FreeProofGrantRow = {
         account: accountId,
         organisation: organisationId,
         granted: FREE_PROOFS,
         created_at: at,
         expires_at: at + FREE_PROOFS_VALID_MS,
-      })
-      const answer = { accountId, organisationId, merchantId }
-      // The claim lives in the default organisation, so that an address is unique in the whole service.
-      const claimed = secretDigest(address).toString('hex')
-      return ledger.append({ ...systemCaller(DEFAULT_ORGANISATION, 'sign-up'), requestId }, (tx) => {
-        if (tx.holder(CLAIM_KINDS.accountAddress, claimed)) fail('email_taken')
-        tx.claim(CLAIM_KINDS.accountAddress, claimed)
-        tx.append({
-          type: 'account',
-          subject: ['account', accountId],
-          data: { event: 'account.created', organisationId },
-        })
-        for (const row of [...rows, account, grant]) tx.write(row)
-        return answer
+      }
+      const caller = { ...systemCaller(DEFAULT_ORGANISATION, 'sign-up'), requestId }
+      // One change at a time, so an address that is free now is free until the end of this one.
+      return ledger.transact<AccountCreated>(caller, async (trx) => {
+        if (await store.findAccountByEmail(trx, address)) fail('email_taken')
+        await store.ensureOrganisation(trx, organisation, merchant)
+        await store.insertAccount(trx, account)
+        await store.insertFreeProofGrant(trx, grant)
+        return {
+          entry: {
+            type: 'account',
+            subject: ['account', accountId],
+            data: { event: 'account.created', organisationId },
+          },
+          result: { accountId, organisationId, merchantId },
+        }
       })
     },
 
@@ -186,7 +193,7 @@ export const createOrganisations = ({
     /** Creates an organisation with an active subscription and its first key. For operators. */
     async create(caller: Caller, { name }: NewOrganisation): Promise<OrganisationCreated> {
       const at = clock.now()
-      const { organisationId, merchantId, rows } = newOrganisation(name, 'active', at)
+      const { organisationId, merchantId, organisation, merchant } = newOrganisation(name, 'active', at)
       const first = { organisation: organisationId, scopes: FIRST_KEY_SCOPES, label: 'first key', at }
       const { keyId, apiKey, row } = keys.draft(first)
       return ledger.append(caller, (tx) => {
@@ -196,9 +203,34 @@ export const createOrganisations = ({
           keyId,
           data: { event: 'organisation.created', organisationId },
         })
-        for (const one of [...rows, row]) tx.write(one)
+        tx.write(store.organisations.row(organisation))
+        tx.write(store.merchants.row(merchant))
+        tx.write(row)
         return { organisationId, merchantId, apiKey }
       })
+    },
+
+    /** All organisations, the newest first. For operators. */
+    async list({
+      cursor,
+      limit = DEFAULT_LIMIT,
+      subscription,
+      name,
+    }: OrganisationsQuery): Promise<OrganisationPage> {
+      const filter = { before: cursor, limit: limit + 1, subscription, name: name?.toLowerCase() }
+      const rows = await store.findOrganisations(database, filter)
+      const shown = rows.slice(0, limit)
+      const counts = await store.countAccounts(
+        database,
+        shown.map(({ id }) => id),
+      )
+      return {
+        organisations: shown.map((row) => ({
+          ...toOrganisation(row, rateLimitPerMinute),
+          accounts: counts.get(row.id) ?? 0,
+        })),
+        nextCursor: rows.length > limit ? (shown.at(-1)?.id ?? null) : null,
+      }
     },
 
     /** Changes what an operator decides about an organisation. @throws AppError not_found, read_only */

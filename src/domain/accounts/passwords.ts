@@ -8,9 +8,11 @@ import type { Database } from '../../store/database.ts'
 import type { AttemptBudget } from '../security/attempts.ts'
 import type { SecurityService } from '../security/service.ts'
 import { DEFAULT_ORGANISATION } from './defaults.ts'
+import { deleteIdentities } from './oidc/store.ts'
 import { normaliseEmail } from './organisations.ts'
 import type { PasswordChange, SignIn } from './schemas.ts'
 import * as store from './store.ts'
+import { deleteSessions } from './store-sessions.ts'
 
 /** Wrong passwords in 15 minutes. */
 const MAX_PER_ACCOUNT_AND_ADDRESS = 10
@@ -61,7 +63,19 @@ export const createPasswords = ({ database, ledger, security, addressBlock }: De
     return checked ?? fail('invalid_credentials')
   }
 
+  /** The account of a session whose password it is; counted with sign-ins. @throws AppError as `check`, unauthorized */
+  const confirm = async (
+    { credential }: SessionCaller,
+    password: string,
+    ip: string,
+  ): Promise<store.AccountRow> => {
+    const known = (await store.findAccount(database.knex, credential.accountId)) ?? fail('unauthorized')
+    return checkAccount(known.email, known, password, ip)
+  }
+
   return {
+    confirm,
+
     /**
      * The account of an e-mail address and its password. An unknown address and a wrong password can't be told apart,
      * by the answer or by its time. At most 10 wrong passwords in 15 minutes per account and client address, and 100
@@ -70,11 +84,11 @@ export const createPasswords = ({ database, ledger, security, addressBlock }: De
      */
     async check({ email, password }: SignIn, ip: string): Promise<store.AccountRow> {
       const address = normaliseEmail(email)
-      return checkAccount(address, await store.findAccountByEmail(database, address), password, ip)
+      return checkAccount(address, await store.findAccountByEmail(database.knex, address), password, ip)
     },
 
     /**
-     * Changes the password of the caller's account and ends its other sessions. The current password counts as a sign-in.
+     * Changes the password of the caller's account, ends its other sessions and unlinks its identities. The current password counts as a sign-in.
      * @returns digests of the sessions that it ended
      * @throws AppError invalid_credentials, rate_limited, unavailable
      */
@@ -84,16 +98,17 @@ export const createPasswords = ({ database, ledger, security, addressBlock }: De
       ip: string,
     ): Promise<readonly Uint8Array[]> {
       const { id: sessionId, accountId } = caller.credential
-      const known = (await store.findAccount(database, accountId)) ?? fail('unauthorized')
-      const account = await checkAccount(known.email, known, currentPassword, ip)
+      const account = await confirm(caller, currentPassword, ip)
       const passwordHash = await hashPassword(newPassword)
       let ended: readonly Uint8Array[] = []
       await ledger.transact(caller, async (trx) => {
         const change = { from: account.password_hash, to: passwordHash }
         // Of two changes at once, the second no longer knows the current password.
         if (!(await store.replacePassword(trx, accountId, change))) throw new AppError('invalid_credentials')
-        ended = await store.deleteOtherSessions(trx, accountId, sessionId)
-        const data = { event: 'password.changed', sessionsEnded: ended.length }
+        ended = await deleteSessions(trx, accountId, sessionId)
+        // Whoever knew the old password may have linked an identity of their own.
+        const identitiesUnlinked = await deleteIdentities(trx, accountId)
+        const data = { event: 'password.changed', sessionsEnded: ended.length, identitiesUnlinked }
         return { entry: { type: 'account', subject: ['account', accountId], data }, result: null }
       })
       return ended

@@ -14,13 +14,14 @@ const createSession = route({
   tag,
   summary: 'Sign in',
   description:
-    'Sets the session cookie, valid for 12 hours. After 10 wrong passwords in 15 minutes for one account from one address, or 100 for one account or from one address, the answer is 429 even if the password is right.',
+    'Sets the session cookie, valid for 12 hours. After 10 wrong passwords in 15 minutes for one account from one address, or 100 for one account or from one address, the answer is 429 even if the password is right. An account with a second factor needs `code` as well: without one, a right password returns 401 `totp_required`.',
   body: SignIn,
   response: { 201: SessionCreated },
-  errors: ['invalid_credentials', 'rate_limited', 'unavailable'],
+  errors: ['invalid_credentials', 'totp_required', 'totp_invalid', 'rate_limited', 'unavailable'],
   example: { body: { email: '{email}', password: '{password}' } },
-  handler: async ({ body, ip, requestId }, { accounts }: Services) => {
-    const { csrfToken, setCookie } = await accounts.sessions.open(body, ip, requestId)
+  handler: async ({ body, ip, headers, requestId }, { accounts }: Services) => {
+    const userAgent = headers['user-agent']?.toString()
+    const { csrfToken, setCookie } = await accounts.sessions.open(body, { ip, userAgent, requestId })
     return new Reply(201, { csrfToken }, { 'Set-Cookie': setCookie })
   },
 })
@@ -53,6 +54,19 @@ const listSessions = route({
   handler: ({ caller }, { accounts }: Services) => accounts.sessions.list(caller),
 })
 
+const endOtherSessions = route({
+  name: 'endOtherSessions',
+  method: 'DELETE',
+  path: '/console/api/sessions',
+  auth: 'session',
+  tag,
+  summary: 'End all other sessions of the account',
+  description: 'This session goes on. Takes effect on every server within a second.',
+  response: { 204: null },
+  errors: [],
+  handler: ({ caller }, { accounts }: Services) => accounts.sessions.endOthers(caller),
+})
+
 const endSession = route({
   name: 'endSession',
   method: 'DELETE',
@@ -77,7 +91,7 @@ const changePassword = route({
   tag,
   summary: 'Change the password of the account',
   description:
-    'Ends its other sessions, on every server within a second. A wrong current password counts as a failed sign-in.',
+    'Ends its other sessions, on every server within a second, and unlinks it from identity providers. A wrong current password counts as a failed sign-in.',
   body: PasswordChange,
   response: { 204: null },
   errors: ['invalid_credentials'],
@@ -86,4 +100,11 @@ const changePassword = route({
     accounts.sessions.changePassword(caller, body, ip),
 })
 
-export const sessionRoutes = [createSession, deleteSession, listSessions, endSession, changePassword]
+export const sessionRoutes = [
+  createSession,
+  deleteSession,
+  listSessions,
+  endOtherSessions,
+  endSession,
+  changePassword,
+]

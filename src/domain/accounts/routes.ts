@@ -11,7 +11,9 @@ import {
   Organisation,
   OrganisationChange,
   OrganisationCreated,
+  OrganisationPage,
   OrganisationParams,
+  OrganisationsQuery,
 } from './schemas.ts'
 import type { AccountsService } from './service.ts'
 
@@ -47,6 +49,22 @@ const getMe = route({
   response: { 200: Me },
   errors: [],
   handler: ({ caller }, { accounts }: Services) => accounts.me(caller),
+})
+
+const listOrganisations = route({
+  name: 'listOrganisations',
+  method: 'GET',
+  path: '/console/api/organisations',
+  auth: 'console',
+  scope: 'admin',
+  tag: 'Console',
+  summary: 'List all organisations',
+  description: 'Newest first. For operators.',
+  query: OrganisationsQuery,
+  response: { 200: OrganisationPage },
+  errors: [],
+  example: { query: { subscription: 'active', limit: '10' } },
+  handler: ({ query }, { accounts }: Services) => accounts.organisations.list(query),
 })
 
 const createOrganisation = route({
@@ -116,6 +134,7 @@ const createMerchant = route({
 export const accountRoutes = [
   createAccount,
   getMe,
+  listOrganisations,
   createOrganisation,
   updateOrganisation,
   listMerchants,

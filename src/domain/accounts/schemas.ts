@@ -1,8 +1,9 @@
 /** Wire forms of organisations, accounts, sessions, API keys and merchants. @module */
 import Type, { type Static } from 'typebox'
-import { SCOPES } from '../../caller.ts'
+import { ROLES, SCOPES } from '../../caller.ts'
 import { NOT_BLANK } from '../../json/patterns.ts'
-import { DateTime, idOf, orNull } from '../../json/schemas.ts'
+import { askedId, DateTime, idOf, NextCursor, orNull, pageLimit } from '../../json/schemas.ts'
+import { Code } from './totp/schemas.ts'
 
 const NullableDateTime = orNull(DateTime)
 const Name = Type.String({ minLength: 1, maxLength: 100, pattern: NOT_BLANK })
@@ -12,11 +13,12 @@ const Subscription = Type.Enum(['active', 'inactive'])
 const OrganisationId = idOf('org')
 const MerchantId = idOf('mer')
 
-const NewPassword = Type.String({ minLength: 10, maxLength: 1024 })
+export const Email = Type.String({ format: 'email', maxLength: 254 })
+export const NewPassword = Type.String({ minLength: 10, maxLength: 1024 })
 
 export const NewAccount = Type.Object(
   {
-    email: Type.String({ format: 'email', maxLength: 254 }),
+    email: Email,
     password: NewPassword,
     organisation: Type.String({ ...Name, description: 'Name of the new organisation.' }),
   },
@@ -31,7 +33,11 @@ export const AccountCreated = Type.Object(
 export type AccountCreated = Static<typeof AccountCreated>
 
 export const SignIn = Type.Object(
-  { email: Type.String({ maxLength: 254 }), password: Type.String({ maxLength: 1024 }) },
+  {
+    email: Type.String({ maxLength: 254 }),
+    password: Type.String({ maxLength: 1024 }),
+    code: Type.Optional(Code),
+  },
   { title: 'SignIn' },
 )
 export type SignIn = Static<typeof SignIn>
@@ -56,6 +62,13 @@ export const Session = Type.Object(
     sessionId: idOf('ses'),
     createdAt: DateTime,
     expiresAt: DateTime,
+    lastSeenAt: orNull(DateTime, {
+      description: 'To the minute; null if it was not used since this is kept.',
+    }),
+    device: orNull(Type.String(), {
+      description:
+        'Browser and system, such as `Firefox on Linux`, as it told them; null if it told nothing.',
+    }),
     current: Type.Boolean({ description: 'Whether it is the session of this request.' }),
   },
   { title: 'Session' },
@@ -71,10 +84,14 @@ export const Me = Type.Object(
     organisationId: OrganisationId,
     organisation: Type.String({ description: 'Name of the organisation.' }),
     merchantId: Type.String({ description: 'The merchant of payments that name none.' }),
-    scopes: Type.Array(Scope),
+    scopes: Type.Array(Scope, {
+      description: 'What the credential may do; of a session, what it may read.',
+    }),
     subscription: Subscription,
     rateLimitPerMinute: Type.Integer(),
-    email: Type.Optional(Type.String({ description: 'The account that is signed in.' })),
+    accountId: Type.Optional(Type.String({ description: 'The account that is signed in.' })),
+    email: Type.Optional(Type.String({ description: 'Its e-mail address.' })),
+    role: Type.Optional(Type.Enum([...ROLES], { description: 'Its role in the organisation.' })),
     csrfToken: Type.Optional(
       Type.String({ description: 'CSRF token of the session, for pages that were reloaded.' }),
     ),
@@ -110,6 +127,30 @@ export const Organisation = Type.Object(
   { title: 'Organisation' },
 )
 export type Organisation = Static<typeof Organisation>
+
+export const OrganisationsQuery = Type.Object({
+  cursor: Type.Optional(askedId('org', { description: '`nextCursor` of the previous page.' })),
+  limit: pageLimit(100, 50),
+  subscription: Type.Optional(Subscription),
+  name: Type.Optional(
+    Type.String({ minLength: 1, maxLength: 100, description: 'How the name begins, in whatever case.' }),
+  ),
+})
+export type OrganisationsQuery = Static<typeof OrganisationsQuery>
+
+export const OrganisationPage = Type.Object(
+  {
+    organisations: Type.Array(
+      Type.Object({
+        ...Organisation.properties,
+        accounts: Type.Integer({ description: 'How many it has.' }),
+      }),
+    ),
+    nextCursor: NextCursor,
+  },
+  { title: 'OrganisationPage' },
+)
+export type OrganisationPage = Static<typeof OrganisationPage>
 
 /** Members of an organisation that nobody changes. They may come back with a change, as they were. */
 export const FIXED_OF_ORGANISATION = ['organisationId', 'name', 'merchantId', 'createdAt'] as const
@@ -210,6 +251,9 @@ export const Key = Type.Object(
     createdAt: DateTime,
     expiresAt: NullableDateTime,
     revokedAt: NullableDateTime,
+    lastUsedAt: orNull(DateTime, {
+      description: 'When a request last came with it, to the minute; null if none did since this is kept.',
+    }),
   },
   { title: 'ApiKey' },
 )

@@ -10,11 +10,19 @@ import type { SecurityService } from '../security/service.ts'
 import { createAuthentication } from './authentication.ts'
 import { createDefaults } from './defaults.ts'
 import { createKeys } from './keys.ts'
+import type { ProviderSettings } from './oidc/provider.ts'
+import { createOidc } from './oidc/service.ts'
 import { createOrganisations } from './organisations.ts'
 import { createPasswords } from './passwords.ts'
 import type { AccountCreated, Me, NewAccount } from './schemas.ts'
 import { type CookieOptions, createSessions, csrfTokenOf } from './sessions.ts'
 import * as store from './store.ts'
+import { findSessionById } from './store-sessions.ts'
+import { createInvitations } from './team/invitations.ts'
+import { createMembers } from './team/members.ts'
+import type { Acceptance, Member } from './team/schemas.ts'
+import { createSecondFactor } from './totp/second-factor.ts'
+import { createTotp } from './totp/service.ts'
 
 const SIGN_UPS_PER_WINDOW = 20
 const SIGN_UP_WINDOW_SECONDS = 3600
@@ -34,6 +42,9 @@ export interface AccountsDeps {
   addressBlock(ip: string): string
   /** The console's session cookie. */
   readonly cookie: CookieOptions
+  /** Origin of the service. */
+  readonly baseUrl: string
+  readonly oidc: ProviderSettings | undefined
 }
 
 export type AccountsService = ReturnType<typeof createAccounts>
@@ -42,13 +53,30 @@ export const createAccounts = (deps: AccountsDeps) => {
   const { database, security, clock, adminApiKey } = deps
   const keys = createKeys(deps)
   const organisations = createOrganisations({ ...deps, keys })
-  const sessions = createSessions({ ...deps, passwords: createPasswords(deps) })
+  const passwords = createPasswords(deps)
+  const secondFactor = createSecondFactor(deps)
+  const sessions = createSessions({ ...deps, passwords, secondFactor })
+  const invitations = createInvitations(deps)
   const authenticate = createAuthentication({ keys, sessions, organisations, clock, adminApiKey })
+
+  /** New accounts, however they come to be. @throws AppError rate_limited */
+  const limitSignUps = (ip: string): Promise<void> =>
+    security.limitAddress('sign-up', deps.addressBlock(ip), SIGN_UPS_PER_WINDOW, SIGN_UP_WINDOW_SECONDS)
 
   return {
     keys,
     organisations,
     sessions,
+    members: createMembers({ ...deps, sessions }),
+    invitations,
+    oidc: createOidc({ ...deps, passwords, secondFactor, sessions }),
+    totp: createTotp({
+      ...deps,
+      passwords,
+      secondFactor,
+      issuer: `Assay ${new URL(deps.baseUrl).hostname}`,
+      forget: sessions.forget,
+    }),
     authenticate,
     ensureDefaults: createDefaults({ ...deps, keys }),
 
@@ -59,13 +87,14 @@ export const createAccounts = (deps: AccountsDeps) => {
 
     /** Opens an account. At most 20 an hour and client address. @throws AppError email_taken, rate_limited */
     async signUp(input: NewAccount, ip: string, requestId: string): Promise<AccountCreated> {
-      await security.limitAddress(
-        'sign-up',
-        deps.addressBlock(ip),
-        SIGN_UPS_PER_WINDOW,
-        SIGN_UP_WINDOW_SECONDS,
-      )
+      await limitSignUps(ip)
       return organisations.signUp(input, requestId)
+    },
+
+    /** Opens the account of an invitation; counted with sign-ups. @throws AppError as `invitations.accept`; rate_limited */
+    async acceptInvitation(acceptance: Acceptance, ip: string, requestId: string): Promise<Member> {
+      await limitSignUps(ip)
+      return invitations.accept(acceptance, requestId)
     },
 
     /** Who the caller is. Pages that were reloaded get their session's CSRF token again. */
@@ -74,8 +103,8 @@ export const createAccounts = (deps: AccountsDeps) => {
       const organisation = await organisations.find(id)
       const bound = credential.kind === 'key' ? credential.merchantId : undefined
       const isSession = credential.kind === 'session'
-      const account = isSession ? await store.findAccount(database, credential.accountId) : undefined
-      const session = isSession ? await store.findSessionById(database, credential.id) : undefined
+      const account = isSession ? await store.findAccount(database.knex, credential.accountId) : undefined
+      const session = isSession ? await findSessionById(database, credential.id) : undefined
       return {
         organisationId: id,
         organisation: organisation.name,
@@ -83,7 +112,9 @@ export const createAccounts = (deps: AccountsDeps) => {
         scopes: SCOPES.filter((scope: Scope) => caller.scopes.has(scope)),
         subscription: organisation.subscription,
         rateLimitPerMinute: organisation.rateLimitPerMinute,
+        accountId: account?.id,
         email: account?.email,
+        role: credential.kind === 'session' ? credential.role : undefined,
         csrfToken: session && csrfTokenOf(session.digest),
       }
     },

@@ -1,22 +1,10 @@
-/** Organisations, accounts, sessions, API keys and merchants. Columns `…_at` are Unix milliseconds. @module */
+/** Organisations, accounts, API keys and merchants. Columns `…_at` are Unix milliseconds. @module */
 import type { Knex } from 'knex'
 import type { Database } from '../../store/database.ts'
 import { bytes, integer, json, type RowOf, table, text } from '../../store/table.ts'
 
-/** Keys, merchants or sessions that a list shows. */
+/** Keys or merchants that a list shows. */
 const MAX_LISTED = 1000
-
-export const sessions = table('sessions', {
-  id: text().key(),
-  /** SHA-256 of the cookie, 32 bytes. */
-  digest: bytes(),
-  account: text(),
-  organisation: text(),
-  created_at: integer(),
-  expires_at: integer(),
-})
-
-export type SessionRow = RowOf<typeof sessions>
 
 export const organisations = table('organisations', {
   id: text().key(),
@@ -35,7 +23,9 @@ export const accounts = table('accounts', {
   /** Lower case. */
   email: text(),
   password_hash: text(),
+  role: text(),
   created_at: integer(),
+  last_sign_in_at: integer().null(),
 })
 
 export type AccountRow = RowOf<typeof accounts>
@@ -49,6 +39,8 @@ export const freeProofGrants = table('free_proof_grants', {
   created_at: integer(),
   expires_at: integer(),
 })
+
+export type FreeProofGrantRow = RowOf<typeof freeProofGrants>
 
 export const merchants = table('merchants', {
   id: text().key(),
@@ -77,12 +69,51 @@ export const apiKeys = table('api_keys', {
   created_at: integer(),
   expires_at: integer().null(),
   revoked_at: integer().null(),
+  /** To the minute; null also for what was last used before this was kept. */
+  last_used_at: integer().null(),
 })
 
 export type ApiKeyRow = RowOf<typeof apiKeys>
 
 export const findOrganisation = (knex: Knex, id: string): Promise<OrganisationRow | undefined> =>
   knex<OrganisationRow>('organisations').where({ id }).first()
+
+/** What a list of organisations is narrowed to. */
+export interface OrganisationFilter {
+  readonly subscription?: string
+  /** How the name begins, in lower case. */
+  readonly name?: string
+  /** Id of the last organisation of the page before. */
+  readonly before?: string
+  readonly limit: number
+}
+
+/** A page of all organisations, the newest first. */
+export const findOrganisations = (
+  { knex }: Database,
+  { subscription, name, before, limit }: OrganisationFilter,
+): Promise<OrganisationRow[]> => {
+  const query = knex<OrganisationRow>('organisations').orderBy('id', 'desc').limit(limit)
+  if (subscription !== undefined) query.where({ subscription })
+  if (name !== undefined) query.whereRaw('lower(name) LIKE ?', [`${name.replaceAll(/[\\%_]/g, '\\$&')}%`])
+  if (before !== undefined) query.where('id', '<', before)
+  return query
+}
+
+/** How many accounts organisations have. @returns id → number; those without are left out */
+export const countAccounts = async (
+  { knex }: Database,
+  organisations: readonly string[],
+): Promise<ReadonlyMap<string, number>> => {
+  const rows = await knex('accounts')
+    .whereIn('organisation', [...organisations])
+    .groupBy('organisation')
+    .select<{ organisation: string; accounts: string | number }[]>(
+      'organisation',
+      knex.raw('count(*) AS accounts'),
+    )
+  return new Map(rows.map(({ organisation, accounts }) => [organisation, Number(accounts)]))
+}
 
 type KeySummary = Pick<ApiKeyRow, 'id' | 'label' | 'revoked_at' | 'expires_at'>
 
@@ -103,29 +134,48 @@ export const updateOrganisation = async (
   return row
 }
 
-export const findAccountByEmail = ({ knex }: Database, email: string): Promise<AccountRow | undefined> =>
+export const findAccountByEmail = (knex: Knex, email: string): Promise<AccountRow | undefined> =>
   knex<AccountRow>('accounts').where({ email }).first()
 
-export const findAccount = ({ knex }: Database, id: string): Promise<AccountRow | undefined> =>
+export const findAccount = (knex: Knex, id: string): Promise<AccountRow | undefined> =>
   knex<AccountRow>('accounts').where({ id }).first()
 
-export const findSession = ({ knex }: Database, digest: Uint8Array): Promise<SessionRow | undefined> =>
-  knex<SessionRow>('sessions').where({ digest }).first()
-
-export const findSessionById = ({ knex }: Database, id: string): Promise<SessionRow | undefined> =>
-  knex<SessionRow>('sessions').where({ id }).first()
-
-/** An account's sessions that are valid at a time, the newest first. */
-export const findSessionsOfAccount = (
+/** A page of an organisation's accounts, the newest first. @param page.before id of the last account of the page before */
+export const findAccounts = (
   { knex }: Database,
-  account: string,
-  now: number,
-): Promise<SessionRow[]> =>
-  knex<SessionRow>('sessions')
-    .where({ account })
-    .where('expires_at', '>', now)
-    .orderBy('id', 'desc')
-    .limit(MAX_LISTED)
+  organisation: string,
+  { before, limit }: { readonly before?: string; readonly limit: number },
+): Promise<AccountRow[]> => {
+  const query = knex<AccountRow>('accounts').where({ organisation }).orderBy('id', 'desc').limit(limit)
+  return before === undefined ? query : query.where('id', '<', before)
+}
+
+/** Whether an organisation has a member of a role besides one of its accounts. */
+export const hasOtherOfRole = async (
+  trx: Knex,
+  { id, organisation, role }: Pick<AccountRow, 'id' | 'organisation' | 'role'>,
+): Promise<boolean> =>
+  (await trx<AccountRow>('accounts').where({ organisation, role }).whereNot({ id }).first('id')) !== undefined
+
+export const insertAccount = async (trx: Knex, row: AccountRow): Promise<void> => {
+  await trx('accounts').insert(row)
+}
+
+export const updateAccount = async (
+  trx: Knex,
+  id: string,
+  change: Partial<Pick<AccountRow, 'role' | 'last_sign_in_at'>>,
+): Promise<void> => {
+  await trx<AccountRow>('accounts').where({ id }).update(change)
+}
+
+export const deleteAccount = async (trx: Knex, id: string): Promise<void> => {
+  await trx<AccountRow>('accounts').where({ id }).delete()
+}
+
+export const insertFreeProofGrant = async (trx: Knex, row: FreeProofGrantRow): Promise<void> => {
+  await trx('free_proof_grants').insert(row)
+}
 
 /** Replaces a password hash by another, unless it was replaced already. @returns whether it was */
 export const replacePassword = async (
@@ -142,34 +192,6 @@ export const hasPassword = async (
   trx: Knex,
   { id, password_hash }: Pick<AccountRow, 'id' | 'password_hash'>,
 ): Promise<boolean> => (await trx('accounts').where({ id, password_hash }).first('id')) !== undefined
-
-export const insertSession = async (trx: Knex, row: SessionRow): Promise<void> => {
-  await trx('sessions').insert(row)
-}
-
-/** Ends all sessions of an account but one. @returns the digests of their cookies */
-export const deleteOtherSessions = async (
-  trx: Knex,
-  account: string,
-  kept: string,
-): Promise<readonly Uint8Array[]> => {
-  const ended = await trx<SessionRow>('sessions').where({ account }).whereNot({ id: kept }).delete('digest')
-  return ended.map(({ digest }) => digest)
-}
-
-/** @returns the digest of the session's cookie; undefined when it had ended already */
-export const deleteSession = async (
-  trx: Knex,
-  session: Pick<SessionRow, 'id' | 'account'>,
-): Promise<Uint8Array | undefined> => {
-  const [row] = await trx<SessionRow>('sessions')
-    .where({ ...session })
-    .delete('digest')
-  return row?.digest
-}
-
-export const deleteExpiredSessions = ({ knex }: Database, now: number): Promise<number> =>
-  knex<SessionRow>('sessions').where('expires_at', '<=', now).delete()
 
 export const findMerchants = ({ knex }: Database, organisation: string): Promise<MerchantRow[]> =>
   knex<MerchantRow>('merchants').where({ organisation }).orderBy('id').limit(MAX_LISTED)
@@ -215,6 +237,11 @@ export const updateKey = (
   id: string,
   change: Partial<Pick<ApiKeyRow, 'expires_at' | 'revoked_at'>>,
 ): Promise<number> => trx<ApiKeyRow>('api_keys').where({ id }).update(change)
+
+/** Says that a key was used. */
+export const touchKey = async ({ knex }: Database, id: string, now: number): Promise<void> => {
+  await knex<ApiKeyRow>('api_keys').where({ id }).update({ last_used_at: now })
+}
 
 /** Inserts a key within a change of its own. Scopes are passed as text, as arrays would become SQL arrays. */
 export const insertKey = async (trx: Knex, row: ApiKeyRow): Promise<void> => {

@@ -108,6 +108,48 @@ describe('API keys of an organisation', () => {
     expect(Buffer.from(mac)).to.deep.equal(createHmac('sha256', apiKey).update('message').digest())
   })
 
+  it('tell when they were last used, to the minute, and no use within it costs a write', async () => {
+    let now = Date.now()
+    const own = await startTestApp({ clock: { now: () => now } })
+    try {
+      const shop = await own.organisation()
+      const { body } = await own.request<KeyCreated>('POST', '/console/api/keys', {
+        key: shop.apiKey,
+        body: {},
+      })
+      const use = (key = body.apiKey) => own.request('GET', '/console/api/me', { key })
+      const seen = async () => {
+        const { body: list } = await own.request<{ keys: Key[] }>('GET', '/console/api/keys', {
+          key: shop.apiKey,
+        })
+        return list.keys.find(({ keyId }) => keyId === body.keyId)?.lastUsedAt
+      }
+      expect(await seen()).to.equal(null)
+      const first = new Date(now).toISOString()
+      await use()
+      expect(await seen()).to.equal(first)
+      const writes: string[] = []
+      const note = ({ sql }: { sql: string }) => /^update "api_keys"/.test(sql) && writes.push(sql)
+      own.services.database.knex.on('query', note)
+      now += 59_000
+      for (let i = 0; i < 5; i++) await use()
+      expect([await seen(), writes.length]).to.deep.equal([first, 0])
+      now += 1_001
+      for (let i = 0; i < 5; i++) await use()
+      expect(await seen()).to.equal(new Date(now).toISOString())
+      // One for each key that was used in the new minute: this one, and that which lists.
+      expect(writes.length).to.equal(2)
+      own.services.database.knex.off('query', note)
+      const last = new Date(now).toISOString()
+      await own.request('DELETE', `/console/api/keys/${body.keyId}`, { key: shop.apiKey })
+      now += 120_000
+      expect((await use()).status).to.equal(401)
+      expect(await seen()).to.equal(last)
+    } finally {
+      await own.close()
+    }
+  })
+
   it('are listed newest first without their text, and never across organisations', async () => {
     const { apiKey, keyId } = (await create({ label: 'till' })).body
     const keys = await list()

@@ -1,7 +1,7 @@
 /** Ending sessions and changing passwords, through real servers. */
 import { expect } from 'chai'
 import type { SessionList } from '../../../src/domain/accounts/schemas.ts'
-import { sharedApp, type TestApp } from '../../support/app.ts'
+import { sharedApp, startTestApp, type TestApp } from '../../support/app.ts'
 import type { RequestOptions } from '../../support/client.ts'
 import { signIn, signUp } from '../../support/domain/accounts.ts'
 
@@ -54,10 +54,70 @@ describe('sessions of an account', () => {
     expect(await sessionsOf(app, mine.headers)).to.have.length(1)
   })
 
+  it('tell what they were opened with, and when they were last seen', async () => {
+    let now = Date.now()
+    const own = await startTestApp({ clock: { now: () => now } })
+    try {
+      const { email, password } = await signUp(own)
+      const open = (agent: string | undefined) =>
+        own.request('POST', '/console/api/session', {
+          body: { email, password },
+          headers: { 'user-agent': agent },
+        })
+      await open('Mozilla/5.0 (X11; Linux x86_64; rv:145.0) Gecko/20100101 Firefox/145.0')
+      await open(undefined)
+      const { headers } = await signIn(own, { email, password })
+      const opened = new Date(now).toISOString()
+      now += 59_999
+      const seen = async () => (await sessionsOf(own, headers)).map(({ lastSeenAt }) => lastSeenAt)
+      expect(await seen()).to.deep.equal([opened, opened, opened])
+      now += 1_001
+      await me(own, headers)
+      expect(await seen()).to.deep.equal([new Date(now).toISOString(), opened, opened])
+      const devices = (await sessionsOf(own, headers)).map(({ device }) => device)
+      expect(devices.slice(1)).to.deep.equal([null, 'Firefox on Linux'])
+    } finally {
+      await own.close()
+    }
+  })
+
+  it('are all ended at once but the one that asks', async () => {
+    const account = await signUp(app)
+    const mine = await signIn(app, account)
+    const others = [await signIn(app, account), await signIn(app, account)]
+    const stranger = await signIn(app, await signUp(app))
+    const end = ({ headers }: { headers: Headers }) =>
+      app.request('DELETE', '/console/api/sessions', { headers })
+    expect((await end({ headers: { cookie: mine.cookie } })).status).to.equal(403)
+    expect((await end(mine)).status).to.equal(204)
+    for (const { headers } of others) expect(await me(app, headers)).to.equal(401)
+    expect([await me(app, mine.headers), await me(app, stranger.headers)]).to.deep.equal([200, 200])
+    expect((await end(mine)).status).to.equal(204)
+  })
+
+  it('are never one that the browser brought along: signing in makes a new one', async () => {
+    const [victim, attacker] = [await signUp(app), await signUp(app)]
+    const planted = await signIn(app, attacker)
+    for (const cookie of [planted.cookie, `assay_session=${'A'.repeat(43)}`]) {
+      const { headers } = await app.request('POST', '/console/api/session', {
+        body: { email: victim.email, password: victim.password },
+        headers: { cookie },
+      })
+      const given = headers.get('set-cookie')?.split(';', 1)[0] ?? ''
+      expect(given).to.match(/^assay_session=[0-9A-Za-z]{43}$/)
+      expect(given).to.not.equal(cookie)
+      const { body } = await app.request<{ email?: string }>('GET', '/console/api/me', {
+        headers: { cookie },
+      })
+      expect(body.email).to.not.equal(victim.email.toLowerCase())
+    }
+  })
+
   it('can be listed and ended, and their passwords changed, by nobody with a key', async () => {
     const { apiKey } = await app.organisation()
     for (const [method, path, body] of [
       ['GET', '/console/api/sessions', undefined],
+      ['DELETE', '/console/api/sessions', undefined],
       ['DELETE', '/console/api/sessions/ses_x', undefined],
       ['PUT', '/console/api/password', { currentPassword: 'x', newPassword: NEW_PASSWORD }],
     ] as const) {

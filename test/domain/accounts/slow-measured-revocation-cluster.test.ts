@@ -106,7 +106,7 @@ describe('revocations on two servers', () => {
       }
     })
     expect(new Set(statuses)).to.deep.equal(new Set([401]))
-    expect(heard).to.include('recent:session')
+    expect(heard).to.include('recent:session-with-role')
   })
 
   it('an ended session is refused at once', async () => {
@@ -120,7 +120,7 @@ describe('revocations on two servers', () => {
       }
     })
     expect(new Set(statuses)).to.deep.equal(new Set([401]))
-    expect(heard).to.include('recent:session')
+    expect(heard).to.include('recent:session-with-role')
   })
 
   it("a revoked terminal's token is refused at once", async () => {

@@ -1,5 +1,6 @@
 /** Accounts of the console: opening one, signing in. */
 import { randomBytes } from 'node:crypto'
+import type { TestApp } from '../app.ts'
 import { type Client, ok } from '../client.ts'
 
 export const newAccount = () => ({
@@ -36,4 +37,13 @@ export const signIn = async (client: Client, { email, password }: { email: strin
     csrf: body.csrfToken,
     headers: { cookie, 'x-csrf-token': body.csrfToken },
   }
+}
+
+/** What the entries of an organisation say, oldest first. */
+export const eventsOf = async (
+  { services }: Pick<TestApp, 'services'>,
+  organisation: string,
+): Promise<Record<string, unknown>[]> => {
+  const rows = await services.database.knex('ledger_entries').where({ organisation }).orderBy('idx')
+  return rows.map(({ entry }: { entry: string }) => JSON.parse(entry).data)
 }
