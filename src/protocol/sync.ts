@@ -73,6 +73,19 @@ export const QUEUED_MEMBERS = [
   'merchantId',
 ] as const satisfies readonly (keyof QueuedTransaction)[]
 
+/** What a terminal tells of itself with an upload, and when it authenticates. */
+export interface TerminalState {
+  /** What waits on it, besides the transactions of the same request. */
+  readonly queued: {
+    readonly count: number
+    /** In major units, by currency. */
+    readonly sum: readonly { readonly currency: string; readonly amount: number }[]
+  }
+  readonly version: string
+  /** Unix ms. */
+  readonly clock: number
+}
+
 export interface SyncWarning {
   /** JSON Pointer into the item. */
   readonly path: string

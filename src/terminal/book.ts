@@ -22,6 +22,8 @@ export interface Book {
   readonly queue: ReadonlyMap<string, QueuedPayment>
   /** Asked the server, and not told by it; by nullifier. The same card may take it up again. */
   unsettled(nullifier: string): QueuedPayment | undefined
+  /** All of these, oldest first. */
+  undecided(): QueuedPayment[]
   readonly rejected: readonly RejectedPayment[]
   /** Number of entries of the nullifier set. */
   readonly nullifiers: number
@@ -35,11 +37,19 @@ export interface Book {
   isUsedId(transactionId: string): boolean
   /** Being decided: nobody has been told. */
   addUndecided(payment: QueuedPayment): void
-  /** Accepted offline. Its amount is held already. */
-  addQueued(payment: QueuedPayment): void
+  /** Accepted offline. Its amount is held already. @param asked the server was, and may have it */
+  addQueued(payment: QueuedPayment, asked: boolean): void
+  /** Waiting payments that have never left this device since it was opened: nobody else can have them. */
+  readonly unsent: ReadonlySet<string>
+  /** What is uploaded next, at most so many; from now on they count as sent. */
+  nextBatch(max: number): QueuedPayment[]
+  /** Keeps an unsent payment from being uploaded. @returns undefined when it isn't one */
+  takeBack(transactionId: string): QueuedPayment | undefined
+  /** Undoes {@link Book.takeBack}. */
+  putBack(payment: QueuedPayment): void
   /** The server has it. */
   settle(payment: QueuedPayment): void
-  /** The server refused it before anybody was told. */
+  /** The server refused it before anybody was told, or the till took it back before the server saw it. */
   void(payment: QueuedPayment, spent: boolean, known: boolean): void
   /** The server refused it after it was accepted here. */
   reject(payment: RejectedPayment): void
@@ -57,6 +67,9 @@ export const createBook = (
   const undecided = new Map<string, QueuedPayment>()
   const rejected = [...restored.rejected]
   const sums = new Map<string, bigint>()
+  const unsent = new Set<string>()
+  /** About to be void. */
+  const takenBack = new Set<string>()
 
   const cardKey = (proof: string): Uint8Array => {
     const nullifier = core.base64urlDecode(nullifierTextOf(proof))
@@ -99,6 +112,7 @@ export const createBook = (
       return spent.size
     },
     unsettled: (nullifier) => undecided.get(nullifier),
+    undecided: () => [...undecided.values()],
     sums,
     hold: (currency, amountMinor) => add(currency, BigInt(amountMinor)),
     letGo: (currency, amountMinor) => add(currency, -BigInt(amountMinor)),
@@ -107,10 +121,30 @@ export const createBook = (
     addUndecided: (payment) => {
       undecided.set(nullifierTextOf(payment.proof), payment)
     },
-    addQueued: (payment) => {
+    addQueued: (payment, asked) => {
       dropUndecided(payment)
       queue.set(payment.transactionId, payment)
+      if (!asked) unsent.add(payment.transactionId)
       burn(payment)
+    },
+    unsent,
+    nextBatch: (max) => {
+      const batch: QueuedPayment[] = []
+      for (const payment of queue.values()) {
+        if (takenBack.has(payment.transactionId)) continue
+        unsent.delete(payment.transactionId)
+        if (batch.push(payment) === max) break
+      }
+      return batch
+    },
+    takeBack: (transactionId) => {
+      if (!unsent.delete(transactionId)) return undefined
+      takenBack.add(transactionId)
+      return queue.get(transactionId)
+    },
+    putBack: ({ transactionId }) => {
+      takenBack.delete(transactionId)
+      unsent.add(transactionId)
     },
     settle: (payment) => {
       dropUndecided(payment)
@@ -119,6 +153,8 @@ export const createBook = (
     },
     void: (payment, isSpent, isKnown) => {
       dropUndecided(payment)
+      leaveQueue(payment)
+      takenBack.delete(payment.transactionId)
       if (isSpent) spent.add(cardKey(payment.proof))
       if (isKnown && payment.ownId) burnId(payment.transactionId)
     },

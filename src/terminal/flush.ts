@@ -98,14 +98,6 @@ export const createFlusher = ({
     merchantId,
   })
 
-  const nextBatch = (): QueuedPayment[] => {
-    const batch: QueuedPayment[] = []
-    for (const payment of book.queue.values()) {
-      if (batch.push(payment) === MAX_SYNC_ITEMS) break
-    }
-    return batch
-  }
-
   const settle = async (verdicts: readonly Verdict[]): Promise<void> => {
     await record(verdicts.map(recordOf), () => {
       for (const verdict of verdicts) {
@@ -154,7 +146,9 @@ export const createFlusher = ({
     let error: string | undefined
     try {
       while (book.queue.size > 0 && !closed) {
-        const batch = nextBatch()
+        const batch = book.nextBatch(MAX_SYNC_ITEMS)
+        // What is left is about to be void.
+        if (batch.length === 0) break
         const verdicts = verdictsOf(batch, await api.sync(batch.map(wireOf)))
         if (verdicts.length === 0)
           throw new ServerFault('The server named none of the payments it was sent.', true)

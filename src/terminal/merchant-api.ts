@@ -1,12 +1,21 @@
 /**
- * The four requests a terminal makes. Whatever says nothing about a payment (no answer, server errors, rate limits,
+ * The four requests a terminal makes, with which it tells of itself. Whatever says nothing about a payment (no answer, server errors, rate limits,
  * something else that answers in the server's place) is a {@link ServerFault}; the rest is an answer.
  * @module
  */
 import { isObject } from '../protocol/json-object.ts'
-import type { QueuedTransaction, SyncAnswer, ValidateAnswer, ValidateRequest } from '../protocol/sync.ts'
+import type {
+  QueuedTransaction,
+  SyncAnswer,
+  TerminalState,
+  ValidateAnswer,
+  ValidateRequest,
+} from '../protocol/sync.ts'
 import { messageOf } from './errors.ts'
 import type { ServerLimits, Timeouts } from './types.ts'
+
+/** Told to the server; that of the package. */
+export const TERMINAL_VERSION = '0.1.0'
 
 export const DEFAULT_QUICK_MS = 500
 const DEFAULT_REQUEST_MS = 30_000
@@ -52,6 +61,8 @@ interface Options {
   readonly timeouts?: Timeouts
   /** The server's limits for this terminal, as of its newest token. */
   readonly onLimits: (limits: ServerLimits) => void
+  /** What waits besides some payments. */
+  readonly queued: (besides: readonly QueuedTransaction[]) => TerminalState['queued']
 }
 
 /** What became of a probe. Neither promise rejects. */
@@ -149,11 +160,13 @@ const isSyncAnswer = (body: JsonObject): body is JsonObject & SyncAnswer =>
 const unexpected = () => new ServerFault('The server answered with something else than was asked for.', true)
 
 export const createMerchantApi = (options: Options): MerchantApi => {
-  const { baseUrl, apiKey, terminalId, terminalSecret, clock, onLimits } = options
+  const { baseUrl, apiKey, terminalId, terminalSecret, clock, onLimits, queued } = options
   const { fetch, timeouts: { quickMs = DEFAULT_QUICK_MS, requestMs = DEFAULT_REQUEST_MS } = {} } = options
   const running = new Set<AbortController>()
   let token: { readonly text: string; readonly expiresAt: number } | undefined
   let authenticating: Promise<string> | undefined
+  /** A key speaks for no terminal, so that nothing is known of the one that uses it. */
+  let tells = terminalId !== undefined
 
   /** Sends one request and reads its whole answer, both within the time given. */
   const send = async (path: string, timeoutMs: number, bearer?: string, body?: unknown) => {
@@ -184,9 +197,31 @@ export const createMerchantApi = (options: Options): MerchantApi => {
     }
   }
 
+  /**
+   * Sends with what the terminal tells of itself; without it to a server of an earlier version, which refuses members
+   * that it does not know.
+   */
+  const telling = async (
+    body: object,
+    besides: readonly QueuedTransaction[],
+    ask: (body: object) => Promise<JsonObject>,
+  ): Promise<JsonObject> => {
+    if (!tells) return ask(body)
+    const state: TerminalState = { queued: queued(besides), version: TERMINAL_VERSION, clock: clock.now() }
+    try {
+      return await ask({ ...body, ...state })
+    } catch (error) {
+      if (!(error instanceof Refusal) || error.code !== 'validation_failed') throw error
+      const answer = await ask(body)
+      tells = false
+      return answer
+    }
+  }
+
   const authenticate = async (): Promise<string> => {
-    const body = { terminalId, terminalSecret }
-    const answer = await send('/api/merchant/terminals/authenticate', requestMs, apiKey, body)
+    const answer = await telling({ terminalId, terminalSecret }, [], (body) =>
+      send('/api/merchant/terminals/authenticate', requestMs, apiKey, body),
+    )
     const expiresAt = Date.parse(String(answer.expiresAt))
     if (typeof answer.token !== 'string' || Number.isNaN(expiresAt)) throw unexpected()
     token = { text: answer.token, expiresAt }
@@ -246,7 +281,9 @@ export const createMerchantApi = (options: Options): MerchantApi => {
       return answer
     },
     sync: async (transactions) => {
-      const answer = await post('/api/merchant/transactions/sync', { transactions }, requestMs)
+      const answer = await telling({ transactions }, transactions, (body) =>
+        post('/api/merchant/transactions/sync', body, requestMs),
+      )
       if (!isSyncAnswer(answer)) throw unexpected()
       return answer
     },

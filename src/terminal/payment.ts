@@ -168,12 +168,14 @@ export const createCashier = (deps: Deps): Cashier => {
     if (refusal !== undefined) {
       const unknown =
         ' The server was asked and did not answer: present the same payment again once it is back.'
-      return refused(transactionId, recorded ? refusal + unknown : refusal)
+      return recorded
+        ? { ...refused(transactionId, refusal + unknown), undecided: true }
+        : refused(transactionId, refusal)
     }
     book.hold(currency, amountMinor)
     try {
       await record([recorded ? { kind: 'queued', transactionId } : { kind: 'payment', ...payment }], () =>
-        book.addQueued(payment),
+        book.addQueued(payment, recorded),
       )
     } catch (error) {
       book.letGo(currency, amountMinor)
@@ -227,9 +229,9 @@ export const createCashier = (deps: Deps): Cashier => {
       return await decide(payment, checked)
     } catch (error) {
       // What isn't recorded isn't accepted. The card stays free: the same payment may be presented again.
-      if (error instanceof TerminalError)
-        return refused(payment.transactionId, `${error.code}: ${error.message}`)
-      throw error
+      if (!(error instanceof TerminalError)) throw error
+      const result = refused(payment.transactionId, `${error.code}: ${error.message}`)
+      return book.unsettled(card) === payment ? { ...result, undecided: true } : result
     } finally {
       presented.delete(card)
       presented.delete(payment.transactionId)

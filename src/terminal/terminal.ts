@@ -12,6 +12,7 @@ import {
   type NullifierSet,
   restoreNullifierSet,
 } from '../core/index.ts'
+import type { QueuedTransaction, TerminalState } from '../protocol/sync.ts'
 import { createBook } from './book.ts'
 import { createConnectivity } from './connectivity.ts'
 import { messageOf, TerminalError } from './errors.ts'
@@ -20,10 +21,10 @@ import { createFlusher } from './flush.ts'
 import { checkLimits, checkTimeouts, effectiveLimits } from './limits.ts'
 import { createMerchantApi } from './merchant-api.ts'
 import { createCashier } from './payment.ts'
-import { formatMinorUnits } from './payment-input.ts'
+import { formatMinorUnits, minorUnitsOf } from './payment-input.ts'
 import { type JournalRecord, type Restored, restore } from './storage/records.ts'
 import type { OpenStorage } from './storage/storage.ts'
-import type { Pending, Status, Terminal, TerminalOptions } from './types.ts'
+import type { Pending, QueuedPayment, Status, Terminal, TerminalOptions } from './types.ts'
 
 /** A journal is rewritten once this many records came on top of twice what must be kept of it. */
 const REWRITE_AFTER_RECORDS = 4096
@@ -87,6 +88,23 @@ const bindStorage = async (storage: OpenStorage, restored: Restored, merchantId:
       `This storage holds payments of merchant ${restored.merchantId}, not of ${merchantId}.`,
     )
   }
+}
+
+/** What the queue holds besides some payments, as the server is told. */
+const queuedBesides = (
+  queue: ReadonlyMap<string, QueuedPayment>,
+  besides: readonly QueuedTransaction[],
+): TerminalState['queued'] => {
+  const left = new Map(queue)
+  for (const { transactionId } of besides) if (transactionId !== undefined) left.delete(transactionId)
+  const sums = new Map<string, bigint>()
+  for (const { currency, amount } of left.values())
+    sums.set(currency, (sums.get(currency) ?? 0n) + minorUnitsOf(amount, currency))
+  const sum = Array.from(sums, ([currency, minor]) => ({
+    currency,
+    amount: Number(formatMinorUnits(minor, currency)),
+  }))
+  return { count: left.size, sum }
 }
 
 /** Options with nothing left open. */
@@ -153,6 +171,7 @@ const runTerminal = async (options: ResolvedOptions, storage: OpenStorage): Prom
       // They hold from now on; that a restart forgets them when this fails does no harm, they come with every token.
       record([{ kind: 'limits', limits: received }], () => {}).catch(() => {})
     },
+    queued: (besides) => queuedBesides(book.queue, besides),
   })
   const connectivity = createConnectivity({
     ask: api.health,
@@ -200,6 +219,21 @@ const runTerminal = async (options: ResolvedOptions, storage: OpenStorage): Prom
     return { count: book.queue.size, sums: Object.fromEntries(sums), transactions: [...book.queue.values()] }
   }
 
+  const takeBack = async (transactionId: string): Promise<boolean> => {
+    const payment = book.takeBack(transactionId)
+    if (payment === undefined) return false
+    try {
+      await record([{ kind: 'void', transactionId, spent: true, known: true }], () =>
+        book.void(payment, true, true),
+      )
+    } catch (error) {
+      book.putBack(payment)
+      throw error
+    }
+    events.emit('voided', payment)
+    return true
+  }
+
   const status = (): Status => ({
     online: connectivity.online,
     pending: book.queue.size,
@@ -214,6 +248,9 @@ const runTerminal = async (options: ResolvedOptions, storage: OpenStorage): Prom
     flush: ifOpen(flusher.flush),
     probe: ifOpen(probe),
     pending,
+    void: ifOpen(takeBack),
+    undecided: book.undecided,
+    voidable: () => [...book.unsent],
     status,
     on: events.on,
     close: () => {

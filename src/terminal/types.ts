@@ -29,6 +29,11 @@ export interface PaymentResult {
   readonly queued: boolean
   /** `code: sentence`, when refused. */
   readonly error?: string
+  /**
+   * Not accepted, but the server was asked and may have booked it: nobody knows until the same card token and amount are
+   * presented again, which books it once. Take no other card before.
+   */
+  readonly undecided?: true
 }
 
 /**
@@ -142,6 +147,8 @@ export interface TerminalEvents {
   rejected: RejectedPayment
   /** Its card was used elsewhere first. */
   conflict: RejectedPayment
+  /** Taken back before the server saw it. */
+  voided: QueuedPayment
 }
 
 export interface Terminal {
@@ -150,6 +157,16 @@ export interface Terminal {
   /** Uploads what waits. A second call joins the running one. @throws TerminalError closed */
   flush(): Promise<FlushReport>
   pending(): Pending
+  /**
+   * Takes back a payment that has never left this device since the terminal was opened. Its card token stays used here.
+   * @returns false when it isn't one: it was sent, may have been sent, or is not waiting
+   * @throws TerminalError closed; storage_failed, and then it still waits
+   */
+  void(transactionId: string): Promise<boolean>
+  /** Payments about which the server was asked and whose answer never arrived, oldest first; see {@link PaymentResult.undecided}. */
+  undecided(): readonly QueuedPayment[]
+  /** Transaction ids of the payments that `void` still takes back, oldest first. */
+  voidable(): readonly string[]
   status(): Status
   /** Asks the server now whether it is there, and if so gets ready to ask it about payments. @throws TerminalError closed */
   probe(): Promise<boolean>

@@ -240,7 +240,7 @@ describe('upload of a terminal', () => {
     const tokens: (string | undefined)[] = []
     let authentications = 0
     server.on('/api/merchant/terminals/authenticate', (body, request) => {
-      expect(body).to.deep.equal({ terminalId: 'ter_1', terminalSecret: 's' })
+      expect(body).to.include({ terminalId: 'ter_1', terminalSecret: 's' })
       expect(request.headers.authorization).to.equal(`Bearer ${TEST_KEY}`)
       authentications++
       const config = { floorLimit: 5, storedSumLimit: null, maxOfflineAgeMs: 1000, minAssurance: 'mac' }

@@ -1,7 +1,15 @@
+import { readFileSync } from 'node:fs'
 import { expect } from 'chai'
 import { memoryStorage, type Terminal, type TerminalOptions } from '../../src/terminal/index.ts'
 import { sharedApp, type TestApp, type TestOrganisation } from '../support/app.ts'
 import { terminals } from '../support/domain/terminals.ts'
+
+interface ShownTerminal {
+  terminalId: string
+  queued: object | null
+  version: string | null
+  clockSkewMs: number | null
+}
 
 interface CreatedTerminal {
   terminalId: string
@@ -70,6 +78,59 @@ describe('terminals with the server', () => {
     await keyed.probe()
     expect(await pay(keyed, 'tok_2')).to.include({ accepted: true, synced: true, queued: false })
     expect((await pay(keyed, 'tok_1')).error).to.match(/^DOUBLE_SPEND: /)
+  })
+
+  /** The till as the console shows it. */
+  const shownTill = async (terminalId: string) => {
+    const path = '/console/api/terminals'
+    const { body } = await app.request<{ terminals: ShownTerminal[] }>('GET', path, { key: shop.apiKey })
+    return body.terminals.find((shown) => shown.terminalId === terminalId) ?? expect.fail()
+  }
+
+  it('tell the server what waits on them, their version and their clock', async () => {
+    const till = await openTill()
+    await till.cut()
+    for (let i = 0; i < 51; i++) await pay(till.terminal, `tok_${i}`)
+    await till.terminal.pay({ cardToken: 'tok_yen', amount: 70, currency: 'JPY' })
+    await till.terminal.close()
+    // It gets no further than to authenticate.
+    const away = await open({
+      ...till.options,
+      fetch: (input, init) =>
+        String(input).endsWith('/sync') ? Promise.reject(new TypeError('cut')) : fetch(input, init),
+    })
+    await away.probe()
+    const waiting = await shownTill(till.terminalId)
+    expect(waiting.queued).to.deep.equal({
+      count: 52,
+      sum: [
+        { currency: 'GBP', amount: 637.5 },
+        { currency: 'JPY', amount: 70 },
+      ],
+    })
+    expect(waiting.version).to.equal(JSON.parse(readFileSync('package.json', 'utf8')).version)
+    expect(waiting.clockSkewMs).to.be.within(-60_000, 0)
+    await away.close()
+    const back = await open({ ...till.options, fetch })
+    expect(await back.flush()).to.include({ synced: 52, pending: 0 })
+    expect((await shownTill(till.terminalId)).queued).to.deep.equal({ count: 0, sum: [] })
+  })
+
+  it('work with a server of an earlier version, which refuses members that it does not know', async () => {
+    const refused: string[] = []
+    const till = await openTill(undefined, {
+      fetch: async (input, init) => {
+        if (typeof init?.body === 'string' && 'version' in JSON.parse(init.body)) {
+          refused.push(String(input))
+          return Response.json({ error: 'validation_failed', message: 'unknown' }, { status: 422 })
+        }
+        return fetch(input, init)
+      },
+    })
+    expect(await till.terminal.probe()).to.equal(true)
+    expect(await pay(till.terminal, 'tok_1')).to.include({ accepted: true, synced: true })
+    expect(refused).to.have.lengthOf(1)
+    expect((await shownTill(till.terminalId)).version).to.equal(null)
   })
 
   it('upload what they accepted without it, once', async () => {

@@ -16,7 +16,7 @@ interface Services {
   readonly audit: AuditService
 }
 
-const shared = { method: 'GET', auth: 'key', scope: 'audit', tag: 'Audit' } as const
+const shared = { method: 'GET', auth: 'console', scope: 'audit', tag: 'Audit' } as const
 
 const listAudit = route({
   ...shared,

@@ -1,6 +1,6 @@
 /** Routes of security alerts. @module */
 import { route } from '../../http/route.ts'
-import { AlertPage, AlertsQuery } from './schemas.ts'
+import { Alert, AlertChange, AlertPage, AlertParams, AlertsQuery } from './schemas.ts'
 import type { SecurityService } from './service.ts'
 
 interface Services {
@@ -36,4 +36,26 @@ const listConsoleAlerts = route({
   handler: ({ caller, query }, { security }: Services) => security.list(caller.organisation, query),
 })
 
-export const securityRoutes = [listSecurityAlerts, listConsoleAlerts]
+const decideAlert = route({
+  name: 'decideAlert',
+  method: 'PATCH',
+  path: '/console/api/alerts/{alertId}',
+  auth: 'console',
+  scope: 'audit',
+  tag: 'Security',
+  summary: 'Acknowledge, resolve, mute or reopen an alert',
+  description:
+    'With an API key it needs the scope `keys`, too. The decision is recorded in the log, without its reason. A resolved alert that happens again is open again. Muting holds for the type and subject, on later days too, until one of these alerts gets another status; what was quiet meanwhile is then resolved. You can send the complete alert as it was listed.',
+  params: AlertParams,
+  body: AlertChange,
+  response: { 200: Alert },
+  errors: ['not_found', 'read_only'],
+  example: {
+    params: { alertId: '{alertId}' },
+    body: { status: 'acknowledged', reason: 'The till was replaced; its clock is being set.' },
+  },
+  handler: ({ caller, params, body }, { security }: Services) =>
+    security.decide(caller, params.alertId, body),
+})
+
+export const securityRoutes = [listSecurityAlerts, listConsoleAlerts, decideAlert]

@@ -5,7 +5,7 @@
  */
 import { LRUCache } from 'lru-cache'
 import { systemCaller } from '../../caller.ts'
-import { type Clock, iso } from '../../clock.ts'
+import type { Clock } from '../../clock.ts'
 import { AppError } from '../../errors.ts'
 import { newId } from '../../ids.ts'
 import type { Sealing } from '../../keys/sealing.ts'
@@ -13,10 +13,11 @@ import type { Entry } from '../../ledger/decision.ts'
 import type { Ledger } from '../../ledger/ledger.ts'
 import type { Database } from '../../store/database.ts'
 import type { Limits } from '../../store/limits.ts'
-import type { Row } from '../../store/table.ts'
+import { toAlert } from './alert.ts'
+import { createAlertDecisions } from './alert-decisions.ts'
 import { createAttempts } from './attempts.ts'
 import type { AlertPage, AlertsQuery, AlertType, Severity } from './schemas.ts'
-import { type AlertRow, findAlerts, securityAlerts } from './store.ts'
+import { findAlerts, securityAlerts } from './store.ts'
 
 const DAY_MS = 24 * 3_600_000
 const DEFAULT_PAGE_ALERTS = 50
@@ -38,6 +39,8 @@ const SEVERITY: Readonly<Record<AlertType, Severity>> = {
   tree_inconsistency: 'critical',
   disk_full: 'critical',
   aml_finding: 'high',
+  webhook_failing: 'medium',
+  webhook_recovered: 'low',
 }
 
 export interface AlertInput {
@@ -54,7 +57,7 @@ export interface AlertInput {
 }
 
 interface Deps {
-  readonly ledger: Pick<Ledger, 'append'>
+  readonly ledger: Pick<Ledger, 'append' | 'transact'>
   readonly database: Database
   readonly limits: Limits
   readonly clock: Clock
@@ -67,7 +70,7 @@ interface Deps {
 export type SecurityService = ReturnType<typeof createSecurity>
 
 /** The row of an alert, to be written in the same append as its cause. Repetitions on one UTC day add up in one row. */
-const alertRow = ({ organisation, type, severity, subject, at, count = 1 }: AlertInput): Row<AlertRow> =>
+const alertRow = ({ organisation, type, severity, subject, at, count = 1 }: AlertInput) =>
   securityAlerts.row({
     id: newId('alr', at),
     organisation,
@@ -78,19 +81,12 @@ const alertRow = ({ organisation, type, severity, subject, at, count = 1 }: Aler
     count,
     first_seen: at,
     last_seen: at,
-    status: 'open',
+    decision: null,
+    decided_count: null,
+    decided_at: null,
+    decided_by: null,
+    reason: null,
   })
-
-const toAlert = (row: AlertRow): AlertPage['alerts'][number] => ({
-  id: row.id,
-  type: row.type as AlertType,
-  severity: row.severity as Severity,
-  subject: row.subject,
-  count: row.count,
-  firstSeen: iso(row.first_seen),
-  lastSeen: iso(row.last_seen),
-  status: 'open',
-})
 
 export const createSecurity = ({ ledger, database, limits, clock, sealing, rateLimits, logger }: Deps) => {
   const pauses = new LRUCache<string, { until: number; suppressed: number }>({ max: MAX_PAUSES })
@@ -139,6 +135,8 @@ export const createSecurity = ({ ledger, database, limits, clock, sealing, rateL
     alertRow,
     raise,
 
+    ...createAlertDecisions({ ledger, clock }),
+
     /** The brake on guessing credentials, which RATE_LIMITS=off does not lift. */
     guardAttempts: attempts.guard,
 
@@ -167,6 +165,7 @@ export const createSecurity = ({ ledger, database, limits, clock, sealing, rateL
       const rows = await findAlerts(database, {
         organisation,
         severity: query.severity,
+        status: query.status,
         since: query.since === undefined ? undefined : Date.parse(query.since),
         before: query.cursor,
         limit: limit + 1,

@@ -27,10 +27,65 @@ export const TerminalCreated = Type.Object(
     apiKey: Type.String({ description: 'API key of scope merchant, for this merchant only. Shown once.' }),
     keyId: Type.String(),
     limits: Limits,
+    pairing: Type.Object(
+      {
+        url: Type.String({
+          description:
+            'Address of the till; the secrets stand behind its #, which browsers keep to themselves.',
+        }),
+        qr: Type.String({ description: 'The address as a QR code, SVG.' }),
+      },
+      { description: 'Makes a device with a browser this terminal. Shown once.' },
+    ),
   },
   { title: 'TerminalCreated' },
 )
 export type TerminalCreated = Static<typeof TerminalCreated>
+
+const MAX_VERSION_CHARACTERS = 64
+const MAX_CURRENCIES = 200
+/** The last moment that a date can name. */
+const MAX_CLOCK_MS = 8_640_000_000_000_000
+
+const Queued = Type.Object({
+  count: Type.Integer({ minimum: 0, maximum: 2_147_483_647 }),
+  sum: Type.Array(
+    Type.Object({
+      currency: Type.String({ pattern: '^[A-Z]{3}$', description: 'ISO 4217 code.' }),
+      amount: Type.Number({
+        minimum: 0,
+        maximum: Number.MAX_SAFE_INTEGER,
+        description: 'In major units of the currency.',
+      }),
+    }),
+    { maxItems: MAX_CURRENCIES, description: 'By currency.' },
+  ),
+})
+
+/** What terminals tell of themselves with what they ask. */
+export const told = {
+  queued: Type.Optional(
+    Type.Object(Queued.properties, {
+      description: 'Payments that wait on the terminal, besides those of this request.',
+    }),
+  ),
+  version: Type.Optional(
+    Type.String({
+      minLength: 1,
+      maxLength: MAX_VERSION_CHARACTERS,
+      description: 'Version of the program of the terminal.',
+    }),
+  ),
+  clock: Type.Optional(
+    Type.Integer({
+      minimum: 0,
+      maximum: MAX_CLOCK_MS,
+      description: "The terminal's clock when it asked, Unix milliseconds.",
+    }),
+  ),
+}
+const Told = Type.Object(told)
+export type Told = Static<typeof Told>
 
 export const Terminal = Type.Object(
   {
@@ -41,6 +96,18 @@ export const Terminal = Type.Object(
     status: Type.Enum(['active', 'revoked']),
     createdAt: DateTime,
     revokedAt: orNull(DateTime),
+    lastSeenAt: orNull(DateTime, {
+      description: 'When it last asked something with its secret or token, to the minute; null if never.',
+    }),
+    queued: orNull(Queued, {
+      description:
+        'Payments that waited on it when it last told, which only it can know; null if it never did.',
+    }),
+    version: orNull(Type.String(), { description: 'Of its program, as it last told.' }),
+    clockSkewMs: orNull(Type.Integer(), {
+      description:
+        'By how much its clock was ahead of that of the service when it last told, in ms; negative: behind. Includes what the request took to arrive.',
+    }),
   },
   { title: 'Terminal' },
 )
@@ -55,6 +122,7 @@ export const TerminalCredentials = Type.Object(
   {
     terminalId: Type.String({ minLength: 1, maxLength: 128 }),
     terminalSecret: Type.String({ minLength: 1, maxLength: 256 }),
+    ...told,
   },
   { title: 'TerminalCredentials' },
 )

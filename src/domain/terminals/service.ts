@@ -2,6 +2,7 @@
 import type { Caller, Credential } from '../../caller.ts'
 import { type Clock, iso } from '../../clock.ts'
 import { AppError } from '../../errors.ts'
+import { drawQrCode } from '../../http/qr-code.ts'
 import { newId } from '../../ids.ts'
 import { isTerminalToken, newSecret, newTerminalToken, secretDigest } from '../../keys/api-keys.ts'
 import { hashPassword, SECRET_COST, verifyPassword } from '../../keys/passwords.ts'
@@ -14,6 +15,7 @@ import {
   pickLimits,
 } from '../../protocol/payment-limits.ts'
 import { type Assurance, DEFAULT_MAX_OFFLINE_AGE_MS } from '../../protocol/sync.ts'
+import { pairingAddress } from '../../protocol/terminal-pairing.ts'
 import type { Database } from '../../store/database.ts'
 import type { OpenRecent } from '../../store/recent.ts'
 import type { AccountsService } from '../accounts/service.ts'
@@ -26,12 +28,15 @@ import type {
   TerminalCredentials,
   TerminalList,
   TerminalToken,
+  Told,
 } from './schemas.ts'
 import * as store from './store.ts'
 
 const TOKEN_VALID_MS = 12 * 3_600_000
 const TOKEN_CACHE_MS = 1000
 const MAX_CACHED_TOKENS = 20_000
+/** How exactly it is known when a terminal that tells nothing was last seen; each time it costs a write. */
+const SEEN_STEP_MS = 60_000
 /** Per terminal, in 15 minutes. */
 const MAX_WRONG_SECRETS = 10
 /** Rows of expired tokens are removed at most this often, when a terminal signs in. */
@@ -80,6 +85,8 @@ interface Deps {
   readonly clock: Clock
   readonly openRecent: OpenRecent
   readonly sealing: Pick<Sealing, 'mac'>
+  /** Where devices reach the service. */
+  readonly baseUrl: string
 }
 
 /** The caller behind a terminal's token. */
@@ -110,18 +117,41 @@ const toTerminal = (row: store.TerminalRow): Terminal => ({
   status: row.revoked_at === null ? 'active' : 'revoked',
   createdAt: iso(row.created_at),
   revokedAt: row.revoked_at === null ? null : iso(row.revoked_at),
+  lastSeenAt: row.last_seen_at === null ? null : iso(row.last_seen_at),
+  queued:
+    row.queued_count === null || row.queued_sum === null
+      ? null
+      : { count: row.queued_count, sum: row.queued_sum },
+  version: row.version,
+  clockSkewMs: row.clock_skew_ms,
+})
+
+const reportOf = ({ queued, version, clock }: Told, now: number): store.TerminalReport => ({
+  last_seen_at: now,
+  ...(queued && { queued_count: queued.count, queued_sum: queued.sum }),
+  ...(version !== undefined && { version }),
+  ...(clock !== undefined && { clock_skew_ms: clock - now }),
 })
 
 export type TerminalsService = ReturnType<typeof createTerminals>
 
 export const createTerminals = (deps: Deps) => {
-  const { database, ledger, accounts, security, clock, openRecent } = deps
+  const { database, ledger, accounts, security, clock, openRecent, baseUrl } = deps
   let sweptAt = 0
   const remembered = { ttlMs: TOKEN_CACHE_MS, maxEntries: MAX_CACHED_TOKENS }
   const byDigest = openRecent({
     ...remembered,
     name: 'terminal-token',
-    load: (digest) => store.findTokenInUse(database, Buffer.from(digest, 'hex')),
+    async load(digest) {
+      const row = await store.findTokenInUse(database, Buffer.from(digest, 'hex'))
+      const now = clock.now()
+      const isSeen = row !== undefined && row.revoked_at === null && row.expires_at > now
+      if (isSeen && now - (row.last_seen_at ?? 0) >= SEEN_STEP_MS) {
+        // A terminal works as well while the database takes no writes.
+        await store.updateReport(database, row.terminal, { last_seen_at: now }).catch(() => undefined)
+      }
+      return row
+    },
   })
   const byId = openRecent({
     ...remembered,
@@ -200,7 +230,20 @@ export const createTerminals = (deps: Deps) => {
         created_at: at,
         revoked_at: null,
         proving_commitment: registration(terminalSecret),
+        last_seen_at: null,
+        queued_count: null,
+        queued_sum: null,
+        version: null,
+        clock_skew_ms: null,
       })
+      const url = pairingAddress(baseUrl, {
+        terminalId,
+        terminalSecret,
+        apiKey: key.apiKey,
+        merchantId: merchant,
+        label,
+      })
+      const pairing = { url, qr: String(await drawQrCode(url, 'svg')) }
       return ledger.append(caller, (tx) => {
         tx.append({
           type: 'account',
@@ -217,6 +260,7 @@ export const createTerminals = (deps: Deps) => {
           apiKey: key.apiKey,
           keyId: key.keyId,
           limits: ownLimits,
+          pairing,
         }
       })
     },
@@ -255,7 +299,7 @@ export const createTerminals = (deps: Deps) => {
     async authenticate(caller: Caller, credentials: TerminalCredentials): Promise<TerminalToken> {
       const { organisation, credential } = caller
       if (credential.kind !== 'key') throw new AppError('insufficient_scope')
-      const { terminalId, terminalSecret } = credentials
+      const { terminalId, terminalSecret, ...told } = credentials
       const budgets = [
         {
           bucket: `terminal:${organisation}:${terminalId}`,
@@ -278,6 +322,7 @@ export const createTerminals = (deps: Deps) => {
         await store.setCommitment(database, terminalId, registration(terminalSecret))
       const config = await policy({ merchantId: terminal.merchant, terminalId })
       const at = clock.now()
+      await store.updateReport(database, terminalId, reportOf(told, at))
       await sweep(at)
       const token = newTerminalToken()
       const row = store.terminalTokens.row({
@@ -309,6 +354,13 @@ export const createTerminals = (deps: Deps) => {
           },
         }
       })
+    },
+
+    /** Keeps what a terminal told of itself beside something else, which does not fail if this does. */
+    async report({ credential }: Caller, told: Told): Promise<void> {
+      if (credential.kind !== 'terminal' || Object.keys(told).length === 0) return
+      const report = reportOf(told, clock.now())
+      await store.updateReport(database, credential.terminalId, report).catch(() => undefined)
     },
 
     /**

@@ -14,7 +14,21 @@ export const terminals = table('terminals', {
   revoked_at: integer().null(),
   /** Canonical decimal; null until a terminal that was made by an earlier version authenticates again. */
   proving_commitment: text().null(),
+  /** By its credential, to the minute; null also for what was seen before this was kept. */
+  last_seen_at: integer().null(),
+  /** Null where it never told, as all below. */
+  queued_count: integer().null(),
+  queued_sum: json<QueuedSum[]>().null(),
+  version: text().null(),
+  /** By how much its clock was ahead. */
+  clock_skew_ms: integer().null(),
 })
+
+/** What waits of one currency, in major units. */
+interface QueuedSum {
+  readonly currency: string
+  readonly amount: number
+}
 
 export type TerminalRow = RowOf<typeof terminals>
 
@@ -68,8 +82,26 @@ export const setCommitment = ({ knex }: Database, id: string, provingCommitment:
 export const revokeTerminal = (trx: Knex, id: string, at: number): Promise<number> =>
   trx<TerminalRow>('terminals').where({ id }).update({ revoked_at: at })
 
+/** What is known of a terminal since it last told. */
+export type TerminalReport = Partial<
+  Pick<TerminalRow, 'last_seen_at' | 'queued_count' | 'version' | 'clock_skew_ms'>
+> & { readonly queued_sum?: readonly QueuedSum[] }
+
+/** Keeps what a terminal told, and leaves what it didn't. */
+export const updateReport = async (
+  { knex }: Database,
+  id: string,
+  { queued_sum: sum, ...report }: TerminalReport,
+): Promise<void> => {
+  await knex('terminals')
+    .where({ id })
+    // Passed as text, as arrays would become SQL arrays.
+    .update({ ...report, ...(sum && { queued_sum: JSON.stringify(sum) }) })
+}
+
 /** A token with what its use depends on. */
-export type TokenInUse = TerminalTokenRow & Pick<TerminalRow, 'organisation' | 'merchant' | 'revoked_at'>
+export type TokenInUse = TerminalTokenRow &
+  Pick<TerminalRow, 'organisation' | 'merchant' | 'revoked_at' | 'last_seen_at'>
 
 export const findTokenInUse = ({ knex }: Database, digest: Uint8Array): Promise<TokenInUse | undefined> =>
   knex<TerminalTokenRow>('terminal_tokens')
@@ -80,6 +112,7 @@ export const findTokenInUse = ({ knex }: Database, digest: Uint8Array): Promise<
       'terminals.organisation',
       'terminals.merchant',
       'terminals.revoked_at',
+      'terminals.last_seen_at',
     )
 
 export const deleteExpiredTokens = ({ knex }: Database, now: number): Promise<number> =>

@@ -49,3 +49,51 @@ export const Usage = Type.Object(
   { title: 'Usage' },
 )
 export type Usage = Static<typeof Usage>
+
+export const UsageDaysQuery = Type.Object({
+  from: Type.Optional(
+    Type.String({
+      format: 'date',
+      description: 'First UTC day (2026-01-01); default: 29 days before the last.',
+    }),
+  ),
+  to: Type.Optional(
+    Type.String({
+      format: 'date',
+      description: 'Last UTC day, included; default: today. At most 366 days in all.',
+    }),
+  ),
+})
+export type UsageDaysQuery = Static<typeof UsageDaysQuery>
+
+const Charge = Type.Object(
+  {
+    currency: Type.String(),
+    amount: Type.Number({ minimum: 0, description: 'In major units.' }),
+  },
+  { title: 'UsageCharge' },
+)
+
+const UsageDay = Type.Object(
+  {
+    day: Type.String({ format: 'date' }),
+    results: Count('Signed results.'),
+    proofs: Count('Of these, with a zero-knowledge proof.'),
+    byCategory: Type.Record(Type.String(), Type.Integer({ minimum: 0 }), {
+      description: 'Signed results by category; those of which there were any.',
+    }),
+    charges: Type.Array(Charge, { description: 'What pods charged, by currency.' }),
+  },
+  { title: 'UsageDay' },
+)
+export type UsageDay = Static<typeof UsageDay>
+
+export const UsageDays = Type.Object(
+  {
+    days: Type.Array(UsageDay, {
+      description: 'Each day of the window, the last one first, those without results too.',
+    }),
+  },
+  { title: 'UsageDays' },
+)
+export type UsageDays = Static<typeof UsageDays>

@@ -10,6 +10,7 @@ import type { Tx } from '../../ledger/decision.ts'
 import type { Database } from '../../store/database.ts'
 import type { Row } from '../../store/table.ts'
 import type { AccountsService } from '../accounts/service.ts'
+import { createUsageDays } from './days.ts'
 import type { Usage, UsageCategory } from './schemas.ts'
 import { type CategorySums, findGrants, type Grant, grantCounter, sumUsage, usageDays } from './store.ts'
 
@@ -91,6 +92,8 @@ export const createUsage = ({ database, accounts, clock, logger }: Deps) => {
 
   return {
     meterRow,
+
+    ...createUsageDays({ database, clock }),
 
     /**
      * What a result costs: nothing with an active subscription, else one of the free ones, first of those that

@@ -45,6 +45,45 @@ export const sumUsage = async (
       knex.raw('sum(proof_bytes)::bigint AS "proofBytes"'),
     )
 
+/** First and last UTC day, both included. */
+export interface Days {
+  readonly first: number
+  readonly last: number
+}
+
+/** What was counted on each day of a window, by category. */
+export const findUsageDays = (
+  { knex }: Database,
+  organisation: string,
+  { first, last }: Days,
+): Promise<UsageDayRow[]> =>
+  knex<UsageDayRow>('usage_days')
+    .where({ organisation })
+    .whereBetween('day', [first, last])
+    .orderBy('category')
+
+export interface DayCharge {
+  readonly day: number
+  readonly currency: string
+  /** Minor units. */
+  readonly amount: number
+}
+
+/** What the organisation's pods charged on each day of a window. */
+export const findDayCharges = async (
+  { knex }: Database,
+  organisation: string,
+  { first, last }: Days,
+): Promise<DayCharge[]> =>
+  knex('pods')
+    .join('pod_days', 'pod_days.pod', 'pods.id')
+    .where({ organisation })
+    .where('charged_minor', '>', 0)
+    .whereBetween('day', [first, last])
+    .groupBy('day', 'currency')
+    .orderBy('currency')
+    .select('day', 'currency', knex.raw('sum(charged_minor)::bigint AS amount'))
+
 /** Proofs that were given to an account of the organisation, and how many are used. */
 export interface Grant {
   readonly account: string

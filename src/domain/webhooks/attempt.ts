@@ -3,6 +3,7 @@ import type { Clock } from '../../clock.ts'
 import { EgressError } from '../../net/egress-error.ts'
 import type { SafeFetch } from '../../net/safe-fetch.ts'
 import { signWebhook } from '../../protocol/webhook.ts'
+import type { TEST_EVENT, WebhookEvent } from './events.ts'
 import type { OpenedEndpoint } from './sealed-endpoint.ts'
 import type { LeasedDelivery } from './store-deliveries.ts'
 
@@ -23,6 +24,11 @@ export interface Attempt {
   readonly cause?: unknown
 }
 
+/** What an attempt sends. */
+interface Sent extends Pick<LeasedDelivery, 'id' | 'body'> {
+  readonly event: WebhookEvent | typeof TEST_EVENT
+}
+
 interface Deps {
   readonly safeFetch: SafeFetch
   readonly clock: Clock
@@ -30,12 +36,14 @@ interface Deps {
   readonly openToAll: boolean
 }
 
+export type MakeAttempt = ReturnType<typeof createAttempt>
+
 /** @returns a function that never throws: whatever goes wrong is a failed attempt */
 export const createAttempt =
   ({ safeFetch, clock, openToAll }: Deps) =>
   async (
-    { id: deliveryId, event, body }: LeasedDelivery,
-    { url, secret, private_egress }: OpenedEndpoint,
+    { id: deliveryId, event, body }: Sent,
+    { url, secret, private_egress }: Pick<OpenedEndpoint, 'url' | 'secret' | 'private_egress'>,
     signal: AbortSignal,
   ): Promise<Attempt> => {
     const at = clock.now()

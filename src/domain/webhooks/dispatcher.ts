@@ -55,6 +55,8 @@ interface Deps {
   attempt(delivery: store.LeasedDelivery, endpoint: OpenedEndpoint, signal: AbortSignal): Promise<Attempt>
   attempted(outcome: AttemptResult): void
   ended(delivery: EndedDelivery): void
+  /** An endpoint began to fail, or delivers again. Must not throw. */
+  turned(turn: store.Turn): void
 }
 
 /** How much of what is about to be written may be held by this server from the start. */
@@ -85,7 +87,7 @@ export interface AtHand extends store.LeasedDelivery {
 
 export const createDispatcher = (deps: Deps): Dispatcher => {
   const { database, logger, pausesMs, random, findEndpoint, attempt, attempted, ended } = deps
-  const results = createResults({ database, logger })
+  const results = createResults(deps)
   const ending = new AbortController()
   // One for each attempt in flight.
   setMaxListeners(0, ending.signal)

@@ -15,6 +15,7 @@ import type { Database } from '../../store/database.ts'
 import { distinctEvents, readUrl } from './endpoint-input.ts'
 import {
   AS_LISTED,
+  MAX_COUNTED_BACKLOG,
   type NewWebhook,
   type SecretRotated,
   type Webhook,
@@ -24,6 +25,7 @@ import {
 } from './schemas.ts'
 import { masked, newSecret, type SealedEndpoints } from './sealed-endpoint.ts'
 import * as store from './store.ts'
+import { countWaiting } from './store-deliveries.ts'
 
 const MAX_ENDPOINTS = 100
 
@@ -42,7 +44,8 @@ interface Deps {
   changed(id: string): Promise<void>
 }
 
-const ownerOf = ({ organisation, credential }: Caller): store.Owner =>
+/** Whose endpoints a caller sees. */
+export const ownerOf = ({ organisation, credential }: Caller): store.Owner =>
   credential.kind === 'key' ? { organisation, keyId: credential.keyId } : { organisation }
 
 const hasPrivateEgress = ({ scopes }: Caller): boolean => scopes.has('egress:private') || scopes.has('admin')
@@ -59,10 +62,7 @@ export const createEndpoints = (deps: Deps) => {
   const judgeFor = (caller: Caller): AddressJudge =>
     hasPrivateEgress(caller) || openToAll ? judges.allowListed : judges.everywhere
 
-  const shown = (
-    row: Omit<store.EndpointRow, 'last_delivery_at' | 'last_status' | 'failure_count'>,
-    url: string,
-  ) => ({
+  const shown = (row: store.NewEndpoint, url: string) => ({
     id: row.id,
     label: row.label,
     url,
@@ -72,7 +72,8 @@ export const createEndpoints = (deps: Deps) => {
     createdAt: iso(row.created_at),
   })
 
-  const toWebhook = (row: store.EndpointRow): Webhook => {
+  /** @param waiting deliveries */
+  const toWebhook = (row: store.EndpointRow, waiting: number): Webhook => {
     const { url, secret } = sealed.open(row)
     return {
       ...shown(row, url),
@@ -80,6 +81,8 @@ export const createEndpoints = (deps: Deps) => {
       lastDeliveryAt: row.last_delivery_at === null ? null : iso(row.last_delivery_at),
       lastStatus: row.last_status,
       failureCount: row.failure_count,
+      failingSince: row.failing_since === null ? null : iso(row.failing_since),
+      backlog: waiting,
     }
   }
 
@@ -97,7 +100,10 @@ export const createEndpoints = (deps: Deps) => {
   return {
     /** The oldest first. */
     async list(caller: Caller): Promise<WebhookList> {
-      const webhooks = (await store.findEndpoints(database, ownerOf(caller))).map(toWebhook)
+      const rows = await store.findEndpoints(database, ownerOf(caller))
+      const ids = rows.map(({ id }) => id)
+      const waiting = await countWaiting(database, ids, MAX_COUNTED_BACKLOG)
+      const webhooks = rows.map((row) => toWebhook(row, waiting.get(row.id) ?? 0))
       return { webhooks, count: webhooks.length }
     },
 
@@ -148,9 +154,11 @@ export const createEndpoints = (deps: Deps) => {
      * @throws AppError not_found, read_only, and as `create` for what is changed
      */
     async change(caller: Caller, id: string, input: WebhookChange): Promise<Webhook> {
+      // Read beforehand: the embedded database has one connection, which the change holds.
+      const waiting = (await countWaiting(database, [id], MAX_COUNTED_BACKLOG)).get(id) ?? 0
       const answer = await ledger.transact(caller, async (trx) => {
         const before = (await store.findOwned(trx, ownerOf(caller), id)) ?? fail('not_found')
-        const current = toWebhook(before)
+        const current = toWebhook(before, waiting)
         requireUnchanged(input, current, AS_LISTED)
         const change = columnsOf(caller, id, changesOf(input, current))
         if (Object.keys(change).length === 0) return { result: current }
@@ -160,7 +168,7 @@ export const createEndpoints = (deps: Deps) => {
           ...(toggles && { announces_from: await store.indexAfterChange(trx) }),
         })
         const event = !toggles ? 'changed' : row.active ? 'resumed' : 'paused'
-        return { entry: entryOf(id, event), result: toWebhook(row) }
+        return { entry: entryOf(id, event), result: toWebhook(row, waiting) }
       })
       await changed(id)
       return answer

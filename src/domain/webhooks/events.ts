@@ -11,6 +11,9 @@ export const WEBHOOK_EVENTS = [
 ] as const
 export type WebhookEvent = (typeof WEBHOOK_EVENTS)[number]
 
+/** What an endpoint gets when it is tested, whatever it subscribes to; no entry announces it. */
+export const TEST_EVENT = 'webhook.test'
+
 /** Entry type → the event that it announces beside `merkle.leaf_appended`, which every entry announces. */
 const OWN_EVENTS: Readonly<Partial<Record<EntryType, WebhookEvent>>> = {
   prove: 'proof.created',

@@ -8,6 +8,7 @@ import {
   WebhookCreated,
   WebhookList,
   WebhookParams,
+  WebhookTested,
 } from './schemas.ts'
 import type { WebhooksService } from './service.ts'
 
@@ -115,4 +116,27 @@ const rotateWebhookSecret = route({
   handler: ({ caller, params }, { webhooks }: Services) => webhooks.rotate(caller, params.webhookId),
 })
 
-export const webhookRoutes = [listWebhooks, createWebhook, changeWebhook, deleteWebhook, rotateWebhookSecret]
+const testWebhook = route({
+  name: 'testWebhook',
+  method: 'POST',
+  path: '/api/webhooks/{webhookId}/test',
+  auth,
+  scope,
+  tag,
+  summary: 'Send a test event to a webhook endpoint',
+  description:
+    'One attempt, at once, signed like any other delivery, of the event `webhook.test` with `data: {webhook_id}`; also while the endpoint is paused. The answer says what came of it; `lastDeliveryAt` and `lastStatus` of the endpoint, too. It is not repeated and never counts as a failure. One test of an endpoint at a time; a second one returns 429.',
+  params: WebhookParams,
+  response: { 200: WebhookTested },
+  errors: ['not_found', 'rate_limited'],
+  handler: ({ caller, params }, { webhooks }: Services) => webhooks.test(caller, params.webhookId),
+})
+
+export const webhookRoutes = [
+  listWebhooks,
+  createWebhook,
+  changeWebhook,
+  deleteWebhook,
+  rotateWebhookSecret,
+  testWebhook,
+]

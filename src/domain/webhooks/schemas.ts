@@ -2,14 +2,29 @@
 import Type, { type Static } from 'typebox'
 import { NOT_BLANK } from '../../json/patterns.ts'
 import { dateTime, idOf, orNull } from '../../json/schemas.ts'
-import { WEBHOOK_EVENTS } from './events.ts'
+import { TEST_EVENT, WEBHOOK_EVENTS } from './events.ts'
 
 export const MAX_LABEL_CHARACTERS = 100
 export const MAX_URL_CHARACTERS = 2048
 /** Repetitions are allowed and count once; nobody needs more of them. */
 const MAX_NAMED_EVENTS = 32
+/** However many wait, a list counts no more of them. */
+export const MAX_COUNTED_BACKLOG = 10_000
 
 const Event = Type.Enum([...WEBHOOK_EVENTS])
+
+/** Why a test was not delivered. */
+const TEST_FAULTS = [
+  'status',
+  'blocked',
+  'unreachable',
+  'timeout',
+  'too_large',
+  'undecodable',
+  'redirect',
+  'cancelled',
+  'error',
+] as const
 
 const label = Type.String({
   maxLength: MAX_LABEL_CHARACTERS,
@@ -64,6 +79,14 @@ export const Webhook = Type.Object(
       minimum: 0,
       description: 'Events dropped after three attempts, since registration.',
     }),
+    failingSince: orNull(
+      dateTime('When an event was dropped after three attempts, if none was delivered since.'),
+    ),
+    backlog: Type.Integer({
+      minimum: 0,
+      maximum: MAX_COUNTED_BACKLOG,
+      description: `Deliveries that wait for an attempt; counted up to ${MAX_COUNTED_BACKLOG}.`,
+    }),
   },
   { title: 'Webhook' },
 )
@@ -72,7 +95,7 @@ export type Webhook = Static<typeof Webhook>
 /** Members that only the service sets. They may come back with a change, as they were. */
 export const AS_LISTED = ['id', 'scope', 'createdAt', 'secret'] as const
 /** These go on while somebody writes a change, so that they come back as they were read and are not compared. */
-const COUNTED = ['lastDeliveryAt', 'lastStatus', 'failureCount'] as const
+const COUNTED = ['lastDeliveryAt', 'lastStatus', 'failureCount', 'failingSince', 'backlog'] as const
 
 export const WebhookChange = Type.Object(
   {
@@ -96,6 +119,26 @@ export const WebhookList = Type.Object(
   { title: 'WebhookList' },
 )
 export type WebhookList = Static<typeof WebhookList>
+
+export const WebhookTested = Type.Object(
+  {
+    id: idOf('whk'),
+    deliveryId: Type.String({ description: '`dlv_…`, as the receiver gets it.' }),
+    event: Type.Literal(TEST_EVENT),
+    delivered: Type.Boolean({ description: 'Whether it was answered with a status of 2xx.' }),
+    status: orNull(Type.Integer({ description: 'HTTP status; null if there was no answer.' })),
+    reason: orNull(
+      Type.Enum([...TEST_FAULTS], {
+        description:
+          '`status`: another status than 2xx. `blocked`: an address that may not be called. `unreachable`: no name, connection or valid certificate. `timeout`: no status line in time. Null if it was delivered.',
+      }),
+    ),
+    sentAt: dateTime('When the attempt began.'),
+    durationMs: Type.Integer({ minimum: 0 }),
+  },
+  { title: 'WebhookTested' },
+)
+export type WebhookTested = Static<typeof WebhookTested>
 
 export const SecretRotated = Type.Object(
   {

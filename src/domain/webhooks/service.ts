@@ -12,6 +12,7 @@ import type { Bus } from '../../store/bus.ts'
 import type { Database } from '../../store/database.ts'
 import type { OpenRecent } from '../../store/recent.ts'
 import type { EventLog } from '../event-log/event-log.ts'
+import type { SecurityService } from '../security/service.ts'
 import { createAttempt } from './attempt.ts'
 import { createBacklogBound } from './backlog.ts'
 import { createDispatcher, type EndedDelivery } from './dispatcher.ts'
@@ -19,7 +20,8 @@ import { createEndpoints } from './endpoints.ts'
 import { createFanOut } from './fan-out.ts'
 import { createSealedEndpoints, type OpenedEndpoint } from './sealed-endpoint.ts'
 import { findEndpointsById } from './store.ts'
-import { countDeliveries, type DroppedDelivery } from './store-deliveries.ts'
+import { countDeliveries, type DroppedDelivery, type Turn } from './store-deliveries.ts'
+import { createTestEvents } from './test-event.ts'
 
 /** How long another server may go on with an endpoint as it was, where no bus tells it of the change. */
 const ENDPOINT_CACHE_MS = 1_000
@@ -40,6 +42,7 @@ interface Deps {
   readonly bus: Pick<Bus, 'publish' | 'subscribe'>
   readonly openRecent: OpenRecent
   readonly eventLog: Pick<EventLog, 'record'>
+  readonly security: Pick<SecurityService, 'raise'>
   readonly metrics: Pick<Metrics, 'webhookAttempts' | 'readWebhookQueue'>
   readonly clock: Clock
   readonly logger: { warn(details: object, message: string): void }
@@ -77,6 +80,7 @@ export const createWebhooks = async (deps: Deps) => {
   const { database, ledger, bus, openRecent, eventLog, metrics, logger, egressAllowCidrs, egressOpenProxy } =
     deps
   const sealed = createSealedEndpoints(deps.sealing)
+  const ending = new AbortController()
   const findEndpoint = createBatchedLoad((ids) => findEndpointsById(database, ids))
   const endpoints = openRecent({
     name: 'webhook-endpoint',
@@ -123,13 +127,27 @@ export const createWebhooks = async (deps: Deps) => {
     },
   })
 
+  /** What is gone meanwhile needs no alert. */
+  const alertOf = async ({ endpoint: id, failing }: Turn): Promise<void> => {
+    const endpoint = await endpoints.get(id)
+    if (endpoint === undefined) return
+    const type = failing ? 'webhook_failing' : 'webhook_recovered'
+    deps.security.raise({ organisation: endpoint.organisation, type, subject: id })
+  }
+
+  const attempt = createAttempt({ safeFetch: deps.safeFetch, clock: deps.clock, openToAll: egressOpenProxy })
+  const turned = (turn: Turn): void =>
+    void alertOf(turn).catch((error: unknown) =>
+      logger.warn({ err: error, endpoint: turn.endpoint }, 'an alert of a webhook endpoint is not raised'),
+    )
   const dispatcher = createDispatcher({
     database,
     logger,
     pausesMs: deps.pausesMs,
     random: () => randomInt(RANDOM_STEPS) / RANDOM_STEPS,
     findEndpoint: (id) => endpoints.get(id),
-    attempt: createAttempt({ safeFetch: deps.safeFetch, clock: deps.clock, openToAll: egressOpenProxy }),
+    attempt,
+    turned,
     attempted: (outcome) => metrics.webhookAttempts.inc({ outcome }),
     ended: ({ delivery, endpoint, outcome, attempts, attempt: { at, status } }) =>
       record(endpoint, delivery, { outcome, attempts, at, status }),
@@ -177,7 +195,10 @@ export const createWebhooks = async (deps: Deps) => {
       },
     }),
 
+    ...createTestEvents({ ...deps, sealed, attempt, turned, ending: ending.signal }),
+
     async close(): Promise<void> {
+      ending.abort()
       for (const end of ends) end()
       await Promise.all([fanOut.close(), backlog.close()])
       await dispatcher.close()

@@ -108,7 +108,7 @@ export interface Result {
 const SETTLE = `WITH result AS MATERIALIZED (SELECT r.* FROM ${UNHURRIED}, json_to_recordset($1::json)
       AS r (id text, endpoint text, attempts int, "end" text, "pauseMs" bigint, at bigint, status int)
       WHERE unhurried.mode = 'off'),
-    locked AS MATERIALIZED (SELECT e.id FROM webhook_endpoints AS e
+    locked AS MATERIALIZED (SELECT e.id, e.failing_since FROM webhook_endpoints AS e
       WHERE e.id IN (SELECT endpoint FROM result WHERE at IS NOT NULL) ORDER BY e.id FOR UPDATE),
     removed AS (DELETE FROM webhook_deliveries AS d USING result AS r
       WHERE d.id = ANY ($2::text[]) AND d.id = r.id AND d.attempts = r.attempts
@@ -119,24 +119,42 @@ const SETTLE = `WITH result AS MATERIALIZED (SELECT r.* FROM ${UNHURRIED}, json_
         attempts = d.attempts + CASE r."end" WHEN 'failed' THEN 1 ELSE 0 END
       FROM result AS r WHERE d.id = ANY ($2::text[]) AND d.id = r.id AND d.attempts = r.attempts
         AND r."end" IN ('failed', 'released')),
-    latest AS (SELECT DISTINCT ON (endpoint) endpoint, at, status FROM result
+    latest AS (SELECT DISTINCT ON (endpoint) endpoint, at, status, "end" = 'delivered' AS delivered FROM result
       WHERE at IS NOT NULL ORDER BY endpoint, at DESC),
     counted AS (UPDATE webhook_endpoints AS e
       SET last_delivery_at = greatest(e.last_delivery_at, latest.at),
         last_status = CASE WHEN latest.at < e.last_delivery_at THEN e.last_status ELSE latest.status END,
-        failure_count = e.failure_count
-          + (SELECT count(*) FROM removed WHERE removed.endpoint = e.id AND removed."end" = 'dropped')
-      FROM latest, locked WHERE e.id = latest.endpoint AND locked.id = e.id)
-  SELECT id FROM removed`
+        failure_count = e.failure_count + coalesce(dropped.count, 0),
+        failing_since = CASE WHEN latest.delivered AND latest.at >= coalesce(e.last_delivery_at, 0) THEN NULL
+          WHEN dropped.count > 0 AND NOT latest.delivered THEN coalesce(e.failing_since, latest.at)
+          ELSE e.failing_since END
+      FROM locked, latest LEFT JOIN (SELECT endpoint, count(*) FROM removed WHERE "end" = 'dropped' GROUP BY endpoint)
+        AS dropped ON dropped.endpoint = latest.endpoint
+      WHERE e.id = latest.endpoint AND locked.id = e.id
+      RETURNING e.id, locked.failing_since AS before, e.failing_since AS after)
+  SELECT id, NULL AS failing FROM removed
+  UNION ALL SELECT id, after IS NOT NULL FROM counted WHERE (before IS NULL) <> (after IS NULL)`
 
-/** Writes down how attempts ended. @returns ids of the deliveries that are done with, if they were this server's */
-export const settleResults = async (
-  { query }: Database,
-  results: readonly Result[],
-): Promise<Set<string>> => {
+/** An endpoint that began to fail, or delivers again. */
+export interface Turn {
+  readonly endpoint: string
+  readonly failing: boolean
+}
+
+export interface Settled {
+  /** Ids of the deliveries that are done with, if they were this server's. */
+  readonly ended: ReadonlySet<string>
+  readonly turns: readonly Turn[]
+}
+
+/** Writes down how attempts ended. */
+export const settleResults = async ({ query }: Database, results: readonly Result[]): Promise<Settled> => {
   const values = [JSON.stringify(results), results.map(({ id }) => id)]
-  const { rows } = await query<{ id: string }>(SETTLE, values, 'webhook-settle')
-  return new Set(rows.map(({ id }) => id))
+  const { rows } = await query<{ id: string; failing: boolean | null }>(SETTLE, values, 'webhook-settle')
+  return {
+    ended: new Set(rows.flatMap(({ id, failing }) => (failing === null ? [id] : []))),
+    turns: rows.flatMap(({ id, failing }) => (failing === null ? [] : [{ endpoint: id, failing }])),
+  }
 }
 
 const DISCARD = `DELETE FROM webhook_deliveries WHERE id IN
@@ -186,6 +204,24 @@ export const dropBeyond = async (
   rows: number,
 ): Promise<DroppedDelivery[]> =>
   (await query<DroppedDelivery>(DROP_BEYOND, [endpoint, limit, rows], 'webhook-drop')).rows
+
+const COUNT_WAITING = `SELECT queue.endpoint, (SELECT count(*)::integer FROM (SELECT 1 FROM webhook_deliveries AS d
+    WHERE d.endpoint = queue.endpoint LIMIT $2::int) AS counted) AS waiting
+  FROM unnest($1::text[]) AS queue (endpoint)`
+
+/** How many deliveries wait for each of some endpoints, at most `limit`. */
+export const countWaiting = async (
+  { query }: Pick<Database, 'query'>,
+  endpoints: readonly string[],
+  limit: number,
+): Promise<ReadonlyMap<string, number>> => {
+  const { rows } = await query<{ endpoint: string; waiting: number }>(
+    COUNT_WAITING,
+    [endpoints, limit],
+    'webhook-waiting',
+  )
+  return new Map(rows.map(({ endpoint, waiting }) => [endpoint, waiting]))
+}
 
 export const countDeliveries = async ({ query }: Database): Promise<number> => {
   const { rows } = await query<{ count: number }>('SELECT count(*) AS count FROM webhook_deliveries', [])

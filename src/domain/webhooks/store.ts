@@ -24,11 +24,16 @@ export const endpoints = table('webhook_endpoints', {
   last_status: integer().null(),
   /** Events dropped. */
   failure_count: integer(),
+  /** When it dropped an event, with none delivered since; null where it does not fail. */
+  failing_since: integer().null(),
 })
 
 export type EndpointRow = RowOf<typeof endpoints>
 
-type NewEndpoint = Omit<EndpointRow, 'last_delivery_at' | 'last_status' | 'failure_count'>
+export type NewEndpoint = Omit<
+  EndpointRow,
+  'last_delivery_at' | 'last_status' | 'failure_count' | 'failing_since'
+>
 type EndpointChange = Partial<
   Pick<
     EndpointRow,

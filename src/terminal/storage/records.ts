@@ -15,7 +15,10 @@ export type JournalRecord =
   | { readonly kind: 'queued'; readonly transactionId: string }
   /** The server has it. */
   | { readonly kind: 'synced'; readonly transactionId: string }
-  /** The server refused an undecided payment: `spent` its card is used up, `known` the server keeps its id. */
+  /**
+   * The server refused an undecided payment, or the till took back one that waited: `spent` its card is used up,
+   * `known` its id is.
+   */
   | {
       readonly kind: 'void'
       readonly transactionId: string

@@ -74,7 +74,7 @@ describe('subjects of entries', () => {
     await till.sync(payments)
     const { body } = await app.request<{ payments: { paymentId: string }[] }>(
       'GET',
-      '/console/api/payments',
+      '/console/api/payments?status=late',
       {
         key: owner.apiKey,
       },

@@ -45,6 +45,7 @@ describe('security alerts', () => {
       firstSeen: '2025-11-21T12:00:00.000Z',
       lastSeen: '2025-11-21T12:00:00.000Z',
       status: 'open',
+      decision: null,
     })
     expect(await list('', owner.apiKey, '/console/api/alerts')).to.deep.equal({ alerts, nextCursor })
   })

@@ -44,6 +44,77 @@ describe('terminals', () => {
   const remove = (terminalId: string, key = owner.apiKey) =>
     app.request('DELETE', `/console/api/terminals/${terminalId}`, { key })
 
+  it('show what they last told of themselves, and null where they told nothing', async () => {
+    let now = Date.now()
+    const own = await startTestApp({ clock: { now: () => now } })
+    try {
+      const shop = await own.organisation()
+      const made = (await createTerminal(own, shop.apiKey)).body
+      const till = async () => {
+        const path = '/console/api/terminals'
+        const { body } = await own.request<{ terminals: Terminal[] }>('GET', path, { key: shop.apiKey })
+        const [{ lastSeenAt, queued, version, clockSkewMs } = expect.fail()] = body.terminals
+        return { lastSeenAt, queued, version, clockSkewMs }
+      }
+      const seenAt = () => new Date(now).toISOString()
+      const untold = { queued: null, version: null, clockSkewMs: null }
+      expect(await till()).to.deep.equal({ lastSeenAt: null, ...untold })
+
+      const { token } = (await authenticate(own, made.apiKey, made.terminalId, made.terminalSecret)).body
+      const opened = seenAt()
+      expect(await till()).to.deep.equal({ lastSeenAt: opened, ...untold })
+      now += 59_999
+      expect(await upload(own, token)).to.equal(200)
+      expect((await till()).lastSeenAt).to.equal(opened)
+      now += 1_001
+      expect(await upload(own, token)).to.equal(200)
+      expect(await till()).to.deep.equal({ lastSeenAt: seenAt(), ...untold })
+
+      const told = { version: '2.1.0', clock: now - 90_000 }
+      const queued = { count: 3, sum: [{ currency: 'GBP', amount: 12.5 }] }
+      const credentials = { terminalId: made.terminalId, terminalSecret: made.terminalSecret }
+      now += 10
+      const again = { bearer: made.apiKey, body: { ...credentials, ...told, queued } }
+      expect((await own.request('POST', AUTHENTICATE, again)).status).to.equal(200)
+      const shown = { lastSeenAt: seenAt(), queued, version: '2.1.0', clockSkewMs: -90_010 }
+      expect(await till()).to.deep.equal(shown)
+
+      now += 10
+      const body = { transactions: [], queued: { count: 0, sum: [] } }
+      expect((await own.request('POST', SYNC, { bearer: token, body })).status).to.equal(200)
+      expect(await till()).to.deep.equal({ ...shown, lastSeenAt: seenAt(), queued: { count: 0, sum: [] } })
+      // A key says nothing of a terminal.
+      const { lastSeenAt } = await till()
+      now += 10
+      expect(
+        (await own.request('POST', SYNC, { bearer: made.apiKey, body: { ...body, version: '9' } })).status,
+      ).to.equal(200)
+      expect(await till()).to.deep.include({ lastSeenAt, version: '2.1.0' })
+    } finally {
+      await own.close()
+    }
+  })
+
+  it('tell nothing that can not be: 422 names the member', async () => {
+    const { terminalId, terminalSecret, apiKey } = await terminal()
+    for (const [told, path] of [
+      [{ queued: { count: -1, sum: [] } }, '/queued/count'],
+      [{ queued: { count: 1 } }, '/queued/sum'],
+      [{ queued: { count: 1, sum: [{ currency: 'pounds', amount: 1 }] } }, '/queued/sum/0/currency'],
+      [{ version: '' }, '/version'],
+      [{ version: 'x'.repeat(65) }, '/version'],
+      [{ clock: -1 }, '/clock'],
+      [{ clock: 8.64e15 + 1 }, '/clock'],
+    ] as const) {
+      const body = { terminalId, terminalSecret, ...told }
+      const { status, body: answer } = await app.request<Failure>('POST', AUTHENTICATE, {
+        bearer: apiKey,
+        body,
+      })
+      expect([status, answer.details?.[0]?.path], JSON.stringify(told)).to.deep.equal([422, path])
+    }
+  })
+
   it('come with a secret and a key that may only take payments of their merchant', async () => {
     const { terminalId, terminalSecret, merchantId, apiKey } = await terminal()
     expect(terminalId).to.match(/^ter_[0-9a-z]{26}$/)

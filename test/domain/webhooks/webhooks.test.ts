@@ -46,6 +46,8 @@ describe('webhook endpoints', () => {
         lastDeliveryAt: null,
         lastStatus: null,
         failureCount: 0,
+        failingSince: null,
+        backlog: 0,
       },
     ])
   })
