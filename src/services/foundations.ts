@@ -197,6 +197,8 @@ const openAccounts = async (
     adminApiKey: config.adminApiKey,
     addressBlock,
     cookie: { name: SESSION_COOKIE, secure: baseUrl.startsWith('https:') },
+    baseUrl,
+    oidc: config.oidc,
   })
   const generatedAdminKey = await accounts.ensureDefaults({
     known: config.adminApiKey ?? readSecret(dataDir, ADMIN_KEY_FILE),

@@ -11,11 +11,13 @@ import { ProviderAnswer } from '../domain/kyc/schemas.ts'
 import { createSdJwts, type SdJwtsService } from '../domain/kyc/sd-jwt/service.ts'
 import { createKyc, type KycService } from '../domain/kyc/service.ts'
 import * as nullifiers from '../domain/proofs/spending/nullifiers.ts'
+import { createReviews, type ReviewsService } from '../domain/reviews/service.ts'
 import { openCheck } from '../http/input/validation.ts'
 import type { Closers, Foundations } from './foundations.ts'
 
 export interface PeopleServices {
   readonly consents: ConsentService
+  readonly reviews: ReviewsService
   readonly kyc: KycService
   readonly sdJwts: SdJwtsService
   readonly aml: AmlService
@@ -31,7 +33,7 @@ export const createPeopleServices = async (
 ): Promise<PeopleServices> => {
   const { database, ledger, signers, issuer, sealing, clock, config, safeFetch, bus, logger, metrics } =
     foundations
-  const { subjects, holders, statuses } = foundations
+  const { subjects, holders, statuses, accounts } = foundations
   const { baseUrl } = config
   const consents = createConsents({
     database,
@@ -46,7 +48,9 @@ export const createPeopleServices = async (
     statuses,
     nullifiers,
   })
+  const reviews = createReviews({ database, ledger, clock, members: accounts.members })
   const kyc = createKyc({
+    reviews,
     database,
     ledger,
     issuer,
@@ -77,13 +81,14 @@ export const createPeopleServices = async (
   })
   closers.push(() => lists.close())
   const aml = createAml({ database, ledger, clock, subjects, lists, persons: kyc.persons, people: kyc })
-  const screened = { ...foundations, lists, persons: kyc.persons, baseUrl }
+  const screened = { ...foundations, lists, persons: kyc.persons, reviews, baseUrl }
   const rescreening = createRescreening(screened)
   closers.push(() => rescreening.close())
   const watchLists = createWatchLists(lists, clock)
   metrics.readWatchLists(watchLists.states)
   return {
     consents,
+    reviews,
     kyc,
     sdJwts,
     aml,

@@ -104,6 +104,7 @@ export const createProofServices = (foundations: ProofFoundations): ProofService
     signers,
     sealing,
     clock,
+    subjects: foundations.subjects,
     baseUrl,
     proofs,
     metrics,

@@ -14,6 +14,7 @@ import * as nullifiers from '../domain/proofs/spending/nullifiers.ts'
 import { loadPages, type Pages } from '../domain/system/pages.ts'
 import { createSystem, type SystemService } from '../domain/system/service.ts'
 import { createTerminals, type TerminalsService } from '../domain/terminals/service.ts'
+import { loadApplePasses } from '../domain/tokens/apple-pass.ts'
 import { createTokens, type TokensService } from '../domain/tokens/service.ts'
 import { createWebhooks, type WebhooksService } from '../domain/webhooks/service.ts'
 import type { IdempotencyKit } from '../http/idempotency.ts'
@@ -155,10 +156,11 @@ const build = async (
   }
   const audit = createAudit(foundations)
   const publishedLog = createPublishedLog(foundations)
-  const terminals = createTerminals(foundations)
+  const terminals = createTerminals({ ...foundations, baseUrl: foundations.config.baseUrl })
   const payments = createPayments({ ...foundations, terminals })
   const poseidonLog = createPoseidonLog({ ...foundations, field: createField() })
   closers.push(() => poseidonLog.close())
+  if (passes?.apple) await loadApplePasses()
   const tokens = createTokens({ ...foundations, baseUrl, passes, nullifiers })
   const provingServices = createProvingServices(foundations, closers)
   const agentServices = createAgentServices(foundations)
@@ -207,7 +209,7 @@ const build = async (
     eligibility,
     ...followers,
     system,
-    pages: loadPages(),
+    pages: loadPages(config.baseUrl),
   }
 }
 

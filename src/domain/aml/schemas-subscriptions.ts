@@ -1,6 +1,7 @@
 /** Wire shapes of continuous screening and its findings. @module */
 import Type, { type Static } from 'typebox'
 import { askedId, DateTime, idOf, NextCursor, orNull, pageLimit } from '../../json/schemas.ts'
+import { proposalOf } from '../reviews/schemas.ts'
 import { AmlCheck, CheckTypeName, Match, Sha256 } from './schemas.ts'
 import { VERDICTS } from './subscriptions/records.ts'
 import { FINDING_STATES, VOID_REASONS } from './subscriptions/store.ts'
@@ -45,8 +46,15 @@ export const FindingDecision = Type.Object(
     reason: Type.String(),
     decidedAt: DateTime,
     decidedBy: Type.Object(
-      { kind: Type.String({ description: '`key` or `session`.' }), id: Type.String() },
+      {
+        kind: Type.String({ description: '`key` or `session`.' }),
+        id: Type.String(),
+        accountId: Type.Optional(Type.String({ description: 'Of a session.' })),
+      },
       { title: 'AmlDecidedBy' },
+    ),
+    proposedBy: Type.Optional(
+      Type.String({ description: 'The account that proposed it, if a second reviewer confirmed it.' }),
     ),
     jws: Type.String({
       description:
@@ -71,6 +79,11 @@ export const Finding = Type.Object(
     foundAt: DateTime,
     leafIndex: Type.Integer({ description: 'Of its entry in the log.' }),
     decision: orNull(FindingDecision, { description: 'The newest decision.' }),
+    proposal: Type.Optional(
+      Type.Object(proposalOf(VERDICTS).properties, {
+        description: 'A decision that waits for the account of another member.',
+      }),
+    ),
     void: orNull(
       Type.Object(
         { at: DateTime, reason: Type.Enum([...VOID_REASONS]) },

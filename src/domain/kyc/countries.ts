@@ -1,5 +1,6 @@
 /** Countries as people and machine-readable zones write them. @module */
-import { iso31661Alpha2ToAlpha3, iso31661Alpha3ToAlpha2 } from 'iso-3166'
+import { iso31661Alpha2ToAlpha3 } from 'iso-3166/1-a2-to-1-a3.js'
+import { iso31661Alpha3ToAlpha2 } from 'iso-3166/1-a3-to-1-a2.js'
 
 /** ISO 3166-1 alpha-2. */
 export const COUNTRY_CODES: readonly string[] = Object.keys(iso31661Alpha2ToAlpha3)

@@ -54,6 +54,7 @@ export const erasure = ({ row, status, statuses }: Erasure): Decide<PersonErased
         latest_entry: null,
         conclusive_entry: null,
         erased_at: at,
+        review_entry: null,
       }),
     )
     return answer(at)

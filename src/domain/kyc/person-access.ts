@@ -118,6 +118,7 @@ const heldPerson = ({ person, key, sealedKey, isNew }: Opened): HeldPerson => {
           latest_entry: null,
           conclusive_entry: null,
           erased_at: null,
+          review_entry: null,
         }),
       )
       return true

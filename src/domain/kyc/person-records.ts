@@ -48,6 +48,15 @@ export interface CheckRecord {
   /** Opens the commitment in the ledger. base64url, 32 bytes. */
   readonly salt: string
   readonly issued: IssuedCredential | FormerCredential | undefined
+  /** Where somebody decided on a check that waited for review. */
+  readonly review?: {
+    /** Of that check, `kyc_…`. */
+    readonly reference: string
+    readonly reason: string
+    /** Accounts, or an API key. */
+    readonly decidedBy: string
+    readonly proposedBy?: string
+  }
 }
 
 /** The credential of a check, unless it was signed for version 1 of the circuit. */

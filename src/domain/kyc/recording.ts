@@ -3,7 +3,7 @@ import { randomBytes } from 'node:crypto'
 import type { Caller } from '../../caller.ts'
 import { iso } from '../../clock.ts'
 import { fail } from '../../errors.ts'
-import type { Decide } from '../../ledger/decision.ts'
+import type { Decide, Tx } from '../../ledger/decision.ts'
 import { COMMITMENT_SALT_BYTES, dataCommitment } from '../../protocol/commitment.ts'
 import type { Recipient } from '../holders/service.ts'
 import { CIRCUIT, type createCredentials } from './credential.ts'
@@ -43,6 +43,12 @@ interface Finding {
   readonly result: ProviderResult
   /** Whom a credential is for. */
   readonly recipient: Recipient
+  /** Where it is somebody's decision. */
+  readonly review?: CheckRecord['review']
+  /** What that decision is about: nothing is recorded once another check was, or the person was erased. */
+  readonly decidesOn?: Pick<store.SubjectRow, 'generation' | 'latest_entry'>
+  /** Part of the decision; may throw. */
+  readonly guard?: (tx: Tx) => void
 }
 
 /** What a check answers, whoever asks again; the credential is kept under the person's key alone. */
@@ -76,6 +82,18 @@ const committedOf = (
 const digestOf = (id: string, record: CheckRecord): string =>
   dataCommitment(Buffer.from(record.salt, 'base64url'), committedOf(id, record))
 
+/** Holds the entry of a person's newest check; 0 where there was none since it is kept. */
+const newestCounter = ({ subject, generation }: Opened['person']): string =>
+  `kyc.newest/${subject}/${generation}`
+
+const outdated = (): never =>
+  fail('conflict', { message: 'The person was checked or erased meanwhile; look at them again.' })
+
+/** @throws AppError conflict where a decision is about something else than the person as they are */
+const requireSame = ({ row }: OpenedForCheck, read: Finding['decidesOn']): void => {
+  if (read && (row?.generation !== read.generation || row.latest_entry !== read.latest_entry)) outdated()
+}
+
 /** What becomes of a person's check: the record, and the credential that is in it. */
 interface Found {
   readonly record: CheckRecord
@@ -107,7 +125,7 @@ export const createRecording = (deps: RecordingDeps) => {
 
   const foundOf = async (
     { person }: OpenedForCheck,
-    { userId, provider, data, result, recipient }: Finding,
+    { userId, provider, data, result, recipient, review }: Finding,
   ): Promise<Found> => {
     const { status, level, checks, providerReference, birthDate, country } = result
     const now = clock.now()
@@ -131,6 +149,7 @@ export const createRecording = (deps: RecordingDeps) => {
       country,
       salt: randomBytes(COMMITMENT_SALT_BYTES).toString('base64url'),
       issued,
+      ...(review && { review }),
     }
     return { record, issued }
   }
@@ -140,7 +159,7 @@ export const createRecording = (deps: RecordingDeps) => {
     { person, key, sealedKey, isNew, settledBy, issued: former }: OpenedForCheck,
     id: string,
     { record, issued }: Found,
-    recipient: Recipient,
+    { recipient, guard, decidesOn }: Pick<Finding, 'recipient' | 'guard' | 'decidesOn'>,
   ): Decide<Recorded | undefined> => {
     const { organisation, subject, generation } = person
     const { status, checkedAt, expiresAt } = record
@@ -155,6 +174,9 @@ export const createRecording = (deps: RecordingDeps) => {
       const opening = openedClaim(person)
       if (isNew && tx.holder(...opening)) return undefined
       if (settles && tx.holder(...succeeded)) return undefined
+      const newest = tx.counter(newestCounter(person))
+      if (decidesOn && newest > (decidesOn.latest_entry ?? 0)) outdated()
+      guard?.(tx)
       if (isNew) tx.claim(...opening)
       if (settles) tx.claim(...succeeded)
       if (settles && former) statuses.set(tx, Number(former.credential.status))
@@ -163,8 +185,9 @@ export const createRecording = (deps: RecordingDeps) => {
         type: 'attest',
         subject: entrySubject(person),
         digest,
-        data: { event: 'kyc.checked' },
+        data: { event: record.review ? 'kyc.reviewed' : 'kyc.checked' },
       })
+      tx.add(newestCounter(person), entry_index - newest)
       tx.write(
         store.subjects.row({
           ...names,
@@ -172,6 +195,7 @@ export const createRecording = (deps: RecordingDeps) => {
           latest_entry: entry_index,
           conclusive_entry: settles ? entry_index : null,
           erased_at: null,
+          review_entry: status === 'review' ? entry_index : null,
         }),
       )
       tx.write(store.checks.row({ id, ...names, entry_index, sealed, checked_at: checkedAt }))
@@ -191,8 +215,9 @@ export const createRecording = (deps: RecordingDeps) => {
     const { idempotency } = caller
     for (let attempt = 0; attempt < MAX_ATTEMPTS; attempt++) {
       const opened = await open(caller.organisation, finding.subject)
+      requireSame(opened, finding.decidesOn)
       const found = await foundOf(opened, finding)
-      const recorded = recordingOf(opened, finding.reference, found, finding.recipient)
+      const recorded = recordingOf(opened, finding.reference, found, finding)
       // Each attempt is the request's one step: whoever repeats the request gets the answer of the attempt that wrote.
       const asker = { ...caller, ...(idempotency && { idempotency: { ...idempotency } }) }
       const answer = await ledger.append(asker, recorded)
@@ -204,7 +229,7 @@ export const createRecording = (deps: RecordingDeps) => {
   }
 
   return {
-    /** @throws AppError conflict when the person is erased meanwhile */
+    /** @throws AppError conflict when the person is erased meanwhile, or what was decided on is not their newest check */
     record,
 
     /** A check as it is told to whoever may see everything. */

@@ -9,6 +9,7 @@ import {
   PersonVerified,
   VerifyPerson,
 } from './schemas.ts'
+import { DecidePerson, PeopleQuery, Person, PersonPage } from './schemas-list.ts'
 import type { KycService } from './service.ts'
 
 interface Services {
@@ -52,7 +53,7 @@ const personStanding = route({
   name: 'personStanding',
   method: 'GET',
   path: '/api/kyc/{userId}',
-  auth: 'key',
+  auth: 'console',
   scope: 'kyc',
   tag,
   summary: 'Get the status of a person',
@@ -68,7 +69,7 @@ const personHeld = route({
   name: 'personHeld',
   method: 'GET',
   path: '/api/kyc/{userId}/data',
-  auth: 'key',
+  auth: 'console',
   scope: 'kyc',
   tag,
   summary: 'Get all stored data of a person',
@@ -102,7 +103,7 @@ const erasePerson = route({
   name: 'erasePerson',
   method: 'DELETE',
   path: '/api/kyc/{userId}',
-  auth: 'key',
+  auth: 'console',
   scope: 'kyc',
   tag,
   summary: 'Erase a person',
@@ -115,4 +116,52 @@ const erasePerson = route({
   handler: ({ caller, params }, { kyc }: Services) => kyc.erase(caller, params.userId),
 })
 
-export const kycRoutes = [verifyPerson, personStanding, personHeld, personCredential, erasePerson]
+const listPeople = route({
+  name: 'listPeople',
+  method: 'GET',
+  path: '/console/api/people',
+  auth: 'console',
+  scope: ['audit', 'kyc'],
+  tag,
+  summary: 'List people who were checked',
+  description:
+    'Those checked last first, each with how they stand, and with `review` where their newest check waits for a decision. Erased people are not listed.',
+  query: PeopleQuery,
+  response: { 200: PersonPage },
+  errors: [],
+  example: { query: { status: 'review' }, response: { people: [], nextCursor: null } },
+  handler: ({ caller, query }, { kyc }: Services) => kyc.people.list(caller, query),
+})
+
+const decidePerson = route({
+  name: 'decidePerson',
+  method: 'POST',
+  path: '/console/api/people/{userId}/decision',
+  auth: 'console',
+  scope: 'kyc',
+  tag,
+  summary: 'Decide on a check that waits for review',
+  description:
+    'An approved person is verified at level basic, with a credential for its bearer where date of birth and country are known. The decision is recorded in the log. Where the organisation wants a second reviewer, it waits as `proposal` until the account of another member decides the same. 409 if no check waits, or somebody decided meanwhile.',
+  params: PersonParams,
+  body: DecidePerson,
+  commitsInSteps: true,
+  response: { 200: Person },
+  errors: ['not_found', 'conflict'],
+  example: {
+    params: { userId: '{reviewedUserId}' },
+    body: { verdict: 'approve', reason: 'The passport was seen.' },
+  },
+  handler: ({ caller, params: { userId }, body }, { kyc }: Services) =>
+    kyc.people.decide(caller, userId, body),
+})
+
+export const kycRoutes = [
+  verifyPerson,
+  personStanding,
+  personHeld,
+  personCredential,
+  erasePerson,
+  listPeople,
+  decidePerson,
+]

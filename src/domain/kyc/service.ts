@@ -11,6 +11,7 @@ import { bindingOf } from '../../rules/encode.ts'
 import type { Database } from '../../store/database.ts'
 import type { HoldersService, Provable } from '../holders/service.ts'
 import type * as Nullifiers from '../proofs/spending/nullifiers.ts'
+import type { ReviewsService } from '../reviews/service.ts'
 import type { StatusesService } from '../status/service.ts'
 import { dayNumber, dayOf, yearsBetween } from './calendar-date.ts'
 import { createCredentials, kycCredential, signalsOf } from './credential.ts'
@@ -18,6 +19,7 @@ import { type AskedOfPerson, criteriaOf, type KycCriteria, meansChecked, sentenc
 import { erasure } from './erasure.ts'
 import { createHttpProviders, type HttpProvidersDeps } from './http-provider.ts'
 import { checkPlausibility } from './internal-provider.ts'
+import { createPeople } from './people.ts'
 import { createPersonAccess } from './person-access.ts'
 import {
   type CheckRecord,
@@ -50,6 +52,7 @@ export interface KycDeps extends HttpProvidersDeps {
   /** Proofs with a credential that was replaced, or whose person is forgotten, don't count any more. */
   readonly statuses: Pick<StatusesService, 'set'>
   readonly clock: Clock
+  readonly reviews: Pick<ReviewsService, 'start' | 'find' | 'shown'>
   readonly nullifiers: Pick<typeof Nullifiers, 'insertIssued' | 'issuedNullifierRow'>
 }
 
@@ -288,6 +291,9 @@ export const createKyc = (deps: KycDeps) => {
         ...(counts && country !== undefined && { country }),
       }
     },
+
+    /** People as a list, and decisions on their cases. */
+    people: createPeople({ ...deps, keys, recording, pseudonymOf }),
 
     /** The key of a person, for what other domains keep of them until they are forgotten. */
     persons: createPersonAccess({ database, keys, pseudonymOf }),

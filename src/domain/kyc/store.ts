@@ -18,6 +18,8 @@ export const subjects = table('kyc_subjects', {
   latest_entry: integer().null().merge('max'),
   conclusive_entry: integer().null().merge('max'),
   erased_at: integer().null().merge('min'),
+  /** Entry of the newest check, where it waits for review; null also for those of before it was kept. */
+  review_entry: integer().null().merge('last'),
 })
 
 export type SubjectRow = RowOf<typeof subjects>

@@ -35,8 +35,10 @@ export interface DecisionRecord {
   readonly reason: string
   /** Unix ms. */
   readonly decidedAt: number
-  /** Kind and id of the credential. */
-  readonly decidedBy: { readonly kind: string; readonly id: string }
+  /** Kind and id of the credential; of a session the account, too, unless it was decided before that was kept. */
+  readonly decidedBy: { readonly kind: string; readonly id: string; readonly accountId?: string }
+  /** The account that proposed it, where a second reviewer confirmed it. */
+  readonly proposedBy?: string
   readonly jws: string
 }
 

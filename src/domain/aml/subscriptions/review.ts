@@ -4,11 +4,12 @@ import type { Clock } from '../../../clock.ts'
 import { fail } from '../../../errors.ts'
 import type { CurrentSigner, Signers } from '../../../keys/signers.ts'
 import { CLAIM_KINDS } from '../../../ledger/claim-kinds.ts'
-import type { Decide as Decision } from '../../../ledger/decision.ts'
+import type { Decide as Decision, Tx } from '../../../ledger/decision.ts'
 import type { Ledger } from '../../../ledger/ledger.ts'
 import { writeJws } from '../../../protocol/jws.ts'
 import type { Database } from '../../../store/database.ts'
 import type { PersonAccess } from '../../kyc/person-access.ts'
+import type { ReviewsService } from '../../reviews/service.ts'
 import { entryDigest } from '../entry.ts'
 import type { ListsService } from '../lists/lists.ts'
 import {
@@ -40,15 +41,30 @@ interface Deps {
   readonly signers: Pick<Signers, 'current'>
   readonly persons: PersonAccess
   readonly lists: Pick<ListsService, 'current'>
+  readonly reviews: Pick<ReviewsService, 'start' | 'find' | 'shown'>
   readonly baseUrl: string
 }
 
 export type ReviewService = ReturnType<typeof createReview>
 
 export const createReview = (deps: Deps) => {
-  const { database, ledger, clock, signers, persons, lists, baseUrl } = deps
+  const { database, ledger, clock, signers, persons, lists, reviews, baseUrl } = deps
 
   const open = (row: store.KnownFinding): OpenedFinding => openFinding(persons.sealingOf(row), row)
+
+  /** Names a finding as it is decided: what was proposed before a decision says nothing of the next. */
+  const itemOf = ({ id, decision_entry }: store.KnownFinding): string =>
+    `aml/${id}/${decision_entry ?? 'first'}`
+
+  /** Findings with what waits about them. */
+  const shownAll = async (organisation: string, rows: readonly store.KnownFinding[]): Promise<Finding[]> => {
+    const proposed = await reviews.find(organisation, rows.map(itemOf))
+    return rows.map((row) => {
+      const proposal = row.void_at === null ? proposed.get(itemOf(row)) : undefined
+      const shown = findingShown(open(row))
+      return proposal ? { ...shown, proposal: reviews.shown(proposal, persons.sealingOf(row)) } : shown
+    })
+  }
 
   const sign = (
     { kid, sign: signBytes }: CurrentSigner,
@@ -70,6 +86,7 @@ export const createReview = (deps: Deps) => {
         verdict: decided.verdict,
         reason: decided.reason,
         decided_by: decided.decidedBy,
+        ...(decided.proposedBy !== undefined && { proposed_by: decided.proposedBy }),
       },
       signBytes,
     )
@@ -86,11 +103,20 @@ export const createReview = (deps: Deps) => {
     caller: Caller,
     finding: OpenedFinding,
     { verdict, reason }: Decide,
+    { guard, proposedBy }: { guard(tx: Tx): void; readonly proposedBy: string | undefined },
   ): Promise<Decision<Finding>> => {
     const { row } = finding
     const sealing = persons.sealingOf(row)
-    const { kind, id } = caller.credential
-    const decided = { verdict, reason, decidedAt: clock.now(), decidedBy: { kind, id } }
+    const { credential } = caller
+    const { kind, id } = credential
+    const decided = {
+      verdict,
+      reason,
+      decidedAt: clock.now(),
+      // A session tells nobody who it was once it has ended.
+      decidedBy: { kind, id, ...(credential.kind === 'session' && { accountId: credential.accountId }) },
+      ...(proposedBy !== undefined && { proposedBy }),
+    }
     const jws = sign(await signers.current('results', 'Ed25519'), finding, decided)
     const decision: DecisionRecord = { ...decided, jws }
     const sealed = decisionRecords.seal(sealing, row.id, decision)
@@ -99,6 +125,7 @@ export const createReview = (deps: Deps) => {
       if (tx.holder(...succeeded)) fail('conflict', { message: 'Somebody else decided meanwhile.' })
       if (tx.holder(CLAIM_KINDS.amlFindingVoid, row.id)) fail('conflict', { message: 'The finding is void.' })
       if (persons.isErased(tx, row)) fail('not_found')
+      guard(tx)
       tx.claim(...succeeded)
       overtake(tx, row)
       const { index: entry_index } = tx.append({
@@ -131,18 +158,37 @@ export const createReview = (deps: Deps) => {
       })
       const page = rows.slice(0, limit)
       const answer: FindingPage = {
-        findings: page.map((row) => findingShown(open(row))),
+        findings: await shownAll(organisation, page),
         nextCursor: rows.length > limit ? (page.at(-1)?.id ?? null) : null,
       }
       return answer
     },
 
-    /** @throws AppError not_found; conflict for what is void, has changed or was decided meanwhile */
+    /**
+     * Decides, or proposes to where a second reviewer is wanted.
+     * @throws AppError not_found; conflict for what is void, has changed or was decided meanwhile; insufficient_scope
+     */
     async decide(caller: Caller, findingId: string, input: Decide): Promise<Finding> {
       const row = (await store.findFinding(database, caller.organisation, findingId)) ?? fail('not_found')
       const finding = open(row)
       requireUnchanged(finding.record)
-      return ledger.append(caller, await deciding(caller, finding, input))
+      const review = await reviews.start(caller, {
+        item: itemOf(row),
+        scope: 'aml',
+        ...input,
+        subject: persons.entrySubject(row),
+        sealing: persons.sealingOf(row),
+      })
+      if (review.decides) return ledger.append(caller, await deciding(caller, finding, input, review))
+      await ledger.append(caller, (tx) => {
+        if (tx.holder(CLAIM_KINDS.amlFindingVoid, row.id))
+          fail('conflict', { message: 'The finding is void.' })
+        if (persons.isErased(tx, row)) fail('not_found')
+        review.propose(tx)
+        return null
+      })
+      const [shown] = await shownAll(caller.organisation, [row])
+      return shown ?? fail('not_found')
     },
 
     /** How far an organisation's people were screened against the lists of this server. */

@@ -1,0 +1,188 @@
+/** People as a list, and decisions on checks that wait for review. */
+import { expect } from 'chai'
+import type { Person } from '../../../src/domain/kyc/schemas-list.ts'
+import { sharedApp, type TestApp, type TestOrganisation } from '../../support/app.ts'
+import { ANNA, kycRoutesOf } from '../../support/domain/kyc.ts'
+import { listOf } from '../../support/lists.ts'
+import { readsOf } from '../../support/query-plans.ts'
+
+const PEOPLE = '/console/api/people'
+const { document: _, ...INCOMPLETE } = ANNA
+
+describe('the list of people', () => {
+  let app: TestApp
+  let owner: TestOrganisation
+  let kyc: ReturnType<typeof kycRoutesOf>
+  const list = (key = owner.apiKey) => listOf<Person, 'people'>(app, key, PEOPLE, 'people')
+  const decide = (userId: string, body: object, key = owner.apiKey) =>
+    app.request<Person & { error?: string }>('POST', `${PEOPLE}/${userId}/decision`, { key, body })
+  const reviewed = async (userId: string, data: object = INCOMPLETE) => {
+    const { body } = await kyc.verify({ userId, data })
+    expect(body.status).to.equal('review')
+    return body
+  }
+  const eventsOf = async () =>
+    (
+      await app.services.database
+        .knex('ledger_entries')
+        .where({ organisation: owner.organisationId, type: 'attest' })
+        .orderBy('idx')
+        .pluck('entry')
+    ).map((entry: string) => JSON.parse(entry).data.event)
+  beforeEach(async () => {
+    app = await sharedApp()
+    owner = await app.organisation()
+    kyc = kycRoutesOf(app, owner.apiKey)
+  })
+
+  it('has those checked last first, with how they stand and what waits', async () => {
+    await kyc.verified('ada')
+    const waiting = await reviewed('bob')
+    await kyc.verified('eve')
+    await kyc.erase('eve')
+    // A check that waits does not change how somebody stands.
+    const again = await reviewed('ada')
+    const rows = await list().rows()
+    expect(rows.map(({ userId, status, review }) => [userId, status, review?.reference])).to.deep.equal([
+      ['ada', 'verified', again.reference],
+      ['bob', 'review', waiting.reference],
+    ])
+    const { checkedAt: _, ...standing } = (await kyc.standing('ada')).body
+    expect(rows[0]).to.deep.include(standing)
+    expect(rows[1]?.review).to.deep.include({ checks: waiting.checks, proposal: null })
+    expect((await list().all(1)).map(({ userId }) => userId)).to.deep.equal(['ada', 'bob'])
+    expect((await list().all(1, 'status=review')).map(({ userId }) => userId)).to.deep.equal(['ada', 'bob'])
+    expect((await list().rows('userId=bob')).map(({ userId }) => userId)).to.deep.equal(['bob'])
+    expect(await list().rows('userId=eve')).to.deep.equal([])
+    const { apiKey: stranger } = await app.organisation()
+    expect(await list(stranger).rows('userId=bob')).to.deep.equal([])
+    expect((await list().refused(`cursor=${waiting.reference}`, stranger))[2]).to.equal('query/cursor')
+    expect((await list().refused('status=verified'))[2]).to.equal('query/status')
+  })
+
+  it('approves a case, with a credential and an entry, once', async () => {
+    const { reference } = await reviewed('bob')
+    const { status, body } = await decide('bob', { verdict: 'approve', reason: 'The passport was seen.' })
+    expect(status).to.equal(200)
+    expect(body).to.include({ status: 'verified', level: 'basic', review: null, userId: 'bob' })
+    expect(body.checks.at(-1)).to.deep.equal({
+      name: 'manual_review',
+      result: 'passed',
+      reason: 'The passport was seen.',
+    })
+    expect((await kyc.standing('bob')).body.status).to.equal('verified')
+    expect(await eventsOf()).to.deep.equal(['kyc.checked', 'kyc.reviewed'])
+    const [newest] = (await kyc.held('bob')).body.checks
+    expect(newest?.committed.review).to.deep.include({ reference, reason: 'The passport was seen.' })
+    expect(await list().rows('status=review')).to.deep.equal([])
+    const again = await decide('bob', { verdict: 'reject', reason: 'x' })
+    expect([again.status, again.body.error]).to.deep.equal([409, 'conflict'])
+  })
+
+  it('decides once where a request is repeated under its Idempotency-Key', async () => {
+    await reviewed('bob')
+    const ask = (reason: string) =>
+      app.request<Person & { error?: string }>('POST', `${PEOPLE}/bob/decision`, {
+        key: owner.apiKey,
+        headers: { 'idempotency-key': 'once' },
+        body: { verdict: 'approve', reason },
+      })
+    const [first, second] = [await ask('seen'), await ask('seen')]
+    expect([second.status, second.headers.get('idempotency-replayed')]).to.deep.equal([200, 'true'])
+    expect(second.body).to.deep.equal(first.body)
+    expect(await eventsOf()).to.deep.equal(['kyc.checked', 'kyc.reviewed'])
+    expect((await ask('heard')).body.error).to.equal('idempotency_key_reused')
+  })
+
+  it('rejects a case, and revokes nothing of others', async () => {
+    await kyc.verified('ada')
+    await reviewed('ada')
+    const { body } = await decide('ada', { verdict: 'reject', reason: 'Not the same face.' })
+    expect(body).to.include({ status: 'rejected', level: 'none', review: null })
+    expect((await kyc.credential('ada')).status).to.equal(404)
+  })
+
+  it('is decided by one of several who decide at once', async () => {
+    await reviewed('bob')
+    const answers = await Promise.all(
+      ['approve', 'reject', 'approve'].map((verdict) => decide('bob', { verdict, reason: 'seen' })),
+    )
+    expect(answers.map(({ status }) => status).toSorted()).to.deep.equal([200, 409, 409])
+  })
+
+  describe('is not decided over what has become of somebody meanwhile', () => {
+    const WRONG = { ...ANNA, document: { ...ANNA.document, expiresAt: '2001-01-01' } }
+    /** Runs something once, right before the next call of a method. */
+    const precede = <K extends string>(
+      service: { [name in K]: (...of: never[]) => unknown },
+      name: K,
+      act: () => Promise<unknown>,
+    ): void => {
+      const former = service[name]
+      service[name] = async (...of) => {
+        service[name] = former
+        await act()
+        return former(...of)
+      }
+    }
+    const cases: readonly [name: string, act: () => Promise<unknown>, after: string | undefined][] = [
+      ['an erasure', () => kyc.erase('bob'), undefined],
+      ['a rejection', () => kyc.verify({ userId: 'bob', data: WRONG }), 'rejected'],
+      ['another check that waits', () => reviewed('bob'), 'review'],
+    ]
+    for (const [name, act, after] of cases) {
+      const stands = async () => {
+        const { status, body } = await decide('bob', { verdict: 'approve', reason: 'seen' })
+        expect([status, body.error]).to.deep.equal([409, 'conflict'])
+        expect((await kyc.standing('bob')).body.status).to.equal(after)
+        expect(await list().rows('status=review')).to.have.length(after === 'review' ? 1 : 0)
+        expect(await eventsOf()).not.to.include('kyc.reviewed')
+      }
+
+      it(`${name}, after it was read`, async () => {
+        await reviewed('bob')
+        precede(app.services.reviews, 'start', act)
+        await stands()
+      })
+
+      it(`${name}, on its way to the ledger`, async () => {
+        await reviewed('bob')
+        precede(app.services.ledger, 'append', act)
+        await stands()
+      })
+    }
+  })
+
+  it('refuses what is no decision, and cases of others', async () => {
+    await reviewed('bob')
+    const { apiKey: stranger } = await app.organisation()
+    const right = { verdict: 'approve', reason: 'seen' }
+    expect((await decide('bob', right, stranger)).status).to.equal(404)
+    expect((await decide('nobody', right)).status).to.equal(404)
+    for (const wrong of [{ ...right, verdict: 'maybe' }, { verdict: 'approve' }, { ...right, reason: '' }])
+      expect((await decide('bob', wrong)).status, JSON.stringify(wrong)).to.equal(422)
+    expect((await decide('bob', { ...right, reason: 'x'.repeat(201) })).status).to.equal(422)
+    await kyc.verified('ada')
+    expect((await decide('ada', right)).status).to.equal(409)
+  })
+
+  it('reads no more than it shows, however many there are', async () => {
+    await reviewed('bob')
+    await app.services.database.knex.raw(
+      `INSERT INTO kyc_subjects (organisation, subject, generation, sealed_key, latest_entry, review_entry)
+        SELECT organisation, lpad(i::text, 64, '0'), generation, sealed_key, -i, CASE WHEN i % 50 = 0 THEN -i END
+          FROM kyc_subjects, generate_series(1, 20000) AS i WHERE organisation = ?`,
+      [owner.organisationId],
+    )
+    await app.services.database.knex.raw('ANALYZE kyc_subjects')
+    for (const query of ['limit=1', 'limit=1&status=review', 'userId=bob']) {
+      const reads = await readsOf(app.services.database, async () => {
+        expect(await list().rows(query), query).to.have.length(1)
+      })
+      const [own] = reads.filter(({ text }) => text.includes('"kyc_subjects"'))
+      // What is copied has no checks, so that the second row of a page is looked for in vain.
+      if (query === 'userId=bob') expect(own?.rows, `${own?.indexes}`).to.be.at.most(8)
+      expect(own?.indexes.join(), query).to.match(/kyc_subjects_(listed|in_review|pkey)/)
+    }
+  })
+})
