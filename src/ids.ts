@@ -34,6 +34,7 @@ export type IdPrefix =
   | 'aut'
   | 'bdg'
   | 'whk'
+  | 'inv'
 
 const POOL_BYTES = 4096
 const pool = new Uint8Array(POOL_BYTES)

@@ -26,6 +26,23 @@ export const pageLimit = (maximum: number, usual: number) =>
 /** What the next page is asked with, in the answer. */
 export const NextCursor = orNull(Type.String(), { description: 'Null on the last page.' })
 
+/** What a list that is narrowed by more than its indexes know says of its pages. */
+export const SearchedCursor = orNull(Type.String(), {
+  description: 'Null on the last page. Others may have fewer entries than their limit, even none.',
+})
+
+/** The parameters of a list that is narrowed to a window; `readWindow` reads them. */
+export const windowParameters = {
+  from: Type.Optional(
+    Type.String({
+      description: 'Start of the window, included: a UTC day (2026-01-31) or a time (RFC 3339).',
+    }),
+  ),
+  to: Type.Optional(
+    Type.String({ description: 'End of the window: a UTC day, which is included, or a time, which is not.' }),
+  ),
+}
+
 /** Members that no schema names may stand in the object, and are ignored. */
 export const OPEN = { additionalProperties: true } as const
 

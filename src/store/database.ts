@@ -4,7 +4,6 @@
  * @module
  */
 import type { Knex } from 'knex'
-import { openPglite } from './embedded/pglite.ts'
 import { migrate } from './migrate.ts'
 import { openPostgres } from './postgres.ts'
 import type { QueryResult, Session } from './session.ts'
@@ -62,6 +61,12 @@ export interface DatabaseOptions {
   readonly dataDir: string
 }
 
+/** Loaded where it is used alone. */
+const openEmbedded = async (dataDir: string, logger?: StoreLogger): Promise<Database> => {
+  const { openPglite } = await import('./embedded/pglite.ts')
+  return openPglite(dataDir, logger)
+}
+
 /**
  * Opens the database and brings its schema up to date; several servers may do so at once.
  * @throws DirectoryLocked when another process uses the data directory
@@ -69,7 +74,7 @@ export interface DatabaseOptions {
 export const openDatabase = async (options: DatabaseOptions, logger?: StoreLogger): Promise<Database> => {
   const database =
     options.databaseUrl === undefined
-      ? await openPglite(options.dataDir, logger)
+      ? await openEmbedded(options.dataDir, logger)
       : await openPostgres(options.databaseUrl, logger)
   try {
     await migrate(database)

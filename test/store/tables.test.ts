@@ -57,7 +57,7 @@ interface StoredColumn {
 }
 
 const COLUMNS = `SELECT c.table_name AS table, c.column_name AS column, c.data_type AS type, c.is_nullable = 'YES' AS nullable,
-    c.column_default IS NOT NULL AS defaults, EXISTS (
+    c.column_default IS NOT NULL OR c.is_generated = 'ALWAYS' AS defaults, EXISTS (
       SELECT 1 FROM information_schema.table_constraints k JOIN information_schema.key_column_usage u
         USING (constraint_schema, constraint_name)
        WHERE k.constraint_type = 'PRIMARY KEY' AND u.table_schema = c.table_schema AND u.table_name = c.table_name

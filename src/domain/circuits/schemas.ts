@@ -54,6 +54,7 @@ export const CircuitInfo = Type.Object(
 export type CircuitInfo = Static<typeof CircuitInfo>
 
 export const CircuitList = Type.Array(CircuitInfo)
+export type CircuitList = Static<typeof CircuitList>
 
 export const CircuitParams = Type.Object({ circuitId: Type.String({ maxLength: 64 }) })
 

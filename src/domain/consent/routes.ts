@@ -10,6 +10,7 @@ import {
   RevokeConsent,
   VerifyConsent,
 } from './schemas.ts'
+import { ConsentPage, ConsentsQuery } from './schemas-list.ts'
 import type { ConsentService } from './service.ts'
 
 interface Services {
@@ -71,7 +72,7 @@ const consentStatus = route({
   name: 'consentStatus',
   method: 'GET',
   path: '/api/consent/{consentId}/status',
-  auth: 'key',
+  auth: 'console',
   scope: 'consent',
   tag,
   summary: 'Get the status of a consent',
@@ -85,7 +86,7 @@ const revokeConsent = route({
   name: 'revokeConsent',
   method: 'POST',
   path: '/api/consent/revoke',
-  auth: 'key',
+  auth: 'console',
   scope: 'consent',
   tag,
   summary: 'Withdraw a consent permanently',
@@ -98,4 +99,21 @@ const revokeConsent = route({
   handler: ({ caller, body }, { consents }: Services) => consents.revoke(caller, body),
 })
 
-export const consentRoutes = [logConsent, verifyConsent, consentStatus, revokeConsent]
+const listConsents = route({
+  name: 'listConsents',
+  method: 'GET',
+  path: '/console/api/consents',
+  auth: 'console',
+  scope: ['audit', 'consent'],
+  tag,
+  summary: 'List the consents of one subject',
+  description:
+    'Newest first, with what each is worth now. `POST /api/consent/revoke` withdraws one, `GET /api/consent/{consentId}/status` has its history.',
+  query: ConsentsQuery,
+  response: { 200: ConsentPage },
+  errors: [],
+  example: { query: { subject: 'nobody-1007' }, response: { consents: [], nextCursor: null } },
+  handler: ({ caller, query }, { consents }: Services) => consents.list(caller, query),
+})
+
+export const consentRoutes = [logConsent, verifyConsent, consentStatus, revokeConsent, listConsents]

@@ -23,6 +23,7 @@ import {
   type Refusal,
   type RefusedConsent,
 } from './circuit-question.ts'
+import { createConsentList } from './consent-list.ts'
 import { momentOf } from './input.ts'
 import { receiptHash, recordIdOf } from './receipt.ts'
 import { consentCredential, issuedRow, LEDGER_SUBJECT, recordConsent, signForCircuit } from './recording.ts'
@@ -74,16 +75,25 @@ export const createConsents = (deps: ConsentDeps) => {
   const pseudonymOf = (organisation: string, subjectId: string): Promise<string> =>
     subjects.of(organisation, SUBJECT_KIND, subjectId)
 
+  const standingsOf = async (
+    organisation: string,
+    rows: readonly store.KnownConsent[],
+  ): Promise<Standing[]> => {
+    const ids = rows.map(({ id }) => id)
+    const superseded = await store.findSupersessions(database, organisation, ids)
+    return rows.map((row) => ({
+      row,
+      inside: openConsent(sealing, row),
+      supersessions: superseded.get(row.id) ?? [],
+      withdrawalReason: openReason(sealing, row),
+    }))
+  }
+
   const find = async (organisation: string, id: string): Promise<Standing | undefined> => {
     const row = await store.findConsent(database, organisation, id)
     if (row === undefined) return undefined
-    const supersessions = await store.findSupersessions(database, row)
-    return {
-      row,
-      inside: openConsent(sealing, row),
-      supersessions,
-      withdrawalReason: openReason(sealing, row),
-    }
+    const [standing] = await standingsOf(organisation, [row])
+    return standing
   }
 
   const owned = async ({ organisation }: Caller, id: string): Promise<Standing> =>
@@ -222,6 +232,8 @@ export const createConsents = (deps: ConsentDeps) => {
   }
 
   return {
+    ...createConsentList({ database, clock, pseudonymOf, standingsOf }),
+
     /**
      * Records that somebody consented, or refused, and revokes the status of each consent of which that leaves nothing.
      * @throws AppError validation_failed

@@ -36,7 +36,7 @@ const passed = (time: number | null, at: number): time is number => time !== nul
 export const purposesOf = ({ inside }: Pick<Standing, 'inside'>): string[] =>
   inside.payload.pii_processing.purposes.map(({ purpose }) => purpose)
 
-const categoriesOf = ({ inside }: Standing): string[] =>
+export const categoriesOf = ({ inside }: Standing): string[] =>
   inside.payload.pii_processing.pii_information?.map(({ pii_type }) => pii_type) ?? []
 
 export const controllerOf = ({ inside }: Standing): string =>

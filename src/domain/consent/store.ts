@@ -1,5 +1,6 @@
 /** Consents, their purposes and their withdrawals. Columns `…_at` are Unix milliseconds. @module */
 import type { Database } from '../../store/database.ts'
+import { findPage, joinOne, type PageOf, type Rows } from '../../store/pages.ts'
 import { bytes, integer, type RowOf, table, text } from '../../store/table.ts'
 
 export const consents = table('consents', {
@@ -90,13 +91,17 @@ export interface Supersession {
   readonly recorded_at: number
 }
 
-/** For each purpose of a consent that a later record of the same subject and controller names: the first such record. */
+/**
+ * For each purpose of some consents that a later record of the same subject and controller names: the first such record.
+ * @returns by the id of the consent that it follows
+ */
 export const findSupersessions = async (
   { knex }: Database,
-  { id, organisation }: Pick<ConsentRow, 'id' | 'organisation'>,
-): Promise<Supersession[]> => {
-  const { rows } = await knex.raw<{ rows: Supersession[] }>(
-    `SELECT own.purpose_hash, first.consent, first.recorded_at
+  organisation: string,
+  ids: readonly string[],
+): Promise<ReadonlyMap<string, Supersession[]>> => {
+  const { rows } = await knex.raw<{ rows: (Supersession & { own: string })[] }>(
+    `SELECT own.consent AS own, own.purpose_hash, first.consent, first.recorded_at
      FROM consent_purposes own CROSS JOIN LATERAL (
        SELECT later.consent, later.recorded_at FROM consent_purposes later
        WHERE later.organisation = own.organisation AND later.subject = own.subject
@@ -104,10 +109,12 @@ export const findSupersessions = async (
          AND later.entry_index > own.entry_index
        ORDER BY later.entry_index LIMIT 1
      ) AS first
-     WHERE own.consent = ? AND own.organisation = ?`,
-    [id, organisation],
+     WHERE own.consent = ANY (?) AND own.organisation = ?`,
+    [[...ids], organisation],
   )
-  return rows
+  const found = new Map<string, Supersession[]>(ids.map((id) => [id, []]))
+  for (const { own, ...supersession } of rows) found.get(own)?.push(supersession)
+  return found
 }
 
 /** Purposes of one subject and controller. */
@@ -154,6 +161,32 @@ export const findReplaced = async (
         .whereRaw(`NOT EXISTS (${laterThan('own')})`),
     )
 }
+
+/** Consents by the order in which they were recorded. */
+export const CONSENTS = { table: 'consents', orderedBy: 'entry_index' } as const
+
+const WITHDRAWN = `SELECT withdrawn_at, sealed_reason FROM consent_withdrawals
+  WHERE consent_withdrawals.consent = consents.id`
+
+/** A page of somebody's consents, the newest first. @param subject pseudonym */
+export const findConsents = (
+  database: Database,
+  organisation: string,
+  subject: string,
+  page: PageOf,
+): Promise<Rows<KnownConsent>> =>
+  findPage<KnownConsent>(
+    database,
+    CONSENTS,
+    {
+      within: (query) => query.where({ 'consents.organisation': organisation, 'consents.subject': subject }),
+      select(query) {
+        joinOne(query, 'withdrawn', WITHDRAWN)
+        query.select('consents.*', 'withdrawn_at', 'sealed_reason')
+      },
+    },
+    page,
+  )
 
 /** How many records of the same subject and controller there were up to this one: its version. */
 export const findVersion = async ({ knex }: Database, organisation: string, id: string): Promise<number> => {

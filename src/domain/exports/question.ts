@@ -1,17 +1,12 @@
 /** What an export is asked for: times in four forms, a limit, a format. @module */
 import { AppError } from '../../errors.ts'
+import { isWritable, readDateTime } from '../../json/moments.ts'
 import type { Window } from '../event-log/event-log.ts'
 
 const DAY_MS = 86_400_000
 const MS_PER_SECOND = 1_000
 /** Unix times below are seconds, others milliseconds: the year 5138, and March 1973. */
 const LEAST_UNIX_MS = 100_000_000_000
-/** What every format can write: years 1970 to 9998. */
-const MAX_UNIX_MS = Date.UTC(9999, 0, 1)
-
-/** RFC 3339 §5.6 with any number of decimals, or a date alone. */
-const MOMENT =
-  /^(\d{4})-(\d\d)-(\d\d)(?:T([01]\d|2[0-3]):([0-5]\d):([0-5]\d)(?:\.(\d+))?(Z|[+-](?:[01]\d|2[0-3]):[0-5]\d))?$/i
 const UNIX = /^\d{1,15}$/
 
 /** As it stands in the query. */
@@ -39,15 +34,7 @@ const readMoment = (text: string): number | undefined => {
     const number = Number(text)
     return number < LEAST_UNIX_MS ? number * MS_PER_SECOND : number
   }
-  const [, year, month, day, hour = '00', minute = '00', second = '00', decimals = '', zone = 'Z'] =
-    MOMENT.exec(text) ?? []
-  if (year === undefined) return undefined
-  const date = `${year}-${month}-${day}`
-  const midnight = Date.parse(`${date}T00:00:00Z`)
-  // Date takes February 30 for March 2.
-  if (Number.isNaN(midnight) || !new Date(midnight).toISOString().startsWith(date)) return undefined
-  const ms = decimals.slice(0, 3).padEnd(3, '0')
-  return Date.parse(`${date}T${hour}:${minute}:${second}.${ms}${zone.toUpperCase()}`)
+  return readDateTime(text)
 }
 
 const momentOf = (name: 'since' | 'until', text: string): number => {
@@ -60,9 +47,7 @@ const momentOf = (name: 'since' | 'until', text: string): number => {
       `${name} must be a time such as 2026-01-31T08:00:00Z, a date, or Unix seconds or milliseconds.${plus}`,
     )
   }
-  return at >= 0 && at < MAX_UNIX_MS
-    ? at
-    : refuse(name, 'out_of_range', `${name} must be in the years 1970 to 9998.`)
+  return isWritable(at) ? at : refuse(name, 'out_of_range', `${name} must be in the years 1970 to 9998.`)
 }
 
 /**

@@ -123,6 +123,7 @@ const rowOf = (
     first_origin: first?.origin ?? null,
     payment_method: payment.paymentMethod ?? null,
     customer_id: payment.customerId ?? null,
+    accepted_at: null,
   })
 
 const alertOf = ({ status, reason }: Decided): AlertInput['type'] | undefined => {

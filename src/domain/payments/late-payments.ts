@@ -9,41 +9,17 @@ import { AppError, fail } from '../../errors.ts'
 import { CLAIM_KINDS } from '../../ledger/claim-kinds.ts'
 import type { Decide } from '../../ledger/decision.ts'
 import type { Ledger } from '../../ledger/ledger.ts'
-import { fromMinorUnits, parseProof } from '../../protocol/payment-proof.ts'
+import { parseProof } from '../../protocol/payment-proof.ts'
 import type { Database } from '../../store/database.ts'
 import { contentOf, digestOf, nullifierKeyOf, type Spender } from './decision.ts'
-import type { AcceptedPayment, ListedPayment, ListPayments } from './schemas.ts'
-import { findPayment, findPayments, type PaymentRow, paymentAcceptances } from './store.ts'
+import type { AcceptedPayment } from './schemas.ts'
+import { acceptedLate, findPayment, type PaymentRow, paymentAcceptances } from './store.ts'
 
 interface Deps {
   readonly ledger: Pick<Ledger, 'append'>
   readonly database: Database
   readonly clock: Clock
 }
-
-const DEFAULT_PAGE_PAYMENTS = 50
-
-const toListed = (row: PaymentRow): ListedPayment => ({
-  paymentId: row.id,
-  status: row.status,
-  reason: row.reason,
-  transactionId: row.transaction_id,
-  merchantId: row.merchant,
-  origin: row.origin,
-  amount:
-    row.amount_minor === null || row.currency === null
-      ? null
-      : fromMinorUnits(row.amount_minor, row.currency),
-  currency: row.currency,
-  assurance: row.assurance,
-  timestamp: row.stamped_at === null ? null : iso(row.stamped_at),
-  receivedAt: iso(row.received_at),
-  firstPaymentId: row.first_payment,
-  firstTransactionId: row.first_transaction_id,
-  firstOrigin: row.first_origin,
-  paymentMethod: row.payment_method,
-  customerId: row.customer_id,
-})
 
 /** Members of the organisation, and keys that may administer it. */
 const requireOperator = ({ credential, scopes }: Caller): void => {
@@ -106,30 +82,12 @@ const acceptance = (caller: Caller, row: PaymentRow, now: number): Decide<Accept
         accepted_at: now,
       }),
     )
+    tx.write(acceptedLate(row, now))
     return answer(now)
   }
 }
 
 export const createLatePayments = ({ ledger, database, clock }: Deps) => ({
-  /** The organisation's payments that need attention, newest first; late ones unless the query says otherwise. */
-  async list(
-    organisation: string,
-    query: ListPayments,
-  ): Promise<{ payments: ListedPayment[]; nextCursor: string | null }> {
-    const limit = query.limit ?? DEFAULT_PAGE_PAYMENTS
-    const rows = await findPayments(database, {
-      organisation,
-      status: query.status ?? 'late',
-      before: query.cursor,
-      limit: limit + 1,
-    })
-    const page = rows.slice(0, limit)
-    return {
-      payments: page.map(toListed),
-      nextCursor: rows.length > limit ? (page.at(-1)?.id ?? null) : null,
-    }
-  },
-
   /**
    * Accepts a late payment, which spends its nullifier now. Idempotent.
    * @throws AppError not_found, conflict when the payment is not late, double_spend when its card token paid
@@ -138,7 +96,9 @@ export const createLatePayments = ({ ledger, database, clock }: Deps) => ({
   async accept(caller: Caller, paymentId: string): Promise<AcceptedPayment> {
     requireOperator(caller)
     const row = (await findPayment(database, caller.organisation, paymentId)) ?? fail('not_found')
-    if (row.status !== 'late') fail('conflict', { message: `The payment is ${row.status}, not late.` })
+    // One that was accepted late gets the first answer below.
+    if (row.status !== 'late' && row.accepted_at === null)
+      fail('conflict', { message: `The payment is ${row.status}, not late.` })
     return ledger.append(caller, acceptance(caller, row, clock.now()))
   },
 })

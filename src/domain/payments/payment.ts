@@ -11,10 +11,6 @@ export type Channel = 'validate' | 'sync'
 export const PAYMENT_STATUSES = ['accepted', 'conflict', 'rejected', 'late'] as const
 export type PaymentStatus = (typeof PAYMENT_STATUSES)[number]
 
-/** What an operator may list: accepted payments need nobody's attention. */
-export const LISTED_STATUSES = ['late', 'conflict', 'rejected'] as const
-export type ListedStatus = (typeof LISTED_STATUSES)[number]
-
 /** A payment as it was presented, read and checked as far as it could be. */
 export interface Presented {
   readonly transactionId: string

@@ -1,11 +1,13 @@
 /** Routes of payments. @module */
+import Type from 'typebox'
 import { fail } from '../../errors.ts'
-import { route } from '../../http/route.ts'
+import { Reply, route } from '../../http/route.ts'
 import {
   AcceptedPayment,
-  ListPayments,
   PaymentPage,
   PaymentPath,
+  PaymentQuery,
+  PaymentsFilter,
   PaymentVerdict,
   SyncReport,
   SyncTransactions,
@@ -91,14 +93,35 @@ const listPayments = route({
   auth: 'console',
   scope: 'audit',
   tag: 'Payments',
-  summary: 'List payments that need attention',
+  summary: 'List payments',
   description:
-    'Late payments that no operator has accepted (the default), conflicts with an earlier payment, or rejected payments. Newest first.',
-  query: ListPayments,
+    'All payments of the organisation, whatever was decided, newest first. `status=late` are those that wait for an operator.',
+  query: PaymentQuery,
   response: { 200: PaymentPage },
   errors: [],
   example: { query: { status: 'late' }, response: { payments: [], nextCursor: null } },
-  handler: ({ caller, query }, { payments }: Services) => payments.list(caller.organisation, query),
+  handler: ({ caller, query }, { payments }: Services) => payments.list(caller, query),
+})
+
+const exportPayments = route({
+  name: 'exportPayments',
+  method: 'GET',
+  path: '/console/api/payments.csv',
+  auth: 'console',
+  scope: 'export',
+  tag: 'Payments',
+  summary: 'Download payments as CSV',
+  description:
+    'All payments that `GET /console/api/payments` lists with the same filters, newest first, as a file for spreadsheets, streamed. One file per organisation at a time; a second one returns 429.',
+  query: PaymentsFilter,
+  response: { 200: Type.String() },
+  produces: 'text/csv; charset=utf-8; header=present',
+  errors: [],
+  example: { query: { status: 'accepted', from: '2026-01-01', to: '2026-01-31' } },
+  handler: ({ caller, query }, { payments }: Services) => {
+    const { filename, body } = payments.file(caller, query)
+    return new Reply(200, body, { 'Content-Disposition': `attachment; filename="${filename}"` })
+  },
 })
 
 const acceptPayment = route({
@@ -106,11 +129,12 @@ const acceptPayment = route({
   method: 'POST',
   path: '/console/api/payments/{paymentId}/accept',
   auth: 'console',
-  scope: 'keys',
+  // The service asks keys for `keys` all the same, which no till has.
+  scope: ['keys', 'merchant'],
   tag: 'Payments',
   summary: 'Accept a late payment',
   description:
-    'Requires the scope `keys`, which terminals do not have. Spends the nullifier; returns 409 `double_spend` if the card token was used in the meantime. The request can safely be repeated.',
+    'For members who are owners or operators, and for API keys with scope `keys`, which terminals do not have. Spends the nullifier; returns 409 `double_spend` if the card token was used in the meantime. The request can safely be repeated.',
   params: PaymentPath,
   response: { 200: AcceptedPayment },
   errors: ['conflict', 'double_spend'],
@@ -122,5 +146,6 @@ export const paymentRoutes = [
   syncTransactions,
   submitOfflineTransactions,
   listPayments,
+  exportPayments,
   acceptPayment,
 ]

@@ -1,6 +1,14 @@
 /** Wire shapes of the payment routes. @module */
 import Type, { type Static } from 'typebox'
-import { askedId, DateTime, Nullable, orNull, pageLimit } from '../../json/schemas.ts'
+import {
+  askedId,
+  DateTime,
+  dateTime,
+  Nullable,
+  orNull,
+  pageLimit,
+  windowParameters,
+} from '../../json/schemas.ts'
 import {
   ASSURANCES,
   PAYMENT_METHODS,
@@ -8,7 +16,8 @@ import {
   SYNC_STATUSES,
   TRANSACTION_ID_PATTERN,
 } from '../../protocol/sync.ts'
-import { LISTED_STATUSES, PAYMENT_STATUSES } from './payment.ts'
+import { told } from '../terminals/schemas.ts'
+import { PAYMENT_STATUSES } from './payment.ts'
 
 const MAX_CUSTOMER_ID_CHARACTERS = 128
 const MAX_MERCHANT_ID_CHARACTERS = 64
@@ -74,6 +83,7 @@ export const PaymentVerdict = Type.Object({
  * Their fields are those of {@link ValidatePayment} without customerId and paymentMethod; timestamp is required.
  */
 export const SyncTransactions = Type.Object({
+  ...told,
   transactions: Type.Array(Type.Unknown(), {
     description:
       'At most 50 objects {proofData, amount, currency?, timestamp, transactionId?, merchantId?}. A larger batch is rejected as a whole. Other members are ignored and listed in `warnings`.',
@@ -108,18 +118,41 @@ export const SyncReport = Type.Object({
   ),
 })
 
-export const ListPayments = Type.Object({
-  status: Type.Optional(wordOf(LISTED_STATUSES, 'Default `late`: payments that wait for an operator.')),
-  cursor: Type.Optional(askedId('pay')),
+const Money = Type.Number({
+  minimum: 0,
+  maximum: Number.MAX_SAFE_INTEGER,
+  description: 'In major units of the currency of each payment.',
+})
+
+const filters = {
+  status: Type.Optional(
+    wordOf(
+      PAYMENT_STATUSES,
+      'Default: all. `late` payments wait for an operator; accepted, they are `accepted`.',
+    ),
+  ),
+  terminalId: Type.Optional(askedId('ter', { description: 'Only those that this terminal presented.' })),
+  merchantId: Type.Optional(askedId('mer', { description: 'Only those of this merchant.' })),
+  ...windowParameters,
+  minAmount: Type.Optional(Money),
+  maxAmount: Type.Optional(Money),
+}
+
+export const PaymentsFilter = Type.Object(filters)
+export type PaymentsFilter = Static<typeof PaymentsFilter>
+
+export const PaymentQuery = Type.Object({
+  ...filters,
+  cursor: Type.Optional(askedId('pay', { description: '`nextCursor` of the previous page.' })),
   limit: pageLimit(MAX_PAGE, DEFAULT_PAGE),
 })
-export type ListPayments = Static<typeof ListPayments>
+export type PaymentQuery = Static<typeof PaymentQuery>
 
 const nullableString = orNull(Type.String())
 
 export const ListedPayment = Type.Object({
   paymentId: Type.String(),
-  status: wordOf(PAYMENT_STATUSES, 'The decision.'),
+  status: wordOf(PAYMENT_STATUSES, 'What was decided; of a late payment what it is by now.'),
   reason: orNull(RefusalWord),
   transactionId: Type.String(),
   merchantId: nullableString,
@@ -127,9 +160,12 @@ export const ListedPayment = Type.Object({
   amount: orNull(Type.Number()),
   currency: nullableString,
   assurance: AssuranceWord,
-  timestamp: orNull(DateTime),
-  receivedAt: DateTime,
-  firstPaymentId: nullableString,
+  timestamp: orNull(dateTime('By the clock of the terminal.')),
+  receivedAt: dateTime('By the clock of the service; lists and windows go by it.'),
+  acceptedAt: orNull(dateTime('When an operator accepted it, of a payment that was late.')),
+  firstPaymentId: orNull(Type.String(), {
+    description: 'Of a conflict: the payment that used the card token first.',
+  }),
   firstTransactionId: nullableString,
   firstOrigin: nullableString,
   paymentMethod: nullableString,
@@ -137,7 +173,14 @@ export const ListedPayment = Type.Object({
 })
 export type ListedPayment = Static<typeof ListedPayment>
 
-export const PaymentPage = Type.Object({ payments: Type.Array(ListedPayment), nextCursor: nullableString })
+export const PaymentPage = Type.Object({
+  payments: Type.Array(ListedPayment),
+  nextCursor: orNull(Type.String(), {
+    description:
+      'Null on the last page. With `minAmount` or `maxAmount` a page may have fewer payments than its limit, even none, and not be the last.',
+  }),
+})
+export type PaymentPage = Static<typeof PaymentPage>
 
 export const PaymentPath = Type.Object({ paymentId: Type.String() })
 

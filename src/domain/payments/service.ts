@@ -1,5 +1,5 @@
 /**
- * Payments: asked beforehand (`validate`), told afterwards (`sync`), and what an operator does about late ones.
+ * Payments: asked beforehand (`validate`), told afterwards (`sync`), listed, and what an operator does about late ones.
  * A card token may pay once per organisation; whoever reaches the ledger first wins.
  * @module
  */
@@ -27,6 +27,7 @@ import { createHeldPayments } from './held-payments.ts'
 import { createJudge } from './judgement.ts'
 import { createLatePayments } from './late-payments.ts'
 import { type Channel, isWellFormed, type Judgement, type Outcome, type Presented } from './payment.ts'
+import { createPaymentList } from './payment-list.ts'
 import { createReader, unknownMembers } from './presented.ts'
 import type { SyncTransactions } from './schemas.ts'
 import { createTerminalClocks } from './terminal-clocks.ts'
@@ -36,9 +37,9 @@ interface Deps {
   readonly database: Database
   readonly core: Pick<Core, 'verifyBatch'>
   readonly accounts: Pick<AccountsService, 'midstate' | 'merchantKeys' | 'defaultMerchant' | 'ownsMerchant'>
-  readonly terminals: Pick<TerminalsService, 'policy'>
+  readonly terminals: Pick<TerminalsService, 'policy' | 'report'>
   readonly security: Pick<SecurityService, 'alertRow'>
-  readonly metrics: Pick<Metrics, 'nullifierCheckSeconds' | 'doubleSpends'>
+  readonly metrics: Pick<Metrics, 'nullifierCheckSeconds' | 'doubleSpends' | 'exportBytes'>
   readonly clock: Clock
 }
 
@@ -87,7 +88,7 @@ const toReport = (items: readonly unknown[], outcomes: readonly Outcome[]): Sync
 export type PaymentsService = ReturnType<typeof createPayments>
 
 export const createPayments = (deps: Deps) => {
-  const { ledger, security, metrics, clock } = deps
+  const { ledger, terminals, security, metrics, clock } = deps
   const reader = createReader(deps)
   const { judge } = createJudge(deps)
   const clocks = createTerminalClocks(deps)
@@ -169,16 +170,21 @@ export const createPayments = (deps: Deps) => {
      * the answer and leaves the others alone; a repeated upload is harmless. Unknown members are warnings.
      * @throws AppError batch_too_large above 50 items, with nothing done
      */
-    async sync(caller: Caller, { transactions }: SyncTransactions): Promise<SyncAnswer> {
+    async sync(caller: Caller, { transactions, ...told }: SyncTransactions): Promise<SyncAnswer> {
       if (transactions.length > MAX_SYNC_ITEMS) {
         fail('batch_too_large', { message: `A batch can have at most ${MAX_SYNC_ITEMS} transactions.` })
       }
-      if (transactions.length === 0) return toReport([], [])
       const now = clock.now()
       const presented = await reader.many(caller, transactions, now)
-      return decideAll(caller, 'sync', presented, now, (outcomes) => toReport(transactions, outcomes))
+      const answer = await (transactions.length === 0
+        ? toReport([], [])
+        : decideAll(caller, 'sync', presented, now, (outcomes) => toReport(transactions, outcomes)))
+      // Of an answer to an Idempotency-Key that is repeated the told state is older than what was told since.
+      if (!caller.idempotency?.replayed) await terminals.report(caller, told)
+      return answer
     },
 
+    ...createPaymentList(deps),
     ...createLatePayments(deps),
     ...createHeldPayments({ ...deps, reader }),
   }

@@ -1,7 +1,7 @@
 /** The tables of payments: row values to write, and the few reads. @module */
 import type { Database } from '../../store/database.ts'
-import { bytes, integer, type RowOf, table, text } from '../../store/table.ts'
-import type { Assurance, Channel, ListedStatus, PaymentStatus, RefusalCode } from './payment.ts'
+import { bytes, integer, type Row, type RowOf, type Table, table, text } from '../../store/table.ts'
+import type { Assurance, Channel, PaymentStatus, RefusalCode } from './payment.ts'
 
 export const payments = table('payments', {
   id: text().key(),
@@ -32,9 +32,24 @@ export const payments = table('payments', {
   first_origin: text().null(),
   payment_method: text().null(),
   customer_id: text().null(),
+  /** When an operator accepted it, Unix ms; null where it was never late or still is. */
+  accepted_at: integer().null(),
 })
 
 export type PaymentRow = RowOf<typeof payments>
+
+/** Payments that are there already, and what may change of them. */
+const changedPayments: Table = {
+  name: payments.name,
+  columns: payments.columns,
+  merge: { key: ['id'], columns: { status: 'last', accepted_at: 'last' } },
+}
+
+/** A late payment that an operator accepts. @param at Unix ms */
+export const acceptedLate = (row: PaymentRow, at: number): Row => ({
+  table: changedPayments,
+  values: { ...row, status: 'accepted', accepted_at: at },
+})
 
 export const paymentAcceptances = table('payment_acceptances', {
   payment: text().key(),
@@ -54,20 +69,6 @@ export const terminalClocks = table('terminal_clocks', {
 })
 
 export type TerminalClockRow = RowOf<typeof terminalClocks>
-
-/** An organisation's payments of one status that no operator has accepted, newest first. @param before id, exclusive */
-export const findPayments = async (
-  { knex }: Database,
-  filter: { organisation: string; status: ListedStatus; before?: string; limit: number },
-): Promise<PaymentRow[]> => {
-  const query = knex<PaymentRow>('payments')
-    .where({ organisation: filter.organisation, status: filter.status })
-    .whereNotExists(knex('payment_acceptances').whereRaw('payment_acceptances.payment = payments.id'))
-    .orderBy('id', 'desc')
-    .limit(filter.limit)
-  if (filter.before !== undefined) query.where('id', '<', filter.before)
-  return query
-}
 
 /** One payment of the organisation, or undefined. */
 export const findPayment = async (

@@ -16,7 +16,7 @@ const verifyDomain = route({
   name: 'verifyDomain',
   method: 'POST',
   path: '/domain/verify',
-  auth: 'key',
+  auth: 'console',
   scope: 'domain',
   tag,
   summary: 'Check the DNS records of a domain, and bind it to a pod',

@@ -1,6 +1,7 @@
 /** Policies that every organisation has from the start. They decide until it writes its own. @module */
 import { findCircuit } from '../../circuits/catalogue.ts'
 import { isCurrency } from '../../protocol/currency.ts'
+import { isObject } from '../../protocol/json-object.ts'
 import type { PolicyRules } from './schemas.ts'
 
 /** Decides where there is no policy of a resource's type. */
@@ -37,6 +38,14 @@ export const circuitFacts = (
 ): CircuitFacts => {
   const { currency } = context
   return { identifier, context, currency_known: typeof currency === 'string' && isCurrency(currency) }
+}
+
+/** Sample facts as a policy would see them: those of a circuit with what the service adds. */
+export const trialFacts = (policy: string, facts: Readonly<Record<string, unknown>>): object => {
+  const { context } = facts
+  return findCircuit(policy) !== undefined && isObject(context)
+    ? { ...facts, currency_known: circuitFacts('', context).currency_known }
+    : facts
 }
 
 /** The rules of a policy that nobody wrote, or undefined where there is none. */

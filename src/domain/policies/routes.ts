@@ -1,7 +1,7 @@
 /** Routes of policies and their decisions. @module */
 import { Reply, route } from '../../http/route.ts'
 import type { UsageService } from '../usage/service.ts'
-import { PolicyChange, PolicyParams, StoredPolicy } from './schemas.ts'
+import { PolicyChange, PolicyParams, PolicyTrial, PolicyTried, StoredPolicy } from './schemas.ts'
 import { DecisionAnswer, DecisionRequest } from './schemas-decisions.ts'
 import type { PoliciesService } from './service.ts'
 
@@ -63,6 +63,31 @@ const putPolicy = route({
     policies.replace(caller, params.policyId, body),
 })
 
+const tryPolicy = route({
+  name: 'tryPolicy',
+  method: 'POST',
+  path: '/console/api/policies/{policyId}/try',
+  auth: 'console',
+  scope: 'verify',
+  tag,
+  summary: 'Try a policy on sample facts',
+  description:
+    'A dry run: nothing is signed, recorded or charged. With `rules` they decide, as if they were in force; otherwise the policy that is. For a circuit `currency_known` is added to the facts.',
+  params: PolicyParams,
+  body: PolicyTrial,
+  exactNumbers: true,
+  response: { 200: PolicyTried },
+  errors: ['tree_too_large'],
+  example: {
+    params: { policyId: 'order' },
+    body: {
+      rules: [{ effect: 'permit', rules: [{ field: 'context.amount', op: 'lte', value: 100 }] }],
+      facts: { context: { amount: 12.5 } },
+    },
+  },
+  handler: ({ caller, params, body }, { policies }: Services) => policies.try(caller, params.policyId, body),
+})
+
 const decidePolicy = route({
   name: 'decidePolicy',
   method: 'POST',
@@ -89,4 +114,4 @@ const decidePolicy = route({
     new Reply(200, await policies.decide(caller, body), await usage.headers(caller.organisation)),
 })
 
-export const policyRoutes = [getPolicy, putPolicy, decidePolicy]
+export const policyRoutes = [getPolicy, putPolicy, tryPolicy, decidePolicy]

@@ -7,6 +7,7 @@ export const MAX_POLICY_RULES = 16
 const MAX_OBLIGATIONS = 8
 const MAX_OBLIGATION_ID_CHARACTERS = 64
 const MAX_PARAMETERS = 16
+const MAX_FACTS = 200
 
 /** What a policy can be called. Resource types that are no such name have no policy of their own. */
 export const POLICY_NAME = '^[A-Za-z][A-Za-z0-9_.:-]{0,63}$'
@@ -99,3 +100,30 @@ export const PolicyChange = Type.Object(
   { title: 'PolicyChange' },
 )
 export type PolicyChange = Static<typeof PolicyChange>
+
+export const PolicyTrial = Type.Object(
+  {
+    rules: Type.Optional(PolicyRules),
+    facts: Type.Record(Type.String(), Type.Unknown(), {
+      maxProperties: MAX_FACTS,
+      description:
+        'What the policy sees: of a circuit `identifier` and `context`, else `subject`, `action`, `resource` and `context`.',
+    }),
+  },
+  { title: 'PolicyTrial' },
+)
+export type PolicyTrial = Static<typeof PolicyTrial>
+
+export const PolicyTried = Type.Object(
+  {
+    decision: Type.Enum(['YES', 'NO']),
+    reasonCodes: Type.Array(Type.String()),
+    obligations: Type.Array(Obligation),
+    policyId: Type.String({
+      description: 'The policy that decided; `default` where there is none of that name.',
+    }),
+    version: orNull(PolicyVersion, { description: 'Null if the rules of the request decided.' }),
+  },
+  { title: 'PolicyTried' },
+)
+export type PolicyTried = Static<typeof PolicyTried>

@@ -12,9 +12,17 @@ import type { OpenRecent } from '../../store/recent.ts'
 import type { UsageService } from '../usage/service.ts'
 import type { VerificationService } from '../verification/service.ts'
 import { commitDecision } from './decision.ts'
-import { type CircuitFacts, circuitFacts, FALLBACK_POLICY, seededRules } from './defaults.ts'
+import { type CircuitFacts, circuitFacts, FALLBACK_POLICY, seededRules, trialFacts } from './defaults.ts'
 import { decideByPolicy, type Policy, type PolicyDecision, REASONS, readPolicy } from './policy.ts'
-import { AS_STORED, POLICY_NAME, type PolicyChange, type PolicyRules, type StoredPolicy } from './schemas.ts'
+import {
+  AS_STORED,
+  POLICY_NAME,
+  type PolicyChange,
+  type PolicyRules,
+  type PolicyTrial,
+  type PolicyTried,
+  type StoredPolicy,
+} from './schemas.ts'
 import type { DecisionAnswer, DecisionRequest } from './schemas-decisions.ts'
 import * as store from './store.ts'
 
@@ -159,6 +167,26 @@ export const createPolicies = (deps: Deps) => {
       })
       await newest.forget(`${organisation}/${policyId}`)
       return written
+    },
+
+    /** What a policy, or rules that might become it, say of sample facts. @throws AppError validation_failed, tree_too_large */
+    async try(
+      { organisation }: Caller,
+      policyId: string,
+      { rules, facts: sent }: PolicyTrial,
+    ): Promise<PolicyTried> {
+      const found = rules === undefined ? await forResource(organisation, policyId) : undefined
+      const policy = readPolicy(rules ?? found?.rules ?? [])
+      const { decision, reasonCodes, obligations } = found
+        ? decideBy(found, policy, trialFacts(policyId, sent))
+        : decideByPolicy(policy, trialFacts(policyId, sent))
+      return {
+        decision,
+        reasonCodes: [...reasonCodes],
+        obligations: [...obligations],
+        policyId: found?.name ?? policyId,
+        version: found?.version ?? null,
+      }
     },
 
     /** What the organisation's policy for a circuit says about a verification. */

@@ -18,6 +18,7 @@ import {
   VerifiedProofJson,
   VerifyProofRequest,
 } from './schemas.ts'
+import { KnownProof, ProofPage, ProofPath, ProofsQuery } from './schemas-list.ts'
 import type { ProofsService } from './service.ts'
 
 interface Services {
@@ -209,7 +210,7 @@ const verifyProofV1 = route({
   name: 'verifyProofV1',
   method: 'POST',
   path: '/v1/proofs/verify',
-  auth: 'key',
+  auth: 'console',
   scope: 'proof',
   tag,
   summary: 'Verify a proof and optionally spend it',
@@ -229,4 +230,42 @@ const verifyProofV1 = route({
   },
 })
 
-export const proofRoutes = [generateProof, verifyProof, syncProofs, generateProofV1, verifyProofV1]
+const listProofs = route({
+  name: 'listProofs',
+  method: 'GET',
+  path: '/console/api/proofs',
+  auth: 'console',
+  scope: 'audit',
+  tag,
+  summary: 'List proofs',
+  description: 'All proofs that the organisation made or recorded, newest first.',
+  query: ProofsQuery,
+  response: { 200: ProofPage },
+  errors: [],
+  example: { query: { circuitId: 'yesno', limit: '20' }, response: { proofs: [], nextCursor: null } },
+  handler: ({ caller, query }, { proofs }: Services) => proofs.list(caller, query),
+})
+
+const getProof = route({
+  name: 'getProof',
+  method: 'GET',
+  path: '/console/api/proofs/{proofId}',
+  auth: 'console',
+  scope: 'audit',
+  tag,
+  summary: 'Get a proof with what it was made for',
+  params: ProofPath,
+  response: { 200: KnownProof },
+  errors: ['not_found'],
+  handler: ({ caller, params }, { proofs }: Services) => proofs.find(caller, params.proofId),
+})
+
+export const proofRoutes = [
+  listProofs,
+  getProof,
+  generateProof,
+  verifyProof,
+  syncProofs,
+  generateProofV1,
+  verifyProofV1,
+]

@@ -23,6 +23,7 @@ import type {
   ProofAsk,
   UncommittedProof,
 } from './proof.ts'
+import { createProofList } from './proof-list.ts'
 import { findRecorded, recordedId } from './recording.ts'
 import { createRecords } from './records.ts'
 import { AS_MADE, type ProofVerifyRequest, type SyncRequest, type SyncResult } from './schemas.ts'
@@ -218,6 +219,8 @@ export const createProofs = (deps: ProofsDeps) => {
   }
 
   return {
+    ...createProofList({ database, baseUrl: deps.baseUrl, statements: offered }),
+
     /** What the service knows of a circuit. @throws AppError not_found */
     statement,
 

@@ -28,6 +28,7 @@ import {
 } from './schemas.ts'
 import { type KeptTicket, openTicket, ticketSubject } from './sealed-ticket.ts'
 import * as store from './store.ts'
+import { ticketStatus } from './ticket-list.ts'
 
 export interface BatchDeps {
   readonly database: Database
@@ -110,7 +111,7 @@ const ticketFacts = (row: store.KnownTicket, { claims }: KeptTicket, now: number
   circuit_id: row.circuit_id,
   issuers: [row.organisation],
   statement: claims ?? {},
-  status: row.spent_at !== null ? 'used' : row.expires_at <= now ? 'expired' : 'active',
+  status: ticketStatus(row, now),
   max_age_seconds: row.issued_at,
 })
 
@@ -146,11 +147,14 @@ export const createBatch = (deps: BatchDeps) => {
       return settleMisfit(detailOf(error), digest)
     }
     const names = { ticket_id: row.id }
+    const revoked = settle('invalid', digest, { ...names, reason_codes: ['TICKET_REVOKED'] })
+    if (row.revoked_at !== null) return revoked
     if (row.expires_at <= now) return settle('expired', digest, names)
     if (differing.length > 0) return settle('invalid', digest, { ...names, reason_codes: [...differing] })
     const accepted = { ...names, ...(kept.claims && { claims: kept.claims }) }
     if (!row.single_use) return settle('spent', digest, accepted)
     return (tx) => {
+      if (tx.holder(CLAIM_KINDS.ticketRevoked, digest)) return revoked
       const first = tx.holder(SPENT, digest)
       if (first) return { ...twice(digest, first.at, null), ...names }
       tx.claim(SPENT, digest)

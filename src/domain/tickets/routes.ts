@@ -4,6 +4,7 @@ import { QR_CONTENT_TYPES, qrFormatOf } from '../../http/qr-code.ts'
 import { Reply, route } from '../../http/route.ts'
 import { QrQuery } from '../tokens/schemas-forms.ts'
 import { BatchOutcomes, NewTicket, ProofsBatch, TicketIssued, TicketParams } from './schemas.ts'
+import { RevokeTicket, TicketPage, TicketRevoked, TicketsQuery } from './schemas-list.ts'
 import type { TicketsService } from './service.ts'
 
 interface Services {
@@ -81,4 +82,38 @@ const handInProofs = route({
   handler: ({ caller, body }, { tickets }: Services) => tickets.handIn(caller, body),
 })
 
-export const ticketRoutes = [issueTicket, ticketQr, handInProofs]
+const listTickets = route({
+  name: 'listTickets',
+  method: 'GET',
+  path: '/console/api/tickets',
+  auth: 'console',
+  scope: ['audit', 'token'],
+  tag,
+  summary: 'List tickets',
+  description: 'All tickets of the organisation, newest first. Never what their QR codes hold.',
+  query: TicketsQuery,
+  response: { 200: TicketPage },
+  errors: [],
+  example: { query: { subject: 'nobody-7', status: 'active' }, response: { tickets: [], nextCursor: null } },
+  handler: ({ caller, query }, { tickets }: Services) => tickets.list(caller, query),
+})
+
+const revokeTicket = route({
+  name: 'revokeTicket',
+  method: 'POST',
+  path: '/console/api/tickets/{ticketId}/revoke',
+  auth: 'console',
+  scope: 'token',
+  tag,
+  summary: 'Revoke a ticket permanently',
+  description:
+    'It is not redeemed any more: `invalid`, with reason `TICKET_REVOKED`. A gate without a network can not know it. A repeated request returns the first answer.',
+  params: TicketParams,
+  body: RevokeTicket,
+  response: { 200: TicketRevoked },
+  errors: ['not_found'],
+  example: { body: { reason: 'the event was cancelled' } },
+  handler: ({ caller, params, body }, { tickets }: Services) => tickets.revoke(caller, params.ticketId, body),
+})
+
+export const ticketRoutes = [issueTicket, ticketQr, handInProofs, listTickets, revokeTicket]

@@ -12,6 +12,8 @@ export interface KeptTicket {
 }
 
 const PURPOSE = 'ticket'
+/** Keeps the pseudonyms of subjects apart from those of other records; tokens have the same. */
+export const TICKET_SUBJECT = 'token-subject'
 const place = (id: string) => ({ table: 'tickets', column: 'sealed', row: id })
 
 export const sealTicket = (sealing: Sealing, id: string, kept: KeptTicket): Uint8Array =>
@@ -23,4 +25,4 @@ export const openTicket = (sealing: Sealing, id: string, sealed: Uint8Array): Ke
 
 /** Who an entry is about: the same as that of tokens of the same subject. */
 export const ticketSubject = ({ subject }: Pick<KeptTicket, 'subject'>): Pick<Entry, 'subject'> =>
-  subject === undefined ? {} : { subject: ['token-subject', subject] }
+  subject === undefined ? {} : { subject: [TICKET_SUBJECT, subject] }

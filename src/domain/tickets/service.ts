@@ -7,13 +7,15 @@ import { drawQrCode, type QrFormat } from '../../http/qr-code.ts'
 import { newId } from '../../ids.ts'
 import type { Sealing } from '../../keys/sealing.ts'
 import type { Signers } from '../../keys/signers.ts'
+import type { SubjectPseudonyms } from '../../keys/subject-pseudonyms.ts'
 import type { Ledger } from '../../ledger/ledger.ts'
 import type { Database } from '../../store/database.ts'
 import { type BatchDeps, createBatch } from './batch.ts'
 import { ticketDigest, writePayload } from './payload.ts'
 import { DEFAULT_TTL_SECONDS, type NewTicket, type TicketIssued } from './schemas.ts'
-import { openTicket, sealTicket, ticketSubject } from './sealed-ticket.ts'
+import { openTicket, sealTicket, TICKET_SUBJECT, ticketSubject } from './sealed-ticket.ts'
 import * as store from './store.ts'
+import { createTicketList, ticketStatus } from './ticket-list.ts'
 
 const MS_PER_SECOND = 1000
 
@@ -23,6 +25,7 @@ export interface TicketsDeps extends Omit<BatchDeps, 'ledger' | 'issuedFields'> 
   readonly signers: Pick<Signers, 'current' | 'publicKey'>
   readonly sealing: Sealing
   readonly clock: Clock
+  readonly subjects: SubjectPseudonyms
   readonly baseUrl: string
 }
 
@@ -36,7 +39,7 @@ const checkCircuit = (circuitId: string | undefined): void => {
 export type TicketsService = ReturnType<typeof createTickets>
 
 export const createTickets = (deps: TicketsDeps) => {
-  const { database, ledger, signers, sealing, clock, baseUrl } = deps
+  const { database, ledger, signers, sealing, clock, subjects, baseUrl } = deps
 
   const issuedFields = ({
     id,
@@ -63,6 +66,8 @@ export const createTickets = (deps: TicketsDeps) => {
       const text = writePayload(signer, facts)
       const digest = ticketDigest(text)
       const expiresAt = exp * MS_PER_SECOND
+      const pseudonym =
+        subject === undefined ? null : await subjects.of(organisation, TICKET_SUBJECT, subject)
       const sealed = sealTicket(sealing, id, { text, claims, subject })
       return ledger.append(caller, (tx) => {
         const { index } = tx.append({
@@ -83,6 +88,7 @@ export const createTickets = (deps: TicketsDeps) => {
             sealed,
             issued_at: now,
             expires_at: expiresAt,
+            subject: pseudonym,
           }),
         )
         return { qr_payload: text, ...issuedFields({ id, digest, expires_at: expiresAt }) }
@@ -92,12 +98,13 @@ export const createTickets = (deps: TicketsDeps) => {
     /** A ticket's QR code. @throws AppError not_found, token_not_active */
     async qrCode({ organisation }: Caller, id: string, format: QrFormat): Promise<string | Buffer> {
       const row = (await store.findTicket(database, organisation, id)) ?? fail('not_found')
-      const ended = row.spent_at !== null ? 'used' : row.expires_at <= clock.now() ? 'expired' : undefined
-      if (ended !== undefined)
-        fail('token_not_active', { reason: `TICKET_${ended.toUpperCase()}`, extras: { status: ended } })
+      const status = ticketStatus(row, clock.now())
+      if (status !== 'active')
+        fail('token_not_active', { reason: `TICKET_${status.toUpperCase()}`, extras: { status } })
       return drawQrCode(openTicket(sealing, id, row.sealed).text, format)
     },
 
     ...createBatch({ ...deps, issuedFields }),
+    ...createTicketList(deps),
   }
 }

@@ -14,6 +14,8 @@ export const tickets = table('tickets', {
   sealed: bytes(),
   issued_at: integer(),
   expires_at: integer(),
+  /** Permanent pseudonym, 64 lower-case hex digits; null where none is named, and for those of before it was kept. */
+  subject: text().null(),
 })
 
 type TicketRow = RowOf<typeof tickets>
@@ -25,13 +27,31 @@ export const ticketSpends = table('ticket_spends', {
   spent_at: integer(),
 })
 
-/** A ticket, with when it was used up. */
-export type KnownTicket = TicketRow & { spent_at: number | null }
+export const ticketRevocations = table('ticket_revocations', {
+  ticket: text().key(),
+  organisation: text(),
+  entry_index: integer(),
+  reason: text().null(),
+  revoked_at: integer(),
+})
+
+/** A ticket, with what became of it. */
+export type KnownTicket = TicketRow & {
+  spent_at: number | null
+  revoked_at: number | null
+  revocation_reason: string | null
+}
 
 const known = ({ knex }: Database) =>
   knex<TicketRow>('tickets')
     .leftJoin('ticket_spends', 'ticket_spends.ticket', 'tickets.id')
-    .select('tickets.*', 'ticket_spends.spent_at')
+    .leftJoin('ticket_revocations', 'ticket_revocations.ticket', 'tickets.id')
+    .select(
+      'tickets.*',
+      'ticket_spends.spent_at',
+      'ticket_revocations.revoked_at',
+      'ticket_revocations.reason AS revocation_reason',
+    )
 
 /** A ticket of the organisation, or undefined. */
 export const findTicket = (

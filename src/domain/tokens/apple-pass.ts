@@ -1,5 +1,4 @@
 /** Passes of Apple Wallet: a signed archive of type application/vnd.apple.pkpass. @module */
-import { PKPass } from 'passkit-generator'
 import { iso } from '../../clock.ts'
 import type { ApplePassSigner } from '../../config/passes.ts'
 import type { PassFace } from './pass-face.ts'
@@ -10,11 +9,20 @@ const PLAIN_ICON = Buffer.from(
   'base64',
 )
 
+/** Loaded by whoever signs passes alone: 18 MiB with what it needs. */
+const passkit = () => import('passkit-generator')
+
+/** Loads what signs passes, which takes half a second, so that no request waits for it. */
+export const loadApplePasses = async (): Promise<void> => {
+  await passkit()
+}
+
 /** @returns the archive: pass.json, icons, a manifest of their SHA-1 digests and its CMS signature (RFC 5652) */
-export const applePass = (
+export const applePass = async (
   { passTypeIdentifier, teamIdentifier, organizationName, certificate, key, wwdr, icon }: ApplePassSigner,
   { tokenId, token, title, issuedAt, expiresAt, singleUse }: PassFace,
-): Buffer => {
+): Promise<Buffer> => {
+  const { PKPass } = await passkit()
   const date = (key: string, label: string, unixMs: number) => ({
     key,
     label,

@@ -114,12 +114,12 @@ const faceOf = ({ jws, payload }: OpenedToken): PassFace => ({
  * A token as a pass: Apple's archive, or Google's JWT with its link.
  * @param now Unix ms @throws AppError pass_signing_not_configured, token_too_large
  */
-export const tokenPass = (
+export const tokenPass = async (
   passes: PassSigners | undefined,
   opened: OpenedToken,
   format: PassQuery['format'],
   now: number,
-): Buffer | GooglePass => {
+): Promise<Buffer | GooglePass> => {
   const { apple, google } = signersNow(passes ?? {}, now)
   demandReadable(opened.jws)
   const face = faceOf(opened)

@@ -71,6 +71,9 @@ export const writeToken = async (
   return { payload, jws }
 }
 
+/** Keeps the pseudonyms of subjects apart from those of other records; tickets have the same. */
+export const TOKEN_SUBJECT = 'token-subject'
+
 /** What the circuit takes of a token, signed. */
 export const signForCircuit = (
   signer: CurrentIssuer,
@@ -104,7 +107,7 @@ export const issueToken = async (
   caller: Caller,
   input: NewToken,
 ): Promise<(tx: Tx) => TokenIssued> => {
-  const { issuer, holders, sealing, baseUrl, passes, nullifiers } = deps
+  const { issuer, holders, sealing, baseUrl, passes, nullifiers, subjects } = deps
   const { organisation } = caller
   const { type = 'jwt', singleUse = false } = input
   const recipient = await holders.recipient(organisation, input.subject, input.holder)
@@ -113,6 +116,7 @@ export const issueToken = async (
   const circuit = signForCircuit(await issuer.current(), payload, recipient)
   const sealed = sealToken(sealing, { jws, payload, circuit })
   const hash = jwsHash(jws)
+  const subject = await subjects.of(organisation, TOKEN_SUBJECT, payload.sub)
   const [issuedAt, expiresAt] = [payload.iat * MS_PER_SECOND, payload.exp * MS_PER_SECOND]
   const credential = tokenCredential(organisation, circuit)
   return (tx) => {
@@ -134,6 +138,7 @@ export const issueToken = async (
         sealed,
         issued_at: issuedAt,
         expires_at: expiresAt,
+        subject,
       }),
     )
     tx.write(issuedRow(nullifiers, circuit, organisation, expiresAt))

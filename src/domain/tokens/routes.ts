@@ -12,6 +12,7 @@ import {
   TokenVerdict,
   ValidateToken,
 } from './schemas.ts'
+import { TokenPage, TokensQuery } from './schemas-list.ts'
 import type { TokensService } from './service.ts'
 
 interface Services {
@@ -72,7 +73,7 @@ const revokeToken = route({
   name: 'revokeToken',
   method: 'POST',
   path: '/api/tokens/revoke',
-  auth: 'key',
+  auth: 'console',
   scope: 'token',
   tag,
   summary: 'Revoke a token permanently',
@@ -92,7 +93,7 @@ const tokenStatus = route({
   name: 'tokenStatus',
   method: 'GET',
   path: '/api/tokens/{tokenId}/status',
-  auth: 'key',
+  auth: 'console',
   scope: 'token',
   tag,
   summary: 'Get the status of a token of your organisation',
@@ -103,4 +104,21 @@ const tokenStatus = route({
     keeperOf(tokenId, services).status(caller, tokenId),
 })
 
-export const tokenRoutes = [generateToken, validateToken, revokeToken, tokenStatus]
+const listTokens = route({
+  name: 'listTokens',
+  method: 'GET',
+  path: '/console/api/tokens',
+  auth: 'console',
+  scope: ['audit', 'token'],
+  tag,
+  summary: 'List tokens',
+  description:
+    'All tokens of the organisation but hybrid ones, newest first. Never their text. `POST /api/tokens/revoke` revokes one.',
+  query: TokensQuery,
+  response: { 200: TokenPage },
+  errors: [],
+  example: { query: { subject: 'nobody-7', status: 'active' }, response: { tokens: [], nextCursor: null } },
+  handler: ({ caller, query }, { tokens }: Services) => tokens.list(caller, query),
+})
+
+export const tokenRoutes = [generateToken, validateToken, revokeToken, tokenStatus, listTokens]

@@ -6,9 +6,9 @@ import { Holder, TokenCredentialJson } from '../holders/schemas.ts'
 import { HybridTokenIssued } from '../hybrid-tokens/schemas.ts'
 
 /** Every one is the same JWT; all but the first promise that it fits what it is made for. */
-const TOKEN_TYPES = ['jwt', 'qr', 'nfc', 'pass'] as const
+export const TOKEN_TYPES = ['jwt', 'qr', 'nfc', 'pass'] as const
 export type TokenType = (typeof TOKEN_TYPES)[number]
-const TOKEN_STATUSES = ['active', 'used', 'expired', 'revoked'] as const
+export const TOKEN_STATUSES = ['active', 'used', 'expired', 'revoked'] as const
 
 /** Of the canonical JSON (RFC 8785) in UTF-8. */
 export const MAX_CLAIMS_BYTES = 2048

@@ -8,6 +8,7 @@ import { requireUnchanged } from '../../json/read-only.ts'
 import type { Issuer } from '../../keys/issuer.ts'
 import type { Sealing } from '../../keys/sealing.ts'
 import type { Signers } from '../../keys/signers.ts'
+import type { SubjectPseudonyms } from '../../keys/subject-pseudonyms.ts'
 import { CLAIM_KINDS } from '../../ledger/claim-kinds.ts'
 import type { Decide, Tx } from '../../ledger/decision.ts'
 import type { Ledger } from '../../ledger/ledger.ts'
@@ -45,6 +46,7 @@ import {
   type TokenPayload,
 } from './sealed-token.ts'
 import * as store from './store.ts'
+import { createTokenList, standingOf } from './token-list.ts'
 import { faultsOf, refusal, statusOf, tokenFacts, verdictOf } from './verdict.ts'
 
 export interface TokensDeps {
@@ -55,6 +57,7 @@ export interface TokensDeps {
   readonly holders: Pick<HoldersService, 'bearer' | 'recipient' | 'secretOf'>
   readonly sealing: Sealing
   readonly statuses: Pick<StatusesService, 'reserve' | 'referenceTo' | 'referred' | 'set'>
+  readonly subjects: SubjectPseudonyms
   readonly clock: Clock
   readonly baseUrl: string
   /** Absent: no passes can be made. */
@@ -128,6 +131,17 @@ export const createTokens = (deps: TokensDeps) => {
     if (!row.single_use || row.used_at !== null) return row
     const spentAt = await nullifiers.nullifierSpentAt(ledger, row.organisation, spentBy(opened(row)))
     return { ...row, used_at: spentAt ?? null }
+  }
+
+  /** The same of several tokens of one organisation, by one query. */
+  const withUses = async (rows: readonly store.KnownToken[]): Promise<readonly store.KnownToken[]> => {
+    const open = rows.filter((row) => row.single_use && row.used_at === null)
+    const [first] = open
+    if (first === undefined) return rows
+    const claims = open.map((row) => nullifiers.nullifierClaim(spentBy(opened(row))))
+    const held = await ledger.findClaims(first.organisation, claims)
+    const usedAt = new Map(open.map((row, i) => [row.id, held[i]?.at ?? null]))
+    return rows.map((row) => ({ ...row, used_at: row.used_at ?? usedAt.get(row.id) ?? null }))
   }
 
   /**
@@ -213,6 +227,8 @@ export const createTokens = (deps: TokensDeps) => {
     }
 
   return {
+    ...createTokenList({ ...deps, withUses }),
+
     /**
      * What issues a token, for a caller that does so together with something else: it exists once that is committed.
      * @throws AppError validation_failed for claims that are too large, or for its type; pass_signing_not_configured
@@ -299,18 +315,7 @@ export const createTokens = (deps: TokensDeps) => {
     async status(caller: Caller, tokenId: string): Promise<TokenStanding> {
       const row = await owned(caller, tokenId)
       const now = clock.now()
-      return {
-        tokenId: row.id,
-        type: row.type,
-        status: statusOf(row, now),
-        singleUse: row.single_use,
-        issuedAt: iso(row.issued_at),
-        expiresAt: iso(row.expires_at),
-        usedAt: row.used_at === null ? null : iso(row.used_at),
-        revokedAt: row.revoked_at === null ? null : iso(row.revoked_at),
-        revocationReason: row.revocation_reason,
-        checkedAt: iso(now),
-      }
+      return { ...standingOf(row, now), checkedAt: iso(now) }
     },
 
     /** A token's QR code. @throws AppError not_found, token_not_active, token_too_large */

@@ -15,6 +15,8 @@ export const tokens = table('tokens', {
   sealed: bytes(),
   issued_at: integer(),
   expires_at: integer(),
+  /** Permanent pseudonym, 64 lower-case hex digits; null for those of before it was kept. */
+  subject: text().null(),
 })
 
 type TokenRow = RowOf<typeof tokens>

@@ -38,12 +38,16 @@ const questionOf = (jws: string): string | null => {
   return typeof question === 'string' ? question : null
 }
 
-export const createLookup = ({ database, ledger, clock, revokedDigestClaim, issuer }: Deps) => {
-  const statusOf = (row: store.VerificationStanding, now: number): PublicResult['status'] => {
-    if (row.revoked_at !== null) return 'REVOKED'
-    return row.expires_at !== null && row.expires_at <= now ? 'EXPIRED' : 'VALID'
-  }
+/** @param now Unix ms */
+export const statusOf = (
+  row: Pick<store.VerificationStanding, 'revoked_at' | 'expires_at'>,
+  now: number,
+): PublicResult['status'] => {
+  if (row.revoked_at !== null) return 'REVOKED'
+  return row.expires_at !== null && row.expires_at <= now ? 'EXPIRED' : 'VALID'
+}
 
+export const createLookup = ({ database, ledger, clock, revokedDigestClaim, issuer }: Deps) => {
   const toPublic = (row: store.VerificationStanding): PublicResult => {
     const now = clock.now()
     const question = questionOf(row.jws)

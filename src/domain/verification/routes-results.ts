@@ -13,6 +13,7 @@ import {
   RevokeResult,
   StoredResult,
 } from './schemas.ts'
+import { ResultPage, ResultsQuery } from './schemas-list.ts'
 import type { VerificationService } from './service.ts'
 
 interface Services {
@@ -65,7 +66,7 @@ const getResult = route({
   name: 'getResult',
   method: 'GET',
   path: '/verify/{verificationId}',
-  auth: 'key',
+  auth: 'console',
   scope: 'verify',
   tag,
   summary: 'Get a signed result of your organisation again',
@@ -81,7 +82,7 @@ const revokeResult = route({
   name: 'revokeResult',
   method: 'POST',
   path: '/verify/revoke',
-  auth: 'key',
+  auth: 'console',
   scope: 'verify',
   tag,
   summary: 'Revoke a signed result permanently',
@@ -94,4 +95,21 @@ const revokeResult = route({
   handler: ({ caller, body }, { verification }: Services) => verification.revoke(caller, body),
 })
 
-export const resultRoutes = [lookUpResult, getResult, revokeResult]
+const listResults = route({
+  name: 'listResults',
+  method: 'GET',
+  path: '/console/api/results',
+  auth: 'console',
+  scope: 'audit',
+  tag,
+  summary: 'List signed results',
+  description:
+    'All results of the organisation, newest first. `GET /verify/{verificationId}` has all of one, `POST /verify/revoke` withdraws it.',
+  query: ResultsQuery,
+  response: { 200: ResultPage },
+  errors: [],
+  example: { query: { decision: 'NO', from: '2026-01-01' }, response: { results: [], nextCursor: null } },
+  handler: ({ caller, query }, { verification }: Services) => verification.list(caller, query),
+})
+
+export const resultRoutes = [lookUpResult, getResult, revokeResult, listResults]

@@ -16,6 +16,7 @@ import type { UsageService } from '../usage/service.ts'
 import { appendBatch, type CheckRequest } from './batch.ts'
 import { type Issue, issueResult } from './issue.ts'
 import { createLookup } from './lookup.ts'
+import { createResultList } from './result-list.ts'
 import type {
   BatchRequest,
   BatchResult,
@@ -96,6 +97,7 @@ export const createVerification = (deps: VerificationDeps) => {
   ): Row => usage.meterRow({ organisation, at, category, proofs: proofBytes > 0 ? 1 : 0, proofBytes })
 
   return {
+    ...createResultList(deps),
     ...createLookup({ ...deps, issuer: baseUrl }),
 
     /** The signer of results at this moment; get one per request. */

@@ -23,9 +23,11 @@ const READY_FILE = 'assay-ready'
 /** Files synced to disk at once. */
 const SYNC_PARALLEL_FILES = 32
 
+/** A quarter of what the template says, which would stay resident; the system's cache holds the files anyway. */
+const START = [...PGlite.defaultStartParams, '-c', 'shared_buffers=32MB']
 /** `-F` would turn fsync off. */
 const DURABLE_START = [
-  ...PGlite.defaultStartParams.filter((param) => param !== '-F'),
+  ...START.filter((param) => param !== '-F'),
   ...['fsync=on', 'wal_sync_method=fsync', 'full_page_writes=on', 'synchronous_commit=on'].flatMap(
     (setting) => ['-c', setting],
   ),
@@ -111,7 +113,7 @@ export const openPglite = async (
   let pglite: PGlite
   try {
     pglite = inMemory
-      ? await PGlite.create({ loadDataDir: readTemplate() })
+      ? await PGlite.create({ startParams: START, loadDataDir: readTemplate() })
       : await startOnDisk(join(dataDir, 'database'), onSync, logger)
   } catch (error) {
     unlock()

@@ -8,6 +8,17 @@ import { amlSubscriptionsMigration } from './0005-aml-subscriptions.ts'
 import { watchListProblems } from './0006-watch-list-problems.ts'
 import { sdJwtsMigration } from './0007-sd-jwts.ts'
 import { searchIndexMigration } from './0008-search-index.ts'
+import { rolesMigration } from './0009-roles.ts'
+import { paymentListsMigration } from './0010-payment-lists.ts'
+import { alertDecisionsMigration } from './0011-alert-decisions.ts'
+import { invitationsMigration } from './0012-invitations.ts'
+import { sessionDevicesMigration } from './0013-session-devices.ts'
+import { lastToldMigration } from './0014-last-told.ts'
+import { issuedListsMigration } from './0015-issued-lists.ts'
+import { reviewsMigration } from './0016-reviews.ts'
+import { totpMigration } from './0017-totp.ts'
+import { identitiesMigration } from './0018-identities.ts'
+import { organisationsListedMigration } from './0019-organisations-listed.ts'
 
 interface Migration {
   readonly name: string
@@ -25,4 +36,15 @@ export const MIGRATIONS: readonly Migration[] = [
   watchListProblems,
   sdJwtsMigration,
   searchIndexMigration,
+  rolesMigration,
+  paymentListsMigration,
+  alertDecisionsMigration,
+  invitationsMigration,
+  sessionDevicesMigration,
+  lastToldMigration,
+  issuedListsMigration,
+  reviewsMigration,
+  totpMigration,
+  identitiesMigration,
+  organisationsListedMigration,
 ]

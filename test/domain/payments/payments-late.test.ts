@@ -30,7 +30,7 @@ describe('payments under other keys', () => {
     expect(status).to.be.within(200, 204)
   }
   const late = async () => {
-    const { body } = await app.request('GET', '/console/api/payments', { key: owner.apiKey })
+    const { body } = await app.request('GET', '/console/api/payments?status=late', { key: owner.apiKey })
     return (body as { payments: Listed[] }).payments
   }
   const accept = async (paymentId: string, key = owner.apiKey) => {

@@ -4,7 +4,7 @@ import canonicalize from 'canonicalize'
 import { expect } from 'chai'
 import { compactVerify, createRemoteJWKSet } from 'jose'
 import { systemCaller } from '../../../src/caller.ts'
-import type { PolicyRule, StoredPolicy } from '../../../src/domain/policies/schemas.ts'
+import type { PolicyRule, PolicyTried, StoredPolicy } from '../../../src/domain/policies/schemas.ts'
 import type { DecisionAnswer } from '../../../src/domain/policies/schemas-decisions.ts'
 import { sharedApp, type TestApp, type TestOrganisation } from '../../support/app.ts'
 import { type Failure, freeOrganisation } from '../../support/verification.ts'
@@ -250,5 +250,65 @@ describe('policies', () => {
     }
     const answer = await app.request('POST', '/v1/nior/policy/decide', { key: apiKey, body })
     expect([answer.status, answer.headers.get('x-free-remaining')]).to.deep.equal([200, '99'])
+  })
+
+  describe('a dry run', () => {
+    const attempt = (id: string, body: object, key = owner.apiKey) =>
+      app.request<PolicyTried & Failure>('POST', `/console/api/policies/${id}/try`, { key, body })
+    const treeSize = async (): Promise<number> =>
+      (await app.request<{ treeSize: number }>('GET', '/api/audit?limit=1', { key: owner.apiKey })).body
+        .treeSize
+
+    it('decides by the rules that are sent, which are put nowhere, and records nothing', async () => {
+      const id = await newPolicy([])
+      const before = await treeSize()
+      const { status, body } = await attempt(id, {
+        rules: [PERMIT_SMALL],
+        facts: { context: { amount: 100 } },
+      })
+      expect([status, body]).to.deep.equal([
+        200,
+        {
+          decision: 'YES',
+          reasonCodes: ['SMALL'],
+          obligations: PERMIT_SMALL.obligations,
+          policyId: id,
+          version: null,
+        },
+      ])
+      const more = await attempt(id, { rules: [PERMIT_SMALL], facts: { context: { amount: 101 } } })
+      expect(more.body).to.deep.include({ decision: 'NO', reasonCodes: ['NO_RULE_PERMITS'] })
+      expect((await read(id)).body.rules).to.deep.equal([])
+      expect(await treeSize()).to.equal(before)
+    })
+
+    it('decides by the policy in force without rules, as a real decision would', async () => {
+      const id = await newPolicy([PERMIT_SMALL])
+      const facts = { context: { amount: 1 } }
+      expect((await attempt(id, { facts })).body).to.include({ decision: 'YES', policyId: id, version: 1 })
+      const unknown = await attempt(`${id}-unknown`, { facts })
+      expect(unknown.body).to.include({ decision: 'NO', policyId: 'default', version: 0 })
+      const payer = { identifier: 'ada', context: { amount: 5, currency: 'GBP' } }
+      expect((await attempt('simple_yesno', { facts: payer })).body).to.include({
+        decision: 'YES',
+        version: 0,
+      })
+      const unpaid = { identifier: 'ada', context: { amount: 5, currency: 'GBX' } }
+      expect((await attempt('simple_yesno', { facts: unpaid })).body.decision).to.equal('NO')
+    })
+
+    it('refuses rules that can’t be read, and is of the own organisation only', async () => {
+      const wrong = await attempt('order', {
+        rules: [{ effect: 'permit', rules: [{ field: 'a', op: 'near' }] }],
+        facts: {},
+      })
+      expect(wrong.status).to.equal(422)
+      expect(wrong.body.details?.[0]?.path).to.match(/^\/rules\/0/)
+      expect((await attempt('order', { rules: [] })).body.details?.[0]?.path).to.equal('/facts')
+      const id = await newPolicy([PERMIT_SMALL])
+      const other = await app.organisation()
+      const { body } = await attempt(id, { facts: { context: { amount: 1 } } }, other.apiKey)
+      expect(body).to.include({ decision: 'NO', policyId: 'default' })
+    })
   })
 })

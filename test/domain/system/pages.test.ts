@@ -41,6 +41,13 @@ describe('pages', () => {
     for (const accept of [BROWSER, undefined, 'application/json']) expectPage(await ask('/chat', accept), 200)
   })
 
+  it('the console is one document at all of its addresses, and takes none from its routes', async () => {
+    for (const path of ['/console', '/console/keys', '/console/anything'])
+      expectPage(await ask(path, 'application/json'), 200)
+    expect((await ask('/console/api/me')).status).to.equal(401)
+    expect((await ask('/console/api/unknown')).status).to.equal(404)
+  })
+
   it('a signed result is a page for browsers, JSON for everybody else, and a code for whoever names a format', async () => {
     const { apiKey } = await app.organisation()
     const path = `/verify/qr/${hashOf(await signedResult(app, apiKey))}`
@@ -61,7 +68,7 @@ describe('pages', () => {
   })
 
   it('pages run and load nothing but our own files, and nobody may frame them', async () => {
-    for (const path of ['/', '/chat', `/verify/qr/${UNKNOWN_HASH}`]) {
+    for (const path of ['/', '/chat', '/console', '/console/keys', `/verify/qr/${UNKNOWN_HASH}`]) {
       const { headers, body } = await ask(path, BROWSER)
       const policy = headers.get('content-security-policy')?.split('; ') ?? []
       expect(policy).to.include.members([
