@@ -3,15 +3,10 @@ import { systemClock } from '../clock.ts'
 import { isObject } from '../protocol/json-object.ts'
 import { openCrypto } from './crypto/crypto.ts'
 import { byId, make, say } from './elements.ts'
-import { askFile, askJson, textOf, UnreachableError } from './http.ts'
+import { askJson, textOf, UnreachableError } from './http.ts'
+import { published } from './result/published.ts'
 import { NO_QUESTION, questionWords } from './result/question.ts'
-import {
-  type Check,
-  type CheckName,
-  type Examination,
-  examine,
-  type Published,
-} from './result/result-checks.ts'
+import { type Check, type CheckName, type Examination, examine } from './result/result-checks.ts'
 
 const NOT_FOUND = 404
 const OK = 200
@@ -159,16 +154,6 @@ const show = (result: Examination, record: unknown, by: string): void => {
   byId('raw', HTMLElement).hidden = false
   byId('jws', HTMLTextAreaElement).value = textOf(record, 'jws') ?? ''
   byId('code', HTMLImageElement).src = `${location.pathname}?format=svg`
-}
-
-const published: Published = {
-  verificationKey: async (circuitId) =>
-    (await askFile(`/api/circuits/${encodeURIComponent(circuitId)}/vkey`)).json(),
-  log: {
-    checkpoint: async () => (await askFile('/checkpoint')).text(),
-    keys: async () => (await askFile('/checkpoint/keys')).text(),
-    tile: async (path) => new Uint8Array(await (await askFile(`/tile/${path}`)).arrayBuffer()),
-  },
 }
 
 const fetchAndExamine = async (): Promise<void> => {

@@ -65,7 +65,7 @@ describe('inclusion in the published log', () => {
   const check = async (size: number, index: number, claimed = index) => {
     const leafHash = leaf(claimed).toString('hex')
     const crypto = await openCrypto(webcrypto.subtle as SubtleCrypto)
-    return checkInclusion({ leafHash, index, issuer: `https://${HOST}` }, logOf(size), crypto)
+    return checkInclusion({ leafHash, index, name: HOST }, logOf(size), crypto)
   }
 
   for (const size of [1, 2, 3, 7, 255, 256, 257, 511, 512, 513, 1000, 65_536, 66_050])
@@ -79,7 +79,7 @@ describe('inclusion in the published log', () => {
   it('is not looked for where the checkpoint does not reach, and not believed of another log', async () => {
     expect((await check(5, 5)).outcome).to.equal('skipped')
     const crypto = await openCrypto(webcrypto.subtle as SubtleCrypto)
-    const asked = { leafHash: leaf(1).toString('hex'), index: 1, issuer: 'https://other.example' }
+    const asked = { leafHash: leaf(1).toString('hex'), index: 1, name: 'other.example' }
     expect(await checkInclusion(asked, logOf(4), crypto)).to.deep.equal({
       outcome: 'failed',
       detail: 'The checkpoint is that of another log, log.example.',

@@ -205,7 +205,7 @@ const inclusionCheck = async (
   if (typeof leafHash !== 'string' || !/^[0-9a-f]{64}$/.test(leafHash) || typeof issuer !== 'string')
     return failed('What was signed does not name an entry of the log.')
   if (!URL.canParse(issuer)) return failed(`${issuer} is no address.`)
-  return checkInclusion({ leafHash, index, issuer }, published.log, crypto)
+  return checkInclusion({ leafHash, index, name: new URL(issuer).host }, published.log, crypto)
 }
 
 /** The checks that need more than the result and the keys, one after the other. */

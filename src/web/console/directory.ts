@@ -1,0 +1,107 @@
+/** The pages of the console: their addresses, their titles, their places in the sidebar, and who may see them. @module */
+import type { Me } from '../../domain/accounts/schemas.ts'
+import type { Page } from './page.ts'
+
+interface Group {
+  readonly title: string
+  readonly pages: readonly Page[]
+}
+
+/** In the order of the sidebar. */
+export const GROUPS: readonly Group[] = [
+  {
+    title: 'Overview',
+    pages: [
+      { title: 'Home', load: async () => (await import('./pages/home.tsx')).Home },
+      {
+        name: 'alerts',
+        title: 'Alerts',
+        load: async () => (await import('./pages/alerts.tsx')).Alerts,
+        scope: 'audit',
+      },
+    ],
+  },
+  {
+    title: 'Payments',
+    pages: [
+      {
+        name: 'payments',
+        title: 'Payments',
+        load: async () => (await import('./pages/payments.tsx')).Payments,
+        scope: 'audit',
+      },
+      {
+        name: 'terminals',
+        title: 'Terminals',
+        load: async () => (await import('./pages/terminals.tsx')).Terminals,
+        scope: 'merchant',
+      },
+      {
+        name: 'merchants',
+        title: 'Merchants',
+        load: async () => (await import('./pages/merchants.tsx')).Merchants,
+        scope: 'merchant',
+      },
+    ],
+  },
+  {
+    title: 'Record',
+    pages: [
+      {
+        name: 'log',
+        title: 'Log',
+        load: async () => (await import('./pages/log.tsx')).Log,
+        scope: 'audit',
+      },
+    ],
+  },
+  {
+    title: 'Connections',
+    pages: [
+      {
+        name: 'pods',
+        title: 'Pods and domains',
+        load: async () => (await import('./pages/pods.tsx')).Pods,
+        scope: 'pod',
+      },
+      {
+        name: 'webhooks',
+        title: 'Webhooks',
+        load: async () => (await import('./pages/webhooks.tsx')).Webhooks,
+        scope: 'webhook',
+      },
+    ],
+  },
+  {
+    title: 'Organisation',
+    pages: [
+      {
+        name: 'keys',
+        title: 'API keys',
+        load: async () => (await import('./pages/keys.tsx')).Keys,
+        scope: 'keys',
+      },
+      {
+        name: 'policies',
+        title: 'Policies',
+        load: async () => (await import('./pages/policies.tsx')).Policies,
+        scope: 'verify',
+      },
+      {
+        name: 'team',
+        title: 'Team',
+        load: async () => (await import('./pages/team.tsx')).Team,
+        scope: 'keys',
+      },
+      { name: 'account', title: 'Account', load: async () => (await import('./pages/account.tsx')).Account },
+    ],
+  },
+]
+
+export const PAGES: readonly Page[] = GROUPS.flatMap(({ pages }) => pages)
+
+export const addressOf = ({ name }: Pick<Page, 'name'>): string =>
+  name === undefined ? '/console' : `/console/${name}`
+
+export const isAllowed = ({ scope }: Page, me: Me): boolean =>
+  scope === undefined || me.scopes.includes(scope)

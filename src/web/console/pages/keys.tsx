@@ -1,0 +1,236 @@
+/** API keys: made with the scopes that one chooses, replaced, revoked. @module */
+
+import { useState } from 'preact/hooks'
+import { useLocation } from 'preact-iso'
+import type { Key, KeyCreated, KeyList, KeyRotated } from '../../../domain/accounts/schemas.ts'
+import type { PageProps, Scope } from '../page.ts'
+import { Confirm, FormDialog } from '../parts/confirm.tsx'
+import { allIn, Choices, Field, Form, Select, textIn } from '../parts/form.tsx'
+import { Loaded, useReading } from '../parts/loaded.tsx'
+import { Main } from '../parts/main.tsx'
+import { Secrets } from '../parts/secret.tsx'
+import { ActButton, Table } from '../parts/table.tsx'
+import { State, Time, type Tone } from '../parts/text.tsx'
+import { ask } from '../session.ts'
+
+const MAX_LABEL_CHARACTERS = 100
+
+/** What a scope opens, for those who choose. */
+const SCOPE_TEXTS: Readonly<Record<Scope, string>> = {
+  verify: 'verify data, decide policies',
+  pod: 'pods and their statistics',
+  domain: 'bind domains to pods',
+  proof: 'make, check and spend proofs',
+  circuit: 'ask circuits',
+  token: 'tokens and tickets',
+  kyc: 'check identities',
+  aml: 'screen against watch lists',
+  consent: 'record and withdraw consents',
+  audit: 'read the log and alerts',
+  webhook: 'webhook endpoints',
+  export: 'export evidence',
+  merchant: 'take payments',
+  agent: 'manage agents',
+  metrics: 'read metrics',
+  keys: 'make and revoke keys and terminals',
+  'egress:private': 'reach private networks',
+  admin: 'operate the service',
+}
+
+const OVERLAPS = [
+  { value: '0', label: 'at once' },
+  { value: '3600', label: 'after an hour' },
+  { value: '86400', label: 'after a day' },
+  { value: '604800', label: 'after a week' },
+]
+
+const STATES: Readonly<Record<Key['status'], readonly [Tone, string]>> = {
+  active: ['good', 'Active'],
+  expired: ['quiet', 'Expired'],
+  revoked: ['quiet', 'Revoked'],
+}
+
+const nameOf = ({ label, keyId }: Pick<Key, 'label' | 'keyId'>): string => label.trim() || keyId
+
+const CreateKey = ({
+  scopes,
+  created,
+}: {
+  readonly scopes: readonly Scope[]
+  created(key: KeyCreated): void
+}) => (
+  <details class="box">
+    <summary>Create a key</summary>
+    <Form
+      action="Create key"
+      submit={async (values) => {
+        const body = { label: textIn(values, 'label'), scopes: allIn(values, 'scopes') }
+        created(await ask<KeyCreated>('POST', '/console/api/keys', { body }))
+      }}
+    >
+      <Field
+        name="label"
+        label="Name"
+        hint="What will use it, such as “web shop”: a key of its own for each program can be revoked alone."
+        required
+        maxLength={MAX_LABEL_CHARACTERS}
+        autocomplete="off"
+      />
+      <Choices
+        name="scopes"
+        label="What it may do"
+        hint="As little as the program needs."
+        options={scopes.map((scope) => ({
+          value: scope,
+          label: scope,
+          text: SCOPE_TEXTS[scope],
+          checked: scope === 'verify',
+        }))}
+      />
+    </Form>
+  </details>
+)
+
+interface ActProps {
+  readonly target: Key
+  done(): Promise<void>
+  close(): void
+}
+
+const Rotate = ({ target, done, close, rotated }: ActProps & { rotated(key: KeyRotated): void }) => (
+  <FormDialog
+    title={`Replace ${nameOf(target)}`}
+    action="Replace key"
+    close={close}
+    submit={async (values) => {
+      const body = { overlapSeconds: Number(textIn(values, 'overlapSeconds')) }
+      rotated(await ask<KeyRotated>('POST', `/console/api/keys/${target.keyId}/rotate`, { body }))
+      await done()
+    }}
+  >
+    <p>
+      A new key with the same rights takes its place. The old one works on for a while, so that programs can
+      change over.
+    </p>
+    <Select name="overlapSeconds" label="The old key ends" options={OVERLAPS} value="3600" />
+  </FormDialog>
+)
+
+const Revoke = ({ target, done, close }: ActProps) => (
+  <Confirm
+    title={`Revoke ${nameOf(target)}`}
+    name={nameOf(target)}
+    action="Revoke key"
+    close={close}
+    run={async () => {
+      await ask('DELETE', `/console/api/keys/${target.keyId}`)
+      await done()
+    }}
+  >
+    <p>
+      Programs that use this key are refused from now on, for good. To change over without a gap, replace it
+      instead.
+    </p>
+  </Confirm>
+)
+
+type Act = { readonly kind: 'rotate' | 'revoke'; readonly target: Key }
+
+const KeyTable = ({ keys, choose }: { readonly keys: readonly Key[]; choose(act: Act): void }) => (
+  <Table
+    caption="API keys"
+    rows={keys}
+    keyOf={({ keyId }) => keyId}
+    empty={<p>There is no key yet. Create one above: programs need it to call the service.</p>}
+    columns={[
+      {
+        title: 'Name',
+        cell: (key) => (
+          <>
+            <strong>{nameOf(key)}</strong>
+            <br />
+            <code class="quiet">{key.hint === '' ? key.keyId : `${key.hint}…`}</code>
+          </>
+        ),
+      },
+      { title: 'May do', cell: ({ scopes }) => <span class="words">{scopes.join(', ')}</span> },
+      { title: 'Created', cell: ({ createdAt }) => <Time at={createdAt} /> },
+      {
+        title: 'State',
+        cell: ({ status, expiresAt }) => (
+          <>
+            <State tone={STATES[status][0]}>{STATES[status][1]}</State>
+            {status === 'active' && expiresAt !== null && (
+              <small>
+                until <Time at={expiresAt} />
+              </small>
+            )}
+          </>
+        ),
+      },
+      {
+        title: 'Actions',
+        cell: (key) =>
+          key.status === 'active' && (
+            <span class="row-actions">
+              {key.expiresAt === null && (
+                <ActButton name={nameOf(key)} act={() => choose({ kind: 'rotate', target: key })}>
+                  Replace
+                </ActButton>
+              )}
+              <ActButton danger name={nameOf(key)} act={() => choose({ kind: 'revoke', target: key })}>
+                Revoke
+              </ActButton>
+            </span>
+          ),
+      },
+    ]}
+  />
+)
+
+export const Keys = ({ me }: PageProps) => {
+  const reading = useReading<KeyList>('/console/api/keys')
+  const [made, setMade] = useState<KeyCreated | undefined>()
+  const [act, setAct] = useState<Act | undefined>()
+  const { query } = useLocation()
+  const withEnded = query.show === 'all'
+  const close = (): void => setAct(undefined)
+  return (
+    <Main title="API keys" lead="Programs call the service with a key. Who has its text has its rights.">
+      {made && (
+        <Secrets
+          title={`The key ${nameOf(made)}`}
+          values={{ 'API key': made.apiKey }}
+          done={() => setMade(undefined)}
+        />
+      )}
+      <CreateKey
+        key={made?.keyId}
+        scopes={me.scopes}
+        created={(key) => {
+          setMade(key)
+          void reading.again()
+        }}
+      />
+      <Loaded of={reading}>
+        {({ keys }) => (
+          <>
+            <p class="filters">
+              <a href="/console/keys" aria-current={withEnded ? undefined : 'true'}>
+                Active
+              </a>
+              <a href="/console/keys?show=all" aria-current={withEnded ? 'true' : undefined}>
+                All, with ended ones
+              </a>
+            </p>
+            <KeyTable keys={keys.filter(({ status }) => withEnded || status === 'active')} choose={setAct} />
+          </>
+        )}
+      </Loaded>
+      {act?.kind === 'rotate' && (
+        <Rotate target={act.target} done={reading.again} close={close} rotated={setMade} />
+      )}
+      {act?.kind === 'revoke' && <Revoke target={act.target} done={reading.again} close={close} />}
+    </Main>
+  )
+}

@@ -1,0 +1,211 @@
+/** Terminals: tills that take payments, online and offline. @module */
+
+import { useState } from 'preact/hooks'
+import { useLocation } from 'preact-iso'
+import type { MerchantList } from '../../../domain/accounts/schemas.ts'
+import type { Terminal, TerminalCreated, TerminalList } from '../../../domain/terminals/schemas.ts'
+import { mayChange, type PageProps } from '../page.ts'
+import { Confirm } from '../parts/confirm.tsx'
+import { Field, Form, Select, textIn } from '../parts/form.tsx'
+import { LimitFields, LimitsText, limitsIn } from '../parts/limits.tsx'
+import { Loaded, useReading } from '../parts/loaded.tsx'
+import { Main } from '../parts/main.tsx'
+import { QrCode, Secrets } from '../parts/secret.tsx'
+import { ActButton, Table } from '../parts/table.tsx'
+import { State, Time } from '../parts/text.tsx'
+import { ask } from '../session.ts'
+
+const MAX_LABEL_CHARACTERS = 100
+
+type Merchants = MerchantList['merchants']
+
+interface CreateProps {
+  readonly merchants: Merchants
+  created(terminal: TerminalCreated): void
+}
+
+const CreateTerminal = ({ merchants, created }: CreateProps) => (
+  <details class="box">
+    <summary>Create a terminal</summary>
+    <Form
+      action="Create terminal"
+      submit={async (values) => {
+        const body = {
+          label: textIn(values, 'label'),
+          merchantId: textIn(values, 'merchantId'),
+          limits: limitsIn(values),
+        }
+        created(await ask<TerminalCreated>('POST', '/console/api/terminals', { body }))
+      }}
+    >
+      <Field
+        name="label"
+        label="Name"
+        hint="Where it stands, such as “till 3”."
+        required
+        maxLength={MAX_LABEL_CHARACTERS}
+      />
+      <Select
+        name="merchantId"
+        label="Merchant"
+        options={merchants.map(({ merchantId, name }) => ({ value: merchantId, label: name }))}
+        value={merchants.find((one) => one.default)?.merchantId}
+      />
+      <LimitFields others="the merchant" />
+    </Form>
+  </details>
+)
+
+/** Quotes a word for a POSIX shell; ids and secrets have no quotes of their own. */
+const configureCommand = ({ apiKey, merchantId, terminalId, terminalSecret }: TerminalCreated): string =>
+  `npx assay terminal configure --url '${location.origin}' --api-key '${apiKey}' --merchant '${merchantId}' --terminal-id '${terminalId}' --terminal-secret '${terminalSecret}'`
+
+const Made = ({ terminal, done }: { readonly terminal: TerminalCreated; done(): void }) => (
+  <Secrets
+    title="The terminal was created"
+    values={{
+      'Terminal id': terminal.terminalId,
+      'Terminal secret': terminal.terminalSecret,
+      'API key': terminal.apiKey,
+      'Command that sets up a till': configureCommand(terminal),
+      'Pairing address': terminal.pairing.url,
+    }}
+    done={done}
+  >
+    <p>
+      To make a phone or tablet the till, open <a href="/terminal">the till</a> on it and scan this. Whoever
+      sees it can do the same.
+    </p>
+    <QrCode svg={terminal.pairing.qr} label="QR code that pairs a device" />
+    <p>A program of your own needs the first three, and the merchant id {terminal.merchantId}.</p>
+  </Secrets>
+)
+
+interface ListProps {
+  readonly terminals: readonly Terminal[]
+  readonly merchants: Merchants
+  readonly changes: boolean
+  revoke(terminal: Terminal): void
+}
+
+const List = ({ terminals, merchants, changes, revoke }: ListProps) => (
+  <Table
+    caption="Terminals"
+    rows={terminals}
+    keyOf={({ terminalId }) => terminalId}
+    empty={
+      <p>There is no terminal yet. Create one, and pair a device with it: it can take payments at once.</p>
+    }
+    columns={[
+      {
+        title: 'Name',
+        cell: ({ label, terminalId }) => (
+          <>
+            <strong>{label}</strong>
+            <br />
+            <code class="quiet">{terminalId}</code>
+          </>
+        ),
+      },
+      {
+        title: 'Merchant',
+        cell: ({ merchantId }) => merchants.find((one) => one.merchantId === merchantId)?.name ?? merchantId,
+      },
+      { title: 'Limits', cell: ({ limits }) => <LimitsText limits={limits} /> },
+      { title: 'Created', cell: ({ createdAt }) => <Time at={createdAt} /> },
+      {
+        title: 'State',
+        cell: ({ status, revokedAt }) =>
+          status === 'active' ? (
+            <State tone="good">Active</State>
+          ) : (
+            <>
+              <State tone="quiet">Revoked</State>
+              {revokedAt !== null && (
+                <small>
+                  <Time at={revokedAt} />
+                </small>
+              )}
+            </>
+          ),
+      },
+      {
+        title: 'Actions',
+        cell: (one) =>
+          changes &&
+          one.status === 'active' && (
+            <ActButton danger name={one.label} act={() => revoke(one)}>
+              Revoke
+            </ActButton>
+          ),
+      },
+    ]}
+  />
+)
+
+export const Terminals = ({ me }: PageProps) => {
+  const reading = useReading<TerminalList>('/console/api/terminals')
+  const merchantsReading = useReading<MerchantList>('/console/api/merchants')
+  const [made, setMade] = useState<TerminalCreated | undefined>()
+  const [revoked, setRevoked] = useState<Terminal | undefined>()
+  const withRevoked = useLocation().query.show === 'all'
+  const changes = mayChange(me, 'keys')
+  return (
+    <Main title="Terminals" lead="Tills that take payments, and go on taking them while the network is down.">
+      {made && <Made terminal={made} done={() => setMade(undefined)} />}
+      <Loaded of={merchantsReading}>
+        {({ merchants }) => (
+          <>
+            {changes && (
+              <CreateTerminal
+                key={made?.terminalId}
+                merchants={merchants}
+                created={(terminal) => {
+                  setMade(terminal)
+                  void reading.again()
+                }}
+              />
+            )}
+            <Loaded of={reading}>
+              {({ terminals }) => (
+                <>
+                  <p class="filters">
+                    <a href="/console/terminals" aria-current={withRevoked ? undefined : 'true'}>
+                      Active
+                    </a>
+                    <a href="/console/terminals?show=all" aria-current={withRevoked ? 'true' : undefined}>
+                      All, with revoked ones
+                    </a>
+                  </p>
+                  <List
+                    terminals={terminals.filter(({ status }) => withRevoked || status === 'active')}
+                    merchants={merchants}
+                    changes={changes}
+                    revoke={setRevoked}
+                  />
+                </>
+              )}
+            </Loaded>
+          </>
+        )}
+      </Loaded>
+      {revoked && (
+        <Confirm
+          title={`Revoke ${revoked.label}`}
+          name={revoked.label}
+          action="Revoke terminal"
+          close={() => setRevoked(undefined)}
+          run={async () => {
+            await ask('DELETE', `/console/api/terminals/${revoked.terminalId}`)
+            await reading.again()
+          }}
+        >
+          <p>
+            The till can take no more payments, for good, and its API key is revoked as well. What it has
+            taken offline and not uploaded arrives as late payments, which you decide.
+          </p>
+        </Confirm>
+      )}
+    </Main>
+  )
+}

@@ -1,0 +1,257 @@
+/** Webhook endpoints: where events are sent to. @module */
+import { useState } from 'preact/hooks'
+import type { SecretRotated, Webhook, WebhookCreated, WebhookList } from '../../../domain/webhooks/schemas.ts'
+import { mayChange, type PageProps } from '../page.ts'
+import { Confirm, FormDialog } from '../parts/confirm.tsx'
+import { allIn, Choices, Field, Form, textIn } from '../parts/form.tsx'
+import { Loaded, useReading } from '../parts/loaded.tsx'
+import { Main } from '../parts/main.tsx'
+import { Secrets } from '../parts/secret.tsx'
+import { ActButton, Table } from '../parts/table.tsx'
+import { number, State, Time } from '../parts/text.tsx'
+import { ask } from '../session.ts'
+
+const MAX_LABEL_CHARACTERS = 100
+const MAX_URL_CHARACTERS = 2048
+
+const EVENTS: Readonly<Record<Webhook['events'][number], string>> = {
+  'proof.created': 'a proof was made',
+  'proof.verified': 'something was verified',
+  'proof.spent': 'a proof was spent',
+  'merkle.leaf_appended': 'an entry was added to the log',
+  'key.revoked': 'an API key was revoked',
+}
+
+const Fields = ({ of }: { readonly of?: Webhook }) => (
+  <>
+    <Field name="label" label="Name" required maxLength={MAX_LABEL_CHARACTERS} value={of?.label} />
+    <Field
+      name="url"
+      type="url"
+      label="Address"
+      hint="https, and reachable from the service."
+      required
+      maxLength={MAX_URL_CHARACTERS}
+      value={of?.url}
+    />
+    <Choices
+      name="events"
+      label="Events"
+      options={Object.entries(EVENTS).map(([value, text]) => ({
+        value,
+        label: value,
+        text,
+        checked: of?.events.some((event) => event === value),
+      }))}
+    />
+  </>
+)
+
+const bodyOf = (values: FormData) => ({
+  label: textIn(values, 'label'),
+  url: textIn(values, 'url'),
+  events: allIn(values, 'events'),
+})
+
+const Delivery = ({ of: { lastDeliveryAt, lastStatus, failureCount } }: { readonly of: Webhook }) => {
+  if (lastDeliveryAt === null) return <span class="quiet">None yet</span>
+  const good = lastStatus !== null && lastStatus < 300
+  return (
+    <>
+      <State tone={good ? 'good' : 'bad'}>
+        {lastStatus === null ? 'No answer' : `Answered ${lastStatus}`}
+      </State>
+      <small>
+        <Time at={lastDeliveryAt} />
+      </small>
+      {failureCount > 0 && <small>{number(failureCount)} events were given up</small>}
+    </>
+  )
+}
+
+type Act = { readonly kind: 'change' | 'pause' | 'rotate' | 'remove'; readonly target: Webhook }
+
+interface ListProps {
+  readonly webhooks: readonly Webhook[]
+  readonly changes: boolean
+  choose(act: Act): void
+}
+
+const List = ({ webhooks, changes, choose }: ListProps) => (
+  <Table
+    caption="Webhook endpoints"
+    rows={webhooks}
+    keyOf={({ id }) => id}
+    empty={
+      <p>
+        There is no endpoint yet. Register one, and your program hears of events within a second instead of
+        asking.
+      </p>
+    }
+    columns={[
+      {
+        title: 'Endpoint',
+        cell: ({ label, url, secret }) => (
+          <>
+            <strong>{label}</strong>
+            <br />
+            <span class="address">{url}</span>
+            <small>
+              secret <code>{secret}</code>
+            </small>
+          </>
+        ),
+      },
+      {
+        title: 'Events',
+        cell: ({ events, scope }) => (
+          <>
+            <span class="words">{events.join(', ')}</span>
+            {scope === 'key' && <small>of one API key only</small>}
+          </>
+        ),
+      },
+      {
+        title: 'State',
+        cell: ({ active }) =>
+          active ? <State tone="good">Active</State> : <State tone="warn">Paused</State>,
+      },
+      { title: 'Last delivery', cell: (one) => <Delivery of={one} /> },
+      {
+        title: 'Actions',
+        cell: (target) =>
+          changes && (
+            <span class="row-actions">
+              <ActButton name={target.label} act={() => choose({ kind: 'change', target })}>
+                Change
+              </ActButton>
+              <ActButton name={target.label} act={() => choose({ kind: 'pause', target })}>
+                {target.active ? 'Pause' : 'Resume'}
+              </ActButton>
+              <ActButton name={target.label} act={() => choose({ kind: 'rotate', target })}>
+                New secret
+              </ActButton>
+              <ActButton danger name={target.label} act={() => choose({ kind: 'remove', target })}>
+                Remove
+              </ActButton>
+            </span>
+          ),
+      },
+    ]}
+  />
+)
+
+interface ActProps {
+  readonly act: Act
+  done(): Promise<void>
+  rotated(secret: SecretRotated): void
+  close(): void
+}
+
+const ActDialog = ({ act: { kind, target }, done, rotated, close }: ActProps) => {
+  const path = `/api/webhooks/${target.id}`
+  if (kind === 'change')
+    return (
+      <FormDialog
+        title={`Change ${target.label}`}
+        action="Save"
+        close={close}
+        submit={async (values) => {
+          await ask('PATCH', path, { body: bodyOf(values) })
+          await done()
+        }}
+      >
+        <Fields of={target} />
+      </FormDialog>
+    )
+  if (kind === 'pause')
+    return (
+      <FormDialog
+        title={`${target.active ? 'Pause' : 'Resume'} ${target.label}`}
+        action={target.active ? 'Pause' : 'Resume'}
+        close={close}
+        submit={async () => {
+          await ask('PATCH', path, { body: { active: !target.active } })
+          await done()
+        }}
+      >
+        <p>
+          {target.active
+            ? 'Events in the meantime are never delivered, not even after it was resumed.'
+            : 'Events from now on are delivered again.'}
+        </p>
+      </FormDialog>
+    )
+  if (kind === 'rotate')
+    return (
+      <FormDialog
+        title={`A new secret for ${target.label}`}
+        action="Replace secret"
+        close={close}
+        submit={async () => {
+          rotated(await ask<SecretRotated>('POST', `${path}/rotate-secret`))
+          await done()
+        }}
+      >
+        <p>
+          The present secret signs nothing any more, from now on. Your program must know the new one first, or
+          accept both.
+        </p>
+      </FormDialog>
+    )
+  return (
+    <Confirm
+      title={`Remove ${target.label}`}
+      name={target.label}
+      action="Remove endpoint"
+      close={close}
+      run={async () => {
+        await ask('DELETE', path)
+        await done()
+      }}
+    >
+      <p>Nothing is sent there any more, and what waits to be delivered is dropped, for good.</p>
+    </Confirm>
+  )
+}
+
+export const Webhooks = ({ me }: PageProps) => {
+  const reading = useReading<WebhookList>('/api/webhooks')
+  const [secret, setSecret] = useState<{ id: string; secret: string } | undefined>()
+  const [act, setAct] = useState<Act | undefined>()
+  const changes = mayChange(me, 'webhook')
+  return (
+    <Main
+      title="Webhooks"
+      lead="Events are sent to your programs as they happen, each signed with the secret of its endpoint."
+    >
+      {secret && (
+        <Secrets
+          title="The secret of the endpoint"
+          values={{ Secret: secret.secret }}
+          done={() => setSecret(undefined)}
+        />
+      )}
+      {changes && (
+        <details class="box" key={secret?.id}>
+          <summary>Register an endpoint</summary>
+          <Form
+            action="Register endpoint"
+            submit={async (values) => {
+              setSecret(await ask<WebhookCreated>('POST', '/api/webhooks', { body: bodyOf(values) }))
+              await reading.again()
+            }}
+          >
+            <Fields />
+          </Form>
+        </details>
+      )}
+      <Loaded of={reading}>
+        {({ webhooks }) => <List webhooks={webhooks} changes={changes} choose={setAct} />}
+      </Loaded>
+      {act && (
+        <ActDialog act={act} done={reading.again} rotated={setSecret} close={() => setAct(undefined)} />
+      )}
+    </Main>
+  )
+}

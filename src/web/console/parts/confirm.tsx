@@ -1,0 +1,85 @@
+/** Acts that can't be undone: said plainly, and confirmed by typing the name of what they are about. @module */
+import type { ComponentChildren } from 'preact'
+import { useEffect, useRef } from 'preact/hooks'
+import { Field, FieldError, Form, textIn } from './form.tsx'
+
+interface DialogProps {
+  readonly title: string
+  readonly children: ComponentChildren
+  close(): void
+}
+
+/** A window over the page; Escape closes it, and the focus goes back to where it was. */
+export const Dialog = ({ title, children, close }: DialogProps) => {
+  const dialog = useRef<HTMLDialogElement>(null)
+  useEffect(() => {
+    const before = document.activeElement
+    dialog.current?.showModal()
+    return () => {
+      if (before instanceof HTMLElement) before.focus()
+    }
+  }, [])
+  return (
+    <dialog ref={dialog} aria-labelledby="dialog-title" onClose={close}>
+      <h2 id="dialog-title">{title}</h2>
+      {children}
+    </dialog>
+  )
+}
+
+interface FormDialogProps extends DialogProps {
+  /** What the button says. */
+  readonly action: string
+  readonly danger?: boolean
+  /** Closes the window unless it fails: then what is wrong is said in it. */
+  submit(values: FormData): Promise<void>
+}
+
+/** A form in a window. */
+export const FormDialog = ({ title, action, danger, submit, close, children }: FormDialogProps) => (
+  <Dialog title={title} close={close}>
+    <Form
+      action={action}
+      danger={danger}
+      submit={async (values) => {
+        await submit(values)
+        close()
+      }}
+      beside={
+        <button type="button" class="plain" onClick={close}>
+          Cancel
+        </button>
+      }
+    >
+      {children}
+    </Form>
+  </Dialog>
+)
+
+interface ConfirmProps extends DialogProps {
+  /** What has to be typed. */
+  readonly name: string
+  readonly action: string
+  run(): Promise<void>
+}
+
+/** `children` say what will happen. */
+export const Confirm = ({ title, name, action, children, run, close }: ConfirmProps) => (
+  <FormDialog
+    title={title}
+    action={action}
+    danger
+    close={close}
+    submit={async (values) => {
+      if (textIn(values, 'name').trim() !== name.trim())
+        throw new FieldError('name', `Type ${name} to go on.`)
+      await run()
+    }}
+  >
+    {children}
+    <p>
+      Type <strong class="name">{name}</strong> to confirm.
+    </p>
+    <Field name="name" label="Name" required autocomplete="off" />
+  </FormDialog>
+)

@@ -1,0 +1,266 @@
+/** Forms: what is wrong stands beside the field that it is about, in the service's own words. @module */
+import { type ComponentChildren, createContext, type InputHTMLAttributes } from 'preact'
+import { useContext, useEffect, useId, useRef, useState } from 'preact/hooks'
+import { UnreachableError } from '../../http.ts'
+import { ServiceError } from '../service.ts'
+
+/** Name of a field → what is wrong with it; '' → what is wrong with none of them. */
+type Problems = Readonly<Record<string, string>>
+
+const FormProblems = createContext<Problems>({})
+
+/** Thrown by `submit` of a form for what only the form can know. */
+export class FieldError extends Error {
+  override readonly name = 'FieldError'
+  readonly field: string
+
+  constructor(field: string, message: string) {
+    super(message)
+    this.field = field
+  }
+}
+
+type Control = HTMLInputElement | HTMLTextAreaElement | HTMLSelectElement
+
+const controlsOf = (form: HTMLFormElement): Control[] =>
+  [...form.elements].filter(
+    (element): element is Control => 'validity' in element && !(element instanceof HTMLButtonElement),
+  )
+
+/** What the browser finds before anything is sent, in its words. */
+const findGaps = (form: HTMLFormElement): Problems =>
+  Object.fromEntries(
+    controlsOf(form)
+      .filter(({ validity }) => !validity.valid)
+      .map(({ name, validationMessage }) => [name, validationMessage]),
+  )
+
+/** `/limits/floorLimit` of a body is the field `limits.floorLimit`, and `/events/3` belongs to `events`. */
+const fieldOf = (path: string, names: readonly string[]): string => {
+  const parts = path.split('/').slice(1)
+  while (parts.length > 0 && !names.includes(parts.join('.'))) parts.pop()
+  return parts.join('.')
+}
+
+const problemsOf = (error: unknown, form: HTMLFormElement): Problems => {
+  if (error instanceof FieldError) return { [error.field]: error.message }
+  if (error instanceof UnreachableError) return { '': error.message }
+  if (!(error instanceof ServiceError)) throw error
+  const names = controlsOf(form).map(({ name }) => name)
+  const placed = error.details.map(({ path, message }) => [fieldOf(path, names), message] as const)
+  return placed.length === 0 ? { '': error.message } : Object.fromEntries(placed)
+}
+
+interface FormProps {
+  /** What the button says. */
+  readonly action: string
+  readonly danger?: boolean
+  /** Whether the fields are emptied once it succeeded. */
+  readonly clears?: boolean
+  readonly children: ComponentChildren
+  /** Stands beside the button. */
+  readonly beside?: ComponentChildren
+  submit(values: FormData): Promise<void>
+}
+
+export const Form = ({ action, danger = false, clears = false, children, beside, submit }: FormProps) => {
+  const [problems, setProblems] = useState<Problems>({})
+  const [busy, setBusy] = useState(false)
+  const form = useRef<HTMLFormElement>(null)
+  useEffect(() => {
+    form.current?.querySelector<HTMLElement>('[aria-invalid="true"]')?.focus()
+  }, [problems])
+
+  const onSubmit = async (event: Event): Promise<void> => {
+    event.preventDefault()
+    const element = form.current
+    if (busy || element === null) return
+    const gaps = findGaps(element)
+    setProblems(gaps)
+    if (Object.keys(gaps).length > 0) return
+    setBusy(true)
+    try {
+      await submit(new FormData(element))
+      if (clears) element.reset()
+    } catch (error) {
+      setProblems(problemsOf(error, element))
+    } finally {
+      setBusy(false)
+    }
+  }
+  return (
+    <FormProblems.Provider value={problems}>
+      <form ref={form} noValidate onSubmit={onSubmit}>
+        {children}
+        <p class="error" role="alert">
+          {problems['']}
+        </p>
+        <p class="actions">
+          <button type="submit" class={danger ? 'danger' : undefined} aria-disabled={busy}>
+            {action}
+          </button>
+          {beside}
+        </p>
+      </form>
+    </FormProblems.Provider>
+  )
+}
+
+interface FieldProps {
+  /** Default: text. */
+  readonly type?: 'email' | 'password' | 'number' | 'url' | 'date' | 'datetime-local'
+  readonly autocomplete?: string
+  readonly required?: boolean
+  readonly inputMode?: 'decimal'
+  readonly pattern?: string
+  readonly name: string
+  readonly label: string
+  readonly hint?: ComponentChildren
+  readonly value?: string
+  readonly minLength?: number
+  readonly maxLength?: number
+  readonly min?: number
+  readonly max?: number
+  readonly step?: string
+  readonly placeholder?: string
+  /** Lines of a larger field. */
+  readonly rows?: number
+}
+
+/** Ids of the texts that belong to a field, and whether it is wrong. */
+const useField = (name: string, hasHint: boolean) => {
+  const id = useId()
+  const problem = useContext(FormProblems)[name]
+  const described = [hasHint && `${id}-hint`, problem !== undefined && `${id}-problem`]
+    .filter(Boolean)
+    .join(' ')
+  return {
+    id,
+    problem,
+    attributes: { 'aria-invalid': problem !== undefined, 'aria-describedby': described || undefined },
+  }
+}
+
+const Texts = ({
+  id,
+  hint,
+  problem,
+}: {
+  id: string
+  hint?: ComponentChildren
+  problem: string | undefined
+}) => (
+  <>
+    {hint !== undefined && (
+      <p class="hint" id={`${id}-hint`}>
+        {hint}
+      </p>
+    )}
+    {problem !== undefined && (
+      <p class="error" id={`${id}-problem`}>
+        {problem}
+      </p>
+    )}
+  </>
+)
+
+export const Field = ({ label, hint, rows, ...control }: FieldProps) => {
+  const { id, problem, attributes } = useField(control.name, hint !== undefined)
+  const shared = { id, autocapitalize: 'none', spellcheck: false, ...attributes } as const
+  return (
+    <div class="field">
+      <label for={id}>
+        {label}
+        {!control.required && <span class="quiet"> optional</span>}
+      </label>
+      {rows === undefined ? (
+        // The types know a kind of input by a literal `type`, which is not known here.
+        <input {...({ ...shared, ...control } as InputHTMLAttributes<HTMLInputElement>)} />
+      ) : (
+        <textarea {...shared} name={control.name} required={control.required} rows={rows}>
+          {control.value}
+        </textarea>
+      )}
+      <Texts id={id} hint={hint} problem={problem} />
+    </div>
+  )
+}
+
+interface Option {
+  readonly value: string
+  readonly label: string
+}
+
+interface SelectProps {
+  readonly name: string
+  readonly label: string
+  readonly options: readonly Option[]
+  readonly value?: string
+  readonly hint?: ComponentChildren
+}
+
+export const Select = ({ name, label, options, value, hint }: SelectProps) => {
+  const { id, problem, attributes } = useField(name, hint !== undefined)
+  return (
+    <div class="field">
+      <label for={id}>{label}</label>
+      <select id={id} name={name} {...attributes}>
+        {options.map((option) => (
+          <option key={option.value} value={option.value} selected={option.value === value}>
+            {option.label}
+          </option>
+        ))}
+      </select>
+      <Texts id={id} hint={hint} problem={problem} />
+    </div>
+  )
+}
+
+interface ChoicesProps {
+  readonly name: string
+  readonly label: string
+  readonly hint?: ComponentChildren
+  readonly options: readonly (Option & { readonly text?: string; readonly checked?: boolean })[]
+}
+
+/** Checkboxes of one name: as many as one likes. */
+export const Choices = ({ name, label, hint, options }: ChoicesProps) => {
+  const { id, problem, attributes } = useField(name, hint !== undefined)
+  return (
+    <fieldset class="field choices" aria-describedby={attributes['aria-describedby']}>
+      <legend>{label}</legend>
+      <Texts id={id} hint={hint} problem={problem} />
+      <div class="choices-grid">
+        {options.map((option) => (
+          <label key={option.value}>
+            <input
+              type="checkbox"
+              name={name}
+              value={option.value}
+              defaultChecked={option.checked}
+              aria-invalid={problem !== undefined}
+            />
+            <span>
+              {option.label}
+              {option.text !== undefined && <small>{option.text}</small>}
+            </span>
+          </label>
+        ))}
+      </div>
+    </fieldset>
+  )
+}
+
+export const textIn = (values: FormData, name: string): string => String(values.get(name) ?? '')
+export const allIn = (values: FormData, name: string): string[] => values.getAll(name).map(String)
+
+/** What is typed as JSON; undefined: nothing. @throws FieldError */
+export const jsonIn = (values: FormData, name: string): unknown => {
+  const text = textIn(values, name).trim()
+  if (text === '') return undefined
+  try {
+    return JSON.parse(text)
+  } catch (error) {
+    throw new FieldError(name, `This is not JSON: ${error instanceof Error ? error.message : ''}`)
+  }
+}

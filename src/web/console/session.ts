@@ -1,0 +1,75 @@
+/** Who is signed in, and requests on their behalf. The CSRF token is kept here, in memory, and nowhere else. @module */
+import { signal } from '@preact/signals'
+import type { Me, NewAccount, SignIn } from '../../domain/accounts/schemas.ts'
+import { UnreachableError } from '../http.ts'
+import { type Method, type Sent, ServiceError, send } from './service.ts'
+
+const UNAUTHORIZED = 401
+
+export type Session =
+  | { readonly state: 'asking' }
+  /** `ended`: somebody was signed in until now, in this page. */
+  | { readonly state: 'out'; readonly ended: boolean }
+  | { readonly state: 'in'; readonly me: Me }
+  | { readonly state: 'unknown'; readonly reason: string }
+
+export const session = signal<Session>({ state: 'asking' })
+
+/** Finds out who is signed in. */
+export const askWho = async (): Promise<void> => {
+  try {
+    session.value = { state: 'in', me: (await send('GET', '/console/api/me')) as Me }
+  } catch (error) {
+    if (error instanceof ServiceError && error.status === UNAUTHORIZED)
+      session.value = { state: 'out', ended: session.value.state === 'in' }
+    else if (error instanceof ServiceError || error instanceof UnreachableError)
+      session.value = { state: 'unknown', reason: error.message }
+    else throw error
+  }
+}
+
+/** @throws ServiceError, UnreachableError */
+export const signIn = async (credentials: SignIn): Promise<void> => {
+  await send('POST', '/console/api/session', { body: credentials })
+  await askWho()
+}
+
+/** Opens an account with an organisation of its own, and signs in. @throws as `signIn` */
+export const signUp = async (account: NewAccount): Promise<void> => {
+  await send('POST', '/console/api/accounts', { body: account })
+  await signIn({ email: account.email, password: account.password })
+}
+
+const csrfToken = (): string | undefined =>
+  session.value.state === 'in' ? session.value.me.csrfToken : undefined
+
+/**
+ * Asks as whoever is signed in. When the session has ended, everybody is told to sign in again. When it was replaced in
+ * another window, by the same account, the request goes out once more under the new one.
+ * @throws ServiceError, UnreachableError
+ */
+export const ask = async <T>(
+  method: Method,
+  path: string,
+  { body, proves }: Pick<Sent, 'body' | 'proves'> = {},
+): Promise<T> => {
+  const before = session.value
+  try {
+    return (await send(method, path, { body, proves, csrfToken: csrfToken() })) as T
+  } catch (error) {
+    if (!(error instanceof ServiceError)) throw error
+    // A wrong password is 401 as well, and ends nothing.
+    if (error.code === 'unauthorized') session.value = { state: 'out', ended: true }
+    if (error.code !== 'csrf_required' || before.state !== 'in') throw error
+    await askWho()
+    const after = session.value
+    if (after.state !== 'in' || after.me.email !== before.me.email) throw error
+    return (await send(method, path, { body, proves, csrfToken: csrfToken() })) as T
+  }
+}
+
+/** @throws ServiceError, UnreachableError: then somebody is signed in still */
+export const signOut = async (): Promise<void> => {
+  await ask('DELETE', '/console/api/session')
+  session.value = { state: 'out', ended: false }
+}

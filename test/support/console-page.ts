@@ -1,0 +1,164 @@
+/** The console in Chromium: an app, accounts, and what people do on every page. */
+import { expect } from 'chai'
+import type { Browser, BrowserContext, BrowserContextOptions, Page } from 'playwright-core'
+import { startTestApp, type TestApp } from './app.ts'
+import { breaches } from './axe.ts'
+import { launchChromium } from './chromium.ts'
+import { ok } from './client.ts'
+import { signIn, signUp } from './domain/accounts.ts'
+
+/** Pages are slow while other files run beside them. */
+const PATIENCE_MS = 30_000
+const PHONE = { width: 390, height: 844 }
+const DESKTOP = { width: 1280, height: 900 }
+/** WCAG 1.4.10: no scrolling in two directions at this width. */
+const NARROWEST = { width: 320, height: 640 }
+/** What the browser itself says of answers that are refused, which pages expect. */
+const OF_THE_NETWORK = /^Failed to load resource/
+
+/** A folder for pictures of every state, for people to look at. */
+const { PICTURES } = process.env
+
+/** What is typed into a form: name of a field → text. */
+type Values = Readonly<Record<string, string>>
+
+export interface ConsolePages {
+  readonly app: TestApp
+  /** What the browser complained of in this context: blocked by the policy, or thrown by a script. */
+  readonly complaints: readonly string[]
+  readonly context: BrowserContext
+  /** Begins anew: no cookie, no page. */
+  fresh(options?: BrowserContextOptions): Promise<void>
+  /** Opens an address, once its page has shown what it asked for. */
+  open(path: string): Promise<Page>
+  /** Opens an address for somebody who was never here, with an account of their own. */
+  openSignedIn(path: string): Promise<Page & { readonly account: Awaited<ReturnType<typeof signUp>> }>
+  close(): Promise<void>
+}
+
+/** Waits until nothing is being asked for any more. */
+export const settledOn = async (page: Page): Promise<void> => {
+  await page.waitForSelector('main h1')
+  await page.waitForFunction(() => !document.querySelector('main')?.textContent?.includes('Loading…'))
+}
+
+export const fillOn = async (page: Page, values: Values, within = 'main'): Promise<void> => {
+  for (const [name, value] of Object.entries(values)) await page.fill(`${within} [name="${name}"]`, value)
+}
+
+export const signInOn = async (page: Page, { email, password }: { email: string; password: string }) => {
+  await page.waitForSelector('h1:text("Sign in")')
+  await fillOn(page, { email, password })
+  await page.click('button:text("Sign in")')
+}
+
+/** Chooses the act of a row, types the name that the window asks for, and confirms. */
+export const confirmOn = async (page: Page, act: string, name: string, action: string): Promise<void> => {
+  await page.click(`td button:has-text("${act}")`)
+  await page.fill('dialog [name="name"]', name)
+  await page.click(`dialog button:text("${action}")`)
+  await page.waitForSelector('dialog', { state: 'detached' })
+}
+
+/** Everybody can use what is shown now: on a phone and a desktop, in light and dark, and on the narrowest screen. */
+export const expectUsable = async (page: Page, state: string): Promise<void> => {
+  for (const viewport of [PHONE, DESKTOP])
+    for (const colorScheme of ['light', 'dark'] as const) {
+      await page.setViewportSize(viewport)
+      await page.emulateMedia({ colorScheme })
+      expect(await breaches(page), `${state}, ${viewport.width} px, ${colorScheme}`).to.deep.equal([])
+      if (PICTURES !== undefined)
+        await page.screenshot({
+          path: `${PICTURES}/${state} ${viewport.width} ${colorScheme}.png`.replaceAll(/[^\w./-]+/g, '-'),
+          fullPage: true,
+        })
+    }
+  await page.setViewportSize(NARROWEST)
+  expect(await page.evaluate(() => document.documentElement.scrollWidth), state).to.equal(NARROWEST.width)
+  await page.setViewportSize(DESKTOP)
+}
+
+/** A key of the account's organisation with every right, for what programs do meanwhile. */
+export const ownerOf = async (
+  app: TestApp,
+  account: { email: string; password: string; organisationId: string; merchantId: string },
+) => {
+  const { headers } = await signIn(app, account)
+  const scopes = [
+    'merchant',
+    'audit',
+    'keys',
+    'verify',
+    'pod',
+    'proof',
+    'token',
+    'consent',
+    'export',
+    'kyc',
+    'aml',
+  ]
+  const { apiKey } = await ok<{ apiKey: string }>(app, 'POST', '/console/api/keys', {
+    headers,
+    body: { scopes },
+  })
+  return { ...account, apiKey }
+}
+
+/** @param env of the app, over what suits most tests */
+export const startConsolePages = async (
+  env: Readonly<Record<string, string>> = {},
+): Promise<ConsolePages> => {
+  const [browser, app]: [Browser, TestApp] = await Promise.all([launchChromium(), startTestApp({ env })])
+  let context: BrowserContext | undefined
+  const complaints: string[] = []
+  const pages: ConsolePages = {
+    app,
+    complaints,
+    get context() {
+      if (context === undefined) throw new Error('fresh() was not called')
+      return context
+    },
+    async fresh(options = {}) {
+      await context?.close()
+      context = await browser.newContext({ viewport: DESKTOP, locale: 'en-GB', ...options })
+      context.setDefaultTimeout(PATIENCE_MS)
+      complaints.length = 0
+      context.on('console', (message) => {
+        if (message.type() === 'error' && !OF_THE_NETWORK.test(message.text()))
+          complaints.push(message.text())
+      })
+      context.on('weberror', (error) => complaints.push(String(error.error())))
+    },
+    async open(path) {
+      const page = await pages.context.newPage()
+      await page.goto(new URL(path, app.url).href)
+      await settledOn(page)
+      return page
+    },
+    async openSignedIn(path) {
+      const account = await signUp(app)
+      const page = await pages.open(path)
+      await signInOn(page, account)
+      await page.waitForSelector('.sidebar')
+      await settledOn(page)
+      return Object.assign(page, { account })
+    },
+    async close() {
+      await browser.close()
+      await app.close()
+    },
+  }
+  return pages
+}
+
+/** Call inside `describe`: one app for its tests, and for each a browser that was never here and complains of nothing. */
+export const eachInFreshBrowser = (started: (pages: ConsolePages) => void): void => {
+  let pages: ConsolePages
+  before(async () => {
+    pages = await startConsolePages()
+    started(pages)
+  })
+  after(() => pages?.close())
+  beforeEach(() => pages.fresh())
+  afterEach(() => expect(pages.complaints).to.deep.equal([]))
+}
