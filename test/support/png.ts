@@ -1,10 +1,12 @@
-/** Reads PNG pictures of 8 bits a channel with red, green, blue and alpha (PNG, third edition). */
+/** Reads PNG pictures of 8 bits a channel with red, green and blue, and with alpha or without (PNG, third edition). */
 import { inflateSync } from 'node:zlib'
 
 const SIGNATURE_BYTES = 8
 const CHUNK_FRAME_BYTES = 12
 const BYTES_PER_PIXEL = 4
-const RGBA = 6
+/** Type of colour → bytes a pixel. */
+const CHANNELS: Readonly<Record<number, number>> = { 2: 3, 6: BYTES_PER_PIXEL }
+const OPAQUE = 255
 
 export interface Picture {
   readonly width: number
@@ -41,19 +43,24 @@ export const readPng = (png: Buffer): Picture => {
     at += length + CHUNK_FRAME_BYTES
   }
   const [width, height] = [png.readUInt32BE(16), png.readUInt32BE(20)]
-  if (png[24] !== 8 || png[25] !== RGBA || png[28] !== 0) throw new Error('not 8-bit RGBA')
+  const channels = CHANNELS[png[25] ?? -1]
+  if (png[24] !== 8 || channels === undefined || png[28] !== 0) throw new Error('not 8-bit RGB or RGBA')
   const raw = inflateSync(Buffer.concat(parts))
-  const stride = width * BYTES_PER_PIXEL
-  const data = new Uint8ClampedArray(stride * height)
-  const pixel = (x: number, y: number): number => (x < 0 || y < 0 ? 0 : (data[y * stride + x] ?? 0))
+  const stride = width * channels
+  const lines = new Uint8ClampedArray(stride * height)
+  const pixel = (x: number, y: number): number => (x < 0 || y < 0 ? 0 : (lines[y * stride + x] ?? 0))
   for (let y = 0; y < height; y++) {
     const predict = FILTERS[raw[y * (stride + 1)] ?? 0]
     if (predict === undefined) throw new Error('an unknown filter')
     for (let x = 0; x < stride; x++) {
-      const left = x - BYTES_PER_PIXEL
+      const left = x - channels
       const predicted = predict(pixel(left, y), pixel(x, y - 1), pixel(left, y - 1))
-      data[y * stride + x] = ((raw[y * (stride + 1) + 1 + x] ?? 0) + predicted) & 0xff
+      lines[y * stride + x] = ((raw[y * (stride + 1) + 1 + x] ?? 0) + predicted) & 0xff
     }
   }
+  if (channels === BYTES_PER_PIXEL) return { width, height, data: lines }
+  const data = new Uint8ClampedArray(width * height * BYTES_PER_PIXEL).fill(OPAQUE)
+  for (let i = 0; i < width * height; i++)
+    data.set(lines.subarray(i * channels, (i + 1) * channels), i * BYTES_PER_PIXEL)
   return { width, height, data }
 }

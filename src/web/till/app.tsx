@@ -1,0 +1,157 @@
+/** The till as a whole. @module */
+import { type Signal, signal, useSignal } from '@preact/signals'
+import { type ComponentType, render } from 'preact'
+import { Pair, refuseOffered, watchAddress } from './pair.tsx'
+import { Payments } from './payments.tsx'
+import { money } from './report.ts'
+import { Sell } from './sell.tsx'
+import { SettingsPage } from './settings.tsx'
+import {
+  again,
+  deciding,
+  keepOffNetwork,
+  offNetwork,
+  paired,
+  pending,
+  phase,
+  problem,
+  recover,
+  start,
+  status,
+} from './till.ts'
+import { update, useUpdate } from './updates.ts'
+
+const VIEWS = { sell: 'Sell', payments: 'Payments', settings: 'This till' } as const
+type View = keyof typeof VIEWS
+
+const PAGES: Readonly<Record<View, ComponentType>> = {
+  sell: Sell,
+  payments: Payments,
+  settings: SettingsPage,
+}
+
+const view: Signal<View> = signal('sell')
+
+/** Whether it is online, and what waits. */
+const Bar = () => {
+  const { count, sums } = pending.value
+  const online = status.value?.online ?? false
+  const refused = status.value?.rejected.length ?? 0
+  return (
+    <div class="till-bar">
+      <p role="status">
+        <span class="state" data-tone={online ? 'good' : 'warn'}>
+          {online ? 'Online' : offNetwork.value ? 'Airplane mode' : 'Offline'}
+        </span>{' '}
+        {count > 0 &&
+          `${count} waiting, ${Object.entries(sums)
+            .map(([currency, sum]) => money(Number(sum), currency))
+            .join(', ')}`}
+        {refused > 0 && <strong> {refused} refused later</strong>}
+      </p>
+      <label class="switch">
+        <input
+          type="checkbox"
+          checked={offNetwork.value}
+          onChange={(event) => void keepOffNetwork(event.currentTarget.checked)}
+        />{' '}
+        Airplane mode
+      </label>
+    </div>
+  )
+}
+
+const Stuck = ({ code, message }: { readonly code: string; readonly message: string }) => {
+  const sure = useSignal(false)
+  return (
+    <section role="alert">
+      <h1>{code === 'storage_locked' ? 'Open in another window' : 'The till can’t be opened'}</h1>
+      <p>{message}</p>
+      <p>No payment is lost: what was accepted is kept on this device.</p>
+      <p class="actions">
+        <button type="button" onClick={again}>
+          Try again
+        </button>
+        {code === 'journal_damaged' && !sure.value && (
+          <button type="button" class="plain" onClick={() => (sure.value = true)}>
+            Recover
+          </button>
+        )}
+        {sure.value && (
+          <button type="button" class="danger" onClick={recover}>
+            Keep what can be read, and go on
+          </button>
+        )}
+      </p>
+    </section>
+  )
+}
+
+const Open = () => {
+  const Page = PAGES[view.value]
+  return (
+    <>
+      <Bar />
+      <nav class="tabs" aria-label="Till">
+        {(Object.keys(VIEWS) as View[]).map((name) => (
+          <button
+            key={name}
+            type="button"
+            class="plain"
+            aria-current={view.value === name ? 'page' : undefined}
+            onClick={() => (view.value = name)}
+          >
+            {VIEWS[name]}
+          </button>
+        ))}
+      </nav>
+      {problem.value !== undefined && (
+        <p class="error" role="alert">
+          {problem.value}
+        </p>
+      )}
+      <Page key={view.value} />
+    </>
+  )
+}
+
+const Shown = () => {
+  const now = phase.value
+  if (now.state === 'starting') return <p role="status">Opening…</p>
+  if (now.state === 'stuck') return <Stuck code={now.code} message={now.message} />
+  return now.state === 'open' ? <Open key={paired.value?.terminalId} /> : <Pair />
+}
+
+const Till = () => {
+  useUpdate()
+  return (
+    <>
+      {update.value !== undefined && (
+        <p class="notice">
+          A new version of the till is ready.{' '}
+          <button
+            type="button"
+            class="plain"
+            aria-disabled={deciding.value}
+            onClick={() => deciding.value || update.value?.()}
+          >
+            Use it now
+          </button>
+        </p>
+      )}
+      <Shown />
+    </>
+  )
+}
+
+/** Shows the till in place of what the document says without it. */
+export const mount = (root: HTMLElement): void => {
+  watchAddress()
+  root.replaceChildren()
+  render(<Till />, root)
+  const opened = start().then(refuseOffered)
+  opened.catch((error: unknown) => {
+    const message = error instanceof Error ? error.message : String(error)
+    phase.value = { state: 'stuck', code: 'storage_failed', message }
+  })
+}

@@ -1,0 +1,216 @@
+/** What this till took: what waits, what needs somebody, and the report of the shift. @module */
+import { useSignal } from '@preact/signals'
+import { systemClock } from '../../clock.ts'
+import { Receipt, Time } from './receipt.tsx'
+import type { Sale } from './records.ts'
+import { money, STATE_WORDS, totalsOf } from './report.ts'
+import { ASK_AGAIN } from './sell.tsx'
+import {
+  paired,
+  pending,
+  sales,
+  set,
+  settings,
+  status,
+  takeBack,
+  undecided,
+  upload,
+  voidable,
+} from './till.ts'
+
+/** Newer ones first; the report counts all of them. */
+const SHOWN = 50
+
+const Waiting = () => {
+  const { count, sums } = pending.value
+  const busy = useSignal(false)
+  if (count === 0) return <p>Nothing waits: the service has everything that this till took.</p>
+  const uploadNow = async (): Promise<void> => {
+    busy.value = true
+    await upload()
+    busy.value = false
+  }
+  return (
+    <>
+      <p>
+        {count} {count === 1 ? 'payment waits' : 'payments wait'} for upload:{' '}
+        {Object.entries(sums)
+          .map(([currency, sum]) => money(Number(sum), currency))
+          .join(', ')}
+        .
+      </p>
+      {status.value?.lastError !== undefined && (
+        <p class="error">The last upload failed: {status.value.lastError}</p>
+      )}
+      <p>
+        <button type="button" class="plain" aria-disabled={busy.value} onClick={uploadNow}>
+          Upload now
+        </button>
+      </p>
+    </>
+  )
+}
+
+/** Accepted here, refused by the service: no money comes of it unless somebody acts. */
+const Attention = () => {
+  const refused = status.value?.rejected ?? []
+  if (refused.length === 0) return null
+  return (
+    <section class="notice" data-tone="bad" aria-labelledby="attention-title">
+      <h2 id="attention-title">Accepted here, then refused</h2>
+      <p>
+        These were taken offline, and the service refused them later. They will not be paid; talk to the
+        customer.
+      </p>
+      <ul>
+        {refused.map(({ transactionId, amount, currency, timestamp, message }) => (
+          <li key={transactionId}>
+            {money(amount, currency)}, <Time at={timestamp} />: {message} <code>{transactionId}</code>
+          </li>
+        ))}
+      </ul>
+    </section>
+  )
+}
+
+/** Asked about, and not answered: a second card would be a second charge, if it was booked. */
+const Unknown = () =>
+  undecided.value.length === 0 ? null : (
+    <section class="notice" data-tone="warn" aria-labelledby="unknown-title">
+      <h2 id="unknown-title">Not known</h2>
+      <p>The service was asked about these, and its answer never arrived. {ASK_AGAIN}</p>
+      <ul>
+        {undecided.value.map(({ transactionId, amount, currency, timestamp }) => (
+          <li key={transactionId}>
+            {money(amount, currency)}, <Time at={timestamp} /> <code>{transactionId}</code>
+          </li>
+        ))}
+      </ul>
+    </section>
+  )
+
+const Row = ({ sale }: { readonly sale: Sale }) => {
+  const open = useSignal(false)
+  const asked = useSignal(false)
+  const { transactionId } = sale
+  const mayVoid = voidable.value.includes(transactionId)
+  return (
+    <li>
+      <p>
+        <strong>{money(sale.amount, sale.currency)}</strong> <Time at={sale.at} />
+        <br />
+        {STATE_WORDS[sale.state]}
+        {sale.reason !== undefined && <small> {sale.reason}</small>}
+      </p>
+      <p class="actions">
+        <button
+          type="button"
+          class="plain"
+          aria-expanded={open.value}
+          onClick={() => (open.value = !open.value)}
+        >
+          Receipt<span class="visually-hidden"> of {transactionId}</span>
+        </button>
+        {mayVoid && !asked.value && (
+          <button type="button" class="plain" onClick={() => (asked.value = true)}>
+            Void<span class="visually-hidden"> {transactionId}</span>
+          </button>
+        )}
+      </p>
+      {mayVoid && asked.value && (
+        <p class="actions" role="alert">
+          It was not uploaded yet. Void for good?
+          <button type="button" class="danger" onClick={() => takeBack(transactionId)}>
+            Void {money(sale.amount, sale.currency)}
+          </button>
+          <button type="button" class="plain" onClick={() => (asked.value = false)}>
+            Keep it
+          </button>
+        </p>
+      )}
+      {open.value && <Receipt sale={sale} />}
+    </li>
+  )
+}
+
+const Shift = () => {
+  const closing = useSignal(false)
+  const totals = totalsOf(sales.value)
+  return (
+    <section class="report printed" aria-labelledby="shift-title">
+      <h2 id="shift-title">This shift</h2>
+      <p>
+        {paired.value?.label}, since <Time at={settings.value.shiftSince} />. By the clock of this device.
+      </p>
+      {totals.length === 0 ? (
+        <p>No payment yet.</p>
+      ) : (
+        <table>
+          <caption class="visually-hidden">Sums of the shift</caption>
+          <thead>
+            <tr>
+              <th scope="col">State</th>
+              <th scope="col">Payments</th>
+              <th scope="col">Sum</th>
+            </tr>
+          </thead>
+          <tbody>
+            {totals.map(({ state, currency, count, sum }) => (
+              <tr key={`${state} ${currency}`}>
+                <th scope="row">{STATE_WORDS[state]}</th>
+                <td>{count}</td>
+                <td>{money(sum, currency)}</td>
+              </tr>
+            ))}
+          </tbody>
+        </table>
+      )}
+      <p class="actions not-printed">
+        <button type="button" class="plain" onClick={() => print()}>
+          Print report
+        </button>
+        {closing.value ? (
+          <>
+            <button
+              type="button"
+              onClick={async () => {
+                await set({ shiftSince: systemClock.now() })
+                closing.value = false
+              }}
+            >
+              Begin a new shift
+            </button>
+            <button type="button" class="plain" onClick={() => (closing.value = false)}>
+              Go on with this one
+            </button>
+          </>
+        ) : (
+          <button type="button" class="plain" onClick={() => (closing.value = true)}>
+            Close shift
+          </button>
+        )}
+      </p>
+    </section>
+  )
+}
+
+export const Payments = () => (
+  <>
+    <h1>Payments of this till</h1>
+    <Waiting />
+    <Unknown />
+    <Attention />
+    <Shift />
+    {sales.value.length > 0 && (
+      <section aria-labelledby="list-title">
+        <h2 id="list-title">Newest first</h2>
+        <ul class="sales">
+          {sales.value.slice(0, SHOWN).map((sale) => (
+            <Row key={sale.transactionId} sale={sale} />
+          ))}
+        </ul>
+        {sales.value.length > SHOWN && <p>The console lists all of them.</p>}
+      </section>
+    )}
+  </>
+)

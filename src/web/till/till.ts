@@ -1,0 +1,296 @@
+/**
+ * The till's one terminal and what is shown of it. State is kept in signals; whatever changes it does so here.
+ * @module
+ */
+import { signal } from '@preact/signals'
+import { systemClock } from '../../clock.ts'
+import type { Pairing } from '../../protocol/terminal-pairing.ts'
+import {
+  createTerminal,
+  indexedDbStorage,
+  type PaymentInput,
+  type PaymentResult,
+  type Pending,
+  type QueuedPayment,
+  recoverIndexedDb,
+  type Status,
+  type Terminal,
+  TerminalError,
+} from '../../terminal/browser.ts'
+import { openRecords, type Records, type Sale, type Settings, type State } from './records.ts'
+
+const DEFAULT_CURRENCY = 'GBP'
+/** Sums that wait, the age of the oldest, and the link are looked at this often. */
+const REFRESH_MS = 1000
+/** How long a new pairing may take to be checked by the service. */
+const PAIRING_TIMEOUT_MS = 15_000
+
+export type Phase =
+  | { readonly state: 'starting' }
+  | { readonly state: 'unpaired'; readonly problem?: string }
+  /** The terminal can't be opened; `again` may help. */
+  | { readonly state: 'stuck'; readonly code: string; readonly message: string }
+  | { readonly state: 'open' }
+
+/** A decision on a payment, as it is shown. */
+export interface Decision {
+  readonly result: PaymentResult
+  readonly sale: Sale
+  /** From the press of the button until the answer. */
+  readonly tookMs: number
+}
+
+const EMPTY: Pending = { count: 0, sums: {}, transactions: [] }
+
+export const phase = signal<Phase>({ state: 'starting' })
+export const paired = signal<Pairing | undefined>(undefined)
+export const pending = signal<Pending>(EMPTY)
+/** Asked about, and not answered. */
+export const undecided = signal<readonly QueuedPayment[]>([])
+export const voidable = signal<readonly string[]>([])
+export const status = signal<Status | undefined>(undefined)
+export const sales = signal<readonly Sale[]>([])
+export const settings = signal<Settings>({ currency: DEFAULT_CURRENCY, shiftSince: 0 })
+/** The device keeps off the network because somebody wants it so. */
+export const offNetwork = signal(false)
+export const deciding = signal(false)
+/** Last one first taken away by `next`. */
+export const decision = signal<Decision | undefined>(undefined)
+/** What went wrong beside payments, in words for people. */
+export const problem = signal<string | undefined>(undefined)
+
+let records: Records
+let terminal: Terminal | undefined
+
+/** Each terminal has a journal of its own, so that nothing mixes when a device is paired anew. */
+const journalOf = ({ terminalId }: Pairing): string => `assay-terminal-${terminalId}`
+
+const reached: typeof fetch = (input, init) =>
+  offNetwork.value
+    ? Promise.reject(new TypeError('This till is in airplane mode.'))
+    : globalThis.fetch(input, init)
+
+const refresh = (): void => {
+  if (terminal === undefined) return
+  pending.value = terminal.pending()
+  voidable.value = terminal.voidable()
+  undecided.value = deciding.value ? undecided.value : terminal.undecided()
+  status.value = terminal.status()
+}
+
+const readSales = async (): Promise<void> => {
+  sales.value = await records.sales(settings.value.shiftSince)
+}
+
+/** Lists what happened; that a list can't be written must not undo a payment, which the journal has. */
+const list = async (sale: Sale): Promise<void> => {
+  try {
+    await records.put(sale)
+    await readSales()
+  } catch (error) {
+    problem.value = `The list of payments could not be written: ${error instanceof Error ? error.message : error}`
+  }
+}
+
+const saleOf = (payment: QueuedPayment, state: State, reason?: string): Sale => ({
+  transactionId: payment.transactionId,
+  terminalId: paired.value?.terminalId ?? '',
+  amount: payment.amount,
+  currency: payment.currency,
+  at: payment.timestamp,
+  state,
+  ...(reason !== undefined && { reason }),
+})
+
+const follow = (opened: Terminal): void => {
+  const told = (payment: QueuedPayment, state: State, reason?: string): void => {
+    refresh()
+    void list(saleOf(payment, state, reason))
+  }
+  opened.on('online', refresh)
+  opened.on('offline', refresh)
+  opened.on('queued', (payment) => told(payment, 'waiting'))
+  opened.on('synced', (payment) => told(payment, payment.status === 'late' ? 'late' : 'booked'))
+  opened.on('voided', (payment) => told(payment, 'void'))
+  opened.on('conflict', (payment) => told(payment, 'conflict', payment.message))
+  opened.on('rejected', (payment) => told(payment, 'rejected', payment.message))
+}
+
+/**
+ * The journal knows best: what it holds is listed so, also where this page was closed before it could list it. Uploads may go
+ * on meanwhile, so it is asked once more right before each write; what it tells later is written later.
+ */
+const reconcile = async (opened: Terminal): Promise<void> => {
+  const isWaiting = (id: string) => opened.pending().transactions.some((one) => one.transactionId === id)
+  const isRejected = (id: string) => opened.status().rejected.some((one) => one.transactionId === id)
+  for (const payment of opened.pending().transactions) {
+    const listed = await records.find(payment.transactionId)
+    if (listed?.state !== 'waiting' && isWaiting(payment.transactionId))
+      await records.put(saleOf(payment, 'waiting'))
+  }
+  for (const payment of opened.status().rejected) {
+    if ((await records.find(payment.transactionId))?.state !== payment.status)
+      await records.put(saleOf(payment, payment.status, payment.message))
+  }
+  for (const { transactionId } of await records.sales(0)) {
+    const sale = await records.find(transactionId)
+    if (sale?.state !== 'waiting' || sale.terminalId !== paired.value?.terminalId) continue
+    if (!isWaiting(transactionId) && !isRejected(transactionId))
+      await records.put({ ...sale, state: 'unknown' })
+  }
+}
+
+/** Opens the terminal of a pairing. Uses no network. */
+const open = async (pairing: Pairing): Promise<void> => {
+  paired.value = pairing
+  try {
+    const { terminalId, terminalSecret, apiKey, merchantId } = pairing
+    terminal = await createTerminal({
+      baseUrl: location.origin,
+      terminalId,
+      terminalSecret,
+      apiKey,
+      merchantId,
+      storage: indexedDbStorage(journalOf(pairing)),
+      fetch: reached,
+    })
+  } catch (error) {
+    if (!(error instanceof TerminalError)) throw error
+    phase.value = { state: 'stuck', code: error.code, message: error.message }
+    return
+  }
+  follow(terminal)
+  await reconcile(terminal)
+  await readSales()
+  refresh()
+  phase.value = { state: 'open' }
+}
+
+/** Reads what is kept, and opens the terminal where there is one. */
+export const start = async (): Promise<void> => {
+  records = await openRecords()
+  settings.value = (await records.settings()) ?? {
+    currency: DEFAULT_CURRENCY,
+    shiftSince: systemClock.now(),
+  }
+  const pairing = await records.pairing()
+  if (pairing === undefined) phase.value = { state: 'unpaired' }
+  else await open(pairing)
+  setInterval(refresh, REFRESH_MS)
+}
+
+/** Tries again to open what could not be opened. */
+export const again = async (): Promise<void> => {
+  if (paired.value !== undefined) await open(paired.value)
+}
+
+/** Replaces a damaged journal by what can be read of it; the damaged one is kept. */
+export const recover = async (): Promise<void> => {
+  if (paired.value === undefined) return
+  await recoverIndexedDb(journalOf(paired.value))
+  await again()
+}
+
+/**
+ * Makes this device the terminal, once the service has said that it is one.
+ * @returns what is wrong, in words for people
+ */
+export const pair = async (pairing: Pairing): Promise<string | undefined> => {
+  const { apiKey, terminalId, terminalSecret } = pairing
+  try {
+    const answer = await globalThis.fetch('/api/merchant/terminals/authenticate', {
+      method: 'POST',
+      headers: { 'Content-Type': 'application/json', Authorization: `Bearer ${apiKey}` },
+      body: JSON.stringify({ terminalId, terminalSecret }),
+      credentials: 'omit',
+      redirect: 'error',
+      signal: AbortSignal.timeout(PAIRING_TIMEOUT_MS),
+    })
+    if (answer.status === 401)
+      return 'The service knows no such terminal. It may have been revoked: create another in the console.'
+    if (!answer.ok) return `The service answered with status ${answer.status}. Try again in a minute.`
+  } catch {
+    return `${location.host} does not answer. Pairing needs the network; payments don’t.`
+  }
+  await records.pair(pairing)
+  await set({ shiftSince: systemClock.now() })
+  await open(pairing)
+  return undefined
+}
+
+/** Forgets the secrets of this device. @returns what stands against it, in words for people */
+export const unpair = async (): Promise<string | undefined> => {
+  if (deciding.value) return 'A payment is being decided.'
+  if (undecided.value.length > 0)
+    return 'Of a payment it isn’t known whether the service has booked it. Take it again first, with the same card token.'
+  if (pending.value.count > 0)
+    return 'Payments wait for upload. Connect first: they could never be uploaded without the secrets of this till.'
+  await terminal?.close()
+  terminal = undefined
+  await records.unpair()
+  paired.value = undefined
+  status.value = undefined
+  phase.value = { state: 'unpaired' }
+  return undefined
+}
+
+export const set = async (changes: Partial<Settings>): Promise<void> => {
+  settings.value = { ...settings.value, ...changes }
+  await records.set(settings.value)
+  await readSales()
+}
+
+/** One press, one payment: presses while one is being decided do nothing. */
+export const pay = async (input: PaymentInput & { readonly currency: string }): Promise<void> => {
+  if (terminal === undefined || deciding.value) return
+  deciding.value = true
+  const startedAt = performance.now()
+  try {
+    const result = await terminal.pay(input)
+    const sale: Sale = {
+      transactionId: result.transactionId,
+      terminalId: paired.value?.terminalId ?? '',
+      amount: input.amount,
+      currency: input.currency,
+      at: systemClock.now(),
+      state: result.synced ? 'booked' : 'waiting',
+    }
+    // What waits is listed by its event, and may have been booked since.
+    if (result.synced) await list(sale)
+    decision.value = { result, sale, tookMs: performance.now() - startedAt }
+  } finally {
+    deciding.value = false
+    refresh()
+  }
+}
+
+/** Makes way for the next payment. */
+export const next = (): void => {
+  decision.value = undefined
+}
+
+/** @returns whether it is void now */
+export const takeBack = async (transactionId: string): Promise<boolean> => {
+  try {
+    return (await terminal?.void(transactionId)) ?? false
+  } catch (error) {
+    if (!(error instanceof TerminalError)) throw error
+    problem.value = error.message
+    return false
+  } finally {
+    refresh()
+  }
+}
+
+/** Uploads what waits, now. */
+export const upload = async (): Promise<void> => {
+  const report = await terminal?.flush()
+  problem.value = report?.error
+  refresh()
+}
+
+export const keepOffNetwork = async (on: boolean): Promise<void> => {
+  offNetwork.value = on
+  await terminal?.probe()
+  refresh()
+}
