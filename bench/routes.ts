@@ -11,6 +11,7 @@ import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
+import manifest from '../package.json' with { type: 'json' }
 import { clientOf, ok } from '../test/support/client.ts'
 import { quantile, requestBytes, runLoad } from '../test/support/servers/http-load.ts'
 import { type ServerProcess, startServerProcess } from '../test/support/servers/server-process.ts'
@@ -31,12 +32,18 @@ const row = (what: string, ours: string, mustReach = '', isOk = true): void => {
   rows.push({ what, ours, peer: '', theirs: '', ratio: '', mustReach, ok: isOk })
 }
 
+/** What `npm start` sets. */
+const START_SETTINGS = Object.fromEntries(
+  manifest.scripts.start.split(' ').flatMap((word) => (word.includes('=') ? [word.split('=')] : [])),
+)
+
 const startServer = (env: Readonly<Record<string, string>>): Promise<ServerProcess> =>
   startServerProcess({
     MASTER_KEY: randomBytes(32).toString('hex'),
     ADMIN_API_KEY: KEY,
     RATE_LIMITS: 'off',
     DATA_DIR: 'memory',
+    ...START_SETTINGS,
     ...env,
   })
 

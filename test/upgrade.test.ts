@@ -33,6 +33,10 @@ const CREDENTIALS_BY_STATUS = 'credentials are known by their status'
 const GONE: Readonly<Record<string, string>> = {
   "index CREATE INDEX chat_messages_words ON public.chat_messages USING gin (to_tsvector('simple'::regconfig, text))":
     'the index of the search holds more',
+  "index CREATE INDEX payments_to_attend ON public.payments USING btree (organisation, status, id) WHERE (status <> 'accepted'::text)":
+    'all payments are listed, by the time at which they were received',
+  'column security_alerts.status text collate C not null':
+    'what follows from decisions has a column of its own; this one has a default, which old servers write as well',
   ...Object.fromEntries(
     [
       'column kyc_credentials.digest text collate C not null',
@@ -60,6 +64,11 @@ const CHANGED_LINES: readonly (readonly [pattern: RegExp, reason: string])[] = [
     /^a proof of (kyc|token_validation|consent_verification) is verified, \/((valid|verified): false instead of true|(decision|digest): null instead of .+|context\/[\w/]+: undefined instead of .+)$/,
     'proofs of version 1 of these circuits are refused',
   ],
+  [
+    /^payments that are rejected, \/payments\/[12]\//,
+    'payments are listed by the time at which they were received, which clocks that were set back put before their ids',
+  ],
+  [/^alerts of double spends, \/alerts\/\d+\//, 'a webhook endpoint that fails raises an alert'],
   [/is on the same lists, .*\/explanations\/\d+\/attribute: /, 'a name is explained by several reasons'],
 ]
 

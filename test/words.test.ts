@@ -52,7 +52,7 @@ const NOUNS: readonly { noun: RegExp; may: readonly [pattern: RegExp, reason: st
 ]
 
 const sources = readdirSync(join(ROOT, 'src'), { recursive: true, encoding: 'utf8' })
-  .filter((name) => name.endsWith('.ts'))
+  .filter((name) => /\.tsx?$/.test(name))
   .map((name) => posix.join('src', name))
 
 const exportsOf = (file: string): string[] => {

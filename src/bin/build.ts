@@ -1,6 +1,6 @@
 /**
  * Builds everything that `npm start` and the package's exports need, in under a few seconds when nothing changed:
- * the WebAssembly core, the circuits, the template of the embedded database, the bundles and the pages. `--types` adds declarations.
+ * the WebAssembly core, the circuits, the template of the embedded database, the bundles, the pages and the documentation. `--types` adds declarations.
  * @module
  */
 import { execFileSync } from 'node:child_process'
@@ -23,30 +23,25 @@ const shared = {
   absWorkingDir: ROOT,
 } as const
 
-/** Programs: they run beside node_modules, so packages stay outside the bundle. */
-const buildPrograms = () =>
-  build({
-    ...shared,
-    platform: 'node',
-    packages: 'external',
-    entryPoints: {
-      server: 'src/bin/server.ts',
-      // Runs in the threads that make and verify proofs, which are started from a file.
-      'circuit-worker': 'src/circuits/threads/worker.ts',
-    },
-  })
+/** Programs run beside node_modules, so packages stay outside the bundles. */
+const program = { ...shared, platform: 'node', packages: 'external' } as const
 
-/** The command line, in parts: a till that takes a payment doesn't load what checks proofs. */
-const buildCli = () =>
+/**
+ * The server and the command line, each in parts, of which only what is needed is loaded: a server of PostgreSQL has no
+ * embedded database, a till that takes a payment doesn't check proofs.
+ */
+const buildInParts = (name: 'server' | 'cli') =>
   build({
-    ...shared,
-    platform: 'node',
-    packages: 'external',
-    entryPoints: { cli: 'src/bin/cli.ts' },
+    ...program,
+    entryPoints: { [name]: `src/bin/${name}.ts` },
     splitting: true,
     // The hash tells chunks apart that share a name.
-    chunkNames: 'cli-[name]-[hash]',
+    chunkNames: `${name}-[name]-[hash]`,
   })
+
+/** Runs in the threads that make and verify proofs, which are started from a file. */
+const buildCircuitWorker = () =>
+  build({ ...program, entryPoints: { 'circuit-worker': 'src/circuits/threads/worker.ts' } })
 
 /** What other applications import: each file stands alone, and only `terminal-node` needs Node. */
 const buildExports = async () => {
@@ -73,13 +68,16 @@ const tellCompiled = (line: string): void => {
 }
 
 await buildWasm()
+// Only now: it reads the routes, and what they are made of reads the core.
+const { makeDocs } = await import('./build-steps/docs-pages/docs-pages.tsx')
 await Promise.all([
   buildTemplate(),
   buildCircuits(tellCompiled),
-  buildPrograms(),
-  buildCli(),
+  buildInParts('server'),
+  buildInParts('cli'),
+  buildCircuitWorker(),
   buildExports(),
-  buildWeb(),
+  buildWeb(makeDocs()),
 ])
 chmodSync(`${ROOT}/build/cli.js`, 0o755)
 if (process.argv.includes('--types')) {

@@ -94,6 +94,23 @@ const deepFreeze = <T extends object>(value: T): T => {
   return Object.freeze(value)
 }
 
+/** Of a provider all is needed, or nothing. */
+const oidcOf = (
+  {
+    OIDC_ISSUER: issuer,
+    OIDC_CLIENT_ID: clientId,
+    OIDC_CLIENT_SECRET: clientSecret,
+    OIDC_NAME: name,
+  }: Variables,
+  faults: ConfigFault[],
+) => {
+  if (issuer === undefined) return undefined
+  const needed = { OIDC_CLIENT_ID: clientId, OIDC_CLIENT_SECRET: clientSecret }
+  for (const [variable, value] of Object.entries(needed))
+    if (value === undefined) faults.push({ variable, rule: 'must be set when OIDC_ISSUER is set' })
+  return { issuer, clientId: clientId ?? '', clientSecret: clientSecret ?? '', name }
+}
+
 /** {@link VARIABLES} says what each means; here is only what is made of it. */
 const settingsOf = (values: Variables) => {
   const { HOST: host, PORT: port } = values
@@ -134,6 +151,8 @@ const settingsOf = (values: Variables) => {
 }
 
 export type Config = Readonly<ReturnType<typeof settingsOf> & ReturnType<typeof readFiles>> & {
+  /** The identity provider that people may sign in with; absent: none. */
+  readonly oidc: ReturnType<typeof oidcOf>
   /** 32 bytes; every key that seals data at rest is derived from it. */
   readonly masterKey: Buffer
 }
@@ -147,9 +166,10 @@ export type Config = Readonly<ReturnType<typeof settingsOf> & ReturnType<typeof 
 export const loadConfig = (env: Environment = process.env): Config => {
   const { values, faults } = readEnvironment(env)
   const files = readFiles(values, faults)
+  const oidc = oidcOf(values, faults)
   const isKeyNeeded = values.DATABASE_URL !== undefined && values.MASTER_KEY === undefined
   if (isKeyNeeded) faults.push(KEY_NEEDED)
   if (faults.length > 0) throw new ConfigError(...faults)
   // Last, so that nothing is generated for an environment that is refused.
-  return deepFreeze({ ...settingsOf(values), ...files, masterKey: readMasterKey(values) })
+  return deepFreeze({ ...settingsOf(values), ...files, oidc, masterKey: readMasterKey(values) })
 }

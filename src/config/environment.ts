@@ -66,6 +66,16 @@ const isHttpsUrl = (text: string): boolean => {
   return protocol === 'https:' && username === '' && password === ''
 }
 
+const LOOPBACK: readonly string[] = ['127.0.0.1', '[::1]', 'localhost']
+
+/** OpenID Connect Discovery §2; without TLS only on this machine. */
+const isIssuer = (text: string): boolean => {
+  if (!URL.canParse(text)) return false
+  const { protocol, hostname, username, password, search, hash } = new URL(text)
+  const isSafe = protocol === 'https:' || (protocol === 'http:' && LOOPBACK.includes(hostname))
+  return isSafe && !username && !password && !search && !hash
+}
+
 const isGrowing = (_: unknown, list: readonly number[]): boolean =>
   list.every((value, i) => i === 0 || value >= (list[i - 1] ?? 0))
 
@@ -79,6 +89,7 @@ const ajv = new Ajv2020({ allErrors: true, useDefaults: true, strict: true, stri
     (text: string) => isIP(text) !== 0 || /^[a-z0-9]([a-z0-9.-]{0,251}[a-z0-9])?$/i.test(text),
   )
   .addFormat('https-url', isHttpsUrl)
+  .addFormat('issuer', isIssuer)
   .addFormat('origin', isOrigin)
   .addFormat('postgres-url', (text: string) => /^postgres(ql)?:$/.test(schemeOf(text)))
   .addFormat('redis-url', (text: string) => /^rediss?:$/.test(schemeOf(text)))

@@ -148,6 +148,38 @@ const SECRETS = {
   ),
 }
 
+const SIGN_IN = {
+  OIDC_ISSUER: Type.Optional(
+    Type.String({
+      format: 'issuer',
+      description:
+        'identity provider (OpenID Connect) that people may sign in to the console with ([docs/sign-in.md](docs/sign-in.md))',
+      rule: 'must be a URL that starts with https:// (of this machine also http://), without user, query or fragment',
+    }),
+  ),
+  OIDC_CLIENT_ID: Type.Optional(
+    Type.String({
+      pattern: '^[ -~]{1,512}$',
+      description: 'id of the service at that provider',
+      rule: 'must be 1 to 512 ASCII characters',
+    }),
+  ),
+  OIDC_CLIENT_SECRET: Type.Optional(
+    Type.String({
+      pattern: '^[ -~]{1,1024}$',
+      description: 'its secret there',
+      rule: 'must be 1 to 1024 ASCII characters',
+      secret: true,
+    }),
+  ),
+  OIDC_NAME: Type.String({
+    pattern: '^.{1,50}$',
+    default: 'single sign-on',
+    description: 'what the button says after “Sign in with”',
+    rule: 'must have 1 to 50 characters',
+  }),
+}
+
 const CHAT = {
   CHAT_TRUSTED_ISSUERS: Type.Array(Type.String({ pattern: '^(default|org_[0-9A-HJKMNP-TV-Z]{26})$' }), {
     default: ['default'],
@@ -297,6 +329,7 @@ export const VARIABLES = Type.Object({
   ...SERVING,
   ...STORAGE,
   ...SECRETS,
+  ...SIGN_IN,
   ...CHAT,
   ...WEBHOOKS,
   ...PROVING,

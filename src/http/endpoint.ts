@@ -144,7 +144,8 @@ export const compileEndpoint = <S>(route: Route<S>, kit: EndpointKit<S>): Endpoi
     const stored = caller && (await findAnswer(caller))
     if (stored) {
       ctx.set(REPLAYED_HEADER, 'true')
-      answer(ctx, stored.answer)
+      // An empty answer is kept as null.
+      answer(ctx, stored.answer ?? undefined)
       return
     }
     const { requestId, ip } = ctx.state

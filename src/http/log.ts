@@ -23,6 +23,7 @@ const SECRET_NAMES: ReadonlySet<string> = new Set([
   'cardtoken',
   'cookie',
   'csrftoken',
+  'invitation',
   'masterkey',
   'metricstoken',
   'password',

@@ -2,7 +2,6 @@
 
 /** The texts stand in the database beside each claim, so that they stay as they were first written. */
 export const CLAIM_KINDS = {
-  accountAddress: 'account',
   agentAuthorisationNonce: 'agent.authorisation-nonce',
   agentFreeProofs: 'agent-free-proofs',
   agentNonce: 'agent.nonce',
@@ -19,6 +18,7 @@ export const CLAIM_KINDS = {
   kycCredentialNonce: 'kyc.credential-nonce',
   kycErased: 'kyc.erased',
   kycOpened: 'kyc.opened',
+  kycReviewed: 'kyc.reviewed',
   kycSucceeded: 'kyc.succeeded',
   paymentAccepted: 'payment-acceptance',
   paymentNullifier: 'nullifier',
@@ -34,6 +34,7 @@ export const CLAIM_KINDS = {
   registeredKey: 'registered-key',
   routeDeleted: 'route.deleted',
   statusRevoked: 'status.revoked',
+  ticketRevoked: 'ticket.revoked',
   ticketSpent: 'ticket.spent',
   tokenRevoked: 'token.revoked',
   tokenUsed: 'token.used',

@@ -22,6 +22,7 @@ const TAGS: Readonly<Record<string, string>> = {
   Circuits: 'The statements that can be proven in zero knowledge, and the keys that verify their proofs.',
   Consent: 'Consents, withdrawals and signed receipts.',
   Console: 'Organisations, accounts, sessions, merchants and terminals.',
+  Team: 'Members of an organisation, their roles, and invitations.',
   Devices: 'Devices of an organisation and their keys.',
   Domains: 'Custom domains of pods.',
   Eligibility: 'Eligibility decisions over several data sources, proven without revealing the data.',

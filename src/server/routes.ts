@@ -1,7 +1,12 @@
 /** The table of contents: every domain's routes in one list. @module */
+
+import { oidcRoutes } from '../domain/accounts/oidc/routes.ts'
 import { accountRoutes } from '../domain/accounts/routes.ts'
 import { keyRoutes } from '../domain/accounts/routes-keys.ts'
 import { sessionRoutes } from '../domain/accounts/routes-sessions.ts'
+import { memberRoutes } from '../domain/accounts/team/routes.ts'
+import { invitationRoutes } from '../domain/accounts/team/routes-invitations.ts'
+import { totpRoutes } from '../domain/accounts/totp/routes.ts'
 import { deviceRoutes } from '../domain/agents/devices/routes.ts'
 import { agentBadgeRoutes } from '../domain/agents/trust/badge/routes-badge.ts'
 import { agentEnrolmentRoutes } from '../domain/agents/trust/routes.ts'
@@ -36,6 +41,7 @@ import { domainRoutes } from '../domain/pods/routes-domains.ts'
 import { policyRoutes } from '../domain/policies/routes.ts'
 import { challengeRoutes } from '../domain/proofs/challenges/routes.ts'
 import { proofRoutes } from '../domain/proofs/routes.ts'
+import { reviewRoutes } from '../domain/reviews/routes.ts'
 import { securityRoutes } from '../domain/security/routes.ts'
 import { getStatusList } from '../domain/status/routes.ts'
 import { systemRoutes } from '../domain/system/routes.ts'
@@ -70,6 +76,10 @@ export const routes: readonly Route<Services>[] = [
   ...moderationRoutes,
   ...accountRoutes,
   ...sessionRoutes,
+  ...memberRoutes,
+  ...invitationRoutes,
+  ...totpRoutes,
+  ...oidcRoutes,
   ...keyRoutes,
   ...terminalRoutes,
   ...securityRoutes,
@@ -93,6 +103,7 @@ export const routes: readonly Route<Services>[] = [
   ...ticketRoutes,
   ...kycRoutes,
   ...sdJwtRoutes,
+  ...reviewRoutes,
   ...amlRoutes,
   ...amlSubscriptionRoutes,
   ...agentEnrolmentRoutes,

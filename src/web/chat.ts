@@ -1,6 +1,7 @@
 /** The chat page: shows one view of the messages, keeps it live, and posts. @module */
 
 import type { ChatStats, Message } from '../domain/chat/schemas.ts'
+import { counted } from './chat/counted.ts'
 import { createFeed, type Feed } from './chat/feed.ts'
 import { type Connection, followStream } from './chat/live.ts'
 import type { MessageActions } from './chat/message.ts'
@@ -9,7 +10,6 @@ import { preparePrompts, promptCard } from './chat/prompts.ts'
 import { RefusedError } from './chat/service.ts'
 import { sourceOf } from './chat/sources.ts'
 import { linkTo, type View, viewOf } from './chat/views.ts'
-import { counted } from './counted.ts'
 import { byId, say } from './elements.ts'
 import { UnreachableError } from './http.ts'
 

@@ -44,6 +44,7 @@ describe('configuration', () => {
       adminApiKey: undefined,
       customDomainCname: '127.0.0.1',
       metricsToken: undefined,
+      oidc: undefined,
       rateLimitPerMinute: 100,
       rateLimits: true,
       chatLimits: {
@@ -84,6 +85,31 @@ describe('configuration', () => {
     })
   })
 
+  it('takes an identity provider whole, over TLS or on this machine', () => {
+    const faultsOf = (env: Record<string, string>): string => {
+      try {
+        loadConfig({ ...memory, ...env })
+        return ''
+      } catch (error) {
+        return String(error)
+      }
+    }
+    expect(faultsOf({ OIDC_ISSUER: 'https://login.example' }))
+      .to.include('OIDC_CLIENT_ID')
+      .and.to.include('OIDC_CLIENT_SECRET')
+    const client = { OIDC_CLIENT_ID: 'assay', OIDC_CLIENT_SECRET: 'client-secret' }
+    expect(faultsOf({ OIDC_ISSUER: 'http://127.0.0.1:4000', ...client })).to.equal('')
+    for (const OIDC_ISSUER of [
+      'http://login.example',
+      'https://u:p@login.example',
+      'https://login.example?x',
+      'login',
+    ])
+      expect(faultsOf({ OIDC_ISSUER, ...client }), OIDC_ISSUER)
+        .to.include('OIDC_ISSUER')
+        .and.to.not.include('client-secret')
+  })
+
   it('reads every variable', () => {
     const config = loadConfig({
       PORT: '9000',
@@ -96,6 +122,10 @@ describe('configuration', () => {
       ADMIN_API_KEY: 'sixteen-characte',
       CUSTOM_DOMAIN_CNAME: 'edge.assay.example',
       METRICS_TOKEN: 'scrape',
+      OIDC_ISSUER: 'https://login.example/realm',
+      OIDC_CLIENT_ID: 'assay',
+      OIDC_CLIENT_SECRET: 'client-secret',
+      OIDC_NAME: 'Example',
       RATE_LIMIT_PER_MINUTE: '250',
       RATE_LIMITS: 'off',
       TRUST_PROXY: '10.0.0.0/8, 192.0.2.1,2001:db8::/32',
@@ -128,6 +158,12 @@ describe('configuration', () => {
       amlLists: { directory: '/srv/lists' },
       customDomainCname: 'edge.assay.example',
       metricsToken: 'scrape',
+      oidc: {
+        issuer: 'https://login.example/realm',
+        clientId: 'assay',
+        clientSecret: 'client-secret',
+        name: 'Example',
+      },
       rateLimitPerMinute: 250,
       rateLimits: false,
       chatLimits: {

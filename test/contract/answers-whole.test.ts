@@ -29,11 +29,18 @@ const WHOLE: readonly (readonly [maker: string, taker: string])[] = [
   ['getPolicy', 'putPolicy'],
   ['putPolicy', 'putPolicy'],
   ['updateOrganisation', 'updateOrganisation'],
+  ['listAccounts', 'updateAccount'],
+  ['updateAccount', 'updateAccount'],
   ['listPods', 'updatePod'],
   ['updatePod', 'updatePod'],
   ['createWebhook', 'changeWebhook'],
   ['listWebhooks', 'changeWebhook'],
   ['changeWebhook', 'changeWebhook'],
+  ['listSecurityAlerts', 'decideAlert'],
+  ['listConsoleAlerts', 'decideAlert'],
+  ['decideAlert', 'decideAlert'],
+  ['getReviewSettings', 'changeReviewSettings'],
+  ['changeReviewSettings', 'changeReviewSettings'],
 ]
 
 /** Answers that have a member of a taker's, and are not what it takes. */
@@ -46,7 +53,12 @@ const APART: readonly {
   {
     why: 'a person or list is named by its id, and what is asked about it is something else',
     by: ['userId', 'listId'],
-    makers: ['subscribeToScreening', 'decideScreeningFinding', 'decideConsoleScreeningFinding'],
+    makers: [
+      'subscribeToScreening',
+      'decideScreeningFinding',
+      'decideConsoleScreeningFinding',
+      'decidePerson',
+    ],
   },
   {
     why: 'an agent is named by its id, and what is asked of it is something else',

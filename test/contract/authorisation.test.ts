@@ -4,7 +4,7 @@
  */
 import { expect } from 'chai'
 import { DEFAULT_SCOPES, SCOPES, type Scope } from '../../src/caller.ts'
-import { SESSION_SCOPES } from '../../src/domain/accounts/sessions.ts'
+import { RIGHTS } from '../../src/domain/accounts/roles.ts'
 import { type Route, scopesOf } from '../../src/http/route.ts'
 import { newApiKey, newAskToken } from '../../src/keys/api-keys.ts'
 import { routes } from '../../src/server/routes.ts'
@@ -37,6 +37,7 @@ interface Caller {
 }
 
 const STRANGER = "another organisation's key"
+const STRANGERS_SESSION = "another organisation's session"
 const OWN_SCOPE = 'a key with its scope'
 const ADMIN = 'an admin key'
 
@@ -47,8 +48,17 @@ const cells = (status: number, caller: string, names: readonly string[]): [strin
 /** Where something else is told than follows from the route: `route: caller` → status. */
 const EXCEPTIONS: ReadonlyMap<string, number> = new Map([
   // Nobody manages a key with scopes that they lack themselves.
-  ...cells(403, OWN_SCOPE, ['createKey', 'createApiKey', 'rotateKey', 'deleteKey']),
+  ...cells(403, OWN_SCOPE, [
+    'createKey',
+    'createApiKey',
+    'rotateKey',
+    'deleteKey',
+    'updateAccount',
+    'createInvitation',
+  ]),
   ...cells(403, OWN_SCOPE, ['createTerminal', 'deleteTerminal']),
+  // Who only reads alerts silences none.
+  ...cells(403, OWN_SCOPE, ['decideAlert']),
   // Asks hermes as well, which takes scope verify; hands in proofs as well, which takes scope proof.
   ...cells(403, OWN_SCOPE, ['checkEligibility', 'handInProofs']),
   // A terminal of somebody else, an unknown one and a wrong secret can't be told apart.
@@ -56,9 +66,14 @@ const EXCEPTIONS: ReadonlyMap<string, number> = new Map([
   ...cells(401, ADMIN, ['authenticateTerminal']),
   // Says, as specified, that the pod is somebody else's.
   ...cells(403, STRANGER, ['getPodStats']),
+  ...cells(403, STRANGERS_SESSION, ['getPodStats']),
   ...cells(403, ADMIN, ['getPodStats']),
+  // Tries the rules that are sent, under whatever name.
+  ...cells(200, STRANGER, ['tryPolicy']),
+  ...cells(200, STRANGERS_SESSION, ['tryPolicy']),
   // Judge what is presented, a proof or a token itself: what is no good to the caller is a verdict, and no 404.
   ...cells(200, STRANGER, ['verifyEntryProof', 'verifyProof', 'verifyProofV1', 'syncProofs', 'handInProofs']),
+  ...cells(200, STRANGERS_SESSION, ['verifyProofV1']),
   ...cells(200, STRANGER, ['validateToken', 'validateHybridToken', 'validateQuantumSafeByCircuit']),
 ])
 
@@ -94,7 +109,7 @@ const kind =
   (route: Route): Expected =>
     route.auth === auth && has(route, new Set(scope ? [scope] : [])) ? 'admitted' : 403
 const session = (route: Route): Expected =>
-  takesSession(route) ? (has(route, SESSION_SCOPES) ? 'admitted' : 403) : nobody(route)
+  takesSession(route) ? (has(route, RIGHTS.owner.writes) ? 'admitted' : 403) : nobody(route)
 
 /** An account that is signed in, its organisation with a subscription, and a key of that organisation. */
 const openOrganisation = async (app: TestApp) => {
@@ -289,7 +304,7 @@ describe('authorisation', () => {
     const told = (allowed: Expected): Expected => (allowed === 'admitted' ? notFound : allowed)
     const byKey = { name: STRANGER, options: { key: theirs.owner.apiKey }, expected: told(key(OWNER)(route)) }
     const bySession = {
-      name: "another organisation's session",
+      name: STRANGERS_SESSION,
       options: { headers: theirs.headers },
       expected: takesSession(route) ? told(session(route)) : nobody(route),
     }

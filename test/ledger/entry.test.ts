@@ -48,7 +48,10 @@ describe('ledger entry', () => {
   })
 
   it('names the same actor through whichever session or token it acts', () => {
-    expect(actorOf({ kind: 'session', id: 'ses_1', accountId: 'acc_1' })).to.deep.equal(['account', 'acc_1'])
+    expect(actorOf({ kind: 'session', id: 'ses_1', accountId: 'acc_1', role: 'owner' })).to.deep.equal([
+      'account',
+      'acc_1',
+    ])
     expect(actorOf({ kind: 'key', id: 'key_1', keyId: 'key_1' })).to.deep.equal(['key', 'key_1'])
     expect(actorOf({ kind: 'system', id: 'sweep' })).to.deep.equal(['system', 'sweep'])
     const terminal = {

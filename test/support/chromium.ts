@@ -4,8 +4,8 @@ import { type Browser, chromium } from 'playwright-core'
 
 const EXECUTABLE = '/usr/bin/chromium'
 
-/** @throws Error that says how to install it */
-export const launchChromium = (): Promise<Browser> => {
+/** @param extra arguments @throws Error that says how to install it */
+export const launchChromium = (extra: readonly string[] = []): Promise<Browser> => {
   if (!existsSync(EXECUTABLE)) {
     throw new Error(`Browser tests need Chromium at ${EXECUTABLE}: apt-get install chromium`)
   }
@@ -20,6 +20,7 @@ export const launchChromium = (): Promise<Browser> => {
       '--disable-background-networking',
       '--disable-component-update',
       '--disable-sync',
+      ...extra,
     ],
   })
 }

@@ -1,5 +1,7 @@
 /** What a route's example needs to exist: a caller with its scope, and whatever its `{placeholders}` name. */
+
 import { randomUUID } from 'node:crypto'
+import { systemCaller } from '../../src/caller.ts'
 import type { Example, Route } from '../../src/http/route.ts'
 import type { TestApp, TestOrganisation } from './app.ts'
 import { makeLoggedDigest, makePayment } from './circuits/circuit-fixtures.ts'
@@ -17,9 +19,11 @@ import { createPod } from './domain/pods.ts'
 import { challengeRoutesOf } from './domain/presentations.ts'
 import { asText, generated } from './domain/proof-api.ts'
 import { screeningRoutesOf } from './domain/screening.ts'
+import { addMember, invited } from './domain/team.ts'
 import { ticketRoutesOf } from './domain/tickets.ts'
 import { terminalTill } from './domain/tills.ts'
 import { tokenRoutesOf } from './domain/tokens.ts'
+import { codeOf, enableTotp, startTotp } from './domain/totp.ts'
 import { createWallet, possessionProof, sdJwtRoutesOf } from './domain/wallets.ts'
 import { hashOf, signedResult } from './verification.ts'
 import { register } from './webhooks.ts'
@@ -60,6 +64,17 @@ const makeLatePayment = async (app: TestApp, owner: TestOrganisation) => {
   const paymentId = body.payments[0]?.paymentId
   if (paymentId === undefined) throw new Error('no late payment')
   return { paymentId }
+}
+
+/** Too many wrong secrets of a terminal. */
+const makeAlert = async (app: TestApp, { organisationId: organisation }: TestOrganisation) => {
+  const { ledger, security } = app.services
+  const row = security.alertRow({ organisation, type: 'auth_bruteforce', subject: 'ter_1', at: Date.now() })
+  await ledger.append(systemCaller(organisation, 'test'), (tx) => {
+    tx.append({ type: 'gate', data: {} })
+    tx.write(row)
+  })
+  return { alertId: row.values.id }
 }
 
 const makeResult = async (app: TestApp, { apiKey }: TestOrganisation) => {
@@ -116,6 +131,13 @@ const makeVerifiedPerson = async (app: TestApp, { apiKey }: TestOrganisation) =>
   const userId = `customer-${randomUUID()}`
   await kycRoutesOf(app, apiKey).verified(userId)
   return { verifiedUserId: userId }
+}
+
+/** Somebody whose data is incomplete. */
+const makeReviewedPerson = async (app: TestApp, { apiKey }: TestOrganisation) => {
+  const reviewedUserId = `customer-${randomUUID()}`
+  await kycRoutesOf(app, apiKey).verify({ userId: reviewedUserId, data: { givenName: 'Anna' } })
+  return { reviewedUserId }
 }
 
 /** Somebody on the list that ships, who is found. */
@@ -209,11 +231,21 @@ const makeSignedRemoval = async (app: TestApp) => {
   }
 }
 
+/** One that is open. */
+const makeInvitation = async (app: TestApp, { apiKey }: TestOrganisation) => {
+  const { invitationId, invitation } = await invited(app, { key: apiKey })
+  return { invitationId, invitation }
+}
+
 const MAKERS: Makers = {
   circuitId: async () => ({ circuitId: 'yesno' }),
   message: makeMessage,
   signedMessage: makeSignedRemoval,
   organisationId: async (_, { organisationId }) => ({ organisationId }),
+  accountId: async (app, { apiKey }) => {
+    const { accountId } = await addMember(app, { key: apiKey }, 'viewer')
+    return { accountId }
+  },
   merchantId: async (_, { merchantId }) => ({ merchantId }),
   keyId: async (app, { apiKey }) => {
     const { keyId } = await created<{ keyId: string }>(app, apiKey, '/console/api/keys', { label: 'spare' })
@@ -245,6 +277,7 @@ const MAKERS: Makers = {
   treeRoot: makeAuditProof,
   terminalSecret: makeTerminal,
   paymentId: makeLatePayment,
+  alertId: makeAlert,
   proofId: makeProof,
   zk1: makeProof,
   challengeId: makeChallenge,
@@ -281,11 +314,14 @@ const MAKERS: Makers = {
   paymentTime: makePayment,
   asset: async ({ services }) => ({ asset: services.pages.assets[0] ?? '' }),
   verifiedUserId: makeVerifiedPerson,
+  reviewedUserId: makeReviewedPerson,
   screenedUserId: makeScreenedPerson,
   findingId: makeScreenedPerson,
   holderX: makeWalletProof,
   holderY: makeWalletProof,
   possessionProof: makeWalletProof,
+  invitationId: makeInvitation,
+  invitation: makeInvitation,
   email: makeAccount,
   password: makeAccount,
 }
@@ -304,6 +340,17 @@ const namesIn = (text: string): string[] => [...text.matchAll(/\{(\w+)\}/g)].map
 export const placeholdersOf = ({ path, example = {} }: Route): Set<string> => {
   const open = namesIn(path).filter((name) => !(name in (example.params ?? {})))
   return new Set([...open, ...namesIn(JSON.stringify(example))])
+}
+
+/** An account that has a second factor, or is about to. */
+const totpFixtures = async (app: TestApp, names: ReadonlySet<string>): Promise<Fixtures> => {
+  const account = await makeAccount(app)
+  const { headers } = await signIn(app, account)
+  if (names.has('totpCode')) {
+    const { nextCode } = await enableTotp(app, headers, account)
+    return { headers, values: { ...account, totpCode: nextCode } }
+  }
+  return { headers, values: { ...account, firstTotpCode: codeOf(await startTotp(app, headers, account)) } }
 }
 
 /** An account that is signed in twice: as the caller, and in the session that is named. */
@@ -343,9 +390,11 @@ export const makeValues = async (
 
 /** Makes a fresh organisation and in it everything that the route's path and example name. @throws Error for an unknown placeholder */
 export const createFixtures = async (app: TestApp, route: Route): Promise<Fixtures> => {
+  const names = placeholdersOf(route)
+  if (names.has('totpCode') || names.has('firstTotpCode')) return totpFixtures(app, names)
   if (route.auth === 'session') return sessionFixtures(app)
   const owner = await app.organisation()
-  const values = await makeValues(app, owner, placeholdersOf(route))
+  const values = await makeValues(app, owner, names)
   if (route.auth === 'none') return { values }
   const needsOperator = route.scope === 'admin' || route.scope === 'metrics'
   return { key: needsOperator ? app.adminKey : owner.apiKey, values }

@@ -87,7 +87,7 @@ export const findPatterns = (folder: string): Found => {
   const patterns: Pattern[] = []
   const unknown: { at: string; text: string }[] = []
   const files = readdirSync(join(ROOT, folder), { recursive: true, encoding: 'utf8' })
-  for (const name of files.filter((file) => file.endsWith('.ts'))) {
+  for (const name of files.filter((file) => /\.tsx?$/.test(file))) {
     const source = parse(join(ROOT, folder, name))
     const visit = (node: ts.Node): void => {
       const { line } = source.getLineAndCharacterOfPosition(node.getStart())

@@ -5,11 +5,11 @@ import ts from 'typescript'
 
 export const ROOT = join(import.meta.dirname, '../..')
 
-/** Paths from the root, sorted; none where there is no such folder. */
+/** Paths from the root, sorted; none where there is no such folder. Of `.ts` there are two kinds: those of components are `.tsx`. */
 export const filesBelow = (folder: string, extension: string): string[] =>
   existsSync(join(ROOT, folder))
     ? readdirSync(join(ROOT, folder), { recursive: true, encoding: 'utf8' })
-        .filter((name) => name.endsWith(extension))
+        .filter((name) => name.endsWith(extension) || (extension === '.ts' && name.endsWith('.tsx')))
         .map((name) => posix.join(folder, name))
         .sort()
     : []

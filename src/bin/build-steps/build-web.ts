@@ -3,9 +3,11 @@
  * browsers may keep them for good.
  * @module
  */
-import { readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { basename, join } from 'node:path'
-import { build } from 'esbuild'
+import { build, type Metafile, type Plugin } from 'esbuild'
+import { buildTill } from './build-till.ts'
+import type { Docs, DocsPage } from './docs-pages/docs-pages.tsx'
 
 const ROOT = new URL('../../..', import.meta.url).pathname
 const SOURCE = 'src/web'
@@ -17,10 +19,15 @@ const PAGES = {
   chat: 'Chat · Assay',
   verify: 'Signed result · Assay',
   holder: 'Credentials · Assay',
+  console: 'Console · Assay',
+  terminal: 'Till · Assay',
 } as const
 
+/** The script of all pages of the documentation. */
+const DOCS = 'docs'
+
 /** Programs that pages run on threads of their own, which find their address under this name. */
-const WORKERS = { HOLDER_PROVER: 'holder-prover.ts' } as const
+const WORKERS = { HOLDER_PROVER: 'holder/holder-prover.ts' } as const
 
 /** Of scripts that a browser runs as modules. */
 const shared = {
@@ -33,6 +40,8 @@ const shared = {
   format: 'esm',
   platform: 'browser',
   target: 'es2022',
+  jsx: 'automatic',
+  jsxImportSource: 'preact',
   logLevel: 'warning',
 } as const
 
@@ -58,9 +67,37 @@ const buildWorkers = async (): Promise<{
   }
 }
 
-/** Builds the assets. @returns the path under /assets/ of each source file, by its name */
-const buildAssets = async (): Promise<{ readonly kept: Set<string>; url(source: string): string }> => {
-  const scripts = Object.keys(PAGES).map((name) => `${SOURCE}/${name}.ts`)
+/** Puts what the search looks in where the sources keep a place for it. */
+const madeIndex = (index: string): Plugin => ({
+  name: 'made-index',
+  setup(pages) {
+    pages.onLoad({ filter: /\/web\/docs\/made-index\.ts$/ }, () => ({
+      contents: `export const INDEX = ${JSON.stringify(index)}`,
+      loader: 'js',
+    }))
+  },
+})
+
+interface Assets {
+  /** Names of all files that were made. */
+  readonly kept: Set<string>
+  /** @returns the address of what a source file became */
+  url(source: string): string
+  /** @returns the addresses of what a source file became, and of all that it loads, now or later */
+  urlsOf(source: string): string[]
+}
+
+/** @returns a file and all that it loads */
+const withImports = (outputs: Metafile['outputs'], file: string, seen = new Set<string>()): Set<string> => {
+  if (seen.has(file) || outputs[file] === undefined) return seen
+  seen.add(file)
+  for (const { path } of outputs[file].imports) withImports(outputs, path, seen)
+  return seen
+}
+
+/** Builds the assets. @param index what the search looks in */
+const buildAssets = async (index: string): Promise<Assets> => {
+  const scripts = [...Object.keys(PAGES), DOCS].map((name) => `${SOURCE}/${name}.ts`)
   const workers = await buildWorkers()
   const { metafile } = await build({
     ...shared,
@@ -69,6 +106,7 @@ const buildAssets = async (): Promise<{ readonly kept: Set<string>; url(source: 
     splitting: true,
     loader: { '.svg': 'copy' },
     define: workers.addresses,
+    plugins: [madeIndex(index)],
   })
   const bySource = new Map<string, string>()
   const kept = new Set<string>(workers.kept)
@@ -78,14 +116,17 @@ const buildAssets = async (): Promise<{ readonly kept: Set<string>; url(source: 
     const source = entryPoint ?? Object.keys(inputs)[0]
     if (source !== undefined) bySource.set(basename(source), basename(file))
   }
-  return {
-    kept,
-    url(source) {
-      const file = bySource.get(source)
-      if (file === undefined) throw new Error(`esbuild made nothing of ${SOURCE}/${source}`)
-      return `/assets/${file}`
-    },
+  const url = (source: string): string => {
+    const file = bySource.get(source)
+    if (file === undefined) throw new Error(`esbuild made nothing of ${SOURCE}/${source}`)
+    return `/assets/${file}`
   }
+  const urlsOf = (source: string): string[] =>
+    Array.from(
+      withImports(metafile.outputs, `${OUTPUT}${url(source)}`),
+      (file) => `/assets/${basename(file)}`,
+    )
+  return { kept, url, urlsOf }
 }
 
 const fill = (template: string, values: Readonly<Record<string, string>>): string =>
@@ -95,16 +136,31 @@ const fill = (template: string, values: Readonly<Record<string, string>>): strin
     return value
   })
 
+/** Empties build/web/docs of pages that are gone, and writes those there are. */
+const writeDocs = (docs: readonly DocsPage[], inShell: (page: DocsPage) => string): void => {
+  const directory = join(ROOT, OUTPUT, 'docs')
+  mkdirSync(directory, { recursive: true })
+  const files = new Map(docs.map((page) => [`${page.name || 'index'}.html`, page]))
+  for (const [file, page] of files) writeFileSync(join(directory, file), inShell(page))
+  for (const file of readdirSync(directory)) if (!files.has(file)) rmSync(join(directory, file))
+}
+
 /** @throws Error when a file of a page is missing, and what esbuild refuses */
-export const buildWeb = async (): Promise<void> => {
+export const buildWeb = async ({ pages, index }: Docs): Promise<void> => {
   const read = (name: string): string => readFileSync(join(ROOT, SOURCE, name), 'utf8')
-  const { kept, url } = await buildAssets()
+  const { kept, url, urlsOf } = await buildAssets(index)
   const shell = read('shell.html')
+  const files = { style: url('style.css'), icon: url('icon.svg') }
   for (const [name, title] of Object.entries(PAGES)) {
     const main = read(`${name}.html`).trimEnd()
-    const files = { style: url('style.css'), icon: url('icon.svg'), script: url(`${name}.ts`) }
-    writeFileSync(join(ROOT, OUTPUT, `${name}.html`), fill(shell, { title, main, ...files }))
+    const page = fill(shell, { title, main, ...files, script: url(`${name}.ts`) })
+    writeFileSync(join(ROOT, OUTPUT, `${name}.html`), page)
   }
+  writeDocs(pages, ({ title, main }) =>
+    fill(shell, { title: `${title} · Docs · Assay`, main, ...files, script: url(`${DOCS}.ts`) }),
+  )
+  const assets = [...urlsOf('terminal.ts'), files.style]
+  kept.add(await buildTill({ root: ROOT, output: OUTPUT, icon: files.icon, assets }))
   // Last, so that a server that starts meanwhile finds what its page names.
   for (const file of readdirSync(join(ROOT, OUTPUT, 'assets'))) {
     if (!kept.has(file)) rmSync(join(ROOT, OUTPUT, 'assets', file), { force: true })

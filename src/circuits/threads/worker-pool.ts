@@ -120,6 +120,8 @@ export interface WorkerPool {
 
 /** What most verifications ask for. Preparing it also gets the code compiled well. */
 const WARM: CircuitId = 'yesno'
+/** Of each thread's heap; by default three times as much. */
+const YOUNG_GENERATION_MIB = 16
 /** With more, what only one thread can make would take longest. */
 const MOST_HELPERS = 2
 
@@ -145,6 +147,8 @@ const createThreads = ({
     idleTimeout: Number.POSITIVE_INFINITY,
     // A plain bundle: it needs none of the loaders that this process may run with.
     execArgv: [],
+    // Their work is in WebAssembly: little is allocated that is soon garbage.
+    resourceLimits: { maxYoungGenerationSizeMb: YOUNG_GENERATION_MIB },
     workerData,
   })
   pool.on('message', onHelpAsked)

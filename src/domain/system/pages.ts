@@ -1,6 +1,7 @@
 /** The pages for people, as `npm run build` made them: read once, served from memory. @module */
 import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
+import { gunzipSync, gzipSync } from 'node:zlib'
 import { fail } from '../../errors.ts'
 
 /** From a bundle in build/, and from the sources. */
@@ -10,11 +11,12 @@ const PLACES = ['./web/', '../../../build/web/']
 const ASSET_MAX_AGE_SECONDS = 365 * 24 * 3600
 
 /** Scripts, styles and images are our own files; nothing runs that came another way. */
-const contentSecurityPolicy = ({ scripts = '', workers = false } = {}): string =>
+const contentSecurityPolicy = ({ scripts = '', workers = false, manifest = false } = {}): string =>
   [
     "default-src 'none'",
     `script-src 'self'${scripts}`,
     ...(workers ? ["worker-src 'self'"] : []),
+    ...(manifest ? ["manifest-src 'self'"] : []),
     "style-src 'self'",
     "img-src 'self'",
     "connect-src 'self'",
@@ -42,6 +44,7 @@ const CONTENT_TYPES: Readonly<Record<string, string>> = {
   js: 'text/javascript; charset=utf-8',
   css: 'text/css; charset=utf-8',
   svg: 'image/svg+xml',
+  webmanifest: 'application/manifest+json',
 }
 
 /** Reads proofs. */
@@ -56,8 +59,22 @@ const HOLDER_HEADERS = {
   'Content-Security-Policy': contentSecurityPolicy({ scripts: WASM, workers: true }),
 } as const
 
+/** Takes payments, and is kept on the device by a service worker. */
+const TERMINAL_HEADERS = {
+  ...PAGE_HEADERS,
+  'Content-Security-Policy': contentSecurityPolicy({ scripts: WASM, workers: true, manifest: true }),
+} as const
+
 /** A thread keeps to the policy that its program comes with, not to that of the page. Other scripts have no use for it. */
 const WORKER_POLICY = `default-src 'none'; script-src 'self'${WASM}; connect-src 'self'`
+
+/** It answers for the till's page, which is not below its own address (Service Workers, section 3.1.3). */
+const TERMINAL_WORKER_HEADERS = {
+  'Content-Type': 'text/javascript; charset=utf-8',
+  'Content-Security-Policy': WORKER_POLICY,
+  'Service-Worker-Allowed': '/terminal',
+  'Cache-Control': 'no-cache',
+} as const
 
 /** A file as it is answered. */
 export interface Served {
@@ -74,6 +91,19 @@ export interface Pages {
   readonly verify: Served
   /** Keeps credentials in the browser, and proves with them what somebody asks. */
   readonly holder: Served
+  /** An organisation's own affairs, behind a sign-in. */
+  readonly console: Served
+  /**
+   * The reference and the guides. @param name empty: the first page
+   * @throws AppError not_found
+   */
+  docs(name: string): Served
+  /** Names of the pages that `docs` takes. */
+  readonly docsNames: readonly string[]
+  /** Takes payments, with and without a network. */
+  readonly terminal: Served
+  /** The program that keeps the till on a device. */
+  readonly terminalWorker: Served
   /** Names of all assets. */
   readonly assets: readonly string[]
   /** A script, style or image of the pages. @throws AppError not_found */
@@ -89,8 +119,38 @@ const findDirectory = (): URL => {
   return found
 }
 
-/** Reads the pages. @throws Error where they were not built */
-export const loadPages = (): Pages => {
+const escapeText = (text: string): string =>
+  text.replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('"', '&quot;')
+
+/** What the built documents say where the address of the server is meant. */
+const BASE_URL = '{{BASE_URL}}'
+const FIRST_DOCS_PAGE = 'index'
+
+/** Kept compressed: there are many, of which few are read. */
+const loadDocs = (directory: URL, baseUrl: string): Pick<Pages, 'docs' | 'docsNames'> => {
+  const kept = new Map<string, Buffer>()
+  for (const file of readdirSync(directory)) {
+    const name = file.slice(0, -'.html'.length)
+    kept.set(
+      name === FIRST_DOCS_PAGE ? '' : name,
+      gzipSync(readFileSync(new URL(file, directory), 'utf8').replaceAll(BASE_URL, baseUrl)),
+    )
+  }
+  return {
+    docs: (name) => ({
+      body: gunzipSync(kept.get(name) ?? fail('not_found')).toString(),
+      headers: PAGE_HEADERS,
+    }),
+    docsNames: [...kept.keys()],
+  }
+}
+
+/**
+ * Reads the pages.
+ * @param baseUrl where the service is, as its documents say it
+ * @throws Error where they were not built
+ */
+export const loadPages = (baseUrl: string): Pages => {
   const directory = findDirectory()
   const read = (name: string): string => readFileSync(new URL(name, directory), 'utf8')
   const page = (name: string, headers: Served['headers'] = PAGE_HEADERS): Served => ({
@@ -113,6 +173,10 @@ export const loadPages = (): Pages => {
     chat: page('chat'),
     verify: page('verify', VERIFY_HEADERS),
     holder: page('holder', HOLDER_HEADERS),
+    console: page('console'),
+    terminal: page('terminal', TERMINAL_HEADERS),
+    terminalWorker: { body: read('terminal-worker.js'), headers: TERMINAL_WORKER_HEADERS },
+    ...loadDocs(new URL('docs/', directory), escapeText(baseUrl)),
     assets: [...assets.keys()],
     asset: (name) => assets.get(name) ?? fail('not_found'),
   }

@@ -1,8 +1,8 @@
 /** A list of messages with a past, read page by page, and a present, which comes live. @module */
 import type { Message } from '../../domain/chat/schemas.ts'
-import { counted } from '../counted.ts'
 import { make, say } from '../elements.ts'
 import { UnreachableError } from '../http.ts'
+import { counted } from './counted.ts'
 import type { MessageActions } from './message.ts'
 import { createMessageList } from './message-list.ts'
 import { RefusedError } from './service.ts'

@@ -1,6 +1,7 @@
 /** The fields of a post: what is left of their lengths, and what is wrong with them. @module */
-import { counted } from '../counted.ts'
+
 import { byId, say } from '../elements.ts'
+import { counted } from './counted.ts'
 
 export type Field = 'name' | 'text' | 'model' | 'topic'
 

@@ -4,8 +4,8 @@
  * @module
  */
 import type { Message, MessageProof } from '../../domain/chat/schemas.ts'
-import { counted } from '../counted.ts'
 import { type Child, make, say } from '../elements.ts'
+import { counted } from './counted.ts'
 import { linkTo } from './views.ts'
 
 /** A longer text is folded until somebody wants to see it all. */

@@ -1,8 +1,8 @@
 /** The prompts beside the messages: that of the day, by category, found by words, at random. @module */
 import type { Prompt, PromptList } from '../../domain/chat/prompts/schemas-prompts.ts'
-import { counted } from '../counted.ts'
 import { byId, make, say } from '../elements.ts'
 import { UnreachableError } from '../http.ts'
+import { counted } from './counted.ts'
 import { RefusedError, service } from './service.ts'
 import { linkTo } from './views.ts'
 

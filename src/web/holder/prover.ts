@@ -2,6 +2,7 @@
 import type { AskedContext } from '../../circuits/answer.ts'
 import type { Credential } from '../../circuits/credential.ts'
 import type { SnarkProof } from '../../protocol/zk1.ts'
+import { allowedProgram } from '../programs.ts'
 
 /** Address of the thread's program: the build puts it in. */
 declare const HOLDER_PROVER: string
@@ -35,31 +36,9 @@ export class NoAnswerError extends Error {
   override readonly name = 'NoAnswerError'
 }
 
-/** Not in every browser. */
-interface TrustedTypes {
-  createPolicy(
-    name: string,
-    rules: { createScriptURL(url: string): string },
-  ): {
-    createScriptURL(url: string): string
-  }
-}
-
-/** The policy of this page lets one program start, and a policy can be made once. */
-const programUrl = (): string => {
-  const { trustedTypes } = globalThis as typeof globalThis & { trustedTypes?: TrustedTypes }
-  const createScriptURL = (url: string): string => {
-    if (url !== HOLDER_PROVER) throw new TypeError(`${url} is no program of this page`)
-    return url
-  }
-  return (
-    trustedTypes?.createPolicy('assay', { createScriptURL }).createScriptURL(HOLDER_PROVER) ?? HOLDER_PROVER
-  )
-}
-
 /** Its thread starts with the first task, and takes one at a time. */
 export const createProver = () => {
-  const url = programUrl()
+  const url = allowedProgram(HOLDER_PROVER)
   let worker: Worker | undefined
   let last: Promise<unknown> = Promise.resolve()
 

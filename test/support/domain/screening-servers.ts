@@ -8,6 +8,7 @@ import { createReview } from '../../../src/domain/aml/subscriptions/review.ts'
 import { createSubscriptions } from '../../../src/domain/aml/subscriptions/service.ts'
 import { createPersonAccess } from '../../../src/domain/kyc/person-access.ts'
 import { createPersonKeys } from '../../../src/domain/kyc/person-records.ts'
+import { createReviews } from '../../../src/domain/reviews/service.ts'
 import { createSecurity } from '../../../src/domain/security/service.ts'
 import { createSealing } from '../../../src/keys/sealing.ts'
 import { createSigners } from '../../../src/keys/signers.ts'
@@ -99,7 +100,8 @@ export const startScreeningServer = async (
   const deps = { database, ledger: gate, clock, logger, metrics, lists, persons, security, subjects, people }
   const caller = callerOf(organisation)
   const signers = await createSigners({ database, sealing, clock })
-  const review = createReview({ ...deps, signers, baseUrl: 'https://screening.example' })
+  const reviews = createReviews({ database, ledger: gate, clock, members: { may: async () => true } })
+  const review = createReview({ ...deps, reviews, signers, baseUrl: 'https://screening.example' })
   const subscriptions = createSubscriptions(deps)
   const aml = createAml(deps)
   return {

@@ -2,6 +2,7 @@
 import { randomUUID } from 'node:crypto'
 import { signIn, signUp } from '../../domain/accounts.ts'
 import { agentRoutesOf, newAgentKey } from '../../domain/agents.ts'
+import { invited, openTeam } from '../../domain/team.ts'
 import type { Story } from '../story.ts'
 
 const ME = '/console/api/me'
@@ -21,6 +22,19 @@ const signInAndOut = async ({ app, remember }: Story): Promise<void> => {
   const body = { email, password }
   remember({ what: 'a session goes on', method: 'GET', path: ME, by: headers })
   remember({ what: 'an account signs in', method: 'POST', path: '/console/api/session', body, status: 201 })
+}
+
+/** A member with a role, and an invitation that is open. */
+const invite = async ({ app, remember }: Story): Promise<void> => {
+  const { owner, members } = await openTeam(app, 'auditor')
+  await invited(app, owner)
+  remember({
+    what: 'members have their roles',
+    method: 'GET',
+    path: '/console/api/accounts',
+    by: owner.headers,
+  })
+  remember({ what: 'a role says what it may do', method: 'GET', path: ME, by: members[0]?.headers })
 }
 
 /** Keys that count and keys that no longer do. */
@@ -136,6 +150,7 @@ const screen = async ({ app, ok, owner, remember }: Story): Promise<void> => {
 
 export const fillAccounts = async (story: Story): Promise<void> => {
   await signInAndOut(story)
+  await invite(story)
   await makeKeys(story)
   await repeatRequests(story)
   await decide(story)

@@ -1,8 +1,11 @@
 /** Tokens of all kinds, tickets, consents, people. @module */
+import { ok } from '../../client.ts'
+import { signIn } from '../../domain/accounts.ts'
 import { consentRoutesOf } from '../../domain/consents.ts'
 import { hybridRoutesOf, signaturesOf, signingAgent } from '../../domain/hybrid-tokens.ts'
 import { annaWith, kycRoutesOf } from '../../domain/kyc.ts'
 import { screeningRoutesOf } from '../../domain/screening.ts'
+import { addMember } from '../../domain/team.ts'
 import { ticketRoutesOf } from '../../domain/tickets.ts'
 import { tokenRoutesOf } from '../../domain/tokens.ts'
 import type { Story } from '../story.ts'
@@ -75,6 +78,11 @@ const fillTickets = async ({ app, owner, remember }: Story): Promise<void> => {
     claims: { seat: '12A' },
     ttl: DAY_SECONDS,
   })
+  const revoked = await tickets.issued({ subject: 'member-9', ttl: DAY_SECONDS })
+  await ok(app, 'POST', `/console/api/tickets/${revoked.ticket_id}/revoke`, {
+    key: owner.apiKey,
+    body: { reason: 'lost' },
+  })
   await tickets.handIn([spent.qr_payload])
   const handIn = (what: string, ticket: string, more: object) =>
     remember({
@@ -86,6 +94,9 @@ const fillTickets = async ({ app, owner, remember }: Story): Promise<void> => {
       ...more,
     })
   handIn('a spent ticket stays spent', spent.qr_payload, { status: 409 })
+  handIn('a revoked ticket is not redeemed', revoked.qr_payload, {
+    says: { '/results/0/reason_codes': ['TICKET_REVOKED'] },
+  })
   handIn('a ticket that nobody has used can be', open.qr_payload, {
     says: { '/results/0/consumed': true },
     once: true,
@@ -112,6 +123,18 @@ const fillConsents = async ({ app, owner, remember, signed }: Story): Promise<vo
   }
 }
 
+/** A decision on a case that waits for a second reviewer, which is not wanted for long. */
+const proposeDecision = async (app: Story['app'], { apiKey: key }: Story['owner']): Promise<void> => {
+  const want = (secondReviewer: boolean) =>
+    ok(app, 'PUT', '/console/api/review-settings', { key, body: { secondReviewer } })
+  await want(true)
+  await kycRoutesOf(app, key).verify({ userId: 'reviewed', data: { givenName: 'Anna' } })
+  const { headers } = await signIn(app, await addMember(app, { key }, 'operator'))
+  const body = { verdict: 'approve', reason: 'The passport was seen.' }
+  await ok(app, 'POST', '/console/api/people/reviewed/decision', { headers, body })
+  await want(false)
+}
+
 const fillPeople = async ({ app, owner, remember }: Story): Promise<void> => {
   const people = kycRoutesOf(app, owner.apiKey)
   await people.verified('anna')
@@ -127,6 +150,13 @@ const fillPeople = async ({ app, owner, remember }: Story): Promise<void> => {
         path: `/api/kyc/${userId}${rest}`,
         by: owner.apiKey,
       })
+  await proposeDecision(app, owner)
+  remember({
+    what: 'a decision waits for a second reviewer',
+    method: 'GET',
+    path: '/console/api/people?userId=reviewed',
+    by: owner.apiKey,
+  })
   const path = '/api/kyc/erased/data'
   remember({ what: 'who was erased is gone', method: 'GET', path, by: owner.apiKey, status: 404 })
 }

@@ -1,8 +1,8 @@
 /** The thread of the holder's page that proves: the page stays usable meanwhile. Sends nothing; it fetches the circuit's files. @module */
-import { answerOf } from '../circuits/answer.ts'
-import { fetchCircuitFiles } from '../circuits/artifacts/artifact-files.ts'
-import { proveAnswer } from '../circuits/proving/proving.ts'
-import type { ProverReply, ProverTask } from './holder/prover.ts'
+import { answerOf } from '../../circuits/answer.ts'
+import { fetchCircuitFiles } from '../../circuits/artifacts/artifact-files.ts'
+import { proveAnswer } from '../../circuits/proving/proving.ts'
+import type { ProverReply, ProverTask } from './prover.ts'
 
 const reply = (said: ProverReply): void => postMessage(said)
 
