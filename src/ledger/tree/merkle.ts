@@ -4,6 +4,7 @@
  * @module
  */
 import { hash } from 'node:crypto'
+import { foldInclusion as foldInclusionWith } from '../../protocol/merkle-proofs.ts'
 
 export const HASH_BYTES = 32
 /** Hashes in a full tile; C2SP tlog-tiles. */
@@ -89,31 +90,10 @@ export const splitHashes = (bytes: Uint8Array): Uint8Array[] =>
     bytes.subarray(index * HASH_BYTES, (index + 1) * HASH_BYTES),
   )
 
-/**
- * The root that a leaf and its audit path lead to (RFC 9162 §2.1.3.2).
- * @param hashes from the leaf upwards
- * @returns undefined when there are too few or too many for this place of a tree of `size` leaves
- */
+/** The root that a leaf and its audit path lead to; see {@link foldInclusionWith}. */
 export const foldInclusion = (
   leaf: Uint8Array,
   index: number,
   size: number,
   hashes: readonly Uint8Array[],
-): Uint8Array | undefined => {
-  if (!(index >= 0 && index < size)) return undefined
-  let [place, last] = [index, size - 1]
-  let node = leaf
-  for (const sibling of hashes) {
-    if (last === 0) return undefined
-    if (place % 2 === 1 || place === last) {
-      node = nodeHash(sibling, node)
-      while (place % 2 === 0 && place !== 0) {
-        place = Math.floor(place / 2)
-        last = Math.floor(last / 2)
-      }
-    } else node = nodeHash(node, sibling)
-    place = Math.floor(place / 2)
-    last = Math.floor(last / 2)
-  }
-  return last === 0 ? node : undefined
-}
+): Uint8Array | undefined => foldInclusionWith(leaf, index, size, hashes, nodeHash)

@@ -1,0 +1,25 @@
+/**
+ * `npm run package`: fills build/packages/ with what could be published as it is, from what `npm run build` made.
+ * `-- --name @firm/assay` publishes under another name; `--repository URL` names the public repository, which provenance demands.
+ * @module
+ */
+import { parseArgs } from 'node:util'
+import { type Published, writeLibrary, writeTypes } from './packages/library.ts'
+import { LIBRARIES } from './packages/table.ts'
+
+const ROOT = new URL('../..', import.meta.url).pathname
+/** Of npm: an optional scope, lower case. */
+const NAME = /^(@[a-z\d][\w.-]*\/)?[a-z\d][a-z\d.-]*$/
+
+const { values } = parseArgs({
+  options: { name: { type: 'string', default: 'assay' }, repository: { type: 'string' } },
+})
+if (!NAME.test(values.name)) throw new Error(`--name: "${values.name}" is no name of a package`)
+
+const settings = { root: ROOT, product: values.name, repository: values.repository }
+const rowOf = ({ name, gzipKib, dependencies }: Published): string => {
+  const sizes = Object.entries(gzipKib).map(([path, kib]) => `${path} ${kib}`)
+  return `${name.padEnd(24)} ${String(dependencies).padStart(2)} dependencies  KiB as gzip: ${sizes.join(', ')}`
+}
+for (const library of LIBRARIES) console.log(rowOf(await writeLibrary(library, settings)))
+writeTypes(LIBRARIES, ROOT)

@@ -1,0 +1,66 @@
+/** THE LIST of what is published. Everything that a package is made of follows from its line here. @module */
+
+export interface Entry {
+  /** What importers write behind the package's name: `.`, `./node`. */
+  readonly path: string
+  readonly source: string
+  /** What an import loads, minified and as gzip; KiB. */
+  readonly maxGzipKib: number
+}
+
+export interface Library {
+  /** Behind the product's name: `assay-verify`. */
+  readonly suffix: string
+  readonly description: string
+  readonly licence: 'Apache-2.0' | 'GPL-3.0-or-later'
+  readonly keywords: readonly string[]
+  readonly entries: readonly Entry[]
+  /** Packages that are installed beside it; what else it needs is inside. */
+  readonly dependencies: readonly string[]
+  /** Own files that it may hold besides those below `folders`. */
+  readonly holds: readonly RegExp[]
+}
+
+/** What proofs are verified with, apart from the core. */
+const VERIFIER =
+  /^src\/circuits\/(circuit|proof-form|verifier|verifying\/(combination|key-verifier|verifying))\.ts$|^build\/verifier-wasm\.ts$/
+const CORE = /^src\/core\/|^build\/(core|field)-wasm\.ts$/
+export const LIBRARIES: readonly Library[] = [
+  {
+    suffix: '-verify',
+    description:
+      'Verifies what Assay signs and proves, offline: results, tokens, tickets, receipts, webhooks, status lists, the log, Groth16 proofs.',
+    licence: 'Apache-2.0',
+    keywords: ['verification', 'jws', 'webhooks', 'transparency-log', 'merkle-tree', 'groth16', 'bn254'],
+    entries: [
+      { path: '.', source: 'src/packages/verify/index.ts', maxGzipKib: 60 },
+      { path: './proof', source: 'src/circuits/verifying/verifying.ts', maxGzipKib: 60 },
+    ],
+    dependencies: ['@noble/curves'],
+    holds: [
+      /^src\/packages\/verify\//,
+      CORE,
+      VERIFIER,
+      /^src\/protocol\/(base-field|canonical-json|json-object|jws|merkle-proofs|proof-points|status|status-list|webhook|webhook-signature|zk1)\.ts$/,
+    ],
+  },
+  {
+    suffix: '-terminal',
+    description:
+      'A payment terminal that goes on accepting cards while the network is down, for Node and browsers.',
+    licence: 'Apache-2.0',
+    keywords: ['payments', 'offline-first', 'terminal', 'webassembly'],
+    entries: [
+      { path: '.', source: 'src/terminal/index.ts', maxGzipKib: 35 },
+      { path: './node', source: 'src/terminal/node.ts', maxGzipKib: 35 },
+      { path: './browser', source: 'src/terminal/browser.ts', maxGzipKib: 35 },
+    ],
+    dependencies: [],
+    holds: [
+      /^src\/terminal\//,
+      CORE,
+      /^src\/store\/directory-lock\.ts$/,
+      /^src\/protocol\/(currency|json-object|payment-limits|payment-proof|sync)\.ts$/,
+    ],
+  },
+]

@@ -1,0 +1,43 @@
+/**
+ * `assay-verify`: everything that a receiver checks, offline, with what the service published beforehand. Proofs are checked by
+ * `assay-verify/proof`.
+ * @module
+ */
+export {
+  readStatusList,
+  type StatusList,
+  type StatusListRead,
+  type StatusListReason,
+} from '../../protocol/status-list.ts'
+export {
+  type ReceivedWebhook,
+  verifyWebhook,
+  type WebhookDelivery,
+  type WebhookHeaders,
+  type WebhookRefusal,
+  type WebhookVerdict,
+} from '../../protocol/webhook.ts'
+export {
+  type CheckpointRefusal,
+  type CheckpointVerdict,
+  type Cosigned,
+  type ExpectedCheckpoint,
+  type Inclusion,
+  leafHash,
+  readCheckpoint,
+  type Tree,
+  verifyConsistency,
+  verifyInclusion,
+} from './log.ts'
+export {
+  type ExpectedJws,
+  JWS_TYPES,
+  type JwsRefusal,
+  type JwsVerdict,
+  type PublishedKey,
+  verifyJws,
+  verifyReceipt,
+  verifyResult,
+  verifyTicket,
+  verifyToken,
+} from './signed.ts'

@@ -1,0 +1,174 @@
+/**
+ * What the service signs as compact JWS: results, tokens, tickets, receipts. Each is checked with the published keys and
+ * nothing else, and fails closed.
+ * @module
+ */
+import { ed25519 } from '@noble/curves/ed25519.js'
+import { createCore } from '../../core/index.ts'
+import { isObject } from '../../protocol/json-object.ts'
+import { type ReadJws, readJws } from '../../protocol/jws.ts'
+import type { StatusList } from '../../protocol/status-list.ts'
+
+const PUBLIC_KEY_BYTES = 32
+const SIGNATURE_BYTES = 64
+const MS_PER_SECOND = 1000
+/** Of the organisation's id, in a ticket. */
+const ID_TAIL_CHARACTERS = 10
+
+/** `typ` of what is signed; demand the one that you expect (RFC 8725 §3.11). */
+export const JWS_TYPES = {
+  result: 'vr+jws',
+  hermes: 'hv+jws',
+  policy: 'pd+jws',
+  consentReceipt: 'cr+jws',
+  token: 'vt+jwt',
+  ticket: 'qt+jwt',
+} as const
+
+/** A key of `/.well-known/jwks.json`. */
+export interface PublishedKey {
+  readonly kty: string
+  readonly kid?: string
+  readonly crv?: string
+  readonly x?: string
+}
+
+type Members = Readonly<Record<string, unknown>>
+
+export interface ExpectedJws {
+  /** The service's `/.well-known/jwks.json`, fetched beforehand. */
+  readonly keys: { readonly keys: readonly PublishedKey[] }
+  /** The service's BASE_URL. Not for tickets, which have no room for it. */
+  readonly issuer?: string
+  /** One of {@link JWS_TYPES}, or another type that the documentation names. */
+  readonly typ: string
+  /** Unix milliseconds; default: now. */
+  readonly now?: number
+  /**
+   * Of `readStatusList`, for what names its status. `not_checked` accepts that a revocation isn't seen.
+   */
+  readonly statusList?: StatusList | 'not_checked'
+}
+
+/** Why something signed does not count. */
+export type JwsRefusal =
+  /** No compact JWS of two JSON objects in canonical base64url. */
+  | 'MALFORMED'
+  /** Another `alg` or `typ`, or anything beside them and `kid`. */
+  | 'HEADER_REFUSED'
+  /** The `kid` is none of the given keys for Ed25519. */
+  | 'KEY_UNKNOWN'
+  | 'SIGNATURE_INVALID'
+  | 'ISSUER_MISMATCH'
+  | 'EXPIRED'
+  /** It names a status list, and none was given. */
+  | 'STATUS_LIST_MISSING'
+  /** The list that was given is another one. */
+  | 'STATUS_LIST_OTHER'
+  /** The list that was given has expired. */
+  | 'STATUS_STALE'
+  | 'REVOKED'
+  /** It is for one audience, and you did not say who you are. */
+  | 'AUDIENCE_REQUIRED'
+  | 'AUDIENCE_MISMATCH'
+  /** A ticket of another organisation. */
+  | 'ORGANISATION_MISMATCH'
+
+export type JwsVerdict =
+  | { readonly valid: true; readonly payload: Members }
+  | { readonly valid: false; readonly reason: JwsRefusal }
+
+const core = createCore()
+
+const refuse = (reason: JwsRefusal): JwsVerdict => ({ valid: false, reason })
+
+const isSigned = ({ covered, signature }: ReadJws, { x = '' }: PublishedKey): boolean => {
+  const key = core.base64urlDecode(x)
+  if (key?.length !== PUBLIC_KEY_BYTES || signature.length !== SIGNATURE_BYTES) return false
+  // RFC 8032, not the looser rules of ZIP 215.
+  return ed25519.verify(signature, covered, key, { zip215: false })
+}
+
+/** What a status list says of a payload that names its status. */
+const statusRefusal = (
+  { status }: Members,
+  statusList: ExpectedJws['statusList'],
+  seconds: number,
+): JwsRefusal | undefined => {
+  if (status === undefined || statusList === 'not_checked') return undefined
+  if (statusList === undefined) return 'STATUS_LIST_MISSING'
+  const named = isObject(status) ? status.status_list : undefined
+  if (!isObject(named) || !Number.isSafeInteger(named.idx)) return 'MALFORMED'
+  if (named.uri !== statusList.uri) return 'STATUS_LIST_OTHER'
+  if (seconds >= statusList.expiresAt) return 'STATUS_STALE'
+  return statusList.isSet(named.idx as number) ? 'REVOKED' : undefined
+}
+
+/**
+ * Whether the service signed this text, as this type, and it still counts.
+ * @throws RangeError for a status that no list has room for
+ */
+export const verifyJws = (
+  text: string,
+  { keys, issuer, typ, now = Date.now(), statusList }: ExpectedJws,
+): JwsVerdict => {
+  const read = readJws(text)
+  if (read === undefined) return refuse('MALFORMED')
+  const { header, payload } = read
+  const isHeader = Object.keys(header).sort().join() === 'alg,kid,typ'
+  if (!isHeader || header.alg !== 'EdDSA' || header.typ !== typ) return refuse('HEADER_REFUSED')
+  const key = keys.keys.find(({ kid, kty, crv }) => kid === header.kid && kty === 'OKP' && crv === 'Ed25519')
+  if (typeof header.kid !== 'string' || key === undefined) return refuse('KEY_UNKNOWN')
+  if (!isSigned(read, key)) return refuse('SIGNATURE_INVALID')
+  if (issuer !== undefined && payload.iss !== issuer) return refuse('ISSUER_MISMATCH')
+  const { exp } = payload
+  if (exp !== undefined && !Number.isSafeInteger(exp)) return refuse('MALFORMED')
+  const seconds = now / MS_PER_SECOND
+  if (exp !== undefined && seconds >= Number(exp)) return refuse('EXPIRED')
+  const reason = statusRefusal(payload, statusList, seconds)
+  return reason === undefined ? { valid: true, payload } : refuse(reason)
+}
+
+type Expected = Omit<ExpectedJws, 'typ' | 'issuer'> & {
+  /** The service's BASE_URL. */
+  readonly issuer: string
+}
+
+/** The signed result of `POST /verify`: `payload.decision` says YES or NO, about what `data_commitment` commits to. */
+export const verifyResult = (jws: string, expected: Expected): JwsVerdict =>
+  verifyJws(jws, { ...expected, typ: JWS_TYPES.result })
+
+/** The receipt of `POST /api/consent/log`. Whether the consent was withdrawn since, only the service knows. */
+export const verifyReceipt = (jws: string, expected: Expected): JwsVerdict =>
+  verifyJws(jws, { ...expected, typ: JWS_TYPES.consentReceipt })
+
+/**
+ * A token of `POST /api/tokens/generate`. Whether one for a single use was used up, only the service knows.
+ * @param expected `audience` says who you are: a token for an audience counts for nobody else
+ */
+export const verifyToken = (
+  jwt: string,
+  { audience, ...expected }: Expected & { readonly audience?: string },
+): JwsVerdict => {
+  const verdict = verifyJws(jwt, { ...expected, typ: JWS_TYPES.token })
+  if (!verdict.valid || verdict.payload.aud === undefined) return verdict
+  if (audience === undefined) return refuse('AUDIENCE_REQUIRED')
+  return verdict.payload.aud === audience ? verdict : refuse('AUDIENCE_MISMATCH')
+}
+
+/**
+ * The text of a ticket's QR code. A gate without a network can't know what other gates have let in.
+ * @param expected `organisation` is your own id: all organisations of a service share its keys
+ */
+export const verifyTicket = (
+  text: string,
+  { keys, now, organisation }: Pick<ExpectedJws, 'keys' | 'now'> & { readonly organisation: string },
+): JwsVerdict => {
+  const verdict = verifyJws(text, { keys, now, typ: JWS_TYPES.ticket })
+  if (!verdict.valid) return verdict
+  // Without an expiry it would count for ever.
+  if (verdict.payload.exp === undefined) return refuse('MALFORMED')
+  const isOurs =
+    organisation.length >= ID_TAIL_CHARACTERS && verdict.payload.o === organisation.slice(-ID_TAIL_CHARACTERS)
+  return isOurs ? verdict : refuse('ORGANISATION_MISMATCH')
+}

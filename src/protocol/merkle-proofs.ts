@@ -1,0 +1,73 @@
+/** Proofs of a Merkle tree, folded to the roots that they lead to (RFC 9162 §2.1.3 and §2.1.4). Runs in browsers too. @module */
+
+/** SHA-256(0x01 ‖ left ‖ right), by whichever code has it. */
+export type NodeHash = (left: Uint8Array, right: Uint8Array) => Uint8Array
+
+/** Not by shifting, which knows 32 bits only. */
+const half = (n: number): number => Math.floor(n / 2)
+const isOdd = (n: number): boolean => n % 2 === 1
+
+/**
+ * The root that a leaf and its audit path lead to (RFC 9162 §2.1.3.2).
+ * @param hashes from the leaf upwards
+ * @returns undefined when there are too few or too many for this place of a tree of `size` leaves
+ */
+export const foldInclusion = (
+  leaf: Uint8Array,
+  index: number,
+  size: number,
+  hashes: readonly Uint8Array[],
+  nodeHash: NodeHash,
+): Uint8Array | undefined => {
+  if (!(index >= 0 && index < size)) return undefined
+  let [place, last] = [index, size - 1]
+  let node = leaf
+  for (const sibling of hashes) {
+    if (last === 0) return undefined
+    if (isOdd(place) || place === last) {
+      node = nodeHash(sibling, node)
+      for (; !isOdd(place) && place !== 0; last = half(last)) place = half(place)
+    } else node = nodeHash(node, sibling)
+    place = half(place)
+    last = half(last)
+  }
+  return last === 0 ? node : undefined
+}
+
+/** Roots of a tree as it was and as it is, as a consistency proof tells them. */
+export interface FoldedRoots {
+  readonly earlier: Uint8Array
+  readonly later: Uint8Array
+}
+
+/**
+ * The two roots that a consistency proof leads to (RFC 9162 §2.1.4.2), for 0 < earlierSize < laterSize.
+ * @param earlierRoot stands for the first hash of the proof where the earlier tree is perfect
+ * @returns undefined when there are too few or too many hashes for these sizes
+ */
+export const foldConsistency = (
+  earlierSize: number,
+  laterSize: number,
+  earlierRoot: Uint8Array,
+  hashes: readonly Uint8Array[],
+  nodeHash: NodeHash,
+): FoldedRoots | undefined => {
+  if (!(earlierSize > 0 && earlierSize < laterSize) || hashes.length === 0) return undefined
+  const isPerfect = Number.isInteger(Math.log2(earlierSize))
+  const [start, ...rest] = isPerfect ? [earlierRoot, ...hashes] : hashes
+  if (start === undefined) return undefined
+  let [place, last] = [earlierSize - 1, laterSize - 1]
+  for (; isOdd(place); last = half(last)) place = half(place)
+  let [earlier, later] = [start, start]
+  for (const hash of rest) {
+    if (last === 0) return undefined
+    if (isOdd(place) || place === last) {
+      earlier = nodeHash(hash, earlier)
+      later = nodeHash(hash, later)
+      for (; !isOdd(place) && place !== 0; last = half(last)) place = half(place)
+    } else later = nodeHash(later, hash)
+    place = half(place)
+    last = half(last)
+  }
+  return last === 0 ? { earlier, later } : undefined
+}

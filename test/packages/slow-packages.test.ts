@@ -1,0 +1,66 @@
+/** Each package, packed and installed in an empty project, does in Node what its README says, and its types are found. */
+import { readdir, readFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { expect } from 'chai'
+import { LIBRARIES } from '../../src/bin/packages/table.ts'
+import { sharedApp } from '../support/app.ts'
+import { STARTS, TYPES_PROGRAM } from '../support/package-starts.ts'
+import { createProject, makePackages, type Project, typeFaults } from '../support/packages.ts'
+import { ROOT } from '../support/sources.ts'
+
+describe('published packages', function () {
+  this.timeout(600_000)
+  let project: Project
+  before(async () => {
+    await makePackages()
+    project = await createProject(LIBRARIES.map(({ suffix }) => `assay${suffix}`))
+  })
+  after(() => project?.remove())
+
+  it('bring no dependency but those that their line names', async () => {
+    const installed = await readdir(join(project.directory, 'node_modules'))
+    const own = LIBRARIES.map(({ suffix }) => `assay${suffix}`)
+    expect(installed.filter((name) => !name.startsWith('.') && !own.includes(name))).to.deep.equal(['@noble'])
+    for (const name of own) {
+      const files = await readdir(join(project.directory, 'node_modules', name))
+      expect(files).to.include.members([
+        'LICENSE',
+        'NOTICE',
+        'README.md',
+        'package.json',
+        'index.js',
+        'index.d.ts',
+      ])
+    }
+  })
+
+  for (const [name, start] of Object.entries(STARTS))
+    it(`${name} does what its README says`, async () => {
+      const { program, prints } = await start(await sharedApp())
+      await project.write('start.js', program)
+      expect(await project.run(process.execPath, 'start.js')).to.match(prints)
+    })
+
+  it('have types that every resolution finds, and that refuse what is wrong', async () => {
+    const file = await project.write('use.ts', TYPES_PROGRAM)
+    for (const resolution of ['Node16', 'NodeNext', 'Bundler'] as const)
+      expect(typeFaults(file, resolution), resolution).to.deep.equal([])
+  })
+
+  it('are as large as docs/packages.md says', async () => {
+    const page = await readFile(join(ROOT, 'docs/packages.md'), 'utf8')
+    for (const { suffix, entries } of LIBRARIES)
+      for (const { path, maxGzipKib } of entries) {
+        const name = `assay${suffix}${path.slice(1)}`
+        const [, size, limit] =
+          new RegExp(`^\\| \`${name}\` \\| ([\\d.]+) \\| (\\d+) \\|`, 'm').exec(page) ?? []
+        expect(Number(limit), name).to.equal(maxGzipKib)
+        const readme = await readFile(
+          join(project.directory, `node_modules/assay${suffix}/README.md`),
+          'utf8',
+        )
+        const [, found] = new RegExp(`\`${name}\` ([\\d.]+) KiB`).exec(readme) ?? []
+        expect(Number(found), `${name} in docs/packages.md`).to.be.closeTo(Number(size), 0.5)
+      }
+  })
+})

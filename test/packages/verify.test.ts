@@ -1,0 +1,239 @@
+/** What `assay-verify` says of what a real server signed and logged, and of everything that resembles it. */
+import { createHash, generateKeyPairSync, sign } from 'node:crypto'
+import { expect } from 'chai'
+import {
+  type ExpectedJws,
+  JWS_TYPES,
+  type JwsVerdict,
+  leafHash,
+  readCheckpoint,
+  readStatusList,
+  type StatusList,
+  verifyConsistency,
+  verifyInclusion,
+  verifyJws,
+  verifyReceipt,
+  verifyResult,
+  verifyTicket,
+  verifyToken,
+} from '../../src/packages/verify/index.ts'
+import { sharedApp, type TestApp, type TestOrganisation } from '../support/app.ts'
+import { demandSuccess } from '../support/client.ts'
+import { consistencyProof, inclusionProof, leafOf, rootOf } from '../support/reference/merkle-trees.ts'
+
+const hex = (bytes: Uint8Array): string => Buffer.from(bytes).toString('hex')
+const said = (verdict: { readonly valid: boolean; readonly reason?: string }): string =>
+  verdict.valid ? 'valid' : String(verdict.reason)
+const GATE = 'https://gate.example'
+
+describe('assay-verify', () => {
+  let app: TestApp
+  let owner: TestOrganisation
+  let expected: { keys: ExpectedJws['keys']; issuer: string; statusList: 'not_checked' }
+  const post = async <T = Readonly<Record<string, string>>>(path: string, body: object): Promise<T> =>
+    demandSuccess(await app.request<T>('POST', path, { key: owner.apiKey, body }))
+  const get = async <T>(path: string): Promise<T> =>
+    demandSuccess(await app.request<T>('GET', path, { key: owner.apiKey }))
+  const statusList = async (): Promise<StatusList> => {
+    const now = Math.floor(Date.now() / 1000)
+    const read = await readStatusList(await get<string>('/status/0'), { ...expected, list: 0, now })
+    if ('reason' in read) throw new Error(read.reason)
+    return read.statusList
+  }
+
+  before(async () => {
+    app = await sharedApp()
+    owner = await app.organisation()
+    const keys = await get<ExpectedJws['keys']>('/.well-known/jwks.json')
+    expected = { keys, issuer: app.url, statusList: 'not_checked' }
+  })
+
+  describe('signed texts', () => {
+    it('count where the service signed them as what they are taken for', async () => {
+      const { jws = '' } = await post('/verify', {
+        data: { age: 36 },
+        options: { rules: [{ field: 'age', op: 'gte', value: 18 }] },
+      })
+      const result = verifyResult(jws, expected)
+      expect(result.valid && result.payload.decision).to.equal('YES')
+      const { receipt = '' } = await post('/api/consent/log', {
+        subjectId: 'ada',
+        controller: 'shop.example',
+        purposes: ['newsletter'],
+      })
+      expect(said(verifyReceipt(receipt, expected))).to.equal('valid')
+      const { token = '' } = await post('/api/tokens/generate', { subject: 'ada', audience: GATE })
+      expect(said(verifyToken(token, { ...expected, audience: GATE }))).to.equal('valid')
+      const { qr_payload = '' } = await post('/v1/qr/tickets', { claims: { gate: 'B' } })
+      const ours = { ...expected, organisation: owner.organisationId }
+      expect(said(verifyTicket(qr_payload, ours))).to.equal('valid')
+      // None of them is another.
+      for (const text of [receipt, token, qr_payload])
+        expect(said(verifyResult(text, expected))).to.equal('HEADER_REFUSED')
+    })
+
+    it('are refused for every way in which they are not', async () => {
+      const { jws = '' } = await post('/verify', { data: { age: 36 }, options: { ttl: 60 } })
+      const [head = '', body = '', tail = ''] = jws.split('.')
+      const other = `${head}.${Buffer.from(JSON.stringify({ decision: 'NO' })).toString('base64url')}.${tail}`
+      const header = (members: object) =>
+        `${Buffer.from(JSON.stringify(members)).toString('base64url')}.${body}.${tail}`
+      const { kid } = JSON.parse(Buffer.from(head, 'base64url').toString()) as { kid: string }
+      const of = (text: string, changes: Partial<ExpectedJws> = {}) =>
+        said(verifyJws(text, { ...expected, typ: JWS_TYPES.result, ...changes }))
+      expect(of(jws)).to.equal('valid')
+      expect(of('x')).to.equal('MALFORMED')
+      expect(of(other)).to.equal('SIGNATURE_INVALID')
+      expect(of(header({ alg: 'none', kid, typ: 'vr+jws' }))).to.equal('HEADER_REFUSED')
+      expect(of(header({ alg: 'EdDSA', kid, typ: 'vr+jws', crit: [] }))).to.equal('HEADER_REFUSED')
+      expect(of(jws, { typ: 'cr+jws' })).to.equal('HEADER_REFUSED')
+      expect(of(jws, { keys: { keys: [] } })).to.equal('KEY_UNKNOWN')
+      expect(of(jws, { issuer: 'https://other.example' })).to.equal('ISSUER_MISMATCH')
+      const { exp } = JSON.parse(Buffer.from(body, 'base64url').toString()) as { exp: number }
+      expect(of(jws, { now: exp * 1000 - 1 })).to.equal('valid')
+      expect(of(jws, { now: exp * 1000 })).to.equal('EXPIRED')
+      const { publicKey } = generateKeyPairSync('ed25519')
+      const { x } = publicKey.export({ format: 'jwk' })
+      const stranger = { keys: [{ kty: 'OKP', crv: 'Ed25519', kid, x }] }
+      expect(of(jws, { keys: stranger })).to.equal('SIGNATURE_INVALID')
+      expect(of(jws, { keys: { keys: [{ kty: 'OKP', crv: 'Ed25519', kid, x: 'AA' }] } })).to.equal(
+        'SIGNATURE_INVALID',
+      )
+    })
+
+    it('say who a token is for, and no more once it was revoked', async () => {
+      const { token = '', tokenId = '' } = await post('/api/tokens/generate', {
+        subject: 'ada',
+        audience: GATE,
+      })
+      const of = (changes: object): string =>
+        said(verifyToken(token, { ...expected, audience: GATE, ...changes }) as JwsVerdict)
+      const list = await statusList()
+      expect(of({ statusList: list })).to.equal('valid')
+      expect(of({ audience: undefined })).to.equal('AUDIENCE_REQUIRED')
+      expect(of({ audience: 'https://other.example' })).to.equal('AUDIENCE_MISMATCH')
+      expect(of({ statusList: undefined })).to.equal('STATUS_LIST_MISSING')
+      expect(of({ statusList: { ...list, uri: `${app.url}/status/7` } })).to.equal('STATUS_LIST_OTHER')
+      expect(of({ statusList: { ...list, expiresAt: 0 } })).to.equal('STATUS_STALE')
+      await post('/api/tokens/revoke', { tokenId })
+      expect(of({ statusList: { ...list, isSet: () => true } })).to.equal('REVOKED')
+    })
+
+    it('open no gate of another organisation', async () => {
+      const { qr_payload = '' } = await post('/v1/qr/tickets', { claims: { gate: 'B' } })
+      const stranger = await app.organisation()
+      const of = (organisation: string) => said(verifyTicket(qr_payload, { ...expected, organisation }))
+      expect(of(owner.organisationId)).to.equal('valid')
+      expect(of(stranger.organisationId)).to.equal('ORGANISATION_MISMATCH')
+      expect(of(owner.organisationId.slice(-3))).to.equal('ORGANISATION_MISMATCH')
+    })
+  })
+
+  describe('the log', () => {
+    const treeOf = (size: number) => ({ size, root: hex(rootOf(0, size)) })
+
+    it('holds entries at their places and nowhere else, for every size up to 20', () => {
+      for (let size = 1; size <= 20; size += 1)
+        for (let index = 0; index < size; index += 1) {
+          const hashes = inclusionProof(index, 0, size).map(hex)
+          const of = (changes: object) =>
+            verifyInclusion({ leafHash: hex(leafOf(index)), index, hashes, ...changes }, treeOf(size))
+          expect(of({}), `${index} of ${size}`).to.equal(true)
+          expect(of({ leafHash: hex(leafOf(99)) })).to.equal(false)
+          expect(of({ hashes: [...hashes, hex(leafOf(1))] })).to.equal(false)
+          expect(of({ index: size })).to.equal(false)
+          if (size > 1) expect(of({ index: (index + 1) % size })).to.equal(false)
+          if (size > 1) expect(of({ hashes: hashes.slice(1) })).to.equal(false)
+        }
+    })
+
+    it('only grew where it did, for every two sizes up to 20', () => {
+      for (let later = 1; later <= 20; later += 1)
+        for (let earlier = 1; earlier <= later; earlier += 1) {
+          const hashes = consistencyProof(earlier, 0, later).map(hex)
+          const label = `${earlier} ${later}`
+          expect(verifyConsistency(treeOf(earlier), treeOf(later), hashes), label).to.equal(true)
+          const wrong = { size: earlier, root: hex(leafOf(99)) }
+          expect(verifyConsistency(wrong, treeOf(later), hashes), label).to.equal(false)
+          expect(verifyConsistency(treeOf(earlier), { ...wrong, size: later }, hashes), label).to.equal(false)
+          expect(verifyConsistency(treeOf(earlier), treeOf(later), [...hashes, hex(leafOf(1))])).to.equal(
+            false,
+          )
+          hashes.forEach((_, at) => {
+            expect(verifyConsistency(treeOf(earlier), treeOf(later), hashes.toSpliced(at, 1))).to.equal(false)
+          })
+        }
+      expect(verifyConsistency(treeOf(3), treeOf(2), [hex(leafOf(1))])).to.equal(false)
+      expect(verifyConsistency(treeOf(2), treeOf(3), ['nothing'])).to.equal(false)
+      const empty = { size: 0, root: createHash('sha256').digest('hex') }
+      expect(verifyConsistency(empty, treeOf(3), [])).to.equal(true)
+      expect(verifyConsistency({ ...empty, root: hex(leafOf(0)) }, treeOf(3), [])).to.equal(false)
+    })
+
+    it('of a server is checked from its checkpoint down to an entry', async () => {
+      await post('/verify', { data: { age: 36 } })
+      const answer = await get<{ entries: { entry: string; index: number }[]; checkpoint: string }>(
+        '/api/audit',
+      )
+      const entry = answer.entries[0] as { entry: string; index: number }
+      const origin = new URL(app.url).host
+      const keys = await get<string>('/checkpoint/keys')
+      const read = readCheckpoint(answer.checkpoint, { origin, keys })
+      if (!read.valid) throw new Error(read.reason)
+      const { hashes } = await get<{ hashes: string[] }>(
+        `/api/audit/inclusion?index=${entry.index}&treeSize=${read.size}`,
+      )
+      const inclusion = { leafHash: leafHash(entry.entry), index: entry.index, hashes }
+      expect(verifyInclusion(inclusion, read)).to.equal(true)
+      expect(verifyInclusion({ ...inclusion, leafHash: leafHash(`${entry.entry} `) }, read)).to.equal(false)
+      const of = (note: string, named = origin, by = keys) =>
+        said(readCheckpoint(note, { origin: named, keys: by }))
+      expect(of('x')).to.equal('CHECKPOINT_MALFORMED')
+      expect(of(answer.checkpoint, 'other.example')).to.equal('ORIGIN_MISMATCH')
+      expect(of(answer.checkpoint.replace(`\n${read.size}\n`, `\n${read.size + 1}\n`))).to.equal(
+        'CHECKPOINT_UNSIGNED',
+      )
+      expect(of(answer.checkpoint, origin, '')).to.equal('CHECKPOINT_UNSIGNED')
+      expect(() => of(answer.checkpoint, origin, 'key')).to.throw(TypeError, 'no verifier key')
+      expect(() => of(answer.checkpoint, origin, keys.replace(/\+[0-9a-f]{8}\+/, '+00000000+'))).to.throw(
+        TypeError,
+        'key id',
+      )
+    })
+
+    it('counts the witnesses that cosigned a checkpoint, and no others', async () => {
+      const note = await get<string>('/checkpoint')
+      const [text = ''] = note.split('\n\n')
+      const witness = (name: string) => {
+        const { publicKey, privateKey } = generateKeyPairSync('ed25519')
+        const key = Buffer.from(String(publicKey.export({ format: 'jwk' }).x), 'base64url')
+        const material = Buffer.concat([Buffer.of(4), key])
+        const id = createHash('sha256').update(`${name}\n`).update(material).digest().subarray(0, 4)
+        const time = Buffer.alloc(8)
+        time.writeBigUInt64BE(1_767_225_600n)
+        const signed = sign(null, Buffer.from(`cosignature/v1\ntime 1767225600\n${text}\n`), privateKey)
+        return {
+          key: `${name}+${id.toString('hex')}+${material.toString('base64')}`,
+          line: `— ${name} ${Buffer.concat([id, time, signed]).toString('base64')}\n`,
+        }
+      }
+      const [first, second] = [witness('w1.example'), witness('w2.example')]
+      const witnesses = `${first.key}\n${second.key}\n`
+      const keys = await get<string>('/checkpoint/keys')
+      const of = (text: string, quorum?: number) =>
+        readCheckpoint(text, { origin: new URL(app.url).host, keys, witnesses, quorum })
+      expect(said(of(note))).to.equal('WITNESSES_MISSING')
+      expect(said(of(note + first.line))).to.equal('WITNESSES_MISSING')
+      expect(said(of(note + first.line + first.line))).to.equal('WITNESSES_MISSING')
+      expect(said(of(note + first.line, 1))).to.equal('valid')
+      const both = of(note + first.line + second.line)
+      expect(both.valid && both.witnesses).to.deep.equal([
+        { name: 'w1.example', time: 1_767_225_600 },
+        { name: 'w2.example', time: 1_767_225_600 },
+      ])
+      const renamed = second.line.replace('w2.example', 'w1.example')
+      expect(said(of(note + first.line + renamed))).to.equal('WITNESSES_MISSING')
+      expect(() => of(note, 3)).to.throw(RangeError, '0 to 2')
+    })
+  })
+})

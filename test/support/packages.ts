@@ -1,0 +1,133 @@
+/** Packages as their users get them: packed, installed in an empty project, used as their READMEs say. */
+import { execFile } from 'node:child_process'
+import { mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { promisify } from 'node:util'
+import ts from 'typescript'
+
+const ROOT = join(import.meta.dirname, '../..')
+const PACKAGES = join(ROOT, 'build/packages')
+const LONGEST_MS = 300_000
+
+const execute = promisify(execFile)
+
+/** @returns what a program printed @throws Error with all that it printed where it failed */
+export const run = async (
+  directory: string,
+  command: string,
+  ...args: readonly string[]
+): Promise<string> => {
+  try {
+    const { stdout } = await execute(command, args, { cwd: directory, timeout: LONGEST_MS })
+    return stdout
+  } catch (error) {
+    const { stdout = '', stderr = '' } = error as { stdout?: string; stderr?: string }
+    throw new Error(`${command} ${args.join(' ')} failed:\n${stdout}\n${stderr}`)
+  }
+}
+
+/** Fills build/packages. @param settings as `npm run package -- …` takes them */
+export const makePackages = (...settings: readonly string[]): Promise<string> =>
+  run(ROOT, process.execPath, '--import', 'tsx', 'src/bin/package.ts', ...settings)
+
+export interface Project {
+  readonly directory: string
+  /** Writes a file of the project. */
+  write(name: string, text: string): Promise<string>
+  run(command: string, ...args: readonly string[]): Promise<string>
+  remove(): Promise<void>
+}
+
+/** An empty project with packages of this repository, from their tarballs, and others of the registry. */
+export const createProject = async (
+  names: readonly string[],
+  others: readonly string[] = [],
+): Promise<Project> => {
+  const directory = await mkdtemp(join(tmpdir(), 'assay-project-'))
+  const runHere = (command: string, ...args: readonly string[]) => run(directory, command, ...args)
+  await writeFile(
+    join(directory, 'package.json'),
+    '{ "name": "project", "private": true, "type": "module" }\n',
+  )
+  await mkdir(join(directory, 'tarballs'))
+  const packed = await runHere(
+    'npm',
+    'pack',
+    '--silent',
+    '--pack-destination',
+    'tarballs',
+    ...names.map((name) => join(PACKAGES, name)),
+  )
+  const tarballs = packed
+    .trim()
+    .split('\n')
+    .map((file) => `./tarballs/${file}`)
+  await runHere(
+    'npm',
+    'install',
+    '--silent',
+    '--prefer-offline',
+    '--no-audit',
+    '--no-fund',
+    ...tarballs,
+    ...others,
+  )
+  return {
+    directory,
+    async write(name, text) {
+      const file = join(directory, name)
+      await writeFile(file, text)
+      return file
+    },
+    run: runHere,
+    remove: () => rm(directory, { recursive: true, force: true }),
+  }
+}
+
+/**
+ * The program at the start of a package's README, made one of a server that is there.
+ * @param before what the README takes for granted @param replaced its texts by those that hold here
+ */
+export const startOf = async (
+  name: string,
+  replaced: Readonly<Record<string, string>>,
+  before = '',
+): Promise<string> => {
+  const readme = await readFile(join(PACKAGES, name, 'README.md'), 'utf8')
+  const [, program = ''] = /```js\n([\s\S]*?)```/.exec(readme) ?? []
+  const lines = program.trimEnd().split('\n').length
+  if (lines > 25) throw new Error(`the start of ${name} has ${lines} lines`)
+  const [imports, rest] = [program.match(/^import .*$/gm) ?? [], program.replace(/^import .*$/gm, '')]
+  const text = Object.entries(replaced).reduce((all, [from, to]) => {
+    if (!all.includes(from)) throw new Error(`the start of ${name} does not have ${from}`)
+    return all.replaceAll(from, to)
+  }, rest)
+  return `${imports.join('\n')}\n${before}\n${text}`
+}
+
+/** Those of TypeScript itself, which are the same each time. */
+const libraries = new Map<string, ts.SourceFile | undefined>()
+
+/** @returns what the compiler says of a program, resolving imports in one of its ways */
+export const typeFaults = (file: string, resolution: 'Node16' | 'NodeNext' | 'Bundler'): string[] => {
+  const options: ts.CompilerOptions = {
+    strict: true,
+    noEmit: true,
+    types: [],
+    lib: ['lib.es2022.d.ts', 'lib.dom.d.ts'],
+    target: ts.ScriptTarget.ES2022,
+    module: resolution === 'Bundler' ? ts.ModuleKind.ESNext : ts.ModuleKind[resolution],
+    moduleResolution: ts.ModuleResolutionKind[resolution],
+  }
+  const host = ts.createCompilerHost(options)
+  const read = host.getSourceFile
+  host.getSourceFile = (name, ...rest) => {
+    if (!name.includes('/typescript/lib/')) return read(name, ...rest)
+    if (!libraries.has(name)) libraries.set(name, read(name, ...rest))
+    return libraries.get(name)
+  }
+  return ts
+    .getPreEmitDiagnostics(ts.createProgram([file], options, host))
+    .map(({ messageText, file }) => `${file?.fileName}: ${ts.flattenDiagnosticMessageText(messageText, ' ')}`)
+}
