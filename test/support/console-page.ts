@@ -46,6 +46,17 @@ export const fillOn = async (page: Page, values: Values, within = 'main'): Promi
   for (const [name, value] of Object.entries(values)) await page.fill(`${within} [name="${name}"]`, value)
 }
 
+/** Signs out whoever is signed in, and in as somebody else. */
+export const signInInstead = async (
+  page: Page,
+  account: { email: string; password: string },
+): Promise<void> => {
+  await page.click('button:text("Sign out")')
+  await signInOn(page, account)
+  await page.waitForSelector(`.who :text("${account.email.toLowerCase()}")`)
+  await settledOn(page)
+}
+
 export const signInOn = async (page: Page, { email, password }: { email: string; password: string }) => {
   await page.waitForSelector('h1:text("Sign in")')
   await fillOn(page, { email, password })
@@ -151,11 +162,17 @@ export const startConsolePages = async (
   return pages
 }
 
-/** Call inside `describe`: one app for its tests, and for each a browser that was never here and complains of nothing. */
-export const eachInFreshBrowser = (started: (pages: ConsolePages) => void): void => {
+/**
+ * Call inside `describe`: one app for its tests, and for each a browser that was never here and complains of nothing.
+ * @param env of the app
+ */
+export const eachInFreshBrowser = (
+  started: (pages: ConsolePages) => void,
+  env: Readonly<Record<string, string>> = {},
+): void => {
   let pages: ConsolePages
   before(async () => {
-    pages = await startConsolePages()
+    pages = await startConsolePages(env)
     started(pages)
   })
   after(() => pages?.close())

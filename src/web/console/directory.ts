@@ -45,6 +45,17 @@ export const GROUPS: readonly Group[] = [
     ],
   },
   {
+    title: 'People',
+    pages: [
+      {
+        name: 'screening',
+        title: 'Screening',
+        load: async () => (await import('./pages/screening/screening.tsx')).Screening,
+        scope: 'aml',
+      },
+    ],
+  },
+  {
     title: 'Record',
     pages: [
       {

@@ -3,8 +3,8 @@ import { isObject } from '../../protocol/json-object.ts'
 import { textOf, UnreachableError } from '../http.ts'
 
 const TIMEOUT_MS = 30_000
-/** A proof takes a second or so, longer while many wait. */
-const PROVING_TIMEOUT_MS = 120_000
+/** A proof takes a second or so, longer while many wait; lists of a million entries most of a minute. */
+const SLOW_TIMEOUT_MS = 120_000
 const NO_CONTENT = 204
 
 export type Method = 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE'
@@ -45,8 +45,8 @@ export interface Sent {
   readonly body?: unknown
   /** Of the session; needed for what changes something. */
   readonly csrfToken?: string
-  /** Whether the service makes a proof for the answer. */
-  readonly proves?: boolean
+  /** Whether the service does something for the answer that takes long, such as making a proof. */
+  readonly slow?: boolean
 }
 
 /**
@@ -69,7 +69,7 @@ export const send = async (method: Method, path: string, sent: Sent = {}): Promi
       cache: 'no-store',
       credentials: 'same-origin',
       redirect: 'error',
-      signal: AbortSignal.timeout(sent.proves ? PROVING_TIMEOUT_MS : TIMEOUT_MS),
+      signal: AbortSignal.timeout(sent.slow ? SLOW_TIMEOUT_MS : TIMEOUT_MS),
     })
     status = response.status
     body = status === NO_CONTENT ? undefined : await response.json()

@@ -108,7 +108,9 @@ export const Form = ({ action, danger = false, clears = false, children, beside,
 
 interface FieldProps {
   /** Default: text. */
-  readonly type?: 'email' | 'password' | 'number' | 'url' | 'date' | 'datetime-local'
+  readonly type?: 'email' | 'password' | 'number' | 'url' | 'date' | 'datetime-local' | 'file'
+  /** Of files. */
+  readonly multiple?: boolean
   readonly autocomplete?: string
   readonly required?: boolean
   readonly inputMode?: 'decimal'
@@ -253,6 +255,10 @@ export const Choices = ({ name, label, hint, options }: ChoicesProps) => {
 
 export const textIn = (values: FormData, name: string): string => String(values.get(name) ?? '')
 export const allIn = (values: FormData, name: string): string[] => values.getAll(name).map(String)
+
+/** The files that were chosen; none is none. */
+export const filesIn = (values: FormData, name: string): File[] =>
+  values.getAll(name).filter((value): value is File => value instanceof File && value.name !== '')
 
 /** What is typed as JSON; undefined: nothing. @throws FieldError */
 export const jsonIn = (values: FormData, name: string): unknown => {
