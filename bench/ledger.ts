@@ -19,7 +19,7 @@ import type { Decide } from '../src/ledger/decision.ts'
 import { createLedger, type Ledger } from '../src/ledger/ledger.ts'
 import { type Database, openDatabase } from '../src/store/database.ts'
 import { bytes, integer, table, text } from '../src/store/table.ts'
-import { createScratchDatabase } from '../test/support/app.ts'
+import { createScratchDatabase } from '../test/support/servers/scratch-database.ts'
 import { type Row, report } from './support/interleaved.ts'
 
 const CALLERS = 128

@@ -15,8 +15,8 @@ import { createLedger } from '../src/ledger/ledger.ts'
 import { createLog } from '../src/ledger/tree/log.ts'
 import { grow, nodeHash, rootOf, TILE_HASHES } from '../src/ledger/tree/merkle.ts'
 import { type Database, openDatabase } from '../src/store/database.ts'
-import { createScratchDatabase } from '../test/support/app.ts'
 import { verifyConsistency, verifyInclusion } from '../test/support/reference/merkle-proofs.ts'
+import { createScratchDatabase } from '../test/support/servers/scratch-database.ts'
 import { type Row, report } from './support/interleaved.ts'
 
 const SIZES = [1e3, 1e4, 1e5, 1e6, 1e7]

@@ -11,7 +11,8 @@ import type { PersonCredential } from '../src/domain/kyc/schemas.ts'
 import type { ProofGenerated, ProofVerified } from '../src/domain/proofs/schemas.ts'
 import { type Client, clientOf, demandSuccess, ok, type TestResponse } from './support/client.ts'
 import { type Program, startProgram } from './support/programs.ts'
-import { createPostgresDatabase, type FreshDatabase, onPostgres } from './support/servers/database.ts'
+import { createPostgresDatabase, onPostgres } from './support/servers/database.ts'
+import type { ScratchDatabase } from './support/servers/scratch-database.ts'
 import { decompress } from './support/upgrade/archive.ts'
 import { restore } from './support/upgrade/dump.ts'
 import { type Expectations, filesOf, fixturesOf, readExpectations } from './support/upgrade/fixture.ts'
@@ -46,7 +47,7 @@ onPostgres.describe('two servers that open what an earlier version left', functi
   for (const name of former)
     describe(name, () => {
       let kept: Expectations
-      let database: FreshDatabase
+      let database: ScratchDatabase
       let servers: Program[] = []
       let clients: Client[]
       before(async () => {

@@ -14,7 +14,7 @@ const tooOld = (missing: readonly string[]): Error =>
  * Applies what is missing, in order, in one transaction: a failed migration leaves nothing half done.
  * @throws Error when the database was written by a later version, or by one that is too old to go on from
  */
-export const migrate = async ({ knex, kind }: Database): Promise<void> => {
+export const migrate = async ({ knex, kind }: Pick<Database, 'knex' | 'kind'>): Promise<void> => {
   await knex.transaction(async (trx) => {
     if (kind === 'postgres') {
       // What changes a great table takes as long as it takes, and so does waiting for whoever does it.

@@ -7,13 +7,14 @@ import { artifacts } from '../support/circuits/circuits.ts'
 import { goodProof } from '../support/domain/proofs.ts'
 import { disagreements, drawCases } from '../support/proof-cases.ts'
 import { loadMcl } from '../support/reference/mcl.ts'
+import { onEmbedded } from '../support/servers/database.ts'
 
 const CASES = Number(process.env.PROOF_CASES ?? 3000)
 const SEED = process.env.PROOF_SEED ?? 'slow'
 const PIECE = 1000
 const NOBLE_EVERY = 50
 
-describe('the pairing of the verifier, at length', () => {
+onEmbedded.describe('the pairing of the verifier, at length', () => {
   it(`agrees with mcl, and each ${NOBLE_EVERY} with noble, on ${CASES} proofs`, async function () {
     this.timeout(0)
     const holdsByMcl = await loadMcl()

@@ -4,10 +4,11 @@ import { type Database, openDatabase } from '../../src/store/database.ts'
 import { callerOf, claiming, expectWholeLog, ledgerOn } from '../support/ledger.ts'
 import { rejection } from '../support/rejection.ts'
 import { type BreakingProxy, startBreakingProxy } from '../support/servers/breaking-proxy.ts'
-import { createPostgresDatabase, type FreshDatabase, onPostgres } from '../support/servers/database.ts'
+import { createPostgresDatabase, onPostgres } from '../support/servers/database.ts'
+import type { ScratchDatabase } from '../support/servers/scratch-database.ts'
 
 onPostgres.describe('ledger on a connection that breaks', () => {
-  let fresh: FreshDatabase
+  let fresh: ScratchDatabase
   let proxy: BreakingProxy
   let database: Database
   let ledger: Ledger

@@ -11,7 +11,8 @@ import { type Database, openDatabase } from '../../src/store/database.ts'
 import type { Session } from '../../src/store/session.ts'
 import { callerOf, expectWholeLog, ledgerOn } from '../support/ledger.ts'
 import { ReferenceLedger } from '../support/reference/ledger.ts'
-import { createPostgresDatabase, type FreshDatabase, onPostgres } from '../support/servers/database.ts'
+import { createPostgresDatabase, onPostgres } from '../support/servers/database.ts'
+import type { ScratchDatabase } from '../support/servers/scratch-database.ts'
 
 const KIND = CLAIM_KINDS.ticketSpent
 const GIVE_UP_MS = 1_000
@@ -148,7 +149,7 @@ const CASES: Record<string, [Decide<unknown>[], Decide<unknown>[]]> = {
 }
 
 onPostgres.describe('two servers, in every order of their round trips', () => {
-  let fresh: FreshDatabase
+  let fresh: ScratchDatabase
   let database: Database
   let run = 0
   before(async () => {

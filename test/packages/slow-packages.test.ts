@@ -6,9 +6,10 @@ import { LIBRARIES } from '../../src/bin/packages/table.ts'
 import { sharedApp } from '../support/app.ts'
 import { STARTS, TYPES_PROGRAM } from '../support/package-starts.ts'
 import { createProject, makePackages, type Project, typeFaults } from '../support/packages.ts'
+import { onEmbedded } from '../support/servers/database.ts'
 import { ROOT } from '../support/sources.ts'
 
-describe('published packages', function () {
+onEmbedded.describe('published packages', function () {
   this.timeout(600_000)
   let project: Project
   before(async () => {

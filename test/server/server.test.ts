@@ -11,9 +11,10 @@ import { expect } from 'chai'
 import { loadConfig } from '../../src/config/config.ts'
 import { SealingError } from '../../src/keys/sealing.ts'
 import { type RunningServer, startServer } from '../../src/server/server.ts'
-import { createScratchDatabase, sharedApp, startTestApp } from '../support/app.ts'
+import { sharedApp, startTestApp } from '../support/app.ts'
 import { clientOf, isSuccess, ok } from '../support/client.ts'
 import { startBreakingProxy } from '../support/servers/breaking-proxy.ts'
+import { createScratchDatabase } from '../support/servers/scratch-database.ts'
 import { freePort } from '../support/servers/server-process.ts'
 
 /** As it is built and shipped. */

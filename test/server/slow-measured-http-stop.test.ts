@@ -5,8 +5,8 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout } from 'node:timers/promises'
 import { expect } from 'chai'
-import { createScratchDatabase } from '../support/app.ts'
 import { type Answers, askUntilRefused } from '../support/servers/patient-client.ts'
+import { createScratchDatabase } from '../support/servers/scratch-database.ts'
 import { startServerProcess } from '../support/servers/server-process.ts'
 
 const ROUNDS = Number(process.env.STOP_ROUNDS ?? 20)

@@ -7,7 +7,8 @@ import { type Database, openDatabase } from '../../src/store/database.ts'
 import { sqlState } from '../../src/store/session.ts'
 import { callerOf, claiming, expectWholeLog, ledgerOn } from '../support/ledger.ts'
 import { rejection } from '../support/rejection.ts'
-import { createPostgresDatabase, type FreshDatabase, onPostgres } from '../support/servers/database.ts'
+import { createPostgresDatabase, onPostgres } from '../support/servers/database.ts'
+import type { ScratchDatabase } from '../support/servers/scratch-database.ts'
 
 /** A database, and the SQLSTATEs that its sessions met. */
 const watched = (database: Database): { database: Database; met: string[] } => {
@@ -49,7 +50,7 @@ describe('what met another transaction', () => {
 
   onPostgres.describe('on PostgreSQL', () => {
     const alice = callerOf('org_alice')
-    let fresh: FreshDatabase
+    let fresh: ScratchDatabase
     let other: pg.Client
     const opened: Database[] = []
     const open = async (): Promise<Database> => {

@@ -4,15 +4,16 @@ import { type Database, openDatabase } from '../../src/store/database.ts'
 import { clientOf, ok } from '../support/client.ts'
 import { callerOf, claiming, expectWholeLog, ledgerOn } from '../support/ledger.ts'
 import { rejection } from '../support/rejection.ts'
-import { createPostgresDatabase, type FreshDatabase, onPostgres } from '../support/servers/database.ts'
+import { createPostgresDatabase, onPostgres } from '../support/servers/database.ts'
 import { type PgBouncer, startPgBouncer } from '../support/servers/pgbouncer.ts'
+import type { ScratchDatabase } from '../support/servers/scratch-database.ts'
 import { startServerProcess } from '../support/servers/server-process.ts'
 
 /** Fewer than one server would like to have, so that sessions change hands at every turn. */
 const SESSIONS = 3
 
 onPostgres.describe('behind PgBouncer in transaction mode', () => {
-  let fresh: FreshDatabase
+  let fresh: ScratchDatabase
   let direct: pg.Client
   let pooler: PgBouncer
   const open = (): Promise<Database> => openDatabase({ databaseUrl: pooler.url, dataDir: 'memory' })

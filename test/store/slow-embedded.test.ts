@@ -4,6 +4,7 @@ import { join } from 'node:path'
 import { expect } from 'chai'
 import { openDatabase } from '../../src/store/database.ts'
 import { openPglite } from '../../src/store/embedded/pglite.ts'
+import { MIGRATIONS } from '../../src/store/migrations/index.ts'
 import { startProgram } from '../support/programs.ts'
 import { rejection } from '../support/rejection.ts'
 import { onEmbedded } from '../support/servers/database.ts'
@@ -80,6 +81,17 @@ onEmbedded.describe('embedded database on disk', () => {
     await second.ping()
     await second.close()
     expect(existsSync(join(directory, 'database.incomplete-1'))).to.equal(true)
+  })
+
+  it('starts with the schema in its template', async () => {
+    const database = await openPglite('memory')
+    try {
+      expect(await database.knex('migrations').orderBy('name').pluck('name')).to.deep.equal(
+        MIGRATIONS.map(({ name }) => name),
+      )
+    } finally {
+      await database.close()
+    }
   })
 
   it('starts without a template, only slower', async () => {

@@ -3,20 +3,15 @@
  * Every answer is checked against its route's schema.
  */
 import { randomBytes, randomInt } from 'node:crypto'
-import pg from 'pg'
 import type { Clock } from '../../src/clock.ts'
 import { type Config, loadConfig } from '../../src/config/config.ts'
 import type { Logger } from '../../src/http/log.ts'
 import { startServer } from '../../src/server/server.ts'
 import type { BuiltServices } from '../../src/services/services.ts'
 import { type Client, clientOf, ok } from './client.ts'
-import { atEndOfRun, SCRATCH_DATABASES } from './run.ts'
+import { atEndOfRun } from './run.ts'
 import { startDnsServer } from './servers/dns-server.ts'
-
-export interface ScratchDatabase {
-  readonly url: string
-  drop(): Promise<void>
-}
+import { createMigratedDatabase, type ScratchDatabase } from './servers/scratch-database.ts'
 
 export interface TestAppOverrides {
   /** Variables of the environment, over those that suit most tests. */
@@ -50,26 +45,6 @@ export interface TestApp extends Client {
 /** Each request comes from an address of its own, unless the test says which, so that limits don't add up. */
 const someAddress = (): string => `10.${randomInt(256)}.${randomInt(256)}.${randomInt(256)}`
 
-/** Runs one statement on the server that DATABASE_URL names. */
-const administer = async (databaseUrl: string, statement: string): Promise<void> => {
-  const client = new pg.Client({ connectionString: databaseUrl })
-  await client.connect()
-  try {
-    await client.query(statement)
-  } finally {
-    await client.end()
-  }
-}
-
-/** A database of its own on the server of `databaseUrl`. */
-export const createScratchDatabase = async (databaseUrl: string): Promise<ScratchDatabase> => {
-  const name = `${SCRATCH_DATABASES}${randomBytes(6).toString('hex')}`
-  await administer(databaseUrl, `CREATE DATABASE ${name}`)
-  const url = new URL(databaseUrl)
-  url.pathname = `/${name}`
-  return { url: url.href, drop: () => administer(databaseUrl, `DROP DATABASE ${name} WITH (FORCE)`) }
-}
-
 /** The same Redis, under names that nobody else uses. */
 export const withOwnNames = (redisUrl: string): string => {
   const url = new URL(redisUrl)
@@ -86,7 +61,7 @@ export const startTestApp = async ({
   database,
 }: TestAppOverrides = {}): Promise<TestApp> => {
   const { DATABASE_URL, REDIS_URL } = { ...process.env, ...env }
-  const scratch = database ?? (DATABASE_URL ? await createScratchDatabase(DATABASE_URL) : undefined)
+  const scratch = database ?? (DATABASE_URL ? await createMigratedDatabase(DATABASE_URL) : undefined)
   const adminKey = env.ADMIN_API_KEY ?? `admin-${randomBytes(16).toString('hex')}`
   const config: Config = Object.freeze({
     ...loadConfig({

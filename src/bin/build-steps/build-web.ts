@@ -5,6 +5,7 @@
  */
 import { mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { basename, join } from 'node:path'
+import { gzipSync } from 'node:zlib'
 import { build, type Metafile, type Plugin } from 'esbuild'
 import { buildTill } from './build-till.ts'
 import type { Docs, DocsPage } from './docs-pages/docs-pages.tsx'
@@ -136,12 +137,13 @@ const fill = (template: string, values: Readonly<Record<string, string>>): strin
     return value
   })
 
-/** Empties build/web/docs of pages that are gone, and writes those there are. */
+/** Empties build/web/docs of pages that are gone, and writes those there are, as the server keeps them in memory. */
 const writeDocs = (docs: readonly DocsPage[], inShell: (page: DocsPage) => string): void => {
   const directory = join(ROOT, OUTPUT, 'docs')
   mkdirSync(directory, { recursive: true })
-  const files = new Map(docs.map((page) => [`${page.name || 'index'}.html`, page]))
-  for (const [file, page] of files) writeFileSync(join(directory, file), inShell(page))
+  const files = new Map(docs.map((page) => [`${page.name || 'index'}.html.gz`, page]))
+  for (const [file, page] of files)
+    writeFileSync(join(directory, file), gzipSync(inShell(page), { level: 9 }))
   for (const file of readdirSync(directory)) if (!files.has(file)) rmSync(join(directory, file))
 }
 

@@ -1,7 +1,7 @@
 /** The pages for people, as `npm run build` made them: read once, served from memory. @module */
 import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
-import { gunzipSync, gzipSync } from 'node:zlib'
+import { gunzipSync } from 'node:zlib'
 import { fail } from '../../errors.ts'
 
 /** From a bundle in build/, and from the sources. */
@@ -126,19 +126,18 @@ const escapeText = (text: string): string =>
 const BASE_URL = '{{BASE_URL}}'
 const FIRST_DOCS_PAGE = 'index'
 
-/** Kept compressed: there are many, of which few are read. */
+/** Kept compressed, as they were built: there are many, of which few are read. */
 const loadDocs = (directory: URL, baseUrl: string): Pick<Pages, 'docs' | 'docsNames'> => {
   const kept = new Map<string, Buffer>()
   for (const file of readdirSync(directory)) {
-    const name = file.slice(0, -'.html'.length)
-    kept.set(
-      name === FIRST_DOCS_PAGE ? '' : name,
-      gzipSync(readFileSync(new URL(file, directory), 'utf8').replaceAll(BASE_URL, baseUrl)),
-    )
+    const name = file.slice(0, -'.html.gz'.length)
+    kept.set(name === FIRST_DOCS_PAGE ? '' : name, readFileSync(new URL(file, directory)))
   }
   return {
     docs: (name) => ({
-      body: gunzipSync(kept.get(name) ?? fail('not_found')).toString(),
+      body: gunzipSync(kept.get(name) ?? fail('not_found'))
+        .toString()
+        .replaceAll(BASE_URL, baseUrl),
       headers: PAGE_HEADERS,
     }),
     docsNames: [...kept.keys()],

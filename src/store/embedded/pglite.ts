@@ -86,7 +86,8 @@ const startOnDisk = async (cluster: string, onSync?: () => void, logger?: StoreL
   return pglite
 }
 
-const connect = (pglite: PGlite, logger?: StoreLogger): Knex =>
+/** knex over an open PGlite. */
+export const connect = (pglite: PGlite, logger?: StoreLogger): Knex =>
   createKnex({
     client: 'pg',
     // Messages of errors get into the log, and values may be secrets.

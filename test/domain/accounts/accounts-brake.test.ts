@@ -5,9 +5,10 @@ import { expect } from 'chai'
 import { loadConfig } from '../../../src/config/config.ts'
 import { createSealing } from '../../../src/keys/sealing.ts'
 import { startServer } from '../../../src/server/server.ts'
-import { createScratchDatabase, sharedApp, startTestApp, type TestApp } from '../../support/app.ts'
+import { sharedApp, startTestApp, type TestApp } from '../../support/app.ts'
 import { clientOf } from '../../support/client.ts'
 import { newAccount, signUp } from '../../support/domain/accounts.ts'
+import { createScratchDatabase } from '../../support/servers/scratch-database.ts'
 
 interface Failure {
   error: string

@@ -8,7 +8,8 @@ import type { Listed } from '../../support/domain/screening.ts'
 import { type ScreeningServer, startScreeningServer } from '../../support/domain/screening-servers.ts'
 import { eventually } from '../../support/eventually.ts'
 import { type Program, startProgram } from '../../support/programs.ts'
-import { createPostgresDatabase, type FreshDatabase, onPostgres } from '../../support/servers/database.ts'
+import { createPostgresDatabase, onPostgres } from '../../support/servers/database.ts'
+import type { ScratchDatabase } from '../../support/servers/scratch-database.ts'
 
 const PROGRAM = join(import.meta.dirname, '../../support/programs/rescreen.ts')
 /** One batch. */
@@ -29,7 +30,7 @@ const nameOf = (what: string): string => Array.from({ length: 6 }, (_, i) => wor
 
 onPostgres.describe('people whose batch takes longer than a lease', function () {
   this.timeout(600_000)
-  let fresh: FreshDatabase
+  let fresh: ScratchDatabase
   let database: Database
   let main: ScreeningServer
   let programs: Program[]

@@ -5,10 +5,10 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { expect } from 'chai'
 import { type Database, openDatabase } from '../../../src/store/database.ts'
-import { createScratchDatabase } from '../../support/app.ts'
 import { clientOf, ok } from '../../support/client.ts'
 import { createPod } from '../../support/domain/pods.ts'
 import { onEmbedded } from '../../support/servers/database.ts'
+import { createScratchDatabase } from '../../support/servers/scratch-database.ts'
 import { freePort, type ServerProcess, startServerProcess } from '../../support/servers/server-process.ts'
 
 const ROUNDS = Number(process.env.CRASH_ROUNDS ?? 3)

@@ -9,11 +9,11 @@ import { join } from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
 import { expect } from 'chai'
 import { type Database, openDatabase } from '../../../src/store/database.ts'
-import { createScratchDatabase } from '../../support/app.ts'
 import { type Client, clientOf, isSuccess } from '../../support/client.ts'
 import { createCertificates } from '../../support/servers/certificates.ts'
 import { onPostgres } from '../../support/servers/database.ts'
 import { startPostgres } from '../../support/servers/postgres.ts'
+import { createScratchDatabase } from '../../support/servers/scratch-database.ts'
 import { freePort, startServerProcess } from '../../support/servers/server-process.ts'
 import {
   type SeenRequest,

@@ -1,7 +1,8 @@
 /** Several server processes on one PostgreSQL, and on one Redis where REDIS_URL names one. */
 import { randomBytes } from 'node:crypto'
-import { createScratchDatabase, withOwnNames } from '../app.ts'
+import { withOwnNames } from '../app.ts'
 import { type Client, clientOf } from '../client.ts'
+import { createMigratedDatabase } from './scratch-database.ts'
 import { type ServerProcess, startServerProcess } from './server-process.ts'
 
 export interface Cluster {
@@ -25,7 +26,7 @@ export const startCluster = async (
   count: number,
   more: Readonly<Record<string, string>> = {},
 ): Promise<Cluster> => {
-  const scratch = await createScratchDatabase(databaseUrl)
+  const scratch = await createMigratedDatabase(databaseUrl)
   const adminKey = `admin-${randomBytes(16).toString('hex')}`
   const redisUrl = process.env.REDIS_URL && withOwnNames(process.env.REDIS_URL)
   const env = {

@@ -2,9 +2,8 @@
  * Databases for tests: embedded in memory, or, when DATABASE_URL is set, a fresh one on that server which is dropped
  * when it is closed.
  */
-import { randomBytes } from 'node:crypto'
-import pg from 'pg'
 import { type Database, openDatabase } from '../../../src/store/database.ts'
+import { createMigratedDatabase, createScratchDatabase, type ScratchDatabase } from './scratch-database.ts'
 
 /** The PostgreSQL server to test against, if any: the suite is run once without and once with it. */
 export const DATABASE_URL = process.env.DATABASE_URL || undefined
@@ -38,53 +37,22 @@ export const onEmbedded = {
   },
 }
 
-const CHECKPOINT_TRIES = 60
-const CHECKPOINT_PAUSE_MS = 1000
-
-/** Another file fills a disk of this PostgreSQL for some seconds, in which nobody gets the checkpoint that a DROP needs. */
-const administer = async (sql: string): Promise<void> => {
-  const client = new pg.Client({ connectionString: DATABASE_URL })
-  await client.connect()
-  try {
-    for (let tries = 1; ; tries++) {
-      try {
-        return void (await client.query(sql))
-      } catch (error) {
-        const isNotYet = error instanceof Error && error.message === 'checkpoint request failed'
-        if (!isNotYet || tries === CHECKPOINT_TRIES) throw error
-      }
-      await new Promise((resolve) => setTimeout(resolve, CHECKPOINT_PAUSE_MS))
-    }
-  } finally {
-    await client.end()
-  }
-}
-
-export interface FreshDatabase {
-  readonly url: string
-  drop(): Promise<void>
-}
-
 /** A new, empty database on the server of DATABASE_URL. */
-export const createPostgresDatabase = async (): Promise<FreshDatabase> => {
+export const createPostgresDatabase = async (): Promise<ScratchDatabase> => {
   if (DATABASE_URL === undefined) throw new Error('DATABASE_URL is not set.')
-  const name = `assay_test_${randomBytes(6).toString('hex')}`
-  await administer(`CREATE DATABASE ${name} TEMPLATE template0 ENCODING 'UTF8'`)
-  const url = new URL(DATABASE_URL)
-  url.pathname = `/${name}`
-  return { url: url.href, drop: () => administer(`DROP DATABASE IF EXISTS ${name} WITH (FORCE)`) }
+  return createScratchDatabase(DATABASE_URL)
 }
 
 /** An open database with the current schema that nobody else uses; it is gone after `close`. */
 export const openTestDatabase = async (): Promise<Database> => {
   if (DATABASE_URL === undefined) return openDatabase({ dataDir: 'memory' })
-  const fresh = await createPostgresDatabase()
-  const database = await openDatabase({ databaseUrl: fresh.url, dataDir: 'memory' })
+  const scratch = await createMigratedDatabase(DATABASE_URL)
+  const database = await openDatabase({ databaseUrl: scratch.url, dataDir: 'memory' })
   return {
     ...database,
     async close() {
       await database.close()
-      await fresh.drop()
+      await scratch.drop()
     },
   }
 }

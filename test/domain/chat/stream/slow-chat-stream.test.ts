@@ -6,10 +6,10 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { expect } from 'chai'
 import { EventSource } from 'eventsource'
-import { createScratchDatabase } from '../../../support/app.ts'
 import { type Follower, playKills, postMessage } from '../../../support/chat/stream-kills.ts'
 import { startCluster } from '../../../support/servers/cluster.ts'
 import { onEmbedded, onPostgres } from '../../../support/servers/database.ts'
+import { createScratchDatabase } from '../../../support/servers/scratch-database.ts'
 
 const ROUNDS = Number(process.env.CRASH_ROUNDS ?? 3)
 const FOLLOWERS = 3
