@@ -1,75 +1,13 @@
-/** The lines of evidence, in whichever of its three forms a file holds it; never more than one line in memory. @module */
+/** Evidence in a file, in whichever of its three forms. @module */
 import { createReadStream } from 'node:fs'
 import { open } from 'node:fs/promises'
 import { type Entry, open as openArchive, type ZipFile } from 'yauzl'
-import { EVIDENCE_ENTRY, INSTRUCTIONS_ENTRY } from '../../domain/exports/zip.ts'
+import { EVIDENCE_ENTRY, INSTRUCTIONS_ENTRY } from '../../protocol/evidence/evidence-format.ts'
+import { EvidenceFileError, evidenceLines } from '../../protocol/evidence/evidence-lines.ts'
 
-/** No line of evidence comes near it. */
-const LINE_MAX_BYTES = 8 * 1024 * 1024
-const NEWLINE = 0x0a
 const ZIP_MAGIC = Buffer.from('PK\u0003\u0004')
 
-/** The file can't be read, so that nothing can be said of it. */
-export class EvidenceFileError extends Error {
-  override readonly name = 'EvidenceFileError'
-}
-
 type Chunks = AsyncIterable<Uint8Array>
-
-const decode = (bytes: Uint8Array): string => {
-  try {
-    return new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(bytes)
-  } catch {
-    throw new EvidenceFileError('The file is not text in UTF-8.')
-  }
-}
-
-/** Lines without their newlines; the last one may lack it. */
-async function* splitLines(chunks: Chunks): AsyncGenerator<string> {
-  let kept: Uint8Array[] = []
-  let keptBytes = 0
-  const join = (end: Uint8Array): string => {
-    const line = decode(kept.length === 0 ? end : Buffer.concat([...kept, end]))
-    ;[kept, keptBytes] = [[], 0]
-    return line
-  }
-  for await (const chunk of chunks) {
-    let start = 0
-    for (let end = chunk.indexOf(NEWLINE); end >= 0; end = chunk.indexOf(NEWLINE, start)) {
-      yield join(chunk.subarray(start, end))
-      start = end + 1
-    }
-    if (start === chunk.length) continue
-    kept.push(Uint8Array.from(chunk.subarray(start)))
-    keptBytes += chunk.length - start
-    if (keptBytes > LINE_MAX_BYTES)
-      throw new EvidenceFileError('The file is no evidence: a line has more than 8 MiB.')
-  }
-  if (keptBytes > 0) yield join(new Uint8Array())
-}
-
-const HEADER = /^\{"header":(.*),"rows":\[$/s
-const MANIFEST = /^\],"manifest":(.*)\}$/s
-
-/** The form `json` has each row on a line of its own; without what surrounds them its lines are those of `ndjson`. */
-async function* unwrap(lines: AsyncIterable<string>): AsyncGenerator<string> {
-  let waiting: string | undefined
-  let isDocument: boolean | undefined
-  for await (const line of lines) {
-    const header = isDocument === undefined ? HEADER.exec(line)?.[1] : undefined
-    isDocument ??= header !== undefined
-    if (!isDocument) yield line
-    else if (header !== undefined) yield header
-    else {
-      // Only the last row has no comma behind it.
-      const manifest = MANIFEST.exec(line)?.[1]
-      if (waiting !== undefined) yield manifest === undefined ? waiting.replace(/,$/, '') : waiting
-      if (manifest !== undefined) yield manifest
-      waiting = manifest === undefined ? line : undefined
-    }
-  }
-  if (waiting !== undefined) yield waiting
-}
 
 const failed = (file: string, error: unknown): EvidenceFileError =>
   new EvidenceFileError(`${file} can't be read: ${error instanceof Error ? error.message : String(error)}`)
@@ -137,5 +75,4 @@ async function* readChunks(file: string): AsyncGenerator<Uint8Array> {
  * @param file a path, or `-` for standard input, which may hold any form but an archive
  * @throws EvidenceFileError for what can't be read
  */
-export const readEvidenceLines = (file: string): AsyncGenerator<string> =>
-  unwrap(splitLines(readChunks(file)))
+export const readEvidenceLines = (file: string): AsyncGenerator<string> => evidenceLines(readChunks(file))

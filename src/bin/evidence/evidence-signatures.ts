@@ -1,11 +1,11 @@
 /** Checks who signed evidence: its manifest, and the checkpoint of the tree that its entries stand in. @module */
 import { createPublicKey, verify } from 'node:crypto'
-import { EVIDENCE_TYPE } from '../../domain/exports/evidence.ts'
 import type { JwkSet, PublishedJwk } from '../../keys/jwks.ts'
 import { createCheckpointReader } from '../../ledger/checkpoints/checkpoint-reading.ts'
 import { canonicalJson } from '../../protocol/canonical-json.ts'
+import type { Contents } from '../../protocol/evidence/evidence-check.ts'
+import { EVIDENCE_TYPE } from '../../protocol/evidence/evidence-format.ts'
 import { readJws } from '../../protocol/jws.ts'
-import type { Contents } from './evidence-check.ts'
 
 export type SignatureFault =
   /** The manifest's signature covers something else than the manifest. */

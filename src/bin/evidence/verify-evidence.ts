@@ -3,11 +3,13 @@
  * what that shows.
  * @module
  */
+import { hash } from 'node:crypto'
 import { readFileSync } from 'node:fs'
 import type { JwkSet } from '../../keys/jwks.ts'
+import { type Contents, checkLines, type Fault } from '../../protocol/evidence/evidence-check.ts'
+import { EvidenceFileError } from '../../protocol/evidence/evidence-lines.ts'
 import { printable } from '../printable.ts'
-import { type Contents, checkLines, type Fault } from './evidence-check.ts'
-import { EvidenceFileError, readEvidenceLines } from './evidence-file.ts'
+import { readEvidenceLines } from './evidence-file.ts'
 import { checkSignatures, coversManifest, type SignatureFault } from './evidence-signatures.ts'
 
 /** Exit statuses beside 0, it holds: it does not · it could not be checked. */
@@ -93,7 +95,7 @@ const toReport = ({ header, manifest, rows, entries }: Contents): Report => ({
  */
 export const examine = async (file: string, { keys }: Flags): Promise<Report> => {
   const jwks = keys === undefined ? undefined : readKeys(keys)
-  const found = await checkLines(readEvidenceLines(file))
+  const found = await checkLines(readEvidenceLines(file), (message) => hash('sha256', message, 'buffer'))
   if ('fault' in found) return { ...NOTHING, reason: found.fault, line: found.line }
   const report = toReport(found)
   if (jwks === undefined) {

@@ -4,9 +4,8 @@
  * @module
  */
 import type { LoggedEntry } from '../../ledger/entries.ts'
+import { FACT_TYPES } from '../../protocol/evidence/evidence-format.ts'
 
-/** Entries of the ledger that are exported under their own name; every entry is a `merkle.leaf` as well. */
-export const FACT_TYPES = ['prove', 'verify', 'gate', 'attest', 'spend', 'revoke', 'key.revoked'] as const
 export type FactType = (typeof FACT_TYPES)[number]
 
 export const EVENT_TYPES = [...FACT_TYPES, 'merkle.leaf', 'webhook.delivery', 'request'] as const

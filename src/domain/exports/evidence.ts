@@ -9,17 +9,13 @@ import type { CurrentSigner } from '../../keys/signers.ts'
 import type { Checkpoint } from '../../ledger/checkpoints/checkpoint.ts'
 import type { Log } from '../../ledger/tree/log.ts'
 import type { Range } from '../../ledger/tree/proofs.ts'
-import { subtreesBetween } from '../../ledger/tree/subset-proof.ts'
+import { CHAIN_START, EVIDENCE_FORMAT, EVIDENCE_TYPE } from '../../protocol/evidence/evidence-format.ts'
+import { subtreesBetween } from '../../protocol/evidence/subset-proof.ts'
 import { writeJws } from '../../protocol/jws.ts'
 import type { EventRow, LeafRow } from '../event-log/rows.ts'
 import type { Beginning, Ending } from './formats/siem.ts'
 import { toWire } from './wire.ts'
 
-export const EVIDENCE_FORMAT = 'assay-evidence/1'
-/** `typ` of the manifest's JWS. */
-export const EVIDENCE_TYPE = 'evidence+jws'
-/** What the chain begins with. */
-export const CHAIN_START = '0'.repeat(64)
 /** Hashes of the tree that are read at a time. */
 const MAX_READ_HASHES = 2_000
 

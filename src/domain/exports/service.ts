@@ -1,5 +1,6 @@
 /** Complete files of what happened in a window, streamed from this server's event log. @module */
 import type { Readable } from 'node:stream'
+import { ZipFile } from 'yazl'
 import type { Caller } from '../../caller.ts'
 import type { Clock } from '../../clock.ts'
 import { fail } from '../../errors.ts'
@@ -8,6 +9,7 @@ import type { Signers } from '../../keys/signers.ts'
 import type { Checkpoints } from '../../ledger/checkpoints/checkpoint.ts'
 import type { Log } from '../../ledger/tree/log.ts'
 import type { Metrics } from '../../metrics.ts'
+import { EVIDENCE_ENTRY, INSTRUCTIONS_ENTRY } from '../../protocol/evidence/evidence-format.ts'
 import { createOneAtATime } from '../../store/limits.ts'
 import type { EventLog, Reading } from '../event-log/event-log.ts'
 import type { EventRow } from '../event-log/rows.ts'
@@ -15,7 +17,6 @@ import { createEvidence, type EvidenceWriter } from './evidence.ts'
 import { type Beginning, type Ending, type RowFormat, SIEM } from './formats/siem.ts'
 import { type ExportQuery, readQuestion } from './question.ts'
 import type { EvidenceFormat, SiemFormat } from './schemas.ts'
-import { zipEvidence } from './zip.ts'
 
 /**
  * Hands out rows up to a limit.
@@ -110,6 +111,37 @@ async function* evidenceText({ writer, reading, beginning, limit, asDocument }: 
     else yield `${separator}${lines.join(',\n')}`
     separator = ',\n'
   }
+}
+
+/** Archives beyond 4 GiB need the larger form, which some older programs can't read. */
+const ZIP64_FROM_BYTES = 2 ** 31
+
+const INSTRUCTIONS = `${EVIDENCE_ENTRY} holds evidence in the format that docs/exports.md describes.
+Check this archive, or the file in it, without a network connection:
+
+  npx assay verify-evidence FILE --keys jwks.json
+
+jwks.json is what the service publishes at /.well-known/jwks.json. Get it from the service itself, not from whoever
+handed you this archive.
+`
+
+/**
+ * Evidence as a ZIP archive, made while it is read.
+ * @param evidence lines; it is destroyed when the archive is
+ * @param atMostBytes what the lines may come to
+ */
+const zipEvidence = (evidence: Readable, at: Date, atMostBytes: number): Readable => {
+  const archive = new ZipFile()
+  const options = { mtime: at, mode: 0o100644 }
+  const forceZip64Format = atMostBytes >= ZIP64_FROM_BYTES
+  archive.addReadStream(evidence, EVIDENCE_ENTRY, { ...options, forceZip64Format })
+  archive.addBuffer(Buffer.from(INSTRUCTIONS), INSTRUCTIONS_ENTRY, options)
+  archive.end()
+  const output = archive.outputStream as Readable
+  archive.on('error', (error: unknown) => output.destroy(error instanceof Error ? error : undefined))
+  evidence.once('error', (error) => output.destroy(error))
+  output.once('close', () => evidence.destroy())
+  return output
 }
 
 /** The client went away: nothing is wrong. */

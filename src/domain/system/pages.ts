@@ -47,8 +47,8 @@ const CONTENT_TYPES: Readonly<Record<string, string>> = {
   webmanifest: 'application/manifest+json',
 }
 
-/** Reads proofs. */
-const VERIFY_HEADERS = {
+/** Checks proofs and evidence. */
+const CHECKING_HEADERS = {
   ...PAGE_HEADERS,
   'Content-Security-Policy': contentSecurityPolicy({ scripts: WASM }),
 } as const
@@ -170,9 +170,9 @@ export const loadPages = (baseUrl: string): Pages => {
   return {
     landing: page('landing'),
     chat: page('chat'),
-    verify: page('verify', VERIFY_HEADERS),
+    verify: page('verify', CHECKING_HEADERS),
     holder: page('holder', HOLDER_HEADERS),
-    console: page('console'),
+    console: page('console', CHECKING_HEADERS),
     terminal: page('terminal', TERMINAL_HEADERS),
     terminalWorker: { body: read('terminal-worker.js'), headers: TERMINAL_WORKER_HEADERS },
     ...loadDocs(new URL('docs/', directory), escapeText(baseUrl)),

@@ -64,6 +64,12 @@ export const GROUPS: readonly Group[] = [
         load: async () => (await import('./pages/log.tsx')).Log,
         scope: 'audit',
       },
+      {
+        name: 'exports',
+        title: 'Exports',
+        load: async () => (await import('./exports/exports.tsx')).Exports,
+        scope: 'export',
+      },
     ],
   },
   {

@@ -68,6 +68,28 @@ export const ask = async <T>(
   }
 }
 
+/**
+ * Asks for a file that is read as it comes, however long that takes.
+ * @throws ServiceError, UnreachableError; AbortError of `signal`
+ */
+export const askFor = async (path: string, signal: AbortSignal): Promise<Response> => {
+  let response: Response
+  try {
+    response = await fetch(path, {
+      cache: 'no-store',
+      credentials: 'same-origin',
+      redirect: 'error',
+      signal,
+    })
+  } catch (cause) {
+    if (signal.aborted) throw cause
+    throw new UnreachableError(`${location.host} does not answer.`, { cause })
+  }
+  if (response.ok) return response
+  if (response.status === UNAUTHORIZED) session.value = { state: 'out', ended: true }
+  throw new ServiceError(response.status, await response.json().catch(() => undefined))
+}
+
 /** @throws ServiceError, UnreachableError: then somebody is signed in still */
 export const signOut = async (): Promise<void> => {
   await ask('DELETE', '/console/api/session')

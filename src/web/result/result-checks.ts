@@ -89,7 +89,7 @@ const checkType = ({ header, payload: { exp } }: Jws): Finding => {
 const PUBLIC_KEY_PATTERN = /^[A-Za-z0-9_-]{43}$/
 
 /** The Ed25519 key that the JWS names, as published: base64url. */
-const findKey = ({ header }: Jws, jwks: unknown): string | undefined => {
+export const findKey = ({ header }: Jws, jwks: unknown): string | undefined => {
   const keys: readonly unknown[] = isObject(jwks) && Array.isArray(jwks.keys) ? jwks.keys : []
   const key = keys.find((one) => textOf(one, 'kid') !== undefined && textOf(one, 'kid') === header.kid)
   const isEd25519 = textOf(key, 'kty') === 'OKP' && textOf(key, 'crv') === 'Ed25519'
@@ -97,8 +97,12 @@ const findKey = ({ header }: Jws, jwks: unknown): string | undefined => {
   return isEd25519 && x !== undefined && PUBLIC_KEY_PATTERN.test(x) ? x : undefined
 }
 
+/** @param x of the key, base64url */
+export const isSignedBy = (jws: Jws, x: string, crypto: PageCrypto): Promise<boolean> =>
+  crypto.verifyEd25519(fromBase64url(x), jws.signed, jws.signature)
+
 const checkSignature = async (jws: Jws, x: string, crypto: PageCrypto): Promise<Finding> =>
-  (await crypto.verifyEd25519(fromBase64url(x), jws.signed, jws.signature))
+  (await isSignedBy(jws, x, crypto))
     ? passed('The Ed25519 signature fits every byte of what was signed.')
     : failed('The Ed25519 signature does not fit: what was signed was changed, or somebody else signed it.')
 

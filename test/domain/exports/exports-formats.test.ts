@@ -5,10 +5,11 @@ import { Ajv2020 } from 'ajv/dist/2020.js'
 import { expect } from 'chai'
 import { parse as parseCsv } from 'csv-parse/sync'
 import fc from 'fast-check'
-import { EVENT_TYPES, type EventRow, FACT_TYPES } from '../../../src/domain/event-log/rows.ts'
+import { EVENT_TYPES, type EventRow } from '../../../src/domain/event-log/rows.ts'
 import { SIEM } from '../../../src/domain/exports/formats/siem.ts'
 import type { SiemFormat } from '../../../src/domain/exports/schemas.ts'
 import { COLUMNS, toWire } from '../../../src/domain/exports/wire.ts'
+import { FACT_TYPES } from '../../../src/protocol/evidence/evidence-format.ts'
 import { parseCef, parseLeef } from '../../support/reference/siem.ts'
 
 const vector = (name: string) =>

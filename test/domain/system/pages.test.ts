@@ -74,7 +74,7 @@ describe('pages', () => {
       expect(policy).to.include.members([
         "default-src 'none'",
         // The page of a result reads proofs in WebAssembly.
-        path.startsWith('/verify') ? "script-src 'self' 'wasm-unsafe-eval'" : "script-src 'self'",
+        /^\/(verify|console)/.test(path) ? "script-src 'self' 'wasm-unsafe-eval'" : "script-src 'self'",
         "style-src 'self'",
         "connect-src 'self'",
         "base-uri 'none'",

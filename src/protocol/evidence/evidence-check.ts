@@ -1,15 +1,13 @@
 /**
  * Checks evidence line by line: the chain, the rows, that their entries stand in the tree, and what the manifest says
- * of it all. Signatures are for {@link checkSignatures}.
+ * of it all. Signatures are for whoever has keys.
  * @module
  */
 
-import { FACT_TYPES } from '../../domain/event-log/rows.ts'
-import { CHAIN_START, EVIDENCE_FORMAT, nextLink } from '../../domain/exports/evidence.ts'
-import { leafHash } from '../../ledger/tree/merkle.ts'
-import { rebuildTree } from '../../ledger/tree/subset-proof.ts'
-import { canonicalJson } from '../../protocol/canonical-json.ts'
-import { isObject } from '../../protocol/json-object.ts'
+import { canonicalJson } from '../canonical-json.ts'
+import { isObject } from '../json-object.ts'
+import { CHAIN_START, EVIDENCE_FORMAT, FACT_TYPES } from './evidence-format.ts'
+import { rebuildTree, type Sha256 } from './subset-proof.ts'
 
 /** Why a file is not what was exported. */
 export type Fault =
@@ -74,9 +72,17 @@ const HASH = /^[0-9a-f]{64}$/
 const isHash = (value: unknown): value is string => typeof value === 'string' && HASH.test(value)
 const isIndex = (value: unknown): value is number => Number.isSafeInteger(value) && (value as number) >= 0
 
-const hashesOf = (value: unknown, fault: Fault): Buffer[] => {
+const hexOf = (bytes: Uint8Array): string => {
+  let text = ''
+  for (const byte of bytes) text += byte.toString(16).padStart(2, '0')
+  return text
+}
+
+const hashesOf = (value: unknown, fault: Fault): Uint8Array[] => {
   demand(Array.isArray(value) && value.every(isHash), fault)
-  return (value as string[]).map((hash) => Buffer.from(hash, 'hex'))
+  return (value as string[]).map((hash) =>
+    Uint8Array.from(hash.match(/../g) ?? [], (digits) => Number.parseInt(digits, 16)),
+  )
 }
 
 /** Text may hold line ends of Unicode (U+2028), which end no line here. */
@@ -93,8 +99,8 @@ const LEAF_FIELDS = [
 ] as const
 
 /** What is checked from line to line. */
-const createChecking = () => {
-  const tree = rebuildTree()
+const createChecking = (sha256: Sha256) => {
+  const tree = rebuildTree(sha256)
   const counts: Record<string, number> = {}
   let link = CHAIN_START
   let header: Json | undefined
@@ -104,7 +110,7 @@ const createChecking = () => {
 
   const readChained = (line: string): Json => {
     const [, text = '', chain] = CHAINED.exec(line) ?? []
-    demand(chain !== undefined && nextLink(link, text) === chain, 'CHAIN_BROKEN')
+    demand(chain !== undefined && hexOf(sha256(link + text)) === chain, 'CHAIN_BROKEN')
     link = chain as string
     return parse(`${text}}`, 'NOT_EVIDENCE')
   }
@@ -119,10 +125,11 @@ const createChecking = () => {
   const readLeaf = (row: Json): void => {
     const { entry, leafHash: told, index } = row
     demand(typeof entry === 'string' && isHash(told) && isIndex(index), 'ROW_MISMATCH')
-    const hash = leafHash(entry as string)
+    // RFC 6962 §2.1.
+    const hash = sha256(`\0${entry}`)
     const { org, ts, type, digest = null } = parse(entry as string, 'ROW_MISMATCH')
     const isIt =
-      Buffer.from(hash).toString('hex') === told &&
+      hexOf(hash) === told &&
       org === row.organisationId &&
       ts === Date.parse(String(row.at)) &&
       type === row.auditEvent &&
@@ -163,7 +170,7 @@ const createChecking = () => {
     )
     demand(isIndex(treeSize) && isHash(root), 'ROOT_MISMATCH')
     demand(tree.skip(treeSize as number, hashesOf(manifest.after, 'ROOT_MISMATCH')), 'ROOT_MISMATCH')
-    demand(Buffer.from(tree.root()).toString('hex') === root, 'ROOT_MISMATCH')
+    demand(hexOf(tree.root()) === root, 'ROOT_MISMATCH')
     demand(typeof jws === 'string' && typeof checkpoint === 'string', 'MANIFEST_MISMATCH')
     // A member said twice would be another thing to another reader.
     demand(JSON.stringify({ ...manifest, jws }) === line, 'MANIFEST_MISMATCH')
@@ -179,9 +186,15 @@ const createChecking = () => {
   return { readHeader, readRow, readManifest }
 }
 
-/** @returns what the file says, or the first thing that is wrong with it */
-export const checkLines = async (lines: AsyncIterable<string>): Promise<Contents | Refusal> => {
-  const checking = createChecking()
+/**
+ * @param lines of the form `ndjson` @param sha256 the fastest that there is where this runs
+ * @returns what the file says, or the first thing that is wrong with it
+ */
+export const checkLines = async (
+  lines: AsyncIterable<string>,
+  sha256: Sha256,
+): Promise<Contents | Refusal> => {
+  const checking = createChecking(sha256)
   let contents: Contents | undefined
   let number = 0
   try {

@@ -1,10 +1,12 @@
 /** Many leaves of one tree at once: what the leaves and the hashes between them make is the tree's root, and nothing else. */
 import { expect } from 'chai'
 import fc from 'fast-check'
-import { rebuildTree, subtreesBetween } from '../../src/ledger/tree/subset-proof.ts'
+import { createCore } from '../../src/core/index.ts'
+import { rebuildTree, subtreesBetween } from '../../src/protocol/evidence/subset-proof.ts'
 import { leafHash, rootOf } from '../support/reference/merkle.ts'
 
 const MAX_LEAVES = 80
+const { sha256 } = createCore()
 const leaves = Array.from({ length: MAX_LEAVES }, (_, i) => leafHash(Buffer.from(`entry ${i}`)))
 
 /** The hashes between two leaves, by the slow definition of a tree. */
@@ -22,7 +24,7 @@ const rebuilt = (
   told: readonly number[],
   replace?: (hash: Buffer, place: number) => Buffer,
 ) => {
-  const tree = rebuildTree()
+  const tree = rebuildTree(sha256)
   let place = 0
   const taken = (from: number, to: number) =>
     between(from, to).map((hash) => replace?.(hash, place++) ?? hash)
@@ -82,7 +84,7 @@ describe('proofs of many leaves', () => {
   })
 
   it('refuses too many hashes, too few, and a way back', () => {
-    const tree = rebuildTree()
+    const tree = rebuildTree(sha256)
     expect(tree.skip(5, between(0, 5).slice(1))).to.equal(false)
     expect(tree.skip(5, [...between(0, 5), leaves[5] as Buffer])).to.equal(false)
     expect(tree.skip(5, between(0, 5))).to.equal(true)

@@ -1,0 +1,252 @@
+/** Exports: made for a window, taken into the browser with their progress, saved, and checked here. @module */
+import { useRef, useState } from 'preact/hooks'
+import { systemClock } from '../../../clock.ts'
+import type { EvidenceFormat, SiemFormat } from '../../../domain/exports/schemas.ts'
+import { EvidenceFileError } from '../../../protocol/evidence/evidence-lines.ts'
+import type { PageProps } from '../page.ts'
+import { Findings } from '../parts/findings.tsx'
+import { Field, FieldError, Form, Select, textIn } from '../parts/form.tsx'
+import { Main } from '../parts/main.tsx'
+import { number, State } from '../parts/text.tsx'
+import { type Download, download, type Progress, save } from './download.ts'
+import { type Examination, examineEvidence } from './evidence-examination.ts'
+import { examineLines } from './lines-examination.ts'
+
+const DAY_MS = 24 * 3_600_000
+const USUAL_DAYS = 7
+const MAX_ROWS = 1_000_000
+
+const EVIDENCE: Readonly<Record<EvidenceFormat, string>> = {
+  ndjson: 'Evidence: lines of JSON',
+  json: 'Evidence: one JSON document',
+  zip: 'Evidence: ZIP archive',
+}
+const SIEM: Readonly<Record<SiemFormat, string>> = {
+  csv: 'CSV, for spreadsheets',
+  ndjson: 'Lines of JSON',
+  json: 'One JSON document',
+  cef: 'CEF (ArcSight)',
+  leef: 'LEEF (QRadar)',
+  ecs: 'ECS (Elastic)',
+  ocsf: 'OCSF',
+}
+
+type Format =
+  | { readonly kind: 'evidence'; readonly format: EvidenceFormat }
+  | { readonly kind: 'siem'; readonly format: SiemFormat }
+
+const OPTIONS = [
+  ...Object.entries(EVIDENCE).map(([format, label]) => ({ value: `evidence ${format}`, label })),
+  ...Object.entries(SIEM).map(([format, label]) => ({ value: `siem ${format}`, label })),
+]
+
+const GAPS: Readonly<Record<string, string>> = {
+  ROLLED_OFF: 'the window begins before the oldest rows that this server still has',
+  BEHIND: 'the server had not caught up with the log: make the export again',
+  ROWS_LOST: 'requests or deliveries came faster than the disk took them',
+  LIMIT_REACHED: 'more rows were there than you asked for',
+}
+
+const dayText = (ms: number): string => new Date(ms).toISOString().slice(0, 10)
+
+/** What was typed; days are those of UTC, both included, and none reaches beyond now. */
+const readForm = (values: FormData) => {
+  const now = systemClock.now()
+  const [kind, format] = textIn(values, 'format').split(' ')
+  return {
+    format: { kind, format } as Format,
+    since: Date.parse(textIn(values, 'since')),
+    until: Math.min(Date.parse(textIn(values, 'until')) + DAY_MS, now),
+    limit: textIn(values, 'limit').trim(),
+  }
+}
+
+const pathOf = ({ format: { kind, format }, since, until, limit }: ReturnType<typeof readForm>): string => {
+  const [from, to] = [since, until].map((at) => new Date(at).toISOString())
+  const query = new URLSearchParams({ format, since: from ?? '', until: to ?? '' })
+  if (limit !== '') query.set('limit', limit)
+  return `/api/export/${kind}?${query}`
+}
+
+const sizeText = (bytes: number): string =>
+  bytes < 100_000 ? `${number(Math.ceil(bytes / 1000))} kB` : `${number(Math.round(bytes / 100_000) / 10)} MB`
+
+/** An export on its way through the browser. */
+type Job =
+  | { readonly step: 'coming'; readonly progress: Progress }
+  | { readonly step: 'checking'; readonly got: Download; readonly bytes: number }
+  | { readonly step: 'checked'; readonly got: Download; readonly examination: Examination }
+
+const verdictOf = ({ findings }: Examination) =>
+  findings.some(({ outcome }) => outcome === 'failed')
+    ? ({ tone: 'bad', word: 'Don’t rely on this file' } as const)
+    : ({ tone: 'good', word: 'All checks that were made passed' } as const)
+
+const Checked = ({ examination }: { readonly examination: Examination }) => {
+  const { findings, complete, gaps } = examination
+  const { tone, word } = verdictOf(examination)
+  return (
+    <>
+      <p>
+        <State tone={tone}>{word}</State>
+      </p>
+      {complete === false && (
+        <div class="notice" data-tone="warn">
+          <p>
+            <strong>The window is not all there</strong>: {gaps.map((gap) => GAPS[gap] ?? gap).join('; ')}.
+          </p>
+        </div>
+      )}
+      {complete && <p>The server says that the window is all there, as far as its own log goes.</p>}
+      <Findings findings={findings} />
+    </>
+  )
+}
+
+const JobText = ({ job, cancel }: { readonly job: Job; cancel(): void }) => {
+  if (job.step === 'coming')
+    return (
+      <>
+        <progress aria-label="The file is being made and comes in" />
+        <p>
+          {number(job.progress.lines)} lines, {sizeText(job.progress.bytes)} so far.{' '}
+          <button type="button" class="plain" onClick={cancel}>
+            Cancel
+          </button>
+        </p>
+      </>
+    )
+  const { name, file } = job.got
+  return (
+    <>
+      <h2 class="address">{name}</h2>
+      <p>
+        {sizeText(file.size)}, saved where your browser keeps downloads.{' '}
+        <button type="button" class="plain" onClick={() => save(job.got)}>
+          Save again
+        </button>
+      </p>
+      {job.step === 'checking' ? (
+        <progress aria-label="The file is checked" value={job.bytes} max={Math.max(job.bytes, file.size)} />
+      ) : (
+        <Checked examination={job.examination} />
+      )}
+    </>
+  )
+}
+
+/** Said to people who don't see the bars. */
+const STEPS: Readonly<Record<Job['step'], string>> = {
+  coming: 'The file is being made.',
+  checking: 'The file is there and is being checked.',
+  checked: 'The file was checked.',
+}
+
+/** @throws FieldError for what can't be read as evidence at all */
+const asFieldError = async <T,>(field: string, work: Promise<T>): Promise<T> => {
+  try {
+    return await work
+  } catch (error) {
+    throw error instanceof EvidenceFileError ? new FieldError(field, error.message) : error
+  }
+}
+
+const Make = ({ me }: PageProps) => {
+  const [job, setJob] = useState<Job | undefined>()
+  const aborting = useRef<AbortController | undefined>(undefined)
+  const now = systemClock.now()
+
+  const make = async (values: FormData): Promise<void> => {
+    const asked = readForm(values)
+    const { format, since, until } = asked
+    aborting.current = new AbortController()
+    const { signal } = aborting.current
+    setJob(undefined)
+    try {
+      const got = await download(pathOf(asked), (progress) => setJob({ step: 'coming', progress }), signal)
+      save(got)
+      const tell = (bytes: number): void => setJob({ step: 'checking', got, bytes })
+      tell(0)
+      const examination =
+        format.kind === 'evidence'
+          ? await examineEvidence(got.file, tell)
+          : await examineLines(
+              got.file,
+              { format: format.format, organisationId: me.organisationId, since, until },
+              tell,
+            )
+      setJob({ step: 'checked', got, examination })
+    } catch (error) {
+      setJob(undefined)
+      if (!signal.aborted) throw error
+    }
+  }
+  return (
+    <>
+      <Form action="Make and check" submit={(values) => asFieldError('format', make(values))}>
+        <Select
+          name="format"
+          label="Format"
+          options={OPTIONS}
+          hint="Evidence proves itself to others. The other formats are for your own tools, and can be changed without a trace."
+        />
+        <Field name="since" type="date" label="From" required value={dayText(now - USUAL_DAYS * DAY_MS)} />
+        <Field
+          name="until"
+          type="date"
+          label="To, included"
+          hint="Days begin at midnight UTC."
+          required
+          value={dayText(now)}
+        />
+        <Field name="limit" type="number" label="Rows at most" min={1} max={MAX_ROWS} step="1" />
+      </Form>
+      <p class="unseen" role="status">
+        {job && STEPS[job.step]}
+      </p>
+      {job && (
+        <section class="box job" aria-label="The export">
+          <JobText job={job} cancel={() => aborting.current?.abort()} />
+        </section>
+      )}
+    </>
+  )
+}
+
+/** Evidence that somebody else made, or that was kept. */
+const CheckKept = () => {
+  const [examination, setExamination] = useState<Examination | undefined>()
+  return (
+    <details class="box">
+      <summary>Check evidence that you have</summary>
+      <p>The file stays in this browser.</p>
+      <Form
+        action="Check"
+        submit={async (values) => {
+          setExamination(undefined)
+          const file = values.get('file')
+          if (!(file instanceof File) || file.size === 0) throw new FieldError('file', 'Choose a file.')
+          setExamination(
+            await asFieldError(
+              'file',
+              examineEvidence(file, () => undefined),
+            ),
+          )
+        }}
+      >
+        <Field name="file" type="file" label="File" required />
+      </Form>
+      <div role="status">{examination && <Checked examination={examination} />}</div>
+    </details>
+  )
+}
+
+export const Exports = ({ me }: PageProps) => (
+  <Main
+    title="Exports"
+    lead="Everything that happened in your organisation in a window, as one file. It is checked in your browser as soon as it is there."
+  >
+    <Make me={me} />
+    <CheckKept />
+  </Main>
+)
