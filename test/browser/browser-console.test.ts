@@ -2,6 +2,7 @@
 import { gzipSync } from 'node:zlib'
 import { expect } from 'chai'
 import type { Page } from 'playwright-core'
+import { addressOf, PAGES } from '../../src/web/console/directory.ts'
 import {
   type ConsolePages,
   confirmOn,
@@ -12,8 +13,12 @@ import {
   signInOn,
 } from '../support/console-page.ts'
 import { newAccount, signUp } from '../support/domain/accounts.ts'
+import { addMember } from '../support/domain/team.ts'
 
 const MAX_BYTES_GZIPPED = 100_000
+const FIRST_PAINT_MS = 1000
+/** A machine may be busy with other things. */
+const PAINTS = 5
 
 describe('the console in Chromium', function () {
   this.timeout(600_000)
@@ -269,17 +274,37 @@ describe('the console in Chromium', function () {
         .and.to.include('JavaScript')
     })
 
-    it(`weighs less than ${MAX_BYTES_GZIPPED / 1000} KB, packed`, async () => {
-      const page = await pages.context.newPage()
-      const bodies: Promise<Buffer>[] = []
-      page.on('response', (response) => {
-        if (!response.url().includes('/console/api/')) bodies.push(response.body())
-      })
-      await page.goto(`${pages.app.url}/console`)
-      await settledOn(page)
-      const sizes = (await Promise.all(bodies)).map((body) => gzipSync(body).length)
-      expect(sizes.length).to.be.greaterThan(3)
-      expect(sizes.reduce((sum, size) => sum + size, 0)).to.be.lessThan(MAX_BYTES_GZIPPED)
+    it(`loads less than ${MAX_BYTES_GZIPPED / 1000} KB, packed, for each page, which paints within a second`, async () => {
+      // Owners of the organisation default see every page.
+      const owner = await addMember(pages.app, { key: pages.app.adminKey }, 'owner')
+      const first = await pages.open('/console')
+      await signInOn(first, owner)
+      await waitForHeading(first, 'Home')
+      for (const { title, address } of PAGES.map((page) => ({ ...page, address: addressOf(page) }))) {
+        const paints: number[] = []
+        while (paints.length < PAINTS && !paints.some((time) => time < FIRST_PAINT_MS)) {
+          const page = await pages.context.newPage()
+          const bodies: Promise<Buffer>[] = []
+          page.on('response', (response) => {
+            if (!response.url().includes('/console/api/')) bodies.push(response.body())
+          })
+          await page.goto(`${pages.app.url}${address}`)
+          await waitForHeading(page, title)
+          await settledOn(page)
+          const sizes = (await Promise.all(bodies)).map((body) => gzipSync(body).length)
+          expect(sizes.length, address).to.be.greaterThan(3)
+          expect(
+            sizes.reduce((sum, size) => sum + size, 0),
+            address,
+          ).to.be.lessThan(MAX_BYTES_GZIPPED)
+          const paint = await page.waitForFunction(
+            () => performance.getEntriesByName('first-contentful-paint')[0]?.startTime,
+          )
+          paints.push((await paint.jsonValue()) ?? Number.NaN)
+          await page.close()
+        }
+        expect(Math.min(...paints), `${address}: ${paints}`).to.be.lessThan(FIRST_PAINT_MS)
+      }
     })
   })
 })
