@@ -285,6 +285,7 @@ const RULES: { in: RegExp; may: readonly string[] }[] = [
   },
   { in: /^src\/config\//, may: [...VOCABULARY, ...FOLDERS_BELOW_DOMAIN, 'node:', 'typebox', 'ajv'] },
   // What is published for receivers: nothing of the server.
+  { in: /^src\/packages\/client\//, may: ['src/protocol/webhook-signature.ts', '@noble/hashes'] },
   { in: /^src\/packages\/verify\//, may: ['src/core/', 'src/protocol/', '@noble/curves'] },
   // What puts everything together: services below, the server that they are served by above.
   { in: /^src\/services\//, may: [...VOCABULARY, ...FOLDERS_BELOW_DOMAIN, 'src/', 'node:', 'pino'] },

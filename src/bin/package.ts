@@ -4,6 +4,7 @@
  * @module
  */
 import { parseArgs } from 'node:util'
+import { writeClientSource } from './packages/client-source.ts'
 import { type Published, writeLibrary, writeTypes } from './packages/library.ts'
 import { LIBRARIES } from './packages/table.ts'
 
@@ -21,5 +22,11 @@ const rowOf = ({ name, gzipKib, dependencies }: Published): string => {
   const sizes = Object.entries(gzipKib).map(([path, kib]) => `${path} ${kib}`)
   return `${name.padEnd(24)} ${String(dependencies).padStart(2)} dependencies  KiB as gzip: ${sizes.join(', ')}`
 }
+// What the routes are made of reads the core, which is built by now.
+const [{ describeApi }, { routes }] = await Promise.all([
+  import('../server/api-description.ts'),
+  import('../server/routes.ts'),
+])
+await writeClientSource(ROOT, describeApi(routes, 'https://assay.example.org'))
 for (const library of LIBRARIES) console.log(rowOf(await writeLibrary(library, settings)))
 writeTypes(LIBRARIES, ROOT)

@@ -1,6 +1,6 @@
 /** Signatures of webhook deliveries, made and verified with the core's HMAC; see `webhook-signature.ts`. @module */
 import { createCore } from '../core/index.ts'
-import { createWebhookSignatures } from './webhook-signature.ts'
+import { createWebhookSignatures, type WebhookSignatures } from './webhook-signature.ts'
 
 export type {
   ReceivedWebhook,
@@ -12,6 +12,9 @@ export type {
 
 const core = createCore()
 
-export const { signWebhook, verifyWebhook } = createWebhookSignatures((key, message) =>
-  core.hmac(core.hmacMidstate(key), message),
-)
+const signatures = createWebhookSignatures((key, message) => core.hmac(core.hmacMidstate(key), message))
+
+/** The headers of one attempt to deliver. */
+export const signWebhook: WebhookSignatures['signWebhook'] = signatures.signWebhook
+/** Whether a delivery is the service's own, fresh and unaltered; see {@link WebhookSignatures}. */
+export const verifyWebhook: WebhookSignatures['verifyWebhook'] = signatures.verifyWebhook

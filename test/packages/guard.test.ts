@@ -23,7 +23,7 @@ describe('packages', () => {
 
   it('that are under Apache-2.0 are those whose own files are listed as such', () => {
     const apache = LIBRARIES.filter(({ licence }) => licence === 'Apache-2.0')
-    expect(apache.map(({ suffix }) => suffix)).to.deep.equal(['-verify', '-terminal'])
+    expect(apache.map(({ suffix }) => suffix)).to.deep.equal(['-verify', '-client', '-terminal'])
   })
 
   it('have the name that the build is told, everywhere', () => {

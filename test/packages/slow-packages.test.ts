@@ -8,6 +8,7 @@ import { STARTS, TYPES_PROGRAM } from '../support/package-starts.ts'
 import { createProject, makePackages, type Project, typeFaults } from '../support/packages.ts'
 import { onEmbedded } from '../support/servers/database.ts'
 import { ROOT } from '../support/sources.ts'
+import { callsProgram } from '../support/typed-client.ts'
 
 onEmbedded.describe('published packages', function () {
   this.timeout(600_000)
@@ -46,6 +47,10 @@ onEmbedded.describe('published packages', function () {
     const file = await project.write('use.ts', TYPES_PROGRAM)
     for (const resolution of ['Node16', 'NodeNext', 'Bundler'] as const)
       expect(typeFaults(file, resolution), resolution).to.deep.equal([])
+  })
+
+  it('assay-client takes the example of every operation, and no member that there is none', async () => {
+    expect(typeFaults(await project.write('calls.ts', callsProgram()), 'NodeNext')).to.deep.equal([])
   })
 
   it('are as large as docs/packages.md says', async () => {

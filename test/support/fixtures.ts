@@ -400,6 +400,17 @@ export const createFixtures = async (app: TestApp, route: Route): Promise<Fixtur
   return { key: needsOperator ? app.adminKey : owner.apiKey, values }
 }
 
+/** What examples can't get in a test's server: a placeholder, and what needs certificates or a provider that it was not given. */
+export const WITHOUT_SUCCESS: Readonly<Record<string, number>> = {
+  submitOfflineTransactions: 501,
+  tokenPass: 501,
+  startProviderSignIn: 501,
+  finishProviderSignIn: 400,
+  startIdentityLink: 501,
+  confirmIdentityLink: 400,
+  deleteIdentityLink: 404,
+}
+
 /** A text that is `{…Number}` becomes a number. */
 const replaceAll = (text: string, values: Readonly<Record<string, string>>): string =>
   text

@@ -1,5 +1,6 @@
 /** The programs that READMEs of packages begin with, made to run against a server of the test. */
 import type { TestApp } from './app.ts'
+import { kycValues } from './circuits/inputs/kyc.ts'
 import { demandSuccess } from './client.ts'
 import { startOf } from './packages.ts'
 
@@ -51,16 +52,44 @@ const startOfTerminal = async (app: TestApp): Promise<Start> => {
   return { program, inBrowser, prints: /^paid[^\n]*\n\d+\n$/ }
 }
 
+const startOfClient = async (app: TestApp): Promise<Start> => {
+  const { apiKey: key } = await app.organisation()
+  demandSuccess(await app.request('POST', '/api/tokens/generate', { key, body: { subject: 'member-7' } }))
+  const program = await startOf('assay-client', { [SERVICE]: app.url, 'ak_live_…': key })
+  return { program, inBrowser: program, prints: /^YES\nnot_found 404\ntok_\w+\n$/ }
+}
+
+/** Values of a circuit as they are written in a program. */
+const literalOf = (value: unknown): string => {
+  if (typeof value === 'bigint') return `${value}n`
+  if (Array.isArray(value)) return `[${value.map(literalOf).join()}]`
+  if (typeof value !== 'object' || value === null) return JSON.stringify(value)
+  return `{${Object.entries(value).map(([name, member]) => `${name}: ${literalOf(member)}`)}}`
+}
+
+const startOfProving = async (app: TestApp): Promise<Start> => {
+  const program = await startOf(
+    'assay-proving',
+    { [SERVICE]: app.url },
+    `const values = ${literalOf(kycValues())}`,
+  )
+  return { program, inBrowser: program, prints: /^1\ntrue\n$/ }
+}
+
 /** By package. */
 export const STARTS: Readonly<Record<string, (app: TestApp) => Promise<Start>>> = {
   'assay-verify': startOfVerify,
+  'assay-client': startOfClient,
   'assay-terminal': startOfTerminal,
+  'assay-proving': startOfProving,
 }
 
 /** Compiles where the types of all packages are found and say what they should. */
 export const TYPES_PROGRAM = `
 import { type JwsVerdict, readCheckpoint, verifyResult } from 'assay-verify'
 import { type ProofVerdict, verifyPairing } from 'assay-verify/proof'
+import { createClient, isErrorOf } from 'assay-client'
+import { createProving, kyc } from 'assay-proving'
 import { createTerminal, type Terminal } from 'assay-terminal'
 import { indexedDbStorage } from 'assay-terminal/browser'
 import { journalStorage } from 'assay-terminal/node'
@@ -74,6 +103,14 @@ verifyResult('', { issuer: '' })
 // @ts-expect-error: no such option
 readCheckpoint('', { origin: '', keys: '', witness: '' })
 export const pairing: Promise<ProofVerdict> = verifyPairing({} as never, {} as never, [])
+const assay = createClient({ baseUrl: 'https://assay.example.org' })
+export const decision: Promise<'YES' | 'NO' | null | undefined> = assay.verify({ data: {} }).then((result) => result.decision)
+// @ts-expect-error: a misspelt member
+assay.verify({ data: {}, option: {} })
+// @ts-expect-error: a wrong value
+assay.listTokens.all({ status: 'lost' })
+export const codeOf = (error: unknown) => isErrorOf('verify', error) && error.error === 'rate_limited'
+export const proving = (files: Parameters<typeof createProving>[1]) => createProving(kyc, files)
 const options = { baseUrl: '', apiKey: '', merchantId: '' }
 export const terminals: Promise<Terminal>[] = [
   createTerminal({ ...options, storage: journalStorage('.') }),

@@ -114,6 +114,7 @@ export const typeFaults = (file: string, resolution: 'Node16' | 'NodeNext' | 'Bu
   const options: ts.CompilerOptions = {
     strict: true,
     noEmit: true,
+    allowImportingTsExtensions: resolution === 'Bundler',
     types: [],
     lib: ['lib.es2022.d.ts', 'lib.dom.d.ts'],
     target: ts.ScriptTarget.ES2022,
@@ -129,5 +130,8 @@ export const typeFaults = (file: string, resolution: 'Node16' | 'NodeNext' | 'Bu
   }
   return ts
     .getPreEmitDiagnostics(ts.createProgram([file], options, host))
-    .map(({ messageText, file }) => `${file?.fileName}: ${ts.flattenDiagnosticMessageText(messageText, ' ')}`)
+    .map(({ messageText, file, start = 0 }) => {
+      const { line } = file?.getLineAndCharacterOfPosition(start) ?? { line: 0 }
+      return `${file?.text.split('\n')[line]?.slice(0, 120)}: ${ts.flattenDiagnosticMessageText(messageText, ' ')}`
+    })
 }

@@ -45,6 +45,19 @@ export const LIBRARIES: readonly Library[] = [
     ],
   },
   {
+    suffix: '-client',
+    description: 'A typed client of every operation of an Assay service.',
+    licence: 'Apache-2.0',
+    keywords: ['api-client', 'verification', 'zero-knowledge', 'webhooks'],
+    entries: [{ path: '.', source: 'build/client/index.ts', maxGzipKib: 15 }],
+    dependencies: [],
+    holds: [
+      /^src\/packages\/client\//,
+      /^build\/client\/index\.ts$/,
+      /^src\/protocol\/webhook-signature\.ts$/,
+    ],
+  },
+  {
     suffix: '-terminal',
     description:
       'A payment terminal that goes on accepting cards while the network is down, for Node and browsers.',
@@ -62,5 +75,16 @@ export const LIBRARIES: readonly Library[] = [
       /^src\/store\/directory-lock\.ts$/,
       /^src\/protocol\/(currency|json-object|payment-limits|payment-proof|sync)\.ts$/,
     ],
+  },
+  {
+    suffix: '-proving',
+    description:
+      'Makes zero-knowledge proofs for Assay where the secrets are: in browsers, on terminals, in Node.',
+    // What it runs are witness programs, which circom made of circomlib (GPL-3.0).
+    licence: 'GPL-3.0-or-later',
+    keywords: ['zero-knowledge', 'groth16', 'bn254', 'circom', 'credentials'],
+    entries: [{ path: '.', source: 'src/circuits/proving/proving.ts', maxGzipKib: 155 }],
+    dependencies: [],
+    holds: [/^src\/(circuits|core|protocol|rules|json)\//, /^src\/errors\.ts$/, /^build\/\w+-wasm\.ts$/],
   },
 ]

@@ -1,0 +1,182 @@
+/**
+ * Writes build/client/: the types that @hey-api/openapi-ts makes of the OpenAPI document, and what ties them to `src/packages/client`. It is
+ * made from the route values, so the client can't be behind the service.
+ * @module
+ */
+import { mkdirSync, rmSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { createClient } from '@hey-api/openapi-ts'
+import type { OpenApiDocument } from '../../http/openapi/openapi.ts'
+
+interface Schema {
+  readonly $ref?: string
+  readonly properties?: Readonly<Record<string, Schema>>
+  readonly anyOf?: readonly Schema[]
+  readonly enum?: readonly string[]
+}
+type Content = Readonly<Record<string, { readonly schema?: Schema }>>
+interface Described {
+  readonly operationId: string
+  readonly summary: string
+  readonly tags: readonly string[]
+  readonly parameters?: readonly { readonly name: string; readonly in: string }[]
+  readonly requestBody?: { readonly content: Content }
+  readonly responses: Readonly<Record<string, { description: string; readonly content?: Content }>>
+}
+type Paths = Readonly<Record<string, Readonly<Record<string, Described>>>>
+interface Document {
+  readonly paths: Paths
+  readonly components: { readonly schemas: Readonly<Record<string, Schema>> }
+}
+
+/** An operation as the client has it. */
+interface Row {
+  readonly name: string
+  readonly summary: string
+  readonly group: string
+  readonly line: string
+  readonly query: string
+  readonly flags: string
+  /** The member of an answer that holds the items of a page. */
+  readonly items: string | undefined
+  readonly answer: string
+}
+
+const upperFirst = (name: string): string => `${name.slice(0, 1).toUpperCase()}${name.slice(1)}`
+const JSON_TYPE = /^application\/(\w+\+)?json$/
+
+/** What an operation answers, by the kinds of its contents. */
+const answerOf = ({ operationId, responses }: Described): string => {
+  const success = Object.entries(responses).filter(([status]) => status.startsWith('2'))
+  const types = success.flatMap(([, { content = {} }]) => Object.keys(content))
+  const isText = (type: string) => /^text\/|ndjson/.test(type)
+  const kinds = [
+    ...(types.some((type) => JSON_TYPE.test(type)) ? [`api.${upperFirst(operationId)}Response`] : []),
+    ...(types.some(isText) ? ['string'] : []),
+    ...(types.some((type) => !JSON_TYPE.test(type) && !isText(type)) ? ['Blob'] : []),
+  ]
+  return kinds.join(' | ') || 'undefined'
+}
+
+const rowsOf = ({ paths, components }: Document): Row[] => {
+  const resolved = (schema: Schema = {}): Schema =>
+    schema.$ref === undefined ? schema : resolved(components.schemas[schema.$ref.split('/').at(-1) ?? ''])
+  const hasMembers = (schema: Schema): boolean =>
+    Object.keys(resolved(schema).properties ?? {}).length > 0 ||
+    (resolved(schema).anyOf ?? []).some(hasMembers)
+
+  const rowOf = (path: string, method: string, described: Described): Row => {
+    const { operationId: name, summary, tags, parameters = [], requestBody, responses } = described
+    const namesIn = (place: string) => parameters.filter((one) => one.in === place).map((one) => one.name)
+    const page = resolved(responses['200']?.content?.['application/json']?.schema).properties ?? {}
+    const items =
+      namesIn('query').includes('cursor') && 'nextCursor' in page ? Object.keys(page)[0] : undefined
+    const body = requestBody?.content['application/json']?.schema
+    const flags = [
+      namesIn('header').includes('Idempotency-Key') ? 'i' : '',
+      requestBody === undefined ? '' : body !== undefined && hasMembers(body) ? 'b' : 'w',
+      'text/event-stream' in (responses['200']?.content ?? {}) ? 's' : '',
+    ].join('')
+    const line = `${method.toUpperCase()} ${path}`
+    const query = namesIn('query').join(' ')
+    return { name, summary, group: tags[0] ?? '', line, query, flags, items, answer: answerOf(described) }
+  }
+  return Object.entries(paths).flatMap(([path, methods]) =>
+    Object.entries(methods).map(([method, described]) => rowOf(path, method, described)),
+  )
+}
+
+const callOf = ({ name, flags, items, answer }: Row): string => {
+  const input = `${flags.includes('w') ? 'WithBody' : 'Flat'}<api.${upperFirst(name)}Data>`
+  if (flags.includes('s')) return `(input?: ${input}, options?: CallOptions) => AsyncGenerator<ChatEvent>`
+  if (items === undefined) return `Call<${input}, ${answer}>`
+  return `ListCall<${input}, ${answer}, (${answer})['${items}'][number]>`
+}
+
+const groupName = (group: string): string =>
+  group.toLowerCase().replace(/ (\w)/g, (_, letter: string) => letter.toUpperCase())
+
+/** @throws Error where a group has the name of an operation */
+const glueOf = (rows: readonly Row[]): string => {
+  const groups = [...new Set(rows.map(({ group }) => group))].sort()
+  const clash = groups.map(groupName).find((group) => rows.some(({ name }) => name === group))
+  if (clash !== undefined) throw new Error(`${clash} is a group of operations and an operation`)
+  const table = rows.map(({ name, group, line, query, flags, items }) => {
+    const row = [group, line, query, flags, ...(items === undefined ? [] : [items])]
+    return `  ${name}: ${JSON.stringify(row)},`
+  })
+  const namesIn = (group: string) =>
+    rows
+      .filter((row) => row.group === group)
+      .map(({ name }) => `'${name}'`)
+      .join(' | ')
+  return `// generated by src/bin/packages/client-source.ts from the OpenAPI document; change the routes instead
+import { type Call, createOperations, type Flat, type ListCall, type TableRow, type WithBody } from '../../src/packages/client/client.ts'
+import { AssayError, type ErrorOf } from '../../src/packages/client/errors.ts'
+import type { CallOptions, ClientOptions } from '../../src/packages/client/request.ts'
+import type { StreamEvent } from '../../src/packages/client/stream.ts'
+import type * as api from './types.gen.ts'
+
+export { verifyWebhook, type WebhookDelivery, type WebhookVerdict } from '../../src/packages/client/webhook.ts'
+export { AssayError, type CallOptions, type ClientOptions, type ErrorOf, type StreamEvent }
+
+const TABLE: Readonly<Record<string, TableRow>> = {
+${table.join('\n')}
+}
+
+/** Of the chat's stream. Whatever it says was written by strangers. */
+export type ChatEvent =
+  | (StreamEvent & { readonly event: 'message'; readonly data: api.Message })
+  | (StreamEvent & { readonly event: 'delete'; readonly data: { readonly id: number } })
+  | (StreamEvent & { readonly event: 'state' | 'stats'; readonly data: Readonly<Record<string, unknown>> })
+
+/** Every operation by its id. */
+export interface Operations {
+${rows.map((row) => `  /** ${row.summary}. */\n  readonly ${row.name}: ${callOf(row)}`).join('\n')}
+}
+
+/** The bodies of the errors of each operation. */
+export interface ErrorBodies {
+${rows.map(({ name }) => `  readonly ${name}: api.${upperFirst(name)}Error`).join('\n')}
+}
+
+/** Every operation, and again in the groups of the documentation. */
+export interface Client extends Operations {
+${groups.map((group) => `  readonly ${groupName(group)}: Pick<Operations, ${namesIn(group)}>`).join('\n')}
+}
+
+/** @throws TypeError for an address that is none */
+export const createClient = (options: ClientOptions): Client =>
+  createOperations(TABLE, options) as unknown as Client
+
+/** Whether an operation answered with an error; its codes are told apart by \`error\`. */
+export const isErrorOf = <Name extends keyof ErrorBodies>(
+  operation: Name,
+  error: unknown,
+): error is ErrorOf<ErrorBodies[Name]> => error instanceof AssayError && error.operation === operation
+`
+}
+
+/** What errors mean is in the documentation; said again for each operation it would be most of the types. */
+const withoutErrorTexts = (document: OpenApiDocument): Document => {
+  const copy = JSON.parse(JSON.stringify(document)) as Document
+  for (const methods of Object.values(copy.paths))
+    for (const { responses } of Object.values(methods))
+      for (const [status, response] of Object.entries(responses))
+        if (!status.startsWith('2')) response.description = ''
+  return copy
+}
+
+/** What ties the types to the code that makes requests: a program without them, since types are erased. @param document of all routes */
+export const clientProgram = (document: OpenApiDocument): string =>
+  glueOf(rowsOf(JSON.parse(JSON.stringify(document)) as Document))
+
+/** @param document of all routes */
+export const writeClientSource = async (root: string, document: OpenApiDocument): Promise<void> => {
+  const output = join(root, 'build/client')
+  rmSync(output, { recursive: true, force: true })
+  mkdirSync(output, { recursive: true })
+  const input = withoutErrorTexts(document) as never
+  await createClient({ input, output, plugins: ['@hey-api/typescript'], logs: { level: 'silent' } })
+  writeFileSync(join(output, 'index.ts'), clientProgram(document))
+}

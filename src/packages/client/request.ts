@@ -1,0 +1,149 @@
+/** One request: where it goes, how long it waits, when it is made again. @module */
+import { AssayError, errorOf } from './errors.ts'
+
+const DEFAULT_TIMEOUT_MS = 30_000
+const DEFAULT_RETRIES = 2
+const FIRST_PAUSE_MS = 250
+const LONGEST_PAUSE_MS = 8_000
+/** Who is told to wait for longer gets the error instead. */
+const LONGEST_RETRY_AFTER_SECONDS = 60
+const MS_PER_SECOND = 1000
+/** Whether it was done is not known; what is safe is asked again. */
+const UNDONE = [502, 503, 504]
+const SAFE_METHODS = ['GET', 'PUT', 'DELETE']
+
+export interface ClientOptions {
+  /** The service's address. */
+  readonly baseUrl: string
+  /** API key, or the token of a terminal, pod or route; sent as `Authorization: Bearer`. */
+  readonly key?: string
+  /** Default: the global one. Whatever should see each request and answer wraps it. */
+  readonly fetch?: typeof fetch
+  /** Of one attempt; default 30 s. */
+  readonly timeoutMs?: number
+  /** Attempts after the first; default 2. */
+  readonly retries?: number
+  readonly headers?: Readonly<Record<string, string>>
+}
+
+export interface CallOptions extends Pick<ClientOptions, 'timeoutMs' | 'retries' | 'headers'> {
+  readonly signal?: AbortSignal
+  /** Default: a new one for each call of what takes one, the same in all attempts. */
+  readonly idempotencyKey?: string
+}
+
+export interface Operation {
+  readonly name: string
+  readonly method: string
+  readonly path: string
+  /** Names of the query's members. */
+  readonly query: readonly string[]
+  /** Whether it takes an Idempotency-Key. */
+  readonly takesKey: boolean
+  /** `members`: those of the input that are nowhere else; `whole`: the member `body`. */
+  readonly body: 'none' | 'members' | 'whole'
+}
+
+export type Input = Readonly<Record<string, unknown>>
+
+/** @throws DOMException when the signal is aborted */
+export const pause = (ms: number, signal?: AbortSignal): Promise<void> =>
+  new Promise((resolve, reject) => {
+    signal?.throwIfAborted()
+    const stop = () => {
+      clearTimeout(timer)
+      reject(signal?.reason)
+    }
+    const timer = setTimeout(() => {
+      signal?.removeEventListener('abort', stop)
+      resolve()
+    }, ms)
+    signal?.addEventListener('abort', stop, { once: true })
+  })
+
+const randomKey = (): string =>
+  Array.from(crypto.getRandomValues(new Uint8Array(16)), (byte) => byte.toString(16).padStart(2, '0')).join(
+    '',
+  )
+
+/** 0 to 1. */
+const chance = (): number => (crypto.getRandomValues(new Uint32Array(1))[0] as number) / 2 ** 32
+
+const textOf = (value: unknown): string => (Array.isArray(value) ? value.join(',') : String(value))
+
+/** @throws TypeError for a member of the path that is missing, or one that has no place */
+const addressOf = ({ name, path, query, body }: Operation, input: Input, baseUrl: string) => {
+  const rest: Record<string, unknown> = { ...input }
+  const filled = path.replace(/\{(\w+)\}/g, (_, member: string) => {
+    if (rest[member] === undefined || rest[member] === '')
+      throw new TypeError(`${name}: ${member} is missing`)
+    const text = encodeURIComponent(String(rest[member]))
+    delete rest[member]
+    return text
+  })
+  const url = new URL(baseUrl.replace(/\/+$/, '') + filled)
+  for (const member of query) {
+    if (rest[member] !== undefined) url.searchParams.set(member, textOf(rest[member]))
+    delete rest[member]
+  }
+  const { body: whole, ...others } = rest
+  const strangers = Object.keys(body === 'whole' ? others : rest)
+  if (body !== 'members' && strangers.length > 0)
+    throw new TypeError(`${name}: has no member ${strangers.join(', ')}`)
+  return { url, body: body === 'none' ? undefined : JSON.stringify(body === 'whole' ? whole : rest) }
+}
+
+/** After how long it is asked again; undefined: never. */
+const waitAfter = (error: unknown, { method, takesKey }: Operation, attempt: number): number | undefined => {
+  const isSafe = takesKey || SAFE_METHODS.includes(method)
+  const backOff = Math.min(LONGEST_PAUSE_MS, FIRST_PAUSE_MS * 2 ** attempt) * (0.5 + chance() / 2)
+  if (!(error instanceof AssayError)) return isSafe ? backOff : undefined
+  const { status, retryAfter } = error
+  // Nothing was done of what was too much.
+  const isWorthIt =
+    status === 429 || (isSafe && (UNDONE.includes(status) || error.error === 'idempotency_in_flight'))
+  if (!isWorthIt || (retryAfter ?? 0) > LONGEST_RETRY_AFTER_SECONDS) return undefined
+  return retryAfter === undefined ? backOff : retryAfter * MS_PER_SECOND
+}
+
+/** Makes requests of one client. `read` takes what the answer holds, within the time of the attempt. */
+export const createRequests = (client: ClientOptions) => {
+  if (!URL.canParse(client.baseUrl)) throw new TypeError(`baseUrl: "${client.baseUrl}" is no address`)
+  return async <T>(
+    operation: Operation,
+    input: Input,
+    options: CallOptions,
+    read: (response: Response) => Promise<T>,
+  ): Promise<T> => {
+    const { retries = DEFAULT_RETRIES, timeoutMs = DEFAULT_TIMEOUT_MS } = { ...client, ...options }
+    const { url, body } = addressOf(operation, input, client.baseUrl)
+    const headers: Record<string, string> = { accept: 'application/json, */*;q=0.5' }
+    if (client.key !== undefined) headers.authorization = `Bearer ${client.key}`
+    if (body !== undefined) headers['content-type'] = 'application/json'
+    if (operation.takesKey) headers['idempotency-key'] = options.idempotencyKey ?? randomKey()
+    Object.assign(headers, client.headers, options.headers)
+    for (let attempt = 0; ; attempt++) {
+      options.signal?.throwIfAborted()
+      const time = new AbortController()
+      const late = new DOMException(`${operation.name}: no answer within ${timeoutMs} ms`, 'TimeoutError')
+      const timer = setTimeout(() => time.abort(late), timeoutMs)
+      const signal = options.signal ? AbortSignal.any([options.signal, time.signal]) : time.signal
+      try {
+        const response = await (client.fetch ?? fetch)(url, {
+          method: operation.method,
+          headers,
+          body,
+          signal,
+        })
+        if (!response.ok) throw await errorOf(operation.name, response)
+        return await read(response)
+      } catch (error) {
+        const wait = options.signal?.aborted ? undefined : waitAfter(error, operation, attempt)
+        if (wait === undefined || attempt >= retries) throw error
+        await pause(wait, options.signal)
+      } finally {
+        clearTimeout(timer)
+      }
+    }
+  }
+}

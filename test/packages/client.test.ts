@@ -1,0 +1,147 @@
+/** What the typed client does beside asking: again where it is safe, page by page, for a stream that ended, and what it says of errors. */
+import { createServer, type RequestListener, type Server } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { expect } from 'chai'
+import { signWebhook } from '../../src/protocol/webhook.ts'
+import { sharedApp } from '../support/app.ts'
+import { rejection } from '../support/rejection.ts'
+import { filesBelow, read } from '../support/sources.ts'
+import { type AssayError, type ClientModule, loadClient } from '../support/typed-client.ts'
+
+const MAX_OWN_LINES = 300
+
+describe('the typed client', () => {
+  let client: ClientModule
+  before(async () => {
+    client = await loadClient()
+  })
+
+  it(`has at most ${MAX_OWN_LINES} lines of code of our own`, () => {
+    const lines = filesBelow('src/packages/client', '.ts').flatMap((file) => read(file).split('\n'))
+    expect(lines.filter((line) => !/^\s*(\/?\*|\/\/|$)/.test(line)).length).to.be.at.most(MAX_OWN_LINES)
+  })
+
+  it('lists everything, page by page', async () => {
+    const app = await sharedApp()
+    const { apiKey: key } = await app.organisation()
+    const assay = client.createClient({ baseUrl: app.url, key })
+    for (const subject of ['a', 'b', 'c']) await assay.generateToken?.({ subject })
+    const found: unknown[] = []
+    for await (const token of assay.listTokens?.all({ limit: 2 }) ?? []) found.push(token)
+    expect(found).to.have.lengthOf(3)
+  })
+
+  it('says what was refused, and its request', async () => {
+    const app = await sharedApp()
+    const { apiKey: key } = await app.organisation()
+    const assay = client.createClient({ baseUrl: app.url, key })
+    const error = await rejection(
+      assay.tokenStatus?.({ tokenId: `tok_${'0'.repeat(26)}` }) as Promise<unknown>,
+    )
+    expect(error).to.include({ status: 404, error: 'not_found', name: 'AssayError' })
+    expect((error as AssayError).requestId).to.be.a('string')
+    expect(client.isErrorOf('tokenStatus', error)).to.equal(true)
+    expect(client.isErrorOf('verify', error)).to.equal(false)
+  })
+
+  describe('asks again', () => {
+    let server: Server
+    let heard: { readonly method: string; readonly key: string | undefined }[]
+    let answer: RequestListener
+    before(async () => {
+      server = createServer((request, response) => {
+        heard.push({ method: request.method ?? '', key: request.headers['idempotency-key'] as string })
+        answer(request, response)
+      })
+      await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+    })
+    beforeEach(() => {
+      heard = []
+    })
+    after(() => server.close())
+    const assay = () =>
+      client.createClient({ baseUrl: `http://127.0.0.1:${(server.address() as AddressInfo).port}` })
+    const json =
+      (status: number, body: object, headers = {}): RequestListener =>
+      (_, response) =>
+        void response
+          .writeHead(status, { 'content-type': 'application/json', ...headers })
+          .end(JSON.stringify(body))
+
+    it('what is safe, under one Idempotency-Key, until it is answered', async () => {
+      answer = (request, response) =>
+        heard.length < 3
+          ? json(503, { error: 'unavailable' }, { 'retry-after': '0' })(request, response)
+          : json(200, { decision: 'YES' })(request, response)
+      expect(await assay().verify?.({ data: {} })).to.deep.equal({ decision: 'YES' })
+      expect(heard).to.have.lengthOf(3)
+      expect(heard[0]?.key).to.match(/^[0-9a-f]{32}$/)
+      expect(new Set(heard.map(({ key }) => key)).size).to.equal(1)
+      await assay().verify?.({ data: {} })
+      expect(heard[3]?.key).not.to.equal(heard[0]?.key)
+    })
+
+    it('nothing that might be done twice, and nothing that was refused', async () => {
+      answer = json(503, { error: 'unavailable' }, { 'retry-after': '0' })
+      await rejection(assay().postMessage?.({ agent_name: 'a', text: 'b' }) as Promise<unknown>)
+      expect(heard).to.have.lengthOf(1)
+      answer = json(422, { error: 'validation_failed' })
+      const error = (await rejection(assay().verify?.({ data: {} }) as Promise<unknown>)) as AssayError
+      expect([error.error, error.status, heard.length]).to.deep.equal(['validation_failed', 422, 2])
+      answer = json(429, { error: 'rate_limited' }, { 'retry-after': '3600' })
+      await rejection(assay().getJwks?.() as Promise<unknown>)
+      expect(heard).to.have.lengthOf(3)
+    })
+
+    it('no longer than its time, its signal and its number of attempts allow', async () => {
+      answer = () => undefined
+      const late = await rejection(
+        assay().verify?.({ data: {} }, { timeoutMs: 30, retries: 1 }) as Promise<unknown>,
+      )
+      expect([late.name, heard.length]).to.deep.equal(['TimeoutError', 2])
+      const stopped = assay().verify?.({ data: {} }, { signal: AbortSignal.timeout(30) }) as Promise<unknown>
+      expect((await rejection(stopped)).name).to.equal('TimeoutError')
+      expect(heard).to.have.lengthOf(3)
+    })
+
+    it('for the stream, from the last event that it saw', async () => {
+      const ids: (string | undefined)[] = []
+      answer = ({ headers }, response) => {
+        ids.push(headers['last-event-id'] as string | undefined)
+        const id = ids.length
+        response.writeHead(200, { 'content-type': 'text/event-stream' })
+        response.end(`retry: 1\n\nid: ${id}\nevent: message\ndata: {"id":${id}}\n\n`)
+      }
+      const seen: unknown[] = []
+      const events = assay().streamMessages?.() as unknown as AsyncGenerator<{ data: unknown }>
+      for await (const { data } of events) if (seen.push(data) === 2) break
+      expect(seen).to.deep.equal([{ id: 1 }, { id: 2 }])
+      expect(ids).to.deep.equal([undefined, '1'])
+    })
+
+    it('nothing that has no place in the request', async () => {
+      expect(await rejection(assay().getJwks?.({ limit: 1 }) as Promise<unknown>)).to.be.instanceOf(TypeError)
+      expect((await rejection(assay().getResult?.({}) as Promise<unknown>)).message).to.include(
+        'verificationId',
+      )
+      expect(() => client.createClient({ baseUrl: 'assay' })).to.throw(TypeError, 'baseUrl')
+      expect(heard).to.deep.equal([])
+    })
+  })
+
+  it('verifies webhooks as the service signs them', () => {
+    const secret = `whsec_${'ab'.repeat(24)}`
+    const rawBody = JSON.stringify({ delivery_id: 'dlv_1', event: 'proof.spent', created_at: '', data: {} })
+    const headers = signWebhook({
+      deliveryId: 'dlv_1',
+      event: 'proof.spent',
+      timestamp: 1000,
+      rawBody,
+      secret,
+    })
+    const verdictOf = (body: string) =>
+      client.verifyWebhook({ rawBody: body, headers, secret, now: 1_000_000 })
+    expect(verdictOf(rawBody).valid).to.equal(true)
+    expect(verdictOf(`${rawBody} `).valid).to.equal(false)
+  })
+})
