@@ -48,16 +48,51 @@ export const GROUPS: readonly Group[] = [
     title: 'People',
     pages: [
       {
+        name: 'people',
+        title: 'Identity checks',
+        load: async () => (await import('./credentials/people.tsx')).People,
+        scope: 'kyc',
+      },
+      {
         name: 'screening',
         title: 'Screening',
         load: async () => (await import('./pages/screening/screening.tsx')).Screening,
         scope: 'aml',
+      },
+      {
+        name: 'consents',
+        title: 'Consents',
+        load: async () => (await import('./credentials/consents.tsx')).Consents,
+        scope: 'consent',
+      },
+    ],
+  },
+  {
+    title: 'Credentials',
+    pages: [
+      {
+        name: 'tokens',
+        title: 'Tokens',
+        load: async () => (await import('./credentials/tokens.tsx')).Tokens,
+        scope: 'token',
+      },
+      {
+        name: 'tickets',
+        title: 'Tickets',
+        load: async () => (await import('./credentials/tickets.tsx')).Tickets,
+        scope: 'token',
       },
     ],
   },
   {
     title: 'Record',
     pages: [
+      {
+        name: 'proofs',
+        title: 'Proofs',
+        load: async () => (await import('./proofs/proofs.tsx')).Proofs,
+        scope: 'audit',
+      },
       {
         name: 'log',
         title: 'Log',

@@ -60,7 +60,7 @@ interface ConfirmProps extends DialogProps {
   /** What has to be typed. */
   readonly name: string
   readonly action: string
-  run(): Promise<void>
+  run(values: FormData): Promise<void>
 }
 
 /** `children` say what will happen. */
@@ -73,7 +73,7 @@ export const Confirm = ({ title, name, action, children, run, close }: ConfirmPr
     submit={async (values) => {
       if (textIn(values, 'name').trim() !== name.trim())
         throw new FieldError('name', `Type ${name} to go on.`)
-      await run()
+      await run(values)
     }}
   >
     {children}
