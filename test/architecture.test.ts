@@ -240,6 +240,18 @@ const RULES: { in: RegExp; may: readonly string[] }[] = [
     in: /^src\/web\/docs\//,
     may: ['src/protocol/', 'minisearch', 'preact'],
   },
+  // What checks whatever somebody was given, signatures of two kinds among it.
+  {
+    in: /^src\/web\/check\//,
+    may: [
+      'src/clock.ts',
+      'src/protocol/',
+      'src/circuits/',
+      '@noble/post-quantum',
+      'preact',
+      '@preact/signals',
+    ],
+  },
   // The till, whose state is kept by signals.
   {
     in: /^src\/web\/till\//,

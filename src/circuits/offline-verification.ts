@@ -4,7 +4,7 @@
  * @module
  */
 import { isObject, plainText } from '../protocol/json-object.ts'
-import { statusPlace } from '../protocol/status.ts'
+import { type StatusPlace, statusPlace } from '../protocol/status.ts'
 import type { StatusList, StatusListReason } from '../protocol/status-list.ts'
 import { decodeZk1, proofDigest, type SnarkProof } from '../protocol/zk1.ts'
 import { type Binding, type ProofContext, scopeElement } from '../rules/encode.ts'
@@ -131,7 +131,7 @@ const SPENT: Readonly<Record<string, string>> = {
 }
 
 /** A signal by its name, or the elements of one that has several. */
-const signalsOf = ({ circuitId, publicSignals }: Presentation) => {
+const signalsOf = ({ circuitId, publicSignals }: Pick<Presentation, 'circuitId' | 'publicSignals'>) => {
   const names = findCircuit(circuitId)?.publicNames ?? []
   return (name: string): string | undefined => {
     const elements = publicSignals.filter((_, i) => names[i] === name || names[i]?.startsWith(`${name}[`))
@@ -175,24 +175,39 @@ const timeReasons = (
   ]
 }
 
-const isIssuerKey = (signal: Signals, { keys }: VerifyOptions, now: number): boolean =>
-  keys.issuer.keys.some(
+/** Public signals whose proof holds. */
+type Proven = Pick<Presentation, 'circuitId' | 'publicSignals'>
+
+/** Whether what is proved of was signed under one of these keys, while it counts. @param now Unix ms */
+export const isIssuerKey = (proof: Proven, keys: readonly PublishedIssuerKey[], now: number): boolean => {
+  const signal = signalsOf(proof)
+  return keys.some(
     ({ x, y, validFrom, validUntil }) =>
-      x === signal('issuerX') &&
-      y === signal('issuerY') &&
+      x === (signal('issuerX') ?? signal('attestorX')) &&
+      y === (signal('issuerY') ?? signal('attestorY')) &&
       Date.parse(validFrom) <= now &&
       (validUntil === null || now < Date.parse(validUntil)),
   )
+}
 
-const statusReasons = (signal: Signals, { statusList }: VerifyOptions, now: number): VerifyReason[] => {
-  const status = Number(signal('disclosedStatus') ?? 0)
+/**
+ * Where the status of what is proved of stands.
+ * @returns null where the proof does not disclose it, undefined for circuits that have none
+ */
+export const revocationOf = (proof: Proven): StatusPlace | null | undefined => {
+  const status = signalsOf(proof)('disclosedStatus')
+  if (status === undefined) return undefined
+  return status === '0' ? null : statusPlace(Number(status))
+}
+
+const statusReasons = (proof: Proven, { statusList }: VerifyOptions, now: number): VerifyReason[] => {
+  const place = revocationOf(proof)
   // That it isn't disclosed is for the expectation to allow.
-  if (status === 0) return []
+  if (place === null || place === undefined) return []
   if (statusList === undefined) return ['STATUS_LIST_MISSING']
-  const { list, index } = statusPlace(status)
-  if (!statusList.uri.endsWith(`/status/${list}`)) return ['STATUS_LIST_OTHER']
+  if (!statusList.uri.endsWith(`/status/${place.list}`)) return ['STATUS_LIST_OTHER']
   if (now >= statusList.expiresAt * MS_PER_SECOND) return ['STATUS_STALE']
-  return statusList.isSet(index) ? ['CREDENTIAL_REVOKED'] : []
+  return statusList.isSet(place.index) ? ['CREDENTIAL_REVOKED'] : []
 }
 
 const usesOf = ({ circuitId, context }: Presentation, signal: Signals): readonly string[] => {
@@ -254,8 +269,8 @@ export const verifyProof = async (
     ),
     ...statementReasons(presentation, signal),
     ...timeReasons(presentation, signal, options, now),
-    ...(isIssuerKey(signal, options, now) ? [] : (['ISSUER_UNKNOWN'] as const)),
-    ...statusReasons(signal, options, now),
+    ...(isIssuerKey(presentation, options.keys.issuer.keys, now) ? [] : (['ISSUER_UNKNOWN'] as const)),
+    ...statusReasons(presentation, options, now),
     ...usedReasons(uses, options),
   ])
   const isOther = reasons.has('CHALLENGE_MISMATCH')

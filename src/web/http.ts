@@ -26,11 +26,12 @@ export const textOf = (value: unknown, name: string): string | undefined => {
   return typeof member === 'string' ? member : undefined
 }
 
-/** Asks for a file. @param path on this origin @throws UnreachableError unless it is there */
-export const askFile = async (path: string): Promise<Response> => {
+/** Asks for a file. @param path on this origin @param cache of files that change @throws UnreachableError unless it is there */
+export const askFile = async (path: string, cache: RequestCache = 'default'): Promise<Response> => {
   let response: Response
   try {
     response = await fetch(path, {
+      cache,
       credentials: 'omit',
       redirect: 'error',
       signal: AbortSignal.timeout(TIMEOUT_MS),

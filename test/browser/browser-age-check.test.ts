@@ -124,7 +124,7 @@ describe('a website that asks, and a holder who answers, in two Chromiums', func
 
   it('the website says YES with issuer, purpose and time, and nothing secret leaves the browser that proves', async () => {
     const { relay } = parties
-    const issuing = await open('/verify')
+    const issuing = await open('/credentials')
     const { credential } = await settleOn(issuing, parties)
     const needles = needlesOf(await importHolder(await keptOn(issuing, parties), PASSPHRASE), credential)
     await issuing.close()
@@ -168,7 +168,7 @@ describe('a website that asks, and a holder who answers, in two Chromiums', func
 
   it('the search finds what is sent, however it is written', async () => {
     const { relay } = parties
-    const page = await open('/verify')
+    const page = await open('/credentials')
     const { credential } = await settleOn(page, parties)
     const backup = await importHolder(await keptOn(page, parties), PASSPHRASE)
     const [secret, birth] = needlesOf(backup, credential) as [Needle, Needle]
@@ -211,7 +211,7 @@ describe('a website that asks, and a holder who answers, in two Chromiums', func
 
   it('the proof holds for no other purpose, nonce or asker, and not once it is revoked: here at once, offline by the next list', async () => {
     const { app, relay, issuer, asker } = parties
-    const page = await open('/verify')
+    const page = await open('/credentials')
     const { userId, credential } = await settleOn(page, parties)
     const { challenge_id, context: asked } = await parties.ask()
     await unlockOn(page, `${relay.url}/challenge/${challenge_id}`)
@@ -283,7 +283,7 @@ describe('a website that asks, and a holder who answers, in two Chromiums', func
 
   it('nothing that the service keeps opens once the person’s key is destroyed', async () => {
     const { app, issuer } = parties
-    const page = await open('/verify')
+    const page = await open('/credentials')
     const { userId, credential } = await settleOn(page, parties)
     const needles = needlesOf(await importHolder(await keptOn(page, parties), PASSPHRASE), credential)
     const { knex } = app.services.database
@@ -329,7 +329,7 @@ describe('a website that asks, and a holder who answers, in two Chromiums', func
   })
 
   it('a NO is sent only after the person has seen it', async () => {
-    const page = await open('/verify')
+    const page = await open('/credentials')
     await settleOn(page, parties)
     const { challenge_id } = await parties.ask({ inputs: { minLevel: 'basic', minAge: 120 } })
     await unlockOn(page, `${parties.relay.url}/challenge/${challenge_id}`)
@@ -341,7 +341,7 @@ describe('a website that asks, and a holder who answers, in two Chromiums', func
   })
 
   it('the website is told when an answer did not hold, and takes another', async () => {
-    const page = await open('/verify')
+    const page = await open('/credentials')
     const { userId } = await settleOn(page, parties)
     // Checked again: what was issued before is replaced.
     const answer = await parties.issue(userId, await page.innerText('.commitment'))
@@ -351,7 +351,7 @@ describe('a website that asks, and a holder who answers, in two Chromiums', func
     await sitePage.waitForFunction(() =>
       document.querySelector('#outcome')?.textContent?.includes('CREDENTIAL_REVOKED'),
     )
-    await unlockOn(page, `${parties.relay.url}/verify`)
+    await unlockOn(page, `${parties.relay.url}/credentials`)
     await addCredentialOn(page, JSON.stringify(answer), 2)
     await unlockOn(page, address)
     expect(await sendOn(page)).to.include('Sent: YES')

@@ -48,7 +48,7 @@ describe('the holder’s page in Chromium', function () {
   }
 
   it('keeps its secret under a passphrase, and carries it to another browser as a file', async () => {
-    const page = await open('/verify')
+    const page = await open('/credentials')
     await settleOn(page, parties)
     const text = await keptOn(page, parties)
     expect(text).to.match(/^[\w-]+(?:\.[\w-]+){4}$/)
@@ -66,7 +66,7 @@ describe('the holder’s page in Chromium', function () {
 
     const elsewhere = await browser.newContext()
     const other = await elsewhere.newPage()
-    await other.goto(`${parties.relay.url}/verify`)
+    await other.goto(`${parties.relay.url}/credentials`)
     await other.click('#import-box summary')
     await other.setInputFiles('#import-file', file)
     await other.fill('#import-passphrase', PASSPHRASE)
@@ -77,7 +77,7 @@ describe('the holder’s page in Chromium', function () {
   })
 
   it('refuses what is no credential of its own, and says why', async () => {
-    const page = await open('/verify')
+    const page = await open('/credentials')
     await createHolderOn(page, parties)
     const refused = async (text: string): Promise<string> => {
       await page.fill('#add-text', text)
@@ -103,7 +103,7 @@ describe('the holder’s page in Chromium', function () {
   })
 
   it('makes no second secret over one that is kept, and removes one only when asked twice', async () => {
-    const page = await open('/verify')
+    const page = await open('/credentials')
     await createHolderOn(page, parties)
     await page.click('#create-box summary')
     await page.fill('#create-organisation', parties.issuer.organisationId)
@@ -124,7 +124,7 @@ describe('the holder’s page in Chromium', function () {
     await unknown.waitForSelector('#told .word')
     expect(await unknown.innerText('#told')).to.include('Not found')
     const { challenge_id } = await parties.ask({ issuers: [parties.asker.organisationId] })
-    const page = await open('/verify')
+    const page = await open('/credentials')
     await settleOn(page, parties)
     await unlockOn(page, `${parties.relay.url}/challenge/${challenge_id}`)
     await page.waitForFunction(() =>
@@ -135,7 +135,7 @@ describe('the holder’s page in Chromium', function () {
   })
 
   it('keeps tokens and consents beside, and answers with each what it is asked', async () => {
-    const page = await open('/verify')
+    const page = await open('/credentials')
     const holder = await createHolderOn(page, parties)
     const { apiKey } = parties.issuer
     const tokens = tokenRoutesOf(parties.app, apiKey)
@@ -186,7 +186,7 @@ describe('the holder’s page in Chromium', function () {
   })
 
   it('does not freeze while it proves', async () => {
-    const page = await open('/verify')
+    const page = await open('/credentials')
     await settleOn(page, parties)
     const { challenge_id } = await parties.ask()
     await unlockOn(page, `${parties.relay.url}/challenge/${challenge_id}`)
@@ -221,7 +221,7 @@ describe('the holder’s page in Chromium', function () {
   })
 
   it('answers by keyboard alone', async () => {
-    const page = await open('/verify')
+    const page = await open('/credentials')
     await settleOn(page, parties)
     const { challenge_id } = await parties.ask()
     await page.goto(`${parties.relay.url}/challenge/${challenge_id}`)
@@ -250,7 +250,7 @@ describe('the holder’s page in Chromium', function () {
         )
         await page.setViewportSize(PHONE)
       }
-      const page = await open('/verify')
+      const page = await open('/credentials')
       await clean(page, 'nothing kept')
       await page.click('#import-box summary')
       await page.click('#import button')
@@ -276,7 +276,7 @@ describe('the holder’s page in Chromium', function () {
   it('says without JavaScript that nothing is sent', async () => {
     await context.close()
     await openContext({ javaScriptEnabled: false })
-    const page = await open('/verify')
+    const page = await open('/credentials')
     expect(await page.innerText('noscript')).to.include('Nothing was sent.')
   })
 })

@@ -3,33 +3,8 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { expect } from 'chai'
-import QRCode from 'qrcode'
+import { filmOf } from '../support/camera.ts'
 import { enter, offline, online, type Shop, startShop } from '../support/till-page.ts'
-
-const WIDTH = 640
-const HEIGHT = 480
-const MODULE_PIXELS = 8
-const WHITE = 235
-const BLACK = 16
-const NO_COLOUR = 128
-
-/** A film of one picture, a QR code on white (YUV4MPEG2, 4:2:0). */
-const filmOf = (text: string): Buffer => {
-  const { size, data } = QRCode.create(text, { errorCorrectionLevel: 'M' }).modules
-  const luma = Buffer.alloc(WIDTH * HEIGHT, WHITE)
-  const left = Math.floor((WIDTH - size * MODULE_PIXELS) / 2)
-  const top = Math.floor((HEIGHT - size * MODULE_PIXELS) / 2)
-  for (let y = 0; y < size * MODULE_PIXELS; y++)
-    for (let x = 0; x < size * MODULE_PIXELS; x++) {
-      const isDark = data[Math.floor(y / MODULE_PIXELS) * size + Math.floor(x / MODULE_PIXELS)]
-      if (isDark) luma[(top + y) * WIDTH + left + x] = BLACK
-    }
-  return Buffer.concat([
-    Buffer.from(`YUV4MPEG2 W${WIDTH} H${HEIGHT} F10:1 Ip A1:1 C420jpeg\nFRAME\n`),
-    luma,
-    Buffer.alloc((WIDTH * HEIGHT) / 2, NO_COLOUR),
-  ])
-}
 
 describe('the till and its device in Chromium', function () {
   this.timeout(600_000)

@@ -1,20 +1,16 @@
 /** The console in Chromium: an app, accounts, and what people do on every page. */
 import { expect } from 'chai'
-import type { Browser, BrowserContext, BrowserContextOptions, Page } from 'playwright-core'
+import type { Browser, Page } from 'playwright-core'
 import { startTestApp, type TestApp } from './app.ts'
 import { breaches } from './axe.ts'
 import { launchChromium } from './chromium.ts'
 import { ok } from './client.ts'
+import { type Contexts, createContexts, DESKTOP } from './contexts.ts'
 import { signIn, signUp } from './domain/accounts.ts'
 
-/** Pages are slow while other files run beside them. */
-const PATIENCE_MS = 30_000
 const PHONE = { width: 390, height: 844 }
-const DESKTOP = { width: 1280, height: 900 }
 /** WCAG 1.4.10: no scrolling in two directions at this width. */
 const NARROWEST = { width: 320, height: 640 }
-/** What the browser itself says of answers that are refused, which pages expect. */
-const OF_THE_NETWORK = /^Failed to load resource/
 
 /** A folder for pictures of every state, for people to look at. */
 const { PICTURES } = process.env
@@ -22,13 +18,8 @@ const { PICTURES } = process.env
 /** What is typed into a form: name of a field → text. */
 type Values = Readonly<Record<string, string>>
 
-export interface ConsolePages {
+export interface ConsolePages extends Contexts {
   readonly app: TestApp
-  /** What the browser complained of in this context: blocked by the policy, or thrown by a script. */
-  readonly complaints: readonly string[]
-  readonly context: BrowserContext
-  /** Begins anew: no cookie, no page. */
-  fresh(options?: BrowserContextOptions): Promise<void>
   /** Opens an address, once its page has shown what it asked for. */
   open(path: string): Promise<Page>
   /** Opens an address for somebody who was never here, with an account of their own. */
@@ -120,25 +111,13 @@ export const startConsolePages = async (
   env: Readonly<Record<string, string>> = {},
 ): Promise<ConsolePages> => {
   const [browser, app]: [Browser, TestApp] = await Promise.all([launchChromium(), startTestApp({ env })])
-  let context: BrowserContext | undefined
-  const complaints: string[] = []
+  const contexts = createContexts(browser)
   const pages: ConsolePages = {
     app,
-    complaints,
+    complaints: contexts.complaints,
+    fresh: contexts.fresh,
     get context() {
-      if (context === undefined) throw new Error('fresh() was not called')
-      return context
-    },
-    async fresh(options = {}) {
-      await context?.close()
-      context = await browser.newContext({ viewport: DESKTOP, locale: 'en-GB', ...options })
-      context.setDefaultTimeout(PATIENCE_MS)
-      complaints.length = 0
-      context.on('console', (message) => {
-        if (message.type() === 'error' && !OF_THE_NETWORK.test(message.text()))
-          complaints.push(message.text())
-      })
-      context.on('weberror', (error) => complaints.push(String(error.error())))
+      return contexts.context
     },
     async open(path) {
       const page = await pages.context.newPage()

@@ -1,13 +1,8 @@
 /** The log's inclusion as a page checks it, on trees of many tiles that a log of our own vouches for. */
 import { generateKeyPairSync, hash, sign, webcrypto } from 'node:crypto'
 import { expect } from 'chai'
-import {
-  checkpointText,
-  NOTE_ED25519,
-  signatureLine,
-  verifierKey,
-} from '../../src/ledger/checkpoints/signed-note.ts'
 import { nodeHash } from '../../src/ledger/tree/merkle.ts'
+import { checkpointText, NOTE_ED25519, signatureLine, verifierKey } from '../../src/protocol/evidence/signed-note.ts'
 import { openCrypto } from '../../src/web/crypto/crypto.ts'
 import { checkInclusion, type PublishedLog } from '../../src/web/result/inclusion.ts'
 

@@ -14,11 +14,12 @@ const ROOT = new URL('../../..', import.meta.url).pathname
 const SOURCE = 'src/web'
 const OUTPUT = 'build/web'
 
-/** Each has a script and an HTML file of its name. */
+/** Each has a script and an HTML file of its name; the last part of it is what the page is called. */
 const PAGES = {
   landing: 'Assay: checks things, and proves what it found',
   chat: 'Chat · Assay',
   verify: 'Signed result · Assay',
+  'check/check': 'Verify · Assay',
   holder: 'Credentials · Assay',
   console: 'Console · Assay',
   terminal: 'Till · Assay',
@@ -28,7 +29,7 @@ const PAGES = {
 const DOCS = 'docs'
 
 /** Programs that pages run on threads of their own, which find their address under this name. */
-const WORKERS = { HOLDER_PROVER: 'holder/holder-prover.ts' } as const
+const WORKERS = { HOLDER_PROVER: 'holder/holder-prover.ts', CHECKER: 'check/check-worker.ts' } as const
 
 /** Of scripts that a browser runs as modules. */
 const shared = {
@@ -46,13 +47,16 @@ const shared = {
   logLevel: 'warning',
 } as const
 
+/** What is loaded later is a file of its own. */
+const split = { splitting: true, chunkNames: '[name]-[hash]' } as const
+
 /** Builds them before the pages that name them. @returns their addresses, as JavaScript */
 const buildWorkers = async (): Promise<{
   readonly kept: string[]
   readonly addresses: Record<string, string>
 }> => {
   const entryPoints = Object.values(WORKERS).map((source) => `${SOURCE}/${source}`)
-  const { outputs } = (await build({ ...shared, entryPoints })).metafile
+  const { outputs } = (await build({ ...shared, entryPoints, ...split })).metafile
   const fileOf = (source: string): string => {
     const found = Object.entries(outputs).find(([, { entryPoint }]) => entryPoint === `${SOURCE}/${source}`)
     if (found === undefined) throw new Error(`esbuild made nothing of ${SOURCE}/${source}`)
@@ -103,8 +107,7 @@ const buildAssets = async (index: string): Promise<Assets> => {
   const { metafile } = await build({
     ...shared,
     entryPoints: [...scripts, `${SOURCE}/style.css`, `${SOURCE}/icon.svg`],
-    chunkNames: '[name]-[hash]',
-    splitting: true,
+    ...split,
     loader: { '.svg': 'copy' },
     define: workers.addresses,
     plugins: [madeIndex(index)],
@@ -155,8 +158,8 @@ export const buildWeb = async ({ pages, index }: Docs): Promise<void> => {
   const files = { style: url('style.css'), icon: url('icon.svg') }
   for (const [name, title] of Object.entries(PAGES)) {
     const main = read(`${name}.html`).trimEnd()
-    const page = fill(shell, { title, main, ...files, script: url(`${name}.ts`) })
-    writeFileSync(join(ROOT, OUTPUT, `${name}.html`), page)
+    const page = fill(shell, { title, main, ...files, script: url(`${basename(name)}.ts`) })
+    writeFileSync(join(ROOT, OUTPUT, `${basename(name)}.html`), page)
   }
   writeDocs(pages, ({ title, main }) =>
     fill(shell, { title: `${title} · Docs · Assay`, main, ...files, script: url(`${DOCS}.ts`) }),

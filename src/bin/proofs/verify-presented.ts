@@ -8,13 +8,13 @@ import {
   verifyProof,
 } from '../../circuits/offline-verification.ts'
 import type { VerificationKey } from '../../circuits/verifier.ts'
+import { type ProofFile, ProofFileError, parseJson } from '../../circuits/verifying/proof-file.ts'
 import { detailOf } from '../../errors.ts'
 import { isObject } from '../../protocol/json-object.ts'
 import { statusPlace } from '../../protocol/status.ts'
 import { type ExpectedStatusList, readStatusList, type StatusListReason } from '../../protocol/status-list.ts'
 import type { ProofContext } from '../../rules/encode.ts'
 import type { Expectation } from '../../rules/expectation.ts'
-import { type ProofFile, ProofFileError, parseJson } from './proof-file.ts'
 
 const MS_PER_SECOND = 1000
 

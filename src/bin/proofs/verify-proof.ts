@@ -6,21 +6,25 @@
 import { readFileSync } from 'node:fs'
 import { text as readAll } from 'node:stream/consumers'
 import { loadVerificationKey, type RecordedKey } from '../../circuits/artifacts/artifacts.ts'
-import { findCircuit } from '../../circuits/catalogue.ts'
-import { DECISION_SIGNALS, needsContext, proofFacts } from '../../circuits/proof-facts.ts'
+import { proofFacts } from '../../circuits/proof-facts.ts'
+import { readVerificationKey, type VerificationKey } from '../../circuits/verifier.ts'
 import {
-  type ProofRefusal,
-  readVerificationKey,
-  type VerificationKey,
-  verifyPairing,
-} from '../../circuits/verifier.ts'
+  type ProofFile,
+  ProofFileError,
+  parseJson,
+  readProofFile,
+} from '../../circuits/verifying/proof-file.ts'
+import {
+  isContext,
+  judgeProof,
+  notChecked,
+  type ProofReason,
+  UNKNOWN_SETUP,
+} from '../../circuits/verifying/proof-report.ts'
 import { detailOf } from '../../errors.ts'
 import { isObject } from '../../protocol/json-object.ts'
-import { proofDigest } from '../../protocol/zk1.ts'
-import { contextElement, type ProofContext } from '../../rules/encode.ts'
 import { type Expectation, type ExpectationReason, unexpected } from '../../rules/expectation.ts'
 import { printable } from '../printable.ts'
-import { type ProofFile, ProofFileError, parseJson, readProofFile } from './proof-file.ts'
 import {
   isPresented,
   type PresentedFlags,
@@ -31,7 +35,6 @@ import {
 /** Exit statuses beside 0, it holds: it does not · it could not be checked. */
 const EXIT_REFUSED = 1
 const EXIT_UNKNOWN = 2
-const MS_PER_SECOND = 1000
 
 export interface Flags extends PresentedFlags {
   readonly circuit?: string
@@ -43,16 +46,7 @@ export interface Flags extends PresentedFlags {
   readonly expect?: string
 }
 
-type Reason =
-  | PresentedReport['reasons'][number]
-  | ProofRefusal
-  | 'CIRCUIT_MISMATCH'
-  | 'DIGEST_MISMATCH'
-  | 'DECISION_MISMATCH'
-  | 'CONTEXT_MISMATCH'
-  | 'EXPIRED'
-  | 'POLICY_NO'
-  | ExpectationReason
+type Reason = PresentedReport['reasons'][number] | ProofReason | ExpectationReason
 
 export interface Report {
   readonly holds: boolean
@@ -102,95 +96,6 @@ const findKey = (
   return { key: shipped.key, recorded: shipped, from: circuitsDir ?? 'shipped with this program' }
 }
 
-const isContext = (context: object): context is Readonly<Record<string, unknown>> & ProofContext => {
-  const members = context as Readonly<Record<string, unknown>>
-  return (
-    ['aud', 'org', 'circuit', 'nonce'].every((name) => typeof members[name] === 'string') &&
-    (members.exp === undefined || typeof members.exp === 'number')
-  )
-}
-
-/** What can be recomputed of what the file says. Only for public signals that are canonical. */
-const compare = (
-  { digest, decisions, hasPolicy, context, publicSignals }: ProofFile,
-  circuitId: string,
-  now: number,
-): { reasons: Reason[]; checked: string[] } => {
-  const circuit = findCircuit(circuitId)
-  const names = circuit?.publicNames ?? []
-  const signal = (name: string) => publicSignals[names.indexOf(name)]
-  const reasons: Reason[] = []
-  const checked: string[] = []
-  const check = (what: string, holds: boolean, reason: Reason) => {
-    checked.push(what)
-    if (!holds) reasons.push(reason)
-  }
-  if (digest !== undefined)
-    check(
-      'digest is that of circuit and public signals',
-      digest === proofDigest(circuitId, publicSignals),
-      'DIGEST_MISMATCH',
-    )
-  const shown = DECISION_SIGNALS.map(signal).find((value) => value !== undefined)
-  if (decisions.length > 0 && shown !== undefined) {
-    // What is self-asserted is the policy's own decision; of anything else a policy may think otherwise.
-    const mayBeNo = hasPolicy && circuit?.selfAsserted === false
-    check(
-      mayBeNo ? 'a YES is that of the public signal' : 'decision is the public signal',
-      decisions.every((decision) => String(decision) === shown || (mayBeNo && decision === 0)),
-      'DECISION_MISMATCH',
-    )
-  }
-  if (context !== undefined && names.includes('ctx')) {
-    const isBound =
-      isContext(context) && context.circuit === circuitId && String(contextElement(context)) === signal('ctx')
-    check('context is what the public signal ctx binds', isBound, 'CONTEXT_MISMATCH')
-    if (isContext(context) && context.exp !== undefined)
-      check(
-        'context has not expired by the clock of this machine',
-        now < context.exp * MS_PER_SECOND,
-        'EXPIRED',
-      )
-  }
-  return { reasons, checked }
-}
-
-type Stated = { readonly rules_hash?: unknown; readonly policy_verdict?: unknown }
-
-const shownBy = ({ publicSignals }: ProofFile, circuitId: string | undefined): string | undefined => {
-  const names = (circuitId === undefined ? undefined : findCircuit(circuitId)?.publicNames) ?? []
-  return DECISION_SIGNALS.flatMap((name) => publicSignals[names.indexOf(name)] ?? [])[0]
-}
-
-/** What the file would have to tell before a YES of the circuit is one. */
-const untold = ({ context, question }: ProofFile, circuitId: string | undefined): string => {
-  const circuit = circuitId === undefined ? undefined : findCircuit(circuitId)
-  if (circuit === undefined || !needsContext(circuit) || (context !== undefined && isContext(context)))
-    return ''
-  if (!circuit.selfAsserted) return ', unless a policy said NO: the file does not tell'
-  return question === undefined ? ', if a question was asked: the file does not tell' : ''
-}
-
-const statedIn = ({ context }: ProofFile): Stated =>
-  context !== undefined && isContext(context) ? Object(context.statement) : {}
-
-/** Whether a policy said NO to what the circuit alone shows: the service does not verify such a proof either. */
-const isPolicyRefusal = (file: ProofFile, circuitId: string | undefined): boolean => {
-  const isRefused = statedIn(file).policy_verdict === 'NO' || (file.hasPolicy && file.decisions.includes(0))
-  return isRefused && shownBy(file, circuitId) !== '0'
-}
-
-/** Only a YES to a question that was asked opens anything. What the file itself tells can only take away from that. */
-const meaningOf = (file: ProofFile, circuitId: string | undefined): string | null => {
-  const shown = shownBy(file, circuitId)
-  if (file.question === 'none' || statedIn(file).rules_hash === null)
-    return 'it attests the submitted data; no question was asked, so it opens nothing'
-  if (isPolicyRefusal(file, circuitId))
-    return 'NO: the policy said so, whatever the circuit shows; it opens nothing'
-  if (shown === undefined) return null
-  return shown === '1' ? `YES${untold(file, circuitId)}` : 'NO: it opens nothing'
-}
-
 /** @throws ProofFileError for what is no expectation */
 const readExpectation = (text: string): Expectation => {
   const what = 'What --expect gives'
@@ -220,44 +125,14 @@ const differing = (
   }
 }
 
-const named = (circuitId: string | undefined, publicSignals: readonly string[]): Report['publicSignals'] => {
-  const names = circuitId === undefined ? undefined : findCircuit(circuitId)?.publicNames
-  if (names?.length !== publicSignals.length) return publicSignals
-  return Object.fromEntries(names.map((name, i) => [name, publicSignals[i] ?? '']))
-}
-
 /** Whoever knows the secrets of a setup can forge proofs under its keys. */
 const setupTrust = (recorded: RecordedKey | undefined): string => {
-  if (recorded === undefined)
-    return 'how the key was made: anyone who knows the secrets of its setup can forge proofs'
+  if (recorded === undefined) return UNKNOWN_SETUP
   const { setup, contributors } = recorded
   const names = contributors.join(', ')
   return setup === 'single-party'
     ? `that the secrets of the setup were destroyed: the key is of a single-party setup, by ${names}, who can forge proofs otherwise`
     : `that one of those who contributed secrets to the setup destroyed theirs: ${names}`
-}
-
-const notChecked = (
-  circuitId: string | undefined,
-  { isSigned, context }: ProofFile,
-  presented: PresentedReport | undefined,
-): string[] => {
-  const circuit = circuitId === undefined ? undefined : findCircuit(circuitId)
-  const isIssued = presented !== undefined
-  if (isIssued)
-    return [
-      'that nobody had somebody else answer: a question can be relayed',
-      'that it was not accepted before, but where --seen told so',
-      ...(isSigned ? ['the signature in the file'] : []),
-    ]
-  return [
-    ...(circuit?.checks ?? ['what the public signals mean: the circuit is not known here']),
-    ...(context === undefined
-      ? ['what ctx binds: the file does not tell']
-      : ['who asked: that context is what you asked for']),
-    ...(isSigned ? ['the signature in the file'] : []),
-    'that the service knows the proof, and that nobody spent or revoked it: ask POST /v1/proofs/verify',
-  ]
 }
 
 /**
@@ -268,22 +143,12 @@ export const examine = async (text: string, flags: Flags): Promise<Report> => {
   const file = readProofFile(text, flags.public === undefined ? undefined : readFile(flags.public))
   const circuitId = flags.circuit ?? file.circuitId
   const { key, from, recorded } = findKey(flags, circuitId)
-  const verdict = await verifyPairing(key, file.proof, file.publicSignals).catch((error: unknown) => {
+  const judged = await judgeProof(file, circuitId, key, Date.now()).catch((error: unknown) => {
     if (error instanceof RangeError) throw new ProofFileError(`${from}: ${error.message}`)
     throw error
   })
-  const pairing = [
-    'public signals: their number, canonical, below the order of the field',
-    'points: canonical, on their curves, in their subgroups',
-    'the pairing equation of Groth16 under this key',
-  ]
-  const isOther = file.circuitId !== undefined && file.circuitId !== circuitId
-  const compared =
-    verdict.valid && circuitId !== undefined
-      ? compare(file, circuitId, Date.now())
-      : { reasons: [], checked: [] }
   const presented =
-    verdict.valid && circuitId !== undefined && isPresented(flags)
+    judged.valid && circuitId !== undefined && isPresented(flags)
       ? await verifyPresented(flags, {
           file,
           circuitId,
@@ -294,27 +159,25 @@ export const examine = async (text: string, flags: Flags): Promise<Report> => {
         })
       : undefined
   const reasons: Reason[] = [
-    ...(verdict.valid ? [] : [verdict.reason]),
-    ...(isOther ? (['CIRCUIT_MISMATCH'] as const) : []),
-    ...compared.reasons,
-    ...(verdict.valid && isPolicyRefusal(file, circuitId) ? (['POLICY_NO'] as const) : []),
-    ...(verdict.valid && !presented ? differing(file, circuitId, flags.expect, Date.now()) : []),
+    ...judged.reasons,
+    ...(judged.valid && !presented ? differing(file, circuitId, flags.expect, Date.now()) : []),
     ...(presented?.reasons ?? []),
   ]
+  const { digest, says, publicSignals } = judged
   return {
     holds: reasons.length === 0,
     reasons: [...new Set(reasons)],
     circuitId: circuitId ?? null,
     key: from,
     setup: recorded?.setup ?? null,
-    digest: verdict.valid && circuitId !== undefined ? proofDigest(circuitId, file.publicSignals) : null,
-    says: verdict.valid ? meaningOf(file, circuitId) : null,
-    publicSignals: named(circuitId, file.publicSignals),
+    digest,
+    says,
+    publicSignals,
     ...(presented && {
       presented: { issuer: presented.issuer, binding: presented.binding, uses: presented.uses },
     }),
-    checked: verdict.valid ? [...pairing, ...compared.checked, ...(presented?.checked ?? [])] : [],
-    notChecked: [...notChecked(circuitId, file, presented), setupTrust(recorded)],
+    checked: [...judged.checked, ...(presented?.checked ?? [])],
+    notChecked: [...notChecked(circuitId, file, presented !== undefined), setupTrust(recorded)],
   }
 }
 

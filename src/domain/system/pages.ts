@@ -53,8 +53,8 @@ const CHECKING_HEADERS = {
   'Content-Security-Policy': contentSecurityPolicy({ scripts: WASM }),
 } as const
 
-/** Makes them as well, on a thread of its own. */
-const HOLDER_HEADERS = {
+/** Checks or makes proofs on a thread of its own. */
+const THREADED_HEADERS = {
   ...PAGE_HEADERS,
   'Content-Security-Policy': contentSecurityPolicy({ scripts: WASM, workers: true }),
 } as const
@@ -87,6 +87,8 @@ export interface Pages {
   readonly landing: Served
   /** The chat. */
   readonly chat: Served
+  /** Checks in the browser whatever somebody was given. */
+  readonly check: Served
   /** Checks a signed result in the browser. */
   readonly verify: Served
   /** Keeps credentials in the browser, and proves with them what somebody asks. */
@@ -171,7 +173,11 @@ export const loadPages = (baseUrl: string): Pages => {
     landing: page('landing'),
     chat: page('chat'),
     verify: page('verify', CHECKING_HEADERS),
-    holder: page('holder', HOLDER_HEADERS),
+    check: {
+      body: read('check.html').replaceAll(BASE_URL, escapeText(baseUrl)),
+      headers: THREADED_HEADERS,
+    },
+    holder: page('holder', THREADED_HEADERS),
     console: page('console', CHECKING_HEADERS),
     terminal: page('terminal', TERMINAL_HEADERS),
     terminalWorker: { body: read('terminal-worker.js'), headers: TERMINAL_WORKER_HEADERS },

@@ -24,6 +24,22 @@ const getChatPage = route({
   handler: (_, { pages: { chat } }: Services) => new Reply(200, chat.body, chat.headers),
 })
 
+const getCredentialsPage = route({
+  name: 'getCredentialsPage',
+  method: 'GET',
+  path: '/credentials',
+  auth: 'none',
+  tag: 'System',
+  summary: 'Get the page of holders',
+  description:
+    'Where people keep their credentials, in their browser, and prove with them what others ask. Addresses of challenges lead to it, too.',
+  produces: 'text/html; charset=utf-8',
+  response: { 200: Type.String() },
+  errors: [],
+  example: {},
+  handler: (_, { pages: { holder } }: Services) => new Reply(200, holder.body, holder.headers),
+})
+
 const getTerminalPage = route({
   name: 'getTerminalPage',
   method: 'GET',
@@ -133,6 +149,7 @@ const getDocsPage = route({
 
 export const pageRoutes = [
   getChatPage,
+  getCredentialsPage,
   getTerminalPage,
   getTerminalWorker,
   getConsole,

@@ -23,14 +23,14 @@ const getVerification = route({
   auth: 'none',
   tag,
   summary: 'Check whether verification is available',
-  description: 'JSON, or for browsers the page where people keep their credentials and prove with them.',
+  description: 'JSON, or for browsers the page that checks what somebody was given, without uploading it.',
   produces: [JSON_TYPE, HTML_TYPE],
   response: { 200: VerificationInfo },
   errors: [],
   example: {},
-  handler: ({ headers }, { verification, pages: { holder } }: Services) =>
+  handler: ({ headers }, { verification, pages: { check } }: Services) =>
     prefers(headers.accept, HTML_TYPE, JSON_TYPE)
-      ? new Reply(200, holder.body, holder.headers)
+      ? new Reply(200, check.body, check.headers)
       : new Reply(200, verification.info(), { Vary: 'Accept' }),
 })
 

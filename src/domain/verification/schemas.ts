@@ -176,6 +176,10 @@ export const VerificationInfo = Type.Object(
     success: Type.Literal(true),
     engine: Type.Object({ name: Type.String(), version: Type.String() }),
     status: Type.Literal('operational'),
+    issuer: Type.String({
+      format: 'uri',
+      description: 'What the service calls itself: the `iss` of all that it signs.',
+    }),
     timestamp: DateTime,
   },
   { title: 'VerificationInfo' },

@@ -107,6 +107,7 @@ export const createVerification = (deps: VerificationDeps) => {
       success: true,
       engine,
       status: 'operational',
+      issuer: baseUrl,
       timestamp: iso(clock.now()),
     }),
 

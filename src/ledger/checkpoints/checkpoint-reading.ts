@@ -1,20 +1,15 @@
 /** Reads checkpoints that somebody brings back: whether this log signed them, and over which tree. @module */
 import { createPublicKey, verify } from 'node:crypto'
 import type { Signers } from '../../keys/signers.ts'
+import { NOTE_ED25519, type ReadNote, readNote } from '../../protocol/evidence/signed-note.ts'
 import type { Head } from '../tree/log.ts'
-import { NOTE_ED25519, signatureLine } from './signed-note.ts'
 
 const ED25519_SIGNATURE_BYTES = 64
-const KEY_ID_BYTES = 4
 /** A key of RFC 8032, in base64url. */
 const ED25519_KEY = /^[\w-]{43}$/
 
 /** Why a note is no checkpoint of this log. */
 export type CheckpointFault = 'CHECKPOINT_MALFORMED' | 'CHECKPOINT_UNSIGNED'
-
-/** Text, then the signature lines. */
-const NOTE =
-  /^(?<text>(?<origin>[^\n]+)\n(?<size>0|[1-9]\d{0,15})\n(?<root>[A-Za-z0-9+/]{43}=)\n)\n(?<lines>(?:— [^\n]+\n)+)$/
 
 interface Reader {
   /** @param note C2SP signed-note; @returns size and root, or what is wrong */
@@ -33,34 +28,27 @@ export const createCheckpointReader = (
     return own.flatMap((jwk) => (jwk?.x && ED25519_KEY.test(jwk.x) ? [Buffer.from(jwk.x, 'base64url')] : []))
   }
 
-  const isSigned = (text: string, lines: readonly string[], publicKey: Uint8Array): boolean => {
-    const named = { name: origin, type: NOTE_ED25519, publicKey } as const
-    const empty = signatureLine(named, new Uint8Array())
-    const [keyId = ''] = empty.split(' ').slice(-1)
+  const isSigned = (note: ReadNote, publicKey: Uint8Array): boolean => {
     const key = createPublicKey({
       key: { kty: 'OKP', crv: 'Ed25519', x: Buffer.from(publicKey).toString('base64url') },
       format: 'jwk',
     })
-    return lines.some((line) => {
-      const [, name, encoded = '', ...more] = line.split(' ')
-      const bytes = Buffer.from(encoded, 'base64')
-      const fits =
-        name === origin && more.length === 0 && bytes.length === KEY_ID_BYTES + ED25519_SIGNATURE_BYTES
-      const isOurs = fits && bytes.subarray(0, KEY_ID_BYTES).equals(Buffer.from(keyId, 'base64'))
-      return isOurs && verify(null, Buffer.from(text), key, bytes.subarray(KEY_ID_BYTES))
-    })
+    return note
+      .signaturesOf({ name: origin, type: NOTE_ED25519, publicKey })
+      .some(
+        (signature) =>
+          signature.length === ED25519_SIGNATURE_BYTES &&
+          verify(null, Buffer.from(note.text), key, signature),
+      )
   }
 
   return {
-    async read(note) {
-      const { text = '', origin: named, size = '', root = '', lines = '' } = NOTE.exec(note)?.groups ?? {}
-      const count = Number(size)
-      if (text === '' || named !== origin || !Number.isSafeInteger(count))
-        return { fault: 'CHECKPOINT_MALFORMED' }
+    async read(text) {
+      const note = readNote(text)
+      if (note === undefined || note.origin !== origin) return { fault: 'CHECKPOINT_MALFORMED' }
       const keys = await logKeys()
-      const signatures = lines.trimEnd().split('\n')
-      if (!keys.some((key) => isSigned(text, signatures, key))) return { fault: 'CHECKPOINT_UNSIGNED' }
-      return { size: count, root: Buffer.from(root, 'base64') }
+      if (!keys.some((key) => isSigned(note, key))) return { fault: 'CHECKPOINT_UNSIGNED' }
+      return { size: note.size, root: note.root }
     },
   }
 }

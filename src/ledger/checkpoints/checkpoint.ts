@@ -8,11 +8,6 @@ import { setTimeout as pause } from 'node:timers/promises'
 import type { Clock } from '../../clock.ts'
 import { fail } from '../../errors.ts'
 import type { Signers } from '../../keys/signers.ts'
-import type { Database } from '../../store/database.ts'
-import { bytes, integer, type RowOf, table, text } from '../../store/table.ts'
-import { HEAD_NAME } from '../tables.ts'
-import type { Head, Log } from '../tree/log.ts'
-import { createHighWater } from './high-water.ts'
 import {
   checkpointText,
   cosignedMessage,
@@ -22,7 +17,12 @@ import {
   signatureLine,
   timestampedSignature,
   verifierKey,
-} from './signed-note.ts'
+} from '../../protocol/evidence/signed-note.ts'
+import type { Database } from '../../store/database.ts'
+import { bytes, integer, type RowOf, table, text } from '../../store/table.ts'
+import { HEAD_NAME } from '../tables.ts'
+import type { Head, Log } from '../tree/log.ts'
+import { createHighWater } from './high-water.ts'
 
 /**
  * An ML-DSA signature holds up the process for some 15 ms, and anybody may ask: whoever asks in between waits for the

@@ -5,7 +5,7 @@
  */
 
 import type { Bytes, PageCrypto } from '../crypto/page-crypto.ts'
-import { concat, hexOf, readCheckpoint } from './checkpoint.ts'
+import { concat, hexOf, readCheckpoint, type Tree } from './checkpoint.ts'
 import { type Finding, failed, passed, skipped } from './finding.ts'
 
 const TILE_HEIGHT = 8
@@ -39,7 +39,7 @@ const tilePath = (level: number, tile: number, width: number): string => {
 }
 
 /** Hashes of subtrees that are full, out of the tiles of a tree of `size` leaves. */
-const createNodes = (size: number, log: PublishedLog, crypto: PageCrypto) => {
+const createNodes = (size: number, log: Pick<PublishedLog, 'tile'>, crypto: PageCrypto) => {
   const tiles = new Map<string, Promise<Bytes>>()
   const join = (left: Uint8Array, right: Uint8Array): Promise<Uint8Array> =>
     crypto.sha256(concat(Uint8Array.of(1), left, right))
@@ -60,18 +60,31 @@ const createNodes = (size: number, log: PublishedLog, crypto: PageCrypto) => {
   return { join, node }
 }
 
-/** The root of the tree of RFC 6962 §2.1 with this leaf at its place, and everything else as published. */
-const rootWith = async (
-  leaf: Uint8Array,
-  index: number,
-  size: number,
-  { join, node }: ReturnType<typeof createNodes>,
-): Promise<Uint8Array> => {
-  /** Full subtrees from the left, the largest first. */
-  const peaks: Uint8Array[] = []
-  let start = 0
-  while (start < size) {
+/** Full subtrees of a tree, from the left, the largest first. */
+const subtreesOf = (size: number): { readonly height: number; readonly start: number }[] => {
+  const found: { height: number; start: number }[] = []
+  for (let start = 0; start < size; ) {
     const height = Math.floor(Math.log2(size - start))
+    found.push({ height, start })
+    start += 2 ** height
+  }
+  return found
+}
+
+type Nodes = ReturnType<typeof createNodes>
+
+/** The root over full subtrees: RFC 6962 splits at the greatest power of two, so they fold from the right. */
+const fold = async (peaks: readonly Uint8Array[], { join }: Nodes): Promise<Uint8Array | undefined> => {
+  let root = peaks.at(-1)
+  for (const peak of peaks.slice(0, -1).reverse()) root = root && (await join(peak, root))
+  return root
+}
+
+/** The root of the tree of RFC 6962 §2.1 with this leaf at its place, and everything else as published. */
+const rootWith = async (leaf: Uint8Array, index: number, size: number, nodes: Nodes): Promise<Uint8Array> => {
+  const { join, node } = nodes
+  const peaks: Uint8Array[] = []
+  for (const { height, start } of subtreesOf(size)) {
     const width = 2 ** height
     let peak: Uint8Array
     if (index >= start && index < start + width) {
@@ -82,11 +95,30 @@ const rootWith = async (
       }
     } else peak = await node(height, start / width)
     peaks.push(peak)
-    start += width
   }
-  let root = peaks.pop() ?? leaf
-  for (let peak = peaks.pop(); peak !== undefined; peak = peaks.pop()) root = await join(peak, root)
-  return root
+  return (await fold(peaks, nodes)) ?? leaf
+}
+
+/**
+ * The root that the first `size` entries had, out of tiles that make the root of `tree`, which was signed.
+ * @param tree not smaller
+ * @returns lower-case hex; undefined where the tiles don't make the root of `tree`
+ * @throws UnreachableError
+ */
+export const rootOfFirst = async (
+  size: number,
+  tree: Tree,
+  log: Pick<PublishedLog, 'tile'>,
+  crypto: PageCrypto,
+): Promise<string | undefined> => {
+  const nodes = createNodes(tree.size, log, crypto)
+  const rootAt = async (count: number): Promise<string> => {
+    const peaks: Uint8Array[] = []
+    for (const { height, start } of subtreesOf(count))
+      peaks.push(await nodes.node(height, start / 2 ** height))
+    return hexOf((await fold(peaks, nodes)) ?? (await crypto.sha256(new Uint8Array())))
+  }
+  return (await rootAt(tree.size)) === tree.root ? rootAt(size) : undefined
 }
 
 /** RFC 6962 §2.1. @returns lower-case hex */

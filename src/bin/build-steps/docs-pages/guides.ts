@@ -11,6 +11,7 @@ const GROUPS: Readonly<Record<string, readonly string[]>> = {
   Start: ['README.md', 'docs/interface.md', 'docs/accounts.md', 'docs/sign-in.md'],
   'Verify and prove': [
     'docs/verification.md',
+    'docs/verifying.md',
     'docs/rules.md',
     'docs/policies.md',
     'docs/eligibility.md',

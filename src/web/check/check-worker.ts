@@ -1,0 +1,77 @@
+/** The thread of the page that checks: the page stays usable meanwhile. It asks the service for what it publishes, and sends nothing. @module */
+import { systemClock } from '../../clock.ts'
+import { openCrypto } from '../crypto/crypto.ts'
+import { checkResult } from './kinds/result.ts'
+import { checkSigned } from './kinds/signed-kinds.ts'
+import { checkStatusList } from './kinds/status-list.ts'
+import type { Given, Said } from './messages.ts'
+import { type OwnService, openService } from './own-service.ts'
+import { type Recognised, recognise } from './recognise.ts'
+import { conclude, type Found, notRecognised, type Report } from './report.ts'
+
+/** Nothing that this page checks is larger, but evidence. */
+const MAX_TEXT_BYTES = 1_048_576
+
+const say = (said: Said): void => postMessage(said)
+
+const resultAt = async (path: string, service: OwnService, now: number): Promise<Found | string> => {
+  const record = await service.lookUp(path)
+  return typeof record?.jws === 'string'
+    ? checkResult(record.jws, undefined, service, now)
+    : 'It is the address of a signed result that the service of this page does not know.'
+}
+
+/** What only some of them need is fetched when one of them is given. */
+const check = async (
+  it: Exclude<Recognised, { kind: 'other' }>,
+  service: OwnService,
+  now: number,
+): Promise<Found | string> => {
+  switch (it.kind) {
+    case 'result':
+      return checkResult(it.jws, it.answer, service, now)
+    case 'signed':
+      return checkSigned(it.jws, it.typ, service, now)
+    case 'status list':
+      return checkStatusList(it.jwt, service, now)
+    case 'hybrid token':
+      return (await import('./kinds/hybrid-token.ts')).checkHybridToken(it.json, service, now)
+    case 'proof':
+      return (await import('./kinds/proof.ts')).checkProof(it.text, service, now)
+    case 'checkpoint':
+      return (await import('./kinds/checkpoint.ts')).checkCheckpoint(it.text, service)
+    case 'address':
+      return resultAt(it.path, service, now)
+  }
+}
+
+const checkText = async (text: string, service: OwnService): Promise<Report> => {
+  const it = recognise(text)
+  if (it.kind === 'other') return notRecognised(it.why, it.fault)
+  const found = await check(it, service, systemClock.now())
+  return typeof found === 'string' ? notRecognised(found) : conclude(found)
+}
+
+const checkFile = async (file: File, service: OwnService): Promise<Report> => {
+  if (file.size > MAX_TEXT_BYTES) return notRecognised('It is larger than anything that this page knows.')
+  let text: string
+  try {
+    text = new TextDecoder('utf-8', { fatal: true }).decode(await file.arrayBuffer())
+  } catch {
+    return notRecognised('It is no text. For a picture of a QR code, hold the code before the camera.')
+  }
+  return checkText(text, service)
+}
+
+const run = async (given: Given): Promise<void> => {
+  const crypto = await openCrypto(globalThis.crypto.subtle)
+  const service = openService(crypto)
+  const report = 'text' in given ? await checkText(given.text, service) : await checkFile(given.file, service)
+  say({ report, by: crypto.name })
+}
+
+addEventListener('message', ({ data }: MessageEvent<Given>) => {
+  run(data).catch((error: unknown) =>
+    say({ problem: error instanceof Error ? error.message : String(error) }),
+  )
+})

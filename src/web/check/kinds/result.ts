@@ -1,0 +1,234 @@
+/** Signed results: the JWS by itself, or the answer that holds it. @module */
+import { canonicalJson } from '../../../protocol/canonical-json.ts'
+import { isObject } from '../../../protocol/json-object.ts'
+import { readJws } from '../../../protocol/jws.ts'
+import { encodeZk1, type SnarkProof } from '../../../protocol/zk1.ts'
+import { textOf } from '../../http.ts'
+import { fromBase64url, toBase64url } from '../../result/jws.ts'
+import { NO_QUESTION } from '../../result/question.ts'
+import { type CheckName, type Examination, examine } from '../../result/result-checks.ts'
+import type { OwnService } from '../own-service.ts'
+import {
+  attempt,
+  type Check,
+  ended,
+  type Fact,
+  type Found,
+  lack,
+  pass,
+  refuse,
+  timeWords,
+  visible,
+} from '../report.ts'
+import { ed25519Key, readSigned } from '../signed.ts'
+
+type Json = Readonly<Record<string, unknown>>
+
+const WHAT = 'Signed result'
+const RESULT = { typ: 'vr+jws', kidCharacters: 43, expired: 'RESULT_EXPIRED', hasIssuer: true } as const
+
+const TITLES: Readonly<Partial<Record<CheckName, string>>> = {
+  question: 'Question',
+  proof: 'Zero-knowledge proof',
+  inclusion: 'Entry in the log',
+}
+const FAULTS: Readonly<Partial<Record<CheckName, string>>> = {
+  question: 'QUESTION_MISMATCH',
+  proof: 'PROOF_INVALID',
+  inclusion: 'NOT_IN_LOG',
+}
+
+const CLAIMS = [
+  ['decision', 'Decision'],
+  ['question', 'SHA-256 of the question'],
+  ['jti', 'Verification'],
+  ['iat', 'Decided at'],
+  ['exp', 'Expires at'],
+  ['iss', 'Issuer'],
+  ['org', 'Organisation that asked'],
+  ['circuit_id', 'Circuit'],
+  ['digest', 'Digest of the proven statement'],
+  ['data_commitment', 'Commitment to the data'],
+  ['leaf_hash', 'Entry in the log'],
+] as const
+
+const factsOf = (claims: Json): Fact[] =>
+  CLAIMS.flatMap(([name, title]) => {
+    const value = claims[name]
+    if (value === undefined || value === null) return []
+    return [[title, name === 'iat' || name === 'exp' ? timeWords(Number(value)) : visible(value)] as const]
+  })
+
+/** Members of an answer, and the claims that they must be. */
+const ANSWERED = [
+  [['verificationId', 'verification_id'], 'jti'],
+  [['digest'], 'digest'],
+  [['circuitId', 'circuit_id'], 'circuit_id'],
+  [['merkleLeafHash', 'merkle_leaf_hash'], 'leaf_hash'],
+  [['question'], 'question'],
+] as const
+const DECISIONS = new Map<unknown, unknown>([
+  [1, 'YES'],
+  [0, 'NO'],
+])
+
+/** What stands beside the JWS is the caller's to believe only where the JWS says it, too. */
+const answerCheck = (answer: Json, claims: Json): Check => {
+  const told = answer.decision === undefined ? claims.decision : answer.decision
+  const differing = [
+    ...ANSWERED.flatMap(([names, claim]) =>
+      names.filter((name) => answer[name] !== undefined && answer[name] !== claims[claim]),
+    ),
+    ...((DECISIONS.get(told) ?? told) === claims.decision ? [] : ['decision']),
+  ]
+  return differing.length === 0
+    ? pass('Answer', 'What stands beside the JWS is what the JWS says.')
+    : refuse(
+        'Answer',
+        'ANSWER_MISMATCH',
+        `Beside the JWS stands another ${differing.join(', ')} than was signed.`,
+      )
+}
+
+/** The bare signature over the few members that every result has. */
+const bareSignatureCheck = async (answer: Json, kid: unknown, service: OwnService): Promise<Check> => {
+  const title = 'Signature of the answer'
+  const { verificationId, timestamp, digest, decision, circuitId, signature } = answer
+  const key = ed25519Key(await service.keys(), kid)
+  const covered = { verificationId, timestamp, digest, decision, circuitId }
+  const text = `verification/1\n${canonicalJson(covered)}`
+  const isSigned =
+    key !== undefined &&
+    typeof signature === 'string' &&
+    /^[\w-]{86}$/.test(signature) &&
+    (await service.crypto.verifyEd25519(key, new TextEncoder().encode(text), fromBase64url(signature)))
+  return isSigned
+    ? pass(title, 'The Ed25519 signature fits verification, time, digest, decision and circuit.')
+    : refuse(title, 'SIGNATURE_INVALID', 'The signature beside the JWS does not fit what stands there.')
+}
+
+/** The proof in an answer, as text. */
+const proofIn = ({ proof, public_signals: signals }: Json): string | undefined => {
+  if (typeof proof === 'string') return proof
+  if (!isObject(proof) || !Array.isArray(signals)) return undefined
+  try {
+    return encodeZk1(proof as unknown as SnarkProof, signals)
+  } catch {
+    // No proof has this form: the check says so.
+    return ''
+  }
+}
+
+const ENDINGS: Readonly<Record<string, Check>> = {
+  VALID: pass('Withdrawal', 'The service says that it was not withdrawn.'),
+  REVOKED: ended('Withdrawal', 'REVOKED', 'RESULT_REVOKED', 'The service says that its owner withdrew it.'),
+  EXPIRED: ended('Withdrawal', 'EXPIRED', 'RESULT_EXPIRED', 'The service says that it expired.'),
+}
+
+const standing = (record: Json | undefined): Check =>
+  record === undefined
+    ? refuse('Withdrawal', 'RESULT_UNKNOWN', 'The service knows no such result.')
+    : (ENDINGS[textOf(record, 'status') ?? ''] ??
+      lack('Withdrawal', 'The service did not say whether it still holds.'))
+
+const meaningOf = (claims: Json, checks: readonly Check[]): Found['meaning'] => {
+  if (claims.question === NO_QUESTION)
+    return {
+      word: 'Valid: no question asked',
+      text: 'It attests the submitted data; no question was asked, so it is no YES to anything.',
+      isPlain: false,
+    }
+  const decision = String(claims.decision)
+  const question = checks.find(({ title }) => title === TITLES.question)?.outcome === 'passed'
+  const asked = question
+    ? 'It answers the question below.'
+    : 'To which question could not be checked: ask the organisation before you rely on it.'
+  return {
+    word: `Valid: ${decision}`,
+    text: `The signed decision is ${decision}. ${asked}`,
+    isPlain: decision === 'YES' && question,
+  }
+}
+
+/** What the page of a result checks besides: its question, its proof and its place in the log. Not every result has a public proof. */
+const furtherChecks = async (
+  jws: string,
+  hash: string,
+  record: Json,
+  service: OwnService,
+  now: number,
+): Promise<Check[]> => {
+  const issuer = await service.issuer()
+  let isKeyWithheld = false
+  const evidence = {
+    hash,
+    record: { ...record, jws, issuer },
+    jwks: { keys: await service.keys() },
+    origin: issuer,
+    now,
+    published: {
+      ...service.published,
+      verificationKey: (circuitId: string) =>
+        service.published.verificationKey(circuitId).catch((error: unknown) => {
+          isKeyWithheld = true
+          throw error
+        }),
+    },
+  }
+  const { checks }: Examination = await examine(evidence, service.crypto)
+  const isNeeded = (name: CheckName): boolean => name === 'inclusion' || (name === 'proof' && isKeyWithheld)
+  return checks.flatMap(({ name, outcome, detail }) => {
+    const title = TITLES[name]
+    if (title === undefined) return []
+    return [
+      {
+        title,
+        outcome,
+        detail,
+        isEssential: isNeeded(name),
+        ...(outcome === 'failed' && { fault: FAULTS[name] }),
+      },
+    ]
+  })
+}
+
+/** @param answer what the JWS stands in @param now Unix ms */
+export const checkResult = async (
+  jws: string,
+  answer: Json | undefined,
+  service: OwnService,
+  now: number,
+): Promise<Found> => {
+  const { checks, payload } = await readSigned({ text: jws, ...RESULT }, service, now)
+  const nothing = { word: 'Valid', text: '', isPlain: false }
+  if (payload === undefined) return { what: WHAT, checks, meaning: nothing }
+  const hash = toBase64url(await service.crypto.sha256(new TextEncoder().encode(jws)))
+  const path = `/verify/qr/${hash}`
+  let record: Json | undefined
+  const withdrawal = await attempt('Withdrawal', async () => {
+    record = await service.lookUp(path)
+    return standing(record)
+  })
+  const told = { ...record, ...(answer && proofIn(answer) !== undefined && { proof: proofIn(answer) }) }
+  const all = [
+    ...checks,
+    withdrawal,
+    ...(await furtherChecks(jws, hash, told, service, now)),
+    ...(answer === undefined ? [] : [answerCheck(answer, payload)]),
+    ...(answer?.signature === undefined || answer.verificationId === undefined
+      ? []
+      : [await bareSignatureCheck(answer, readJws(jws)?.header.kid, service)]),
+  ]
+  return {
+    what: WHAT,
+    checks: all,
+    facts: factsOf(payload),
+    meaning: meaningOf(payload, all),
+    asked: record?.asked,
+    page: path,
+    notChecked: [
+      'that the data were true: they are what the organisation submitted',
+      'that the organisation is who you think: compare its id with the one that you know',
+    ],
+  }
+}

@@ -1,0 +1,249 @@
+/** What the service signs as a compact JWS, by its `typ`: what to check of each, and what it says. @module */
+import { isObject } from '../../../protocol/json-object.ts'
+import { readJws } from '../../../protocol/jws.ts'
+import { textOf } from '../../http.ts'
+import type { OwnService } from '../own-service.ts'
+import {
+  attempt,
+  type Check,
+  ended,
+  type Fact,
+  type Found,
+  leave,
+  pass,
+  refuse,
+  timeWords,
+  visible,
+} from '../report.ts'
+import { readSigned } from '../signed.ts'
+import { openStatusList } from './status-list.ts'
+
+type Json = Readonly<Record<string, unknown>>
+
+interface SignedKind {
+  readonly what: string
+  /** Keys of tickets have short ids, and sign nothing else. */
+  readonly kidCharacters?: number
+  readonly hasIssuer?: boolean
+  readonly expired?: string
+  /** What only this kind has. */
+  readonly further?: (payload: Json, service: OwnService, now: number) => Promise<Check>
+  readonly meaning: (payload: Json) => { readonly word: string; readonly text: string }
+  readonly notChecked: readonly string[]
+}
+
+const STATUS = 'Revocation'
+const BADGE = 'Badge as of now'
+const KID_CHARACTERS = 43
+const TICKET_KID_CHARACTERS = 8
+
+/** The place in a list of the service's own; what else an address says is not followed. */
+const placeIn = (
+  { status }: Json,
+  issuer: string,
+): { readonly list: number; readonly index: number } | undefined => {
+  const reference = isObject(status) ? status.status_list : undefined
+  const { idx, uri } = isObject(reference) ? reference : {}
+  const prefix = `${issuer}/status/`
+  if (typeof uri !== 'string' || !uri.startsWith(prefix)) return undefined
+  const digits = uri.slice(prefix.length)
+  return /^\d{1,9}$/.test(digits) && Number.isSafeInteger(idx)
+    ? { list: Number(digits), index: Number(idx) }
+    : undefined
+}
+
+const revocationCheck = (payload: Json, service: OwnService, now: number): Promise<Check> =>
+  attempt(STATUS, async () => {
+    if (payload.status === undefined)
+      return leave(STATUS, 'It names no entry of a status list: tokens of earlier versions have none.')
+    const place = placeIn(payload, await service.issuer())
+    if (place === undefined)
+      return refuse(STATUS, 'STATUS_LIST_OTHER', 'The status list that it names is none of the service.')
+    const list = await openStatusList(place.list, service, now)
+    if (typeof list === 'string') return refuse(STATUS, list, 'The published status list can’t be relied on.')
+    return list.isSet(place.index)
+      ? ended(STATUS, 'REVOKED', 'TOKEN_REVOKED', 'It was revoked, says the published status list.')
+      : pass(STATUS, `Not revoked, says the list published at ${timeWords(list.issuedAt)}.`)
+  })
+
+const BADGE_ID = /^bdg_[0-9a-z]{26}$/
+
+/** A badge learns nothing of what happens after it was issued. */
+const badgeCheck = ({ jti }: Json, service: OwnService): Promise<Check> =>
+  attempt(BADGE, async () => {
+    const id = typeof jti === 'string' && BADGE_ID.test(jti) ? jti : ''
+    const badge = id === '' ? undefined : await service.lookUp(`/ext/v1/agent-trust/badge/${id}`)
+    const status = textOf(badge, 'status')
+    if (badge === undefined || status === undefined)
+      return refuse(BADGE, 'BADGE_UNKNOWN', 'The service knows no such badge.')
+    return status === 'active'
+      ? pass(
+          BADGE,
+          `The agent is active, with trust level ${visible(badge.trust_level)}, says the service now.`,
+        )
+      : ended(
+          BADGE,
+          status === 'expired' ? 'EXPIRED' : 'REVOKED',
+          `AGENT_${status.toUpperCase()}`,
+          `The agent is ${visible(status)}, says the service now.`,
+        )
+  })
+
+const USED = 'whether it was used up: only the service knows'
+const AUDIENCE = 'that it is for you: compare its audience with your own, if it names one'
+const SAID = 'that what it says is true: it is the word of the organisation that it names'
+
+const always = (word: string, text: string) => () => ({ word, text })
+
+const KINDS: Readonly<Record<string, SignedKind>> = {
+  'vt+jwt': {
+    what: 'Token',
+    expired: 'TOKEN_EXPIRED',
+    further: revocationCheck,
+    meaning: ({ single_use: isSingle }) =>
+      isSingle === true
+        ? {
+            word: 'Genuine',
+            text: 'The service signed it, and it was not revoked. It is for a single use: whether it was used, only the service knows.',
+          }
+        : { word: 'Valid', text: 'The service signed it, it counts now, and it was not revoked.' },
+    notChecked: [AUDIENCE, SAID, USED],
+  },
+  'qt+jwt': {
+    what: 'Ticket',
+    kidCharacters: TICKET_KID_CHARACTERS,
+    hasIssuer: false,
+    expired: 'TICKET_EXPIRED',
+    meaning: always(
+      'Genuine',
+      'The service signed it, and its time is not over. Whether it was used or revoked, only the service knows: hand it in.',
+    ),
+    notChecked: [
+      'that it is yours: all organisations share the keys, so compare “Organisation” with the last ten characters of your own id',
+      'whether it was used up or revoked: ask POST /v1/qr/proofs/batch',
+      'who shows it: a code can be photographed',
+    ],
+  },
+  'cr+jws': {
+    what: 'Consent receipt',
+    meaning: always(
+      'Genuine',
+      'The service signed that this was recorded. Whether the consent still stands, only the service knows.',
+    ),
+    notChecked: [
+      'whether the consent was withdrawn or replaced since: ask POST /api/consent/verify',
+      'that the person really agreed: the service records what the organisation said',
+    ],
+  },
+  'agent-badge+jwt': {
+    what: 'Badge of an agent',
+    expired: 'BADGE_EXPIRED',
+    further: badgeCheck,
+    meaning: always('Valid', 'The service signed it, and says now that the agent is active.'),
+    notChecked: [
+      'that whoever shows it is the agent: have the agent sign something with its key',
+      'that its name is true: it is the word of the organisation that enrolled it',
+    ],
+  },
+  'hv+jws': {
+    what: 'Verdict about data behind an address',
+    meaning: ({ verdict, decision }) => ({
+      word: 'Valid',
+      text: `The service signed this verdict: ${visible(verdict ?? decision ?? 'see below')}.`,
+    }),
+    notChecked: ['what was asked: compare the hashes of address and criteria with your own'],
+  },
+  'pd+jws': {
+    what: 'Decision of a policy',
+    meaning: ({ decision }) => ({
+      word: `Valid: ${decision === true ? 'permitted' : 'denied'}`,
+      text: `The service signed that the policy ${decision === true ? 'permitted' : 'denied'} what was asked.`,
+    }),
+    notChecked: ['what was asked: it is a commitment, which the organisation can open'],
+  },
+  'agent-verdict+jws': {
+    what: 'Verdict about an agent',
+    expired: 'VERDICT_EXPIRED',
+    meaning: always('Valid', 'The service signed what it found of the agent then.'),
+    notChecked: ['what became of the agent since'],
+  },
+  'agent-receipt+jws': {
+    what: 'Receipt of an act of an agent',
+    meaning: always('Valid', 'The service signed this receipt.'),
+    notChecked: ['what became of the agent since'],
+  },
+  'agent-authorisation+jwt': {
+    what: 'Authorisation of an agent',
+    expired: 'AUTHORISATION_EXPIRED',
+    meaning: always('Genuine', 'The service signed it, and its time is not over.'),
+    notChecked: ['whether the agent was suspended or revoked since: ask POST /ext/v1/agent-trust/verify'],
+  },
+  'aml-decision+jws': {
+    what: 'Decision on a screening',
+    meaning: always('Valid', 'The service signed this decision.'),
+    notChecked: [SAID],
+  },
+}
+
+/** Claims that people know by another name; the others are called as they are. */
+const TITLES: Readonly<Record<string, string>> = {
+  iss: 'Issuer',
+  org: 'Organisation',
+  o: 'Organisation (last ten characters)',
+  jti: 'Id',
+  sub: 'Subject',
+  aud: 'Audience',
+  iat: 'Issued at',
+  exp: 'Expires at',
+  single_use: 'Single use',
+  claims: 'Claims',
+  c: 'Claims',
+  m: 'Many uses',
+  status: 'Entry of the status list',
+  name: 'Name',
+  agent_kid: 'Key of the agent',
+  trust_level: 'Trust level',
+  header: 'Record',
+  pii_processing: 'What may be done',
+  party_identification: 'By whom',
+  events: 'What happened',
+  decision: 'Decision',
+  leaf_hash: 'Entry in the log',
+}
+const TIMES = ['iat', 'exp']
+
+const factsOf = (payload: Json): Fact[] =>
+  Object.entries(payload).map(([name, value]) => [
+    TITLES[name] ?? visible(name),
+    TIMES.includes(name) && typeof value === 'number' ? timeWords(value) : visible(value),
+  ])
+
+/** The `typ` of a JWS; undefined for what is none. */
+export const typeOf = (jws: string): string | undefined => {
+  const typ = readJws(jws)?.header.typ
+  return typeof typ === 'string' ? typ : undefined
+}
+
+export const isSignedKind = (typ: string): boolean => Object.hasOwn(KINDS, typ)
+
+/** @param typ one of those above @param now Unix ms */
+export const checkSigned = async (
+  text: string,
+  typ: string,
+  service: OwnService,
+  now: number,
+): Promise<Found> => {
+  const kind = KINDS[typ]
+  if (kind === undefined) throw new RangeError(`${typ} is no type that this page checks`)
+  const { what, kidCharacters = KID_CHARACTERS, hasIssuer = true, expired = 'EXPIRED', notChecked } = kind
+  const { checks, payload } = await readSigned({ text, typ, kidCharacters, hasIssuer, expired }, service, now)
+  if (payload === undefined) return { what, checks, meaning: { word: '', text: '', isPlain: false } }
+  const further = kind.further && [await kind.further(payload, service, now)]
+  return {
+    what,
+    checks: [...checks, ...(further ?? [])],
+    facts: factsOf(payload),
+    meaning: { ...kind.meaning(payload), isPlain: true },
+    notChecked,
+  }
+}

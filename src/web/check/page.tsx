@@ -1,0 +1,197 @@
+/** The page that checks whatever somebody was given: pasted, dropped, chosen or scanned. @module */
+import { signal, useSignal } from '@preact/signals'
+import { type ComponentChildren, render } from 'preact'
+import { useEffect, useRef } from 'preact/hooks'
+import { Scan } from '../till/scan.tsx'
+import { phase, reset, start, stop } from './checking.ts'
+import { Details, Verdict } from './report-view.tsx'
+
+const text = signal('')
+/** Name of the file that was given; empty where it was text. */
+const fileName = signal('')
+
+const giveFile = (file: File | undefined): void => {
+  if (file === undefined) return
+  text.value = ''
+  fileName.value = file.name
+  start({ file })
+}
+
+const giveText = (given: string): void => {
+  text.value = given
+  fileName.value = ''
+  if (given.trim() !== '') start({ text: given })
+}
+
+/** Anywhere on the page: who misses a small field would leave the page. */
+const useDrop = () => {
+  const isOver = useSignal(false)
+  useEffect(() => {
+    const over = (event: DragEvent): void => {
+      event.preventDefault()
+      isOver.value = true
+    }
+    const left = ({ relatedTarget }: DragEvent): void => {
+      if (relatedTarget === null) isOver.value = false
+    }
+    const drop = (event: DragEvent): void => {
+      event.preventDefault()
+      isOver.value = false
+      const { files, items } = event.dataTransfer ?? {}
+      if (files?.[0] !== undefined) giveFile(files[0])
+      else if (items !== undefined) giveText(event.dataTransfer?.getData('text/plain') ?? '')
+    }
+    document.addEventListener('dragover', over)
+    document.addEventListener('dragleave', left)
+    document.addEventListener('drop', drop)
+    return () => {
+      document.removeEventListener('dragover', over)
+      document.removeEventListener('dragleave', left)
+      document.removeEventListener('drop', drop)
+    }
+  }, [])
+  return isOver
+}
+
+const Give = () => {
+  const isScanning = useSignal(false)
+  const isOver = useDrop()
+  const problem = useSignal('')
+  const field = useRef<HTMLTextAreaElement>(null)
+  const submit = (event: Event): void => {
+    event.preventDefault()
+    if (text.value.trim() === '') {
+      problem.value = 'Paste something first, or choose a file.'
+      field.current?.focus()
+      return
+    }
+    giveText(text.value)
+  }
+  const edit = (value: string): void => {
+    text.value = value
+    problem.value = ''
+    fileName.value = ''
+    // What was found is not about what stands here now.
+    reset()
+  }
+  return (
+    <form class="give" data-over={isOver.value || undefined} novalidate onSubmit={submit}>
+      <div class="field">
+        <label for="given">
+          Paste it here <span class="quiet">or drop a file anywhere on this page</span>
+        </label>
+        <textarea
+          id="given"
+          ref={field}
+          rows={5}
+          spellcheck={false}
+          autocapitalize="off"
+          autocomplete="off"
+          value={text.value}
+          aria-invalid={problem.value !== '' || undefined}
+          aria-describedby="given-error"
+          onInput={(event) => edit(event.currentTarget.value)}
+        />
+        <p class="error" id="given-error" role="alert">
+          {problem.value}
+        </p>
+      </div>
+      <p class="acts">
+        <button type="submit">Verify</button>
+        <label class="plain file">
+          Choose a file
+          <input
+            type="file"
+            onChange={(event) => {
+              const { files } = event.currentTarget
+              giveFile(files?.[0])
+              event.currentTarget.value = ''
+            }}
+          />
+        </label>
+        {!isScanning.value && (
+          <button
+            type="button"
+            class="plain"
+            onClick={() => {
+              isScanning.value = true
+            }}
+          >
+            Scan a QR code
+          </button>
+        )}
+      </p>
+      {isScanning.value && (
+        <Scan
+          what="token, ticket or result"
+          found={(found) => {
+            isScanning.value = false
+            giveText(found)
+          }}
+          close={() => {
+            isScanning.value = false
+          }}
+        />
+      )}
+    </form>
+  )
+}
+
+const Checking = ({ read, of }: { readonly read?: number; readonly of?: number }) => (
+  <div class="verdict" data-verdict="pending">
+    <p class="word">Checking…</p>
+    {fileName.value !== '' && <p class="quiet">{fileName.value}</p>}
+    {read !== undefined && of !== undefined && (
+      <p class="progress">
+        <progress value={read} max={of} aria-label="Read so far" />{' '}
+        {Math.floor((100 * read) / Math.max(of, 1))} %
+      </p>
+    )}
+    <p>
+      <button type="button" class="plain" onClick={stop}>
+        Cancel
+      </button>
+    </p>
+  </div>
+)
+
+const Stopped = ({ why }: { readonly why: string }) => (
+  <div class="verdict" data-verdict="warn">
+    <p class="word">Not verified</p>
+    <p>{why}</p>
+  </div>
+)
+
+/** Brings into view what came of it. */
+const Told = ({ children }: { readonly children: ComponentChildren }) => {
+  const place = useRef<HTMLDivElement>(null)
+  const { state } = phase.value
+  useEffect(() => {
+    if (state !== 'waiting') place.current?.scrollIntoView({ block: 'nearest' })
+  }, [state])
+  return (
+    <div id="told" ref={place} role="status">
+      {children}
+    </div>
+  )
+}
+
+const Page = () => {
+  const now = phase.value
+  useEffect(() => {
+    document.title = now.state === 'done' ? `${now.report.word} · Assay` : 'Verify · Assay'
+  }, [now])
+  return (
+    <>
+      <Give />
+      <Told>
+        {now.state === 'checking' && <Checking {...now} />}
+        {now.state === 'stopped' && <Stopped why={now.why} />}
+        {now.state === 'done' && <Verdict report={now.report} />}
+      </Told>
+      {now.state === 'done' && <Details report={now.report} by={now.by} />}
+    </>
+  )
+}
+
+export const mount = (place: HTMLElement): void => render(<Page />, place)

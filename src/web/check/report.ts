@@ -1,0 +1,167 @@
+/** What came of checking something, for people: every check with what it found, and what all of them amount to. @module */
+import { UnreachableError } from '../http.ts'
+import type { Finding } from '../result/finding.ts'
+
+/** What a failed check means where everything else is as it should be: it is genuine, but holds no more. */
+type Ending = 'EXPIRED' | 'REVOKED'
+
+export interface Check extends Finding {
+  readonly title: string
+  /** Of a failed check: what is wrong, in the word that the service has for it. */
+  readonly fault?: string
+  readonly ending?: Ending
+  /** Of a skipped check: whether nothing can be said without it. */
+  readonly isEssential?: boolean
+}
+
+export const pass = (title: string, detail: string): Check => ({ title, outcome: 'passed', detail })
+export const refuse = (title: string, fault: string, detail: string): Check => ({
+  title,
+  outcome: 'failed',
+  fault,
+  detail,
+})
+/** Genuine, but over. */
+export const ended = (title: string, ending: Ending, fault: string, detail: string): Check => ({
+  ...refuse(title, fault, detail),
+  ending,
+})
+/** Without this check nothing can be said. */
+export const lack = (title: string, detail: string): Check => ({
+  title,
+  outcome: 'skipped',
+  detail,
+  isEssential: true,
+})
+/** Something that this one has nothing for. */
+export const leave = (title: string, detail: string): Check => ({ title, outcome: 'skipped', detail })
+
+/** A check that needs something of the service: without it, it is not made, and nothing is said. */
+export const attempt = async (title: string, check: () => Promise<Check>): Promise<Check> => {
+  try {
+    return await check()
+  } catch (error) {
+    if (!(error instanceof UnreachableError)) throw error
+    return lack(title, `What it needs could not be fetched: ${error.message}`)
+  }
+}
+
+export type Verdict = 'VALID' | Ending | 'INVALID' | 'UNKNOWN'
+
+/** A line of what was signed or proven: what it is called, and what it says. */
+export type Fact = readonly [title: string, text: string]
+
+/** What was found of one kind. */
+export interface Found {
+  /** What it is, such as “Signed result”. */
+  readonly what: string
+  readonly checks: readonly Check[]
+  /** What it says; shown only where it is genuine. */
+  readonly facts?: readonly Fact[]
+  /** In a word and a sentence what it means that all checks passed; `isPlain`: it is what people take a “valid” for. */
+  readonly meaning: { readonly word: string; readonly text: string; readonly isPlain: boolean }
+  /** What only somebody else can tell. */
+  readonly notChecked?: readonly string[]
+  /** What was asked, as far as the service publishes it. */
+  readonly asked?: unknown
+  /** A page of the service about it. */
+  readonly page?: string
+}
+
+export interface Report extends Omit<Found, 'meaning'> {
+  readonly verdict: Verdict
+  readonly tone: 'good' | 'warn' | 'bad'
+  readonly word: string
+  readonly text: string
+  /** The first thing that is wrong. */
+  readonly fault?: string
+}
+
+const verdictOf = (checks: readonly Check[]): Verdict => {
+  const failures = checks.filter(({ outcome }) => outcome === 'failed')
+  if (failures.some(({ ending }) => ending === undefined)) return 'INVALID'
+  if (failures.some(({ ending }) => ending === 'REVOKED')) return 'REVOKED'
+  if (failures.length > 0) return 'EXPIRED'
+  return checks.length === 0 ||
+    checks.some(({ outcome, isEssential }) => outcome === 'skipped' && isEssential)
+    ? 'UNKNOWN'
+    : 'VALID'
+}
+
+const GENUINE: Readonly<Record<Ending, string>> = {
+  EXPIRED: 'Nothing else is wrong with it, but its time is over.',
+  REVOKED: 'Nothing else is wrong with it, but it was withdrawn or revoked: don’t rely on it.',
+}
+
+const summaryOf = (
+  verdict: Verdict,
+  { checks, meaning }: Found,
+): Pick<Report, 'tone' | 'word' | 'text' | 'fault'> => {
+  const failed = checks.find(({ outcome, ending }) => outcome === 'failed' && ending === undefined)
+  const over = checks.find(({ ending }) => ending === verdict)
+  const lacking = checks.filter(({ outcome, isEssential }) => outcome === 'skipped' && isEssential)
+  const left = checks.filter(({ outcome }) => outcome === 'skipped').map(({ title }) => title)
+  switch (verdict) {
+    case 'INVALID':
+      return {
+        tone: 'bad',
+        word: 'Not valid',
+        text: `Don’t rely on it. ${failed?.detail}`,
+        fault: failed?.fault,
+      }
+    case 'REVOKED':
+      return { tone: 'bad', word: 'Revoked', text: GENUINE.REVOKED, fault: over?.fault }
+    case 'EXPIRED':
+      return { tone: 'warn', word: 'Expired', text: GENUINE.EXPIRED, fault: over?.fault }
+    case 'UNKNOWN':
+      return {
+        tone: 'warn',
+        word: 'Not verified',
+        text: `This page says nothing about it, since it could not check what matters: ${lacking.map(({ title }) => title).join(', ') || 'anything'}.`,
+      }
+    case 'VALID':
+      return {
+        tone: meaning.isPlain ? 'good' : 'warn',
+        word: meaning.word,
+        text: left.length === 0 ? meaning.text : `${meaning.text} Not checked: ${left.join(', ')}.`,
+      }
+  }
+}
+
+/** Never VALID where something failed, or where something that matters was not checked. */
+export const conclude = (found: Found): Report => {
+  const { meaning: _, facts, page, asked, ...rest } = found
+  const verdict = verdictOf(found.checks)
+  const isGenuine = verdict !== 'INVALID' && verdict !== 'UNKNOWN'
+  return { ...rest, ...(isGenuine && { facts, page, asked }), verdict, ...summaryOf(verdict, found) }
+}
+
+/** What is none of the things that this page checks. @param fault where it is damaged */
+export const notRecognised = (why: string, fault?: string): Report => ({
+  what: 'Not recognised',
+  verdict: fault === undefined ? 'UNKNOWN' : 'INVALID',
+  tone: fault === undefined ? 'warn' : 'bad',
+  word: fault === undefined ? 'Not recognised' : 'Not valid',
+  text: why,
+  fault,
+  checks: [],
+})
+
+const MS_PER_SECOND = 1000
+
+/** @param seconds Unix seconds */
+export const timeWords = (seconds: number): string => {
+  const date = new Date(seconds * MS_PER_SECOND)
+  return Number.isNaN(date.getTime()) ? String(seconds) : date.toISOString().replace('.000Z', 'Z')
+}
+
+const MAX_SHOWN_CHARACTERS = 2_000
+/** What would move, hide or reorder the text beside it. */
+const UNSEEN = /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/gu
+
+/** What somebody else wrote, as it may be shown: what can't be seen is told by its code. */
+export const visible = (value: unknown): string => {
+  const text = typeof value === 'string' ? value : JSON.stringify(value)
+  const shown = text.length > MAX_SHOWN_CHARACTERS ? `${text.slice(0, MAX_SHOWN_CHARACTERS)}…` : text
+  return shown.replaceAll(UNSEEN, (character) => `\\u{${character.codePointAt(0)?.toString(16)}}`)
+}
