@@ -245,6 +245,7 @@ const RULES: { in: RegExp; may: readonly string[] }[] = [
     in: /^src\/web\/check\//,
     may: [
       'src/clock.ts',
+      'src/core/',
       'src/protocol/',
       'src/circuits/',
       '@noble/post-quantum',

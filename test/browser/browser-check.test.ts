@@ -87,6 +87,8 @@ describe('the page that checks, in Chromium', function () {
       expect((await paste(page, `${jws.slice(0, 90)}!${jws.slice(91)}`)).word).to.equal('Not recognised')
       await refused(reheaded(jws, { jku: 'https://elsewhere.example/keys' }), 'HEADER_REFUSED')
       await refused(reheaded(jws, { alg: 'none' }), 'HEADER_REFUSED')
+      await refused(reheaded(jws, { alg: undefined }), 'HEADER_REFUSED')
+      await refused(reheaded(jws, { alg: ['EdDSA'] }), 'HEADER_REFUSED')
       await refused(reheaded(jws, { kid: 'A'.repeat(43) }), 'KEY_UNKNOWN')
       await refused({ ...answer, decision: 'NO' }, 'ANSWER_MISMATCH', 'SIGNATURE_INVALID')
       await refused(
@@ -260,6 +262,19 @@ describe('the page that checks, in Chromium', function () {
     const told = await paste(page, badge)
     expect(told).to.include({ word: 'Revoked', tone: 'bad' })
     expect(told.faults).to.deep.equal(['AGENT_SUSPENDED'])
+  })
+
+  it('other signed answers say YES or NO as they were signed', async () => {
+    const sign = (typ: string, payload: object) =>
+      signedBy(pages.app, 'results', 'Ed25519', { iss: pages.app.url, ...payload }, { typ })
+    await valid(await sign('hv+jws', { verdict: 'YES' }), 'Valid: YES')
+    expect(await paste(page, await sign('hv+jws', { verdict: 'NO' }))).to.include({
+      word: 'Valid: NO',
+      tone: 'warn',
+    })
+    await valid({ context: { jws: await sign('pd+jws', { decision: true }) } }, 'Valid: permitted')
+    const denied = await paste(page, await sign('pd+jws', { decision: false }))
+    expect(denied).to.include({ word: 'Valid: denied', tone: 'warn' })
   })
 
   it('a text of one kind is none of another, whichever key signed it', async () => {

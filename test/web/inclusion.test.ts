@@ -2,7 +2,12 @@
 import { generateKeyPairSync, hash, sign, webcrypto } from 'node:crypto'
 import { expect } from 'chai'
 import { nodeHash } from '../../src/ledger/tree/merkle.ts'
-import { checkpointText, NOTE_ED25519, signatureLine, verifierKey } from '../../src/protocol/evidence/signed-note.ts'
+import {
+  checkpointText,
+  NOTE_ED25519,
+  signatureLine,
+  verifierKey,
+} from '../../src/protocol/evidence/signed-note.ts'
 import { openCrypto } from '../../src/web/crypto/crypto.ts'
 import { checkInclusion, type PublishedLog } from '../../src/web/result/inclusion.ts'
 

@@ -3,14 +3,19 @@
  * what that shows.
  * @module
  */
-import { hash } from 'node:crypto'
+import { createPublicKey, hash, verify } from 'node:crypto'
 import { readFileSync } from 'node:fs'
 import type { JwkSet } from '../../keys/jwks.ts'
 import { type Contents, checkLines, type Fault } from '../../protocol/evidence/evidence-check.ts'
 import { EvidenceFileError } from '../../protocol/evidence/evidence-lines.ts'
+import {
+  checkSignatures,
+  coversManifest,
+  type SignatureFault,
+  type Verifier,
+} from '../../protocol/evidence/evidence-signatures.ts'
 import { printable } from '../printable.ts'
 import { readEvidenceLines } from './evidence-file.ts'
-import { checkSignatures, coversManifest, type SignatureFault } from './evidence-signatures.ts'
 
 /** Exit statuses beside 0, it holds: it does not · it could not be checked. */
 const EXIT_REFUSED = 1
@@ -55,6 +60,12 @@ const NOTHING: Report = {
   root: null,
   complete: null,
   gaps: [],
+}
+
+const verifyEd25519: Verifier['verifyEd25519'] = (publicKey, message, signature) => {
+  const x = Buffer.from(publicKey).toString('base64url')
+  const key = createPublicKey({ key: { kty: 'OKP', crv: 'Ed25519', x }, format: 'jwk' })
+  return verify(null, message, key, signature)
 }
 
 /** @throws EvidenceFileError for what is no JWK set */
@@ -102,7 +113,7 @@ export const examine = async (file: string, { keys }: Flags): Promise<Report> =>
     if (!coversManifest(found)) return { ...report, reason: 'MANIFEST_MISMATCH' }
     return { ...report, holds: null, reason: 'KEYS_NEEDED' }
   }
-  const reason = (await checkSignatures(found, jwks)) ?? null
+  const reason = (await checkSignatures(found, { ...jwks, verifyEd25519 })) ?? null
   return { ...report, holds: reason === null, reason }
 }
 

@@ -15,17 +15,12 @@ const COSIGNED_LABEL = 'subtree/v1\n\0'
 
 const core = createCore()
 const utf8 = (text: string): Uint8Array => new TextEncoder().encode(text)
-const concat = (...parts: readonly Uint8Array[]): Uint8Array => {
-  const all = new Uint8Array(parts.reduce((sum, { length }) => sum + length, 0))
-  let at = 0
-  for (const part of parts) {
-    all.set(part, at)
-    at += part.length
-  }
-  return all
-}
+/** For what is short: no note has much. */
+const concat = (...parts: readonly Uint8Array[]): Uint8Array =>
+  Uint8Array.from(parts.flatMap((part) => [...part]))
 const toBase64 = (bytes: Uint8Array): string => btoa(String.fromCharCode(...bytes))
-const toHex = (bytes: Uint8Array): string =>
+/** Lower-case hex. */
+export const hexOf = (bytes: Uint8Array): string =>
   Array.from(bytes, (byte) => byte.toString(16).padStart(2, '0')).join('')
 /** @returns undefined for what is not base64 */
 const fromBase64 = (text: string): Uint8Array | undefined =>
@@ -48,7 +43,7 @@ const keyIdOf = ({ name, type, publicKey }: NoteKey): Uint8Array =>
 
 /** A verifier key: `<name>+<key id>+<base64 of type and public key>`, as tools of the ecosystem take it. */
 export const verifierKey = (key: NoteKey): string =>
-  `${key.name}+${toHex(keyIdOf(key))}+${toBase64(concat(Uint8Array.of(key.type), key.publicKey))}`
+  `${key.name}+${hexOf(keyIdOf(key))}+${toBase64(concat(Uint8Array.of(key.type), key.publicKey))}`
 
 /** One line below a note. @param signature what the type says it holds */
 export const signatureLine = (key: NoteKey, signature: Uint8Array): string =>
@@ -141,9 +136,9 @@ export const readNote = (note: string): ReadNote | undefined => {
     root: rootBytes,
     signers: read.map(({ name }) => name),
     signaturesOf(key) {
-      const id = toHex(keyIdOf(key))
+      const id = hexOf(keyIdOf(key))
       return read.flatMap(({ name, bytes }) =>
-        name === key.name && bytes !== undefined && toHex(bytes.subarray(0, KEY_ID_BYTES)) === id
+        name === key.name && bytes !== undefined && hexOf(bytes.subarray(0, KEY_ID_BYTES)) === id
           ? [bytes.subarray(KEY_ID_BYTES)]
           : [],
       )

@@ -1,12 +1,13 @@
 /** The thread of the page that checks: the page stays usable meanwhile. It asks the service for what it publishes, and sends nothing. @module */
 import { systemClock } from '../../clock.ts'
+import { isArchive } from '../console/exports/archive.ts'
 import { openCrypto } from '../crypto/crypto.ts'
 import { checkResult } from './kinds/result.ts'
 import { checkSigned } from './kinds/signed-kinds.ts'
 import { checkStatusList } from './kinds/status-list.ts'
 import type { Given, Said } from './messages.ts'
 import { type OwnService, openService } from './own-service.ts'
-import { type Recognised, recognise } from './recognise.ts'
+import { isEvidence, type Recognised, recognise } from './recognise.ts'
 import { conclude, type Found, notRecognised, type Report } from './report.ts'
 
 /** Nothing that this page checks is larger, but evidence. */
@@ -52,7 +53,27 @@ const checkText = async (text: string, service: OwnService): Promise<Report> => 
   return typeof found === 'string' ? notRecognised(found) : conclude(found)
 }
 
-const checkFile = async (file: File, service: OwnService): Promise<Report> => {
+/** How often people are told how far it is. */
+const TOLD_EVERY_MS = 100
+
+/** Tells it, but not for every piece. */
+const teller = (of: number | undefined): ((read: number) => void) => {
+  let toldAt = Number.NEGATIVE_INFINITY
+  return (read) => {
+    const now = performance.now()
+    if (now - toldAt < TOLD_EVERY_MS) return
+    toldAt = now
+    say({ read, of })
+  }
+}
+
+const checkFile = async (file: Blob, service: OwnService): Promise<Report> => {
+  if (await isEvidence(file)) {
+    const { checkEvidence } = await import('./kinds/evidence.ts')
+    return conclude(
+      await checkEvidence(file, service, teller((await isArchive(file)) ? undefined : file.size)),
+    )
+  }
   if (file.size > MAX_TEXT_BYTES) return notRecognised('It is larger than anything that this page knows.')
   let text: string
   try {
@@ -66,7 +87,8 @@ const checkFile = async (file: File, service: OwnService): Promise<Report> => {
 const run = async (given: Given): Promise<void> => {
   const crypto = await openCrypto(globalThis.crypto.subtle)
   const service = openService(crypto)
-  const report = 'text' in given ? await checkText(given.text, service) : await checkFile(given.file, service)
+  // What is pasted may be evidence, too.
+  const report = await checkFile('text' in given ? new Blob([given.text.trimStart()]) : given.file, service)
   say({ report, by: crypto.name })
 }
 

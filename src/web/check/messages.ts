@@ -5,7 +5,7 @@ import type { Report } from './report.ts'
 export type Given = { readonly text: string } | { readonly file: File }
 
 export type Said =
-  /** Bytes of a file, so far and in all. */
-  | { readonly read: number; readonly of: number }
+  /** Bytes of a file, so far and, where that is known, in all. */
+  | { readonly read: number; readonly of: number | undefined }
   | { readonly report: Report /** Whose work the signatures were. */; readonly by: string }
   | { readonly problem: string }

@@ -4,7 +4,10 @@ import { type ComponentChildren, render } from 'preact'
 import { useEffect, useRef } from 'preact/hooks'
 import { Scan } from '../till/scan.tsx'
 import { phase, reset, start, stop } from './checking.ts'
+import { visible } from './report.ts'
 import { Details, Verdict } from './report-view.tsx'
+
+const MEGABYTE = 1_000_000
 
 const text = signal('')
 /** Name of the file that was given; empty where it was text. */
@@ -140,11 +143,11 @@ const Give = () => {
 const Checking = ({ read, of }: { readonly read?: number; readonly of?: number }) => (
   <div class="verdict" data-verdict="pending">
     <p class="word">Checking…</p>
-    {fileName.value !== '' && <p class="quiet">{fileName.value}</p>}
-    {read !== undefined && of !== undefined && (
+    {fileName.value !== '' && <p class="quiet">{visible(fileName.value)}</p>}
+    {read !== undefined && (
       <p class="progress">
-        <progress value={read} max={of} aria-label="Read so far" />{' '}
-        {Math.floor((100 * read) / Math.max(of, 1))} %
+        <progress value={of && read} max={of} aria-label="Read so far" />{' '}
+        {of === undefined ? `${Math.floor(read / MEGABYTE)} MB` : `${Math.floor((100 * read) / of)} %`}
       </p>
     )}
     <p>
@@ -187,7 +190,7 @@ const Page = () => {
       <Told>
         {now.state === 'checking' && <Checking {...now} />}
         {now.state === 'stopped' && <Stopped why={now.why} />}
-        {now.state === 'done' && <Verdict report={now.report} />}
+        {now.state === 'done' && <Verdict report={now.report} name={fileName.value} />}
       </Told>
       {now.state === 'done' && <Details report={now.report} by={now.by} />}
     </>

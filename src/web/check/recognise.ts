@@ -1,5 +1,6 @@
 /** What a text is, by its form alone; nothing of it is believed. @module */
 import { isObject } from '../../protocol/json-object.ts'
+import { isArchive } from '../console/exports/archive.ts'
 import { isSignedKind, typeOf } from './kinds/signed-kinds.ts'
 
 type Json = Readonly<Record<string, unknown>>
@@ -87,4 +88,15 @@ export const recognise = (given: string): Recognised => {
       why: 'It is an SD-JWT, a credential for wallets, which this page does not check.',
     }
   return { kind: 'other', why: NOTHING_KNOWN }
+}
+
+const MARKS = [
+  '{"type":"header","format":"assay-evidence',
+  '{"header":{"type":"header","format":"assay-evidence',
+]
+
+/** Whether a file begins like evidence, in any of its forms. */
+export const isEvidence = async (file: Blob): Promise<boolean> => {
+  const start = await file.slice(0, Math.max(...MARKS.map(({ length }) => length))).text()
+  return MARKS.some((mark) => start.startsWith(mark)) || isArchive(file)
 }

@@ -1,15 +1,15 @@
 /** What was found, for people: in a word, then every check, what it says, and what nobody looked at. @module */
 import { useEffect, useRef } from 'preact/hooks'
 import { questionWords } from '../result/question.ts'
-import type { Report } from './report.ts'
+import { type Report, visible } from './report.ts'
 
-const MARKS = { passed: '✓ Passed', failed: '✗ Failed', skipped: '– Not checked' } as const
+const MARKS = { passed: '✓ Passed', failed: '✗ Failed', skipped: '– Not run' } as const
 
 /** The verdict is where people look and listen first. */
-export const Verdict = ({ report }: { readonly report: Report }) => (
+export const Verdict = ({ report, name }: { readonly report: Report; readonly name: string }) => (
   <div class="verdict" data-verdict={report.tone}>
     <p class="word">{report.word}</p>
-    <p class="quiet">{report.what}</p>
+    <p class="quiet">{name === '' ? report.what : `${report.what}: ${visible(name)}`}</p>
     <p>
       {report.fault !== undefined && (
         <>

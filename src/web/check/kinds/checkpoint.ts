@@ -43,7 +43,7 @@ const signatureCheck = async (note: ReadNote, service: OwnService): Promise<Chec
 }
 
 /** A verifier that could check it and did not would be one that falls back: see FIPS 204 and C2SP tlog-cosignature. */
-const cosignatureCheck = async (note: ReadNote, service: OwnService): Promise<Check> => {
+export const cosignatureCheck = async (note: ReadNote, service: OwnService): Promise<Check> => {
   const { origin, size, root } = note
   let isThere = false
   for (const { alg, pub } of await service.pqKeys()) {
@@ -79,7 +79,8 @@ const nameCheck = async ({ origin }: ReadNote, service: OwnService): Promise<Che
       )
 }
 
-const logCheck = async (note: ReadNote, service: OwnService): Promise<Check> => {
+/** Whether the log as it is published now goes on from a checkpoint whose signatures hold. */
+export const logCheck = async (note: ReadNote, service: OwnService): Promise<Check> => {
   const { log } = service.published
   const now = await readCheckpoint(await log.checkpoint(), await log.keys(), note.origin, service.crypto)
   if (typeof now === 'string')

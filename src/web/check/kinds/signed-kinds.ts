@@ -28,7 +28,12 @@ interface SignedKind {
   readonly expired?: string
   /** What only this kind has. */
   readonly further?: (payload: Json, service: OwnService, now: number) => Promise<Check>
-  readonly meaning: (payload: Json) => { readonly word: string; readonly text: string }
+  /** `isPlain`: see {@link Found}; default true. */
+  readonly meaning: (payload: Json) => {
+    readonly word: string
+    readonly text: string
+    readonly isPlain?: boolean
+  }
   readonly notChecked: readonly string[]
 }
 
@@ -147,9 +152,10 @@ const KINDS: Readonly<Record<string, SignedKind>> = {
   },
   'hv+jws': {
     what: 'Verdict about data behind an address',
-    meaning: ({ verdict, decision }) => ({
-      word: 'Valid',
-      text: `The service signed this verdict: ${visible(verdict ?? decision ?? 'see below')}.`,
+    meaning: ({ verdict }) => ({
+      word: `Valid: ${verdict === 'YES' ? 'YES' : 'NO'}`,
+      text: `The service signed this verdict: ${visible(verdict)}.`,
+      isPlain: verdict === 'YES',
     }),
     notChecked: ['what was asked: compare the hashes of address and criteria with your own'],
   },
@@ -158,6 +164,7 @@ const KINDS: Readonly<Record<string, SignedKind>> = {
     meaning: ({ decision }) => ({
       word: `Valid: ${decision === true ? 'permitted' : 'denied'}`,
       text: `The service signed that the policy ${decision === true ? 'permitted' : 'denied'} what was asked.`,
+      isPlain: decision === true,
     }),
     notChecked: ['what was asked: it is a commitment, which the organisation can open'],
   },
@@ -243,7 +250,7 @@ export const checkSigned = async (
     what,
     checks: [...checks, ...(further ?? [])],
     facts: factsOf(payload),
-    meaning: { ...kind.meaning(payload), isPlain: true },
+    meaning: { isPlain: true, ...kind.meaning(payload) },
     notChecked,
   }
 }

@@ -1,0 +1,90 @@
+/** Checks who signed evidence: its manifest, and the checkpoint of the tree that its entries stand in. Runs in browsers too. @module */
+import { createCore } from '../../core/index.ts'
+import { canonicalJson } from '../canonical-json.ts'
+import { readJws } from '../jws.ts'
+import type { Contents } from './evidence-check.ts'
+import { EVIDENCE_TYPE } from './evidence-format.ts'
+import { hexOf, NOTE_ED25519, readNote } from './signed-note.ts'
+
+export type SignatureFault =
+  /** The manifest's signature covers something else than the manifest. */
+  | 'MANIFEST_MISMATCH'
+  /** None of the given keys is the one that is said to have signed. */
+  | 'KEY_UNKNOWN'
+  | 'SIGNATURE_INVALID'
+  /** The checkpoint is not signed by a given key, or of another tree. */
+  | 'CHECKPOINT_INVALID'
+
+/** A key of a JWK set, nothing of which was looked at. */
+interface GivenKey {
+  readonly kid?: unknown
+  readonly kty?: unknown
+  readonly crv?: unknown
+  readonly x?: unknown
+}
+
+/** Keys of the service, and whoever checks Ed25519 (RFC 8032 §5.1.7) with them. */
+export interface Verifier {
+  readonly keys: readonly GivenKey[]
+  verifyEd25519(publicKey: Uint8Array, message: Uint8Array, signature: Uint8Array): boolean | Promise<boolean>
+}
+
+const ED25519_BYTES = 32
+const SIGNATURE_BYTES = 64
+
+const core = createCore()
+
+const publicKeyOf = ({ kty, crv, x }: GivenKey): Uint8Array | undefined => {
+  const bytes =
+    kty === 'OKP' && crv === 'Ed25519' && typeof x === 'string' ? core.base64urlDecode(x) : undefined
+  return bytes?.length === ED25519_BYTES ? bytes : undefined
+}
+
+/** @returns the tail of a JWS that covers the manifest, or undefined */
+const readManifestJws = ({ jws, manifest }: Contents) => {
+  const read = readJws(jws)
+  const isIt = read !== undefined && canonicalJson(read.payload) === canonicalJson(manifest)
+  return isIt ? read : undefined
+}
+
+/** Whether the signature is over this manifest, whoever made it. */
+export const coversManifest = (contents: Contents): boolean => readManifestJws(contents) !== undefined
+
+export const checkManifest = async (
+  contents: Contents,
+  { keys, verifyEd25519 }: Verifier,
+): Promise<SignatureFault | undefined> => {
+  const read = readManifestJws(contents)
+  if (read === undefined) return 'MANIFEST_MISMATCH'
+  const { header, covered, signature } = read
+  if (header.alg !== 'EdDSA' || header.typ !== EVIDENCE_TYPE) return 'SIGNATURE_INVALID'
+  const jwk = keys.find((key) => key.kid === header.kid && publicKeyOf(key) !== undefined)
+  const publicKey = jwk && publicKeyOf(jwk)
+  if (publicKey === undefined) return 'KEY_UNKNOWN'
+  if (signature.length !== SIGNATURE_BYTES) return 'SIGNATURE_INVALID'
+  return (await verifyEd25519(publicKey, covered, signature)) ? undefined : 'SIGNATURE_INVALID'
+}
+
+export const checkCheckpoint = async (
+  { header, manifest }: Contents,
+  { keys, verifyEd25519 }: Verifier,
+): Promise<SignatureFault | undefined> => {
+  const issuer = String(header.issuer)
+  const note = readNote(manifest.checkpoint)
+  if (note === undefined || !URL.canParse(issuer) || note.origin !== new URL(issuer).host)
+    return 'CHECKPOINT_INVALID'
+  if (note.size !== manifest.treeSize || hexOf(note.root) !== manifest.root) return 'CHECKPOINT_INVALID'
+  const text = new TextEncoder().encode(note.text)
+  for (const publicKey of keys.flatMap((key) => publicKeyOf(key) ?? []))
+    for (const signature of note.signaturesOf({ name: note.origin, type: NOTE_ED25519, publicKey }))
+      if (signature.length === SIGNATURE_BYTES && (await verifyEd25519(publicKey, text, signature)))
+        return undefined
+  return 'CHECKPOINT_INVALID'
+}
+
+/** @returns the first thing that is wrong */
+export const checkSignatures = async (
+  contents: Contents,
+  verifier: Verifier,
+): Promise<SignatureFault | undefined> =>
+  (await checkManifest(contents, verifier)) ?? (await checkCheckpoint(contents, verifier))

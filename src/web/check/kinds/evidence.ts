@@ -1,0 +1,177 @@
+/** Evidence files: read as a stream, however large; chain, rows and tree first, then who signed them. @module */
+import { createCore } from '../../../core/index.ts'
+import { type Contents, checkLines, type Fault } from '../../../protocol/evidence/evidence-check.ts'
+import { EvidenceFileError, evidenceLines } from '../../../protocol/evidence/evidence-lines.ts'
+import {
+  checkCheckpoint,
+  checkManifest,
+  type SignatureFault,
+  type Verifier,
+} from '../../../protocol/evidence/evidence-signatures.ts'
+import { readNote } from '../../../protocol/evidence/signed-note.ts'
+import { isArchive, readArchive } from '../../console/exports/archive.ts'
+import type { OwnService } from '../own-service.ts'
+import { attempt, type Check, type Fact, type Found, lack, leave, pass, refuse, visible } from '../report.ts'
+import { cosignatureCheck, logCheck } from './checkpoint.ts'
+
+const WHAT = 'Evidence file'
+const CONTENT = 'Chain, rows and tree'
+const MANIFEST = 'Signature of the manifest'
+const CHECKPOINT = 'Checkpoint of the tree'
+const ISSUER = 'Issuer'
+const COMPLETE = 'Completeness'
+
+const FAULTS: Readonly<Record<Fault, string>> = {
+  NOT_EVIDENCE: 'It is no evidence, or in a form that is not known',
+  CUT_OFF: 'It ends before its manifest',
+  TRAILING_DATA: 'Something follows the manifest',
+  CHAIN_BROKEN: 'A line was changed, added, moved or removed',
+  ROW_MISMATCH: 'A row is not of its window and organisation, or says something else than its entry',
+  COUNT_MISMATCH: 'The rows are not those that the manifest counts',
+  ROOT_MISMATCH: 'Entries don’t stand in the tree where the file says',
+  MANIFEST_MISMATCH: 'The manifest is not what was signed',
+}
+
+const SIGNATURE_FAULTS: Readonly<Record<SignatureFault, string>> = {
+  MANIFEST_MISMATCH: 'The signature covers another manifest.',
+  KEY_UNKNOWN: 'The key that it names is not among those that the service of this page publishes.',
+  SIGNATURE_INVALID: 'The Ed25519 signature does not fit the manifest.',
+  CHECKPOINT_INVALID: 'No published key of the log signed a checkpoint of this tree.',
+}
+
+const signed = async (
+  title: string,
+  words: string,
+  contents: Contents,
+  service: OwnService,
+  check: (contents: Contents, verifier: Verifier) => Promise<SignatureFault | undefined>,
+): Promise<Check> =>
+  attempt(title, async () => {
+    const { crypto } = service
+    const fault = await check(contents, {
+      keys: await service.keys(),
+      verifyEd25519: (key, message, signature) =>
+        crypto.verifyEd25519(
+          key as Uint8Array<ArrayBuffer>,
+          message as Uint8Array<ArrayBuffer>,
+          signature as Uint8Array<ArrayBuffer>,
+        ),
+    })
+    return fault === undefined ? pass(title, words) : refuse(title, fault, SIGNATURE_FAULTS[fault])
+  })
+
+const issuerCheck = ({ header }: Contents, service: OwnService): Promise<Check> =>
+  attempt(ISSUER, async () => {
+    const issuer = await service.issuer()
+    return header.issuer === issuer
+      ? pass(ISSUER, `It was exported by ${issuer}, as the service that this page came from calls itself.`)
+      : refuse(
+          ISSUER,
+          'ISSUER_MISMATCH',
+          `It says that ${visible(header.issuer ?? 'nobody')} exported it, and the service that this page came from calls itself ${issuer}.`,
+        )
+  })
+
+const gapsOf = ({ manifest }: Contents): string[] => [
+  ...(Array.isArray(manifest.gaps) ? manifest.gaps.map(visible) : []),
+  ...(manifest.limitReached === true ? ['LIMIT_REACHED'] : []),
+]
+
+const completeness = (contents: Contents): Check =>
+  contents.manifest.complete === true
+    ? pass(COMPLETE, 'The window is all there, as far as the log of the server that exported it went.')
+    : leave(COMPLETE, `Something of the window is missing: ${gapsOf(contents).join(', ')}.`)
+
+/** The tree of the file, as its log vouches for it with both signatures, and as it is published now. */
+const treeChecks = async ({ manifest }: Contents, service: OwnService): Promise<Check[]> => {
+  const note = readNote(manifest.checkpoint)
+  if (note === undefined) return []
+  const cosignature = await attempt('Post-quantum cosignature', () => cosignatureCheck(note, service))
+  if (cosignature.outcome !== 'passed') return [cosignature]
+  return [cosignature, await attempt('The log as it is now', () => logCheck(note, service))]
+}
+
+const factsOf = ({ header, manifest, rows, entries }: Contents): Fact[] => [
+  ['Organisation', visible(header.organisationId)],
+  ['Window', `${visible(header.since)} up to ${visible(header.until)}`],
+  ['Exported at', visible(header.createdAt)],
+  ['Rows', `${rows}, of them ${entries} entries of the log`],
+  ['Tree', `${manifest.treeSize} entries, root ${manifest.root}`],
+]
+
+/** @param read told how many bytes were read so far, unpacked */
+async function* piecesIn(file: Blob, read: (bytes: number) => void): AsyncGenerator<Uint8Array> {
+  // Not every browser can iterate over a stream.
+  const reader = ((await isArchive(file)) ? await readArchive(file) : file.stream()).getReader()
+  let bytes = 0
+  for (let next = await reader.read(); !next.done; next = await reader.read()) {
+    bytes += next.value.length
+    read(bytes)
+    yield next.value
+  }
+}
+
+const readContents = async (file: Blob, read: (bytes: number) => void): Promise<Contents | Check> => {
+  const { sha256 } = createCore()
+  try {
+    const found = await checkLines(evidenceLines(piecesIn(file, read)), sha256)
+    if (!('fault' in found)) return found
+    return refuse(CONTENT, found.fault, `${FAULTS[found.fault]}: line ${found.line}.`)
+  } catch (error) {
+    if (error instanceof EvidenceFileError) return refuse(CONTENT, 'NOT_EVIDENCE', error.message)
+    // What unpacking throws.
+    if (error instanceof TypeError)
+      return refuse(CONTENT, 'NOT_EVIDENCE', `The archive is damaged: ${error.message}`)
+    // What a browser throws where a file was moved or changed while it was being read.
+    if (error instanceof DOMException) return lack(CONTENT, `The file can’t be read: ${error.message}`)
+    throw error
+  }
+}
+
+/** @param read told how many bytes were read so far, unpacked */
+export const checkEvidence = async (
+  file: Blob,
+  service: OwnService,
+  read: (bytes: number) => void,
+): Promise<Found> => {
+  const meaning = {
+    word: 'Valid',
+    text: 'Nothing in it was changed since the service exported it.',
+    isPlain: true,
+  }
+  const contents = await readContents(file, read)
+  if ('outcome' in contents) return { what: WHAT, checks: [contents], meaning }
+  const isComplete = contents.manifest.complete === true
+  return {
+    what: WHAT,
+    checks: [
+      pass(
+        CONTENT,
+        `Every line follows from the one before, and the ${contents.entries} entries stand in the tree of ${contents.manifest.treeSize}.`,
+      ),
+      await signed(
+        MANIFEST,
+        'A published Ed25519 key signed the manifest.',
+        contents,
+        service,
+        checkManifest,
+      ),
+      await signed(
+        CHECKPOINT,
+        'A published Ed25519 key of the log signed this tree.',
+        contents,
+        service,
+        checkCheckpoint,
+      ),
+      ...(await treeChecks(contents, service)),
+      await issuerCheck(contents, service),
+      completeness(contents),
+    ],
+    facts: factsOf(contents),
+    meaning: isComplete ? meaning : { ...meaning, word: 'Valid, not complete', isPlain: false },
+    notChecked: [
+      'that a decision was right',
+      'that nothing happened which was never committed, and what other servers alone held',
+    ],
+  }
+}
