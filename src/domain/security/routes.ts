@@ -1,6 +1,6 @@
 /** Routes of security alerts. @module */
 import { route } from '../../http/route.ts'
-import { Alert, AlertChange, AlertPage, AlertParams, AlertsQuery } from './schemas.ts'
+import { Alert, AlertChange, AlertPage, AlertParams, AlertsQuery, AllAlertsPage } from './schemas.ts'
 import type { SecurityService } from './service.ts'
 
 interface Services {
@@ -36,6 +36,23 @@ const listConsoleAlerts = route({
   handler: ({ caller, query }, { security }: Services) => security.list(caller.organisation, query),
 })
 
+const listAllAlerts = route({
+  name: 'listAllAlerts',
+  method: 'GET',
+  path: '/console/api/all-alerts',
+  auth: 'console',
+  scope: 'admin',
+  tag: 'Security',
+  summary: 'List the security alerts of all organisations',
+  description:
+    'Those that started last come first. For operators; an organisation decides on its own alerts.',
+  query: AlertsQuery,
+  response: { 200: AllAlertsPage },
+  errors: [],
+  example: { query: { status: 'open', limit: '10' } },
+  handler: ({ query }, { security }: Services) => security.listAll(query),
+})
+
 const decideAlert = route({
   name: 'decideAlert',
   method: 'PATCH',
@@ -58,4 +75,4 @@ const decideAlert = route({
     security.decide(caller, params.alertId, body),
 })
 
-export const securityRoutes = [listSecurityAlerts, listConsoleAlerts, decideAlert]
+export const securityRoutes = [listSecurityAlerts, listConsoleAlerts, listAllAlerts, decideAlert]

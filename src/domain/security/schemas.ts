@@ -79,6 +79,17 @@ export const AlertPage = Type.Object(
 )
 export type AlertPage = Static<typeof AlertPage>
 
+export const AllAlertsPage = Type.Object(
+  {
+    alerts: Type.Array(
+      Type.Object({ ...Alert.properties, organisationId: idOf('org') }, { title: 'SecurityAlertOfAll' }),
+    ),
+    nextCursor: NextCursor,
+  },
+  { title: 'AllSecurityAlertsPage' },
+)
+export type AllAlertsPage = Static<typeof AllAlertsPage>
+
 export const AlertParams = Type.Object({ alertId: idOf('alr') })
 
 /** Members that only the service sets. They may come back with a change, as they were. */

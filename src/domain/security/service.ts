@@ -16,7 +16,7 @@ import type { Limits } from '../../store/limits.ts'
 import { toAlert } from './alert.ts'
 import { createAlertDecisions } from './alert-decisions.ts'
 import { createAttempts } from './attempts.ts'
-import type { AlertPage, AlertsQuery, AlertType, Severity } from './schemas.ts'
+import type { AlertPage, AlertsQuery, AlertType, AllAlertsPage, Severity } from './schemas.ts'
 import { findAlerts, securityAlerts } from './store.ts'
 
 const DAY_MS = 24 * 3_600_000
@@ -131,6 +131,21 @@ export const createSecurity = ({ ledger, database, limits, clock, sealing, rateL
     onRefused: ({ organisation, subject }) => raise({ organisation, type: 'auth_bruteforce', subject }),
   })
 
+  /** @param organisation absent: of all */
+  const pageOf = async (query: AlertsQuery, organisation?: string) => {
+    const limit = query.limit ?? DEFAULT_PAGE_ALERTS
+    const found = await findAlerts(database, {
+      organisation,
+      severity: query.severity,
+      status: query.status,
+      since: query.since === undefined ? undefined : Date.parse(query.since),
+      before: query.cursor,
+      limit: limit + 1,
+    })
+    const rows = found.slice(0, limit)
+    return { rows, nextCursor: found.length > limit ? (rows.at(-1)?.id ?? null) : null }
+  }
+
   return {
     alertRow,
     raise,
@@ -161,17 +176,15 @@ export const createSecurity = ({ ledger, database, limits, clock, sealing, rateL
 
     /** An organisation's alerts, the latest to start first. */
     async list(organisation: string, query: AlertsQuery): Promise<AlertPage> {
-      const limit = query.limit ?? DEFAULT_PAGE_ALERTS
-      const rows = await findAlerts(database, {
-        organisation,
-        severity: query.severity,
-        status: query.status,
-        since: query.since === undefined ? undefined : Date.parse(query.since),
-        before: query.cursor,
-        limit: limit + 1,
-      })
-      const page = rows.slice(0, limit)
-      return { alerts: page.map(toAlert), nextCursor: rows.length > limit ? (page.at(-1)?.id ?? null) : null }
+      const { rows, nextCursor } = await pageOf(query, organisation)
+      return { alerts: rows.map(toAlert), nextCursor }
+    },
+
+    /** Alerts of all organisations, the latest to start first. */
+    async listAll(query: AlertsQuery): Promise<AllAlertsPage> {
+      const { rows, nextCursor } = await pageOf(query)
+      const alerts = rows.map((row) => ({ ...toAlert(row), organisationId: row.organisation }))
+      return { alerts, nextCursor }
     },
 
     /** Waits for alerts that are being written. */

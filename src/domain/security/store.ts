@@ -62,7 +62,8 @@ export type KnownAlert = AlertRow & {
 }
 
 export interface AlertFilter {
-  organisation: string
+  /** Absent: of all. */
+  organisation?: string
   severity?: string
   status?: AlertStatus
   /** Unix ms: alerts seen at that time or later. */
@@ -72,16 +73,17 @@ export interface AlertFilter {
   limit: number
 }
 
-const knownAlerts = (knex: Knex, organisation: string) =>
-  knex('security_alerts AS a')
+const knownAlerts = (knex: Knex, organisation?: string) => {
+  const query = knex('security_alerts AS a')
     .leftJoin('alert_mutes AS m', (on) => {
       on.on('m.organisation', 'a.organisation').on('m.type', 'a.type').on('m.subject', 'a.subject')
       on.on('m.day', '<=', 'a.day')
     })
-    .where('a.organisation', organisation)
     .select('a.*', 'm.day AS muted_from', 'm.muted_at', 'm.muted_by', 'm.reason AS mute_reason')
+  return organisation === undefined ? query : query.where('a.organisation', organisation)
+}
 
-/** An organisation's alerts, the latest to start first. */
+/** Alerts of an organisation or of all, the latest to start first. */
 export const findAlerts = async (
   { knex }: Database,
   { organisation, severity, status, since, before, limit }: AlertFilter,

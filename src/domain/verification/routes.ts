@@ -38,7 +38,7 @@ const verify = route({
   name: 'verify',
   method: 'POST',
   path: '/verify',
-  auth: 'key',
+  auth: 'console',
   scope: 'verify',
   tag,
   summary: 'Verify data and get a signed result with a zero-knowledge proof',

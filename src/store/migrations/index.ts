@@ -19,6 +19,7 @@ import { reviewsMigration } from './0016-reviews.ts'
 import { totpMigration } from './0017-totp.ts'
 import { identitiesMigration } from './0018-identities.ts'
 import { organisationsListedMigration } from './0019-organisations-listed.ts'
+import { allAlertsMigration } from './0020-all-alerts.ts'
 
 interface Migration {
   readonly name: string
@@ -47,4 +48,5 @@ export const MIGRATIONS: readonly Migration[] = [
   totpMigration,
   identitiesMigration,
   organisationsListedMigration,
+  allAlertsMigration,
 ]

@@ -148,6 +148,29 @@ export const GROUPS: readonly Group[] = [
       { name: 'account', title: 'Account', load: async () => (await import('./pages/account.tsx')).Account },
     ],
   },
+  {
+    title: 'Operator',
+    pages: [
+      {
+        name: 'organisations',
+        title: 'Organisations',
+        load: async () => (await import('./pages/operator/organisations.tsx')).Organisations,
+        scope: 'admin',
+      },
+      {
+        name: 'chat',
+        title: 'Chat',
+        load: async () => (await import('./pages/operator/chat.tsx')).Chat,
+        scope: 'admin',
+      },
+      {
+        name: 'all-alerts',
+        title: 'Alerts of all',
+        load: async () => (await import('./pages/operator/all-alerts.tsx')).AllAlerts,
+        scope: 'admin',
+      },
+    ],
+  },
 ]
 
 export const PAGES: readonly Page[] = GROUPS.flatMap(({ pages }) => pages)

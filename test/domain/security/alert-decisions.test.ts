@@ -2,7 +2,7 @@
 import { expect } from 'chai'
 import { systemCaller } from '../../../src/caller.ts'
 import type { AuditPage } from '../../../src/domain/audit/schemas.ts'
-import type { Alert, AlertPage } from '../../../src/domain/security/schemas.ts'
+import type { Alert, AlertPage, AllAlertsPage } from '../../../src/domain/security/schemas.ts'
 import type { AlertInput } from '../../../src/domain/security/service.ts'
 import { sharedApp, type TestApp, type TestOrganisation } from '../../support/app.ts'
 import { ok } from '../../support/client.ts'
@@ -179,16 +179,21 @@ describe('decisions on security alerts', () => {
     expect((await ask('alr_00000000000000000000000000', { status: 'open' })).status).to.equal(404)
   })
 
-  it('are found by status without reading the others', async () => {
+  /** 20,000 alerts, nearly all of them resolved. @param first digit of their ids */
+  const insertMany = async (digit: 0 | 1): Promise<void> => {
     const { knex } = app.services.database
     await knex.raw(
       `INSERT INTO security_alerts (id, organisation, type, severity, subject, day, count, first_seen, last_seen, decision, decided_count)
-        SELECT 'alr_' || lpad(i::text, 26, '0'), :organisation, 'rate_limit', 'low', 'key_' || i, 1, 1, 1, 1,
+        SELECT 'alr_' || :digit || lpad(i::text, 25, '0'), :organisation, 'rate_limit', 'low', 'key_' || i, 1, 1, 1, 1,
           CASE WHEN i % 1000 = 0 THEN 'acknowledged' WHEN i % 1500 = 0 THEN NULL ELSE 'resolved' END, 1
         FROM generate_series(1, 20000) AS i`,
-      { organisation: owner.organisationId },
+      { digit: String(digit), organisation: owner.organisationId },
     )
     await knex.raw('ANALYZE security_alerts')
+  }
+
+  it('are found by status without reading the others', async () => {
+    await insertMany(0)
     for (const [status, count] of [
       ['open', 7],
       ['acknowledged', 10],
@@ -200,6 +205,30 @@ describe('decisions on security alerts', () => {
       const [read] = reads.filter(({ text }) => text.includes('security_alerts'))
       // Which plan is cheapest varies with how many mutes the planner expects; none of them reads a hundredth of the rows.
       expect(read?.rows, `${status} ${read?.indexes}`).to.be.at.most(200)
+    }
+  })
+
+  it('are for each organisation; the operator sees alerts of all, by state, from an index', async () => {
+    const alert = await happen({ subject: 'ter_of_one' })
+    const { organisationId } = owner
+    await decide(alert.id, { status: 'acknowledged' })
+    owner = await app.organisation()
+    await happen({ subject: 'ter_of_another' })
+    const all = (query: string, key = app.adminKey) =>
+      app.request<AllAlertsPage>('GET', `/console/api/all-alerts?${query}`, { key })
+    expect((await all('', owner.apiKey)).status).to.equal(403)
+    const { alerts } = (await all('status=acknowledged&limit=1')).body
+    expect(alerts[0]).to.deep.include({ id: alert.id, organisationId, status: 'acknowledged' })
+    const open = (await all('status=open&limit=1')).body
+    expect(open.alerts[0]).to.include({ subject: 'ter_of_another', organisationId: owner.organisationId })
+
+    await insertMany(1)
+    for (const query of ['', 'status=open', 'status=acknowledged']) {
+      const reads = await readsOf(app.services.database, async () => {
+        expect((await all(`limit=10&${query}`)).body.alerts, query).to.have.length(10)
+      })
+      const [read] = reads.filter(({ text }) => text.includes('security_alerts'))
+      expect(read?.rows, `${query} ${read?.indexes}`).to.be.at.most(200)
     }
   })
 })

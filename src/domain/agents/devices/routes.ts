@@ -14,7 +14,7 @@ const createDevice = route({
   name: 'createDevice',
   method: 'POST',
   path: '/v1/devices',
-  auth: 'key',
+  auth: 'console',
   scope,
   tag,
   summary: 'Create a device',

@@ -37,7 +37,7 @@ const auditAgent = route({
   name: 'auditAgent',
   method: 'POST',
   path: '/ext/v1/agent-trust/audit',
-  auth: 'key',
+  auth: 'console',
   scope: 'agent',
   tag,
   summary: 'List the history of an agent',

@@ -3,51 +3,26 @@ import { useState } from 'preact/hooks'
 import { useLocation } from 'preact-iso'
 import type { Alert, AlertPage, AlertStatus } from '../../../domain/security/schemas.ts'
 import { mayChange, type PageProps } from '../page.ts'
-import { ALERT_WORDS, AlertSeverity, AlertText } from '../parts/alert.tsx'
+import {
+  ALERT_FILTERS,
+  ALERT_STATES,
+  ALERT_WORDS,
+  AlertFilters,
+  AlertSeen,
+  AlertSeverity,
+  AlertText,
+  alertsAsked,
+} from '../parts/alert.tsx'
 import { FormDialog } from '../parts/confirm.tsx'
-import { Filters, queryOf } from '../parts/filters.tsx'
-import { Field, Select, textIn } from '../parts/form.tsx'
+import { queryOf } from '../parts/filters.tsx'
+import { Field, textIn } from '../parts/form.tsx'
 import { Loaded, More, usePages } from '../parts/loaded.tsx'
 import { Main } from '../parts/main.tsx'
 import { ActButton, Table } from '../parts/table.tsx'
-import { State, Time, type Tone } from '../parts/text.tsx'
+import { State, Time } from '../parts/text.tsx'
 import { ask } from '../session.ts'
 
-const FILTERS = ['status', 'severity', 'since'] as const
 const MAX_REASON_CHARACTERS = 1000
-
-const SEVERITIES = [
-  { value: '', label: 'All' },
-  { value: 'critical', label: 'Critical' },
-  { value: 'high', label: 'High' },
-  { value: 'medium', label: 'Medium' },
-  { value: 'low', label: 'Low' },
-]
-
-const STATUSES: Readonly<Record<AlertStatus, readonly [tone: Tone, word: string]>> = {
-  open: ['warn', 'Open'],
-  acknowledged: ['quiet', 'Acknowledged'],
-  resolved: ['good', 'Resolved'],
-  muted: ['quiet', 'Muted'],
-}
-
-/** Not a status of the route: it asks for none. */
-const ALL = 'all'
-
-const STATUS_OPTIONS = [
-  { value: '', label: 'Open' },
-  { value: 'acknowledged', label: 'Acknowledged' },
-  { value: 'resolved', label: 'Resolved' },
-  { value: 'muted', label: 'Muted' },
-  { value: ALL, label: 'All' },
-]
-
-/** The route wants a time; people choose a day. What needs a look is shown unless somebody asks for more. */
-const asked = (query: Readonly<Record<string, string>>): string => {
-  const since = query.since ? `${query.since}T00:00:00Z` : ''
-  const status = query.status === ALL ? '' : query.status || 'open'
-  return queryOf({ ...query, since, status }, FILTERS)
-}
 
 interface Decision {
   readonly to: AlertStatus
@@ -115,7 +90,7 @@ const Decide = ({ act, done, close }: { readonly act: Act; done(): Promise<void>
 
 const Standing = ({ alert, me }: { readonly alert: Alert } & PageProps) => {
   const { status, decision } = alert
-  const [tone, word] = STATUSES[status]
+  const [tone, word] = ALERT_STATES[status]
   return (
     <>
       <State tone={tone}>{word}</State>
@@ -134,17 +109,6 @@ const Standing = ({ alert, me }: { readonly alert: Alert } & PageProps) => {
     </>
   )
 }
-
-const Seen = ({ of: { firstSeen, lastSeen } }: { readonly of: Alert }) => (
-  <>
-    <Time at={lastSeen} />
-    {firstSeen !== lastSeen && (
-      <small>
-        first <Time at={firstSeen} />
-      </small>
-    )}
-  </>
-)
 
 interface ListProps extends PageProps {
   readonly alerts: readonly Alert[]
@@ -169,7 +133,7 @@ const List = ({ alerts, isNarrowed, me, choose }: ListProps) => (
           </>
         ),
       },
-      { title: 'Seen', cell: (alert) => <Seen of={alert} /> },
+      { title: 'Seen', cell: (alert) => <AlertSeen of={alert} /> },
       { title: 'State', cell: (alert) => <Standing alert={alert} me={me} /> },
       {
         title: 'Actions',
@@ -195,17 +159,16 @@ const List = ({ alerts, isNarrowed, me, choose }: ListProps) => (
 export const Alerts = ({ me }: PageProps) => {
   const { query } = useLocation()
   const [act, setAct] = useState<Act | undefined>()
-  const reading = usePages<AlertPage, Alert>(`/console/api/alerts${asked(query)}`, ({ alerts }) => alerts)
+  const reading = usePages<AlertPage, Alert>(
+    `/console/api/alerts${alertsAsked(query)}`,
+    ({ alerts }) => alerts,
+  )
   return (
     <Main title="Alerts" lead="What looks like an attack or a fault. The same alert is counted once a day.">
-      <Filters names={FILTERS}>
-        <Select name="status" label="State" options={STATUS_OPTIONS} value={query.status ?? ''} />
-        <Select name="severity" label="Severity" options={SEVERITIES} value={query.severity} />
-        <Field name="since" type="date" label="Seen since" value={query.since} />
-      </Filters>
+      <AlertFilters />
       <Loaded of={reading}>
         {(alerts) => (
-          <List alerts={alerts} isNarrowed={queryOf(query, FILTERS) !== ''} me={me} choose={setAct} />
+          <List alerts={alerts} isNarrowed={queryOf(query, ALERT_FILTERS) !== ''} me={me} choose={setAct} />
         )}
       </Loaded>
       <More of={reading} />

@@ -1,6 +1,9 @@
-/** Security alerts in words. @module */
-import type { Alert, AlertType, Severity } from '../../../domain/security/schemas.ts'
-import { State, type Tone } from './text.tsx'
+/** Security alerts in words, and what lists of them are narrowed to. @module */
+import { useLocation } from 'preact-iso'
+import type { Alert, AlertStatus, AlertType, Severity } from '../../../domain/security/schemas.ts'
+import { Filters, queryOf } from './filters.tsx'
+import { Field, Select } from './form.tsx'
+import { State, Time, type Tone } from './text.tsx'
 
 /** What happened, and what to do about it. */
 export const ALERT_WORDS: Readonly<Record<AlertType, readonly [what: string, advice: string]>> = {
@@ -56,3 +59,61 @@ export const AlertText = ({ alert: { type, subject, count } }: { readonly alert:
     <code>{subject}</code>
   </>
 )
+
+export const AlertSeen = ({ of: { firstSeen, lastSeen } }: { readonly of: Alert }) => (
+  <>
+    <Time at={lastSeen} />
+    {firstSeen !== lastSeen && (
+      <small>
+        first <Time at={firstSeen} />
+      </small>
+    )}
+  </>
+)
+
+export const ALERT_FILTERS = ['status', 'severity', 'since'] as const
+
+const SEVERITIES = [
+  { value: '', label: 'All' },
+  { value: 'critical', label: 'Critical' },
+  { value: 'high', label: 'High' },
+  { value: 'medium', label: 'Medium' },
+  { value: 'low', label: 'Low' },
+]
+
+export const ALERT_STATES: Readonly<Record<AlertStatus, readonly [tone: Tone, word: string]>> = {
+  open: ['warn', 'Open'],
+  acknowledged: ['quiet', 'Acknowledged'],
+  resolved: ['good', 'Resolved'],
+  muted: ['quiet', 'Muted'],
+}
+
+/** Not a status of the route: it asks for none. */
+const ALL = 'all'
+
+const STATUS_OPTIONS = [
+  { value: '', label: 'Open' },
+  { value: 'acknowledged', label: 'Acknowledged' },
+  { value: 'resolved', label: 'Resolved' },
+  { value: 'muted', label: 'Muted' },
+  { value: ALL, label: 'All' },
+]
+
+/** The route wants a time; people choose a day. What needs a look is shown unless somebody asks for more. */
+export const alertsAsked = (query: Readonly<Record<string, string>>): string => {
+  const since = query.since ? `${query.since}T00:00:00Z` : ''
+  const status = query.status === ALL ? '' : query.status || 'open'
+  return queryOf({ ...query, since, status }, ALERT_FILTERS)
+}
+
+/** What lists of alerts are narrowed to. */
+export const AlertFilters = () => {
+  const { query } = useLocation()
+  return (
+    <Filters names={ALERT_FILTERS}>
+      <Select name="status" label="State" options={STATUS_OPTIONS} value={query.status ?? ''} />
+      <Select name="severity" label="Severity" options={SEVERITIES} value={query.severity} />
+      <Field name="since" type="date" label="Seen since" value={query.since} />
+    </Filters>
+  )
+}

@@ -26,7 +26,7 @@ const issueBadge = route({
   name: 'issueAgentBadge',
   method: 'POST',
   path: '/ext/v1/agent-trust/badge',
-  auth: 'key',
+  auth: 'console',
   scope: 'agent',
   tag,
   summary: 'Issue a badge for an agent',
