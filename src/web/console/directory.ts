@@ -111,6 +111,12 @@ export const GROUPS: readonly Group[] = [
     title: 'Connections',
     pages: [
       {
+        name: 'agents',
+        title: 'Agents',
+        load: async () => (await import('./pages/agents/agents.tsx')).Agents,
+        scope: 'agent',
+      },
+      {
         name: 'pods',
         title: 'Pods and domains',
         load: async () => (await import('./pages/pods.tsx')).Pods,
