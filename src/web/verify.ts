@@ -6,24 +6,12 @@ import { byId, make, say } from './elements.ts'
 import { askJson, textOf, UnreachableError } from './http.ts'
 import { published } from './result/published.ts'
 import { NO_QUESTION, questionWords } from './result/question.ts'
-import { type Check, type CheckName, type Examination, examine } from './result/result-checks.ts'
+import { CHECK_TITLES, type Check, type Examination, examine } from './result/result-checks.ts'
 
 const NOT_FOUND = 404
 const OK = 200
 const MS_PER_SECOND = 1000
 
-const CHECK_TITLES: Readonly<Record<CheckName, string>> = {
-  address: 'Address',
-  type: 'Type',
-  key: 'Key',
-  signature: 'Signature',
-  issuer: 'Issuer',
-  expiry: 'Expiry',
-  status: 'Withdrawal',
-  question: 'Question',
-  proof: 'Zero-knowledge proof',
-  inclusion: 'Entry in the log',
-}
 const MARKS = { passed: '✓ Passed', failed: '✗ Failed', skipped: '– Not run' } as const
 
 /** Claim of the payload → how people call it. */

@@ -14,6 +14,12 @@ export const GROUPS: readonly Group[] = [
     pages: [
       { title: 'Home', load: async () => (await import('./pages/home.tsx')).Home },
       {
+        name: 'verify',
+        title: 'Verify',
+        load: async () => (await import('./pages/verify/verify.tsx')).Verify,
+        scope: 'verify',
+      },
+      {
         name: 'alerts',
         title: 'Alerts',
         load: async () => (await import('./pages/alerts.tsx')).Alerts,

@@ -59,21 +59,34 @@ const readPresent = async (): Promise<Present> => {
   }
 }
 
+/** @throws ServiceError, UnreachableError */
+const goesOn = async (before: Tree, tree: Tree): Promise<Finding> => {
+  const { hashes } =
+    before.size === 0 || before.size === tree.size
+      ? { hashes: [] }
+      : await ask<ConsistencyProof>('GET', `/api/audit/consistency?from=${before.size}&to=${tree.size}`)
+  return checkConsistency(before, tree, hashes, await open())
+}
+
 /** @param earlier a signed note @throws ServiceError, UnreachableError */
 const compare = async ({ name, tree }: Present, earlier: string): Promise<Finding> => {
   if (tree === undefined) return skipped('There is no checkpoint to compare it with.')
-  const crypto = await open()
-  const before = await readCheckpoint(earlier, await publishedLog.keys(), name, crypto)
+  const before = await readCheckpoint(earlier, await publishedLog.keys(), name, await open())
   if (typeof before === 'string') return failed(before)
   if (before.size > tree.size)
     return failed(
       `It is over ${before.size} entries, and the log says that it has ${tree.size} now. Keep both checkpoints: a log never shrinks.`,
     )
-  const { hashes } =
-    before.size === 0 || before.size === tree.size
-      ? { hashes: [] }
-      : await ask<ConsistencyProof>('GET', `/api/audit/consistency?from=${before.size}&to=${tree.size}`)
-  return checkConsistency(before, tree, hashes, crypto)
+  return goesOn(before, tree)
+}
+
+/** Whether the log, as signed now, goes on from a tree that somebody was told. @throws ServiceError, UnreachableError */
+export const compareTree = async (told: Tree): Promise<Finding> => {
+  const { tree, signature } = await readPresent()
+  if (tree === undefined) return signature
+  if (told.size > tree.size)
+    return skipped(`The checkpoint covers ${tree.size} entries, and it is about ${told.size}.`)
+  return goesOn(told, tree)
 }
 
 const NOT_CHECKED: TitledFinding = {

@@ -43,6 +43,8 @@ export class ServiceError extends Error {
 
 export interface Sent {
   readonly body?: unknown
+  /** In place of a body: JSON as it was typed. */
+  readonly json?: string
   /** Of the session; needed for what changes something. */
   readonly csrfToken?: string
   /** Whether the service does something for the answer that takes long, such as making a proof. */
@@ -57,27 +59,28 @@ export interface Sent {
  */
 export const send = async (method: Method, path: string, sent: Sent = {}): Promise<unknown> => {
   const headers: Record<string, string> = { Accept: 'application/json' }
-  if (sent.body !== undefined) headers['Content-Type'] = 'application/json'
+  const body = sent.body === undefined ? sent.json : JSON.stringify(sent.body)
+  if (body !== undefined) headers['Content-Type'] = 'application/json'
   if (sent.csrfToken !== undefined && method !== 'GET') headers['X-CSRF-Token'] = sent.csrfToken
   let status: number
-  let body: unknown
+  let answer: unknown
   try {
     const response = await fetch(path, {
       method,
       headers,
-      body: sent.body === undefined ? undefined : JSON.stringify(sent.body),
+      body,
       cache: 'no-store',
       credentials: 'same-origin',
       redirect: 'error',
       signal: AbortSignal.timeout(sent.slow ? SLOW_TIMEOUT_MS : TIMEOUT_MS),
     })
     status = response.status
-    body = status === NO_CONTENT ? undefined : await response.json()
+    answer = status === NO_CONTENT ? undefined : await response.json()
   } catch (cause) {
     throw new UnreachableError(`${location.host} does not answer. Nothing is known of what was sent.`, {
       cause,
     })
   }
-  if (status >= 400) throw new ServiceError(status, body)
-  return body
+  if (status >= 400) throw new ServiceError(status, answer)
+  return answer
 }

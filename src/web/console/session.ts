@@ -51,11 +51,11 @@ const csrfToken = (): string | undefined =>
 export const ask = async <T>(
   method: Method,
   path: string,
-  { body, slow }: Pick<Sent, 'body' | 'slow'> = {},
+  sent: Pick<Sent, 'body' | 'json' | 'slow'> = {},
 ): Promise<T> => {
   const before = session.value
   try {
-    return (await send(method, path, { body, slow, csrfToken: csrfToken() })) as T
+    return (await send(method, path, { ...sent, csrfToken: csrfToken() })) as T
   } catch (error) {
     if (!(error instanceof ServiceError)) throw error
     // A wrong password is 401 as well, and ends nothing.
@@ -64,7 +64,7 @@ export const ask = async <T>(
     await askWho()
     const after = session.value
     if (after.state !== 'in' || after.me.email !== before.me.email) throw error
-    return (await send(method, path, { body, slow, csrfToken: csrfToken() })) as T
+    return (await send(method, path, { ...sent, csrfToken: csrfToken() })) as T
   }
 }
 

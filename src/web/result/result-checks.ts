@@ -30,6 +30,20 @@ export type CheckName =
   | 'proof'
   | 'inclusion'
 
+/** How people call them. */
+export const CHECK_TITLES: Readonly<Record<CheckName, string>> = {
+  address: 'Address',
+  type: 'Type',
+  key: 'Key',
+  signature: 'Signature',
+  issuer: 'Issuer',
+  expiry: 'Expiry',
+  status: 'Withdrawal',
+  question: 'Question',
+  proof: 'Zero-knowledge proof',
+  inclusion: 'Entry in the log',
+}
+
 export interface Check extends Finding {
   readonly name: CheckName
 }
