@@ -9,7 +9,7 @@
  * All of it is kept in holder.jwe, which the holder's page of the service imports as well.
  */
 import { readFileSync, writeFileSync } from 'node:fs'
-// In an application of your own: import { … } from 'assay/proving'
+// In an application of your own: import { … } from 'assay-proving'
 import {
   answerOf,
   createHolder,

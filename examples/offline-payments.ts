@@ -7,7 +7,7 @@
  *
  *     npx tsx examples/offline-payments.ts
  *
- * In an application of your own, import `createTerminal` and `journalStorage` from `assay/terminal/node`.
+ * In an application of your own, import `createTerminal` and `journalStorage` from `assay-terminal/node`.
  */
 import { type ChildProcess, spawn } from 'node:child_process'
 import { randomBytes } from 'node:crypto'

@@ -9,7 +9,7 @@
 import { readFileSync } from 'node:fs'
 import { createServer, type RequestListener } from 'node:http'
 import { createServer as createSecureServer } from 'node:https'
-// In an application of your own: import { … } from 'assay/webhook'
+// In an application of your own: import { … } from 'assay-verify'
 import { verifyWebhook, type WebhookDelivery } from '../src/protocol/webhook.ts'
 
 const MAX_BODY_BYTES = 64 * 1024

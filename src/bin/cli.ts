@@ -1,6 +1,6 @@
 #!/usr/bin/env node
 /**
- * `npx assay`: a payment terminal on the command line, the checks of proofs and of evidence, and signed messages of
+ * `npx assay`: the server, a payment terminal on the command line, the checks of proofs and of evidence, and signed messages of
  * agents. Each call of the terminal opens the one kept in a state directory, does one thing and lets go of it.
  * @module
  */
@@ -244,9 +244,16 @@ const terminal = new Command('terminal')
       .action(recover),
   )
 
+const serve = new Command('serve')
+  .description('run the server until it is told to stop; settings are variables of the environment')
+  .action(async () => {
+    await import('./server.ts')
+  })
+
 try {
   await new Command('assay')
     .description('Assay on the command line.')
+    .addCommand(serve)
     .addCommand(terminal)
     .addCommand(verifyProofCommand())
     .addCommand(signEnvelopeCommand())

@@ -6,6 +6,7 @@
 import { parseArgs } from 'node:util'
 import { writeClientSource } from './packages/client-source.ts'
 import { type Published, writeLibrary, writeTypes } from './packages/library.ts'
+import { writeServerPackage } from './packages/server-package.ts'
 import { LIBRARIES } from './packages/table.ts'
 
 const ROOT = new URL('../..', import.meta.url).pathname
@@ -30,3 +31,4 @@ const [{ describeApi }, { routes }] = await Promise.all([
 await writeClientSource(ROOT, describeApi(routes, 'https://assay.example.org'))
 for (const library of LIBRARIES) console.log(rowOf(await writeLibrary(library, settings)))
 writeTypes(LIBRARIES, ROOT)
+console.log(`${settings.product.padEnd(24)} ${await writeServerPackage(settings)} dependencies`)

@@ -1,6 +1,8 @@
 /** Each package, packed and installed in an empty project, does in Node what its README says, and its types are found. */
+import { execFile } from 'node:child_process'
 import { readdir, readFile } from 'node:fs/promises'
 import { join } from 'node:path'
+import { promisify } from 'node:util'
 import { expect } from 'chai'
 import { LIBRARIES } from '../../src/bin/packages/table.ts'
 import { sharedApp } from '../support/app.ts'
@@ -51,6 +53,27 @@ onEmbedded.describe('published packages', function () {
 
   it('assay-client takes the example of every operation, and no member that there is none', async () => {
     expect(typeFaults(await project.write('calls.ts', callsProgram()), 'NodeNext')).to.deep.equal([])
+  })
+
+  it('assay is the server with what it runs on, and nothing that builds it', async () => {
+    const directory = join(ROOT, 'build/packages/assay')
+    const manifest = JSON.parse(await readFile(join(directory, 'package.json'), 'utf8'))
+    const builders = ['assemblyscript', 'circom', 'circomlib', 'esbuild', 'tsx', 'typescript']
+    expect(Object.keys(manifest.dependencies)).to.include.members([
+      'koa',
+      'knex',
+      'pg',
+      '@electric-sql/pglite',
+    ])
+    expect(builders.filter((name) => name in manifest.dependencies)).to.deep.equal([])
+    expect(manifest).not.to.have.any.keys('scripts', 'devDependencies', 'private')
+    const files = await readdir(directory, { recursive: true })
+    expect(files.filter((file) => /\.(ptau|r1cs|sym|map)$/.test(file))).to.deep.equal([])
+    const { stdout } = await promisify(execFile)(process.execPath, [
+      join(directory, manifest.bin.assay),
+      '--help',
+    ])
+    expect(stdout).to.include('serve')
   })
 
   it('are as large as docs/packages.md says', async () => {

@@ -41,7 +41,7 @@ export const writeTypes = (libraries: readonly Library[], root: string): void =>
   rmSync(config)
 }
 
-const copyLicence = (root: string, licence: string, directory: string): void =>
+export const copyLicence = (root: string, licence: string, directory: string): void =>
   copyFileSync(
     join(root, licence === 'Apache-2.0' ? 'src/packages/LICENSE-Apache-2.0' : 'LICENSE'),
     join(directory, 'LICENSE'),

@@ -7,6 +7,8 @@ import type { Library } from './table.ts'
 /** What the repository's own package.json says of all packages. */
 export interface RootManifest {
   readonly version: string
+  readonly description: string
+  readonly license: string
   readonly engines: Readonly<Record<string, string>>
   readonly dependencies: Readonly<Record<string, string>>
   readonly repository?: unknown

@@ -4,6 +4,7 @@ import { join } from 'node:path'
 
 /** For packages without a file of their own licence. */
 const TERMS: Readonly<Record<string, string>> = {
+  circomlib: 'GNU General Public License 3.0, Copyright 2018 0kims association; its text is in LICENSE.',
   'poseidon-lite':
     'MIT License, Copyright (c) vimwitch. Permission is granted by its package.json ("license": "MIT"); the package ships no text.',
 }

@@ -1,0 +1,91 @@
+/** Fills the directory of the package that is the server and the whole command line, built: nothing is compiled where it is installed. @module */
+import { cpSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { isBuiltin } from 'node:module'
+import { join } from 'node:path'
+import { build, type Metafile } from 'esbuild'
+import { templateName } from '../../store/embedded/pglite-template.ts'
+import { copyLicence, type Settings } from './library.ts'
+import { commonMembers, readRootManifest, versionsOf } from './manifest.ts'
+import { noticeOf } from './notice.ts'
+
+/** Whose code is inside: of the pages, of the witness programs. */
+const HELD = [
+  'circomlib',
+  'preact',
+  '@preact/signals',
+  'preact-iso',
+  'minisearch',
+  'idb',
+  'jsqr',
+  '@noble/curves',
+  '@noble/hashes',
+  'jose',
+]
+
+const packageOf = (path: string): string =>
+  path
+    .split('/')
+    .slice(0, path.startsWith('@') ? 2 : 1)
+    .join('/')
+
+/** The packages that the bundles import. */
+const importedBy = ({ outputs }: Metafile): string[] => {
+  const external = Object.values(outputs).flatMap(({ imports }) => imports.filter((one) => one.external))
+  const names = external.map(({ path }) => path).filter((path) => !isBuiltin(path))
+  return [...new Set(names.map(packageOf))].sort()
+}
+
+/** What the server reads beside its code: as it lies in the repository, so that it finds it. */
+const copyFiles = (root: string, directory: string): void => {
+  const copy = (path: string, isWanted: (name: string) => boolean): void =>
+    readdirSync(join(root, path))
+      .filter(isWanted)
+      .forEach((name) => {
+        cpSync(join(root, path, name), join(directory, path, name), { recursive: true })
+      })
+  copy('build/circuits', (name) => name.endsWith('.wasm'))
+  // Of the ceremony's files it needs what proofs are made and checked with.
+  copy('circuits/keys', (name) => !name.endsWith('.ptau'))
+  copy('build/web', (name) => !name.endsWith('.map'))
+  copy('build', (name) => name === templateName())
+}
+
+/** @returns how many packages are installed with it */
+export const writeServerPackage = async ({ root, product, repository }: Settings): Promise<number> => {
+  const directory = join(root, 'build/packages/assay')
+  rmSync(directory, { recursive: true, force: true })
+  mkdirSync(directory, { recursive: true })
+  const { metafile } = await build({
+    bundle: true,
+    format: 'esm',
+    target: 'es2022',
+    platform: 'node',
+    packages: 'external',
+    splitting: true,
+    metafile: true,
+    logLevel: 'warning',
+    absWorkingDir: root,
+    outdir: join(directory, 'build'),
+    // The worker is started from its file; the rest is loaded when it is called.
+    entryPoints: { cli: 'src/bin/cli.ts', 'circuit-worker': 'src/circuits/threads/worker.ts' },
+    chunkNames: '[name]-[hash]',
+  })
+  copyFiles(root, directory)
+  const names = importedBy(metafile)
+  const manifest = readRootManifest(root)
+  const published = {
+    name: product,
+    description: manifest.description,
+    license: manifest.license,
+    ...commonMembers(manifest, repository),
+    bin: { assay: 'build/cli.js' },
+    files: ['build', 'circuits', 'NOTICE'],
+    dependencies: versionsOf(names, manifest),
+  }
+  writeFileSync(join(directory, 'package.json'), `${JSON.stringify(published, null, 2)}\n`)
+  writeFileSync(join(directory, 'NOTICE'), noticeOf(root, { held: HELD, beside: [], hasWasm: true }))
+  copyLicence(root, manifest.license, directory)
+  const readme = readFileSync(join(root, 'src/packages/server/README.md'), 'utf8')
+  writeFileSync(join(directory, 'README.md'), readme.replace('npm install assay', `npm install ${product}`))
+  return names.length
+}
