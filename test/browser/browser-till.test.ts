@@ -13,18 +13,19 @@ import {
   take,
 } from '../support/till-page.ts'
 
+/** Cards that are tried until one payment was booked at once. */
+const MOST_CARDS = 5
+
 describe('the till in Chromium', function () {
   this.timeout(600_000)
   let shop: Shop
 
-  beforeEach(async () => {
+  before(async () => {
     shop = await startShop()
   })
-  afterEach(async () => {
-    const { complaints } = shop
-    await shop.close()
-    expect(complaints).to.deep.equal([])
-  })
+  after(() => shop?.close())
+  beforeEach(() => shop.anew())
+  afterEach(() => expect(shop.complaints).to.deep.equal([]))
 
   it('is paired by the address of the QR code, which leaves no secret in the address or its history', async () => {
     const [context, terminal] = await Promise.all([shop.device(), shop.terminal()])
@@ -81,22 +82,28 @@ describe('the till in Chromium', function () {
 
   it('takes a payment with the service, refuses its card token from then on, and shows a receipt', async () => {
     const { page } = await shop.paired()
-    const said = await take(page, '1250', 'tok_1')
+    let cards = 0
+    let said = ''
+    // On a busy machine the service may answer later than a till waits for it.
+    do {
+      if (cards > 0) await nextPayment(page)
+      await online(page)
+      said = await take(page, '1250', `tok_${++cards}`)
+    } while (said.includes('Kept on this device') && cards < MOST_CARDS)
     expect(said).to.include('Accepted').and.to.include('£12.50').and.to.include('The service has booked it')
     await page.click('button:text("Receipt")')
     await expectUsable(page, 'a payment that was booked, with its receipt')
-    const [payment] = await shop.booked()
+    const receipt = await page.innerText('.receipt')
+    const payment = (await shop.booked()).find(({ transactionId }) => receipt.includes(transactionId))
     expect(payment).to.include({ status: 'accepted', amount: 12.5 })
-    expect(await page.innerText('.receipt'))
-      .to.include(payment?.transactionId)
-      .and.to.include('Till 1')
+    expect(receipt).to.include('Till 1')
     await page.emulateMedia({ media: 'print' })
     expect(await page.isVisible('.receipt')).to.equal(true)
     for (const hidden of ['header.bar', '.tabs', '.till-bar', '.result > h1', '.not-printed'])
       expect(await page.isVisible(hidden), hidden).to.equal(false)
     await page.emulateMedia({ media: null })
     await nextPayment(page)
-    expect(await take(page, '1', 'tok_1'))
+    expect(await take(page, '1', `tok_${cards}`))
       .to.include('Refused')
       .and.to.include('used before')
     await expectUsable(page, 'a payment that was refused')

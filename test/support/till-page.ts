@@ -16,6 +16,7 @@ export interface Shop {
   readonly browser: Browser
   /** Between browsers and the service; pages have its origin. */
   readonly link: SlowProxy
+  /** The one of the running test. */
   readonly organisation: TestOrganisation
   /** What browsers complained of: blocked by the policy, or thrown by a script. */
   readonly complaints: string[]
@@ -28,12 +29,15 @@ export interface Shop {
   paired(limits?: object): Promise<{ page: Page; context: BrowserContext; terminal: TerminalCreated }>
   /** What the service has booked, by transaction id. */
   booked(): Promise<{ transactionId: string; status: string; amount: number }[]>
+  /** Begins anew: an organisation without terminals, no device, nothing complained of, a link that is fast. */
+  anew(): Promise<void>
   close(): Promise<void>
 }
 
 export const startShop = async (args: readonly string[] = []): Promise<Shop> => {
   const [browser, app] = await Promise.all([launchChromium(args), startTestApp()])
-  const [link, organisation] = await Promise.all([startSlowProxy(app.url, 0), app.organisation()])
+  const link = await startSlowProxy(app.url, 0)
+  let organisation = await app.organisation()
   const complaints: string[] = []
   const contexts: BrowserContext[] = []
   let made = 0
@@ -41,7 +45,9 @@ export const startShop = async (args: readonly string[] = []): Promise<Shop> => 
     app,
     browser,
     link,
-    organisation,
+    get organisation() {
+      return organisation
+    },
     complaints,
     terminal: (limits) =>
       ok(app, 'POST', '/console/api/terminals', {
@@ -74,6 +80,14 @@ export const startShop = async (args: readonly string[] = []): Promise<Shop> => 
         payments: { transactionId: string; status: string; amount: number }[]
       }>(app, 'GET', '/console/api/payments', { key: organisation.apiKey })
       return payments
+    },
+    async anew() {
+      await Promise.all(contexts.splice(0).map((context) => context.close()))
+      complaints.length = 0
+      made = 0
+      link.cut(false)
+      link.delayMs = 0
+      organisation = await app.organisation()
     },
     async close() {
       await Promise.all(contexts.map((context) => context.close()))
