@@ -73,7 +73,6 @@ export interface Example {
   readonly params?: Readonly<Record<string, string>>
   readonly query?: Readonly<Record<string, string>>
   readonly body?: unknown
-  readonly response?: unknown
 }
 
 interface RouteSpec<

@@ -1,6 +1,7 @@
 /** The words of the OpenAPI document that no single route could say. @module */
 import { createOpenApi, type OpenApiDocument } from '../http/openapi/openapi.ts'
 import type { Route } from '../http/route.ts'
+import { exampleAnswers } from './example-answers.ts'
 import { WEBHOOKS } from './webhooks-description.ts'
 
 /** Version of the interface, as its specification numbers it. */
@@ -53,6 +54,7 @@ const EXAMPLE_VALUES: Readonly<Record<string, string>> = {
   holderX: 'TCAER19Zvu3OHF4j4W4vfSVoHIP1ILilDls7vCeGemc',
   holderY: 'ZxjiWWbZMQGHVWKVQ4hbSIirsVfuecCE6t4jT9F2HZQ',
   loggedDigest: '9f'.repeat(32),
+  paymentTime: '2026-01-15T12:00:00Z',
   proofId: 'prf_01kahnq7x8e4w3v5f6t2s9r0pm',
   slug: '3mJr7AoUXx2W',
   tokenId: 'tok_01kahnq7x8e4w3v5f6t2s9r0pm',
@@ -70,5 +72,6 @@ export const describeApi = (routes: readonly Route[], baseUrl: string): OpenApiD
     serverUrl: baseUrl,
     tags: TAGS,
     exampleValues: EXAMPLE_VALUES,
+    exampleAnswers: exampleAnswers(baseUrl),
     webhooks: WEBHOOKS,
   })

@@ -192,6 +192,7 @@ describe('validation', () => {
       license: 'MIT',
       serverUrl: '',
       exampleValues: {},
+      exampleAnswers: {},
     }
     const { paths } = createOpenApi([echoBody], { ...info, tags: { Test: 'Tests.' } }) as {
       paths: Record<string, Record<string, Record<string, unknown>>>

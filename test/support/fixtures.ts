@@ -326,6 +326,30 @@ const MAKERS: Makers = {
   password: makeAccount,
 }
 
+/** What lists have in them when their example is called, by operation: a list that is empty shows nothing. */
+const LISTED: Readonly<Record<string, readonly string[]>> = {
+  listAccounts: ['accountId'],
+  listInvitations: ['invitationId'],
+  listTerminals: ['terminalId'],
+  listSecurityAlerts: ['alertId'],
+  listConsoleAlerts: ['alertId'],
+  listAudit: ['accountId'],
+  listPayments: ['paymentId'],
+  listResults: ['hash'],
+  listProofs: ['proofId'],
+  listConsents: ['consentId'],
+  listTokens: ['tokenId'],
+  listTickets: ['ticketId'],
+  listPeople: ['reviewedUserId'],
+  listScreeningFindings: ['findingId'],
+  listConsoleScreeningFindings: ['findingId'],
+  listAgents: ['agentId'],
+  listDevices: ['deviceId'],
+  listPods: ['podId'],
+  listProxies: ['proxyId'],
+  listWebhooks: ['webhookId'],
+}
+
 export interface Fixtures {
   /** A key that may call the route. */
   readonly key?: string
@@ -341,6 +365,10 @@ export const placeholdersOf = ({ path, example = {} }: Route): Set<string> => {
   const open = namesIn(path).filter((name) => !(name in (example.params ?? {})))
   return new Set([...open, ...namesIn(JSON.stringify(example))])
 }
+
+/** The same, and what its lists have in them. */
+const neededBy = (route: Route): Set<string> =>
+  new Set([...placeholdersOf(route), ...(LISTED[route.name] ?? [])])
 
 /** An account that has a second factor, or is about to. */
 const totpFixtures = async (app: TestApp, names: ReadonlySet<string>): Promise<Fixtures> => {
@@ -390,7 +418,7 @@ export const makeValues = async (
 
 /** Makes a fresh organisation and in it everything that the route's path and example name. @throws Error for an unknown placeholder */
 export const createFixtures = async (app: TestApp, route: Route): Promise<Fixtures> => {
-  const names = placeholdersOf(route)
+  const names = neededBy(route)
   if (names.has('totpCode') || names.has('firstTotpCode')) return totpFixtures(app, names)
   if (route.auth === 'session') return sessionFixtures(app)
   const owner = await app.organisation()

@@ -112,7 +112,7 @@ const listConsents = route({
   query: ConsentsQuery,
   response: { 200: ConsentPage },
   errors: [],
-  example: { query: { subject: 'nobody-1007' }, response: { consents: [], nextCursor: null } },
+  example: { query: { subject: 'customer-1007' } },
   handler: ({ caller, query }, { consents }: Services) => consents.list(caller, query),
 })
 

@@ -129,7 +129,7 @@ const listPeople = route({
   query: PeopleQuery,
   response: { 200: PersonPage },
   errors: [],
-  example: { query: { status: 'review' }, response: { people: [], nextCursor: null } },
+  example: { query: { status: 'review' } },
   handler: ({ caller, query }, { kyc }: Services) => kyc.people.list(caller, query),
 })
 

@@ -43,12 +43,6 @@ const validatePayment = route({
   ],
   example: {
     body: { proofData: EXAMPLE_COMPACT_PROOF, amount: 12.5, currency: 'GBP', paymentMethod: 'contactless' },
-    response: {
-      valid: true,
-      transactionId: 'txn_01kahnq7x8e4w3v5f6t2s9r0pm',
-      doubleSpend: false,
-      assurance: 'structural',
-    },
   },
   handler: ({ caller, body }, { payments }: Services) => payments.validate(caller, body),
 })
@@ -67,7 +61,16 @@ const syncTransactions = route({
   bodyLimit: 'batch',
   response: { 200: SyncReport },
   errors: ['batch_too_large'],
-  example: { body: { transactions: [] }, response: { synced: 0, failed: 0, errors: [], results: [] } },
+  example: {
+    body: {
+      transactions: [
+        {
+          ...{ proofData: EXAMPLE_COMPACT_PROOF, amount: 12.5, currency: 'GBP' },
+          ...{ timestamp: '{paymentTime}', transactionId: 'txn_01kahnq7x8e4w3v5f6t2s9r0pm' },
+        },
+      ],
+    },
+  },
   handler: ({ caller, body }, { payments }: Services) => payments.sync(caller, body),
 })
 
@@ -99,7 +102,7 @@ const listPayments = route({
   query: PaymentQuery,
   response: { 200: PaymentPage },
   errors: [],
-  example: { query: { status: 'late' }, response: { payments: [], nextCursor: null } },
+  example: { query: { status: 'late' } },
   handler: ({ caller, query }, { payments }: Services) => payments.list(caller, query),
 })
 

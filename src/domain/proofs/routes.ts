@@ -242,7 +242,7 @@ const listProofs = route({
   query: ProofsQuery,
   response: { 200: ProofPage },
   errors: [],
-  example: { query: { circuitId: 'yesno', limit: '20' }, response: { proofs: [], nextCursor: null } },
+  example: { query: { circuitId: 'yesno', limit: '20' } },
   handler: ({ caller, query }, { proofs }: Services) => proofs.list(caller, query),
 })
 

@@ -71,7 +71,7 @@ const getLiveness = route({
   cost: 0,
   response: { 200: Liveness },
   errors: [],
-  example: { response: { live: true } },
+  example: {},
   handler: () => ({ live: true }),
 })
 
@@ -87,7 +87,7 @@ const getReadiness = route({
   cost: 0,
   response: { 200: Readiness, 503: Readiness },
   errors: [],
-  example: { response: { ready: true } },
+  example: {},
   handler: (_, { system }: Services) => {
     const readiness = system.readiness()
     return readiness.ready ? readiness : new Reply(503, readiness)

@@ -117,7 +117,7 @@ const listTokens = route({
   query: TokensQuery,
   response: { 200: TokenPage },
   errors: [],
-  example: { query: { subject: 'nobody-7', status: 'active' }, response: { tokens: [], nextCursor: null } },
+  example: { query: { subject: 'member-7', status: 'active' } },
   handler: ({ caller, query }, { tokens }: Services) => tokens.list(caller, query),
 })
 

@@ -108,7 +108,7 @@ const listResults = route({
   query: ResultsQuery,
   response: { 200: ResultPage },
   errors: [],
-  example: { query: { decision: 'NO', from: '2026-01-01' }, response: { results: [], nextCursor: null } },
+  example: { query: { decision: 'YES', from: '2026-01-01' } },
   handler: ({ caller, query }, { verification }: Services) => verification.list(caller, query),
 })
 

@@ -31,6 +31,8 @@ export interface OpenApiInfo {
   readonly tags: Readonly<Record<string, string>>
   /** What stands for `{placeholder}` in examples of bodies whose schema asks for more than any text. */
   readonly exampleValues: Readonly<Record<string, string>>
+  /** What operations answer to their examples, by name. */
+  readonly exampleAnswers: Readonly<Record<string, { readonly status: number; readonly body: unknown }>>
   /** Absent: none. */
   readonly webhooks?: readonly OpenApiWebhook[]
 }
@@ -44,6 +46,11 @@ export interface OpenApiWebhook {
   /** Header name → what it holds. */
   readonly headers: Readonly<Record<string, string>>
   readonly body: TSchema
+}
+
+/** What descriptions of all operations have in common. */
+interface Known extends Pick<OpenApiInfo, 'exampleValues' | 'exampleAnswers'> {
+  readonly components: SchemaComponents
 }
 
 export type OpenApiDocument = Record<string, unknown>
@@ -101,14 +108,14 @@ const parameters = (route: Route, components: SchemaComponents) => {
   ]
 }
 
-const requestBody = (route: Route, components: SchemaComponents, values: OpenApiInfo['exampleValues']) => {
+const requestBody = (route: Route, { components, exampleValues }: Known) => {
   if (route.body === undefined) return {}
   const { required = [], type } = asJsonSchema(route.body)
   const example = route.example?.body
   const isChecked = (route.bodyForm ?? 'checked') === 'checked'
   const media = {
     schema: isChecked ? components.useClosed(route.body) : components.use(route.body),
-    ...(example !== undefined && { example: bodyExample(example, values) }),
+    ...(example !== undefined && { example: bodyExample(example, exampleValues) }),
   }
   return {
     requestBody: {
@@ -118,10 +125,16 @@ const requestBody = (route: Route, components: SchemaComponents, values: OpenApi
   }
 }
 
-const successContent = (route: Route, status: number, schema: TSchema, components: SchemaComponents) => {
+const successContent = (
+  route: Route,
+  status: number,
+  schema: TSchema,
+  { components, exampleAnswers }: Known,
+) => {
   const isFirst = String(status) === Object.keys(route.response)[0]
   const types = isFirst ? [route.produces ?? JSON_MEDIA_TYPE].flat() : [JSON_MEDIA_TYPE]
-  const example = isFirst ? route.example?.response : undefined
+  const shown = exampleAnswers[route.name]
+  const example = shown?.status === status ? shown.body : undefined
   return Object.fromEntries(
     types.map((type) => {
       const [mediaType = type] = type.split(';')
@@ -138,7 +151,8 @@ const SUCCESS_WORDS: Readonly<Record<number, string>> = {
   204: 'Success, without a body.',
 }
 
-const responses = (route: Route, components: SchemaComponents) => {
+const responses = (route: Route, known: Known) => {
+  const { components } = known
   const byStatus = new Map<number, ErrorCode[]>()
   for (const code of [...errorCodesOf(route)].sort()) {
     const [status] = ERRORS[code]
@@ -173,12 +187,12 @@ const responses = (route: Route, components: SchemaComponents) => {
     result[status] =
       schema === null
         ? { description, headers }
-        : { description, headers, content: successContent(route, status, schema, components) }
+        : { description, headers, content: successContent(route, status, schema, known) }
   }
   return result
 }
 
-const operation = (route: Route, components: SchemaComponents, values: OpenApiInfo['exampleValues']) => {
+const operation = (route: Route, known: Known) => {
   const scopes = scopesOf(route).map((scope) => `\`${scope}\``)
   const scope = scopes.length > 0 && `Needs a credential with scope ${scopes.join(' or ')}.`
   const token = route.auth === 'merchant' && 'Terminal tokens are accepted.'
@@ -186,7 +200,7 @@ const operation = (route: Route, components: SchemaComponents, values: OpenApiIn
     route.addressLimit &&
     `At most ${route.addressLimit.requests} requests in ${route.addressLimit.windowSeconds} s from one address; they do not count against the general limit.`
   const description = [route.description, scope, token, own].filter(Boolean).join('\n\n')
-  const declared = parameters(route, components)
+  const declared = parameters(route, known.components)
   return {
     operationId: route.name,
     summary: route.summary,
@@ -194,8 +208,8 @@ const operation = (route: Route, components: SchemaComponents, values: OpenApiIn
     tags: [route.tag],
     security: SECURITY[route.auth],
     ...(declared.length > 0 && { parameters: declared }),
-    ...requestBody(route, components, values),
-    responses: responses(route, components),
+    ...requestBody(route, known),
+    responses: responses(route, known),
   }
 }
 
@@ -250,7 +264,7 @@ export const createOpenApi = (routes: readonly Route[], info: OpenApiInfo): Open
     tags.add(route.tag)
     paths[route.path] = {
       ...paths[route.path],
-      [route.method.toLowerCase()]: operation(route, components, info.exampleValues),
+      [route.method.toLowerCase()]: operation(route, { ...info, components }),
     }
   }
   return {

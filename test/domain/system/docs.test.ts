@@ -17,7 +17,15 @@ const linksOf = (html: string): string[] => all(html, /\s(?:href|src)="([^"]*)"/
 interface Described {
   readonly operationId: string
   readonly tags: readonly string[]
-  readonly responses: Readonly<Record<string, { readonly description: string }>>
+  readonly responses: Readonly<
+    Record<
+      string,
+      {
+        readonly description: string
+        readonly content?: Readonly<Record<string, { readonly example?: unknown }>>
+      }
+    >
+  >
 }
 
 describe('documentation', () => {
@@ -103,6 +111,8 @@ describe('documentation', () => {
         expect(section, operationId).to.include(`data-method="${method.toUpperCase()}"`)
         expect(section, operationId).to.include(`<code class="path">${path}</code>`)
         expect(section, operationId).to.include(`curl -s `).and.to.include(app.url.replace(/\/$/, ''))
+        const example = Object.values(responses).find(({ content }) => content?.['application/json']?.example)
+        expect(section.includes('A server answered '), operationId).to.equal(example !== undefined)
         const codes = Object.values(responses).flatMap(({ description }) => all(description, /^`(\w+)`:/gm))
         expect(all(section, /href="\/docs\/errors#(\w+)"/g), operationId).to.have.members(codes)
       }

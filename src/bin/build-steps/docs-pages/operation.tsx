@@ -91,7 +91,6 @@ const AnswerPart = ({
             </p>
           )}
           <Members schema={media.schema} document={document} direction="sent" around={[]} />
-          {media.example !== undefined && <Code text={JSON.stringify(media.example, null, 2)} />}
         </>
       )}
     </Part>
@@ -158,6 +157,25 @@ const Body = ({ operation, document }: { readonly operation: Operation; readonly
   )
 }
 
+/** A call to copy, and what a server answered to it. */
+const ExamplePart = ({ operation, baseUrl }: { readonly operation: Operation; readonly baseUrl: string }) => {
+  const [answered] = Object.entries(operation.responses).flatMap(([status, { content }]) => {
+    const example = content?.[JSON_TYPE]?.example
+    return example === undefined ? [] : [{ status, text: JSON.stringify(example, null, 2) }]
+  })
+  return (
+    <Part title="Example">
+      <Code text={curlOf(operation, baseUrl)} />
+      {answered && (
+        <>
+          <p>A server answered {answered.status}:</p>
+          <Code text={answered.text} />
+        </>
+      )}
+    </Part>
+  )
+}
+
 export const OperationSection = ({
   operation,
   document,
@@ -192,9 +210,7 @@ export const OperationSection = ({
         <AnswerPart key={status} status={status} answer={answer} document={document} />
       ))}
       <Errors operation={operation} />
-      <Part title="Example">
-        <Code text={curlOf(operation, baseUrl)} />
-      </Part>
+      <ExamplePart operation={operation} baseUrl={baseUrl} />
     </section>
   )
 }
