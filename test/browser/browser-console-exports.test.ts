@@ -5,6 +5,7 @@ import type { Download, Page } from 'playwright-core'
 import { ok } from '../support/client.ts'
 import { type ConsolePages, eachInFreshBrowser, expectUsable, ownerOf } from '../support/console-page.ts'
 import { signIn } from '../support/domain/accounts.ts'
+import { exported } from '../support/domain/exports.ts'
 
 const FORMATS = ['csv', 'ndjson', 'json', 'cef', 'leef', 'ecs', 'ocsf']
 
@@ -37,7 +38,14 @@ describe('the console’s exports in Chromium', function () {
       rows.map((row) => row.getAttribute('data-outcome')),
     )
   }
-  const GOOD = ['passed', 'passed', 'passed', 'passed', 'skipped', 'skipped']
+  const LEFT = ['skipped', 'skipped']
+  /** Content, manifest, checkpoint, cosignature, log, issuer, completeness. */
+  const HOLDS = [...Array.from({ length: 7 }, () => 'passed'), ...LEFT]
+  /** Of the organisation and the window that were asked for, too. */
+  const GOOD = ['passed', 'passed', ...HOLDS]
+  /** Beside its verdict. */
+  const told = (page: Page, word: string, within = '[role="status"]') =>
+    page.waitForSelector(`${within} .state:text-is("${word}")`)
 
   it('evidence comes in each of its forms, is saved, and holds', async () => {
     const page = await openWithEvents()
@@ -48,9 +56,10 @@ describe('the console’s exports in Chromium', function () {
       await page.waitForSelector(`.job h2:has-text(".${form}")`)
       expect(await outcomes(page, '.job'), form).to.deep.equal(GOOD)
       expect(await page.innerText('.job'))
-        .to.include('All checks that were made passed')
+        .to.include('Nothing in it was changed since the service exported it')
         .and.to.include('the window is all there')
-        .and.to.match(/[4-9] entries hash to their leaves/)
+        .and.to.match(/[4-9] entries stand in the tree/)
+        .and.to.include(page.account.organisationId)
     }
     await expectUsable(page, 'evidence that holds')
     const { headers } = await signIn(pages.app, page.account)
@@ -71,10 +80,10 @@ describe('the console’s exports in Chromium', function () {
       await route.fulfill({ response, body: text })
     })
     const download = await make(page, 'evidence ndjson')
-    expect(await outcomes(page, '.job')).to.deep.equal(['failed', 'skipped', 'skipped', 'skipped'])
+    expect(await outcomes(page, '.job')).to.deep.equal(['failed'])
     expect(await page.innerText('.job'))
-      .to.include('Don’t rely on this file')
-      .and.to.match(/A line was changed, .* \(line \d+\)/)
+      .to.include('Not valid')
+      .and.to.match(/A line was changed, .*: line \d+/)
     await expectUsable(page, 'evidence that was changed')
     const changed = await readFile(await download.path())
     await pages.context.unrouteAll()
@@ -85,15 +94,34 @@ describe('the console’s exports in Chromium', function () {
       await page.click('button:text-is("Check")')
     }
     await check('changed.ndjson', changed)
-    expect(await outcomes(page, '[role="status"]')).to.deep.equal(['failed', 'skipped', 'skipped', 'skipped'])
+    await told(page, 'Not valid')
+    expect(await outcomes(page, '[role="status"]')).to.deep.equal(['failed'])
     const zip = await readFile(await (await make(page, 'evidence zip')).path())
     await page.waitForSelector('.job h2:has-text(".zip")')
     await check('kept.zip', zip)
-    await page.waitForSelector('[role="status"] .findings li >> text=hash to their leaves')
-    expect(await outcomes(page, '[role="status"]')).to.deep.equal(GOOD)
+    await told(page, 'Valid')
+    expect(await outcomes(page, '[role="status"]')).to.deep.equal(HOLDS)
     await check('cut.zip', zip.subarray(0, zip.length - 10))
-    await page.waitForSelector('.field:has([name="file"]) .error >> text=cut off, or made by another program')
+    await page.waitForSelector('[role="status"] .findings >> text=cut off, or made by another program')
+    await check('damaged.zip', Buffer.from(zip).fill(0xff, 60, 120))
+    await page.waitForSelector('[role="status"] .findings >> text=it is damaged')
     await expectUsable(page, 'a file that is no evidence')
+    const other = await pages.app.organisation()
+    const { text } = await exported(pages.app, other, 'evidence')
+    await check('others.ndjson', Buffer.from(text))
+    await page.waitForSelector(`[role="status"] .notice:has-text("${other.organisationId}")`)
+    await told(page, 'Valid')
+    expect(await page.innerText('details [role="status"]')).to.include(
+      'This is not your organisation’s evidence',
+    )
+    await expectUsable(page, 'evidence of another organisation')
+    await pages.context.route(/\/api\/export\/evidence/, async (route) => {
+      const response = await route.fetch()
+      await route.fulfill({ response, body: text })
+    })
+    await make(page, 'evidence ndjson')
+    await told(page, 'Not valid', '.job')
+    expect(await outcomes(page, '.job')).to.deep.equal(['failed', 'failed', ...HOLDS])
   })
 
   it('the formats for other tools are read line by line, and say that nobody signs them', async () => {
@@ -130,7 +158,7 @@ describe('the console’s exports in Chromium', function () {
     await page.fill('[name="since"]', '2020-01-01')
     await page.fill('[name="limit"]', '3')
     await make(page, 'evidence ndjson')
-    await page.waitForSelector('.job .notice >> text=more rows were there than you asked for')
+    await page.waitForSelector('.job .notice >> text=more rows were there than were asked for')
     await pages.context.route(/\/api\/export\//, (route) => route.abort())
     await page.click('button:text("Make and check")')
     await page.waitForSelector('form > .error >> text=does not answer')

@@ -1,7 +1,7 @@
 /** The thread of the page that checks: the page stays usable meanwhile. It asks the service for what it publishes, and sends nothing. @module */
 import { systemClock } from '../../clock.ts'
-import { isArchive } from '../console/exports/archive.ts'
 import { openCrypto } from '../crypto/crypto.ts'
+import { isArchive } from './archive.ts'
 import { checkResult } from './kinds/result.ts'
 import { checkSigned } from './kinds/signed-kinds.ts'
 import { checkStatusList } from './kinds/status-list.ts'
@@ -69,10 +69,9 @@ const teller = (of: number | undefined): ((read: number) => void) => {
 
 const checkFile = async (file: Blob, service: OwnService): Promise<Report> => {
   if (await isEvidence(file)) {
-    const { checkEvidence } = await import('./kinds/evidence.ts')
-    return conclude(
-      await checkEvidence(file, service, teller((await isArchive(file)) ? undefined : file.size)),
-    )
+    const { checkEvidence, readEvidence } = await import('./kinds/evidence.ts')
+    const contents = await readEvidence(file, teller((await isArchive(file)) ? undefined : file.size))
+    return conclude(await checkEvidence(contents, service))
   }
   if (file.size > MAX_TEXT_BYTES) return notRecognised('It is larger than anything that this page knows.')
   let text: string

@@ -1,6 +1,6 @@
 /** What a text is, by its form alone; nothing of it is believed. @module */
 import { isObject } from '../../protocol/json-object.ts'
-import { isArchive } from '../console/exports/archive.ts'
+import { isArchive } from './archive.ts'
 import { isSignedKind, typeOf } from './kinds/signed-kinds.ts'
 
 type Json = Readonly<Record<string, unknown>>

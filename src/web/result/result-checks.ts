@@ -103,7 +103,7 @@ const checkType = ({ header, payload: { exp } }: Jws): Finding => {
 const PUBLIC_KEY_PATTERN = /^[A-Za-z0-9_-]{43}$/
 
 /** The Ed25519 key that the JWS names, as published: base64url. */
-export const findKey = ({ header }: Jws, jwks: unknown): string | undefined => {
+const findKey = ({ header }: Jws, jwks: unknown): string | undefined => {
   const keys: readonly unknown[] = isObject(jwks) && Array.isArray(jwks.keys) ? jwks.keys : []
   const key = keys.find((one) => textOf(one, 'kid') !== undefined && textOf(one, 'kid') === header.kid)
   const isEd25519 = textOf(key, 'kty') === 'OKP' && textOf(key, 'crv') === 'Ed25519'
@@ -112,7 +112,7 @@ export const findKey = ({ header }: Jws, jwks: unknown): string | undefined => {
 }
 
 /** @param x of the key, base64url */
-export const isSignedBy = (jws: Jws, x: string, crypto: PageCrypto): Promise<boolean> =>
+const isSignedBy = (jws: Jws, x: string, crypto: PageCrypto): Promise<boolean> =>
   crypto.verifyEd25519(fromBase64url(x), jws.signed, jws.signature)
 
 const checkSignature = async (jws: Jws, x: string, crypto: PageCrypto): Promise<Finding> =>

@@ -1,7 +1,7 @@
 /** Evidence files: read as a stream, however large; chain, rows and tree first, then who signed them. @module */
 import { createCore } from '../../../core/index.ts'
 import { type Contents, checkLines, type Fault } from '../../../protocol/evidence/evidence-check.ts'
-import { EvidenceFileError, evidenceLines } from '../../../protocol/evidence/evidence-lines.ts'
+import { evidenceLines } from '../../../protocol/evidence/evidence-lines.ts'
 import {
   checkCheckpoint,
   checkManifest,
@@ -9,9 +9,10 @@ import {
   type Verifier,
 } from '../../../protocol/evidence/evidence-signatures.ts'
 import { readNote } from '../../../protocol/evidence/signed-note.ts'
-import { isArchive, readArchive } from '../../console/exports/archive.ts'
+import { isArchive, readArchive } from '../archive.ts'
+import { piecesOf, unreadable } from '../file.ts'
 import type { OwnService } from '../own-service.ts'
-import { attempt, type Check, type Fact, type Found, lack, leave, pass, refuse, visible } from '../report.ts'
+import { attempt, type Check, type Fact, type Found, leave, pass, refuse, visible } from '../report.ts'
 import { cosignatureCheck, logCheck } from './checkpoint.ts'
 
 const WHAT = 'Evidence file'
@@ -72,15 +73,22 @@ const issuerCheck = ({ header }: Contents, service: OwnService): Promise<Check> 
         )
   })
 
-const gapsOf = ({ manifest }: Contents): string[] => [
-  ...(Array.isArray(manifest.gaps) ? manifest.gaps.map(visible) : []),
-  ...(manifest.limitReached === true ? ['LIMIT_REACHED'] : []),
+const GAPS: ReadonlyMap<string, string> = new Map([
+  ['ROLLED_OFF', 'the window begins before the oldest rows that the server still had'],
+  ['BEHIND', 'the server had not caught up with the log: make the export again'],
+  ['ROWS_LOST', 'requests or deliveries came faster than the disk took them'],
+])
+
+/** Why rows of a window may be missing, as the end of an export says. */
+export const gapsOf = ({ gaps, limitReached }: Readonly<Record<string, unknown>>): string[] => [
+  ...(Array.isArray(gaps) ? gaps.map((gap) => GAPS.get(gap) ?? visible(gap)) : []),
+  ...(limitReached === true ? ['more rows were there than were asked for'] : []),
 ]
 
-const completeness = (contents: Contents): Check =>
-  contents.manifest.complete === true
+const completeness = ({ manifest }: Contents): Check =>
+  manifest.complete === true
     ? pass(COMPLETE, 'The window is all there, as far as the log of the server that exported it went.')
-    : leave(COMPLETE, `Something of the window is missing: ${gapsOf(contents).join(', ')}.`)
+    : leave(COMPLETE, `Something of the window is missing: ${gapsOf(manifest).join('; ')}.`)
 
 /** The tree of the file, as its log vouches for it with both signatures, and as it is published now. */
 const treeChecks = async ({ manifest }: Contents, service: OwnService): Promise<Check[]> => {
@@ -99,47 +107,37 @@ const factsOf = ({ header, manifest, rows, entries }: Contents): Fact[] => [
   ['Tree', `${manifest.treeSize} entries, root ${manifest.root}`],
 ]
 
-/** @param read told how many bytes were read so far, unpacked */
 async function* piecesIn(file: Blob, read: (bytes: number) => void): AsyncGenerator<Uint8Array> {
-  // Not every browser can iterate over a stream.
-  const reader = ((await isArchive(file)) ? await readArchive(file) : file.stream()).getReader()
   let bytes = 0
-  for (let next = await reader.read(); !next.done; next = await reader.read()) {
-    bytes += next.value.length
+  for await (const piece of (await isArchive(file)) ? await readArchive(file) : piecesOf(file.stream())) {
+    bytes += piece.length
     read(bytes)
-    yield next.value
+    yield piece
   }
 }
 
-const readContents = async (file: Blob, read: (bytes: number) => void): Promise<Contents | Check> => {
+/**
+ * What a file says, consistent in itself; otherwise the check that failed.
+ * @param read told how many bytes were read so far, unpacked
+ */
+export const readEvidence = async (file: Blob, read: (bytes: number) => void): Promise<Contents | Check> => {
   const { sha256 } = createCore()
   try {
     const found = await checkLines(evidenceLines(piecesIn(file, read)), sha256)
     if (!('fault' in found)) return found
     return refuse(CONTENT, found.fault, `${FAULTS[found.fault]}: line ${found.line}.`)
   } catch (error) {
-    if (error instanceof EvidenceFileError) return refuse(CONTENT, 'NOT_EVIDENCE', error.message)
-    // What unpacking throws.
-    if (error instanceof TypeError)
-      return refuse(CONTENT, 'NOT_EVIDENCE', `The archive is damaged: ${error.message}`)
-    // What a browser throws where a file was moved or changed while it was being read.
-    if (error instanceof DOMException) return lack(CONTENT, `The file can’t be read: ${error.message}`)
-    throw error
+    return unreadable(CONTENT, 'NOT_EVIDENCE', error)
   }
 }
 
-/** @param read told how many bytes were read so far, unpacked */
-export const checkEvidence = async (
-  file: Blob,
-  service: OwnService,
-  read: (bytes: number) => void,
-): Promise<Found> => {
+/** @param contents what `readEvidence` found */
+export const checkEvidence = async (contents: Contents | Check, service: OwnService): Promise<Found> => {
   const meaning = {
     word: 'Valid',
     text: 'Nothing in it was changed since the service exported it.',
     isPlain: true,
   }
-  const contents = await readContents(file, read)
   if ('outcome' in contents) return { what: WHAT, checks: [contents], meaning }
   const isComplete = contents.manifest.complete === true
   return {

@@ -1,4 +1,5 @@
 /** Takes an export into the browser, piece by piece, so that how far it is can be shown and what came can be checked. @module */
+import { piecesOf } from '../../check/file.ts'
 import { UnreachableError } from '../../http.ts'
 import { askFor } from '../session.ts'
 
@@ -17,20 +18,7 @@ export interface Download {
   readonly file: Blob
 }
 
-/** The pieces of a stream, in every browser: not all of them can iterate over one. */
-export async function* piecesOf(
-  stream: ReadableStream<Uint8Array>,
-): AsyncGenerator<Uint8Array<ArrayBuffer>, void> {
-  const reader = stream.getReader()
-  try {
-    for (let next = await reader.read(); !next.done; next = await reader.read())
-      yield next.value as Uint8Array<ArrayBuffer>
-  } finally {
-    await reader.cancel()
-  }
-}
-
-export const countLines = (bytes: Uint8Array): number => {
+const countLines = (bytes: Uint8Array): number => {
   let lines = 0
   for (let at = bytes.indexOf(NEWLINE); at >= 0; at = bytes.indexOf(NEWLINE, at + 1)) lines++
   return lines

@@ -1,8 +1,8 @@
 /** Exports: made for a window, taken into the browser with their progress, saved, and checked here. @module */
+import { Fragment } from 'preact'
 import { useRef, useState } from 'preact/hooks'
 import { systemClock } from '../../../clock.ts'
 import type { EvidenceFormat, SiemFormat } from '../../../domain/exports/schemas.ts'
-import { EvidenceFileError } from '../../../protocol/evidence/evidence-lines.ts'
 import type { PageProps } from '../page.ts'
 import { Findings } from '../parts/findings.tsx'
 import { Field, FieldError, Form, Select, textIn } from '../parts/form.tsx'
@@ -40,13 +40,6 @@ const OPTIONS = [
   ...Object.entries(SIEM).map(([format, label]) => ({ value: `siem ${format}`, label })),
 ]
 
-const GAPS: Readonly<Record<string, string>> = {
-  ROLLED_OFF: 'the window begins before the oldest rows that this server still has',
-  BEHIND: 'the server had not caught up with the log: make the export again',
-  ROWS_LOST: 'requests or deliveries came faster than the disk took them',
-  LIMIT_REACHED: 'more rows were there than you asked for',
-}
-
 const dayText = (ms: number): string => new Date(ms).toISOString().slice(0, 10)
 
 /** What was typed; days are those of UTC, both included, and none reaches beyond now. */
@@ -77,28 +70,44 @@ type Job =
   | { readonly step: 'checking'; readonly got: Download; readonly bytes: number }
   | { readonly step: 'checked'; readonly got: Download; readonly examination: Examination }
 
-const verdictOf = ({ findings }: Examination) =>
-  findings.some(({ outcome }) => outcome === 'failed')
-    ? ({ tone: 'bad', word: 'Don’t rely on this file' } as const)
-    : ({ tone: 'good', word: 'All checks that were made passed' } as const)
-
 const Checked = ({ examination }: { readonly examination: Examination }) => {
-  const { findings, complete, gaps } = examination
-  const { tone, word } = verdictOf(examination)
+  const { report, complete, gaps, foreign } = examination
+  const { tone, word, text, checks, facts = [] } = report
   return (
     <>
       <p>
         <State tone={tone}>{word}</State>
       </p>
-      {complete === false && (
+      <p>{text}</p>
+      {foreign !== undefined && (
         <div class="notice" data-tone="warn">
           <p>
-            <strong>The window is not all there</strong>: {gaps.map((gap) => GAPS[gap] ?? gap).join('; ')}.
+            <strong>This is not your organisation’s evidence</strong>: it is of{' '}
+            <span class="address">{foreign}</span>.
           </p>
         </div>
       )}
-      {complete && <p>The server says that the window is all there, as far as its own log goes.</p>}
-      <Findings findings={findings} />
+      {complete === false && (
+        <div class="notice" data-tone="warn">
+          <p>
+            <strong>The window is not all there</strong>: {gaps.join('; ')}.
+          </p>
+        </div>
+      )}
+      {complete && report.verdict === 'VALID' && (
+        <p>The server says that the window is all there, as far as its own log goes.</p>
+      )}
+      {facts.length > 0 && (
+        <dl>
+          {facts.map(([title, said]) => (
+            <Fragment key={title}>
+              <dt>{title}</dt>
+              <dd class="address">{said}</dd>
+            </Fragment>
+          ))}
+        </dl>
+      )}
+      <Findings findings={checks} />
     </>
   )
 }
@@ -142,15 +151,6 @@ const STEPS: Readonly<Record<Job['step'], string>> = {
   checked: 'The file was checked.',
 }
 
-/** @throws FieldError for what can't be read as evidence at all */
-const asFieldError = async <T,>(field: string, work: Promise<T>): Promise<T> => {
-  try {
-    return await work
-  } catch (error) {
-    throw error instanceof EvidenceFileError ? new FieldError(field, error.message) : error
-  }
-}
-
 const Make = ({ me }: PageProps) => {
   const [job, setJob] = useState<Job | undefined>()
   const aborting = useRef<AbortController | undefined>(undefined)
@@ -159,6 +159,7 @@ const Make = ({ me }: PageProps) => {
   const make = async (values: FormData): Promise<void> => {
     const asked = readForm(values)
     const { format, since, until } = asked
+    const { organisationId } = me
     aborting.current = new AbortController()
     const { signal } = aborting.current
     setJob(undefined)
@@ -169,12 +170,8 @@ const Make = ({ me }: PageProps) => {
       tell(0)
       const examination =
         format.kind === 'evidence'
-          ? await examineEvidence(got.file, tell)
-          : await examineLines(
-              got.file,
-              { format: format.format, organisationId: me.organisationId, since, until },
-              tell,
-            )
+          ? await examineEvidence(got.file, { organisationId, asked: { organisationId, since, until } }, tell)
+          : await examineLines(got.file, { format: format.format, organisationId, since, until }, tell)
       setJob({ step: 'checked', got, examination })
     } catch (error) {
       setJob(undefined)
@@ -183,7 +180,7 @@ const Make = ({ me }: PageProps) => {
   }
   return (
     <>
-      <Form action="Make and check" submit={(values) => asFieldError('format', make(values))}>
+      <Form action="Make and check" submit={make}>
         <Select
           name="format"
           label="Format"
@@ -214,7 +211,7 @@ const Make = ({ me }: PageProps) => {
 }
 
 /** Evidence that somebody else made, or that was kept. */
-const CheckKept = () => {
+const CheckKept = ({ me }: PageProps) => {
   const [examination, setExamination] = useState<Examination | undefined>()
   return (
     <details class="box">
@@ -226,12 +223,7 @@ const CheckKept = () => {
           setExamination(undefined)
           const file = values.get('file')
           if (!(file instanceof File) || file.size === 0) throw new FieldError('file', 'Choose a file.')
-          setExamination(
-            await asFieldError(
-              'file',
-              examineEvidence(file, () => undefined),
-            ),
-          )
+          setExamination(await examineEvidence(file, me, () => undefined))
         }}
       >
         <Field name="file" type="file" label="File" required />
@@ -247,6 +239,6 @@ export const Exports = ({ me }: PageProps) => (
     lead="Everything that happened in your organisation in a window, as one file. It is checked in your browser as soon as it is there."
   >
     <Make me={me} />
-    <CheckKept />
+    <CheckKept me={me} />
   </Main>
 )

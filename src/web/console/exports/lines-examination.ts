@@ -2,11 +2,11 @@
 import type { SiemFormat } from '../../../domain/exports/schemas.ts'
 import { splitLines } from '../../../protocol/evidence/evidence-lines.ts'
 import { isObject } from '../../../protocol/json-object.ts'
+import { piecesOf, unreadable } from '../../check/file.ts'
+import { gapsOf } from '../../check/kinds/evidence.ts'
+import { type Check, conclude, leave, pass, refuse } from '../../check/report.ts'
 import { textOf } from '../../http.ts'
-import { failed, passed, skipped } from '../../result/finding.ts'
-import type { TitledFinding } from '../parts/findings.tsx'
-import { piecesOf } from './download.ts'
-import type { Examination } from './evidence-examination.ts'
+import type { Asked, Examination } from './evidence-examination.ts'
 
 /** What a line says of its row. */
 interface Row {
@@ -17,13 +17,18 @@ interface Row {
 
 const member = (value: unknown, name: string): unknown => (isObject(value) ? value[name] : undefined)
 
-const jsonRow = (line: string, read: (value: unknown) => Row): Row | undefined => {
+/** @returns undefined for what is no JSON */
+const parse = (text: string): unknown => {
   try {
-    return read(JSON.parse(line))
-  } catch (error) {
-    if (!(error instanceof SyntaxError)) throw error
+    return JSON.parse(text)
+  } catch {
     return undefined
   }
+}
+
+const jsonRow = (line: string, read: (value: unknown) => Row): Row | undefined => {
+  const value = parse(line)
+  return value === undefined ? undefined : read(value)
 }
 
 const ownRow = (value: unknown): Row => ({
@@ -78,12 +83,9 @@ const READERS: Readonly<Record<SiemFormat, (line: string) => Row | undefined>> =
 
 const CSV_HEADER = /^type,at,organisationId,/
 
-export interface Asked {
+/** What was asked of an export for a SIEM. */
+interface AskedLines extends Asked {
   readonly format: SiemFormat
-  readonly organisationId: string
-  /** Unix ms, half-open. */
-  readonly since: number
-  readonly until: number
 }
 
 /** What the form `json` says of itself in its last line. */
@@ -95,16 +97,10 @@ interface Ending {
 
 const readEnding = (line: string): Ending | undefined => {
   if (!line.startsWith('],')) return undefined
-  const value: unknown = JSON.parse(`{${line.slice(2)}`)
-  const gaps = member(value, 'gaps')
-  return {
-    count: Number(member(value, 'count')),
-    complete: member(value, 'complete') === true,
-    gaps: [
-      ...(Array.isArray(gaps) ? gaps.map(String) : []),
-      ...(member(value, 'limitReached') === true ? ['LIMIT_REACHED'] : []),
-    ],
-  }
+  const value = parse(`{${line.slice(2)}`)
+  return isObject(value)
+    ? { count: Number(value.count), complete: value.complete === true, gaps: gapsOf(value) }
+    : undefined
 }
 
 interface Read {
@@ -116,7 +112,7 @@ interface Read {
   readonly ending?: Ending
 }
 
-const readFile = async (file: Blob, asked: Asked, tell: (bytes: number) => void): Promise<Read> => {
+const readFile = async (file: Blob, asked: AskedLines, tell: (bytes: number) => void): Promise<Read> => {
   const { format, organisationId, since, until } = asked
   let [bytes, number, rows] = [0, 0, 0]
   let ending: Ending | undefined
@@ -142,47 +138,64 @@ const readFile = async (file: Blob, asked: Asked, tell: (bytes: number) => void)
   return { rows, outside, ending }
 }
 
-const countFinding = (format: SiemFormat, { rows, ending }: Read): TitledFinding => {
+const countCheck = (format: SiemFormat, { rows, ending }: Read): Check => {
   const title = 'Number of rows'
   if (format !== 'json')
-    return {
+    return leave(
       title,
-      ...skipped(
-        'Lines have no end that counts them: were some missing there, nothing in the file would tell.',
-      ),
-    }
-  if (ending === undefined) return { title, ...failed('The document ends before it counts its rows.') }
+      'Lines have no end that counts them: were some missing there, nothing in the file would tell.',
+    )
+  if (ending === undefined) return refuse(title, 'CUT_OFF', 'The document ends before it counts its rows.')
   return ending.count === rows
-    ? { title, ...passed(`The document counts ${ending.count} rows, and has as many.`) }
-    : { title, ...failed(`The document counts ${ending.count} rows, and has ${rows}.`) }
+    ? pass(title, `The document counts ${ending.count} rows, and has as many.`)
+    : refuse(title, 'COUNT_MISMATCH', `The document counts ${ending.count} rows, and has ${rows}.`)
 }
+
+const checksOf = (format: SiemFormat, read: Read): Check[] => {
+  const { rows, broken, outside } = read
+  const [form, window] = ['Format', 'Window and organisation']
+  return [
+    broken === undefined
+      ? pass(form, `Each of the ${rows} rows can be read in this format.`)
+      : refuse(form, 'LINE_MALFORMED', `Line ${broken} can’t be read in this format.`),
+    outside === undefined
+      ? pass(window, 'No row is of another time than was asked for, or of another organisation.')
+      : refuse(
+          window,
+          'ROW_MISMATCH',
+          `Line ${outside} is of another time than was asked for, or of another organisation.`,
+        ),
+    countCheck(format, read),
+    leave('Signature', 'Nobody signs this format: whoever has the file can change it. Evidence is signed.'),
+  ]
+}
+
+const conclusion = (checks: readonly Check[]) =>
+  conclude({
+    what: 'Export for other tools',
+    checks,
+    meaning: {
+      word: 'All checks that were made passed',
+      text: 'Its rows are of your organisation and of the window that you asked for.',
+      isPlain: true,
+    },
+  })
 
 /** @param tell is told how many bytes were looked at */
 export const examineLines = async (
   file: Blob,
-  asked: Asked,
+  asked: AskedLines,
   tell: (bytes: number) => void,
 ): Promise<Examination> => {
-  const read = await readFile(file, asked, tell)
-  const { rows, broken, outside, ending } = read
-  const form =
-    broken === undefined
-      ? passed(`Each of the ${rows} rows can be read in this format.`)
-      : failed(`Line ${broken} can’t be read in this format.`)
-  const window =
-    outside === undefined
-      ? passed('No row is of another time than was asked for, or of another organisation.')
-      : failed(`Line ${outside} is of another time than was asked for, or of another organisation.`)
+  let read: Read
+  try {
+    read = await readFile(file, asked, tell)
+  } catch (error) {
+    return { report: conclusion([unreadable('Format', 'LINE_MALFORMED', error)]), gaps: [] }
+  }
+  const { ending } = read
   return {
-    findings: [
-      { title: 'Format', ...form },
-      { title: 'Window and organisation', ...window },
-      countFinding(asked.format, read),
-      {
-        title: 'Signature',
-        ...skipped('Nobody signs this format: whoever has the file can change it. Evidence is signed.'),
-      },
-    ],
+    report: conclusion(checksOf(asked.format, read)),
     complete: ending?.complete,
     gaps: ending?.gaps ?? [],
   }

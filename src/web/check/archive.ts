@@ -1,6 +1,7 @@
 /** Evidence in its form `zip` (APPNOTE.TXT 6.3): only archives as the service makes them are read. @module */
-import { EVIDENCE_ENTRY, INSTRUCTIONS_ENTRY } from '../../../protocol/evidence/evidence-format.ts'
-import { EvidenceFileError } from '../../../protocol/evidence/evidence-lines.ts'
+import { EVIDENCE_ENTRY, INSTRUCTIONS_ENTRY } from '../../protocol/evidence/evidence-format.ts'
+import { EvidenceFileError } from '../../protocol/evidence/evidence-lines.ts'
+import { piecesOf } from './file.ts'
 
 const END = { signature: 0x06054b50, bytes: 22 }
 const END_64_LOCATOR = { signature: 0x07064b50, bytes: 20 }
@@ -93,12 +94,22 @@ const readEntries = (directory: DataView): Entry[] => {
   return entries
 }
 
+/** What unpacking throws is another error in each browser; a DOMException is about the file, which can't be read. */
+async function* unpack(packed: ReadableStream<Uint8Array<ArrayBuffer>>): AsyncGenerator<Uint8Array> {
+  try {
+    yield* piecesOf(packed.pipeThrough(new DecompressionStream('deflate-raw')))
+  } catch (error) {
+    if (error instanceof DOMException) throw error
+    refuse('it is damaged')
+  }
+}
+
 /**
  * The lines in an archive. It holds what the service put there and nothing else: of two files of one name, whoever
  * unpacks it might get the one that was not checked.
- * @throws EvidenceFileError
+ * @throws EvidenceFileError, also while it is read
  */
-export const readArchive = async (file: Blob): Promise<ReadableStream<Uint8Array>> => {
+export const readArchive = async (file: Blob): Promise<AsyncGenerator<Uint8Array>> => {
   let entries: Entry[]
   try {
     entries = readEntries(await readDirectory(file))
@@ -117,7 +128,7 @@ export const readArchive = async (file: Blob): Promise<ReadableStream<Uint8Array
   const local = await readRecord(file, entry.at, LOCAL)
   const from = entry.at + LOCAL.bytes + local.getUint16(26, true) + local.getUint16(28, true)
   const data = file.slice(from, from + entry.bytes).stream()
-  if (entry.method === STORED) return data
+  if (entry.method === STORED) return piecesOf(data)
   if (entry.method !== DEFLATED) return refuse('it is compressed in another way than the service does')
-  return data.pipeThrough(new DecompressionStream('deflate-raw'))
+  return unpack(data)
 }
