@@ -119,11 +119,45 @@ describe('the typed client', () => {
       expect(ids).to.deep.equal([undefined, '1'])
     })
 
+    it('for the stream while the service restarts, until it is refused', async () => {
+      const statuses: number[] = []
+      answer = (request, response) => {
+        const status = [200, 503, 503, 503, 502, 500, 408, 429, 429, 429, 200, 401][statuses.length] ?? 401
+        statuses.push(status)
+        if (status !== 200) return json(status, { error: 'x' }, { 'retry-after': '0' })(request, response)
+        response.writeHead(200, { 'content-type': 'text/event-stream' })
+        response.end(`retry: 1\n\nid: ${statuses.length}\nevent: message\ndata: {}\n\n`)
+      }
+      const events = assay().streamMessages?.() as unknown as AsyncGenerator<{ id: string }>
+      expect((await events.next()).value).to.include({ id: '1' })
+      expect((await events.next()).value).to.include({ id: '11' })
+      expect(await rejection(events.next())).to.include({ name: 'AssayError', status: 401 })
+      expect(statuses).to.have.lengthOf(12)
+    })
+
+    it('for the stream no sooner than it is told to', async () => {
+      const times: number[] = []
+      answer = (request, response) => {
+        if (times.push(Date.now()) === 2)
+          return json(500, { error: 'x' }, { 'retry-after': '1' })(request, response)
+        response.writeHead(200, { 'content-type': 'text/event-stream' })
+        response.end(times.length === 1 ? 'retry: 1\n\n' : 'id: 3\ndata: {}\n\n')
+      }
+      const events = assay().streamMessages?.() as unknown as AsyncGenerator<{ id: string }>
+      expect((await events.next()).value).to.include({ id: '3' })
+      expect(Number(times[2]) - Number(times[1])).to.be.at.least(900)
+    })
+
     it('nothing that has no place in the request', async () => {
       expect(await rejection(assay().getJwks?.({ limit: 1 }) as Promise<unknown>)).to.be.instanceOf(TypeError)
       expect((await rejection(assay().getResult?.({}) as Promise<unknown>)).message).to.include(
         'verificationId',
       )
+      // URLs fold these, so that another operation would answer.
+      for (const tokenId of ['.', '..', ['..'], ''])
+        expect(await rejection(assay().tokenStatus?.({ tokenId }) as Promise<unknown>)).to.be.instanceOf(
+          TypeError,
+        )
       expect(() => client.createClient({ baseUrl: 'assay' })).to.throw(TypeError, 'baseUrl')
       expect(heard).to.deep.equal([])
     })

@@ -35,8 +35,7 @@ describe('assay-verify', () => {
   const get = async <T>(path: string): Promise<T> =>
     demandSuccess(await app.request<T>('GET', path, { key: owner.apiKey }))
   const statusList = async (): Promise<StatusList> => {
-    const now = Math.floor(Date.now() / 1000)
-    const read = await readStatusList(await get<string>('/status/0'), { ...expected, list: 0, now })
+    const read = await readStatusList(await get<string>('/status/0'), { ...expected, list: 0 })
     if ('reason' in read) throw new Error(read.reason)
     return read.statusList
   }
@@ -117,6 +116,57 @@ describe('assay-verify', () => {
       expect(of({ statusList: { ...list, expiresAt: 0 } })).to.equal('STATUS_STALE')
       await post('/api/tokens/revoke', { tokenId })
       expect(of({ statusList: { ...list, isSet: () => true } })).to.equal('REVOKED')
+    })
+
+    it('are refused by a clock that is none, or counts seconds', async () => {
+      const { jws = '' } = await post('/verify', { data: { age: 36 } })
+      const { token = '' } = await post('/api/tokens/generate', { subject: 'ada' })
+      const { qr_payload = '' } = await post('/v1/qr/tickets', { claims: { gate: 'B' } })
+      const jwt = await get<string>('/status/0')
+      const list = await statusList()
+      const seconds = Math.floor(Date.now() / 1000)
+      for (const now of [Number.NaN, Infinity, -Infinity, seconds, '' as never, null as never]) {
+        const at = { ...expected, now }
+        expect(said(verifyJws(jws, { ...at, typ: JWS_TYPES.result })), String(now)).to.equal('CLOCK_REFUSED')
+        expect(said(verifyToken(token, { ...at, statusList: list })), String(now)).to.equal('CLOCK_REFUSED')
+        const ours = { ...at, organisation: owner.organisationId }
+        expect(said(verifyTicket(qr_payload, ours)), String(now)).to.equal('CLOCK_REFUSED')
+        const read = await readStatusList(jwt, { ...at, list: 0 })
+        expect(read, String(now)).to.deep.equal({ reason: 'STATUS_STALE' })
+      }
+      const read = await readStatusList(jwt, { ...expected, list: 0, now: Date.now() })
+      expect(read).to.have.property('statusList')
+      const broken = { ...list, expiresAt: Number.NaN }
+      expect(said(verifyToken(token, { ...expected, statusList: broken }))).to.equal('STATUS_STALE')
+    })
+
+    it('are not checked for an issuer that was forgotten', () => {
+      const forgotten = { keys: expected.keys, statusList: 'not_checked' } as unknown as typeof expected
+      for (const verify of [verifyResult, verifyReceipt, verifyToken])
+        for (const issuer of [{}, { issuer: '' }])
+          expect(() => verify('x', { ...forgotten, ...issuer })).to.throw(TypeError, 'issuer is missing')
+    })
+
+    it('count as tokens only where they expire and their status can be told', async () => {
+      const list = await statusList()
+      const { publicKey, privateKey } = generateKeyPairSync('ed25519')
+      const { x } = publicKey.export({ format: 'jwk' })
+      const keys = { keys: [{ kty: 'OKP', crv: 'Ed25519', kid: 'k1', x }] }
+      const signed = (typ: string, payload: object): string => {
+        const part = (value: object) => Buffer.from(JSON.stringify(value)).toString('base64url')
+        const covered = `${part({ alg: 'EdDSA', kid: 'k1', typ })}.${part({ iss: app.url, ...payload })}`
+        return `${covered}.${sign(null, Buffer.from(covered), privateKey).toString('base64url')}`
+      }
+      const exp = Math.floor(Date.now() / 1000) + 60
+      const of = (payload: object, given: ExpectedJws['statusList']) =>
+        said(verifyToken(signed(JWS_TYPES.token, payload), { ...expected, keys, statusList: given }))
+      expect(of({ exp }, 'not_checked')).to.equal('valid')
+      expect(of({ exp }, list)).to.equal('STATUS_UNKNOWN')
+      expect(of({ exp }, undefined)).to.equal('STATUS_UNKNOWN')
+      expect(of({}, 'not_checked')).to.equal('MALFORMED')
+      // Results have no status, and are asked for none.
+      const result = signed(JWS_TYPES.result, { exp })
+      expect(said(verifyResult(result, { ...expected, keys, statusList: list }))).to.equal('valid')
     })
 
     it('open no gate of another organisation', async () => {
@@ -204,10 +254,10 @@ describe('assay-verify', () => {
     it('counts the witnesses that cosigned a checkpoint, and no others', async () => {
       const note = await get<string>('/checkpoint')
       const [text = ''] = note.split('\n\n')
-      const witness = (name: string) => {
+      const witness = (name: string, type = 4) => {
         const { publicKey, privateKey } = generateKeyPairSync('ed25519')
         const key = Buffer.from(String(publicKey.export({ format: 'jwk' }).x), 'base64url')
-        const material = Buffer.concat([Buffer.of(4), key])
+        const material = Buffer.concat([Buffer.of(type), key])
         const id = createHash('sha256').update(`${name}\n`).update(material).digest().subarray(0, 4)
         const time = Buffer.alloc(8)
         time.writeBigUInt64BE(1_767_225_600n)
@@ -220,8 +270,8 @@ describe('assay-verify', () => {
       const [first, second] = [witness('w1.example'), witness('w2.example')]
       const witnesses = `${first.key}\n${second.key}\n`
       const keys = await get<string>('/checkpoint/keys')
-      const of = (text: string, quorum?: number) =>
-        readCheckpoint(text, { origin: new URL(app.url).host, keys, witnesses, quorum })
+      const of = (text: string, quorum?: number, trusted = witnesses) =>
+        readCheckpoint(text, { origin: new URL(app.url).host, keys, witnesses: trusted, quorum })
       expect(said(of(note))).to.equal('WITNESSES_MISSING')
       expect(said(of(note + first.line))).to.equal('WITNESSES_MISSING')
       expect(said(of(note + first.line + first.line))).to.equal('WITNESSES_MISSING')
@@ -234,6 +284,18 @@ describe('assay-verify', () => {
       const renamed = second.line.replace('w2.example', 'w1.example')
       expect(said(of(note + first.line + renamed))).to.equal('WITNESSES_MISSING')
       expect(() => of(note, 3)).to.throw(RangeError, '0 to 2')
+      // A key of another type would demand nothing of anybody.
+      expect(() => of(note, undefined, witness('w1.example', 1).key)).to.throw(TypeError, 'w1.example')
+      // Keys of one witness are one witness.
+      const again = witness('w1.example')
+      const rotated = `${first.key}
+${again.key}
+`
+      const one = of(note + first.line + again.line, undefined, rotated)
+      expect(one.valid && one.witnesses).to.deep.equal([{ name: 'w1.example', time: 1_767_225_600 }])
+      expect(said(of(note + again.line, undefined, rotated))).to.equal('valid')
+      expect(said(of(note, undefined, rotated))).to.equal('WITNESSES_MISSING')
+      expect(() => of(note + first.line + again.line, 2, rotated)).to.throw(RangeError, '0 to 1')
     })
   })
 })

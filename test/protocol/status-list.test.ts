@@ -87,6 +87,8 @@ describe('readStatusList', () => {
     expect(await reasonOf(token(), { now: NOW + 300 })).to.equal('STATUS_STALE')
     expect(await reasonOf(token(), { now: NOW - 300 })).to.equal('none')
     expect(await reasonOf(token(), { now: NOW - 301 })).to.equal('STATUS_STALE')
+    for (const now of [Number.NaN, Infinity, -Infinity])
+      expect(await reasonOf(token(), { now })).to.equal('STATUS_STALE')
   })
 
   it('names what is wrong with a list of somebody else, or of another number', async () => {

@@ -71,15 +71,16 @@ const chance = (): number => (crypto.getRandomValues(new Uint32Array(1))[0] as n
 
 const textOf = (value: unknown): string => (Array.isArray(value) ? value.join(',') : String(value))
 
-/** @throws TypeError for a member of the path that is missing, or one that has no place */
+/** @throws TypeError for a member of the path that is missing or names another path, or a member that has no place */
 const addressOf = ({ name, path, query, body }: Operation, input: Input, baseUrl: string) => {
   const rest: Record<string, unknown> = { ...input }
   const filled = path.replace(/\{(\w+)\}/g, (_, member: string) => {
-    if (rest[member] === undefined || rest[member] === '')
-      throw new TypeError(`${name}: ${member} is missing`)
-    const text = encodeURIComponent(String(rest[member]))
+    const text = String(rest[member] ?? '')
+    if (text === '') throw new TypeError(`${name}: ${member} is missing`)
+    // No encoding keeps URLs from folding them.
+    if (text === '.' || text === '..') throw new TypeError(`${name}: ${member} must not be "${text}"`)
     delete rest[member]
-    return text
+    return encodeURIComponent(text)
   })
   const url = new URL(baseUrl.replace(/\/+$/, '') + filled)
   for (const member of query) {

@@ -3,6 +3,9 @@ import { AssayError } from './errors.ts'
 import { pause } from './request.ts'
 
 const DEFAULT_RETRY_MS = 3_000
+/** Timers can't hold everything that a proxy may ask for. */
+const LONGEST_PAUSE_MS = 3_600_000
+const MS_PER_SECOND = 1000
 
 export interface StreamEvent {
   /** Where to go on from, as `since`. */
@@ -30,6 +33,10 @@ async function* readBlocks(body: ReadableStream<BufferSource>): AsyncGenerator<s
   }
 }
 
+/** What asking again can't change: 408 and 429 are of the moment, as is what the service or a proxy fails at. */
+const isForGood = ({ status }: AssayError): boolean =>
+  status >= 400 && status < 500 && status !== 408 && status !== 429
+
 /**
  * Events for as long as somebody reads them.
  * @param open begins after an event, or at what happens from now on
@@ -42,6 +49,7 @@ export async function* readStream(
   let lastId: string | undefined
   let retryMs = DEFAULT_RETRY_MS
   for (;;) {
+    let retryAfterMs = 0
     try {
       const { body } = await open(lastId)
       for await (const block of body ? readBlocks(body) : []) {
@@ -51,8 +59,10 @@ export async function* readStream(
         if (data !== undefined) yield { id: lastId, event, data: JSON.parse(data) }
       }
     } catch (error) {
-      if (error instanceof AssayError || signal?.aborted) throw error
+      const isRefusal = error instanceof AssayError
+      if (signal?.aborted || (isRefusal && isForGood(error))) throw error
+      if (isRefusal) retryAfterMs = (error.retryAfter ?? 0) * MS_PER_SECOND
     }
-    await pause(retryMs, signal)
+    await pause(Math.min(LONGEST_PAUSE_MS, Math.max(retryMs, retryAfterMs)), signal)
   }
 }

@@ -3,12 +3,7 @@
  * `assay-verify/proof`.
  * @module
  */
-export {
-  readStatusList,
-  type StatusList,
-  type StatusListRead,
-  type StatusListReason,
-} from '../../protocol/status-list.ts'
+export type { StatusList, StatusListRead, StatusListReason } from '../../protocol/status-list.ts'
 export {
   type ReceivedWebhook,
   verifyWebhook,
@@ -31,10 +26,12 @@ export {
 } from './log.ts'
 export {
   type ExpectedJws,
+  type ExpectedStatusList,
   JWS_TYPES,
   type JwsRefusal,
   type JwsVerdict,
   type PublishedKey,
+  readStatusList,
   verifyJws,
   verifyReceipt,
   verifyResult,

@@ -96,9 +96,9 @@ export interface ExpectedCheckpoint {
   readonly origin: string
   /** Verifier keys of the log, one a line: `GET /checkpoint/keys`, fetched and kept earlier. */
   readonly keys: string
-  /** Verifier keys of witnesses that you trust (Ed25519 cosignatures, type 0x04), one a line. */
+  /** Verifier keys of witnesses that you trust (Ed25519 cosignatures, type 0x04), one a line; a witness may have several. */
   readonly witnesses?: string
-  /** How many of them must have cosigned; default: all. */
+  /** How many witnesses, told apart by their names, must have cosigned; default: all. */
   readonly quorum?: number
 }
 
@@ -133,8 +133,8 @@ interface NoteKey {
   readonly publicKey: Uint8Array
 }
 
-/** Keys of other types are left out. @throws TypeError for a line that is no verifier key */
-const readKeys = (text: string, type: number): NoteKey[] =>
+/** @throws TypeError for a line that is no verifier key, or one of another type where those are refused */
+const readKeys = (text: string, type: number, others: 'ignored' | 'refused'): NoteKey[] =>
   text
     .split('\n')
     .filter((line) => line !== '')
@@ -143,12 +143,21 @@ const readKeys = (text: string, type: number): NoteKey[] =>
       if (name === undefined || id === undefined || encoded === undefined)
         throw new TypeError(`"${line.slice(0, 80)}" is no verifier key.`)
       const material = fromBase64(encoded)
-      if (material[0] !== type) return []
+      if (material[0] !== type && others === 'ignored') return []
+      if (material[0] !== type) throw new TypeError(`The verifier key of ${name} is not of type 0x0${type}.`)
       const named = core.sha256(concat(encoder.encode(`${name}\n`), material)).subarray(0, KEY_ID_BYTES)
       if (toHex(named) !== id || material.length !== 1 + PUBLIC_KEY_BYTES)
         throw new TypeError(`The verifier key of ${name} is not that of its key id.`)
       return [{ name, type, id, publicKey: material.subarray(1) }]
     })
+
+/** Keys of witnesses by their names. A key that was left out would lower what is demanded. @throws TypeError as {@link readKeys} */
+const readWitnesses = (text: string): ReadonlyMap<string, readonly NoteKey[]> => {
+  const witnesses = new Map<string, readonly NoteKey[]>()
+  for (const key of readKeys(text, ED25519_COSIGNATURE, 'refused'))
+    witnesses.set(key.name, [...(witnesses.get(key.name) ?? []), key])
+  return witnesses
+}
 
 /** What follows the key id in each line of a note that names a key. */
 const signaturesOf = (lines: string, { name, id }: NoteKey): Uint8Array[] =>
@@ -182,21 +191,21 @@ export const readCheckpoint = (
   { origin, keys, witnesses = '', quorum }: ExpectedCheckpoint,
 ): CheckpointVerdict => {
   const refuse = (reason: CheckpointRefusal): CheckpointVerdict => ({ valid: false, reason })
-  const trusted = readKeys(witnesses, ED25519_COSIGNATURE)
-  const needed = quorum ?? trusted.length
-  if (!Number.isInteger(needed) || needed < 0 || needed > trusted.length)
-    throw new RangeError(`quorum must be 0 to ${trusted.length}, the number of witnesses.`)
+  const trusted = readWitnesses(witnesses)
+  const needed = quorum ?? trusted.size
+  if (!Number.isInteger(needed) || needed < 0 || needed > trusted.size)
+    throw new RangeError(`quorum must be 0 to ${trusted.size}, the number of witnesses.`)
   const { text = '', origin: named, size = '', root = '', lines = '' } = NOTE.exec(note)?.groups ?? {}
   if (text === '' || !Number.isSafeInteger(Number(size))) return refuse('CHECKPOINT_MALFORMED')
   if (named !== origin) return refuse('ORIGIN_MISMATCH')
-  const isOurs = readKeys(keys, ED25519).some(
+  const isOurs = readKeys(keys, ED25519, 'ignored').some(
     (key) => key.name === origin && signaturesOf(lines, key).some((bytes) => isSigned(text, bytes, key)),
   )
   if (!isOurs) return refuse('CHECKPOINT_UNSIGNED')
-  const cosigned = trusted.flatMap((key) => {
-    const time = cosignedAt(text, lines, key)
-    return time === undefined ? [] : [{ name: key.name, time }]
+  const cosigned = [...trusted].flatMap(([name, own]) => {
+    const time = own.map((key) => cosignedAt(text, lines, key)).find((one) => one !== undefined)
+    return time === undefined ? [] : [{ name, time }]
   })
-  if (new Set(cosigned.map(({ name }) => name)).size < needed) return refuse('WITNESSES_MISSING')
+  if (cosigned.length < needed) return refuse('WITNESSES_MISSING')
   return { valid: true, origin, size: Number(size), root: toHex(fromBase64(root)), witnesses: cosigned }
 }

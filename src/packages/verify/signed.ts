@@ -1,17 +1,24 @@
 /**
- * What the service signs as compact JWS: results, tokens, tickets, receipts. Each is checked with the published keys and
- * nothing else, and fails closed.
+ * What the service signs as compact JWS: results, tokens, tickets, receipts, status lists. Each is checked with the published keys
+ * and nothing else, and fails closed. Clocks are in milliseconds.
  * @module
  */
 import { ed25519 } from '@noble/curves/ed25519.js'
 import { createCore } from '../../core/index.ts'
 import { isObject } from '../../protocol/json-object.ts'
 import { type ReadJws, readJws } from '../../protocol/jws.ts'
-import type { StatusList } from '../../protocol/status-list.ts'
+import {
+  type ExpectedStatusList as ExpectedList,
+  readStatusList as readList,
+  type StatusList,
+  type StatusListRead,
+} from '../../protocol/status-list.ts'
 
 const PUBLIC_KEY_BYTES = 32
 const SIGNATURE_BYTES = 64
 const MS_PER_SECOND = 1000
+/** In the year 2001. A clock before it counts seconds, or was never set. */
+const EARLIEST_CLOCK_MS = 1e12
 /** Of the organisation's id, in a ticket. */
 const ID_TAIL_CHARACTERS = 10
 
@@ -60,6 +67,8 @@ export type JwsRefusal =
   | 'KEY_UNKNOWN'
   | 'SIGNATURE_INVALID'
   | 'ISSUER_MISMATCH'
+  /** `now` is no time in milliseconds: seconds, or no number. */
+  | 'CLOCK_REFUSED'
   | 'EXPIRED'
   /** It names a status list, and none was given. */
   | 'STATUS_LIST_MISSING'
@@ -67,6 +76,8 @@ export type JwsRefusal =
   | 'STATUS_LIST_OTHER'
   /** The list that was given has expired. */
   | 'STATUS_STALE'
+  /** A token that names no status: whether it was revoked can't be told. */
+  | 'STATUS_UNKNOWN'
   | 'REVOKED'
   /** It is for one audience, and you did not say who you are. */
   | 'AUDIENCE_REQUIRED'
@@ -100,7 +111,7 @@ const statusRefusal = (
   const named = isObject(status) ? status.status_list : undefined
   if (!isObject(named) || !Number.isSafeInteger(named.idx)) return 'MALFORMED'
   if (named.uri !== statusList.uri) return 'STATUS_LIST_OTHER'
-  if (seconds >= statusList.expiresAt) return 'STATUS_STALE'
+  if (!(seconds < statusList.expiresAt)) return 'STATUS_STALE'
   return statusList.isSet(named.idx as number) ? 'REVOKED' : undefined
 }
 
@@ -123,8 +134,9 @@ export const verifyJws = (
   if (issuer !== undefined && payload.iss !== issuer) return refuse('ISSUER_MISMATCH')
   const { exp } = payload
   if (exp !== undefined && !Number.isSafeInteger(exp)) return refuse('MALFORMED')
+  if (!Number.isFinite(now) || now < EARLIEST_CLOCK_MS) return refuse('CLOCK_REFUSED')
   const seconds = now / MS_PER_SECOND
-  if (exp !== undefined && seconds >= Number(exp)) return refuse('EXPIRED')
+  if (exp !== undefined && !(seconds < Number(exp))) return refuse('EXPIRED')
   const reason = statusRefusal(payload, statusList, seconds)
   return reason === undefined ? { valid: true, payload } : refuse(reason)
 }
@@ -134,26 +146,46 @@ type Expected = Omit<ExpectedJws, 'typ' | 'issuer'> & {
   readonly issuer: string
 }
 
-/** The signed result of `POST /verify`: `payload.decision` says YES or NO, about what `data_commitment` commits to. */
-export const verifyResult = (jws: string, expected: Expected): JwsVerdict =>
-  verifyJws(jws, { ...expected, typ: JWS_TYPES.result })
+/** Types alone don't hold back a program in JavaScript that forgets the issuer. */
+const verifyIssued = (text: string, typ: string, expected: Expected): JwsVerdict => {
+  if (typeof expected.issuer !== 'string' || expected.issuer === '')
+    throw new TypeError("issuer is missing: the service's BASE_URL")
+  return verifyJws(text, { ...expected, typ })
+}
 
-/** The receipt of `POST /api/consent/log`. Whether the consent was withdrawn since, only the service knows. */
+/**
+ * The signed result of `POST /verify`: `payload.decision` says YES or NO, about what `data_commitment` commits to.
+ * @throws TypeError without an issuer
+ */
+export const verifyResult = (jws: string, expected: Expected): JwsVerdict =>
+  verifyIssued(jws, JWS_TYPES.result, expected)
+
+/**
+ * The receipt of `POST /api/consent/log`. Whether the consent was withdrawn since, only the service knows.
+ * @throws TypeError without an issuer
+ */
 export const verifyReceipt = (jws: string, expected: Expected): JwsVerdict =>
-  verifyJws(jws, { ...expected, typ: JWS_TYPES.consentReceipt })
+  verifyIssued(jws, JWS_TYPES.consentReceipt, expected)
 
 /**
  * A token of `POST /api/tokens/generate`. Whether one for a single use was used up, only the service knows.
  * @param expected `audience` says who you are: a token for an audience counts for nobody else
+ * @throws TypeError without an issuer
  */
 export const verifyToken = (
   jwt: string,
   { audience, ...expected }: Expected & { readonly audience?: string },
 ): JwsVerdict => {
-  const verdict = verifyJws(jwt, { ...expected, typ: JWS_TYPES.token })
-  if (!verdict.valid || verdict.payload.aud === undefined) return verdict
+  const verdict = verifyIssued(jwt, JWS_TYPES.token, expected)
+  if (!verdict.valid) return verdict
+  const { aud, exp, status } = verdict.payload
+  // Without an expiry it would count for ever.
+  if (exp === undefined) return refuse('MALFORMED')
+  // Every token of the service names its status.
+  if (status === undefined && expected.statusList !== 'not_checked') return refuse('STATUS_UNKNOWN')
+  if (aud === undefined) return verdict
   if (audience === undefined) return refuse('AUDIENCE_REQUIRED')
-  return verdict.payload.aud === audience ? verdict : refuse('AUDIENCE_MISMATCH')
+  return aud === audience ? verdict : refuse('AUDIENCE_MISMATCH')
 }
 
 /**
@@ -172,3 +204,18 @@ export const verifyTicket = (
     organisation.length >= ID_TAIL_CHARACTERS && verdict.payload.o === organisation.slice(-ID_TAIL_CHARACTERS)
   return isOurs ? verdict : refuse('ORGANISATION_MISMATCH')
 }
+
+export interface ExpectedStatusList extends Omit<ExpectedList, 'now'> {
+  /** Unix milliseconds; default: now. */
+  readonly now?: number
+}
+
+/**
+ * Checks a status list token and opens the list.
+ * @param jwt what the list's address answered; it may have been kept, until it is stale
+ * @throws DOMException for a key of the issuer that is none
+ */
+export const readStatusList = (
+  jwt: string,
+  { now = Date.now(), ...expected }: ExpectedStatusList,
+): Promise<StatusListRead> => readList(jwt, { ...expected, now: now / MS_PER_SECOND })
