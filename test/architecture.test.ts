@@ -10,7 +10,7 @@ import { filesBelow, functionsOf, type Import, importsOf, ROOT, read } from './s
 const MAX_FILE_LINES = 500
 const MAX_OWN_LINES = 70
 const SHORT_FILE_LINES = 40
-const MAX_NAMES_IN_SRC = 23
+const MAX_NAMES_IN_SRC = 22
 const MAX_FILES_IN_FOLDER = 20
 /** Folders beside the sources that git ignores. */
 const IGNORED = ['node_modules', 'data', 'terminal', 'coverage']
@@ -298,8 +298,11 @@ const RULES: { in: RegExp; may: readonly string[] }[] = [
   },
   { in: /^src\/config\//, may: [...VOCABULARY, ...FOLDERS_BELOW_DOMAIN, 'node:', 'typebox', 'ajv'] },
   // What is published for receivers: nothing of the server.
-  { in: /^src\/packages\/client\//, may: ['src/protocol/webhook-signature.ts', '@noble/hashes'] },
-  { in: /^src\/packages\/verify\//, may: ['src/core/', 'src/protocol/', '@noble/curves'] },
+  {
+    in: /^src\/bin\/packages\/contents\/client\//,
+    may: ['src/protocol/webhook-signature.ts', '@noble/hashes'],
+  },
+  { in: /^src\/bin\/packages\/contents\/verify\//, may: ['src/core/', 'src/protocol/', '@noble/curves'] },
   // What puts everything together: services below, the server that they are served by above.
   { in: /^src\/services\//, may: [...VOCABULARY, ...FOLDERS_BELOW_DOMAIN, 'src/', 'node:', 'pino'] },
   { in: /^src\/server\//, may: ['src/', 'node:', 'koa', 'pino', 'typebox'] },
@@ -442,7 +445,7 @@ describe('architecture', () => {
       'the clock',
       /\bDate\.now\b|new Date\(\)/,
       // The check for purity sets it, for a moment.
-      /^src\/(clock|terminal\/index|protocol\/envelope|packages\/verify\/signed|circuits\/offline-verification|ledger\/purity|bin\/[a-z-/]+)\.ts$/,
+      /^src\/(clock|terminal\/index|protocol\/envelope|circuits\/offline-verification|ledger\/purity|bin\/[a-z-/]+)\.ts$/,
     ],
     ['Math.random', /\bMath\.random\b/, /^$/],
     ['the console', /\bconsole\.\w+\(/, /^src\/bin\//],

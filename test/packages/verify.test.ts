@@ -16,7 +16,7 @@ import {
   verifyResult,
   verifyTicket,
   verifyToken,
-} from '../../src/packages/verify/index.ts'
+} from '../../src/bin/packages/contents/verify/index.ts'
 import { sharedApp, type TestApp, type TestOrganisation } from '../support/app.ts'
 import { demandSuccess } from '../support/client.ts'
 import { consistencyProof, inclusionProof, leafOf, rootOf } from '../support/reference/merkle-trees.ts'

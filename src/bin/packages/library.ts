@@ -43,7 +43,7 @@ export const writeTypes = (libraries: readonly Library[], root: string): void =>
 
 export const copyLicence = (root: string, licence: string, directory: string): void =>
   copyFileSync(
-    join(root, licence === 'Apache-2.0' ? 'src/packages/LICENSE-Apache-2.0' : 'LICENSE'),
+    join(root, licence === 'Apache-2.0' ? 'src/bin/packages/contents/LICENSE-Apache-2.0' : 'LICENSE'),
     join(directory, 'LICENSE'),
   )
 
@@ -71,7 +71,10 @@ export const writeLibrary = async (library: Library, settings: Settings): Promis
   const notice = noticeOf(root, { held: packages, beside: library.dependencies, hasWasm })
   writeFileSync(join(directory, 'NOTICE'), notice)
   copyLicence(root, library.licence, directory)
-  const readme = readFileSync(join(root, 'src/packages', library.suffix.slice(1), 'README.md'), 'utf8')
+  const readme = readFileSync(
+    join(root, 'src/bin/packages/contents', library.suffix.slice(1), 'README.md'),
+    'utf8',
+  )
   writeFileSync(
     join(directory, 'README.md'),
     renamed(readme, product).replace('{{sizes}}', sizeLines(library, name, gzipKib)),

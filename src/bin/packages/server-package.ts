@@ -85,7 +85,7 @@ export const writeServerPackage = async ({ root, product, repository }: Settings
   writeFileSync(join(directory, 'package.json'), `${JSON.stringify(published, null, 2)}\n`)
   writeFileSync(join(directory, 'NOTICE'), noticeOf(root, { held: HELD, beside: [], hasWasm: true }))
   copyLicence(root, manifest.license, directory)
-  const readme = readFileSync(join(root, 'src/packages/server/README.md'), 'utf8')
+  const readme = readFileSync(join(root, 'src/bin/packages/contents/server/README.md'), 'utf8')
   writeFileSync(join(directory, 'README.md'), readme.replace('npm install assay', `npm install ${product}`))
   return names.length
 }

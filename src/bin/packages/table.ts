@@ -33,12 +33,12 @@ export const LIBRARIES: readonly Library[] = [
     licence: 'Apache-2.0',
     keywords: ['verification', 'jws', 'webhooks', 'transparency-log', 'merkle-tree', 'groth16', 'bn254'],
     entries: [
-      { path: '.', source: 'src/packages/verify/index.ts', maxGzipKib: 60 },
+      { path: '.', source: 'src/bin/packages/contents/verify/index.ts', maxGzipKib: 60 },
       { path: './proof', source: 'src/circuits/verifying/verifying.ts', maxGzipKib: 60 },
     ],
     dependencies: ['@noble/curves'],
     holds: [
-      /^src\/packages\/verify\//,
+      /^src\/bin\/packages\/contents\/verify\//,
       CORE,
       VERIFIER,
       /^src\/protocol\/(base-field|canonical-json|json-object|jws|merkle-proofs|proof-points|status|status-list|webhook|webhook-signature|zk1)\.ts$/,
@@ -52,7 +52,7 @@ export const LIBRARIES: readonly Library[] = [
     entries: [{ path: '.', source: 'build/client/index.ts', maxGzipKib: 15 }],
     dependencies: [],
     holds: [
-      /^src\/packages\/client\//,
+      /^src\/bin\/packages\/contents\/client\//,
       /^build\/client\/index\.ts$/,
       /^src\/protocol\/webhook-signature\.ts$/,
     ],

@@ -3,7 +3,7 @@
  * `assay-verify/proof`.
  * @module
  */
-export type { StatusList, StatusListRead, StatusListReason } from '../../protocol/status-list.ts'
+export type { StatusList, StatusListRead, StatusListReason } from '../../../../protocol/status-list.ts'
 export {
   type ReceivedWebhook,
   verifyWebhook,
@@ -11,7 +11,7 @@ export {
   type WebhookHeaders,
   type WebhookRefusal,
   type WebhookVerdict,
-} from '../../protocol/webhook.ts'
+} from '../../../../protocol/webhook.ts'
 export {
   type CheckpointRefusal,
   type CheckpointVerdict,

@@ -4,15 +4,15 @@
  * @module
  */
 import { ed25519 } from '@noble/curves/ed25519.js'
-import { createCore } from '../../core/index.ts'
-import { isObject } from '../../protocol/json-object.ts'
-import { type ReadJws, readJws } from '../../protocol/jws.ts'
+import { createCore } from '../../../../core/index.ts'
+import { isObject } from '../../../../protocol/json-object.ts'
+import { type ReadJws, readJws } from '../../../../protocol/jws.ts'
 import {
   type ExpectedStatusList as ExpectedList,
   readStatusList as readList,
   type StatusList,
   type StatusListRead,
-} from '../../protocol/status-list.ts'
+} from '../../../../protocol/status-list.ts'
 
 const PUBLIC_KEY_BYTES = 32
 const SIGNATURE_BYTES = 64

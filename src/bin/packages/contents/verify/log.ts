@@ -4,8 +4,8 @@
  * @module
  */
 import { ed25519 } from '@noble/curves/ed25519.js'
-import { createCore } from '../../core/index.ts'
-import { foldConsistency, foldInclusion } from '../../protocol/merkle-proofs.ts'
+import { createCore } from '../../../../core/index.ts'
+import { foldConsistency, foldInclusion } from '../../../../protocol/merkle-proofs.ts'
 
 const HASH = /^[0-9a-f]{64}$/
 const KEY_ID_BYTES = 4
