@@ -70,6 +70,32 @@ describe('the console’s pages of credentials in Chromium', function () {
     await page.waitForSelector('.empty >> text=Nothing was recorded of nobody')
   })
 
+  it('show what was asked for last, whichever answer comes first', async () => {
+    const page = await pages.openSignedIn('/console/people')
+    const kyc = kycRoutesOf(pages.app, (await ownerOf(pages.app, page.account)).apiKey)
+    await kyc.verified('anna')
+    await kyc.verify({ userId: 'bob', data: INCOMPLETE })
+    let held: (() => Promise<void>) | undefined
+    await page.route('**/console/api/people?userId=anna', (route) => {
+      held = () => route.continue()
+    })
+    const find = async (userId: string) => {
+      await page.fill('.filter-form [name="userId"]', userId)
+      await page.click('button:text("Filter")')
+    }
+    await find('anna')
+    await page.waitForSelector('text=Loading…')
+    await find('bob')
+    await page.waitForSelector('tbody tr:has-text("bob")')
+    const late = page.waitForResponse((response) => response.url().endsWith('userId=anna'))
+    await held?.()
+    await (await late).finished()
+    await page.waitForTimeout(100)
+    expect(await page.innerText('tbody'))
+      .to.include('bob')
+      .and.not.to.include('anna')
+  })
+
   it('a case of KYC is decided by a second person, and the person can be shown and forgotten', async () => {
     const page = await pages.openSignedIn('/console/people')
     expect(await page.innerText('.empty')).to.include('Nobody was checked yet')
@@ -93,6 +119,7 @@ describe('the console’s pages of credentials in Chromium', function () {
     await page.click('dialog button:text-is("Decide")')
     await page.waitForSelector('dialog .error:not(:empty)')
     await expectUsable(page, 'the decision on a case')
+    await page.selectOption('dialog [name="verdict"]', 'approve')
     await fillOn(page, { reason: 'The passport was seen.' }, 'dialog')
     await page.click('dialog button:text-is("Decide")')
     await page.waitForSelector('td >> text=You proposed to approve')
@@ -103,6 +130,7 @@ describe('the console’s pages of credentials in Chromium', function () {
     await page.waitForSelector('td >> text=Another member proposed to approve: The passport was seen.')
     await expectUsable(page, 'a case that waits for a second reviewer')
     await page.click('td button:has-text("Decide")')
+    await page.selectOption('dialog [name="verdict"]', 'approve')
     await fillOn(page, { reason: 'So did I.' }, 'dialog')
     await page.click('dialog button:text-is("Decide")')
     await page.waitForSelector('.empty >> text=Nobody is like this')

@@ -136,8 +136,11 @@ const makeVerifiedPerson = async (app: TestApp, { apiKey }: TestOrganisation) =>
 /** Somebody whose data is incomplete. */
 const makeReviewedPerson = async (app: TestApp, { apiKey }: TestOrganisation) => {
   const reviewedUserId = `customer-${randomUUID()}`
-  await kycRoutesOf(app, apiKey).verify({ userId: reviewedUserId, data: { givenName: 'Anna' } })
-  return { reviewedUserId }
+  const { body } = await kycRoutesOf(app, apiKey).verify({
+    userId: reviewedUserId,
+    data: { givenName: 'Anna' },
+  })
+  return { reviewedUserId, reviewedReference: body.reference }
 }
 
 /** Somebody on the list that ships, who is found. */
@@ -315,6 +318,7 @@ const MAKERS: Makers = {
   asset: async ({ services }) => ({ asset: services.pages.assets[0] ?? '' }),
   verifiedUserId: makeVerifiedPerson,
   reviewedUserId: makeReviewedPerson,
+  reviewedReference: makeReviewedPerson,
   screenedUserId: makeScreenedPerson,
   findingId: makeScreenedPerson,
   holderX: makeWalletProof,

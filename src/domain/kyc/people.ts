@@ -152,6 +152,8 @@ export const createPeople = (deps: Deps) => {
       const { id: reference } = row.latest
       if (record.status !== 'review')
         fail('conflict', { message: 'No check of this person waits for review.' })
+      if (asked.reference !== reference)
+        fail('conflict', { message: 'The person was checked again; look at the newest check.' })
       const subject = entrySubject(row)
       const review = await reviews.start(caller, {
         item: itemOf(reference),

@@ -55,6 +55,10 @@ export type PersonPage = Static<typeof PersonPage>
 
 export const DecidePerson = Type.Object(
   {
+    reference: askedId('kyc', {
+      description:
+        '`review.reference` of the check that was looked at; 409 where it is not the newest any more.',
+    }),
     verdict: Type.Enum([...REVIEW_VERDICTS], {
       description: '`approve`: verified, at level basic. `reject`: rejected.',
     }),

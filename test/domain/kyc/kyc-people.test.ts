@@ -1,6 +1,7 @@
 /** People as a list, and decisions on checks that wait for review. */
 import { expect } from 'chai'
 import type { Person } from '../../../src/domain/kyc/schemas-list.ts'
+import { newId } from '../../../src/ids.ts'
 import { sharedApp, type TestApp, type TestOrganisation } from '../../support/app.ts'
 import { ANNA, kycRoutesOf } from '../../support/domain/kyc.ts'
 import { listOf } from '../../support/lists.ts'
@@ -14,8 +15,14 @@ describe('the list of people', () => {
   let owner: TestOrganisation
   let kyc: ReturnType<typeof kycRoutesOf>
   const list = (key = owner.apiKey) => listOf<Person, 'people'>(app, key, PEOPLE, 'people')
-  const decide = (userId: string, body: object, key = owner.apiKey) =>
-    app.request<Person & { error?: string }>('POST', `${PEOPLE}/${userId}/decision`, { key, body })
+  /** The newest case that waits, or a reference of nobody. */
+  const waitingOf = async (userId: string, key = owner.apiKey) =>
+    (await list(key).rows(`userId=${userId}`))[0]?.review?.reference ?? newId('kyc', 0)
+  const decide = async (userId: string, body: object, key = owner.apiKey) =>
+    app.request<Person & { error?: string; message?: string }>('POST', `${PEOPLE}/${userId}/decision`, {
+      key,
+      body: { reference: await waitingOf(userId, key), ...body },
+    })
   const reviewed = async (userId: string, data: object = INCOMPLETE) => {
     const { body } = await kyc.verify({ userId, data })
     expect(body.status).to.equal('review')
@@ -80,18 +87,27 @@ describe('the list of people', () => {
   })
 
   it('decides once where a request is repeated under its Idempotency-Key', async () => {
-    await reviewed('bob')
+    const { reference } = await reviewed('bob')
     const ask = (reason: string) =>
       app.request<Person & { error?: string }>('POST', `${PEOPLE}/bob/decision`, {
         key: owner.apiKey,
         headers: { 'idempotency-key': 'once' },
-        body: { verdict: 'approve', reason },
+        body: { reference, verdict: 'approve', reason },
       })
     const [first, second] = [await ask('seen'), await ask('seen')]
     expect([second.status, second.headers.get('idempotency-replayed')]).to.deep.equal([200, 'true'])
     expect(second.body).to.deep.equal(first.body)
     expect(await eventsOf()).to.deep.equal(['kyc.checked', 'kyc.reviewed'])
     expect((await ask('heard')).body.error).to.equal('idempotency_key_reused')
+  })
+
+  it('is not decided on another check than the one that was looked at', async () => {
+    const { reference } = await reviewed('bob')
+    const newest = await reviewed('bob')
+    const late = await decide('bob', { reference, verdict: 'approve', reason: 'The passport was seen.' })
+    expect([late.status, late.body.error]).to.deep.equal([409, 'conflict'])
+    expect(late.body.message).to.include('checked again')
+    expect((await list().rows('status=review'))[0]?.review?.reference).to.equal(newest.reference)
   })
 
   it('rejects a case, and revokes nothing of others', async () => {

@@ -3,8 +3,9 @@ import { expect } from 'chai'
 import { decodeJwt } from 'jose'
 import type { Member } from '../../../src/domain/accounts/team/schemas.ts'
 import type { Finding, FindingPage } from '../../../src/domain/aml/schemas-subscriptions.ts'
-import type { Person } from '../../../src/domain/kyc/schemas-list.ts'
+import type { Person, PersonPage } from '../../../src/domain/kyc/schemas-list.ts'
 import type { ReviewSettings } from '../../../src/domain/reviews/schemas.ts'
+import { newId } from '../../../src/ids.ts'
 import { sharedApp, type TestApp } from '../../support/app.ts'
 import { ok } from '../../support/client.ts'
 import { signIn } from '../../support/domain/accounts.ts'
@@ -45,10 +46,17 @@ describe('a second reviewer', () => {
   const waiting = async (userId = 'bob') => {
     await ok(app, 'POST', '/api/kyc/verify', { key, body: { userId, data: { givenName: 'Bob' } } })
   }
-  const decide = (by: { headers: Headers }, body: object = APPROVE, userId = 'bob') =>
+  /** The newest case that waits, or a reference of nobody. */
+  const waitingOf = async (userId = 'bob') => {
+    const { people } = await ok<PersonPage>(app, 'GET', `/console/api/people?userId=${userId}`, {
+      headers: owner.headers,
+    })
+    return people[0]?.review?.reference ?? newId('kyc', 0)
+  }
+  const decide = async (by: { headers: Headers }, body: object = APPROVE, userId = 'bob') =>
     app.request<Person & Failed>('POST', `/console/api/people/${userId}/decision`, {
       headers: by.headers,
-      body,
+      body: { reference: await waitingOf(userId), ...body },
     })
 
   it('is a setting that owners change, which the log tells', async () => {
@@ -88,7 +96,7 @@ describe('a second reviewer', () => {
     expect((await decide(first)).body).to.include({ status: 'review' })
     const byKey = await app.request<Failed>('POST', '/console/api/people/bob/decision', {
       key,
-      body: APPROVE,
+      body: { reference: await waitingOf(), ...APPROVE },
     })
     expect([byKey.status, byKey.body.error]).to.deep.equal([403, 'insufficient_scope'])
     expect((await decide(viewer)).status).to.equal(403)

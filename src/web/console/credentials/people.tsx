@@ -34,7 +34,10 @@ type Review = NonNullable<Person['review']>
 type Verdict = NonNullable<Review['proposal']>['verdict']
 
 const VERDICTS: Readonly<Record<Verdict, string>> = { approve: 'Approve', reject: 'Reject' }
-const VERDICT_OPTIONS = Object.entries(VERDICTS).map(([value, label]) => ({ value, label }))
+const VERDICT_OPTIONS = [
+  { value: '', label: 'Choose' },
+  ...Object.entries(VERDICTS).map(([value, label]) => ({ value, label })),
+]
 
 const wordsOf = (name: string): string =>
   name.replace(/^mrz_/, 'machine-readable zone: ').replaceAll('_', ' ')
@@ -142,7 +145,12 @@ const Decide = ({ person: { userId, review }, me, done, close }: ActProps) => (
     action="Decide"
     close={close}
     submit={async (values) => {
-      const body = { verdict: textIn(values, 'verdict'), reason: textIn(values, 'reason').trim() }
+      const body = {
+        // What was looked at: the person may have been checked again since.
+        reference: review?.reference,
+        verdict: textIn(values, 'verdict'),
+        reason: textIn(values, 'reason').trim(),
+      }
       await ask('POST', `/console/api/people/${encodeURIComponent(userId)}/decision`, { body })
       await done()
     }}
@@ -152,8 +160,8 @@ const Decide = ({ person: { userId, review }, me, done, close }: ActProps) => (
     <Select
       name="verdict"
       label="Decision"
+      required
       options={VERDICT_OPTIONS}
-      value={review?.proposal?.verdict}
       hint="Approved: verified at level basic, with a credential. Where a second reviewer is asked for, it waits until another member decides the same."
     />
     <Field

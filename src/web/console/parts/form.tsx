@@ -197,16 +197,18 @@ interface SelectProps {
   readonly name: string
   readonly label: string
   readonly options: readonly Option[]
+  /** Demands another than the option without a value. */
+  readonly required?: boolean
   readonly value?: string
   readonly hint?: ComponentChildren
 }
 
-export const Select = ({ name, label, options, value, hint }: SelectProps) => {
+export const Select = ({ name, label, options, required, value, hint }: SelectProps) => {
   const { id, problem, attributes } = useField(name, hint !== undefined)
   return (
     <div class="field">
       <label for={id}>{label}</label>
-      <select id={id} name={name} {...attributes}>
+      <select id={id} name={name} required={required} {...attributes}>
         {options.map((option) => (
           <option key={option.value} value={option.value} selected={option.value === value}>
             {option.label}

@@ -1,9 +1,10 @@
 /** What a page reads from the service: while it is asked for, when it is there, and when it can't be had. @module */
 import type { ComponentChildren } from 'preact'
-import { useCallback, useEffect, useState } from 'preact/hooks'
+import { useCallback, useEffect, useRef, useState } from 'preact/hooks'
 import { UnreachableError } from '../../http.ts'
 import { ServiceError } from '../service.ts'
 import { ask } from '../session.ts'
+import { type Paged, type Rows, readRows } from './read-rows.ts'
 
 export interface Reading<T> {
   /** Undefined until it is there; what was read before stays while it is read again. */
@@ -23,13 +24,17 @@ const wordsOf = (error: unknown): string => {
 /** Does what `load` does, such as a check in the browser. @param key does it anew when it changes */
 export const useWork = <T,>(key: string, load: () => Promise<T>): Reading<T> => {
   const [read, setRead] = useState<{ key: string; value?: T; problem?: string }>({ key })
+  const newest = useRef(key)
+  newest.current = key
   const again = useCallback(async () => {
+    // An answer that comes after that to a later key is of no use any more.
     try {
       const value = await load()
-      setRead({ key, value })
+      if (newest.current === key) setRead({ key, value })
     } catch (error) {
       const problem = wordsOf(error)
-      setRead((before) => (before.key === key ? { ...before, problem } : { key, problem }))
+      if (newest.current === key)
+        setRead((before) => (before.key === key ? { ...before, problem } : { key, problem }))
     }
   }, [key])
   useEffect(() => {
@@ -41,15 +46,16 @@ export const useWork = <T,>(key: string, load: () => Promise<T>): Reading<T> => 
 /** Reads a route. @param path with its query */
 export const useReading = <T,>(path: string): Reading<T> => useWork(path, () => ask<T>('GET', path))
 
-/** One page of a list, as routes answer it. */
-interface Paged {
-  readonly nextCursor: string | null
-}
-
 /** Reads a list page by page. */
 export interface PagedReading<T> extends Reading<readonly T[]> {
   /** Reads on, where there is more. */
   readonly more?: () => Promise<void>
+}
+
+/** What was read on, and the first rows that it goes on from. */
+interface Rest<T> extends Rows<T> {
+  readonly first: Rows<T>
+  readonly problem?: string
 }
 
 /**
@@ -60,31 +66,27 @@ export const usePages = <P extends Paged, T>(
   path: string,
   rowsOf: (page: P) => readonly T[],
 ): PagedReading<T> => {
-  const first = useReading<P>(path)
-  const [rest, setRest] = useState<{ first?: P; rows: readonly T[]; next: string | null }>({
-    rows: [],
-    next: null,
-  })
-  const [problem, setProblem] = useState<string | undefined>()
-  if (first.value === undefined) return first as Reading<never>
-  const page = first.value
-  // What was read on belongs to the first page that it goes on from.
-  const read = rest.first === page ? rest : { rows: [], next: page.nextCursor }
-  const more = async (): Promise<void> => {
-    try {
-      const cursor = `${path.includes('?') ? '&' : '?'}cursor=${encodeURIComponent(read.next ?? '')}`
-      const added = await ask<P>('GET', path + cursor)
-      setProblem(undefined)
-      setRest({ first: page, rows: [...read.rows, ...rowsOf(added)], next: added.nextCursor })
-    } catch (error) {
-      setProblem(wordsOf(error))
-    }
-  }
+  const readFrom = (cursor?: string): Promise<Rows<T>> =>
+    readRows((address) => ask<P>('GET', address), path, rowsOf, cursor)
+  const { value: first, problem, again } = useWork(path, () => readFrom())
+  const [rest, setRest] = useState<Rest<T> | undefined>()
+  if (first === undefined) return { problem, again }
+  const read: Rest<T> = rest?.first === first ? rest : { first, rows: [], next: first.next }
+  const { next } = read
   return {
-    value: [...rowsOf(page), ...read.rows],
-    problem: first.problem ?? problem,
-    again: first.again,
-    more: read.next === null ? undefined : more,
+    value: [...first.rows, ...read.rows],
+    problem: problem ?? read.problem,
+    again,
+    ...(next !== null && {
+      async more() {
+        try {
+          const added = await readFrom(next)
+          setRest({ first, rows: [...read.rows, ...added.rows], next: added.next })
+        } catch (error) {
+          setRest({ ...read, problem: wordsOf(error) })
+        }
+      },
+    }),
   }
 }
 
@@ -92,6 +94,10 @@ interface LoadedProps<T> {
   readonly of: Reading<T>
   children(value: T): ComponentChildren
 }
+
+/** A list of which nothing was found yet, and which goes on. */
+const goesOn = (of: Reading<unknown>): boolean =>
+  Array.isArray(of.value) && of.value.length === 0 && 'more' in of && of.more !== undefined
 
 export const Loaded = <T,>({ of, children }: LoadedProps<T>) => (
   <>
@@ -103,7 +109,13 @@ export const Loaded = <T,>({ of, children }: LoadedProps<T>) => (
         </button>
       </div>
     )}
-    {of.value !== undefined ? children(of.value) : of.problem === undefined && <p role="status">Loading…</p>}
+    {goesOn(of) ? (
+      <p role="status">Nothing like this among the newest, which were searched. There are older ones.</p>
+    ) : of.value !== undefined ? (
+      children(of.value)
+    ) : (
+      of.problem === undefined && <p role="status">Loading…</p>
+    )}
   </>
 )
 

@@ -128,9 +128,10 @@ const proposeDecision = async (app: Story['app'], { apiKey: key }: Story['owner'
   const want = (secondReviewer: boolean) =>
     ok(app, 'PUT', '/console/api/review-settings', { key, body: { secondReviewer } })
   await want(true)
-  await kycRoutesOf(app, key).verify({ userId: 'reviewed', data: { givenName: 'Anna' } })
+  const person = { userId: 'reviewed', data: { givenName: 'Anna' } }
+  const { reference } = (await kycRoutesOf(app, key).verify(person)).body
   const { headers } = await signIn(app, await addMember(app, { key }, 'operator'))
-  const body = { verdict: 'approve', reason: 'The passport was seen.' }
+  const body = { reference, verdict: 'approve', reason: 'The passport was seen.' }
   await ok(app, 'POST', '/console/api/people/reviewed/decision', { headers, body })
   await want(false)
 }

@@ -31,9 +31,10 @@ const VERDICTS: Readonly<Record<Verdict, readonly [Tone, string]>> = {
   not_this_person: ['good', 'Not this person'],
 }
 
-const VERDICT_OPTIONS = Object.entries(VERDICTS)
-  .toReversed()
-  .map(([value, [, label]]) => ({ value, label }))
+const VERDICT_OPTIONS = [
+  { value: '', label: 'Choose' },
+  ...Object.entries(VERDICTS).map(([value, [, label]]) => ({ value, label })),
+]
 
 const VOID_WORDS: Readonly<Record<NonNullable<Finding['void']>['reason'], string>> = {
   entry_changed: 'the entry changed',
