@@ -337,6 +337,7 @@ const LISTED: Readonly<Record<string, readonly string[]>> = {
   listTerminals: ['terminalId'],
   listSecurityAlerts: ['alertId'],
   listConsoleAlerts: ['alertId'],
+  listAllAlerts: ['alertId'],
   listAudit: ['accountId'],
   listPayments: ['paymentId'],
   listResults: ['hash'],
