@@ -2,7 +2,7 @@
 import { systemClock } from '../../clock.ts'
 import { openCrypto } from '../crypto/crypto.ts'
 import { isArchive } from './archive.ts'
-import { checkResult } from './kinds/result.ts'
+import { checkResult, checkResultAt } from './kinds/result.ts'
 import { checkSigned } from './kinds/signed-kinds.ts'
 import { checkStatusList } from './kinds/status-list.ts'
 import type { Given, Said } from './messages.ts'
@@ -14,13 +14,6 @@ import { conclude, type Found, notRecognised, type Report } from './report.ts'
 const MAX_TEXT_BYTES = 1_048_576
 
 const say = (said: Said): void => postMessage(said)
-
-const resultAt = async (path: string, service: OwnService, now: number): Promise<Found | string> => {
-  const record = await service.lookUp(path)
-  return typeof record?.jws === 'string'
-    ? checkResult(record.jws, undefined, service, now)
-    : 'It is the address of a signed result that the service of this page does not know.'
-}
 
 /** What only some of them need is fetched when one of them is given. */
 const check = async (
@@ -42,7 +35,7 @@ const check = async (
     case 'checkpoint':
       return (await import('./kinds/checkpoint.ts')).checkCheckpoint(it.text, service)
     case 'address':
-      return resultAt(it.path, service, now)
+      return checkResultAt(it.path, service, now)
   }
 }
 

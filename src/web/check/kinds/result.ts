@@ -15,6 +15,7 @@ import {
   type Fact,
   type Found,
   lack,
+  leave,
   pass,
   refuse,
   timeWords,
@@ -24,7 +25,9 @@ import { ed25519Key, readSigned } from '../signed.ts'
 
 type Json = Readonly<Record<string, unknown>>
 
+const MS_PER_SECOND = 1000
 const WHAT = 'Signed result'
+const PAGES = '/verify/qr/'
 const RESULT = { typ: 'vr+jws', kidCharacters: 43, expired: 'RESULT_EXPIRED', hasIssuer: true } as const
 
 const TITLES: Readonly<Partial<Record<CheckName, string>>> = {
@@ -59,34 +62,50 @@ const factsOf = (claims: Json): Fact[] =>
     return [[title, name === 'iat' || name === 'exp' ? timeWords(Number(value)) : visible(value)] as const]
   })
 
-/** Members of an answer, and the claims that they must be. */
-const ANSWERED = [
-  [['verificationId', 'verification_id'], 'jti'],
-  [['digest'], 'digest'],
-  [['circuitId', 'circuit_id'], 'circuit_id'],
-  [['merkleLeafHash', 'merkle_leaf_hash'], 'leaf_hash'],
-  [['question'], 'question'],
-] as const
+type Read = (answered: unknown) => unknown
+
 const DECISIONS = new Map<unknown, unknown>([
   [1, 'YES'],
   [0, 'NO'],
 ])
+const inWords: Read = (answered) => DECISIONS.get(answered) ?? answered
+const inSeconds: Read = (answered) =>
+  typeof answered === 'string' ? Math.floor(Date.parse(answered) / MS_PER_SECOND) : answered
+const asItIs: Read = (answered) => answered
 
-/** What stands beside the JWS is the caller's to believe only where the JWS says it, too. */
+/** Members of an answer, and the claims that they must be. */
+const ANSWERED: readonly (readonly [names: readonly string[], claim: string, read: Read])[] = [
+  [['verificationId', 'verification_id'], 'jti', asItIs],
+  [['decision', 'verdict'], 'decision', inWords],
+  [['timestamp', 'issued_at'], 'iat', inSeconds],
+  [['expiresAt', 'expires_at'], 'exp', inSeconds],
+  [['digest'], 'digest', asItIs],
+  [['circuitId', 'circuit_id'], 'circuit_id', asItIs],
+  [['merkleLeafHash', 'merkle_leaf_hash'], 'leaf_hash', asItIs],
+  [['question'], 'question', asItIs],
+  [['issuer'], 'iss', asItIs],
+]
+
+/** What stands beside the JWS is the caller's to believe only where the JWS says it, too; null is as nothing. */
 const answerCheck = (answer: Json, claims: Json): Check => {
-  const told = answer.decision === undefined ? claims.decision : answer.decision
-  const differing = [
-    ...ANSWERED.flatMap(([names, claim]) =>
-      names.filter((name) => answer[name] !== undefined && answer[name] !== claims[claim]),
-    ),
-    ...((DECISIONS.get(told) ?? told) === claims.decision ? [] : ['decision']),
-  ]
-  return differing.length === 0
-    ? pass('Answer', 'What stands beside the JWS is what the JWS says.')
-    : refuse(
+  const compared = ANSWERED.flatMap(([names, claim, read]) =>
+    names
+      .filter((name) => answer[name] !== undefined)
+      .map((name) => ({ name, isSame: (read(answer[name]) ?? null) === (claims[claim] ?? null) })),
+  )
+  const namesOf = (some: typeof compared): string => some.map(({ name }) => name).join(', ')
+  const differing = compared.filter(({ isSame }) => !isSame)
+  if (differing.length > 0)
+    return refuse(
+      'Answer',
+      'ANSWER_MISMATCH',
+      `Beside the JWS stands another ${namesOf(differing)} than was signed.`,
+    )
+  return compared.length === 0
+    ? leave('Answer', 'Nothing stands beside the JWS that it says, too.')
+    : pass(
         'Answer',
-        'ANSWER_MISMATCH',
-        `Beside the JWS stands another ${differing.join(', ')} than was signed.`,
+        `What stands beside the JWS as ${namesOf(compared)} is what the JWS says. Nothing else of the answer was compared with it.`,
       )
 }
 
@@ -192,6 +211,12 @@ const furtherChecks = async (
   })
 }
 
+const NOTHING = { word: 'Valid', text: '', isPlain: false } as const
+
+/** What the address of a result names. */
+const hashOf = async (jws: string, { crypto }: OwnService): Promise<string> =>
+  toBase64url(await crypto.sha256(new TextEncoder().encode(jws)))
+
 /** @param answer what the JWS stands in @param now Unix ms */
 export const checkResult = async (
   jws: string,
@@ -200,13 +225,15 @@ export const checkResult = async (
   now: number,
 ): Promise<Found> => {
   const { checks, payload } = await readSigned({ text: jws, ...RESULT }, service, now)
-  const nothing = { word: 'Valid', text: '', isPlain: false }
-  if (payload === undefined) return { what: WHAT, checks, meaning: nothing }
-  const hash = toBase64url(await service.crypto.sha256(new TextEncoder().encode(jws)))
-  const path = `/verify/qr/${hash}`
+  if (payload === undefined) return { what: WHAT, checks, meaning: NOTHING }
+  const hash = await hashOf(jws, service)
+  const path = `${PAGES}${hash}`
   let record: Json | undefined
   const withdrawal = await attempt('Withdrawal', async () => {
-    record = await service.lookUp(path)
+    const answered = await service.lookUp(path)
+    if (answered !== undefined && answered.jws !== jws)
+      return lack('Withdrawal', 'The service answered about another result.')
+    record = answered
     return standing(record)
   })
   const told = { ...record, ...(answer && proofIn(answer) !== undefined && { proof: proofIn(answer) }) }
@@ -231,4 +258,24 @@ export const checkResult = async (
       'that the organisation is who you think: compare its id with the one that you know',
     ],
   }
+}
+
+/** What the service has at the address of a result. @param path of the address @param now Unix ms @returns why there is nothing to check */
+export const checkResultAt = async (
+  path: string,
+  service: OwnService,
+  now: number,
+): Promise<Found | string> => {
+  const record = await service.lookUp(path)
+  if (typeof record?.jws !== 'string')
+    return 'It is the address of a signed result that the service of this page does not know.'
+  const named = path.slice(PAGES.length)
+  const hash = await hashOf(record.jws, service)
+  if (hash !== named) {
+    const detail = `The address names ${named}, but the service answered with a result whose JWS has the SHA-256 ${hash}.`
+    return { what: WHAT, checks: [refuse('Address', 'ADDRESS_MISMATCH', detail)], meaning: NOTHING }
+  }
+  const found = await checkResult(record.jws, undefined, service, now)
+  const address = pass('Address', `The SHA-256 of the JWS is ${hash}, as the address says.`)
+  return { ...found, checks: [address, ...found.checks] }
 }

@@ -9,7 +9,7 @@ import {
   ended,
   type Fact,
   type Found,
-  leave,
+  lack,
   pass,
   refuse,
   timeWords,
@@ -60,7 +60,10 @@ const placeIn = (
 const revocationCheck = (payload: Json, service: OwnService, now: number): Promise<Check> =>
   attempt(STATUS, async () => {
     if (payload.status === undefined)
-      return leave(STATUS, 'It names no entry of a status list: tokens of earlier versions have none.')
+      return lack(
+        STATUS,
+        'It names no entry of a status list, as tokens of earlier versions don’t. Whether it was revoked, only the service knows: have the organisation validate it.',
+      )
     const place = placeIn(payload, await service.issuer())
     if (place === undefined)
       return refuse(STATUS, 'STATUS_LIST_OTHER', 'The status list that it names is none of the service.')
@@ -81,6 +84,7 @@ const badgeCheck = ({ jti }: Json, service: OwnService): Promise<Check> =>
     const status = textOf(badge, 'status')
     if (badge === undefined || status === undefined)
       return refuse(BADGE, 'BADGE_UNKNOWN', 'The service knows no such badge.')
+    if (badge.badge_id !== id) return lack(BADGE, 'The service answered about another badge.')
     return status === 'active'
       ? pass(
           BADGE,
@@ -97,6 +101,16 @@ const badgeCheck = ({ jti }: Json, service: OwnService): Promise<Check> =>
 const USED = 'whether it was used up: only the service knows'
 const AUDIENCE = 'that it is for you: compare its audience with your own, if it names one'
 const SAID = 'that what it says is true: it is the word of the organisation that it names'
+
+/** As they end a sentence. */
+const reasonsIn = ({ reasons }: Json): string =>
+  Array.isArray(reasons) && reasons.length > 0 ? ` (${reasons.map(visible).join(', ')})` : ''
+
+const RECEIPT_WORDS = new Map<unknown, string>([
+  ['ALLOW', 'allowed'],
+  ['DENY', 'denied'],
+  ['STEP_UP', 'not signed by the agent'],
+])
 
 const always = (word: string, text: string) => () => ({ word, text })
 
@@ -171,12 +185,26 @@ const KINDS: Readonly<Record<string, SignedKind>> = {
   'agent-verdict+jws': {
     what: 'Verdict about an agent',
     expired: 'VERDICT_EXPIRED',
-    meaning: always('Valid', 'The service signed what it found of the agent then.'),
+    meaning: (payload) =>
+      payload.verified === true
+        ? { word: 'Valid: verified', text: 'The service signed that it verified the agent then.' }
+        : {
+            word: 'Valid: not verified',
+            text: `The service signed that it did not verify the agent${reasonsIn(payload)}.`,
+            isPlain: false,
+          },
     notChecked: ['what became of the agent since'],
   },
   'agent-receipt+jws': {
     what: 'Receipt of an act of an agent',
-    meaning: always('Valid', 'The service signed this receipt.'),
+    meaning: (payload) => {
+      const decided = RECEIPT_WORDS.get(payload.decision) ?? visible(payload.decision)
+      return {
+        word: `Valid: ${decided}`,
+        text: `The service signed what it decided of the act: ${decided}${reasonsIn(payload)}.`,
+        isPlain: payload.decision === 'ALLOW',
+      }
+    },
     notChecked: ['what became of the agent since'],
   },
   'agent-authorisation+jwt': {
@@ -187,8 +215,21 @@ const KINDS: Readonly<Record<string, SignedKind>> = {
   },
   'aml-decision+jws': {
     what: 'Decision on a screening',
-    meaning: always('Valid', 'The service signed this decision.'),
-    notChecked: [SAID],
+    meaning: ({ verdict }) =>
+      verdict === 'not_this_person'
+        ? {
+            word: 'Genuine: not this person',
+            text: 'The service signed the decision that the person is not the one on the list. Whether it still counts, only the service knows.',
+          }
+        : {
+            word: `Genuine: ${visible(verdict)}`,
+            text: `The service signed this decision: ${visible(verdict)}. Whether it still counts, only the service knows.`,
+            isPlain: false,
+          },
+    notChecked: [
+      'whether a later decision replaced it, or what was found has changed since: ask GET /api/aml/findings',
+      SAID,
+    ],
   },
 }
 
