@@ -56,6 +56,7 @@ const EXAMPLE_VALUES: Readonly<Record<string, string>> = {
   loggedDigest: '9f'.repeat(32),
   paymentTime: '2026-01-15T12:00:00Z',
   proofId: 'prf_01kahnq7x8e4w3v5f6t2s9r0pm',
+  reviewedReference: 'kyc_01kahnq7x8e4w3v5f6t2s9r0pm',
   slug: '3mJr7AoUXx2W',
   tokenId: 'tok_01kahnq7x8e4w3v5f6t2s9r0pm',
   treeRoot: '9f'.repeat(32),

@@ -71,6 +71,13 @@ const chance = (): number => (crypto.getRandomValues(new Uint32Array(1))[0] as n
 
 const textOf = (value: unknown): string => (Array.isArray(value) ? value.join(',') : String(value))
 
+/** `https://host/below` of `https://host/below//`. */
+const withoutSlashes = (url: string): string => {
+  let end = url.length
+  while (url[end - 1] === '/') end--
+  return url.slice(0, end)
+}
+
 /** @throws TypeError for a member of the path that is missing or names another path, or a member that has no place */
 const addressOf = ({ name, path, query, body }: Operation, input: Input, baseUrl: string) => {
   const rest: Record<string, unknown> = { ...input }
@@ -82,7 +89,7 @@ const addressOf = ({ name, path, query, body }: Operation, input: Input, baseUrl
     delete rest[member]
     return encodeURIComponent(text)
   })
-  const url = new URL(baseUrl.replace(/\/+$/, '') + filled)
+  const url = new URL(withoutSlashes(baseUrl) + filled)
   for (const member of query) {
     if (rest[member] !== undefined) url.searchParams.set(member, textOf(rest[member]))
     delete rest[member]
