@@ -121,6 +121,11 @@ describe('the typed client', () => {
       expect(ids).to.deep.equal([undefined, '1'])
     })
 
+    it('never for a stream of members that nobody knows', () => {
+      const streamMessages = assay().streamMessages as unknown as (input: object) => unknown
+      expect(() => streamMessages({ tread: 'x' })).to.throw(TypeError, 'has no member tread')
+    })
+
     it('for the stream while the service restarts, until it is refused', async () => {
       const statuses: number[] = []
       answer = (request, response) => {

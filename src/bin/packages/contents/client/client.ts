@@ -1,5 +1,6 @@
 /** The client: a method for each operation, made from the table that the build writes. @module */
 import {
+  addressOf,
   type CallOptions,
   type ClientOptions,
   createRequests,
@@ -68,11 +69,14 @@ export const createOperations = (
         cursor = page.nextCursor ?? null
       }
     }
-    const stream = (input: Input = {}, options: CallOptions = {}) =>
-      readStream((lastId) => {
+    const stream = (input: Input = {}, options: CallOptions = {}) => {
+      // What can't be asked would be asked again for ever.
+      addressOf(operation, input, client.baseUrl)
+      return readStream((lastId) => {
         const headers = { ...options.headers, ...(lastId && { 'last-event-id': lastId }) }
         return request(operation, input, { ...options, headers }, async (response) => response)
       }, options.signal)
+    }
     operations[name] = flags.includes('s') ? stream : items ? Object.assign(call, { all }) : call
     groups[camelCase(group)] = { ...groups[camelCase(group)], [name]: operations[name] }
   }

@@ -79,7 +79,7 @@ const withoutSlashes = (url: string): string => {
 }
 
 /** @throws TypeError for a member of the path that is missing or names another path, or a member that has no place */
-const addressOf = ({ name, path, query, body }: Operation, input: Input, baseUrl: string) => {
+export const addressOf = ({ name, path, query, body }: Operation, input: Input, baseUrl: string) => {
   const rest: Record<string, unknown> = { ...input }
   const filled = path.replace(/\{(\w+)\}/g, (_, member: string) => {
     const text = String(rest[member] ?? '')
