@@ -25,6 +25,9 @@ const PAGES = {
   terminal: 'Till · Assay',
 } as const
 
+/** What guides show. */
+const PICTURES = 'docs/pictures'
+
 /** The script of all pages of the documentation. */
 const DOCS = 'docs'
 
@@ -103,12 +106,18 @@ const withImports = (outputs: Metafile['outputs'], file: string, seen = new Set<
 /** Builds the assets. @param index what the search looks in */
 const buildAssets = async (index: string): Promise<Assets> => {
   const scripts = [...Object.keys(PAGES), DOCS].map((name) => `${SOURCE}/${name}.ts`)
+  const pictures = readdirSync(join(ROOT, PICTURES)).filter((name) => name.endsWith('.png'))
   const workers = await buildWorkers()
   const { metafile } = await build({
     ...shared,
-    entryPoints: [...scripts, `${SOURCE}/style.css`, `${SOURCE}/icon.svg`],
+    entryPoints: [
+      ...scripts,
+      `${SOURCE}/style.css`,
+      `${SOURCE}/icon.svg`,
+      ...pictures.map((name) => `${PICTURES}/${name}`),
+    ],
     ...split,
-    loader: { '.svg': 'copy' },
+    loader: { '.svg': 'copy', '.png': 'copy' },
     define: workers.addresses,
     plugins: [madeIndex(index)],
   })
@@ -162,7 +171,12 @@ export const buildWeb = async ({ pages, index }: Docs): Promise<void> => {
     writeFileSync(join(ROOT, OUTPUT, `${basename(name)}.html`), page)
   }
   writeDocs(pages, ({ title, main }) =>
-    fill(shell, { title: `${title} · Docs · Assay`, main, ...files, script: url(`${DOCS}.ts`) }),
+    fill(shell, {
+      title: `${title} · Docs · Assay`,
+      main: main.replaceAll(/"picture:([a-z0-9-]+\.png)"/g, (_, name: string) => `"${url(name)}"`),
+      ...files,
+      script: url(`${DOCS}.ts`),
+    }),
   )
   const assets = [...urlsOf('terminal.ts'), files.style]
   kept.add(await buildTill({ root: ROOT, output: OUTPUT, icon: files.icon, assets }))

@@ -44,6 +44,7 @@ const CONTENT_TYPES: Readonly<Record<string, string>> = {
   js: 'text/javascript; charset=utf-8',
   css: 'text/css; charset=utf-8',
   svg: 'image/svg+xml',
+  png: 'image/png',
   webmanifest: 'application/manifest+json',
 }
 
@@ -76,9 +77,15 @@ const TERMINAL_WORKER_HEADERS = {
   'Cache-Control': 'no-cache',
 } as const
 
-/** A file as it is answered. */
+/** A text as it is answered. */
 export interface Served {
   readonly body: string
+  readonly headers: Readonly<Record<string, string>>
+}
+
+/** A file as it is answered. */
+interface ServedFile {
+  readonly body: string | Uint8Array
   readonly headers: Readonly<Record<string, string>>
 }
 
@@ -109,7 +116,7 @@ export interface Pages {
   /** Names of all assets. */
   readonly assets: readonly string[]
   /** A script, style or image of the pages. @throws AppError not_found */
-  asset(name: string): Served
+  asset(name: string): ServedFile
 }
 
 /** @throws Error where nothing was built */
@@ -158,7 +165,7 @@ export const loadPages = (baseUrl: string): Pages => {
     body: read(`${name}.html`),
     headers,
   })
-  const assets = new Map<string, Served>()
+  const assets = new Map<string, ServedFile>()
   for (const name of readdirSync(new URL('assets/', directory))) {
     const type = CONTENT_TYPES[name.split('.').at(-1) ?? '']
     if (type === undefined) continue
@@ -167,7 +174,8 @@ export const loadPages = (baseUrl: string): Pages => {
       'Cache-Control': `public, max-age=${ASSET_MAX_AGE_SECONDS}, immutable`,
       ...(name.endsWith('.js') && { 'Content-Security-Policy': WORKER_POLICY }),
     }
-    assets.set(name, { body: read(`assets/${name}`), headers })
+    const content = readFileSync(new URL(`assets/${name}`, directory))
+    assets.set(name, { body: type === CONTENT_TYPES.png ? content : content.toString(), headers })
   }
   return {
     landing: page('landing'),

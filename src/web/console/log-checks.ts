@@ -91,9 +91,7 @@ export const compareTree = async (told: Tree): Promise<Finding> => {
 
 const NOT_CHECKED: TitledFinding = {
   title: 'Post-quantum signature',
-  ...skipped(
-    'The checkpoint has an ML-DSA-44 cosignature as well, which browsers can’t check. Its key is at /checkpoint/keys, for tools that can.',
-  ),
+  ...skipped('The checkpoint has an ML-DSA-44 cosignature as well, which the page Verify (/verify) checks.'),
 }
 
 export interface LogExamination {

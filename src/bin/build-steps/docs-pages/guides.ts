@@ -36,7 +36,14 @@ const GROUPS: Readonly<Record<string, readonly string[]>> = {
   Agents: ['docs/agents.md', 'docs/agent-trust.md', 'docs/chat.md', 'docs/envelopes.md', 'docs/mcp.md'],
   Payments: ['docs/payments.md', 'docs/till.md'],
   'What happened': ['docs/audit.md', 'docs/webhooks.md', 'docs/exports.md'],
-  Operate: ['SECURITY.md', 'docs/packages.md', 'docs/scaling.md', 'docs/ceremony.md', 'CHANGELOG.md'],
+  Operate: [
+    'docs/console.md',
+    'SECURITY.md',
+    'docs/packages.md',
+    'docs/scaling.md',
+    'docs/ceremony.md',
+    'CHANGELOG.md',
+  ],
 }
 
 /** Names and titles of files whose own say less beside the others. */

@@ -22,6 +22,9 @@ export interface RenderedGuide {
 /** Where a file of the repository is a page: its address and title; undefined where it is none. */
 export type FindPage = (file: string) => { readonly url: string; readonly title: string } | undefined
 
+/** Stands for the address of a picture of docs/pictures, until the build has made it. */
+export const placeOfPicture = (name: string): string => `picture:${name}`
+
 const EXTERNAL = /^https?:\/\//
 const COMMENT = /^\s*<!--[\s\S]*?-->\s*$/
 
@@ -96,12 +99,25 @@ const relinked = (link: readonly Token[], file: string, findPage: FindPage): Tok
   return [open, ...(saysPath ? [wordsOf(open, 'text', page.title)] : words), ...rest.slice(-1)]
 }
 
+/** Where the pictures of guides lie. */
+const PICTURE = /^docs\/pictures\/([a-z0-9-]+\.png)$/
+
+/** A picture of a guide, whose address the build knows later. @throws Error for any other */
+const replaced = (image: Token, file: string): Token => {
+  const source = posix.join(posix.dirname(file), String(image.attrGet('src') ?? ''))
+  const [, name] = PICTURE.exec(source) ?? []
+  if (name === undefined) throw new Error(`${file} shows ${source}, which is no picture of docs/pictures`)
+  image.attrSet('src', placeOfPicture(name))
+  image.attrSet('loading', 'lazy')
+  return image
+}
+
 const withLinks = (children: readonly Token[], file: string, findPage: FindPage): Token[] => {
   const result: Token[] = []
   for (let index = 0; index < children.length; index++) {
     const token = children[index] as Token
     if (token.type !== 'link_open') {
-      result.push(token)
+      result.push(token.type === 'image' ? replaced(token, file) : token)
       continue
     }
     const end = children.findIndex(({ type }, at) => at > index && type === 'link_close')

@@ -55,8 +55,8 @@ const Narrow = ({ names }: { readonly names: Map<string, string> }) => {
   return (
     <Filters names={FILTERS}>
       <Select name="status" label="State" options={STATUS_OPTIONS} value={query.status} />
-      <Field name="from" type="date" label="From" hint="Days begin at midnight UTC." value={query.from} />
-      <Field name="to" type="date" label="To, included" value={query.to} />
+      <Field name="from" type="date" label="From (UTC)" value={query.from} />
+      <Field name="to" type="date" label="To, included (UTC)" value={query.to} />
       <Select
         name="terminalId"
         label="Terminal"

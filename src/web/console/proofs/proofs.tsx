@@ -86,8 +86,8 @@ export const Proofs = ({ me }: PageProps) => {
         <Select name="circuitId" label="Circuit" options={CIRCUIT_OPTIONS} value={query.circuitId} />
         <Select name="decision" label="Decision" options={DECISION_OPTIONS} value={query.decision} />
         <Select name="consumed" label="Spent" options={CONSUMED_OPTIONS} value={query.consumed} />
-        <Field name="from" type="date" label="From" hint="Days begin at midnight UTC." value={query.from} />
-        <Field name="to" type="date" label="To, included" value={query.to} />
+        <Field name="from" type="date" label="From (UTC)" value={query.from} />
+        <Field name="to" type="date" label="To, included (UTC)" value={query.to} />
       </Filters>
       <Loaded of={reading}>
         {(proofs) => (
