@@ -6,6 +6,7 @@ import { expect } from 'chai'
 import { type CheckPages, startCheckPages, toldOn } from '../support/check-page.ts'
 import { exported, revokeKey } from '../support/domain/exports.ts'
 import { largeEvidence } from '../support/large-evidence.ts'
+import { onEmbedded } from '../support/servers/database.ts'
 
 const MEBIBYTE = 1_048_576
 /** 1024 is what the page is made for; a machine of CI has less time. */
@@ -43,7 +44,7 @@ const pageBytes = async (pids: readonly number[]): Promise<number> => {
   return texts.reduce((sum, text) => sum + 1024 * Number(/^RssAnon:\s+(\d+) kB/m.exec(text)?.[1] ?? 0), 0)
 }
 
-describe(`evidence of ${EVIDENCE_MIB} MiB on the page that checks, in Chromium`, function () {
+onEmbedded.describe(`evidence of ${EVIDENCE_MIB} MiB on the page that checks, in Chromium`, function () {
   this.timeout(1_800_000)
   let pages: CheckPages
   let folder: string
