@@ -93,6 +93,15 @@ describe('the console’s page Verify in Chromium', function () {
     ])
     await expectUsable(page, 'a receipt of another log')
 
+    await page.unroute('**/verify')
+    await changeAnswers(page, (answer) => ({ ...answer, decision: 'NO' }))
+    await page.click('main button:text-is("Verify")')
+    await page.waitForSelector('.findings >> text=the decision', { timeout: 120_000 })
+    expect((await findingsOn(page)).filter((check) => check.endsWith('failed'))).to.deep.equal([
+      'Answer: failed',
+    ])
+    await page.waitForSelector('text=a check failed')
+
     let first: VerificationResult | undefined
     await page.unroute('**/verify')
     await changeAnswers(page, (answer) => {

@@ -79,7 +79,7 @@ const Checked = ({ examination }: { readonly examination: Examination }) => {
         <State tone={tone}>{word}</State>
       </p>
       <p>{text}</p>
-      {foreign !== undefined && (
+      {foreign !== undefined && report.verdict === 'VALID' && (
         <div class="notice" data-tone="warn">
           <p>
             <strong>This is not your organisation’s evidence</strong>: it is of{' '}
@@ -87,7 +87,7 @@ const Checked = ({ examination }: { readonly examination: Examination }) => {
           </p>
         </div>
       )}
-      {complete === false && (
+      {complete === false && report.verdict === 'VALID' && (
         <div class="notice" data-tone="warn">
           <p>
             <strong>The window is not all there</strong>: {gaps.join('; ')}.

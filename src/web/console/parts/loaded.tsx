@@ -24,17 +24,20 @@ const wordsOf = (error: unknown): string => {
 /** Does what `load` does, such as a check in the browser. @param key does it anew when it changes */
 export const useWork = <T,>(key: string, load: () => Promise<T>): Reading<T> => {
   const [read, setRead] = useState<{ key: string; value?: T; problem?: string }>({ key })
+  const asked = useRef(0)
   const newest = useRef(key)
   newest.current = key
   const again = useCallback(async () => {
-    // An answer that comes after that to a later key is of no use any more.
+    if (newest.current !== key) return
+    const number = ++asked.current
+    // An answer that comes after one to a later question is of no use any more.
+    const isNewest = (): boolean => number === asked.current
     try {
       const value = await load()
-      if (newest.current === key) setRead({ key, value })
+      if (isNewest()) setRead({ key, value })
     } catch (error) {
       const problem = wordsOf(error)
-      if (newest.current === key)
-        setRead((before) => (before.key === key ? { ...before, problem } : { key, problem }))
+      if (isNewest()) setRead((before) => (before.key === key ? { ...before, problem } : { key, problem }))
     }
   }, [key])
   useEffect(() => {

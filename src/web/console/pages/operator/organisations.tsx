@@ -161,6 +161,7 @@ const PodState = () => {
         clears
         submit={async (values) => {
           const path = `/console/api/pods/${encodeURIComponent(textIn(values, 'podId').trim())}`
+          setChanged(undefined)
           setChanged(await ask<OwnPod>('PATCH', path, { body: { status: textIn(values, 'status') } }))
         }}
       >

@@ -35,6 +35,23 @@ const checkReceipt = async (
   )
 }
 
+/** What the page shows of the answer is what was signed and published. */
+const checkAnswer = (
+  { verificationId, decision, merkleIndex }: VerificationResult,
+  claims: Readonly<Record<string, unknown>> | undefined,
+  published: PublicResult,
+): Finding => {
+  if (claims === undefined) return skipped('Without a good signature there is nothing to compare it with.')
+  const others = [
+    ...(claims.jti === verificationId ? [] : ['the id']),
+    ...((claims.decision ?? null) === decision ? [] : ['the decision']),
+    ...(published.merkleIndex === merkleIndex ? [] : ['the place in the log']),
+  ]
+  return others.length === 0
+    ? passed('Id and decision are those that were signed, the place in the log is the one that is published.')
+    : failed(`It differs from what was signed or published: ${others.join(', ')}.`)
+}
+
 /**
  * Checks an answer with what the service publishes. The proof and the question are those of the answer and of the form: whoever
  * asked has them, also where they are not published.
@@ -59,9 +76,11 @@ export const examineAnswer = async (answer: VerificationResult, asked: Asked): P
     crypto,
   )
   const receipt = await checkReceipt(answer, claims?.leaf_hash)
+  const shown = checkAnswer(answer, claims, record)
   return {
-    verdict: receipt.outcome === 'failed' ? 'INVALID' : verdict,
+    verdict: [receipt, shown].some(({ outcome }) => outcome === 'failed') ? 'INVALID' : verdict,
     findings: [
+      { title: 'Answer', ...shown },
       ...checks.map((check) => ({ title: CHECK_TITLES[check.name], ...check })),
       { title: 'Receipt', ...receipt },
     ],

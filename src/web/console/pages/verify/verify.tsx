@@ -49,11 +49,13 @@ const requestIn = (values: FormData): { json: string; asked: Asked } => {
   }
 }
 
-const Ask = ({ answered }: { answered(done: Done): void }) => (
+const Ask = ({ answered }: { answered(done: Done | undefined): void }) => (
   <Form
     action="Verify"
     submit={async (values) => {
       const { json, asked } = requestIn(values)
+      // What stands below was answered to something else.
+      answered(undefined)
       answered({ answer: await ask<VerificationResult>('POST', '/verify', { json, slow: true }), asked })
     }}
   >
@@ -132,7 +134,10 @@ const Result = ({ answer, asked }: Done) => {
         <p>
           <strong>{decisionText(answer)}</strong>
         </p>
-        <p>Signed, proven, and recorded as entry {answer.merkleIndex} of the log.</p>
+        <p>
+          So the answer says, with entry {answer.merkleIndex} of the log; what was signed and proven is
+          checked below.
+        </p>
       </div>
       <Copyable label="Address for its recipients" value={answer.qrUrl} />
       <h3>Checked in this browser</h3>
