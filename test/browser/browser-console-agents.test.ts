@@ -81,6 +81,8 @@ describe('the console’s page of agents in Chromium', function () {
     await fillOn(page, { name: 'Night-shift buyer' })
     await page.click('button:text("Register agent")')
     await page.waitForSelector('.secrets')
+    // Another would take the place of what is shown this once.
+    expect(await page.isVisible('summary:text("Register an agent")')).to.equal(false)
     expect(JSON.parse(await page.inputValue('.secrets input'))).to.include.keys('d', 'x')
     await expectUsable(page, 'an agent whose key was made for it')
     await page.click('text=I have kept it')

@@ -42,6 +42,8 @@ describe('the console’s pages for the operator in Chromium', function () {
     await page.fill('details [name="name"]', 'Zebra shop')
     await page.click('button:text("Create organisation")')
     await page.waitForSelector('.secrets')
+    // Another would take the place of what is shown this once.
+    expect(await page.isVisible('summary:text("Create an organisation")')).to.equal(false)
     const key = await page.inputValue('.secrets input')
     expect(await ok<Me>(pages.app, 'GET', '/console/api/me', { key })).to.include({
       organisation: 'Zebra shop',

@@ -34,9 +34,7 @@ const removeTornCoverage = (directory: string): void => {
   }
 }
 
-/** Called by mocha when every process of the run has ended. */
-export const mochaGlobalTeardown = async (): Promise<void> => {
-  if (NODE_V8_COVERAGE) removeTornCoverage(NODE_V8_COVERAGE)
+const dropScratchDatabases = async (): Promise<void> => {
   if (!DATABASE_URL) return
   const client = new pg.Client({ connectionString: DATABASE_URL })
   await client.connect()
@@ -49,4 +47,13 @@ export const mochaGlobalTeardown = async (): Promise<void> => {
   } finally {
     await client.end()
   }
+}
+
+/** Called by mocha before any test. Of a run that was killed, databases may be left under the process id that is this run's now. */
+export const mochaGlobalSetup = dropScratchDatabases
+
+/** Called by mocha when every process of the run has ended. */
+export const mochaGlobalTeardown = async (): Promise<void> => {
+  if (NODE_V8_COVERAGE) removeTornCoverage(NODE_V8_COVERAGE)
+  await dropScratchDatabases()
 }

@@ -26,11 +26,11 @@ const administer = async <T>(databaseUrl: string, work: (client: pg.Client) => P
   }
 }
 
-/** A test fills a disk of this PostgreSQL for some seconds, in which nobody gets the checkpoint that a DROP needs. */
-const drop = async (client: pg.Client, name: string): Promise<void> => {
+/** A test fills a disk of this PostgreSQL for some seconds, in which nobody gets the checkpoint that these statements may need. */
+const persist = async (client: pg.Client, sql: string): Promise<void> => {
   for (let tries = 1; ; tries++) {
     try {
-      return void (await client.query(`DROP DATABASE IF EXISTS ${name} WITH (FORCE)`))
+      return void (await client.query(sql))
     } catch (error) {
       const isNotYet = error instanceof Error && error.message === 'checkpoint request failed'
       if (!isNotYet || tries === CHECKPOINT_TRIES) throw error
@@ -46,11 +46,15 @@ export const createScratchDatabase = async (
 ): Promise<ScratchDatabase> => {
   const name = `${SCRATCH_DATABASES}${randomBytes(6).toString('hex')}`
   await administer(databaseUrl, (client) =>
-    client.query(`CREATE DATABASE ${name} TEMPLATE ${template} ENCODING 'UTF8'`),
+    persist(client, `CREATE DATABASE ${name} TEMPLATE ${template} ENCODING 'UTF8'`),
   )
   const url = new URL(databaseUrl)
   url.pathname = `/${name}`
-  return { url: url.href, drop: () => administer(databaseUrl, (client) => drop(client, name)) }
+  return {
+    url: url.href,
+    drop: () =>
+      administer(databaseUrl, (client) => persist(client, `DROP DATABASE IF EXISTS ${name} WITH (FORCE)`)),
+  }
 }
 
 const makeTemplate = (databaseUrl: string): Promise<string> =>

@@ -221,9 +221,9 @@ export const Agents = ({ me }: PageProps) => {
           done={() => setMade(undefined)}
         />
       )}
-      {changes && (
+      {/* A key or challenge is shown this once: another must not take its place. */}
+      {changes && made === undefined && (
         <Register
-          key={made?.agent_id}
           registered={(agent) => {
             setMade(agent)
             void reading.again()

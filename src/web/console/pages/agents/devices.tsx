@@ -88,7 +88,8 @@ export const Devices = ({ me }: PageProps) => {
           done={() => setMade(undefined)}
         />
       )}
-      {changes && (
+      {/* A key is shown this once: another must not take its place. */}
+      {changes && made?.private_key === undefined && (
         <Create
           key={made?.device_id}
           created={(device) => {

@@ -192,13 +192,15 @@ export const Organisations = () => {
       lead="All that use this service. What you change here is recorded in the log."
     >
       {made && <Made made={made} done={() => setMade(undefined)} />}
-      <Create
-        key={made?.organisationId}
-        created={(one) => {
-          setMade(one)
-          void reading.again()
-        }}
-      />
+      {/* The key is shown this once: another must not take its place. */}
+      {made === undefined && (
+        <Create
+          created={(one) => {
+            setMade(one)
+            void reading.again()
+          }}
+        />
+      )}
       <Filters names={FILTERS}>
         <Field name="name" label="Name begins with" value={query.name} maxLength={MAX_NAME_CHARACTERS} />
         <Select
