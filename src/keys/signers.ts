@@ -100,6 +100,14 @@ const NO_CONTEXT = new Uint8Array(0)
 
 const place = (kid: string): Place => ({ table: 'signing_keys', column: 'sealed_private', row: kid })
 
+/** @throws SealingError when a key was sealed under another master key */
+export const expectOpens = (
+  sealing: Pick<Sealing, 'open'>,
+  { kid, sealed_private }: Pick<SigningKeyRow, 'kid' | 'sealed_private'>,
+): void => {
+  sealing.open(SEAL_PURPOSE, place(kid), sealed_private)
+}
+
 interface KeyPair {
   readonly jwk: Jwk
   readonly secret: Uint8Array

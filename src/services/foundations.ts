@@ -16,23 +16,33 @@ import { createStatuses, type StatusesService } from '../domain/status/service.t
 import { SESSION_COOKIE } from '../http/auth.ts'
 import { addressBlock } from '../http/connections/client-address.ts'
 import type { Logger } from '../http/log.ts'
+import { openSealing } from '../keys/data-keys.ts'
 import { createIssuer, type Issuer } from '../keys/issuer.ts'
 import { createPseudonyms, type Pseudonyms } from '../keys/pseudonyms.ts'
 import { createSealedValues } from '../keys/sealed-values.ts'
-import { createSealing, type Sealing } from '../keys/sealing.ts'
+import type { Sealing } from '../keys/sealing.ts'
 import { createSigners, type Signers } from '../keys/signers.ts'
 import { createSubjectPseudonyms, type SubjectPseudonyms } from '../keys/subject-pseudonyms.ts'
 import { type Checkpoints, createCheckpoints } from '../ledger/checkpoints/checkpoint.ts'
+import { isAtHome, originOf, settleHome } from '../ledger/checkpoints/home.ts'
+import { followerLags } from '../ledger/follower.ts'
 import { createLedger, type Ledger } from '../ledger/ledger.ts'
 import { createLog, type Log } from '../ledger/tree/log.ts'
 import { createMetrics, type Metrics } from '../metrics.ts'
 import { createSafeFetch, type SafeFetch } from '../net/safe-fetch.ts'
 import { type Bus, createBus } from '../store/bus.ts'
 import { type Database, openDatabase } from '../store/database.ts'
-import { type Disk, watchDatabaseDisk, watchDisk } from '../store/disk.ts'
 import { createLimits, type Limits } from '../store/limits.ts'
+import type { MigrationStep } from '../store/migrate.ts'
 import { createOpenRecent, type OpenRecent } from '../store/recent.ts'
 import { openRedis, type RedisConnection } from '../store/redis.ts'
+import {
+  type DatabaseAnswers,
+  type DatabaseWrites,
+  watchDatabaseAnswers,
+  watchDatabaseWrites,
+} from '../store/watch/database.ts'
+import { type Disk, watchDisk } from '../store/watch/disk.ts'
 
 /** Where a generated admin key is kept in DATA_DIR. */
 export const ADMIN_KEY_FILE = 'admin.key'
@@ -45,6 +55,8 @@ export interface Foundations {
   readonly clock: Clock
   readonly logger: Logger
   readonly database: Database
+  /** The name under which the log is signed, and its number among those of this database. */
+  readonly logHome: { readonly origin: string; readonly generation: number }
   /** Undefined where one process serves alone. */
   readonly redis: RedisConnection | undefined
   readonly bus: Bus
@@ -67,25 +79,41 @@ export interface Foundations {
   readonly accounts: AccountsService
   readonly safeFetch: SafeFetch
   readonly disk: Disk
-  /** Of PostgreSQL; never full with the embedded database, whose disk is the other. */
-  readonly databaseDisk: Disk
+  /** Of PostgreSQL; the embedded database takes writes while its disk has room. */
+  readonly databaseWrites: DatabaseWrites
+  readonly databaseAnswers: DatabaseAnswers
   /** The admin key, if this start generated it. */
   readonly generatedAdminKey: string | undefined
 }
 
+/** Wraps what requests wait for, to tell how long they did. */
+export interface Tracing {
+  ledger(ledger: Ledger): Ledger
+  safeFetch(safeFetch: SafeFetch): SafeFetch
+}
+
+/** Nothing is wrapped. */
+const UNTRACED: Tracing = { ledger: (ledger) => ledger, safeFetch: (safeFetch) => safeFetch }
+
 interface Options {
   readonly clock?: Clock
   readonly logger: Logger
+  readonly tracing?: Tracing
 }
 
 const openStores = async (
-  { dataDir, databaseUrl, redisUrl }: Config,
+  { baseUrl, dataDir, databaseUrl, redisUrl, migrate }: Config,
   logger: Logger,
   closers: Closers,
-): Promise<Pick<Foundations, 'database' | 'redis' | 'bus' | 'limits'>> => {
-  const database = await openDatabase({ databaseUrl, dataDir }, logger)
+): Promise<Pick<Foundations, 'database' | 'logHome' | 'redis' | 'bus' | 'limits'>> => {
+  const onMigration = ({ name, number, of }: MigrationStep) =>
+    logger.info({ name, number, of }, 'the schema of the database is brought up to date')
+  const database = await openDatabase({ databaseUrl, dataDir, migrate, onMigration }, logger)
   closers.push(() => database.close())
-  const redis = redisUrl === undefined ? undefined : openRedis(redisUrl, logger)
+  // Before anything is written: what was restored from a copy may not go on by itself.
+  const generation = await settleHome(database)
+  const logHome = { origin: originOf(new URL(baseUrl).host, generation), generation }
+  const redis = redisUrl === undefined ? undefined : await openRedis(redisUrl, logger)
   if (redis) closers.push(() => redis.close())
   const bus = createBus({ redis: redis?.client, logger })
   closers.push(() => bus.close())
@@ -93,23 +121,26 @@ const openStores = async (
     redis: redis?.client,
     onFailure: (error) => logger.warn({ err: error }, 'rate limits are counted locally'),
   })
-  return { database, redis, bus, limits }
+  return { database, logHome, redis, bus, limits }
 }
 
 /** What seals, signs and recognises, and memories that may hold what is sealed. */
-const openKeys = async ({
-  config,
-  database,
-  redis,
-  bus,
-  clock,
-}: Pick<Foundations, 'config' | 'database' | 'redis' | 'bus' | 'clock'>): Promise<
-  Pick<Foundations, 'sealing' | 'openRecent' | 'signers' | 'issuer' | 'pseudonyms'>
-> => {
-  const sealing = createSealing(config.masterKey)
+const openKeys = async (
+  {
+    config,
+    database,
+    redis,
+    bus,
+    clock,
+    logger,
+  }: Pick<Foundations, 'config' | 'database' | 'redis' | 'bus' | 'clock' | 'logger'>,
+  closers: Closers,
+): Promise<Pick<Foundations, 'sealing' | 'openRecent' | 'signers' | 'issuer' | 'pseudonyms'>> => {
+  // First, since it notices a MASTER_KEY that is not this database's.
+  const { sealing, close } = await openSealing(database, config.masterKey, logger)
+  closers.push(close)
   const codec = createSealedValues(sealing)
   const openRecent = createOpenRecent({ clock, bus, codec, redis: redis?.client })
-  // First, since it notices a MASTER_KEY that is not this database's.
   const signers = await createSigners({ database, sealing, clock })
   const issuer = await createIssuer({ database, sealing, clock })
   const pseudonyms = createPseudonyms({ database, sealing, clock })
@@ -118,40 +149,47 @@ const openKeys = async ({
 
 type Watched = Pick<Foundations, 'config' | 'database' | 'security' | 'logger'>
 
-/** Full disks are logged, and raise an alert once that can be written. */
-const watchDisks = (
+/** What keeps writes from being taken is logged, and full disks raise an alert once that can be written. */
+const watchWrites = (
   { config: { dataDir }, database, security, logger }: Watched,
   closers: Closers,
-): Pick<Foundations, 'disk' | 'databaseDisk'> => {
+): Pick<Foundations, 'disk' | 'databaseWrites' | 'databaseAnswers'> => {
   const disk = watchDisk(dataDir === MEMORY_DATA_DIR ? undefined : dataDir, {
-    onChange(isFull, freeBytes) {
-      if (!isFull) return logger.info({ freeBytes }, 'there is room on the disk of DATA_DIR again')
-      logger.error({ freeBytes }, 'the disk of DATA_DIR is full')
+    onChange(why, details) {
+      if (why === undefined) return logger.info(details, 'the disk of DATA_DIR takes writes again')
+      logger.error({ why, ...details }, 'the disk of DATA_DIR takes no writes')
+      if (why !== 'disk_full') return
       security.raise({ organisation: DEFAULT_ORGANISATION, type: 'disk_full', subject: 'DATA_DIR' })
     },
   })
   closers.push(() => disk.close())
-  const databaseDisk = watchDatabaseDisk(database, (isFull) => {
-    if (isFull) return logger.error({}, 'the disk of the database is full')
-    logger.info({}, 'there is room on the disk of the database again')
+  const databaseWrites = watchDatabaseWrites(database, (why, before) => {
+    if (why !== undefined) return logger.error({ why }, 'the database takes no writes')
+    logger.info({ before }, 'the database takes writes again')
+    if (before !== 'disk_full') return
     // It could not be written before.
     security.raise({ organisation: DEFAULT_ORGANISATION, type: 'disk_full', subject: 'DATABASE_URL' })
   })
-  closers.push(() => databaseDisk.close())
-  return { disk, databaseDisk }
+  closers.push(() => databaseWrites.close())
+  const databaseAnswers = watchDatabaseAnswers(database, (isAway, err) => {
+    if (isAway) logger.error({ err }, 'the database does not answer')
+    else logger.info({}, 'the database answers again')
+  })
+  closers.push(() => databaseAnswers.close())
+  return { disk, databaseWrites, databaseAnswers }
 }
 
 type Recorded = Pick<
   Foundations,
-  'config' | 'clock' | 'logger' | 'database' | 'ledger' | 'signers' | 'metrics' | 'security'
+  'config' | 'clock' | 'logger' | 'database' | 'logHome' | 'ledger' | 'signers' | 'metrics' | 'security'
 >
 
 /** What is read of the committed log: events in files, proofs, signed checkpoints. */
 const openRecord = async (
-  { config, clock, logger, database, ledger, signers, metrics, security }: Recorded,
+  { config, clock, logger, database, logHome, ledger, signers, metrics, security }: Recorded,
   closers: Closers,
 ): Promise<Pick<Foundations, 'eventLog' | 'log' | 'checkpoints'>> => {
-  const { dataDir, baseUrl } = config
+  const { dataDir } = config
   const logDirectory = takeLogDirectory(dataDir === MEMORY_DATA_DIR ? undefined : dataDir)
   closers.push(() => logDirectory.release())
   const eventLog = await createEventLog({
@@ -164,14 +202,17 @@ const openRecord = async (
   })
   closers.push(() => eventLog.close())
   const log = createLog(database)
+  metrics.readFollowers(() => followerLags(database))
   const checkpoints = createCheckpoints({
     database,
     log,
     signers,
     clock,
-    origin: new URL(baseUrl).host,
+    ...logHome,
+    isAtHome: () => isAtHome(database, logHome.generation),
     directory: dataDir === MEMORY_DATA_DIR ? undefined : dataDir,
     onInconsistency(reason) {
+      metrics.ledgerInconsistencies.inc()
       logger.error({ reason }, 'the log is inconsistent: nothing is signed')
       security.raise({ organisation: DEFAULT_ORGANISATION, type: 'tree_inconsistency', subject: 'log' })
     },
@@ -213,24 +254,25 @@ const openAccounts = async (
  */
 export const createFoundations = async (
   config: Config,
-  { clock = systemClock, logger }: Options,
+  { clock = systemClock, logger, tracing = UNTRACED }: Options,
   closers: Closers,
 ): Promise<Foundations> => {
   const { dataDir, rateLimits } = config
   makeDataDirectory(dataDir)
-  const { database, redis, bus, limits } = await openStores(config, logger, closers)
+  const { database, logHome, redis, bus, limits } = await openStores(config, logger, closers)
   const core = createCore()
   const metrics = createMetrics()
-  const keys = await openKeys({ config, database, redis, bus, clock })
+  const keys = await openKeys({ config, database, redis, bus, clock, logger }, closers)
   const { sealing, openRecent, signers, pseudonyms } = keys
-  const ledger = await createLedger({
+  const untraced = await createLedger({
     database,
     sealing,
     pseudonyms,
     clock,
     checkDecisions: config.checkResponses,
-    onBatch: ({ items, size }) => {
+    onBatch: ({ items, size, seconds }) => {
       metrics.ledgerBatchSize.observe(items)
+      metrics.ledgerCommitSeconds.observe(seconds)
       metrics.ledgerTreeSize.set(size)
     },
     onClockSkew: (skew) =>
@@ -239,15 +281,16 @@ export const createFoundations = async (
         "the last entry of the log is ahead of this server's clock: check the servers' clocks",
       ),
   })
-  closers.push(() => ledger.close())
+  closers.push(() => untraced.close())
+  const ledger = tracing.ledger(untraced)
   const security = createSecurity({ ledger, database, limits, clock, sealing, rateLimits, logger })
   closers.push(() => security.close())
   const statuses = createStatuses({ ...keys, database, clock, baseUrl: config.baseUrl })
   const subjects = createSubjectPseudonyms(keys)
   const holders = createHolders({ subjects, statuses })
-  const { disk, databaseDisk } = watchDisks({ config, database, security, logger }, closers)
+  const watched = watchWrites({ config, database, security, logger }, closers)
   const record = await openRecord(
-    { config, clock, logger, database, ledger, signers, metrics, security },
+    { config, clock, logger, database, logHome, ledger, signers, metrics, security },
     closers,
   )
   const { accounts, generatedAdminKey } = await openAccounts(config, {
@@ -260,13 +303,14 @@ export const createFoundations = async (
     core,
   })
   const { egressAllowCidrs: allowCidrs, egressCa: ca, dnsServers } = config
-  const safeFetch = createSafeFetch({ allowCidrs, ca, dnsServers })
+  const safeFetch = tracing.safeFetch(createSafeFetch({ allowCidrs, ca, dnsServers }))
   closers.push(() => safeFetch.close())
   return {
     config,
     clock,
     logger,
     database,
+    logHome,
     redis,
     bus,
     limits,
@@ -281,8 +325,7 @@ export const createFoundations = async (
     ...record,
     accounts,
     safeFetch,
-    disk,
-    databaseDisk,
+    ...watched,
     generatedAdminKey,
   }
 }

@@ -117,7 +117,7 @@ export const createProofServices = (foundations: ProofFoundations): ProofService
     ledger,
     log,
     checkpoints,
-    checkpointReader: createCheckpointReader(new URL(baseUrl).host, signers),
+    checkpointReader: createCheckpointReader(foundations.logHome.origin, signers),
     membership,
     proofs,
     prepareMember,

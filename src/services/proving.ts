@@ -1,10 +1,11 @@
 /** Builds what makes and verifies proofs, and the signed results that are proven. @module */
-import { loadArtifacts } from '../circuits/artifacts/artifacts.ts'
+import { type Artifacts, loadArtifacts } from '../circuits/artifacts/artifacts.ts'
 import { QUICK_TABLE_BYTES } from '../circuits/proving/groth16.ts'
 import { createProver, type Prover } from '../circuits/proving/prover.ts'
 import { createWorkerPool, type WorkerPool } from '../circuits/threads/worker-pool.ts'
 import { createVerifier, type Verifier } from '../circuits/verifying/verifier-queue.ts'
 import { type CircuitsService, createCircuits } from '../domain/circuits/service.ts'
+import { DecisionRequest } from '../domain/policies/schemas-decisions.ts'
 import { createPolicies, type PoliciesService } from '../domain/policies/service.ts'
 import { proofRow } from '../domain/proofs/recording.ts'
 import { revokedDigestClaim } from '../domain/proofs/spending/spend-keys.ts'
@@ -25,12 +26,19 @@ export interface ProvingServices {
   readonly policies: PoliciesService
 }
 
+let shipped: Artifacts | undefined
+/** Read and checked once, for all servers of a process. */
+const shippedArtifacts = (): Artifacts => {
+  shipped ??= loadArtifacts()
+  return shipped
+}
+
 /** @param closers receives what ends the services */
 export const createProvingServices = (foundations: Foundations, closers: Closers): ProvingServices => {
   const { config, database, ledger, signers, accounts, metrics, clock, openRecent, logger } = foundations
   const { baseUrl } = config
   const usage = createUsage({ database, accounts, clock, logger })
-  const artifacts = loadArtifacts(config.circuitsDir)
+  const artifacts = config.circuitsDir ? loadArtifacts(config.circuitsDir) : shippedArtifacts()
   const tableBytes = config.proverTableMb * 2 ** 20
   const workerPool = createWorkerPool({
     threads: config.proverThreads,
@@ -47,6 +55,7 @@ export const createProvingServices = (foundations: Foundations, closers: Closers
     onFailure: (error) => logger.error({ err: error }, 'tables for proofs could not be made'),
   })
   closers.push(() => prover.close())
+  metrics.readProverQueue(prover.waiting)
   const verifier = createVerifier({ pool: workerPool, artifacts })
   closers.push(() => verifier.close())
   const circuits = createCircuits({ artifacts, baseUrl })
@@ -71,6 +80,7 @@ export const createProvingServices = (foundations: Foundations, closers: Closers
     clock,
     openRecent,
     baseUrl,
+    checkEvaluation: bodyCheck(DecisionRequest),
   })
   return { circuits, workerPool, prover, verifier, usage, verification, policies }
 }

@@ -2,6 +2,7 @@
  * Builds each service once, in order; the only place where one domain is handed another.
  * @module
  */
+import { createHashing } from '../circuits/threads/hashing.ts'
 import type { Clock } from '../clock.ts'
 import type { Config } from '../config/config.ts'
 import { createField } from '../core/field.ts'
@@ -11,6 +12,8 @@ import { createEligibility, type EligibilityService } from '../domain/eligibilit
 import { createExports, type ExportsService } from '../domain/exports/service.ts'
 import { createPayments, type PaymentsService } from '../domain/payments/service.ts'
 import * as nullifiers from '../domain/proofs/spending/nullifiers.ts'
+import { type BackupsService, createBackups } from '../domain/system/backup.ts'
+import { type ChatPage, createChatPage } from '../domain/system/chat-page.ts'
 import { loadPages, type Pages } from '../domain/system/pages.ts'
 import { createSystem, type SystemService } from '../domain/system/service.ts'
 import { createTerminals, type TerminalsService } from '../domain/terminals/service.ts'
@@ -22,11 +25,12 @@ import type { Logger } from '../http/log.ts'
 import { createPoseidonLog, type PoseidonLog } from '../ledger/tree/shards.ts'
 import { type AgentServices, createAgentServices } from './agents.ts'
 import { type ChatServices, createChatServices } from './chat.ts'
-import { type Closers, createFoundations, type Foundations } from './foundations.ts'
+import { type Closers, createFoundations, type Foundations, type Tracing } from './foundations.ts'
 import { createHostServices, type HostServices } from './hosts.ts'
 import { createPeopleServices, type PeopleServices } from './people.ts'
 import { createProofServices, type ProofServices } from './proofs.ts'
 import { createProvingServices, type ProvingServices } from './proving.ts'
+import { readSubjects } from './subjects.ts'
 
 /** What routes use of the foundations. */
 type Shared = Pick<
@@ -43,7 +47,7 @@ type Shared = Pick<
   | 'eventLog'
   | 'accounts'
   | 'disk'
-  | 'databaseDisk'
+  | 'databaseWrites'
 >
 
 export interface Services
@@ -65,7 +69,9 @@ export interface Services
   readonly webhooks: WebhooksService
   readonly exports: ExportsService
   readonly system: SystemService
+  readonly backups: BackupsService
   readonly pages: Pages
+  readonly chatPage: ChatPage
 }
 
 /** Services that were built here, and what only their builder needs. */
@@ -79,6 +85,8 @@ export interface BuiltServices extends Services {
 export interface ServicesOptions {
   readonly clock?: Clock
   readonly logger: Logger
+  /** Absent: nothing is traced. */
+  readonly tracing?: Tracing
   /** False while the server starts or drains. */
   readonly isReady: () => boolean
   /** The OpenAPI document. */
@@ -98,12 +106,13 @@ const closeAll = async (closers: Readonly<Closers>): Promise<void> => {
   if (failures.length > 0) throw failures[0]
 }
 
-/** What follows the committed log and hands it on. */
+/** What follows the committed log and hands it on, copies of all of it, and what reads what earlier versions left. */
 const createFollowers = async (
   foundations: Foundations,
   closers: Closers,
-): Promise<Pick<Services, 'webhooks' | 'exports'>> => {
+): Promise<Pick<Services, 'webhooks' | 'exports' | 'backups'>> => {
   const { config, accounts } = foundations
+  readSubjects(foundations, closers)
   const webhooks = await createWebhooks({
     ...foundations,
     keyLabels: accounts.keys.labels,
@@ -119,7 +128,21 @@ const createFollowers = async (
     baseUrl: config.baseUrl,
     eventLogBytes: config.eventLogBytes,
   })
-  return { webhooks, exports }
+  const backups = createBackups(foundations)
+  await backups.removeLeft()
+  return { webhooks, exports, backups }
+}
+
+/** Close it before the threads that hash for it. */
+const openPoseidonLog = (
+  foundations: Foundations,
+  { workerPool }: ProvingServices,
+  closers: Closers,
+): PoseidonLog => {
+  const hashMany = createHashing(workerPool)
+  const poseidonLog = createPoseidonLog({ ...foundations, field: createField(), hashMany })
+  closers.push(() => poseidonLog.close())
+  return poseidonLog
 }
 
 const systemOf = (
@@ -127,19 +150,30 @@ const systemOf = (
   { watchLists }: PeopleServices,
   { isReady, describe }: ServicesOptions,
 ): SystemService => {
-  const { config, database, redis, ledger, disk, databaseDisk } = foundations
-  const { baseUrl, customDomainCname } = config
+  const { config, database, redis, ledger, disk, databaseWrites, databaseAnswers } = foundations
+  const { baseUrl, customDomainCname, securityContacts } = config
   return createSystem({
     ...foundations,
     baseUrl,
     customDomainCname,
+    securityContacts,
     checks: { database: () => database.ping(), redis: redis && (() => redis.ping()) },
     watchLists: watchLists.states,
     isReady,
-    isDiskFull: () => disk.isFull() || databaseDisk.isFull(),
+    writeRefusal: () =>
+      disk.refusal() ?? (databaseAnswers.isAway() ? 'database_unavailable' : databaseWrites.refusal()),
     treeSize: async () => (await ledger.head()).size,
     describe,
   })
+}
+
+/** The pages, of which the chat's is made anew as messages come. */
+const pagesOf = (
+  foundations: Foundations,
+  chatServices: ChatServices,
+): Pick<Services, 'pages' | 'chatPage'> => {
+  const pages = loadPages(foundations.config.baseUrl)
+  return { pages, chatPage: createChatPage({ ...foundations, ...chatServices, page: pages.chat }) }
 }
 
 const build = async (
@@ -158,12 +192,12 @@ const build = async (
   const publishedLog = createPublishedLog(foundations)
   const terminals = createTerminals({ ...foundations, baseUrl: foundations.config.baseUrl })
   const payments = createPayments({ ...foundations, terminals })
-  const poseidonLog = createPoseidonLog({ ...foundations, field: createField() })
-  closers.push(() => poseidonLog.close())
   if (passes?.apple) await loadApplePasses()
-  const tokens = createTokens({ ...foundations, baseUrl, passes, nullifiers })
-  const provingServices = createProvingServices(foundations, closers)
   const agentServices = createAgentServices(foundations)
+  const { hybridTokens } = agentServices
+  const tokens = createTokens({ ...foundations, hybridTokens, baseUrl, passes, nullifiers })
+  const provingServices = createProvingServices(foundations, closers)
+  const poseidonLog = openPoseidonLog(foundations, provingServices, closers)
   const peopleServices = await createPeopleServices(foundations, closers)
   const proofServices = createProofServices({
     ...foundations,
@@ -172,7 +206,7 @@ const build = async (
     payments,
     terminals,
     tokens,
-    hybridTokens: agentServices.hybridTokens,
+    hybridTokens,
     poseidonLog,
   })
   const { proofs } = proofServices
@@ -182,7 +216,7 @@ const build = async (
     sources: {
       hermes: hostServices.hermes,
       tokens,
-      hybridTokens: agentServices.hybridTokens,
+      hybridTokens,
       ...peopleServices,
     },
     proofs,
@@ -209,7 +243,7 @@ const build = async (
     eligibility,
     ...followers,
     system,
-    pages: loadPages(config.baseUrl),
+    ...pagesOf(foundations, chatServices),
   }
 }
 
