@@ -20,7 +20,7 @@ export const CLAIM_KINDS = {
   kycOpened: 'kyc.opened',
   kycReviewed: 'kyc.reviewed',
   kycSucceeded: 'kyc.succeeded',
-  paymentAccepted: 'payment-acceptance',
+  paymentDecided: 'payment-acceptance',
   paymentNullifier: 'nullifier',
   paymentTransaction: 'transaction',
   policyVersion: 'policy.version',

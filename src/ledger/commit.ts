@@ -26,7 +26,7 @@ import {
 } from './reads.ts'
 import { answers, HEAD_NAME } from './tables.ts'
 import { createTiles, type Tiles } from './tree/tiles.ts'
-import { type ChangeUnit, keysOf, type Unit } from './unit.ts'
+import { type Change, type ChangeUnit, keysOf, type Unit } from './unit.ts'
 
 /** A transaction whose commit is about to be sent. */
 interface Pending {
@@ -58,6 +58,7 @@ const SWEEP_ROWS = 500
 /** Clocks of servers may differ by so much without anybody looking into it. */
 const MAX_CLOCK_SKEW_MS = 5 * 60_000
 const WARNING_PAUSE_MS = 60_000
+const MS_PER_SECOND = 1000
 
 /**
  * The commit is sent behind this without waiting, so that a head that moved, which its lock rules out, must fail the
@@ -73,8 +74,8 @@ export interface CommitDeps {
   readonly clock: Clock
   /** Called, at most once a minute, when the last entry's time is so many ms ahead of this server's clock. */
   readonly onClockSkew?: (skew: { aheadMs: number; corrected: boolean }) => void
-  /** Called after each commit that added entries. */
-  readonly onBatch?: (batch: { items: number; size: number }) => void
+  /** Called after each commit that added entries. @param batch `seconds`: what it took, waiting for the head among it */
+  readonly onBatch?: (batch: { items: number; size: number; seconds: number }) => void
 }
 
 export interface Committer {
@@ -161,11 +162,11 @@ export const createCommitter = (deps: CommitDeps): Committer => {
     }
   }
 
-  const announce = ({ head, resolution }: Pending): void => {
+  const announce = ({ head, resolution }: Pending, seconds: number): void => {
     for (const { caller } of resolution.replayed) if (caller.idempotency) caller.idempotency.replayed = true
     if (resolution.leaves.length === 0) return
     tiles.committed(head, resolution)
-    onBatch?.({ items: resolution.leaves.length, size: resolution.growth.size })
+    onBatch?.({ items: resolution.leaves.length, size: resolution.growth.size, seconds })
   }
 
   const commitBatch = (units: readonly Unit[]): Promise<Pending> =>
@@ -204,8 +205,10 @@ export const createCommitter = (deps: CommitDeps): Committer => {
           const context: Context = { ...prepared, head, at: await timeOf(session, head, at) }
           // A repeated request gets its answer, or its refusal, before the change runs again.
           const isRepeated = known.answers.size > 0
-          const { entry, result } = isRepeated ? { result: null } : await change(trx)
+          const changed: Change<unknown> = isRepeated ? { result: null } : await change(trx)
+          const { entry, advances = [], result } = changed
           const decide: Unit['decide'] = (tx) => {
+            for (const counter of advances) tx.add(counter, 1)
             if (entry) tx.append(entry)
             return result
           }
@@ -222,8 +225,9 @@ export const createCommitter = (deps: CommitDeps): Committer => {
     })
 
   const run = async (work: () => Promise<Pending>): Promise<readonly Outcome<unknown>[]> => {
+    const begun = performance.now()
     const pending = await retried(work)
-    announce(pending)
+    announce(pending, (performance.now() - begun) / MS_PER_SECOND)
     return pending.resolution.outcomes
   }
   return {

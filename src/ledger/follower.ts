@@ -16,11 +16,17 @@ import { HEAD_NAME } from './tables.ts'
 const DEFAULT_BATCH_ENTRIES = 256
 /** How soon entries of other servers are seen. */
 const DEFAULT_POLL_MS = 1_000
+/** Commits of so long are consumed together, except where somebody waits for what is made of them. */
+const GATHER_MS = 100
 /** Who has not moved its cursor for so long has ended, and another server takes over. */
 const DEFAULT_LEASE_MS = 15_000
 const FIRST_BACK_OFF_MS = 250
 const MAX_BACK_OFF_MS = 30_000
 const DIVISION_BY_ZERO = '22012'
+
+/** What a follower is told, the more urgent the greater; a pause hears what it is not too deaf for. */
+const SIGNALS = { none: 0, commit: 1, hurry: 2, reconsider: 3, end: 4 } as const
+type Signal = (typeof SIGNALS)[keyof typeof SIGNALS]
 
 /** The database's own time: servers may differ in theirs. */
 const NOW_MS = '(extract(epoch FROM clock_timestamp()) * 1000)::bigint'
@@ -37,6 +43,8 @@ const skipWhile = (
 ): string => `UPDATE ledger_followers AS f SET cursor = greatest(f.cursor, h.size)
   FROM ledger_head AS h WHERE f.name = ? AND h.name = '${HEAD_NAME}' AND (f.holder = ? OR f.held_until <= ${NOW_MS})
     AND (${unwanted}) RETURNING cursor`
+const LAGS = `SELECT f.name, greatest(h.size - f.cursor, 0) AS lag FROM ledger_followers AS f, ledger_head AS h
+  WHERE h.name = '${HEAD_NAME}'`
 const RELEASE = `UPDATE ledger_followers SET held_until = 0 WHERE name = ? AND holder = ?`
 /**
  * Fails, and with it every row that travels in the same statement, when another server moved the cursor: it divides by
@@ -64,7 +72,7 @@ export interface FollowerOptions {
    * makes it false wants no entry from before its own commit.
    */
   readonly unwanted?: string
-  /** Ms to rest after a batch was written; `wake` ends it. Default: none. */
+  /** Ms to rest after a full batch was written; `hurry` ends it. Default: none. */
   rest?(): number
   /** At most 1,000. */
   readonly batchEntries?: number
@@ -74,12 +82,22 @@ export interface FollowerOptions {
 }
 
 export interface Follower {
-  /** Says that there is something new, so that nobody waits for the next poll. */
+  /** Says that there is something new: at once after a quiet time, else what comes within 100 ms is consumed together. */
   wake(): void
+  /** Says that somebody waits for what is made of entries. */
+  hurry(): void
   /** Says that what was unwanted may be wanted now. */
   reconsider(): void
   /** Finishes the batch that runs, and lets another server take over at once. */
   close(): Promise<void>
+}
+
+/** Entries that each follower has still to read, by its name. */
+export const followerLags = async ({
+  knex,
+}: Pick<Database, 'knex'>): Promise<Readonly<Record<string, number>>> => {
+  const { rows } = await knex.raw<{ rows: { name: string; lag: number }[] }>(LAGS)
+  return Object.fromEntries(rows.map(({ name, lag }) => [name, Number(lag)]))
 }
 
 const cursorGone = (name: string): Error => new Error(`The cursor of ${name} is gone.`)
@@ -97,11 +115,15 @@ export const createFollower = (options: FollowerOptions): Follower => {
   if (!(batchEntries >= 1 && batchEntries <= MAX_READ_ENTRIES))
     throw new RangeError(`A batch holds 1 to ${MAX_READ_ENTRIES} entries, not ${batchEntries}.`)
   const holder = randomUUID()
-  const ending = new AbortController()
-  let woken = false
-  let reconsidered = false
-  /** Ends a pause, one that is deaf to commits only if it is meant. */
-  let rouse: ((isMeant: boolean) => void) | undefined
+  const gatherMs = Math.min(GATHER_MS, pollMs)
+  /** The most urgent one since the last look at the log. */
+  let heard: Signal = SIGNALS.none
+  /** Ends a pause that is not too deaf for what was heard. */
+  let rouse: (() => void) | undefined
+  const signal = (what: Signal): void => {
+    if (what > heard) heard = what
+    rouse?.()
+  }
 
   /** @returns the cursor, or undefined while another server runs this follower */
   const acquire = async (): Promise<number | undefined> => {
@@ -145,21 +167,19 @@ export const createFollower = (options: FollowerOptions): Follower => {
     return rows[0].behind
   }
 
-  const sleep = async (ms: number, wakeable: boolean): Promise<void> => {
-    if ((wakeable && woken) || reconsidered || ending.signal.aborted) return
+  /** @param least what ends the pause early */
+  const sleep = async (ms: number, least: Signal): Promise<void> => {
+    if (heard >= least || ms <= 0) return
     const nap = new AbortController()
-    const stop = () => nap.abort()
-    rouse = (isMeant) => {
-      if (wakeable || isMeant) stop()
+    rouse = () => {
+      if (heard >= least) nap.abort()
     }
-    ending.signal.addEventListener('abort', stop, { once: true })
     try {
       await pause(ms, undefined, { signal: nap.signal, ref: false })
     } catch {
       // Woken.
     } finally {
       rouse = undefined
-      ending.signal.removeEventListener('abort', stop)
     }
   }
 
@@ -169,38 +189,43 @@ export const createFollower = (options: FollowerOptions): Follower => {
     return rows.length > 0
   }
 
-  /** Consumes what there is, batch by batch. @returns whether commits are to be heard */
-  const catchUp = async (): Promise<boolean> => {
-    if (!(await isBehind())) return true
-    if (await isSkipped()) return false
+  const isEnding = (): boolean => heard === SIGNALS.end
+
+  /** Consumes what there is, batch by batch. @returns what is to end the pause after it */
+  const catchUp = async (): Promise<Signal> => {
+    if (!(await isBehind())) return SIGNALS.commit
+    if (await isSkipped()) return SIGNALS.reconsider
     let cursor = await acquire()
-    while (cursor !== undefined && !ending.signal.aborted) {
-      woken = false
+    while (cursor !== undefined && !isEnding()) {
+      // Whoever waits has what comes now; only that somebody reconsiders still counts afterwards.
+      if (heard < SIGNALS.reconsider) heard = SIGNALS.none
       const entries = await readEntries(database, cursor, batchEntries)
       const last = entries.at(-1)
-      if (last === undefined) return true
+      if (last === undefined) break
       const next: number = last.index + 1
       const rows = await consume(entries)
       await advance(cursor, next, rows)
       cursor = next
       written?.(rows)
-      if (rest !== undefined) await sleep(rest(), true)
+      if (entries.length < batchEntries) break
+      if (rest !== undefined) await sleep(rest(), SIGNALS.hurry)
     }
-    return true
+    return SIGNALS.commit
   }
 
   const run = async (): Promise<void> => {
     let backOffMs = FIRST_BACK_OFF_MS
     let created = false
-    while (!ending.signal.aborted) {
-      woken = false
-      reconsidered = false
+    while (!isEnding()) {
+      heard = SIGNALS.none
+      const begunAt = performance.now()
       try {
         if (!created) await database.knex.raw(CREATE, [name, from])
         created = true
-        const isHearing = await catchUp()
+        const least = await catchUp()
         backOffMs = FIRST_BACK_OFF_MS
-        await sleep(pollMs, isHearing)
+        await sleep(gatherMs - (performance.now() - begunAt), SIGNALS.hurry)
+        await sleep(pollMs, least)
       } catch (error) {
         if (isTakenOver(error)) continue
         // It may be gone, and whoever removed it wants everything consumed again.
@@ -209,8 +234,8 @@ export const createFollower = (options: FollowerOptions): Follower => {
           { err: error, follower: name, backOffMs },
           'a follower of the log failed and will try again',
         )
-        // Not wakeable: a busy log would make it try all the time.
-        await sleep(backOffMs, false)
+        // Deaf: a busy log would make it try all the time.
+        await sleep(backOffMs, SIGNALS.reconsider)
         backOffMs = Math.min(backOffMs * 2, MAX_BACK_OFF_MS)
       }
     }
@@ -220,16 +245,11 @@ export const createFollower = (options: FollowerOptions): Follower => {
 
   const ended = run()
   return {
-    wake() {
-      woken = true
-      rouse?.(false)
-    },
-    reconsider() {
-      reconsidered = true
-      rouse?.(true)
-    },
+    wake: () => signal(SIGNALS.commit),
+    hurry: () => signal(SIGNALS.hurry),
+    reconsider: () => signal(SIGNALS.reconsider),
     async close() {
-      ending.abort()
+      signal(SIGNALS.end)
       await ended
     },
   }

@@ -13,7 +13,7 @@ import { type CommitDeps, createCommitter } from './commit.ts'
 import type { Decide, Held } from './decision.ts'
 import { foresee } from './first-run.ts'
 import { checkedTwice } from './purity.ts'
-import { findClaims } from './reads.ts'
+import { findClaims, findCounter } from './reads.ts'
 import { HEAD_NAME } from './tables.ts'
 import { type Change, isChange, type Queued, type Unit } from './unit.ts'
 
@@ -44,6 +44,8 @@ export interface Ledger {
   findClaim(organisation: string, kind: ClaimKind, key: string): Promise<Held | undefined>
   /** The same of several, in their order, as of one moment. */
   findClaims(organisation: string, claims: readonly Claim[]): Promise<(Held | undefined)[]>
+  /** Where a counter stands, outside of any commit: a decision that rests on it looks again. 0: nothing was ever added. */
+  findCounter(organisation: string, counter: string): Promise<number>
   /** Entries so far, and the RFC 6962 root over them in lower-case hex. */
   head(): Promise<{ size: number; root: string }>
   /** Calls `listener` after each commit of this server that added entries. @returns a function that ends it */
@@ -131,6 +133,7 @@ export const createLedger = async (deps: LedgerDeps): Promise<Ledger> => {
       return held
     },
     findClaims: (organisation, claims) => findClaims(database, organisation, claims),
+    findCounter: (organisation, counter) => findCounter(database, organisation, counter),
     async head() {
       const row = await database
         .knex<{ name: string; size: number; root: Uint8Array }>('ledger_head')

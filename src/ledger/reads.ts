@@ -7,7 +7,7 @@ import type { Head } from './batch.ts'
 import type { Claim } from './claim-kinds.ts'
 import type { Held, Json } from './decision.ts'
 import { type Keys, type Known, keyOf } from './known.ts'
-import { type AnswerRow, type ClaimRow, type CounterRow, HEAD_NAME, type heads } from './tables.ts'
+import { type AnswerRow, type ClaimRow, type CounterRow, counters, HEAD_NAME, type heads } from './tables.ts'
 import { splitHashes } from './tree/merkle.ts'
 
 type HeadRow = Omit<RowOf<typeof heads>, 'name'>
@@ -87,6 +87,16 @@ export const findClaims = async (
     claims.map(([kind, key]) => [organisation, kind, key]),
   )
   return claims.map(([kind, key]) => held.get(keyOf(organisation, kind, key)))
+}
+
+/** Where a counter stands, outside of any commit. */
+export const findCounter = async (
+  { knex }: Database,
+  organisation: string,
+  counter: string,
+): Promise<number> => {
+  const row = await knex<CounterRow>(counters.name).where({ organisation, counter }).first('value')
+  return row?.value ?? 0
 }
 
 const readCounters = async (session: Session, known: Known, keys: Keys['counters']): Promise<void> => {

@@ -20,6 +20,8 @@ export interface Unit {
 /** What an administrative change leaves behind: an entry, unless nothing worth one happened, and the answer. */
 export interface Change<R> {
   readonly entry?: Entry
+  /** Counters that move on by one, so that decisions which rest on what is changed can see that it was. */
+  readonly advances?: readonly string[]
   readonly result: R
 }
 

@@ -14,8 +14,11 @@ const core = createCore()
  * Lower-case hex SHA-256("commitment/1" ‖ salt ‖ JCS(data)).
  * @param salt {@link COMMITMENT_SALT_BYTES} random bytes @param data JSON
  */
-export const dataCommitment = (salt: Uint8Array, data: unknown): string => {
-  const content = new TextEncoder().encode(canonicalJson(data))
+export const dataCommitment = (salt: Uint8Array, data: unknown): string =>
+  canonicalCommitment(salt, new TextEncoder().encode(canonicalJson(data)))
+
+/** {@link dataCommitment} to JSON that is canonical already. @param content its UTF-8 */
+export const canonicalCommitment = (salt: Uint8Array, content: Uint8Array): string => {
   const message = new Uint8Array(LABEL.length + salt.length + content.length)
   message.set(LABEL)
   message.set(salt, LABEL.length)

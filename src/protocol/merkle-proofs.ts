@@ -3,6 +3,12 @@
 /** SHA-256(0x01 ‖ left ‖ right), by whichever code has it. */
 export type NodeHash = (left: Uint8Array, right: Uint8Array) => Uint8Array
 
+/**
+ * Whether something is of the one log that a service has today. A member `log` beside places and roots is reserved for services with
+ * several: absent it means 0, and who knows one log only must not take a place in another one for a place in it.
+ */
+export const isOfOnlyLog = (log: unknown): boolean => log === undefined || log === 0
+
 /** Not by shifting, which knows 32 bits only. */
 const half = (n: number): number => Math.floor(n / 2)
 const isOdd = (n: number): boolean => n % 2 === 1

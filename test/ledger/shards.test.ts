@@ -1,4 +1,6 @@
+import { setTimeout as pause } from 'node:timers/promises'
 import { expect } from 'chai'
+import { type HashesAsked, hashAsked } from '../../src/circuits/threads/hashing.ts'
 import { createField, FIELD_MODULUS } from '../../src/core/field.ts'
 import type { Entry, Receipt } from '../../src/ledger/decision.ts'
 import type { Ledger } from '../../src/ledger/ledger.ts'
@@ -21,6 +23,12 @@ import {
 
 const BATCH = 512
 const field = createField()
+/** What was hashed elsewhere. */
+const elsewhere: HashesAsked[] = []
+const hashMany = async (asked: HashesAsked): Promise<Uint8Array> => {
+  elsewhere.push(asked)
+  return hashAsked(field, asked)
+}
 const logger = { warn: (details: object) => expect.fail(JSON.stringify(details)) }
 const hex = (element: bigint): string => element.toString(16).padStart(64, '0')
 
@@ -63,7 +71,7 @@ describe('tree 2', () => {
   after(() => store.close())
   beforeEach(async () => {
     await emptyLog(store.database)
-    poseidon = createPoseidonLog({ ...store, field, logger, pollMs: 20 })
+    poseidon = createPoseidonLog({ ...store, field, hashMany, logger, pollMs: 20 })
   })
   afterEach(async () => {
     await poseidon.close()
@@ -135,6 +143,24 @@ describe('tree 2', () => {
     expect(beyond).to.equal('RangeError')
   })
 
+  it('hashes elsewhere while nobody waits: leaves, and the root of a shard that becomes full', async () => {
+    elsewhere.length = 0
+    const commitment = hex(5n)
+    await append(store.ledger, SHARD_LEAVES - 40)
+    await append(store.ledger, 60, { entry: { type: 'attest', commitment, data: { commitment: 'none' } } })
+    const { size } = await store.ledger.head()
+    const count = async (): Promise<number> => (await store.database.knex('poseidon_leaves')).length
+    const deadline = performance.now() + 20_000
+    while ((await count()) < size && performance.now() < deadline) await pause(20)
+    expect(elsewhere.some(({ width }) => width === 3)).to.equal(true)
+    expect(elsewhere.filter(({ levels }) => levels === 12)).to.have.length(1)
+    const leaves = reference.leaves(await texts())
+    const stored = await store.database.knex('poseidon_leaves').orderBy('position').pluck('leaf')
+    expect(stored.map((leaf) => BigInt(`0x${Buffer.from(leaf).toString('hex')}`))).to.deep.equal(leaves)
+    const [logged] = await loggedRoots(store.database)
+    expect(logged?.root).to.equal(hex(reference.root(leaves.slice(0, SHARD_LEAVES))))
+  })
+
   it('knows no leaf beyond the log', async () => {
     const index = lastOf(await append(store.ledger, 1))
     expect(await poseidon.shardPath(index + 1)).to.equal(undefined)
@@ -147,14 +173,21 @@ describe('tree 2', () => {
     await poseidon.close()
     await store.database.knex('poseidon_leaves').delete()
     await store.database.knex('ledger_followers').delete()
-    poseidon = createPoseidonLog({ ...store, field, logger, pollMs: 20 })
+    poseidon = createPoseidonLog({ ...store, field, hashMany, logger, pollMs: 20 })
     expect(await poseidon.shardPath(index)).to.deep.equal(before)
     expect(await loggedRoots(store.database)).to.have.length(1)
   })
 
   it('is built by one of two servers, and both can use it', async () => {
     const ledger = await ledgerOn(store.database)
-    const other = createPoseidonLog({ ...store, ledger, field: createField(), logger, pollMs: 20 })
+    const other = createPoseidonLog({
+      ...store,
+      ledger,
+      field: createField(),
+      hashMany,
+      logger,
+      pollMs: 20,
+    })
     const index = lastOf(await append(ledger, SHARD_LEAVES + 2))
     const [mine, theirs] = await Promise.all([poseidon.shardPath(index), other.shardPath(index)])
     expect(mine?.root).to.equal(theirs?.root)

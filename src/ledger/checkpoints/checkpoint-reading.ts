@@ -1,10 +1,10 @@
 /** Reads checkpoints that somebody brings back: whether this log signed them, and over which tree. @module */
 import { createPublicKey, verify } from 'node:crypto'
 import type { Signers } from '../../keys/signers.ts'
-import { NOTE_ED25519, type ReadNote, readNote } from '../../protocol/evidence/signed-note.ts'
+import { NOTE_ED25519, type ReadNote, readNote, signaturesBy } from '../../protocol/checkpoint/note.ts'
+import { identified } from '../../protocol/checkpoint/signed-note.ts'
 import type { Head } from '../tree/log.ts'
 
-const ED25519_SIGNATURE_BYTES = 64
 /** A key of RFC 8032, in base64url. */
 const ED25519_KEY = /^[\w-]{43}$/
 
@@ -33,13 +33,9 @@ export const createCheckpointReader = (
       key: { kty: 'OKP', crv: 'Ed25519', x: Buffer.from(publicKey).toString('base64url') },
       format: 'jwk',
     })
-    return note
-      .signaturesOf({ name: origin, type: NOTE_ED25519, publicKey })
-      .some(
-        (signature) =>
-          signature.length === ED25519_SIGNATURE_BYTES &&
-          verify(null, Buffer.from(note.text), key, signature),
-      )
+    return signaturesBy(note, identified({ name: origin, type: NOTE_ED25519, publicKey })).some(
+      ({ message, signature }) => verify(null, message, key, signature),
+    )
   }
 
   return {

@@ -9,15 +9,13 @@ import type { Clock } from '../../clock.ts'
 import { fail } from '../../errors.ts'
 import type { Signers } from '../../keys/signers.ts'
 import {
-  checkpointText,
   cosignedMessage,
   NOTE_ED25519,
   NOTE_ML_DSA_44_COSIGNATURE,
   type NoteKey,
-  signatureLine,
   timestampedSignature,
-  verifierKey,
-} from '../../protocol/evidence/signed-note.ts'
+} from '../../protocol/checkpoint/note.ts'
+import { checkpointText, signatureLine, verifierKey } from '../../protocol/checkpoint/signed-note.ts'
 import type { Database } from '../../store/database.ts'
 import { bytes, integer, type RowOf, table, text } from '../../store/table.ts'
 import { HEAD_NAME } from '../tables.ts'
@@ -72,6 +70,10 @@ interface Deps {
   readonly origin: string
   /** Where the high-water mark is kept; undefined keeps none. */
   readonly directory: string | undefined
+  /** Of the log, default 1. */
+  readonly generation?: number
+  /** Whether database and log are those that were started on, and no copy or new log took their place; absent: they are. */
+  readonly isAtHome?: () => Promise<boolean>
   /** Called whenever the tree turns out not to continue what was signed. */
   readonly onInconsistency: (reason: string) => void
 }
@@ -87,7 +89,7 @@ const equal = (a: Uint8Array, b: Uint8Array): boolean => Buffer.compare(a, b) ==
 export const createCheckpoints = (deps: Deps): Checkpoints => {
   const { database, log, signers, clock, origin, onInconsistency } = deps
   const { knex } = database
-  const highWater = createHighWater(deps.directory)
+  const highWater = createHighWater(deps.directory, deps.generation)
   const rows = () => knex<CheckpointRow>('ledger_checkpoint')
   let signedAt = Number.NEGATIVE_INFINITY
 
@@ -126,10 +128,13 @@ export const createCheckpoints = (deps: Deps): Checkpoints => {
 
   /** What was signed last is read before the head, so that it can only be greater if something is wrong. */
   const readChecked = async (): Promise<{ row: CheckpointRow | undefined; head: Head }> => {
-    const [row, mark] = await Promise.all([
+    const [row, isAtHome, mark] = await Promise.all([
       rows().where({ name: HEAD_NAME }).first(),
+      deps.isAtHome?.() ?? true,
       highWater.read().catch((error: unknown) => inconsistent(`the high-water mark: ${String(error)}`)),
     ])
+    if (!isAtHome)
+      inconsistent('the database was restored from a copy, or a new log began, while the server ran')
     const head = await log.head()
     if (row) await expectContinuation(row, head, 'the database')
     if (mark) await expectContinuation(mark, head, 'the high-water mark')

@@ -28,10 +28,13 @@ const syncDirectory = async (directory: string): Promise<void> => {
   }
 }
 
-/** @param directory DATA_DIR; undefined keeps nothing */
-export const createHighWater = (directory: string | undefined): HighWater => {
+/**
+ * @param directory DATA_DIR; undefined keeps nothing
+ * @param generation of the log: each has a mark of its own
+ */
+export const createHighWater = (directory: string | undefined, generation = 1): HighWater => {
   if (directory === undefined) return { read: async () => undefined, raise: async () => {} }
-  const file = join(directory, HIGH_WATER_FILE)
+  const file = join(directory, generation === 1 ? HIGH_WATER_FILE : `${HIGH_WATER_FILE}.${generation}`)
 
   const read = async (): Promise<Head | undefined> => {
     const text = await readFile(file, 'utf8').catch((error: NodeJS.ErrnoException) => {

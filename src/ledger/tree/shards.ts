@@ -6,6 +6,7 @@
 import { setTimeout as pause, setImmediate as turn } from 'node:timers/promises'
 import { systemCaller } from '../../caller.ts'
 import type { Field } from '../../core/field.ts'
+import { POSEIDON_TAGS } from '../../core/poseidon-tags.ts'
 import { fail } from '../../errors.ts'
 import type { Database } from '../../store/database.ts'
 import type { Row } from '../../store/table.ts'
@@ -15,16 +16,31 @@ import type { LoggedEntry } from '../entries.ts'
 import { createFollower } from '../follower.ts'
 import type { Ledger } from '../ledger.ts'
 import { type PoseidonLeafRow, type PoseidonRootRow, poseidonLeaves, poseidonRoots } from '../tables.ts'
-import { createShards, elementOf, isLeaf, poseidonLeaf, SHARD_LEAVES, type Shard } from './poseidon-tree.ts'
+import {
+  createShards,
+  ELEMENT_BYTES,
+  elementOf,
+  isLeaf,
+  LEAF_ELEMENTS,
+  leafElements,
+  poseidonLeaf,
+  SHARD_DEPTH,
+  SHARD_LEAVES,
+  type Shard,
+} from './poseidon-tree.ts'
 
 const FOLLOWER = 'poseidon'
 /** No `org_…` id: entries of the log about itself belong to no organisation. */
 const LOG_ORGANISATION = 'log'
 
-const BATCH_ENTRIES = 256
-/** Leaves hashed before others get their turn: about a millisecond. */
+const BATCH_ENTRIES = 1_000
+/** The embedded database keeps everybody waiting while it reads and writes. */
+const EMBEDDED_BATCH_ENTRIES = 256
+/** Leaves hashed before others get their turn: about a millisecond. More are hashed elsewhere, unless somebody waits. */
 const CHUNK_LEAVES = 32
-/** Resting for three times as long as hashing took leaves three quarters of a core to requests. */
+/** Between batches, unless somebody waits. */
+const REST_MS = 100
+/** After hashing on the thread that serves requests, so that three quarters of it are left to them. */
 const REST_RATIO = 3
 const MAX_REST_MS = 1_000
 /** Shards kept in memory, 256 KiB each. */
@@ -71,9 +87,20 @@ export interface PoseidonLog {
   close(): Promise<void>
 }
 
+/** Every `width` elements are hashed by themselves, then what came out, `levels` times in all. */
+interface ManyHashes {
+  readonly tag: number
+  readonly width: number
+  readonly levels: number
+  /** 32 bytes each, big-endian. */
+  readonly elements: Uint8Array
+}
+
 interface Deps {
   readonly database: Database
   readonly ledger: Pick<Ledger, 'append'>
+  /** Where requests aren't kept waiting by it. @returns 32 bytes a hash */
+  readonly hashMany: (asked: ManyHashes) => Promise<Uint8Array>
   readonly field: Pick<Field, 'poseidon' | 'poseidonPairs'>
   readonly logger: { warn(details: object, message: string): void }
   /** How soon new entries are looked for when nobody waits; default 1 s. */
@@ -95,7 +122,14 @@ const logging =
     return null
   }
 
-export const createPoseidonLog = ({ database, ledger, field, logger, pollMs }: Deps): PoseidonLog => {
+export const createPoseidonLog = ({
+  database,
+  ledger,
+  field,
+  hashMany,
+  logger,
+  pollMs,
+}: Deps): PoseidonLog => {
   const { knex } = database
   const emptyShard = createShards(field)
   const kept = new Map<number, Shard>()
@@ -174,32 +208,54 @@ export const createPoseidonLog = ({ database, ledger, field, logger, pollMs }: D
 
   /** The root of a shard whose last leaves are about to be stored. */
   const fullRoot = async (shard: number, last: readonly Uint8Array[]): Promise<Uint8Array> => {
+    const leaves = [...(await readLeaves(shard, 0, SHARD_LEAVES - last.length)), ...last]
+    if (waiting === 0)
+      return hashMany({
+        tag: POSEIDON_TAGS.NODE,
+        width: 2,
+        levels: SHARD_DEPTH,
+        elements: Buffer.concat(leaves),
+      })
     const full = emptyShard()
-    await grow(full, [...(await readLeaves(shard, 0, SHARD_LEAVES - last.length)), ...last])
+    await grow(full, leaves)
     return full.root()
   }
 
-  const consume = async (entries: readonly LoggedEntry[]): Promise<readonly Row[]> => {
-    let position = await nextPosition()
-    const rows: Row[] = []
+  /** Little by little, so that requests are answered meanwhile. */
+  const hashHere = async (all: readonly Uint8Array[]): Promise<Uint8Array[]> => {
     const leaves: Uint8Array[] = []
-    for (const entry of entries) {
-      if (!isLeaf(entry)) continue
-      const leaf = timed(() => poseidonLeaf(field, entry))
-      leaves.push(leaf)
-      rows.push(poseidonLeaves.row({ position, idx: entry.index, leaf }))
-      position++
-      if (rows.length % CHUNK_LEAVES === 0) await turn()
-      // At most once a batch, which is smaller than a shard.
-      if (position % SHARD_LEAVES !== 0) continue
-      const shard = position / SHARD_LEAVES - 1
-      await log(shard, { size: SHARD_LEAVES, root: await fullRoot(shard, leaves) })
+    for (const elements of all) {
+      leaves.push(timed(() => poseidonLeaf(field, elements)))
+      if (leaves.length % CHUNK_LEAVES === 0) await turn()
     }
-    return rows
+    return leaves
+  }
+
+  const hashLeaves = async (entries: readonly LoggedEntry[]): Promise<Uint8Array[]> => {
+    const all = entries.map(leafElements)
+    // A proof that is being made elsewhere may take longer than hashing here.
+    if (waiting > 0 || all.length <= CHUNK_LEAVES) return hashHere(all)
+    const elements = Buffer.concat(all)
+    const hashes = await hashMany({ tag: POSEIDON_TAGS.LEAF, width: LEAF_ELEMENTS, levels: 1, elements })
+    return all.map((_, i) => hashes.slice(i * ELEMENT_BYTES, (i + 1) * ELEMENT_BYTES))
+  }
+
+  const consume = async (entries: readonly LoggedEntry[]): Promise<readonly Row[]> => {
+    const logged = entries.filter(isLeaf)
+    const first = await nextPosition()
+    const leaves = await hashLeaves(logged)
+    // At most one shard becomes full in a batch, which is smaller.
+    const full = Math.floor((first + leaves.length) / SHARD_LEAVES)
+    const left = full * SHARD_LEAVES - first
+    if (left > 0)
+      await log(full - 1, { size: SHARD_LEAVES, root: await fullRoot(full - 1, leaves.slice(0, left)) })
+    return logged.map(({ index: idx }, i) =>
+      poseidonLeaves.row({ position: first + i, idx, leaf: leaves[i] as Uint8Array }),
+    )
   }
 
   const rest = (): number => {
-    const ms = waiting === 0 ? Math.min(hashedMs * REST_RATIO, MAX_REST_MS) : 0
+    const ms = waiting === 0 ? Math.max(REST_MS, Math.min(hashedMs * REST_RATIO, MAX_REST_MS)) : 0
     hashedMs = 0
     return ms
   }
@@ -210,7 +266,7 @@ export const createPoseidonLog = ({ database, ledger, field, logger, pollMs }: D
     consume,
     rest,
     logger,
-    batchEntries: BATCH_ENTRIES,
+    batchEntries: database.kind === 'pglite' ? EMBEDDED_BATCH_ENTRIES : BATCH_ENTRIES,
     pollMs,
   })
 
@@ -228,7 +284,7 @@ export const createPoseidonLog = ({ database, ledger, field, logger, pollMs }: D
     waiting++
     try {
       while (performance.now() < deadline) {
-        follower.wake()
+        follower.hurry()
         await pause(LEAF_POLL_MS)
         const leaf = await findLeaf(index)
         if (leaf) return leaf

@@ -6,6 +6,7 @@
 
 import { canonicalJson } from '../canonical-json.ts'
 import { isObject } from '../json-object.ts'
+import { isOfOnlyLog } from '../merkle-proofs.ts'
 import { CHAIN_START, EVIDENCE_FORMAT, FACT_TYPES } from './evidence-format.ts'
 import { rebuildTree, type Sha256 } from './subset-proof.ts'
 
@@ -25,6 +26,8 @@ export type Fault =
   | 'COUNT_MISMATCH'
   /** Entries don't stand in the tree where the file says. */
   | 'ROOT_MISMATCH'
+  /** It is, or an entry of it, of another log than the one that is known here: `log` is reserved. */
+  | 'LOG_UNKNOWN'
   /** The manifest is not what was signed. */
   | 'MANIFEST_MISMATCH'
 
@@ -122,6 +125,7 @@ const createChecking = (sha256: Sha256) => {
     demand(line.startsWith('{"type":"header",'), 'NOT_EVIDENCE')
     header = readChained(line)
     demand(header.format === EVIDENCE_FORMAT, 'NOT_EVIDENCE')
+    demand(isOfOnlyLog(header.log), 'LOG_UNKNOWN')
   }
 
   /** An entry hashes to its leaf, says what the row says, and comes after the one before. */
@@ -146,6 +150,7 @@ const createChecking = (sha256: Sha256) => {
 
   const readRow = (line: string): void => {
     const row = readChained(line)
+    demand(isOfOnlyLog(row.log), 'LOG_UNKNOWN')
     const { since, until, organisationId } = header as Json
     const at = Date.parse(String(row.at))
     const isInside = at >= Date.parse(String(since)) && at < Date.parse(String(until))
@@ -167,7 +172,8 @@ const createChecking = (sha256: Sha256) => {
 
   const readManifest = (line: string): Contents => {
     const { jws, ...manifest } = parse(line, 'NOT_EVIDENCE')
-    const { treeSize, root, checkpoint } = manifest
+    const { treeSize, root, checkpoint, log } = manifest
+    demand(isOfOnlyLog(log), 'LOG_UNKNOWN')
     demand(manifest.chain === link, 'CHAIN_BROKEN')
     demand(
       manifest.rows === rows && canonicalJson(manifest.counts) === canonicalJson(Object.fromEntries(counts)),

@@ -1,10 +1,11 @@
 /** Checks who signed evidence: its manifest, and the checkpoint of the tree that its entries stand in. Runs in browsers too. @module */
 import { createCore } from '../../core/index.ts'
 import { canonicalJson } from '../canonical-json.ts'
+import { hexOf, NOTE_ED25519, readNote, signaturesBy } from '../checkpoint/note.ts'
+import { identified } from '../checkpoint/signed-note.ts'
 import { readJws } from '../jws.ts'
 import type { Contents } from './evidence-check.ts'
 import { EVIDENCE_TYPE } from './evidence-format.ts'
-import { hexOf, NOTE_ED25519, readNote } from './signed-note.ts'
 
 export type SignatureFault =
   /** The manifest's signature covers something else than the manifest. */
@@ -74,11 +75,11 @@ export const checkCheckpoint = async (
   if (note === undefined || !URL.canParse(issuer) || note.origin !== new URL(issuer).host)
     return 'CHECKPOINT_INVALID'
   if (note.size !== manifest.treeSize || hexOf(note.root) !== manifest.root) return 'CHECKPOINT_INVALID'
-  const text = new TextEncoder().encode(note.text)
-  for (const publicKey of keys.flatMap((key) => publicKeyOf(key) ?? []))
-    for (const signature of note.signaturesOf({ name: note.origin, type: NOTE_ED25519, publicKey }))
-      if (signature.length === SIGNATURE_BYTES && (await verifyEd25519(publicKey, text, signature)))
-        return undefined
+  for (const publicKey of keys.flatMap((key) => publicKeyOf(key) ?? [])) {
+    const key = identified({ name: note.origin, type: NOTE_ED25519, publicKey })
+    for (const { message, signature } of signaturesBy(note, key))
+      if (await verifyEd25519(publicKey, message, signature)) return undefined
+  }
   return 'CHECKPOINT_INVALID'
 }
 

@@ -1,0 +1,64 @@
+/** Witnesses of a log, as others run them: they cosign what they are shown (C2SP tlog-cosignature). */
+import { createHash, generateKeyPairSync, sign } from 'node:crypto'
+import { ml_dsa44 } from '@noble/post-quantum/ml-dsa.js'
+
+/** POSIX seconds: 1 January 2026. */
+const SEEN_AT = 1_767_225_600
+
+export interface TestWitness {
+  readonly name: string
+  /** Verifier key. */
+  readonly key: string
+  /** The line that it adds below a checkpoint. */
+  cosign(note: string): string
+}
+
+const uint64 = (value: number): Buffer => {
+  const bytes = Buffer.alloc(8)
+  bytes.writeBigUInt64BE(BigInt(value))
+  return bytes
+}
+
+const witnessWith = (
+  name: string,
+  type: number,
+  publicKey: Uint8Array,
+  signatureOver: (note: string) => Uint8Array,
+): TestWitness => {
+  const material = Buffer.concat([Buffer.of(type), publicKey])
+  const id = createHash('sha256').update(`${name}\n`).update(material).digest().subarray(0, 4)
+  return {
+    name,
+    key: `${name}+${id.toString('hex')}+${material.toString('base64')}`,
+    cosign: (note) =>
+      `— ${name} ${Buffer.concat([id, uint64(SEEN_AT), signatureOver(note)]).toString('base64')}\n`,
+  }
+}
+
+/** @param type of its key: that of a cosigner, unless said otherwise */
+export const createWitness = (name: string, type = 0x04): TestWitness => {
+  const { publicKey, privateKey } = generateKeyPairSync('ed25519')
+  const key = Buffer.from(String(publicKey.export({ format: 'jwk' }).x), 'base64url')
+  return witnessWith(name, type, key, (note) =>
+    sign(null, Buffer.from(`cosignature/v1\ntime ${SEEN_AT}\n${note.split('\n\n')[0]}\n`), privateKey),
+  )
+}
+
+/** One that signs with ML-DSA-44. */
+export const createPqWitness = (name: string): TestWitness => {
+  const { publicKey, secretKey } = ml_dsa44.keygen()
+  const short = (text: string): Buffer => Buffer.from(`${String.fromCharCode(text.length)}${text}`)
+  return witnessWith(name, 0x06, publicKey, (note) => {
+    const [origin = '', size = '', root = ''] = note.split('\n')
+    const message = Buffer.concat([
+      Buffer.from('subtree/v1\n\0'),
+      short(name),
+      uint64(SEEN_AT),
+      short(origin),
+      uint64(0),
+      uint64(Number(size)),
+      Buffer.from(root, 'base64'),
+    ])
+    return ml_dsa44.sign(message, secretKey)
+  })
+}
