@@ -4,9 +4,9 @@
  * @module
  */
 import type { Knex } from 'knex'
-import { migrate } from './migrate.ts'
+import { type MigrationStep, migrate, missingMigrations, outdated } from './migrate.ts'
 import { openPostgres } from './postgres.ts'
-import type { QueryResult, Session } from './session.ts'
+import type { QueryResult, Session, WriteRefusal } from './session.ts'
 
 export type { Session } from './session.ts'
 
@@ -36,11 +36,22 @@ export interface Database {
     name?: string,
   ) => Promise<QueryResult<R>>
   readonly kind: 'pglite' | 'postgres'
+  /** Whether a pooler, such as PgBouncer, hands out the sessions of PostgreSQL. */
+  readonly isPooled?: boolean
   /**
-   * Calls the listener whenever the server refused a query since its disk is full. Absent where the database has no
-   * disk of its own, as PGlite.
+   * Calls the listener whenever the server refused a query since its disk is full, or since it takes no writes. Absent where
+   * the database has no server of its own, as PGlite.
    */
-  readonly onDiskFull?: (listener: () => void) => void
+  readonly onWriteRefused?: (listener: (why: WriteRefusal) => void) => void
+  /** Directory with the files of an embedded database, which rest while its session is held; absent where there are none. */
+  readonly clusterDirectory?: string
+  /**
+   * Where the data lives: a text that is another one for whatever was made from a copy of it, a dump or a backup. Undefined
+   * where none was given yet.
+   */
+  place(): Promise<string | undefined>
+  /** Gives the data a place, or makes what remembers it tell where the data is now. @returns the place */
+  makePlace(): Promise<string>
   /** Resolves when the database answers. @throws the driver's error when it doesn't */
   ping(): Promise<void>
   /**
@@ -59,6 +70,18 @@ export interface DatabaseOptions {
   readonly databaseUrl?: string
   /** Where the embedded database lives, or `memory`. */
   readonly dataDir: string
+  /** False: a schema that is older than the program is refused; `any`: it is left as it is. Default: it is brought up to date. */
+  readonly migrate?: boolean | 'any'
+  /** Called before each migration. */
+  readonly onMigration?: (step: MigrationStep) => void
+}
+
+/** @throws SchemaMismatch */
+const expectSchema = async (database: Database, { migrate: mode = true, onMigration }: DatabaseOptions) => {
+  if (mode === true) return migrate(database, onMigration)
+  const missing = await missingMigrations(database)
+  if (mode === false && missing.length > 0) throw outdated(missing)
+  return []
 }
 
 /** Loaded where it is used alone. */
@@ -69,7 +92,7 @@ const openEmbedded = async (dataDir: string, logger?: StoreLogger): Promise<Data
 
 /**
  * Opens the database and brings its schema up to date; several servers may do so at once.
- * @throws DirectoryLocked when another process uses the data directory
+ * @throws DirectoryLocked when another process uses the data directory, SchemaMismatch
  */
 export const openDatabase = async (options: DatabaseOptions, logger?: StoreLogger): Promise<Database> => {
   const database =
@@ -77,7 +100,7 @@ export const openDatabase = async (options: DatabaseOptions, logger?: StoreLogge
       ? await openEmbedded(options.dataDir, logger)
       : await openPostgres(options.databaseUrl, logger)
   try {
-    await migrate(database)
+    await expectSchema(database, options)
   } catch (error) {
     await database.close()
     throw error

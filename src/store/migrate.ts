@@ -5,17 +5,81 @@ import { MIGRATIONS } from './migrations/index.ts'
 /** Any fixed number: servers that start at once wait for each other on it. ("assaydb" in ASCII, 7 bytes.) */
 const ADVISORY_LOCK_KEY = '27431040873620578'
 
-const tooOld = (missing: readonly string[]): Error =>
-  new Error(
+/** The schema of the database and the program are not of one version. */
+export class SchemaMismatch extends Error {
+  override readonly name = 'SchemaMismatch'
+}
+
+const tooOld = (missing: readonly string[]): SchemaMismatch =>
+  new SchemaMismatch(
     `The database was written by a version that is too old for this one: it lacks ${missing.join(', ')}. Open it once with the last version that has these migrations, then with this one. Nothing was changed.`,
   )
 
+const tooNew = (unknown: readonly string[]): SchemaMismatch =>
+  new SchemaMismatch(
+    `The database was written by a later version: it has ${unknown.join(', ')}. Use that version; nothing was changed.`,
+  )
+
+/** Where whoever asked may not bring the schema up to date. */
+export const outdated = (missing: readonly string[]): SchemaMismatch =>
+  new SchemaMismatch(
+    `The schema of the database is older than this program: it lacks ${missing.join(', ')}. Run \`npx assay migrate\` once with the settings of the server, then start again.`,
+  )
+
+/** A migration that is being applied, and the place that it has among those that are missing. */
+export interface MigrationStep {
+  readonly name: string
+  /** From 1. */
+  readonly number: number
+  readonly of: number
+}
+
+type Step = (typeof MIGRATIONS)[number] & { readonly isReplaced: boolean }
+
+/**
+ * @param names migrations that the database has
+ * @returns what is missing, in order @throws SchemaMismatch when it was written by a later version, or by one that is too old
+ */
+const missingOf = (names: readonly string[]): Step[] => {
+  const applied = new Set(names)
+  const steps: Step[] = []
+  for (const migration of MIGRATIONS) {
+    const { name, replaces = [] } = migration
+    const missing = replaces.filter((replaced) => !applied.delete(replaced))
+    if (applied.delete(name)) continue
+    if (missing.length > 0 && missing.length < replaces.length) throw tooOld(missing)
+    steps.push({ ...migration, isReplaced: replaces.length > 0 && missing.length === 0 })
+  }
+  if (applied.size > 0) throw tooNew([...applied])
+  return steps
+}
+
+/** The last migration of this program: what `assay version` and backups call the version of the schema. */
+export const SCHEMA_VERSION = MIGRATIONS.at(-1)?.name ?? ''
+
+/**
+ * What a database lacks of the schema, without changing anything.
+ * @returns names of migrations; none where it is up to date @throws SchemaMismatch when a later version wrote it
+ */
+export const missingMigrations = async ({ knex }: Pick<Database, 'knex'>): Promise<string[]> => {
+  const { rows } = await knex.raw<{ rows: { found: boolean }[] }>(
+    "SELECT to_regclass('migrations') IS NOT NULL AS found",
+  )
+  const names = rows[0]?.found ? await knex<{ name: string }>('migrations').pluck('name') : []
+  return missingOf(names).map(({ name }) => name)
+}
+
 /**
  * Applies what is missing, in order, in one transaction: a failed migration leaves nothing half done.
- * @throws Error when the database was written by a later version, or by one that is too old to go on from
+ * @param onStep called before each migration
+ * @returns names of what was applied
+ * @throws SchemaMismatch when the database was written by a later version, or by one that is too old to go on from
  */
-export const migrate = async ({ knex, kind }: Pick<Database, 'knex' | 'kind'>): Promise<void> => {
-  await knex.transaction(async (trx) => {
+export const migrate = (
+  { knex, kind }: Pick<Database, 'knex' | 'kind'>,
+  onStep?: (step: MigrationStep) => void,
+): Promise<string[]> =>
+  knex.transaction(async (trx) => {
     if (kind === 'postgres') {
       // What changes a great table takes as long as it takes, and so does waiting for whoever does it.
       await trx.raw('SET LOCAL statement_timeout = 0; SET LOCAL lock_timeout = 0')
@@ -25,16 +89,11 @@ export const migrate = async ({ knex, kind }: Pick<Database, 'knex' | 'kind'>): 
       name text COLLATE "C" PRIMARY KEY,
       applied_at timestamptz NOT NULL DEFAULT now()
     )`)
-    const applied = new Set(await trx<{ name: string }>('migrations').pluck('name'))
-    for (const { name, replaces = [], up } of MIGRATIONS) {
-      const missing = replaces.filter((replaced) => !applied.delete(replaced))
-      if (applied.delete(name)) continue
-      if (missing.length === replaces.length) await up(trx)
-      else if (missing.length > 0) throw tooOld(missing)
+    const steps = missingOf(await trx<{ name: string }>('migrations').pluck('name'))
+    for (const [place, { name, isReplaced, up }] of steps.entries()) {
+      onStep?.({ name, number: place + 1, of: steps.length })
+      if (!isReplaced) await up(trx)
       await trx('migrations').insert({ name })
     }
-    if (applied.size > 0) {
-      throw new Error(`The database was written by a later version: it has ${[...applied].join(', ')}.`)
-    }
+    return steps.map(({ name }) => name)
   })
-}

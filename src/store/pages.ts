@@ -47,6 +47,28 @@ export const joinOne = (query: Knex.QueryBuilder, name: string, one: string): vo
   query.joinRaw(`LEFT JOIN LATERAL (${one} LIMIT 1) AS ${name} ON true`)
 }
 
+const newestFirst = (a: Place, b: Place): number => b.at - a.at || (a.id < b.id ? 1 : a.id > b.id ? -1 : 0)
+
+/**
+ * Pages of several lists that begin at one place, as one page in the order of all. Where a list was only searched so far,
+ * the page ends there: what others have beyond comes with the next.
+ * @param placeOf where a row stands; no two stand at one
+ */
+export const mergePages = <R>(
+  pages: readonly Rows<R>[],
+  placeOf: (row: R) => Place,
+  limit: number,
+): Rows<R> => {
+  const [end] = pages.flatMap(({ next }) => next ?? []).toSorted(newestFirst)
+  const rows = pages
+    .flatMap((page) => page.rows)
+    .filter((row) => end === undefined || newestFirst(placeOf(row), end) <= 0)
+    .toSorted((a, b) => newestFirst(placeOf(a), placeOf(b)))
+  const shown = rows.slice(0, limit)
+  const last = shown.at(-1)
+  return { rows: shown, next: rows.length > limit && last !== undefined ? placeOf(last) : end }
+}
+
 /** Narrows a list to a window of what it is ordered by, Unix ms. */
 export const withinWindow = (
   query: Knex.QueryBuilder,

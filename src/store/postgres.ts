@@ -10,7 +10,7 @@ import {
   repeatAfterConflicts,
   typeParsers,
 } from './driver.ts'
-import { ConnectionLost, saysDiskFull } from './session.ts'
+import { ConnectionLost, type WriteRefusal, writeRefusalOf } from './session.ts'
 
 const POOL_MAX_CONNECTIONS = 10
 /** One for each lane, and one for each slow change that waits. */
@@ -28,7 +28,7 @@ const LANE_QUERY_TIMEOUT_MS = 10_000
 const MIN_SERVER_VERSION = 140_000
 
 /** What a session of ours must be set to; each in ms. */
-const SETTINGS = {
+export const SESSION_TIMEOUTS_MS = {
   lock_timeout: LANE_LOCK_TIMEOUT_MS,
   idle_in_transaction_session_timeout: LANE_IDLE_TIMEOUT_MS,
   statement_timeout: READ_TIMEOUT_MS,
@@ -40,7 +40,7 @@ interface Server {
   readonly pid: number
   readonly role: string
   readonly database: string
-  /** Values of {@link SETTINGS} in ms, 0 for none. */
+  /** Values of {@link SESSION_TIMEOUTS_MS} in ms, 0 for none. */
   readonly settings: Readonly<Record<string, number>>
 }
 
@@ -50,7 +50,7 @@ interface Server {
  * @throws Error that says how the settings are made
  */
 const checkPooler = ({ role, database, settings }: Server): void => {
-  const wrong = Object.entries(SETTINGS).filter(
+  const wrong = Object.entries(SESSION_TIMEOUTS_MS).filter(
     ([name, most]) => !((settings[name] ?? 0) > 0 && (settings[name] ?? 0) <= most),
   )
   if (wrong.length === 0) return
@@ -75,7 +75,7 @@ const checkServer = async (connection: pg.ClientConfig): Promise<boolean> => {
       `SELECT current_setting('server_version_num')::int AS version, current_setting('server_encoding') AS encoding,
         pg_backend_pid() AS pid, current_user AS role, current_database() AS database,
         (SELECT json_object_agg(name, setting::int) FROM pg_settings WHERE name = ANY ($1)) AS settings`,
-      [Object.keys(SETTINGS)],
+      [Object.keys(SESSION_TIMEOUTS_MS)],
     )
     const server = rows[0]!
     const { version, encoding, pid } = server
@@ -88,6 +88,10 @@ const checkServer = async (connection: pg.ClientConfig): Promise<boolean> => {
     await client.end()
   }
 }
+
+/** Of the cluster, the database in it, and the table: what a dump makes anew, wherever it is restored. */
+const PLACE = `SELECT concat_ws('/', system_identifier, (SELECT oid FROM pg_database WHERE datname = current_database()),
+    'ledger_home'::regclass::oid) AS place FROM pg_control_system()`
 
 /**
  * @param url `postgres://user:password@host:port/database`
@@ -103,8 +107,11 @@ export const openPostgres = async (url: string, logger?: StoreLogger): Promise<D
   }
   const isPooled = await checkServer(connection)
   // A pooler takes none of them at the beginning of a session.
-  const { lock_timeout, idle_in_transaction_session_timeout, statement_timeout }: Partial<typeof SETTINGS> =
-    isPooled ? {} : SETTINGS
+  const {
+    lock_timeout,
+    idle_in_transaction_session_timeout,
+    statement_timeout,
+  }: Partial<typeof SESSION_TIMEOUTS_MS> = isPooled ? {} : SESSION_TIMEOUTS_MS
   const sessions = new pg.Pool({
     ...connection,
     max: SESSIONS_MAX_CONNECTIONS,
@@ -131,22 +138,30 @@ export const openPostgres = async (url: string, logger?: StoreLogger): Promise<D
     log: knexLog((message) => logger?.warn({}, message)),
   })
 
-  let tellDiskFull: () => void = () => undefined
+  let tellRefused: (why: WriteRefusal) => void = () => undefined
   const look = (error: unknown): void => {
-    if (saysDiskFull(error)) tellDiskFull()
+    const why = writeRefusalOf(error)
+    if (why !== undefined) tellRefused(why)
   }
   knex.on('query-error', look)
   repeatAfterConflicts(knex)
 
   const [query, queryWithin] = [createQuery(knex), createTimedQuery(timed)]
+  const place = async (): Promise<string> => {
+    const { rows } = await query<{ place: string }>(PLACE, [])
+    return `postgres/${rows[0]?.place}`
+  }
   return {
     knex,
     query: isPooled ? (text, values) => query(text, values) : query,
     queryWithin: isPooled ? (ms, text, values) => queryWithin(ms, text, values) : queryWithin,
     kind: 'postgres',
-    onDiskFull(listener) {
-      tellDiskFull = listener
+    isPooled,
+    onWriteRefused(listener) {
+      tellRefused = listener
     },
+    place,
+    makePlace: place,
     async ping() {
       await knex.raw('SELECT 1')
     },

@@ -65,11 +65,11 @@ export const createRecent = <V>(options: RecentOptions<V>): Recent<V> => {
   const { ttlMs, maxEntries, clock, load, others, shared } = options
   const entries = new LRUCache<string, Remembered<V>>({ max: maxEntries })
   // The tombstone of a forgotten key may not have reached Redis; this server at least knows better.
-  const distrusted = createDistrust(ttlMs, maxEntries, clock)
+  const distrusted = shared && createDistrust(ttlMs, maxEntries, clock)
 
   const lookUp = (key: string, now: number): Remembered<V> => {
     // A real promise: knex's query builders pass for one, but run their query again at every await.
-    if (shared === undefined || distrusted.has(key, now))
+    if (shared === undefined || distrusted?.has(key, now))
       return { value: Promise.resolve(load(key)), at: now }
     const answer = shared.get(key, load)
     const entry = { value: answer.then(({ value }) => value), at: now }
@@ -85,11 +85,11 @@ export const createRecent = <V>(options: RecentOptions<V>): Recent<V> => {
 
   const forgetHere = (key: string): void => {
     entries.delete(key)
-    if (shared) distrusted.add(key)
+    distrusted?.add(key)
   }
   const clearHere = (): void => {
     entries.clear()
-    if (shared) distrusted.addAll()
+    distrusted?.addAll()
   }
   // After a gap nobody knows what was missed, but the tombstones in Redis do: only what is kept here goes.
   others?.bus.subscribe(

@@ -1,5 +1,5 @@
 /** The connection to Redis, where one is configured. Losing it costs speed and precision, never correctness. @module */
-import { Redis } from 'ioredis'
+import type { Redis } from 'ioredis'
 import type { StoreLogger } from './database.ts'
 
 const CONNECT_TIMEOUT_MS = 2_000
@@ -19,8 +19,10 @@ export interface RedisConnection {
  * Connects in the background and goes on trying; commands fail at once while there is no connection.
  * @param url `redis://host:port/database` or `rediss://…`
  */
-export const openRedis = (url: string, logger?: StoreLogger): RedisConnection => {
-  const client = new Redis(url, {
+export const openRedis = async (url: string, logger?: StoreLogger): Promise<RedisConnection> => {
+  // Loaded only where it is asked for.
+  const ioredis = await import('ioredis')
+  const client = new ioredis.Redis(url, {
     connectTimeout: CONNECT_TIMEOUT_MS,
     maxRetriesPerRequest: 0,
     enableOfflineQueue: false,

@@ -42,10 +42,15 @@ export const sqlState = (error: unknown): string | undefined =>
     ? error.code
     : undefined
 
-const DISK_FULL = '53100'
+/** Why a database takes no writes for now: no room, or it is a standby or set to be read only. */
+export type WriteRefusal = 'disk_full' | 'read_only'
 
-/** Whether the database said that its disk has no room. */
-export const saysDiskFull = (error: unknown): boolean => sqlState(error) === DISK_FULL
+/** disk_full and read_only_sql_transaction. PostgreSQL, appendix A */
+const WRITE_REFUSALS: Readonly<Record<string, WriteRefusal>> = { '53100': 'disk_full', '25006': 'read_only' }
+
+/** @returns undefined for all other errors */
+export const writeRefusalOf = (error: unknown): WriteRefusal | undefined =>
+  WRITE_REFUSALS[sqlState(error) ?? '']
 
 /**
  * Errors after which the server has closed the connection or never let us in: class 08, shutdowns (57P01–57P05),
@@ -53,8 +58,8 @@ export const saysDiskFull = (error: unknown): boolean => sqlState(error) === DIS
  */
 const CONNECTION_STATES = /^(08...|57P0[1-5]|25P0[34]|53300)$/
 
-/** The database refused for now and changed nothing: time-outs, deadlocks, exhausted resources. */
-const TRANSIENT_STATES = /^(55P03|57014|40...|53...)$/
+/** The database refused for now and changed nothing: time-outs, deadlocks, exhausted resources, no writes at the moment. */
+const TRANSIENT_STATES = /^(25006|55P03|57014|40...|53...)$/
 
 /** Whether the database said that trying again later may succeed. */
 export const isTransient = (error: unknown): boolean => TRANSIENT_STATES.test(sqlState(error) ?? '')

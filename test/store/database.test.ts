@@ -1,6 +1,7 @@
 import { expect } from 'chai'
 import { type Database, openDatabase } from '../../src/store/database.ts'
 import { migrate } from '../../src/store/migrate.ts'
+import { entryIndexesMigration } from '../../src/store/migrations/0023-entry-indexes.ts'
 import { MIGRATIONS } from '../../src/store/migrations/index.ts'
 import { ConnectionLost, isUnavailable } from '../../src/store/session.ts'
 import { rejection } from '../support/rejection.ts'
@@ -147,6 +148,24 @@ describe('database', () => {
       session.release()
     }
     expect(await database.knex('test_pairs').orderBy('a').pluck('a')).to.deep.equal([1, 2])
+  })
+
+  it('refuses an index that was made beforehand and failed, before it drops those that it replaces', async () => {
+    const indexes = ['ledger_entries_digest', 'ledger_entries_organisation']
+    const kept = () =>
+      database.knex('pg_class').whereIn('relname', indexes).orderBy('relname').pluck('relname')
+    for (const index of indexes) await database.knex.raw(`CREATE INDEX ${index} ON ledger_entries (digest)`)
+    const setValid = (isValid: boolean) =>
+      database.knex.raw(
+        `UPDATE pg_index SET indisvalid = ${isValid} WHERE indexrelid = 'ledger_entries_by_digest'::regclass`,
+      )
+    const up = () => database.knex.transaction((trx) => entryIndexesMigration.up(trx))
+    await setValid(false)
+    expect((await rejection(up())).message).to.include('DROP INDEX ledger_entries_by_digest')
+    expect(await kept()).to.deep.equal(indexes)
+    await setValid(true)
+    await up()
+    expect(await kept()).to.deep.equal([])
   })
 
   onPostgres.it('is migrated once when several servers open it at the same time', async () => {

@@ -8,7 +8,7 @@ describe('Redis', () => {
   it('fails a command at once, and tells the log, while it can not be reached', async () => {
     const warnings: string[] = []
     const log = { info: () => {}, warn: (_details: object, message: string) => warnings.push(message) }
-    const redis = openRedis('redis://127.0.0.1:1', log)
+    const redis = await openRedis('redis://127.0.0.1:1', log)
     try {
       expect(await rejection(redis.ping())).to.be.instanceOf(Error)
       await new Promise<void>((resolve) => redis.client.once('reconnecting', () => resolve()))
@@ -20,7 +20,7 @@ describe('Redis', () => {
 
   const maybe = REDIS_URL === undefined ? it.skip : it
   maybe('answers a ping once connected', async () => {
-    const redis = openRedis(REDIS_URL ?? '')
+    const redis = await openRedis(REDIS_URL ?? '')
     try {
       if (redis.client.status !== 'ready') {
         await new Promise<void>((resolve) => redis.client.once('ready', () => resolve()))

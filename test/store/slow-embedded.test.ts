@@ -1,5 +1,5 @@
 /** The embedded database on disk: fsync, its lock between processes, first starts that were cut short. */
-import { existsSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
+import { existsSync, readdirSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect } from 'chai'
 import { openDatabase } from '../../src/store/database.ts'
@@ -81,6 +81,19 @@ onEmbedded.describe('embedded database on disk', () => {
     await second.ping()
     await second.close()
     expect(existsSync(join(directory, 'database.incomplete-1'))).to.equal(true)
+  })
+
+  it('writes the files of a first start for its owner alone', async () => {
+    const directory = await temporary()
+    await (await openPglite(directory)).close()
+    const entries = readdirSync(join(directory, 'database'), { recursive: true, withFileTypes: true })
+    const ofOthers = entries.filter(
+      (entry) => (statSync(join(entry.parentPath, entry.name)).mode & 0o077) !== 0,
+    )
+    // What PGlite itself makes while it runs is as open as the umask lets it; the directory above lets nobody in.
+    expect(ofOthers.length).to.be.below(entries.length / 10)
+    expect(statSync(join(directory, 'database')).mode & 0o777).to.equal(0o700)
+    expect(entries.some(({ name }) => name === 'PG_VERSION')).to.equal(true)
   })
 
   it('starts with the schema in its template', async () => {

@@ -3,8 +3,9 @@
  * (initdb) takes seconds and several hundred megabytes.
  * @module
  */
-import { existsSync, readFileSync } from 'node:fs'
+import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { createRequire } from 'node:module'
+import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { gunzipSync } from 'node:zlib'
 
@@ -20,13 +21,65 @@ const pgliteVersion = (): string => {
 /** File name of the template, below `build/`. */
 export const templateName = (): string => `pglite-${pgliteVersion()}.tar.gz`
 
-/** The built template, or undefined when nothing was built: then initdb does its work. */
-export const readTemplate = (): File | undefined => {
+/** The archive of the built template, or undefined when nothing was built: then initdb does its work. */
+const readArchive = (): Uint8Array<ArrayBuffer> | undefined => {
   const name = templateName()
   // Beside the bundle, or in build/ when run from the sources.
   const file = [new URL(name, import.meta.url), new URL(`../../../build/${name}`, import.meta.url)].find(
     (url) => existsSync(fileURLToPath(url)),
   )
   // PGlite would unpack it too, in several times the time.
-  return file && new File([new Uint8Array(gunzipSync(readFileSync(file)))], name.replace(/\.gz$/, ''))
+  return file && new Uint8Array(gunzipSync(readFileSync(file)))
+}
+
+let unpacked: File | undefined
+
+/** For a database in memory, whose files PGlite makes. Kept: what opens one such database opens others, as tests do. */
+export const readTemplate = (): File | undefined => {
+  if (unpacked !== undefined) return unpacked
+  const archive = readArchive()
+  unpacked = archive && new File([archive], templateName().replace(/\.gz$/, ''))
+  return unpacked
+}
+
+/** Of the archive (POSIX.1-1988 ustar): where a header has what, in bytes. */
+const BLOCK_BYTES = 512
+const NAME = [0, 100] as const
+const SIZE = [124, 136] as const
+const TYPE_AT = 156
+const FILES: readonly string[] = ['0', '\0']
+const DIRECTORY = '5'
+const PREFIX = [345, 500] as const
+
+/** Only the owner's, as PostgreSQL wants it. */
+const DIRECTORY_MODE = 0o700
+const FILE_MODE = 0o600
+
+const textIn = (archive: Uint8Array, at: number, [from, to]: readonly [number, number]): string =>
+  Buffer.from(archive.subarray(at + from, at + to))
+    .toString('latin1')
+    .replace(/\0.*$/s, '')
+
+/**
+ * Writes the files of the template, which PGlite would do through its own file system in twice the time. Nothing is synced to disk.
+ * @param cluster a directory that is not there yet
+ * @returns whether there is a template
+ * @throws Error at an entry that is neither a file nor a directory, or has a name of more than 100 bytes
+ */
+export const unpackTemplate = (cluster: string): boolean => {
+  const archive = readArchive()
+  if (archive === undefined) return false
+  mkdirSync(cluster, { mode: DIRECTORY_MODE })
+  for (let at = 0; at + BLOCK_BYTES <= archive.length && archive[at] !== 0; ) {
+    const path = join(cluster, textIn(archive, at, NAME))
+    const size = Number.parseInt(textIn(archive, at, SIZE), 8)
+    const contents = at + BLOCK_BYTES
+    const type = String.fromCharCode(archive[at + TYPE_AT] ?? 0)
+    if (type === DIRECTORY) mkdirSync(path, { mode: DIRECTORY_MODE, recursive: true })
+    else if (FILES.includes(type) && textIn(archive, at, PREFIX) === '')
+      writeFileSync(path, archive.subarray(contents, contents + size), { mode: FILE_MODE })
+    else throw new Error(`${templateName()} has an entry that no template has: ${path}`)
+    at = contents + Math.ceil(size / BLOCK_BYTES) * BLOCK_BYTES
+  }
+  return true
 }

@@ -3,9 +3,10 @@
  * on the main thread, so the pool holds one connection. On disk it is made durable, locked, and started from a template.
  * @module
  */
+import { randomUUID } from 'node:crypto'
 import { existsSync } from 'node:fs'
-import { mkdir, open, readdir, rename, writeFile } from 'node:fs/promises'
-import { join } from 'node:path'
+import { mkdir, open, readdir, readFile, realpath, rename, stat, writeFile } from 'node:fs/promises'
+import { basename, dirname, join } from 'node:path'
 import { PGlite } from '@electric-sql/pglite'
 import { createPgConfig } from '@electric-sql/pglite/node-postgres'
 import createKnex, { type Knex } from 'knex'
@@ -14,12 +15,14 @@ import type { Database, StoreLogger } from '../database.ts'
 import { lockDirectory } from '../directory-lock.ts'
 import { createQuery, createSession, knexLog, typeParsers } from '../driver.ts'
 import { DurableNodeFS } from './durable-node-fs.ts'
-import { readTemplate } from './pglite-template.ts'
+import { readTemplate, unpackTemplate } from './pglite-template.ts'
 
 /** The data directory that keeps nothing. */
 const MEMORY = 'memory'
 /** Inside the cluster, written once all of it is on disk: without it, a first start was cut short. */
 const READY_FILE = 'assay-ready'
+/** Beside the cluster, so that copies of the cluster are without it. */
+export const PLACE_FILE = 'database.place'
 /** Files synced to disk at once. */
 const SYNC_PARALLEL_FILES = 32
 
@@ -43,7 +46,7 @@ const syncFile = async (path: string): Promise<void> => {
 }
 
 /** Syncs a directory with everything in it. */
-const syncTree = async (root: string): Promise<void> => {
+export const syncTree = async (root: string): Promise<void> => {
   const entries = await readdir(root, { recursive: true, withFileTypes: true })
   const paths = entries.map((entry) => join(entry.parentPath, entry.name))
   for (let start = 0; start < paths.length; start += SYNC_PARALLEL_FILES) {
@@ -63,18 +66,17 @@ const setAside = async (cluster: string, logger?: StoreLogger): Promise<void> =>
   }
 }
 
+/** Whether a first start, or the copying of files, came to its end: what is not complete, a start puts out of the way. */
+export const isComplete = (cluster: string): boolean => existsSync(join(cluster, READY_FILE))
+
 /** Starts PGlite on disk; the directory is locked by the caller. */
 const startOnDisk = async (cluster: string, onSync?: () => void, logger?: StoreLogger): Promise<PGlite> => {
   const ready = join(cluster, READY_FILE)
-  const fresh = !existsSync(ready)
+  const fresh = !isComplete(cluster)
   if (fresh && existsSync(cluster)) await setAside(cluster, logger)
-  const loadDataDir = fresh ? readTemplate() : undefined
+  if (fresh) unpackTemplate(cluster)
   const filesystem = new DurableNodeFS(cluster, !fresh, onSync)
-  const pglite = await PGlite.create({
-    fs: filesystem,
-    startParams: DURABLE_START,
-    ...(loadDataDir && { loadDataDir }),
-  })
+  const pglite = await PGlite.create({ fs: filesystem, startParams: DURABLE_START })
   if (fresh) {
     filesystem.durable = true
     await syncTree(cluster)
@@ -84,6 +86,55 @@ const startOnDisk = async (cluster: string, onSync?: () => void, logger?: StoreL
     await syncFile(join(cluster, '..'))
   }
   return pglite
+}
+
+/** Which file it is, and where: a copy is another file at another path, one that was renamed or restored in place is not both. */
+const identityOf = async (file: string): Promise<{ readonly inode: string; readonly path: string }> => ({
+  inode: String((await stat(file, { bigint: true })).ino),
+  path: await realpath(file),
+})
+
+interface KnownPlace {
+  readonly place: string
+  /** Whether the file tells both inode and path as they are. */
+  readonly isCurrent: boolean
+}
+
+/** @returns undefined where there is no such file, or one that was copied from elsewhere */
+const findPlace = async (file: string): Promise<KnownPlace | undefined> => {
+  const text = await readFile(file, 'utf8').catch((error: NodeJS.ErrnoException) => {
+    if (error.code === 'ENOENT') return ''
+    throw error
+  })
+  const [place = '', inode = '', path = ''] = text.trim().split('\n')
+  if (place === '') return undefined
+  const here = await identityOf(file)
+  const same = [here.inode === inode, here.path === path]
+  // Made before such files told where they are.
+  const isOld = inode === ''
+  return isOld || same.includes(true) ? { place, isCurrent: !same.includes(false) } : undefined
+}
+
+const readPlace = async (file: string): Promise<string | undefined> => (await findPlace(file))?.place
+
+/**
+ * Makes the file tell where it is now, after a renaming as well: it survives a power cut.
+ * @returns the place that it holds, which is random where it was missing or a copy
+ */
+const makePlace = async (file: string): Promise<string> => {
+  const known = await findPlace(file)
+  if (known?.isCurrent) return known.place
+  const place = known?.place ?? `embedded/${randomUUID()}`
+  const draft = `${file}.new`
+  await writeFile(draft, '', { mode: 0o600 })
+  // The name changes with the next step, the file does not.
+  const { inode } = await identityOf(draft)
+  const path = join(await realpath(dirname(file)), basename(file))
+  await writeFile(draft, `${place}\n${inode}\n${path}\n`)
+  await syncFile(draft)
+  await rename(draft, file)
+  await syncFile(dirname(file))
+  return place
 }
 
 /** knex over an open PGlite. */
@@ -121,10 +172,14 @@ export const openPglite = async (
     throw error
   }
   const knex = connect(pglite, logger)
+  const placeFile = join(dataDir, PLACE_FILE)
   return {
     knex,
     query: createQuery(knex),
     kind: 'pglite',
+    ...(!inMemory && { clusterDirectory: join(dataDir, 'database') }),
+    place: () => (inMemory ? Promise.resolve(MEMORY) : readPlace(placeFile)),
+    makePlace: () => (inMemory ? Promise.resolve(MEMORY) : makePlace(placeFile)),
     async ping() {
       await knex.raw('SELECT 1')
     },

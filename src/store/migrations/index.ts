@@ -20,6 +20,11 @@ import { totpMigration } from './0017-totp.ts'
 import { identitiesMigration } from './0018-identities.ts'
 import { organisationsListedMigration } from './0019-organisations-listed.ts'
 import { allAlertsMigration } from './0020-all-alerts.ts'
+import { dataKeysMigration } from './0021-data-keys.ts'
+import { ledgerHomeMigration } from './0022-ledger-home.ts'
+import { entryIndexesMigration } from './0023-entry-indexes.ts'
+import { subjectsMigration } from './0024-subjects.ts'
+import { consoleListsMigration } from './0025-console-lists.ts'
 
 interface Migration {
   readonly name: string
@@ -49,4 +54,9 @@ export const MIGRATIONS: readonly Migration[] = [
   identitiesMigration,
   organisationsListedMigration,
   allAlertsMigration,
+  dataKeysMigration,
+  ledgerHomeMigration,
+  entryIndexesMigration,
+  subjectsMigration,
+  consoleListsMigration,
 ]
