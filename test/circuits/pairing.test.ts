@@ -7,7 +7,7 @@ import { expect } from 'chai'
 import { CIRCUITS } from '../../src/circuits/catalogue.ts'
 import { packElements, packProof } from '../../src/circuits/proof-form.ts'
 import type { Proved } from '../../src/circuits/proving/groth16.ts'
-import { verifyPairing } from '../../src/circuits/verifier.ts'
+import { type VerificationKey, verifyPairing } from '../../src/circuits/verifier.ts'
 import { drawFactors, ENDOMORPHISM_SCALAR, factorsOf } from '../../src/circuits/verifying/combination.ts'
 import { createKeyVerifier } from '../../src/circuits/verifying/key-verifier.ts'
 import { FIELD_MODULUS as R } from '../../src/core/field.ts'
@@ -18,10 +18,12 @@ import { goodProof } from '../support/domain/proofs.ts'
 import { randomElement } from '../support/elements.ts'
 import { disagreements, drawCases } from '../support/proof-cases.ts'
 import {
+  acceptedByNoble,
   g1Json,
   g2,
   g2Json,
   holdsByNoble,
+  isStrictForm,
   pointOfOrder,
   pointOutsideOfSubgroup,
   rerandomise,
@@ -53,8 +55,28 @@ describe('the pairing of the verifier', function () {
     const answer = await verifyPairing(key, proof, signals)
     return answer.valid ? 'valid' : answer.reason
   }
+  /** What two other libraries say, mcl and noble, each of which reads as strictly as we do. */
+  const othersAccept = (
+    proof: SnarkProof,
+    signals: readonly string[] = good.publicSignals,
+    of: VerificationKey = key,
+  ) => ({
+    mcl: isStrictForm(signals, proof) && holdsByMcl(of, signals, proof),
+    noble: acceptedByNoble(of, signals, proof),
+  })
+  const BOTH = { mcl: true, noble: true }
+  const NEITHER = { mcl: false, noble: false }
 
-  it('refuses every form of infinity, though 0 = 0 would hold', async () => {
+  it('accepts a good proof, as both other libraries do', async () => {
+    expect(await verdict(good.proof)).to.equal('valid')
+    expect(othersAccept(good.proof)).to.deep.equal(BOTH)
+  })
+
+  it('refuses every form of infinity, though 0 = 0 would hold, as others do', async () => {
+    const refusal = (proof: SnarkProof) => {
+      expect(othersAccept(proof), JSON.stringify(proof)).to.deep.equal(NEITHER)
+      return verdict(proof)
+    }
     const zero = ['0', '0', '1']
     const zero2 = [
       ['0', '0'],
@@ -62,25 +84,25 @@ describe('the pairing of the verifier', function () {
       ['1', '0'],
     ]
     for (const point of ['pi_a', 'pi_c']) {
-      expect(await verdict({ ...good.proof, [point]: zero })).to.equal('POINT_NOT_ON_CURVE')
+      expect(await refusal({ ...good.proof, [point]: zero })).to.equal('POINT_NOT_ON_CURVE')
       for (const infinity of [
         ['0', '1', '0'],
         ['0', '0', '0'],
         ['1', '2', '0'],
       ])
-        expect(await verdict({ ...good.proof, [point]: infinity })).to.equal('PROOF_MALFORMED')
+        expect(await refusal({ ...good.proof, [point]: infinity })).to.equal('PROOF_MALFORMED')
     }
-    expect(await verdict({ ...good.proof, pi_b: zero2 })).to.equal('POINT_NOT_ON_CURVE')
+    expect(await refusal({ ...good.proof, pi_b: zero2 })).to.equal('POINT_NOT_ON_CURVE')
     for (const last of [
       ['0', '0'],
       ['0', '1'],
       ['1', '1'],
       ['2', '0'],
     ])
-      expect(await verdict({ ...good.proof, pi_b: [...good.proof.pi_b.slice(0, 2), last] })).to.equal(
+      expect(await refusal({ ...good.proof, pi_b: [...good.proof.pi_b.slice(0, 2), last] })).to.equal(
         'PROOF_MALFORMED',
       )
-    expect(await verdict({ ...good.proof, pi_a: zero, pi_b: zero2, pi_c: zero })).to.not.equal('valid')
+    expect(await refusal({ ...good.proof, pi_a: zero, pi_b: zero2, pi_c: zero })).to.not.equal('valid')
   })
 
   it('refuses points of the twist whose order is not r: small ones, and any other, alone and in a batch', async () => {
@@ -101,7 +123,7 @@ describe('the pairing of the verifier', function () {
     for (const pi_b of outside) {
       expect(g2(pi_b).isTorsionFree()).to.equal(false)
       const bad = { ...good.proof, pi_b }
-      expect(holdsByMcl(key, good.publicSignals, bad)).to.equal(false)
+      expect(othersAccept(bad)).to.deep.equal(NEITHER)
       expect(await verdict(bad)).to.equal('POINT_NOT_IN_SUBGROUP')
       const batch = [good, { ...good, proof: bad }, good].map(packed)
       expect(verifier.verifyMany(batch).map((each) => (each.valid ? 'valid' : each.reason))).to.deep.equal([
@@ -110,6 +132,29 @@ describe('the pairing of the verifier', function () {
         'valid',
       ])
     }
+  })
+
+  it('refuses coordinates that are not canonical, as others do', async () => {
+    const forms = [
+      (text: string) => String(BigInt(text) + P),
+      (text: string) => String(BigInt(text) + 3n * P),
+      (text: string) => `0${text}`,
+    ]
+    const changed = (point: readonly string[], form: (text: string) => string): string[][] =>
+      [0, 1].map((i) => point.with(i, form(point[i] ?? '')))
+    const { pi_a, pi_b, pi_c } = good.proof
+    for (const form of forms)
+      for (const other of [
+        ...changed(pi_a, form).map((point) => ({ pi_a: point })),
+        ...[0, 1].flatMap((i) =>
+          changed(pi_b[i] ?? [], form).map((coordinate) => ({ pi_b: pi_b.with(i, coordinate) })),
+        ),
+        ...changed(pi_c, form).map((point) => ({ pi_c: point })),
+      ]) {
+        const proof: SnarkProof = { ...good.proof, ...other }
+        expect(othersAccept(proof), JSON.stringify(other)).to.deep.equal(NEITHER)
+        expect(await verdict(proof)).to.equal('COORDINATE_NOT_CANONICAL')
+      }
   })
 
   it('refuses a point outside of its curve before it computes with it, alone and in a batch', () => {
@@ -124,23 +169,23 @@ describe('the pairing of the verifier', function () {
     }
   })
 
-  it('takes each public signal at r − 1 and refuses it at r, p and 2^256 − 1', async () => {
-    for (const { id } of CIRCUITS) {
+  for (const { id } of CIRCUITS)
+    it(`takes each public signal of ${id} at r − 1 and refuses it at r, p and 2^256 − 1, as others do`, async () => {
       const { proof, publicSignals } = await goodProof(id)
       const { verificationKey } = artifacts[id]
+      expect(othersAccept(proof, publicSignals, verificationKey)).to.deep.equal(BOTH)
       for (const i of publicSignals.keys()) {
         const last = publicSignals.with(i, String(R - 1n))
-        expect(await verifyPairing(verificationKey, proof, last)).to.deep.equal({
-          valid: false,
-          reason: 'PROOF_INVALID',
-        })
-        for (const beyond of [R, P, 2n ** 256n - 1n])
-          expect(
-            await verifyPairing(verificationKey, proof, publicSignals.with(i, String(beyond))),
-          ).to.deep.equal({ valid: false, reason: 'SIGNAL_NOT_CANONICAL' })
+        const refused = { valid: false, reason: 'PROOF_INVALID' }
+        expect(await verifyPairing(verificationKey, proof, last)).to.deep.equal(refused)
+        expect(othersAccept(proof, last, verificationKey)).to.deep.equal(NEITHER)
+        for (const beyond of [R, P, 2n ** 256n - 1n].map((value) => publicSignals.with(i, String(value)))) {
+          const unread = { valid: false, reason: 'SIGNAL_NOT_CANONICAL' }
+          expect(await verifyPairing(verificationKey, proof, beyond)).to.deep.equal(unread)
+          expect(othersAccept(proof, beyond, verificationKey)).to.deep.equal(NEITHER)
+        }
       }
-    }
-  })
+    })
 
   it('computes with signals at r − 1, and with their sum at infinity, as other libraries do', async () => {
     // A key whose secrets are known, so that proofs of any signals can be made.

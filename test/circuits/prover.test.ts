@@ -72,8 +72,10 @@ describe('prover', function () {
     expect((overloaded as AppError).retryAfter).to.be.at.least(1)
     // The other tier has a queue of its own.
     waiting.push(prove(prover, 'open'))
+    expect(prover.waiting()).to.deep.equal({ paying: 2, open: 1 })
     expect(await codeOf(prove(prover, 'open'))).to.equal('prover_overloaded')
     await Promise.all([first, ...waiting])
+    expect(prover.waiting()).to.deep.equal({ paying: 0, open: 0 })
     expect((await prove(prover)).publicSignals).to.have.length(4)
     expect((await prove(prover, 'open')).publicSignals).to.have.length(4)
   })

@@ -53,6 +53,8 @@ export interface Prover {
    *   when no thread could start; WitnessError where no witness exists
    */
   prove(circuitId: CircuitId, input: WitnessInput, tier: Tier, owner: string): Promise<Proved>
+  /** How many proofs wait for a thread, by tier. */
+  waiting(): Readonly<Record<Tier, number>>
   /** Finishes the proofs that run, and refuses those that wait. */
   close(): Promise<void>
 }
@@ -161,6 +163,7 @@ export const createProver = ({
         }
       })
     },
+    waiting: () => ({ paying: tiers.paying.size(), open: tiers.open.size() }),
     async close() {
       closed = true
       for (const { reject } of [...tiers.paying.clear(), ...tiers.open.clear()])

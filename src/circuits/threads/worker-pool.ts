@@ -1,5 +1,5 @@
 /**
- * The threads that make and verify proofs. Who has work for them keeps it in a queue of its own, and takes turns with the others.
+ * The threads that make and verify proofs, and hash. Who has work for them keeps it in a queue of its own, and takes turns with the others.
  * Node only.
  * @module
  */
@@ -12,6 +12,7 @@ import type { WitnessInput } from '../circuit.ts'
 import type { ProofVerdict, VerificationKey } from '../proof-form.ts'
 import type { Proved, ProvingArtifacts } from '../proving/groth16.ts'
 import type { SharedTables, TableMaker } from '../proving/tables.ts'
+import type { HashesAsked } from './hashing.ts'
 import { createHelpQueue } from './help-queue.ts'
 import type { HelpAsked } from './helpers.ts'
 
@@ -51,9 +52,10 @@ interface VerifyingTask {
   readonly proofs: readonly Uint8Array[]
 }
 
-/** What a thread is asked for: to prepare itself, a proof, what to think of proofs, or a part of tables. */
+/** What a thread is asked for: to prepare itself, a proof, what to think of proofs, a part of tables, or hashes. */
 export type WorkerTask =
   | { readonly warm: CircuitGiven }
+  | { readonly hashes: HashesAsked }
   | ProvingTask
   | HelpingTask
   | VerifyingTask
@@ -65,7 +67,7 @@ type ProvingAnswer = Proved | { readonly noWitness: string }
 /** What tables take. */
 export type TablesPlan = Pick<TableMaker, 'bytes' | 'slices'>
 
-export type WorkerAnswer = ProvingAnswer | readonly ProofVerdict[] | TablesPlan | undefined
+export type WorkerAnswer = ProvingAnswer | readonly ProofVerdict[] | TablesPlan | Uint8Array | undefined
 
 /** What a thread is given when it starts. */
 export interface WorkerData {
@@ -112,6 +114,8 @@ export interface WorkerPool {
   fillTables(asked: TablesAsked, number: number, into: Uint8Array): Promise<void>
   /** Likewise. @returns the verdict on each proof */
   verify(circuitId: CircuitId, proofs: readonly Uint8Array[]): Promise<readonly ProofVerdict[]>
+  /** Likewise. @returns 32 bytes a hash */
+  hash(asked: HashesAsked): Promise<Uint8Array>
   /** Starts every thread, so that the first tasks needn't wait for that. @throws as `prove` */
   warm(): Promise<void>
   /** Ends the threads when what runs has ended. */
@@ -239,6 +243,7 @@ export const createWorkerPool = (options: WorkerPoolOptions): WorkerPool => {
       await run({ asked, files: await filesOf(asked.circuitId), slice: { number, into } })
     },
     verify: async (circuitId, proofs) => (await run({ circuitId, proofs })) as readonly ProofVerdict[],
+    hash: async (hashes) => (await run({ hashes })) as Uint8Array,
     warm() {
       const all = async (): Promise<void> => {
         const given = { circuitId: WARM, files: await filesOf(WARM) }

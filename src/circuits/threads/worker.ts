@@ -1,14 +1,16 @@
 /**
- * One thread that makes and verifies proofs: the files of a circuit arrive with the tasks, in shared memory; what it needs is
+ * One thread that makes and verifies proofs, and hashes: the files of a circuit arrive with the tasks, in shared memory; what it needs is
  * prepared when it is first asked for. A program of its own, build/circuit-worker.js.
  * @module
  */
 import { workerData } from 'piscina'
+import { createField, type Field } from '../../core/field.ts'
 import type { CircuitId } from '../catalogue.ts'
 import { type CircuitProver, createCircuitProver, type Proved } from '../proving/groth16.ts'
 import { createTableMaker, type SharedTables, type TableMaker } from '../proving/tables.ts'
 import { WitnessError } from '../proving/witness.ts'
 import { createKeyVerifier, type KeyVerifier } from '../verifying/key-verifier.ts'
+import { hashAsked } from './hashing.ts'
 import { askHelpers, type HelpAsked, sendSum } from './helpers.ts'
 import type {
   CircuitGiven,
@@ -28,6 +30,7 @@ let making:
   | { readonly circuitId: CircuitId; readonly budgetBytes: number; readonly maker: TableMaker }
   | undefined
 const verifiers = new Map<CircuitId, KeyVerifier>()
+let field: Field | undefined
 
 const proverOf = (
   { circuitId: id, files }: CircuitGiven,
@@ -110,6 +113,10 @@ export default async (task: WorkerTask): Promise<WorkerAnswer> => {
     await proverOf(task.warm)
     verifierOf(task.warm.circuitId)
     return undefined
+  }
+  if ('hashes' in task) {
+    field ??= createField()
+    return hashAsked(field, task.hashes)
   }
   if ('proofs' in task) return verifierOf(task.circuitId).verifyMany(task.proofs)
   if ('asked' in task) {

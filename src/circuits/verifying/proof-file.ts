@@ -88,7 +88,9 @@ const fromJson = (answer: Json, publicSignals: unknown): ProofFile => {
   const signals = publicSignals ?? json.public_signals ?? json.publicInputs ?? json.publicSignals
   if (!isObject(proof)) throw new ProofFileError('There is no proof in the file.')
   if (!Array.isArray(signals))
-    throw new ProofFileError('There are no public signals: give their file with --public.')
+    throw new ProofFileError(
+      'There are no public signals. Where they are in a file of their own, give it with --public, or put them beside the proof as "publicSignals".',
+    )
   // The verifier refuses whatever is none, with a reason.
   return { ...labelsOf(json), proof: proof as object as SnarkProof, publicSignals: signals }
 }
