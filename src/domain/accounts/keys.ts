@@ -11,15 +11,17 @@ import type { Ledger } from '../../ledger/ledger.ts'
 import type { Database } from '../../store/database.ts'
 import type { OpenRecent } from '../../store/recent.ts'
 import type { Row } from '../../store/table.ts'
-import type {
-  Key,
-  KeyCreated,
-  KeyList,
-  KeyRevoked,
-  KeyRotated,
-  KeyRotation,
-  LeakedKey,
-  NewKey,
+import {
+  type Key,
+  type KeyCreated,
+  type KeyList,
+  type KeyRevoked,
+  type KeyRotated,
+  type KeyRotation,
+  type KeysQuery,
+  type LeakedKey,
+  MAX_PAGE_KEYS,
+  type NewKey,
 } from './schemas.ts'
 import * as store from './store.ts'
 
@@ -252,8 +254,18 @@ export const createKeys = ({ database, ledger, sealing, clock, openRecent, hmacM
       return rows.filter((row) => !isInUse(row, now)).map(({ id }) => id)
     },
 
-    async list(caller: Caller): Promise<KeyList> {
-      return { keys: (await store.findKeys(database, caller.organisation)).map(toKey) }
+    /** A page of the keys of the caller's organisation, the newest first. */
+    async list(
+      { organisation }: Caller,
+      { status, cursor, limit = MAX_PAGE_KEYS }: KeysQuery,
+    ): Promise<KeyList> {
+      const asked = { organisation, status, now: clock.now(), before: cursor, limit: limit + 1 }
+      const rows = await store.findKeys(database, asked)
+      const shown = rows.slice(0, limit)
+      return {
+        keys: shown.map(toKey),
+        nextCursor: rows.length > limit ? (shown.at(-1)?.id ?? null) : null,
+      }
     },
 
     /** @throws AppError insufficient_scope when more is asked for than the caller has */

@@ -8,6 +8,7 @@ import {
   KeyRevoked,
   KeyRotated,
   KeyRotation,
+  KeysQuery,
   LeakedKey,
   NewKey,
 } from './schemas.ts'
@@ -23,10 +24,13 @@ const listKeys = route({
   scope: 'keys',
   tag: 'Keys',
   summary: 'List API keys',
-  description: 'Newest first, including revoked keys. The text of a key is never shown again.',
+  description:
+    'Newest first, including revoked keys unless `status` says otherwise. The text of a key is never shown again.',
+  query: KeysQuery,
   response: { 200: KeyList },
   errors: [],
-  handler: ({ caller }, { accounts }: Services) => accounts.keys.list(caller),
+  example: { query: { status: 'active' } },
+  handler: ({ caller, query }, { accounts }: Services) => accounts.keys.list(caller, query),
 })
 
 const newKey = {

@@ -237,6 +237,8 @@ export const KeyRevoked = Type.Object(
 )
 export type KeyRevoked = Static<typeof KeyRevoked>
 
+const KEY_STATUSES = ['active', 'expired', 'revoked'] as const
+
 export const Key = Type.Object(
   {
     keyId: Type.String(),
@@ -247,7 +249,7 @@ export const Key = Type.Object(
     scopes: Type.Array(Scope),
     merchantId: orNull(Type.String(), { description: 'The only merchant that this key can act for.' }),
     terminalId: orNull(Type.String(), { description: 'The terminal that this key was created for.' }),
-    status: Type.Enum(['active', 'expired', 'revoked']),
+    status: Type.Enum(KEY_STATUSES),
     createdAt: DateTime,
     expiresAt: NullableDateTime,
     revokedAt: NullableDateTime,
@@ -259,7 +261,17 @@ export const Key = Type.Object(
 )
 export type Key = Static<typeof Key>
 
-export const KeyList = Type.Object({ keys: Type.Array(Key) }, { title: 'ApiKeyList' })
+/** A page is as long as the whole list was before it had pages, and so is the page of those who ask for none. */
+export const MAX_PAGE_KEYS = 1000
+
+export const KeysQuery = Type.Object({
+  status: Type.Optional(Type.Enum(KEY_STATUSES, { description: 'Default: all.' })),
+  cursor: Type.Optional(askedId('key', { description: '`nextCursor` of the previous page.' })),
+  limit: pageLimit(MAX_PAGE_KEYS, MAX_PAGE_KEYS),
+})
+export type KeysQuery = Static<typeof KeysQuery>
+
+export const KeyList = Type.Object({ keys: Type.Array(Key), nextCursor: NextCursor }, { title: 'ApiKeyList' })
 export type KeyList = Static<typeof KeyList>
 
 const amountLimit = (description: string) =>

@@ -3,7 +3,7 @@ import type { Knex } from 'knex'
 import type { Database } from '../../store/database.ts'
 import { bytes, integer, json, type RowOf, table, text } from '../../store/table.ts'
 
-/** Keys or merchants that a list shows. */
+/** Merchants that a list shows. */
 const MAX_LISTED = 1000
 
 export const organisations = table('organisations', {
@@ -211,9 +211,30 @@ export const findKeyInUse = ({ knex }: Database, digest: Uint8Array): Promise<Ap
 export const findKey = (knex: Knex, id: string): Promise<ApiKeyRow | undefined> =>
   knex<ApiKeyRow>('api_keys').where({ id }).first()
 
-/** An organisation's keys, the newest first. */
-export const findKeys = ({ knex }: Database, organisation: string): Promise<ApiKeyRow[]> =>
-  knex<ApiKeyRow>('api_keys').where({ organisation }).orderBy('id', 'desc').limit(MAX_LISTED)
+/** What a list of keys is narrowed to. */
+export interface KeyFilter {
+  readonly organisation: string
+  /** Absent: whatever became of them. */
+  readonly status?: 'active' | 'expired' | 'revoked'
+  /** Unix ms, by which keys have expired or not. */
+  readonly now: number
+  /** Id of the last key of the page before. */
+  readonly before?: string
+  readonly limit: number
+}
+
+/** A page of an organisation's keys, the newest first. */
+export const findKeys = (
+  { knex }: Database,
+  { organisation, status, now, before, limit }: KeyFilter,
+): Promise<ApiKeyRow[]> => {
+  const query = knex<ApiKeyRow>('api_keys').where({ organisation }).orderBy('id', 'desc').limit(limit)
+  if (status === 'revoked') query.whereNotNull('revoked_at')
+  if (status === 'active' || status === 'expired') query.whereNull('revoked_at')
+  if (status === 'active') query.whereRaw('(expires_at IS NULL OR expires_at > ?)', [now])
+  if (status === 'expired') query.where('expires_at', '<=', now)
+  return before === undefined ? query : query.where('id', '<', before)
+}
 
 /** Keys, revoked ones included, that may have made payment proofs; the newest first. */
 export const findKeysOfScope = (

@@ -7,6 +7,12 @@ const HOUR_MS = 3_600_000
 const DAY_MS = 24 * HOUR_MS
 /** Entries counted before others get their turn. */
 const CHUNK_ENTRIES = 5_000
+/**
+ * Entries with the hash of an organisation and a digest, as the index ledger_entries_by_digest has them: one, or a few. OFFSET keeps the
+ * planner from asking another index for all entries of the organisation as well.
+ */
+const WITH_DIGEST_HASH = `(SELECT * FROM ledger_entries
+  WHERE hashtextextended(organisation || digest, 0) = hashtextextended(?::text || ?::text, 0) AND digest IS NOT NULL OFFSET 0) AS hashed`
 
 export interface Window {
   /** Absent: of all organisations. */
@@ -39,16 +45,36 @@ const within = async (
   if (until !== undefined) query.where('idx', '<', await firstFrom(until)).where('at', '<', until)
 }
 
+/** The types of an organisation's entries, each found by one look into the index. */
+const typesOf = async ({ knex }: Pick<Database, 'knex'>, organisation: string): Promise<string[]> => {
+  const { rows } = await knex.raw<{ rows: { type: string }[] }>(
+    `WITH RECURSIVE types AS (
+      (SELECT type FROM ledger_entries WHERE organisation = :organisation ORDER BY type LIMIT 1)
+      UNION ALL SELECT next.type FROM types CROSS JOIN LATERAL
+        (SELECT type FROM ledger_entries WHERE organisation = :organisation AND type > types.type ORDER BY type LIMIT 1) AS next
+    ) SELECT type FROM types`,
+    { organisation },
+  )
+  return rows.map(({ type }) => type)
+}
+
 /** Entries of a window, the newest first. @param before index, exclusive */
 export const findEntries = async (
   database: Database,
   filter: Window & { readonly type?: string; readonly before?: number; readonly limit: number },
 ): Promise<EntryRow[]> => {
-  const query = database.knex<EntryRow>('ledger_entries').orderBy('idx', 'desc').limit(filter.limit)
+  const { organisation, type, before, limit } = filter
+  const query = database.knex<EntryRow>('ledger_entries').orderBy('idx', 'desc').limit(limit)
   await within(database, query, filter)
-  if (filter.type !== undefined) query.where('type', filter.type)
-  if (filter.before !== undefined) query.where('idx', '<', filter.before)
-  return query
+  if (before !== undefined) query.where('idx', '<', before)
+  if (type !== undefined) return query.where('type', type)
+  if (organisation === undefined) return query
+  const types = await typesOf(database, organisation)
+  if (types.length === 0) return []
+  // The index has the entries of each type in order; the newest of all are among the newest of each.
+  const each = types.map((one) => query.clone().where('type', one))
+  const newest = database.knex.unionAll(each, true).as('newest')
+  return database.knex.from(newest).orderBy('idx', 'desc').limit(limit)
 }
 
 /** One entry, of the organisation if one is named. */
@@ -68,7 +94,11 @@ export const findEntryByDigest = async (
   digest: string,
   organisation: string,
 ): Promise<EntryRow | undefined> =>
-  knex<EntryRow>('ledger_entries').where({ organisation, digest }).orderBy('idx').first()
+  knex
+    .from(knex.raw(WITH_DIGEST_HASH, [organisation, digest]))
+    .where({ organisation, digest })
+    .orderBy('idx')
+    .first<EntryRow | undefined>()
 
 /** What the log says of a shard at a size. */
 export const findLoggedRoot = async (
@@ -137,19 +167,27 @@ export const countBySubject = async (
 ): Promise<CellRow[] | undefined> => {
   const ranged = knex('ledger_entries').select('idx', 'at', 'type', 'subject')
   await within({ knex }, ranged, window)
+  const { organisation } = window
+  // Type by type, as the index has them; of all organisations in the order of the log.
+  const parts =
+    organisation === undefined
+      ? [ranged]
+      : (await typesOf({ knex }, organisation)).map((type) => ranged.clone().where({ type }))
   const cells: CellRow[] = []
   let counted = 0
-  for (let from = 0; ; ) {
-    const chunk = await countNext(knex, ranged, { from, byHour })
-    let entries = 0
-    for (const cell of chunk) {
-      entries += cell.entries
-      from = Math.max(from, cell.last + 1)
-      if (cell.subject !== null) cells.push({ ...cell, subject: cell.subject })
+  for (const part of parts) {
+    let entries = CHUNK_ENTRIES
+    for (let from = 0; entries === CHUNK_ENTRIES; await turn()) {
+      const chunk = await countNext(knex, part, { from, byHour })
+      entries = 0
+      for (const cell of chunk) {
+        entries += cell.entries
+        from = Math.max(from, cell.last + 1)
+        if (cell.subject !== null) cells.push({ ...cell, subject: cell.subject })
+      }
+      counted += entries
+      if (counted > maxEntries) return undefined
     }
-    counted += entries
-    if (counted > maxEntries) return undefined
-    if (entries < CHUNK_ENTRIES) return cells
-    await turn()
   }
+  return cells
 }

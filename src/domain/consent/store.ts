@@ -50,17 +50,23 @@ export type KnownConsent = ConsentRow & {
   sealed_reason: Uint8Array | null
 }
 
+const WITHDRAWN = `SELECT withdrawn_at, sealed_reason FROM consent_withdrawals
+  WHERE consent_withdrawals.consent = consents.id`
+
+/** By name: a text that is prepared must answer the same when a later version adds a column. */
+const FIND_CONSENT = `SELECT ${consents.columns.map((column) => `consents.${column}`).join(', ')}, withdrawn_at, sealed_reason
+  FROM consents LEFT JOIN LATERAL (${WITHDRAWN} LIMIT 1) AS withdrawn ON true
+  WHERE consents.id = $1 AND consents.organisation = $2`
+
 /** A consent of the organisation, or undefined. */
-export const findConsent = (
-  { knex }: Database,
+export const findConsent = async (
+  { query }: Database,
   organisation: string,
   id: string,
-): Promise<KnownConsent | undefined> =>
-  knex<ConsentRow>('consents')
-    .leftJoin('consent_withdrawals', 'consent_withdrawals.consent', 'consents.id')
-    .select('consents.*', 'consent_withdrawals.withdrawn_at', 'consent_withdrawals.sealed_reason')
-    .where({ 'consents.id': id, 'consents.organisation': organisation })
-    .first<KnownConsent | undefined>()
+): Promise<KnownConsent | undefined> => {
+  const { rows } = await query<KnownConsent>(FIND_CONSENT, [id, organisation], 'consents-find')
+  return rows[0]
+}
 
 /** Seals a consent anew, unless somebody was faster. */
 export const replaceSealed = async (
@@ -91,26 +97,29 @@ export interface Supersession {
   readonly recorded_at: number
 }
 
+const FIND_SUPERSESSIONS = `SELECT own.consent AS own, own.purpose_hash, first.consent, first.recorded_at
+  FROM consent_purposes own CROSS JOIN LATERAL (
+    SELECT later.consent, later.recorded_at FROM consent_purposes later
+    WHERE later.organisation = own.organisation AND later.subject = own.subject
+      AND later.purpose_hash = own.purpose_hash AND later.controller_hash = own.controller_hash
+      AND later.entry_index > own.entry_index
+    ORDER BY later.entry_index LIMIT 1
+  ) AS first
+  WHERE own.consent = ANY ($1::text[]) AND own.organisation = $2`
+
 /**
  * For each purpose of some consents that a later record of the same subject and controller names: the first such record.
  * @returns by the id of the consent that it follows
  */
 export const findSupersessions = async (
-  { knex }: Database,
+  { query }: Database,
   organisation: string,
   ids: readonly string[],
 ): Promise<ReadonlyMap<string, Supersession[]>> => {
-  const { rows } = await knex.raw<{ rows: (Supersession & { own: string })[] }>(
-    `SELECT own.consent AS own, own.purpose_hash, first.consent, first.recorded_at
-     FROM consent_purposes own CROSS JOIN LATERAL (
-       SELECT later.consent, later.recorded_at FROM consent_purposes later
-       WHERE later.organisation = own.organisation AND later.subject = own.subject
-         AND later.purpose_hash = own.purpose_hash AND later.controller_hash = own.controller_hash
-         AND later.entry_index > own.entry_index
-       ORDER BY later.entry_index LIMIT 1
-     ) AS first
-     WHERE own.consent = ANY (?) AND own.organisation = ?`,
-    [[...ids], organisation],
+  const { rows } = await query<Supersession & { own: string }>(
+    FIND_SUPERSESSIONS,
+    [ids, organisation],
+    'consents-supersessions',
   )
   const found = new Map<string, Supersession[]>(ids.map((id) => [id, []]))
   for (const { own, ...supersession } of rows) found.get(own)?.push(supersession)
@@ -165,9 +174,6 @@ export const findReplaced = async (
 /** Consents by the order in which they were recorded. */
 export const CONSENTS = { table: 'consents', orderedBy: 'entry_index' } as const
 
-const WITHDRAWN = `SELECT withdrawn_at, sealed_reason FROM consent_withdrawals
-  WHERE consent_withdrawals.consent = consents.id`
-
 /** A page of somebody's consents, the newest first. @param subject pseudonym */
 export const findConsents = (
   database: Database,
@@ -189,13 +195,14 @@ export const findConsents = (
   )
 
 /** How many records of the same subject and controller there were up to this one: its version. */
-export const findVersion = async ({ knex }: Database, organisation: string, id: string): Promise<number> => {
-  const { rows } = await knex.raw<{ rows: { version: number }[] }>(
+export const findVersion = async ({ query }: Database, organisation: string, id: string): Promise<number> => {
+  const { rows } = await query<{ version: number }>(
     `SELECT count(*)::integer AS version FROM consents own JOIN consents earlier
        ON earlier.organisation = own.organisation AND earlier.subject = own.subject
        AND earlier.controller_hash = own.controller_hash AND earlier.entry_index <= own.entry_index
-     WHERE own.id = ? AND own.organisation = ?`,
+     WHERE own.id = $1 AND own.organisation = $2`,
     [id, organisation],
+    'consents-version',
   )
   return rows[0]?.version ?? 0
 }
@@ -211,22 +218,21 @@ export interface Sought {
   readonly at: number | undefined
 }
 
+const OF_PURPOSE =
+  'FROM consent_purposes WHERE organisation = $1 AND subject = $2 AND purpose_hash = $3 AND recorded_at <= $4'
+const FIND_LATEST = `SELECT DISTINCT ON (controller_hash) consent ${OF_PURPOSE}
+  ORDER BY controller_hash, entry_index DESC LIMIT 2`
+const FIND_LATEST_OF = `SELECT consent ${OF_PURPOSE} AND controller_hash = $5 ORDER BY entry_index DESC LIMIT 1`
+
 /** The latest record of each controller that names the purpose, at most two: more say no more. */
 export const findLatest = async (
-  { knex }: Database,
-  { organisation, subject, purposeHash, controllerHash, at }: Sought,
+  { query }: Database,
+  { organisation, subject, purposeHash, controllerHash, at = Number.MAX_SAFE_INTEGER }: Sought,
 ): Promise<string[]> => {
-  const query = knex<PurposeRow>('consent_purposes')
-    .distinctOn('controller_hash')
-    .where({
-      organisation,
-      subject,
-      purpose_hash: Buffer.from(purposeHash),
-      ...(controllerHash !== undefined && { controller_hash: Buffer.from(controllerHash) }),
-    })
-    .orderBy([{ column: 'controller_hash' }, { column: 'entry_index', order: 'desc' }])
-    .limit(2)
-    .select<Pick<PurposeRow, 'consent'>[]>('controller_hash', 'consent')
-  const rows = await (at === undefined ? query : query.where('recorded_at', '<=', at))
+  type Found = Pick<PurposeRow, 'consent'>
+  const values = [organisation, subject, purposeHash, at]
+  const { rows } = await (controllerHash === undefined
+    ? query<Found>(FIND_LATEST, values, 'consents-latest')
+    : query<Found>(FIND_LATEST_OF, [...values, controllerHash], 'consents-latest-of'))
   return rows.map(({ consent }) => consent)
 }

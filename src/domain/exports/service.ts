@@ -119,10 +119,10 @@ const ZIP64_FROM_BYTES = 2 ** 31
 const INSTRUCTIONS = `${EVIDENCE_ENTRY} holds evidence in the format that docs/exports.md describes.
 Check this archive, or the file in it, without a network connection:
 
-  npx assay verify-evidence FILE --keys jwks.json
+  npx assay verify-evidence FILE --keys jwks.json --pq-keys jwks-pq.json
 
-jwks.json is what the service publishes at /.well-known/jwks.json. Get it from the service itself, not from whoever
-handed you this archive.
+jwks.json and jwks-pq.json are what the service publishes at /.well-known/jwks.json and /.well-known/jwks-pq.json. Get
+them from the service itself, not from whoever handed you this archive.
 `
 
 /**

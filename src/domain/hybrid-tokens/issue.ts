@@ -37,7 +37,7 @@ import {
   type NewHybridToken,
   type SignerType,
 } from './schemas.ts'
-import { type KeptTerms, sealTerms, tokenDigestOf } from './sealed-terms.ts'
+import { HYBRID_TOKEN_SUBJECT, type KeptTerms, sealTerms, tokenDigestOf } from './sealed-terms.ts'
 import { checkSignature, type Half } from './signatures.ts'
 import { hybridTokens } from './store.ts'
 
@@ -248,11 +248,12 @@ export const verifySignedByCaller = async (
   return { token, holds }
 }
 
-/** Issues a token. @throws AppError conflict for a second one of the same id */
+/** Issues a token. @param pseudonym of its subject @throws AppError conflict for a second one of the same id */
 export const issuing = (
   { sealing, nullifiers }: Pick<IssueDeps, 'sealing' | 'nullifiers'>,
   caller: Caller,
   { token, holds }: MadeToken,
+  pseudonym: string,
 ): Decide<HybridTokenIssued> => {
   const { organisation } = caller
   const { token_id: id, subject, claims, exp, iat } = token
@@ -277,7 +278,7 @@ export const issuing = (
     tx.claim(ISSUED, id)
     const { index } = tx.append({
       type: 'hybrid_token',
-      subject: ['token-subject', subject],
+      subject: [HYBRID_TOKEN_SUBJECT, subject],
       digest: digest.toString('hex'),
       commitment: commitment.toString(16).padStart(64, '0'),
       data: {
@@ -299,6 +300,7 @@ export const issuing = (
         sealed,
         issued_at: iat * MS_PER_SECOND,
         expires_at: expiresAt,
+        subject: pseudonym,
       }),
     )
     tx.write(nullifiers.issuedNullifierRow({ circuitId: CIRCUIT, nullifier, organisation, expiresAt }))

@@ -11,6 +11,8 @@ export interface KeptTerms {
   readonly decision: 0 | 1
 }
 
+/** Keeps the pseudonyms of subjects apart from those of other records; tokens and tickets have the same. */
+export const HYBRID_TOKEN_SUBJECT = 'token-subject'
 const PURPOSE = 'hybrid-token'
 const MS_PER_SECOND = 1000
 /** Bytes of a SHA-256 that fit into an element whatever they are. */
@@ -39,10 +41,18 @@ export interface OpenedTerms {
   readonly subject: string
 }
 
+type SealedTerms = Pick<KnownHybridToken, 'organisation' | 'id' | 'sealed'>
+
+const open = (sealing: Pick<Sealing, 'open'>, { organisation, id, sealed }: SealedTerms): KeptTerms =>
+  JSON.parse(Buffer.from(sealing.open(PURPOSE, place(organisation, id), sealed)).toString())
+
+/** Whom a token is about. @throws SealingError as `openTerms` */
+export const openSubject = (sealing: Pick<Sealing, 'open'>, row: SealedTerms): string =>
+  open(sealing, row).subject
+
 /** @throws SealingError when it was altered, moved, or sealed under another master key */
 export const openTerms = (sealing: Pick<Sealing, 'open'>, row: KnownHybridToken): OpenedTerms => {
-  const opened = Buffer.from(sealing.open(PURPOSE, place(row.organisation, row.id), row.sealed)).toString()
-  const { salt, subject, decision } = JSON.parse(opened) as KeptTerms
+  const { salt, subject, decision } = open(sealing, row)
   return {
     subject,
     terms: {

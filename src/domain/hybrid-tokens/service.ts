@@ -8,6 +8,8 @@ import {
 import { iso } from '../../clock.ts'
 import { fail } from '../../errors.ts'
 import { failReadOnly, requireUnchanged } from '../../json/read-only.ts'
+import type { SubjectPseudonyms } from '../../keys/subject-pseudonyms.ts'
+import { knowsAllSubjects } from '../../keys/unread-subjects.ts'
 import { CLAIM_KINDS } from '../../ledger/claim-kinds.ts'
 import type { Ledger } from '../../ledger/ledger.ts'
 import {
@@ -18,9 +20,10 @@ import {
   type VerificationPolicy,
 } from '../../protocol/hybrid-token.ts'
 import { type Facts, unexpected } from '../../rules/expectation.ts'
+import { findPlace, type PageOf } from '../../store/pages.ts'
 import type * as Nullifiers from '../proofs/spending/nullifiers.ts'
 import type { revocation } from '../tokens/revocation.ts'
-import type { RevokedToken, TokenStatus } from '../tokens/schemas.ts'
+import type { RevokedToken } from '../tokens/schemas.ts'
 import { readTokenCookies } from './cookies.ts'
 import {
   CIRCUIT,
@@ -40,8 +43,10 @@ import type {
   NewHybridToken,
   ValidateHybridToken,
 } from './schemas.ts'
-import { openTerms } from './sealed-terms.ts'
+import { HYBRID_TOKEN_SUBJECT, openTerms } from './sealed-terms.ts'
+import { findListed, standingOf, statusOf } from './standing.ts'
 import { findHybridToken, hybridTokenRevocations, type KnownHybridToken } from './store.ts'
+import { HYBRID_TOKENS, type HybridTokenFilter } from './store-list.ts'
 
 interface Deps extends IssueDeps, JudgementDeps {
   readonly signers: IssueDeps['signers']
@@ -49,6 +54,7 @@ interface Deps extends IssueDeps, JudgementDeps {
   readonly nullifiers: IssueDeps['nullifiers'] &
     Pick<typeof Nullifiers, 'revokedNullifierClaim' | 'revokedNullifierRow'>
   readonly revocation: typeof revocation
+  readonly subjects: SubjectPseudonyms
 }
 
 const MS_PER_SECOND = 1000
@@ -83,11 +89,6 @@ interface CircuitToken {
 /** What the circuit shows is a post-quantum signature, so that one has to hold whatever else is demanded. */
 const withPq = (required: VerificationPolicy | undefined): VerificationPolicy =>
   required === undefined || required === 'pq_only' ? 'pq_only' : 'hybrid_required'
-
-const statusOf = ({ revoked_at, expires_at }: KnownHybridToken, now: number): TokenStatus => {
-  if (revoked_at !== null) return 'revoked'
-  return expires_at <= now ? 'expired' : 'active'
-}
 
 const BITS = [0, 1] as const
 
@@ -177,7 +178,8 @@ export const createHybridTokens = (deps: Deps) => {
         : await signByService(deps, input)
       requireUnchanged(input, whatIsSigned(made.token), ['signing_input', 'context'])
       await sweepNullifiers()
-      return ledger.append(caller, issuing(deps, caller, made))
+      const pseudonym = await deps.subjects.of(caller.organisation, HYBRID_TOKEN_SUBJECT, made.token.subject)
+      return ledger.append(caller, issuing(deps, caller, made, pseudonym))
     },
 
     /** What keys of the caller's have to sign. Issues nothing. @throws AppError validation_failed */
@@ -247,22 +249,21 @@ export const createHybridTokens = (deps: Deps) => {
       return ledger.append(caller, revocationOf(row, reason))
     },
 
+    /** A page of an organisation's tokens as they are listed, newest first. */
+    listed: (filter: HybridTokenFilter, page: PageOf) => findListed(deps, filter, page),
+
+    /** Where in that list a token stands. @throws AppError invalid_query */
+    placeOf: (organisation: string, tokenId: string) =>
+      findPlace(database, HYBRID_TOKENS, organisation, tokenId),
+
+    /** Whether all of an organisation's tokens are found by subject. */
+    knowsAllSubjects: (organisation: string) => knowsAllSubjects(database, HYBRID_TOKENS.table, organisation),
+
     /** What has become of a token of the caller's organisation. @throws AppError not_found */
     async status(caller: Caller, tokenId: string) {
       const row = await owned(caller, tokenId)
       const now = clock.now()
-      return {
-        tokenId,
-        type: 'hybrid' as const,
-        status: statusOf(row, now),
-        singleUse: false,
-        issuedAt: iso(row.issued_at),
-        expiresAt: iso(row.expires_at),
-        usedAt: null,
-        revokedAt: row.revoked_at === null ? null : iso(row.revoked_at),
-        revocationReason: row.revocation_reason,
-        checkedAt: iso(now),
-      }
+      return { ...standingOf(row, now), checkedAt: iso(now) }
     },
   }
 }

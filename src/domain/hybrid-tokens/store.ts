@@ -14,6 +14,8 @@ export const hybridTokens = table('hybrid_tokens', {
   sealed: bytes(),
   issued_at: integer(),
   expires_at: integer(),
+  /** Permanent pseudonym, 64 lower-case hex digits; null until it was read where an earlier version kept it sealed alone. */
+  subject: text().null(),
 })
 
 type HybridTokenRow = RowOf<typeof hybridTokens>

@@ -124,6 +124,8 @@ const rowOf = (
     payment_method: payment.paymentMethod ?? null,
     customer_id: payment.customerId ?? null,
     accepted_at: null,
+    rejected_at: null,
+    rejection_reason: null,
   })
 
 const alertOf = ({ status, reason }: Decided): AlertInput['type'] | undefined => {

@@ -56,6 +56,8 @@ const toListed = (row: PaymentRow): ListedPayment => ({
   firstOrigin: row.first_origin,
   paymentMethod: row.payment_method,
   customerId: row.customer_id,
+  rejectedAt: row.rejected_at === null ? null : iso(row.rejected_at),
+  rejectionReason: row.rejection_reason,
 })
 
 const codesByExponent = new Map<number, string[]>()

@@ -7,7 +7,7 @@ export type { Assurance, RefusalCode }
 /** Which route a payment came by: asked before it is accepted, or told afterwards. */
 export type Channel = 'validate' | 'sync'
 
-/** `late`: made under a revoked key, waits for an operator; its nullifier is free until then. */
+/** `late`: made under a revoked key, waits for an operator to accept or reject it; its nullifier is free until then. */
 export const PAYMENT_STATUSES = ['accepted', 'conflict', 'rejected', 'late'] as const
 export type PaymentStatus = (typeof PAYMENT_STATUSES)[number]
 

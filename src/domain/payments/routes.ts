@@ -7,8 +7,10 @@ import {
   PaymentPage,
   PaymentPath,
   PaymentQuery,
+  PaymentRejection,
   PaymentsFilter,
   PaymentVerdict,
+  RejectedPayment,
   SyncReport,
   SyncTransactions,
   ValidatePayment,
@@ -137,11 +139,30 @@ const acceptPayment = route({
   tag: 'Payments',
   summary: 'Accept a late payment',
   description:
-    'For members who are owners or operators, and for API keys with scope `keys`, which terminals do not have. Spends the nullifier; returns 409 `double_spend` if the card token was used in the meantime. The request can safely be repeated.',
+    'For members who are owners or operators, and for API keys with scope `keys`, which terminals do not have. Spends the nullifier; returns 409 `double_spend` if the card token was used in the meantime, and `conflict` if the payment was rejected. The request can safely be repeated.',
   params: PaymentPath,
   response: { 200: AcceptedPayment },
   errors: ['conflict', 'double_spend'],
   handler: ({ caller, params }, { payments }: Services) => payments.accept(caller, params.paymentId),
+})
+
+const rejectPayment = route({
+  name: 'rejectPayment',
+  method: 'POST',
+  path: '/console/api/payments/{paymentId}/reject',
+  auth: 'console',
+  scope: ['keys', 'merchant'],
+  tag: 'Payments',
+  summary: 'Reject a late payment',
+  description:
+    'For the same callers as accepting one. The card token stays free. A late payment is decided once: accepting it then returns 409. The request can safely be repeated; the first reason stays.',
+  params: PaymentPath,
+  body: PaymentRejection,
+  response: { 200: RejectedPayment },
+  errors: ['conflict'],
+  example: { body: { reason: 'The till was stolen before this was made.' } },
+  handler: ({ caller, params, body }, { payments }: Services) =>
+    payments.reject(caller, params.paymentId, body),
 })
 
 export const paymentRoutes = [
@@ -151,4 +172,5 @@ export const paymentRoutes = [
   listPayments,
   exportPayments,
   acceptPayment,
+  rejectPayment,
 ]

@@ -1,5 +1,6 @@
 /** Wire shapes of the payment routes. @module */
 import Type, { type Static } from 'typebox'
+import { NOT_BLANK } from '../../json/patterns.ts'
 import {
   askedId,
   DateTime,
@@ -128,7 +129,7 @@ const filters = {
   status: Type.Optional(
     wordOf(
       PAYMENT_STATUSES,
-      'Default: all. `late` payments wait for an operator; accepted, they are `accepted`.',
+      'Default: all. `late` payments wait for an operator; then they are `accepted` or `rejected`.',
     ),
   ),
   terminalId: Type.Optional(askedId('ter', { description: 'Only those that this terminal presented.' })),
@@ -170,6 +171,8 @@ export const ListedPayment = Type.Object({
   firstOrigin: nullableString,
   paymentMethod: nullableString,
   customerId: nullableString,
+  rejectedAt: orNull(dateTime('When an operator rejected it, of a payment that was late.')),
+  rejectionReason: orNull(Type.String(), { description: 'Why, in the words of the operator.' }),
 })
 export type ListedPayment = Static<typeof ListedPayment>
 
@@ -191,3 +194,26 @@ export const AcceptedPayment = Type.Object({
   acceptedAt: DateTime,
 })
 export type AcceptedPayment = Static<typeof AcceptedPayment>
+
+const MAX_REASON_CHARACTERS = 500
+
+export const PaymentRejection = Type.Object(
+  {
+    reason: Type.String({
+      minLength: 1,
+      maxLength: MAX_REASON_CHARACTERS,
+      pattern: NOT_BLANK,
+      description: 'Why, in your words. Kept with the payment, not in the log.',
+    }),
+  },
+  { title: 'PaymentRejection' },
+)
+export type PaymentRejection = Static<typeof PaymentRejection>
+
+export const RejectedPayment = Type.Object({
+  paymentId: Type.String(),
+  transactionId: Type.String(),
+  status: Type.Literal('rejected'),
+  rejectedAt: DateTime,
+})
+export type RejectedPayment = Static<typeof RejectedPayment>

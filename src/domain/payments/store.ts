@@ -34,6 +34,9 @@ export const payments = table('payments', {
   customer_id: text().null(),
   /** When an operator accepted it, Unix ms; null where it was never late or still is. */
   accepted_at: integer().null(),
+  /** When an operator rejected it, Unix ms, and why; null as above. */
+  rejected_at: integer().null(),
+  rejection_reason: text().null(),
 })
 
 export type PaymentRow = RowOf<typeof payments>
@@ -42,13 +45,22 @@ export type PaymentRow = RowOf<typeof payments>
 const changedPayments: Table = {
   name: payments.name,
   columns: payments.columns,
-  merge: { key: ['id'], columns: { status: 'last', accepted_at: 'last' } },
+  merge: {
+    key: ['id'],
+    columns: { status: 'last', accepted_at: 'last', rejected_at: 'last', rejection_reason: 'last' },
+  },
 }
 
 /** A late payment that an operator accepts. @param at Unix ms */
 export const acceptedLate = (row: PaymentRow, at: number): Row => ({
   table: changedPayments,
   values: { ...row, status: 'accepted', accepted_at: at },
+})
+
+/** A late payment that an operator rejects. @param at Unix ms */
+export const rejectedLate = (row: PaymentRow, at: number, reason: string): Row => ({
+  table: changedPayments,
+  values: { ...row, status: 'rejected', rejected_at: at, rejection_reason: reason },
 })
 
 export const paymentAcceptances = table('payment_acceptances', {
@@ -59,6 +71,16 @@ export const paymentAcceptances = table('payment_acceptances', {
   accepted_by: text(),
   /** Unix ms. */
   accepted_at: integer(),
+})
+
+export const paymentRejections = table('payment_rejections', {
+  payment: text().key(),
+  organisation: text(),
+  entry_index: integer(),
+  /** Id of the session or API key that rejected it. */
+  rejected_by: text(),
+  /** Unix ms. */
+  rejected_at: integer(),
 })
 
 export const terminalClocks = table('terminal_clocks', {

@@ -10,6 +10,7 @@ import {
   PodInfo,
   PodParams,
   PodStatsAnswer,
+  PodsQuery,
 } from './schemas.ts'
 import type { PodsService } from './service.ts'
 
@@ -30,10 +31,11 @@ const listPods = route({
   scope: 'pod',
   tag,
   summary: 'List pods',
-  description: 'Newest first. The keys are never shown again.',
+  description: 'Newest first, each with the domains bound to it. The keys are never shown again.',
+  query: PodsQuery,
   response: { 200: OwnPodList },
   errors: [],
-  handler: ({ caller }, { pods }: Services) => pods.list(caller),
+  handler: ({ caller, query }, { pods }: Services) => pods.list(caller, query),
 })
 
 const createPod = route({

@@ -1,7 +1,7 @@
 /** Wire shapes of pods. @module */
 import Type, { type Static } from 'typebox'
 import { NOT_BLANK } from '../../json/patterns.ts'
-import { askedId, DateTime, idOf, orNull } from '../../json/schemas.ts'
+import { askedId, DateTime, idOf, NextCursor, orNull, pageLimit } from '../../json/schemas.ts'
 import { Logic, Rules } from '../../rules/schemas.ts'
 
 export const POD_STATUSES = ['PENDING', 'ACTIVE', 'SUSPENDED', 'ARCHIVED'] as const
@@ -46,11 +46,34 @@ export const PodCreated = Type.Object(
 )
 export type PodCreated = Static<typeof PodCreated>
 
+const PodDomain = Type.Object(
+  {
+    domain: Type.String({ description: 'In lower case, international names as A-labels (`xn--…`).' }),
+    status: Type.Enum(['bound', 'lapsed'], {
+      description:
+        'bound: requests to it mean the pod. lapsed: its records are gone, and it means the pod again once they are back.',
+    }),
+    boundAt: DateTime,
+    unseenSince: orNull(DateTime, {
+      description:
+        'Since when its records were not seen, because they are gone or DNS fails; after seven days it is not bound any more. Null: they were there at the last look.',
+    }),
+  },
+  { title: 'PodDomain' },
+)
+export type PodDomain = Static<typeof PodDomain>
+
+const Domains = Type.Array(PodDomain, {
+  description: 'The domains bound to the pod, the one bound last first. POST /domain/verify binds them.',
+})
+
 /** Members of a pod that nobody changes; they may come back with the values that they have. */
 const asAnswered = {
   podId: Type.Optional(Type.String()),
   currency: Type.Optional(Type.String()),
   createdAt: Type.Optional(Type.String()),
+  // What DNS says goes on while somebody writes a change: they come back as they were read, and are not compared.
+  domains: Type.Optional(Domains),
 }
 
 export const PodChange = Type.Object(
@@ -77,12 +100,25 @@ export const OwnPod = Type.Object(
     rules: orNull(Rules),
     logic: orNull(Logic),
     createdAt: DateTime,
+    domains: Domains,
   },
   { title: 'OwnPod' },
 )
 export type OwnPod = Static<typeof OwnPod>
 
-export const OwnPodList = Type.Object({ pods: Type.Array(OwnPod) }, { title: 'OwnPodList' })
+const MAX_PAGE_PODS = 1000
+
+export const PodsQuery = Type.Object({
+  cursor: Type.Optional(askedId('pod', { description: '`nextCursor` of the previous page.' })),
+  limit: pageLimit(MAX_PAGE_PODS, MAX_PAGE_PODS),
+})
+export type PodsQuery = Static<typeof PodsQuery>
+export const DEFAULT_PAGE_PODS = MAX_PAGE_PODS
+
+export const OwnPodList = Type.Object(
+  { pods: Type.Array(OwnPod), nextCursor: NextCursor },
+  { title: 'OwnPodList' },
+)
 export type OwnPodList = Static<typeof OwnPodList>
 
 /** A pod as anyone sees it. */

@@ -16,15 +16,18 @@ import type { Row } from '../../store/table.ts'
 import type { AccountsService } from '../accounts/service.ts'
 import type { VerificationResult, VerifyData, VerifyOptions } from '../verification/schemas.ts'
 import type { MadeResult, VerificationService } from '../verification/service.ts'
-import type {
-  NewPod,
-  OwnPod,
-  OwnPodList,
-  PodChange,
-  PodCreated,
-  PodInfo,
-  PodStatsAnswer,
-  PodStatus,
+import {
+  DEFAULT_PAGE_PODS,
+  type NewPod,
+  type OwnPod,
+  type OwnPodList,
+  type PodChange,
+  type PodCreated,
+  type PodDomain,
+  type PodInfo,
+  type PodStatsAnswer,
+  type PodStatus,
+  type PodsQuery,
 } from './schemas.ts'
 import { requireActive, requireStep, statusOf } from './states.ts'
 import { mondayOf, percentage, utcDay } from './statistics.ts'
@@ -68,7 +71,14 @@ const toMinor = (charge: number): number => {
   })
 }
 
-const toOwnPod = (row: store.PodRow): OwnPod => ({
+const toPodDomain = ({ domain, proven, bound_at, absent_since }: store.PodDomainRow): PodDomain => ({
+  domain,
+  status: proven ? 'bound' : 'lapsed',
+  boundAt: iso(bound_at),
+  unseenSince: absent_since === null ? null : iso(absent_since),
+})
+
+const toOwnPod = (row: store.PodRow, domains: readonly store.PodDomainRow[] = []): OwnPod => ({
   podId: row.id,
   name: row.name,
   status: statusOf(row),
@@ -77,6 +87,7 @@ const toOwnPod = (row: store.PodRow): OwnPod => ({
   rules: row.rules as OwnPod['rules'],
   logic: row.logic as OwnPod['logic'],
   createdAt: iso(row.created_at),
+  domains: domains.map(toPodDomain),
 })
 
 /** A pod's policy as a verification takes it; nothing where it has none. */
@@ -223,9 +234,21 @@ export const createPods = (deps: Deps) => {
       })
     },
 
-    /** The pods of the caller's organisation. */
-    async list({ organisation }: Caller): Promise<OwnPodList> {
-      return { pods: (await store.findPods(database, organisation)).map(toOwnPod) }
+    /** A page of the pods of the caller's organisation, the newest first, with their domains. */
+    async list(
+      { organisation }: Caller,
+      { cursor, limit = DEFAULT_PAGE_PODS }: PodsQuery,
+    ): Promise<OwnPodList> {
+      const rows = await store.findPods(database, organisation, { before: cursor, limit: limit + 1 })
+      const shown = rows.slice(0, limit)
+      const domains = await store.findDomainsOfPods(
+        database.knex,
+        shown.map(({ id }) => id),
+      )
+      return {
+        pods: shown.map((row) => toOwnPod(row, domains.get(row.id))),
+        nextCursor: rows.length > limit ? (shown.at(-1)?.id ?? null) : null,
+      }
     },
 
     /**
@@ -239,20 +262,21 @@ export const createPods = (deps: Deps) => {
       const answer = await ledger.transact(caller, async (trx) => {
         const row = (await store.findPod(trx, podId)) ?? fail('not_found')
         requireRights(caller, row, {})
-        const change = differing(sent, toOwnPod(row))
+        const domains = (await store.findDomainsOfPods(trx, [podId])).get(podId)
+        const change = differing(sent, toOwnPod(row, domains))
         requireRights(caller, row, change)
         if (!removesPolicy(change)) requirePolicy(change)
         const columns = columnsOf(change)
         const names = Object.keys(columns)
         requireStep(statusOf(row), change.status, names)
-        if (names.length === 0) return { result: toOwnPod(row) }
+        if (names.length === 0) return { result: toOwnPod(row, domains) }
         await store.updatePod(trx, podId, columns)
         const { status = statusOf(row), charge_minor } = columns
         const data: { [key: string]: Json } = { event: 'pod.updated', podId, changed: names, status }
         if (charge_minor !== undefined) data.chargeMinor = charge_minor
         return {
           entry: { type: 'account', subject: ['pod', podId], data } as const,
-          result: toOwnPod({ ...row, ...columns }),
+          result: toOwnPod({ ...row, ...columns }, domains),
         }
       })
       await byId.forget(podId)

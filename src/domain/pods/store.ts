@@ -53,17 +53,21 @@ export const podDays = table('pod_days', {
   charged_minor: integer().merge('sum'),
 })
 
-const MAX_LISTED = 1000
-
 export const findPod = (knex: Knex, id: string): Promise<PodRow | undefined> =>
   knex<PodRow>('pods').where({ id }).first()
 
 export const findPodByKey = ({ knex }: Database, key_digest: Uint8Array): Promise<PodRow | undefined> =>
   knex<PodRow>('pods').where({ key_digest }).first()
 
-/** An organisation's pods, the newest first. */
-export const findPods = ({ knex }: Database, organisation: string): Promise<PodRow[]> =>
-  knex<PodRow>('pods').where({ organisation }).orderBy('id', 'desc').limit(MAX_LISTED)
+/** Some of an organisation's pods, the newest first. @param before the last one of the page before */
+export const findPods = (
+  { knex }: Database,
+  organisation: string,
+  { before, limit }: { readonly before?: string; readonly limit: number },
+): Promise<PodRow[]> => {
+  const query = knex<PodRow>('pods').where({ organisation }).orderBy('id', 'desc').limit(limit)
+  return before === undefined ? query : query.where('id', '<', before)
+}
 
 /** Applies a change within a transaction. */
 export const updatePod = async (
@@ -116,6 +120,20 @@ export const findDomain = ({ knex }: Database, domain: string): Promise<BoundDom
     .join('pods', 'pods.id', 'pod_domains.pod')
     .where({ domain })
     .first<BoundDomain>('pod_domains.*', 'pods.organisation', 'pods.name', 'pods.status')
+
+/** All domains of some pods, by pod; of each the one bound last first. */
+export const findDomainsOfPods = async (
+  knex: Knex,
+  pods: readonly string[],
+): Promise<ReadonlyMap<string, readonly PodDomainRow[]>> => {
+  if (pods.length === 0) return new Map()
+  const rows = await knex<PodDomainRow>('pod_domains')
+    .whereIn('pod', [...pods])
+    .orderBy([{ column: 'bound_at', order: 'desc' }, 'domain'])
+  const byPod = new Map<string, PodDomainRow[]>()
+  for (const row of rows) byPod.set(row.pod, [...(byPod.get(row.pod) ?? []), row])
+  return byPod
+}
 
 /** The domain of a pod that was bound last and still points here. */
 export const findDomainOfPod = async ({ knex }: Database, pod: string): Promise<string | undefined> => {

@@ -1,10 +1,8 @@
 /** A policy decision: signed inside the commit, where its place in the ledger is known. @module */
-import { randomBytes } from 'node:crypto'
 import type { Caller } from '../../caller.ts'
 import { iso } from '../../clock.ts'
 import { newId } from '../../ids.ts'
-import type { Decide } from '../../ledger/decision.ts'
-import { COMMITMENT_SALT_BYTES, dataCommitment } from '../../protocol/commitment.ts'
+import type { Decide, Tx } from '../../ledger/decision.ts'
 import type { Row } from '../../store/table.ts'
 import type { Allowance } from '../usage/service.ts'
 import type { ResultSigner } from '../verification/signed-result.ts'
@@ -19,6 +17,10 @@ export interface Decided extends PolicyDecision {
   /** BASE_URL. */
   readonly issuer: string
   readonly request: DecisionRequest
+  /** Opens the commitment. */
+  readonly salt: Uint8Array
+  /** To the request; made before the commit, which others wait for. */
+  readonly commitment: string
   /** Name and version of the policy that decided. */
   readonly policy: string
   readonly version: number
@@ -29,13 +31,12 @@ export interface Decided extends PolicyDecision {
   readonly at: number
 }
 
-/** Commits a decision: an entry of type `gate` about the subject that wanted to act. */
-export const commitDecision = (decided: Decided): Decide<DecisionAnswer> => {
-  const { caller, issuer, request, policy, version, signer, allowance, rows, at } = decided
+/** Writes a decision: an entry of type `gate` about the subject that wanted to act. @returns what signs its answer */
+const writing = (decided: Decided): ((tx: Tx) => () => DecisionAnswer) => {
+  const { caller, issuer, request, salt, commitment, policy, version, signer, allowance, rows, at } = decided
   const id = newId('dec', at)
   const decision = decided.decision === 'YES'
   const reason_codes = [...decided.reasonCodes]
-  const salt = randomBytes(COMMITMENT_SALT_BYTES)
   const { subject } = request
   return (tx) => {
     allowance?.take(tx)
@@ -45,7 +46,7 @@ export const commitDecision = (decided: Decided): Decide<DecisionAnswer> => {
       data: { event: 'policy.decided', decisionId: id, decision, policy, version },
     })
     for (const row of rows) tx.write(row)
-    return tx.withRoot(() => ({
+    return () => ({
       decision,
       context: {
         decision_id: id,
@@ -54,7 +55,7 @@ export const commitDecision = (decided: Decided): Decide<DecisionAnswer> => {
         policy,
         policy_version: version,
         evaluated_at: iso(at),
-        salt: salt.toString('base64url'),
+        salt: Buffer.from(salt).toString('base64url'),
         jws: signer.jws('pd+jws', {
           iss: issuer,
           jti: id,
@@ -64,10 +65,27 @@ export const commitDecision = (decided: Decided): Decide<DecisionAnswer> => {
           reason_codes,
           policy,
           policy_version: version,
-          request_commitment: dataCommitment(salt, request),
+          request_commitment: commitment,
           leaf_hash: leafHash,
         }),
       },
-    }))
+    })
+  }
+}
+
+export const commitDecision = (decided: Decided): Decide<DecisionAnswer> => {
+  const write = writing(decided)
+  return (tx) => tx.withRoot(write(tx))
+}
+
+/** Commits several in their order, all or none. @param present what is answered with all of them */
+export const commitDecisions = <R>(
+  all: readonly Decided[],
+  present: (answers: readonly DecisionAnswer[]) => R,
+): Decide<R> => {
+  const writes = all.map(writing)
+  return (tx) => {
+    const signing = writes.map((write) => write(tx))
+    return tx.withRoot(() => present(signing.map((sign) => sign())))
   }
 }

@@ -1,16 +1,37 @@
-/** Routes of policies and their decisions. @module */
-import { Reply, route } from '../../http/route.ts'
-import type { UsageService } from '../usage/service.ts'
-import { PolicyChange, PolicyParams, PolicyTrial, PolicyTried, StoredPolicy } from './schemas.ts'
-import { DecisionAnswer, DecisionRequest } from './schemas-decisions.ts'
+/** Routes of policies. @module */
+import { route } from '../../http/route.ts'
+import {
+  PoliciesQuery,
+  PolicyChange,
+  PolicyPage,
+  PolicyParams,
+  PolicyTrial,
+  PolicyTried,
+  StoredPolicy,
+} from './schemas.ts'
 import type { PoliciesService } from './service.ts'
 
 interface Services {
   readonly policies: PoliciesService
-  readonly usage: UsageService
 }
 
 const tag = 'Policies'
+
+const listPolicies = route({
+  name: 'listPolicies',
+  method: 'GET',
+  path: '/console/api/policies',
+  auth: 'console',
+  scope: 'verify',
+  tag,
+  summary: 'List policies',
+  description:
+    'Those that your organisation has written, by name, each with the version in force. Circuits without one have their initial policy, resource types without one are decided by `default`.',
+  query: PoliciesQuery,
+  response: { 200: PolicyPage },
+  errors: [],
+  handler: ({ caller, query }, { policies }: Services) => policies.list(caller, query),
+})
 
 const getPolicy = route({
   name: 'getPolicy',
@@ -88,30 +109,4 @@ const tryPolicy = route({
   handler: ({ caller, params, body }, { policies }: Services) => policies.try(caller, params.policyId, body),
 })
 
-const decidePolicy = route({
-  name: 'decidePolicy',
-  method: 'POST',
-  path: '/v1/nior/policy/decide',
-  auth: 'key',
-  scope: 'verify',
-  tag,
-  summary: 'Decide whether a subject may perform an action',
-  description:
-    'Follows the AuthZEN Authorization API 1.0. The policy is the one named after `resource.type`, otherwise `default`; its rules read `subject.…`, `action.…`, `resource.…` and `context.…`. A denial is also returned with 200, signed and recorded. Without an active subscription each answer uses one free result; X-Free-Remaining is the number left.',
-  body: DecisionRequest,
-  exactNumbers: true,
-  response: { 200: DecisionAnswer },
-  errors: ['subscription_inactive', 'free_allocation_used'],
-  example: {
-    body: {
-      subject: { type: 'user', id: 'ada@shop.example' },
-      action: { name: 'refund' },
-      resource: { type: 'order', id: 'A-1007' },
-      context: { amount: 12.5 },
-    },
-  },
-  handler: async ({ caller, body }, { policies, usage }: Services) =>
-    new Reply(200, await policies.decide(caller, body), await usage.headers(caller.organisation)),
-})
-
-export const policyRoutes = [getPolicy, putPolicy, tryPolicy, decidePolicy]
+export const policyRoutes = [listPolicies, getPolicy, putPolicy, tryPolicy]

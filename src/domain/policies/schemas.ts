@@ -1,6 +1,6 @@
 /** Wire shapes of policies. @module */
 import Type, { type Static } from 'typebox'
-import { DateTime, orNull } from '../../json/schemas.ts'
+import { DateTime, NextCursor, orNull, pageLimit } from '../../json/schemas.ts'
 import { Logic, Rules } from '../../rules/schemas.ts'
 
 export const MAX_POLICY_RULES = 16
@@ -81,6 +81,33 @@ export const StoredPolicy = Type.Object(
   { title: 'Policy' },
 )
 export type StoredPolicy = Static<typeof StoredPolicy>
+
+const MAX_PAGE_POLICIES = 200
+export const DEFAULT_PAGE_POLICIES = 100
+
+export const PoliciesQuery = Type.Object({
+  cursor: Type.Optional(
+    Type.String({ pattern: POLICY_NAME, description: '`nextCursor` of the previous page.' }),
+  ),
+  limit: pageLimit(MAX_PAGE_POLICIES, DEFAULT_PAGE_POLICIES),
+})
+export type PoliciesQuery = Static<typeof PoliciesQuery>
+
+const ListedPolicy = Type.Object(
+  {
+    policyId: Type.String(),
+    version: Type.Integer({ minimum: 1, description: 'The version in force.' }),
+    ruleCount: Type.Integer({ minimum: 0, description: 'Without a rule everything is denied.' }),
+    updatedAt: DateTime,
+  },
+  { title: 'ListedPolicy' },
+)
+
+export const PolicyPage = Type.Object(
+  { policies: Type.Array(ListedPolicy), nextCursor: NextCursor },
+  { title: 'PolicyPage' },
+)
+export type PolicyPage = Static<typeof PolicyPage>
 
 /** Members that only the service sets. They may come back with a change, as they were. */
 export const AS_STORED = ['policyId', 'seeded', 'hash', 'updatedAt'] as const

@@ -1,5 +1,6 @@
 /** Policies of organisations: what decides, version by version, and the decisions themselves. @module */
-import { hash } from 'node:crypto'
+import { hash, randomBytes } from 'node:crypto'
+import { setImmediate as turn } from 'node:timers/promises'
 import type { Caller } from '../../caller.ts'
 import { type Clock, iso } from '../../clock.ts'
 import { fail } from '../../errors.ts'
@@ -7,23 +8,42 @@ import { requireUnchanged } from '../../json/read-only.ts'
 import { CLAIM_KINDS } from '../../ledger/claim-kinds.ts'
 import type { Ledger } from '../../ledger/ledger.ts'
 import { canonicalJson } from '../../protocol/canonical-json.ts'
+import { COMMITMENT_SALT_BYTES, canonicalCommitment } from '../../protocol/commitment.ts'
 import type { Database } from '../../store/database.ts'
 import type { OpenRecent } from '../../store/recent.ts'
 import type { UsageService } from '../usage/service.ts'
 import type { VerificationService } from '../verification/service.ts'
-import { commitDecision } from './decision.ts'
+import { commitDecision, commitDecisions, type Decided } from './decision.ts'
 import { type CircuitFacts, circuitFacts, FALLBACK_POLICY, seededRules, trialFacts } from './defaults.ts'
+import {
+  type CheckEvaluation,
+  countExpanded,
+  isFailed,
+  isLast,
+  readDefaults,
+  readEvaluation,
+} from './evaluations.ts'
 import { decideByPolicy, type Policy, type PolicyDecision, REASONS, readPolicy } from './policy.ts'
 import {
   AS_STORED,
+  DEFAULT_PAGE_POLICIES,
   POLICY_NAME,
+  type PoliciesQuery,
   type PolicyChange,
+  type PolicyPage,
   type PolicyRules,
   type PolicyTrial,
   type PolicyTried,
   type StoredPolicy,
 } from './schemas.ts'
-import type { DecisionAnswer, DecisionRequest } from './schemas-decisions.ts'
+import type {
+  AuthzenConfiguration,
+  DecisionAnswer,
+  DecisionRequest,
+  EvaluationsAnswer,
+  EvaluationsRequest,
+  FailedEvaluation,
+} from './schemas-decisions.ts'
 import * as store from './store.ts'
 
 /** How long a policy may go on deciding where nobody was told that it was replaced. */
@@ -40,6 +60,7 @@ interface Deps {
   readonly clock: Clock
   readonly openRecent: OpenRecent
   readonly baseUrl: string
+  readonly checkEvaluation: CheckEvaluation
 }
 
 /** A policy as it is in force. */
@@ -92,7 +113,7 @@ const decideBy = ({ version }: Standing, policy: Policy, facts: unknown): Policy
 export type PoliciesService = ReturnType<typeof createPolicies>
 
 export const createPolicies = (deps: Deps) => {
-  const { database, ledger, verification, usage, clock, openRecent, baseUrl } = deps
+  const { database, ledger, verification, usage, clock, openRecent, baseUrl, checkEvaluation } = deps
   const newest = openRecent<store.PolicyRow | undefined>({
     name: 'policy',
     ttlMs: POLICY_CACHE_MS,
@@ -117,7 +138,60 @@ export const createPolicies = (deps: Deps) => {
     return found
   }
 
+  /** Decides a question, and commits to it; nothing is written yet. @param count told its bytes; what it throws ends all */
+  const judge = async (
+    { organisation }: Caller,
+    request: DecisionRequest,
+    count?: (bytes: number) => void,
+  ) => {
+    const { subject, action, resource, context } = request
+    const asked: DecisionRequest = { subject, action, resource, ...(context !== undefined && { context }) }
+    const content = Buffer.from(canonicalJson(asked))
+    count?.(content.length)
+    const salt = randomBytes(COMMITMENT_SALT_BYTES)
+    const commitment = canonicalCommitment(salt, content)
+    const found = await forResource(organisation, resource.type)
+    const { name: policy, version } = found
+    const decided = decideBy(found, readPolicy(found.rules), asked)
+    return { ...decided, request: asked, salt, commitment, policy, version }
+  }
+  type Judged = Awaited<ReturnType<typeof judge>>
+
+  /** All that committing decisions needs besides them. */
+  const committing = async (caller: Caller): Promise<(judged: Judged) => Decided> => {
+    const { organisation } = caller
+    const at = clock.now()
+    const allowance = await usage.allowance(organisation)
+    const signer = await verification.signer()
+    const meter = usage.meterRow({ organisation, at, category: 'policy', proofs: 0, proofBytes: 0 })
+    return (judged) => ({ ...judged, caller, issuer: baseUrl, signer, allowance, rows: [meter], at })
+  }
+
+  /** @throws AppError subscription_inactive, free_allocation_used, unavailable */
+  const decide = async (caller: Caller, request: DecisionRequest): Promise<DecisionAnswer> => {
+    const judged = await judge(caller, request)
+    return ledger.append(caller, commitDecision((await committing(caller))(judged)))
+  }
+
   return {
+    /** A page of the policies that the organisation has written, by name. */
+    async list(
+      { organisation }: Caller,
+      { cursor, limit = DEFAULT_PAGE_POLICIES }: PoliciesQuery,
+    ): Promise<PolicyPage> {
+      const rows = await store.findPolicies(database, organisation, { after: cursor, limit: limit + 1 })
+      const shown = rows.slice(0, limit)
+      return {
+        policies: shown.map(({ name, version, rule_count, created_at }) => ({
+          policyId: name,
+          version,
+          ruleCount: rule_count,
+          updatedAt: iso(created_at),
+        })),
+        nextCursor: rows.length > limit ? (shown.at(-1)?.name ?? null) : null,
+      }
+    },
+
     /** The policy in force. @throws AppError not_found */
     async find({ organisation }: Caller, policyId: string): Promise<StoredPolicy> {
       return toStored((await standing(organisation, policyId)) ?? fail('not_found'))
@@ -207,30 +281,49 @@ export const createPolicies = (deps: Deps) => {
      * Decides whether a subject may act on a resource; signed and recorded. No and yes cost the same.
      * @throws AppError subscription_inactive, free_allocation_used, unavailable
      */
-    async decide(caller: Caller, request: DecisionRequest): Promise<DecisionAnswer> {
-      const { organisation } = caller
-      const { subject, action, resource, context } = request
-      const asked: DecisionRequest = { subject, action, resource, ...(context !== undefined && { context }) }
-      const at = clock.now()
-      const found = await forResource(organisation, resource.type)
-      const decided = decideBy(found, readPolicy(found.rules), asked)
-      const allowance = await usage.allowance(organisation)
-      const meter = usage.meterRow({ organisation, at, category: 'policy', proofs: 0, proofBytes: 0 })
-      return ledger.append(
-        caller,
-        commitDecision({
-          ...decided,
-          caller,
-          issuer: baseUrl,
-          request: asked,
-          policy: found.name,
-          version: found.version,
-          signer: await verification.signer(),
-          allowance,
-          rows: [meter],
-          at,
-        }),
-      )
+    decide,
+
+    /**
+     * Decides several questions in their order, as far as the semantic goes, and records these decisions in one commit. A
+     * question that can't be one is denied, recorded nowhere and free. Without evaluations it is {@link decide}.
+     * @throws AppError validation_failed, batch_too_large; subscription_inactive, free_allocation_used where not all of them can be paid;
+     *   unavailable
+     */
+    async decideAll(
+      caller: Caller,
+      request: EvaluationsRequest,
+    ): Promise<DecisionAnswer | EvaluationsAnswer> {
+      const { evaluations = [] } = request
+      if (evaluations.length === 0) return decide(caller, readDefaults(request, checkEvaluation))
+      const count = countExpanded()
+      const read: (Judged | FailedEvaluation)[] = []
+      for (const evaluation of evaluations) {
+        // Patterns in rules may take milliseconds, and so may the commitment to a large question.
+        if (read.length > 0) await turn()
+        const asked = readEvaluation(request, evaluation, checkEvaluation)
+        const judged = isFailed(asked) ? asked : await judge(caller, asked, count)
+        read.push(judged)
+        if (isLast(request, judged.decision === 'YES')) break
+      }
+      const judgements = read.filter((item): item is Judged => 'request' in item)
+      const present = (answers: readonly DecisionAnswer[]): EvaluationsAnswer => {
+        const next = answers.values()
+        return {
+          evaluations: read.map((item) =>
+            'request' in item ? (next.next().value ?? fail('internal')) : item,
+          ),
+        }
+      }
+      if (judgements.length === 0) return present([])
+      const toDecided = await committing(caller)
+      return ledger.append(caller, commitDecisions(judgements.map(toDecided), present))
     },
+
+    /** Where others' tools find these decisions (AuthZEN Authorization API 1.0 §9). */
+    configuration: (): AuthzenConfiguration => ({
+      policy_decision_point: baseUrl,
+      access_evaluation_endpoint: `${baseUrl}/access/v1/evaluation`,
+      access_evaluations_endpoint: `${baseUrl}/access/v1/evaluations`,
+    }),
   }
 }

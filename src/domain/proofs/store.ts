@@ -108,11 +108,17 @@ export const findProofByDigest = async (
 
 /** What the signed result said that a proof was made for: null where nothing was asked, undefined where there is none. */
 export const findVerdict = async (
-  { knex }: Database,
+  { query }: Database,
   organisation: string,
-  proof_id: string,
-): Promise<'YES' | 'NO' | null | undefined> =>
-  (await knex('verifications').where({ organisation, proof_id }).first('decision'))?.decision
+  proofId: string,
+): Promise<'YES' | 'NO' | null | undefined> => {
+  const { rows } = await query<{ decision: 'YES' | 'NO' | null }>(
+    'SELECT decision FROM verifications WHERE proof_id = $1 AND organisation = $2 LIMIT 1',
+    [proofId, organisation],
+    'proofs-verdict',
+  )
+  return rows[0]?.decision
+}
 
 /** Whether a nullifier was revoked, by whichever organisation. @param nullifier canonical decimal */
 export const isNullifierRevoked = async (

@@ -18,6 +18,8 @@ import * as store from './store.ts'
 
 const PURPOSE = 'review-proposal'
 const COUNTER = 'review/'
+/** Counts changes of the setting. */
+const SETTING_COUNTER = 'review-setting'
 const place = (item: string) => ({ table: 'review_proposals', column: 'sealed_reason', row: item })
 
 /** A decision that waits, as it is shown. */
@@ -48,7 +50,10 @@ export type Review =
       readonly decides: true
       /** Who proposed it, where somebody had to. */
       readonly proposedBy: string | undefined
-      /** Part of the decision. @throws AppError conflict where another proposal was made meanwhile */
+      /**
+       * Part of the decision. @throws AppError conflict where another proposal was made, the setting changed, or a role of
+       * a member, since this was asked
+       */
       guard(tx: Tx): void
     }
   | {
@@ -59,9 +64,9 @@ export type Review =
 
 interface Deps {
   readonly database: Database
-  readonly ledger: Pick<Ledger, 'append'>
+  readonly ledger: Pick<Ledger, 'append' | 'findCounter'>
   readonly clock: Clock
-  readonly members: Pick<Members, 'may'>
+  readonly members: Pick<Members, 'may' | 'rolesCounter'>
 }
 
 export type ReviewsService = ReturnType<typeof createReviews>
@@ -71,6 +76,21 @@ export const createReviews = ({ database, ledger, clock, members }: Deps) => {
     secondReviewer: await store.wantsSecond(database, organisation),
   })
 
+  /**
+   * What everything that is looked up from now on rests on: the setting, and who may do what.
+   * @returns part of a decision, which throws AppError conflict where either changed since
+   */
+  const watch = async (organisation: string): Promise<(tx: Tx) => void> => {
+    const watched = [SETTING_COUNTER, members.rolesCounter]
+    const stood = await Promise.all(watched.map((counter) => ledger.findCounter(organisation, counter)))
+    return (tx) => {
+      // All are read before anything is thrown, so that the first run names every one.
+      const stands = watched.map((counter) => tx.counter(counter))
+      if (stands.some((value, place) => value !== stood[place]))
+        fail('conflict', { message: 'Roles or the setting of reviews were changed meanwhile; decide again.' })
+    }
+  }
+
   return {
     settings,
 
@@ -79,6 +99,7 @@ export const createReviews = ({ database, ledger, clock, members }: Deps) => {
       if ((await settings(caller)).secondReviewer === secondReviewer) return { secondReviewer }
       const { organisation } = caller
       return ledger.append(caller, (tx) => {
+        tx.add(SETTING_COUNTER, 1)
         const data = { event: 'review.settings_changed', secondReviewer }
         tx.append({ type: 'account', subject: ['organisation', organisation], data })
         tx.write(store.settings.row({ organisation, second_reviewer: secondReviewer, changed_at: tx.at }))
@@ -101,12 +122,16 @@ export const createReviews = ({ database, ledger, clock, members }: Deps) => {
 
     /**
      * Whether a decision counts, or waits for somebody else.
-     * @throws AppError insufficient_scope for an API key where a second reviewer is wanted
+     * @throws AppError insufficient_scope for who may not decide any more, and for an API key where a second reviewer is wanted
      */
     async start(caller: Caller, { item, scope, verdict, reason, subject, sealing }: Asked): Promise<Review> {
       const { organisation, credential } = caller
+      const unchanged = await watch(organisation)
+      // The session told what its member might do when the request came.
+      if (credential.kind === 'session' && !(await members.may(caller, credential.accountId, scope)))
+        return fail('insufficient_scope')
       if (!(await store.wantsSecond(database, organisation)))
-        return { decides: true, proposedBy: undefined, guard: () => undefined }
+        return { decides: true, proposedBy: undefined, guard: unchanged }
       if (credential.kind !== 'session')
         return fail('insufficient_scope', {
           message: 'Your organisation wants a second reviewer: decisions need the session of a member.',
@@ -115,7 +140,9 @@ export const createReviews = ({ database, ledger, clock, members }: Deps) => {
       const former = (await store.findProposals(database, organisation, [item])).get(item)
       const counter = `${COUNTER}${item}`
       const advance = (tx: Tx): number => {
-        if (tx.counter(counter) !== (former?.number ?? 0))
+        const stands = tx.counter(counter)
+        unchanged(tx)
+        if (stands !== (former?.number ?? 0))
           fail('conflict', { message: 'Somebody else decided meanwhile; look at it again.' })
         return tx.add(counter, 1)
       }

@@ -113,6 +113,8 @@ export interface Pages {
   readonly terminal: Served
   /** The program that keeps the till on a device. */
   readonly terminalWorker: Served
+  /** That of all pages. */
+  readonly icon: ServedFile
   /** Names of all assets. */
   readonly assets: readonly string[]
   /** A script, style or image of the pages. @throws AppError not_found */
@@ -128,8 +130,9 @@ const findDirectory = (): URL => {
   return found
 }
 
-const escapeText = (text: string): string =>
-  text.replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('"', '&quot;')
+/** Text as HTML takes it, in elements and in attributes between double quotes. */
+export const escapeText = (text: string): string =>
+  text.replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('>', '&gt;').replaceAll('"', '&quot;')
 
 /** What the built documents say where the address of the server is meant. */
 const BASE_URL = '{{BASE_URL}}'
@@ -177,6 +180,8 @@ export const loadPages = (baseUrl: string): Pages => {
     const content = readFileSync(new URL(`assets/${name}`, directory))
     assets.set(name, { body: type === CONTENT_TYPES.png ? content : content.toString(), headers })
   }
+  const icon = [...assets].find(([name]) => /^icon-.*\.svg$/.test(name))?.[1]
+  if (icon === undefined) throw new Error('build/web has no icon; npm run build makes it')
   return {
     landing: page('landing'),
     chat: page('chat'),
@@ -190,6 +195,7 @@ export const loadPages = (baseUrl: string): Pages => {
     terminal: page('terminal', TERMINAL_HEADERS),
     terminalWorker: { body: read('terminal-worker.js'), headers: TERMINAL_WORKER_HEADERS },
     ...loadDocs(new URL('docs/', directory), escapeText(baseUrl)),
+    icon,
     assets: [...assets.keys()],
     asset: (name) => assets.get(name) ?? fail('not_found'),
   }

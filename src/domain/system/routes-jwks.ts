@@ -13,6 +13,8 @@ interface PublishedKey {
 interface Services {
   /** All keys, of both documents. */
   readonly signers: { jwks(): Promise<{ readonly keys: readonly PublishedKey[] }> }
+  /** The operator's key for credentials, with its certificate; where there is one. */
+  readonly sdJwts: { readonly certified: readonly ClassicalJwk[] }
 }
 
 /** Verifiers may keep the keys this long; a rotated key signs from its first moment, so it is short. */
@@ -31,6 +33,12 @@ const ClassicalJwk = Type.Object(
     crv: Type.Enum(['Ed25519', 'P-256']),
     x: Type.String(),
     y: Type.Optional(Type.String({ description: 'Of P-256.' })),
+    x5c: Type.Optional(
+      Type.Array(Type.String(), {
+        description:
+          'Certificates of the key that signs credentials for wallets, as their headers have them, where the operator configured one.',
+      }),
+    ),
   },
   { title: 'PublicJwk' },
 )
@@ -64,13 +72,14 @@ const keySet = <K extends TSchema>(keys: K, title: string) =>
   }) as const
 
 const answerKeys = async <K extends PublishedKey>(
-  { signers }: Services,
+  { signers }: Pick<Services, 'signers'>,
   isListed: (key: PublishedKey) => key is K,
+  others: readonly K[] = [],
 ) => {
   const { keys } = await signers.jwks()
   return new Reply(
     200,
-    { keys: keys.filter(isListed) },
+    { keys: [...keys.filter(isListed), ...others] },
     { 'Cache-Control': `public, max-age=${MAX_AGE_SECONDS}` },
   )
 }
@@ -81,7 +90,7 @@ const getJwks = route({
   path: '/.well-known/jwks.json',
   summary: 'Get the public signing keys: Ed25519 and P-256',
   description: `${KEPT} ML-DSA keys are at \`/.well-known/jwks-pq.json\`.`,
-  handler: (_, services: Services) => answerKeys(services, isClassical),
+  handler: (_, services: Services) => answerKeys(services, isClassical, services.sdJwts.certified),
 })
 
 const getPqJwks = route({

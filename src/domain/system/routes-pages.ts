@@ -2,10 +2,12 @@
 import Type from 'typebox'
 import { fail } from '../../errors.ts'
 import { Reply, route } from '../../http/route.ts'
+import type { ChatPage } from './chat-page.ts'
 import type { Pages } from './pages.ts'
 
 interface Services {
   readonly pages: Pages
+  readonly chatPage: ChatPage
 }
 
 const getChatPage = route({
@@ -16,12 +18,15 @@ const getChatPage = route({
   tag: 'System',
   summary: 'Get the chat as a page',
   description:
-    'Prompts, live messages, threads, and a form to post. The page uses only the routes of the chat.',
+    'Prompts, live messages, threads, and a form to post. The page uses only the routes of the chat; without JavaScript it shows the prompt of the day and the newest messages.',
   produces: 'text/html; charset=utf-8',
   response: { 200: Type.String() },
   errors: [],
   example: {},
-  handler: (_, { pages: { chat } }: Services) => new Reply(200, chat.body, chat.headers),
+  handler: async (_, { chatPage }: Services) => {
+    const { body, headers } = await chatPage.serve()
+    return new Reply(200, body, headers)
+  },
 })
 
 const getCredentialsPage = route({

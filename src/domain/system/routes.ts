@@ -83,7 +83,7 @@ const getReadiness = route({
   tag,
   summary: 'Readiness probe',
   description:
-    '503 while the server starts or drains, or if its disk or the disk of its database is full (`reason: disk_full`).',
+    '503 while the server starts or drains, or if nothing can be written: its disk or the disk of its database is full (`reason: disk_full`), its disk is read only or fails to write (`disk_unwritable`), the database takes no writes (`read_only`), or does not answer (`database_unavailable`).',
   cost: 0,
   response: { 200: Readiness, 503: Readiness },
   errors: [],

@@ -73,8 +73,9 @@ export const Readiness = Type.Object(
   {
     ready: Type.Boolean(),
     reason: Type.Optional(
-      Type.Enum(['disk_full'], {
-        description: 'Why the server is not ready, unless it is starting or draining.',
+      Type.Enum(['disk_full', 'disk_unwritable', 'read_only', 'database_unavailable'], {
+        description:
+          'Why the server is not ready, unless it is starting or draining: nothing can be written. disk_unwritable: the disk of the service is read only, or fails to write. read_only: the database is a standby, or set to take no writes. database_unavailable: the database does not answer.',
       }),
     ),
   },

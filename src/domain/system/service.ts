@@ -20,6 +20,8 @@ export type Check = () => Promise<unknown>
 export interface SystemDeps {
   readonly baseUrl: string
   readonly customDomainCname: string
+  /** Whom to tell about a weakness: URIs. */
+  readonly securityContacts: readonly string[]
   readonly clock: Clock
   readonly metrics: Pick<Metrics, 'text' | 'json' | 'ledgerTreeSize'>
   readonly checks: { readonly database: Check; readonly redis?: Check }
@@ -27,8 +29,8 @@ export interface SystemDeps {
   readonly watchLists: () => readonly WatchListState[]
   /** False while the server starts or drains. */
   readonly isReady: () => boolean
-  /** Whether the disk of DATA_DIR, or of the database, is full. */
-  readonly isDiskFull: () => boolean
+  /** Why nothing can be written at the moment: the disk of DATA_DIR or of the database is full, it is read only or fails, or the database is away. */
+  readonly writeRefusal: () => Readiness['reason']
   /** Entries in the ledger, for its gauge. */
   readonly treeSize: () => Promise<number>
   /** The OpenAPI document; asked for once. */
@@ -39,6 +41,8 @@ export interface SystemService {
   info(): ServiceInfo
   health(): Promise<Health>
   readiness(): Readiness
+  /** The file of RFC 9116; undefined where nobody is named. */
+  securityTxt(): string | undefined
   metricsText(): Promise<string>
   metricsJson(): Promise<{ metrics: readonly MetricFamily[] }>
   /** The OpenAPI document, as JSON; the same bytes for everybody, since it is large. */
@@ -70,11 +74,14 @@ const watchListHealth = (states: readonly WatchListState[]): Health['watchLists'
   return { status, failed: failed.map(({ list }) => list) }
 }
 
+/** RFC 9116 recommends less than a year: whoever finds the file later looks for a newer one. */
+const SECURITY_TXT_LIFE_MS = 180 * 24 * 3600 * 1000
+
 const roundMs = (ms: number): number => Math.round(ms * 100) / 100
 
 export const createSystem = (deps: SystemDeps): SystemService => {
-  const { baseUrl, customDomainCname, clock, metrics, checks, watchLists, isReady, isDiskFull, treeSize } =
-    deps
+  const { baseUrl, customDomainCname, securityContacts, clock, metrics } = deps
+  const { checks, watchLists, isReady, writeRefusal, treeSize } = deps
   const startedAt = clock.now()
   let cached: { readonly until: number; readonly health: Promise<Health> } | undefined
   let document: Uint8Array | undefined
@@ -130,7 +137,18 @@ export const createSystem = (deps: SystemDeps): SystemService => {
     },
     readiness() {
       if (!isReady()) return { ready: false }
-      return isDiskFull() ? { ready: false, reason: 'disk_full' } : { ready: true }
+      const reason = writeRefusal()
+      return reason === undefined ? { ready: true } : { ready: false, reason }
+    },
+    securityTxt() {
+      if (securityContacts.length === 0) return undefined
+      const lines = [
+        ...securityContacts.map((contact) => `Contact: ${contact}`),
+        `Expires: ${iso(clock.now() + SECURITY_TXT_LIFE_MS)}`,
+        'Preferred-Languages: en',
+        `Canonical: ${baseUrl}/.well-known/security.txt`,
+      ]
+      return `${lines.join('\n')}\n`
     },
     async metricsText() {
       await refreshGauges()

@@ -6,6 +6,7 @@ import {
   TerminalCredentials,
   TerminalList,
   TerminalParams,
+  TerminalsQuery,
   TerminalToken,
 } from './schemas.ts'
 import type { TerminalsService } from './service.ts'
@@ -22,10 +23,12 @@ const listTerminals = route({
   scope: 'merchant',
   tag: 'Terminals',
   summary: 'List terminals',
-  description: 'Newest first, including revoked terminals.',
+  description: 'Newest first, including revoked terminals unless `status` says otherwise.',
+  query: TerminalsQuery,
   response: { 200: TerminalList },
   errors: [],
-  handler: ({ caller }, { terminals }: Services) => terminals.list(caller),
+  example: { query: { status: 'active' } },
+  handler: ({ caller, query }, { terminals }: Services) => terminals.list(caller, query),
 })
 
 const createTerminal = route({

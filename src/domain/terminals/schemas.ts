@@ -1,6 +1,6 @@
 /** Wire forms of terminals. @module */
 import Type, { type Static } from 'typebox'
-import { DateTime, idOf, orNull } from '../../json/schemas.ts'
+import { askedId, DateTime, idOf, NextCursor, orNull, pageLimit } from '../../json/schemas.ts'
 import { Limits } from '../accounts/schemas.ts'
 
 const NullableNumber = orNull(Type.Number())
@@ -87,13 +87,15 @@ export const told = {
 const Told = Type.Object(told)
 export type Told = Static<typeof Told>
 
+const STATUSES = ['active', 'revoked'] as const
+
 export const Terminal = Type.Object(
   {
     terminalId: TerminalId,
     label: Type.String(),
     merchantId: MerchantId,
     limits: Limits,
-    status: Type.Enum(['active', 'revoked']),
+    status: Type.Enum(STATUSES),
     createdAt: DateTime,
     revokedAt: orNull(DateTime),
     lastSeenAt: orNull(DateTime, {
@@ -113,7 +115,20 @@ export const Terminal = Type.Object(
 )
 export type Terminal = Static<typeof Terminal>
 
-export const TerminalList = Type.Object({ terminals: Type.Array(Terminal) }, { title: 'TerminalList' })
+/** A page is as long as the whole list was before it had pages, and so is the page of those who ask for none. */
+export const MAX_PAGE_TERMINALS = 1000
+
+export const TerminalsQuery = Type.Object({
+  status: Type.Optional(Type.Enum(STATUSES, { description: 'Default: both.' })),
+  cursor: Type.Optional(askedId('ter', { description: '`nextCursor` of the previous page.' })),
+  limit: pageLimit(MAX_PAGE_TERMINALS, MAX_PAGE_TERMINALS),
+})
+export type TerminalsQuery = Static<typeof TerminalsQuery>
+
+export const TerminalList = Type.Object(
+  { terminals: Type.Array(Terminal), nextCursor: NextCursor },
+  { title: 'TerminalList' },
+)
 export type TerminalList = Static<typeof TerminalList>
 
 export const TerminalParams = Type.Object({ terminalId: TerminalId })

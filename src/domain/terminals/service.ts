@@ -21,14 +21,16 @@ import type { OpenRecent } from '../../store/recent.ts'
 import type { AccountsService } from '../accounts/service.ts'
 import type { SecurityService } from '../security/service.ts'
 import { createTerminalProving, registration } from './proving.ts'
-import type {
-  NewTerminal,
-  Terminal,
-  TerminalCreated,
-  TerminalCredentials,
-  TerminalList,
-  TerminalToken,
-  Told,
+import {
+  MAX_PAGE_TERMINALS,
+  type NewTerminal,
+  type Terminal,
+  type TerminalCreated,
+  type TerminalCredentials,
+  type TerminalList,
+  type TerminalsQuery,
+  type TerminalToken,
+  type Told,
 } from './schemas.ts'
 import * as store from './store.ts'
 
@@ -192,10 +194,20 @@ export const createTerminals = (deps: Deps) => {
 
     ...createTerminalProving(deps),
 
-    /** Terminals that the caller may act for, revoked ones included. */
-    async list(caller: Caller): Promise<TerminalList> {
-      const rows = await store.findTerminals(database, caller.organisation, boundMerchant(caller))
-      return { terminals: rows.map(toTerminal) }
+    /** A page of the terminals that the caller may act for, the newest first. */
+    async list(
+      caller: Caller,
+      { status, cursor, limit = MAX_PAGE_TERMINALS }: TerminalsQuery,
+    ): Promise<TerminalList> {
+      const { organisation } = caller
+      const merchant = boundMerchant(caller)
+      const asked = { organisation, merchant, status, before: cursor, limit: limit + 1 }
+      const rows = await store.findTerminals(database, asked)
+      const shown = rows.slice(0, limit)
+      return {
+        terminals: shown.map(toTerminal),
+        nextCursor: rows.length > limit ? (shown.at(-1)?.id ?? null) : null,
+      }
     },
 
     /**

@@ -45,17 +45,28 @@ export const terminalTokens = table('terminal_tokens', {
 
 export type TerminalTokenRow = RowOf<typeof terminalTokens>
 
-const MAX_LISTED = 1000
+/** What a list of terminals is narrowed to. */
+export interface TerminalFilter {
+  readonly organisation: string
+  /** Only this merchant's. */
+  readonly merchant?: string
+  /** Absent: revoked ones and those in use. */
+  readonly status?: 'active' | 'revoked'
+  /** Id of the last terminal of the page before. */
+  readonly before?: string
+  readonly limit: number
+}
 
-/** Terminals of an organisation, revoked ones included, the newest first. @param merchant only this merchant's */
-export const findTerminals = async (
+/** A page of an organisation's terminals, the newest first. */
+export const findTerminals = (
   { knex }: Database,
-  organisation: string,
-  merchant?: string,
+  { organisation, merchant, status, before, limit }: TerminalFilter,
 ): Promise<TerminalRow[]> => {
-  const query = knex<TerminalRow>('terminals').where({ organisation }).orderBy('id', 'desc').limit(MAX_LISTED)
+  const query = knex<TerminalRow>('terminals').where({ organisation }).orderBy('id', 'desc').limit(limit)
   if (merchant !== undefined) query.where({ merchant })
-  return query
+  if (status === 'active') query.whereNull('revoked_at')
+  if (status === 'revoked') query.whereNotNull('revoked_at')
+  return before === undefined ? query : query.where('id', '<', before)
 }
 
 export const findTerminal = (knex: Knex, id: string): Promise<TerminalRow | undefined> =>

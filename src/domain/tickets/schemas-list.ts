@@ -1,6 +1,15 @@
 /** Wire shapes of the list of tickets, and of their revocation. @module */
 import Type, { type Static } from 'typebox'
-import { askedId, DateTime, dateTime, idOf, orNull, pageLimit, SearchedCursor } from '../../json/schemas.ts'
+import {
+  askedId,
+  Complete,
+  DateTime,
+  dateTime,
+  idOf,
+  orNull,
+  pageLimit,
+  SearchedCursor,
+} from '../../json/schemas.ts'
 import { TicketIssued } from './schemas.ts'
 
 const MAX_PAGE_TICKETS = 200
@@ -14,7 +23,7 @@ export const TicketsQuery = Type.Object({
     Type.String({
       minLength: 1,
       maxLength: 256,
-      description: 'Only those of this subject. Those issued by earlier versions are not found by it.',
+      description: 'Only those of this subject.',
     }),
   ),
   status: Type.Optional(Type.Enum([...TICKET_STATUSES], { description: 'Default: all.' })),
@@ -45,7 +54,7 @@ export const ListedTicket = Type.Object(
 export type ListedTicket = Static<typeof ListedTicket>
 
 export const TicketPage = Type.Object(
-  { tickets: Type.Array(ListedTicket), nextCursor: SearchedCursor },
+  { tickets: Type.Array(ListedTicket), nextCursor: SearchedCursor, complete: Complete },
   { title: 'TicketPage' },
 )
 export type TicketPage = Static<typeof TicketPage>

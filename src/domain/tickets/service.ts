@@ -66,8 +66,7 @@ export const createTickets = (deps: TicketsDeps) => {
       const text = writePayload(signer, facts)
       const digest = ticketDigest(text)
       const expiresAt = exp * MS_PER_SECOND
-      const pseudonym =
-        subject === undefined ? null : await subjects.of(organisation, TICKET_SUBJECT, subject)
+      const pseudonym = subject === undefined ? '' : await subjects.of(organisation, TICKET_SUBJECT, subject)
       const sealed = sealTicket(sealing, id, { text, claims, subject })
       return ledger.append(caller, (tx) => {
         const { index } = tx.append({

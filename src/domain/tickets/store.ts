@@ -14,7 +14,7 @@ export const tickets = table('tickets', {
   sealed: bytes(),
   issued_at: integer(),
   expires_at: integer(),
-  /** Permanent pseudonym, 64 lower-case hex digits; null where none is named, and for those of before it was kept. */
+  /** Permanent pseudonym, 64 lower-case hex digits; empty where none is named, null until it was read where an earlier version kept it sealed alone. */
   subject: text().null(),
 })
 

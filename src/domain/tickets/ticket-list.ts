@@ -2,6 +2,7 @@
 import type { Caller } from '../../caller.ts'
 import { iso } from '../../clock.ts'
 import { fail } from '../../errors.ts'
+import { knowsAllSubjects } from '../../keys/unread-subjects.ts'
 import { CLAIM_KINDS } from '../../ledger/claim-kinds.ts'
 import { findPlace } from '../../store/pages.ts'
 import {
@@ -60,8 +61,11 @@ export const createTicketList = ({ database, ledger, sealing, subjects, clock }:
       const subject = id === undefined ? undefined : await subjects.of(organisation, TICKET_SUBJECT, id)
       const after = await findPlace(database, TICKETS, organisation, cursor)
       const filter = { organisation, subject, status, now: clock.now() }
-      const { rows, next } = await findTicketPage(database, filter, { after, limit })
-      return { tickets: rows.map(toListed), nextCursor: next?.id ?? null }
+      const [{ rows, next }, complete] = await Promise.all([
+        findTicketPage(database, filter, { after, limit }),
+        id === undefined || knowsAllSubjects(database, TICKETS.table, organisation),
+      ])
+      return { tickets: rows.map(toListed), nextCursor: next?.id ?? null, complete }
     },
 
     /** Revokes a ticket for good: it is not redeemed any more. Again: the first answer. @throws AppError not_found */

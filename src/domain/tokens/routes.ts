@@ -113,7 +113,7 @@ const listTokens = route({
   tag,
   summary: 'List tokens',
   description:
-    'All tokens of the organisation but hybrid ones, newest first. Never their text. `POST /api/tokens/revoke` revokes one.',
+    'All tokens of the organisation, hybrid ones among them, newest first. Never their text. `POST /api/tokens/revoke` revokes one.',
   query: TokensQuery,
   response: { 200: TokenPage },
   errors: [],

@@ -1,6 +1,6 @@
 /** Wire shapes of the list of tokens. @module */
 import Type, { type Static } from 'typebox'
-import { askedId, orNull, pageLimit, SearchedCursor } from '../../json/schemas.ts'
+import { Complete, orNull, pageLimit, SearchedCursor } from '../../json/schemas.ts'
 import { NewToken, TOKEN_STATUSES, TOKEN_TYPES, TokenStanding } from './schemas.ts'
 
 const MAX_PAGE_TOKENS = 200
@@ -10,17 +10,19 @@ export const TokensQuery = Type.Object({
   subject: Type.Optional(
     Type.String({
       ...NewToken.properties.subject,
-      description: 'Only those of this subject. Those issued by earlier versions are not found by it.',
+      description: 'Only those of this subject.',
     }),
   ),
-  type: Type.Optional(Type.Enum([...TOKEN_TYPES])),
+  type: Type.Optional(Type.Enum([...TOKEN_TYPES, 'hybrid'])),
   status: Type.Optional(
     Type.Enum([...TOKEN_STATUSES], {
       description:
         'Default: all. A token that was used up by a proof is shown as `used`, but not found by it.',
     }),
   ),
-  cursor: Type.Optional(askedId('tok', { description: '`nextCursor` of the previous page.' })),
+  cursor: Type.Optional(
+    Type.String({ pattern: '^(tok|hyt)_[0-9a-z]{26}$', description: '`nextCursor` of the previous page.' }),
+  ),
   limit: pageLimit(MAX_PAGE_TOKENS, DEFAULT_PAGE_TOKENS),
 })
 export type TokensQuery = Static<typeof TokensQuery>
@@ -34,7 +36,7 @@ export const ListedToken = Type.Object(
 export type ListedToken = Static<typeof ListedToken>
 
 export const TokenPage = Type.Object(
-  { tokens: Type.Array(ListedToken), nextCursor: SearchedCursor },
+  { tokens: Type.Array(ListedToken), nextCursor: SearchedCursor, complete: Complete },
   { title: 'TokenPage' },
 )
 export type TokenPage = Static<typeof TokenPage>

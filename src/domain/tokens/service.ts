@@ -17,6 +17,7 @@ import { type Facts, unexpected } from '../../rules/expectation.ts'
 import { createBatchedLoad } from '../../store/batched-load.ts'
 import type { Database } from '../../store/database.ts'
 import type { HoldersService, Provable } from '../holders/service.ts'
+import type { HybridTokensService } from '../hybrid-tokens/service.ts'
 import type * as Nullifiers from '../proofs/spending/nullifiers.ts'
 import type { StatusesService } from '../status/service.ts'
 import { formUrls, tokenNfc, tokenPass, tokenQr } from './forms.ts'
@@ -59,6 +60,7 @@ export interface TokensDeps {
   readonly statuses: Pick<StatusesService, 'reserve' | 'referenceTo' | 'referred' | 'set'>
   readonly subjects: SubjectPseudonyms
   readonly clock: Clock
+  readonly hybridTokens: Pick<HybridTokensService, 'listed' | 'placeOf' | 'knowsAllSubjects'>
   readonly baseUrl: string
   /** Absent: no passes can be made. */
   readonly passes: PassSigners | undefined

@@ -15,7 +15,7 @@ export const tokens = table('tokens', {
   sealed: bytes(),
   issued_at: integer(),
   expires_at: integer(),
-  /** Permanent pseudonym, 64 lower-case hex digits; null for those of before it was kept. */
+  /** Permanent pseudonym, 64 lower-case hex digits; null until it was read where an earlier version kept it sealed alone. */
   subject: text().null(),
 })
 

@@ -3,11 +3,11 @@ import { createHook } from 'node:async_hooks'
 import { createHash, randomBytes } from 'node:crypto'
 import { expect } from 'chai'
 import { loadConfig } from '../../../src/config/config.ts'
-import { createSealing } from '../../../src/keys/sealing.ts'
 import { startServer } from '../../../src/server/server.ts'
 import { sharedApp, startTestApp, type TestApp } from '../../support/app.ts'
 import { clientOf } from '../../support/client.ts'
 import { newAccount, signUp } from '../../support/domain/accounts.ts'
+import { sealingOf } from '../../support/sealing.ts'
 import { createScratchDatabase } from '../../support/servers/scratch-database.ts'
 
 interface Failure {
@@ -25,9 +25,9 @@ const timesHashed = async (run: () => Promise<unknown>): Promise<number> => {
 }
 
 /** Writes that some attempts were made in the window that has just begun. */
-const spendBudget = async ({ services, config }: TestApp, bucket: string, attempts: number) => {
-  const key = createSealing(config.masterKey).mac('credential-attempts', Buffer.from(bucket))
-  await services.database
+const spendBudget = async (app: TestApp, bucket: string, attempts: number) => {
+  const key = (await sealingOf(app)).mac('credential-attempts', Buffer.from(bucket))
+  await app.services.database
     .knex('credential_attempts')
     .insert({ bucket: key, attempts, ends_at: Date.now() + 15 * 60_000 })
 }

@@ -215,6 +215,20 @@ describe('an identity provider', function () {
     ])
   })
 
+  it('is linked although the answer that began it was lost, when it is asked for again under the same key', async () => {
+    const account = await signUp(app)
+    const body = { password: account.password }
+    const begin = async () => {
+      const session = await signIn(app, account)
+      const headers = { ...session.headers, 'idempotency-key': 'begin-to-link' }
+      return { session, ...(await start('/link', { headers, body })) }
+    }
+    await begin()
+    const { session, url, cookie } = await begin()
+    expect(cookie).to.not.equal('')
+    expect((await confirm(session, cookie, await passThrough(url, 'hedy'))).status).to.equal(200)
+  })
+
   it('neither signs in with a link that was begun, nor links with a sign-in', async () => {
     const account = await signUp(app)
     const session = await signIn(app, account)

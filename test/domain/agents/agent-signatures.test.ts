@@ -87,9 +87,11 @@ describe('signatures of agents', () => {
     expect(contentDigestFault(content_digest, Buffer.from(body))).to.equal(undefined)
   })
 
-  it('verify as Web Bot Auth publishes them, but for windows that are longer than allowed here', async () => {
+  it('verify as Web Bot Auth publishes them: for up to 24 hours by bots, for longer and by agents not', async () => {
     const published = await keyNamed('test-key-ed25519')
     const find = finder(published, published.kid)
+    const publicKey = (await readPublicKey(published.jwk)) ?? expect.fail('no key')
+    const findPublished: FindKey = async () => ({ publicKey })
     expect(VECTORS.web_bot_auth).to.have.length(4)
     for (const vector of VECTORS.web_bot_auth) {
       const message = {
@@ -101,15 +103,17 @@ describe('signatures of agents', () => {
           ...(vector.signature_agent && { 'signature-agent': vector.signature_agent }),
         },
       }
-      const at = async (seconds: number) =>
+      const at = async (seconds: number, findKey = find) =>
         (
           await readHttpEvidence(
             requestOf(message),
             { audience: 'https://example.com', now: seconds, tag: 'web-bot-auth' },
-            find,
+            findKey,
           )
         ).reasons
       const created = vector.created_ms / 1000
+      const isLong = vector.expires_ms - vector.created_ms > 24 * 3600 * 1000
+      expect(await at(created, findPublished)).to.deep.equal(isLong ? ['WINDOW_INVALID'] : [])
       expect(await at(created)).to.deep.equal(['WINDOW_INVALID'])
       expect(await at(created - 31)).to.deep.equal(['NOT_YET_VALID', 'WINDOW_INVALID'])
       expect(await at(vector.expires_ms / 1000)).to.deep.equal(['SIGNATURE_EXPIRED', 'WINDOW_INVALID'])
@@ -253,6 +257,8 @@ describe('signatures of agents', () => {
       [],
       ['WINDOW_INVALID'],
     ])
+    const day = (seconds: number) => timeFaults(1000, 1000 + seconds, 1000, 24 * 3600)
+    expect([86_400, 86_401].map(day)).to.deep.equal([[], ['WINDOW_INVALID']])
     expect(timeFaults(1030, 1100, 1000)).to.deep.equal([])
     expect(timeFaults(1031, 1100, 1000)).to.deep.equal(['NOT_YET_VALID'])
     expect(timeFaults(900, 1000, 1000)).to.deep.equal(['SIGNATURE_EXPIRED'])

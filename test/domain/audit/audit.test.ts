@@ -251,6 +251,8 @@ describe('audit of a log that was tampered with', () => {
         { key: app.adminKey },
       )
       expect(alerts.body.alerts.map(({ type }) => type)).to.deep.equal(['tree_inconsistency'])
+      const metrics = await app.request<string>('GET', '/metrics')
+      expect(metrics.body).to.match(/^ledger_inconsistency_total [1-9]/m)
     } finally {
       await app.close()
     }

@@ -8,6 +8,7 @@ import { expect } from 'chai'
 import { examine } from '../../../src/bin/evidence/verify-evidence.ts'
 import { recordedLine } from '../../../src/domain/event-log/rows.ts'
 import { openSegments } from '../../../src/domain/event-log/segments.ts'
+import { openSealing } from '../../../src/keys/data-keys.ts'
 import { openDatabase } from '../../../src/store/database.ts'
 import { clientOf, ok } from '../../support/client.ts'
 import { openLog, readAll, requestAt } from '../../support/domain/event-log.ts'
@@ -22,7 +23,6 @@ const MAX_GROWTH_BYTES = 100 * 2 ** 20
 const SAMPLE_MS = 50
 /** A collector with room lets rubbish lie; what an export holds shows where there is little more than a server needs. */
 const HEAP_MIB = 160
-/** As tests' ledgers have it. */
 const MASTER_KEY = '07'.repeat(32)
 const ADMIN_KEY = 'admin-key-of-the-export-size-test'
 const OWN_ENTRIES = 20_000
@@ -50,7 +50,8 @@ describe('an export of 1 GiB', function () {
   /** Entries of two organisations in turn, then requests, as a server would have kept them. */
   const fill = async (target: Parameters<typeof openDatabase>[0], path: string, organisation: string) => {
     const database = await openDatabase(target)
-    const ledger = await ledgerOn(database)
+    const { sealing, close: closeSealing } = await openSealing(database, Buffer.from(MASTER_KEY, 'hex'))
+    const ledger = await ledgerOn(database, { sealing })
     for (let i = 0; i < OWN_ENTRIES + OTHERS_ENTRIES; i += BATCH_ENTRIES) {
       const owner = (i / BATCH_ENTRIES) % 2 === 0 ? organisation : 'org_other'
       const items = Array.from({ length: BATCH_ENTRIES }, (_, n) => claiming(`size-${i + n}`))
@@ -73,6 +74,7 @@ describe('an export of 1 GiB', function () {
     }
     await segments.close()
     await ledger.close()
+    closeSealing()
     await database.close()
   }
 

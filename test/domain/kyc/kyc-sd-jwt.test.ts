@@ -286,6 +286,13 @@ describe('credentials under a certificate', () => {
     const leaf = new X509Certificate(Buffer.from(header.x5c?.[0] ?? '', 'base64'))
     expect(leaf.verify(new X509Certificate(made.ca).publicKey)).to.equal(true)
     expect(leaf.checkHost('assay.example')).to.equal('assay.example')
+    const { keys } = (
+      await app.request<{ keys: { x5c?: string[]; kid: string }[] }>('GET', '/.well-known/jwks.json')
+    ).body
+    const certified = keys.filter(({ x5c }) => x5c !== undefined)
+    expect(certified.map(({ x5c }) => x5c)).to.deep.equal([header.x5c])
+    const jwk = leaf.publicKey.export({ format: 'jwk' })
+    expect(certified[0]).to.deep.include({ kty: 'EC', crv: 'P-256', x: jwk.x, y: jwk.y, alg: 'ES256' })
     const key = await importX509(leaf.toString(), 'ES256')
     expect(await verifiedClaims(issued.credential, key)).to.include({
       iss: 'https://assay.example',

@@ -12,6 +12,7 @@ import { ANNA, annaWith, kycRoutesOf, namesOf } from '../../support/domain/kyc.t
 import { callerOf } from '../../support/ledger.ts'
 import { passportZone } from '../../support/reference/machine-readable-zone.ts'
 import { verifyInclusion } from '../../support/reference/merkle-proofs.ts'
+import { sealingOf } from '../../support/sealing.ts'
 
 const ZONE = {
   country: 'SWE',
@@ -305,7 +306,7 @@ describe('KYC', () => {
       const [check] = await rowsOf('kyc_checks')
       expect([subject.sealed_key, check.sealed.length > 0]).to.deep.equal(['', true])
       // The master key alone opens nothing; the person's own would have.
-      const master = createSealing(app.config.masterKey)
+      const master = await sealingOf(app)
       const place = { table: 'kyc_checks', column: 'sealed', row: check.id }
       expect(() => master.open('kyc-check', place, check.sealed)).to.throw(SealingError)
       const keyPlace = {
@@ -396,7 +397,7 @@ describe('KYC', () => {
 
     it('finds people by a pseudonym that stays, under a key that no row holds', async () => {
       await kyc.verified('user-7')
-      const pseudonyms = createSubjectPseudonyms({ sealing: createSealing(app.config.masterKey) })
+      const pseudonyms = createSubjectPseudonyms({ sealing: await sealingOf(app) })
       const [subject] = await rowsOf('kyc_subjects')
       expect(subject.subject).to.equal(await pseudonyms.of(owner.organisationId, 'kyc', 'user-7'))
     })

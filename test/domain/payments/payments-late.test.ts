@@ -37,6 +37,22 @@ describe('payments under other keys', () => {
     const { status, body } = await app.request('POST', `/console/api/payments/${paymentId}/accept`, { key })
     return { status, body: body as Record<string, unknown> }
   }
+  const reject = async (paymentId: string, key = owner.apiKey, reason = 'The till was stolen.') => {
+    const { status, body } = await app.request('POST', `/console/api/payments/${paymentId}/reject`, {
+      key,
+      body: { reason },
+    })
+    return { status, body: body as Record<string, unknown> }
+  }
+  /** A payment that arrived after its key was revoked. */
+  const lateOne = async (cardToken = `tok_${randomUUID()}`) => {
+    const old = await terminalTill(app, owner)
+    await revoke(old.keyId)
+    const payment = till.payment({ key: old.key, cardToken })
+    await till.sync([payment])
+    const waiting = (await late()).find(({ transactionId }) => transactionId === payment.transactionId)
+    return { payment, paymentId: waiting?.paymentId ?? expect.fail('the payment does not wait') }
+  }
   const alertTypes = async () => {
     const { body } = await app.request('GET', '/api/security/alerts', { bearer: owner.apiKey })
     return (body as { alerts: { type: string }[] }).alerts.map(({ type }) => type)
@@ -158,6 +174,61 @@ describe('payments under other keys', () => {
     expect(await late()).to.have.lengthOf(1)
   })
 
+  it('are rejected by an operator once, with a reason, which leaves the card token free', async () => {
+    const cardToken = `tok_${randomUUID()}`
+    const { payment, paymentId } = await lateOne(cardToken)
+    for (const reason of ['', ' ', 'x'.repeat(501)])
+      expect((await reject(paymentId, owner.apiKey, reason)).status).to.equal(422)
+    const first = await reject(paymentId)
+    expect(first.status).to.equal(200)
+    const { transactionId } = payment
+    expect(first.body).to.include({ paymentId, transactionId, status: 'rejected' })
+    expect(await late()).to.deep.equal([])
+    expect((await reject(paymentId, owner.apiKey, 'Another.')).body).to.deep.equal(first.body)
+    const answer = await accept(paymentId)
+    expect([answer.status, answer.body.error]).to.deep.equal([409, 'conflict'])
+    const { body } = await app.request('GET', '/console/api/payments?status=rejected', { key: owner.apiKey })
+    expect((body as { payments: object[] }).payments).to.have.lengthOf(1)
+    expect((body as { payments: object[] }).payments[0]).to.include({
+      paymentId,
+      status: 'rejected',
+      reason: 'KEY_REVOKED',
+      acceptedAt: null,
+      rejectedAt: first.body.rejectedAt,
+      rejectionReason: 'The till was stolen.',
+    })
+    const { entries } = (
+      await app.request<{ entries: { entry: string }[] }>('GET', '/api/audit?type=payment', {
+        key: owner.apiKey,
+      })
+    ).body
+    const told = entries.map(({ entry }) => JSON.parse(entry).data)
+    expect(told[0]).to.include({ decision: 'rejected', rejectedLate: true, reason: 'KEY_REVOKED' })
+    expect(JSON.stringify(entries)).to.not.include('stolen')
+    expect((await till.sync([payment])).body.results[0]?.status).to.equal('late')
+    expect((await till.validate(till.payment({ cardToken }))).body.valid).to.equal(true)
+  })
+
+  it('are decided once, whichever way, also when both decisions come at the same time', async () => {
+    for (const decisions of [
+      [accept, reject],
+      [reject, accept],
+    ]) {
+      const { paymentId } = await lateOne()
+      const answers = await Promise.all(decisions.map((decide) => decide(paymentId)))
+      expect(answers.map(({ status }) => status).sort()).to.deep.equal([200, 409])
+      const decided = answers.find(({ status }) => status === 200)?.body.status
+      const { body } = await app.request('GET', `/console/api/payments?status=${decided}`, {
+        key: owner.apiKey,
+      })
+      expect((body as { payments: Listed[] }).payments[0]?.paymentId).to.equal(paymentId)
+    }
+    const accepted = await lateOne()
+    expect((await accept(accepted.paymentId)).status).to.equal(200)
+    const answer = await reject(accepted.paymentId)
+    expect([answer.status, answer.body.error]).to.deep.equal([409, 'conflict'])
+  })
+
   it('are hidden from other organisations, and closed to keys that may only take payments', async () => {
     const old = await terminalTill(app, owner)
     await revoke(old.keyId)
@@ -168,11 +239,14 @@ describe('payments under other keys', () => {
     expect((await accept(paymentId, stranger.apiKey)).status).to.equal(404)
     expect((await accept(paymentId, till.key)).status).to.equal(403)
     expect((await accept('pay_00000000000000000000000000')).status).to.equal(404)
+    expect((await reject(paymentId, stranger.apiKey)).status).to.equal(404)
+    expect((await reject(paymentId, till.key)).status).to.equal(403)
     const rejected = await till.sync([{ ...till.payment(), amount: 99 }])
     expect(rejected.body.failed).to.equal(1)
     const { body } = await app.request('GET', '/console/api/payments?status=rejected', { key: owner.apiKey })
     const refused = (body as { payments: Listed[] }).payments[0]
     expect((await accept(refused?.paymentId ?? '')).status).to.equal(409)
+    expect((await reject(refused?.paymentId ?? '')).status).to.equal(409)
   })
 
   it('are listed page by page, newest first', async () => {

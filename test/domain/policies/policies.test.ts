@@ -4,9 +4,16 @@ import canonicalize from 'canonicalize'
 import { expect } from 'chai'
 import { compactVerify, createRemoteJWKSet } from 'jose'
 import { systemCaller } from '../../../src/caller.ts'
-import type { PolicyRule, PolicyTried, StoredPolicy } from '../../../src/domain/policies/schemas.ts'
+import type {
+  PolicyPage,
+  PolicyRule,
+  PolicyTried,
+  StoredPolicy,
+} from '../../../src/domain/policies/schemas.ts'
 import type { DecisionAnswer } from '../../../src/domain/policies/schemas-decisions.ts'
+import { findPolicies } from '../../../src/domain/policies/store.ts'
 import { sharedApp, type TestApp, type TestOrganisation } from '../../support/app.ts'
+import { readsOf } from '../../support/query-plans.ts'
 import { type Failure, freeOrganisation } from '../../support/verification.ts'
 
 const PERMIT_SMALL: PolicyRule = {
@@ -151,6 +158,52 @@ describe('policies', () => {
     const { apiKey } = await app.organisation()
     expect((await read(type, apiKey)).status).to.equal(404)
     expect((await decide(type, { amount: 1 }, {}, apiKey)).decision).to.equal(false)
+  })
+
+  it('are listed by name, each with the version in force, page by page', async () => {
+    const { apiKey, organisationId } = await app.organisation()
+    const page = (query = '') =>
+      app.request<PolicyPage & Failure>('GET', `/console/api/policies${query}`, { key: apiKey })
+    expect((await page()).body).to.deep.equal({ policies: [], nextCursor: null })
+    for (const [name, versions] of [
+      ['refund', 1],
+      ['default', 1],
+      ['order', 3],
+      ['yesno', 2],
+    ] as const)
+      for (let version = 0; version < versions; version++)
+        expect((await write(name, { rules: [PERMIT_SMALL], version }, apiKey)).status, name).to.equal(200)
+    expect((await write('order', { rules: [] }, apiKey)).status).to.equal(200)
+    const { policies } = (await page()).body
+    expect(policies.map(({ policyId, version, ruleCount }) => [policyId, version, ruleCount])).to.deep.equal([
+      ['default', 1, 1],
+      ['order', 4, 0],
+      ['refund', 1, 1],
+      ['yesno', 2, 1],
+    ])
+    for (const { policyId, updatedAt } of policies)
+      expect((await read(policyId, apiKey)).body.updatedAt).to.equal(updatedAt)
+    const shown = []
+    for (let cursor: string | null = ''; cursor !== null; ) {
+      const { body }: { body: PolicyPage } = await page(`?limit=1${cursor && `&cursor=${cursor}`}`)
+      shown.push(...body.policies)
+      cursor = body.nextCursor
+    }
+    expect(shown).to.deep.equal(policies)
+    expect((await page('?cursor=1')).status).to.equal(400)
+
+    // However many versions there are, each name takes a look or two.
+    const { database } = app.services
+    await database.knex.raw(
+      `INSERT INTO policies (organisation, name, version, rules, entry_index, created_at)
+        SELECT organisation, name, 10 + i, rules, entry_index, created_at
+          FROM policies, generate_series(1, 2000) AS i WHERE organisation = ? AND name = 'order' AND version = 1`,
+      [organisationId],
+    )
+    await database.knex.raw('ANALYZE policies')
+    const reads = await readsOf(database, () => findPolicies(database, organisationId, { limit: 20 }))
+    expect(reads[0]?.rows, JSON.stringify(reads[0]?.indexes)).to.be.at.most(60)
+    expect((await page()).body.policies[1]).to.include({ policyId: 'order', version: 2010 })
   })
 
   it('are replaced version by version, and decide anew at once', async () => {

@@ -131,6 +131,79 @@ describe('a second reviewer', () => {
     expect((await decide(second)).body).to.include({ status: 'verified' })
   })
 
+  /** Lets `change` be committed between the look at what the members may do, and the commit that rests on it. */
+  const changedMeanwhile = async (change: () => Promise<unknown>, work: () => Promise<unknown>) => {
+    const { members } = app.services.accounts
+    const { may } = members
+    let isChanged = false
+    members.may = async (...asked) => {
+      const answer = await may(...asked)
+      if (!isChanged && asked[1] === watched) {
+        isChanged = true
+        await change()
+      }
+      return answer
+    }
+    try {
+      await work()
+    } finally {
+      members.may = may
+    }
+    expect(isChanged).to.equal(true)
+  }
+  /** Whose role is looked at when the change happens. */
+  let watched: string
+  const demote = ({ accountId }: { accountId: string }) =>
+    ok(app, 'PATCH', `/console/api/accounts/${accountId}`, {
+      headers: owner.headers,
+      body: { role: 'viewer' },
+    })
+  const remove = ({ accountId }: { accountId: string }) =>
+    app.request('DELETE', `/console/api/accounts/${accountId}`, { headers: owner.headers })
+
+  it('counts no proposal of a member who lost the role, or was removed, before the commit', async () => {
+    await want(true)
+    watched = first.accountId
+    for (const end of [demote, remove]) {
+      await waiting('ann')
+      expect((await decide(first, APPROVE, 'ann')).status, end.name).to.equal(200)
+      await changedMeanwhile(
+        () => end(first),
+        async () => {
+          const { status, body } = await decide(second, APPROVE, 'ann')
+          expect([status, body.error], end.name).to.deep.equal([409, 'conflict'])
+        },
+      )
+      // Asked again, it is a proposal of one's own.
+      const again = await decide(second, APPROVE, 'ann')
+      expect(again.body.review?.proposal?.proposedBy).to.equal(second.accountId)
+      if (end === demote)
+        await ok(app, 'PATCH', `/console/api/accounts/${first.accountId}`, {
+          headers: owner.headers,
+          body: { role: 'operator' },
+        })
+    }
+  })
+
+  it('counts no decision of a member who lost the role before the commit, nor one made alone when two are wanted', async () => {
+    await want(true)
+    await waiting()
+    await decide(first)
+    watched = second.accountId
+    await changedMeanwhile(
+      () => demote(second),
+      async () => expect((await decide(second)).status).to.equal(409),
+    )
+    expect((await decide(second)).status).to.equal(403)
+    await want(false)
+    watched = first.accountId
+    await changedMeanwhile(
+      () => want(true),
+      async () => expect((await decide(first)).status).to.equal(409),
+    )
+    expect((await decide(first)).body.review?.proposal?.proposedBy).to.equal(first.accountId)
+  })
+
   it('is needed for each case by itself', async () => {
     await want(true)
     await waiting()

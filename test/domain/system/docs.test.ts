@@ -5,7 +5,9 @@ import { WEBHOOK_EVENTS } from '../../../src/domain/webhooks/events.ts'
 import { ERRORS } from '../../../src/errors.ts'
 import { sharedApp, type TestApp } from '../../support/app.ts'
 
+/** Of a page and all that it may load, packed. */
 const MAX_PAGE_BYTES = 100_000
+const MIN_TEXT_CHARACTERS = 400
 const BROWSER = 'text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8'
 
 const all = (html: string, pattern: RegExp): string[] =>
@@ -13,6 +15,14 @@ const all = (html: string, pattern: RegExp): string[] =>
 const idsOf = (html: string): string[] => all(html, /\sid="([^"]+)"/g)
 /** Addresses of links, scripts and images. */
 const linksOf = (html: string): string[] => all(html, /\s(?:href|src)="([^"]*)"/g)
+const textOf = (html: string): string =>
+  html
+    .replaceAll(/<[^>]+>/g, ' ')
+    .replaceAll(/\s+/g, ' ')
+    .trim()
+/** Scripts that a script loads, at once or later. */
+const importsOf = (script: string): string[] =>
+  all(script, /"\.\/([\w-]+\.js)"/g).map((name) => `/assets/${name}`)
 
 interface Described {
   readonly operationId: string
@@ -75,10 +85,35 @@ describe('documentation', () => {
       for (const link of linksOf(html)) expect(link, path).to.match(/^(https:\/\/|\/|#)/)
   })
 
-  it('is small, keeps to the policy of all pages, and uses each id once', async () => {
+  it('can be read on every page without JavaScript: one heading, and text below it', () => {
     expect(pages.size).to.be.greaterThan(50)
+    for (const path of pages.keys()) {
+      const main = mainOf(path)
+      expect(all(main, /<h1[^>]*>([\s\S]*?)<\/h1>/g).map(textOf), path)
+        .to.have.length(1)
+        .and.to.not.include('')
+      expect(textOf(main).length, path).to.be.greaterThan(MIN_TEXT_CHARACTERS)
+    }
+  })
+
+  it('is small, with its style, its scripts, the search and all that it looks in', async () => {
+    const [first = ''] = pages.values()
+    const assets = new Set(linksOf(first).filter((link) => link.startsWith('/assets/')))
+    let bytes = 0
+    for (const path of assets) {
+      const body = await get(path).then(({ body }) => body)
+      bytes += gzipSync(body).length
+      for (const script of path.endsWith('.js') ? importsOf(body) : []) assets.add(script)
+    }
+    expect([...assets].join())
+      .to.include('index-asked')
+      .and.to.include('.css')
+    for (const [path, html] of pages)
+      expect(gzipSync(html).length + bytes, path).to.be.lessThan(MAX_PAGE_BYTES)
+  })
+
+  it('keeps to the policy of all pages, and uses each id once', async () => {
     for (const [path, html] of pages) {
-      expect(gzipSync(html).length, path).to.be.lessThan(MAX_PAGE_BYTES)
       expect(html, path).to.not.match(/<style|\sstyle=|\son\w+=|<script(?![^>]*\ssrc="\/assets\/)/i)
       expect(html, path).to.not.include('{{')
       const ids = idsOf(html)
@@ -128,9 +163,7 @@ describe('documentation', () => {
   })
 
   it('shows members of bodies with type, limits and whether they are required', () => {
-    const text = mainOf('/docs/api-verification')
-      .replaceAll(/<[^>]+>/g, ' ')
-      .replaceAll(/\s+/g, ' ')
+    const text = textOf(mainOf('/docs/api-verification'))
     expect(text).to.include('data object required The data to verify.')
     expect(text).to.include('1 to 1,000 members.')
     expect(text).to.include('Format date-time.')

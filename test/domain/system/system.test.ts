@@ -36,6 +36,39 @@ describe('system routes', () => {
     }
   })
 
+  it('security.txt names the contacts of the setting, where they are, and for less than a year (RFC 9116)', async () => {
+    const path = '/.well-known/security.txt'
+    const { status, body, headers } = await app.request<string>('GET', path)
+    expect(status).to.equal(200)
+    expect(headers.get('content-type')).to.equal('text/plain; charset=utf-8')
+    const fields = body.trimEnd().split('\n')
+    expect(fields).to.include.members([
+      'Contact: mailto:security@assay.example',
+      `Canonical: ${app.url}${path}`,
+    ])
+    const [, expires = ''] = /^Expires: (\S+)$/m.exec(body) ?? []
+    const days = (Date.parse(expires) - Date.now()) / 86_400_000
+    expect(days).to.be.within(30, 364)
+    const silent = await startTestApp({ env: { SECURITY_CONTACT: '' } })
+    try {
+      expect((await silent.request('GET', path)).status).to.equal(404)
+    } finally {
+      await silent.close()
+    }
+  })
+
+  it('crawlers are told what is nobody else’s, and the icon is at its usual address', async () => {
+    const robots = await app.request<string>('GET', '/robots.txt')
+    expect(robots.headers.get('content-type')).to.equal('text/plain; charset=utf-8')
+    expect(robots.body.split('\n')).to.include.members(['User-agent: *', 'Disallow: /console'])
+    // Agents that heed it can still take part in the chat, and read the documents.
+    expect(robots.body).to.not.match(/Disallow: \/(api|chat|docs|mcp|agents\.txt)?$/m)
+    const icon = await app.request<string>('GET', '/favicon.ico')
+    expect(icon.status).to.equal(200)
+    expect(icon.headers.get('content-type')).to.equal('image/svg+xml')
+    expect(icon.body).to.match(/^<svg /)
+  })
+
   it('probes tell life from readiness', async () => {
     expect((await app.request('GET', '/health/live')).body).to.deep.equal({ live: true })
     expect((await app.request('GET', '/health/ready')).body).to.deep.equal({ ready: true })
@@ -47,6 +80,10 @@ describe('system routes', () => {
     expect(headers.get('content-type')).to.match(/^text\/plain; version=0\.0\.4/)
     expect(body).to.match(/^http_request_duration_seconds_count/m)
     expect(body).to.match(/^ledger_tree_size \d+$/m)
+    expect(body).to.match(/^ledger_commit_seconds_count [1-9]\d*$/m)
+    expect(body).to.match(/^prover_queue_depth\{tier="paying"\} \d+$/m)
+    expect(body).to.match(/^ledger_follower_lag_entries\{follower="webhooks"\} \d+$/m)
+    expect(body).to.match(/^ledger_follower_lag_entries\{follower="poseidon"\} \d+$/m)
 
     const closed = await startTestApp({ env: { METRICS_TOKEN: 'metrics-token-1' } })
     try {
@@ -95,11 +132,12 @@ describe('health', () => {
       watchLists,
       baseUrl: 'http://assay.test',
       customDomainCname: 'assay.test',
+      securityContacts: [],
       clock: systemClock,
       metrics: createMetrics(),
       checks,
       isReady,
-      isDiskFull: () => false,
+      writeRefusal: () => undefined,
       treeSize: () => Promise.reject(new Error('no database')),
       describe: () => ({}),
     })

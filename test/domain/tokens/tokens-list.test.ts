@@ -1,9 +1,11 @@
 /** All tokens of an organisation, as its operators look through them. */
 import { expect } from 'chai'
+import { findHybridTokenPage } from '../../../src/domain/hybrid-tokens/store-list.ts'
 import type { ListedToken } from '../../../src/domain/tokens/schemas-list.ts'
 import { findTokenPage } from '../../../src/domain/tokens/store-list.ts'
 import { MAX_SEARCHED_ROWS } from '../../../src/store/pages.ts'
 import { startTestApp, type TestApp, type TestOrganisation } from '../../support/app.ts'
+import { hybridRoutesOf } from '../../support/domain/hybrid-tokens.ts'
 import { tokenRoutesOf } from '../../support/domain/tokens.ts'
 import { expectFlatPage, listOf } from '../../support/lists.ts'
 
@@ -69,10 +71,49 @@ describe('the list of tokens', () => {
     expect(await list().rows('subject=Ada')).to.deep.equal([])
   })
 
+  it('has hybrid tokens among the others, by kind, subject and state, and goes on after one', async () => {
+    const hybrid = hybridRoutesOf(app, owner.apiKey)
+    const issued = async (make: () => Promise<string>) => {
+      now = Math.floor(now / 1_000) * 1_000 + 1_000
+      return make()
+    }
+    const exp = Math.floor(now / 1_000) + 3_600
+    const first = await issued(async () => (await tokens.issued({ subject: 'ada' })).tokenId)
+    const second = await issued(async () => (await hybrid.issued({ subject: 'ada', exp })).token_id)
+    const third = await issued(async () => (await tokens.issued({ subject: 'bob' })).tokenId)
+    const last = await issued(async () => (await hybrid.issued({ subject: 'bob', exp })).token_id)
+    await tokens.revoke(last, 'lost')
+    const all = [last, third, second, first]
+    expect(idsOf(await list().rows())).to.deep.equal(all)
+    for (const limit of [1, 2, 3]) expect(idsOf(await list().all(limit))).to.deep.equal(all)
+    const [newest] = await list().rows('type=hybrid&status=revoked')
+    expect(newest).to.include({
+      ...{ tokenId: last, type: 'hybrid', subject: 'bob', audience: null, singleUse: false },
+      ...{ status: 'revoked', revocationReason: 'lost' },
+    })
+    for (const [query, expected] of [
+      ['type=hybrid', [last, second]],
+      ['type=jwt', [third, first]],
+      ['subject=ada', [second, first]],
+      ['subject=ada&type=hybrid&status=active', [second]],
+      ['status=revoked', [last]],
+      ['status=used', []],
+    ] as const)
+      expect(idsOf(await list().rows(query)), query).to.deep.equal(expected)
+    const { apiKey: stranger } = await app.organisation()
+    expect(await list(stranger).rows('type=hybrid')).to.deep.equal([])
+    expect((await list().refused(`cursor=${second}`, stranger))[2]).to.equal('query/cursor')
+    expect(await app.services.database.knex('hybrid_tokens').where({ subject: 'ada' })).to.deep.equal([])
+  })
+
   it('is of this organisation alone, and tells subjects nowhere in the clear', async () => {
     const { tokenId } = await tokens.issued({ subject: 'ada' })
     const other = await app.organisation()
-    expect(await list(other.apiKey).page('subject=ada')).to.deep.equal({ tokens: [], nextCursor: null })
+    expect(await list(other.apiKey).page('subject=ada')).to.deep.equal({
+      tokens: [],
+      nextCursor: null,
+      complete: true,
+    })
     expect(await list().refused(`cursor=${tokenId}`, other.apiKey)).to.deep.equal([
       400,
       'invalid_query',
@@ -95,9 +136,21 @@ describe('the list of tokens', () => {
     const filter = { organisation: owner.organisationId, now }
     for (const narrowed of [filter, { ...filter, subject: row.subject }])
       await expectFlatPage(database, 'tokens', (page) => findTokenPage(database, narrowed, page))
+    const { token_id } = await hybridRoutesOf(app, owner.apiKey).issued({ subject: 'ada' })
+    await database.knex.raw(
+      `INSERT INTO hybrid_tokens (organisation, id, entry_index, digest, policy_bits, sealed, issued_at, expires_at, subject)
+        SELECT organisation, 'hyt_' || lpad(i::text, 20, '0') || substr(id, 25), 0, digest, policy_bits, sealed,
+          issued_at - i, expires_at, CASE WHEN i % 100 = 0 THEN subject END
+          FROM hybrid_tokens, generate_series(1, :count) AS i WHERE id = :token_id`,
+      { token_id, count },
+    )
+    await database.knex.raw('ANALYZE hybrid_tokens')
+    const { subject } = await database.knex('hybrid_tokens').where({ id: token_id }).first('subject')
+    for (const narrowed of [filter, { ...filter, subject }])
+      await expectFlatPage(database, 'hybrid_tokens', (page) => findHybridTokenPage(database, narrowed, page))
     const first = await list().page('status=revoked')
     expect(first.tokens).to.deep.equal([])
     const next = await list().page(`status=revoked&cursor=${first.nextCursor}`)
-    expect(next).to.deep.equal({ tokens: [], nextCursor: null })
+    expect(next).to.deep.equal({ tokens: [], nextCursor: null, complete: true })
   })
 })

@@ -100,7 +100,12 @@ export const startScreeningServer = async (
   const deps = { database, ledger: gate, clock, logger, metrics, lists, persons, security, subjects, people }
   const caller = callerOf(organisation)
   const signers = await createSigners({ database, sealing, clock })
-  const reviews = createReviews({ database, ledger: gate, clock, members: { may: async () => true } })
+  const reviews = createReviews({
+    database,
+    ledger: { ...gate, findCounter: ledger.findCounter },
+    clock,
+    members: { may: async () => true, rolesCounter: 'roles' },
+  })
   const review = createReview({ ...deps, reviews, signers, baseUrl: 'https://screening.example' })
   const subscriptions = createSubscriptions(deps)
   const aml = createAml(deps)

@@ -101,12 +101,12 @@ export const shown = async (
   sdJwt: string,
   names: readonly string[],
   { privateKey }: Wallet,
-  question: { readonly aud: string; readonly nonce: string },
+  question: { readonly aud: string; readonly nonce: string; readonly iat?: number },
 ): Promise<string> => {
   const all = disclosuresOf(sdJwt)
   const chosen = `${[splitSDJWT(sdJwt).jwt, ...names.map((name) => all[name])].join('~')}~`
   const sd_hash = createHash('sha256').update(chosen).digest('base64url')
-  const kbJwt = await new SignJWT({ ...question, iat: Math.floor(Date.now() / 1000), sd_hash })
+  const kbJwt = await new SignJWT({ iat: Math.floor(Date.now() / 1000), ...question, sd_hash })
     .setProtectedHeader({ alg: 'ES256', typ: 'kb+jwt' })
     .sign(privateKey)
   return chosen + kbJwt

@@ -155,8 +155,10 @@ export const createOidc = (deps: Deps) => {
       const account = await passwords.confirm(caller, password, ip)
       const { row, started } = await draft({ account: account.id, session: caller.credential.id })
       const at = clock.now()
+      // Never answered from what was kept under an Idempotency-Key: no cookie is kept, and another session can't finish this one's flow.
+      const unrepeated = { ...caller, idempotency: undefined }
       const begin = () =>
-        ledger.transact<FlowStarted>(caller, async (trx) => {
+        ledger.transact<FlowStarted>(unrepeated, async (trx) => {
           const factor = await secondFactor.pass(trx, account.id, code, at)
           if (await store.findIdentityOfAccount(trx, { issuer, account: account.id })) {
             throw new AppError('conflict', { message: 'An identity is linked already. Unlink it first.' })

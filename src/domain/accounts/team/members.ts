@@ -16,10 +16,14 @@ import {
   type MemberChange,
   type MemberPage,
   type MembersQuery,
+  type NamedMember,
 } from './schemas.ts'
 import { deleteInvitationsTo } from './store.ts'
 
 const DEFAULT_LIMIT = 50
+
+/** Counts changes of roles and removals in an organisation: what rests on a role looks whether it moved on. */
+const ROLES_COUNTER = 'roles'
 
 interface Deps {
   readonly database: Database
@@ -67,6 +71,16 @@ export const createMembers = ({ database, ledger, sessions }: Deps) => {
       return { accounts: shown.map(toMember), nextCursor }
     },
 
+    /** @throws AppError not_found, for accounts of other organisations too */
+    async named({ organisation }: Caller, accountId: string): Promise<NamedMember> {
+      const row = await store.findAccount(database.knex, accountId)
+      if (row === undefined || row.organisation !== organisation) return fail('not_found')
+      return { accountId, email: row.email }
+    },
+
+    /** What counts changes of roles in an organisation: to be read before `may`, and compared by the decision that rests on it. */
+    rolesCounter: ROLES_COUNTER,
+
     /** Whether an account is a member now who may change what needs a scope. */
     may: async ({ organisation }: Pick<Caller, 'organisation'>, accountId: string, scope: Scope) =>
       (await scopesOfAccount(database.knex, accountId, organisation)).has(scope),
@@ -85,6 +99,7 @@ export const createMembers = ({ database, ledger, sessions }: Deps) => {
         const data = { event: 'role.changed', from: before.role, to: role }
         return {
           entry: { type: 'account', subject: ['account', accountId], data },
+          advances: [ROLES_COUNTER],
           result: { ...current, role },
         }
       })
@@ -102,7 +117,8 @@ export const createMembers = ({ database, ledger, sessions }: Deps) => {
         await deleteInvitationsTo(trx, row)
         ended = await deleteSessions(trx, accountId)
         const data = { event: 'account.removed', role: row.role, sessionsEnded: ended.length }
-        return { entry: { type: 'account', subject: ['account', accountId], data }, result: null }
+        const entry = { type: 'account', subject: ['account', accountId], data } as const
+        return { entry, advances: [ROLES_COUNTER], result: null }
       })
       await sessions.forget(ended)
     },

@@ -1,7 +1,7 @@
 /** Routes of the members of an organisation. @module */
 import { route } from '../../../http/route.ts'
 import type { Members } from './members.ts'
-import { Member, MemberChange, MemberPage, MemberParams, MembersQuery } from './schemas.ts'
+import { Member, MemberChange, MemberPage, MemberParams, MembersQuery, NamedMember } from './schemas.ts'
 
 interface Services {
   readonly accounts: { readonly members: Members }
@@ -22,6 +22,22 @@ const listAccounts = route({
   response: { 200: MemberPage },
   errors: [],
   handler: ({ caller, query }, { accounts }: Services) => accounts.members.list(caller, query),
+})
+
+const getAccount = route({
+  name: 'getAccount',
+  method: 'GET',
+  path: '/console/api/accounts/{accountId}',
+  auth: 'session',
+  tag: 'Team',
+  summary: 'Get the name of a member',
+  description:
+    'Says whose account proposed or decided something: decisions name the account. For every member of the same organisation, whatever their role.',
+  params: MemberParams,
+  response: { 200: NamedMember },
+  errors: ['not_found'],
+  example: { params: { accountId: '{accountId}' } },
+  handler: ({ caller, params }, { accounts }: Services) => accounts.members.named(caller, params.accountId),
 })
 
 const updateAccount = route({
@@ -53,4 +69,4 @@ const deleteAccount = route({
   handler: ({ caller, params }, { accounts }: Services) => accounts.members.remove(caller, params.accountId),
 })
 
-export const memberRoutes = [listAccounts, updateAccount, deleteAccount]
+export const memberRoutes = [listAccounts, getAccount, updateAccount, deleteAccount]

@@ -18,6 +18,12 @@ export const Member = Type.Object(
 )
 export type Member = Static<typeof Member>
 
+/** What members are told of each other. */
+export const NamedMember = Type.Object(Type.Pick(Member, ['accountId', 'email']).properties, {
+  title: 'NamedMember',
+})
+export type NamedMember = Static<typeof NamedMember>
+
 /** Members of a member that nobody changes. They may come back with a change, as they were. */
 export const FIXED_OF_MEMBER = ['accountId', 'email', 'createdAt'] as const
 

@@ -1,6 +1,6 @@
 /** Routes of devices. @module */
 import { route } from '../../../http/route.ts'
-import { DeviceCreated, DeviceList, DeviceParams, NewDevice } from './schemas.ts'
+import { DeviceCreated, DeviceList, DeviceParams, DevicesQuery, NewDevice } from './schemas.ts'
 import type { DevicesService } from './service.ts'
 
 interface Services {
@@ -35,10 +35,11 @@ const listDevices = route({
   scope,
   tag,
   summary: 'List devices',
-  description: 'The newest 1,000, newest first, including revoked devices.',
+  description: 'Newest first, including revoked devices.',
+  query: DevicesQuery,
   response: { 200: DeviceList },
   errors: [],
-  handler: ({ caller }, { devices }: Services) => devices.list(caller),
+  handler: ({ caller, query }, { devices }: Services) => devices.list(caller, query),
 })
 
 const revokeDevice = route({

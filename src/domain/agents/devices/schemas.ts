@@ -1,7 +1,7 @@
 /** Wire shapes of devices. @module */
 import Type, { type Static } from 'typebox'
 import { NOT_BLANK } from '../../../json/patterns.ts'
-import { askedId, DateTime, idOf, Nullable, orNull } from '../../../json/schemas.ts'
+import { askedId, DateTime, idOf, NextCursor, Nullable, orNull, pageLimit } from '../../../json/schemas.ts'
 import { KeyId, keyInput, PrivateJwk } from '../keys/schemas.ts'
 
 const MAX_NAME_CHARACTERS = 100
@@ -39,5 +39,17 @@ export const DeviceCreated = Type.Object(
 )
 export type DeviceCreated = Static<typeof DeviceCreated>
 
-export const DeviceList = Type.Object({ devices: Type.Array(Device) }, { title: 'DeviceList' })
+const MAX_PAGE_DEVICES = 1000
+
+export const DevicesQuery = Type.Object({
+  cursor: Type.Optional(askedId('dev', { description: '`nextCursor` of the previous page.' })),
+  limit: pageLimit(MAX_PAGE_DEVICES, MAX_PAGE_DEVICES),
+})
+export type DevicesQuery = Static<typeof DevicesQuery>
+export const DEFAULT_PAGE_DEVICES = MAX_PAGE_DEVICES
+
+export const DeviceList = Type.Object(
+  { devices: Type.Array(Device), nextCursor: NextCursor },
+  { title: 'DeviceList' },
+)
 export type DeviceList = Static<typeof DeviceList>

@@ -7,7 +7,14 @@ import { CLAIM_KINDS } from '../../../ledger/claim-kinds.ts'
 import type { Ledger } from '../../../ledger/ledger.ts'
 import type { Database } from '../../../store/database.ts'
 import type { RegisteredKeysService } from '../keys/service.ts'
-import type { Device, DeviceCreated, DeviceList, NewDevice } from './schemas.ts'
+import {
+  DEFAULT_PAGE_DEVICES,
+  type Device,
+  type DeviceCreated,
+  type DeviceList,
+  type DevicesQuery,
+  type NewDevice,
+} from './schemas.ts'
 import * as store from './store.ts'
 
 interface Deps {
@@ -63,9 +70,17 @@ export const createDevices = ({ database, ledger, clock, registeredKeys }: Deps)
     })
   },
 
-  /** The devices of the caller's organisation, the newest 1000. */
-  async list({ organisation }: Caller): Promise<DeviceList> {
-    return { devices: (await store.findDevices(database, organisation)).map(toDevice) }
+  /** A page of the devices of the caller's organisation, the newest first. */
+  async list(
+    { organisation }: Caller,
+    { cursor, limit = DEFAULT_PAGE_DEVICES }: DevicesQuery,
+  ): Promise<DeviceList> {
+    const rows = await store.findDevices(database, organisation, { before: cursor, limit: limit + 1 })
+    const shown = rows.slice(0, limit)
+    return {
+      devices: shown.map(toDevice),
+      nextCursor: rows.length > limit ? (shown.at(-1)?.id ?? null) : null,
+    }
   },
 
   /**

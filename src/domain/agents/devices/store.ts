@@ -19,11 +19,15 @@ export const devices = table('devices', {
 
 export type DeviceRow = RowOf<typeof devices>
 
-const MAX_LISTED = 1000
-
 export const findDevice = ({ knex }: Database, id: string): Promise<DeviceRow | undefined> =>
   knex<DeviceRow>('devices').where({ id }).first()
 
-/** An organisation's devices, the newest first. */
-export const findDevices = ({ knex }: Database, organisation: string): Promise<DeviceRow[]> =>
-  knex<DeviceRow>('devices').where({ organisation }).orderBy('id', 'desc').limit(MAX_LISTED)
+/** Some of an organisation's devices, the newest first. @param before the last one of the page before */
+export const findDevices = (
+  { knex }: Database,
+  organisation: string,
+  { before, limit }: { readonly before?: string; readonly limit: number },
+): Promise<DeviceRow[]> => {
+  const query = knex<DeviceRow>('devices').where({ organisation }).orderBy('id', 'desc').limit(limit)
+  return before === undefined ? query : query.where('id', '<', before)
+}

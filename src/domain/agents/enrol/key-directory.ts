@@ -1,12 +1,16 @@
 /**
- * Whether an agent's domain publishes its key: the key directory of Web Bot Auth
- * (draft-meunier-http-message-signatures-directory), a JWK set at a well-known path, which only who runs the host can write.
+ * Where agents publish their keys: the key directory of Web Bot Auth (draft-ietf-webbotauth-httpsig-protocol §5.5), a JWK set at
+ * a well-known path, which only who runs the host can write.
  * @module
  */
+import type { Clock } from '../../../clock.ts'
 import { AppError } from '../../../errors.ts'
-import { readPublicKey } from '../../../keys/public-key.ts'
+import { type PublicKey, readPublicKey } from '../../../keys/public-key.ts'
 import { EgressError } from '../../../net/egress-error.ts'
-import type { SafeFetch } from '../../../net/safe-fetch.ts'
+import type { SafeFetch, SafeFetchResponse } from '../../../net/safe-fetch.ts'
+import { isObject } from '../../../protocol/json-object.ts'
+import type { OpenRecent } from '../../../store/recent.ts'
+import { isDirectorySound } from './directory-signature.ts'
 import type { TrustLevel } from './states.ts'
 
 const DIRECTORY_PATH = '/.well-known/http-message-signatures-directory'
@@ -16,6 +20,15 @@ const MAX_DIRECTORY_KEYS = 64
 const DEADLINE_MS = 5000
 const HEADERS = { accept: `${DIRECTORY_TYPE}, application/json`, 'user-agent': 'Assay-Agents/1.0' }
 const STATUS_OK = 200
+const MS_PER_SECOND = 1000
+/** How long it is remembered that a directory gave no usable answer, for requests that name it. */
+const FAILURE_REMEMBERED_MS = 5000
+/** How long what it answered is, at most. */
+const ANSWER_REMEMBERED_MS = 60_000
+/** Of 64 KiB each, at most. */
+const MAX_REMEMBERED = 200
+/** Directories that requests name, asked at the same time for one organisation, on this server. */
+const MAX_FETCHES = 8
 
 /** What is known of an agent's key, and why not more. */
 export interface Trust {
@@ -53,6 +66,27 @@ export const readDirectoryUrl = (text: string): string => {
   return url.href
 }
 
+/**
+ * The URL that a Signature-Agent names, as an identifier (§5.5): without its query, and for a bare origin, as drafts before
+ * the working group's second had it, that of the directory there.
+ */
+export const agentIdentifier = (text: string): string => {
+  const url = new URL(text)
+  url.search = ''
+  url.hash = ''
+  if (url.pathname === '/') url.pathname = DIRECTORY_PATH
+  return url.href
+}
+
+interface Addresses {
+  readonly keyDirectoryUrl?: string
+  readonly agentCardUrl?: string
+}
+
+/** The directory that speaks for an agent: its own, or that of the host of its card. */
+export const directoryUrlOf = ({ keyDirectoryUrl, agentCardUrl }: Addresses): string | undefined =>
+  keyDirectoryUrl ?? (agentCardUrl === undefined ? undefined : readDirectoryUrl(new URL(agentCardUrl).origin))
+
 const keysIn = (body: Buffer): readonly unknown[] | undefined => {
   let value: unknown
   try {
@@ -60,14 +94,61 @@ const keysIn = (body: Buffer): readonly unknown[] | undefined => {
   } catch {
     return undefined
   }
-  const keys = typeof value === 'object' && value !== null && 'keys' in value ? value.keys : undefined
+  const keys = isObject(value) ? value.keys : undefined
   return Array.isArray(keys) ? keys : undefined
 }
 
-interface Asked {
+interface Directory {
+  readonly answer: SafeFetchResponse
+  readonly keys: readonly unknown[]
+}
+
+/** A directory's answer: its keys, or why there are none. */
+type Answered = Directory | string
+
+/** A memory keeps no errors, so what is thrown here is remembered only by who catches it. */
+class NoDirectory extends Error {
+  readonly reason: string
+  constructor(reason: string) {
+    super(reason)
+    this.name = 'NoDirectory'
+    this.reason = reason
+  }
+}
+
+const BUSY = 'directory_busy'
+
+const reasonOf = (error: unknown): string => {
+  if (error instanceof NoDirectory) return error.reason
+  throw error
+}
+
+/**
+ * Whether an answer is a directory by its type. A host that stores or reflects JSON can be made to answer a JWK set at many paths,
+ * but hardly of this type; at the well-known path only who runs the host can answer.
+ */
+const isOfDirectory = (url: string, { headers }: SafeFetchResponse): boolean =>
+  new URL(url).pathname === DIRECTORY_PATH ||
+  headers['content-type']?.split(';', 1)[0]?.trim().toLowerCase() === DIRECTORY_TYPE
+
+/** Whether an entry says that its key is used no more. @param now Unix seconds */
+const isOver = (entry: unknown, now: number): boolean =>
+  isObject(entry) && typeof entry.exp === 'number' && entry.exp <= now
+
+/** The key of this thumbprint, whatever the directory calls it. @returns why there is none */
+const findKey = async (answered: Answered, kid: string, now: number): Promise<PublicKey | string> => {
+  if (typeof answered === 'string') return answered
+  const { answer, keys } = answered
+  for (const entry of keys) {
+    const key = readPublicKey(entry)
+    if (key?.kid !== kid || isOver(entry, now)) continue
+    return (await isDirectorySound(answer, key, now)) ? key : 'directory_signature_invalid'
+  }
+  return 'key_not_in_directory'
+}
+
+interface Asked extends Addresses {
   readonly kid: string
-  readonly keyDirectoryUrl?: string
-  readonly agentCardUrl?: string
 }
 
 export type KeyDirectories = ReturnType<typeof createKeyDirectories>
@@ -75,50 +156,108 @@ export type KeyDirectories = ReturnType<typeof createKeyDirectories>
 /** @param deps.openToAll whether everybody's directories may be at what the operator opened */
 export const createKeyDirectories = (deps: {
   readonly safeFetch: SafeFetch
+  readonly clock: Clock
+  readonly openRecent: OpenRecent
   readonly openToAll: boolean
 }) => {
-  /** Why a directory does not show the key; undefined when it does. */
-  const askDirectory = async (
-    url: string,
-    kid: string,
-    privateEgress: boolean,
-  ): Promise<string | undefined> => {
-    const answer = await deps
-      .safeFetch(url, {
-        method: 'GET',
-        headers: HEADERS,
-        maxBytes: MAX_DIRECTORY_BYTES,
-        deadlineMs: DEADLINE_MS,
-        // Another host's word would not be this one's.
-        redirects: 0,
-        allowListed: privateEgress || deps.openToAll,
-      })
-      .catch((error: unknown) => {
-        if (error instanceof EgressError) return error
-        throw error
-      })
+  const { safeFetch, clock, openRecent, openToAll } = deps
+
+  const ask = async (url: string, allowListed: boolean, tier: 'paying' | 'open'): Promise<Answered> => {
+    const answer = await safeFetch(url, {
+      method: 'GET',
+      headers: HEADERS,
+      isIdentity: true,
+      maxBytes: MAX_DIRECTORY_BYTES,
+      deadlineMs: DEADLINE_MS,
+      // Another host's word would not be this one's.
+      redirects: 0,
+      allowListed,
+      tier,
+    }).catch((error: unknown) => {
+      if (error instanceof EgressError) return error
+      throw error
+    })
     if (answer instanceof EgressError) return `directory_${answer.kind}`
     if (answer.status !== STATUS_OK) return 'directory_status'
+    if (!isOfDirectory(url, answer)) return 'directory_type'
     const keys = keysIn(answer.body)
     if (keys === undefined) return 'directory_invalid'
-    if (keys.length > MAX_DIRECTORY_KEYS) return 'directory_too_large'
-    for (const key of keys) if ((await readPublicKey(key))?.kid === kid) return undefined
-    return 'key_not_in_directory'
+    return keys.length > MAX_DIRECTORY_KEYS ? 'directory_too_large' : { answer, keys }
   }
+
+  /** By organisation. */
+  const fetches = new Map<string, number>()
+
+  /**
+   * Asks what a stranger named: never at what the operator opened, whatever the caller may reach.
+   * @param place organisation and URL
+   * @throws NoDirectory
+   */
+  const askPublished = async (place: string): Promise<Directory> => {
+    const [organisation = '', url = ''] = place.split(' ')
+    const running = fetches.get(organisation) ?? 0
+    if (running >= MAX_FETCHES) throw new NoDirectory(BUSY)
+    fetches.set(organisation, running + 1)
+    try {
+      const answered = await ask(url, false, 'open')
+      if (typeof answered === 'string') throw new NoDirectory(answered)
+      return answered
+    } finally {
+      const left = (fetches.get(organisation) ?? 1) - 1
+      if (left === 0) fetches.delete(organisation)
+      else fetches.set(organisation, left)
+    }
+  }
+  // Two memories, so that failures are soon forgotten and keep no place of a directory that answered.
+  const directories = openRecent<Directory>({
+    name: 'agent-directory',
+    ttlMs: ANSWER_REMEMBERED_MS - FAILURE_REMEMBERED_MS,
+    maxEntries: MAX_REMEMBERED,
+    load: askPublished,
+  })
+  const answers = openRecent<Answered>({
+    name: 'agent-directory-answer',
+    ttlMs: FAILURE_REMEMBERED_MS,
+    maxEntries: MAX_REMEMBERED,
+    load: async (place) => {
+      try {
+        return await directories.get(place)
+      } catch (error) {
+        const reason = reasonOf(error)
+        // Which says nothing of the directory.
+        if (reason === BUSY) throw error
+        return reason
+      }
+    },
+  })
+  const nowSeconds = () => Math.floor(clock.now() / MS_PER_SECOND)
 
   return {
     /**
      * What can be said of a key whose possession was shown: a directory that gives no usable answer is a reason, never an error.
      * @param privateEgress whether the ranges of EGRESS_ALLOW_CIDRS are open to the caller
      */
-    async trust({ kid, keyDirectoryUrl, agentCardUrl }: Asked, privateEgress: boolean): Promise<Trust> {
-      const url =
-        keyDirectoryUrl ?? (agentCardUrl && readDirectoryUrl(new URL(agentCardUrl).origin)) ?? undefined
+    async trust({ kid, ...addresses }: Asked, privateEgress: boolean): Promise<Trust> {
+      const url = directoryUrlOf(addresses)
       if (url === undefined) return { level: 'key_verified', reasons: ['no_domain'] }
-      const reason = await askDirectory(url, kid, privateEgress)
-      return reason === undefined
-        ? { level: 'domain_verified', reasons: [] }
-        : { level: 'key_verified', reasons: [reason] }
+      const found = await findKey(await ask(url, privateEgress || openToAll, 'paying'), kid, nowSeconds())
+      return typeof found === 'string'
+        ? { level: 'key_verified', reasons: [found] }
+        : { level: 'domain_verified', reasons: [] }
+    },
+
+    /**
+     * The key of this thumbprint that is published where a signed request says. The ranges of EGRESS_ALLOW_CIDRS stay closed,
+     * whoever asks: an anonymous request wrote the URL, and must not borrow the rights of who verifies it.
+     * @param organisation for which it is looked up, and remembered
+     * @param url https, from the request's Signature-Agent: somebody else's word until the key is found there
+     * @returns why there is none
+     */
+    async published(organisation: string, url: string, kid: string): Promise<PublicKey | string> {
+      // A query is for whoever sends the request to choose, and many hosts answer what it says.
+      if (/[?#]/.test(url)) return 'directory_url'
+      const place = `${organisation} ${agentIdentifier(url)}`
+      return findKey(await answers.get(place).catch(reasonOf), kid, nowSeconds())
     },
   }
 }

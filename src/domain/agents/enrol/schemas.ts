@@ -1,7 +1,15 @@
 /** Wire shapes of agents. @module */
 import Type, { type Static } from 'typebox'
 import { NOT_BLANK } from '../../../json/patterns.ts'
-import { askedId, DateTime, dateTime, Nullable, orNull } from '../../../json/schemas.ts'
+import {
+  askedId,
+  DateTime,
+  dateTime,
+  NextCursor,
+  Nullable,
+  orNull,
+  pageLimit,
+} from '../../../json/schemas.ts'
 import { KeyId, keyInput, PrivateJwk, PublicJwk, PublicPqJwk } from '../keys/schemas.ts'
 import { AGENT_STATUSES, TRUST_LEVELS } from './states.ts'
 
@@ -182,5 +190,17 @@ export const AgentCreated = Type.Object(
 )
 export type AgentCreated = Static<typeof AgentCreated>
 
-export const AgentList = Type.Object({ agents: Type.Array(Agent) }, { title: 'AgentList' })
+const MAX_PAGE_AGENTS = 1000
+
+export const AgentsQuery = Type.Object({
+  cursor: Type.Optional(askedId('agt', { description: '`nextCursor` of the previous page.' })),
+  limit: pageLimit(MAX_PAGE_AGENTS, MAX_PAGE_AGENTS),
+})
+export type AgentsQuery = Static<typeof AgentsQuery>
+export const DEFAULT_PAGE_AGENTS = MAX_PAGE_AGENTS
+
+export const AgentList = Type.Object(
+  { agents: Type.Array(Agent), nextCursor: NextCursor },
+  { title: 'AgentList' },
+)
 export type AgentList = Static<typeof AgentList>

@@ -8,6 +8,7 @@ import type { Claim } from '../../../ledger/claim-kinds.ts'
 import type { Ledger } from '../../../ledger/ledger.ts'
 import type { SafeFetch } from '../../../net/safe-fetch.ts'
 import type { Database } from '../../../store/database.ts'
+import type { OpenRecent } from '../../../store/recent.ts'
 import type { AccountsService } from '../../accounts/service.ts'
 import type { RegisteredKeysService } from '../keys/service.ts'
 import type { stepEvent } from '../trust/store-events.ts'
@@ -15,7 +16,16 @@ import { createEnrolment } from './enrolment.ts'
 import { createKeyDirectories } from './key-directory.ts'
 import { createPossessions } from './possession.ts'
 import { type AgentRecord, statusAt, toRecord } from './record.ts'
-import type { Agent, AgentCreated, AgentEnrolled, AgentList, Enrolment, NewAgent } from './schemas.ts'
+import {
+  type Agent,
+  type AgentCreated,
+  type AgentEnrolled,
+  type AgentList,
+  type AgentsQuery,
+  DEFAULT_PAGE_AGENTS,
+  type Enrolment,
+  type NewAgent,
+} from './schemas.ts'
 import type { AgentStatus } from './states.ts'
 import * as store from './store.ts'
 import { changeState, stateClaim, type Transition } from './transition.ts'
@@ -32,6 +42,7 @@ export interface AgentsDeps {
   readonly accounts: Pick<AccountsService, 'organisations'>
   readonly registeredKeys: Pick<RegisteredKeysService, 'read' | 'demandFree' | 'register'>
   readonly safeFetch: SafeFetch
+  readonly openRecent: OpenRecent
   /** Puts a step on the record of its agent. */
   readonly stepEvent: typeof stepEvent
   readonly baseUrl: string
@@ -59,11 +70,8 @@ export type AgentsService = ReturnType<typeof createAgents>
 
 export const createAgents = (deps: AgentsDeps) => {
   const { database, sealing, clock, registeredKeys } = deps
-  const enrolment = createEnrolment({
-    ...deps,
-    possessions: createPossessions(deps),
-    keyDirectories: createKeyDirectories({ safeFetch: deps.safeFetch, openToAll: deps.egressOpenProxy }),
-  })
+  const keyDirectories = createKeyDirectories({ ...deps, openToAll: deps.egressOpenProxy })
+  const enrolment = createEnrolment({ ...deps, possessions: createPossessions(deps), keyDirectories })
 
   /** @throws AppError not_found for an unknown id and for somebody else's */
   const ownRow = async ({ organisation }: Caller, agentId: string): Promise<store.AgentRow> => {
@@ -93,6 +101,9 @@ export const createAgents = (deps: AgentsDeps) => {
       const row = await store.findAgent(database, agentId)
       return row?.organisation === organisation ? toRecord(sealing, row, clock.now()) : undefined
     },
+
+    /** The key that is published where a signed request says, for callers who recognise agents that they never enrolled. */
+    published: keyDirectories.published,
 
     /**
      * A claim to look at for decisions that rest on what a record says of the agent's status and trust: it is held if the
@@ -128,9 +139,17 @@ export const createAgents = (deps: AgentsDeps) => {
       }))
     },
 
-    /** The agents of the caller's organisation, the newest 1000. */
-    async list({ organisation }: Caller): Promise<AgentList> {
-      return { agents: (await store.findAgents(database, organisation)).map((row) => asAgent(row)) }
+    /** A page of the agents of the caller's organisation, the newest first. */
+    async list(
+      { organisation }: Caller,
+      { cursor, limit = DEFAULT_PAGE_AGENTS }: AgentsQuery,
+    ): Promise<AgentList> {
+      const rows = await store.findAgents(database, organisation, { before: cursor, limit: limit + 1 })
+      const shown = rows.slice(0, limit)
+      return {
+        agents: shown.map((row) => asAgent(row)),
+        nextCursor: rows.length > limit ? (shown.at(-1)?.id ?? null) : null,
+      }
     },
 
     /** @throws AppError not_found */

@@ -39,11 +39,15 @@ export const agents = table('agents', {
 
 export type AgentRow = RowOf<typeof agents>
 
-const MAX_LISTED = 1000
-
 export const findAgent = ({ knex }: Database, id: string): Promise<AgentRow | undefined> =>
   knex<AgentRow>('agents').where({ id }).first()
 
-/** An organisation's agents, the newest first. */
-export const findAgents = ({ knex }: Database, organisation: string): Promise<AgentRow[]> =>
-  knex<AgentRow>('agents').where({ organisation }).orderBy('id', 'desc').limit(MAX_LISTED)
+/** Some of an organisation's agents, the newest first. @param before the last one of the page before */
+export const findAgents = (
+  { knex }: Database,
+  organisation: string,
+  { before, limit }: { readonly before?: string; readonly limit: number },
+): Promise<AgentRow[]> => {
+  const query = knex<AgentRow>('agents').where({ organisation }).orderBy('id', 'desc').limit(limit)
+  return before === undefined ? query : query.where('id', '<', before)
+}

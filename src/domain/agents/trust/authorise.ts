@@ -13,7 +13,6 @@ import { CLAIM_KINDS } from '../../../ledger/claim-kinds.ts'
 import type { Place, Tx, WithRoot } from '../../../ledger/decision.ts'
 import type { Ledger } from '../../../ledger/ledger.ts'
 import { canonicalJson } from '../../../protocol/canonical-json.ts'
-import type { Database } from '../../../store/database.ts'
 import type { toWireLimits } from '../enrol/limits.ts'
 import type { AgentRecord, AgentsService } from '../enrol/service.ts'
 import type { RegisteredKeysService } from '../keys/service.ts'
@@ -32,7 +31,7 @@ import {
   MAX_MANDATE_BYTES,
 } from './schemas-authorise.ts'
 import { type AnswerSigner, answerSigner, RECEIPT_TYP } from './signed-answers.ts'
-import { agentEvents, findCounter } from './store-events.ts'
+import { agentEvents } from './store-events.ts'
 import { nonceClaim } from './verify.ts'
 
 const MS_PER_SECOND = 1000
@@ -40,8 +39,7 @@ const MS_PER_SECOND = 1000
 const TOKEN_VALID_SECONDS = 300
 
 interface Deps {
-  readonly database: Database
-  readonly ledger: Pick<Ledger, 'append'>
+  readonly ledger: Pick<Ledger, 'append' | 'findCounter'>
   readonly signers: Pick<Signers, 'current'>
   readonly agents: Pick<AgentsService, 'find' | 'changed'>
   readonly registeredKeys: Pick<RegisteredKeysService, 'find'>
@@ -147,7 +145,7 @@ const eventRow = (question: Question, { decision, reasons }: Decided, { index, a
 export type AgentAuthorisations = ReturnType<typeof createAgentAuthorisations>
 
 export const createAgentAuthorisations = (deps: Deps) => {
-  const { database, ledger, signers, agents, clock, baseUrl, toWireLimits } = deps
+  const { ledger, signers, agents, clock, baseUrl, toWireLimits } = deps
 
   const readEvidence = async (
     { organisation }: Caller,
@@ -266,7 +264,7 @@ export const createAgentAuthorisations = (deps: Deps) => {
       if (evidence?.reasons.length === 0 && !isSigned(evidence.signed, input, money))
         faults.push('REQUEST_NOT_SIGNED')
       faults.push(...limitFaults(agent.limits, input, money))
-      const spent = await findCounter(database, organisation, spentToday(agent, at))
+      const spent = await ledger.findCounter(organisation, spentToday(agent, at))
       // Whoever is asked to agree in the agent's stead is not to be asked for nothing.
       const spending = spendingOf(question)
       const isTooMuch = spending !== undefined && spent + spending.amount > spending.limit

@@ -11,14 +11,28 @@ export const EVIDENCE_REASONS = {
   ALG_MISMATCH: 'The message names a different algorithm than that of the key.',
   SIGNATURE_INVALID: 'The signature is wrong.',
   KEY_UNKNOWN: 'The named key does not belong to an active agent of your organisation.',
+  KEY_UNPUBLISHED: 'The directory that Signature-Agent names does not publish the named key.',
+  DIRECTORY_FAILED:
+    'The directory that Signature-Agent names gave no usable answer, or its signature by the named key does not hold.',
+  DIRECTORY_URL_REFUSED:
+    'The URL that Signature-Agent names has a query or a fragment, so no key is looked up there.',
+  DIRECTORY_TYPE_REFUSED:
+    'What the URL that Signature-Agent names answers is not of the type application/http-message-signatures-directory+json, as it must be off the well-known path.',
+  DIRECTORY_BUSY: 'Too many directories are being looked up for your organisation; try again.',
   KEY_MISMATCH: 'It names a key that does not belong to the agent.',
-  AUTHORITY_UNCOVERED: 'The signature does not cover @authority.',
+  AUTHORITY_UNCOVERED: 'The signature covers neither @authority nor @target-uri.',
   PATH_UNCOVERED: 'The signature covers neither @path nor @target-uri, as its tag requires.',
-  SIGNATURE_AGENT_UNCOVERED: 'The request has a Signature-Agent field that the signature does not cover.',
+  SIGNATURE_AGENT_UNCOVERED:
+    'The request has a Signature-Agent field of which the signature covers no member by its key or, if the field is a single string, not the whole.',
+  SIGNATURE_AGENT_AMBIGUOUS:
+    'The signature covers several members of Signature-Agent, none of them with the key of its label.',
+  SIGNATURE_AGENT_MALFORMED:
+    'The Signature-Agent field, or the member that the signature covers, is not an https URL as a string without parameters.',
   AUDIENCE_MISMATCH: 'It is for another audience.',
   CREATED_MISSING: 'The creation time is missing.',
   EXPIRES_MISSING: 'The expiry time is missing.',
-  WINDOW_INVALID: 'It does not expire after its creation, or more than 480 seconds after it.',
+  WINDOW_INVALID:
+    'It does not expire after its creation, or more than 480 seconds after it; 24 hours if its key is only published.',
   NOT_YET_VALID: 'Its creation time is in the future.',
   SIGNATURE_EXPIRED: 'It has expired.',
   NONCE_MISSING: 'It has no nonce.',

@@ -1,10 +1,13 @@
 /** Routes by which an organisation looks after its agents. @module */
 import { route } from '../../../http/route.ts'
-import { Agent, AgentList, AgentParams } from '../enrol/schemas.ts'
+import { Agent, AgentList, AgentParams, AgentsQuery } from '../enrol/schemas.ts'
 import type { AgentsService } from '../enrol/service.ts'
+import type { AgentAudit } from './audit.ts'
+import { AgentAuditPage, AgentHistoryQuery } from './schemas-audit.ts'
 
 interface Services {
   readonly agents: AgentsService
+  readonly agentAudit: AgentAudit
 }
 
 const tag = 'Agent trust'
@@ -17,10 +20,11 @@ const listAgents = route({
   scope: 'agent',
   tag,
   summary: 'List agents',
-  description: 'The newest 1,000 in any state, newest first.',
+  description: 'In any state, newest first.',
+  query: AgentsQuery,
   response: { 200: AgentList },
   errors: [],
-  handler: ({ caller }, { agents }: Services) => agents.list(caller),
+  handler: ({ caller, query }, { agents }: Services) => agents.list(caller, query),
 })
 
 /** What the routes of one agent have in common. */
@@ -40,6 +44,24 @@ const getAgent = route({
   summary: 'Get an agent',
   errors: ['not_found'],
   handler: ({ caller, params }, { agents }: Services) => agents.read(caller, params.agentId),
+})
+
+const getAgentHistory = route({
+  name: 'getAgentHistory',
+  method: 'GET',
+  path: '/console/api/agents/{agentId}/history',
+  auth: 'console',
+  scope: 'agent',
+  tag,
+  summary: 'What is on record about an agent',
+  description:
+    'The same as POST /ext/v1/agent-trust/audit, for those who only read: state changes, verifications and authorisations, newest first.',
+  params: AgentParams,
+  query: AgentHistoryQuery,
+  response: { 200: AgentAuditPage },
+  errors: ['not_found'],
+  handler: ({ caller, params, query }, { agentAudit }: Services) =>
+    agentAudit.list(caller, { ...query, agent_id: params.agentId }),
 })
 
 const suspendAgent = route({
@@ -93,6 +115,7 @@ const checkAgentDomain = route({
 export const agentConsoleRoutes = [
   listAgents,
   getAgent,
+  getAgentHistory,
   suspendAgent,
   resumeAgent,
   revokeAgent,

@@ -30,6 +30,10 @@ export const AgentAuditQuery = Type.Object(
 )
 export type AgentAuditQuery = Static<typeof AgentAuditQuery>
 
+const { since, until, cursor, limit } = AgentAuditQuery.properties
+
+export const AgentHistoryQuery = Type.Object({ since, until, cursor, limit })
+
 const AgentAuditEntry = Type.Object(
   {
     index: Type.Integer({ minimum: 0, description: 'Index in the log, as in /api/audit.' }),

@@ -23,6 +23,12 @@ export const VerifyAgent = Type.Union(
           description: 'The tag that the signature of a request must have. Default: any of these.',
         }),
       ),
+      published_keys: Type.Optional(
+        Type.Boolean({
+          description:
+            'Whether a request counts as well if nobody enrolled its key, and the URL that its Signature-Agent names publishes it. The verdict then has `signature_agent` and no `agent_id`. Default: false.',
+        }),
+      ),
     }),
     Type.Object({ jws: CompactJws, ...expected }),
     Type.Object({
@@ -43,6 +49,10 @@ export const AgentVerdict = Type.Object(
     kid: orNull(Type.String({ description: 'RFC 7638 thumbprint of the key that signed.' })),
     method: Type.Enum(['http', 'jws', 'agent_card']),
     tag: orNull(Type.String()),
+    signature_agent: orNull(Type.String(), {
+      description:
+        'The URL of the directory by which a signed request names its signer (Web Bot Auth), without its query. Null unless the key is published there: of an enrolled agent, when its domain was last checked; otherwise in the last minute.',
+    }),
     trust_level: orNull(TrustLevel),
     status: orNull(AgentStatus),
     reasons: Type.Array(Type.Enum(EVIDENCE_REASON_CODES), {
@@ -52,7 +62,7 @@ export const AgentVerdict = Type.Object(
     expires: orNull(DateTime),
     nonce_fresh: orNull(Type.Boolean(), {
       description:
-        'Whether this was the first use of the nonce. Null for agent cards, which have no nonce, and if verification failed for another reason.',
+        'Whether this was the first use of the nonce. Null for agent cards, which have no nonce, for bots with a published key that sent none, whose requests can be presented again until `expires`, and if verification failed for another reason.',
     }),
     jws: Type.String({
       description: 'This verdict, signed: EdDSA, typ `agent-verdict+jws`, a key of /.well-known/jwks.json.',
@@ -61,7 +71,7 @@ export const AgentVerdict = Type.Object(
   {
     title: 'AgentVerdict',
     description:
-      'Key, tag and times are null unless an enrolled key made the signature. The agent is the owner of that key, otherwise the agent named in the request.',
+      'Key, tag and times are null unless an enrolled key, or with `published_keys` a published one, made the signature. The agent is the owner of that key, otherwise the agent named in the request.',
   },
 )
 export type AgentVerdict = Static<typeof AgentVerdict>

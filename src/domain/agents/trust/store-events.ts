@@ -81,15 +81,3 @@ export const findEvents = async ({ knex }: Database, filter: EventFilter): Promi
   if (before !== undefined) query.where('entry_index', '<', before)
   return await query
 }
-
-/** Where a counter of the ledger stands. */
-export const findCounter = async (
-  { knex }: Database,
-  organisation: string,
-  counter: string,
-): Promise<number> => {
-  const row = await knex<{ organisation: string; counter: string; value: number }>('ledger_counters')
-    .where({ organisation, counter })
-    .first('value')
-  return row?.value ?? 0
-}

@@ -8,9 +8,10 @@ import { CLAIM_KINDS, type Claim } from '../../../ledger/claim-kinds.ts'
 import type { Json, Tx, WithRoot } from '../../../ledger/decision.ts'
 import type { Ledger } from '../../../ledger/ledger.ts'
 import { canonicalJson } from '../../../protocol/canonical-json.ts'
+import { agentIdentifier, directoryUrlOf } from '../enrol/key-directory.ts'
 import type { AgentRecord, AgentsService } from '../enrol/service.ts'
 import type { RegisteredKeysService } from '../keys/service.ts'
-import { cardKeyFinder, keyFinder } from './evidence/agent-keys.ts'
+import { cardKeyFinder, keyFinder, publishedKeyFinder } from './evidence/agent-keys.ts'
 import { readCardEvidence } from './evidence/card-evidence.ts'
 import { type Evidence, statusFaults } from './evidence/evidence.ts'
 import { readHttpEvidence } from './evidence/http-evidence.ts'
@@ -26,7 +27,7 @@ const MS_PER_SECOND = 1000
 interface Deps {
   readonly ledger: Pick<Ledger, 'append'>
   readonly signers: Pick<Signers, 'current'>
-  readonly agents: Pick<AgentsService, 'find' | 'changed'>
+  readonly agents: Pick<AgentsService, 'find' | 'changed' | 'published'>
   readonly registeredKeys: Pick<RegisteredKeysService, 'find'>
   readonly clock: Clock
   readonly baseUrl: string
@@ -71,12 +72,30 @@ const MAX_DATE_SECONDS = 8.64e12
 const isoOf = (seconds: number | undefined): string | null =>
   seconds === undefined || Math.abs(seconds) > MAX_DATE_SECONDS ? null : iso(seconds * MS_PER_SECOND)
 
+/**
+ * The URL that the signer may be known by: where its key was found, now or when its domain was last looked at. What a request
+ * merely names is nobody's (draft-ietf-webbotauth-httpsig-protocol §4.4).
+ */
+const signatureAgentOf = ({ signatureAgent, signer }: Evidence): string | null => {
+  if (signatureAgent === undefined || signer === undefined) return null
+  const named = agentIdentifier(signatureAgent)
+  const { agent, publicKey } = signer
+  if (agent === undefined) return named
+  const { key_directory_url: keyDirectoryUrl, agent_card_url: agentCardUrl, trust_level: level, kid } = agent
+  const own = directoryUrlOf({
+    keyDirectoryUrl: keyDirectoryUrl ?? undefined,
+    agentCardUrl: agentCardUrl ?? undefined,
+  })
+  return level === 'domain_verified' && publicKey.kid === kid && own === named ? named : null
+}
+
 const answerOf = ({ evidence, agent, reasons, nonceFresh }: Judged): Omit<AgentVerdict, 'jws'> => ({
   verified: reasons.length === 0 && evidence.signer !== undefined,
   agent_id: agent?.id ?? null,
   kid: evidence.signer?.publicKey.kid ?? null,
   method: evidence.method,
   tag: evidence.tag ?? null,
+  signature_agent: signatureAgentOf(evidence),
   trust_level: agent?.trust_level ?? null,
   status: agent?.status ?? null,
   reasons: [...reasons],
@@ -104,6 +123,7 @@ export const createAgentVerification = (deps: Deps) => {
       readHttpRequest(input.http),
       { audience, now, label, tag: input.expected_tag },
       findKey,
+      input.published_keys === true ? publishedKeyFinder(agents, organisation) : undefined,
     )
   }
 
@@ -155,8 +175,8 @@ export const createAgentVerification = (deps: Deps) => {
 
   return {
     /**
-     * Judges what an agent presents. Fails closed: whatever is not signed by an enrolled key of an active agent, for this
-     * audience, now and for the first time, is not verified, and `reasons` say why.
+     * Judges what an agent presents. Fails closed: whatever is not signed by an enrolled key of an active agent, or where the
+     * caller takes those by a published one, for this audience, now and for the first time, is not verified, and `reasons` say why.
      * @throws AppError validation_failed; not_found for an agent that is not the organisation's
      */
     async verify(caller: Caller, input: VerifyAgent): Promise<AgentVerdict> {
@@ -168,14 +188,25 @@ export const createAgentVerification = (deps: Deps) => {
       const evidence = await read(caller, input, asked)
       const agent = evidence.signer?.agent ?? asked
       const reasons = [...evidence.reasons, ...(agent ? statusFaults(agent) : [])]
-      const isVerified = reasons.length === 0 && agent !== undefined && evidence.signer !== undefined
+      const isVerified = reasons.length === 0 && evidence.signer !== undefined
       const hasNonce = isVerified && evidence.nonce !== undefined
       const nonce = hasNonce ? nonceClaim(CLAIM_KINDS.agentNonce, evidence) : undefined
-      const changed = isVerified ? agents.changed(agent) : undefined
+      const changed = isVerified && agent ? agents.changed(agent) : undefined
       const audience = evidence.method === 'agent_card' ? undefined : (input.expected_audience ?? baseUrl)
       const signing = { caller, signer: await answerSigner(signers), audience, at: clock.now() }
       const judged: Judged = { evidence, agent, reasons, nonceFresh: hasNonce ? true : null }
+      const stranger = isVerified && !agent ? evidence.signer?.publicKey.kid : undefined
       return ledger.append(caller, (tx) => {
+        // Of an agent that was suspended or revoked here: what its directory says of it does not bring it back.
+        if (stranger !== undefined && tx.holder(CLAIM_KINDS.registeredKey, stranger)) {
+          const { method, digest } = evidence
+          const reasons = ['KEY_UNKNOWN'] as const
+          return pronounce(
+            tx,
+            { evidence: { method, reasons, digest }, agent, reasons, nonceFresh: null },
+            signing,
+          )
+        }
         if (nonce && tx.holder(...nonce))
           return pronounce(tx, { ...judged, reasons: ['NONCE_REPLAYED'], nonceFresh: false }, signing)
         if (changed && tx.holder(...changed))

@@ -1,6 +1,5 @@
 /** Writes SD-JWT VCs (RFC 9901, draft-ietf-oauth-sd-jwt-vc-18). @module */
 import { hash, randomBytes, sign } from 'node:crypto'
-import { SDJwtVcInstance } from '@sd-jwt/sd-jwt-vc'
 import type { CredentialCertificate } from '../../../config/credential-certificate.ts'
 import type { Signers } from '../../../keys/signers.ts'
 import type { Attribute } from './type-metadata.ts'
@@ -34,7 +33,9 @@ export const signerOf = async (
 }
 
 /** @returns the issuer's SD-JWT with all disclosures; the holder shows those that they choose */
-export const writeSdJwt = (signer: Signer, { claims, attributes }: SdJwtContent): Promise<string> => {
+export const writeSdJwt = async (signer: Signer, { claims, attributes }: SdJwtContent): Promise<string> => {
+  // Loaded when the first one is made: most servers make none, and it would slow down each start.
+  const { SDJwtVcInstance } = await import('@sd-jwt/sd-jwt-vc')
   const instance = new SDJwtVcInstance({
     signAlg: 'ES256',
     signer: (data) => Buffer.from(signer.sign(Buffer.from(data))).toString('base64url'),

@@ -1,8 +1,10 @@
 /** Credentials about people for wallets: SD-JWT VCs, bound to a key of the holder's. They are not kept. @module */
+import { createPublicKey } from 'node:crypto'
 import type { Caller } from '../../../caller.ts'
 import { type Clock, iso } from '../../../clock.ts'
 import type { CredentialCertificate } from '../../../config/credential-certificate.ts'
 import { fail } from '../../../errors.ts'
+import { thumbprint } from '../../../keys/jwks.ts'
 import type { Sealing } from '../../../keys/sealing.ts'
 import type { Signers } from '../../../keys/signers.ts'
 import { CLAIM_KINDS } from '../../../ledger/claim-kinds.ts'
@@ -56,6 +58,13 @@ const attributesOf = ({ record }: Attested, at: number): SdJwtContent['attribute
   }
 }
 
+const publishedKey = ({ key, x5c }: CredentialCertificate) => {
+  const { x = '', y = '' } = createPublicKey(key).export({ format: 'jwk' })
+  const jwk = { kty: 'EC', crv: 'P-256', x, y } as const
+  const named = { alg: 'ES256', use: 'sig', kid: thumbprint(jwk) } as const
+  return { ...jwk, ...named, x5c: [...x5c] }
+}
+
 export type SdJwtsService = ReturnType<typeof createSdJwts>
 
 export const createSdJwts = (deps: SdJwtsDeps) => {
@@ -81,6 +90,9 @@ export const createSdJwts = (deps: SdJwtsDeps) => {
 
   return {
     type: typeMetadata(baseUrl),
+
+    /** The key of the certificate as verifiers find it beside the service's own; none where the service signs with its own. */
+    certified: certificate === undefined ? [] : [publishedKey(certificate)],
 
     issuer: { issuer: baseUrl, jwks_uri: `${baseUrl}/.well-known/jwks.json` },
 

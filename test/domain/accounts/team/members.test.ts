@@ -2,7 +2,7 @@
 import { expect } from 'chai'
 import { DEFAULT_SCOPES, type Role } from '../../../../src/caller.ts'
 import type { Me } from '../../../../src/domain/accounts/schemas.ts'
-import type { Member, MemberPage } from '../../../../src/domain/accounts/team/schemas.ts'
+import type { Member, MemberPage, NamedMember } from '../../../../src/domain/accounts/team/schemas.ts'
 import { sharedApp, type TestApp } from '../../../support/app.ts'
 import type { RequestOptions } from '../../../support/client.ts'
 import { signIn } from '../../../support/domain/accounts.ts'
@@ -53,6 +53,28 @@ describe('members of an organisation', () => {
       cursor = page.nextCursor
     } while (cursor !== null)
     expect(pages).to.deep.equal([[unseen.accountId, viewer.accountId], [owner.accountId]])
+  })
+
+  it('are known to each other by address, whatever their role, and to nobody else', async () => {
+    const { owner, members } = await openTeam(app, 'operator', 'viewer', 'auditor')
+    const { owner: stranger } = await openTeam(app)
+    const { apiKey: key } = await app.organisation()
+    const named = (options: RequestOptions, { accountId }: { accountId: string } = owner) =>
+      app.request<NamedMember & Failure>('GET', `${ACCOUNTS}/${accountId}`, options)
+    for (const reader of [owner, ...members]) {
+      const { status, body } = await named(reader)
+      expect([status, body]).to.deep.equal([
+        200,
+        { accountId: owner.accountId, email: owner.email.toLowerCase() },
+      ])
+    }
+    const [operator = expect.fail('nobody'), viewer] = members
+    expect((await named(stranger)).status).to.equal(404)
+    expect((await named(owner, stranger)).status).to.equal(404)
+    expect((await named({ key })).status).to.equal(403)
+    expect((await named({})).status).to.equal(401)
+    await remove(owner, operator.accountId)
+    expect((await named(viewer ?? owner, operator)).status).to.equal(404)
   })
 
   it('are read from an index, in their order', async () => {

@@ -1,8 +1,13 @@
-/** The keys by which agents are recognised: those that they are enrolled with, and no others. @module */
+/**
+ * The keys by which agents are recognised: those that they are enrolled with and, for callers who ask for it, those that are
+ * published where a signed request says.
+ * @module
+ */
 import { readPublicKey } from '../../../../keys/public-key.ts'
 import type { AgentRecord, AgentsService } from '../../enrol/service.ts'
 import type { RegisteredKeysService } from '../../keys/service.ts'
-import type { AgentKey, FindKey } from './evidence.ts'
+import type { EvidenceReason } from '../reasons.ts'
+import type { AgentKey, FindKey, FindPublishedKey } from './evidence.ts'
 
 interface Deps {
   readonly agents: Pick<AgentsService, 'find'>
@@ -29,6 +34,21 @@ export const keyFinder =
     if (registered?.owner.type !== 'agent') return 'KEY_UNKNOWN'
     const owner = await agents.find(organisation, registered.owner.id)
     return (owner && (await keyOf(owner, registered.kid))) ?? 'KEY_UNKNOWN'
+  }
+
+const UNPUBLISHED: Readonly<Record<string, EvidenceReason>> = {
+  key_not_in_directory: 'KEY_UNPUBLISHED',
+  directory_url: 'DIRECTORY_URL_REFUSED',
+  directory_type: 'DIRECTORY_TYPE_REFUSED',
+  directory_busy: 'DIRECTORY_BUSY',
+}
+
+/** Looks up, for one organisation, what the URL publishes that a request names. */
+export const publishedKeyFinder =
+  ({ published }: Pick<AgentsService, 'published'>, organisation: string): FindPublishedKey =>
+  async (kid, url) => {
+    const key = await published(organisation, url, kid)
+    return typeof key === 'string' ? (UNPUBLISHED[key] ?? 'DIRECTORY_FAILED') : { publicKey: key }
   }
 
 /**

@@ -5,15 +5,18 @@ import type { EvidenceReason } from '../reasons.ts'
 
 /** A signature's time may lie so far ahead of our clock. Behind it, none: what has expired has expired. */
 export const MAX_CLOCK_AHEAD_SECONDS = 30
-/** From created to expires. */
+/** From created to expires, of who is enrolled. */
 export const MAX_WINDOW_SECONDS = 480
+/** Of bots that nobody enrolled: the most that draft-ietf-webbotauth-httpsig-protocol §5.2 recommends to them. */
+export const MAX_BOT_WINDOW_SECONDS = 24 * 3600
 export const MIN_NONCE_BYTES = 16
 export const MAX_NONCE_BYTES = 192
 
 /** A key of an agent, and whose it is. */
 export interface AgentKey {
   readonly publicKey: PublicKey
-  readonly agent: AgentRecord
+  /** Absent where nobody enrolled it: it is published where the request says. */
+  readonly agent?: AgentRecord
 }
 
 /**
@@ -22,6 +25,12 @@ export interface AgentKey {
  */
 export type FindKey = (kid: unknown) => Promise<AgentKey | EvidenceReason>
 
+/**
+ * Finds a key that nobody enrolled, at the URL where a signed request says that it is published.
+ * @returns why there is none
+ */
+export type FindPublishedKey = (kid: string, url: string) => Promise<AgentKey | EvidenceReason>
+
 /** Times in Unix seconds. */
 export interface Evidence {
   readonly method: 'http' | 'jws' | 'agent_card'
@@ -29,6 +38,8 @@ export interface Evidence {
   readonly reasons: readonly EvidenceReason[]
   /** Who signed it, if anybody known did: the fields below are empty else, since nobody stands for them. */
   readonly signer?: AgentKey
+  /** URL at which a signed request says that the key is published; nobody has looked. */
+  readonly signatureAgent?: string
   readonly tag?: string
   readonly created?: number
   readonly expires?: number
@@ -53,7 +64,12 @@ export const nonceFault = (nonce: unknown): EvidenceReason | undefined => {
 const isSeconds = (value: unknown): value is number => Number.isSafeInteger(value) && (value as number) >= 0
 
 /** What speaks against the times of a signature. @param now Unix seconds */
-export const timeFaults = (created: unknown, expires: unknown, now: number): EvidenceReason[] => {
+export const timeFaults = (
+  created: unknown,
+  expires: unknown,
+  now: number,
+  maxWindowSeconds = MAX_WINDOW_SECONDS,
+): EvidenceReason[] => {
   const faults: EvidenceReason[] = []
   if (!isSeconds(created)) faults.push('CREATED_MISSING')
   else if (created > now + MAX_CLOCK_AHEAD_SECONDS) faults.push('NOT_YET_VALID')
@@ -61,7 +77,7 @@ export const timeFaults = (created: unknown, expires: unknown, now: number): Evi
   else if (expires <= now) faults.push('SIGNATURE_EXPIRED')
   if (isSeconds(created) && isSeconds(expires)) {
     const window = expires - created
-    if (window <= 0 || window > MAX_WINDOW_SECONDS) faults.push('WINDOW_INVALID')
+    if (window <= 0 || window > maxWindowSeconds) faults.push('WINDOW_INVALID')
   }
   return faults
 }

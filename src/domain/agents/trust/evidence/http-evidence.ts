@@ -1,17 +1,26 @@
 /**
  * A signed request as evidence: what its signature must cover, for whom, for how long. The rules are those of Web Bot Auth
- * (draft-meunier-web-bot-auth-architecture) and stricter where it leaves a choice.
+ * (draft-ietf-webbotauth-httpsig-protocol) and stricter where it leaves a choice.
  * @module
  */
 import { hash } from 'node:crypto'
 import { isObject } from '../../../../protocol/json-object.ts'
 import type { EvidenceReason } from '../reasons.ts'
 import { contentDigestFault } from './content-digest.ts'
-import { type Evidence, type FindKey, nonceFault, timeFaults } from './evidence.ts'
+import {
+  type Evidence,
+  type FindKey,
+  type FindPublishedKey,
+  MAX_BOT_WINDOW_SECONDS,
+  MAX_WINDOW_SECONDS,
+  nonceFault,
+  timeFaults,
+} from './evidence.ts'
 import {
   fieldValue,
-  type HeldSignature,
   type HttpRequest,
+  type SentSignature,
+  signatureAgentOf,
   TAGS,
   type Tag,
   verifyHttpSignature,
@@ -19,6 +28,9 @@ import {
 
 /** Those under which a request is made for the very resource that it names. */
 const TAGS_OF_RESOURCES: readonly string[] = ['agent-browser-auth', 'agent-payer-auth']
+
+/** An RFC 7638 thumbprint by SHA-256: nobody publishes a key under another name. */
+const isThumbprint = (kid: unknown): kid is string => typeof kid === 'string' && /^[\w-]{43}$/.test(kid)
 
 export interface HttpExpectations {
   /** `host`, `host:port` or an origin: where the request must have been sent. */
@@ -40,7 +52,7 @@ type Covered = (name: string) => boolean
 
 /** A parameter makes it another component, such as one member of a field. */
 const coverageOf =
-  ({ components }: HeldSignature): Covered =>
+  ({ components }: SentSignature): Covered =>
   (name) =>
     components.some((component) => component.name === name && Object.keys(component.parameters).length === 0)
 
@@ -66,19 +78,11 @@ const bodyFaults = (request: HttpRequest, covers: Covered): EvidenceReason[] => 
   return fault === undefined ? [] : [fault]
 }
 
-const coverageFaults = (
-  request: HttpRequest,
-  { components, parameters }: HeldSignature,
-  covers: Covered,
-): EvidenceReason[] => {
+const coverageFaults = ({ parameters }: SentSignature, covers: Covered): EvidenceReason[] => {
   const faults: EvidenceReason[] = []
-  if (!covers('@authority')) faults.push('AUTHORITY_UNCOVERED')
+  if (!covers('@authority') && !covers('@target-uri')) faults.push('AUTHORITY_UNCOVERED')
   const needsPath = typeof parameters.tag === 'string' && TAGS_OF_RESOURCES.includes(parameters.tag)
   if (needsPath && !covers('@path') && !covers('@target-uri')) faults.push('PATH_UNCOVERED')
-  // One member of the field is enough: it is the one of this signature.
-  const coversAgent = components.some(({ name }) => name === 'signature-agent')
-  if (!coversAgent && fieldValue(request, 'signature-agent') !== undefined)
-    faults.push('SIGNATURE_AGENT_UNCOVERED')
   return faults
 }
 
@@ -96,40 +100,79 @@ const signedObject = (request: HttpRequest): Record<string, unknown> | undefined
 const asNumber = (value: unknown): number | undefined => (typeof value === 'number' ? value : undefined)
 const asText = (value: unknown): string | undefined => (typeof value === 'string' ? value : undefined)
 
-/** Judges a signed request. Every reason is told, so that whoever signs can repair all at once. */
+/**
+ * What speaks against a signature, whether its key made it or not.
+ * @param isBot whether nobody enrolled its key: generic bots sign for longer, and may send no nonce
+ *   (draft-ietf-webbotauth-httpsig-protocol §5.2 and appendix E)
+ */
+const faultsOf = (
+  request: HttpRequest,
+  { audience, tag: wanted, now }: HttpExpectations,
+  sent: SentSignature,
+  isBot: boolean,
+) => {
+  const { created, expires, nonce, tag } = sent.parameters
+  const covers = coverageOf(sent)
+  const { host, protocol } = new URL(request.url)
+  const maxWindowSeconds = isBot ? MAX_BOT_WINDOW_SECONDS : MAX_WINDOW_SECONDS
+  const nonceReason = isBot && nonce === undefined ? undefined : nonceFault(nonce)
+  const bodyReasons = bodyFaults(request, covers)
+  const agent = signatureAgentOf(request, sent.label, sent.components)
+  const reasons: EvidenceReason[] = [
+    ...coverageFaults(sent, covers),
+    ...(typeof agent === 'string' ? [agent] : []),
+    ...(host === hostOf(audience, protocol) ? [] : (['AUDIENCE_MISMATCH'] as const)),
+    ...timeFaults(created, expires, now, maxWindowSeconds),
+    ...(nonceReason === undefined ? [] : [nonceReason]),
+    ...tagFaults(tag, wanted),
+    ...bodyReasons,
+  ]
+  return {
+    reasons,
+    signatureAgent: typeof agent === 'object' ? agent.url : undefined,
+    isBodyCovered: bodyReasons.length === 0 && covers('content-digest'),
+  }
+}
+
+/**
+ * Judges a signed request. Every reason is told, so that whoever signs can repair all at once.
+ * @param findPublished for callers who take keys that nobody enrolled; asked last, since that calls out to where a stranger says
+ */
 export const readHttpEvidence = async (
   request: HttpRequest,
   expected: HttpExpectations,
   findKey: FindKey,
+  findPublished?: FindPublishedKey,
 ): Promise<Evidence> => {
-  const held = await verifyHttpSignature(request, expected.label, findKey)
-  if (typeof held === 'string') {
+  const held = await verifyHttpSignature(request, expected.label, async (kid, sent) => {
+    const found = await findKey(kid)
+    if (found !== 'KEY_UNKNOWN' || findPublished === undefined || !isThumbprint(kid)) return found
+    const { reasons, signatureAgent } = faultsOf(request, expected, sent, true)
+    if (signatureAgent === undefined) return found
+    return reasons.length > 0 ? reasons : findPublished(kid, signatureAgent)
+  })
+  if (typeof held === 'string' || !('key' in held)) {
     const digest = hash('sha256', fieldValue(request, 'signature') ?? '')
-    return { method: 'http', reasons: [held], digest }
+    return { method: 'http', reasons: [held].flat(), digest }
   }
   const { key, parameters, signature } = held
   const { created, expires, nonce, tag } = parameters
-  const covers = coverageOf(held)
-  const { host, protocol } = new URL(request.url)
-  const nonceReason = nonceFault(nonce)
-  const bodyReasons = bodyFaults(request, covers)
-  const reasons: EvidenceReason[] = [
-    ...coverageFaults(request, held, covers),
-    ...(host === hostOf(expected.audience, protocol) ? [] : (['AUDIENCE_MISMATCH'] as const)),
-    ...timeFaults(created, expires, expected.now),
-    ...(nonceReason === undefined ? [] : [nonceReason]),
-    ...tagFaults(tag, expected.tag),
-    ...bodyReasons,
-  ]
+  const { reasons, signatureAgent, isBodyCovered } = faultsOf(
+    request,
+    expected,
+    held,
+    key.agent === undefined,
+  )
   return {
     method: 'http',
     reasons,
     signer: key,
+    signatureAgent,
     tag: asText(tag),
     created: asNumber(created),
     expires: asNumber(expires),
     nonce: asText(nonce),
-    signed: bodyReasons.length === 0 && covers('content-digest') ? signedObject(request) : undefined,
+    signed: isBodyCovered ? signedObject(request) : undefined,
     digest: hash('sha256', signature),
   }
 }

@@ -15,7 +15,8 @@ import {
 import { isInnerList, parseDictionary } from 'structured-headers'
 import type { PublicKey } from '../../../../keys/public-key.ts'
 import type { EvidenceReason } from '../reasons.ts'
-import type { AgentKey, FindKey } from './evidence.ts'
+import type { AgentKey } from './evidence.ts'
+import { readSignatureAgent, type SignatureAgent } from './signature-agent.ts'
 
 /** A request as somebody received it. */
 export interface HttpRequest {
@@ -37,17 +38,32 @@ export const MAX_COMPONENTS = 32
 export const MAX_SPACES = 32
 const TOO_MANY_SPACES = new RegExp(`[ \\t]{${MAX_SPACES + 1}}`)
 
-export interface HeldSignature {
-  readonly key: AgentKey
+/** What a signature says of itself, whoever made it. */
+export interface SentSignature {
+  readonly label: string
   readonly components: readonly ComponentDescriptor[]
   readonly parameters: SignatureParameters
+}
+
+export interface HeldSignature extends SentSignature {
+  readonly key: AgentKey
   readonly signature: Uint8Array
 }
 
-/** Names of the HTTP Signature Algorithms registry (RFC 9421 §6.2); ML-DSA has none. */
-const ALGORITHMS: Readonly<Partial<Record<PublicKey['alg'], string>>> = {
+type Reasons = EvidenceReason | readonly EvidenceReason[]
+
+/** Finds the key that a signature names. @returns why there is none, or why it need not be looked up */
+type FindSigner = (kid: unknown, sent: SentSignature) => Promise<AgentKey | Reasons>
+
+/**
+ * What a key signs requests by: names of the HTTP Signature Algorithms registry (RFC 9421 §6.2), and those that C2SP
+ * httpsig-pq v1.0.0 gives ML-DSA, which signs the base itself with an empty context.
+ */
+export const HTTP_ALGORITHMS: Readonly<Record<PublicKey['alg'], string>> = {
   Ed25519: 'ed25519',
   ES256: 'ecdsa-p256-sha256',
+  'ML-DSA-44': 'ml-dsa-44',
+  'ML-DSA-65': 'ml-dsa-65',
 }
 
 /** Times are judged elsewhere, with reasons of their own, so here none is too early or too late. */
@@ -70,11 +86,11 @@ const REASONS: Readonly<Record<SignatureErrorCode, EvidenceReason>> = {
 
 /** Says through the library, which knows only failures, why there is no key. */
 class NoKey extends Error {
-  readonly reason: EvidenceReason
-  constructor(reason: EvidenceReason) {
-    super(reason)
+  readonly reasons: Reasons
+  constructor(reasons: Reasons) {
+    super(String(reasons))
     this.name = 'NoKey'
-    this.reason = reason
+    this.reasons = reasons
   }
 }
 
@@ -85,15 +101,23 @@ interface AgentVerifier extends Verifier {
 /** The algorithm is that of the key; what the message says of it must agree. */
 const verifierOf = (key: AgentKey): AgentVerifier => {
   const { alg, verify } = key.publicKey
-  const algorithm = ALGORITHMS[alg]
-  if (algorithm === undefined) throw new NoKey('ALG_MISMATCH')
-  return { key, algorithm, verify: (data, signature) => verify(data, signature) }
+  return { key, algorithm: HTTP_ALGORITHMS[alg], verify: (data, signature) => verify(data, signature) }
 }
 
 /** The values of a field's occurrences, joined as RFC 9110 §5.3 does. */
 export const fieldValue = ({ fields }: HttpRequest, name: string): string | undefined => {
   const values = fields.filter((field) => field.name.toLowerCase() === name).map(({ value }) => value)
   return values.length === 0 ? undefined : values.join(', ')
+}
+
+/** What a signature says of where its key is published; undefined where the request says nothing of it. */
+export const signatureAgentOf = (
+  request: HttpRequest,
+  label: string,
+  components: readonly ComponentDescriptor[],
+): SignatureAgent | EvidenceReason | undefined => {
+  const field = fieldValue(request, 'signature-agent')
+  return field === undefined ? undefined : readSignatureAgent(field, label, components)
 }
 
 /**
@@ -127,10 +151,10 @@ const labelOf = (input: string, wanted: string | undefined): { label: string } |
  * Why verifying failed. What is no fault of the message is thrown on: an unreachable database must not look like a
  * wrong signature.
  */
-const reasonOf = (error: unknown): EvidenceReason => {
+const reasonOf = (error: unknown): Reasons => {
   if (!isSignatureError(error)) throw error
   if (error.code !== 'ResolverFailed') return REASONS[error.code]
-  if (error.cause instanceof NoKey) return error.cause.reason
+  if (error.cause instanceof NoKey) return error.cause.reasons
   throw error.cause
 }
 
@@ -142,8 +166,8 @@ const reasonOf = (error: unknown): EvidenceReason => {
 export const verifyHttpSignature = async (
   request: HttpRequest,
   label: string | undefined,
-  findKey: FindKey,
-): Promise<HeldSignature | EvidenceReason> => {
+  findSigner: FindSigner,
+): Promise<HeldSignature | Reasons> => {
   const input = fieldValue(request, 'signature-input')
   if (input === undefined || fieldValue(request, 'signature') === undefined) return 'SIGNATURE_MISSING'
   if (request.fields.some(({ value }) => TOO_MANY_SPACES.test(value))) return 'SIGNATURE_MALFORMED'
@@ -157,14 +181,14 @@ export const verifyHttpSignature = async (
       {
         label: chosen.label,
         policy: {
-          algorithms: Object.values(ALGORITHMS),
+          algorithms: Object.values(HTTP_ALGORITHMS),
           requiredComponents: [],
           requiredParameters: [],
           ...ANY_TIME,
         },
-        async resolveVerifier({ parameters }) {
-          const found = await findKey(parameters.keyid)
-          if (typeof found === 'string') throw new NoKey(found)
+        async resolveVerifier(sent) {
+          const found = await findSigner(sent.parameters.keyid, sent)
+          if (typeof found === 'string' || !('publicKey' in found)) throw new NoKey(found)
           return verifierOf(found)
         },
       },
@@ -172,6 +196,6 @@ export const verifyHttpSignature = async (
   } catch (error) {
     return reasonOf(error)
   }
-  const { verifier, components, parameters, signature } = verified
-  return { key: verifier.key, components, parameters, signature }
+  const { verifier, label: held, components, parameters, signature } = verified
+  return { key: verifier.key, label: held, components, parameters, signature }
 }
