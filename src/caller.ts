@@ -53,7 +53,7 @@ export type Credential =
 export interface Idempotency {
   /** Whose key it is: the organisation of whoever asks, which need not be the one that acts. */
   readonly organisation: string
-  /** SHA-256 (lower-case hex) over credential, method, path and the header's value. */
+  /** SHA-256 (lower-case hex) over credential (of a session its account), method, path and the header's value. */
   readonly key: string
   /** Keyed hash (lower-case hex) of the raw body: the same key with another body is refused. */
   readonly requestHash: string

@@ -11,6 +11,7 @@ const NULLIFIER_BUCKETS_SECONDS = [
   0.0001, 0.00025, 0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.5, 1,
 ]
 const PROOF_BUCKETS_SECONDS = [0.025, 0.05, 0.1, 0.15, 0.2, 0.3, 0.5, 1, 2.5, 5]
+const COMMIT_BUCKETS_SECONDS = [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5]
 const BATCH_BUCKETS_ITEMS = [1, 2, 4, 8, 16, 32, 64, 128, 256, 512]
 
 /** One metric with its samples, as the JSON form shows it. */
@@ -52,6 +53,10 @@ export interface Metrics {
   readonly mcpToolCalls: Counter
   /** Attempts to deliver webhooks, by `outcome`. */
   readonly webhookAttempts: Counter<'outcome'>
+  /** Says how many proofs wait for a thread of this server, by `tier`; asked at each scrape. */
+  readProverQueue(count: () => Readonly<Record<string, number>>): void
+  /** Says how many entries each follower of the log is behind, of all servers; asked at each scrape. */
+  readFollowers(count: () => Promise<Readonly<Record<string, number>>>): void
   /** Says how to count the deliveries that wait; asked at each scrape. */
   readWebhookQueue(count: () => Promise<number>): void
   /** People who were screened again by this server, and what was found of them, by `outcome`: screened, finding. */
@@ -68,6 +73,10 @@ export interface Metrics {
   readonly ledgerTreeSize: Gauge
   /** Items that one ledger commit carried. */
   readonly ledgerBatchSize: Histogram
+  /** From the beginning of a ledger commit that added entries to its end, in seconds. */
+  readonly ledgerCommitSeconds: Histogram
+  /** Findings that the log does not continue what was signed of it. */
+  readonly ledgerInconsistencies: Counter
   /** Open streams of the chat on this server. */
   readonly sseConnections: Gauge
   /** Content type of {@link Metrics.text}. */
@@ -79,6 +88,28 @@ export interface Metrics {
 
 const labelsOf = (labels: Partial<Record<string, string | number>>): Record<string, string> =>
   Object.fromEntries(Object.entries(labels).map(([name, value]) => [name, String(value)]))
+
+/** Of the ledger. */
+const createLedgerInstruments = (registers: Registry[]) => ({
+  ledgerTreeSize: new Gauge({ name: 'ledger_tree_size', help: 'Entries in the ledger.', registers }),
+  ledgerBatchSize: new Histogram({
+    name: 'ledger_batch_size',
+    help: 'Items in one ledger commit.',
+    buckets: BATCH_BUCKETS_ITEMS,
+    registers,
+  }),
+  ledgerCommitSeconds: new Histogram({
+    name: 'ledger_commit_seconds',
+    help: 'Time of a ledger commit, from taking its items to the answer of the database.',
+    buckets: COMMIT_BUCKETS_SECONDS,
+    registers,
+  }),
+  ledgerInconsistencies: new Counter({
+    name: 'ledger_inconsistency_total',
+    help: 'Times that the log was found not to continue what was signed of it.',
+    registers,
+  }),
+})
 
 /** What the services count and time themselves. */
 const createInstruments = (registers: Registry[]) => ({
@@ -128,19 +159,83 @@ const createInstruments = (registers: Registry[]) => ({
     help: 'Requests and deliveries that the event log could not keep.',
     registers,
   }),
-  ledgerTreeSize: new Gauge({ name: 'ledger_tree_size', help: 'Entries in the ledger.', registers }),
-  ledgerBatchSize: new Histogram({
-    name: 'ledger_batch_size',
-    help: 'Items in one ledger commit.',
-    buckets: BATCH_BUCKETS_ITEMS,
-    registers,
-  }),
   sseConnections: new Gauge({
     name: 'sse_connections',
     help: 'Open streams of the chat on this server.',
     registers,
   }),
 })
+
+/** Gauges of what waits, counted when somebody asks. While the database is away the last number stands. */
+const createQueueGauges = (
+  registers: Registry[],
+): Pick<Metrics, 'readProverQueue' | 'readFollowers' | 'readWebhookQueue' | 'readScreening'> => {
+  let countProofs: () => Readonly<Record<string, number>> = () => ({})
+  let countEntries: (() => Promise<Readonly<Record<string, number>>>) | undefined
+  let countDeliveries: (() => Promise<number>) | undefined
+  let countPeople: (() => Promise<{ subscriptions: number; behind: number }>) | undefined
+  new Gauge({
+    name: 'prover_queue_depth',
+    help: 'Zero-knowledge proofs that wait for a thread of this server, by tier.',
+    labelNames: ['tier'],
+    registers,
+    collect() {
+      for (const [tier, waiting] of Object.entries(countProofs())) this.set({ tier }, waiting)
+    },
+  })
+  new Gauge({
+    name: 'ledger_follower_lag_entries',
+    help: 'Entries of the ledger that a follower has still to read, of all servers.',
+    labelNames: ['follower'],
+    registers,
+    async collect() {
+      const lags = await countEntries?.().catch(() => undefined)
+      for (const [follower, lag] of Object.entries(lags ?? {})) this.set({ follower }, lag)
+    },
+  })
+  new Gauge({
+    name: 'webhook_queue_depth',
+    help: 'Webhook deliveries that wait for an attempt or its outcome, of all servers.',
+    registers,
+    async collect() {
+      const depth = await countDeliveries?.().catch(() => undefined)
+      if (depth !== undefined) this.set(depth)
+    },
+  })
+  new Gauge({
+    name: 'aml_subscriptions',
+    help: 'People who are screened again when lists change, and those of them for whom that is still to come, of all servers.',
+    labelNames: ['state'],
+    registers,
+    async collect() {
+      const counts = await countPeople?.().catch(() => undefined)
+      if (counts === undefined) return
+      this.set({ state: 'all' }, counts.subscriptions)
+      this.set({ state: 'behind' }, counts.behind)
+    },
+  })
+  return {
+    readProverQueue(count) {
+      countProofs = count
+    },
+    readFollowers(count) {
+      countEntries = count
+    },
+    readWebhookQueue(count) {
+      countDeliveries = count
+    },
+    readScreening(count) {
+      countPeople = count
+    },
+  }
+}
+
+/** Gauges under names that say counter: the same is in others of that library, by type. */
+const MISNAMED = [
+  'nodejs_active_handles_total',
+  'nodejs_active_requests_total',
+  'nodejs_active_resources_total',
+]
 
 /** Gauges of the watch lists, by `list`. Lists that are gone are not told any more. */
 const createWatchListGauges = (registers: Registry[]): Metrics['readWatchLists'] => {
@@ -173,11 +268,22 @@ const createWatchListGauges = (registers: Registry[]): Metrics['readWatchLists']
   }
 }
 
+let ofProcess: Registry | undefined
+
+/** What is measured of the process: once, however many services live in it, since its observers stay for good. */
+const processRegistry = (): Registry => {
+  if (ofProcess === undefined) {
+    ofProcess = new Registry()
+    collectDefaultMetrics({ register: ofProcess })
+    for (const name of MISNAMED) ofProcess.removeSingleMetric(name)
+  }
+  return ofProcess
+}
+
 /** A registry of its own per service, so that several can live in one process. */
 export const createMetrics = (): Metrics => {
-  const registry = new Registry()
-  const registers = [registry]
-  collectDefaultMetrics({ register: registry })
+  const own = new Registry()
+  const registers = [own]
   const requests = new Histogram({
     name: 'http_request_duration_seconds',
     help: 'Time from the request line to the end of its handling, by route.',
@@ -197,40 +303,15 @@ export const createMetrics = (): Metrics => {
     buckets: PROOF_BUCKETS_SECONDS,
     registers,
   })
-  const readWatchLists = createWatchListGauges(registers)
-  let countQueue: (() => Promise<number>) | undefined
-  new Gauge({
-    name: 'webhook_queue_depth',
-    help: 'Webhook deliveries that wait for an attempt or its outcome, of all servers.',
-    registers,
-    async collect() {
-      // While the database is away the last number stands.
-      const depth = await countQueue?.().catch(() => undefined)
-      if (depth !== undefined) this.set(depth)
-    },
-  })
-  let countPeople: (() => Promise<{ subscriptions: number; behind: number }>) | undefined
-  new Gauge({
-    name: 'aml_subscriptions',
-    help: 'People who are screened again when lists change, and those of them for whom that is still to come, of all servers.',
-    labelNames: ['state'],
-    registers,
-    async collect() {
-      const counts = await countPeople?.().catch(() => undefined)
-      if (counts === undefined) return
-      this.set({ state: 'all' }, counts.subscriptions)
-      this.set({ state: 'behind' }, counts.behind)
-    },
-  })
-  return {
+  const instruments = {
     ...createInstruments(registers),
-    readScreening(count) {
-      countPeople = count
-    },
-    readWatchLists,
-    readWebhookQueue(count) {
-      countQueue = count
-    },
+    ...createLedgerInstruments(registers),
+    ...createQueueGauges(registers),
+    readWatchLists: createWatchListGauges(registers),
+  }
+  const registry = Registry.merge([processRegistry(), own])
+  return {
+    ...instruments,
     observeProof(circuitId, seconds) {
       proofs.inc({ circuit_id: circuitId })
       proofSeconds.observe(seconds)

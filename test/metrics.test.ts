@@ -14,6 +14,8 @@ const LABELS: ReadonlySet<string> = new Set([
   'minor',
   'patch',
   'circuit_id',
+  'tier',
+  'follower',
 ])
 
 describe('metrics', () => {
@@ -25,6 +27,10 @@ describe('metrics', () => {
     metrics.doubleSpends.inc()
     metrics.ledgerTreeSize.set(7)
     metrics.ledgerBatchSize.observe(3)
+    metrics.ledgerCommitSeconds.observe(0.002)
+    metrics.ledgerInconsistencies.inc()
+    metrics.readProverQueue(() => ({ paying: 5, open: 0 }))
+    metrics.readFollowers(async () => ({ webhooks: 9 }))
     const text = await metrics.text()
     for (const line of [
       'http_request_duration_seconds_count{method="GET",route="/v1/things/{thingId}",status="200"} 1',
@@ -35,6 +41,11 @@ describe('metrics', () => {
       'ledger_tree_size 7',
       'ledger_batch_size_bucket{le="2"} 0',
       'ledger_batch_size_bucket{le="4"} 1',
+      'ledger_commit_seconds_bucket{le="0.001"} 0',
+      'ledger_commit_seconds_bucket{le="0.0025"} 1',
+      'ledger_inconsistency_total 1',
+      'prover_queue_depth{tier="paying"} 5',
+      'ledger_follower_lag_entries{follower="webhooks"} 9',
     ]) {
       expect(text.split('\n')).to.include(line)
     }
@@ -51,6 +62,14 @@ describe('metrics', () => {
     for (const { name, values } of await metrics.json()) {
       for (const { labels } of values) expect(LABELS, name).to.include.keys(...Object.keys(labels), 'le')
     }
+  })
+
+  it('what waits keeps its last number while nobody can count', async () => {
+    const metrics = createMetrics()
+    metrics.readFollowers(async () => ({ webhooks: 9 }))
+    await metrics.text()
+    metrics.readFollowers(() => Promise.reject(new Error('the database is away')))
+    expect(await metrics.text()).to.match(/^ledger_follower_lag_entries\{follower="webhooks"\} 9$/m)
   })
 
   it('two services in one process count apart', async () => {

@@ -42,14 +42,19 @@ const readCertificates = (file: string): string => {
   }
 }
 
-/** @throws ConfigError where there is no key and none can be made */
-const readMasterKey = ({ MASTER_KEY, DATA_DIR }: Variables): Buffer => {
-  const kept =
-    MASTER_KEY ??
-    readSecret(DATA_DIR, 'master.key') ??
-    keepSecret(DATA_DIR, 'master.key', randomBytes(MASTER_KEY_BYTES).toString('hex'))
+/** File of DATA_DIR that holds the key where MASTER_KEY is unset. */
+export const MASTER_KEY_FILE = 'master.key'
+
+/** @param mayMake whether a key is made where there is none @throws ConfigError where there is no key and none is made */
+const readMasterKey = ({ MASTER_KEY, DATA_DIR }: Variables, mayMake: boolean): Buffer => {
+  const known = MASTER_KEY ?? readSecret(DATA_DIR, MASTER_KEY_FILE)
+  if (known === undefined && !mayMake) {
+    const rule = `must be set, or ${MASTER_KEY_FILE} must be in DATA_DIR: a new key opens nothing that is there already`
+    throw new ConfigError({ variable: 'MASTER_KEY', rule })
+  }
+  const kept = known ?? keepSecret(DATA_DIR, MASTER_KEY_FILE, randomBytes(MASTER_KEY_BYTES).toString('hex'))
   if (/^[0-9a-f]{64}$/i.test(kept)) return Buffer.from(kept, 'hex')
-  const rule = 'holds a master.key that is not 32 bytes in hexadecimal (64 digits)'
+  const rule = `holds a ${MASTER_KEY_FILE} that is not 32 bytes in hexadecimal (64 digits)`
   throw new ConfigError({ variable: 'DATA_DIR', rule })
 }
 
@@ -122,10 +127,13 @@ const settingsOf = (values: Variables) => {
     baseUrl: values.BASE_URL === undefined ? origin : new URL(origin).origin,
     dataDir: values.DATA_DIR,
     databaseUrl: values.DATABASE_URL,
+    /** Whether a start brings the schema of the database up to date. */
+    migrate: values.MIGRATE,
     redisUrl: values.REDIS_URL,
     adminApiKey: values.ADMIN_API_KEY,
     customDomainCname: values.CUSTOM_DOMAIN_CNAME ?? new URL(origin).hostname,
     metricsToken: values.METRICS_TOKEN,
+    securityContacts: values.SECURITY_CONTACT,
     rateLimitPerMinute: values.RATE_LIMIT_PER_MINUTE,
     rateLimits: values.RATE_LIMITS,
     chatLimits: values.CHAT_LIMITS,
@@ -145,6 +153,15 @@ const settingsOf = (values: Variables) => {
     amlLists: amlListsOf(values.AML_LISTS),
     kycProviders: values.KYC_PROVIDERS,
     logLevel: values.LOG_LEVEL,
+    /** Where traces and metrics go, and which; absent: nowhere. */
+    telemetry:
+      values.OTEL_EXPORTER_OTLP_ENDPOINT === undefined
+        ? undefined
+        : {
+            endpoint: values.OTEL_EXPORTER_OTLP_ENDPOINT,
+            sampleRatio: Number(values.OTEL_TRACES_SAMPLER_ARG),
+            metricsIntervalMs: values.OTEL_METRIC_EXPORT_INTERVAL,
+          },
     /** Checks every answer against its schema and fails the request on a difference. For tests. */
     checkResponses: false as boolean,
   }
@@ -161,9 +178,13 @@ export type Config = Readonly<ReturnType<typeof settingsOf> & ReturnType<typeof 
  * Reads and checks the environment. Without MASTER_KEY and DATABASE_URL a key is generated and kept in
  * DATA_DIR/master.key (nothing is kept when DATA_DIR is `memory`).
  * @param env variables by name; defaults to the process environment
+ * @param options.makesKey false: a missing key is not generated
  * @throws ConfigError naming every variable that breaks its rule
  */
-export const loadConfig = (env: Environment = process.env): Config => {
+export const loadConfig = (
+  env: Environment = process.env,
+  { makesKey = true }: { readonly makesKey?: boolean } = {},
+): Config => {
   const { values, faults } = readEnvironment(env)
   const files = readFiles(values, faults)
   const oidc = oidcOf(values, faults)
@@ -171,5 +192,5 @@ export const loadConfig = (env: Environment = process.env): Config => {
   if (isKeyNeeded) faults.push(KEY_NEEDED)
   if (faults.length > 0) throw new ConfigError(...faults)
   // Last, so that nothing is generated for an environment that is refused.
-  return deepFreeze({ ...settingsOf(values), ...files, oidc, masterKey: readMasterKey(values) })
+  return deepFreeze({ ...settingsOf(values), ...files, oidc, masterKey: readMasterKey(values, makesKey) })
 }

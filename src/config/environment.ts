@@ -16,6 +16,7 @@ export type Variable = keyof Variables
 /** What the schema of a variable says, as variables.ts describes it. */
 export interface VariableSchema {
   readonly type?: 'string' | 'integer' | 'boolean' | 'array' | 'object'
+  readonly format?: string
   readonly enum?: readonly string[]
   readonly minimum?: number
   readonly maximum?: number
@@ -66,7 +67,17 @@ const isHttpsUrl = (text: string): boolean => {
   return protocol === 'https:' && username === '' && password === ''
 }
 
+/** Paths of signals are appended to it. */
+const isCollectorUrl = (text: string): boolean => {
+  const { protocol, username, password, search, hash } = URL.canParse(text) ? new URL(text) : {}
+  return /^https?:$/.test(protocol ?? '') && !username && !password && !search && !hash
+}
+
 const LOOPBACK: readonly string[] = ['127.0.0.1', '[::1]', 'localhost']
+
+/** RFC 9116 §2.5.3; they become lines of a text. */
+const isContact = (text: string): boolean =>
+  /^[!-~]{1,500}$/.test(text) && ['mailto:', 'https:', 'tel:'].includes(schemeOf(text))
 
 /** OpenID Connect Discovery §2; without TLS only on this machine. */
 const isIssuer = (text: string): boolean => {
@@ -83,11 +94,13 @@ const ajv = new Ajv2020({ allErrors: true, useDefaults: true, strict: true, stri
   .addVocabulary(['rule', 'secret', 'unset', 'noneIs'])
   .addKeyword({ keyword: 'isGrowing', type: 'array', schemaType: 'boolean', validate: isGrowing })
   .addFormat('cidr', isCidr)
+  .addFormat('contact', isContact)
   .addFormat('dns-server', (text: string) => readDnsServer(text) !== undefined)
   .addFormat(
     'host',
     (text: string) => isIP(text) !== 0 || /^[a-z0-9]([a-z0-9.-]{0,251}[a-z0-9])?$/i.test(text),
   )
+  .addFormat('collector-url', isCollectorUrl)
   .addFormat('https-url', isHttpsUrl)
   .addFormat('issuer', isIssuer)
   .addFormat('origin', isOrigin)

@@ -64,6 +64,12 @@ const SERVING = {
       secret: true,
     }),
   ),
+  SECURITY_CONTACT: Type.Array(Type.String({ format: 'contact' }), {
+    default: [],
+    description:
+      'whom to tell about a weakness, for `/.well-known/security.txt` (RFC 9116): addresses that begin with mailto:, https:// or tel:, separated by commas',
+    rule: 'must be addresses that begin with mailto:, https:// or tel:, separated by commas',
+  }),
   TRUST_PROXY: cidrs('CIDRs of reverse proxies whose X-Forwarded-For counts, separated by commas, or `off`'),
   RATE_LIMIT_PER_MINUTE: Type.Integer({
     minimum: 1,
@@ -97,6 +103,11 @@ const STORAGE = {
       secret: true,
     }),
   ),
+  MIGRATE: Type.Boolean({
+    default: true,
+    description:
+      '`off`: the server refuses to start on a database whose schema is older, which `npx assay migrate` brings up to date ([docs/operations.md](docs/operations.md#upgrade))',
+  }),
   REDIS_URL: Type.Optional(
     Type.String({
       format: 'redis-url',
@@ -325,6 +336,31 @@ const OUTBOUND = {
   ),
 }
 
+const TELEMETRY = {
+  OTEL_EXPORTER_OTLP_ENDPOINT: Type.Optional(
+    Type.String({
+      format: 'collector-url',
+      unset: 'nothing is sent',
+      description:
+        'OpenTelemetry collector (OTLP over HTTP) that traces and metrics are sent to ([docs/telemetry.md](docs/telemetry.md))',
+      rule: 'must be a URL that starts with http:// or https://, without user, query or fragment',
+      secret: true,
+    }),
+  ),
+  OTEL_TRACES_SAMPLER_ARG: Type.String({
+    pattern: '^(0([.][0-9]{1,6})?|1([.]0{1,6})?)$',
+    default: '1',
+    description: 'which part of all traces is sent, from 0 to 1',
+    rule: 'must be a number from 0 to 1',
+  }),
+  OTEL_METRIC_EXPORT_INTERVAL: Type.Integer({
+    minimum: 1000,
+    maximum: 3_600_000,
+    default: 60_000,
+    description: 'milliseconds between two exports of metrics',
+  }),
+}
+
 export const VARIABLES = Type.Object({
   ...SERVING,
   ...STORAGE,
@@ -335,4 +371,5 @@ export const VARIABLES = Type.Object({
   ...PROVING,
   ...PEOPLE,
   ...OUTBOUND,
+  ...TELEMETRY,
 })

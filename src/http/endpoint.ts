@@ -15,7 +15,7 @@ import {
 } from './auth.ts'
 import { addressBlock } from './connections/client-address.ts'
 import type { HttpContext } from './context.ts'
-import { errorCodesOf, takesIdempotencyKey } from './errors.ts'
+import { asBadRequest, errorCodesOf, takesIdempotencyKey } from './errors.ts'
 import { type IdempotencyKit, REPLAYED_HEADER, readIdempotency } from './idempotency.ts'
 import { compileBody, compileParams, compileQuery } from './input/input.ts'
 import { type RateLimiter, UNAUTHENTICATED_LIMIT_PER_MINUTE } from './rate-limit.ts'
@@ -164,14 +164,20 @@ export const compileEndpoint = <S>(route: Route<S>, kit: EndpointKit<S>): Endpoi
     return answer(ctx, result)
   }
 
-  if (declared === undefined) return { method, path, route, run: handle }
+  const run: typeof handle = route.badRequest
+    ? (ctx, params) =>
+        handle(ctx, params).catch((error: unknown) => {
+          throw asBadRequest(error)
+        })
+    : handle
+  if (declared === undefined) return { method, path, route, run }
   return {
     method,
     path,
     route,
     async run(ctx, params) {
       try {
-        await handle(ctx, params)
+        await run(ctx, params)
       } catch (error) {
         if (!(error instanceof AppError) || declared.has(error.code)) throw error
         throw new Error(`${route.name} answered the undeclared error ${error.code}`, { cause: error })

@@ -66,6 +66,8 @@ const OWN_FAULTS: ReadonlySet<ErrorCode> = new Set([
 ])
 /** What an operator may want to know: more is asked than there is room for. */
 const SHORTAGES: ReadonlySet<ErrorCode> = new Set(['prover_overloaded', 'proof_service_unavailable'])
+/** Reasons of a 503 while nothing can be written, which the log has said when it began. */
+const REFUSED_WRITES: readonly string[] = ['DISK_FULL', 'DISK_UNWRITABLE', 'READ_ONLY']
 /** Faults of those whom callers had us call. Anybody can bring them about, so they are no errors of the service. */
 const TARGET_FAULT = /^(upstream|egress|source|dns|provider)_/
 
@@ -76,7 +78,7 @@ const logError = (
 ): void => {
   const { code } = error
   if (TARGET_FAULT.test(code)) logger.info({ error: code, ...details }, 'target failed')
-  else if (SHORTAGES.has(code) || error.reason === 'DISK_FULL')
+  else if (SHORTAGES.has(code) || REFUSED_WRITES.includes(error.reason ?? ''))
     logger.warn({ error: code, ...details }, 'request refused')
   else if (OWN_FAULTS.has(code))
     logger.error({ err: code === 'internal' ? (error.cause ?? error) : error, ...details }, 'request failed')
@@ -116,6 +118,16 @@ export const describeFailure =
     return errorBody(error, requestId, path)
   }
 
+/** What is wrong with a request by its form alone, and no 400 elsewhere. */
+const UNFIT: readonly ErrorCode[] = ['unsupported_media_type', 'validation_failed', 'number_not_exact']
+
+/** What a route with `badRequest` throws in place of an error. */
+export const asBadRequest = (error: unknown): unknown => {
+  if (!(error instanceof AppError) || !UNFIT.includes(error.code)) return error
+  const { message, details } = error
+  return new AppError('invalid_request', { message, details, cause: error })
+}
+
 /** Every code that a route can answer: its own and those that follow from its shape. Any request can be malformed. */
 export const errorCodesOf = (route: Route): ReadonlySet<ErrorCode> => {
   const codes = new Set<ErrorCode>(['invalid_request', 'internal', 'unavailable'])
@@ -142,6 +154,7 @@ export const errorCodesOf = (route: Route): ReadonlySet<ErrorCode> => {
   )
   for (const code of route.errors) codes.add(code)
   for (const own of Object.values(route.refusals ?? {})) add(true, ...Object.values(own))
+  if (route.badRequest) for (const code of UNFIT) codes.delete(code)
   return codes
 }
 

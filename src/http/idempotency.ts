@@ -3,7 +3,7 @@
  * @module
  */
 import { createHash } from 'node:crypto'
-import type { Caller, Idempotency } from '../caller.ts'
+import type { Caller, Credential, Idempotency } from '../caller.ts'
 import { AppError } from '../errors.ts'
 
 const KEY_PATTERN = /^[\x21-\x7e]{1,255}$/
@@ -16,11 +16,15 @@ export interface IdempotencyKit {
   readonly findAnswer: (idempotency: Idempotency) => Promise<{ readonly answer: unknown } | undefined>
 }
 
+const whoseKey = (credential: Credential): string =>
+  credential.kind === 'session' ? credential.accountId : credential.id
+
 /** Header of an answer that was stored by an earlier request. */
 export const REPLAYED_HEADER = 'Idempotency-Replayed'
 
 /**
- * Binds the header's value to credential, method and path, so that no two of them share keys.
+ * Binds the header's value to credential, method and path, so that no two of them share keys. Of somebody who is signed in
+ * it is their account: whoever signs in again may repeat what they sent before.
  * @param header the header's value, undefined when it was not sent
  * @param body the raw bytes as received
  * @throws AppError invalid_idempotency_key
@@ -38,7 +42,7 @@ export const readIdempotency = (
   const { organisation, credential } = caller
   const { method, path } = request
   const key = createHash('sha256')
-    .update(JSON.stringify([credential.id, method, path, value]))
+    .update(JSON.stringify([whoseKey(credential), method, path, value]))
     .digest()
   // With the key before it, equal bodies of two requests can't be told to be equal either.
   const requestHash = Buffer.from(mac(Buffer.concat([key, body]))).toString('hex')

@@ -90,9 +90,15 @@ const serialiseError = (error: Error): object => {
   return rest
 }
 
+/** In small batches, by a timer. */
+const standardOutput = (): DestinationStream =>
+  destination({ sync: false, minLength: LOG_BUFFER_BYTES, periodicFlush: LOG_FLUSH_MS })
+
+const NOWHERE: DestinationStream = { write: () => undefined }
+
 /**
  * @param level a pino level, or `silent`
- * @param stream where lines go; standard output by default, written in small batches
+ * @param stream where lines go; standard output by default
  */
 export const createLogger = (level: string, stream?: DestinationStream): Logger =>
   pino(
@@ -103,5 +109,5 @@ export const createLogger = (level: string, stream?: DestinationStream): Logger 
       serializers: { err: serialiseError },
       formatters: { level: (label) => ({ level: label }), log: (object) => redact(object) },
     },
-    stream ?? destination({ sync: false, minLength: LOG_BUFFER_BYTES, periodicFlush: LOG_FLUSH_MS }),
+    stream ?? (level === 'silent' ? NOWHERE : standardOutput()),
   )

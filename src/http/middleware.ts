@@ -50,7 +50,8 @@ const requireHost = ({ rawHeaders, headers, httpVersion }: IncomingMessage): voi
 }
 
 export const REQUEST_ID_HEADER = 'X-Request-Id'
-const REQUEST_ID_PATTERN = /^[\x21-\x7e]{1,128}$/
+/** What clients call a request is theirs to choose (AuthZEN Authorization API 1.0 §10.1.3), as far as it fits a line of the log. */
+const REQUEST_ID_PATTERN = /^[\x20-\x7e]{1,255}$/
 /** Metric label for paths that are no route's, so that callers can't make up labels. */
 const UNMATCHED = 'unmatched'
 const KNOWN_METHODS: ReadonlySet<string> = new Set([
@@ -167,14 +168,24 @@ export const hostRequired: HttpMiddleware = (ctx, next) => {
 const READING_METHODS: ReadonlySet<string> = new Set(['GET', 'HEAD', 'OPTIONS'])
 const FULL_RETRY_SECONDS = 10
 
-/** Refuses what would be written where there is no room. */
+const REFUSALS = {
+  disk_unwritable: 'The disk of the service takes no writes at the moment.',
+  disk_full: 'The disk of the service is full; nothing can be written until there is free space.',
+  read_only: 'The database of the service takes no writes at the moment.',
+} as const
+
+/** Why nothing can be written. */
+export type WritesRefused = keyof typeof REFUSALS
+
+/** Refuses what would be written where nothing can be. */
 export const readOnlyWhile =
-  (isFull: () => boolean): HttpMiddleware =>
+  (refusal: () => WritesRefused | undefined): HttpMiddleware =>
   (ctx, next) => {
-    if (READING_METHODS.has(ctx.method) || !isFull()) return next()
+    const why = READING_METHODS.has(ctx.method) ? undefined : refusal()
+    if (why === undefined) return next()
     throw new AppError('unavailable', {
-      message: 'The disk of the service is full; nothing can be written until there is free space.',
-      reason: 'DISK_FULL',
+      message: REFUSALS[why],
+      reason: why.toUpperCase(),
       retryAfter: FULL_RETRY_SECONDS,
     })
   }

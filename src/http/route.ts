@@ -115,6 +115,8 @@ interface RouteSpec<
   readonly errors: readonly ErrorCode[]
   /** Codes of its own for what does not fit its schemas, instead of validation_failed and invalid_query. */
   readonly refusals?: Refusals
+  /** What is no request of this route is 400 in every form, as the standard of its path has it: never 415 or 422. */
+  readonly badRequest?: true
   /**
    * The handler commits more than once, so the ledger keeps an answer of each step and none of the request: under a
    * repeated Idempotency-Key it runs again and finds them. All other handlers must answer what their commit answers.

@@ -31,6 +31,12 @@ export const SearchedCursor = orNull(Type.String(), {
   description: 'Null on the last page. Others may have fewer entries than their limit, even none.',
 })
 
+/** What a list that can be narrowed to a subject says of those that earlier versions issued. */
+export const Complete = Type.Boolean({
+  description:
+    'False in a list of one subject while, after an upgrade, what earlier versions issued is still being read in the background: some of this subject may be missing.',
+})
+
 /** The parameters of a list that is narrowed to a window; `readWindow` reads them. */
 export const windowParameters = {
   from: Type.Optional(

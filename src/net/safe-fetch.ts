@@ -23,6 +23,8 @@ export interface SafeFetchRequest {
   readonly method: Method
   /** Accept-Encoding is set here and can't be overridden. */
   readonly headers: Readonly<Record<string, string>>
+  /** Asks for the content as it is, since a Content-Digest is one of what is sent (RFC 9530 §2). */
+  readonly isIdentity?: boolean
   readonly body?: string | Buffer
   /** Limit of the body as it is sent and as it is unpacked. */
   readonly maxBytes: number
@@ -168,14 +170,17 @@ const askOnce = async (
   pool: Agent,
   url: URL,
   headers: Readonly<Record<string, string>>,
-  { method, body, maxBytes, ignoreBody }: SafeFetchRequest,
+  { method, body, maxBytes, ignoreBody, isIdentity = false }: SafeFetchRequest,
   signal: AbortSignal,
 ): Promise<Hop> => {
   const answer = await pool.request({
     origin: url.origin,
     path: url.pathname + url.search,
     method,
-    headers: { ...withoutEncoding(headers), 'accept-encoding': ACCEPTED_ENCODINGS },
+    headers: {
+      ...withoutEncoding(headers),
+      'accept-encoding': isIdentity ? 'identity' : ACCEPTED_ENCODINGS,
+    },
     body: body ?? null,
     signal,
   })

@@ -17,9 +17,11 @@ import {
   aroundRequest,
   crossOrigin,
   type HandledRequest,
+  type HttpMiddleware,
   hostRequired,
   readOnlyWhile,
   securityHeaders,
+  type WritesRefused,
 } from '../http/middleware.ts'
 import { type ConsumeLimit, createRateLimiter, type RateLimitRefusal } from '../http/rate-limit.ts'
 import type { Route } from '../http/route.ts'
@@ -57,8 +59,10 @@ export interface AppOptions<S> {
   readonly pathFor?: PathFor
   /** Called for each handled request of a known caller; must not throw. */
   readonly onHandled?: (request: HandledRequest) => void
-  /** Whether nothing can be written, so that only what reads is answered; absent: never. */
-  readonly isFull?: () => boolean
+  /** Around all else; absent: nothing is. */
+  readonly outermost?: HttpMiddleware
+  /** Why nothing can be written, so that only what reads is answered; absent: never. */
+  readonly writeRefusal?: () => WritesRefused | undefined
   /** Called for every refused call; must not throw. */
   readonly onRateLimited?: (refusal: RateLimitRefusal) => void
 }
@@ -78,6 +82,7 @@ const CROSS_ORIGIN_PATHS = [
   '/v1/openapi.json',
   '/.well-known/jwks.json',
   '/.well-known/jwks-pq.json',
+  '/.well-known/authzen-configuration',
   '/.well-known/issuer-keys',
   '/.well-known/jwt-vc-issuer',
   '/credentials/',
@@ -115,6 +120,7 @@ export const createApp = <S>(options: AppOptions<S>): RequestListener => {
   )
 
   const app = new Koa<HttpState>()
+  if (options.outermost) app.use(options.outermost)
   app.use(
     aroundRequest({
       clientAddress: createClientAddress(config.trustProxy),
@@ -132,7 +138,7 @@ export const createApp = <S>(options: AppOptions<S>): RequestListener => {
   app.use(hostRequired)
   if (options.pathFor) app.use(readHostPaths(options.pathFor))
   app.use(crossOrigin(CROSS_ORIGIN_PATHS))
-  if (options.isFull) app.use(readOnlyWhile(options.isFull))
+  if (options.writeRefusal) app.use(readOnlyWhile(options.writeRefusal))
   app.use(createRouting(endpoints))
   // Reached only when writing an answer fails, which is nearly always a client that went away.
   app.on('error', (error: unknown) => logger.debug({ err: error }, 'answer not sent'))

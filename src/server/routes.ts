@@ -39,6 +39,7 @@ import { paymentRoutes } from '../domain/payments/routes.ts'
 import { podRoutes } from '../domain/pods/routes.ts'
 import { domainRoutes } from '../domain/pods/routes-domains.ts'
 import { policyRoutes } from '../domain/policies/routes.ts'
+import { accessRoutes } from '../domain/policies/routes-access.ts'
 import { challengeRoutes } from '../domain/proofs/challenges/routes.ts'
 import { proofRoutes } from '../domain/proofs/routes.ts'
 import { reviewRoutes } from '../domain/reviews/routes.ts'
@@ -46,9 +47,11 @@ import { securityRoutes } from '../domain/security/routes.ts'
 import { getStatusList } from '../domain/status/routes.ts'
 import { systemRoutes } from '../domain/system/routes.ts'
 import { getAsset } from '../domain/system/routes-assets.ts'
+import { createBackup } from '../domain/system/routes-backup.ts'
 import { getIssuerKeys } from '../domain/system/routes-issuer.ts'
 import { jwksRoutes } from '../domain/system/routes-jwks.ts'
 import { pageRoutes } from '../domain/system/routes-pages.ts'
+import { wellKnownRoutes } from '../domain/system/routes-well-known.ts'
 import { terminalRoutes } from '../domain/terminals/routes.ts'
 import { ticketRoutes } from '../domain/tickets/routes.ts'
 import { tokenRoutes } from '../domain/tokens/routes.ts'
@@ -63,11 +66,13 @@ import type { Services } from '../services/services.ts'
 
 export const routes: readonly Route<Services>[] = [
   ...systemRoutes,
+  createBackup,
   ...jwksRoutes,
   getIssuerKeys,
   getStatusList,
   getAsset,
   ...pageRoutes,
+  ...wellKnownRoutes,
   getAgentsTxt,
   ...promptRoutes,
   ...messageRoutes,
@@ -95,6 +100,7 @@ export const routes: readonly Route<Services>[] = [
   ...proofRoutes,
   ...challengeRoutes,
   ...policyRoutes,
+  ...accessRoutes,
   ...eligibilityRoutes,
   ...consentRoutes,
   ...tokenRoutes,

@@ -16,6 +16,7 @@ import { describeApi } from './api-description.ts'
 import { createApp } from './app.ts'
 import { createAuthenticators } from './authenticators.ts'
 import { routes } from './routes.ts'
+import type { Telemetry } from './telemetry.ts'
 
 const STARTING_RETRY_SECONDS = 2
 
@@ -85,6 +86,10 @@ const onPort = (config: Config, port: number): Config => {
   return Object.freeze({ ...config, port, baseUrl: url.origin })
 }
 
+/** Loaded only where it is asked for. */
+const openTelemetry = async ({ telemetry }: Config, logger: Logger): Promise<Telemetry | undefined> =>
+  telemetry && (await import('./telemetry.ts')).createTelemetry(telemetry, logger)
+
 /**
  * Starts a server.
  * @throws Error with code EADDRINUSE when the port is taken; ConfigError, SealingError and what the database answers
@@ -97,18 +102,22 @@ export const startServer = async (settings: Config, options: ServerOptions = {})
   const port = await listen(server, settings)
   const config = onPort(settings, port)
   if (!config.rateLimits) logger.warn({}, 'RATE_LIMITS=off: nothing is limited')
+  const telemetry = await openTelemetry(config, logger)
   let services: BuiltServices
   try {
     services = await createServices(config, {
       clock: options.clock,
       logger,
+      tracing: telemetry,
       isReady: () => ready,
       describe: () => describeApi(routes, config.baseUrl),
     })
   } catch (error) {
     await closeHttpServer(server, { quietMs: 0, timeoutMs: 0 })
+    await telemetry?.close()
     throw error
   }
+  telemetry?.exportMetrics(services.metrics)
   const { accounts, terminals, pods, proxies, domains, limits, idempotency, metrics, clock, security } =
     services
   const alertRateLimit = ({ organisation = DEFAULT_ORGANISATION, bucket }: RateLimitRefusal): void =>
@@ -128,8 +137,9 @@ export const startServer = async (settings: Config, options: ServerOptions = {})
     pathFor: domains.pathFor,
     onRateLimited: alertRateLimit,
     onHandled: keepRequest,
+    outermost: telemetry?.middleware,
     // With a database of its own the disk is needed for the event log alone.
-    isFull: config.databaseUrl === undefined ? services.disk.isFull : services.databaseDisk.isFull,
+    writeRefusal: config.databaseUrl === undefined ? services.disk.refusal : services.databaseWrites.refusal,
   })
   ready = true
   const host = config.host.includes(':') ? `[${config.host}]` : config.host
@@ -144,6 +154,8 @@ export const startServer = async (settings: Config, options: ServerOptions = {})
         // A stream is a request that never ends by itself.
         services.chatStream.close()
         await closeHttpServer(server, { quietMs })
+        // Before the services: what is measured is read once more.
+        await telemetry?.close()
         await services.close()
       })()
       return closed

@@ -3,25 +3,14 @@ import { mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync
 import { availableParallelism, tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { expect } from 'chai'
+import { ENV_EXAMPLE, envExample, withSettings } from '../../src/bin/docs/settings.ts'
 import { loadConfig } from '../../src/config/config.ts'
 import { ConfigError } from '../../src/config/config-error.ts'
-import { type VariableSchema, variables } from '../../src/config/environment.ts'
 import { keepSecret, readSecret } from '../../src/config/secrets.ts'
 import { createCertificates } from '../support/servers/certificates.ts'
 
 const MASTER_KEY = 'ab'.repeat(32)
 
-/** What holds where a variable is not set, as the table of README.md has it. */
-const unset = (schema: VariableSchema): string => {
-  const { default: usual } = schema
-  if (schema.unset !== undefined) return schema.unset
-  if (Array.isArray(usual)) return usual.join() || schema.noneIs || 'unset'
-  return typeof usual === 'boolean' ? (usual ? 'on' : 'off') : String(usual ?? 'unset')
-}
-const configurationTable = (): string =>
-  variables
-    .map(([variable, schema]) => `| \`${variable}\` | ${unset(schema)} | ${schema.description} |`)
-    .join('\n')
 const memory = { DATA_DIR: 'memory' }
 
 describe('configuration', () => {
@@ -40,11 +29,13 @@ describe('configuration', () => {
       baseUrl: 'http://127.0.0.1:8080',
       dataDir: 'memory',
       databaseUrl: undefined,
+      migrate: true,
       redisUrl: undefined,
       adminApiKey: undefined,
       customDomainCname: '127.0.0.1',
       metricsToken: undefined,
       oidc: undefined,
+      telemetry: undefined,
       rateLimitPerMinute: 100,
       rateLimits: true,
       chatLimits: {
@@ -57,6 +48,7 @@ describe('configuration', () => {
       streamLimits: { perAddress: 100, total: 10_000 },
       postingMode: 'open',
       chatTrustedIssuers: ['default'],
+      securityContacts: [],
       trustProxy: [],
       egressAllowCidrs: [],
       egressCa: undefined,
@@ -117,6 +109,7 @@ describe('configuration', () => {
       BASE_URL: 'https://assay.example/',
       DATA_DIR: folder,
       DATABASE_URL: 'postgres://u:p@db/assay',
+      MIGRATE: 'off',
       REDIS_URL: 'redis://cache:6379/2',
       MASTER_KEY,
       ADMIN_API_KEY: 'sixteen-characte',
@@ -128,6 +121,7 @@ describe('configuration', () => {
       OIDC_NAME: 'Example',
       RATE_LIMIT_PER_MINUTE: '250',
       RATE_LIMITS: 'off',
+      SECURITY_CONTACT: 'mailto:security@assay.example, https://assay.example/security',
       TRUST_PROXY: '10.0.0.0/8, 192.0.2.1,2001:db8::/32',
       EGRESS_ALLOW_CIDRS: '127.0.0.1, fd00::/8',
       EGRESS_OPEN_PROXY: 'on',
@@ -145,6 +139,9 @@ describe('configuration', () => {
       AML_LISTS: '/srv/lists',
       KYC_PROVIDERS: '{"acme": {"url": "https://kyc.example/v1", "apiKey": "secret-key"}}',
       LOG_LEVEL: 'debug',
+      OTEL_EXPORTER_OTLP_ENDPOINT: 'https://collector.example/otlp',
+      OTEL_TRACES_SAMPLER_ARG: '0.25',
+      OTEL_METRIC_EXPORT_INTERVAL: '15000',
     })
     expect({ ...config, masterKey: config.masterKey.toString('hex') }).to.deep.equal({
       port: 9000,
@@ -152,6 +149,7 @@ describe('configuration', () => {
       baseUrl: 'https://assay.example',
       dataDir: folder,
       databaseUrl: 'postgres://u:p@db/assay',
+      migrate: false,
       redisUrl: 'redis://cache:6379/2',
       masterKey: MASTER_KEY,
       adminApiKey: 'sixteen-characte',
@@ -163,6 +161,11 @@ describe('configuration', () => {
         clientId: 'assay',
         clientSecret: 'client-secret',
         name: 'Example',
+      },
+      telemetry: {
+        endpoint: 'https://collector.example/otlp',
+        sampleRatio: 0.25,
+        metricsIntervalMs: 15_000,
       },
       rateLimitPerMinute: 250,
       rateLimits: false,
@@ -176,6 +179,7 @@ describe('configuration', () => {
       streamLimits: { perAddress: 2, total: 3 },
       postingMode: 'verified_only',
       chatTrustedIssuers: ['default', 'org_01ARZ3NDEKTSV4RRFFQ69G5FAV'],
+      securityContacts: ['mailto:security@assay.example', 'https://assay.example/security'],
       trustProxy: ['10.0.0.0/8', '192.0.2.1/32', '2001:db8::/32'],
       egressAllowCidrs: ['127.0.0.1/32', 'fd00::/8'],
       egressCa: undefined,
@@ -225,6 +229,9 @@ describe('configuration', () => {
     ['METRICS_TOKEN', 'two words', 'visible ASCII'],
     ['RATE_LIMIT_PER_MINUTE', '0', '1 to'],
     ['RATE_LIMITS', 'no', 'on, off'],
+    ['SECURITY_CONTACT', 'security@assay.example', 'mailto:'],
+    ['SECURITY_CONTACT', 'http://assay.example', 'https://'],
+    ['SECURITY_CONTACT', 'mailto:a@assay.example\nExpires: 2099-01-01T00:00:00Z', 'mailto:'],
     ['TRUST_PROXY', '10.0.0.0/33', 'CIDR'],
     ['TRUST_PROXY', 'localhost', 'CIDR'],
     ['EGRESS_ALLOW_CIDRS', '10.0.0.0/8,intranet', 'CIDR'],
@@ -259,6 +266,10 @@ describe('configuration', () => {
     ['POSTING_MODE', 'closed', 'open, paused, verified_only'],
     ['CHAT_TRUSTED_ISSUERS', 'somebody', 'must be ids of organisations'],
     ['CHAT_TRUSTED_ISSUERS', 'default,org_1', 'must be ids of organisations'],
+    ['OTEL_EXPORTER_OTLP_ENDPOINT', 'grpc://collector:4317', 'http:// or https://'],
+    ['OTEL_EXPORTER_OTLP_ENDPOINT', 'https://user:secret@collector.example', 'without user'],
+    ['OTEL_TRACES_SAMPLER_ARG', '1.5', '0 to 1'],
+    ['OTEL_METRIC_EXPORT_INTERVAL', '10', '1000'],
     ['LOG_LEVEL', 'loud', 'fatal, error'],
   ]
   for (const [variable, value, rule] of broken) {
@@ -375,10 +386,20 @@ describe('configuration', () => {
     expect(readdirSync(folder)).to.deep.equal(['admin.key'])
   })
 
-  it('stands in README.md as the schemas say it', () => {
+  it('stands in README.md and .env.example as the schemas say it (npm run docs:settings)', () => {
     const readme = readFileSync(join(import.meta.dirname, '../../README.md'), 'utf8')
-    const [, table] = readme.split('| Variable | Default | Meaning |\n|---|---|---|\n')
-    expect(table?.split('\n\n', 1)[0]).to.equal(configurationTable())
+    expect(withSettings(readme)).to.equal(readme)
+    expect(readFileSync(ENV_EXAMPLE, 'utf8')).to.equal(envExample())
+  })
+
+  it('of .env.example sets nothing as it is, and holds with every # taken away that stands before a value', () => {
+    const text = envExample()
+    expect(text.split('\n').filter((line) => line !== '' && !line.startsWith('#'))).to.deep.equal([])
+    const shown = [...text.matchAll(/^#([A-Z_]+)=(.+)$/gm)].map(([, name = '', value = '']) => [name, value])
+    expect(shown.length).to.be.greaterThan(10)
+    const { masterKey, ...config } = loadConfig({ ...Object.fromEntries(shown), ...memory })
+    const { masterKey: _, ...usual } = loadConfig(memory)
+    expect(config).to.deep.equal(usual)
   })
 
   it('names DATA_DIR when it can not be written to', () => {

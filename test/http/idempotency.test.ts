@@ -5,6 +5,8 @@ import type { Idempotency } from '../../src/caller.ts'
 import { AppError } from '../../src/errors.ts'
 import { type Method, Reply, route } from '../../src/http/route.ts'
 import { sharedApp } from '../support/app.ts'
+import { signIn } from '../support/domain/accounts.ts'
+import { addMember, openTeam } from '../support/domain/team.ts'
 import { type HttpKit, startHttpKit } from '../support/http-kit.ts'
 
 /** Tells what the ledger would see, and plays its part: a body that says so counts as replayed. */
@@ -208,5 +210,23 @@ describe('Idempotency-Key through the whole service', () => {
       key: apiKey,
     })
     expect(body.keys.filter(({ label }) => label === 'till')).to.have.length(1)
+  })
+
+  it('is that of an account in all its sessions, and not of another member', async () => {
+    const app = await sharedApp()
+    const { owner } = await openTeam(app)
+    const second = await addMember(app, owner, 'owner')
+    const make = async (account: { email: string; password: string }) => {
+      const { headers } = await signIn(app, account)
+      const { status, body } = await app.request<{ keyId: string }>('POST', '/console/api/keys', {
+        headers: { ...headers, 'idempotency-key': 'make-a-key-2' },
+        body: { label: 'till' },
+      })
+      expect(status).to.equal(201)
+      return body.keyId
+    }
+    const first = await make(owner)
+    expect(await make(owner)).to.equal(first)
+    expect(await make(second)).to.not.equal(first)
   })
 })

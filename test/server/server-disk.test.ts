@@ -1,13 +1,19 @@
-/** A disk that is full: really, on a small file system of its own. Needs the right to mount one (Linux, root). */
+/** A disk that is full, read only, or fails: really, as a small file system of its own. Needs the right to mount one (Linux, root). */
 import { mkdtempSync, rmSync, statfsSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { expect } from 'chai'
 import { loadConfig } from '../../src/config/config.ts'
 import { type RunningServer, startServer } from '../../src/server/server.ts'
-import { DISK_RESERVE_BYTES } from '../../src/store/disk.ts'
+import { DISK_RESERVE_BYTES, watchDisk } from '../../src/store/watch/disk.ts'
 import { eventually } from '../support/eventually.ts'
-import { asking, mountSmallDisk, unmountSmallDisk } from '../support/small-disk.ts'
+import {
+  asking,
+  mountReadOnly,
+  mountSmallDisk,
+  mountThinDisk,
+  unmountSmallDisk,
+} from '../support/small-disk.ts'
 
 const DISK = '256m'
 const KEY = 'chosen-by-the-operator'
@@ -18,7 +24,14 @@ const freeBytes = (folder: string): number => {
   return bavail * bsize
 }
 
-describe('a full disk', function () {
+const skipLoudly = (context: Mocha.Context): never => {
+  process.stdout.write(
+    '\n  !! No file system can be mounted here: tests of disks that take no writes are SKIPPED.\n',
+  )
+  return context.skip()
+}
+
+describe('a disk that takes no writes', function () {
   this.timeout(120_000)
   let folder: string
   let isMounted = false
@@ -27,12 +40,7 @@ describe('a full disk', function () {
   before(async function () {
     folder = mkdtempSync(join(tmpdir(), 'assay-disk-'))
     isMounted = mountSmallDisk(folder, DISK)
-    if (!isMounted) {
-      process.stdout.write(
-        '\n  !! No file system can be mounted here: the tests of a full disk are SKIPPED.\n',
-      )
-      return this.skip()
-    }
+    if (!isMounted) return skipLoudly(this)
     const config = { PORT: '0', LOG_LEVEL: 'silent', DATA_DIR: join(folder, 'data'), ADMIN_API_KEY: KEY }
     server = await startServer(loadConfig(config))
   })
@@ -53,7 +61,7 @@ describe('a full disk', function () {
     )
   const record = () => ask('POST', '/verify', { data: { age: 42 } })
 
-  it('is named by /health/ready, refuses what would be written, and raises an alert', async () => {
+  it('is named by /health/ready when it is full, refuses what would be written, and raises an alert', async () => {
     expect((await record()).status).to.equal(200)
     fill(DISK_RESERVE_BYTES - MIB)
     await becomes(503)
@@ -80,5 +88,48 @@ describe('a full disk', function () {
     rmSync(join(folder, 'one-more'), { force: true })
     await becomes(200)
     expect((await record()).status).to.equal(200)
+  })
+
+  it('is named when it is read only, though nothing was written, and is recovered from', async () => {
+    const data = join(folder, 'data')
+    mountReadOnly(data)
+    try {
+      await becomes(503)
+      const { body } = await ask('GET', '/health/ready')
+      expect(body).to.deep.equal({ ready: false, reason: 'disk_unwritable' })
+      expect((await record()).body).to.include({ error: 'unavailable', reason: 'DISK_UNWRITABLE' })
+      expect((await ask('GET', '/console/api/me')).status).to.equal(200)
+    } finally {
+      unmountSmallDisk(data)
+    }
+    await becomes(200)
+    expect((await record()).status).to.equal(200)
+  })
+
+  it('is noticed when it takes files and fails to sync them, whatever it says to be free', async function () {
+    const [disk, below] = ['assay-thin-', 'assay-below-'].map((name) => mkdtempSync(join(tmpdir(), name)))
+    if (!mountThinDisk(disk!, below!)) return skipLoudly(this)
+    const changes: unknown[] = []
+    const watched = watchDisk(disk, {
+      onChange: (why, { err }) =>
+        changes.push([why, err instanceof Error && 'syscall' in err && err.syscall]),
+    })
+    try {
+      writeFileSync(join(below!, 'filler'), Buffer.alloc(freeBytes(below!)))
+      await eventually('a failed sync', () => watched.refusal() === 'disk_full')
+      expect(freeBytes(disk!)).to.be.above(DISK_RESERVE_BYTES)
+      rmSync(join(below!, 'filler'))
+      await eventually('room', () => watched.refusal() === undefined)
+      expect(changes).to.deep.equal([
+        ['disk_full', 'fsync'],
+        [undefined, false],
+      ])
+    } finally {
+      await watched.close()
+      for (const mounted of [disk!, below!]) {
+        unmountSmallDisk(mounted)
+        rmSync(mounted, { recursive: true })
+      }
+    }
   })
 })

@@ -1,5 +1,5 @@
 /** The server as a whole: starting, what it prints and keeps, closing. */
-import { type ChildProcess, spawn } from 'node:child_process'
+import { type ChildProcess, spawn, spawnSync } from 'node:child_process'
 import { randomBytes } from 'node:crypto'
 import { once } from 'node:events'
 import { existsSync, mkdtempSync, readFileSync, rmSync, statSync } from 'node:fs'
@@ -21,6 +21,7 @@ import { freePort } from '../support/servers/server-process.ts'
 const PROGRAM = join(import.meta.dirname, '../../build/server.js')
 /** Empty, or Node would pass the parent's on: the bundle says little of which sources ran. */
 const NODE_V8_COVERAGE = ''
+const CONTROL_C = '\x03'
 
 /** Starts the program. */
 const launch = (env: Record<string, string>) => {
@@ -88,13 +89,15 @@ describe('server', () => {
   }
 
   describe('as a program', () => {
-    it('prints address, place of data and, on the first start only, the admin key; ends in order', async () => {
+    it('prints address, place of data and, on the first start only, where the admin key is; ends in order', async () => {
       const first = await run({ DATA_DIR: folder })
-      const [, key = ''] = /Admin key .*: (\S+)/.exec(first.printed()) ?? []
+      const key = readFileSync(join(folder, 'admin.key'), 'utf8').trim()
       expect(first.url).to.match(/^http:\/\/127\.0\.0\.1:\d+$/)
       expect(first.printed()).to.contain(`Data: ${folder}`)
       expect(key).to.match(/^ak_live_[0-9A-Za-z]{49}$/)
-      expect(readFileSync(join(folder, 'admin.key'), 'utf8').trim()).to.equal(key)
+      // What isn't a terminal may be a log.
+      expect(first.printed()).to.contain(`Admin key: kept in ${join(folder, 'admin.key')}\n`)
+      expect(first.printed()).to.not.contain('ak_live_')
       for (const name of ['admin.key', 'master.key']) {
         expect(statSync(join(folder, name)).mode & 0o777, name).to.equal(0o600)
       }
@@ -102,9 +105,38 @@ describe('server', () => {
       expect(await first.stop('SIGTERM')).to.equal(0)
 
       const second = await run({ DATA_DIR: folder })
-      expect(second.printed()).to.not.contain('ak_live_')
+      expect(second.printed()).to.not.contain('Admin key')
       expect(await me(second.url, key)).to.equal(200)
       expect(await second.stop('SIGINT')).to.equal(0)
+    })
+
+    it('shows the admin key on a terminal, and elsewhere none, even where it is kept nowhere', async function () {
+      if (spawnSync('script', ['--version']).status !== 0) {
+        console.log('      SKIPPED: script is not installed (apt-get install bsdutils)')
+        return this.skip()
+      }
+      // Gives the program a terminal of its own.
+      const child = spawn('script', ['-qefc', `exec "${process.execPath}" "${PROGRAM}"`, '/dev/null'], {
+        env: {
+          ...process.env,
+          ...{ NODE_V8_COVERAGE, LOG_LEVEL: 'silent', PORT: '0', DATA_DIR: folder },
+          ...{ DATABASE_URL: '', REDIS_URL: '' },
+        },
+      })
+      const ended = once(child, 'exit')
+      let printed = ''
+      child.stdout.on('data', (text) => {
+        printed += String(text)
+      })
+      while (!printed.includes('Try it:')) await once(child.stdout, 'data')
+      child.stdin.write(CONTROL_C)
+      expect((await ended)[0]).to.equal(0)
+      const key = readFileSync(join(folder, 'admin.key'), 'utf8').trim()
+      expect(printed).to.match(/Admin key \(shown this once, kept in .*admin\.key\): ak_live_/)
+      expect(printed).to.contain(key)
+      const unkept = await run({ DATA_DIR: 'memory' })
+      expect(unkept.printed()).to.contain('set ADMIN_API_KEY').and.not.contain('ak_live_')
+      expect(await unkept.stop()).to.equal(0)
     })
 
     it('says what is wrong in one line and exits with 1', async () => {

@@ -125,6 +125,12 @@ const requestBody = (route: Route, { components, exampleValues }: Known) => {
   }
 }
 
+/** What a server answered to the example with this status, as a member of a media type. */
+const exampleAt = ({ name }: Route, status: number, answers: OpenApiInfo['exampleAnswers']) => {
+  const shown = answers[name]
+  return shown?.status === status ? { example: shown.body } : {}
+}
+
 const successContent = (
   route: Route,
   status: number,
@@ -133,13 +139,12 @@ const successContent = (
 ) => {
   const isFirst = String(status) === Object.keys(route.response)[0]
   const types = isFirst ? [route.produces ?? JSON_MEDIA_TYPE].flat() : [JSON_MEDIA_TYPE]
-  const shown = exampleAnswers[route.name]
-  const example = shown?.status === status ? shown.body : undefined
+  const example = exampleAt(route, status, exampleAnswers)
   return Object.fromEntries(
     types.map((type) => {
       const [mediaType = type] = type.split(';')
       if (mediaType !== JSON_MEDIA_TYPE) return [mediaType, { schema: { type: 'string' } }]
-      return [mediaType, { schema: components.use(schema), ...(example !== undefined && { example }) }]
+      return [mediaType, { schema: components.use(schema), ...example }]
     }),
   )
 }
@@ -173,7 +178,11 @@ const responses = (route: Route, known: Known) => {
     result[status] = {
       description,
       headers: errorHeaders(route, status),
-      content: { [JSON_MEDIA_TYPE]: { schema }, ...page },
+      // Of what a server refuses until somebody has set it up, the refusal is the example.
+      content: {
+        [JSON_MEDIA_TYPE]: { schema, ...exampleAt(route, status, known.exampleAnswers) },
+        ...page,
+      },
     }
   }
   for (const [key, schema] of Object.entries(route.response)) {

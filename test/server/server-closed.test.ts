@@ -1,0 +1,18 @@
+/** What a server that was closed leaves in its process. */
+import { Server } from 'node:http'
+import { queryObjects } from 'node:v8'
+import { expect } from 'chai'
+import { startTestApp } from '../support/app.ts'
+
+/** Collects garbage and counts what is left. Node's types don't know it yet. */
+const count = (kind: new (...args: never[]) => object): number =>
+  Reflect.apply(queryObjects, undefined, [kind, { format: 'count' }])
+
+describe('a closed server', () => {
+  it('is kept by nothing in its process', async () => {
+    await (await startTestApp()).close()
+    const before = count(Server)
+    for (let times = 0; times < 2; times++) await (await startTestApp()).close()
+    expect(count(Server) - before).to.equal(0)
+  })
+})
