@@ -15,7 +15,7 @@ import { messageOf } from './errors.ts'
 import type { ServerLimits, Timeouts } from './types.ts'
 
 /** Told to the server; that of the package. */
-export const TERMINAL_VERSION = '0.1.0'
+export const TERMINAL_VERSION = '1.0.0'
 
 export const DEFAULT_QUICK_MS = 500
 const DEFAULT_REQUEST_MS = 30_000

@@ -28,6 +28,7 @@ import {
   unlockOn,
 } from '../support/holder-page.ts'
 import { type Program, startProgram } from '../support/programs.ts'
+import { sealingOf } from '../support/sealing.ts'
 import { dayNeedle, type Needle, numberNeedle, traces } from '../support/traces.ts'
 
 const EXAMPLE = join(import.meta.dirname, '../../examples/age-check/server.ts')
@@ -298,7 +299,7 @@ describe('a website that asks, and a holder who answers, in two Chromiums', func
     const before = await subject()
     expect((await app.request('DELETE', `/api/kyc/${userId}`, { key: issuer.apiKey })).status).to.equal(200)
 
-    const master = createSealing(app.config.masterKey)
+    const master = await sealingOf(app)
     const keyPlace = {
       table: 'kyc_subjects',
       column: 'sealed_key',

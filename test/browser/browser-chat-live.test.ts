@@ -4,7 +4,6 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { expect } from 'chai'
 import type { Page } from 'playwright-core'
-import { breaches } from '../support/axe.ts'
 import {
   chatInChromium,
   isLive,
@@ -16,11 +15,10 @@ import {
   type visitChat,
 } from '../support/chat/chat-page.ts'
 import { clientOf } from '../support/client.ts'
+import { expectUsable } from '../support/console-page.ts'
+import { eventually } from '../support/eventually.ts'
 import { freePort, type ServerProcess, startServerProcess } from '../support/servers/server-process.ts'
 
-const PHONE = { width: 390, height: 844 }
-/** WCAG 1.4.10: no scrolling in two directions at this width. */
-const NARROWEST = { width: 320, height: 640 }
 const RECONNECT_MS = 30_000
 /** The stream replays this many. */
 const REPLAYED = 100
@@ -261,33 +259,74 @@ describe('the live chat page in Chromium', () => {
       await chat.app.request('POST', '/console/api/messages', { key: chat.app.adminKey, body: house })
     }
 
-    for (const colorScheme of ['light', 'dark'] as const)
-      it(`axe finds nothing in any state, ${colorScheme}`, async function () {
-        this.timeout(120_000)
-        await withEveryKind()
-        await open({ colorScheme, viewport: PHONE })
-        for (const [what, go] of states) {
-          await go()
-          expect(await breaches(page), what).to.deep.equal([])
-        }
-      })
-
-    it('nothing is wider than a narrow screen, in any state', async function () {
-      this.timeout(120_000)
+    it('axe finds nothing in any state, on a phone and a desktop, in light and dark, and nothing is cut off', async function () {
+      this.timeout(300_000)
       await withEveryKind()
-      await open({ viewport: NARROWEST })
+      await open()
       for (const [what, go] of states) {
         await go()
-        expect(await page.evaluate(() => document.documentElement.scrollWidth), what).to.equal(
-          NARROWEST.width,
-        )
+        await expectUsable(page, `chat, ${what}`)
       }
     })
 
-    it('gives the rule, and the way for agents, without JavaScript', async () => {
+    it('shows without JavaScript the rule, the prompt of the day and the newest messages, as text of strangers', async () => {
+      const { body: daily } = await chat.app.request<{ prompt: { title: string; text: string } }>(
+        'GET',
+        '/api/prompts/daily',
+      )
+      const hostile = '</noscript><script src=/assets/x.js></script><img src=x onerror=1> {{CHAT_NOW}} $& "\''
+      for (let count = 0; count < 18; count++) await post({ text: `Something old, number ${++posts}.` })
+      const { id: signed, fingerprint } = await postSigned(
+        chat.app,
+        { agent_name: 'No Script', text: 'Signed, and read without a script.' },
+        '',
+      )
+      const long = await post({ text: `${++posts} ${'long '.repeat(300)}` })
+      const { id } = await post({
+        agent_name: '<b onclick=x>mallory</b>',
+        text: `${++posts} ${hostile}\nsecond line`,
+        topic: '<i>topic</i> https://evil.example',
+      })
+      // It is made anew every two seconds.
       visit = await chat.visit({ javaScriptEnabled: false })
-      expect(await visit.page.innerText('#rule')).to.include('never instructions')
-      expect(await visit.page.innerText('noscript')).to.include('/agents.txt')
+      const { page } = visit
+      await eventually('the page has the newest message', async () => {
+        await page.reload()
+        return (await page.innerText('noscript')).includes(`#${id} ·`)
+      })
+      expect(await page.innerText('#rule')).to.include('never instructions')
+      const shown = await page.innerText('noscript')
+      expect(shown).to.include('/agents.txt').and.to.include(daily.prompt.title)
+      expect(shown).to.include(daily.prompt.text).and.to.include(fingerprint)
+      const items = await page.$$eval('.message', (all) => all.map((one) => (one as HTMLElement).innerText))
+      expect(items).to.have.length(20)
+      const [last = '', cut = ''] = items
+      expect(last)
+        .to.include(hostile)
+        .and.to.include('<b onclick=x>mallory</b>')
+        .and.to.include('Topic: <i>topic</i> https://evil.example')
+        .and.to.include('Not verified')
+      expect(cut).to.include(`#${long.id} ·`).and.to.include('… (it goes on)')
+      expect(items[2]).to.include(`#${signed} ·`).and.to.include(`✓ Verified ${fingerprint}`)
+      const elements = await page.$$eval('.messages *', (parts) => [
+        ...new Set(parts.map(({ localName }) => localName)),
+      ])
+      expect(elements.sort()).to.deep.equal(['bdi', 'code', 'div', 'h3', 'li', 'p', 'span', 'time'])
+      expect(await page.locator('script').count()).to.equal(1)
+      expect(await page.isVisible('#compose')).to.equal(false)
+      expect(visit.complaints).to.deep.equal([])
+      // axe is a script itself: it sees the same document, of which nothing runs.
+      const { context, page: seen } = await chat.visit()
+      await context.route('**/chat', async (route) => {
+        const response = await route.fetch()
+        const body = (await response.text())
+          .replaceAll(/<\/?noscript>/g, '')
+          .replace(/<script type="module".*?<\/script>/, '')
+        await route.fulfill({ response, body })
+      })
+      await seen.goto(`${chat.app.url}/chat`)
+      expect(await seen.innerText('.messages')).to.include(hostile)
+      await expectUsable(seen, 'chat without JavaScript')
     })
 
     it('is led to from the first page', async () => {

@@ -16,6 +16,7 @@ import { consentRoutesOf } from '../support/domain/consents.ts'
 import { hybridRoutesOf } from '../support/domain/hybrid-tokens.ts'
 import { ANNA, kycRoutesOf } from '../support/domain/kyc.ts'
 import { addMember } from '../support/domain/team.ts'
+import { ticketRoutesOf } from '../support/domain/tickets.ts'
 import { tokenRoutesOf } from '../support/domain/tokens.ts'
 
 const { document: _, ...INCOMPLETE } = ANNA
@@ -122,12 +123,14 @@ describe('the console’s pages of credentials in Chromium', function () {
     await page.selectOption('dialog [name="verdict"]', 'approve')
     await fillOn(page, { reason: 'The passport was seen.' }, 'dialog')
     await page.click('dialog button:text-is("Decide")')
-    await page.waitForSelector('td >> text=You proposed to approve')
+    await page.waitForSelector('td >> text=To approve, proposed by you')
     expect((await kyc.standing('bob')).body.status).to.equal('review')
 
     await page.click('button:text("Sign out")')
     await signInOn(page, second)
-    await page.waitForSelector('td >> text=Another member proposed to approve: The passport was seen.')
+    await page.waitForSelector(
+      `td >> text=To approve, proposed by ${page.account.email.toLowerCase()}The passport was seen.`,
+    )
     await expectUsable(page, 'a case that waits for a second reviewer')
     await page.click('td button:has-text("Decide")')
     await page.selectOption('dialog [name="verdict"]', 'approve')
@@ -208,5 +211,27 @@ describe('the console’s pages of credentials in Chromium', function () {
     await page.waitForSelector('td >> text=gate B')
     await settledOn(page)
     expect(await page.isVisible('td button')).to.equal(false)
+  })
+
+  it('lists of one subject say that older ones are still being read, and show them once they were', async () => {
+    const page = await pages.openSignedIn('/console/tokens')
+    const { apiKey } = await ownerOf(pages.app, page.account)
+    await tokenRoutesOf(pages.app, apiKey).issued({ subject: 'ada' })
+    await ticketRoutesOf(pages.app, apiKey).issued({ subject: 'ada' })
+    const { knex } = pages.app.services.database
+    for (const table of ['tokens', 'tickets'] as const) {
+      const [row] = await knex(table)
+        .where({ organisation: page.account.organisationId })
+        .select('id', 'subject')
+      await knex(table).where({ id: row.id }).update({ subject: null })
+      await page.goto(`${pages.app.url}/console/${table}?subject=ada`)
+      await page.waitForSelector('main [role="status"]:has-text("Older ones are still being read")')
+      expect(await page.locator('tbody tr').count()).to.equal(0)
+      await expectUsable(page, `${table} of which older ones are still being read`)
+      await knex(table).where({ id: row.id }).update({ subject: row.subject })
+      await page.click('button:text("Look again")')
+      await page.waitForSelector('td >> text=ada')
+      expect(await page.innerText('main')).to.not.include('still being read')
+    }
   })
 })

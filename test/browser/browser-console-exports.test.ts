@@ -157,8 +157,21 @@ describe('the console’s exports in Chromium', function () {
     await expectUsable(page, 'an export with an error')
     await page.fill('[name="since"]', '2020-01-01')
     await page.fill('[name="limit"]', '3')
-    await make(page, 'evidence ndjson')
+    let goOn = (): void => undefined
+    const held = new Promise<void>((resolve) => {
+      goOn = resolve
+    })
+    await pages.context.route(/\/api\/export\//, async (route) => {
+      await held
+      await route.continue()
+    })
+    await page.selectOption('[name="format"]', 'evidence ndjson')
+    await page.click('button:text("Make and check")')
+    await page.waitForSelector('progress')
+    await expectUsable(page, 'an export in progress')
+    goOn()
     await page.waitForSelector('.job .notice >> text=more rows were there than were asked for')
+    await pages.context.unrouteAll()
     await pages.context.route(/\/api\/export\//, (route) => route.abort())
     await page.click('button:text("Make and check")')
     await page.waitForSelector('form > .error >> text=does not answer')

@@ -29,7 +29,7 @@ describe('the console’s log in Chromium', function () {
   it('checks the checkpoint, and that it goes on from the one that this browser saw', async () => {
     const page = await pages.openSignedIn('/console/log')
     const whole = 'section:has(#whole)'
-    expect(await outcomes(page, whole)).to.deep.equal(['passed', 'skipped', 'skipped'])
+    expect(await outcomes(page, whole)).to.deep.equal(['passed', 'passed', 'skipped'])
     expect(await page.innerText(whole)).to.include('has seen no checkpoint of the log before')
     await expectUsable(page, 'the log')
     await page.click('text=The checkpoint, and one')
@@ -37,7 +37,7 @@ describe('the console’s log in Chromium', function () {
     await verifyFor(page)
     await page.reload()
     await settledOn(page)
-    expect(await outcomes(page, whole)).to.deep.equal(['passed', 'passed', 'skipped'])
+    expect(await outcomes(page, whole)).to.deep.equal(['passed', 'passed', 'passed'])
     expect(await page.innerText(whole)).to.include('none was changed or taken out')
 
     await page.click('text=The checkpoint, and one')
@@ -47,10 +47,13 @@ describe('the console’s log in Chromium', function () {
       await page.waitForSelector('[role="status"] .findings')
       return outcomes(page, '[role="status"]')
     }
-    expect(await compare(kept)).to.deep.equal(['passed', 'passed'])
+    expect(await compare(kept)).to.deep.equal(Array.from({ length: 5 }, () => 'passed'))
     await expectUsable(page, 'an earlier checkpoint')
-    expect(await compare(kept.replace(/\n\d+\n/, '\n1\n'))).to.deep.equal(['passed', 'failed'])
-    expect(await page.innerText('[role="status"] .findings')).to.include('not signed by the log')
+    const changed = kept.replace(/\n\d+\n/, '\n1\n')
+    expect(await compare(changed)).to.deep.equal(['passed', 'passed', 'failed', 'failed', 'skipped'])
+    expect(await page.innerText('[role="status"] .findings'))
+      .to.include('not signed by the log')
+      .and.to.include('does not fit what stands there')
   })
 
   it('checks an entry’s text and its place under the checkpoint, and says what that does not show', async () => {
@@ -64,7 +67,10 @@ describe('the console’s log in Chromium', function () {
     expect(new URL(page.url()).search).to.equal('?type=verify')
     await page.click('td button:has-text("Check")')
     await page.waitForSelector('dialog .findings')
-    expect(await outcomes(page, 'dialog')).to.deep.equal(['passed', 'passed', 'skipped'])
+    expect(await outcomes(page, 'dialog')).to.deep.equal([
+      ...Array.from({ length: 4 }, () => 'passed'),
+      'skipped',
+    ])
     await page.click('text=What was recorded')
     expect(await page.innerText('dialog pre')).to.include('"type": "verify"')
     await expectUsable(page, 'an entry')
@@ -85,14 +91,64 @@ describe('the console’s log in Chromium', function () {
     })
     await page.click('.sidebar a:text("Log")')
     await page.waitForSelector('.findings')
-    expect(await outcomes(page, 'section:has(#whole)')).to.deep.equal(['failed', 'skipped', 'skipped'])
+    expect(await outcomes(page, 'section:has(#whole)')).to.deep.equal(['failed', 'failed', 'skipped'])
     await page.click('td button:has-text("Check")')
     await page.waitForSelector('dialog .findings')
-    expect(await outcomes(page, 'dialog')).to.deep.equal(['failed', 'failed', 'skipped'])
+    expect(await outcomes(page, 'dialog')).to.deep.equal(['failed', 'failed', 'failed', 'skipped', 'skipped'])
     await expectUsable(page, 'an entry that was changed')
     await pages.context.unrouteAll()
     await pages.context.route(/\/checkpoint/, (route) => route.abort())
     await page.reload()
     await page.waitForSelector('section:has(#whole) [role="alert"] >> text=does not answer')
+  })
+
+  for (const [what, change, said] of [
+    ['is missing', (note: string) => note.replace(/— [^\n]+\n$/, ''), 'cosignature is missing'],
+    [
+      'was altered',
+      (note: string) => note.replace(/.{4}(?=[^\n]{100}\n$)/, 'AbCd'),
+      'does not fit what stands there',
+    ],
+  ] as const)
+    it(`believes no checkpoint whose post-quantum cosignature ${what}, and keeps none`, async () => {
+      const page = await pages.openSignedIn('/console/account')
+      await verifyFor(page)
+      await pages.context.route(/\/checkpoint$/, async (route) => {
+        const response = await route.fetch()
+        const note = await response.text()
+        const body = change(note)
+        expect(body).to.not.equal(note)
+        await route.fulfill({ response, body })
+      })
+      await page.click('.sidebar a:text("Log")')
+      await page.waitForSelector('.findings')
+      expect(await outcomes(page, 'section:has(#whole)')).to.deep.equal(['passed', 'failed', 'skipped'])
+      expect(await page.innerText('.findings')).to.include(said)
+      expect(await page.innerText('section:has(#whole)')).to.not.match(/It has \d+ entries/)
+      expect(await page.evaluate('Object.keys(localStorage)')).to.deep.equal([])
+      await expectUsable(page, `a checkpoint whose cosignature ${what}`)
+      await page.click('td button:has-text("Check")')
+      await page.waitForSelector('dialog .findings')
+      expect(await outcomes(page, 'dialog')).to.deep.equal([
+        'passed',
+        'passed',
+        'failed',
+        'skipped',
+        'skipped',
+      ])
+    })
+
+  it('is green for nothing when the code that checks the cosignature can’t be fetched', async () => {
+    const page = await pages.openSignedIn('/console/account')
+    const chunks: string[] = []
+    await pages.context.route(/\/assets\/.*cosignature/, (route) => {
+      chunks.push(route.request().url())
+      return route.abort()
+    })
+    await page.click('.sidebar a:text("Log")')
+    await page.waitForSelector('section:has(#whole) [role="alert"] >> text=does not answer')
+    expect(chunks.length).to.be.greaterThan(0)
+    expect(await outcomes(page, 'section:has(#whole)')).to.deep.equal([])
+    await pages.context.unrouteAll()
   })
 })

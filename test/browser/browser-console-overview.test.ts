@@ -8,9 +8,11 @@ import {
   expectUsable,
   ownerOf,
   settledOn,
+  signInInstead,
 } from '../support/console-page.ts'
-import { newAccount } from '../support/domain/accounts.ts'
+import { newAccount, signIn } from '../support/domain/accounts.ts'
 import { createPod, movePod } from '../support/domain/pods.ts'
+import { addMember } from '../support/domain/team.ts'
 
 describe('the console’s overview in Chromium', function () {
   this.timeout(600_000)
@@ -72,6 +74,53 @@ describe('the console’s overview in Chromium', function () {
     ).body
     expect(alerts[0]).to.include({ status: 'resolved' })
     expect(alerts[0]?.decision).to.include({ reason: 'The password was changed.' })
+  })
+
+  it('Home says what to do first until all is done, to each member what their role may do', async () => {
+    const page = await pages.openSignedIn('/console')
+    const steps = async () =>
+      (
+        await page.$$eval('.steps li', (items) => items.map((item) => item.querySelector('h3')?.innerText))
+      ).map((text) => text?.trim().replaceAll(/\s+/g, ' '))
+    await page.waitForSelector('.steps')
+    const [key, verify, check] = [
+      'Create an API key',
+      'Verify something',
+      'Check a result as its recipient would',
+    ]
+    expect(await steps()).to.deep.equal([key, verify, check])
+    const owner = await ownerOf(pages.app, page.account)
+    await page.reload()
+    await page.waitForSelector('.steps >> text=Done')
+    expect(await steps()).to.deep.equal([`${key} Done`, verify, check])
+    const body = { data: { age: 36 }, options: { rules: [{ field: 'age', op: 'gte', value: 18 }] } }
+    await ok(pages.app, 'POST', '/verify', { key: owner.apiKey, body })
+    await page.reload()
+    await page.waitForSelector('text=Open the newest result')
+    expect(await steps()).to.deep.equal([`${key} Done`, `${verify} Done`, check])
+    await expectUsable(page, 'Home with first steps')
+    await page.click('text=Open the newest result')
+    await page.waitForURL('**/verify/qr/*')
+    await page.goto(`${pages.app.url}/console`)
+    await page.waitForSelector('h2:text("Open alerts")')
+    await page.waitForLoadState('networkidle')
+    expect(await page.isVisible('text=What to do first')).to.equal(false)
+
+    const session = await signIn(pages.app, page.account)
+    for (const [role, titles] of [
+      ['operator', [`${verify} Done`, check]],
+      ['viewer', [check]],
+    ] as const) {
+      await signInInstead(page, await addMember(pages.app, session, role))
+      await page.waitForSelector('text=Open the newest result')
+      expect(await steps(), role).to.deep.equal(titles)
+    }
+    await page.click('text=Hide these steps')
+    await page.waitForSelector('.steps', { state: 'detached' })
+    await page.reload()
+    await page.waitForSelector('h2:text("Open alerts")')
+    await page.waitForLoadState('networkidle')
+    expect(await page.isVisible('.steps')).to.equal(false)
   })
 
   it('Home draws results and charges by day, and says the same in a table', async () => {

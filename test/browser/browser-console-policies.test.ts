@@ -1,6 +1,9 @@
 /** The console's pages of policies: written as JSON, tried on sample facts, put in force. */
 import { expect } from 'chai'
+import type { StoredPolicy } from '../../src/domain/policies/schemas.ts'
+import { ok } from '../support/client.ts'
 import { type ConsolePages, eachInFreshBrowser, expectUsable, settledOn } from '../support/console-page.ts'
+import { signIn } from '../support/domain/accounts.ts'
 
 describe('the console’s policies in Chromium', function () {
   this.timeout(600_000)
@@ -54,10 +57,62 @@ describe('the console’s policies in Chromium', function () {
   it('of circuits are there from the start, and are tried with a currency', async () => {
     const page = await pages.openSignedIn('/console/policies')
     await page.click('td a:text-is("yesno")')
-    await page.waitForSelector('text=In force as it was from the start')
+    await page.waitForSelector('text=The initial policy is in force')
     await page.click('button:text("Try the rules")')
     await page.waitForSelector('.notice >> text=RULE_PERMITS')
     await page.click('text=All policies')
-    await page.waitForSelector('h2:text("Of circuits")')
+    await page.waitForSelector('h2:text("There from the start")')
+  })
+
+  it('are listed by name with the version in force, page by page, beside those from the start', async () => {
+    const page = await pages.openSignedIn('/console/policies')
+    await page.waitForSelector('.empty >> text=has written no policy yet')
+    const standing = (policyId: string) =>
+      page.innerText(`[aria-labelledby="initial"] tr:has(a:text-is("${policyId}")) [data-title="In force"]`)
+    expect(await standing('yesno')).to.equal('The initial one')
+    await expectUsable(page, 'no policy of the organisation')
+
+    const { headers } = await signIn(pages.app, page.account)
+    const write = (policyId: string, rules: object[]) =>
+      ok<StoredPolicy>(pages.app, 'PUT', `/console/api/policies/${policyId}`, { headers, body: { rules } })
+    const permit = [{ effect: 'permit', rules: [{ field: 'context.amount', op: 'lte', value: 100 }] }]
+    for (const policyId of ['order', 'order', 'yesno']) await write(policyId, permit)
+    const { updatedAt } = await write('refund', [])
+    await page.reload()
+    await settledOn(page)
+    const written = '[aria-labelledby="written"] tbody tr'
+    const shown = () =>
+      page.$$eval(`${written} td:first-child`, (cells) => cells.map((cell) => cell.textContent ?? ''))
+    expect(await shown()).to.deep.equal(['order', 'refund', 'yesno'])
+    const rowOf = (policyId: string) => page.innerText(`${written}:has(a:text-is("${policyId}"))`)
+    expect(await rowOf('order'))
+      .to.include('Version 2')
+      .and.to.include('Resources of this type')
+    expect(await rowOf('yesno'))
+      .to.include('Version 1')
+      .and.to.include('one comparison')
+    expect(await rowOf('refund')).to.include('None: denies everything')
+    expect(await page.getAttribute(`${written}:has-text("refund") time`, 'datetime')).to.equal(updatedAt)
+    expect(await standing('yesno')).to.equal('Version 1')
+    expect(await standing('kyc')).to.equal('The initial one')
+    await expectUsable(page, 'policies of the organisation')
+    await page.click(`${written} a:text-is("order")`)
+    await page.waitForSelector('text=Version 2 is in force')
+    expect(page.url()).to.equal(`${pages.app.url}/console/policies?policy=order`)
+
+    // More than a page, of which the names come before those of all circuits.
+    for (let number = 100; number < 150; number++) await write(`a${number}`, permit)
+    await page.click('text=All policies')
+    await page.waitForSelector('button:text("Show more")')
+    expect(await shown())
+      .to.have.length(50)
+      .and.not.include('order')
+    expect(await standing('yesno')).to.equal('')
+    await expectUsable(page, 'a first page of policies')
+    await page.click('button:text("Show more")')
+    await page.waitForSelector(`${written} a:text-is("order")`)
+    expect(await shown()).to.have.length(53)
+    expect(await page.isVisible('button:text("Show more")')).to.equal(false)
+    expect(await standing('yesno')).to.equal('Version 1')
   })
 })

@@ -83,11 +83,14 @@ describe('the console’s page of screening in Chromium', function () {
 
     await signInInstead(page, viewer)
     await page.waitForSelector('td >> text=Waits for a second reviewer')
+    await page.waitForSelector(`td >> text=${first.email.toLowerCase()}`)
     expect(await page.isVisible('td button')).to.equal(false)
 
     await signInInstead(page, second)
     await page.click('td button:has-text("Review")')
-    await page.waitForSelector('dialog >> text=Another member proposed this')
+    await page.waitForSelector(
+      `dialog >> text=Proposed by ${first.email.toLowerCase()}. If you decide the same`,
+    )
     await expectUsable(page, 'confirming what another member proposed')
     await page.keyboard.press('Escape')
     await decideOn(page, 'Review', 'not_this_person', 'I saw it, too.')
@@ -97,7 +100,7 @@ describe('the console’s page of screening in Chromium', function () {
     await page.waitForSelector('td >> text=I saw it, too.')
     expect(await page.innerText('tbody'))
       .to.include('Not this person')
-      .and.to.include('by you, proposed by')
+      .and.to.include(`by you, proposed by ${first.email.toLowerCase()}`)
     await expectUsable(page, 'a decided finding')
     const [decided] = (await routes.findings({ status: 'decided' })).findings
     expect(decided?.decision).to.deep.include({ reason: 'I saw it, too.', proposedBy: first.accountId })

@@ -54,18 +54,41 @@ describe('the console’s pages of payments and connections in Chromium', functi
       (inputs) => inputs.map((input) => (input as HTMLInputElement).value),
     )
     expect(command).to.include(`--api-key '${apiKey}'`).and.to.include(pages.app.url)
-    const authenticate = () =>
+    const authenticate = (told: object = {}) =>
       pages.app.request<{ config: object }>('POST', '/api/merchant/terminals/authenticate', {
         key: apiKey,
-        body: { terminalId, terminalSecret },
+        body: { terminalId, terminalSecret, ...told },
       })
-    const { body } = await authenticate()
-    expect(body.config).to.include({ floorLimit: 40, maxOfflineAgeMs: 12 * 3_600_000 })
     await page.click('text=I have kept it')
     expect(await page.content()).to.not.include(terminalSecret)
-    expect(await page.innerText('tbody'))
-      .to.include('Market stall')
-      .and.to.include('age 12 h')
+    await page.waitForSelector('td >> text=Market stall')
+    const row = () => page.innerText('tbody tr')
+    expect(await row())
+      .to.include('age 12 h')
+      .and.to.include('Never')
+      .and.to.include('Not told')
+    const { body } = await authenticate({
+      version: '2.1.0',
+      clock: Date.now() - 5 * 60_000,
+      queued: {
+        count: 3,
+        sum: [
+          { currency: 'GBP', amount: 1012.5 },
+          { currency: 'JPY', amount: 900 },
+        ],
+      },
+    })
+    expect(body.config).to.include({ floorLimit: 40, maxOfflineAgeMs: 12 * 3_600_000 })
+    await page.reload()
+    await page.waitForSelector('td >> text=version 2.1.0')
+    expect(await row())
+      .to.include('Clock 5 min behind')
+      .and.to.match(/3 payments\s+GBP\s1,012.50\s+JPY\s900\s+as last told/)
+    await expectUsable(page, 'a terminal on which payments wait')
+    await authenticate({ clock: Date.now() - 50_000, queued: { count: 0, sum: [] } })
+    await page.reload()
+    await page.waitForSelector('td >> text=Nothing')
+    expect(await row()).to.not.include('Clock')
 
     await confirmOn(page, 'Revoke', 'Till 3', 'Revoke terminal')
     await page.waitForSelector('text=There is no terminal yet')
@@ -74,9 +97,56 @@ describe('the console’s pages of payments and connections in Chromium', functi
     await page.waitForSelector('td >> text=Revoked')
   })
 
-  it('payments are found by the filters of the address, downloaded, and accepted when they are late', async () => {
+  it('terminals and keys are read to their end, and payments found by a terminal that no list shows', async () => {
+    const page = await pages.openSignedIn('/console/terminals')
+    const owner = await ownerOf(pages.app, page.account)
+    const till = await terminalTill(pages.app, owner)
+    await till.validate({ ...till.payment(), transactionId: 'txn_of_the_oldest' })
+    const { knex } = pages.app.services.database
+    // A thousand that are newer, of which fifty are in use.
+    const copies = 'generate_series(1, 1000) AS i WHERE id = ?'
+    const revokedAt = 'CASE WHEN i <= 50 THEN NULL ELSE created_at END'
+    await knex.raw(
+      `INSERT INTO terminals (id, organisation, merchant, label, secret_hash, limits, created_at, revoked_at)
+        SELECT 'ter_9' || lpad(i::text, 25, '0'), organisation, merchant, 'newer', secret_hash, limits, created_at,
+          ${revokedAt} FROM terminals, ${copies}`,
+      [till.origin],
+    )
+    await knex.raw(
+      `INSERT INTO api_keys (id, organisation, digest, sealed_midstate, hint, label, scopes, created_at, revoked_at)
+        SELECT 'key_9' || lpad(i::text, 25, '0'), organisation, sha256(digest || int4send(i)), sealed_midstate,
+          hint, 'newer', scopes, created_at, ${revokedAt} FROM api_keys, ${copies}`,
+      [till.keyId],
+    )
+    for (const path of ['/console/terminals', '/console/keys']) {
+      await page.goto(pages.app.url + path)
+      await page.waitForFunction(() => document.querySelectorAll('tbody tr').length === 50)
+      expect(await page.isVisible('td strong:text-is("till")')).to.equal(false)
+      await page.click('button:text("Show more")')
+      await page.waitForSelector('td strong:text-is("till")')
+      expect(await page.isVisible('button:text("Show more")')).to.equal(false)
+      await page.click('.filters a:has-text("All")')
+      await page.waitForFunction(() => document.querySelectorAll('tbody tr').length === 50)
+      await page.waitForSelector('td >> text=Revoked')
+    }
+
+    await page.goto(`${pages.app.url}/console/payments`)
+    await page.waitForSelector('td >> text=txn_of_the_oldest')
+    await page.waitForFunction(() => document.querySelectorAll('datalist option').length === 1000)
+    await fillOn(page, { terminalId: `ter_${'9'.repeat(26)}` })
+    await page.click('button:text("Filter")')
+    await page.waitForSelector('text=No payment is like this')
+    await fillOn(page, { terminalId: till.origin })
+    await page.click('button:text("Filter")')
+    await page.waitForSelector('td >> text=txn_of_the_oldest')
+    expect(new URL(page.url()).search).to.equal(`?terminalId=${till.origin}`)
+    expect(await page.inputValue('[name="terminalId"]')).to.equal(till.origin)
+  })
+
+  it('payments are found by the filters of the address, downloaded, and decided when they are late', async () => {
     const page = await pages.openSignedIn('/console/payments')
     expect(await page.innerText('.empty')).to.include('There is no payment yet')
+    await expectUsable(page, 'no payments')
     const owner = await ownerOf(pages.app, page.account)
     const till = await terminalTill(pages.app, owner)
     const stolen = await terminalTill(pages.app, owner)
@@ -84,13 +154,14 @@ describe('the console’s pages of payments and connections in Chromium', functi
     await till.validate(good)
     await till.validate({ ...till.payment({ cardToken: 'tok_twice' }), transactionId: 'txn_first' })
     await till.validate({ ...till.payment({ cardToken: 'tok_twice' }), transactionId: 'txn_second' })
-    const late = stolen.payment({ amountMinor: 990 })
+    const late = stolen.payment({ amountMinor: 990, transactionId: 'txn_late' })
+    const later = stolen.payment({ amountMinor: 450, transactionId: 'txn_later' })
     await pages.app.request('DELETE', `/console/api/keys/${stolen.keyId}`, { key: owner.apiKey })
-    await till.sync([late])
+    await till.sync([late, later])
 
     await page.reload()
     await settledOn(page)
-    await page.waitForFunction(() => document.querySelectorAll('tbody tr').length === 4)
+    await page.waitForFunction(() => document.querySelectorAll('tbody tr').length === 5)
     await expectUsable(page, 'payments')
     await page.selectOption('[name="status"]', 'conflict')
     await page.click('button:text("Filter")')
@@ -108,17 +179,35 @@ describe('the console’s pages of payments and connections in Chromium', functi
     await page.click('button:text("Filter")')
     await page.waitForSelector('text=No payment is like this')
     await page.click('text=Clear the filters')
-    await page.waitForFunction(() => document.querySelectorAll('tbody tr').length === 4)
+    await page.waitForFunction(() => document.querySelectorAll('tbody tr').length === 5)
 
-    await page.click('td button:has-text("Accept")')
+    await page.click('tr:has(code:text-is("txn_late")) button:has-text("Accept")')
     await expectUsable(page, 'the window of a late payment')
     await page.click('dialog button:text("Accept payment")')
-    await page.waitForSelector('text=by an operator')
-    expect(await page.isVisible('td button:has-text("Accept")')).to.equal(false)
+    await page.waitForSelector('tr:has(code:text-is("txn_late")) >> text=by an operator')
+    const row = 'tr:has(code:text-is("txn_later"))'
+    await page.click(`${row} button:has-text("Reject")`)
+    await page.click('dialog button:text("Reject payment")')
+    await page.waitForSelector('dialog .field .error')
+    await fillOn(page, { reason: 'The till was stolen.' }, 'dialog')
+    await expectUsable(page, 'the window that rejects a late payment')
+    await page.click('dialog button:text("Reject payment")')
+    await page.waitForSelector(`${row} >> text=by an operator`)
+    expect(await page.innerText(row))
+      .to.include('Rejected')
+      .and.to.include('“The till was stolen.”')
+    expect(await page.isVisible('td button')).to.equal(false)
+    await expectUsable(page, 'late payments that were decided')
+    await page.selectOption('[name="status"]', 'rejected')
+    await page.click('button:text("Filter")')
+    await page.waitForFunction(() => document.querySelectorAll('tbody tr').length === 1)
+    expect(await page.innerText('tbody')).to.include('txn_later')
   })
 
   it('pods are created with rules and changed, and say what a domain needs', async () => {
     const page = await pages.openSignedIn('/console/pods')
+    await page.waitForSelector('text=There is no pod yet')
+    await expectUsable(page, 'no pods')
     await page.click('text=Create a pod')
     await fillOn(page, { name: 'Age check', rules: '[{' })
     await page.click('button:text("Create pod")')

@@ -70,7 +70,7 @@ describe('one-time codes in Chromium', function () {
     await signOutOn(page)
     await signInOn(page, page.account)
     await page.waitForSelector('text=also needs a code')
-    expect(await page.evaluate(() => document.activeElement?.getAttribute('name'))).to.equal('code')
+    await page.waitForFunction(() => document.activeElement?.getAttribute('name') === 'code')
     await fillOn(page, { code: '000000' })
     await page.click('button:text("Sign in")')
     expect(await problemOf(page)).to.match(/one-time code is wrong/)

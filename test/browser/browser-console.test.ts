@@ -1,5 +1,4 @@
 /** The console’s frame: signing up, in and out, addresses, what is refused, and the pages that everybody has. */
-import { gzipSync } from 'node:zlib'
 import { expect } from 'chai'
 import type { Page } from 'playwright-core'
 import { addressOf, PAGES } from '../../src/web/console/directory.ts'
@@ -14,11 +13,7 @@ import {
 } from '../support/console-page.ts'
 import { newAccount, signUp } from '../support/domain/accounts.ts'
 import { addMember } from '../support/domain/team.ts'
-
-const MAX_BYTES_GZIPPED = 100_000
-const FIRST_PAINT_MS = 1000
-/** A machine may be busy with other things. */
-const PAINTS = 5
+import { expectLight, MAX_BYTES_GZIPPED } from '../support/page-weight.ts'
 
 describe('the console in Chromium', function () {
   this.timeout(600_000)
@@ -56,7 +51,7 @@ describe('the console in Chromium', function () {
     it('says what is wrong in the service’s words, where it belongs', async () => {
       const page = await pages.open('/console/sign-up')
       await page.click('button:text("Create account")')
-      expect(await page.evaluate(() => document.activeElement?.getAttribute('name'))).to.equal('organisation')
+      await page.waitForFunction(() => document.activeElement?.getAttribute('name') === 'organisation')
       const taken = await signUp(pages.app)
       await fillOn(page, { organisation: ' ', email: taken.email, password: taken.password })
       await page.click('button:text("Create account")')
@@ -81,6 +76,7 @@ describe('the console in Chromium', function () {
       await waitForHeading(page, 'Sign in')
       expect(await page.innerText('main [role="alert"]')).to.include('Your session has ended')
       expect(await page.isVisible('.sidebar')).to.equal(false)
+      await expectUsable(page, 'a session that has ended')
       await signInOn(page, page.account)
       await waitForHeading(page, 'API keys')
       expect(new URL(page.url()).search).to.equal('?show=all')
@@ -135,7 +131,7 @@ describe('the console in Chromium', function () {
       const page = await pages.openSignedIn('/console')
       await page.click('.sidebar a:text("Account")')
       await waitForHeading(page, 'Account')
-      expect(await page.evaluate(() => document.activeElement?.tagName)).to.equal('H1')
+      await page.waitForFunction(() => document.activeElement?.tagName === 'H1')
       expect(await page.title()).to.equal('Account · Console · Assay')
       expect(await page.getAttribute('.sidebar [aria-current="page"]', 'href')).to.equal('/console/account')
       await page.click('.sidebar a:text("API keys")')
@@ -220,7 +216,7 @@ describe('the console in Chromium', function () {
       await fillOn(page, { label: 'nothing' })
       await page.click('button:text("Create key")')
       await page.waitForSelector('fieldset .error')
-      expect(await page.evaluate(() => document.activeElement?.getAttribute('name'))).to.equal('scopes')
+      await page.waitForFunction(() => document.activeElement?.getAttribute('name') === 'scopes')
     })
 
     it('are made by keyboard alone', async () => {
@@ -231,7 +227,7 @@ describe('the console in Chromium', function () {
       await page.keyboard.type('typed')
       await page.keyboard.press('Enter')
       await page.waitForSelector('.secrets')
-      expect(await page.evaluate(() => document.activeElement?.id)).to.equal('secrets-title')
+      await page.waitForFunction(() => document.activeElement?.id === 'secrets-title')
     })
   })
 
@@ -261,6 +257,9 @@ describe('the console in Chromium', function () {
       await page.keyboard.press('Escape')
       await page.setViewportSize({ width: 390, height: 844 })
       await page.click('text=Menu')
+      await page.waitForSelector('.sidebar a:text("Account")')
+      await expectUsable(page, 'the open menu')
+      await page.setViewportSize({ width: 390, height: 844 })
       await page.click('.sidebar a:text("Account")')
       await waitForHeading(page, 'Account')
     })
@@ -281,29 +280,10 @@ describe('the console in Chromium', function () {
       await signInOn(first, owner)
       await waitForHeading(first, 'Home')
       for (const { title, address } of PAGES.map((page) => ({ ...page, address: addressOf(page) }))) {
-        const paints: number[] = []
-        while (paints.length < PAINTS && !paints.some((time) => time < FIRST_PAINT_MS)) {
-          const page = await pages.context.newPage()
-          const bodies: Promise<Buffer>[] = []
-          page.on('response', (response) => {
-            if (!response.url().includes('/console/api/')) bodies.push(response.body())
-          })
-          await page.goto(`${pages.app.url}${address}`)
+        await expectLight(pages.context, `${pages.app.url}${address}`, async (page) => {
           await waitForHeading(page, title)
           await settledOn(page)
-          const sizes = (await Promise.all(bodies)).map((body) => gzipSync(body).length)
-          expect(sizes.length, address).to.be.greaterThan(3)
-          expect(
-            sizes.reduce((sum, size) => sum + size, 0),
-            address,
-          ).to.be.lessThan(MAX_BYTES_GZIPPED)
-          const paint = await page.waitForFunction(
-            () => performance.getEntriesByName('first-contentful-paint')[0]?.startTime,
-          )
-          paints.push((await paint.jsonValue()) ?? Number.NaN)
-          await page.close()
-        }
-        expect(Math.min(...paints), `${address}: ${paints}`).to.be.lessThan(FIRST_PAINT_MS)
+        })
       }
     })
   })

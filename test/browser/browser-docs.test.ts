@@ -1,6 +1,7 @@
 /** The documentation in Chromium: readable by everybody, with and without JavaScript. */
 import { expect } from 'chai'
 import type { Page } from 'playwright-core'
+import { breaches } from '../support/axe.ts'
 import { type ConsolePages, expectUsable, startConsolePages } from '../support/console-page.ts'
 
 const FIRST_PAINT_MS = 1000
@@ -68,6 +69,20 @@ describe('documentation in Chromium', () => {
       it(`${path} is usable by everybody: a phone and a desktop, light and dark, the narrowest screen`, async () => {
         await expectUsable(await open(path), path)
       })
+
+    it('axe finds nothing on any page', async () => {
+      const page = await open('/docs')
+      const addresses = await page.$$eval('nav.contents a', (links) => [
+        ...new Set(links.map((link) => (link as HTMLAnchorElement).pathname)),
+      ])
+      expect(addresses.length).to.be.greaterThan(50)
+      const found: string[] = []
+      for (const address of addresses) {
+        await page.goto(new URL(address, pages.app.url).href)
+        for (const breach of await breaches(page)) found.push(`${address}: ${breach}`)
+      }
+      expect(found).to.deep.equal([])
+    }).timeout(300_000)
 
     it('what is folded is usable as well', async () => {
       const page = await open('/docs/api-verification')

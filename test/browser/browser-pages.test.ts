@@ -2,14 +2,13 @@
 import { expect } from 'chai'
 import type { Browser, BrowserContext, BrowserContextOptions, Page } from 'playwright-core'
 import { startTestApp, type TestApp, type TestOrganisation } from '../support/app.ts'
-import { breaches } from '../support/axe.ts'
+import { isLive, postMessage } from '../support/chat/chat-page.ts'
 import { launchChromium } from '../support/chromium.ts'
+import { expectUsable } from '../support/console-page.ts'
+import { expectLight, MAX_BYTES_GZIPPED } from '../support/page-weight.ts'
 import { DATA, signedResult, verified } from '../support/verification.ts'
 
 const HOUR_MS = 3_600_000
-const PHONE = { width: 390, height: 844 }
-/** WCAG 1.4.10: no scrolling in two directions at this width. */
-const NARROWEST = { width: 320, height: 640 }
 const UNKNOWN_HASH = 'A'.repeat(43)
 const PASSING_RULES = [{ field: 'age', op: 'gte', value: 18 }]
 const FAILING_RULES = [{ field: 'age', op: 'gt', value: 99 }]
@@ -81,7 +80,6 @@ describe('pages in Chromium', () => {
       const response = await route.fetch()
       return route.fulfill({ status, json: change(await response.json()) })
     })
-  const widthOfContent = (page: Page) => page.evaluate(() => document.documentElement.scrollWidth)
 
   describe('the first page', () => {
     const healthIs = (page: Page, status: string) => page.waitForSelector(`#health[data-status="${status}"]`)
@@ -364,57 +362,52 @@ describe('pages in Chromium', () => {
   })
 
   describe('for everybody', () => {
-    for (const colorScheme of ['light', 'dark'] as const) {
-      it(`axe finds nothing on any page, ${colorScheme}`, async () => {
-        await context.close()
-        await openContext({ colorScheme, viewport: PHONE })
-        const { qrUrl } = await result({ ttl: 600 })
-        const landing = await open('/')
-        await landing.waitForSelector('#health[data-status="healthy"]')
-        expect(await breaches(landing)).to.deep.equal([])
-        await landing.click('#send')
-        expect(await breaches(landing)).to.deep.equal([])
-        await landing.fill('#key', 'ak_live_unknown')
-        await landing.click('#send')
-        await landing.waitForSelector('#outcome[data-verdict="bad"]')
-        expect(await breaches(landing)).to.deep.equal([])
-        await landing.fill('#key', owner.apiKey)
-        await landing.click('#send')
-        await landing.waitForSelector('#outcome[data-verdict="good"]')
-        await landing.click('summary')
-        expect(await breaches(landing)).to.deep.equal([])
-
-        for (const [address, change] of [
-          [qrUrl, {}],
-          [qrUrl, { status: 'EXPIRED' }],
-          [qrUrl, { jws: 'e30.e30.AAAA' }],
-          [`/verify/qr/${UNKNOWN_HASH}`, {}],
-        ] as const) {
-          await context.unrouteAll()
-          await context.route(/\/verify\/qr\//, async (route) => {
-            if (route.request().resourceType() !== 'fetch') return route.continue()
-            const response = await route.fetch()
-            return route.fulfill({ response, json: { ...(await response.json()), ...change } })
-          })
-          const page = await open(address)
-          await settled(page)
-          expect(await breaches(page)).to.deep.equal([])
-        }
-      })
-    }
-
-    it('nothing is wider than a narrow screen', async () => {
-      await context.close()
-      await openContext({ viewport: NARROWEST })
+    it('axe finds nothing on any page, on a phone and a desktop, in light and dark, and nothing is cut off', async function () {
+      this.timeout(300_000)
+      const { qrUrl } = await result({ ttl: 600 })
       const landing = await open('/')
+      await landing.waitForSelector('#health[data-status="healthy"]')
+      await expectUsable(landing, 'the first page')
+      await landing.click('#send')
+      await expectUsable(landing, 'the first page with an error')
+      await landing.fill('#key', 'ak_live_unknown')
+      await landing.click('#send')
+      await landing.waitForSelector('#outcome[data-verdict="bad"]')
+      await expectUsable(landing, 'the first page, refused')
       await landing.fill('#key', owner.apiKey)
       await landing.click('#send')
       await landing.waitForSelector('#outcome[data-verdict="good"]')
       await landing.click('summary')
-      expect(await widthOfContent(landing)).to.equal(NARROWEST.width)
-      const page = await open((await result({ ttl: 600 })).qrUrl)
-      await settled(page)
-      expect(await widthOfContent(page)).to.equal(NARROWEST.width)
+      await expectUsable(landing, 'the first page with a result')
+
+      for (const [state, address, change] of [
+        ['a result', qrUrl, {}],
+        ['a result that has expired', qrUrl, { status: 'EXPIRED' }],
+        ['a result that is not valid', qrUrl, { jws: 'e30.e30.AAAA' }],
+        ['no such result', `/verify/qr/${UNKNOWN_HASH}`, {}],
+      ] as const) {
+        await context.unrouteAll()
+        await context.route(/\/verify\/qr\//, async (route) => {
+          if (route.request().resourceType() !== 'fetch') return route.continue()
+          const response = await route.fetch()
+          return route.fulfill({ response, json: { ...(await response.json()), ...change } })
+        })
+        const page = await open(address)
+        await settled(page)
+        await expectUsable(page, state)
+      }
+    })
+
+    it(`loads less than ${MAX_BYTES_GZIPPED / 1000} KB, packed, for each page, which paints within a second`, async function () {
+      this.timeout(120_000)
+      await postMessage(app, { text: 'Something to read.' })
+      for (const [address, isShown] of [
+        ['/', (page: Page) => page.waitForSelector('#health[data-status="healthy"]')],
+        ['/chat', (page: Page) => isLive(page).then(() => page.waitForSelector('[data-message]'))],
+        [(await result({ rules: PASSING_RULES })).qrUrl, settled],
+        ['/credentials', (page: Page) => page.waitForSelector('#create-box summary')],
+      ] as const)
+        await expectLight(context, new URL(address, app.url).href, isShown)
     })
 
     it('says what needs JavaScript, and how to do without', async () => {

@@ -3,37 +3,73 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { expect } from 'chai'
-import { filmOf } from '../support/camera.ts'
-import { enter, offline, online, type Shop, startShop } from '../support/till-page.ts'
+import readQrCode from 'jsqr'
+import type { Served } from '../../src/domain/system/pages.ts'
+import { BLANK, filmOf, filmOfPicture } from '../support/camera.ts'
+import { expectUsable, fillOn, settledOn, signInOn } from '../support/console-page.ts'
+import { signUp } from '../support/domain/accounts.ts'
+import { readPng } from '../support/png.ts'
+import { bookedCount, enter, offline, online, type Shop, startShop, take } from '../support/till-page.ts'
+
+/** jsqr names its own type of module wrongly. */
+const readQr = readQrCode as unknown as typeof readQrCode.default
 
 describe('the till and its device in Chromium', function () {
   this.timeout(600_000)
-  let shop: Shop | undefined
   let folder: string
+  let shop: Shop
 
-  const open = async (cardToken: string, ...args: string[]): Promise<Shop> => {
-    const film = join(folder, 'camera.y4m')
-    await writeFile(film, filmOf(cardToken))
+  const film = () => join(folder, 'camera.y4m')
+  before(async () => {
+    folder = await mkdtemp(join(tmpdir(), 'assay-till-'))
+    await writeFile(film(), BLANK)
     shop = await startShop([
       '--use-fake-device-for-media-stream',
-      `--use-file-for-fake-video-capture=${film}`,
-      ...args,
+      `--use-file-for-fake-video-capture=${film()}`,
+      // Only who was granted the camera may use it.
+      '--deny-permission-prompts',
     ])
-    return shop
-  }
-
-  beforeEach(async () => {
-    folder = await mkdtemp(join(tmpdir(), 'assay-till-'))
   })
-  afterEach(async () => {
+  after(async () => {
     await shop?.close()
     await rm(folder, { recursive: true })
-    expect(shop?.complaints).to.deep.equal([])
+  })
+  beforeEach(() => shop.anew())
+  afterEach(() => expect(shop.complaints).to.deep.equal([]))
+
+  it('is paired by scanning the code that the console shows when a terminal is created', async () => {
+    const { app } = shop
+    const desk = await (await shop.device()).newPage()
+    await desk.goto(`${app.url}/console/terminals`)
+    await signInOn(desk, await signUp(app))
+    await settledOn(desk)
+    await desk.click('text=Create a terminal')
+    await fillOn(desk, { label: 'Stall' })
+    await desk.click('button:text("Create terminal")')
+    await desk.waitForSelector('.qr')
+    const shown = readPng(await desk.locator('.qr').screenshot())
+    const address = readQr(shown.data, shown.width, shown.height)?.data ?? expect.fail('no QR code')
+    expect(await desk.inputValue('.secrets .field:has-text("Pairing address") input')).to.equal(address)
+
+    await writeFile(film(), filmOfPicture(shown))
+    const counter = await shop.device()
+    await counter.grantPermissions(['camera'], { origin: app.url })
+    const page = await counter.newPage()
+    await page.goto(`${app.url}/terminal`)
+    await page.click('button:text("Scan the QR code")')
+    await page.waitForSelector('h2:text("Stall")')
+    expect(await page.$('video')).to.equal(null)
+    await page.click('button:text("Become Stall")')
+    await online(page)
+    await enter(page, '250', 'tok_1')
+    await page.click('button.pay')
+    await page.waitForSelector('.result h1:text("Accepted")')
   })
 
   it('reads a card token with the camera, also without a network', async () => {
-    const { link, ...opened } = await open('tok_from_a_screen')
-    const { page, context } = await opened.paired()
+    const { link } = shop
+    const { page, context } = await shop.paired()
+    await writeFile(film(), filmOf('tok_from_a_screen'))
     await context.grantPermissions(['camera'], { origin: link.url })
     await page.evaluate(() => navigator.serviceWorker.ready)
     link.cut(true)
@@ -49,8 +85,7 @@ describe('the till and its device in Chromium', function () {
   })
 
   it('says that it may not use the camera, and takes the token by hand', async () => {
-    const { page, context } = await (await open('tok_unseen', '--deny-permission-prompts')).paired()
-    await context.clearPermissions()
+    const { page } = await shop.paired()
     await page.click('button:text("Scan QR code")')
     await page.waitForSelector('text=This page may not use the camera')
     await page.click('button:text("Stop looking")')
@@ -60,8 +95,8 @@ describe('the till and its device in Chromium', function () {
   })
 
   it('can be installed: a manifest, an icon, a start without a network', async () => {
-    const { link, ...opened } = await open('tok_unseen')
-    const { page, context } = await opened.paired()
+    const { link } = shop
+    const { page, context } = await shop.paired()
     await page.evaluate(() => navigator.serviceWorker.ready)
     const session = await context.newCDPSession(page)
     const manifest = await session.send('Page.getAppManifest')
@@ -83,5 +118,43 @@ describe('the till and its device in Chromium', function () {
     await offline(page)
     link.cut(false)
     await online(page)
+  })
+
+  it('offers a new version, and uses it when somebody says so, with what waits', async () => {
+    const { link, app } = shop
+    const { page } = await shop.paired()
+    await page.evaluate(() => navigator.serviceWorker.ready)
+    const { pages } = app.services
+    const { terminal, terminalWorker } = pages
+    const change = ({ body, headers }: Served, from: RegExp, to: string): Served => {
+      expect(body).to.match(from)
+      return { body: body.replace(from, to), headers }
+    }
+    try {
+      // The server was updated: another page, and the program that keeps it.
+      Object.assign(pages, {
+        terminal: change(terminal, /<title>.*<\/title>/, '<title>The new till</title>'),
+        terminalWorker: change(terminalWorker, /assay-till-\w+/, 'assay-till-new'),
+      })
+      await page.check('.switch input')
+      await page.waitForSelector('.state:text("Airplane mode")')
+      await take(page, '250', 'tok_1')
+      await page.evaluate(async () => (await navigator.serviceWorker.ready).update())
+      await page.waitForSelector('text=A new version of the till is ready.')
+      await expectUsable(page, 'a new version')
+      expect(await page.title()).to.equal('Till · Assay')
+      link.cut(true)
+      await page.click('button:text("Use it now")')
+      await page.waitForFunction(() => document.title === 'The new till')
+      await offline(page)
+      expect(await page.innerText('.till-bar')).to.include('1 waiting, £2.50')
+      expect(await page.$$('text=A new version')).to.deep.equal([])
+      expect(await page.evaluate(() => caches.keys())).to.deep.equal(['assay-till-new'])
+      expect(await take(page, '250', 'tok_1')).to.include('used before')
+      link.cut(false)
+      await bookedCount(shop, 1)
+    } finally {
+      Object.assign(pages, { terminal, terminalWorker })
+    }
   })
 })

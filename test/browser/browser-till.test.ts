@@ -4,28 +4,27 @@ import { expectUsable } from '../support/console-page.ts'
 import {
   bookedCount,
   enter,
+  inShop,
   nextPayment,
   offline,
   online,
   type Shop,
+  setClocks,
   showView,
-  startShop,
   take,
 } from '../support/till-page.ts'
 
 /** Cards that are tried until one payment was booked at once. */
 const MOST_CARDS = 5
+const DAY_MS = 24 * 3_600_000
 
 describe('the till in Chromium', function () {
   this.timeout(600_000)
   let shop: Shop
 
-  before(async () => {
-    shop = await startShop()
+  inShop((started) => {
+    shop = started
   })
-  after(() => shop?.close())
-  beforeEach(() => shop.anew())
-  afterEach(() => expect(shop.complaints).to.deep.equal([]))
 
   it('is paired by the address of the QR code, which leaves no secret in the address or its history', async () => {
     const [context, terminal] = await Promise.all([shop.device(), shop.terminal()])
@@ -229,8 +228,8 @@ describe('the till in Chromium', function () {
     expect(await page.$('.notice')).to.equal(null)
   })
 
-  it('goes on after a week without a network, and stops when payments have waited too long', async () => {
-    const { page } = await shop.paired({ maxOfflineAgeMs: 10 * 24 * 3_600_000 })
+  it('goes on after a week without a network, uploads then, and says later what waited for too long', async () => {
+    const { page } = await shop.paired({ maxOfflineAgeMs: 10 * DAY_MS })
     await showView(page, 'This till')
     await page.waitForSelector('dd:text("240 h")')
     await showView(page, 'Sell')
@@ -238,12 +237,32 @@ describe('the till in Chromium', function () {
     await offline(page)
     await take(page, '100', 'tok_1')
     await nextPayment(page)
-    const days = (count: number) => Date.now() + count * 24 * 3_600_000
-    await page.clock.setSystemTime(days(8))
+    // Its token, of 12 hours, is over as well.
+    await setClocks(shop, page, 8 * DAY_MS)
     expect(await take(page, '200', 'tok_2')).to.include('Accepted')
     await nextPayment(page)
-    await page.clock.setSystemTime(days(11))
-    expect(await take(page, '300', 'tok_3')).to.include('connect first')
+    shop.link.cut(false)
+    await bookedCount(shop, 2)
+    await online(page)
+    await page.check('.switch input')
+    await page.waitForSelector('.state:text("Airplane mode")')
+    await take(page, '400', 'tok_3')
+    await nextPayment(page)
+    await setClocks(shop, page, 19 * DAY_MS)
+    expect(await take(page, '800', 'tok_4')).to.include('connect first')
+    await nextPayment(page)
+    await page.uncheck('.switch input')
+    await page.waitForSelector('.till-bar strong:has-text("1 refused later")')
+    await showView(page, 'Payments')
+    expect(await page.innerText('.notice'))
+      .to.include('£4.00')
+      .and.to.include('The payment is older than the policy allows.')
+    await page.waitForSelector('.report tr:has-text("Refused later")')
+    expect(await page.innerText('.report'))
+      .to.match(/Booked\s+2\s+£3\.00/)
+      .and.to.match(/Refused later\s+1\s+£4\.00/)
+    const accepted = (await shop.booked()).filter(({ status }) => status === 'accepted')
+    expect(accepted.map(({ amount }) => amount)).to.have.members([1, 2])
   })
 
   it('has a second till refuse the card: at once with the service, later without', async () => {

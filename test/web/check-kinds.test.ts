@@ -1,14 +1,15 @@
 /** What the page that checks finds of what a real service signed: nothing is called good that it could not look up, or that says NO. */
-import { webcrypto } from 'node:crypto'
 import { expect } from 'chai'
+import { checkProof } from '../../src/web/check/kinds/proof.ts'
 import { checkResult, checkResultAt } from '../../src/web/check/kinds/result.ts'
 import { checkSigned } from '../../src/web/check/kinds/signed-kinds.ts'
-import { type OwnService, openService } from '../../src/web/check/own-service.ts'
+import type { OwnService } from '../../src/web/check/own-service.ts'
 import { conclude, type Found } from '../../src/web/check/report.ts'
-import { openCrypto } from '../../src/web/crypto/crypto.ts'
 import { sharedApp, type TestApp } from '../support/app.ts'
+import { checkServiceOf } from '../support/check-service.ts'
 import { agentJws, agentRequestJws, newTrustedAgent } from '../support/domain/agent-trust.ts'
 import { postV1Verify } from '../support/domain/eligibility.ts'
+import { AGE_QUESTION, challengeRoutesOf, keeperOf, proveKyc } from '../support/domain/presentations.ts'
 import { payloadOf, signedBy, tokenRoutesOf } from '../support/domain/tokens.ts'
 import { DATA, hashOf, verified } from '../support/verification.ts'
 
@@ -27,29 +28,7 @@ describe('what the page that checks finds', () => {
     service = await serviceOf()
   })
 
-  /** The service as the page asks it. @param answered for another path than the one that is asked */
-  const serviceOf = async (answered: (path: string) => string = (path) => path): Promise<OwnService> => {
-    const bytesAt = async (path: string) => (await app.request('GET', path)).bytes
-    const keysAt = async (path: string) => (await app.request<{ keys: Json[] }>('GET', path)).body.keys
-    return {
-      ...openService(await openCrypto(webcrypto.subtle as SubtleCrypto)),
-      published: {
-        verificationKey: async (id) => (await app.request('GET', `/api/circuits/${id}/vkey`)).body,
-        log: {
-          checkpoint: async () => (await bytesAt('/checkpoint')).toString(),
-          keys: async () => (await bytesAt('/checkpoint/keys')).toString(),
-          tile: async (path) => new Uint8Array(await bytesAt(`/tile/${path}`)),
-        },
-      },
-      issuer: async () => (await app.request<{ issuer: string }>('GET', '/verify')).body.issuer,
-      keys: () => keysAt('/.well-known/jwks.json'),
-      statusList: async (list) => (await bytesAt(`/status/${list}`)).toString(),
-      async lookUp(path) {
-        const { status, body } = await app.request<Json>('GET', answered(path))
-        return status === 200 ? body : undefined
-      },
-    }
-  }
+  const serviceOf = (answered?: (path: string) => string) => checkServiceOf(app, { answered })
   const result = (options: object = { rules: RULES }) => verified(app, apiKey, { data: DATA, options })
   const toldOf = (found: Found) => {
     const { word, tone, text, checks, notChecked } = conclude(found)
@@ -67,7 +46,10 @@ describe('what the page that checks finds', () => {
       const { body } = await trust.verify({ agent_id: agentId, jws: agentJws(key, app.url) })
       return toldOfSigned(body.jws, 'agent-verdict+jws')
     }
-    expect(await verdict()).to.include({ word: 'Valid: verified', tone: 'good' })
+    expect(await verdict()).to.include({
+      word: 'Valid: verified, but whether the agent was suspended or revoked since was not checked',
+      tone: 'warn',
+    })
     await agents.step(String(agentId), 'suspend')
     const refused = await verdict()
     expect(refused).to.include({ word: 'Valid: not verified', tone: 'warn' })
@@ -83,7 +65,10 @@ describe('what the page that checks finds', () => {
       const { body } = await trust.authorise({ agent_id: agentId, action, jws })
       return toldOfSigned(body.receipt, 'agent-receipt+jws')
     }
-    expect(await receipt('order.cancel')).to.include({ word: 'Valid: allowed', tone: 'good' })
+    expect(await receipt('order.cancel')).to.include({
+      word: 'Valid: allowed, but whether the agent was suspended or revoked since was not checked',
+      tone: 'warn',
+    })
     const denied = await receipt('order.pay')
     expect(denied).to.include({ word: 'Valid: denied', tone: 'warn' })
     expect(denied.text).to.include('ACTION_NOT_ALLOWED')
@@ -95,11 +80,64 @@ describe('what the page that checks finds', () => {
   it('is what was decided on a screening, which a later decision may have replaced', async () => {
     const typ = 'aml-decision+jws'
     const cleared = await toldOfSigned(await signed(typ, { verdict: 'not_this_person' }), typ)
-    expect(cleared).to.include({ word: 'Genuine: not this person', tone: 'good' })
-    expect(cleared.notChecked?.join()).to.include('whether a later decision replaced it')
+    expect(cleared).to.include({
+      word: 'Genuine: not this person, but whether it still counts was not checked',
+      tone: 'warn',
+    })
+    expect(cleared.text).to.include('Whether a later decision replaced it')
     const confirmed = await toldOfSigned(await signed(typ, { verdict: 'confirmed' }), typ)
     expect(confirmed).to.include({ word: 'Genuine: confirmed', tone: 'warn' })
   })
+
+  it('is green for nothing that may have been used, withdrawn or revoked meanwhile', async () => {
+    const exp = Math.floor(Date.now() / 1000) + TTL_SECONDS
+    const ticketKid = async (): Promise<string> => {
+      const payload = { o: 'x', jti: 'tkt_1', exp, c: {} }
+      return signedBy(app, 'tickets', 'Ed25519', payload, { typ: 'qt+jwt' })
+    }
+    const open = {
+      'qt+jwt': [await ticketKid(), 'whether it was used or revoked'],
+      'cr+jws': [await signed('cr+jws', {}), 'whether the consent still stands'],
+      'agent-authorisation+jwt': [await signed('agent-authorisation+jwt', { exp }), 'whether the agent was'],
+    }
+    for (const [typ, [text = '', what]] of Object.entries(open)) {
+      const told = await toldOfSigned(text, typ)
+      expect(told.faults, typ).to.deep.equal([])
+      expect(told.tone, typ).to.equal('warn')
+      expect(told.word, typ)
+        .to.match(/^Genuine, but whether .* was not checked$/)
+        .and.include(what)
+    }
+    const single = await tokenRoutesOf(app, apiKey).issued({ ttl: TTL_SECONDS, singleUse: true })
+    expect(await toldOfSigned(single.token, 'vt+jwt')).to.include({
+      word: 'Genuine, but whether it was used was not checked',
+      tone: 'warn',
+    })
+    const many = await tokenRoutesOf(app, apiKey).issued({ ttl: TTL_SECONDS })
+    expect(await toldOfSigned(many.token, 'vt+jwt')).to.include({ word: 'Valid', tone: 'good' })
+  })
+
+  it('is green for no proof, which may have been spent, and says where it hides the status of what it is about', async () => {
+    const owner = await app.organisation()
+    const keeper = await keeperOf(app, owner)
+    const { asked } = challengeRoutesOf(app, owner.apiKey)
+    const told = async (question: object) => {
+      const { context } = await asked({ ...AGE_QUESTION, ...question })
+      const proof = await proveKyc(keeper, context, Date.now())
+      return toldOf(await checkProof(JSON.stringify(proof), service, Date.now()))
+    }
+    expect(await told({})).to.include({
+      word: 'The proof holds: YES, but whether the proof was spent or revoked was not checked',
+      tone: 'warn',
+    })
+    const hidden = await told({ status: 'not_required' })
+    expect(hidden).to.include({
+      word: 'The proof holds: YES, but whether what it is about was revoked, and whether the proof was spent or revoked was not checked',
+      tone: 'warn',
+    })
+    expect(hidden.faults).to.deep.equal([])
+    expect(hidden.text).to.include('It does not tell the status')
+  }).timeout(120_000)
 
   it('is nothing about a token that names no status list', async () => {
     const { token } = await tokenRoutesOf(app, apiKey).issued({ ttl: TTL_SECONDS })

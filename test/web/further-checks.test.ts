@@ -106,6 +106,12 @@ describe('further checks of a signed result', () => {
     })
   })
 
+  it('say of an entry in another log only that it was not looked for', async () => {
+    const result = await verified(app, apiKey, { data: DATA })
+    expect((await examined(await gather(result, { log: 0 }))).inclusion).to.match(/^passed: /)
+    expect((await examined(await gather(result, { log: 1 }))).inclusion).to.match(/^skipped: .*another log/)
+  })
+
   it('are not made where there is nothing: an item of a batch has no proof', async () => {
     const found = await examined(
       await gather(await signedResult(app, apiKey, { data: DATA, options: { rules: AGE } })),

@@ -2,12 +2,8 @@
 import { generateKeyPairSync, hash, sign, webcrypto } from 'node:crypto'
 import { expect } from 'chai'
 import { nodeHash } from '../../src/ledger/tree/merkle.ts'
-import {
-  checkpointText,
-  NOTE_ED25519,
-  signatureLine,
-  verifierKey,
-} from '../../src/protocol/evidence/signed-note.ts'
+import { NOTE_ED25519 } from '../../src/protocol/checkpoint/note.ts'
+import { checkpointText, signatureLine, verifierKey } from '../../src/protocol/checkpoint/signed-note.ts'
 import { openCrypto } from '../../src/web/crypto/crypto.ts'
 import { checkInclusion, type PublishedLog } from '../../src/web/result/inclusion.ts'
 

@@ -1,5 +1,6 @@
 /** The thread of the page that checks: the page stays usable meanwhile. It asks the service for what it publishes, and sends nothing. @module */
 import { systemClock } from '../../clock.ts'
+import type { WitnessPolicy } from '../../protocol/checkpoint/witness-policy.ts'
 import { openCrypto } from '../crypto/crypto.ts'
 import { isArchive } from './archive.ts'
 import { checkResult, checkResultAt } from './kinds/result.ts'
@@ -30,6 +31,8 @@ const check = async (
       return checkStatusList(it.jwt, service, now)
     case 'hybrid token':
       return (await import('./kinds/hybrid-token.ts')).checkHybridToken(it.json, service, now)
+    case 'SD-JWT':
+      return (await import('./kinds/sd-jwt.ts')).checkSdJwt(it.text, service, now)
     case 'proof':
       return (await import('./kinds/proof.ts')).checkProof(it.text, service, now)
     case 'checkpoint':
@@ -76,9 +79,23 @@ const checkFile = async (file: Blob, service: OwnService): Promise<Report> => {
   return checkText(text, service)
 }
 
+/** @throws WitnessPolicyError */
+const policyIn = async ({ policy = '' }: Given): Promise<WitnessPolicy | undefined> =>
+  policy.trim() === ''
+    ? undefined
+    : (await import('../../protocol/checkpoint/witness-policy.ts')).readWitnessPolicy(policy)
+
 const run = async (given: Given): Promise<void> => {
   const crypto = await openCrypto(globalThis.crypto.subtle)
-  const service = openService(crypto)
+  let policy: WitnessPolicy | undefined
+  try {
+    policy = await policyIn(given)
+  } catch (error) {
+    // Without it nothing is said: what somebody demands is not less for being misspelt.
+    if (!(error instanceof Error) || error.name !== 'WitnessPolicyError') throw error
+    return say({ policyProblem: error.message })
+  }
+  const service = openService(crypto, policy, given.asked)
   // What is pasted may be evidence, too.
   const report = await checkFile('text' in given ? new Blob([given.text.trimStart()]) : given.file, service)
   say({ report, by: crypto.name })

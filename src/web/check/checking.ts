@@ -12,7 +12,11 @@ export type Phase =
   | { readonly state: 'checking'; readonly read?: number; readonly of?: number }
   | { readonly state: 'done'; readonly report: Report; readonly by: string }
   /** Nothing was found out. */
-  | { readonly state: 'stopped'; readonly why: string }
+  | {
+      readonly state: 'stopped'
+      readonly why: string /** What is wrong with the policy. */
+      readonly policyProblem?: string
+    }
 
 export const phase = signal<Phase>({ state: 'waiting' })
 
@@ -40,6 +44,13 @@ const fail = (why: string): void => {
   phase.value = { state: 'stopped', why: `The checks could not be run: ${why}` }
 }
 
+/** Says nothing under a policy of witnesses that can't be read. */
+export const refusePolicy = (policyProblem: string): void => {
+  end()
+  const why = 'Your policy of witnesses can’t be read, so this page says nothing about it.'
+  phase.value = { state: 'stopped', why, policyProblem }
+}
+
 /** Checks it; what was being checked before is dropped. */
 export const start = (given: Given): void => {
   end()
@@ -50,6 +61,7 @@ export const start = (given: Given): void => {
     if (worker !== started) return
     if ('read' in data) phase.value = { state: 'checking', ...data }
     else if ('problem' in data) fail(data.problem)
+    else if ('policyProblem' in data) refusePolicy(data.policyProblem)
     else {
       end()
       phase.value = { state: 'done', ...data }

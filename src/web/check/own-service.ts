@@ -4,10 +4,12 @@
  * @module
  */
 import type { PublishedIssuerKey } from '../../circuits/offline-verification.ts'
+import type { WitnessPolicy } from '../../protocol/checkpoint/witness-policy.ts'
 import { isObject } from '../../protocol/json-object.ts'
 import type { PageCrypto } from '../crypto/page-crypto.ts'
 import { askFile, askJson, textOf, UnreachableError } from '../http.ts'
 import { published } from '../result/published.ts'
+import type { Asked } from './messages.ts'
 
 const OK = 200
 const NOT_FOUND = 404
@@ -40,10 +42,17 @@ const once = <T>(load: () => Promise<T>): (() => Promise<T>) => {
 
 export type OwnService = ReturnType<typeof openService>
 
-/** @param crypto whatever checks signatures here */
-export const openService = (crypto: PageCrypto) => ({
+/**
+ * @param crypto whatever checks signatures here
+ * @param policy which witnesses its log must have been shown to
+ * @param asked what presentations must answer
+ */
+export const openService = (crypto: PageCrypto, policy?: WitnessPolicy, asked?: Asked) => ({
   crypto,
-  published,
+  policy,
+  asked,
+  // Asked once: a checkpoint is the same wherever something is compared with it.
+  published: { ...published, log: { ...published.log, checkpoint: once(published.log.checkpoint) } },
   /** What the service calls itself in what it signs. */
   issuer: once(async () => {
     const issuer = textOf(await ask('/verify'), 'issuer')

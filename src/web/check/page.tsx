@@ -3,27 +3,41 @@ import { signal, useSignal } from '@preact/signals'
 import { type ComponentChildren, render } from 'preact'
 import { useEffect, useRef } from 'preact/hooks'
 import { Scan } from '../till/scan.tsx'
-import { phase, reset, start, stop } from './checking.ts'
+import { phase, refusePolicy, reset, start, stop } from './checking.ts'
+import { AskedFor, demands, forgetAsked, unreadPolicy, Witnesses } from './demands.tsx'
 import { visible } from './report.ts'
 import { Details, Verdict } from './report-view.tsx'
 
 const MEGABYTE = 1_000_000
 
 const text = signal('')
-/** Name of the file that was given; empty where it was text. */
-const fileName = signal('')
+/** The file that was given in place of text. */
+const file = signal<File | undefined>(undefined)
 
-const giveFile = (file: File | undefined): void => {
-  if (file === undefined) return
-  text.value = ''
-  fileName.value = file.name
-  start({ file })
+/** Checks what was given, by what is demanded now. @returns false where nothing was given */
+const check = (): boolean => {
+  if (file.value === undefined && text.value.trim() === '') return false
+  if (unreadPolicy.value !== '') refusePolicy(unreadPolicy.value)
+  else start({ ...(file.value === undefined ? { text: text.value } : { file: file.value }), ...demands() })
+  return true
+}
+
+/** Takes something in place of what was given before. */
+const take = (given: string | File): void => {
+  forgetAsked()
+  text.value = typeof given === 'string' ? given : ''
+  file.value = typeof given === 'string' ? undefined : given
+}
+
+const giveFile = (given: File | undefined): void => {
+  if (given === undefined) return
+  take(given)
+  check()
 }
 
 const giveText = (given: string): void => {
-  text.value = given
-  fileName.value = ''
-  if (given.trim() !== '') start({ text: given })
+  take(given)
+  check()
 }
 
 /** Anywhere on the page: who misses a small field would leave the page. */
@@ -63,17 +77,13 @@ const Give = () => {
   const field = useRef<HTMLTextAreaElement>(null)
   const submit = (event: Event): void => {
     event.preventDefault()
-    if (text.value.trim() === '') {
-      problem.value = 'Paste something first, or choose a file.'
-      field.current?.focus()
-      return
-    }
-    giveText(text.value)
+    if (check()) return
+    problem.value = 'Paste something first, or choose a file.'
+    field.current?.focus()
   }
   const edit = (value: string): void => {
-    text.value = value
+    take(value)
     problem.value = ''
-    fileName.value = ''
     // What was found is not about what stands here now.
     reset()
   }
@@ -124,6 +134,8 @@ const Give = () => {
           </button>
         )}
       </p>
+      <AskedFor />
+      <Witnesses />
       {isScanning.value && (
         <Scan
           what="token, ticket or result"
@@ -143,7 +155,7 @@ const Give = () => {
 const Checking = ({ read, of }: { readonly read?: number; readonly of?: number }) => (
   <div class="verdict" data-verdict="pending">
     <p class="word">Checking…</p>
-    {fileName.value !== '' && <p class="quiet">{visible(fileName.value)}</p>}
+    {file.value !== undefined && <p class="quiet">{visible(file.value.name)}</p>}
     {read !== undefined && (
       <p class="progress">
         <progress value={of && read} max={of} aria-label="Read so far" />{' '}
@@ -188,9 +200,12 @@ const Page = () => {
     <>
       <Give />
       <Told>
+        {now.state === 'waiting' && file.value !== undefined && (
+          <p class="quiet">Chosen: {visible(file.value.name)}</p>
+        )}
         {now.state === 'checking' && <Checking {...now} />}
         {now.state === 'stopped' && <Stopped why={now.why} />}
-        {now.state === 'done' && <Verdict report={now.report} name={fileName.value} />}
+        {now.state === 'done' && <Verdict report={now.report} name={file.value?.name ?? ''} />}
       </Told>
       {now.state === 'done' && <Details report={now.report} by={now.by} />}
     </>

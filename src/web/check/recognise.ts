@@ -10,6 +10,7 @@ export type Recognised =
   | { readonly kind: 'signed'; readonly jws: string; readonly typ: string }
   | { readonly kind: 'status list'; readonly jwt: string }
   | { readonly kind: 'hybrid token'; readonly json: Json }
+  | { readonly kind: 'SD-JWT'; readonly text: string }
   | { readonly kind: 'proof' | 'checkpoint'; readonly text: string }
   /** The address of a signed result, which has a page of its own. */
   | { readonly kind: 'address'; readonly path: string }
@@ -20,6 +21,9 @@ const RESULT_TYP = 'vr+jws'
 const STATUS_LIST_TYP = 'statuslist+jwt'
 const COMPACT = /^[\w-]+\.[\w-]+\.[\w-]*$/
 const NOTE = /^[^\n]+\n\d+\n[A-Za-z0-9+/]{43}=\n/
+/** An issuer's JWT, disclosures, and perhaps a JWT of the holder. */
+const SD_JWT = /^[\w-]+\.[\w-]+\.[\w-]+~[\w.~-]*$/
+const SD_JWT_TYP = 'dc+sd-jwt'
 const RESULT_PATH = /^\/verify\/qr\/[\w-]{43}$/
 
 /** Members of answers that hold something signed. */
@@ -41,6 +45,19 @@ const fromJws = (jws: string, answer?: Json): Recognised => {
   return { kind: 'other', why: 'It is a JWS of a type that this page does not know.' }
 }
 
+const fromSdJwt = (text: string): Recognised => {
+  const typ = typeOf(text.slice(0, text.indexOf('~')))
+  if (typ === undefined)
+    return {
+      kind: 'other',
+      fault: 'SD_JWT_MALFORMED',
+      why: 'It looks like an SD-JWT, but its first part is no JWT: something is missing or was changed.',
+    }
+  return typ === SD_JWT_TYP
+    ? { kind: 'SD-JWT', text }
+    : { kind: 'other', why: 'It is an SD-JWT of a type that this page does not know.' }
+}
+
 const fromJson = (text: string): Recognised => {
   let json: unknown
   try {
@@ -54,7 +71,8 @@ const fromJson = (text: string): Recognised => {
   }
   if (!isObject(json)) return { kind: 'other', why: NOTHING_KNOWN }
   if ('sig_classical' in json || 'sig_pq' in json) return { kind: 'hybrid token', json }
-  const { context, checkpoint } = json
+  const { context, checkpoint, credential } = json
+  if (typeof credential === 'string' && SD_JWT.test(credential)) return fromSdJwt(credential)
   // Decisions of policies keep it beside what was decided.
   const places = isObject(context) ? [json, context] : [json]
   for (const place of places)
@@ -82,11 +100,7 @@ export const recognise = (given: string): Recognised => {
   if (COMPACT.test(text)) return fromJws(text)
   if (NOTE.test(text.replaceAll('\r\n', '\n'))) return { kind: 'checkpoint', text }
   if (/^https?:\/\/\S+$/.test(text) && URL.canParse(text)) return fromAddress(text)
-  if (/^[\w-]+\.[\w-]+\.[\w-]+~/.test(text))
-    return {
-      kind: 'other',
-      why: 'It is an SD-JWT, a credential for wallets, which this page does not check.',
-    }
+  if (SD_JWT.test(text)) return fromSdJwt(text)
   return { kind: 'other', why: NOTHING_KNOWN }
 }
 

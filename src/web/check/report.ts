@@ -12,6 +12,8 @@ export interface Check extends Finding {
   readonly ending?: Ending
   /** Of a skipped check: whether nothing can be said without it. */
   readonly isEssential?: boolean
+  /** Of a skipped check: what stays open without it, such as “whether it was revoked”. Then no YES is a plain one. */
+  readonly open?: string
 }
 
 export const pass = (title: string, detail: string): Check => ({ title, outcome: 'passed', detail })
@@ -33,6 +35,13 @@ export const lack = (title: string, detail: string): Check => ({
   detail,
   isEssential: true,
 })
+/** What the rest says may be over by now, and nobody here can tell. @param open what stays open, such as “whether it was revoked” */
+export const leaveOpen = (title: string, open: string, detail: string): Check => ({
+  title,
+  outcome: 'skipped',
+  detail,
+  open,
+})
 /** Something that this one has nothing for. */
 export const leave = (title: string, detail: string): Check => ({ title, outcome: 'skipped', detail })
 
@@ -46,7 +55,13 @@ export const attempt = async (title: string, check: () => Promise<Check>): Promi
   }
 }
 
-export type Verdict = 'VALID' | Ending | 'INVALID' | 'UNKNOWN'
+export type Verdict =
+  | 'VALID'
+  /** Everything that was checked is right, and whether it still counts was not. */
+  | 'OPEN'
+  | Ending
+  | 'INVALID'
+  | 'UNKNOWN'
 
 /** A line of what was signed or proven: what it is called, and what it says. */
 export type Fact = readonly [title: string, text: string]
@@ -64,6 +79,8 @@ export interface Found {
   readonly notChecked?: readonly string[]
   /** What was asked, as far as the service publishes it. */
   readonly asked?: unknown
+  /** Whether its holder shows it to somebody, who can say what they had asked for. */
+  readonly isPresentation?: boolean
   /** A page of the service about it. */
   readonly page?: string
 }
@@ -77,15 +94,17 @@ export interface Report extends Omit<Found, 'meaning'> {
   readonly fault?: string
 }
 
-const verdictOf = (checks: readonly Check[]): Verdict => {
+const isOpen = ({ outcome, open }: Check): boolean => outcome === 'skipped' && open !== undefined
+
+const verdictOf = ({ checks, meaning }: Found): Verdict => {
   const failures = checks.filter(({ outcome }) => outcome === 'failed')
   if (failures.some(({ ending }) => ending === undefined)) return 'INVALID'
   if (failures.some(({ ending }) => ending === 'REVOKED')) return 'REVOKED'
   if (failures.length > 0) return 'EXPIRED'
-  return checks.length === 0 ||
-    checks.some(({ outcome, isEssential }) => outcome === 'skipped' && isEssential)
-    ? 'UNKNOWN'
-    : 'VALID'
+  if (checks.length === 0 || checks.some(({ outcome, isEssential }) => outcome === 'skipped' && isEssential))
+    return 'UNKNOWN'
+  // What is no plain YES is shown as such anyway.
+  return meaning.isPlain && checks.some(isOpen) ? 'OPEN' : 'VALID'
 }
 
 const GENUINE: Readonly<Record<Ending, string>> = {
@@ -119,6 +138,16 @@ const summaryOf = (
         word: 'Not verified',
         text: `This page says nothing about it, since it could not check what matters: ${lacking.map(({ title }) => title).join(', ') || 'anything'}.`,
       }
+    case 'OPEN': {
+      const open = checks.filter(isOpen)
+      const others = left.filter((title) => open.every((one) => one.title !== title))
+      const rest = others.length === 0 ? [] : [`Not checked: ${others.join(', ')}.`]
+      return {
+        tone: 'warn',
+        word: `${meaning.word}, but ${open.map((one) => one.open).join(', and ')} was not checked`,
+        text: [meaning.text, ...open.map(({ detail }) => detail), ...rest].join(' '),
+      }
+    }
     case 'VALID':
       return {
         tone: meaning.isPlain ? 'good' : 'warn',
@@ -128,10 +157,10 @@ const summaryOf = (
   }
 }
 
-/** Never VALID where something failed, or where something that matters was not checked. */
+/** Never VALID where something failed, or where something that matters was not checked; nor green where it may be over by now. */
 export const conclude = (found: Found): Report => {
   const { meaning: _, facts, page, asked, ...rest } = found
-  const verdict = verdictOf(found.checks)
+  const verdict = verdictOf(found)
   const isGenuine = verdict !== 'INVALID' && verdict !== 'UNKNOWN'
   return { ...rest, ...(isGenuine && { facts, page, asked }), verdict, ...summaryOf(verdict, found) }
 }

@@ -1,5 +1,6 @@
 /** Compact JWS of the service: form, header, key, signature, issuer and expiry, in this order. @module */
 import { readJws } from '../../protocol/jws.ts'
+import { UnreachableError } from '../http.ts'
 import { fromBase64url } from '../result/jws.ts'
 import type { OwnService, PublishedKey } from './own-service.ts'
 import { attempt, type Check, ended, lack, pass, refuse, timeWords, visible } from './report.ts'
@@ -39,6 +40,25 @@ export const ed25519Key = (
   return typeof key?.x === 'string' && ED25519_X.test(key.x) ? fromBase64url(key.x) : undefined
 }
 
+/**
+ * Whether a key on P-256 made this ES256 signature (RFC 7518 §3.4).
+ * @param key nothing of which was looked at
+ * @throws UnreachableError where the browser has no WebCrypto; DOMException for a key that is no point of the curve
+ */
+export const verifyP256 = async (
+  key: PublishedKey,
+  message: Uint8Array,
+  signature: Uint8Array,
+): Promise<boolean> => {
+  if (crypto.subtle === undefined)
+    throw new UnreachableError('browsers check ES256 only on pages that came over https.')
+  const algorithm = { name: 'ECDSA', namedCurve: 'P-256', hash: 'SHA-256' }
+  const { kty, crv, x, y } = key as JsonWebKey
+  const imported = await crypto.subtle.importKey('jwk', { kty, crv, x, y }, algorithm, false, ['verify'])
+  const [over, made] = [message, signature] as [Uint8Array<ArrayBuffer>, Uint8Array<ArrayBuffer>]
+  return crypto.subtle.verify(algorithm, imported, made, over)
+}
+
 const headerFault = (header: Json, { typ, kidCharacters }: SignedText): string | undefined => {
   if (Object.keys(header).sort().join() !== HEADER_MEMBERS)
     return `Its header has other members than ${HEADER_MEMBERS}.`
@@ -48,7 +68,8 @@ const headerFault = (header: Json, { typ, kidCharacters }: SignedText): string |
   return isKid ? undefined : 'The key that it names can’t be one for such things.'
 }
 
-const issuerCheck = ({ iss }: Json, service: OwnService): Promise<Check> =>
+/** That the service calls itself what it says. */
+export const issuerCheck = ({ iss }: Json, service: OwnService): Promise<Check> =>
   attempt('Issuer', async () => {
     const issuer = await service.issuer()
     return iss === issuer

@@ -148,7 +148,7 @@ export const GROUPS: readonly Group[] = [
       {
         name: 'policies',
         title: 'Policies',
-        load: async () => (await import('./pages/policies.tsx')).Policies,
+        load: async () => (await import('./pages/policies/policies.tsx')).Policies,
         scope: 'verify',
       },
       {

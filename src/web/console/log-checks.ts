@@ -1,7 +1,9 @@
 /** What the log explorer checks in the browser: checkpoints, and entries under them. @module */
 import type { AuditEntry, ConsistencyProof } from '../../domain/audit/schemas.ts'
+import { hexOf, readNote, type VerifierKey } from '../../protocol/checkpoint/note.ts'
 import { openCrypto } from '../crypto/crypto.ts'
-import { nameIn, readCheckpoint, type Tree } from '../result/checkpoint.ts'
+import { UnreachableError } from '../http.ts'
+import { keysOf, nameIn, readCheckpoint, type Tree } from '../result/checkpoint.ts'
 import { checkConsistency } from '../result/consistency.ts'
 import { type Finding, failed, passed, skipped } from '../result/finding.ts'
 import { checkInclusion, leafHashOf } from '../result/inclusion.ts'
@@ -32,32 +34,72 @@ const keep = (name: string, note: string): boolean => {
   }
 }
 
-/** The checkpoint of now, once its signature was checked. */
-interface Present {
+/** What the log’s own keys say of a checkpoint. */
+interface Signed {
+  /** Absent unless both signatures hold: then it is not to be believed. */
+  readonly tree?: Tree
+  readonly classical: Finding
+  readonly postQuantum: Finding
+}
+
+/** The code is fetched when there is something to check. @throws UnreachableError */
+const loadCosignature = async () => {
+  try {
+    return await import('../result/cosignature.ts')
+  } catch (cause) {
+    throw new UnreachableError(`${location.host} does not answer.`, { cause })
+  }
+}
+
+const cosignatureOf = async (text: string, keys: readonly VerifierKey[]): Promise<Finding> => {
+  const note = readNote(text)
+  if (note === undefined) return failed('The checkpoint can’t be read.')
+  const { readCosignature } = await loadCosignature()
+  const read = readCosignature(note, keys)
+  return 'fault' in read
+    ? failed(read.detail)
+    : passed(
+        `The log’s ML-DSA-44 key, as published at /checkpoint/keys, cosigned the same tree at ${new Date(read.time * 1000).toUTCString()}.`,
+      )
+}
+
+/** @param note a checkpoint @param name of the log @throws UnreachableError */
+const readSigned = async (note: string, name: string): Promise<Signed> => {
+  const crypto = await open()
+  const keys = await publishedLog.keys()
+  const tree = await readCheckpoint(note, keys, name, crypto)
+  const postQuantum = await cosignatureOf(note, await keysOf(name, keys, crypto))
+  if (typeof tree === 'string') return { classical: failed(tree), postQuantum }
+  const classical = passed(
+    `The log’s Ed25519 key, as published at /checkpoint/keys, signed a tree of ${tree.size} entries.`,
+  )
+  return { classical, postQuantum, ...(postQuantum.outcome === 'passed' && { tree }) }
+}
+
+/** The checkpoint of now. */
+interface Present extends Signed {
   readonly name: string
   readonly note: string
-  /** Absent when it is not to be believed. */
-  readonly tree?: Tree
-  readonly signature: Finding
 }
 
 /** @throws UnreachableError */
 const readPresent = async (): Promise<Present> => {
   const note = await publishedLog.checkpoint()
   const name = nameIn(note) ?? ''
-  const tree = await readCheckpoint(note, await publishedLog.keys(), name, await open())
-  if (typeof tree === 'string') return { name, note, signature: failed(tree) }
+  const signed = await readSigned(note, name)
+  const { classical } = signed
   const whose =
-    name === location.host ? '' : ` It calls itself ${name}, and this page came from ${location.host}.`
-  return {
-    name,
-    note,
-    tree,
-    signature: passed(
-      `The log’s Ed25519 key, as published at /checkpoint/keys, signed a tree of ${tree.size} entries.${whose}`,
-    ),
-  }
+    name === location.host || classical.outcome !== 'passed'
+      ? ''
+      : ` It calls itself ${name}, and this page came from ${location.host}.`
+  return { ...signed, name, note, classical: { ...classical, detail: classical.detail + whose } }
 }
+
+/** Both signatures. @param whose where several checkpoints are told apart */
+const signatures = ({ classical, postQuantum }: Signed, whose = ''): readonly TitledFinding[] => [
+  { title: `Signature${whose || ' of the checkpoint'}`, ...classical },
+  { title: `Post-quantum signature${whose}`, ...postQuantum },
+]
 
 /** @throws ServiceError, UnreachableError */
 const goesOn = async (before: Tree, tree: Tree): Promise<Finding> => {
@@ -68,11 +110,11 @@ const goesOn = async (before: Tree, tree: Tree): Promise<Finding> => {
   return checkConsistency(before, tree, hashes, await open())
 }
 
-/** @param earlier a signed note @throws ServiceError, UnreachableError */
-const compare = async ({ name, tree }: Present, earlier: string): Promise<Finding> => {
-  if (tree === undefined) return skipped('There is no checkpoint to compare it with.')
-  const before = await readCheckpoint(earlier, await publishedLog.keys(), name, await open())
-  if (typeof before === 'string') return failed(before)
+const NOTHING_TO_COMPARE = skipped('There is no checkpoint to compare it with.')
+
+/** @param before what was signed earlier @throws ServiceError, UnreachableError */
+const compare = async ({ tree }: Present, before: Tree): Promise<Finding> => {
+  if (tree === undefined) return NOTHING_TO_COMPARE
   if (before.size > tree.size)
     return failed(
       `It is over ${before.size} entries, and the log says that it has ${tree.size} now. Keep both checkpoints: a log never shrinks.`,
@@ -82,16 +124,11 @@ const compare = async ({ name, tree }: Present, earlier: string): Promise<Findin
 
 /** Whether the log, as signed now, goes on from a tree that somebody was told. @throws ServiceError, UnreachableError */
 export const compareTree = async (told: Tree): Promise<Finding> => {
-  const { tree, signature } = await readPresent()
-  if (tree === undefined) return signature
+  const { tree, classical, postQuantum } = await readPresent()
+  if (tree === undefined) return classical.outcome === 'failed' ? classical : postQuantum
   if (told.size > tree.size)
     return skipped(`The checkpoint covers ${tree.size} entries, and it is about ${told.size}.`)
   return goesOn(told, tree)
-}
-
-const NOT_CHECKED: TitledFinding = {
-  title: 'Post-quantum signature',
-  ...skipped('The checkpoint has an ML-DSA-44 cosignature as well, which the page Verify (/verify) checks.'),
 }
 
 export interface LogExamination {
@@ -100,25 +137,27 @@ export interface LogExamination {
   readonly findings: readonly TitledFinding[]
 }
 
-/** The log as a whole: its signature, and whether it goes on from what this browser saw. @throws ServiceError, UnreachableError */
+/** What this browser saw last. Its signatures were checked when it was kept, by keys that may have been replaced since. */
+const seenLast = (name: string): Tree | undefined => {
+  const note = readNote(kept(name) ?? '')
+  return note && { size: note.size, root: hexOf(note.root) }
+}
+
+/** The log as a whole: its signatures, and whether it goes on from what this browser saw. @throws ServiceError, UnreachableError */
 export const examineLog = async (): Promise<LogExamination> => {
   const present = await readPresent()
-  const { name, note, tree, signature } = present
-  const earlier = kept(name)
+  const { name, note, tree } = present
+  const before = seenLast(name)
   const growth =
-    earlier === null
+    before === undefined
       ? skipped('This browser has seen no checkpoint of the log before.')
-      : await compare(present, earlier)
+      : await compare(present, before)
   const isKept = tree !== undefined && growth.outcome !== 'failed' && keep(name, note)
   const detail = isKept ? `${growth.detail} It keeps this one, to compare the next with.` : growth.detail
   return {
     note,
     size: tree?.size,
-    findings: [
-      { title: 'Signature of the checkpoint', ...signature },
-      { title: 'Grown from what this browser saw last', ...growth, detail },
-      NOT_CHECKED,
-    ],
+    findings: [...signatures(present), { title: 'Grown from what this browser saw last', ...growth, detail }],
   }
 }
 
@@ -126,10 +165,12 @@ export const examineLog = async (): Promise<LogExamination> => {
 export const examineEarlier = async (earlier: string): Promise<readonly TitledFinding[]> => {
   const present = await readPresent()
   // A text field ends without the line's end, which is part of what was signed.
-  const note = `${earlier.replaceAll('\r\n', '\n').trim()}\n`
+  const before = await readSigned(`${earlier.replaceAll('\r\n', '\n').trim()}\n`, present.name)
+  const growth = before.tree === undefined ? NOTHING_TO_COMPARE : await compare(present, before.tree)
   return [
-    { title: 'Signature of the checkpoint of now', ...present.signature },
-    { title: 'The log goes on from the one you kept', ...(await compare(present, note)) },
+    ...signatures(present, ' of the one of now'),
+    ...signatures(before, ' of the one you kept'),
+    { title: 'The log goes on from the one you kept', ...growth },
   ]
 }
 
@@ -146,13 +187,16 @@ export const examineEntry = async ({
       : (await leafHashOf(entry, crypto)) === leafHash
         ? passed(`Its SHA-256 is the leaf ${leafHash}.`)
         : failed('Its SHA-256 is not the leaf that the list tells.')
-  const name = nameIn(await publishedLog.checkpoint()) ?? ''
+  const present = await readPresent()
+  const { name, note, tree } = present
+  // The same checkpoint whose signatures were checked.
+  const log = { ...publishedLog, checkpoint: async () => note }
+  const place =
+    tree === undefined ? NOTHING_TO_COMPARE : await checkInclusion({ leafHash, index, name }, log, crypto)
   return [
     { title: 'Text of the entry', ...text },
-    {
-      title: 'Entry in the log',
-      ...(await checkInclusion({ leafHash, index, name }, publishedLog, crypto)),
-    },
+    ...signatures(present),
+    { title: 'Entry in the log', ...place },
     {
       title: 'What the entry says',
       ...skipped('That something was recorded, unchanged, does not make it true.'),

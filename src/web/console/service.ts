@@ -16,6 +16,41 @@ export interface Detail {
   readonly message: string
 }
 
+/** Routes that take an Idempotency-Key; whatever else is sent again does nothing twice. */
+const KEYED: ReadonlySet<Method> = new Set(['POST', 'PATCH'])
+const KEY_WORDS = 4
+const IN_FLIGHT = 'idempotency_in_flight'
+const STILL_RUNS =
+  'The service still works on what was sent before. Send it again in a moment: it is done once.'
+
+/**
+ * What a form has sent as it is filled in, and the Idempotency-Key of each: what is sent again, since no answer came, is done
+ * once, and answered as it was the first time, with secrets that are shown once.
+ */
+export type Attempts = Map<string, string>
+
+const underWay = new Set<Attempts>()
+
+/** Does what a form asks for: whatever it sends bears the key that it had in an earlier attempt. @throws as `run` */
+export const attempt = async <T>(attempts: Attempts, run: () => Promise<T>): Promise<T> => {
+  underWay.add(attempts)
+  try {
+    return await run()
+  } finally {
+    underWay.delete(attempts)
+  }
+}
+
+/** @param request method, path and body: of another the key is another @returns undefined outside of forms, where nothing remembers it */
+const keyOf = (request: string): string | undefined => {
+  if (underWay.size === 0) return undefined
+  const known = [...underWay].map((attempts) => attempts.get(request)).find((key) => key !== undefined)
+  // Pages that came over plain HTTP have no crypto.randomUUID.
+  const key = known ?? crypto.getRandomValues(new Uint32Array(KEY_WORDS)).join('-')
+  for (const attempts of underWay) attempts.set(request, key)
+  return key
+}
+
 /** Details name a member and say what is wrong with it: `url must be …`. */
 const sentence = (text: string): string =>
   `${text.charAt(0).toUpperCase()}${text.slice(1)}${text.endsWith('.') ? '' : '.'}`
@@ -30,9 +65,11 @@ export class ServiceError extends Error {
   constructor(status: number, body: unknown) {
     const retryAfter = isObject(body) ? body.retry_after : undefined
     const wait = typeof retryAfter === 'number' ? ` Try again in ${retryAfter} s.` : ''
-    super(`${textOf(body, 'message') ?? `The service answered ${status}.`}${wait}`)
+    const code = textOf(body, 'error') ?? ''
+    const message = code === IN_FLIGHT ? STILL_RUNS : textOf(body, 'message')
+    super(`${message ?? `The service answered ${status}.`}${wait}`)
     this.status = status
-    this.code = textOf(body, 'error') ?? ''
+    this.code = code
     const details: readonly unknown[] = isObject(body) && Array.isArray(body.details) ? body.details : []
     this.details = details.map((one) => ({
       path: textOf(one, 'path') ?? '',
@@ -62,6 +99,10 @@ export const send = async (method: Method, path: string, sent: Sent = {}): Promi
   const body = sent.body === undefined ? sent.json : JSON.stringify(sent.body)
   if (body !== undefined) headers['Content-Type'] = 'application/json'
   if (sent.csrfToken !== undefined && method !== 'GET') headers['X-CSRF-Token'] = sent.csrfToken
+  // Where nobody is signed in, no route takes one.
+  const takesKey = sent.csrfToken !== undefined && KEYED.has(method)
+  const key = takesKey ? keyOf(`${method} ${path} ${body ?? ''}`) : undefined
+  if (key !== undefined) headers['Idempotency-Key'] = key
   let status: number
   let answer: unknown
   try {
@@ -77,9 +118,12 @@ export const send = async (method: Method, path: string, sent: Sent = {}): Promi
     status = response.status
     answer = status === NO_CONTENT ? undefined : await response.json()
   } catch (cause) {
-    throw new UnreachableError(`${location.host} does not answer. Nothing is known of what was sent.`, {
-      cause,
-    })
+    const advice =
+      key === undefined ? '' : ' Send it again as it is: what was recorded already is not done twice.'
+    throw new UnreachableError(
+      `${location.host} does not answer. Nothing is known of what was sent.${advice}`,
+      { cause },
+    )
   }
   if (status >= 400) throw new ServiceError(status, answer)
   return answer

@@ -69,6 +69,18 @@ export const ask = async <T>(
 }
 
 /**
+ * Changes what somebody changed in a form, and nothing else: members that another changed meanwhile stay theirs.
+ * @param shown what the form showed of it @param wanted the same members, as they are to be @throws as `ask`
+ */
+export const change = async <T extends object>(path: string, shown: T, wanted: T): Promise<void> => {
+  const before = new Map<string, unknown>(Object.entries(shown))
+  const changed = Object.entries(wanted).filter(
+    ([name, value]) => JSON.stringify(value) !== JSON.stringify(before.get(name)),
+  )
+  if (changed.length > 0) await ask('PATCH', path, { body: Object.fromEntries(changed) })
+}
+
+/**
  * Asks for a file that is read as it comes, however long that takes.
  * @throws ServiceError, UnreachableError; AbortError of `signal`
  */

@@ -1,9 +1,8 @@
-/** Finding a place of the documentation: the same when the index is made and when it is asked. @module */
+/** Finding a place of the documentation. @module */
 import MiniSearch, { type Options } from 'minisearch'
 
 /** A place that the search leads to. */
 export interface Place {
-  readonly id: number
   readonly url: string
   readonly title: string
   /** What it is part of: the title of a guide, a tag, "Error". */
@@ -14,9 +13,7 @@ export interface Place {
   readonly name: string
 }
 
-export type Found = Omit<Place, 'id'>
-
-const OPTIONS: Options<Place> = {
+const OPTIONS: Options<Place & { readonly id: number }> = {
   fields: ['title', 'note', 'name', 'kind'],
   storeFields: ['url', 'title', 'kind', 'note', 'name'],
 }
@@ -27,27 +24,21 @@ const FUZZY_FROM_LETTERS = 5
 
 const normal = (text: string): string => text.trim().toLowerCase()
 
-/** @returns the index, as JSON */
-export const makeIndex = (places: readonly Place[]): string => {
-  const index = new MiniSearch(OPTIONS)
-  index.addAll(places)
-  return JSON.stringify(index)
-}
-
 /** Whether a place goes by just this name, path or code. */
-const isCalled = ({ title, note, name }: Found, text: string): boolean =>
+const isCalled = ({ title, note, name }: Place, text: string): boolean =>
   [title, name, note, note.split(' ')[1] ?? ''].some((own) => normal(own) === text)
 
 /** @returns a function that finds the places a text may mean, the likeliest first */
-export const openIndex = (json: string): ((text: string) => readonly Found[]) => {
-  const index = MiniSearch.loadJSON(json, OPTIONS)
+export const openIndex = (places: readonly Place[]): ((text: string) => readonly Place[]) => {
+  const index = new MiniSearch(OPTIONS)
+  index.addAll(places.map((place, id) => ({ id, ...place })))
   const search = (...query: Parameters<typeof index.search>) =>
-    index.search(...query) as unknown as readonly (Found & { readonly id: number })[]
+    index.search(...query) as unknown as readonly (Place & { readonly id: number })[]
   return (text) => {
     const sought = normal(text)
     if (sought === '') return []
     const called = search(MiniSearch.wildcard, {
-      filter: (place) => isCalled(place as unknown as Found, sought),
+      filter: (place) => isCalled(place as unknown as Place, sought),
     })
     const like = search(sought, {
       prefix: true,

@@ -1,10 +1,10 @@
 /** The field that finds places, and what it found below it. Nothing is loaded until it is used. @module */
 import { byId, make, say } from '../elements.ts'
-import type { Found } from './finding.ts'
+import type { Place } from './finding.ts'
 
 const load = () => import('./index-asked.ts')
 
-const entry = ({ url, title, kind, note }: Found): HTMLElement =>
+const entry = ({ url, title, kind, note }: Place): HTMLElement =>
   make(
     'li',
     {},

@@ -3,8 +3,7 @@
  * open is open in this page alone, and locked again with it.
  * @module
  */
-import { type Credential, type CredentialCircuit, credentialValues } from '../../circuits/credential.ts'
-import { createHolder, exportHolder, HolderImportError, importHolder } from '../../circuits/holder.ts'
+import type { Credential, CredentialCircuit } from '../../circuits/credential.ts'
 import { isObject } from '../../protocol/json-object.ts'
 import { type OpenHolder, secretFor, WalletError } from './held.ts'
 
@@ -16,6 +15,19 @@ const CIRCUITS: readonly CredentialCircuit[] = ['kyc', 'token_validation', 'cons
 
 interface Opened extends OpenHolder {
   readonly passphrase: string
+}
+
+/** What makes and reads secrets: more than all the rest of the page, so it is fetched when it is used first. @throws WalletError */
+const loadSecrets = async () => {
+  try {
+    const [holder, credential] = await Promise.all([
+      import('../../circuits/holder.ts'),
+      import('../../circuits/credential.ts'),
+    ])
+    return { ...holder, ...credential }
+  } catch (cause) {
+    throw new WalletError(`${location.host} does not answer. Try again when it does.`, { cause })
+  }
 }
 
 const isCredential = (value: unknown): value is Credential =>
@@ -62,6 +74,7 @@ export const createWallet = (storage: Storage) => {
     storage.getItem(PREFIX + organisation) ?? undefined
 
   const keep = async ({ holder, credentials, passphrase }: Opened): Promise<void> => {
+    const { exportHolder } = await loadSecrets()
     const text = await exportHolder(holder, passphrase, credentials)
     storage.setItem(PREFIX + holder.organisation, text)
     opened.set(holder.organisation, { holder, credentials, passphrase })
@@ -86,11 +99,13 @@ export const createWallet = (storage: Storage) => {
       if (!ORGANISATION.test(organisation))
         throw new WalletError('An id looks like org_01h2xcejqtf2nbrexx3vqjhp41.')
       demandFree(organisation)
+      const { createHolder } = await loadSecrets()
       await keep({ holder: createHolder({ organisation }), credentials: [], passphrase })
     },
 
     /** Opens what is under a passphrase. @throws WalletError where nothing is; RangeError for one that is too short */
     async unlock(passphrase: string): Promise<void> {
+      const { HolderImportError, importHolder } = await loadSecrets()
       let found = 0
       for (const organisation of organisations()) {
         if (opened.has(organisation)) continue
@@ -108,6 +123,7 @@ export const createWallet = (storage: Storage) => {
     /** Keeps what was exported. @throws WalletError; RangeError for a passphrase that is too short */
     async importFile(text: string, passphrase: string): Promise<void> {
       if (text.length > MAX_CHARACTERS) throw new WalletError('This is too large to be an export.')
+      const { HolderImportError, importHolder } = await loadSecrets()
       const { holder, credentials } = await importHolder(text.trim(), passphrase).catch((error: unknown) => {
         if (!(error instanceof HolderImportError)) throw error
         throw new WalletError(error.message, { cause: error })
@@ -129,6 +145,7 @@ export const createWallet = (storage: Storage) => {
         throw new WalletError(
           `It was issued by ${credential.organisation}, for which no secret is unlocked here.`,
         )
+      const { credentialValues } = await loadSecrets()
       try {
         credentialValues(credential, secretFor(here, credential))
       } catch (cause) {

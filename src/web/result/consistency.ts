@@ -1,6 +1,7 @@
 /** Checks that a log only grew: the consistency proof of RFC 9162 §2.1.4. @module */
+import { concat, hexOf } from '../../protocol/checkpoint/note.ts'
 import type { PageCrypto } from '../crypto/page-crypto.ts'
-import { concat, hexOf, type Tree } from './checkpoint.ts'
+import type { Tree } from './checkpoint.ts'
 import { type Finding, failed, passed } from './finding.ts'
 
 const fromHex = (text: string): Uint8Array =>

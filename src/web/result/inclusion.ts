@@ -4,8 +4,9 @@
  * @module
  */
 
+import { concat, hexOf } from '../../protocol/checkpoint/note.ts'
 import type { Bytes, PageCrypto } from '../crypto/page-crypto.ts'
-import { concat, hexOf, readCheckpoint, type Tree } from './checkpoint.ts'
+import { readCheckpoint, type Tree } from './checkpoint.ts'
 import { type Finding, failed, passed, skipped } from './finding.ts'
 
 const TILE_HEIGHT = 8

@@ -4,6 +4,7 @@
  * @module
  */
 import { isObject } from '../../protocol/json-object.ts'
+import { isOfOnlyLog } from '../../protocol/merkle-proofs.ts'
 import type { PageCrypto } from '../crypto/page-crypto.ts'
 import { textOf, UnreachableError } from '../http.ts'
 import { type Finding, failed, passed, skipped } from './finding.ts'
@@ -212,6 +213,9 @@ const proofCheck = async ({ payload }: Jws, { record, published }: Evidence): Pr
   return checkProof({ proof, key, circuitId, digest, decision })
 }
 
+/** Of what names a log that is none of those known here. */
+export const OTHER_LOG = 'Its entry is in another log of the service, which this page does not know.'
+
 const inclusionCheck = async (
   { payload }: Jws,
   { record, published }: Evidence,
@@ -219,6 +223,8 @@ const inclusionCheck = async (
 ): Promise<Finding> => {
   const { leaf_hash: leafHash, iss: issuer } = payload
   const index = isObject(record) ? record.merkleIndex : undefined
+  const logs = [payload.log, isObject(record) ? record.log : undefined]
+  if (!logs.every(isOfOnlyLog)) return skipped(OTHER_LOG)
   if (typeof index !== 'number') return skipped('The service did not say where in the log its entry stands.')
   if (typeof leafHash !== 'string' || !/^[0-9a-f]{64}$/.test(leafHash) || typeof issuer !== 'string')
     return failed('What was signed does not name an entry of the log.')

@@ -1,6 +1,7 @@
 /** What this till took: what waits, what needs somebody, and the report of the shift. @module */
 import { useSignal } from '@preact/signals'
 import { systemClock } from '../../clock.ts'
+import { printAround } from './printing.ts'
 import { Receipt, Time } from './receipt.tsx'
 import type { Sale } from './records.ts'
 import { money, STATE_WORDS, totalsOf } from './report.ts'
@@ -166,7 +167,7 @@ const Shift = () => {
         </table>
       )}
       <p class="actions not-printed">
-        <button type="button" class="plain" onClick={() => print()}>
+        <button type="button" class="plain" onClick={(event) => printAround(event.currentTarget)}>
           Print report
         </button>
         {closing.value ? (

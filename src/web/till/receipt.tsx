@@ -1,4 +1,5 @@
 /** A receipt, on the screen and on paper. @module */
+import { printAround } from './printing.ts'
 import type { Sale } from './records.ts'
 import { money, STATE_WORDS } from './report.ts'
 import { paired } from './till.ts'
@@ -24,7 +25,7 @@ export const Receipt = ({ sale }: { readonly sale: Sale }) => (
       <dd>{sale.transactionId}</dd>
     </dl>
     <p class="not-printed">
-      <button type="button" class="plain" onClick={() => print()}>
+      <button type="button" class="plain" onClick={(event) => printAround(event.currentTarget)}>
         Print
       </button>
     </p>

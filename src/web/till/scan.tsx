@@ -95,17 +95,15 @@ interface NdefReader {
 
 export const hasNfc = (): boolean => 'NDEFReader' in globalThis
 
-/** Waits for a card. @throws DOMException when it isn't allowed, and when it was stopped */
-export const readCard = async (signal: AbortSignal): Promise<string> => {
-  const { NDEFReader } = globalThis as typeof globalThis & { NDEFReader: new () => NdefReader }
-  const reader = new NDEFReader()
-  const text = new Promise<string>((resolve, reject) => {
+/** Waits for a card. @throws DOMException when it isn't allowed; the reason of the signal when it was stopped */
+export const readCard = (signal: AbortSignal): Promise<string> =>
+  new Promise((resolve, reject) => {
+    const { NDEFReader } = globalThis as typeof globalThis & { NDEFReader: new () => NdefReader }
+    const reader = new NDEFReader()
     signal.addEventListener('abort', () => reject(signal.reason))
     reader.onreading = ({ message }) => {
       const record = message.records.find(({ recordType }) => recordType === 'text')
       if (record?.data !== undefined) resolve(new TextDecoder().decode(record.data))
     }
+    reader.scan({ signal }).catch(reject)
   })
-  await reader.scan({ signal })
-  return text
-}

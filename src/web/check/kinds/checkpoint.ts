@@ -1,39 +1,37 @@
 /** Checkpoints of the log: who signed them, and whether the log as it is published now goes on from them. @module */
-import { ml_dsa44 } from '@noble/post-quantum/ml-dsa.js'
 import {
-  cosignedMessage,
+  hexOf,
   NOTE_ED25519,
   NOTE_ML_DSA_44_COSIGNATURE,
   type ReadNote,
   readNote,
-  readTimestampedSignature,
-} from '../../../protocol/evidence/signed-note.ts'
-import { hexOf, readCheckpoint } from '../../result/checkpoint.ts'
+  signaturesBy,
+} from '../../../protocol/checkpoint/note.ts'
+import { identified } from '../../../protocol/checkpoint/signed-note.ts'
+import { readCheckpoint } from '../../result/checkpoint.ts'
+import { readCosignature } from '../../result/cosignature.ts'
 import { rootOfFirst } from '../../result/inclusion.ts'
 import { fromBase64url } from '../../result/jws.ts'
 import type { OwnService } from '../own-service.ts'
-import { attempt, type Check, type Found, leave, pass, refuse, timeWords, visible } from '../report.ts'
+import { attempt, type Check, type Found, pass, refuse, timeWords, visible } from '../report.ts'
 import { ed25519Key } from '../signed.ts'
+import { anyHolds, isWitnessed, witnessChecks } from './witnesses.ts'
 
 const WHAT = 'Checkpoint of the log'
 const SIGNATURE = 'Signature of the log'
 const COSIGNATURE = 'Post-quantum cosignature'
 const LOG = 'The log as it is now'
 
-type Bytes = Uint8Array<ArrayBuffer>
-
 const signatureCheck = async (note: ReadNote, service: OwnService): Promise<Check> => {
   for (const { kid } of await service.keys()) {
     const publicKey = ed25519Key(await service.keys(), kid)
     if (publicKey === undefined) continue
-    for (const signature of note.signaturesOf({ name: note.origin, type: NOTE_ED25519, publicKey })) {
-      const text = new TextEncoder().encode(note.text)
-      if (await service.crypto.verifyEd25519(publicKey, text, signature as Bytes))
-        return pass(
-          SIGNATURE,
-          `A published Ed25519 key signed this tree of ${note.size} entries as ${note.origin}.`,
-        )
-    }
+    const key = identified({ name: note.origin, type: NOTE_ED25519, publicKey })
+    if (await anyHolds(signaturesBy(note, key), service))
+      return pass(
+        SIGNATURE,
+        `A published Ed25519 key signed this tree of ${note.size} entries as ${note.origin}.`,
+      )
   }
   return refuse(
     SIGNATURE,
@@ -42,30 +40,22 @@ const signatureCheck = async (note: ReadNote, service: OwnService): Promise<Chec
   )
 }
 
-/** A verifier that could check it and did not would be one that falls back: see FIPS 204 and C2SP tlog-cosignature. */
 export const cosignatureCheck = async (note: ReadNote, service: OwnService): Promise<Check> => {
-  const { origin, size, root } = note
-  let isThere = false
-  for (const { alg, pub } of await service.pqKeys()) {
-    if (alg !== 'ML-DSA-44' || typeof pub !== 'string') continue
-    const publicKey = fromBase64url(pub)
-    for (const bytes of note.signaturesOf({ name: origin, type: NOTE_ML_DSA_44_COSIGNATURE, publicKey })) {
-      isThere = true
-      const { timestamp, signature } = readTimestampedSignature(bytes) ?? {}
-      if (
-        timestamp === undefined ||
-        signature === undefined ||
-        signature.length !== ml_dsa44.lengths.signature
-      )
-        continue
-      const message = cosignedMessage({ cosigner: origin, origin, timestamp, size, root })
-      if (ml_dsa44.verify(signature, message, publicKey))
-        return pass(COSIGNATURE, `A published ML-DSA-44 key cosigned it at ${timeWords(timestamp)}.`)
-    }
-  }
-  return isThere
-    ? refuse(COSIGNATURE, 'COSIGNATURE_INVALID', 'The ML-DSA-44 cosignature does not fit what stands there.')
-    : refuse(COSIGNATURE, 'COSIGNATURE_MISSING', 'The log’s ML-DSA-44 cosignature is missing.')
+  const keys = (await service.pqKeys()).flatMap(({ alg, pub }) =>
+    alg === 'ML-DSA-44' && typeof pub === 'string'
+      ? [
+          identified({
+            name: note.origin,
+            type: NOTE_ML_DSA_44_COSIGNATURE,
+            publicKey: fromBase64url(pub),
+          }),
+        ]
+      : [],
+  )
+  const read = readCosignature(note, keys)
+  return 'fault' in read
+    ? refuse(COSIGNATURE, read.fault, read.detail)
+    : pass(COSIGNATURE, `A published ML-DSA-44 key cosigned it at ${timeWords(read.time)}.`)
 }
 
 const nameCheck = async ({ origin }: ReadNote, service: OwnService): Promise<Check> => {
@@ -121,16 +111,13 @@ export const checkCheckpoint = async (text: string, service: OwnService): Promis
     await attempt(SIGNATURE, () => signatureCheck(note, service)),
     await attempt(COSIGNATURE, () => cosignatureCheck(note, service)),
   ]
-  const others = note.signers.filter((name) => name !== note.origin).map(visible)
   const isOwn = own.every(({ outcome }) => outcome === 'passed')
   return {
     what: WHAT,
     checks: [
       ...own,
       ...(isOwn ? [await attempt(LOG, () => logCheck(note, service))] : []),
-      ...(others.length === 0
-        ? []
-        : [leave('Witnesses', `This page has no keys of those who signed besides: ${others.join(', ')}.`)]),
+      ...(await witnessChecks(note, service)),
     ],
     facts: [
       ['Log', visible(note.origin)],
@@ -138,6 +125,10 @@ export const checkCheckpoint = async (text: string, service: OwnService): Promis
       ['Root', hexOf(note.root)],
     ],
     meaning,
-    notChecked: ['that others were shown the same log: compare it with a checkpoint that somebody else got'],
+    notChecked: isWitnessed(service)
+      ? ['that the witnesses are who you think: their keys are those that you gave']
+      : [
+          'that others were shown the same log: compare it with a checkpoint that somebody else got, or demand witnesses',
+        ],
   }
 }

@@ -1,5 +1,6 @@
 /** Evidence files: read as a stream, however large; chain, rows and tree first, then who signed them. @module */
 import { createCore } from '../../../core/index.ts'
+import { readNote } from '../../../protocol/checkpoint/note.ts'
 import { type Contents, checkLines, type Fault } from '../../../protocol/evidence/evidence-check.ts'
 import { evidenceLines } from '../../../protocol/evidence/evidence-lines.ts'
 import {
@@ -8,12 +9,12 @@ import {
   type SignatureFault,
   type Verifier,
 } from '../../../protocol/evidence/evidence-signatures.ts'
-import { readNote } from '../../../protocol/evidence/signed-note.ts'
 import { isArchive, readArchive } from '../archive.ts'
 import { piecesOf, unreadable } from '../file.ts'
 import type { OwnService } from '../own-service.ts'
 import { attempt, type Check, type Fact, type Found, leave, pass, refuse, visible } from '../report.ts'
 import { cosignatureCheck, logCheck } from './checkpoint.ts'
+import { witnessChecks } from './witnesses.ts'
 
 const WHAT = 'Evidence file'
 const CONTENT = 'Chain, rows and tree'
@@ -30,6 +31,7 @@ const FAULTS: Readonly<Record<Fault, string>> = {
   ROW_MISMATCH: 'A row is not of its window and organisation, or says something else than its entry',
   COUNT_MISMATCH: 'The rows are not those that the manifest counts',
   ROOT_MISMATCH: 'Entries don’t stand in the tree where the file says',
+  LOG_UNKNOWN: 'It is of another log of the service, which this page does not know',
   MANIFEST_MISMATCH: 'The manifest is not what was signed',
 }
 
@@ -95,8 +97,9 @@ const treeChecks = async ({ manifest }: Contents, service: OwnService): Promise<
   const note = readNote(manifest.checkpoint)
   if (note === undefined) return []
   const cosignature = await attempt('Post-quantum cosignature', () => cosignatureCheck(note, service))
-  if (cosignature.outcome !== 'passed') return [cosignature]
-  return [cosignature, await attempt('The log as it is now', () => logCheck(note, service))]
+  const witnesses = await witnessChecks(note, service)
+  if (cosignature.outcome !== 'passed') return [cosignature, ...witnesses]
+  return [cosignature, await attempt('The log as it is now', () => logCheck(note, service)), ...witnesses]
 }
 
 const factsOf = ({ header, manifest, rows, entries }: Contents): Fact[] => [

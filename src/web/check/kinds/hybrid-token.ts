@@ -8,11 +8,21 @@ import {
   readHybridToken,
   readSignature,
 } from '../../../protocol/hybrid-token.ts'
-import { UnreachableError } from '../../http.ts'
 import { fromBase64url } from '../../result/jws.ts'
 import type { OwnService, PublishedKey } from '../own-service.ts'
-import { attempt, type Check, type Found, lack, leave, pass, refuse, timeWords, visible } from '../report.ts'
-import { ed25519Key, expiryCheck } from '../signed.ts'
+import {
+  attempt,
+  type Check,
+  type Found,
+  lack,
+  leave,
+  leaveOpen,
+  pass,
+  refuse,
+  timeWords,
+  visible,
+} from '../report.ts'
+import { ed25519Key, expiryCheck, verifyP256 } from '../signed.ts'
 
 const WHAT = 'Hybrid token'
 const CLASSICAL = 'Classical signature'
@@ -28,19 +38,6 @@ const FORM_WORDS = {
 } as const
 
 type Bytes = Uint8Array<ArrayBuffer>
-
-const verifyP256 = async (
-  key: PublishedKey,
-  message: Uint8Array,
-  signature: Uint8Array,
-): Promise<boolean> => {
-  if (crypto.subtle === undefined)
-    throw new UnreachableError('browsers check ES256 only on pages that came over https.')
-  const algorithm = { name: 'ECDSA', namedCurve: 'P-256', hash: 'SHA-256' }
-  const { kty, crv, x, y } = key as JsonWebKey
-  const imported = await crypto.subtle.importKey('jwk', { kty, crv, x, y }, algorithm, false, ['verify'])
-  return crypto.subtle.verify(algorithm, imported, signature as Bytes, message as Bytes)
-}
 
 interface Half {
   readonly title: string
@@ -121,7 +118,7 @@ export const checkHybridToken = async (json: unknown, service: OwnService, now: 
   const read = readHybridToken(json)
   const meaning = {
     word: 'Genuine',
-    text: 'The signatures that its policy demands hold, and its time is not over. Whether it was revoked, only the service knows.',
+    text: 'The signatures that its policy demands hold, and its time is not over.',
     isPlain: true,
   }
   if ('fault' in read)
@@ -140,6 +137,11 @@ export const checkHybridToken = async (json: unknown, service: OwnService, now: 
         : notDemanded(CLASSICAL),
       demanded.pq ? await halfCheck(pqHalf(token, service), token, message) : notDemanded(PQ),
       expiryCheck(token.exp, 'TOKEN_EXPIRED', now),
+      leaveOpen(
+        'Revocation',
+        'whether it was revoked',
+        'It stands in no status list. Whether it was revoked, only the service knows: ask POST /v1/tokens/validate-quantum-safe.',
+      ),
     ],
     facts: [
       ['Id', token.token_id],
@@ -151,7 +153,7 @@ export const checkHybridToken = async (json: unknown, service: OwnService, now: 
     ],
     meaning,
     notChecked: [
-      'whether it was revoked, and which organisation it is of: ask POST /v1/tokens/validate-quantum-safe',
+      'which organisation it is of: the service tells whoever validates it',
       'that the policy is the one that you demand',
     ],
   }

@@ -12,7 +12,18 @@ import {
 } from '../../../circuits/verifying/proof-report.ts'
 import { UnreachableError } from '../../http.ts'
 import type { OwnService } from '../own-service.ts'
-import { attempt, type Check, ended, type Fact, type Found, leave, pass, refuse, visible } from '../report.ts'
+import {
+  attempt,
+  type Check,
+  ended,
+  type Fact,
+  type Found,
+  leave,
+  leaveOpen,
+  pass,
+  refuse,
+  visible,
+} from '../report.ts'
 import { openStatusList } from './status-list.ts'
 
 const WHAT = 'Zero-knowledge proof'
@@ -20,6 +31,13 @@ const PROOF = 'Zero-knowledge proof'
 const TOLD = 'What the file says of it'
 const ISSUER_KEY = 'Key of the issuer'
 const STATUS = 'Revocation'
+
+/** A proof is spent once, and its maker may revoke it; neither shows in the proof. */
+const USE = leaveOpen(
+  'Use',
+  'whether the proof was spent or revoked',
+  'Whether the proof was spent, or revoked by whoever made it, only the service knows: ask POST /v1/proofs/verify.',
+)
 
 /** What the file says besides, and does not agree with the proof. */
 const TOLD_WORDS: Readonly<Partial<Record<ProofReason, string>>> = {
@@ -92,11 +110,17 @@ const issuedChecks = async (
         ),
   )
   const status = revocationOf(proof)
-  if (status === undefined) return [key]
-  if (status === null)
+  // Of some circuits no proof tells a status; of others it is the asker who wants none.
+  if (status === undefined || status === null)
     return [
       key,
-      leave(STATUS, 'The proof does not tell the status of what it is about, so nobody can look it up.'),
+      leaveOpen(
+        STATUS,
+        'whether what it is about was revoked',
+        status === null
+          ? 'It does not tell the status of what it is about, so nobody can look up whether that was revoked. Ask for a proof that does.'
+          : 'Proofs of this circuit tell no status, so nobody can look up whether what it is about was revoked: ask POST /v1/proofs/verify.',
+      ),
     ]
   const revocation = await attempt(STATUS, async () => {
     const list = await openStatusList(status.list, service, now)
@@ -163,7 +187,7 @@ export const checkProof = async (text: string, service: OwnService, now: number)
   const issued = await issuedChecks({ circuitId, publicSignals: file.publicSignals }, service, now)
   return {
     what: WHAT,
-    checks: [pairing, ...toldCheck(judgement), ...issued],
+    checks: [pairing, ...toldCheck(judgement), ...issued, USE],
     facts: factsOf(circuitId, judgement),
     meaning: meaningOf(judgement.says),
     notChecked: [...notChecked(circuitId, file, false), UNKNOWN_SETUP],

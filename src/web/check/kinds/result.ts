@@ -211,6 +211,10 @@ const furtherChecks = async (
   })
 }
 
+/** Whether the log was shown to those that whoever checks demands; what that needs is fetched only then. */
+const witnessed = async (service: OwnService): Promise<readonly Check[]> =>
+  service.policy === undefined ? [] : (await import('./witnesses.ts')).publishedWitnessChecks(service)
+
 const NOTHING = { word: 'Valid', text: '', isPlain: false } as const
 
 /** What the address of a result names. */
@@ -241,6 +245,7 @@ export const checkResult = async (
     ...checks,
     withdrawal,
     ...(await furtherChecks(jws, hash, told, service, now)),
+    ...(await witnessed(service)),
     ...(answer === undefined ? [] : [answerCheck(answer, payload)]),
     ...(answer?.signature === undefined || answer.verificationId === undefined
       ? []

@@ -1,5 +1,4 @@
 /** What the service signs as a compact JWS, by its `typ`: what to check of each, and what it says. @module */
-import { isObject } from '../../../protocol/json-object.ts'
 import { readJws } from '../../../protocol/jws.ts'
 import { textOf } from '../../http.ts'
 import type { OwnService } from '../own-service.ts'
@@ -10,13 +9,14 @@ import {
   type Fact,
   type Found,
   lack,
+  leaveOpen,
   pass,
   refuse,
   timeWords,
   visible,
 } from '../report.ts'
 import { readSigned } from '../signed.ts'
-import { openStatusList } from './status-list.ts'
+import { revocationCheck } from './status-list.ts'
 
 type Json = Readonly<Record<string, unknown>>
 
@@ -28,6 +28,8 @@ interface SignedKind {
   readonly expired?: string
   /** What only this kind has. */
   readonly further?: (payload: Json, service: OwnService, now: number) => Promise<Check>
+  /** What only the service knows, without which it may be over by now. */
+  readonly open?: (payload: Json) => Check | undefined
   /** `isPlain`: see {@link Found}; default true. */
   readonly meaning: (payload: Json) => {
     readonly word: string
@@ -37,42 +39,9 @@ interface SignedKind {
   readonly notChecked: readonly string[]
 }
 
-const STATUS = 'Revocation'
 const BADGE = 'Badge as of now'
 const KID_CHARACTERS = 43
 const TICKET_KID_CHARACTERS = 8
-
-/** The place in a list of the service's own; what else an address says is not followed. */
-const placeIn = (
-  { status }: Json,
-  issuer: string,
-): { readonly list: number; readonly index: number } | undefined => {
-  const reference = isObject(status) ? status.status_list : undefined
-  const { idx, uri } = isObject(reference) ? reference : {}
-  const prefix = `${issuer}/status/`
-  if (typeof uri !== 'string' || !uri.startsWith(prefix)) return undefined
-  const digits = uri.slice(prefix.length)
-  return /^\d{1,9}$/.test(digits) && Number.isSafeInteger(idx)
-    ? { list: Number(digits), index: Number(idx) }
-    : undefined
-}
-
-const revocationCheck = (payload: Json, service: OwnService, now: number): Promise<Check> =>
-  attempt(STATUS, async () => {
-    if (payload.status === undefined)
-      return lack(
-        STATUS,
-        'It names no entry of a status list, as tokens of earlier versions don’t. Whether it was revoked, only the service knows: have the organisation validate it.',
-      )
-    const place = placeIn(payload, await service.issuer())
-    if (place === undefined)
-      return refuse(STATUS, 'STATUS_LIST_OTHER', 'The status list that it names is none of the service.')
-    const list = await openStatusList(place.list, service, now)
-    if (typeof list === 'string') return refuse(STATUS, list, 'The published status list can’t be relied on.')
-    return list.isSet(place.index)
-      ? ended(STATUS, 'REVOKED', 'TOKEN_REVOKED', 'It was revoked, says the published status list.')
-      : pass(STATUS, `Not revoked, says the list published at ${timeWords(list.issuedAt)}.`)
-  })
 
 const BADGE_ID = /^bdg_[0-9a-z]{26}$/
 
@@ -98,7 +67,6 @@ const badgeCheck = ({ jti }: Json, service: OwnService): Promise<Check> =>
         )
   })
 
-const USED = 'whether it was used up: only the service knows'
 const AUDIENCE = 'that it is for you: compare its audience with your own, if it names one'
 const SAID = 'that what it says is true: it is the word of the organisation that it names'
 
@@ -112,47 +80,62 @@ const RECEIPT_WORDS = new Map<unknown, string>([
   ['STEP_UP', 'not signed by the agent'],
 ])
 
+const singleUse = ({ single_use: isSingle }: Json): Check | undefined =>
+  isSingle === true
+    ? leaveOpen(
+        'Use',
+        'whether it was used',
+        'It is for a single use. Whether it was used, only the service knows: have the organisation validate it.',
+      )
+    : undefined
+
+const opens = (title: string, open: string, detail: string) => () => leaveOpen(title, open, detail)
+
+const agentSince = opens(
+  'The agent now',
+  'whether the agent was suspended or revoked since',
+  'Whether the agent was suspended or revoked since, only the service knows: ask POST /ext/v1/agent-trust/verify.',
+)
+
 const always = (word: string, text: string) => () => ({ word, text })
 
 const KINDS: Readonly<Record<string, SignedKind>> = {
   'vt+jwt': {
     what: 'Token',
     expired: 'TOKEN_EXPIRED',
-    further: revocationCheck,
+    further: (payload, service, now) => revocationCheck(payload, service, now),
+    open: singleUse,
     meaning: ({ single_use: isSingle }) =>
       isSingle === true
-        ? {
-            word: 'Genuine',
-            text: 'The service signed it, and it was not revoked. It is for a single use: whether it was used, only the service knows.',
-          }
+        ? { word: 'Genuine', text: 'The service signed it, its time is not over, and it was not revoked.' }
         : { word: 'Valid', text: 'The service signed it, it counts now, and it was not revoked.' },
-    notChecked: [AUDIENCE, SAID, USED],
+    notChecked: [AUDIENCE, SAID],
   },
   'qt+jwt': {
     what: 'Ticket',
     kidCharacters: TICKET_KID_CHARACTERS,
     hasIssuer: false,
     expired: 'TICKET_EXPIRED',
-    meaning: always(
-      'Genuine',
-      'The service signed it, and its time is not over. Whether it was used or revoked, only the service knows: hand it in.',
+    open: opens(
+      'Use and revocation',
+      'whether it was used or revoked',
+      'Whether it was used or revoked, only the service knows: hand it in, with POST /v1/qr/proofs/batch.',
     ),
+    meaning: always('Genuine', 'The service signed it, and its time is not over.'),
     notChecked: [
       'that it is yours: all organisations share the keys, so compare “Organisation” with the last ten characters of your own id',
-      'whether it was used up or revoked: ask POST /v1/qr/proofs/batch',
       'who shows it: a code can be photographed',
     ],
   },
   'cr+jws': {
     what: 'Consent receipt',
-    meaning: always(
-      'Genuine',
-      'The service signed that this was recorded. Whether the consent still stands, only the service knows.',
+    open: opens(
+      'Withdrawal',
+      'whether the consent still stands',
+      'Whether the consent was withdrawn or replaced since, only the service knows: ask POST /api/consent/verify.',
     ),
-    notChecked: [
-      'whether the consent was withdrawn or replaced since: ask POST /api/consent/verify',
-      'that the person really agreed: the service records what the organisation said',
-    ],
+    meaning: always('Genuine', 'The service signed that this was recorded.'),
+    notChecked: ['that the person really agreed: the service records what the organisation said'],
   },
   'agent-badge+jwt': {
     what: 'Badge of an agent',
@@ -185,6 +168,7 @@ const KINDS: Readonly<Record<string, SignedKind>> = {
   'agent-verdict+jws': {
     what: 'Verdict about an agent',
     expired: 'VERDICT_EXPIRED',
+    open: agentSince,
     meaning: (payload) =>
       payload.verified === true
         ? { word: 'Valid: verified', text: 'The service signed that it verified the agent then.' }
@@ -193,10 +177,11 @@ const KINDS: Readonly<Record<string, SignedKind>> = {
             text: `The service signed that it did not verify the agent${reasonsIn(payload)}.`,
             isPlain: false,
           },
-    notChecked: ['what became of the agent since'],
+    notChecked: ['who shows it: have the agent sign something with its key'],
   },
   'agent-receipt+jws': {
     what: 'Receipt of an act of an agent',
+    open: agentSince,
     meaning: (payload) => {
       const decided = RECEIPT_WORDS.get(payload.decision) ?? visible(payload.decision)
       return {
@@ -205,31 +190,34 @@ const KINDS: Readonly<Record<string, SignedKind>> = {
         isPlain: payload.decision === 'ALLOW',
       }
     },
-    notChecked: ['what became of the agent since'],
+    notChecked: ['that the act was done: the service signed only what it decided'],
   },
   'agent-authorisation+jwt': {
     what: 'Authorisation of an agent',
     expired: 'AUTHORISATION_EXPIRED',
+    open: agentSince,
     meaning: always('Genuine', 'The service signed it, and its time is not over.'),
-    notChecked: ['whether the agent was suspended or revoked since: ask POST /ext/v1/agent-trust/verify'],
+    notChecked: ['who shows it: have the agent sign something with its key'],
   },
   'aml-decision+jws': {
     what: 'Decision on a screening',
+    open: opens(
+      'The decision now',
+      'whether it still counts',
+      'Whether a later decision replaced it, or what was found has changed since, only the service knows: ask GET /api/aml/findings.',
+    ),
     meaning: ({ verdict }) =>
       verdict === 'not_this_person'
         ? {
             word: 'Genuine: not this person',
-            text: 'The service signed the decision that the person is not the one on the list. Whether it still counts, only the service knows.',
+            text: 'The service signed the decision that the person is not the one on the list.',
           }
         : {
             word: `Genuine: ${visible(verdict)}`,
-            text: `The service signed this decision: ${visible(verdict)}. Whether it still counts, only the service knows.`,
+            text: `The service signed this decision: ${visible(verdict)}.`,
             isPlain: false,
           },
-    notChecked: [
-      'whether a later decision replaced it, or what was found has changed since: ask GET /api/aml/findings',
-      SAID,
-    ],
+    notChecked: [SAID],
   },
 }
 
@@ -287,9 +275,10 @@ export const checkSigned = async (
   const { checks, payload } = await readSigned({ text, typ, kidCharacters, hasIssuer, expired }, service, now)
   if (payload === undefined) return { what, checks, meaning: { word: '', text: '', isPlain: false } }
   const further = kind.further && [await kind.further(payload, service, now)]
+  const open = kind.open?.(payload)
   return {
     what,
-    checks: [...checks, ...(further ?? [])],
+    checks: [...checks, ...(further ?? []), ...(open === undefined ? [] : [open])],
     facts: factsOf(payload),
     meaning: { isPlain: true, ...kind.meaning(payload) },
     notChecked,

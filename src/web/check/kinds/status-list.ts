@@ -1,4 +1,5 @@
 /** Status lists: one that somebody gives, and those that others refer to. @module */
+import { isObject } from '../../../protocol/json-object.ts'
 import { readJws } from '../../../protocol/jws.ts'
 import { STATUS_LIST_ENTRIES } from '../../../protocol/status.ts'
 import {
@@ -10,10 +11,13 @@ import {
 } from '../../../protocol/status-list.ts'
 import { UnreachableError } from '../../http.ts'
 import type { OwnService } from '../own-service.ts'
-import { attempt, type Check, ended, type Found, leave, pass, refuse, timeWords } from '../report.ts'
+import { attempt, type Check, ended, type Found, lack, leave, pass, refuse, timeWords } from '../report.ts'
 
 const MS_PER_SECOND = 1000
 const TITLE = 'Status list'
+const STATUS = 'Revocation'
+
+type Json = Readonly<Record<string, unknown>>
 
 const read = async (jwt: string, list: number, service: OwnService, now: number) => {
   if (crypto.subtle === undefined)
@@ -35,6 +39,43 @@ export const openStatusList = async (
   const opened = await read((await service.statusList(list)).trim(), list, service, now)
   return 'reason' in opened ? opened.reason : opened.statusList
 }
+
+/** The place in a list of the service's own; what else an address says is not followed. */
+const placeIn = (
+  { status }: Json,
+  issuer: string,
+): { readonly list: number; readonly index: number } | undefined => {
+  const reference = isObject(status) ? status.status_list : undefined
+  const { idx, uri } = isObject(reference) ? reference : {}
+  const prefix = `${issuer}/status/`
+  if (typeof uri !== 'string' || !uri.startsWith(prefix)) return undefined
+  const digits = uri.slice(prefix.length)
+  const isPlace = Number.isSafeInteger(idx) && Number(idx) >= 0 && Number(idx) < STATUS_LIST_ENTRIES
+  return /^\d{1,9}$/.test(digits) && isPlace ? { list: Number(digits), index: Number(idx) } : undefined
+}
+
+/** Whether what names its place in a list of the service was revoked. @param now Unix ms @param fault what a revoked one is called */
+export const revocationCheck = (
+  payload: Json,
+  service: OwnService,
+  now: number,
+  fault = 'TOKEN_REVOKED',
+): Promise<Check> =>
+  attempt(STATUS, async () => {
+    if (payload.status === undefined)
+      return lack(
+        STATUS,
+        'It names no entry of a status list, as tokens of earlier versions don’t. Whether it was revoked, only the service knows: have the organisation validate it.',
+      )
+    const place = placeIn(payload, await service.issuer())
+    if (place === undefined)
+      return refuse(STATUS, 'STATUS_LIST_OTHER', 'The status list that it names is none of the service.')
+    const list = await openStatusList(place.list, service, now)
+    if (typeof list === 'string') return refuse(STATUS, list, 'The published status list can’t be relied on.')
+    return list.isSet(place.index)
+      ? ended(STATUS, 'REVOKED', fault, 'It was revoked, says the published status list.')
+      : pass(STATUS, `Not revoked, says the list published at ${timeWords(list.issuedAt)}.`)
+  })
 
 /** Which of the issuer's lists it says that it is; 0 where it says nothing of the kind, which the reader then refuses. */
 const listIn = (jwt: string, issuer: string): number => {

@@ -11,6 +11,7 @@ import { Loaded, More, usePages, useReading } from '../parts/loaded.tsx'
 import { Main } from '../parts/main.tsx'
 import { ActButton, Table } from '../parts/table.tsx'
 import { State, Time, type Tone } from '../parts/text.tsx'
+import { Who } from '../parts/who.tsx'
 import { ask } from '../session.ts'
 
 const FILTERS = ['userId', 'status'] as const
@@ -45,7 +46,8 @@ const wordsOf = (name: string): string =>
 const Proposed = ({ of: { proposal }, me }: PageProps & { readonly of: Review }) =>
   proposal !== null && (
     <small>
-      {proposal.proposedBy === me.accountId ? 'You' : 'Another member'} proposed to {proposal.verdict}:{' '}
+      To {proposal.verdict}, proposed by <Who account={proposal.proposedBy} me={me} />
+      <br />
       {proposal.reason}
     </small>
   )

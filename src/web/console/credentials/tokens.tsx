@@ -26,9 +26,7 @@ const TYPES: Readonly<Record<TokenStanding['type'], string>> = {
 
 const TYPE_OPTIONS = [
   { value: '', label: 'All' },
-  ...Object.entries(TYPES)
-    .filter(([value]) => value !== 'hybrid')
-    .map(([value, label]) => ({ value, label })),
+  ...Object.entries(TYPES).map(([value, label]) => ({ value, label })),
 ]
 
 /** What is to be revoked, and how its owner knows it. */
@@ -89,15 +87,14 @@ const List = ({ tokens, changes, narrowed, revoke }: ListProps) => (
   />
 )
 
-/** Hybrid tokens are found here alone: the service keeps whom they are about sealed, so no list can have them. */
+/** Whoever has a token finds its id in it. */
 const ById = ({ changes, revoke }: Pick<ListProps, 'changes' | 'revoke'>) => {
   const [found, setFound] = useState<TokenStanding | undefined>()
   return (
     <details class="box">
-      <summary>Find one by its id, also a hybrid one</summary>
+      <summary>Find one by its id</summary>
       <p>
-        Hybrid tokens (<code>hyt_…</code>) are not in the list: whom they are about is kept sealed. Whoever
-        has one finds its id in it, as <code>token_id</code>.
+        Whoever has a token finds its id in it: as <code>jti</code>, of a hybrid one as <code>token_id</code>.
       </p>
       <Form
         action="Find"

@@ -162,7 +162,7 @@ const Make = ({ me }: PageProps) => {
     const { organisationId } = me
     aborting.current = new AbortController()
     const { signal } = aborting.current
-    setJob(undefined)
+    setJob({ step: 'coming', progress: { lines: 0, bytes: 0 } })
     try {
       const got = await download(pathOf(asked), (progress) => setJob({ step: 'coming', progress }), signal)
       save(got)

@@ -20,6 +20,7 @@ import { Loaded, More, usePages } from '../parts/loaded.tsx'
 import { Main } from '../parts/main.tsx'
 import { ActButton, Table } from '../parts/table.tsx'
 import { State, Time } from '../parts/text.tsx'
+import { Who } from '../parts/who.tsx'
 import { ask } from '../session.ts'
 
 const MAX_REASON_CHARACTERS = 1000
@@ -96,8 +97,7 @@ const Standing = ({ alert, me }: { readonly alert: Alert } & PageProps) => {
       <State tone={tone}>{word}</State>
       {decision !== null && status !== 'open' && (
         <small>
-          <Time at={decision.decidedAt} /> by{' '}
-          {decision.decidedBy === me.accountId ? 'you' : decision.decidedBy}
+          <Time at={decision.decidedAt} /> by <Who account={decision.decidedBy} me={me} />
           {decision.reason !== null && (
             <>
               <br />

@@ -1,11 +1,12 @@
 /** How things stand: what was used, how the service is, what needs a look, and what to do first. @module */
 import type { ComponentChildren } from 'preact'
-import type { KeyList, Me } from '../../../domain/accounts/schemas.ts'
+import type { Me } from '../../../domain/accounts/schemas.ts'
 import type { AlertPage } from '../../../domain/security/schemas.ts'
 import type { Health } from '../../../domain/system/schemas.ts'
 import type { Usage } from '../../../domain/usage/schemas.ts'
 import type { PageProps } from '../page.ts'
 import { AlertSeverity, AlertText } from '../parts/alert.tsx'
+import { FirstSteps } from '../parts/first-steps.tsx'
 import { Loaded, useReading } from '../parts/loaded.tsx'
 import { Main } from '../parts/main.tsx'
 import { Table } from '../parts/table.tsx'
@@ -105,50 +106,6 @@ const ByCategory = ({ usage }: { readonly usage: Usage }) => {
   )
 }
 
-const Step = ({ done, title, children }: { done: boolean; title: string; children: ComponentChildren }) => (
-  <li data-done={done}>
-    <h3>
-      {title} {done && <State tone="good">Done</State>}
-    </h3>
-    {children}
-  </li>
-)
-
-const FIRST_BODY = `{ "data": { "name": "Ada", "age": 36 },
-    "options": { "rules": [{ "field": "age", "op": "gte", "value": 18 }] } }`
-
-const FirstSteps = ({ usage }: { readonly usage: Usage }) => {
-  const keys = useReading<KeyList>('/console/api/keys')
-  const hasKey = keys.value?.keys.some(({ status }) => status === 'active') ?? false
-  return (
-    <ol class="steps">
-      <Step done={hasKey} title="Create an API key">
-        <p>
-          Programs call the service with it. <a href="/console/keys">API keys</a>
-        </p>
-      </Step>
-      <Step done={usage.proofCounts.total > 0} title="Verify something">
-        <p>
-          Paste this into a terminal, with your key in place of YOUR_KEY. The answer is signed, proven and
-          recorded.
-        </p>
-        <pre
-          // biome-ignore lint/a11y/noNoninteractiveTabindex: a region that scrolls has to be reached by keyboard
-          tabIndex={0}
-        >{`curl -s ${location.origin}/verify \\
-  -H 'X-API-Key: YOUR_KEY' -H 'Content-Type: application/json' \\
-  -d '${FIRST_BODY}'`}</pre>
-      </Step>
-      <Step done={usage.proofCounts.total > 0} title="Check the result as its recipient would">
-        <p>
-          Open the <code>qrUrl</code> of the answer: the page checks signature, proof and log entry in the
-          browser, without trusting the service.
-        </p>
-      </Step>
-    </ol>
-  )
-}
-
 const Alerts = () => {
   const alerts = useReading<AlertPage>(`/console/api/alerts?status=open&limit=${ALERTS_SHOWN}`)
   return (
@@ -186,12 +143,7 @@ export const Home = ({ me }: PageProps) => {
           <>
             <h2 class="unseen">At a glance</h2>
             <Figures usage={value} me={me} />
-            {value.proofCounts.total === 0 && (
-              <section aria-labelledby="first">
-                <h2 id="first">What to do first</h2>
-                <FirstSteps usage={value} />
-              </section>
-            )}
+            <FirstSteps me={me} />
             <section aria-labelledby="alerts">
               <h2 id="alerts">Open alerts</h2>
               <Alerts />

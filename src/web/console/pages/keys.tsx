@@ -6,7 +6,7 @@ import type { Key, KeyCreated, KeyList, KeyRotated } from '../../../domain/accou
 import type { PageProps, Scope } from '../page.ts'
 import { Confirm, FormDialog } from '../parts/confirm.tsx'
 import { allIn, Choices, Field, Form, Select, textIn } from '../parts/form.tsx'
-import { Loaded, useReading } from '../parts/loaded.tsx'
+import { Loaded, More, usePages } from '../parts/loaded.tsx'
 import { Main } from '../parts/main.tsx'
 import { Secrets } from '../parts/secret.tsx'
 import { ActButton, Table } from '../parts/table.tsx'
@@ -14,6 +14,7 @@ import { State, Time, type Tone } from '../parts/text.tsx'
 import { ask } from '../session.ts'
 
 const MAX_LABEL_CHARACTERS = 100
+const ROWS_PER_PAGE = 50
 
 /** What a scope opens, for those who choose. */
 const SCOPE_TEXTS: Readonly<Record<Scope, string>> = {
@@ -156,6 +157,11 @@ const KeyTable = ({ keys, choose }: { readonly keys: readonly Key[]; choose(act:
       { title: 'May do', cell: ({ scopes }) => <span class="words">{scopes.join(', ')}</span> },
       { title: 'Created', cell: ({ createdAt }) => <Time at={createdAt} /> },
       {
+        title: 'Last used',
+        cell: ({ lastUsedAt }) =>
+          lastUsedAt === null ? <span class="quiet">Never</span> : <Time at={lastUsedAt} />,
+      },
+      {
         title: 'State',
         cell: ({ status, expiresAt }) => (
           <>
@@ -189,11 +195,14 @@ const KeyTable = ({ keys, choose }: { readonly keys: readonly Key[]; choose(act:
 )
 
 export const Keys = ({ me }: PageProps) => {
-  const reading = useReading<KeyList>('/console/api/keys')
   const [made, setMade] = useState<KeyCreated | undefined>()
   const [act, setAct] = useState<Act | undefined>()
   const { query } = useLocation()
   const withEnded = query.show === 'all'
+  const reading = usePages<KeyList, Key>(
+    `/console/api/keys?limit=${ROWS_PER_PAGE}${withEnded ? '' : '&status=active'}`,
+    ({ keys }) => keys,
+  )
   const close = (): void => setAct(undefined)
   return (
     <Main title="API keys" lead="Programs call the service with a key. Who has its text has its rights.">
@@ -213,7 +222,7 @@ export const Keys = ({ me }: PageProps) => {
         }}
       />
       <Loaded of={reading}>
-        {({ keys }) => (
+        {(keys) => (
           <>
             <p class="filters">
               <a href="/console/keys" aria-current={withEnded ? undefined : 'true'}>
@@ -223,7 +232,8 @@ export const Keys = ({ me }: PageProps) => {
                 All, with ended ones
               </a>
             </p>
-            <KeyTable keys={keys.filter(({ status }) => withEnded || status === 'active')} choose={setAct} />
+            <KeyTable keys={keys} choose={setAct} />
+            <More of={reading} />
           </>
         )}
       </Loaded>

@@ -1,4 +1,4 @@
-/** Payments of all terminals: found by state, day, terminal and amount; late ones are decided here. @module */
+/** Payments of all terminals: found by state, day, terminal and amount; late ones are accepted or rejected here. @module */
 
 import { useState } from 'preact/hooks'
 import { useLocation } from 'preact-iso'
@@ -8,12 +8,14 @@ import type { TerminalList } from '../../../domain/terminals/schemas.ts'
 import { mayChange, type PageProps } from '../page.ts'
 import { FormDialog } from '../parts/confirm.tsx'
 import { Filters, queryOf } from '../parts/filters.tsx'
-import { Field, Select } from '../parts/form.tsx'
+import { Field, Select, textIn } from '../parts/form.tsx'
 import { Loaded, More, usePages, useReading } from '../parts/loaded.tsx'
 import { Main } from '../parts/main.tsx'
 import { ActButton, Table } from '../parts/table.tsx'
-import { State, Time, type Tone } from '../parts/text.tsx'
+import { money, State, Time, type Tone } from '../parts/text.tsx'
 import { ask } from '../session.ts'
+
+const MAX_REASON_CHARACTERS = 500
 
 const FILTERS = ['status', 'terminalId', 'merchantId', 'from', 'to', 'minAmount', 'maxAmount'] as const
 
@@ -32,7 +34,7 @@ const STATUS_OPTIONS = [
 const amountText = ({ amount, currency }: ListedPayment): string => {
   if (amount === null) return 'None told'
   if (currency === null) return amount.toLocaleString()
-  return amount.toLocaleString(undefined, { style: 'currency', currency, currencyDisplay: 'code' })
+  return money(amount, currency)
 }
 
 /** How a terminal or merchant is called; its id, where it is not known. */
@@ -45,10 +47,8 @@ const namesOf = (
     ...(merchants?.merchants ?? []).map(({ merchantId, name }) => [merchantId, name] as const),
   ])
 
-const optionsOf = (names: Map<string, string>, kind: 'ter_' | 'mer_') => [
-  { value: '', label: 'All' },
-  ...[...names].filter(([id]) => id.startsWith(kind)).map(([value, label]) => ({ value, label })),
-]
+const optionsOf = (names: Map<string, string>, kind: 'ter_' | 'mer_') =>
+  [...names].filter(([id]) => id.startsWith(kind)).map(([value, label]) => ({ value, label }))
 
 const Narrow = ({ names }: { readonly names: Map<string, string> }) => {
   const { query } = useLocation()
@@ -57,16 +57,18 @@ const Narrow = ({ names }: { readonly names: Map<string, string> }) => {
       <Select name="status" label="State" options={STATUS_OPTIONS} value={query.status} />
       <Field name="from" type="date" label="From (UTC)" value={query.from} />
       <Field name="to" type="date" label="To, included (UTC)" value={query.to} />
-      <Select
+      <Field
         name="terminalId"
         label="Terminal"
-        options={optionsOf(names, 'ter_')}
+        placeholder="ter_…"
+        offered={optionsOf(names, 'ter_')}
+        autocomplete="off"
         value={query.terminalId}
       />
       <Select
         name="merchantId"
         label="Merchant"
-        options={optionsOf(names, 'mer_')}
+        options={[{ value: '', label: 'All' }, ...optionsOf(names, 'mer_')]}
         value={query.merchantId}
       />
       <Field name="minAmount" label="Amount from" inputMode="decimal" value={query.minAmount} />
@@ -75,13 +77,26 @@ const Narrow = ({ names }: { readonly names: Map<string, string> }) => {
   )
 }
 
+/** What an operator is about to decide of a late payment. */
+interface Decision {
+  readonly verdict: 'accept' | 'reject'
+  readonly of: ListedPayment
+}
+
 interface ListProps {
   readonly payments: readonly ListedPayment[]
   readonly names: Map<string, string>
   readonly changes: boolean
   readonly narrowed: boolean
-  accept(payment: ListedPayment): void
+  decide(decision: Decision): void
 }
+
+const ByOperator = ({ at }: { readonly at: string | null }) =>
+  at !== null && (
+    <small>
+      by an operator, <Time at={at} />
+    </small>
+  )
 
 const Empty = ({ narrowed }: { readonly narrowed: boolean }) =>
   narrowed ? (
@@ -92,7 +107,7 @@ const Empty = ({ narrowed }: { readonly narrowed: boolean }) =>
     </p>
   )
 
-const List = ({ payments, names, changes, narrowed, accept }: ListProps) => (
+const List = ({ payments, names, changes, narrowed, decide }: ListProps) => (
   <Table
     caption="Payments, the newest first"
     rows={payments}
@@ -113,16 +128,13 @@ const List = ({ payments, names, changes, narrowed, accept }: ListProps) => (
       { title: 'Presented by', cell: ({ origin }) => names.get(origin) ?? <code>{origin}</code> },
       {
         title: 'State',
-        cell: ({ status, reason, firstOrigin, acceptedAt }) => (
+        cell: ({ status, reason, firstOrigin, acceptedAt, rejectedAt, rejectionReason }) => (
           <>
             <State tone={STATES[status][0]}>{STATES[status][1]}</State>
             {reason !== null && <small>{reason.toLowerCase().replaceAll('_', ' ')}</small>}
             {firstOrigin !== null && <small>first at {names.get(firstOrigin) ?? firstOrigin}</small>}
-            {acceptedAt !== null && (
-              <small>
-                by an operator, <Time at={acceptedAt} />
-              </small>
-            )}
+            <ByOperator at={acceptedAt ?? rejectedAt} />
+            {rejectionReason !== null && <small>“{rejectionReason}”</small>}
           </>
         ),
       },
@@ -131,16 +143,31 @@ const List = ({ payments, names, changes, narrowed, accept }: ListProps) => (
         cell: (payment) =>
           changes &&
           payment.status === 'late' && (
-            <ActButton name={payment.transactionId} act={() => accept(payment)}>
-              Accept
-            </ActButton>
+            <span class="row-actions">
+              <ActButton name={payment.transactionId} act={() => decide({ verdict: 'accept', of: payment })}>
+                Accept
+              </ActButton>
+              <ActButton
+                danger
+                name={payment.transactionId}
+                act={() => decide({ verdict: 'reject', of: payment })}
+              >
+                Reject
+              </ActButton>
+            </span>
           ),
       },
     ]}
   />
 )
 
-const Accept = ({ of, done, close }: { of: ListedPayment; done(): Promise<void>; close(): void }) => (
+interface DecideProps {
+  readonly of: ListedPayment
+  done(): Promise<void>
+  close(): void
+}
+
+const Accept = ({ of, done, close }: DecideProps) => (
   <FormDialog
     title={`Accept ${amountText(of)}`}
     action="Accept payment"
@@ -157,6 +184,33 @@ const Accept = ({ of, done, close }: { of: ListedPayment; done(): Promise<void>;
   </FormDialog>
 )
 
+const Reject = ({ of, done, close }: DecideProps) => (
+  <FormDialog
+    title={`Reject ${amountText(of)}`}
+    action="Reject payment"
+    danger
+    close={close}
+    submit={async (values) => {
+      const body = { reason: textIn(values, 'reason') }
+      await ask('POST', `/console/api/payments/${of.paymentId}/reject`, { body })
+      await done()
+    }}
+  >
+    <p>
+      It was made under a key that had been revoked, and uploaded afterwards. Reject it if the terminal may
+      not have taken it honestly. It then counts as not paid, for good; its card token stays free.
+    </p>
+    <Field
+      name="reason"
+      label="Reason"
+      hint="Shown beside the payment. It does not enter the log."
+      required
+      rows={3}
+      maxLength={MAX_REASON_CHARACTERS}
+    />
+  </FormDialog>
+)
+
 export const Payments = ({ me }: PageProps) => {
   const { query } = useLocation()
   const asked = queryOf(query, FILTERS)
@@ -168,7 +222,8 @@ export const Payments = ({ me }: PageProps) => {
     useReading<TerminalList>('/console/api/terminals').value,
     useReading<MerchantList>('/console/api/merchants').value,
   )
-  const [accepting, setAccepting] = useState<ListedPayment | undefined>()
+  const [decision, decide] = useState<Decision | undefined>()
+  const close = (): void => decide(undefined)
   return (
     <Main title="Payments">
       <Narrow names={names} />
@@ -187,13 +242,14 @@ export const Payments = ({ me }: PageProps) => {
               names={names}
               changes={mayChange(me, 'merchant')}
               narrowed={asked !== ''}
-              accept={setAccepting}
+              decide={decide}
             />
           </>
         )}
       </Loaded>
       <More of={reading} />
-      {accepting && <Accept of={accepting} done={reading.again} close={() => setAccepting(undefined)} />}
+      {decision?.verdict === 'accept' && <Accept of={decision.of} done={reading.again} close={close} />}
+      {decision?.verdict === 'reject' && <Reject of={decision.of} done={reading.again} close={close} />}
     </Main>
   )
 }

@@ -3,9 +3,9 @@ import { useState } from 'preact/hooks'
 import type { OwnPod, OwnPodList, PodCreated, PodStatsAnswer } from '../../../domain/pods/schemas.ts'
 import { mayChange, type PageProps } from '../page.ts'
 import { FormDialog } from '../parts/confirm.tsx'
-import { BindDomain } from '../parts/domain.tsx'
+import { BindDomain, CheckDomain, Domains } from '../parts/domain.tsx'
 import { Field, Form, jsonIn, textIn } from '../parts/form.tsx'
-import { Loaded, useReading } from '../parts/loaded.tsx'
+import { Loaded, More, usePages, useReading } from '../parts/loaded.tsx'
 import { Main } from '../parts/main.tsx'
 import { Secrets } from '../parts/secret.tsx'
 import { ActButton, Table } from '../parts/table.tsx'
@@ -13,6 +13,14 @@ import { number, State, type Tone } from '../parts/text.tsx'
 import { ask } from '../session.ts'
 
 const MAX_NAME_CHARACTERS = 100
+/** Each asks for its statistics, too. */
+const ROWS_PER_PAGE = 50
+
+/** A domain that is looked at again. */
+interface Asked {
+  readonly domain: string
+  readonly podId: string
+}
 
 const STATES: Readonly<Record<OwnPod['status'], readonly [Tone, string]>> = {
   PENDING: ['warn', 'Waits for the operator'],
@@ -121,10 +129,13 @@ const Statistics = ({ pod }: { readonly pod: OwnPod }) => (
 interface ListProps {
   readonly pods: readonly OwnPod[]
   readonly changes: boolean
+  /** Whether domains may be bound, too. */
+  readonly binds: boolean
   change(pod: OwnPod): void
+  check(asked: Asked): void
 }
 
-const List = ({ pods, changes, change }: ListProps) => (
+const List = ({ pods, changes, binds, change, check }: ListProps) => (
   <Table
     caption="Pods"
     rows={pods}
@@ -161,6 +172,17 @@ const List = ({ pods, changes, change }: ListProps) => (
           </>
         ),
       },
+      {
+        title: 'Domains',
+        cell: (pod) => (
+          <Domains
+            pod={pod}
+            check={
+              binds && pod.status !== 'ARCHIVED' ? (domain) => check({ domain, podId: pod.podId }) : undefined
+            }
+          />
+        ),
+      },
       { title: 'Use', cell: (pod) => <Statistics pod={pod} /> },
       {
         title: 'Actions',
@@ -177,10 +199,13 @@ const List = ({ pods, changes, change }: ListProps) => (
 )
 
 export const Pods = ({ me }: PageProps) => {
-  const reading = useReading<OwnPodList>('/console/api/pods')
+  const path = `/console/api/pods?limit=${ROWS_PER_PAGE}`
+  const reading = usePages<OwnPodList, OwnPod>(path, ({ pods }) => pods)
   const [made, setMade] = useState<PodCreated | undefined>()
   const [changing, setChanging] = useState<OwnPod | undefined>()
+  const [asked, check] = useState<Asked | undefined>()
   const changes = mayChange(me, 'pod')
+  const binds = mayChange(me, 'domain')
   return (
     <Main
       title="Pods and domains"
@@ -203,13 +228,25 @@ export const Pods = ({ me }: PageProps) => {
         />
       )}
       <Loaded of={reading}>
-        {({ pods }) => (
+        {(pods) => (
           <>
-            <List pods={pods} changes={changes} change={setChanging} />
-            {pods.length > 0 && mayChange(me, 'domain') && <BindDomain pods={pods} />}
+            <List pods={pods} changes={changes} binds={binds} change={setChanging} check={check} />
+            <More of={reading} />
+            {pods.length > 0 && binds && (
+              <BindDomain pods={pods} goesOn={reading.more !== undefined} bound={reading.again} />
+            )}
           </>
         )}
       </Loaded>
+      {asked && (
+        <CheckDomain
+          {...asked}
+          close={() => {
+            check(undefined)
+            void reading.again()
+          }}
+        />
+      )}
       {changing && <ChangePod pod={changing} done={reading.again} close={() => setChanging(undefined)} />}
     </Main>
   )

@@ -8,14 +8,18 @@ import { mayChange, type PageProps } from '../page.ts'
 import { Confirm } from '../parts/confirm.tsx'
 import { Field, Form, Select, textIn } from '../parts/form.tsx'
 import { LimitFields, LimitsText, limitsIn } from '../parts/limits.tsx'
-import { Loaded, useReading } from '../parts/loaded.tsx'
+import { Loaded, More, usePages, useReading } from '../parts/loaded.tsx'
 import { Main } from '../parts/main.tsx'
 import { QrCode, Secrets } from '../parts/secret.tsx'
 import { ActButton, Table } from '../parts/table.tsx'
-import { State, Time } from '../parts/text.tsx'
+import { money, number, State, Time } from '../parts/text.tsx'
 import { ask } from '../session.ts'
 
 const MAX_LABEL_CHARACTERS = 100
+const ROWS_PER_PAGE = 50
+/** What a clock may be off: requests take their time, and clocks drift. Payments carry the time of their terminal. */
+const MAX_SKEW_MS = 60_000
+const MINUTE_MS = 60_000
 
 type Merchants = MerchantList['merchants']
 
@@ -81,6 +85,39 @@ const Made = ({ terminal, done }: { readonly terminal: TerminalCreated; done(): 
   </Secrets>
 )
 
+const clockText = (skewMs: number): string =>
+  `Clock ${number(Math.round(Math.abs(skewMs) / MINUTE_MS))} min ${skewMs > 0 ? 'ahead' : 'behind'}`
+
+const LastSeen = ({ terminal: { lastSeenAt, version, clockSkewMs } }: { readonly terminal: Terminal }) => {
+  if (lastSeenAt === null) return <span class="quiet">Never</span>
+  return (
+    <>
+      <Time at={lastSeenAt} />
+      {version !== null && <small>version {version}</small>}
+      {clockSkewMs !== null && Math.abs(clockSkewMs) > MAX_SKEW_MS && (
+        <small>
+          <State tone="warn">{clockText(clockSkewMs)}</State>
+        </small>
+      )}
+    </>
+  )
+}
+
+/** Only the terminal can know what waits on it: this is what it said. */
+const Waiting = ({ queued }: Pick<Terminal, 'queued'>) => {
+  if (queued === null) return <span class="quiet">Not told</span>
+  const { count, sum } = queued
+  return (
+    <>
+      {count === 0 ? 'Nothing' : `${number(count)} ${count === 1 ? 'payment' : 'payments'}`}
+      {sum.map(({ amount, currency }) => (
+        <small key={currency}>{money(amount, currency)}</small>
+      ))}
+      <small>as last told</small>
+    </>
+  )
+}
+
 interface ListProps {
   readonly terminals: readonly Terminal[]
   readonly merchants: Merchants
@@ -112,22 +149,19 @@ const List = ({ terminals, merchants, changes, revoke }: ListProps) => (
         cell: ({ merchantId }) => merchants.find((one) => one.merchantId === merchantId)?.name ?? merchantId,
       },
       { title: 'Limits', cell: ({ limits }) => <LimitsText limits={limits} /> },
-      { title: 'Created', cell: ({ createdAt }) => <Time at={createdAt} /> },
+      { title: 'Last seen', cell: (terminal) => <LastSeen terminal={terminal} /> },
+      { title: 'Waits on it', cell: ({ queued }) => <Waiting queued={queued} /> },
       {
         title: 'State',
-        cell: ({ status, revokedAt }) =>
-          status === 'active' ? (
-            <State tone="good">Active</State>
-          ) : (
-            <>
-              <State tone="quiet">Revoked</State>
-              {revokedAt !== null && (
-                <small>
-                  <Time at={revokedAt} />
-                </small>
-              )}
-            </>
-          ),
+        cell: ({ status, createdAt, revokedAt }) => (
+          <>
+            {status === 'active' ? <State tone="good">Active</State> : <State tone="quiet">Revoked</State>}
+            <small>
+              {revokedAt === null ? 'since ' : ''}
+              <Time at={revokedAt ?? createdAt} />
+            </small>
+          </>
+        ),
       },
       {
         title: 'Actions',
@@ -144,11 +178,14 @@ const List = ({ terminals, merchants, changes, revoke }: ListProps) => (
 )
 
 export const Terminals = ({ me }: PageProps) => {
-  const reading = useReading<TerminalList>('/console/api/terminals')
   const merchantsReading = useReading<MerchantList>('/console/api/merchants')
   const [made, setMade] = useState<TerminalCreated | undefined>()
   const [revoked, setRevoked] = useState<Terminal | undefined>()
   const withRevoked = useLocation().query.show === 'all'
+  const reading = usePages<TerminalList, Terminal>(
+    `/console/api/terminals?limit=${ROWS_PER_PAGE}${withRevoked ? '' : '&status=active'}`,
+    ({ terminals }) => terminals,
+  )
   const changes = mayChange(me, 'keys')
   return (
     <Main title="Terminals" lead="Tills that take payments, and go on taking them while the network is down.">
@@ -167,7 +204,7 @@ export const Terminals = ({ me }: PageProps) => {
               />
             )}
             <Loaded of={reading}>
-              {({ terminals }) => (
+              {(terminals) => (
                 <>
                   <p class="filters">
                     <a href="/console/terminals" aria-current={withRevoked ? undefined : 'true'}>
@@ -177,12 +214,8 @@ export const Terminals = ({ me }: PageProps) => {
                       All, with revoked ones
                     </a>
                   </p>
-                  <List
-                    terminals={terminals.filter(({ status }) => withRevoked || status === 'active')}
-                    merchants={merchants}
-                    changes={changes}
-                    revoke={setRevoked}
-                  />
+                  <List terminals={terminals} merchants={merchants} changes={changes} revoke={setRevoked} />
+                  <More of={reading} />
                 </>
               )}
             </Loaded>

@@ -1,6 +1,12 @@
 /** Webhook endpoints: where events are sent to. @module */
 import { useState } from 'preact/hooks'
-import type { SecretRotated, Webhook, WebhookCreated, WebhookList } from '../../../domain/webhooks/schemas.ts'
+import type {
+  SecretRotated,
+  Webhook,
+  WebhookCreated,
+  WebhookList,
+  WebhookTested,
+} from '../../../domain/webhooks/schemas.ts'
 import { mayChange, type PageProps } from '../page.ts'
 import { Confirm, FormDialog } from '../parts/confirm.tsx'
 import { allIn, Choices, Field, Form, textIn } from '../parts/form.tsx'
@@ -9,7 +15,7 @@ import { Main } from '../parts/main.tsx'
 import { Secrets } from '../parts/secret.tsx'
 import { ActButton, Table } from '../parts/table.tsx'
 import { number, State, Time } from '../parts/text.tsx'
-import { ask } from '../session.ts'
+import { ask, change } from '../session.ts'
 
 const MAX_LABEL_CHARACTERS = 100
 const MAX_URL_CHARACTERS = 2048
@@ -53,8 +59,25 @@ const bodyOf = (values: FormData) => ({
   events: allIn(values, 'events'),
 })
 
-const Delivery = ({ of: { lastDeliveryAt, lastStatus, failureCount } }: { readonly of: Webhook }) => {
-  if (lastDeliveryAt === null) return <span class="quiet">None yet</span>
+/** What the form shows of an endpoint, its events in the form's order. */
+const shownOf = ({ label, url, events }: Webhook) => ({
+  label,
+  url,
+  events: Object.keys(EVENTS).filter((event) => events.some((one) => one === event)),
+})
+
+const Waiting = ({ of: { backlog } }: { readonly of: Webhook }) =>
+  backlog > 0 && <small>{number(backlog)} events wait</small>
+
+const Delivery = ({ of }: { readonly of: Webhook }) => {
+  const { lastDeliveryAt, lastStatus, failureCount, failingSince } = of
+  if (lastDeliveryAt === null)
+    return (
+      <>
+        <span class="quiet">None yet</span>
+        <Waiting of={of} />
+      </>
+    )
   const good = lastStatus !== null && lastStatus < 300
   return (
     <>
@@ -64,12 +87,54 @@ const Delivery = ({ of: { lastDeliveryAt, lastStatus, failureCount } }: { readon
       <small>
         <Time at={lastDeliveryAt} />
       </small>
+      {failingSince !== null && (
+        <small>
+          fails since <Time at={failingSince} />
+        </small>
+      )}
       {failureCount > 0 && <small>{number(failureCount)} events were given up</small>}
+      <Waiting of={of} />
     </>
   )
 }
 
-type Act = { readonly kind: 'change' | 'pause' | 'rotate' | 'remove'; readonly target: Webhook }
+const FAULTS: Readonly<Record<NonNullable<WebhookTested['reason']>, string>> = {
+  status: 'It answered with another status than 200 to 299.',
+  blocked: 'Its address may not be called.',
+  unreachable: 'It has no name, takes no connection, or has no valid certificate.',
+  timeout: 'It did not answer in time.',
+  too_large: 'Its answer is too large.',
+  undecodable: 'Its answer can’t be read.',
+  redirect: 'It leads to another address, which is not followed.',
+  cancelled: 'The service was stopped meanwhile.',
+  error: 'The service failed.',
+}
+
+interface Tested {
+  readonly label: string
+  readonly result: WebhookTested
+}
+
+const TestResult = ({ of: { label, result } }: { readonly of: Tested }) => {
+  const { delivered, status, reason, durationMs, deliveryId } = result
+  return (
+    <div class="notice" data-tone={delivered ? 'good' : 'bad'}>
+      <p>
+        <strong class="name">{label}</strong>:{' '}
+        <State tone={delivered ? 'good' : 'bad'}>
+          {delivered ? 'The test was delivered' : 'The test was not delivered'}
+        </State>
+      </p>
+      <p>
+        {reason !== null && `${FAULTS[reason]} `}
+        {status !== null && `Answered ${status} after ${number(durationMs)} ms. `}
+        <code>{deliveryId}</code>
+      </p>
+    </div>
+  )
+}
+
+type Act = { readonly kind: 'test' | 'change' | 'pause' | 'rotate' | 'remove'; readonly target: Webhook }
 
 interface ListProps {
   readonly webhooks: readonly Webhook[]
@@ -122,6 +187,9 @@ const List = ({ webhooks, changes, choose }: ListProps) => (
         cell: (target) =>
           changes && (
             <span class="row-actions">
+              <ActButton name={target.label} act={() => choose({ kind: 'test', target })}>
+                Test
+              </ActButton>
               <ActButton name={target.label} act={() => choose({ kind: 'change', target })}>
                 Change
               </ActButton>
@@ -145,11 +213,42 @@ interface ActProps {
   readonly act: Act
   done(): Promise<void>
   rotated(secret: SecretRotated): void
+  tested(result: Tested): void
   close(): void
 }
 
-const ActDialog = ({ act: { kind, target }, done, rotated, close }: ActProps) => {
+interface TestProps {
+  readonly target: Webhook
+  tested(result: WebhookTested): Promise<void>
+  close(): void
+}
+
+const TestDialog = ({ target: { id, label }, tested, close }: TestProps) => (
+  <FormDialog
+    title={`Test ${label}`}
+    action="Send a test event"
+    close={close}
+    submit={async () => tested(await ask<WebhookTested>('POST', `/api/webhooks/${id}/test`))}
+  >
+    <p>
+      One event, <code>webhook.test</code>, is sent there now, once, even while the endpoint is paused.
+    </p>
+  </FormDialog>
+)
+
+const ActDialog = ({ act: { kind, target }, done, rotated, tested, close }: ActProps) => {
   const path = `/api/webhooks/${target.id}`
+  if (kind === 'test')
+    return (
+      <TestDialog
+        target={target}
+        tested={async (result) => {
+          tested({ label: target.label, result })
+          await done()
+        }}
+        close={close}
+      />
+    )
   if (kind === 'change')
     return (
       <FormDialog
@@ -157,7 +256,7 @@ const ActDialog = ({ act: { kind, target }, done, rotated, close }: ActProps) =>
         action="Save"
         close={close}
         submit={async (values) => {
-          await ask('PATCH', path, { body: bodyOf(values) })
+          await change(path, shownOf(target), bodyOf(values))
           await done()
         }}
       >
@@ -218,6 +317,7 @@ const ActDialog = ({ act: { kind, target }, done, rotated, close }: ActProps) =>
 export const Webhooks = ({ me }: PageProps) => {
   const reading = useReading<WebhookList>('/api/webhooks')
   const [secret, setSecret] = useState<{ id: string; secret: string } | undefined>()
+  const [tested, setTested] = useState<Tested | undefined>()
   const [act, setAct] = useState<Act | undefined>()
   const changes = mayChange(me, 'webhook')
   return (
@@ -246,11 +346,18 @@ export const Webhooks = ({ me }: PageProps) => {
           </Form>
         </details>
       )}
+      <div role="status">{tested && <TestResult of={tested} />}</div>
       <Loaded of={reading}>
         {({ webhooks }) => <List webhooks={webhooks} changes={changes} choose={setAct} />}
       </Loaded>
       {act && (
-        <ActDialog act={act} done={reading.again} rotated={setSecret} close={() => setAct(undefined)} />
+        <ActDialog
+          act={act}
+          done={reading.again}
+          rotated={setSecret}
+          tested={setTested}
+          close={() => setAct(undefined)}
+        />
       )}
     </Main>
   )

@@ -2,7 +2,7 @@
 import { type ComponentChildren, createContext, type InputHTMLAttributes } from 'preact'
 import { useContext, useEffect, useId, useRef, useState } from 'preact/hooks'
 import { UnreachableError } from '../../http.ts'
-import { ServiceError } from '../service.ts'
+import { type Attempts, attempt, ServiceError } from '../service.ts'
 
 /** Name of a field → what is wrong with it; '' → what is wrong with none of them. */
 type Problems = Readonly<Record<string, string>>
@@ -67,6 +67,7 @@ export const Form = ({ action, danger = false, clears = false, children, beside,
   const [problems, setProblems] = useState<Problems>({})
   const [busy, setBusy] = useState(false)
   const form = useRef<HTMLFormElement>(null)
+  const attempts = useRef<Attempts>(new Map())
   useEffect(() => {
     form.current?.querySelector<HTMLElement>('[aria-invalid="true"]')?.focus()
   }, [problems])
@@ -80,9 +81,12 @@ export const Form = ({ action, danger = false, clears = false, children, beside,
     if (Object.keys(gaps).length > 0) return
     setBusy(true)
     try {
-      await submit(new FormData(element))
+      await attempt(attempts.current, () => submit(new FormData(element)))
+      attempts.current = new Map()
       if (clears) element.reset()
     } catch (error) {
+      // Not what was lost on its way: the form has looked at an answer, and asks anew.
+      if (error instanceof FieldError) attempts.current = new Map()
       setProblems(problemsOf(error, element))
     } finally {
       setBusy(false)
@@ -106,6 +110,11 @@ export const Form = ({ action, danger = false, clears = false, children, beside,
   )
 }
 
+interface Option {
+  readonly value: string
+  readonly label: string
+}
+
 interface FieldProps {
   /** Default: text. */
   readonly type?: 'email' | 'password' | 'number' | 'url' | 'date' | 'datetime-local' | 'file'
@@ -127,6 +136,8 @@ interface FieldProps {
   readonly placeholder?: string
   /** Lines of a larger field. */
   readonly rows?: number
+  /** Values to choose from, beside which any other may be typed. */
+  readonly offered?: readonly Option[]
 }
 
 /** Ids of the texts that belong to a field, and whether it is wrong. */
@@ -166,9 +177,10 @@ const Texts = ({
   </>
 )
 
-export const Field = ({ label, hint, rows, ...control }: FieldProps) => {
+export const Field = ({ label, hint, rows, offered, ...control }: FieldProps) => {
   const { id, problem, attributes } = useField(control.name, hint !== undefined)
   const shared = { id, autocapitalize: 'none', spellcheck: false, ...attributes } as const
+  const list = offered && `${id}-offered`
   return (
     <div class="field">
       <label for={id}>
@@ -177,20 +189,22 @@ export const Field = ({ label, hint, rows, ...control }: FieldProps) => {
       </label>
       {rows === undefined ? (
         // The types know a kind of input by a literal `type`, which is not known here.
-        <input {...({ ...shared, ...control } as InputHTMLAttributes<HTMLInputElement>)} />
+        <input {...({ ...shared, ...control, list } as InputHTMLAttributes<HTMLInputElement>)} />
       ) : (
         <textarea {...shared} name={control.name} required={control.required} rows={rows}>
           {control.value}
         </textarea>
       )}
+      {offered !== undefined && (
+        <datalist id={list}>
+          {offered.map((option) => (
+            <option key={option.value} {...option} />
+          ))}
+        </datalist>
+      )}
       <Texts id={id} hint={hint} problem={problem} />
     </div>
   )
-}
-
-interface Option {
-  readonly value: string
-  readonly label: string
 }
 
 interface SelectProps {

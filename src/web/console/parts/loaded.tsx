@@ -51,6 +51,8 @@ export const useReading = <T,>(path: string): Reading<T> => useWork(path, () => 
 
 /** Reads a list page by page. */
 export interface PagedReading<T> extends Reading<readonly T[]> {
+  /** Whether older rows are still being read by the service, so that some may be missing. */
+  readonly isPartial?: boolean
   /** Reads on, where there is more. */
   readonly more?: () => Promise<void>
 }
@@ -62,29 +64,47 @@ interface Rest<T> extends Rows<T> {
 }
 
 /**
- * Reads a list whose pages have a cursor.
+ * Reads a list whose pages have a cursor. Read again, it is as long as it was: whoever did something far down finds it there.
  * @param path with its query @param rowsOf the rows of a page
  */
 export const usePages = <P extends Paged, T>(
   path: string,
   rowsOf: (page: P) => readonly T[],
 ): PagedReading<T> => {
+  const shown = useRef({ path, count: 0 })
+  if (shown.current.path !== path) shown.current = { path, count: 0 }
   const readFrom = (cursor?: string): Promise<Rows<T>> =>
     readRows((address) => ask<P>('GET', address), path, rowsOf, cursor)
-  const { value: first, problem, again } = useWork(path, () => readFrom())
+  const readWhatIsShown = async (): Promise<Rows<T>> => {
+    const { count } = shown.current
+    let added = await readFrom()
+    const rows = [...added.rows]
+    let { complete } = added
+    while (added.next !== null && added.rows.length > 0 && rows.length < count) {
+      added = await readFrom(added.next)
+      rows.push(...added.rows)
+      complete &&= added.complete
+    }
+    return { rows, next: added.next, complete }
+  }
+  const { value: first, problem, again } = useWork(path, readWhatIsShown)
   const [rest, setRest] = useState<Rest<T> | undefined>()
   if (first === undefined) return { problem, again }
-  const read: Rest<T> = rest?.first === first ? rest : { first, rows: [], next: first.next }
+  const read: Rest<T> = rest?.first === first ? rest : { ...first, first, rows: [] }
   const { next } = read
+  const value = [...first.rows, ...read.rows]
+  shown.current.count = value.length
   return {
-    value: [...first.rows, ...read.rows],
+    value,
     problem: problem ?? read.problem,
     again,
+    isPartial: !read.complete,
     ...(next !== null && {
       async more() {
         try {
           const added = await readFrom(next)
-          setRest({ first, rows: [...read.rows, ...added.rows], next: added.next })
+          const complete = read.complete && added.complete
+          setRest({ first, rows: [...read.rows, ...added.rows], next: added.next, complete })
         } catch (error) {
           setRest({ ...read, problem: wordsOf(error) })
         }
@@ -109,6 +129,14 @@ export const Loaded = <T,>({ of, children }: LoadedProps<T>) => (
         <p>{of.problem}</p>
         <button type="button" class="plain" onClick={of.again}>
           Try again
+        </button>
+      </div>
+    )}
+    {'isPartial' in of && of.isPartial && (
+      <div class="notice" data-tone="warn" role="status">
+        <p>Older ones are still being read by the service, after an upgrade: more may come.</p>
+        <button type="button" class="plain" onClick={of.again}>
+          Look again
         </button>
       </div>
     )}

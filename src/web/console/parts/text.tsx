@@ -19,4 +19,8 @@ export const State = ({ tone, children }: { readonly tone: Tone; readonly childr
   </span>
 )
 
+/** @param amount in major units @param currency ISO 4217 code */
+export const money = (amount: number, currency: string): string =>
+  amount.toLocaleString(undefined, { style: 'currency', currency, currencyDisplay: 'code' })
+
 export const number = (value: number): string => value.toLocaleString()

@@ -3,7 +3,7 @@ import { useState } from 'preact/hooks'
 import type { Agent, AgentCreated, AgentList } from '../../../../domain/agents/enrol/schemas.ts'
 import { mayChange, type PageProps } from '../../page.ts'
 import { Confirm, FormDialog } from '../../parts/confirm.tsx'
-import { Loaded, useReading } from '../../parts/loaded.tsx'
+import { Loaded, More, usePages } from '../../parts/loaded.tsx'
 import { Main } from '../../parts/main.tsx'
 import { ActButton, Table } from '../../parts/table.tsx'
 import { number, State, Time, type Tone } from '../../parts/text.tsx'
@@ -13,6 +13,7 @@ import { Badge, History } from './dialogs.tsx'
 import { Register, Registered } from './register.tsx'
 
 const PATH = '/console/api/agents'
+const ROWS_PER_PAGE = 50
 
 const STATES: Readonly<Record<Agent['status'], readonly [Tone, string]>> = {
   pending: ['warn', 'Has to sign'],
@@ -66,6 +67,20 @@ const Key = ({ of: { kid, pq_kid, public_key } }: { readonly of: Agent }) => (
   </details>
 )
 
+/** Why an agent that never signed its challenge is trusted no higher. */
+const NEVER_SIGNED = 'possession_not_shown'
+
+/** When the agent came to its state. What ended by time was changed by nobody. */
+const Since = ({ agent: { status, trust_reasons, changed_at, limits } }: { readonly agent: Agent }) => {
+  if (status === 'expired' && trust_reasons.includes(NEVER_SIGNED))
+    return <small>it did not sign within an hour</small>
+  return (
+    <small>
+      since <Time at={(status === 'expired' && limits?.expires_at) || changed_at} />
+    </small>
+  )
+}
+
 type Kind = 'suspend' | 'resume' | 'revoke' | 'check-domain' | 'history' | 'badge'
 
 interface Act {
@@ -82,13 +97,17 @@ const LABELS: Readonly<Record<Kind, string>> = {
   badge: 'Badge',
 }
 
-/** What can be done with an agent, by its state. */
-const actsOf = ({ status, trust_level, key_directory_url, agent_card_url }: Agent): readonly Kind[] => {
+/** What can be done with an agent, by its state. @param changes whether by somebody who may change it, and not only look */
+const actsOf = (
+  { status, trust_level, key_directory_url, agent_card_url }: Agent,
+  changes: boolean,
+): readonly Kind[] => {
+  if (!changes || status === 'revoked') return ['history']
   const hasDomain = key_directory_url !== null || agent_card_url !== null
   const check: readonly Kind[] = hasDomain && trust_level !== 'registered' ? ['check-domain'] : []
   if (status === 'active') return ['history', 'badge', ...check, 'suspend', 'revoke']
   if (status === 'suspended') return ['history', ...check, 'resume', 'revoke']
-  return ['history', ...(status === 'pending' ? (['revoke'] as const) : [])]
+  return ['history', 'revoke']
 }
 
 interface ActProps {
@@ -161,12 +180,10 @@ const List = ({ agents, changes, choose }: ListProps) => (
       },
       {
         title: 'State',
-        cell: ({ status, changed_at }) => (
+        cell: (agent) => (
           <>
-            <State tone={STATES[status][0]}>{STATES[status][1]}</State>
-            <small>
-              since <Time at={changed_at} />
-            </small>
+            <State tone={STATES[agent.status][0]}>{STATES[agent.status][1]}</State>
+            <Since agent={agent} />
           </>
         ),
       },
@@ -183,28 +200,27 @@ const List = ({ agents, changes, choose }: ListProps) => (
       { title: 'May', cell: ({ limits }) => <LimitsText limits={limits} /> },
       {
         title: 'Actions',
-        cell: (agent) =>
-          changes && (
-            <span class="row-actions">
-              {actsOf(agent).map((kind) => (
-                <ActButton
-                  key={kind}
-                  danger={kind === 'revoke'}
-                  name={agent.name}
-                  act={() => choose({ kind, agent })}
-                >
-                  {LABELS[kind]}
-                </ActButton>
-              ))}
-            </span>
-          ),
+        cell: (agent) => (
+          <span class="row-actions">
+            {actsOf(agent, changes).map((kind) => (
+              <ActButton
+                key={kind}
+                danger={kind === 'revoke'}
+                name={agent.name}
+                act={() => choose({ kind, agent })}
+              >
+                {LABELS[kind]}
+              </ActButton>
+            ))}
+          </span>
+        ),
       },
     ]}
   />
 )
 
 export const Agents = ({ me }: PageProps) => {
-  const reading = useReading<AgentList>(PATH)
+  const reading = usePages<AgentList, Agent>(`${PATH}?limit=${ROWS_PER_PAGE}`, ({ agents }) => agents)
   const [made, setMade] = useState<AgentCreated | undefined>()
   const [act, choose] = useState<Act | undefined>()
   const changes = mayChange(me, 'agent')
@@ -230,9 +246,8 @@ export const Agents = ({ me }: PageProps) => {
           }}
         />
       )}
-      <Loaded of={reading}>
-        {({ agents }) => <List agents={agents} changes={changes} choose={choose} />}
-      </Loaded>
+      <Loaded of={reading}>{(agents) => <List agents={agents} changes={changes} choose={choose} />}</Loaded>
+      <More of={reading} />
       <Devices me={me} />
       {act && <ActDialog act={act} done={reading.again} close={() => choose(undefined)} />}
     </Main>

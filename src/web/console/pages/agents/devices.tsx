@@ -4,13 +4,15 @@ import type { Device, DeviceCreated, DeviceList } from '../../../../domain/agent
 import { mayChange, type PageProps } from '../../page.ts'
 import { Confirm } from '../../parts/confirm.tsx'
 import { Field, Form, jsonIn, textIn } from '../../parts/form.tsx'
-import { Loaded, useReading } from '../../parts/loaded.tsx'
+import { Loaded, More, usePages } from '../../parts/loaded.tsx'
 import { Secrets } from '../../parts/secret.tsx'
 import { ActButton, Table } from '../../parts/table.tsx'
 import { State, Time } from '../../parts/text.tsx'
 import { ask } from '../../session.ts'
 import { PublicKeyField } from './register.tsx'
 
+const PATH = '/console/api/devices'
+const ROWS_PER_PAGE = 50
 const MAX_NAME_CHARACTERS = 100
 
 const Create = ({ created }: { created(device: DeviceCreated): void }) => (
@@ -74,7 +76,7 @@ const List = ({ devices, changes, revoke }: ListProps) => (
 )
 
 export const Devices = ({ me }: PageProps) => {
-  const reading = useReading<DeviceList>('/console/api/devices')
+  const reading = usePages<DeviceList, Device>(`${PATH}?limit=${ROWS_PER_PAGE}`, ({ devices }) => devices)
   const [made, setMade] = useState<DeviceCreated | undefined>()
   const [revoked, revoke] = useState<Device | undefined>()
   const changes = mayChange(me, 'agent')
@@ -99,8 +101,9 @@ export const Devices = ({ me }: PageProps) => {
         />
       )}
       <Loaded of={reading}>
-        {({ devices }) => <List devices={devices} changes={changes} revoke={revoke} />}
+        {(devices) => <List devices={devices} changes={changes} revoke={revoke} />}
       </Loaded>
+      <More of={reading} />
       {revoked && (
         <Confirm
           title={`Revoke ${revoked.name}`}
@@ -108,7 +111,7 @@ export const Devices = ({ me }: PageProps) => {
           action="Revoke device"
           close={() => revoke(undefined)}
           run={async () => {
-            await ask('DELETE', `/console/api/devices/${revoked.device_id}`)
+            await ask('DELETE', `${PATH}/${revoked.device_id}`)
             await reading.again()
           }}
         >

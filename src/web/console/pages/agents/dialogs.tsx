@@ -3,12 +3,10 @@ import type { Agent } from '../../../../domain/agents/enrol/schemas.ts'
 import type { BadgeIssued } from '../../../../domain/agents/trust/badge/schemas-badge.ts'
 import type { AgentAuditPage } from '../../../../domain/agents/trust/schemas-audit.ts'
 import { Dialog } from '../../parts/confirm.tsx'
-import { Loaded, useWork } from '../../parts/loaded.tsx'
+import { Loaded, More, usePages, useWork } from '../../parts/loaded.tsx'
 import { Copyable } from '../../parts/secret.tsx'
 import { Time } from '../../parts/text.tsx'
 import { ask } from '../../session.ts'
-
-const MAX_SHOWN = 100
 
 interface DialogProps {
   readonly agent: Agent
@@ -41,35 +39,32 @@ const Close = ({ close }: Pick<DialogProps, 'close'>) => (
 
 /** State changes, verifications and authorisations, as they stand in the log. */
 export const History = ({ agent, close }: DialogProps) => {
-  const reading = useWork(agent.agent_id, () =>
-    ask<AgentAuditPage>('POST', '/ext/v1/agent-trust/audit', {
-      body: { agent_id: agent.agent_id, limit: MAX_SHOWN },
-    }),
+  const reading = usePages<AgentAuditPage, Entry>(
+    `/console/api/agents/${agent.agent_id}/history`,
+    ({ entries }) => entries,
   )
   return (
-    <Dialog title={`What ${agent.name} did`} close={close}>
+    <Dialog title={`History of ${agent.name}`} close={close}>
       <Loaded of={reading}>
-        {({ entries, next_cursor }) => (
-          <>
-            <ul class="findings">
-              {entries.map((entry) => (
-                <li key={entry.index}>
-                  <p>
-                    <strong>{KIND_WORDS[entry.kind]}</strong> <Time at={entry.at} />
-                  </p>
-                  <p>
-                    {[entry.action, amountText(entry), entry.outcome, ...entry.reasons]
-                      .filter((word) => word !== null && word !== '')
-                      .join(', ')}{' '}
-                    <span class="quiet">(entry {entry.index} of the log)</span>
-                  </p>
-                </li>
-              ))}
-            </ul>
-            {next_cursor !== null && <p class="hint">These are the newest {MAX_SHOWN}.</p>}
-          </>
+        {(entries) => (
+          <ul class="findings">
+            {entries.map((entry) => (
+              <li key={entry.index}>
+                <p>
+                  <strong>{KIND_WORDS[entry.kind]}</strong> <Time at={entry.at} />
+                </p>
+                <p>
+                  {[entry.action, amountText(entry), entry.outcome, ...entry.reasons]
+                    .filter((word) => word !== null && word !== '')
+                    .join(', ')}{' '}
+                  <span class="quiet">(entry {entry.index} of the log)</span>
+                </p>
+              </li>
+            ))}
+          </ul>
         )}
       </Loaded>
+      <More of={reading} />
       <Close close={close} />
     </Dialog>
   )

@@ -11,7 +11,7 @@ import { Main } from '../../parts/main.tsx'
 import { Secrets } from '../../parts/secret.tsx'
 import { ActButton, Table } from '../../parts/table.tsx'
 import { number, State, Time } from '../../parts/text.tsx'
-import { ask } from '../../session.ts'
+import { ask, change } from '../../session.ts'
 
 const PATH = '/console/api/organisations'
 const FILTERS = ['name', 'subscription'] as const
@@ -64,39 +64,36 @@ interface ChangeProps {
   close(): void
 }
 
-const Change = ({ organisation, done, close }: ChangeProps) => (
-  <FormDialog
-    title={`Change ${organisation.name}`}
-    action="Save"
-    close={close}
-    submit={async (values) => {
-      await ask('PATCH', `${PATH}/${organisation.organisationId}`, {
-        body: {
+const Change = ({ organisation, done, close }: ChangeProps) => {
+  const { organisationId, name, subscription, rateLimitPerMinute } = organisation
+  return (
+    <FormDialog
+      title={`Change ${name}`}
+      action="Save"
+      close={close}
+      submit={async (values) => {
+        const wanted = {
           subscription: textIn(values, 'subscription'),
           rateLimitPerMinute: Number(textIn(values, 'rateLimitPerMinute')),
-        },
-      })
-      await done()
-    }}
-  >
-    <Select
-      name="subscription"
-      label="Subscription"
-      options={SUBSCRIPTIONS}
-      value={organisation.subscription}
-    />
-    <Field
-      name="rateLimitPerMinute"
-      type="number"
-      label="Requests a minute"
-      hint="Of all its keys together. It holds on every server within seconds."
-      required
-      min={1}
-      max={MAX_RATE_LIMIT}
-      value={String(organisation.rateLimitPerMinute)}
-    />
-  </FormDialog>
-)
+        }
+        await change(`${PATH}/${organisationId}`, { subscription, rateLimitPerMinute }, wanted)
+        await done()
+      }}
+    >
+      <Select name="subscription" label="Subscription" options={SUBSCRIPTIONS} value={subscription} />
+      <Field
+        name="rateLimitPerMinute"
+        type="number"
+        label="Requests a minute"
+        hint="Of all its keys together. It holds on every server within seconds."
+        required
+        min={1}
+        max={MAX_RATE_LIMIT}
+        value={String(rateLimitPerMinute)}
+      />
+    </FormDialog>
+  )
+}
 
 interface ListProps {
   readonly organisations: readonly Organisation[]

@@ -9,6 +9,7 @@ import { Field, Select, textIn } from '../../parts/form.tsx'
 import { Loaded, More, usePages } from '../../parts/loaded.tsx'
 import { ActButton, Table } from '../../parts/table.tsx'
 import { State, Time, type Tone } from '../../parts/text.tsx'
+import { Who } from '../../parts/who.tsx'
 import { ask } from '../../session.ts'
 
 const FILTERS = ['status'] as const
@@ -41,9 +42,6 @@ const VOID_WORDS: Readonly<Record<NonNullable<Finding['void']>['reason'], string
   entry_removed: 'the entry left its list',
   subject_changed: 'what is known of the person changed',
 }
-
-const Who = ({ account, me }: PageProps & { readonly account: string | undefined }) =>
-  account === undefined ? 'an API key' : account === me.accountId ? 'you' : <code>{account}</code>
 
 const Proposed = ({ finding: { proposal }, me }: PageProps & { readonly finding: Finding }) =>
   proposal !== undefined && (
@@ -172,9 +170,10 @@ const Decide = ({ finding, me, done, close }: DecideProps) => {
       {proposal !== undefined && (
         <div class="notice" data-tone="warn">
           <p>
+            Proposed by <Who account={proposal.proposedBy} me={me} />
             {proposal.proposedBy === me.accountId
-              ? 'You proposed this: another member has to confirm it, and you can’t. If you decide again, that takes its place.'
-              : 'Another member proposed this. If you decide the same, it counts; if you decide otherwise, that is proposed instead.'}
+              ? ': another member has to confirm it, and you can’t. If you decide again, that takes its place.'
+              : '. If you decide the same, it counts; if you decide otherwise, that is proposed instead.'}
           </p>
           <p>
             <strong>{VERDICTS[proposal.verdict][1]}</strong>: {proposal.reason}

@@ -1,10 +1,11 @@
 /** What the page checks of an answer of POST /verify: what its recipients can check, and its receipt. @module */
 import { systemClock } from '../../../../clock.ts'
 import type { PublicResult, VerificationResult } from '../../../../domain/verification/schemas.ts'
+import { isOfOnlyLog } from '../../../../protocol/merkle-proofs.ts'
 import { openCrypto } from '../../../crypto/crypto.ts'
 import { type Finding, failed, passed, skipped } from '../../../result/finding.ts'
 import { published } from '../../../result/published.ts'
-import { CHECK_TITLES, examine, type Verdict } from '../../../result/result-checks.ts'
+import { CHECK_TITLES, examine, OTHER_LOG, type Verdict } from '../../../result/result-checks.ts'
 import { compareTree } from '../../log-checks.ts'
 import type { TitledFinding } from '../../parts/findings.tsx'
 import { ask } from '../../session.ts'
@@ -23,7 +24,8 @@ const checkReceipt = async (
   signedLeaf: unknown,
 ): Promise<Finding> => {
   if (receipt === undefined) return skipped('The answer has none.')
-  const { leafHash, index, treeSize, root } = receipt
+  const { leafHash, index, treeSize, root, log } = receipt as typeof receipt & { readonly log?: unknown }
+  if (!isOfOnlyLog(log)) return skipped(OTHER_LOG)
   if (signedLeaf === undefined)
     return skipped('Without a good signature there is no entry to compare it with.')
   if (leafHash !== signedLeaf || index !== merkleIndex)

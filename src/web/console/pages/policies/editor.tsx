@@ -1,38 +1,15 @@
-/** Policies: what the organisation permits, edited as JSON, and tried before it is in force. @module */
+/** A policy, edited as JSON, and tried before it is in force. @module */
 import { useState } from 'preact/hooks'
-import { useLocation } from 'preact-iso'
-import type { CircuitId } from '../../../circuits/catalogue.ts'
-import type { PolicyTried, StoredPolicy } from '../../../domain/policies/schemas.ts'
-import { mayChange, type PageProps } from '../page.ts'
-import { Field, FieldError, Form, jsonIn, textIn } from '../parts/form.tsx'
-import { Loaded, useWork } from '../parts/loaded.tsx'
-import { Main } from '../parts/main.tsx'
-import { Table } from '../parts/table.tsx'
-import { State, Time } from '../parts/text.tsx'
-import { ServiceError } from '../service.ts'
-import { ask } from '../session.ts'
+import type { PolicyTried, StoredPolicy } from '../../../../domain/policies/schemas.ts'
+import { mayChange, type PageProps } from '../../page.ts'
+import { Field, FieldError, Form, jsonIn } from '../../parts/form.tsx'
+import { Loaded, useWork } from '../../parts/loaded.tsx'
+import { State, Time } from '../../parts/text.tsx'
+import { ServiceError } from '../../service.ts'
+import { ask } from '../../session.ts'
+import { FALLBACK } from './names.ts'
 
-const FALLBACK = 'default'
 const NOT_FOUND = 404
-/** What a policy can be called. */
-const NAME = /^[A-Za-z][A-Za-z0-9_.:-]{0,63}$/
-
-/** What each circuit shows, in a few words. */
-const CIRCUITS: Readonly<Record<CircuitId, string>> = {
-  simple_yesno: 'a decision, committed',
-  yesno: 'one comparison',
-  eligibility: 'several conditions together',
-  composite: 'a tree of conditions',
-  kyc: 'who somebody is',
-  token_validation: 'that a token is good',
-  consent_verification: 'that somebody consented',
-  audit_proof: 'that an entry is in the log',
-  proof_aggregation: 'several proofs at once',
-  quantum_safe_token: 'that a hybrid token is good',
-  offline_validation: 'a payment taken offline',
-}
-
-const addressOf = (policyId: string): string => `/console/policies?policy=${encodeURIComponent(policyId)}`
 
 const indented = (value: unknown): string => JSON.stringify(value, null, 2)
 
@@ -101,7 +78,7 @@ const Standing = ({
     {!seeded ? (
       <State tone="good">Version {version} is in force</State>
     ) : rules.length > 0 ? (
-      <State tone="quiet">In force as it was from the start</State>
+      <State tone="quiet">The initial policy is in force</State>
     ) : (
       <State tone="warn">
         Nobody wrote it yet:{' '}
@@ -203,7 +180,8 @@ const readPolicy = async (policyId: string): Promise<StoredPolicy> => {
   }
 }
 
-const One = ({ policyId, isCircuit, me }: PageProps & { policyId: string; isCircuit: boolean }) => {
+/** One policy: its rules, and what they would decide. */
+export const One = ({ policyId, isCircuit, me }: PageProps & { policyId: string; isCircuit: boolean }) => {
   const reading = useWork(policyId, () => readPolicy(policyId))
   return (
     <Loaded of={reading}>
@@ -211,68 +189,5 @@ const One = ({ policyId, isCircuit, me }: PageProps & { policyId: string; isCirc
         <Edit key={policy.version} policy={policy} isCircuit={isCircuit} me={me} saved={reading.again} />
       )}
     </Loaded>
-  )
-}
-
-const Choose = () => {
-  const { route } = useLocation()
-  return (
-    <>
-      <section aria-labelledby="circuits">
-        <h2 id="circuits">Of circuits</h2>
-        <p>Each decides POST /v1/verify with its circuit.</p>
-        <Table
-          caption="Policies of circuits"
-          rows={Object.entries(CIRCUITS)}
-          keyOf={([id]) => id}
-          empty={<p>There is no circuit.</p>}
-          columns={[
-            { title: 'Policy', cell: ([id]) => <a href={addressOf(id)}>{id}</a> },
-            { title: 'Its circuit shows', cell: ([, text]) => text },
-          ]}
-        />
-      </section>
-      <section aria-labelledby="resources">
-        <h2 id="resources">Of types of resources</h2>
-        <p>
-          They decide POST /v1/nior/policy/decide, each for the resources of its name;{' '}
-          <a href={addressOf(FALLBACK)}>the policy {FALLBACK}</a> decides for all others. Which ones were
-          written is not listed here: open one by its name.
-        </p>
-        <Form
-          action="Open"
-          submit={async (values) => {
-            const name = textIn(values, 'policyId').trim()
-            if (!NAME.test(name))
-              throw new FieldError('policyId', 'A letter, then up to 63 letters, digits, _, ., : or -.')
-            route(addressOf(name))
-          }}
-        >
-          <Field name="policyId" label="Type of resource" hint="Such as order." required maxLength={64} />
-        </Form>
-      </section>
-    </>
-  )
-}
-
-export const Policies = ({ me }: PageProps) => {
-  const policyId = useLocation().query.policy
-  const isKnown = policyId !== undefined && NAME.test(policyId)
-  return (
-    <Main
-      title={isKnown ? `Policy ${policyId}` : 'Policies'}
-      lead="What your organisation permits. Missing data never permits, and a denial overrides every permission."
-    >
-      {isKnown && (
-        <p>
-          <a href="/console/policies">All policies</a>
-        </p>
-      )}
-      {isKnown ? (
-        <One key={policyId} policyId={policyId} isCircuit={Object.hasOwn(CIRCUITS, policyId)} me={me} />
-      ) : (
-        <Choose />
-      )}
-    </Main>
   )
 }
