@@ -6,7 +6,7 @@
  */
 import { spawnSync } from 'node:child_process'
 import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { loadavg, tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { currentCommit, describeMachine } from './benchmarks/machine.ts'
 import { mergeRun, type Result, type Run, readResults, writeResults } from './benchmarks/results.ts'
@@ -32,6 +32,7 @@ type Recorded = Result | { readonly skipped: string } | { readonly failed: strin
 const measure = (subject: string): { run: Run; rows: Result[] } => {
   const file = join(scratch, subject)
   const began = performance.now()
+  const [load] = loadavg()
   const { status, signal } = spawnSync(process.execPath, ['--import=tsx', `${folder}${subject}.ts`], {
     stdio: 'inherit',
     env: { ...process.env, BENCH_SUBJECT: subject, BENCH_ROWS: file },
@@ -51,6 +52,7 @@ const measure = (subject: string): { run: Run; rows: Result[] } => {
     commit,
     machine,
     seconds: Math.round((performance.now() - began) / 1000),
+    load,
     failed: reason ?? (isExplained ? null : `ended with ${signal ?? `status ${status}`}`),
     skipped: recorded.flatMap((line) => ('skipped' in line ? [line.skipped] : [])),
   }

@@ -1,17 +1,25 @@
 /**
  * Builds everything that `npm start` and the package's exports need, in under a few seconds when nothing changed:
- * the WebAssembly core, the circuits, the template of the embedded database, the bundles, the pages and the documentation. `--types` adds declarations.
+ * the WebAssembly core, the witness programs, the template of the embedded database, the bundles, the pages and the documentation. `--circuits` compiles
+ * all circuits, as tests need them, `--types` adds declarations.
  * @module
  */
 import { execFileSync } from 'node:child_process'
-import { chmodSync } from 'node:fs'
+import { chmodSync, existsSync } from 'node:fs'
+import { availableParallelism } from 'node:os'
 import { build } from 'esbuild'
-import { buildCircuits } from './build-steps/build-circuits.ts'
+import { buildCircuits, buildPrograms } from './build-steps/build-circuits.ts'
 import { buildTemplate } from './build-steps/build-pglite-template.ts'
 import { buildWasm } from './build-steps/build-wasm.ts'
 import { buildWeb } from './build-steps/build-web.ts'
 
 const ROOT = new URL('../..', import.meta.url).pathname
+/** Nothing was built before. */
+const IS_FIRST = !existsSync(`${ROOT}/build/wasm.hash`)
+const CORES = availableParallelism()
+/** Of one core, for all that a first build makes; what no number of cores makes faster. */
+const FIRST_BUILD_SECONDS = { work: 24, alone: 6 } as const
+const firstSeconds = (): number => Math.ceil(FIRST_BUILD_SECONDS.work / CORES + FIRST_BUILD_SECONDS.alone)
 
 const shared = {
   bundle: true,
@@ -62,23 +70,34 @@ const buildExports = async () => {
   await build({ ...shared, platform: 'node', entryPoints: { 'terminal-node': 'src/terminal/node.ts' } })
 }
 
-/** Circuits take a quarter of a minute or more the first time, and are silent when nothing changed. */
+/** Circuits that have to be compiled take seconds each; nothing is said when there are none. */
 const tellCompiled = (line: string): void => {
   if (!line.startsWith('0 ')) console.log(line)
 }
 
-await buildWasm()
-// Only now: it reads the routes, and what they are made of reads the core.
-const { makeDocs } = await import('./build-steps/docs-pages/docs-pages.tsx')
-await Promise.all([
-  buildTemplate(),
-  buildCircuits(tellCompiled),
-  buildInParts('server'),
-  buildInParts('cli'),
-  buildCircuitWorker(),
-  buildExports(),
-  buildWeb(makeDocs()),
-])
+/** Reads the routes, and what they are made of reads the core, so it is loaded only once that was built. */
+const buildPages = async (): Promise<void> => {
+  const { makeDocs } = await import('./build-steps/docs-pages/docs-pages.tsx')
+  await buildWeb(makeDocs())
+}
+
+/** What holds the core. */
+const buildBundles = async (): Promise<void> => {
+  await buildWasm()
+  await Promise.all([
+    buildInParts('server'),
+    buildInParts('cli'),
+    buildCircuitWorker(),
+    buildExports(),
+    buildPages(),
+  ])
+}
+
+// All at once, so that every core has something to do from the beginning.
+if (IS_FIRST)
+  console.log(`First build: WebAssembly, database and pages, some ${firstSeconds()} s on ${CORES} cores`)
+const circuits = process.argv.includes('--circuits') ? buildCircuits : buildPrograms
+await Promise.all([circuits(tellCompiled), buildBundles(), buildTemplate()])
 chmodSync(`${ROOT}/build/cli.js`, 0o755)
 if (process.argv.includes('--types')) {
   execFileSync('npx', ['tsc', '-p', 'tsconfig.types.json'], { cwd: ROOT, stdio: 'inherit' })

@@ -3,6 +3,7 @@
  * `-- --name @firm/assay` publishes under another name; `--repository URL` names the public repository, which provenance demands.
  * @module
  */
+import { join } from 'node:path'
 import { parseArgs } from 'node:util'
 import { writeClientSource } from './packages/client-source.ts'
 import { type Published, writeLibrary, writeTypes } from './packages/library.ts'
@@ -28,7 +29,7 @@ const [{ describeApi }, { routes }] = await Promise.all([
   import('../server/api-description.ts'),
   import('../server/routes.ts'),
 ])
-await writeClientSource(ROOT, describeApi(routes, 'https://assay.example.org'))
+await writeClientSource(join(ROOT, 'build/client'), describeApi(routes, 'https://assay.example.org'))
 for (const library of LIBRARIES) console.log(rowOf(await writeLibrary(library, settings)))
 writeTypes(LIBRARIES, ROOT)
 console.log(`${settings.product.padEnd(24)} ${await writeServerPackage(settings)} dependencies`)

@@ -5,6 +5,7 @@ import { type Config, loadConfig } from '../config/config.ts'
 import { ConfigError } from '../config/config-error.ts'
 import { MEMORY_DATA_DIR } from '../config/secrets.ts'
 import { type RunningServer, startServer } from '../server/server.ts'
+import { ADMIN_KEY_FILE } from '../services/foundations.ts'
 import { isUnavailable, sqlState } from '../store/session.ts'
 
 /** Longer than the server itself takes at most; beyond it the process ends by force. */
@@ -28,17 +29,27 @@ const whereDataLives = ({ databaseUrl, dataDir }: Config): string => {
   return dataDir === MEMORY_DATA_DIR ? 'in memory, gone when the server stops' : resolve(dataDir)
 }
 
+/** The lines about an admin key that was made: shown to somebody who sits there, since logs keep what they get. */
+const adminKeyLines = ({ dataDir }: Config, baseUrl: string, key: string): readonly string[] => {
+  const file = dataDir === MEMORY_DATA_DIR ? undefined : resolve(dataDir, ADMIN_KEY_FILE)
+  const tryWith = (text: string): string =>
+    `Try it: curl -H "Authorization: Bearer ${text}" ${baseUrl}/console/api/me`
+  if (process.stdout.isTTY) {
+    const kept = file === undefined ? 'nowhere else' : `in ${file}`
+    return [`Admin key (shown this once, kept ${kept}): ${key}`, tryWith(key)]
+  }
+  if (file !== undefined) return [`Admin key: kept in ${file}`, tryWith(`$(cat '${file}')`)]
+  return [
+    'Admin key: not shown, since this is no terminal, and kept nowhere; set ADMIN_API_KEY to have one',
+    `Try it: curl ${baseUrl}/health`,
+  ]
+}
+
 const greet = (config: Config, { baseUrl, services: { generatedAdminKey } }: RunningServer): void => {
   say(`Assay is listening on ${baseUrl}`)
   say(`Data: ${whereDataLives(config)}`)
-  if (generatedAdminKey !== undefined) {
-    const kept =
-      config.dataDir === MEMORY_DATA_DIR ? 'nowhere else' : `in ${resolve(config.dataDir, 'admin.key')}`
-    say(`Admin key (shown this once, kept ${kept}): ${generatedAdminKey}`)
-    say(`Try it: curl -H 'Authorization: Bearer ${generatedAdminKey}' ${baseUrl}/console/api/me`)
-  } else {
-    say(`Try it: curl ${baseUrl}/health`)
-  }
+  if (generatedAdminKey === undefined) say(`Try it: curl ${baseUrl}/health`)
+  else for (const line of adminKeyLines(config, baseUrl, generatedAdminKey)) say(line)
 }
 
 /** Why it could not listen; undefined when it is something else. */
@@ -65,7 +76,13 @@ const explainDatabase = (error: Error, { databaseUrl }: Config): string | undefi
 const explain = (error: unknown, config: Config | undefined): string => {
   if (error instanceof ConfigError) return error.message
   if (!(error instanceof Error)) return String(error)
-  const known = ['SealingError', 'DirectoryLocked', 'ArtifactError'].includes(error.name)
+  const known = [
+    'SealingError',
+    'DirectoryLocked',
+    'ArtifactError',
+    'SchemaMismatch',
+    'RestoredDatabase',
+  ].includes(error.name)
   if (known) return error.message
   if (config === undefined) return error.stack ?? error.message
   return explainAddress(error, config) ?? explainDatabase(error, config) ?? error.stack ?? error.message

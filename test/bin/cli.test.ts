@@ -10,6 +10,7 @@ import { temporaryDirectories } from '../support/servers/directory.ts'
 import { type ScriptedServer, startScriptedServer } from '../support/servers/scripted-server.ts'
 
 const CLI = join(import.meta.dirname, '../../build/cli.js')
+const README = join(import.meta.dirname, '../../src/bin/packages/contents/server/README.md')
 
 const run = async (...args: string[]) => {
   const program = startCommand(process.execPath, [CLI, ...args])
@@ -32,6 +33,10 @@ describe('npx assay terminal', function () {
     const { status, text } = await run('--help')
     expect([status, text]).to.deep.equal([0, text])
     expect(text).to.include('npx assay terminal pay')
+    const commands = text.match(/^ {2}(?!help)[a-z-]+(?= )/gm)?.map((command) => command.trim())
+    const readme = await readFile(README, 'utf8')
+    expect(commands?.filter((command) => !readme.includes(`\`assay ${command}`))).to.deep.equal([])
+    expect(commands).to.include('doctor')
     expect((await run('terminal', 'pay', '--help')).text).to.include('--card-token')
   })
 

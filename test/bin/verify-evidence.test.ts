@@ -15,6 +15,7 @@ import { exported, revokeKey, verifySomething } from '../support/domain/exports.
 import { startCommand } from '../support/programs.ts'
 import { rejection } from '../support/rejection.ts'
 import { temporaryDirectories } from '../support/servers/directory.ts'
+import { createWitness } from '../support/witnesses.ts'
 
 const CLI = join(import.meta.dirname, '../../build/cli.js')
 
@@ -31,7 +32,9 @@ describe('npx assay verify-evidence', function () {
   let owner: TestOrganisation
   let evidence = ''
   let jwks = ''
+  let jwksPq = ''
   let keys = ''
+  let pqKeys = ''
 
   before(async () => {
     app = await sharedApp()
@@ -46,9 +49,11 @@ describe('npx assay verify-evidence', function () {
     await revokeKey(app, other)
     evidence = (await exported(app, owner, 'evidence')).text
     jwks = (await app.request('GET', '/.well-known/jwks.json')).bytes.toString()
+    jwksPq = (await app.request('GET', '/.well-known/jwks-pq.json')).bytes.toString()
   })
   beforeEach(async () => {
     keys = await file(jwks, 'jwks.json')
+    pqKeys = await file(jwksPq, 'jwks-pq.json')
   })
 
   const file = async (content: string | Uint8Array, name = 'evidence'): Promise<string> => {
@@ -169,11 +174,17 @@ describe('npx assay verify-evidence', function () {
 
   it('prints what it found, with its status', async () => {
     const path = await file(evidence)
-    const good = await run('--keys', keys, path)
+    const good = await run('--keys', keys, '--pq-keys', pqKeys, path)
     expect([good.status, good.errors]).to.deep.equal([0, ''])
     expect(good.text)
       .to.match(/^The evidence holds\.\n/)
       .and.contain(owner.organisationId)
+    // By half of its signatures, it says so.
+    const half = await run('--keys', keys, path)
+    expect([half.status, half.text.split('\n')[0]]).to.deep.equal([
+      0,
+      'The evidence holds by its Ed25519 signatures. The log’s ML-DSA-44 cosignature was not checked: give --pq-keys.',
+    ])
     const { text } = await run('--json', '--keys', keys, path)
     expect(JSON.parse(text)).to.deep.equal(await check(evidence))
     const bad = await run('--keys', keys, await file(evidence.slice(0, -300)))
@@ -182,7 +193,13 @@ describe('npx assay verify-evidence', function () {
     const keyless = await run(path)
     expect(keyless.status).to.equal(2)
     expect(keyless.text).to.contain('--keys')
-    for (const args of [['/nowhere'], ['--keys', '/nowhere', path], ['--keys', path, path], []]) {
+    for (const args of [
+      ['/nowhere'],
+      ['--keys', '/nowhere', path],
+      ['--keys', path, path],
+      ['--pq-keys', keys, path],
+      [],
+    ]) {
       const unclear = await run(...args)
       expect([unclear.status, unclear.text]).to.deep.equal([2, ''])
       expect(unclear.errors).not.to.equal('')
@@ -272,6 +289,14 @@ describe('npx assay verify-evidence', function () {
     expect(await reasonOf(forge((row) => Object.assign(row, { between: [] }), isLeaf))).to.match(
       /^ROOT_MISMATCH/,
     )
+    const inLogOne = (row: Record<string, unknown>): void => {
+      const { chain } = row
+      delete row.chain
+      Object.assign(row, { log: 1, chain })
+    }
+    const isHeader = (row: Record<string, unknown>) => row.type === 'header'
+    for (const which of [isHeader, isLeaf, isRequest])
+      expect(await reasonOf(forge(inLogOne, which))).to.match(/^LOG_UNKNOWN/)
     const shorter = rechained(lines().filter((line) => !line.includes('"type":"request"')))
     expect(await reasonOf(shorter)).to.match(/^COUNT_MISMATCH/)
     const manifest = (change: object) =>
@@ -280,6 +305,7 @@ describe('npx assay verify-evidence', function () {
         JSON.stringify({ ...JSON.parse(all.at(-1) ?? ''), ...change }),
       ])
     expect(await reasonOf(manifest({ complete: false }))).to.equal('MANIFEST_MISMATCH')
+    for (const log of [1, '0', null]) expect(await reasonOf(manifest({ log }))).to.match(/^LOG_UNKNOWN/)
     expect(await reasonOf(manifest({ after: [] }))).to.match(/^ROOT_MISMATCH/)
     expect(await reasonOf(manifest({ root: 'ab'.repeat(32) }))).to.match(/^ROOT_MISMATCH/)
     expect(await reasonOf(manifest({ checkpoint: 'x' }))).to.equal('MANIFEST_MISMATCH')
@@ -305,6 +331,40 @@ describe('npx assay verify-evidence', function () {
     expect(await check(evidence, alone)).to.include({ holds: false, reason: 'CHECKPOINT_INVALID' })
   })
 
+  it('demands the log’s own ML-DSA-44 cosignature where its keys are given', async () => {
+    const of = async (content: string, given: object = JSON.parse(jwksPq)) =>
+      examine(await file(content), { keys, pqKeys: await file(JSON.stringify(given), 'given.json') })
+    expect(await of(evidence)).to.include({ holds: true, reason: null, cosigned: true })
+    expect(await check(evidence)).to.include({ holds: true, cosigned: null })
+    const { keys: published } = JSON.parse(jwksPq) as { keys: { alg: string; pub: string }[] }
+    const bent = published.map((key) => ({
+      ...key,
+      pub: `${key.pub.slice(0, 9)}${key.pub[9] === 'A' ? 'B' : 'A'}${key.pub.slice(10)}`,
+    }))
+    // A key of another id signed nothing that stands there.
+    const other = { holds: false, reason: 'COSIGNATURE_MISSING', cosigned: false }
+    expect(await of(evidence, { keys: bent })).to.include(other)
+    for (const useless of [{ keys: [] }, JSON.parse(jwks), { keys: [{ alg: 'ML-DSA-44', pub: 'AA' }] }])
+      expect(await rejection(of(evidence, useless))).to.have.property('name', 'EvidenceFileError')
+  })
+
+  it('holds the tree to a policy of witnesses, where one is given', async () => {
+    const of = async (policy: string, keyFile: string | undefined = keys) =>
+      examine(await file(evidence), { keys: keyFile, witnesses: await file(policy, 'policy') })
+    const { key } = createWitness('w1.example')
+    expect(await of(key)).to.include({ holds: false, reason: 'WITNESSES_MISSING' })
+    expect(await of(key)).to.deep.include({ witnesses: [] })
+    expect(await examine(await file(evidence), { witnesses: await file(key, 'policy') })).to.include({
+      holds: false,
+    })
+    const [log = ''] = (await app.request('GET', '/checkpoint/keys')).bytes.toString().split('\n')
+    expect(await of(`log ${log}\nwitness A ${key}\nquorum none`)).to.include({ holds: true, reason: null })
+    const other = createWitness(new URL(app.url).host, 0x01)
+    expect(await of(`log ${other.key}\nquorum none`)).to.include({ reason: 'WITNESSES_MISSING' })
+    const problem = await rejection(of('witness A'))
+    expect(String(problem)).to.include('Line 1')
+  })
+
   it('still holds after the keys were rotated and the log has grown', async () => {
     await app.services.signers.rotate('results', 'Ed25519')
     await app.services.signers.rotate('log', 'Ed25519')
@@ -319,7 +379,10 @@ describe('npx assay verify-evidence', function () {
   it('reads what a shell unpacks', async () => {
     const path = await file(evidence, EVIDENCE_ENTRY)
     const { stdout, status } = await pipe(path)
-    expect([status, stdout.startsWith('The evidence holds.')]).to.deep.equal([0, true])
+    expect([status, stdout.startsWith('The evidence holds by its Ed25519 signatures.')]).to.deep.equal([
+      0,
+      true,
+    ])
   })
 
   /** The file on standard input. */

@@ -155,6 +155,46 @@ describe('the typed client', () => {
       expect(Number(times[2]) - Number(times[1])).to.be.at.least(900)
     })
 
+    it('with interceptors that see, and may change, each attempt and each answer', async () => {
+      const seen: string[] = []
+      const intercepted = client.createClient({
+        baseUrl: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
+        async onRequest({ operation, attempt, request }) {
+          seen.push(`${operation} ${attempt} ${request.method}`)
+          const changed = new Request(request)
+          changed.headers.set('idempotency-key', `key-${attempt}`)
+          return changed
+        },
+        onResponse({ request, response }) {
+          seen.push(`${request.headers.get('idempotency-key')} ${response.status}`)
+          return response.status === 418 ? Response.json({ decision: 'YES' }) : undefined
+        },
+      })
+      answer = (request, response) =>
+        json(heard.length < 2 ? 503 : 418, { error: 'x' }, { 'retry-after': '0' })(request, response)
+      expect(await intercepted.verify?.({ data: {} })).to.deep.equal({ decision: 'YES' })
+      expect(seen).to.deep.equal(['verify 0 POST', 'key-0 503', 'verify 1 POST', 'key-1 418'])
+      expect(heard.map(({ key }) => key)).to.deep.equal(['key-0', 'key-1'])
+    })
+
+    it('when an interceptor fails, as after a broken connection, and never past its signal', async () => {
+      const failing = (fails: (attempt: number) => void) =>
+        client.createClient({
+          baseUrl: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
+          onRequest: ({ attempt }) => fails(attempt),
+        })
+      answer = json(200, { decision: 'YES' })
+      const once = failing((attempt) => {
+        if (attempt === 0) throw new Error('no token')
+      })
+      expect(await once.verify?.({ data: {} })).to.deep.equal({ decision: 'YES' })
+      const abort = new AbortController()
+      const aborting = failing(() => abort.abort(new Error('stop')))
+      const stopped = aborting.verify?.({ data: {} }, { signal: abort.signal }) as Promise<unknown>
+      expect((await rejection(stopped)).message).to.equal('stop')
+      expect(heard).to.have.lengthOf(1)
+    })
+
     it('nothing that has no place in the request', async () => {
       expect(await rejection(assay().getJwks?.({ limit: 1 }) as Promise<unknown>)).to.be.instanceOf(TypeError)
       expect((await rejection(assay().getResult?.({}) as Promise<unknown>)).message).to.include(

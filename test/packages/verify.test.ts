@@ -20,6 +20,7 @@ import {
 import { sharedApp, type TestApp, type TestOrganisation } from '../support/app.ts'
 import { demandSuccess } from '../support/client.ts'
 import { consistencyProof, inclusionProof, leafOf, rootOf } from '../support/reference/merkle-trees.ts'
+import { createPqWitness, createWitness } from '../support/witnesses.ts'
 
 const hex = (bytes: Uint8Array): string => Buffer.from(bytes).toString('hex')
 const said = (verdict: { readonly valid: boolean; readonly reason?: string }): string =>
@@ -192,6 +193,8 @@ describe('assay-verify', () => {
           expect(of({ leafHash: hex(leafOf(99)) })).to.equal(false)
           expect(of({ hashes: [...hashes, hex(leafOf(1))] })).to.equal(false)
           expect(of({ index: size })).to.equal(false)
+          expect(of({ log: 0 })).to.equal(true)
+          expect(of({ log: 1 })).to.equal(false)
           if (size > 1) expect(of({ index: (index + 1) % size })).to.equal(false)
           if (size > 1) expect(of({ hashes: hashes.slice(1) })).to.equal(false)
         }
@@ -253,19 +256,9 @@ describe('assay-verify', () => {
 
     it('counts the witnesses that cosigned a checkpoint, and no others', async () => {
       const note = await get<string>('/checkpoint')
-      const [text = ''] = note.split('\n\n')
-      const witness = (name: string, type = 4) => {
-        const { publicKey, privateKey } = generateKeyPairSync('ed25519')
-        const key = Buffer.from(String(publicKey.export({ format: 'jwk' }).x), 'base64url')
-        const material = Buffer.concat([Buffer.of(type), key])
-        const id = createHash('sha256').update(`${name}\n`).update(material).digest().subarray(0, 4)
-        const time = Buffer.alloc(8)
-        time.writeBigUInt64BE(1_767_225_600n)
-        const signed = sign(null, Buffer.from(`cosignature/v1\ntime 1767225600\n${text}\n`), privateKey)
-        return {
-          key: `${name}+${id.toString('hex')}+${material.toString('base64')}`,
-          line: `— ${name} ${Buffer.concat([id, time, signed]).toString('base64')}\n`,
-        }
+      const witness = (name: string, type?: number) => {
+        const made = createWitness(name, type)
+        return { key: made.key, line: made.cosign(note) }
       }
       const [first, second] = [witness('w1.example'), witness('w2.example')]
       const witnesses = `${first.key}\n${second.key}\n`
@@ -283,7 +276,15 @@ describe('assay-verify', () => {
       ])
       const renamed = second.line.replace('w2.example', 'w1.example')
       expect(said(of(note + first.line + renamed))).to.equal('WITNESSES_MISSING')
-      expect(() => of(note, 3)).to.throw(RangeError, '0 to 2')
+      for (const quorum of [0, 3]) expect(() => of(note, quorum)).to.throw(RangeError, '1 to 2')
+      // Nor does a list of nobody, such as an empty variable of the environment.
+      for (const nobody of ['', '\n', '# w1.example\n'])
+        for (const quorum of [undefined, 0])
+          expect(() => of(note, quorum, nobody), nobody).to.throw(TypeError, 'names no witness')
+      expect(() => readCheckpoint(note, { origin: new URL(app.url).host, keys, quorum: 0 })).to.throw(
+        TypeError,
+        'quorum',
+      )
       // A key of another type would demand nothing of anybody.
       expect(() => of(note, undefined, witness('w1.example', 1).key)).to.throw(TypeError, 'w1.example')
       // Keys of one witness are one witness.
@@ -295,7 +296,27 @@ ${again.key}
       expect(one.valid && one.witnesses).to.deep.equal([{ name: 'w1.example', time: 1_767_225_600 }])
       expect(said(of(note + again.line, undefined, rotated))).to.equal('valid')
       expect(said(of(note, undefined, rotated))).to.equal('WITNESSES_MISSING')
-      expect(() => of(note + first.line + again.line, 2, rotated)).to.throw(RangeError, '0 to 1')
+      expect(() => of(note + first.line + again.line, 2, rotated)).to.throw(RangeError, '1 to 1')
+    })
+
+    it('is held to a policy file, and to nothing less than it says', async () => {
+      const note = await get<string>('/checkpoint')
+      const origin = new URL(app.url).host
+      const keys = await get<string>('/checkpoint/keys')
+      const [first, second] = [createWitness('w1.example'), createWitness('w2.example')]
+      const lines = [`witness A ${first.key}`, `witness B ${second.key}`, 'group G any A B', 'quorum G']
+      const of = (text: string, policy: string, more: object = {}) =>
+        readCheckpoint(text, { origin, keys, policy, ...more })
+      const met = of(note + second.cosign(note), lines.join('\n'))
+      expect(met.valid && met.witnesses.map(({ name }) => name)).to.deep.equal(['B'])
+      expect(said(of(note, lines.join('\n')))).to.equal('WITNESSES_MISSING')
+      const [ownKey = ''] = keys.split('\n')
+      expect(said(of(note, `log ${ownKey}\nquorum none`))).to.equal('valid')
+      const stranger = createWitness(origin, 0x01)
+      expect(said(of(note, `log ${stranger.key}\nquorum none`))).to.equal('CHECKPOINT_UNSIGNED')
+      expect(() => of(note, lines.slice(0, 3).join('\n'))).to.throw(TypeError, 'no line “quorum')
+      expect(() => of(note, createPqWitness('pq.example').key)).to.throw(TypeError, 'ML-DSA-44')
+      expect(() => of(note, lines.join('\n'), { quorum: 1 })).to.throw(TypeError, 'leave out')
     })
   })
 })

@@ -53,8 +53,8 @@ export const describeMachine = async (): Promise<Machine> => {
   }
 }
 
-/** The commit that is checked out, with `+` behind it where files differ from it. */
-export const currentCommit = (): string => {
-  const git = (...args: string[]) => execFileSync('git', args, { encoding: 'utf8' }).trim()
+/** The commit that is checked out in a folder, with `+` behind it where files differ from it. */
+export const currentCommit = (folder = process.cwd()): string => {
+  const git = (...args: string[]) => execFileSync('git', args, { cwd: folder, encoding: 'utf8' }).trim()
   return `${git('rev-parse', '--short=12', 'HEAD')}${git('status', '--porcelain') === '' ? '' : '+'}`
 }

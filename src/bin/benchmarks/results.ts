@@ -56,6 +56,8 @@ export interface Run {
   readonly commit: string
   readonly machine: Machine
   readonly seconds: number
+  /** Processes that ran or waited for a processor in the minute before it. */
+  readonly load?: number
   /** Why it has no rows, or not all of them. */
   readonly failed: string | null
   /** Parts that were left out, and why. */

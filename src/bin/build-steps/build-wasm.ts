@@ -4,13 +4,18 @@
  * have not changed since. Runs by `npm run build`, or alone with `npx tsx src/bin/build-steps/build-wasm.ts`.
  * @module
  */
+import { execFile } from 'node:child_process'
 import { createHash } from 'node:crypto'
 import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { availableParallelism } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
+import { promisify } from 'node:util'
+import { transform } from 'esbuild'
 
 const ROOT = fileURLToPath(new URL('../../../', import.meta.url))
 const CONFIGURATION = 'asconfig.json'
+const COMPILER = fileURLToPath(new URL('compile-wasm.ts', import.meta.url))
 const HASH = 'build/wasm.hash'
 
 interface Bundle {
@@ -59,27 +64,25 @@ const isFresh = (hash: string): boolean =>
     existsSync(join(ROOT, name)),
   ) && readFileSync(join(ROOT, HASH), 'utf8') === hash
 
-const compile = async (entry: string, target: 'release' | 'debug', outFile: string): Promise<void> => {
-  // Loaded only when needed: the compiler takes longer to load than everything else here.
-  const { default: asc } = await import('assemblyscript/asc')
-  const { error, stderr } = await asc.main([
-    entry,
-    '--config',
-    CONFIGURATION,
-    '--target',
-    target,
-    '--baseDir',
-    ROOT,
-    '--outFile',
-    outFile,
-  ])
-  if (error) throw new Error(`${entry} does not compile (${target}):\n${stderr.toString()}`, { cause: error })
+/** Arguments of the compiler. */
+const argsFor = (entry: string, target: 'release' | 'debug', outFile: string): string[] => [
+  entry,
+  ...['--config', CONFIGURATION, '--target', target, '--outFile', outFile],
+]
+
+/** @throws Error with what the compiler says */
+const compile = async (bundles: readonly Bundle[]): Promise<void> => {
+  const { code } = await transform(readFileSync(COMPILER, 'utf8'), { loader: 'ts' })
+  const modules = bundles.flatMap((bundle) => {
+    const { release, debug } = outputs(bundle)
+    return [argsFor(bundle.entry, 'release', release), argsFor(bundle.entry, 'debug', debug)]
+  })
+  const args = modules.map((module) => JSON.stringify(module))
+  await promisify(execFile)(process.execPath, ['--input-type=module', '-e', code, ...args], { cwd: ROOT })
 }
 
-const buildBundle = async (bundle: Bundle): Promise<void> => {
-  const { release, debug, embedded } = outputs(bundle)
-  await compile(bundle.entry, 'release', release)
-  await compile(bundle.entry, 'debug', debug)
+const embed = (bundle: Bundle): void => {
+  const { release, embedded } = outputs(bundle)
   const bytes = readFileSync(join(ROOT, release))
   if (bytes.length > bundle.limitBytes) {
     throw new Error(`${release} has ${bytes.length} bytes; the limit is ${bundle.limitBytes}`)
@@ -99,7 +102,13 @@ export const buildWasm = async (): Promise<void> => {
   const hash = sourceHash()
   if (isFresh(hash)) return
   mkdirSync(join(ROOT, 'build'), { recursive: true })
-  for (const bundle of BUNDLES) await buildBundle(bundle)
+  // One core is for what else is built meanwhile.
+  const processes = Math.min(Math.max(1, availableParallelism() - 1), BUNDLES.length)
+  const shares = Array.from({ length: processes }, (_, share) =>
+    BUNDLES.filter((_, i) => i % processes === share),
+  )
+  await Promise.all(shares.map(compile))
+  for (const bundle of BUNDLES) embed(bundle)
   writeFileSync(join(ROOT, HASH), hash)
 }
 

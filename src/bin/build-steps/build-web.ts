@@ -76,7 +76,7 @@ const buildWorkers = async (): Promise<{
 }
 
 /** Puts what the search looks in where the sources keep a place for it. */
-const madeIndex = (index: string): Plugin => ({
+const madeIndex = (index: Docs['index']): Plugin => ({
   name: 'made-index',
   setup(pages) {
     pages.onLoad({ filter: /\/web\/docs\/made-index\.ts$/ }, () => ({
@@ -104,7 +104,7 @@ const withImports = (outputs: Metafile['outputs'], file: string, seen = new Set<
 }
 
 /** Builds the assets. @param index what the search looks in */
-const buildAssets = async (index: string): Promise<Assets> => {
+const buildAssets = async (index: Docs['index']): Promise<Assets> => {
   const scripts = [...Object.keys(PAGES), DOCS].map((name) => `${SOURCE}/${name}.ts`)
   const pictures = readdirSync(join(ROOT, PICTURES)).filter((name) => name.endsWith('.png'))
   const workers = await buildWorkers()

@@ -6,8 +6,7 @@
 import fs from 'node:fs'
 import { fileURLToPath } from 'node:url'
 import { bindings, CircomRunner } from 'circom'
-
-const OPTIONS = ['--O2', '--r1cs', '--wasm', '--sym', '-l', 'node_modules']
+import { OPTIONS } from '../circuits/circuits-sources.ts'
 
 /** What the parent asks for. */
 export interface CircuitToCompile {

@@ -1,12 +1,14 @@
 /**
  * `npm run circuits:record` brings the record up to date after lines of the circuits have moved: witness programs and
- * symbols name lines, so their hashes change where the constraints don't. Keys stay as they are. Ends with a non-zero
+ * symbols name lines, so their hashes change where the constraints don't. Keys stay as they are. The programs are kept
+ * for servers that don't compile (circuits/witness-programs.br). Ends with a non-zero
  * status where constraints have changed: those need keys of their own, by `npm run circuits:setup`.
  * @module
  */
 import type { CircuitRecord } from '../../circuits/artifacts/setup-record.ts'
 import { buildCircuits } from '../build-steps/build-circuits.ts'
 import { artifactFile, hashFile, readRecord, writeRecord } from './circuits-files.ts'
+import { keepPrograms } from './witness-programs.ts'
 
 const REBUILT = ['wasm', 'sym'] as const
 
@@ -34,3 +36,4 @@ for (const [id, circuit] of Object.entries(record.circuits)) {
   }
 }
 await writeRecord({ ...record, circuits })
+if (process.exitCode === undefined) await keepPrograms()

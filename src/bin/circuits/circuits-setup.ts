@@ -26,6 +26,7 @@ import { buildCircuits } from '../build-steps/build-circuits.ts'
 import { artifactFile, hashFile, KEYS, place, readRecord, withDrafts, writeRecord } from './circuits-files.ts'
 import { readConstraints } from './circuits-size.ts'
 import { prepareCurve } from './curve.ts'
+import { keepPrograms } from './witness-programs.ts'
 
 const ENTROPY_BYTES = 64
 
@@ -127,6 +128,7 @@ const run = async (ids: readonly string[]): Promise<void> => {
     await setUp(id, powers)
     console.log(`${id}: new keys in ${KEYS}; commit them once`)
   }
+  await keepPrograms()
 }
 
 if (process.argv[1] === fileURLToPath(import.meta.url)) await run(process.argv.slice(2))

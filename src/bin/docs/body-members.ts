@@ -48,7 +48,10 @@ const OPEN: readonly Open[] = [
     operation: /^callMcp$/,
     why: 'a JSON-RPC message, whose further members are ignored; unknown ones of a call or its arguments are an `isError` result',
   },
-  { operation: /^decidePolicy$/, why: 'AuthZEN: receivers ignore unknown members' },
+  {
+    operation: /^(decidePolicy|evaluateAccess|evaluateAccessAll)$/,
+    why: 'AuthZEN: receivers ignore unknown members',
+  },
   { operation: /^tryPolicy$/, place: /^\/facts$/, why: 'the facts that a policy is tried on' },
   { operation: /^verifyInPod$/, why: 'the data itself' },
   { operation: /^askHermes$/, why: 'the criteria themselves' },

@@ -5,7 +5,18 @@
  */
 import { createPublicKey, hash, verify } from 'node:crypto'
 import { readFileSync } from 'node:fs'
+import { ml_dsa44 } from '@noble/post-quantum/ml-dsa.js'
 import type { JwkSet } from '../../keys/jwks.ts'
+import { NOTE_ML_DSA_44_COSIGNATURE, type NoteSignature, readNote } from '../../protocol/checkpoint/note.ts'
+import { identified } from '../../protocol/checkpoint/signed-note.ts'
+import {
+  type Cosigned,
+  judgeWitnesses,
+  logSignatures,
+  readWitnessPolicy,
+  type WitnessPolicy,
+  witnessSignatures,
+} from '../../protocol/checkpoint/witness-policy.ts'
 import { type Contents, checkLines, type Fault } from '../../protocol/evidence/evidence-check.ts'
 import { EvidenceFileError } from '../../protocol/evidence/evidence-lines.ts'
 import {
@@ -14,6 +25,7 @@ import {
   type SignatureFault,
   type Verifier,
 } from '../../protocol/evidence/evidence-signatures.ts'
+import { type Cosignature, readCosignature } from '../../web/result/cosignature.ts'
 import { printable } from '../printable.ts'
 import { readEvidenceLines } from './evidence-file.ts'
 
@@ -24,13 +36,19 @@ const EXIT_UNKNOWN = 2
 export interface Flags {
   /** File with the service's JWK set. */
   readonly keys?: string
+  /** File with its JWK set of post-quantum keys: then the log's own cosignature must hold, too. */
+  readonly pqKeys?: string
+  /** File with a policy of witnesses, or their verifier keys. */
+  readonly witnesses?: string
   readonly json?: boolean
 }
+
+type CosignatureFault = Extract<Cosignature, { readonly fault: string }>['fault']
 
 export interface Report {
   /** Null: nothing is wrong with the file, but without keys nobody knows who made it. */
   readonly holds: boolean | null
-  readonly reason: Fault | SignatureFault | 'KEYS_NEEDED' | null
+  readonly reason: Fault | SignatureFault | CosignatureFault | 'WITNESSES_MISSING' | 'KEYS_NEEDED' | null
   /** Where the reason was found, from 1. */
   readonly line: number | null
   readonly issuer: string | null
@@ -44,6 +62,10 @@ export interface Report {
   /** Whether the window is all there, as far as the log of the server went. */
   readonly complete: boolean | null
   readonly gaps: readonly string[]
+  /** Whether the log's own ML-DSA-44 cosignature of the tree holds; null where no key for it was given. */
+  readonly cosigned: boolean | null
+  /** Those of whom cosignatures hold; null where none were demanded. */
+  readonly witnesses: readonly Cosigned[] | null
 }
 
 const NOTHING: Report = {
@@ -60,6 +82,8 @@ const NOTHING: Report = {
   root: null,
   complete: null,
   gaps: [],
+  cosigned: null,
+  witnesses: null,
 }
 
 const verifyEd25519: Verifier['verifyEd25519'] = (publicKey, message, signature) => {
@@ -80,6 +104,63 @@ const readKeys = (file: string): JwkSet => {
     )
   }
   throw new EvidenceFileError(`${file} is no JWK set; the service publishes one at /.well-known/jwks.json.`)
+}
+
+const ML_DSA_44_KEY_BYTES = 1312
+
+/** The ML-DSA-44 keys of a JWK set. @throws EvidenceFileError for a set that has none: nothing would be demanded */
+const readPqKeys = (file: string): readonly Uint8Array[] => {
+  const keys = (readKeys(file).keys as readonly { readonly alg?: unknown; readonly pub?: unknown }[])
+    .flatMap(({ alg, pub }) =>
+      alg === 'ML-DSA-44' && typeof pub === 'string' ? [Buffer.from(pub, 'base64url')] : [],
+    )
+    .filter(({ length }) => length === ML_DSA_44_KEY_BYTES)
+  if (keys.length > 0) return keys
+  throw new EvidenceFileError(
+    `${file} has no key of ML-DSA-44; the service publishes a JWK set of them at /.well-known/jwks-pq.json.`,
+  )
+}
+
+/** What is wrong with the log's own cosignature of the tree. */
+const cosignatureFault = (
+  { manifest }: Contents,
+  keys: readonly Uint8Array[],
+): CosignatureFault | undefined => {
+  const note = readNote(manifest.checkpoint)
+  if (note === undefined) return 'COSIGNATURE_MISSING'
+  const own = keys.map((publicKey) =>
+    identified({ name: note.origin, type: NOTE_ML_DSA_44_COSIGNATURE, publicKey }),
+  )
+  const read = readCosignature(note, own)
+  return 'fault' in read ? read.fault : undefined
+}
+
+/** @throws EvidenceFileError for a file that can't be read, or is no policy */
+const readPolicy = (file: string): WitnessPolicy => {
+  try {
+    return readWitnessPolicy(readFileSync(file, 'utf8'))
+  } catch (error) {
+    throw new EvidenceFileError(
+      `${file} can't be read: ${error instanceof Error ? error.message : String(error)}`,
+    )
+  }
+}
+
+const isSigned = ({ key, message, signature }: NoteSignature): boolean =>
+  key.type === NOTE_ML_DSA_44_COSIGNATURE
+    ? ml_dsa44.verify(signature, message, key.publicKey)
+    : verifyEd25519(key.publicKey, message, signature) === true
+
+/** Whether the log that a policy names and the witnesses that it demands signed the tree. */
+const judgePolicy = (
+  { manifest }: Contents,
+  policy: WitnessPolicy,
+): { readonly isMet: boolean; readonly cosigned: readonly Cosigned[] } => {
+  const note = readNote(manifest.checkpoint)
+  if (note === undefined) return { isMet: false, cosigned: [] }
+  const isAccepted = policy.logs.length === 0 || logSignatures(note, policy).some(isSigned)
+  const { isMet, cosigned } = judgeWitnesses(policy, witnessSignatures(note, policy).filter(isSigned))
+  return { isMet: isMet && isAccepted, cosigned }
 }
 
 const toReport = ({ header, manifest, rows, entries }: Contents): Report => ({
@@ -104,28 +185,38 @@ const toReport = ({ header, manifest, rows, entries }: Contents): Report => ({
  * @param file a path, or `-` for standard input
  * @throws EvidenceFileError for files that can't be read
  */
-export const examine = async (file: string, { keys }: Flags): Promise<Report> => {
+export const examine = async (file: string, { keys, pqKeys, witnesses }: Flags): Promise<Report> => {
   const jwks = keys === undefined ? undefined : readKeys(keys)
+  const own = pqKeys === undefined ? undefined : readPqKeys(pqKeys)
+  const policy = witnesses === undefined ? undefined : readPolicy(witnesses)
   const found = await checkLines(readEvidenceLines(file), (message) => hash('sha256', message, 'buffer'))
   if ('fault' in found) return { ...NOTHING, reason: found.fault, line: found.line }
-  const report = toReport(found)
+  const judged = policy && judgePolicy(found, policy)
+  const fault = own && cosignatureFault(found, own)
+  const cosigned = own === undefined ? null : fault === undefined
+  const report = { ...toReport(found), cosigned, witnesses: judged?.cosigned ?? null }
+  const further = fault ?? (judged?.isMet === false ? ('WITNESSES_MISSING' as const) : null)
   if (jwks === undefined) {
     if (!coversManifest(found)) return { ...report, reason: 'MANIFEST_MISMATCH' }
+    if (further !== null) return { ...report, reason: further }
     return { ...report, holds: null, reason: 'KEYS_NEEDED' }
   }
-  const reason = (await checkSignatures(found, { ...jwks, verifyEd25519 })) ?? null
+  const reason = (await checkSignatures(found, { ...jwks, verifyEd25519 })) ?? further
   return { ...report, holds: reason === null, reason }
 }
 
-const verdict = ({ holds, reason, line }: Report): string => {
-  if (holds) return 'The evidence holds.'
+const verdict = ({ holds, reason, line, cosigned }: Report): string => {
+  if (holds && cosigned) return 'The evidence holds.'
+  if (holds)
+    return 'The evidence holds by its Ed25519 signatures. The log’s ML-DSA-44 cosignature was not checked: give --pq-keys.'
   if (holds === null)
     return 'The file is consistent, but its origin was not checked: give the keys of the service with --keys.'
   return `The evidence does not hold: ${reason}${line === null ? '' : ` in line ${line}`}`
 }
 
 const lines = (report: Report): string[] => {
-  const { issuer, organisationId, since, until, rows, entries, treeSize, root, complete, gaps } = report
+  const { issuer, organisationId, since, until, rows, entries, treeSize, root, complete, gaps, witnesses } =
+    report
   if (issuer === null) return [verdict(report)]
   return [
     verdict(report),
@@ -135,6 +226,9 @@ const lines = (report: Report): string[] => {
     `rows          ${rows}, of them ${entries} entries of the log`,
     `tree          ${treeSize} leaves, root ${root}`,
     `complete      ${complete ? 'yes' : `no: ${gaps.join(', ')}`}`,
+    ...(witnesses === null
+      ? []
+      : [`witnesses     ${witnesses.map(({ name }) => name).join(', ') || 'none'}`]),
   ]
 }
 

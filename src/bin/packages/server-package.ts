@@ -8,7 +8,9 @@ import { copyLicence, type Settings } from './library.ts'
 import { commonMembers, readRootManifest, versionsOf } from './manifest.ts'
 import { noticeOf } from './notice.ts'
 
-/** Whose code is inside: of the pages, of the witness programs. */
+const MODULES = 'node_modules/'
+
+/** Whose code is inside besides that of INLINED: of the pages, of the witness programs. */
 const HELD = [
   'circomlib',
   'preact',
@@ -22,11 +24,42 @@ const HELD = [
   'jose',
 ]
 
+/**
+ * Packages whose modules become part of the server: of these it uses a small part, or they are hundreds of files, which take longer to find
+ * than to run. Only what is written as ES modules, and nothing that makes or checks keys and signatures, so that a fault in such a package is
+ * mended by its own release.
+ */
+const INLINED = [
+  /^@modelcontextprotocol\//,
+  /^@opentelemetry\//,
+  /^csv-(parse|stringify)$/,
+  /^lru-cache$/,
+  /^mrz$/,
+  /^opencc-js$/,
+  /^typebox$/,
+  /^zod$/,
+]
+
+const isInlined = (name: string): boolean => INLINED.some((pattern) => pattern.test(name))
+
 const packageOf = (path: string): string =>
   path
     .split('/')
     .slice(0, path.startsWith('@') ? 2 : 1)
     .join('/')
+
+/**
+ * The packages whose code is in the bundles.
+ * @throws Error for one that INLINED does not name, or that is no ES module: it would have to find its own files
+ */
+const heldBy = ({ inputs, outputs }: Metafile): string[] => {
+  const used = Object.values(outputs).flatMap((output) => Object.keys(output.inputs))
+  const files = used.filter((file) => file.startsWith(MODULES))
+  const nameOf = (file: string): string => packageOf(file.slice(file.lastIndexOf(MODULES) + MODULES.length))
+  const intruder = files.find((file) => !isInlined(nameOf(file)) || inputs[file]?.format !== 'esm')
+  if (intruder !== undefined) throw new Error(`${intruder} can't be part of the server`)
+  return [...new Set(files.map(nameOf))].sort()
+}
 
 /** The packages that the bundles import. */
 const importedBy = ({ outputs }: Metafile): string[] => {
@@ -55,12 +88,15 @@ export const writeServerPackage = async ({ root, product, repository }: Settings
   const directory = join(root, 'build/packages/assay')
   rmSync(directory, { recursive: true, force: true })
   mkdirSync(directory, { recursive: true })
+  const manifest = readRootManifest(root)
   const { metafile } = await build({
     bundle: true,
     format: 'esm',
     target: 'es2022',
     platform: 'node',
-    packages: 'external',
+    // Of packages that have both, the form with ES modules.
+    mainFields: ['module', 'main'],
+    external: Object.keys(manifest.dependencies).filter((name) => !isInlined(name)),
     splitting: true,
     metafile: true,
     logLevel: 'warning',
@@ -72,7 +108,7 @@ export const writeServerPackage = async ({ root, product, repository }: Settings
   })
   copyFiles(root, directory)
   const names = importedBy(metafile)
-  const manifest = readRootManifest(root)
+  const held = [...new Set([...HELD, ...heldBy(metafile)])]
   const published = {
     name: product,
     description: manifest.description,
@@ -83,7 +119,7 @@ export const writeServerPackage = async ({ root, product, repository }: Settings
     dependencies: versionsOf(names, manifest),
   }
   writeFileSync(join(directory, 'package.json'), `${JSON.stringify(published, null, 2)}\n`)
-  writeFileSync(join(directory, 'NOTICE'), noticeOf(root, { held: HELD, beside: [], hasWasm: true }))
+  writeFileSync(join(directory, 'NOTICE'), noticeOf(root, { held, beside: [], hasWasm: true }))
   copyLicence(root, manifest.license, directory)
   const readme = readFileSync(join(root, 'src/bin/packages/contents/server/README.md'), 'utf8')
   writeFileSync(join(directory, 'README.md'), readme.replace('npm install assay', `npm install ${product}`))

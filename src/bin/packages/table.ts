@@ -35,13 +35,15 @@ export const LIBRARIES: readonly Library[] = [
     entries: [
       { path: '.', source: 'src/bin/packages/contents/verify/index.ts', maxGzipKib: 60 },
       { path: './proof', source: 'src/circuits/verifying/verifying.ts', maxGzipKib: 60 },
+      { path: './pq', source: 'src/bin/packages/contents/verify/pq.ts', maxGzipKib: 60 },
     ],
-    dependencies: ['@noble/curves'],
+    dependencies: ['@noble/curves', '@noble/post-quantum'],
     holds: [
       /^src\/bin\/packages\/contents\/verify\//,
       CORE,
       VERIFIER,
-      /^src\/protocol\/(base-field|canonical-json|json-object|jws|merkle-proofs|proof-points|status|status-list|webhook|webhook-signature|zk1)\.ts$/,
+      /^src\/protocol\/checkpoint\//,
+      /^src\/protocol\/(base-field|canonical-json|hybrid-token|json-object|jws|merkle-proofs|proof-points|status|status-list|webhook|webhook-signature|zk1)\.ts$/,
     ],
   },
   {

@@ -1,20 +1,42 @@
 /** What the pages of the documentation are made with; the pages themselves are in test/domain/system/docs.test.ts. */
-import { execFileSync } from 'node:child_process'
+import { execFile, execFileSync } from 'node:child_process'
 import { readdirSync } from 'node:fs'
 import { join } from 'node:path'
+import { promisify } from 'node:util'
 import { expect } from 'chai'
 import { addressOfError, addressOfOperation } from '../../../src/bin/build-steps/docs-pages/addresses.ts'
 import { bodyOf, curlOf } from '../../../src/bin/build-steps/docs-pages/curl.ts'
-import { type Description, readDescription } from '../../../src/bin/build-steps/docs-pages/description.ts'
+import {
+  type Description,
+  type Operation,
+  readDescription,
+} from '../../../src/bin/build-steps/docs-pages/description.ts'
 import { makeDocs } from '../../../src/bin/build-steps/docs-pages/docs-pages.tsx'
 import { readGuides } from '../../../src/bin/build-steps/docs-pages/guides.ts'
 import { renderGuide } from '../../../src/bin/build-steps/docs-pages/markdown.ts'
 import { isDeep, limitsOf, typeOf } from '../../../src/bin/build-steps/docs-pages/types.ts'
 import { ERRORS } from '../../../src/errors.ts'
+import { routes } from '../../../src/server/routes.ts'
 import { openIndex } from '../../../src/web/docs/finding.ts'
+import { startTestApp } from '../../support/app.ts'
+import { placeholdersOf, WITHOUT_SUCCESS } from '../../support/fixtures.ts'
 
 const BASE_URL = 'https://assay.example.org'
 const ROOT = join(import.meta.dirname, '../../..')
+
+const routeOf = ({ operationId }: Operation) => {
+  const route = routes.find(({ name }) => name === operationId)
+  if (route === undefined) throw new Error(`no route ${operationId}`)
+  return route
+}
+
+/** Whether an example can be sent as it is printed by whoever has a key, and is answered for good. */
+const takesNoMoreThanKey = (operation: Operation): boolean => {
+  const { auth, name, produces } = routeOf(operation)
+  const isEndless = [produces].flat().includes('text/event-stream')
+  const isOpen = placeholdersOf(routeOf(operation)).size > 0 || /\$(?!KEY\b)[A-Z]/.test(curlOf(operation, ''))
+  return auth !== 'session' && !isOpen && !isEndless && !(name in WITHOUT_SUCCESS)
+}
 
 const render = (text: string, file = 'docs/rules.md') =>
   renderGuide(text, file, (target) =>
@@ -139,6 +161,36 @@ describe('examples for a shell', () => {
     }
   })
 
+  it('are answered as printed: one of each group, with a body where there is such, that takes no more than a key', async () => {
+    // One of its own: some examples change what holds for everybody.
+    const app = await startTestApp()
+    try {
+      const { apiKey } = await app.organisation()
+      const possible = readDescription(app.url).operations.filter(takesNoMoreThanKey)
+      const groups = [...new Set(possible.map(({ tags }) => tags[0]))]
+      const sent = groups.flatMap((group) => {
+        const those = possible.filter(({ tags }) => tags[0] === group)
+        return those.find((operation) => bodyOf(operation) !== undefined) ?? those.slice(0, 1)
+      })
+      const isOperators = (operation: Operation) =>
+        ['admin', 'metrics'].includes(String(routeOf(operation).scope))
+      const script = [
+        `curl() { command curl -o /dev/null -w '%{http_code}\\n' "$@"; }`,
+        ...sent.flatMap((operation) => [
+          `KEY=${isOperators(operation) ? app.adminKey : apiKey}`,
+          curlOf(operation, app.url),
+        ]),
+      ]
+      const { stdout } = await promisify(execFile)('bash', ['-c', script.join('\n')])
+      const statuses = stdout.trim().split('\n')
+      const answers = sent.map(({ operationId }, at) => `${operationId}: ${statuses[at]}`)
+      expect(answers.filter((line) => !/: 20\d$/.test(line))).to.deep.equal([])
+      expect(answers.length).to.be.greaterThan(20)
+    } finally {
+      await app.close()
+    }
+  })
+
   it('carry the credential that the operation takes', () => {
     const headersOf = (name: string) => {
       const operation = operations.find(({ operationId }) => operationId === name)
@@ -163,11 +215,14 @@ describe('the search', () => {
   })
   const addresses = (text: string) => find(text).map(({ url }) => url)
 
-  it('finds every operation by its name, its path, and its method and path', () => {
+  it('finds every operation by its name, its summary, its path, and its method and path', () => {
+    expect(operations.length).to.be.greaterThan(200)
     for (const operation of operations) {
-      const { operationId, path, method } = operation
+      const { operationId, path, method, summary } = operation
       const url = addressOfOperation(operation)
       expect(addresses(operationId).slice(0, 2), operationId).to.include(url)
+      const ofSummary = operations.filter((one) => one.summary === summary).length
+      expect(addresses(summary ?? '').slice(0, ofSummary + 1), summary).to.include(url)
       expect(addresses(`${method} ${path}`)[0], `${method} ${path}`).to.equal(url)
       const ofPath = operations.filter((one) => one.path === path).map(addressOfOperation)
       expect(addresses(path).slice(0, ofPath.length), path).to.have.members(ofPath)

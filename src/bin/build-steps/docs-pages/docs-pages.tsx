@@ -5,7 +5,7 @@
  */
 import type { VNode } from 'preact'
 import { renderToString } from 'preact-render-to-string'
-import { makeIndex } from '../../../web/docs/finding.ts'
+import type { Place } from '../../../web/docs/finding.ts'
 import { addressOfPage, ERRORS_PAGE, EVENTS_PAGE, pageOfTag } from './addresses.ts'
 import { type Everything, FirstPage, Frame } from './contents.tsx'
 import { readDescription } from './description.ts'
@@ -28,8 +28,8 @@ export interface DocsPage {
 
 export interface Docs {
   readonly pages: readonly DocsPage[]
-  /** What the search looks in, as JSON. */
-  readonly index: string
+  /** What the search looks in. */
+  readonly index: readonly Place[]
 }
 
 /** @throws Error when the documents hold what can't be shown */
@@ -61,5 +61,5 @@ export const makeDocs = (): Docs => {
     page(ERRORS_PAGE, 'Errors', <ErrorsPage document={document} />),
     page(EVENTS_PAGE, 'Webhook events', <EventsPage document={document} />),
   ]
-  return { pages, index: makeIndex(placesOf(document, rendered)) }
+  return { pages, index: placesOf(document, rendered) }
 }

@@ -8,7 +8,7 @@ const ROOT = new URL('../../../..', import.meta.url).pathname
 const LEFT_OUT = ['api-coverage', 'architecture', 'body-members', 'decisions']
 
 const GROUPS: Readonly<Record<string, readonly string[]>> = {
-  Start: ['README.md', 'docs/interface.md', 'docs/accounts.md', 'docs/sign-in.md'],
+  Start: ['README.md', 'docs/interface.md', 'docs/client.md', 'docs/accounts.md', 'docs/sign-in.md'],
   'Verify and prove': [
     'docs/verification.md',
     'docs/verifying.md',
@@ -40,8 +40,12 @@ const GROUPS: Readonly<Record<string, readonly string[]>> = {
     'docs/console.md',
     'SECURITY.md',
     'docs/packages.md',
+    'docs/operations.md',
+    'docs/deploying.md',
     'docs/scaling.md',
+    'docs/telemetry.md',
     'docs/ceremony.md',
+    'docs/support.md',
     'CHANGELOG.md',
   ],
 }

@@ -168,7 +168,10 @@ const ExamplePart = ({ operation, baseUrl }: { readonly operation: Operation; re
       <Code text={curlOf(operation, baseUrl)} />
       {answered && (
         <>
-          <p>A server answered {answered.status}:</p>
+          <p>
+            A server answered {answered.status}
+            {Number(answered.status) < FIRST_ERROR_STATUS ? ':' : ', and says why:'}
+          </p>
           <Code text={answered.text} />
         </>
       )}
@@ -186,14 +189,15 @@ export const OperationSection = ({
   return (
     <section
       class="operation"
-      aria-labelledby={operationId}
+      // Some operations have the same summary; none have the same method and path.
+      aria-labelledby={`${operationId} ${operationId}-endpoint`}
       data-operation={operationId}
       data-trial={trialOf(operation)}
     >
       <h2 id={operationId}>
         {summary} <Anchor id={operationId} of={summary} />
       </h2>
-      <p class="endpoint">
+      <p class="endpoint" id={`${operationId}-endpoint`}>
         <Endpoint {...operation} />
       </p>
       <Text text={description} />

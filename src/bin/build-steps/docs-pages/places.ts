@@ -64,5 +64,5 @@ export const placesOf = (document: Description, guides: readonly WithHeadings[])
       name: '',
     })),
   )
-  return [...operations, ...tags, ...errors, ...events, ...headings].map((place, id) => ({ id, ...place }))
+  return [...operations, ...tags, ...errors, ...events, ...headings]
 }

@@ -12,13 +12,26 @@ const MS_PER_SECOND = 1000
 const UNDONE = [502, 503, 504]
 const SAFE_METHODS = ['GET', 'PUT', 'DELETE']
 
+type Changed<T> = T | void | Promise<void> | Promise<T | undefined>
+/** One of the attempts that an operation takes. */
+export interface Attempt {
+  readonly operation: string
+  /** 0, 1, … */
+  readonly attempt: number
+  readonly request: Request
+}
+
 export interface ClientOptions {
   /** The service's address. */
   readonly baseUrl: string
   /** API key, or the token of a terminal, pod or route; sent as `Authorization: Bearer`. */
   readonly key?: string
-  /** Default: the global one. Whatever should see each request and answer wraps it. */
+  /** Default: the global one. */
   readonly fetch?: typeof fetch
+  /** Called before each attempt. What it returns is sent instead; what it throws is taken for a broken connection. */
+  readonly onRequest?: (about: Attempt) => Changed<Request>
+  /** Called with each answer, refusals and streams among them. What it returns is taken instead; clone what you read. */
+  readonly onResponse?: (about: Attempt & { readonly response: Response }) => Changed<Response>
   /** Of one attempt; default 30 s. */
   readonly timeoutMs?: number
   /** Attempts after the first; default 2. */
@@ -114,6 +127,13 @@ const waitAfter = (error: unknown, { method, takesKey }: Operation, attempt: num
   return retryAfter === undefined ? backOff : retryAfter * MS_PER_SECOND
 }
 
+/** One attempt, as those who look on have it. */
+const send = async (client: ClientOptions, about: Attempt, signal: AbortSignal): Promise<Response> => {
+  const request = (await client.onRequest?.(about)) ?? about.request
+  const response = await (client.fetch ?? fetch)(request, { signal })
+  return (await client.onResponse?.({ ...about, request, response })) ?? response
+}
+
 /** Makes requests of one client. `read` takes what the answer holds, within the time of the attempt. */
 export const createRequests = (client: ClientOptions) => {
   if (!URL.canParse(client.baseUrl)) throw new TypeError(`baseUrl: "${client.baseUrl}" is no address`)
@@ -137,12 +157,8 @@ export const createRequests = (client: ClientOptions) => {
       const timer = setTimeout(() => time.abort(late), timeoutMs)
       const signal = options.signal ? AbortSignal.any([options.signal, time.signal]) : time.signal
       try {
-        const response = await (client.fetch ?? fetch)(url, {
-          method: operation.method,
-          headers,
-          body,
-          signal,
-        })
+        const request = new Request(url, { method: operation.method, headers, body, signal })
+        const response = await send(client, { operation: operation.name, attempt, request }, signal)
         if (!response.ok) throw await errorOf(operation.name, response)
         return await read(response)
       } catch (error) {

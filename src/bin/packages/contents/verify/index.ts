@@ -1,8 +1,11 @@
 /**
  * `assay-verify`: everything that a receiver checks, offline, with what the service published beforehand. Proofs are checked by
- * `assay-verify/proof`.
+ * `assay-verify/proof`, post-quantum signatures by `assay-verify/pq`.
  * @module
  */
+import { checkpointReader } from './checkpoint.ts'
+
+export type { Cosigned } from '../../../../protocol/checkpoint/witness-policy.ts'
 export type { StatusList, StatusListRead, StatusListReason } from '../../../../protocol/status-list.ts'
 export {
   type ReceivedWebhook,
@@ -12,14 +15,11 @@ export {
   type WebhookRefusal,
   type WebhookVerdict,
 } from '../../../../protocol/webhook.ts'
+export type { CheckpointRefusal, CheckpointVerdict, ExpectedCheckpoint } from './checkpoint.ts'
+export type { PublishedKey } from './keys.ts'
 export {
-  type CheckpointRefusal,
-  type CheckpointVerdict,
-  type Cosigned,
-  type ExpectedCheckpoint,
   type Inclusion,
   leafHash,
-  readCheckpoint,
   type Tree,
   verifyConsistency,
   verifyInclusion,
@@ -30,7 +30,6 @@ export {
   JWS_TYPES,
   type JwsRefusal,
   type JwsVerdict,
-  type PublishedKey,
   readStatusList,
   verifyJws,
   verifyReceipt,
@@ -38,3 +37,10 @@ export {
   verifyTicket,
   verifyToken,
 } from './signed.ts'
+
+/**
+ * Reads a checkpoint, and checks who signed it, by Ed25519. Keep it: with the next one and `verifyConsistency` it shows that nothing was
+ * rewritten.
+ * @throws TypeError for keys that are none and policies that can't be read, RangeError for a quorum that can't be met
+ */
+export const readCheckpoint = checkpointReader()

@@ -3,22 +3,17 @@
  * and nothing else, and fails closed. Clocks are in milliseconds.
  * @module
  */
-import { ed25519 } from '@noble/curves/ed25519.js'
-import { createCore } from '../../../../core/index.ts'
 import { isObject } from '../../../../protocol/json-object.ts'
-import { type ReadJws, readJws } from '../../../../protocol/jws.ts'
+import { readJws } from '../../../../protocol/jws.ts'
 import {
   type ExpectedStatusList as ExpectedList,
   readStatusList as readList,
   type StatusList,
   type StatusListRead,
 } from '../../../../protocol/status-list.ts'
+import { isClock, type PublishedKey, verifyEd25519 } from './keys.ts'
 
-const PUBLIC_KEY_BYTES = 32
-const SIGNATURE_BYTES = 64
 const MS_PER_SECOND = 1000
-/** In the year 2001. A clock before it counts seconds, or was never set. */
-const EARLIEST_CLOCK_MS = 1e12
 /** Of the organisation's id, in a ticket. */
 const ID_TAIL_CHARACTERS = 10
 
@@ -31,14 +26,6 @@ export const JWS_TYPES = {
   token: 'vt+jwt',
   ticket: 'qt+jwt',
 } as const
-
-/** A key of `/.well-known/jwks.json`. */
-export interface PublishedKey {
-  readonly kty: string
-  readonly kid?: string
-  readonly crv?: string
-  readonly x?: string
-}
 
 type Members = Readonly<Record<string, unknown>>
 
@@ -89,16 +76,7 @@ export type JwsVerdict =
   | { readonly valid: true; readonly payload: Members }
   | { readonly valid: false; readonly reason: JwsRefusal }
 
-const core = createCore()
-
 const refuse = (reason: JwsRefusal): JwsVerdict => ({ valid: false, reason })
-
-const isSigned = ({ covered, signature }: ReadJws, { x = '' }: PublishedKey): boolean => {
-  const key = core.base64urlDecode(x)
-  if (key?.length !== PUBLIC_KEY_BYTES || signature.length !== SIGNATURE_BYTES) return false
-  // RFC 8032, not the looser rules of ZIP 215.
-  return ed25519.verify(signature, covered, key, { zip215: false })
-}
 
 /** What a status list says of a payload that names its status. */
 const statusRefusal = (
@@ -130,11 +108,11 @@ export const verifyJws = (
   if (!isHeader || header.alg !== 'EdDSA' || header.typ !== typ) return refuse('HEADER_REFUSED')
   const key = keys.keys.find(({ kid, kty, crv }) => kid === header.kid && kty === 'OKP' && crv === 'Ed25519')
   if (typeof header.kid !== 'string' || key === undefined) return refuse('KEY_UNKNOWN')
-  if (!isSigned(read, key)) return refuse('SIGNATURE_INVALID')
+  if (!verifyEd25519(key, read.covered, read.signature)) return refuse('SIGNATURE_INVALID')
   if (issuer !== undefined && payload.iss !== issuer) return refuse('ISSUER_MISMATCH')
   const { exp } = payload
   if (exp !== undefined && !Number.isSafeInteger(exp)) return refuse('MALFORMED')
-  if (!Number.isFinite(now) || now < EARLIEST_CLOCK_MS) return refuse('CLOCK_REFUSED')
+  if (!isClock(now)) return refuse('CLOCK_REFUSED')
   const seconds = now / MS_PER_SECOND
   if (exp !== undefined && !(seconds < Number(exp))) return refuse('EXPIRED')
   const reason = statusRefusal(payload, statusList, seconds)

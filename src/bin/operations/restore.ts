@@ -1,0 +1,217 @@
+/**
+ * `assay restore`: unpacks a backup into an empty DATA_DIR, and lets a restored database, this one or one of PostgreSQL, go on once it
+ * was shown that nothing was signed after it: else it would fork the log.
+ * @module
+ */
+import { existsSync, readFileSync } from 'node:fs'
+import { rename, rm } from 'node:fs/promises'
+import { join } from 'node:path'
+import { systemCaller } from '../../caller.ts'
+import { iso, systemClock } from '../../clock.ts'
+import { type Config, loadConfig } from '../../config/config.ts'
+import { MEMORY_DATA_DIR, makeDataDirectory } from '../../config/secrets.ts'
+import { DEFAULT_ORGANISATION } from '../../domain/accounts/defaults.ts'
+import { openSealing } from '../../keys/data-keys.ts'
+import { createPseudonyms } from '../../keys/pseudonyms.ts'
+import type { Sealing } from '../../keys/sealing.ts'
+import { createSigners, type Signers } from '../../keys/signers.ts'
+import { createCheckpointReader } from '../../ledger/checkpoints/checkpoint-reading.ts'
+import { createHighWater } from '../../ledger/checkpoints/high-water.ts'
+import { isAtHome, leaveHome, originOf, readHome } from '../../ledger/checkpoints/home.ts'
+import { createLedger } from '../../ledger/ledger.ts'
+import { HEAD_NAME } from '../../ledger/tables.ts'
+import { createLog, type Head } from '../../ledger/tree/log.ts'
+import { type Database, openDatabase } from '../../store/database.ts'
+import { PLACE_FILE } from '../../store/embedded/pglite.ts'
+import { readBackup } from './archive.ts'
+import { startProgress } from './progress.ts'
+
+interface Flags {
+  readonly checkpoint?: string
+  readonly newLog?: true
+}
+
+const unpack = async (file: string, { dataDir, databaseUrl }: Config): Promise<void> => {
+  if (databaseUrl !== undefined || dataDir === MEMORY_DATA_DIR)
+    throw new Error('A backup is unpacked into DATA_DIR: unset DATABASE_URL, and name a directory.')
+  const cluster = join(dataDir, 'database')
+  if (existsSync(cluster)) throw new Error(`${cluster} exists: a backup is restored into an empty DATA_DIR.`)
+  makeDataDirectory(dataDir)
+  const target = `${cluster}.restoring`
+  await rm(target, { recursive: true, force: true })
+  const progress = startProgress()
+  progress.step(`${file} is checked and unpacked`)
+  try {
+    const { createdAt, service, log } = await readBackup(file, { target })
+    // What is unpacked is a copy, also where the database was that it is of.
+    await rm(join(dataDir, PLACE_FILE), { force: true })
+    await rename(target, cluster)
+    console.log(
+      `Restored the state of ${createdAt} (assay ${service}, ${log.treeSize} log entries) into ${dataDir}.`,
+    )
+  } finally {
+    progress.end()
+    await rm(target, { recursive: true, force: true })
+  }
+}
+
+/** What is known of the copy. */
+interface Copy {
+  readonly database: Database
+  readonly sealing: Sealing
+  readonly signers: Signers
+  /** Under which its last checkpoint was signed. */
+  readonly origin: string
+  readonly generation: number
+  /** The last checkpoint that it knows of itself. */
+  readonly signed: { readonly size: number; readonly note: string; readonly signed_at: number } | undefined
+  readonly head: Head
+}
+
+/** A checkpoint that was shown. */
+interface Shown extends Head {
+  readonly file: string
+  readonly note: string
+}
+
+const examine = async (database: Database, { masterKey, baseUrl }: Config): Promise<Copy> => {
+  const { sealing, close } = await openSealing(database, masterKey)
+  close()
+  const signers = await createSigners({ database, sealing, clock: systemClock })
+  const generation = (await readHome(database))?.generation ?? 1
+  const signed = await database
+    .knex<NonNullable<Copy['signed']> & { name: string }>('ledger_checkpoint')
+    .where({ name: HEAD_NAME })
+    .first('size', 'note', 'signed_at')
+  return {
+    database,
+    sealing,
+    signers,
+    generation,
+    origin: signed?.note.split('\n', 1)[0] ?? originOf(new URL(baseUrl).host, generation),
+    signed,
+    head: await createLog(database).head(),
+  }
+}
+
+const SO =
+  'Restore a newer copy, or begin a new log with --new-log: what is missing stays lost, and whoever holds proofs of it can see that.'
+
+/** @returns why the copy does not go on from what was signed; undefined where it does */
+const breakOf = async (
+  { database, head }: Copy,
+  { size, root }: Head,
+  whose: string,
+): Promise<string | undefined> => {
+  if (size > head.size)
+    return `This copy is too old: ${whose} was signed over ${size} entries, the copy has ${head.size}, so ${size - head.size} are missing. Signing from here would fork the log. ${SO}`
+  if (Buffer.compare(await createLog(database).root(size), root) !== 0)
+    return `This copy is of another log, or of a fork: at ${size} entries it has another root than ${whose}. ${SO}`
+  return undefined
+}
+
+/** @throws Error unless the copy goes on from what was signed */
+const expectContinued = async (copy: Copy, signed: Head, whose: string): Promise<void> => {
+  const fault = await breakOf(copy, signed, whose)
+  if (fault !== undefined) throw new Error(fault)
+}
+
+/** @throws Error when a file holds no checkpoint that this log signed */
+const readCheckpoint = async ({ origin, signers }: Copy, file: string, note: string): Promise<Shown> => {
+  const found = await createCheckpointReader(origin, signers).read(note)
+  if (!('fault' in found)) return { ...found, file, note }
+  throw new Error(
+    found.fault === 'CHECKPOINT_MALFORMED'
+      ? `${file} holds no checkpoint of ${origin}.`
+      : `${file} holds a checkpoint that no key of this copy signed: it is forged, or was signed after a key that the copy does not know was made.`,
+  )
+}
+
+/**
+ * What was recovered with PostgreSQL's own files is at home, although it may lack what was signed last: the checkpoint shows it.
+ * @throws Error for a copy that has all of the checkpoint, or without one
+ */
+const expectLoss = async (copy: Copy, shown: Shown | undefined): Promise<void> => {
+  if (shown && (await breakOf(copy, shown, shown.file)) !== undefined) return
+  throw new Error(
+    'This database was not restored, or has all that was signed, as far as was shown: nothing was changed. --checkpoint names what it lacks.',
+  )
+}
+
+/** @throws Error when the copy itself remembers a newer checkpoint, so that what was shown can't be the newest */
+const expectNewest = ({ signed }: Copy, { file, size }: Shown): void => {
+  if (signed === undefined || size >= signed.size) return
+  throw new Error(
+    `${file} is not the newest checkpoint: it was signed over ${size} entries, and the copy itself remembers one over ${signed.size}, signed at ${iso(signed.signed_at)}. Look for one that is at least as new as that; what was signed after the copy was made is only known elsewhere.`,
+  )
+}
+
+const placeOf = async (database: Database): Promise<string> =>
+  (await database.place()) ?? (await database.makePlace())
+
+/** The same log goes on. */
+const goOn = async (copy: Copy, config: Config, shown: Shown): Promise<void> => {
+  const directory = config.dataDir === MEMORY_DATA_DIR ? undefined : config.dataDir
+  const highWater = createHighWater(directory, copy.generation)
+  const mark = await highWater.read()
+  if (mark) await expectContinued(copy, mark, "this server's high-water mark")
+  expectNewest(copy, shown)
+  await expectContinued(copy, shown, shown.file)
+  await highWater.raise(shown)
+  const place = await placeOf(copy.database)
+  await copy.database.knex('ledger_home').where({ name: HEAD_NAME }).update({ place })
+  console.log(
+    `The copy has all ${shown.size} entries of ${shown.file}, and ${copy.head.size - shown.size} more. The log goes on as ${copy.origin}.`,
+  )
+}
+
+/** A log of another name begins, with what this copy holds; its first entry says what was known of the one before. */
+const beginAnew = async (copy: Copy, { baseUrl }: Config, shown: Shown | undefined): Promise<void> => {
+  const { database, sealing, generation, head } = copy
+  const note = shown?.note ?? copy.signed?.note
+  const origin = originOf(new URL(baseUrl).host, generation + 1)
+  // Outside of the change, which waits for nothing else.
+  const place = await placeOf(database)
+  const pseudonyms = createPseudonyms({ database, sealing, clock: systemClock })
+  const ledger = await createLedger({ database, sealing, pseudonyms, clock: systemClock })
+  await ledger.transact(systemCaller(DEFAULT_ORGANISATION, 'restore'), async (trx) => {
+    await trx('ledger_home')
+      .where({ name: HEAD_NAME })
+      .update({ place, generation: generation + 1 })
+    const data = { event: 'log.begun', origin, before: { origin: copy.origin, checkpoint: note ?? null } }
+    return { entry: { type: 'account', data }, result: null }
+  })
+  await ledger.close()
+  console.log(
+    `A new log begins as ${origin}, with the ${head.size} entries of this copy; entry ${head.size} holds the last known checkpoint of ${copy.origin}.`,
+  )
+}
+
+const NEXT =
+  'It does not start yet: show the newest checkpoint of the log that you can find (`npx assay restore --checkpoint FILE`), or begin a new one (`npx assay restore --new-log`).'
+
+/** @param file a backup; undefined: the database is there already */
+export const restore = async (file: string | undefined, { checkpoint, newLog }: Flags): Promise<void> => {
+  const config = loadConfig(process.env, { makesKey: false })
+  const note = checkpoint === undefined ? undefined : readFileSync(checkpoint, 'utf8')
+  if (file !== undefined) await unpack(file, config)
+  else if (checkpoint === undefined && !newLog) throw new Error('Name a backup, --checkpoint or --new-log.')
+  const { databaseUrl, dataDir, migrate } = config
+  const database = await openDatabase({ databaseUrl, dataDir, migrate })
+  try {
+    const copy = await examine(database, config)
+    if (file !== undefined) await leaveHome(database)
+    // Before anything is written to what was not unpacked here: it may be another database than was meant.
+    const shown =
+      checkpoint === undefined || note === undefined
+        ? undefined
+        : await readCheckpoint(copy, checkpoint, note)
+    if (newLog && (await isAtHome(database, copy.generation))) await expectLoss(copy, shown)
+    await leaveHome(database)
+    if (newLog) await beginAnew(copy, config, shown)
+    else if (shown) await goOn(copy, config, shown)
+    else console.log(NEXT)
+  } finally {
+    await database.close()
+  }
+}

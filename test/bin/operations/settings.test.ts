@@ -1,0 +1,105 @@
+/** `assay version`, `config` and `migrate`, as they are built; and servers that may not migrate. */
+import { writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { expect } from 'chai'
+import { variables } from '../../../src/config/environment.ts'
+import { SERVICE_VERSION } from '../../../src/domain/system/service.ts'
+import { openDatabase } from '../../../src/store/database.ts'
+import { MIGRATIONS } from '../../../src/store/migrations/index.ts'
+import { rejection } from '../../support/rejection.ts'
+import { runCli } from '../../support/run-cli.ts'
+import { createPostgresDatabase, DATABASE_URL } from '../../support/servers/database.ts'
+import { temporaryDirectories } from '../../support/servers/directory.ts'
+import { startServerProcess } from '../../support/servers/server-process.ts'
+
+const MASTER_KEY = 'cd'.repeat(32)
+const MISSING = '0022-ledger-home'
+const LAST = MIGRATIONS.at(-1)?.name ?? ''
+
+describe('npx assay version and config', function () {
+  this.timeout(60_000)
+
+  it('tells what it is', async () => {
+    const { status, output } = await runCli(['version'])
+    expect([status, output]).to.deep.equal([
+      0,
+      `assay ${SERVICE_VERSION}\nschema ${LAST}\nnode ${process.version}\n`,
+    ])
+  })
+
+  it('shows every setting in effect and no secret', async () => {
+    const secrets = {
+      MASTER_KEY,
+      ADMIN_API_KEY: 'only-for-the-operator',
+      METRICS_TOKEN: 'scrape:me/12345678',
+    }
+    const DATABASE_URL = 'postgres://ada:hunter2@db.example:5433/assay?password=hunter3'
+    const { status, output } = await runCli(['config'], { ...secrets, DATABASE_URL, PORT: '9000' })
+    expect(status).to.equal(0)
+    expect(output)
+      .to.match(/^PORT=9000$/m)
+      .and.to.match(/^# HOST: 127\.0\.0\.1$/m)
+      .and.to.match(/^# MIGRATE: on$/m)
+    expect(output).to.include('DATABASE_URL=postgres://********@db.example:5433/assay\n')
+    for (const secret of [...Object.values(secrets), 'hunter2', 'hunter3', 'ada'])
+      expect(output).to.not.include(secret)
+    for (const [variable] of variables) expect(output).to.match(new RegExp(`^(# )?${variable}[=:]`, 'm'))
+  })
+
+  it('names what breaks its rule, and ends with 1', async () => {
+    const { status, errors } = await runCli(['config', '--json'], {
+      PORT: 'eighty',
+      METRICS_TOKEN: 'with space',
+    })
+    expect(status).to.equal(1)
+    expect(errors).to.include('PORT must be a whole number').and.to.not.include('with space')
+  })
+})
+
+describe('npx assay migrate', function () {
+  this.timeout(120_000)
+  const directory = temporaryDirectories()
+
+  /** A database that lacks a migration, as an earlier release left it. */
+  const olderDatabase = async () => {
+    const scratch = DATABASE_URL === undefined ? undefined : await createPostgresDatabase()
+    const dataDir = await directory()
+    const options = { dataDir, databaseUrl: scratch?.url }
+    const database = await openDatabase(options)
+    await database.knex.raw('DROP TABLE ledger_home')
+    await database.knex('migrations').where({ name: MISSING }).del()
+    await database.close()
+    const env = { DATA_DIR: dataDir, MASTER_KEY, ...(scratch && { DATABASE_URL: scratch.url }) }
+    return { options, env, drop: () => scratch?.drop() }
+  }
+
+  it('brings a schema up to date that servers with MIGRATE=off refuse, and says so', async () => {
+    const { options, env, drop } = await olderDatabase()
+    const refused = await rejection(startServerProcess({ ...env, MIGRATE: 'off' }))
+    expect(refused.message).to.include(`lacks ${MISSING}`).and.to.include('npx assay migrate')
+    const shown = join(options.dataDir, 'checkpoint.txt')
+    writeFileSync(shown, 'example.com\n1\n')
+    const restored = await runCli(['restore', '--checkpoint', shown], { ...env, MIGRATE: 'off' })
+    expect(restored.errors, 'nor does anything else').to.include(`lacks ${MISSING}`)
+    const migrated = await runCli(['migrate'], env)
+    expect(migrated.errors).to.include(`1 of 1: ${MISSING}`)
+    expect([migrated.status, migrated.output]).to.deep.equal([
+      0,
+      `The schema is up to date; migrations applied: 1 (${LAST}).\n`,
+    ])
+    expect((await runCli(['migrate'], env)).output).to.equal(`The schema was up to date (${LAST}).\n`)
+    const server = await startServerProcess({ ...env, MIGRATE: 'off' })
+    expect(await server.end()).to.equal(0)
+
+    const database = await openDatabase(options)
+    await database.knex('migrations').insert({ name: '9999-later' })
+    await database.close()
+    for (const failed of [
+      (await runCli(['migrate'], env)).errors,
+      (await rejection(startServerProcess({ ...env, MIGRATE: 'off' }))).message,
+      (await rejection(startServerProcess(env))).message,
+    ])
+      expect(failed).to.include('later version').and.to.include('9999-later').and.to.not.include('    at ')
+    await drop()
+  })
+})

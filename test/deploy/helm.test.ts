@@ -1,0 +1,180 @@
+/**
+ * The Helm chart. Its engine is in no package that tests could install, so what it made of the chart is kept beside the
+ * values that it was given, with a hash of both; where `helm` is there, it makes that anew and refuses what must be refused.
+ */
+import { spawnSync } from 'node:child_process'
+import { createHash } from 'node:crypto'
+import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { Ajv } from 'ajv'
+import { expect } from 'chai'
+import { parse, parseAllDocuments } from 'yaml'
+import { variables } from '../../src/config/environment.ts'
+import { kubernetesFaults } from '../support/dockerfile.ts'
+import { ROOT, read } from '../support/sources.ts'
+
+const CHART = 'deploy/helm'
+const VALUES = 'test/fixtures/deploy/helm-values.yaml'
+const RENDERED = 'test/fixtures/deploy/helm-rendered.yaml'
+/** Set by the chart. */
+const OF_CHART = ['MIGRATE', 'PORT', 'HOST', 'DATA_DIR']
+/** Kept from logs for what may stand in it by mistake; the chart demands its form. */
+const NO_SECRETS = ['BASE_URL']
+/** Read by the exporters of OpenTelemetry themselves; they hold the collector's keys. */
+const OF_EXPORTERS = ['', 'TRACES_', 'METRICS_'].map((signal) => `OTEL_EXPORTER_OTLP_${signal}HEADERS`)
+
+type Value = { readonly apiVersion: string; readonly kind: string } & Readonly<Record<string, unknown>>
+interface Container {
+  readonly args: readonly string[]
+  readonly env?: readonly { readonly name: string; readonly value: string }[]
+  readonly envFrom: readonly unknown[]
+}
+type Workload = Value & {
+  readonly spec: {
+    readonly template: {
+      readonly spec: Readonly<Record<'containers' | 'initContainers', readonly Container[]>>
+    }
+  }
+}
+
+const documentsOf = (text: string): Value[] => parseAllDocuments(text).map((one) => one.toJS() as Value)
+const find = <T extends Value>(documents: readonly Value[], kind: string): T =>
+  documents.find((one) => one.kind === kind) as T
+
+/** Hash of everything that the rendered text follows from. */
+const sourceHash = (): string => {
+  const files = readdirSync(join(ROOT, CHART), { recursive: true, withFileTypes: true })
+    .filter((entry) => entry.isFile())
+    .map(({ parentPath, name }) => join(parentPath, name).slice(ROOT.length))
+  const hash = createHash('sha256')
+  for (const file of [...files, VALUES].sort()) hash.update(`${file}\0${read(file)}\0`)
+  return hash.digest('hex')
+}
+
+const hasHelm = spawnSync('helm', ['version']).error === undefined
+const render = (values: string) =>
+  spawnSync('helm', ['template', 'assay', CHART, '--namespace', 'assay', '--values', values], {
+    cwd: ROOT,
+    encoding: 'utf8',
+  })
+
+describe('the Helm chart', () => {
+  const rendered = () => documentsOf(read(RENDERED))
+  const validate = new Ajv({ strict: false, allErrors: true }).compile(
+    JSON.parse(read(`${CHART}/values.schema.json`)) as object,
+  )
+  const given = parse(read(VALUES)) as Record<string, object>
+  const defaults = parse(read(`${CHART}/values.yaml`)) as Record<string, object>
+  const merged = (settings: object = {}, others: object = {}) => ({
+    ...defaults,
+    ...given,
+    settings: { ...defaults.settings, ...given.settings, ...settings },
+    ...others,
+  })
+
+  it('is kept as Helm made it of the chart as it is (with helm: UPDATE_HELM=1 makes it anew)', () => {
+    if (hasHelm) {
+      const text = `# Made by Helm of ${sourceHash()}\n${render(VALUES).stdout}`
+      if (process.env.UPDATE_HELM) writeFileSync(join(ROOT, RENDERED), text)
+      // In whatever order its version prints them.
+      expect(rendered()).to.have.deep.members(documentsOf(text))
+    }
+    expect(read(RENDERED).split('\n')[0]).to.equal(`# Made by Helm of ${sourceHash()}`)
+  })
+
+  it('makes manifests of their types, without a member too many', function () {
+    if (!existsSync(join(ROOT, 'node_modules/kubernetes-types'))) {
+      console.log('      SKIPPED: kubernetes-types is not installed (npm ci)')
+      return this.skip()
+    }
+    this.timeout(120_000)
+    for (const value of rendered()) expect(kubernetesFaults(value), value.kind).to.deep.equal([])
+    expect(rendered().map(({ kind }) => kind)).to.have.members([
+      ...['PodDisruptionBudget', 'Ingress', 'Job', 'StatefulSet', 'Service', 'Service'],
+    ])
+  })
+
+  it('runs servers as the manifests beside it do, and a job that examines and migrates', () => {
+    const plain = readdirSync(join(ROOT, 'deploy/kubernetes')).flatMap((name) =>
+      documentsOf(read(`deploy/kubernetes/${name}`)),
+    )
+    const podOf = (documents: readonly Value[], kind: string) =>
+      find<Workload>(documents, kind).spec.template.spec
+    const own = ({ env, envFrom, ...rest }: Container) => {
+      const { image, imagePullPolicy, ...same } = rest as Container & Record<string, unknown>
+      return same
+    }
+    const [server] = podOf(rendered(), 'StatefulSet').containers
+    expect(own(server as Container)).to.deep.equal(
+      own(podOf(plain, 'StatefulSet').containers[0] as Container),
+    )
+    expect(server?.env?.[0]).to.deep.equal({ name: 'MIGRATE', value: 'off' })
+    const job = podOf(rendered(), 'Job')
+    expect(own(job.containers[0] as Container)).to.deep.equal(
+      own(podOf(plain, 'Job').containers[0] as Container),
+    )
+    expect(job.initContainers.map(({ args }) => args)).to.deep.equal([['doctor']])
+    for (const container of [server, ...job.initContainers, ...job.containers])
+      expect(container?.envFrom).to.deep.equal([{ secretRef: { name: 'assay' } }])
+  })
+
+  it('hands on settings as they are written', () => {
+    const { env = [] } = find<Workload>(rendered(), 'StatefulSet').spec.template.spec
+      .containers[0] as Container
+    const values = new Map(env.map(({ name, value }) => [name, value]))
+    expect(values.get('RATE_LIMIT_PER_MINUTE')).to.equal('1000000')
+    expect(values.get('OTEL_TRACES_SAMPLER_ARG')).to.equal('0.1')
+    const known = new Set<string>(variables.map(([name]) => name))
+    expect([...values.keys()].filter((name) => !known.has(name))).to.deep.equal([])
+  })
+
+  it('trusts no proxy that nobody named', () => {
+    // In quotes: without them, off is false.
+    expect(defaults.settings).to.include({ TRUST_PROXY: 'off' })
+    const { data } = parse(read('deploy/kubernetes/settings.yaml')) as { data: object }
+    expect(data).to.include({ TRUST_PROXY: 'off' })
+  })
+
+  it('wants image, secret and address, and takes no secret as a setting', () => {
+    expect(validate(merged()), JSON.stringify(validate.errors)).to.equal(true)
+    expect(validate(defaults)).to.equal(false)
+    const named = (validate.errors ?? []).map(({ instancePath }) => instancePath)
+    expect(named).to.include.members(['/image/repository', '/existingSecret', '/settings/BASE_URL'])
+    const secrets = variables.filter(([, { secret }]) => secret).map(([name]): string => name)
+    const kept = secrets.filter((name) => !NO_SECRETS.includes(name))
+    for (const name of [...kept, ...OF_EXPORTERS, ...OF_CHART])
+      expect(validate(merged({ [name]: 'x' })), name).to.equal(false)
+    expect(validate(merged({ OTEL_TRACES_SAMPLER_ARG: 1 }))).to.equal(true)
+    expect(validate(merged({}, { replcas: 2 }))).to.equal(false)
+    expect(validate(merged({}, { replicas: 0 }))).to.equal(false)
+  })
+
+  it('refuses what could not serve, by Helm itself', function () {
+    if (!hasHelm) {
+      console.log('      SKIPPED: helm is not installed')
+      return this.skip()
+    }
+    const folder = mkdtempSync(join(tmpdir(), 'assay-helm-'))
+    try {
+      const file = join(folder, 'values.yaml')
+      const refused = (values: object): string => {
+        writeFileSync(file, JSON.stringify(values))
+        const { status, stderr } = render(file)
+        expect(status).to.not.equal(0)
+        return stderr
+      }
+      expect(refused({})).to.include('image.repository')
+      expect(refused(merged({ MASTER_KEY: 'x' }))).to.include('settings')
+      expect(refused(merged({}, { ingress: { enabled: true } }))).to.include('ingress.tlsSecret must name')
+    } finally {
+      rmSync(folder, { recursive: true })
+    }
+  })
+
+  it('has the version of package.json', () => {
+    const { version } = JSON.parse(readFileSync(join(ROOT, 'package.json'), 'utf8')) as { version: string }
+    const { version: chart, appVersion } = parse(read(`${CHART}/Chart.yaml`)) as Record<string, string>
+    expect({ chart, appVersion }).to.deep.equal({ chart: version, appVersion: version })
+  })
+})

@@ -1,0 +1,102 @@
+/** Examples as their readers run them: copied into a project of their own, with the packages in the place of this repository. */
+import { randomBytes } from 'node:crypto'
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { expect } from 'chai'
+import { transform } from 'esbuild'
+import { signWebhook } from '../../src/protocol/webhook.ts'
+import { sharedApp, type TestApp } from '../support/app.ts'
+import { demandSuccess } from '../support/client.ts'
+import { createProject, makePackages, type Project } from '../support/packages.ts'
+import { startCommand } from '../support/programs.ts'
+import { onEmbedded } from '../support/servers/database.ts'
+import { ROOT } from '../support/sources.ts'
+
+/** The server, for the example that starts one. */
+const BUILT = '../build/cli.js'
+const INSTALLED = 'node_modules/assay/build/cli.js'
+
+onEmbedded.describe('examples with the published packages', function () {
+  this.timeout(600_000)
+  let project: Project
+  let app: TestApp
+  before(async () => {
+    await makePackages()
+    project = await createProject(['assay', 'assay-verify', 'assay-terminal', 'assay-proving'])
+    app = await sharedApp()
+  })
+  after(() => project?.remove())
+
+  /** Writes an example into the project, as JavaScript. @throws Error when something of it is not published */
+  const copy = async (name: string): Promise<string> => {
+    const text = readFileSync(join(ROOT, `examples/${name}.ts`), 'utf8').replace(BUILT, INSTALLED)
+    expect(text, `${name} leads into this repository`).not.to.match(/'\.\.\//)
+    const { code } = await transform(text, { loader: 'ts', format: 'esm', target: 'es2022' })
+    return project.write(`${name}.js`, code)
+  }
+  const start = (file: string, args: readonly string[], env: Readonly<Record<string, string>> = {}) =>
+    startCommand(process.execPath, [file, ...args], { cwd: project.directory, env })
+  /** @returns what it printed */
+  const finish = async (...started: Parameters<typeof start>): Promise<string> => {
+    const example = start(...started)
+    const status = await example.ended()
+    const printed = example.lines.join('\n')
+    expect(status, `${printed}\n${example.errors()}`).to.equal(0)
+    return printed
+  }
+
+  it('holder keeps a credential and answers with it', async () => {
+    const file = await copy('holder')
+    const { apiKey: key, organisationId } = await app.organisation()
+    const post = async <T>(path: string, body: object): Promise<T> =>
+      demandSuccess(await app.request<T>('POST', path, { key, body }))
+    const env = { HOLDER_PASSPHRASE: 'correct horse battery staple' }
+    const holder = await finish(file, ['create', organisationId], env)
+    const document = { type: 'passport', number: 'X1234567', country: 'GB', expiresAt: '2041-01-01' }
+    const data = { givenName: 'Ada', familyName: 'Byron', dateOfBirth: '1990-12-10', document }
+    const issued = await post<object>('/api/kyc/verify', { userId: 'ada', holder, data })
+    await project.write('issued.json', JSON.stringify(issued))
+    expect(await finish(file, ['add', 'issued.json'], env)).to.match(/^Kept 1/)
+    const inputs = { minLevel: 'basic', minAge: 18 }
+    const asked = { circuit_id: 'kyc', inputs, purpose: 'age-check', issuers: [organisationId] }
+    const challenge = await post<{ request_url: string }>('/v1/proofs/challenge', asked)
+    const said = await finish(file, ['answer', challenge.request_url], env)
+    expect(said).to.include('The answer is YES.').and.to.include('The proof was received.')
+  })
+
+  it('webhook-receiver takes what the service signed, and nothing else', async () => {
+    const secret = `whsec_${randomBytes(32).toString('base64')}`
+    // Without TLS, as behind what terminates it.
+    const receiver = start(await copy('webhook-receiver'), ['0'], { ASSAY_WEBHOOK_SECRET: secret })
+    try {
+      const url = (await receiver.line(/^listening on /)).replace('listening on ', '')
+      const delivery = {
+        delivery_id: 'dlv_000000000000000000000001',
+        event: 'proof.verified',
+        created_at: new Date().toISOString(),
+        data: {},
+      }
+      const rawBody = JSON.stringify(delivery)
+      const signed = (by: string) =>
+        signWebhook({
+          deliveryId: delivery.delivery_id,
+          event: delivery.event,
+          timestamp: Math.floor(Date.now() / 1000),
+          rawBody,
+          secret: by,
+        })
+      const statusOf = async (headers: Record<string, string>) =>
+        (await fetch(url, { method: 'POST', headers, body: rawBody })).status
+      expect(await statusOf(signed(secret))).to.equal(204)
+      await receiver.line(/^proof\.verified dlv_0+1 /)
+      expect(await statusOf(signed(`whsec_${Buffer.alloc(32).toString('base64')}`))).to.equal(401)
+    } finally {
+      await receiver.kill()
+    }
+  })
+
+  it('offline-payments loses no payment, with the server that was installed', async () => {
+    const printed = await finish(await copy('offline-payments'), [])
+    expect(printed.split('\n').at(-1)).to.equal('No payment was lost, none was stored twice.')
+  })
+})
