@@ -4,7 +4,7 @@
  * DATABASE_URL, by default 127.0.0.1:5432 as user postgres; works in a database of its own. `npx tsx bench/log.ts`
  * @module
  */
-import { createHash, randomInt } from 'node:crypto'
+import { randomInt } from 'node:crypto'
 import { systemCaller } from '../src/caller.ts'
 import { systemClock } from '../src/clock.ts'
 import { createPseudonyms } from '../src/keys/pseudonyms.ts'
@@ -13,11 +13,12 @@ import { createSigners } from '../src/keys/signers.ts'
 import { createCheckpoints } from '../src/ledger/checkpoints/checkpoint.ts'
 import { createLedger } from '../src/ledger/ledger.ts'
 import { createLog } from '../src/ledger/tree/log.ts'
-import { grow, nodeHash, rootOf, TILE_HASHES } from '../src/ledger/tree/merkle.ts'
+import { rootOf, TILE_HASHES } from '../src/ledger/tree/merkle.ts'
 import { type Database, openDatabase } from '../src/store/database.ts'
 import { verifyConsistency, verifyInclusion } from '../test/support/reference/merkle-proofs.ts'
 import { createScratchDatabase } from '../test/support/servers/scratch-database.ts'
 import { type Row, report } from './support/interleaved.ts'
+import { edgeOf, LEAVES, seedTree } from './support/seeded-tree.ts'
 
 const SIZES = [1e3, 1e4, 1e5, 1e6, 1e7]
 const ROUNDS = 300
@@ -25,58 +26,6 @@ const CHECKPOINT_ROUNDS = 12
 /** From ten thousand to ten million leaves the tree is 1.75 times as high, and a proof touches twice as many tiles. */
 const GOAL_GROWTH = 2.5
 const COMPARED = 1e4
-
-/** The leaf hashes of every tile. */
-const LEAVES = Array.from({ length: TILE_HASHES }, (_, index) =>
-  createHash('sha256').update(`leaf ${index}`).digest(),
-)
-
-/** Roots of perfect subtrees that are made of whole tiles, by height from 8. */
-const perfectRoots = (() => {
-  const roots = [Buffer.from(grow(0, [], LEAVES).root)]
-  for (let height = 9; height < 32; height++) {
-    const below = roots.at(-1) as Buffer
-    roots.push(Buffer.from(nodeHash(below, below)))
-  }
-  return roots
-})()
-
-const edgeOf = (size: number): Uint8Array[] => {
-  const tiles = Math.floor(size / TILE_HASHES)
-  const high = perfectRoots.filter((_, bit) => Math.floor(tiles / 2 ** bit) % 2 === 1).reverse()
-  return [...high, ...grow(0, [], LEAVES.slice(0, size % TILE_HASHES)).edge]
-}
-
-const seed = async ({ knex }: Database, size: number): Promise<void> => {
-  await knex.raw('TRUNCATE ledger_entries, ledger_tiles, ledger_claims, ledger_checkpoint')
-  for (let level = 0, count = Math.floor(size / TILE_HASHES); count > 0; level++) {
-    const root = perfectRoots[level * 8]
-    const below = perfectRoots[level * 8 - 8] as Buffer
-    const hashes = Buffer.concat(level === 0 ? LEAVES : Array(TILE_HASHES).fill(below))
-    await knex.raw(
-      'INSERT INTO ledger_tiles SELECT ?, tile, ?::bytea, ?::bytea FROM generate_series(0, ? - 1) AS tile',
-      [level, root ?? '', hashes, count],
-    )
-    count = Math.floor(count / TILE_HASHES)
-  }
-  const tail = size % TILE_HASHES
-  for (const [position, leaf_hash] of LEAVES.slice(0, tail).entries()) {
-    await knex('ledger_entries').insert({
-      idx: size - tail + position,
-      id: `ent_${position}`,
-      organisation: 'org_bench',
-      type: 'verify',
-      at: 0,
-      leaf_hash,
-      entry: '{}',
-    })
-  }
-  const edge = edgeOf(size)
-  await knex('ledger_head').update({ size, root: Buffer.from(rootOf(edge)), edge: Buffer.concat(edge) })
-  // What seeding left to do is done before the clock starts.
-  await knex.raw('VACUUM ANALYZE ledger_tiles, ledger_entries')
-  await knex.raw('CHECKPOINT')
-}
 
 const median = (values: readonly number[]): number =>
   [...values].sort((a, b) => a - b)[values.length >> 1] ?? 0
@@ -106,7 +55,10 @@ interface Measured {
 }
 
 const measure = async (database: Database, size: number): Promise<Measured> => {
-  await seed(database, size)
+  await seedTree(database, size)
+  // What seeding left to do is done before the clock starts.
+  await database.knex.raw('VACUUM ANALYZE ledger_tiles, ledger_entries')
+  await database.knex.raw('CHECKPOINT')
   const log = createLog(database)
   const sealing = createSealing(new Uint8Array(32).fill(1))
   const clock = systemClock

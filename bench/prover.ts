@@ -18,7 +18,7 @@ import { createWitnessProgram, witnessFile } from '../src/circuits/proving/witne
 import { createWorkerPool } from '../src/circuits/threads/worker-pool.ts'
 import { artifacts } from '../test/support/circuits/circuits.ts'
 import { GOOD_INPUTS } from '../test/support/domain/proofs.ts'
-import { type Row, report } from './support/interleaved.ts'
+import { median, milliseconds, type Row, report } from './support/interleaved.ts'
 
 const TURNS = 7
 /** Whole proofs with tables against snarkjs; with those that a thread makes at once ratios are shown without a goal. */
@@ -38,15 +38,6 @@ const MIB = 2 ** 20
 const TABLE_BYTES = 4 * MIB
 
 const rows: Row[] = []
-
-const median = (values: readonly number[]): number =>
-  values.toSorted((a, b) => a - b)[values.length >> 1] ?? Number.NaN
-
-const milliseconds = async (run: () => unknown): Promise<number> => {
-  const start = performance.now()
-  await run()
-  return performance.now() - start
-}
 
 /** Adds a row for two contenders that take turns; the first run of each doesn't count. */
 const compare = async (

@@ -2,7 +2,7 @@
  * What hot routes cost a server that is a process of its own: answers a second, and processor time of its main thread, which serves
  * everybody. Before that, the memory of a server that nobody has asked anything, on PostgreSQL and on the embedded
  * database. Linux only, which tells threads apart; needs PostgreSQL at DATABASE_URL, by default 127.0.0.1:5432 as user
- * postgres. `npx tsx bench/routes.ts`
+ * postgres. `npx tsx bench/routes.ts`; `BENCH_WORK=memory` measures memory alone.
  * @module
  */
 import { randomBytes } from 'node:crypto'
@@ -11,53 +11,26 @@ import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
-import manifest from '../package.json' with { type: 'json' }
 import { clientOf, ok } from '../test/support/client.ts'
 import { quantile, requestBytes, runLoad } from '../test/support/servers/http-load.ts'
-import { type ServerProcess, startServerProcess } from '../test/support/servers/server-process.ts'
+import type { ServerProcess } from '../test/support/servers/server-process.ts'
 import { type Row, report } from './support/interleaved.ts'
+import { mainThreadMs } from './support/process-times.ts'
 import { median } from './support/processor-time.ts'
 import { measureInScratchDatabase } from './support/scratch-database.ts'
+import { pidOf, startAsNpmDoes } from './support/started-server.ts'
 
 const SLICES = Number(process.env.BENCH_SLICES ?? 5)
 const SLICE_MS = 2000
 /** After which an idle server has done what it does at its start. */
 const SETTLE_MS = 8000
-const TICK_MS = 10
 const KEY = `ak_bench_${randomBytes(16).toString('hex')}`
+const IS_MEMORY_ALONE = process.env.BENCH_WORK === 'memory'
 const MOST_MB = { PostgreSQL: 190, embedded: 420 } as const
 
 const rows: Row[] = []
 const row = (what: string, ours: string, mustReach = '', isOk = true): void => {
   rows.push({ what, ours, peer: '', theirs: '', ratio: '', mustReach, ok: isOk })
-}
-
-/** What `npm start` sets. */
-const START_SETTINGS = Object.fromEntries(
-  manifest.scripts.start.split(' ').flatMap((word) => (word.includes('=') ? [word.split('=')] : [])),
-)
-
-const startServer = (env: Readonly<Record<string, string>>): Promise<ServerProcess> =>
-  startServerProcess({
-    MASTER_KEY: randomBytes(32).toString('hex'),
-    ADMIN_API_KEY: KEY,
-    RATE_LIMITS: 'off',
-    DATA_DIR: 'memory',
-    ...START_SETTINGS,
-    ...env,
-  })
-
-const pidOf = ({ process: { pid } }: ServerProcess): number => {
-  if (pid === undefined) throw new Error('the server has no process')
-  return pid
-}
-
-/** Processor time of the main thread since its start, in ms. @see proc_pid_stat(5), utime and stime */
-const mainThreadMs = (pid: number): number => {
-  const stat = readFileSync(`/proc/${pid}/task/${pid}/stat`, 'utf8')
-  // The second field may hold anything, in parentheses; utime is the 14th.
-  const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ')
-  return (Number(fields[11]) + Number(fields[12])) * TICK_MS
 }
 
 const residentMb = (pid: number): number =>
@@ -144,15 +117,15 @@ const measureRoutes = async (server: ServerProcess): Promise<void> => {
 await measureInScratchDatabase('routes', async (databaseUrl) => {
   const directory = await mkdtemp(join(tmpdir(), 'assay-bench-'))
   try {
-    const embedded = await startServer({ DATA_DIR: directory })
+    const embedded = await startAsNpmDoes({ DATA_DIR: directory, ADMIN_API_KEY: KEY })
     await memoryOf(embedded, 'embedded').finally(() => embedded.end())
   } finally {
     await rm(directory, { recursive: true })
   }
-  const server = await startServer({ DATABASE_URL: databaseUrl })
+  const server = await startAsNpmDoes({ DATABASE_URL: databaseUrl, ADMIN_API_KEY: KEY })
   try {
     await memoryOf(server, 'PostgreSQL')
-    await measureRoutes(server)
+    if (!IS_MEMORY_ALONE) await measureRoutes(server)
   } finally {
     await server.end()
   }

@@ -11,7 +11,7 @@ import { join } from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
 import { COMPARISON_NUMBER, subjectRecords } from '../src/domain/aml/subscriptions/records.ts'
 import { createPersonKeys } from '../src/domain/kyc/person-records.ts'
-import { createSealing } from '../src/keys/sealing.ts'
+import { openSealing } from '../src/keys/data-keys.ts'
 import { createSubjectPseudonyms } from '../src/keys/subject-pseudonyms.ts'
 import { type Database, openDatabase } from '../src/store/database.ts'
 import { type Client, clientOf, ok } from '../test/support/client.ts'
@@ -56,7 +56,8 @@ const writeList = (directory: string, changed: number): void => {
 
 /** Rows as the service writes them, without a request for each. */
 const seed = async (database: Database, organisation: string, version: number): Promise<void> => {
-  const sealing = createSealing(Buffer.from(masterKey, 'hex'))
+  const { sealing, close } = await openSealing(database, Buffer.from(masterKey, 'hex'))
+  close()
   const keys = createPersonKeys(sealing)
   const pseudonyms = createSubjectPseudonyms({ sealing })
   for (let from = 0; from < PEOPLE; from += ROWS_AT_ONCE) {

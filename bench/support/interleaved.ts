@@ -26,9 +26,17 @@ export interface Timing {
   ratio: number
 }
 
-const median = (values: readonly number[]): number => {
+/** @returns the upper one of the two in the middle where there are two */
+export const median = (values: readonly number[]): number => {
   const sorted = values.toSorted((a, b) => a - b)
   return sorted[sorted.length >> 1] ?? Number.NaN
+}
+
+/** How long one run takes. */
+export const milliseconds = async (run: () => unknown): Promise<number> => {
+  const start = performance.now()
+  await run()
+  return performance.now() - start
 }
 
 /** Runs until `milliseconds` have passed. @returns runs made */
