@@ -9,7 +9,6 @@
  * All of it is kept in holder.jwe, which the holder's page of the service imports as well.
  */
 import { readFileSync, writeFileSync } from 'node:fs'
-// In an application of your own: import { … } from 'assay-proving'
 import {
   answerOf,
   createHolder,
@@ -18,7 +17,7 @@ import {
   fetchCircuitFiles,
   importHolder,
   proveAnswer,
-} from '../src/circuits/proving/proving.ts'
+} from 'assay-proving'
 
 const FILE = 'holder.jwe'
 const [command, given = ''] = process.argv.slice(2)

@@ -6,8 +6,6 @@
  * twice; the exit status says so. Run it after `npm run build`:
  *
  *     npx tsx examples/offline-payments.ts
- *
- * In an application of your own, import `createTerminal` and `journalStorage` from `assay-terminal/node`.
  */
 import { type ChildProcess, spawn } from 'node:child_process'
 import { randomBytes } from 'node:crypto'
@@ -17,9 +15,9 @@ import { createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { createTerminal, journalStorage, type PaymentResult, type Terminal } from '../src/terminal/node.ts'
+import { createTerminal, journalStorage, type PaymentResult, type Terminal } from 'assay-terminal/node'
 
-const SERVER = join(import.meta.dirname, '../build/server.js')
+const SERVER = join(import.meta.dirname, '../build/cli.js')
 /**
  * A till would go on offline after 500 ms. Here it waits, so that a busy machine doesn't change the story: only a
  * server that was killed is away.
@@ -57,7 +55,7 @@ const isUp = (): Promise<boolean> =>
   )
 
 const startServer = async (): Promise<void> => {
-  server = spawn(process.execPath, [SERVER], {
+  server = spawn(process.execPath, [SERVER, 'serve'], {
     env: {
       PATH: process.env.PATH,
       PORT: new URL(url).port,

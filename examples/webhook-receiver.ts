@@ -9,8 +9,7 @@
 import { readFileSync } from 'node:fs'
 import { createServer, type RequestListener } from 'node:http'
 import { createServer as createSecureServer } from 'node:https'
-// In an application of your own: import { … } from 'assay-verify'
-import { verifyWebhook, type WebhookDelivery } from '../src/protocol/webhook.ts'
+import { verifyWebhook, type WebhookDelivery } from 'assay-verify'
 
 const MAX_BODY_BYTES = 64 * 1024
 /** Retries come within seconds; a day is plenty. A receiver of several processes keeps the ids in its database. */

@@ -2,13 +2,14 @@
  * The shell blocks of README.md and docs/, as a reader runs them: in order, in one shell, against a fresh server for each
  * document; and what they print is what the documents say.
  */
-import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, symlinkSync } from 'node:fs'
+import { existsSync, mkdtempSync, rmSync, symlinkSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { expect } from 'chai'
+import { readDocuments, valuesOf } from './support/docs/code-blocks.ts'
 import { printedDifference } from './support/docs/printed.ts'
 import { type Shell, startShell } from './support/docs/shell.ts'
-import { type ShellBlock, type Step, shellBlocks } from './support/docs/shell-blocks.ts'
+import { type Step, shellBlocks } from './support/docs/shell-blocks.ts'
 import { onEmbedded } from './support/servers/database.ts'
 import { freePort, type ServerProcess, startServerProcess } from './support/servers/server-process.ts'
 import { json, startTargetServer } from './support/servers/target-server.ts'
@@ -21,13 +22,9 @@ const TOLD_AS_OPTION = /(npx assay terminal configure)/g
 /** What a reader has after `npm ci` and `npm start`, apart from what the server makes. */
 const CHECKOUT = ['build', 'circuits', 'examples', 'node_modules', 'package.json', 'src', 'tsconfig.json']
 
-const documents = ['README.md', ...readdirSync(join(ROOT, 'docs')).map((name) => `docs/${name}`)]
-  .filter((name) => name.endsWith('.md'))
-  .map((name) => ({ name, blocks: shellBlocks(readFileSync(join(ROOT, name), 'utf8')) }))
+const documents = readDocuments()
+  .map(({ name, text }) => ({ name, blocks: shellBlocks(text) }))
   .filter(({ blocks }) => blocks.length > 0)
-
-const valuesOf = ({ directives }: ShellBlock, kind: 'not run' | 'server') =>
-  directives.filter((directive) => directive.kind === kind).map(({ value }) => value)
 
 /** A checkout of the reader's own, with a server that can be started over. */
 const openCheckout = async (reachable: string) => {

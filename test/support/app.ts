@@ -70,6 +70,7 @@ export const startTestApp = async ({
       MASTER_KEY: randomBytes(32).toString('hex'),
       ADMIN_API_KEY: adminKey,
       RATE_LIMIT_PER_MINUTE: '1000000',
+      SECURITY_CONTACT: 'mailto:security@assay.example',
       TRUST_PROXY: '127.0.0.1/32',
       EGRESS_ALLOW_CIDRS: '127.0.0.0/8',
       LOG_LEVEL: 'silent',

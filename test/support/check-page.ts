@@ -1,4 +1,5 @@
 /** The page that checks, in Chromium: what it is given, and what it says. */
+import { expect } from 'chai'
 import type { Browser, Page } from 'playwright-core'
 import { startTestApp, type TestApp, type TestOrganisation } from './app.ts'
 import { launchChromium } from './chromium.ts'
@@ -102,4 +103,23 @@ export const reheaded = (jws: string, change: object): string => {
   const [header = '', payload, signature] = jws.split('.')
   const members = JSON.parse(Buffer.from(header, 'base64url').toString())
   return `${Buffer.from(JSON.stringify({ ...members, ...change })).toString('base64url')}.${payload}.${signature}`
+}
+
+/**
+ * Hooks of a suite: one service and browser for all its tests, with a new page for each, after which no page may have
+ * complained.
+ *
+ * @param use gets both before each test
+ */
+export const onCheckPage = (use: (pages: CheckPages, page: Page) => void): void => {
+  let pages: CheckPages
+  before(async () => {
+    pages = await startCheckPages()
+  })
+  after(() => pages?.close())
+  beforeEach(async () => {
+    await pages.fresh()
+    use(pages, await pages.open())
+  })
+  afterEach(() => expect(pages.complaints).to.deep.equal([]))
 }

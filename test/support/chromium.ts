@@ -1,15 +1,14 @@
 /** The system's Chromium, without a window, with a profile of its own. */
 import { existsSync } from 'node:fs'
-import { type Browser, chromium } from 'playwright-core'
+import { type Browser, type BrowserContext, chromium } from 'playwright-core'
 
 const EXECUTABLE = '/usr/bin/chromium'
 
-/** @param extra arguments @throws Error that says how to install it */
-export const launchChromium = (extra: readonly string[] = []): Promise<Browser> => {
+const optionsWith = (extra: readonly string[]) => {
   if (!existsSync(EXECUTABLE)) {
     throw new Error(`Browser tests need Chromium at ${EXECUTABLE}: apt-get install chromium`)
   }
-  return chromium.launch({
+  return {
     executablePath: EXECUTABLE,
     args: [
       '--headless',
@@ -22,5 +21,13 @@ export const launchChromium = (extra: readonly string[] = []): Promise<Browser> 
       '--disable-sync',
       ...extra,
     ],
-  })
+  }
 }
+
+/** @param extra arguments @throws Error that says how to install it */
+export const launchChromium = (extra: readonly string[] = []): Promise<Browser> =>
+  chromium.launch(optionsWith(extra))
+
+/** One that keeps what pages keep, in a folder, until it is started there again. @throws Error as above */
+export const launchInFolder = (folder: string): Promise<BrowserContext> =>
+  chromium.launchPersistentContext(folder, { ...optionsWith([]), locale: 'en-GB' })

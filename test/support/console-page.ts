@@ -107,11 +107,12 @@ export const ownerOf = async (
   return { ...account, apiKey }
 }
 
-/** @param env of the app, over what suits most tests */
-export const startConsolePages = async (
-  env: Readonly<Record<string, string>> = {},
-): Promise<ConsolePages> => {
-  const [browser, app]: [Browser, TestApp] = await Promise.all([launchChromium(), startTestApp({ env })])
+/** The env of the app, over what suits most tests; or what starts one, which is closed with the pages. */
+type Start = Readonly<Record<string, string>> | (() => Promise<TestApp>)
+
+export const startConsolePages = async (start: Start = {}): Promise<ConsolePages> => {
+  const starting = typeof start === 'function' ? start() : startTestApp({ env: start })
+  const [browser, app]: [Browser, TestApp] = await Promise.all([launchChromium(), starting])
   const contexts = createContexts(browser)
   const pages: ConsolePages = {
     app,
@@ -142,17 +143,11 @@ export const startConsolePages = async (
   return pages
 }
 
-/**
- * Call inside `describe`: one app for its tests, and for each a browser that was never here and complains of nothing.
- * @param env of the app
- */
-export const eachInFreshBrowser = (
-  started: (pages: ConsolePages) => void,
-  env: Readonly<Record<string, string>> = {},
-): void => {
+/** Call inside `describe`: one app for its tests, and for each a browser that was never here and complains of nothing. */
+export const eachInFreshBrowser = (started: (pages: ConsolePages) => void, start?: Start): void => {
   let pages: ConsolePages
   before(async () => {
-    pages = await startConsolePages(env)
+    pages = await startConsolePages(start)
     started(pages)
   })
   after(() => pages?.close())

@@ -3,6 +3,7 @@ import { join } from 'node:path'
 import type { Route } from '../../src/http/route.ts'
 import { ANSWER_URL } from '../../src/server/example-answers.ts'
 import type { TestApp } from './app.ts'
+import { isSuccess } from './client.ts'
 import { createFixtures, fill } from './fixtures.ts'
 
 export const ANSWERS_FILE = join(import.meta.dirname, '../../src/server/example-answers.json')
@@ -26,11 +27,15 @@ export const callExample = async (app: TestApp, route: Route): Promise<ExampleAn
 /** The document in which the answers are shown. */
 const ITSELF = 'getOpenApi'
 
-/** Whether a status of a route is answered with JSON, of which the document shows an example. */
+/**
+ * Whether a status of a route is answered with JSON, of which the document shows an example: also the refusal of what a server
+ * does only once somebody has set it up.
+ */
 export const isShown = ({ name, response, produces = 'application/json' }: Route, status: number): boolean =>
   name !== ITSELF &&
-  (response[status] ?? null) !== null &&
-  [produces].flat().some((type) => type.split(';')[0] === 'application/json')
+  (!isSuccess({ status }) ||
+    ((response[status] ?? null) !== null &&
+      [produces].flat().some((type) => type.split(';')[0] === 'application/json')))
 
 const shortened = (value: unknown): unknown => {
   if (typeof value === 'string' && value.startsWith('<svg')) return '<svg …</svg>'

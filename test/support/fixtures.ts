@@ -15,7 +15,7 @@ import { createAgent, postPlain } from './domain/envelopes.ts'
 import { createProxy, sharedTarget, USER_ID } from './domain/hermes.ts'
 import { hybridRoutesOf } from './domain/hybrid-tokens.ts'
 import { kycRoutesOf } from './domain/kyc.ts'
-import { createPod } from './domain/pods.ts'
+import { bindDomain, createPod } from './domain/pods.ts'
 import { challengeRoutesOf } from './domain/presentations.ts'
 import { asText, generated } from './domain/proof-api.ts'
 import { screeningRoutesOf } from './domain/screening.ts'
@@ -36,9 +36,19 @@ type Makers = Readonly<
 const created = <T>(app: TestApp, key: string, path: string, body: object): Promise<T> =>
   ok(app, 'POST', path, { key, body })
 
+const DOMAIN = 'verify.shop.example'
+/** Another, so that what is told of the first does not depend on what was called before. */
+const BOUND_DOMAIN = 'checks.shop.example'
+
+const makeBoundPod = async (app: TestApp, { apiKey }: TestOrganisation) => {
+  const { podId } = await createPod(app, apiKey)
+  await bindDomain(app, podId, BOUND_DOMAIN)
+  return { boundPodId: podId }
+}
+
 const makeAccount = async (app: TestApp) => {
-  const { email, password } = await signUp(app)
-  return { email, password }
+  const { email, password, accountId } = await signUp(app)
+  return { email, password, accountId }
 }
 
 const makeTerminal = async (app: TestApp, { apiKey }: TestOrganisation) => {
@@ -290,7 +300,8 @@ const MAKERS: Makers = {
   policyId: makePolicy,
   webhookId: makeWebhook,
   podId: async (app, { apiKey }) => ({ podId: (await createPod(app, apiKey)).podId }),
-  domain: async () => ({ domain: 'verify.shop.example' }),
+  boundPodId: makeBoundPod,
+  domain: async () => ({ domain: DOMAIN }),
   token: makeToken,
   tokenId: makeToken,
   agentId: makeAgent,
@@ -350,7 +361,7 @@ const LISTED: Readonly<Record<string, readonly string[]>> = {
   listConsoleScreeningFindings: ['findingId'],
   listAgents: ['agentId'],
   listDevices: ['deviceId'],
-  listPods: ['podId'],
+  listPods: ['boundPodId'],
   listProxies: ['proxyId'],
   listWebhooks: ['webhookId'],
 }
@@ -433,8 +444,9 @@ export const createFixtures = async (app: TestApp, route: Route): Promise<Fixtur
   return { key: needsOperator ? app.adminKey : owner.apiKey, values }
 }
 
-/** What examples can't get in a test's server: a placeholder, and what needs certificates or a provider that it was not given. */
+/** What examples can't get in a test's server: a placeholder, and what needs a disk, certificates or a provider that it was not given. */
 export const WITHOUT_SUCCESS: Readonly<Record<string, number>> = {
+  createBackup: 501,
   submitOfflineTransactions: 501,
   tokenPass: 501,
   startProviderSignIn: 501,

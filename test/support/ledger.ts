@@ -4,7 +4,7 @@ import type { Caller } from '../../src/caller.ts'
 import { type Clock, systemClock } from '../../src/clock.ts'
 import { fail } from '../../src/errors.ts'
 import { createPseudonyms } from '../../src/keys/pseudonyms.ts'
-import { createSealing } from '../../src/keys/sealing.ts'
+import { createSealing, type Sealing } from '../../src/keys/sealing.ts'
 import { CLAIM_KINDS } from '../../src/ledger/claim-kinds.ts'
 import { type Decide, type Entry, type Place, type Receipt, WithRoot } from '../../src/ledger/decision.ts'
 import { createLedger, type Ledger, type LedgerDeps } from '../../src/ledger/ledger.ts'
@@ -21,15 +21,19 @@ export interface TestLedger {
   close(): Promise<void>
 }
 
-/** A second ledger on an open database, as another server would have one. */
+/**
+ * A second ledger on an open database, as another server would have one.
+ * @param options.sealing of a database that a server opened, which has keys of its own; absent: that of tests' ledgers
+ */
 export const ledgerOn = (
   database: Database,
   options: Partial<Pick<LedgerDeps, 'onBatch' | 'onClockSkew' | 'maxBatchItems' | 'checkDecisions'>> & {
     clock?: Clock
+    sealing?: Sealing
   } = {},
 ): Promise<Ledger> => {
   const clock = options.clock ?? systemClock
-  const sealing = createSealing(MASTER_KEY)
+  const sealing = options.sealing ?? createSealing(MASTER_KEY)
   return createLedger({
     checkDecisions: true,
     ...options,

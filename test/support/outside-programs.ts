@@ -35,6 +35,23 @@ export const readQrWithZbar = (test: Context, png: Uint8Array): string => {
   }
 }
 
+/**
+ * Runs promtool (Debian: prometheus). @param input what it reads from standard input
+ * @returns its exit status with all that it said
+ */
+export const promtool = (
+  test: Context,
+  args: readonly string[],
+  input = '',
+): { readonly status: number | null; readonly said: string } => {
+  if (!runs('promtool', '--version')) {
+    console.log('      SKIPPED: promtool is not installed (apt-get install prometheus)')
+    test.skip()
+  }
+  const { status, stdout, stderr } = spawnSync('promtool', args, { input, encoding: 'utf8' })
+  return { status, said: `${stdout}${stderr}` }
+}
+
 /** Programs that load a JWK set whole, as their users do, and print the payload of a JWS that verifies. */
 const PROGRAMS = {
   jwcrypto: `

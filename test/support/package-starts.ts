@@ -28,6 +28,15 @@ const startOfVerify = async (app: TestApp): Promise<Start> => {
   return { program, inBrowser: program, prints: /^YES\nmember-7\n$/ }
 }
 
+const startOfPostQuantum = async (app: TestApp): Promise<Start> => {
+  const { apiKey: key } = await app.organisation()
+  const body = { subject: 'member-7', claims: { decision: 1 } }
+  const token = demandSuccess(await app.request('POST', '/v1/tokens/generate-quantum-safe', { key, body }))
+  const before = `const hybridToken = ${JSON.stringify(token)}`
+  const program = await startOf('assay-verify', { [SERVICE]: app.url }, before, '## Post-quantum signatures')
+  return { program, inBrowser: program, prints: /^true\n1\n$/ }
+}
+
 const startOfTerminal = async (app: TestApp): Promise<Start> => {
   const { apiKey: key } = await app.organisation()
   const made = demandSuccess(
@@ -76,9 +85,10 @@ const startOfProving = async (app: TestApp): Promise<Start> => {
   return { program, inBrowser: program, prints: /^1\ntrue\n$/ }
 }
 
-/** By package. */
+/** By package, or entry of one. */
 export const STARTS: Readonly<Record<string, (app: TestApp) => Promise<Start>>> = {
   'assay-verify': startOfVerify,
+  'assay-verify/pq': startOfPostQuantum,
   'assay-client': startOfClient,
   'assay-terminal': startOfTerminal,
   'assay-proving': startOfProving,
@@ -87,6 +97,7 @@ export const STARTS: Readonly<Record<string, (app: TestApp) => Promise<Start>>> 
 /** Compiles where the types of all packages are found and say what they should. */
 export const TYPES_PROGRAM = `
 import { type JwsVerdict, readCheckpoint, verifyResult } from 'assay-verify'
+import { readCheckpoint as readTwice, verifyHybridToken } from 'assay-verify/pq'
 import { type ProofVerdict, verifyPairing } from 'assay-verify/proof'
 import { createClient, isErrorOf } from 'assay-client'
 import { createProving, kyc } from 'assay-proving'
@@ -102,6 +113,9 @@ else console.log(verdict.payload)
 verifyResult('', { issuer: '' })
 // @ts-expect-error: no such option
 readCheckpoint('', { origin: '', keys: '', witness: '' })
+// @ts-expect-error: without the second keys half of it would not be checked
+verifyHybridToken({}, { keys: { keys: [] } })
+export const isSignedTwice = readTwice('', { origin: '', keys: '' }).valid
 export const pairing: Promise<ProofVerdict> = verifyPairing({} as never, {} as never, [])
 const assay = createClient({ baseUrl: 'https://assay.example.org' })
 export const decision: Promise<'YES' | 'NO' | null | undefined> = assay.verify({ data: {} }).then((result) => result.decision)

@@ -51,17 +51,13 @@ export const createProject = async (
     '{ "name": "project", "private": true, "type": "module" }\n',
   )
   await mkdir(join(directory, 'tarballs'))
-  const packed = await runHere(
-    'npm',
-    'pack',
-    '--silent',
-    '--pack-destination',
-    'tarballs',
-    ...names.map((name) => join(PACKAGES, name)),
-  )
+  const pack = ['pack', '--silent', '--pack-destination', 'tarballs']
+  // Without a name it would pack the project.
+  const packed =
+    names.length > 0 ? await runHere('npm', ...pack, ...names.map((name) => join(PACKAGES, name))) : ''
   const tarballs = packed
-    .trim()
     .split('\n')
+    .filter(Boolean)
     .map((file) => `./tarballs/${file}`)
   await runHere(
     'npm',
@@ -88,14 +84,18 @@ export const createProject = async (
 /**
  * The program at the start of a package's README, made one of a server that is there.
  * @param before what the README takes for granted @param replaced its texts by those that hold here
+ * @param heading that of another program of the README, which begins below it
  */
 export const startOf = async (
   name: string,
   replaced: Readonly<Record<string, string>>,
   before = '',
+  heading = '# ',
 ): Promise<string> => {
   const readme = await readFile(join(PACKAGES, name, 'README.md'), 'utf8')
-  const [, program = ''] = /```js\n([\s\S]*?)```/.exec(readme) ?? []
+  const from = `\n${readme}`.indexOf(`\n${heading}`)
+  if (from === -1) throw new Error(`the README of ${name} has no heading ${heading}`)
+  const [, program = ''] = /```js\n([\s\S]*?)```/.exec(readme.slice(from)) ?? []
   const lines = program.trimEnd().split('\n').length
   if (lines > 25) throw new Error(`the start of ${name} has ${lines} lines`)
   const [imports, rest] = [program.match(/^import .*$/gm) ?? [], program.replace(/^import .*$/gm, '')]

@@ -11,7 +11,7 @@ import type { VerificationKey } from '../../src/circuits/verifier.ts'
 import { createKeyVerifier } from '../../src/circuits/verifying/key-verifier.ts'
 import { FIELD_MODULUS } from '../../src/core/field.ts'
 import type { SnarkProof } from '../../src/protocol/zk1.ts'
-import { g1, g1Json, g2, g2Json, holdsByNoble, pointOfOrder } from './reference/groth16.ts'
+import { acceptedByNoble, g1, g1Json, g2, g2Json, pointOfOrder } from './reference/groth16.ts'
 
 const { G1, G2, fields } = bn254
 const { Fr } = fields
@@ -88,20 +88,6 @@ export const drawCases = (key: VerificationKey, good: Proved, count: number, see
 }
 
 type Holds = (key: VerificationKey, publicSignals: readonly string[], proof: SnarkProof) => boolean
-
-/** Noble's pairing with the checks that it leaves to its caller. */
-const acceptedByNoble: Holds = (key, publicSignals, proof) => {
-  const isReduced = [...proof.pi_a, ...proof.pi_b.flat(), ...proof.pi_c].every((text) => BigInt(text) < P)
-  if (!isReduced) return false
-  try {
-    g1(proof.pi_a).assertValidity()
-    g1(proof.pi_c).assertValidity()
-    g2(proof.pi_b).assertValidity()
-  } catch {
-    return false
-  }
-  return g2(proof.pi_b).isTorsionFree() && holdsByNoble(key, publicSignals, proof)
-}
 
 /**
  * What the verifier, alone and in batches of 64, says otherwise than it should, or than mcl and, each so many proofs, noble say.

@@ -20,6 +20,8 @@ export interface Shop {
   readonly organisation: TestOrganisation
   /** What browsers complained of: blocked by the policy, or thrown by a script. */
   readonly complaints: string[]
+  /** How far the service's clock is ahead of the real one. */
+  shiftMs: number
   terminal(limits?: object): Promise<TerminalCreated>
   /** A browser that was never here. */
   device(): Promise<BrowserContext>
@@ -29,13 +31,15 @@ export interface Shop {
   paired(limits?: object): Promise<{ page: Page; context: BrowserContext; terminal: TerminalCreated }>
   /** What the service has booked, by transaction id. */
   booked(): Promise<{ transactionId: string; status: string; amount: number }[]>
-  /** Begins anew: an organisation without terminals, no device, nothing complained of, a link that is fast. */
+  /** Begins anew: an organisation without terminals, no device, nothing complained of, a link that is fast, the right time. */
   anew(): Promise<void>
   close(): Promise<void>
 }
 
 export const startShop = async (args: readonly string[] = []): Promise<Shop> => {
-  const [browser, app] = await Promise.all([launchChromium(args), startTestApp()])
+  let shiftMs = 0
+  const clock = { now: () => Date.now() + shiftMs }
+  const [browser, app] = await Promise.all([launchChromium(args), startTestApp({ clock })])
   const link = await startSlowProxy(app.url, 0)
   let organisation = await app.organisation()
   const complaints: string[] = []
@@ -49,6 +53,12 @@ export const startShop = async (args: readonly string[] = []): Promise<Shop> => 
       return organisation
     },
     complaints,
+    get shiftMs() {
+      return shiftMs
+    },
+    set shiftMs(value) {
+      shiftMs = value
+    },
     terminal: (limits) =>
       ok(app, 'POST', '/console/api/terminals', {
         key: organisation.apiKey,
@@ -87,6 +97,7 @@ export const startShop = async (args: readonly string[] = []): Promise<Shop> => 
       made = 0
       link.cut(false)
       link.delayMs = 0
+      shiftMs = 0
       organisation = await app.organisation()
     },
     async close() {
@@ -137,4 +148,27 @@ export const bookedCount = async (shop: Shop, count: number): Promise<void> => {
   while ((await shop.booked()).length < count && Date.now() < until)
     await new Promise((resolve) => setTimeout(resolve, 100))
   expect(await shop.booked()).to.have.length(count)
+}
+
+/** Lets so much time pass since the test began, for the service and a page alike. */
+export const setClocks = async (shop: Shop, page: Page, aheadMs: number): Promise<void> => {
+  shop.shiftMs = aheadMs
+  await page.clock.setSystemTime(Date.now() + aheadMs)
+}
+
+/**
+ * Hooks of a suite: one shop for all its tests, with a new organisation for each, after which no browser may have
+ * complained.
+ *
+ * @param use gets the shop once it has started
+ */
+export const inShop = (use: (shop: Shop) => void): void => {
+  let shop: Shop
+  before(async () => {
+    shop = await startShop()
+    use(shop)
+  })
+  after(() => shop?.close())
+  beforeEach(() => shop.anew())
+  afterEach(() => expect(shop.complaints).to.deep.equal([]))
 }

@@ -2,6 +2,7 @@
 import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { clientProgram } from '../../src/bin/packages/client-source.ts'
+import type { ClientOptions } from '../../src/bin/packages/contents/client/request.ts'
 import { describeApi } from '../../src/server/api-description.ts'
 import { routes } from '../../src/server/routes.ts'
 import { fill, placeholdersOf, WITHOUT_SUCCESS } from './fixtures.ts'
@@ -17,7 +18,7 @@ export type Method = ((input?: object, options?: CallOptions) => Promise<unknown
   readonly all: (input?: object) => AsyncGenerator<unknown>
 }
 export interface ClientModule {
-  createClient(options: object): Readonly<Record<string, Method>>
+  createClient(options: ClientOptions): Readonly<Record<string, Method>>
   isErrorOf(operation: string, error: unknown): boolean
   verifyWebhook(received: object): { readonly valid: boolean }
   readonly AssayError: new () => Error
@@ -44,7 +45,7 @@ const operations = new Map(
 /** Those whose bodies may have members of any name. */
 const OPEN = ['askHermes', 'verifyInPod']
 /** Those whose bodies may have more members than they name. */
-const TAKES_MORE = ['callMcp', 'decidePolicy']
+const TAKES_MORE = ['callMcp', 'decidePolicy', 'evaluateAccess', 'evaluateAccessAll']
 /** What the client has no words for: criteria by query, which may have any name; by body it has. */
 export const REFUSED: Readonly<Record<string, number>> = { ...WITHOUT_SUCCESS, askHermesByQuery: 422 }
 

@@ -1,4 +1,5 @@
 /** The shell blocks of a Markdown file, as steps: commands, and what they are said to print. */
+import { type CodeBlock, codeBlocks } from './code-blocks.ts'
 
 export interface Step {
   /** Of the first command, 1-based. */
@@ -8,32 +9,12 @@ export interface Step {
   readonly printed?: string
 }
 
-/** What a comment above a block says: `<!-- not run: why -->`, `<!-- server: stopped -->`, `<!-- server: NAME=value … -->`. */
-export interface Directive {
-  readonly kind: 'not run' | 'server'
-  readonly value: string
-}
-
-export interface ShellBlock {
-  /** Of the opening fence, 1-based. */
-  readonly line: number
-  readonly directives: readonly Directive[]
+export interface ShellBlock extends CodeBlock {
   readonly steps: readonly Step[]
 }
 
 const PRINTED = /^# → ?(.*)$/
 const PRINTED_ON = /^# {4,}(.*)$/
-const DIRECTIVE = /^<!-- (not run|server): (.*) -->$/
-
-const directivesAbove = (lines: readonly string[], fence: number): Directive[] => {
-  const directives: Directive[] = []
-  for (let at = fence - 1; at >= 0; at--) {
-    const [, kind, value] = DIRECTIVE.exec(lines[at] ?? '') ?? []
-    if (value === undefined || (kind !== 'not run' && kind !== 'server')) break
-    directives.unshift({ kind, value })
-  }
-  return directives
-}
 
 const stepsOf = (lines: readonly string[], firstLine: number): Step[] => {
   const steps: { line: number; commands: string[]; printed?: string[] }[] = []
@@ -53,13 +34,5 @@ const stepsOf = (lines: readonly string[], firstLine: number): Step[] => {
   }))
 }
 
-export const shellBlocks = (markdown: string): ShellBlock[] => {
-  const lines = markdown.split('\n')
-  const blocks: ShellBlock[] = []
-  for (let fence = lines.indexOf('```sh'); fence >= 0; fence = lines.indexOf('```sh', fence + 1)) {
-    const end = lines.indexOf('```', fence + 1)
-    const steps = stepsOf(lines.slice(fence + 1, end), fence + 2)
-    blocks.push({ line: fence + 1, directives: directivesAbove(lines, fence), steps })
-  }
-  return blocks
-}
+export const shellBlocks = (markdown: string): ShellBlock[] =>
+  codeBlocks(markdown, 'sh').map((block) => ({ ...block, steps: stepsOf(block.lines, block.line + 1) }))

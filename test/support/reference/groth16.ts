@@ -57,6 +57,36 @@ export const holdsByNoble = (
   return fields.Fp12.eql(product, fields.Fp12.ONE)
 }
 
+/** The one text of a number. */
+const isDecimal = (text: string): boolean => /^\d+$/.test(text) && String(BigInt(text)) === text
+
+/** Whether a proof and its signals are written in the one form of the wire, whatever their numbers are. */
+export const isStrictForm = (publicSignals: readonly string[], { pi_a, pi_b, pi_c }: SnarkProof): boolean =>
+  [...pi_a, ...pi_b.flat(), ...pi_c, ...publicSignals].every(isDecimal) &&
+  [pi_a, pi_c].every((point) => point.length === 3 && point[2] === '1') &&
+  pi_b.length === 3 &&
+  pi_b[2]?.join() === '1,0'
+
+/** Noble's pairing with the checks that it leaves to its caller: canonical forms, curves, orders, and that no point is infinity. */
+export const acceptedByNoble = (
+  key: VerificationKey,
+  publicSignals: readonly string[],
+  proof: SnarkProof,
+): boolean => {
+  const coordinates = [...proof.pi_a, ...proof.pi_b.flat(), ...proof.pi_c]
+  if (!isStrictForm(publicSignals, proof)) return false
+  if (coordinates.some((text) => BigInt(text) >= fields.Fp.ORDER)) return false
+  if (publicSignals.some((text) => BigInt(text) >= fields.Fr.ORDER)) return false
+  const points = [g1(proof.pi_a), g2(proof.pi_b), g1(proof.pi_c)]
+  if (points.some((point) => point.is0())) return false
+  try {
+    for (const point of points) point.assertValidity()
+  } catch {
+    return false
+  }
+  return g2(proof.pi_b).isTorsionFree() && holdsByNoble(key, publicSignals, proof)
+}
+
 /**
  * Another proof of the same statement, made without knowing the witness: (A/r, B·r + δ·r·s, C + A·s) for A, B, C and
  * random r, s.

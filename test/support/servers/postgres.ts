@@ -30,16 +30,19 @@ export const asPostgres = (): { uid: number; gid: number } | undefined => {
   return { uid: id('-u'), gid: id('-g') }
 }
 
-/** Debian keeps the server's programs out of PATH, by version. */
-const binary = (name: string): string => {
-  const versions = existsSync(INSTALLATIONS)
-    ? readdirSync(INSTALLATIONS).sort((a, b) => Number(b) - Number(a))
-    : []
-  return (
-    versions.map((version) => join(INSTALLATIONS, version, 'bin', name)).find((path) => existsSync(path)) ??
-    name
-  )
-}
+/** Where the server's programs may be: Debian keeps them out of PATH, by version. */
+const directories = (): string[] =>
+  (existsSync(INSTALLATIONS) ? readdirSync(INSTALLATIONS) : [])
+    .sort((a, b) => Number(b) - Number(a))
+    .map((version) => join(INSTALLATIONS, version, 'bin'))
+
+/** A PATH in which they are. */
+export const pathOfPostgres = (): string => [...directories(), process.env.PATH].join(':')
+
+const binary = (name: string): string =>
+  directories()
+    .map((directory) => join(directory, name))
+    .find((path) => existsSync(path)) ?? name
 
 const answers = async (url: string): Promise<boolean> => {
   const client = new pg.Client({ connectionString: url })

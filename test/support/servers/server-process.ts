@@ -34,15 +34,17 @@ const isUp = (url: string): Promise<boolean> =>
 /**
  * Starts `build/server.js` with only the given environment (besides PATH and HOME) and waits until it is ready.
  * @param directory in which it runs
+ * @param program what Node is given, where that is another one: its options, the file and the arguments
  * @throws Error with what the server printed, when it ends or is not ready within three minutes
  */
 export const startServerProcess = async (
   env: Readonly<Record<string, string>>,
   directory?: string,
+  program: readonly string[] = [SERVER],
 ): Promise<ServerProcess> => {
   const port = env.PORT ?? String(await freePort())
   const url = `http://127.0.0.1:${port}`
-  const child = spawn(process.execPath, [SERVER], {
+  const child = spawn(process.execPath, program, {
     cwd: directory,
     env: { PATH: process.env.PATH, HOME: process.env.HOME, LOG_LEVEL: 'error', ...env, PORT: port },
     stdio: ['ignore', 'pipe', 'pipe'],

@@ -9,31 +9,30 @@ const VALIDATE = '/api/merchant/payments/validate'
 
 type Presented = readonly [what: string, till: Till, payment: TestPayment, status: string]
 
-/** Payments that arrived after their key was revoked: one that somebody accepted, and one that waits. */
+/** Payments that arrived after their key was revoked: one that was accepted, one that was rejected, and one that waits. */
 const comeLate = async ({ app, ok, owner, remember }: Story): Promise<Presented[]> => {
   const till = await terminalTill(app, owner)
-  const [accepted, waiting] = [till.payment(), till.payment()]
+  const [accepted, rejected, waiting] = [till.payment(), till.payment(), till.payment()]
   await ok('DELETE', `/console/api/keys/${till.keyId}`)
-  await till.sync([accepted])
-  const { payments } = await ok<{ payments: { paymentId: string }[] }>(
-    'GET',
-    '/console/api/payments?status=late',
-  )
-  await ok('POST', `/console/api/payments/${payments[0]?.paymentId}/accept`)
-  await till.sync([waiting])
-  const { payments: left } = await ok<{ payments: { paymentId: string }[] }>(
-    'GET',
-    '/console/api/payments?status=late',
-  )
+  /** Uploads one, which is then the only one that waits. */
+  const waitsAs = async (payment: TestPayment): Promise<string> => {
+    await till.sync([payment])
+    const path = '/console/api/payments?status=late'
+    const { payments } = await ok<{ payments: { paymentId: string }[] }>('GET', path)
+    return `/console/api/payments/${payments[0]?.paymentId}`
+  }
+  await ok('POST', `${await waitsAs(accepted)}/accept`)
+  await ok('POST', `${await waitsAs(rejected)}/reject`, { reason: 'The till was lost.' })
   remember({
     what: 'a late payment can be accepted',
     method: 'POST',
-    path: `/console/api/payments/${left[0]?.paymentId}/accept`,
+    path: `${await waitsAs(waiting)}/accept`,
     by: owner.apiKey,
     once: true,
   })
   return [
     ['a late payment that was accepted', till, accepted, 'late'],
+    ['a late payment that was rejected', till, rejected, 'late'],
     ['a late payment that waits', till, waiting, 'late'],
   ]
 }
@@ -94,7 +93,10 @@ export const fillPayments = async (story: Story): Promise<void> => {
     const path = `/console/api/payments?status=${status}`
     remember({ what: `payments that are ${status}`, method: 'GET', path, by: owner.apiKey })
   }
-  const { alerts } = await ok<{ alerts: unknown[] }>('GET', ALERTS)
-  if (alerts.length === 0) throw new Error('no alert of a double spend')
+  const { alerts } = await ok<{ alerts: { id: string }[] }>('GET', ALERTS)
+  const [alert] = alerts
+  if (alert === undefined) throw new Error('no alert of a double spend')
+  const muted = { status: 'muted', reason: 'A till of the workshop.' }
+  await ok('PATCH', `/console/api/alerts/${alert.id}`, muted)
   remember({ what: 'alerts of double spends', method: 'GET', path: ALERTS, by: owner.apiKey })
 }

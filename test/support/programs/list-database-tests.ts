@@ -1,0 +1,39 @@
+/**
+ * Prints the files of the suite in which a database or Redis has a part: those that reach, by what they import, what opens one, or that
+ * name its variable. The others show on PostgreSQL and Redis what they showed without.
+ * Usage: mocha $(tsx test/support/programs/list-database-tests.ts)
+ */
+import { existsSync } from 'node:fs'
+import { basename, join } from 'node:path'
+import { filesBelow, importsOf, ROOT, read } from '../sources.ts'
+
+const SUPPORT = 'test/support'
+const DOORS = new Set(
+  ['app', 'servers/database', 'servers/scratch-database', 'servers/redis'].map(
+    (name) => `${SUPPORT}/${name}.ts`,
+  ),
+)
+const LONGEST = 'test/server/server.test.ts'
+const VARIABLES = /\b(DATABASE|REDIS)_URL\b/
+
+const supportOf = new Map<string, readonly string[]>()
+/** The files of the support that a file imports. */
+const importsSupport = (file: string): readonly string[] => {
+  const known = supportOf.get(file)
+  if (known !== undefined) return known
+  const imported = importsOf(file).flatMap(({ to }) => (to.startsWith(`${SUPPORT}/`) ? [to] : []))
+  const found = imported.filter((path) => existsSync(join(ROOT, path)))
+  supportOf.set(file, found)
+  return found
+}
+
+const reachesDatabase = (test: string): boolean => {
+  const reached = new Set([test])
+  for (const file of reached) for (const imported of importsSupport(file)) reached.add(imported)
+  return [...reached].some((file) => DOORS.has(file))
+}
+
+const tests = filesBelow('test', '.test.ts').filter((file) => !/^(slow|browser)-/.test(basename(file)))
+const found = tests.filter((file) => VARIABLES.test(read(file)) || reachesDatabase(file))
+// What takes longest begins first, or one process would have it alone at the end.
+console.log([LONGEST, ...found.filter((file) => file !== LONGEST)].join('\n'))
