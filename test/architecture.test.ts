@@ -131,10 +131,10 @@ const RULES: { in: RegExp; may: readonly string[] }[] = [
     in: /^src\/ledger\//,
     may: [...VOCABULARY, 'src/core/', 'src/protocol/', 'src/store/', 'src/keys/', 'node:', 'knex', 'pino'],
   },
-  // What agents sign is read here alone.
+  // What agents and their directories sign is read here.
   {
-    in: /^src\/domain\/agents\/trust\/evidence\/http-signature\.ts$/,
-    may: [...VOCABULARY, 'src/keys/', 'http-message-sig', 'structured-headers'],
+    in: /^src\/domain\/agents\/(trust\/evidence\/(http-signature|signature-agent)|enrol\/directory-signature)\.ts$/,
+    may: [...VOCABULARY, 'src/keys/', 'src/net/', 'http-message-sig', 'structured-headers'],
   },
   { in: /^src\/domain\/agents\/trust\/evidence\/content-digest\.ts$/, may: ['node:', 'structured-headers'] },
   {
@@ -269,6 +269,7 @@ const RULES: { in: RegExp; may: readonly string[] }[] = [
       'src/circuits/',
       '@noble/curves',
       '@noble/hashes',
+      '@noble/post-quantum',
     ],
   },
   {
@@ -302,9 +303,14 @@ const RULES: { in: RegExp; may: readonly string[] }[] = [
     in: /^src\/bin\/packages\/contents\/client\//,
     may: ['src/protocol/webhook-signature.ts', '@noble/hashes'],
   },
-  { in: /^src\/bin\/packages\/contents\/verify\//, may: ['src/core/', 'src/protocol/', '@noble/curves'] },
+  {
+    in: /^src\/bin\/packages\/contents\/verify\//,
+    may: ['src/core/', 'src/protocol/', '@noble/curves', '@noble/post-quantum'],
+  },
   // What puts everything together: services below, the server that they are served by above.
   { in: /^src\/services\//, may: [...VOCABULARY, ...FOLDERS_BELOW_DOMAIN, 'src/', 'node:', 'pino'] },
+  // Loaded only where somebody collects it.
+  { in: /^src\/server\/(telemetry|otlp-metrics)\.ts$/, may: ['src/', 'node:', '@opentelemetry/'] },
   { in: /^src\/server\//, may: ['src/', 'node:', 'koa', 'pino', 'typebox'] },
 ]
 

@@ -8,6 +8,7 @@ import { expect } from 'chai'
 import { exportJWK, generateKeyPair, SignJWT } from 'jose'
 import { type Asked, checkResult } from '../examples/verify-checks.ts'
 import { prepareCurve } from '../src/bin/circuits/curve.ts'
+import { LIBRARIES } from '../src/bin/packages/table.ts'
 import { eligibility } from '../src/circuits/mappers/eligibility.ts'
 import { type SimpleYesnoValues, simpleYesno } from '../src/circuits/mappers/simple_yesno.ts'
 import { type YesnoValues, yesno } from '../src/circuits/mappers/yesno.ts'
@@ -29,7 +30,20 @@ import {
 import { startProgram } from './support/programs.ts'
 import { rejection } from './support/rejection.ts'
 import { type ScriptedServer, startScriptedServer } from './support/servers/scripted-server.ts'
+import { read } from './support/sources.ts'
 import { verified } from './support/verification.ts'
+
+describe('names of packages in examples', () => {
+  it('lead to what the packages are made of', () => {
+    const { compilerOptions } = JSON.parse(read('tsconfig.json')) as {
+      compilerOptions: { paths: Readonly<Record<string, readonly string[]>> }
+    }
+    const published = LIBRARIES.flatMap(({ suffix, entries }) =>
+      entries.map(({ path, source }) => [`assay${suffix}${path.slice(1)}`, [`./${source}`]] as const),
+    )
+    expect(Object.fromEntries(published)).to.deep.include(compilerOptions.paths)
+  })
+})
 
 describe('examples', () => {
   it('offline-payments loses no payment and stores none twice', async function () {

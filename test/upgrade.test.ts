@@ -35,6 +35,10 @@ const GONE: Readonly<Record<string, string>> = {
     'the index of the search holds more',
   "index CREATE INDEX payments_to_attend ON public.payments USING btree (organisation, status, id) WHERE (status <> 'accepted'::text)":
     'all payments are listed, by the time at which they were received',
+  'index CREATE INDEX ledger_entries_digest ON public.ledger_entries USING btree (organisation, digest, idx) WHERE (digest IS NOT NULL)':
+    'digests are found by a hash of them',
+  'index CREATE INDEX ledger_entries_organisation ON public.ledger_entries USING btree (organisation, idx)':
+    'an organisation’s entries are found type by type',
   'column security_alerts.status text collate C not null':
     'what follows from decisions has a column of its own; this one has a default, which old servers write as well',
   ...Object.fromEntries(

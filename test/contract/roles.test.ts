@@ -14,7 +14,7 @@ import { fill } from '../support/fixtures.ts'
 
 const UNKNOWN_ID = 'xyz_00000000000000000000000000'
 /** Needs scope `keys` of API keys, and is day-to-day work all the same. */
-const OPERATORS_TOO = ['acceptPayment']
+const OPERATORS_TOO = ['acceptPayment', 'rejectPayment']
 /** Needs no scope and writes nothing of the organisation: they are about the member's own account. */
 const OWN = [
   ...['deleteSession', 'endOtherSessions', 'endSession', 'changePassword'],
