@@ -77,6 +77,10 @@ export interface Metrics {
   readonly ledgerCommitSeconds: Histogram
   /** Findings that the log does not continue what was signed of it. */
   readonly ledgerInconsistencies: Counter
+  /** Requests to witnesses, by `witness` as the policy calls it and `outcome`. */
+  readonly witnessRequests: Counter<'witness' | 'outcome'>
+  /** Says how large and how old the newest witnessed checkpoint is; asked at each scrape. */
+  readWitnessed(read: () => Promise<WitnessedState>): void
   /** Open streams of the chat on this server. */
   readonly sseConnections: Gauge
   /** Content type of {@link Metrics.text}. */
@@ -110,6 +114,57 @@ const createLedgerInstruments = (registers: Registry[]) => ({
     registers,
   }),
 })
+
+/** How the checkpoints of the log are witnessed. */
+export interface WitnessedState {
+  /** Whether the newest one is older than it may be. */
+  readonly isLate: boolean
+  /** Entries under it; undefined before the first. */
+  readonly size: number | undefined
+  readonly ageSeconds: number
+}
+
+/** Of witnesses. While the database is away the last numbers stand. */
+const createWitnessInstruments = (
+  registers: Registry[],
+): Pick<Metrics, 'witnessRequests' | 'readWitnessed'> => {
+  let read: (() => Promise<WitnessedState>) | undefined
+  const gauge = (name: string, help: string, measure: (state: WitnessedState) => number | undefined) =>
+    new Gauge({
+      name,
+      help,
+      registers,
+      async collect() {
+        const state = await read?.().catch(() => undefined)
+        const value = state && measure(state)
+        if (value !== undefined) this.set(value)
+      },
+    })
+  gauge(
+    'ledger_witnessed_size',
+    'Entries under the newest checkpoint that witnesses have cosigned.',
+    ({ size }) => size,
+  )
+  gauge(
+    'ledger_witnessed_age_seconds',
+    'Age of that checkpoint; before the first, since the server began to wait for one.',
+    ({ ageSeconds }) => ageSeconds,
+  )
+  gauge('ledger_witnesses_late', '1 while that checkpoint is older than it may be.', ({ isLate }) =>
+    Number(isLate),
+  )
+  return {
+    witnessRequests: new Counter({
+      name: 'witness_requests_total',
+      help: 'Times that a witness was asked to cosign, by how it ended.',
+      labelNames: ['witness', 'outcome'],
+      registers,
+    }),
+    readWitnessed(source) {
+      read = source
+    },
+  }
+}
 
 /** What the services count and time themselves. */
 const createInstruments = (registers: Registry[]) => ({
@@ -306,6 +361,7 @@ export const createMetrics = (): Metrics => {
   const instruments = {
     ...createInstruments(registers),
     ...createLedgerInstruments(registers),
+    ...createWitnessInstruments(registers),
     ...createQueueGauges(registers),
     readWatchLists: createWatchListGauges(registers),
   }

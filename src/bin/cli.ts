@@ -1,7 +1,7 @@
 #!/usr/bin/env node
 /**
  * `npx assay`: the server and what keeps it running, a payment terminal on the command line, the checks of proofs and of
- * evidence, and signed messages of agents. Each call of the terminal opens the one kept in a state directory, does one thing and lets go of it.
+ * evidence, signed messages of agents, and what watches a log from outside. Each call of the terminal opens the one kept in a state directory, does one thing and lets go of it.
  * @module
  */
 import { mkdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs'
@@ -18,9 +18,11 @@ import {
   type Terminal,
 } from '../terminal/node.ts'
 import { verifyEvidenceCommand } from './evidence/verify-evidence-command.ts'
+import { monitorCommand } from './monitor/monitor-command.ts'
 import { operationsCommands } from './operations/operations-commands.ts'
 import { verifyProofCommand } from './proofs/verify-proof-command.ts'
 import { signEnvelopeCommand } from './sign-envelope-command.ts'
+import { witnessCommand } from './witness/witness-command.ts'
 
 /** Exit statuses beside 0: the terminal can't work · the payment or upload was refused. */
 const EXIT_FAILED = 1
@@ -260,9 +262,11 @@ try {
     .addCommand(verifyProofCommand())
     .addCommand(signEnvelopeCommand())
     .addCommand(verifyEvidenceCommand())
+    .addCommand(witnessCommand())
+    .addCommand(monitorCommand())
     .addHelpText(
       'after',
-      '\nExamples:\n  $ npx assay serve\n  $ npx assay doctor\n  $ npx assay backup backup.zip\n  $ npx assay terminal pay --card-token tok_1 --amount 12.50\n  $ npx assay verify-proof answer.json\n  $ npx assay verify-evidence --keys jwks.json evidence.zip\n  $ npx assay sign-envelope --post http://127.0.0.1:8080 --name Ada --text Hello\n',
+      '\nExamples:\n  $ npx assay serve\n  $ npx assay doctor\n  $ npx assay backup backup.zip\n  $ npx assay terminal pay --card-token tok_1 --amount 12.50\n  $ npx assay verify-proof answer.json\n  $ npx assay verify-evidence --keys jwks.json evidence.zip\n  $ npx assay monitor https://assay.example --state monitor.json\n  $ npx assay sign-envelope --post http://127.0.0.1:8080 --name Ada --text Hello\n',
     )
     .parseAsync()
 } catch (error) {

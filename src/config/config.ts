@@ -5,6 +5,11 @@
 import { randomBytes, X509Certificate } from 'node:crypto'
 import { readFileSync } from 'node:fs'
 import { isIP } from 'node:net'
+import {
+  judgeWitnesses,
+  readWitnessPolicy,
+  type WitnessPolicy,
+} from '../protocol/checkpoint/witness-policy.ts'
 import { ConfigError, type ConfigFault } from './config-error.ts'
 import { readCredentialCertificate } from './credential-certificate.ts'
 import { type Environment, readDnsServer, readEnvironment, type Variables } from './environment.ts'
@@ -42,6 +47,27 @@ const readCertificates = (file: string): string => {
   }
 }
 
+/** @returns a policy whose quorum can be met by witnesses that can be asked @throws ConfigError */
+const readPolicy = (file: string): WitnessPolicy => {
+  const refuse = (why: string): never => {
+    throw new ConfigError({ variable: 'WITNESS_POLICY', rule: `must be a file with a tlog-policy: ${why}` })
+  }
+  let policy: WitnessPolicy
+  try {
+    policy = readWitnessPolicy(readFileSync(file, 'utf8'))
+  } catch (error) {
+    return refuse(error instanceof Error ? error.message : String(error))
+  }
+  if (policy.quorum === undefined) return refuse('its quorum is none, and nobody would be asked')
+  const none = new Uint8Array()
+  const all = policy.witnesses
+    .filter(({ url }) => url !== undefined)
+    .flatMap(({ keys }) => keys.map((key) => ({ key, time: 1, message: none, signature: none })))
+  if (!judgeWitnesses(policy, all).isMet)
+    return refuse('its quorum needs witnesses of which it does not say where they are')
+  return policy
+}
+
 /** File of DATA_DIR that holds the key where MASTER_KEY is unset. */
 export const MASTER_KEY_FILE = 'master.key'
 
@@ -67,7 +93,7 @@ const KEY_NEEDED: ConfigFault = {
 
 /** What variables that name files name. Faults are added to `faults`. */
 const readFiles = (
-  { BASE_URL, CREDENTIAL_CERTIFICATE, EGRESS_CA_FILE, PASS_CERTIFICATES }: Variables,
+  { BASE_URL, CREDENTIAL_CERTIFICATE, EGRESS_CA_FILE, PASS_CERTIFICATES, WITNESS_POLICY }: Variables,
   faults: ConfigFault[],
 ) => {
   const read = <T>(file: string | undefined, reader: (file: string) => T): T | undefined => {
@@ -86,6 +112,8 @@ const readFiles = (
     credentialCertificate: read(CREDENTIAL_CERTIFICATE, (file) => readCredentialCertificate(file, BASE_URL)),
     /** Who signs passes for wallets; absent: nobody. */
     passSigners: read(PASS_CERTIFICATES, readPassSigners),
+    /** Who must cosign checkpoints, and where they are asked; absent: nobody is. */
+    witnessPolicy: read(WITNESS_POLICY, readPolicy),
   }
 }
 
@@ -150,6 +178,9 @@ const settingsOf = (values: Variables) => {
     webhookBacklog: values.WEBHOOK_BACKLOG,
     eventLogBytes: values.EVENT_LOG_BYTES,
     dnsServers: values.DNS_SERVERS.map((server) => readDnsServer(server) ?? server),
+    /** Pause between two checkpoints that witnesses are shown, and the greatest age of the newest that they have cosigned. */
+    witnessIntervalMs: 1000 * values.WITNESS_INTERVAL_SECONDS,
+    witnessMaxAgeMs: 1000 * values.WITNESS_MAX_AGE_SECONDS,
     amlLists: amlListsOf(values.AML_LISTS),
     kycProviders: values.KYC_PROVIDERS,
     logLevel: values.LOG_LEVEL,
@@ -188,6 +219,11 @@ export const loadConfig = (
   const { values, faults } = readEnvironment(env)
   const files = readFiles(values, faults)
   const oidc = oidcOf(values, faults)
+  if (values.WITNESS_MAX_AGE_SECONDS < 2 * values.WITNESS_INTERVAL_SECONDS)
+    faults.push({
+      variable: 'WITNESS_MAX_AGE_SECONDS',
+      rule: 'must be at least twice WITNESS_INTERVAL_SECONDS',
+    })
   const isKeyNeeded = values.DATABASE_URL !== undefined && values.MASTER_KEY === undefined
   if (isKeyNeeded) faults.push(KEY_NEEDED)
   if (faults.length > 0) throw new ConfigError(...faults)

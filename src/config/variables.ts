@@ -336,6 +336,28 @@ const OUTBOUND = {
   ),
 }
 
+const WITNESSES = {
+  WITNESS_POLICY: Type.Optional(
+    Type.String({
+      description:
+        'file that says which witnesses must cosign checkpoints of the log, and where they are (C2SP tlog-policy; [docs/witnesses.md](docs/witnesses.md))',
+    }),
+  ),
+  WITNESS_INTERVAL_SECONDS: Type.Integer({
+    minimum: 1,
+    maximum: 3600,
+    default: 10,
+    description: 'pause between two checkpoints that they are shown',
+  }),
+  WITNESS_MAX_AGE_SECONDS: Type.Integer({
+    minimum: 10,
+    maximum: 86_400,
+    default: 600,
+    description:
+      'greatest age of the newest witnessed checkpoint; beyond it health is `degraded`, and `/checkpoint` no longer waits for witnesses',
+  }),
+}
+
 const TELEMETRY = {
   OTEL_EXPORTER_OTLP_ENDPOINT: Type.Optional(
     Type.String({
@@ -371,5 +393,6 @@ export const VARIABLES = Type.Object({
   ...PROVING,
   ...PEOPLE,
   ...OUTBOUND,
+  ...WITNESSES,
   ...TELEMETRY,
 })

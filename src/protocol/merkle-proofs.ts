@@ -1,5 +1,7 @@
 /** Proofs of a Merkle tree, folded to the roots that they lead to (RFC 9162 §2.1.3 and §2.1.4). Runs in browsers too. @module */
 
+const HASH_BYTES = 32
+
 /** SHA-256(0x01 ‖ left ‖ right), by whichever code has it. */
 export type NodeHash = (left: Uint8Array, right: Uint8Array) => Uint8Array
 
@@ -76,4 +78,50 @@ export const foldConsistency = (
     last = half(last)
   }
   return last === 0 ? { earlier, later } : undefined
+}
+
+const isEqual = (a: Uint8Array, b: Uint8Array): boolean =>
+  a.length === b.length && a.every((byte, at) => byte === b[at])
+
+const areHashes = (...all: readonly Uint8Array[]): boolean => all.every(({ length }) => length === HASH_BYTES)
+
+/** Size and root of a tree. */
+export interface TreeHead {
+  readonly size: number
+  readonly root: Uint8Array
+}
+
+/** Whether a leaf stands at this place of a tree (RFC 9162 §2.1.3.2). @param hashes its audit path */
+export const verifyInclusion = (
+  leaf: Uint8Array,
+  index: number,
+  { size, root }: TreeHead,
+  hashes: readonly Uint8Array[],
+  nodeHash: NodeHash,
+): boolean => {
+  if (!areHashes(leaf, ...hashes)) return false
+  const reached = foldInclusion(leaf, index, size, hashes, nodeHash)
+  return reached !== undefined && isEqual(reached, root)
+}
+
+/**
+ * Whether a tree is the beginning of another one (RFC 9162 §2.1.4.2). Trees of one size are consistent if they are the same: the proof has no
+ * hash (§2.1.4.1). That section defines no proof from the empty tree; it is the beginning of every tree if its root is that of §2.1.1, and no
+ * hash may be given for it (C2SP tlog-witness says the same).
+ * @param emptyRoot SHA-256 of nothing
+ */
+export const verifyConsistency = (
+  earlier: TreeHead,
+  later: TreeHead,
+  hashes: readonly Uint8Array[],
+  nodeHash: NodeHash,
+  emptyRoot: Uint8Array,
+): boolean => {
+  if (!areHashes(earlier.root, later.root, ...hashes)) return false
+  const isEmptyAsSaid = ({ size, root }: TreeHead): boolean => size !== 0 || isEqual(root, emptyRoot)
+  if (!isEmptyAsSaid(earlier) || !isEmptyAsSaid(later)) return false
+  if (earlier.size === later.size) return hashes.length === 0 && isEqual(earlier.root, later.root)
+  if (earlier.size === 0) return hashes.length === 0
+  const folded = foldConsistency(earlier.size, later.size, earlier.root, hashes, nodeHash)
+  return folded !== undefined && isEqual(folded.earlier, earlier.root) && isEqual(folded.later, later.root)
 }

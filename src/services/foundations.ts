@@ -23,8 +23,13 @@ import { createSealedValues } from '../keys/sealed-values.ts'
 import type { Sealing } from '../keys/sealing.ts'
 import { createSigners, type Signers } from '../keys/signers.ts'
 import { createSubjectPseudonyms, type SubjectPseudonyms } from '../keys/subject-pseudonyms.ts'
-import { type Checkpoints, createCheckpoints } from '../ledger/checkpoints/checkpoint.ts'
+import { createCheckpoints } from '../ledger/checkpoints/checkpoint.ts'
 import { isAtHome, originOf, settleHome } from '../ledger/checkpoints/home.ts'
+import {
+  type WitnessedCheckpoints,
+  type Witnessing,
+  withWitnesses,
+} from '../ledger/checkpoints/witnessing.ts'
 import { followerLags } from '../ledger/follower.ts'
 import { createLedger, type Ledger } from '../ledger/ledger.ts'
 import { createLog, type Log } from '../ledger/tree/log.ts'
@@ -43,6 +48,7 @@ import {
   watchDatabaseWrites,
 } from '../store/watch/database.ts'
 import { type Disk, watchDisk } from '../store/watch/disk.ts'
+import { openWitnessing } from './witnesses.ts'
 
 /** Where a generated admin key is kept in DATA_DIR. */
 export const ADMIN_KEY_FILE = 'admin.key'
@@ -75,7 +81,9 @@ export interface Foundations {
   readonly holders: HoldersService
   readonly eventLog: EventLog
   readonly log: Log
-  readonly checkpoints: Checkpoints
+  readonly checkpoints: WitnessedCheckpoints
+  /** Undefined where no policy of witnesses is set. */
+  readonly witnessing: Witnessing | undefined
   readonly accounts: AccountsService
   readonly safeFetch: SafeFetch
   readonly disk: Disk
@@ -147,6 +155,17 @@ const openKeys = async (
   return { sealing, openRecent, signers, issuer, pseudonyms }
 }
 
+/** The one way out. */
+const openSafeFetch = (
+  { egressAllowCidrs: allowCidrs, egressCa: ca, dnsServers }: Config,
+  tracing: Tracing,
+  closers: Closers,
+): SafeFetch => {
+  const safeFetch = tracing.safeFetch(createSafeFetch({ allowCidrs, ca, dnsServers }))
+  closers.push(() => safeFetch.close())
+  return safeFetch
+}
+
 type Watched = Pick<Foundations, 'config' | 'database' | 'security' | 'logger'>
 
 /** What keeps writes from being taken is logged, and full disks raise an alert once that can be written. */
@@ -181,14 +200,24 @@ const watchWrites = (
 
 type Recorded = Pick<
   Foundations,
-  'config' | 'clock' | 'logger' | 'database' | 'logHome' | 'ledger' | 'signers' | 'metrics' | 'security'
+  | 'config'
+  | 'clock'
+  | 'logger'
+  | 'database'
+  | 'logHome'
+  | 'ledger'
+  | 'signers'
+  | 'metrics'
+  | 'security'
+  | 'safeFetch'
 >
 
 /** What is read of the committed log: events in files, proofs, signed checkpoints. */
 const openRecord = async (
-  { config, clock, logger, database, logHome, ledger, signers, metrics, security }: Recorded,
+  recorded: Recorded,
   closers: Closers,
-): Promise<Pick<Foundations, 'eventLog' | 'log' | 'checkpoints'>> => {
+): Promise<Pick<Foundations, 'eventLog' | 'log' | 'checkpoints' | 'witnessing'>> => {
+  const { config, clock, logger, database, logHome, ledger, signers, metrics, security } = recorded
   const { dataDir } = config
   const logDirectory = takeLogDirectory(dataDir === MEMORY_DATA_DIR ? undefined : dataDir)
   closers.push(() => logDirectory.release())
@@ -203,7 +232,7 @@ const openRecord = async (
   closers.push(() => eventLog.close())
   const log = createLog(database)
   metrics.readFollowers(() => followerLags(database))
-  const checkpoints = createCheckpoints({
+  const signed = createCheckpoints({
     database,
     log,
     signers,
@@ -217,7 +246,8 @@ const openRecord = async (
       security.raise({ organisation: DEFAULT_ORGANISATION, type: 'tree_inconsistency', subject: 'log' })
     },
   })
-  return { eventLog, log, checkpoints }
+  const witnessing = openWitnessing({ ...recorded, log, checkpoints: signed }, closers)
+  return { eventLog, log, checkpoints: withWitnesses(signed, witnessing), witnessing }
 }
 
 type AccountsStand = Pick<
@@ -288,9 +318,10 @@ export const createFoundations = async (
   const statuses = createStatuses({ ...keys, database, clock, baseUrl: config.baseUrl })
   const subjects = createSubjectPseudonyms(keys)
   const holders = createHolders({ subjects, statuses })
+  const safeFetch = openSafeFetch(config, tracing, closers)
   const watched = watchWrites({ config, database, security, logger }, closers)
   const record = await openRecord(
-    { config, clock, logger, database, logHome, ledger, signers, metrics, security },
+    { config, clock, logger, database, logHome, ledger, signers, metrics, security, safeFetch },
     closers,
   )
   const { accounts, generatedAdminKey } = await openAccounts(config, {
@@ -302,9 +333,6 @@ export const createFoundations = async (
     openRecent,
     core,
   })
-  const { egressAllowCidrs: allowCidrs, egressCa: ca, dnsServers } = config
-  const safeFetch = tracing.safeFetch(createSafeFetch({ allowCidrs, ca, dnsServers }))
-  closers.push(() => safeFetch.close())
   return {
     config,
     clock,

@@ -82,6 +82,30 @@ describe('policies of witnesses', () => {
     expect([isMet, cosigned.length]).to.deep.equal([false, 1])
   })
 
+  it('count one operator once, however many keys it has', () => {
+    const again = createWitness('x1.example')
+    const mine = `witness X1 ${x1.key} https://x1.example/w/\nwitness X1b ${again.key} https://x1.example/w\n`
+    const policy = `${mine}witness X2 ${x2.key}\ngroup X any X1 X1b\ngroup both 2 X X2\nquorum both`
+    expect(readWitnessPolicy(policy).witnesses.map(({ url }) => url)).to.deep.equal([
+      'https://x1.example/w',
+      'https://x1.example/w',
+      undefined,
+    ])
+    expect(judged(policy, shownTo(x1, again))[0]).to.equal(false)
+    expect(judged(policy, shownTo(again, x2))[0]).to.equal(true)
+    for (const rest of [
+      'group G 2 X1 X1b\nquorum G',
+      `witness X2 ${x2.key}\ngroup G 2 X1 X1b X2\nquorum G`,
+      `witness X2 ${x2.key}\ngroup A any X1 X2\ngroup B any X1b\ngroup G all A B\nquorum G`,
+    ])
+      expect(() => readWitnessPolicy(mine + rest), rest).to.throw(
+        Error,
+        'keys of one witness, x1.example, that counts once',
+      )
+    // A key that counts for nothing does no harm.
+    expect(judged(`${mine}quorum X1`, shownTo(again))[0]).to.equal(false)
+  })
+
   it('are refused for whatever would demand less than was meant, with the line', () => {
     const log = createWitness('example.com/behind-the-sofa', 0x01)
     const w = `witness A ${x1.key}`
@@ -106,6 +130,10 @@ describe('policies of witnesses', () => {
       [`${w}\ngroup G any G\nquorum G`, 'Line 2: nothing above is named “G”'],
       [`${w}\nqourum A`, 'Line 2: “qourum” is none of log, witness, group, quorum'],
       [`log ${x1.key}\nquorum none`, 'not of a type that logs sign with'],
+      [`log ${pq.key}\nwitness A ${pq.key}\nquorum A`, 'Line 2: the same public key'],
+      [`${w} example\nquorum A`, 'Line 1: “example” is no URL'],
+      [`${w} file:///etc/passwd\nquorum A`, 'Line 1'],
+      [`${w} https://u:p@a.example\nquorum A`, 'Line 1'],
       [`${w} https://a.example more\nquorum A`, 'Line 1: it must be “witness'],
       [`${w}\r\nquorum A`, 'Line 1'],
     ] as const)

@@ -1,5 +1,5 @@
 /** The log's consistency as a page checks it, beside the steps of the RFC written down another way. */
-import { webcrypto } from 'node:crypto'
+import { createHash, webcrypto } from 'node:crypto'
 import { expect } from 'chai'
 import { openCrypto } from '../../src/web/crypto/crypto.ts'
 import { checkConsistency } from '../../src/web/result/consistency.ts'
@@ -50,7 +50,10 @@ describe('consistency of the log in a page', () => {
     }
   }).timeout(20_000)
 
-  it('holds for a log that was empty', async () => {
-    expect(await outcomeOf(0, 3, [], { size: 0, root: hex(leafOf(0)) })).to.equal('passed')
+  it('holds for a log that was empty, whose root is that of no leaf', async () => {
+    const empty = { size: 0, root: createHash('sha256').digest('hex') }
+    expect(await outcomeOf(0, 3, [], empty)).to.equal('passed')
+    expect(await outcomeOf(0, 3, [leafOf(0)], empty)).to.equal('failed')
+    expect(await outcomeOf(0, 3, [], { size: 0, root: hex(leafOf(0)) })).to.equal('failed')
   })
 })

@@ -5,7 +5,9 @@ import { nodeHash } from '../../src/ledger/tree/merkle.ts'
 import { NOTE_ED25519 } from '../../src/protocol/checkpoint/note.ts'
 import { checkpointText, signatureLine, verifierKey } from '../../src/protocol/checkpoint/signed-note.ts'
 import { openCrypto } from '../../src/web/crypto/crypto.ts'
-import { checkInclusion, type PublishedLog } from '../../src/web/result/inclusion.ts'
+import { checkConsistency } from '../../src/web/result/consistency.ts'
+import { checkInclusion, openTree, type PublishedLog } from '../../src/web/result/inclusion.ts'
+import { consistencyProof } from '../support/reference/merkle.ts'
 
 const HOST = 'log.example'
 const { privateKey, publicKey } = generateKeyPairSync('ed25519')
@@ -80,5 +82,36 @@ describe('inclusion in the published log', () => {
       outcome: 'failed',
       detail: 'The checkpoint is that of another log, log.example.',
     })
+  })
+
+  it('comes with consistency proofs that are made of tiles, from any earlier size', async () => {
+    const crypto = await openCrypto(webcrypto.subtle as SubtleCrypto)
+    const leaves = Array.from({ length: 700 }, (_, i) => leaf(i))
+    for (const size of [1, 2, 255, 256, 257, 512, 700]) {
+      const tree = openTree(size, logOf(size), crypto)
+      expect(await tree.root()).to.equal(Buffer.from(rootOf(leaves.slice(0, size))).toString('hex'))
+      for (const earlier of new Set([0, 1, 2, 3, 130, 255, 256, 300, 511, 512, size])) {
+        if (earlier > size) continue
+        const proof = consistencyProof(earlier, leaves.slice(0, size)).map((hash) => hash.toString('hex'))
+        expect(await tree.consistency(earlier), `${earlier} ${size}`).to.deep.equal(proof)
+      }
+    }
+  })
+
+  it('is not told to have grown by tiles that fit both roots, but not each other', async () => {
+    const crypto = await openCrypto(webcrypto.subtle as SubtleCrypto)
+    const others = Array.from({ length: 512 }, (_, i) => leaf(1000 + i))
+    const roots = [rootOf(others.slice(0, 256)), rootOf(others.slice(256))]
+    const forged = {
+      tile: (path: string) =>
+        path.startsWith('1/') ? Promise.resolve(new Uint8Array(Buffer.concat(roots))) : logOf(512).tile(path),
+    }
+    const hex = (bytes: Uint8Array) => Buffer.from(bytes).toString('hex')
+    const then = { size: 300, root: hex(rootOf(Array.from({ length: 300 }, (_, i) => leaf(i)))) }
+    const now = { size: 512, root: hex(rootOf(others)) }
+    const tree = openTree(512, forged, crypto)
+    expect(await tree.root()).to.equal(now.root)
+    const { outcome } = await checkConsistency(then, now, await tree.consistency(300), crypto)
+    expect(outcome).to.equal('failed')
   })
 })

@@ -5,17 +5,15 @@
  */
 import { createPublicKey, hash, verify } from 'node:crypto'
 import { readFileSync } from 'node:fs'
-import { ml_dsa44 } from '@noble/post-quantum/ml-dsa.js'
 import type { JwkSet } from '../../keys/jwks.ts'
-import { NOTE_ML_DSA_44_COSIGNATURE, type NoteSignature, readNote } from '../../protocol/checkpoint/note.ts'
+import { isNoteSigned } from '../../keys/note-signatures.ts'
+import { NOTE_ML_DSA_44_COSIGNATURE, readNote } from '../../protocol/checkpoint/note.ts'
 import { identified } from '../../protocol/checkpoint/signed-note.ts'
 import {
   type Cosigned,
-  judgeWitnesses,
-  logSignatures,
+  judgeCheckpoint,
   readWitnessPolicy,
   type WitnessPolicy,
-  witnessSignatures,
 } from '../../protocol/checkpoint/witness-policy.ts'
 import { type Contents, checkLines, type Fault } from '../../protocol/evidence/evidence-check.ts'
 import { EvidenceFileError } from '../../protocol/evidence/evidence-lines.ts'
@@ -146,21 +144,13 @@ const readPolicy = (file: string): WitnessPolicy => {
   }
 }
 
-const isSigned = ({ key, message, signature }: NoteSignature): boolean =>
-  key.type === NOTE_ML_DSA_44_COSIGNATURE
-    ? ml_dsa44.verify(signature, message, key.publicKey)
-    : verifyEd25519(key.publicKey, message, signature) === true
-
 /** Whether the log that a policy names and the witnesses that it demands signed the tree. */
 const judgePolicy = (
   { manifest }: Contents,
   policy: WitnessPolicy,
 ): { readonly isMet: boolean; readonly cosigned: readonly Cosigned[] } => {
   const note = readNote(manifest.checkpoint)
-  if (note === undefined) return { isMet: false, cosigned: [] }
-  const isAccepted = policy.logs.length === 0 || logSignatures(note, policy).some(isSigned)
-  const { isMet, cosigned } = judgeWitnesses(policy, witnessSignatures(note, policy).filter(isSigned))
-  return { isMet: isMet && isAccepted, cosigned }
+  return note === undefined ? { isMet: false, cosigned: [] } : judgeCheckpoint(note, policy, isNoteSigned)
 }
 
 const toReport = ({ header, manifest, rows, entries }: Contents): Report => ({

@@ -1,6 +1,6 @@
 /** The public side of the log: checkpoints and tiles of hashes, never entries (C2SP tlog-tiles). @module */
 import { fail } from '../../errors.ts'
-import type { Checkpoints } from '../../ledger/checkpoints/checkpoint.ts'
+import type { WitnessedCheckpoints } from '../../ledger/checkpoints/witnessing.ts'
 import type { Log } from '../../ledger/tree/log.ts'
 
 const TILE_HASHES = 256
@@ -8,7 +8,7 @@ const DIGITS_PER_SEGMENT = 1_000
 
 interface Deps {
   readonly log: Pick<Log, 'tile'>
-  readonly checkpoints: Checkpoints
+  readonly checkpoints: Pick<WitnessedCheckpoints, 'published' | 'verifierKeys'>
 }
 
 export type PublishedLog = ReturnType<typeof createPublishedLog>
@@ -23,9 +23,9 @@ const parseTilePath = (path: string): { index: number; width: number } => {
 }
 
 export const createPublishedLog = ({ log, checkpoints }: Deps) => ({
-  /** The signed note over the present tree. @throws AppError log_inconsistent */
+  /** The signed note over the present tree, or over the newest one that witnesses have cosigned. @throws AppError log_inconsistent */
   async checkpoint(): Promise<string> {
-    return (await checkpoints.latest()).note
+    return (await checkpoints.published()).note
   },
 
   /** Verifier keys that the checkpoint is signed under, one a line. */

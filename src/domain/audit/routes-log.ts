@@ -19,7 +19,7 @@ const getCheckpoint = route({
   summary: 'Get the signed checkpoint of the log',
   description:
     'A signed note (C2SP tlog-checkpoint): origin, size and root of the log, an Ed25519 signature and an ML-DSA-44 ' +
-    'cosignature. No checkpoint that contradicts an earlier one is ever signed.',
+    'cosignature. No checkpoint that contradicts an earlier one is ever signed. Where the service has a policy of witnesses, it is the newest one that they have cosigned, unless that is too old.',
   produces: PLAIN_TEXT,
   response: { 200: Type.String() },
   errors: ['log_inconsistent'],

@@ -100,6 +100,15 @@ export const InclusionQuery = Type.Object({
 })
 export type InclusionQuery = Static<typeof InclusionQuery>
 
+const WitnessedTree = Type.Object(
+  {
+    treeSize: TreeSize,
+    root: Hash,
+    checkpoint: Type.String({ description: 'Signed note (C2SP tlog-checkpoint), with the cosignatures.' }),
+  },
+  { title: 'WitnessedTree' },
+)
+
 export const InclusionProof = Type.Object(
   {
     index: Index,
@@ -107,6 +116,12 @@ export const InclusionProof = Type.Object(
     leafHash: Hash,
     hashes: Hashes,
     root: Hash,
+    witnessed: Type.Optional(
+      Type.Union([Type.Literal('pending'), WitnessedTree], {
+        description:
+          'The newest checkpoint that witnesses have cosigned, if it covers the entry; else `pending`. Absent where the service has no policy of witnesses.',
+      }),
+    ),
   },
   { title: 'InclusionProof' },
 )

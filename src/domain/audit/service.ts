@@ -8,7 +8,8 @@ import { type Clock, iso } from '../../clock.ts'
 import { fail } from '../../errors.ts'
 import { requireUnchanged } from '../../json/read-only.ts'
 import type { Pseudonyms } from '../../keys/pseudonyms.ts'
-import type { Checkpoints } from '../../ledger/checkpoints/checkpoint.ts'
+import type { WitnessedCheckpoint } from '../../ledger/checkpoints/cosignatures.ts'
+import type { WitnessedCheckpoints } from '../../ledger/checkpoints/witnessing.ts'
 import type { EntryRow } from '../../ledger/tables.ts'
 import type { Log } from '../../ledger/tree/log.ts'
 import type { Database } from '../../store/database.ts'
@@ -48,7 +49,7 @@ const SETTLING_MS = 10 * 60_000
 interface Deps {
   readonly database: Database
   readonly log: Log
-  readonly checkpoints: Pick<Checkpoints, 'latest'>
+  readonly checkpoints: Pick<WitnessedCheckpoints, 'latest' | 'newestWitnessed'>
   readonly pseudonyms: Pick<Pseudonyms, 'epoch'>
   readonly clock: Clock
 }
@@ -118,6 +119,14 @@ const toRow = (group: Group, k: number, now: number): Pseudonymised['rows'][numb
   }
 }
 
+const witnessedTree = (
+  newest: WitnessedCheckpoint | undefined,
+  index: number,
+): NonNullable<InclusionProof['witnessed']> =>
+  newest !== undefined && newest.size > index
+    ? { treeSize: newest.size, root: hex(newest.root), checkpoint: newest.note }
+    : 'pending'
+
 export const createAudit = ({ database, log, checkpoints, pseudonyms, clock }: Deps) => {
   const begin = createOneAtATime()
   return {
@@ -162,13 +171,18 @@ export const createAudit = ({ database, log, checkpoints, pseudonyms, clock }: D
       const size = treeSize ?? present
       if (size > present) refuseQuery('treeSize', `The log has ${present} entries.`)
       if (size <= index) refuseQuery('treeSize', 'A tree of that size does not contain the entry.')
-      const [hashes, root] = await Promise.all([log.inclusion(index, size), log.root(size)])
+      const [hashes, root, newest] = await Promise.all([
+        log.inclusion(index, size),
+        log.root(size),
+        checkpoints.newestWitnessed(),
+      ])
       return {
         index,
         treeSize: size,
         leafHash: hex(entry.leaf_hash),
         hashes: hashes.map(hex),
         root: hex(root),
+        ...(newest !== null && { witnessed: witnessedTree(newest, index) }),
       }
     },
 

@@ -6,7 +6,7 @@ import type { Clock } from '../../clock.ts'
 import { fail } from '../../errors.ts'
 import { endInTime, streamOf, type Text } from '../../http/text-stream.ts'
 import type { Signers } from '../../keys/signers.ts'
-import type { Checkpoints } from '../../ledger/checkpoints/checkpoint.ts'
+import type { WitnessedCheckpoints } from '../../ledger/checkpoints/witnessing.ts'
 import type { Log } from '../../ledger/tree/log.ts'
 import type { Metrics } from '../../metrics.ts'
 import { EVIDENCE_ENTRY, INSTRUCTIONS_ENTRY } from '../../protocol/evidence/evidence-format.ts'
@@ -49,7 +49,7 @@ const EVIDENCE_GROWTH = 4
 interface Deps {
   readonly eventLog: Pick<EventLog, 'read'>
   readonly log: Pick<Log, 'hashes'>
-  readonly checkpoints: Pick<Checkpoints, 'latest'>
+  readonly checkpoints: Pick<WitnessedCheckpoints, 'covering'>
   readonly signers: Pick<Signers, 'current'>
   readonly metrics: Pick<Metrics, 'exportBytes'>
   readonly clock: Clock
@@ -209,7 +209,7 @@ export const createExports = (deps: Deps) => {
       const body = await run(caller, window, async (reading, beginning) => {
         // After the reading, so that it covers every entry of it.
         const [checkpoint, signer] = await Promise.all([
-          checkpoints.latest(),
+          checkpoints.covering(),
           signers.current('results', 'Ed25519'),
         ])
         const writer = createEvidence({ log, signer, checkpoint, issuer: baseUrl, now })

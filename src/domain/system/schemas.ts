@@ -36,7 +36,7 @@ export const Health = Type.Object(
   {
     status: Type.Union([Type.Literal('healthy'), Type.Literal('degraded'), Type.Literal('unhealthy')], {
       description:
-        'degraded: Redis is not available, and every server counts limits on its own; or a watch list could not be loaded. unhealthy: the database is not available.',
+        'degraded: Redis is not available, and every server counts limits on its own; or a watch list could not be loaded; or witnesses of the log are late. unhealthy: the database is not available.',
     }),
     timestamp: dateTime('When the components were last checked.'),
     uptime: Type.Number({ description: 'Seconds since the start.' }),
@@ -61,6 +61,18 @@ export const Health = Type.Object(
         }),
       },
       { title: 'WatchListHealth' },
+    ),
+    witnesses: Type.Object(
+      {
+        status: Type.Enum(['current', 'pending', 'late', 'not_configured'], {
+          description:
+            'pending: no checkpoint of the log was cosigned yet. late: the newest that was is older than it may be. not_configured: the service has no policy of witnesses.',
+        }),
+        treeSize: orNull(Type.Integer(), {
+          description: 'Entries under the newest checkpoint that the policy accepts.',
+        }),
+      },
+      { title: 'WitnessHealth' },
     ),
     responseTime: Type.Number({ description: 'Response time of the database in milliseconds.' }),
   },

@@ -3,6 +3,7 @@
  * @module
  */
 import { type Clock, iso } from '../../clock.ts'
+import type { Witnessing, WitnessingState } from '../../ledger/checkpoints/witnessing.ts'
 import type { MetricFamily, Metrics, WatchListState } from '../../metrics.ts'
 import type { Health, Readiness, ServiceInfo } from './schemas.ts'
 
@@ -27,6 +28,8 @@ export interface SystemDeps {
   readonly checks: { readonly database: Check; readonly redis?: Check }
   /** How the watch lists are. */
   readonly watchLists: () => readonly WatchListState[]
+  /** How checkpoints are witnessed; absent where there is no policy. */
+  readonly witnessing?: Pick<Witnessing, 'state'>
   /** False while the server starts or drains. */
   readonly isReady: () => boolean
   /** Why nothing can be written at the moment: the disk of DATA_DIR or of the database is full, it is read only or fails, or the database is away. */
@@ -74,6 +77,16 @@ const watchListHealth = (states: readonly WatchListState[]): Health['watchLists'
   return { status, failed: failed.map(({ list }) => list) }
 }
 
+/** Of a database that is away, health says so already. */
+const witnessHealth = async (witnessing: SystemDeps['witnessing']): Promise<Health['witnesses']> => {
+  if (witnessing === undefined) return { status: 'not_configured', treeSize: null }
+  let found: WitnessingState | undefined
+  await timed(async () => {
+    found = await witnessing.state()
+  })
+  return { status: found?.status ?? 'late', treeSize: found?.size ?? null }
+}
+
 /** RFC 9116 recommends less than a year: whoever finds the file later looks for a newer one. */
 const SECURITY_TXT_LIFE_MS = 180 * 24 * 3600 * 1000
 
@@ -81,18 +94,22 @@ const roundMs = (ms: number): number => Math.round(ms * 100) / 100
 
 export const createSystem = (deps: SystemDeps): SystemService => {
   const { baseUrl, customDomainCname, securityContacts, clock, metrics } = deps
-  const { checks, watchLists, isReady, writeRefusal, treeSize } = deps
+  const { checks, watchLists, witnessing, isReady, writeRefusal, treeSize } = deps
   const startedAt = clock.now()
   let cached: { readonly until: number; readonly health: Promise<Health> } | undefined
   let document: Uint8Array | undefined
 
   const examine = async (): Promise<Health> => {
     const askedAt = performance.now()
-    const [database, redis] = await Promise.all([timed(checks.database), checks.redis && timed(checks.redis)])
+    const [database, redis, witnesses] = await Promise.all([
+      timed(checks.database),
+      checks.redis && timed(checks.redis),
+      witnessHealth(witnessing),
+    ])
     const databaseStatus = database === undefined ? 'disconnected' : 'connected'
     const redisStatus = !checks.redis ? 'not_configured' : redis === undefined ? 'disconnected' : 'connected'
     const lists = watchListHealth(watchLists())
-    const isLess = redisStatus === 'disconnected' || lists.status !== 'current'
+    const isLess = redisStatus === 'disconnected' || lists.status !== 'current' || witnesses.status === 'late'
     const well = isLess ? 'degraded' : 'healthy'
     return {
       status: databaseStatus === 'connected' ? well : 'unhealthy',
@@ -103,6 +120,7 @@ export const createSystem = (deps: SystemDeps): SystemService => {
       database: { status: databaseStatus },
       services: { postgres: databaseStatus, redis: redisStatus },
       watchLists: lists,
+      witnesses,
       responseTime: roundMs(database ?? performance.now() - askedAt),
     }
   }

@@ -1,5 +1,5 @@
 /** Reads checkpoints that somebody brings back: whether this log signed them, and over which tree. @module */
-import { createPublicKey, verify } from 'node:crypto'
+import { isNoteSigned } from '../../keys/note-signatures.ts'
 import type { Signers } from '../../keys/signers.ts'
 import { NOTE_ED25519, type ReadNote, readNote, signaturesBy } from '../../protocol/checkpoint/note.ts'
 import { identified } from '../../protocol/checkpoint/signed-note.ts'
@@ -28,15 +28,8 @@ export const createCheckpointReader = (
     return own.flatMap((jwk) => (jwk?.x && ED25519_KEY.test(jwk.x) ? [Buffer.from(jwk.x, 'base64url')] : []))
   }
 
-  const isSigned = (note: ReadNote, publicKey: Uint8Array): boolean => {
-    const key = createPublicKey({
-      key: { kty: 'OKP', crv: 'Ed25519', x: Buffer.from(publicKey).toString('base64url') },
-      format: 'jwk',
-    })
-    return signaturesBy(note, identified({ name: origin, type: NOTE_ED25519, publicKey })).some(
-      ({ message, signature }) => verify(null, message, key, signature),
-    )
-  }
+  const isSigned = (note: ReadNote, publicKey: Uint8Array): boolean =>
+    signaturesBy(note, identified({ name: origin, type: NOTE_ED25519, publicKey })).some(isNoteSigned)
 
   return {
     async read(text) {

@@ -3,9 +3,8 @@
  * older backup does not know what it signed since, and would sign another tree of the same size.
  * @module
  */
-import { randomUUID } from 'node:crypto'
-import { open, readFile, rename, rm } from 'node:fs/promises'
 import { join } from 'node:path'
+import { readIfThere, writeDurably } from '../../store/durable-file.ts'
 import type { Head } from '../tree/log.ts'
 
 export const HIGH_WATER_FILE = 'checkpoint.high-water'
@@ -19,15 +18,6 @@ export interface HighWater {
   raise(mark: Head): Promise<void>
 }
 
-const syncDirectory = async (directory: string): Promise<void> => {
-  const handle = await open(directory, 'r')
-  try {
-    await handle.sync()
-  } finally {
-    await handle.close()
-  }
-}
-
 /**
  * @param directory DATA_DIR; undefined keeps nothing
  * @param generation of the log: each has a mark of its own
@@ -37,10 +27,7 @@ export const createHighWater = (directory: string | undefined, generation = 1): 
   const file = join(directory, generation === 1 ? HIGH_WATER_FILE : `${HIGH_WATER_FILE}.${generation}`)
 
   const read = async (): Promise<Head | undefined> => {
-    const text = await readFile(file, 'utf8').catch((error: NodeJS.ErrnoException) => {
-      if (error.code === 'ENOENT') return undefined
-      throw error
-    })
+    const text = await readIfThere(file)
     if (text === undefined) return undefined
     const [, size, root] = LINE.exec(text) ?? []
     if (size === undefined || root === undefined) throw new Error(`${file} is damaged.`)
@@ -51,23 +38,9 @@ export const createHighWater = (directory: string | undefined, generation = 1): 
 
   const write = async ({ size, root }: Head): Promise<void> => {
     if (await isKept(size)) return
-    // Other processes may write in the same directory: each its own draft.
-    const draft = `${file}.${randomUUID()}`
-    try {
-      const handle = await open(draft, 'wx', 0o600)
-      try {
-        await handle.writeFile(`${size} ${Buffer.from(root).toString('hex')}\n`)
-        await handle.sync()
-      } finally {
-        await handle.close()
-      }
-      // Somebody may have raised it further while the draft was written.
-      if (await isKept(size)) return
-      await rename(draft, file)
-      await syncDirectory(directory)
-    } finally {
-      await rm(draft, { force: true })
-    }
+    const line = `${size} ${Buffer.from(root).toString('hex')}\n`
+    // Somebody may have raised it further while the draft was written.
+    await writeDurably(file, line, async () => !(await isKept(size)))
   }
 
   let tail: Promise<unknown> = Promise.resolve()

@@ -4,10 +4,16 @@
  * three statements.
  * @module
  */
+import {
+  consistencyRanges,
+  inclusionRanges,
+  type Range,
+  type Subtree,
+  subtreesOf,
+} from '../../protocol/checkpoint/proof-ranges.ts'
 import type { Database } from '../../store/database.ts'
 import { HEAD_NAME } from '../tables.ts'
 import { HASH_BYTES, nodeHash, rootOf, splitHashes, TILE_HASHES, TILE_HEIGHT } from './merkle.ts'
-import { consistencyRanges, inclusionRanges, type Range, type Subtree, subtreesOf } from './proofs.ts'
 
 export interface Head {
   readonly size: number

@@ -1,5 +1,5 @@
 /**
- * Checkpoints as text (C2SP tlog-checkpoint: a signed note of three lines) and verifier keys, taken apart. Nothing is hashed and no
+ * Checkpoints as text (C2SP tlog-checkpoint: a signed note of origin, size and root) and verifier keys, taken apart. Nothing is hashed and no
  * signature checked here, so that pages without WebAssembly read them too.
  * @module
  */
@@ -37,8 +37,12 @@ export const concat = (...parts: readonly Uint8Array[]): Uint8Array<ArrayBuffer>
 export const hexOf = (bytes: Uint8Array): string =>
   Array.from(bytes, (byte) => byte.toString(16).padStart(2, '0')).join('')
 
+/** Of an even number of digits. */
+export const fromHex = (text: string): Uint8Array<ArrayBuffer> =>
+  Uint8Array.from(text.match(/../g) ?? [], (digits) => Number.parseInt(digits, 16))
+
 /** @returns undefined for what is not base64 (RFC 4648 §4) */
-const fromBase64 = (text: string): Uint8Array<ArrayBuffer> | undefined =>
+export const fromBase64 = (text: string): Uint8Array<ArrayBuffer> | undefined =>
   /^[A-Za-z0-9+/]+={0,2}$/.test(text) && text.length % 4 === 0
     ? Uint8Array.from(atob(text), (character) => character.charCodeAt(0))
     : undefined
@@ -79,9 +83,9 @@ export const readVerifierKey = (text: string): VerifierKey | undefined => {
   return isSized ? { name, id, type, publicKey } : undefined
 }
 
-/** Text, then the signature lines. */
+/** Text, which some logs end with lines of their own (tlog-checkpoint calls them extension lines), then the signature lines. */
 const NOTE =
-  /^(?<text>(?<origin>[^\n]+)\n(?<size>0|[1-9]\d{0,15})\n(?<root>[A-Za-z0-9+/]{43}=)\n)\n(?<lines>(?:— [^\n]+\n)+)$/
+  /^(?<text>(?<origin>[^\n]+)\n(?<size>0|[1-9]\d{0,15})\n(?<root>[A-Za-z0-9+/]{43}=)\n(?:[^\n]+\n)*)\n(?<lines>(?:— [^\n]+\n)+)$/
 
 /** A checkpoint taken apart; none of its signatures was looked at. */
 export interface ReadNote {

@@ -12,7 +12,7 @@ import {
 
 const core = createCore()
 
-const toBase64 = (bytes: Uint8Array): string => btoa(String.fromCharCode(...bytes))
+export const toBase64 = (bytes: Uint8Array): string => btoa(String.fromCharCode(...bytes))
 
 const keyIdOf = (key: NoteKey): Uint8Array => core.sha256(keyIdInput(key)).subarray(0, KEY_ID_BYTES)
 

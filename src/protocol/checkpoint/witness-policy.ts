@@ -31,6 +31,8 @@ export interface Witness {
   readonly name: string
   /** Whoever holds several is one witness. */
   readonly keys: readonly VerifierKey[]
+  /** Its submission prefix, without a slash at the end (C2SP tlog-witness); undefined where nobody has to ask it. */
+  readonly url: string | undefined
 }
 
 interface Group {
@@ -88,7 +90,7 @@ const LOG_TYPES = [NOTE_ED25519, NOTE_ML_DSA_44_COSIGNATURE]
 const WITNESS_TYPES = [NOTE_ED25519_COSIGNATURE, NOTE_ML_DSA_44_COSIGNATURE]
 const witnessKeyIn = (text: string, line: Line): VerifierKey => keyIn(text, WITNESS_TYPES, 'witnesses', line)
 
-/** Refuses a public key that stands there twice: under two names it would count twice. */
+/** Refuses a public key that stands there twice: under two names it would count twice, and a log is no witness of itself. */
 const demandDistinct = () => {
   const seen = new Set<string>()
   return ({ publicKey }: VerifierKey, { number }: Line): void => {
@@ -107,12 +109,44 @@ const thresholdIn = (text: string, count: number, { number }: Line): number => {
     : refuse(`Line ${number}: the threshold must be any, all, or 1 to ${count}, the number of members.`)
 }
 
+const urlIn = (text: string | undefined, { number }: Line): string | undefined => {
+  if (text === undefined) return undefined
+  const { protocol = '', username, password, search, hash } = URL.canParse(text) ? new URL(text) : {}
+  const isPrefix = /^https?:$/.test(protocol) && !username && !password && !search && !hash
+  return isPrefix
+    ? text.replace(/\/$/, '')
+    : refuse(`Line ${number}: “${shown(text)}” is no URL that starts with https:// or http://.`)
+}
+
+/**
+ * Keys of one name are of one operator, who counts once: they must stand in one group, of which one member is enough.
+ * Nobody may count as another member of a quorum by having two keys.
+ */
+const demandOperatorsOnce = (witnesses: readonly Witness[], groups: readonly Group[]): void => {
+  const byName = new Map<string, Witness[]>()
+  for (const witness of witnesses)
+    for (const { name } of witness.keys) byName.set(name, [...(byName.get(name) ?? []), witness])
+  for (const [name, keys] of byName) {
+    const grouped = keys.flatMap((one) => {
+      const group = groups.find(({ members }) => members.includes(one))
+      return group ? [{ one, group }] : []
+    })
+    const [first, second] = grouped
+    if (first === undefined || second === undefined) continue
+    const isOnce = first.group.threshold === 1 && grouped.every(({ group }) => group === first.group)
+    if (!isOnce)
+      refuse(
+        `“${shown(first.one.name)}” and “${shown(second.one.name)}” are keys of one witness, ${shown(name)}, that counts once: put them into one group “any”.`,
+      )
+  }
+}
+
 /** What a policy file defines, line by line: a line may name only what stands above it. */
 const readFile = (lines: readonly Line[]): WitnessPolicy => {
   const logs: VerifierKey[] = []
   const defined = new Map<string, Witness | Group>()
   const grouped = new Set<string>()
-  const [demandLog, demandWitness] = [demandDistinct(), demandDistinct()]
+  const demandKey = demandDistinct()
   let quorum: { readonly of: Witness | Group | undefined } | undefined
 
   const named = (name: string, { number }: Line): Witness | Group =>
@@ -139,13 +173,13 @@ const readFile = (lines: readonly Line[]): WitnessPolicy => {
     if (keyword === 'log') {
       demandItems(length === 2 || length === 3, 'log <vkey> [<url>]')
       const key = keyIn(first, LOG_TYPES, 'logs', line)
-      demandLog(key, line)
+      demandKey(key, line)
       logs.push(key)
     } else if (keyword === 'witness') {
       demandItems(length === 3 || length === 4, 'witness <name> <vkey> [<url>]')
       const key = witnessKeyIn(second, line)
-      demandWitness(key, line)
-      define({ kind: 'witness', name: first, keys: [key] }, line)
+      demandKey(key, line)
+      define({ kind: 'witness', name: first, keys: [key], url: urlIn(more[0], line) }, line)
     } else if (keyword === 'group') {
       demandItems(length >= 4, 'group <name> <k>|any|all <name>…')
       const threshold = thresholdIn(second, more.length, line)
@@ -158,7 +192,12 @@ const readFile = (lines: readonly Line[]): WitnessPolicy => {
     } else refuse(`Line ${line.number}: “${shown(keyword)}” is none of ${KEYWORDS.join(', ')}.`)
   }
   if (quorum === undefined) return refuse('It has no line “quorum <name>”.')
-  const witnesses = [...defined.values()].filter((one) => one.kind === 'witness')
+  const all = [...defined.values()]
+  const witnesses = all.filter((one) => one.kind === 'witness')
+  demandOperatorsOnce(
+    witnesses,
+    all.filter((one) => one.kind === 'group'),
+  )
   return { logs, witnesses, quorum: quorum.of }
 }
 
@@ -177,7 +216,9 @@ export const readWitnessKeys = (text: string, threshold?: number): WitnessPolicy
     demand(key, line)
     byName.set(key.name, [...(byName.get(key.name) ?? []), key])
   }
-  const witnesses = [...byName].map(([name, keys]): Witness => ({ kind: 'witness', name, keys }))
+  const witnesses = [...byName].map(
+    ([name, keys]): Witness => ({ kind: 'witness', name, keys, url: undefined }),
+  )
   const needed = threshold ?? witnesses.length
   if (!Number.isInteger(needed) || needed < 1 || needed > witnesses.length)
     throw new RangeError(`quorum must be 1 to ${witnesses.length}, the number of witnesses.`)
@@ -230,4 +271,18 @@ export const judgeWitnesses = (
       return time === undefined ? [] : [{ name: witness.name, time }]
     }),
   }
+}
+
+/**
+ * Whether a checkpoint is one that a policy accepts: signed by a log that it names, if it names any, and cosigned by its quorum.
+ * @param isSigned checks a signature; all that a policy may name must be known to it
+ */
+export const judgeCheckpoint = (
+  note: ReadNote,
+  policy: WitnessPolicy,
+  isSigned: (signature: NoteSignature) => boolean,
+): { readonly isMet: boolean; readonly cosigned: readonly Cosigned[] } => {
+  const isAccepted = policy.logs.length === 0 || logSignatures(note, policy).some(isSigned)
+  const { isMet, cosigned } = judgeWitnesses(policy, witnessSignatures(note, policy).filter(isSigned))
+  return { isMet: isMet && isAccepted, cosigned }
 }

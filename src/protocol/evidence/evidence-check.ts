@@ -4,7 +4,7 @@
  * @module
  */
 
-import { canonicalJson } from '../canonical-json.ts'
+import { isSameJson } from '../canonical-json.ts'
 import { isObject } from '../json-object.ts'
 import { isOfOnlyLog } from '../merkle-proofs.ts'
 import { CHAIN_START, EVIDENCE_FORMAT, FACT_TYPES } from './evidence-format.ts'
@@ -176,7 +176,7 @@ const createChecking = (sha256: Sha256) => {
     demand(isOfOnlyLog(log), 'LOG_UNKNOWN')
     demand(manifest.chain === link, 'CHAIN_BROKEN')
     demand(
-      manifest.rows === rows && canonicalJson(manifest.counts) === canonicalJson(Object.fromEntries(counts)),
+      manifest.rows === rows && isSameJson(manifest.counts, Object.fromEntries(counts)),
       'COUNT_MISMATCH',
     )
     demand(isIndex(treeSize) && isHash(root), 'ROOT_MISMATCH')

@@ -1,6 +1,6 @@
 /** Checks who signed evidence: its manifest, and the checkpoint of the tree that its entries stand in. Runs in browsers too. @module */
 import { createCore } from '../../core/index.ts'
-import { canonicalJson } from '../canonical-json.ts'
+import { isSameJson } from '../canonical-json.ts'
 import { hexOf, NOTE_ED25519, readNote, signaturesBy } from '../checkpoint/note.ts'
 import { identified } from '../checkpoint/signed-note.ts'
 import { readJws } from '../jws.ts'
@@ -44,7 +44,7 @@ const publicKeyOf = ({ kty, crv, x }: GivenKey): Uint8Array | undefined => {
 /** @returns the tail of a JWS that covers the manifest, or undefined */
 const readManifestJws = ({ jws, manifest }: Contents) => {
   const read = readJws(jws)
-  const isIt = read !== undefined && canonicalJson(read.payload) === canonicalJson(manifest)
+  const isIt = read !== undefined && isSameJson(read.payload, manifest)
   return isIt ? read : undefined
 }
 

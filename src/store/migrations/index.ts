@@ -25,6 +25,7 @@ import { ledgerHomeMigration } from './0022-ledger-home.ts'
 import { entryIndexesMigration } from './0023-entry-indexes.ts'
 import { subjectsMigration } from './0024-subjects.ts'
 import { consoleListsMigration } from './0025-console-lists.ts'
+import { witnessesMigration } from './0026-witnesses.ts'
 
 interface Migration {
   readonly name: string
@@ -59,4 +60,5 @@ export const MIGRATIONS: readonly Migration[] = [
   entryIndexesMigration,
   subjectsMigration,
   consoleListsMigration,
+  witnessesMigration,
 ]

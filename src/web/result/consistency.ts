@@ -1,11 +1,10 @@
 /** Checks that a log only grew: the consistency proof of RFC 9162 §2.1.4. @module */
-import { concat, hexOf } from '../../protocol/checkpoint/note.ts'
+import { concat, fromHex, hexOf } from '../../protocol/checkpoint/note.ts'
 import type { PageCrypto } from '../crypto/page-crypto.ts'
 import type { Tree } from './checkpoint.ts'
 import { type Finding, failed, passed } from './finding.ts'
 
-const fromHex = (text: string): Uint8Array =>
-  Uint8Array.from(text.match(/../g) ?? [], (digits) => Number.parseInt(digits, 16))
+type Hashing = Pick<PageCrypto, 'sha256'>
 
 /** Not by shifting, which knows 32 bits only. */
 const half = (n: number): number => Math.floor(n / 2)
@@ -16,7 +15,7 @@ const holds = async (
   first: Tree,
   second: Tree,
   hashes: readonly string[],
-  crypto: PageCrypto,
+  crypto: Hashing,
 ): Promise<boolean> => {
   const join = async (left: string, right: string): Promise<string> =>
     hexOf(await crypto.sha256(concat(Uint8Array.of(1), fromHex(left), fromHex(right))))
@@ -47,13 +46,13 @@ export const checkConsistency = async (
   earlier: Tree,
   later: Tree,
   hashes: readonly string[],
-  crypto: PageCrypto,
+  crypto: Hashing,
 ): Promise<Finding> => {
   const fits =
     earlier.size === later.size
       ? hashes.length === 0 && earlier.root === later.root
       : earlier.size === 0
-        ? true
+        ? hashes.length === 0 && earlier.root === hexOf(await crypto.sha256(new Uint8Array()))
         : hashes.length > 0 && (await holds(earlier, later, hashes, crypto))
   return fits
     ? passed(

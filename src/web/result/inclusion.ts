@@ -4,9 +4,10 @@
  * @module
  */
 
-import { concat, hexOf } from '../../protocol/checkpoint/note.ts'
+import { concat, fromHex, hexOf } from '../../protocol/checkpoint/note.ts'
+import { consistencyRanges, type Range, subtreesOf } from '../../protocol/checkpoint/proof-ranges.ts'
 import type { Bytes, PageCrypto } from '../crypto/page-crypto.ts'
-import { readCheckpoint, type Tree } from './checkpoint.ts'
+import { readCheckpoint } from './checkpoint.ts'
 import { type Finding, failed, passed, skipped } from './finding.ts'
 
 const TILE_HEIGHT = 8
@@ -40,7 +41,7 @@ const tilePath = (level: number, tile: number, width: number): string => {
 }
 
 /** Hashes of subtrees that are full, out of the tiles of a tree of `size` leaves. */
-const createNodes = (size: number, log: Pick<PublishedLog, 'tile'>, crypto: PageCrypto) => {
+const createNodes = (size: number, log: Pick<PublishedLog, 'tile'>, crypto: Pick<PageCrypto, 'sha256'>) => {
   const tiles = new Map<string, Promise<Bytes>>()
   const join = (left: Uint8Array, right: Uint8Array): Promise<Uint8Array> =>
     crypto.sha256(concat(Uint8Array.of(1), left, right))
@@ -61,17 +62,6 @@ const createNodes = (size: number, log: Pick<PublishedLog, 'tile'>, crypto: Page
   return { join, node }
 }
 
-/** Full subtrees of a tree, from the left, the largest first. */
-const subtreesOf = (size: number): { readonly height: number; readonly start: number }[] => {
-  const found: { height: number; start: number }[] = []
-  for (let start = 0; start < size; ) {
-    const height = Math.floor(Math.log2(size - start))
-    found.push({ height, start })
-    start += 2 ** height
-  }
-  return found
-}
-
 type Nodes = ReturnType<typeof createNodes>
 
 /** The root over full subtrees: RFC 6962 splits at the greatest power of two, so they fold from the right. */
@@ -85,45 +75,59 @@ const fold = async (peaks: readonly Uint8Array[], { join }: Nodes): Promise<Uint
 const rootWith = async (leaf: Uint8Array, index: number, size: number, nodes: Nodes): Promise<Uint8Array> => {
   const { join, node } = nodes
   const peaks: Uint8Array[] = []
-  for (const { height, start } of subtreesOf(size)) {
+  for (const { height, index: place } of subtreesOf({ from: 0, to: size })) {
     const width = 2 ** height
     let peak: Uint8Array
-    if (index >= start && index < start + width) {
+    if (Math.floor(index / width) === place) {
       peak = leaf
-      for (let at = 0, place = index; at < height; at++, place = Math.floor(place / 2)) {
-        const sibling = await node(at, place % 2 === 0 ? place + 1 : place - 1)
-        peak = place % 2 === 0 ? await join(peak, sibling) : await join(sibling, peak)
+      for (let at = 0, under = index; at < height; at++, under = Math.floor(under / 2)) {
+        const sibling = await node(at, under % 2 === 0 ? under + 1 : under - 1)
+        peak = under % 2 === 0 ? await join(peak, sibling) : await join(sibling, peak)
       }
-    } else peak = await node(height, start / width)
+    } else peak = await node(height, place)
     peaks.push(peak)
   }
   return (await fold(peaks, nodes)) ?? leaf
 }
 
-/**
- * The root that the first `size` entries had, out of tiles that make the root of `tree`, which was signed.
- * @param tree not smaller
- * @returns lower-case hex; undefined where the tiles don't make the root of `tree`
- * @throws UnreachableError
- */
-export const rootOfFirst = async (
+/** A published tree, from whose tiles proofs are made: each tile is asked for once. */
+export interface PublishedTree {
+  /** The root that its tiles make. @returns lower-case hex */
+  root(): Promise<string>
+  /** The root that the tree has with this leaf hash at its place. @returns lower-case hex */
+  rootWith(leafHash: string, index: number): Promise<string>
+  /**
+   * The consistency proof from an earlier size. Tiles prove nothing by themselves: whoever has the proof verifies it against both roots.
+   * @returns lower-case hex
+   */
+  consistency(earlier: number): Promise<readonly string[]>
+}
+
+/** @param size of the tree, up to 2^53 */
+export const openTree = (
   size: number,
-  tree: Tree,
   log: Pick<PublishedLog, 'tile'>,
-  crypto: PageCrypto,
-): Promise<string | undefined> => {
-  const nodes = createNodes(tree.size, log, crypto)
-  const rootAt = async (count: number): Promise<string> => {
+  crypto: Pick<PageCrypto, 'sha256'>,
+): PublishedTree => {
+  const nodes = createNodes(size, log, crypto)
+  const hashOf = async (range: Range): Promise<string> => {
     const peaks: Uint8Array[] = []
-    for (const { height, start } of subtreesOf(count))
-      peaks.push(await nodes.node(height, start / 2 ** height))
+    for (const { height, index } of subtreesOf(range)) peaks.push(await nodes.node(height, index))
     return hexOf((await fold(peaks, nodes)) ?? (await crypto.sha256(new Uint8Array())))
   }
-  return (await rootAt(tree.size)) === tree.root ? rootAt(size) : undefined
+  return {
+    root: () => hashOf({ from: 0, to: size }),
+    rootWith: async (leafHash, index) => hexOf(await rootWith(fromHex(leafHash), index, size, nodes)),
+    async consistency(earlier) {
+      const hashes: string[] = []
+      for (const range of consistencyRanges(earlier, size)) hashes.push(await hashOf(range))
+      return hashes
+    },
+  }
 }
 
 /** RFC 6962 §2.1. @returns lower-case hex */
-export const leafHashOf = async (entry: string, crypto: PageCrypto): Promise<string> =>
+export const leafHashOf = async (entry: string, crypto: Pick<PageCrypto, 'sha256'>): Promise<string> =>
   hexOf(await crypto.sha256(concat(Uint8Array.of(0), new TextEncoder().encode(entry))))
 
 export const checkInclusion = async (
@@ -135,9 +139,8 @@ export const checkInclusion = async (
   if (typeof tree === 'string') return failed(tree)
   if (index >= tree.size)
     return skipped(`The checkpoint covers ${tree.size} entries, and this is a later one.`)
-  const leaf = Uint8Array.from(leafHash.match(/../g) ?? [], (digits) => Number.parseInt(digits, 16))
-  const root = await rootWith(leaf, index, tree.size, createNodes(tree.size, log, crypto))
-  return hexOf(root) === tree.root
+  const root = await openTree(tree.size, log, crypto).rootWith(leafHash, index)
+  return root === tree.root
     ? passed(
         `The signed checkpoint of ${name} over ${tree.size} entries has it as entry ${index}. Keep the checkpoint to see later that nothing was taken out.`,
       )

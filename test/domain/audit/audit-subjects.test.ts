@@ -113,7 +113,10 @@ describe('subjects of entries', () => {
     const audit = createAudit({
       ...services,
       log: createLog(services.database),
-      checkpoints: { latest: () => expect.fail('no checkpoint is asked for') },
+      checkpoints: {
+        latest: () => expect.fail('no checkpoint is asked for'),
+        newestWitnessed: () => expect.fail('no checkpoint is asked for'),
+      },
       // The first question waits here for as long as the test wants.
       pseudonyms: { epoch: () => gate.then(() => ({ number: 230, of: () => '' })) },
     })

@@ -10,6 +10,9 @@ const sha256 = (...parts: Uint8Array[]): Buffer => {
 /** MTH({d(0)}) = SHA-256(0x00 || d(0)). */
 export const leafHash = (data: Uint8Array): Buffer => sha256(Buffer.of(0), data)
 
+/** What stands above two subtrees: SHA-256(0x01 || left || right). */
+export const nodeHash = (left: Uint8Array, right: Uint8Array): Buffer => sha256(Buffer.of(1), left, right)
+
 /** MTH(D[n]) over leaf hashes, k being the largest power of two smaller than n. */
 export const rootOf = (leaves: readonly Uint8Array[]): Buffer => {
   const [first] = leaves
@@ -17,7 +20,7 @@ export const rootOf = (leaves: readonly Uint8Array[]): Buffer => {
   if (leaves.length === 1) return Buffer.from(first)
   let k = 1
   while (k * 2 < leaves.length) k *= 2
-  return sha256(Buffer.of(1), rootOf(leaves.slice(0, k)), rootOf(leaves.slice(k)))
+  return nodeHash(rootOf(leaves.slice(0, k)), rootOf(leaves.slice(k)))
 }
 
 const splitOf = (n: number): number => {

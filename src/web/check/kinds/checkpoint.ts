@@ -9,8 +9,9 @@ import {
 } from '../../../protocol/checkpoint/note.ts'
 import { identified } from '../../../protocol/checkpoint/signed-note.ts'
 import { readCheckpoint } from '../../result/checkpoint.ts'
+import { checkConsistency } from '../../result/consistency.ts'
 import { readCosignature } from '../../result/cosignature.ts'
-import { rootOfFirst } from '../../result/inclusion.ts'
+import { openTree } from '../../result/inclusion.ts'
 import { fromBase64url } from '../../result/jws.ts'
 import type { OwnService } from '../own-service.ts'
 import { attempt, type Check, type Found, pass, refuse, timeWords, visible } from '../report.ts'
@@ -81,17 +82,17 @@ export const logCheck = async (note: ReadNote, service: OwnService): Promise<Che
       'LOG_INCONSISTENT',
       `It is over ${note.size} entries, and the log says that it has ${now.size} now. Keep it: a log never shrinks.`,
     )
-  const root = await rootOfFirst(note.size, now, log, service.crypto)
-  return root === hexOf(note.root)
-    ? pass(
-        LOG,
-        `The first ${note.size} of the ${now.size} entries that are published and signed now make the same root.`,
-      )
-    : refuse(
-        LOG,
-        'LOG_INCONSISTENT',
-        'The entries that are published now make another root. Keep this checkpoint: together with the one of now it shows that the log was changed.',
-      )
+  const tree = openTree(now.size, log, service.crypto)
+  if ((await tree.root()) !== now.root)
+    return refuse(
+      LOG,
+      'LOG_INCONSISTENT',
+      'The hashes that are published now do not make the root that is signed now. Keep both checkpoints.',
+    )
+  const hashes = await tree.consistency(note.size)
+  const then = { size: note.size, root: hexOf(note.root) }
+  const { outcome, detail } = await checkConsistency(then, now, hashes, service.crypto)
+  return outcome === 'passed' ? pass(LOG, detail) : refuse(LOG, 'LOG_INCONSISTENT', detail)
 }
 
 /** @param text as somebody kept it: a text field loses the line's end, which is part of what was signed */

@@ -1,5 +1,5 @@
 /** Signed results: the JWS by itself, or the answer that holds it. @module */
-import { canonicalJson } from '../../../protocol/canonical-json.ts'
+import { canonicalJson, hasCanonicalJson } from '../../../protocol/canonical-json.ts'
 import { isObject } from '../../../protocol/json-object.ts'
 import { readJws } from '../../../protocol/jws.ts'
 import { encodeZk1, type SnarkProof } from '../../../protocol/zk1.ts'
@@ -115,12 +115,16 @@ const bareSignatureCheck = async (answer: Json, kid: unknown, service: OwnServic
   const { verificationId, timestamp, digest, decision, circuitId, signature } = answer
   const key = ed25519Key(await service.keys(), kid)
   const covered = { verificationId, timestamp, digest, decision, circuitId }
-  const text = `verification/1\n${canonicalJson(covered)}`
   const isSigned =
     key !== undefined &&
     typeof signature === 'string' &&
     /^[\w-]{86}$/.test(signature) &&
-    (await service.crypto.verifyEd25519(key, new TextEncoder().encode(text), fromBase64url(signature)))
+    hasCanonicalJson(covered) &&
+    (await service.crypto.verifyEd25519(
+      key,
+      new TextEncoder().encode(`verification/1\n${canonicalJson(covered)}`),
+      fromBase64url(signature),
+    ))
   return isSigned
     ? pass(title, 'The Ed25519 signature fits verification, time, digest, decision and circuit.')
     : refuse(title, 'SIGNATURE_INVALID', 'The signature beside the JWS does not fit what stands there.')

@@ -96,7 +96,7 @@ const disclosureCheck = (disclosed: Disclosed | string, count: number): Check =>
     ? refuse('What is shown', 'DISCLOSURE_INVALID', disclosed)
     : pass(
         'What is shown',
-        `The issuer signed the hash of each of the ${count} disclosures. ${disclosed.hidden} hashes are not disclosed.`,
+        `The issuer signed the hash of ${count === 1 ? 'the one disclosure' : `each of the ${count} disclosures`}. Hashes that are not disclosed: ${disclosed.hidden}.`,
       )
 
 const open = (payload: Json, { disclosures }: SdJwtParts): Disclosed | string => {

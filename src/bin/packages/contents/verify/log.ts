@@ -1,18 +1,22 @@
 /** The log from outside: entries are in it (RFC 9162 §2.1.3), and it only grew (§2.1.4). @module */
 import { createCore } from '../../../../core/index.ts'
-import { concat, hexOf } from '../../../../protocol/checkpoint/note.ts'
-import { foldConsistency, foldInclusion, isOfOnlyLog } from '../../../../protocol/merkle-proofs.ts'
+import { concat, fromHex, hexOf } from '../../../../protocol/checkpoint/note.ts'
+import {
+  verifyConsistency as isConsistent,
+  verifyInclusion as isIncluded,
+  isOfOnlyLog,
+  type TreeHead,
+} from '../../../../protocol/merkle-proofs.ts'
 
 const HASH = /^[0-9a-f]{64}$/
 
 const core = createCore()
 const encoder = new TextEncoder()
 
-const fromHex = (text: string): Uint8Array =>
-  Uint8Array.from(text.match(/../g) ?? [], (digits) => Number.parseInt(digits, 16))
-
 const nodeHash = (left: Uint8Array, right: Uint8Array): Uint8Array =>
   core.sha256(concat(Uint8Array.of(1), left, right))
+
+const EMPTY_ROOT = core.sha256(new Uint8Array())
 
 /** SHA-256(0x00 ‖ entry), lower-case hex. @param entry canonical JSON, as `GET /api/audit` answers it */
 export const leafHash = (entry: string): string =>
@@ -35,6 +39,8 @@ export interface Inclusion {
   readonly log?: number
 }
 
+const headOf = ({ size, root }: Tree): TreeHead => ({ size, root: fromHex(root) })
+
 const areHashes = (...texts: readonly string[]): boolean => texts.every((text) => HASH.test(text))
 
 /** Whether an entry stands in the log at this place. */
@@ -45,8 +51,7 @@ export const verifyInclusion = (
   if (!isOfOnlyLog(log)) return false
   if (!areHashes(leaf, root, ...hashes) || !Number.isSafeInteger(index) || !Number.isSafeInteger(size))
     return false
-  const reached = foldInclusion(fromHex(leaf), index, size, hashes.map(fromHex), nodeHash)
-  return reached !== undefined && hexOf(reached) === root
+  return isIncluded(fromHex(leaf), index, headOf({ size, root }), hashes.map(fromHex), nodeHash)
 }
 
 /**
@@ -56,15 +61,5 @@ export const verifyInclusion = (
 export const verifyConsistency = (earlier: Tree, later: Tree, hashes: readonly string[]): boolean => {
   if (!areHashes(earlier.root, later.root, ...hashes)) return false
   if (![earlier.size, later.size].every((size) => Number.isSafeInteger(size) && size >= 0)) return false
-  if (earlier.size === later.size) return hashes.length === 0 && earlier.root === later.root
-  // The empty tree is the beginning of every tree; its root is that of RFC 6962 §2.1.
-  if (earlier.size === 0) return hashes.length === 0 && earlier.root === hexOf(core.sha256(new Uint8Array()))
-  const folded = foldConsistency(
-    earlier.size,
-    later.size,
-    fromHex(earlier.root),
-    hashes.map(fromHex),
-    nodeHash,
-  )
-  return folded !== undefined && hexOf(folded.earlier) === earlier.root && hexOf(folded.later) === later.root
+  return isConsistent(headOf(earlier), headOf(later), hashes.map(fromHex), nodeHash, EMPTY_ROOT)
 }

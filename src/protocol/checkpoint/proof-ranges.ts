@@ -1,7 +1,7 @@
 /**
  * Which subtrees a Merkle proof is made of: audit paths and consistency proofs of RFC 6962 §2.1.1 and §2.1.2
  * (RFC 9162 §2.1.3, §2.1.4), as ranges of leaves and as the perfect subtrees these fall into. Pure arithmetic;
- * sizes up to 2^53.
+ * sizes up to 2^53. Runs in browsers too.
  * @module
  */
 

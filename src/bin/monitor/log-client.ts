@@ -1,0 +1,112 @@
+/** What a monitor asks of a log over HTTP: its public files, and with a key the entries of an organisation. @module */
+import { setTimeout as pause } from 'node:timers/promises'
+import type { AuditPage } from '../../domain/audit/schemas.ts'
+import { readWithin } from '../../net/body.ts'
+import { EgressError } from '../../net/egress-error.ts'
+
+const DEADLINE_MS = 20_000
+const MAX_TEXT_BYTES = 256 * 1024
+const HASH_BYTES = 32
+const TILE_BYTES = 256 * HASH_BYTES
+const MAX_PAGE_BYTES = 64 * 1024 * 1024
+const OK = 200
+export const NOT_FOUND = 404
+const TOO_MANY = 429
+const MAX_TRIES = 5
+const MAX_PAUSE_SECONDS = 90
+
+/** The log gave no usable answer. */
+export class UnreachableLog extends Error {
+  override readonly name = 'UnreachableLog'
+  /** Of its answer, if there was one. */
+  readonly status: number | undefined
+  constructor(message: string, { status, cause }: { status?: number; cause?: unknown } = {}) {
+    super(message, { cause })
+    this.status = status
+  }
+}
+
+export interface LogClient {
+  /** Where the log is, without a slash at the end. */
+  readonly url: string
+  checkpoint(): Promise<string>
+  keys(): Promise<string>
+  /** @param path such as `0/x001/234.p/17` */
+  tile(path: string): Promise<Uint8Array<ArrayBuffer>>
+  /** A page of the organisation's entries, the newest first. */
+  entries(apiKey: string, cursor: string | undefined): Promise<AuditPage>
+}
+
+const isPage = (value: unknown): value is AuditPage =>
+  typeof value === 'object' &&
+  value !== null &&
+  'entries' in value &&
+  Array.isArray(value.entries) &&
+  'checkpoint' in value &&
+  typeof value.checkpoint === 'string'
+
+/** All of its functions throw UnreachableLog. @param url of the service */
+export const createLogClient = (url: string): LogClient => {
+  const base = url.replace(/\/$/, '')
+
+  const askOnce = async (path: string, headers: Record<string, string>): Promise<Response> => {
+    try {
+      return await fetch(base + path, {
+        headers,
+        redirect: 'error',
+        signal: AbortSignal.timeout(DEADLINE_MS),
+      })
+    } catch (error) {
+      const cause = error instanceof Error ? (error.cause ?? error) : error
+      throw new UnreachableLog(`${path} can't be asked: ${String(cause)}`, { cause: error })
+    }
+  }
+
+  const bytesOf = async (path: string, { body, status }: Response, maxBytes: number): Promise<Buffer> => {
+    try {
+      return body === null
+        ? Buffer.alloc(0)
+        : await readWithin(body as AsyncIterable<Buffer>, maxBytes, status)
+    } catch (error) {
+      const why = error instanceof EgressError ? error.message : String(error)
+      throw new UnreachableLog(`${path} can't be read: ${why}`, { cause: error })
+    }
+  }
+
+  /** Waits where the log says that it was asked too often. */
+  const ask = async (
+    path: string,
+    maxBytes: number,
+    headers: Record<string, string> = {},
+  ): Promise<Buffer> => {
+    for (let tries = 1; ; tries++) {
+      const response = await askOnce(path, headers)
+      const bytes = await bytesOf(path, response, maxBytes)
+      if (response.status === OK) return bytes
+      if (response.status !== TOO_MANY || tries === MAX_TRIES)
+        throw new UnreachableLog(`${path} answered ${response.status}.`, { status: response.status })
+      const seconds = Number(response.headers.get('retry-after') ?? 1)
+      await pause(1000 * Math.min(MAX_PAUSE_SECONDS, Number.isFinite(seconds) ? seconds : 1))
+    }
+  }
+
+  return {
+    url: base,
+    checkpoint: async () => (await ask('/checkpoint', MAX_TEXT_BYTES)).toString(),
+    keys: async () => (await ask('/checkpoint/keys', MAX_TEXT_BYTES)).toString(),
+    async tile(path) {
+      const bytes = await ask(`/tile/${path}`, TILE_BYTES)
+      const width = /[.]p[/](\d+)$/.exec(path)?.[1]
+      if (bytes.length !== (width === undefined ? TILE_BYTES : Number(width) * HASH_BYTES))
+        throw new UnreachableLog(`/tile/${path} answered ${bytes.length} bytes.`)
+      return new Uint8Array(bytes)
+    },
+    async entries(apiKey, cursor) {
+      const path = `/api/audit?limit=1000${cursor === undefined ? '' : `&cursor=${cursor}`}`
+      const body = await ask(path, MAX_PAGE_BYTES, { authorization: `Bearer ${apiKey}` })
+      const page: unknown = JSON.parse(body.toString())
+      if (!isPage(page)) throw new UnreachableLog('/api/audit answered something else.')
+      return page
+    },
+  }
+}

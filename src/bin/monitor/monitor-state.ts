@@ -1,0 +1,50 @@
+/** What a monitor remembers of a log: a file that is replaced whole, so that the newest checkpoint is never forgotten. @module */
+import { readIfThere, writeDurably } from '../../store/durable-file.ts'
+
+/** The newest of the organisation's entries that was found in the log. */
+export interface KnownEntry {
+  readonly index: number
+  /** Lower-case hex. */
+  readonly leafHash: string
+}
+
+export interface MonitorState {
+  readonly origin: string
+  /** Verifier keys of the log, one a line. */
+  readonly keys: string
+  /** The newest checkpoint that was accepted; null before the first. */
+  readonly newest: {
+    readonly size: number
+    /** Lower-case hex. */
+    readonly root: string
+    readonly note: string
+  } | null
+  readonly newestEntry: KnownEntry | null
+}
+
+const isState = (value: unknown): value is MonitorState =>
+  typeof value === 'object' &&
+  value !== null &&
+  ['origin', 'keys', 'newest', 'newestEntry'].every((member) => member in value)
+
+/**
+ * @returns undefined where there is no such file yet
+ * @throws Error for a file that holds something else: starting anew would forget what was seen
+ */
+export const readState = async (file: string): Promise<MonitorState | undefined> => {
+  const text = await readIfThere(file)
+  if (text === undefined) return undefined
+  try {
+    const value: unknown = JSON.parse(text)
+    if (isState(value)) return value
+  } catch (error) {
+    if (!(error instanceof SyntaxError)) throw error
+  }
+  throw new Error(
+    `${file} is damaged, or no state of a monitor. Keep it, and give another file to start anew.`,
+  )
+}
+
+/** On the disk once this resolves. */
+export const writeState = (file: string, state: MonitorState): Promise<void> =>
+  writeDurably(file, `${JSON.stringify(state, null, 2)}\n`)

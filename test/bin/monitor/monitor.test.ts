@@ -1,0 +1,252 @@
+/** `npx assay monitor` as it is built: a log that does what it should, every way in which one doesn't, and a real service. */
+
+import { readFile, rm, writeFile } from 'node:fs/promises'
+import { createServer, type Server } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { join } from 'node:path'
+import { expect } from 'chai'
+import { createLogClient } from '../../../src/bin/monitor/log-client.ts'
+import { createMonitor } from '../../../src/bin/monitor/monitor.ts'
+import { readState, writeState } from '../../../src/bin/monitor/monitor-state.ts'
+import type { AuditPage } from '../../../src/domain/audit/schemas.ts'
+import { readWitnessPolicy } from '../../../src/protocol/checkpoint/witness-policy.ts'
+import { sharedApp, type TestOrganisation } from '../../support/app.ts'
+import { revokeKey, verifySomething } from '../../support/domain/exports.ts'
+import { eventually } from '../../support/eventually.ts'
+import { startCommand } from '../../support/programs.ts'
+import { leafHash, rootOf } from '../../support/reference/merkle.ts'
+import { type CliRun, runCli } from '../../support/run-cli.ts'
+import { temporaryDirectories } from '../../support/servers/directory.ts'
+import { createTestLog, type Served, serveLog, type TestLog } from '../../support/tlog.ts'
+import { createWitness } from '../../support/witnesses.ts'
+
+const CLI = join(import.meta.dirname, '../../../build/cli.js')
+const LEAVES = 700
+
+describe('npx assay monitor', function () {
+  this.timeout(60_000)
+  const temporary = temporaryDirectories()
+  let log: TestLog
+  let served: Served
+  let server: Server
+  let url = ''
+  let state = ''
+
+  before(() => {
+    log = createTestLog('log.example', LEAVES)
+  })
+  beforeEach(async () => {
+    const keys = `${log.keys.join('\n')}\n`
+    served = { note: log.note(300), keys, leaves: log.leaves }
+    const started = await serveLog(served)
+    server = started.server
+    url = started.url
+    state = join(await temporary(), 'state.json')
+    const first = { size: 300, root: rootOf(log.leaves.slice(0, 300)).toString('hex'), note: served.note }
+    await writeState(state, { origin: log.origin, keys, newest: first, newestEntry: null })
+  })
+  afterEach(() => {
+    server.close()
+    server.closeAllConnections()
+  })
+
+  const run = (...args: string[]): Promise<CliRun> =>
+    runCli(['monitor', url, '--state', state, '--once', ...args])
+  const kept = async () => (await readState(state)) ?? expect.fail('nothing is kept')
+  const newest = async () => (await kept()).newest?.size
+  /** Looks once, as a monitor that was started again does. @returns what was found */
+  const look = async (policy?: string, from = url): Promise<string[]> => {
+    const round = createMonitor({
+      log: createLogClient(from),
+      policy: policy === undefined ? undefined : readWitnessPolicy(policy),
+      apiKey: undefined,
+      state: await kept(),
+      remember: (next) => writeState(state, next),
+    })
+    return (await round()).findings.map(({ code }) => code)
+  }
+
+  it('accepts what goes on from the newest checkpoint, which it keeps over its own end', async () => {
+    await rm(state)
+    const first = await run()
+    expect(first.status, first.errors).to.equal(0)
+    expect(first.output).to.include('compare them with what others have').and.include('300 entries')
+    for (const size of [300, 301, 512, 513, LEAVES]) {
+      served.note = log.note(size)
+      expect(await look()).to.deep.equal([])
+      expect(await newest()).to.equal(size)
+    }
+    // An older one that the log still goes on from, as a cache may have it, is no fault of the log.
+    served.note = log.note(299)
+    expect(await look()).to.deep.equal([])
+    expect(await newest()).to.equal(LEAVES)
+  })
+
+  it('finds a fork, a rewritten log, one that shrank, and what it did not sign, and forgets nothing meanwhile', async () => {
+    const rewritten = [...log.leaves.slice(0, 130), leafHash(Buffer.of(1)), ...log.leaves.slice(131)]
+    served.note = log.note(300, { leaves: rewritten })
+    const { status, errors } = await run()
+    expect(status).to.equal(1)
+    expect(errors).to.include('LOG_FORKED').and.include(log.note(300).split('\n')[2])
+    expect(errors).to.include(served.note.split('\n')[2])
+    served.leaves = rewritten
+    served.note = log.note(640, { leaves: rewritten })
+    expect(await look()).to.deep.equal(['LOG_INCONSISTENT'])
+    // Tiles of another tree than the one that is signed prove nothing, however well they fit what was seen.
+    served.leaves = log.leaves
+    expect(await look()).to.deep.equal(['LOG_INCONSISTENT'])
+    served.leaves = log.leaves.slice(0, 200)
+    served.note = log.note(200)
+    expect(await look()).to.deep.equal(['LOG_SHRANK'])
+    served.leaves = rewritten
+    expect(await look()).to.deep.equal(['LOG_SHRANK'])
+    served.leaves = log.leaves
+    const [text = '', classical = '', postQuantum = ''] = log.note(400).split(/(?=— )/)
+    for (const [note, code] of [
+      ['nothing', 'CHECKPOINT_MALFORMED'],
+      [createTestLog('other.example', 5).note(5), 'ORIGIN_MISMATCH'],
+      [createTestLog('log.example', 400).note(400), 'CHECKPOINT_UNSIGNED'],
+      [text + postQuantum, 'CHECKPOINT_UNSIGNED'],
+      [text + classical, 'COSIGNATURE_MISSING'],
+      [text + classical + postQuantum.replace(/.{8}\n$/, 'AAAAAAA=\n'), 'COSIGNATURE_INVALID'],
+    ] as const) {
+      served.note = note
+      expect(await look()).to.deep.equal([code])
+    }
+    expect(await newest()).to.equal(300)
+    served.note = log.note(400)
+    expect(await look()).to.deep.equal([])
+  })
+
+  it('is not told by tiles that fit both roots but not each other', async () => {
+    // 512 leaves: two full tiles, whose roots are published above them and make the new root. The old root comes from the leaves.
+    const others = Array.from({ length: 512 }, (_, i) => leafHash(Buffer.from(`other ${i}`)))
+    const roots = [rootOf(others.slice(0, 256)), rootOf(others.slice(256))]
+    const forged = createServer((request, response) => {
+      const path = request.url ?? ''
+      const from = path.endsWith('/000') ? 0 : 256
+      if (path === '/checkpoint') response.end(log.note(512, { root: rootOf(others) }))
+      else if (path.startsWith('/tile/1/')) response.end(Buffer.concat(roots))
+      else response.end(Buffer.concat(log.leaves.slice(from, from + 256)))
+    })
+    await new Promise<void>((resolve) => forged.listen(0, '127.0.0.1', resolve))
+    const { port } = forged.address() as AddressInfo
+    expect(await look(undefined, `http://127.0.0.1:${port}`)).to.deep.equal(['LOG_INCONSISTENT'])
+    forged.close()
+    forged.closeAllConnections()
+  })
+
+  it('demands the witnesses of a policy, and the keys that it was given', async () => {
+    const witness = createWitness('w.example')
+    const policy = `witness w ${witness.key}\nquorum w\n`
+    expect(await look(policy)).to.deep.equal(['WITNESSES_MISSING'])
+    const file = join(await temporary(), 'policy')
+    await writeFile(file, policy)
+    expect(await run('--policy', file)).to.include({ status: 1 })
+    served.note += witness.cosign(served.note)
+    expect(await look(policy)).to.deep.equal([])
+    await writeFile(file, createTestLog('log.example', 1).keys.join('\n'))
+    expect((await run('--keys', file)).errors).to.include('CHECKPOINT_UNSIGNED')
+  })
+
+  it('can’t say anything of a log that does not answer, or with a state that is damaged', async () => {
+    served.isAway = true
+    expect((await run()).status).to.equal(2)
+    served.isAway = false
+    served.note = log.note(600)
+    served.leaves = log.leaves.slice(0, 100)
+    expect(await look()).to.deep.equal(['UNREACHABLE'])
+    expect(await newest()).to.equal(300)
+    await writeFile(state, '{"origin": "log.example"')
+    const { status, errors } = await run()
+    expect(status).to.equal(2)
+    expect(errors).to.include('is damaged')
+  })
+
+  it('runs a command once for what it finds, again after it was gone, and shows what it measures', async () => {
+    const heard = join(await temporary(), 'heard')
+    const args = ['monitor', url, '--state', state, '--interval', '1', '--metrics', '0']
+    const monitor = startCommand(process.execPath, [CLI, ...args, '--alert', `cat >> ${heard}`])
+    try {
+      const metricsUrl = (await monitor.line(/^Metrics are at /)).split(' ').at(-1) ?? ''
+      const metrics = async () => (await fetch(metricsUrl)).text()
+      await monitor.line(/300 entries/)
+      expect(await metrics())
+        .to.match(/^assay_monitor_tree_size 300$/m)
+        .and.match(/^assay_monitor_finding\{code="LOG_FORKED"\} 0$/m)
+      const alerts = async () => (await readFile(heard, 'utf8').catch(() => '')).split('\n').filter(Boolean)
+      const good = served.note
+      served.note = log.note(300, { root: leafHash(Buffer.of(1)) })
+      await eventually('it is told', async () => (await alerts()).length === 1)
+      const rounds = async () => Number(/^assay_monitor_rounds_total (\d+)$/m.exec(await metrics())?.[1])
+      const before = await rounds()
+      await eventually('it looked again', async () => (await rounds()) > before + 1, { pauseMs: 50 })
+      const [told = ''] = await alerts()
+      expect(await alerts()).to.have.length(1)
+      expect(JSON.parse(told)).to.include({ url, origin: 'log.example', code: 'LOG_FORKED' })
+      expect((JSON.parse(told) as { checkpoints: string[] }).checkpoints).to.deep.equal([good, served.note])
+      expect(await metrics()).to.match(/^assay_monitor_finding\{code="LOG_FORKED"\} 1$/m)
+      served.note = good
+      await eventually('it is gone', async () => /LOG_FORKED"\} 0$/m.test(await metrics()), { pauseMs: 50 })
+      served.note = log.note(300, { root: leafHash(Buffer.of(1)) })
+      await eventually('it is told again', async () => (await alerts()).length === 2, { pauseMs: 50 })
+    } finally {
+      monitor.child.kill('SIGTERM')
+    }
+    expect(await monitor.ended()).to.equal(1)
+  })
+
+  it('follows a real service, and the entries of an organisation in it', async () => {
+    const app = await sharedApp()
+    const [owner, other] = [await app.organisation(), await app.organisation()]
+    await rm(state)
+    const own = ({ apiKey }: TestOrganisation) =>
+      runCli(['monitor', app.url, '--state', state, '--once', '--api-key', apiKey])
+    for (let i = 0; i < 2; i++) {
+      await revokeKey(app, owner)
+      await verifySomething(app, owner)
+      const { status, errors } = await own(owner)
+      expect(status, errors).to.equal(0)
+    }
+    const { body } = await app.request<AuditPage>('GET', '/api/audit', { key: owner.apiKey })
+    const { index, leafHash: newestHash } = body.entries[0] ?? expect.fail()
+    expect((await kept()).newestEntry).to.deep.equal({ index, leafHash: newestHash })
+    // Another organisation has no such entry: whoever takes one off the list is found out.
+    const { status, errors } = await own(other)
+    expect(status).to.equal(1)
+    expect(errors).to.include('ENTRY_MISSING')
+  })
+
+  it('finds entries that were changed, or are at another place', async () => {
+    const entry = '{"id":"1"}'
+    const leaves = [...log.leaves.slice(0, 9), leafHash(Buffer.from(entry))]
+    const note = log.note(10, { leaves })
+    served = Object.assign(served, { note, leaves })
+    const listed = (changes: object) => ({
+      index: 9,
+      entry,
+      leafHash: leaves[9]?.toString('hex'),
+      ...changes,
+    })
+    const first = { size: 10, root: rootOf(leaves).toString('hex'), note }
+    for (const [changes, codes] of [
+      [{}, []],
+      [{ entry: '{"id":"2"}' }, ['ENTRY_CHANGED']],
+      [{ index: 8 }, ['ENTRY_NOT_IN_LOG']],
+    ] as const) {
+      const client = createLogClient(url)
+      const round = createMonitor({
+        log: {
+          ...client,
+          entries: async () =>
+            ({ entries: [listed(changes)], checkpoint: note, nextCursor: null }) as unknown as AuditPage,
+        },
+        policy: undefined,
+        apiKey: 'key',
+        state: { ...(await kept()), newest: first, newestEntry: null },
+        remember: async () => undefined,
+      })
+      expect((await round()).findings.map(({ code }) => code)).to.deep.equal(codes)
+    }
+  })
+})
