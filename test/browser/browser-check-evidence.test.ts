@@ -6,7 +6,7 @@ import { buffer } from 'node:stream/consumers'
 import { expect } from 'chai'
 import type { Page } from 'playwright-core'
 import { ZipFile } from 'yazl'
-import { type CheckPages, startCheckPages, toldOn } from '../support/check-page.ts'
+import { type CheckPages, expectTold, onCheckPage, toldOn } from '../support/check-page.ts'
 import { expectUsable } from '../support/console-page.ts'
 import { exported, revokeKey, verifySomething } from '../support/domain/exports.ts'
 import { eventually } from '../support/eventually.ts'
@@ -22,23 +22,21 @@ describe('evidence on the page that checks, in Chromium', function () {
   let folder: string
   let evidence = ''
 
-  before(async () => {
-    ;[pages, folder] = await Promise.all([startCheckPages(), mkdtemp(join(tmpdir(), 'assay-evidence-'))])
-    const other = await pages.app.organisation()
-    // Entries of others between its own.
-    for (const owner of [pages.owner, other, pages.owner]) await revokeKey(pages.app, owner)
-    await verifySomething(pages.app, pages.owner)
-    evidence = (await exported(pages.app, pages.owner, 'evidence')).text
-  })
-  after(async () => {
-    await pages?.close()
-    await rm(folder, { recursive: true })
-  })
-  beforeEach(async () => {
-    await pages.fresh()
-    page = await pages.open()
-  })
-  afterEach(() => expect(pages.complaints).to.deep.equal([]))
+  onCheckPage(
+    (started, opened) => {
+      pages = started
+      page = opened
+    },
+    async ({ app, owner }) => {
+      folder = await mkdtemp(join(tmpdir(), 'assay-evidence-'))
+      const other = await app.organisation()
+      // Entries of others between its own.
+      for (const one of [owner, other, owner]) await revokeKey(app, one)
+      await verifySomething(app, owner)
+      evidence = (await exported(app, owner, 'evidence')).text
+    },
+  )
+  after(() => rm(folder, { recursive: true }))
 
   const give = async (content: string | Buffer, name = 'evidence.ndjson') => {
     // What was found before goes with the text.
@@ -52,16 +50,10 @@ describe('evidence on the page that checks, in Chromium', function () {
     return toldOn(page)
   }
   const valid = async (content: string | Buffer, name?: string) => {
-    const told = await give(content, name)
-    expect(told, JSON.stringify(told)).to.include({ word: 'Valid', tone: 'good' })
-    expect(told.faults).to.deep.equal([])
+    expectTold(await give(content, name), 'Valid', 'good')
   }
-  const refused = async (content: string | Buffer, ...faults: string[]) => {
-    const told = await give(content)
-    expect(told, JSON.stringify(told)).to.include({ word: 'Not valid', tone: 'bad' })
-    expect(told.faults).to.deep.equal(faults)
-    return told
-  }
+  const refused = async (content: string | Buffer, ...faults: string[]) =>
+    expectTold(await give(content), 'Not valid', 'bad', ...faults)
   const lines = () => evidence.trimEnd().split('\n')
   const withLines = (change: (lines: string[]) => string[]) => `${change(lines()).join('\n')}\n`
   const archiveOf = (files: readonly (readonly [name: string, content: string])[], options = {}) => {

@@ -8,6 +8,7 @@ import type { Page } from 'playwright-core'
 import { BLANK, filmOf } from '../support/camera.ts'
 import {
   type CheckPages,
+  expectTold,
   onCheckPage,
   paste,
   reheaded,
@@ -47,23 +48,13 @@ describe('the page that checks, in Chromium', function () {
 
   const key = () => pages.owner.apiKey
   const textAt = async (path: string) => (await pages.app.request('GET', path)).bytes.toString()
-  const valid = async (given: string | object, word: string): Promise<Told> => {
-    const told = await paste(page, given)
-    expect(told, JSON.stringify(told)).to.include({ word, tone: 'good' })
-    expect(told.faults).to.deep.equal([])
-    return told
-  }
+  const valid = async (given: string | object, word: string): Promise<Told> =>
+    expectTold(await paste(page, given), word, 'good')
   /** Genuine, and amber, since nobody here can tell whether it still counts. */
-  const open = async (given: string | object, word: string): Promise<Told> => {
-    const told = await paste(page, given)
-    expect(told, JSON.stringify(told)).to.include({ word: `${word} was not checked`, tone: 'warn' })
-    expect(told.faults).to.deep.equal([])
-    return told
-  }
+  const open = async (given: string | object, word: string): Promise<Told> =>
+    expectTold(await paste(page, given), `${word} was not checked`, 'warn')
   const refused = async (given: string | object, ...faults: string[]): Promise<Told> => {
-    const told = await paste(page, given)
-    expect(told, JSON.stringify(told)).to.include({ word: 'Not valid', tone: 'bad' })
-    expect(told.faults).to.deep.equal(faults)
+    const told = expectTold(await paste(page, given), 'Not valid', 'bad', ...faults)
     expect(told.text).to.include(faults[0])
     return told
   }

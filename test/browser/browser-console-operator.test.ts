@@ -58,6 +58,8 @@ describe('the console’s pages for the operator in Chromium', function () {
     await fillOn(page, { rateLimitPerMinute: '0' }, 'dialog')
     await page.click('dialog button:text("Save")')
     await page.waitForSelector('dialog .error:not(:empty)')
+    // What was typed stays.
+    expect(await page.inputValue('dialog [name="rateLimitPerMinute"]')).to.equal('0')
     await expectUsable(page, 'an organisation with a wrong limit')
     await fillOn(page, { rateLimitPerMinute: '77' }, 'dialog')
     await page.click('dialog button:text("Save")')

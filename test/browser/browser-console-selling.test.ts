@@ -40,7 +40,7 @@ describe('the console’s pages of payments and connections in Chromium', functi
     await expectUsable(page, 'merchants')
 
     await page.click('.sidebar a:text("Terminals")')
-    await page.waitForSelector('text=There is no terminal yet')
+    await page.waitForSelector('text=No terminal is active')
     await expectUsable(page, 'no terminals')
     await page.click('text=Create a terminal')
     await fillOn(page, { label: 'Till 3', 'limits.maxOfflineAgeMs': '12' })
@@ -91,7 +91,7 @@ describe('the console’s pages of payments and connections in Chromium', functi
     expect(await row()).to.not.include('Clock')
 
     await confirmOn(page, 'Revoke', 'Till 3', 'Revoke terminal')
-    await page.waitForSelector('text=There is no terminal yet')
+    await page.waitForSelector('text=No terminal is active')
     expect((await authenticate()).status).to.equal(401)
     await page.click('text=All, with revoked ones')
     await page.waitForSelector('td >> text=Revoked')

@@ -56,7 +56,10 @@ describe('the console in Chromium', function () {
       await fillOn(page, { organisation: ' ', email: taken.email, password: taken.password })
       await page.click('button:text("Create account")')
       await page.waitForSelector('[name="organisation"][aria-invalid="true"] + .hint')
+      // What was said of a field goes with what stood there.
       await fillOn(page, { organisation: 'Shop' })
+      await page.waitForSelector('[name="organisation"][aria-invalid="false"]')
+      expect(await page.$$('.field .error')).to.deep.equal([])
       await page.click('button:text("Create account")')
       await page.waitForSelector('[role="alert"]:not(:empty)')
       expect(await page.innerText('form [role="alert"]')).to.match(/e-mail/)
@@ -102,7 +105,7 @@ describe('the console in Chromium', function () {
       await page.waitForSelector(`.who:has-text("${other.email.toLowerCase()}")`)
       await settledOn(page)
       expect(await page.isVisible('.secrets')).to.equal(false)
-      expect(await page.innerText('main')).to.include('There is no key yet')
+      expect(await page.innerText('main')).to.include('No key is active')
     })
 
     it('changes the password, which ends the other sessions', async () => {
@@ -163,7 +166,7 @@ describe('the console in Chromium', function () {
       await page.waitForSelector('main [role="alert"] >> text=does not answer')
       await pages.context.unrouteAll()
       await page.click('text=Try again')
-      await page.waitForSelector('text=There is no key yet')
+      await page.waitForSelector('text=No key is active')
       await pages.context.route(/\/console\/api\/me/, (route) => route.abort())
       await page.reload()
       await waitForHeading(page, 'Not reached')
@@ -204,7 +207,7 @@ describe('the console in Chromium', function () {
       await page.keyboard.press('Escape')
       expect((await meOf(successor)).status).to.equal(200)
       await confirmOn(page, 'Revoke', 'web shop', 'Revoke key')
-      await page.waitForSelector('text=There is no key yet')
+      await page.waitForSelector('text=No key is active')
       await page.click('text=All, with ended ones')
       await page.waitForSelector('td >> text=Revoked')
     })

@@ -1,67 +1,38 @@
-import { once } from 'node:events'
-import { readFile } from 'node:fs/promises'
-import { createServer, type Server } from 'node:http'
-import { join } from 'node:path'
 import { expect } from 'chai'
 import type { Browser, BrowserContext, Page } from 'playwright-core'
-import type { PaymentInput, PaymentResult, Pending, Status, Terminal } from '../../src/terminal/index.ts'
+import type { PaymentInput, PaymentResult, Pending, Status } from '../../src/terminal/index.ts'
 import { startTestApp, type TestApp } from '../support/app.ts'
 import { launchChromium } from '../support/chromium.ts'
 import { rejection } from '../support/rejection.ts'
+import {
+  callTill,
+  openTerminalPage,
+  openTill,
+  readyTerminalPage,
+  serveTerminalPage,
+  type TerminalScope,
+  terminalFile,
+} from '../support/terminal-page.ts'
 
-const FILES: Readonly<Record<string, { file: string; type: string }>> = {
-  '/': { file: join(import.meta.dirname, 'terminal-page.html'), type: 'text/html' },
-  '/terminal-page.js': { file: join(import.meta.dirname, 'terminal-page.js'), type: 'text/javascript' },
-  '/terminal-browser.js': {
-    file: join(import.meta.dirname, '../../build/terminal-browser.js'),
-    type: 'text/javascript',
-  },
-}
-
-/** What terminal-page.js puts into the page. */
-interface PageScope {
-  isReady?: boolean
-  till: Terminal
-  events: [event: string, transactionId?: string][]
-  openTill(options: object): Promise<void>
-  recover(): Promise<object | undefined>
-}
-
-const pay = (page: Page, input: PaymentInput): Promise<PaymentResult> =>
-  page.evaluate((given) => (globalThis as typeof globalThis & PageScope).till.pay(given), input)
-const pending = (page: Page): Promise<Pending> =>
-  page.evaluate(() => (globalThis as typeof globalThis & PageScope).till.pending())
-const status = (page: Page): Promise<Status> =>
-  page.evaluate(() => (globalThis as typeof globalThis & PageScope).till.status())
-const probe = (page: Page): Promise<boolean> =>
-  page.evaluate(() => (globalThis as typeof globalThis & PageScope).till.probe())
+const pay = (page: Page, input: PaymentInput): Promise<PaymentResult> => callTill(page, 'pay', input)
+const pending = (page: Page): Promise<Pending> => callTill(page, 'pending')
+const status = (page: Page): Promise<Status> => callTill(page, 'status')
+const probe = (page: Page): Promise<boolean> => callTill(page, 'probe')
 
 describe('terminal in Chromium', () => {
   let browser: Browser
   let app: TestApp
-  let pages: Server
+  let pages: Awaited<ReturnType<typeof serveTerminalPage>>
   let context: BrowserContext
-  let origin = ''
 
   before(async () => {
-    pages = createServer(async (request, response) => {
-      const found = FILES[request.url ?? '']
-      if (!found) {
-        response.writeHead(404).end()
-        return
-      }
-      response.writeHead(200, { 'content-type': found.type }).end(await readFile(found.file))
-    }).listen(0, '127.0.0.1')
-    await once(pages, 'listening')
-    const address = pages.address()
-    origin = `http://127.0.0.1:${typeof address === 'object' ? address?.port : 0}/`
+    pages = await serveTerminalPage()
     ;[browser, app] = await Promise.all([launchChromium(), startTestApp()])
   })
   after(async () => {
     await browser?.close()
     await app?.close()
     pages.close()
-    pages.closeAllConnections()
   })
   // Each test has a context of its own: storage is fresh, tabs share it.
   beforeEach(async () => {
@@ -72,15 +43,7 @@ describe('terminal in Chromium', () => {
   const cutOff = () => context.route(`${app.url}/**`, (route) => route.abort())
   const reconnect = () => context.unroute(`${app.url}/**`)
 
-  const openPage = async (address = origin): Promise<Page> => {
-    const page = await context.newPage()
-    await page.goto(address)
-    await page.waitForFunction(() => (globalThis as typeof globalThis & PageScope).isReady)
-    return page
-  }
-  const openTill = async (page: Page, options: object): Promise<void> => {
-    await page.evaluate((given) => (globalThis as typeof globalThis & PageScope).openTill(given), options)
-  }
+  const openPage = (address = pages.address): Promise<Page> => openTerminalPage(context, address)
   const newOptions = async (): Promise<object> => {
     const { apiKey, merchantId } = await app.organisation()
     return { baseUrl: app.url, apiKey, merchantId }
@@ -88,9 +51,8 @@ describe('terminal in Chromium', () => {
 
   it('says that it needs a secure context', async () => {
     await context.route('http://till.example/**', async (route) => {
-      const found = FILES[new URL(route.request().url()).pathname]
-      if (!found) return route.abort()
-      return route.fulfill({ contentType: found.type, body: await readFile(found.file) })
+      const found = await terminalFile(new URL(route.request().url()).pathname)
+      return found ? route.fulfill(found) : route.abort()
     })
     const page = await openPage('http://till.example/')
     const error = await rejection(openTill(page, await newOptions()))
@@ -110,14 +72,14 @@ describe('terminal in Chromium', () => {
       expect(result).to.include({ accepted: true, queued: true, synced: false, proofBytes: 49 })
 
     await page.reload()
-    await page.waitForFunction(() => (globalThis as typeof globalThis & PageScope).isReady)
+    await readyTerminalPage(page)
     await openTill(page, options)
     expect(await pending(page)).to.deep.include({ count: 2, sums: { GBP: '13.50' } })
     expect((await pay(page, { cardToken: 'tok_1', amount: 12.5 })).error).to.match(/^DOUBLE_SPEND: /)
 
     await reconnect()
-    await page.waitForFunction(() => (globalThis as typeof globalThis & PageScope).till.pending().count === 0)
-    const events = await page.evaluate(() => (globalThis as typeof globalThis & PageScope).events)
+    await page.waitForFunction(() => (globalThis as TerminalScope).till.pending().count === 0)
+    const events = await page.evaluate(() => (globalThis as TerminalScope).events)
     expect(events).to.deep.include(['online', undefined])
     expect(events.filter(([event]) => event === 'synced').map(([, id]) => id)).to.deep.equal(
       results.map(({ transactionId }) => transactionId),
@@ -134,9 +96,7 @@ describe('terminal in Chromium', () => {
       await openTill(page, options)
       expect(await probe(page)).to.equal(true)
       expect(await pay(page, { cardToken: 'tok_1', amount: 5 })).to.include({ accepted: true, synced: true })
-      const otherPage = await other.newPage()
-      await otherPage.goto(origin)
-      await otherPage.waitForFunction(() => (globalThis as typeof globalThis & PageScope).isReady)
+      const otherPage = await openTerminalPage(other, pages.address)
       await openTill(otherPage, options)
       expect(await probe(otherPage)).to.equal(true)
       const refused = await pay(otherPage, { cardToken: 'tok_1', amount: 5 })
@@ -168,7 +128,7 @@ describe('terminal in Chromium', () => {
     await openTill(page, options)
     for (const card of ['tok_1', 'tok_2', 'tok_3']) await pay(page, { cardToken: card, amount: 1 })
     await page.evaluate(async () => {
-      const scope = globalThis as typeof globalThis & PageScope
+      const scope = globalThis as TerminalScope
       await scope.till.close()
       const db = await new Promise<IDBDatabase>((resolve) => {
         const request = indexedDB.open('assay-terminal')
@@ -188,7 +148,7 @@ describe('terminal in Chromium', () => {
     })
     const refusal = await openTill(page, options).catch((error: unknown) => String(error))
     expect(refusal).to.include("recoverIndexedDb('assay-terminal')")
-    const found = await page.evaluate(() => (globalThis as typeof globalThis & PageScope).recover())
+    const found = await page.evaluate(() => (globalThis as TerminalScope).recover())
     expect(found).to.include({ frames: 4, nullifiersLost: false })
     await openTill(page, options)
     expect((await pending(page)).count).to.equal(2)

@@ -2,7 +2,8 @@ import { createTerminal, indexedDbStorage, recoverIndexedDb } from '/terminal-br
 
 // What the tests call.
 globalThis.openTill = async (options) => {
-  const till = await createTerminal({ ...options, storage: indexedDbStorage() })
+  const clock = { now: () => globalThis.now ?? Date.now() }
+  const till = await createTerminal({ ...options, clock, storage: indexedDbStorage() })
   globalThis.till = till
   globalThis.events = []
   for (const event of ['online', 'offline', 'queued', 'synced', 'rejected', 'conflict']) {

@@ -80,6 +80,13 @@ export const toldOn = async (page: Page): Promise<Told> => {
   }
 }
 
+/** Checks the verdict, and that just these checks failed. @returns what was told */
+export const expectTold = (told: Told, word: string, tone: string, ...faults: readonly string[]): Told => {
+  expect(told, JSON.stringify(told)).to.include({ word, tone })
+  expect(told.faults).to.deep.equal(faults)
+  return told
+}
+
 /** Pastes it, and waits until it was checked. */
 export const paste = async (page: Page, given: string | object): Promise<Told> => {
   // What was found before goes with the text.
@@ -109,12 +116,16 @@ export const reheaded = (jws: string, change: object): string => {
  * Hooks of a suite: one service and browser for all its tests, with a new page for each, after which no page may have
  * complained.
  *
- * @param use gets both before each test
+ * @param use gets both before each test @param prepare is called once, before all of them
  */
-export const onCheckPage = (use: (pages: CheckPages, page: Page) => void): void => {
+export const onCheckPage = (
+  use: (pages: CheckPages, page: Page) => void,
+  prepare?: (pages: CheckPages) => Promise<void>,
+): void => {
   let pages: CheckPages
   before(async () => {
     pages = await startCheckPages()
+    await prepare?.(pages)
   })
   after(() => pages?.close())
   beforeEach(async () => {

@@ -60,16 +60,60 @@ const FLAT_ROWS = 20
 /** Of each row that a page shows: itself, and those of other tables that belong to it. */
 const READ_FOR_EACH = 5
 
-/** Checks that a page reads about as many rows as it has. @param find makes a page of a list that has more */
+/**
+ * Checks that a page reads about as many rows as it has.
+ * @param find makes a page of a list that has more, through the database that it is given
+ */
 export const expectFlatPage = async (
   database: Database,
   table: string,
-  find: (page: { after: undefined; limit: number }) => Promise<{ rows: readonly unknown[] }>,
+  find: (
+    page: { after: undefined; limit: number },
+    watched: Database,
+  ) => Promise<{ rows: readonly unknown[] }>,
 ): Promise<void> => {
-  const reads = await readsOf(database, async () => {
-    expect((await find({ after: undefined, limit: FLAT_ROWS })).rows).to.have.length(FLAT_ROWS)
+  const reads = await readsOf(database, async (watched) => {
+    expect((await find({ after: undefined, limit: FLAT_ROWS }, watched)).rows).to.have.length(FLAT_ROWS)
   })
-  const own = reads.filter(({ text }) => text.includes(`from "${table}"`))
+  const fromTable = new RegExp(`from "?${table}\\b`, 'i')
+  const own = reads.filter(({ text }) => fromTable.test(text))
   expect(own).to.have.length(1)
   expect(own[0]?.rows, `${own[0]?.text}: ${own[0]?.indexes}`).to.be.at.most(FLAT_ROWS * READ_FOR_EACH + 2)
+}
+
+/** Many more than a page has. */
+export const MANY_ROWS = 3_000
+
+/** The id of one that {@link amongMany} makes. @param place from 1, the oldest */
+export const idOfCopy = (prefix: string, place: number): string =>
+  `${prefix}_${String(place).padStart(26, '0')}`
+
+/**
+ * Copies a row, and does something while it is the newest of many.
+ * @param set columns in which the copies differ, in SQL: `i` is the place of the copy
+ */
+export const amongMany = async (
+  { knex }: Database,
+  table: string,
+  id: string,
+  set: Readonly<Record<string, string>>,
+  work: () => Promise<void>,
+): Promise<void> => {
+  const [prefix = ''] = id.split('_')
+  const row = await knex(table).where({ id }).first()
+  const copied = Object.keys(row).map((column) => [column, set[column] ?? `"${column}"`] as const)
+  const values = new Map([...copied, ['id', `'${prefix}_' || lpad(i::text, 26, '0')`]])
+  await knex.raw(
+    `INSERT INTO ${table} (${[...values.keys()].map((column) => `"${column}"`)})
+      SELECT ${[...values.values()]} FROM ${table}, generate_series(1, ?) AS i WHERE id = ?`,
+    [MANY_ROWS, id],
+  )
+  try {
+    await knex.raw(`ANALYZE ${table}`)
+    await work()
+  } finally {
+    await knex(table)
+      .whereBetween('id', [idOfCopy(prefix, 1), idOfCopy(prefix, MANY_ROWS)])
+      .delete()
+  }
 }

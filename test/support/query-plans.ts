@@ -31,20 +31,33 @@ const readBy = (text: string, plan: PlanNode): QueryRead => {
   }
 }
 
-/** Runs `work`, then each query that it made through knex once more, to see what it reads. */
-export const readsOf = async ({ knex }: Database, work: () => Promise<unknown>): Promise<QueryRead[]> => {
-  const made: { sql: string; bindings: readonly string[] }[] = []
+/**
+ * Runs `work`, then each query that it made once more, to see what it reads: all that went through knex, and those that went
+ * through `query` of the database that it is given.
+ */
+export const readsOf = async (
+  database: Database,
+  work: (watched: Database) => Promise<unknown>,
+): Promise<QueryRead[]> => {
+  const { knex } = database
+  const made: { sql: string; bindings: readonly unknown[] }[] = []
   const note = (query: (typeof made)[number]) => made.push(query)
   knex.on('query', note)
   try {
-    await work()
+    await work({
+      ...database,
+      query: (sql, bindings, name) => {
+        note({ sql, bindings })
+        return database.query(sql, bindings, name)
+      },
+    })
   } finally {
     knex.off('query', note)
   }
   const reads: QueryRead[] = []
   for (const { sql, bindings } of made) {
     const text = sql.replace(/\$\d+/g, '?')
-    const { rows } = await knex.raw(`EXPLAIN (ANALYZE, FORMAT JSON) ${text}`, [...bindings])
+    const { rows } = await knex.raw(`EXPLAIN (ANALYZE, FORMAT JSON) ${text}`, [...bindings] as string[])
     const [{ 'QUERY PLAN': plans }] = rows
     reads.push(readBy(text, (typeof plans === 'string' ? JSON.parse(plans) : plans)[0].Plan))
   }

@@ -210,14 +210,14 @@ export const createOrganisations = ({
       })
     },
 
-    /** All organisations, the newest first. For operators. */
+    /** All organisations, the newest first; those of a name by their names. For operators. */
     async list({
       cursor,
       limit = DEFAULT_LIMIT,
       subscription,
       name,
     }: OrganisationsQuery): Promise<OrganisationPage> {
-      const filter = { before: cursor, limit: limit + 1, subscription, name: name?.toLowerCase() }
+      const filter = { before: cursor, limit: limit + 1, subscription, name }
       const rows = await store.findOrganisations(database, filter)
       const shown = rows.slice(0, limit)
       const counts = await store.countAccounts(

@@ -59,7 +59,7 @@ const listOrganisations = route({
   scope: 'admin',
   tag: 'Console',
   summary: 'List all organisations',
-  description: 'Newest first. For operators.',
+  description: 'Newest first; with `name` in the order of the names. For operators.',
   query: OrganisationsQuery,
   response: { 200: OrganisationPage },
   errors: [],

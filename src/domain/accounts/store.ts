@@ -81,23 +81,32 @@ export const findOrganisation = (knex: Knex, id: string): Promise<OrganisationRo
 /** What a list of organisations is narrowed to. */
 export interface OrganisationFilter {
   readonly subscription?: string
-  /** How the name begins, in lower case. */
+  /** How the name begins, in whatever case. */
   readonly name?: string
   /** Id of the last organisation of the page before. */
   readonly before?: string
   readonly limit: number
 }
 
-/** A page of all organisations, the newest first. */
+/** As the indexes have it. */
+const FOLDED_NAME = 'lower(name) COLLATE "C"'
+
+/** A page of all organisations, the newest first; of those of a name in the order of their names, which an index has them in. */
 export const findOrganisations = (
   { knex }: Database,
   { subscription, name, before, limit }: OrganisationFilter,
 ): Promise<OrganisationRow[]> => {
-  const query = knex<OrganisationRow>('organisations').orderBy('id', 'desc').limit(limit)
+  const query = knex<OrganisationRow>('organisations').limit(limit)
   if (subscription !== undefined) query.where({ subscription })
-  if (name !== undefined) query.whereRaw('lower(name) LIKE ?', [`${name.replaceAll(/[\\%_]/g, '\\$&')}%`])
-  if (before !== undefined) query.where('id', '<', before)
-  return query
+  if (name === undefined) {
+    query.orderBy('id', 'desc')
+    return before === undefined ? query : query.where('id', '<', before)
+  }
+  query.whereRaw(`${FOLDED_NAME} LIKE lower(?)`, [`${name.replaceAll(/[\\%_]/g, '\\$&')}%`])
+  query.orderByRaw(`${FOLDED_NAME}, id`)
+  if (before === undefined) return query
+  const last = `(SELECT ${FOLDED_NAME} FROM organisations WHERE id = ?)`
+  return query.whereRaw(`(${FOLDED_NAME}, id) > (${last}, ?)`, [before, before])
 }
 
 /** How many accounts organisations have. @returns id → number; those without are left out */

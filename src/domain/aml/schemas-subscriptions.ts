@@ -1,6 +1,6 @@
 /** Wire shapes of continuous screening and its findings. @module */
 import Type, { type Static } from 'typebox'
-import { askedId, DateTime, idOf, NextCursor, orNull, pageLimit } from '../../json/schemas.ts'
+import { askedId, DateTime, idOf, orNull, pageLimit, SearchedCursor } from '../../json/schemas.ts'
 import { proposalOf } from '../reviews/schemas.ts'
 import { AmlCheck, CheckTypeName, Match, Sha256 } from './schemas.ts'
 import { VERDICTS } from './subscriptions/records.ts'
@@ -133,7 +133,7 @@ export const FindingsQuery = Type.Object({
 export type FindingsQuery = Static<typeof FindingsQuery>
 
 export const FindingPage = Type.Object(
-  { findings: Type.Array(Finding), nextCursor: NextCursor },
+  { findings: Type.Array(Finding), nextCursor: SearchedCursor },
   { title: 'AmlFindingPage' },
 )
 export type FindingPage = Static<typeof FindingPage>

@@ -1,13 +1,13 @@
 /** The till as a whole. @module */
-import { type Signal, signal, useSignal } from '@preact/signals'
+import { type Signal, signal } from '@preact/signals'
 import { type ComponentType, render } from 'preact'
 import { Pair, refuseOffered, watchAddress } from './pair.tsx'
 import { Payments } from './payments.tsx'
 import { money } from './report.ts'
 import { Sell } from './sell.tsx'
 import { SettingsPage } from './settings.tsx'
+import { Recovered, Stuck } from './stuck.tsx'
 import {
-  again,
   deciding,
   keepOffNetwork,
   offNetwork,
@@ -15,9 +15,9 @@ import {
   pending,
   phase,
   problem,
-  recover,
   start,
   status,
+  stuckBy,
 } from './till.ts'
 import { update, useUpdate } from './updates.ts'
 
@@ -61,32 +61,6 @@ const Bar = () => {
   )
 }
 
-const Stuck = ({ code, message }: { readonly code: string; readonly message: string }) => {
-  const sure = useSignal(false)
-  return (
-    <section role="alert">
-      <h1>{code === 'storage_locked' ? 'Open in another window' : 'The till can’t be opened'}</h1>
-      <p>{message}</p>
-      <p>No payment is lost: what was accepted is kept on this device.</p>
-      <p class="actions">
-        <button type="button" onClick={again}>
-          Try again
-        </button>
-        {code === 'journal_damaged' && !sure.value && (
-          <button type="button" class="plain" onClick={() => (sure.value = true)}>
-            Recover
-          </button>
-        )}
-        {sure.value && (
-          <button type="button" class="danger" onClick={recover}>
-            Keep what can be read, and go on
-          </button>
-        )}
-      </p>
-    </section>
-  )
-}
-
 const Open = () => {
   const Page = PAGES[view.value]
   return (
@@ -110,6 +84,7 @@ const Open = () => {
           {problem.value}
         </p>
       )}
+      <Recovered />
       <Page key={view.value} />
     </>
   )
@@ -128,7 +103,7 @@ const Till = () => {
     <>
       {update.value !== undefined && (
         <p class="notice">
-          A new version of the till is ready.{' '}
+          A new version of the till is ready. What waits here is kept.{' '}
           <button
             type="button"
             class="plain"
@@ -149,9 +124,5 @@ export const mount = (root: HTMLElement): void => {
   watchAddress()
   root.replaceChildren()
   render(<Till />, root)
-  const opened = start().then(refuseOffered)
-  opened.catch((error: unknown) => {
-    const message = error instanceof Error ? error.message : String(error)
-    phase.value = { state: 'stuck', code: 'storage_failed', message }
-  })
+  start().then(refuseOffered).catch(stuckBy)
 }

@@ -11,8 +11,11 @@ const VERSION = 1
 /** Older ones make room. The service keeps every payment. */
 const MAX_LISTED = 5000
 
-/** What became of a payment. `unknown`: it waits no more, and this page was closed before it could hear why. */
-export type State = 'booked' | 'waiting' | 'late' | 'void' | 'conflict' | 'rejected' | 'unknown'
+/**
+ * What became of a payment. `unknown`: it waits no more, and this page was closed before it could hear why. `lost`: it waited, and
+ * can't be read since the journal was damaged.
+ */
+export type State = 'booked' | 'waiting' | 'late' | 'void' | 'conflict' | 'rejected' | 'unknown' | 'lost'
 
 export interface Sale {
   readonly transactionId: string

@@ -29,6 +29,7 @@ export const STATES: readonly State[] = [
   'conflict',
   'rejected',
   'unknown',
+  'lost',
 ]
 
 /** What people read. */
@@ -40,6 +41,7 @@ export const STATE_WORDS: Readonly<Record<State, string>> = {
   conflict: 'Refused later: card token used elsewhere',
   rejected: 'Refused later',
   unknown: 'Waits no more: booked if the console lists it, else void',
+  lost: 'Lost on this device: booked only if the console lists it',
 }
 
 /** Of the sales in one state and currency. */

@@ -5,6 +5,7 @@ import { money } from './report.ts'
 import { paired, set, settings, status, unpair } from './till.ts'
 
 const HOUR_MS = 3_600_000
+const DAY_HOURS = 24
 
 const Unpair = () => {
   const typed = useSignal('')
@@ -41,6 +42,12 @@ const Unpair = () => {
       </form>
     </details>
   )
+}
+
+/** Such as 12 hours or 30 days. */
+const ageText = (ms: number): string => {
+  const hours = Math.round(ms / HOUR_MS)
+  return hours % DAY_HOURS === 0 && hours > DAY_HOURS ? `${hours / DAY_HOURS} days` : `${hours} h`
 }
 
 export const SettingsPage = () => {
@@ -81,7 +88,7 @@ export const SettingsPage = () => {
         <dt>Sum that may wait</dt>
         <dd>{amount(limits?.storedSumLimit)}</dd>
         <dt>Oldest that may wait</dt>
-        <dd>{limits === undefined ? '' : `${Math.round(limits.maxOfflineAgeMs / HOUR_MS)} h`}</dd>
+        <dd>{limits === undefined ? '' : ageText(limits.maxOfflineAgeMs)}</dd>
         <dt>Card tokens known as used</dt>
         <dd>{nullifiers}</dd>
       </dl>

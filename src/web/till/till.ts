@@ -58,6 +58,8 @@ export const deciding = signal(false)
 export const decision = signal<Decision | undefined>(undefined)
 /** What went wrong beside payments, in words for people. */
 export const problem = signal<string | undefined>(undefined)
+/** After a recovery, until somebody has read it: payments that are lost, newest first. */
+export const missing = signal<readonly Sale[] | undefined>(undefined)
 
 let records: Records
 let terminal: Terminal | undefined
@@ -116,11 +118,14 @@ const follow = (opened: Terminal): void => {
   opened.on('rejected', (payment) => told(payment, 'rejected', payment.message))
 }
 
+/** What is listed of payments that waited and are in the journal no more. */
+type Gone = Extract<State, 'unknown' | 'lost'>
+
 /**
  * The journal knows best: what it holds is listed so, also where this page was closed before it could list it. Uploads may go
  * on meanwhile, so it is asked once more right before each write; what it tells later is written later.
  */
-const reconcile = async (opened: Terminal): Promise<void> => {
+const reconcile = async (opened: Terminal, gone: Gone): Promise<void> => {
   const isWaiting = (id: string) => opened.pending().transactions.some((one) => one.transactionId === id)
   const isRejected = (id: string) => opened.status().rejected.some((one) => one.transactionId === id)
   for (const payment of opened.pending().transactions) {
@@ -135,13 +140,22 @@ const reconcile = async (opened: Terminal): Promise<void> => {
   for (const { transactionId } of await records.sales(0)) {
     const sale = await records.find(transactionId)
     if (sale?.state !== 'waiting' || sale.terminalId !== paired.value?.terminalId) continue
-    if (!isWaiting(transactionId) && !isRejected(transactionId))
-      await records.put({ ...sale, state: 'unknown' })
+    if (!isWaiting(transactionId) && !isRejected(transactionId)) await records.put({ ...sale, state: gone })
+  }
+}
+
+/** Says why the terminal can't be opened. */
+export const stuckBy = (error: unknown): void => {
+  const message = error instanceof Error ? error.message : String(error)
+  phase.value = {
+    state: 'stuck',
+    code: error instanceof TerminalError ? error.code : 'storage_failed',
+    message,
   }
 }
 
 /** Opens the terminal of a pairing. Uses no network. */
-const open = async (pairing: Pairing): Promise<void> => {
+const open = async (pairing: Pairing, gone: Gone = 'unknown'): Promise<void> => {
   paired.value = pairing
   try {
     const { terminalId, terminalSecret, apiKey, merchantId } = pairing
@@ -156,11 +170,11 @@ const open = async (pairing: Pairing): Promise<void> => {
     })
   } catch (error) {
     if (!(error instanceof TerminalError)) throw error
-    phase.value = { state: 'stuck', code: error.code, message: error.message }
+    stuckBy(error)
     return
   }
   follow(terminal)
-  await reconcile(terminal)
+  await reconcile(terminal, gone)
   await readSales()
   refresh()
   phase.value = { state: 'open' }
@@ -184,11 +198,18 @@ export const again = async (): Promise<void> => {
   if (paired.value !== undefined) await open(paired.value)
 }
 
-/** Replaces a damaged journal by what can be read of it; the damaged one is kept. */
+/** Replaces a damaged journal by what can be read of it; the damaged one is kept. Says what is missing. */
 export const recover = async (): Promise<void> => {
   if (paired.value === undefined) return
-  await recoverIndexedDb(journalOf(paired.value))
-  await again()
+  const { terminalId } = paired.value
+  try {
+    await recoverIndexedDb(journalOf(paired.value))
+    await open(paired.value, 'lost')
+    const own = (await records.sales(0)).filter((sale) => sale.terminalId === terminalId)
+    missing.value = own.filter(({ state }) => state === 'lost')
+  } catch (error) {
+    stuckBy(error)
+  }
 }
 
 /**

@@ -4,11 +4,9 @@ import type { Key, KeyCreated, KeyRotated } from '../../../src/domain/accounts/s
 import { findKeys } from '../../../src/domain/accounts/store.ts'
 import { sharedApp, type TestApp, type TestOrganisation } from '../../support/app.ts'
 import { ok } from '../../support/client.ts'
-import { expectFlatPage, listOf } from '../../support/lists.ts'
+import { amongMany, expectFlatPage, idOfCopy, listOf, MANY_ROWS } from '../../support/lists.ts'
 
 const PATH = '/console/api/keys'
-/** Many more than a page has. */
-const MANY = 3_000
 
 describe('the list of API keys', () => {
   let app: TestApp
@@ -67,27 +65,21 @@ describe('the list of API keys', () => {
     const { database } = app.services
     const { organisationId: organisation } = owner
     // One in thirty is in use: a page of those must not look at the others.
-    await database.knex.raw(
-      `INSERT INTO api_keys (id, organisation, digest, sealed_midstate, hint, label, scopes, created_at, revoked_at)
-        SELECT 'key_' || lpad(i::text, 26, '0'), organisation, sha256(digest || int4send(i)), sealed_midstate,
-          hint, label, scopes, created_at, CASE WHEN i % 30 = 0 THEN NULL ELSE created_at END
-          FROM api_keys, generate_series(1, ?) AS i WHERE id = ?`,
-      [MANY, keyId],
-    )
-    try {
-      await database.knex.raw('ANALYZE api_keys')
+    const set = {
+      digest: 'sha256(digest || int4send(i))',
+      revoked_at: 'CASE WHEN i % 30 = 0 THEN NULL ELSE created_at END',
+    }
+    await amongMany(database, 'api_keys', keyId, set, async () => {
       const now = Date.now()
       for (const status of [undefined, 'active', 'revoked'] as const)
-        for (const before of [undefined, `key_${'1500'.padStart(26, '0')}`])
+        for (const before of [undefined, idOfCopy('key', 1500)])
           await expectFlatPage(database, 'api_keys', async ({ limit }) => ({
             rows: await findKeys(database, { organisation, status, now, before, limit }),
           }))
       const first = await keysOf().page()
       expect([first.keys.length, first.nextCursor]).to.deep.equal([1000, first.keys.at(-1)?.keyId])
       // That of the organisation, and the one above.
-      expect(await keysOf().all(1000)).to.have.length(MANY + 2)
-    } finally {
-      await database.knex('api_keys').where({ organisation }).whereLike('id', 'key_0000%').delete()
-    }
+      expect(await keysOf().all(1000)).to.have.length(MANY_ROWS + 2)
+    })
   })
 })

@@ -181,6 +181,21 @@ describe('API keys of an organisation', () => {
     expect((await app.services.accounts.midstate(keyId)).revokedAt).to.be.a('number')
   })
 
+  it('are refused once they are revoked, also by a server whose clock is behind that of the one that revoked them', async () => {
+    let aheadMs = 60_000
+    const own = await startTestApp({ clock: { now: () => Date.now() + aheadMs } })
+    try {
+      const { apiKey: key } = await own.organisation()
+      const body = { label: 'spare' }
+      const spare = (await own.request<KeyCreated>('POST', '/console/api/keys', { key, body })).body
+      await own.request('DELETE', `/console/api/keys/${spare.keyId}`, { key })
+      aheadMs = 0
+      expect((await own.request('GET', '/console/api/me', { key: spare.apiKey })).status).to.equal(401)
+    } finally {
+      await own.close()
+    }
+  })
+
   it('of another organisation are not found', async () => {
     const { keyId } = (await create()).body
     const stranger = await app.organisation()

@@ -1,9 +1,11 @@
 /** What operators see and do in the console, through a real server. */
 import { expect } from 'chai'
 import type { Me, OrganisationPage } from '../../../src/domain/accounts/schemas.ts'
+import { findOrganisations } from '../../../src/domain/accounts/store.ts'
 import { startTestApp, type TestApp } from '../../support/app.ts'
 import { signIn, signUp } from '../../support/domain/accounts.ts'
 import { addMember } from '../../support/domain/team.ts'
+import { amongMany, expectFlatPage, idOfCopy } from '../../support/lists.ts'
 
 const ORGANISATIONS = '/console/api/organisations'
 
@@ -53,7 +55,7 @@ describe('operators', () => {
     expect((await invite('operator')).status).to.equal(201)
   })
 
-  it('list all organisations, newest first, page by page, by name and subscription', async () => {
+  it('list all organisations, newest first or by name, page by page, by subscription', async () => {
     const names = ['Quay 1', 'quay 2', 'Quay_3', 'Other']
     const ids: string[] = []
     for (const name of names) {
@@ -73,15 +75,41 @@ describe('operators', () => {
     expect(all.organisations[0]).to.include({ subscription: 'inactive', accounts: 1 })
     expect(all.organisations[1]).to.include({ name: 'Other', subscription: 'active', accounts: 0 })
     const named = await list('?name=QUAY')
-    expect(named.organisations.map(({ name }) => name)).to.deep.equal(['Quay_3', 'quay 2', 'Quay 1'])
+    expect(named.organisations.map(({ name }) => name)).to.deep.equal(['Quay 1', 'quay 2', 'Quay_3'])
     expect((await list('?name=quay_')).organisations.map(({ name }) => name)).to.deep.equal(['Quay_3'])
     const inactive = await list('?subscription=inactive')
     expect(inactive.organisations.every(({ subscription }) => subscription === 'inactive')).to.equal(true)
     const first = await list('?limit=2&name=quay')
     expect(first.organisations).to.have.length(2)
     const second = await list(`?limit=2&name=quay&cursor=${first.nextCursor}`)
-    expect(second.organisations.map(({ name }) => name)).to.deep.equal(['Quay 1'])
+    expect(second.organisations.map(({ name }) => name)).to.deep.equal(['Quay_3'])
     expect(second.nextCursor).to.equal(null)
+    expect(await list('?name=quay&cursor=org_zzzzzzzzzzzzzzzzzzzzzzzzzz')).to.deep.equal({
+      organisations: [],
+      nextCursor: null,
+    })
+  })
+
+  it('read no more than they list, however many organisations there are', async () => {
+    const { database } = app.services
+    const { organisationId } = await app.organisation()
+    // One in a hundred is inactive: a page of those must not look at the others.
+    const set = {
+      name: "'Pier ' || lpad(i::text, 5, '0')",
+      subscription: "CASE WHEN i % 100 = 0 THEN 'inactive' ELSE 'active' END",
+    }
+    await amongMany(database, 'organisations', organisationId, set, async () => {
+      for (const filter of [
+        {},
+        { subscription: 'inactive' },
+        { name: 'pier' },
+        { name: 'PIER 0', subscription: 'inactive' },
+      ])
+        for (const before of [undefined, idOfCopy('org', filter.name ? 700 : 2300)])
+          await expectFlatPage(database, 'organisations', async ({ limit }) => ({
+            rows: await findOrganisations(database, { ...filter, before, limit }),
+          }))
+    })
   })
 
   it('refuse what they don’t know', async () => {

@@ -220,6 +220,9 @@ describe('agents are recognised', () => {
     expect(await reasonsOf({ jws: proof(), agent_id: agentId })).to.deep.equal(['AGENT_REVOKED'])
     const stranger = agentJws(await newAgentKey(), app.url)
     expect(await reasonsOf({ jws: stranger })).to.deep.equal(['KEY_UNKNOWN'])
+    // Texts that no database takes, in what nobody has read yet.
+    for (const kid of ['\0', '\ud800'])
+      expect(await reasonsOf({ jws: proof({}, { kid }) })).to.deep.equal(['KEY_UNKNOWN'])
     expect(await reasonsOf({ jws: stranger, agent_id: agentId })).to.deep.equal([
       'KEY_MISMATCH',
       'AGENT_REVOKED',

@@ -5,12 +5,10 @@ import { findPods, updateDomain } from '../../../src/domain/pods/store.ts'
 import { sharedApp, type TestApp, type TestOrganisation } from '../../support/app.ts'
 import { ok } from '../../support/client.ts'
 import { bindDomain, createPod } from '../../support/domain/pods.ts'
-import { expectFlatPage, listOf } from '../../support/lists.ts'
+import { amongMany, expectFlatPage, idOfCopy, listOf, MANY_ROWS } from '../../support/lists.ts'
 import { readsOf } from '../../support/query-plans.ts'
 
 const PATH = '/console/api/pods'
-/** Many more than a page has. */
-const MANY = 3_000
 
 describe('the list of pods', () => {
   let app: TestApp
@@ -76,26 +74,17 @@ describe('the list of pods', () => {
     const podId = await newPod()
     const { database } = app.services
     const { organisationId: organisation } = owner
-    await database.knex.raw(
-      `INSERT INTO pods (id, organisation, name, status, charge_minor, currency, key_digest, created_at)
-        SELECT 'pod_' || lpad(i::text, 26, '0'), organisation, name, status, charge_minor, currency,
-          sha256(key_digest || int4send(i)), created_at
-          FROM pods, generate_series(1, ?) AS i WHERE id = ?`,
-      [MANY, podId],
-    )
-    try {
-      await database.knex.raw('ANALYZE pods')
-      for (const before of [undefined, `pod_${'1500'.padStart(26, '0')}`])
+    const key_digest = 'sha256(key_digest || int4send(i))'
+    await amongMany(database, 'pods', podId, { key_digest }, async () => {
+      for (const before of [undefined, idOfCopy('pod', 1500)])
         await expectFlatPage(database, 'pods', async ({ limit }) => ({
           rows: await findPods(database, organisation, { before, limit }),
         }))
       const list = listOf<OwnPod, 'pods'>(app, owner.apiKey, PATH, 'pods')
       const first = await list.page()
       expect([first.pods.length, first.nextCursor]).to.deep.equal([1000, first.pods.at(-1)?.podId])
-      expect(await list.all(1000)).to.have.length(MANY + 1)
-    } finally {
-      await database.knex('pods').where({ organisation }).delete()
-    }
+      expect(await list.all(1000)).to.have.length(MANY_ROWS + 1)
+    })
   })
 
   it('says which domain still leads here, and since when one was not seen', async () => {

@@ -4,11 +4,9 @@ import type { Terminal, TerminalCreated } from '../../../src/domain/terminals/sc
 import { findTerminals } from '../../../src/domain/terminals/store.ts'
 import { sharedApp, type TestApp, type TestOrganisation } from '../../support/app.ts'
 import { ok } from '../../support/client.ts'
-import { expectFlatPage, listOf } from '../../support/lists.ts'
+import { amongMany, expectFlatPage, idOfCopy, listOf, MANY_ROWS } from '../../support/lists.ts'
 
 const PATH = '/console/api/terminals'
-/** Many more than a page has. */
-const MANY = 3_000
 
 describe('the list of terminals', () => {
   let app: TestApp
@@ -54,17 +52,10 @@ describe('the list of terminals', () => {
     const { database } = app.services
     const { organisationId: organisation, merchantId: merchant } = owner
     // One in thirty is in use: a page of those must not look at the others.
-    await database.knex.raw(
-      `INSERT INTO terminals (id, organisation, merchant, label, secret_hash, limits, created_at, revoked_at)
-        SELECT 'ter_' || lpad(i::text, 26, '0'), organisation, merchant, label, secret_hash, limits, created_at,
-          CASE WHEN i % 30 = 0 THEN NULL ELSE created_at END
-          FROM terminals, generate_series(1, ?) AS i WHERE id = ?`,
-      [MANY, terminalId],
-    )
-    try {
-      await database.knex.raw('ANALYZE terminals')
+    const revoked_at = 'CASE WHEN i % 30 = 0 THEN NULL ELSE created_at END'
+    await amongMany(database, 'terminals', terminalId, { revoked_at }, async () => {
       for (const asked of [{}, { status: 'active' }, { status: 'revoked' }, { merchant }] as const)
-        for (const before of [undefined, `ter_${'1500'.padStart(26, '0')}`])
+        for (const before of [undefined, idOfCopy('ter', 1500)])
           await expectFlatPage(database, 'terminals', async ({ limit }) => ({
             rows: await findTerminals(database, { organisation, before, limit, ...asked }),
           }))
@@ -74,10 +65,8 @@ describe('the list of terminals', () => {
         1000,
         first.terminals.at(-1)?.terminalId,
       ])
-      expect(await all(1000)).to.have.length(MANY + 1)
-      expect(await all(7, 'status=active')).to.have.length(MANY / 30 + 1)
-    } finally {
-      await database.knex('terminals').where({ organisation }).delete()
-    }
+      expect(await all(1000)).to.have.length(MANY_ROWS + 1)
+      expect(await all(7, 'status=active')).to.have.length(MANY_ROWS / 30 + 1)
+    })
   })
 })

@@ -150,17 +150,9 @@ export const createReview = (deps: Deps) => {
   return {
     /** An organisation's findings, the newest first. */
     async list({ organisation }: Caller, { status, cursor, limit = DEFAULT_PAGE_FINDINGS }: FindingsQuery) {
-      const rows = await store.findFindings(database, {
-        organisation,
-        state: status,
-        before: cursor,
-        limit: limit + 1,
-      })
-      const page = rows.slice(0, limit)
-      const answer: FindingPage = {
-        findings: await shownAll(organisation, page),
-        nextCursor: rows.length > limit ? (page.at(-1)?.id ?? null) : null,
-      }
+      const filter = { organisation, state: status, before: cursor, limit }
+      const { rows, next = null } = await store.findFindings(database, filter)
+      const answer: FindingPage = { findings: await shownAll(organisation, rows), nextCursor: next }
       return answer
     },
 

@@ -4,6 +4,7 @@
  * @module
  */
 import type { Database } from '../../../store/database.ts'
+import { MAX_SEARCHED_ROWS } from '../../../store/pages.ts'
 import { bytes, integer, type RowOf, table, text } from '../../../store/table.ts'
 
 export const subscriptions = table('aml_subscriptions', {
@@ -128,22 +129,38 @@ const KNOWN_FINDINGS = `SELECT f.*, p.sealed_key, d.sealed AS decision, d.decide
 export interface FindingFilter {
   readonly organisation: string
   readonly state?: FindingState
-  /** Id of the last finding of the previous page. */
+  /** Id after which the page begins. */
   readonly before?: string
   readonly limit: number
 }
 
-/** The findings of an organisation, the newest first. */
+/** Of an erased person there is no key. */
+type Candidate = Omit<KnownFinding, 'sealed_key'> & { readonly sealed_key: string | null }
+
+const isKnown = (row: Candidate): row is KnownFinding => row.sealed_key !== null
+
+/**
+ * The findings of an organisation, the newest first. Those of erased people are passed over: a page may have fewer than its limit.
+ * @returns also the id after which the next page begins; undefined: there is none
+ */
 export const findFindings = async (
   { query }: Database,
-  { organisation, state, before, limit }: FindingFilter,
-): Promise<KnownFinding[]> => {
+  { organisation, state, before = '~', limit }: FindingFilter,
+): Promise<{ readonly rows: readonly KnownFinding[]; readonly next?: string }> => {
   const condition = state === undefined ? '' : ` AND ${STATE_CONDITIONS[state]}`
-  const { rows } = await query<KnownFinding>(
-    `${KNOWN_FINDINGS} WHERE f.organisation = $1 AND f.id < $2${condition} ORDER BY f.id DESC LIMIT $3`,
-    [organisation, before ?? '~', limit],
-  )
-  return rows
+  const candidates = `SELECT f.*, p.sealed_key, d.sealed AS decision, d.decided_at FROM aml_findings AS f
+    LEFT JOIN LATERAL (SELECT sealed_key FROM kyc_subjects WHERE organisation = f.organisation AND subject = f.subject
+      AND generation = f.generation AND erased_at IS NULL LIMIT 1) AS p ON true
+    LEFT JOIN LATERAL (SELECT sealed, decided_at FROM aml_decisions WHERE entry_index = f.decision_entry LIMIT 1) AS d ON true
+    WHERE f.organisation = $1 AND f.id < $2${condition} ORDER BY f.id DESC LIMIT $3`
+  for (let [after, searched] = [before, limit]; ; searched += limit) {
+    const found = (await query<Candidate>(candidates, [organisation, after, limit + 1])).rows
+    const page = found.slice(0, limit)
+    const rows = page.filter(isKnown)
+    const next = found.length > limit ? page.at(-1)?.id : undefined
+    if (rows.length > 0 || next === undefined || searched >= MAX_SEARCHED_ROWS) return { rows, next }
+    after = next
+  }
 }
 
 export const findFinding = async (

@@ -137,12 +137,23 @@ const Revoke = ({ target, done, close }: ActProps) => (
 
 type Act = { readonly kind: 'rotate' | 'revoke'; readonly target: Key }
 
-const KeyTable = ({ keys, choose }: { readonly keys: readonly Key[]; choose(act: Act): void }) => (
+interface TableProps {
+  readonly keys: readonly Key[]
+  readonly withEnded: boolean
+  choose(act: Act): void
+}
+
+const KeyTable = ({ keys, withEnded, choose }: TableProps) => (
   <Table
     caption="API keys"
     rows={keys}
     keyOf={({ keyId }) => keyId}
-    empty={<p>There is no key yet. Create one above: programs need it to call the service.</p>}
+    empty={
+      <p>
+        {withEnded ? 'There is no key yet.' : 'No key is active.'} Create one above: programs need it to call
+        the service.
+      </p>
+    }
     columns={[
       {
         title: 'Name',
@@ -232,7 +243,7 @@ export const Keys = ({ me }: PageProps) => {
                 All, with ended ones
               </a>
             </p>
-            <KeyTable keys={keys} choose={setAct} />
+            <KeyTable keys={keys} withEnded={withEnded} choose={setAct} />
             <More of={reading} />
           </>
         )}

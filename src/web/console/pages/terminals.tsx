@@ -122,16 +122,20 @@ interface ListProps {
   readonly terminals: readonly Terminal[]
   readonly merchants: Merchants
   readonly changes: boolean
+  readonly withRevoked: boolean
   revoke(terminal: Terminal): void
 }
 
-const List = ({ terminals, merchants, changes, revoke }: ListProps) => (
+const List = ({ terminals, merchants, changes, withRevoked, revoke }: ListProps) => (
   <Table
     caption="Terminals"
     rows={terminals}
     keyOf={({ terminalId }) => terminalId}
     empty={
-      <p>There is no terminal yet. Create one, and pair a device with it: it can take payments at once.</p>
+      <p>
+        {withRevoked ? 'There is no terminal yet.' : 'No terminal is active.'}
+        {changes && ' Create one, and pair a device with it: it can take payments at once.'}
+      </p>
     }
     columns={[
       {
@@ -214,7 +218,13 @@ export const Terminals = ({ me }: PageProps) => {
                       All, with revoked ones
                     </a>
                   </p>
-                  <List terminals={terminals} merchants={merchants} changes={changes} revoke={setRevoked} />
+                  <List
+                    terminals={terminals}
+                    merchants={merchants}
+                    changes={changes}
+                    withRevoked={withRevoked}
+                    revoke={setRevoked}
+                  />
                   <More of={reading} />
                 </>
               )}

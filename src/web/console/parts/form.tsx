@@ -1,6 +1,6 @@
 /** Forms: what is wrong stands beside the field that it is about, in the service's own words. @module */
 import { type ComponentChildren, createContext, type InputHTMLAttributes } from 'preact'
-import { useContext, useEffect, useId, useRef, useState } from 'preact/hooks'
+import { useContext, useEffect, useId, useLayoutEffect, useRef, useState } from 'preact/hooks'
 import { UnreachableError } from '../../http.ts'
 import { type Attempts, attempt, ServiceError } from '../service.ts'
 
@@ -68,16 +68,28 @@ export const Form = ({ action, danger = false, clears = false, children, beside,
   const [busy, setBusy] = useState(false)
   const form = useRef<HTMLFormElement>(null)
   const attempts = useRef<Attempts>(new Map())
+  /** How often it was said what is wrong. */
+  const [told, setTold] = useState(0)
   useEffect(() => {
     form.current?.querySelector<HTMLElement>('[aria-invalid="true"]')?.focus()
-  }, [problems])
+  }, [told])
+
+  const tell = (found: Problems): void => {
+    setProblems(found)
+    setTold((times) => times + 1)
+  }
+  /** What was said of a field is not of what stands there now. */
+  const onInput = ({ target }: Event): void => {
+    const { name } = target as Control
+    if (problems[name] !== undefined) setProblems(({ [name]: _, ...left }) => left)
+  }
 
   const onSubmit = async (event: Event): Promise<void> => {
     event.preventDefault()
     const element = form.current
     if (busy || element === null) return
     const gaps = findGaps(element)
-    setProblems(gaps)
+    tell(gaps)
     if (Object.keys(gaps).length > 0) return
     setBusy(true)
     try {
@@ -87,14 +99,14 @@ export const Form = ({ action, danger = false, clears = false, children, beside,
     } catch (error) {
       // Not what was lost on its way: the form has looked at an answer, and asks anew.
       if (error instanceof FieldError) attempts.current = new Map()
-      setProblems(problemsOf(error, element))
+      tell(problemsOf(error, element))
     } finally {
       setBusy(false)
     }
   }
   return (
     <FormProblems.Provider value={problems}>
-      <form ref={form} noValidate onSubmit={onSubmit}>
+      <form ref={form} noValidate onSubmit={onSubmit} onInput={onInput}>
         {children}
         <p class="error" role="alert">
           {problems['']}
@@ -177,22 +189,30 @@ const Texts = ({
   </>
 )
 
-export const Field = ({ label, hint, rows, offered, ...control }: FieldProps) => {
+/** From so many lines on a field is as wide as text is. */
+const LARGE_ROWS = 10
+
+export const Field = ({ label, hint, rows, offered, value = '', ...control }: FieldProps) => {
   const { id, problem, attributes } = useField(control.name, hint !== undefined)
   const shared = { id, autocapitalize: 'none', spellcheck: false, ...attributes } as const
   const list = offered && `${id}-offered`
+  const input = useRef<HTMLInputElement>(null)
+  // Not as an attribute: what was typed since stays while the form says what is wrong.
+  useLayoutEffect(() => {
+    if (input.current !== null) input.current.value = value
+  }, [value])
   return (
-    <div class="field">
+    <div class={rows !== undefined && rows >= LARGE_ROWS ? 'field large' : 'field'}>
       <label for={id}>
         {label}
         {!control.required && <span class="quiet"> optional</span>}
       </label>
       {rows === undefined ? (
         // The types know a kind of input by a literal `type`, which is not known here.
-        <input {...({ ...shared, ...control, list } as InputHTMLAttributes<HTMLInputElement>)} />
+        <input ref={input} {...({ ...shared, ...control, list } as InputHTMLAttributes<HTMLInputElement>)} />
       ) : (
         <textarea {...shared} name={control.name} required={control.required} rows={rows}>
-          {control.value}
+          {value}
         </textarea>
       )}
       {offered !== undefined && (

@@ -7,10 +7,12 @@ import type {
   InvitationPage,
   Member,
 } from '../../../../src/domain/accounts/team/schemas.ts'
+import { findInvitations } from '../../../../src/domain/accounts/team/store.ts'
 import { sharedApp, startTestApp, type TestApp } from '../../../support/app.ts'
 import type { RequestOptions } from '../../../support/client.ts'
 import { newAccount, signIn, signUp } from '../../../support/domain/accounts.ts'
 import { addMember, invited, openTeam } from '../../../support/domain/team.ts'
+import { amongMany, expectFlatPage } from '../../../support/lists.ts'
 
 const INVITATIONS = '/console/api/invitations'
 const PASSWORD = 'correct horse battery'
@@ -78,6 +80,25 @@ describe('invitations', () => {
     expect(rest).to.deep.equal({ invitations: [oldest], nextCursor: null })
     await accept(app, made[0]?.invitation ?? '')
     expect((await list(owner)).invitations).to.have.length(2)
+  })
+
+  it('are listed without a look at those of others, however many there are', async () => {
+    const { owner } = await openTeam(app)
+    const { organisationId: organisation } = owner
+    const made = await invited(app, owner, { role: 'viewer' })
+    const { database } = app.services
+    const now = Date.now()
+    // Of one organisation there are never more than may be open: whoever invites removes all that expired.
+    const set = {
+      organisation: "CASE WHEN i % 100 = 0 THEN organisation ELSE 'org_other' END",
+      digest: 'sha256(digest || int4send(i))',
+    }
+    await amongMany(database, 'invitations', made.invitationId, set, async () => {
+      for (const before of [undefined, made.invitationId])
+        await expectFlatPage(database, 'invitations', async ({ limit }) => ({
+          rows: await findInvitations(database, organisation, { now, before, limit }),
+        }))
+    })
   })
 
   it('are kept as a digest alone, and go when they are used', async () => {

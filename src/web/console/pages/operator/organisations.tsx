@@ -96,13 +96,14 @@ const Change = ({ organisation, done, close }: ChangeProps) => {
 }
 
 interface ListProps {
+  readonly caption: string
   readonly organisations: readonly Organisation[]
   change(organisation: Organisation): void
 }
 
-const List = ({ organisations, change }: ListProps) => (
+const List = ({ caption, organisations, change }: ListProps) => (
   <Table
-    caption="Organisations, the newest first"
+    caption={caption}
     rows={organisations}
     keyOf={({ organisationId }) => organisationId}
     empty={<p>No organisation is like this. Choose less in the filters above.</p>}
@@ -212,7 +213,13 @@ export const Organisations = () => {
         />
       </Filters>
       <Loaded of={reading}>
-        {(organisations) => <List organisations={organisations} change={change} />}
+        {(organisations) => (
+          <List
+            caption={query.name ? 'Organisations by name' : 'Organisations, the newest first'}
+            organisations={organisations}
+            change={change}
+          />
+        )}
       </Loaded>
       <More of={reading} />
       <PodState />
