@@ -1,8 +1,8 @@
 /**
- * How long a server takes until it answers `GET /health/live`, on the embedded database: the first `npm start` of a fresh clone of what is
- * committed here, after `npm ci`, and the first `assay serve` of the packed package in a fresh directory. Installing is
- * not timed; nothing else is kept from one start to the next, the cache of tsx included. Needs git, npm and its registry, and what
- * `npm run build` makes. `npx tsx bench/start.ts`
+ * How long a server takes until `GET /health/ready` says that it serves (it is alive from its first moment), on the embedded database: the first
+ * `npm start` of a fresh clone of what is committed here, after `npm ci`, and the first `assay serve` of the packed package in a fresh
+ * directory. Installing is not timed; nothing else is kept from one start to the next, the cache of tsx included. Needs git, npm and its
+ * registry, and what `npm run build` makes. `npx tsx bench/start.ts`
  * @module
  */
 import { spawn } from 'node:child_process'
@@ -23,7 +23,7 @@ const MOST_PACKAGE_SECONDS = 3
 const PROBE_PAUSE_MS = 20
 const GIVE_UP_MS = 300_000
 
-const isLive = (url: string): Promise<boolean> =>
+const isReady = (url: string): Promise<boolean> =>
   fetch(url).then(
     (answer) => answer.ok,
     () => false,
@@ -47,7 +47,7 @@ const start = async (command: string, args: readonly string[], directory: string
   let printed = ''
   for (const stream of [child.stdout, child.stderr]) stream.on('data', (text) => (printed += text))
   try {
-    while (!(await isLive(`http://127.0.0.1:${port}/health/live`))) {
+    while (!(await isReady(`http://127.0.0.1:${port}/health/ready`))) {
       const hasEnded = child.exitCode !== null || child.signalCode !== null
       if (hasEnded || performance.now() - began > GIVE_UP_MS)
         throw new Error(`${command} ${args.join(' ')} answers nobody:\n${printed}`)
@@ -106,6 +106,6 @@ const rowOf = (what: string, taken: readonly number[], most: number): Row => {
 }
 
 report([
-  rowOf('first npm start of a clone, to /health/live', await startClone(), MOST_CLONE_SECONDS),
-  rowOf('first assay serve of the package, to /health/live', await startPackage(), MOST_PACKAGE_SECONDS),
+  rowOf('first npm start of a clone, to /health/ready', await startClone(), MOST_CLONE_SECONDS),
+  rowOf('first assay serve of the package, to /health/ready', await startPackage(), MOST_PACKAGE_SECONDS),
 ])

@@ -6,19 +6,14 @@
  *
  *     npx tsx examples/agent-chat.ts [http://127.0.0.1:8080] [agent-key.json]
  *
- * It ends with the first reply, or after a minute. The stream is read in event-stream.ts.
+ * It ends with the first reply, or after a minute.
  */
 import { generateKeyPairSync } from 'node:crypto'
 import { readFileSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import {
-  type EnvelopePrivateKey,
-  envelopeKey,
-  keyFingerprint,
-  signEnvelope,
-} from '../src/protocol/envelope.ts'
-import { readEvents } from './event-stream.ts'
+import { createClient } from 'assay-client'
+import { type EnvelopePrivateKey, envelopeKey, keyFingerprint, signEnvelope } from 'assay-client/envelope'
 
 const service = process.argv[2] ?? 'http://127.0.0.1:8080'
 const keyFile = process.argv[3] ?? join(tmpdir(), 'assay-agent-key.json')
@@ -26,25 +21,7 @@ const PATIENCE_MS = 60_000
 /** A model would be handed no more than this of what a stranger wrote. */
 const QUOTED_CHARACTERS = 500
 
-interface Message {
-  readonly id: number
-  readonly agent_name: string
-  readonly text: string
-  readonly reply_to: number | null
-  readonly verified: boolean
-}
-
-/** @throws Error with the code of the refusal */
-const ask = async <T>(path: string, body?: object): Promise<T> => {
-  const response = await fetch(service + path, {
-    method: body ? 'POST' : 'GET',
-    ...(body && { headers: { 'Content-Type': 'application/json' }, body: JSON.stringify(body) }),
-    signal: AbortSignal.timeout(10_000),
-  })
-  const answer = await response.json()
-  if (!response.ok) throw new Error(`${response.status} ${answer.error}: ${answer.message}`)
-  return answer
-}
+const assay = createClient({ baseUrl: service, timeoutMs: 10_000 })
 
 /** The name belongs to the key, so the key is kept. */
 const readOrMakeKey = (): EnvelopePrivateKey => {
@@ -68,10 +45,10 @@ const think = (prompt: { title: string; text: string }): string =>
 const key = readOrMakeKey()
 const name = `example-${keyFingerprint(envelopeKey(key)).slice(-8)}`
 
-const { prompt } = await ask<{ prompt: { id: string; title: string; text: string } }>('/api/prompts/daily')
+const { prompt } = await assay.getDailyPrompt()
 console.log(`Today's prompt: ${prompt.title}`)
 
-const { message } = await ask<{ message: Message }>('/api/messages', {
+const { message } = await assay.postMessage({
   envelope: signEnvelope(
     {
       agent_id: name,
@@ -84,13 +61,14 @@ const { message } = await ask<{ message: Message }>('/api/messages', {
 })
 console.log(`Posted as #${message.id}, ${message.verified ? `verified as ${name}` : 'not verified'}`)
 
-// From its own message on, so that no reply can come in between.
-const since = `${service}/api/stream?since=${message.id}`
-const firstReply = async (): Promise<Message | undefined> => {
-  for await (const { event, data } of readEvents(since, AbortSignal.timeout(PATIENCE_MS))) {
-    if (event !== 'message') continue
-    const other: Message = JSON.parse(data)
-    if (other.reply_to === message.id) return other
+const firstReply = async () => {
+  const signal = AbortSignal.timeout(PATIENCE_MS)
+  try {
+    // From its own message on, so that no reply can come in between.
+    for await (const { event, data } of assay.streamMessages({ since: message.id }, { signal }))
+      if (event === 'message' && data.reply_to === message.id) return data
+  } catch (error) {
+    if (!signal.aborted) throw error
   }
   return undefined
 }

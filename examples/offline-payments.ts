@@ -15,6 +15,7 @@ import { createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
+import { createClient } from 'assay-client'
 import { createTerminal, journalStorage, type PaymentResult, type Terminal } from 'assay-terminal/node'
 
 const SERVER = join(import.meta.dirname, '../build/cli.js')
@@ -28,6 +29,8 @@ const POLL_MS = 20
 const directory = await mkdtemp(join(tmpdir(), 'assay-example-'))
 const adminKey = randomBytes(24).toString('hex')
 const url = `http://127.0.0.1:${await freePort()}`
+/** As the administrator of the shop. */
+const shop = createClient({ baseUrl: url, key: adminKey })
 let server: ChildProcess | undefined
 
 /** A port that nobody uses, so that the tills find the second server where the first one was. */
@@ -49,8 +52,8 @@ const until = async (what: string, isSo: () => boolean | Promise<boolean>): Prom
 }
 
 const isUp = (): Promise<boolean> =>
-  fetch(`${url}/health/ready`).then(
-    async (response) => (await response.arrayBuffer()) && response.ok,
+  shop.getReadiness({}, { retries: 0 }).then(
+    () => true,
     () => false,
   )
 
@@ -77,29 +80,14 @@ const endServer = async (signal: NodeJS.Signals): Promise<void> => {
   await once(server, 'exit')
 }
 
-/** The console API, with the administrator's key. */
-const consoleApi = async <T>(method: string, path: string, body?: object): Promise<T> => {
-  const response = await fetch(`${url}${path}`, {
-    method,
-    headers: { 'x-api-key': adminKey, ...(body && { 'content-type': 'application/json' }) },
-    ...(body && { body: JSON.stringify(body) }),
-  })
-  if (!response.ok) throw new Error(`${method} ${path}: ${response.status} ${await response.text()}`)
-  return (await response.json()) as T
-}
-
-interface NewTerminal {
-  terminalId: string
-  terminalSecret: string
-  merchantId: string
-  apiKey: string
-}
-
 const openTill = async (name: string): Promise<Terminal> => {
-  const made = await consoleApi<NewTerminal>('POST', '/console/api/terminals', { label: name })
+  const { apiKey, merchantId, terminalId, terminalSecret } = await shop.createTerminal({ label: name })
   const till = await createTerminal({
     baseUrl: url,
-    ...made,
+    apiKey,
+    merchantId,
+    terminalId,
+    terminalSecret,
     storage: journalStorage(join(directory, name)),
     timeouts: { quickMs: PATIENCE_MS },
   })
@@ -170,7 +158,7 @@ const verify = async (tills: { A: Terminal; B: Terminal }): Promise<void> => {
   check('the second use of tok_08 is reported, and nothing else', conflicts.length === 1)
   const lostId = conflicts[0]?.transactionId
   check('it is a conflict of two tills', conflicts[0]?.code === 'DOUBLE_SPEND')
-  const { alerts } = await consoleApi<{ alerts: { type: string }[] }>('GET', '/console/api/alerts')
+  const { alerts } = await shop.listConsoleAlerts()
   check(
     'the merchant was alerted',
     alerts.some(({ type }) => type === 'double_spend'),

@@ -1,25 +1,28 @@
 /**
  * All that can be checked of a result of `POST /verify` by whoever asked for it: docs/verification.md has the same
- * steps. Besides data, rules and salt it needs the address of the service, known beforehand, and of Assay only
- * `decodeZk1`, `encodeValue`, rule programs and Poseidon, which the documentation describes to the byte.
+ * steps. Besides data, rules and salt it needs the address of the service, known beforehand.
  */
 import { createHash } from 'node:crypto'
+import { createClient } from 'assay-client'
+import { contextElement, encodeValue, POSEIDON_TAGS, poseidon, scopeElement } from 'assay-proving'
+import { verifyResult } from 'assay-verify'
+import { decodeZk1, proofDigest, verifyPairing } from 'assay-verify/proof'
 import canonicalize from 'canonicalize'
-import { createRemoteJWKSet, jwtVerify } from 'jose'
-import { groth16 } from 'snarkjs'
-import { createField, POSEIDON_TAGS } from '../src/core/field.ts'
-import { decodeZk1 } from '../src/protocol/zk1.ts'
-import { encodeValue } from '../src/rules/encode.ts'
-import { attributesOf, compileProgram } from '../src/rules/program.ts'
-import { parseRules } from '../src/rules/tree.ts'
+
+/** In the order of their numbers in the circuits. */
+const OPERATORS = ['eq', 'ne', 'lt', 'lte', 'gt', 'gte'] as const
 
 /** What was asked, as the body of `POST /verify`. */
 export interface Asked {
   readonly data: Readonly<Record<string, unknown>>
   readonly options: {
     readonly circuit_id: 'yesno' | 'eligibility' | 'composite' | 'simple_yesno'
-    /** All must hold. For `yesno` one, about a field on the first level. */
-    readonly rules: readonly { readonly field: string; readonly op: string; readonly value: unknown }[]
+    /** All must hold; for `yesno` one. Fields are names on the first level of the data. */
+    readonly rules: {
+      readonly field: string
+      readonly op: (typeof OPERATORS)[number]
+      readonly value: string | number | boolean
+    }[]
     /** Seconds. */
     readonly ttl: number
     readonly nonce: string
@@ -48,7 +51,6 @@ interface Claims {
   readonly exp: number
 }
 
-const OPERATORS = ['eq', 'ne', 'lt', 'lte', 'gt', 'gte']
 const SIGNALS = {
   yesno: ['decision', 'nullifier', 'commitment', 'op', 'operand', 'scope', 'ctx'],
   eligibility: ['decision', 'commitment', 'policyHash', 'ctx'],
@@ -67,38 +69,64 @@ const canonical = (value: unknown): string => canonicalize(value) ?? ''
 /** The first 31 bytes of SHA-256 as a number. */
 const h248 = (...parts: (string | Uint8Array)[]): bigint => BigInt(`0x${sha256(...parts).slice(0, 62)}`)
 
-/** A public signal as 32 bytes, big-endian. */
-const bytesOf = (signal: string): Uint8Array =>
-  Buffer.from(BigInt(signal).toString(16).padStart(64, '0'), 'hex')
+/** What stands in the data itself, never what every object has. */
+const valueIn = (data: Asked['data'], field: string): unknown =>
+  Object.hasOwn(data, field) ? data[field] : undefined
 
 /** `ctx`, from what is signed, and from the rules and the nonce as we know them. */
 const contextOf = ({ options: { rules, nonce } }: Asked, issuer: string, claims: Claims): bigint => {
   const { org, circuit_id: circuit, data_commitment, exp } = claims
   const statement = { data_commitment, rules_hash: sha256(canonical({ rules })) }
-  return h248(`ctx/1${canonical({ aud: issuer, org, circuit, statement, nonce, exp })}`)
+  return contextElement({ aud: issuer, org, circuit, statement, nonce, exp })
 }
 
-/** The hash of the rules as the circuit evaluates them, and the commitment to the values that they look at. */
+/** How many fields and rules there is room for, the bits of a rule, what the hash of the rules is called, and the tags of both hashes. */
+const PROGRAMS = {
+  eligibility: {
+    size: 8,
+    ruleBits: 7,
+    hash: 'policyHash',
+    tags: [POSEIDON_TAGS.POLICY, POSEIDON_TAGS.ELIGIBILITY_DATA],
+  },
+  composite: {
+    size: 16,
+    ruleBits: 8,
+    hash: 'programHash',
+    tags: [POSEIDON_TAGS.PROGRAM, POSEIDON_TAGS.COMPOSITE_DATA],
+  },
+} as const
+/** The operator of a rule that is none. */
+const UNUSED = 7
+
+/**
+ * The hash of the rules as the circuit evaluates them, and the commitment to the values that they look at: "Inside proofs" in
+ * docs/rules.md, for rules that must all hold.
+ */
 const programSignals = (
   circuit: 'eligibility' | 'composite',
   { data, options: { rules } }: Asked,
   inner: bigint,
 ): Record<string, bigint> => {
-  const { poseidon } = createField()
-  const program = compileProgram(parseRules(rules, undefined), circuit)
-  const attributes = attributesOf(program, data)
-  const numbers = attributes.map((value, i) => (value >> 248n === 1n ? 1n << BigInt(i) : 0n))
-  const committed = [...attributes, numbers.reduce((sum, bit) => sum + bit), program.schema, inner]
-  const { operands, schema, words, gates } = program
-  return circuit === 'eligibility'
-    ? {
-        commitment: poseidon(POSEIDON_TAGS.ELIGIBILITY_DATA, committed),
-        policyHash: poseidon(POSEIDON_TAGS.POLICY, [...operands, schema, words]),
-      }
-    : {
-        commitment: poseidon(POSEIDON_TAGS.COMPOSITE_DATA, committed),
-        programHash: poseidon(POSEIDON_TAGS.PROGRAM, [...operands, schema, words + (gates << 128n)]),
-      }
+  const { size, ruleBits, hash, tags } = PROGRAMS[circuit]
+  if (rules.length > size) throw new Error(`${circuit} answers ${size} rules at most`)
+  const fields = [...new Set(rules.map(({ field }) => field))]
+  const schema = h248(canonical(fields.map((field) => [field])))
+  const slots = Array.from({ length: size }, (_, i) => i)
+  const words = slots.reduce((sum, i) => {
+    const rule = rules[i]
+    const word = rule ? OPERATORS.indexOf(rule.op) + 16 * fields.indexOf(rule.field) : UNUSED
+    return sum + (BigInt(word) << BigInt(i * ruleBits))
+  }, 0n)
+  const operands = slots.map((i) => encodeValue(rules[i]?.value))
+  const attributes = slots.map((i) =>
+    encodeValue(fields[i] === undefined ? undefined : valueIn(data, fields[i])),
+  )
+  const isNumber = (value: bigint) => (value >> 248n === 1n ? 1n : 0n)
+  const numbers = attributes.reduce((sum, value, i) => sum + (isNumber(value) << BigInt(i)), 0n)
+  return {
+    [hash]: poseidon(tags[0], [...operands, schema, words]),
+    commitment: poseidon(tags[1], [...attributes, numbers, schema, inner]),
+  }
 }
 
 /** What the public signals have to be, by name, if they answer this question. */
@@ -112,17 +140,17 @@ const expectedSignals = (
   const { circuit_id, rules } = options
   const bit = decision === 'YES' ? 1n : 0n
   const inner = h248('circuit-salt/1', salt)
-  const commit = (value: bigint) => createField().poseidon(POSEIDON_TAGS.COMMITMENT, [value, inner])
+  const commit = (value: bigint) => poseidon(POSEIDON_TAGS.COMMITMENT, [value, inner])
   if (circuit_id === 'simple_yesno') return { decision: bit, commitment: commit(bit), threshold: 1n }
   if (circuit_id !== 'yesno') return { decision: bit, ...programSignals(circuit_id, asked, inner) }
   const [rule, ...others] = rules
   if (rule === undefined || others.length > 0) throw new Error('yesno answers one rule')
   return {
     decision: bit,
-    commitment: commit(encodeValue(data[rule.field])),
+    commitment: commit(encodeValue(valueIn(data, rule.field))),
     op: BigInt(OPERATORS.indexOf(rule.op)),
     operand: encodeValue(rule.value),
-    scope: h248(`scope/2${canonical({ aud: issuer, org, purpose: 'verify' })}`),
+    scope: scopeElement({ aud: issuer, org, purpose: 'verify' }),
   }
 }
 
@@ -145,12 +173,14 @@ export const checkResult = async (
   }
 
   // 1. Who said so: a key of this service, in a result of this kind, that has not expired.
-  const keys = createRemoteJWKSet(new URL(`${issuer}/.well-known/jwks.json`))
-  const { payload: claims } = await jwtVerify<Claims>(answered.jws, keys, {
-    algorithms: ['EdDSA'],
-    typ: 'vr+jws',
+  const assay = createClient({ baseUrl: issuer })
+  const verdict = verifyResult(answered.jws, {
+    keys: await assay.getJwks(),
     issuer,
+    statusList: 'not_checked',
   })
+  if (!verdict.valid) throw new Error(`NOT SO: the service signed the result (${verdict.reason})`)
+  const claims = verdict.payload as unknown as Claims
   const question = sha256(canonical({ rules: asked.options.rules }))
   check(claims.question === question, 'the JWS names our rules as the question')
   check(claims.jti === answered.verificationId, 'the JWS is signed by the service, and is about this result')
@@ -165,11 +195,12 @@ export const checkResult = async (
   check(claims.circuit_id === circuit, `the circuit is ${circuit}`)
   const decoded = decodeZk1(answered.proof)
   if (decoded === undefined) throw new Error('NOT SO: the proof can be read')
-  const vkey = await (await fetch(`${issuer}/api/circuits/${circuit}/vkey`)).json()
-  check(await groth16.verify(vkey, decoded.publicSignals, decoded.proof), 'the zero-knowledge proof holds')
+  const vkey = await assay.getVerificationKey({ circuitId: circuit })
+  const { valid } = await verifyPairing(vkey, decoded.proof, decoded.publicSignals)
+  check(valid, 'the zero-knowledge proof holds')
 
   // 4. And proven of this result: the digest in the JWS is that of the proof's public signals.
-  const digest = sha256(`digest/1${circuit}`, ...decoded.publicSignals.map(bytesOf))
+  const digest = proofDigest(circuit, decoded.publicSignals)
   check(claims.digest === digest, 'the JWS names the public signals of this proof')
 
   // 5. In answer to this question, and to no other: all signals follow from it, and from what is signed.

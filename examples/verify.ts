@@ -8,6 +8,7 @@
  *
  * The checks are in verify-checks.ts.
  */
+import { AssayError, createClient } from 'assay-client'
 import { type Asked, checkResult } from './verify-checks.ts'
 
 const issuer = process.argv[2] ?? 'http://127.0.0.1:8080'
@@ -28,14 +29,15 @@ const stop = (why: string): never => {
   process.exit(1)
 }
 
-const response = await fetch(`${issuer}/verify`, {
-  method: 'POST',
-  headers: { 'Content-Type': 'application/json', 'X-API-Key': apiKey },
-  body: JSON.stringify(asked),
-}).catch(() => stop(`No server answers at ${issuer}. Start one with npm start, or name another address.`))
-const result = await response.json()
-if (!response.ok) stop(`${response.status} ${result.error}: ${result.message}`)
+const assay = createClient({ baseUrl: issuer, key: apiKey })
+const result = await assay
+  .verify(asked)
+  .catch((error: unknown) =>
+    stop(
+      error instanceof AssayError
+        ? error.message
+        : `No server answers at ${issuer}. Start one with npm start, or name another address.`,
+    ),
+  )
 console.log(`${result.verificationId}: ${result.decision}`)
 await checkResult(issuer, asked, result, console.log)
-// snarkjs keeps threads that nothing else would end.
-process.exit(0)

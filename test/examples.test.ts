@@ -7,7 +7,6 @@ import canonicalize from 'canonicalize'
 import { expect } from 'chai'
 import { exportJWK, generateKeyPair, SignJWT } from 'jose'
 import { type Asked, checkResult } from '../examples/verify-checks.ts'
-import { prepareCurve } from '../src/bin/circuits/curve.ts'
 import { LIBRARIES } from '../src/bin/packages/table.ts'
 import { eligibility } from '../src/circuits/mappers/eligibility.ts'
 import { type SimpleYesnoValues, simpleYesno } from '../src/circuits/mappers/simple_yesno.ts'
@@ -75,7 +74,7 @@ describe('examples', () => {
     const app = await sharedApp()
     for (const [address, said] of [
       ['http://127.0.0.1:9', /^No server answers at http:\/\/127\.0\.0\.1:9\. .*$/],
-      [app.url, /^401 unauthorized: .*$/],
+      [app.url, /^verify: .* \(401 unauthorized\)$/],
     ] as const) {
       const example = startProgram(file, [address], { env: { ASSAY_API_KEY: 'none' } })
       expect(await example.ended()).to.equal(1)
@@ -225,8 +224,6 @@ describe('examples', () => {
   })
 
   describe('the checks of a result', () => {
-    // They call snarkjs, which would start threads for a curve of its own.
-    before(prepareCurve)
     const question = (circuit_id: Asked['options']['circuit_id']): Asked => ({
       data: { name: 'Ada', age: 36 },
       options: { circuit_id, rules: [{ field: 'age', op: 'gte', value: 18 }], ttl: 3600, nonce: 'n-1' },
@@ -254,6 +251,36 @@ describe('examples', () => {
       const asked = question('yesno')
       const no = { ...asked, data: { age: 3 } }
       expect(await verdict(no, {})).to.equal('13 hold')
+    })
+
+    it('hold for several rules about fields of every kind, one of them missing', async () => {
+      const rules: Asked['options']['rules'] = [
+        { field: 'age', op: 'gte', value: 18 },
+        { field: 'country', op: 'ne', value: 'GB' },
+        { field: 'age', op: 'lt', value: 65.5 },
+        { field: 'member', op: 'eq', value: true },
+      ]
+      for (const circuit of ['eligibility', 'composite'] as const) {
+        const { options } = question(circuit)
+        const asked = { data: { country: 'FR', age: 36, member: true }, options: { ...options, rules } }
+        expect(await verdict(asked, {})).to.equal('11 hold')
+        expect(await verdict({ ...asked, data: { country: 'FR', age: 36 } }, {})).to.equal('11 hold')
+      }
+    })
+
+    it('refuse more rules than the circuit has room for, of which a service could prove some', async () => {
+      const { data, options } = question('eligibility')
+      const rules = Array.from({ length: 9 }, () => ({ field: 'age', op: 'gte', value: 18 }) as const)
+      const server = await startScriptedServer()
+      try {
+        const asked = { data, options: { ...options, rules } }
+        const lie = { eligibility: { rules: rules.slice(1) } }
+        const answered = await lyingAnswer(server, 'eligibility', asked, lie)
+        const { message } = await rejection(checkResult(server.url, asked, answered))
+        expect(message).to.equal('eligibility answers 8 rules at most')
+      } finally {
+        await server.close()
+      }
     })
 
     for (const circuit of ['yesno', 'eligibility', 'simple_yesno'] as const)
@@ -348,7 +375,6 @@ describe('examples', () => {
 
     it('see through a service that binds what was asked and proves something else', async () => {
       const server = await startScriptedServer()
-      await prepareCurve()
       const lie = async (
         circuit: Parameters<typeof lyingAnswer>[1],
         lies: Parameters<typeof lyingAnswer>[3],
@@ -373,9 +399,9 @@ describe('examples', () => {
         expect(await lie('yesno', { yesno: { ctx: 1n } })).to.match(/bound to our rules/)
         expect(await lie('yesno', { decision: 'NO' })).to.equal('decision')
         expect(await lie('eligibility', {})).to.equal('all hold')
-        const easier = [{ field: 'age', op: 'gte', value: 1 }]
+        const easier: Asked['options']['rules'] = [{ field: 'age', op: 'gte', value: 1 }]
         expect(await lie('eligibility', { eligibility: { rules: easier } })).to.equal('policyHash')
-        const renamed = [{ field: 'size', op: 'gte', value: 18 }]
+        const renamed: Asked['options']['rules'] = [{ field: 'size', op: 'gte', value: 18 }]
         expect(await lie('eligibility', { eligibility: { rules: renamed, data: { size: 36 } } })).to.be.oneOf(
           ['policyHash', 'commitment'],
         )
@@ -396,7 +422,7 @@ describe('examples', () => {
       const asked = question('simple_yesno')
       const answered = await verified(app, apiKey, asked)
       const alias = app.url.replace('127.0.0.1', 'localhost')
-      expect((await rejection(checkResult(alias, asked, answered))).message).to.include('"iss"')
+      expect((await rejection(checkResult(alias, asked, answered))).message).to.include('ISSUER_MISMATCH')
     })
   })
 })

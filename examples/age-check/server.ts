@@ -9,6 +9,7 @@
 import { randomBytes } from 'node:crypto'
 import { readFileSync } from 'node:fs'
 import { createServer, type IncomingMessage, type RequestListener } from 'node:http'
+import { createClient } from 'assay-client'
 
 const PURPOSE = 'age-check'
 const LEAST_AGE = 18
@@ -16,44 +17,14 @@ const COOKIE = 'age_check'
 /** Visitors whose question is open; in an application of your own their session keeps it. */
 const MAX_VISITORS = 10_000
 
-const { ASSAY_URL: service = 'http://127.0.0.1:8080', ASSAY_API_KEY: apiKey = '' } = process.env
+const { ASSAY_URL: baseUrl = 'http://127.0.0.1:8080', ASSAY_API_KEY: key = '' } = process.env
+if (key === '') throw new Error('ASSAY_API_KEY must hold an API key of scope proof.')
+const assay = createClient({ baseUrl, key, timeoutMs: 10_000 })
 /** `org_…` → name. */
 const issuers = new Map<string, string>()
 for (const entry of (process.env.ASSAY_ISSUERS ?? '').split(',').filter(Boolean)) {
   const [id = '', name] = entry.trim().split('=', 2)
   issuers.set(id, name ?? id)
-}
-
-interface Challenge {
-  readonly challenge_id: string
-  readonly request_url: string
-  readonly qr: string
-  readonly expires_at: string
-}
-
-interface Told {
-  readonly state: 'open' | 'verified' | 'failed' | 'expired'
-  readonly reason_codes: readonly string[]
-  readonly context: { readonly statement: { readonly purpose: string } }
-  readonly result: null | {
-    readonly decision: 0 | 1
-    readonly issuer: string
-    readonly binding: 'holder' | 'bearer'
-    readonly verified_at: string
-  }
-}
-
-/** @throws Error with what the service says is wrong */
-const ask = async <T>(method: string, path: string, body?: object): Promise<T> => {
-  const response = await fetch(service + path, {
-    method,
-    headers: { 'X-API-Key': apiKey, 'Content-Type': 'application/json' },
-    body: JSON.stringify(body),
-    signal: AbortSignal.timeout(10_000),
-  })
-  const answer = await response.json()
-  if (!response.ok) throw new Error(`${response.status} ${answer.error}: ${answer.message}`)
-  return answer as T
 }
 
 /** Visitor → the question that is theirs: nobody else is told the answer. */
@@ -67,7 +38,7 @@ const visitorOf = ({ headers }: IncomingMessage): string | undefined =>
 
 /** A new question to a new visitor: an answer that was begun before counts for nothing. */
 const begin = async () => {
-  const { challenge_id, request_url, qr, expires_at } = await ask<Challenge>('POST', '/v1/proofs/challenge', {
+  const { challenge_id, request_url, qr, expires_at } = await assay.createChallenge({
     circuit_id: 'kyc',
     inputs: { minLevel: 'basic', minAge: LEAST_AGE },
     purpose: PURPOSE,
@@ -85,10 +56,7 @@ const begin = async () => {
 
 /** What became of a visitor's question, in what their page shows of it. */
 const look = async (challengeId: string) => {
-  const { state, result, context, reason_codes } = await ask<Told>(
-    'GET',
-    `/v1/proofs/challenge/${challengeId}`,
-  )
+  const { state, result, context, reason_codes } = await assay.getChallenge({ challengeId })
   if (result === null) return { state, reasons: reason_codes }
   return {
     state,
@@ -142,7 +110,6 @@ const listener: RequestListener = async (request, response) => {
   response.writeHead(status, headers).end(body)
 }
 
-if (apiKey === '') throw new Error('ASSAY_API_KEY must hold an API key of scope proof.')
 const server = createServer(listener)
 server.listen(Number(process.argv[2] ?? 8090), '127.0.0.1', () => {
   const address = server.address()

@@ -1,7 +1,7 @@
 /**
  * Builds everything that `npm start` and the package's exports need, in under a few seconds when nothing changed:
- * the WebAssembly core, the witness programs, the template of the embedded database, the bundles, the pages and the documentation. `--circuits` compiles
- * all circuits, as tests need them, `--types` adds declarations.
+ * the WebAssembly core, the witness programs, the template of the embedded database, the bundles, the client, the pages and the documentation. `--circuits`
+ * compiles all circuits, as tests need them, `--types` adds declarations and the client's types.
  * @module
  */
 import { execFileSync } from 'node:child_process'
@@ -81,6 +81,13 @@ const buildPages = async (): Promise<void> => {
   await buildWeb(makeDocs())
 }
 
+/** As examples import it by its name, which tsconfig.json leads to build/client. */
+const buildClient = async (): Promise<void> => {
+  const { describeAll, writeClientProgram, writeClientSource } = await import('./packages/client-source.ts')
+  const write = process.argv.includes('--types') ? writeClientSource : writeClientProgram
+  await write(`${ROOT}/build/client`, await describeAll())
+}
+
 /** What holds the core. */
 const buildBundles = async (): Promise<void> => {
   await buildWasm()
@@ -89,6 +96,7 @@ const buildBundles = async (): Promise<void> => {
     buildInParts('cli'),
     buildCircuitWorker(),
     buildExports(),
+    buildClient(),
     buildPages(),
   ])
 }

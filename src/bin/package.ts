@@ -5,7 +5,7 @@
  */
 import { join } from 'node:path'
 import { parseArgs } from 'node:util'
-import { writeClientSource } from './packages/client-source.ts'
+import { describeAll, writeClientSource } from './packages/client-source.ts'
 import { type Published, writeLibrary, writeTypes } from './packages/library.ts'
 import { writeServerPackage } from './packages/server-package.ts'
 import { LIBRARIES } from './packages/table.ts'
@@ -24,12 +24,8 @@ const rowOf = ({ name, gzipKib, dependencies }: Published): string => {
   const sizes = Object.entries(gzipKib).map(([path, kib]) => `${path} ${kib}`)
   return `${name.padEnd(24)} ${String(dependencies).padStart(2)} dependencies  KiB as gzip: ${sizes.join(', ')}`
 }
-// What the routes are made of reads the core, which is built by now.
-const [{ describeApi }, { routes }] = await Promise.all([
-  import('../server/api-description.ts'),
-  import('../server/routes.ts'),
-])
-await writeClientSource(join(ROOT, 'build/client'), describeApi(routes, 'https://assay.example.org'))
+await writeClientSource(join(ROOT, 'build/client'), await describeAll())
 for (const library of LIBRARIES) console.log(rowOf(await writeLibrary(library, settings)))
-writeTypes(LIBRARIES, ROOT)
-console.log(`${settings.product.padEnd(24)} ${await writeServerPackage(settings)} dependencies`)
+// In a process of its own, which takes the longest.
+const [dependencies] = await Promise.all([writeServerPackage(settings), writeTypes(LIBRARIES, ROOT)])
+console.log(`${settings.product.padEnd(24)} ${dependencies} dependencies`)

@@ -1,5 +1,5 @@
 /**
- * `assay/envelope`: the relay envelope `agent-relay/1`, in which an agent signs what it asks of the chat. Runs in browsers
+ * `assay-client/envelope` (in a checkout also `assay/envelope`): the relay envelope `agent-relay/1`, in which an agent signs what it asks of the chat. Runs in browsers
  * (in pages it needs `'wasm-unsafe-eval'` in the content security policy) and in Node. docs/envelopes.md has the format, a
  * vector, and a signer that needs nothing but node:crypto.
  * @module
@@ -39,7 +39,7 @@ export interface EnvelopeProof {
   readonly circuit_id: string
   /** JSON form of snarkjs, or `zk1.…`. */
   readonly proof: unknown
-  readonly public_signals: readonly string[]
+  readonly public_signals: string[]
   /** What the public signal `ctx` is the hash of. */
   readonly context: unknown
 }

@@ -8,6 +8,7 @@ import { expect } from 'chai'
 import { parse, parseAllDocuments } from 'yaml'
 import { variables } from '../../src/config/environment.ts'
 import { kubernetesFaults, readStages, sentFiles } from '../support/dockerfile.ts'
+import { kubectl } from '../support/outside-programs.ts'
 import { ROOT, read } from '../support/sources.ts'
 
 const UID = 65_532
@@ -153,6 +154,12 @@ describe('containers', () => {
     }
     expect(listOf(pool?.subnet).check(proxy)).to.equal(true)
     expect(listOf(pool?.ip_range).check(proxy)).to.equal(false)
+    // What it does not start without is written down for whoever starts it.
+    const head = read('compose.yaml').slice(0, read('compose.yaml').indexOf('name:'))
+    for (const [, name] of read('compose.yaml').matchAll(/\$\{(\w+):\?/g)) {
+      expect(head).to.include(name)
+      expect(read('docs/deploying.md')).to.include(`\n${name}=`)
+    }
     // Files that are mounted are there.
     const mounted = Object.values(compose.services).flatMap(({ volumes = [] }) => volumes)
     const own = mounted
@@ -173,6 +180,19 @@ describe('containers', () => {
     expect(kubernetesFaults(wrong)).to.not.deep.equal([])
     const { resources } = parse(read(`${KUBERNETES}/kustomization.yaml`)) as { resources: string[] }
     expect(resources.filter((name) => !existsSync(join(ROOT, KUBERNETES, name)))).to.deep.equal([])
+  })
+
+  it('kubectl makes of kustomization.yaml all of them but the secret, in one namespace, with the image that it names', function () {
+    const built = parseAllDocuments(kubectl(this, 'kustomize', join(ROOT, KUBERNETES))).map(
+      (one) => one.toJS() as Value & { readonly metadata: { readonly namespace?: string } },
+    )
+    const kinds = manifests.map(({ kind }) => kind).filter((kind) => kind !== 'Secret')
+    expect(built.map(({ kind }) => kind)).to.have.members(kinds)
+    const others = built.filter(({ kind }) => kind !== 'Namespace')
+    expect([...new Set(others.map(({ metadata }) => metadata.namespace))]).to.deep.equal(['assay'])
+    const { version } = JSON.parse(read('package.json')) as { version: string }
+    const images = JSON.stringify(built).match(/"image":"[^"]+"/g)
+    expect([...new Set(images)]).to.deep.equal([`"image":"registry.example.org/assay:${version}"`])
   })
 
   it('pods may write to their data alone, servers are probed, and a job migrates', () => {

@@ -1,13 +1,14 @@
 /** Examples as their readers run them: copied into a project of their own, with the packages in the place of this repository. */
 import { randomBytes } from 'node:crypto'
 import { readFileSync } from 'node:fs'
+import { copyFile, mkdir } from 'node:fs/promises'
 import { join } from 'node:path'
 import { expect } from 'chai'
 import { transform } from 'esbuild'
 import { signWebhook } from '../../src/protocol/webhook.ts'
 import { sharedApp, type TestApp } from '../support/app.ts'
 import { demandSuccess } from '../support/client.ts'
-import { createProject, makePackages, type Project } from '../support/packages.ts'
+import { installedPackages, type Project } from '../support/packages.ts'
 import { startCommand } from '../support/programs.ts'
 import { onEmbedded } from '../support/servers/database.ts'
 import { ROOT } from '../support/sources.ts'
@@ -21,15 +22,15 @@ onEmbedded.describe('examples with the published packages', function () {
   let project: Project
   let app: TestApp
   before(async () => {
-    await makePackages()
-    project = await createProject(['assay', 'assay-verify', 'assay-terminal', 'assay-proving'])
+    project = await installedPackages()
     app = await sharedApp()
   })
-  after(() => project?.remove())
 
   /** Writes an example into the project, as JavaScript. @throws Error when something of it is not published */
   const copy = async (name: string): Promise<string> => {
-    const text = readFileSync(join(ROOT, `examples/${name}.ts`), 'utf8').replace(BUILT, INSTALLED)
+    const text = readFileSync(join(ROOT, `examples/${name}.ts`), 'utf8')
+      .replace(BUILT, INSTALLED)
+      .replaceAll(/(from '\.\/[\w-]+)\.ts'/g, "$1.js'")
     expect(text, `${name} leads into this repository`).not.to.match(/'\.\.\//)
     const { code } = await transform(text, { loader: 'ts', format: 'esm', target: 'es2022' })
     return project.write(`${name}.js`, code)
@@ -62,6 +63,50 @@ onEmbedded.describe('examples with the published packages', function () {
     const challenge = await post<{ request_url: string }>('/v1/proofs/challenge', asked)
     const said = await finish(file, ['answer', challenge.request_url], env)
     expect(said).to.include('The answer is YES.').and.to.include('The proof was received.')
+  })
+
+  it('verify checks all of a result', async () => {
+    const { apiKey } = await app.organisation()
+    await copy('verify-checks')
+    const said = await finish(await copy('verify'), [app.url], { ASSAY_API_KEY: apiKey })
+    expect(said.split('\n').filter((line) => line.startsWith('✓'))).to.have.lengthOf(13)
+  })
+
+  it('agent-chat signs what it posts, and hears the reply', async () => {
+    const example = start(await copy('agent-chat'), [app.url, join(project.directory, 'agent-key.json')])
+    const [, id] = /^Posted as #(\d+), verified as /.exec(await example.line(/^Posted as #/)) ?? []
+    const body = { agent_name: 'Bob', text: 'Read, and understood.', reply_to: Number(id) }
+    expect((await app.request('POST', '/api/messages', { body })).status).to.equal(201)
+    expect(await example.ended(), example.errors()).to.equal(0)
+    expect(example.lines).to.include('"Bob" replied: "Read, and understood."')
+  })
+
+  it('age-check asks the service, with its page', async () => {
+    const { apiKey } = await app.organisation()
+    await mkdir(join(project.directory, 'age-check'))
+    for (const name of ['page.html', 'page.js', 'page.css'])
+      await copyFile(join(ROOT, 'examples/age-check', name), join(project.directory, 'age-check', name))
+    const site = start(await copy('age-check/server'), ['0'], { ASSAY_URL: app.url, ASSAY_API_KEY: apiKey })
+    try {
+      const url = (await site.line(/^listening on /)).replace('listening on ', '')
+      expect((await fetch(url)).status).to.equal(200)
+      const asked = await fetch(`${url}/question`, { method: 'POST' })
+      expect(((await asked.json()) as { request_url: string }).request_url).to.include(
+        `${app.url}/challenge/chl_`,
+      )
+    } finally {
+      await site.kill()
+    }
+  })
+
+  it('wallet-credential gets a credential for its key', async () => {
+    const { apiKey: key } = await app.organisation()
+    const document = { type: 'passport', number: 'X1234567', country: 'GB', expiresAt: '2041-01-01' }
+    const data = { givenName: 'Ada', familyName: 'Byron', dateOfBirth: '1990-12-10', document }
+    demandSuccess(await app.request('POST', '/api/kyc/verify', { key, body: { userId: 'ada', data } }))
+    const env = { ASSAY_URL: app.url, ASSAY_API_KEY: key }
+    const { format } = JSON.parse(await finish(await copy('wallet-credential'), ['ada'], env))
+    expect(format).to.equal('dc+sd-jwt')
   })
 
   it('webhook-receiver takes what the service signed, and nothing else', async () => {

@@ -19,10 +19,7 @@ interface Context {
 
 /** Reads a QR code with zbarimg (Debian: zbar-tools). @param png the picture @returns what it holds */
 export const readQrWithZbar = (test: Context, png: Uint8Array): string => {
-  if (!runs('zbarimg', '--version')) {
-    console.log('      SKIPPED: zbarimg is not installed (apt-get install zbar-tools)')
-    test.skip()
-  }
+  demand(test, 'zbarimg', '--version', 'zbar-tools')
   const folder = mkdtempSync(join(tmpdir(), 'assay-qr-'))
   try {
     const file = join(folder, 'code.png')
@@ -35,21 +32,39 @@ export const readQrWithZbar = (test: Context, png: Uint8Array): string => {
   }
 }
 
+/** @throws the test's end, which is skipped where a program isn't installed @param asked what every version of it answers */
+const demand = (test: Context, program: string, asked: string, debian: string): void => {
+  if (runs(program, asked)) return
+  console.log(`      SKIPPED: ${program} is not installed (apt-get install ${debian})`)
+  test.skip()
+}
+
+interface Said {
+  readonly status: number | null
+  readonly said: string
+}
+
+const saidBy = (program: string, args: readonly string[], input = ''): Said => {
+  const { status, stdout, stderr } = spawnSync(program, args, { input, encoding: 'utf8' })
+  return { status, said: `${stdout}${stderr}` }
+}
+
 /**
  * Runs promtool (Debian: prometheus). @param input what it reads from standard input
  * @returns its exit status with all that it said
  */
-export const promtool = (
-  test: Context,
-  args: readonly string[],
-  input = '',
-): { readonly status: number | null; readonly said: string } => {
-  if (!runs('promtool', '--version')) {
-    console.log('      SKIPPED: promtool is not installed (apt-get install prometheus)')
-    test.skip()
-  }
-  const { status, stdout, stderr } = spawnSync('promtool', args, { input, encoding: 'utf8' })
-  return { status, said: `${stdout}${stderr}` }
+export const promtool = (test: Context, args: readonly string[], input = ''): Said => {
+  demand(test, 'promtool', '--version', 'prometheus')
+  return saidBy('promtool', args, input)
+}
+
+/** Skips a test where there is no Caddy. */
+export const demandCaddy = (test: Context): void => demand(test, 'caddy', 'version', 'caddy')
+
+/** Runs kubectl (Debian: kubernetes-client) with what needs no cluster. @returns what it printed */
+export const kubectl = (test: Context, ...args: readonly string[]): string => {
+  demand(test, 'kubectl', '--help', 'kubernetes-client')
+  return execFileSync('kubectl', args, { encoding: 'utf8' })
 }
 
 /** Programs that load a JWK set whole, as their users do, and print the payload of a JWS that verifies. */

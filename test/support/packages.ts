@@ -1,10 +1,13 @@
 /** Packages as their users get them: packed, installed in an empty project, used as their READMEs say. */
 import { execFile } from 'node:child_process'
+import { existsSync } from 'node:fs'
 import { mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
-import { join } from 'node:path'
+import { dirname, join } from 'node:path'
 import { promisify } from 'node:util'
 import ts from 'typescript'
+import { LIBRARIES } from '../../src/bin/packages/table.ts'
+import { atEndOfRun } from './run.ts'
 
 const ROOT = join(import.meta.dirname, '../..')
 const PACKAGES = join(ROOT, 'build/packages')
@@ -27,9 +30,9 @@ export const run = async (
   }
 }
 
-/** Fills build/packages. @param settings as `npm run package -- …` takes them */
-export const makePackages = (...settings: readonly string[]): Promise<string> =>
-  run(ROOT, process.execPath, '--import', 'tsx', 'src/bin/package.ts', ...settings)
+/** Fills build/packages. */
+export const makePackages = (): Promise<string> =>
+  run(ROOT, process.execPath, '--import', 'tsx', 'src/bin/package.ts')
 
 export interface Project {
   readonly directory: string
@@ -79,6 +82,55 @@ export const createProject = async (
     run: runHere,
     remove: () => rm(directory, { recursive: true, force: true }),
   }
+}
+
+/** What examples import beside our packages; as the repository has it. */
+const OF_EXAMPLES = ['canonicalize']
+
+let everything: Promise<Project> | undefined
+/**
+ * A project with all packages and with what examples need, made once in a process. Nothing that an install would run was run, so whatever
+ * works there needs no compiler.
+ */
+export const installedPackages = (): Promise<Project> => {
+  everything ??= (async () => {
+    await makePackages()
+    const { dependencies } = JSON.parse(await readFile(join(ROOT, 'package.json'), 'utf8'))
+    const project = await createProject(
+      ['assay', ...LIBRARIES.map(({ suffix }) => `assay${suffix}`)],
+      ['--ignore-scripts', ...OF_EXAMPLES.map((name) => `${name}@${dependencies[name]}`)],
+    )
+    atEndOfRun(project.remove)
+    return project
+  })()
+  return everything
+}
+
+interface Locked {
+  readonly dependencies?: Readonly<Record<string, string>>
+  readonly optionalDependencies?: Readonly<Record<string, string>>
+}
+
+/** @returns where a package, and all that was installed for its sake, lies in a project: `node_modules/…`, itself first */
+export const broughtBy = async ({ directory }: Project, name: string): Promise<string[]> => {
+  const { packages } = JSON.parse(await readFile(join(directory, 'package-lock.json'), 'utf8')) as {
+    readonly packages: Readonly<Record<string, Locked>>
+  }
+  /** As Node looks for it: beside the one that asks, then further up. Optional ones, for other machines, are nowhere. */
+  const find = (from: string, dependency: string): string | undefined => {
+    const place = join(from, 'node_modules', dependency)
+    if (existsSync(join(directory, place))) return place
+    return from === '.' ? undefined : find(dirname(from), dependency)
+  }
+  const found = new Set<string>()
+  const walk = (place: string | undefined): void => {
+    if (place === undefined || found.has(place)) return
+    found.add(place)
+    const { dependencies, optionalDependencies } = packages[place] as Locked
+    for (const one of Object.keys({ ...dependencies, ...optionalDependencies })) walk(find(place, one))
+  }
+  walk(find('.', name))
+  return [...found]
 }
 
 /**

@@ -57,13 +57,13 @@ const loadedBy = (output: string, { outputs }: Metafile, seen = new Set<string>(
   return seen
 }
 
-/**
- * Writes the code of a package.
- * @param directory of the package
- * @throws Error for what must not be in it, or an entry that is too large
- */
-export const bundle = async (library: Library, root: string, directory: string): Promise<Bundle> => {
-  const { suffix, entries, dependencies } = library
+/** Writes the files of some entries. @returns what they are made of */
+const buildEntries = async (
+  entries: readonly Entry[],
+  { dependencies }: Library,
+  root: string,
+  directory: string,
+): Promise<Metafile> => {
   const { metafile } = await build({
     bundle: true,
     format: 'esm',
@@ -83,15 +83,35 @@ export const bundle = async (library: Library, root: string, directory: string):
     entryPoints: Object.fromEntries(entries.map((entry) => [fileOf(entry), entry.source])),
     chunkNames: 'chunk-[hash]',
   })
-  const ingredients = ingredientsOf(metafile)
+  return metafile
+}
+
+/** KiB of gzip that importing an entry loads. */
+const sizeOf = (entry: Entry, metafile: Metafile, root: string): number => {
+  const output = Object.keys(metafile.outputs).find((file) => file.endsWith(`/${fileOf(entry)}.js`)) ?? ''
+  const parts = [...loadedBy(output, metafile)].map((file) => readFileSync(join(root, file)))
+  const bytes = parts.reduce((sum, part) => sum + gzipSync(part, { level: 9 }).length, 0)
+  return Math.ceil((bytes / 1024) * 10) / 10
+}
+
+/**
+ * Writes the code of a package.
+ * @param directory of the package
+ * @throws Error for what must not be in it, or an entry that is too large
+ */
+export const bundle = async (library: Library, root: string, directory: string): Promise<Bundle> => {
+  const { suffix, entries } = library
+  const together = entries.filter(({ isApart }) => !isApart)
+  const groups = [together, ...entries.filter(({ isApart }) => isApart).map((entry) => [entry])]
+  const metafiles = await Promise.all(groups.map((group) => buildEntries(group, library, root, directory)))
   const gzipKib = Object.fromEntries(
-    entries.map((entry) => {
-      const output = Object.keys(metafile.outputs).find((file) => file.endsWith(`/${fileOf(entry)}.js`)) ?? ''
-      const parts = [...loadedBy(output, metafile)].map((file) => readFileSync(join(root, file)))
-      const bytes = parts.reduce((sum, part) => sum + gzipSync(part, { level: 9 }).length, 0)
-      return [entry.path, Math.ceil((bytes / 1024) * 10) / 10]
-    }),
+    groups.flatMap((group, i) =>
+      group.map((entry) => [entry.path, sizeOf(entry, metafiles[i] as Metafile, root)]),
+    ),
   )
+  const found = metafiles.map(ingredientsOf)
+  const merged = (name: keyof Ingredients) => [...new Set(found.flatMap((one) => one[name]))].sort()
+  const ingredients = { own: merged('own'), packages: merged('packages') }
   const tooLarge = entries.flatMap(({ path, maxGzipKib }) => {
     const size = gzipKib[path] as number
     return size > maxGzipKib ? [`${suffix} (${path}) has ${size} KiB as gzip; ${maxGzipKib} are allowed`] : []

@@ -1,11 +1,10 @@
 /**
- * Writes build/client/: the types that @hey-api/openapi-ts makes of the OpenAPI document, and what ties them to `src/bin/packages/contents/client`. It is
- * made from the route values, so the client can't be behind the service.
+ * Writes build/client/: what ties `src/bin/packages/contents/client` to the operations, and the types that @hey-api/openapi-ts makes of the OpenAPI
+ * document. Both are made from the route values, so the client can't be behind the service.
  * @module
  */
-import { mkdirSync, rmSync, writeFileSync } from 'node:fs'
+import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { createClient } from '@hey-api/openapi-ts'
 import type { OpenApiDocument } from '../../http/openapi/openapi.ts'
 
 interface Schema {
@@ -171,11 +170,32 @@ const withoutErrorTexts = (document: OpenApiDocument): Document => {
 export const clientProgram = (document: OpenApiDocument): string =>
   glueOf(rowsOf(JSON.parse(JSON.stringify(document)) as Document))
 
-/** @param output build/client, or a folder as deep as that; what is in it is lost @param document of all routes */
-export const writeClientSource = async (output: string, document: OpenApiDocument): Promise<void> => {
-  rmSync(output, { recursive: true, force: true })
+/** All routes. What they are made of reads the core, so it is loaded only once that was built. */
+export const describeAll = async (): Promise<OpenApiDocument> => {
+  const [{ describeApi }, { routes }] = await Promise.all([
+    import('../../server/api-description.ts'),
+    import('../../server/routes.ts'),
+  ])
+  return describeApi(routes, 'https://assay.example.org')
+}
+
+/** Programs may be loading it, so what is right is left alone. @param output build/client, or a folder as deep as that */
+export const writeClientProgram = (output: string, document: OpenApiDocument): void => {
+  const file = join(output, 'index.ts')
+  const program = clientProgram(document)
   mkdirSync(output, { recursive: true })
-  const input = withoutErrorTexts(document) as never
-  await createClient({ input, output, plugins: ['@hey-api/typescript'], logs: { level: 'silent' } })
-  writeFileSync(join(output, 'index.ts'), clientProgram(document))
+  if (!existsSync(file) || readFileSync(file, 'utf8') !== program) writeFileSync(file, program)
+}
+
+/** The program, and its types beside it, which take seconds. @param output as {@link writeClientProgram} has it */
+export const writeClientSource = async (output: string, document: OpenApiDocument): Promise<void> => {
+  writeClientProgram(output, document)
+  // Only who compiles or publishes has need of it.
+  const { createClient } = await import('@hey-api/openapi-ts')
+  await createClient({
+    input: withoutErrorTexts(document) as never,
+    output: { path: output, clean: false, entryFile: false },
+    plugins: ['@hey-api/typescript'],
+    logs: { level: 'silent' },
+  })
 }

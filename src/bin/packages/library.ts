@@ -1,7 +1,9 @@
 /** Fills the directory of a package that others import. @module */
-import { execFileSync } from 'node:child_process'
+import { execFile } from 'node:child_process'
 import { copyFileSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { promisify } from 'node:util'
+import { writeBom } from './bom.ts'
 import { bundle, fileOf } from './bundles.ts'
 import { libraryManifest, readRootManifest } from './manifest.ts'
 import { noticeOf } from './notice.ts'
@@ -24,7 +26,7 @@ const directoryOf = (root: string, { suffix }: Library): string =>
   join(root, 'build/packages', `assay${suffix}`)
 
 /** Declarations of all entries, each in one file; types of the packages beside them are imported. */
-export const writeTypes = (libraries: readonly Library[], root: string): void => {
+export const writeTypes = async (libraries: readonly Library[], root: string): Promise<void> => {
   const config = join(root, 'build/packages/types.json')
   const entries = libraries.flatMap((library) =>
     library.entries.map((entry) => ({
@@ -37,7 +39,7 @@ export const writeTypes = (libraries: readonly Library[], root: string): void =>
   const options = { preferredConfigPath: join(root, 'tsconfig.types.json') }
   writeFileSync(config, JSON.stringify({ compilationOptions: options, entries }))
   const program = join(root, 'node_modules/dts-bundle-generator/dist/bin/dts-bundle-generator.js')
-  execFileSync(process.execPath, [program, '--silent', '--config', config], { cwd: root, stdio: 'inherit' })
+  await promisify(execFile)(process.execPath, [program, '--silent', '--config', config], { cwd: root })
   rmSync(config)
 }
 
@@ -70,6 +72,9 @@ export const writeLibrary = async (library: Library, settings: Settings): Promis
   const hasWasm = own.some((file) => file.endsWith('-wasm.ts'))
   const notice = noticeOf(root, { held: packages, beside: library.dependencies, hasWasm })
   writeFileSync(join(directory, 'NOTICE'), notice)
+  const { version, license } = manifest
+  const held = hasWasm ? [...packages, 'assemblyscript'] : packages
+  writeBom(directory, root, { name, version, license, held, beside: library.dependencies })
   copyLicence(root, library.licence, directory)
   const readme = readFileSync(
     join(root, 'src/bin/packages/contents', library.suffix.slice(1), 'README.md'),

@@ -1,6 +1,7 @@
 /** The package.json of a package, made from that of the repository. @module */
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { BOM_FILE, LICENCES_FILE } from './bom.ts'
 import { fileOf } from './bundles.ts'
 import type { Library } from './table.ts'
 
@@ -61,6 +62,6 @@ export const libraryManifest = (
     ),
     './package.json': './package.json',
   },
-  files: ['*.js', '*.js.map', '*.d.ts', 'NOTICE'],
+  files: ['*.js', '*.js.map', '*.d.ts', 'NOTICE', BOM_FILE, LICENCES_FILE],
   ...(library.dependencies.length > 0 && { dependencies: versionsOf(library.dependencies, root) }),
 })

@@ -4,6 +4,7 @@ import { isBuiltin } from 'node:module'
 import { join } from 'node:path'
 import { build, type Metafile } from 'esbuild'
 import { templateName } from '../../store/embedded/pglite-template.ts'
+import { BOM_FILE, LICENCES_FILE, writeBom } from './bom.ts'
 import { copyLicence, type Settings } from './library.ts'
 import { commonMembers, readRootManifest, versionsOf } from './manifest.ts'
 import { noticeOf } from './notice.ts'
@@ -115,11 +116,19 @@ export const writeServerPackage = async ({ root, product, repository }: Settings
     license: manifest.license,
     ...commonMembers(manifest, repository),
     bin: { assay: 'build/cli.js' },
-    files: ['build', 'circuits', 'NOTICE'],
+    files: ['build', 'circuits', 'NOTICE', BOM_FILE, LICENCES_FILE],
     dependencies: versionsOf(names, manifest),
   }
   writeFileSync(join(directory, 'package.json'), `${JSON.stringify(published, null, 2)}\n`)
   writeFileSync(join(directory, 'NOTICE'), noticeOf(root, { held, beside: [], hasWasm: true }))
+  const { version, license } = published
+  writeBom(directory, root, {
+    name: product,
+    version,
+    license,
+    held: [...held, 'assemblyscript'],
+    beside: names,
+  })
   copyLicence(root, manifest.license, directory)
   const readme = readFileSync(join(root, 'src/bin/packages/contents/server/README.md'), 'utf8')
   writeFileSync(join(directory, 'README.md'), readme.replace('npm install assay', `npm install ${product}`))

@@ -6,6 +6,8 @@ export interface Entry {
   readonly source: string
   /** What an import loads, minified and as gzip; KiB. */
   readonly maxGzipKib: number
+  /** Shares no file with the package's other entries, which would load all that it uses of a module that both import. */
+  readonly isApart?: true
 }
 
 export interface Library {
@@ -48,15 +50,19 @@ export const LIBRARIES: readonly Library[] = [
   },
   {
     suffix: '-client',
-    description: 'A typed client of every operation of an Assay service.',
+    description: 'A typed client of every operation of an Assay service; signs messages of agents.',
     licence: 'Apache-2.0',
-    keywords: ['api-client', 'verification', 'zero-knowledge', 'webhooks'],
-    entries: [{ path: '.', source: 'build/client/index.ts', maxGzipKib: 15 }],
+    keywords: ['api-client', 'verification', 'zero-knowledge', 'webhooks', 'ai-agents'],
+    entries: [
+      { path: '.', source: 'build/client/index.ts', maxGzipKib: 15 },
+      { path: './envelope', source: 'src/protocol/envelope.ts', maxGzipKib: 35, isApart: true },
+    ],
     dependencies: [],
     holds: [
       /^src\/bin\/packages\/contents\/client\//,
       /^build\/client\/index\.ts$/,
-      /^src\/protocol\/webhook-signature\.ts$/,
+      CORE,
+      /^src\/protocol\/(canonical-json|envelope|webhook-signature)\.ts$/,
     ],
   },
   {

@@ -12,6 +12,7 @@ import { offlineValidation } from '../mappers/offline_validation.ts'
 import { type OfflinePaymentStatement, offlinePaymentValues } from '../mappers/offline-payment.ts'
 import { createProofMaker, type Proved, type ProvingArtifacts } from './groth16.ts'
 
+export { POSEIDON_TAGS } from '../../core/poseidon-tags.ts'
 export { STATUS_LIST_ENTRIES, statusListUri, statusNumber, statusPlace } from '../../protocol/status.ts'
 export {
   type ExpectedStatusList,
@@ -49,6 +50,7 @@ export {
 } from '../artifacts/artifact-files.ts'
 export { CIRCUITS, findCircuit } from '../catalogue.ts'
 export { type Credential, type CredentialCircuit, credentialValues, type HeldValues } from '../credential.ts'
+export { poseidon } from '../field.ts'
 export {
   createHolder,
   exportHolder,

@@ -10,7 +10,7 @@ export const Holder = Type.Optional(
   Type.String({
     pattern: '^[0-9a-f]{64}$',
     description:
-      "Commitment to the secret of whoever it is issued to: `holder` of `createHolder` in `assay/proving`, made for your organisation. Only they can make proofs then. Without it the service makes the secret, and whoever has the credential can use it (`binding` bearer). A commitment belongs to one person: another one's is 409, reason HOLDER_TAKEN.",
+      "Commitment to the secret of whoever it is issued to: `holder` of `createHolder` in `assay-proving`, made for your organisation. Only they can make proofs then. Without it the service makes the secret, and whoever has the credential can use it (`binding` bearer). A commitment belongs to one person: another one's is 409, reason HOLDER_TAKEN.",
   }),
 )
 
@@ -37,7 +37,7 @@ const credentialOf = <C extends CredentialCircuit>(circuit: C, title: string, fi
       },
       {
         title,
-        description: `What proofs of ${circuit} are made with; \`credentialValues\` of \`assay/proving\` reads it.`,
+        description: `What proofs of ${circuit} are made with; \`credentialValues\` of \`assay-proving\` reads it.`,
       },
     ),
   )

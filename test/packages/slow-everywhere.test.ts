@@ -1,6 +1,7 @@
 /**
- * `npm run test:packages`: what READMEs of packages begin with, in the oldest Node that we support, in the newest, in Deno, in Bun, and built by Vite
- * in Chromium, in a page and in a worker of it; and the server in both Nodes. It installs them from the registry, so it is no part of the suite.
+ * What READMEs of packages begin with, in the oldest Node that we support, in the newest, in Deno, in Bun, and built by Vite in Chromium, in a
+ * page and in a worker of it; and the server in both Nodes. The registry has all of these; so, as the files beside it, which install our packages,
+ * it is run by `npm run test:packages`.
  */
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
@@ -8,12 +9,12 @@ import { existsSync } from 'node:fs'
 import { mkdir, mkdtemp, readdir, readFile, stat } from 'node:fs/promises'
 import { extname, join } from 'node:path'
 import { expect } from 'chai'
-import { LIBRARIES } from '../../src/bin/packages/table.ts'
+import type { Browser } from 'playwright-core'
 import { sharedApp } from '../support/app.ts'
 import { launchChromium } from '../support/chromium.ts'
 import { clientOf } from '../support/client.ts'
-import { STARTS } from '../support/package-starts.ts'
-import { createProject, makePackages, type Project, run } from '../support/packages.ts'
+import { STARTS, type Start } from '../support/package-starts.ts'
+import { broughtBy, createProject, installedPackages, type Project, run } from '../support/packages.ts'
 import { json, startTargetServer } from '../support/servers/target-server.ts'
 
 /** As the registry has them, and where they are then. */
@@ -21,119 +22,132 @@ const NODES = {
   'Node 20.19.0': ['node-oldest@npm:node@20.19.0', 'node_modules/node-oldest/bin/node'],
   'the newest Node': ['node@latest', 'node_modules/node/bin/node'],
 } as const
-const NODE_PACKAGES = Object.values(NODES).map(([name]) => name)
 const RUNTIMES: Readonly<Record<string, readonly [program: string, ...args: string[]]>> = {
   ...Object.fromEntries(Object.entries(NODES).map(([name, [, program]]) => [name, [program]])),
   Deno: ['node_modules/deno/deno', 'run', '--quiet', '--allow-all', '--node-modules-dir=manual'],
   Bun: ['node_modules/bun/bin/bun.exe', 'run'],
 }
+const VITE = 'node_modules/vite/bin/vite.js'
+const TOOLS = [...Object.values(NODES).map(([name]) => name), 'deno@latest', 'bun@latest', 'vite@latest']
+
 const skipped = new Set<string>()
 after(() => {
   for (const runtime of skipped)
     console.log(`\n  !! The registry has no ${runtime} for this machine: it was NOT TRIED.`)
 })
 
+let project: Project
+/** In a project of their own, since they are no part of what we publish. */
+let tools: Project
+before(async () => {
+  // The one waits for the network while the other computes.
+  ;[project, tools] = await Promise.all([installedPackages(), createProject([], TOOLS)])
+})
+after(() => tools?.remove())
+
 /** @returns where a runtime is; skips the test where the registry has none for this machine, which is said at the end of the run */
-const findRuntime = (context: Mocha.Context, directory: string, runtime: string, file: string): string => {
-  const program = join(directory, file)
+const findRuntime = (context: Mocha.Context, runtime: string, file: string): string => {
+  const program = join(tools.directory, file)
   if (existsSync(program)) return program
   skipped.add(runtime)
   return context.skip()
 }
 
+/** `assay-verify/pq` is written to files of this name. */
+const fileOf = (name: string): string => name.replace('/', '-')
+
 /** Before a program in a worker: what it prints, its page prints. */
 const TO_PAGE = "console.log = (...parts) => postMessage(parts.join(' '))"
 /** After a program in a page. */
-const START_WORKER = `
+const startWorker = (file: string): string => `
 console.log('WORKER')
-const worker = new Worker(new URL('./worker.js', import.meta.url), { type: 'module' })
+const worker = new Worker(new URL('./${file}-worker.js', import.meta.url), { type: 'module' })
 worker.onmessage = ({ data }) => console.log(data)
 worker.onerror = ({ message }) => { throw new Error(message) }`
 const TYPES: Readonly<Record<string, string>> = { '.html': 'text/html', '.js': 'text/javascript' }
 
 describe('packages everywhere', () => {
-  let project: Project
-  before(async () => {
-    await makePackages()
-    project = await createProject(
-      LIBRARIES.map(({ suffix }) => `assay${suffix}`),
-      [...NODE_PACKAGES, 'deno@latest', 'bun@latest', 'vite@latest'],
-    )
-  })
-  after(() => project?.remove())
-
   for (const [runtime, [command, ...args]] of Object.entries(RUNTIMES))
-    for (const [name, start] of Object.entries(STARTS))
-      it(`${name} in ${runtime}`, async function () {
-        const program = findRuntime(this, project.directory, runtime, command)
-        const version = (await run(project.directory, program, '--version')).split('\n')[0]
-        const { program: text, prints } = await start(await sharedApp())
-        await project.write('start.js', text)
-        expect(await project.run(program, ...args, 'start.js')).to.match(prints)
-        console.log(`      ${version}`)
-      })
-
-  for (const [name, start] of Object.entries(STARTS))
-    it(`${name}, built by Vite, in Chromium, in a page and in a worker of it`, async () => {
+    it(`do in ${runtime} what their READMEs begin with`, async function () {
+      const program = findRuntime(this, runtime, command)
       const app = await sharedApp()
-      const { inBrowser, prints } = await start(app)
-      const { inBrowser: inWorker } = await start(app)
-      await mkdir(join(project.directory, 'src'), { recursive: true })
-      await project.write('index.html', '<!doctype html><script type="module" src="/src/main.js"></script>')
-      // Programs that wait at their top level are modules.
-      await project.write('vite.config.js', "export default { worker: { format: 'es' } }")
-      await project.write('src/main.js', `${inBrowser}\n${START_WORKER}`)
-      await project.write('src/worker.js', `${TO_PAGE}\n${inWorker}\nconsole.log('END')`)
-      await project.run(
-        'npx',
-        'vite',
-        'build',
-        '--logLevel',
-        'warn',
-        '--base',
-        '/project/',
-        '--target',
-        'es2022',
+      await Promise.all(
+        Object.entries(STARTS).map(async ([name, start]) => {
+          const { program: text, prints } = await start(app)
+          const file = `start-${fileOf(name)}.js`
+          await project.write(file, text)
+          expect(await project.run(program, ...args, file), name).to.match(prints)
+        }),
       )
-      const browser = await launchChromium()
-      try {
-        const page = await browser.newPage()
-        let printed = ''
-        // On the service's own address, so that the page may ask it.
-        await page.route(`${app.url}/project/**`, async (route) => {
-          const path = new URL(route.request().url()).pathname.slice('/project/'.length)
-          const contentType = TYPES[extname(path)] ?? 'text/plain'
-          await route.fulfill({ contentType, body: await readFile(join(project.directory, 'dist', path)) })
-        })
-        const ended = new Promise<void>((resolve, reject) => {
-          page.on('console', (message) => {
-            if (message.text() === 'END') resolve()
-            else if (message.type() === 'log') printed += `${message.text()}\n`
-          })
-          page.on('pageerror', reject)
-        })
-        await page.goto(`${app.url}/project/index.html`)
-        await ended
-        const [byPage, byWorker] = printed.split('WORKER\n')
-        expect(byPage).to.match(prints)
-        expect(byWorker).to.match(prints)
-      } finally {
-        await browser.close()
-      }
+      console.log(`      ${(await run(tools.directory, program, '--version')).split('\n')[0]}`)
     })
 })
 
-/** Of all files, as they are counted in the registry; a disk's blocks make it some 20 % more. */
+describe('packages, built by Vite, in Chromium, in a page and in a worker of it', () => {
+  const starts = new Map<string, Start>()
+  let browser: Browser
+  before(async () => {
+    const app = await sharedApp()
+    await mkdir(join(project.directory, 'src'), { recursive: true })
+    for (const [name, start] of Object.entries(STARTS)) {
+      const file = fileOf(name)
+      const [inPage, inWorker] = [await start(app), await start(app)]
+      starts.set(name, inPage)
+      const script = `<script type="module" src="/src/${file}.js"></script>`
+      await project.write(`${file}.html`, `<!doctype html>${script}`)
+      await project.write(`src/${file}.js`, `${inPage.inBrowser}\n${startWorker(file)}`)
+      const worker = `${TO_PAGE}\n${inWorker.inBrowser}\nconsole.log('END')`
+      await project.write(`src/${file}-worker.js`, worker)
+    }
+    const pages = [...starts.keys()].map((name) => `${fileOf(name)}.html`)
+    // Programs that wait at their top level are modules.
+    const config = `export default { worker: { format: 'es' }, build: { rollupOptions: { input: ${JSON.stringify(pages)} } } }`
+    await project.write('vite.config.js', config)
+    const options = ['--logLevel', 'warn', '--base', '/project/', '--target', 'es2022']
+    await project.run(process.execPath, join(tools.directory, VITE), 'build', ...options)
+    browser = await launchChromium()
+  })
+  after(() => browser?.close())
+
+  for (const name of Object.keys(STARTS))
+    it(`${name} does what its README begins with`, async () => {
+      const app = await sharedApp()
+      const page = await browser.newPage()
+      let printed = ''
+      // On the service's own address, so that the page may ask it.
+      await page.route(`${app.url}/project/**`, async (route) => {
+        const path = new URL(route.request().url()).pathname.slice('/project/'.length)
+        const contentType = TYPES[extname(path)] ?? 'text/plain'
+        await route.fulfill({ contentType, body: await readFile(join(project.directory, 'dist', path)) })
+      })
+      const ended = new Promise<void>((resolve, reject) => {
+        page.on('console', (message) => {
+          if (message.text() === 'END') resolve()
+          else if (message.type() === 'log') printed += `${message.text()}\n`
+        })
+        page.on('pageerror', reject)
+      })
+      await page.goto(`${app.url}/project/${fileOf(name)}.html`)
+      await ended
+      const [byPage, byWorker] = printed.split('WORKER\n')
+      const { prints } = starts.get(name) as Start
+      expect(byPage).to.match(prints)
+      expect(byWorker).to.match(prints)
+      await page.close()
+    })
+})
+
+/** Of the package and all that it needs, file by file; a disk's blocks make it some 20 % more. */
 const MAX_INSTALLED_MB = 135
 /** Of the processor, until it serves: what a first start takes is this, on as many cores as there are and are free. */
 const MAX_FIRST_START_CPU_S = 4.5
 const TICKS_PER_SECOND = 100
 
-/** Bytes of all files below a directory. */
-const bytesBelow = async (directory: string): Promise<number> => {
+/** Bytes of a package's own files. */
+const bytesOf = async (directory: string): Promise<number> => {
   const entries = await readdir(directory, { recursive: true, withFileTypes: true })
   const sizes = entries
-    .filter((entry) => entry.isFile())
+    .filter((entry) => entry.isFile() && !entry.parentPath.slice(directory.length).includes('node_modules'))
     .map(async (entry) => (await stat(join(entry.parentPath, entry.name))).size)
   return (await Promise.all(sizes)).reduce((sum, size) => sum + size, 0)
 }
@@ -146,18 +160,6 @@ const processorSeconds = async (pid: number | undefined): Promise<number | undef
 }
 
 describe('the package assay', () => {
-  let project: Project
-  /** Beside it, since what it needs is counted. */
-  let nodes: Project
-  before(async () => {
-    project = await createProject(['assay'], ['--ignore-scripts'])
-    nodes = await createProject([], NODE_PACKAGES)
-  })
-  after(async () => {
-    await project?.remove()
-    await nodes?.remove()
-  })
-
   const startIn = async (directory: string, node: string, env: Readonly<Record<string, string>> = {}) => {
     const started = performance.now()
     const server = spawn(node, [join(project.directory, 'node_modules/.bin/assay'), 'serve'], {
@@ -185,7 +187,9 @@ describe('the package assay', () => {
   }
 
   it(`is installed without a compiler, in at most ${MAX_INSTALLED_MB} MB`, async () => {
-    const megabytes = (await bytesBelow(join(project.directory, 'node_modules'))) / 1e6
+    const places = await broughtBy(project, 'assay')
+    const sizes = await Promise.all(places.map((place) => bytesOf(join(project.directory, place))))
+    const megabytes = sizes.reduce((sum, size) => sum + size, 0) / 1e6
     console.log(`      ${megabytes.toFixed(1)} MB`)
     expect(megabytes).to.be.at.most(MAX_INSTALLED_MB)
   })
@@ -194,14 +198,14 @@ describe('the package assay', () => {
     const collector = await startTargetServer()
     for (const signal of ['traces', 'metrics']) collector.on(`/v1/${signal}`, json({}))
     try {
-      const { directory } = project
+      const directory = await mkdtemp(join(project.directory, 'server-'))
       const { server, stopped, url, wall, processor } = await startIn(directory, process.execPath, {
         OTEL_EXPORTER_OTLP_ENDPOINT: collector.url,
       })
       try {
         console.log(`      listening after ${wall.toFixed(1)} s, ${processor} s of the processor`)
         if (processor !== undefined) expect(processor).to.be.at.most(MAX_FIRST_START_CPU_S)
-        const key = (await readFile(join(project.directory, 'data/admin.key'), 'utf8')).trim()
+        const key = (await readFile(join(directory, 'data/admin.key'), 'utf8')).trim()
         const body = { data: { age: 36 }, options: { rules: [{ field: 'age', op: 'gte', value: 18 }] } }
         const client = clientOf(url)
         const result = await client.request<{ decision: string }>('POST', '/verify', { key, body })
@@ -226,8 +230,8 @@ describe('the package assay', () => {
 
   for (const [runtime, [, file]] of Object.entries(NODES))
     it(`serves and proves in ${runtime}`, async function () {
-      const node = findRuntime(this, nodes.directory, runtime, file)
-      const directory = await mkdtemp(join(nodes.directory, 'server-'))
+      const node = findRuntime(this, runtime, file)
+      const directory = await mkdtemp(join(project.directory, 'server-'))
       const { server, stopped, url } = await startIn(directory, node)
       try {
         const key = (await readFile(join(directory, 'data/admin.key'), 'utf8')).trim()
