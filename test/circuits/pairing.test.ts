@@ -34,7 +34,7 @@ import { forge, trapdoorKey } from '../support/reference/trapdoor.ts'
 const { G1, G2, fields } = bn254
 const P = fields.Fp.ORDER
 /** Random proofs here; slow-pairing.test.ts draws more. */
-const DRAWN = 300
+const DRAWN = 100
 const key = artifacts.yesno.verificationKey
 
 const packed = ({ proof, publicSignals }: Proved): Uint8Array => {

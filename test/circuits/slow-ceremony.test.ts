@@ -1,6 +1,10 @@
-/** The programs of the setup, on a copy of the keys: randomness is added, and every difference is found. */
+/**
+ * The programs of the setup, on keys of two circuits that are made of powers just large enough for them: randomness is
+ * added, and every difference is found. The powers that are shipped take eight times as long, and `npm run circuits:verify` has them.
+ */
 import { execFile } from 'node:child_process'
-import { cp, readFile, rm, writeFile } from 'node:fs/promises'
+import { cp, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { expect } from 'chai'
@@ -24,6 +28,9 @@ import { temporaryDirectories } from '../support/servers/directory.ts'
 const ROOT = join(import.meta.dirname, '../..')
 const KEYS = join(ROOT, 'circuits/keys')
 
+/** 2^10: yesno has 687 constraints. */
+const POWER = 10
+const POWERS = `powers-${POWER}.ptau`
 /** Too few for the circuits, but it is the powers that are told about first. */
 const SMALL_POWER = 4
 const BEACON_DOUBLINGS = 10
@@ -36,12 +43,15 @@ interface AlteredRecord {
 onEmbedded.describe('the setup of the circuits', function () {
   this.timeout(300_000)
   const newDirectory = temporaryDirectories()
+  /** The keys that are shipped, but for those of yesno and simple_yesno, which are of smaller powers. */
+  let made: string
 
-  const copyOfKeys = async (): Promise<string> => {
+  const copyOf = async (keys: string): Promise<string> => {
     const directory = await newDirectory()
-    await cp(KEYS, directory, { recursive: true })
+    await cp(keys, directory, { recursive: true })
     return directory
   }
+  const copyOfKeys = (): Promise<string> => copyOf(made)
   /** Runs a program on a directory of keys. @returns its status and what it said */
   const run = async (program: string, directory: string, ...options: string[]) => {
     const env = { ...process.env, CIRCUITS_DIR: directory }
@@ -63,13 +73,16 @@ onEmbedded.describe('the setup of the circuits', function () {
   }
   /** What snarkjs' own program tells about contributions to a key of yesno, digits without spaces. */
   const hashesOfSnarkjs = async (zkey: string): Promise<string> => {
-    const files = [join(ROOT, 'build/circuits/yesno.r1cs'), join(KEYS, 'powers-13.ptau'), zkey]
+    const files = [join(ROOT, 'build/circuits/yesno.r1cs'), join(made, POWERS), zkey]
     const program = join(ROOT, 'node_modules/snarkjs/build/cli.cjs')
     const { stdout } = await promisify(execFile)(process.execPath, [program, 'zkey', 'verify', ...files])
     return stdout.replaceAll(/\s/g, '')
   }
-  /** Small powers that somebody, nobody, or a public value contributed to. */
-  const makePowers = async (contribution?: 'secret' | 'beacon'): Promise<Uint8Array> => {
+  /** Powers that somebody, nobody, or a public value contributed to. */
+  const makePowers = async (
+    contribution?: 'secret' | 'beacon',
+    power: number = SMALL_POWER,
+  ): Promise<Uint8Array> => {
     await prepareCurve()
     const curve = await curves.getCurveFromName('bn128')
     const directory = await newDirectory()
@@ -78,7 +91,7 @@ onEmbedded.describe('the setup of the circuits', function () {
       string,
       string,
     ]
-    await powersOfTau.newAccumulator(curve, SMALL_POWER, empty)
+    await powersOfTau.newAccumulator(curve, power, empty)
     if (contribution === 'beacon')
       await powersOfTau.beacon(empty, next, 'beacon', 'ab'.repeat(32), BEACON_DOUBLINGS)
     if (contribution === 'secret') await powersOfTau.contribute(empty, next, 'Ada', 'entropy')
@@ -93,6 +106,16 @@ onEmbedded.describe('the setup of the circuits', function () {
     return (await verifyPairing(to.yesno.verificationKey, proof, publicSignals)).valid
   }
 
+  before(async () => {
+    made = await mkdtemp(join(tmpdir(), 'assay-ceremony-'))
+    await cp(KEYS, made, { recursive: true })
+    await rm(join(made, 'powers-13.ptau'))
+    await writeFile(join(made, POWERS), await makePowers('secret', POWER))
+    const { status, stdout } = await run('setup', made, 'yesno', 'simple_yesno')
+    expect(status, stdout).to.equal(0)
+  })
+  after(() => rm(made, { recursive: true }))
+
   it('builds again what a crash left empty', async () => {
     const symbols = join(ROOT, 'build/circuits/yesno.sym')
     const before = await readFile(symbols)
@@ -106,7 +129,7 @@ onEmbedded.describe('the setup of the circuits', function () {
     const contributed = await run('contribute', directory, '--name', 'Ada', 'yesno')
     expect(contributed.status).to.equal(0)
     expect((await run('verify', directory, 'yesno')).status).to.equal(0)
-    const [before, after] = [loadArtifacts(), loadArtifacts(directory)]
+    const [before, after] = [loadArtifacts(made), loadArtifacts(directory)]
     const contentOf = async ({ load, ...rest }: CircuitArtifacts) => ({ ...rest, ...(await load()) })
     expect(await contentOf(after.simple_yesno)).to.deep.equal(await contentOf(before.simple_yesno))
     expect(after.yesno.setup.contributions).to.equal(before.yesno.setup.contributions + 1)
@@ -133,12 +156,12 @@ onEmbedded.describe('the setup of the circuits', function () {
     expect((await run('setup', directory, 'simple_yesno')).status).to.equal(0)
     expect((await run('verify', directory, 'simple_yesno')).status).to.equal(0)
     expect(loadArtifacts(directory).simple_yesno.setup.type).to.equal('single-party')
-    const keysOf = async (from?: string) => (await loadArtifacts(from).simple_yesno.load()).zkey
-    expect(await keysOf(directory)).to.not.deep.equal(await keysOf())
+    const keysOf = async (from: string) => (await loadArtifacts(from).simple_yesno.load()).zkey
+    expect(await keysOf(directory)).to.not.deep.equal(await keysOf(made))
     expect((await run('setup', directory)).status).to.equal(2)
     expect((await run('setup', directory, 'nothing')).status).to.equal(2)
     expect((await run('verify', directory, 'nothing')).status).to.equal(2)
-    expect((await run('powers', directory)).status).to.equal(1)
+    expect((await run('powers', await copyOf(KEYS))).status).to.equal(1)
   })
 
   it('keeps the verification key of a version that it replaces, and only that', async () => {
@@ -153,14 +176,15 @@ onEmbedded.describe('the setup of the circuits', function () {
       expect(verificationKey).to.not.deep.equal(JSON.parse(former))
       expect(await readFile(join(directory, kept), 'utf8')).to.equal(former)
     }
-    const { proof, publicSignals } = await goodProof('simple_yesno')
+    const maker = await createProofMaker(await loadArtifacts(made).simple_yesno.load())
+    const { proof, publicSignals } = await maker(GOOD_INPUTS.simple_yesno)
     expect(await verifyPairing(JSON.parse(former), proof, publicSignals)).to.deep.equal({ valid: true })
     expect((await run('verify', directory, 'simple_yesno')).status).to.equal(0)
     await writeFile(join(directory, kept), `${former} `)
     const altered = await run('verify', directory, 'simple_yesno')
     expect([altered.status, altered.stdout]).to.deep.equal([
       1,
-      `powers-13.ptau: ok\nsimple_yesno: ${kept} has SHA-256 ${sha256Hex(`${former} `)}\n`,
+      `${POWERS}: ok\nsimple_yesno: ${kept} has SHA-256 ${sha256Hex(`${former} `)}\n`,
     ])
     await rm(join(directory, kept))
     const missing = await run('verify', directory, 'simple_yesno')
@@ -186,7 +210,7 @@ onEmbedded.describe('the setup of the circuits', function () {
 
   it('refuses powers that nobody put a secret into, and powers that are none', async () => {
     const directory = await copyOfKeys()
-    await rm(join(directory, 'powers-13.ptau'))
+    await rm(join(directory, POWERS))
     const file = join(directory, 'powers.ptau')
     const verify = async (powers: Uint8Array, contributions: readonly Contribution[]) => {
       await writeFile(file, powers)
@@ -231,7 +255,7 @@ onEmbedded.describe('the setup of the circuits', function () {
     })
     const { status, stdout } = await run('verify', directory, 'simple_yesno', 'yesno')
     expect(status).to.equal(1)
-    expect(stdout).to.include('powers-13.ptau: public, with 1 secret contribution')
+    expect(stdout).to.include(`${POWERS}: public, with 1 secret contribution`)
     expect(stdout).to.include('yesno: multi-party, with 1 secret contribution')
     expect(stdout).to.include('simple_yesno: the setup is none')
   })
@@ -250,7 +274,7 @@ onEmbedded.describe('the setup of the circuits', function () {
 
     // A key of another circuit, with a record that agrees: only the mathematics can tell.
     for (const ending of ['.zkey', '.vkey.json'])
-      await cp(join(KEYS, `simple_yesno${ending}`), join(directory, `yesno${ending}`))
+      await cp(join(made, `simple_yesno${ending}`), join(directory, `yesno${ending}`))
     const { zkey, vkey } = simple_yesno.sha256
     const { transcript } = simple_yesno
     await write({ simple_yesno, yesno: { ...yesno, transcript, sha256: { ...yesno.sha256, zkey, vkey } } })

@@ -74,6 +74,8 @@ export const startTestApp = async ({
       TRUST_PROXY: '127.0.0.1/32',
       EGRESS_ALLOW_CIDRS: '127.0.0.0/8',
       LOG_LEVEL: 'silent',
+      // Few proofs are made by one app: tables would cost more than they save.
+      PROVER_TABLE_MB: '0',
       ...env,
       ...(REDIS_URL && { REDIS_URL: withOwnNames(REDIS_URL) }),
       ...(scratch && { DATABASE_URL: scratch.url }),

@@ -62,20 +62,29 @@ export const confirmOn = async (page: Page, act: string, name: string, action: s
   await page.waitForSelector('dialog', { state: 'detached' })
 }
 
+/** Each look, with what is looked for: colours differ in the dark, and a phone shows nothing there that a desktop doesn't. */
+const LOOKS = [
+  { viewport: PHONE, colorScheme: 'light', find: breaches },
+  { viewport: PHONE, colorScheme: 'dark' },
+  { viewport: DESKTOP, colorScheme: 'light', find: breaches },
+  { viewport: DESKTOP, colorScheme: 'dark', find: breachesOfColour },
+] as const
+
 /** Everybody can use what is shown now: on a phone and a desktop, in light and dark, and on the narrowest screen. */
 export const expectUsable = async (page: Page, state: string): Promise<void> => {
-  for (const viewport of [PHONE, DESKTOP])
-    for (const colorScheme of ['light', 'dark'] as const) {
-      await page.setViewportSize(viewport)
-      await page.emulateMedia({ colorScheme })
-      const find = colorScheme === 'light' ? breaches : breachesOfColour
-      expect(await find(page), `${state}, ${viewport.width} px, ${colorScheme}`).to.deep.equal([])
-      if (PICTURES !== undefined)
-        await page.screenshot({
-          path: `${PICTURES}/${state} ${viewport.width} ${colorScheme}.png`.replaceAll(/[^\w./-]+/g, '-'),
-          fullPage: true,
-        })
-    }
+  for (const look of LOOKS) {
+    const { viewport, colorScheme } = look
+    if (!('find' in look) && PICTURES === undefined) continue
+    await page.setViewportSize(viewport)
+    await page.emulateMedia({ colorScheme })
+    if ('find' in look)
+      expect(await look.find(page), `${state}, ${viewport.width} px, ${colorScheme}`).to.deep.equal([])
+    if (PICTURES !== undefined)
+      await page.screenshot({
+        path: `${PICTURES}/${state} ${viewport.width} ${colorScheme}.png`.replaceAll(/[^\w./-]+/g, '-'),
+        fullPage: true,
+      })
+  }
   await page.setViewportSize(NARROWEST)
   expect(await page.evaluate(() => document.documentElement.scrollWidth), state).to.equal(NARROWEST.width)
   await page.setViewportSize(DESKTOP)

@@ -32,7 +32,8 @@ const isUp = (url: string): Promise<boolean> =>
     .then(isSuccess, () => false)
 
 /**
- * Starts `build/server.js` with only the given environment (besides PATH and HOME) and waits until it is ready.
+ * Starts `build/server.js` with only the given environment (besides PATH and HOME) and waits until it is ready. Few proofs
+ * are made by one server of the tests: it has no tables for them, which would cost more than they save.
  * @param directory in which it runs
  * @param program what Node is given, where that is another one: its options, the file and the arguments
  * @throws Error with what the server printed, when it ends or is not ready within three minutes
@@ -40,13 +41,15 @@ const isUp = (url: string): Promise<boolean> =>
 export const startServerProcess = async (
   env: Readonly<Record<string, string>>,
   directory?: string,
-  program: readonly string[] = [SERVER],
+  program?: readonly string[],
 ): Promise<ServerProcess> => {
   const port = env.PORT ?? String(await freePort())
   const url = `http://127.0.0.1:${port}`
-  const child = spawn(process.execPath, program, {
+  const { PATH, HOME } = process.env
+  const usual = { PATH, HOME, LOG_LEVEL: 'error', ...(program === undefined && { PROVER_TABLE_MB: '0' }) }
+  const child = spawn(process.execPath, program ?? [SERVER], {
     cwd: directory,
-    env: { PATH: process.env.PATH, HOME: process.env.HOME, LOG_LEVEL: 'error', ...env, PORT: port },
+    env: { ...usual, ...env, PORT: port },
     stdio: ['ignore', 'pipe', 'pipe'],
   })
   let printed = ''
