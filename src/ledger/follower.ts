@@ -29,7 +29,7 @@ const SIGNALS = { none: 0, commit: 1, hurry: 2, reconsider: 3, end: 4 } as const
 type Signal = (typeof SIGNALS)[keyof typeof SIGNALS]
 
 /** The database's own time: servers may differ in theirs. */
-const NOW_MS = '(extract(epoch FROM clock_timestamp()) * 1000)::bigint'
+export const NOW_MS = '(extract(epoch FROM clock_timestamp()) * 1000)::bigint'
 
 /** A look that writes nothing, so that an idle follower leaves the database alone. */
 const PEEK = `SELECT f.cursor < h.size AS behind FROM ledger_followers AS f, ledger_head AS h

@@ -38,13 +38,18 @@ const run = async <R extends object>(
   return { rows: last?.rows ?? [], rowCount: last?.rowCount ?? 0 }
 }
 
+/** Has one statement on a connection of knex's pool answered; what watches over it may give it up. */
+export type Watch = <R>(client: object, work: () => Promise<R>) => Promise<R>
+
+const unwatched: Watch = (_, work) => work()
+
 /**
  * One query on a connection of knex's pool.
  * @param name prepares the query under this name; one name stands for one text for ever
  * @throws the driver's error
  */
 export const createQuery =
-  (knex: Knex) =>
+  (knex: Knex, watch: Watch = unwatched) =>
   async <R extends object>(
     text: string,
     values: readonly unknown[],
@@ -52,7 +57,7 @@ export const createQuery =
   ): Promise<QueryResult<R>> => {
     const client: pg.ClientBase = await knex.client.acquireConnection()
     try {
-      return await despiteConflicts(() => run<R>(client, text, values, name))
+      return await despiteConflicts(() => watch(client, () => run<R>(client, text, values, name)))
     } finally {
       knex.client.releaseConnection(client)
     }
@@ -62,36 +67,36 @@ export const createQuery =
  * Has knex run a statement again that is a transaction by itself and met another one. Statements within a transaction go another
  * way: whoever began it runs it again as a whole.
  */
-export const repeatAfterConflicts = ({ client }: Knex): void => {
+export const repeatAfterConflicts = ({ client }: Knex, watch: Watch): void => {
   const query = client.query.bind(client)
-  client.query = (connection: unknown, statement: unknown) =>
-    despiteConflicts(() => query(connection, statement))
+  client.query = (connection: object, statement: unknown) =>
+    despiteConflicts(() => watch(connection, () => query(connection, statement)))
 }
 
 /** Settings of a query that is timed: by index, and on one processor, so that it slows others as little as can be. */
 const TIMED = 'SET LOCAL enable_seqscan = off; SET LOCAL max_parallel_workers_per_gather = 0'
 
 /**
- * @param pool of clients that send queries before earlier ones are answered: all of it is one round trip
+ * @param connect gives a client that sends queries before earlier ones are answered: all of it is one round trip
+ * @param onError is told of each query's error
  * @returns a function that runs one query for at most so long @throws ConnectionLost, or the driver's error
  */
 export const createTimedQuery =
-  (pool: pg.Pool) =>
+  (connect: () => Promise<pg.PoolClient>, onError: (error: unknown) => void) =>
   async <R extends object>(
     timeoutMs: number,
     text: string,
     values: readonly unknown[],
     name?: string,
   ): Promise<QueryResult<R>> => {
-    const client = await pool.connect().catch((error: unknown) => {
-      throw new ConnectionLost(error)
-    })
+    const client = await connect()
     const [begun, answered, ended] = await Promise.allSettled([
       run(client, `BEGIN READ ONLY; SET LOCAL statement_timeout = ${timeoutMs}; ${TIMED}`),
       run<R>(client, text, values, name),
       run(client, 'ROLLBACK'),
     ])
     client.release(ended.status === 'rejected')
+    for (const one of [begun, answered, ended]) if (one.status === 'rejected') onError(one.reason)
     if (begun.status === 'rejected') throw begun.reason
     if (answered.status === 'rejected') throw answered.reason
     return answered.value
@@ -100,13 +105,14 @@ export const createTimedQuery =
 interface Corkable {
   cork(): void
   uncork(): void
+  destroy(): void
 }
 
 const isCorkable = (value: unknown): value is Corkable =>
-  typeof value === 'object' && value !== null && 'cork' in value && 'uncork' in value
+  typeof value === 'object' && value !== null && 'cork' in value && 'uncork' in value && 'destroy' in value
 
 /** The socket of a client; the driver's types leave it out, and PGlite has none that could be corked. */
-const socketOf = (client: pg.ClientBase): Corkable | undefined => {
+export const socketOf = (client: object): Corkable | undefined => {
   const connection: unknown = 'connection' in client ? client.connection : undefined
   const stream =
     typeof connection === 'object' && connection !== null && 'stream' in connection
@@ -114,6 +120,9 @@ const socketOf = (client: pg.ClientBase): Corkable | undefined => {
       : undefined
   return isCorkable(stream) ? stream : undefined
 }
+
+/** in_failed_sql_transaction. PostgreSQL, appendix A */
+const IN_FAILED_TRANSACTION = '25P02'
 
 /**
  * Wraps a checked-out client.
@@ -129,6 +138,8 @@ export const createSession = (
   onError?: (error: unknown) => void,
 ): Session => {
   let broken = false
+  /** Why the transaction that is open was aborted. */
+  let aborted: unknown
   let last: Promise<unknown> = Promise.resolve()
   const socket = pipelines ? socketOf(client) : undefined
   let corked = false
@@ -157,8 +168,13 @@ export const createSession = (
   return {
     async query<R extends object>(text: string, values?: readonly unknown[], name?: string) {
       try {
-        return await inTurn(() => run<R>(client, text, values, name))
+        const result = await inTurn(() => run<R>(client, text, values, name))
+        aborted = undefined
+        return result
       } catch (error) {
+        // Of what was sent behind the query that failed, whoever looks at it first is told why.
+        if (sqlState(error) === IN_FAILED_TRANSACTION && aborted !== undefined) throw aborted
+        aborted = error
         onError?.(error)
         // Whatever the server did not say itself came from the connection.
         if (sqlState(error) === undefined || endsConnection(error)) throw new ConnectionLost(error)

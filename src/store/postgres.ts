@@ -8,7 +8,9 @@ import {
   createTimedQuery,
   knexLog,
   repeatAfterConflicts,
+  socketOf,
   typeParsers,
+  type Watch,
 } from './driver.ts'
 import { ConnectionLost, type WriteRefusal, writeRefusalOf } from './session.ts'
 
@@ -25,6 +27,9 @@ const LANE_LOCK_TIMEOUT_MS = 2_000
 const LANE_IDLE_TIMEOUT_MS = 2_000
 /** A connection that answers nothing for so long is given up: a network that drops packets sends no error. */
 const LANE_QUERY_TIMEOUT_MS = 10_000
+/** The same of a read, which the server itself ends before that where there is one. */
+const READ_SILENCE_MS = READ_TIMEOUT_MS + 2_000
+const SILENT = 'Query read timeout'
 const MIN_SERVER_VERSION = 140_000
 
 /** What a session of ours must be set to; each in ms. */
@@ -89,6 +94,44 @@ const checkServer = async (connection: pg.ClientConfig): Promise<boolean> => {
   }
 }
 
+/**
+ * Connections that fell silent, as those to a machine that lost its power do. One that did not answer in time casts doubt on all that
+ * were made before: nobody waits once more to find out about each.
+ */
+const createSilence = () => {
+  const madeAt = new WeakMap<object, number>()
+  let lastAt = Number.NEGATIVE_INFINITY
+  const fell = (): void => {
+    lastAt = performance.now()
+  }
+  const watch: Watch = async (client, work) => {
+    const timer = setTimeout(() => {
+      fell()
+      // What is asked on it rejects, as it does when a connection breaks.
+      socketOf(client)?.destroy()
+    }, READ_SILENCE_MS)
+    try {
+      return await work()
+    } finally {
+      clearTimeout(timer)
+    }
+  }
+  return {
+    made: (client: object): void => void madeAt.set(client, performance.now()),
+    /** To be told of errors of queries that have a time-out of their own. */
+    look(error: unknown): void {
+      if (error instanceof Error && error.message === SILENT) fell()
+    },
+    /** Whether a connection may be used. Of one that is in doubt the socket is closed: nobody would answer to an orderly end. */
+    isFit(client: object): boolean {
+      const isFit = (madeAt.get(client) ?? 0) >= lastAt
+      if (!isFit) socketOf(client)?.destroy()
+      return isFit
+    },
+    watch,
+  }
+}
+
 /** Of the cluster, the database in it, and the table: what a dump makes anew, wherever it is restored. */
 const PLACE = `SELECT concat_ws('/', system_identifier, (SELECT oid FROM pg_database WHERE datname = current_database()),
     'ledger_home'::regclass::oid) AS place FROM pg_control_system()`
@@ -121,10 +164,19 @@ export const openPostgres = async (url: string, logger?: StoreLogger): Promise<D
     query_timeout: LANE_QUERY_TIMEOUT_MS,
     pipeline: true,
   })
-  const timed = new pg.Pool({ ...connection, max: TIMED_MAX_CONNECTIONS, pipeline: true })
+  const timed = new pg.Pool({
+    ...connection,
+    max: TIMED_MAX_CONNECTIONS,
+    query_timeout: READ_SILENCE_MS,
+    pipeline: true,
+  })
+  const silence = createSilence()
   for (const pool of [sessions, timed]) {
-    // The query that is running rejects by itself; without a listener the event would end the process.
-    pool.on('connect', (client) => client.on('error', () => {}))
+    pool.on('connect', (client) => {
+      silence.made(client)
+      // The query that is running rejects by itself; without a listener the event would end the process.
+      client.on('error', () => {})
+    })
     pool.on('error', (error) => logger?.warn({ err: error }, 'a database session was lost'))
   }
 
@@ -133,20 +185,40 @@ export const openPostgres = async (url: string, logger?: StoreLogger): Promise<D
     // Messages of errors get into the log, and values may be secrets.
     compileSqlOnError: false,
     connection: { ...connection, statement_timeout },
-    pool: { min: 0, max: POOL_MAX_CONNECTIONS },
+    pool: {
+      min: 0,
+      max: POOL_MAX_CONNECTIONS,
+      afterCreate(client: object, done: (error: null, client: object) => void) {
+        silence.made(client)
+        done(null, client)
+      },
+    },
     acquireConnectionTimeout: CONNECT_TIMEOUT_MS,
     log: knexLog((message) => logger?.warn({}, message)),
   })
 
   let tellRefused: (why: WriteRefusal) => void = () => undefined
   const look = (error: unknown): void => {
+    silence.look(error)
     const why = writeRefusalOf(error)
     if (why !== undefined) tellRefused(why)
   }
   knex.on('query-error', look)
-  repeatAfterConflicts(knex)
+  repeatAfterConflicts(knex, silence.watch)
+  knex.client.validateConnection = silence.isFit
 
-  const [query, queryWithin] = [createQuery(knex), createTimedQuery(timed)]
+  const query = createQuery(knex, silence.watch)
+  /** @throws ConnectionLost */
+  const connect = async (pool: pg.Pool): Promise<pg.PoolClient> => {
+    for (;;) {
+      const client = await pool.connect().catch((error: unknown) => {
+        throw new ConnectionLost(error)
+      })
+      if (silence.isFit(client)) return client
+      client.release(true)
+    }
+  }
+  const queryWithin = createTimedQuery(() => connect(timed), silence.look)
   const place = async (): Promise<string> => {
     const { rows } = await query<{ place: string }>(PLACE, [])
     return `postgres/${rows[0]?.place}`
@@ -166,9 +238,7 @@ export const openPostgres = async (url: string, logger?: StoreLogger): Promise<D
       await knex.raw('SELECT 1')
     },
     async session() {
-      const client = await sessions.connect().catch((error: unknown) => {
-        throw new ConnectionLost(error)
-      })
+      const client = await connect(sessions)
       const session = createSession(knex, client, true, (destroy) => client.release(destroy), look)
       return isPooled ? { ...session, query: (text, values) => session.query(text, values) } : session
     },

@@ -76,7 +76,8 @@ const NETWORK_ERRORS: ReadonlySet<string> = new Set([
   'EAI_AGAIN',
 ])
 /** What node-postgres says without a code; knex puts the query before it. */
-const DRIVER_MESSAGES = /(Connection terminated( unexpectedly| due to connection timeout)?|timeout expired)$/
+const DRIVER_MESSAGES =
+  /(Connection terminated( unexpectedly| due to connection timeout)?|timeout expired|Query read timeout)$/
 
 /** Whether the database can't be reached, is overloaded or restarting, so that the same may succeed later. */
 export const isUnavailable = (error: unknown): boolean => {

@@ -3,7 +3,7 @@ import { type Database, openDatabase } from '../../src/store/database.ts'
 import { migrate } from '../../src/store/migrate.ts'
 import { entryIndexesMigration } from '../../src/store/migrations/0023-entry-indexes.ts'
 import { MIGRATIONS } from '../../src/store/migrations/index.ts'
-import { ConnectionLost, isUnavailable } from '../../src/store/session.ts'
+import { ConnectionLost, isUnavailable, sqlState } from '../../src/store/session.ts'
 import { rejection } from '../support/rejection.ts'
 import { createPostgresDatabase, onPostgres, openTestDatabase } from '../support/servers/database.ts'
 
@@ -126,6 +126,19 @@ describe('database', () => {
       await session.query('ROLLBACK')
       expect((await session.query('SELECT * FROM mine')).rowCount).to.equal(2)
       await session.query('DROP TABLE mine')
+    } finally {
+      session.release()
+    }
+  })
+
+  it('tells of each query behind one that failed why the transaction was aborted', async () => {
+    const session = await database.session()
+    try {
+      await session.query('BEGIN')
+      const sent = ['SELECT 1 / 0', 'SELECT 1'].map((text) => rejection(session.query(text)))
+      for (const error of await Promise.all(sent)) expect(sqlState(error)).to.equal('22012')
+      await session.query('ROLLBACK')
+      expect(sqlState(await rejection(session.query('SELECT 1 FROM no_such_table')))).to.equal('42P01')
     } finally {
       session.release()
     }

@@ -44,7 +44,7 @@ export interface MerchantKey {
   readonly merchantId?: string
   /** HMAC-SHA256 state after the padded key block, inner and outer, 64 bytes. */
   readonly midstate: Uint8Array
-  /** Unix ms from which it no longer works: revoked, or expired after a rotation. */
+  /** Unix ms from which it no longer works, long ago where it was revoked; else it expires after a rotation. */
   readonly revokedAt?: number
 }
 
@@ -83,11 +83,15 @@ interface Deps {
   hmacMidstate(key: string): Uint8Array
 }
 
-/** When a key stops to work, the earlier of revocation and expiry; undefined: never. */
-export const endOfKey = (row: Pick<store.ApiKeyRow, 'revoked_at' | 'expires_at'>): number | undefined => {
-  const end = Math.min(row.revoked_at ?? Number.POSITIVE_INFINITY, row.expires_at ?? Number.POSITIVE_INFINITY)
-  return end === Number.POSITIVE_INFINITY ? undefined : end
-}
+/** Before every time that a clock shows. */
+const LONG_AGO = 0
+
+/**
+ * When a key stops to work, in Unix ms; undefined: never. One that was revoked has stopped by every clock: that of the server which
+ * is asked may be behind that of the one which revoked it.
+ */
+export const endOfKey = (row: Pick<store.ApiKeyRow, 'revoked_at' | 'expires_at'>): number | undefined =>
+  row.revoked_at === null ? (row.expires_at ?? undefined) : LONG_AGO
 
 const isInUse = (row: Parameters<typeof endOfKey>[0], now: number): boolean =>
   (endOfKey(row) ?? Number.POSITIVE_INFINITY) > now

@@ -4,6 +4,7 @@
  * @module
  */
 import { join } from 'node:path'
+import { fail } from '../../errors.ts'
 import { readIfThere, writeDurably } from '../../store/durable-file.ts'
 import type { Head } from '../tree/log.ts'
 
@@ -11,10 +12,17 @@ export const HIGH_WATER_FILE = 'checkpoint.high-water'
 
 const LINE = /^(\d{1,15}) ([0-9a-f]{64})\n$/
 
+/** What a file system says that takes no writes for now. errno(3) */
+const REFUSED_WRITES: ReadonlySet<unknown> = new Set(['ENOSPC', 'EDQUOT', 'EROFS'])
+const RETRY_AFTER_SECONDS = 10
+
 export interface HighWater {
   /** @throws Error when the file can't be read, or does not say what it should */
   read(): Promise<Head | undefined>
-  /** Keeps a mark that is greater than the one that is kept; it survives a power cut. */
+  /**
+   * Keeps a mark that is greater than the one that is kept; it survives a power cut.
+   * @throws AppError unavailable while the disk takes no writes
+   */
   raise(mark: Head): Promise<void>
 }
 
@@ -47,7 +55,12 @@ export const createHighWater = (directory: string | undefined, generation = 1): 
   return {
     read,
     raise(mark) {
-      const raised = tail.then(() => write(mark))
+      const raised = tail
+        .then(() => write(mark))
+        .catch((error: NodeJS.ErrnoException) => {
+          if (!REFUSED_WRITES.has(error.code)) throw error
+          fail('unavailable', { retryAfter: RETRY_AFTER_SECONDS, cause: error })
+        })
       tail = raised.catch(() => undefined)
       return raised
     },

@@ -1,10 +1,11 @@
 /** A PostgreSQL cluster of one's own, with fsync on, for tests that kill it. */
-import { type ChildProcess, execFileSync, spawn } from 'node:child_process'
+import { type ChildProcess, execFile, execFileSync, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { chownSync, existsSync, mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
+import { promisify } from 'node:util'
 import pg from 'pg'
 import { freePort } from './server-process.ts'
 
@@ -17,7 +18,11 @@ export interface PostgresCluster {
   readonly url: string
   /** SIGKILL to the server and all of its processes at once, as a power cut would. */
   kill(): Promise<void>
-  /** Starts it again after `kill` and waits until it answers. */
+  /** Sends the server a signal that ends it, SIGINT for a fast shutdown, and waits. */
+  end(signal: NodeJS.Signals): Promise<void>
+  /** Sends a signal, such as SIGSTOP, to the server and all of its processes. */
+  signal(signal: NodeJS.Signals): void
+  /** Starts it again after `kill` or `end` and waits until it answers. */
   restart(): Promise<void>
   /** Ends it and removes its files. */
   stop(): Promise<void>
@@ -63,14 +68,24 @@ const childrenOf = (pid: number): number[] =>
 
 const isGone = (child: ChildProcess): boolean => child.exitCode !== null || child.signalCode !== null
 
-/** Makes and starts a cluster below the temporary directory. @param settings `name=value`, beside the defaults */
-export const startPostgres = async (settings: readonly string[] = []): Promise<PostgresCluster> => {
+/**
+ * Makes and starts a cluster below the temporary directory.
+ * @param settings `name=value`, beside the defaults
+ * @param primary URL of another cluster: this one is then a standby of it, and streams what that one writes
+ */
+export const startPostgres = async (
+  settings: readonly string[] = [],
+  primary?: string,
+): Promise<PostgresCluster> => {
   const owner = asPostgres()
   const directory = mkdtempSync(join(tmpdir(), 'assay-postgres-'))
   if (owner) chownSync(directory, owner.uid, owner.gid)
   const data = join(directory, 'data')
-  const initialise = ['-D', data, '-U', 'postgres', '-A', 'trust', '-E', 'UTF8', '--no-locale']
-  execFileSync(binary('initdb'), initialise, { ...owner, cwd: directory, stdio: 'pipe' })
+  const [program, initialise] =
+    primary === undefined
+      ? (['initdb', ['-U', 'postgres', '-A', 'trust', '-E', 'UTF8', '--no-locale']] as const)
+      : (['pg_basebackup', ['-d', primary, '-R', '-X', 'stream', '-c', 'fast']] as const)
+  await promisify(execFile)(binary(program), ['-D', data, ...initialise], { ...owner, cwd: directory })
   const port = await freePort()
   const url = `postgres://postgres@127.0.0.1:${port}/postgres`
   const args = ['-D', data, '-p', String(port), '-k', directory, '-h', '127.0.0.1']
@@ -101,23 +116,28 @@ export const startPostgres = async (settings: readonly string[] = []): Promise<P
     child.kill(signal)
     await ended
   }
+  const signal = (name: NodeJS.Signals): void => {
+    const { pid } = child
+    if (pid === undefined || isGone(child)) return
+    for (const one of [pid, ...childrenOf(pid)]) {
+      try {
+        process.kill(one, name)
+      } catch {
+        // It went by itself in between.
+      }
+    }
+  }
   await start()
   return {
     url,
     async kill() {
-      const { pid } = child
-      if (pid === undefined || isGone(child)) return
-      const backends = childrenOf(pid)
+      if (isGone(child)) return
       const ended = once(child, 'exit')
-      for (const victim of [pid, ...backends]) {
-        try {
-          process.kill(victim, 'SIGKILL')
-        } catch {
-          // It went by itself in between.
-        }
-      }
+      signal('SIGKILL')
       await ended
     },
+    end,
+    signal,
     restart: start,
     async stop() {
       await end('SIGINT')
