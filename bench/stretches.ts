@@ -14,12 +14,13 @@ import { setTimeout as pause } from 'node:timers/promises'
 import { MAX_SEARCHES } from '../src/domain/chat/search.ts'
 import { type Client, clientOf, ok } from '../test/support/client.ts'
 import { quantile } from '../test/support/servers/http-load.ts'
+import type { Stretch } from '../test/support/servers/stretches.ts'
 import { fillChat } from './support/chat-messages.ts'
 import { type Row, report } from './support/interleaved.ts'
 import { backgroundNames } from './support/people.ts'
 import { measureInScratchDatabase } from './support/scratch-database.ts'
 import { askSteadily, get } from './support/steady-load.ts'
-import type { Listening, Stretch } from './support/watched-server.ts'
+import type { Listening } from './support/watched-server.ts'
 
 const MESSAGES = 200_000
 const LIST_ENTRIES = 50_000

@@ -182,6 +182,9 @@ export interface ErrorOptions {
   cause?: unknown
 }
 
+/** Where nobody knows better. */
+const UNAVAILABLE_RETRY_SECONDS = 1
+
 /** An error that is shown to the caller. Any other error becomes a 500 without details. */
 export class AppError extends Error {
   readonly code: ErrorCode
@@ -200,7 +203,8 @@ export class AppError extends Error {
     this.status = status
     this.details = options.details
     this.reason = options.reason
-    this.retryAfter = options.retryAfter
+    // Whoever is told to come back is told when (RFC 9110 §10.2.3).
+    this.retryAfter = options.retryAfter ?? (code === 'unavailable' ? UNAVAILABLE_RETRY_SECONDS : undefined)
     this.limit = options.limit
     this.extras = options.extras
   }

@@ -21,11 +21,13 @@ const startScript = (root: string) => {
 /**
  * A server of a built checkout, by default this one, without limits of rates and keeping nothing where `env` doesn't say otherwise.
  * @param env its variables besides those of the script
+ * @param more options of Node besides those of the script
  * @throws Error with what it printed, where it doesn't start
  */
 export const startAsNpmDoes = (
   env: Readonly<Record<string, string>>,
   root = ROOT,
+  more: readonly string[] = [],
 ): Promise<ServerProcess> => {
   const { variables, options } = startScript(root)
   return startServerProcess(
@@ -37,7 +39,7 @@ export const startAsNpmDoes = (
       ...env,
     },
     undefined,
-    [...options, join(root, 'build/server.js')],
+    [...options, ...more, join(root, 'build/server.js')],
   )
 }
 

@@ -136,23 +136,29 @@ export const readSnapshot = (
   const { layout, memory } = instance
   const shards = readHeader(instance, snapshot)
   const view = viewOf(snapshot)
+  const directoryEntries = 2 ** layout.SET_DIRECTORY_BITS
   new Uint8Array(memory.buffer).set(
     snapshot.subarray(COEFFICIENTS_AT, COEFFICIENTS_AT + COEFFICIENTS_BYTES),
     layout.SET_COEFFICIENTS,
   )
   let body = HEADER_BYTES + shards * SHARD_RECORD_BYTES + DIGEST_BYTES
   let entries = 0n
+  let next = 0
   for (let i = 0; i < shards; i++) {
     const record = HEADER_BYTES + i * SHARD_RECORD_BYTES
-    const buckets = view.getUint32(record + 8, true)
+    const [first, depth, buckets] = [0, 4, 8].map((at) => view.getUint32(record + at, true)) as [
+      number,
+      number,
+      number,
+    ]
+    // One behind the other they lead from every hash to a shard.
+    if (first !== next || depth > layout.SET_DIRECTORY_BITS || buckets === 0)
+      throw new NullifierSnapshotError(`shard ${i} has no place`)
+    next += directoryEntries >> depth
     const count = view.getUint32(record + 12, true)
     const bytes = shardBytes(instance, buckets)
     if (body + bytes > snapshot.length) throw new NullifierSnapshotError(`shard ${i} is cut short`)
-    const address = place({
-      first: view.getUint32(record, true),
-      depth: view.getUint32(record + 4, true),
-      buckets,
-    })
+    const address = place({ first, depth, buckets })
     const start = body
     const check = checkPieces(instance, address, bytes, (piece, from) =>
       piece.set(snapshot.subarray(start + from, start + from + piece.length)),
@@ -165,5 +171,6 @@ export const readSnapshot = (
     entries += BigInt(count)
     body += bytes
   }
+  if (next !== directoryEntries) throw new NullifierSnapshotError('shards are missing')
   if (entries !== view.getBigUint64(16, true)) throw new NullifierSnapshotError('its entries do not add up')
 }

@@ -42,8 +42,6 @@ export const errorBody = (error: AppError, requestId: string, path: string): Err
   request_id: requestId,
 })
 
-const UNAVAILABLE_RETRY_SECONDS = 1
-
 /** Whether an error means that something the service depends on is away. */
 export type IsUnavailable = (error: unknown) => boolean
 
@@ -51,7 +49,7 @@ export type IsUnavailable = (error: unknown) => boolean
 export const asAppError = (error: unknown, isUnavailable?: IsUnavailable): AppError => {
   if (error instanceof AppError) return error
   return isUnavailable?.(error)
-    ? new AppError('unavailable', { retryAfter: UNAVAILABLE_RETRY_SECONDS, cause: error })
+    ? new AppError('unavailable', { cause: error })
     : new AppError('internal', { cause: error })
 }
 

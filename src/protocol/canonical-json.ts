@@ -17,6 +17,21 @@ export const canonicalJson = (value: unknown): string => {
   return text
 }
 
+/** Whether a value has a canonical JSON: what was read as JSON may hold half a surrogate pair, or a number that is not finite. */
+export const hasCanonicalJson = (value: unknown): boolean => {
+  try {
+    canonicalJson(value)
+    return true
+  } catch (error) {
+    if (error instanceof TypeError) return false
+    throw error
+  }
+}
+
+/** Whether two values have the same canonical JSON. What has none is the same as nothing. */
+export const isSameJson = (a: unknown, b: unknown): boolean =>
+  hasCanonicalJson(a) && hasCanonicalJson(b) && canonicalJson(a) === canonicalJson(b)
+
 const canonicalized = (value: unknown): string | undefined => {
   try {
     return canonicalize(value)

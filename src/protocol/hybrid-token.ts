@@ -5,7 +5,7 @@
  */
 
 import { createCore } from '../core/index.ts'
-import { canonicalJson } from './canonical-json.ts'
+import { canonicalJson, hasCanonicalJson } from './canonical-json.ts'
 import { isObject } from './json-object.ts'
 
 /** Begins what is signed, and is the ML-DSA context string (FIPS 204 §5.2). */
@@ -183,6 +183,8 @@ export const readHybridToken = (
 ): { readonly token: HybridToken } | { readonly fault: FormFault } => {
   if (!isFormed(value)) return { fault: 'TOKEN_MALFORMED' }
   if (hybridTokenBytes(value) > MAX_HYBRID_TOKEN_BYTES) return { fault: 'TOKEN_TOO_LARGE' }
+  // Nobody could have signed it.
+  if (!hasCanonicalJson(value)) return { fault: 'TOKEN_MALFORMED' }
   const { alg_classical, alg_pq, verification_policy, iat, exp } = value
   if (!isOneOf(CLASSICAL_ALGORITHMS, alg_classical) || !isOneOf(PQ_ALGORITHMS, alg_pq))
     return { fault: 'ALGORITHM_UNKNOWN' }

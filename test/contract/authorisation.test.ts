@@ -17,6 +17,11 @@ import { createFixtures, fill, makeValues, placeholdersOf } from '../support/fix
 import { startDnsServer } from '../support/servers/dns-server.ts'
 
 const METRICS_TOKEN = 'metrics-token-of-the-matrix'
+/** As agents sign requests to others (RFC 9421). */
+const AGENT_SIGNATURE = {
+  'signature-input': `sig1=("@authority" "@path");created=1;keyid="${'k'.repeat(43)}";tag="web-bot-auth"`,
+  signature: `sig1=:${Buffer.alloc(64, 1).toString('base64')}:`,
+}
 /** What credentials are refused with. */
 const REFUSALS = ['unauthorized', 'insufficient_scope', 'csrf_required']
 /** Passes can't be signed here, which says nothing against who asked for one. */
@@ -193,6 +198,8 @@ const createCallers = (app: TestApp, mine: Holders): readonly Caller[] => {
   const { proxy, pod, terminalToken } = mine
   return [
     of('nobody', {}, nobody),
+    // It says who an agent is to those who ask, and opens nothing.
+    of('an agent that signs its request', { headers: AGENT_SIGNATURE }, nobody),
     refused('an unknown key', { key: newApiKey() }),
     refused('a revoked key', { key: mine.endedKey }),
     refused('an unknown terminal token', { bearer: `${terminalToken.slice(0, -4)}0000` }),

@@ -17,8 +17,11 @@ import { startTestApp, type TestApp } from '../support/app.ts'
 import { createPod } from '../support/domain/pods.ts'
 import { terminalTill } from '../support/domain/tills.ts'
 import { createFixtures, type Fixtures, fill } from '../support/fixtures.ts'
+import { heldMemory } from '../support/fuzz/held-memory.ts'
 import { type Document, type FuzzRequest, type Operation, requestsOf } from '../support/fuzzing.ts'
 import { type DnsServer, startDnsServer } from '../support/servers/dns-server.ts'
+import { watchStretches } from '../support/servers/stretches.ts'
+import { createThreadClock } from '../support/servers/thread-time.ts'
 
 const SEED = Number(process.env.FUZZ_SEED ?? randomInt(2 ** 31))
 const REQUESTS = Number(process.env.FUZZ_REQUESTS ?? 400)
@@ -30,6 +33,11 @@ const OPENING_ATTEMPTS = 5
 const ANSWER_TIMEOUT_MS = 60_000
 const TOLD_FAILURES = 25
 const SHOWN_CHARACTERS = 600
+/** Processor time of the server's thread, which is also that of the test: what the test does in it does not count. */
+const MAX_STALL_MS = 100
+const MAX_GROWTH_MB = 48
+/** Of so many requests stalls and memory are judged, once a tenth of them were sent: before, programs are compiled and stores filled. */
+const MIN_MEASURED = 20_000
 
 /** Overload is an answer; a fault of the service is none, although every operation declares that it may happen. */
 const FAULTS: readonly unknown[] = ['internal', 'unavailable']
@@ -101,6 +109,24 @@ const createOracle = () => {
   }
 }
 
+/** Watches the thread, apart from what the test itself does in it. */
+const watchServer = () => {
+  const clock = createThreadClock()
+  let ownMs = 0
+  return {
+    takeStretch: watchStretches(() => ownMs),
+    /** Does something that is not the server's. */
+    own<T>(work: () => T): T {
+      const began = clock()
+      try {
+        return work()
+      } finally {
+        ownMs += clock() - began
+      }
+    },
+  }
+}
+
 describe('operations under fuzzing', () => {
   let app: TestApp
   let dns: DnsServer
@@ -162,6 +188,8 @@ describe('operations under fuzzing', () => {
   it(`answer only what the document declares: ${REQUESTS} requests, FUZZ_SEED=${SEED}`, async function () {
     this.timeout(0)
     const judge = createOracle()
+    const { own, takeStretch } = watchServer()
+    let earlyHeap: number | undefined
     const others = await othersCredentials()
     const failures = new Map<string, string>()
     const statuses = new Map<number, number>()
@@ -203,23 +231,28 @@ describe('operations under fuzzing', () => {
       })
       while (next < REQUESTS) {
         const number = next++
+        if (number === Math.floor(REQUESTS / 10) && REQUESTS >= MIN_MEASURED) {
+          earlyHeap = (await heldMemory()).heap
+          takeStretch()
+        }
         const target = targets[number % targets.length] as Target
-        const [request] = fc.sample(await makerOf(target), { seed: SEED + number, numRuns: 1 }) as [
-          FuzzRequest,
-        ]
+        const maker = await makerOf(target)
+        const [request] = own(() => fc.sample(maker, { seed: SEED + number, numRuns: 1 })) as [FuzzRequest]
         const answer = await send(client, target, request).catch((error: Error) => ({
           status: 0,
           type: error.message,
           text: '',
         }))
         statuses.set(answer.status, (statuses.get(answer.status) ?? 0) + 1)
-        const found = answer.status === 0 ? `no answer: ${answer.type}` : judge(target, answer)
+        const found = answer.status === 0 ? `no answer: ${answer.type}` : own(() => judge(target, answer))
         const title = `${target.route.name}: ${found}`
         if (found === undefined || failures.has(title)) continue
         const shown = [
           `${target.route.method} ${request.target}`,
           JSON.stringify(request.headers),
-          request.body,
+          typeof request.body === 'string'
+            ? request.body
+            : Buffer.from(request.body ?? '').toString('latin1'),
           answer.text,
         ]
         failures.set(
@@ -232,7 +265,11 @@ describe('operations under fuzzing', () => {
     await Promise.all(Array.from({ length: CONNECTIONS }, work))
 
     const counted = [...statuses].sort(([a], [b]) => a - b).map(([status, count]) => `${count} × ${status}`)
-    console.log(`    ${REQUESTS} requests to ${targets.length} operations: ${counted.join(', ')}`)
+    const stall = takeStretch().processorMs
+    const growth = earlyHeap === undefined ? 0 : ((await heldMemory()).heap - earlyHeap) / 1e6
+    console.log(
+      `    ${REQUESTS} requests to ${targets.length} operations: ${counted.join(', ')}; longest stretch ${stall.toFixed(1)} ms, ${growth.toFixed(1)} MB stayed`,
+    )
     const told = [...failures].slice(0, TOLD_FAILURES).map(([title, text]) => `${title}\n    ${text}`)
     expect(
       failures.size,
@@ -240,5 +277,7 @@ describe('operations under fuzzing', () => {
     ).to.equal(0)
     const alive = await app.request('GET', '/health/ready')
     expect(alive.status).to.equal(200)
+    if (earlyHeap !== undefined) expect(stall).to.be.below(MAX_STALL_MS)
+    expect(growth).to.be.below(MAX_GROWTH_MB)
   })
 })

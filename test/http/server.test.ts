@@ -56,10 +56,44 @@ describe('HTTP server', () => {
     }
   })
 
+  it('an answer that has begun is broken off, and nothing written into it, when the rest of its request is no HTTP', async () => {
+    const server = createHttpServer((_, response) => response.write('begun'))
+    const socket = connect(await listen(server), '127.0.0.1')
+    let answer = ''
+    socket.on('data', (chunk) => {
+      answer += chunk.toString()
+      if (answer.includes('begun')) socket.write('this is no chunk\r\n')
+    })
+    socket.write('GET / HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n')
+    await once(socket, 'close')
+    expect(answer).to.match(/^HTTP\/1\.1 200 .*\r\n\r\n5\r\nbegun\r\n$/s)
+    await closeHttpServer(server)
+  })
+
   it('an expectation that nobody knows is left aside', async () => {
     const server = createHttpServer((_, response) => response.end('answered'))
     const request = 'GET / HTTP/1.1\r\nHost: x\r\nExpect: wonders\r\nConnection: close\r\n\r\n'
     expect(await exchange(await listen(server), request)).to.match(/^HTTP\/1\.1 200 .*answered$/s)
+    await closeHttpServer(server)
+  })
+
+  it('requests behind one another on a connection let others have their turn', async () => {
+    const begun: (string | undefined)[] = []
+    const server = createHttpServer(({ url }, response) => {
+      begun.push(url)
+      for (const until = performance.now() + WORK_MS; performance.now() < until; );
+      response.end('ok')
+    })
+    const port = await listen(server)
+    const many = exchange(
+      port,
+      `${'GET /one-of-many HTTP/1.1\r\nHost: x\r\n\r\n'.repeat(60)}GET /last HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n`,
+    )
+    await eventually('the first of them', () => begun.length > 0)
+    await exchange(port, 'GET /other HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n')
+    expect(begun).not.to.include('/last')
+    await many
+    expect(begun.at(-1)).to.equal('/last')
     await closeHttpServer(server)
   })
 

@@ -78,7 +78,11 @@ describe('answers that are not read', () => {
       received += chunk.length
     })
     socket.resume()
-    await eventually('all answers', () => received > LARGE_BYTES + Buffer.byteLength(text))
+    // Each begins in a turn of its own.
+    await eventually(
+      'all answers',
+      () => received > LARGE_BYTES + Buffer.byteLength(text) && begun.length > 4,
+    )
     expect(begun).to.deep.equal(['/bytes', '/small', '/small', '/text', '/small'])
   })
 

@@ -4,6 +4,8 @@
  */
 import fc from 'fast-check'
 import type { JsonSchema } from '../../src/http/input/schema.ts'
+import { createMutation } from './fuzz/mutation.ts'
+import { createRandom } from './fuzz/random.ts'
 
 const DEFAULT_MAX_LENGTH = 40
 const DEFAULT_MAX_ITEMS = 4
@@ -180,6 +182,13 @@ const changedAt = (value: unknown, [name, ...rest]: Path, change: (part: unknown
   return Object.fromEntries(entries.filter(([, member]) => member !== GONE))
 }
 
+/** A text in which bytes are changed, or what is encoded in it: a JWS says something else then. */
+const changedText = (part: unknown, seed: number): unknown => {
+  if (typeof part !== 'string') return part
+  const text = Buffer.from(part)
+  return createMutation(createRandom(seed), () => [text])(text).toString()
+}
+
 /** Most copies that a list is filled up with. */
 const MANY = 120
 
@@ -199,6 +208,7 @@ export const mutated = (value: unknown): fc.Arbitrary<unknown> => {
               isObject(part) ? { ...part, [name]: other } : [part],
         ),
     },
+    { weight: 2, arbitrary: fc.nat().map((seed) => (part: unknown) => changedText(part, seed)) },
     {
       weight: 1,
       arbitrary: fc

@@ -3,7 +3,7 @@
  * Only what needs the bytes of a connection, or an answer before its end, speaks HTTP by itself.
  * @module
  */
-import { Agent, request as send } from 'undici'
+import { Agent, type Dispatcher, request as send } from 'undici'
 
 export interface RequestOptions {
   /** Text and bytes are sent as they are, anything else as JSON; all as application/json unless `headers` say otherwise. */
@@ -43,10 +43,15 @@ const readBody = (type: string, bytes: Buffer): unknown => {
 /** Connections are left open as long as servers like, and keep no process alive. */
 const dispatcher = new Agent()
 
-/** @param url of a server @param always headers of every request, unless it says otherwise */
+/**
+ * @param url of a server
+ * @param always headers of every request, unless it says otherwise
+ * @param connections what keeps them, and has the time-outs; default: connections of all, without
+ */
 export const clientOf = (
   url: string,
   always: () => Readonly<Record<string, string>> = () => ({}),
+  connections: Dispatcher = dispatcher,
 ): Client => ({
   async request<T>(
     method: string,
@@ -54,7 +59,7 @@ export const clientOf = (
     { body, key, bearer, headers }: RequestOptions = {},
   ): Promise<TestResponse<T>> {
     const answer = await send(url + path, {
-      dispatcher,
+      dispatcher: connections,
       method: method as 'GET',
       headers: {
         ...always(),

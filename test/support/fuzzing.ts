@@ -1,4 +1,5 @@
 /** Requests for every operation of an OpenAPI document, from its schemas and examples: right ones, and nearly right ones. */
+import { gzipSync } from 'node:zlib'
 import fc from 'fast-check'
 import type { JsonSchema } from '../../src/http/input/schema.ts'
 import { awkward, type Components, createArbitraries, mutated } from './arbitrary.ts'
@@ -42,7 +43,7 @@ export interface FuzzRequest {
   /** Percent-encoded, with the query. */
   readonly target: string
   readonly headers: Readonly<Record<string, string>>
-  readonly body?: string
+  readonly body?: string | Uint8Array
 }
 
 /** Longer ones don't fit into the 16 KiB of a request's head. */
@@ -125,20 +126,65 @@ const brokenText: fc.Arbitrary<string> = fc.oneof(
   fc.string({ unit: 'binary', maxLength: 40 }),
 )
 
+/** Beside the members of any object. */
+const MEMBERS = [
+  ...[
+    '"__proto__":{"scopes":["admin"]}',
+    '"constructor":{"prototype":1}',
+    '"\\u005f_proto__":1',
+    '"toString":1',
+  ],
+  ...[
+    '"a":1,"a":2',
+    '"a":1,"\\u0061":2',
+    '"":1',
+    '"a":"\\ud800"',
+    '"\\ud800":1',
+    '"a":"\\u0000"',
+    '"a":1e999',
+    '"a":-0',
+  ],
+]
+
+/** A member that no route has, at any depth; and members twice. */
+const withMember = (text: string): fc.Arbitrary<string> => {
+  const places = [...text.matchAll(/\{/g)].map(({ index }) => index + 1)
+  if (places.length === 0) return fc.constant(text)
+  return fc
+    .tuple(fc.constantFrom(...places), fc.constantFrom(...MEMBERS))
+    .map(([at, member]) => `${text.slice(0, at)}${member}${text[at] === '}' ? '' : ','}${text.slice(at)}`)
+}
+
+/** The same text in bytes that are no UTF-8, or say that they are something else. */
+const encodings: readonly ((text: string) => Uint8Array)[] = [
+  (text) => Buffer.from(text, 'utf16le'),
+  (text) => Buffer.concat([Buffer.of(0xef, 0xbb, 0xbf), Buffer.from(text)]),
+  (text) =>
+    Buffer.concat([Buffer.from(text.slice(0, -1)), Buffer.of(0xc0, 0xaf), Buffer.from(text.slice(-1))]),
+  (text) => Buffer.from(text.replaceAll('"', '\u00e9"'), 'latin1'),
+  (text) => gzipSync(text),
+]
+
 const bodyOf = (
   schema: JsonSchema,
   example: unknown,
   fitting: (schema: JsonSchema) => fc.Arbitrary<unknown>,
-): fc.Arbitrary<string> => {
+): fc.Arbitrary<string | Uint8Array> => {
   const values = fc.oneof(
     { weight: 3, arbitrary: fc.constant(example) },
     { weight: 6, arbitrary: mutated(example) },
     { weight: 3, arbitrary: fitting(schema) },
     { weight: 4, arbitrary: fitting(schema).chain(mutated) },
   )
+  const texts = values.map((value) => JSON.stringify(value) ?? '')
   return fc.oneof(
-    { weight: 16, arbitrary: values.map((value) => JSON.stringify(value) ?? '') },
-    { weight: 1, arbitrary: brokenText },
+    { weight: 16, arbitrary: texts.map(wellFormed) },
+    { weight: 1, arbitrary: brokenText.map(wellFormed) },
+    { weight: 2, arbitrary: texts.chain(withMember).map(wellFormed) },
+    {
+      weight: 1,
+      arbitrary: fc.tuple(texts, fc.constantFrom(...encodings)).map(([text, encoded]) => encoded(text)),
+    },
   )
 }
 
@@ -189,6 +235,9 @@ const otherHeaders: fc.Arbitrary<Record<string, string>> = fc.oneof(
       { 'last-event-id': '1e9' },
       { 'x-request-id': 'x'.repeat(200) },
       { range: 'bytes=0-1' },
+      { 'content-encoding': 'gzip' },
+      { 'content-encoding': 'identity' },
+      { 'accept-encoding': 'br;q=0, gzip;q=2, *' },
       { cookie: 'assay_session=x; assay_ht_0=%' },
       { origin: 'https://elsewhere.example' },
     ),
@@ -233,6 +282,6 @@ export const requestsOf = (
         ...others,
         ...credential,
       },
-      ...(body !== undefined && { body: wellFormed(body) }),
+      ...(body !== undefined && { body }),
     }))
 }

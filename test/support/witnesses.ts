@@ -1,6 +1,7 @@
 /** Witnesses of a log, as others run them: they cosign what they are shown (C2SP tlog-cosignature). */
 import { createHash, generateKeyPairSync, sign } from 'node:crypto'
 import { ml_dsa44 } from '@noble/post-quantum/ml-dsa.js'
+import { cosignedMessage, uint64 } from './tlog.ts'
 
 /** POSIX seconds: 1 January 2026. */
 const SEEN_AT = 1_767_225_600
@@ -11,12 +12,6 @@ export interface TestWitness {
   readonly key: string
   /** The line that it adds below a checkpoint. */
   cosign(note: string): string
-}
-
-const uint64 = (value: number): Buffer => {
-  const bytes = Buffer.alloc(8)
-  bytes.writeBigUInt64BE(BigInt(value))
-  return bytes
 }
 
 const witnessWith = (
@@ -47,18 +42,7 @@ export const createWitness = (name: string, type = 0x04): TestWitness => {
 /** One that signs with ML-DSA-44. */
 export const createPqWitness = (name: string): TestWitness => {
   const { publicKey, secretKey } = ml_dsa44.keygen()
-  const short = (text: string): Buffer => Buffer.from(`${String.fromCharCode(text.length)}${text}`)
-  return witnessWith(name, 0x06, publicKey, (note) => {
-    const [origin = '', size = '', root = ''] = note.split('\n')
-    const message = Buffer.concat([
-      Buffer.from('subtree/v1\n\0'),
-      short(name),
-      uint64(SEEN_AT),
-      short(origin),
-      uint64(0),
-      uint64(Number(size)),
-      Buffer.from(root, 'base64'),
-    ])
-    return ml_dsa44.sign(message, secretKey)
-  })
+  return witnessWith(name, 0x06, publicKey, (note) =>
+    ml_dsa44.sign(cosignedMessage(name, SEEN_AT, note), secretKey),
+  )
 }

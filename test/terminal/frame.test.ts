@@ -46,6 +46,19 @@ describe('terminal frames', () => {
     expect(Buffer.from(frame).toString('hex')).to.equal('414a46310400000003000000121be1a7015b5d')
   })
 
+  it('are no records where their checksum is right and their content is none', () => {
+    const strange = [null, 7, {}, [null], [7], [{}], [{ kind: 1 }], 'x'].map((records) =>
+      recordsFrame(1, records as unknown as readonly JournalRecord[]),
+    )
+    for (const frame of strange) {
+      const torn = join([FRAMES[0] as Uint8Array, frame])
+      expect(readJournal(torn).contents.records).to.deep.equal(RECORDS.slice(0, 1))
+      const damaged = join([FRAMES[0] as Uint8Array, frame, FRAMES[2] as Uint8Array])
+      expect(() => readJournal(damaged)).to.throw('damaged')
+      expect(salvageJournal(damaged).contents.records).to.deep.equal(RECORDS.slice(0, 3))
+    }
+  })
+
   it('drop the last one wherever it is torn', () => {
     for (let end = LAST_AT; end < WHOLE.length; end++) {
       const { contents, wholeBytes } = readJournal(WHOLE.subarray(0, end))

@@ -55,7 +55,7 @@ export interface Connections {
   take(request: IncomingMessage, response: ServerResponse): void
   /**
    * Calls `refuse` when it is the turn of what could not be read on the connection: once all before it is answered, or at
-   * once where it is the body of the request whose turn it is.
+   * once where it is the body of the request whose turn it is. An answer to that which has begun is broken off instead.
    */
   refuseInTurn(socket: Socket, refuse: () => void): void
   /** Whether requests wait on the connection, so that nothing more is read from it. */
@@ -193,17 +193,22 @@ export const trackConnections = (server: Server, listener: RequestListener, pace
       connection.waiting--
       waiting--
       if (connection.waiting === 0) connection.socket.resume()
-      // Node has not finished giving it the connection.
-      process.nextTick(begin, connection, request, response)
+      connection.current = response
+      // In a turn of its own: answers that wait for nothing would else follow one another, and nobody else would be read.
+      setImmediate(begin, connection, request, response)
     })
     if (waiting > WAITING_MAX_REQUESTS) resetLongestQueue()
   }
 
   const refuseInTurn = (socket: Socket, refuse: () => void): void => {
     const { current, waiting: behind = 0 } = connections.get(socket) ?? {}
-    if (current === undefined || (behind === 0 && !current.req.complete)) refuse()
-    // The next one begins in the same turn of the loop.
-    else current.once('close', () => setImmediate(refuseInTurn, socket, refuse))
+    if (current === undefined) refuse()
+    // The next one begins in the next turn of the loop, before this.
+    else if (behind > 0 || current.req.complete)
+      current.once('close', () => setImmediate(refuseInTurn, socket, refuse))
+    else if (!current.headersSent) refuse()
+    else if (!current.writableEnded) socket.destroy()
+    else socket.end()
   }
 
   const sweep = (): void => {

@@ -12,6 +12,7 @@
  * The first frame names the terminal, so a journal is never without one.
  * @module
  */
+import { isObject } from '../../protocol/json-object.ts'
 import { TerminalError } from '../errors.ts'
 import type { Contents, JournalRecord } from './records.ts'
 
@@ -74,6 +75,18 @@ interface Frame {
   readonly records: readonly JournalRecord[]
 }
 
+/** What a payload says; undefined where nobody here wrote it. */
+const readRecords = (payload: Uint8Array): readonly JournalRecord[] | undefined => {
+  let records: unknown
+  try {
+    records = JSON.parse(new TextDecoder().decode(payload))
+  } catch {
+    return undefined
+  }
+  const isRecord = (one: unknown): boolean => isObject(one) && typeof one.kind === 'string'
+  return Array.isArray(records) && records.every(isRecord) ? (records as JournalRecord[]) : undefined
+}
+
 /** The frame at `offset`, or undefined when what stands there is none or is not whole. */
 const readFrame = (bytes: Uint8Array, offset: number): Frame | undefined => {
   if (offset + HEADER_BYTES >= bytes.length) return undefined
@@ -86,8 +99,8 @@ const readFrame = (bytes: Uint8Array, offset: number): Frame | undefined => {
   const kind = bytes[offset + HEADER_BYTES]
   const payload = bytes.subarray(offset + HEADER_BYTES + 1, end)
   if (kind === KIND_NULLIFIERS) return { sequence, end, nullifiers: payload, records: [] }
-  if (kind !== KIND_RECORDS) return undefined
-  return { sequence, end, records: JSON.parse(new TextDecoder().decode(payload)) as JournalRecord[] }
+  const records = kind === KIND_RECORDS ? readRecords(payload) : undefined
+  return records && { sequence, end, records }
 }
 
 /** Offset of the first whole frame at or behind `from`, or undefined. */

@@ -264,7 +264,7 @@ describe('exports', function () {
     const exports = createExports({
       ...{ eventLog, metrics, clock, signers, baseUrl: app.url, eventLogBytes: 2 ** 20 },
       log: { hashes: notAsked },
-      checkpoints: { latest: notAsked },
+      checkpoints: { covering: notAsked },
       logger: { warn: () => undefined },
       maxExportMs: 50,
     })

@@ -65,6 +65,8 @@ describe('hybrid tokens on their way', function () {
       'assay_ht_=1',
       'assay_ht_0',
       deep,
+      // What no UTF-8 holds nobody signed.
+      `assay_ht_0=${encodeURIComponent(JSON.stringify({ ...token, claims: { decision: 1, half: '\ud800' }, sig_pq: '' }))}`,
       `assay_ht_0=${'x'.repeat(5000)}`,
       Array.from({ length: 12 }, (_, i) => `assay_ht_${i}=x`).join('; '),
     ]) {

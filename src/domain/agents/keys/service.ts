@@ -48,6 +48,8 @@ export interface RegisteredKeysService {
 }
 
 const CLAIM_KIND = CLAIM_KINDS.registeredKey
+/** SHA-256 in base64url (RFC 7638). */
+const THUMBPRINT = /^[\w-]{43}$/
 
 interface Deps {
   readonly database: Database
@@ -56,6 +58,8 @@ interface Deps {
 
 export const createRegisteredKeys = ({ database, clock }: Deps): RegisteredKeysService => ({
   async find(organisation, kid) {
+    // It stands in what somebody signed, and may be anything, such as a text that no database takes.
+    if (!THUMBPRINT.test(kid)) return undefined
     const row = await findKeyInUse(database, organisation, kid, clock.now())
     return row && { kid: row.kid, jwk: row.jwk as Jwk, owner: { type: row.owner_type, id: row.owner_id } }
   },

@@ -1,0 +1,133 @@
+/**
+ * Load that comes at its own rate, whoever is behind with it: what a server that can't keep up gets. Times count from when a request was
+ * due, so that one which had to wait for a connection has waited.
+ * @module
+ */
+import { connect, type Socket } from 'node:net'
+import { setTimeout as pause } from 'node:timers/promises'
+
+const HEAD_END = Buffer.from('\r\n\r\n')
+const LENGTH = /^content-length: (\d+)\r$/im
+const RETRY_AFTER = /^retry-after: \d+\r$/im
+const TICK_MS = 2
+/** Of requests that were due and are not answered after the end. */
+const PATIENCE_MS = 120_000
+
+export interface Answered {
+  /** Of `performance.now()`, when the request was due. */
+  readonly dueAt: number
+  readonly ms: number
+  readonly status: number
+  /** Whether a refusal says when to come back. */
+  readonly saysWhen: boolean
+}
+
+export interface OpenLoad {
+  readonly port: number
+  /** That may be opened; what finds none free waits for one. */
+  readonly connections: number
+  /** A second. */
+  readonly rate: number
+  readonly milliseconds: number
+  next(): Buffer
+}
+
+interface Due {
+  readonly at: number
+  readonly request: Buffer
+}
+
+/** The length of a whole answer, and its head; undefined while it is not whole. */
+const wholeAnswer = (data: Buffer): { readonly head: string } | undefined => {
+  const end = data.indexOf(HEAD_END)
+  if (end < 0) return undefined
+  const head = data.toString('latin1', 0, end + 2)
+  const length = Number(LENGTH.exec(head)?.[1] ?? 0)
+  return data.length >= end + HEAD_END.length + length ? { head } : undefined
+}
+
+/**
+ * @returns every answer, in the order in which they came
+ * @throws Error where a connection is lost, or an answer never comes
+ */
+export const runOpenLoad = async ({
+  port,
+  connections,
+  rate,
+  milliseconds,
+  next,
+}: OpenLoad): Promise<Answered[]> => {
+  const answers: Answered[] = []
+  const waiting: Due[] = []
+  const free: Socket[] = []
+  const open = new Set<Socket>()
+  const current = new Map<Socket, { due: Due; parts: Buffer[] }>()
+  let failure: Error | undefined
+  let isOver = false
+  let due = 0
+
+  const send = (socket: Socket, one: Due): void => {
+    current.set(socket, { due: one, parts: [] })
+    socket.write(one.request)
+  }
+  const take = (socket: Socket, part: Buffer): void => {
+    const asked = current.get(socket)
+    if (asked === undefined) return
+    asked.parts.push(part)
+    const data = asked.parts.length === 1 ? part : Buffer.concat(asked.parts)
+    const answer = wholeAnswer(data)
+    if (answer === undefined) return
+    const status = Number(answer.head.slice(9, 12))
+    const { at } = asked.due
+    answers.push({ dueAt: at, ms: performance.now() - at, status, saysWhen: RETRY_AFTER.test(answer.head) })
+    const behind = waiting.shift()
+    if (behind) send(socket, behind)
+    else {
+      current.delete(socket)
+      free.push(socket)
+    }
+  }
+  const connectOne = (one: Due): void => {
+    const socket = connect({ host: '127.0.0.1', port, noDelay: true })
+    open.add(socket)
+    socket.on('data', (part) => take(socket, part))
+    socket.on('error', (error) => {
+      failure ??= error
+    })
+    // One that nobody needed for a minute is closed by the server.
+    socket.on('close', () => {
+      open.delete(socket)
+      const place = free.indexOf(socket)
+      if (place >= 0) free.splice(place, 1)
+      else if (current.has(socket) && !isOver)
+        failure ??= new Error('the server closed a connection that it had to answer on')
+    })
+    send(socket, one)
+  }
+  const ask = (one: Due): void => {
+    const socket = free.pop()
+    if (socket) send(socket, one)
+    else if (open.size < connections) connectOne(one)
+    else waiting.push(one)
+  }
+
+  const began = performance.now()
+  for (let now = began; now < began + milliseconds && failure === undefined; now = performance.now()) {
+    for (; due < ((now - began) * rate) / 1000; due++)
+      ask({ at: began + (due * 1000) / rate, request: next() })
+    await pause(TICK_MS)
+  }
+  const giveUpAt = performance.now() + PATIENCE_MS
+  while (answers.length < due && failure === undefined && performance.now() < giveUpAt) await pause(TICK_MS)
+  isOver = true
+  for (const socket of open) socket.destroy()
+  if (failure) throw failure
+  if (answers.length < due) throw new Error(`${due - answers.length} of ${due} requests were never answered`)
+  return answers
+}
+
+/** Ms below which a share of the answers came; NaN for none. @param share 0 to 1 */
+export const quantileMs = (answers: readonly Answered[], share: number): number => {
+  const times = answers.map(({ ms }) => ms).sort((a, b) => a - b)
+  return times[Math.min(times.length - 1, Math.floor(share * times.length))] ?? Number.NaN
+}

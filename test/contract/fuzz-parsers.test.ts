@@ -1,0 +1,127 @@
+/**
+ * Everything of ours that reads input from outside, under inputs made from good ones: bytes changed, JSON changed, base64 changed, guided
+ * by what they reach. None may crash, hang, hold memory, or throw what it does not declare. The suite gives each a few hundred;
+ * `FUZZ_INPUTS=10000000 npm run test:fuzz` gives each ten million. FUZZ_SEED repeats a run, FUZZ_PARSERS names the only ones, separated by
+ * semicolons, FUZZ_CORPUS=keep keeps inputs that reached something new for later runs.
+ */
+import { randomInt } from 'node:crypto'
+import { existsSync, readFileSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { expect } from 'chai'
+import type { Fuzzed } from '../support/fuzz/fuzz-thread.ts'
+import { type Fuzzer, startFuzzer } from '../support/fuzz/fuzzer.ts'
+import { filesBelow, ROOT, read } from '../support/sources.ts'
+
+const SEED = Number(process.env.FUZZ_SEED ?? randomInt(2 ** 31))
+const INPUTS = Number(process.env.FUZZ_INPUTS ?? 200)
+const ONLY = process.env.FUZZ_PARSERS?.split(';')
+const IS_KEEPING = process.env.FUZZ_CORPUS === 'keep'
+/** From so many on it pays to look at what each input reaches. */
+const MIN_GUIDED_INPUTS = 5000
+/** Of so many each parser has a line of its own. */
+const MIN_TOLD_INPUTS = 1000
+/** Of one input of at most 64 KiB, however busy the machine is; the slowest is measured three times. */
+const MAX_INPUT_MS = 2000
+/** What is compiled, and remembered of inputs, makes a few; whatever holds on to each input makes far more. */
+const MAX_GROWTH_BYTES = 32 * 1024 * 1024
+const MAX_KEPT = 60
+
+const TABLE = new URL('../support/fuzz/parsers.ts', import.meta.url)
+const BROKEN = new URL('../support/fuzz/broken-parsers.ts', import.meta.url)
+const CORPUS = join(ROOT, 'test/fixtures/fuzz-corpus.json')
+
+/** Readers that are fuzzed through others, or read nothing from outside. */
+const READ_BY_OTHERS: ReadonlySet<string> = new Set([
+  ...['readVerifierKey', 'readWitnessKeys'],
+  ...['readDecimal', 'readCoordinates1', 'readCoordinates2', 'readG1', 'readG2'],
+  // Streams of requests, and what ajv found wrong with them.
+  ...['readBody', 'readForms'],
+])
+
+/** By parser: inputs in base64. */
+type Corpus = Readonly<Record<string, readonly string[]>>
+
+const readCorpus = (): Corpus => (existsSync(CORPUS) ? JSON.parse(readFileSync(CORPUS, 'utf8')) : {})
+
+/** The shortest of each parser. */
+const keep = (found: readonly Fuzzed[]): void => {
+  const corpus: Record<string, readonly string[]> = { ...readCorpus() }
+  for (const { name, kept } of found)
+    corpus[name] = [...new Set([...(corpus[name] ?? []), ...kept])]
+      .sort((a, b) => a.length - b.length)
+      .slice(0, MAX_KEPT)
+  writeFileSync(CORPUS, `${JSON.stringify(corpus, undefined, 1)}\n`)
+}
+
+const faultsOf = ({ name, faults, slowestMs, growth }: Fuzzed): string[] => [
+  ...faults.map(({ what, input }) => `${name}: ${what}\n    input in base64: ${input}`),
+  ...(slowestMs > MAX_INPUT_MS ? [`${name}: an input took ${slowestMs.toFixed(0)} ms`] : []),
+  ...(growth > MAX_GROWTH_BYTES ? [`${name}: ${(growth / 2 ** 20).toFixed(1)} MiB stayed`] : []),
+]
+
+const ask = (fuzzer: Fuzzer, name: string, inputs: number, corpus: readonly string[] = []): Promise<Fuzzed> =>
+  fuzzer.fuzz({ name, inputs, seed: SEED, corpus })
+
+describe('parsers under fuzzing', function () {
+  this.timeout(0)
+
+  it(`hold what they promise: ${INPUTS} inputs each, FUZZ_SEED=${SEED}`, async () => {
+    const fuzzer = await startFuzzer(TABLE, { isGuided: INPUTS >= MIN_GUIDED_INPUTS })
+    const corpus = readCorpus()
+    const found: Fuzzed[] = []
+    try {
+      const names = fuzzer.names.filter((name) => ONLY === undefined || ONLY.includes(name))
+      expect(names).to.not.deep.equal([])
+      for (const name of names) {
+        const fuzzed = await ask(fuzzer, name, INPUTS, corpus[name])
+        found.push(fuzzed)
+        const { inputs, seconds, slowestMs, growth, kept, faults } = fuzzed
+        if (INPUTS >= MIN_TOLD_INPUTS)
+          console.log(
+            `    ${name}: ${inputs} inputs in ${seconds.toFixed(0)} s, ${faults.length} faults, ${kept.length} reached something new, slowest ${slowestMs.toFixed(1)} ms, ${(growth / 2 ** 20).toFixed(1)} MiB stayed`,
+          )
+      }
+    } finally {
+      await fuzzer.close()
+      if (IS_KEEPING) keep(found)
+    }
+    expect(found.flatMap(faultsOf).join('\n'), `FUZZ_SEED=${SEED}`).to.equal('')
+  })
+
+  it('would be seen to throw, to break a promise, to grow and to hang', async () => {
+    const fuzzer = await startFuzzer(BROKEN, { isGuided: false })
+    try {
+      for (const [name, fault] of [
+        ['throws what it does not declare', /SyntaxError/],
+        ['rejects with it', /RangeError: too long/],
+        ['breaks a promise', /broken: there is one equals sign/],
+        ['grows', /MiB stayed/],
+      ] as const)
+        expect(faultsOf(await ask(fuzzer, name, 3000)).join('\n'), name).to.match(fault)
+    } finally {
+      await fuzzer.close()
+    }
+    const hanging = await startFuzzer(BROKEN, { isGuided: false, deadlineMs: 1000 })
+    const seen = await ask(hanging, 'hangs', 3000).then(
+      () => 'nothing',
+      ({ message }: Error) => message,
+    )
+    await hanging.close()
+    expect(seen).to.match(/stood still for 1000 ms; the last input was, in base64: \S+$/)
+  })
+
+  it('are all in the table', () => {
+    const tables = filesBelow('test/support/fuzz/parsers', '.ts').map(read).join('\n')
+    const readers = filesBelow('src/protocol', '.ts')
+      .concat(filesBelow('src/terminal/storage', '.ts'), filesBelow('src/http/input', '.ts'))
+      .flatMap((file) => [
+        ...read(file).matchAll(/^export const ((?:read|parse|decode|split|salvage)[A-Z0-9]\w*)/gm),
+      ])
+      .map(([, name = '']) => name)
+    expect(readers.length).to.be.above(10)
+    const missing = readers.filter(
+      (name) => !READ_BY_OTHERS.has(name) && !new RegExp(`\\b${name}\\b`).test(tables),
+    )
+    expect(missing).to.deep.equal([])
+  })
+})
