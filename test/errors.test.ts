@@ -52,6 +52,12 @@ describe('error codes', () => {
     }
   })
 
+  it('whoever is told to come back is told when', () => {
+    expect(new AppError('unavailable').retryAfter).to.equal(1)
+    expect(new AppError('unavailable', { retryAfter: 7 }).retryAfter).to.equal(7)
+    expect(new AppError('not_found').retryAfter).to.equal(undefined)
+  })
+
   it('an unforeseen error says nothing about itself', () => {
     const body = errorBody(asAppError(new Error('password is hunter2')), 'req_1', '/v1/x')
     expect(body).to.deep.equal({ error: 'internal', message: ERRORS.internal[1], request_id: 'req_1' })

@@ -8,6 +8,7 @@ import { loadConfig } from '../../src/config/config.ts'
 import { ConfigError } from '../../src/config/config-error.ts'
 import { keepSecret, readSecret } from '../../src/config/secrets.ts'
 import { createCertificates } from '../support/servers/certificates.ts'
+import { createWitness } from '../support/witnesses.ts'
 
 const MASTER_KEY = 'ab'.repeat(32)
 
@@ -63,6 +64,9 @@ describe('configuration', () => {
       circuitsDir: undefined,
       credentialCertificate: undefined,
       passSigners: undefined,
+      witnessPolicy: undefined,
+      witnessIntervalMs: 10_000,
+      witnessMaxAgeMs: 600_000,
       kycProviders: {},
       logLevel: 'info',
       checkResponses: false,
@@ -100,6 +104,36 @@ describe('configuration', () => {
       expect(faultsOf({ OIDC_ISSUER, ...client }), OIDC_ISSUER)
         .to.include('OIDC_ISSUER')
         .and.to.not.include('client-secret')
+  })
+
+  it('takes a policy of witnesses only if those that it says where to ask can meet it', () => {
+    const [a, b] = [createWitness('a.example').key, createWitness('b.example').key]
+    const file = join(folder, 'policy')
+    const read = (policy: string, env: Record<string, string> = {}) => {
+      writeFileSync(file, policy)
+      return loadConfig({ ...memory, WITNESS_POLICY: file, ...env })
+    }
+    const both = `witness A ${a} https://a.example/w/\nwitness B ${b} http://b.example\ngroup G all A B\nquorum G`
+    expect(read(both).witnessPolicy?.witnesses.map(({ url }) => url)).to.deep.equal([
+      'https://a.example/w',
+      'http://b.example',
+    ])
+    for (const [policy, why] of [
+      [both.replace(' http://b.example', ''), 'does not say where they are'],
+      [both.replace('quorum G', 'quorum none'), 'nobody would be asked'],
+      [both.replace('http://', 'ftp://'), 'Line 2'],
+      [`${a}\n${b}`, 'does not say where they are'],
+      ['witness', 'Line 1'],
+    ] as const)
+      expect(() => read(policy), policy).to.throw(ConfigError, why)
+    expect(() => loadConfig({ ...memory, WITNESS_POLICY: join(folder, 'none') })).to.throw(
+      ConfigError,
+      'ENOENT',
+    )
+    expect(() => read(both, { WITNESS_INTERVAL_SECONDS: '60', WITNESS_MAX_AGE_SECONDS: '100' })).to.throw(
+      ConfigError,
+      'at least twice',
+    )
   })
 
   it('reads every variable', () => {
@@ -142,6 +176,8 @@ describe('configuration', () => {
       OTEL_EXPORTER_OTLP_ENDPOINT: 'https://collector.example/otlp',
       OTEL_TRACES_SAMPLER_ARG: '0.25',
       OTEL_METRIC_EXPORT_INTERVAL: '15000',
+      WITNESS_INTERVAL_SECONDS: '3',
+      WITNESS_MAX_AGE_SECONDS: '40',
     })
     expect({ ...config, masterKey: config.masterKey.toString('hex') }).to.deep.equal({
       port: 9000,
@@ -191,6 +227,9 @@ describe('configuration', () => {
       credentialCertificate: undefined,
       passSigners: undefined,
       eventLogBytes: 2_097_152,
+      witnessPolicy: undefined,
+      witnessIntervalMs: 3000,
+      witnessMaxAgeMs: 40_000,
       webhookPausesMs: [20, 200],
       webhookBacklog: 5000,
       kycProviders: { acme: { url: 'https://kyc.example/v1', apiKey: 'secret-key' } },

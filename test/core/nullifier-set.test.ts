@@ -1,4 +1,4 @@
-import { randomBytes } from 'node:crypto'
+import { createHash, randomBytes } from 'node:crypto'
 import { expect } from 'chai'
 import fc from 'fast-check'
 import { createNullifierSet, NullifierSnapshotError, restoreNullifierSet } from '../../src/core/index.ts'
@@ -110,6 +110,32 @@ for (const { name, module } of MODULES) {
       newer[8] = 2
       expect(restore(newer)).to.throw(NullifierSnapshotError, 'version is 2')
       expect(restore(snapshot)().size).to.equal(20)
+    })
+
+    it('refuses a snapshot whose shards do not fill the directory, though its digest is right', () => {
+      const whole = Buffer.from(createNullifierSet({ seed, module }).snapshot())
+      const changed = (change: (view: Buffer) => void): Uint8Array => {
+        const bytes = Buffer.from(whole)
+        change(bytes)
+        const end = 64 + 80 * bytes.readUInt32LE(12)
+        createHash('sha256').update(bytes.subarray(0, end)).digest().copy(bytes, end)
+        return bytes
+      }
+      expect(
+        restoreNullifierSet(
+          changed(() => undefined),
+          { module },
+        ).size,
+      ).to.equal(0)
+      const strange: readonly ((bytes: Buffer) => void)[] = [
+        (bytes) => bytes.writeUInt32LE(0, 12),
+        (bytes) => bytes.writeUInt32LE(1, 64),
+        (bytes) => bytes.writeUInt32LE(1, 68),
+        (bytes) => bytes.writeUInt32LE(13, 68),
+        (bytes) => bytes.writeUInt32LE(0, 72),
+      ]
+      for (const change of strange)
+        expect(() => restoreNullifierSet(changed(change), { module })).to.throw(NullifierSnapshotError)
     })
 
     it('refuses entries, batches and seeds of another length', () => {

@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs'
 import { expect } from 'chai'
-import { canonicalJson } from '../../src/protocol/canonical-json.ts'
+import { canonicalJson, hasCanonicalJson, isSameJson } from '../../src/protocol/canonical-json.ts'
 import { dataCommitment } from '../../src/protocol/commitment.ts'
 import { writeJws } from '../../src/protocol/jws.ts'
 import { encodeValue } from '../../src/rules/encode.ts'
@@ -39,5 +39,14 @@ describe('canonical JSON', () => {
     itself.push(itself)
     for (const value of [undefined, Number.NaN, Number.POSITIVE_INFINITY, [Number.NaN], itself, () => 1])
       expect(() => canonicalJson(value)).to.throw(TypeError)
+  })
+
+  it('of what has none nothing is the same, not even itself', () => {
+    expect(isSameJson({ a: 1, b: [2] }, { b: [2], a: 1 })).to.equal(true)
+    expect(isSameJson({ a: 1 }, { a: 2 })).to.equal(false)
+    for (const value of [undefined, { a: '\ud800' }, { '\ud800': 1 }, [Number.POSITIVE_INFINITY]]) {
+      expect(hasCanonicalJson(value)).to.equal(false)
+      expect(isSameJson(value, value)).to.equal(false)
+    }
   })
 })

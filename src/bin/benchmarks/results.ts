@@ -8,6 +8,11 @@ import { join } from 'node:path'
 
 export const RESULTS_FILE = join(import.meta.dirname, '../../../bench/results.json')
 
+/** Subjects that take an hour, and are no claim of speed: docs/reliability.md has what they found. */
+const BY_NAME: readonly string[] = ['soak']
+/** Whether a subject is measured only where it is named. */
+export const isByName = (subject: string): boolean => BY_NAME.includes(subject)
+
 /** A line of a bench's printed table. Of `ours` and `theirs`, each part is a figure with its unit: `3100/s, p99 12 ms`. */
 export interface Row {
   readonly what: string

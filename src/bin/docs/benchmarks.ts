@@ -6,7 +6,14 @@
  */
 import { readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { type Machine, type Result, type Results, type Run, readResults } from '../benchmarks/results.ts'
+import {
+  isByName,
+  type Machine,
+  type Result,
+  type Results,
+  type Run,
+  readResults,
+} from '../benchmarks/results.ts'
 
 const ROOT = join(import.meta.dirname, '../../..')
 const FILE = join(ROOT, 'docs/benchmarks.md')
@@ -221,6 +228,7 @@ const main = (): void => {
   const subjects = readdirSync(join(ROOT, 'bench'))
     .filter((file) => file.endsWith('.ts'))
     .map((file) => file.slice(0, -3))
+    .filter((subject) => !isByName(subject))
   const benchmarks = benchmarksOf(readResults(), subjects)
   const readme = readFileSync(README, 'utf8')
   const written = readme.replace(
