@@ -24,7 +24,7 @@ Exit status: 0 all was well; 1 something was found (since the start, when it is 
 
 Examples:
   $ npx assay monitor https://assay.example --state monitor.json --once
-  $ npx assay monitor https://assay.example --state monitor.json --policy witnesses.txt --metrics 9464 --alert 'mail -s log ops@example.org'
+  $ npx assay monitor https://assay.example --state monitor.json --witnesses witnesses.txt --metrics 9464 --alert 'mail -s log ops@example.org'
 `
 
 /** `assay monitor URL`. */
@@ -34,7 +34,7 @@ export const monitorCommand = (): Command =>
     .argument('<url>', 'address of the service')
     .requiredOption('--state <file>', 'what the monitor remembers; made at the first start')
     .option('--keys <file>', 'verifier keys of the log, as /checkpoint/keys has them; default: as first seen')
-    .option('--policy <file>', 'witnesses that must have cosigned: a C2SP tlog-policy, or verifier keys')
+    .option('--witnesses <file>', 'witnesses that must have cosigned: a C2SP tlog-policy, or verifier keys')
     .addOption(
       new Option('--api-key <key>', 'API key of an organisation, for its own entries').env('ASSAY_API_KEY'),
     )

@@ -21,7 +21,7 @@ const ALERT_TIMEOUT_MS = 60_000
 export interface Flags {
   readonly state: string
   readonly keys?: string
-  readonly policy?: string
+  readonly witnesses?: string
   readonly apiKey?: string
   /** Seconds. */
   readonly interval: number
@@ -138,7 +138,7 @@ const statusOf = (codes: ReadonlySet<string>): number => {
 
 const follow = async (log: LogClient, flags: Flags): Promise<void> => {
   const policy =
-    flags.policy === undefined ? undefined : readWitnessPolicy(readFileSync(flags.policy, 'utf8'))
+    flags.witnesses === undefined ? undefined : readWitnessPolicy(readFileSync(flags.witnesses, 'utf8'))
   const state = await openState(log, flags)
   const remember = (next: MonitorState): Promise<void> => writeState(flags.state, next)
   const look = createMonitor({ log, policy, apiKey: flags.apiKey, state, remember })

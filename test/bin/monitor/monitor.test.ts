@@ -142,7 +142,7 @@ describe('npx assay monitor', function () {
     expect(await look(policy)).to.deep.equal(['WITNESSES_MISSING'])
     const file = join(await temporary(), 'policy')
     await writeFile(file, policy)
-    expect(await run('--policy', file)).to.include({ status: 1 })
+    expect(await run('--witnesses', file)).to.include({ status: 1 })
     served.note += witness.cosign(served.note)
     expect(await look(policy)).to.deep.equal([])
     await writeFile(file, createTestLog('log.example', 1).keys.join('\n'))
