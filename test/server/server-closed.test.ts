@@ -13,6 +13,7 @@ describe('a closed server', () => {
     await (await startTestApp()).close()
     const before = count(Server)
     for (let times = 0; times < 2; times++) await (await startTestApp()).close()
-    expect(count(Server) - before).to.equal(0)
+    // What other files have left in this process may be gone by now as well.
+    expect(count(Server) - before).to.be.at.most(0)
   })
 })
