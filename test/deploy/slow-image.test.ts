@@ -28,7 +28,7 @@ onEmbedded.describe('the image', function () {
     const app = join(image?.root ?? '', 'app')
     expect(readdirSync(app)).to.have.members([
       ...['LICENSE', 'NOTICE', 'README.md', 'build', 'circuits', 'node_modules', 'package.json'],
-      'package-lock.json',
+      ...['package-lock.json', 'LICENSES.txt', 'sbom.cdx.json'],
     ])
     const files = readdirSync(app, { recursive: true, encoding: 'utf8' })
     expect(files.filter((file) => /\.(r1cs|sym|ptau|circom)$|(^|\/)\.env|^src\//.test(file))).to.deep.equal(
