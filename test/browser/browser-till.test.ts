@@ -231,7 +231,7 @@ describe('the till in Chromium', function () {
   it('goes on after a week without a network, uploads then, and says later what waited for too long', async () => {
     const { page } = await shop.paired({ maxOfflineAgeMs: 10 * DAY_MS })
     await showView(page, 'This till')
-    await page.waitForSelector('dd:text("240 h")')
+    await page.waitForSelector('dd:text("10 days")')
     await showView(page, 'Sell')
     shop.link.cut(true)
     await offline(page)

@@ -44,7 +44,7 @@ const Unpair = () => {
   )
 }
 
-/** Such as 12 hours or 30 days. */
+/** Such as 12 h or 30 days. */
 const ageText = (ms: number): string => {
   const hours = Math.round(ms / HOUR_MS)
   return hours % DAY_HOURS === 0 && hours > DAY_HOURS ? `${hours / DAY_HOURS} days` : `${hours} h`
