@@ -63,7 +63,7 @@ const buildExports = async () => {
       verifying: 'src/circuits/verifying/verifying.ts',
       envelope: 'src/protocol/envelope.ts',
       terminal: 'src/terminal/index.ts',
-      webhook: 'src/protocol/webhook.ts',
+      webhook: 'src/protocol/webhook/webhook.ts',
       'terminal-browser': 'src/terminal/browser.ts',
     },
   })

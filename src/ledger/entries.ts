@@ -24,6 +24,20 @@ export interface LoggedEntry {
   readonly text: string
 }
 
+const loggedEntry = (row: EntryRow): LoggedEntry => ({
+  index: row.idx,
+  id: row.id,
+  organisation: row.organisation,
+  type: row.type,
+  at: row.at,
+  keyId: row.key_id,
+  circuitId: row.circuit_id,
+  proofId: row.proof_id,
+  digest: row.digest,
+  leafHash: row.leaf_hash,
+  text: row.entry,
+})
+
 /**
  * Entries from an index on, in order and without gaps: an entry is visible only when all before it are. Fewer than
  * `limit` where the log ends, or where entries have been purged.
@@ -37,17 +51,35 @@ export const readEntries = async (
   if (!(limit >= 1 && limit <= MAX_READ_ENTRIES))
     throw new RangeError(`One read holds 1 to ${MAX_READ_ENTRIES} entries, not ${limit}.`)
   const rows = await knex<EntryRow>('ledger_entries').where('idx', '>=', from).orderBy('idx').limit(limit)
-  return rows.map((row) => ({
-    index: row.idx,
-    id: row.id,
-    organisation: row.organisation,
-    type: row.type,
-    at: row.at,
-    keyId: row.key_id,
-    circuitId: row.circuit_id,
-    proofId: row.proof_id,
-    digest: row.digest,
-    leafHash: row.leaf_hash,
-    text: row.entry,
-  }))
+  return rows.map(loggedEntry)
 }
+
+/** One look into the index for each type that the organisation has; between its entries those of others may stand. */
+const READ_OF = `WITH RECURSIVE types AS (
+    (SELECT type FROM ledger_entries WHERE organisation = $1 ORDER BY type LIMIT 1)
+    UNION ALL SELECT next.type FROM types CROSS JOIN LATERAL
+      (SELECT type FROM ledger_entries WHERE organisation = $1 AND type > types.type ORDER BY type LIMIT 1) AS next)
+  SELECT own.* FROM types CROSS JOIN LATERAL (SELECT * FROM ledger_entries AS e
+      WHERE e.organisation = $1 AND e.type = types.type AND e.idx >= $2 ORDER BY e.idx LIMIT $3::int) AS own
+    ORDER BY own.idx LIMIT $3::int`
+
+/**
+ * Entries of one organisation from an index on, in order. Fewer than `limit` where the log ends.
+ * @param limit 1 to {@link MAX_READ_ENTRIES}
+ */
+export const readEntriesOf = async (
+  { query }: Pick<Database, 'query'>,
+  organisation: string,
+  from: number,
+  limit: number,
+): Promise<LoggedEntry[]> => {
+  const { rows } = await query<EntryRow>(READ_OF, [organisation, from, limit], 'ledger-entries-of')
+  return rows.map(loggedEntry)
+}
+
+/** Index of the first entry of a moment or later; undefined where there is none. @param at Unix ms */
+export const firstIndexFrom = async (
+  { knex }: Pick<Database, 'knex'>,
+  at: number,
+): Promise<number | undefined> =>
+  (await knex<EntryRow>('ledger_entries').where('at', '>=', at).orderBy(['at', 'idx']).first('idx'))?.idx

@@ -55,16 +55,12 @@ export const parseProof = (text: string): ParsedProof | MalformedProof => {
   if (bytes === undefined) return { ok: false, reason: 'encoding' }
   const isStored = bytes.length === STORED_BYTES
   const bodyAt = isStored ? NULLIFIER_BYTES : NULLIFIER_FRAGMENT_BYTES
-  const proof = {
-    ok: true,
-    form: isStored ? 'stored' : 'compact',
-    bytes,
-    nullifier12: bytes.subarray(0, NULLIFIER_FRAGMENT_BYTES),
-    body: bytes.subarray(bodyAt, bodyAt + BODY_BYTES),
-  } as const
-  if (!isStored) return proof
+  const nullifier12 = bytes.subarray(0, NULLIFIER_FRAGMENT_BYTES)
+  const body = bytes.subarray(bodyAt, bodyAt + BODY_BYTES)
+  if (!isStored) return { ok: true, form: 'compact', bytes, nullifier12, body }
+  const nullifier = bytes.subarray(0, NULLIFIER_BYTES)
   const nonce = ((bytes[47] as number) << 8) | (bytes[48] as number)
-  return { ...proof, nullifier: bytes.subarray(0, NULLIFIER_BYTES), nonce }
+  return { ok: true, form: 'stored', bytes, nullifier12, body, nullifier, nonce }
 }
 
 /** The compact form, 36 characters, of a proof in either form: both name the same payment. */

@@ -2,7 +2,7 @@
 import { createServer, type RequestListener, type Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { expect } from 'chai'
-import { signWebhook } from '../../src/protocol/webhook.ts'
+import { signWebhook } from '../../src/protocol/webhook/webhook.ts'
 import { sharedApp } from '../support/app.ts'
 import { rejection } from '../support/rejection.ts'
 import { filesBelow, read } from '../support/sources.ts'

@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import { expect } from 'chai'
 import fc from 'fast-check'
 import { Webhook as StandardWebhook } from 'standardwebhooks'
-import { type ReceivedWebhook, signWebhook, verifyWebhook } from '../../src/protocol/webhook.ts'
+import { type ReceivedWebhook, signWebhook, verifyWebhook } from '../../src/protocol/webhook/webhook.ts'
 
 const vector = JSON.parse(readFileSync(join(import.meta.dirname, '../vectors/webhook.json'), 'utf8'))
 const SECRET: string = vector.secret

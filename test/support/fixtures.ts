@@ -26,7 +26,7 @@ import { tokenRoutesOf } from './domain/tokens.ts'
 import { codeOf, enableTotp, startTotp } from './domain/totp.ts'
 import { createWallet, possessionProof, sdJwtRoutesOf } from './domain/wallets.ts'
 import { hashOf, signedResult } from './verification.ts'
-import { register } from './webhooks.ts'
+import { register, verify } from './webhooks.ts'
 
 /** Placeholder → makes the thing and tells its value. */
 type Makers = Readonly<
@@ -215,6 +215,18 @@ const makeWebhook = async (app: TestApp, { apiKey }: TestOrganisation) => {
   return { webhookId: id }
 }
 
+/** Paused, so that nothing is sent anywhere; what is announced to it can be read. */
+const makeAnnouncedWebhook = async (app: TestApp, { apiKey }: TestOrganisation) => {
+  const { id } = await register(
+    app,
+    { key: apiKey },
+    { url: 'https://hooks.shop.example/', events: ['proof.verified'] },
+  )
+  await ok(app, 'PATCH', `/api/webhooks/${id}`, { key: apiKey, body: { active: false } })
+  await verify(app, apiKey)
+  return { announcedWebhookId: id }
+}
+
 const makePolicy = async (app: TestApp, { apiKey }: TestOrganisation) => {
   const policyId = `order-${randomUUID().slice(0, 8)}`
   const path = `/console/api/policies/${policyId}`
@@ -299,6 +311,7 @@ const MAKERS: Makers = {
   userId: async () => ({ userId: USER_ID }),
   policyId: makePolicy,
   webhookId: makeWebhook,
+  announcedWebhookId: makeAnnouncedWebhook,
   podId: async (app, { apiKey }) => ({ podId: (await createPod(app, apiKey)).podId }),
   boundPodId: makeBoundPod,
   domain: async () => ({ domain: DOMAIN }),

@@ -9,7 +9,7 @@ import type { Told } from './store-deliveries.ts'
 const DELIVERY_ID_DIGITS = 24
 
 /** Something that an entry announces. An entry that revokes several keys announces each of them. */
-interface Announcement {
+export interface Announcement {
   readonly event: WebhookEvent
   /** JSON of `created_at` and `data`, without the braces around. */
   readonly rest: string
@@ -93,18 +93,18 @@ export const announcementsOf = (
 }
 
 /** The same announcement to the same endpoint always has the same id, however often it is made. */
-const deliveryId = (endpoint: string, entry: LoggedEntry, { event, part }: Announcement): string =>
+export const deliveryId = (endpoint: string, entry: LoggedEntry, { event, part }: Announcement): string =>
   `dlv_${hash('sha256', JSON.stringify([endpoint, entry.id, event, part])).slice(0, DELIVERY_ID_DIGITS)}`
 
-/** Whether an endpoint is to hear of it. */
-const isFor = (
-  { key_id, events, announces_from }: Subscription,
-  entry: LoggedEntry,
-  announced: Announcement,
-): boolean =>
-  entry.index >= announces_from &&
-  events.includes(announced.event) &&
-  (key_id === null || announced.keyIds.includes(key_id))
+/** Whether an endpoint is subscribed to it. */
+export const isFor = (
+  { key_id, events }: Pick<Subscription, 'key_id' | 'events'>,
+  { event, keyIds }: Announcement,
+): boolean => events.includes(event) && (key_id === null || keyIds.includes(key_id))
+
+/** The body of a delivery, byte for byte. */
+export const bodyOf = (id: string, { event, rest }: Announcement): string =>
+  `{"delivery_id":"${id}","event":"${event}",${rest}}`
 
 /** The deliveries of announcements to the endpoints of the entry's organisation. */
 export const deliveriesOf = (
@@ -114,11 +114,9 @@ export const deliveriesOf = (
 ): Told[] =>
   announcements.flatMap((announced) =>
     endpoints
-      .filter((endpoint) => isFor(endpoint, entry, announced))
+      .filter((endpoint) => entry.index >= endpoint.announces_from && isFor(endpoint, announced))
       .map(({ id: endpoint }) => {
         const id = deliveryId(endpoint, entry, announced)
-        const { event, rest } = announced
-        const body = `{"delivery_id":"${id}","event":"${event}",${rest}}`
-        return { id, endpoint, event, entry_index: entry.index, body }
+        return { id, endpoint, event: announced.event, entry_index: entry.index, body: bodyOf(id, announced) }
       }),
   )

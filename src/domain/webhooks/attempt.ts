@@ -2,7 +2,7 @@
 import type { Clock } from '../../clock.ts'
 import { EgressError } from '../../net/egress-error.ts'
 import type { SafeFetch } from '../../net/safe-fetch.ts'
-import { signWebhook } from '../../protocol/webhook.ts'
+import { signWebhook } from '../../protocol/webhook/webhook.ts'
 import type { TEST_EVENT, WebhookEvent } from './events.ts'
 import type { OpenedEndpoint } from './sealed-endpoint.ts'
 import type { LeasedDelivery } from './store-deliveries.ts'

@@ -1,6 +1,8 @@
 /** Routes of webhook endpoints. @module */
 import { route } from '../../http/route.ts'
 import {
+  EventPage,
+  EventsQuery,
   NewWebhook,
   SecretRotated,
   Webhook,
@@ -128,8 +130,27 @@ const testWebhook = route({
     'One attempt, at once, signed like any other delivery, of the event `webhook.test` with `data: {webhook_id}`; also while the endpoint is paused. The answer says what came of it; `lastDeliveryAt` and `lastStatus` of the endpoint, too. It is not repeated and never counts as a failure. One test of an endpoint at a time; a second one returns 429.',
   params: WebhookParams,
   response: { 200: WebhookTested },
+  queued: false,
   errors: ['not_found', 'rate_limited'],
   handler: ({ caller, params }, { webhooks }: Services) => webhooks.test(caller, params.webhookId),
+})
+
+const listEvents = route({
+  name: 'listEvents',
+  method: 'GET',
+  path: '/api/events',
+  auth,
+  scope,
+  tag,
+  summary: 'List events from the log',
+  description:
+    'What was announced to your organisation, or by a key what that key caused, in the order of the log, whether it was delivered, dropped or fell into a pause: for receivers that were down, and for those that have no address. With `webhook`, what that endpoint is subscribed to now, each event under the `delivery_id` of its delivery. The checkpoint covers every entry of the page.',
+  query: EventsQuery,
+  queued: false,
+  response: { 200: EventPage },
+  errors: ['not_found', 'log_inconsistent', 'validation_failed'],
+  example: { query: { webhook: '{announcedWebhookId}', limit: '10' } },
+  handler: ({ caller, query }, { webhooks }: Services) => webhooks.events(caller, query),
 })
 
 export const webhookRoutes = [
@@ -139,4 +160,5 @@ export const webhookRoutes = [
   deleteWebhook,
   rotateWebhookSecret,
   testWebhook,
+  listEvents,
 ]

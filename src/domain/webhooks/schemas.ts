@@ -1,7 +1,7 @@
 /** Wire shapes of webhook endpoints. @module */
 import Type, { type Static } from 'typebox'
 import { NOT_BLANK } from '../../json/patterns.ts'
-import { dateTime, idOf, orNull } from '../../json/schemas.ts'
+import { askedId, DateTime, dateTime, idOf, orNull, pageLimit } from '../../json/schemas.ts'
 import { TEST_EVENT, WEBHOOK_EVENTS } from './events.ts'
 
 export const MAX_LABEL_CHARACTERS = 100
@@ -149,3 +149,84 @@ export const SecretRotated = Type.Object(
   { title: 'WebhookSecretRotated' },
 )
 export type SecretRotated = Static<typeof SecretRotated>
+
+export const MAX_PAGE_EVENTS = 1_000
+export const USUAL_PAGE_EVENTS = 100
+export const MAX_WAIT_SECONDS = 30
+const EVENT_PATTERN = WEBHOOK_EVENTS.join('|').replaceAll('.', '\\.')
+const Hash = Type.String({ pattern: '^[0-9a-f]{64}$' })
+
+export const EventsQuery = Type.Object({
+  webhook: Type.Optional(
+    askedId('whk', {
+      description: 'An endpoint: only what it is subscribed to now, each event as the body of its delivery.',
+    }),
+  ),
+  after: Type.Optional(
+    Type.String({
+      pattern: '^[0-9]{1,15}\\.[0-9]{1,6}$',
+      description:
+        'The `cursor` of the last event that you have, or `nextCursor`. Without it: from the beginning, or `since`.',
+    }),
+  ),
+  types: Type.Optional(
+    Type.String({
+      pattern: `^(${EVENT_PATTERN})(,(${EVENT_PATTERN})){0,${WEBHOOK_EVENTS.length - 1}}$`,
+      description: 'Only events of these types, separated by commas.',
+    }),
+  ),
+  since: Type.Optional(dateTime('Where to begin without `after`: only events at or after this time.')),
+  limit: pageLimit(MAX_PAGE_EVENTS, USUAL_PAGE_EVENTS),
+  wait: Type.Optional(
+    Type.Integer({
+      minimum: 0,
+      maximum: MAX_WAIT_SECONDS,
+      default: 0,
+      description: 'Seconds to wait for a first event where there is none yet.',
+    }),
+  ),
+})
+export type EventsQuery = Static<typeof EventsQuery>
+
+const AnnouncedEvent = Type.Object(
+  {
+    cursor: Type.String({ description: 'Its place: ask for what comes `after` it.' }),
+    leafIndex: Type.Integer({ minimum: 0, description: 'Index of the entry that announces it.' }),
+    leafHash: Type.String({ ...Hash, description: 'Leaf hash of that entry.' }),
+    event: Type.Object(
+      {
+        delivery_id: Type.String({
+          description: '`dlv_…`, as in the deliveries to `webhook`; without one, an id that no delivery has.',
+        }),
+        event: Event,
+        created_at: DateTime,
+        data: Type.Record(Type.String(), Type.Union([Type.String(), Type.Integer(), Type.Null()])),
+      },
+      { description: 'As the body of a delivery.' },
+    ),
+  },
+  { title: 'AnnouncedEvent' },
+)
+export type AnnouncedEvent = Static<typeof AnnouncedEvent>
+
+export const EventPage = Type.Object(
+  {
+    events: Type.Array(AnnouncedEvent),
+    nextCursor: orNull(Type.String(), {
+      description:
+        'Null at the end of the log. Other pages may have fewer events than their limit, even none.',
+    }),
+    complete: Type.Boolean({
+      description:
+        'Whether none is missing between `after` and `nextCursor`, or the end: entries of this log never roll off.',
+    }),
+    treeSize: Type.Integer({ minimum: 0, description: 'Entries in the log.' }),
+    root: Hash,
+    checkpoint: Type.String({
+      description:
+        'Signed note over `treeSize` and `root` (C2SP tlog-checkpoint), which covers every entry of the page.',
+    }),
+  },
+  { title: 'EventPage' },
+)
+export type EventPage = Static<typeof EventPage>

@@ -2,6 +2,7 @@
 import { randomInt } from 'node:crypto'
 import type { Clock } from '../../clock.ts'
 import type { Sealing } from '../../keys/sealing.ts'
+import type { WitnessedCheckpoints } from '../../ledger/checkpoints/witnessing.ts'
 import type { Ledger } from '../../ledger/ledger.ts'
 import type { Log } from '../../ledger/tree/log.ts'
 import type { Metrics } from '../../metrics.ts'
@@ -17,6 +18,7 @@ import { createAttempt } from './attempt.ts'
 import { createBacklogBound } from './backlog.ts'
 import { createDispatcher, type EndedDelivery } from './dispatcher.ts'
 import { createEndpoints } from './endpoints.ts'
+import { createEventPages } from './event-pages.ts'
 import { createFanOut } from './fan-out.ts'
 import { createSealedEndpoints, type OpenedEndpoint } from './sealed-endpoint.ts'
 import { findEndpointsById } from './store.ts'
@@ -37,6 +39,7 @@ interface Deps {
   readonly database: Database
   readonly ledger: Pick<Ledger, 'transact' | 'onCommit' | 'head'>
   readonly log: Pick<Log, 'hashes'>
+  readonly checkpoints: Pick<WitnessedCheckpoints, 'latest'>
   readonly sealing: Sealing
   readonly safeFetch: SafeFetch
   readonly bus: Pick<Bus, 'publish' | 'subscribe'>
@@ -194,6 +197,8 @@ export const createWebhooks = async (deps: Deps) => {
         return endpoints.forget(id)
       },
     }),
+
+    ...createEventPages({ ...deps, ending: ending.signal }),
 
     ...createTestEvents({ ...deps, sealed, attempt, turned, ending: ending.signal }),
 

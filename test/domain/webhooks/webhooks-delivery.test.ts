@@ -1,7 +1,7 @@
 import { createHmac } from 'node:crypto'
 import { expect } from 'chai'
 import { Webhook as StandardWebhook } from 'standardwebhooks'
-import { verifyWebhook } from '../../../src/protocol/webhook.ts'
+import { verifyWebhook } from '../../../src/protocol/webhook/webhook.ts'
 import {
   answer,
   arrivals,

@@ -1,6 +1,6 @@
 import { expect } from 'chai'
 import { WEBHOOK_EVENTS } from '../../../src/domain/webhooks/events.ts'
-import type { WebhookDelivery } from '../../../src/protocol/webhook.ts'
+import type { WebhookDelivery } from '../../../src/protocol/webhook/webhook.ts'
 import type { TestApp } from '../../support/app.ts'
 import { ask, createProxy, MEMBERS } from '../../support/domain/hermes.ts'
 import { createPod, movePod } from '../../support/domain/pods.ts'

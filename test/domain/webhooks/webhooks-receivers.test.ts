@@ -6,7 +6,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { expect } from 'chai'
 import { Agent, request } from 'undici'
-import { signWebhook } from '../../../src/protocol/webhook.ts'
+import { signWebhook } from '../../../src/protocol/webhook/webhook.ts'
 import { type Program, startProgram } from '../../support/programs.ts'
 import {
   answer,

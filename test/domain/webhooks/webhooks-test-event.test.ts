@@ -3,7 +3,7 @@ import { setTimeout as pause } from 'node:timers/promises'
 import { expect } from 'chai'
 import { Webhook as StandardWebhook } from 'standardwebhooks'
 import type { WebhookTested } from '../../../src/domain/webhooks/schemas.ts'
-import { verifyWebhook } from '../../../src/protocol/webhook.ts'
+import { verifyWebhook } from '../../../src/protocol/webhook/webhook.ts'
 import { NOWHERE } from '../../support/domain/terminals.ts'
 import {
   answer,

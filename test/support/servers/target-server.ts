@@ -44,9 +44,9 @@ export const redirectTo =
     response.writeHead(status, { location }).end()
   }
 
-/** Listens on 127.0.0.1; with certificates it speaks TLS. Requests whose body breaks off aren't recorded. */
+/** Listens on 127.0.0.1, on a port of its own unless one is named; with certificates it speaks TLS. Requests whose body breaks off aren't recorded. */
 export const startTargetServer = async (
-  options: { certificates?: Certificates } = {},
+  options: { certificates?: Certificates; port?: number } = {},
 ): Promise<TargetServer> => {
   const { certificates } = options
   const scripts = new Map<string, TargetScript>()
@@ -71,7 +71,7 @@ export const startTargetServer = async (
   server.on('connection', () => {
     connections += 1
   })
-  server.listen(0, '127.0.0.1')
+  server.listen(options.port ?? 0, '127.0.0.1')
   await once(server, 'listening')
   const address = server.address()
   const port = address !== null && typeof address === 'object' ? address.port : 0

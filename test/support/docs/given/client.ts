@@ -1,7 +1,7 @@
 /** docs/client.md: what the client answers, refuses, repeats, lists, hears, and lets others see. */
 import { randomUUID } from 'node:crypto'
 import { expect } from 'chai'
-import { signWebhook } from '../../../../src/protocol/webhook.ts'
+import { signWebhook } from '../../../../src/protocol/webhook/webhook.ts'
 import { eventually } from '../../eventually.ts'
 import { rejection } from '../../rejection.ts'
 import { key, post } from '../reader.ts'

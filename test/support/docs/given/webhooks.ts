@@ -1,7 +1,7 @@
 /** docs/webhooks.md: receivers take a delivery that was signed, and none that was altered, is stale, or comes again. */
 import type { IncomingHttpHeaders } from 'node:http'
 import { expect } from 'chai'
-import { signWebhook, type WebhookDelivery } from '../../../../src/protocol/webhook.ts'
+import { signWebhook, type WebhookDelivery } from '../../../../src/protocol/webhook/webhook.ts'
 
 export const secret = `whsec_${Buffer.alloc(32, 7).toString('base64')}`
 

@@ -14,7 +14,7 @@ export {
   type WebhookHeaders,
   type WebhookRefusal,
   type WebhookVerdict,
-} from '../../../../protocol/webhook.ts'
+} from '../../../../protocol/webhook/webhook.ts'
 export type { CheckpointRefusal, CheckpointVerdict, ExpectedCheckpoint } from './checkpoint.ts'
 export type { PublishedKey } from './keys.ts'
 export {

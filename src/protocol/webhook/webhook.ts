@@ -1,14 +1,15 @@
-/** Signatures of webhook deliveries, made and verified with the core's HMAC; see `webhook-signature.ts`. @module */
-import { createCore } from '../core/index.ts'
-import { createWebhookSignatures, type WebhookSignatures } from './webhook-signature.ts'
+/** Signatures of webhook deliveries, made and verified with the core's HMAC, see `signature.ts`; and what a receiver missed. @module */
+import { createCore } from '../../core/index.ts'
+import { createWebhookSignatures, type WebhookSignatures } from './signature.ts'
 
+export { type CatchUpOptions, catchUp, type MissedEvent } from './catch-up.ts'
 export type {
   ReceivedWebhook,
   WebhookDelivery,
   WebhookHeaders,
   WebhookRefusal,
   WebhookVerdict,
-} from './webhook-signature.ts'
+} from './signature.ts'
 
 const core = createCore()
 
