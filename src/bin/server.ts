@@ -122,7 +122,7 @@ const warmThreads = async ({ services: { workerPool } }: RunningServer): Promise
   }
 }
 
-/** Gives back what starting used, a fifth of what is resident, which an idle engine would keep. Takes 0.2 s, once. */
+/** Gives back what starting used, a fifth of what is resident, which an idle engine would keep. Takes 0.2 s, in which nobody is answered: it is done before anybody is. */
 const collectGarbage = async (): Promise<void> => {
   const session = new Session()
   session.connect()
@@ -134,13 +134,12 @@ const main = async (): Promise<void> => {
   let config: Config | undefined
   try {
     config = loadConfig()
-    const starting = startServer(config)
+    const starting = startServer(config, { beforeReady: collectGarbage })
     // Before it listens, since whoever gets an answer may send a signal.
     stopOnSignal(starting)
     const server = await starting
     greet(config, server)
     await warmThreads(server)
-    await collectGarbage()
   } catch (error) {
     process.stderr.write(`Assay could not start. ${explain(error, config)}\n`)
     process.exit(1)

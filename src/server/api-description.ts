@@ -1,5 +1,11 @@
 /** The words of the OpenAPI document that no single route could say. @module */
-import { createOpenApi, type OpenApiDocument } from '../http/openapi/openapi.ts'
+import { setImmediate } from 'node:timers/promises'
+import {
+  createOpenApi,
+  type OpenApiDocument,
+  type OpenApiInfo,
+  openApiSteps,
+} from '../http/openapi/openapi.ts'
 import type { Route } from '../http/route.ts'
 import { exampleAnswers } from './example-answers.ts'
 import { WEBHOOKS } from './webhooks-description.ts'
@@ -63,16 +69,31 @@ const EXAMPLE_VALUES: Readonly<Record<string, string>> = {
   webhookId: 'whk_01kahnq7x8e4w3v5f6t2s9r0pm',
 }
 
-/** @throws Error when the routes contradict each other; see {@link createOpenApi} */
+const infoOf = (baseUrl: string): OpenApiInfo => ({
+  title: 'Assay',
+  version: API_VERSION,
+  description: DESCRIPTION,
+  license: 'GPL-3.0-or-later',
+  serverUrl: baseUrl,
+  tags: TAGS,
+  exampleValues: EXAMPLE_VALUES,
+  exampleAnswers: exampleAnswers(baseUrl),
+  webhooks: WEBHOOKS,
+})
+
+/** @throws Error when the routes contradict each other; see {@link openApiSteps} */
 export const describeApi = (routes: readonly Route[], baseUrl: string): OpenApiDocument =>
-  createOpenApi(routes, {
-    title: 'Assay',
-    version: API_VERSION,
-    description: DESCRIPTION,
-    license: 'GPL-3.0-or-later',
-    serverUrl: baseUrl,
-    tags: TAGS,
-    exampleValues: EXAMPLE_VALUES,
-    exampleAnswers: exampleAnswers(baseUrl),
-    webhooks: WEBHOOKS,
-  })
+  createOpenApi(routes, infoOf(baseUrl))
+
+/** The same, giving others their turn after each step. */
+export const describeApiInTurns = async (
+  routes: readonly Route[],
+  baseUrl: string,
+): Promise<OpenApiDocument> => {
+  const steps = openApiSteps(routes, infoOf(baseUrl))
+  for (;;) {
+    const step = steps.next()
+    if (step.done) return step.value
+    await setImmediate()
+  }
+}

@@ -12,7 +12,7 @@ import type { RateLimitRefusal } from '../http/rate-limit.ts'
 import { actorOf } from '../ledger/entry.ts'
 import { type BuiltServices, createServices, type Services } from '../services/services.ts'
 import { isUnavailable } from '../store/session.ts'
-import { describeApi } from './api-description.ts'
+import { describeApiInTurns } from './api-description.ts'
 import { createApp } from './app.ts'
 import { createAuthenticators } from './authenticators.ts'
 import { routes } from './routes.ts'
@@ -34,6 +34,8 @@ export interface RunningServer {
 }
 
 export interface ServerOptions {
+  /** Called when everything is built, before the server says that it is ready. */
+  readonly beforeReady?: () => Promise<void>
   readonly clock?: Clock
   readonly logger?: Logger
 }
@@ -71,11 +73,24 @@ const listen = async (server: HttpServer, { port, host }: Config): Promise<numbe
 /** What the event log keeps of a request. */
 const requestKeeper =
   ({ eventLog, clock }: Pick<Services, 'eventLog' | 'clock'>) =>
-  ({ credential, ms, ...request }: HandledRequest): void => {
+  ({ organisation, credential, requestId, method, route, status, ms, ip }: HandledRequest): void => {
     const [actor, actorId] = actorOf(credential)
     const keyId = 'keyId' in credential ? credential.keyId : null
     const durationMs = Math.round(ms * 100) / 100
-    eventLog.record({ type: 'request', at: clock.now(), ...request, durationMs, actor, actorId, keyId })
+    eventLog.record({
+      type: 'request',
+      at: clock.now(),
+      organisation,
+      requestId,
+      method,
+      route,
+      status,
+      ip,
+      durationMs,
+      actor,
+      actorId,
+      keyId,
+    })
   }
 
 /** The configuration with the port that was picked, where PORT is 0. */
@@ -110,7 +125,7 @@ export const startServer = async (settings: Config, options: ServerOptions = {})
       logger,
       tracing: telemetry,
       isReady: () => ready,
-      describe: () => describeApi(routes, config.baseUrl),
+      describe: () => describeApiInTurns(routes, config.baseUrl),
     })
   } catch (error) {
     await closeHttpServer(server, { quietMs: 0, timeoutMs: 0 })
@@ -118,6 +133,7 @@ export const startServer = async (settings: Config, options: ServerOptions = {})
     throw error
   }
   telemetry?.exportMetrics(services.metrics)
+  await options.beforeReady?.()
   const { accounts, terminals, pods, proxies, domains, limits, idempotency, metrics, clock, security } =
     services
   const alertRateLimit = ({ organisation = DEFAULT_ORGANISATION, bucket }: RateLimitRefusal): void =>

@@ -90,7 +90,7 @@ export interface ServicesOptions {
   /** False while the server starts or drains. */
   readonly isReady: () => boolean
   /** The OpenAPI document. */
-  readonly describe: () => object
+  readonly describe: () => Promise<object>
 }
 
 /** Runs the closers in reverse order; all of them, even when one fails. @throws the first failure */

@@ -1,9 +1,11 @@
 /** What the OpenAPI document says of values is exact, and in words that every maker of clients knows. */
+import { Ajv2020 } from 'ajv/dist/2020.js'
 import { expect } from 'chai'
 import { RE2JS } from 're2js'
 import { WEBHOOK_EVENTS } from '../../src/domain/webhooks/events.ts'
 import { ERRORS, type ErrorCode } from '../../src/errors.ts'
 import { errorCodesOf } from '../../src/http/errors.ts'
+import { asJsonSchema } from '../../src/http/input/schema.ts'
 import { describeApi } from '../../src/server/api-description.ts'
 import { routes } from '../../src/server/routes.ts'
 
@@ -37,6 +39,17 @@ const COMMON = new RegExp(
 )
 
 describe('schemas of the OpenAPI document', () => {
+  it('are schemas, which the service takes for granted', () => {
+    const ajv = new Ajv2020({ logger: false })
+    const wrong = routes.flatMap(({ name, body, query, params, response }) =>
+      [body, query, params, ...Object.values(response)]
+        .filter((schema) => schema !== undefined && schema !== null)
+        .filter((schema) => ajv.validateSchema(asJsonSchema(schema)) !== true)
+        .map(() => `${name}: ${ajv.errorsText()}`),
+    )
+    expect(wrong).to.deep.equal([])
+  })
+
   it('have patterns that all engines of regular expressions read alike', () => {
     for (const ours of [String.raw`^(a|[.]{2}|[^\x00-\x1f/-])+$`, '^x{3,}-[!-~]?$'])
       expect(ours).to.match(COMMON)

@@ -37,7 +37,7 @@ export interface SystemDeps {
   /** Entries in the ledger, for its gauge. */
   readonly treeSize: () => Promise<number>
   /** The OpenAPI document; asked for once. */
-  readonly describe: () => object
+  readonly describe: () => Promise<object>
 }
 
 export interface SystemService {
@@ -49,7 +49,7 @@ export interface SystemService {
   metricsText(): Promise<string>
   metricsJson(): Promise<{ metrics: readonly MetricFamily[] }>
   /** The OpenAPI document, as JSON; the same bytes for everybody, since it is large. */
-  openapi(): Uint8Array
+  openapi(): Promise<Uint8Array>
 }
 
 /** @returns milliseconds it took, undefined when the part failed or did not answer in time */
@@ -97,7 +97,7 @@ export const createSystem = (deps: SystemDeps): SystemService => {
   const { checks, watchLists, witnessing, isReady, writeRefusal, treeSize } = deps
   const startedAt = clock.now()
   let cached: { readonly until: number; readonly health: Promise<Health> } | undefined
-  let document: Uint8Array | undefined
+  let document: Promise<Uint8Array> | undefined
 
   const examine = async (): Promise<Health> => {
     const askedAt = performance.now()
@@ -177,7 +177,7 @@ export const createSystem = (deps: SystemDeps): SystemService => {
       return { metrics: await metrics.json() }
     },
     openapi() {
-      document ??= Buffer.from(JSON.stringify(deps.describe()))
+      document ??= deps.describe().then((described) => Buffer.from(JSON.stringify(described)))
       return document
     },
   }

@@ -139,7 +139,7 @@ describe('health', () => {
       isReady,
       writeRefusal: () => undefined,
       treeSize: () => Promise.reject(new Error('no database')),
-      describe: () => ({}),
+      describe: async () => ({}),
     })
   const fine = () => Promise.resolve()
   const broken = () => Promise.reject(new Error('refused'))
