@@ -4,6 +4,7 @@
  * @module
  */
 import { parentPort, workerData } from 'node:worker_threads'
+import { createThreadClock } from '../servers/thread-time.ts'
 import { type Coverage, watchCoverage } from './coverage.ts'
 import { heldMemory } from './held-memory.ts'
 import { createMutation } from './mutation.ts'
@@ -40,9 +41,9 @@ export interface Fuzzed {
   readonly faults: readonly Fault[]
   /** Inputs that reached code which none before had reached, in base64. */
   readonly kept: readonly string[]
-  /** Ms of the slowest one, measured twice. */
+  /** Ms of this thread's processor time for the slowest one, the least of three. */
   readonly slowestMs: number
-  /** Bytes of memory that were held after the last input beyond those after a tenth of them; 0 for few inputs. */
+  /** Bytes by which held memory grew over the run, by least squares over many looks at it; 0 for few inputs. */
   readonly growth: number
   /** Characters of our sources that ran. */
   readonly characters: number
@@ -58,16 +59,38 @@ const MAX_CORPUS = 1000
 const MAX_FAULTS = 5
 /** Of fewer nobody could tell what stays from what is compiled and remembered once. */
 const MIN_MEASURED_INPUTS = 2000
+/** Looks at what is held, after the first fifth of the inputs. */
+const LOOKS = 16
 /** An input that took longer is read again, since the machine may have been busy. */
 const SLOW_MS = 50
 
 const { table, shared, isGuided } = workerData as ThreadData
+const processorMs = createThreadClock()
 const words = new Int32Array(shared, 0, 2)
 const current = new Uint8Array(shared, 8)
 
-const heldBytes = async (): Promise<number> => {
+/** What is held after so many inputs, besides the inputs that are kept for use. */
+interface Look {
+  readonly done: number
+  readonly bytes: number
+}
+
+const lookAt = async (done: number, corpus: readonly Buffer[]): Promise<Look> => {
   const { heap, outside } = await heldMemory()
-  return heap + outside
+  // What an input was cut out of is held with it.
+  const kept = new Set(corpus.map(({ buffer }) => buffer))
+  return { done, bytes: heap + outside - [...kept].reduce((sum, { byteLength }) => sum + byteLength, 0) }
+}
+
+/** Growth from the first look to the last, by the line that fits all of them best. */
+const growthOf = (looks: readonly Look[]): number => {
+  const mean = (of: (look: Look) => number): number =>
+    looks.reduce((sum, look) => sum + of(look), 0) / looks.length
+  const [x, y] = [mean(({ done }) => done), mean(({ bytes }) => bytes)]
+  const spread = mean(({ done }) => (done - x) ** 2)
+  if (looks.length < 2 || spread === 0) return 0
+  const slope = mean(({ done, bytes }) => (done - x) * (bytes - y)) / spread
+  return slope * ((looks.at(-1)?.done ?? 0) - (looks[0]?.done ?? 0))
 }
 
 /** Reads inputs, and notes what may not happen. */
@@ -89,7 +112,7 @@ const createReading = (parser: Parser) => {
     )
   }
   const took = (began: number, input: Buffer): void => {
-    const ms = performance.now() - began
+    const ms = processorMs() - began
     if (ms > slowestMs) {
       slowestMs = ms
       slowest = input
@@ -100,7 +123,7 @@ const createReading = (parser: Parser) => {
     current.set(input)
     words[1] = input.length
     Atomics.add(words, 0, 1)
-    const began = performance.now()
+    const began = processorMs()
     let result: unknown
     try {
       result = parser.parse(input)
@@ -177,7 +200,7 @@ const fuzz = async (parser: Parser, { inputs, seed, corpus: earlier }: Asked): P
   coverage?.remember(coverage.take())
   let done = 0
   let size = FIRST_BATCH
-  let early: number | undefined
+  const looks: Look[] = []
   const isMeasured = inputs >= MIN_MEASURED_INPUTS
   while (done < inputs && reading.faults().length < MAX_FAULTS) {
     const began = performance.now()
@@ -194,7 +217,8 @@ const fuzz = async (parser: Parser, { inputs, seed, corpus: earlier }: Asked): P
       corpus.push(...found)
       kept.push(...found.filter(({ length }) => length <= MAX_KEPT_BYTES))
     }
-    if (early === undefined && isMeasured && done >= inputs / 10) early = await heldBytes()
+    if (isMeasured && done >= (inputs * (LOOKS / 4 + looks.length)) / (LOOKS * 1.25))
+      looks.push(await lookAt(done, corpus))
   }
   await reading.again()
   coverage?.close()
@@ -204,7 +228,7 @@ const fuzz = async (parser: Parser, { inputs, seed, corpus: earlier }: Asked): P
     faults: reading.faults(),
     kept: kept.map((one) => one.toString('base64')),
     slowestMs: reading.slowestMs(),
-    growth: early === undefined ? 0 : (await heldBytes()) - early,
+    growth: growthOf(looks),
     characters: coverage?.characters() ?? 0,
     seconds: (performance.now() - started) / 1000,
   }

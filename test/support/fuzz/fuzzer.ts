@@ -19,6 +19,8 @@ const HEAD_BYTES = 8
 export interface Fuzzer {
   /** Of the parsers in the table. */
   readonly names: readonly string[]
+  /** Inputs so far, of all parsers. */
+  begun(): number
   /** @throws Error naming the input for one that hangs, or takes all memory; the fuzzer has then ended */
   fuzz(asked: Asked): Promise<Fuzzed>
   close(): Promise<void>
@@ -48,7 +50,8 @@ export const startFuzzer = async (
   /** The next message, unless the thread ends or stands still before. */
   const answer = <T>(what: string): Promise<T> =>
     new Promise((resolve, reject) => {
-      let [seen, since] = [Atomics.load(words, 0), performance.now()]
+      // Counted in looks, not by the clock: a run may be stopped (SIGSTOP) and go on hours later.
+      let [seen, stillMs] = [Atomics.load(words, 0), 0]
       const done = (): void => {
         clearInterval(watch)
         worker.off('message', heard).off('error', broke).off('exit', ended)
@@ -59,8 +62,9 @@ export const startFuzzer = async (
       }
       const watch = setInterval(() => {
         const begun = Atomics.load(words, 0)
-        if (begun !== seen) [seen, since] = [begun, performance.now()]
-        else if (begun > 0 && performance.now() - since > deadlineMs) {
+        stillMs = begun === seen ? stillMs + WATCH_MS : 0
+        seen = begun
+        if (begun > 0 && stillMs > deadlineMs) {
           failed(`stood still for ${deadlineMs} ms`)
           void worker.terminate()
         }
@@ -76,6 +80,7 @@ export const startFuzzer = async (
 
   return {
     names: await answer<readonly string[]>('the table'),
+    begun: () => Atomics.load(words, 0),
     fuzz(asked) {
       worker.postMessage(asked)
       return answer(asked.name)

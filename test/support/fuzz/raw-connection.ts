@@ -152,6 +152,8 @@ export const exchange = async (
       socket.write(write)
       if (pauseMs > 0) await pause(pauseMs)
       else await new Promise((resolve) => setImmediate(resolve))
+      // Nothing has to come before all is sent, which may take long on a busy machine.
+      timer.refresh()
     }
     const done = Promise.race([answered, closed, ended, silence])
     // Node answers nobody who has closed their side, so only who has nothing to expect does.

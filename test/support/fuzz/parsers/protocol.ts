@@ -32,7 +32,7 @@ import {
   STATUS_LIST_TYP,
 } from '../../../../src/protocol/status-list.ts'
 import { PairingError, pairingAddress, readPairing } from '../../../../src/protocol/terminal-pairing.ts'
-import { signWebhook, verifyWebhook } from '../../../../src/protocol/webhook.ts'
+import { signWebhook, verifyWebhook } from '../../../../src/protocol/webhook/webhook.ts'
 import { decodeZk1, encodeZk1 } from '../../../../src/protocol/zk1.ts'
 import { createPqWitness, createWitness } from '../../witnesses.ts'
 import { ofJson, ofText, type Parser, promise, textOf, utf16 } from '../parser.ts'
