@@ -91,10 +91,12 @@ class Pass implements Tx {
   }
 
   holder(kind: string, key: string): Held | undefined {
-    const { organisation } = this.#caller
-    const name = keyOf(organisation, kind, key)
+    return this.#holder(keyOf(this.#caller.organisation, kind, key), kind, key)
+  }
+
+  #holder(name: string, kind: string, key: string): Held | undefined {
     const held = this.#claims.get(name) ?? this.#context.known.claims.get(name)
-    if (held === undefined) this.unread.claims.push([organisation, kind, key])
+    if (held === undefined) this.unread.claims.push([this.#caller.organisation, kind, key])
     return held ?? undefined
   }
 
@@ -109,8 +111,9 @@ class Pass implements Tx {
   claim(kind: string, key: string, holder: Json = null): void {
     const { organisation } = this.#caller
     const { at } = this
-    if (this.holder(kind, key)) throw new Error(`A key of kind ${kind} was claimed although it is held.`)
     const name = keyOf(organisation, kind, key)
+    if (this.#holder(name, kind, key))
+      throw new Error(`A key of kind ${kind} was claimed although it is held.`)
     this.#claims.set(name, { holder, at })
     this.#undo.push(() => this.#claims.delete(name))
     const text = holder === null ? null : JSON.stringify(holder)
@@ -161,7 +164,7 @@ class Pass implements Tx {
         entry: text,
       }),
     )
-    return { index, entryId: id, leafHash: Buffer.from(leaf).toString('hex'), at }
+    return { index, entryId: id, leafHash: leaf.toString('hex'), at }
   }
 
   write(row: Row): void {

@@ -35,8 +35,8 @@ export interface Entry {
   readonly digest?: string
   /** A canonical element of the BN254 scalar field: 32 bytes big-endian, lower-case hex. */
   readonly commitment?: string
-  /** No personal data, no secrets. */
-  readonly data: { readonly [key: string]: Json }
+  /** No personal data, no secrets. Members that are undefined are left out. */
+  readonly data: { readonly [key: string]: Json | undefined }
   /** Beside the hashed entry, for followers. */
   readonly circuitId?: string
   readonly proofId?: string

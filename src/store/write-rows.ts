@@ -27,21 +27,27 @@ const encode = (value: unknown): unknown => {
   return typeof value === 'bigint' ? value.toString() : value
 }
 
+const foreign = (columns: readonly string[], values: Values): string | undefined =>
+  Object.keys(values).find((column) => !columns.includes(column))
+
 /**
- * Checks a row against its table and brings it into the form that travels.
+ * Checks a row against its table and brings it into the form that travels, which most rows have already.
  * @throws TypeError when a column is missing or foreign
  */
 const encodeRow = ({ name, columns }: Table, values: Values): Values => {
-  const encoded: Record<string, unknown> = {}
-  for (const column of columns) {
+  for (const column of columns)
+    if (values[column] === undefined) throw new TypeError(`A row of ${name} lacks ${column}.`)
+  let encoded: Record<string, unknown> | undefined
+  let count = 0
+  for (const column in values) {
+    if (++count > columns.length) throw new TypeError(`${name} has no column ${foreign(columns, values)}.`)
     const value = values[column]
-    if (value === undefined) throw new TypeError(`A row of ${name} lacks ${column}.`)
-    encoded[column] = encode(value)
+    const sent = encode(value)
+    if (sent === value) continue
+    encoded ??= { ...values }
+    encoded[column] = sent
   }
-  for (const key in values) {
-    if (!Object.hasOwn(encoded, key)) throw new TypeError(`${name} has no column ${key}.`)
-  }
-  return encoded
+  return encoded ?? values
 }
 
 const add = (a: unknown, b: unknown): unknown => {
@@ -165,7 +171,7 @@ const prepare = (tables: readonly Table[], last: string, lastCount: number): Pre
 
 /** Gathers rows, table by table, and writes them in one query. */
 export interface RowWriter {
-  /** Adds a row. @throws TypeError when it does not fit its table; nothing is added then */
+  /** Adds a row, which must not change any more. @throws TypeError when it does not fit its table; nothing is added then */
   add(row: Row): void
   /**
    * The query that writes everything added so far and then runs `last`, a data-modifying or SELECT statement
@@ -180,7 +186,7 @@ export const createRowWriter = (): RowWriter => {
   const tables = new Map<Table, Values[]>()
   return {
     add({ table, values }) {
-      const given: Values = { ...values }
+      const given = values as Values
       const encoded = encodeRow(table, given)
       // Rows that may still be combined are kept as they came: encoded, bytes and times would not compare.
       const row = table.merge === undefined ? encoded : given

@@ -78,18 +78,17 @@ export type EventRow = FactRow | LeafRow | RecordedRow
 
 /** As a line of the log: who and when come first, so that most lines can be passed over unparsed. */
 const lineOf = (at: number, organisation: string, rest: object): string =>
-  `${JSON.stringify({ at, organisation, ...rest })}\n`
+  `{"at":${at},"organisation":${JSON.stringify(organisation)},${JSON.stringify(rest).slice(1)}\n`
 
 /** An entry of the ledger as one line, which {@link parseLine} turns into all rows that it stands for. */
-export const ledgerLine = ({ index, organisation, type, at, leafHash, ...entry }: LoggedEntry): string => {
-  const { digest, keyId, circuitId, proofId, text } = entry
-  const hash = Buffer.from(leafHash).toString('hex')
-  const fields = { index, type, leafHash: hash, digest, keyId, circuitId, proofId, entry: text }
-  return lineOf(at, organisation, fields)
+export const ledgerLine = (entry: LoggedEntry): string => {
+  const { index, organisation, type, at, digest, keyId, circuitId, proofId, text } = entry
+  const leafHash = Buffer.from(entry.leafHash).toString('hex')
+  return lineOf(at, organisation, { index, type, leafHash, digest, keyId, circuitId, proofId, entry: text })
 }
 
-export const recordedLine = ({ at, organisation, ...rest }: RecordedRow): string =>
-  lineOf(at, organisation, rest)
+export const recordedLine = (row: RecordedRow): string =>
+  lineOf(row.at, row.organisation, { ...row, at: undefined, organisation: undefined })
 
 type StoredEntry = Omit<LeafRow, 'type' | 'auditEvent'> & { readonly type: string }
 

@@ -52,14 +52,14 @@ export const digestOf = ({ nullifier12, body }: ParsedProof): string => hex(null
 /**
  * What makes two presentations the same payment: proof, in either form, amount, currency and merchant. 128 bits of
  * SHA-256.
+ * @param digest of the proof, see {@link digestOf}
  */
 export const contentOf = (
-  proof: ParsedProof,
+  digest: string,
   amountMinor: number,
   currency: string,
   merchantId: string,
-): string =>
-  hash('sha256', `${digestOf(proof)}|${amountMinor}|${currency}|${merchantId}`).slice(0, CONTENT_HEX_DIGITS)
+): string => hash('sha256', `${digest}|${amountMinor}|${currency}|${merchantId}`).slice(0, CONTENT_HEX_DIGITS)
 
 /** Who presents: a terminal or a key, as the ledger's subject. */
 export const originOf = ({ credential }: Caller): readonly [kind: string, id: string] =>
@@ -90,6 +90,11 @@ interface Case {
   /** `pay_…` */
   readonly id: string
   readonly subject: readonly [kind: string, id: string]
+  /** The key of the transaction id; undefined where the request brought none. */
+  readonly transaction: string | undefined
+  /** See {@link nullifierKeyOf} and {@link digestOf}; undefined without a proof. */
+  readonly nullifier: string | undefined
+  readonly digest: string | undefined
   /** See {@link contentOf}; empty where something is missing. */
   readonly content: string
   readonly extraRows: readonly Row[]
@@ -145,43 +150,32 @@ const alertRows = ({ context, subject, alerts }: Case, decided: Decided): Row[] 
 }
 
 const entryOf = (
-  { context: { channel }, judgement: { payment, assurance }, subject }: Case,
+  { context: { channel }, judgement: { payment, assurance }, subject, digest }: Case,
   { status, reason }: Decided,
-): Entry => ({
-  type: 'payment',
-  subject,
-  ...(payment.proof && { digest: digestOf(payment.proof) }),
-  data: {
-    decision: status,
-    ...(reason && { reason }),
-    assurance,
-    ...(payment.amountMinor !== undefined && { amountMinor: payment.amountMinor }),
-    ...(payment.currency !== undefined && { currency: payment.currency }),
-    channel,
-  },
-})
-
-/** The key of the transaction id; undefined where the request brought none. */
-const transactionKey = ({ judgement: { payment }, subject }: Case): string | undefined =>
-  payment.named ? `${subject[1]}/${payment.transactionId}` : undefined
+): Entry => {
+  const { amountMinor, currency } = payment
+  return {
+    type: 'payment',
+    subject,
+    digest,
+    data: { decision: status, reason, assurance, amountMinor, currency, channel },
+  }
+}
 
 const repeated = ({ judgement }: Case, { status, assurance, reason }: FirstAnswer): Outcome => {
   const { transactionId } = judgement.payment
-  return { transactionId, status, assurance, ...(reason && { reason }), repeated: true }
+  return { transactionId, status, assurance, reason, repeated: true }
 }
 
 /** Writes what was decided. */
 const book = (self: Case, tx: Tx, decided: Decided): Outcome => {
   const { index } = tx.append(entryOf(self, decided))
-  for (const row of [rowOf(self, decided, index), ...alertRows(self, decided), ...self.extraRows])
-    tx.write(row)
-  return {
-    transactionId: self.judgement.payment.transactionId,
-    status: decided.status,
-    assurance: self.judgement.assurance,
-    ...(decided.reason && { reason: decided.reason }),
-    repeated: false,
-  }
+  tx.write(rowOf(self, decided, index))
+  for (const row of alertRows(self, decided)) tx.write(row)
+  for (const row of self.extraRows) tx.write(row)
+  const { payment, assurance } = self.judgement
+  const { status, reason } = decided
+  return { transactionId: payment.transactionId, status, assurance, reason, repeated: false }
 }
 
 /** Whether the card token paid before with this very payment. */
@@ -200,8 +194,8 @@ const wantedOf = ({ context, judgement }: Case): Decided => {
 }
 
 const decideCase = (self: Case, tx: Tx): Outcome => {
-  const { context, judgement, id, subject, content } = self
-  const { proof, transactionId } = judgement.payment
+  const { context, judgement, id, subject, transaction, nullifier, content } = self
+  const { transactionId } = judgement.payment
   const { assurance } = judgement
   const wanted = wantedOf(self)
   // What was accepted while the policy was another stays accepted.
@@ -211,9 +205,8 @@ const decideCase = (self: Case, tx: Tx): Outcome => {
 
   // The holders are what is claimed below. Both are asked for before either counts: of the payments of an upload that share
   // an id, each could otherwise name a key of its own only when the one before it is decided.
-  const transaction = transactionKey(self)
-  const answered = transaction && tx.holder(TRANSACTION, transaction)
-  const spent = proof && tx.holder(NULLIFIER, nullifierKeyOf(proof))
+  const answered = transaction === undefined ? undefined : tx.holder(TRANSACTION, transaction)
+  const spent = nullifier === undefined ? undefined : tx.holder(NULLIFIER, nullifier)
   if (answered) {
     const first = answered.holder as FirstAnswer
     if (first.content === content) return repeated(self, first)
@@ -229,10 +222,12 @@ const decideCase = (self: Case, tx: Tx): Outcome => {
     ? { status: 'conflict', reason: 'DOUBLE_SPEND', first: spender }
     : wanted
   const { status, reason } = decided
-  if (transaction && status !== 'rejected')
-    tx.claim(TRANSACTION, transaction, { content, status, assurance, ...(reason && { reason }) })
-  if (proof && status === 'accepted')
-    tx.claim(NULLIFIER, nullifierKeyOf(proof), {
+  if (transaction !== undefined && status !== 'rejected') {
+    const first = { content, status, assurance }
+    tx.claim(TRANSACTION, transaction, reason === undefined ? first : { ...first, reason })
+  }
+  if (nullifier !== undefined && status === 'accepted')
+    tx.claim(NULLIFIER, nullifier, {
       payment: id,
       transactionId,
       origin: subject[1],
@@ -252,14 +247,21 @@ export const decide = (
   extraRows: readonly Row[] = [],
 ): ((tx: Tx) => Outcome) => {
   const { payment } = judgement
+  const { proof } = payment
+  const digest = proof && digestOf(proof)
+  const subject = originOf(context.caller)
   const self: Case = {
     context,
     judgement,
     id: newId('pay', context.now),
-    subject: originOf(context.caller),
-    content: isWellFormed(payment)
-      ? contentOf(payment.proof, payment.amountMinor, payment.currency, payment.merchantId)
-      : '',
+    subject,
+    transaction: payment.named ? `${subject[1]}/${payment.transactionId}` : undefined,
+    nullifier: proof && nullifierKeyOf(proof),
+    digest,
+    content:
+      digest !== undefined && isWellFormed(payment)
+        ? contentOf(digest, payment.amountMinor, payment.currency, payment.merchantId)
+        : '',
     extraRows,
     alerts: new Map(),
   }

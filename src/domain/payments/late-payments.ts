@@ -76,7 +76,7 @@ const acceptance = (caller: Caller, row: PaymentRow, now: number): Decide<Accept
     status: 'accepted',
     acceptedAt: iso(acceptedAt),
   })
-  const content = contentOf(proof, amountMinor, currency, merchant)
+  const content = contentOf(digestOf(proof), amountMinor, currency, merchant)
   const spender: Spender = { payment: id, transactionId, origin: row.origin, content, assurance }
   const nullifier = nullifierKeyOf(proof)
   const entry = entryOf(row, { decision: 'accepted', acceptedLate: true })

@@ -135,8 +135,9 @@ export const createReader = ({
       stampedAt,
       customerId: input.customerId,
       paymentMethod: input.paymentMethod,
-      ...(proof.ok ? { proof, proofText: input.proofData } : { refusal: 'PROOF_MALFORMED' as const }),
-      ...(proof.ok && isAhead(stampedAt, now) && { refusal: 'CLOCK_SKEW' as const }),
+      proof: proof.ok ? proof : undefined,
+      proofText: proof.ok ? input.proofData : undefined,
+      refusal: proof.ok ? (isAhead(stampedAt, now) ? 'CLOCK_SKEW' : undefined) : 'PROOF_MALFORMED',
     }
   },
 

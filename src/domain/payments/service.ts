@@ -56,7 +56,7 @@ const toVerdict = ([outcome]: readonly Outcome[]): ValidateAnswer => {
     transactionId,
     doubleSpend: status === 'conflict',
     assurance,
-    ...(reason && { reason }),
+    reason,
   }
 }
 

@@ -4,6 +4,7 @@
  * @module
  */
 import { hash } from 'node:crypto'
+import { createCore } from '../../core/index.ts'
 import { foldInclusion as foldInclusionWith } from '../../protocol/merkle-proofs.ts'
 
 export const HASH_BYTES = 32
@@ -16,8 +17,9 @@ export const TILE_HEIGHT = 8
 const EMPTY_ROOT = hash('sha256', '', 'buffer')
 
 /** SHA-256(0x00 ‖ entry). @param text canonical JSON, hashed as UTF-8 */
-export const leafHash = (text: string): Uint8Array => hash('sha256', `\0${text}`, 'buffer')
+export const leafHash = (text: string): Buffer => hash('sha256', `\0${text}`, 'buffer')
 
+const core = createCore()
 const pair = new Uint8Array(1 + 2 * HASH_BYTES)
 pair[0] = 1
 
@@ -25,7 +27,7 @@ pair[0] = 1
 export const nodeHash = (left: Uint8Array, right: Uint8Array): Uint8Array => {
   pair.set(left, 1)
   pair.set(right, 1 + HASH_BYTES)
-  return hash('sha256', pair, 'buffer')
+  return core.sha256(pair)
 }
 
 /** A node that tiles keep: `level` n holds the roots of full tiles of level n - 1. */
