@@ -41,6 +41,12 @@ export interface WatchListState {
 export interface Metrics {
   /** Records an answered request. @param route the route's path template, or `unmatched` */
   observeRequest(method: string, route: string, status: number, seconds: number): void
+  /** Records how long a request waited for a place among those that are worked on. */
+  observeRequestWait(seconds: number): void
+  /** Counts a request that got no such place. */
+  countShedRequest(reason: 'full' | 'late'): void
+  /** Says how many requests wait for a place; asked at each scrape. */
+  readRequestQueue(count: () => number): void
   /** From reading a payment's nullifier to knowing whether it was free, in seconds. */
   readonly nullifierCheckSeconds: Histogram
   /** Records a zero-knowledge proof. @param seconds what it took, without waiting for a thread */
@@ -162,6 +168,40 @@ const createWitnessInstruments = (
     }),
     readWitnessed(source) {
       read = source
+    },
+  }
+}
+
+/** Of requests that find no place among those that are worked on. */
+const createAdmissionInstruments = (
+  registers: Registry[],
+): Pick<Metrics, 'observeRequestWait' | 'countShedRequest' | 'readRequestQueue'> => {
+  let count = () => 0
+  new Gauge({
+    name: 'http_queue_depth',
+    help: 'Requests that wait for a place among those that this server works on.',
+    registers,
+    collect() {
+      this.set(count())
+    },
+  })
+  const waits = new Histogram({
+    name: 'http_queue_seconds',
+    help: 'Time that requests waited for such a place, of those that had to wait and were begun.',
+    buckets: REQUEST_BUCKETS_SECONDS,
+    registers,
+  })
+  const shed = new Counter({
+    name: 'http_requests_shed_total',
+    help: 'Requests that got no such place: full, as many of their organisation waited as may; late, they waited as long as one may.',
+    labelNames: ['reason'],
+    registers,
+  })
+  return {
+    observeRequestWait: (seconds) => waits.observe(seconds),
+    countShedRequest: (reason) => shed.inc({ reason }),
+    readRequestQueue(source) {
+      count = source
     },
   }
 }
@@ -362,6 +402,7 @@ export const createMetrics = (): Metrics => {
     ...createInstruments(registers),
     ...createLedgerInstruments(registers),
     ...createWitnessInstruments(registers),
+    ...createAdmissionInstruments(registers),
     ...createQueueGauges(registers),
     readWatchLists: createWatchListGauges(registers),
   }

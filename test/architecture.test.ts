@@ -276,6 +276,8 @@ const RULES: { in: RegExp; may: readonly string[] }[] = [
     in: /^src\/http\//,
     may: [
       ...VOCABULARY,
+      // Whose turn it is: of requests and of proofs.
+      'src/circuits/threads/fair-queue.ts',
       'src/protocol/json-object.ts',
       'node:',
       'koa',
@@ -301,7 +303,7 @@ const RULES: { in: RegExp; may: readonly string[] }[] = [
   // What is published for receivers: nothing of the server.
   {
     in: /^src\/bin\/packages\/contents\/client\//,
-    may: ['src/protocol/webhook-signature.ts', '@noble/hashes'],
+    may: ['src/protocol/webhook/signature.ts', '@noble/hashes'],
   },
   {
     in: /^src\/bin\/packages\/contents\/verify\//,

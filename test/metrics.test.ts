@@ -16,6 +16,7 @@ const LABELS: ReadonlySet<string> = new Set([
   'circuit_id',
   'tier',
   'follower',
+  'reason',
 ])
 
 describe('metrics', () => {
@@ -29,6 +30,9 @@ describe('metrics', () => {
     metrics.ledgerBatchSize.observe(3)
     metrics.ledgerCommitSeconds.observe(0.002)
     metrics.ledgerInconsistencies.inc()
+    metrics.observeRequestWait(0.004)
+    metrics.countShedRequest('full')
+    metrics.readRequestQueue(() => 3)
     metrics.readProverQueue(() => ({ paying: 5, open: 0 }))
     metrics.readFollowers(async () => ({ webhooks: 9 }))
     const text = await metrics.text()
@@ -44,6 +48,10 @@ describe('metrics', () => {
       'ledger_commit_seconds_bucket{le="0.001"} 0',
       'ledger_commit_seconds_bucket{le="0.0025"} 1',
       'ledger_inconsistency_total 1',
+      'http_queue_depth 3',
+      'http_queue_seconds_bucket{le="0.0025"} 0',
+      'http_queue_seconds_bucket{le="0.005"} 1',
+      'http_requests_shed_total{reason="full"} 1',
       'prover_queue_depth{tier="paying"} 5',
       'ledger_follower_lag_entries{follower="webhooks"} 9',
     ]) {

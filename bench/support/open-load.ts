@@ -10,6 +10,8 @@ const HEAD_END = Buffer.from('\r\n\r\n')
 const LENGTH = /^content-length: (\d+)\r$/im
 const RETRY_AFTER = /^retry-after: \d+\r$/im
 const TICK_MS = 2
+/** For connections to be accepted by a server that is not busy yet. */
+const OPENING_MS = 500
 /** Of requests that were due and are not answered after the end. */
 const PATIENCE_MS = 120_000
 
@@ -26,6 +28,8 @@ export interface OpenLoad {
   readonly port: number
   /** That may be opened; what finds none free waits for one. */
   readonly connections: number
+  /** Of these, which are open before the load begins: a server of Node accepts one in a turn of its loop, which is slow where turns are long. */
+  readonly opened?: number
   /** A second. */
   readonly rate: number
   readonly milliseconds: number
@@ -53,6 +57,7 @@ const wholeAnswer = (data: Buffer): { readonly head: string } | undefined => {
 export const runOpenLoad = async ({
   port,
   connections,
+  opened = 0,
   rate,
   milliseconds,
   next,
@@ -87,7 +92,7 @@ export const runOpenLoad = async ({
       free.push(socket)
     }
   }
-  const connectOne = (one: Due): void => {
+  const connectOne = (): Socket => {
     const socket = connect({ host: '127.0.0.1', port, noDelay: true })
     open.add(socket)
     socket.on('data', (part) => take(socket, part))
@@ -102,15 +107,17 @@ export const runOpenLoad = async ({
       else if (current.has(socket) && !isOver)
         failure ??= new Error('the server closed a connection that it had to answer on')
     })
-    send(socket, one)
+    return socket
   }
   const ask = (one: Due): void => {
     const socket = free.pop()
     if (socket) send(socket, one)
-    else if (open.size < connections) connectOne(one)
+    else if (open.size < connections) send(connectOne(), one)
     else waiting.push(one)
   }
 
+  for (let i = 0; i < opened; i++) free.push(connectOne())
+  if (opened > 0) await pause(OPENING_MS)
   const began = performance.now()
   for (let now = began; now < began + milliseconds && failure === undefined; now = performance.now()) {
     for (; due < ((now - began) * rate) / 1000; due++)

@@ -5,6 +5,7 @@
  */
 import type { Caller } from '../caller.ts'
 import { AppError } from '../errors.ts'
+import type { Admission } from './admission.ts'
 import { type AnswerKit, compileAnswer } from './answer.ts'
 import {
   type AuthContext,
@@ -15,7 +16,7 @@ import {
 } from './auth.ts'
 import { addressBlock } from './connections/client-address.ts'
 import type { HttpContext } from './context.ts'
-import { asBadRequest, errorCodesOf, takesIdempotencyKey } from './errors.ts'
+import { asBadRequest, errorCodesOf, isQueued, takesIdempotencyKey } from './errors.ts'
 import { type IdempotencyKit, REPLAYED_HEADER, readIdempotency } from './idempotency.ts'
 import { compileBody, compileParams, compileQuery } from './input/input.ts'
 import { type RateLimiter, UNAUTHENTICATED_LIMIT_PER_MINUTE } from './rate-limit.ts'
@@ -31,7 +32,12 @@ export interface EndpointKit<S> extends AnswerKit {
   /** Requests that buckets of address limits have in their window, instead of what their routes say. */
   readonly addressLimits: Readonly<Record<string, number>>
   readonly idempotency: IdempotencyKit
+  readonly admission: Admission
 }
+
+/** Whose turn a request takes: the organisation's, or that of the address from which somebody without a credential asks. */
+const ownerOf = ({ organisation, ip }: HttpContext['state']): string =>
+  organisation ?? `ip:${addressBlock(ip)}`
 
 export interface Endpoint {
   readonly method: Route['method']
@@ -117,8 +123,8 @@ const compileCaller = <S>(route: Route<S>, { idempotency: kit }: EndpointKit<S>)
 }
 
 /**
- * Compiles a route. The order of its checks: credential, rate limit, scope, body form, an answer that was stored, path,
- * query, schema.
+ * Compiles a route. The order of its checks: credential, rate limit, scope, body form, a place among those that are worked on, an answer
+ * that was stored, path, query, schema.
  * @throws Error for a route whose first response is no success
  */
 export const compileEndpoint = <S>(route: Route<S>, kit: EndpointKit<S>): Endpoint => {
@@ -130,16 +136,20 @@ export const compileEndpoint = <S>(route: Route<S>, kit: EndpointKit<S>): Endpoi
   const declared = kit.checkResponses ? errorCodesOf(route) : undefined
   const toCaller = compileCaller(route, kit)
   const { method, path, answerHeaders = {} } = route
+  const { admission } = kit
+  const queued = isQueued(route)
   const fixedHeaders = Object.entries(answerHeaders)
 
   /** Before any work, so that a repeated request is neither refused for what has changed since, nor works again. */
   const findAnswer = async ({ idempotency }: Pick<Caller, 'idempotency'>) =>
     idempotency === undefined || route.commitsInSteps ? undefined : kit.idempotency.findAnswer(idempotency)
 
-  const handle = async (ctx: HttpContext, pathParams: Readonly<Record<string, string>>): Promise<void> => {
-    for (const [name, value] of fixedHeaders) ctx.res.setHeader(name, value)
-    const authenticated = await authenticate(ctx)
-    const raw = await body.read(ctx)
+  const work = async (
+    ctx: HttpContext,
+    pathParams: Readonly<Record<string, string>>,
+    authenticated: Authenticated | undefined,
+    raw: Buffer,
+  ): Promise<void> => {
     const caller = authenticated && toCaller(authenticated, ctx, raw)
     const stored = caller && (await findAnswer(caller))
     if (stored) {
@@ -162,6 +172,21 @@ export const compileEndpoint = <S>(route: Route<S>, kit: EndpointKit<S>): Endpoi
     const result = await route.handler(request as Request<never, never, never, never>, kit.services)
     if (caller?.idempotency?.replayed) ctx.set(REPLAYED_HEADER, 'true')
     return answer(ctx, result)
+  }
+
+  const handle = async (ctx: HttpContext, pathParams: Readonly<Record<string, string>>): Promise<void> => {
+    for (const [name, value] of fixedHeaders) ctx.res.setHeader(name, value)
+    const authenticated = await authenticate(ctx)
+    // Before there is a place, so that a client that sends slowly holds none.
+    const raw = await body.read(ctx)
+    if (!queued) return work(ctx, pathParams, authenticated, raw)
+    const owner = ownerOf(ctx.state)
+    if (!admission.take(owner)) await admission.wait(owner, ctx.res)
+    try {
+      await work(ctx, pathParams, authenticated, raw)
+    } finally {
+      admission.give(owner)
+    }
   }
 
   const run: typeof handle = route.badRequest

@@ -5,6 +5,7 @@
  */
 import { AppError, type ErrorCode, type ErrorDetail } from '../errors.ts'
 import type { HttpContext } from './context.ts'
+import { EVENT_STREAM_TYPE } from './event-stream.ts'
 import { knownParameters } from './input/query.ts'
 import { asJsonSchema, isClosedSomewhere } from './input/schema.ts'
 import type { Logger } from './log.ts'
@@ -64,8 +65,8 @@ const OWN_FAULTS: ReadonlySet<ErrorCode> = new Set([
 ])
 /** What an operator may want to know: more is asked than there is room for. */
 const SHORTAGES: ReadonlySet<ErrorCode> = new Set(['prover_overloaded', 'proof_service_unavailable'])
-/** Reasons of a 503 while nothing can be written, which the log has said when it began. */
-const REFUSED_WRITES: readonly string[] = ['DISK_FULL', 'DISK_UNWRITABLE', 'READ_ONLY']
+/** Reasons of a 503 while nothing can be written, which the log has said when it began, and of one that was not begun in time. */
+const REFUSED_REASONS: readonly string[] = ['DISK_FULL', 'DISK_UNWRITABLE', 'READ_ONLY', 'WAITED_TOO_LONG']
 /** Faults of those whom callers had us call. Anybody can bring them about, so they are no errors of the service. */
 const TARGET_FAULT = /^(upstream|egress|source|dns|provider)_/
 
@@ -76,7 +77,7 @@ const logError = (
 ): void => {
   const { code } = error
   if (TARGET_FAULT.test(code)) logger.info({ error: code, ...details }, 'target failed')
-  else if (SHORTAGES.has(code) || REFUSED_WRITES.includes(error.reason ?? ''))
+  else if (SHORTAGES.has(code) || REFUSED_REASONS.includes(error.reason ?? ''))
     logger.warn({ error: code, ...details }, 'request refused')
   else if (OWN_FAULTS.has(code))
     logger.error({ err: code === 'internal' ? (error.cause ?? error) : error, ...details }, 'request failed')
@@ -155,6 +156,13 @@ export const errorCodesOf = (route: Route): ReadonlySet<ErrorCode> => {
   if (route.badRequest) for (const code of UNFIT) codes.delete(code)
   return codes
 }
+
+/** Threads for proofs, targets, sources and providers, connections for searches: each has a queue or a bound of its own. */
+const WAITED_FOR = /^(prover_|proof_service_|upstream_|source_|dns_|provider_|identity_provider_|search_)/
+
+/** Whether requests of this route take one of the places that organisations share. */
+export const isQueued = ({ queued, cost, errors, produces }: Route): boolean =>
+  queued ?? !(cost === 0 || produces === EVENT_STREAM_TYPE || errors.some((code) => WAITED_FOR.test(code)))
 
 const takesSession = ({ auth }: Pick<Route, 'auth'>): boolean => auth === 'console' || auth === 'session'
 

@@ -2,6 +2,7 @@
 import type { RequestListener } from 'node:http'
 import Koa from 'koa'
 import type { Clock } from '../clock.ts'
+import { type AdmissionLimits, createAdmission } from '../http/admission.ts'
 import type { Authenticators } from '../http/auth.ts'
 import { createCompression } from '../http/compression.ts'
 import { createClientAddress } from '../http/connections/client-address.ts'
@@ -51,7 +52,10 @@ export interface AppOptions<S> {
   readonly limits: { readonly consume: ConsumeLimit }
   readonly idempotency: IdempotencyKit
   readonly logger: Logger
-  readonly metrics: Pick<Metrics, 'observeRequest'>
+  readonly metrics: Pick<
+    Metrics,
+    'observeRequest' | 'observeRequestWait' | 'countShedRequest' | 'readRequestQueue'
+  >
   readonly clock: Clock
   /** Whether an error means that the database is away: 503 instead of 500. */
   readonly isUnavailable?: IsUnavailable
@@ -63,6 +67,8 @@ export interface AppOptions<S> {
   readonly outermost?: HttpMiddleware
   /** Why nothing can be written, so that only what reads is answered; absent: never. */
   readonly writeRefusal?: () => WritesRefused | undefined
+  /** How many requests are worked on and wait; tests have fewer than usual. */
+  readonly admission?: AdmissionLimits
   /** Called for every refused call; must not throw. */
   readonly onRateLimited?: (refusal: RateLimitRefusal) => void
 }
@@ -103,6 +109,12 @@ export const createApp = <S>(options: AppOptions<S>): RequestListener => {
   const rateLimiter = config.rateLimits
     ? createRateLimiter(limits.consume, clock, options.onRateLimited)
     : undefined
+  const admission = createAdmission({
+    limits: options.admission,
+    onBegun: metrics.observeRequestWait,
+    onRefused: metrics.countShedRequest,
+  })
+  metrics.readRequestQueue(admission.waiting)
   const unread = createUnreadAnswers()
   const compression = createCompression(unread)
   const endpoints = routes.map((route) =>
@@ -113,6 +125,7 @@ export const createApp = <S>(options: AppOptions<S>): RequestListener => {
       limitPerMinute: config.rateLimitPerMinute,
       addressLimits: { 'chat.reads': config.chatLimits.readsPerMinute },
       idempotency,
+      admission,
       unread,
       compression,
       checkResponses: config.checkResponses,

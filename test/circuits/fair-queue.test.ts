@@ -61,6 +61,30 @@ describe('fair queue', () => {
     )
   })
 
+  it('passes over owners that may have nothing now, who keep their turn', () => {
+    const queue = createFairQueue<string>()
+    for (const item of ['a1', 'a2', 'b1', 'b2', 'c1']) queue.add(item.slice(0, 1), item)
+    const without = (left: string) => queue.take((owner) => owner !== left)
+    expect([without('a'), without('a'), queue.take(), queue.take(() => false)]).to.deep.equal([
+      'b1',
+      'c1',
+      'a1',
+      undefined,
+    ])
+    expect([queue.take(), queue.take(), queue.take()]).to.deep.equal(['b2', 'a2', undefined])
+  })
+
+  it('takes an item back without costing its owner the turn', () => {
+    const queue = createFairQueue<string>()
+    for (const item of ['a1', 'a2', 'b1']) queue.add(item.slice(0, 1), item)
+    queue.remove('a', 'a1')
+    queue.remove('a', 'a1')
+    queue.remove('c', 'c1')
+    expect([queue.size(), queue.take()]).to.deep.equal([2, 'a2'])
+    queue.remove('b', 'b1')
+    expect([queue.size(), queue.take()]).to.deep.equal([0, undefined])
+  })
+
   it('gives up all that waits at once', () => {
     const queue = createFairQueue<number>()
     for (const [i, owner] of ['a', 'b', 'a'].entries()) queue.add(owner, i)

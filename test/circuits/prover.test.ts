@@ -31,10 +31,11 @@ describe('prover', function () {
   const open: Prover[] = []
   const start = ({
     limits,
+    sharedWaitSeconds,
     ...options
-  }: Partial<WorkerPoolOptions> & Pick<ProverOptions, 'limits'> = {}): Started => {
+  }: Partial<WorkerPoolOptions> & Pick<ProverOptions, 'limits' | 'sharedWaitSeconds'> = {}): Started => {
     const pool = createWorkerPool({ threads: 1, artifacts, ...options })
-    const prover = createProver({ pool, limits })
+    const prover = createProver({ pool, limits, sharedWaitSeconds })
     const close = async () => {
       await prover.close()
       await pool.close()
@@ -78,6 +79,19 @@ describe('prover', function () {
     expect(prover.waiting()).to.deep.equal({ paying: 0, open: 0 })
     expect((await prove(prover)).publicSignals).to.have.length(4)
     expect((await prove(prover, 'open')).publicSignals).to.have.length(4)
+  })
+
+  it('refuses a proof that would wait too long behind those of its owner, while others wait as well', async () => {
+    const prover = start({ sharedWaitSeconds: 0 })
+    await prove(prover)
+    const made = [prove(prover), prove(prover), prove(prover)]
+    // Whoever has none waiting is let in.
+    made.push(prove(prover, 'paying', 'org_2'))
+    expect(await codeOf(prove(prover))).to.equal('prover_overloaded')
+    expect(await codeOf(prove(prover, 'paying', 'org_2'))).to.equal('prover_overloaded')
+    made.push(prove(prover, 'paying', 'org_3'))
+    await Promise.all(made)
+    expect((await Promise.all([prove(prover), prove(prover)])).length).to.equal(2)
   })
 
   it('serves paying callers first, and lets open ones in at every fourth turn', async () => {

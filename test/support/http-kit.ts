@@ -3,6 +3,7 @@ import type { AddressInfo } from 'node:net'
 import type { Scope } from '../../src/caller.ts'
 import { systemClock } from '../../src/clock.ts'
 import { AppError } from '../../src/errors.ts'
+import type { AdmissionLimits } from '../../src/http/admission.ts'
 import type { Authenticator, Authenticators, Identity } from '../../src/http/auth.ts'
 import type { PathFor } from '../../src/http/connections/host-paths.ts'
 import { closeHttpServer, createHttpServer, type HttpServer } from '../../src/http/connections/server.ts'
@@ -66,6 +67,7 @@ export interface HttpKitOptions {
   readonly logLevel?: string
   readonly isUnavailable?: (error: unknown) => boolean
   readonly pathFor?: PathFor
+  readonly admission?: AdmissionLimits
   /** Absent: no answer is stored. */
   readonly findAnswer?: IdempotencyKit['findAnswer']
 }
@@ -101,6 +103,7 @@ export const startHttpKit = async (
     clock: systemClock,
     isUnavailable: options.isUnavailable,
     pathFor: options.pathFor,
+    admission: options.admission,
     onRateLimited: (refusal) => refusals.push(refusal),
   })
   const server = createHttpServer(app)

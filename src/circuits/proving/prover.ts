@@ -26,6 +26,8 @@ const TIER_LIMITS: Readonly<Record<Tier, TierLimits>> = {
   paying: { total: 256, perOwner: 64 },
   open: { total: 32, perOwner: 8 },
 }
+/** How long a proof may have to wait while several owners wait: after more was asked than can be made, all is soon as usual. */
+const MAX_SHARED_WAIT_SECONDS = 4
 /** While both tiers wait, every so many proofs one is from the open tier. */
 const OPEN_EVERY = 4
 /** How many proofs of the other tier go before one of this tier, at most, while both wait. */
@@ -49,8 +51,8 @@ export interface Prover {
    * Makes a proof. Whoever has proofs waiting in a tier takes turns there, one proof at a time.
    * @param input what the circuit's `witnessInput` gives
    * @param owner whose turn it takes: an organisation's id, or what stands for a stranger
-   * @throws AppError prover_overloaded when the tier, or the owner's share of it, is full, unavailable after close or
-   *   when no thread could start; WitnessError where no witness exists
+   * @throws AppError prover_overloaded when the tier, or the owner's share of it, is full, or while several owners wait and this proof
+   *   would wait for longer than 4 s; unavailable after close or when no thread could start; WitnessError where no witness exists
    */
   prove(circuitId: CircuitId, input: WitnessInput, tier: Tier, owner: string): Promise<Proved>
   /** How many proofs wait for a thread, by tier. */
@@ -77,6 +79,8 @@ export interface ProverOptions {
   /** Makes the proofs. */
   readonly pool: WorkerPool
   readonly limits?: Readonly<Record<Tier, TierLimits>>
+  /** How long a proof may have to wait while several owners wait, in seconds. */
+  readonly sharedWaitSeconds?: number
   /** Most memory for the tables of one circuit in one thread that are made in the background; none where absent. */
   readonly tableBytes?: number
   /** Hears of tables that could not be made. */
@@ -88,8 +92,11 @@ export interface ProverOptions {
 /** Says how many seconds so many proofs take, by those that were measured. */
 const createEstimate = (threads: number) => {
   let proofMs = TYPICAL_PROOF_MS
+  let isGuess = true
   return {
+    isGuess: () => isGuess,
     measured(ms: number): void {
+      isGuess = false
       proofMs += (ms - proofMs) * NEWEST_SHARE
     },
     seconds: (proofs: number): number =>
@@ -101,6 +108,7 @@ const createEstimate = (threads: number) => {
 export const createProver = ({
   pool,
   limits = TIER_LIMITS,
+  sharedWaitSeconds = MAX_SHARED_WAIT_SECONDS,
   tableBytes = 0,
   onFailure,
   onProved = () => undefined,
@@ -141,22 +149,29 @@ export const createProver = ({
   })
   const tables = createCircuitTables({ pool, bytesEach: tableBytes, onFailure })
 
-  /** When a proof that came now would be made. */
-  const retryAfter = (tier: Tier, owner: string): number => {
+  /** Seconds until a proof that came now would be made. */
+  const secondsUntilMade = (tier: Tier, owner: string): number => {
     const ahead = tiers[tier].ahead(owner)
     const others = tiers[tier === 'open' ? 'paying' : 'open'].size()
     const between = Math.min(others, Math.ceil((ahead + 1) * OTHERS_EACH[tier]))
     return estimate.seconds(running.size + ahead + between)
   }
 
+  const isFull = (tier: Tier, owner: string): boolean => {
+    const { total, perOwner } = limits[tier]
+    const [all, own] = [tiers[tier].size(), tiers[tier].sizeOf(owner)]
+    if (all >= total || own >= perOwner) return true
+    const isShared = all > own && own > 0 && !estimate.isGuess()
+    return isShared && secondsUntilMade(tier, owner) > sharedWaitSeconds
+  }
+
   return {
     prove(circuitId, input, tier, owner) {
       const queue = tiers[tier]
-      const { total, perOwner } = limits[tier]
       return new Promise((resolve, reject) => {
         if (closed) reject(new AppError('unavailable'))
-        else if (queue.size() >= total || queue.sizeOf(owner) >= perOwner) {
-          reject(new AppError('prover_overloaded', { retryAfter: retryAfter(tier, owner) }))
+        else if (isFull(tier, owner)) {
+          reject(new AppError('prover_overloaded', { retryAfter: secondsUntilMade(tier, owner) }))
         } else {
           queue.add(owner, { circuitId, input, resolve, reject })
           wake()

@@ -9,10 +9,12 @@ export interface FairQueue<T> {
   ahead(owner: string): number
   /** Adds an item behind those of its owner. */
   add(owner: string, item: T): void
-  /** Takes the oldest item of the owner whose turn it is, who then has the last turn of all. */
-  take(): T | undefined
+  /** Takes the oldest item of the first owner in turn that may have it, who then has the last turn of all. */
+  take(mayHave?: (owner: string) => boolean): T | undefined
   /** Takes up to `most` items that fit, from each owner in turn, the oldest first. */
   takeFitting(most: number, fits: (item: T) => boolean): T[]
+  /** Takes an item back. Its owner keeps the turn for the next one. */
+  remove(owner: string, item: T): void
   /** Takes all of them. */
   clear(): T[]
 }
@@ -45,11 +47,9 @@ export const createFairQueue = <T>(): FairQueue<T> => {
       else items.push(item)
       size += 1
     },
-    take() {
-      const [turn] = owners
-      if (turn === undefined) return undefined
-      const [item] = takeFrom(...turn, 0)
-      return item
+    take(mayHave = () => true) {
+      for (const [owner, items] of owners) if (mayHave(owner)) return takeFrom(owner, items, 0)[0]
+      return undefined
     },
     takeFitting(most, fits) {
       const taken: T[] = []
@@ -61,6 +61,14 @@ export const createFairQueue = <T>(): FairQueue<T> => {
         }
       }
       return taken
+    },
+    remove(owner, item) {
+      const items = owners.get(owner) ?? []
+      const index = items.indexOf(item)
+      if (index < 0) return
+      items.splice(index, 1)
+      if (items.length === 0) owners.delete(owner)
+      size -= 1
     },
     clear() {
       const items = [...owners.values()].flat()

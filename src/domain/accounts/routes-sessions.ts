@@ -17,6 +17,7 @@ const createSession = route({
     'Sets the session cookie, valid for 12 hours. After 10 wrong passwords in 15 minutes for one account from one address, or 100 for one account or from one address, the answer is 429 even if the password is right. An account with a second factor needs `code` as well: without one, a right password returns 401 `totp_required`.',
   body: SignIn,
   response: { 201: SessionCreated },
+  queued: false,
   errors: ['invalid_credentials', 'totp_required', 'totp_invalid', 'rate_limited', 'unavailable'],
   example: { body: { email: '{email}', password: '{password}' } },
   handler: async ({ body, ip, headers, requestId }, { accounts }: Services) => {
@@ -94,6 +95,7 @@ const changePassword = route({
     'Ends its other sessions, on every server within a second, and unlinks it from identity providers. A wrong current password counts as a failed sign-in.',
   body: PasswordChange,
   response: { 204: null },
+  queued: false,
   errors: ['invalid_credentials'],
   example: { body: { currentPassword: '{password}', newPassword: 'an even better battery' } },
   handler: ({ caller, body, ip }, { accounts }: Services) =>

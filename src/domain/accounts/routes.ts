@@ -32,6 +32,7 @@ const createAccount = route({
     'One account per e-mail address. The organisation starts with an inactive subscription and 100 free proofs that are valid for 30 days.',
   body: NewAccount,
   response: { 201: AccountCreated },
+  queued: false,
   errors: ['email_taken', 'rate_limited', 'unavailable'],
   example: {
     body: { email: 'ada@shop.example', password: 'correct horse battery', organisation: 'Corner shop' },

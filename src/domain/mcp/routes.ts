@@ -31,6 +31,7 @@ const callMcp = route({
     403: JsonRpcFailure,
     404: JsonRpcFailure,
   },
+  queued: false,
   errors: [],
   example: { body: { jsonrpc: '2.0', id: 1, method: 'tools/list' } },
   async handler({ body, headers, ip, requestId }, { mcp }: Services) {

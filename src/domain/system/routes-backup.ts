@@ -18,6 +18,7 @@ export const createBackup = route({
   description:
     'A ZIP archive with everything that was committed before the request, and a manifest with SHA-256 of each file, streamed. Nobody can read or write while the files are copied; the header `Assay-Backup` says for how many milliseconds that was, as JSON. It holds no key: keep `master.key` elsewhere. `npx assay backup` calls this and checks what it got. Returns 501 on PostgreSQL, which has its own tools.',
   produces: 'application/zip',
+  queued: false,
   response: { 200: Type.String({ description: 'A ZIP archive.' }) },
   errors: ['not_implemented', 'conflict'],
   example: {},

@@ -118,6 +118,7 @@ const getMetricsText = route({
   description:
     'Public, unless the operator has set METRICS_TOKEN; then that token, or a key with scope `metrics`.',
   produces: PROMETHEUS_TEXT,
+  queued: false,
   response: { 200: Type.String() },
   errors: ['insufficient_scope'],
   example: {},
@@ -133,6 +134,7 @@ const getMetrics = route({
   tag,
   summary: 'Get metrics as JSON, or as text if Accept prefers text',
   produces: [JSON_TYPE, PROMETHEUS_TEXT],
+  queued: false,
   response: { 200: MetricsDocument },
   errors: [],
   example: {},

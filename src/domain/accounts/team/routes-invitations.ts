@@ -74,6 +74,7 @@ const acceptInvitation = route({
     'Creates an account with the e-mail address and role of the invitation, and ends all other invitations of the organisation to that address. An invitation that is unknown, has expired, was used or was revoked returns 410 `invitation_invalid`. Counted together with sign-ups: 20 an hour from one address.',
   body: Acceptance,
   response: { 201: Member },
+  queued: false,
   errors: ['invitation_invalid', 'email_taken', 'rate_limited', 'unavailable'],
   example: { body: { invitation: '{invitation}', password: 'correct horse battery' } },
   handler: ({ body, ip, requestId }, { accounts }: Services) =>

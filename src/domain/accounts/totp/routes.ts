@@ -30,6 +30,7 @@ const startTotp = route({
   description: `Returns a secret for an authenticator app (TOTP, RFC 6238: SHA-1, 6 digits, 30 seconds), once. It has no effect until it is confirmed; a new one replaces one that was not confirmed. ${BRAKE}`,
   body: TotpStart,
   response: { 201: TotpStarted },
+  queued: false,
   errors: ['conflict', 'invalid_credentials', 'unavailable'],
   example: { body: { password: '{password}' } },
   handler: ({ caller, body, ip }, { accounts }: Services) => accounts.totp.start(caller, body, ip),
@@ -59,6 +60,7 @@ const replaceRecoveryCodes = route({
   description: `All earlier ones stop working. ${BRAKE}`,
   body: TotpChange,
   response: { 200: RecoveryCodes },
+  queued: false,
   errors: ['conflict', 'invalid_credentials', 'totp_invalid', 'unavailable'],
   example: { body: { password: '{password}', code: '{totpCode}' } },
   handler: ({ caller, body, ip }, { accounts }: Services) =>
@@ -74,6 +76,7 @@ const disableTotp = route({
   description: `Deletes the secret and the recovery codes, and ends the other sessions of the account. ${BRAKE}`,
   body: TotpChange,
   response: { 204: null },
+  queued: false,
   errors: ['conflict', 'invalid_credentials', 'totp_invalid', 'unavailable'],
   example: { body: { password: '{password}', code: '{totpCode}' } },
   handler: ({ caller, body, ip }, { accounts }: Services) => accounts.totp.disable(caller, body, ip),

@@ -21,6 +21,7 @@ const authoriseAgent = route({
   body: AuthoriseAgent,
   exactNumbers: true,
   response: { 200: AgentAuthorisation },
+  queued: false,
   errors: ['not_found'],
   answerHeaders: FEATURE_HEADERS,
   example: {

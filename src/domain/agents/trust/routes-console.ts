@@ -108,6 +108,7 @@ const checkAgentDomain = route({
   summary: "Check again whether the agent's domain publishes its key",
   description:
     'Raises or lowers the trust level according to the current key directory. For active or suspended agents that have proven possession of their key.',
+  queued: false,
   errors: ['not_found', 'conflict'],
   handler: ({ caller, params }, { agents }: Services) => agents.checkDomain(caller, params.agentId),
 })

@@ -27,6 +27,7 @@ const verifyAgent = route({
   // The canonical form of a card has none that a double would round (RFC 8785 §3.2.2.3).
   exactNumbers: true,
   response: { 200: AgentVerdict },
+  queued: false,
   errors: ['not_found'],
   answerHeaders: FEATURE_HEADERS,
   example: { body: { agent_id: '{agentId}', jws: '{agentProof}' } },

@@ -29,6 +29,7 @@ const enrolAgent = route({
     "Without `proof_of_possession` the agent is pending and the answer contains a challenge that is valid for an hour. Sign `message` with the key (and `message_pq` with the second key, if there is one) and send `agent_id` and `proof_of_possession` to the same route: the agent becomes active. Only an active agent reserves its key: enrolling the same key again returns 409, even after the agent was revoked. With `key_directory_url` or `agent_card_url` the service looks for the key at the agent's domain. If it is not published there, the agent becomes active all the same, and `trust_reasons` says why its trust level is not higher.",
   body: Enrolment,
   response: { 201: AgentEnrolled },
+  queued: false,
   errors: ['not_found', 'conflict', 'key_registered'],
   answerHeaders: FEATURE_HEADERS,
   example: {
