@@ -106,13 +106,28 @@ export const createAdmission = ({
     if (own === 0) inWorkOf.delete(owner)
     else inWorkOf.set(owner, own)
   }
+  let later: NodeJS.Timeout | undefined
   const beginWaiting = (): void => {
     while (inWork < limits.inWork) {
       const next = queue.take(mayBegin)
-      if (next === undefined) return
+      if (next === undefined) {
+        beginLater()
+        return
+      }
       count(next.owner, 1)
       next.begin()
     }
+  }
+  /** Those that wait for a part of their own have all places once the others have gone. */
+  const beginLater = (): void => {
+    if (queue.size() === 0 || later !== undefined) return
+    later = setTimeout(
+      () => {
+        later = undefined
+        beginWaiting()
+      },
+      Math.max(1, sharedUntil - now()),
+    ).unref()
   }
 
   return {
@@ -145,11 +160,13 @@ export const createAdmission = ({
           queue.remove(owner, waiting)
           reject(error)
         }
+        // Its client may have gone before it got here, of which nothing tells any more.
         const onClose = () => refuse(new AppError('invalid_request', { message: GONE }))
         const timer = setTimeout(() => {
           onRefused?.('late')
           refuse(tooLate(limits))
         }, limits.waitMs)
+        if (response.destroyed) return onClose()
         response.on('close', onClose)
         queue.add(owner, waiting)
         beginWaiting()

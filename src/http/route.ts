@@ -126,9 +126,10 @@ interface RouteSpec<
   readonly cost?: number
   /**
    * Begins at once, and takes none of the places of which an organisation has its share: what waits where it has a queue or a bound of its own, and what
-   * tells how the server is. Routes of cost 0, streams of events, and those whose errors name whom they wait for, do so without saying it.
+   * tells how the server is. Routes of cost 0, streams of events, and those whose errors name whom they wait for, do so without saying it; true where
+   * one of these takes a place all the same.
    */
-  readonly queued?: false
+  readonly queued?: boolean
   /** Counted instead of the organisation's limit, or of that of public routes. */
   readonly addressLimit?: AddressLimit
   /** Headers of each of its answers, errors and repeated ones among them. */

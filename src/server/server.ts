@@ -169,6 +169,7 @@ export const startServer = async (settings: Config, options: ServerOptions = {})
         ready = false
         // A stream is a request that never ends by itself.
         services.chatStream.close()
+        services.webhooks.endWaiting()
         await closeHttpServer(server, { quietMs })
         // Before the services: what is measured is read once more.
         await telemetry?.close()

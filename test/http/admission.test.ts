@@ -12,6 +12,7 @@ import { createEventStreams } from '../../src/http/event-stream.ts'
 import { type Route, route } from '../../src/http/route.ts'
 import { eventually } from '../support/eventually.ts'
 import { type HttpKit, startHttpKit } from '../support/http-kit.ts'
+import { rejection } from '../support/rejection.ts'
 
 const OWNERS = ['a', 'b', 'c', 'd']
 const PRESENCE_MS = 1000
@@ -135,6 +136,25 @@ describe('admission', () => {
       }),
       { numRuns: 200 },
     )
+  })
+
+  it('begins what waits once the others have gone, although no place is given back', async () => {
+    const limits: AdmissionLimits = { inWork: 4, inWorkShared: 1, waitingEach: 3, waitMs: 60_000 }
+    const admission = createAdmission({ limits })
+    for (const owner of ['a', 'b']) expect(admission.take(owner)).to.equal(true)
+    admission.give('b')
+    expect(admission.take('a')).to.equal(false)
+    await admission.wait('a', responseOf())
+    expect(admission.waiting()).to.equal(0)
+  })
+
+  it('keeps nobody waiting whose client has gone already', async () => {
+    const limits: AdmissionLimits = { inWork: 1, inWorkShared: 1, waitingEach: 3, waitMs: 60_000 }
+    const admission = createAdmission({ limits })
+    expect(admission.take('a')).to.equal(true)
+    const gone = Object.assign(responseOf(), { destroyed: true })
+    expect((await rejection(admission.wait('a', gone))).message).to.include('has gone')
+    expect(admission.waiting()).to.equal(0)
   })
 
   it('lets an owner that is alone have all places, and of several each its part, so that none has to wait for another', () => {

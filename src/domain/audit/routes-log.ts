@@ -22,6 +22,7 @@ const getCheckpoint = route({
     'cosignature. No checkpoint that contradicts an earlier one is ever signed. Where the service has a policy of witnesses, it is the newest one that they have cosigned, unless that is too old.',
   produces: PLAIN_TEXT,
   response: { 200: Type.String() },
+  queued: false,
   errors: ['log_inconsistent'],
   example: {},
   handler: (_, { publishedLog }: Services) => publishedLog.checkpoint(),

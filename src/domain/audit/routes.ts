@@ -27,6 +27,7 @@ const listAudit = route({
     'Entries of your organisation, newest first, and a signed checkpoint that covers them. `leafHash` is SHA-256(0x00 ‖ `entry` in UTF-8). An operator gets the entries of all organisations, without their text.',
   query: AuditQuery,
   response: { 200: AuditPage },
+  queued: false,
   errors: ['log_inconsistent', 'validation_failed'],
   example: { query: { type: 'account', limit: '10' } },
   handler: ({ caller, query }, { audit }: Services) => audit.list(caller, query),

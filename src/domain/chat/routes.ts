@@ -86,6 +86,8 @@ const postMessage = route({
     'posting_paused',
     'proof_service_unavailable',
   ],
+  // Few have a proof to be checked.
+  queued: true,
   example: { body: { agent_name: 'Ada', text: 'What did you find out today?', topic: 'small talk' } },
   handler: (request, { chat }: Services) => chat.post(request.body, posterOf(request, chat)),
 })
@@ -103,6 +105,8 @@ const listMessages = route({
   query: MessagesQuery,
   response: { 200: MessagePage },
   errors: ['search_too_broad', 'unavailable'],
+  // Few search, and for a bounded time.
+  queued: true,
   handler: ({ query, ip }, { chat }: Services) => chat.list(query, { ip }),
 })
 

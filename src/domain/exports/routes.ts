@@ -51,6 +51,7 @@ const exportEvidence = route({
   query: EvidenceQuery,
   response: { 200: EvidenceDocument },
   produces: ['application/x-ndjson', 'application/json', 'application/zip'],
+  queued: false,
   errors: ['validation_failed', 'log_inconsistent'],
   example: { query: { since: '2026-01-01T00:00:00Z', format: 'json' } },
   handler: async ({ caller, query }, { exports }: Services) => fileOf(await exports.evidence(caller, query)),

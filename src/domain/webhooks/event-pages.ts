@@ -5,11 +5,13 @@
  */
 import { hash } from 'node:crypto'
 import { setTimeout as pause } from 'node:timers/promises'
+import createLimit from 'p-limit'
 import type { Caller } from '../../caller.ts'
 import { fail } from '../../errors.ts'
 import { isWritable, readDateTime } from '../../json/moments.ts'
 import type { WitnessedCheckpoints } from '../../ledger/checkpoints/witnessing.ts'
 import { firstIndexFrom, type LoggedEntry, readEntriesOf } from '../../ledger/entries.ts'
+import type { Ledger } from '../../ledger/ledger.ts'
 import type { Log } from '../../ledger/tree/log.ts'
 import { rebuildTree, subtreesBetween } from '../../protocol/evidence/subset-proof.ts'
 import type { Database } from '../../store/database.ts'
@@ -25,16 +27,19 @@ const READ_ENTRIES = 50
 const MAX_PASSED_ENTRIES = 1_000
 /** Behind all that one entry announces. */
 const LAST_PART = 999_999
-/** How often the log is looked at for requests that wait, and how many of them may: others are answered at once. */
+/** How often the log is looked at for requests that wait, and how many of an organisation may: others are answered at once. */
 const LOOK_MS = 500
-const MAX_WAITING = 64
+const MAX_WAITING = 16
+/** Parts that are read at a time, of all organisations. */
+const MAX_READING = 4
 const MS_PER_SECOND = 1_000
 
 interface Deps {
   readonly database: Database
+  readonly ledger: Pick<Ledger, 'head'>
   readonly log: Pick<Log, 'hashes'>
   readonly checkpoints: Pick<WitnessedCheckpoints, 'latest'>
-  /** Ends when the service closes. */
+  /** Ends when the server closes, before requests are waited for. */
   readonly ending: AbortSignal
   /** Labels of keys, by id. */
   keyLabels(keyIds: readonly string[]): Promise<ReadonlyMap<string, string>>
@@ -53,6 +58,12 @@ interface Asked extends Pick<Subscription, 'key_id' | 'events'> {
   readonly endpoint: string
 }
 
+/** What one look finds. */
+interface Part extends Pick<EventPage, 'events' | 'nextCursor'> {
+  /** What the next look goes on after; undefined as {@link Place} of a time that has not come. */
+  readonly reached: Place | undefined
+}
+
 const cursorOf = ({ index, part }: Place): string => `${index}.${part}`
 
 const refuseSince = (): never =>
@@ -60,11 +71,14 @@ const refuseSince = (): never =>
     details: [{ path: 'query/since', code: 'out_of_range', message: 'Years 1970 to 9998.' }],
   })
 
-export const createEventPages = ({ database, log, checkpoints, ending, keyLabels }: Deps) => {
-  let waiting = 0
+export const createEventPages = ({ database, ledger, log, checkpoints, ending, keyLabels }: Deps) => {
+  const reading = createLimit(MAX_READING)
+  /** How many requests of an organisation wait. */
+  const waiting = new Map<string, number>()
+  let looked = { at: Number.NEGATIVE_INFINITY, size: Promise.resolve(0) }
 
-  /** What to go on after. */
-  const placeBefore = async ({ after, since }: EventsQuery): Promise<Place> => {
+  /** What to go on after; undefined where nothing is as new as what is asked for. */
+  const placeBefore = async ({ after, since }: EventsQuery): Promise<Place | undefined> => {
     if (after !== undefined) {
       const [index = 0, part = 0] = after.split('.').map(Number)
       return { index, part }
@@ -72,7 +86,8 @@ export const createEventPages = ({ database, log, checkpoints, ending, keyLabels
     if (since === undefined) return { index: 0, part: -1 }
     const at = readDateTime(since)
     if (at === undefined || !isWritable(at)) return refuseSince()
-    return { index: (await firstIndexFrom(database, at)) ?? Number.MAX_SAFE_INTEGER, part: -1 }
+    const index = await firstIndexFrom(database, at)
+    return index === undefined ? undefined : { index, part: -1 }
   }
 
   /** The roots of the trees that end with entries, which are asked for in order. */
@@ -120,44 +135,64 @@ export const createEventPages = ({ database, log, checkpoints, ending, keyLabels
     )
   }
 
-  /** At most `limit` events behind a place, and where to go on: null at the end of the log. */
-  const read = async (
-    asked: Asked,
-    behind: Place,
-    limit: number,
-  ): Promise<Pick<EventPage, 'events' | 'nextCursor'>> => {
+  /** At most `limit` events behind a place, and how far that went: to the end of the log where there is no next cursor. */
+  const readFrom = async (asked: Asked, behind: Place, limit: number): Promise<Part> => {
     const rootsOf = createRoots()
     const events: AnnouncedEvent[] = []
-    let from = behind.index
+    let reached = behind
     for (let passed = 0; passed < MAX_PASSED_ENTRIES; passed += READ_ENTRIES) {
+      const from = reached.part === LAST_PART ? reached.index + 1 : reached.index
       const entries = await readEntriesOf(database, asked.organisation, from, READ_ENTRIES)
       events.push(...(await announced(asked, entries, await rootsOf(entries), behind)))
       if (events.length > limit)
-        return { events: events.slice(0, limit), nextCursor: events[limit - 1]?.cursor ?? null }
+        return { events: events.slice(0, limit), nextCursor: events[limit - 1]?.cursor ?? null, reached }
       const last = entries.at(-1)
-      if (last === undefined || entries.length < READ_ENTRIES) return { events, nextCursor: null }
-      from = last.index + 1
+      if (last !== undefined) reached = { index: last.index, part: LAST_PART }
+      if (entries.length < READ_ENTRIES) return { events, nextCursor: null, reached }
     }
-    return { events, nextCursor: cursorOf({ index: from - 1, part: LAST_PART }) }
+    return { events, nextCursor: cursorOf(reached), reached }
+  }
+  const read = async (asked: Asked, behind: Place | undefined, limit: number): Promise<Part> =>
+    behind === undefined
+      ? { events: [], nextCursor: null, reached: undefined }
+      : reading(() => readFrom(asked, behind, limit))
+
+  /** How many entries the log has, as all that wait see it. */
+  const sizeNow = (): Promise<number> => {
+    if (performance.now() - looked.at >= LOOK_MS)
+      looked = { at: performance.now(), size: ledger.head().then(({ size }) => size) }
+    return looked.size
   }
 
-  /** The same, and where there is nothing yet, again until there is something or the time is over. */
-  const readInTime = async (asked: Asked, behind: Place, limit: number, seconds: number) => {
-    const until = performance.now() + seconds * MS_PER_SECOND
-    const page = await read(asked, behind, limit)
-    if (waiting === MAX_WAITING) return page
-    waiting++
+  /** Looks until there is an event or the time is over, each time at what the log has got since. @param seen size of the log before the first look */
+  const waitFor = async (asked: Asked, query: EventsQuery, limit: number, first: Part, seen: number) => {
+    const until = performance.now() + (query.wait ?? 0) * MS_PER_SECOND
+    let part = first
+    for (let size = seen; part.events.length === 0 && part.nextCursor === null; ) {
+      const left = until - performance.now()
+      if (left <= 0) break
+      await pause(Math.min(LOOK_MS, left), undefined, { signal: ending }).catch(() => undefined)
+      if (ending.aborted) break
+      const now = await sizeNow()
+      if (now !== size) part = await read(asked, part.reached ?? (await placeBefore(query)), limit)
+      size = now
+    }
+    return part
+  }
+
+  /** The first part, and where it has nothing and may wait, the next one. */
+  const readInTime = async (asked: Asked, query: EventsQuery, limit: number): Promise<Part> => {
+    const seen = query.wait ? await sizeNow() : 0
+    const part = await read(asked, await placeBefore(query), limit)
+    const own = waiting.get(asked.organisation) ?? 0
+    if (!query.wait || own >= MAX_WAITING) return part
+    waiting.set(asked.organisation, own + 1)
     try {
-      let last = page
-      while (last.events.length === 0 && last.nextCursor === null) {
-        const left = until - performance.now()
-        if (left <= 0 || ending.aborted) break
-        await pause(Math.min(LOOK_MS, left), undefined, { signal: ending }).catch(() => undefined)
-        last = await read(asked, behind, limit)
-      }
-      return last
+      return await waitFor(asked, query, limit, part, seen)
     } finally {
-      waiting--
+      const left = (waiting.get(asked.organisation) ?? 0) - 1
+      if (left === 0) waiting.delete(asked.organisation)
+      else waiting.set(asked.organisation, left)
     }
   }
 
@@ -177,13 +212,14 @@ export const createEventPages = ({ database, log, checkpoints, ending, keyLabels
      * @throws AppError not_found, validation_failed, log_inconsistent
      */
     async events(caller: Caller, query: EventsQuery): Promise<EventPage> {
-      const { limit = USUAL_PAGE_EVENTS, wait = 0 } = query
+      const { limit = USUAL_PAGE_EVENTS } = query
       const asked = await findAsked(caller, query)
-      const page = await readInTime(asked, await placeBefore(query), limit, wait)
+      const { events, nextCursor } = await readInTime(asked, query, limit)
       // Afterwards, so that it covers every entry of the page.
       const { size, root, note } = await checkpoints.latest()
       return {
-        ...page,
+        events,
+        nextCursor,
         complete: true,
         treeSize: size,
         root: Buffer.from(root).toString('hex'),

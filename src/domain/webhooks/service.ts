@@ -84,6 +84,7 @@ export const createWebhooks = async (deps: Deps) => {
     deps
   const sealed = createSealedEndpoints(deps.sealing)
   const ending = new AbortController()
+  const waits = new AbortController()
   const findEndpoint = createBatchedLoad((ids) => findEndpointsById(database, ids))
   const endpoints = openRecent({
     name: 'webhook-endpoint',
@@ -198,11 +199,15 @@ export const createWebhooks = async (deps: Deps) => {
       },
     }),
 
-    ...createEventPages({ ...deps, ending: ending.signal }),
+    ...createEventPages({ ...deps, ending: waits.signal }),
 
     ...createTestEvents({ ...deps, sealed, attempt, turned, ending: ending.signal }),
 
+    /** Answers who waits for events. */
+    endWaiting: (): void => waits.abort(),
+
     async close(): Promise<void> {
+      waits.abort()
       ending.abort()
       for (const end of ends) end()
       await Promise.all([fanOut.close(), backlog.close()])

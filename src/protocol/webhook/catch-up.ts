@@ -9,8 +9,10 @@ export interface CatchUpOptions {
   readonly url: string
   /** An API key with the scope `webhook`. */
   readonly key: string
-  /** The cursor of the last event that you have; without it, from the beginning. */
+  /** The cursor of the last event that you have; without it, from `since`, or the beginning. */
   readonly after?: string
+  /** A time (RFC 3339). */
+  readonly since?: string
   /** An endpoint, `whk_…`: what it is subscribed to, under the ids of its deliveries. */
   readonly webhook?: string
   /** Only these events. */
@@ -47,11 +49,11 @@ const ask = async ({ url, key }: CatchUpOptions, query: URLSearchParams): Promis
  * @throws Error when the service can't be reached or refuses; go on after the last cursor that you have
  */
 export async function* catchUp(options: CatchUpOptions): AsyncGenerator<MissedEvent, void, void> {
-  const { webhook, types } = options
+  const { webhook, types, since } = options
   for (let after = options.after ?? null, isLast = false; !isLast; ) {
     const query = new URLSearchParams({
       limit: PAGE_EVENTS,
-      ...(after !== null && { after }),
+      ...(after === null ? since !== undefined && { since } : { after }),
       ...(webhook !== undefined && { webhook }),
       ...(types !== undefined && { types: types.join(',') }),
     })

@@ -170,8 +170,23 @@ describe('events of an endpoint', () => {
     })
     expect((await ask({ key: apiKey }, `after=${after}`)).events).to.deep.equal([])
     expect(isAnswered).to.equal(false)
+    // Of a time that had not come when it was asked for.
+    const since = encodeURIComponent(new Date().toISOString())
+    const fresh = ask({ key: apiKey }, `since=${since}&types=proof.verified&wait=30`)
     await verify(app, apiKey)
     expect((await waiting).events.length).to.be.greaterThan(0)
+    expect((await fresh).events.map(({ event }) => event.event)).to.deep.equal(['proof.verified'])
+  })
+
+  it('that are waited for are answered when the server closes', async () => {
+    const closing = await startWebhookApp()
+    const session = await openSession(closing.app)
+    const { apiKey } = await session.newKey()
+    const since = encodeURIComponent('2100-01-01T00:00:00Z')
+    const waiting = ok<EventPage>(closing.app, 'GET', `/api/events?since=${since}&wait=30`, { key: apiKey })
+    await new Promise((resolve) => setTimeout(resolve, 1000))
+    const [page] = await Promise.all([waiting, closing.close()])
+    expect([page.events, page.nextCursor]).to.deep.equal([[], null])
   })
 
   it('refuse what is no place, no type and no time', async () => {
