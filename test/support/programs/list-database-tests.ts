@@ -14,6 +14,18 @@ const DOORS = new Set(
   ),
 )
 const LONGEST = 'test/server/server.test.ts'
+/** They ask a server for what it describes, or for what it refuses before any database is asked. */
+const APART = new Set(
+  [
+    'bin/docs-pages/docs-pages',
+    'contract/body-members',
+    'contract/fuzz-connections',
+    'contract/misspelt',
+    'contract/openapi',
+    'docs-programs',
+    'domain/system/docs',
+  ].map((name) => `test/${name}.test.ts`),
+)
 const VARIABLES = /\b(DATABASE|REDIS)_URL\b/
 
 const supportOf = new Map<string, readonly string[]>()
@@ -33,7 +45,9 @@ const reachesDatabase = (test: string): boolean => {
   return [...reached].some((file) => DOORS.has(file))
 }
 
-const tests = filesBelow('test', '.test.ts').filter((file) => !/^(slow|browser)-/.test(basename(file)))
+const tests = filesBelow('test', '.test.ts').filter(
+  (file) => !/^(slow|browser)-/.test(basename(file)) && !APART.has(file),
+)
 const found = tests.filter((file) => VARIABLES.test(read(file)) || reachesDatabase(file))
 // What takes longest begins first, or one process would have it alone at the end.
 console.log([LONGEST, ...found.filter((file) => file !== LONGEST)].join('\n'))
