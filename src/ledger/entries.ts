@@ -40,7 +40,7 @@ const loggedEntry = (row: EntryRow): LoggedEntry => ({
 
 /**
  * Entries from an index on, in order and without gaps: an entry is visible only when all before it are. Fewer than
- * `limit` where the log ends, or where entries have been purged.
+ * `limit` where the log ends.
  * @param limit 1 to {@link MAX_READ_ENTRIES}
  */
 export const readEntries = async (

@@ -13,7 +13,7 @@ import { SealingError } from '../../src/keys/sealing.ts'
 import { type RunningServer, startServer } from '../../src/server/server.ts'
 import { sharedApp, startTestApp } from '../support/app.ts'
 import { clientOf, isSuccess, ok } from '../support/client.ts'
-import { NODE_OPTIONS } from '../support/programs.ts'
+import { NODE_FLAGS } from '../support/programs.ts'
 import { startBreakingProxy } from '../support/servers/breaking-proxy.ts'
 import { createScratchDatabase } from '../support/servers/scratch-database.ts'
 import { freePort } from '../support/servers/server-process.ts'
@@ -26,7 +26,7 @@ const CONTROL_C = '\x03'
 
 /** Starts the program. */
 const launch = (env: Record<string, string>) => {
-  const child: ChildProcess = spawn(process.execPath, [...NODE_OPTIONS, PROGRAM], {
+  const child: ChildProcess = spawn(process.execPath, [...NODE_FLAGS, PROGRAM], {
     env: {
       PATH: process.env.PATH,
       HOME: process.env.HOME,

@@ -4,10 +4,10 @@ import { once } from 'node:events'
 import { createInterface } from 'node:readline'
 
 /**
- * Node's options for programs of tests. V8 optimises WebAssembly in the background, which costs each process that opens the
+ * Flags of Node for programs of tests. V8 optimises WebAssembly in the background, which costs each process that opens the
  * embedded database a third of its start: worth it for what is run longer than a test does.
  */
-export const NODE_OPTIONS = ['--wasm-tiering-budget=100000000'] as const
+export const NODE_FLAGS = ['--wasm-tiering-budget=100000000'] as const
 
 export interface Program {
   readonly child: ChildProcess

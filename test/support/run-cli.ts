@@ -2,7 +2,7 @@
 import { spawn } from 'node:child_process'
 import { join } from 'node:path'
 import { text } from 'node:stream/consumers'
-import { NODE_OPTIONS } from './programs.ts'
+import { NODE_FLAGS } from './programs.ts'
 
 const CLI = join(import.meta.dirname, '../../build/cli.js')
 
@@ -15,7 +15,7 @@ export interface CliRun {
 /** @param env the only variables that it gets, besides PATH and HOME */
 export const startCli = (args: readonly string[], env: Readonly<Record<string, string>> = {}) => {
   const { PATH, HOME } = process.env
-  const child = spawn(process.execPath, [...NODE_OPTIONS, CLI, ...args], {
+  const child = spawn(process.execPath, [...NODE_FLAGS, CLI, ...args], {
     env: { PATH, HOME, ...env },
     stdio: ['ignore', 'pipe', 'pipe'],
   })

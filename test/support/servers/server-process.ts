@@ -4,7 +4,7 @@ import { once } from 'node:events'
 import { createServer } from 'node:net'
 import { join } from 'node:path'
 import { clientOf, isSuccess } from '../client.ts'
-import { NODE_OPTIONS } from '../programs.ts'
+import { NODE_FLAGS } from '../programs.ts'
 
 const SERVER = join(import.meta.dirname, '../../../build/server.js')
 const START_TIMEOUT_MS = 180_000
@@ -48,7 +48,7 @@ export const startServerProcess = async (
   const url = `http://127.0.0.1:${port}`
   const { PATH, HOME } = process.env
   const usual = { PATH, HOME, LOG_LEVEL: 'error', ...(program === undefined && { PROVER_TABLE_MB: '0' }) }
-  const child = spawn(process.execPath, program ?? [...NODE_OPTIONS, SERVER], {
+  const child = spawn(process.execPath, program ?? [...NODE_FLAGS, SERVER], {
     cwd: directory,
     env: { ...usual, ...env, PORT: port },
     stdio: ['ignore', 'pipe', 'pipe'],
