@@ -44,8 +44,8 @@ export const LIBRARIES: readonly Library[] = [
       /^src\/bin\/packages\/contents\/verify\//,
       CORE,
       VERIFIER,
-      /^src\/protocol\/checkpoint\//,
-      /^src\/protocol\/(base-field|canonical-json|hybrid-token|json-object|jws|merkle-proofs|proof-points|status|status-list|webhook|webhook-signature|zk1)\.ts$/,
+      /^src\/protocol\/(checkpoint|webhook)\//,
+      /^src\/protocol\/(base-field|canonical-json|hybrid-token|json-object|jws|merkle-proofs|proof-points|status|status-list|zk1)\.ts$/,
     ],
   },
   {
@@ -62,7 +62,7 @@ export const LIBRARIES: readonly Library[] = [
       /^src\/bin\/packages\/contents\/client\//,
       /^build\/client\/index\.ts$/,
       CORE,
-      /^src\/protocol\/(canonical-json|envelope|webhook-signature)\.ts$/,
+      /^src\/protocol\/(canonical-json|envelope|webhook\/signature)\.ts$/,
     ],
   },
   {
