@@ -108,5 +108,6 @@ const circuits = process.argv.includes('--circuits') ? buildCircuits : buildProg
 await Promise.all([circuits(tellCompiled), buildBundles(), buildTemplate()])
 chmodSync(`${ROOT}/build/cli.js`, 0o755)
 if (process.argv.includes('--types')) {
-  execFileSync('npx', ['tsc', '-p', 'tsconfig.types.json'], { cwd: ROOT, stdio: 'inherit' })
+  const compiler = `${ROOT}/node_modules/typescript-7/bin/tsc`
+  execFileSync(process.execPath, [compiler, '-p', 'tsconfig.types.json'], { cwd: ROOT, stdio: 'inherit' })
 }

@@ -450,10 +450,7 @@ describe('the page that checks and its camera, in Chromium', function () {
     const folder = await mkdtemp(join(tmpdir(), 'assay-check-'))
     const film = join(folder, 'camera.y4m')
     await writeFile(film, BLANK)
-    const pages = await startCheckPages([
-      '--use-fake-device-for-media-stream',
-      `--use-file-for-fake-video-capture=${film}`,
-    ])
+    const pages = await startCheckPages({ film })
     try {
       const { qr_payload } = await ticketRoutesOf(pages.app, pages.owner.apiKey).issued()
       await pages.fresh({ permissions: ['camera'] })

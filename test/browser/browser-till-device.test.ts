@@ -23,12 +23,7 @@ describe('the till and its device in Chromium', function () {
   before(async () => {
     folder = await mkdtemp(join(tmpdir(), 'assay-till-'))
     await writeFile(film(), BLANK)
-    shop = await startShop([
-      '--use-fake-device-for-media-stream',
-      `--use-file-for-fake-video-capture=${film()}`,
-      // Only who was granted the camera may use it.
-      '--deny-permission-prompts',
-    ])
+    shop = await startShop({ film: film(), mustBeGranted: true })
   })
   after(async () => {
     await shop?.close()

@@ -1,5 +1,5 @@
 /**
- * What compiles as a route's answer. The compiler is what tests here: `npx tsc` fails on a marked line that compiles, and on
+ * What compiles as a route's answer. The compiler is what tests here: `npm run check` fails on a marked line that compiles, and on
  * any other that does not.
  */
 import { Readable } from 'node:stream'

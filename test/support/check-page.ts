@@ -2,7 +2,7 @@
 import { expect } from 'chai'
 import type { Browser, Page } from 'playwright-core'
 import { startTestApp, type TestApp, type TestOrganisation } from './app.ts'
-import { launchChromium } from './chromium.ts'
+import { type Camera, launchChromium } from './chromium.ts'
 import { type Contexts, createContexts } from './contexts.ts'
 
 /** Once it is over, however it ends. */
@@ -17,12 +17,11 @@ export interface CheckPages extends Contexts {
   close(): Promise<void>
 }
 
-/** @param args of the browser */
-export const startCheckPages = async (args: readonly string[] = []): Promise<CheckPages> => {
+export const startCheckPages = async (camera?: Camera): Promise<CheckPages> => {
   let shiftMs = 0
   const clock = { now: () => Date.now() + shiftMs }
   const [browser, app]: [Browser, TestApp] = await Promise.all([
-    launchChromium(args),
+    launchChromium(camera),
     startTestApp({ clock }),
   ])
   const contexts = createContexts(browser)

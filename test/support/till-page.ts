@@ -3,7 +3,7 @@ import { expect } from 'chai'
 import type { Browser, BrowserContext, Page } from 'playwright-core'
 import type { TerminalCreated } from '../../src/domain/terminals/schemas.ts'
 import { startTestApp, type TestApp, type TestOrganisation } from './app.ts'
-import { launchChromium } from './chromium.ts'
+import { type Camera, launchChromium } from './chromium.ts'
 import { ok } from './client.ts'
 import { type SlowProxy, startSlowProxy } from './servers/slow-proxy.ts'
 
@@ -36,10 +36,10 @@ export interface Shop {
   close(): Promise<void>
 }
 
-export const startShop = async (args: readonly string[] = []): Promise<Shop> => {
+export const startShop = async (camera?: Camera): Promise<Shop> => {
   let shiftMs = 0
   const clock = { now: () => Date.now() + shiftMs }
-  const [browser, app] = await Promise.all([launchChromium(args), startTestApp({ clock })])
+  const [browser, app] = await Promise.all([launchChromium(camera), startTestApp({ clock })])
   const link = await startSlowProxy(app.url, 0)
   let organisation = await app.organisation()
   const complaints: string[] = []
