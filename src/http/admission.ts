@@ -15,13 +15,19 @@ export interface AdmissionLimits {
   readonly inWorkShared: number
   /** That wait, of one owner. */
   readonly waitingEach: number
+  /** Bytes of bodies of requests that wait, of one owner, and of all. */
+  readonly waitingBytesEach: number
+  readonly waitingBytes: number
   readonly waitMs: number
 }
 
+const MIB = 1024 ** 2
 const ADMISSION_LIMITS: AdmissionLimits = {
   inWork: 64,
   inWorkShared: 16,
   waitingEach: 1024,
+  waitingBytesEach: 16 * MIB,
+  waitingBytes: 64 * MIB,
   waitMs: 5000,
 }
 /** How long an owner is taken to be there after it has asked. */
@@ -34,10 +40,11 @@ export interface Admission {
   take(owner: string): boolean
   /**
    * Waits for a place, for a request to which `take` gave none. It is taken when the promise is kept.
-   * @throws AppError rate_limited where as many requests of the owner wait as may, unavailable after the longest time that one may wait,
-   *   invalid_request when its client has gone
+   * @param bytes of its body
+   * @throws AppError rate_limited where as much of the owner waits as may, unavailable where as much of all does, and after the longest
+   *   time that one may wait, invalid_request when its client has gone
    */
-  wait(owner: string, response: ServerResponse): Promise<void>
+  wait(owner: string, response: ServerResponse, bytes: number): Promise<void>
   /** Gives a place back. */
   give(owner: string): void
   /** How many requests wait. */
@@ -68,6 +75,20 @@ const tooMany = ({ waitingEach }: AdmissionLimits): AppError =>
     retryAfter: RETRY_AFTER_SECONDS,
   })
 
+const tooMuch = ({ waitingBytesEach }: AdmissionLimits): AppError =>
+  new AppError('rate_limited', {
+    message: `Your requests that wait on this server may have ${waitingBytesEach / MIB} MiB together. Send fewer at a time.`,
+    reason: 'TOO_MANY_WAITING',
+    retryAfter: RETRY_AFTER_SECONDS,
+  })
+
+const isFull = ({ waitingBytes }: AdmissionLimits): AppError =>
+  new AppError('unavailable', {
+    message: `The requests of all that wait on this server have ${waitingBytes / MIB} MiB together, which is the most that it holds.`,
+    reason: 'TOO_MANY_WAITING',
+    retryAfter: RETRY_AFTER_SECONDS,
+  })
+
 const tooLate = ({ waitMs }: AdmissionLimits): AppError =>
   new AppError('unavailable', {
     message: `The request waited for ${waitMs / MS_PER_SECOND} seconds, which is the longest that one may, and was not begun.`,
@@ -85,6 +106,9 @@ export const createAdmission = ({
   const queue = createFairQueue<Waiting>()
   /** An owner that has none is not in it. */
   const inWorkOf = new Map<string, number>()
+  /** Bytes of what waits. */
+  const bytesOf = new Map<string, number>()
+  let bytesWaiting = 0
   let inWork = 0
   let lastOwner: string | undefined
   let lastAt = Number.NEGATIVE_INFINITY
@@ -105,6 +129,18 @@ export const createAdmission = ({
     const own = (inWorkOf.get(owner) ?? 0) + more
     if (own === 0) inWorkOf.delete(owner)
     else inWorkOf.set(owner, own)
+  }
+  const hold = (owner: string, bytes: number): void => {
+    bytesWaiting += bytes
+    const own = (bytesOf.get(owner) ?? 0) + bytes
+    if (own === 0) bytesOf.delete(owner)
+    else bytesOf.set(owner, own)
+  }
+  /** Why a request may not wait; undefined where it may. */
+  const refusalOf = (owner: string, bytes: number): AppError | undefined => {
+    if (queue.sizeOf(owner) >= limits.waitingEach) return tooMany(limits)
+    if ((bytesOf.get(owner) ?? 0) + bytes > limits.waitingBytesEach) return tooMuch(limits)
+    return bytesWaiting + bytes > limits.waitingBytes ? isFull(limits) : undefined
   }
   let later: NodeJS.Timeout | undefined
   const beginWaiting = (): void => {
@@ -137,14 +173,16 @@ export const createAdmission = ({
       count(owner, 1)
       return true
     },
-    async wait(owner, response) {
-      if (queue.sizeOf(owner) >= limits.waitingEach) {
+    async wait(owner, response, bytes) {
+      const refusal = refusalOf(owner, bytes)
+      if (refusal !== undefined) {
         onRefused?.('full')
-        throw tooMany(limits)
+        throw refusal
       }
       const since = now()
       await new Promise<void>((resolve, reject) => {
         const end = () => {
+          hold(owner, -bytes)
           clearTimeout(timer)
           response.off('close', onClose)
         }
@@ -166,6 +204,7 @@ export const createAdmission = ({
           onRefused?.('late')
           refuse(tooLate(limits))
         }, limits.waitMs)
+        hold(owner, bytes)
         if (response.destroyed) return onClose()
         response.on('close', onClose)
         queue.add(owner, waiting)

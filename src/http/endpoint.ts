@@ -110,6 +110,19 @@ const compileAuthentication = <S>(route: Route<S>, kit: EndpointKit<S>): Authent
   }
 }
 
+/** Looks once more at the credential of a request that has waited. @throws AppError as at first */
+const compileSecondLook = <S>({ waits, auth, name, path, method, scope }: Route<S>, kit: EndpointKit<S>) => {
+  if (!waits || auth === 'none') return undefined
+  const authenticator = kit.authenticators[auth]
+  const route = { name, path, method, auth, scope } as const
+  return async (ctx: HttpContext): Promise<void> => {
+    const { requestId, ip } = ctx.state
+    const credentials = readCredentials(ctx.req.headers)
+    const { caller } = await authenticator(credentials, { requestId, ip, method: ctx.method, route })
+    requireScope(caller, route)
+  }
+}
+
 const compileCaller = <S>(route: Route<S>, { idempotency: kit }: EndpointKit<S>) => {
   const isIdempotent = takesIdempotencyKey(route)
   return ({ caller }: Authenticated, ctx: HttpContext, raw: Buffer): Caller | undefined => {
@@ -129,6 +142,7 @@ const compileCaller = <S>(route: Route<S>, { idempotency: kit }: EndpointKit<S>)
  */
 export const compileEndpoint = <S>(route: Route<S>, kit: EndpointKit<S>): Endpoint => {
   const authenticate = compileAuthentication(route, kit)
+  const lookAgain = compileSecondLook(route, kit)
   const body = compileBody(route)
   const readQuery = compileQuery(route)
   const readParams = compileParams(route)
@@ -170,6 +184,7 @@ export const compileEndpoint = <S>(route: Route<S>, kit: EndpointKit<S>): Endpoi
     }
     // The route was checked in full when it was declared; here its types are gone.
     const result = await route.handler(request as Request<never, never, never, never>, kit.services)
+    await lookAgain?.(ctx)
     if (caller?.idempotency?.replayed) ctx.set(REPLAYED_HEADER, 'true')
     return answer(ctx, result)
   }
@@ -181,7 +196,7 @@ export const compileEndpoint = <S>(route: Route<S>, kit: EndpointKit<S>): Endpoi
     const raw = await body.read(ctx)
     if (!queued) return work(ctx, pathParams, authenticated, raw)
     const owner = ownerOf(ctx.state)
-    if (!admission.take(owner)) await admission.wait(owner, ctx.res)
+    if (!admission.take(owner)) await admission.wait(owner, ctx.res, raw.length)
     try {
       await work(ctx, pathParams, authenticated, raw)
     } finally {

@@ -161,8 +161,9 @@ export const errorCodesOf = (route: Route): ReadonlySet<ErrorCode> => {
 const WAITED_FOR = /^(prover_|proof_service_|upstream_|source_|dns_|provider_|identity_provider_|search_)/
 
 /** Whether requests of this route take one of the places that organisations share. */
-export const isQueued = ({ queued, cost, errors, produces }: Route): boolean =>
-  queued ?? !(cost === 0 || produces === EVENT_STREAM_TYPE || errors.some((code) => WAITED_FOR.test(code)))
+export const isQueued = ({ queued, waits, cost, errors, produces }: Route): boolean =>
+  queued ??
+  !(waits || cost === 0 || produces === EVENT_STREAM_TYPE || errors.some((code) => WAITED_FOR.test(code)))
 
 const takesSession = ({ auth }: Pick<Route, 'auth'>): boolean => auth === 'console' || auth === 'session'
 

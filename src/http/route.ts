@@ -130,6 +130,11 @@ interface RouteSpec<
    * one of these takes a place all the same.
    */
   readonly queued?: boolean
+  /**
+   * May wait for what has not happened yet. It takes none of those places, and its credential is looked at once more before it is
+   * answered: one that ended meanwhile gets nothing.
+   */
+  readonly waits?: true
   /** Counted instead of the organisation's limit, or of that of public routes. */
   readonly addressLimit?: AddressLimit
   /** Headers of each of its answers, errors and repeated ones among them. */

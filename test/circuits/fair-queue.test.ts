@@ -1,7 +1,7 @@
 /** The turns that owners take in a queue. */
 import { expect } from 'chai'
 import fc from 'fast-check'
-import { createFairQueue } from '../../src/circuits/threads/fair-queue.ts'
+import { createFairLimit, createFairQueue } from '../../src/circuits/threads/fair-queue.ts'
 
 const OWNERS = ['a', 'b', 'c', 'd']
 const step = fc.oneof(fc.constantFrom(...OWNERS), fc.constant(undefined))
@@ -90,5 +90,34 @@ describe('fair queue', () => {
     for (const [i, owner] of ['a', 'b', 'a'].entries()) queue.add(owner, i)
     expect(queue.clear().toSorted()).to.deep.equal([0, 1, 2])
     expect([queue.size(), queue.sizeOf('a'), queue.take()]).to.deep.equal([0, 0, undefined])
+  })
+})
+
+describe('fair limit', () => {
+  it('runs so many tasks at a time, those that wait in turns, and goes on after one that fails', async () => {
+    const limit = createFairLimit(2)
+    const begun: string[] = []
+    const ends: ((error?: Error) => void)[] = []
+    const ask = (name: string): Promise<string> =>
+      limit(name.slice(0, 1), () => {
+        begun.push(name)
+        return new Promise((resolve, reject) => {
+          ends.push((error) => (error === undefined ? resolve(name) : reject(error)))
+        })
+      })
+    const asked = ['a1', 'a2', 'a3', 'a4', 'b1', 'c1', 'b2'].map(ask)
+    const order = ['a1', 'a2', 'a3', 'b1', 'c1', 'a4', 'b2']
+    const failing = asked[0] as Promise<string>
+    const failed = failing.catch((error: Error) => error.message)
+    for (let ended = 0; ended < order.length; ended++) {
+      expect(begun).to.deep.equal(order.slice(0, ended + 2))
+      ends[ended]?.(ended === 0 ? new Error('It failed.') : undefined)
+      await new Promise(setImmediate)
+    }
+    expect(await failed).to.equal('It failed.')
+    expect(await Promise.all(asked.slice(1))).to.have.lengthOf(6)
+    // All places are free again.
+    for (const name of ['d1', 'd2', 'd3']) void ask(name)
+    expect(begun.slice(order.length)).to.deep.equal(['d1', 'd2'])
   })
 })

@@ -22,7 +22,19 @@ const responseOf = (): ServerResponse => new EventEmitter() as ServerResponse
 interface Asked {
   readonly id: number
   readonly owner: string
+  readonly bytes: number
   readonly at: number
+}
+
+const MIB = 1024 ** 2
+/** Few enough to be reached. */
+const LIMITS: AdmissionLimits = {
+  inWork: 5,
+  inWorkShared: 2,
+  waitingEach: 3,
+  waitingBytesEach: 3 * MIB,
+  waitingBytes: 5 * MIB,
+  waitMs: 60_000,
 }
 
 /** What should happen, told slowly: from everything that was asked so far, each time. */
@@ -73,7 +85,10 @@ class Reference {
       this.working.push(one)
       return 'works'
     }
-    if (own >= this.limits.waitingEach) return 'refused'
+    const bytesOf = (some: readonly Asked[]) => some.reduce((sum, { bytes }) => sum + bytes, one.bytes)
+    const owned = this.waiting.filter(({ owner }) => owner === one.owner)
+    if (own >= this.limits.waitingEach || bytesOf(owned) > this.limits.waitingBytesEach) return 'refused'
+    if (bytesOf(this.waiting) > this.limits.waitingBytes) return 'refused'
     this.waiting.push(one)
     if (own === 0) this.turns.push(one.owner)
     this.beginNext()
@@ -82,7 +97,7 @@ class Reference {
 }
 
 const step = fc.oneof(
-  { weight: 4, arbitrary: fc.record({ ask: fc.constantFrom(...OWNERS) }) },
+  { weight: 4, arbitrary: fc.record({ ask: fc.constantFrom(...OWNERS), mib: fc.nat(2) }) },
   { weight: 3, arbitrary: fc.record({ end: fc.nat(20) }) },
   { weight: 1, arbitrary: fc.record({ leave: fc.nat(20) }) },
   { weight: 1, arbitrary: fc.record({ pass: fc.constantFrom(1, 400, 999, 1000, 1001) }) },
@@ -90,7 +105,7 @@ const step = fc.oneof(
 
 describe('admission', () => {
   it('begins what a slow reference begins, in its order, whoever asks, ends or leaves', async () => {
-    const limits: AdmissionLimits = { inWork: 5, inWorkShared: 2, waitingEach: 3, waitMs: 60_000 }
+    const limits = LIMITS
     await fc.assert(
       fc.asyncProperty(fc.array(step, { maxLength: 120 }), async (steps) => {
         const expected = new Reference(limits)
@@ -101,7 +116,7 @@ describe('admission', () => {
         for (const one of steps) {
           if ('pass' in one) expected.at += one.pass
           else if ('ask' in one) {
-            const asked = { id: ++id, owner: one.ask, at: expected.at }
+            const asked = { id: ++id, owner: one.ask, bytes: one.mib * MIB, at: expected.at }
             const answer = expected.ask(asked)
             const took = admission.take(asked.owner)
             expect(took).to.equal(answer === 'works')
@@ -109,7 +124,7 @@ describe('admission', () => {
             else {
               const response = responseOf()
               responses.set(asked.id, response)
-              const waited = admission.wait(asked.owner, response).then(
+              const waited = admission.wait(asked.owner, response, asked.bytes).then(
                 () => begun.push(asked.id),
                 (error: unknown) => error,
               )
@@ -139,26 +154,52 @@ describe('admission', () => {
   })
 
   it('begins what waits once the others have gone, although no place is given back', async () => {
-    const limits: AdmissionLimits = { inWork: 4, inWorkShared: 1, waitingEach: 3, waitMs: 60_000 }
+    const limits = { ...LIMITS, inWork: 4, inWorkShared: 1 }
     const admission = createAdmission({ limits })
     for (const owner of ['a', 'b']) expect(admission.take(owner)).to.equal(true)
     admission.give('b')
     expect(admission.take('a')).to.equal(false)
-    await admission.wait('a', responseOf())
+    await admission.wait('a', responseOf(), 0)
     expect(admission.waiting()).to.equal(0)
   })
 
   it('keeps nobody waiting whose client has gone already', async () => {
-    const limits: AdmissionLimits = { inWork: 1, inWorkShared: 1, waitingEach: 3, waitMs: 60_000 }
+    const limits = { ...LIMITS, inWork: 1, inWorkShared: 1 }
     const admission = createAdmission({ limits })
     expect(admission.take('a')).to.equal(true)
     const gone = Object.assign(responseOf(), { destroyed: true })
-    expect((await rejection(admission.wait('a', gone))).message).to.include('has gone')
+    expect((await rejection(admission.wait('a', gone, MIB))).message).to.include('has gone')
     expect(admission.waiting()).to.equal(0)
   })
 
+  it('holds so many bytes of bodies of one owner, and of all, and says which of the two is full', async () => {
+    const admission = createAdmission({ limits: { ...LIMITS, inWork: 1 } })
+    expect(admission.take('a')).to.equal(true)
+    const leaving = responseOf()
+    const waits = [admission.wait('a', leaving, 3 * MIB)]
+    expect(await rejection(admission.wait('a', responseOf(), 1))).to.include({
+      code: 'rate_limited',
+      message: 'Your requests that wait on this server may have 3 MiB together. Send fewer at a time.',
+    })
+    waits.push(admission.wait('b', responseOf(), 2 * MIB))
+    expect(await rejection(admission.wait('c', responseOf(), 1))).to.include({ code: 'unavailable' })
+    waits.push(admission.wait('c', responseOf(), 0))
+    // What leaves or begins is held no more.
+    leaving.emit('close')
+    expect((await rejection(waits[0] as Promise<void>)).message).to.include('has gone')
+    const last = responseOf()
+    const late = admission.wait('d', last, 3 * MIB)
+    admission.give('a')
+    await waits[1]
+    admission.give('b')
+    await waits[2]
+    expect(admission.waiting()).to.equal(1)
+    last.emit('close')
+    expect((await rejection(late)).message).to.include('has gone')
+  })
+
   it('lets an owner that is alone have all places, and of several each its part, so that none has to wait for another', () => {
-    const limits: AdmissionLimits = { inWork: 8, inWorkShared: 2, waitingEach: 9, waitMs: 1000 }
+    const limits = { ...LIMITS, inWork: 8, waitMs: 1000 }
     let at = 0
     const admission = createAdmission({ limits, now: () => at })
     const taken = (owner: string, times: number) =>
@@ -273,7 +314,7 @@ const routesOf = (gate: Gate): Route[] => {
 }
 
 describe('requests that find no place', () => {
-  const limits: AdmissionLimits = { inWork: 3, inWorkShared: 1, waitingEach: 2, waitMs: 60_000 }
+  const limits = { ...LIMITS, inWork: 3, inWorkShared: 1, waitingEach: 2 }
   let gate: Gate
   let kit: HttpKit
   const start = async (changed: Partial<AdmissionLimits> = {}): Promise<void> => {

@@ -78,3 +78,21 @@ export const createFairQueue = <T>(): FairQueue<T> => {
     },
   }
 }
+
+/** Makes what runs at most `most` tasks at a time. While others wait, their owners take turns. */
+export const createFairLimit = (most: number) => {
+  const queue = createFairQueue<() => void>()
+  let running = 0
+  return async <T>(owner: string, task: () => Promise<T>): Promise<T> => {
+    if (running < most) running += 1
+    else await new Promise<void>((begin) => queue.add(owner, begin))
+    try {
+      return await task()
+    } finally {
+      // Whoever is next gets this place.
+      const begin = queue.take()
+      if (begin === undefined) running -= 1
+      else begin()
+    }
+  }
+}

@@ -5,8 +5,8 @@
  */
 import { hash } from 'node:crypto'
 import { setTimeout as pause } from 'node:timers/promises'
-import createLimit from 'p-limit'
 import type { Caller } from '../../caller.ts'
+import { createFairLimit } from '../../circuits/threads/fair-queue.ts'
 import { fail } from '../../errors.ts'
 import { isWritable, readDateTime } from '../../json/moments.ts'
 import type { WitnessedCheckpoints } from '../../ledger/checkpoints/witnessing.ts'
@@ -30,7 +30,7 @@ const LAST_PART = 999_999
 /** How often the log is looked at for requests that wait, and how many of an organisation may: others are answered at once. */
 const LOOK_MS = 500
 const MAX_WAITING = 16
-/** Parts that are read at a time, of all organisations. */
+/** Parts that are read at a time, of all organisations, which take turns. */
 const MAX_READING = 4
 const MS_PER_SECOND = 1_000
 
@@ -72,7 +72,7 @@ const refuseSince = (): never =>
   })
 
 export const createEventPages = ({ database, ledger, log, checkpoints, ending, keyLabels }: Deps) => {
-  const reading = createLimit(MAX_READING)
+  const reading = createFairLimit(MAX_READING)
   /** How many requests of an organisation wait. */
   const waiting = new Map<string, number>()
   let looked = { at: Number.NEGATIVE_INFINITY, size: Promise.resolve(0) }
@@ -155,7 +155,7 @@ export const createEventPages = ({ database, ledger, log, checkpoints, ending, k
   const read = async (asked: Asked, behind: Place | undefined, limit: number): Promise<Part> =>
     behind === undefined
       ? { events: [], nextCursor: null, reached: undefined }
-      : reading(() => readFrom(asked, behind, limit))
+      : reading(asked.organisation, () => readFrom(asked, behind, limit))
 
   /** How many entries the log has, as all that wait see it. */
   const sizeNow = (): Promise<number> => {

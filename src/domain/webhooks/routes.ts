@@ -146,7 +146,7 @@ const listEvents = route({
   description:
     'What was announced to your organisation, or by a key what that key caused, in the order of the log, whether it was delivered, dropped or fell into a pause: for receivers that were down, and for those that have no address. With `webhook`, what that endpoint is subscribed to now, each event under the `delivery_id` of its delivery. The checkpoint covers every entry of the page.',
   query: EventsQuery,
-  queued: false,
+  waits: true,
   response: { 200: EventPage },
   errors: ['not_found', 'log_inconsistent', 'validation_failed'],
   example: { query: { webhook: '{announcedWebhookId}', limit: '10' } },

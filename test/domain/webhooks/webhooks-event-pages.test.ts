@@ -178,6 +178,18 @@ describe('events of an endpoint', () => {
     expect((await fresh).events.map(({ event }) => event.event)).to.deep.equal(['proof.verified'])
   })
 
+  it('are not told to a credential that ended while it waited', async () => {
+    const { app } = context
+    const session = await openSession(app)
+    const { apiKey, keyId } = await session.newKey()
+    const since = encodeURIComponent(new Date().toISOString())
+    const waiting = app.request('GET', `/api/events?since=${since}&wait=30`, { key: apiKey })
+    await new Promise((resolve) => setTimeout(resolve, 1000))
+    // Of the key that is revoked, its own event is the first one since.
+    await ok(app, 'DELETE', `/console/api/keys/${keyId}`, { headers: session.headers })
+    expect((await waiting).status).to.equal(401)
+  })
+
   it('that are waited for are answered when the server closes', async () => {
     const closing = await startWebhookApp()
     const session = await openSession(closing.app)
