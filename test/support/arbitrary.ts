@@ -4,6 +4,7 @@
  */
 import fc from 'fast-check'
 import type { JsonSchema } from '../../src/http/input/schema.ts'
+import { anyCharacter } from './any-character.ts'
 import { createMutation } from './fuzz/mutation.ts'
 import { createRandom } from './fuzz/random.ts'
 
@@ -136,7 +137,7 @@ export const createArbitraries = (components: Components) => {
 /** Values that tend to break things. */
 export const awkward: fc.Arbitrary<unknown> = fc.oneof(
   fc.jsonValue({ maxDepth: 3 }),
-  fc.string({ unit: 'binary', maxLength: 30 }),
+  fc.string({ unit: anyCharacter, maxLength: 30 }),
   fc.constantFrom<unknown>(
     ...[null, [], {}, '', true, false, [[]], { a: null }, [null]],
     ...[0, -0, -1, 0.1, 1e308, -1e308, 5e-324, 2 ** 53, 2 ** 63],

@@ -2,6 +2,7 @@
 import { gzipSync } from 'node:zlib'
 import fc from 'fast-check'
 import type { JsonSchema } from '../../src/http/input/schema.ts'
+import { anyCharacter } from './any-character.ts'
 import { awkward, type Components, createArbitraries, mutated } from './arbitrary.ts'
 
 interface Parameter {
@@ -123,7 +124,7 @@ const brokenText: fc.Arbitrary<string> = fc.oneof(
   ),
   fc.constantFrom(100, 5000).map((depth) => `${'{"a":'.repeat(depth)}1${'}'.repeat(depth)}`),
   fc.constant(`{"a":"${'x'.repeat(300_000)}"}`),
-  fc.string({ unit: 'binary', maxLength: 40 }),
+  fc.string({ unit: anyCharacter, maxLength: 40 }),
 )
 
 /** Beside the members of any object. */

@@ -8,6 +8,7 @@ import { createRequire } from 'node:module'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { gunzipSync } from 'node:zlib'
+import { MemoryFS, PGlite } from '@electric-sql/pglite'
 
 const require = createRequire(import.meta.url)
 
@@ -32,16 +33,6 @@ const readArchive = (): Uint8Array<ArrayBuffer> | undefined => {
   return file && new Uint8Array(gunzipSync(readFileSync(file)))
 }
 
-let unpacked: File | undefined
-
-/** For a database in memory, whose files PGlite makes. Kept: what opens one such database opens others, as tests do. */
-export const readTemplate = (): File | undefined => {
-  if (unpacked !== undefined) return unpacked
-  const archive = readArchive()
-  unpacked = archive && new File([archive], templateName().replace(/\.gz$/, ''))
-  return unpacked
-}
-
 /** Of the archive (POSIX.1-1988 ustar): where a header has what, in bytes. */
 const BLOCK_BYTES = 512
 const NAME = [0, 100] as const
@@ -60,26 +51,58 @@ const textIn = (archive: Uint8Array, at: number, [from, to]: readonly [number, n
     .toString('latin1')
     .replace(/\0.*$/s, '')
 
+/** One of the template's entries; `contents` of a file only. */
+interface Entry {
+  readonly name: string
+  readonly contents?: Uint8Array
+}
+
+/** @throws Error at an entry that is neither a file nor a directory, or has a name of more than 100 bytes */
+function* entriesOf(archive: Uint8Array): Generator<Entry> {
+  for (let at = 0; at + BLOCK_BYTES <= archive.length && archive[at] !== 0; ) {
+    const name = textIn(archive, at, NAME)
+    const size = Number.parseInt(textIn(archive, at, SIZE), 8)
+    const contents = at + BLOCK_BYTES
+    const type = String.fromCharCode(archive[at + TYPE_AT] ?? 0)
+    if (type === DIRECTORY) yield { name }
+    else if (FILES.includes(type) && textIn(archive, at, PREFIX) === '')
+      yield { name, contents: archive.subarray(contents, contents + size) }
+    else throw new Error(`${templateName()} has an entry that no template has: ${name}`)
+    at = contents + Math.ceil(size / BLOCK_BYTES) * BLOCK_BYTES
+  }
+}
+
 /**
  * Writes the files of the template, which PGlite would do through its own file system in twice the time. Nothing is synced to disk.
  * @param cluster a directory that is not there yet
  * @returns whether there is a template
- * @throws Error at an entry that is neither a file nor a directory, or has a name of more than 100 bytes
+ * @throws Error as {@link entriesOf}
  */
 export const unpackTemplate = (cluster: string): boolean => {
   const archive = readArchive()
   if (archive === undefined) return false
   mkdirSync(cluster, { mode: DIRECTORY_MODE })
-  for (let at = 0; at + BLOCK_BYTES <= archive.length && archive[at] !== 0; ) {
-    const path = join(cluster, textIn(archive, at, NAME))
-    const size = Number.parseInt(textIn(archive, at, SIZE), 8)
-    const contents = at + BLOCK_BYTES
-    const type = String.fromCharCode(archive[at + TYPE_AT] ?? 0)
-    if (type === DIRECTORY) mkdirSync(path, { mode: DIRECTORY_MODE, recursive: true })
-    else if (FILES.includes(type) && textIn(archive, at, PREFIX) === '')
-      writeFileSync(path, archive.subarray(contents, contents + size), { mode: FILE_MODE })
-    else throw new Error(`${templateName()} has an entry that no template has: ${path}`)
-    at = contents + Math.ceil(size / BLOCK_BYTES) * BLOCK_BYTES
+  for (const { name, contents } of entriesOf(archive)) {
+    const path = join(cluster, name)
+    if (contents === undefined) mkdirSync(path, { mode: DIRECTORY_MODE, recursive: true })
+    else writeFileSync(path, contents, { mode: FILE_MODE })
   }
   return true
+}
+
+let unpacked: Uint8Array<ArrayBuffer> | undefined
+
+/** Files in memory that begin with those of the template. The archive is kept: what opens one such database opens others, as tests do. */
+export class TemplateMemoryFS extends MemoryFS {
+  override async initialSyncFs(): Promise<void> {
+    unpacked ??= readArchive()
+    const filesystem = this.pg?.Module.FS
+    if (unpacked === undefined || filesystem === undefined) return
+    // One copy of all, of which the files then are parts: each would be copied alone otherwise.
+    for (const { name, contents } of entriesOf(unpacked.slice())) {
+      const path = `${PGlite.paths.PGDATA}/${name}`
+      if (contents === undefined) filesystem.mkdirTree(path, DIRECTORY_MODE)
+      else filesystem.writeFile(path, contents, { canOwn: true })
+    }
+  }
 }

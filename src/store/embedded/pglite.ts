@@ -15,7 +15,7 @@ import type { Database, StoreLogger } from '../database.ts'
 import { lockDirectory } from '../directory-lock.ts'
 import { createQuery, createSession, knexLog, typeParsers } from '../driver.ts'
 import { DurableNodeFS } from './durable-node-fs.ts'
-import { readTemplate, unpackTemplate } from './pglite-template.ts'
+import { TemplateMemoryFS, unpackTemplate } from './pglite-template.ts'
 
 /** The data directory that keeps nothing. */
 const MEMORY = 'memory'
@@ -165,7 +165,7 @@ export const openPglite = async (
   let pglite: PGlite
   try {
     pglite = inMemory
-      ? await PGlite.create({ startParams: START, loadDataDir: readTemplate() })
+      ? await PGlite.create({ startParams: START, fs: new TemplateMemoryFS() })
       : await startOnDisk(join(dataDir, 'database'), onSync, logger)
   } catch (error) {
     unlock()

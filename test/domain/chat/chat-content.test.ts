@@ -7,6 +7,7 @@ import { MAX_LINKS, readContent } from '../../../src/domain/chat/posts/content.t
 import { holdsCredential } from '../../../src/domain/chat/posts/credentials.ts'
 import { AppError } from '../../../src/errors.ts'
 import { newApiKey } from '../../../src/keys/api-keys.ts'
+import { anyCharacter } from '../../support/any-character.ts'
 import { sharedApp } from '../../support/app.ts'
 import { refusal } from '../../support/chat/chat.ts'
 
@@ -142,7 +143,7 @@ describe('content rules of the chat', () => {
   it('give back a form that they leave as it is', () => {
     fc.assert(
       fc.property(
-        fc.string({ unit: 'binary', maxLength: 60 }),
+        fc.string({ unit: anyCharacter, maxLength: 60 }),
         fc.string({ unit: 'grapheme', maxLength: 40 }),
         (value, agent) => {
           let first: ReturnType<typeof readContent>

@@ -10,6 +10,7 @@ import { SIEM } from '../../../src/domain/exports/formats/siem.ts'
 import type { SiemFormat } from '../../../src/domain/exports/schemas.ts'
 import { COLUMNS, toWire } from '../../../src/domain/exports/wire.ts'
 import { FACT_TYPES } from '../../../src/protocol/evidence/evidence-format.ts'
+import { anyCharacter } from '../../support/any-character.ts'
 import { parseCef, parseLeef } from '../../support/reference/siem.ts'
 
 const vector = (name: string) =>
@@ -37,7 +38,7 @@ const nasty = fc.constantFrom(
     '^',
   ],
 )
-const text = fc.oneof(nasty, fc.string({ unit: 'binary', maxLength: 20 }))
+const text = fc.oneof(nasty, fc.string({ unit: anyCharacter, maxLength: 20 }))
 const hash = fc.stringMatching(/^[0-9a-f]{64}$/)
 const status = fc.integer({ min: 200, max: 599 })
 /** As the system writes the address of a peer. */
