@@ -12,6 +12,7 @@ import type { Finding } from '../../../src/domain/aml/schemas-subscriptions.ts'
 import type { TestOrganisation } from '../../support/app.ts'
 import { type Client, clientOf, ok } from '../../support/client.ts'
 import { type Listed, screeningRoutesOf } from '../../support/domain/screening.ts'
+import { eventually } from '../../support/eventually.ts'
 import { type Program, startProgram } from '../../support/programs.ts'
 import { createPostgresDatabase, onEmbedded, onPostgres } from '../../support/servers/database.ts'
 
@@ -135,6 +136,10 @@ describe('people who are screened again by servers that are killed', () => {
       const { apiKey } = await begin(survivor)
       for (let round = 1; round <= ROUNDS; round++)
         await killedInBetween(await start(fresh.url), apiKey, round)
+      // Before it has heard of the list it is behind with nobody.
+      await eventually('somebody is found', async () => (await all(survivor, apiKey)).length > 0, {
+        patienceMs: 60_000,
+      })
       await screeningRoutesOf(survivor, apiKey).settled(400_000)
       await expectAllOnce(survivor, apiKey, ROUNDS)
       await end(survivor)
