@@ -88,7 +88,7 @@ const faultOf = async (shell: Shell, { commands, printed }: Step, here: (text: s
 onEmbedded.describe('shell blocks', () => {
   for (const { name, blocks } of documents) {
     it(`of ${name} run as printed`, async function () {
-      this.timeout(300_000)
+      this.timeout(600_000)
       const target = await startTargetServer()
       target.on('/members', json([{ name: 'Ada', age: 36, status: 'active' }]))
       const checkout = await openCheckout(target.url)
