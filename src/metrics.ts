@@ -75,8 +75,8 @@ export interface Metrics {
   readonly exportBytes: Counter<'kind' | 'format'>
   /** Rows of the event log that could not be written. */
   readonly eventLogRowsLost: Counter
-  /** Entries in the ledger. */
-  readonly ledgerTreeSize: Gauge
+  /** Says how to count the entries of the ledger; asked at each scrape. */
+  readTreeSize(count: () => Promise<number>): void
   /** Items that one ledger commit carried. */
   readonly ledgerBatchSize: Histogram
   /** From the beginning of a ledger commit that added entries to its end, in seconds. */
@@ -101,7 +101,6 @@ const labelsOf = (labels: Partial<Record<string, string | number>>): Record<stri
 
 /** Of the ledger. */
 const createLedgerInstruments = (registers: Registry[]) => ({
-  ledgerTreeSize: new Gauge({ name: 'ledger_tree_size', help: 'Entries in the ledger.', registers }),
   ledgerBatchSize: new Histogram({
     name: 'ledger_batch_size',
     help: 'Items in one ledger commit.',
@@ -262,10 +261,14 @@ const createInstruments = (registers: Registry[]) => ({
 })
 
 /** Gauges of what waits, counted when somebody asks. While the database is away the last number stands. */
-const createQueueGauges = (
+const createCounts = (
   registers: Registry[],
-): Pick<Metrics, 'readProverQueue' | 'readFollowers' | 'readWebhookQueue' | 'readScreening'> => {
+): Pick<
+  Metrics,
+  'readProverQueue' | 'readTreeSize' | 'readFollowers' | 'readWebhookQueue' | 'readScreening'
+> => {
   let countProofs: () => Readonly<Record<string, number>> = () => ({})
+  let measureTree: (() => Promise<number>) | undefined
   let countEntries: (() => Promise<Readonly<Record<string, number>>>) | undefined
   let countDeliveries: (() => Promise<number>) | undefined
   let countPeople: (() => Promise<{ subscriptions: number; behind: number }>) | undefined
@@ -276,6 +279,15 @@ const createQueueGauges = (
     registers,
     collect() {
       for (const [tier, waiting] of Object.entries(countProofs())) this.set({ tier }, waiting)
+    },
+  })
+  new Gauge({
+    name: 'ledger_tree_size',
+    help: 'Entries in the ledger.',
+    registers,
+    async collect() {
+      const size = await measureTree?.().catch(() => undefined)
+      if (size !== undefined) this.set(size)
     },
   })
   new Gauge({
@@ -312,6 +324,9 @@ const createQueueGauges = (
   return {
     readProverQueue(count) {
       countProofs = count
+    },
+    readTreeSize(count) {
+      measureTree = count
     },
     readFollowers(count) {
       countEntries = count
@@ -403,7 +418,7 @@ export const createMetrics = (): Metrics => {
     ...createLedgerInstruments(registers),
     ...createWitnessInstruments(registers),
     ...createAdmissionInstruments(registers),
-    ...createQueueGauges(registers),
+    ...createCounts(registers),
     readWatchLists: createWatchListGauges(registers),
   }
   const registry = Registry.merge([processRegistry(), own])

@@ -26,7 +26,7 @@ describe('metrics', () => {
     metrics.nullifierCheckSeconds.observe(0.0002)
     metrics.observeProof('yesno', 0.12)
     metrics.doubleSpends.inc()
-    metrics.ledgerTreeSize.set(7)
+    metrics.readTreeSize(async () => 7)
     metrics.ledgerBatchSize.observe(3)
     metrics.ledgerCommitSeconds.observe(0.002)
     metrics.ledgerInconsistencies.inc()

@@ -28,8 +28,9 @@ const KIND: Kind = DATABASE_URL === undefined ? 'embedded' : 'postgres'
 /** Tables whose rows go by themselves: attempts at receivers that are no longer there, and what has expired. */
 const PASSING: ReadonlySet<string> = new Set(['webhook_deliveries', 'credential_attempts'])
 
-/** Lines of a kept schema that the schema of today does not have, with the reason. */
 const CREDENTIALS_BY_STATUS = 'credentials are known by their status'
+const BY_LOG = 'each log has a row, found by its number'
+/** Lines of a kept schema that the schema of today does not have, with the reason. */
 const GONE: Readonly<Record<string, string>> = {
   "index CREATE INDEX chat_messages_words ON public.chat_messages USING gin (to_tsvector('simple'::regconfig, text))":
     'the index of the search holds more',
@@ -52,6 +53,14 @@ const GONE: Readonly<Record<string, string>> = {
       'constraint kyc_credentials kyc_credentials_pkey PRIMARY KEY (digest)',
       'index CREATE UNIQUE INDEX kyc_credentials_pkey ON public.kyc_credentials USING btree (digest)',
     ].map((line) => [line, CREDENTIALS_BY_STATUS]),
+  ),
+  ...Object.fromEntries(
+    [
+      'constraint ledger_checkpoint ledger_checkpoint_pkey PRIMARY KEY (name)',
+      'constraint ledger_head ledger_head_pkey PRIMARY KEY (name)',
+      'index CREATE UNIQUE INDEX ledger_checkpoint_pkey ON public.ledger_checkpoint USING btree (name)',
+      'index CREATE UNIQUE INDEX ledger_head_pkey ON public.ledger_head USING btree (name)',
+    ].map((line) => [line, BY_LOG]),
   ),
 }
 

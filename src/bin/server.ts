@@ -82,6 +82,8 @@ const explain = (error: unknown, config: Config | undefined): string => {
     'ArtifactError',
     'SchemaMismatch',
     'RestoredDatabase',
+    'TooFewLogs',
+    'LogsMissing',
   ].includes(error.name)
   if (known) return error.message
   if (config === undefined) return error.stack ?? error.message

@@ -158,6 +158,8 @@ const settingsOf = (values: Variables) => {
     /** Whether a start brings the schema of the database up to date. */
     migrate: values.MIGRATE,
     redisUrl: values.REDIS_URL,
+    /** How many logs there are to be. */
+    logShards: values.LOG_SHARDS,
     adminApiKey: values.ADMIN_API_KEY,
     customDomainCname: values.CUSTOM_DOMAIN_CNAME ?? new URL(origin).hostname,
     metricsToken: values.METRICS_TOKEN,

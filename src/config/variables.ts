@@ -10,6 +10,7 @@
  */
 import { availableParallelism } from 'node:os'
 import Type from 'typebox'
+import { MAX_LOGS } from '../protocol/log-heads.ts'
 
 const MAX_LIMIT = 1_000_000_000
 
@@ -118,6 +119,13 @@ const STORAGE = {
       secret: true,
     }),
   ),
+  LOG_SHARDS: Type.Integer({
+    minimum: 1,
+    maximum: MAX_LOGS,
+    default: 1,
+    description:
+      'logs that organisations are spread over, each with a head of its own; may grow, never shrink ([docs/scaling.md](docs/scaling.md#many-logs))',
+  }),
   EVENT_LOG_BYTES: Type.Integer({
     minimum: 2 ** 20,
     maximum: 2 ** 40,

@@ -17,14 +17,17 @@ export const failReadOnly = (names: readonly string[]): never => {
   })
 }
 
+/** Answers about log 0 name no log. */
+const UNNAMED_LOG = { log: 0 }
+
 /**
  * @param sent what a caller sent
- * @param stored what the service would answer now; members that it lacks are not compared
+ * @param stored what the service would answer now; members that it lacks are not compared, but for `log`, which is 0 then
  * @param names of the members that only the service sets
  * @throws AppError read_only naming each that differs
  */
 export const requireUnchanged = (sent: object, stored: object, names: readonly string[]): void => {
-  const now = new Map(Object.entries(stored))
+  const now = new Map<string, unknown>(Object.entries({ ...UNNAMED_LOG, ...stored }))
   const differing = Object.entries(sent).filter(
     ([name, value]) =>
       names.includes(name) &&

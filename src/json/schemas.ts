@@ -23,6 +23,11 @@ export const askedId = (prefix: IdPrefix, options: TSchemaOptions = {}) =>
 /** Entries of a page at most, in its query. */
 export const pageLimit = (maximum: number, usual: number) =>
   Type.Optional(Type.Integer({ minimum: 1, maximum, default: usual }))
+/** Beside an index: which log of the service has it. Answers leave out log 0; in what comes back from callers it may be named. */
+export const OfLog = Type.Optional(
+  Type.Integer({ minimum: 0, description: 'Which log of the service; absent: log 0, the first.' }),
+)
+
 /** What the next page is asked with, in the answer. */
 export const NextCursor = orNull(Type.String(), { description: 'Null on the last page.' })
 

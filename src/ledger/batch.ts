@@ -24,6 +24,8 @@ export interface Head {
 }
 
 export interface Context {
+  /** The log that is appended to. */
+  readonly log: number
   readonly head: Head
   readonly known: Known
   readonly epoch: PseudonymEpoch
@@ -136,7 +138,7 @@ class Pass implements Tx {
 
   append(entry: Entry): Place {
     const { at } = this
-    const { epoch, head } = this.#context
+    const { epoch, head, log } = this.#context
     const { organisation, credential } = this.#caller
     const [actorKind, actorId] = actorOf(credential)
     const id = newId('ent', at)
@@ -150,6 +152,7 @@ class Pass implements Tx {
     const actingKey = 'keyId' in credential ? credential.keyId : null
     this.write(
       entries.row({
+        log,
         idx: index,
         id,
         organisation,
@@ -164,7 +167,7 @@ class Pass implements Tx {
         entry: text,
       }),
     )
-    return { index, entryId: id, leafHash: leaf.toString('hex'), at }
+    return { log, index, entryId: id, leafHash: leaf.toString('hex'), at }
   }
 
   write(row: Row): void {

@@ -1,6 +1,6 @@
 /**
  * Commits a batch in four statements and two round trips: begin and lock the head, read what is claimed; write
- * everything, commit. The head's row lock makes all servers take turns.
+ * everything, commit. The row lock of the log's head makes all servers take turns.
  * @module
  */
 import type { Clock } from '../clock.ts'
@@ -17,14 +17,14 @@ import { noKeys } from './known.ts'
 import {
   emptyKnown,
   lockAndReadHead,
-  lockHead,
+  lockHeadAndTakeTurn,
   readAnswers,
   readEntryId,
   readTime,
   readUnread,
   sweepAnswers,
 } from './reads.ts'
-import { answers, HEAD_NAME } from './tables.ts'
+import { answers } from './tables.ts'
 import { createTiles, type Tiles } from './tree/tiles.ts'
 import { type Change, type ChangeUnit, keysOf, type Unit } from './unit.ts'
 
@@ -39,7 +39,7 @@ interface Pending {
  * @throws ConnectionLost when nothing was committed, AppError unavailable when nobody can say
  */
 const settledByEntry = (
-  database: Database,
+  { database, log }: Pick<CommitDeps, 'database' | 'log'>,
   work: (commits: (pending: Pending) => void) => Promise<Pending>,
 ): Promise<Pending> =>
   settled(database, work, ({ head, resolution: { firstEntryId } }) =>
@@ -47,8 +47,8 @@ const settledByEntry = (
     firstEntryId === undefined
       ? undefined
       : async (session) => {
-          await lockAndReadHead(session)
-          return (await readEntryId(session, head.size)) === firstEntryId
+          await lockAndReadHead(session, log)
+          return (await readEntryId(session, log, head.size)) === firstEntryId
         },
   )
 
@@ -65,9 +65,11 @@ const MS_PER_SECOND = 1000
  * statement itself: it divides by zero.
  */
 const ADVANCE_HEAD = `UPDATE ledger_head SET size = $1 / (size = $5)::int, root = $2, edge = $3, updated_at = $4
-  WHERE name = '${HEAD_NAME}'`
+  WHERE log = $6`
 
 export interface CommitDeps {
+  /** The log that is appended to. */
+  readonly log: number
   readonly database: Database
   readonly sealing: Sealing
   readonly pseudonyms: Pseudonyms
@@ -75,7 +77,7 @@ export interface CommitDeps {
   /** Called, at most once a minute, when the last entry's time is so many ms ahead of this server's clock. */
   readonly onClockSkew?: (skew: { aheadMs: number; corrected: boolean }) => void
   /** Called after each commit that added entries. @param batch `seconds`: what it took, waiting for the head among it */
-  readonly onBatch?: (batch: { items: number; size: number; seconds: number }) => void
+  readonly onBatch?: (batch: { log: number; items: number; size: number; seconds: number }) => void
 }
 
 export interface Committer {
@@ -126,7 +128,7 @@ const createCompose = (tiles: Tiles) => {
   /** @returns undefined when there is nothing to write */
   return async (
     session: Session,
-    { head, at }: Context,
+    { log, head, at }: Context,
     resolution: Resolution,
   ): Promise<RowQuery | undefined> => {
     const { growth, leaves, rows } = resolution
@@ -139,20 +141,21 @@ const createCompose = (tiles: Tiles) => {
     for (const row of rows) writer.add(row)
     for (const row of await tiles.rows(session, head, resolution)) writer.add(row)
     if (leaves.length === 0) return writer.query('SELECT 1', [])
-    const advance = [growth.size, growth.root, Buffer.concat(growth.edge), at, head.size]
+    const advance = [growth.size, growth.root, Buffer.concat(growth.edge), at, head.size, log]
     return writer.query(ADVANCE_HEAD, advance)
   }
 }
 
 export const createCommitter = (deps: CommitDeps): Committer => {
-  const { database, sealing, pseudonyms, clock, onBatch } = deps
-  const tiles = createTiles()
+  const { database, log, sealing, pseudonyms, clock, onBatch } = deps
+  const tiles = createTiles(log)
   const compose = createCompose(tiles)
   const timeOf = createTiming(deps)
 
   const prepare = async (): Promise<Omit<Context, 'head'>> => {
     const at = clock.now()
     return {
+      log,
       at,
       // Before any session is taken: the key of a new epoch is read, or made, outside the transaction.
       epoch: await pseudonyms.epoch(at),
@@ -166,17 +169,17 @@ export const createCommitter = (deps: CommitDeps): Committer => {
     for (const { caller } of resolution.replayed) if (caller.idempotency) caller.idempotency.replayed = true
     if (resolution.leaves.length === 0) return
     tiles.committed(head, resolution)
-    onBatch?.({ items: resolution.leaves.length, size: resolution.growth.size, seconds })
+    onBatch?.({ log, items: resolution.leaves.length, size: resolution.growth.size, seconds })
   }
 
   const commitBatch = (units: readonly Unit[]): Promise<Pending> =>
-    settledByEntry(database, async (commits) => {
+    settledByEntry(deps, async (commits) => {
       const prepared = await prepare()
       const { known, at } = prepared
       return onSession(database, async (session) => {
         const keys = keysOf(units)
         const [head] = await Promise.all([
-          lockAndReadHead(session),
+          lockAndReadHead(session, log),
           readAnswers(session, known, keys.answers, at),
           readUnread(session, known, keys),
         ])
@@ -194,12 +197,12 @@ export const createCommitter = (deps: CommitDeps): Committer => {
     })
 
   const commitChange = ({ caller, idempotency, change }: ChangeUnit): Promise<Pending> =>
-    settledByEntry(database, async (commits) => {
+    settledByEntry(deps, async (commits) => {
       const prepared = await prepare()
       const { known, at } = prepared
       return onSession(database, (session) =>
         session.transaction(async (trx) => {
-          const head = await lockHead(session)
+          const head = await lockHeadAndTakeTurn(session, log)
           if (idempotency)
             await readAnswers(session, known, [[idempotency.organisation, idempotency.key]], at)
           const context: Context = { ...prepared, head, at: await timeOf(session, head, at) }

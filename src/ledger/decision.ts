@@ -22,6 +22,7 @@ export type EntryType =
   | 'account'
   | 'hybrid_token'
   | 'ledger.poseidon_root'
+  | 'ledger.head'
 
 /** A fact to commit. Names never reach the log: `subject` is turned into a pseudonym. */
 export interface Entry {
@@ -54,6 +55,8 @@ export interface Held {
 
 /** Where an entry stands in the log. */
 export interface Place {
+  /** Which log, from 0. */
+  readonly log: number
   readonly index: number
   readonly entryId: string
   /** Lower-case hex. */

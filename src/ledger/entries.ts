@@ -8,6 +8,8 @@ export const MAX_READ_ENTRIES = 1_000
 
 /** A committed entry with what is kept beside it. */
 export interface LoggedEntry {
+  /** Which log, from 0. */
+  readonly log: number
   readonly index: number
   readonly id: string
   readonly organisation: string
@@ -24,7 +26,8 @@ export interface LoggedEntry {
   readonly text: string
 }
 
-const loggedEntry = (row: EntryRow): LoggedEntry => ({
+const loggedEntry = (row: Omit<EntryRow, 'subject'>): LoggedEntry => ({
+  log: row.log,
   index: row.idx,
   id: row.id,
   organisation: row.organisation,
@@ -39,32 +42,40 @@ const loggedEntry = (row: EntryRow): LoggedEntry => ({
 })
 
 /**
- * Entries from an index on, in order and without gaps: an entry is visible only when all before it are. Fewer than
+ * Entries of a log from an index on, in order and without gaps: an entry is visible only when all before it are. Fewer than
  * `limit` where the log ends.
  * @param limit 1 to {@link MAX_READ_ENTRIES}
  */
 export const readEntries = async (
   { knex }: Pick<Database, 'knex'>,
+  log: number,
   from: number,
   limit: number,
 ): Promise<LoggedEntry[]> => {
   if (!(limit >= 1 && limit <= MAX_READ_ENTRIES))
     throw new RangeError(`One read holds 1 to ${MAX_READ_ENTRIES} entries, not ${limit}.`)
-  const rows = await knex<EntryRow>('ledger_entries').where('idx', '>=', from).orderBy('idx').limit(limit)
+  const rows = await knex<EntryRow>('ledger_entries')
+    .where({ log })
+    .where('idx', '>=', from)
+    .orderBy('idx')
+    .limit(limit)
   return rows.map(loggedEntry)
 }
+
+/** By name: a prepared statement may not have other columns when the table gets more of them. */
+const COLUMNS = 'log, idx, id, organisation, type, at, key_id, circuit_id, proof_id, digest, leaf_hash, entry'
 
 /** One look into the index for each type that the organisation has; between its entries those of others may stand. */
 const READ_OF = `WITH RECURSIVE types AS (
     (SELECT type FROM ledger_entries WHERE organisation = $1 ORDER BY type LIMIT 1)
     UNION ALL SELECT next.type FROM types CROSS JOIN LATERAL
       (SELECT type FROM ledger_entries WHERE organisation = $1 AND type > types.type ORDER BY type LIMIT 1) AS next)
-  SELECT own.* FROM types CROSS JOIN LATERAL (SELECT * FROM ledger_entries AS e
+  SELECT own.* FROM types CROSS JOIN LATERAL (SELECT ${COLUMNS} FROM ledger_entries AS e
       WHERE e.organisation = $1 AND e.type = types.type AND e.idx >= $2 ORDER BY e.idx LIMIT $3::int) AS own
     ORDER BY own.idx LIMIT $3::int`
 
 /**
- * Entries of one organisation from an index on, in order. Fewer than `limit` where the log ends.
+ * Entries of one organisation from an index of its log on, in order. Fewer than `limit` where the log ends.
  * @param limit 1 to {@link MAX_READ_ENTRIES}
  */
 export const readEntriesOf = async (
@@ -73,13 +84,20 @@ export const readEntriesOf = async (
   from: number,
   limit: number,
 ): Promise<LoggedEntry[]> => {
-  const { rows } = await query<EntryRow>(READ_OF, [organisation, from, limit], 'ledger-entries-of')
+  const { rows } = await query<Omit<EntryRow, 'subject'>>(
+    READ_OF,
+    [organisation, from, limit],
+    'ledger-entries-of',
+  )
   return rows.map(loggedEntry)
 }
 
-/** Index of the first entry of a moment or later; undefined where there is none. @param at Unix ms */
+/** Index of the first entry of a log of a moment or later; undefined where there is none. @param at Unix ms */
 export const firstIndexFrom = async (
   { knex }: Pick<Database, 'knex'>,
+  log: number,
   at: number,
-): Promise<number | undefined> =>
-  (await knex<EntryRow>('ledger_entries').where('at', '>=', at).orderBy(['at', 'idx']).first('idx'))?.idx
+): Promise<number | undefined> => {
+  const query = knex<EntryRow>('ledger_entries').where({ log }).where('at', '>=', at)
+  return (await query.orderBy(['at', 'idx']).first('idx'))?.idx
+}

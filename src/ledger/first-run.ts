@@ -20,7 +20,7 @@ class FirstRun implements Tx {
   constructor(organisation: string, at: number) {
     this.#organisation = organisation
     this.at = at
-    this.#place = { index: 0, entryId: '', leafHash: NO_HASH, at }
+    this.#place = { log: 0, index: 0, entryId: '', leafHash: NO_HASH, at }
   }
 
   holder(kind: string, key: string): Held | undefined {

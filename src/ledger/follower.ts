@@ -11,7 +11,6 @@ import { sqlState } from '../store/session.ts'
 import type { Row } from '../store/table.ts'
 import { createRowWriter } from '../store/write-rows.ts'
 import { type LoggedEntry, MAX_READ_ENTRIES, readEntries } from './entries.ts'
-import { HEAD_NAME } from './tables.ts'
 
 const DEFAULT_BATCH_ENTRIES = 256
 /** How soon entries of other servers are seen. */
@@ -33,18 +32,18 @@ export const NOW_MS = '(extract(epoch FROM clock_timestamp()) * 1000)::bigint'
 
 /** A look that writes nothing, so that an idle follower leaves the database alone. */
 const PEEK = `SELECT f.cursor < h.size AS behind FROM ledger_followers AS f, ledger_head AS h
-  WHERE f.name = ? AND h.name = '${HEAD_NAME}'`
-const CREATE = `INSERT INTO ledger_followers (name, cursor, held_until) VALUES (?, ?, 0) ON CONFLICT (name) DO NOTHING`
+  WHERE f.name = ? AND h.log = f.log`
+const CREATE = `INSERT INTO ledger_followers (name, log, cursor, held_until) VALUES (?, ?, ?, 0) ON CONFLICT (name) DO NOTHING`
 const ACQUIRE = `UPDATE ledger_followers SET holder = ?, held_until = ${NOW_MS} + ?::bigint
   WHERE name = ? AND (holder = ? OR held_until <= ${NOW_MS}) RETURNING cursor`
 /** In one snapshot with the condition: whatever makes it false is committed with an entry that is not skipped. */
 const skipWhile = (
   unwanted: string,
 ): string => `UPDATE ledger_followers AS f SET cursor = greatest(f.cursor, h.size)
-  FROM ledger_head AS h WHERE f.name = ? AND h.name = '${HEAD_NAME}' AND (f.holder = ? OR f.held_until <= ${NOW_MS})
+  FROM ledger_head AS h WHERE f.name = ? AND h.log = f.log AND (f.holder = ? OR f.held_until <= ${NOW_MS})
     AND (${unwanted}) RETURNING cursor`
 const LAGS = `SELECT f.name, greatest(h.size - f.cursor, 0) AS lag FROM ledger_followers AS f, ledger_head AS h
-  WHERE h.name = '${HEAD_NAME}'`
+  WHERE h.log = f.log`
 const RELEASE = `UPDATE ledger_followers SET held_until = 0 WHERE name = ? AND holder = ?`
 /**
  * Fails, and with it every row that travels in the same statement, when another server moved the cursor: it divides by
@@ -55,8 +54,10 @@ const ADVANCE = `UPDATE ledger_followers
 
 export interface FollowerOptions {
   readonly database: Database
-  /** Names the cursor; for ever. */
+  /** Names the cursor, with the number of the log where that is not 0; for ever. */
   readonly name: string
+  /** Which log is followed; default 0. */
+  readonly log?: number
   /**
    * Makes something of entries, in order and without gaps.
    * @returns rows to be written together with the cursor
@@ -106,7 +107,8 @@ const cursorGone = (name: string): Error => new Error(`The cursor of ${name} is 
 const isTakenOver = (error: unknown): boolean => sqlState(error) === DIVISION_BY_ZERO
 
 export const createFollower = (options: FollowerOptions): Follower => {
-  const { database, name, consume, written, rest, logger, unwanted, from = 0 } = options
+  const { database, log = 0, consume, written, rest, logger, unwanted, from = 0 } = options
+  const name = log === 0 ? options.name : `${options.name}/${log}`
   const {
     batchEntries = DEFAULT_BATCH_ENTRIES,
     pollMs = DEFAULT_POLL_MS,
@@ -199,7 +201,7 @@ export const createFollower = (options: FollowerOptions): Follower => {
     while (cursor !== undefined && !isEnding()) {
       // Whoever waits has what comes now; only that somebody reconsiders still counts afterwards.
       if (heard < SIGNALS.reconsider) heard = SIGNALS.none
-      const entries = await readEntries(database, cursor, batchEntries)
+      const entries = await readEntries(database, log, cursor, batchEntries)
       const last = entries.at(-1)
       if (last === undefined) break
       const next: number = last.index + 1
@@ -220,7 +222,7 @@ export const createFollower = (options: FollowerOptions): Follower => {
       heard = SIGNALS.none
       const begunAt = performance.now()
       try {
-        if (!created) await database.knex.raw(CREATE, [name, from])
+        if (!created) await database.knex.raw(CREATE, [name, log, from])
         created = true
         const least = await catchUp()
         backOffMs = FIRST_BACK_OFF_MS

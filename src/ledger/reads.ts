@@ -7,27 +7,38 @@ import type { Head } from './batch.ts'
 import type { Claim } from './claim-kinds.ts'
 import type { Held, Json } from './decision.ts'
 import { type Keys, type Known, keyOf } from './known.ts'
-import { type AnswerRow, type ClaimRow, type CounterRow, counters, HEAD_NAME, type heads } from './tables.ts'
+import { type AnswerRow, type ClaimRow, type CounterRow, counters, type heads } from './tables.ts'
 import { splitHashes } from './tree/merkle.ts'
 
-type HeadRow = Omit<RowOf<typeof heads>, 'name'>
+type HeadRow = Pick<RowOf<typeof heads>, 'size' | 'root' | 'edge' | 'updated_at'>
 
-const HEAD_COLUMNS = `SELECT size, root, edge, updated_at FROM ledger_head WHERE name = '${HEAD_NAME}'`
+const lockOf = (log: number): string =>
+  `SELECT size, root, edge, updated_at FROM ledger_head WHERE log = ${Number(log)} FOR UPDATE`
 
-const LOCK_HEAD = `${HEAD_COLUMNS} FOR UPDATE`
+/** Written, not only locked: under stricter isolation whoever waited is run again, and finds what the others did. */
+const TAKE_TURN = "UPDATE ledger_turns SET held_until = held_until + 1 WHERE name = 'changes'"
 
 const toHead = (row: HeadRow | undefined): Head => {
   if (row === undefined) throw new Error('The ledger has no head: the schema is incomplete.')
   return { size: row.size, root: row.root, edge: splitHashes(row.edge), at: row.updated_at }
 }
 
-/** Begins a transaction on an idle session and locks the head. */
-export const lockAndReadHead = async (session: Session): Promise<Head> =>
-  toHead((await beginLocked<HeadRow>(session, LOCK_HEAD)).rows[0])
+/** Begins a transaction on an idle session and locks the head of a log. */
+export const lockAndReadHead = async (session: Session, log: number): Promise<Head> =>
+  toHead((await beginLocked<HeadRow>(session, lockOf(log))).rows[0])
 
-/** Locks the head in a transaction that is open already. */
-export const lockHead = async (session: Session): Promise<Head> =>
-  toHead((await session.query<HeadRow>(LOCK_HEAD)).rows[0])
+/**
+ * Locks the head of a log, then waits for administrative changes of other logs to end, in a transaction that is open already: each finds what
+ * the ones before it did. In this order, so that nobody holds the turn while he waits for a head.
+ */
+export const lockHeadAndTakeTurn = async (session: Session, log: number): Promise<Head> => {
+  const [{ rows }, { rowCount }] = await Promise.all([
+    session.query<HeadRow>(lockOf(log)),
+    session.query(TAKE_TURN),
+  ])
+  if (rowCount !== 1) throw new Error('The ledger has no turn of changes: the schema is incomplete.')
+  return toHead(rows[0])
+}
 
 /** Unix ms by the database's clock. */
 export const readTime = async (session: Session): Promise<number> => {
@@ -49,6 +60,9 @@ const READ_COUNTERS = `SELECT c.* FROM unnest($1::text[], $2::text[]) AS k (orga
 const READ_ANSWERS = `SELECT a.* FROM unnest($1::text[], $2::text[]) AS k (organisation, key)
   CROSS JOIN LATERAL (SELECT organisation, key, request_hash, sealed_answer, expires_at FROM idempotent_answers AS kept
     WHERE kept.organisation = k.organisation AND kept.key = k.key LIMIT 1) AS a`
+
+const DELETE_EXPIRED = `DELETE FROM idempotent_answers AS kept USING unnest($1::text[], $2::text[]) AS k (organisation, key)
+  WHERE kept.organisation = k.organisation AND kept.key = k.key AND kept.expires_at <= $3`
 
 export const emptyKnown = (): Known => ({ claims: new Map(), counters: new Map(), answers: new Map() })
 
@@ -115,7 +129,10 @@ export const readUnread = async (session: Session, known: Known, unread: Keys): 
   ])
 }
 
-/** Reads the live answers of idempotent requests into `known`. @param at Unix ms; older ones count as gone */
+/**
+ * Reads the live answers of idempotent requests into `known`, and deletes those that have expired, whose keys may be used again.
+ * @param at Unix ms; older ones count as gone
+ */
 export const readAnswers = async (
   session: Session,
   known: Known,
@@ -128,13 +145,15 @@ export const readAnswers = async (
   for (const row of rows) {
     if (row.expires_at > at) known.answers.set(keyOf(row.organisation, row.key), row)
   }
+  if (rows.some((row) => row.expires_at <= at))
+    await session.query(DELETE_EXPIRED, [...columns, at], 'ledger-expired-answers')
 }
 
-/** Deletes some expired answers; the rest goes with later batches. @returns how many */
+/** Deletes some expired answers; the rest goes with later batches. Batches of other logs may be about the same ones, and none waits for them. @returns how many */
 export const sweepAnswers = async (session: Session, at: number, maxRows: number): Promise<number> => {
   const { rowCount } = await session.query(
     `DELETE FROM idempotent_answers WHERE (organisation, key) IN
-      (SELECT organisation, key FROM idempotent_answers WHERE expires_at <= $1 ORDER BY expires_at LIMIT $2)`,
+      (SELECT organisation, key FROM idempotent_answers WHERE expires_at <= $1 ORDER BY expires_at LIMIT $2 FOR UPDATE SKIP LOCKED)`,
     [at, maxRows],
     'ledger-sweep',
   )
@@ -142,10 +161,15 @@ export const sweepAnswers = async (session: Session, at: number, maxRows: number
 }
 
 /** Leaf hashes of a range, for the tile that is growing. */
-export const readLeafHashes = async (session: Session, from: number, to: number): Promise<Uint8Array[]> => {
+export const readLeafHashes = async (
+  session: Session,
+  log: number,
+  from: number,
+  to: number,
+): Promise<Uint8Array[]> => {
   const { rows } = await session.query<{ leaf_hash: Uint8Array }>(
-    'SELECT leaf_hash FROM ledger_entries WHERE idx >= $1 AND idx < $2 ORDER BY idx',
-    [from, to],
+    'SELECT leaf_hash FROM ledger_entries WHERE log = $3 AND idx >= $1 AND idx < $2 ORDER BY idx',
+    [from, to, log],
     'ledger-leaves',
   )
   return rows.map((row) => row.leaf_hash)
@@ -154,22 +178,28 @@ export const readLeafHashes = async (session: Session, from: number, to: number)
 /** Roots of a range of one level's tiles, for the tile that is growing above them. */
 export const readTileRoots = async (
   session: Session,
+  log: number,
   level: number,
   from: number,
   to: number,
 ): Promise<Uint8Array[]> => {
   const { rows } = await session.query<{ root: Uint8Array }>(
-    'SELECT root FROM ledger_tiles WHERE level = $1 AND tile >= $2 AND tile < $3 ORDER BY tile',
-    [level, from, to],
+    'SELECT root FROM ledger_tiles WHERE log = $4 AND level = $1 AND tile >= $2 AND tile < $3 ORDER BY tile',
+    [level, from, to, log],
     'ledger-tile-roots',
   )
   return rows.map((row) => row.root)
 }
 
-/** Id of the entry at an index, or undefined. */
-export const readEntryId = async (session: Session, index: number): Promise<string | undefined> => {
-  const { rows } = await session.query<{ id: string }>('SELECT id FROM ledger_entries WHERE idx = $1', [
-    index,
-  ])
+/** Id of the entry at an index of a log, or undefined. */
+export const readEntryId = async (
+  session: Session,
+  log: number,
+  index: number,
+): Promise<string | undefined> => {
+  const { rows } = await session.query<{ id: string }>(
+    'SELECT id FROM ledger_entries WHERE log = $1 AND idx = $2',
+    [log, index],
+  )
   return rows[0]?.id
 }

@@ -4,9 +4,13 @@ import type { EntryType } from './decision.ts'
 
 export const HEAD_NAME = 'ledger'
 
-/** The one row that everyone who writes locks. */
+/** The name of a log's rows, beside its number: servers of before there were several know log 0 by it. */
+export const headName = (log: number): string => (log === 0 ? HEAD_NAME : `${HEAD_NAME}/${log}`)
+
+/** A row for each log, which everyone who writes to that log locks. */
 export const heads = table('ledger_head', {
-  name: text().key(),
+  log: integer().key(),
+  name: text(),
   size: integer(),
   root: bytes(),
   /** Roots of the perfect subtrees that make up the tree, 32 bytes each, from the left. */
@@ -15,6 +19,8 @@ export const heads = table('ledger_head', {
 })
 
 export const entries = table('ledger_entries', {
+  /** Part of the key once there is a second log (growth.ts). */
+  log: integer(),
   idx: integer().key(),
   id: text(),
   organisation: text(),
@@ -35,7 +41,9 @@ export const entries = table('ledger_entries', {
 export type EntryRow = RowOf<typeof entries>
 
 export const poseidonLeaves = table('poseidon_leaves', {
-  /** Place in tree 2. */
+  /** Part of the key once there is a second log (growth.ts). */
+  log: integer(),
+  /** Place in tree 2 of the log. */
   position: integer().key(),
   /** Index of the entry in tree 1. */
   idx: integer(),
@@ -45,17 +53,33 @@ export const poseidonLeaves = table('poseidon_leaves', {
 export type PoseidonLeafRow = RowOf<typeof poseidonLeaves>
 
 export const poseidonRoots = table('poseidon_roots', {
+  /** Part of the key once there is a second log (growth.ts). */
+  log: integer(),
   shard: integer().key(),
   /** Leaves that the shard held, 1 to 4,096. */
   size: integer().key(),
   root: bytes(),
-  /** Index of the entry that says so. */
+  /** Index of the entry that says so, in the same log. */
   entry_index: integer(),
 })
+
+/** Heads of the other logs as log 0 has them. */
+export const loggedHeads = table('ledger_heads', {
+  /** 1 or more. */
+  log: integer().key(),
+  size: integer().key(),
+  root: bytes(),
+  /** Index of the entry in log 0 that says so. */
+  entry_index: integer(),
+})
+
+export type LoggedHeadRow = RowOf<typeof loggedHeads>
 
 export type PoseidonRootRow = RowOf<typeof poseidonRoots>
 
 export const tiles = table('ledger_tiles', {
+  /** Part of the key once there is a second log (growth.ts). */
+  log: integer(),
   level: integer().key(),
   tile: integer().key(),
   root: bytes(),
@@ -84,16 +108,16 @@ export const counters = table('ledger_counters', {
 
 export type CounterRow = RowOf<typeof counters>
 
-/** Only an expired answer is ever replaced: a live one is found first, under the head's lock. */
+/** One for each key, and never replaced: batches of two logs that answer one key at once are in each other's way, and the second is run again. */
 export const answers = table('idempotent_answers', {
   organisation: text().key(),
   key: text().key(),
   /** Keyed hash of the request's body, lower-case hex. */
-  request_hash: text().merge('last'),
+  request_hash: text(),
   /** JSON of the answer, sealed. */
-  sealed_answer: bytes().merge('last'),
+  sealed_answer: bytes(),
   /** Unix ms. */
-  expires_at: integer().merge('last'),
+  expires_at: integer(),
 })
 
 export type AnswerRow = RowOf<typeof answers>

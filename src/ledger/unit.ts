@@ -25,7 +25,7 @@ export interface Change<R> {
   readonly result: R
 }
 
-/** An administrative change: code that runs inside the transaction, alone in its batch. */
+/** An administrative change: code that runs inside a transaction of its own. */
 export interface ChangeUnit extends Pick<Unit, 'caller' | 'idempotency'> {
   readonly change: (trx: Knex) => Promise<Change<unknown>>
 }

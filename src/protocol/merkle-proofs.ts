@@ -1,15 +1,27 @@
 /** Proofs of a Merkle tree, folded to the roots that they lead to (RFC 9162 §2.1.3 and §2.1.4). Runs in browsers too. @module */
 
+import { concat } from './checkpoint/note.ts'
+
 const HASH_BYTES = 32
+
+/** SHA-256 of bytes, or of a text in UTF-8. */
+export type Sha256 = (message: Uint8Array | string) => Uint8Array
 
 /** SHA-256(0x01 ‖ left ‖ right), by whichever code has it. */
 export type NodeHash = (left: Uint8Array, right: Uint8Array) => Uint8Array
 
-/**
- * Whether something is of the one log that a service has today. A member `log` beside places and roots is reserved for services with
- * several: absent it means 0, and who knows one log only must not take a place in another one for a place in it.
- */
-export const isOfOnlyLog = (log: unknown): boolean => log === undefined || log === 0
+/** How a log hashes (RFC 6962 §2.1). */
+export interface TreeHashing {
+  /** SHA-256(0x00 ‖ entry in UTF-8). */
+  readonly leafHash: (entry: string) => Uint8Array
+  readonly nodeHash: NodeHash
+}
+
+/** @param sha256 the fastest that there is where this runs */
+export const treeHashing = (sha256: Sha256): TreeHashing => ({
+  leafHash: (entry) => sha256(`\0${entry}`),
+  nodeHash: (left, right) => sha256(concat(Uint8Array.of(1), left, right)),
+})
 
 /** Not by shifting, which knows 32 bits only. */
 const half = (n: number): number => Math.floor(n / 2)

@@ -23,16 +23,12 @@ import { createSealedValues } from '../keys/sealed-values.ts'
 import type { Sealing } from '../keys/sealing.ts'
 import { createSigners, type Signers } from '../keys/signers.ts'
 import { createSubjectPseudonyms, type SubjectPseudonyms } from '../keys/subject-pseudonyms.ts'
-import { createCheckpoints } from '../ledger/checkpoints/checkpoint.ts'
-import { isAtHome, originOf, settleHome } from '../ledger/checkpoints/home.ts'
-import {
-  type WitnessedCheckpoints,
-  type Witnessing,
-  withWitnesses,
-} from '../ledger/checkpoints/witnessing.ts'
+import { originOf, settleHome } from '../ledger/checkpoints/home.ts'
+import type { SignedLogs } from '../ledger/checkpoints/signed-logs.ts'
+import type { Witnessing } from '../ledger/checkpoints/witnessing.ts'
 import { followerLags } from '../ledger/follower.ts'
 import { createLedger, type Ledger } from '../ledger/ledger.ts'
-import { createLog, type Log } from '../ledger/tree/log.ts'
+import { countEntries, type Logs, openLogs } from '../ledger/logs.ts'
 import { createMetrics, type Metrics } from '../metrics.ts'
 import { createSafeFetch, type SafeFetch } from '../net/safe-fetch.ts'
 import { type Bus, createBus } from '../store/bus.ts'
@@ -48,7 +44,7 @@ import {
   watchDatabaseWrites,
 } from '../store/watch/database.ts'
 import { type Disk, watchDisk } from '../store/watch/disk.ts'
-import { openWitnessing } from './witnesses.ts'
+import { openSignedLogs, type Recorded } from './logs.ts'
 
 /** Where a generated admin key is kept in DATA_DIR. */
 export const ADMIN_KEY_FILE = 'admin.key'
@@ -74,14 +70,16 @@ export interface Foundations {
   readonly signers: Signers
   readonly issuer: Issuer
   readonly pseudonyms: Pseudonyms
+  /** Which logs there are, and which an organisation has. */
+  readonly logs: Logs
   readonly ledger: Ledger
   readonly security: SecurityService
   readonly statuses: StatusesService
   readonly subjects: SubjectPseudonyms
   readonly holders: HoldersService
   readonly eventLog: EventLog
-  readonly log: Log
-  readonly checkpoints: WitnessedCheckpoints
+  /** The tree and the checkpoints of each log. */
+  readonly signedLogs: SignedLogs
   /** Undefined where no policy of witnesses is set. */
   readonly witnessing: Witnessing | undefined
   readonly accounts: AccountsService
@@ -198,61 +196,33 @@ const watchWrites = (
   return { disk, databaseWrites, databaseAnswers }
 }
 
-type Recorded = Pick<
-  Foundations,
-  | 'config'
-  | 'clock'
-  | 'logger'
-  | 'database'
-  | 'logHome'
-  | 'ledger'
-  | 'signers'
-  | 'metrics'
-  | 'security'
-  | 'safeFetch'
->
-
 /** What is read of the committed log: events in files, proofs, signed checkpoints. */
 const openRecord = async (
   recorded: Recorded,
   closers: Closers,
-): Promise<Pick<Foundations, 'eventLog' | 'log' | 'checkpoints' | 'witnessing'>> => {
-  const { config, clock, logger, database, logHome, ledger, signers, metrics, security } = recorded
+): Promise<Pick<Foundations, 'eventLog' | 'signedLogs' | 'witnessing'>> => {
+  const { config, logger, database, logs, ledger, metrics } = recorded
   const { dataDir } = config
   const logDirectory = takeLogDirectory(dataDir === MEMORY_DATA_DIR ? undefined : dataDir)
   closers.push(() => logDirectory.release())
   const eventLog = await createEventLog({
     database,
     ledger,
+    logs,
     directory: logDirectory.path,
     maxBytes: config.eventLogBytes,
     logger,
     onLost: (rows) => metrics.eventLogRowsLost.inc(rows),
   })
   closers.push(() => eventLog.close())
-  const log = createLog(database)
+  metrics.readTreeSize(() => countEntries(database))
   metrics.readFollowers(() => followerLags(database))
-  const signed = createCheckpoints({
-    database,
-    log,
-    signers,
-    clock,
-    ...logHome,
-    isAtHome: () => isAtHome(database, logHome.generation),
-    directory: dataDir === MEMORY_DATA_DIR ? undefined : dataDir,
-    onInconsistency(reason) {
-      metrics.ledgerInconsistencies.inc()
-      logger.error({ reason }, 'the log is inconsistent: nothing is signed')
-      security.raise({ organisation: DEFAULT_ORGANISATION, type: 'tree_inconsistency', subject: 'log' })
-    },
-  })
-  const witnessing = openWitnessing({ ...recorded, log, checkpoints: signed }, closers)
-  return { eventLog, log, checkpoints: withWitnesses(signed, witnessing), witnessing }
+  return { eventLog, ...openSignedLogs(recorded, closers) }
 }
 
 type AccountsStand = Pick<
   Foundations,
-  'database' | 'ledger' | 'sealing' | 'security' | 'clock' | 'openRecent' | 'core'
+  'database' | 'logs' | 'ledger' | 'sealing' | 'security' | 'clock' | 'openRecent' | 'core'
 >
 
 /** Accounts, with the operator's own organisation and its key. */
@@ -278,9 +248,48 @@ const openAccounts = async (
   return { accounts, generatedAdminKey }
 }
 
+type LedgerStand = Pick<
+  Foundations,
+  'config' | 'database' | 'clock' | 'logger' | 'metrics' | 'sealing' | 'pseudonyms'
+>
+
+/** The logs that there are, and what appends to them. */
+const openLedger = async (
+  { config, database, clock, logger, metrics, sealing, pseudonyms }: LedgerStand,
+  closers: Closers,
+): Promise<Pick<Foundations, 'logs'> & { readonly untraced: Ledger }> => {
+  const logs = await openLogs({
+    database,
+    logger,
+    wanted: config.logShards,
+    mayGrow: config.migrate,
+  })
+  closers.push(() => logs.close())
+  logs.each((log) => database.makeRoom(log + 1))
+  const untraced = await createLedger({
+    database,
+    logs,
+    sealing,
+    pseudonyms,
+    clock,
+    checkDecisions: config.checkResponses,
+    onBatch: ({ items, seconds }) => {
+      metrics.ledgerBatchSize.observe(items)
+      metrics.ledgerCommitSeconds.observe(seconds)
+    },
+    onClockSkew: (skew) =>
+      logger.warn(
+        skew,
+        "the last entry of the log is ahead of this server's clock: check the servers' clocks",
+      ),
+  })
+  closers.push(() => untraced.close())
+  return { logs, untraced }
+}
+
 /**
  * @param closers receives what ends them
- * @throws SealingError when the database was sealed under another MASTER_KEY, ConfigError, and whatever the database answers
+ * @throws SealingError when the database was sealed under another MASTER_KEY, TooFewLogs, LogsMissing, ConfigError, and whatever the database answers
  */
 export const createFoundations = async (
   config: Config,
@@ -294,24 +303,10 @@ export const createFoundations = async (
   const metrics = createMetrics()
   const keys = await openKeys({ config, database, redis, bus, clock, logger }, closers)
   const { sealing, openRecent, signers, pseudonyms } = keys
-  const untraced = await createLedger({
-    database,
-    sealing,
-    pseudonyms,
-    clock,
-    checkDecisions: config.checkResponses,
-    onBatch: ({ items, size, seconds }) => {
-      metrics.ledgerBatchSize.observe(items)
-      metrics.ledgerCommitSeconds.observe(seconds)
-      metrics.ledgerTreeSize.set(size)
-    },
-    onClockSkew: (skew) =>
-      logger.warn(
-        skew,
-        "the last entry of the log is ahead of this server's clock: check the servers' clocks",
-      ),
-  })
-  closers.push(() => untraced.close())
+  const { logs, untraced } = await openLedger(
+    { config, database, clock, logger, metrics, sealing, pseudonyms },
+    closers,
+  )
   const ledger = tracing.ledger(untraced)
   const security = createSecurity({ ledger, database, limits, clock, sealing, rateLimits, logger })
   closers.push(() => security.close())
@@ -321,11 +316,12 @@ export const createFoundations = async (
   const safeFetch = openSafeFetch(config, tracing, closers)
   const watched = watchWrites({ config, database, security, logger }, closers)
   const record = await openRecord(
-    { config, clock, logger, database, logHome, ledger, signers, metrics, security, safeFetch },
+    { config, clock, logger, database, logHome, logs, ledger, signers, metrics, security, safeFetch },
     closers,
   )
   const { accounts, generatedAdminKey } = await openAccounts(config, {
     database,
+    logs,
     ledger,
     sealing,
     security,
@@ -345,6 +341,7 @@ export const createFoundations = async (
     core,
     metrics,
     ...keys,
+    logs,
     ledger,
     security,
     statuses,

@@ -31,27 +31,15 @@ export const createPeopleServices = async (
   foundations: Foundations,
   closers: Closers,
 ): Promise<PeopleServices> => {
-  const { database, ledger, signers, issuer, sealing, clock, config, safeFetch, bus, logger, metrics } =
-    foundations
-  const { subjects, holders, statuses, accounts } = foundations
+  const { database, ledger, issuer, sealing, clock, config, safeFetch, bus, logger, metrics } = foundations
+  const { logs, subjects, holders, statuses, accounts } = foundations
   const { baseUrl } = config
-  const consents = createConsents({
-    database,
-    ledger,
-    signers,
-    issuer,
-    sealing,
-    clock,
-    baseUrl,
-    subjects,
-    holders,
-    statuses,
-    nullifiers,
-  })
+  const consents = createConsents({ ...foundations, baseUrl, nullifiers })
   const reviews = createReviews({ database, ledger, clock, members: accounts.members })
   const kyc = createKyc({
     reviews,
     database,
+    logs,
     ledger,
     issuer,
     sealing,

@@ -28,7 +28,7 @@ import {
 } from '../domain/verification/policy-verification.ts'
 import { bodyCheck } from '../http/input/validation.ts'
 import { createCheckpointReader } from '../ledger/checkpoints/checkpoint-reading.ts'
-import type { PoseidonLog } from '../ledger/tree/shards.ts'
+import type { PoseidonLogs } from '../ledger/tree/shards.ts'
 import type { Foundations } from './foundations.ts'
 import type { ProvingServices } from './proving.ts'
 
@@ -49,7 +49,7 @@ export interface ProofFoundations extends Foundations, ProvingServices {
   readonly kyc: KycService
   readonly consents: ConsentService
   readonly hybridTokens: HybridTokensService
-  readonly poseidonLog: PoseidonLog
+  readonly poseidonLogs: PoseidonLogs
 }
 
 const buildChallenges = (foundations: ProofFoundations, proofs: ProofsService): ChallengesService => {
@@ -70,13 +70,14 @@ const buildChallenges = (foundations: ProofFoundations, proofs: ProofsService): 
 }
 
 export const createProofServices = (foundations: ProofFoundations): ProofServices => {
-  const { config, database, ledger, signers, sealing, log, checkpoints, metrics, security, clock, statuses } =
+  const { config, database, logs, ledger, signers, sealing, signedLogs, metrics, security, clock, statuses } =
     foundations
-  const { prover, verifier, usage, verification, policies, payments, poseidonLog } = foundations
+  const { prover, verifier, usage, verification, policies, payments, poseidonLogs } = foundations
   const { baseUrl } = config
-  const membership = createMembership({ database, poseidonLog })
+  const membership = createMembership({ database, logs, poseidonLogs })
   const proofs: ProofsService = createProofs({
     database,
+    logs,
     ledger,
     prover,
     verifier,
@@ -114,10 +115,10 @@ export const createProofServices = (foundations: ProofFoundations): ProofService
   })
   const auditProofs = createAuditProofs({
     database,
+    logs,
     ledger,
-    log,
-    checkpoints,
-    checkpointReader: createCheckpointReader(foundations.logHome.origin, signers),
+    signedLogs,
+    checkpointReader: (origin) => createCheckpointReader(origin, signers),
     membership,
     proofs,
     prepareMember,

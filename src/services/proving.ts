@@ -35,7 +35,8 @@ const shippedArtifacts = (): Artifacts => {
 
 /** @param closers receives what ends the services */
 export const createProvingServices = (foundations: Foundations, closers: Closers): ProvingServices => {
-  const { config, database, ledger, signers, accounts, metrics, clock, openRecent, logger } = foundations
+  const { config, database, logs, ledger, signers, accounts, metrics, clock, openRecent, logger } =
+    foundations
   const { baseUrl } = config
   const usage = createUsage({ database, accounts, clock, logger })
   const artifacts = config.circuitsDir ? loadArtifacts(config.circuitsDir) : shippedArtifacts()
@@ -61,6 +62,7 @@ export const createProvingServices = (foundations: Foundations, closers: Closers
   const circuits = createCircuits({ artifacts, baseUrl })
   const verification = createVerification({
     database,
+    logs,
     ledger,
     signers,
     prover,

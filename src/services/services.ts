@@ -20,9 +20,10 @@ import { createTerminals, type TerminalsService } from '../domain/terminals/serv
 import { loadApplePasses } from '../domain/tokens/apple-pass.ts'
 import { createTokens, type TokensService } from '../domain/tokens/service.ts'
 import { createWebhooks, type WebhooksService } from '../domain/webhooks/service.ts'
+import { fail } from '../errors.ts'
 import type { IdempotencyKit } from '../http/idempotency.ts'
 import type { Logger } from '../http/log.ts'
-import { createPoseidonLog, type PoseidonLog } from '../ledger/tree/shards.ts'
+import { createPoseidonLog, type PoseidonLog, type PoseidonLogs } from '../ledger/tree/shards.ts'
 import { type AgentServices, createAgentServices } from './agents.ts'
 import { type ChatServices, createChatServices } from './chat.ts'
 import { type Closers, createFoundations, type Foundations, type Tracing } from './foundations.ts'
@@ -37,6 +38,7 @@ type Shared = Pick<
   Foundations,
   | 'clock'
   | 'database'
+  | 'logs'
   | 'ledger'
   | 'limits'
   | 'metrics'
@@ -59,7 +61,7 @@ export interface Services
     HostServices,
     ChatServices {
   readonly idempotency: IdempotencyKit
-  readonly poseidonLog: PoseidonLog
+  readonly poseidonLogs: PoseidonLogs
   readonly audit: AuditService
   readonly publishedLog: PublishedLog
   readonly terminals: TerminalsService
@@ -133,16 +135,23 @@ const createFollowers = async (
   return { webhooks, exports, backups }
 }
 
-/** Close it before the threads that hash for it. */
-const openPoseidonLog = (
+/** Of each log. Close them before the threads that hash for them. */
+const openPoseidonLogs = (
   foundations: Foundations,
   { workerPool }: ProvingServices,
   closers: Closers,
-): PoseidonLog => {
+): PoseidonLogs => {
   const hashMany = createHashing(workerPool)
-  const poseidonLog = createPoseidonLog({ ...foundations, field: createField(), hashMany })
-  closers.push(() => poseidonLog.close())
-  return poseidonLog
+  const field = createField()
+  const opened = new Map<number, PoseidonLog>()
+  const stopListening = foundations.logs.each((number) =>
+    opened.set(number, createPoseidonLog({ ...foundations, number, field, hashMany })),
+  )
+  closers.push(async () => {
+    stopListening()
+    await Promise.all([...opened.values()].map((log) => log.close()))
+  })
+  return (number) => opened.get(number) ?? fail('not_found')
 }
 
 const systemOf = (
@@ -150,7 +159,7 @@ const systemOf = (
   { watchLists }: PeopleServices,
   { isReady, describe }: ServicesOptions,
 ): SystemService => {
-  const { config, database, redis, ledger, disk, databaseWrites, databaseAnswers } = foundations
+  const { config, database, redis, disk, databaseWrites, databaseAnswers } = foundations
   const { baseUrl, customDomainCname, securityContacts } = config
   return createSystem({
     ...foundations,
@@ -162,7 +171,6 @@ const systemOf = (
     isReady,
     writeRefusal: () =>
       disk.refusal() ?? (databaseAnswers.isAway() ? 'database_unavailable' : databaseWrites.refusal()),
-    treeSize: async () => (await ledger.head()).size,
     describe,
   })
 }
@@ -197,7 +205,7 @@ const build = async (
   const { hybridTokens } = agentServices
   const tokens = createTokens({ ...foundations, hybridTokens, baseUrl, passes, nullifiers })
   const provingServices = createProvingServices(foundations, closers)
-  const poseidonLog = openPoseidonLog(foundations, provingServices, closers)
+  const poseidonLogs = openPoseidonLogs(foundations, provingServices, closers)
   const peopleServices = await createPeopleServices(foundations, closers)
   const proofServices = createProofServices({
     ...foundations,
@@ -207,7 +215,7 @@ const build = async (
     terminals,
     tokens,
     hybridTokens,
-    poseidonLog,
+    poseidonLogs,
   })
   const { proofs } = proofServices
   const hostServices = createHostServices({ ...foundations, ...provingServices }, closers)
@@ -238,7 +246,7 @@ const build = async (
     publishedLog,
     terminals,
     payments,
-    poseidonLog,
+    poseidonLogs,
     tokens,
     eligibility,
     ...followers,

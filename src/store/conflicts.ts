@@ -15,21 +15,43 @@ const LONGEST_PAUSE_MS = 64
 /** serialization_failure and deadlock_detected. PostgreSQL, appendix A, class 40 */
 const CONFLICT_STATES: ReadonlySet<string> = new Set(['40001', '40P01'])
 
+const UNIQUE_VIOLATION = '23505'
+/** Of which the second of two transactions finds the first one's row when it is run again. */
+const FOUND_WHEN_RUN_AGAIN: ReadonlySet<unknown> = new Set(['idempotent_answers_pkey'])
+
+const isSecond = (error: unknown): boolean =>
+  sqlState(error) === UNIQUE_VIOLATION &&
+  error instanceof Error &&
+  'constraint' in error &&
+  FOUND_WHEN_RUN_AGAIN.has(error.constraint)
+
 /** Whether the database rolled a transaction back for another one's sake, so that nothing of it happened. */
-export const isConflict = (error: unknown): boolean => CONFLICT_STATES.has(sqlState(error) ?? '')
+export const isConflict = (error: unknown): boolean =>
+  CONFLICT_STATES.has(sqlState(error) ?? '') || isSecond(error)
+
+/** Whether somebody else held what a transaction wanted for longer than it may wait. PostgreSQL, appendix A: lock_not_available */
+export const isLocked = (error: unknown): boolean => sqlState(error) === '55P03'
+
+export interface Patience {
+  readonly giveUpMs?: number
+  readonly longestPauseMs?: number
+  readonly isInTheWay?: (error: unknown) => boolean
+}
 
 /**
  * Runs `work`, which is one transaction or one statement by itself, and again when it met another one: after pauses of random
- * lengths, so that two don't meet for ever, and for two seconds at most.
+ * lengths, so that two don't meet for ever, and for a while at most.
+ * @param patience for how long, the longest pause, and what counts as a conflict; default: two seconds, some milliseconds, {@link isConflict}
  * @throws what `work` throws, the conflict itself where time is up
  */
-export const despiteConflicts = async <R>(work: () => Promise<R>): Promise<R> => {
-  const giveUpAt = performance.now() + GIVE_UP_MS
-  for (let most = FIRST_PAUSE_MS; ; most = Math.min(2 * most, LONGEST_PAUSE_MS)) {
+export const despiteConflicts = async <R>(work: () => Promise<R>, patience: Patience = {}): Promise<R> => {
+  const { giveUpMs = GIVE_UP_MS, longestPauseMs = LONGEST_PAUSE_MS, isInTheWay = isConflict } = patience
+  const giveUpAt = performance.now() + giveUpMs
+  for (let most = FIRST_PAUSE_MS; ; most = Math.min(2 * most, longestPauseMs)) {
     try {
       return await work()
     } catch (error) {
-      if (!isConflict(error) || performance.now() >= giveUpAt) throw error
+      if (!isInTheWay(error) || performance.now() >= giveUpAt) throw error
     }
     await pause(randomInt(most))
   }

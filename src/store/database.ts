@@ -61,6 +61,8 @@ export interface Database {
    * @throws ConnectionLost when none can be had
    */
   session(): Promise<Session>
+  /** Has a session for each of so many logs, which are written to in transactions of their own. Before it is called: for one. */
+  makeRoom(logs: number): void
   /** Ends all connections, and the embedded database. Sessions must have been released. */
   close(): Promise<void>
 }

@@ -1,4 +1,6 @@
-/** Brings the schema up to date. @module */
+/** Changes the schema, beside servers at work, and brings it up to date. @module */
+import type { Knex } from 'knex'
+import { despiteConflicts, type Patience } from './conflicts.ts'
 import type { Database } from './database.ts'
 import { MIGRATIONS } from './migrations/index.ts'
 
@@ -69,6 +71,33 @@ export const missingMigrations = async ({ knex }: Pick<Database, 'knex'>): Promi
   return missingOf(names).map(({ name }) => name)
 }
 
+/** Servers that are running lock tables in orders of their own; a change may meet them for so long. */
+const GIVE_UP_MS = 60_000
+
+interface Waiting extends Patience {
+  /** How long a lock is waited for; default: as long as it takes. */
+  readonly lockTimeoutMs?: number
+}
+
+/**
+ * Changes of one kind, which servers that start at once make one after the other. One that runs into a deadlock with servers that are running is
+ * begun again. What changes a great table takes as long as it takes.
+ * @param key of an advisory lock of PostgreSQL, any fixed number
+ */
+export const schemaChange =
+  ({ knex, kind }: Pick<Database, 'knex' | 'kind'>, key: string) =>
+  <R>(change: (trx: Knex) => Promise<R>, { lockTimeoutMs = 0, ...patience }: Waiting = {}): Promise<R> => {
+    const begin = async (trx: Knex): Promise<R> => {
+      if (kind === 'postgres') {
+        await trx.raw('SET LOCAL statement_timeout = 0; SET LOCAL lock_timeout = 0')
+        await trx.raw(`SELECT pg_advisory_xact_lock(${key})`)
+        if (lockTimeoutMs > 0) await trx.raw(`SET LOCAL lock_timeout = ${lockTimeoutMs}`)
+      }
+      return change(trx)
+    }
+    return despiteConflicts(() => knex.transaction(begin), { giveUpMs: GIVE_UP_MS, ...patience })
+  }
+
 /**
  * Applies what is missing, in order, in one transaction: a failed migration leaves nothing half done.
  * @param onStep called before each migration
@@ -76,15 +105,13 @@ export const missingMigrations = async ({ knex }: Pick<Database, 'knex'>): Promi
  * @throws SchemaMismatch when the database was written by a later version, or by one that is too old to go on from
  */
 export const migrate = (
-  { knex, kind }: Pick<Database, 'knex' | 'kind'>,
+  database: Pick<Database, 'knex' | 'kind'>,
   onStep?: (step: MigrationStep) => void,
 ): Promise<string[]> =>
-  knex.transaction(async (trx) => {
-    if (kind === 'postgres') {
-      // What changes a great table takes as long as it takes, and so does waiting for whoever does it.
-      await trx.raw('SET LOCAL statement_timeout = 0; SET LOCAL lock_timeout = 0')
-      await trx.raw(`SELECT pg_advisory_xact_lock(${ADVISORY_LOCK_KEY})`)
-    }
+  schemaChange(
+    database,
+    ADVISORY_LOCK_KEY,
+  )(async (trx) => {
     await trx.raw(`CREATE TABLE IF NOT EXISTS migrations (
       name text COLLATE "C" PRIMARY KEY,
       applied_at timestamptz NOT NULL DEFAULT now()

@@ -15,7 +15,7 @@ import {
 import { ConnectionLost, type WriteRefusal, writeRefusalOf } from './session.ts'
 
 const POOL_MAX_CONNECTIONS = 10
-/** One for each lane, and one for each slow change that waits. */
+/** One for each lane, and one for each slow change that waits; each further log has a lane of its own. */
 const SESSIONS_MAX_CONNECTIONS = 4
 /** Who searches waits for others who do, and for nobody else. */
 const TIMED_MAX_CONNECTIONS = 4
@@ -236,6 +236,10 @@ export const openPostgres = async (url: string, logger?: StoreLogger): Promise<D
     makePlace: place,
     async ping() {
       await knex.raw('SELECT 1')
+    },
+    makeRoom(logs) {
+      // The pool looks it up each time that a session is asked for.
+      sessions.options.max = SESSIONS_MAX_CONNECTIONS + logs - 1
     },
     async session() {
       const client = await connect(sessions)

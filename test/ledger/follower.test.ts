@@ -294,13 +294,15 @@ describe('followers of the log', () => {
 
   it('read a bounded number of entries', async () => {
     const { size } = await store.ledger.head()
-    expect((await readEntries(database, size - 3, 2)).map(({ index }) => index)).to.deep.equal([
+    expect((await readEntries(database, 0, size - 3, 2)).map(({ index }) => index)).to.deep.equal([
       size - 3,
       size - 2,
     ])
-    expect(await readEntries(database, size, 1)).to.deep.equal([])
+    expect(await readEntries(database, 0, size, 1)).to.deep.equal([])
     for (const limit of [0, 1_001, Number.NaN]) {
-      expect(await readEntries(database, 0, limit).catch((error: Error) => error.name)).to.equal('RangeError')
+      expect(await readEntries(database, 0, 0, limit).catch((error: Error) => error.name)).to.equal(
+        'RangeError',
+      )
     }
   })
 })

@@ -117,6 +117,7 @@ describe('tree 2', () => {
     const old = await poseidon.shardPath(77)
     expect(reference.fold(full[77] ?? 0n, 77, old?.path ?? [])).to.equal(reference.root(full))
     expect(await poseidon.logRoot(77)).to.deep.equal({
+      log: 0,
       shard: 0,
       size: SHARD_LEAVES,
       root: reference.root(full),

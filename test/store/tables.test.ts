@@ -8,6 +8,7 @@ import { openTestDatabase } from '../support/servers/database.ts'
 const UNDEFINED: Readonly<Record<string, string>> = {
   migrations: 'is written and read by the migrations themselves',
   revoked_status_numbers: 'is a view of what is written to others',
+  ledger_turns: 'is locked and held, and holds nothing else',
   ledger_followers: 'is read and written by statements that name its columns',
 }
 

@@ -27,7 +27,9 @@ export interface TestLedger {
  */
 export const ledgerOn = (
   database: Database,
-  options: Partial<Pick<LedgerDeps, 'onBatch' | 'onClockSkew' | 'maxBatchItems' | 'checkDecisions'>> & {
+  options: Partial<
+    Pick<LedgerDeps, 'logs' | 'onBatch' | 'onClockSkew' | 'maxBatchItems' | 'checkDecisions'>
+  > & {
     clock?: Clock
     sealing?: Sealing
   } = {},
@@ -60,7 +62,7 @@ export const openTestLedger = async (options: Parameters<typeof ledgerOn>[1] = {
 /** Empties the log, with all that was made of it, on a database that no server uses at the moment. */
 export const emptyLog = async ({ knex }: Database): Promise<void> => {
   await knex.raw(`TRUNCATE ledger_entries, ledger_tiles, ledger_claims, ledger_counters, ledger_checkpoint,
-    ledger_followers, poseidon_leaves, poseidon_roots, signing_keys`)
+    ledger_followers, ledger_heads, poseidon_leaves, poseidon_roots, signing_keys`)
   await knex('ledger_head').update({ size: 0, root: rootOf([]), edge: Buffer.alloc(0) })
 }
 
@@ -112,9 +114,9 @@ interface StoredEntry {
  * Reads the whole log and checks it: indexes without gap or repetition, every leaf and the root recomputed from the
  * entries' text, every full tile. @returns the entries
  */
-export const expectWholeLog = async ({ knex }: Database): Promise<StoredEntry[]> => {
-  const entries: StoredEntry[] = await knex('ledger_entries').orderBy('idx')
-  const head: { size: number; root: Uint8Array } = await knex('ledger_head').where({ name: 'ledger' }).first()
+export const expectWholeLog = async ({ knex }: Database, log = 0): Promise<StoredEntry[]> => {
+  const entries: StoredEntry[] = await knex('ledger_entries').where({ log }).orderBy('idx')
+  const head: { size: number; root: Uint8Array } = await knex('ledger_head').where({ log }).first()
   expect(
     entries.every(({ idx }, position) => idx === position),
     'an index is skipped or used twice',
@@ -128,8 +130,10 @@ export const expectWholeLog = async ({ knex }: Database): Promise<StoredEntry[]>
 
   const tiles: { level: number; tile: number; root: Uint8Array; hashes: Uint8Array }[] = await knex(
     'ledger_tiles',
-  ).orderBy(['level', 'tile'])
-  const expected: { level: number; tile: number; root: Buffer; hashes: Buffer }[] = []
+  )
+    .where({ log })
+    .orderBy(['level', 'tile'])
+  const expected: { log: number; level: number; tile: number; root: Buffer; hashes: Buffer }[] = []
   let hashes = leaves
   for (let level = 0; hashes.length >= 256; level++) {
     const roots: Buffer[] = []
@@ -137,7 +141,7 @@ export const expectWholeLog = async ({ knex }: Database): Promise<StoredEntry[]>
       const part = hashes.slice(tile * 256, (tile + 1) * 256)
       const root = rootOf(part)
       roots.push(root)
-      expected.push({ level, tile, root, hashes: Buffer.concat(part) })
+      expected.push({ log, level, tile, root, hashes: Buffer.concat(part) })
     }
     hashes = roots
   }

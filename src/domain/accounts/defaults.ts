@@ -44,6 +44,7 @@ export const createDefaults = ({ ledger, keys, clock }: Deps) => {
         rate_limit_per_minute: null,
         default_merchant: DEFAULT_ORGANISATION_MERCHANT,
         created_at: at,
+        log: 0,
       },
       {
         id: DEFAULT_ORGANISATION_MERCHANT,

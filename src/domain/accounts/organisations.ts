@@ -8,6 +8,7 @@ import { hashPassword } from '../../keys/passwords.ts'
 import { CLAIM_KINDS, type Claim } from '../../ledger/claim-kinds.ts'
 import type { Entry } from '../../ledger/decision.ts'
 import type { Ledger } from '../../ledger/ledger.ts'
+import type { Logs } from '../../ledger/logs.ts'
 import { type PaymentLimits, pickLimits } from '../../protocol/payment-limits.ts'
 import type { Database } from '../../store/database.ts'
 import type { OpenRecent } from '../../store/recent.ts'
@@ -53,6 +54,7 @@ type Subscription = Organisation['subscription']
 
 interface Deps {
   readonly database: Database
+  readonly logs: Pick<Logs, 'forNew'>
   readonly ledger: Pick<Ledger, 'append' | 'transact'>
   readonly keys: Pick<Keys, 'draft'>
   readonly clock: Clock
@@ -67,8 +69,8 @@ export const normaliseEmail = (email: string): string => email.trim().normalize(
 const boundMerchant = ({ credential }: Caller): string | undefined =>
   credential.kind === 'key' ? credential.merchantId : undefined
 
-/** A new organisation and its default merchant. */
-const newOrganisation = (name: string, subscription: Subscription, at: number) => {
+/** A new organisation and its default merchant. @param log that it has, for ever */
+const newOrganisation = (name: string, subscription: Subscription, log: number, at: number) => {
   const organisationId = newId('org', at)
   const merchantId = newId('mer', at)
   const organisation: store.OrganisationRow = {
@@ -78,6 +80,7 @@ const newOrganisation = (name: string, subscription: Subscription, at: number) =
     rate_limit_per_minute: null,
     default_merchant: merchantId,
     created_at: at,
+    log,
   }
   const merchant: store.MerchantRow = {
     id: merchantId,
@@ -103,6 +106,7 @@ export type Organisations = ReturnType<typeof createOrganisations>
 
 export const createOrganisations = ({
   database,
+  logs,
   ledger,
   keys,
   clock,
@@ -134,7 +138,12 @@ export const createOrganisations = ({
       const at = clock.now()
       const accountId = newId('acc', at)
       const address = normaliseEmail(email)
-      const { organisationId, merchantId, organisation, merchant } = newOrganisation(name, 'inactive', at)
+      const { organisationId, merchantId, organisation, merchant } = newOrganisation(
+        name,
+        'inactive',
+        await logs.forNew(),
+        at,
+      )
       const account: store.AccountRow = {
         id: accountId,
         organisation: organisationId,
@@ -193,7 +202,12 @@ export const createOrganisations = ({
     /** Creates an organisation with an active subscription and its first key. For operators. */
     async create(caller: Caller, { name }: NewOrganisation): Promise<OrganisationCreated> {
       const at = clock.now()
-      const { organisationId, merchantId, organisation, merchant } = newOrganisation(name, 'active', at)
+      const { organisationId, merchantId, organisation, merchant } = newOrganisation(
+        name,
+        'active',
+        await logs.forNew(),
+        at,
+      )
       const first = { organisation: organisationId, scopes: FIRST_KEY_SCOPES, label: 'first key', at }
       const { keyId, apiKey, row } = keys.draft(first)
       return ledger.append(caller, (tx) => {

@@ -4,6 +4,7 @@ import { SCOPES } from '../../caller.ts'
 import type { Clock } from '../../clock.ts'
 import type { Sealing } from '../../keys/sealing.ts'
 import type { Ledger } from '../../ledger/ledger.ts'
+import type { Logs } from '../../ledger/logs.ts'
 import type { Database } from '../../store/database.ts'
 import type { OpenRecent } from '../../store/recent.ts'
 import type { SecurityService } from '../security/service.ts'
@@ -29,6 +30,7 @@ const SIGN_UP_WINDOW_SECONDS = 3600
 
 export interface AccountsDeps {
   readonly database: Database
+  readonly logs: Pick<Logs, 'forNew'>
   readonly ledger: Pick<Ledger, 'append' | 'transact'>
   readonly sealing: Sealing
   readonly security: Pick<SecurityService, 'guardAttempts' | 'limitAddress'>

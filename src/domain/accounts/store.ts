@@ -13,6 +13,8 @@ export const organisations = table('organisations', {
   rate_limit_per_minute: integer().null(),
   default_merchant: text(),
   created_at: integer(),
+  /** Which log its entries are in, for ever. */
+  log: integer(),
 })
 
 export type OrganisationRow = RowOf<typeof organisations>

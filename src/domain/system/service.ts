@@ -24,7 +24,7 @@ export interface SystemDeps {
   /** Whom to tell about a weakness: URIs. */
   readonly securityContacts: readonly string[]
   readonly clock: Clock
-  readonly metrics: Pick<Metrics, 'text' | 'json' | 'ledgerTreeSize'>
+  readonly metrics: Pick<Metrics, 'text' | 'json'>
   readonly checks: { readonly database: Check; readonly redis?: Check }
   /** How the watch lists are. */
   readonly watchLists: () => readonly WatchListState[]
@@ -34,8 +34,6 @@ export interface SystemDeps {
   readonly isReady: () => boolean
   /** Why nothing can be written at the moment: the disk of DATA_DIR or of the database is full, it is read only or fails, or the database is away. */
   readonly writeRefusal: () => Readiness['reason']
-  /** Entries in the ledger, for its gauge. */
-  readonly treeSize: () => Promise<number>
   /** The OpenAPI document; asked for once. */
   readonly describe: () => Promise<object>
 }
@@ -94,7 +92,7 @@ const roundMs = (ms: number): number => Math.round(ms * 100) / 100
 
 export const createSystem = (deps: SystemDeps): SystemService => {
   const { baseUrl, customDomainCname, securityContacts, clock, metrics } = deps
-  const { checks, watchLists, witnessing, isReady, writeRefusal, treeSize } = deps
+  const { checks, watchLists, witnessing, isReady, writeRefusal } = deps
   const startedAt = clock.now()
   let cached: { readonly until: number; readonly health: Promise<Health> } | undefined
   let document: Promise<Uint8Array> | undefined
@@ -123,12 +121,6 @@ export const createSystem = (deps: SystemDeps): SystemService => {
       witnesses,
       responseTime: roundMs(database ?? performance.now() - askedAt),
     }
-  }
-
-  const refreshGauges = async () => {
-    // A scrape must not fail because the database does; the gauge then keeps its last value.
-    const size = await treeSize().catch(() => undefined)
-    if (size !== undefined) metrics.ledgerTreeSize.set(size)
   }
 
   return {
@@ -168,14 +160,8 @@ export const createSystem = (deps: SystemDeps): SystemService => {
       ]
       return `${lines.join('\n')}\n`
     },
-    async metricsText() {
-      await refreshGauges()
-      return metrics.text()
-    },
-    async metricsJson() {
-      await refreshGauges()
-      return { metrics: await metrics.json() }
-    },
+    metricsText: () => metrics.text(),
+    metricsJson: async () => ({ metrics: await metrics.json() }),
     openapi() {
       document ??= deps.describe().then((described) => Buffer.from(JSON.stringify(described)))
       return document

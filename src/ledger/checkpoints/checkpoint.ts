@@ -18,7 +18,7 @@ import {
 import { checkpointText, signatureLine, verifierKey } from '../../protocol/checkpoint/signed-note.ts'
 import type { Database } from '../../store/database.ts'
 import { bytes, integer, type RowOf, table, text } from '../../store/table.ts'
-import { HEAD_NAME } from '../tables.ts'
+import { headName } from '../tables.ts'
 import type { Head, Log } from '../tree/log.ts'
 import { createHighWater } from './high-water.ts'
 
@@ -47,7 +47,8 @@ export interface Checkpoints {
 }
 
 export const checkpoints = table('ledger_checkpoint', {
-  name: text().key(),
+  log: integer().key(),
+  name: text(),
   /** Grows with each signature. */
   version: integer(),
   size: integer(),
@@ -66,6 +67,8 @@ interface Deps {
   readonly log: Log
   readonly signers: Pick<Signers, 'current' | 'jwks'>
   readonly clock: Clock
+  /** Which log it is, from 0; default 0. */
+  readonly number?: number
   /** First line of every checkpoint, and name of its keys. */
   readonly origin: string
   /** Where the high-water mark is kept; undefined keeps none. */
@@ -87,9 +90,9 @@ interface Signing {
 const equal = (a: Uint8Array, b: Uint8Array): boolean => Buffer.compare(a, b) === 0
 
 export const createCheckpoints = (deps: Deps): Checkpoints => {
-  const { database, log, signers, clock, origin, onInconsistency } = deps
+  const { database, log, number = 0, signers, clock, origin, onInconsistency } = deps
   const { knex } = database
-  const highWater = createHighWater(deps.directory, deps.generation)
+  const highWater = createHighWater(deps.directory, deps.generation, number)
   const rows = () => knex<CheckpointRow>('ledger_checkpoint')
   let signedAt = Number.NEGATIVE_INFINITY
 
@@ -129,7 +132,7 @@ export const createCheckpoints = (deps: Deps): Checkpoints => {
   /** What was signed last is read before the head, so that it can only be greater if something is wrong. */
   const readChecked = async (): Promise<{ row: CheckpointRow | undefined; head: Head }> => {
     const [row, isAtHome, mark] = await Promise.all([
-      rows().where({ name: HEAD_NAME }).first(),
+      rows().where({ log: number }).first(),
       deps.isAtHome?.() ?? true,
       highWater.read().catch((error: unknown) => inconsistent(`the high-water mark: ${String(error)}`)),
     ])
@@ -162,10 +165,10 @@ export const createCheckpoints = (deps: Deps): Checkpoints => {
   const swap = async (before: CheckpointRow | undefined, after: CheckpointRow): Promise<boolean> => {
     const row = { ...after, root: Buffer.from(after.root) }
     if (before === undefined) {
-      const inserted = await rows().insert(row).onConflict('name').ignore().returning('name')
+      const inserted = await rows().insert(row).onConflict('log').ignore().returning('log')
       return inserted.length === 1
     }
-    return (await rows().where({ name: HEAD_NAME, version: before.version }).update(row)) === 1
+    return (await rows().where({ log: number, version: before.version }).update(row)) === 1
   }
 
   const publish = async ({ size, root, note }: Checkpoint): Promise<Checkpoint> => {
@@ -190,7 +193,15 @@ export const createCheckpoints = (deps: Deps): Checkpoints => {
       const note = sign(head, keys, at)
       signedAt = performance.now()
       const version = (row?.version ?? 0) + 1
-      const next = { name: HEAD_NAME, version, ...head, note, signers: kids, signed_at: at }
+      const next = {
+        log: number,
+        name: headName(number),
+        version,
+        ...head,
+        note,
+        signers: kids,
+        signed_at: at,
+      }
       if (await swap(row, next)) return publish(next)
     }
     return fail('unavailable', { retryAfter: RETRY_AFTER_SECONDS })

@@ -3,6 +3,7 @@
  * older backup does not know what it signed since, and would sign another tree of the same size.
  * @module
  */
+import { readdir } from 'node:fs/promises'
 import { join } from 'node:path'
 import { fail } from '../../errors.ts'
 import { readIfThere, writeDurably } from '../../store/durable-file.ts'
@@ -26,13 +27,29 @@ export interface HighWater {
   raise(mark: Head): Promise<void>
 }
 
+const fileOf = (generation: number, log: number): string =>
+  `${HIGH_WATER_FILE}${generation === 1 ? '' : `.${generation}`}${log === 0 ? '' : `.log-${log}`}`
+
+/** Numbers of the logs that have a mark of this generation. @param directory DATA_DIR, which may not be there */
+export const markedLogs = async (directory: string, generation: number): Promise<number[]> => {
+  const names = await readdir(directory).catch((error: NodeJS.ErrnoException) => {
+    if (error.code !== 'ENOENT') throw error
+    return []
+  })
+  return names.flatMap((name) => {
+    const log = Number(/[.]log-([1-9]\d?)$/.exec(name)?.[1] ?? 0)
+    return name === fileOf(generation, log) ? [log] : []
+  })
+}
+
 /**
  * @param directory DATA_DIR; undefined keeps nothing
  * @param generation of the log: each has a mark of its own
+ * @param log its number: so has each log
  */
-export const createHighWater = (directory: string | undefined, generation = 1): HighWater => {
+export const createHighWater = (directory: string | undefined, generation = 1, log = 0): HighWater => {
   if (directory === undefined) return { read: async () => undefined, raise: async () => {} }
-  const file = join(directory, generation === 1 ? HIGH_WATER_FILE : `${HIGH_WATER_FILE}.${generation}`)
+  const file = join(directory, fileOf(generation, log))
 
   const read = async (): Promise<Head | undefined> => {
     const text = await readIfThere(file)

@@ -12,7 +12,6 @@ import {
   subtreesOf,
 } from '../../protocol/checkpoint/proof-ranges.ts'
 import type { Database } from '../../store/database.ts'
-import { HEAD_NAME } from '../tables.ts'
 import { HASH_BYTES, nodeHash, rootOf, splitHashes, TILE_HASHES, TILE_HEIGHT } from './merkle.ts'
 
 export interface Head {
@@ -77,18 +76,18 @@ const READ_TILES = `SELECT k.ord::int - 1 AS span,
     substring(t.hashes FROM k.first * ${HASH_BYTES} + 1 FOR k.count * ${HASH_BYTES}) AS hashes
   FROM unnest(?::int[], ?::bigint[], ?::int[], ?::int[]) WITH ORDINALITY AS k (level, tile, first, count, ord)
   CROSS JOIN LATERAL (SELECT hashes FROM ledger_tiles AS kept
-    WHERE kept.level = k.level AND kept.tile = k.tile LIMIT 1) AS t`
+    WHERE kept.log = ?::smallint AND kept.level = k.level AND kept.tile = k.tile LIMIT 1) AS t`
 
 /** Above level 0 a growing tile consists of the roots of the full tiles below it. */
 const READ_ROOTS = `SELECT k.ord::int - 1 AS span, t.hashes
   FROM unnest(?::int[], ?::bigint[], ?::int[]) WITH ORDINALITY AS k (level, start, count, ord)
   CROSS JOIN LATERAL (SELECT string_agg(root, ''::bytea ORDER BY tile) AS hashes FROM ledger_tiles AS kept
-    WHERE kept.level = k.level - 1 AND kept.tile >= k.start AND kept.tile < k.start + k.count) AS t`
+    WHERE kept.log = ?::smallint AND kept.level = k.level - 1 AND kept.tile >= k.start AND kept.tile < k.start + k.count) AS t`
 
 const READ_LEAVES = `SELECT k.ord::int - 1 AS span, t.hashes
   FROM unnest(?::bigint[], ?::int[]) WITH ORDINALITY AS k (start, count, ord)
   CROSS JOIN LATERAL (SELECT string_agg(leaf_hash, ''::bytea ORDER BY idx) AS hashes FROM ledger_entries AS kept
-    WHERE kept.idx >= k.start AND kept.idx < k.start + k.count) AS t`
+    WHERE kept.log = ?::smallint AND kept.idx >= k.start AND kept.idx < k.start + k.count) AS t`
 
 const keyOf = ({ level, tile }: Span): string => `${level}/${tile}`
 
@@ -100,12 +99,10 @@ const covering = (one: Span, other: Span): Span => {
 
 const startOf = ({ tile, first }: Span): number => tile * TILE_HASHES + first
 
-export const createLog = ({ knex }: Pick<Database, 'knex'>): Log => {
+/** @param number of the log, from 0 */
+export const createLog = ({ knex }: Pick<Database, 'knex'>, number = 0): Log => {
   const query = async (text: string, columns: readonly (readonly number[])[]): Promise<Part[]> => {
-    const { rows } = await knex.raw<{ rows: Part[] }>(
-      text,
-      columns.map((column) => [...column]),
-    )
+    const { rows } = await knex.raw<{ rows: Part[] }>(text, [...columns.map((column) => [...column]), number])
     return rows
   }
 
@@ -177,8 +174,8 @@ export const createLog = ({ knex }: Pick<Database, 'knex'>): Log => {
 
   return {
     async head() {
-      const row = await knex<{ name: string; size: number; root: Uint8Array }>('ledger_head')
-        .where({ name: HEAD_NAME })
+      const row = await knex<Head & { log: number }>('ledger_head')
+        .where({ log: number })
         .first('size', 'root')
       if (row === undefined) throw new Error('The ledger has no head: the schema is incomplete.')
       return { size: row.size, root: row.root }

@@ -17,6 +17,7 @@ const H248_BYTES = 31
 /** Entry types as leaves name them. Numbers are never changed nor used again. 0: such entries are no leaves. */
 const TYPE_NUMBERS: Readonly<Record<EntryType, number>> = {
   'ledger.poseidon_root': 0,
+  'ledger.head': 0,
   verify: 1,
   prove: 2,
   spend: 3,
@@ -37,7 +38,7 @@ export const typeNumber = (type: EntryType): number => {
   return number
 }
 
-/** Whether an entry is a leaf of tree 2: all are, but the roots of its shards. */
+/** Whether an entry is a leaf of tree 2: all are, but what the log says of itself: roots of its shards, heads of other logs. */
 export const isLeaf = ({ type }: Pick<LoggedEntry, 'type'>): boolean => typeNumber(type) !== 0
 
 type Poseidon = Pick<Field, 'poseidon' | 'poseidonPairs'>

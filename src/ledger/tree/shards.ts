@@ -15,6 +15,7 @@ import type { Decide } from '../decision.ts'
 import type { LoggedEntry } from '../entries.ts'
 import { createFollower } from '../follower.ts'
 import type { Ledger } from '../ledger.ts'
+import { logOrganisation } from '../logs.ts'
 import { type PoseidonLeafRow, type PoseidonRootRow, poseidonLeaves, poseidonRoots } from '../tables.ts'
 import {
   createShards,
@@ -30,9 +31,6 @@ import {
 } from './poseidon-tree.ts'
 
 const FOLLOWER = 'poseidon'
-/** No `org_…` id: entries of the log about itself belong to no organisation. */
-const LOG_ORGANISATION = 'log'
-
 const BATCH_ENTRIES = 1_000
 /** The embedded database keeps everybody waiting while it reads and writes. */
 const EMBEDDED_BATCH_ENTRIES = 256
@@ -64,6 +62,8 @@ export interface ShardPath {
 
 /** A root of a shard that stands in tree 1. */
 export interface LoggedRoot {
+  /** Whose shard it is, and which has the entry. */
+  readonly log: number
   readonly shard: number
   readonly size: number
   readonly root: bigint
@@ -87,6 +87,9 @@ export interface PoseidonLog {
   close(): Promise<void>
 }
 
+/** That of a log, by its number. @throws AppError not_found */
+export type PoseidonLogs = (log: number) => PoseidonLog
+
 /** Every `width` elements are hashed by themselves, then what came out, `levels` times in all. */
 interface ManyHashes {
   readonly tag: number
@@ -98,6 +101,8 @@ interface ManyHashes {
 
 interface Deps {
   readonly database: Database
+  /** Which log's entries are hashed; default 0. */
+  readonly number?: number
   readonly ledger: Pick<Ledger, 'append'>
   /** Where requests aren't kept waiting by it. @returns 32 bytes a hash */
   readonly hashMany: (asked: ManyHashes) => Promise<Uint8Array>
@@ -108,7 +113,7 @@ interface Deps {
 }
 
 const logging =
-  (shard: number, size: number, root: Uint8Array): Decide<null> =>
+  (number: number, shard: number, size: number, root: Uint8Array): Decide<null> =>
   (tx) => {
     const key = `${shard}/${size}`
     // The root of a shard at a size is always the same, so whoever was first has logged it for all.
@@ -118,12 +123,13 @@ const logging =
       type: 'ledger.poseidon_root',
       data: { shard, size, root: Buffer.from(root).toString('hex') },
     })
-    tx.write(poseidonRoots.row({ shard, size, root, entry_index: index }))
+    tx.write(poseidonRoots.row({ log: number, shard, size, root, entry_index: index }))
     return null
   }
 
 export const createPoseidonLog = ({
   database,
+  number: ofLog = 0,
   ledger,
   field,
   hashMany,
@@ -146,6 +152,7 @@ export const createPoseidonLog = ({
   const readLeaves = async (shard: number, from: number, to: number): Promise<Uint8Array[]> => {
     const first = shard * SHARD_LEAVES
     const rows: Pick<PoseidonLeafRow, 'leaf'>[] = await knex<PoseidonLeafRow>('poseidon_leaves')
+      .where({ log: ofLog })
       .where('position', '>=', first + from)
       .where('position', '<', first + to)
       .orderBy('position')
@@ -193,14 +200,15 @@ export const createPoseidonLog = ({
     shard: number,
     { size, root }: { size: number; root: Uint8Array },
   ): Promise<LoggedRoot> => {
-    await ledger.append(systemCaller(LOG_ORGANISATION, 'log'), logging(shard, size, root))
-    const row = await knex<PoseidonRootRow>('poseidon_roots').where({ shard, size }).first()
+    await ledger.append(systemCaller(logOrganisation(ofLog), 'log'), logging(ofLog, shard, size, root))
+    const row = await knex<PoseidonRootRow>('poseidon_roots').where({ log: ofLog, shard, size }).first()
     if (row === undefined) throw new Error(`The root of shard ${shard} at ${size} leaves was not logged.`)
-    return { shard, size, root: elementOf(row.root), entryIndex: row.entry_index }
+    return { log: ofLog, shard, size, root: elementOf(row.root), entryIndex: row.entry_index }
   }
 
   const nextPosition = async (): Promise<number> => {
     const row = await knex<PoseidonLeafRow>('poseidon_leaves')
+      .where({ log: ofLog })
       .max('position as last')
       .first<{ last: number | null }>()
     return (row?.last ?? -1) + 1
@@ -250,7 +258,7 @@ export const createPoseidonLog = ({
     if (left > 0)
       await log(full - 1, { size: SHARD_LEAVES, root: await fullRoot(full - 1, leaves.slice(0, left)) })
     return logged.map(({ index: idx }, i) =>
-      poseidonLeaves.row({ position: first + i, idx, leaf: leaves[i] as Uint8Array }),
+      poseidonLeaves.row({ log: ofLog, position: first + i, idx, leaf: leaves[i] as Uint8Array }),
     )
   }
 
@@ -262,6 +270,7 @@ export const createPoseidonLog = ({
 
   const follower = createFollower({
     database,
+    log: ofLog,
     name: FOLLOWER,
     consume,
     rest,
@@ -270,14 +279,15 @@ export const createPoseidonLog = ({
     pollMs,
   })
 
-  const findLeaf = (index: number) => knex<PoseidonLeafRow>('poseidon_leaves').where({ idx: index }).first()
+  const findLeaf = (index: number) =>
+    knex<PoseidonLeafRow>('poseidon_leaves').where({ log: ofLog, idx: index }).first()
 
   /** Waits until tree 2 has come as far as an entry. */
   const leafOf = async (index: number): Promise<PoseidonLeafRow | undefined> => {
     const found = await findLeaf(index)
     if (found) return found
     const entry: Pick<LoggedEntry, 'type'> | undefined = await knex('ledger_entries')
-      .where({ idx: index })
+      .where({ log: ofLog, idx: index })
       .first('type')
     if (entry === undefined || !isLeaf(entry)) return undefined
     const deadline = performance.now() + LEAF_TIMEOUT_MS

@@ -20,14 +20,14 @@ export interface Tiles {
 const concat = (hashes: readonly Uint8Array[]): Uint8Array => Buffer.concat(hashes)
 
 /** Cuts hashes that start at a tile's boundary into full tiles. `nodes` are the roots of those tiles, in order. */
-const cut = (level: number, hashes: readonly Uint8Array[], nodes: readonly TileNode[]): Row[] =>
+const cut = (log: number, level: number, hashes: readonly Uint8Array[], nodes: readonly TileNode[]): Row[] =>
   nodes.map(({ index, hash }, position) => {
     const part = hashes.slice(position * TILE_HASHES, (position + 1) * TILE_HASHES)
     if (part.length !== TILE_HASHES) throw new Error(`Tile ${index} of level ${level} is incomplete.`)
-    return tiles.row({ level, tile: index, root: hash, hashes: concat(part) })
+    return tiles.row({ log, level, tile: index, root: hash, hashes: concat(part) })
   })
 
-export const createTiles = (): Tiles => {
+export const createTiles = (log: number): Tiles => {
   /** Leaf hashes of the growing tile at the moment when the tree had this size and root. */
   let tail: { size: number; root: Uint8Array; hashes: readonly Uint8Array[] } | undefined
 
@@ -49,11 +49,11 @@ export const createTiles = (): Tiles => {
         const end = level === 0 ? head.size : (below[0]?.index ?? start)
         const before =
           level === 0
-            ? (tailOf(head) ?? (await readLeafHashes(session, start, end)))
-            : await readTileRoots(session, level - 1, start, end)
+            ? (tailOf(head) ?? (await readLeafHashes(session, log, start, end)))
+            : await readTileRoots(session, log, level - 1, start, end)
         if (before.length !== end - start) throw new Error(`Hashes of level ${level} are missing.`)
         const added = level === 0 ? leaves : below.map(({ hash }) => hash)
-        rows.push(...cut(level, [...before, ...added], nodes))
+        rows.push(...cut(log, level, [...before, ...added], nodes))
       }
     },
 

@@ -6,9 +6,10 @@
 
 import { isSameJson } from '../canonical-json.ts'
 import { isObject } from '../json-object.ts'
-import { isOfOnlyLog } from '../merkle-proofs.ts'
+import { logOf } from '../log-heads.ts'
+import type { Sha256 } from '../merkle-proofs.ts'
 import { CHAIN_START, EVIDENCE_FORMAT, FACT_TYPES } from './evidence-format.ts'
-import { rebuildTree, type Sha256 } from './subset-proof.ts'
+import { rebuildTree } from './subset-proof.ts'
 
 /** Why a file is not what was exported. */
 export type Fault =
@@ -26,7 +27,7 @@ export type Fault =
   | 'COUNT_MISMATCH'
   /** Entries don't stand in the tree where the file says. */
   | 'ROOT_MISMATCH'
-  /** It is, or an entry of it, of another log than the one that is known here: `log` is reserved. */
+  /** It names a log that there can't be, or an entry of another log than its own. */
   | 'LOG_UNKNOWN'
   /** The manifest is not what was signed. */
   | 'MANIFEST_MISMATCH'
@@ -42,6 +43,8 @@ type Json = Readonly<Record<string, unknown>>
 /** What the file turned out to say, consistent in itself. */
 export interface Contents {
   readonly header: Json
+  /** Which log of the service its entries are in. */
+  readonly log: number
   readonly manifest: Json & { readonly treeSize: number; readonly root: string; readonly checkpoint: string }
   readonly jws: string
   readonly rows: number
@@ -110,6 +113,7 @@ const createChecking = (sha256: Sha256) => {
   const counts = new Map<string, number>()
   let link = CHAIN_START
   let header: Json | undefined
+  let log = 0
   let leaf: Json | undefined
   let rows = 0
   let entries = 0
@@ -125,7 +129,9 @@ const createChecking = (sha256: Sha256) => {
     demand(line.startsWith('{"type":"header",'), 'NOT_EVIDENCE')
     header = readChained(line)
     demand(header.format === EVIDENCE_FORMAT, 'NOT_EVIDENCE')
-    demand(isOfOnlyLog(header.log), 'LOG_UNKNOWN')
+    const named = logOf(header.log)
+    demand(named !== undefined, 'LOG_UNKNOWN')
+    log = named as number
   }
 
   /** An entry hashes to its leaf, says what the row says, and comes after the one before. */
@@ -150,7 +156,8 @@ const createChecking = (sha256: Sha256) => {
 
   const readRow = (line: string): void => {
     const row = readChained(line)
-    demand(isOfOnlyLog(row.log), 'LOG_UNKNOWN')
+    // Deliveries and requests are of no log.
+    demand('index' in row ? logOf(row.log) === log : row.log === undefined, 'LOG_UNKNOWN')
     const { since, until, organisationId } = header as Json
     const at = Date.parse(String(row.at))
     const isInside = at >= Date.parse(String(since)) && at < Date.parse(String(until))
@@ -172,8 +179,8 @@ const createChecking = (sha256: Sha256) => {
 
   const readManifest = (line: string): Contents => {
     const { jws, ...manifest } = parse(line, 'NOT_EVIDENCE')
-    const { treeSize, root, checkpoint, log } = manifest
-    demand(isOfOnlyLog(log), 'LOG_UNKNOWN')
+    const { treeSize, root, checkpoint } = manifest
+    demand(logOf(manifest.log) === log, 'LOG_UNKNOWN')
     demand(manifest.chain === link, 'CHAIN_BROKEN')
     demand(
       manifest.rows === rows && isSameJson(manifest.counts, Object.fromEntries(counts)),
@@ -187,6 +194,7 @@ const createChecking = (sha256: Sha256) => {
     demand(JSON.stringify({ ...manifest, jws }) === line, 'MANIFEST_MISMATCH')
     return {
       header: header as Json,
+      log,
       manifest: manifest as Contents['manifest'],
       jws: jws as string,
       rows,

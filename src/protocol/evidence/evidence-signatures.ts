@@ -1,9 +1,11 @@
 /** Checks who signed evidence: its manifest, and the checkpoint of the tree that its entries stand in. Runs in browsers too. @module */
 import { createCore } from '../../core/index.ts'
 import { isSameJson } from '../canonical-json.ts'
-import { hexOf, NOTE_ED25519, readNote, signaturesBy } from '../checkpoint/note.ts'
+import { hexOf, NOTE_ED25519, type ReadNote, readNote, signaturesBy } from '../checkpoint/note.ts'
 import { identified } from '../checkpoint/signed-note.ts'
 import { readJws } from '../jws.ts'
+import { holdsTree, originOfLog, readLoggedHead } from '../log-heads.ts'
+import { type TreeHead, treeHashing } from '../merkle-proofs.ts'
 import type { Contents } from './evidence-check.ts'
 import { EVIDENCE_TYPE } from './evidence-format.ts'
 
@@ -15,6 +17,8 @@ export type SignatureFault =
   | 'SIGNATURE_INVALID'
   /** The checkpoint is not signed by a given key, or of another tree. */
   | 'CHECKPOINT_INVALID'
+  /** Its tree is of another log than 0, and no checkpoint of log 0 that a given key signed holds it. */
+  | 'HEAD_INVALID'
 
 /** A key of a JWK set, nothing of which was looked at. */
 interface GivenKey {
@@ -34,6 +38,7 @@ const ED25519_BYTES = 32
 const SIGNATURE_BYTES = 64
 
 const core = createCore()
+const hashing = treeHashing(core.sha256)
 
 const publicKeyOf = ({ kty, crv, x }: GivenKey): Uint8Array | undefined => {
   const bytes =
@@ -66,21 +71,55 @@ export const checkManifest = async (
   return (await verifyEd25519(publicKey, covered, signature)) ? undefined : 'SIGNATURE_INVALID'
 }
 
-export const checkCheckpoint = async (
-  { header, manifest }: Contents,
-  { keys, verifyEd25519 }: Verifier,
-): Promise<SignatureFault | undefined> => {
-  const issuer = String(header.issuer)
-  const note = readNote(manifest.checkpoint)
-  if (note === undefined || !URL.canParse(issuer) || note.origin !== new URL(issuer).host)
-    return 'CHECKPOINT_INVALID'
-  if (note.size !== manifest.treeSize || hexOf(note.root) !== manifest.root) return 'CHECKPOINT_INVALID'
+const isSignedBy = async (note: ReadNote, { keys, verifyEd25519 }: Verifier): Promise<boolean> => {
   for (const publicKey of keys.flatMap((key) => publicKeyOf(key) ?? [])) {
     const key = identified({ name: note.origin, type: NOTE_ED25519, publicKey })
     for (const { message, signature } of signaturesBy(note, key))
-      if (await verifyEd25519(publicKey, message, signature)) return undefined
+      if (await verifyEd25519(publicKey, message, signature)) return true
   }
-  return 'CHECKPOINT_INVALID'
+  return false
+}
+
+/**
+ * The checkpoint that witnesses must have cosigned for the tree of the file: of log 0 its own, of another log that of log 0 which holds
+ * its head. An empty tree of another log has none, so that it is the log's own, which witnesses are not shown.
+ */
+export const witnessedCheckpoint = ({ log, manifest }: Contents): string =>
+  (log === 0 ? undefined : readLoggedHead(manifest.head)?.checkpoint) ?? manifest.checkpoint
+
+/** Whether log 0 has to hold the tree of the file: the tree is that of another log, and has entries. */
+export const needsHead = ({ log, manifest }: Contents): boolean => log !== 0 && manifest.treeSize > 0
+
+/** Whether log 0 holds the tree of the file, under a checkpoint that a given key signed. */
+const isHeld = async (
+  { log, manifest }: Contents,
+  tree: TreeHead,
+  host: string,
+  verifier: Verifier,
+): Promise<boolean> => {
+  const head = readLoggedHead(manifest.head)
+  const log0 = head && readNote(head.checkpoint)
+  if (head === undefined || log0?.origin !== host || !(await isSignedBy(log0, verifier))) return false
+  return holdsTree(head, log0, { ...tree, log }, hashing)
+}
+
+/** The tree of the file under the checkpoint of its log, and where that is not log 0, its head in log 0. */
+export const checkCheckpoint = async (
+  contents: Contents,
+  verifier: Verifier,
+): Promise<SignatureFault | undefined> => {
+  const { header, log, manifest } = contents
+  const issuer = String(header.issuer)
+  const note = readNote(manifest.checkpoint)
+  if (note === undefined || !URL.canParse(issuer)) return 'CHECKPOINT_INVALID'
+  const { host } = new URL(issuer)
+  if (note.origin !== originOfLog(host, log)) return 'CHECKPOINT_INVALID'
+  if (note.size !== manifest.treeSize || hexOf(note.root) !== manifest.root) return 'CHECKPOINT_INVALID'
+  if (!(await isSignedBy(note, verifier))) return 'CHECKPOINT_INVALID'
+  const isRight = needsHead(contents)
+    ? await isHeld(contents, note, host, verifier)
+    : manifest.head === undefined
+  return isRight ? undefined : 'HEAD_INVALID'
 }
 
 /** @returns the first thing that is wrong */

@@ -5,8 +5,7 @@
  * @module
  */
 
-/** SHA-256 of bytes, or of a text in UTF-8. */
-export type Sha256 = (message: Uint8Array | string) => Uint8Array
+import type { Sha256 } from '../merkle-proofs.ts'
 
 const HASH_BYTES = 32
 

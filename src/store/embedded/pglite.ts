@@ -183,6 +183,7 @@ export const openPglite = async (
     async ping() {
       await knex.raw('SELECT 1')
     },
+    makeRoom: () => undefined,
     async session() {
       const client: ClientBase = await knex.client.acquireConnection()
       return createSession(knex, client, false, () => knex.client.releaseConnection(client))

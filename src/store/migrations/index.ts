@@ -26,6 +26,7 @@ import { entryIndexesMigration } from './0023-entry-indexes.ts'
 import { subjectsMigration } from './0024-subjects.ts'
 import { consoleListsMigration } from './0025-console-lists.ts'
 import { witnessesMigration } from './0026-witnesses.ts'
+import { logsMigration } from './0027-logs.ts'
 
 interface Migration {
   readonly name: string
@@ -61,4 +62,5 @@ export const MIGRATIONS: readonly Migration[] = [
   subjectsMigration,
   consoleListsMigration,
   witnessesMigration,
+  logsMigration,
 ]

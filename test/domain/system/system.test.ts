@@ -138,7 +138,6 @@ describe('health', () => {
       checks,
       isReady,
       writeRefusal: () => undefined,
-      treeSize: () => Promise.reject(new Error('no database')),
       describe: async () => ({}),
     })
   const fine = () => Promise.resolve()

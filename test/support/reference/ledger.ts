@@ -72,7 +72,7 @@ export class ReferenceLedger {
       append: (entry) => {
         const index = this.size
         this.entries.push(entry)
-        return { index, entryId: `ent_${index}`, leafHash: hexOf(index), at }
+        return { log: 0, index, entryId: `ent_${index}`, leafHash: hexOf(index), at }
       },
       write: (row) => {
         this.rows.push(row)
