@@ -98,6 +98,7 @@ const CROSS_ORIGIN_PATHS = [
   '/checkpoint',
   '/checkpoint/keys',
   '/tile/',
+  '/log/',
 ]
 
 /**

@@ -2,6 +2,7 @@
 import Type, { type TProperties } from 'typebox'
 import type { WebhookEvent } from '../domain/webhooks/events.ts'
 import type { OpenApiWebhook } from '../http/openapi/openapi.ts'
+import { OfLog } from '../json/schemas.ts'
 
 const Text = (description: string) => Type.Union([Type.String(), Type.Null()], { description })
 const Hash = (description: string) =>
@@ -14,6 +15,7 @@ const subject = {
 }
 const proof = {
   ...subject,
+  log: OfLog,
   merkle_root: Hash('Root of the audit tree whose last leaf this is'),
   merkle_leaf_hash: Hash('Leaf hash of the entry'),
 }
@@ -29,6 +31,7 @@ const EVENTS: Readonly<Record<WebhookEvent, readonly [summary: string, title: st
       ...subject,
       audit_event: Type.String({ description: 'Type of the entry, such as `verify`.' }),
       leaf_hash: Hash('Leaf hash of the entry'),
+      log: OfLog,
       merkle_index: Type.Integer({ minimum: 0, description: 'Index of the leaf.' }),
       merkle_root: Hash('Root of the audit tree whose last leaf this is'),
     },

@@ -13,6 +13,7 @@ const REFUSED = [
   'createBackup',
   'deleteIdentityLink',
   'finishProviderSignIn',
+  'getLogHead',
   'startIdentityLink',
   'startProviderSignIn',
   'submitOfflineTransactions',

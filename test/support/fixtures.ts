@@ -467,6 +467,8 @@ export const WITHOUT_SUCCESS: Readonly<Record<string, number>> = {
   startIdentityLink: 501,
   confirmIdentityLink: 400,
   deleteIdentityLink: 404,
+  // There is log 0 alone.
+  getLogHead: 404,
 }
 
 /** A text that is `{…Number}` becomes a number. */

@@ -9,6 +9,7 @@ import type { OpenApiDocument } from '../../http/openapi/openapi.ts'
 
 interface Schema {
   readonly $ref?: string
+  readonly type?: string
   readonly properties?: Readonly<Record<string, Schema>>
   readonly anyOf?: readonly Schema[]
   readonly enum?: readonly string[]
@@ -69,7 +70,9 @@ const rowsOf = ({ paths, components }: Document): Row[] => {
     const namesIn = (place: string) => parameters.filter((one) => one.in === place).map((one) => one.name)
     const page = resolved(responses['200']?.content?.['application/json']?.schema).properties ?? {}
     const items =
-      namesIn('query').includes('cursor') && 'nextCursor' in page ? Object.keys(page)[0] : undefined
+      namesIn('query').includes('cursor') && 'nextCursor' in page
+        ? Object.keys(page).find((member) => resolved(page[member]).type === 'array')
+        : undefined
     const body = requestBody?.content['application/json']?.schema
     const flags = [
       namesIn('header').includes('Idempotency-Key') ? 'i' : '',

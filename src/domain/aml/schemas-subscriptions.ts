@@ -1,6 +1,6 @@
 /** Wire shapes of continuous screening and its findings. @module */
 import Type, { type Static } from 'typebox'
-import { askedId, DateTime, idOf, orNull, pageLimit, SearchedCursor } from '../../json/schemas.ts'
+import { askedId, DateTime, idOf, OfLog, orNull, pageLimit, SearchedCursor } from '../../json/schemas.ts'
 import { proposalOf } from '../reviews/schemas.ts'
 import { AmlCheck, CheckTypeName, Match, Sha256 } from './schemas.ts'
 import { VERDICTS } from './subscriptions/records.ts'
@@ -77,6 +77,7 @@ export const Finding = Type.Object(
     ...Match.properties,
     listVersion: Type.String(),
     foundAt: DateTime,
+    log: OfLog,
     leafIndex: Type.Integer({ description: 'Of its entry in the log.' }),
     decision: orNull(FindingDecision, { description: 'The newest decision.' }),
     proposal: Type.Optional(
@@ -112,6 +113,7 @@ export const Subscription = Type.Object(
     upToDate: Type.Boolean({
       description: 'Whether the person was screened against the lists that this server uses now.',
     }),
+    log: OfLog,
     leafIndex: Type.Integer({ description: 'Of its entry in the log.' }),
     findings: Type.Array(Finding, { description: 'Those that count, newest first, at most 100.' }),
   },

@@ -7,9 +7,10 @@ import type { Caller } from '../../caller.ts'
 import type { ShardPlace } from '../../circuits/mappers/shard-member.ts'
 import { fail } from '../../errors.ts'
 import type { EntryType } from '../../ledger/decision.ts'
+import type { Logs } from '../../ledger/logs.ts'
 import type { EntryRow } from '../../ledger/tables.ts'
 import { elementBytes, elementOf, typeNumber } from '../../ledger/tree/poseidon-tree.ts'
-import type { LoggedRoot, PoseidonLog, ShardPath } from '../../ledger/tree/shards.ts'
+import type { LoggedRoot, PoseidonLogs, ShardPath } from '../../ledger/tree/shards.ts'
 import type { Database } from '../../store/database.ts'
 import { findEntry, findEntryByDigest, findLoggedRoot, findRootBefore } from './store.ts'
 
@@ -17,10 +18,12 @@ import { findEntry, findEntryByDigest, findLoggedRoot, findRootBefore } from './
 const H248_BYTES = 31
 
 /** An entry of the caller's, by its place in the log or by its digest: the first that has it. */
-export type EntryName = { readonly index: number } | { readonly digest: string }
+export type EntryName = { readonly index: number; readonly log?: number } | { readonly digest: string }
 
 /** An entry and where it stands. */
 export interface Member {
+  /** Which log has it. */
+  readonly log: number
   readonly index: number
   readonly type: EntryType
   readonly entryType: bigint
@@ -32,7 +35,8 @@ export interface Member {
 
 interface Deps {
   readonly database: Database
-  readonly poseidonLog: Pick<PoseidonLog, 'logRoot' | 'shardPath'>
+  readonly logs: Pick<Logs, 'of' | 'count'>
+  readonly poseidonLogs: PoseidonLogs
 }
 
 export type Membership = ReturnType<typeof createMembership>
@@ -42,17 +46,23 @@ const commitmentOf = ({ entry }: EntryRow): bigint => {
   return commitment === undefined ? 0n : elementOf(Buffer.from(commitment, 'hex'))
 }
 
-export const createMembership = ({ database, poseidonLog }: Deps) => {
-  const find = async ({ organisation }: Caller, name: EntryName): Promise<EntryRow> =>
-    ('index' in name
-      ? await findEntry(database, name.index, organisation)
-      : await findEntryByDigest(database, name.digest, organisation)) ?? fail('not_found')
+export const createMembership = ({ database, logs, poseidonLogs }: Deps) => {
+  const find = async ({ organisation }: Caller, name: EntryName): Promise<EntryRow> => {
+    if (!('index' in name))
+      return (await findEntryByDigest(database, name.digest, organisation)) ?? fail('not_found')
+    const log = await logs.of(organisation)
+    if ((name.log ?? log) !== log) return fail('not_found')
+    return (await findEntry(database, { log, index: name.index }, organisation)) ?? fail('not_found')
+  }
 
   /** A logged root over the entry: as of now, or the last that a tree of so many entries holds. */
-  const rootOver = async (index: number, treeSize: number | undefined): Promise<LoggedRoot | undefined> => {
-    if (treeSize === undefined) return poseidonLog.logRoot(index)
-    const path = await poseidonLog.shardPath(index)
-    const found = path && (await findRootBefore(database, path, treeSize))
+  const rootOver = async (
+    { log, idx }: EntryRow,
+    treeSize: number | undefined,
+  ): Promise<LoggedRoot | undefined> => {
+    if (treeSize === undefined) return poseidonLogs(log).logRoot(idx)
+    const path = await poseidonLogs(log).shardPath(idx)
+    const found = path && (await findRootBefore(database, { log, ...path }, treeSize))
     return found && { ...found, root: elementOf(found.root), entryIndex: found.entry_index }
   }
 
@@ -60,6 +70,7 @@ export const createMembership = ({ database, poseidonLog }: Deps) => {
     const type = row.type as EntryType
     const leafHash = elementOf(row.leaf_hash.subarray(0, H248_BYTES))
     return {
+      log: row.log,
       index: row.idx,
       type,
       entryType: BigInt(typeNumber(type)),
@@ -78,15 +89,15 @@ export const createMembership = ({ database, poseidonLog }: Deps) => {
      */
     async memberOf(caller: Caller, name: EntryName, treeSize?: number): Promise<Member | undefined> {
       const row = await find(caller, name)
-      const root = await rootOver(row.idx, treeSize)
+      const root = await rootOver(row, treeSize)
       if (root === undefined && treeSize !== undefined) return undefined
-      const path = root && (await poseidonLog.shardPath(row.idx, root.size))
+      const path = root && (await poseidonLogs(row.log).shardPath(row.idx, root.size))
       return root && path ? toMember(row, root, path) : fail('not_found')
     },
 
     /** Whether the log says so of a shard: the one root that circuits may be given. */
-    async isLogged({ shard, size, root, entryIndex }: LoggedRoot): Promise<boolean> {
-      const logged = await findLoggedRoot(database, shard, size)
+    async isLogged({ log, shard, size, root, entryIndex }: LoggedRoot): Promise<boolean> {
+      const logged = await findLoggedRoot(database, { log, shard, size })
       if (logged === undefined || logged.entry_index !== entryIndex) return false
       return Buffer.compare(logged.root, elementBytes(root)) === 0
     },

@@ -1,14 +1,12 @@
 /** The public side of the log: checkpoints and tiles of hashes, never entries (C2SP tlog-tiles). @module */
 import { fail } from '../../errors.ts'
-import type { WitnessedCheckpoints } from '../../ledger/checkpoints/witnessing.ts'
-import type { Log } from '../../ledger/tree/log.ts'
+import type { HeadInclusion, SignedLogs } from '../../ledger/checkpoints/signed-logs.ts'
 
 const TILE_HASHES = 256
 const DIGITS_PER_SEGMENT = 1_000
 
 interface Deps {
-  readonly log: Pick<Log, 'tile'>
-  readonly checkpoints: Pick<WitnessedCheckpoints, 'published' | 'verifierKeys'>
+  readonly signedLogs: Pick<SignedLogs, 'at' | 'headOf'>
 }
 
 export type PublishedLog = ReturnType<typeof createPublishedLog>
@@ -22,21 +20,27 @@ const parseTilePath = (path: string): { index: number; width: number } => {
   return { index, width: width === undefined ? TILE_HASHES : Number(width) }
 }
 
-export const createPublishedLog = ({ log, checkpoints }: Deps) => ({
-  /** The signed note over the present tree, or over the newest one that witnesses have cosigned. @throws AppError log_inconsistent */
-  async checkpoint(): Promise<string> {
-    return (await checkpoints.published()).note
+export const createPublishedLog = ({ signedLogs }: Deps) => ({
+  /**
+   * The signed note over the present tree, or over the newest one that witnesses have cosigned.
+   * @throws AppError log_inconsistent, not_found for a log that there is not
+   */
+  async checkpoint(log = 0): Promise<string> {
+    return (await signedLogs.at(log).checkpoints.published()).note
   },
 
-  /** Verifier keys that the checkpoint is signed under, one a line. */
-  async keys(): Promise<string> {
-    return (await checkpoints.verifierKeys()).map((key) => `${key}\n`).join('')
+  /** Verifier keys that the checkpoint is signed under, one a line. @throws AppError not_found for a log that there is not */
+  async keys(log = 0): Promise<string> {
+    return (await signedLogs.at(log).checkpoints.verifierKeys()).map((key) => `${key}\n`).join('')
   },
 
   /** Hashes of a tile, 32 bytes each. @throws AppError not_found when the tree does not reach so far */
-  async tile(level: number, path: string): Promise<Uint8Array> {
+  async tile(level: number, path: string, log = 0): Promise<Uint8Array> {
     const { index, width } = parseTilePath(path)
     if (width >= TILE_HASHES && path.includes('.p/')) return fail('not_found')
-    return (await log.tile(level, index, width)) ?? fail('not_found')
+    return (await signedLogs.at(log).tree.tile(level, index, width)) ?? fail('not_found')
   },
+
+  /** The newest head of another log, or the first one that covers an entry, in log 0. @throws AppError not_found, log_inconsistent */
+  head: (log: number, index: number | undefined): Promise<HeadInclusion> => signedLogs.headOf(log, index),
 })

@@ -57,7 +57,7 @@ const getConsistency = route({
   response: { 200: ConsistencyProof },
   errors: [],
   example: { query: { from: '1' } },
-  handler: ({ query }, { audit }: Services) => audit.consistency(query),
+  handler: ({ caller, query }, { audit }: Services) => audit.consistency(caller, query),
 })
 
 const getPseudonymised = route({

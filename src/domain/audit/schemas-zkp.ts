@@ -1,5 +1,6 @@
 /** Wire form of zero-knowledge proofs about the log. @module */
 import Type, { type Static } from 'typebox'
+import { OfLog } from '../../json/schemas.ts'
 import { Expect } from '../../rules/schemas.ts'
 import { asListed } from './schemas.ts'
 
@@ -28,6 +29,7 @@ export type ZkpProofRequest = Static<typeof ZkpProofRequest>
 
 const RootStated = Type.Object(
   {
+    log: OfLog,
     shard: Index,
     shard_size: Type.Integer({ minimum: 1, description: 'Number of leaves of the shard.' }),
     root_index: Type.Integer({
@@ -63,6 +65,7 @@ export type PublicInputs = Static<typeof PublicInputs>
 
 const Inclusion = Type.Object(
   {
+    log: OfLog,
     index: Type.Integer({ ...Index, description: 'Index of the entry that logs the root.' }),
     leafHash: Hash,
     hashes: Type.Array(Hash, { description: 'Audit path, from the leaf upwards.' }),

@@ -1,6 +1,6 @@
 /** Wire form of the audit: entries, proofs, k-anonymous counts. @module */
 import Type, { type Static } from 'typebox'
-import { DateTime, dateTime, NextCursor, orNull, pageLimit } from '../../json/schemas.ts'
+import { DateTime, dateTime, NextCursor, OfLog, orNull, pageLimit } from '../../json/schemas.ts'
 
 export const ENTRY_TYPES = [
   'verify',
@@ -15,6 +15,7 @@ export const ENTRY_TYPES = [
   'account',
   'hybrid_token',
   'ledger.poseidon_root',
+  'ledger.head',
 ] as const
 
 export const MAX_PAGE_ENTRIES = 1_000
@@ -25,7 +26,16 @@ const Until = Type.Optional(dateTime('Only entries before this time.'))
 const TreeSize = Type.Integer({ minimum: 0, description: 'Entries in the log.' })
 const Hashes = Type.Array(Hash, { description: 'SHA-256 hashes, lower-case hex.' })
 
+const askedLog = (description: string) =>
+  Type.Optional(Type.Integer({ minimum: 0, maximum: 63, description }))
+
+/** A question about the entries of a log: an organisation has one, an operator reads any. */
+export const AskedLog = askedLog(
+  'Which log; default: that of your organisation. Only an operator may ask about another one.',
+)
+
 export const AuditQuery = Type.Object({
+  log: AskedLog,
   type: Type.Optional(Type.Enum([...ENTRY_TYPES])),
   since: Since,
   until: Until,
@@ -40,6 +50,7 @@ const Nullable = (description: string) => orNull(Type.String(), { description })
 
 export const AuditEntry = Type.Object(
   {
+    log: OfLog,
     index: Type.Integer({ minimum: 0, description: 'Index in the log.' }),
     leafHash: Type.String({ pattern: '^[0-9a-f]{64}$', description: 'SHA-256(0x00 ‖ entry).' }),
     id: Type.String(),
@@ -60,6 +71,7 @@ export type AuditEntry = Static<typeof AuditEntry>
 
 /** Members of an entry that may come back with its index as they were. */
 export const AS_LISTED = [
+  'log',
   'leafHash',
   'id',
   'organisationId',
@@ -76,6 +88,7 @@ export const asListed = Type.Partial(Type.Pick(AuditEntry, [...AS_LISTED])).prop
 
 export const AuditPage = Type.Object(
   {
+    log: OfLog,
     entries: Type.Array(AuditEntry),
     treeSize: TreeSize,
     root: Hash,
@@ -89,6 +102,7 @@ export const AuditPage = Type.Object(
 export type AuditPage = Static<typeof AuditPage>
 
 export const InclusionQuery = Type.Object({
+  log: AskedLog,
   index: Index,
   treeSize: Type.Optional(
     Type.Integer({
@@ -111,6 +125,7 @@ const WitnessedTree = Type.Object(
 
 export const InclusionProof = Type.Object(
   {
+    log: OfLog,
     index: Index,
     treeSize: TreeSize,
     leafHash: Hash,
@@ -119,7 +134,7 @@ export const InclusionProof = Type.Object(
     witnessed: Type.Optional(
       Type.Union([Type.Literal('pending'), WitnessedTree], {
         description:
-          'The newest checkpoint that witnesses have cosigned, if it covers the entry; else `pending`. Absent where the service has no policy of witnesses.',
+          'The newest checkpoint that witnesses have cosigned, if it covers the entry; else `pending`. Absent where the service has no policy of witnesses, and for other logs than 0, whose heads log 0 has.',
       }),
     ),
   },
@@ -128,13 +143,14 @@ export const InclusionProof = Type.Object(
 export type InclusionProof = Static<typeof InclusionProof>
 
 export const ConsistencyQuery = Type.Object({
+  log: askedLog('Which log; default: that of your organisation.'),
   from: Index,
   to: Type.Optional(Index),
 })
 export type ConsistencyQuery = Static<typeof ConsistencyQuery>
 
 export const ConsistencyProof = Type.Object(
-  { from: TreeSize, to: TreeSize, hashes: Hashes },
+  { log: OfLog, from: TreeSize, to: TreeSize, hashes: Hashes },
   { title: 'ConsistencyProof' },
 )
 export type ConsistencyProof = Static<typeof ConsistencyProof>

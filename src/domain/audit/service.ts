@@ -9,9 +9,9 @@ import { fail } from '../../errors.ts'
 import { requireUnchanged } from '../../json/read-only.ts'
 import type { Pseudonyms } from '../../keys/pseudonyms.ts'
 import type { WitnessedCheckpoint } from '../../ledger/checkpoints/cosignatures.ts'
-import type { WitnessedCheckpoints } from '../../ledger/checkpoints/witnessing.ts'
+import type { SignedLog, SignedLogs } from '../../ledger/checkpoints/signed-logs.ts'
+import { type Logs, named } from '../../ledger/logs.ts'
 import type { EntryRow } from '../../ledger/tables.ts'
-import type { Log } from '../../ledger/tree/log.ts'
 import type { Database } from '../../store/database.ts'
 import { createOneAtATime } from '../../store/limits.ts'
 import { type Division, type Group, release } from './anonymity.ts'
@@ -27,7 +27,7 @@ import {
   type Pseudonymised,
   type PseudonymisedQuery,
 } from './schemas.ts'
-import { countBySubject, findEntries, findEntry } from './store.ts'
+import { type CellRow, type CountQuestion, countBySubject, findEntries, findEntry } from './store.ts'
 
 const DEFAULT_PAGE_ENTRIES = 50
 const HOUR_MS = 3_600_000
@@ -48,8 +48,8 @@ const SETTLING_MS = 10 * 60_000
 
 interface Deps {
   readonly database: Database
-  readonly log: Log
-  readonly checkpoints: Pick<WitnessedCheckpoints, 'latest' | 'newestWitnessed'>
+  readonly logs: Pick<Logs, 'of' | 'count'>
+  readonly signedLogs: Pick<SignedLogs, 'at'>
   readonly pseudonyms: Pick<Pseudonyms, 'epoch'>
   readonly clock: Clock
 }
@@ -63,6 +63,7 @@ const scopeOf = ({ organisation, scopes }: Caller): string | undefined =>
   scopes.has('admin') ? undefined : organisation
 
 const toEntry = (row: EntryRow, { organisation }: Caller): AuditEntry => ({
+  ...named(row.log),
   index: row.idx,
   leafHash: hex(row.leaf_hash),
   id: row.id,
@@ -127,13 +128,54 @@ const witnessedTree = (
     ? { treeSize: newest.size, root: hex(newest.root), checkpoint: newest.note }
     : 'pending'
 
-export const createAudit = ({ database, log, checkpoints, pseudonyms, clock }: Deps) => {
+export const createAudit = ({ database, logs, signedLogs, pseudonyms, clock }: Deps) => {
   const begin = createOneAtATime()
+
+  /** A log whose hashes somebody asks about: everybody may. @throws AppError invalid_query for one that there is not */
+  const askedTree = async (caller: Caller, asked: number | undefined): Promise<SignedLog> => {
+    if (asked !== undefined && asked >= logs.count()) refuseQuery('log', `There are ${logs.count()} logs.`)
+    return signedLogs.at(asked ?? (await logs.of(caller.organisation)))
+  }
+
+  /** The log whose entries somebody asks about. @throws AppError invalid_query for one that is not the caller's, or that there is not */
+  const askedLog = async (caller: Caller, asked: number | undefined): Promise<SignedLog> => {
+    const own = await logs.of(caller.organisation)
+    if (asked !== undefined && asked !== own && scopeOf(caller) !== undefined)
+      refuseQuery('log', `The entries of your organisation are in log ${own}.`)
+    return askedTree(caller, asked)
+  }
+
+  /** Cells of a window: of an organisation's log, or of all logs. @returns undefined for more entries than may be counted */
+  const countCells = async (
+    { organisation, ...window }: Omit<CountQuestion['window'], 'log'>,
+    byHour: boolean,
+  ): Promise<CellRow[] | undefined> => {
+    const numbers =
+      organisation === undefined
+        ? Array.from({ length: logs.count() }, (_, log) => log)
+        : [await logs.of(organisation)]
+    const cells: CellRow[] = []
+    for (const log of numbers) {
+      const counted = cells.reduce((sum, { entries }) => sum + entries, 0)
+      const maxEntries = MAX_COUNTED_ENTRIES - counted
+      const found = await countBySubject(database, {
+        window: { log, organisation, ...window },
+        byHour,
+        maxEntries,
+      })
+      if (found === undefined) return undefined
+      for (const cell of found) cells.push(cell)
+    }
+    return cells
+  }
+
   return {
     /** A page of the caller's entries, the newest first, with a checkpoint that covers them. @throws AppError log_inconsistent, validation_failed */
     async list(caller: Caller, query: AuditQuery): Promise<AuditPage> {
       const limit = query.limit ?? DEFAULT_PAGE_ENTRIES
+      const { number, checkpoints } = await askedLog(caller, query.log)
       const rows = await findEntries(database, {
+        log: number,
         organisation: scopeOf(caller),
         type: query.type,
         since: query.since === undefined ? undefined : momentOf('since', query.since),
@@ -146,6 +188,7 @@ export const createAudit = ({ database, log, checkpoints, pseudonyms, clock }: D
       const page = rows.slice(0, limit)
       const last = page.at(-1)
       return {
+        ...named(number),
         entries: page.map((row) => toEntry(row, caller)),
         treeSize: checkpoint.size,
         root: hex(checkpoint.root),
@@ -160,23 +203,30 @@ export const createAudit = ({ database, log, checkpoints, pseudonyms, clock }: D
      */
     async requireListed(caller: Caller, sent: Partial<AuditEntry> & { index: number }): Promise<void> {
       if (!AS_LISTED.some((name) => sent[name] !== undefined)) return
-      const row = (await findEntry(database, sent.index, caller.organisation)) ?? fail('not_found')
+      const log = await logs.of(caller.organisation)
+      const row =
+        (await findEntry(database, { log, index: sent.index }, caller.organisation)) ?? fail('not_found')
       requireUnchanged(sent, toEntry(row, caller), AS_LISTED)
     },
 
     /** @throws AppError not_found, invalid_query for a tree that does not hold the entry, or that is not there yet */
-    async inclusion(caller: Caller, { index, treeSize }: InclusionQuery): Promise<InclusionProof> {
-      const entry = (await findEntry(database, index, scopeOf(caller))) ?? fail('not_found')
-      const { size: present } = await log.head()
+    async inclusion(
+      caller: Caller,
+      { log: asked, index, treeSize }: InclusionQuery,
+    ): Promise<InclusionProof> {
+      const { number, tree, checkpoints } = await askedLog(caller, asked)
+      const entry = (await findEntry(database, { log: number, index }, scopeOf(caller))) ?? fail('not_found')
+      const { size: present } = await tree.head()
       const size = treeSize ?? present
       if (size > present) refuseQuery('treeSize', `The log has ${present} entries.`)
       if (size <= index) refuseQuery('treeSize', 'A tree of that size does not contain the entry.')
       const [hashes, root, newest] = await Promise.all([
-        log.inclusion(index, size),
-        log.root(size),
+        tree.inclusion(index, size),
+        tree.root(size),
         checkpoints.newestWitnessed(),
       ])
       return {
+        ...named(number),
         index,
         treeSize: size,
         leafHash: hex(entry.leaf_hash),
@@ -187,13 +237,14 @@ export const createAudit = ({ database, log, checkpoints, pseudonyms, clock }: D
     },
 
     /** @throws AppError invalid_query for sizes that the log never had */
-    async consistency({ from, to }: ConsistencyQuery): Promise<ConsistencyProof> {
-      const { size: present } = await log.head()
+    async consistency(caller: Caller, { log: asked, from, to }: ConsistencyQuery): Promise<ConsistencyProof> {
+      const { number, tree } = await askedTree(caller, asked)
+      const { size: present } = await tree.head()
       const end = to ?? present
       if (end > present) refuseQuery('to', `The log has ${present} entries.`)
       if (from > end) refuseQuery('from', 'from must not be greater than to.')
-      const hashes = await log.consistency(from, end)
-      return { from, to: end, hashes: hashes.map(hex) }
+      const hashes = await tree.consistency(from, end)
+      return { ...named(number), from, to: end, hashes: hashes.map(hex) }
     },
 
     /**
@@ -210,11 +261,7 @@ export const createAudit = ({ database, log, checkpoints, pseudonyms, clock }: D
       const end = begin(caller.organisation) ?? fail('rate_limited', { retryAfter: RETRY_AFTER_SECONDS })
       try {
         const [cells, epoch] = await Promise.all([
-          countBySubject(database, {
-            window: { organisation: scopeOf(caller), ...window },
-            byHour: division === 'hour',
-            maxEntries: MAX_COUNTED_ENTRIES,
-          }),
+          countCells({ organisation: scopeOf(caller), ...window }, division === 'hour'),
           pseudonyms.epoch(now),
         ])
         if (cells === undefined) {

@@ -15,6 +15,8 @@ const WITH_DIGEST_HASH = `(SELECT * FROM ledger_entries
   WHERE hashtextextended(organisation || digest, 0) = hashtextextended(?::text || ?::text, 0) AND digest IS NOT NULL OFFSET 0) AS hashed`
 
 export interface Window {
+  /** Which log: the organisation's, where one is named. */
+  readonly log: number
   /** Absent: of all organisations. */
   readonly organisation?: string
   /** Unix ms, inclusive. */
@@ -30,16 +32,14 @@ export interface Window {
 const within = async (
   { knex }: Pick<Database, 'knex'>,
   query: Knex.QueryBuilder,
-  { organisation, since, until }: Window,
+  { log, organisation, since, until }: Window,
 ): Promise<void> => {
   /** Index of the first entry of a moment or later. */
   const firstFrom = async (at: number): Promise<number> => {
-    const row = await knex<EntryRow>('ledger_entries')
-      .where('at', '>=', at)
-      .orderBy(['at', 'idx'])
-      .first('idx')
-    return row?.idx ?? Number.MAX_SAFE_INTEGER
+    const later = knex<EntryRow>('ledger_entries').where({ log }).where('at', '>=', at)
+    return (await later.orderBy(['at', 'idx']).first('idx'))?.idx ?? Number.MAX_SAFE_INTEGER
   }
+  query.where({ log })
   if (organisation !== undefined) query.where({ organisation })
   if (since !== undefined) query.where('idx', '>=', await firstFrom(since)).where('at', '>=', since)
   if (until !== undefined) query.where('idx', '<', await firstFrom(until)).where('at', '<', until)
@@ -80,10 +80,10 @@ export const findEntries = async (
 /** One entry, of the organisation if one is named. */
 export const findEntry = async (
   { knex }: Database,
-  index: number,
+  { log, index }: { readonly log: number; readonly index: number },
   organisation: string | undefined,
 ): Promise<EntryRow | undefined> => {
-  const query = knex<EntryRow>('ledger_entries').where({ idx: index })
+  const query = knex<EntryRow>('ledger_entries').where({ log, idx: index })
   if (organisation !== undefined) query.where({ organisation })
   return query.first()
 }
@@ -100,22 +100,21 @@ export const findEntryByDigest = async (
     .orderBy('idx')
     .first<EntryRow | undefined>()
 
-/** What the log says of a shard at a size. */
+/** What a log says of a shard at a size. */
 export const findLoggedRoot = async (
   { knex }: Database,
-  shard: number,
-  size: number,
+  { log, shard, size }: Pick<PoseidonRootRow, 'log' | 'shard' | 'size'>,
 ): Promise<PoseidonRootRow | undefined> =>
-  knex<PoseidonRootRow>('poseidon_roots').where({ shard, size }).first()
+  knex<PoseidonRootRow>('poseidon_roots').where({ log, shard, size }).first()
 
 /** The last root over a place of a shard among the first `treeSize` entries. */
 export const findRootBefore = async (
   { knex }: Database,
-  { shard, position }: { readonly shard: number; readonly position: number },
+  { log, shard, position }: { readonly log: number; readonly shard: number; readonly position: number },
   treeSize: number,
 ): Promise<PoseidonRootRow | undefined> =>
   knex<PoseidonRootRow>('poseidon_roots')
-    .where({ shard })
+    .where({ log, shard })
     .where('size', '>', position)
     .where('entry_index', '<', treeSize)
     .orderBy('size', 'desc')
@@ -168,10 +167,10 @@ export const countBySubject = async (
   const ranged = knex('ledger_entries').select('idx', 'at', 'type', 'subject')
   await within({ knex }, ranged, window)
   const { organisation } = window
-  // Type by type, as the index has them; of all organisations in the order of the log.
+  // Type by type, as the index has them; of all organisations in the order of the log, which is not about itself.
   const parts =
     organisation === undefined
-      ? [ranged]
+      ? [ranged.whereNot({ type: 'ledger.head' })]
       : (await typesOf({ knex }, organisation)).map((type) => ranged.clone().where({ type }))
   const cells: CellRow[] = []
   let counted = 0

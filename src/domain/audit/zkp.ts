@@ -11,10 +11,11 @@ import type { Verifier } from '../../circuits/verifying/verifier-queue.ts'
 import type { Clock } from '../../clock.ts'
 import { type ErrorDetail, fail } from '../../errors.ts'
 import { failReadOnly, requireUnchanged } from '../../json/read-only.ts'
-import type { Checkpoints } from '../../ledger/checkpoints/checkpoint.ts'
 import type { createCheckpointReader } from '../../ledger/checkpoints/checkpoint-reading.ts'
+import type { SignedLog, SignedLogs } from '../../ledger/checkpoints/signed-logs.ts'
 import type { Ledger } from '../../ledger/ledger.ts'
-import type { Head, Log } from '../../ledger/tree/log.ts'
+import { type Logs, named } from '../../ledger/logs.ts'
+import type { Head } from '../../ledger/tree/log.ts'
 import { foldInclusion, leafHash } from '../../ledger/tree/merkle.ts'
 import { elementBytes } from '../../ledger/tree/poseidon-tree.ts'
 import { decodeZk1, proofDigest, type SnarkProof } from '../../protocol/zk1.ts'
@@ -40,9 +41,10 @@ const MS_PER_SECOND = 1000
 interface Deps {
   readonly database: Database
   readonly ledger: Pick<Ledger, 'append'>
-  readonly log: Log
-  readonly checkpoints: Pick<Checkpoints, 'latest'>
-  readonly checkpointReader: ReturnType<typeof createCheckpointReader>
+  readonly logs: Pick<Logs, 'of' | 'count'>
+  readonly signedLogs: Pick<SignedLogs, 'at'>
+  /** Of a log, by its name. */
+  readonly checkpointReader: (origin: string) => ReturnType<typeof createCheckpointReader>
   readonly membership: Pick<Membership, 'memberOf'>
   readonly proofs: Pick<ProofsService, 'make' | 'findRecorded'>
   /** The statement that some entry of the member's shard is behind a commitment. */
@@ -86,8 +88,8 @@ export const createAuditProofs = (deps: Deps) => {
   const {
     database,
     ledger,
-    log,
-    checkpoints,
+    logs,
+    signedLogs,
     checkpointReader,
     membership,
     proofs,
@@ -97,7 +99,7 @@ export const createAuditProofs = (deps: Deps) => {
   } = deps
 
   const memberOf = async (caller: Caller, name: EntryName, treeSize: number | undefined): Promise<Member> => {
-    const { size } = await log.head()
+    const { size } = await signedLogs.at(await logs.of(caller.organisation)).tree.head()
     if (treeSize !== undefined && treeSize > size)
       refuse('/treeSize', 'out_of_range', `The log has ${size} entries.`)
     return (
@@ -107,38 +109,39 @@ export const createAuditProofs = (deps: Deps) => {
   }
 
   /** The audit path of an entry, with the root that it leads to. */
-  const inclusionOf = async (index: number, size: number) => {
+  const inclusionOf = async ({ number: log, tree }: SignedLog, index: number, size: number) => {
     const [row, hashes, root] = await Promise.all([
-      findEntry(database, index, undefined),
-      log.inclusion(index, size),
-      log.root(size),
+      findEntry(database, { log, index }, undefined),
+      tree.inclusion(index, size),
+      tree.root(size),
     ])
     return { row, hashes, root }
   }
 
   /** The first thing that is wrong between the log and what is claimed of it. @param now as it is signed */
-  const logFault = async (inputs: PublicInputs, now: Head): Promise<string | undefined> => {
+  const logFault = async (log: SignedLog, inputs: PublicInputs, now: Head): Promise<string | undefined> => {
     const { root_index: index } = inputs.context.statement
     if (index >= now.size) return 'ROOT_UNKNOWN'
-    const { row, hashes, root } = await inclusionOf(index, now.size)
+    const { row, hashes, root } = await inclusionOf(log, index, now.size)
     if (row === undefined || !isRootEntry(row.entry, inputs)) return 'ROOT_UNKNOWN'
     const reached = foldInclusion(leafHash(row.entry), index, now.size, hashes)
     if (reached === undefined || Buffer.compare(reached, root) !== 0) return 'INCLUSION_INVALID'
     const { treeSize, treeRoot } = inputs
     if (treeSize <= index || treeSize > now.size) return 'TREE_MISMATCH'
-    return hex(await log.root(treeSize)) === treeRoot ? undefined : 'TREE_MISMATCH'
+    return hex(await log.tree.root(treeSize)) === treeRoot ? undefined : 'TREE_MISMATCH'
   }
 
   const checkpointFault = async (
+    { origin, tree }: SignedLog,
     note: string,
     inputs: PublicInputs,
     now: Head,
   ): Promise<string | undefined> => {
-    const read = await checkpointReader.read(note)
+    const read = await checkpointReader(origin).read(note)
     if ('fault' in read) return read.fault
     if (read.size > now.size) return 'CHECKPOINT_MISMATCH'
     if (read.size <= inputs.context.statement.root_index) return 'CHECKPOINT_TOO_EARLY'
-    return Buffer.compare(await log.root(read.size), read.root) === 0 ? undefined : 'CHECKPOINT_MISMATCH'
+    return Buffer.compare(await tree.root(read.size), read.root) === 0 ? undefined : 'CHECKPOINT_MISMATCH'
   }
 
   const contextFault = ({ ctx, context }: PublicInputs): string | undefined => {
@@ -148,10 +151,13 @@ export const createAuditProofs = (deps: Deps) => {
     return isOver ? 'EXPIRED' : undefined
   }
 
-  const inclusionJson = async (index: number, size: number) => {
-    const { row, hashes, root } = await inclusionOf(index, size)
+  const inclusionJson = async (log: SignedLog, index: number, size: number) => {
+    const { row, hashes, root } = await inclusionOf(log, index, size)
     const leaf = row ?? fail('not_found')
-    return { root, inclusion: { index, leafHash: hex(leaf.leaf_hash), hashes: hashes.map(hex) } }
+    return {
+      root,
+      inclusion: { ...named(log.number), index, leafHash: hex(leaf.leaf_hash), hashes: hashes.map(hex) },
+    }
   }
 
   /**
@@ -165,8 +171,12 @@ export const createAuditProofs = (deps: Deps) => {
       const made = await proofs.findRecorded(caller, sent.proofId)
       if (made?.digest !== digestOf(sent.publicInputs)) failReadOnly(['proofId'])
     }
-    const { inclusion } = await inclusionJson(context.statement.root_index, treeSize)
-    requireUnchanged(sent, { inclusion }, AS_PROVED)
+    if (sent.inclusion === undefined) return
+    const log = signedLogs.at(context.statement.log ?? 0)
+    const { inclusion } = await inclusionJson(log, context.statement.root_index, treeSize)
+    // Absent, the log is 0.
+    const whole = { inclusion: { log: 0, ...inclusion } }
+    requireUnchanged({ inclusion: { log: 0, ...sent.inclusion } }, whole, AS_PROVED)
   }
 
   return {
@@ -182,10 +192,11 @@ export const createAuditProofs = (deps: Deps) => {
         category: CATEGORY,
       })
       // After the root was logged, so that it covers it.
-      const checkpoint = await checkpoints.latest()
+      const log = signedLogs.at(member.log)
+      const checkpoint = await log.checkpoints.latest()
       const { entryIndex: index } = member.root
       const treeSize = request.treeSize ?? checkpoint.size
-      const { root, inclusion } = await inclusionJson(index, treeSize)
+      const { root, inclusion } = await inclusionJson(log, index, treeSize)
       const [leafCommitment = '', poseidonRoot = '', ctx = ''] = made.publicSignals
       const { aud, org, circuit, nonce } = made.context
       const statement = made.context.statement as PublicInputs['context']['statement']
@@ -223,13 +234,16 @@ export const createAuditProofs = (deps: Deps) => {
         signalsOf(publicInputs),
         caller.organisation,
       )
-      const now = await checkpoints.latest()
+      const number = publicInputs.context.statement.log ?? 0
+      const isThere = number < logs.count()
+      const log = signedLogs.at(isThere ? number : 0)
+      const now = await log.checkpoints.latest()
       const answer = { valid: verdict.valid, integrity_verified: false, treeSize: now.size }
       if (!verdict.valid) return { ...answer, reason: verdict.reason }
       const reason =
         contextFault(publicInputs) ??
-        (await logFault(publicInputs, now)) ??
-        (checkpoint === undefined ? undefined : await checkpointFault(checkpoint, publicInputs, now)) ??
+        (isThere ? await logFault(log, publicInputs, now) : 'ROOT_UNKNOWN') ??
+        (checkpoint === undefined ? undefined : await checkpointFault(log, checkpoint, publicInputs, now)) ??
         (digest === undefined || digest === digestOf(publicInputs) ? undefined : 'DIGEST_MISMATCH') ??
         unexpected(expect, factsOf(publicInputs), clock.now())[0]
       if (reason !== undefined) return { ...answer, reason }

@@ -1,6 +1,7 @@
 /** Somebody's consents, as pages. @module */
 import type { Caller } from '../../caller.ts'
 import { type Clock, iso } from '../../clock.ts'
+import { type Logs, named } from '../../ledger/logs.ts'
 import type { Database } from '../../store/database.ts'
 import { findPlace } from '../../store/pages.ts'
 import {
@@ -22,6 +23,7 @@ import { CONSENTS, findConsents, type KnownConsent } from './store.ts'
 
 interface Deps {
   readonly database: Database
+  readonly logs: Pick<Logs, 'of'>
   readonly clock: Clock
   readonly pseudonymOf: (organisation: string, subjectId: string) => Promise<string>
   readonly standingsOf: (organisation: string, rows: readonly KnownConsent[]) => Promise<Standing[]>
@@ -30,7 +32,7 @@ interface Deps {
 const isoOrNull = (at: number | null): string | null => (at === null ? null : iso(at))
 
 /** @param now Unix ms */
-const toListed = (standing: Standing, now: number): ListedConsent => {
+const toListed = (standing: Standing, log: number, now: number): ListedConsent => {
   const { row, withdrawalReason } = standing
   const at = presentOf(standing, now)
   return {
@@ -44,11 +46,12 @@ const toListed = (standing: Standing, now: number): ListedConsent => {
     expiresAt: isoOrNull(row.expires_at),
     withdrawnAt: isoOrNull(row.withdrawn_at),
     withdrawalReason: withdrawalReason ?? null,
+    ...named(log),
     merkleIndex: row.entry_index,
   }
 }
 
-export const createConsentList = ({ database, clock, pseudonymOf, standingsOf }: Deps) => ({
+export const createConsentList = ({ database, logs, clock, pseudonymOf, standingsOf }: Deps) => ({
   /** A page of the consents of one subject, newest first. @throws AppError invalid_query */
   async list({ organisation }: Caller, query: ConsentsQuery): Promise<ConsentPage> {
     const { cursor, limit = DEFAULT_PAGE_CONSENTS } = query
@@ -56,9 +59,10 @@ export const createConsentList = ({ database, clock, pseudonymOf, standingsOf }:
     const after = await findPlace(database, CONSENTS, organisation, cursor)
     const { rows, next } = await findConsents(database, organisation, subject, { after, limit })
     const standings = await standingsOf(organisation, rows)
+    const log = await logs.of(organisation)
     const now = clock.now()
     return {
-      consents: standings.map((standing) => toListed(standing, now)),
+      consents: standings.map((standing) => toListed(standing, log, now)),
       nextCursor: next?.id ?? null,
     }
   },

@@ -1,4 +1,5 @@
 /** A new consent: a receipt for people, and a signature for its circuit. @module */
+
 import type { Caller } from '../../caller.ts'
 import { writeCredential } from '../../circuits/credential.ts'
 import { consentMessage } from '../../circuits/issuer-signature.ts'
@@ -6,6 +7,7 @@ import type { IssuedTo } from '../../circuits/kept-recipient.ts'
 import { iso } from '../../clock.ts'
 import { newId } from '../../ids.ts'
 import type { Decide } from '../../ledger/decision.ts'
+import { named } from '../../ledger/logs.ts'
 import { checkConsent } from './input.ts'
 import { type ReceiptPayload, receiptHash, receiptPayload, signReceipt } from './receipt.ts'
 import type { ConsentLogged, LogConsent } from './schemas.ts'
@@ -68,7 +70,11 @@ export const recordConsent = async (
   const digest = receipt_hash.toString('hex')
   return (tx) => {
     recipient.bind(tx)
-    const { index: entry_index, leafHash } = tx.append({
+    const {
+      log,
+      index: entry_index,
+      leafHash,
+    } = tx.append({
       type: 'attest',
       subject: [LEDGER_SUBJECT, subject],
       digest,
@@ -87,6 +93,7 @@ export const recordConsent = async (
       credential,
       digest,
       leafHash,
+      ...named(log),
       leafIndex: entry_index,
     }
   }

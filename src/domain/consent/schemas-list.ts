@@ -1,6 +1,6 @@
 /** Wire shapes of the list of somebody's consents. @module */
 import Type, { type Static } from 'typebox'
-import { askedId, dateTime, idOf, NextCursor, orNull, pageLimit } from '../../json/schemas.ts'
+import { askedId, dateTime, idOf, NextCursor, OfLog, orNull, pageLimit } from '../../json/schemas.ts'
 import { ConsentStanding, LogConsent } from './schemas.ts'
 
 const MAX_PAGE_CONSENTS = 100
@@ -30,6 +30,7 @@ export const ListedConsent = Type.Object(
     expiresAt: orNull(dateTime('Until when it holds.')),
     withdrawnAt: orNull(dateTime('When it was withdrawn.')),
     withdrawalReason: orNull(Type.String()),
+    log: OfLog,
     merkleIndex: Type.Integer({ minimum: 0, description: 'Index of its entry in the ledger.' }),
   },
   { title: 'ListedConsent' },

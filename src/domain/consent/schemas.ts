@@ -1,7 +1,7 @@
 /** Wire shapes of consents. @module */
 import Type, { type Static } from 'typebox'
 import { ONE_LINE } from '../../json/patterns.ts'
-import { askedId, DateTime, idOf, Nullable, orNull } from '../../json/schemas.ts'
+import { askedId, DateTime, idOf, Nullable, OfLog, orNull } from '../../json/schemas.ts'
 import { ConsentCredentialJson, Holder } from '../holders/schemas.ts'
 
 /** The circuit consent_verification has as many places. */
@@ -119,6 +119,7 @@ export const ConsentLogged = Type.Object(
     ),
     digest: Type.String({ description: 'SHA-256 of the receipt, lower-case hex.' }),
     leafHash: Type.String({ description: 'Leaf hash of its ledger entry, lower-case hex.' }),
+    log: OfLog,
     leafIndex: Type.Integer({ minimum: 0 }),
   },
   { title: 'ConsentLogged' },
@@ -134,6 +135,7 @@ export const AS_LOGGED = [
   'credential',
   'digest',
   'leafHash',
+  'log',
   'leafIndex',
 ] as const
 /** The same as optional members of a question. */

@@ -10,6 +10,7 @@ import type { SubjectPseudonyms } from '../../keys/subject-pseudonyms.ts'
 import { CLAIM_KINDS } from '../../ledger/claim-kinds.ts'
 import type { Decide, Tx } from '../../ledger/decision.ts'
 import type { Ledger } from '../../ledger/ledger.ts'
+import { type Logs, named } from '../../ledger/logs.ts'
 import type { Database } from '../../store/database.ts'
 import type { HoldersService, Provable } from '../holders/service.ts'
 import type * as Nullifiers from '../proofs/spending/nullifiers.ts'
@@ -51,6 +52,7 @@ import * as store from './store.ts'
 
 export interface ConsentDeps {
   readonly database: Database
+  readonly logs: Pick<Logs, 'of'>
   readonly ledger: Pick<Ledger, 'append'>
   readonly signers: Pick<Signers, 'current' | 'publicKey'>
   readonly issuer: Pick<Issuer, 'current'>
@@ -70,7 +72,7 @@ const SUBJECT_KIND = 'consent'
 export type ConsentService = ReturnType<typeof createConsents>
 
 export const createConsents = (deps: ConsentDeps) => {
-  const { database, ledger, signers, sealing, clock, nullifiers, subjects } = deps
+  const { database, logs, ledger, signers, sealing, clock, nullifiers, subjects } = deps
 
   const pseudonymOf = (organisation: string, subjectId: string): Promise<string> =>
     subjects.of(organisation, SUBJECT_KIND, subjectId)
@@ -119,9 +121,10 @@ export const createConsents = (deps: ConsentDeps) => {
   /** @throws AppError read_only for what its recording is said to have answered and did not */
   const requireAsLogged = async (sent: Partial<ConsentLogged>, { row, inside }: Standing): Promise<void> => {
     if (!AS_LOGGED.some((name) => sent[name] !== undefined)) return
+    const log = await logs.of(row.organisation)
     const [version, leafHash] = await Promise.all([
       store.findVersion(database, row.organisation, row.id),
-      store.findLeafHash(database, row.entry_index),
+      store.findLeafHash(database, log, row.entry_index),
     ])
     const answered: Partial<ConsentLogged> = {
       consentId: row.id,
@@ -133,6 +136,7 @@ export const createConsents = (deps: ConsentDeps) => {
       ...(row.answer === 'refused' && { credential: null }),
       digest: Buffer.from(row.receipt_hash).toString('hex'),
       leafHash: Buffer.from(leafHash).toString('hex'),
+      ...named(log),
       leafIndex: row.entry_index,
     }
     requireUnchanged(sent, answered, AS_LOGGED)
@@ -232,7 +236,7 @@ export const createConsents = (deps: ConsentDeps) => {
   }
 
   return {
-    ...createConsentList({ database, clock, pseudonymOf, standingsOf }),
+    ...createConsentList({ database, logs, clock, pseudonymOf, standingsOf }),
 
     /**
      * Records that somebody consented, or refused, and revokes the status of each consent of which that leaves nothing.

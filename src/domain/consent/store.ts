@@ -79,10 +79,10 @@ export const replaceSealed = async (
     .update({ sealed: Buffer.from(anew) })
 }
 
-/** What the log has of an entry. */
-export const findLeafHash = async ({ knex }: Database, index: number): Promise<Uint8Array> => {
-  const row = await knex<{ idx: number; leaf_hash: Uint8Array }>('ledger_entries')
-    .where({ idx: index })
+/** What a log has of an entry. */
+export const findLeafHash = async ({ knex }: Database, log: number, index: number): Promise<Uint8Array> => {
+  const row = await knex<{ log: number; idx: number; leaf_hash: Uint8Array }>('ledger_entries')
+    .where({ log, idx: index })
     .first('leaf_hash')
   if (row === undefined) throw new Error('A consent names an entry that the log does not have.')
   return row.leaf_hash

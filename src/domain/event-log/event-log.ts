@@ -8,6 +8,7 @@ import { rename } from 'node:fs/promises'
 import { setTimeout as pause } from 'node:timers/promises'
 import { readEntries } from '../../ledger/entries.ts'
 import type { Ledger } from '../../ledger/ledger.ts'
+import type { Logs } from '../../ledger/logs.ts'
 import type { Database } from '../../store/database.ts'
 import { readLines } from './lines.ts'
 import { type EventRow, ledgerLine, parseLine, type RecordedRow, readStamp, recordedLine } from './rows.ts'
@@ -24,6 +25,8 @@ const MAX_WAITING_CHARS = 8 * 1024 * 1024
 const BACK_OFF_MS = 2_000
 /** How long an export waits for the log to have caught up with the ledger. */
 const SETTLE_TIMEOUT_MS = 10_000
+/** How soon such a reader sees that its entries are there while others still come. */
+const LOOK_PAUSE_MS = 20
 /** Entries that are taken up at once: few, since all of them are written as lines in one turn of the event loop. */
 const READ_ENTRIES = 200
 /** What an entry takes at most in nearly all cases: a new log takes up the last ones that fit. */
@@ -70,6 +73,7 @@ export interface EventLog {
 export interface EventLogDeps {
   readonly database: Database
   readonly ledger: Pick<Ledger, 'head' | 'onCommit'>
+  readonly logs: Pick<Logs, 'of' | 'count'>
   /** Of this server alone. */
   readonly directory: string
   readonly maxBytes: number
@@ -80,12 +84,25 @@ export interface EventLogDeps {
 /** Entries of the log about itself belong to no organisation. */
 const isOwned = (organisation: string): boolean => organisation.startsWith('org_')
 
-/** Where a new log begins: with the oldest entry that surely has room. */
-const beginAt = async ({ database, ledger, maxBytes }: EventLogDeps) => {
-  const { size } = await ledger.head()
-  const next = Math.max(0, size - Math.floor(maxBytes / ENTRY_TYPICAL_BYTES))
-  const [before] = next === 0 ? [] : await readEntries(database, next - 1, 1)
-  return { next, watermark: before?.at ?? null }
+const numbersOf = ({ count }: Pick<Logs, 'count'>): number[] =>
+  Array.from({ length: count() }, (_, log) => log)
+
+/** Where a new event log begins: of each log with the oldest entry that surely has room. */
+const beginAt = async ({ database, ledger, logs, maxBytes }: EventLogDeps) => {
+  const room = Math.floor(maxBytes / ENTRY_TYPICAL_BYTES / logs.count())
+  const begin = async (log: number) => {
+    const { size } = await ledger.head(log)
+    const next = Math.max(0, size - room)
+    const [before] = next === 0 ? [] : await readEntries(database, log, next - 1, 1)
+    return { next, watermark: before?.at ?? null }
+  }
+  const [first, ...others] = await Promise.all(numbersOf(logs).map(begin))
+  const passed = [first, ...others].flatMap((begun) => begun?.watermark ?? [])
+  return {
+    next: first?.next ?? 0,
+    ...(others.length > 0 && { others: Object.fromEntries(others.map(({ next }, i) => [i + 1, next])) }),
+    watermark: passed.length > 0 ? Math.max(...passed) : null,
+  }
 }
 
 async function* matching(
@@ -160,24 +177,34 @@ const createWaiting = ({ logger, onLost }: EventLogDeps, write: (lines: Line[]) 
 }
 
 /** Takes up entries whenever it is asked to, one round after the other. */
-const createCatchingUp = ({ database, logger }: EventLogDeps, segments: Segments) => {
-  let next = segments.next()
+const createCatchingUp = ({ database, logs, logger }: EventLogDeps, segments: Segments) => {
+  const nexts = new Map<number, number>()
+  /** Past what an attempt has written that failed half-way. */
+  const nextOf = (log: number): number => Math.max(nexts.get(log) ?? 0, segments.next(log))
   let asked = false
   let running: Promise<void> | undefined
   const ending = new AbortController()
 
-  const catchUp = async (): Promise<void> => {
-    while (!ending.signal.aborted) {
-      // Past what an attempt has written that failed half-way.
-      next = Math.max(next, segments.next())
-      const entries = await readEntries(database, next, READ_ENTRIES)
-      const last = entries.at(-1)
-      if (last === undefined) return
-      const owned = entries.filter(({ organisation }) => isOwned(organisation))
-      await segments.append(
-        owned.map((entry) => ({ text: ledgerLine(entry), at: entry.at, index: entry.index })),
-      )
-      next = last.index + 1
+  /** @returns whether the log may have more */
+  const takePage = async (log: number): Promise<boolean> => {
+    const entries = await readEntries(database, log, nextOf(log), READ_ENTRIES)
+    const last = entries.at(-1)
+    if (last === undefined) return false
+    const owned = entries.filter(({ organisation }) => isOwned(organisation))
+    await segments.append(
+      owned.map((entry) => ({ text: ledgerLine(entry), at: entry.at, index: entry.index, log })),
+    )
+    nexts.set(log, last.index + 1)
+    return entries.length === READ_ENTRIES
+  }
+
+  /** A page of each log in turns, so that a busy one keeps no other waiting. */
+  const takeUp = async (): Promise<void> => {
+    let open = numbersOf(logs)
+    while (open.length > 0) {
+      const more: number[] = []
+      for (const log of open) if (!ending.signal.aborted && (await takePage(log))) more.push(log)
+      open = more
     }
   }
 
@@ -185,9 +212,12 @@ const createCatchingUp = ({ database, logger }: EventLogDeps, segments: Segments
     while (asked && !ending.signal.aborted) {
       asked = false
       try {
-        await catchUp()
+        await takeUp()
       } catch (error) {
-        logger.warn({ err: error, next }, 'the event log could not take up entries and will try again')
+        logger.warn(
+          { err: error, nexts: Object.fromEntries(nexts) },
+          'the event log could not take up entries and will try again',
+        )
         asked = true
         await pause(BACK_OFF_MS, undefined, { signal: ending.signal, ref: false }).catch(() => undefined)
       }
@@ -204,15 +234,14 @@ const createCatchingUp = ({ database, logger }: EventLogDeps, segments: Segments
 
   return {
     ask,
-    /** @returns whether everything below `size` has been taken up within the time that there is */
-    async reach(size: number): Promise<boolean> {
-      const enough = new AbortController()
-      const timeout = pause(SETTLE_TIMEOUT_MS, undefined, { signal: enough.signal, ref: false }).catch(
-        () => undefined,
-      )
-      if (next < size) await Promise.race([ask(), timeout])
-      enough.abort()
-      return next >= size
+    /** @returns whether everything below `size` of a log has been taken up within the time that there is */
+    async reach(log: number, size: number): Promise<boolean> {
+      const giveUpAt = performance.now() + SETTLE_TIMEOUT_MS
+      const isOver = (): boolean => ending.signal.aborted || performance.now() >= giveUpAt
+      // A run goes on for as long as any log grows.
+      while (nextOf(log) < size && !isOver())
+        await Promise.race([ask(), pause(LOOK_PAUSE_MS, undefined, { ref: false })])
+      return nextOf(log) >= size
     },
     async close(): Promise<void> {
       ending.abort()
@@ -222,12 +251,19 @@ const createCatchingUp = ({ database, logger }: EventLogDeps, segments: Segments
 }
 
 /** Whether the log and the ledger are of one past; the database may have been replaced, or restored from a backup. */
-const belongs = async ({ lastEntry }: Segments, { database, ledger }: EventLogDeps): Promise<boolean> => {
+const belongs = async (
+  { lastEntry, next }: Segments,
+  { database, ledger, logs }: EventLogDeps,
+): Promise<boolean> => {
+  for (const log of numbersOf(logs)) if (next(log) > (await ledger.head(log)).size) return false
   const [row] = lastEntry === undefined ? [] : parseLine(lastEntry)
   if (row === undefined || !('index' in row)) return true
-  const { size } = await ledger.head()
+  const { log = 0 } = row
+  // A database of before there was that log.
+  if (log >= logs.count()) return false
+  const { size } = await ledger.head(log)
   if (row.index >= size) return false
-  const [entry] = await readEntries(database, row.index, 1)
+  const [entry] = await readEntries(database, log, row.index, 1)
   return entry?.index !== row.index || Buffer.from(entry.leafHash).toString('hex') === row.leafHash
 }
 
@@ -246,7 +282,7 @@ const openOwn = async (deps: EventLogDeps): Promise<Segments> => {
 
 /** @throws Error of the file system, or what the database answers */
 export const createEventLog = async (deps: EventLogDeps): Promise<EventLog> => {
-  const { ledger } = deps
+  const { ledger, logs } = deps
   const segments = await openOwn(deps)
   const waiting = createWaiting(deps, segments.append)
   const catchingUp = createCatchingUp(deps, segments)
@@ -265,8 +301,9 @@ export const createEventLog = async (deps: EventLogDeps): Promise<EventLog> => {
     record: waiting.add,
 
     async read(organisation, window) {
-      const { size } = await ledger.head()
-      const [reached] = await Promise.all([catchingUp.reach(size), waiting.flush()])
+      const log = await logs.of(organisation)
+      const { size } = await ledger.head(log)
+      const [reached] = await Promise.all([catchingUp.reach(log, size), waiting.flush()])
       const opened = await segments.open(window.since, window.until)
       const { watermark } = opened
       const gaps: Gap[] = []

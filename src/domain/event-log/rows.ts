@@ -4,6 +4,7 @@
  * @module
  */
 import type { LoggedEntry } from '../../ledger/entries.ts'
+import { named } from '../../ledger/logs.ts'
 import { FACT_TYPES } from '../../protocol/evidence/evidence-format.ts'
 
 export type FactType = (typeof FACT_TYPES)[number]
@@ -20,7 +21,9 @@ interface RowOf<T extends EventType> {
 }
 
 interface LedgerRow<T extends EventType> extends RowOf<T> {
-  /** Place in the ledger. */
+  /** Which log; absent: 0. */
+  readonly log?: number
+  /** Place in the log. */
   readonly index: number
   /** SHA-256(0x00 ‖ entry), lower-case hex. */
   readonly leafHash: string
@@ -82,9 +85,19 @@ const lineOf = (at: number, organisation: string, rest: object): string =>
 
 /** An entry of the ledger as one line, which {@link parseLine} turns into all rows that it stands for. */
 export const ledgerLine = (entry: LoggedEntry): string => {
-  const { index, organisation, type, at, digest, keyId, circuitId, proofId, text } = entry
+  const { log, index, organisation, type, at, digest, keyId, circuitId, proofId, text } = entry
   const leafHash = Buffer.from(entry.leafHash).toString('hex')
-  return lineOf(at, organisation, { index, type, leafHash, digest, keyId, circuitId, proofId, entry: text })
+  return lineOf(at, organisation, {
+    index,
+    ...named(log),
+    type,
+    leafHash,
+    digest,
+    keyId,
+    circuitId,
+    proofId,
+    entry: text,
+  })
 }
 
 export const recordedLine = (row: RecordedRow): string =>
@@ -104,7 +117,8 @@ export const parseLine = (line: string): EventRow[] => {
 }
 
 const CLOSING_BRACE = 0x7d
-const STAMP = /^\{"at":(\d{1,15}),"organisation":"([\w.-]{1,64})",(?:"index":(\d{1,15}),)?"/
+const STAMP =
+  /^\{"at":(\d{1,15}),"organisation":"([\w.-]{1,64})",(?:"index":(\d{1,15}),(?:"log":(\d{1,2}),)?)?"/
 /** No stamp is longer. */
 const STAMP_MAX_BYTES = 160
 
@@ -114,11 +128,18 @@ export interface Stamp {
   readonly organisation: string
   /** Undefined for rows that are no entries of the ledger. */
   readonly index: number | undefined
+  /** Which log, from 0. */
+  readonly log: number
 }
 
 /** @returns undefined for what is no line of the log */
 export const readStamp = (line: Buffer): Stamp | undefined => {
-  const [, at, organisation, index] = STAMP.exec(line.toString('latin1', 0, STAMP_MAX_BYTES)) ?? []
+  const [, at, organisation, index, log = 0] = STAMP.exec(line.toString('latin1', 0, STAMP_MAX_BYTES)) ?? []
   if (at === undefined || organisation === undefined || line.at(-1) !== CLOSING_BRACE) return undefined
-  return { at: Number(at), organisation, index: index === undefined ? undefined : Number(index) }
+  return {
+    at: Number(at),
+    organisation,
+    index: index === undefined ? undefined : Number(index),
+    log: Number(log),
+  }
 }

@@ -36,8 +36,10 @@ interface Segment {
 /** First line of a segment. */
 interface Header {
   readonly segment: number
-  /** Index of the first entry that no earlier segment holds. */
+  /** Index of the first entry of log 0 that no earlier segment holds. */
   readonly next: number
+  /** The same of other logs, by their numbers; absent where there are none. */
+  readonly others?: Readonly<Record<string, number>>
   /** Time of the newest row that is no longer there, Unix ms; null while nothing has rolled off. */
   readonly watermark: number | null
 }
@@ -49,6 +51,8 @@ export interface Line {
   readonly at: number
   /** Of an entry: its index. */
   readonly index?: number
+  /** And its log; default 0. */
+  readonly log?: number
 }
 
 /** The segments that may hold rows of a window, as they were when they were opened. */
@@ -59,8 +63,8 @@ export interface Opened {
 }
 
 export interface Segments {
-  /** Index of the first entry of the ledger that the log does not hold. */
-  next(): number
+  /** Index of the first entry of a log that is not held here. */
+  next(log: number): number
   /** The last entry's line, where the segment that grew at the opening held one. */
   readonly lastEntry: string | undefined
   /** Writes lines in order, whole or not at all as far as later readings are concerned. @throws Error of the file system */
@@ -74,7 +78,7 @@ export interface SegmentsOptions {
   readonly directory: string
   readonly maxBytes: number
   /** Where a log begins that holds nothing yet. */
-  begin(): Promise<Pick<Header, 'next' | 'watermark'>>
+  begin(): Promise<Pick<Header, 'next' | 'others' | 'watermark'>>
 }
 
 const widen = (span: Span | undefined, at: number): Span =>
@@ -106,7 +110,17 @@ const readHeader = (line: Buffer | undefined): Header | undefined => {
   }
 }
 
-interface Scan extends Header {
+/** Where each log was taken up to, as a header says it. */
+const readNexts = ({ next, others = {} }: Pick<Header, 'next' | 'others'>): Map<number, number> =>
+  new Map([[0, next], ...Object.entries(others).map(([log, index]) => [Number(log), index] as const)])
+
+const writeNexts = (nexts: ReadonlyMap<number, number>): Pick<Header, 'next' | 'others'> => {
+  const { 0: next = 0, ...others } = Object.fromEntries(nexts)
+  return { next, ...(Object.keys(others).length > 0 && { others }) }
+}
+
+interface Scan extends Pick<Header, 'watermark'> {
+  readonly nexts: Map<number, number>
   /** Up to the end of the last whole line. */
   readonly bytes: number
   readonly span: Span | undefined
@@ -116,10 +130,11 @@ interface Scan extends Header {
 /** Reads a segment up to the first line that is none: a crash may have torn its end. */
 const scan = async (handle: FileHandle, size: number): Promise<Scan | undefined> => {
   let header: Header | undefined
-  let [bytes, next] = [0, 0]
+  let bytes = 0
+  let nexts = new Map<number, number>()
   let span: Span | undefined
   let lastEntry: string | undefined
-  const result = () => header && { ...header, next, bytes, span, lastEntry }
+  const result = () => header && { watermark: header.watermark, nexts, bytes, span, lastEntry }
   for await (const lines of readLines(handle, size)) {
     let entry: Buffer | undefined
     for (const line of lines) {
@@ -127,13 +142,16 @@ const scan = async (handle: FileHandle, size: number): Promise<Scan | undefined>
       if (header === undefined) {
         header = readHeader(line)
         if (header === undefined) return undefined
-        next = header.next
+        nexts = readNexts(header)
       } else if (stamp === undefined) {
         lastEntry = entry?.toString() ?? lastEntry
         return result()
       } else {
         span = widen(span, stamp.at)
-        if (stamp.index !== undefined) [next, entry] = [stamp.index + 1, line]
+        if (stamp.index !== undefined) {
+          nexts.set(stamp.log, stamp.index + 1)
+          entry = line
+        }
       }
       bytes += line.length + 1
     }
@@ -212,9 +230,14 @@ export const openSegments = async ({ directory, maxBytes, begin }: SegmentsOptio
   const maxChars = Math.min(WRITE_MAX_CHARS, Math.floor(segmentBytes / 4))
   let sealed = await listSegments(directory)
   const resumed = await resume(sealed)
-  const first = resumed?.scanned ?? (await begin())
-  let { next, watermark } = first
-  let growing = resumed?.growing ?? (await create(directory, { segment: 1, next, watermark }))
+  const beginAnew = async () => {
+    const begun = await begin()
+    return { watermark: begun.watermark, nexts: readNexts(begun) }
+  }
+  const begun: Pick<Scan, 'watermark' | 'nexts'> = resumed?.scanned ?? (await beginAnew())
+  const { nexts } = begun
+  let { watermark } = begun
+  let growing = resumed?.growing ?? (await create(directory, { segment: 1, ...writeNexts(nexts), watermark }))
   const inSequence = pLimit(1)
 
   /** Seals the segment that grows, begins another, and lets the oldest go that have no room beside it. */
@@ -231,7 +254,11 @@ export const openSegments = async ({ directory, maxBytes, begin }: SegmentsOptio
     let passed = watermark
     for (const segment of gone) passed = Math.max(passed ?? 0, segment.span?.until ?? 0)
     // Recorded before it is true: after a crash in between, the log rather holds more than it says.
-    growing = await create(directory, { segment: number + 1, next, watermark: passed })
+    growing = await create(directory, {
+      segment: number + 1,
+      ...writeNexts(nexts),
+      watermark: passed,
+    })
     ;[sealed, watermark] = [kept, passed]
     await handle.close()
     for (const segment of gone) await rm(segment.file, { force: true })
@@ -249,16 +276,16 @@ export const openSegments = async ({ directory, maxBytes, begin }: SegmentsOptio
       throw error
     }
     growing.bytes += bytes.length
-    for (const { at, index } of lines) {
+    for (const { at, index, log = 0 } of lines) {
       growing.span = widen(growing.span, at)
-      if (index !== undefined) next = index + 1
+      if (index !== undefined) nexts.set(log, index + 1)
     }
   }
 
   const openFile = async (file: string, bytes: number) => ({ handle: await open(file, 'r'), bytes })
 
   return {
-    next: () => next,
+    next: (log) => nexts.get(log) ?? 0,
     lastEntry: resumed?.scanned.lastEntry,
     append: (lines) =>
       inSequence(async () => {

@@ -6,7 +6,8 @@
 import { hash } from 'node:crypto'
 import { iso } from '../../clock.ts'
 import type { CurrentSigner } from '../../keys/signers.ts'
-import type { Checkpoint } from '../../ledger/checkpoints/checkpoint.ts'
+import type { Covering } from '../../ledger/checkpoints/signed-logs.ts'
+import { named } from '../../ledger/logs.ts'
 import type { Log } from '../../ledger/tree/log.ts'
 import type { Range } from '../../protocol/checkpoint/proof-ranges.ts'
 import { CHAIN_START, EVIDENCE_FORMAT, EVIDENCE_TYPE } from '../../protocol/evidence/evidence-format.ts'
@@ -25,10 +26,12 @@ export const nextLink = (link: string, text: string): string => hash('sha256', `
 const hex = (bytes: Uint8Array): string => Buffer.from(bytes).toString('hex')
 
 export interface EvidenceDeps {
+  /** Of the organisation, and its tree. */
+  readonly number: number
   readonly log: Pick<Log, 'hashes'>
   readonly signer: CurrentSigner
   /** Covers every row. */
-  readonly checkpoint: Checkpoint
+  readonly checkpoint: Covering
   /** Absolute URL of the service. */
   readonly issuer: string
   /** Unix ms. */
@@ -52,7 +55,14 @@ const readHashes = async (log: EvidenceDeps['log'], ranges: readonly Range[]): P
   return found
 }
 
-export const createEvidence = ({ log, signer, checkpoint, issuer, now }: EvidenceDeps): EvidenceWriter => {
+export const createEvidence = ({
+  number,
+  log,
+  signer,
+  checkpoint,
+  issuer,
+  now,
+}: EvidenceDeps): EvidenceWriter => {
   let link = CHAIN_START
   /** Leaves of the tree that have been told, one by one or in subtrees. */
   let told = 0
@@ -85,6 +95,7 @@ export const createEvidence = ({ log, signer, checkpoint, issuer, now }: Evidenc
       return chained({
         type: 'header',
         format: EVIDENCE_FORMAT,
+        ...named(number),
         issuer,
         organisationId: organisation,
         createdAt: iso(now),
@@ -107,6 +118,7 @@ export const createEvidence = ({ log, signer, checkpoint, issuer, now }: Evidenc
     async manifest({ gaps }, { rows, cut }) {
       const manifest = {
         type: 'manifest',
+        ...named(number),
         rows,
         counts,
         chain: link,
@@ -114,6 +126,7 @@ export const createEvidence = ({ log, signer, checkpoint, issuer, now }: Evidenc
         root: hex(checkpoint.root),
         after: await readHashes(log, subtreesBetween(told, checkpoint.size)),
         checkpoint: checkpoint.note,
+        ...(checkpoint.head && { head: checkpoint.head }),
         limitReached: cut,
         complete: gaps.length === 0 && !cut,
         gaps: [...gaps],

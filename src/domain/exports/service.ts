@@ -6,8 +6,8 @@ import type { Clock } from '../../clock.ts'
 import { fail } from '../../errors.ts'
 import { endInTime, streamOf, type Text } from '../../http/text-stream.ts'
 import type { Signers } from '../../keys/signers.ts'
-import type { WitnessedCheckpoints } from '../../ledger/checkpoints/witnessing.ts'
-import type { Log } from '../../ledger/tree/log.ts'
+import type { SignedLogs } from '../../ledger/checkpoints/signed-logs.ts'
+import type { Logs } from '../../ledger/logs.ts'
 import type { Metrics } from '../../metrics.ts'
 import { EVIDENCE_ENTRY, INSTRUCTIONS_ENTRY } from '../../protocol/evidence/evidence-format.ts'
 import { createOneAtATime } from '../../store/limits.ts'
@@ -48,8 +48,8 @@ const EVIDENCE_GROWTH = 4
 
 interface Deps {
   readonly eventLog: Pick<EventLog, 'read'>
-  readonly log: Pick<Log, 'hashes'>
-  readonly checkpoints: Pick<WitnessedCheckpoints, 'covering'>
+  readonly logs: Pick<Logs, 'of'>
+  readonly signedLogs: Pick<SignedLogs, 'at' | 'covering'>
   readonly signers: Pick<Signers, 'current'>
   readonly metrics: Pick<Metrics, 'exportBytes'>
   readonly clock: Clock
@@ -81,7 +81,7 @@ async function* siemText(
   let written = 0
   for (let next = await rows.next(); ; next = await rows.next()) {
     if (next.done) return yield format.end(beginning, next.value)
-    yield format.rows(next.value, written)
+    yield format.rows(next.value, written, beginning)
     written += next.value.length
   }
 }
@@ -148,7 +148,7 @@ const zipEvidence = (evidence: Readable, at: Date, atMostBytes: number): Readabl
 const isAbandoned = (error: Error): boolean => 'code' in error && error.code === 'ERR_STREAM_PREMATURE_CLOSE'
 
 export const createExports = (deps: Deps) => {
-  const { eventLog, log, checkpoints, signers, metrics, clock, baseUrl, logger } = deps
+  const { eventLog, logs, signedLogs, signers, metrics, clock, baseUrl, logger } = deps
   const begin = createOneAtATime()
 
   /** Runs an export from its reading to the end of its stream, whatever that end is. */
@@ -169,9 +169,10 @@ export const createExports = (deps: Deps) => {
       await reading?.close()
     }
     try {
+      const log = await logs.of(organisation)
       reading = await eventLog.read(organisation, window)
       const body = endInTime(
-        await start(reading, { organisation, window, gaps: reading.gaps }),
+        await start(reading, { organisation, log, window, gaps: reading.gaps }),
         deps.maxExportMs,
       )
       body.once('close', () => void finish())
@@ -208,11 +209,13 @@ export const createExports = (deps: Deps) => {
       const onBytes = (bytes: number) => metrics.exportBytes.inc({ kind: 'evidence', format }, bytes)
       const body = await run(caller, window, async (reading, beginning) => {
         // After the reading, so that it covers every entry of it.
+        const number = await logs.of(caller.organisation)
         const [checkpoint, signer] = await Promise.all([
-          checkpoints.covering(),
+          signedLogs.covering(number),
           signers.current('results', 'Ed25519'),
         ])
-        const writer = createEvidence({ log, signer, checkpoint, issuer: baseUrl, now })
+        const log = signedLogs.at(number).tree
+        const writer = createEvidence({ number, log, signer, checkpoint, issuer: baseUrl, now })
         const asDocument = format === 'json'
         const text = evidenceText({ writer, reading, beginning, limit, asDocument })
         const stream = streamOf(text, onBytes)

@@ -2,7 +2,7 @@
 import { iso } from '../../clock.ts'
 import type { EventRow } from '../event-log/rows.ts'
 
-/** All columns that a row can have, in the order of tables. */
+/** All columns that a row of log 0 can have, in the order of tables; those of other logs have `log` behind them. */
 export const COLUMNS = [
   'type',
   'at',
@@ -31,8 +31,8 @@ export const COLUMNS = [
 ] as const
 export type Column = (typeof COLUMNS)[number]
 
-/** Values that JSON, tables and key-value formats can all say. */
-export type WireRow = Readonly<Partial<Record<Column, string | number | null>>>
+/** Values that JSON, tables and key-value formats can all say; `log` where an entry is not of log 0. */
+export type WireRow = Readonly<Partial<Record<Column | 'log', string | number | null>>>
 
 /** A row without the entry's text. */
 export const toWire = (row: EventRow): WireRow => {

@@ -4,6 +4,7 @@ import type { Caller } from '../../caller.ts'
 import { iso } from '../../clock.ts'
 import { fail } from '../../errors.ts'
 import type { Decide, Tx } from '../../ledger/decision.ts'
+import { named } from '../../ledger/logs.ts'
 import { COMMITMENT_SALT_BYTES, dataCommitment } from '../../protocol/commitment.ts'
 import type { Recipient } from '../holders/service.ts'
 import { CIRCUIT, type createCredentials } from './credential.ts'
@@ -181,7 +182,11 @@ export const createRecording = (deps: RecordingDeps) => {
       if (settles) tx.claim(...succeeded)
       if (settles && former) statuses.set(tx, Number(former.credential.status))
       if (issued) recipient.bind(tx)
-      const { index: entry_index, leafHash } = tx.append({
+      const {
+        log,
+        index: entry_index,
+        leafHash,
+      } = tx.append({
         type: 'attest',
         subject: entrySubject(person),
         digest,
@@ -206,6 +211,7 @@ export const createRecording = (deps: RecordingDeps) => {
         checkedAt: iso(checkedAt),
         digest,
         leafHash,
+        ...named(log),
         leafIndex: entry_index,
       }
     }
@@ -233,10 +239,11 @@ export const createRecording = (deps: RecordingDeps) => {
     record,
 
     /** A check as it is told to whoever may see everything. */
-    shown: (row: store.CheckRow, kept: CheckRecord): PersonHeld['checks'][number] => ({
+    shown: (row: store.CheckRow, kept: CheckRecord, log: number): PersonHeld['checks'][number] => ({
       committed: committedOf(row.id, kept),
       salt: kept.salt,
       digest: digestOf(row.id, kept),
+      ...named(log),
       leafIndex: row.entry_index,
       credentialIssued: kept.issued !== undefined,
     }),

@@ -1,6 +1,6 @@
 /** Wire shapes of KYC. @module */
 import Type, { type Static } from 'typebox'
-import { DateTime, dateTime, idOf, orNull } from '../../json/schemas.ts'
+import { DateTime, dateTime, idOf, OfLog, orNull } from '../../json/schemas.ts'
 import { BindingSchema, Holder, KycCredentialJson } from '../holders/schemas.ts'
 
 /** What a level is worth inside the circuit: its place here. */
@@ -150,6 +150,7 @@ export const PersonVerified = Type.Object(
       description: 'Salted commitment to all of it, as in the ledger; lower-case hex.',
     }),
     leafHash: Type.String({ description: 'Leaf hash of the ledger entry, lower-case hex.' }),
+    log: OfLog,
     leafIndex: Type.Integer({ minimum: 0 }),
   },
   { title: 'PersonVerified' },
@@ -197,6 +198,7 @@ export const PersonHeld = Type.Object(
         }),
         salt: Type.String({ description: 'base64url, 32 bytes: opens the commitment.' }),
         digest: Type.String({ description: 'Lower-case hex.' }),
+        log: OfLog,
         leafIndex: Type.Integer({ minimum: 0 }),
         credentialIssued: Type.Boolean(),
       }),

@@ -7,6 +7,7 @@ import type { Issuer } from '../../keys/issuer.ts'
 import type { Sealing } from '../../keys/sealing.ts'
 import type { SubjectPseudonyms } from '../../keys/subject-pseudonyms.ts'
 import type { Ledger } from '../../ledger/ledger.ts'
+import type { Logs } from '../../ledger/logs.ts'
 import { bindingOf } from '../../rules/encode.ts'
 import type { Database } from '../../store/database.ts'
 import type { HoldersService, Provable } from '../holders/service.ts'
@@ -44,6 +45,7 @@ import * as store from './store.ts'
 
 export interface KycDeps extends HttpProvidersDeps {
   readonly database: Database
+  readonly logs: Pick<Logs, 'of'>
   readonly ledger: Pick<Ledger, 'append' | 'findAnswer'>
   readonly sealing: Sealing
   readonly issuer: Pick<Issuer, 'current'>
@@ -200,7 +202,8 @@ export const createKyc = (deps: KycDeps) => {
       const { row } = await known(caller, userId)
       const key = keys.open(row)
       const rows = await store.findChecks(database, row, MAX_CHECKS_SHOWN)
-      return { userId, checks: rows.map((check) => recording.shown(check, key.open(check))) }
+      const log = await deps.logs.of(caller.organisation)
+      return { userId, checks: rows.map((check) => recording.shown(check, key.open(check), log)) }
     },
 
     /**

@@ -1,5 +1,6 @@
 /** A proof that was made, as `/v1` answers it, and what of that may come back with the proof. @module */
 import { iso } from '../../clock.ts'
+import { named } from '../../ledger/logs.ts'
 import type { GeneratedProof } from './proof.ts'
 import type { ProofGenerated } from './schemas.ts'
 
@@ -14,6 +15,7 @@ export const generatedV1 = (made: GeneratedProof): ProofGenerated => ({
   context: made.context as ProofGenerated['context'],
   created_at: iso(made.createdAt),
   expires_at: made.expiresAt === null ? null : iso(made.expiresAt),
+  ...named(made.receipt.log),
   merkle_root: made.receipt.root,
   merkle_leaf_hash: made.receipt.leafHash,
   merkle_index: made.receipt.index,

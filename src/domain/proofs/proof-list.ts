@@ -4,6 +4,7 @@ import { iso } from '../../clock.ts'
 import { fail } from '../../errors.ts'
 import { readWindow } from '../../json/moments.ts'
 import { CLAIM_KINDS } from '../../ledger/claim-kinds.ts'
+import { type Logs, named } from '../../ledger/logs.ts'
 import type { Database } from '../../store/database.ts'
 import { findPlace } from '../../store/pages.ts'
 import { contextOf } from './binding.ts'
@@ -20,13 +21,14 @@ import { createProofFinder, type ListedRow, PROOFS } from './store-list.ts'
 
 interface Deps {
   readonly database: Database
+  readonly logs: Pick<Logs, 'of'>
   readonly baseUrl: string
   readonly statements: readonly Pick<Statement, 'circuit' | 'decision'>[]
 }
 
 const isoOrNull = (at: number | null): string | null => (at === null ? null : iso(at))
 
-const toListed = (row: ListedRow): ListedProof => ({
+const toListed = (row: ListedRow, log: number): ListedProof => ({
   proofId: row.id,
   circuitId: row.circuit_id,
   digest: row.digest,
@@ -36,10 +38,11 @@ const toListed = (row: ListedRow): ListedProof => ({
   expiresAt: isoOrNull(row.expires_at),
   consumedAt: isoOrNull(row.spent_at),
   revokedAt: isoOrNull(row.revoked_at),
+  ...named(log),
   merkleIndex: row.entry_index,
 })
 
-export const createProofList = ({ database, baseUrl, statements }: Deps) => {
+export const createProofList = ({ database, logs, baseUrl, statements }: Deps) => {
   const finder = createProofFinder(database, statements, {
     spent: CLAIM_KINDS.proofDigestSpent,
     revoked: CLAIM_KINDS.proofDigestRevoked,
@@ -52,7 +55,8 @@ export const createProofList = ({ database, baseUrl, statements }: Deps) => {
       const filter = { organisation, window: readWindow(query), circuitId, decision, consumed }
       const after = await findPlace(database, PROOFS, organisation, cursor)
       const { rows, next } = await finder.find(filter, { after, limit })
-      return { proofs: rows.map(toListed), nextCursor: next?.id ?? null }
+      const log = await logs.of(organisation)
+      return { proofs: rows.map((row) => toListed(row, log)), nextCursor: next?.id ?? null }
     },
 
     /** One of the organisation's proofs, with what it was made for. @throws AppError not_found */
@@ -64,7 +68,7 @@ export const createProofList = ({ database, baseUrl, statements }: Deps) => {
       if (listed === undefined || row === undefined) return fail('not_found')
       const { circuit_id: circuitId, expires_at: expiresAt, context } = row
       return {
-        ...toListed(listed),
+        ...toListed(listed, await logs.of(organisation)),
         proof: row.proof,
         publicSignals: [...row.public_signals],
         context:

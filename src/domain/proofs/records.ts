@@ -5,6 +5,7 @@ import { fail } from '../../errors.ts'
 import type { Receipt } from '../../ledger/decision.ts'
 import { readEntries } from '../../ledger/entries.ts'
 import type { Ledger } from '../../ledger/ledger.ts'
+import type { Logs } from '../../ledger/logs.ts'
 import { decodeZk1 } from '../../protocol/zk1.ts'
 import type { Database } from '../../store/database.ts'
 import { contextOf } from './binding.ts'
@@ -15,21 +16,23 @@ import * as store from './store.ts'
 
 interface Deps {
   readonly database: Database
+  readonly logs: Pick<Logs, 'of'>
   readonly ledger: Pick<Ledger, 'head'>
   readonly baseUrl: string
   /** @throws AppError not_found */
   readonly statement: (circuitId: string) => Statement
 }
 
-export const createRecords = ({ database, ledger, baseUrl, statement }: Deps) => {
+export const createRecords = ({ database, logs, ledger, baseUrl, statement }: Deps) => {
   /** Where the entry of a proof stands, in the log as it is now. */
-  const receiptOf = async (index: number): Promise<Receipt> => {
-    const [entry] = await readEntries(database, index, 1)
+  const receiptOf = async (organisation: string, index: number): Promise<Receipt> => {
+    const log = await logs.of(organisation)
+    const [entry] = await readEntries(database, log, index, 1)
     if (entry?.index !== index) return fail('not_found')
     // Read later than the entry, so that it covers it.
-    const { size, root } = await ledger.head()
+    const { size, root } = await ledger.head(log)
     const leafHash = Buffer.from(entry.leafHash).toString('hex')
-    return { index, entryId: entry.id, leafHash, treeSize: size, root, at: entry.at }
+    return { log, index, entryId: entry.id, leafHash, treeSize: size, root, at: entry.at }
   }
 
   /** @throws AppError not_found, also where it isn't known what the proof is bound to */
@@ -53,7 +56,7 @@ export const createRecords = ({ database, ledger, baseUrl, statement }: Deps) =>
       createdAt: row.created_at,
       expiresAt,
       ...(elsewhere && { elsewhere }),
-      receipt: await receiptOf(row.entry_index),
+      receipt: await receiptOf(organisation, row.entry_index),
     }
   }
 }

@@ -1,6 +1,6 @@
 /** Wire shapes of the proof API: camelCase below /api, snake_case below /v1. @module */
 import Type, { type Static } from 'typebox'
-import { DateTime, idOf, orNull } from '../../json/schemas.ts'
+import { DateTime, idOf, OfLog, orNull } from '../../json/schemas.ts'
 import { Expect, Logic, Rules } from '../../rules/schemas.ts'
 
 export const MAX_SYNC_PROOFS = 100
@@ -297,6 +297,7 @@ export const ProofGenerated = Type.Object(
     context: ProofContextJson,
     created_at: DateTime,
     expires_at: orNull(DateTime),
+    log: OfLog,
     merkle_root: Type.String({
       description: 'Root of the ledger with the entry of this proof, lower-case hex.',
     }),
@@ -313,6 +314,7 @@ export const AS_MADE = [
   'context',
   'created_at',
   'expires_at',
+  'log',
   'merkle_leaf_hash',
   'merkle_index',
 ] as const

@@ -7,6 +7,7 @@ import { newId } from '../../ids.ts'
 import { requireUnchanged } from '../../json/read-only.ts'
 import type { Tx } from '../../ledger/decision.ts'
 import type { Ledger } from '../../ledger/ledger.ts'
+import type { Logs } from '../../ledger/logs.ts'
 import type { Metrics } from '../../metrics.ts'
 import type { SecurityService } from '../security/service.ts'
 import { adopt } from './adoption.ts'
@@ -36,6 +37,7 @@ import * as store from './store.ts'
 import { type CheckSyncItem, planSync } from './sync.ts'
 
 export interface ProofsDeps extends Omit<MakingDeps, 'statement'>, Omit<CheckingDeps, 'findStatement'> {
+  readonly logs: Pick<Logs, 'of'>
   readonly ledger: Pick<Ledger, 'append' | 'findClaim' | 'findClaims' | 'head'>
   readonly metrics: Pick<Metrics, 'doubleSpends'>
   readonly security: Pick<SecurityService, 'raise'>
@@ -219,7 +221,7 @@ export const createProofs = (deps: ProofsDeps) => {
   }
 
   return {
-    ...createProofList({ database, baseUrl: deps.baseUrl, statements: offered }),
+    ...createProofList({ database, logs: deps.logs, baseUrl: deps.baseUrl, statements: offered }),
 
     /** What the service knows of a circuit. @throws AppError not_found */
     statement,

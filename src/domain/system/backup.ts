@@ -14,6 +14,8 @@ import { type Clock, iso } from '../../clock.ts'
 import { fail } from '../../errors.ts'
 import { endInTime } from '../../http/text-stream.ts'
 import type { Checkpoints } from '../../ledger/checkpoints/checkpoint.ts'
+import type { Logs } from '../../ledger/logs.ts'
+import { originOfLog } from '../../protocol/log-heads.ts'
 import type { Database, Session } from '../../store/database.ts'
 import { createOneAtATime } from '../../store/limits.ts'
 import { SCHEMA_VERSION } from '../../store/migrate.ts'
@@ -32,6 +34,14 @@ const PARALLEL_FILES = 32
 const COMPRESSION_LEVEL = 1
 const RETRY_AFTER_SECONDS = 10
 
+export interface LogInBackup {
+  readonly origin: string
+  readonly treeSize: number
+  readonly root: string
+  /** The last one that was signed over it, null where none was. */
+  readonly checkpoint: string | null
+}
+
 /** The first file of an archive. */
 export interface BackupManifest {
   readonly format: typeof BACKUP_FORMAT
@@ -39,13 +49,10 @@ export interface BackupManifest {
   /** Version of the service, and last migration of the schema. */
   readonly service: string
   readonly schema: string
-  /** The log as it is in the backup. `checkpoint`: the last one that was signed over it, null where none was. */
-  readonly log: {
-    readonly origin: string
-    readonly treeSize: number
-    readonly root: string
-    readonly checkpoint: string | null
-  }
+  /** Log 0 as it is in the backup. */
+  readonly log: LogInBackup
+  /** The other logs, from 1; absent where there are none. */
+  readonly otherLogs?: readonly LogInBackup[]
   /** How long nobody could read or write. */
   readonly pauseMs: number
   readonly bytes: number
@@ -55,7 +62,8 @@ export interface BackupManifest {
 
 interface Deps {
   readonly database: Database
-  readonly checkpoints: Pick<Checkpoints, 'latest'>
+  readonly logs: Pick<Logs, 'count'>
+  readonly signedLogs: { at(log: number): { readonly checkpoints: Pick<Checkpoints, 'latest'> } }
   readonly logHome: { readonly origin: string }
   readonly clock: Clock
   readonly logger: {
@@ -145,14 +153,30 @@ const digestOf = async (path: string): Promise<{ bytes: number; sha256: string }
   return { bytes, sha256: hash.digest('hex') }
 }
 
-const readLog = async (session: Session) => {
-  const { rows } = await session.query<{ size: number; root: Uint8Array; note: string | null }>(
-    `SELECT h.size, h.root, c.note FROM ledger_head AS h LEFT JOIN ledger_checkpoint AS c ON c.name = h.name
-     WHERE h.name = 'ledger'`,
+interface StoredLog {
+  readonly log: number
+  readonly size: number
+  readonly root: Uint8Array
+  readonly note: string | null
+}
+
+/** @param origin of log 0 */
+const readLogs = async (
+  session: Session,
+  origin: string,
+): Promise<{ readonly log: LogInBackup; readonly otherLogs?: readonly LogInBackup[] }> => {
+  const { rows } = await session.query<StoredLog>(
+    `SELECT h.log, h.size, h.root, c.note FROM ledger_head AS h LEFT JOIN ledger_checkpoint AS c ON c.log = h.log
+     ORDER BY h.log`,
   )
-  const head = rows[0]
-  if (head === undefined) throw new Error('The ledger has no head: the schema is incomplete.')
-  return { treeSize: head.size, root: Buffer.from(head.root).toString('hex'), checkpoint: head.note }
+  const [log, ...otherLogs] = rows.map(({ log, size, root, note }) => ({
+    origin: originOfLog(origin, log),
+    treeSize: size,
+    root: Buffer.from(root).toString('hex'),
+    checkpoint: note,
+  }))
+  if (log === undefined) throw new Error('The ledger has no head: the schema is incomplete.')
+  return { log, ...(otherLogs.length > 0 && { otherLogs }) }
 }
 
 const archiveOf = (copy: string, manifest: BackupManifest): Readable => {
@@ -181,7 +205,7 @@ const archiveOf = (copy: string, manifest: BackupManifest): Readable => {
 
 export type BackupsService = ReturnType<typeof createBackups>
 
-export const createBackups = ({ database, checkpoints, logHome, clock, logger }: Deps) => {
+export const createBackups = ({ database, logs, signedLogs, logHome, clock, logger }: Deps) => {
   const begin = createOneAtATime()
 
   /** The only time in which others wait. */
@@ -191,8 +215,12 @@ export const createBackups = ({ database, checkpoints, logHome, clock, logger }:
     try {
       // What is restored then needs no recovery.
       await session.query('CHECKPOINT')
-      const log = await readLog(session)
-      return { log, tree: await copyTree(cluster, copy), pauseMs: Math.round(performance.now() - startedAt) }
+      const inside = await readLogs(session, logHome.origin)
+      return {
+        inside,
+        tree: await copyTree(cluster, copy),
+        pauseMs: Math.round(performance.now() - startedAt),
+      }
     } finally {
       session.release()
     }
@@ -202,8 +230,12 @@ export const createBackups = ({ database, checkpoints, logHome, clock, logger }:
     await rm(copy, { recursive: true, force: true })
     await expectRoom(cluster)
     // An inconsistent log signs nothing, and is kept all the more.
-    await checkpoints.latest().catch(() => undefined)
-    const { log, tree, pauseMs } = await copyAtRest(cluster, copy)
+    for (let log = 0; log < logs.count(); log++)
+      await signedLogs
+        .at(log)
+        .checkpoints.latest()
+        .catch(() => undefined)
+    const { inside, tree, pauseMs } = await copyAtRest(cluster, copy)
     const limit = pLimit(PARALLEL_FILES)
     const files = await Promise.all(
       tree.files.map((path) => limit(async () => ({ path, ...(await digestOf(join(copy, path))) }))),
@@ -215,16 +247,17 @@ export const createBackups = ({ database, checkpoints, logHome, clock, logger }:
       createdAt,
       service: SERVICE_VERSION,
       schema: SCHEMA_VERSION,
-      log: { origin: logHome.origin, ...log },
+      ...inside,
       pauseMs,
       bytes,
       directories: tree.directories,
       files,
     }
-    logger.info({ pauseMs, bytes, treeSize: log.treeSize }, 'a backup is made')
+    const { treeSize } = inside.log
+    logger.info({ pauseMs, bytes, treeSize }, 'a backup is made')
     return {
       filename: `assay-backup-${createdAt.replaceAll(/[-:]|\.\d+/g, '')}.zip`,
-      about: { pauseMs, bytes, treeSize: log.treeSize },
+      about: { pauseMs, bytes, treeSize },
       body: endInTime(archiveOf(copy, manifest)),
     }
   }

@@ -7,6 +7,7 @@ import type { Caller } from '../../caller.ts'
 import { iso } from '../../clock.ts'
 import { newId } from '../../ids.ts'
 import type { Decide, Entry, Place, Receipt, Tx } from '../../ledger/decision.ts'
+import { named } from '../../ledger/logs.ts'
 import type { Row } from '../../store/table.ts'
 import { PROOF_CREATED } from '../webhooks/events.ts'
 import type { SignedResult } from './schemas.ts'
@@ -92,9 +93,10 @@ const rowOf = ({ caller, statement, proofId }: Issue, id: string, place: Place, 
   })
 
 const receiptOf = (issuer: string, receipt: Receipt) => {
-  const { entryId, index, leafHash, treeSize, root } = receipt
-  const inclusion = `${issuer}/api/audit/inclusion?index=${index}&treeSize=${treeSize}`
-  return { entryId, index, leafHash, treeSize, root, inclusion }
+  const { log, entryId, index, leafHash, treeSize, root } = receipt
+  const ofLog = log === 0 ? '' : `&log=${log}`
+  const inclusion = `${issuer}/api/audit/inclusion?index=${index}&treeSize=${treeSize}${ofLog}`
+  return { ...named(log), entryId, index, leafHash, treeSize, root, inclusion }
 }
 
 /** Issues a result. @param answer what the caller gets of the signed result */
@@ -143,6 +145,7 @@ export const issueResult = <R>(issue: Issue, answer: (result: SignedResult) => R
         circuitId,
         rulesHash: statement.rulesHash,
         question: statement.rulesHash ?? NO_QUESTION,
+        ...named(place.log),
         merkleRoot: root,
         merkleLeafHash: place.leafHash,
         merkleIndex: place.index,

@@ -6,6 +6,7 @@ import { drawQrCode, type QrFormat } from '../../http/qr-code.ts'
 import { requireUnchanged } from '../../json/read-only.ts'
 import { CLAIM_KINDS } from '../../ledger/claim-kinds.ts'
 import type { Ledger } from '../../ledger/ledger.ts'
+import { type Logs, named } from '../../ledger/logs.ts'
 import { readJws } from '../../protocol/jws.ts'
 import type { Database } from '../../store/database.ts'
 import type { revokedDigestClaim } from '../proofs/spending/spend-keys.ts'
@@ -24,6 +25,7 @@ import * as store from './store.ts'
 
 interface Deps {
   readonly database: Database
+  readonly logs: Pick<Logs, 'of'>
   readonly ledger: Pick<Ledger, 'append'>
   readonly clock: Clock
   /** A proof of a withdrawn result is neither verified nor spent. */
@@ -47,8 +49,8 @@ export const statusOf = (
   return row.expires_at !== null && row.expires_at <= now ? 'EXPIRED' : 'VALID'
 }
 
-export const createLookup = ({ database, ledger, clock, revokedDigestClaim, issuer }: Deps) => {
-  const toPublic = (row: store.VerificationStanding): PublicResult => {
+export const createLookup = ({ database, logs, ledger, clock, revokedDigestClaim, issuer }: Deps) => {
+  const toPublic = async (row: store.VerificationStanding): Promise<PublicResult> => {
     const now = clock.now()
     const question = questionOf(row.jws)
     const isTold = question === NO_QUESTION || (row.asked !== null && !isIncomplete(row.asked))
@@ -63,6 +65,7 @@ export const createLookup = ({ database, ledger, clock, revokedDigestClaim, issu
       circuitId: row.circuit_id,
       proven: row.proof_id !== null,
       proof: isTold ? row.proof : null,
+      ...named(await logs.of(row.organisation)),
       merkleIndex: row.entry_index,
       issuer,
       jws: row.jws,
@@ -70,8 +73,8 @@ export const createLookup = ({ database, ledger, clock, revokedDigestClaim, issu
     }
   }
 
-  const toStored = (row: store.VerificationStanding): StoredResult => ({
-    ...toPublic(row),
+  const toStored = async (row: store.VerificationStanding): Promise<StoredResult> => ({
+    ...(await toPublic(row)),
     reason: row.reason,
     digest: row.digest,
     proofId: row.proof_id,
@@ -82,7 +85,7 @@ export const createLookup = ({ database, ledger, clock, revokedDigestClaim, issu
   })
 
   /** As POST /v1/verify told it. */
-  const toDecided = (row: store.VerificationStanding): Partial<PolicyVerification> => ({
+  const toDecided = async (row: store.VerificationStanding): Promise<Partial<PolicyVerification>> => ({
     decision: row.decision === 'YES' ? 1 : 0,
     verdict: row.decision === 'YES' ? 'YES' : 'NO',
     circuit_id: row.circuit_id,
@@ -91,6 +94,7 @@ export const createLookup = ({ database, ledger, clock, revokedDigestClaim, issu
     jws: row.jws,
     issued_at: iso(row.issued_at),
     expires_at: row.expires_at === null ? null : iso(row.expires_at),
+    ...named(await logs.of(row.organisation)),
     merkle_leaf_hash: Buffer.from(row.leaf_hash).toString('hex'),
   })
 
@@ -126,8 +130,8 @@ export const createLookup = ({ database, ledger, clock, revokedDigestClaim, issu
         caller,
         'verification_id' in result ? result.verification_id : result.verificationId,
       )
-      if ('verification_id' in result) requireUnchanged(result, toDecided(row), AS_DECIDED)
-      else requireUnchanged(result, toStored(row), AS_RESULTED)
+      if ('verification_id' in result) requireUnchanged(result, await toDecided(row), AS_DECIDED)
+      else requireUnchanged(result, await toStored(row), AS_RESULTED)
       const { id, organisation, digest } = row
       const answer = (at: number): Revoked => ({
         success: true,

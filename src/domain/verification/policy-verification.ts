@@ -99,6 +99,7 @@ const answerOf = (
   jws: signed.jws,
   issued_at: signed.timestamp,
   expires_at: signed.expiresAt ?? null,
+  ...(signed.log !== undefined && { log: signed.log }),
   merkle_root: signed.merkleRoot,
   merkle_leaf_hash: signed.merkleLeafHash,
 })

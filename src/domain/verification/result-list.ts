@@ -3,6 +3,7 @@ import type { Caller } from '../../caller.ts'
 import { type Clock, iso } from '../../clock.ts'
 import { readWindow } from '../../json/moments.ts'
 import { CLAIM_KINDS } from '../../ledger/claim-kinds.ts'
+import { type Logs, named } from '../../ledger/logs.ts'
 import type { Database } from '../../store/database.ts'
 import { findPlace } from '../../store/pages.ts'
 import { qrUrlOf } from './issue.ts'
@@ -17,14 +18,15 @@ import { findResults, RESULTS, type ResultRow } from './store-list.ts'
 
 interface Deps {
   readonly database: Database
+  readonly logs: Pick<Logs, 'of'>
   readonly clock: Clock
   readonly baseUrl: string
 }
 
 const isoOrNull = (at: number | null): string | null => (at === null ? null : iso(at))
 
-export const createResultList = ({ database, clock, baseUrl }: Deps) => {
-  const toListed = (row: ResultRow): ListedResult => ({
+export const createResultList = ({ database, logs, clock, baseUrl }: Deps) => {
+  const toListed = (row: ResultRow, log: number): ListedResult => ({
     verificationId: row.id,
     timestamp: iso(row.issued_at),
     status: statusOf(row, clock.now()),
@@ -33,6 +35,7 @@ export const createResultList = ({ database, clock, baseUrl }: Deps) => {
     circuitId: row.circuit_id,
     digest: row.digest,
     proofId: row.proof_id,
+    ...named(log),
     merkleIndex: row.entry_index,
     qrUrl: qrUrlOf(baseUrl, row.jws_hash),
     expiresAt: isoOrNull(row.expires_at),
@@ -48,7 +51,8 @@ export const createResultList = ({ database, clock, baseUrl }: Deps) => {
       const filter = { organisation, window: readWindow(query), circuitId, decision, consumed, spentKind }
       const after = await findPlace(database, RESULTS, organisation, cursor)
       const { rows, next } = await findResults(database, filter, { after, limit })
-      return { results: rows.map(toListed), nextCursor: next?.id ?? null }
+      const log = await logs.of(organisation)
+      return { results: rows.map((row) => toListed(row, log)), nextCursor: next?.id ?? null }
     },
   }
 }

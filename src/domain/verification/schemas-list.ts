@@ -26,7 +26,7 @@ export const ResultsQuery = Type.Object({
 })
 export type ResultsQuery = Static<typeof ResultsQuery>
 
-const { status, decision, circuitId, merkleIndex } = PublicResult.properties
+const { status, decision, circuitId, log, merkleIndex } = PublicResult.properties
 const { reason, digest, proofId, qrUrl, expiresAt, revokedAt } = StoredResult.properties
 
 export const ListedResult = Type.Object(
@@ -39,6 +39,7 @@ export const ListedResult = Type.Object(
     circuitId,
     digest,
     proofId,
+    log,
     merkleIndex,
     qrUrl,
     expiresAt,

@@ -1,6 +1,6 @@
 /** Wire shapes of verification by an organisation's policy. @module */
 import Type, { type Static } from 'typebox'
-import { DateTime, idOf, orNull } from '../../json/schemas.ts'
+import { DateTime, idOf, OfLog, orNull } from '../../json/schemas.ts'
 import { ProofContextJson, SnarkProofJson } from '../proofs/schemas.ts'
 
 const MAX_CIRCUIT_ID_CHARACTERS = 64
@@ -81,6 +81,7 @@ export const PolicyVerification = Type.Object(
     jws: Type.String({ description: 'Compact JWS: EdDSA, typ `vr+jws`.' }),
     issued_at: DateTime,
     expires_at: orNull(DateTime),
+    log: OfLog,
     merkle_root: Type.String({ description: 'Root of the ledger with this entry, lower-case hex.' }),
     merkle_leaf_hash: Type.String({ description: 'Leaf hash of the ledger entry, lower-case hex.' }),
   },

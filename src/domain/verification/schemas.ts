@@ -1,6 +1,6 @@
 /** Wire shapes of verification. @module */
 import Type, { type Static } from 'typebox'
-import { askedId, DateTime, idOf, orNull } from '../../json/schemas.ts'
+import { askedId, DateTime, idOf, OfLog, orNull } from '../../json/schemas.ts'
 import { Logic, Rules } from '../../rules/schemas.ts'
 import { PolicyVerification } from './schemas-v1.ts'
 
@@ -73,6 +73,7 @@ const LeafHash = Type.String({ description: 'Leaf hash of the ledger entry, lowe
 
 export const Receipt = Type.Object(
   {
+    log: OfLog,
     entryId: Type.String(),
     index: Type.Integer({ minimum: 0 }),
     leafHash: LeafHash,
@@ -106,6 +107,7 @@ const resultFields = {
       'SHA-256 of the canonical JSON of {rules, logic} that decided, lower-case hex, as `ctx` binds it; null without rules. In a pod it is the hash of the policy.',
   }),
   question: Type.String({ description: `${QUESTION}.` }),
+  log: OfLog,
   merkleRoot: Type.String({ description: 'Root of the ledger with this entry, lower-case hex.' }),
   merkleLeafHash: LeafHash,
   merkleIndex: Type.Integer({ minimum: 0, description: 'Index of the entry in the ledger.' }),
@@ -216,6 +218,7 @@ const publicFields = {
     description:
       '`zk1.…`, to be verified with the key of the circuit. Null if none was made or stored, for policies, and if `asked` leaves out a value, which the proof would reveal.',
   }),
+  log: OfLog,
   merkleIndex: Type.Integer({ minimum: 0, description: 'Index in the log of the entry named in the JWS.' }),
   issuer: Type.String({ format: 'uri', description: 'The service whose keys verify the JWS; its `iss`.' }),
   jws: Jws,
@@ -252,6 +255,7 @@ export const AS_RESULTED = [
   'digest',
   'circuitId',
   'proofId',
+  'log',
   'merkleLeafHash',
   'merkleIndex',
   'qrUrl',
@@ -268,6 +272,7 @@ export const AS_DECIDED = [
   'jws',
   'issued_at',
   'expires_at',
+  'log',
   'merkle_leaf_hash',
 ] as const satisfies (keyof PolicyVerification)[]
 

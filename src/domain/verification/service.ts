@@ -6,6 +6,7 @@ import { fail } from '../../errors.ts'
 import { newId } from '../../ids.ts'
 import type { Signers } from '../../keys/signers.ts'
 import type { Ledger } from '../../ledger/ledger.ts'
+import type { Logs } from '../../ledger/logs.ts'
 import { encodeZk1, type SnarkProof, zk1Bytes } from '../../protocol/zk1.ts'
 import type { Database } from '../../store/database.ts'
 import type { Row } from '../../store/table.ts'
@@ -45,6 +46,7 @@ export interface VerifyPurpose {
 
 export interface VerificationDeps {
   readonly database: Database
+  readonly logs: Pick<Logs, 'of'>
   readonly ledger: Pick<Ledger, 'append'>
   readonly signers: Pick<Signers, 'current'>
   readonly prover: Pick<Prover, 'prove'>

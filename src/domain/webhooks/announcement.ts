@@ -2,6 +2,7 @@
 import { hash } from 'node:crypto'
 import { iso } from '../../clock.ts'
 import type { LoggedEntry } from '../../ledger/entries.ts'
+import { named as namedLog } from '../../ledger/logs.ts'
 import { eventsOf, type WebhookEvent } from './events.ts'
 import type { Subscription } from './store.ts'
 import type { Told } from './store-deliveries.ts'
@@ -52,7 +53,7 @@ const keysOf = (entry: LoggedEntry): readonly string[] => {
 const hex = (bytes: Uint8Array): string => Buffer.from(bytes).toString('hex')
 
 const dataOf = (event: WebhookEvent, entry: LoggedEntry, root: string): object => {
-  const { digest, circuitId: circuit_id, proofId: proof_id, index, type } = entry
+  const { digest, circuitId: circuit_id, proofId: proof_id, log, index, type } = entry
   const leaf = hex(entry.leafHash)
   return event === 'merkle.leaf_appended'
     ? {
@@ -61,10 +62,11 @@ const dataOf = (event: WebhookEvent, entry: LoggedEntry, root: string): object =
         proof_id,
         audit_event: type,
         leaf_hash: leaf,
+        ...namedLog(log),
         merkle_index: index,
         merkle_root: root,
       }
-    : { digest, circuit_id, proof_id, merkle_root: root, merkle_leaf_hash: leaf }
+    : { digest, circuit_id, proof_id, ...namedLog(log), merkle_root: root, merkle_leaf_hash: leaf }
 }
 
 /**

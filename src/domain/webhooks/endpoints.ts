@@ -10,6 +10,7 @@ import { newId } from '../../ids.ts'
 import { changesOf, requireUnchanged } from '../../json/read-only.ts'
 import type { Entry } from '../../ledger/decision.ts'
 import type { Ledger } from '../../ledger/ledger.ts'
+import type { Logs } from '../../ledger/logs.ts'
 import type { AddressJudge } from '../../net/address.ts'
 import type { Database } from '../../store/database.ts'
 import { distinctEvents, readUrl } from './endpoint-input.ts'
@@ -31,6 +32,7 @@ const MAX_ENDPOINTS = 100
 
 interface Deps {
   readonly database: Database
+  readonly logs: Pick<Logs, 'of'>
   readonly ledger: Pick<Ledger, 'transact'>
   readonly sealed: SealedEndpoints
   readonly clock: Clock
@@ -57,7 +59,7 @@ const entryOf = (id: string, event: string, data: Entry['data'] = {}): Entry => 
 })
 
 export const createEndpoints = (deps: Deps) => {
-  const { database, ledger, sealed, clock, judges, openToAll, endedKeys, changed } = deps
+  const { database, logs, ledger, sealed, clock, judges, openToAll, endedKeys, changed } = deps
 
   const judgeFor = (caller: Caller): AddressJudge =>
     hasPrivateEgress(caller) || openToAll ? judges.allowListed : judges.everywhere
@@ -134,12 +136,13 @@ export const createEndpoints = (deps: Deps) => {
       const ended = await endedKeys(await store.findKeyIds(database, organisation))
       const gone: string[] = []
       // A change rather than an append, since the number of endpoints has to hold until the commit.
+      const log = await logs.of(caller.organisation)
       const made = await ledger.transact(caller, async (trx) => {
         if ((await store.countEndpoints(trx, organisation)) >= MAX_ENDPOINTS) {
           const removed = await store.deleteOldestOf(trx, organisation, ended)
           gone.push(removed ?? fail('limit_reached', { extras: { limit: MAX_ENDPOINTS } }))
         }
-        const complete = { ...row, announces_from: await store.indexAfterChange(trx) }
+        const complete = { ...row, announces_from: await store.indexAfterChange(trx, log) }
         await store.insertEndpoint(trx, complete)
         const entry = entryOf(id, 'created', gone.length > 0 ? { removed: gone } : {})
         return { entry, result: { ...shown(complete, url), secret } }
@@ -156,6 +159,7 @@ export const createEndpoints = (deps: Deps) => {
     async change(caller: Caller, id: string, input: WebhookChange): Promise<Webhook> {
       // Read beforehand: the embedded database has one connection, which the change holds.
       const waiting = (await countWaiting(database, [id], MAX_COUNTED_BACKLOG)).get(id) ?? 0
+      const log = await logs.of(caller.organisation)
       const answer = await ledger.transact(caller, async (trx) => {
         const before = (await store.findOwned(trx, ownerOf(caller), id)) ?? fail('not_found')
         const current = toWebhook(before, waiting)
@@ -165,7 +169,7 @@ export const createEndpoints = (deps: Deps) => {
         const toggles = change.active !== undefined && change.active !== before.active
         const row = await store.updateEndpoint(trx, id, {
           ...change,
-          ...(toggles && { announces_from: await store.indexAfterChange(trx) }),
+          ...(toggles && { announces_from: await store.indexAfterChange(trx, log) }),
         })
         const event = !toggles ? 'changed' : row.active ? 'resumed' : 'paused'
         return { entry: entryOf(id, event), result: toWebhook(row, waiting) }

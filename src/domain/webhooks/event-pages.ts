@@ -9,10 +9,10 @@ import type { Caller } from '../../caller.ts'
 import { createFairLimit } from '../../circuits/threads/fair-queue.ts'
 import { fail } from '../../errors.ts'
 import { isWritable, readDateTime } from '../../json/moments.ts'
-import type { WitnessedCheckpoints } from '../../ledger/checkpoints/witnessing.ts'
+import type { SignedLogs } from '../../ledger/checkpoints/signed-logs.ts'
 import { firstIndexFrom, type LoggedEntry, readEntriesOf } from '../../ledger/entries.ts'
 import type { Ledger } from '../../ledger/ledger.ts'
-import type { Log } from '../../ledger/tree/log.ts'
+import { type Logs, named } from '../../ledger/logs.ts'
 import { rebuildTree, subtreesBetween } from '../../protocol/evidence/subset-proof.ts'
 import type { Database } from '../../store/database.ts'
 import { announcementsOf, bodyOf, deliveryId, isFor, revokedKeys } from './announcement.ts'
@@ -37,8 +37,8 @@ const MS_PER_SECOND = 1_000
 interface Deps {
   readonly database: Database
   readonly ledger: Pick<Ledger, 'head'>
-  readonly log: Pick<Log, 'hashes'>
-  readonly checkpoints: Pick<WitnessedCheckpoints, 'latest'>
+  readonly logs: Pick<Logs, 'of'>
+  readonly signedLogs: Pick<SignedLogs, 'at'>
   /** Ends when the server closes, before requests are waited for. */
   readonly ending: AbortSignal
   /** Labels of keys, by id. */
@@ -54,6 +54,8 @@ interface Place {
 /** Whose events, and which. */
 interface Asked extends Pick<Subscription, 'key_id' | 'events'> {
   readonly organisation: string
+  /** Of the organisation. */
+  readonly log: number
   /** Whose deliveries their ids are of; empty: of none. */
   readonly endpoint: string
 }
@@ -71,14 +73,14 @@ const refuseSince = (): never =>
     details: [{ path: 'query/since', code: 'out_of_range', message: 'Years 1970 to 9998.' }],
   })
 
-export const createEventPages = ({ database, ledger, log, checkpoints, ending, keyLabels }: Deps) => {
+export const createEventPages = ({ database, ledger, logs, signedLogs, ending, keyLabels }: Deps) => {
   const reading = createFairLimit(MAX_READING)
   /** How many requests of an organisation wait. */
   const waiting = new Map<string, number>()
-  let looked = { at: Number.NEGATIVE_INFINITY, size: Promise.resolve(0) }
+  const looked = new Map<number, { readonly at: number; readonly size: Promise<number> }>()
 
   /** What to go on after; undefined where nothing is as new as what is asked for. */
-  const placeBefore = async ({ after, since }: EventsQuery): Promise<Place | undefined> => {
+  const placeBefore = async (log: number, { after, since }: EventsQuery): Promise<Place | undefined> => {
     if (after !== undefined) {
       const [index = 0, part = 0] = after.split('.').map(Number)
       return { index, part }
@@ -86,12 +88,12 @@ export const createEventPages = ({ database, ledger, log, checkpoints, ending, k
     if (since === undefined) return { index: 0, part: -1 }
     const at = readDateTime(since)
     if (at === undefined || !isWritable(at)) return refuseSince()
-    const index = await firstIndexFrom(database, at)
+    const index = await firstIndexFrom(database, log, at)
     return index === undefined ? undefined : { index, part: -1 }
   }
 
   /** The roots of the trees that end with entries, which are asked for in order. */
-  const createRoots = () => {
+  const createRoots = (log: number) => {
     const tree = rebuildTree((message) => hash('sha256', message, 'buffer'))
     return async (entries: readonly LoggedEntry[]): Promise<string[]> => {
       let told = tree.size
@@ -100,7 +102,7 @@ export const createEventPages = ({ database, ledger, log, checkpoints, ending, k
         told = index + 1
         return gap
       })
-      const hashes = await log.hashes(gaps.flat())
+      const hashes = await signedLogs.at(log).tree.hashes(gaps.flat())
       let next = 0
       return entries.map(({ index, leafHash }, place) => {
         const count = gaps[place]?.length ?? 0
@@ -127,6 +129,7 @@ export const createEventPages = ({ database, ledger, log, checkpoints, ending, k
         if ((index === behind.index && part <= behind.part) || !isFor(asked, announcement)) return []
         return {
           cursor: cursorOf({ index, part }),
+          ...named(entry.log),
           leafIndex: index,
           leafHash: Buffer.from(leafHash).toString('hex'),
           event: JSON.parse(bodyOf(deliveryId(asked.endpoint, entry, announcement), announcement)),
@@ -137,7 +140,7 @@ export const createEventPages = ({ database, ledger, log, checkpoints, ending, k
 
   /** At most `limit` events behind a place, and how far that went: to the end of the log where there is no next cursor. */
   const readFrom = async (asked: Asked, behind: Place, limit: number): Promise<Part> => {
-    const rootsOf = createRoots()
+    const rootsOf = createRoots(asked.log)
     const events: AnnouncedEvent[] = []
     let reached = behind
     for (let passed = 0; passed < MAX_PASSED_ENTRIES; passed += READ_ENTRIES) {
@@ -157,11 +160,13 @@ export const createEventPages = ({ database, ledger, log, checkpoints, ending, k
       ? { events: [], nextCursor: null, reached: undefined }
       : reading(asked.organisation, () => readFrom(asked, behind, limit))
 
-  /** How many entries the log has, as all that wait see it. */
-  const sizeNow = (): Promise<number> => {
-    if (performance.now() - looked.at >= LOOK_MS)
-      looked = { at: performance.now(), size: ledger.head().then(({ size }) => size) }
-    return looked.size
+  /** How many entries a log has, as all that wait see it. */
+  const sizeNow = (log: number): Promise<number> => {
+    const known = looked.get(log)
+    if (known !== undefined && performance.now() - known.at < LOOK_MS) return known.size
+    const size = ledger.head(log).then((head) => head.size)
+    looked.set(log, { at: performance.now(), size })
+    return size
   }
 
   /** Looks until there is an event or the time is over, each time at what the log has got since. @param seen size of the log before the first look */
@@ -173,8 +178,8 @@ export const createEventPages = ({ database, ledger, log, checkpoints, ending, k
       if (left <= 0) break
       await pause(Math.min(LOOK_MS, left), undefined, { signal: ending }).catch(() => undefined)
       if (ending.aborted) break
-      const now = await sizeNow()
-      if (now !== size) part = await read(asked, part.reached ?? (await placeBefore(query)), limit)
+      const now = await sizeNow(asked.log)
+      if (now !== size) part = await read(asked, part.reached ?? (await placeBefore(asked.log, query)), limit)
       size = now
     }
     return part
@@ -182,8 +187,8 @@ export const createEventPages = ({ database, ledger, log, checkpoints, ending, k
 
   /** The first part, and where it has nothing and may wait, the next one. */
   const readInTime = async (asked: Asked, query: EventsQuery, limit: number): Promise<Part> => {
-    const seen = query.wait ? await sizeNow() : 0
-    const part = await read(asked, await placeBefore(query), limit)
+    const seen = query.wait ? await sizeNow(asked.log) : 0
+    const part = await read(asked, await placeBefore(asked.log, query), limit)
     const own = waiting.get(asked.organisation) ?? 0
     if (!query.wait || own >= MAX_WAITING) return part
     waiting.set(asked.organisation, own + 1)
@@ -199,11 +204,12 @@ export const createEventPages = ({ database, ledger, log, checkpoints, ending, k
   const findAsked = async (caller: Caller, { webhook, types }: EventsQuery): Promise<Asked> => {
     const owner = ownerOf(caller)
     const events = (types?.split(',') as WebhookEvent[] | undefined) ?? [...WEBHOOK_EVENTS]
+    const log = await logs.of(owner.organisation)
     if (webhook === undefined)
-      return { organisation: owner.organisation, key_id: owner.keyId ?? null, events, endpoint: '' }
+      return { organisation: owner.organisation, log, key_id: owner.keyId ?? null, events, endpoint: '' }
     const row = (await findOwned(database.knex, owner, webhook)) ?? fail('not_found')
     const subscribed = row.events.filter((event) => events.includes(event))
-    return { organisation: row.organisation, key_id: row.key_id, events: subscribed, endpoint: row.id }
+    return { organisation: row.organisation, log, key_id: row.key_id, events: subscribed, endpoint: row.id }
   }
 
   return {
@@ -216,8 +222,9 @@ export const createEventPages = ({ database, ledger, log, checkpoints, ending, k
       const asked = await findAsked(caller, query)
       const { events, nextCursor } = await readInTime(asked, query, limit)
       // Afterwards, so that it covers every entry of the page.
-      const { size, root, note } = await checkpoints.latest()
+      const { size, root, note } = await signedLogs.at(asked.log).checkpoints.latest()
       return {
+        ...named(asked.log),
         events,
         nextCursor,
         complete: true,

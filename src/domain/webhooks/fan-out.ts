@@ -21,6 +21,8 @@ const BATCH_ENTRIES = 100
 
 interface Deps {
   readonly database: Database
+  /** Which log is followed. */
+  readonly number: number
   readonly log: Pick<Log, 'hashes'>
   readonly logger: { warn(details: object, message: string): void }
   /** Labels of keys, by id. */
@@ -82,7 +84,7 @@ const byOrganisation = (endpoints: readonly Subscription[]): Map<string, Subscri
 }
 
 export const createFanOut = (deps: Deps): Follower => {
-  const { database, log, logger, keyLabels, rooms, queued, from } = deps
+  const { database, number, log, logger, keyLabels, rooms, queued, from } = deps
   const tree = createGrowingTree(log)
   /** Of the batch that is being written. */
   let batch: Batch = emptyBatch()
@@ -127,6 +129,7 @@ export const createFanOut = (deps: Deps): Follower => {
 
   return createFollower({
     database,
+    log: number,
     name: FOLLOWER,
     unwanted: NO_ENDPOINTS,
     consume,

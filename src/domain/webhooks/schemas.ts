@@ -1,7 +1,7 @@
 /** Wire shapes of webhook endpoints. @module */
 import Type, { type Static } from 'typebox'
 import { NOT_BLANK } from '../../json/patterns.ts'
-import { askedId, DateTime, dateTime, idOf, orNull, pageLimit } from '../../json/schemas.ts'
+import { askedId, DateTime, dateTime, idOf, OfLog, orNull, pageLimit } from '../../json/schemas.ts'
 import { TEST_EVENT, WEBHOOK_EVENTS } from './events.ts'
 
 export const MAX_LABEL_CHARACTERS = 100
@@ -191,6 +191,7 @@ export type EventsQuery = Static<typeof EventsQuery>
 const AnnouncedEvent = Type.Object(
   {
     cursor: Type.String({ description: 'Its place: ask for what comes `after` it.' }),
+    log: OfLog,
     leafIndex: Type.Integer({ minimum: 0, description: 'Index of the entry that announces it.' }),
     leafHash: Type.String({ ...Hash, description: 'Leaf hash of that entry.' }),
     event: Type.Object(
@@ -211,6 +212,7 @@ export type AnnouncedEvent = Static<typeof AnnouncedEvent>
 
 export const EventPage = Type.Object(
   {
+    log: OfLog,
     events: Type.Array(AnnouncedEvent),
     nextCursor: orNull(Type.String(), {
       description:

@@ -2,9 +2,10 @@
 import { randomInt } from 'node:crypto'
 import type { Clock } from '../../clock.ts'
 import type { Sealing } from '../../keys/sealing.ts'
-import type { WitnessedCheckpoints } from '../../ledger/checkpoints/witnessing.ts'
+import type { SignedLogs } from '../../ledger/checkpoints/signed-logs.ts'
+import type { Follower } from '../../ledger/follower.ts'
 import type { Ledger } from '../../ledger/ledger.ts'
-import type { Log } from '../../ledger/tree/log.ts'
+import type { Logs } from '../../ledger/logs.ts'
 import type { Metrics } from '../../metrics.ts'
 import { createAddressJudge } from '../../net/address.ts'
 import type { SafeFetch } from '../../net/safe-fetch.ts'
@@ -38,8 +39,8 @@ const QUEUED = 'webhooks-queued'
 interface Deps {
   readonly database: Database
   readonly ledger: Pick<Ledger, 'transact' | 'onCommit' | 'head'>
-  readonly log: Pick<Log, 'hashes'>
-  readonly checkpoints: Pick<WitnessedCheckpoints, 'latest'>
+  readonly logs: Pick<Logs, 'of' | 'each'>
+  readonly signedLogs: Pick<SignedLogs, 'at'>
   readonly sealing: Sealing
   readonly safeFetch: SafeFetch
   readonly bus: Pick<Bus, 'publish' | 'subscribe'>
@@ -157,27 +158,38 @@ export const createWebhooks = async (deps: Deps) => {
       record(endpoint, delivery, { outcome, attempts, at, status }),
   })
   const tellQueued = createTeller(bus, QUEUED)
-  const fanOut = createFanOut({
-    database,
-    log: deps.log,
-    logger,
-    keyLabels: deps.keyLabels,
-    from: (await ledger.head()).size,
-    rooms: dispatcher.rooms,
-    queued(held, left) {
-      dispatcher.handOver(held)
-      if (left.size === 0) return
-      dispatcher.wake(left)
-      tellQueued.tell()
-    },
-  })
+  const from = (await ledger.head()).size
+  const fanOuts: Follower[] = []
+  const stopListening = deps.logs.each((number) =>
+    fanOuts.push(
+      createFanOut({
+        database,
+        number,
+        log: deps.signedLogs.at(number).tree,
+        logger,
+        keyLabels: deps.keyLabels,
+        // Of the other logs nothing is older than the endpoints that hear of it, whichever server begins to follow them.
+        from: number === 0 ? from : 0,
+        rooms: dispatcher.rooms,
+        queued(held, left) {
+          dispatcher.handOver(held)
+          if (left.size === 0) return
+          dispatcher.wake(left)
+          tellQueued.tell()
+        },
+      }),
+    ),
+  )
+  const wake = (): void => {
+    for (const fanOut of fanOuts) fanOut.wake()
+  }
   const tellCommitted = createTeller(bus, COMMITTED)
   const ends = [
-    ledger.onCommit(() => {
-      fanOut.wake()
+    ledger.onCommit((log) => {
+      fanOuts[log]?.wake()
       tellCommitted.tell()
     }),
-    bus.subscribe(COMMITTED, fanOut.wake),
+    bus.subscribe(COMMITTED, wake),
     bus.subscribe(QUEUED, () => dispatcher.wake()),
     tellCommitted.close,
     tellQueued.close,
@@ -187,6 +199,7 @@ export const createWebhooks = async (deps: Deps) => {
   return {
     ...createEndpoints({
       database,
+      logs: deps.logs,
       ledger,
       sealed,
       clock: deps.clock,
@@ -194,7 +207,7 @@ export const createWebhooks = async (deps: Deps) => {
       openToAll: egressOpenProxy,
       endedKeys: deps.endedKeys,
       changed(id) {
-        fanOut.reconsider()
+        for (const fanOut of fanOuts) fanOut.reconsider()
         return endpoints.forget(id)
       },
     }),
@@ -210,7 +223,8 @@ export const createWebhooks = async (deps: Deps) => {
       waits.abort()
       ending.abort()
       for (const end of ends) end()
-      await Promise.all([fanOut.close(), backlog.close()])
+      stopListening()
+      await Promise.all([...fanOuts.map((fanOut) => fanOut.close()), backlog.close()])
       await dispatcher.close()
     },
   }

@@ -124,9 +124,9 @@ export const deleteEndpoint = async (trx: Knex, id: string): Promise<void> => {
   await trx(endpoints.name).where({ id }).delete()
 }
 
-/** Index of the entry after next: within a change, the first one that follows the change's own. */
-export const indexAfterChange = async (trx: Knex): Promise<number> => {
-  const head = await trx<{ size: number }>('ledger_head').first('size')
+/** Index of the entry after next of a log: within a change to it, the first one that follows the change's own. */
+export const indexAfterChange = async (trx: Knex, log: number): Promise<number> => {
+  const head = await trx<{ log: number; size: number }>('ledger_head').where({ log }).first('size')
   return (head?.size ?? 0) + 1
 }
 

@@ -88,7 +88,7 @@ export const log = ({ model, ask }: Context): Area => {
 
   const compareHead = async (database: Database): Promise<void> => {
     const { rows } = await database.query<{ size: number; root: Uint8Array }>(
-      `SELECT size, root FROM ledger_head WHERE name = 'ledger'`,
+      `SELECT size, root FROM ledger_head WHERE log = 0`,
       [],
     )
     const [head] = rows

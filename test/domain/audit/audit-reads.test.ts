@@ -36,20 +36,20 @@ describe('reads of the log', () => {
   const ofFirst = all.filter((i) => i % 3 === 0).reverse()
 
   it('find an organisation’s newest entries of all types, in the order of the log', async () => {
-    const rows = await findEntries(database, { organisation: 'org_0', limit: LIMIT })
+    const rows = await findEntries(database, { log: 0, organisation: 'org_0', limit: LIMIT })
     expect(rows.map(({ idx }) => idx)).to.deep.equal(ofFirst.slice(0, LIMIT))
     const before = ofFirst[LIMIT - 1] as number
-    const more = await findEntries(database, { organisation: 'org_0', before, limit: LIMIT })
+    const more = await findEntries(database, { log: 0, organisation: 'org_0', before, limit: LIMIT })
     expect(more.map(({ idx }) => idx)).to.deep.equal(ofFirst.slice(LIMIT, 2 * LIMIT))
     const since = BEGIN + 100 * 60_000
     const until = BEGIN + 130 * 60_000
-    const within = await findEntries(database, { organisation: 'org_0', since, until, limit: LIMIT })
+    const within = await findEntries(database, { log: 0, organisation: 'org_0', since, until, limit: LIMIT })
     expect(within.map(({ idx }) => idx)).to.deep.equal(ofFirst.filter((i) => i >= 100 && i < 130))
-    expect(await findEntries(database, { organisation: 'nobody', limit: LIMIT })).to.deep.equal([])
+    expect(await findEntries(database, { log: 0, organisation: 'nobody', limit: LIMIT })).to.deep.equal([])
   })
 
   it('look at a page of each type at most, and at one page of a seldom type', async () => {
-    const page = (filter: object) => () => findEntries(database, { limit: LIMIT, ...filter })
+    const page = (filter: object) => () => findEntries(database, { log: 0, limit: LIMIT, ...filter })
     // What joins the types looks at each row again, and finding them at one of each.
     const each = 3 * LIMIT * (TYPES.length + 1)
     expect(each).to.be.below(ofFirst.length / 6)
@@ -73,12 +73,16 @@ describe('reads of the log', () => {
   })
 
   it('count each entry of a window once, type by type', async () => {
-    const window = { organisation: 'org_0', since: BEGIN + 10 * HOUR_MS, until: BEGIN + 20 * HOUR_MS }
+    const window = { log: 0, organisation: 'org_0', since: BEGIN + 10 * HOUR_MS, until: BEGIN + 20 * HOUR_MS }
     const cells = (await countBySubject(database, { window, byHour: true, maxEntries: ENTRIES })) ?? []
     expect(cells.reduce((sum, { entries }) => sum + entries, 0)).to.equal(200)
     expect(new Set(cells.map(({ type }) => type))).to.deep.equal(new Set([...TYPES, SELDOM]))
     expect(await countBySubject(database, { window, byHour: true, maxEntries: 199 })).to.equal(undefined)
-    const everybody = await countBySubject(database, { window: {}, byHour: false, maxEntries: ENTRIES })
+    const everybody = await countBySubject(database, {
+      window: { log: 0 },
+      byHour: false,
+      maxEntries: ENTRIES,
+    })
     expect(everybody?.reduce((sum, { entries }) => sum + entries, 0)).to.equal(ENTRIES)
   })
 })

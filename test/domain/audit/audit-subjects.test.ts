@@ -5,7 +5,6 @@ import type { AuditPage, Pseudonymised } from '../../../src/domain/audit/schemas
 import { createAudit } from '../../../src/domain/audit/service.ts'
 import { countBySubject } from '../../../src/domain/audit/store.ts'
 import { AppError } from '../../../src/errors.ts'
-import { createLog } from '../../../src/ledger/tree/log.ts'
 import { sharedApp, type TestApp, type TestOrganisation } from '../../support/app.ts'
 import { terminalTill } from '../../support/domain/tills.ts'
 
@@ -112,11 +111,7 @@ describe('subjects of entries', () => {
     })
     const audit = createAudit({
       ...services,
-      log: createLog(services.database),
-      checkpoints: {
-        latest: () => expect.fail('no checkpoint is asked for'),
-        newestWitnessed: () => expect.fail('no checkpoint is asked for'),
-      },
+      signedLogs: { at: () => expect.fail('no checkpoint is asked for') },
       // The first question waits here for as long as the test wants.
       pseudonyms: { epoch: () => gate.then(() => ({ number: 230, of: () => '' })) },
     })
@@ -135,7 +130,8 @@ describe('subjects of entries', () => {
     const window = { organisation: owner.organisationId }
     const { database } = app.services
     const total = (await database.knex('ledger_entries').where(window)).length
-    const ask = (maxEntries: number) => countBySubject(database, { window, byHour: true, maxEntries })
+    const ask = (maxEntries: number) =>
+      countBySubject(database, { window: { log: 0, ...window }, byHour: true, maxEntries })
     expect(await ask(total - 1)).to.equal(undefined)
     const cells = await ask(total)
     expect(cells?.filter(({ type }) => type === 'verify').map(({ entries }) => entries)).to.deep.equal([3])
@@ -149,7 +145,12 @@ describe('subjects of entries', () => {
           tx.append({ type: 'attest', subject: ['person', String(n % 7)], data: {} })
       })
     const window = { organisation: owner.organisationId }
-    const cells = (await countBySubject(database, { window, byHour: false, maxEntries: 10_000 })) ?? []
+    const cells =
+      (await countBySubject(database, {
+        window: { log: 0, ...window },
+        byHour: false,
+        maxEntries: 10_000,
+      })) ?? []
     const bySubject = new Map<string, number>()
     for (const { type, subject, entries } of cells)
       if (type === 'attest') bySubject.set(subject, (bySubject.get(subject) ?? 0) + entries)

@@ -70,6 +70,12 @@ describe('proofs about the ledger', function () {
         { shard: 0.5 },
         { shard: -1 },
         { root_index: 2 ** 60 },
+        { log: 1 },
+        { log: 40_000 },
+        { log: -1 },
+        { log: 0.5 },
+        { log: '0' },
+        { log: null },
       ] as Stated[])
         expect(await check('audit_proof', publicSignals, { ...statement, ...changes })).to.deep.equal([
           'ROOT_UNKNOWN',

@@ -5,6 +5,7 @@ import { existsSync, readdirSync, readlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { systemClock } from '../../../src/clock.ts'
 import { createBackups } from '../../../src/domain/system/backup.ts'
+import { ONE_LOG } from '../../../src/ledger/logs.ts'
 import { openDatabase } from '../../../src/store/database.ts'
 import { eventually } from '../../support/eventually.ts'
 import { onEmbedded } from '../../support/servers/database.ts'
@@ -34,7 +35,10 @@ onEmbedded.describe('a backup that nobody reads to its end', function () {
     writeFileSync(join(dataDir, 'database', '0-large'), randomBytes(2 ** 22))
     const backups = createBackups({
       database,
-      checkpoints: { latest: () => Promise.reject(new Error('nothing is signed here')) },
+      logs: ONE_LOG,
+      signedLogs: {
+        at: () => ({ checkpoints: { latest: () => Promise.reject(new Error('nothing is signed here')) } }),
+      },
       logHome: { origin: 'example.com' },
       clock: systemClock,
       logger: { info() {}, warn() {} },

@@ -2,6 +2,7 @@
 import type { EventLog, EventLogDeps } from '../../../src/domain/event-log/event-log.ts'
 import { createEventLog } from '../../../src/domain/event-log/event-log.ts'
 import type { EventRow, RequestRow } from '../../../src/domain/event-log/rows.ts'
+import { ONE_LOG } from '../../../src/ledger/logs.ts'
 import type { TestLedger } from '../ledger.ts'
 
 export const ORGANISATION = 'org_1'
@@ -9,7 +10,7 @@ export const ORGANISATION = 'org_1'
 export const EVER = { since: 0, until: Number.MAX_SAFE_INTEGER }
 
 export type LogOptions = Pick<EventLogDeps, 'directory'> &
-  Partial<Pick<EventLogDeps, 'maxBytes' | 'onLost' | 'logger'>>
+  Partial<Pick<EventLogDeps, 'logs' | 'maxBytes' | 'onLost' | 'logger'>>
 
 export const openLog = (
   { ledger, database }: Pick<TestLedger, 'ledger' | 'database'>,
@@ -18,6 +19,7 @@ export const openLog = (
   createEventLog({
     database,
     ledger,
+    logs: ONE_LOG,
     maxBytes: 2 ** 24,
     logger: { warn: () => undefined },
     onLost: () => undefined,

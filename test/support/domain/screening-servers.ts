@@ -14,6 +14,7 @@ import { createSealing } from '../../../src/keys/sealing.ts'
 import { createSigners } from '../../../src/keys/signers.ts'
 import { createSubjectPseudonyms } from '../../../src/keys/subject-pseudonyms.ts'
 import type { Ledger } from '../../../src/ledger/ledger.ts'
+import { ONE_LOG } from '../../../src/ledger/logs.ts'
 import { createMetrics } from '../../../src/metrics.ts'
 import type { Database } from '../../../src/store/database.ts'
 import { createLimits } from '../../../src/store/limits.ts'
@@ -97,7 +98,20 @@ export const startScreeningServer = async (
     rateLimits: false,
     logger,
   })
-  const deps = { database, ledger: gate, clock, logger, metrics, lists, persons, security, subjects, people }
+  const logs = ONE_LOG
+  const deps = {
+    database,
+    logs,
+    ledger: gate,
+    clock,
+    logger,
+    metrics,
+    lists,
+    persons,
+    security,
+    subjects,
+    people,
+  }
   const caller = callerOf(organisation)
   const signers = await createSigners({ database, sealing, clock })
   const reviews = createReviews({

@@ -2,6 +2,7 @@
 import type { Caller } from '../../../caller.ts'
 import { iso } from '../../../clock.ts'
 import { fail } from '../../../errors.ts'
+import { type Logs, named } from '../../../ledger/logs.ts'
 import { fromMinorUnits } from '../../../protocol/payment-proof.ts'
 import type { Database } from '../../../store/database.ts'
 import type { AgentsService } from '../enrol/service.ts'
@@ -10,6 +11,7 @@ import { EVENT_KINDS, findEvents, type LoggedEvent } from './store-events.ts'
 
 interface Deps {
   readonly database: Database
+  readonly logs: Pick<Logs, 'of'>
   readonly agents: Pick<AgentsService, 'find'>
 }
 
@@ -17,7 +19,8 @@ interface Deps {
 const momentOf = (text: string | undefined): number | undefined =>
   text === undefined ? undefined : Date.parse(text)
 
-const toEntry = (event: LoggedEvent): AgentAuditPage['entries'][number] => ({
+const toEntry = (event: LoggedEvent, log: number): AgentAuditPage['entries'][number] => ({
+  ...named(log),
   index: event.entry_index,
   leaf_hash: Buffer.from(event.leaf_hash).toString('hex'),
   at: iso(event.happened_at),
@@ -35,12 +38,14 @@ const toEntry = (event: LoggedEvent): AgentAuditPage['entries'][number] => ({
 
 export type AgentAudit = ReturnType<typeof createAgentAudit>
 
-export const createAgentAudit = ({ database, agents }: Deps) => ({
+export const createAgentAudit = ({ database, logs, agents }: Deps) => ({
   /** A page of an agent's entries, the newest first. @throws AppError not_found */
   async list({ organisation }: Caller, query: AgentAuditQuery): Promise<AgentAuditPage> {
     const { agent_id: agent, actions: kinds = EVENT_KINDS, cursor, limit = DEFAULT_PAGE_ENTRIES } = query
     if ((await agents.find(organisation, agent)) === undefined) fail('not_found')
+    const log = await logs.of(organisation)
     const events = await findEvents(database, {
+      log,
       organisation,
       agent,
       kinds,
@@ -53,7 +58,7 @@ export const createAgentAudit = ({ database, agents }: Deps) => ({
     const last = page.at(-1)
     return {
       agent_id: agent,
-      entries: page.map(toEntry),
+      entries: page.map((event) => toEntry(event, log)),
       next_cursor: events.length > limit && last ? String(last.entry_index) : null,
     }
   },

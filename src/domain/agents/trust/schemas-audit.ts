@@ -1,6 +1,6 @@
 /** Wire shapes of what is on record about an agent. @module */
 import Type, { type Static } from 'typebox'
-import { DateTime, dateTime, NextCursor, orNull, pageLimit } from '../../../json/schemas.ts'
+import { DateTime, dateTime, NextCursor, OfLog, orNull, pageLimit } from '../../../json/schemas.ts'
 import { AgentId } from '../enrol/schemas.ts'
 import { REASON_CODES } from './reasons.ts'
 import { EVENT_KINDS } from './store-events.ts'
@@ -36,6 +36,7 @@ export const AgentHistoryQuery = Type.Object({ since, until, cursor, limit })
 
 const AgentAuditEntry = Type.Object(
   {
+    log: OfLog,
     index: Type.Integer({ minimum: 0, description: 'Index in the log, as in /api/audit.' }),
     leaf_hash: Type.String({ pattern: '^[0-9a-f]{64}$', description: 'SHA-256(0x00 ‖ entry).' }),
     at: DateTime,

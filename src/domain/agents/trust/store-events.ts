@@ -57,6 +57,8 @@ export interface EventFilter {
   readonly organisation: string
   readonly agent: string
   readonly kinds: readonly EventKind[]
+  /** Of the organisation. */
+  readonly log: number
   /** Unix ms, inclusive. */
   readonly since?: number
   /** Unix ms, exclusive. */
@@ -68,11 +70,11 @@ export interface EventFilter {
 
 /** Events of an agent, the newest first. */
 export const findEvents = async ({ knex }: Database, filter: EventFilter): Promise<LoggedEvent[]> => {
-  const { organisation, agent, kinds, since, until, before, limit } = filter
+  const { log, organisation, agent, kinds, since, until, before, limit } = filter
   const query = knex(agentEvents.name)
     .join('ledger_entries', 'ledger_entries.idx', 'agent_events.entry_index')
     .select<LoggedEvent[]>('agent_events.*', 'ledger_entries.leaf_hash')
-    .where({ 'agent_events.organisation': organisation, agent })
+    .where({ 'agent_events.organisation': organisation, agent, log })
     .whereIn('kind', [...kinds])
     .orderBy('entry_index', 'desc')
     .limit(limit)

@@ -3,11 +3,13 @@
  * what it is until one of them changes.
  * @module
  */
+
 import { iso } from '../../../clock.ts'
 import { newId } from '../../../ids.ts'
 import type { Sealing } from '../../../keys/sealing.ts'
 import { CLAIM_KINDS, type Claim } from '../../../ledger/claim-kinds.ts'
 import type { Tx } from '../../../ledger/decision.ts'
+import { named } from '../../../ledger/logs.ts'
 import type { Row } from '../../../store/table.ts'
 import type { PersonAccess } from '../../kyc/person-access.ts'
 import type { SecurityService } from '../../security/service.ts'
@@ -186,8 +188,8 @@ export const voidFinding = (
   tx.write(findings.row({ ...asMade(finding), decision_entry: null, void_at: tx.at, void_reason: reason }))
 }
 
-/** A finding as it is told. */
-export const findingShown = ({ row, record, decision }: OpenedFinding): Finding => {
+/** A finding as it is told. @param log of its organisation */
+export const findingShown = ({ row, record, decision }: OpenedFinding, log: number): Finding => {
   const { subject, checkTypes, explanations, ...found } = record
   const { userId, name, dateOfBirth, country } = subject
   return {
@@ -199,6 +201,7 @@ export const findingShown = ({ row, record, decision }: OpenedFinding): Finding 
     explanations: [...explanations],
     ...found,
     foundAt: iso(row.found_at),
+    ...named(log),
     leafIndex: row.entry_index,
     decision:
       decision === undefined

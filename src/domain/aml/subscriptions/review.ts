@@ -6,6 +6,7 @@ import type { CurrentSigner, Signers } from '../../../keys/signers.ts'
 import { CLAIM_KINDS } from '../../../ledger/claim-kinds.ts'
 import type { Decide as Decision, Tx } from '../../../ledger/decision.ts'
 import type { Ledger } from '../../../ledger/ledger.ts'
+import type { Logs } from '../../../ledger/logs.ts'
 import { writeJws } from '../../../protocol/jws.ts'
 import type { Database } from '../../../store/database.ts'
 import type { PersonAccess } from '../../kyc/person-access.ts'
@@ -36,6 +37,7 @@ const MS_PER_SECOND = 1000
 
 interface Deps {
   readonly database: Database
+  readonly logs: Pick<Logs, 'of'>
   readonly ledger: Pick<Ledger, 'append'>
   readonly clock: Clock
   readonly signers: Pick<Signers, 'current'>
@@ -48,7 +50,7 @@ interface Deps {
 export type ReviewService = ReturnType<typeof createReview>
 
 export const createReview = (deps: Deps) => {
-  const { database, ledger, clock, signers, persons, lists, reviews, baseUrl } = deps
+  const { database, logs, ledger, clock, signers, persons, lists, reviews, baseUrl } = deps
 
   const open = (row: store.KnownFinding): OpenedFinding => openFinding(persons.sealingOf(row), row)
 
@@ -59,9 +61,10 @@ export const createReview = (deps: Deps) => {
   /** Findings with what waits about them. */
   const shownAll = async (organisation: string, rows: readonly store.KnownFinding[]): Promise<Finding[]> => {
     const proposed = await reviews.find(organisation, rows.map(itemOf))
+    const log = await logs.of(organisation)
     return rows.map((row) => {
       const proposal = row.void_at === null ? proposed.get(itemOf(row)) : undefined
-      const shown = findingShown(open(row))
+      const shown = findingShown(open(row), log)
       return proposal ? { ...shown, proposal: reviews.shown(proposal, persons.sealingOf(row)) } : shown
     })
   }
@@ -128,7 +131,7 @@ export const createReview = (deps: Deps) => {
       guard(tx)
       tx.claim(...succeeded)
       overtake(tx, row)
-      const { index: entry_index } = tx.append({
+      const { log, index: entry_index } = tx.append({
         type: 'attest',
         subject: persons.entrySubject(row),
         digest: digestOf(Buffer.from(jws)),
@@ -143,7 +146,7 @@ export const createReview = (deps: Deps) => {
           void_reason: null,
         }),
       )
-      return findingShown({ ...finding, decision })
+      return findingShown({ ...finding, decision }, log)
     }
   }
 

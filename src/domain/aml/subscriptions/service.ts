@@ -5,6 +5,7 @@ import { type Clock, iso } from '../../../clock.ts'
 import { fail } from '../../../errors.ts'
 import type { Decide } from '../../../ledger/decision.ts'
 import type { Ledger } from '../../../ledger/ledger.ts'
+import { type Logs, named } from '../../../ledger/logs.ts'
 import type { Database } from '../../../store/database.ts'
 import type { HeldPerson, PersonAccess } from '../../kyc/person-access.ts'
 import type { SecurityService } from '../../security/service.ts'
@@ -34,6 +35,7 @@ import {
 
 export interface SubscriptionsDeps {
   readonly database: Database
+  readonly logs: Pick<Logs, 'of'>
   readonly ledger: Pick<Ledger, 'append'>
   readonly clock: Clock
   readonly lists: Pick<ListsService, 'current'>
@@ -62,7 +64,7 @@ const refuseName = (code: string, message: string): never =>
 export type SubscriptionsService = ReturnType<typeof createSubscriptions>
 
 export const createSubscriptions = (deps: SubscriptionsDeps) => {
-  const { database, ledger, clock, lists, persons, security, people } = deps
+  const { database, logs, ledger, clock, lists, persons, security, people } = deps
 
   interface Known {
     readonly held: HeldPerson
@@ -89,6 +91,7 @@ export const createSubscriptions = (deps: SubscriptionsDeps) => {
   const shown = async ({ held, row, record }: Omit<Known, 'revision'>): Promise<Subscription> => {
     const { userId, checkTypes, name, dateOfBirth, country, identifiers } = record
     const { number } = lists.current()
+    const log = await logs.of(row.organisation)
     return {
       userId,
       checkTypes: [...checkTypes],
@@ -97,8 +100,9 @@ export const createSubscriptions = (deps: SubscriptionsDeps) => {
       subscribedAt: iso(row.subscribed_at),
       screenedAt: iso(row.screened_at),
       upToDate: row.lists_version >= number && row.comparison >= COMPARISON_NUMBER,
+      ...named(log),
       leafIndex: row.entry_index,
-      findings: (await findingsOf(held)).slice(0, MAX_FINDINGS_SHOWN).map(findingShown),
+      findings: (await findingsOf(held)).slice(0, MAX_FINDINGS_SHOWN).map((one) => findingShown(one, log)),
     }
   }
 

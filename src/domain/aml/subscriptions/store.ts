@@ -53,7 +53,8 @@ export type FindingRow = RowOf<typeof findings>
 
 export const decisions = table('aml_decisions', {
   entry_index: integer().key(),
-  finding: text(),
+  /** An index is that of an entry in each log, and a finding in one of them. */
+  finding: text().key(),
   /** Verdict, reason and signature. */
   sealed: bytes(),
   decided_at: integer(),
@@ -124,7 +125,7 @@ const STATE_CONDITIONS: Readonly<Record<FindingState, string>> = {
 const KNOWN_FINDINGS = `SELECT f.*, p.sealed_key, d.sealed AS decision, d.decided_at FROM aml_findings AS f
   JOIN kyc_subjects AS p ON p.organisation = f.organisation AND p.subject = f.subject AND p.generation = f.generation
     AND p.erased_at IS NULL
-  LEFT JOIN aml_decisions AS d ON d.entry_index = f.decision_entry`
+  LEFT JOIN aml_decisions AS d ON d.entry_index = f.decision_entry AND d.finding = f.id`
 
 export interface FindingFilter {
   readonly organisation: string
@@ -151,7 +152,7 @@ export const findFindings = async (
   const candidates = `SELECT f.*, p.sealed_key, d.sealed AS decision, d.decided_at FROM aml_findings AS f
     LEFT JOIN LATERAL (SELECT sealed_key FROM kyc_subjects WHERE organisation = f.organisation AND subject = f.subject
       AND generation = f.generation AND erased_at IS NULL LIMIT 1) AS p ON true
-    LEFT JOIN LATERAL (SELECT sealed, decided_at FROM aml_decisions WHERE entry_index = f.decision_entry LIMIT 1) AS d ON true
+    LEFT JOIN LATERAL (SELECT sealed, decided_at FROM aml_decisions WHERE entry_index = f.decision_entry AND finding = f.id LIMIT 1) AS d ON true
     WHERE f.organisation = $1 AND f.id < $2${condition} ORDER BY f.id DESC LIMIT $3`
   for (let [after, searched] = [before, limit]; ; searched += limit) {
     const found = (await query<Candidate>(candidates, [organisation, after, limit + 1])).rows

@@ -50,6 +50,7 @@ const particulars = (row: EventRow): Extension => {
         ...custom('cs5', 'proofId', row.proofId),
         ...custom('cs6', 'auditEvent', row.type === 'merkle.leaf' ? row.auditEvent : null),
         ...custom('cn1', 'index', row.index),
+        ...custom('cn2', 'log', row.log ?? null),
       }
   }
 }

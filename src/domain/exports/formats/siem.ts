@@ -1,5 +1,6 @@
 /** Every form of `GET /api/export/siem`: how rows become text, a few at a time. @module */
 import { iso } from '../../../clock.ts'
+import { named } from '../../../ledger/logs.ts'
 import type { Gap, Window } from '../../event-log/event-log.ts'
 import type { EventRow } from '../../event-log/rows.ts'
 import type { SiemFormat } from '../schemas.ts'
@@ -13,6 +14,8 @@ import { toOcsf } from './ocsf.ts'
 /** What is known of an export before its first row. */
 export interface Beginning {
   readonly organisation: string
+  /** Which log its entries are in. */
+  readonly log: number
   readonly window: Window
   readonly gaps: readonly Gap[]
 }
@@ -29,7 +32,7 @@ export interface RowFormat {
   readonly extension: string
   begin(beginning: Beginning): string
   /** @param written rows before these */
-  rows(rows: readonly EventRow[], written: number): string
+  rows(rows: readonly EventRow[], written: number, beginning: Pick<Beginning, 'log'>): string
   end(beginning: Beginning, ending: Ending): string
 }
 
@@ -48,8 +51,8 @@ const lines = (contentType: string, extension: string, toLine: (row: EventRow) =
 const json: RowFormat = {
   contentType: 'application/json; charset=utf-8',
   extension: 'json',
-  begin: ({ organisation, window: { since, until } }) =>
-    `${JSON.stringify({ organisationId: organisation, since: iso(since), until: iso(until) }).slice(0, -1)},"rows":[`,
+  begin: ({ organisation, log, window: { since, until } }) =>
+    `${JSON.stringify({ organisationId: organisation, ...named(log), since: iso(since), until: iso(until) }).slice(0, -1)},"rows":[`,
   rows: (rows, written) =>
     rows
       .map((row, place) => `${written + place === 0 ? '\n' : ',\n'}${JSON.stringify(toWire(row))}`)
@@ -64,8 +67,8 @@ export const SIEM: Readonly<Record<SiemFormat, RowFormat>> = {
   csv: {
     contentType: 'text/csv; charset=utf-8; header=present',
     extension: 'csv',
-    begin: () => toCsv([], true),
-    rows: (rows) => toCsv(rows, false),
+    begin: ({ log }) => toCsv([], log, true),
+    rows: (rows, _, { log }) => toCsv(rows, log, false),
     end: () => '',
   },
   cef: lines(TEXT, 'cef', toCef),
