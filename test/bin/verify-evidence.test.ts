@@ -19,6 +19,9 @@ import { createWitness } from '../support/witnesses.ts'
 
 const CLI = join(import.meta.dirname, '../../build/cli.js')
 
+/** Another log, and numbers that no log has. */
+const NO_LOG_OF_IT = [1, 64, -1, 1.5, '0', '1', null]
+
 const run = async (...args: string[]) => {
   const program = startCommand(process.execPath, [CLI, 'verify-evidence', ...args])
   const status = await program.ended()
@@ -289,14 +292,19 @@ describe('npx assay verify-evidence', function () {
     expect(await reasonOf(forge((row) => Object.assign(row, { between: [] }), isLeaf))).to.match(
       /^ROOT_MISMATCH/,
     )
-    const inLogOne = (row: Record<string, unknown>): void => {
-      const { chain } = row
-      delete row.chain
-      Object.assign(row, { log: 1, chain })
-    }
     const isHeader = (row: Record<string, unknown>) => row.type === 'header'
-    for (const which of [isHeader, isLeaf, isRequest])
-      expect(await reasonOf(forge(inLogOne, which))).to.match(/^LOG_UNKNOWN/)
+    for (const log of NO_LOG_OF_IT)
+      for (const which of [isHeader, isLeaf, isFact, isRequest]) {
+        const named = (row: Record<string, unknown>): void => {
+          const { chain } = row
+          delete row.chain
+          Object.assign(row, { log, chain })
+        }
+        const reason = await reasonOf(forge(named, which))
+        expect(reason, JSON.stringify(log)).to.match(
+          which === isHeader ? /^LOG_UNKNOWN [12]$/ : /^LOG_UNKNOWN/,
+        )
+      }
     const shorter = rechained(lines().filter((line) => !line.includes('"type":"request"')))
     expect(await reasonOf(shorter)).to.match(/^COUNT_MISMATCH/)
     const manifest = (change: object) =>
@@ -305,7 +313,8 @@ describe('npx assay verify-evidence', function () {
         JSON.stringify({ ...JSON.parse(all.at(-1) ?? ''), ...change }),
       ])
     expect(await reasonOf(manifest({ complete: false }))).to.equal('MANIFEST_MISMATCH')
-    for (const log of [1, '0', null]) expect(await reasonOf(manifest({ log }))).to.match(/^LOG_UNKNOWN/)
+    for (const log of NO_LOG_OF_IT)
+      expect(await reasonOf(manifest({ log })), JSON.stringify(log)).to.equal(`LOG_UNKNOWN ${lineCount()}`)
     expect(await reasonOf(manifest({ after: [] }))).to.match(/^ROOT_MISMATCH/)
     expect(await reasonOf(manifest({ root: 'ab'.repeat(32) }))).to.match(/^ROOT_MISMATCH/)
     expect(await reasonOf(manifest({ checkpoint: 'x' }))).to.equal('MANIFEST_MISMATCH')

@@ -4,6 +4,7 @@ import { readWitnessPolicy } from '../../src/protocol/checkpoint/witness-policy.
 import type { Asked } from '../../src/web/check/messages.ts'
 import { type OwnService, openService } from '../../src/web/check/own-service.ts'
 import { openCrypto } from '../../src/web/crypto/crypto.ts'
+import { pathOfLog } from '../../src/web/result/published.ts'
 import type { TestApp } from './app.ts'
 
 type Json = Readonly<Record<string, unknown>>
@@ -26,10 +27,13 @@ export const checkServiceOf = async (
     ...openService(await openCrypto(webcrypto.subtle as SubtleCrypto), demand, asked),
     published: {
       verificationKey: async (id) => (await app.request('GET', `/api/circuits/${id}/vkey`)).body,
-      log: {
-        checkpoint: async () => (await bytesAt(answered('/checkpoint'))).toString(),
-        keys: async () => (await bytesAt('/checkpoint/keys')).toString(),
-        tile: async (path) => new Uint8Array(await bytesAt(`/tile/${path}`)),
+      logAt(log) {
+        const own = pathOfLog(log)
+        return {
+          checkpoint: async () => (await bytesAt(answered(`${own}/checkpoint`))).toString(),
+          keys: async () => (await bytesAt(`${own}/checkpoint/keys`)).toString(),
+          tile: async (path) => new Uint8Array(await bytesAt(`${own}/tile/${path}`)),
+        }
       },
     },
     issuer: async () => (await app.request<{ issuer: string }>('GET', '/verify')).body.issuer,

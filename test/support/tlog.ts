@@ -68,16 +68,20 @@ export interface TestLog {
   /** A signed note over the first so many leaves, or over others. */
   note(size: number, options?: { leaves?: readonly Buffer[]; root?: Buffer; extension?: string }): string
   proof(from: number, to: number): Buffer[]
+  /** Another log of the same service: the same keys sign it under its own name. @param number from 1 */
+  beside(number: number, count: number): TestLog
 }
 
+const createKeys = () => ({ ed25519: generateKeyPairSync('ed25519'), pq: ml_dsa44.keygen() })
+
 /** A log of so many leaves. */
-export const createTestLog = (origin: string, count: number): TestLog => {
-  const { publicKey, privateKey } = generateKeyPairSync('ed25519')
+export const createTestLog = (origin: string, count: number, keys = createKeys()): TestLog => {
+  const { pq } = keys
+  const { publicKey, privateKey } = keys.ed25519
   const classical = Buffer.concat([
     Buffer.of(ED25519),
     Buffer.from(String(publicKey.export({ format: 'jwk' }).x), 'base64url'),
   ])
-  const pq = ml_dsa44.keygen()
   const postQuantum = Buffer.concat([Buffer.of(ML_DSA_COSIGNATURE), pq.publicKey])
   const leaves = Array.from({ length: count }, (_, i) => leafHash(Buffer.from(`${origin} ${i}`)))
   const line = (material: Buffer, signature: Uint8Array): string =>
@@ -97,6 +101,7 @@ export const createTestLog = (origin: string, count: number): TestLog => {
       ].join('')
     },
     proof: (from, to) => consistencyProof(from, leaves.slice(0, to)),
+    beside: (number, own) => createTestLog(`${origin}/log/${number}`, own, keys),
   }
 }
 
@@ -129,17 +134,19 @@ export interface Served {
   isAway?: boolean
 }
 
-const tileBytes = (leaves: readonly Buffer[], path: string): Buffer | undefined => {
-  const [, level = '', number = '', width = String(TILE)] =
+/** A tile of a log, by its path there; undefined where the log is not so large. */
+export const tileBytes = (leaves: readonly Buffer[], path: string): Buffer | undefined => {
+  const [found, level = '', number = '', width = String(TILE)] =
     /^\/tile\/(\d+)\/(.+?)(?:\.p\/(\d+))?$/.exec(path) ?? []
+  if (found === undefined) return undefined
   let hashes = leaves
   for (let at = 0; at < Number(level); at++)
     hashes = Array.from({ length: Math.floor(hashes.length / TILE) }, (_, i) =>
       rootOf(hashes.slice(TILE * i, TILE * (i + 1))),
     )
   const start = TILE * Number(number.replaceAll(/[x/]/g, ''))
-  const found = hashes.slice(start, start + Number(width))
-  return found.length === Number(width) ? Buffer.concat(found) : undefined
+  const some = hashes.slice(start, start + Number(width))
+  return some.length === Number(width) ? Buffer.concat(some) : undefined
 }
 
 /** Serves a log over HTTP, as C2SP tlog-tiles has it. Close the server. */

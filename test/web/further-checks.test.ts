@@ -2,6 +2,7 @@
 import { webcrypto } from 'node:crypto'
 import { expect } from 'chai'
 import { openCrypto } from '../../src/web/crypto/crypto.ts'
+import type { PublishedLog } from '../../src/web/result/inclusion.ts'
 import { type CheckName, type Evidence, examine, type Published } from '../../src/web/result/result-checks.ts'
 import { sharedApp, type TestApp } from '../support/app.ts'
 import { DATA, hashOf, signedResult, verified } from '../support/verification.ts'
@@ -19,13 +20,14 @@ describe('further checks of a signed result', () => {
   const bytesOf = async (path: string): Promise<Uint8Array<ArrayBuffer>> =>
     new Uint8Array((await app.request('GET', path)).bytes)
   const textOf = async (path: string): Promise<string> => (await app.request('GET', path)).bytes.toString()
+  const log0: PublishedLog = {
+    checkpoint: () => textOf('/checkpoint'),
+    keys: () => textOf('/checkpoint/keys'),
+    tile: (path) => bytesOf(`/tile/${path}`),
+  }
   const published: Published = {
     verificationKey: async (id) => (await app.request('GET', `/api/circuits/${id}/vkey`)).body,
-    log: {
-      checkpoint: () => textOf('/checkpoint'),
-      keys: () => textOf('/checkpoint/keys'),
-      tile: (path) => bytesOf(`/tile/${path}`),
-    },
+    logAt: () => log0,
   }
 
   const gather = async (result: { qrUrl: string }, changes: object = {}): Promise<Evidence> => {
@@ -106,10 +108,16 @@ describe('further checks of a signed result', () => {
     })
   })
 
-  it('say of an entry in another log only that it was not looked for', async () => {
+  it('look for an entry in the log that is named, and nowhere where none is', async () => {
     const result = await verified(app, apiKey, { data: DATA })
     expect((await examined(await gather(result, { log: 0 }))).inclusion).to.match(/^passed: /)
-    expect((await examined(await gather(result, { log: 1 }))).inclusion).to.match(/^skipped: .*another log/)
+    const elsewhere = await examined(await gather(result, { log: 1 }))
+    expect([elsewhere.verdict, elsewhere.inclusion.slice(0, 42)]).to.deep.equal([
+      'INVALID',
+      'failed: The checkpoint is that of another ',
+    ])
+    for (const log of [-1, 64, 0.5, '1', null])
+      expect((await examined(await gather(result, { log }))).inclusion).to.match(/^skipped: It does not say/)
   })
 
   it('are not made where there is nothing: an item of a batch has no proof', async () => {
@@ -148,11 +156,11 @@ describe('further checks of a signed result', () => {
 
   it('fail for a checkpoint that the log did not sign, and are not made while it is away', async () => {
     const evidence = await gather(await signedResult(app, apiKey))
-    const withLog = (log: Partial<Published['log']>) =>
-      examined({ ...evidence, published: { ...published, log: { ...published.log, ...log } } })
+    const withLog = (log: Partial<PublishedLog>) =>
+      examined({ ...evidence, published: { ...published, logAt: () => ({ ...log0, ...log }) } })
     const changed = await withLog({
       checkpoint: async () =>
-        (await published.log.checkpoint()).replace(/\n(\d+)\n/, (_, size) => `\n${Number(size) + 1}\n`),
+        (await log0.checkpoint()).replace(/\n(\d+)\n/, (_, size) => `\n${Number(size) + 1}\n`),
     })
     expect(changed).to.deep.include({
       verdict: 'INVALID',

@@ -25,7 +25,10 @@ const signed = (payload: object = PAYLOAD, header: object = {}): string => {
 
 /** The service publishes nothing else. */
 const away = (): Promise<never> => Promise.reject(new UnreachableError('It is away.'))
-const nothing: Published = { verificationKey: away, log: { checkpoint: away, keys: away, tile: away } }
+const nothing: Published = {
+  verificationKey: away,
+  logAt: () => ({ checkpoint: away, keys: away, tile: away }),
+}
 /** Checks that results without more have nothing for. */
 const FURTHER: CheckName[] = ['question', 'proof', 'inclusion']
 

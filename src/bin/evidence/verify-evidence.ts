@@ -22,6 +22,7 @@ import {
   coversManifest,
   type SignatureFault,
   type Verifier,
+  witnessedCheckpoint,
 } from '../../protocol/evidence/evidence-signatures.ts'
 import { type Cosignature, readCosignature } from '../../web/result/cosignature.ts'
 import { printable } from '../printable.ts'
@@ -55,6 +56,8 @@ export interface Report {
   readonly until: string | null
   readonly rows: number | null
   readonly entries: number | null
+  /** Which log of the service they are in. */
+  readonly log: number | null
   readonly treeSize: number | null
   readonly root: string | null
   /** Whether the window is all there, as far as the log of the server went. */
@@ -76,6 +79,7 @@ const NOTHING: Report = {
   until: null,
   rows: null,
   entries: null,
+  log: null,
   treeSize: null,
   root: null,
   complete: null,
@@ -119,18 +123,23 @@ const readPqKeys = (file: string): readonly Uint8Array[] => {
   )
 }
 
-/** What is wrong with the log's own cosignature of the tree. */
-const cosignatureFault = (
-  { manifest }: Contents,
-  keys: readonly Uint8Array[],
-): CosignatureFault | undefined => {
-  const note = readNote(manifest.checkpoint)
+const cosignatureFaultOf = (text: string, keys: readonly Uint8Array[]): CosignatureFault | undefined => {
+  const note = readNote(text)
   if (note === undefined) return 'COSIGNATURE_MISSING'
   const own = keys.map((publicKey) =>
     identified({ name: note.origin, type: NOTE_ML_DSA_44_COSIGNATURE, publicKey }),
   )
   const read = readCosignature(note, own)
   return 'fault' in read ? read.fault : undefined
+}
+
+/** What is wrong with the log's own cosignature of the tree, or of log 0 where that holds its head. */
+const cosignatureFault = (contents: Contents, keys: readonly Uint8Array[]): CosignatureFault | undefined => {
+  for (const text of new Set([contents.manifest.checkpoint, witnessedCheckpoint(contents)])) {
+    const fault = cosignatureFaultOf(text, keys)
+    if (fault !== undefined) return fault
+  }
+  return undefined
 }
 
 /** @throws EvidenceFileError for a file that can't be read, or is no policy */
@@ -144,16 +153,16 @@ const readPolicy = (file: string): WitnessPolicy => {
   }
 }
 
-/** Whether the log that a policy names and the witnesses that it demands signed the tree. */
+/** Whether the log that a policy names and the witnesses that it demands signed the tree, or the one of log 0 that holds it. */
 const judgePolicy = (
-  { manifest }: Contents,
+  contents: Contents,
   policy: WitnessPolicy,
 ): { readonly isMet: boolean; readonly cosigned: readonly Cosigned[] } => {
-  const note = readNote(manifest.checkpoint)
+  const note = readNote(witnessedCheckpoint(contents))
   return note === undefined ? { isMet: false, cosigned: [] } : judgeCheckpoint(note, policy, isNoteSigned)
 }
 
-const toReport = ({ header, manifest, rows, entries }: Contents): Report => ({
+const toReport = ({ header, log, manifest, rows, entries }: Contents): Report => ({
   ...NOTHING,
   issuer: String(header.issuer),
   organisationId: String(header.organisationId),
@@ -161,6 +170,7 @@ const toReport = ({ header, manifest, rows, entries }: Contents): Report => ({
   until: String(header.until),
   rows,
   entries,
+  log,
   treeSize: manifest.treeSize,
   root: manifest.root,
   complete: manifest.complete === true,
@@ -204,9 +214,29 @@ const verdict = ({ holds, reason, line, cosigned }: Report): string => {
   return `The evidence does not hold: ${reason}${line === null ? '' : ` in line ${line}`}`
 }
 
+/** Its number, and what log 0 holds of it where that was checked. */
+const logLine = ({ holds, log, treeSize }: Report): string => {
+  if (!holds) return String(log)
+  return treeSize === 0
+    ? `${log}, which was empty: the file has no head of it in log 0`
+    : `${log}, whose head stands in log 0`
+}
+
 const lines = (report: Report): string[] => {
-  const { issuer, organisationId, since, until, rows, entries, treeSize, root, complete, gaps, witnesses } =
-    report
+  const {
+    issuer,
+    organisationId,
+    since,
+    until,
+    rows,
+    entries,
+    log,
+    treeSize,
+    root,
+    complete,
+    gaps,
+    witnesses,
+  } = report
   if (issuer === null) return [verdict(report)]
   return [
     verdict(report),
@@ -215,6 +245,7 @@ const lines = (report: Report): string[] => {
     `window        ${since} up to ${until}`,
     `rows          ${rows}, of them ${entries} entries of the log`,
     `tree          ${treeSize} leaves, root ${root}`,
+    ...(log === 0 ? [] : [`log           ${logLine(report)}`]),
     `complete      ${complete ? 'yes' : `no: ${gaps.join(', ')}`}`,
     ...(witnesses === null
       ? []

@@ -3,6 +3,8 @@ import { setTimeout as pause } from 'node:timers/promises'
 import type { AuditPage } from '../../domain/audit/schemas.ts'
 import { readWithin } from '../../net/body.ts'
 import { EgressError } from '../../net/egress-error.ts'
+import { isObject } from '../../protocol/json-object.ts'
+import { logOf } from '../../protocol/log-heads.ts'
 
 const DEADLINE_MS = 20_000
 const MAX_TEXT_BYTES = 256 * 1024
@@ -27,27 +29,56 @@ export class UnreachableLog extends Error {
 }
 
 export interface LogClient {
-  /** Where the log is, without a slash at the end. */
+  /** Of the service, without a slash at the end. */
   readonly url: string
+  /** Which of its logs, from 0. */
+  readonly number: number
   checkpoint(): Promise<string>
   keys(): Promise<string>
   /** @param path such as `0/x001/234.p/17` */
   tile(path: string): Promise<Uint8Array<ArrayBuffer>>
+  /** How log 0 holds the newest head of this log; undefined where it holds none. */
+  head(): Promise<HeadAnswer | undefined>
   /** A page of the organisation's entries, the newest first. */
   entries(apiKey: string, cursor: string | undefined): Promise<AuditPage>
 }
 
-const isPage = (value: unknown): value is AuditPage =>
-  typeof value === 'object' &&
-  value !== null &&
-  'entries' in value &&
-  Array.isArray(value.entries) &&
-  'checkpoint' in value &&
-  typeof value.checkpoint === 'string'
+/** As `GET /log/{log}/head` answers it. */
+export interface HeadAnswer {
+  readonly entry: string
+  readonly index: number
+  /** Lower-case hex. */
+  readonly hashes: readonly string[]
+  readonly checkpoint: string
+}
 
-/** All of its functions throw UnreachableLog. @param url of the service */
-export const createLogClient = (url: string): LogClient => {
+const isHead = (value: unknown): value is HeadAnswer =>
+  isObject(value) &&
+  typeof value.entry === 'string' &&
+  typeof value.index === 'number' &&
+  typeof value.checkpoint === 'string' &&
+  Array.isArray(value.hashes) &&
+  value.hashes.every((hash) => typeof hash === 'string' && /^[0-9a-f]{64}$/.test(hash))
+
+const isPage = (value: unknown): value is AuditPage =>
+  isObject(value) &&
+  Array.isArray(value.entries) &&
+  typeof value.checkpoint === 'string' &&
+  logOf(value.log) !== undefined
+
+/** @throws UnreachableLog for what is no JSON */
+const readJson = (path: string, bytes: Buffer): unknown => {
+  try {
+    return JSON.parse(bytes.toString())
+  } catch (error) {
+    throw new UnreachableLog(`${path} answered something else.`, { cause: error })
+  }
+}
+
+/** All of its functions throw UnreachableLog. @param url of the service @param number which of its logs, from 0 */
+export const createLogClient = (url: string, number = 0): LogClient => {
   const base = url.replace(/\/$/, '')
+  const own = number === 0 ? '' : `/log/${number}`
 
   const askOnce = async (path: string, headers: Record<string, string>): Promise<Response> => {
     try {
@@ -92,19 +123,31 @@ export const createLogClient = (url: string): LogClient => {
 
   return {
     url: base,
-    checkpoint: async () => (await ask('/checkpoint', MAX_TEXT_BYTES)).toString(),
-    keys: async () => (await ask('/checkpoint/keys', MAX_TEXT_BYTES)).toString(),
+    number,
+    checkpoint: async () => (await ask(`${own}/checkpoint`, MAX_TEXT_BYTES)).toString(),
+    keys: async () => (await ask(`${own}/checkpoint/keys`, MAX_TEXT_BYTES)).toString(),
     async tile(path) {
-      const bytes = await ask(`/tile/${path}`, TILE_BYTES)
+      const bytes = await ask(`${own}/tile/${path}`, TILE_BYTES)
       const width = /[.]p[/](\d+)$/.exec(path)?.[1]
       if (bytes.length !== (width === undefined ? TILE_BYTES : Number(width) * HASH_BYTES))
-        throw new UnreachableLog(`/tile/${path} answered ${bytes.length} bytes.`)
+        throw new UnreachableLog(`${own}/tile/${path} answered ${bytes.length} bytes.`)
       return new Uint8Array(bytes)
+    },
+    async head() {
+      const path = `${own}/head`
+      try {
+        const value = readJson(path, await ask(path, MAX_TEXT_BYTES))
+        if (isHead(value)) return value
+      } catch (error) {
+        if (error instanceof UnreachableLog && error.status === NOT_FOUND) return undefined
+        throw error
+      }
+      throw new UnreachableLog(`${path} answered something else.`)
     },
     async entries(apiKey, cursor) {
       const path = `/api/audit?limit=1000${cursor === undefined ? '' : `&cursor=${cursor}`}`
       const body = await ask(path, MAX_PAGE_BYTES, { authorization: `Bearer ${apiKey}` })
-      const page: unknown = JSON.parse(body.toString())
+      const page = readJson('/api/audit', body)
       if (!isPage(page)) throw new UnreachableLog('/api/audit answered something else.')
       return page
     },

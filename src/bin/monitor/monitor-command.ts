@@ -16,7 +16,7 @@ newest one is kept in the state file, which is on the disk before it counts, so 
 With an API key of an organisation (scope audit) its own entries are looked for, too: each must be what was hashed, stand at its place,
 and not be gone from the list.
 
-The command of --alert is run by the shell, with the finding on its standard input as JSON: {at, url, origin, code, detail, checkpoints}. It
+The command of --alert is run by the shell, with the finding on its standard input as JSON: {at, url, origin, code, log, detail, checkpoints}. It
 is told once, and again when it came back after it was gone; if its exit status is not 0, it is run again at the next look. That the log does
 not answer is told after three looks.
 

@@ -1,4 +1,4 @@
-/** What a monitor remembers of a log: a file that is replaced whole, so that the newest checkpoint is never forgotten. @module */
+/** What a monitor remembers of the logs of a service: a file that is replaced whole, so that the newest checkpoint is never forgotten. @module */
 import { readIfThere, writeDurably } from '../../store/durable-file.ts'
 
 /** The newest of the organisation's entries that was found in the log. */
@@ -8,7 +8,7 @@ export interface KnownEntry {
   readonly leafHash: string
 }
 
-export interface MonitorState {
+export interface LogState {
   readonly origin: string
   /** Verifier keys of the log, one a line. */
   readonly keys: string
@@ -20,6 +20,14 @@ export interface MonitorState {
     readonly note: string
   } | null
   readonly newestEntry: KnownEntry | null
+  /** Size that the head of this log in log 0 must reach, and since when (Unix ms); absent in log 0, and while the log is empty. */
+  readonly awaited?: { readonly size: number; readonly since: number }
+}
+
+/** Of log 0, and of the others that were seen. */
+export interface MonitorState extends LogState {
+  /** By their numbers; absent where there are none. */
+  readonly logs?: Readonly<Record<string, LogState>>
 }
 
 const isState = (value: unknown): value is MonitorState =>

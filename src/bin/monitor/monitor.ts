@@ -1,57 +1,32 @@
 /**
- * Follows a log from outside: whoever signs it can't show it one tree today and another one tomorrow. Each checkpoint must carry the log's
- * signatures, and go on from the newest that was accepted, which hashes from the log's tiles prove.
+ * Follows all logs of a service from outside: each must go on from what was seen of it, and log 0 must hold the heads of the others, which go
+ * with what these logs publish. So who follows, or cosigns, log 0 sees when another one is shown otherwise to somebody else.
  * @module
  */
-import { hash } from 'node:crypto'
-import type { AuditEntry } from '../../domain/audit/schemas.ts'
-import { isNoteSigned } from '../../keys/note-signatures.ts'
-import { hexOf, NOTE_ED25519, type ReadNote, readNote, signaturesBy } from '../../protocol/checkpoint/note.ts'
-import { checkedVerifierKey } from '../../protocol/checkpoint/signed-note.ts'
-import { judgeCheckpoint, type WitnessPolicy } from '../../protocol/checkpoint/witness-policy.ts'
-import type { Tree } from '../../web/result/checkpoint.ts'
-import { checkConsistency } from '../../web/result/consistency.ts'
-import { readCosignature } from '../../web/result/cosignature.ts'
-import type { Finding } from '../../web/result/finding.ts'
-import { leafHashOf, openTree, type PublishedTree } from '../../web/result/inclusion.ts'
-import { type LogClient, NOT_FOUND, UnreachableLog } from './log-client.ts'
-import type { MonitorState } from './monitor-state.ts'
+import { readNote } from '../../protocol/checkpoint/note.ts'
+import { checkedVerifierKey, verifierKey } from '../../protocol/checkpoint/signed-note.ts'
+import type { WitnessPolicy } from '../../protocol/checkpoint/witness-policy.ts'
+import { MAX_LOGS, originOfLog } from '../../protocol/log-heads.ts'
+import { type OtherLog, observeHead } from './head-monitor.ts'
+import { createLogClient, type LogClient, NOT_FOUND, UnreachableLog } from './log-client.ts'
+import { type CheckedEntries, createLogMonitor, type MonitorFinding, unreachable } from './log-monitor.ts'
+import type { LogState, MonitorState } from './monitor-state.ts'
 
-/** Node's, in the form that the checks of pages take. */
-const HASHING = { sha256: async (data: Uint8Array) => new Uint8Array(hash('sha256', data, 'buffer')) }
+export { FINDING_CODES, type MonitorFinding } from './log-monitor.ts'
 
-export const FINDING_CODES = [
-  'UNREACHABLE',
-  'CHECKPOINT_MALFORMED',
-  'ORIGIN_MISMATCH',
-  'CHECKPOINT_UNSIGNED',
-  'COSIGNATURE_MISSING',
-  'COSIGNATURE_INVALID',
-  'WITNESSES_MISSING',
-  'LOG_SHRANK',
-  'LOG_FORKED',
-  'LOG_INCONSISTENT',
-  'ENTRY_CHANGED',
-  'ENTRY_NOT_IN_LOG',
-  'ENTRY_MISSING',
-] as const
-
-export interface MonitorFinding {
-  readonly code: (typeof FINDING_CODES)[number]
-  readonly detail: string
-  /** The checkpoints that show it: keep them. */
-  readonly checkpoints: readonly string[]
-}
+/** How often numbers of logs are asked for that no log is known to have: one may have been hidden, and with it those after it. */
+const PROBE_MS = 3_600_000
 
 export interface Round {
   readonly findings: readonly MonitorFinding[]
-  /** Of the newest checkpoint that was accepted. */
+  /** Of the newest checkpoint of log 0 that was accepted. */
   readonly size: number | undefined
-  /** Of the organisation's entries that were found in the log by this round. */
+  /** Of the organisation's entries that were found in its log by this round. */
   readonly entries: number
 }
 
 interface Options {
+  /** Log 0 of the service. */
   readonly log: LogClient
   readonly policy: WitnessPolicy | undefined
   /** Of an organisation, whose entries are looked for as well. */
@@ -61,173 +36,147 @@ interface Options {
   readonly remember: (state: MonitorState) => Promise<void>
 }
 
-const signatureFault = (note: ReadNote, keys: string): Omit<MonitorFinding, 'checkpoints'> | undefined => {
-  const own = keys.split('\n').flatMap((line) => checkedVerifierKey(line) ?? [])
-  const [classical, others] = [
-    own.filter(({ type }) => type === NOTE_ED25519),
-    own.filter(({ type }) => type !== NOTE_ED25519),
-  ]
-  if (classical.length > 0 && !classical.some((key) => signaturesBy(note, key).some(isNoteSigned)))
-    return { code: 'CHECKPOINT_UNSIGNED', detail: 'No Ed25519 key that is known of the log signed it.' }
-  if (others.length === 0) return undefined
-  const read = readCosignature(note, others)
-  return 'fault' in read ? { code: read.fault, detail: read.detail } : undefined
+/** All logs are signed with the same keys, each under its own name. @param keys verifier keys, one a line */
+const renamed = (keys: string, name: string): string =>
+  keys
+    .split('\n')
+    .flatMap((line) => checkedVerifierKey(line) ?? [])
+    .map(({ type, publicKey }) => `${verifierKey({ name, type, publicKey })}\n`)
+    .join('')
+
+/** What is found; a log that does not answer is a finding itself, so that the others are looked at all the same. */
+const attempt = async (
+  number: number,
+  find: () => Promise<MonitorFinding | undefined>,
+): Promise<MonitorFinding | undefined> => {
+  try {
+    return await find()
+  } catch (error) {
+    return unreachable(error, number)
+  }
 }
 
-/** Whether something can be read at all. Nothing is said of the log while it does not answer. */
-const unreachable = (error: unknown): MonitorFinding => {
-  if (error instanceof UnreachableLog) return { code: 'UNREACHABLE', detail: error.message, checkpoints: [] }
-  throw error
-}
+/** What a log answered when it was asked for its checkpoint. */
+type Answer = string | UnreachableLog
 
-/** @returns what looks at the log once, each time it is called */
+const isSilent = (answer: Answer): boolean => answer instanceof UnreachableLog && answer.status !== NOT_FOUND
+
+/** @returns what looks at the logs once, each time it is called */
 export const createMonitor = ({ log, policy, apiKey, remember, ...options }: Options) => {
   let { state } = options
-
+  const { logs = {}, ...stateOfFirst } = state
   const change = async (changes: Partial<MonitorState>): Promise<void> => {
     const next = { ...state, ...changes }
     await remember(next)
     state = next
   }
+  const first = createLogMonitor({ log, state: stateOfFirst, remember: change })
+  const others = new Map<number, OtherLog>()
+  /** The greatest number of a log that there was. */
+  let highest = Math.max(0, ...Object.keys(logs).map(Number))
+  let probedAt = Number.NEGATIVE_INFINITY
 
-  /** Whether a tree goes on from a smaller one, by the tiles that are published now. @throws UnreachableLog */
-  const continues = async (earlier: Tree, later: Tree): Promise<Finding> => {
-    const hashes = await openTree(later.size, log, HASHING).consistency(earlier.size)
-    return checkConsistency(earlier, later, hashes, HASHING)
+  const open = (number: number): OtherLog => {
+    const client = createLogClient(log.url, number)
+    const origin = originOfLog(state.origin, number)
+    const fresh = { origin, newest: null, newestEntry: null }
+    // Those of log 0 as they are now, also after a rotation.
+    const own: LogState = { ...fresh, ...logs[number], keys: renamed(state.keys, origin) }
+    const keep = async (next: LogState): Promise<void> => {
+      await change({ logs: { ...state.logs, [number]: next } })
+      highest = Math.max(highest, number)
+    }
+    const opened = { client, monitor: createLogMonitor({ log: client, state: own, remember: keep }) }
+    others.set(number, opened)
+    return opened
   }
+  const other = (number: number): OtherLog => others.get(number) ?? open(number)
 
-  /** Whether a checkpoint that is older than the newest one is of the same log, which still has all of it. @throws UnreachableLog */
-  const isBehind = async (older: Tree, newest: Tree): Promise<boolean> => {
+  const ask = async (number: number): Promise<Answer> => {
     try {
-      return (await continues(older, newest)).outcome === 'passed'
+      return await createLogClient(log.url, number).checkpoint()
     } catch (error) {
-      if (error instanceof UnreachableLog && error.status === NOT_FOUND) return false
+      if (error instanceof UnreachableLog) return error
       throw error
     }
   }
 
-  /** Holds a checkpoint, whose signatures were checked, against the newest one. @throws UnreachableLog */
-  const continuationFault = async (note: ReadNote, text: string): Promise<MonitorFinding | undefined> => {
-    const { newest } = state
-    if (newest === null) return undefined
-    const tree = { size: note.size, root: hexOf(note.root) }
-    const checkpoints = [newest.note, text]
-    if (tree.size < newest.size) {
-      if (await isBehind(tree, newest)) return undefined
-      const detail = `The log had ${newest.size} entries, now signs a checkpoint of ${tree.size}, and has lost what was between them.`
-      return { code: 'LOG_SHRANK', detail, checkpoints }
+  /** Whatever else answers at a number, it is no log that there ever was. */
+  const isLog = (number: number, answer: Answer): boolean =>
+    typeof answer === 'string' && readNote(answer)?.origin === originOfLog(state.origin, number)
+
+  /** @throws UnreachableLog */
+  const observeOther = async (number: number, answer: Answer): Promise<MonitorFinding | undefined> => {
+    if (typeof answer === 'string') {
+      // The checkpoint before the head, which then covers it.
+      const fault = await other(number).monitor.observe(answer, undefined)
+      return fault ?? (await observeHead(other(number), first))
     }
-    if (tree.size === newest.size)
-      return tree.root === newest.root
-        ? undefined
-        : { code: 'LOG_FORKED', detail: `The log signed two trees of ${tree.size} entries.`, checkpoints }
-    const { outcome, detail } = await continues(newest, tree)
-    return outcome === 'passed' ? undefined : { code: 'LOG_INCONSISTENT', detail, checkpoints }
+    if (answer.status !== NOT_FOUND) throw answer
+    const note = state.logs?.[number]?.newest?.note
+    const detail =
+      note === undefined
+        ? `There is no log ${number}, but one of a greater number.`
+        : `Log ${number}, which was seen before, is gone.`
+    return { code: 'LOG_MISSING', log: number, detail, checkpoints: note === undefined ? [] : [note] }
   }
 
-  /**
-   * Accepts a checkpoint, or says why not. @param demanded what it must have been cosigned by
-   * @throws UnreachableLog
-   */
-  const observe = async (
-    text: string,
-    demanded: WitnessPolicy | undefined,
-  ): Promise<MonitorFinding | undefined> => {
-    const found = (code: MonitorFinding['code'], detail: string): MonitorFinding => ({
-      code,
-      detail,
-      checkpoints: [text],
-    })
-    const note = readNote(text)
-    if (note === undefined) return found('CHECKPOINT_MALFORMED', 'What the log publishes is no checkpoint.')
-    if (note.origin !== state.origin)
-      return found('ORIGIN_MISMATCH', `It is of the log ${note.origin}, not of ${state.origin}.`)
-    const fault = signatureFault(note, state.keys)
-    if (fault !== undefined) return found(fault.code, fault.detail)
-    const broken = await continuationFault(note, text)
-    if (broken !== undefined) return broken
-    const root = hexOf(note.root)
-    if (note.size > (state.newest?.size ?? -1))
-      await change({ newest: { size: note.size, root, note: text } })
-    const { isMet, cosigned } = demanded
-      ? judgeCheckpoint(note, demanded, isNoteSigned)
-      : { isMet: true, cosigned: [] }
-    const names = cosigned.map(({ name }) => name).join(', ') || 'none'
-    return isMet
-      ? undefined
-      : found('WITNESSES_MISSING', `The policy is not met; of its witnesses cosigned: ${names}.`)
+  /** Looks at all logs but log 0. @param seeksNew whether also for logs that were not seen yet */
+  const observeOthers = async (seeksNew: boolean): Promise<(MonitorFinding | undefined)[]> => {
+    const isProbe = seeksNew && performance.now() - probedAt > PROBE_MS
+    const last = isProbe ? MAX_LOGS - 1 : Math.min(highest + Number(seeksNew), MAX_LOGS - 1)
+    const numbers = Array.from({ length: last }, (_, i) => i + 1)
+    const asked = await Promise.all(numbers.map(async (number) => ({ number, answer: await ask(number) })))
+    highest = Math.max(highest, ...asked.map(({ number, answer }) => (isLog(number, answer) ? number : 0)))
+    const findings: (MonitorFinding | undefined)[] = []
+    for (const { number, answer } of asked.slice(0, highest))
+      findings.push(await attempt(number, () => observeOther(number, answer)))
+    const silent = asked.slice(highest).find(({ answer }) => isSilent(answer))
+    if (silent !== undefined) findings.push(unreachable(silent.answer, silent.number))
+    else if (isProbe) probedAt = performance.now()
+    return findings
   }
 
-  /** Holds an entry of the organisation against the tree. @throws UnreachableLog */
-  const entryFault = async (
-    { index, entry, leafHash }: AuditEntry,
-    { root, note }: { readonly root: string; readonly note: string },
-    tree: Pick<PublishedTree, 'rootWith'>,
-  ): Promise<MonitorFinding | undefined> => {
-    const checkpoints = [note]
-    if (entry !== null && (await leafHashOf(entry, HASHING)) !== leafHash)
-      return { code: 'ENTRY_CHANGED', detail: `Entry ${index} is not what was hashed.`, checkpoints }
-    if ((await tree.rootWith(leafHash, index)) === root) return undefined
-    return { code: 'ENTRY_NOT_IN_LOG', detail: `Entry ${index} is not in the log at its place.`, checkpoints }
+  /** The log that has the organisation's entries, by those that were found before: the service can't choose another one. */
+  const ownLog = (): number | undefined => {
+    if (state.newestEntry !== null) return 0
+    const found = Object.entries(state.logs ?? {}).find(([, { newestEntry }]) => newestEntry !== null)
+    return found && Number(found[0])
   }
 
-  /** The organisation's entries that are newer than those known, the newest first, and the known one again. @throws UnreachableLog */
-  const readEntries = async (
-    key: string,
-  ): Promise<{ entries: AuditEntry[]; fault: MonitorFinding | undefined }> => {
-    const known = state.newestEntry?.index ?? -1
-    const entries: AuditEntry[] = []
-    for (let cursor: string | undefined; ; ) {
-      const page = await log.entries(key, cursor)
-      const fault = cursor === undefined ? await observe(page.checkpoint, undefined) : undefined
-      if (fault !== undefined) return { entries: [], fault }
-      entries.push(...page.entries.filter(({ index }) => index >= known))
-      const last = page.entries.at(-1)
-      if (page.nextCursor === null || last === undefined || last.index <= known)
-        return { entries, fault: undefined }
-      cursor = page.nextCursor
-    }
+  /** @throws UnreachableLog */
+  const checkEntries = async (key: string, own: number | undefined): Promise<CheckedEntries> => {
+    const page = await log.entries(key, undefined)
+    const said = page.log ?? 0
+    if (own === undefined || own === said)
+      return (said === 0 ? first : other(said).monitor).checkEntries(key, page)
+    const detail = `Entries of log ${own} were seen before, and the list is now said to be of log ${said}.`
+    const { newest } = own === 0 ? state : (state.logs?.[own] ?? { newest: null })
+    const checkpoints = [newest?.note, page.checkpoint].filter((note) => note !== undefined)
+    return { findings: [{ code: 'ENTRY_MISSING', log: own, detail, checkpoints }], count: 0 }
   }
 
-  const checkEntries = async (key: string): Promise<{ findings: MonitorFinding[]; count: number }> => {
-    const read = await readEntries(key)
-    const { newest, newestEntry } = state
-    if (read.fault !== undefined) return { findings: [read.fault], count: 0 }
-    if (newest === null) return { findings: [], count: 0 }
-    const findings: MonitorFinding[] = []
-    const isKnown = ({ index, leafHash }: AuditEntry) =>
-      index === newestEntry?.index && leafHash === newestEntry.leafHash
-    if (newestEntry !== null && !read.entries.some(isKnown)) {
-      const detail = `Entry ${newestEntry.index}, which was seen before, is not listed any more.`
-      findings.push({ code: 'ENTRY_MISSING', detail, checkpoints: [newest.note] })
+  const checkOwnEntries = async (): Promise<CheckedEntries> => {
+    if (apiKey === undefined) return { findings: [], count: 0 }
+    const own = ownLog()
+    try {
+      return await checkEntries(apiKey, own)
+    } catch (error) {
+      return { findings: [unreachable(error, own ?? 0)], count: 0 }
     }
-    const tree = openTree(newest.size, log, HASHING)
-    // What was appended after the checkpoint is for the next round.
-    const covered = read.entries.filter((entry) => entry.index < newest.size && !isKnown(entry))
-    for (const entry of covered) {
-      const fault = await entryFault(entry, newest, tree)
-      if (fault !== undefined) findings.push(fault)
-    }
-    const [top] = covered
-    if (findings.length === 0 && top !== undefined)
-      await change({ newestEntry: { index: top.index, leafHash: top.leafHash } })
-    return { findings, count: findings.length === 0 ? covered.length : 0 }
   }
 
   return async (): Promise<Round> => {
-    const findings: MonitorFinding[] = []
-    let entries = 0
-    try {
-      const fault = await observe(await log.checkpoint(), policy)
-      if (fault !== undefined) findings.push(fault)
-      if (apiKey !== undefined) {
-        const checked = await checkEntries(apiKey)
-        findings.push(...checked.findings)
-        entries = checked.count
-      }
-    } catch (error) {
-      findings.push(unreachable(error))
+    const fault = await attempt(0, async () => first.observe(await log.checkpoint(), policy))
+    const isDown = fault?.code === 'UNREACHABLE'
+    const others = await observeOthers(!isDown)
+    const { findings, count } = await checkOwnEntries()
+    // A service that is down is told of once.
+    const further = [...others, ...findings].filter((found) => !(isDown && found?.code === 'UNREACHABLE'))
+    return {
+      findings: [fault, ...further].filter((found) => found !== undefined),
+      size: state.newest?.size,
+      entries: count,
     }
-    return { findings, size: state.newest?.size, entries }
   }
 }

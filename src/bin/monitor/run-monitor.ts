@@ -14,8 +14,8 @@ import { type MonitorState, readState, writeState } from './monitor-state.ts'
 /** Exit statuses beside 0, all is well: something was found · it could not be checked. */
 const EXIT_FOUND = 1
 const EXIT_UNKNOWN = 2
-/** A log that does not answer is told about once it has not answered so often in a row. */
-const UNREACHABLE_ROUNDS = 3
+/** A log that does not answer is told about once it has not answered at so many looks in a row. */
+const UNREACHABLE_LOOKS = 3
 const ALERT_TIMEOUT_MS = 60_000
 
 export interface Flags {
@@ -107,25 +107,29 @@ const runAlert = (command: string, alert: object): Promise<boolean> =>
     child.stdin.end(`${JSON.stringify(alert)}\n`)
   })
 
+/** The same finding of another log is another one. */
+const keyOf = ({ code, log }: MonitorFinding): string => (log === 0 ? code : `${code} of log ${log}`)
+
 /** Tells what was found once, and again after it was gone. */
 const createTeller = (log: LogClient, origin: string, { alert, once }: Flags) => {
   const known = new Set<string>()
-  let unreachable = 0
+  /** Looks in a row at which something was found. */
+  let looks: ReadonlyMap<string, number> = new Map()
   const tell = async (finding: MonitorFinding): Promise<void> => {
-    console.error(printable(`${new Date().toISOString()} ${finding.code}: ${finding.detail}`))
+    console.error(printable(`${new Date().toISOString()} ${keyOf(finding)}: ${finding.detail}`))
     for (const note of finding.checkpoints) console.error(note.split('\n').map(printable).join('\n'))
     const at = new Date().toISOString()
     const isTold = alert === undefined || (await runAlert(alert, { at, url: log.url, origin, ...finding }))
-    if (isTold) known.add(finding.code)
+    if (isTold) known.add(keyOf(finding))
     else console.error('The alert command failed; it is run again with the next look at the log.')
   }
   return async (findings: readonly MonitorFinding[]): Promise<void> => {
-    const codes = new Set<string>(findings.map(({ code }) => code))
-    for (const code of known) if (!codes.has(code)) known.delete(code)
-    unreachable = codes.has('UNREACHABLE') ? unreachable + 1 : 0
+    looks = new Map(findings.map(keyOf).map((key) => [key, (looks.get(key) ?? 0) + 1]))
+    for (const key of known) if (!looks.has(key)) known.delete(key)
     for (const finding of findings) {
-      const isEarly = finding.code === 'UNREACHABLE' && !once && unreachable < UNREACHABLE_ROUNDS
-      if (!isEarly && !known.has(finding.code)) await tell(finding)
+      const key = keyOf(finding)
+      const isEarly = finding.code === 'UNREACHABLE' && !once && (looks.get(key) ?? 0) < UNREACHABLE_LOOKS
+      if (!isEarly && !known.has(key)) await tell(finding)
     }
   }
 }

@@ -8,11 +8,7 @@ import { MEMORY_DATA_DIR } from '../../config/secrets.ts'
 import { opensKeys } from '../../keys/data-keys.ts'
 import { createSealing } from '../../keys/sealing.ts'
 import { expectOpens, type signingKeys } from '../../keys/signers.ts'
-import { createHighWater } from '../../ledger/checkpoints/high-water.ts'
 import { isAtHome, readHome } from '../../ledger/checkpoints/home.ts'
-import { HEAD_NAME } from '../../ledger/tables.ts'
-import { createLog, type Head } from '../../ledger/tree/log.ts'
-import { leafHash } from '../../ledger/tree/merkle.ts'
 import { type Database, openDatabase } from '../../store/database.ts'
 import { DirectoryLocked } from '../../store/directory-lock.ts'
 import { isComplete } from '../../store/embedded/pglite.ts'
@@ -20,10 +16,9 @@ import { missingMigrations, SCHEMA_VERSION } from '../../store/migrate.ts'
 import { openRedis } from '../../store/redis.ts'
 import type { RowOf } from '../../store/table.ts'
 import { DISK_RESERVE_BYTES } from '../../store/watch/disk.ts'
-import { startProgress } from './progress.ts'
+import { error, ok, type Run, type State, warning } from './examination.ts'
+import { examineLogs } from './logs.ts'
 import { examineSessions } from './sessions.ts'
-
-type State = 'ok' | 'warning' | 'error'
 
 interface Finding {
   readonly what: string
@@ -36,24 +31,13 @@ interface Flags {
   readonly json?: true
 }
 
-type Examination = () => Promise<readonly [State, string]>
-
 const LOW_DISK_BYTES = 2 ** 30
 const MAX_SKEW_MS = 2000
 const SLOW_MS = 250
 const WAIT_MS = 3000
-/** Newest entries whose hashes are recomputed; all of them with --full. */
-const RECENT_ENTRIES = 2000
-const PAGE_ENTRIES = 1000
 const MIB = 2 ** 20
 
-const ok = (text: string) => ['ok', text] as const
-const warning = (text: string) => ['warning', text] as const
-const error = (text: string) => ['error', text] as const
-
 const messageOf = (thrown: unknown): string => (thrown instanceof Error ? thrown.message : String(thrown))
-
-const equal = (a: Uint8Array, b: Uint8Array): boolean => Buffer.compare(a, b) === 0
 
 const examineDisk = async ({ dataDir }: Config) => {
   if (dataDir === MEMORY_DATA_DIR) return ok('DATA_DIR is memory: nothing is kept on disk')
@@ -102,87 +86,12 @@ const examineHome = async (database: Database) => {
   )
 }
 
-const examineTree = async (database: Database) => {
-  const log = createLog(database)
-  const head = await log.head()
-  if (equal(await log.root(head.size), head.root))
-    return ok(`the root over ${head.size} entries recomputes from the hashes`)
-  return error(
-    `the hashes do not give the root over ${head.size} entries: the database was altered; keep it as it is and restore a backup`,
-  )
-}
-
-interface StoredEntry {
-  readonly idx: number
-  readonly entry: string
-  readonly leaf_hash: Uint8Array
-}
-
-const examineEntries = async (database: Database, isFull: boolean) => {
-  const log = createLog(database)
-  const { size } = await log.head()
-  const progress = isFull ? startProgress() : undefined
-  let checked = 0
-  try {
-    for (let from = isFull ? 0 : Math.max(0, size - RECENT_ENTRIES); from < size; from += PAGE_ENTRIES) {
-      const to = Math.min(from + PAGE_ENTRIES, size)
-      const { rows } = await database.query<StoredEntry>(
-        'SELECT idx, entry, leaf_hash FROM ledger_entries WHERE idx >= $1 AND idx < $2 ORDER BY idx',
-        [from, to],
-      )
-      if (rows.length !== to - from)
-        return error(
-          `${to - from - rows.length} of the entries ${from} to ${to - 1} are missing: the database was altered; keep it as it is and restore a backup`,
-        )
-      const hashes = await log.hashes(rows.map(({ idx }) => ({ from: idx, to: idx + 1 })))
-      const wrong = rows.find(({ entry, leaf_hash }, i) => {
-        const hash = leafHash(entry)
-        return !equal(hash, leaf_hash) || !equal(hash, hashes[i] ?? new Uint8Array())
-      })
-      if (wrong)
-        return error(`entry ${wrong.idx} does not have the hash that the log says: the database was altered`)
-      checked += rows.length
-      progress?.step(`entries checked: ${to} of ${size}`)
-    }
-  } finally {
-    progress?.end()
-  }
-  return ok(`${checked} of ${size} entries have the hashes of the log${isFull ? '' : '; --full checks all'}`)
-}
-
-const examineCheckpoint = async (database: Database, { dataDir }: Config) => {
-  const log = createLog(database)
-  const { size } = await log.head()
-  const generation = (await readHome(database))?.generation ?? 1
-  const signed = await database
-    .knex<Head & { name: string }>('ledger_checkpoint')
-    .where({ name: HEAD_NAME })
-    .first('size', 'root')
-  const mark = await createHighWater(dataDir === MEMORY_DATA_DIR ? undefined : dataDir, generation).read()
-  for (const [whose, known] of [
-    ['the last checkpoint', signed],
-    ['the high-water mark of DATA_DIR', mark],
-  ] as const) {
-    if (known === undefined) continue
-    if (known.size > size)
-      return error(
-        `${whose} was signed over ${known.size} entries, the log has ${size}: it is an older copy, and nothing will be signed`,
-      )
-    if (!equal(await log.root(known.size), known.root))
-      return error(`${whose} has another root at ${known.size} entries than the log: nothing will be signed`)
-  }
-  return ok(
-    signed
-      ? `the log of ${size} entries goes on from what was signed over ${signed.size}`
-      : 'nothing was signed yet',
-  )
-}
-
 const examineClock = async (database: Database) => {
   const asked = Date.now()
   const { rows } = await database.query<{ now: number; last: number | null }>(
     `SELECT (extract(epoch FROM clock_timestamp()) * 1000)::bigint AS now, (SELECT max(at) FROM
-       (SELECT at FROM ledger_entries ORDER BY idx DESC LIMIT 1) AS newest) AS last`,
+       (SELECT newest.at FROM ledger_head AS h CROSS JOIN LATERAL (SELECT at FROM ledger_entries AS e WHERE e.log = h.log
+         ORDER BY idx DESC LIMIT 1) AS newest) AS each) AS last`,
     [],
   )
   const middle = (asked + Date.now()) / 2
@@ -256,13 +165,9 @@ const examineDatabase = async (
   if (!isCurrent) return
   await run('key', () => examineKey(database, config))
   await run('home', () => examineHome(database))
-  await run('tree', () => examineTree(database))
-  await run('entries', () => examineEntries(database, isFull))
-  await run('checkpoint', () => examineCheckpoint(database, config))
+  await examineLogs(database, config, isFull, run)
   await run('clock', () => examineClock(database))
 }
-
-type Run = (what: string, examine: Examination) => Promise<void>
 
 const examineAll = async (isFull: boolean, run: Run): Promise<void> => {
   let config: Config | undefined

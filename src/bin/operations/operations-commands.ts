@@ -92,7 +92,10 @@ const restoreCommand = (): Command =>
   new Command('restore')
     .description('restore a backup, and say that the log may go on')
     .argument('[file]', 'a backup; it is unpacked into an empty DATA_DIR')
-    .option('--checkpoint <file>', 'the newest checkpoint of the log, as /checkpoint served it')
+    .option(
+      '--checkpoint <file...>',
+      'the newest checkpoint of each log, as /checkpoint and /log/{log}/checkpoint served them',
+    )
     .option('--new-log', 'start a new log, under a new name')
     .addHelpText('after', RESTORE_HELP)
     .action(async (file, flags) => (await import('./restore.ts')).restore(file, flags))

@@ -21,13 +21,15 @@ import { isAtHome, leaveHome, originOf, readHome } from '../../ledger/checkpoint
 import { createLedger } from '../../ledger/ledger.ts'
 import { HEAD_NAME } from '../../ledger/tables.ts'
 import { createLog, type Head } from '../../ledger/tree/log.ts'
+import { MAX_LOGS, originOfLog } from '../../protocol/log-heads.ts'
 import { type Database, openDatabase } from '../../store/database.ts'
 import { PLACE_FILE } from '../../store/embedded/pglite.ts'
 import { readBackup } from './archive.ts'
 import { startProgress } from './progress.ts'
 
 interface Flags {
-  readonly checkpoint?: string
+  /** One of each log. */
+  readonly checkpoint?: readonly string[]
   readonly newLog?: true
 }
 
@@ -60,9 +62,15 @@ interface Copy {
   readonly database: Database
   readonly sealing: Sealing
   readonly signers: Signers
+  readonly generation: number
+  /** From log 0 on. */
+  readonly logs: readonly CopiedLog[]
+}
+
+interface CopiedLog {
+  readonly number: number
   /** Under which its last checkpoint was signed. */
   readonly origin: string
-  readonly generation: number
   /** The last checkpoint that it knows of itself. */
   readonly signed: { readonly size: number; readonly note: string; readonly signed_at: number } | undefined
   readonly head: Head
@@ -70,6 +78,7 @@ interface Copy {
 
 /** A checkpoint that was shown. */
 interface Shown extends Head {
+  readonly log: CopiedLog
   readonly file: string
   readonly note: string
 }
@@ -79,19 +88,19 @@ const examine = async (database: Database, { masterKey, baseUrl }: Config): Prom
   close()
   const signers = await createSigners({ database, sealing, clock: systemClock })
   const generation = (await readHome(database))?.generation ?? 1
-  const signed = await database
-    .knex<NonNullable<Copy['signed']> & { name: string }>('ledger_checkpoint')
-    .where({ name: HEAD_NAME })
-    .first('size', 'note', 'signed_at')
-  return {
-    database,
-    sealing,
-    signers,
-    generation,
-    origin: signed?.note.split('\n', 1)[0] ?? originOf(new URL(baseUrl).host, generation),
-    signed,
-    head: await createLog(database).head(),
-  }
+  const numbers: number[] = await database.knex('ledger_head').orderBy('log').pluck('log')
+  const logs = await Promise.all(
+    numbers.map(async (number): Promise<CopiedLog> => {
+      const signed = await database
+        .knex<NonNullable<CopiedLog['signed']> & { log: number }>('ledger_checkpoint')
+        .where({ log: number })
+        .first('size', 'note', 'signed_at')
+      const origin = originOfLog(originOf(new URL(baseUrl).host, generation), number)
+      const head = await createLog(database, number).head()
+      return { number, origin: signed?.note.split('\n', 1)[0] ?? origin, signed, head }
+    }),
+  )
+  return { database, sealing, signers, generation, logs }
 }
 
 const SO =
@@ -99,30 +108,34 @@ const SO =
 
 /** @returns why the copy does not go on from what was signed; undefined where it does */
 const breakOf = async (
-  { database, head }: Copy,
+  { database }: Copy,
+  { number, head }: CopiedLog,
   { size, root }: Head,
   whose: string,
 ): Promise<string | undefined> => {
   if (size > head.size)
     return `This copy is too old: ${whose} was signed over ${size} entries, the copy has ${head.size}, so ${size - head.size} are missing. Signing from here would fork the log. ${SO}`
-  if (Buffer.compare(await createLog(database).root(size), root) !== 0)
+  if (Buffer.compare(await createLog(database, number).root(size), root) !== 0)
     return `This copy is of another log, or of a fork: at ${size} entries it has another root than ${whose}. ${SO}`
   return undefined
 }
 
 /** @throws Error unless the copy goes on from what was signed */
-const expectContinued = async (copy: Copy, signed: Head, whose: string): Promise<void> => {
-  const fault = await breakOf(copy, signed, whose)
+const expectContinued = async (copy: Copy, log: CopiedLog, signed: Head, whose: string): Promise<void> => {
+  const fault = await breakOf(copy, log, signed, whose)
   if (fault !== undefined) throw new Error(fault)
 }
 
 /** @throws Error when a file holds no checkpoint that this log signed */
-const readCheckpoint = async ({ origin, signers }: Copy, file: string, note: string): Promise<Shown> => {
-  const found = await createCheckpointReader(origin, signers).read(note)
-  if (!('fault' in found)) return { ...found, file, note }
+const readCheckpoint = async ({ logs, signers }: Copy, file: string, note: string): Promise<Shown> => {
+  const [first] = logs
+  if (first === undefined) throw new Error('The ledger has no head: the schema is incomplete.')
+  const log = logs.find(({ origin }) => origin === note.split('\n', 1)[0]) ?? first
+  const found = await createCheckpointReader(log.origin, signers).read(note)
+  if (!('fault' in found)) return { ...found, log, file, note }
   throw new Error(
     found.fault === 'CHECKPOINT_MALFORMED'
-      ? `${file} holds no checkpoint of ${origin}.`
+      ? `${file} holds no checkpoint of ${first.origin}${logs.length > 1 ? ', nor of its other logs' : ''}.`
       : `${file} holds a checkpoint that no key of this copy signed: it is forged, or was signed after a key that the copy does not know was made.`,
   )
 }
@@ -131,15 +144,15 @@ const readCheckpoint = async ({ origin, signers }: Copy, file: string, note: str
  * What was recovered with PostgreSQL's own files is at home, although it may lack what was signed last: the checkpoint shows it.
  * @throws Error for a copy that has all of the checkpoint, or without one
  */
-const expectLoss = async (copy: Copy, shown: Shown | undefined): Promise<void> => {
-  if (shown && (await breakOf(copy, shown, shown.file)) !== undefined) return
+const expectLoss = async (copy: Copy, all: readonly Shown[]): Promise<void> => {
+  for (const shown of all) if ((await breakOf(copy, shown.log, shown, shown.file)) !== undefined) return
   throw new Error(
     'This database was not restored, or has all that was signed, as far as was shown: nothing was changed. --checkpoint names what it lacks.',
   )
 }
 
 /** @throws Error when the copy itself remembers a newer checkpoint, so that what was shown can't be the newest */
-const expectNewest = ({ signed }: Copy, { file, size }: Shown): void => {
+const expectNewest = ({ log: { signed }, file, size }: Shown): void => {
   if (signed === undefined || size >= signed.size) return
   throw new Error(
     `${file} is not the newest checkpoint: it was signed over ${size} entries, and the copy itself remembers one over ${signed.size}, signed at ${iso(signed.signed_at)}. Look for one that is at least as new as that; what was signed after the copy was made is only known elsewhere.`,
@@ -149,26 +162,60 @@ const expectNewest = ({ signed }: Copy, { file, size }: Shown): void => {
 const placeOf = async (database: Database): Promise<string> =>
   (await database.place()) ?? (await database.makePlace())
 
-/** The same log goes on. */
-const goOn = async (copy: Copy, config: Config, shown: Shown): Promise<void> => {
+/** @throws Error unless a checkpoint of each log that has entries was shown: one of log 0 says nothing of what was signed in others since */
+const expectEach = ({ logs }: Copy, all: readonly Shown[]): void => {
+  const missing = logs.filter(
+    ({ number, head, signed }) =>
+      (head.size > 0 || signed !== undefined) && all.every(({ log }) => log.number !== number),
+  )
+  if (missing.length === 0) return
+  const names = missing.map(({ origin }) => origin).join(', ')
+  throw new Error(`Show the newest checkpoint of each log; none was shown of ${names}. Nothing was changed.`)
+}
+
+/** @throws Error where this server remembers more of a log than the copy has, also of one that the copy is too old to have */
+const expectMarks = async (copy: Copy, directory: string | undefined): Promise<void> => {
+  const whose = "this server's high-water mark"
+  for (let number = 0; number < MAX_LOGS; number++) {
+    const mark = await createHighWater(directory, copy.generation, number).read()
+    if (mark === undefined || mark.size === 0) continue
+    const log = copy.logs.find((one) => one.number === number)
+    if (log === undefined)
+      throw new Error(
+        `This copy is too old: it has no log ${number}, of which ${whose} was signed over ${mark.size} entries. ${SO}`,
+      )
+    await expectContinued(copy, log, mark, whose)
+  }
+}
+
+/** The same logs go on. */
+const goOn = async (copy: Copy, config: Config, all: readonly Shown[]): Promise<void> => {
   const directory = config.dataDir === MEMORY_DATA_DIR ? undefined : config.dataDir
-  const highWater = createHighWater(directory, copy.generation)
-  const mark = await highWater.read()
-  if (mark) await expectContinued(copy, mark, "this server's high-water mark")
-  expectNewest(copy, shown)
-  await expectContinued(copy, shown, shown.file)
-  await highWater.raise(shown)
+  expectEach(copy, all)
+  await expectMarks(copy, directory)
+  for (const shown of all) {
+    expectNewest(shown)
+    await expectContinued(copy, shown.log, shown, shown.file)
+  }
+  for (const shown of all) await createHighWater(directory, copy.generation, shown.log.number).raise(shown)
   const place = await placeOf(copy.database)
   await copy.database.knex('ledger_home').where({ name: HEAD_NAME }).update({ place })
-  console.log(
-    `The copy has all ${shown.size} entries of ${shown.file}, and ${copy.head.size - shown.size} more. The log goes on as ${copy.origin}.`,
-  )
+  for (const { file, size, log } of all)
+    console.log(
+      `The copy has all ${size} entries of ${file}, and ${log.head.size - size} more. The log goes on as ${log.origin}.`,
+    )
 }
 
 /** A log of another name begins, with what this copy holds; its first entry says what was known of the one before. */
-const beginAnew = async (copy: Copy, { baseUrl }: Config, shown: Shown | undefined): Promise<void> => {
-  const { database, sealing, generation, head } = copy
-  const note = shown?.note ?? copy.signed?.note
+const beginAnew = async (copy: Copy, { baseUrl }: Config, all: readonly Shown[]): Promise<void> => {
+  const { database, sealing, generation } = copy
+  const known = copy.logs.map(({ number, origin, signed }) => ({
+    origin,
+    checkpoint: all.find(({ log }) => log.number === number)?.note ?? signed?.note ?? null,
+  }))
+  const [before, ...others] = known
+  if (before === undefined) throw new Error('The ledger has no head: the schema is incomplete.')
+  const size = copy.logs[0]?.head.size ?? 0
   const origin = originOf(new URL(baseUrl).host, generation + 1)
   // Outside of the change, which waits for nothing else.
   const place = await placeOf(database)
@@ -178,12 +225,12 @@ const beginAnew = async (copy: Copy, { baseUrl }: Config, shown: Shown | undefin
     await trx('ledger_home')
       .where({ name: HEAD_NAME })
       .update({ place, generation: generation + 1 })
-    const data = { event: 'log.begun', origin, before: { origin: copy.origin, checkpoint: note ?? null } }
+    const data = { event: 'log.begun', origin, before, ...(others.length > 0 && { others }) }
     return { entry: { type: 'account', data }, result: null }
   })
   await ledger.close()
   console.log(
-    `A new log begins as ${origin}, with the ${head.size} entries of this copy; entry ${head.size} holds the last known checkpoint of ${copy.origin}.`,
+    `A new log begins as ${origin}, with the ${size} entries of this copy; entry ${size} holds the last known checkpoint of ${before.origin}${others.length > 0 ? ' and its other logs' : ''}.`,
   )
 }
 
@@ -193,7 +240,7 @@ const NEXT =
 /** @param file a backup; undefined: the database is there already */
 export const restore = async (file: string | undefined, { checkpoint, newLog }: Flags): Promise<void> => {
   const config = loadConfig(process.env, { makesKey: false })
-  const note = checkpoint === undefined ? undefined : readFileSync(checkpoint, 'utf8')
+  const notes = (checkpoint ?? []).map((name) => ({ name, note: readFileSync(name, 'utf8') }))
   if (file !== undefined) await unpack(file, config)
   else if (checkpoint === undefined && !newLog) throw new Error('Name a backup, --checkpoint or --new-log.')
   const { databaseUrl, dataDir, migrate } = config
@@ -202,14 +249,12 @@ export const restore = async (file: string | undefined, { checkpoint, newLog }: 
     const copy = await examine(database, config)
     if (file !== undefined) await leaveHome(database)
     // Before anything is written to what was not unpacked here: it may be another database than was meant.
-    const shown =
-      checkpoint === undefined || note === undefined
-        ? undefined
-        : await readCheckpoint(copy, checkpoint, note)
+    const shown: Shown[] = []
+    for (const { name, note } of notes) shown.push(await readCheckpoint(copy, name, note))
     if (newLog && (await isAtHome(database, copy.generation))) await expectLoss(copy, shown)
     await leaveHome(database)
     if (newLog) await beginAnew(copy, config, shown)
-    else if (shown) await goOn(copy, config, shown)
+    else if (shown.length > 0) await goOn(copy, config, shown)
     else console.log(NEXT)
   } finally {
     await database.close()

@@ -45,7 +45,7 @@ export const LIBRARIES: readonly Library[] = [
       CORE,
       VERIFIER,
       /^src\/protocol\/(checkpoint|webhook)\//,
-      /^src\/protocol\/(base-field|canonical-json|hybrid-token|json-object|jws|merkle-proofs|proof-points|status|status-list|zk1)\.ts$/,
+      /^src\/protocol\/(base-field|canonical-json|hybrid-token|json-object|jws|log-heads|merkle-proofs|proof-points|status|status-list|zk1)\.ts$/,
     ],
   },
   {

@@ -8,6 +8,7 @@ import type { WitnessPolicy } from '../../protocol/checkpoint/witness-policy.ts'
 import { isObject } from '../../protocol/json-object.ts'
 import type { PageCrypto } from '../crypto/page-crypto.ts'
 import { askFile, askJson, textOf, UnreachableError } from '../http.ts'
+import type { PublishedLog } from '../result/inclusion.ts'
 import { published } from '../result/published.ts'
 import type { Asked } from './messages.ts'
 
@@ -40,6 +41,19 @@ const once = <T>(load: () => Promise<T>): (() => Promise<T>) => {
   }
 }
 
+/** Of each log the checkpoint is asked for once: it is the same wherever something is compared with it. */
+const eachOnce = (open: (log: number) => PublishedLog): ((log: number) => PublishedLog) => {
+  const opened = new Map<number, PublishedLog>()
+  return (log) => {
+    const known = opened.get(log)
+    if (known !== undefined) return known
+    const published = open(log)
+    const own = { ...published, checkpoint: once(published.checkpoint) }
+    opened.set(log, own)
+    return own
+  }
+}
+
 export type OwnService = ReturnType<typeof openService>
 
 /**
@@ -51,8 +65,7 @@ export const openService = (crypto: PageCrypto, policy?: WitnessPolicy, asked?: 
   crypto,
   policy,
   asked,
-  // Asked once: a checkpoint is the same wherever something is compared with it.
-  published: { ...published, log: { ...published.log, checkpoint: once(published.log.checkpoint) } },
+  published: { ...published, logAt: eachOnce(published.logAt) },
   /** What the service calls itself in what it signs. */
   issuer: once(async () => {
     const issuer = textOf(await ask('/verify'), 'issuer')

@@ -1,13 +1,14 @@
 /** What the log explorer checks in the browser: checkpoints, and entries under them. @module */
-import type { AuditEntry, ConsistencyProof } from '../../domain/audit/schemas.ts'
+import type { AuditEntry, AuditPage, ConsistencyProof } from '../../domain/audit/schemas.ts'
 import { hexOf, readNote, type VerifierKey } from '../../protocol/checkpoint/note.ts'
+import { logOfOrigin, originOfLog } from '../../protocol/log-heads.ts'
 import { openCrypto } from '../crypto/crypto.ts'
 import { UnreachableError } from '../http.ts'
 import { keysOf, nameIn, readCheckpoint, type Tree } from '../result/checkpoint.ts'
 import { checkConsistency } from '../result/consistency.ts'
 import { type Finding, failed, passed, skipped } from '../result/finding.ts'
 import { checkInclusion, leafHashOf } from '../result/inclusion.ts'
-import { publishedLog } from '../result/published.ts'
+import { pathOfLog, publishedLog } from '../result/published.ts'
 import type { TitledFinding } from './parts/findings.tsx'
 import { ask } from './session.ts'
 
@@ -59,19 +60,20 @@ const cosignatureOf = async (text: string, keys: readonly VerifierKey[]): Promis
   return 'fault' in read
     ? failed(read.detail)
     : passed(
-        `The log’s ML-DSA-44 key, as published at /checkpoint/keys, cosigned the same tree at ${new Date(read.time * 1000).toUTCString()}.`,
+        `The log’s ML-DSA-44 key, as published at ${pathOfLog(logOfOrigin(note.origin))}/checkpoint/keys, cosigned the same tree at ${new Date(read.time * 1000).toUTCString()}.`,
       )
 }
 
 /** @param note a checkpoint @param name of the log @throws UnreachableError */
 const readSigned = async (note: string, name: string): Promise<Signed> => {
   const crypto = await open()
-  const keys = await publishedLog.keys()
+  const log = logOfOrigin(name)
+  const keys = await publishedLog(log).keys()
   const tree = await readCheckpoint(note, keys, name, crypto)
   const postQuantum = await cosignatureOf(note, await keysOf(name, keys, crypto))
   if (typeof tree === 'string') return { classical: failed(tree), postQuantum }
   const classical = passed(
-    `The log’s Ed25519 key, as published at /checkpoint/keys, signed a tree of ${tree.size} entries.`,
+    `The log’s Ed25519 key, as published at ${pathOfLog(log)}/checkpoint/keys, signed a tree of ${tree.size} entries.`,
   )
   return { classical, postQuantum, ...(postQuantum.outcome === 'passed' && { tree }) }
 }
@@ -82,14 +84,14 @@ interface Present extends Signed {
   readonly note: string
 }
 
-/** @throws UnreachableError */
-const readPresent = async (): Promise<Present> => {
-  const note = await publishedLog.checkpoint()
+/** @param log its number @throws UnreachableError */
+const readPresent = async (log: number): Promise<Present> => {
+  const note = await publishedLog(log).checkpoint()
   const name = nameIn(note) ?? ''
   const signed = await readSigned(note, name)
   const { classical } = signed
   const whose =
-    name === location.host || classical.outcome !== 'passed'
+    name === originOfLog(location.host, log) || classical.outcome !== 'passed'
       ? ''
       : ` It calls itself ${name}, and this page came from ${location.host}.`
   return { ...signed, name, note, classical: { ...classical, detail: classical.detail + whose } }
@@ -102,33 +104,36 @@ const signatures = ({ classical, postQuantum }: Signed, whose = ''): readonly Ti
 ]
 
 /** @throws ServiceError, UnreachableError */
-const goesOn = async (before: Tree, tree: Tree): Promise<Finding> => {
+const goesOn = async (before: Tree, tree: Tree, log: number): Promise<Finding> => {
   const { hashes } =
     before.size === 0 || before.size === tree.size
       ? { hashes: [] }
-      : await ask<ConsistencyProof>('GET', `/api/audit/consistency?from=${before.size}&to=${tree.size}`)
+      : await ask<ConsistencyProof>(
+          'GET',
+          `/api/audit/consistency?log=${log}&from=${before.size}&to=${tree.size}`,
+        )
   return checkConsistency(before, tree, hashes, await open())
 }
 
 const NOTHING_TO_COMPARE = skipped('There is no checkpoint to compare it with.')
 
 /** @param before what was signed earlier @throws ServiceError, UnreachableError */
-const compare = async ({ tree }: Present, before: Tree): Promise<Finding> => {
+const compare = async ({ tree, name }: Present, before: Tree): Promise<Finding> => {
   if (tree === undefined) return NOTHING_TO_COMPARE
   if (before.size > tree.size)
     return failed(
       `It is over ${before.size} entries, and the log says that it has ${tree.size} now. Keep both checkpoints: a log never shrinks.`,
     )
-  return goesOn(before, tree)
+  return goesOn(before, tree, logOfOrigin(name))
 }
 
-/** Whether the log, as signed now, goes on from a tree that somebody was told. @throws ServiceError, UnreachableError */
-export const compareTree = async (told: Tree): Promise<Finding> => {
-  const { tree, classical, postQuantum } = await readPresent()
+/** Whether a log, as signed now, goes on from a tree that somebody was told. @param log its number @throws ServiceError, UnreachableError */
+export const compareTree = async (told: Tree, log: number): Promise<Finding> => {
+  const { tree, classical, postQuantum } = await readPresent(log)
   if (tree === undefined) return classical.outcome === 'failed' ? classical : postQuantum
   if (told.size > tree.size)
     return skipped(`The checkpoint covers ${tree.size} entries, and it is about ${told.size}.`)
-  return goesOn(told, tree)
+  return goesOn(told, tree, log)
 }
 
 export interface LogExamination {
@@ -143,9 +148,12 @@ const seenLast = (name: string): Tree | undefined => {
   return note && { size: note.size, root: hexOf(note.root) }
 }
 
+/** The log of the organisation. @throws ServiceError */
+const ownLog = async (): Promise<number> => (await ask<AuditPage>('GET', '/api/audit?limit=1')).log ?? 0
+
 /** The log as a whole: its signatures, and whether it goes on from what this browser saw. @throws ServiceError, UnreachableError */
 export const examineLog = async (): Promise<LogExamination> => {
-  const present = await readPresent()
+  const present = await readPresent(await ownLog())
   const { name, note, tree } = present
   const before = seenLast(name)
   const growth =
@@ -163,7 +171,7 @@ export const examineLog = async (): Promise<LogExamination> => {
 
 /** @param earlier as somebody kept it @throws ServiceError, UnreachableError */
 export const examineEarlier = async (earlier: string): Promise<readonly TitledFinding[]> => {
-  const present = await readPresent()
+  const present = await readPresent(logOfOrigin(earlier.trim().split('\n', 1)[0]?.trim() ?? ''))
   // A text field ends without the line's end, which is part of what was signed.
   const before = await readSigned(`${earlier.replaceAll('\r\n', '\n').trim()}\n`, present.name)
   const growth = before.tree === undefined ? NOTHING_TO_COMPARE : await compare(present, before.tree)
@@ -178,6 +186,7 @@ export const examineEarlier = async (earlier: string): Promise<readonly TitledFi
 export const examineEntry = async ({
   entry,
   leafHash,
+  log: number = 0,
   index,
 }: AuditEntry): Promise<readonly TitledFinding[]> => {
   const crypto = await open()
@@ -187,10 +196,10 @@ export const examineEntry = async ({
       : (await leafHashOf(entry, crypto)) === leafHash
         ? passed(`Its SHA-256 is the leaf ${leafHash}.`)
         : failed('Its SHA-256 is not the leaf that the list tells.')
-  const present = await readPresent()
+  const present = await readPresent(number)
   const { name, note, tree } = present
   // The same checkpoint whose signatures were checked.
-  const log = { ...publishedLog, checkpoint: async () => note }
+  const log = { ...publishedLog(number), checkpoint: async () => note }
   const place =
     tree === undefined ? NOTHING_TO_COMPARE : await checkInclusion({ leafHash, index, name }, log, crypto)
   return [

@@ -26,7 +26,7 @@ export interface PublishedLog {
 export interface InclusionEvidence {
   /** As signed: lower-case hex. */
   readonly leafHash: string
-  /** Place of the entry in the log, as the service says. */
+  /** Place of the entry in the log, as the service says; not negative. */
   readonly index: number
   /** Of the log: the host of BASE_URL. */
   readonly name: string

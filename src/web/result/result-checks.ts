@@ -4,11 +4,11 @@
  * @module
  */
 import { isObject } from '../../protocol/json-object.ts'
-import { isOfOnlyLog } from '../../protocol/merkle-proofs.ts'
+import { logOf, originOfLog } from '../../protocol/log-heads.ts'
 import type { PageCrypto } from '../crypto/page-crypto.ts'
 import { textOf, UnreachableError } from '../http.ts'
 import { type Finding, failed, passed, skipped } from './finding.ts'
-import { checkInclusion, type PublishedLog } from './inclusion.ts'
+import { checkInclusion, type InclusionEvidence, type PublishedLog } from './inclusion.ts'
 import { fromBase64url, type Jws, JwsError, parseJws, toBase64url } from './jws.ts'
 import { checkQuestion } from './question.ts'
 import type { ProofEvidence } from './result-proof.ts'
@@ -68,7 +68,8 @@ export interface Evidence {
 }
 
 export interface Published {
-  readonly log: PublishedLog
+  /** Of a log, by its number. */
+  readonly logAt: (log: number) => PublishedLog
   /** @throws UnreachableError */
   verificationKey(circuitId: string): Promise<unknown>
 }
@@ -213,23 +214,39 @@ const proofCheck = async ({ payload }: Jws, { record, published }: Evidence): Pr
   return checkProof({ proof, key, circuitId, digest, decision })
 }
 
-/** Of what names a log that is none of those known here. */
-export const OTHER_LOG = 'Its entry is in another log of the service, which this page does not know.'
+/** Of what names no log, or two. */
+export const OTHER_LOG = 'It does not say in which log of the service its entry is.'
+
+/** Where an entry stands, and in which log of the service. */
+export interface EntryPlace extends InclusionEvidence {
+  readonly log: number
+}
+
+/**
+ * Where the entry of a result stands.
+ * @param payload what was signed, which names the entry @param record what the service says of it, which names the place
+ * @returns why that can't be said
+ */
+export const entryPlace = (payload: Jws['payload'], record: unknown): EntryPlace | Finding => {
+  const { leaf_hash: leafHash, iss: issuer } = payload
+  const index = isObject(record) ? record.merkleIndex : undefined
+  const log = logOf(isObject(record) ? record.log : undefined)
+  if (log === undefined || (payload.log !== undefined && payload.log !== log)) return skipped(OTHER_LOG)
+  if (typeof index !== 'number' || !Number.isSafeInteger(index) || index < 0)
+    return skipped('The service did not say where in the log its entry stands.')
+  if (typeof leafHash !== 'string' || !/^[0-9a-f]{64}$/.test(leafHash) || typeof issuer !== 'string')
+    return failed('What was signed does not name an entry of the log.')
+  if (!URL.canParse(issuer)) return failed(`${issuer} is no address.`)
+  return { leafHash, index, log, name: originOfLog(new URL(issuer).host, log) }
+}
 
 const inclusionCheck = async (
   { payload }: Jws,
   { record, published }: Evidence,
   crypto: PageCrypto,
 ): Promise<Finding> => {
-  const { leaf_hash: leafHash, iss: issuer } = payload
-  const index = isObject(record) ? record.merkleIndex : undefined
-  const logs = [payload.log, isObject(record) ? record.log : undefined]
-  if (!logs.every(isOfOnlyLog)) return skipped(OTHER_LOG)
-  if (typeof index !== 'number') return skipped('The service did not say where in the log its entry stands.')
-  if (typeof leafHash !== 'string' || !/^[0-9a-f]{64}$/.test(leafHash) || typeof issuer !== 'string')
-    return failed('What was signed does not name an entry of the log.')
-  if (!URL.canParse(issuer)) return failed(`${issuer} is no address.`)
-  return checkInclusion({ leafHash, index, name: new URL(issuer).host }, published.log, crypto)
+  const place = entryPlace(payload, record)
+  return 'outcome' in place ? place : checkInclusion(place, published.logAt(place.log), crypto)
 }
 
 /** The checks that need more than the result and the keys, one after the other. */

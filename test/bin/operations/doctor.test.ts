@@ -5,6 +5,7 @@ import { join } from 'node:path'
 import { expect } from 'chai'
 import pg from 'pg'
 import { openDatabase } from '../../../src/store/database.ts'
+import { eventually } from '../../support/eventually.ts'
 import { runCli } from '../../support/run-cli.ts'
 import { createPostgresDatabase, DATABASE_URL, onPostgres } from '../../support/servers/database.ts'
 import { temporaryDirectories } from '../../support/servers/directory.ts'
@@ -58,9 +59,11 @@ describe('npx assay doctor', function () {
       'schema',
       'key',
       'home',
+      'logs',
       'tree',
       'entries',
       'checkpoint',
+      'heads',
       'clock',
     ])
 
@@ -76,6 +79,10 @@ describe('npx assay doctor', function () {
       for (const statement of statements) await database.knex.raw(statement)
       await database.close()
     }
+    const [home, away] = ['UPDATE organisations SET log = 0', 'UPDATE organisations SET log = 1']
+    await change(away)
+    expect((await statesOf()).text).to.match(/entries: entry \d+ is of org_\w+, which has log 1/)
+    await change(home)
     await change(`UPDATE ledger_entries SET entry = replace(entry, '"v":1', '"v": 1') WHERE idx = 1`)
     expect((await statesOf()).text).to.include('entries: entry 1 does not have the hash')
     await change(
@@ -99,6 +106,51 @@ describe('npx assay doctor', function () {
       expect((await statesOf()).text).to.include('database is incomplete')
       expect(readdirSync(env.DATA_DIR).filter((name) => name.includes('incomplete'))).to.deep.equal([])
     }
+    await scratch?.drop()
+  })
+
+  it('finds that a log is gone, or its heads in log 0', async () => {
+    const scratch = DATABASE_URL === undefined ? undefined : await createPostgresDatabase()
+    const env = {
+      ...{ DATA_DIR: await directory(), ADMIN_API_KEY, MASTER_KEY: randomBytes(32).toString('hex') },
+      ...{ RATE_LIMITS: 'off', AML_LISTS: 'none', LOG_SHARDS: '2' },
+      ...(scratch && { DATABASE_URL: scratch.url }),
+    }
+    const server = await startServerProcess(env)
+    const shop = await openShop(server.url, ADMIN_API_KEY)
+    expect((await payOnce(server.url, shop)).status).to.equal(200)
+    const isThere = async (path: string) => (await fetch(server.url + path)).status === 200
+    await eventually('log 0 holds a head of log 1', () => isThere('/log/1/head'))
+    await server.end()
+
+    const said = async () => {
+      const { status, output } = await runCli(['doctor', '--json'], env)
+      const findings: { what: string; state: string; text: string }[] = JSON.parse(output)
+      const of = (what: string) => findings.find((finding) => finding.what === what)
+      return { status, logs: of('logs'), heads: of('heads') }
+    }
+    const change = async (...statements: string[]): Promise<void> => {
+      const database = await openDatabase({ dataDir: env.DATA_DIR, databaseUrl: scratch?.url })
+      for (const statement of statements) await database.knex.raw(statement)
+      await database.close()
+    }
+    const well = await said()
+    expect(well.logs).to.include({ state: 'ok', text: 'there are 2' })
+    expect(well.heads?.text).to.match(/^the other logs go on from the newest \d+ heads in log 0$/)
+    await change(
+      'CREATE TABLE kept AS SELECT * FROM ledger_heads',
+      'DELETE FROM ledger_heads WHERE size = (SELECT max(size) FROM ledger_heads)',
+    )
+    const newest = await said()
+    expect([newest.status, newest.heads?.state]).to.deep.equal([1, 'error'])
+    await change('DELETE FROM ledger_heads')
+    const none = await said()
+    expect([none.status, none.logs?.state]).to.deep.equal([1, 'ok'])
+    expect(none.heads?.text).to.match(/^log 0 counted the heads of log 1 up to \d+ entries, and .* is of 0:/)
+    await change('INSERT INTO ledger_heads SELECT * FROM kept', 'DELETE FROM ledger_head WHERE log = 1')
+    const gone = await said()
+    expect([gone.status, gone.logs?.state]).to.deep.equal([1, 'error'])
+    expect(gone.logs?.text).to.match(/^log 1 is missing, though it is known elsewhere/)
     await scratch?.drop()
   })
 })

@@ -8,6 +8,7 @@ import {
   signaturesBy,
 } from '../../../protocol/checkpoint/note.ts'
 import { identified } from '../../../protocol/checkpoint/signed-note.ts'
+import { logOfOrigin, originOfLog } from '../../../protocol/log-heads.ts'
 import { readCheckpoint } from '../../result/checkpoint.ts'
 import { checkConsistency } from '../../result/consistency.ts'
 import { readCosignature } from '../../result/cosignature.ts'
@@ -41,7 +42,14 @@ const signatureCheck = async (note: ReadNote, service: OwnService): Promise<Chec
   )
 }
 
-export const cosignatureCheck = async (note: ReadNote, service: OwnService): Promise<Check> => {
+/** The name of a check; of another log than 0 it says the log, since both may be checked. */
+const titled = (title: string, { origin }: ReadNote): string => {
+  const log = logOfOrigin(origin)
+  return log === 0 ? title : `${title} (log ${log})`
+}
+
+const cosignatureCheck = async (note: ReadNote, service: OwnService): Promise<Check> => {
+  const title = titled(COSIGNATURE, note)
   const keys = (await service.pqKeys()).flatMap(({ alg, pub }) =>
     alg === 'ML-DSA-44' && typeof pub === 'string'
       ? [
@@ -55,14 +63,14 @@ export const cosignatureCheck = async (note: ReadNote, service: OwnService): Pro
   )
   const read = readCosignature(note, keys)
   return 'fault' in read
-    ? refuse(COSIGNATURE, read.fault, read.detail)
-    : pass(COSIGNATURE, `A published ML-DSA-44 key cosigned it at ${timeWords(read.time)}.`)
+    ? refuse(title, read.fault, read.detail)
+    : pass(title, `A published ML-DSA-44 key cosigned it at ${timeWords(read.time)}.`)
 }
 
 const nameCheck = async ({ origin }: ReadNote, service: OwnService): Promise<Check> => {
   const name = new URL(await service.issuer()).host
-  return origin === name
-    ? pass('Log', `It is of the log ${name}, that of the service of this page.`)
+  return origin === originOfLog(name, logOfOrigin(origin))
+    ? pass('Log', `It is of the log ${origin}, that of the service of this page.`)
     : refuse(
         'Log',
         'CHECKPOINT_OTHER_LOG',
@@ -71,28 +79,36 @@ const nameCheck = async ({ origin }: ReadNote, service: OwnService): Promise<Che
 }
 
 /** Whether the log as it is published now goes on from a checkpoint whose signatures hold. */
-export const logCheck = async (note: ReadNote, service: OwnService): Promise<Check> => {
-  const { log } = service.published
+const logCheck = async (note: ReadNote, service: OwnService): Promise<Check> => {
+  const title = titled(LOG, note)
+  const log = service.published.logAt(logOfOrigin(note.origin))
   const now = await readCheckpoint(await log.checkpoint(), await log.keys(), note.origin, service.crypto)
   if (typeof now === 'string')
-    return refuse(LOG, 'CHECKPOINT_INVALID', `What the service publishes now: ${now}`)
+    return refuse(title, 'CHECKPOINT_INVALID', `What the service publishes now: ${now}`)
   if (note.size > now.size)
     return refuse(
-      LOG,
+      title,
       'LOG_INCONSISTENT',
       `It is over ${note.size} entries, and the log says that it has ${now.size} now. Keep it: a log never shrinks.`,
     )
   const tree = openTree(now.size, log, service.crypto)
   if ((await tree.root()) !== now.root)
     return refuse(
-      LOG,
+      title,
       'LOG_INCONSISTENT',
       'The hashes that are published now do not make the root that is signed now. Keep both checkpoints.',
     )
   const hashes = await tree.consistency(note.size)
   const then = { size: note.size, root: hexOf(note.root) }
   const { outcome, detail } = await checkConsistency(then, now, hashes, service.crypto)
-  return outcome === 'passed' ? pass(LOG, detail) : refuse(LOG, 'LOG_INCONSISTENT', detail)
+  return outcome === 'passed' ? pass(title, detail) : refuse(title, 'LOG_INCONSISTENT', detail)
+}
+
+/** The log's own cosignature of a checkpoint, and where that holds, whether the log as it is published now goes on from it. */
+export const ownLogChecks = async (note: ReadNote, service: OwnService): Promise<readonly Check[]> => {
+  const cosignature = await attempt(titled(COSIGNATURE, note), () => cosignatureCheck(note, service))
+  if (cosignature.outcome !== 'passed') return [cosignature]
+  return [cosignature, await attempt(titled(LOG, note), () => logCheck(note, service))]
 }
 
 /** @param text as somebody kept it: a text field loses the line's end, which is part of what was signed */
@@ -110,14 +126,14 @@ export const checkCheckpoint = async (text: string, service: OwnService): Promis
   const own = [
     await attempt('Log', () => nameCheck(note, service)),
     await attempt(SIGNATURE, () => signatureCheck(note, service)),
-    await attempt(COSIGNATURE, () => cosignatureCheck(note, service)),
+    await attempt(titled(COSIGNATURE, note), () => cosignatureCheck(note, service)),
   ]
   const isOwn = own.every(({ outcome }) => outcome === 'passed')
   return {
     what: WHAT,
     checks: [
       ...own,
-      ...(isOwn ? [await attempt(LOG, () => logCheck(note, service))] : []),
+      ...(isOwn ? [await attempt(titled(LOG, note), () => logCheck(note, service))] : []),
       ...(await witnessChecks(note, service)),
     ],
     facts: [

@@ -6,20 +6,23 @@ import { evidenceLines } from '../../../protocol/evidence/evidence-lines.ts'
 import {
   checkCheckpoint,
   checkManifest,
+  needsHead,
   type SignatureFault,
   type Verifier,
+  witnessedCheckpoint,
 } from '../../../protocol/evidence/evidence-signatures.ts'
 import { isArchive, readArchive } from '../archive.ts'
 import { piecesOf, unreadable } from '../file.ts'
 import type { OwnService } from '../own-service.ts'
 import { attempt, type Check, type Fact, type Found, leave, pass, refuse, visible } from '../report.ts'
-import { cosignatureCheck, logCheck } from './checkpoint.ts'
+import { ownLogChecks } from './checkpoint.ts'
 import { witnessChecks } from './witnesses.ts'
 
 const WHAT = 'Evidence file'
 const CONTENT = 'Chain, rows and tree'
 const MANIFEST = 'Signature of the manifest'
 const CHECKPOINT = 'Checkpoint of the tree'
+const HEAD = 'Head in log 0'
 const ISSUER = 'Issuer'
 const COMPLETE = 'Completeness'
 
@@ -31,7 +34,7 @@ const FAULTS: Readonly<Record<Fault, string>> = {
   ROW_MISMATCH: 'A row is not of its window and organisation, or says something else than its entry',
   COUNT_MISMATCH: 'The rows are not those that the manifest counts',
   ROOT_MISMATCH: 'Entries don’t stand in the tree where the file says',
-  LOG_UNKNOWN: 'It is of another log of the service, which this page does not know',
+  LOG_UNKNOWN: 'It names a log that there can’t be, or a row is of another log than the file',
   MANIFEST_MISMATCH: 'The manifest is not what was signed',
 }
 
@@ -40,6 +43,8 @@ const SIGNATURE_FAULTS: Readonly<Record<SignatureFault, string>> = {
   KEY_UNKNOWN: 'The key that it names is not among those that the service of this page publishes.',
   SIGNATURE_INVALID: 'The Ed25519 signature does not fit the manifest.',
   CHECKPOINT_INVALID: 'No published key of the log signed a checkpoint of this tree.',
+  HEAD_INVALID:
+    'The log of its entries is not log 0, and no checkpoint of log 0 that a published key signed holds this tree.',
 }
 
 const signed = async (
@@ -92,22 +97,43 @@ const completeness = ({ manifest }: Contents): Check =>
     ? pass(COMPLETE, 'The window is all there, as far as the log of the server that exported it went.')
     : leave(COMPLETE, `Something of the window is missing: ${gapsOf(manifest).join('; ')}.`)
 
-/** The tree of the file, as its log vouches for it with both signatures, and as it is published now. */
-const treeChecks = async ({ manifest }: Contents, service: OwnService): Promise<Check[]> => {
-  const note = readNote(manifest.checkpoint)
-  if (note === undefined) return []
-  const cosignature = await attempt('Post-quantum cosignature', () => cosignatureCheck(note, service))
-  const witnesses = await witnessChecks(note, service)
-  if (cosignature.outcome !== 'passed') return [cosignature, ...witnesses]
-  return [cosignature, await attempt('The log as it is now', () => logCheck(note, service)), ...witnesses]
+/** What `checkCheckpoint` found, in words. */
+const treeWords = (contents: Contents): string =>
+  needsHead(contents)
+    ? 'A published Ed25519 key of the log signed this tree, and the checkpoint of log 0 that holds it.'
+    : 'A published Ed25519 key of the log signed this tree.'
+
+/** Of an empty tree of another log than 0 there is no head, so that nobody but that log stands for it. */
+const missingHead = (contents: Contents): Check[] =>
+  contents.log === 0 || needsHead(contents)
+    ? []
+    : [
+        leave(
+          HEAD,
+          `Log ${contents.log} was empty: the file has no head of it in log 0, which witnesses are shown.`,
+        ),
+      ]
+
+/** The checkpoints of the file, that of its log and that of log 0 which holds it, and the witnesses of the latter. */
+const treeChecks = async (contents: Contents, service: OwnService): Promise<Check[]> => {
+  const witnessed = witnessedCheckpoint(contents)
+  const checks: Check[] = []
+  for (const text of new Set([contents.manifest.checkpoint, witnessed])) {
+    const note = readNote(text)
+    if (note === undefined) checks.push(refuse(CHECKPOINT, 'CHECKPOINT_INVALID', 'It can’t be read.'))
+    else checks.push(...(await ownLogChecks(note, service)))
+    if (note !== undefined && text === witnessed) checks.push(...(await witnessChecks(note, service)))
+  }
+  return checks
 }
 
-const factsOf = ({ header, manifest, rows, entries }: Contents): Fact[] => [
+const factsOf = ({ header, log, manifest, rows, entries }: Contents): Fact[] => [
   ['Organisation', visible(header.organisationId)],
   ['Window', `${visible(header.since)} up to ${visible(header.until)}`],
   ['Exported at', visible(header.createdAt)],
   ['Rows', `${rows}, of them ${entries} entries of the log`],
   ['Tree', `${manifest.treeSize} entries, root ${manifest.root}`],
+  ...(log === 0 ? [] : [['Log', String(log)] as const]),
 ]
 
 async function* piecesIn(file: Blob, read: (bytes: number) => void): AsyncGenerator<Uint8Array> {
@@ -157,13 +183,8 @@ export const checkEvidence = async (contents: Contents | Check, service: OwnServ
         service,
         checkManifest,
       ),
-      await signed(
-        CHECKPOINT,
-        'A published Ed25519 key of the log signed this tree.',
-        contents,
-        service,
-        checkCheckpoint,
-      ),
+      await signed(CHECKPOINT, treeWords(contents), contents, service, checkCheckpoint),
+      ...missingHead(contents),
       ...(await treeChecks(contents, service)),
       await issuerCheck(contents, service),
       completeness(contents),

@@ -6,7 +6,7 @@ import { encodeZk1, type SnarkProof } from '../../../protocol/zk1.ts'
 import { textOf } from '../../http.ts'
 import { fromBase64url, toBase64url } from '../../result/jws.ts'
 import { NO_QUESTION } from '../../result/question.ts'
-import { type CheckName, type Examination, examine } from '../../result/result-checks.ts'
+import { type CheckName, type Examination, entryPlace, examine } from '../../result/result-checks.ts'
 import type { OwnService } from '../own-service.ts'
 import {
   attempt,
@@ -215,9 +215,13 @@ const furtherChecks = async (
   })
 }
 
-/** Whether the log was shown to those that whoever checks demands; what that needs is fetched only then. */
-const witnessed = async (service: OwnService): Promise<readonly Check[]> =>
-  service.policy === undefined ? [] : (await import('./witnesses.ts')).publishedWitnessChecks(service)
+/** Whether what its entry stands under was shown to those that whoever checks demands; what that needs is fetched only then. */
+const witnessed = async (payload: Json, record: Json, service: OwnService): Promise<readonly Check[]> => {
+  if (service.policy === undefined) return []
+  const place = entryPlace(payload, record)
+  if ('outcome' in place) return [lack('Witnesses', place.detail)]
+  return (await import('./witnesses.ts')).entryWitnessChecks(place, service)
+}
 
 const NOTHING = { word: 'Valid', text: '', isPlain: false } as const
 
@@ -249,7 +253,7 @@ export const checkResult = async (
     ...checks,
     withdrawal,
     ...(await furtherChecks(jws, hash, told, service, now)),
-    ...(await witnessed(service)),
+    ...(await witnessed(payload, told, service)),
     ...(answer === undefined ? [] : [answerCheck(answer, payload)]),
     ...(answer?.signature === undefined || answer.verificationId === undefined
       ? []

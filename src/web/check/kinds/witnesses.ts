@@ -1,6 +1,8 @@
 /** Witnesses of the log: whether those that whoever checks demands have cosigned a checkpoint. @module */
 import { ml_dsa44 } from '@noble/post-quantum/ml-dsa.js'
+import { createCore } from '../../../core/index.ts'
 import {
+  hexOf,
   NOTE_ML_DSA_44_COSIGNATURE,
   type NoteSignature,
   type ReadNote,
@@ -11,12 +13,19 @@ import {
   logSignatures,
   witnessSignatures,
 } from '../../../protocol/checkpoint/witness-policy.ts'
+import { headIn, readLoggedHead } from '../../../protocol/log-heads.ts'
+import { treeHashing } from '../../../protocol/merkle-proofs.ts'
 import type { Bytes } from '../../crypto/page-crypto.ts'
+import { readCheckpoint } from '../../result/checkpoint.ts'
+import { openTree } from '../../result/inclusion.ts'
+import { pathOfLog } from '../../result/published.ts'
+import type { EntryPlace } from '../../result/result-checks.ts'
 import type { OwnService } from '../own-service.ts'
 import { attempt, type Check, lack, leave, pass, refuse, timeWords, visible } from '../report.ts'
 
 const WITNESSES = 'Witnesses'
 const LOG = 'Log of your policy'
+const HEAD = 'Head in log 0'
 
 /** Whether a signature of a note is the key's. */
 const holds = async ({ key, message, signature }: NoteSignature, { crypto }: OwnService): Promise<boolean> =>
@@ -66,13 +75,54 @@ export const witnessChecks = async (note: ReadNote, service: OwnService): Promis
   ]
 }
 
-/** The same of the checkpoint that the log publishes now, under which an entry was found. */
-export const publishedWitnessChecks = async (service: OwnService): Promise<readonly Check[]> => {
+/** The checkpoint of log 0 that an entry stands under, and what was checked of the way there. */
+interface Standing {
+  readonly note: ReadNote
+  readonly checks: readonly Check[]
+}
+
+/** Of an entry of log 0: the one that is published now, under which the entry was found. */
+const standingInLog0 = async ({ published }: OwnService): Promise<Standing | Check> => {
+  const note = readNote(await published.logAt(0).checkpoint())
+  return note === undefined
+    ? lack(WITNESSES, 'What the log publishes is no checkpoint.')
+    : { note, checks: [] }
+}
+
+/** Of an entry of another log: the one that holds a head of that log which covers the entry. */
+const standingByHead = async (
+  { log, index, leafHash }: EntryPlace,
+  service: OwnService,
+): Promise<Standing | Check> => {
+  const { published, crypto } = service
+  const wrong = (detail: string): Check => refuse(HEAD, 'HEAD_INVALID', detail)
+  const head = readLoggedHead(await service.lookUp(`${pathOfLog(log)}/head?covers=${index}`))
+  const note = head && readNote(head.checkpoint)
+  if (head === undefined || note === undefined)
+    return wrong(`The service shows no head of log ${log} in log 0 that covers the entry.`)
+  const { host } = new URL(await service.issuer())
+  const tree = await readCheckpoint(head.checkpoint, await published.logAt(0).keys(), host, crypto)
+  if (typeof tree === 'string') return wrong(`Of log 0, which holds the head: ${tree}`)
+  const said = headIn(head, note, treeHashing(createCore().sha256))
+  if (said?.log !== log || said.size <= index)
+    return wrong(`Entry ${head.index} of log 0 is not there, or no head of log ${log} that covers the entry.`)
+  const root = await openTree(said.size, published.logAt(log), crypto).rootWith(leafHash, index)
+  if (root !== hexOf(said.root))
+    return wrong(`With its entry log ${log} has another root than its head of ${said.size} entries in log 0.`)
+  const words = `Entry ${head.index} of log 0 says the first ${said.size} entries of log ${log}, of which it is entry ${index}.`
+  return { note, checks: [pass(HEAD, words)] }
+}
+
+/** Whether witnesses cosigned the checkpoint of log 0 that an entry stands under, also where the entry is in another log. */
+export const entryWitnessChecks = async (
+  place: EntryPlace,
+  service: OwnService,
+): Promise<readonly Check[]> => {
   let checks: readonly Check[] = []
   const read = await attempt(WITNESSES, async () => {
-    const note = readNote(await service.published.log.checkpoint())
-    if (note === undefined) return lack(WITNESSES, 'What the log publishes is no checkpoint.')
-    checks = await witnessChecks(note, service)
+    const standing = await (place.log === 0 ? standingInLog0(service) : standingByHead(place, service))
+    if ('outcome' in standing) return standing
+    checks = [...standing.checks, ...(await witnessChecks(standing.note, service))]
     return pass(WITNESSES, '')
   })
   return read.outcome === 'passed' ? checks : [read]

@@ -28,6 +28,7 @@ const TYPES: Readonly<Record<AuditEntry['type'], string>> = {
   chat: 'A chat message',
   hybrid_token: 'A hybrid token',
   'ledger.poseidon_root': 'A root of the Poseidon tree',
+  'ledger.head': 'The head of another log',
 }
 
 const TYPE_OPTIONS = [

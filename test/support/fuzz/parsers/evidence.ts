@@ -2,6 +2,7 @@
 import { hash } from 'node:crypto'
 import { buffer } from 'node:stream/consumers'
 import { ZipFile } from 'yazl'
+import { canonicalJson } from '../../../../src/protocol/canonical-json.ts'
 import { checkLines } from '../../../../src/protocol/evidence/evidence-check.ts'
 import {
   CHAIN_START,
@@ -12,11 +13,13 @@ import {
 } from '../../../../src/protocol/evidence/evidence-format.ts'
 import { EvidenceFileError, evidenceLines } from '../../../../src/protocol/evidence/evidence-lines.ts'
 import { checkSignatures } from '../../../../src/protocol/evidence/evidence-signatures.ts'
-import { rebuildTree, type Sha256 } from '../../../../src/protocol/evidence/subset-proof.ts'
+import { rebuildTree } from '../../../../src/protocol/evidence/subset-proof.ts'
 import { writeJws } from '../../../../src/protocol/jws.ts'
+import { headIn, readLoggedHead } from '../../../../src/protocol/log-heads.ts'
+import { type Sha256, treeHashing } from '../../../../src/protocol/merkle-proofs.ts'
 import { readArchive } from '../../../../src/web/check/archive.ts'
 import { isEvidence } from '../../../../src/web/check/recognise.ts'
-import { ofJson, type Parser } from '../parser.ts'
+import { ofJson, ofText, type Parser, promise } from '../parser.ts'
 
 const sha256: Sha256 = (message) => hash('sha256', message, 'buffer')
 const hex = (bytes: Uint8Array): string => Buffer.from(bytes).toString('hex')
@@ -169,7 +172,26 @@ const archived = async (compress: boolean): Promise<Buffer> => {
   return buffer(zip.outputStream)
 }
 
+const HEAD = canonicalJson({
+  ...{ v: 1, id: 'e1', ts: 0, org: 'log', type: 'ledger.head', actor: null, subject: null, salt: 's' },
+  data: { log: 1, root: 'ab'.repeat(32), size: 3 },
+})
+const HASHING = treeHashing(sha256)
+
 export const EVIDENCE: readonly Parser[] = [
+  ofJson(
+    'heads of logs',
+    [{ entry: HEAD, index: 1, hashes: ['ab'.repeat(32)], checkpoint: 'x' }],
+    (value) => {
+      const read = readLoggedHead(value)
+      if (read) headIn(read, { size: 2, root: new Uint8Array(32) }, HASHING)
+    },
+  ),
+  ofText('entries that say a head', [HEAD], (entry) => {
+    const said = headIn({ entry, index: 0, hashes: [] }, { size: 1, root: HASHING.leafHash(entry) }, HASHING)
+    if (said)
+      promise(said.log > 0 && said.size > 0 && said.root.length === 32, 'a head is of another log than 0')
+  }),
   {
     name: 'evidence',
     seeds: [NDJSON, DOCUMENT],

@@ -18,10 +18,12 @@ export {
 export type { CheckpointRefusal, CheckpointVerdict, ExpectedCheckpoint } from './checkpoint.ts'
 export type { PublishedKey } from './keys.ts'
 export {
+  type Head,
   type Inclusion,
   leafHash,
   type Tree,
   verifyConsistency,
+  verifyHead,
   verifyInclusion,
 } from './log.ts'
 export {

@@ -1,7 +1,7 @@
 /** What the page checks of an answer of POST /verify: what its recipients can check, and its receipt. @module */
 import { systemClock } from '../../../../clock.ts'
 import type { PublicResult, VerificationResult } from '../../../../domain/verification/schemas.ts'
-import { isOfOnlyLog } from '../../../../protocol/merkle-proofs.ts'
+import { logOf } from '../../../../protocol/log-heads.ts'
 import { openCrypto } from '../../../crypto/crypto.ts'
 import { type Finding, failed, passed, skipped } from '../../../result/finding.ts'
 import { published } from '../../../result/published.ts'
@@ -20,17 +20,18 @@ export interface AnswerExamined {
 
 /** @param signedLeaf the entry that the JWS names */
 const checkReceipt = async (
-  { receipt, merkleIndex }: VerificationResult,
+  { receipt, merkleIndex, log: told }: VerificationResult,
   signedLeaf: unknown,
 ): Promise<Finding> => {
   if (receipt === undefined) return skipped('The answer has none.')
-  const { leafHash, index, treeSize, root, log } = receipt as typeof receipt & { readonly log?: unknown }
-  if (!isOfOnlyLog(log)) return skipped(OTHER_LOG)
+  const { leafHash, index, treeSize, root } = receipt
+  const log = logOf(receipt.log)
+  if (log === undefined) return skipped(OTHER_LOG)
   if (signedLeaf === undefined)
     return skipped('Without a good signature there is no entry to compare it with.')
-  if (leafHash !== signedLeaf || index !== merkleIndex)
+  if (leafHash !== signedLeaf || index !== merkleIndex || log !== logOf(told))
     return failed('It is about another entry than the one that was signed.')
-  const { outcome, detail } = await compareTree({ size: treeSize, root })
+  const { outcome, detail } = await compareTree({ size: treeSize, root }, log)
   if (outcome !== 'passed') return { outcome, detail }
   return passed(
     `It is about the signed entry, and the log as signed now begins with the ${treeSize} entries whose root it names.`,
@@ -39,7 +40,7 @@ const checkReceipt = async (
 
 /** What the page shows of the answer is what was signed and published. */
 const checkAnswer = (
-  { verificationId, decision, merkleIndex }: VerificationResult,
+  { verificationId, decision, log, merkleIndex }: VerificationResult,
   claims: Readonly<Record<string, unknown>> | undefined,
   published: PublicResult,
 ): Finding => {
@@ -47,7 +48,7 @@ const checkAnswer = (
   const others = [
     ...(claims.jti === verificationId ? [] : ['the id']),
     ...((claims.decision ?? null) === decision ? [] : ['the decision']),
-    ...(published.merkleIndex === merkleIndex ? [] : ['the place in the log']),
+    ...(published.merkleIndex === merkleIndex && published.log === log ? [] : ['the place in the log']),
   ]
   return others.length === 0
     ? passed('Id and decision are those that were signed, the place in the log is the one that is published.')
