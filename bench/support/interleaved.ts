@@ -73,8 +73,8 @@ export const interleaved = (contenders: readonly Contender[]): Timing[] => {
   }))
 }
 
-/** Prints the rows, records them, and sets the process's exit code when a goal was missed. */
-export const report = (rows: readonly Row[]): void => {
+/** Prints the rows, records them, and sets the exit code when a goal was missed. @returns whether none was */
+export const report = (rows: readonly Row[]): boolean => {
   console.table(
     rows.map(({ what, ours, peer, theirs, ratio, mustReach, ok }) => ({
       row: what,
@@ -87,5 +87,7 @@ export const report = (rows: readonly Row[]): void => {
     })),
   )
   record(rows)
-  if (rows.some(({ ok }) => !ok)) process.exitCode = 1
+  const isMet = rows.every(({ ok }) => ok)
+  if (!isMet) process.exitCode = 1
+  return isMet
 }
