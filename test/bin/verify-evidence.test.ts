@@ -301,9 +301,8 @@ describe('npx assay verify-evidence', function () {
           Object.assign(row, { log, chain })
         }
         const reason = await reasonOf(forge(named, which))
-        expect(reason, JSON.stringify(log)).to.match(
-          which === isHeader ? /^LOG_UNKNOWN [12]$/ : /^LOG_UNKNOWN/,
-        )
+        // A log that there may be is refused at the first row that has an index of another one.
+        expect(reason, JSON.stringify(log)).to.match(/^LOG_UNKNOWN/)
       }
     const shorter = rechained(lines().filter((line) => !line.includes('"type":"request"')))
     expect(await reasonOf(shorter)).to.match(/^COUNT_MISMATCH/)
