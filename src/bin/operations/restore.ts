@@ -44,12 +44,13 @@ const unpack = async (file: string, { dataDir, databaseUrl }: Config): Promise<v
   const progress = startProgress()
   progress.step(`${file} is checked and unpacked`)
   try {
-    const { createdAt, service, log } = await readBackup(file, { target })
+    const { createdAt, service, log, otherLogs = [] } = await readBackup(file, { target })
+    const entries = [log, ...otherLogs].reduce((sum, { treeSize }) => sum + treeSize, 0)
     // What is unpacked is a copy, also where the database was that it is of.
     await rm(join(dataDir, PLACE_FILE), { force: true })
     await rename(target, cluster)
     console.log(
-      `Restored the state of ${createdAt} (assay ${service}, ${log.treeSize} log entries) into ${dataDir}.`,
+      `Restored the state of ${createdAt} (assay ${service}, ${entries} log entries) into ${dataDir}.`,
     )
   } finally {
     progress.end()
@@ -170,7 +171,9 @@ const expectEach = ({ logs }: Copy, all: readonly Shown[]): void => {
   )
   if (missing.length === 0) return
   const names = missing.map(({ origin }) => origin).join(', ')
-  throw new Error(`Show the newest checkpoint of each log; none was shown of ${names}. Nothing was changed.`)
+  throw new Error(
+    `Show the newest checkpoint of each log; none was shown of ${names}. The log was not changed: run \`npx assay restore --checkpoint\` with all of them; a backup that was unpacked is not named again.`,
+  )
 }
 
 /** @throws Error where this server remembers more of a log than the copy has, also of one that the copy is too old to have */
