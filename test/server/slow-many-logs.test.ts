@@ -196,6 +196,7 @@ onPostgres.describe(`three servers that grow to four logs, ${ROUNDS} times`, fun
     const start = (place: number, logs: number, more: Record<string, string> = {}): Promise<ServerProcess> =>
       startServerProcess({ ...env, PORT: String(ports[place]), LOG_SHARDS: String(logs), ...more })
     const servers = await Promise.all(urls.map((_, place) => start(place, 1)))
+    const killed = { servers: 0, postgres: 0 }
     const expectAlive = (): void => {
       for (const [place, { process: server }] of servers.entries())
         expect([server.exitCode, server.signalCode], `server ${place}, which nobody ended`).to.deep.equal([
@@ -207,6 +208,7 @@ onPostgres.describe(`three servers that grow to four logs, ${ROUNDS} times`, fun
       // The others have heard of the logs that the last one began.
       await pause(1_500)
       expectAlive()
+      if (signal === 'SIGKILL') killed.servers++
       await servers[place]?.end(signal)
       servers[place] = await start(place, logs, { WITNESS_POLICY: policy })
     }
@@ -243,6 +245,7 @@ onPostgres.describe(`three servers that grow to four logs, ${ROUNDS} times`, fun
         await world.addOwners()
       }
       await pause(LOAD_MS)
+      killed.postgres++
       await postgres.kill()
       await postgres.restart()
       await pause(LOAD_MS)
@@ -278,7 +281,7 @@ onPostgres.describe(`three servers that grow to four logs, ${ROUNDS} times`, fun
     const used = new Set(world.receipts.map(({ log }) => log))
     expect([logs, used.size]).to.deep.equal([4, 4])
     console.log(
-      `      ${world.receipts.length} receipts in ${logs} logs, ${world.seen.length} checkpoints seen`,
+      `      ${world.receipts.length} receipts in ${logs} logs, ${world.seen.length} checkpoints seen; kill -9 of ${killed.servers} servers, and ${killed.postgres} times of PostgreSQL`,
     )
     await database.close()
     await Promise.all(servers.map((server) => server.end()))

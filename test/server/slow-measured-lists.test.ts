@@ -100,7 +100,7 @@ onPostgres.describe(`the console’s lists over ${ROWS.toLocaleString('en')} row
       'payments',
       `INSERT INTO payments (id, organisation, entry_index, status, channel, transaction_id, merchant, origin,
           amount_minor, currency, assurance, received_at)
-        SELECT ${id('pay', ':merchantId')}, :organisation, 0, CASE WHEN i % 1000 = 0 THEN 'rejected' ELSE 'accepted' END,
+        SELECT ${id('pay', ':merchantId')}, :organisation, 0, CASE WHEN i % 100 = 0 THEN 'rejected' ELSE 'accepted' END,
           'sync', 'txn_' || i, :merchantId, 'ter_', 1250, 'GBP', 'mac', :at::bigint + i FROM SERIES`,
     )
     await expectFast('payments', 'payments?status=rejected')
