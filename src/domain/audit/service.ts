@@ -133,7 +133,7 @@ export const createAudit = ({ database, logs, signedLogs, pseudonyms, clock }: D
 
   /** A log whose hashes somebody asks about: everybody may. @throws AppError invalid_query for one that there is not */
   const askedTree = async (caller: Caller, asked: number | undefined): Promise<SignedLog> => {
-    if (asked !== undefined && asked >= logs.count()) refuseQuery('log', `There are ${logs.count()} logs.`)
+    if (asked !== undefined && asked >= logs.count()) refuseQuery('log', `log must be below ${logs.count()}.`)
     return signedLogs.at(asked ?? (await logs.of(caller.organisation)))
   }
 
