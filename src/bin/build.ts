@@ -12,6 +12,7 @@ import { buildCircuits, buildPrograms } from './build-steps/build-circuits.ts'
 import { buildTemplate } from './build-steps/build-pglite-template.ts'
 import { buildWasm } from './build-steps/build-wasm.ts'
 import { buildWeb } from './build-steps/build-web.ts'
+import { PROGRAM } from './build-steps/program-bundles.ts'
 
 const ROOT = new URL('../..', import.meta.url).pathname
 /** Nothing was built before. */
@@ -21,18 +22,15 @@ const CORES = availableParallelism()
 const FIRST_BUILD_SECONDS = { work: 24, alone: 6 } as const
 const firstSeconds = (): number => Math.ceil(FIRST_BUILD_SECONDS.work / CORES + FIRST_BUILD_SECONDS.alone)
 
+const places = { outdir: 'build', absWorkingDir: ROOT } as const
 const shared = {
+  ...places,
   bundle: true,
   format: 'esm',
   target: 'es2022',
-  outdir: 'build',
   sourcemap: true,
   logLevel: 'warning',
-  absWorkingDir: ROOT,
 } as const
-
-/** Programs run beside node_modules, so packages stay outside the bundles. */
-const program = { ...shared, platform: 'node', packages: 'external' } as const
 
 /**
  * The server and the command line, each in parts, of which only what is needed is loaded: a server of PostgreSQL has no
@@ -40,16 +38,21 @@ const program = { ...shared, platform: 'node', packages: 'external' } as const
  */
 const buildInParts = (name: 'server' | 'cli') =>
   build({
-    ...program,
+    ...PROGRAM,
+    ...places,
     entryPoints: { [name]: `src/bin/${name}.ts` },
-    splitting: true,
     // The hash tells chunks apart that share a name.
     chunkNames: `${name}-[name]-[hash]`,
   })
 
 /** Runs in the threads that make and verify proofs, which are started from a file. */
 const buildCircuitWorker = () =>
-  build({ ...program, entryPoints: { 'circuit-worker': 'src/circuits/threads/worker.ts' } })
+  build({
+    ...PROGRAM,
+    ...places,
+    splitting: false,
+    entryPoints: { 'circuit-worker': 'src/circuits/threads/worker.ts' },
+  })
 
 /** What other applications import: each file stands alone, and only `terminal-node` needs Node. */
 const buildExports = async () => {

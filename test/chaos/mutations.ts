@@ -9,6 +9,7 @@ import { mkdirSync, readdirSync, readFileSync, symlinkSync } from 'node:fs'
 import { join } from 'node:path'
 import { text } from 'node:stream/consumers'
 import { build } from 'esbuild'
+import { PROGRAM } from '../../src/bin/build-steps/program-bundles.ts'
 import { newDirectory, removeDirectory } from './world.ts'
 
 interface Mutation {
@@ -108,17 +109,11 @@ const buildServer = async (mutation: Mutation, directory: string): Promise<strin
     if (name !== 'build') symlinkSync(join(ROOT, name), join(directory, name))
   const contents = edited(mutation)
   await build({
+    ...PROGRAM,
     absWorkingDir: ROOT,
     entryPoints: { server: 'src/bin/server.ts' },
     outdir,
-    bundle: true,
-    splitting: true,
     chunkNames: 'server-[name]-[hash]',
-    format: 'esm',
-    platform: 'node',
-    packages: 'external',
-    target: 'es2022',
-    logLevel: 'warning',
     plugins: [
       {
         name: 'mutation',

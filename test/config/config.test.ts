@@ -2,11 +2,13 @@
 import { mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { availableParallelism, tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { Ajv2020 } from 'ajv/dist/2020.js'
 import { expect } from 'chai'
 import { ENV_EXAMPLE, envExample, withSettings } from '../../src/bin/docs/settings.ts'
 import { loadConfig } from '../../src/config/config.ts'
 import { ConfigError } from '../../src/config/config-error.ts'
 import { keepSecret, readSecret } from '../../src/config/secrets.ts'
+import { VARIABLES } from '../../src/config/variables.ts'
 import { createCertificates } from '../support/servers/certificates.ts'
 import { createWitness } from '../support/witnesses.ts'
 
@@ -20,6 +22,12 @@ describe('configuration', () => {
     folder = mkdtempSync(join(tmpdir(), 'assay-config-'))
   })
   afterEach(() => rmSync(folder, { recursive: true, force: true }))
+
+  it('is described by a schema, which the service takes for granted', () => {
+    const ajv = new Ajv2020({ logger: false })
+    expect(ajv.validateSchema(VARIABLES), ajv.errorsText()).to.equal(true)
+    expect(ajv.validateSchema({ ...VARIABLES, required: 'PORT' })).to.equal(false)
+  })
 
   it('has a default for everything', () => {
     const { masterKey, ...config } = loadConfig(memory)
