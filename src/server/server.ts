@@ -9,6 +9,7 @@ import { answerLater, EVENT_STREAM_TYPE } from '../http/event-stream.ts'
 import { createLogger, type Logger } from '../http/log.ts'
 import type { HandledRequest } from '../http/middleware.ts'
 import type { RateLimitRefusal } from '../http/rate-limit.ts'
+import type { Cost } from '../keys/passwords.ts'
 import { actorOf } from '../ledger/entry.ts'
 import { type BuiltServices, createServices, type Services } from '../services/services.ts'
 import { isUnavailable } from '../store/session.ts'
@@ -38,6 +39,8 @@ export interface ServerOptions {
   readonly beforeReady?: () => Promise<void>
   readonly clock?: Clock
   readonly logger?: Logger
+  /** Of hashes of new passwords; default {@link PASSWORD_COST}, and less for tests alone. */
+  readonly passwordCost?: Cost
 }
 
 /** Answers while services are being built: alive, but not ready. */
@@ -122,6 +125,7 @@ export const startServer = async (settings: Config, options: ServerOptions = {})
   try {
     services = await createServices(config, {
       clock: options.clock,
+      passwordCost: options.passwordCost,
       logger,
       tracing: telemetry,
       isReady: () => ready,

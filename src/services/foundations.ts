@@ -7,7 +7,7 @@ import type { Config } from '../config/config.ts'
 import { keepSecret, MEMORY_DATA_DIR, makeDataDirectory, readSecret } from '../config/secrets.ts'
 import { type Core, createCore } from '../core/index.ts'
 import { DEFAULT_ORGANISATION } from '../domain/accounts/defaults.ts'
-import { type AccountsService, createAccounts } from '../domain/accounts/service.ts'
+import { type AccountsDeps, type AccountsService, createAccounts } from '../domain/accounts/service.ts'
 import { takeLogDirectory } from '../domain/event-log/directories.ts'
 import { createEventLog, type EventLog } from '../domain/event-log/event-log.ts'
 import { createHolders, type HoldersService } from '../domain/holders/service.ts'
@@ -18,6 +18,7 @@ import { addressBlock } from '../http/connections/client-address.ts'
 import type { Logger } from '../http/log.ts'
 import { openSealing } from '../keys/data-keys.ts'
 import { createIssuer, type Issuer } from '../keys/issuer.ts'
+import { type Cost, PASSWORD_COST } from '../keys/passwords.ts'
 import { createPseudonyms, type Pseudonyms } from '../keys/pseudonyms.ts'
 import { createSealedValues } from '../keys/sealed-values.ts'
 import type { Sealing } from '../keys/sealing.ts'
@@ -103,6 +104,7 @@ const UNTRACED: Tracing = { ledger: (ledger) => ledger, safeFetch: (safeFetch) =
 
 interface Options {
   readonly clock?: Clock
+  readonly passwordCost?: Cost
   readonly logger: Logger
   readonly tracing?: Tracing
 }
@@ -223,7 +225,8 @@ const openRecord = async (
 type AccountsStand = Pick<
   Foundations,
   'database' | 'logs' | 'ledger' | 'sealing' | 'security' | 'clock' | 'openRecent' | 'core'
->
+> &
+  Pick<AccountsDeps, 'passwordCost'>
 
 /** Accounts, with the operator's own organisation and its key. */
 const openAccounts = async (
@@ -293,7 +296,7 @@ const openLedger = async (
  */
 export const createFoundations = async (
   config: Config,
-  { clock = systemClock, logger, tracing = UNTRACED }: Options,
+  { clock = systemClock, passwordCost = PASSWORD_COST, logger, tracing = UNTRACED }: Options,
   closers: Closers,
 ): Promise<Foundations> => {
   const { dataDir, rateLimits } = config
@@ -328,6 +331,7 @@ export const createFoundations = async (
     clock,
     openRecent,
     core,
+    passwordCost,
   })
   return {
     config,

@@ -23,6 +23,7 @@ import { createWebhooks, type WebhooksService } from '../domain/webhooks/service
 import { fail } from '../errors.ts'
 import type { IdempotencyKit } from '../http/idempotency.ts'
 import type { Logger } from '../http/log.ts'
+import type { Cost } from '../keys/passwords.ts'
 import { createPoseidonLog, type PoseidonLog, type PoseidonLogs } from '../ledger/tree/shards.ts'
 import { type AgentServices, createAgentServices } from './agents.ts'
 import { type ChatServices, createChatServices } from './chat.ts'
@@ -86,6 +87,7 @@ export interface BuiltServices extends Services {
 
 export interface ServicesOptions {
   readonly clock?: Clock
+  readonly passwordCost?: Cost
   readonly logger: Logger
   /** Absent: nothing is traced. */
   readonly tracing?: Tracing

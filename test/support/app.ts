@@ -6,6 +6,7 @@ import { randomBytes, randomInt } from 'node:crypto'
 import type { Clock } from '../../src/clock.ts'
 import { type Config, loadConfig } from '../../src/config/config.ts'
 import type { Logger } from '../../src/http/log.ts'
+import type { Cost } from '../../src/keys/passwords.ts'
 import { startServer } from '../../src/server/server.ts'
 import type { BuiltServices } from '../../src/services/services.ts'
 import { type Client, clientOf, ok } from './client.ts'
@@ -19,6 +20,8 @@ export interface TestAppOverrides {
   readonly clock?: Clock
   /** Default: silent. */
   readonly logger?: Logger
+  /** Whether hashes of passwords cost what they cost elsewhere; default false: here they are nobody's, and thousands are made. */
+  readonly isPasswordCostUsual?: boolean
   /** Whether the server itself holds its answers against the schemas; default true. */
   readonly checkResponses?: boolean
   /** A database that is there already, on the server of DATABASE_URL; it is dropped when the app closes. Default: a new one. */
@@ -52,11 +55,14 @@ export const withOwnNames = (redisUrl: string): string => {
   return url.href
 }
 
+const CHEAP: Cost = { N: 1024, r: 8, p: 1 }
+
 /** Starts a server of its own; close it. */
 export const startTestApp = async ({
   env = {},
   clock,
   logger,
+  isPasswordCostUsual = false,
   checkResponses = true,
   database,
 }: TestAppOverrides = {}): Promise<TestApp> => {
@@ -82,7 +88,11 @@ export const startTestApp = async ({
     }),
     checkResponses,
   })
-  const server = await startServer(config, { clock, logger }).catch(async (error: unknown) => {
+  const server = await startServer(config, {
+    clock,
+    logger,
+    passwordCost: isPasswordCostUsual ? undefined : CHEAP,
+  }).catch(async (error: unknown) => {
     await scratch?.drop()
     throw error
   })

@@ -4,7 +4,7 @@ import { type Clock, iso } from '../../clock.ts'
 import { fail } from '../../errors.ts'
 import { newId } from '../../ids.ts'
 import { changesOf, requireUnchanged } from '../../json/read-only.ts'
-import { hashPassword } from '../../keys/passwords.ts'
+import { type Cost, hashPassword } from '../../keys/passwords.ts'
 import { CLAIM_KINDS, type Claim } from '../../ledger/claim-kinds.ts'
 import type { Entry } from '../../ledger/decision.ts'
 import type { Ledger } from '../../ledger/ledger.ts'
@@ -58,6 +58,7 @@ interface Deps {
   readonly ledger: Pick<Ledger, 'append' | 'transact'>
   readonly keys: Pick<Keys, 'draft'>
   readonly clock: Clock
+  readonly passwordCost: Cost
   readonly openRecent: OpenRecent
   /** The service's limit for organisations without one of their own. */
   readonly rateLimitPerMinute: number
@@ -111,6 +112,7 @@ export const createOrganisations = ({
   keys,
   clock,
   openRecent,
+  passwordCost,
   rateLimitPerMinute,
 }: Deps) => {
   const remembered = { ttlMs: MERCHANT_CACHE_MS, maxEntries: MAX_CACHED_MERCHANTS }
@@ -134,7 +136,7 @@ export const createOrganisations = ({
       { email, password, organisation: name }: NewAccount,
       requestId: string,
     ): Promise<AccountCreated> {
-      const passwordHash = await hashPassword(password)
+      const passwordHash = await hashPassword(password, passwordCost)
       const at = clock.now()
       const accountId = newId('acc', at)
       const address = normaliseEmail(email)

@@ -2,7 +2,7 @@
 import type { SessionCaller } from '../../caller.ts'
 import { AppError, fail } from '../../errors.ts'
 import { secretDigest } from '../../keys/api-keys.ts'
-import { hashPassword, verifyPassword } from '../../keys/passwords.ts'
+import { type Cost, hashPassword, verifyPassword } from '../../keys/passwords.ts'
 import type { Ledger } from '../../ledger/ledger.ts'
 import type { Database } from '../../store/database.ts'
 import type { AttemptBudget } from '../security/attempts.ts'
@@ -26,11 +26,12 @@ interface Deps {
   readonly ledger: Pick<Ledger, 'transact'>
   readonly security: Pick<SecurityService, 'guardAttempts'>
   addressBlock(ip: string): string
+  readonly passwordCost: Cost
 }
 
 export type Passwords = ReturnType<typeof createPasswords>
 
-export const createPasswords = ({ database, ledger, security, addressBlock }: Deps) => {
+export const createPasswords = ({ database, ledger, security, addressBlock, passwordCost }: Deps) => {
   /** An unknown account is counted like a known one, and takes as long. */
   const budgetsOf = (email: string, account: store.AccountRow | undefined, ip: string): AttemptBudget[] => {
     const block = addressBlock(ip)
@@ -58,7 +59,7 @@ export const createPasswords = ({ database, ledger, security, addressBlock }: De
     ip: string,
   ): Promise<store.AccountRow> => {
     const checked = await security.guardAttempts(budgetsOf(email, account, ip), async () =>
-      (await verifyPassword(password, account?.password_hash)) ? account : undefined,
+      (await verifyPassword(password, account?.password_hash, passwordCost)) ? account : undefined,
     )
     return checked ?? fail('invalid_credentials')
   }
@@ -99,7 +100,7 @@ export const createPasswords = ({ database, ledger, security, addressBlock }: De
     ): Promise<readonly Uint8Array[]> {
       const { id: sessionId, accountId } = caller.credential
       const account = await confirm(caller, currentPassword, ip)
-      const passwordHash = await hashPassword(newPassword)
+      const passwordHash = await hashPassword(newPassword, passwordCost)
       let ended: readonly Uint8Array[] = []
       await ledger.transact(caller, async (trx) => {
         const change = { from: account.password_hash, to: passwordHash }

@@ -2,6 +2,7 @@
 import type { Caller, Scope } from '../../caller.ts'
 import { SCOPES } from '../../caller.ts'
 import type { Clock } from '../../clock.ts'
+import type { Cost } from '../../keys/passwords.ts'
 import type { Sealing } from '../../keys/sealing.ts'
 import type { Ledger } from '../../ledger/ledger.ts'
 import type { Logs } from '../../ledger/logs.ts'
@@ -35,6 +36,8 @@ export interface AccountsDeps {
   readonly sealing: Sealing
   readonly security: Pick<SecurityService, 'guardAttempts' | 'limitAddress'>
   readonly clock: Clock
+  /** Of hashes of new passwords. */
+  readonly passwordCost: Cost
   readonly openRecent: OpenRecent
   /** HMAC-SHA256 state after the key block, 64 bytes. */
   hmacMidstate(key: string): Uint8Array

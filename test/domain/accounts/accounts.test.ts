@@ -76,10 +76,21 @@ describe('accounts', () => {
       const { cookie } = await signIn(app, account)
       const { knex } = app.services.database
       const row = await knex('accounts').where({ id: account.accountId }).first()
-      expect(row.password_hash).to.match(/^scrypt\$32768\$8\$1\$/)
+      expect(row.password_hash).to.match(/^scrypt\$1024\$8\$1\$/)
       const sessions = await knex('sessions').where({ account: account.accountId })
       expect(sessions).to.have.length(1)
       expect(JSON.stringify(sessions)).to.not.contain(cookie.split('=')[1])
+    })
+
+    it('hashes a password at its full cost on a server that is not one of the tests', async () => {
+      const server = await startTestApp({ isPasswordCostUsual: true })
+      try {
+        const { accountId } = await signUp(server)
+        const row = await server.services.database.knex('accounts').where({ id: accountId }).first()
+        expect(row.password_hash).to.match(/^scrypt\$32768\$8\$1\$/)
+      } finally {
+        await server.close()
+      }
     })
 
     it('is limited per client address', async () => {

@@ -5,7 +5,7 @@ import { type Clock, iso } from '../../../clock.ts'
 import { fail } from '../../../errors.ts'
 import { newId } from '../../../ids.ts'
 import { newSecret, secretDigest } from '../../../keys/api-keys.ts'
-import { hashPassword } from '../../../keys/passwords.ts'
+import { type Cost, hashPassword } from '../../../keys/passwords.ts'
 import { actorOf } from '../../../ledger/entry.ts'
 import type { Ledger } from '../../../ledger/ledger.ts'
 import type { Database } from '../../../store/database.ts'
@@ -33,6 +33,7 @@ interface Deps {
   readonly database: Database
   readonly ledger: Pick<Ledger, 'transact'>
   readonly clock: Clock
+  readonly passwordCost: Cost
 }
 
 const toInvitation = (row: store.InvitationRow): Invitation => ({
@@ -45,7 +46,7 @@ const toInvitation = (row: store.InvitationRow): Invitation => ({
 
 export type Invitations = ReturnType<typeof createInvitations>
 
-export const createInvitations = ({ database, ledger, clock }: Deps) => {
+export const createInvitations = ({ database, ledger, clock, passwordCost }: Deps) => {
   /** The open invitation of a text. What is wrong with any other is not told. @throws AppError invitation_invalid */
   const find = async (knex: Knex, digest: Uint8Array, at: number): Promise<store.InvitationRow> => {
     const row = await store.findInvitation(knex, digest, at)
@@ -116,7 +117,7 @@ export const createInvitations = ({ database, ledger, clock }: Deps) => {
       const digest = secretDigest(invitation)
       // Before a password is hashed for nothing.
       const { organisation } = await find(database.knex, digest, at)
-      const passwordHash = await hashPassword(password)
+      const passwordHash = await hashPassword(password, passwordCost)
       const caller = { ...systemCaller(organisation, 'invitation'), requestId }
       return ledger.transact<Member>(caller, async (trx) => {
         const { id: invitationId, email, role } = await find(trx, digest, at)
