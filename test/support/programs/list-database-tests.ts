@@ -14,16 +14,22 @@ const DOORS = new Set(
   ),
 )
 const LONGEST = 'test/server/server.test.ts'
-/** They ask a server for what it describes, or for what it refuses before any database is asked. */
+/**
+ * They ask a server for what it describes, or for what it refuses before any database is asked; or they are programs of clients; or
+ * they hold who may call what, by queries that others send to both databases.
+ */
 const APART = new Set(
   [
     'bin/docs-pages/docs-pages',
+    'contract/authorisation',
     'contract/body-members',
     'contract/fuzz-connections',
+    'contract/generated-clients',
     'contract/misspelt',
     'contract/openapi',
     'docs-programs',
     'domain/system/docs',
+    'examples',
   ].map((name) => `test/${name}.test.ts`),
 )
 const VARIABLES = /\b(DATABASE|REDIS)_URL\b/
