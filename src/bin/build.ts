@@ -12,7 +12,7 @@ import { buildCircuits, buildPrograms } from './build-steps/build-circuits.ts'
 import { buildTemplate } from './build-steps/build-pglite-template.ts'
 import { buildWasm } from './build-steps/build-wasm.ts'
 import { buildWeb } from './build-steps/build-web.ts'
-import { PROGRAM } from './build-steps/program-bundles.ts'
+import { buildProgram } from './build-steps/program-bundles.ts'
 
 const ROOT = new URL('../..', import.meta.url).pathname
 /** Nothing was built before. */
@@ -37,8 +37,7 @@ const shared = {
  * embedded database, a till that takes a payment doesn't check proofs.
  */
 const buildInParts = (name: 'server' | 'cli') =>
-  build({
-    ...PROGRAM,
+  buildProgram({
     ...places,
     entryPoints: { [name]: `src/bin/${name}.ts` },
     // The hash tells chunks apart that share a name.
@@ -47,8 +46,7 @@ const buildInParts = (name: 'server' | 'cli') =>
 
 /** Runs in the threads that make and verify proofs, which are started from a file. */
 const buildCircuitWorker = () =>
-  build({
-    ...PROGRAM,
+  buildProgram({
     ...places,
     splitting: false,
     entryPoints: { 'circuit-worker': 'src/circuits/threads/worker.ts' },

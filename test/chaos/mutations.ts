@@ -8,8 +8,7 @@ import { once } from 'node:events'
 import { mkdirSync, readdirSync, readFileSync, symlinkSync } from 'node:fs'
 import { join } from 'node:path'
 import { text } from 'node:stream/consumers'
-import { build } from 'esbuild'
-import { PROGRAM } from '../../src/bin/build-steps/program-bundles.ts'
+import { buildProgram } from '../../src/bin/build-steps/program-bundles.ts'
 import { newDirectory, removeDirectory } from './world.ts'
 
 interface Mutation {
@@ -108,8 +107,7 @@ const buildServer = async (mutation: Mutation, directory: string): Promise<strin
   for (const name of readdirSync(ROOT))
     if (name !== 'build') symlinkSync(join(ROOT, name), join(directory, name))
   const contents = edited(mutation)
-  await build({
-    ...PROGRAM,
+  await buildProgram({
     absWorkingDir: ROOT,
     entryPoints: { server: 'src/bin/server.ts' },
     outdir,

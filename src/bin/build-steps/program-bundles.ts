@@ -1,8 +1,10 @@
 /** How the programs that run in a checkout are bundled: the server, the command line, the threads. @module */
-import type { BuildOptions } from 'esbuild'
+import { type BuildOptions, build, type Metafile } from 'esbuild'
 
 /** Packages that start threads, or read files, by their own place. */
 const HAVE_FILES = ['@electric-sql/pglite', 'piscina']
+/** Packages that are imported only when they are needed. */
+const LOADED_LATE = ['@opentelemetry', '@sd-jwt', 'ioredis', 'passkit-generator']
 /** What knex and pg ask for where another database or client is chosen, which nobody installs. */
 const NEVER_ASKED_FOR = [
   ...['better-sqlite3', 'mariadb', 'mysql', 'mysql2', 'oracledb', 'sqlite3', 'tedious'],
@@ -13,17 +15,31 @@ const NEVER_ASKED_FOR = [
  * Packages are part of the bundles: to find, read and compile several hundred files of theirs took a third of the
  * processor time of each start. The code stays as it is written, since people read where a server's errors come from.
  */
-export const PROGRAM = {
+const PROGRAM = {
   bundle: true,
   format: 'esm',
   target: 'es2022',
   platform: 'node',
   sourcemap: true,
   splitting: true,
-  external: [...HAVE_FILES, ...NEVER_ASKED_FOR].flatMap((name) => [name, `${name}/*`]),
+  external: [...HAVE_FILES, ...LOADED_LATE, ...NEVER_ASKED_FOR].flatMap((name) => [name, `${name}/*`]),
   // CommonJS asks for Node's own modules, which a bundle of ES modules can't do by itself.
   banner: {
     js: "import { createRequire as createNodeRequire } from 'node:module'\nconst require = createNodeRequire(import.meta.url)",
   },
   logLevel: 'warning',
 } as const satisfies BuildOptions
+
+/** @throws Error where CommonJS is imported late: of what is in a bundle, esbuild gives such an import the default export alone */
+const refuseLateCommonJs = ({ inputs }: Metafile): void => {
+  for (const [file, { imports }] of Object.entries(inputs))
+    for (const { kind, path } of imports)
+      if (kind === 'dynamic-import' && inputs[path]?.format === 'cjs')
+        throw new Error(`${file} imports ${path} late: its package belongs to LOADED_LATE`)
+}
+
+/** Bundles a program in parts, of which only what is needed is loaded. @throws Error as esbuild, and as {@link refuseLateCommonJs} */
+export const buildProgram = async (options: BuildOptions): Promise<void> => {
+  const { metafile } = await build({ ...PROGRAM, ...options, metafile: true })
+  refuseLateCommonJs(metafile)
+}
