@@ -1,6 +1,6 @@
 /**
- * The programs of the setup, on keys of two circuits that are made of powers just large enough for them: randomness is
- * added, and every difference is found. The powers that are shipped take eight times as long, and `npm run circuits:verify` has them.
+ * The programs of the setup, on keys of the smallest circuit, made of as many of the shipped powers as it needs: randomness is
+ * added, and every difference is found. All of the powers take many times as long, and `npm run circuits:verify` has them.
  */
 import { execFile } from 'node:child_process'
 import { cp, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
@@ -28,22 +28,31 @@ import { temporaryDirectories } from '../support/servers/directory.ts'
 const ROOT = join(import.meta.dirname, '../..')
 const KEYS = join(ROOT, 'circuits/keys')
 
-/** 2^10: yesno has 687 constraints. */
-const POWER = 10
-const POWERS = `powers-${POWER}.ptau`
-/** Too few for the circuits, but it is the powers that are told about first. */
+const SHIPPED_POWERS = 'powers-13.ptau'
+/** 2^9: simple_yesno has 434 constraints. */
+const POWERS = 'powers-09.ptau'
+/** Too few for any circuit, but it is the powers that are told about first. */
 const SMALL_POWER = 4
 const BEACON_DOUBLINGS = 10
 
 interface AlteredRecord {
   powers: { setup: string }
-  circuits: Record<CircuitId, { setup: string; sha256: Record<string, string> }>
+  circuits: Record<
+    CircuitId,
+    { setup: string; sha256: Record<string, string>; former?: { version: string; vkey: string }[] }
+  >
+}
+
+/** What the types of snarkjs leave out. */
+interface Truncating {
+  /** Writes the first 2, 4, 8… of powers, each into a file whose name is the template and two digits. */
+  truncate(powers: string, template: string): Promise<unknown>
 }
 
 onEmbedded.describe('the setup of the circuits', function () {
   this.timeout(300_000)
   const newDirectory = temporaryDirectories()
-  /** The keys that are shipped, but for those of yesno and simple_yesno, which are of smaller powers. */
+  /** The keys that are shipped, but for those of simple_yesno, which are of fewer powers. */
   let made: string
 
   const copyOf = async (keys: string): Promise<string> => {
@@ -71,18 +80,15 @@ onEmbedded.describe('the setup of the circuits', function () {
     alter(record)
     await writeFile(file, JSON.stringify(record))
   }
-  /** What snarkjs' own program tells about contributions to a key of yesno, digits without spaces. */
+  /** What snarkjs' own program tells about contributions to a key of simple_yesno, digits without spaces. */
   const hashesOfSnarkjs = async (zkey: string): Promise<string> => {
-    const files = [join(ROOT, 'build/circuits/yesno.r1cs'), join(made, POWERS), zkey]
+    const files = [join(ROOT, 'build/circuits/simple_yesno.r1cs'), join(made, POWERS), zkey]
     const program = join(ROOT, 'node_modules/snarkjs/build/cli.cjs')
     const { stdout } = await promisify(execFile)(process.execPath, [program, 'zkey', 'verify', ...files])
     return stdout.replaceAll(/\s/g, '')
   }
   /** Powers that somebody, nobody, or a public value contributed to. */
-  const makePowers = async (
-    contribution?: 'secret' | 'beacon',
-    power: number = SMALL_POWER,
-  ): Promise<Uint8Array> => {
+  const makePowers = async (contribution?: 'secret' | 'beacon'): Promise<Uint8Array> => {
     await prepareCurve()
     const curve = await curves.getCurveFromName('bn128')
     const directory = await newDirectory()
@@ -91,27 +97,36 @@ onEmbedded.describe('the setup of the circuits', function () {
       string,
       string,
     ]
-    await powersOfTau.newAccumulator(curve, power, empty)
+    await powersOfTau.newAccumulator(curve, SMALL_POWER, empty)
     if (contribution === 'beacon')
       await powersOfTau.beacon(empty, next, 'beacon', 'ab'.repeat(32), BEACON_DOUBLINGS)
     if (contribution === 'secret') await powersOfTau.contribute(empty, next, 'Ada', 'entropy')
     await powersOfTau.preparePhase2(contribution === undefined ? empty : next, prepared)
     return readFile(prepared)
   }
+  /** As many of the shipped powers as the circuit needs, which costs less than to make others. */
+  const fewerPowers = async (): Promise<Uint8Array> => {
+    await prepareCurve()
+    const directory = await newDirectory()
+    const { truncate } = powersOfTau as typeof powersOfTau & Truncating
+    await truncate(join(KEYS, SHIPPED_POWERS), join(directory, 'powers-'))
+    return readFile(join(directory, POWERS))
+  }
   /** Whether the proof that the first keys made of the good input holds under the second. */
   const proofHolds = async (from: Artifacts, to: Artifacts): Promise<boolean> => {
-    const { proof, publicSignals } = await (await createProofMaker(await from.yesno.load()))(
-      GOOD_INPUTS.yesno,
+    const { proof, publicSignals } = await (await createProofMaker(await from.simple_yesno.load()))(
+      GOOD_INPUTS.simple_yesno,
     )
-    return (await verifyPairing(to.yesno.verificationKey, proof, publicSignals)).valid
+    return (await verifyPairing(to.simple_yesno.verificationKey, proof, publicSignals)).valid
   }
 
   before(async () => {
     made = await mkdtemp(join(tmpdir(), 'assay-ceremony-'))
     await cp(KEYS, made, { recursive: true })
-    await rm(join(made, 'powers-13.ptau'))
-    await writeFile(join(made, POWERS), await makePowers('secret', POWER))
-    const { status, stdout } = await run('setup', made, 'yesno', 'simple_yesno')
+    await rm(join(made, SHIPPED_POWERS))
+    await writeFile(join(made, POWERS), await fewerPowers())
+    await alterRecord(made, ({ circuits }) => Object.assign(circuits.simple_yesno, { setup: 'multi-party' }))
+    const { status, stdout } = await run('setup', made, 'simple_yesno')
     expect(status, stdout).to.equal(0)
   })
   after(() => rm(made, { recursive: true }))
@@ -126,41 +141,37 @@ onEmbedded.describe('the setup of the circuits', function () {
 
   it('takes the randomness of others, with their names, and makes other keys of it', async () => {
     const directory = await copyOfKeys()
-    const contributed = await run('contribute', directory, '--name', 'Ada', 'yesno')
+    const contributed = await run('contribute', directory, '--name', 'Ada', 'simple_yesno')
     expect(contributed.status).to.equal(0)
-    expect((await run('verify', directory, 'yesno')).status).to.equal(0)
+    expect((await run('verify', directory, 'simple_yesno')).status).to.equal(0)
     const [before, after] = [loadArtifacts(made), loadArtifacts(directory)]
     const contentOf = async ({ load, ...rest }: CircuitArtifacts) => ({ ...rest, ...(await load()) })
-    expect(await contentOf(after.simple_yesno)).to.deep.equal(await contentOf(before.simple_yesno))
-    expect(after.yesno.setup.contributions).to.equal(before.yesno.setup.contributions + 1)
-    expect(after.yesno.setup.transcriptSha256).to.not.equal(before.yesno.setup.transcriptSha256)
+    expect(await contentOf(after.yesno)).to.deep.equal(await contentOf(before.yesno))
+    expect(after.simple_yesno.setup.contributions).to.equal(before.simple_yesno.setup.contributions + 1)
+    expect(after.simple_yesno.setup.transcriptSha256).to.not.equal(before.simple_yesno.setup.transcriptSha256)
     const { circuits } = JSON.parse(await readFile(join(directory, 'artifacts.json'), 'utf8'))
-    const { name, hash } = circuits.yesno.transcript.contributions.at(-1)
+    const { name, hash } = circuits.simple_yesno.transcript.contributions.at(-1)
     expect(name).to.equal('Ada')
-    expect(contributed.stdout).to.equal(`yesno: contribution 2, ${hash}\n`)
-    expect(await hashesOfSnarkjs(join(directory, 'yesno.zkey'))).to.include(hash)
+    expect(contributed.stdout).to.equal(`simple_yesno: contribution 2, ${hash}\n`)
+    expect(await hashesOfSnarkjs(join(directory, 'simple_yesno.zkey'))).to.include(hash)
     expect(await proofHolds(after, after)).to.equal(true)
     expect(await proofHolds(before, after)).to.equal(false)
-    const { proof, publicSignals } = await goodProof('yesno')
-    expect(await verifyPairing(after.yesno.verificationKey, proof, publicSignals)).to.have.property(
+    const { proof, publicSignals } = await goodProof('simple_yesno')
+    expect(await verifyPairing(after.simple_yesno.verificationKey, proof, publicSignals)).to.have.property(
       'valid',
       false,
     )
   })
 
   it('makes new keys for a circuit, which hold and are of a single party', async () => {
-    const directory = await copyOfKeys()
-    await alterRecord(directory, ({ circuits }) =>
-      Object.assign(circuits.simple_yesno, { setup: 'multi-party' }),
-    )
-    expect((await run('setup', directory, 'simple_yesno')).status).to.equal(0)
-    expect((await run('verify', directory, 'simple_yesno')).status).to.equal(0)
-    expect(loadArtifacts(directory).simple_yesno.setup.type).to.equal('single-party')
+    // Those that were made before all tests, where the record said that the keys were of several parties.
+    expect((await run('verify', made, 'simple_yesno')).status).to.equal(0)
+    expect(loadArtifacts(made).simple_yesno.setup.type).to.equal('single-party')
     const keysOf = async (from: string) => (await loadArtifacts(from).simple_yesno.load()).zkey
-    expect(await keysOf(directory)).to.not.deep.equal(await keysOf(made))
-    expect((await run('setup', directory)).status).to.equal(2)
-    expect((await run('setup', directory, 'nothing')).status).to.equal(2)
-    expect((await run('verify', directory, 'nothing')).status).to.equal(2)
+    expect(await keysOf(made)).to.not.deep.equal(await keysOf(KEYS))
+    expect((await run('setup', made)).status).to.equal(2)
+    expect((await run('setup', made, 'nothing')).status).to.equal(2)
+    expect((await run('verify', made, 'nothing')).status).to.equal(2)
     expect((await run('powers', await copyOf(KEYS))).status).to.equal(1)
   })
 
@@ -181,14 +192,16 @@ onEmbedded.describe('the setup of the circuits', function () {
     expect(await verifyPairing(JSON.parse(former), proof, publicSignals)).to.deep.equal({ valid: true })
     expect((await run('verify', directory, 'simple_yesno')).status).to.equal(0)
     await writeFile(join(directory, kept), `${former} `)
-    const altered = await run('verify', directory, 'simple_yesno')
-    expect([altered.status, altered.stdout]).to.deep.equal([
+    await alterRecord(directory, ({ circuits }) =>
+      circuits.simple_yesno.former?.push({ version: '0.9.1', vkey: sha256Hex(former) }),
+    )
+    const refused = await run('verify', directory, 'simple_yesno')
+    const altered = `${kept} has SHA-256 ${sha256Hex(`${former} `)}`
+    const missing = 'simple_yesno@0.9.1.vkey.json is missing'
+    expect([refused.status, refused.stdout]).to.deep.equal([
       1,
-      `${POWERS}: ok\nsimple_yesno: ${kept} has SHA-256 ${sha256Hex(`${former} `)}\n`,
+      `${POWERS}: ok\nsimple_yesno: ${altered}; ${missing}\n`,
     ])
-    await rm(join(directory, kept))
-    const missing = await run('verify', directory, 'simple_yesno')
-    expect(missing.stdout).to.include(`simple_yesno: ${kept} is missing\n`)
   })
 
   it('records witness programs anew where lines have moved, and touches neither keys nor what they are for', async () => {
@@ -250,14 +263,18 @@ onEmbedded.describe('the setup of the circuits', function () {
     const directory = await copyOfKeys()
     await alterRecord(directory, ({ powers, circuits }) => {
       powers.setup = 'public'
-      circuits.yesno.setup = 'multi-party'
+      circuits.simple_yesno.setup = 'multi-party'
+    })
+    const few = await run('verify', directory, 'simple_yesno')
+    expect(few.status).to.equal(1)
+    expect(few.stdout).to.include(`${POWERS}: public, with 1 secret contribution`)
+    expect(few.stdout).to.include('simple_yesno: multi-party, with 1 secret contribution')
+    await alterRecord(directory, ({ circuits }) => {
       circuits.simple_yesno.setup = 'none'
     })
-    const { status, stdout } = await run('verify', directory, 'simple_yesno', 'yesno')
-    expect(status).to.equal(1)
-    expect(stdout).to.include(`${POWERS}: public, with 1 secret contribution`)
-    expect(stdout).to.include('yesno: multi-party, with 1 secret contribution')
-    expect(stdout).to.include('simple_yesno: the setup is none')
+    const none = await run('verify', directory, 'simple_yesno')
+    expect(none.status).to.equal(1)
+    expect(none.stdout).to.include('simple_yesno: the setup is none')
   })
 
   it('fails when anything differs from the record, or does not follow from circuit and powers', async () => {
@@ -268,18 +285,19 @@ onEmbedded.describe('the setup of the circuits', function () {
       writeFile(join(directory, 'artifacts.json'), JSON.stringify({ ...record, circuits }))
 
     await write({ simple_yesno: { ...simple_yesno, constraints: 1 }, yesno, other: yesno })
-    const recorded = await run('verify', directory, 'simple_yesno', 'yesno')
+    const recorded = await run('verify', directory, 'simple_yesno')
     expect(recorded.status).to.equal(1)
     expect(recorded.stdout).to.include('simple_yesno: 434 constraints').and.to.include('other: in the record')
 
     // A key of another circuit, with a record that agrees: only the mathematics can tell.
     for (const ending of ['.zkey', '.vkey.json'])
-      await cp(join(made, `simple_yesno${ending}`), join(directory, `yesno${ending}`))
-    const { zkey, vkey } = simple_yesno.sha256
-    const { transcript } = simple_yesno
-    await write({ simple_yesno, yesno: { ...yesno, transcript, sha256: { ...yesno.sha256, zkey, vkey } } })
-    const foreign = await run('verify', directory, 'simple_yesno', 'yesno')
+      await cp(join(made, `yesno${ending}`), join(directory, `simple_yesno${ending}`))
+    const { zkey, vkey } = yesno.sha256
+    const { transcript } = yesno
+    const sha256 = { ...simple_yesno.sha256, zkey, vkey }
+    await write({ simple_yesno: { ...simple_yesno, transcript, sha256 }, yesno })
+    const foreign = await run('verify', directory, 'simple_yesno')
     expect(foreign.status).to.equal(1)
-    expect(foreign.stdout).to.include('yesno: the proving key does not follow from circuit and powers')
+    expect(foreign.stdout).to.include('simple_yesno: the proving key does not follow from circuit and powers')
   })
 })
