@@ -11,7 +11,7 @@ import { currencyCodes, exponentOf } from '../../protocol/currency.ts'
 import { fromMinorUnits } from '../../protocol/payment-proof.ts'
 import type { Database } from '../../store/database.ts'
 import { createOneAtATime } from '../../store/limits.ts'
-import { findPlace, type Place } from '../../store/pages.ts'
+import { findPlace, type Place, type Rows } from '../../store/pages.ts'
 import { ListedPayment, type PaymentPage, type PaymentQuery, type PaymentsFilter } from './schemas.ts'
 import type { PaymentRow } from './store.ts'
 import { type AmountRange, findPayments, PAYMENTS, type PaymentFilter } from './store-list.ts'
@@ -21,6 +21,8 @@ const DEFAULT_PAGE_PAYMENTS = 50
 const FILE_PAGE_PAYMENTS = 1_000
 /** Digits behind the point that are left of an amount once its decimals are shifted away: floating-point noise is below. */
 const AMOUNT_DIGITS = 6
+/** More minor units than any payment has; the column holds it. */
+const NO_AMOUNT = 2 ** 53
 const RETRY_AFTER_SECONDS = 1
 
 interface Deps {
@@ -70,7 +72,8 @@ for (const code of currencyCodes()) {
 const amountsOf = ({ minAmount, maxAmount }: PaymentsFilter): AmountRange[] | undefined => {
   if (minAmount === undefined && maxAmount === undefined) return undefined
   return [...codesByExponent].map(([exponent, currencies]) => {
-    const minor = (amount: number): number => Number((amount * 10 ** exponent).toFixed(AMOUNT_DIGITS))
+    const minor = (amount: number): number =>
+      Math.min(NO_AMOUNT, Number((amount * 10 ** exponent).toFixed(AMOUNT_DIGITS)))
     return {
       currencies,
       ...(minAmount !== undefined && { least: Math.ceil(minor(minAmount)) }),
@@ -99,14 +102,17 @@ const CSV = {
 export const createPaymentList = ({ database, metrics, clock }: Deps) => {
   const begin = createOneAtATime()
 
-  async function* csvText(filter: PaymentFilter): Text {
+  const pageOf = (filter: PaymentFilter, after?: Place): Promise<Rows<PaymentRow>> =>
+    findPayments(database, filter, { after, limit: FILE_PAGE_PAYMENTS })
+
+  async function* csvText(filter: PaymentFilter, first: Rows<PaymentRow>): Text {
     yield stringify([], { ...CSV, header: true })
-    let after: Place | undefined
-    do {
-      const { rows, next } = await findPayments(database, filter, { after, limit: FILE_PAGE_PAYMENTS })
-      if (rows.length > 0) yield stringify(rows.map(toListed), CSV)
-      after = next
-    } while (after !== undefined)
+    let page = first
+    while (true) {
+      if (page.rows.length > 0) yield stringify(page.rows.map(toListed), CSV)
+      if (page.next === undefined) return
+      page = await pageOf(filter, page.next)
+    }
   }
 
   return {
@@ -120,10 +126,11 @@ export const createPaymentList = ({ database, metrics, clock }: Deps) => {
     },
 
     /**
-     * All payments that fit, newest first, as comma-separated values (RFC 4180) that are made while they are read.
+     * All payments that fit, newest first, as comma-separated values (RFC 4180) that are made while they are read. The
+     * first page is read before, so that what fails at once is told with its status.
      * @throws AppError invalid_query; rate_limited while another such file of the organisation is being read
      */
-    file({ organisation }: Caller, query: PaymentsFilter): PaymentFile {
+    async file({ organisation }: Caller, query: PaymentsFilter): Promise<PaymentFile> {
       const filter = filterOf(organisation, query)
       const end =
         begin(organisation) ??
@@ -132,7 +139,11 @@ export const createPaymentList = ({ database, metrics, clock }: Deps) => {
           retryAfter: RETRY_AFTER_SECONDS,
         })
       const onBytes = (bytes: number) => metrics.exportBytes.inc({ kind: 'payments', format: 'csv' }, bytes)
-      const body: Readable = endInTime(streamOf(csvText(filter), onBytes)).once('close', end)
+      const first = await pageOf(filter).catch((error: unknown) => {
+        end()
+        throw error
+      })
+      const body: Readable = endInTime(streamOf(csvText(filter, first), onBytes)).once('close', end)
       const day = iso(clock.now()).slice(0, 'yyyy-mm-dd'.length)
       return { filename: `assay-payments-${day}.csv`, body }
     },

@@ -123,8 +123,8 @@ const exportPayments = route({
   produces: 'text/csv; charset=utf-8; header=present',
   errors: [],
   example: { query: { status: 'accepted', from: '2026-01-01', to: '2026-01-31' } },
-  handler: ({ caller, query }, { payments }: Services) => {
-    const { filename, body } = payments.file(caller, query)
+  handler: async ({ caller, query }, { payments }: Services) => {
+    const { filename, body } = await payments.file(caller, query)
     return new Reply(200, body, { 'Content-Disposition': `attachment; filename="${filename}"` })
   },
 })

@@ -186,6 +186,11 @@ describe('the list of payments', () => {
     expect(await amounts('maxAmount=1.1')).to.deep.equal(['1 JPY', '1.1 GBP'])
     expect(await amounts('minAmount=1.11&maxAmount=1.11')).to.deep.equal(['1.11 GBP'])
     expect((await refused('minAmount=-1'))[2]).to.equal('query/minAmount')
+    // In minor units more than the database has numbers for.
+    const most = Number.MAX_SAFE_INTEGER
+    expect(await amounts(`maxAmount=${most}`)).to.have.length(5)
+    expect(await amounts(`minAmount=${most}`)).to.deep.equal([])
+    expect((await csv(`minAmount=1.1&maxAmount=${most}`)).lines).to.have.length(5)
   })
 
   it('goes from page to page without gap or repetition, also where many arrived at once', async () => {
@@ -223,12 +228,24 @@ describe('the list of payments', () => {
     await fill(2_500, { receivedAt: `${Date.UTC(2026, 2, 2)} + i` })
     expect(new Set((await csv()).lines).size).to.equal(2_501)
     const caller = { organisation: owner.organisationId } as never
-    const unread = app.services.payments.file(caller, {})
+    const unread = await app.services.payments.file(caller, {})
     const second = await app.request('GET', `${PAYMENTS}.csv`, { key: owner.apiKey })
     expect([second.status, second.headers.get('retry-after')]).to.deep.equal([429, '1'])
     unread.body.destroy()
     await new Promise((resolve) => unread.body.once('close', resolve))
     await csv('status=late')
+  })
+
+  it('is no file that breaks off where its first payments can’t be read, and can be asked for again', async () => {
+    const { knex } = app.services.database
+    const ask = async () => (await app.request('GET', `${PAYMENTS}.csv`, { key: owner.apiKey })).status
+    await knex.raw('ALTER TABLE payments RENAME TO payments_away')
+    try {
+      expect([await ask(), await ask()]).to.deep.equal([500, 500])
+    } finally {
+      await knex.raw('ALTER TABLE payments_away RENAME TO payments')
+    }
+    expect(await ask()).to.equal(200)
   })
 
   it('reads no more than it shows, however many there are', async () => {
