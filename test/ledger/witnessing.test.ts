@@ -218,8 +218,8 @@ describe('asking witnesses', () => {
     ahead = 31_000
     await eventually('all cosign it again', () => told.length === 6)
     await eventually('it is new again', async () => (await age()) < 2)
-    ahead = 200_000
     answers = answers.map(() => () => conflict(0))
+    ahead = 200_000
     await eventually('it is late', async () => (await witnessing.state()).status === 'late')
   })
 })
