@@ -1,5 +1,5 @@
 /**
- * Hot routes of this checkout beside those of an older commit, asked in turns: nothing may have become slower than it was. Each has
+ * Starts and hot routes of this checkout beside those of an older commit, in turns: nothing may have become slower than it was. Each has
  * a server as its own `npm start` starts it, on a database of its own; what counts is the median of the turns. Needs
  * PostgreSQL at DATABASE_URL, by default 127.0.0.1:5432 as user postgres, and BENCH_OLD, a checkout of that commit in
  * which `npm ci` and `npm run build` were run; is skipped without it. `BENCH_OLD=../older npx tsx bench/old-and-new.ts`
@@ -14,14 +14,16 @@ import { createScratchDatabase, type ScratchDatabase } from '../test/support/ser
 import type { ServerProcess } from '../test/support/servers/server-process.ts'
 import { hotRoutes, type Work } from './support/hot-routes.ts'
 import { type Row, report } from './support/interleaved.ts'
-import { median } from './support/processor-time.ts'
+import { processMs } from './support/process-times.ts'
+import { compareByProcessorTime, median } from './support/processor-time.ts'
 import { skipped } from './support/record.ts'
-import { startAsNpmDoes } from './support/started-server.ts'
+import { pidOf, startAsNpmDoes } from './support/started-server.ts'
 
 const { BENCH_OLD, DATABASE_URL } = process.env
 const ROOT = join(import.meta.dirname, '..')
 const TURNS = Number(process.env.BENCH_SLICES ?? 15)
 const SLICE_MS = Number(process.env.BENCH_SLICE_MS ?? 1000)
+const STARTS = 7
 const CONNECTIONS = 16
 /** More than are answered in a slice, where each has to be made anew. */
 const REQUESTS = 8 * SLICE_MS
@@ -100,14 +102,42 @@ const compare = async (ours: Runner, older: Runner, i: number): Promise<Row> => 
   }
 }
 
+/** @returns the processor time that a start takes until the server is ready, in ms */
+const startMs = async (root: string, env: Readonly<Record<string, string>>): Promise<number> => {
+  const server = await startAsNpmDoes(env, root)
+  const ms = processMs(pidOf(server))
+  await server.end()
+  return ms
+}
+
+/** Of a database with a schema, and of an embedded one in memory, which is made anew. */
+const compareStarts = async (oldRoot: string, rows: Row[]): Promise<void> => {
+  const scratch = await createScratchDatabase(DATABASE_URL || 'postgres://postgres@127.0.0.1:5432/postgres')
+  const onServer = { DATABASE_URL: scratch.url, MASTER_KEY: randomBytes(32).toString('hex') }
+  const compare = compareByProcessorTime(rows, STARTS, 1)
+  try {
+    for (const [name, env] of [
+      ['on PostgreSQL', onServer],
+      ['with the embedded database', {}],
+    ] as const)
+      await compare(`a start ${name}, processor time until it is ready`, [
+        { name: 'ours', run: () => startMs(ROOT, env) },
+        { name: `commit ${currentCommit(oldRoot)}`, goal: GOAL, run: () => startMs(oldRoot, env) },
+      ])
+  } finally {
+    await scratch.drop()
+  }
+}
+
 const measure = async (oldRoot: string): Promise<void> => {
   if (!existsSync(join(oldRoot, 'build/server.js')))
     throw new Error(`BENCH_OLD: ${oldRoot} has no server; run npm ci and npm run build there.`)
+  const rows: Row[] = []
+  await compareStarts(oldRoot, rows)
   const older = await start(oldRoot)
   try {
     const ours = await start(ROOT)
     try {
-      const rows: Row[] = []
       for (const i of ours.works.keys()) rows.push(await compare(ours, older, i))
       report(rows)
     } finally {
