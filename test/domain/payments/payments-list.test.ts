@@ -5,7 +5,9 @@ import { MAX_SEARCHED_ROWS } from '../../../src/store/pages.ts'
 import { sharedApp, type TestApp } from '../../support/app.ts'
 import { ok } from '../../support/client.ts'
 import { type Owner, type Till, terminalTill } from '../../support/domain/tills.ts'
+import { eventually } from '../../support/eventually.ts'
 import { readsOf } from '../../support/query-plans.ts'
+import { onPostgres } from '../../support/servers/database.ts'
 
 const DAY_MS = 86_400_000
 const PAYMENTS = '/console/api/payments'
@@ -234,6 +236,25 @@ describe('the list of payments', () => {
     unread.body.destroy()
     await new Promise((resolve) => unread.body.once('close', resolve))
     await csv('status=late')
+  })
+
+  // A lock of another session keeps the first payments waiting.
+  onPostgres.it('is a file that can be asked for again by whoever went while it was begun', async () => {
+    const { knex } = app.services.database
+    const url = `${app.url}${PAYMENTS}.csv`
+    const headers = { 'x-api-key': owner.apiKey }
+    await knex.transaction(async (trx) => {
+      await trx.raw('LOCK TABLE payments IN ACCESS EXCLUSIVE MODE')
+      const gone = fetch(url, { headers, signal: AbortSignal.timeout(300) }).catch(({ name }: Error) => name)
+      await eventually('it waits', async () => {
+        const { rows } = await trx.raw(
+          "SELECT FROM pg_locks WHERE NOT granted AND relation = 'payments'::regclass",
+        )
+        return rows.length === 1
+      })
+      expect(await gone).to.equal('TimeoutError')
+    })
+    await eventually('it is let go', async () => (await fetch(url, { headers })).status === 200)
   })
 
   it('is no file that breaks off where its first payments can’t be read, and can be asked for again', async () => {
