@@ -2,7 +2,13 @@
 import type { RequestListener } from 'node:http'
 import Koa from 'koa'
 import type { Clock } from '../clock.ts'
-import { type AdmissionLimits, createAdmission } from '../http/admission.ts'
+import {
+  type AdmissionLimits,
+  createAdmission,
+  createLoopWatch,
+  createPresence,
+  threadLimits,
+} from '../http/admission.ts'
 import type { Authenticators } from '../http/auth.ts'
 import { createCompression } from '../http/compression.ts'
 import { createClientAddress } from '../http/connections/client-address.ts'
@@ -42,6 +48,8 @@ export interface AppConfig {
   readonly trustProxy: readonly string[]
   /** Check every answer against its closed schema; for tests. */
   readonly checkResponses: boolean
+  /** How many tasks for threads run at a time. */
+  readonly proverThreads: number
 }
 
 export interface AppOptions<S> {
@@ -110,12 +118,17 @@ export const createApp = <S>(options: AppOptions<S>): RequestListener => {
   const rateLimiter = config.rateLimits
     ? createRateLimiter(limits.consume, clock, options.onRateLimited)
     : undefined
-  const admission = createAdmission({
-    limits: options.admission,
+  const shared = {
+    presence: createPresence(),
+    isBusy: createLoopWatch(),
     onBegun: metrics.observeRequestWait,
     onRefused: metrics.countShedRequest,
-  })
-  metrics.readRequestQueue(admission.waiting)
+  }
+  const admission = {
+    server: createAdmission({ ...shared, limits: options.admission }),
+    threads: createAdmission({ ...shared, limits: threadLimits(config.proverThreads) }),
+  }
+  metrics.readRequestQueue(() => admission.server.waiting() + admission.threads.waiting())
   const unread = createUnreadAnswers()
   const compression = createCompression(unread)
   const endpoints = routes.map((route) =>

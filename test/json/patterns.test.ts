@@ -18,7 +18,7 @@ const BOUNDED: Readonly<Record<string, { readonly begins: readonly string[]; rea
     because: 'at most MAX_NUMBER_STATEMENT_CHARACTERS',
   },
   'src/domain/chat/posts/credentials.ts': {
-    begins: ['\\beyJ', '\\bAIza', '\\bxox', '\\bhv[sb]'],
+    begins: ['\\beyJ', '\\bsk-(?:(?:proj', '\\bAIza', '\\bxox', '\\bhv[sb]'],
     because: 'texts of the chat have at most a few thousand characters',
   },
 }

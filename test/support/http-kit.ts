@@ -88,6 +88,7 @@ export const startHttpKit = async (
       chatLimits: { readsPerMinute: 1_000_000 },
       trustProxy: [],
       checkResponses: true,
+      proverThreads: 1,
       ...options.config,
     },
     routes,
