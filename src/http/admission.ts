@@ -2,11 +2,9 @@
  * Which request is worked on next. A server works on a bounded number of requests at a time. Those that find no place wait in a queue of
  * their own for each organisation, and the queues take turns (fair queueing: Demers, Keshav, Shenker, SIGCOMM 1989; Kubernetes has it as API
  * Priority and Fairness). While several organisations ask, each has a share of the places that leaves room for the others' next request.
- * What works on threads has places of its own, of which the same holds.
  * @module
  */
 import type { ServerResponse } from 'node:http'
-import { performance } from 'node:perf_hooks'
 import { createFairQueue } from '../circuits/threads/fair-queue.ts'
 import { AppError } from '../errors.ts'
 
@@ -15,8 +13,6 @@ export interface AdmissionLimits {
   readonly inWork: number
   /** Of one owner, while others ask as well. */
   readonly inWorkShared: number
-  /** Likewise, while the server has hardly any time left. */
-  readonly inWorkBusy: number
   /** That wait, of one owner. */
   readonly waitingEach: number
   /** Bytes of bodies of requests that wait, of one owner, and of all. */
@@ -29,19 +25,13 @@ const MIB = 1024 ** 2
 const ADMISSION_LIMITS: AdmissionLimits = {
   inWork: 64,
   inWorkShared: 16,
-  inWorkBusy: 2,
   waitingEach: 1024,
   waitingBytesEach: 16 * MIB,
   waitingBytes: 64 * MIB,
   waitMs: 5000,
 }
-/** What waits for threads has a queue of its own behind this; so many that no queue is shorter for it. */
-const THREADS_IN_WORK = 2048
 /** How long an owner is taken to be there after it has asked. */
 const PRESENCE_MS = 1000
-/** Of the time, from which on the event loop is busy, and over how long that is told. */
-const BUSY_SHARE = 0.5
-const BUSY_WINDOW_MS = 20
 const RETRY_AFTER_SECONDS = 1
 const MS_PER_SECOND = 1000
 
@@ -61,21 +51,10 @@ export interface Admission {
   waiting(): number
 }
 
-/** Whether several owners ask. */
-export interface Presence {
-  note(owner: string): void
-  /** Until when they do, as far as one can know; in the past where one alone asks. */
-  sharedUntil(): number
-}
-
-export interface AdmissionOptions {
+interface AdmissionOptions {
   readonly limits?: AdmissionLimits
   /** Milliseconds of a clock that is never set. */
   readonly now?: () => number
-  /** Of all that share what this server has. */
-  readonly presence?: Presence
-  /** Whether the server has hardly any time left. */
-  readonly isBusy?: () => boolean
   /** Hears of each request that waited and was begun, and for how many seconds it had waited. */
   readonly onBegun?: (seconds: number) => void
   /** Hears of each that was refused: since as many waited as may, or since it waited as long as it may. */
@@ -117,52 +96,10 @@ const tooLate = ({ waitMs }: AdmissionLimits): AppError =>
     retryAfter: RETRY_AFTER_SECONDS,
   })
 
-/** Whether the event loop worked for more than half of the time lately. */
-export const createLoopWatch = (): (() => boolean) => {
-  let last = performance.eventLoopUtilization()
-  let isBusy = false
-  return () => {
-    const { idle, active, utilization } = performance.eventLoopUtilization(last)
-    if (idle + active >= BUSY_WINDOW_MS) {
-      isBusy = utilization > BUSY_SHARE
-      last = performance.eventLoopUtilization()
-    }
-    return isBusy
-  }
-}
-
-/** @param now ms of a clock that is never set */
-export const createPresence = (now: () => number = () => performance.now()): Presence => {
-  let lastOwner: string | undefined
-  let lastAt = Number.NEGATIVE_INFINITY
-  let sharedUntil = Number.NEGATIVE_INFINITY
-  return {
-    note(owner) {
-      const at = now()
-      if (owner !== lastOwner) {
-        if (at - lastAt < PRESENCE_MS) sharedUntil = at + PRESENCE_MS
-        lastOwner = owner
-      }
-      lastAt = at
-    },
-    sharedUntil: () => sharedUntil,
-  }
-}
-
-/** For requests that work on so many threads, however busy the event loop is: each owner can have all at work, and one request beside them. */
-export const threadLimits = (threads: number): AdmissionLimits => ({
-  ...ADMISSION_LIMITS,
-  inWork: THREADS_IN_WORK,
-  inWorkShared: threads + 1,
-  inWorkBusy: threads + 1,
-})
-
 /** Makes one for a server whose places are all free. */
 export const createAdmission = ({
   limits = ADMISSION_LIMITS,
   now = () => performance.now(),
-  presence = createPresence(now),
-  isBusy = () => false,
   onBegun,
   onRefused,
 }: AdmissionOptions = {}): Admission => {
@@ -173,12 +110,20 @@ export const createAdmission = ({
   const bytesOf = new Map<string, number>()
   let bytesWaiting = 0
   let inWork = 0
+  let lastOwner: string | undefined
+  let lastAt = Number.NEGATIVE_INFINITY
+  let sharedUntil = Number.NEGATIVE_INFINITY
 
-  const mayBegin = (owner: string): boolean => {
-    const own = inWorkOf.get(owner) ?? 0
-    if (own < limits.inWorkBusy || now() >= presence.sharedUntil()) return true
-    return own < limits.inWorkShared && !isBusy()
+  const noteOwner = (owner: string): void => {
+    const at = now()
+    if (owner !== lastOwner) {
+      if (at - lastAt < PRESENCE_MS) sharedUntil = at + PRESENCE_MS
+      lastOwner = owner
+    }
+    lastAt = at
   }
+  const mayBegin = (owner: string): boolean =>
+    (inWorkOf.get(owner) ?? 0) < limits.inWorkShared || now() >= sharedUntil
   const count = (owner: string, more: 1 | -1): void => {
     inWork += more
     const own = (inWorkOf.get(owner) ?? 0) + more
@@ -217,13 +162,13 @@ export const createAdmission = ({
         later = undefined
         beginWaiting()
       },
-      Math.max(1, presence.sharedUntil() - now()),
+      Math.max(1, sharedUntil - now()),
     ).unref()
   }
 
   return {
     take(owner) {
-      presence.note(owner)
+      noteOwner(owner)
       if (inWork >= limits.inWork || queue.sizeOf(owner) > 0 || !mayBegin(owner)) return false
       count(owner, 1)
       return true

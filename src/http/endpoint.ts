@@ -16,7 +16,7 @@ import {
 } from './auth.ts'
 import { addressBlock } from './connections/client-address.ts'
 import type { HttpContext } from './context.ts'
-import { asBadRequest, errorCodesOf, type Places, placesOf, takesIdempotencyKey } from './errors.ts'
+import { asBadRequest, errorCodesOf, isQueued, takesIdempotencyKey } from './errors.ts'
 import { type IdempotencyKit, REPLAYED_HEADER, readIdempotency } from './idempotency.ts'
 import { compileBody, compileParams, compileQuery } from './input/input.ts'
 import { type RateLimiter, UNAUTHENTICATED_LIMIT_PER_MINUTE } from './rate-limit.ts'
@@ -32,7 +32,7 @@ export interface EndpointKit<S> extends AnswerKit {
   /** Requests that buckets of address limits have in their window, instead of what their routes say. */
   readonly addressLimits: Readonly<Record<string, number>>
   readonly idempotency: IdempotencyKit
-  readonly admission: Readonly<Record<Places, Admission>>
+  readonly admission: Admission
 }
 
 /** Whose turn a request takes: the organisation's, or that of the address from which somebody without a credential asks. */
@@ -150,8 +150,8 @@ export const compileEndpoint = <S>(route: Route<S>, kit: EndpointKit<S>): Endpoi
   const declared = kit.checkResponses ? errorCodesOf(route) : undefined
   const toCaller = compileCaller(route, kit)
   const { method, path, answerHeaders = {} } = route
-  const places = placesOf(route)
-  const admission = places && kit.admission[places]
+  const { admission } = kit
+  const queued = isQueued(route)
   const fixedHeaders = Object.entries(answerHeaders)
 
   /** Before any work, so that a repeated request is neither refused for what has changed since, nor works again. */
@@ -194,7 +194,7 @@ export const compileEndpoint = <S>(route: Route<S>, kit: EndpointKit<S>): Endpoi
     const authenticated = await authenticate(ctx)
     // Before there is a place, so that a client that sends slowly holds none.
     const raw = await body.read(ctx)
-    if (admission === undefined) return work(ctx, pathParams, authenticated, raw)
+    if (!queued) return work(ctx, pathParams, authenticated, raw)
     const owner = ownerOf(ctx.state)
     if (!admission.take(owner)) await admission.wait(owner, ctx.res, raw.length)
     try {

@@ -157,23 +157,13 @@ export const errorCodesOf = (route: Route): ReadonlySet<ErrorCode> => {
   return codes
 }
 
-/** Targets, sources and providers, connections for searches: each has a queue or a bound of its own. */
-const WAITED_FOR = /^(upstream_|source_|dns_|provider_|identity_provider_|search_)/
-const THREADS_WAITED_FOR = /^(prover_|proof_service_)/
+/** Threads for proofs, targets, sources and providers, connections for searches: each has a queue or a bound of its own. */
+const WAITED_FOR = /^(prover_|proof_service_|upstream_|source_|dns_|provider_|identity_provider_|search_)/
 
-/** Of which places requests take one, that organisations share: of those that this server works on, or of those for its threads. */
-export type Places = 'server' | 'threads'
-
-/**
- * Who also waits for others holds no place for threads meanwhile, for which others' proofs would wait.
- * @returns undefined where requests of this route take none
- */
-export const placesOf = ({ queued, waits, cost, errors, produces }: Route): Places | undefined => {
-  const waitsFor = (whom: RegExp): boolean => errors.some((code) => whom.test(code))
-  if (queued !== undefined) return queued ? 'server' : undefined
-  if (waits || cost === 0 || produces === EVENT_STREAM_TYPE || waitsFor(WAITED_FOR)) return undefined
-  return waitsFor(THREADS_WAITED_FOR) ? 'threads' : 'server'
-}
+/** Whether requests of this route take one of the places that organisations share. */
+export const isQueued = ({ queued, waits, cost, errors, produces }: Route): boolean =>
+  queued ??
+  !(waits || cost === 0 || produces === EVENT_STREAM_TYPE || errors.some((code) => WAITED_FOR.test(code)))
 
 const takesSession = ({ auth }: Pick<Route, 'auth'>): boolean => auth === 'console' || auth === 'session'
 

@@ -126,8 +126,8 @@ interface RouteSpec<
   readonly cost?: number
   /**
    * Begins at once, and takes none of the places of which an organisation has its share: what waits where it has a queue or a bound of its own, and what
-   * tells how the server is. Routes of cost 0, streams of events, and those whose errors name others whom they wait for, do so without saying it; those whose errors
-   * name the threads for proofs take a place for these. True where one of them takes a place of the server all the same.
+   * tells how the server is. Routes of cost 0, streams of events, and those whose errors name whom they wait for, do so without saying it; true where
+   * one of these takes a place all the same.
    */
   readonly queued?: boolean
   /**

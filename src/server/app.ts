@@ -2,13 +2,7 @@
 import type { RequestListener } from 'node:http'
 import Koa from 'koa'
 import type { Clock } from '../clock.ts'
-import {
-  type AdmissionLimits,
-  createAdmission,
-  createLoopWatch,
-  createPresence,
-  threadLimits,
-} from '../http/admission.ts'
+import { type AdmissionLimits, createAdmission } from '../http/admission.ts'
 import type { Authenticators } from '../http/auth.ts'
 import { createCompression } from '../http/compression.ts'
 import { createClientAddress } from '../http/connections/client-address.ts'
@@ -48,8 +42,6 @@ export interface AppConfig {
   readonly trustProxy: readonly string[]
   /** Check every answer against its closed schema; for tests. */
   readonly checkResponses: boolean
-  /** How many tasks for threads run at a time. */
-  readonly proverThreads: number
 }
 
 export interface AppOptions<S> {
@@ -118,17 +110,12 @@ export const createApp = <S>(options: AppOptions<S>): RequestListener => {
   const rateLimiter = config.rateLimits
     ? createRateLimiter(limits.consume, clock, options.onRateLimited)
     : undefined
-  const shared = {
-    presence: createPresence(),
-    isBusy: createLoopWatch(),
+  const admission = createAdmission({
+    limits: options.admission,
     onBegun: metrics.observeRequestWait,
     onRefused: metrics.countShedRequest,
-  }
-  const admission = {
-    server: createAdmission({ ...shared, limits: options.admission }),
-    threads: createAdmission({ ...shared, limits: threadLimits(config.proverThreads) }),
-  }
-  metrics.readRequestQueue(() => admission.server.waiting() + admission.threads.waiting())
+  })
+  metrics.readRequestQueue(admission.waiting)
   const unread = createUnreadAnswers()
   const compression = createCompression(unread)
   const endpoints = routes.map((route) =>

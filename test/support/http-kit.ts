@@ -88,7 +88,6 @@ export const startHttpKit = async (
       chatLimits: { readsPerMinute: 1_000_000 },
       trustProxy: [],
       checkResponses: true,
-      proverThreads: 1,
       ...options.config,
     },
     routes,
