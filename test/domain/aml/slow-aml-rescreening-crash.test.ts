@@ -18,7 +18,7 @@ import { createPostgresDatabase, onEmbedded, onPostgres } from '../../support/se
 
 const ROUNDS = Number(process.env.CRASH_ROUNDS ?? 3)
 const PROGRAM = join(import.meta.dirname, '../../support/programs/serve.ts')
-const PEOPLE = Number(process.env.CRASH_PEOPLE ?? 480)
+const PEOPLE = 480
 const AT_A_TIME = 16
 const KILL_WITHIN_MS = 400
 
