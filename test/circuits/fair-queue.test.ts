@@ -16,8 +16,8 @@ describe('fair queue', () => {
 
   it('delays an owner by at most one item of each other one, whatever they add meanwhile', () => {
     fc.assert(
-      fc.property(fc.array(step, { maxLength: 200 }), (steps) => {
-        const queue = createFairQueue<string>()
+      fc.property(fc.array(step, { maxLength: 200 }), fc.integer({ min: 1, max: 5 }), (steps, turns) => {
+        const queue = createFairQueue<string>(turns)
         /** For each owner that waits, whom it has seen served since it last was. */
         const seen = new Map<string, Set<string>>()
         for (const owner of steps) {
@@ -59,6 +59,50 @@ describe('fair queue', () => {
         expect(ahead - before).to.be.within(0, OWNERS.length - 1)
       }),
     )
+  })
+
+  it('serves whoever comes before those who have had their turn in this round', () => {
+    const queue = createFairQueue<string>()
+    const take = (times: number) => Array.from({ length: times }, () => queue.take())
+    const add = (...items: string[]): void => {
+      for (const item of items) queue.add(item.slice(0, 1), item)
+    }
+    add('a1', 'a2', 'a3', 'a4', 'a5')
+    expect(take(2)).to.deep.equal(['a1', 'a2'])
+    add('b1', 'b2', 'b3', 'c1')
+    expect(take(6)).to.deep.equal(['b1', 'c1', 'a3', 'b2', 'a4', 'b3'])
+    // Who was served is not forgotten while it has nothing.
+    add('c2', 'b4')
+    expect(take(3)).to.deep.equal(['c2', 'a5', 'b4'])
+  })
+
+  it('serves those who have had their turn again after a round, however many come', () => {
+    for (const [turns, order] of [
+      [4, 'a1 b b b a2 b b b a3 b b b a4'],
+      [undefined, 'a1 b b b b b b b a2 b b b b'],
+    ] as const) {
+      const queue = createFairQueue<string>(turns)
+      for (const item of ['a1', 'a2', 'a3', 'a4']) queue.add('a', item)
+      let comers = 0
+      const taken = Array.from({ length: 13 }, () => {
+        queue.add(`b${++comers}`, 'b')
+        return queue.take()
+      })
+      expect(taken.join(' ')).to.equal(order)
+    }
+  })
+
+  it('counts what is taken together as one turn of each owner, however much it is', () => {
+    const queue = createFairQueue<string>()
+    const add = (owner: string, count: number): void => {
+      for (let i = 0; i < count; i++) queue.add(owner, owner)
+    }
+    add('a', 64)
+    expect([queue.take(), ...queue.takeFitting(63, () => true)].join('')).to.equal('a'.repeat(64))
+    add('b', 3)
+    add('a', 3)
+    add('c', 1)
+    expect(Array.from({ length: 7 }, () => queue.take()).join('')).to.equal('bcababa')
   })
 
   it('passes over owners that may have nothing now, who keep their turn', () => {

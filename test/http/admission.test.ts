@@ -42,8 +42,10 @@ class Reference {
   readonly asked: Asked[] = []
   readonly waiting: Asked[] = []
   readonly working: Asked[] = []
-  /** Who has the next turn; whoever waits is in it once. */
+  /** Whoever waits is in it once, in the order in which they came or were served. */
   readonly turns: string[] = []
+  /** Who had a turn in this round. */
+  round: string[] = []
   readonly limits: AdmissionLimits
   at = 0
 
@@ -72,11 +74,16 @@ class Reference {
       const index = this.waiting.findIndex((one) => one.owner === owner)
       this.working.push(...this.waiting.splice(index, 1))
       this.turns.splice(this.turns.indexOf(owner), 1)
+      this.round.push(owner)
       if (this.count(this.waiting, owner) > 0) this.turns.push(owner)
     }
   }
   next(): string | undefined {
-    return this.turns.find((owner) => this.mayBegin(owner))
+    const mayBegin = this.turns.filter((owner) => this.mayBegin(owner))
+    const owner = mayBegin.find((one) => !this.round.includes(one))
+    if (owner !== undefined) return owner
+    if (mayBegin.length > 0) this.round = []
+    return mayBegin[0]
   }
   ask(one: Asked): 'works' | 'waits' | 'refused' {
     this.asked.push(one)

@@ -1,17 +1,25 @@
-/** A queue that serves its owners in turn, so that whoever asks for much waits for it alone. @module */
+/**
+ * A queue that serves its owners in rounds, so that whoever asks for much waits for it alone. Whoever comes in the middle of a round goes before
+ * those who have had their turn in it, where plain round robin would let them in first. A round ends when all have had theirs, or after
+ * so many turns, since others may come without end.
+ * @module
+ */
+
+/** Most turns of a round. After them, all who wait are as if they had had none, in the order in which they came or were served. */
+const ROUND_TURNS = 8
 
 export interface FairQueue<T> {
   /** How many items wait, of all owners. */
   size(): number
   /** How many items of this owner wait. */
   sizeOf(owner: string): number
-  /** How many of the waiting items go before one that this owner would add now. */
+  /** How many of the waiting items go before one that this owner would add now, at most. */
   ahead(owner: string): number
   /** Adds an item behind those of its owner. */
   add(owner: string, item: T): void
-  /** Takes the oldest item of the first owner in turn that may have it, who then has the last turn of all. */
+  /** Takes the oldest item of the first owner that may have one and had no turn in this round, else of the first that may have one. */
   take(mayHave?: (owner: string) => boolean): T | undefined
-  /** Takes up to `most` items that fit, from each owner in turn, the oldest first. */
+  /** Takes up to `most` items that fit, from each owner in turn, the oldest first. All of them have had a turn then. */
   takeFitting(most: number, fits: (item: T) => boolean): T[]
   /** Takes an item back. Its owner keeps the turn for the next one. */
   remove(owner: string, item: T): void
@@ -19,19 +27,36 @@ export interface FairQueue<T> {
   clear(): T[]
 }
 
-/** Makes an empty queue. */
-export const createFairQueue = <T>(): FairQueue<T> => {
-  /** In the order of their turns; an owner without items has none. */
+/** Makes an empty queue. @param roundTurns most turns of a round */
+export const createFairQueue = <T>(roundTurns = ROUND_TURNS): FairQueue<T> => {
+  /** Those that wait, in the order in which they came or were served. */
   const owners = new Map<string, T[]>()
+  /** Those who have had a turn in this round, whether they wait or not. */
+  const served = new Set<string>()
+  let turns = 0
   let size = 0
   const sizeOf = (owner: string): number => owners.get(owner)?.length ?? 0
-  /** Takes one item of an owner, who then has the last turn of all. */
   const takeFrom = (owner: string, items: T[], index: number): T[] => {
     const taken = items.splice(index, 1)
     owners.delete(owner)
     if (items.length > 0) owners.set(owner, items)
+    served.add(owner)
     size -= taken.length
     return taken
+  }
+  const beginRound = (): void => {
+    served.clear()
+    turns = 0
+  }
+  const nextOwner = (mayHave: (owner: string) => boolean): string | undefined => {
+    let first: string | undefined
+    for (const owner of owners.keys()) {
+      if ((first !== undefined && served.has(owner)) || !mayHave(owner)) continue
+      if (!served.has(owner)) return owner
+      first = owner
+    }
+    if (first !== undefined) beginRound()
+    return first
   }
   return {
     size: () => size,
@@ -48,8 +73,11 @@ export const createFairQueue = <T>(): FairQueue<T> => {
       size += 1
     },
     take(mayHave = () => true) {
-      for (const [owner, items] of owners) if (mayHave(owner)) return takeFrom(owner, items, 0)[0]
-      return undefined
+      if (turns >= roundTurns) beginRound()
+      const owner = nextOwner(mayHave)
+      if (owner === undefined) return undefined
+      turns += 1
+      return takeFrom(owner, owners.get(owner) ?? [], 0)[0]
     },
     takeFitting(most, fits) {
       const taken: T[] = []
