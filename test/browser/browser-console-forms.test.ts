@@ -168,6 +168,29 @@ describe('the console’s forms in Chromium', function () {
     expect(keysOf([...settings, ...session])).to.deep.equal([undefined, undefined, undefined])
   })
 
+  it('are over the page as soon as they are in it, so that no key is lost', async () => {
+    const page = await pages.openSignedIn('/console/keys')
+    const { headers } = await signIn(pages.app, page.account)
+    const body = { label: 'shop', scopes: ['verify'] }
+    await ok(pages.app, 'POST', '/console/api/keys', { headers, body })
+    await page.reload()
+    await settledOn(page)
+    const isModal = await page.locator('td button:has-text("Replace")').evaluate((button: HTMLElement) => {
+      const seen = new Promise<boolean>((resolve) => {
+        const observer = new MutationObserver(() => {
+          const dialog = document.querySelector('dialog')
+          if (dialog !== null) resolve(dialog.matches(':modal'))
+        })
+        observer.observe(document.body, { childList: true, subtree: true })
+      })
+      button.click()
+      return seen
+    })
+    expect(isModal).to.equal(true)
+    await page.keyboard.press('Escape')
+    await page.waitForSelector('dialog', { state: 'detached' })
+  })
+
   it('begin anew in a window that was closed', async () => {
     const page = await pages.openSignedIn('/console/keys')
     const { headers } = await signIn(pages.app, page.account)

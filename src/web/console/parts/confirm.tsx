@@ -1,6 +1,6 @@
 /** Acts that can't be undone: said plainly, and confirmed by typing the name of what they are about. @module */
 import type { ComponentChildren } from 'preact'
-import { useEffect, useRef } from 'preact/hooks'
+import { useLayoutEffect, useRef } from 'preact/hooks'
 import { Field, FieldError, Form, textIn } from './form.tsx'
 
 interface DialogProps {
@@ -12,7 +12,8 @@ interface DialogProps {
 /** A window over the page; Escape closes it, and the focus goes back to where it was. */
 export const Dialog = ({ title, children, close }: DialogProps) => {
   const dialog = useRef<HTMLDialogElement>(null)
-  useEffect(() => {
+  // Before it is painted: keys typed at what is seen reach the window.
+  useLayoutEffect(() => {
     const before = document.activeElement
     dialog.current?.showModal()
     return () => {
