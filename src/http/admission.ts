@@ -59,6 +59,8 @@ interface AdmissionOptions {
   readonly onBegun?: (seconds: number) => void
   /** Hears of each that was refused: since as many waited as may, or since it waited as long as it may. */
   readonly onRefused?: (reason: 'full' | 'late') => void
+  /** Called whenever a request comes or has been worked on, of which a turn of the event loop has many. */
+  readonly onPassing?: () => void
 }
 
 interface Waiting {
@@ -102,6 +104,7 @@ export const createAdmission = ({
   now = () => performance.now(),
   onBegun,
   onRefused,
+  onPassing,
 }: AdmissionOptions = {}): Admission => {
   const queue = createFairQueue<Waiting>()
   /** An owner that has none is not in it. */
@@ -168,6 +171,7 @@ export const createAdmission = ({
 
   return {
     take(owner) {
+      onPassing?.()
       noteOwner(owner)
       if (inWork >= limits.inWork || queue.sizeOf(owner) > 0 || !mayBegin(owner)) return false
       count(owner, 1)
@@ -213,6 +217,7 @@ export const createAdmission = ({
       onBegun?.((now() - since) / MS_PER_SECOND)
     },
     give(owner) {
+      onPassing?.()
       count(owner, -1)
       beginWaiting()
     },

@@ -69,6 +69,8 @@ export interface AppOptions<S> {
   readonly writeRefusal?: () => WritesRefused | undefined
   /** How many requests are worked on and wait; tests have fewer than usual. */
   readonly admission?: AdmissionLimits
+  /** Called often while requests are worked on; must not throw. */
+  readonly onPassing?: () => void
   /** Called for every refused call; must not throw. */
   readonly onRateLimited?: (refusal: RateLimitRefusal) => void
 }
@@ -114,6 +116,7 @@ export const createApp = <S>(options: AppOptions<S>): RequestListener => {
     limits: options.admission,
     onBegun: metrics.observeRequestWait,
     onRefused: metrics.countShedRequest,
+    onPassing: options.onPassing,
   })
   metrics.readRequestQueue(admission.waiting)
   const unread = createUnreadAnswers()

@@ -157,6 +157,7 @@ export const startServer = async (settings: Config, options: ServerOptions = {})
     pathFor: domains.pathFor,
     onRateLimited: alertRateLimit,
     onHandled: keepRequest,
+    onPassing: services.workerPool.hear,
     outermost: telemetry?.middleware,
     // With a database of its own the disk is needed for the event log alone.
     writeRefusal: config.databaseUrl === undefined ? services.disk.refusal : services.databaseWrites.refusal,

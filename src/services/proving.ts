@@ -49,6 +49,7 @@ export const createProvingServices = (foundations: Foundations, closers: Closers
     onFailure: (error) => logger.error({ err: error }, 'a thread for proofs failed'),
   })
   closers.push(() => workerPool.close())
+  database.onMessage?.(workerPool.hear)
   const prover = createProver({
     pool: workerPool,
     tableBytes,

@@ -43,6 +43,11 @@ export interface Database {
    * the database has no server of its own, as PGlite.
    */
   readonly onWriteRefused?: (listener: (why: WriteRefusal) => void) => void
+  /**
+   * Calls the listener before each message to the database. Absent where the database has threads of its own: an embedded one works on this
+   * thread, where a turn of the event loop ends once all that was sent has been worked on.
+   */
+  readonly onMessage?: (listener: () => void) => void
   /** Directory with the files of an embedded database, which rest while its session is held; absent where there are none. */
   readonly clusterDirectory?: string
   /**

@@ -170,6 +170,14 @@ describe('admission', () => {
     expect(admission.waiting()).to.equal(0)
   })
 
+  it('tells of each request that comes and that has been worked on', () => {
+    let passed = 0
+    const admission = createAdmission({ onPassing: () => passed++ })
+    admission.take('a')
+    admission.give('a')
+    expect(passed).to.equal(2)
+  })
+
   it('keeps nobody waiting whose client has gone already', async () => {
     const limits = { ...LIMITS, inWork: 1, inWorkShared: 1 }
     const admission = createAdmission({ limits })

@@ -1,8 +1,8 @@
 /** How the programs that run in a checkout are bundled: the server, the command line, the threads. @module */
 import { type BuildOptions, build, type Metafile } from 'esbuild'
 
-/** Packages that start threads, or read files, by their own place. */
-const HAVE_FILES = ['@electric-sql/pglite', 'piscina']
+/** Packages that read files by their own place. */
+const HAVE_FILES = ['@electric-sql/pglite']
 /** Packages that are imported only when they are needed. */
 const LOADED_LATE = ['@opentelemetry', '@sd-jwt', 'ioredis', 'passkit-generator']
 /** What knex and pg ask for where another database or client is chosen, which nobody installs. */

@@ -3,9 +3,6 @@
  * Node only.
  * @module
  */
-import type { Transferable } from 'node:worker_threads'
-import { Piscina } from 'piscina'
-import { AppError } from '../../errors.ts'
 import { type Artifacts, workerFile } from '../artifacts/artifacts.ts'
 import { CIRCUITS, type CircuitId } from '../catalogue.ts'
 import type { WitnessInput } from '../circuit.ts'
@@ -15,6 +12,7 @@ import type { SharedTables, TableMaker } from '../proving/tables.ts'
 import type { HashesAsked } from './hashing.ts'
 import { createHelpQueue } from './help-queue.ts'
 import type { HelpAsked } from './helpers.ts'
+import { createThreads } from './threads.ts'
 
 /** What proofs of one circuit are made with, in shared memory. A thread is given it with each task, and needs it for the first. */
 export interface CircuitGiven {
@@ -118,6 +116,8 @@ export interface WorkerPool {
   hash(asked: HashesAsked): Promise<Uint8Array>
   /** Starts every thread, so that the first tasks needn't wait for that. @throws as `prove` */
   warm(): Promise<void>
+  /** Takes what threads have answered, so that they have their next task before the turn of the event loop ends. */
+  hear(): void
   /** Ends the threads when what runs has ended. */
   close(): Promise<void>
 }
@@ -129,62 +129,28 @@ const YOUNG_GENERATION_MIB = 16
 /** With more, what only one thread can make would take longest. */
 const MOST_HELPERS = 2
 
-/**
- * Runs tasks on threads. @throws AppError unavailable for what waits when no thread could start
- * @param onHelpAsked hears of threads that want help
- */
-const createThreads = ({
+/** Makes a pool; its threads start when they are needed. Close it, after those whose work it does. */
+export const createWorkerPool = ({
   threads,
   artifacts,
   tableBytes,
-  program,
+  program = workerFile(),
   onFailure = () => undefined,
-  onHelpAsked,
-}: WorkerPoolOptions & { readonly onHelpAsked: (asked: HelpAsked) => void }) => {
+}: WorkerPoolOptions): WorkerPool => {
   const verificationKeys = new Map(CIRCUITS.map(({ id }) => [id, artifacts[id].verificationKey]))
-  const workerData: WorkerData = { verificationKeys, tableBytes }
-  const pool = new Piscina({
-    filename: program ?? workerFile(),
-    // Threads start with the first tasks and stay, since each has to prepare its circuits.
-    minThreads: 0,
-    maxThreads: threads,
-    idleTimeout: Number.POSITIVE_INFINITY,
-    // A plain bundle: it needs none of the loaders that this process may run with.
-    execArgv: [],
+  const { run, hear, close } = createThreads({
+    most: threads,
+    program,
+    data: { verificationKeys, tableBytes } satisfies WorkerData,
     // Their work is in WebAssembly: little is allocated that is soon garbage.
-    resourceLimits: { maxYoungGenerationSizeMb: YOUNG_GENERATION_MIB },
-    workerData,
-  })
-  pool.on('message', onHelpAsked)
-  let started = new AbortController()
-  pool.on('error', (error) => {
-    onFailure(error)
-    // While another thread lives, it takes what waits for this one. Otherwise the pool would start none for that.
-    if (pool.threads.length > 0) return
-    started.abort()
-    started = new AbortController()
-  })
-  return {
-    async run(task: WorkerTask, transferList: Transferable[] = []): Promise<unknown> {
-      const { signal } = started
-      try {
-        return await pool.run(task, { signal, transferList })
-      } catch (cause) {
-        throw signal.aborted ? new AppError('unavailable', { cause }) : cause
-      }
+    youngGenerationMib: YOUNG_GENERATION_MIB,
+    // Nothing else is sent.
+    onMessage(asked) {
+      help.add(asked as HelpAsked)
+      dispatch()
     },
-    destroy: () => pool.destroy(),
-  }
-}
-
-/** Makes a pool; its threads start when they are needed. Close it, after those whose work it does. */
-export const createWorkerPool = (options: WorkerPoolOptions): WorkerPool => {
-  const { threads, artifacts } = options
-  const onHelpAsked = (asked: HelpAsked) => {
-    help.add(asked)
-    dispatch()
-  }
-  const { run, destroy } = createThreads({ ...options, onHelpAsked })
+    onFailure,
+  })
   const filesOf = (id: CircuitId): Promise<ProvingArtifacts> => artifacts[id].load()
   const help = createHelpQueue(async (asked) => {
     const files = await filesOf(asked.circuitId)
@@ -255,9 +221,10 @@ export const createWorkerPool = (options: WorkerPoolOptions): WorkerPool => {
       })
       return warming
     },
+    hear,
     close() {
       // Who asked for the warmth hears of its failure.
-      closing ??= Promise.all([...running, warming?.catch(() => undefined)]).then(destroy)
+      closing ??= Promise.all([...running, warming?.catch(() => undefined)]).then(close)
       return closing
     },
   }

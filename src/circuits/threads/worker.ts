@@ -3,7 +3,7 @@
  * prepared when it is first asked for. A program of its own, build/circuit-worker.js.
  * @module
  */
-import { workerData } from 'piscina'
+import { workerData } from 'node:worker_threads'
 import { createField, type Field } from '../../core/field.ts'
 import type { CircuitId } from '../catalogue.ts'
 import { type CircuitProver, createCircuitProver, type Proved } from '../proving/groth16.ts'
@@ -12,6 +12,7 @@ import { WitnessError } from '../proving/witness.ts'
 import { createKeyVerifier, type KeyVerifier } from '../verifying/key-verifier.ts'
 import { hashAsked } from './hashing.ts'
 import { askHelpers, type HelpAsked, sendSum } from './helpers.ts'
+import type { ThreadAnswer, ThreadData } from './threads.ts'
 import type {
   CircuitGiven,
   ProvingTask,
@@ -21,7 +22,7 @@ import type {
   WorkerTask,
 } from './worker-pool.ts'
 
-const { verificationKeys, tableBytes } = workerData as WorkerData
+const { port, answered, verificationKeys, tableBytes } = workerData as ThreadData & WorkerData
 const provers = new Map<CircuitId, Promise<CircuitProver>>()
 /** The numbers of the tables that were copied. */
 const copied = new Map<CircuitId, number>()
@@ -107,8 +108,7 @@ const prove = async ({ circuitId, files, input, tables, helpers }: ProvingTask):
   }
 }
 
-// biome-ignore lint/style/noDefaultExport: the pool calls the default export
-export default async (task: WorkerTask): Promise<WorkerAnswer> => {
+const work = async (task: WorkerTask): Promise<WorkerAnswer> => {
   if ('warm' in task) {
     await proverOf(task.warm)
     verifierOf(task.warm.circuitId)
@@ -137,3 +137,17 @@ export default async (task: WorkerTask): Promise<WorkerAnswer> => {
     throw error
   }
 }
+
+const answer = (message: ThreadAnswer): void => {
+  port.postMessage(message)
+  Atomics.add(answered, 0, 1)
+}
+
+port.on('message', async (task: WorkerTask) => {
+  try {
+    answer({ value: await work(task) })
+  } catch (error) {
+    answer({ error })
+  }
+})
+answer({})

@@ -7,6 +7,7 @@ import { randomUUID } from 'node:crypto'
 import { existsSync } from 'node:fs'
 import { mkdir, open, readdir, readFile, realpath, rename, stat, writeFile } from 'node:fs/promises'
 import { basename, dirname, join } from 'node:path'
+import { setImmediate as nextTurn } from 'node:timers/promises'
 import { PGlite } from '@electric-sql/pglite'
 import { createPgConfig } from '@electric-sql/pglite/node-postgres'
 import createKnex, { type Knex } from 'knex'
@@ -23,6 +24,8 @@ const MEMORY = 'memory'
 const READY_FILE = 'assay-ready'
 /** Beside the cluster, so that copies of the cluster are without it. */
 export const PLACE_FILE = 'database.place'
+/** How long the database works in a turn of the event loop before others have theirs. */
+const TURN_MS = 5
 /** Files synced to disk at once. */
 const SYNC_PARALLEL_FILES = 32
 
@@ -137,6 +140,30 @@ const makePlace = async (file: string): Promise<string> => {
   return place
 }
 
+/**
+ * Lets others have their turns between messages: all that is sent to the database is worked on in one turn of the event loop otherwise.
+ * @returns what has a listener called before each message
+ */
+const shareLoop = (pglite: PGlite): ((listener: () => void) => void) => {
+  const listeners: (() => void)[] = []
+  let turnBegan: number | undefined
+  const turnMs = (): number => {
+    if (turnBegan !== undefined) return performance.now() - turnBegan
+    turnBegan = performance.now()
+    setImmediate(() => {
+      turnBegan = undefined
+    })
+    return 0
+  }
+  const send = pglite.execProtocolStream.bind(pglite)
+  pglite.execProtocolStream = async (...message) => {
+    for (const listener of listeners) listener()
+    if (turnMs() >= TURN_MS) await nextTurn()
+    return send(...message)
+  }
+  return (listener) => listeners.push(listener)
+}
+
 /** knex over an open PGlite. */
 export const connect = (pglite: PGlite, logger?: StoreLogger): Knex =>
   createKnex({
@@ -177,6 +204,7 @@ export const openPglite = async (
     knex,
     query: createQuery(knex),
     kind: 'pglite',
+    onMessage: shareLoop(pglite),
     ...(!inMemory && { clusterDirectory: join(dataDir, 'database') }),
     place: () => (inMemory ? Promise.resolve(MEMORY) : readPlace(placeFile)),
     makePlace: () => (inMemory ? Promise.resolve(MEMORY) : makePlace(placeFile)),

@@ -1,7 +1,16 @@
 /** A thread that ends when it is to make a slice of tables. */
-// biome-ignore lint/style/noDefaultExport: the pool calls the default export
-export default (task) => {
-  if ('warm' in task) return undefined
-  if (task.slice === undefined) return { bytes: 64, slices: 2 }
-  return process.exit(1)
+import { workerData } from 'node:worker_threads'
+
+const { port, answered } = workerData
+
+const answer = (message) => {
+  port.postMessage(message)
+  Atomics.add(answered, 0, 1)
 }
+
+port.on('message', (task) => {
+  if ('warm' in task) answer({})
+  else if (task.slice === undefined) answer({ value: { bytes: 64, slices: 2 } })
+  else process.exit(1)
+})
+answer({})

@@ -1,13 +1,14 @@
 /** The built threads, which end when they are to help with a proof, or when they have begun to. */
-import work from '../../../build/circuit-worker.js'
+import { workerData } from 'node:worker_threads'
 
 let asked = 0
 
-// biome-ignore lint/style/noDefaultExport: the pool calls the default export
-export default (task) => {
-  if (!Object.hasOwn(task, 'help')) return work(task)
+// It hears of a task before the built program does.
+workerData.port.on('message', ({ help }) => {
+  if (help === undefined) return
   asked += 1
   // It holds a sum that nobody else will make then.
-  Atomics.store(task.help.claims, 2, 1)
-  return process.exit(asked)
-}
+  Atomics.store(help.taken, 2, 1)
+  process.exit(asked)
+})
+await import('../../../build/circuit-worker.js')
