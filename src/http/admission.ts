@@ -59,7 +59,7 @@ interface AdmissionOptions {
   readonly onBegun?: (seconds: number) => void
   /** Hears of each that was refused: since as many waited as may, or since it waited as long as it may. */
   readonly onRefused?: (reason: 'full' | 'late') => void
-  /** Called whenever a request comes or has been worked on, of which a turn of the event loop has many. */
+  /** Called whenever a request comes or has been worked on, of which a turn of the event loop has many; must not throw. */
   readonly onPassing?: () => void
 }
 
@@ -217,9 +217,9 @@ export const createAdmission = ({
       onBegun?.((now() - since) / MS_PER_SECOND)
     },
     give(owner) {
-      onPassing?.()
       count(owner, -1)
       beginWaiting()
+      onPassing?.()
     },
     waiting: queue.size,
   }

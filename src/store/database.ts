@@ -44,8 +44,8 @@ export interface Database {
    */
   readonly onWriteRefused?: (listener: (why: WriteRefusal) => void) => void
   /**
-   * Calls the listener before each message to the database. Absent where the database has threads of its own: an embedded one works on this
-   * thread, where a turn of the event loop ends once all that was sent has been worked on.
+   * Calls the listener, which must not throw, before each message to the database. Absent where the database has threads of its own: an
+   * embedded one works on this one, for up to 5 ms in a turn of the event loop and as long as a message takes.
    */
   readonly onMessage?: (listener: () => void) => void
   /** Directory with the files of an embedded database, which rest while its session is held; absent where there are none. */

@@ -1,8 +1,11 @@
 /** Threads that run tasks, with programs made for it. What else becomes of them is tested where proofs are made. */
+import { execFile } from 'node:child_process'
 import { join } from 'node:path'
+import { promisify } from 'node:util'
 import { expect } from 'chai'
 import { createThreads, type Threads } from '../../src/circuits/threads/threads.ts'
 import { AppError } from '../../src/errors.ts'
+import { eventually } from '../support/eventually.ts'
 import { rejection } from '../support/rejection.ts'
 
 const PROGRAMS = join(import.meta.dirname, '../support/programs')
@@ -10,13 +13,13 @@ const GIVE_UP_MS = 20_000
 
 describe('threads', () => {
   const open: Threads[] = []
-  const start = ({ most = 1, program = 'answers.js' } = {}) => {
+  const start = ({ most = 1, program = 'answers.js', more = {} } = {}) => {
     const begun = new Int32Array(new SharedArrayBuffer(Int32Array.BYTES_PER_ELEMENT))
     const failures: unknown[] = []
     const threads = createThreads({
       most,
       program: join(PROGRAMS, program),
-      data: { begun },
+      data: { begun, ...more },
       youngGenerationMib: 16,
       onMessage: () => undefined,
       onFailure: (error) => failures.push(error),
@@ -55,10 +58,44 @@ describe('threads', () => {
     expect(failures).to.deep.equal([])
   })
 
-  it('refuse what can be sent to none, and go on', async () => {
+  it('refuse what can be sent to none, and go on with what waits behind it', async () => {
     const { threads } = start()
-    expect((await rejection(threads.run(() => undefined))).name).to.equal('DataCloneError')
+    const first = threads.run({ echo: 1 })
+    const refused = rejection(threads.run(() => undefined))
+    const last = threads.run({ echo: 2 })
+    expect((await refused).name).to.equal('DataCloneError')
+    expect(await Promise.all([first, last])).to.deep.equal([1, 2])
+  })
+
+  it('keep the process alive until it is told that they have died', async () => {
+    const program = join(PROGRAMS, 'loses-a-thread.ts')
+    const run = promisify(execFile)
+    const { stdout } = await run(process.execPath, ['--import=tsx', program], { timeout: GIVE_UP_MS })
+    expect(stdout.trim()).to.equal('A thread ended with 3.')
+  })
+
+  it('refuse what waits where none can be made, and try again with the next task', async () => {
+    // As where it has none, Node throws at once.
+    const { threads, failures } = start({ most: 2, more: { unsendable: () => undefined } })
+    for (let i = 1; i <= 2; i++) {
+      expect(await rejection(threads.run({ echo: 1 }))).to.include({ code: 'unavailable' })
+      expect(failures).to.have.length(i)
+    }
+  })
+
+  it('say when one ends that had nothing to do, and are replaced', async () => {
+    const { threads, failures } = start()
+    await threads.run({ endsLater: 4 })
+    await eventually('its end', () => failures.length === 1)
+    expect(String(failures[0])).to.include('A thread ended with 4.')
     expect(await threads.run({ echo: 1 })).to.equal(1)
+  })
+
+  it('may be closed while they start', async () => {
+    const { threads } = start()
+    const asked = rejection(threads.run({ echo: 1 }))
+    await threads.close()
+    expect(await asked).to.include({ code: 'unavailable' })
   })
 
   it('refuse all that waits when none can start, each time, and say why', async () => {

@@ -19,13 +19,16 @@ describe('the embedded database', () => {
     }
     setImmediate(count)
     const text = 'SELECT count(*)::int AS count FROM generate_series(1, 10000)'
-    const answers = await Promise.all(
-      Array.from({ length: 60 }, () => database.query<{ count: number }>(text, [])),
-    )
-    isOver = true
-    for (const { rows } of answers) expect(rows).to.deep.equal([{ count: 10_000 }])
-    // They take far more than 50 ms, of which a turn has five.
-    expect(turns).to.be.at.least(10)
+    try {
+      const answers = await Promise.all(
+        Array.from({ length: 60 }, () => database.query<{ count: number }>(text, [])),
+      )
+      for (const { rows } of answers) expect(rows).to.deep.equal([{ count: 10_000 }])
+    } finally {
+      isOver = true
+    }
+    // They take far more than 15 ms, of which a turn has five. Sent to PGlite alone, they take one or two turns.
+    expect(turns).to.be.at.least(4)
   })
 
   it('keeps to the order in which it was asked, and a transaction to itself', async () => {
@@ -49,12 +52,15 @@ describe('the embedded database', () => {
     expect(rows.map(({ number }) => number)).to.deep.equal(Array.from({ length: 21 }, (_, i) => i))
   })
 
-  it('tells of each message before it is sent', async () => {
+  it('tells of messages to it', async () => {
     let messages = 0
     database.onMessage?.(() => {
       messages += 1
     })
-    await database.query('SELECT 1', [])
-    expect(messages).to.be.at.least(1)
+    for (let i = 1; i <= 3; i++) {
+      const before = messages
+      await database.query('SELECT 1', [])
+      expect(messages, `query ${i}`).to.be.greaterThan(before)
+    }
   })
 })

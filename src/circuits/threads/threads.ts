@@ -1,6 +1,6 @@
 /**
- * Threads that run tasks, each one at a time. The event loop brings their answers, once in a turn, which is long on a busy server; a
- * thread that is done has nothing to do until it is heard. So whoever has others wait in a turn calls `hear` now and then. Node only.
+ * Threads that run tasks, each one at a time. Their answers come as events, once in a turn of the event loop. On a busy server turns are
+ * long, and a thread has nothing to do until its answer is taken; `hear` takes those that have come. Node only.
  * @module
  */
 import {
@@ -48,7 +48,7 @@ export interface Threads {
    * @throws AppError unavailable when no thread could start, and after close; else what the thread threw, or why it ended
    */
   run(task: unknown, transfer?: readonly Transferable[]): Promise<unknown>
-  /** Takes the answers that have come. Costs next to nothing where none have. */
+  /** Takes the answers that have come. Never throws, and costs next to nothing where none have. */
   hear(): void
   /** Ends all threads, and what they do. */
   close(): Promise<void>
@@ -81,26 +81,27 @@ export const createThreads = ({
   const waiting: Task[] = []
   let isClosed = false
 
-  /** Only what has a task keeps the process alive. */
-  const give = (thread: Thread, task: Task): void => {
+  /** The process lives on for threads that have a task or start, and for no others. @returns false for what can't be sent */
+  const give = ({ port }: Thread, { task, transfer, reject }: Task): boolean => {
     try {
-      thread.port.postMessage(task.task, task.transfer)
+      port.postMessage(task, transfer)
     } catch (error) {
-      task.reject(error)
-      return
+      reject(error)
+      return false
     }
-    thread.task = task
-    thread.port.ref()
+    port.ref()
+    return true
   }
   const assign = (): void => {
     for (const thread of threads) {
-      if (!thread.isReady || thread.task !== undefined) continue
-      const task = waiting.shift()
-      if (task === undefined) return
-      give(thread, task)
+      while (thread.isReady && thread.task === undefined) {
+        const task = waiting.shift()
+        if (task === undefined) return
+        if (give(thread, task)) thread.task = task
+      }
     }
     const starting = [...threads].filter(({ isReady }) => !isReady).length
-    for (let more = waiting.length - starting; more > 0 && threads.size < most; more--) start()
+    for (let more = waiting.length - starting; more > 0 && threads.size < most; more--) if (!start()) return
   }
   const take = (thread: Thread, answer: ThreadAnswer): void => {
     const { task, isReady } = thread
@@ -112,41 +113,60 @@ export const createThreads = ({
     else if (isReady) task?.resolve(answer.value)
     assign()
   }
-  /** What waits for a thread that could not start is for those that live. No other one is started for it, which would fail as well. */
+  /** What waits is for the threads that live. Another one would not start now either. */
+  const failToStart = (error: unknown): void => {
+    onFailure(error)
+    if (threads.size > 0) return
+    for (const { reject } of waiting.splice(0)) reject(new AppError('unavailable', { cause: error }))
+  }
   const lose = (thread: Thread, error: unknown): void => {
     if (!threads.delete(thread)) return
     thread.port.close()
+    if (!thread.isReady) {
+      failToStart(error)
+      return
+    }
     if (thread.task === undefined) onFailure(error)
     else thread.task.reject(error)
-    if (thread.isReady) assign()
-    else if (threads.size === 0)
-      for (const { reject } of waiting.splice(0)) reject(new AppError('unavailable', { cause: error }))
+    assign()
   }
-  const start = (): void => {
+  /** @returns whether there may be one soon */
+  const start = (): boolean => {
     const { port1: port, port2 } = new MessageChannel()
     const answered = new Int32Array(new SharedArrayBuffer(Int32Array.BYTES_PER_ELEMENT))
     const given: ThreadData = { port: port2, answered }
-    const worker = new Worker(program, {
-      workerData: { ...data, ...given },
-      transferList: [port2],
-      // A plain bundle: it needs none of the loaders that this process may run with.
-      execArgv: [],
-      resourceLimits: { maxYoungGenerationSizeMb: youngGenerationMib },
-    })
+    let worker: Worker
+    try {
+      worker = new Worker(program, {
+        workerData: { ...data, ...given },
+        transferList: [port2],
+        // A plain bundle: it needs none of the loaders that this process may run with.
+        execArgv: [],
+        resourceLimits: { maxYoungGenerationSizeMb: youngGenerationMib },
+      })
+    } catch (error) {
+      // The system has no thread for it.
+      port.close()
+      failToStart(error)
+      return false
+    }
     const thread: Thread = { worker, port, answered, heard: 0, isReady: false }
     threads.add(thread)
     port.on('message', (answer: ThreadAnswer) => take(thread, answer))
+    // A thread that dies closes its port before it says why.
+    port.on('close', () => worker.ref())
     worker.on('message', onMessage)
     worker.on('error', (error) => lose(thread, error))
     worker.on('exit', (code) => lose(thread, new Error(`A thread ended with ${code}.`)))
     worker.unref()
+    return true
   }
 
   return {
     run: (task, transfer = []) =>
       new Promise((resolve, reject) => {
-        if (isClosed) return reject(new AppError('unavailable'))
-        waiting.push({ task, transfer, resolve, reject })
+        if (isClosed) reject(new AppError('unavailable'))
+        else waiting.push({ task, transfer, resolve, reject })
         assign()
       }),
     hear() {

@@ -198,13 +198,14 @@ export const openPglite = async (
     unlock()
     throw error
   }
+  const onMessage = shareLoop(pglite)
   const knex = connect(pglite, logger)
   const placeFile = join(dataDir, PLACE_FILE)
   return {
     knex,
     query: createQuery(knex),
     kind: 'pglite',
-    onMessage: shareLoop(pglite),
+    onMessage,
     ...(!inMemory && { clusterDirectory: join(dataDir, 'database') }),
     place: () => (inMemory ? Promise.resolve(MEMORY) : readPlace(placeFile)),
     makePlace: () => (inMemory ? Promise.resolve(MEMORY) : makePlace(placeFile)),

@@ -8,9 +8,10 @@ const answer = (message) => {
   Atomics.add(answered, 0, 1)
 }
 
-port.on('message', ({ echo, fails, ends }) => {
+port.on('message', ({ echo, fails, ends, endsLater }) => {
   Atomics.add(begun, 0, 1)
   if (ends !== undefined) process.exit(ends)
+  if (endsLater !== undefined) setTimeout(() => process.exit(endsLater), 10)
   answer(fails === undefined ? { value: echo } : { error: new Error(fails) })
 })
 answer({})

@@ -1,0 +1,14 @@
+/** Loses a thread that has a task, with nothing else that keeps this process alive, and prints what it hears of it. */
+import { join } from 'node:path'
+import { createThreads } from '../../../src/circuits/threads/threads.ts'
+
+const threads = createThreads({
+  most: 1,
+  program: join(import.meta.dirname, 'answers.js'),
+  data: { begun: new Int32Array(new SharedArrayBuffer(4)) },
+  youngGenerationMib: 16,
+  onMessage: () => undefined,
+  onFailure: () => undefined,
+})
+await threads.run({ ends: 3 }).catch((error: Error) => console.log(error.message))
+await threads.close()
