@@ -181,10 +181,10 @@ export const createThreads = ({
       isClosed = true
       const all = [...threads]
       threads.clear()
+      const ended = [...all.flatMap(({ task }) => task ?? []), ...waiting.splice(0)]
+      for (const { reject } of ended) reject(new AppError('unavailable'))
       for (const { port } of all) port.close()
       await Promise.all(all.map(({ worker }) => worker.terminate()))
-      for (const { reject } of [...waiting.splice(0), ...all.flatMap(({ task }) => task ?? [])])
-        reject(new AppError('unavailable'))
     },
   }
 }

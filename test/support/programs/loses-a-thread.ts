@@ -1,4 +1,4 @@
-/** Loses a thread that has a task, with nothing else that keeps this process alive, and prints what it hears of it. */
+/** Loses threads that have a task, with nothing else that keeps this process alive, and prints what it hears of each. */
 import { join } from 'node:path'
 import { createThreads } from '../../../src/circuits/threads/threads.ts'
 
@@ -10,5 +10,5 @@ const threads = createThreads({
   onMessage: () => undefined,
   onFailure: () => undefined,
 })
-await threads.run({ ends: 3 }).catch((error: Error) => console.log(error.message))
+for (let i = 1; i <= 5; i++) await threads.run({ ends: i }).catch((error: Error) => console.log(error.message))
 await threads.close()
