@@ -10,5 +10,6 @@ const threads = createThreads({
   onMessage: () => undefined,
   onFailure: () => undefined,
 })
-for (let i = 1; i <= 5; i++) await threads.run({ ends: i }).catch((error: Error) => console.log(error.message))
+for (let i = 1; i <= 5; i++)
+  await threads.run({ ends: i }).catch((error: Error) => console.log(error.message))
 await threads.close()
