@@ -225,13 +225,8 @@ describe('operations under fuzzing', () => {
       }
       const { key, headers, values } = await fixturesOf(route)
       const credential = { ...headers, ...(key !== undefined && { 'x-api-key': key }) }
-      const requests = requestsOf(
-        document,
-        route.path,
-        operation,
-        { ...fill(route, values), credential },
-        others,
-      )
+      const usual = { ...fill(route, values), credential }
+      const requests = own(() => requestsOf(document, route.path, operation, usual, others))
       made.set(route.name, { requests, uses: 1 })
       return requests
     }

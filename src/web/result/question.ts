@@ -9,27 +9,31 @@ import { type Finding, failed, passed, skipped } from './finding.ts'
 /** What the JWS says where nothing was asked. */
 export const NO_QUESTION = 'none'
 
-const WORDS: Readonly<Record<string, string>> = {
-  eq: 'is',
-  ne: 'is not',
-  lt: 'is less than',
-  lte: 'is at most',
-  gt: 'is greater than',
-  gte: 'is at least',
-  in: 'is one of',
-  nin: 'is none of',
-  between: 'is between',
-  nonbetween: 'is not between',
-  contains: 'contains',
-  startsWith: 'starts with',
-  matches: 'matches the pattern',
-}
-const GATES: Readonly<Record<string, string>> = {
-  AND: 'All of these hold:',
-  OR: 'At least one of these holds:',
-  NAND: 'Not all of these hold:',
-  NOR: 'None of these holds:',
-}
+const WORDS: ReadonlyMap<string, string> = new Map(
+  Object.entries({
+    eq: 'is',
+    ne: 'is not',
+    lt: 'is less than',
+    lte: 'is at most',
+    gt: 'is greater than',
+    gte: 'is at least',
+    in: 'is one of',
+    nin: 'is none of',
+    between: 'is between',
+    nonbetween: 'is not between',
+    contains: 'contains',
+    startsWith: 'starts with',
+    matches: 'matches the pattern',
+  }),
+)
+const GATES: ReadonlyMap<string, string> = new Map(
+  Object.entries({
+    AND: 'All of these hold:',
+    OR: 'At least one of these holds:',
+    NAND: 'Not all of these hold:',
+    NOR: 'None of these holds:',
+  }),
+)
 const HIDDEN = 'a value that its organisation does not publish'
 
 const valueWords = (op: string, value: unknown): string => {
@@ -41,7 +45,7 @@ const valueWords = (op: string, value: unknown): string => {
 
 const ruleWords = (op: string, { field, value }: Record<string, unknown>): string => {
   if (op === 'exists') return `“${field}” ${value === false ? 'is missing' : 'is there'}`
-  return `“${field}” ${WORDS[op] ?? op} ${valueWords(op, value)}`
+  return `“${field}” ${WORDS.get(op) ?? op} ${valueWords(op, value)}`
 }
 
 const list = (items: readonly unknown[]): HTMLElement =>
@@ -51,7 +55,7 @@ const nodeWords = (node: unknown): Child[] => {
   const op = textOf(node, 'op')
   if (!isObject(node) || op === undefined) return ['something that this page can’t read']
   if (op === 'NOT') return ['This does not hold:', list([node.child])]
-  const gate = GATES[op]
+  const gate = GATES.get(op)
   return gate !== undefined && Array.isArray(node.children)
     ? [gate, list(node.children)]
     : [ruleWords(op, node)]
@@ -72,7 +76,7 @@ const isHidden = (node: unknown): boolean => {
   if (!isObject(node)) return false
   const { op, value, rules, logic, child, children } = node
   const inside = [rules, children].flatMap((nodes) => (Array.isArray(nodes) ? nodes : []))
-  const isRule = typeof op === 'string' && op in WORDS
+  const isRule = typeof op === 'string' && WORDS.has(op)
   return (isRule && value === undefined) || [...inside, logic, child].some(isHidden)
 }
 

@@ -321,6 +321,17 @@ describe('matching of names', () => {
     expect(await scoreOf('Suharto', 'Suharto')).to.equal(100)
   })
 
+  it('takes words for words that JavaScript has members of objects by', async () => {
+    for (const word of Object.getOwnPropertyNames(Object.prototype).filter((name) => /[a-z]/i.test(name))) {
+      const name = `${word} Nile`
+      const found = search(await indexOf(['Nordlicht Bank', name]), name)
+      expect(
+        found.map(({ score }) => score),
+        word,
+      ).to.deep.equal([100])
+    }
+  })
+
   it('leaves a name for review that lacks a word which says who is meant', async () => {
     expect(await scoreOf('Ivan Testov', 'Ivan Petrovich Testov', true)).to.be.within(REVIEW_SCORE, 94.9)
     expect(await scoreOf('Ivan al Testov', 'Ivan Testov', true)).to.be.at.least(95)

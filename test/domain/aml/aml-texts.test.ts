@@ -47,6 +47,11 @@ describe('texts of watch lists', () => {
     expect((await read('senzing', JSON.stringify(record)))[0]?.names[0]?.text).to.equal('Te\uFFFDstov')
   })
 
+  it('a kind that JavaScript has a member of objects by is one that is not known', async () => {
+    const row = ['1', 'Constructor Nile', 'constructor', 'SDGT', ...Array.from({ length: 8 }, () => '-0-')]
+    expect((await read('ofac', `${row.join(',')}\n`)).map(({ kind }) => kind)).to.deep.equal(['unknown'])
+  })
+
   it('what a refused file holds is quoted without NUL, control characters and half pairs', async () => {
     const refusal = await read('opensanctions', person('p\u0000\u001b\ud800')).then(
       () => undefined,

@@ -142,16 +142,18 @@ const proofIn = ({ proof, public_signals: signals }: Json): string | undefined =
   }
 }
 
-const ENDINGS: Readonly<Record<string, Check>> = {
-  VALID: pass('Withdrawal', 'The service says that it was not withdrawn.'),
-  REVOKED: ended('Withdrawal', 'REVOKED', 'RESULT_REVOKED', 'The service says that its owner withdrew it.'),
-  EXPIRED: ended('Withdrawal', 'EXPIRED', 'RESULT_EXPIRED', 'The service says that it expired.'),
-}
+const ENDINGS: ReadonlyMap<string, Check> = new Map(
+  Object.entries({
+    VALID: pass('Withdrawal', 'The service says that it was not withdrawn.'),
+    REVOKED: ended('Withdrawal', 'REVOKED', 'RESULT_REVOKED', 'The service says that its owner withdrew it.'),
+    EXPIRED: ended('Withdrawal', 'EXPIRED', 'RESULT_EXPIRED', 'The service says that it expired.'),
+  }),
+)
 
 const standing = (record: Json | undefined): Check =>
   record === undefined
     ? refuse('Withdrawal', 'RESULT_UNKNOWN', 'The service knows no such result.')
-    : (ENDINGS[textOf(record, 'status') ?? ''] ??
+    : (ENDINGS.get(textOf(record, 'status') ?? '') ??
       lack('Withdrawal', 'The service did not say whether it still holds.'))
 
 const meaningOf = (claims: Json, checks: readonly Check[]): Found['meaning'] => {

@@ -222,35 +222,37 @@ const KINDS: Readonly<Record<string, SignedKind>> = {
 }
 
 /** Claims that people know by another name; the others are called as they are. */
-const TITLES: Readonly<Record<string, string>> = {
-  iss: 'Issuer',
-  org: 'Organisation',
-  o: 'Organisation (last ten characters)',
-  jti: 'Id',
-  sub: 'Subject',
-  aud: 'Audience',
-  iat: 'Issued at',
-  exp: 'Expires at',
-  single_use: 'Single use',
-  claims: 'Claims',
-  c: 'Claims',
-  m: 'Many uses',
-  status: 'Entry of the status list',
-  name: 'Name',
-  agent_kid: 'Key of the agent',
-  trust_level: 'Trust level',
-  header: 'Record',
-  pii_processing: 'What may be done',
-  party_identification: 'By whom',
-  events: 'What happened',
-  decision: 'Decision',
-  leaf_hash: 'Entry in the log',
-}
+const TITLES: ReadonlyMap<string, string> = new Map(
+  Object.entries({
+    iss: 'Issuer',
+    org: 'Organisation',
+    o: 'Organisation (last ten characters)',
+    jti: 'Id',
+    sub: 'Subject',
+    aud: 'Audience',
+    iat: 'Issued at',
+    exp: 'Expires at',
+    single_use: 'Single use',
+    claims: 'Claims',
+    c: 'Claims',
+    m: 'Many uses',
+    status: 'Entry of the status list',
+    name: 'Name',
+    agent_kid: 'Key of the agent',
+    trust_level: 'Trust level',
+    header: 'Record',
+    pii_processing: 'What may be done',
+    party_identification: 'By whom',
+    events: 'What happened',
+    decision: 'Decision',
+    leaf_hash: 'Entry in the log',
+  }),
+)
 const TIMES = ['iat', 'exp']
 
 const factsOf = (payload: Json): Fact[] =>
   Object.entries(payload).map(([name, value]) => [
-    TITLES[name] ?? visible(name),
+    TITLES.get(name) ?? visible(name),
     TIMES.includes(name) && typeof value === 'number' ? timeWords(value) : visible(value),
   ])
 

@@ -14,10 +14,10 @@ import { type Entries, finishDraft, inSpokenOrder, isDocument } from './draft.ts
 /** Sources that block; a match with the others is for the watch list. */
 const SANCTIONS = /\((?:SDN|ISN)\)/
 const NEEDED = ['source', 'entity_number', 'type', 'name', 'addresses', 'alt_names', 'ids']
-const KINDS: Readonly<{ [type: string]: ListEntry['kind'] }> = {
-  Individual: 'person',
-  Entity: 'organisation',
-}
+const KINDS: ReadonlyMap<string, ListEntry['kind']> = new Map([
+  ['Individual', 'person'],
+  ['Entity', 'organisation'],
+])
 /** Ships and aircraft are nobody who could be a user. */
 const LEFT_OUT = new Set(['Vessel', 'Aircraft'])
 const SHOWN_HASH_DIGITS = 32
@@ -118,7 +118,7 @@ export async function* readCsl(file: ListFile, types: readonly CheckType[] | und
   const hashed = new Set<string>()
   for await (const { id, source, type, names, births, countries, ids, line } of parties) {
     if (LEFT_OUT.has(type)) continue
-    const kind = KINDS[type] ?? 'unknown'
+    const kind = KINDS.get(type) ?? 'unknown'
     const [, code = 'CSL'] = /\(([A-Z-]+)(?: List)?\)/.exec(source) ?? []
     const own = `${code}-${sha256Hex(JSON.stringify([source, names, countries, ids])).slice(0, SHOWN_HASH_DIGITS)}`
     if (id === '' && hashed.has(own)) continue

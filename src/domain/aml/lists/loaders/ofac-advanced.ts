@@ -17,15 +17,15 @@ const LAST_NAME = '1520'
 /** What places call a country that they know by name only. */
 const UNKNOWN_PART = '1'
 
-const KINDS: Readonly<{ [party: string]: ListEntry['kind'] | undefined }> = {
-  Individual: 'person',
-  Entity: 'organisation',
-}
+const KINDS: ReadonlyMap<string, ListEntry['kind']> = new Map([
+  ['Individual', 'person'],
+  ['Entity', 'organisation'],
+])
 /** Where a file has no reference values, `PartySubTypeID` as OFAC has always numbered it. */
-const SUBTYPE_KINDS: Readonly<{ [id: string]: ListEntry['kind'] | undefined }> = {
-  3: 'organisation',
-  4: 'person',
-}
+const SUBTYPE_KINDS: ReadonlyMap<string, ListEntry['kind']> = new Map([
+  ['3', 'organisation'],
+  ['4', 'person'],
+])
 
 /** Values by what they are of and by their number there. */
 const createReferences = (file: ListFile) => {
@@ -114,7 +114,7 @@ const kindOf = (profile: XmlElement, references: KnownReferences): ListEntry['ki
   const subtype = attributeOf(profile, 'PartySubTypeID')
   const [party] = references.all('PartySubType', subtype)
   const [name] = party === undefined ? [] : references.all('PartyType', party)
-  return name === undefined ? SUBTYPE_KINDS[subtype] : KINDS[name]
+  return name === undefined ? SUBTYPE_KINDS.get(subtype) : KINDS.get(name)
 }
 
 /** @returns undefined for ships, aircraft and places */

@@ -11,10 +11,10 @@ import { readVagueDate } from './dates.ts'
 import { type Draft, type Entries, finishDraft, isDocument, type Published } from './draft.ts'
 import { createAdvancedReader } from './ofac-advanced.ts'
 
-const KINDS: Readonly<{ [type: string]: ListEntry['kind'] }> = {
-  Individual: 'person',
-  Entity: 'organisation',
-}
+const KINDS: ReadonlyMap<string, ListEntry['kind']> = new Map([
+  ['Individual', 'person'],
+  ['Entity', 'organisation'],
+])
 
 /** Ships and aircraft are nobody who could be a user. */
 const LEFT_OUT = new Set(['Vessel', 'Aircraft'])
@@ -32,7 +32,7 @@ const toDraft = (element: XmlElement, types: readonly CheckType[]): Draft => {
     listed(element, list, item).flatMap((one) => textsOf(one, text))
   return {
     id: textOf(element, 'uid'),
-    kind: KINDS[textOf(element, 'sdnType')] ?? 'unknown',
+    kind: KINDS.get(textOf(element, 'sdnType')) ?? 'unknown',
     types,
     names: [{ text: nameOf(element) }, ...listed(element, 'akaList', 'aka').map(readAlias)],
     births: texts('dateOfBirthList', 'dateOfBirthItem', 'dateOfBirth').map(readVagueDate),

@@ -81,7 +81,10 @@ const readRemarks = (remarks: string): Pick<Draft, 'births' | 'countries' | 'ide
   return { births, countries, identifiers, names }
 }
 
-const KINDS: Readonly<{ [type: string]: ListEntry['kind'] }> = { individual: 'person', '': 'organisation' }
+const KINDS: ReadonlyMap<string, ListEntry['kind']> = new Map([
+  ['individual', 'person'],
+  ['', 'organisation'],
+])
 
 /** Ships and aircraft are nobody who could be a user. */
 const LEFT_OUT = new Set(['vessel', 'aircraft'])
@@ -95,7 +98,7 @@ export async function* readOfac(files: OfacFiles, types: readonly CheckType[]): 
     if (!/^\d+$/.test(id))
       throw new ListFileError(files.main.name, line, `begins with "${id.slice(0, 20)}", not with a number`)
     if (LEFT_OUT.has(type.toLowerCase())) continue
-    const kind = KINDS[type.toLowerCase()] ?? 'unknown'
+    const kind = KINDS.get(type.toLowerCase()) ?? 'unknown'
     const remarks = readRemarks(values[11] ?? '')
     const written = [name, ...(others.get(id) ?? [])].map((text) => ({ text: inSpokenOrder(text, kind) }))
     yield finishDraft(files.main, line, {

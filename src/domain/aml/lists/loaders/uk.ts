@@ -13,10 +13,10 @@ const NEEDED = ['Unique ID', 'Name 6', 'Name type', 'Designation Type']
 const NAME_PARTS = ['Name 1', 'Name 2', 'Name 3', 'Name 4', 'Name 5', 'Name 6']
 const COUNTRIES = ['Nationality(/ies)', 'Address Country']
 const IDENTIFIERS = ['Passport number', 'National Identifier number', 'Business registration number (s)']
-const KINDS: Readonly<{ [type: string]: ListEntry['kind'] }> = {
-  Individual: 'person',
-  Entity: 'organisation',
-}
+const KINDS: ReadonlyMap<string, ListEntry['kind']> = new Map([
+  ['Individual', 'person'],
+  ['Entity', 'organisation'],
+])
 /** Ships are nobody who could be a user. */
 const LEFT_OUT = new Set(['Ship'])
 /** An entry is told when all lines were read, so that they are held in memory until then. */
@@ -73,7 +73,7 @@ export async function* readUk(file: ListFile, types: readonly CheckType[]): Entr
     const type = row.get('Designation Type')
     if (LEFT_OUT.has(type)) continue
     const id = row.get('Unique ID')
-    const kind = KINDS[type] ?? 'unknown'
+    const kind = KINDS.get(type) ?? 'unknown'
     const known = entries.get(id) ?? {
       line: row.line,
       kind,

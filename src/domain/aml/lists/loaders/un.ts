@@ -10,10 +10,10 @@ import { aroundYear, readInstant, readIsoDate, spanBetween, spanOf } from './dat
 import { type Draft, type Entries, finishDraft, type Published } from './draft.ts'
 
 const NAME_PARTS = ['FIRST_NAME', 'SECOND_NAME', 'THIRD_NAME', 'FOURTH_NAME']
-const LISTED_KINDS: Readonly<{ [name: string]: ListEntry['kind'] }> = {
-  INDIVIDUAL: 'person',
-  ENTITY: 'organisation',
-}
+const LISTED_KINDS: ReadonlyMap<string, ListEntry['kind']> = new Map([
+  ['INDIVIDUAL', 'person'],
+  ['ENTITY', 'organisation'],
+])
 
 const readBirth = (element: XmlElement): DaySpan | undefined => {
   const year = (name: string): number => Number(textOf(element, name))
@@ -40,7 +40,7 @@ const toDraft = (element: XmlElement, types: readonly CheckType[]): Draft => {
   )
   return {
     id: textOf(element, 'REFERENCE_NUMBER') || textOf(element, 'DATAID'),
-    kind: LISTED_KINDS[tag] ?? 'unknown',
+    kind: LISTED_KINDS.get(tag) ?? 'unknown',
     types,
     names: [
       { text: main },
