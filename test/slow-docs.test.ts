@@ -6,6 +6,7 @@ import { existsSync, mkdtempSync, rmSync, symlinkSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { expect } from 'chai'
+import pLimit from 'p-limit'
 import { readDocuments, valuesOf } from './support/docs/code-blocks.ts'
 import { printedDifference } from './support/docs/printed.ts'
 import { type Shell, startShell } from './support/docs/shell.ts'
@@ -16,6 +17,8 @@ import { json, startTargetServer } from './support/servers/target-server.ts'
 
 const ROOT = join(import.meta.dirname, '..')
 const DOCUMENTED = 'http://127.0.0.1:8080'
+/** So many documents are run at a time: most of what their commands do is to wait. */
+const READERS = 3
 /** Programs that go to the usual address unless they are told another. */
 const TOLD_AS_ARGUMENT = /(npx tsx examples\/(?:verify|agent-chat)\.ts)/g
 const TOLD_AS_OPTION = /(npx assay terminal configure)/g
@@ -85,28 +88,44 @@ const faultOf = async (shell: Shell, { commands, printed }: Step, here: (text: s
   return status === 0 ? undefined : `ended with ${status}: ${stdout}${stderr}`
 }
 
+/** Runs a document's blocks. @throws Error with the first step that does or prints something else */
+const runDocument = async ({ name, blocks }: (typeof documents)[number]): Promise<void> => {
+  const target = await startTargetServer()
+  target.on('/members', json([{ name: 'Ada', age: 36, status: 'active' }]))
+  const checkout = await openCheckout(target.url)
+  try {
+    for (const block of blocks) {
+      for (const setting of valuesOf(block, 'server')) await serve(checkout, setting)
+      if (valuesOf(block, 'not run').length > 0) continue
+      for (const step of block.steps) {
+        const fault = await faultOf(checkout.shell, step, checkout.here)
+        if (fault !== undefined) throw new Error(`${name}:${step.line}: ${fault}`)
+      }
+    }
+  } finally {
+    await checkout.close()
+    await target.close()
+  }
+}
+
 onEmbedded.describe('shell blocks', () => {
-  for (const { name, blocks } of documents) {
+  /** What each document's run threw, if it did. */
+  const runs = new Map<string, Promise<unknown>>()
+  before(() => {
+    const read = pLimit(READERS)
+    for (const document of documents)
+      runs.set(
+        document.name,
+        read(runDocument, document).catch((fault: unknown) => fault),
+      )
+  })
+
+  for (const { name } of documents)
     it(`of ${name} run as printed`, async function () {
       this.timeout(600_000)
-      const target = await startTargetServer()
-      target.on('/members', json([{ name: 'Ada', age: 36, status: 'active' }]))
-      const checkout = await openCheckout(target.url)
-      try {
-        for (const block of blocks) {
-          for (const setting of valuesOf(block, 'server')) await serve(checkout, setting)
-          if (valuesOf(block, 'not run').length > 0) continue
-          for (const step of block.steps) {
-            const fault = await faultOf(checkout.shell, step, checkout.here)
-            if (fault !== undefined) throw new Error(`${name}:${step.line}: ${fault}`)
-          }
-        }
-      } finally {
-        await checkout.close()
-        await target.close()
-      }
+      const fault = await runs.get(name)
+      if (fault !== undefined) throw fault
     })
-  }
 
   it('that are not run say why', () => {
     const reasons = documents.flatMap(({ blocks }) => blocks.flatMap((block) => valuesOf(block, 'not run')))

@@ -1,5 +1,6 @@
 /** Things that happen in an organisation, and the exports that tell of them. */
 import { randomUUID } from 'node:crypto'
+import { setTimeout as pause } from 'node:timers/promises'
 import type { TestApp, TestOrganisation } from '../app.ts'
 import { ok } from '../client.ts'
 
@@ -35,7 +36,7 @@ export const verifySomething = async (
   await ok(app, 'POST', '/verify', { key: apiKey, body: QUESTION })
 }
 
-/** An export as text. */
+/** An export as text. Its window ends before the millisecond in which it's asked for, and that's waited for. */
 export const exported = async (
   app: TestApp,
   { apiKey }: Pick<TestOrganisation, 'apiKey'>,
@@ -43,6 +44,7 @@ export const exported = async (
   query: Readonly<Record<string, string>> = {},
 ): Promise<{ status: number; headers: Headers; text: string }> => {
   const path = `/api/export/${kind}?${new URLSearchParams(query)}`
+  await pause(2)
   const { status, headers, bytes } = await app.request('GET', path, { key: apiKey })
   return { status, headers, text: bytes.toString() }
 }
