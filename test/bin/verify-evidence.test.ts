@@ -304,6 +304,18 @@ describe('npx assay verify-evidence', function () {
         // A log that there may be is refused at the first row that has an index of another one.
         expect(reason, JSON.stringify(log)).to.match(/^LOG_UNKNOWN/)
       }
+    // What JavaScript can make no text of.
+    const no = { toString: 1, valueOf: 1 }
+    for (const name of ['issuer', 'organisationId', 'since', 'until'])
+      expect(await reasonOf(forge((row) => Object.assign(row, { [name]: no }), isHeader)), name).to.equal(
+        'NOT_EVIDENCE 1',
+      )
+    for (const [change, which] of [
+      [{ at: no }, isRequest],
+      [{ at: no }, isLeaf],
+      [{ type: no }, isRequest],
+    ] as const)
+      expect(await reasonOf(forge((row) => Object.assign(row, change), which))).to.match(/^ROW_MISMATCH/)
     const shorter = rechained(lines().filter((line) => !line.includes('"type":"request"')))
     expect(await reasonOf(shorter)).to.match(/^COUNT_MISMATCH/)
     const manifest = (change: object) =>
@@ -312,6 +324,7 @@ describe('npx assay verify-evidence', function () {
         JSON.stringify({ ...JSON.parse(all.at(-1) ?? ''), ...change }),
       ])
     expect(await reasonOf(manifest({ complete: false }))).to.equal('MANIFEST_MISMATCH')
+    expect(await reasonOf(manifest({ gaps: [no] }))).to.match(/^MANIFEST_MISMATCH/)
     for (const log of NO_LOG_OF_IT)
       expect(await reasonOf(manifest({ log })), JSON.stringify(log)).to.equal(`LOG_UNKNOWN ${lineCount()}`)
     expect(await reasonOf(manifest({ after: [] }))).to.match(/^ROOT_MISMATCH/)

@@ -164,20 +164,17 @@ const judgePolicy = (
 
 const toReport = ({ header, log, manifest, rows, entries }: Contents): Report => ({
   ...NOTHING,
-  issuer: String(header.issuer),
-  organisationId: String(header.organisationId),
-  since: String(header.since),
-  until: String(header.until),
+  issuer: header.issuer,
+  organisationId: header.organisationId,
+  since: header.since,
+  until: header.until,
   rows,
   entries,
   log,
   treeSize: manifest.treeSize,
   root: manifest.root,
   complete: manifest.complete === true,
-  gaps: [
-    ...(Array.isArray(manifest.gaps) ? manifest.gaps.map(String) : []),
-    ...(manifest.limitReached === true ? ['LIMIT_REACHED'] : []),
-  ],
+  gaps: [...(manifest.gaps ?? []), ...(manifest.limitReached === true ? ['LIMIT_REACHED'] : [])],
 })
 
 /**

@@ -3,7 +3,7 @@
  * their first use, so that starting does not wait for routes that nobody calls.
  * @module
  */
-import type { ValidateFunction } from 'ajv'
+import type { FuncKeywordDefinition, ValidateFunction } from 'ajv'
 import { Ajv2020 } from 'ajv/dist/2020.js'
 import addFormats from 'ajv-formats'
 import { type ErrorDetail, type Misfit, pointerToken } from '../../errors.ts'
@@ -21,6 +21,16 @@ const isDateTime = (text: string): boolean => {
   const day = text.slice(0, 10)
   // A day that its month lacks is taken for one of the next month.
   return new Date(Date.parse(day)).toISOString().startsWith(day)
+}
+
+/** Ajv's own looks texts up in an object, which keeps no `__proto__`. All such items are texts or numbers. */
+const UNIQUE_ITEMS: FuncKeywordDefinition = {
+  keyword: 'uniqueItems',
+  type: 'array',
+  schemaType: 'boolean',
+  errors: false,
+  error: { message: 'must not have an item twice' },
+  validate: (_: true, items: readonly unknown[]) => new Set(items).size === items.length,
 }
 
 const createAjv = (options: {
@@ -41,6 +51,8 @@ const createAjv = (options: {
   })
   addFormats.default(ajv)
   ajv.addFormat('date-time', { type: 'string', validate: isDateTime })
+  ajv.removeKeyword('uniqueItems')
+  ajv.addKeyword(UNIQUE_ITEMS)
   ajv.addKeyword(NULL_IS_ABSENT)
   ajv.addKeyword(SHOWN_AS)
   return ajv

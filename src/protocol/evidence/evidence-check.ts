@@ -40,12 +40,22 @@ export interface Refusal {
 
 type Json = Readonly<Record<string, unknown>>
 
+const HEADER_TEXTS = ['issuer', 'organisationId', 'since', 'until'] as const
+type Header = Json & { readonly [name in (typeof HEADER_TEXTS)[number]]: string }
+
+interface Manifest extends Json {
+  readonly treeSize: number
+  readonly root: string
+  readonly checkpoint: string
+  readonly gaps?: readonly string[]
+}
+
 /** What the file turned out to say, consistent in itself. */
 export interface Contents {
-  readonly header: Json
+  readonly header: Header
   /** Which log of the service its entries are in. */
   readonly log: number
-  readonly manifest: Json & { readonly treeSize: number; readonly root: string; readonly checkpoint: string }
+  readonly manifest: Manifest
   readonly jws: string
   readonly rows: number
   readonly entries: number
@@ -129,6 +139,10 @@ const createChecking = (sha256: Sha256) => {
     demand(line.startsWith('{"type":"header",'), 'NOT_EVIDENCE')
     header = readChained(line)
     demand(header.format === EVIDENCE_FORMAT, 'NOT_EVIDENCE')
+    demand(
+      HEADER_TEXTS.every((name) => typeof header?.[name] === 'string'),
+      'NOT_EVIDENCE',
+    )
     const named = logOf(header.log)
     demand(named !== undefined, 'LOG_UNKNOWN')
     log = named as number
@@ -144,7 +158,7 @@ const createChecking = (sha256: Sha256) => {
     const isIt =
       hexOf(hash) === told &&
       org === row.organisationId &&
-      ts === Date.parse(String(row.at)) &&
+      ts === Date.parse(row.at as string) &&
       type === row.auditEvent &&
       digest === row.digest
     demand(isIt, 'ROW_MISMATCH')
@@ -158,9 +172,11 @@ const createChecking = (sha256: Sha256) => {
     const row = readChained(line)
     // Deliveries and requests are of no log.
     demand('index' in row ? logOf(row.log) === log : row.log === undefined, 'LOG_UNKNOWN')
-    const { since, until, organisationId } = header as Json
-    const at = Date.parse(String(row.at))
-    const isInside = at >= Date.parse(String(since)) && at < Date.parse(String(until))
+    const { since, until, organisationId } = header as Header
+    const { type, at: when } = row
+    demand(typeof type === 'string' && typeof when === 'string', 'ROW_MISMATCH')
+    const at = Date.parse(when as string)
+    const isInside = at >= Date.parse(since) && at < Date.parse(until)
     demand(isInside && row.organisationId === organisationId, 'ROW_MISMATCH')
     if (row.type === 'merkle.leaf') readLeaf(row)
     else if (FACT_TYPES.some((type) => type === row.type)) {
@@ -172,14 +188,13 @@ const createChecking = (sha256: Sha256) => {
       demand(row.type === leaf?.auditEvent, 'ROW_MISMATCH')
     }
     rows++
-    const type = String(row.type)
-    counts.set(type, (counts.get(type) ?? 0) + 1)
+    counts.set(type as string, (counts.get(type as string) ?? 0) + 1)
     demand(counts.size <= MAX_ROW_TYPES, 'COUNT_MISMATCH')
   }
 
   const readManifest = (line: string): Contents => {
     const { jws, ...manifest } = parse(line, 'NOT_EVIDENCE')
-    const { treeSize, root, checkpoint } = manifest
+    const { treeSize, root, checkpoint, gaps = [] } = manifest
     demand(logOf(manifest.log) === log, 'LOG_UNKNOWN')
     demand(manifest.chain === link, 'CHAIN_BROKEN')
     demand(
@@ -190,12 +205,13 @@ const createChecking = (sha256: Sha256) => {
     demand(tree.skip(treeSize as number, hashesOf(manifest.after, 'ROOT_MISMATCH')), 'ROOT_MISMATCH')
     demand(hexOf(tree.root()) === root, 'ROOT_MISMATCH')
     demand(typeof jws === 'string' && typeof checkpoint === 'string', 'MANIFEST_MISMATCH')
+    demand(Array.isArray(gaps) && gaps.every((gap) => typeof gap === 'string'), 'MANIFEST_MISMATCH')
     // A member said twice would be another thing to another reader.
     demand(JSON.stringify({ ...manifest, jws }) === line, 'MANIFEST_MISMATCH')
     return {
-      header: header as Json,
+      header: header as Header,
       log,
-      manifest: manifest as Contents['manifest'],
+      manifest: manifest as unknown as Manifest,
       jws: jws as string,
       rows,
       entries,

@@ -109,7 +109,7 @@ export const checkCheckpoint = async (
   verifier: Verifier,
 ): Promise<SignatureFault | undefined> => {
   const { header, log, manifest } = contents
-  const issuer = String(header.issuer)
+  const { issuer } = header
   const note = readNote(manifest.checkpoint)
   if (note === undefined || !URL.canParse(issuer)) return 'CHECKPOINT_INVALID'
   const { host } = new URL(issuer)

@@ -363,6 +363,7 @@ describe('consents', () => {
       [{ purposes: [] }, '/purposes'],
       [{ purposes: many(9) }, '/purposes'],
       [{ purposes: ['a', 'a'] }, '/purposes'],
+      [{ purposes: ['__proto__', '__proto__'] }, '/purposes'],
       [{ purposes: [long(129)] }, '/purposes/0'],
       [{ purposes: [''] }, '/purposes/0'],
       [{ dataCategories: [] }, '/dataCategories'],

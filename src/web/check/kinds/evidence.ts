@@ -76,7 +76,7 @@ const issuerCheck = ({ header }: Contents, service: OwnService): Promise<Check> 
       : refuse(
           ISSUER,
           'ISSUER_MISMATCH',
-          `It says that ${visible(header.issuer ?? 'nobody')} exported it, and the service that this page came from calls itself ${issuer}.`,
+          `It says that ${visible(header.issuer)} exported it, and the service that this page came from calls itself ${issuer}.`,
         )
   })
 

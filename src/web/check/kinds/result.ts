@@ -55,11 +55,15 @@ const CLAIMS = [
   ['leaf_hash', 'Entry in the log'],
 ] as const
 
+const TIMES: readonly string[] = ['iat', 'exp']
+
 const factsOf = (claims: Json): Fact[] =>
   CLAIMS.flatMap(([name, title]) => {
     const value = claims[name]
     if (value === undefined || value === null) return []
-    return [[title, name === 'iat' || name === 'exp' ? timeWords(Number(value)) : visible(value)] as const]
+    return [
+      [title, TIMES.includes(name) && typeof value === 'number' ? timeWords(value) : visible(value)] as const,
+    ]
   })
 
 type Read = (answered: unknown) => unknown
@@ -163,7 +167,7 @@ const meaningOf = (claims: Json, checks: readonly Check[]): Found['meaning'] => 
       text: 'It attests the submitted data; no question was asked, so it is no YES to anything.',
       isPlain: false,
     }
-  const decision = String(claims.decision)
+  const decision = visible(claims.decision)
   const question = checks.find(({ title }) => title === TITLES.question)?.outcome === 'passed'
   const asked = question
     ? 'It answers the question below.'
