@@ -107,6 +107,7 @@ export const importHolder = async (text: string, passphrase: string): Promise<Ho
       readonly secret: string
       readonly credentials: readonly Credential[]
     }
+    if (!Array.isArray(credentials)) throw new RangeError('credentials')
     return { holder: holderOf(organisation, BigInt(secret)), credentials }
   } catch (cause) {
     throw new HolderImportError('The text is no export of a holder, or the passphrase is another.', { cause })

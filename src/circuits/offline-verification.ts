@@ -4,10 +4,10 @@
  * @module
  */
 import { isObject, plainText } from '../protocol/json-object.ts'
-import { type StatusPlace, statusPlace } from '../protocol/status.ts'
+import { findStatusPlace, type StatusPlace } from '../protocol/status.ts'
 import type { StatusList, StatusListReason } from '../protocol/status-list.ts'
 import { decodeZk1, proofDigest, type SnarkProof } from '../protocol/zk1.ts'
-import { type Binding, type ProofContext, scopeElement } from '../rules/encode.ts'
+import { type Binding, isContext, type ProofContext, scopeElement } from '../rules/encode.ts'
 import type { Expectation } from '../rules/expectation.ts'
 import { findCircuit } from './catalogue.ts'
 import {
@@ -192,12 +192,12 @@ export const isIssuerKey = (proof: Proven, keys: readonly PublishedIssuerKey[], 
 
 /**
  * Where the status of what is proved of stands.
- * @returns null where the proof does not disclose it, undefined for circuits that have none
+ * @returns null where the proof does not disclose it, undefined for circuits that have none, `NO_LIST` for one that no list has
  */
-export const revocationOf = (proof: Proven): StatusPlace | null | undefined => {
+export const revocationOf = (proof: Proven): StatusPlace | 'NO_LIST' | null | undefined => {
   const status = signalsOf(proof)('disclosedStatus')
   if (status === undefined) return undefined
-  return status === '0' ? null : statusPlace(Number(status))
+  return status === '0' ? null : (findStatusPlace(Number(status)) ?? 'NO_LIST')
 }
 
 const statusReasons = (proof: Proven, { statusList }: VerifyOptions, now: number): VerifyReason[] => {
@@ -205,7 +205,7 @@ const statusReasons = (proof: Proven, { statusList }: VerifyOptions, now: number
   // That it isn't disclosed is for the expectation to allow.
   if (place === null || place === undefined) return []
   if (statusList === undefined) return ['STATUS_LIST_MISSING']
-  if (!statusList.uri.endsWith(`/status/${place.list}`)) return ['STATUS_LIST_OTHER']
+  if (place === 'NO_LIST' || !statusList.uri.endsWith(`/status/${place.list}`)) return ['STATUS_LIST_OTHER']
   if (now >= statusList.expiresAt * MS_PER_SECOND) return ['STATUS_STALE']
   return statusList.isSet(place.index) ? ['CREDENTIAL_REVOKED'] : []
 }
@@ -234,6 +234,17 @@ const refused = (reason: VerifyReason): VerifiedPresentation => ({
   uses: [],
 })
 
+/** It comes from somebody else, and may be any JSON. */
+const isPresented = ({
+  context,
+  public_signals: signals = [],
+  circuit_id: id = '',
+}: PresentedProof): boolean =>
+  isContext(context) &&
+  typeof id === 'string' &&
+  Array.isArray(signals) &&
+  signals.every((signal) => typeof signal === 'string')
+
 /**
  * Verifies a proof of `kyc`, `token_validation` or `consent_verification` that somebody else made. Of a challenge whoever shows an
  * answer may have had somebody else answer it: that is not prevented.
@@ -243,6 +254,7 @@ export const verifyProof = async (
   presented: PresentedProof,
   options: VerifyOptions,
 ): Promise<VerifiedPresentation> => {
+  if (!isPresented(presented)) return refused('PROOF_MALFORMED')
   const { context } = presented
   const read =
     typeof presented.proof === 'string'

@@ -19,13 +19,19 @@ export interface StatusPlace {
 /** The number of the status at a place: list · 2^20 + index + 1, so that none is 0. */
 export const statusNumber = ({ list, index }: StatusPlace): number => list * LIST_STRIDE + index + 1
 
-/** Where a status stands. @throws RangeError for what is no number of a status */
-export const statusPlace = (status: number): StatusPlace => {
+/** Where a status stands. @returns undefined for what is no number of a status: whoever signs a credential may put any into it */
+export const findStatusPlace = (status: number): StatusPlace | undefined => {
   const list = Math.floor((status - 1) / LIST_STRIDE)
   const index = (status - 1) % LIST_STRIDE
-  if (!Number.isSafeInteger(status) || list < 0 || index < 0 || index >= STATUS_LIST_ENTRIES)
-    throw new RangeError(`${status} is no number of a status`)
-  return { list, index }
+  const isNumber = Number.isSafeInteger(status) && list >= 0 && index >= 0 && index < STATUS_LIST_ENTRIES
+  return isNumber ? { list, index } : undefined
+}
+
+/** Where a status stands. @throws RangeError for what is no number of a status */
+export const statusPlace = (status: number): StatusPlace => {
+  const place = findStatusPlace(status)
+  if (place === undefined) throw new RangeError(`${status} is no number of a status`)
+  return place
 }
 
 /** Where a list is published. @param issuer BASE_URL of the service that issued what the list is about */

@@ -5,7 +5,8 @@
 
 import { createCore } from '../core/index.ts'
 import { fail } from '../errors.ts'
-import { canonicalJson } from '../protocol/canonical-json.ts'
+import { canonicalJson, hasCanonicalJson } from '../protocol/canonical-json.ts'
+import { isObject } from '../protocol/json-object.ts'
 
 const H248_BYTES = 31
 const PURPOSE_BYTES = 8
@@ -113,6 +114,13 @@ export interface ProofContext {
   /** Unix seconds; left out when the proof doesn't expire. */
   readonly exp?: number
 }
+
+/** Whether this is what a `ctx` can be the hash of. */
+export const isContext = (value: unknown): value is Readonly<Record<string, unknown>> & ProofContext =>
+  isObject(value) &&
+  ['aud', 'org', 'circuit', 'nonce'].every((name) => typeof value[name] === 'string') &&
+  (value.exp === undefined || typeof value.exp === 'number') &&
+  hasCanonicalJson(value)
 
 /** `ctx`: h248("ctx/1" ‖ JCS of the six fields). */
 export const contextElement = ({ aud, org, circuit, statement, nonce, exp }: ProofContext): bigint =>

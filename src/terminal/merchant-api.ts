@@ -222,7 +222,7 @@ export const createMerchantApi = (options: Options): MerchantApi => {
     const answer = await telling({ terminalId, terminalSecret }, [], (body) =>
       send('/api/merchant/terminals/authenticate', requestMs, apiKey, body),
     )
-    const expiresAt = Date.parse(String(answer.expiresAt))
+    const expiresAt = typeof answer.expiresAt === 'string' ? Date.parse(answer.expiresAt) : Number.NaN
     if (typeof answer.token !== 'string' || Number.isNaN(expiresAt)) throw unexpected()
     token = { text: answer.token, expiresAt }
     if (isObject(answer.config)) onLimits(limitsOf(answer.config))

@@ -330,6 +330,8 @@ describe('npx assay verify-evidence', function () {
     expect(await reasonOf(manifest({ after: [] }))).to.match(/^ROOT_MISMATCH/)
     expect(await reasonOf(manifest({ root: 'ab'.repeat(32) }))).to.match(/^ROOT_MISMATCH/)
     expect(await reasonOf(manifest({ checkpoint: 'x' }))).to.equal('MANIFEST_MISMATCH')
+    const deep = `{"type":"manifest","more":${'['.repeat(10_000)}${']'.repeat(10_000)},`
+    expect(await reasonOf(evidence.replace('{"type":"manifest",', deep))).to.match(/^MANIFEST_MISMATCH/)
     const twice = evidence.replace('{"type":"manifest",', '{"type":"manifest","rows":0,')
     expect(await reasonOf(twice)).to.match(/^MANIFEST_MISMATCH/)
   })

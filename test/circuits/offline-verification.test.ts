@@ -159,6 +159,22 @@ describe('a proof made elsewhere, verified offline', function () {
       ])
     })
 
+  it('that has another shape than its type says is malformed, and nothing is thrown', async () => {
+    const { context } = good
+    const no = { toString: 1 }
+    for (const changes of [
+      { context: undefined },
+      { context: { ...context, nonce: no } },
+      { context: { ...context, statement: { x: Number.POSITIVE_INFINITY } } },
+      { public_signals: 'x' },
+      { public_signals: [no] },
+      { circuit_id: no },
+    ])
+      expect(await reasonsOf({ ...good, ...changes } as unknown as PresentedProof)).to.deep.equal([
+        'PROOF_MALFORMED',
+      ])
+  })
+
   it('answers no other challenge', async () => {
     for (const changes of [
       { nonce: 'n-2' },

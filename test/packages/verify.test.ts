@@ -196,6 +196,10 @@ describe('assay-verify', () => {
           expect(of({ log: 0 })).to.equal(true)
           expect(of({ log: 1 })).to.equal(false)
           if (size > 1) expect(of({ index: (index + 1) % size })).to.equal(false)
+          for (const none of [undefined, 'x', hashes.map((hash) => [hash]), [...hashes, null]])
+            expect(of({ hashes: none }), `${none}`).to.equal(
+              hashes.length === 0 && Array.isArray(none) && none.length === 0,
+            )
           if (size > 1) expect(of({ hashes: hashes.slice(1) })).to.equal(false)
         }
     })

@@ -100,6 +100,12 @@ describe('webhook signatures', () => {
     }
   })
 
+  it('are not looked at with an empty secret, under which anybody can sign', () => {
+    for (const secret of ['', 'whsec_'])
+      for (const headers of [service(sign()), standard(sign())])
+        expect(() => reasonOf({ headers, secret }), secret).to.throw(RangeError, 'The secret is empty.')
+  })
+
   it('do not hold when any bit of the body or any character of the signature is changed', () => {
     const body = Buffer.from(vector.raw_body)
     fc.assert(

@@ -1,6 +1,6 @@
 /** What a monitor asks of a log over HTTP: its public files, and with a key the entries of an organisation. @module */
 import { setTimeout as pause } from 'node:timers/promises'
-import type { AuditPage } from '../../domain/audit/schemas.ts'
+import type { AuditEntry, AuditPage } from '../../domain/audit/schemas.ts'
 import { readWithin } from '../../net/body.ts'
 import { EgressError } from '../../net/egress-error.ts'
 import { isObject } from '../../protocol/json-object.ts'
@@ -52,17 +52,27 @@ export interface HeadAnswer {
   readonly checkpoint: string
 }
 
+const isHash = (value: unknown): value is string => typeof value === 'string' && /^[0-9a-f]{64}$/.test(value)
+
 const isHead = (value: unknown): value is HeadAnswer =>
   isObject(value) &&
   typeof value.entry === 'string' &&
   typeof value.index === 'number' &&
   typeof value.checkpoint === 'string' &&
   Array.isArray(value.hashes) &&
-  value.hashes.every((hash) => typeof hash === 'string' && /^[0-9a-f]{64}$/.test(hash))
+  value.hashes.every(isHash)
+
+const isEntry = (value: unknown): value is AuditEntry =>
+  isObject(value) &&
+  Number.isSafeInteger(value.index) &&
+  (value.entry === null || typeof value.entry === 'string') &&
+  isHash(value.leafHash)
 
 const isPage = (value: unknown): value is AuditPage =>
   isObject(value) &&
   Array.isArray(value.entries) &&
+  value.entries.every(isEntry) &&
+  (value.nextCursor === null || typeof value.nextCursor === 'string') &&
   typeof value.checkpoint === 'string' &&
   logOf(value.log) !== undefined
 
@@ -145,7 +155,7 @@ export const createLogClient = (url: string, number = 0): LogClient => {
       throw new UnreachableLog(`${path} answered something else.`)
     },
     async entries(apiKey, cursor) {
-      const path = `/api/audit?limit=1000${cursor === undefined ? '' : `&cursor=${cursor}`}`
+      const path = `/api/audit?limit=1000${cursor === undefined ? '' : `&cursor=${encodeURIComponent(cursor)}`}`
       const body = await ask(path, MAX_PAGE_BYTES, { authorization: `Bearer ${apiKey}` })
       const page = readJson('/api/audit', body)
       if (!isPage(page)) throw new UnreachableLog('/api/audit answered something else.')

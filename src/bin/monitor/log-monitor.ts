@@ -192,11 +192,20 @@ export const createLogMonitor = ({ log, remember, ...options }: Options): LogMon
     return finding('ENTRY_NOT_IN_LOG', `Entry ${index} is not in the log at its place.`, checkpoints)
   }
 
-  /** The organisation's entries that are newer than those known, the newest first, and the known one again. @throws UnreachableLog */
+  /**
+   * The organisation's entries that are newer than those known, the newest first, and the known one again.
+   * @throws UnreachableLog, also for pages that do not go back, of which a log could answer any number
+   */
   const readEntries = async (key: string, first: AuditPage): Promise<AuditEntry[]> => {
     const known = state.newestEntry?.index ?? -1
     const entries: AuditEntry[] = []
+    let before = Number.POSITIVE_INFINITY
     for (let page = first; ; page = await log.entries(key, page.nextCursor)) {
+      for (const { index } of page.entries) {
+        if (index < 0 || index >= before)
+          throw new UnreachableLog('The audit log answered entries in no order.')
+        before = index
+      }
       entries.push(...page.entries.filter(({ index }) => index >= known))
       const last = page.entries.at(-1)
       if (page.nextCursor === null || last === undefined || last.index <= known) return entries

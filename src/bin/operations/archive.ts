@@ -13,6 +13,7 @@ import {
   DATABASE_FOLDER,
   MANIFEST_ENTRY,
 } from '../../domain/system/backup.ts'
+import { isObject } from '../../protocol/json-object.ts'
 import { syncTree } from '../../store/embedded/pglite.ts'
 
 const openArchive = (file: string): Promise<ZipFile> =>
@@ -49,8 +50,11 @@ const readManifest = async (
 ): Promise<BackupManifest> => {
   if (entry?.fileName !== MANIFEST_ENTRY) throw new Error(`${file} is no backup: it has no manifest.`)
   const manifest: BackupManifest = JSON.parse((await buffer(await contentOf(zip, entry))).toString())
+  if (!isObject(manifest)) throw new Error(`${file} is no backup: its manifest is no object.`)
   if (manifest.format !== BACKUP_FORMAT)
     throw new Error(`${file} has the format ${manifest.format}; this program reads ${BACKUP_FORMAT}.`)
+  if (!Array.isArray(manifest.files) || !Array.isArray(manifest.directories))
+    throw new Error(`${file} is no backup: its manifest names no files.`)
   return manifest
 }
 

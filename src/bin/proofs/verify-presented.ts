@@ -11,7 +11,7 @@ import type { VerificationKey } from '../../circuits/verifier.ts'
 import { type ProofFile, ProofFileError, parseJson } from '../../circuits/verifying/proof-file.ts'
 import { detailOf } from '../../errors.ts'
 import { isObject } from '../../protocol/json-object.ts'
-import { statusPlace } from '../../protocol/status.ts'
+import { findStatusPlace, type StatusPlace } from '../../protocol/status.ts'
 import { type ExpectedStatusList, readStatusList, type StatusListReason } from '../../protocol/status-list.ts'
 import type { ProofContext } from '../../rules/encode.ts'
 import type { Expectation } from '../../rules/expectation.ts'
@@ -84,23 +84,22 @@ interface Given {
   readonly isContext: (json: object) => json is ProofContext
 }
 
-/** The status that the proof discloses, 0 for none; unless there are as many signals as the circuit has, none is known. */
-const statusOf = ({ file: { publicSignals }, circuitId }: Given): number => {
+/** Where the status stands that the proof discloses; unless there are as many signals as the circuit has, none is known. */
+const statusPlaceOf = ({ file: { publicSignals }, circuitId }: Given): StatusPlace | undefined => {
   const names = findCircuit(circuitId)?.publicNames ?? []
-  return names.length === publicSignals.length
-    ? Number(publicSignals[names.indexOf('disclosedStatus')] ?? 0)
-    : 0
+  const status = publicSignals[names.indexOf('disclosedStatus')]
+  return names.length === publicSignals.length ? findStatusPlace(Number(status ?? 0)) : undefined
 }
 
 const openStatusList = async (flags: PresentedFlags, given: Given) => {
-  const status = statusOf(given)
-  if (flags.statusList === undefined || !(status > 0)) return undefined
+  const place = statusPlaceOf(given)
+  if (flags.statusList === undefined || place === undefined) return undefined
   if (flags.jwks === undefined || flags.service === undefined)
     return refuse('--status-list needs --jwks and --service.')
   const keys = { keys: keysIn(given.read(flags.jwks), flags.jwks) } as unknown as ExpectedStatusList['keys']
   const now = Math.floor(Date.now() / MS_PER_SECOND)
-  const { list } = statusPlace(status)
-  return readStatusList(given.read(flags.statusList).trim(), { keys, issuer: flags.service, list, now })
+  const expected = { keys, issuer: flags.service, list: place.list, now }
+  return readStatusList(given.read(flags.statusList).trim(), expected)
 }
 
 /** What was found out of a proof that somebody else made. */

@@ -15,7 +15,6 @@ import {
   readProofFile,
 } from '../../circuits/verifying/proof-file.ts'
 import {
-  isContext,
   judgeProof,
   notChecked,
   type ProofReason,
@@ -23,6 +22,7 @@ import {
 } from '../../circuits/verifying/proof-report.ts'
 import { detailOf } from '../../errors.ts'
 import { isObject } from '../../protocol/json-object.ts'
+import { isContext } from '../../rules/encode.ts'
 import { type Expectation, type ExpectationReason, unexpected } from '../../rules/expectation.ts'
 import { printable } from '../printable.ts'
 import {

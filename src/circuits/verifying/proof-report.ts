@@ -3,7 +3,7 @@
  * @module
  */
 import { proofDigest } from '../../protocol/zk1.ts'
-import { contextElement, type ProofContext } from '../../rules/encode.ts'
+import { contextElement, isContext } from '../../rules/encode.ts'
 import { findCircuit } from '../catalogue.ts'
 import { DECISION_SIGNALS, needsContext } from '../proof-facts.ts'
 import { type ProofRefusal, type VerificationKey, verifyPairing } from '../verifier.ts'
@@ -19,15 +19,6 @@ export type ProofReason =
   | 'CONTEXT_MISMATCH'
   | 'EXPIRED'
   | 'POLICY_NO'
-
-/** Whether this is what a `ctx` can be the hash of. */
-export const isContext = (context: object): context is Readonly<Record<string, unknown>> & ProofContext => {
-  const members = context as Readonly<Record<string, unknown>>
-  return (
-    ['aud', 'org', 'circuit', 'nonce'].every((name) => typeof members[name] === 'string') &&
-    (members.exp === undefined || typeof members.exp === 'number')
-  )
-}
 
 /** What can be recomputed of what the file says. Only for public signals that are canonical. */
 const compare = (

@@ -4,6 +4,7 @@ import type { KycProviders } from '../../config/config.ts'
 import { AppError, fail, type Misfit } from '../../errors.ts'
 import { EgressError } from '../../net/egress-error.ts'
 import type { SafeFetch, SafeFetchResponse } from '../../net/safe-fetch.ts'
+import { hasCanonicalJson } from '../../protocol/canonical-json.ts'
 import { isDay } from './calendar-date.ts'
 import { countryOf } from './countries.ts'
 import type { ProviderResult } from './provider-result.ts'
@@ -147,6 +148,7 @@ export const createHttpProviders = ({
         const [{ path, message }] = misfit.details
         return failed(name, `returned an answer in which ${path || 'the document'} ${message}`)
       }
+      if (!hasCanonicalJson(answer)) return failed(name, 'returned a text with half a surrogate pair')
       // It fits the schema.
       const result = resultOf(answer as ProviderAnswer, question)
       const { expiresAt } = result

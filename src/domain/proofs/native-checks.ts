@@ -2,6 +2,7 @@
 import type { Caller } from '../../caller.ts'
 import { isScopeOf } from '../../circuits/proof-facts.ts'
 import type { Clock } from '../../clock.ts'
+import { findStatusPlace } from '../../protocol/status.ts'
 import type { Database } from '../../store/database.ts'
 import type { StatusesService } from '../status/service.ts'
 import { elementsOf, scopeOf, toSeconds } from './binding.ts'
@@ -56,6 +57,8 @@ export const createNativeChecks = ({ database, statuses, clock, baseUrl }: Deps)
     const status = signalOf(circuit, publicSignals, DISCLOSED_STATUS) ?? NONE
     const isWaived = demanded === 'waivable' && asked?.disclose === NONE
     if (status === NONE) return isWaived ? [] : ['STATUS_UNDISCLOSED']
+    // Of a credential that somebody else signed it may be any number.
+    if (findStatusPlace(Number(status)) === undefined) return ['STATUS_UNDISCLOSED']
     return (await statuses.isSet(Number(status))) ? ['CREDENTIAL_REVOKED'] : []
   }
 

@@ -2,7 +2,7 @@
 import { iso } from '../../clock.ts'
 import { fail } from '../../errors.ts'
 import { Reply, route } from '../../http/route.ts'
-import { canonicalJson } from '../../protocol/canonical-json.ts'
+import { canonicalJson, hasCanonicalJson } from '../../protocol/canonical-json.ts'
 import type { UsageService } from '../usage/service.ts'
 import { generatedV1 } from './made-json.ts'
 import type { CheckedProof, GeneratedProof, SentContext } from './proof.ts'
@@ -48,9 +48,19 @@ const generatedJson = (made: GeneratedProof): GeneratedProofJson => ({
   circuitId: made.circuitId,
 })
 
-/** @param sent fits its schema @throws AppError validation_failed for more than any statement of this service has */
+/** @param sent fits its schema @throws AppError validation_failed for what can't be hashed, and for more than any statement of this service has */
 const readContext = (sent: object | undefined): SentContext | undefined => {
   if (sent === undefined) return undefined
+  if (!hasCanonicalJson(sent))
+    fail('validation_failed', {
+      details: [
+        {
+          path: '/context',
+          code: 'not_canonical',
+          message: 'must have a canonical JSON (RFC 8785), which numbers that are not finite have not',
+        },
+      ],
+    })
   if (canonicalJson(sent).length > MAX_CONTEXT_CHARACTERS)
     fail('validation_failed', {
       details: [

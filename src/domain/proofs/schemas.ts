@@ -1,5 +1,6 @@
 /** Wire shapes of the proof API: camelCase below /api, snake_case below /v1. @module */
 import Type, { type Static } from 'typebox'
+import { LAST_MS } from '../../clock.ts'
 import { DateTime, idOf, OfLog, orNull } from '../../json/schemas.ts'
 import { Expect, Logic, Rules } from '../../rules/schemas.ts'
 
@@ -8,8 +9,7 @@ const MAX_DATA_KEYS = 1000
 const MAX_ID_CHARACTERS = 128
 const MAX_NONCE_CHARACTERS = 128
 const MAX_TTL_SECONDS = 10 * 366 * 24 * 3600
-/** 9999-12-31T23:59:59Z: what times are written for. */
-const MAX_EXP_SECONDS = 253_402_300_799
+const MAX_EXP_SECONDS = Math.floor(LAST_MS / 1000)
 
 const Name = Type.String({ minLength: 1, maxLength: MAX_ID_CHARACTERS })
 export const Digest = Type.String({

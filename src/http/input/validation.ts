@@ -6,6 +6,7 @@
 import type { FuncKeywordDefinition, ValidateFunction } from 'ajv'
 import { Ajv2020 } from 'ajv/dist/2020.js'
 import addFormats from 'ajv-formats'
+import { LAST_MS } from '../../clock.ts'
 import { type ErrorDetail, type Misfit, pointerToken } from '../../errors.ts'
 import { NULL_IS_ABSENT, SHOWN_AS } from '../../json/schemas.ts'
 import type { Route } from '../route.ts'
@@ -15,9 +16,11 @@ import { asJsonSchema, closed, dropNulls, type JsonSchema } from './schema.ts'
 import { findUnknown } from './unknown.ts'
 
 const RFC3339 = /^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}(\.\d+)?(Z|[+-]\d{2}:\d{2})$/i
-/** RFC 3339 without leap seconds, which no Date can hold: whatever passes can be parsed. */
+const FIRST_MS = Date.parse('0000-01-01T00:00:00Z')
+/** RFC 3339 without leap seconds, which no Date can hold: whatever passes can be parsed, and written in UTC again. */
 const isDateTime = (text: string): boolean => {
-  if (!RFC3339.test(text) || Number.isNaN(Date.parse(text))) return false
+  const at = RFC3339.test(text) ? Date.parse(text) : Number.NaN
+  if (!(at >= FIRST_MS && at <= LAST_MS)) return false
   const day = text.slice(0, 10)
   // A day that its month lacks is taken for one of the next month.
   return new Date(Date.parse(day)).toISOString().startsWith(day)

@@ -84,6 +84,15 @@ const parse = (text: string, fault: Fault): Json => {
   return value as Json
 }
 
+/** @returns undefined for what is so deep that it can be read, but not be written */
+const textOf = (value: Json): string | undefined => {
+  try {
+    return JSON.stringify(value)
+  } catch {
+    return undefined
+  }
+}
+
 const HASH = /^[0-9a-f]{64}$/
 const isHash = (value: unknown): value is string => typeof value === 'string' && HASH.test(value)
 const isIndex = (value: unknown): value is number => Number.isSafeInteger(value) && (value as number) >= 0
@@ -207,7 +216,7 @@ const createChecking = (sha256: Sha256) => {
     demand(typeof jws === 'string' && typeof checkpoint === 'string', 'MANIFEST_MISMATCH')
     demand(Array.isArray(gaps) && gaps.every((gap) => typeof gap === 'string'), 'MANIFEST_MISMATCH')
     // A member said twice would be another thing to another reader.
-    demand(JSON.stringify({ ...manifest, jws }) === line, 'MANIFEST_MISMATCH')
+    demand(textOf({ ...manifest, jws }) === line, 'MANIFEST_MISMATCH')
     return {
       header: header as Header,
       log,

@@ -178,6 +178,8 @@ const readDelivery = (rawBody: Uint8Array | string): WebhookDelivery | undefined
 }
 
 const verify = (received: ReceivedWebhook, signatures: Signatures): WebhookVerdict => {
+  // Anybody can sign with nothing: a receiver whose setting is missing must not take that for a signature.
+  if (!received.secret || received.secret === SECRET_PREFIX) throw new RangeError('The secret is empty.')
   const refuse = (reason: WebhookRefusal): WebhookVerdict => ({ valid: false, reason })
   const read = readerOf(received.headers)
   const { id, timestamp = '', signature, holds } = familyOf(read, received, signatures)
@@ -201,7 +203,7 @@ export interface WebhookSignatures {
   /**
    * Whether a delivery is the service's own, fresh and unaltered. Compares in constant time. The delivery id in the verdict
    * comes from the signed body: headers that name another one are refused, for they are not covered by every signature.
-   * @throws DOMException when the Standard Webhooks headers are all there is and the secret is no base64
+   * @throws RangeError for an empty secret; DOMException when the Standard Webhooks headers are all there is and the secret is no base64
    */
   verifyWebhook(received: ReceivedWebhook): WebhookVerdict
 }

@@ -188,9 +188,18 @@ const MAX_SHOWN_CHARACTERS = 2_000
 /** What would move, hide or reorder the text beside it. */
 const UNSEEN = /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/gu
 
+const jsonOf = (value: unknown): string => {
+  try {
+    return JSON.stringify(value) ?? 'nothing'
+  } catch {
+    // JSON that was read may be deeper than can be written.
+    return 'something too deep to be shown'
+  }
+}
+
 /** What somebody else wrote, as it may be shown: what can't be seen is told by its code. */
 export const visible = (value: unknown): string => {
-  const text = typeof value === 'string' ? value : (JSON.stringify(value) ?? 'nothing')
+  const text = typeof value === 'string' ? value : jsonOf(value)
   const shown = text.length > MAX_SHOWN_CHARACTERS ? `${text.slice(0, MAX_SHOWN_CHARACTERS)}…` : text
   return shown.replaceAll(UNSEEN, (character) => `\\u{${character.codePointAt(0)?.toString(16)}}`)
 }

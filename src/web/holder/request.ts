@@ -39,7 +39,8 @@ const isRequest = (body: unknown): body is ChallengeRequest =>
   Array.isArray(body.issuers) &&
   typeof body.question === 'string' &&
   typeof body.answer_url === 'string' &&
-  String(body.circuit_id) in CREDENTIAL_WORDS
+  typeof body.circuit_id === 'string' &&
+  Object.hasOwn(CREDENTIAL_WORDS, body.circuit_id)
 
 /** @returns undefined where there is no such request @throws UnreachableError; Error for an answer that is none */
 export const fetchRequest = async (path: string, now: () => number): Promise<Asked | undefined> => {

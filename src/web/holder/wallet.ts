@@ -128,6 +128,8 @@ export const createWallet = (storage: Storage) => {
         if (!(error instanceof HolderImportError)) throw error
         throw new WalletError(error.message, { cause: error })
       })
+      if (!credentials.every(isCredential))
+        throw new WalletError('This export holds something else than credentials.')
       const here = opened.get(holder.organisation)
       if (here?.holder.secret !== holder.secret) {
         demandFree(holder.organisation)

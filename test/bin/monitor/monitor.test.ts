@@ -5,7 +5,7 @@ import { createServer, type Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
 import { expect } from 'chai'
-import { createLogClient } from '../../../src/bin/monitor/log-client.ts'
+import { createLogClient, UnreachableLog } from '../../../src/bin/monitor/log-client.ts'
 import { createMonitor } from '../../../src/bin/monitor/monitor.ts'
 import { readState, writeState } from '../../../src/bin/monitor/monitor-state.ts'
 import type { AuditPage } from '../../../src/domain/audit/schemas.ts'
@@ -15,8 +15,10 @@ import { revokeKey, verifySomething } from '../../support/domain/exports.ts'
 import { eventually } from '../../support/eventually.ts'
 import { startCommand } from '../../support/programs.ts'
 import { leafHash, rootOf } from '../../support/reference/merkle.ts'
+import { rejection } from '../../support/rejection.ts'
 import { type CliRun, runCli } from '../../support/run-cli.ts'
 import { temporaryDirectories } from '../../support/servers/directory.ts'
+import { json, startTargetServer } from '../../support/servers/target-server.ts'
 import { createTestLog, type Served, serveLog, type TestLog } from '../../support/tlog.ts'
 import { createWitness } from '../../support/witnesses.ts'
 
@@ -161,6 +163,42 @@ describe('npx assay monitor', function () {
     const { status, errors } = await run()
     expect(status).to.equal(2)
     expect(errors).to.include('is damaged')
+  })
+
+  it('takes an audit log that answers something else, or goes round, for one that does not answer', async () => {
+    const service = await startTargetServer()
+    const page = { entries: [], checkpoint: served.note, nextCursor: null, log: 0 }
+    const entry = { index: 9, entry: null, leafHash: 'ab'.repeat(32) }
+    const entriesOf = (answer: object): Promise<unknown> => {
+      service.on('/api/audit', json({ ...page, ...answer }))
+      return createLogClient(service.url).entries('key', undefined)
+    }
+    try {
+      expect(await entriesOf({ entries: [entry] })).to.have.property('entries')
+      for (const answer of [
+        { entries: [null] },
+        { entries: [{ ...entry, index: null }] },
+        { entries: [{ ...entry, index: 9.5 }] },
+        { entries: [{ ...entry, leafHash: 5 }] },
+        { entries: [{ ...entry, entry: {} }] },
+        { nextCursor: { toString: 1 } },
+        { nextCursor: undefined },
+      ])
+        expect(await rejection(entriesOf(answer)), JSON.stringify(answer)).to.be.instanceOf(UnreachableLog)
+      for (const entries of [[entry], [entry, entry], [{ ...entry, index: -1 }]]) {
+        service.on('/api/audit', json({ ...page, entries, nextCursor: 'next' }))
+        const round = createMonitor({
+          log: { ...createLogClient(url), entries: createLogClient(service.url).entries },
+          policy: undefined,
+          apiKey: 'key',
+          state: await kept(),
+          remember: async () => undefined,
+        })
+        expect((await round()).findings.map(({ code }) => code)).to.deep.equal(['UNREACHABLE'])
+      }
+    } finally {
+      await service.close()
+    }
   })
 
   it('runs a command once for what it finds, again after it was gone, and shows what it measures', async () => {

@@ -249,6 +249,7 @@ describe('web bot auth', () => {
       const failing: [object | string, string][] = [
         [{ keys: [(await newAgentKey()).jwk] }, 'KEY_UNPUBLISHED'],
         [{ keys: [{ ...key.jwk, exp: secondsNow() - 1 }] }, 'KEY_UNPUBLISHED'],
+        [{ keys: [{ ...key.jwk, exp: String(secondsNow() + 1000) }] }, 'KEY_UNPUBLISHED'],
         [{ keys: 'none' }, 'DIRECTORY_FAILED'],
       ]
       for (const [document, reason] of failing) {

@@ -137,6 +137,8 @@ describe('KYC providers', () => {
       json({ ...VERIFIED, level: 'best' }),
       json({ ...VERIFIED, expiresAt: 'tomorrow' }),
       json({ ...VERIFIED, expiresAt: past }),
+      json({ ...VERIFIED, expiresAt: '9999-12-31T23:59:59-23:59' }),
+      json({ ...VERIFIED, reference: 'cut \ud800' }),
       json({ ...VERIFIED, checks: [{ name: 'x', result: 'maybe' }] }),
       json({ ...VERIFIED, padding: 'x'.repeat(70_000) }),
       (_, response) => void response.socket?.destroy(),

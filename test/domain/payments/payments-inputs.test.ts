@@ -30,6 +30,8 @@ describe('payment inputs', () => {
       ['a missing proof', 'validation_failed', '/proofData', { proofData: undefined }],
       ['a time without a zone', 'validation_failed', '/timestamp', { timestamp: '2026-01-01T00:00:00' }],
       ['a negative time', 'validation_failed', '/timestamp', { timestamp: -1 }],
+      ['a time after the year 9999', 'validation_failed', '/timestamp', { timestamp: 253_402_300_800_000 }],
+      ['a time that no Date holds', 'validation_failed', '/timestamp', { timestamp: 9e15 }],
       ['a transaction id with a space', 'validation_failed', '/transactionId', { transactionId: 'a b' }],
       ['an overlong id', 'validation_failed', '/transactionId', { transactionId: 'x'.repeat(129) }],
       ['an unknown payment method', 'validation_failed', '/paymentMethod', { paymentMethod: 'cash' }],
@@ -87,6 +89,7 @@ describe('payment inputs', () => {
         [{ ...key.payment(), timestamp: undefined }, 'TIMESTAMP_INVALID'],
         [{ ...key.payment(), timestamp: 'yesterday' }, 'TIMESTAMP_INVALID'],
         [{ ...key.payment(), timestamp: {} }, 'TIMESTAMP_INVALID'],
+        [{ ...key.payment(), timestamp: 9e15 }, 'TIMESTAMP_INVALID'],
       ]
       const { status, body } = await key.sync([good[0], ...bad.map(([item]) => item), good[1]])
       expect(status).to.equal(200)

@@ -13,7 +13,13 @@ import {
   proveKyc,
   proveToken,
 } from '../../support/domain/presentations.ts'
-import { entriesOf, postGenerate, postSimpleVerify, postVerifyProof } from '../../support/domain/proof-api.ts'
+import {
+  entriesOf,
+  type Failed,
+  postGenerate,
+  postSimpleVerify,
+  postVerifyProof,
+} from '../../support/domain/proof-api.ts'
 import { rejection } from '../../support/rejection.ts'
 
 const START = Date.parse('2026-06-01T12:00:00Z')
@@ -385,6 +391,15 @@ describe('proofs made elsewhere', function () {
       expect: asked,
     })
     expect(checked.body).to.deep.include({ verified: false, reason_codes: ['ISSUER_NOT_ACCEPTED'] })
+  })
+
+  it('have a context that can be hashed', async () => {
+    const body =
+      '{"proof":"x","context":{"aud":"a","org":"o","circuit":"kyc","nonce":"n","statement":{"x":1e999}}}'
+    for (const path of ['/v1/proofs/verify', '/api/proof/verify']) {
+      const answer = await app.request<Failed>('POST', path, { key: asker.apiKey, body })
+      expect([answer.status, answer.body.details?.[0]?.path], path).to.deep.equal([422, '/context'])
+    }
   })
 
   it('have a context of the documented form and size', async () => {

@@ -131,9 +131,9 @@ const isOfDirectory = (url: string, { headers }: SafeFetchResponse): boolean =>
   new URL(url).pathname === DIRECTORY_PATH ||
   headers['content-type']?.split(';', 1)[0]?.trim().toLowerCase() === DIRECTORY_TYPE
 
-/** Whether an entry says that its key is used no more. @param now Unix seconds */
+/** Whether an entry says that its key is used no more; an end that is no number is over. @param now Unix seconds */
 const isOver = (entry: unknown, now: number): boolean =>
-  isObject(entry) && typeof entry.exp === 'number' && entry.exp <= now
+  isObject(entry) && entry.exp !== undefined && !(typeof entry.exp === 'number' && entry.exp > now)
 
 /** The key of this thumbprint, whatever the directory calls it. @returns why there is none */
 const findKey = async (answered: Answered, kid: string, now: number): Promise<PublicKey | string> => {

@@ -122,6 +122,8 @@ const issuedChecks = async (
           : 'Proofs of this circuit tell no status, so nobody can look up whether what it is about was revoked: ask POST /v1/proofs/verify.',
       ),
     ]
+  if (status === 'NO_LIST')
+    return [key, refuse(STATUS, 'STATUS_LIST_OTHER', 'It tells a status that no list has.')]
   const revocation = await attempt(STATUS, async () => {
     const list = await openStatusList(status.list, service, now)
     if (typeof list === 'string') return refuse(STATUS, list, 'The published status list can’t be relied on.')

@@ -55,7 +55,8 @@ export async function* readStream(
       for await (const block of body ? readBlocks(body) : []) {
         const { id, event = 'message', data, retry } = fieldsOf(block)
         lastId = id ?? lastId
-        retryMs = retry === undefined ? retryMs : Number(retry)
+        // WHATWG HTML §9.2.6: digits only, or it is ignored.
+        retryMs = retry !== undefined && /^\d+$/.test(retry) ? Number(retry) : retryMs
         if (data !== undefined) yield { id: lastId, event, data: JSON.parse(data) }
       }
     } catch (error) {

@@ -40,7 +40,9 @@ export interface Inclusion {
 
 const headOf = ({ size, root }: Tree): TreeHead => ({ size, root: fromHex(root) })
 
-const areHashes = (...texts: readonly string[]): boolean => texts.every((text) => HASH.test(text))
+/** What services answer may be any JSON. */
+const areHashes = (texts: readonly string[]): boolean =>
+  Array.isArray(texts) && texts.every((text) => typeof text === 'string' && HASH.test(text))
 
 /** Whether an entry stands in the log at this place. */
 export const verifyInclusion = (
@@ -48,7 +50,12 @@ export const verifyInclusion = (
   { origin = '', size, root }: Tree,
 ): boolean => {
   if (logOf(log) !== logOfOrigin(origin)) return false
-  if (!areHashes(leaf, root, ...hashes) || !Number.isSafeInteger(index) || !Number.isSafeInteger(size))
+  if (
+    !areHashes([leaf, root]) ||
+    !areHashes(hashes) ||
+    !Number.isSafeInteger(index) ||
+    !Number.isSafeInteger(size)
+  )
     return false
   return isIncluded(fromHex(leaf), index, headOf({ size, root }), hashes.map(fromHex), hashing.nodeHash)
 }
@@ -59,7 +66,7 @@ export const verifyInclusion = (
  */
 export const verifyConsistency = (earlier: Tree, later: Tree, hashes: readonly string[]): boolean => {
   if (logOfOrigin(earlier.origin ?? '') !== logOfOrigin(later.origin ?? '')) return false
-  if (!areHashes(earlier.root, later.root, ...hashes)) return false
+  if (!areHashes([earlier.root, later.root]) || !areHashes(hashes)) return false
   if (![earlier.size, later.size].every((size) => Number.isSafeInteger(size) && size >= 0)) return false
   return isConsistent(headOf(earlier), headOf(later), hashes.map(fromHex), hashing.nodeHash, EMPTY_ROOT)
 }
@@ -81,8 +88,8 @@ export const verifyHead = ({ entry, index, hashes }: Head, tree: Tree, log0: Tre
   const origin = log0.origin ?? ''
   const log = logOfOrigin(tree.origin ?? '')
   const isNamed = log > 0 && logOfOrigin(origin) === 0 && tree.origin === originOfLog(origin, log)
-  if (!isNamed || !areHashes(tree.root, log0.root, ...hashes) || !Number.isSafeInteger(log0.size))
-    return false
+  if (!isNamed || !areHashes([tree.root, log0.root]) || !areHashes(hashes)) return false
+  if (typeof entry !== 'string' || !Number.isSafeInteger(log0.size)) return false
   const place = { entry, index, hashes: hashes.map(fromHex) }
   return holdsTree(place, headOf(log0), { ...headOf(tree), log }, hashing)
 }
