@@ -4,9 +4,9 @@
  * @module
  */
 import type { Caller } from '../../caller.ts'
-import { LAST_MS } from '../../clock.ts'
 import { type ErrorCode, fail } from '../../errors.ts'
 import { newId } from '../../ids.ts'
+import { isWritable } from '../../json/moments.ts'
 import { MAX_UNKNOWN_TOLD, unknownMember } from '../../json/unknown-members.ts'
 import { isCurrency } from '../../protocol/currency.ts'
 import { isObject } from '../../protocol/json-object.ts'
@@ -45,7 +45,7 @@ const parseDateTime = (text: string): number => {
 
 /**
  * Reads a timestamp: ISO 8601 with a zone, Unix seconds or Unix milliseconds.
- * @returns Unix ms, a whole number from 0 to the end of the year 9999, or undefined when it is none of these
+ * @returns Unix ms, a whole number in the years 1970 to 9998, or undefined when it is none of these
  */
 export const parseTimestamp = (value: unknown): number | undefined => {
   const ms =
@@ -56,7 +56,7 @@ export const parseTimestamp = (value: unknown): number | undefined => {
       : typeof value === 'string' && DATE_TIME.test(value)
         ? parseDateTime(value)
         : Number.NaN
-  return Number.isSafeInteger(ms) && ms >= 0 && ms <= LAST_MS ? ms : undefined
+  return Number.isSafeInteger(ms) && isWritable(ms) ? ms : undefined
 }
 
 /** A proof that arrives with a stamp ahead of our clock would never grow too old. */

@@ -167,6 +167,17 @@ describe('an identity provider', function () {
     expect(told(await finish(mine.cookie, `?${stolen}`))).to.deep.equal([502, 'identity_provider_failed'])
   })
 
+  it('is nobody under a subject longer than OpenID Connect allows', async () => {
+    for (const [length, expected] of [
+      [255, 'identity_unknown'],
+      [256, 'identity_provider_failed'],
+    ] as const) {
+      const { url, cookie } = await start()
+      const [, error] = told(await finish(cookie, await passThrough(url, 'x'.repeat(length))))
+      expect(error, String(length)).to.equal(expected)
+    }
+  })
+
   it('is not believed when another key than its own signed the ID token', async () => {
     const port = await freePort()
     const baseUrl = `http://127.0.0.1:${port}`

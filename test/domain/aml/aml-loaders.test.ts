@@ -6,7 +6,7 @@ import type { CheckType, ListEntry } from '../../../src/domain/aml/entry.ts'
 import { type ListFile, ListFileError, textFile } from '../../../src/domain/aml/lists/files/list-file.ts'
 import { type ListFormat, readSource } from '../../../src/domain/aml/lists/list-source.ts'
 import { countryCode } from '../../../src/domain/aml/lists/loaders/countries.ts'
-import { readIsoDate, readVagueDate } from '../../../src/domain/aml/lists/loaders/dates.ts'
+import { readIsoDate, readVagueDate, spanOf } from '../../../src/domain/aml/lists/loaders/dates.ts'
 
 const VECTORS = join(import.meta.dirname, '../../vectors/aml')
 const vector = (name: string): string => readFileSync(join(VECTORS, name), 'utf8')
@@ -224,6 +224,8 @@ describe('loaders of watch lists', () => {
       expect(readVagueDate(wrong), wrong).to.equal(undefined)
     expect(readIsoDate('1977')).to.deep.equal({ from: '1977-01-01', to: '1977-12-31' })
     expect(readIsoDate('1977-13')).to.equal(undefined)
+    for (const [year, month, day] of [[1957.5], [1957, 1.5], [1957, 1, 1.5], [Number.NaN]] as const)
+      expect(spanOf(year, month, day), `${year} ${month} ${day}`).to.equal(undefined)
     expect(readIsoDate('1977-02-28T00:00:00')).to.deep.equal({ from: '1977-02-28', to: '1977-02-28' })
   })
 })

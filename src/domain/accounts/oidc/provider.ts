@@ -6,6 +6,8 @@ import { AppError, fail } from '../../../errors.ts'
 /** What is known of the provider is asked for anew after this time; its keys whenever one is unknown. */
 const METADATA_VALID_MS = 3_600_000
 const TIMEOUT_SECONDS = 10
+/** OpenID Connect Core 1.0 §2. */
+const MAX_SUBJECT_CHARACTERS = 255
 
 export type ProviderSettings = NonNullable<Config['oidc']>
 
@@ -116,6 +118,8 @@ export const createProvider = (
           idTokenExpected: true,
         })
         const claims = tokens.claims() ?? fail('identity_provider_failed')
+        if (claims.sub.length > MAX_SUBJECT_CHARACTERS || claims.sub.includes('\0'))
+          fail('identity_provider_failed')
         return { issuer, subject: claims.sub }
       } catch (error) {
         return refuse(error)

@@ -3,6 +3,7 @@ import { hash } from 'node:crypto'
 import type { Caller } from '../../../caller.ts'
 import { type Clock, iso } from '../../../clock.ts'
 import { fail } from '../../../errors.ts'
+import { isWritable } from '../../../json/moments.ts'
 import type { Signers } from '../../../keys/signers.ts'
 import { CLAIM_KINDS, type Claim } from '../../../ledger/claim-kinds.ts'
 import type { Json, Tx, WithRoot } from '../../../ledger/decision.ts'
@@ -65,12 +66,9 @@ interface Signing {
   readonly at: number
 }
 
-/** Unix seconds of the last moment that a date can say. */
-const MAX_DATE_SECONDS = 8.64e12
-
-/** Null for what no calendar has. */
+/** Null for what RFC 3339 can't write. */
 const isoOf = (seconds: number | undefined): string | null =>
-  seconds === undefined || Math.abs(seconds) > MAX_DATE_SECONDS ? null : iso(seconds * MS_PER_SECOND)
+  seconds !== undefined && isWritable(seconds * MS_PER_SECOND) ? iso(seconds * MS_PER_SECOND) : null
 
 /**
  * The URL that the signer may be known by: where its key was found, now or when its domain was last looked at. What a request

@@ -4,6 +4,7 @@ import { pipeline as pipe, Readable } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
 import { createGunzip, createGzip } from 'node:zlib'
 import { newId } from '../../../ids.ts'
+import { isWritable } from '../../../json/moments.ts'
 import type { Database } from '../../../store/database.ts'
 import { createBreather } from '../breather.ts'
 import type { CheckType, ListEntry } from '../entry.ts'
@@ -47,7 +48,7 @@ const createTally = () => {
   let publishedAt: number | null = null
   return {
     publish(at: number | undefined): void {
-      publishedAt = at ?? null
+      publishedAt = at !== undefined && isWritable(at) ? at : null
     },
     /** @throws ListFileError for an id that was there before, or one too many */
     line(listId: string, entry: ListEntry): string {

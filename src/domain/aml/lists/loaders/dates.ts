@@ -11,9 +11,9 @@ const lastDayOf = (year: number, month: number): number => new Date(Date.UTC(yea
 
 const isYear = (year: number): boolean => year >= 1000 && year <= 9999
 
-/** @param month 1 to 12 @returns undefined for a day that does not exist */
+/** @param month 1 to 12 @returns undefined for a day that does not exist, and for numbers that are not whole */
 export const spanOf = (year: number, month?: number, day?: number): DaySpan | undefined => {
-  if (!isYear(year)) return undefined
+  if (!isYear(year) || ![year, month ?? 1, day ?? 1].every(Number.isInteger)) return undefined
   if (month === undefined) return { from: `${year}-01-01`, to: `${year}-12-31` }
   if (month < 1 || month > 12) return undefined
   const last = lastDayOf(year, month)
