@@ -39,6 +39,8 @@ const SETTLE_MS = 5000
 /** Of the soak, at its beginning: programs are compiled, stores are filled. */
 const WARM_SHARE = 0.2
 const CONNECTIONS = 1000
+/** Open from the beginning of the soak, or each moment that is slower than all before would add handles that are the load's own. */
+const SOAK_CONNECTIONS = 64
 /** More than a window of the limits. */
 const OVERLOAD_MS = 75_000
 const RECOVERY_MS = 5000
@@ -170,6 +172,7 @@ const soak = async (
   const answers = await runOpenLoad({
     port,
     connections: CONNECTIONS,
+    opened: SOAK_CONNECTIONS,
     rate,
     milliseconds: MINUTES * MINUTE_SECONDS * 1000,
     next: roundRobin(organisations),
