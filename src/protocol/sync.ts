@@ -23,7 +23,8 @@ export const REFUSALS = {
   PROOF_MALFORMED: 'The proof is neither a compact (36 characters) nor a stored one (66 characters).',
   CLOCK_SKEW: 'The timestamp is more than five minutes in the future.',
   TOO_OLD: 'The payment is older than the policy allows.',
-  TIMESTAMP_INVALID: 'The timestamp is neither ISO 8601 with a zone nor Unix seconds nor milliseconds.',
+  TIMESTAMP_INVALID:
+    'The timestamp is neither ISO 8601 with a zone nor Unix seconds nor milliseconds of the years 1970 to 9998.',
   AMOUNT_INVALID: 'The amount is not a positive number with at most the decimals of its currency.',
   CURRENCY_INVALID: 'The currency is not an ISO 4217 code.',
   LIMIT_EXCEEDED: 'The amount is above the floor limit for offline payments.',

@@ -116,7 +116,7 @@ export const createReader = ({
       wrong(
         'validation_failed',
         '/timestamp',
-        'must be ISO 8601 with a zone, Unix seconds or Unix milliseconds',
+        'must be ISO 8601 with a zone, Unix seconds or Unix milliseconds, of the years 1970 to 9998',
       )
     }
     const merchantId =

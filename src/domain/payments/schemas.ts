@@ -41,7 +41,7 @@ const Amount = Type.Number({
 const Currency = Type.String({ description: 'ISO 4217 code; default GBP.' })
 const Timestamp = Type.Union([Type.String(), Type.Number()], {
   description:
-    "When the terminal made the proof: ISO 8601 with a zone, Unix seconds or Unix milliseconds. The proof's MAC covers milliseconds.",
+    "When the terminal made the proof: ISO 8601 with a zone, Unix seconds or Unix milliseconds, of the years 1970 to 9998. The proof's MAC covers milliseconds.",
 })
 const TransactionId = Type.String({
   pattern: TRANSACTION_ID_PATTERN,
