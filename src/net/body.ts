@@ -2,6 +2,7 @@
 import { promisify } from 'node:util'
 import { brotliDecompress, gunzip, inflate, inflateRaw } from 'node:zlib'
 import { EgressError } from './egress-error.ts'
+import { createGathered } from './gathered.ts'
 
 /** What requests offer, and what answers may use. */
 export const ACCEPTED_ENCODINGS = 'gzip, deflate, br'
@@ -32,14 +33,9 @@ export const readWithin = async (
   maxBytes: number,
   status: number,
 ): Promise<Buffer> => {
-  const parts: Buffer[] = []
-  let bytes = 0
-  for await (const chunk of chunks) {
-    bytes += chunk.length
-    if (bytes > maxBytes) throw tooLarge(maxBytes, status)
-    parts.push(chunk)
-  }
-  return Buffer.concat(parts, bytes)
+  const gathered = createGathered(maxBytes)
+  for await (const chunk of chunks) if (!gathered.add(chunk)) throw tooLarge(maxBytes, status)
+  return gathered.whole()
 }
 
 /**

@@ -7,6 +7,7 @@ import { Type } from 'typebox'
 import { BODY_LIMIT_BYTES, readBody } from '../../src/http/input/body.ts'
 import { JSON_MAX_DEPTH, JSON_MAX_KEYS_PER_OBJECT, parseJson } from '../../src/http/input/json.ts'
 import { type BodyLimit, route } from '../../src/http/route.ts'
+import { heldMemory } from '../support/fuzz/held-memory.ts'
 import { type HttpKit, startHttpKit } from '../support/http-kit.ts'
 import { rejection } from '../support/rejection.ts'
 
@@ -141,6 +142,19 @@ describe('request bodies', () => {
     request.destroy()
     await closed
     expect(await rejection(readBody(request, 10))).to.include({ code: 'invalid_request' })
+  })
+
+  it('holds no more than its bytes, however small the pieces are in which they come', async () => {
+    const pieces = BODY_LIMIT_BYTES.default
+    const request = new IncomingMessage(new Socket())
+    const reading = readBody(request, pieces)
+    const before = await heldMemory()
+    for (let i = 0; i < pieces; i++) request.emit('data', Buffer.from('a'))
+    const after = await heldMemory()
+    expect(after.heap - before.heap).to.be.below(2e6)
+    expect(after.outside - before.outside).to.be.below(2 * pieces + 65_536)
+    request.emit('end')
+    expect((await reading).equals(Buffer.alloc(pieces, 'a'))).to.equal(true)
   })
 
   it('keys that reach prototypes are refused anywhere, however they are spelt', async () => {

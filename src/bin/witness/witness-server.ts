@@ -1,5 +1,6 @@
 /** The HTTP side of a witness: two paths of C2SP tlog-witness below a prefix. @module */
 import type { IncomingMessage, RequestListener, ServerResponse } from 'node:http'
+import { createGathered } from '../../net/gathered.ts'
 import type { Answer, Witness } from './witness.ts'
 
 /** A checkpoint with cosignatures of a dozen witnesses, and the longest proof. */
@@ -13,16 +14,11 @@ const TOO_LARGE = plain(413, `The body has more than ${MAX_BODY_BYTES} bytes.`)
 
 /** @returns undefined for a body that is too large, of which no more is kept than the limit */
 const readBody = async (request: IncomingMessage): Promise<Buffer | undefined> => {
-  const parts: Buffer[] = []
-  let bytes = 0
+  const gathered = createGathered(MAX_BODY_BYTES)
   // Leaving the loop must not destroy the connection that the refusal goes over.
   const chunks: AsyncIterable<Buffer> = request.iterator({ destroyOnReturn: false })
-  for await (const chunk of chunks) {
-    bytes += chunk.length
-    if (bytes > MAX_BODY_BYTES) return undefined
-    parts.push(chunk)
-  }
-  return Buffer.concat(parts)
+  for await (const chunk of chunks) if (!gathered.add(chunk)) return undefined
+  return gathered.whole()
 }
 
 /** @returns undefined for what is no UTF-8 */

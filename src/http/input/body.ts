@@ -4,6 +4,7 @@
  */
 import type { IncomingHttpHeaders, IncomingMessage } from 'node:http'
 import { AppError } from '../../errors.ts'
+import { createGathered } from '../../net/gathered.ts'
 import type { BodyLimit } from '../route.ts'
 
 const KIBIBYTE = 1024
@@ -71,22 +72,17 @@ const discard = (request: IncomingMessage): Promise<void> =>
 
 const collect = (request: IncomingMessage, limitBytes: number): Promise<Buffer | undefined> =>
   new Promise((resolve, reject) => {
-    const chunks: Buffer[] = []
-    let bytes = 0
+    const gathered = createGathered(limitBytes)
     const stop = () =>
       request.off('data', onData).off('end', onEnd).off('close', onClose).off('error', onClose)
     const onData = (chunk: Buffer) => {
-      bytes += chunk.length
-      if (bytes <= limitBytes) {
-        chunks.push(chunk)
-        return
-      }
+      if (gathered.add(chunk)) return
       stop()
       resolve(undefined)
     }
     const onEnd = () => {
       stop()
-      resolve(chunks.length === 1 ? chunks[0] : Buffer.concat(chunks, bytes))
+      resolve(gathered.whole())
     }
     const onClose = () => {
       stop()

@@ -103,9 +103,10 @@ const parseOnce = (text: string, members: number): unknown => {
   return value
 }
 
-/** @throws AppError number_not_exact naming the place */
+/** @throws AppError number_not_exact naming the place of the first */
 const requireExactNumbers = (bytes: Buffer, inexact: readonly Inexact[]): void => {
-  const place = findInexact(bytes, inexact)
+  // No name is repeated, so parsing keeps each of them.
+  const place = findInexact(bytes, inexact.slice(0, 1))
   if (place === undefined) return
   const path = clipPointer(place.map((name) => `/${pointerToken(name)}`).join(''))
   const message = 'has more digits than can be kept exactly; send it as a string'
@@ -121,7 +122,10 @@ const requireExactNumbers = (bytes: Buffer, inexact: readonly Inexact[]): void =
  */
 export const parseJson = (bytes: Buffer, open: boolean, exactNumbers = false): unknown => {
   if (!isUtf8(bytes)) throw new AppError('invalid_json', { message: 'The request body is not valid UTF-8.' })
-  const scan = scanJson(bytes, { depth: JSON_MAX_DEPTH })
+  const scan = scanJson(bytes, {
+    depth: JSON_MAX_DEPTH,
+    ...(exactNumbers && { inexact: Number.POSITIVE_INFINITY }),
+  })
   // Told of the whole: what is too deep may stand anywhere.
   if ('exceeds' in scan)
     return refuse('', 'max_depth', `JSON can be nested at most ${JSON_MAX_DEPTH} levels deep.`)
