@@ -15,7 +15,8 @@ import { compareNumber, isNumber } from 'lossless-json'
 const MAX_BIGINT_CHARS = 1000
 /** Shorter numbers have at most 15 digits, which a double keeps, unless an exponent takes them out of its range. */
 const LONG_NUMBER_CHARS = 16
-const SAFE_MAGNITUDE = 1e290
+/** Closer to zero doubles have fewer digits. */
+const MIN_NORMAL = 2 ** -1022
 const WHOLE = /^-?\d+$/
 const MARK_BYTES = 16
 
@@ -26,6 +27,8 @@ const COMMA = code(',')
 const COLON = code(':')
 const SMALL_E = code('e')
 const LARGE_E = code('E')
+const ONE = code('1')
+const NINE = code('9')
 
 const NOTHING = 0
 const WHITESPACE = 1
@@ -59,7 +62,7 @@ export interface JsonLimits {
   readonly depth: number
   /** Values in all, lists and objects included. */
   readonly values?: number
-  /** Inexact numbers: each costs far more to read than an exact one. */
+  /** Inexact numbers. Absent: nobody looks at numbers. */
   readonly inexact?: number
 }
 
@@ -99,16 +102,26 @@ const hasExponent = (bytes: Uint8Array, start: number, end: number): boolean => 
   return false
 }
 
-const isModerate = (value: number): boolean => {
-  const magnitude = Math.abs(value)
-  return magnitude < SAFE_MAGNITUDE && magnitude > 1 / SAFE_MAGNITUDE
+const isNormal = (value: number): boolean => Number.isFinite(value) && Math.abs(value) >= MIN_NORMAL
+
+/** Whether a number has no digit but zeros, whatever its exponent. */
+const isZero = (bytes: Uint8Array, start: number, end: number): boolean => {
+  for (let at = start; at < end; at++) {
+    const byte = bytes[at] as number
+    if (byte === SMALL_E || byte === LARGE_E) return true
+    if (byte >= ONE && byte <= NINE) return false
+  }
+  return true
 }
 
 const readInexact = (bytes: Buffer, start: number, end: number): Inexact | undefined => {
   const isShort = end - start < LONG_NUMBER_CHARS
   if (isShort && !hasExponent(bytes, start, end)) return undefined
   const text = bytes.toString('latin1', start, end)
-  if (isShort && isModerate(Number(text))) return undefined
+  if (isShort) {
+    const value = Number(text)
+    if (isNormal(value) || (value === 0 && isZero(bytes, start, end))) return undefined
+  }
   const value = readNumber(text)
   return typeof value === 'bigint' || Number.isNaN(value) ? { start, end, value } : undefined
 }
@@ -120,7 +133,7 @@ const readInexact = (bytes: Buffer, start: number, end: number): Inexact | undef
  */
 export const scanJson = (
   bytes: Buffer,
-  { depth: maxDepth, values: maxValues, inexact: maxInexact = Number.POSITIVE_INFINITY }: JsonLimits,
+  { depth: maxDepth, values: maxValues, inexact: maxInexact }: JsonLimits,
 ): JsonScan => {
   const inexact: Inexact[] = []
   let values = 1
@@ -142,9 +155,9 @@ export const scanJson = (
     if (byte === QUOTE) at = endOfText(bytes, at)
     if (meaning === NUMBER) {
       const end = endOfNumber(bytes, at)
-      const found = readInexact(bytes, at, end)
+      const found = maxInexact === undefined ? undefined : readInexact(bytes, at, end)
       if (found) inexact.push(found)
-      if (inexact.length > maxInexact) return { exceeds: 'inexact' }
+      if (inexact.length > (maxInexact ?? 0)) return { exceeds: 'inexact' }
       at = end - 1
     }
   }
@@ -165,6 +178,22 @@ const markInexact = (bytes: Buffer, inexact: readonly Inexact[]): { text: string
   return { text: decode(Buffer.concat([...parts, bytes.subarray(from)])), mark }
 }
 
+/** Puts each inexact number in the place of its mark. A reviver would be called for every value, and takes ten times as long. */
+const unmark = (parsed: unknown, mark: string, inexact: readonly Inexact[]): unknown => {
+  // What it is in is one more place to look at, so that the whole may be a mark as well.
+  const root = [parsed]
+  const open: object[] = [root]
+  for (let holder = open.pop(); holder !== undefined; holder = open.pop())
+    for (const name of Object.keys(holder)) {
+      const member: unknown = (holder as Record<string, unknown>)[name]
+      if (typeof member === 'object' && member !== null) open.push(member)
+      else if (typeof member === 'string' && member.startsWith(mark))
+        // Its own already, also where its name is that of a prototype.
+        (holder as Record<string, unknown>)[name] = inexact[Number(member.slice(mark.length))]?.value
+    }
+  return root[0]
+}
+
 /**
  * Parses JSON like `JSON.parse`, except that a whole number which a double can't hold is a bigint, and any other
  * such number NaN. Neither can be mistaken for a number that was sent. The last of repeated names counts.
@@ -177,11 +206,7 @@ export const parseExact = (bytes: Buffer, inexact: readonly Inexact[]): unknown 
   const value: unknown = JSON.parse(decode(bytes))
   if (inexact.length === 0) return value
   const { text, mark } = markInexact(bytes, inexact)
-  return JSON.parse(text, (_, member: unknown) =>
-    typeof member === 'string' && member.startsWith(mark)
-      ? inexact[Number(member.slice(mark.length))]?.value
-      : member,
-  )
+  return unmark(JSON.parse(text), mark, inexact)
 }
 
 /**

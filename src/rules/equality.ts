@@ -2,7 +2,6 @@
  * When two JSON values are the same, and which of two numbers is larger.
  * @module
  */
-import { compareNumber } from 'lossless-json'
 import type { Truth } from './rule.ts'
 
 const isUnreadable = (value: unknown): boolean => typeof value === 'number' && Number.isNaN(value)
@@ -59,12 +58,32 @@ export const equal = (a: unknown, b: unknown): Truth => {
   return !Array.isArray(b) && objectsEqual(a as Record<string, unknown>, b as Record<string, unknown>)
 }
 
+/** Made once: a text of three hundred digits takes long to be read. */
+const powersOfTen: bigint[] = []
+const powerOfTen = (exponent: number): bigint => {
+  powersOfTen[exponent] ??= 10n ** BigInt(exponent)
+  return powersOfTen[exponent]
+}
+
+/** The whole number that a double is written as: 1e+23 is ten to the 23rd, though the double is a little less. */
+const wholeOf = (double: number): bigint => {
+  const [digits = '', exponent = '0'] = String(double).split('e+')
+  const [whole = '', fraction = ''] = digits.split('.')
+  return BigInt(whole + fraction) * powerOfTen(Number(exponent) - fraction.length)
+}
+
 /**
- * Compares a value with a number, as decimals.
+ * Compares a value with a number, as decimals. A value may have a thousand digits, so that it is not written out.
  * @returns negative, zero or positive; NaN, which is neither, when it is no number; undefined when it is unreadable
  */
 export const compare = (value: unknown, operand: number): number | undefined => {
-  if (typeof value === 'bigint') return compareNumber(String(value), String(operand))
+  if (typeof value === 'bigint') {
+    const rounded = Number(value)
+    // Rounding keeps the order, so only of what rounds to the number itself it has to be asked which is larger.
+    if (rounded !== operand) return rounded < operand ? -1 : 1
+    const whole = wholeOf(operand)
+    return value < whole ? -1 : value > whole ? 1 : 0
+  }
   if (typeof value !== 'number') return Number.NaN
   if (Number.isNaN(value)) return undefined
   return value < operand ? -1 : value > operand ? 1 : 0

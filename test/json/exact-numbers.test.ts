@@ -9,7 +9,7 @@ const MAX_DEPTH = 64
 
 /** The inexact numbers in a text that is within the limits. */
 const inexactIn = (bytes: Buffer): readonly Inexact[] => {
-  const scan = scanJson(bytes, { depth: MAX_DEPTH })
+  const scan = scanJson(bytes, { depth: MAX_DEPTH, inexact: Number.POSITIVE_INFINITY })
   if ('exceeds' in scan) throw new RangeError(scan.exceeds)
   return scan.inexact
 }
@@ -41,6 +41,9 @@ const EXACT = [
   '1e21',
   '5e-324',
   '0e999999999',
+  '0e0',
+  '-0.000e-5',
+  '1e-310',
   '1.7976931348623157e308',
   '-123456789.123456',
 ]
@@ -57,6 +60,7 @@ const UNREADABLE = [
   '1e400',
   '-1e400',
   '1e-400',
+  '0.01e-400',
   '9007199254740993.0',
   '9007199254740993e0',
   '1'.repeat(1001),
@@ -167,13 +171,19 @@ describe('the limits of a JSON text', () => {
     expect(scan(`[${JSON.stringify(','.repeat(200))}]`)).to.deep.include(within)
   })
 
+  it('leave numbers alone where nobody asks for them', () => {
+    for (const text of UNREADABLE) expect(scan(`[${text}]`), text).to.deep.equal({ inexact: [], members: 0 })
+    const scanned = scanJson(Buffer.from('[1e400,1e400]'), { ...limits, inexact: 1 })
+    expect(scanned).to.deep.equal({ exceeds: 'inexact' })
+  })
+
   it('are looked for in any text, also in what is no JSON', () => {
     const pieces = fc.constantFrom(...'-+.eE0123456789"\\,:[]{} x')
     const texts = fc.array(pieces, { maxLength: 40 }).map((some) => some.join(''))
     const seldom = fc.constantFrom('-.12345678901234567', '[-.5e300]')
     fc.assert(
       fc.property(fc.oneof(texts, seldom), (text) => {
-        scanJson(Buffer.from(text), { depth: MAX_DEPTH })
+        scanJson(Buffer.from(text), { depth: MAX_DEPTH, inexact: 10 })
       }),
       { numRuns: 2000 },
     )

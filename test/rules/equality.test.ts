@@ -1,6 +1,8 @@
 import { expect } from 'chai'
+import fc from 'fast-check'
+import { compareNumber } from 'lossless-json'
 import { readTypedQuestion } from '../../src/domain/hermes/criteria.ts'
-import { equal } from '../../src/rules/equality.ts'
+import { compare, equal } from '../../src/rules/equality.ts'
 import { decide } from '../../src/rules/evaluate.ts'
 import { parseRules } from '../../src/rules/tree.ts'
 
@@ -70,5 +72,32 @@ describe('the work of comparing', () => {
       condition?.test(value)
       expect(looks(), JSON.stringify(wanted).slice(0, 20)).to.be.at.most(2 * (condition?.steps(value) ?? 0))
     }
+  })
+})
+
+describe('a whole number that no double holds', () => {
+  it('is compared as decimals are', () => {
+    const doubles = fc.oneof(
+      fc.double({ noNaN: true, noDefaultInfinity: true }),
+      fc.constantFrom(0, -0, 0.5, 1e21, 1e23, -1e23, 1.7976931348623157e308, 2 ** 53, 2 ** 60, 1.5e300),
+    )
+    const near = doubles.chain((double) =>
+      fc.tuple(
+        fc.constant(double),
+        fc.oneof(
+          fc.bigInt(),
+          fc.bigInt({ min: -3n, max: 3n }).map((by) => BigInt(Math.trunc(double)) + by),
+          fc.bigInt({ min: -3n, max: 3n }).map((by) => 10n ** 23n + by),
+          fc.constantFrom(10n ** 999n, -(10n ** 999n)),
+        ),
+      ),
+    )
+    fc.assert(
+      fc.property(near, ([double, value]) => {
+        expect(compare(value, double)).to.equal(compareNumber(String(value), String(double)))
+      }),
+      { numRuns: 2000 },
+    )
+    expect(compare(99_999_999_999_999_991_611_392n, 1e23)).to.equal(-1)
   })
 })

@@ -18,6 +18,8 @@ const REVEALING: readonly Operator[] = ['contains', 'startsWith', 'matches']
 /** Pattern instructions that one character costs about as long as one step of a search. */
 const INSTRUCTIONS_PER_STEP = 8
 const ID_FIELD = 'id'
+/** A number as JSON writes it that a document may hold beyond what a double does. */
+const WHOLE = /^-?[1-9]\d{0,999}$/
 
 /** What must be true of one value. */
 export interface Condition {
@@ -193,19 +195,30 @@ export const readTypedQuestion = (body: TypedQuestion, isOpen: boolean): Questio
 }
 
 /**
- * Whether a value reads like one of the texts: a string is itself, a number or boolean its JSON text. NaN stands for a
+ * @returns whether a value reads like one of the texts: a string is itself, a number or boolean its JSON text. NaN stands for a
  * number that has none here.
  */
-const readsLike = (value: unknown, texts: ReadonlySet<string>): boolean => {
-  if (typeof value === 'string') return texts.has(value)
-  if (Number.isNaN(value)) return false
-  return ['number', 'boolean', 'bigint'].includes(typeof value) && texts.has(String(value))
+const readingLike = (texts: readonly string[]): ((value: unknown) => boolean) => {
+  const all: ReadonlySet<string> = new Set(texts)
+  // Long numbers are compared as such: each may have a thousand digits, which take long to be written out.
+  const wholes: ReadonlySet<bigint> = new Set(texts.filter((text) => WHOLE.test(text)).map(BigInt))
+  return (value) => {
+    if (typeof value === 'string') return all.has(value)
+    if (typeof value === 'bigint') return wholes.has(value)
+    return (
+      (typeof value === 'boolean' || (typeof value === 'number' && !Number.isNaN(value))) &&
+      all.has(String(value))
+    )
+  }
 }
 
-const reads = (texts: ReadonlySet<string>): Condition => ({
-  test: (value) => each(value).some((candidate) => readsLike(candidate, texts)),
-  steps: (value) => each(value).length,
-})
+const reads = (texts: readonly string[]): Condition => {
+  const isLike = readingLike(texts)
+  return {
+    test: (value) => each(value).some(isLike),
+    steps: (value) => each(value).length,
+  }
+}
 
 /**
  * Reads a question in a query string: field → text; one that is repeated may have any of its values; and `id`.
@@ -221,11 +234,9 @@ export const readTextQuestion = (query: TextQuestion): Question => {
     criteria: entries.map(([field, texts]) => ({
       field,
       path: pathOf(field, `query${pointer(field)}`),
-      conditions: [reads(new Set([texts].flat()))],
+      conditions: [reads([texts].flat())],
     })),
-    ...(id !== undefined && {
-      id: { text: id, test: (value: unknown) => readsLike(value, new Set([id])) },
-    }),
+    ...(id !== undefined && { id: { text: id, test: readingLike([id]) } }),
     asked: { form: 'text', question: query },
   }
 }
