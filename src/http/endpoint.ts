@@ -3,7 +3,7 @@
  * decided from the route alone is decided here, once, not in the request.
  * @module
  */
-import type { Caller } from '../caller.ts'
+import type { Caller, Idempotency } from '../caller.ts'
 import { AppError } from '../errors.ts'
 import type { Admission } from './admission.ts'
 import { type AnswerKit, compileAnswer } from './answer.ts'
@@ -17,7 +17,7 @@ import {
 import { addressBlock } from './connections/client-address.ts'
 import type { HttpContext } from './context.ts'
 import { asBadRequest, errorCodesOf, isQueued, takesIdempotencyKey } from './errors.ts'
-import { type IdempotencyKit, REPLAYED_HEADER, readIdempotency } from './idempotency.ts'
+import { type Flights, type IdempotencyKit, REPLAYED_HEADER, readIdempotency } from './idempotency.ts'
 import { compileBody, compileParams, compileQuery } from './input/input.ts'
 import { type RateLimiter, UNAUTHENTICATED_LIMIT_PER_MINUTE } from './rate-limit.ts'
 import type { Request, Route } from './route.ts'
@@ -32,8 +32,12 @@ export interface EndpointKit<S> extends AnswerKit {
   /** Requests that buckets of address limits have in their window, instead of what their routes say. */
   readonly addressLimits: Readonly<Record<string, number>>
   readonly idempotency: IdempotencyKit
+  readonly flights: Flights
   readonly admission: Admission
 }
+
+/** How long ago a credential may have been looked at when work begins: servers remember it for as long. */
+const FRESH_MS = 1000
 
 /** Whose turn a request takes: the organisation's, or that of the address from which somebody without a credential asks. */
 const ownerOf = ({ organisation, ip }: HttpContext['state']): string =>
@@ -110,16 +114,20 @@ const compileAuthentication = <S>(route: Route<S>, kit: EndpointKit<S>): Authent
   }
 }
 
-/** Looks once more at the credential of a request that has waited. @throws AppError as at first */
-const compileSecondLook = <S>({ waits, auth, name, path, method, scope }: Route<S>, kit: EndpointKit<S>) => {
-  if (!waits || auth === 'none') return undefined
+/** Looks once more at the credential of a request that has waited; it is not counted again. @throws AppError as at first */
+const compileSecondLook = <S>(
+  { auth, name, path, method, scope }: Route<S>,
+  kit: EndpointKit<S>,
+): Authenticate => {
+  if (auth === 'none') return async () => undefined
   const authenticator = kit.authenticators[auth]
   const route = { name, path, method, auth, scope } as const
-  return async (ctx: HttpContext): Promise<void> => {
+  return async (ctx) => {
     const { requestId, ip } = ctx.state
     const credentials = readCredentials(ctx.req.headers)
-    const { caller } = await authenticator(credentials, { requestId, ip, method: ctx.method, route })
-    requireScope(caller, route)
+    const authenticated = await authenticator(credentials, { requestId, ip, method: ctx.method, route })
+    if (authenticated.caller !== undefined) requireScope(authenticated.caller, route)
+    return authenticated
   }
 }
 
@@ -128,9 +136,9 @@ const compileCaller = <S>(route: Route<S>, { idempotency: kit }: EndpointKit<S>)
   return ({ caller }: Authenticated, ctx: HttpContext, raw: Buffer): Caller | undefined => {
     if (caller === undefined) return undefined
     const { organisation, credential, scopes } = caller
-    const { requestId, path } = ctx.state
+    const { requestId, path, query } = ctx.state
     const header = isIdempotent ? ctx.req.headers['idempotency-key'] : undefined
-    const idempotency = readIdempotency(header, caller, { method: route.method, path }, raw, kit)
+    const idempotency = readIdempotency(header, caller, { method: route.method, path, query }, raw, kit)
     return { organisation, credential, scopes, requestId, idempotency }
   }
 }
@@ -150,28 +158,20 @@ export const compileEndpoint = <S>(route: Route<S>, kit: EndpointKit<S>): Endpoi
   const declared = kit.checkResponses ? errorCodesOf(route) : undefined
   const toCaller = compileCaller(route, kit)
   const { method, path, answerHeaders = {} } = route
-  const { admission } = kit
+  const { admission, flights } = kit
   const queued = isQueued(route)
   const fixedHeaders = Object.entries(answerHeaders)
 
   /** Before any work, so that a repeated request is neither refused for what has changed since, nor works again. */
-  const findAnswer = async ({ idempotency }: Pick<Caller, 'idempotency'>) =>
-    idempotency === undefined || route.commitsInSteps ? undefined : kit.idempotency.findAnswer(idempotency)
+  const findAnswer = async (idempotency: Idempotency) =>
+    route.commitsInSteps ? undefined : kit.idempotency.findAnswer(idempotency)
 
-  const work = async (
+  const answerAnew = async (
     ctx: HttpContext,
     pathParams: Readonly<Record<string, string>>,
-    authenticated: Authenticated | undefined,
+    caller: Caller | undefined,
     raw: Buffer,
   ): Promise<void> => {
-    const caller = authenticated && toCaller(authenticated, ctx, raw)
-    const stored = caller && (await findAnswer(caller))
-    if (stored) {
-      ctx.set(REPLAYED_HEADER, 'true')
-      // An empty answer is kept as null.
-      answer(ctx, stored.answer ?? undefined)
-      return
-    }
     const { requestId, ip } = ctx.state
     const request: Request = {
       params: readParams(pathParams),
@@ -184,21 +184,48 @@ export const compileEndpoint = <S>(route: Route<S>, kit: EndpointKit<S>): Endpoi
     }
     // The route was checked in full when it was declared; here its types are gone.
     const result = await route.handler(request as Request<never, never, never, never>, kit.services)
-    await lookAgain?.(ctx)
+    if (route.waits) await lookAgain(ctx)
     if (caller?.idempotency?.replayed) ctx.set(REPLAYED_HEADER, 'true')
     return answer(ctx, result)
   }
 
+  const work = async (
+    ctx: HttpContext,
+    pathParams: Readonly<Record<string, string>>,
+    authenticated: Authenticated | undefined,
+    raw: Buffer,
+  ): Promise<void> => {
+    const caller = authenticated && toCaller(authenticated, ctx, raw)
+    const idempotency = caller?.idempotency
+    if (idempotency === undefined) return answerAnew(ctx, pathParams, caller, raw)
+    return flights.run(
+      idempotency,
+      () => findAnswer(idempotency),
+      async (stored) => {
+        if (stored === undefined) return answerAnew(ctx, pathParams, caller, raw)
+        ctx.set(REPLAYED_HEADER, 'true')
+        // An empty answer is kept as null.
+        answer(ctx, stored.answer ?? undefined)
+      },
+    )
+  }
+
   const handle = async (ctx: HttpContext, pathParams: Readonly<Record<string, string>>): Promise<void> => {
     for (const [name, value] of fixedHeaders) ctx.res.setHeader(name, value)
-    const authenticated = await authenticate(ctx)
+    const first = await authenticate(ctx)
+    const lookedAt = performance.now()
     // Before there is a place, so that a client that sends slowly holds none.
     const raw = await body.read(ctx)
-    if (!queued) return work(ctx, pathParams, authenticated, raw)
+    /** Whoever sent slowly, or waited for a place, may have lost what they came with. */
+    const begin = async (): Promise<void> => {
+      const isFresh = performance.now() - lookedAt <= FRESH_MS
+      return work(ctx, pathParams, isFresh ? first : await lookAgain(ctx), raw)
+    }
+    if (!queued) return begin()
     const owner = ownerOf(ctx.state)
     if (!admission.take(owner)) await admission.wait(owner, ctx.res, raw.length)
     try {
-      await work(ctx, pathParams, authenticated, raw)
+      await begin()
     } finally {
       admission.give(owner)
     }

@@ -11,7 +11,7 @@ import { createUnreadAnswers } from '../http/connections/unread.ts'
 import type { HttpState } from '../http/context.ts'
 import { compileEndpoint } from '../http/endpoint.ts'
 import type { IsUnavailable } from '../http/errors.ts'
-import type { IdempotencyKit } from '../http/idempotency.ts'
+import { createFlights, type IdempotencyKit } from '../http/idempotency.ts'
 import type { Logger } from '../http/log.ts'
 import {
   answerErrors,
@@ -119,6 +119,7 @@ export const createApp = <S>(options: AppOptions<S>): RequestListener => {
     onPassing: options.onPassing,
   })
   metrics.readRequestQueue(admission.waiting)
+  const flights = createFlights()
   const unread = createUnreadAnswers()
   const compression = createCompression(unread)
   const endpoints = routes.map((route) =>
@@ -129,6 +130,7 @@ export const createApp = <S>(options: AppOptions<S>): RequestListener => {
       limitPerMinute: config.rateLimitPerMinute,
       addressLimits: { 'chat.reads': config.chatLimits.readsPerMinute },
       idempotency,
+      flights,
       admission,
       unread,
       compression,

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto'
 import { expect } from 'chai'
-import { Type } from 'typebox'
+import { type TObject, Type } from 'typebox'
 import type { Idempotency } from '../../src/caller.ts'
 import { AppError } from '../../src/errors.ts'
 import { type Method, Reply, route } from '../../src/http/route.ts'
@@ -10,7 +10,7 @@ import { addMember, openTeam } from '../support/domain/team.ts'
 import { type HttpKit, startHttpKit } from '../support/http-kit.ts'
 
 /** Tells what the ledger would see, and plays its part: a body that says so counts as replayed. */
-const tell = (method: Method, path: `/${string}`) =>
+const tell = (method: Method, path: `/${string}`, query?: TObject) =>
   route({
     name: `${method}${path}`,
     method,
@@ -18,6 +18,7 @@ const tell = (method: Method, path: `/${string}`) =>
     auth: 'key',
     tag: 'Test',
     summary: path,
+    query,
     body: Type.Object({ replay: Type.Optional(Type.Boolean()), text: Type.Optional(Type.String()) }),
     response: { 200: Type.Object({ idempotency: Type.Unknown() }) },
     errors: [],
@@ -45,6 +46,27 @@ const make = (path: `/${string}`, more: { commitsInSteps?: true } = {}) =>
       return new Reply(201, { made: 'now' })
     },
   })
+
+/** Asks somebody who takes their time, before anything comes to the ledger. */
+const asking = { asked: 0, answer: () => {} }
+const askSomebody = route({
+  name: 'ask',
+  method: 'POST',
+  path: '/v1/ask',
+  auth: 'key',
+  tag: 'Test',
+  summary: 'ask',
+  body: Type.Object({}),
+  response: { 200: Type.Object({ asked: Type.Integer() }) },
+  errors: [],
+  handler: async () => {
+    asking.asked++
+    await new Promise<void>((resolve) => {
+      asking.answer = resolve
+    })
+    return { asked: asking.asked }
+  },
+})
 
 /** As a route may have become since an answer was stored: nothing that was sent then would be taken now. */
 const strict = route({
@@ -82,9 +104,11 @@ describe('Idempotency-Key', () => {
       tell('PATCH', '/v1/things'),
       tell('PUT', '/v1/things'),
       tell('POST', '/v1/others/{otherId}'),
+      tell('POST', '/v1/asked', Type.Object({ prepare: Type.Optional(Type.String()) })),
       make('/v1/made'),
       make('/v1/made-in-steps', { commitsInSteps: true }),
       strict,
+      askSomebody,
     ]
     kit = await startHttpKit(routes, { findAnswer })
   })
@@ -129,6 +153,31 @@ describe('Idempotency-Key', () => {
     expect(await hashOf('a')).to.equal(hash)
     expect(await hashOf('a', '{ "text": "e" }')).not.to.equal(hash)
     expect(await hashOf('b')).not.to.equal(hash)
+  })
+
+  it('is bound to the query, since it can ask for something else', async () => {
+    const hashOf = async (query: string) => {
+      const { status, body } = await ask('POST', `/v1/asked${query}`, 'k-red', 'a')
+      expect(status).to.equal(200)
+      return (body.idempotency as Idempotency).requestHash
+    }
+    expect(await hashOf('?prepare=1')).to.equal(await hashOf('?prepare=1'))
+    expect(
+      new Set([await hashOf(''), await hashOf('?prepare=1'), await hashOf('?prepare=2')]),
+    ).to.have.property('size', 3)
+  })
+
+  it('lets nobody ask twice while the first request runs, and is free again after it', async () => {
+    const first = ask('POST', '/v1/ask', 'k-red', 'slow')
+    while (asking.asked === 0) await new Promise(setImmediate)
+    const second = await ask('POST', '/v1/ask', 'k-red', 'slow')
+    expect([second.status, second.body.error]).to.deep.equal([409, 'idempotency_in_flight'])
+    asking.answer()
+    expect((await first).body).to.deep.equal({ asked: 1 })
+    const third = ask('POST', '/v1/ask', 'k-red', 'slow')
+    while (asking.asked === 1) await new Promise(setImmediate)
+    asking.answer()
+    expect((await third).body).to.deep.equal({ asked: 2 })
   })
 
   it('finds a stored answer before the handler runs, with the status and schema of the route', async () => {

@@ -1,5 +1,8 @@
 /** API keys, through the real app. */
 import { createHash, createHmac } from 'node:crypto'
+import { once } from 'node:events'
+import { request as httpRequest, type IncomingMessage } from 'node:http'
+import { setTimeout as pause } from 'node:timers/promises'
 import { expect } from 'chai'
 import { DEFAULT_SCOPES } from '../../../src/caller.ts'
 import { createCore } from '../../../src/core/index.ts'
@@ -54,6 +57,32 @@ describe('API keys of an organisation', () => {
       status: 400,
       error: 'ambiguous_credentials',
     })
+  })
+
+  it('that are revoked while a request is being sent do nothing with it, and others do', async () => {
+    const { apiKey, keyId } = (await create({ scopes: ['keys'] })).body
+    const sendSlowly = async (key: string) => {
+      const body = '{"label":"made by a slow one"}'
+      const request = httpRequest(`${app.url}/console/api/keys`, {
+        method: 'POST',
+        headers: { 'content-type': 'application/json', 'content-length': body.length, 'x-api-key': key },
+      })
+      const answered = once(request, 'response') as Promise<[IncomingMessage]>
+      request.write(body.slice(0, 5))
+      return async () => {
+        request.end(body.slice(5))
+        const [response] = await answered
+        response.resume()
+        return response.statusCode
+      }
+    }
+    const endings = [await sendSlowly(apiKey), await sendSlowly(owner.apiKey)]
+    // Both were looked at before they go on.
+    await pause(500)
+    expect((await revoke(keyId)).status).to.equal(204)
+    await pause(1500)
+    expect(await Promise.all(endings.map((end) => end()))).to.deep.equal([401, 201])
+    expect((await list()).filter(({ label }) => label === 'made by a slow one')).to.have.length(1)
   })
 
   it('are refused when malformed, unknown or of another kind', async () => {
@@ -255,7 +284,7 @@ describe('API keys of an organisation', () => {
     const gone = (await create({ scopes: ['merchant'] })).body
     const other = (await create({ scopes: ['verify'] })).body
     await revoke(gone.keyId)
-    const keys = await accounts.merchantKeys(owner.organisationId)
+    const keys = await accounts.merchantKeys({ organisation: owner.organisationId })
     const ids = keys.map(({ keyId }) => keyId)
     expect(ids).to.include.members([live.keyId, gone.keyId]).and.not.include(other.keyId)
     expect(keys.find(({ keyId }) => keyId === gone.keyId)?.revokedAt).to.be.a('number')
