@@ -92,12 +92,44 @@ export const readEntriesOf = async (
   return rows.map(loggedEntry)
 }
 
-/** Index of the first entry of a log of a moment or later; undefined where there is none. @param at Unix ms */
-export const firstIndexFrom = async (
+/** How far ahead of a place others are looked at: closely at first, then each a tenth farther, past the end of any log. */
+const AHEAD = Array.from({ length: 250 }, (_, i) => Math.ceil(1.1 ** i))
+const STEPS = [...new Set(AHEAD)]
+
+/**
+ * Index of the last entry of a log that is earlier than a moment; -1 where there is none. The newest of them is the last
+ * one, unless a clock far ahead has stamped it. So others behind it are looked at as well, until none is earlier.
+ * @param at Unix ms
+ */
+export const lastIndexBefore = async (
   { knex }: Pick<Database, 'knex'>,
   log: number,
   at: number,
+): Promise<number> => {
+  const entries = () => knex<EntryRow>('ledger_entries').where({ log })
+  const newest = entries().where('at', '<', at).orderBy('at', 'desc').orderBy('idx', 'desc')
+  let last = (await newest.first('idx'))?.idx ?? -1
+  for (let before = -2; last > before; ) {
+    before = last
+    const ahead = STEPS.map((step) => before + step)
+    for (const one of await entries().whereRaw('idx = ANY (?::bigint[])', [ahead]).select('idx', 'at'))
+      if (one.at < at) last = Math.max(last, one.idx)
+  }
+  return last
+}
+
+/**
+ * Index of the first entry of a log behind all that are earlier than a moment; undefined where there is none.
+ * @param at Unix ms
+ */
+export const firstIndexFrom = async (
+  database: Pick<Database, 'knex'>,
+  log: number,
+  at: number,
 ): Promise<number | undefined> => {
-  const query = knex<EntryRow>('ledger_entries').where({ log }).where('at', '>=', at)
-  return (await query.orderBy(['at', 'idx']).first('idx'))?.idx
+  const last = await lastIndexBefore(database, log, at)
+  const behind = database.knex<EntryRow>('ledger_entries').where({ log }).where('idx', '>', last)
+  const first = await behind.orderBy('idx').first('idx', 'at')
+  // One that is earlier has come in between.
+  return first === undefined || first.at < at ? undefined : first.idx
 }

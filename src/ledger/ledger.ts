@@ -8,6 +8,7 @@ import type { Caller, Idempotency } from '../caller.ts'
 import { fail } from '../errors.ts'
 import { createLane, type Lane } from '../store/lane.ts'
 import { findAnswer } from './answers.ts'
+import { beginStep } from './attempts.ts'
 import type { Claim, ClaimKind } from './claim-kinds.ts'
 import { type CommitDeps, createCommitter } from './commit.ts'
 import type { Decide, Held } from './decision.ts'
@@ -70,13 +71,11 @@ export interface LedgerDeps extends Omit<CommitDeps, 'log'> {
  * same request again is refused; on another server it waits for the head's lock and finds the answer.
  */
 const createIdempotency = () => {
-  const steps = new WeakMap<Idempotency, number>()
   const inFlight = new Set<string>()
   return async <R>(caller: Caller, run: (claim: Unit['idempotency']) => Promise<R>): Promise<R> => {
     const { idempotency } = caller
     if (idempotency === undefined) return run(undefined)
-    const step = steps.get(idempotency) ?? 0
-    steps.set(idempotency, step + 1)
+    const step = beginStep(idempotency)
     const { organisation, requestHash } = idempotency
     const key = step === 0 ? idempotency.key : `${idempotency.key}.${step}`
     const flight = `${organisation}/${key}`

@@ -29,7 +29,7 @@ const tooLarge = (maxBytes: number, status: number): EgressError =>
 
 /** @throws EgressError too_large, as soon as the limit is passed */
 export const readWithin = async (
-  chunks: AsyncIterable<Buffer>,
+  chunks: AsyncIterable<Uint8Array>,
   maxBytes: number,
   status: number,
 ): Promise<Buffer> => {

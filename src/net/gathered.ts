@@ -5,7 +5,7 @@ const LEAST_BYTES = 1024
 
 export interface Gathered {
   /** @returns false for what would be more than the limit; nothing of it is kept */
-  add(piece: Buffer): boolean
+  add(piece: Uint8Array): boolean
   /** All of it so far. It may be a piece that was given, not a copy. */
   whole(): Buffer
 }
@@ -21,14 +21,14 @@ export const createGathered = (maxBytes: number): Gathered => {
     add(piece) {
       const needed = bytes + piece.length
       if (needed > maxBytes) return false
-      if (bytes === 0) held = piece
+      if (bytes === 0) held = Buffer.from(piece.buffer, piece.byteOffset, piece.length)
       else {
         if (needed > held.length) {
           const larger = Buffer.allocUnsafeSlow(Math.min(maxBytes, Math.max(LEAST_BYTES, 2 * needed)))
           held.copy(larger, 0, 0, bytes)
           held = larger
         }
-        piece.copy(held, bytes)
+        held.set(piece, bytes)
       }
       bytes = needed
       return true

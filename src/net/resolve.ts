@@ -19,7 +19,8 @@ const LOOPBACK: readonly ResolvedAddress[] = [
   { address: '127.0.0.1', family: 4 },
   { address: '::1', family: 6 },
 ]
-const MAX_CONCURRENT_LOOKS = 64
+/** As many as webhooks have attempts at a time, of which half may be to hosts whose name servers never answer. */
+const MAX_CONCURRENT_LOOKS = 128
 /** Half of the threads that there are. */
 const MAX_CONCURRENT_SYSTEM_LOOKS = 2
 

@@ -16,7 +16,7 @@ export const DEFAULT_MAX_OFFLINE_AGE_MS = 30 * 24 * 3_600_000
 /** Transaction ids: 1 to 128 visible ASCII characters. */
 export const TRANSACTION_ID_PATTERN = '^[!-~]{1,128}$'
 
-/** Why a payment was refused, with a sentence for people. No refusal goes away by sending the same again. */
+/** Why a payment was refused, with a sentence for people. Sending the same again helps only where {@link isPassing} says so. */
 export const REFUSALS = {
   DOUBLE_SPEND: 'The card token of this payment was used before.',
   INVALID_MAC: 'The MAC of the proof does not match this key and these values.',
@@ -36,6 +36,9 @@ export const REFUSALS = {
 } as const satisfies Record<string, string>
 
 export type RefusalCode = keyof typeof REFUSALS
+
+/** Whether a refusal goes away with time: a stamp of the future is taken once that has come. */
+export const isPassing = (code: RefusalCode): boolean => code === 'CLOCK_SKEW'
 
 /** What stands behind a decision: nothing, a well-formed proof, or a MAC that the server recomputed. */
 export const ASSURANCES = ['none', 'structural', 'mac'] as const

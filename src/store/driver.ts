@@ -2,7 +2,14 @@
 import type { Knex } from 'knex'
 import pg from 'pg'
 import { despiteConflicts } from './conflicts.ts'
-import { ConnectionLost, endsConnection, type QueryResult, type Session, sqlState } from './session.ts'
+import {
+  ConnectionLost,
+  endsConnection,
+  isConnectionError,
+  type QueryResult,
+  type Session,
+  sqlState,
+} from './session.ts'
 
 /** OID of int8 in pg_type. */
 const INT8_OID = pg.types.builtins.INT8
@@ -128,7 +135,7 @@ const IN_FAILED_TRANSACTION = '25P02'
  * Wraps a checked-out client.
  * @param pipelines whether the client sends queries before earlier ones are answered; else they queue up here
  * @param giveBack is called once, at release
- * @param onError is told of each query's error, but not of those that knex runs in a transaction
+ * @param onError is told of each query's error, but for those that knex runs in a transaction, of which it tells itself
  */
 export const createSession = (
   knex: Knex,
@@ -186,7 +193,7 @@ export const createSession = (
         return await knex.transaction(fn, { connection: client })
       } catch (error) {
         if (error instanceof ConnectionLost) throw error
-        if (broken || endsConnection(error)) throw new ConnectionLost(error)
+        if (broken || endsConnection(error) || isConnectionError(error)) throw new ConnectionLost(error)
         throw error
       }
     },

@@ -79,13 +79,20 @@ const NETWORK_ERRORS: ReadonlySet<string> = new Set([
 const DRIVER_MESSAGES =
   /(Connection terminated( unexpectedly| due to connection timeout)?|timeout expired|Query read timeout)$/
 
-/** Whether the database can't be reached, is overloaded or restarting, so that the same may succeed later. */
-export const isUnavailable = (error: unknown): boolean => {
-  if (error instanceof ConnectionLost || isTransient(error) || endsConnection(error)) return true
+/** Whether it came from the connection, not from the server: an error of the network or of the driver. */
+export const isConnectionError = (error: unknown): boolean => {
   if (!(error instanceof Error) || sqlState(error) !== undefined) return false
   if ('code' in error && typeof error.code === 'string') return NETWORK_ERRORS.has(error.code)
-  return error.name === 'KnexTimeoutError' || DRIVER_MESSAGES.test(error.message)
+  return DRIVER_MESSAGES.test(error.message)
 }
+
+/** Whether the database can't be reached, is overloaded or restarting, so that the same may succeed later. */
+export const isUnavailable = (error: unknown): boolean =>
+  error instanceof ConnectionLost ||
+  isTransient(error) ||
+  endsConnection(error) ||
+  isConnectionError(error) ||
+  (error instanceof Error && error.name === 'KnexTimeoutError')
 
 /** Whether the server said that it has closed the connection, or would not have it. */
 export const endsConnection = (error: unknown): boolean => CONNECTION_STATES.test(sqlState(error) ?? '')

@@ -41,8 +41,8 @@ export interface Book {
   addQueued(payment: QueuedPayment, asked: boolean): void
   /** Waiting payments that have never left this device since it was opened: nobody else can have them. */
   readonly unsent: ReadonlySet<string>
-  /** What is uploaded next, at most so many; from now on they count as sent. */
-  nextBatch(max: number): QueuedPayment[]
+  /** What is uploaded next, at most so many, and none of those put off; from now on they count as sent. */
+  nextBatch(max: number, putOff: Pick<ReadonlySet<string>, 'has'>): QueuedPayment[]
   /** Keeps an unsent payment from being uploaded. @returns undefined when it isn't one */
   takeBack(transactionId: string): QueuedPayment | undefined
   /** Undoes {@link Book.takeBack}. */
@@ -128,10 +128,10 @@ export const createBook = (
       burn(payment)
     },
     unsent,
-    nextBatch: (max) => {
+    nextBatch: (max, putOff) => {
       const batch: QueuedPayment[] = []
       for (const payment of queue.values()) {
-        if (takenBack.has(payment.transactionId)) continue
+        if (takenBack.has(payment.transactionId) || putOff.has(payment.transactionId)) continue
         unsent.delete(payment.transactionId)
         if (batch.push(payment) === max) break
       }

@@ -1,6 +1,7 @@
 /**
  * Uploads what waits, in batches. A payment leaves the queue only after the server named it: taken (synced) or
- * refused (kept as rejected). Whatever says nothing about it leaves it where it is.
+ * refused (kept as rejected). Whatever says nothing about it leaves it where it is; what the server refuses for now is put off,
+ * so that it holds up no other.
  * @module
  */
 import { MAX_SYNC_ITEMS, type QueuedTransaction, type SyncAnswer } from '../protocol/sync.ts'
@@ -17,6 +18,8 @@ const FIRST_BACKOFF_MS = 1000
 /** The longest pause of a server that answers, and of one that can't be reached: then probes say when it is back. */
 const MAX_BACKOFF_MS = 60_000
 const MAX_UNREACHED_BACKOFF_MS = STEADY_PROBE_INTERVAL_MS
+/** How long what the server refuses for now is put off. */
+const PUT_OFF_MS = 60_000
 
 interface Deps {
   readonly merchantId: string
@@ -45,9 +48,17 @@ type Verdict =
   | { readonly payment: QueuedPayment; readonly synced: TerminalEvents['synced']['status'] }
   | { readonly payment: QueuedPayment; readonly rejected: RejectedPayment }
 
+/** What the server said about a batch. */
+interface Verdicts {
+  readonly final: readonly Verdict[]
+  /** Refused for now: transaction id → why. */
+  readonly putOff: ReadonlyMap<string, string>
+}
+
 /** Pairs the answer with what was sent. Who is not named, or named with another id, gets no verdict. */
-const verdictsOf = (batch: readonly QueuedPayment[], answer: SyncAnswer): Verdict[] => {
+const verdictsOf = (batch: readonly QueuedPayment[], answer: SyncAnswer): Verdicts => {
   const verdicts = new Map<number, Verdict>()
+  const putOff = new Map<string, string>()
   for (const { index, transactionId, status } of answer.results) {
     const payment = batch[index]
     if (payment?.transactionId !== transactionId) continue
@@ -55,12 +66,12 @@ const verdictsOf = (batch: readonly QueuedPayment[], answer: SyncAnswer): Verdic
       verdicts.set(index, { payment, synced: status })
     } else if (status === 'conflict' || status === 'rejected') {
       const error = answer.errors.find((candidate) => candidate.index === index)
-      if (error?.retryable) continue
       const { code, message } = error ?? { code: status, message: 'The server gave no reason.' }
-      verdicts.set(index, { payment, rejected: { ...payment, status, code, message } })
+      if (error?.retryable) putOff.set(transactionId, `${code}: ${message}`)
+      else verdicts.set(index, { payment, rejected: { ...payment, status, code, message } })
     }
   }
-  return [...verdicts.values()]
+  return { final: [...verdicts.values()], putOff }
 }
 
 const recordOf = (verdict: Verdict): JournalRecord =>
@@ -80,6 +91,9 @@ export const createFlusher = ({
   let running: Promise<FlushReport> | undefined
   let failures = 0
   let pause: { readonly endsAt: number; cancel(): void } | undefined
+  /** Refused for now, with why; left alone until its time is over, or somebody asks for an upload. */
+  const putOff = new Map<string, string>()
+  let cancelPutOff: (() => void) | undefined
   let lastError: string | undefined
   let closed = false
 
@@ -141,26 +155,44 @@ export const createFlusher = ({
     pauseFor(Math.max(asked ?? 0, Math.min(backoffMs, MAX_BACKOFF_MS), FIRST_BACKOFF_MS), wake)
   }
 
+  /** Takes up again what was put off, all at once. */
+  const takeUp = (): void => {
+    cancelPutOff?.()
+    cancelPutOff = undefined
+    putOff.clear()
+  }
+
+  const putOffMore = (more: ReadonlyMap<string, string>): void => {
+    for (const [transactionId, why] of more) putOff.set(transactionId, why)
+    if (more.size === 0 || closed) return
+    cancelPutOff ??= delay(PUT_OFF_MS, () => {
+      takeUp()
+      wake()
+    })
+  }
+
   const run = async (): Promise<FlushReport> => {
     const report = { synced: 0, conflicts: 0, rejected: 0 }
     let error: string | undefined
     try {
       while (book.queue.size > 0 && !closed) {
-        const batch = book.nextBatch(MAX_SYNC_ITEMS)
-        // What is left is about to be void.
+        const batch = book.nextBatch(MAX_SYNC_ITEMS, putOff)
+        // What is left is about to be void, or put off.
         if (batch.length === 0) break
         const verdicts = verdictsOf(batch, await api.sync(batch.map(wireOf)))
-        if (verdicts.length === 0)
+        if (verdicts.final.length + verdicts.putOff.size === 0)
           throw new ServerFault('The server named none of the payments it was sent.', true)
-        await settle(verdicts)
-        for (const verdict of verdicts) {
+        putOffMore(verdicts.putOff)
+        if (verdicts.final.length > 0) await settle(verdicts.final)
+        for (const verdict of verdicts.final) {
           if (!('rejected' in verdict)) report.synced++
           else if (verdict.rejected.status === 'conflict') report.conflicts++
           else report.rejected++
         }
       }
       failures = 0
-      lastError = undefined
+      ;[lastError] = putOff.values()
+      error = lastError
       endPause()
     } catch (caught) {
       failed(caught)
@@ -171,18 +203,21 @@ export const createFlusher = ({
     return { ...report, pending: book.queue.size, ...(error !== undefined && { error }) }
   }
 
-  const flush = (): Promise<FlushReport> => {
+  const start = (): Promise<FlushReport> => {
     // Run later, since an upload that finds nothing ends at once: it must not clear `running` before it is set.
     running ??= Promise.resolve().then(run)
     return running
   }
 
   const wake = (): void => {
-    if (book.queue.size > 0 && !pause && !closed) void flush()
+    if (book.queue.size > putOff.size && !pause && !closed) void start()
   }
 
   return {
-    flush,
+    flush: () => {
+      if (!running) takeUp()
+      return start()
+    },
     wake,
     hold: (ms) => pauseFor(ms, wake),
     get lastError() {
@@ -191,6 +226,7 @@ export const createFlusher = ({
     close: async () => {
       closed = true
       endPause()
+      takeUp()
       await running
     },
   }

@@ -204,11 +204,20 @@ export const createCashier = (deps: Deps): Cashier => {
     return refused(transactionId, error)
   }
 
-  /** Why a payment may not even be tried. */
-  const refusalOf = ({ proof, ownId, transactionId }: QueuedPayment): string | undefined => {
+  /** Whether the server may know a payment by this id. */
+  const isUnsettledId = (id: string): boolean =>
+    book.undecided().some(({ transactionId }) => transactionId === id)
+
+  /** Why a payment may not even be tried. @param isRepeat its id is that of the attempt it repeats */
+  const refusalOf = (
+    { proof, ownId, transactionId }: QueuedPayment,
+    isRepeat: boolean,
+  ): string | undefined => {
     if (book.isSpent(proof)) return `DOUBLE_SPEND: ${REFUSALS.DOUBLE_SPEND}`
     if (presented.has(nullifierTextOf(proof))) return 'DOUBLE_SPEND: The card token is just being presented.'
-    if (ownId && (presented.has(transactionId) || book.isUsedId(transactionId))) {
+    if (!ownId) return undefined
+    const isTaken = presented.has(transactionId) || book.isUsedId(transactionId)
+    if (isTaken || (!isRepeat && isUnsettledId(transactionId))) {
       return 'TRANSACTION_CONFLICT: This transaction id was used before.'
     }
     return undefined
@@ -218,10 +227,11 @@ export const createCashier = (deps: Deps): Cashier => {
     const checked = checkPayment(input)
     if ('error' in checked) return refused('', checked.error)
     const fresh = prove(checked)
-    const refusal = refusalOf(fresh)
+    const earlier = repeated(fresh)
+    const refusal = refusalOf(fresh, earlier !== undefined)
     if (refusal !== undefined) return refused(fresh.transactionId, refusal)
     const card = nullifierTextOf(fresh.proof)
-    const payment = repeated(fresh) ?? fresh
+    const payment = earlier ?? fresh
     presented.add(card)
     if (payment.ownId) presented.add(payment.transactionId)
     deciding++

@@ -123,7 +123,7 @@ export interface Status {
   /** Cards and own transaction ids that this terminal will not take again. */
   readonly nullifiers: number
   readonly limits: EffectiveLimits
-  /** Why the last upload did not get through; absent once one does. */
+  /** Why the last upload did not get through, or not all of it; absent once one does. */
   readonly lastError?: string
 }
 

@@ -312,6 +312,48 @@ describe('the till in Chromium', function () {
     await online(second)
   })
 
+  it('stays the terminal that it became first, when another window offers another', async () => {
+    const [context, first, other] = await Promise.all([shop.device(), shop.terminal(), shop.terminal()])
+    const [page, second] = await Promise.all([context.newPage(), context.newPage()])
+    await page.goto(shop.addressOf(first))
+    await second.goto(shop.addressOf(other))
+    await second.waitForSelector('button:has-text("Become Till")')
+    await page.click('button:has-text("Become Till")')
+    await online(page)
+    await second.click('button:has-text("Become Till")')
+    await second.waitForSelector('[role="alert"]:has-text("already: another window was paired")')
+    await page.close()
+    await second.reload()
+    await online(second)
+    await showView(second, 'This till')
+    expect(await second.innerText('main'))
+      .to.include(first.terminalId)
+      .and.to.not.include(other.terminalId)
+  })
+
+  it('opens, with all that waits, though its list can’t be written', async () => {
+    const { page } = await shop.paired()
+    shop.link.cut(true)
+    await offline(page)
+    // As browsers do it: the transaction is aborted.
+    await page.addInitScript(`{
+      const { put } = IDBObjectStore.prototype
+      IDBObjectStore.prototype.put = function (...given) {
+        const request = put.apply(this, given)
+        if (this.name === 'sales') this.transaction.abort()
+        return request
+      }
+    }`)
+    await page.reload()
+    await page.waitForSelector('.keypad')
+    expect(await take(page, '100', 'tok_1')).to.include('Accepted')
+    // What waits is not listed, and can't be now.
+    await page.reload()
+    await page.waitForSelector('.keypad')
+    await page.waitForSelector('text=The list of payments could not be written')
+    expect(await page.innerText('.till-bar')).to.include('1 waiting')
+  })
+
   it('accepts nothing that the device has no room for', async () => {
     const { page } = await shop.paired()
     shop.link.cut(true)

@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto'
 import { expect } from 'chai'
 import type { Idempotency } from '../../src/caller.ts'
+import { attempted } from '../../src/ledger/attempts.ts'
 import { CLAIM_KINDS } from '../../src/ledger/claim-kinds.ts'
 import type { Decide } from '../../src/ledger/decision.ts'
 import {
@@ -151,6 +152,38 @@ describe('Idempotency-Key in the ledger', () => {
     const [first, second] = await both(request('steps'))
     expect(second).to.equal((first ?? 0) + 1)
     expect(await both(request('steps'))).to.deep.equal([first, second])
+  })
+
+  it('replays the attempt that wrote, and the steps around it', async () => {
+    const three = async (idempotency: Idempotency, name: string, lost: number) => {
+      const caller = callerOf('org_1', idempotency)
+      let attempts = 0
+      const first = await test.ledger.append(caller, claiming(`${name} 1`))
+      const second = await attempted(caller, 3, (asker) => {
+        const isLost = attempts++ < lost
+        return test.ledger.append(asker, (tx) => {
+          if (tx.holder(CLAIM_KINDS.paymentNullifier, `${name} 2`)) return 'held'
+          if (isLost) return undefined
+          tx.claim(CLAIM_KINDS.paymentNullifier, `${name} 2`)
+          return tx.append({ type: 'payment', data: {} }).entryId
+        })
+      })
+      return [first.index, second, (await test.ledger.append(caller, claiming(`${name} 3`))).index]
+    }
+    for (const [lost, lostAgain] of [
+      [0, 2],
+      [2, 0],
+      [1, 1],
+    ] as const) {
+      const name = `attempts ${lost}`
+      const answer = await three(request(name), name, lost)
+      const { size } = await test.ledger.head()
+      const again = request(name)
+      expect(await three(again, name, lostAgain)).to.deep.equal(answer)
+      expect(again.replayed).to.equal(true)
+      expect((await test.ledger.head()).size).to.equal(size)
+    }
+    expect(await attempted(callerOf('org_1', request('lost')), 3, async () => undefined)).to.equal(undefined)
   })
 
   it('tells the stored answer beforehand, or that there is none', async () => {

@@ -1,5 +1,6 @@
 /** The time of entries, when clocks of servers differ. */
 import { expect } from 'chai'
+import { firstIndexFrom, lastIndexBefore } from '../../src/ledger/entries.ts'
 import type { Ledger } from '../../src/ledger/ledger.ts'
 import { callerOf, claiming, emptyLog, ledgerOn, openTestLedger, type TestLedger } from '../support/ledger.ts'
 
@@ -62,4 +63,39 @@ describe('the order of time in the log', () => {
     expect(await append(right)).to.equal(t)
     expect(skews).to.deep.equal([{ aheadMs: 60 * 24 * HOUR_MS, corrected: true }])
   })
+
+  /** An entry a minute, so that each one's minute is where it belongs. @param ahead minutes that a clock is ahead of the time, by minute */
+  const fill = async (minutes: number, ahead: (minute: number) => number): Promise<number[]> => {
+    const times = Array.from({ length: minutes }, (_, minute) => minute + ahead(minute))
+    await store.database.knex.raw(
+      `INSERT INTO ledger_entries (idx, id, organisation, type, at, leaf_hash, entry)
+        SELECT i - 1, 'ent_' || i, 'org_1', 'account', at * ${MINUTE_MS}, sha256(i::text::bytea), '{}'
+        FROM unnest(?::bigint[]) WITH ORDINALITY AS stamped (at, i)`,
+      [times],
+    )
+    return times
+  }
+
+  for (const [name, ahead] of [
+    ['by clocks that are right', () => 0],
+    ['by one clock that was wrong', (minute: number) => (minute === 100 ? 250 : 0)],
+    ['for hours by a wrong clock', (minute: number) => (minute >= 100 && minute < 300 ? 700 : 0)],
+    ['by a right and a wrong clock in turn', (minute: number) => (minute >= 100 && minute % 2 ? 300 : 0)],
+    [
+      'by a wrong clock again and again',
+      (minute: number) => ([1, 2, 5].includes(Math.floor(minute / 100)) ? 150 : 0),
+    ],
+  ] as const) {
+    it(`is found in a log stamped ${name}`, async () => {
+      const minutes = 1000
+      const times = await fill(minutes, ahead)
+      for (let minute = 0; minute <= minutes + 300; minute += 43) {
+        const at = minute * MINUTE_MS
+        const last = times.findLastIndex((time) => time < minute)
+        expect(await lastIndexBefore(store.database, 0, at), `before ${minute}`).to.equal(last)
+        const first = last + 1 < minutes ? last + 1 : undefined
+        expect(await firstIndexFrom(store.database, 0, at), `from ${minute}`).to.equal(first)
+      }
+    })
+  }
 })

@@ -1,9 +1,12 @@
 /** PostgreSQL that takes no writes, as a standby does, or is gone: named by the readiness probe, and recovered from. */
 import { randomBytes } from 'node:crypto'
+import { setTimeout as pause } from 'node:timers/promises'
 import { expect } from 'chai'
 import pg from 'pg'
 import { loadConfig } from '../../src/config/config.ts'
 import { type RunningServer, startServer } from '../../src/server/server.ts'
+import { openDatabase } from '../../src/store/database.ts'
+import { watchDatabaseWrites } from '../../src/store/watch/database.ts'
 import { eventually } from '../support/eventually.ts'
 import { onPostgres } from '../support/servers/database.ts'
 import { type PostgresCluster, startPostgres } from '../support/servers/postgres.ts'
@@ -62,6 +65,42 @@ onPostgres.describe('PostgreSQL that takes no writes, or is gone,', function () 
     await setReadOnly(false)
     await eventually('readiness', async () => (await ask('GET', '/health/ready')).status === 200)
     await eventually('a write', async () => (await record()).status === 200)
+  })
+
+  it('is recovered from by a role that may make no tables', async () => {
+    const client = new pg.Client({ connectionString: cluster.url })
+    await client.connect()
+    await client.query(`REVOKE CREATE ON SCHEMA public FROM PUBLIC; CREATE ROLE writer LOGIN;
+      GRANT SELECT, INSERT, UPDATE, DELETE ON ALL TABLES IN SCHEMA public TO writer`)
+    await client.end()
+    const url = new URL(cluster.url)
+    url.username = 'writer'
+    const database = await openDatabase({
+      databaseUrl: url.href,
+      dataDir: 'memory',
+      migrate: false,
+    })
+    const changes: unknown[] = []
+    const writes = watchDatabaseWrites(database, (why) => changes.push(why))
+    const write = async () => database.knex('credential_attempts').delete()
+    try {
+      await write()
+      await setReadOnly(true)
+      await eventually('a refused write', async () => {
+        await write().catch(() => undefined)
+        return writes.refusal() === 'read_only'
+      })
+      // It stays so for as long as it is.
+      await pause(2_500)
+      expect([changes, writes.refusal()]).to.deep.equal([['read_only'], 'read_only'])
+      await setReadOnly(false)
+      await eventually('writes', async () => writes.refusal() === undefined)
+      await write()
+    } finally {
+      writes.close()
+      await database.close()
+    }
+    await eventually('readiness', async () => (await ask('GET', '/health/ready')).status === 200)
   })
 
   it('is named once nobody answers, though nothing was asked, and is recovered from by itself', async () => {

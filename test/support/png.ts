@@ -1,4 +1,4 @@
-/** Reads PNG pictures of 8 bits a channel with red, green and blue, and with alpha or without (PNG, third edition). */
+/** Reads PNG pictures of 8 bits a channel with red, green and blue, and with alpha or without, and those of one bit a pixel (PNG, third edition). */
 import { inflateSync } from 'node:zlib'
 
 const SIGNATURE_BYTES = 8
@@ -34,6 +34,19 @@ const FILTERS: readonly ((left: number, up: number, corner: number) => number)[]
   paeth,
 ]
 
+/** Pixels of one bit, 1 for white, in lines without filters. */
+const readBits = (raw: Buffer, width: number, height: number): Picture => {
+  const data = new Uint8ClampedArray(width * height * BYTES_PER_PIXEL).fill(OPAQUE)
+  const stride = 1 + Math.ceil(width / 8)
+  for (let i = 0; i < width * height; i++) {
+    const [x, y] = [i % width, Math.floor(i / width)]
+    if (raw[y * stride] !== 0) throw new Error('a line with a filter')
+    const isWhite = ((raw[y * stride + 1 + (x >> 3)] ?? 0) >> (7 - (x & 7))) & 1
+    if (!isWhite) data.fill(0, i * BYTES_PER_PIXEL, (i + 1) * BYTES_PER_PIXEL - 1)
+  }
+  return { width, height, data }
+}
+
 /** @throws Error for any other kind of PNG */
 export const readPng = (png: Buffer): Picture => {
   const parts: Buffer[] = []
@@ -43,8 +56,10 @@ export const readPng = (png: Buffer): Picture => {
     at += length + CHUNK_FRAME_BYTES
   }
   const [width, height] = [png.readUInt32BE(16), png.readUInt32BE(20)]
+  if (png[24] === 1 && png[25] === 0) return readBits(inflateSync(Buffer.concat(parts)), width, height)
   const channels = CHANNELS[png[25] ?? -1]
-  if (png[24] !== 8 || channels === undefined || png[28] !== 0) throw new Error('not 8-bit RGB or RGBA')
+  if (png[24] !== 8 || channels === undefined || png[28] !== 0)
+    throw new Error('neither 8-bit RGB or RGBA nor one bit')
   const raw = inflateSync(Buffer.concat(parts))
   const stride = width * channels
   const lines = new Uint8ClampedArray(stride * height)

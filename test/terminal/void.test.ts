@@ -113,6 +113,24 @@ describe('taking back a payment of a terminal', () => {
     expect(await second.pay({ cardToken: 'tok_2', amount: -1 })).to.not.have.property('undecided')
   })
 
+  it('of which nobody knows whether the server has it keeps its own id from other payments', async () => {
+    server.on('/health', () => ({ body: { status: 'healthy' } }))
+    server.on(VALIDATE, () => 'drop')
+    const terminal = await open({ baseUrl: server.url, limits: { floorLimit: 5 } })
+    await terminal.probe()
+    const pay = (cardToken: string, amount: number) =>
+      terminal.pay({ cardToken, amount, transactionId: 'order-1' })
+    expect(await pay('tok_1', 6)).to.include({ accepted: false, undecided: true })
+    for (const cardToken of ['tok_2', 'tok_1'])
+      expect((await pay(cardToken, 1)).error).to.match(/^TRANSACTION_CONFLICT: /)
+    expect(terminal.undecided().map(({ amount }) => amount)).to.deep.equal([6])
+    server.on(VALIDATE, () => ({
+      body: { valid: true, transactionId: 'order-1', doubleSpend: false, assurance: 'mac' },
+    }))
+    await terminal.probe()
+    expect(await pay('tok_1', 6)).to.include({ accepted: true, synced: true, transactionId: 'order-1' })
+  })
+
   it('is refused after a restart, of what is unknown, and when closed', async () => {
     const storage = memoryStorage()
     const first = await open({ baseUrl: server.url, storage })

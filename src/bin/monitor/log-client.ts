@@ -107,7 +107,7 @@ export const createLogClient = (url: string, number = 0): LogClient => {
     try {
       return body === null
         ? Buffer.alloc(0)
-        : await readWithin(body as AsyncIterable<Buffer>, maxBytes, status)
+        : await readWithin(body as AsyncIterable<Uint8Array>, maxBytes, status)
     } catch (error) {
       const why = error instanceof EgressError ? error.message : String(error)
       throw new UnreachableLog(`${path} can't be read: ${why}`, { cause: error })

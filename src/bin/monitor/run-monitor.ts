@@ -1,5 +1,6 @@
 /** `npx assay monitor`: looks at a log again and again, prints what it finds, measures, and runs a command for what somebody must see. @module */
 import { spawn } from 'node:child_process'
+import { once } from 'node:events'
 import { readFileSync } from 'node:fs'
 import { createServer, type Server } from 'node:http'
 import { setTimeout as pause } from 'node:timers/promises'
@@ -81,16 +82,19 @@ const createMeasures = () => {
   return { registry, told }
 }
 
-const serveMetrics = (registry: Registry, port: number, host: string): Server =>
-  createServer(async (request, response) => {
+/** @throws Error of the system where it can't listen there */
+const serveMetrics = async (registry: Registry, port: number, host: string): Promise<Server> => {
+  const server = createServer(async (request, response) => {
     const isAsked = request.url === '/metrics'
     response.writeHead(isAsked ? 200 : 404, { 'Content-Type': registry.contentType })
     response.end(isAsked ? await registry.metrics() : '')
-  }).listen(port, host, function (this: Server) {
-    const address = this.address()
-    const at = address !== null && typeof address === 'object' ? address.port : port
-    console.log(`Metrics are at http://${host}:${at}/metrics`)
-  })
+  }).listen(port, host)
+  await once(server, 'listening')
+  const address = server.address()
+  const at = address !== null && typeof address === 'object' ? address.port : port
+  console.log(`Metrics are at http://${host}:${at}/metrics`)
+  return server
+}
 
 /** Runs the command with the finding, as JSON, on its standard input. @returns whether it took it (exit status 0) */
 const runAlert = (command: string, alert: object): Promise<boolean> =>
@@ -149,7 +153,7 @@ const follow = async (log: LogClient, flags: Flags): Promise<void> => {
   const { registry, told } = createMeasures()
   const tell = createTeller(log, state.origin, flags)
   const server =
-    flags.metrics === undefined ? undefined : serveMetrics(registry, flags.metrics, flags.metricsHost)
+    flags.metrics === undefined ? undefined : await serveMetrics(registry, flags.metrics, flags.metricsHost)
   const stopping = new AbortController()
   const stop = (): void => stopping.abort()
   process.once('SIGTERM', stop).once('SIGINT', stop)

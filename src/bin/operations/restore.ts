@@ -23,7 +23,7 @@ import { HEAD_NAME } from '../../ledger/tables.ts'
 import { createLog, type Head } from '../../ledger/tree/log.ts'
 import { MAX_LOGS, originOfLog } from '../../protocol/log-heads.ts'
 import { type Database, openDatabase } from '../../store/database.ts'
-import { PLACE_FILE } from '../../store/embedded/pglite.ts'
+import { isComplete, PLACE_FILE } from '../../store/embedded/pglite.ts'
 import { readBackup } from './archive.ts'
 import { startProgress } from './progress.ts'
 
@@ -56,6 +56,15 @@ const unpack = async (file: string, { dataDir, databaseUrl }: Config): Promise<v
     progress.end()
     await rm(target, { recursive: true, force: true })
   }
+}
+
+/** @throws Error where there is no database: one that is opened would be made, empty, and stand in the way of the one that was meant */
+const expectThere = ({ databaseUrl, dataDir }: Config): void => {
+  if (databaseUrl !== undefined) return
+  if (dataDir !== MEMORY_DATA_DIR && isComplete(join(dataDir, 'database'))) return
+  throw new Error(
+    `DATA_DIR (${dataDir}) holds no database, and no backup was named: it comes before --checkpoint, as in \`npx assay restore backup.zip --checkpoint checkpoint.txt\`. Nothing was changed.`,
+  )
 }
 
 /** What is known of the copy. */
@@ -246,6 +255,7 @@ export const restore = async (file: string | undefined, { checkpoint, newLog }: 
   const notes = (checkpoint ?? []).map((name) => ({ name, note: readFileSync(name, 'utf8') }))
   if (file !== undefined) await unpack(file, config)
   else if (checkpoint === undefined && !newLog) throw new Error('Name a backup, --checkpoint or --new-log.')
+  else expectThere(config)
   const { databaseUrl, dataDir, migrate } = config
   const database = await openDatabase({ databaseUrl, dataDir, migrate })
   try {

@@ -59,11 +59,16 @@ export interface Witness {
 
 const refusal = (status: number, why: string): Answer => ({ status, type: TEXT, body: `${why}\n` })
 
-/** Which of the log's keys signed a checkpoint. @returns undefined where a line of such a key does not hold: such a note is malformed */
+/**
+ * Which of the log's keys signed a checkpoint.
+ * @returns undefined where a line of such a key does not hold, or it has two: such a note is malformed. Of lines that anybody may
+ *   repeat no more than one is worth the work
+ */
 const signersOf = (note: ReadNote, keys: readonly VerifierKey[]): readonly VerifierKey[] | undefined => {
   const signers: VerifierKey[] = []
   for (const key of keys) {
     const lines = note.signaturesOf(key)
+    if (lines.length > 1) return undefined
     const signatures = signaturesBy(note, key)
     if (signatures.length !== lines.length || !signatures.every(isNoteSigned)) return undefined
     if (signatures.length > 0) signers.push(key)

@@ -30,7 +30,7 @@ export const KEY_CACHE_MS = 1000
 const MAX_CACHED_KEYS = 10_000
 /** How exactly the last use of a key is known; each time it costs a write. */
 const USED_STEP_MS = 60_000
-/** Keys that a proof of unknown making is compared with. */
+/** Keys of each group that a proof of unknown making is compared with. */
 const MAX_CANDIDATE_KEYS = 64
 const MIDSTATE_PURPOSE = 'hmac-midstate'
 
@@ -42,10 +42,19 @@ export interface MerchantKey {
   readonly organisation: string
   /** The one merchant it may act for; absent: all of its organisation. */
   readonly merchantId?: string
+  /** The terminal it was made for; absent: none. */
+  readonly terminalId?: string
   /** HMAC-SHA256 state after the padded key block, inner and outer, 64 bytes. */
   readonly midstate: Uint8Array
   /** Unix ms from which it no longer works, long ago where it was revoked; else it expires after a rotation. */
   readonly revokedAt?: number
+}
+
+/** Whose payments are to be checked. */
+interface KeyUser {
+  readonly organisation: string
+  readonly merchantId?: string
+  readonly terminalId?: string
 }
 
 interface Draft {
@@ -106,6 +115,17 @@ const requireOwn = (caller: Caller, scopes: readonly string[]): void => {
   }
 }
 
+/**
+ * Where to look for the key behind a payment, the likeliest first: the terminal's own that were replaced, its merchant's, those that
+ * are no terminal's, and all. In a large organisation the newest of all are those of other terminals.
+ */
+const groupsOf = ({ organisation, merchantId, terminalId }: KeyUser): store.KeyGroup[] => [
+  ...(terminalId === undefined ? [] : [{ organisation, terminal: terminalId }]),
+  ...(merchantId === undefined ? [] : [{ organisation, merchant: merchantId }]),
+  { organisation, terminal: null },
+  { organisation },
+]
+
 export type Keys = ReturnType<typeof createKeys>
 
 export const createKeys = ({ database, ledger, sealing, clock, openRecent, hmacMidstate }: Deps) => {
@@ -134,6 +154,7 @@ export const createKeys = ({ database, ledger, sealing, clock, openRecent, hmacM
     keyId: row.id,
     organisation: row.organisation,
     merchantId: row.merchant ?? undefined,
+    terminalId: row.terminal ?? undefined,
     midstate: sealing.open(MIDSTATE_PURPOSE, midstatePlace(row.id), row.sealed_midstate),
     revokedAt: endOfKey(row),
   })
@@ -160,8 +181,8 @@ export const createKeys = ({ database, ledger, sealing, clock, openRecent, hmacM
   const candidates = openRecent({
     ...remembered,
     name: 'merchant-keys',
-    load: async (organisation): Promise<readonly MerchantKey[]> => {
-      const rows = await store.findKeysOfScope(database, organisation, 'merchant', MAX_CANDIDATE_KEYS)
+    load: async (group): Promise<readonly MerchantKey[]> => {
+      const rows = await store.findKeysOfScope(database, JSON.parse(group), 'merchant', MAX_CANDIDATE_KEYS)
       return rows.map(toMerchantKey)
     },
   })
@@ -172,7 +193,11 @@ export const createKeys = ({ database, ledger, sealing, clock, openRecent, hmacM
       rows.flatMap((row) => [
         byDigest.forget(Buffer.from(row.digest).toString('hex')),
         byId.forget(row.id),
-        candidates.forget(row.organisation),
+        ...groupsOf({
+          organisation: row.organisation,
+          merchantId: row.merchant ?? undefined,
+          terminalId: row.terminal ?? undefined,
+        }).map((group) => candidates.forget(JSON.stringify(group))),
       ]),
     )
   }
@@ -242,8 +267,11 @@ export const createKeys = ({ database, ledger, sealing, clock, openRecent, hmacM
     /** The HMAC state of a key, revoked or not. @throws AppError not_found */
     midstate: (keyId: string): Promise<MerchantKey> => byId.get(keyId),
 
-    /** The newest 64 keys of an organisation that may have made payment proofs, revoked and replaced ones included. */
-    merchantKeys: (organisation: string): Promise<readonly MerchantKey[]> => candidates.get(organisation),
+    /** Keys that may have made a payment proof, the likeliest first, revoked and replaced ones included: the newest 64 of each group. */
+    async merchantKeys(user: KeyUser): Promise<readonly MerchantKey[]> {
+      const groups = await Promise.all(groupsOf(user).map((group) => candidates.get(JSON.stringify(group))))
+      return [...new Map(groups.flat().map((key) => [key.keyId, key])).values()]
+    },
 
     /** Labels by id; none for an id that no key has. */
     async labels(keyIds: readonly string[]): Promise<ReadonlyMap<string, string>> {

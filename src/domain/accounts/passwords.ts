@@ -13,6 +13,7 @@ import { normaliseEmail } from './organisations.ts'
 import type { PasswordChange, SignIn } from './schemas.ts'
 import * as store from './store.ts'
 import { deleteSessions } from './store-sessions.ts'
+import { deletePendingTotp } from './totp/store.ts'
 
 /** Wrong passwords in 15 minutes. */
 const MAX_PER_ACCOUNT_AND_ADDRESS = 10
@@ -89,7 +90,8 @@ export const createPasswords = ({ database, ledger, security, addressBlock, pass
     },
 
     /**
-     * Changes the password of the caller's account, ends its other sessions and unlinks its identities. The current password counts as a sign-in.
+     * Changes the password of the caller's account, ends its other sessions, unlinks its identities and drops a second
+     * factor that waits to be confirmed. The current password counts as a sign-in.
      * @returns digests of the sessions that it ended
      * @throws AppError invalid_credentials, rate_limited, unavailable
      */
@@ -107,8 +109,9 @@ export const createPasswords = ({ database, ledger, security, addressBlock, pass
         // Of two changes at once, the second no longer knows the current password.
         if (!(await store.replacePassword(trx, accountId, change))) throw new AppError('invalid_credentials')
         ended = await deleteSessions(trx, accountId, sessionId)
-        // Whoever knew the old password may have linked an identity of their own.
+        // Whoever knew the old password may have linked an identity of their own, or begun to set up a second factor.
         const identitiesUnlinked = await deleteIdentities(trx, accountId)
+        await deletePendingTotp(trx, accountId)
         const data = { event: 'password.changed', sessionsEnded: ended.length, identitiesUnlinked }
         return { entry: { type: 'account', subject: ['account', accountId], data }, result: null }
       })

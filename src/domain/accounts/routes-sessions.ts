@@ -92,7 +92,7 @@ const changePassword = route({
   tag,
   summary: 'Change the password of the account',
   description:
-    'Ends its other sessions, on every server within a second, and unlinks it from identity providers. A wrong current password counts as a failed sign-in.',
+    'Ends its other sessions, on every server within a second, unlinks it from identity providers, and deletes one-time codes that were set up and never confirmed. A wrong current password counts as a failed sign-in.',
   body: PasswordChange,
   response: { 204: null },
   queued: false,

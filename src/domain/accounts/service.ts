@@ -109,7 +109,7 @@ export const createAccounts = (deps: AccountsDeps) => {
       const bound = credential.kind === 'key' ? credential.merchantId : undefined
       const isSession = credential.kind === 'session'
       const account = isSession ? await store.findAccount(database.knex, credential.accountId) : undefined
-      const session = isSession ? await findSessionById(database, credential.id) : undefined
+      const session = isSession ? await findSessionById(database.knex, credential.id) : undefined
       return {
         organisationId: id,
         organisation: organisation.name,

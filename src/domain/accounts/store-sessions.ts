@@ -32,7 +32,7 @@ export const findSession = ({ knex }: Database, digest: Uint8Array): Promise<Ses
     .where({ digest })
     .first<SessionInUse>('sessions.*', 'accounts.role')
 
-export const findSessionById = ({ knex }: Database, id: string): Promise<SessionRow | undefined> =>
+export const findSessionById = (knex: Knex, id: string): Promise<SessionRow | undefined> =>
   knex<SessionRow>('sessions').where({ id }).first()
 
 /** An account's sessions that are valid at a time, the newest first. */

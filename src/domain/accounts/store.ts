@@ -247,15 +247,18 @@ export const findKeys = (
   return before === undefined ? query : query.where('id', '<', before)
 }
 
+/** Keys of an organisation, or only those of one of its merchants or terminals; `terminal` null: of none. */
+export type KeyGroup = Pick<ApiKeyRow, 'organisation'> & Partial<Pick<ApiKeyRow, 'merchant' | 'terminal'>>
+
 /** Keys, revoked ones included, that may have made payment proofs; the newest first. */
 export const findKeysOfScope = (
   { knex }: Database,
-  organisation: string,
+  group: KeyGroup,
   scope: string,
   limit: number,
 ): Promise<ApiKeyRow[]> =>
   knex<ApiKeyRow>('api_keys')
-    .where({ organisation })
+    .where(group)
     .whereRaw('scopes @> ?::jsonb', [JSON.stringify([scope])])
     .orderBy('id', 'desc')
     .limit(limit)

@@ -116,7 +116,7 @@ const AmlResult = Type.Object(
     }),
     reason: orNull(Type.Enum([...REVIEW_REASONS]), {
       description:
-        'Why the result is review although there is no match: there was no name, or none that can be compared, such as initials only.',
+        'Why the result is review at least, whatever was found: there was no name, or none that can be compared as a whole, such as initials only, or more than 30 words.',
     }),
     listVersion: Type.String({
       description:

@@ -10,12 +10,12 @@ import { type CheckType, comparableIdentifier, entryDigest, type ListEntry } fro
 import { createEntryStoreBuilder, type EntryStore, type Listed } from './entry-store.ts'
 import { explainNames, type NameFinding } from './names/explain.ts'
 import { createNameIndexBuilder, type NameIndex } from './names/name-index.ts'
-import { readName } from './names/name-tokens.ts'
+import { MAX_NAME_TOKENS, MAX_TOKEN_CHARACTERS, readName } from './names/name-tokens.ts'
 import { growingInts } from './names/postings.ts'
 import { latinOf } from './names/scripts.ts'
 
 /** Raised by whatever changes a score: answers carry it, so that those of different comparisons can be told apart. */
-export const COMPARISON_VERSION = 'names-3'
+export const COMPARISON_VERSION = 'names-4'
 /** From here on a name with a second attribute that agrees is a hit. */
 export const HIT_SCORE = 95
 /** From here on a match is for review. */
@@ -222,6 +222,10 @@ const isComparable = (name: string): boolean => {
   const { words } = readName(name, true)
   return words.some((word) => word.length > 1 || latinOf(word).length > 1)
 }
+
+/** Whether there is more of a name than is compared, so that nobody is clear by it. */
+export const isTooLong = (name: string): boolean => readName(name, true).isCut
+export const COMPARED_AT_MOST = `${MAX_NAME_TOKENS} words of ${MAX_TOKEN_CHARACTERS} characters`
 
 export const createScreeningBuilder = (weighing?: Screening): ScreeningBuilder => {
   const names = createNameIndexBuilder(weighing?.index)

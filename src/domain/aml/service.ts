@@ -23,6 +23,7 @@ import type { AmlCheck, AmlResult, ReviewReason } from './schemas.ts'
 import {
   COMPARISON_VERSION,
   HIT_SCORE,
+  isTooLong,
   REVIEW_SCORE,
   type Screened,
   type ScreeningResult,
@@ -108,14 +109,14 @@ const unknownSubject = (found: Screened): Screened => {
   return { ...found, result, riskScore: Math.max(found.riskScore, UNKNOWN_RISK_SCORE) }
 }
 
-/** What each type of check says. Without a name it is a review at least, whatever else was found. */
+/** What each type of check says. Without a name that is compared as a whole it is a review at least, whatever else was found. */
 const judge = async (
   { screening }: Snapshot,
   subject: Subject,
 ): Promise<{ readonly of: (type: CheckType) => Screened; readonly reason: ReviewReason | null }> => {
   const screened = await screening.screen(subject)
-  if (screened !== undefined && subject.name !== undefined) return { of: screened, reason: null }
   const { name, ...rest } = subject
+  if (screened !== undefined && name !== undefined && !isTooLong(name)) return { of: screened, reason: null }
   const others = screened ?? (await screening.screen(rest))
   const nobody: Screened = { result: 'review', riskScore: UNKNOWN_RISK_SCORE, matches: [] }
   const of = (type: CheckType): Screened => (others ? unknownSubject(others(type)) : nobody)

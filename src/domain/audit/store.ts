@@ -1,5 +1,6 @@
 /** Reads of the log for those who audit it; it is written by the ledger alone. @module */
 import type { Knex } from 'knex'
+import { lastIndexBefore } from '../../ledger/entries.ts'
 import type { EntryRow, PoseidonRootRow } from '../../ledger/tables.ts'
 import type { Database } from '../../store/database.ts'
 
@@ -30,19 +31,15 @@ export interface Window {
  * look-ups. Entries that a clock far ahead has stamped are out of order; time itself is compared for their sake.
  */
 const within = async (
-  { knex }: Pick<Database, 'knex'>,
+  database: Pick<Database, 'knex'>,
   query: Knex.QueryBuilder,
   { log, organisation, since, until }: Window,
 ): Promise<void> => {
-  /** Index of the first entry of a moment or later. */
-  const firstFrom = async (at: number): Promise<number> => {
-    const later = knex<EntryRow>('ledger_entries').where({ log }).where('at', '>=', at)
-    return (await later.orderBy(['at', 'idx']).first('idx'))?.idx ?? Number.MAX_SAFE_INTEGER
-  }
+  const lastBefore = (at: number): Promise<number> => lastIndexBefore(database, log, at)
   query.where({ log })
   if (organisation !== undefined) query.where({ organisation })
-  if (since !== undefined) query.where('idx', '>=', await firstFrom(since)).where('at', '>=', since)
-  if (until !== undefined) query.where('idx', '<', await firstFrom(until)).where('at', '<', until)
+  if (since !== undefined) query.where('idx', '>', await lastBefore(since)).where('at', '>=', since)
+  if (until !== undefined) query.where('idx', '<=', await lastBefore(until)).where('at', '<', until)
 }
 
 /** The types of an organisation's entries, each found by one look into the index. */

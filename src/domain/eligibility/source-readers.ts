@@ -56,10 +56,17 @@ const hermes: Reader = {
         details: [{ path: `${path}/slug`, code, message }],
         cause: error,
       })
+    if (error.status === 402)
+      return new AppError('source_failed', {
+        message: 'The organisation that created the hermes route has no results left.',
+        details: [{ path, code, message }],
+        cause: error,
+      })
     if (error.status !== 422) return undefined
     const prefixed = ({ path: inner, ...detail }: ErrorDetail) => ({
       ...detail,
-      path: `${path}/criteria${inner}`,
+      // Without criteria it is asked about the identifier of the whole check.
+      path: inner === 'query/id' ? '/identifier' : `${path}/criteria${inner}`,
     })
     const details = error.details?.map(prefixed) ?? [{ path: `${path}/criteria`, code, message }]
     return new AppError('validation_failed', { message, details, cause: error })

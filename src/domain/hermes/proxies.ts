@@ -226,7 +226,11 @@ export const createProxies = (deps: Deps) => {
         tx.write(store.hermesDeletions.row({ route: id, organisation, entry_index, deleted_at: tx.at }))
         return { success: true, id, status: 'deleted', deletedAt: iso(tx.at) }
       })
-      await bySlug.forget(slug)
+      const digests = [row.manage_digest, row.ask_digest].filter((digest) => digest !== null)
+      await Promise.all([
+        bySlug.forget(slug),
+        ...digests.map((digest) => byToken.forget(Buffer.from(digest).toString('hex'))),
+      ])
       return deleted
     },
 
@@ -245,7 +249,8 @@ export const createProxies = (deps: Deps) => {
       const right = digest.equals(row.manage_digest) ? 'manage' : 'ask'
       return {
         organisation: row.organisation,
-        owned: row.owned,
+        // What a deleted one is still asked is not counted by its organisation, which has no other way to end a token.
+        owned: row.owned && row.deleted_at === null,
         credential: { kind: 'route', id: row.id, routeId: row.id, right },
         scopes: TOKEN_SCOPES,
       }

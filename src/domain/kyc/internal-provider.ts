@@ -123,7 +123,7 @@ export const checkPlausibility = (data: KycData, now: number): ProviderResult =>
     checks: findings.map(({ rejects: _, ...check }) => check),
     providerReference: null,
     expiresAt: document.expiresAt !== undefined && isVerified ? endOf(document.expiresAt) : null,
-    birthDate: dateOfBirth,
+    birthDate: birthFault(dateOfBirth, today) === undefined ? dateOfBirth : undefined,
     country: document.country === undefined ? undefined : countryOf(document.country),
   }
 }

@@ -9,7 +9,7 @@ import type { Database } from '../../store/database.ts'
 import type { HoldersService } from '../holders/service.ts'
 import type { ReviewsService } from '../reviews/service.ts'
 import { entrySubject } from './erasure.ts'
-import type { CheckRecord, createPersonKeys } from './person-records.ts'
+import { birthDateOf, type CheckRecord, type createPersonKeys } from './person-records.ts'
 import type { createRecording } from './recording.ts'
 import {
   DEFAULT_PAGE_PEOPLE,
@@ -48,7 +48,8 @@ const unknownCursor = (): never =>
   })
 
 /** What the decision found, in place of what the check did. */
-const resultOf = ({ checks, providerReference, birthDate, country }: CheckRecord, asked: DecidePerson) => {
+const resultOf = (record: CheckRecord, asked: DecidePerson) => {
+  const { checks, providerReference, country } = record
   const approves = asked.verdict === 'approve'
   return {
     status: approves ? ('verified' as const) : ('rejected' as const),
@@ -63,7 +64,7 @@ const resultOf = ({ checks, providerReference, birthDate, country }: CheckRecord
     ],
     providerReference,
     expiresAt: null,
-    birthDate,
+    birthDate: birthDateOf(record),
     country,
   }
 }

@@ -6,6 +6,7 @@
 import { randomBytes } from 'node:crypto'
 import type { IssuerPoint, IssuerSignature, KycCredential } from '../../circuits/issuer-signature.ts'
 import { createSealing, type Sealing } from '../../keys/sealing.ts'
+import { isDay } from './calendar-date.ts'
 import type { Check, KycData, KycLevel, KycStatus } from './schemas.ts'
 import type { CheckRow, SubjectRow } from './store.ts'
 
@@ -62,6 +63,13 @@ export interface CheckRecord {
 /** The credential of a check, unless it was signed for version 1 of the circuit. */
 export const currentCredential = ({ issued }: CheckRecord): IssuedCredential | undefined =>
   issued === undefined || issued.credential.status === undefined ? undefined : (issued as IssuedCredential)
+
+/**
+ * The date of birth of a check, where it is one: `internal` has kept what was typed in, such as 1974-00-00. The record itself stays as it
+ * is, since the log holds its digest.
+ */
+export const birthDateOf = ({ birthDate }: Pick<CheckRecord, 'birthDate'>): string | undefined =>
+  birthDate !== undefined && isDay(birthDate) ? birthDate : undefined
 
 const isTyped = (value: unknown): value is { bigint: string } =>
   typeof value === 'object' && value !== null && 'bigint' in value

@@ -3,6 +3,7 @@ import { randomBytes } from 'node:crypto'
 import type { Caller } from '../../caller.ts'
 import { iso } from '../../clock.ts'
 import { fail } from '../../errors.ts'
+import { attempted } from '../../ledger/attempts.ts'
 import type { Decide, Tx } from '../../ledger/decision.ts'
 import { named } from '../../ledger/logs.ts'
 import { COMMITMENT_SALT_BYTES, dataCommitment } from '../../protocol/commitment.ts'
@@ -218,20 +219,20 @@ export const createRecording = (deps: RecordingDeps) => {
   }
 
   const record = async (caller: Caller, finding: Finding): Promise<RecordedCheck> => {
-    const { idempotency } = caller
-    for (let attempt = 0; attempt < MAX_ATTEMPTS; attempt++) {
-      const opened = await open(caller.organisation, finding.subject)
-      requireSame(opened, finding.decidesOn)
-      const found = await foundOf(opened, finding)
-      const recorded = recordingOf(opened, finding.reference, found, finding)
-      // Each attempt is the request's one step: whoever repeats the request gets the answer of the attempt that wrote.
-      const asker = { ...caller, ...(idempotency && { idempotency: { ...idempotency } }) }
-      const answer = await ledger.append(asker, recorded)
-      if (idempotency && asker.idempotency?.replayed) idempotency.replayed = true
-      if (answer !== undefined)
-        return { answer, issued: answer.reference === finding.reference ? found.issued : undefined }
-    }
-    return fail('conflict', { message: 'The person is being checked many times at once; try again.' })
+    const recorded = await attempted(
+      caller,
+      MAX_ATTEMPTS,
+      async (asker): Promise<RecordedCheck | undefined> => {
+        const opened = await open(caller.organisation, finding.subject)
+        requireSame(opened, finding.decidesOn)
+        const found = await foundOf(opened, finding)
+        const answer = await ledger.append(asker, recordingOf(opened, finding.reference, found, finding))
+        return answer && { answer, issued: answer.reference === finding.reference ? found.issued : undefined }
+      },
+    )
+    return (
+      recorded ?? fail('conflict', { message: 'The person is being checked many times at once; try again.' })
+    )
   }
 
   return {

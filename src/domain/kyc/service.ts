@@ -6,6 +6,7 @@ import { newId } from '../../ids.ts'
 import type { Issuer } from '../../keys/issuer.ts'
 import type { Sealing } from '../../keys/sealing.ts'
 import type { SubjectPseudonyms } from '../../keys/subject-pseudonyms.ts'
+import { attempted } from '../../ledger/attempts.ts'
 import type { Ledger } from '../../ledger/ledger.ts'
 import type { Logs } from '../../ledger/logs.ts'
 import { bindingOf } from '../../rules/encode.ts'
@@ -23,6 +24,7 @@ import { checkPlausibility } from './internal-provider.ts'
 import { createPeople } from './people.ts'
 import { createPersonAccess } from './person-access.ts'
 import {
+  birthDateOf,
   type CheckRecord,
   createPersonKeys,
   currentCredential,
@@ -109,7 +111,8 @@ export const createKyc = (deps: KycDeps) => {
    */
   const issuedIn = async ({ row, check, record }: Known): Promise<IssuedCredential | undefined> => {
     const issued = currentCredential(record)
-    const { expiresAt, birthDate, country, level } = record
+    const { expiresAt, country, level } = record
+    const birthDate = birthDateOf(record)
     if (issued !== undefined || record.issued === undefined) return issued
     if (expiresAt === null || birthDate === undefined || country === undefined) return undefined
     const attested = { person: row, birthDate, country, level, expiresAt }
@@ -211,13 +214,14 @@ export const createKyc = (deps: KycDeps) => {
      * @throws AppError not_found for who was never checked; conflict where the person is being checked all the time
      */
     async erase(caller: Caller, userId: string): Promise<PersonErased> {
-      for (let attempt = 0; attempt < MAX_ERASURES; attempt++) {
+      const erased = await attempted(caller, MAX_ERASURES, async (asker) => {
         const row = (await lastKnown(caller, userId)) ?? fail('not_found')
         const status = (await credentialOf(row))?.credential.status
-        const erased = await ledger.append(caller, erasure({ row, status, statuses: deps.statuses }))
-        if (erased !== undefined) return erased
-      }
-      return fail('conflict', { message: 'The person is being checked many times at once; try again.' })
+        return ledger.append(asker, erasure({ row, status, statuses: deps.statuses }))
+      })
+      return (
+        erased ?? fail('conflict', { message: 'The person is being checked many times at once; try again.' })
+      )
     },
 
     /**
@@ -278,7 +282,8 @@ export const createKyc = (deps: KycDeps) => {
       const now = clock.now()
       const { record, check } = found
       const { status, level, source, verifiedAt, expiresAt } = foundOf(check.id, record, now)
-      const { birthDate, country } = record
+      const { country } = record
+      const birthDate = birthDateOf(record)
       const counts = status === 'verified'
       return {
         status,
@@ -308,7 +313,8 @@ export const createKyc = (deps: KycDeps) => {
     ): Promise<{ name: string; dateOfBirth?: string; country?: string } | undefined> {
       const found = await find(caller, userId)
       if (found === undefined) return undefined
-      const { data, birthDate, country } = found.record
+      const { data, country } = found.record
+      const birthDate = birthDateOf(found.record)
       const name = [data.givenName, data.familyName].filter((part) => part !== undefined).join(' ')
       if (name === '') return undefined
       return {

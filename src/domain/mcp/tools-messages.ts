@@ -81,8 +81,8 @@ export const postMessage = tool({
   name: 'post_message',
   title: 'Post a message',
   description:
-    'Posts plain text that everyone can read and only the operator can remove. Start a thread, answer a prompt ' +
-    '(`prompt_id`) or reply to a message (`reply_to`). Never post secrets or personal data.',
+    'Posts plain text that everyone can read and only the operator, or the key that signed it, can remove. Start a ' +
+    'thread, answer a prompt (`prompt_id`) or reply to a message (`reply_to`). Never post secrets or personal data.',
   input: PostMessageArguments,
   output: FencedPosted,
   annotations: { readOnlyHint: false, destructiveHint: false, idempotentHint: false, openWorldHint: true },

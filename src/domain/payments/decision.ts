@@ -13,7 +13,7 @@ import { newId } from '../../ids.ts'
 import { CLAIM_KINDS } from '../../ledger/claim-kinds.ts'
 import type { Entry, Tx } from '../../ledger/decision.ts'
 import type { ParsedProof } from '../../protocol/payment-proof.ts'
-import type { Assurance, RefusalCode } from '../../protocol/sync.ts'
+import { type Assurance, isPassing, type RefusalCode } from '../../protocol/sync.ts'
 import type { Row } from '../../store/table.ts'
 import type { AlertInput } from '../security/service.ts'
 import { type Channel, isWellFormed, type Judgement, type Outcome, type PaymentStatus } from './payment.ts'
@@ -198,6 +198,9 @@ const decideCase = (self: Case, tx: Tx): Outcome => {
   const { transactionId } = judgement.payment
   const { assurance } = judgement
   const wanted = wantedOf(self)
+  // It comes again: written, each attempt would be listed, and the payment as rejected beside accepted.
+  if (context.channel === 'sync' && wanted.reason && isPassing(wanted.reason))
+    return { transactionId, ...wanted, assurance, repeated: false }
   // What was accepted while the policy was another stays accepted.
   const mayBeKnown =
     wanted.reason === undefined || POLICY_REFUSALS.has(wanted.reason) || wanted.status === 'late'

@@ -7,6 +7,7 @@ import type { Caller } from '../../caller.ts'
 import type { Core } from '../../core/index.ts'
 import { fromMinorUnits } from '../../protocol/payment-proof.ts'
 import type { Assurance, RefusalCode } from '../../protocol/sync.ts'
+import type { MerchantKey } from '../accounts/keys.ts'
 import type { AccountsService } from '../accounts/service.ts'
 import type { TerminalsService } from '../terminals/service.ts'
 import { type Channel, isWellFormed, type Judgement, type Presented, type WellFormed } from './payment.ts'
@@ -46,15 +47,18 @@ export const createJudge = ({ core, accounts, terminals }: Deps) => {
 
   /** Tries the organisation's other keys on proofs that the caller's own key did not make. */
   const trySiblings = async (
-    caller: Caller,
-    ownKeyId: string,
+    { organisation, credential }: Caller,
+    own: MerchantKey,
     verdicts: Map<Presented, KeyVerdict>,
     now: number,
   ): Promise<void> => {
-    for (const { keyId, merchantId, midstate, revokedAt } of await accounts.merchantKeys(
-      caller.organisation,
-    )) {
-      if (keyId === ownKeyId) continue
+    const siblings = await accounts.merchantKeys({
+      organisation,
+      merchantId: 'merchantId' in credential ? credential.merchantId : undefined,
+      terminalId: credential.kind === 'terminal' ? credential.terminalId : own.terminalId,
+    })
+    for (const { keyId, merchantId, midstate, revokedAt } of siblings) {
+      if (keyId === own.keyId) continue
       const open = [...verdicts].flatMap(([payment, verdict]) =>
         verdict === 'wrong' &&
         isCheckable(payment) &&
@@ -79,11 +83,10 @@ export const createJudge = ({ core, accounts, terminals }: Deps) => {
     const verdicts = new Map<Presented, KeyVerdict>()
     const checkable = payments.filter(isCheckable)
     if (checkable.length === 0 || !('keyId' in caller.credential)) return verdicts
-    const { keyId } = caller.credential
-    const { midstate } = await accounts.midstate(keyId)
-    const right = fits(midstate, checkable)
+    const own = await accounts.midstate(caller.credential.keyId)
+    const right = fits(own.midstate, checkable)
     for (const [i, payment] of checkable.entries()) verdicts.set(payment, right[i] ? 'right' : 'wrong')
-    if (right.includes(false)) await trySiblings(caller, keyId, verdicts, now)
+    if (right.includes(false)) await trySiblings(caller, own, verdicts, now)
     return verdicts
   }
 

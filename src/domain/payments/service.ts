@@ -10,6 +10,7 @@ import { fail } from '../../errors.ts'
 import type { Ledger } from '../../ledger/ledger.ts'
 import type { Metrics } from '../../metrics.ts'
 import {
+  isPassing,
   MAX_SYNC_ITEMS,
   REFUSALS,
   type SyncAnswer,
@@ -68,7 +69,7 @@ const toReport = (items: readonly unknown[], outcomes: readonly Outcome[]): Sync
   }
   const errors = outcomes.flatMap(({ transactionId, reason, status }, index) =>
     reason && status !== 'late'
-      ? [{ index, transactionId, code: reason, message: REFUSALS[reason], retryable: false }]
+      ? [{ index, transactionId, code: reason, message: REFUSALS[reason], retryable: isPassing(reason) }]
       : [],
   )
   return {

@@ -5,7 +5,7 @@
  */
 import { randomBytes } from 'node:crypto'
 import type { Database } from '../database.ts'
-import type { WriteRefusal } from '../session.ts'
+import { isUnavailable, type WriteRefusal } from '../session.ts'
 import { onSession } from '../transactions.ts'
 
 const ASK_MS = 1000
@@ -44,14 +44,12 @@ export const watchDatabaseWrites = (
     if (why !== before) onChange(why, before)
   }
   const ask = async (): Promise<void> => {
-    // While it can't be asked, nobody knows that it takes writes.
-    const hasRoom = await takeRoom(database).then(
-      () => true,
-      () => false,
-    )
+    // While it can't be asked, nobody knows that it takes writes. Where it objects to something else, such as that our role may make no
+    // tables, only a write can tell: it says so again if it takes none.
+    const isRefused = await takeRoom(database).then(() => false, isUnavailable)
     if (isClosed) return
-    asking = hasRoom ? undefined : setTimeout(() => void ask(), ASK_MS).unref()
-    if (hasRoom) change(undefined)
+    asking = isRefused ? setTimeout(() => void ask(), ASK_MS).unref() : undefined
+    if (!isRefused) change(undefined)
   }
   database.onWriteRefused?.((why) => {
     if (isClosed) return

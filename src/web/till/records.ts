@@ -66,8 +66,17 @@ export const openRecords = async () => {
 
   return {
     pairing: () => db.get('kept', 'pairing') as Promise<Pairing | undefined>,
-    async pair(pairing: Pairing): Promise<void> {
-      await db.put('kept', pairing, 'pairing')
+    /**
+     * Keeps it, unless that of another terminal is kept, whose secrets would be lost.
+     * @returns the pairing that is kept now
+     */
+    async pair(pairing: Pairing): Promise<Pairing> {
+      const change = db.transaction('kept', 'readwrite')
+      const earlier = (await change.store.get('pairing')) as Pairing | undefined
+      const isOther = earlier !== undefined && earlier.terminalId !== pairing.terminalId
+      if (!isOther) await change.store.put(pairing, 'pairing')
+      await change.done
+      return isOther ? earlier : pairing
     },
     async unpair(): Promise<void> {
       await db.delete('kept', 'pairing')

@@ -84,15 +84,18 @@ const readSales = async (): Promise<void> => {
   sales.value = await records.sales(settings.value.shiftSince)
 }
 
-/** Lists what happened; that a list can't be written must not undo a payment, which the journal has. */
-const list = async (sale: Sale): Promise<void> => {
+/** Changes what is listed; that a list can't be written must undo no payment and keep no till closed: the journal has them. */
+const listing = async (change: () => Promise<void>): Promise<void> => {
   try {
-    await records.put(sale)
+    await change()
     await readSales()
   } catch (error) {
     problem.value = `The list of payments could not be written: ${error instanceof Error ? error.message : error}`
   }
 }
+
+/** Lists what happened. */
+const list = (sale: Sale): Promise<void> => listing(() => records.put(sale))
 
 const saleOf = (payment: QueuedPayment, state: State, reason?: string): Sale => ({
   transactionId: payment.transactionId,
@@ -173,9 +176,9 @@ const open = async (pairing: Pairing, gone: Gone = 'unknown'): Promise<void> => 
     stuckBy(error)
     return
   }
-  follow(terminal)
-  await reconcile(terminal, gone)
-  await readSales()
+  const opened = terminal
+  follow(opened)
+  await listing(() => reconcile(opened, gone))
   refresh()
   phase.value = { state: 'open' }
 }
@@ -193,9 +196,11 @@ export const start = async (): Promise<void> => {
   setInterval(refresh, REFRESH_MS)
 }
 
-/** Tries again to open what could not be opened. */
+/** Tries again to open what could not be opened. Another window may have paired this device anew meanwhile. */
 export const again = async (): Promise<void> => {
-  if (paired.value !== undefined) await open(paired.value)
+  paired.value = await records.pairing()
+  if (paired.value === undefined) phase.value = { state: 'unpaired' }
+  else await open(paired.value)
 }
 
 /** Replaces a damaged journal by what can be read of it; the damaged one is kept. Says what is missing. */
@@ -205,11 +210,14 @@ export const recover = async (): Promise<void> => {
   try {
     await recoverIndexedDb(journalOf(paired.value))
     await open(paired.value, 'lost')
-    const own = (await records.sales(0)).filter((sale) => sale.terminalId === terminalId)
-    missing.value = own.filter(({ state }) => state === 'lost')
   } catch (error) {
     stuckBy(error)
+    return
   }
+  await listing(async () => {
+    const own = (await records.sales(0)).filter((sale) => sale.terminalId === terminalId)
+    missing.value = own.filter(({ state }) => state === 'lost')
+  })
 }
 
 /**
@@ -233,7 +241,9 @@ export const pair = async (pairing: Pairing): Promise<string | undefined> => {
   } catch {
     return `${location.host} does not answer. Pairing needs the network; payments don’t.`
   }
-  await records.pair(pairing)
+  const kept = await records.pair(pairing)
+  if (kept !== pairing)
+    return `This device is ${kept.label} already: another window was paired meanwhile. Go on there, or load this page again.`
   await set({ shiftSince: systemClock.now() })
   await open(pairing)
   return undefined

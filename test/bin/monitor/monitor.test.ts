@@ -201,6 +201,13 @@ describe('npx assay monitor', function () {
     }
   })
 
+  it('says in a line that it can’t listen where its measures are wanted, and finds nothing', async () => {
+    const args = ['monitor', url, '--state', state, '--once', '--metrics', new URL(url).port]
+    const monitor = startCommand(process.execPath, [CLI, ...args])
+    expect(await monitor.ended()).to.equal(2)
+    expect(monitor.errors()).to.match(/^[^\n]*EADDRINUSE[^\n]*\n$/)
+  })
+
   it('runs a command once for what it finds, again after it was gone, and shows what it measures', async () => {
     const heard = join(await temporary(), 'heard')
     const args = ['monitor', url, '--state', state, '--interval', '1', '--metrics', '0']

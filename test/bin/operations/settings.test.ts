@@ -1,5 +1,5 @@
 /** `assay version`, `config` and `migrate`, as they are built; and servers that may not migrate. */
-import { writeFileSync } from 'node:fs'
+import { readdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect } from 'chai'
 import { variables } from '../../../src/config/environment.ts'
@@ -72,6 +72,18 @@ describe('npx assay migrate', function () {
     const env = { DATA_DIR: dataDir, MASTER_KEY, ...(scratch && { DATABASE_URL: scratch.url }) }
     return { options, env, drop: () => scratch?.drop() }
   }
+
+  it('lets a log go on only in a database that is there', async () => {
+    const dataDir = await directory()
+    const backup = join(await directory(), 'backup.zip')
+    writeFileSync(backup, 'a backup')
+    for (const args of [['--new-log'], ['--checkpoint', backup, backup]]) {
+      const { status, errors } = await runCli(['restore', ...args], { DATA_DIR: dataDir, MASTER_KEY })
+      expect(status).to.equal(1)
+      expect(errors).to.include('holds no database').and.include('it comes before --checkpoint')
+      expect(readdirSync(dataDir)).to.deep.equal([])
+    }
+  })
 
   it('brings a schema up to date that servers with MIGRATE=off refuse, and says so', async () => {
     const { options, env, drop } = await olderDatabase()

@@ -122,6 +122,7 @@ describe('npx assay witness', function () {
       [addBody(8, [], stranger.note(9)), 404],
       [addBody(8, proof, impostor.note(9)), 403],
       [addBody(8, proof, body + broken + second), 403],
+      [addBody(8, proof, body + first + second + first), 403],
       [addBody(8, proof, log.note(9).replace('\n9\n', '\n7\n')), 403],
       [addBody(8, Array(63).fill(hash), log.note(9)), 422],
       [addBody(8, [hash], log.note(8)), 422],

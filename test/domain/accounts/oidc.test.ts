@@ -27,11 +27,12 @@ describe('an identity provider', function () {
   let app: TestApp
   let provider: IdentityProvider
   let now = Date.now()
+  let whileItAnswers: () => Promise<unknown> = async () => undefined
 
   before(async () => {
     const port = await freePort()
     const baseUrl = `http://127.0.0.1:${port}`
-    provider = await startIdentityProvider(baseUrl)
+    provider = await startIdentityProvider(baseUrl, { onToken: () => whileItAnswers() })
     app = await startTestApp({
       env: { ...provider.env, PORT: String(port), BASE_URL: baseUrl },
       clock: { now: () => now },
@@ -39,6 +40,7 @@ describe('an identity provider', function () {
   })
   beforeEach(() => {
     now = Math.max(now, Date.now())
+    whileItAnswers = async () => undefined
   })
   after(async () => {
     await app?.close()
@@ -120,6 +122,30 @@ describe('an identity provider', function () {
       expect(told(await finish(begun.cookie, query))).to.deep.equal([403, 'identity_unknown'])
       const link = await app.request<Answer>('GET', `${OIDC}/link`, { headers: linked.session.headers })
       expect(link.body.linkedAt).to.equal(null)
+    }
+  })
+
+  it('is not linked by a session that ended while the provider answered', async () => {
+    const account = await signUp(app)
+    const { headers } = await signIn(app, account)
+    const change = { currentPassword: account.password, newPassword: 'a better battery' }
+    const ends = [
+      ['PUT', '/console/api/password', change.currentPassword, change],
+      ['DELETE', '/console/api/sessions', change.newPassword, undefined],
+    ] as const
+    for (const [method, path, password, body] of ends) {
+      const session = await signIn(app, { ...account, password })
+      const { url, cookie } = await startLink(session, { password })
+      const query = await passThrough(url, `late ${method}`)
+      whileItAnswers = async () =>
+        expect((await app.request(method, path, { headers, body })).status, path).to.equal(204)
+      expect(told(await confirm(session, cookie, query)), path).to.deep.equal([401, 'unauthorized'])
+      whileItAnswers = async () => undefined
+      const link = await app.request<Answer>('GET', `${OIDC}/link`, { headers })
+      expect(link.body.linkedAt, path).to.equal(null)
+      const begun = await start()
+      const answer = await finish(begun.cookie, await passThrough(begun.url, `late ${method}`))
+      expect(told(answer), path).to.deep.equal([403, 'identity_unknown'])
     }
   })
 

@@ -71,6 +71,22 @@ describe('a second factor', () => {
     expect((await open(app, account, next)).status).to.equal(201)
   })
 
+  it('that was begun with an old password can be confirmed no more', async () => {
+    const account = await signUp(app)
+    const { headers } = await signIn(app, account)
+    const change = async (currentPassword: string, newPassword: string) => {
+      const body = { currentPassword, newPassword }
+      expect((await app.request('PUT', '/console/api/password', { headers, body })).status).to.equal(204)
+    }
+    const { secret } = await startTotp(app, headers, account)
+    await change(account.password, 'a better battery')
+    const answer = await post(app, headers, '/confirm', { code: codeOf({ secret }) })
+    expect(told(answer)).to.deep.equal([409, 'conflict'])
+    await enableTotp(app, headers, { password: 'a better battery' })
+    await change('a better battery', 'the best battery')
+    expect(await stateOf(app, headers), 'one that was confirmed stays').to.include({ enabled: true })
+  })
+
   it('is kept sealed, and its recovery codes as digests', async () => {
     const { account, secret, recoveryCodes } = await protectedAccount(app)
     const { knex } = app.services.database

@@ -121,6 +121,46 @@ describe('states of agents', () => {
     expect(at).to.equal(changed_at)
   })
 
+  it('change once under an Idempotency-Key, also where another change came first', async () => {
+    const { agent_id } = await agents.active(key)
+    const suspended = async (interfere: () => Promise<unknown>) => {
+      let isFirst = true
+      const idempotency = {
+        organisation: owner.organisationId,
+        key: 'K',
+        requestHash: 'body',
+        replayed: false,
+      }
+      const status = await changeState(
+        { ledger: app.services.ledger, stepEvent },
+        { ...systemCaller(owner.organisationId, 'test'), idempotency },
+        async () => {
+          const row = await app.services.database.knex('agents').where({ id: agent_id }).first()
+          if (isFirst) await interfere()
+          isFirst = false
+          return row
+        },
+        () => ({
+          step: { kind: 'suspend', outcome: 'suspended' },
+          change: { status: 'suspended' },
+          entry: { type: 'account', data: { event: 'agent.suspended' } },
+        }),
+        (row) => row.status,
+      )
+      return [status, idempotency.replayed]
+    }
+    const first = await suspended(async () => {
+      await agents.step(agent_id, 'suspend')
+      await agents.step(agent_id, 'resume')
+    })
+    expect(first).to.deep.equal(['suspended', false])
+    await agents.step(agent_id, 'resume')
+    const entries = await typesAndEvents()
+    expect(await suspended(async () => undefined)).to.deep.equal(['suspended', true])
+    expect(await typesAndEvents()).to.deep.equal(entries)
+    expect((await agents.read(agent_id)).body.status).to.equal('active')
+  })
+
   it('stay revoked when a change or an answer that began before comes after', async () => {
     const { agent_id } = await agents.active(key)
     let isFirst = true

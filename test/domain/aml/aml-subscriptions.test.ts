@@ -88,6 +88,22 @@ describe('aml subscriptions', () => {
     expect((await routes.findings({})).findings).to.have.length(1)
   })
 
+  it('subscribes once under each Idempotency-Key, also where others were faster', async () => {
+    const logged = async () =>
+      (await app.services.database.knex('ledger_entries').where({ organisation: owner.organisationId }))
+        .length
+    const keys = ['K1', 'K2', 'K3']
+    const ask = (one: string) => routes.subscribe({ userId: 'u', ...IVAN }, { 'Idempotency-Key': one })
+    const before = await logged()
+    for (const { status } of await Promise.all(keys.map(ask))) expect(status).to.equal(201)
+    expect(await logged()).to.equal(before + keys.length)
+    for (const one of keys) {
+      const again = await ask(one)
+      expect([again.status, again.headers.get('idempotency-replayed')]).to.deep.equal([201, 'true'])
+    }
+    expect(await logged()).to.equal(before + keys.length)
+  })
+
   it('signs a decision, remembers it while the entry stays as it is, and lets it lapse when the entry changes', async () => {
     await routes.upload([OTHER, LISTED])
     const { findings } = await routes.subscribed({ userId: 'u', ...IVAN })

@@ -4,6 +4,7 @@ import { startTestApp, type TestApp, type TestOrganisation } from '../../support
 import { entryTypes, postCheck, postComposite } from '../../support/domain/eligibility.ts'
 import { createProxy, MEMBERS } from '../../support/domain/hermes.ts'
 import { json, startTargetServer, type TargetServer } from '../../support/servers/target-server.ts'
+import { freeOrganisation } from '../../support/verification.ts'
 
 const LISTED = { source: 'register', field: 'verdict', op: 'eq', value: 'YES' }
 
@@ -78,6 +79,18 @@ describe('eligibility by what hermes says', () => {
     }
   })
 
+  it('tells of a route whose organisation has no results left, and not as if it were its own', async () => {
+    const other = await freeOrganisation(app)
+    const slug = await slugOf('/members', other.apiKey)
+    const { knex } = app.services.database
+    await ask(slug)
+    await knex('ledger_counters').where({ organisation: other.organisationId }).update({ value: 100 })
+    const { status, body } = await ask(slug)
+    expect([status, body.error]).to.deep.equal([502, 'source_failed'])
+    expect(body.message).to.equal('The organisation that created the hermes route has no results left.')
+    expect(body.details?.[0]).to.include({ path: '/dataSources/0', code: 'free_allocation_used' })
+  })
+
   it("says what is wrong with a slug or a question, and opens nobody else's closed route", async () => {
     const other = await app.organisation()
     const closed = await slugOf('/members', other.apiKey, true)
@@ -88,6 +101,8 @@ describe('eligibility by what hermes says', () => {
       [open, { criteria: {} }, '/dataSources/0/criteria'],
       [open, { criteria: { name: { startsWith: 'A' } } }, '/dataSources/0/criteria/name/startsWith'],
     ]
+    const dots = await ask(open, {}, '..')
+    expect(dots.body.details?.[0]?.path, 'the identifier of the whole').to.equal('/identifier')
     for (const [slug, source, path] of cases) {
       const { status, body } = await ask(slug, source)
       expect([status, body.error, body.details?.[0]?.path], JSON.stringify(body)).to.deep.equal([

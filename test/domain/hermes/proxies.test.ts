@@ -1,4 +1,5 @@
 /** Proxy routes through the real app: making, showing and deleting the routes of hermes. */
+import { setTimeout as pause } from 'node:timers/promises'
 import { expect } from 'chai'
 import type { ProxyDeleted, ProxyList, ProxyRoute } from '../../../src/domain/hermes/schemas-proxies.ts'
 import { sharedApp, startTestApp, type TestApp, type TestOrganisation } from '../../support/app.ts'
@@ -225,6 +226,31 @@ describe('proxy routes', () => {
     expect((await remove(first.id, userId, first.manageToken)).status).to.equal(200)
     expect((await remove(second.id, userId, owner.apiKey)).status).to.equal(200)
     expect((await remove(UNKNOWN_ID, userId, owner.apiKey)).status).to.equal(404)
+  })
+
+  it('that are deleted no longer spend what their organisation may ask', async () => {
+    const { organisationId, apiKey } = await app.organisation()
+    const userId = newUser()
+    const { url } = await sharedTarget()
+    const { id, token } = await createProxy(
+      app,
+      { userId, destinationUrl: `${url}/members`, requireToken: true },
+      apiKey,
+    )
+    const limit = async (rateLimitPerMinute: number) =>
+      app.request('PATCH', `/console/api/organisations/${organisationId}`, {
+        key: app.adminKey,
+        body: { rateLimitPerMinute },
+      })
+    expect((await remove(id, userId, apiKey)).status).to.equal(200)
+    expect((await limit(5)).status).to.equal(200)
+    // What servers remember of an organisation.
+    await pause(1100)
+    for (let i = 0; i < 10; i++)
+      expect((await app.request('GET', `/proxy?userId=${userId}`, { bearer: token ?? '' })).status).to.equal(
+        200,
+      )
+    expect((await app.request('GET', '/console/api/me', { key: apiKey })).status).to.equal(200)
   })
 
   it('deleted by many at once are deleted once', async () => {

@@ -1,5 +1,6 @@
 /** People as a list, and decisions on checks that wait for review. */
 import { expect } from 'chai'
+import { birthDateOf } from '../../../src/domain/kyc/person-records.ts'
 import type { Person } from '../../../src/domain/kyc/schemas-list.ts'
 import { newId } from '../../../src/ids.ts'
 import { sharedApp, type TestApp, type TestOrganisation } from '../../support/app.ts'
@@ -84,6 +85,21 @@ describe('the list of people', () => {
     expect(await list().rows('status=review')).to.deep.equal([])
     const again = await decide('bob', { verdict: 'reject', reason: 'x' })
     expect([again.status, again.body.error]).to.deep.equal([409, 'conflict'])
+  })
+
+  it('approves a case whose date of birth is none without a credential', async () => {
+    for (const dateOfBirth of ['1974-00-00', '1974-02-30', '2999-01-01']) {
+      await reviewed('bob', { ...ANNA, dateOfBirth })
+      const { body } = await decide('bob', { verdict: 'approve', reason: 'The passport was seen.' })
+      expect([body.status, body.level]).to.deep.equal(['verified', 'basic'])
+      expect((await kyc.credential('bob')).status, dateOfBirth).to.equal(404)
+    }
+    // What earlier versions have kept.
+    for (const [birthDate, known] of [
+      ['1974-00-00', undefined],
+      ['1974-08-12', '1974-08-12'],
+    ])
+      expect(birthDateOf({ birthDate })).to.equal(known)
   })
 
   it('decides once where a request is repeated under its Idempotency-Key', async () => {

@@ -1,6 +1,7 @@
 /** Which key made a proof, and what becomes of payments whose key is revoked. */
 import { randomUUID } from 'node:crypto'
 import { expect } from 'chai'
+import type { SyncAnswer } from '../../../src/protocol/sync.ts'
 import { sharedApp, type TestApp } from '../../support/app.ts'
 import { keyTill, type Owner, type Till, terminalTill } from '../../support/domain/tills.ts'
 
@@ -66,6 +67,42 @@ describe('payments under other keys', () => {
     })
     expect((await till.sync([till.payment({ key: sibling.key })])).body.results[0]?.status).to.equal('synced')
     expect(await alertTypes()).to.deep.equal([])
+  })
+
+  it('are known by the key that the terminal had before, however many of the organisation are newer', async () => {
+    const shop = { key: owner.apiKey }
+    const outOfSight = () =>
+      Promise.all(
+        Array.from({ length: 64 }, () =>
+          app.request('POST', '/console/api/keys', { ...shop, body: { scopes: ['merchant'] } }),
+        ),
+      )
+    await outOfSight()
+    const rotation = await app.request<{ apiKey: string }>('POST', `/console/api/keys/${till.keyId}/rotate`, {
+      ...shop,
+      body: { overlapSeconds: 3600 },
+    })
+    const { apiKey } = rotation.body
+    await outOfSight()
+    const { body } = await app.request<{ token: string }>('POST', '/api/merchant/terminals/authenticate', {
+      bearer: apiKey,
+      body: { terminalId: till.origin, terminalSecret: till.terminalSecret },
+    })
+    const upload = async () => {
+      const statuses: unknown[] = []
+      for (const bearer of [body.token, apiKey]) {
+        const answer = await app.request<SyncAnswer>('POST', '/api/merchant/transactions/sync', {
+          bearer,
+          body: { transactions: [till.payment()] },
+        })
+        statuses.push(answer.body.results[0]?.status)
+      }
+      return statuses
+    }
+    expect(await upload()).to.deep.equal(['synced', 'synced'])
+    await revoke(till.keyId)
+    expect(await upload()).to.deep.equal(['late', 'late'])
+    expect(await alertTypes()).to.not.include('invalid_mac')
   })
 
   it('are neither listed nor accepted by a till, whose key may have been stolen', async () => {

@@ -2,7 +2,7 @@
 import { randomUUID } from 'node:crypto'
 import { expect } from 'chai'
 import { compactOf, parseProof } from '../../../src/protocol/payment-proof.ts'
-import { sharedApp, type TestApp } from '../../support/app.ts'
+import { sharedApp, startTestApp, type TestApp } from '../../support/app.ts'
 import { keyTill, type Owner, type Till, terminalTill } from '../../support/domain/tills.ts'
 
 interface Alert {
@@ -235,6 +235,33 @@ describe('repeated payments', () => {
 })
 
 describe('clocks of terminals', () => {
+  it('that are ahead put off what is uploaded until its time has come, and leave nothing in the list', async () => {
+    let passedMs = 0
+    const app = await startTestApp({ clock: { now: () => Date.now() + passedMs } })
+    try {
+      const owner = await app.organisation()
+      const till = await terminalTill(app, owner)
+      const listed = async () => {
+        const { body } = await app.request('GET', '/console/api/payments', { key: owner.apiKey })
+        return (body as { payments: { transactionId: string; status: string }[] }).payments
+      }
+      const payment = till.payment({ at: Date.now() + 10 * 60_000 })
+      const { transactionId } = payment
+      for (const _ of [1, 2]) {
+        const [error] = (await till.sync([payment])).body.errors
+        expect(error).to.include({ transactionId, code: 'CLOCK_SKEW', retryable: true })
+      }
+      expect(await listed()).to.deep.equal([])
+      passedMs = 6 * 60_000
+      expect((await till.sync([payment])).body.results[0]).to.include({ status: 'synced', assurance: 'mac' })
+      expect((await till.sync([payment])).body.results[0]?.status).to.equal('duplicate')
+      expect(await listed()).to.have.lengthOf(1)
+      expect((await listed())[0]).to.include({ transactionId, status: 'accepted' })
+    } finally {
+      await app.close()
+    }
+  })
+
   it('raise clock_rollback when a later payment is stamped more than five minutes earlier', async () => {
     const app = await sharedApp()
     const owner = await app.organisation()

@@ -271,7 +271,8 @@ describe('payments', () => {
                 transactionId: told.transactionId,
                 code,
                 message: REFUSALS[code],
-                retryable: false,
+                // Its time may come.
+                retryable: code === 'CLOCK_SKEW',
               },
             ],
             results: [{ index: 0, transactionId: told.transactionId, status: 'rejected', assurance }],

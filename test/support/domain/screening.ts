@@ -38,9 +38,10 @@ type Asked = Omit<Subscribe, 'checkTypes'> & { readonly checkTypes?: string[] }
 
 /** @param adminKey for changes of the lists */
 export const screeningRoutesOf = (app: Client & { readonly adminKey: string }, key: string) => {
-  const subscribe = (body: Asked) =>
+  const subscribe = (body: Asked, headers: Readonly<Record<string, string>> = {}) =>
     app.request<Subscription>('POST', '/api/aml/subscriptions', {
       key,
+      headers,
       body: { checkTypes: ['sanctions'], ...body },
     })
   const decide = (findingId: string, body: Decide) =>

@@ -7,7 +7,7 @@ import { editDistance } from '../../../src/domain/aml/names/edit-distance.ts'
 import { GIVEN_NAMES } from '../../../src/domain/aml/names/given-names.ts'
 import { compareForms } from '../../../src/domain/aml/names/legal-forms.ts'
 import { agreementOf } from '../../../src/domain/aml/names/name-score.ts'
-import { readName } from '../../../src/domain/aml/names/name-tokens.ts'
+import { type Reading, readingsOf } from '../../../src/domain/aml/names/name-tokens.ts'
 import { isCommonWord, isTelling, kindFactor } from '../../../src/domain/aml/names/name-words.ts'
 import { MIN_WEIGHT, spansOf } from '../../../src/domain/aml/names/read-names.ts'
 import { isPinyin, syllableKey } from '../../../src/domain/aml/names/romanisations.ts'
@@ -149,13 +149,20 @@ const scoreOf = (a: Weighed, b: Weighed, isPerson: boolean, formPoints: number) 
 
 const FORM_POINTS = { same: 0, missing: 1, translated: 1.5, differs: 10 } as const
 
-/** Compares a name with every name of a list. @returns by position in the list */
+/** Compares a name with every name of a list, each in all its readings. @returns by position in the list */
 export const compareWithAll = (asked: string, list: readonly string[], isPerson: boolean) => {
-  const read = list.map((name) => readName(name, isPerson))
-  const vocabulary = [...new Set(read.flatMap(({ words }) => words))]
+  const listed = list.map((name) => readingsOf(name, isPerson))
+  const read = listed.flat()
+  const vocabulary = [
+    ...new Set(
+      [...listed.map(([first]) => first), ...listed.flatMap(([, ...more]) => more)].flatMap(
+        ({ words }) => words,
+      ),
+    ),
+  ]
   const rarities = vocabulary.map((word) => {
     const uses = read.flatMap(({ words }) => words.filter((one) => one === word)).length
-    const share = Math.log1p(list.length / uses) / Math.log1p(list.length)
+    const share = Math.log1p(read.length / uses) / Math.log1p(read.length)
     return Math.fround(Math.max(MIN_WEIGHT, Math.min(1, share)))
   })
   const forms = vocabulary.map((word) => new TokenForm(word))
@@ -167,13 +174,12 @@ export const compareWithAll = (asked: string, list: readonly string[], isPerson:
     const most = Math.max(0, ...alike)
     return most === 0 ? 1 : (rarities[alike.indexOf(most)] as number)
   }
-  const own = readName(asked, isPerson)
-  const ownForms = own.words.map((word) => new TokenForm(word))
-  const first = {
-    forms: ownForms,
-    weights: ownForms.map((form) => kindFactor(form.letters, isPerson) * rarityOf(form)),
-  }
-  return read.map(({ words, forms: legalForms }) => {
+  const askedAs = readingsOf(asked, isPerson).map(({ words, forms: legalForms }) => {
+    const own = words.map((word) => new TokenForm(word))
+    const weights = own.map((form) => kindFactor(form.letters, isPerson) * rarityOf(form))
+    return { forms: own, weights, legalForms }
+  })
+  const compareTo = ({ words, forms: legalForms }: Reading) => {
     const numbers = words.map((word) => vocabulary.indexOf(word))
     const second = {
       forms: numbers.map((i) => forms[i] as TokenForm),
@@ -181,9 +187,16 @@ export const compareWithAll = (asked: string, list: readonly string[], isPerson:
         Math.fround(kindFactor((forms[i] as TokenForm).letters, isPerson) * (rarities[i] as number)),
       ),
     }
-    const form = isPerson ? undefined : compareForms(own.forms, legalForms)
-    return scoreOf(first, second, isPerson, form === undefined ? 0 : FORM_POINTS[form])
-  })
+    return askedAs.map((first) => {
+      const form = isPerson ? undefined : compareForms(first.legalForms, legalForms)
+      return scoreOf(first, second, isPerson, form === undefined ? 0 : FORM_POINTS[form])
+    })
+  }
+  return listed.map((readings) =>
+    readings
+      .flatMap(compareTo)
+      .reduce((a, b) => (b.score > a.score || (b.score === a.score && b.evidence > a.evidence) ? b : a)),
+  )
 }
 
 const costOf = (a: string, b: string): number => {

@@ -2,8 +2,12 @@
 import { once } from 'node:events'
 import { connect, createServer, type Socket } from 'node:net'
 
-/** `before`: the word never reaches the server. `after`: it does, and the server acts on it, but its answer is lost. */
-export type Break = 'before' | 'after'
+/**
+ * - `before`: the word never reaches the server
+ * - `after`: it does, and the server acts on it, but its answer is lost
+ * - `silent`: the same, without an end: what the server says on this connection, and on all others that there are, never arrives
+ */
+export type Break = 'before' | 'after' | 'silent'
 
 export interface BreakingProxy {
   /** The database's URL through the proxy. */
@@ -21,12 +25,13 @@ const ACT_MS = 200
 export const startBreakingProxy = async (databaseUrl: string): Promise<BreakingProxy> => {
   const target = new URL(databaseUrl)
   const sockets = new Set<Socket>()
+  /** Those of servers that nobody listens to any more. */
+  const unheard = new WeakSet<Socket>()
   let plan: { word: string; when: Break; times: number } | undefined
   let broken = 0
 
   const server = createServer((client) => {
     const upstream = connect(Number(target.port || 5432), target.hostname)
-    let deaf = false
     for (const socket of [client, upstream]) {
       sockets.add(socket)
       socket.on('error', () => {})
@@ -48,12 +53,12 @@ export const startBreakingProxy = async (databaseUrl: string): Promise<BreakingP
         client.destroy()
         return
       }
-      deaf = true
+      for (const socket of when === 'silent' ? sockets : [upstream]) unheard.add(socket)
       upstream.write(chunk)
-      setTimeout(() => client.destroy(), ACT_MS)
+      if (when === 'after') setTimeout(() => client.destroy(), ACT_MS)
     })
     upstream.on('data', (chunk) => {
-      if (!deaf) client.write(chunk)
+      if (!unheard.has(upstream)) client.write(chunk)
     })
   }).listen(0, '127.0.0.1')
   await once(server, 'listening')

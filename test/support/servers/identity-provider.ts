@@ -29,10 +29,14 @@ const newKey = () => {
  * Anybody may sign in to it, by a name.
  * @param baseUrl of the service, to which it sends browsers back
  * @param options.isForged whether it signs with another key than the one it publishes
+ * @param options.onToken what has to be done before it answers with a token
  */
 export const startIdentityProvider = async (
   baseUrl: string,
-  { isForged = false } = {},
+  {
+    isForged = false,
+    onToken = async () => undefined,
+  }: { isForged?: boolean; onToken?: () => Promise<unknown> } = {},
 ): Promise<IdentityProvider> => {
   const server = createServer()
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
@@ -54,7 +58,8 @@ export const startIdentityProvider = async (
   })
   const answer = provider.callback()
   const published = JSON.stringify({ keys: [newKey().open] })
-  server.on('request', (request, response) => {
+  server.on('request', async (request, response) => {
+    if (request.url === '/token') await onToken()
     if (!isForged || request.url !== '/jwks') return answer(request, response)
     response.setHeader('Content-Type', 'application/json').end(published)
   })

@@ -14,6 +14,7 @@ import type { SecurityService } from '../../security/service.ts'
 import type { Passwords } from '../passwords.ts'
 import type { CookieOptions, OpenedSession, Sessions, Visitor } from '../sessions.ts'
 import { findAccount } from '../store.ts'
+import { findSessionById } from '../store-sessions.ts'
 import type { SecondFactor } from '../totp/second-factor.ts'
 import {
   type Binding,
@@ -176,7 +177,7 @@ export const createOidc = (deps: Deps) => {
       return started
     },
 
-    /** Links who came back. @throws as `signIn`; conflict where the identity is another account's */
+    /** Links who came back. @throws as `signIn`; unauthorized once the session has ended; conflict where the identity is another account's */
     async confirmLink(caller: SessionCaller, query: string, cookieHeader: string | undefined): Promise<Link> {
       const { accountId, id: session } = caller.credential
       const identity = await finish(
@@ -186,6 +187,8 @@ export const createOidc = (deps: Deps) => {
       )
       const at = clock.now()
       return ledger.transact<Link>(caller, async (trx) => {
+        // The provider took its time: a changed password may have ended the session, and unlinks nothing that comes later.
+        if (!(await findSessionById(trx, session))) fail('unauthorized')
         const taken = await store.findIdentity(trx, identity)
         const own = await store.findIdentityOfAccount(trx, { issuer: identity.issuer, account: accountId })
         if (taken !== undefined || own !== undefined) {

@@ -9,7 +9,7 @@ import type { Ledger } from '../../../ledger/ledger.ts'
 import type { Database } from '../../../store/database.ts'
 import { deleteIdentities } from '../oidc/store.ts'
 import type { Passwords } from '../passwords.ts'
-import { type AccountRow, findAccount } from '../store.ts'
+import { type AccountRow, findAccount, hasPassword } from '../store.ts'
 import { deleteSessions } from '../store-sessions.ts'
 import { newRecoveryCodes, newTotpSecret, recoveryCodeDigest, totpSecretText, totpUri } from './codes.ts'
 import type {
@@ -94,6 +94,8 @@ export const createTotp = ({ database, ledger, clock, passwords, secondFactor, i
         last_step: null,
       }
       return ledger.transact<TotpStarted>(caller, async (trx) => {
+        // What a changed password deletes must not come after it.
+        if (!(await hasPassword(trx, account))) fail('invalid_credentials')
         const before = await store.findTotp(trx, account.id)
         if (before !== undefined && before.confirmed_at !== null) alreadyOn()
         await store.replaceTotp(trx, row)

@@ -38,6 +38,11 @@ export const updateTotp = async (
   await trx<TotpRow>('account_totp').where({ account }).update(change)
 }
 
+/** Deletes what an account never confirmed. */
+export const deletePendingTotp = async (trx: Knex, account: string): Promise<void> => {
+  await trx<TotpRow>('account_totp').where({ account, confirmed_at: null }).delete()
+}
+
 /** With its recovery codes. */
 export const deleteTotp = async (trx: Knex, account: string): Promise<void> => {
   await trx<TotpRow>('account_totp').where({ account }).delete()

@@ -1,6 +1,7 @@
 /** Changes of an agent's state: each follows exactly one other, whichever servers they come from. @module */
 import type { Caller } from '../../../caller.ts'
 import { fail } from '../../../errors.ts'
+import { attempted } from '../../../ledger/attempts.ts'
 import { CLAIM_KINDS, type Claim } from '../../../ledger/claim-kinds.ts'
 import type { Decide, Entry } from '../../../ledger/decision.ts'
 import type { Ledger } from '../../../ledger/ledger.ts'
@@ -64,12 +65,12 @@ export const changeState = async <R>(
   plan: (row: AgentRow) => Transition | undefined,
   present: Present<R>,
 ): Promise<R> => {
-  for (let attempt = 0; attempt < MAX_ATTEMPTS; attempt++) {
+  const changed = await attempted(caller, MAX_ATTEMPTS, async (asker) => {
     const row = await read()
     const transition = plan(row)
-    if (transition === undefined) return present(row)
-    const changed = await ledger.append(caller, changing(row, transition, stepEvent, present))
-    if (changed !== undefined) return changed
-  }
-  return fail('conflict', { message: 'The agent was changed by another request; try again.' })
+    return transition === undefined
+      ? present(row)
+      : ledger.append(asker, changing(row, transition, stepEvent, present))
+  })
+  return changed ?? fail('conflict', { message: 'The agent was changed by another request; try again.' })
 }

@@ -7,7 +7,7 @@ import { createBreather } from '../breather.ts'
 import { WideMap } from '../wide-map.ts'
 import { compareForms, type FormAgreement, type LegalForm } from './legal-forms.ts'
 import { type NameScore, NameScorer, type Place, type TokenPair, WORD_PLACES } from './name-score.ts'
-import { MAX_NAME_TOKENS, readName } from './name-tokens.ts'
+import { MAX_NAME_TOKENS, type Reading, readingsOf } from './name-tokens.ts'
 import { kindFactor } from './name-words.ts'
 import { createPairTable } from './pair-table.ts'
 import { growingInts, invert, type Postings, type TextPostings, textPostingsBuilder } from './postings.ts'
@@ -115,22 +115,33 @@ export const createNameIndexBuilder = (weighing?: NameIndex): NameIndexBuilder =
   const formSets = createFormSets()
   const forms = growingInts()
   const joined = textPostingsBuilder()
+  const others: { readonly name: number; readonly reading: Reading; readonly isPerson: boolean }[] = []
+  let names = 0
 
+  const addReading = (reading: Reading, isPerson: boolean): void => {
+    starts.push(words.length)
+    for (const word of reading.words) {
+      const id = ids.get(word) ?? texts.push(word) - 1
+      if (id === texts.length - 1) ids.set(word, id)
+      words.push(id)
+    }
+    joined.add(spansOf(reading.words).flatMap(({ text }) => new TokenForm(text).listedJoinedAs))
+    persons.push(isPerson ? 1 : 0)
+    forms.push(formSets.numberOf(reading.forms))
+  }
   return {
     add(name, isPerson = false) {
-      starts.push(words.length)
-      const read = readName(name, isPerson)
-      for (const word of read.words) {
-        const id = ids.get(word) ?? texts.push(word) - 1
-        if (id === texts.length - 1) ids.set(word, id)
-        words.push(id)
-      }
-      joined.add(spansOf(read.words).flatMap(({ text }) => new TokenForm(text).listedJoinedAs))
-      persons.push(isPerson ? 1 : 0)
-      forms.push(formSets.numberOf(read.forms))
+      const [first, ...more] = readingsOf(name, isPerson)
+      addReading(first, isPerson)
+      for (const reading of more) others.push({ name: names, reading, isPerson })
+      names++
     },
     async build() {
       const breathe = createBreather()
+      for (const { reading, isPerson } of others) {
+        addReading(reading, isPerson)
+        await breathe()
+      }
       starts.push(words.length)
       const vocabulary = await buildVocabulary(texts, breathe)
       const packed = { starts: await starts.pack(breathe), words: await words.pack(breathe) }
@@ -143,7 +154,9 @@ export const createNameIndexBuilder = (weighing?: NameIndex): NameIndexBuilder =
         isPerson: Uint8Array.from(await persons.pack(breathe)),
         formSet: Uint16Array.from(await forms.pack(breathe)),
         formSets: formSets.sets,
-        names: packed.starts.length - 1,
+        readings: packed.starts.length - 1,
+        names,
+        others: others.map(({ name }) => name),
         weighing,
       }
       const weights = await weighWords(parts, breathe)
@@ -159,10 +172,14 @@ export interface Parts {
   readonly byWord: Postings
   readonly byJoined: TextPostings
   readonly isPerson: Uint8Array
-  /** By name: number of its set in `formSets`. */
+  /** By reading: number of its set in `formSets`. */
   readonly formSet: Uint16Array
   readonly formSets: readonly (readonly LegalForm[])[]
+  /** Each name in its first reading, by its number; then the others. */
+  readonly readings: number
   readonly names: number
+  /** Whose the others are: numbers of names. */
+  readonly others: readonly number[]
   readonly weighing: NameIndex | undefined
 }
 
@@ -174,7 +191,7 @@ export interface Weights {
   readonly inNames: readonly [Float32Array, Float32Array]
   /** By word: what `traitsOf` tells. */
   readonly traits: Uint8Array
-  /** By name: of all its words, and how many of them are initials. */
+  /** By reading: of all its words, and how many of them are initials. */
   readonly totals: Float32Array
   readonly initials: Uint8Array
 }
@@ -182,16 +199,16 @@ export interface Weights {
 type WordWeights = Pick<Weights, 'rarity' | 'inNames' | 'traits'>
 
 const weighWords = async (
-  { vocabulary, byWord, names, weighing }: Parts,
+  { vocabulary, byWord, readings, weighing }: Parts,
   breathe: () => Promise<void> | undefined,
 ): Promise<WordWeights> => {
   const count = vocabulary.texts.length
-  const most = Math.log1p(Math.max(1, names))
+  const most = Math.log1p(Math.max(1, readings))
   const rarity = new Float32Array(count)
   const inNames = [new Float32Array(count), new Float32Array(count)] as const
   const traits = new Uint8Array(count)
   for (const [id, text] of vocabulary.texts.entries()) {
-    const share = Math.log1p(names / Math.max(1, byWord.of(id).length)) / most
+    const share = Math.log1p(readings / Math.max(1, byWord.of(id).length)) / most
     rarity[id] = weighing?.rarityOf(text) ?? Math.max(MIN_WEIGHT, Math.min(1, share))
     const form = new TokenForm(text)
     inNames[0][id] = (rarity[id] as number) * kindFactor(form.letters, false)
@@ -203,13 +220,13 @@ const weighWords = async (
 }
 
 const weighNames = async (
-  { vocabulary, starts, words, isPerson, names }: Parts,
+  { vocabulary, starts, words, isPerson, readings }: Parts,
   of: WordWeights,
   breathe: () => Promise<void> | undefined,
 ): Promise<Weights> => {
-  const totals = new Float32Array(names)
-  const initials = new Uint8Array(names)
-  for (let name = 0; name < names; name++) {
+  const totals = new Float32Array(readings)
+  const initials = new Uint8Array(readings)
+  for (let name = 0; name < readings; name++) {
     const weights = of.inNames[isPerson[name] as 0 | 1]
     let [total, shorts] = [0, 0]
     for (let i = starts[name] as number; i < (starts[name + 1] as number); i++) {
@@ -299,6 +316,12 @@ const createComparer = (parts: Parts, weights: Weights) => {
   }
 }
 
+/** Whether a reading of a name says more than another one did. */
+const isMore = (
+  a: Pick<NameScore, 'score' | 'evidence'>,
+  b?: Pick<NameScore, 'score' | 'evidence'>,
+): boolean => b === undefined || a.score > b.score || (a.score === b.score && a.evidence > b.evidence)
+
 const run = <T>(steps: Generator<void, T>): T => {
   for (;;) {
     const step = steps.next()
@@ -307,7 +330,7 @@ const run = <T>(steps: Generator<void, T>): T => {
 }
 
 const createSearch = (parts: Parts, weights: Weights): NameIndex => {
-  const { vocabulary, starts, words, byWord, byJoined, isPerson, formSet, formSets, names } = parts
+  const { vocabulary, starts, words, byWord, byJoined, isPerson, formSet, formSets, names, others } = parts
   const rarityOf = (id: number): number => weights.rarity[id] as number
   const { weighing } = parts
   const rarityLikeOwn = (_: string, alike: WordsAlike): number => rarityLike(alike, rarityOf)
@@ -316,9 +339,10 @@ const createSearch = (parts: Parts, weights: Weights): NameIndex => {
   const promising = createPromising(parts, weights, MIN_FOUND_SCORE)
   // Searches have pauses, in which names may be compared.
   const [searching, comparing] = [createComparer(parts, weights), createComparer(parts, weights)]
-  let lastAsked: { readonly name: string; readonly asked: Asked } | undefined
+  let lastAsked: { readonly name: string; readonly asked: readonly [Asked, ...Asked[]] } | undefined
+  const otherReadings = new Map(others.map((name, i) => [name, names + i]))
 
-  /** Names of which several words may have been asked for as one. */
+  /** Readings of which several words may have been asked for as one. */
   const findJoined = ({ forms }: AskedWords): Set<number> => {
     const found = new Set<number>()
     for (const form of forms)
@@ -329,11 +353,11 @@ const createSearch = (parts: Parts, weights: Weights): NameIndex => {
   }
 
   /**
-   * Names that are worth comparing. Looking up in the weighing index what a word that no list has may be meant for takes longer than all
+   * Readings of names that are worth comparing. Looking up in the weighing index what a word that no list has may be meant for takes longer than all
    * else, so that it is done where there are names at all that come near, whatever such words weigh.
    */
-  function* candidatesFor(name: string, isPerson: boolean, joined: Set<number>) {
-    const words = yield* askName(name, isPerson, vocabulary)
+  function* candidatesFor(reading: Reading, isPerson: boolean, joined: Set<number>) {
+    const words = yield* askName(reading, isPerson, vocabulary)
     for (const number of findJoined(words)) joined.add(number)
     if (weighing !== undefined) {
       const bounds = {
@@ -349,28 +373,55 @@ const createSearch = (parts: Parts, weights: Weights): NameIndex => {
     return { asked: { ...words, weights }, numbers }
   }
 
-  function* search(name: string): Generator<void, FoundName[]> {
-    const found: FoundName[] = []
-    for (const kind of kinds) {
-      const joined = new Set<number>()
-      const { asked, numbers } = yield* candidatesFor(name, kind === 1, joined)
-      searching.begin(asked)
-      for (let i = 0; i < numbers.length; i++) {
-        const number = numbers[i] as number
-        const { score, evidence } = searching.compare(number, joined.has(number))
-        if (score >= MIN_FOUND_SCORE) found.push({ name: number, score, evidence })
-        if (i % COMPARISONS_PER_STEP === 0) yield
-      }
+  /** @param found by number of the name; gets those that score better */
+  function* searchIn(reading: Reading, isPerson: boolean, found: Map<number, FoundName>) {
+    const joined = new Set<number>()
+    const { asked, numbers } = yield* candidatesFor(reading, isPerson, joined)
+    searching.begin(asked)
+    for (let i = 0; i < numbers.length; i++) {
+      const number = numbers[i] as number
+      const { score, evidence } = searching.compare(number, joined.has(number))
+      const name = number < names ? number : (others[number - names] as number)
+      if (score >= MIN_FOUND_SCORE && isMore({ score, evidence }, found.get(name)))
+        found.set(name, { name, score, evidence })
+      if (i % COMPARISONS_PER_STEP === 0) yield
     }
-    return found.toSorted((a, b) => b.score - a.score || b.evidence - a.evidence || a.name - b.name)
   }
 
-  const askOnce = (name: string, isPerson: boolean): Asked => {
-    if (lastAsked?.name !== name || lastAsked.asked.isPerson !== isPerson) {
-      const words = run(askName(name, isPerson, vocabulary))
-      lastAsked = { name, asked: { ...words, weights: weightsOf(words, exactly) } }
+  function* search(name: string): Generator<void, FoundName[]> {
+    const found = new Map<number, FoundName>()
+    for (const kind of kinds)
+      for (const reading of readingsOf(name, kind === 1)) yield* searchIn(reading, kind === 1, found)
+    return [...found.values()].toSorted(
+      (a, b) => b.score - a.score || b.evidence - a.evidence || a.name - b.name,
+    )
+  }
+
+  const ask = (reading: Reading, isPerson: boolean): Asked => {
+    const words = run(askName(reading, isPerson, vocabulary))
+    return { ...words, weights: weightsOf(words, exactly) }
+  }
+
+  const askOnce = (name: string, isPerson: boolean): readonly [Asked, ...Asked[]] => {
+    if (lastAsked?.name !== name || lastAsked.asked[0].isPerson !== isPerson) {
+      const [first, ...more] = readingsOf(name, isPerson)
+      const asked = [ask(first, isPerson), ...more.map((reading) => ask(reading, isPerson))] as const
+      lastAsked = { name, asked }
     }
     return lastAsked.asked
+  }
+
+  const compareReading = (asked: Asked, number: number): Comparison => {
+    comparing.begin(asked)
+    const { score, evidence, outOfOrder } = comparing.compare(number, true)
+    const listed = { words: comparing.textsOf(), legalForms: formSets[formSet[number] as number] ?? [] }
+    return {
+      ...{ score, evidence, outOfOrder },
+      pairs: comparing.scorer.pairs(),
+      form: comparing.formOf(number),
+      asked: { words: asked.forms.map(({ text }) => text), legalForms: asked.legalForms },
+      listed,
+    }
   }
 
   const ownRarityOf = (word: string): number | undefined => {
@@ -396,17 +447,11 @@ const createSearch = (parts: Parts, weights: Weights): NameIndex => {
     bytes: [...packed.map(({ byteLength }) => byteLength), ...sizes].reduce((sum, bytes) => sum + bytes, 0),
     search,
     compare(name, number) {
-      const asked = askOnce(name, isPerson[number] === 1)
-      comparing.begin(asked)
-      const { score, evidence, outOfOrder } = comparing.compare(number, true)
-      const listed = { words: comparing.textsOf(), legalForms: formSets[formSet[number] as number] ?? [] }
-      return {
-        ...{ score, evidence, outOfOrder },
-        pairs: comparing.scorer.pairs(),
-        form: comparing.formOf(number),
-        asked: { words: asked.forms.map(({ text }) => text), legalForms: asked.legalForms },
-        listed,
-      }
+      const other = otherReadings.get(number)
+      const readings = other === undefined ? [number] : [number, other]
+      return askOnce(name, isPerson[number] === 1)
+        .flatMap((asked) => readings.map((reading) => compareReading(asked, reading)))
+        .reduce((best, one) => (isMore(one, best) ? one : best))
     },
     rarityOf: ownRarityOf,
     rarityLike: (word) => ownRarityOf(word) ?? rarityLike(vocabulary.find(new TokenForm(word)), rarityOf),

@@ -4,12 +4,12 @@
  * @module
  */
 import { findLegalForms, type LegalForm } from './legal-forms.ts'
-import { HONORIFICS, NUMBERS, TENS } from './name-words.ts'
-import { foldWord, latinOf, plainWord, SYLLABIC } from './scripts.ts'
+import { ALSO_NAMES, GENERATIONS, isTitle, NUMBERS, TENS } from './name-words.ts'
+import { foldWord, latinOf, plainWord, SYLLABIC, scriptOf } from './scripts.ts'
 
-/** More words than any name has that must be told apart; the rest is left out. */
-export const MAX_NAME_TOKENS = 16
-const MAX_TOKEN_CHARACTERS = 40
+/** Words of a name that are compared, which are bits of a number; the rest is left out. */
+export const MAX_NAME_TOKENS = 30
+export const MAX_TOKEN_CHARACTERS = 40
 /** Initials with full stops are words of their own; longer ones are one word: `C.B.A.` */
 const MIN_ACRONYM_LETTERS = 3
 
@@ -19,8 +19,8 @@ const CAMEL_CASE = /(?<=\p{Ll}{3})(?=\p{Lu}\p{Ll}{2})/gu
 const AND = /[&+＆]/gu
 /** Apostrophes are part of words. */
 const BETWEEN_WORDS = /(?:(?!['’‘`"״׳])[\s\p{P}\p{S}])+/u
-/** Quotation marks, and marks of directions and joins. */
-const INVISIBLE = /\p{Cf}/gu
+/** Marks of directions and joins, and what is a letter but shows nothing, such as the fillers of Hangul. */
+const INVISIBLE = /[\p{Default_Ignorable_Code_Point}\p{Cf}]/gu
 const APOSTROPHES = /['’‘`"״׳ʼ]/gu
 /** The article is written with its word: `الحسن`. */
 const ARABIC_ARTICLE = /^ال(?!له$)(?=\p{L}{2})/u
@@ -31,9 +31,13 @@ const SERVANT = /^abd[aeiu]l$/
 const ARTICLES = /^(?:[aeu]l|[aeu]([rsnztd]))$/
 
 export interface ReadName {
-  /** In their order; empty where the text has neither letters nor digits. */
+  /** In their order, without titles; empty where the text has neither letters nor digits. */
   readonly words: readonly string[]
+  /** The same with titles and numbers that may be names, where it has any: `Hafiz Saeed`. */
+  readonly asWritten: readonly string[] | undefined
   readonly forms: readonly LegalForm[]
+  /** Whether it has more words, or longer ones, than are compared. */
+  readonly isCut: boolean
 }
 
 /** `A.B.C.` as one word, `J.R.` as two initials. */
@@ -45,9 +49,10 @@ const joinAcronym = (dotted: string): string => {
 /** Words as they stand, each of one script. */
 const splitWords = (name: string): string[] =>
   name
+    // Before they are composed: they would keep a letter and its mark apart.
+    .replaceAll(INVISIBLE, '')
     // Composed (NFKC) rather than decomposed: a transliteration reads й and 김 whole, not their parts.
     .normalize('NFKC')
-    .replaceAll(INVISIBLE, '')
     .replaceAll(CAMEL_CASE, ' ')
     .replaceAll(AND, ' and ')
     .replaceAll(DOTTED, joinAcronym)
@@ -55,7 +60,6 @@ const splitWords = (name: string): string[] =>
     .split(BETWEEN_WORDS)
     .map((word) => foldWord(word.replaceAll(APOSTROPHES, '')))
     .filter((word) => /[\p{L}\p{N}]/u.test(word))
-    .map((word) => word.slice(0, MAX_TOKEN_CHARACTERS))
 
 /** Words that every script and language has for `and`, and the article: they tell nothing. */
 const EMPTY = new Set(['and', 'und', 'the', 'та', 'і', 'и', 'و'])
@@ -75,13 +79,18 @@ const joinLetters = (words: readonly string[]): string[] => {
   return found
 }
 
-/** `twenty first`, `XXI` and `21st` as `21`. */
-const asNumber = (words: readonly string[]): string[] => {
+/** What a word may mean as a title or a number; a syllable that reads like one is none. */
+const lettersOf = (word: string): string => (['han', 'hangul'].includes(scriptOf(word)) ? '' : latinOf(word))
+
+type IsWord = (word: string) => boolean
+
+/** `twenty first`, `XXI` and `21st` as `21`. @param isWord tells words that are read as they are */
+const asNumbers = (words: readonly string[], isWord: IsWord): string[] => {
   const found: string[] = []
   let tens = 0
   for (const word of words) {
-    const number = NUMBERS.get(word) ?? /^(\d+)(?:st|nd|rd|th)$/.exec(word)?.[1]
-    const ten = TENS.get(word)
+    const number = (isWord(word) ? undefined : NUMBERS.get(word)) ?? /^(\d+)(?:st|nd|rd|th)$/.exec(word)?.[1]
+    const ten = isWord(word) ? undefined : TENS.get(word)
     if (ten !== undefined) tens = ten
     if (ten !== undefined) found.push(String(ten))
     else if (tens > 0 && number !== undefined && Number(number) < 10)
@@ -109,6 +118,22 @@ const splitCompounds = (words: readonly string[]): string[] => {
   return found
 }
 
+/** @param isKept tells words that are neither title nor number */
+const tellingWords = (all: readonly string[], isPerson: boolean, isKept: IsWord): string[] => {
+  const named = asNumbers(all, (word) => isKept(word) || (isPerson && !GENERATIONS.has(word)))
+  const told = (isPerson ? named : joinLetters(named)).filter((word) => !EMPTY.has(word))
+  const words = splitCompounds(told.length > 0 ? told : named)
+  const telling = words.filter((word) => isKept(word) || !isTitle(lettersOf(word)))
+  return telling.length > 0 ? telling : words
+}
+
+const isAlsoName: IsWord = (word) => ALSO_NAMES.has(lettersOf(word))
+
+const isTooLong = (words: readonly string[]): boolean =>
+  words.length > MAX_NAME_TOKENS || words.some(({ length }) => length > MAX_TOKEN_CHARACTERS)
+const cut = (words: readonly string[]): string[] =>
+  words.slice(0, MAX_NAME_TOKENS).map((word) => word.slice(0, MAX_TOKEN_CHARACTERS))
+
 /**
  * The words of a name, in its order, and its legal forms. A name that is nothing but titles keeps them.
  * @param isPerson so that no word is taken for a legal form
@@ -117,12 +142,27 @@ export const readName = (name: string, isPerson = false): ReadName => {
   const all = splitWords(name)
   const found = isPerson ? [] : findLegalForms(all.map(plainWord))
   const inForm = new Set(found.flatMap(({ from, to }) => all.slice(from, to).map((_, i) => from + i)))
-  const named = asNumber(all.filter((_, i) => !inForm.has(i)))
-  const told = (isPerson ? named : joinLetters(named)).filter((word) => !EMPTY.has(word))
-  const words = splitCompounds(told.length > 0 ? told : named)
-  const telling = words.filter((word) => !HONORIFICS.has(latinOf(word)))
+  const named = all.filter((_, i) => !inForm.has(i))
+  const words = tellingWords(named, isPerson, () => false)
+  const written = named.some(isAlsoName) ? tellingWords(named, isPerson, isAlsoName) : words
+  const asWritten = written.join(' ') === words.join(' ') ? undefined : written
   return {
-    words: (telling.length > 0 ? telling : words).slice(0, MAX_NAME_TOKENS),
+    words: cut(words),
+    asWritten: asWritten && cut(asWritten),
     forms: found.map(({ form }) => form),
+    isCut: isTooLong(asWritten ?? words),
   }
+}
+
+export type Reading = Pick<ReadName, 'words' | 'forms'>
+
+/** How a name is compared: in each of these ways, of which the best counts. */
+export const readingsOf = (name: string, isPerson: boolean): readonly [Reading, ...Reading[]] => {
+  const { words, asWritten, forms } = readName(name, isPerson)
+  return asWritten === undefined
+    ? [{ words, forms }]
+    : [
+        { words, forms },
+        { words: asWritten, forms },
+      ]
 }

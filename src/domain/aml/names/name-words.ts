@@ -2,13 +2,22 @@
 
 const words = (text: string): ReadonlySet<string> => new Set(text.trim().split(/\s+/))
 
-/** Titles and forms of address. They are left out of names wherever they stand. */
-export const HONORIFICS = words(`
-  mr mrs ms miss mx dr prof professor sir dame lord lady madam madame mme mlle monsieur herr frau senor senora sr sra
-  jr hon honourable honorable rev reverend fr imam mullah maulavi maulana mawlawi molvi hajji haji hadji alhaj alhaji hajj sheikh
-  shaykh shaikh sheik shaykh ustad ustaz qari hafiz sayyid sayed seyyed seyed syed gen general col colonel lt maj major capt captain brig brigadier
-  adm admiral sgt cmdr commander marshal ing dipl mag esq phd md doktor gospodin gospozha pan pani
+/** Titles and forms of address that nobody is called by. */
+const TITLES = words(`
+  mr mrs ms miss mx dr prof professor madam madame mme mlle monsieur frau senor senora sra jr honourable honorable reverend colonel lt capt
+  captain brigadier sgt cmdr dipl esq phd doktor gospodin gospozha
 `)
+
+/** Titles that are names of other people, and numbers that are: `Hafiz Saeed`, `Pan Wei`, `Xi Jinping`. */
+export const ALSO_NAMES = words(`
+  sir dame lord lady herr sr hon rev fr imam mullah maulavi maulana mawlawi molvi hajji haji hadji alhaj alhaji hajj sheikh shaykh shaikh sheik
+  ustad ustaz qari hafiz sayyid sayed seyyed seyed syed gen general col maj major brig adm admiral commander marshal ing mag md pan pani
+  xi vi ten
+`)
+
+/** Whether a word may be left out of a name as a title, wherever it stands. */
+export const isTitle = (letters: string): boolean =>
+  TITLES.has(letters) || (ALSO_NAMES.has(letters) && !NUMBERS.has(letters))
 
 /** Particles and function words: they count, but little. */
 const PARTICLES = words(`
@@ -54,6 +63,7 @@ const GEOGRAPHIC = words(`
 export const kindFactor = (letters: string, isPerson: boolean): number => {
   if (letters.length === 1) return 0.4
   if (PARTICLES.has(letters)) return 0.25
+  if (isTitle(letters)) return 0.4
   if (!isPerson && GENERIC.has(letters)) return 0.45
   if (!isPerson && GEOGRAPHIC.has(letters)) return 0.55
   return isPatronymic(letters) ? 0.7 : 1
@@ -90,6 +100,8 @@ export const NUMBERS: ReadonlyMap<string, string> = new Map([
   ['hundred', '100'],
   ['thousand', '1000'],
 ])
+/** The numbers that stand in names of persons. */
+export const GENERATIONS = words('ii iii iv second third fourth')
 export const TENS: ReadonlyMap<string, number> = new Map(
   'twenty thirty forty fifty sixty seventy eighty ninety'.split(' ').map((word, i) => [word, 20 + 10 * i]),
 )

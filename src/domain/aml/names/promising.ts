@@ -23,7 +23,7 @@ export interface WeightBounds {
  * @param least of the scores that are looked for
  */
 export const createPromising = (
-  { byWord, isPerson, names }: Parts,
+  { byWord, isPerson, readings: names }: Parts,
   { inNames, totals, initials }: Weights,
   least: number,
 ) => {

@@ -1,7 +1,7 @@
 /** Names with all that their comparison needs. @module */
 import type { LegalForm } from './legal-forms.ts'
 import { type Place, placeOf, type WeightedName } from './name-score.ts'
-import { MAX_NAME_TOKENS, readName } from './name-tokens.ts'
+import { MAX_NAME_TOKENS, type Reading } from './name-tokens.ts'
 import { isCommonWord, isTelling, kindFactor } from './name-words.ts'
 import { TokenForm, tokenSimilarity } from './token-similarity.ts'
 import type { Vocabulary, WordsAlike } from './vocabulary.ts'
@@ -112,13 +112,12 @@ export const rarityLike = ({ ids, similarities }: WordsAlike, rarityOf: (id: num
 const bitsWith = (forms: readonly TokenForm[], trait: number): number =>
   forms.reduce((bits, form, i) => ((traitsOf(form) & trait) === 0 ? bits : bits | (1 << i)), 0)
 
-/** Looks up the words of a name; to be run to its end, with pauses where it yields. */
+/** Looks up the words of a name in one reading; to be run to its end, with pauses where it yields. */
 export function* askName(
-  name: string,
+  { words, forms: legalForms }: Reading,
   isPerson: boolean,
   vocabulary: Vocabulary,
 ): Generator<void, AskedWords> {
-  const { words, forms: legalForms } = readName(name, isPerson)
   const forms = words.map((word) => new TokenForm(word))
   const alike: WordsAlike[] = []
   for (const form of forms) {

@@ -3,6 +3,7 @@ import { randomUUID } from 'node:crypto'
 import type { Caller } from '../../../caller.ts'
 import { type Clock, iso } from '../../../clock.ts'
 import { fail } from '../../../errors.ts'
+import { attempted } from '../../../ledger/attempts.ts'
 import type { Decide } from '../../../ledger/decision.ts'
 import type { Ledger } from '../../../ledger/ledger.ts'
 import { type Logs, named } from '../../../ledger/logs.ts'
@@ -13,7 +14,7 @@ import { CHECK_TYPES, type CheckType } from '../entry.ts'
 import { inTypeOrder } from '../lists/list-source.ts'
 import type { ListsService } from '../lists/lists.ts'
 import type { Subscribe, Subscription, SubscriptionEnded } from '../schemas-subscriptions.ts'
-import type { Screened, Subject } from '../screening.ts'
+import { COMPARED_AT_MOST, isTooLong, type Screened, type Subject } from '../screening.ts'
 import { checkCoverage, checkIdentifiers, type KnownPerson } from '../service.ts'
 import {
   addFindings,
@@ -123,11 +124,11 @@ export const createSubscriptions = (deps: SubscriptionsDeps) => {
     }
   }
 
-  /** @returns what begins a subscription or replaces it; it answers false where somebody else did so first */
+  /** @returns what begins a subscription or replaces it; it answers undefined where somebody else did so first */
   const subscription = async (
     held: HeldPerson,
     wanted: Omit<SubjectRecord, 'about'>,
-  ): Promise<Decide<boolean>> => {
+  ): Promise<Decide<true | undefined>> => {
     const { person, sealing } = held
     const revision = await findRevision(database, person)
     const last = await findSubscription(database, person)
@@ -137,6 +138,7 @@ export const createSubscriptions = (deps: SubscriptionsDeps) => {
     const record: SubjectRecord = { ...wanted, about: isSame ? lastRecord.about : randomUUID() }
     const sealed = subjectRecords.seal(sealing, person.subject, record)
     const snapshot = lists.current()
+    if (isTooLong(record.name)) refuseName('not_comparable', `must have at most ${COMPARED_AT_MOST}`)
     const resultOf: (type: CheckType) => Screened =
       (await snapshot.screening.screen(subjectOf(record))) ??
       refuseName('not_comparable', 'must have a word of two letters or digits')
@@ -144,7 +146,7 @@ export const createSubscriptions = (deps: SubscriptionsDeps) => {
     const prepared = prepareFindings(security, { person, sealing, subject: record, snapshot, resultOf, now })
     const over = (await findingsOf(held)).filter((one) => one.record.subject.about !== record.about)
     return (tx) => {
-      if (isOvertaken(tx, person, revision) || !held.hold(tx)) return false
+      if (isOvertaken(tx, person, revision) || !held.hold(tx)) return undefined
       overtake(tx, person)
       const { index: entry_index } = tx.append({
         type: 'attest',
@@ -186,12 +188,13 @@ export const createSubscriptions = (deps: SubscriptionsDeps) => {
       checkIdentifiers(input)
       checkCoverage(lists.current(), types)
       const wanted = await recordOf(caller, input, types)
-      for (let attempt = 0; attempt < MAX_ATTEMPTS; attempt++) {
+      const subscribed = await attempted(caller, MAX_ATTEMPTS, async (asker) => {
         const held = await persons.open(caller, input.userId)
-        if (await ledger.append(caller, await subscription(held, wanted)))
-          return shown(await known(caller, input.userId))
-      }
-      return fail('conflict', { message: 'The subscription is being changed by others; try again.' })
+        return ledger.append(asker, await subscription(held, wanted))
+      })
+      if (!subscribed)
+        fail('conflict', { message: 'The subscription is being changed by others; try again.' })
+      return shown(await known(caller, input.userId))
     },
 
     /** What is known of somebody who is screened again. @throws AppError not_found */

@@ -8,7 +8,15 @@ import type { Database } from '../../../store/database.ts'
 import type { PersonAccess } from '../../kyc/person-access.ts'
 import { type CheckType, entryDigest } from '../entry.ts'
 import { isSameVersion, type Snapshot } from '../lists/snapshots.ts'
-import { HIT_SCORE, MAX_MATCHES, REVIEW_SCORE, riskOf, type ScreeningResult, worse } from '../screening.ts'
+import {
+  HIT_SCORE,
+  isTooLong,
+  MAX_MATCHES,
+  REVIEW_SCORE,
+  riskOf,
+  type ScreeningResult,
+  worse,
+} from '../screening.ts'
 import { type OpenedFinding, openFinding } from './found.ts'
 import { COMPARISON_NUMBER, type SubjectRecord, subjectRecords } from './records.ts'
 import { findFindingsOf, findSubscription, type SubscriptionRow } from './store.ts'
@@ -74,14 +82,26 @@ const ofType = (
   }
 }
 
+/** Nobody is clear by a name of which only a part is compared: earlier versions have taken such. */
+const notComparable = (type: CheckType): ReturnType<typeof ofType> => ({
+  checkType: type,
+  result: 'review',
+  reason: 'name_not_comparable',
+  riskScore: riskOf('review', REVIEW_SCORE),
+})
+
 const watchedStandings = (
-  { checkTypes }: SubjectRecord,
+  { checkTypes, name }: SubjectRecord,
   row: SubscriptionRow,
   { judged, snapshot }: { readonly judged: readonly Judged[]; readonly snapshot: Snapshot },
 ): Standing[] => {
   const checkedAt = row.screened_at
   const isOutdated = row.lists_version < snapshot.number || row.comparison < COMPARISON_NUMBER
-  return checkTypes.map((type) => ({ ...ofType(type, judged), checkedAt, isOutdated }))
+  const isCut = isTooLong(name)
+  return checkTypes.map((type) => {
+    const said = ofType(type, judged)
+    return { ...(isCut && said.result === 'clear' ? notComparable(type) : said), checkedAt, isOutdated }
+  })
 }
 
 const foundStandings = (judged: readonly Judged[], snapshot: Snapshot): Standing[] =>

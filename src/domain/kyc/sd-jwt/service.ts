@@ -13,6 +13,7 @@ import type { Ledger } from '../../../ledger/ledger.ts'
 import type { StatusesService } from '../../status/service.ts'
 import { dayNumber, dayOf, yearsBetween } from '../calendar-date.ts'
 import { entrySubject, erasedClaim } from '../erasure.ts'
+import { birthDateOf } from '../person-records.ts'
 import type { KycService } from '../service.ts'
 import { createPossession, type ProvenKey } from './possession.ts'
 import { type CredentialNonce, type IssueSdJwt, SD_JWT_FORMAT, type SdJwtIssued } from './schemas.ts'
@@ -47,7 +48,8 @@ interface Issuing {
 }
 
 const attributesOf = ({ record }: Attested, at: number): SdJwtContent['attributes'] => {
-  const { data, birthDate, country } = record
+  const { data, country } = record
+  const birthDate = birthDateOf(record)
   const years = birthDate === undefined ? undefined : yearsBetween(dayNumber(birthDate), dayNumber(dayOf(at)))
   return {
     given_name: data.givenName,

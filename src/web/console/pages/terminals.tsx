@@ -118,6 +118,25 @@ const Waiting = ({ queued }: Pick<Terminal, 'queued'>) => {
   )
 }
 
+/** What becomes of what waits on a terminal that is revoked. */
+const Stranded = ({ queued }: Pick<Terminal, 'queued'>) => {
+  const { count, sum } = queued ?? { count: 0, sum: [] }
+  return (
+    <p>
+      {count > 0 && (
+        <strong>
+          {[`As last told, ${number(count)} ${count === 1 ? 'payment waits' : 'payments wait'} on it`]
+            .concat(sum.map(({ amount, currency }) => money(amount, currency)))
+            .join(', ')}
+          .{' '}
+        </strong>
+      )}
+      What it has taken offline and not uploaded can’t be uploaded afterwards. Unless it was lost or stolen,
+      let it upload first.
+    </p>
+  )
+}
+
 interface ListProps {
   readonly terminals: readonly Terminal[]
   readonly merchants: Merchants
@@ -243,10 +262,8 @@ export const Terminals = ({ me }: PageProps) => {
             await reading.again()
           }}
         >
-          <p>
-            The till can take no more payments, for good, and its API key is revoked as well. What it has
-            taken offline and not uploaded arrives as late payments, which you decide.
-          </p>
+          <p>The till can take no more payments, for good, and its API key is revoked as well.</p>
+          <Stranded queued={revoked.queued} />
         </Confirm>
       )}
     </Main>

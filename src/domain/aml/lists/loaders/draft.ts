@@ -34,8 +34,19 @@ export type Published = number | undefined
 /** The entries of a list, in the order of its file. */
 export type Entries = AsyncGenerator<ListEntry, Published>
 
-const distinct = <T>(values: readonly T[], key: (value: T) => string): T[] =>
-  [...new Map(values.toReversed().map((value) => [key(value), value])).values()].reverse()
+/** Each once, where it stands first. @param better whether a later one is kept in its place */
+const distinct = <T>(
+  values: readonly T[],
+  key: (value: T) => string,
+  better: (later: T, kept: T) => boolean = () => false,
+): T[] => {
+  const found = new Map<string, T>()
+  for (const value of values) {
+    const kept = found.get(key(value))
+    if (kept === undefined || better(value, kept)) found.set(key(value), value)
+  }
+  return [...found.values()]
+}
 
 /** Half a surrogate pair, which has no canonical JSON, becomes U+FFFD. */
 const wellFormed = (text: string): string => text.replaceAll(/\p{Cs}/gu, '\uFFFD')
@@ -56,6 +67,8 @@ export const finishDraft = (file: ListFile, line: number | undefined, draft: Dra
   const names = distinct(
     draft.names.map(cleanName).filter(({ text }) => text !== ''),
     ({ text }) => text,
+    // Weak only where its publisher never calls it anything else.
+    (later, kept) => kept.weak === true && later.weak !== true,
   ).slice(0, MAX_NAMES)
   if (names.length === 0) refuse(`the entry ${id} has no name`)
   const identifiers = draft.identifiers
