@@ -67,16 +67,18 @@ export const openRecords = async () => {
   return {
     pairing: () => db.get('kept', 'pairing') as Promise<Pairing | undefined>,
     /**
-     * Keeps it, unless that of another terminal is kept, whose secrets would be lost.
+     * Keeps it, unless one is kept, whose secrets would be lost: another window may be pairing as well.
      * @returns the pairing that is kept now
      */
     async pair(pairing: Pairing): Promise<Pairing> {
-      const change = db.transaction('kept', 'readwrite')
-      const earlier = (await change.store.get('pairing')) as Pairing | undefined
-      const isOther = earlier !== undefined && earlier.terminalId !== pairing.terminalId
-      if (!isOther) await change.store.put(pairing, 'pairing')
-      await change.done
-      return isOther ? earlier : pairing
+      try {
+        await db.add('kept', pairing, 'pairing')
+        return pairing
+      } catch (error) {
+        const earlier = (await db.get('kept', 'pairing')) as Pairing | undefined
+        if (earlier === undefined) throw error
+        return earlier
+      }
     },
     async unpair(): Promise<void> {
       await db.delete('kept', 'pairing')

@@ -242,10 +242,10 @@ export const pair = async (pairing: Pairing): Promise<string | undefined> => {
     return `${location.host} does not answer. Pairing needs the network; payments don’t.`
   }
   const kept = await records.pair(pairing)
-  if (kept !== pairing)
+  if (kept.terminalId !== pairing.terminalId)
     return `This device is ${kept.label} already: another window was paired meanwhile. Go on there, or load this page again.`
   await set({ shiftSince: systemClock.now() })
-  await open(pairing)
+  await open(kept)
   return undefined
 }
 
