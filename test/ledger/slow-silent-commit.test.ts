@@ -1,39 +1,24 @@
 /** Commits of PostgreSQL whose answers never come, while the connection stays: a standby that was lost, or a network that drops packets. */
 import { expect } from 'chai'
-import type { Ledger } from '../../src/ledger/ledger.ts'
-import { type Database, openDatabase } from '../../src/store/database.ts'
-import { callerOf, claiming, expectWholeLog, ledgerOn } from '../support/ledger.ts'
-import { type BreakingProxy, startBreakingProxy } from '../support/servers/breaking-proxy.ts'
-import { createPostgresDatabase, onPostgres } from '../support/servers/database.ts'
-import type { ScratchDatabase } from '../support/servers/scratch-database.ts'
+import { callerOf, claiming } from '../support/ledger.ts'
+import { type BreakingLedger, openBreakingLedger } from '../support/servers/breaking-ledger.ts'
+import { onPostgres } from '../support/servers/database.ts'
 
 onPostgres.describe('ledger whose commit is not answered', function () {
   this.timeout(60_000)
-  let fresh: ScratchDatabase
-  let proxy: BreakingProxy
-  let database: Database
-  let ledger: Ledger
+  let opened: BreakingLedger
   const alice = callerOf('org_alice')
   before(async () => {
-    fresh = await createPostgresDatabase()
-    proxy = await startBreakingProxy(fresh.url)
-    database = await openDatabase({ databaseUrl: proxy.url, dataDir: 'memory' })
-    ledger = await ledgerOn(database)
+    opened = await openBreakingLedger()
   })
-  after(async () => {
-    await expectWholeLog(database)
-    await ledger.close()
-    await database.close()
-    await proxy.close()
-    await fresh.drop()
-  })
+  after(() => opened.close())
 
   const commits: readonly [what: string, commit: (name: string) => Promise<unknown>][] = [
-    ['a batch', (name) => ledger.append(alice, claiming(name))],
+    ['a batch', (name) => opened.ledger.append(alice, claiming(name))],
     [
       'a change',
       async (name) =>
-        ledger.transact(alice, async (trx) => {
+        opened.ledger.transact(alice, async (trx) => {
           await trx.raw('SELECT 1')
           return { entry: { type: 'account', data: { name } }, result: name }
         }),
@@ -42,14 +27,14 @@ onPostgres.describe('ledger whose commit is not answered', function () {
   for (const [what, commit] of commits)
     it(`finds out that ${what} took place, and waits for no other connection that is as old`, async () => {
       // Further sessions that are idle.
-      const idle = await Promise.all([database.session(), database.session()])
+      const idle = await Promise.all([opened.database.session(), opened.database.session()])
       for (const session of idle) {
         await session.query('SELECT 1')
         session.release()
       }
-      const { size } = await ledger.head()
-      proxy.breakAt('COMMIT', 'silent')
+      const { size } = await opened.ledger.head()
+      opened.proxy.breakAt('COMMIT', 'silent')
       await commit(`silent ${what}`)
-      expect((await ledger.head()).size).to.equal(size + 1)
+      expect((await opened.ledger.head()).size).to.equal(size + 1)
     })
 })
