@@ -175,7 +175,10 @@ export const createSigners = async ({ database: { knex }, sealing, clock }: Deps
   const read = (): Promise<SigningKeyRow[]> =>
     knex<SigningKeyRow>('signing_keys').orderBy([{ column: 'created_at', order: 'desc' }, 'kid'])
 
-  const rows = createRecent({ ttlMs: KEY_CACHE_MS, maxEntries: 1, clock, load: read })
+  const remembered = { ttlMs: KEY_CACHE_MS, maxEntries: 1, clock, load: read }
+  const rows = createRecent(remembered)
+  /** Read for ids that aren't among the rows. Strangers may make up any number of them. */
+  const reread = createRecent(remembered)
 
   const newRow = (purpose: SigningPurpose, alg: SigningAlgorithm, version: number) => {
     const { jwk, secret } = generate(alg)
@@ -197,6 +200,7 @@ export const createSigners = async ({ database: { knex }, sealing, clock }: Deps
     if (fresh.length === 0) return
     await knex('signing_keys').insert(fresh).onConflict(['purpose', 'alg', 'version']).ignore()
     rows.clear()
+    reread.clear()
   }
 
   const current = (all: readonly SigningKeyRow[], purpose: SigningPurpose, alg: SigningAlgorithm) =>
@@ -243,7 +247,7 @@ export const createSigners = async ({ database: { knex }, sealing, clock }: Deps
     async publicKey(purpose, alg, kid) {
       const isIt = (row: SigningKeyRow) => row.purpose === purpose && row.alg === alg && row.kid === kid
       // Another server may have made it a moment ago.
-      const found = (await rows.get('')).find(isIt) ?? (await read()).find(isIt)
+      const found = (await rows.get('')).find(isIt) ?? (await reread.get('')).find(isIt)
       return found?.public_jwk
     },
 

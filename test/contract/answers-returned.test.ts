@@ -1,5 +1,6 @@
 /** Answers that come back whole to the route that checks what they made. */
 import { expect } from 'chai'
+import type { OrganisationPage } from '../../src/domain/accounts/schemas.ts'
 import type { AuditPage } from '../../src/domain/audit/schemas.ts'
 import type { ZkpProof } from '../../src/domain/audit/schemas-zkp.ts'
 import type { BatchOutcomes } from '../../src/domain/tickets/schemas.ts'
@@ -246,7 +247,13 @@ describe('an answer that comes back whole', () => {
     await post('/api/webhooks', { label: 'a', url: 'https://hooks.shop.example/a', events: ['proof.spent'] })
     const { body: list } = await app.request<WebhookList>('GET', '/api/webhooks', { key })
     const webhook = list.webhooks[0] as Webhook
-    const organisation = { organisationId: (await app.organisation()).organisationId }
+    await app.organisation()
+    const { body: listed } = await app.request<OrganisationPage>(
+      'GET',
+      '/console/api/organisations?limit=1',
+      { key: app.adminKey },
+    )
+    const organisation = listed.organisations[0] ?? expect.fail('no organisation')
     const { body: policy } = await app.request<object>('GET', '/console/api/policies/yesno', { key })
     const { body: posting } = await app.request<{ posting: string }>('GET', '/console/api/posting', {
       key: app.adminKey,

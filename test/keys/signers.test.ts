@@ -58,9 +58,10 @@ describe('signing keys', () => {
     expect(await signers.publicKey('results', 'Ed25519', kid)).to.equal(undefined)
     expect(await signers.publicKey('tokens', 'ES256', kid)).to.equal(undefined)
     expect(await signers.publicKey('tokens', 'Ed25519', '__proto__')).to.equal(undefined)
+    const before = await create()
     const fresh = await (await create()).rotate('tokens', 'Ed25519')
-    expect(await signers.publicKey('tokens', 'Ed25519', fresh)).to.include({ crv: 'Ed25519' })
-    expect(await signers.publicKey('tokens', 'Ed25519', kid)).to.include({ crv: 'Ed25519' })
+    expect(await before.publicKey('tokens', 'Ed25519', fresh), 'at once').to.include({ crv: 'Ed25519' })
+    expect(await before.publicKey('tokens', 'Ed25519', kid)).to.include({ crv: 'Ed25519' })
   })
 
   it('sign under a context where they are ML-DSA, and under none where they are not', async () => {
@@ -164,6 +165,24 @@ describe('signing keys', () => {
       (e: unknown) => e,
     )
     expect(failure).to.be.instanceOf(SealingError)
+  })
+
+  it('are read once a second, whatever ids strangers make up, and found within that', async () => {
+    let now = Date.now()
+    const own = await createSigners({ database, sealing, clock: { now: () => now } })
+    const find = (kid: string) => own.publicKey('tokens', 'Ed25519', kid)
+    now += 1000
+    let reads = 0
+    const count = ({ sql }: { sql: string }) => {
+      if (sql.includes('signing_keys')) reads++
+    }
+    database.knex.on('query', count)
+    for (let i = 0; i < 20; i++) expect(await find(`made up ${i}`)).to.equal(undefined)
+    database.knex.removeListener('query', count)
+    expect(reads).to.equal(2)
+    const fresh = await (await create()).rotate('tokens', 'Ed25519')
+    now += 1000
+    expect(await find(fresh)).to.include({ crv: 'Ed25519' })
   })
 })
 

@@ -18,8 +18,10 @@ import type { Keys } from './keys.ts'
 import {
   type AccountCreated,
   FIXED_OF_ORGANISATION,
+  MAX_PAGE_MERCHANTS,
   type MerchantCreated,
   type MerchantList,
+  type MerchantsQuery,
   type NewAccount,
   type NewMerchant,
   type NewOrganisation,
@@ -302,20 +304,28 @@ export const createOrganisations = ({
       })
     },
 
-    /** The merchants that the caller may act for. */
-    async listMerchants(caller: Caller): Promise<MerchantList> {
+    /** A page of the merchants that the caller may act for, the oldest first. */
+    async listMerchants(
+      caller: Caller,
+      { cursor, limit = MAX_PAGE_MERCHANTS }: MerchantsQuery,
+    ): Promise<MerchantList> {
       const { default_merchant } = await byId.get(caller.organisation)
-      const bound = boundMerchant(caller)
-      const rows = await store.findMerchants(database, caller.organisation)
-      const visible = rows.filter(({ id }) => bound === undefined || bound === id)
+      const rows = await store.findMerchants(database, {
+        organisation: caller.organisation,
+        id: boundMerchant(caller),
+        after: cursor,
+        limit: limit + 1,
+      })
+      const shown = rows.slice(0, limit)
       return {
-        merchants: visible.map((row) => ({
+        merchants: shown.map((row) => ({
           merchantId: row.id,
           name: row.name,
           default: row.id === default_merchant,
           limits: row.limits,
           createdAt: iso(row.created_at),
         })),
+        nextCursor: rows.length > limit ? (shown.at(-1)?.id ?? null) : null,
       }
     },
 

@@ -5,6 +5,7 @@ import {
   Me,
   MerchantCreated,
   MerchantList,
+  MerchantsQuery,
   NewAccount,
   NewMerchant,
   NewOrganisation,
@@ -112,9 +113,11 @@ const listMerchants = route({
   scope: 'merchant',
   tag: 'Console',
   summary: 'List merchants',
+  description: 'Oldest first. A key that is bound to one merchant sees that one.',
+  query: MerchantsQuery,
   response: { 200: MerchantList },
   errors: [],
-  handler: ({ caller }, { accounts }: Services) => accounts.organisations.listMerchants(caller),
+  handler: ({ caller, query }, { accounts }: Services) => accounts.organisations.listMerchants(caller, query),
 })
 
 const createMerchant = route({

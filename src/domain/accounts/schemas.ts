@@ -158,6 +158,9 @@ export const FIXED_OF_ORGANISATION = ['organisationId', 'name', 'merchantId', 'c
 export const OrganisationChange = Type.Object(
   {
     ...Type.Partial(Type.Pick(Organisation, [...FIXED_OF_ORGANISATION])).properties,
+    accounts: Type.Optional(
+      Type.Integer({ description: 'As listed. It goes on by itself, and is not compared.' }),
+    ),
     subscription: Type.Optional(Subscription),
     rateLimitPerMinute: Type.Optional(
       Type.Integer({ minimum: 1, maximum: 10_000_000, description: 'Requests per minute.' }),
@@ -319,6 +322,19 @@ export const Merchant = Type.Object(
   },
   { title: 'Merchant' },
 )
+export type Merchant = Static<typeof Merchant>
 
-export const MerchantList = Type.Object({ merchants: Type.Array(Merchant) }, { title: 'MerchantList' })
+/** As long as the whole list was before it had pages. */
+export const MAX_PAGE_MERCHANTS = 1000
+
+export const MerchantsQuery = Type.Object({
+  cursor: Type.Optional(askedId('mer', { description: '`nextCursor` of the previous page.' })),
+  limit: pageLimit(MAX_PAGE_MERCHANTS, MAX_PAGE_MERCHANTS),
+})
+export type MerchantsQuery = Static<typeof MerchantsQuery>
+
+export const MerchantList = Type.Object(
+  { merchants: Type.Array(Merchant), nextCursor: NextCursor },
+  { title: 'MerchantList' },
+)
 export type MerchantList = Static<typeof MerchantList>

@@ -3,9 +3,6 @@ import type { Knex } from 'knex'
 import type { Database } from '../../store/database.ts'
 import { bytes, integer, json, type RowOf, table, text } from '../../store/table.ts'
 
-/** Merchants that a list shows. */
-const MAX_LISTED = 1000
-
 export const organisations = table('organisations', {
   id: text().key(),
   name: text(),
@@ -204,8 +201,25 @@ export const hasPassword = async (
   { id, password_hash }: Pick<AccountRow, 'id' | 'password_hash'>,
 ): Promise<boolean> => (await trx('accounts').where({ id, password_hash }).first('id')) !== undefined
 
-export const findMerchants = ({ knex }: Database, organisation: string): Promise<MerchantRow[]> =>
-  knex<MerchantRow>('merchants').where({ organisation }).orderBy('id').limit(MAX_LISTED)
+/** What a list of merchants is narrowed to. */
+export interface MerchantFilter {
+  readonly organisation: string
+  /** The only one that is asked for. */
+  readonly id?: string
+  /** Id of the last merchant of the page before. */
+  readonly after?: string
+  readonly limit: number
+}
+
+/** A page of an organisation's merchants, the oldest first. */
+export const findMerchants = (
+  { knex }: Database,
+  { organisation, id, after, limit }: MerchantFilter,
+): Promise<MerchantRow[]> => {
+  const query = knex<MerchantRow>('merchants').where({ organisation }).orderBy('id').limit(limit)
+  if (id !== undefined) query.where({ id })
+  return after === undefined ? query : query.where('id', '>', after)
+}
 
 export const findMerchant = ({ knex }: Database, id: string): Promise<MerchantRow | undefined> =>
   knex<MerchantRow>('merchants').where({ id }).first()

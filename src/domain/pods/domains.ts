@@ -175,7 +175,8 @@ export const createDomains = (deps: Deps) => {
         bound,
         instructions: missing.length > 0 ? missing : null,
       }
-      const isNew = bound && !(holder?.pod === podId && holder.proven)
+      // One that looks have not seen of late counts as new, since its week would go on else.
+      const isNew = bound && !(holder?.pod === podId && holder.proven && holder.absent_since === null)
       const settled = isNew ? await bind(caller, domain, podId, answer) : answer
       // What is bound stays known otherwise: nobody may have it read anew by asking.
       await (isNew ? forget(domain) : told.forget(domain))

@@ -33,13 +33,23 @@ const NO_DECISION: store.AlertDecision = {
   reason: null,
 }
 
+/** An open alert has no decision, so that nothing would keep the reason. */
+const requireKept = ({ status, reason }: AlertChange): void => {
+  if (status !== 'open' || reason === undefined) return
+  const message = 'must be left out with status `open`, which keeps no decision'
+  fail('validation_failed', { details: [{ path: '/reason', code: 'not_applicable', message }] })
+}
+
 export const createAlertDecisions = ({ ledger, clock }: Deps) => ({
   /**
    * Gives an alert another status. Nothing happens where it has that status already and no reason is given.
-   * @throws AppError not_found, insufficient_scope; read_only for a member that only the service sets
+   * @throws AppError not_found, insufficient_scope; read_only for a member that only the service sets; validation_failed
+   *   for a reason to open it again
    */
-  async decide(caller: Caller, id: string, { status, reason, ...sent }: AlertChange): Promise<Alert> {
+  async decide(caller: Caller, id: string, change: AlertChange): Promise<Alert> {
     requireOperator(caller)
+    requireKept(change)
+    const { status, reason, ...sent } = change
     const { organisation } = caller
     return ledger.transact(caller, async (trx) => {
       const row = (await store.findAlert(trx, organisation, id)) ?? fail('not_found')

@@ -104,7 +104,11 @@ export const AlertChange = Type.Object(
       description: '`open` takes the decision back; any status but `muted` ends what mutes the alert.',
     }),
     reason: Type.Optional(
-      Type.String({ minLength: 1, maxLength: MAX_REASON_CHARACTERS, description: 'Why, in your words.' }),
+      Type.String({
+        minLength: 1,
+        maxLength: MAX_REASON_CHARACTERS,
+        description: 'Why, in your words; not with `open`.',
+      }),
     ),
   },
   { title: 'SecurityAlertChange' },

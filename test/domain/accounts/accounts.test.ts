@@ -1,7 +1,8 @@
 /** Organisations, sign-up, sessions and merchants, through the real app. */
 import { expect } from 'chai'
-import type { Me } from '../../../src/domain/accounts/schemas.ts'
+import type { KeyCreated, Me, MerchantList } from '../../../src/domain/accounts/schemas.ts'
 import { sharedApp, startTestApp, type TestApp } from '../../support/app.ts'
+import { ok } from '../../support/client.ts'
 import { newAccount, signIn, signUp } from '../../support/domain/accounts.ts'
 
 interface Failure {
@@ -286,6 +287,35 @@ describe('accounts', () => {
       const { accounts } = app.services
       const stranger = await app.organisation()
       expect(await accounts.ownsMerchant(stranger.organisationId, merchantId)).to.equal(false)
+    })
+
+    it('have pages, and a key of the last one sees that one', async () => {
+      const { apiKey, organisationId, merchantId } = await app.organisation()
+      // More than a page has, as long as it can be.
+      const { rows } = await app.services.database.knex.raw(
+        `INSERT INTO merchants (id, organisation, name, limits, created_at)
+          SELECT 'mer_7' || lpad(i::text, 25, '0'), ?, 'Stall ' || i, '{}', 1 FROM generate_series(1, 1000) AS i RETURNING id`,
+        [organisationId],
+      )
+      const all = [merchantId, ...rows.map(({ id }: { id: string }) => id).sort()]
+      const page = async (query: string, key = apiKey) => {
+        const path = `/console/api/merchants${query}`
+        const { merchants, nextCursor } = await ok<MerchantList>(app, 'GET', path, { key })
+        return { ids: merchants.map((one) => one.merchantId), nextCursor }
+      }
+      expect(await page('')).to.deep.equal({ ids: all.slice(0, 1000), nextCursor: all[999] })
+      expect(await page(`?limit=2&cursor=${all[997]}`)).to.deep.equal({
+        ids: all.slice(998, 1000),
+        nextCursor: all[999],
+      })
+      expect(await page(`?cursor=${all[999]}`)).to.deep.equal({ ids: all.slice(1000), nextCursor: null })
+      const key = await ok<KeyCreated>(app, 'POST', '/console/api/keys', {
+        key: apiKey,
+        body: { label: 'stall' },
+      })
+      const keys = app.services.database.knex('api_keys').where({ id: key.keyId })
+      await keys.update({ merchant: all[1000] })
+      expect(await page('', key.apiKey)).to.deep.equal({ ids: all.slice(1000), nextCursor: null })
     })
   })
 })

@@ -1,7 +1,7 @@
 /** Custom domains, through the real app and a real DNS server. */
 import { expect } from 'chai'
 import { createDomains } from '../../../src/domain/pods/domains.ts'
-import type { PodInfo } from '../../../src/domain/pods/schemas.ts'
+import type { OwnPodList, PodInfo } from '../../../src/domain/pods/schemas.ts'
 import type { DomainCheck, DomainStatus } from '../../../src/domain/pods/schemas-domains.ts'
 import { findDueDomains, postponeCheck, updateDomain } from '../../../src/domain/pods/store.ts'
 import type { VerificationResult } from '../../../src/domain/verification/schemas.ts'
@@ -360,6 +360,21 @@ describe('custom domains', () => {
     expect(entries.filter((entry) => entry.includes('pod.domain_dropped'))).to.have.length(1)
     dns.fail(domain, undefined)
     expect((await check({ domain, podId: pod.podId })).body.bound).to.equal(true)
+  })
+
+  it('are seen by their owner\u2019s check too, from which the week is counted anew', async () => {
+    const { podId } = await bound()
+    const unseenSince = async () => {
+      const { body } = await app.request<OwnPodList>('GET', '/console/api/pods', { key: owner.apiKey })
+      return body.pods[0]?.domains[0]?.unseenSince
+    }
+    dns.fail(domain, 'SERVFAIL')
+    now += DAY_MS
+    await app.services.domains.recheck()
+    expect(await unseenSince()).to.be.a('string')
+    dns.fail(domain, undefined)
+    expect((await check({ domain, podId })).body.bound).to.equal(true)
+    expect(await unseenSince()).to.equal(null)
   })
 
   it('are 20 a pod, exactly, and the next takes the place of one whose records are gone', async () => {

@@ -176,6 +176,13 @@ describe('decisions on security alerts', () => {
       'validation_failed',
       '/reason',
     ])
+    await decide(id, { status: 'muted', reason: 'A till of the workshop.' })
+    expect(await refused({ status: 'open', reason: 'It is back.' })).to.deep.equal([
+      422,
+      'validation_failed',
+      '/reason',
+    ])
+    expect(await idsWith('muted')).to.deep.equal([id])
     expect((await ask('alr_00000000000000000000000000', { status: 'open' })).status).to.equal(404)
   })
 

@@ -84,7 +84,9 @@ const Decide = ({ act, done, close }: { readonly act: Act; done(): Promise<void>
         <AlertText alert={alert} />
       </p>
       <p>{decision.text}</p>
-      <Field name="reason" label="Reason" rows={3} maxLength={MAX_REASON_CHARACTERS} />
+      {decision.to !== 'open' && (
+        <Field name="reason" label="Reason" rows={3} maxLength={MAX_REASON_CHARACTERS} />
+      )}
     </FormDialog>
   )
 }

@@ -1,15 +1,16 @@
 /** Merchants: whom payments are for. @module */
-import type { MerchantCreated, MerchantList } from '../../../domain/accounts/schemas.ts'
+import type { Merchant, MerchantCreated, MerchantList } from '../../../domain/accounts/schemas.ts'
 import { mayChange, type PageProps } from '../page.ts'
 import { Field, Form, textIn } from '../parts/form.tsx'
 import { LimitFields, LimitsText, limitsIn } from '../parts/limits.tsx'
-import { Loaded, useReading } from '../parts/loaded.tsx'
+import { Loaded, More, usePages } from '../parts/loaded.tsx'
 import { Main } from '../parts/main.tsx'
 import { Table } from '../parts/table.tsx'
 import { State, Time } from '../parts/text.tsx'
 import { ask } from '../session.ts'
 
 const MAX_NAME_CHARACTERS = 100
+const ROWS_PER_PAGE = 50
 
 const CreateMerchant = ({ created }: { created(): Promise<void> }) => (
   <details class="box">
@@ -36,7 +37,10 @@ const CreateMerchant = ({ created }: { created(): Promise<void> }) => (
 )
 
 export const Merchants = ({ me }: PageProps) => {
-  const reading = useReading<MerchantList>('/console/api/merchants')
+  const reading = usePages<MerchantList, Merchant>(
+    `/console/api/merchants?limit=${ROWS_PER_PAGE}`,
+    ({ merchants }) => merchants,
+  )
   return (
     <Main
       title="Merchants"
@@ -44,7 +48,7 @@ export const Merchants = ({ me }: PageProps) => {
     >
       {mayChange(me, 'merchant') && <CreateMerchant created={reading.again} />}
       <Loaded of={reading}>
-        {({ merchants }) => (
+        {(merchants) => (
           <Table
             caption="Merchants"
             rows={merchants}
@@ -68,6 +72,7 @@ export const Merchants = ({ me }: PageProps) => {
           />
         )}
       </Loaded>
+      <More of={reading} />
     </Main>
   )
 }
