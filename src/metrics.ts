@@ -302,7 +302,7 @@ const createCounts = (
   })
   new Gauge({
     name: 'webhook_queue_depth',
-    help: 'Webhook deliveries that wait for an attempt or its outcome, of all servers.',
+    help: 'Webhook deliveries that wait for an attempt or its outcome, of all servers; counted up to 50,000.',
     registers,
     async collect() {
       const depth = await countDeliveries?.().catch(() => undefined)

@@ -52,6 +52,8 @@ export interface Authenticated {
   readonly limitPerMinute?: number
   /** What the limit counts; absent: the organisation. */
   readonly bucket?: string
+  /** Whether the address is counted instead, as of whoever has no credential: one like this can be had for nothing. */
+  readonly isOfAnybody?: boolean
 }
 
 /** @throws AppError unauthorized, ambiguous_credentials, insufficient_scope, csrf_required */

@@ -101,7 +101,7 @@ const compileAuthentication = <S>(route: Route<S>, kit: EndpointKit<S>): Authent
     ctx.state.credential = caller?.credential
     if (addressLimit) await chargeOwn(ctx, caller?.organisation)
     else if (rateLimiter && cost > 0) {
-      if (caller === undefined) await chargeAddress(ctx, cost)
+      if (caller === undefined || authenticated.isOfAnybody) await chargeAddress(ctx, cost)
       else {
         const { organisation } = caller
         const bucket = authenticated.bucket ?? `org:${organisation}`

@@ -47,11 +47,11 @@ const createIdentification = (
     },
     /**
      * All routes of an organisation are counted together, with what the organisation itself asks: more routes are no way
-     * to ask more. Those of strangers only seem to be one organisation's.
+     * to ask more. Those of strangers only seem to be one organisation's; neither they nor deleted ones count for any.
      */
     async route(text) {
       const { owned, ...caller } = await proxies.authenticate(text)
-      if (!owned) return { caller, bucket: `route:${caller.credential.routeId}` }
+      if (!owned) return { caller, isOfAnybody: true }
       const { rateLimitPerMinute } = await accounts.organisations.find(caller.organisation)
       return { caller, limitPerMinute: rateLimitPerMinute }
     },

@@ -76,6 +76,15 @@ describe('addresses of hosts', () => {
     ])
   })
 
+  it('are found while 64 look-ups wait for a name server that never answers', async () => {
+    const resolve = createResolve({
+      addresses: (host) =>
+        host === 'dead.example' ? new Promise(() => undefined) : Promise.resolve([v4('192.0.2.3')]),
+    })
+    for (let i = 0; i < 64; i++) void resolve('dead.example')
+    expect(await resolve('four.example')).to.deep.equal([v4('192.0.2.3')])
+  })
+
   it('are asked of the configured servers for calls', async () => {
     const safeFetch = createSafeFetch({ allowCidrs: ['127.0.0.0/8'], dnsServers: [server.address] })
     try {

@@ -2,7 +2,7 @@
 import { AppError, fail } from '../../errors.ts'
 import { isObject } from '../../protocol/json-object.ts'
 import { parseFieldPath } from '../../rules/field-path.ts'
-import { GATES, type Tree } from '../../rules/rule.ts'
+import { GATES, MAX_FIELD_CHARS, type Tree } from '../../rules/rule.ts'
 import { parseRules } from '../../rules/tree.ts'
 
 type Node = Readonly<Record<string, unknown>>
@@ -10,9 +10,14 @@ type Node = Readonly<Record<string, unknown>>
 const wrong = (path: string, code: string, message: string): never =>
   fail('validation_failed', { details: [{ path, code, message }] })
 
-/** A field of one source, looked up in all of them. */
-const within = (source: string, field: string): string =>
-  field.startsWith('/') ? `/${source}${field}` : `${source}.${field}`
+/** A field of one source, looked up in all of them. @param path of the rule in the body */
+const within = (source: string, field: string, path: string): string => {
+  const placed = field.startsWith('/') ? `/${source}${field}` : `${source}.${field}`
+  if (placed.length <= MAX_FIELD_CHARS) return placed
+  const most = MAX_FIELD_CHARS - (placed.length - field.length)
+  const message = `must have at most ${most} characters: ${MAX_FIELD_CHARS} with the source ${source} before it`
+  return wrong(`${path}/field`, 'field_path', message)
+}
 
 const placeField = (node: Node, sources: readonly string[], path: string): unknown => {
   const { source, field } = node
@@ -20,13 +25,13 @@ const placeField = (node: Node, sources: readonly string[], path: string): unkno
   if (typeof field !== 'string' || parseFieldPath(field) === undefined) return field
   const known = sources.join(', ')
   if (source !== undefined) {
-    if (typeof source === 'string' && sources.includes(source)) return within(source, field)
+    if (typeof source === 'string' && sources.includes(source)) return within(source, field, path)
     return wrong(`${path}/source`, 'unknown', `must be the id of a data source: ${known}`)
   }
   const [first = ''] = parseFieldPath(field) ?? []
   if (sources.includes(first)) return field
   const [only] = sources
-  if (sources.length === 1 && only !== undefined) return within(only, field)
+  if (sources.length === 1 && only !== undefined) return within(only, field, path)
   const message = `must begin with the id of a data source, or source must name it: ${known}`
   return wrong(`${path}/field`, 'source', message)
 }

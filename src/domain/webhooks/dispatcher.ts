@@ -31,6 +31,8 @@ const BACK_OFF_MS = 1_000
 /** Longest wait of `close` for attempts in flight; then they are given back untried. */
 const CLOSE_GRACE_MS = 2_000
 const CLOSE_POLL_MS = 10
+/** Longer than another server may take a resumed endpoint for a paused one. */
+const RESUMED_MS = 1_100
 /** Deliveries that nobody wants any more are removed so many at a time. */
 const DISCARD_ROWS = 1_000
 
@@ -147,17 +149,23 @@ export const createDispatcher = (deps: Deps): Dispatcher => {
     settling.add(tracked)
   }
 
-  const giveBack = (delivery: AtHand): Promise<boolean> =>
-    results.settle({ ...keyOf(delivery), end: 'released' })
+  const giveBack = (delivery: AtHand, pauseMs = 0): Promise<boolean> =>
+    results.settle({ ...keyOf(delivery), end: 'released', pauseMs })
 
   /** @returns whether the endpoint answered well and soon; undefined when it was not asked */
   const deliver = async (delivery: AtHand): Promise<boolean | undefined> => {
     // Its lease has nearly ended: another server will make it.
     if (performance.now() > delivery.startBy) return undefined
     const endpoint = await findEndpoint(delivery.endpoint)
-    if (endpoint === undefined || !endpoint.active || delivery.entry_index < endpoint.announces_from) {
+    if (endpoint === undefined || delivery.entry_index < endpoint.announces_from) {
       await discard(delivery, endpoint?.announces_from ?? Number.MAX_SAFE_INTEGER)
       return true
+    }
+    if (!endpoint.active) {
+      // Nothing behind a pause is announced until it has ended: only what is remembered here is still paused.
+      await giveBack(delivery, RESUMED_MS)
+      wakeIn(RESUMED_MS)
+      return undefined
     }
     const begunAt = performance.now()
     const made = await attempt(delivery, endpoint, ending.signal)
@@ -264,7 +272,7 @@ export const createDispatcher = (deps: Deps): Dispatcher => {
       rouse?.()
       for (const timer of timers) clearTimeout(timer)
       await looked
-      const left = queues.clear().map(giveBack)
+      const left = queues.clear().map((delivery) => giveBack(delivery))
       const giveUpAt = performance.now() + CLOSE_GRACE_MS
       while (queues.atHand > 0 && performance.now() < giveUpAt) await pause(CLOSE_POLL_MS)
       results.close()

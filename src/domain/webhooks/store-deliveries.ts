@@ -209,21 +209,40 @@ const COUNT_WAITING = `SELECT queue.endpoint, (SELECT count(*)::integer FROM (SE
     WHERE d.endpoint = queue.endpoint LIMIT $2::int) AS counted) AS waiting
   FROM unnest($1::text[]) AS queue (endpoint)`
 
+/** Endpoints that are counted at once: the embedded database shares its thread with everybody. */
+const COUNTED_AT_ONCE = 2
+
+/** Lets whatever waits for this thread run. */
+const turn = (): Promise<void> => new Promise((resolve) => setImmediate(resolve))
+
 /** How many deliveries wait for each of some endpoints, at most `limit`. */
 export const countWaiting = async (
   { query }: Pick<Database, 'query'>,
   endpoints: readonly string[],
   limit: number,
 ): Promise<ReadonlyMap<string, number>> => {
-  const { rows } = await query<{ endpoint: string; waiting: number }>(
-    COUNT_WAITING,
-    [endpoints, limit],
-    'webhook-waiting',
-  )
-  return new Map(rows.map(({ endpoint, waiting }) => [endpoint, waiting]))
+  const counts = new Map<string, number>()
+  for (let i = 0; i < endpoints.length; i += COUNTED_AT_ONCE) {
+    const values = [endpoints.slice(i, i + COUNTED_AT_ONCE), limit]
+    const { rows } = await query<{ endpoint: string; waiting: number }>(
+      COUNT_WAITING,
+      values,
+      'webhook-waiting',
+    )
+    for (const { endpoint, waiting } of rows) counts.set(endpoint, waiting)
+    await turn()
+  }
+  return counts
 }
 
-export const countDeliveries = async ({ query }: Database): Promise<number> => {
-  const { rows } = await query<{ count: number }>('SELECT count(*) AS count FROM webhook_deliveries', [])
-  return Number(rows[0]?.count ?? 0)
+/** Enough to see that something is wrong; more would hold up whoever shares the thread with the embedded database. */
+export const MAX_COUNTED_DELIVERIES = 50_000
+
+const COUNT_ALL = `SELECT count(*)::integer AS count
+  FROM (SELECT 1 FROM webhook_deliveries LIMIT ${MAX_COUNTED_DELIVERIES}) AS counted`
+
+/** How many deliveries wait, at most {@link MAX_COUNTED_DELIVERIES}. */
+export const countDeliveries = async ({ query }: Pick<Database, 'query'>): Promise<number> => {
+  const { rows } = await query<{ count: number }>(COUNT_ALL, [], 'webhook-count')
+  return rows[0]?.count ?? 0
 }

@@ -249,6 +249,12 @@ describe('eligibility', () => {
       expect(await refused(body), JSON.stringify(body)).to.deep.include({ status: 422, error, path })
     const unsupported = await refused(check({ dataSources: [{ id: 'a', type: 'magic' }] }))
     expect(unsupported.message).to.contain('"inline", "hermes", "kyc", "aml", "consent", "credential"')
+    const long = (source: string, field: string) =>
+      check({ dataSources: [inline(source, {})], rules: [{ ...ADULT, source, field }] })
+    const tooLong = await refused(long('s'.repeat(32), 'f'.repeat(240)))
+    expect(tooLong).to.deep.include({ status: 422, path: '/rules/0/field' })
+    expect(tooLong.message).to.contain(`at most 223 characters: 256 with the source ${'s'.repeat(32)}`)
+    expect((await postCheck(app, owner.apiKey, long('s'.repeat(32), 'f'.repeat(223)))).status).to.equal(200)
     const tree = { op: 'AND', children: [{ source: 'nobody', ...ADULT }] }
     expect(await refused({ dataSources, logicTree: tree }, postComposite)).to.deep.include({
       status: 422,

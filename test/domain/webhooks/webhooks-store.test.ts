@@ -1,15 +1,21 @@
 /** What servers write about deliveries that another one may have moved on meanwhile. */
 import { expect } from 'chai'
+import { createDispatcher } from '../../../src/domain/webhooks/dispatcher.ts'
+import type { OpenedEndpoint } from '../../../src/domain/webhooks/sealed-endpoint.ts'
 import {
+  countDeliveries,
+  countWaiting,
   deliveries,
   dropBeyond,
   findOverfull,
   leaseDeliveries,
+  MAX_COUNTED_DELIVERIES,
   type Result,
   settleResults,
 } from '../../../src/domain/webhooks/store-deliveries.ts'
 import type { Database } from '../../../src/store/database.ts'
 import { createRowWriter } from '../../../src/store/write-rows.ts'
+import { eventually } from '../../support/eventually.ts'
 import { onPostgres, openTestDatabase } from '../../support/servers/database.ts'
 
 const LEASE_MS = 60_000
@@ -121,5 +127,81 @@ describe('rows of webhook deliveries', () => {
       session.release()
     }
     expect(await idsOf(endpoint)).to.have.length(7)
+  })
+
+  it('that follow a pause wait for a server that still remembers it, and those of before and during it go', async () => {
+    const endpoint = await newEndpoint()
+    // Of entries 0 to 6: paused before 5, which the server remembers, and resumed before 6.
+    await add(endpoint, 7)
+    const opened = (active: boolean, announces_from: number): OpenedEndpoint => ({
+      id: endpoint,
+      organisation: 'org_1',
+      active,
+      announces_from,
+      private_egress: false,
+      url: 'https://receiver.example/',
+      secret: 'whsec_0',
+    })
+    let isKnown = false
+    let looks = 0
+    const made: number[] = []
+    const dispatcher = createDispatcher({
+      database,
+      logger: { warn: () => undefined },
+      pausesMs: [0],
+      random: () => 0.5,
+      findEndpoint: async () => {
+        looks += 1
+        return isKnown ? opened(true, 6) : opened(false, 5)
+      },
+      attempt: async ({ entry_index }) => {
+        made.push(entry_index)
+        return { outcome: 'delivered', at: 1, status: 204 }
+      },
+      attempted: () => undefined,
+      ended: () => undefined,
+      turned: () => undefined,
+    })
+    try {
+      const left = (...numbers: number[]) =>
+        eventually(`only ${numbers} are left`, async () => {
+          const ids = (await idsOf(endpoint)).sort()
+          return ids.join() === numbers.map((n) => `${endpoint} ${n}`).join()
+        })
+      await left(5, 6)
+      const before = looks
+      await eventually('it is looked at again', () => looks > before)
+      isKnown = true
+      await left()
+    } finally {
+      await dispatcher.close()
+    }
+    expect(made).to.deep.equal([6])
+    // It is looked at now and then, not all the time.
+    expect(looks).to.be.below(20)
+  })
+
+  it('are counted a few endpoints at a time, and no more of them than are told', async () => {
+    const endpoints = await Promise.all(Array.from({ length: 5 }, newEndpoint))
+    for (const [i, endpoint] of endpoints.entries()) await add(endpoint, i * 10)
+    const asked: string[] = []
+    const watched: Pick<Database, 'query'> = {
+      query(text, values, name) {
+        asked.push(String(values?.[0]))
+        return database.query(text, values, name)
+      },
+    }
+    const counts = await countWaiting(watched, endpoints, 25)
+    expect(endpoints.map((endpoint) => counts.get(endpoint))).to.deep.equal([0, 10, 20, 25, 25])
+    expect(asked).to.deep.equal([0, 2, 4].map((i) => endpoints.slice(i, i + 2).join()))
+    const crowd = await newEndpoint()
+    await database.knex.raw(
+      `INSERT INTO webhook_deliveries (id, endpoint, event, entry_index, body, due_at)
+        SELECT 'crowd ' || i, ?, 'proof.verified', i, '{}', ${DISTANT_FUTURE_MS} FROM generate_series(1, ?::int) AS i`,
+      [crowd, MAX_COUNTED_DELIVERIES + 1000],
+    )
+    expect(await countDeliveries(database)).to.equal(MAX_COUNTED_DELIVERIES)
+    await database.knex('webhook_deliveries').where({ endpoint: crowd }).delete()
+    expect(await countDeliveries(database)).to.be.within(75, 500)
   })
 })
