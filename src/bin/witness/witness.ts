@@ -60,20 +60,19 @@ export interface Witness {
 const refusal = (status: number, why: string): Answer => ({ status, type: TEXT, body: `${why}\n` })
 
 /**
- * Which of the log's keys signed a checkpoint.
- * @returns undefined where a line of such a key does not hold, or it has two: such a note is malformed. Of lines that anybody may
- *   repeat no more than one is worth the work
+ * The lines by which the log's keys signed a checkpoint, one of each key: as in Go's `note.Open`, the first counts, and what anybody may repeat
+ * is neither looked at nor handed on.
+ * @returns undefined where the first line of such a key does not hold: such a note is malformed
  */
-const signersOf = (note: ReadNote, keys: readonly VerifierKey[]): readonly VerifierKey[] | undefined => {
-  const signers: VerifierKey[] = []
+const ownLines = (note: ReadNote, keys: readonly VerifierKey[]): readonly string[] | undefined => {
+  const own: string[] = []
   for (const key of keys) {
-    const lines = note.signaturesOf(key)
-    if (lines.length > 1) return undefined
-    const signatures = signaturesBy(note, key)
-    if (signatures.length !== lines.length || !signatures.every(isNoteSigned)) return undefined
-    if (signatures.length > 0) signers.push(key)
+    const first = note.signaturesOf(key).slice(0, 1)
+    const signatures = signaturesBy({ ...note, signaturesOf: () => first }, key)
+    if (signatures.length !== first.length || !signatures.every(isNoteSigned)) return undefined
+    own.push(...first.map((signature) => signatureLine(key, signature)))
   }
-  return signers
+  return own
 }
 
 /** Counts requests by name, within windows of a minute. */
@@ -115,7 +114,7 @@ export const createWitness = ({ state, logs, perMinute, now, onHandled }: Option
   const decide = async (
     { oldSize, proof, checkpoint }: AddCheckpoint & { readonly checkpoint: ReadNote },
     body: string,
-    signers: readonly VerifierKey[],
+    own: readonly string[],
   ): Promise<Answer> => {
     const { origin, size, root, text } = checkpoint
     const seen = (await state.seen(origin)) ?? { size: 0, root: EMPTY_ROOT }
@@ -130,9 +129,6 @@ export const createWitness = ({ state, logs, perMinute, now, onHandled }: Option
     await state.remember(origin, { size, root })
     const timestamp = Math.floor(now() / 1000)
     const cosignatures = state.cosigners.map((cosigner) => cosigner.cosign(checkpoint, timestamp)).join('')
-    const own = signers.flatMap((key) =>
-      checkpoint.signaturesOf(key).map((signature) => signatureLine(key, signature)),
-    )
     await state.publish(origin, `${text}\n${own.join('')}${cosignatures}`)
     return { status: 200, type: TEXT, body: cosignatures }
   }
@@ -156,12 +152,12 @@ export const createWitness = ({ state, logs, perMinute, now, onHandled }: Option
       const { checkpoint, oldSize } = read
       const keys = logs().get(checkpoint.origin)
       if (keys === undefined) return answered(refusal(404, 'This witness does not follow that log.'))
-      const signers = signersOf(checkpoint, keys)
-      if (signers === undefined || signers.length === 0)
+      const own = ownLines(checkpoint, keys)
+      if (own === undefined || own.length === 0)
         return answered(refusal(403, 'The log did not sign this checkpoint.'))
       if (oldSize > checkpoint.size)
         return answered(refusal(400, 'The old size is greater than that of the checkpoint.'))
-      return answered(await inTurn(() => decide(read, body, signers)))
+      return answered(await inTurn(() => decide(read, body, own)))
     },
 
     async checkpoint(originHash) {
