@@ -52,7 +52,7 @@ export interface Authenticated {
   readonly limitPerMinute?: number
   /** What the limit counts; absent: the organisation. */
   readonly bucket?: string
-  /** Whether the address is counted instead, as of whoever has no credential: one like this can be had for nothing. */
+  /** Whether the address is counted and has its turn instead, as of whoever has no credential: one like this can be had for nothing. */
   readonly isOfAnybody?: boolean
 }
 

@@ -39,9 +39,11 @@ export interface EndpointKit<S> extends AnswerKit {
 /** How long ago a credential may have been looked at when work begins: servers remember it for as long. */
 const FRESH_MS = 1000
 
-/** Whose turn a request takes: the organisation's, or that of the address from which somebody without a credential asks. */
-const ownerOf = ({ organisation, ip }: HttpContext['state']): string =>
-  organisation ?? `ip:${addressBlock(ip)}`
+/** The organisation that a request is counted for; undefined where that is the address it comes from. */
+const payerOf = (authenticated: Authenticated | undefined): string | undefined =>
+  authenticated?.isOfAnybody ? undefined : authenticated?.caller?.organisation
+/** What an address is counted as. */
+const addressOwner = (ip: string): string => `ip:${addressBlock(ip)}`
 
 export interface Endpoint {
   readonly method: Route['method']
@@ -58,9 +60,8 @@ const compileAuthentication = <S>(route: Route<S>, kit: EndpointKit<S>): Authent
   const { rateLimiter, limitPerMinute } = kit
   const chargeAddress = async (ctx: HttpContext, points: number) => {
     const { ip, requestId } = ctx.state
-    const bucket = `ip:${addressBlock(ip)}`
     await rateLimiter?.charge(ctx.res, {
-      bucket,
+      bucket: addressOwner(ip),
       limit: UNAUTHENTICATED_LIMIT_PER_MINUTE,
       cost: points,
       requestId,
@@ -99,11 +100,11 @@ const compileAuthentication = <S>(route: Route<S>, kit: EndpointKit<S>): Authent
     const { caller } = authenticated
     ctx.state.organisation = caller?.organisation
     ctx.state.credential = caller?.credential
-    if (addressLimit) await chargeOwn(ctx, caller?.organisation)
+    const organisation = payerOf(authenticated)
+    if (addressLimit) await chargeOwn(ctx, organisation)
     else if (rateLimiter && cost > 0) {
-      if (caller === undefined || authenticated.isOfAnybody) await chargeAddress(ctx, cost)
+      if (organisation === undefined) await chargeAddress(ctx, cost)
       else {
-        const { organisation } = caller
         const bucket = authenticated.bucket ?? `org:${organisation}`
         const limit = authenticated.limitPerMinute ?? limitPerMinute
         await rateLimiter.charge(ctx.res, { bucket, limit, cost, organisation, requestId })
@@ -222,7 +223,7 @@ export const compileEndpoint = <S>(route: Route<S>, kit: EndpointKit<S>): Endpoi
       return work(ctx, pathParams, isFresh ? first : await lookAgain(ctx), raw)
     }
     if (!queued) return begin()
-    const owner = ownerOf(ctx.state)
+    const owner = payerOf(first) ?? addressOwner(ctx.state.ip)
     if (!admission.take(owner)) await admission.wait(owner, ctx.res, raw.length)
     try {
       await begin()

@@ -104,6 +104,22 @@ describe('rate limits', () => {
     expect(await statuses(1, '/api/merchant/one', { key: 't-red2' })).to.deep.equal([200])
   })
 
+  it('credentials that anybody can have are counted by address, and refused to no organisation', async () => {
+    const from = (key: string, address: string): RequestOptions => ({
+      key,
+      headers: { 'x-forwarded-for': address },
+    })
+    const remaining = async (options: RequestOptions) =>
+      Number((await kit.request('GET', '/v1/one', options)).headers.get('x-ratelimit-remaining'))
+    const most = UNAUTHENTICATED_LIMIT_PER_MINUTE
+    expect(await remaining(from('a-red', '192.0.2.1'))).to.equal(most - 1)
+    expect(await remaining(from('a-blue', '192.0.2.1'))).to.equal(most - 2)
+    expect(await remaining(from('a-red', '192.0.2.2'))).to.equal(most - 1)
+    expect(await remaining(from('k-red', '192.0.2.1'))).to.equal(9)
+    expect(await statuses(4, '/pod/one', from('a-red', '192.0.2.1'))).to.deep.equal([200, 200, 200, 429])
+    expect(kit.refusals.map(({ organisation }) => organisation)).to.deep.equal([undefined])
+  })
+
   it('routes of cost 0 are never counted and carry no headers', async () => {
     await statuses(11, '/v1/one', { key: 'k-red' })
     const { status, headers } = await kit.request('GET', '/v1/free', { key: 'k-red' })

@@ -23,15 +23,16 @@ export const identity = (organisation: string, scopes: readonly Scope[] = ['veri
   scopes: new Set(scopes),
 })
 
-/** Keys name their organisation: `k-red` belongs to `org_red`; `t-…` are terminal tokens with a bucket of their own. */
+/** Keys name their organisation: `k-red` belongs to `org_red`; `t-…` are terminal tokens with a bucket of their own, `a-…` can be had by anybody. */
 export const keyAuthenticator: Authenticator = ({ apiKey, cookie, csrf }, { method, route }) => {
   if (apiKey === undefined && cookie === 's-red' && route.auth === 'console') {
     if (method !== 'GET' && method !== 'HEAD' && csrf !== 'csrf-red') throw new AppError('csrf_required')
     return { caller: identity('org_red') }
   }
   const [kind, name] = apiKey?.split('-') ?? []
-  if (name === undefined || (kind !== 'k' && kind !== 't')) throw new AppError('unauthorized')
+  if (name === undefined || !['k', 't', 'a'].includes(kind ?? '')) throw new AppError('unauthorized')
   const caller = identity(`org_${name}`)
+  if (kind === 'a') return { caller, isOfAnybody: true }
   if (kind === 't') return { caller, bucket: `terminal:${name}` }
   return name === 'small' ? { caller, limitPerMinute: 2 } : { caller }
 }

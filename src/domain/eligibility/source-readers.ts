@@ -11,7 +11,7 @@ import type { DataSource, SourceType } from './schemas.ts'
 
 /** What sources are read from. */
 export interface SourceServices {
-  readonly hermes: Pick<HermesService, 'askTyped' | 'askText'>
+  readonly hermes: Pick<HermesService, 'askTyped' | 'askText' | 'isOwn'>
   readonly tokens: Pick<TokensService, 'validate'>
   readonly hybridTokens: Pick<HybridTokensService, 'validate'>
   readonly consents: Pick<ConsentService, 'factsOf'>
@@ -25,6 +25,15 @@ export interface Need {
   readonly identifier: string | undefined
 }
 
+/** A source that was asked. */
+export interface Asked {
+  readonly services: SourceServices
+  readonly need: Need
+  readonly source: DataSource
+  /** Of the source in the body. */
+  readonly path: string
+}
+
 type Facts = Readonly<Record<string, unknown>>
 
 interface Reader {
@@ -33,8 +42,8 @@ interface Reader {
   /** What the source needs besides its form and does not have. */
   missing?(source: DataSource): string | undefined
   read(services: SourceServices, need: Need, source: DataSource): Promise<Facts>
-  /** A refusal of the source as one of the question. @param path of the source in the body */
-  place?(error: AppError, path: string): AppError | undefined
+  /** A refusal of the source as one of the question; undefined where it is told as it is. */
+  place?(error: AppError, asked: Asked): Promise<AppError | undefined>
 }
 
 /** What is wrong with the slug as it was sent; told as such, since the route is not what was called. */
@@ -49,19 +58,21 @@ const hermes: Reader = {
       : routes.askTyped(asker, slug, criteria ?? {}))
     return { verdict, timestamp }
   },
-  place(error, path) {
+  async place(error, { services, need, source, path }) {
     const { code, message } = error
     if (SLUG_FAULTS.includes(code))
       return new AppError('validation_failed', {
         details: [{ path: `${path}/slug`, code, message }],
         cause: error,
       })
-    if (error.status === 402)
+    if (error.status === 402) {
+      if (await services.hermes.isOwn(need.asker, source.slug ?? '')) return undefined
       return new AppError('source_failed', {
         message: 'The organisation that created the hermes route has no results left.',
         details: [{ path, code, message }],
         cause: error,
       })
+    }
     if (error.status !== 422) return undefined
     const prefixed = ({ path: inner, ...detail }: ErrorDetail) => ({
       ...detail,
@@ -137,7 +148,7 @@ const credential: Reader = {
     const { valid, reasonCodes, status, subject, audience: intended, claims } = verdict
     return known({ valid, reason_codes: reasonCodes, status, subject, audience: intended, claims })
   },
-  place: (error, path) => {
+  async place(error, { path }) {
     if (error.code !== 'validation_failed') return undefined
     const details = error.details?.map((detail) => ({ ...detail, path: `${path}${detail.path}` }))
     return new AppError('validation_failed', { details, cause: error })

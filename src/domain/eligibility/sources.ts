@@ -3,7 +3,7 @@ import { randomBytes } from 'node:crypto'
 import { AppError, fail } from '../../errors.ts'
 import { COMMITMENT_SALT_BYTES, dataCommitment } from '../../protocol/commitment.ts'
 import type { DataSource } from './schemas.ts'
-import { type Need, READERS, type SourceServices } from './source-readers.ts'
+import { type Asked, type Need, READERS, type SourceServices } from './source-readers.ts'
 
 /** What one source said, committed under a salt of its own, so that each can be shown without the others. */
 export interface Gathered {
@@ -43,16 +43,17 @@ export const checkSources = ({ asker }: Pick<Need, 'asker'>, sources: readonly D
 const TARGET_STATUSES = [502, 504]
 
 /** A failure of a source, told as one; whatever is wrong with the question, at its place. */
-const asSourceFailure = (error: unknown, { id, type }: DataSource, path: string): unknown => {
+const asSourceFailure = async (error: unknown, asked: Asked): Promise<unknown> => {
   if (!(error instanceof AppError)) return error
   const { code, message } = error
+  const { source, path } = asked
   if (TARGET_STATUSES.includes(error.status))
     return new AppError('source_failed', {
-      message: `Data source ${id} did not answer. ${message}`,
+      message: `Data source ${source.id} did not answer. ${message}`,
       details: [{ path, code, message }],
       cause: error,
     })
-  return READERS[type].place?.(error, path) ?? error
+  return (await READERS[source.type].place?.(error, asked)) ?? error
 }
 
 /**
@@ -68,8 +69,8 @@ export const gather = async (
   const gathered: Gathered[] = []
   for (const [i, one] of sources.entries()) {
     const { id: source, type } = one
-    const data = await READERS[type].read(services, need, one).catch((error: unknown) => {
-      throw asSourceFailure(error, one, `/dataSources/${i}`)
+    const data = await READERS[type].read(services, need, one).catch(async (error: unknown) => {
+      throw await asSourceFailure(error, { services, need, source: one, path: `/dataSources/${i}` })
     })
     const salt = randomBytes(COMMITMENT_SALT_BYTES)
     const commitment = dataCommitment(salt, { source, type, data })

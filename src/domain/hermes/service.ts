@@ -186,6 +186,11 @@ export const createHermes = (deps: Deps) => {
   }
 
   return {
+    /** Whether a route belongs to the caller's organisation. @throws AppError not_found, route_deleted */
+    async isOwn({ caller }: Asker, slug: string): Promise<boolean> {
+      return isOwner(caller, (await proxies.open(slug)).row)
+    },
+
     /**
      * Answers a typed question. A failure of the target is never a verdict.
      * @throws AppError not_found, route_deleted, unauthorized, rate_limited; criteria_required, validation_failed,

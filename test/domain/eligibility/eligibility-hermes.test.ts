@@ -91,6 +91,26 @@ describe('eligibility by what hermes says', () => {
     expect(body.details?.[0]).to.include({ path: '/dataSources/0', code: 'free_allocation_used' })
   })
 
+  it('answers 402 where an own route has no results left, as that route itself does', async () => {
+    const { organisationId, apiKey } = await freeOrganisation(app, ['proof', 'verify'])
+    const slug = await slugOf('/members', apiKey)
+    const question = {
+      identifier: '1',
+      dataSources: [{ id: 'register', type: 'hermes', slug }],
+      rules: [LISTED],
+    }
+    expect((await postCheck(app, apiKey, question)).status).to.equal(200)
+    const { knex } = app.services.database
+    await knex('ledger_counters').where({ organisation: organisationId }).update({ value: 100 })
+    const before = await entryTypes(app, organisationId)
+    const { status, body } = await postCheck(app, apiKey, question)
+    expect([status, body.error]).to.deep.equal([402, 'free_allocation_used'])
+    const direct = await app.request<object>('GET', `/hermes/${slug}?id=1`, { key: apiKey })
+    expect(direct.status).to.equal(402)
+    expect(direct.body).to.include({ error: body.error, message: body.message })
+    expect(await entryTypes(app, organisationId)).to.deep.equal(before)
+  })
+
   it("says what is wrong with a slug or a question, and opens nobody else's closed route", async () => {
     const other = await app.organisation()
     const closed = await slugOf('/members', other.apiKey, true)

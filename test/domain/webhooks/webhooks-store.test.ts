@@ -204,4 +204,17 @@ describe('rows of webhook deliveries', () => {
     await database.knex('webhook_deliveries').where({ endpoint: crowd }).delete()
     expect(await countDeliveries(database)).to.be.within(75, 500)
   })
+
+  it('that are counted leave others a turn of the event loop after each query', async () => {
+    const passed: string[] = []
+    const instant: Pick<Database, 'query'> = {
+      async query() {
+        passed.push('query')
+        setImmediate(() => passed.push('turn'))
+        return { rows: [], rowCount: 0 }
+      },
+    }
+    await countWaiting(instant, ['a', 'b', 'c', 'd', 'e'], 25)
+    expect(passed).to.deep.equal(['query', 'turn', 'query', 'turn', 'query', 'turn'])
+  })
 })
