@@ -1,6 +1,7 @@
 /** The console’s pages about payments and connections: payments, terminals, merchants, pods, webhooks, alerts. */
 import { expect } from 'chai'
 import type { Page } from 'playwright-core'
+import { ok } from '../support/client.ts'
 import {
   type ConsolePages,
   confirmOn,
@@ -276,6 +277,22 @@ describe('the console’s pages of payments and connections in Chromium', functi
     await page.click('text=I have kept it')
     await confirmOn(page, 'Remove', 'Orders, new', 'Remove endpoint')
     await page.waitForSelector('text=There is no endpoint yet')
+  })
+
+  it('merchants are read to their end', async () => {
+    const page = await pages.openSignedIn('/console/merchants')
+    const { apiKey: key } = await ownerOf(pages.app, page.account)
+    for (let number = 1; number <= 50; number++)
+      await ok(pages.app, 'POST', '/console/api/merchants', { key, body: { name: `stall ${number}` } })
+    await page.reload()
+    await settledOn(page)
+    const rowOf = (name: string) => `tr:has(strong:text-is("${name}"))`
+    await page.waitForSelector(rowOf('stall 49'))
+    expect(await page.isVisible(rowOf('stall 50'))).to.equal(false)
+    await page.click('button:text("Show more")')
+    await page.waitForSelector(rowOf('stall 50'))
+    expect(await page.isVisible('button:text("Show more")')).to.equal(false)
+    expect(await page.$$eval('tbody tr', (rows) => rows.length)).to.equal(51)
   })
 
   it('alerts say what happened and what to do, and are narrowed by the address', async () => {
