@@ -36,7 +36,7 @@ export interface EndpointKit<S> extends AnswerKit {
   readonly admission: Admission
 }
 
-/** How long ago a credential may have been looked at when work begins: servers remember it for as long. */
+/** How long ago a credential may have been looked at when work begins. Servers remember what they saw for as long, so that it was good two seconds ago at the earliest. */
 const FRESH_MS = 1000
 
 /** The organisation that a request is counted for; undefined where that is the address it comes from. */

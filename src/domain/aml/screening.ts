@@ -219,8 +219,8 @@ const matchOf = (
 
 /** Initials fit everybody, so that nobody is found by them. */
 const isComparable = (name: string): boolean => {
-  const { words } = readName(name, true)
-  return words.some((word) => word.length > 1 || latinOf(word).length > 1)
+  const { words, others } = readName(name, true)
+  return [words, ...others].flat().some((word) => word.length > 1 || latinOf(word).length > 1)
 }
 
 /** Whether there is more of a name than is compared, so that nobody is clear by it. */

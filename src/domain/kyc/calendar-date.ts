@@ -23,6 +23,14 @@ export const endOf = (day: string): number => Date.parse(`${day}T00:00:00Z`) + D
 /** Whole years from one day to another. Who was born on 29 February grows older on 1 March. Both yyyymmdd. */
 export const yearsBetween = (from: number, to: number): number => Math.floor((to - from) / YEAR)
 
+export const MAX_AGE_YEARS = 125
+/** Whether somebody who lives may be born on this day. Both `yyyy-mm-dd`. */
+export const isBirthDate = (day: string, today: string): boolean => {
+  if (!isDay(day)) return false
+  const age = yearsBetween(dayNumber(day), dayNumber(today))
+  return age >= 0 && age <= MAX_AGE_YEARS
+}
+
 /** The last day, yyyymmdd, on which somebody was born who is so old today. It need not be one that the calendar has. */
 export const latestBirthDate = (minAge: number, unixMs: number): number =>
   dayNumber(dayOf(unixMs)) - minAge * YEAR

@@ -5,7 +5,7 @@ import { AppError, fail, type Misfit } from '../../errors.ts'
 import { EgressError } from '../../net/egress-error.ts'
 import type { SafeFetch, SafeFetchResponse } from '../../net/safe-fetch.ts'
 import { hasCanonicalJson } from '../../protocol/canonical-json.ts'
-import { isDay } from './calendar-date.ts'
+import { dayOf, isBirthDate } from './calendar-date.ts'
 import { countryOf } from './countries.ts'
 import type { ProviderResult } from './provider-result.ts'
 import { type AskableLevel, type Check, KYC_LEVELS, type KycData, type ProviderAnswer } from './schemas.ts'
@@ -49,7 +49,11 @@ const parsed = (name: string, { body }: SafeFetchResponse): unknown => {
 }
 
 /** What the answer itself doesn't claim can't be had from it. */
-const resultOf = (answer: ProviderAnswer, { level: asked, data }: ProviderQuestion): ProviderResult => {
+const resultOf = (
+  answer: ProviderAnswer,
+  { level: asked, data }: ProviderQuestion,
+  today: string,
+): ProviderResult => {
   const { status, level, reference, expiresAt, attributes = {} } = answer
   // What else a provider says of a check is not asked for: nobody expects personal data among checks.
   const checks = (answer.checks ?? []).map(({ name, result, reason }) => ({
@@ -74,7 +78,7 @@ const resultOf = (answer: ProviderAnswer, { level: asked, data }: ProviderQuesti
     checks: status === 'verified' ? [...checks, reached] : checks,
     providerReference: reference ?? null,
     expiresAt: expiresAt !== undefined && isVerified ? Date.parse(expiresAt) : null,
-    birthDate: birthDate !== undefined && isDay(birthDate) ? birthDate : undefined,
+    birthDate: birthDate !== undefined && isBirthDate(birthDate, today) ? birthDate : undefined,
     country: country === undefined ? undefined : countryOf(country),
   }
 }
@@ -150,7 +154,7 @@ export const createHttpProviders = ({
       }
       if (!hasCanonicalJson(answer)) return failed(name, 'returned a text with half a surrogate pair')
       // It fits the schema.
-      const result = resultOf(answer as ProviderAnswer, question)
+      const result = resultOf(answer as ProviderAnswer, question, dayOf(clock.now()))
       const { expiresAt } = result
       if (expiresAt !== null && expiresAt <= clock.now())
         return failed(name, `verified the person until ${iso(expiresAt)}, which is in the past`)

@@ -3,14 +3,13 @@
  * nothing with a person or a document, so that its level is basic at the most and its source is `self_asserted`.
  * @module
  */
-import { dayNumber, dayOf, endOf, isDay, yearsBetween } from './calendar-date.ts'
+import { dayNumber, dayOf, endOf, isBirthDate, isDay, MAX_AGE_YEARS, yearsBetween } from './calendar-date.ts'
 import { countryOf } from './countries.ts'
 import { contradictionsOf, isComparable, isNameOf, readZone, type Zone } from './machine-readable-zone.ts'
 import type { ProviderResult } from './provider-result.ts'
 import type { Check, KycData } from './schemas.ts'
 
 const MIN_AGE_YEARS = 18
-const MAX_AGE_YEARS = 125
 
 const NAME = /^[\p{L}\p{M}][\p{L}\p{M}\p{Zs}.,'’ʼ·-]*$/u
 const DOCUMENT_NUMBER = /^[A-Z0-9][A-Z0-9 /.-]{2,39}$/i
@@ -37,8 +36,7 @@ const nameFault = ({ givenName, familyName }: KycData): string | undefined => {
 const birthFault = (birth: string | undefined, today: string): string | undefined => {
   if (birth === undefined) return 'dateOfBirth is required.'
   if (!isDay(birth)) return 'This is not a calendar date.'
-  const age = yearsBetween(dayNumber(birth), dayNumber(today))
-  return age < 0 || age > MAX_AGE_YEARS ? `An age of 0 to ${MAX_AGE_YEARS} years is expected.` : undefined
+  return isBirthDate(birth, today) ? undefined : `An age of 0 to ${MAX_AGE_YEARS} years is expected.`
 }
 
 const ageFinding = (birth: string | undefined, today: string): Finding => {

@@ -55,6 +55,8 @@ export interface HeldPerson {
   readonly person: Person
   /** Under the person's key: nothing that it sealed opens once they are forgotten. */
   readonly sealing: Sealing
+  /** Whether the key is new: whatever is stored of them by now was sealed under another one, which was faster. */
+  readonly isNew: boolean
   /**
    * Part of the decision that writes what was sealed.
    * @returns false where another decision made the person's key first: open the person again
@@ -102,6 +104,7 @@ const heldPerson = ({ person, key, sealedKey, isNew }: Opened): HeldPerson => {
   return {
     person: { organisation, subject, generation },
     sealing: key.sealing,
+    isNew,
     hold(tx) {
       if (tx.holder(...erasedClaim(person)))
         fail('conflict', { message: 'The person was erased meanwhile; try again.' })

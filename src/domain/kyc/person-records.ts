@@ -6,7 +6,7 @@
 import { randomBytes } from 'node:crypto'
 import type { IssuerPoint, IssuerSignature, KycCredential } from '../../circuits/issuer-signature.ts'
 import { createSealing, type Sealing } from '../../keys/sealing.ts'
-import { isDay } from './calendar-date.ts'
+import { dayOf, isBirthDate } from './calendar-date.ts'
 import type { Check, KycData, KycLevel, KycStatus } from './schemas.ts'
 import type { CheckRow, SubjectRow } from './store.ts'
 
@@ -65,11 +65,14 @@ export const currentCredential = ({ issued }: CheckRecord): IssuedCredential | u
   issued === undefined || issued.credential.status === undefined ? undefined : (issued as IssuedCredential)
 
 /**
- * The date of birth of a check, where it is one: `internal` has kept what was typed in, such as 1974-00-00. The record itself stays as it
+ * The date of birth of a check, where it was one then: providers' records of before have what was typed in, such as 1974-00-00. The record itself stays as it
  * is, since the log holds its digest.
  */
-export const birthDateOf = ({ birthDate }: Pick<CheckRecord, 'birthDate'>): string | undefined =>
-  birthDate !== undefined && isDay(birthDate) ? birthDate : undefined
+export const birthDateOf = ({
+  birthDate,
+  checkedAt,
+}: Pick<CheckRecord, 'birthDate' | 'checkedAt'>): string | undefined =>
+  birthDate !== undefined && isBirthDate(birthDate, dayOf(checkedAt)) ? birthDate : undefined
 
 const isTyped = (value: unknown): value is { bigint: string } =>
   typeof value === 'object' && value !== null && 'bigint' in value

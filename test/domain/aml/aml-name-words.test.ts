@@ -20,7 +20,19 @@ const person = (id: string, ...names: string[]): ListEntry => ({
 
 /** Listed, and how somebody asks for it. */
 const HIDDEN: readonly (readonly [string, ...string[]])[] = [
-  ['Hafiz Muhammad Saeed', 'Hafiz Saeed', 'Dr. Hafiz Saeed', 'Muhammad Saeed'],
+  [
+    'Hafiz Muhammad Saeed',
+    'Hafiz Saeed',
+    'Dr. Hafiz Saeed',
+    'Muhammad Saeed',
+    'Sheikh Hafiz Saeed',
+    'Saeed, Imam Hafiz',
+  ],
+  ['Sheikh Hafiz Nurullah Sadat', 'Hafiz Sadat'],
+  ['Sayyid Ibrahim Qutb', 'Imam Sayyid Qutb', 'Sheikh Dr. Sayyid Qutb'],
+  ['Imam Abdul Samudra', 'Haji Imam Samudra'],
+  ['Pan Guang Wei', 'General Pan Wei'],
+  ['Hafiz X'],
   ['XI Jinping', '习近平', '習近平', 'Xijinping', 'Jinping Xi'],
   ['LIU Jinping', '刘近平', 'Liujinping'],
   ['TEN Viktor', 'Тен Виктор', 'Tenviktor'],
@@ -70,15 +82,16 @@ describe('words of names', () => {
 
   it('reads titles both ways where they may be names, and numbers of companies as numbers', () => {
     const read = (name: string, isPerson: boolean) => {
-      const { words, asWritten } = readName(name, isPerson)
-      return [words.join(' '), asWritten?.join(' ')]
+      const { words, others } = readName(name, isPerson)
+      return [words, ...others].map((reading) => reading.join(' '))
     }
+    expect(read('Sheikh Dr. Hafiz Saeed', true)).to.deep.equal(['saeed', 'sheikh hafiz saeed', 'hafiz saeed'])
     expect(read('Dr. Hafiz Saeed', true)).to.deep.equal(['saeed', 'hafiz saeed'])
-    expect(read('Dr. Ivan Testov', true)).to.deep.equal(['ivan testov', undefined])
-    expect(read('XI Jinping', true)).to.deep.equal(['xi jinping', undefined])
+    expect(read('Dr. Ivan Testov', true)).to.deep.equal(['ivan testov'])
+    expect(read('XI Jinping', true)).to.deep.equal(['xi jinping'])
     expect(read('XI Jinping', false)).to.deep.equal(['11 jinping', 'xi jinping'])
-    expect(read('Seventh Star', false)).to.deep.equal(['7 star', undefined])
-    expect(read('潘伟', true)).to.deep.equal(['潘 伟', undefined])
+    expect(read('Seventh Star', false)).to.deep.equal(['7 star'])
+    expect(read('潘伟', true)).to.deep.equal(['潘 伟'])
   })
 
   it('finds a name through what cannot be seen, inside words and between them', async () => {

@@ -98,8 +98,13 @@ describe('the list of people', () => {
     for (const [birthDate, known] of [
       ['1974-00-00', undefined],
       ['1974-08-12', '1974-08-12'],
+      ['2026-11-29', '2026-11-29'],
+      ['2026-11-30', undefined],
+      ['2974-01-01', undefined],
+      ['1901-11-29', '1901-11-29'],
+      ['1900-11-28', undefined],
     ])
-      expect(birthDateOf({ birthDate })).to.equal(known)
+      expect(birthDateOf({ birthDate, checkedAt: Date.UTC(2026, 10, 29) }), birthDate).to.equal(known)
   })
 
   it('decides once where a request is repeated under its Idempotency-Key', async () => {

@@ -33,8 +33,11 @@ const ARTICLES = /^(?:[aeu]l|[aeu]([rsnztd]))$/
 export interface ReadName {
   /** In their order, without titles; empty where the text has neither letters nor digits. */
   readonly words: readonly string[]
-  /** The same with titles and numbers that may be names, where it has any: `Hafiz Saeed`. */
-  readonly asWritten: readonly string[] | undefined
+  /**
+   * The same with titles and numbers that may be names, where it has any: `Sheikh Hafiz Saeed`; and of those that stand side by side with the
+   * last alone, where it has such: `Hafiz Saeed`.
+   */
+  readonly others: readonly (readonly string[])[]
   readonly forms: readonly LegalForm[]
   /** Whether it has more words, or longer ones, than are compared. */
   readonly isCut: boolean
@@ -129,10 +132,17 @@ const tellingWords = (all: readonly string[], isPerson: boolean, isKept: IsWord)
 
 const isAlsoName: IsWord = (word) => ALSO_NAMES.has(lettersOf(word))
 
+/** Of words side by side that may be titles or names the last: who has both has the title in front. */
+const withLastTitle = (words: readonly string[]): string[] =>
+  words.filter((word, i) => !isAlsoName(word) || !isAlsoName(words[i + 1] ?? ''))
+
 const isTooLong = (words: readonly string[]): boolean =>
   words.length > MAX_NAME_TOKENS || words.some(({ length }) => length > MAX_TOKEN_CHARACTERS)
 const cut = (words: readonly string[]): string[] =>
   words.slice(0, MAX_NAME_TOKENS).map((word) => word.slice(0, MAX_TOKEN_CHARACTERS))
+
+const isSame = (one: readonly string[], other: readonly string[]): boolean =>
+  one.join(' ') === other.join(' ')
 
 /**
  * The words of a name, in its order, and its legal forms. A name that is nothing but titles keeps them.
@@ -145,12 +155,12 @@ export const readName = (name: string, isPerson = false): ReadName => {
   const named = all.filter((_, i) => !inForm.has(i))
   const words = tellingWords(named, isPerson, () => false)
   const written = named.some(isAlsoName) ? tellingWords(named, isPerson, isAlsoName) : words
-  const asWritten = written.join(' ') === words.join(' ') ? undefined : written
+  const readings = [words, written, withLastTitle(written)].map(cut)
   return {
     words: cut(words),
-    asWritten: asWritten && cut(asWritten),
+    others: readings.filter((one, i) => readings.findIndex((first) => isSame(first, one)) === i).slice(1),
     forms: found.map(({ form }) => form),
-    isCut: isTooLong(asWritten ?? words),
+    isCut: isTooLong(written),
   }
 }
 
@@ -158,11 +168,6 @@ export type Reading = Pick<ReadName, 'words' | 'forms'>
 
 /** How a name is compared: in each of these ways, of which the best counts. */
 export const readingsOf = (name: string, isPerson: boolean): readonly [Reading, ...Reading[]] => {
-  const { words, asWritten, forms } = readName(name, isPerson)
-  return asWritten === undefined
-    ? [{ words, forms }]
-    : [
-        { words, forms },
-        { words: asWritten, forms },
-      ]
+  const { words, others, forms } = readName(name, isPerson)
+  return [{ words, forms }, ...others.map((other) => ({ words: other, forms }))]
 }

@@ -129,9 +129,9 @@ export const createSubscriptions = (deps: SubscriptionsDeps) => {
     held: HeldPerson,
     wanted: Omit<SubjectRecord, 'about'>,
   ): Promise<Decide<true | undefined>> => {
-    const { person, sealing } = held
+    const { person, sealing, isNew } = held
     const revision = await findRevision(database, person)
-    const last = await findSubscription(database, person)
+    const last = isNew ? undefined : await findSubscription(database, person)
     const lastRecord = last && openRow(held, last)
     const compared = { ...wanted, about: '' }
     const isSame = lastRecord !== undefined && comparedOf(lastRecord) === comparedOf(compared)
@@ -144,7 +144,8 @@ export const createSubscriptions = (deps: SubscriptionsDeps) => {
       refuseName('not_comparable', 'must have a word of two letters or digits')
     const now = clock.now()
     const prepared = prepareFindings(security, { person, sealing, subject: record, snapshot, resultOf, now })
-    const over = (await findingsOf(held)).filter((one) => one.record.subject.about !== record.about)
+    const found = isNew ? [] : await findingsOf(held)
+    const over = found.filter((one) => one.record.subject.about !== record.about)
     return (tx) => {
       if (isOvertaken(tx, person, revision) || !held.hold(tx)) return undefined
       overtake(tx, person)
