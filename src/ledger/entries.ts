@@ -98,7 +98,7 @@ const STEPS = [...new Set(AHEAD)]
 
 /**
  * Index of the last entry of a log that is earlier than a moment; -1 where there is none. The newest of them is the last
- * one, unless a clock far ahead has stamped it. So others behind it are looked at as well, until none is earlier.
+ * one, unless a clock far ahead has stamped it. So others behind it are looked at as well, until none of those looked at is earlier.
  * @param at Unix ms
  */
 export const lastIndexBefore = async (
@@ -118,6 +118,9 @@ export const lastIndexBefore = async (
   return last
 }
 
+/** Looks for a place while earlier entries come in between: under load they do for as long as the moment is to come. */
+const MAX_LOOKS = 5
+
 /**
  * Index of the first entry of a log behind all that are earlier than a moment; undefined where there is none.
  * @param at Unix ms
@@ -127,9 +130,12 @@ export const firstIndexFrom = async (
   log: number,
   at: number,
 ): Promise<number | undefined> => {
-  const last = await lastIndexBefore(database, log, at)
-  const behind = database.knex<EntryRow>('ledger_entries').where({ log }).where('idx', '>', last)
-  const first = await behind.orderBy('idx').first('idx', 'at')
-  // One that is earlier has come in between.
-  return first === undefined || first.at < at ? undefined : first.idx
+  for (let looks = 0; looks < MAX_LOOKS; looks++) {
+    const last = await lastIndexBefore(database, log, at)
+    const behind = database.knex<EntryRow>('ledger_entries').where({ log }).where('idx', '>', last)
+    const first = await behind.orderBy('idx').first('idx', 'at')
+    if (first === undefined) return undefined
+    if (first.at >= at) return first.idx
+  }
+  return undefined
 }

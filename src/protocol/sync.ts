@@ -10,13 +10,19 @@ export const MAX_SYNC_ITEMS = 50
 /** A stamp may be this far ahead of the server's clock before it is refused as `CLOCK_SKEW`. */
 export const MAX_CLOCK_AHEAD_MS = 5 * 60_000
 
+/**
+ * An upload that is refused as `CLOCK_SKEW` is only put off while its stamp is at most this far ahead: it is taken once its time has
+ * come. Farther ahead, it is refused for good, since nobody waits that long.
+ */
+export const MAX_PUT_OFF_MS = 24 * 3_600_000
+
 /** How old an offline payment may be when it arrives, unless the terminal's policy says otherwise: 30 days. */
 export const DEFAULT_MAX_OFFLINE_AGE_MS = 30 * 24 * 3_600_000
 
 /** Transaction ids: 1 to 128 visible ASCII characters. */
 export const TRANSACTION_ID_PATTERN = '^[!-~]{1,128}$'
 
-/** Why a payment was refused, with a sentence for people. Sending the same again helps only where {@link isPassing} says so. */
+/** Why a payment was refused, with a sentence for people. Sending the same again helps only where {@link SyncError.retryable} says so. */
 export const REFUSALS = {
   DOUBLE_SPEND: 'The card token of this payment was used before.',
   INVALID_MAC: 'The MAC of the proof does not match this key and these values.',
@@ -36,9 +42,6 @@ export const REFUSALS = {
 } as const satisfies Record<string, string>
 
 export type RefusalCode = keyof typeof REFUSALS
-
-/** Whether a refusal goes away with time: a stamp of the future is taken once that has come. */
-export const isPassing = (code: RefusalCode): boolean => code === 'CLOCK_SKEW'
 
 /** What stands behind a decision: nothing, a well-formed proof, or a MAC that the server recomputed. */
 export const ASSURANCES = ['none', 'structural', 'mac'] as const
@@ -112,7 +115,7 @@ export interface SyncError {
   readonly transactionId: string
   readonly code: RefusalCode
   readonly message: string
-  /** Whether sending the same again could help. */
+  /** Whether sending the same again could help: see {@link MAX_PUT_OFF_MS}. */
   readonly retryable: boolean
 }
 

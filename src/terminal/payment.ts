@@ -39,6 +39,10 @@ export interface Cashier {
   close(): Promise<void>
 }
 
+const ID_UNDECIDED =
+  'TRANSACTION_CONFLICT: A payment under this transaction id is undecided: the server was asked and did not answer. ' +
+  'Present it again, with the same card token and amount, once the server is back.'
+
 const refused = (transactionId: string, error: string): PaymentResult => ({
   accepted: false,
   transactionId,
@@ -148,6 +152,12 @@ export const createCashier = (deps: Deps): Cashier => {
     }
   }
 
+  /** When the payment was made that has waited longest. One stamped by a clock ahead tells nothing of that, and hides none behind it. */
+  const oldestStamp = (now: number): number | undefined => {
+    for (const { timestamp } of book.queue.values()) if (timestamp <= now) return timestamp
+    return undefined
+  }
+
   /** Accepts a payment without the server. @param recorded it stands in the journal as undecided */
   const acceptOffline = async (
     payment: QueuedPayment,
@@ -155,14 +165,14 @@ export const createCashier = (deps: Deps): Cashier => {
     recorded: boolean,
   ): Promise<PaymentResult> => {
     const { transactionId, amount, currency } = payment
-    const [oldest] = book.queue.values()
+    const now = clock.now()
     const situation = {
       amount,
       amountMinor,
       currency,
       storedMinor: book.sums.get(currency) ?? 0n,
-      oldest: oldest?.timestamp,
-      now: clock.now(),
+      oldest: oldestStamp(now),
+      now,
     }
     const refusal = offlineRefusal(limits(), situation)
     if (refusal !== undefined) {
@@ -216,11 +226,9 @@ export const createCashier = (deps: Deps): Cashier => {
     if (book.isSpent(proof)) return `DOUBLE_SPEND: ${REFUSALS.DOUBLE_SPEND}`
     if (presented.has(nullifierTextOf(proof))) return 'DOUBLE_SPEND: The card token is just being presented.'
     if (!ownId) return undefined
-    const isTaken = presented.has(transactionId) || book.isUsedId(transactionId)
-    if (isTaken || (!isRepeat && isUnsettledId(transactionId))) {
+    if (presented.has(transactionId) || book.isUsedId(transactionId))
       return 'TRANSACTION_CONFLICT: This transaction id was used before.'
-    }
-    return undefined
+    return !isRepeat && isUnsettledId(transactionId) ? ID_UNDECIDED : undefined
   }
 
   const pay = async (input: PaymentInput): Promise<PaymentResult> => {

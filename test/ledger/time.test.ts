@@ -1,5 +1,6 @@
 /** The time of entries, when clocks of servers differ. */
 import { expect } from 'chai'
+import type { Knex } from 'knex'
 import { firstIndexFrom, lastIndexBefore } from '../../src/ledger/entries.ts'
 import type { Ledger } from '../../src/ledger/ledger.ts'
 import { callerOf, claiming, emptyLog, ledgerOn, openTestLedger, type TestLedger } from '../support/ledger.ts'
@@ -64,17 +65,48 @@ describe('the order of time in the log', () => {
     expect(skews).to.deep.equal([{ aheadMs: 60 * 24 * HOUR_MS, corrected: true }])
   })
 
+  /** Adds entries of these minutes. @param from index of the first */
+  const stamped = async (knex: Knex, from: number, times: number[]): Promise<void> => {
+    await knex.raw(
+      `INSERT INTO ledger_entries (idx, id, organisation, type, at, leaf_hash, entry)
+        SELECT ? + i - 1, 'ent_' || (? + i), 'org_1', 'account', at * ${MINUTE_MS}, sha256((? + i)::text::bytea), '{}'
+        FROM unnest(?::bigint[]) WITH ORDINALITY AS stamped (at, i)`,
+      [from, from, from, times],
+    )
+  }
+
   /** An entry a minute, so that each one's minute is where it belongs. @param ahead minutes that a clock is ahead of the time, by minute */
   const fill = async (minutes: number, ahead: (minute: number) => number): Promise<number[]> => {
     const times = Array.from({ length: minutes }, (_, minute) => minute + ahead(minute))
-    await store.database.knex.raw(
-      `INSERT INTO ledger_entries (idx, id, organisation, type, at, leaf_hash, entry)
-        SELECT i - 1, 'ent_' || i, 'org_1', 'account', at * ${MINUTE_MS}, sha256(i::text::bytea), '{}'
-        FROM unnest(?::bigint[]) WITH ORDINALITY AS stamped (at, i)`,
-      [times],
-    )
+    await stamped(store.database.knex, 0, times)
     return times
   }
+
+  it('is looked at once more where an earlier entry came in between', async () => {
+    await fill(10, () => 0)
+    await store.database.knex.transaction(async (trx) => {
+      let isNext = true
+      trx.on('query-response', (_: unknown, { sql }: { sql: string }) => {
+        if (!isNext || !sql.includes('ANY')) return
+        isNext = false
+        // Before the next query of the same connection.
+        void stamped(trx, 10, [10, 11]).catch(() => undefined)
+      })
+      expect(await firstIndexFrom({ knex: trx }, 0, 11 * MINUTE_MS)).to.equal(11)
+      expect(isNext).to.equal(false)
+    })
+  })
+
+  it('is looked at no more than a few times for a moment to come', async () => {
+    await fill(10, () => 0)
+    await store.database.knex.transaction(async (trx) => {
+      let next = 10
+      trx.on('query-response', (_: unknown, { sql }: { sql: string }) => {
+        if (sql.includes('ANY')) void stamped(trx, next, [next++]).catch(() => undefined)
+      })
+      expect(await firstIndexFrom({ knex: trx }, 0, 1_000 * MINUTE_MS)).to.equal(undefined)
+    })
+  })
 
   for (const [name, ahead] of [
     ['by clocks that are right', () => 0],

@@ -5,9 +5,10 @@ import { expect } from 'chai'
 import pg from 'pg'
 import { loadConfig } from '../../src/config/config.ts'
 import { type RunningServer, startServer } from '../../src/server/server.ts'
-import { openDatabase } from '../../src/store/database.ts'
+import { type Database, openDatabase } from '../../src/store/database.ts'
 import { watchDatabaseWrites } from '../../src/store/watch/database.ts'
 import { eventually } from '../support/eventually.ts'
+import { rejection } from '../support/rejection.ts'
 import { onPostgres } from '../support/servers/database.ts'
 import { type PostgresCluster, startPostgres } from '../support/servers/postgres.ts'
 import { asking } from '../support/small-disk.ts'
@@ -38,17 +39,32 @@ onPostgres.describe('PostgreSQL that takes no writes, or is gone,', function () 
   const ask = asking(KEY, () => server?.url)
   const record = () => ask('POST', '/verify', { data: { text: randomBytes(8).toString('hex') } })
 
-  /** For all sessions, those that are open among them. */
-  const setReadOnly = async (isReadOnly: boolean): Promise<void> => {
-    // Not from within the database, which then takes no such statement either.
-    const elsewhere = cluster.url.replace(/postgres$/, 'template1')
-    const client = new pg.Client({ connectionString: elsewhere })
+  const administer = async (url: string, ...statements: string[]): Promise<void> => {
+    const client = new pg.Client({ connectionString: url })
     await client.connect()
-    await client.query(
-      `ALTER DATABASE postgres SET default_transaction_read_only = ${isReadOnly ? 'on' : 'off'}`,
-    )
-    await client.query(`SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = 'postgres'`)
+    for (const statement of statements) await client.query(statement)
     await client.end()
+  }
+
+  /** For all sessions, those that are open among them. */
+  const setReadOnly = (isReadOnly: boolean): Promise<void> =>
+    administer(
+      // Not from within the database, which then takes no such statement either.
+      cluster.url.replace(/postgres$/, 'template1'),
+      `ALTER DATABASE postgres SET default_transaction_read_only = ${isReadOnly ? 'on' : 'off'}`,
+      `SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = 'postgres'`,
+    )
+
+  /** The database as a new role has it that may make no tables. */
+  const openAs = async (role: string): Promise<Database> => {
+    await administer(
+      cluster.url,
+      `REVOKE CREATE ON SCHEMA public FROM PUBLIC; CREATE ROLE ${role} LOGIN;
+        GRANT SELECT, INSERT, UPDATE, DELETE ON ALL TABLES IN SCHEMA public TO ${role}`,
+    )
+    const url = new URL(cluster.url)
+    url.username = role
+    return openDatabase({ databaseUrl: url.href, dataDir: 'memory', migrate: false })
   }
 
   it('is named by /health/ready, refuses writes and answers reads, and is recovered from by itself', async () => {
@@ -68,18 +84,7 @@ onPostgres.describe('PostgreSQL that takes no writes, or is gone,', function () 
   })
 
   it('is recovered from by a role that may make no tables', async () => {
-    const client = new pg.Client({ connectionString: cluster.url })
-    await client.connect()
-    await client.query(`REVOKE CREATE ON SCHEMA public FROM PUBLIC; CREATE ROLE writer LOGIN;
-      GRANT SELECT, INSERT, UPDATE, DELETE ON ALL TABLES IN SCHEMA public TO writer`)
-    await client.end()
-    const url = new URL(cluster.url)
-    url.username = 'writer'
-    const database = await openDatabase({
-      databaseUrl: url.href,
-      dataDir: 'memory',
-      migrate: false,
-    })
+    const database = await openAs('writer')
     const changes: unknown[] = []
     const writes = watchDatabaseWrites(database, (why) => changes.push(why))
     const write = async () => database.knex('credential_attempts').delete()
@@ -101,6 +106,36 @@ onPostgres.describe('PostgreSQL that takes no writes, or is gone,', function () 
       await database.close()
     }
     await eventually('readiness', async () => (await ask('GET', '/health/ready')).status === 200)
+  })
+
+  it('is taken to have no room for a while, by a role that may make no tables and so can not ask for any', async () => {
+    const database = await openAs('filler')
+    // What it says of a full disk, of the writes of one role.
+    await administer(
+      cluster.url,
+      `CREATE FUNCTION has_no_room() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN
+        IF current_user = 'filler' THEN RAISE disk_full; END IF; RETURN NULL; END $$;
+      CREATE TRIGGER has_no_room BEFORE DELETE ON credential_attempts FOR EACH STATEMENT EXECUTE FUNCTION has_no_room()`,
+    )
+    const changes: unknown[] = []
+    const heldMs = 4_000
+    const writes = watchDatabaseWrites(database, (why) => changes.push(why), heldMs)
+    const write = () => database.knex('credential_attempts').delete()
+    try {
+      const started = performance.now()
+      await rejection(write())
+      expect(writes.refusal()).to.equal('disk_full')
+      await eventually('that a write is tried', () => writes.refusal() === undefined)
+      expect(performance.now() - started).to.be.at.least(heldMs)
+      await rejection(write())
+      expect(changes).to.deep.equal(['disk_full', undefined, 'disk_full'])
+      await administer(cluster.url, 'DROP TRIGGER has_no_room ON credential_attempts')
+      await eventually('that a write is tried once more', () => writes.refusal() === undefined)
+      await write()
+    } finally {
+      writes.close()
+      await database.close()
+    }
   })
 
   it('is named once nobody answers, though nothing was asked, and is recovered from by itself', async () => {

@@ -242,6 +242,23 @@ describe('limits of a terminal, offline', () => {
   })
 })
 
+describe('the age of what waits on a terminal', () => {
+  const open = terminals()
+
+  it('is that of what a right clock has stamped, though a clock far ahead stamped one before it', async () => {
+    let now = VECTOR_AT + 12 * 365 * DAY_MS
+    const terminal = await open({ clock: { now: () => now } })
+    const pay = (cardToken: string) => terminal.pay({ cardToken, amount: 1 })
+    expect(await pay('a')).to.include({ accepted: true })
+    now = VECTOR_AT
+    expect(await pay('b')).to.include({ accepted: true })
+    now += 30 * DAY_MS
+    expect(await pay('c')).to.include({ accepted: true })
+    now += 1
+    expect((await pay('d')).error).to.match(/^LIMIT_EXCEEDED: .* waited/)
+  })
+})
+
 describe('terminal, against a model', () => {
   const open = terminals()
 

@@ -122,7 +122,9 @@ describe('taking back a payment of a terminal', () => {
       terminal.pay({ cardToken, amount, transactionId: 'order-1' })
     expect(await pay('tok_1', 6)).to.include({ accepted: false, undecided: true })
     for (const cardToken of ['tok_2', 'tok_1'])
-      expect((await pay(cardToken, 1)).error).to.match(/^TRANSACTION_CONFLICT: /)
+      expect((await pay(cardToken, 1)).error).to.match(
+        /^TRANSACTION_CONFLICT: .* is undecided: .* Present it again, with the same card token and amount/,
+      )
     expect(terminal.undecided().map(({ amount }) => amount)).to.deep.equal([6])
     server.on(VALIDATE, () => ({
       body: { valid: true, transactionId: 'order-1', doubleSpend: false, assurance: 'mac' },

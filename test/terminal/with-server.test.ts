@@ -70,6 +70,18 @@ describe('terminals with the server', () => {
 
   const pay = (terminal: Terminal, cardToken: string, amount = 12.5) => terminal.pay({ cardToken, amount })
 
+  it('are told of a payment that a clock years ahead stamped, so that it waits no longer', async () => {
+    let aheadMs = 12 * 365 * 24 * 3_600_000
+    const { terminal, cut, mend } = await openTill(undefined, { clock: { now: () => Date.now() + aheadMs } })
+    await cut()
+    expect(await pay(terminal, 'tok_1')).to.include({ accepted: true, queued: true })
+    aheadMs = 0
+    await mend()
+    await terminal.flush()
+    expect(terminal.pending()).to.deep.include({ count: 0, sums: {} })
+    expect(terminal.status().rejected.map(({ code }) => code)).to.deep.equal(['CLOCK_SKEW'])
+  })
+
   it('have payments checked while it is there, with an API key as well as with a terminal token', async () => {
     const { terminal } = await openTill()
     await terminal.probe()

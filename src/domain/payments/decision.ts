@@ -13,7 +13,7 @@ import { newId } from '../../ids.ts'
 import { CLAIM_KINDS } from '../../ledger/claim-kinds.ts'
 import type { Entry, Tx } from '../../ledger/decision.ts'
 import type { ParsedProof } from '../../protocol/payment-proof.ts'
-import { type Assurance, isPassing, type RefusalCode } from '../../protocol/sync.ts'
+import { type Assurance, MAX_PUT_OFF_MS, type RefusalCode } from '../../protocol/sync.ts'
 import type { Row } from '../../store/table.ts'
 import type { AlertInput } from '../security/service.ts'
 import { type Channel, isWellFormed, type Judgement, type Outcome, type PaymentStatus } from './payment.ts'
@@ -193,14 +193,20 @@ const wantedOf = ({ context, judgement }: Case): Decided => {
   return { status: context.channel === 'validate' ? 'rejected' : 'late', reason: 'KEY_REVOKED' }
 }
 
+/** Whether an upload comes again and may then be taken. @param reason why it is refused now */
+const isPutOff = ({ context, judgement }: Case, reason: RefusalCode | undefined): boolean => {
+  const { stampedAt = Number.POSITIVE_INFINITY } = judgement.payment
+  return context.channel === 'sync' && reason === 'CLOCK_SKEW' && stampedAt - context.now <= MAX_PUT_OFF_MS
+}
+
 const decideCase = (self: Case, tx: Tx): Outcome => {
   const { context, judgement, id, subject, transaction, nullifier, content } = self
   const { transactionId } = judgement.payment
   const { assurance } = judgement
   const wanted = wantedOf(self)
-  // It comes again: written, each attempt would be listed, and the payment as rejected beside accepted.
-  if (context.channel === 'sync' && wanted.reason && isPassing(wanted.reason))
-    return { transactionId, ...wanted, assurance, repeated: false }
+  // Written, each attempt would be listed, and the payment as rejected beside accepted.
+  if (isPutOff(self, wanted.reason))
+    return { transactionId, ...wanted, assurance, repeated: false, isPutOff: true }
   // What was accepted while the policy was another stays accepted.
   const mayBeKnown =
     wanted.reason === undefined || POLICY_REFUSALS.has(wanted.reason) || wanted.status === 'late'

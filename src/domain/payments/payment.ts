@@ -56,4 +56,6 @@ export interface Outcome {
   readonly reason?: RefusalCode
   /** The first answer to a repeated request: nothing was written. */
   readonly repeated: boolean
+  /** Nothing was decided nor written: the same is taken once its time has come. */
+  readonly isPutOff?: true
 }

@@ -10,7 +10,6 @@ import { fail } from '../../errors.ts'
 import type { Ledger } from '../../ledger/ledger.ts'
 import type { Metrics } from '../../metrics.ts'
 import {
-  isPassing,
   MAX_SYNC_ITEMS,
   REFUSALS,
   type SyncAnswer,
@@ -67,9 +66,9 @@ const toReport = (items: readonly unknown[], outcomes: readonly Outcome[]): Sync
     const warnings = unknownMembers(item)
     return warnings.length > 0 && { warnings }
   }
-  const errors = outcomes.flatMap(({ transactionId, reason, status }, index) =>
+  const errors = outcomes.flatMap(({ transactionId, reason, status, isPutOff = false }, index) =>
     reason && status !== 'late'
-      ? [{ index, transactionId, code: reason, message: REFUSALS[reason], retryable: isPassing(reason) }]
+      ? [{ index, transactionId, code: reason, message: REFUSALS[reason], retryable: isPutOff }]
       : [],
   )
   return {

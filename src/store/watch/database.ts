@@ -9,6 +9,8 @@ import { isUnavailable, type WriteRefusal } from '../session.ts'
 import { onSession } from '../transactions.ts'
 
 const ASK_MS = 1000
+/** How long a full disk is taken for full where it can't be asked for room. */
+const UNTOLD_MS = 30_000
 /** As long as a connection may take to be made, or to be had when all are in use. */
 const ANSWER_TIMEOUT_MS = 5_000
 /** Rows of a table of more than 1 MiB. */
@@ -30,10 +32,14 @@ export interface DatabaseWrites {
   close(): void
 }
 
-/** @param onChange called when the database has said why it takes no writes, and when it does again: with what it had said, and undefined */
+/**
+ * @param onChange called when the database has said why it takes no writes, and when it does again: with what it had said, and undefined
+ * @param untoldMs see {@link UNTOLD_MS}
+ */
 export const watchDatabaseWrites = (
   database: Database,
   onChange: (why: WriteRefusal | undefined, before: WriteRefusal | undefined) => void,
+  untoldMs = UNTOLD_MS,
 ): DatabaseWrites => {
   let asking: NodeJS.Timeout | undefined
   let refusal: WriteRefusal | undefined
@@ -43,13 +49,22 @@ export const watchDatabaseWrites = (
     refusal = why
     if (why !== before) onChange(why, before)
   }
+  const clear = (): void => {
+    asking = undefined
+    change(undefined)
+  }
   const ask = async (): Promise<void> => {
-    // While it can't be asked, nobody knows that it takes writes. Where it objects to something else, such as that our role may make no
-    // tables, only a write can tell: it says so again if it takes none.
-    const isRefused = await takeRoom(database).then(() => false, isUnavailable)
+    const error: unknown = await takeRoom(database).then(
+      () => undefined,
+      (objection: unknown) => objection,
+    )
     if (isClosed) return
-    asking = isRefused ? setTimeout(() => void ask(), ASK_MS).unref() : undefined
-    if (!isRefused) change(undefined)
+    // While it can't be asked, nobody knows that it takes writes.
+    if (error !== undefined && isUnavailable(error)) asking = setTimeout(() => void ask(), ASK_MS).unref()
+    // It says first that it is read only. Whether it has room isn't told by other objections, such as that our role may make no
+    // tables: only a write can, and says so again if there is none.
+    else if (error !== undefined && refusal === 'disk_full') asking = setTimeout(clear, untoldMs).unref()
+    else clear()
   }
   database.onWriteRefused?.((why) => {
     if (isClosed) return

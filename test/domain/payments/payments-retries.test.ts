@@ -5,6 +5,8 @@ import { compactOf, parseProof } from '../../../src/protocol/payment-proof.ts'
 import { sharedApp, startTestApp, type TestApp } from '../../support/app.ts'
 import { keyTill, type Owner, type Till, terminalTill } from '../../support/domain/tills.ts'
 
+const DAY_MS = 24 * 3_600_000
+
 interface Alert {
   type: string
   subject: string
@@ -257,6 +259,33 @@ describe('clocks of terminals', () => {
       expect((await till.sync([payment])).body.results[0]?.status).to.equal('duplicate')
       expect(await listed()).to.have.lengthOf(1)
       expect((await listed())[0]).to.include({ transactionId, status: 'accepted' })
+    } finally {
+      await app.close()
+    }
+  })
+
+  it('that were ahead by more than a day have what is uploaded refused for good, and listed', async () => {
+    const now = Date.now()
+    const app = await startTestApp({ clock: { now: () => now } })
+    try {
+      const owner = await app.organisation()
+      const till = await terminalTill(app, owner)
+      const atMost = till.payment({ at: now + DAY_MS })
+      const farther = till.payment({ at: now + DAY_MS + 1 })
+      const { errors } = (await till.sync([atMost, farther])).body
+      expect(errors.map(({ code, retryable }) => [code, retryable])).to.deep.equal([
+        ['CLOCK_SKEW', true],
+        ['CLOCK_SKEW', false],
+      ])
+      for (const payment of [atMost, farther])
+        expect((await till.validate(payment)).body).to.include({ valid: false, reason: 'CLOCK_SKEW' })
+      const { body } = await app.request('GET', '/console/api/payments', { key: owner.apiKey })
+      const { payments } = body as { payments: Listed[] }
+      const told = (id = '') => ({ id, reason: 'CLOCK_SKEW' })
+      expect(payments.map(({ transactionId: id, reason }) => ({ id, reason }))).to.have.deep.members([
+        // Both, by being asked about; one by being uploaded.
+        ...[atMost, farther, farther].map(({ transactionId }) => told(transactionId)),
+      ])
     } finally {
       await app.close()
     }
