@@ -69,6 +69,10 @@ const announceResult = (
     const failures = checks.filter(({ outcome }) => outcome === 'failed')
     const worst = failures.find(({ name }) => name === 'signature') ?? failures[0]
     announce('bad', 'Not valid', `Don’t rely on this result. ${worst?.detail}`)
+  } else if (verdict === 'UNVERIFIED') {
+    const lacking = checks.filter(({ isEssential }) => isEssential).map(({ name }) => CHECK_TITLES[name])
+    const text = `This page says nothing about it, since it could not check what matters: ${lacking.join(', ')}.`
+    announce('warn', 'Not verified', text)
   } else if (verdict === 'REVOKED')
     announce('bad', 'Revoked', `It is genuine, but its owner withdrew it. ${decision}`)
   else if (verdict === 'EXPIRED')
@@ -130,7 +134,9 @@ const rowOf = ({ name, outcome, detail }: Check): HTMLElement =>
     make('p', {}, detail),
   )
 
-const show = (result: Examination, record: unknown, by: string): void => {
+const show = (found: Examination, record: unknown, by: string): void => {
+  // Of what is not verified nothing is shown that looks like an answer.
+  const result: Examination = found.verdict === 'UNVERIFIED' ? { ...found, claims: undefined } : found
   announceResult(result, showQuestion(result, record))
   showClaims(result.claims)
   byId('checks', HTMLElement).replaceChildren(...result.checks.map(rowOf))

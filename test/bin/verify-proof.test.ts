@@ -112,6 +112,9 @@ describe('npx assay verify-proof', function () {
       true,
       'YES, if a question was asked: the file does not tell',
     ])
+    // What stands beside the proof is the word of whoever wrote the file.
+    const said = await read({ proof: result.proof, circuitId: 'simple_yesno', question: 'is she of age' })
+    expect(said.says).to.equal(alone.says)
     for (const content of [result, result.proof])
       expect(
         (await read(content, { circuit: 'simple_yesno', expect: '{"decision":1}' })).reasons,

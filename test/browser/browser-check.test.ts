@@ -208,6 +208,16 @@ describe('the page that checks, in Chromium', function () {
       'CHECKPOINT_UNSIGNED',
       'COSIGNATURE_MISSING',
     )
+    // Of a tree that witnesses have not seen yet nothing is said, of one that fits no hashes that it is wrong.
+    await result()
+    const later = await textAt('/checkpoint')
+    await pages.context.route(/\/checkpoint$/, (route) => route.fulfill({ body: note }))
+    const ahead = expectTold(await paste(page, later), 'Not verified', 'warn')
+    expect(ahead.text).to.include('The log as it is now')
+    expect(await page.innerText('main')).to.include('Check it again in a few minutes.')
+    await expectUsable(page, 'check ahead of the log')
+    await valid(note, 'Valid')
+    await pages.context.unrouteAll()
     // The published log is another one than was signed.
     await pages.context.route(/\/tile\//, async (route) => {
       const bytes = await (await route.fetch()).body()
@@ -238,6 +248,10 @@ describe('the page that checks, in Chromium', function () {
     pages.shiftMs = LIST_MS
     await valid(token, 'Valid')
     await valid(token.token, 'Valid')
+    const relabelled = await valid({ token: token.token, subject: 'somebody else' }, 'Valid')
+    expect(relabelled.text).to.include('Not checked: Answer')
+    expect(await page.innerText('main')).to.include('What stands beside it was not compared with it')
+    expect((await valid({ token: token.token }, 'Valid')).text).not.to.include('Answer')
     expect(await page.innerText('dl'))
       .to.include(claims.note)
       .and.to.include('a\\u{202e}b')

@@ -80,6 +80,17 @@ describe('the console’s page Verify in Chromium', function () {
     await expectUsable(page, 'an attestation')
   })
 
+  it('says nothing of an answer while the key of the circuit can’t be fetched', async () => {
+    const page = await pages.openSignedIn('/console/verify')
+    await page.route('**/vkey', (route) => route.abort())
+    await verifyOn(page)
+    await page.waitForSelector('text=Not verified: something that matters could not be checked')
+    expect((await findingsOn(page)).filter((check) => !check.endsWith('passed'))).to.deep.equal([
+      'Zero-knowledge proof: skipped',
+    ])
+    await expectUsable(page, 'an answer that is not verified')
+  })
+
   it('believes no proof and no receipt that are of something else', async () => {
     const page = await pages.openSignedIn('/console/verify')
     await changeAnswers(page, (answer) => ({

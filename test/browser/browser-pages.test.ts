@@ -328,6 +328,30 @@ describe('pages in Chromium', () => {
       expect(await page.isVisible('#checked')).to.equal(false)
     })
 
+    it('says nothing about the result while log or key of the circuit can’t be fetched, and shows no answer', async () => {
+      const options = { rules: PASSING_RULES }
+      const { qrUrl } = await verified(app, owner.apiKey, { data: DATA, options })
+      for (const [path, what] of [
+        [/\/checkpoint$/, 'Entry in the log'],
+        [/\/tile\//, 'Entry in the log'],
+        [/\/vkey$/, 'Zero-knowledge proof'],
+      ] as const) {
+        await context.route(path, (route) => route.abort())
+        const page = await open(qrUrl)
+        expect(await settled(page))
+          .to.match(/^Not verified/)
+          .and.include(`could not check what matters: ${what}.`)
+        expect(await page.getAttribute('#verdict', 'data-verdict')).to.equal('warn')
+        expect(await failed(page)).to.deep.equal([])
+        for (const id of ['question', 'statement']) expect(await page.isVisible(`#${id}`)).to.equal(false)
+        await expectUsable(page, 'a result that is not verified')
+        await context.unrouteAll()
+        await page.click('#again')
+        await page.waitForSelector('#verdict[data-verdict="good"]')
+        expect(await page.isVisible('#statement')).to.equal(true)
+      }
+    }).timeout(120_000)
+
     it('says nothing about the result while the service is away, and checks once it is back', async () => {
       const page = await open((await result({ rules: PASSING_RULES })).qrUrl)
       await settled(page)

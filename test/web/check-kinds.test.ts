@@ -4,7 +4,8 @@ import { checkProof } from '../../src/web/check/kinds/proof.ts'
 import { checkResult, checkResultAt } from '../../src/web/check/kinds/result.ts'
 import { checkSigned } from '../../src/web/check/kinds/signed-kinds.ts'
 import type { OwnService } from '../../src/web/check/own-service.ts'
-import { conclude, type Found } from '../../src/web/check/report.ts'
+import { recognise } from '../../src/web/check/recognise.ts'
+import { besideChecks, conclude, type Found } from '../../src/web/check/report.ts'
 import { sharedApp, type TestApp } from '../support/app.ts'
 import { checkServiceOf } from '../support/check-service.ts'
 import { agentJws, agentRequestJws, newTrustedAgent } from '../support/domain/agent-trust.ts'
@@ -138,6 +139,79 @@ describe('what the page that checks finds', () => {
     expect(hidden.faults).to.deep.equal([])
     expect(hidden.text).to.include('It does not tell the status')
   }).timeout(120_000)
+
+  it('is a YES with what it depends on, and open all the same', async () => {
+    const { proof, circuitId } = await result({})
+    const given = { proof, circuitId, question: 'is she of age' }
+    const told = toldOf(await checkProof(JSON.stringify(given), service, Date.now()))
+    expect(told).to.include({
+      word: 'The proof holds: YES, if a question was asked, but whether the proof was spent or revoked was not checked',
+      tone: 'warn',
+    })
+    expect(told.text).to.include('if a question was asked: the file does not tell')
+  }).timeout(60_000)
+
+  it('says of what time a proof is, and leaves open whether it still holds where that is not now', async () => {
+    const owner = await app.organisation()
+    const keeper = await keeperOf(app, owner)
+    const { context } = await challengeRoutesOf(app, owner.apiKey).asked({ ...AGE_QUESTION })
+    const now = Math.floor(Date.now() / 1000) * 1000
+    const madeAt = async (time: number) => JSON.stringify(await proveKyc(keeper, context, time))
+    const told = async (proof: string, at: number) => toldOf(await checkProof(proof, service, at))
+    const proof = await madeAt(now)
+    for (const [given, at, time] of [
+      [proof, now + 121_000, now],
+      [await madeAt(now + 121_000), now, now + 121_000],
+    ] as const) {
+      const { word, tone, text, faults } = await told(given, at)
+      expect(word, text).to.match(/^The proof holds: YES, but whether it still holds, and whether the proof/)
+      expect([tone, faults]).to.deep.equal(['warn', []])
+      expect(text).to.include(`what held at ${new Date(time).toISOString().replace('.000', '')}`)
+    }
+    for (const at of [now, now + 120_000]) {
+      const { word, checks } = await told(proof, at)
+      expect(word).to.match(/^The proof holds: YES, but whether the proof was spent/)
+      expect(checks.find(({ title }) => title === 'Freshness')?.outcome).to.equal('passed')
+    }
+    const broken = { ...service, statusList: async () => '<!doctype html>' }
+    const unknown = toldOf(await checkProof(proof, broken, now))
+    expect(unknown).to.include({ word: 'Not verified', tone: 'warn' })
+    expect(unknown.faults).to.deep.equal([])
+  }).timeout(120_000)
+
+  it('is nothing where the published status list says nothing, or the clock of the device is wrong', async () => {
+    const { token } = await tokenRoutesOf(app, apiKey).issued({ ttl: TTL_SECONDS })
+    for (const [from, offMs] of [
+      [{ ...service, statusList: async () => '<!doctype html>' }, 0],
+      [service, 400_000],
+      [service, -400_000],
+    ] as const) {
+      const told = toldOf(await checkSigned(token, 'vt+jwt', from, Date.now() + offMs))
+      expect(told).to.include({ word: 'Not verified', tone: 'warn' })
+      expect(told.faults).to.deep.equal([])
+      const { detail = '' } = told.checks.find(({ title }) => title === 'Revocation') ?? {}
+      expect(detail.includes('Is the clock of this device right?'), detail).to.equal(offMs !== 0)
+    }
+  })
+
+  it('names what stands beside something signed, with which it compares nothing', () => {
+    const [jws, list] = ['vt+jwt', 'statuslist+jwt'].map((typ) => {
+      const part = (json: object) => Buffer.from(JSON.stringify(json)).toString('base64url')
+      return `${part({ alg: 'EdDSA', typ })}.${part({ sub: 'ada' })}.AA`
+    })
+    const besides = (given: object) => recognise(JSON.stringify(given)).beside
+    expect(recognise(jws ?? '').beside).to.equal(undefined)
+    expect(besides({ token: jws })).to.deep.equal([])
+    expect(besides({ token: jws, subject: 'somebody else', scope: 1 })).to.deep.equal(['subject', 'scope'])
+    expect(besides({ decision: true, context: { jws, by: 'x' } })).to.deep.equal(['by', 'decision'])
+    expect(besides({ token: list, valid: true })).to.deep.equal(['valid'])
+    expect(besides({ checkpoint: 'a\n1', size: 2 })).to.deep.equal(['size'])
+    expect(besides({ credential: `${jws?.replace('vt', 'xx')}~`, name: 'x' })).to.deep.equal(['name'])
+    expect(besideChecks([])).to.deep.equal([])
+    const [told] = besideChecks(['subject', 'a\u202eb'])
+    expect(told).to.include({ title: 'Answer', outcome: 'skipped' })
+    expect(told?.detail).to.include('subject, a\\u{202e}b')
+  })
 
   it('is nothing about a token that names no status list', async () => {
     const { token } = await tokenRoutesOf(app, apiKey).issued({ ttl: TTL_SECONDS })

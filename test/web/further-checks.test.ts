@@ -2,6 +2,7 @@
 import { webcrypto } from 'node:crypto'
 import { expect } from 'chai'
 import { openCrypto } from '../../src/web/crypto/crypto.ts'
+import { UnreachableError } from '../../src/web/http.ts'
 import type { PublishedLog } from '../../src/web/result/inclusion.ts'
 import { type CheckName, type Evidence, examine, type Published } from '../../src/web/result/result-checks.ts'
 import { sharedApp, type TestApp } from '../support/app.ts'
@@ -113,11 +114,14 @@ describe('further checks of a signed result', () => {
     expect((await examined(await gather(result, { log: 0 }))).inclusion).to.match(/^passed: /)
     const elsewhere = await examined(await gather(result, { log: 1 }))
     expect([elsewhere.verdict, elsewhere.inclusion.slice(0, 42)]).to.deep.equal([
-      'INVALID',
-      'failed: The checkpoint is that of another ',
+      'UNVERIFIED',
+      'skipped: The checkpoint is that of another',
     ])
-    for (const log of [-1, 64, 0.5, '1', null])
-      expect((await examined(await gather(result, { log }))).inclusion).to.match(/^skipped: It does not say/)
+    for (const log of [-1, 64, 0.5, '1', null]) {
+      const { verdict, inclusion } = await examined(await gather(result, { log }))
+      expect(verdict).to.equal('UNVERIFIED')
+      expect(inclusion).to.match(/^skipped: It does not say/)
+    }
   })
 
   it('are not made where there is nothing: an item of a batch has no proof', async () => {
@@ -151,10 +155,12 @@ describe('further checks of a signed result', () => {
     expect((await lie({ proof: 'zk1.AAAA' })).proof).to.equal('failed: What the service gave is no proof.')
     const misplaced = await lie({ merkleIndex: one.merkleIndex - 1 })
     expect([misplaced.verdict, misplaced.inclusion.slice(0, 6)]).to.deep.equal(['INVALID', 'failed'])
-    expect((await lie({ merkleIndex: 2 ** 40 })).inclusion).to.match(/^skipped: The checkpoint covers/)
+    const later = await lie({ merkleIndex: 2 ** 40 })
+    expect(later.verdict).to.equal('UNVERIFIED')
+    expect(later.inclusion).to.match(/^skipped: The checkpoint covers/)
   }).timeout(60_000)
 
-  it('fail for a checkpoint that the log did not sign, and are not made while it is away', async () => {
+  it('are not made under a checkpoint that the log did not sign, or while log or key of the circuit are away', async () => {
     const evidence = await gather(await signedResult(app, apiKey))
     const withLog = (log: Partial<PublishedLog>) =>
       examined({ ...evidence, published: { ...published, logAt: () => ({ ...log0, ...log }) } })
@@ -163,12 +169,26 @@ describe('further checks of a signed result', () => {
         (await log0.checkpoint()).replace(/\n(\d+)\n/, (_, size) => `\n${Number(size) + 1}\n`),
     })
     expect(changed).to.deep.include({
-      verdict: 'INVALID',
-      inclusion: 'failed: The checkpoint is not signed by the log.',
+      verdict: 'UNVERIFIED',
+      inclusion: 'skipped: The checkpoint is not signed by the log.',
     })
+    const away = () => Promise.reject(new UnreachableError('It is away.'))
+    const noLog = await withLog({ checkpoint: away })
+    expect([noLog.verdict, noLog.inclusion]).to.deep.equal([
+      'UNVERIFIED',
+      'skipped: What it needs could not be fetched: It is away.',
+    ])
+    const proven = await gather(await verified(app, apiKey, { data: DATA, options: { rules: AGE } }))
+    for (const verificationKey of [away, async () => ({})]) {
+      const noKey = await examined({ ...proven, published: { ...published, verificationKey } })
+      expect(noKey.verdict).to.equal('UNVERIFIED')
+      expect(noKey.proof).to.match(/^skipped: /)
+      expect(noKey.inclusion).to.match(/^passed: /)
+    }
     const noTile = await withLog({ tile: async () => new Uint8Array(32 * 256) })
+    expect(noTile.verdict).to.equal('INVALID')
     expect(noTile.inclusion).to.match(/^failed: With its entry the tree has another root/)
-  })
+  }).timeout(60_000)
 
   it('find every entry of a tree of any shape', async () => {
     const results = []

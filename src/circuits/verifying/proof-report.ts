@@ -69,12 +69,13 @@ const shownBy = ({ publicSignals }: ProofFile, circuitId: string | undefined): s
 }
 
 /** What the file would have to tell before a YES of the circuit is one. */
-const untold = ({ context, question }: ProofFile, circuitId: string | undefined): string => {
+const untold = ({ context }: ProofFile, circuitId: string | undefined): string => {
   const circuit = circuitId === undefined ? undefined : findCircuit(circuitId)
   if (circuit === undefined || !needsContext(circuit) || (context !== undefined && isContext(context)))
     return ''
   if (!circuit.selfAsserted) return ', unless a policy said NO: the file does not tell'
-  return question === undefined ? ', if a question was asked: the file does not tell' : ''
+  // A question beside the proof is the word of whoever gave the file.
+  return ', if a question was asked: the file does not tell'
 }
 
 const statedIn = ({ context }: ProofFile): Stated =>

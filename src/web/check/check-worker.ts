@@ -9,7 +9,7 @@ import { checkStatusList } from './kinds/status-list.ts'
 import type { Given, Said } from './messages.ts'
 import { type OwnService, openService } from './own-service.ts'
 import { isEvidence, type Recognised, recognise } from './recognise.ts'
-import { conclude, type Found, notRecognised, type Report } from './report.ts'
+import { besideChecks, conclude, type Found, notRecognised, type Report } from './report.ts'
 
 /** Nothing that this page checks is larger, but evidence. */
 const MAX_TEXT_BYTES = 1_048_576
@@ -46,7 +46,8 @@ const checkText = async (text: string, service: OwnService): Promise<Report> => 
   const it = recognise(text)
   if (it.kind === 'other') return notRecognised(it.why, it.fault)
   const found = await check(it, service, systemClock.now())
-  return typeof found === 'string' ? notRecognised(found) : conclude(found)
+  if (typeof found === 'string') return notRecognised(found)
+  return conclude({ ...found, checks: [...found.checks, ...besideChecks(it.beside)] })
 }
 
 /** How often people are told how far it is. */

@@ -5,7 +5,7 @@ import { isSignedKind, typeOf } from './kinds/signed-kinds.ts'
 
 type Json = Readonly<Record<string, unknown>>
 
-export type Recognised =
+type Kind =
   | { readonly kind: 'result'; readonly jws: string; readonly answer?: Json }
   | { readonly kind: 'signed'; readonly jws: string; readonly typ: string }
   | { readonly kind: 'status list'; readonly jwt: string }
@@ -16,6 +16,9 @@ export type Recognised =
   | { readonly kind: 'address'; readonly path: string }
   /** It is nothing that this page checks; `fault`: because it is damaged. */
   | { readonly kind: 'other'; readonly why: string; readonly fault?: string }
+
+/** `beside`: names of what stands beside it in an answer, where nothing of that is compared with it. */
+export type Recognised = Kind & { readonly beside?: readonly string[] }
 
 const RESULT_TYP = 'vr+jws'
 const STATUS_LIST_TYP = 'statuslist+jwt'
@@ -58,6 +61,16 @@ const fromSdJwt = (text: string): Recognised => {
     : { kind: 'other', why: 'It is an SD-JWT of a type that this page does not know.' }
 }
 
+/** What was found under a name of an answer, with the names of the rest, but where that is compared. */
+const within = (place: Json, name: string, found: Recognised, answer = place): Recognised => {
+  if (found.kind === 'result') return found
+  const beside = [
+    ...Object.keys(place).filter((other) => other !== name),
+    ...(place === answer ? [] : Object.keys(answer).filter((other) => answer[other] !== place)),
+  ]
+  return { ...found, beside }
+}
+
 const fromJson = (text: string): Recognised => {
   let json: unknown
   try {
@@ -72,16 +85,19 @@ const fromJson = (text: string): Recognised => {
   if (!isObject(json)) return { kind: 'other', why: NOTHING_KNOWN }
   if ('sig_classical' in json || 'sig_pq' in json) return { kind: 'hybrid token', json }
   const { context, checkpoint, credential } = json
-  if (typeof credential === 'string' && SD_JWT.test(credential)) return fromSdJwt(credential)
+  if (typeof credential === 'string' && SD_JWT.test(credential))
+    return within(json, 'credential', fromSdJwt(credential))
   // Decisions of policies keep it beside what was decided.
   const places = isObject(context) ? [json, context] : [json]
   for (const place of places)
     for (const name of SIGNED_MEMBERS) {
       const member = place[name]
-      if (typeof member === 'string' && COMPACT.test(member)) return fromJws(member, json)
+      if (typeof member === 'string' && COMPACT.test(member))
+        return within(place, name, fromJws(member, json), json)
     }
   if ('proof' in json || 'pi_a' in json || 'aggregatedProof' in json) return { kind: 'proof', text }
-  if (typeof checkpoint === 'string') return { kind: 'checkpoint', text: checkpoint }
+  if (typeof checkpoint === 'string')
+    return within(json, 'checkpoint', { kind: 'checkpoint', text: checkpoint })
   return { kind: 'other', why: NOTHING_KNOWN }
 }
 

@@ -1,6 +1,5 @@
 /** What came of checking something, for people: every check with what it found, and what all of them amount to. @module */
-import { UnreachableError } from '../http.ts'
-import type { Finding } from '../result/finding.ts'
+import { type Finding, ifReached, lacking } from '../result/finding.ts'
 
 /** What a failed check means where everything else is as it should be: it is genuine, but holds no more. */
 type Ending = 'EXPIRED' | 'REVOKED'
@@ -10,8 +9,6 @@ export interface Check extends Finding {
   /** Of a failed check: what is wrong, in the word that the service has for it. */
   readonly fault?: string
   readonly ending?: Ending
-  /** Of a skipped check: whether nothing can be said without it. */
-  readonly isEssential?: boolean
   /** Of a skipped check: what stays open without it, such as “whether it was revoked”. Then no YES is a plain one. */
   readonly open?: string
 }
@@ -29,12 +26,7 @@ export const ended = (title: string, ending: Ending, fault: string, detail: stri
   ending,
 })
 /** Without this check nothing can be said. */
-export const lack = (title: string, detail: string): Check => ({
-  title,
-  outcome: 'skipped',
-  detail,
-  isEssential: true,
-})
+export const lack = (title: string, detail: string): Check => ({ title, ...lacking(detail) })
 /** What the rest says may be over by now, and nobody here can tell. @param open what stays open, such as “whether it was revoked” */
 export const leaveOpen = (title: string, open: string, detail: string): Check => ({
   title,
@@ -46,14 +38,10 @@ export const leaveOpen = (title: string, open: string, detail: string): Check =>
 export const leave = (title: string, detail: string): Check => ({ title, outcome: 'skipped', detail })
 
 /** A check that needs something of the service: without it, it is not made, and nothing is said. */
-export const attempt = async (title: string, check: () => Promise<Check>): Promise<Check> => {
-  try {
-    return await check()
-  } catch (error) {
-    if (!(error instanceof UnreachableError)) throw error
-    return lack(title, `What it needs could not be fetched: ${error.message}`)
-  }
-}
+export const attempt = async (title: string, check: () => Promise<Check>): Promise<Check> => ({
+  title,
+  ...(await ifReached(check)),
+})
 
 export type Verdict =
   | 'VALID'
@@ -203,3 +191,14 @@ export const visible = (value: unknown): string => {
   const shown = text.length > MAX_SHOWN_CHARACTERS ? `${text.slice(0, MAX_SHOWN_CHARACTERS)}…` : text
   return shown.replaceAll(UNSEEN, (character) => `\\u{${character.codePointAt(0)?.toString(16)}}`)
 }
+
+/** That nothing of an answer was compared with what stands in it. @param names of the rest of the answer */
+export const besideChecks = (names: readonly string[] = []): Check[] =>
+  names.length === 0
+    ? []
+    : [
+        leave(
+          'Answer',
+          `What stands beside it was not compared with it, and proves nothing: ${visible(names.join(', '))}.`,
+        ),
+      ]

@@ -6,8 +6,8 @@
 import { isObject } from '../../protocol/json-object.ts'
 import { logOf, originOfLog } from '../../protocol/log-heads.ts'
 import type { PageCrypto } from '../crypto/page-crypto.ts'
-import { textOf, UnreachableError } from '../http.ts'
-import { type Finding, failed, passed, skipped } from './finding.ts'
+import { textOf } from '../http.ts'
+import { type Finding, failed, ifReached, passed, skipped } from './finding.ts'
 import { checkInclusion, type InclusionEvidence, type PublishedLog } from './inclusion.ts'
 import { fromBase64url, type Jws, JwsError, parseJws, toBase64url } from './jws.ts'
 import { checkQuestion } from './question.ts'
@@ -49,8 +49,8 @@ export interface Check extends Finding {
   readonly name: CheckName
 }
 
-/** INVALID: don't rely on it. The others are authentic. */
-export type Verdict = 'VALID' | 'EXPIRED' | 'REVOKED' | 'INVALID'
+/** INVALID: don't rely on it. The others are authentic; UNVERIFIED: something that matters could not be checked. */
+export type Verdict = 'VALID' | 'UNVERIFIED' | 'EXPIRED' | 'REVOKED' | 'INVALID'
 
 export interface Evidence {
   /** From the address: base64url SHA-256 of the JWS. */
@@ -166,7 +166,8 @@ const verdictOf = (checks: readonly Check[], status: string | undefined): Verdic
   if (failures.some((name) => name !== 'expiry' && name !== 'status')) return 'INVALID'
   if (status === 'REVOKED') return 'REVOKED'
   if (failures.includes('status') && status !== 'EXPIRED') return 'INVALID'
-  return failures.length > 0 ? 'EXPIRED' : 'VALID'
+  if (failures.length > 0) return 'EXPIRED'
+  return checks.some(({ isEssential }) => isEssential) ? 'UNVERIFIED' : 'VALID'
 }
 
 /** Of claims that nobody stands for. */
@@ -184,16 +185,6 @@ const malformed = (address: Finding, reason: string, status: string | undefined)
   { name: 'status', ...checkStatus(status) },
   ...NOT_FURTHER,
 ]
-
-/** Without what could not be fetched a check is not made. */
-const ifReached = async (check: () => Promise<Finding>): Promise<Finding> => {
-  try {
-    return await check()
-  } catch (error) {
-    if (!(error instanceof UnreachableError)) throw error
-    return skipped(`What it needs could not be fetched: ${error.message}`)
-  }
-}
 
 const isDecision = (value: unknown): value is ProofEvidence['decision'] =>
   value === 'YES' || value === 'NO' || value === null
@@ -246,7 +237,8 @@ const inclusionCheck = async (
   crypto: PageCrypto,
 ): Promise<Finding> => {
   const place = entryPlace(payload, record)
-  return 'outcome' in place ? place : checkInclusion(place, published.logAt(place.log), crypto)
+  const found = 'outcome' in place ? place : await checkInclusion(place, published.logAt(place.log), crypto)
+  return { ...found, isEssential: found.outcome === 'skipped' }
 }
 
 /** The checks that need more than the result and the keys, one after the other. */

@@ -8,7 +8,7 @@ import { simpleYesno } from '../../circuits/mappers/simple_yesno.ts'
 import { yesno } from '../../circuits/mappers/yesno.ts'
 import { readVerificationKey, verifyPairing } from '../../circuits/verifier.ts'
 import { decodeZk1, proofDigest } from '../../protocol/zk1.ts'
-import { type Finding, failed, passed, skipped } from './finding.ts'
+import { type Finding, failed, lacking, passed, skipped } from './finding.ts'
 
 /** Circuits that results are proved with; each has a public signal `decision`. */
 const CIRCUITS = [simpleYesno, yesno, eligibility, composite]
@@ -36,7 +36,7 @@ export const checkProof = async ({
   if (circuit === undefined) return skipped(`This page does not know the circuit ${circuitId}.`)
   const key = readVerificationKey(published)
   if (key === undefined)
-    return failed('What the service publishes as the circuit’s key is no verification key.')
+    return lacking('What the service publishes as the circuit’s key is no verification key.')
   const read = decodeZk1(proof)
   if (read === undefined) return failed('What the service gave is no proof.')
   if (proofDigest(circuitId, read.publicSignals) !== digest)

@@ -9,13 +9,14 @@ import {
 } from '../../../protocol/checkpoint/note.ts'
 import { identified } from '../../../protocol/checkpoint/signed-note.ts'
 import { logOfOrigin, originOfLog } from '../../../protocol/log-heads.ts'
-import { readCheckpoint } from '../../result/checkpoint.ts'
+import { readCheckpoint, type Tree } from '../../result/checkpoint.ts'
 import { checkConsistency } from '../../result/consistency.ts'
 import { readCosignature } from '../../result/cosignature.ts'
-import { openTree } from '../../result/inclusion.ts'
+import { type Finding, failed, ifReached } from '../../result/finding.ts'
+import { openTree, type PublishedLog } from '../../result/inclusion.ts'
 import { fromBase64url } from '../../result/jws.ts'
 import type { OwnService } from '../own-service.ts'
-import { attempt, type Check, type Found, pass, refuse, timeWords, visible } from '../report.ts'
+import { attempt, type Check, type Found, lack, pass, refuse, timeWords, visible } from '../report.ts'
 import { ed25519Key } from '../signed.ts'
 import { anyHolds, isWitnessed, witnessChecks } from './witnesses.ts'
 
@@ -78,29 +79,38 @@ const nameCheck = async ({ origin }: ReadNote, service: OwnService): Promise<Che
       )
 }
 
+/** Whether the hashes that the log publishes make the later of two trees, and that goes on from the earlier one. */
+const growth = async (
+  earlier: Tree,
+  later: Tree,
+  log: PublishedLog,
+  { crypto }: OwnService,
+): Promise<Finding> => {
+  const tree = openTree(later.size, log, crypto)
+  if ((await tree.root()) !== later.root)
+    return failed(
+      `The hashes that are published now do not make the root that was signed over ${later.size} entries. Keep both checkpoints.`,
+    )
+  return checkConsistency(earlier, later, await tree.consistency(earlier.size), crypto)
+}
+
 /** Whether the log as it is published now goes on from a checkpoint whose signatures hold. */
 const logCheck = async (note: ReadNote, service: OwnService): Promise<Check> => {
   const title = titled(LOG, note)
   const log = service.published.logAt(logOfOrigin(note.origin))
   const now = await readCheckpoint(await log.checkpoint(), await log.keys(), note.origin, service.crypto)
-  if (typeof now === 'string')
-    return refuse(title, 'CHECKPOINT_INVALID', `What the service publishes now: ${now}`)
-  if (note.size > now.size)
-    return refuse(
-      title,
-      'LOG_INCONSISTENT',
-      `It is over ${note.size} entries, and the log says that it has ${now.size} now. Keep it: a log never shrinks.`,
-    )
-  const tree = openTree(now.size, log, service.crypto)
-  if ((await tree.root()) !== now.root)
-    return refuse(
-      title,
-      'LOG_INCONSISTENT',
-      'The hashes that are published now do not make the root that is signed now. Keep both checkpoints.',
-    )
-  const hashes = await tree.consistency(note.size)
+  if (typeof now === 'string') return lack(title, `What the service publishes now: ${now}`)
   const then = { size: note.size, root: hexOf(note.root) }
-  const { outcome, detail } = await checkConsistency(then, now, hashes, service.crypto)
+  // A log hands out trees that its witnesses have not seen yet, and publishes only what they have.
+  if (then.size > now.size) {
+    const { outcome, detail } = await ifReached(() => growth(now, then, log, service))
+    if (outcome === 'failed') return refuse(title, 'LOG_INCONSISTENT', detail)
+    return lack(
+      title,
+      `It is over ${then.size} entries, and the log publishes ${now.size} now: perhaps its witnesses have not seen more yet. Check it again in a few minutes. If the log still publishes less then, keep it: a log never shrinks, and this is what shows that it did.`,
+    )
+  }
+  const { outcome, detail } = await growth(then, now, log, service)
   return outcome === 'passed' ? pass(title, detail) : refuse(title, 'LOG_INCONSISTENT', detail)
 }
 

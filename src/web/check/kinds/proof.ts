@@ -22,6 +22,7 @@ import {
   leaveOpen,
   pass,
   refuse,
+  timeWords,
   visible,
 } from '../report.ts'
 import { openStatusList } from './status-list.ts'
@@ -31,6 +32,11 @@ const PROOF = 'Zero-knowledge proof'
 const TOLD = 'What the file says of it'
 const ISSUER_KEY = 'Key of the issuer'
 const STATUS = 'Revocation'
+const FRESHNESS = 'Freshness'
+
+const MS_PER_SECOND = 1000
+/** How far the time of a proof may lie from the clock, as for the service. */
+const MAX_NOW_DIFFERENCE_SECONDS = 120
 
 /** A proof is spent once, and its maker may revoke it; neither shows in the proof. */
 const USE = leaveOpen(
@@ -58,7 +64,12 @@ const toldCheck = ({ reasons, checked }: ProofJudgement): Check[] => {
   const [, , , ...compared] = checked
   if (failures.length > 0) return failures
   return compared.length === 0
-    ? [leave(TOLD, 'The file says nothing beside the proof and its signals.')]
+    ? [
+        leave(
+          TOLD,
+          'The file says nothing beside the proof and its signals that could be compared with them.',
+        ),
+      ]
     : [pass(TOLD, `${compared.join('; ')}.`)]
 }
 
@@ -126,7 +137,6 @@ const issuedChecks = async (
     return [key, refuse(STATUS, 'STATUS_LIST_OTHER', 'It tells a status that no list has.')]
   const revocation = await attempt(STATUS, async () => {
     const list = await openStatusList(status.list, service, now)
-    if (typeof list === 'string') return refuse(STATUS, list, 'The published status list can’t be relied on.')
     return list.isSet(status.index)
       ? ended(
           STATUS,
@@ -137,6 +147,22 @@ const issuedChecks = async (
       : pass(STATUS, `Not revoked, says entry ${status.index} of the published list ${status.list}.`)
   })
   return [key, revocation]
+}
+
+/** What a proof shows may be over by now, where it shows it of a time. @param now Unix ms */
+const freshness = (circuitId: string, publicSignals: readonly string[], now: number): Check[] => {
+  const at = findCircuit(circuitId)?.publicNames.indexOf('now') ?? -1
+  if (at < 0) return []
+  const stated = Number(publicSignals[at])
+  return Math.abs(stated - Math.floor(now / MS_PER_SECOND)) <= MAX_NOW_DIFFERENCE_SECONDS
+    ? [pass(FRESHNESS, `It shows what held at ${timeWords(stated)}, about now by the clock of this device.`)]
+    : [
+        leaveOpen(
+          FRESHNESS,
+          'whether it still holds',
+          `It shows what held at ${timeWords(stated)}, which is more than ${MAX_NOW_DIFFERENCE_SECONDS} seconds off the clock of this device: ask for a new proof.`,
+        ),
+      ]
 }
 
 const factsOf = (circuitId: string, { digest, publicSignals }: ProofJudgement): Fact[] => [
@@ -152,8 +178,11 @@ const meaningOf = (says: string | null): Found['meaning'] => {
       text: 'It shows no YES or NO by itself: see what it shows.',
       isPlain: false,
     }
-  const word = says.startsWith('YES') ? 'YES' : says.startsWith('NO') ? 'NO' : 'no question asked'
-  return { word: `The proof holds: ${word}`, text: `It says ${says}.`, isPlain: says === 'YES' }
+  const isYes = says.startsWith('YES')
+  // What a YES depends on stands before the colon.
+  const word = isYes ? says.replace(/:.*/, '') : says.startsWith('NO') ? 'NO' : 'no question asked'
+  // Of no proof it is known whether it was spent, so that a YES is never green.
+  return { word: `The proof holds: ${word}`, text: `It says ${says}.`, isPlain: isYes }
 }
 
 /** @param now Unix ms */
@@ -189,7 +218,13 @@ export const checkProof = async (text: string, service: OwnService, now: number)
   const issued = await issuedChecks({ circuitId, publicSignals: file.publicSignals }, service, now)
   return {
     what: WHAT,
-    checks: [pairing, ...toldCheck(judgement), ...issued, USE],
+    checks: [
+      pairing,
+      ...toldCheck(judgement),
+      ...freshness(circuitId, file.publicSignals, now),
+      ...issued,
+      USE,
+    ],
     facts: factsOf(circuitId, judgement),
     meaning: meaningOf(judgement.says),
     notChecked: [...notChecked(circuitId, file, false), UNKNOWN_SETUP],

@@ -188,36 +188,19 @@ const furtherChecks = async (
   now: number,
 ): Promise<Check[]> => {
   const issuer = await service.issuer()
-  let isKeyWithheld = false
   const evidence = {
     hash,
     record: { ...record, jws, issuer },
     jwks: { keys: await service.keys() },
     origin: issuer,
     now,
-    published: {
-      ...service.published,
-      verificationKey: (circuitId: string) =>
-        service.published.verificationKey(circuitId).catch((error: unknown) => {
-          isKeyWithheld = true
-          throw error
-        }),
-    },
+    published: service.published,
   }
   const { checks }: Examination = await examine(evidence, service.crypto)
-  const isNeeded = (name: CheckName): boolean => name === 'inclusion' || (name === 'proof' && isKeyWithheld)
-  return checks.flatMap(({ name, outcome, detail }) => {
+  return checks.flatMap(({ name, ...found }) => {
     const title = TITLES[name]
     if (title === undefined) return []
-    return [
-      {
-        title,
-        outcome,
-        detail,
-        isEssential: isNeeded(name),
-        ...(outcome === 'failed' && { fault: FAULTS[name] }),
-      },
-    ]
+    return [{ title, ...found, ...(found.outcome === 'failed' && { fault: FAULTS[name] }) }]
   })
 }
 

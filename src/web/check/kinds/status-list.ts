@@ -7,7 +7,6 @@ import {
   readStatusList,
   STATUS_LIST_REASONS,
   type StatusList,
-  type StatusListReason,
 } from '../../../protocol/status-list.ts'
 import { UnreachableError } from '../../http.ts'
 import type { OwnService } from '../own-service.ts'
@@ -30,14 +29,14 @@ const read = async (jwt: string, list: number, service: OwnService, now: number)
   })
 }
 
-/** The list as the service publishes it now. @returns why it says nothing @throws UnreachableError */
-export const openStatusList = async (
-  list: number,
-  service: OwnService,
-  now: number,
-): Promise<StatusList | StatusListReason> => {
+/** The list as the service publishes it now. @throws UnreachableError also for one that says nothing, which is no fault of what names it */
+export const openStatusList = async (list: number, service: OwnService, now: number): Promise<StatusList> => {
   const opened = await read((await service.statusList(list)).trim(), list, service, now)
-  return 'reason' in opened ? opened.reason : opened.statusList
+  if (!('reason' in opened)) return opened.statusList
+  const clock = opened.reason === 'STATUS_STALE' ? ' Is the clock of this device right?' : ''
+  throw new UnreachableError(
+    `the status list that the service publishes can’t be relied on. ${STATUS_LIST_REASONS[opened.reason]}${clock}`,
+  )
 }
 
 /** The place in a list of the service's own; what else an address says is not followed. */
@@ -71,7 +70,6 @@ export const revocationCheck = (
     if (place === undefined)
       return refuse(STATUS, 'STATUS_LIST_OTHER', 'The status list that it names is none of the service.')
     const list = await openStatusList(place.list, service, now)
-    if (typeof list === 'string') return refuse(STATUS, list, 'The published status list can’t be relied on.')
     return list.isSet(place.index)
       ? ended(STATUS, 'REVOKED', fault, 'It was revoked, says the published status list.')
       : pass(STATUS, `Not revoked, says the list published at ${timeWords(list.issuedAt)}.`)

@@ -99,6 +99,7 @@ const Ask = ({ answered }: { answered(done: Done | undefined): void }) => (
 
 const VERDICTS: Readonly<Record<AnswerExamined['verdict'], readonly [Tone, string]>> = {
   VALID: ['good', 'The checks of this browser passed'],
+  UNVERIFIED: ['warn', 'Not verified: something that matters could not be checked'],
   EXPIRED: ['warn', 'It is genuine, and has expired'],
   REVOKED: ['bad', 'It is genuine, and was revoked'],
   INVALID: ['bad', 'Don’t rely on it: a check failed'],
