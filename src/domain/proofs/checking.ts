@@ -24,8 +24,9 @@ import { createNativeChecks, DISCLOSED_STATUS, NONE } from './native-checks.ts'
 import type { CheckedProof, ForeignProof, PresentedProof, SentContext } from './proof.ts'
 import { decisionOf, signalOf } from './signals.ts'
 import { asksNothing, isPolicyNo, POLICY_NO } from './spending/acceptance.ts'
+import { isPolicyRefusal } from './spending/policy-refusal.ts'
 import { findEnd, nullifierKey, type RevocableKey, type SpendKey } from './spending/spend-keys.ts'
-import type { ProofRecord, ReasonCode, Stated, StatedMember, Statement } from './statement.ts'
+import type { ProofRecord, ReasonCode, StatedMember, Statement } from './statement.ts'
 import * as store from './store.ts'
 
 export interface CheckingDeps {
@@ -208,21 +209,6 @@ export const createChecking = (deps: CheckingDeps) => {
     return row && toRecord(row)
   }
 
-  /**
-   * Whether a policy said NO to what the circuit alone shows. Proofs that were made before statements told the verdict are
-   * told by the result that they were made for; without that, nobody knows of a YES.
-   */
-  const isPolicyRefusal = async (
-    { provesRules }: Statement,
-    { organisation, proofId }: ProofRecord,
-    stated: Stated,
-  ): Promise<boolean> => {
-    if (stated.policy_verdict !== undefined) return stated.policy_verdict !== 'YES'
-    // Only results are about data; rules that the circuit evaluates itself have no other verdict.
-    if (stated.data_commitment === undefined || provesRules) return false
-    return (await store.findVerdict(database, organisation, proofId)) !== 'YES'
-  }
-
   /** What has become of a member. That its pairing holds was seen before it was attested; so was its `now`. */
   const lookUp = async (
     caller: Caller,
@@ -278,7 +264,7 @@ export const createChecking = (deps: CheckingDeps) => {
       if (record.digest !== digest) reasonCodes.push('SIGNALS_MISMATCH')
       else reasonCodes.push(...(await faultsOf(caller, statement, record, publicSignals)))
     }
-    if (record && stated && shown === 1 && (await isPolicyRefusal(statement, record, stated)))
+    if (record && stated && shown === 1 && (await isPolicyRefusal(database, statement, record, stated)))
       reasonCodes.push(POLICY_NO)
     const { members, faults } = await lookUpMembers(
       caller,

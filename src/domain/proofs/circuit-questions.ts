@@ -14,9 +14,10 @@ import { type Expectation, unexpected } from '../../rules/expectation.ts'
 import type { CircuitAnswer } from '../circuits/schemas-questions.ts'
 import type { PaymentsService } from '../payments/service.ts'
 import { PROOF_CREATED } from '../webhooks/events.ts'
-import type { AdoptedProof, UncommittedProof } from './proof.ts'
+import type { AdoptedProof, CheckedProof, UncommittedProof } from './proof.ts'
 import { recordedId } from './recording.ts'
-import type { ProofsService } from './service.ts'
+import { isVerified, type ProofsService } from './service.ts'
+import { overtaken } from './spending/spending.ts'
 import { isFalseStatement, type ReasonCode } from './statement.ts'
 import { paymentContext, paymentOf, paymentTime } from './statements/offline_validation.ts'
 
@@ -116,21 +117,25 @@ export const createCircuitQuestions = ({ proofs, payments, ledger, clock }: Deps
     if (differing && differing.length > 0) return present(unproven(circuitId, differing))
     try {
       const { recording, ...made } = await proofs.make(caller, { circuitId, prepared, category: CATEGORY })
-      const answered = await answerOf(caller, made)
-      if (answered.proofId === null) return present(answered)
+      const checked = await proofs.checkMade(caller, made)
+      const answered = answerOf(checked, made)
+      if (!isVerified(checked)) return present(answered)
+      const refused = unproven(circuitId, [])
       return await ledger.append(caller, (tx) => {
+        const late = overtaken(tx, checked)
+        if (late) return present({ ...refused, reasonCodes: [late.reason] })
         recording.record(tx, madeAndVerified(recording.entry))
         return present(answered)
       })
     } catch (error) {
-      return present(await answerOf(caller, await proofs.recorded(caller, recordedId(error))))
+      const first = await proofs.recorded(caller, recordedId(error))
+      return present(answerOf(await proofs.checkMade(caller, first), first))
     }
   }
 
   /** The answer that a proof gives, if it is verified. */
-  const answerOf = async (caller: Caller, made: UncommittedProof): Promise<Answered> => {
+  const answerOf = ({ verified, reasonCodes }: CheckedProof, made: UncommittedProof): Answered => {
     const { circuitId } = made
-    const { verified, reasonCodes } = await proofs.checkMade(caller, made)
     if (!verified) return unproven(circuitId, reasonCodes)
     // An aggregate of proofs that hold is one, whatever they say.
     const holds = made.decision === 1 || circuitId === 'proof_aggregation'

@@ -1,5 +1,6 @@
 /** All proofs of an organisation, as pages, and each by itself. @module */
 import type { Caller } from '../../caller.ts'
+import { needsContext } from '../../circuits/proof-facts.ts'
 import { iso } from '../../clock.ts'
 import { fail } from '../../errors.ts'
 import { readWindow } from '../../json/moments.ts'
@@ -23,7 +24,7 @@ interface Deps {
   readonly database: Database
   readonly logs: Pick<Logs, 'of'>
   readonly baseUrl: string
-  readonly statements: readonly Pick<Statement, 'circuit' | 'decision'>[]
+  readonly statements: readonly Pick<Statement, 'circuit' | 'decision' | 'provesRules'>[]
 }
 
 const isoOrNull = (at: number | null): string | null => (at === null ? null : iso(at))
@@ -43,7 +44,11 @@ const toListed = (row: ListedRow, log: number): ListedProof => ({
 })
 
 export const createProofList = ({ database, logs, baseUrl, statements }: Deps) => {
-  const finder = createProofFinder(database, statements, {
+  const listed = statements.map((statement) => ({
+    ...statement,
+    needsContext: needsContext(statement.circuit),
+  }))
+  const finder = createProofFinder(database, listed, {
     spent: CLAIM_KINDS.proofDigestSpent,
     revoked: CLAIM_KINDS.proofDigestRevoked,
   })

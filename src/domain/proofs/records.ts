@@ -11,6 +11,7 @@ import type { Database } from '../../store/database.ts'
 import { contextOf } from './binding.ts'
 import type { GeneratedProof } from './proof.ts'
 import { decisionOf } from './signals.ts'
+import { isPolicyRefusal } from './spending/policy-refusal.ts'
 import type { Statement } from './statement.ts'
 import * as store from './store.ts'
 
@@ -43,15 +44,16 @@ export const createRecords = ({ database, logs, ledger, baseUrl, statement }: De
     const { circuit_id: circuitId, expires_at: expiresAt } = row
     const issuer = row.context.elsewhere?.issuer
     const elsewhere = issuer == null ? undefined : issuerAmong({ circuitId, ...read }, [issuer])
+    const own = statement(circuitId)
+    const shown = decisionOf(own, read.publicSignals)
+    const isRefused =
+      shown === 1 && (await isPolicyRefusal(database, own, { organisation, proofId }, row.context.statement))
     return {
       proofId,
       circuitId,
       digest: row.digest,
       ...read,
-      decision:
-        row.context.statement.policy_verdict === 'NO'
-          ? 0
-          : decisionOf(statement(circuitId), read.publicSignals),
+      decision: isRefused ? 0 : shown,
       context: contextOf(baseUrl, { organisation, circuitId, expiresAt, ...row.context }),
       createdAt: row.created_at,
       expiresAt,

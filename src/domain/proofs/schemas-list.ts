@@ -35,7 +35,8 @@ export const ListedProof = Type.Object(
     circuitId: Type.String(),
     digest: Digest,
     decision: orNull(Type.Enum(['YES', 'NO']), {
-      description: 'What it shows, with what a policy said of it; null if no question was asked.',
+      description:
+        'What it shows, with what a policy said of it; null if no question was asked, or nobody knows which.',
     }),
     madeElsewhere: Type.Boolean({ description: 'Whether somebody else made it, such as the holder.' }),
     createdAt: dateTime('When it was made, or recorded; lists and windows go by it.'),

@@ -10,6 +10,7 @@ import type { Ledger } from '../../ledger/ledger.ts'
 import type { Logs } from '../../ledger/logs.ts'
 import type { Metrics } from '../../metrics.ts'
 import type { SecurityService } from '../security/service.ts'
+import type { StatusesService } from '../status/service.ts'
 import { adopt } from './adoption.ts'
 import { type CheckingDeps, createChecking, type Examined, type ValidProof } from './checking.ts'
 import { generatedV1 } from './made-json.ts'
@@ -30,13 +31,17 @@ import { createRecords } from './records.ts'
 import { AS_MADE, type ProofVerifyRequest, type SyncRequest, type SyncResult } from './schemas.ts'
 import { signalOf } from './signals.ts'
 import { type Refusal, refusalOf } from './spending/acceptance.ts'
+import { createLateRevocations, type LateRevocations } from './spending/late-revocations.ts'
 import { doubleSpend, logVerified, overtaken, spend, type VerifiedProof } from './spending/spending.ts'
 import type { Prepared, ReasonCode, Stated, Statement } from './statement.ts'
 import { prepareRules } from './statements/rules.ts'
 import * as store from './store.ts'
-import { type CheckSyncItem, planSync } from './sync.ts'
+import { type CheckSyncItem, planSync, type SyncDeps } from './sync.ts'
 
-export interface ProofsDeps extends Omit<MakingDeps, 'statement'>, Omit<CheckingDeps, 'findStatement'> {
+export interface ProofsDeps
+  extends Omit<MakingDeps, 'statement'>,
+    Omit<CheckingDeps, 'findStatement' | 'statuses'> {
+  readonly statuses: Pick<StatusesService, 'isSet' | 'areSet'>
   readonly logs: Pick<Logs, 'of'>
   readonly ledger: Pick<Ledger, 'append' | 'findClaim' | 'findClaims' | 'head'>
   readonly metrics: Pick<Metrics, 'doubleSpends'>
@@ -106,7 +111,8 @@ export const toChecked = ({
 const refusedFor = (checked: CheckedProof, refusal: Refusal | undefined): CheckedProof =>
   refusal === undefined ? checked : { ...checked, reasonCodes: [...checked.reasonCodes, refusal] }
 
-const isVerified = (examined: Examined): examined is VerifiedProof =>
+/** Whether it is verified, and known. */
+export const isVerified = (examined: Examined): examined is VerifiedProof =>
   examined.valid && examined.verified && examined.proofId !== null
 
 /** Whether at most a spending stands in the way, of which the ledger knows whether it was this request's own. */
@@ -152,14 +158,23 @@ export const createProofs = (deps: ProofsDeps) => {
     security.raise({ organisation, type: 'double_spend', subject: digest })
   }
 
+  /** What others have revoked by now of a proof that is about to be committed. */
+  const lookAgain = async (checked: ValidProof): Promise<LateRevocations> => {
+    const others = createLateRevocations(deps)
+    others.watch(checked)
+    await others.look()
+    return others
+  }
+
   const consume = async <R>(
     caller: Caller,
     checked: VerifiedProof,
     present: (checked: CheckedProof) => R,
   ): Promise<R> => {
+    const others = await lookAgain(checked)
     try {
       return await ledger.append(caller, (tx) => {
-        const late = overtaken(tx, checked)
+        const late = overtaken(tx, checked, others)
         if (late?.reason === 'DOUBLE_SPEND') throw doubleSpend(checked.digest, late.at)
         if (late)
           return present({
@@ -198,26 +213,22 @@ export const createProofs = (deps: ProofsDeps) => {
       ...(ask.consume && { consumed: false }),
     }
     if (!isVerified(examined)) return present(checked)
+    const others = await lookAgain(examined)
     return ledger.append(caller, (tx) => {
-      const late = overtaken(tx, examined)
+      const late = overtaken(tx, examined, others)
       if (late) return present({ ...checked, verified: false, reasonCodes: [late.reason] })
       logVerified(tx, examined)
       return present(checked)
     })
   }
 
-  const check = async (
-    caller: Caller,
-    foreign: ForeignProof,
-    stored: Pick<MadeProof, 'proofId' | 'expiresAt'>,
-  ): Promise<CheckedProof> => toChecked(await checking.examineForeign(caller, foreign, stored))
-
   /** Checks a proof that is not committed yet, as whoever presents it later will have it checked. */
-  const checkMade = (caller: Caller, made: UncommittedProof): Promise<CheckedProof> => {
+  const checkMade = (caller: Caller, made: UncommittedProof): Promise<Examined> => {
     const { proofId, circuitId, proof, publicSignals, context, expiresAt } = made
     // A proof's context was made of a statement.
     const stored = { statement: context.statement as Stated, nonce: context.nonce }
-    return check(caller, { circuitId, proof, publicSignals, context: stored }, { proofId, expiresAt })
+    const foreign = { circuitId, proof, publicSignals, context: stored }
+    return checking.examineForeign(caller, foreign, { proofId, expiresAt })
   }
 
   return {
@@ -349,15 +360,20 @@ export const createProofs = (deps: ProofsDeps) => {
     /** The error of a second use. @param at Unix ms of the first */
     doubleSpend,
 
+    /** For proofs that are spent in one commit. */
+    lateRevocations: (): LateRevocations => createLateRevocations(deps),
+
     /**
      * What spending a proof takes, for a caller that decides it with others. Second uses are the caller's to note, and its
      * one entry is `spend`.
+     * @param others those of all in the commit, which the caller has look right before it
      * @returns what spends it, or what came of it already
      */
     async spending<R>(
       caller: Caller,
       presented: PresentedProof,
       { spent, twice, refused }: SpendAnswers<R>,
+      others: LateRevocations,
     ): Promise<(tx: Tx) => R> {
       const examined = await checking.examine(caller, presented)
       const settled = (answer: R) => () => answer
@@ -371,8 +387,9 @@ export const createProofs = (deps: ProofsDeps) => {
             ? refused(toChecked(examined))
             : twice(digest, spentAt),
         )
+      others.watch(examined)
       return (tx) => {
-        const late = overtaken(tx, examined)
+        const late = overtaken(tx, examined, others)
         if (late?.reason === 'DOUBLE_SPEND') return twice(digest, late.at)
         if (late) return refused({ ...toChecked(examined), verified: false, reasonCodes: [late.reason] })
         spend(tx, examined)
@@ -385,8 +402,14 @@ export const createProofs = (deps: ProofsDeps) => {
      * @throws AppError batch_too_large, unavailable
      */
     async sync(caller: Caller, request: SyncRequest): Promise<SyncResult> {
-      const { examine } = checking
-      const syncDeps = { examine, check: deps.checkSyncItem, recordOf: findRecorded.bind(null, ledger) }
+      const syncDeps: SyncDeps = {
+        examine: checking.examine,
+        check: deps.checkSyncItem,
+        recordOf: findRecorded.bind(null, ledger),
+        isOnRecord: async ({ organisation }, digest) =>
+          (await store.findProofByDigest(database, organisation, [digest])) !== undefined,
+        others: createLateRevocations(deps),
+      }
       return ledger.append(caller, await planSync(syncDeps, caller, request, clock.now()))
     },
 
@@ -418,7 +441,7 @@ export const createProofs = (deps: ProofsDeps) => {
         })
       } catch (error) {
         const first = await recorded(caller, recordedId(error))
-        const now = await checkMade(caller, first)
+        const now = toChecked(await checkMade(caller, first))
         return present({ ...now, recorded: now.verified ? first : null })
       }
     },

@@ -31,11 +31,32 @@ export interface ProofFilter {
   readonly consumed?: boolean
 }
 
+interface Listed extends Pick<Statement, 'circuit' | 'decision' | 'provesRules'> {
+  /** Whether only its context tells that a YES is one. */
+  readonly needsContext: boolean
+}
+
+const inCircuits = (statements: readonly Listed[]): string => {
+  const ids = statements.map(({ circuit }) => `'${circuit.id}'`)
+  return ids.length === 0 ? 'false' : `proofs.circuit_id IN (${ids.join(', ')})`
+}
+
+/** SQL of what `isPolicyRefusal` says of a proof that shows a YES. */
+const refusalSql = (statements: readonly Listed[]): string =>
+  `CASE WHEN proofs.context #> '{statement,policy_verdict}' IS NOT NULL
+      THEN proofs.context #>> '{statement,policy_verdict}' IS DISTINCT FROM 'YES'
+    WHEN proofs.context #> '{statement,data_commitment}' IS NULL
+      OR ${inCircuits(statements.filter(({ provesRules }) => provesRules))} THEN false
+    ELSE (SELECT made_for.decision FROM verifications AS made_for
+      WHERE made_for.proof_id = proofs.id AND made_for.organisation = proofs.organisation LIMIT 1)
+      IS DISTINCT FROM 'YES' END`
+
 /**
- * SQL of the decision of a proof, as `decisionOf` and the policy read it: from the public signals of its circuit.
+ * SQL of the decision of a proof, as `decisionOf` and the policy read it: from the public signals of its circuit. A YES of which only
+ * the context tells that it is one is none where the context isn't known.
  * @returns bindings are not needed: names and places are the service's own
  */
-const decisionSql = (statements: readonly Pick<Statement, 'circuit' | 'decision'>[]): string => {
+const decisionSql = (statements: readonly Listed[]): string => {
   const cases = statements.flatMap(({ circuit, decision }) =>
     decision === null
       ? []
@@ -44,8 +65,10 @@ const decisionSql = (statements: readonly Pick<Statement, 'circuit' | 'decision'
         ],
   )
   return `CASE WHEN proofs.context #> '{statement,rules_hash}' = 'null'::jsonb THEN NULL
-    WHEN proofs.context #>> '{statement,policy_verdict}' = 'NO' THEN 'NO'
-    WHEN CASE proofs.circuit_id ${cases.join(' ')} ELSE true END THEN 'YES' ELSE 'NO' END`
+    WHEN (CASE proofs.circuit_id ${cases.join(' ')} ELSE true END) IS NOT TRUE THEN 'NO'
+    WHEN proofs.context IS NULL AND ${inCircuits(statements.filter(({ needsContext }) => needsContext))} THEN NULL
+    WHEN ${refusalSql(statements)} THEN 'NO'
+    ELSE 'YES' END`
 }
 
 /** Kinds of the claims that end proofs, by their digests. */
@@ -54,11 +77,7 @@ interface EndKinds {
   readonly revoked: string
 }
 
-export const createProofFinder = (
-  database: Database,
-  statements: readonly Pick<Statement, 'circuit' | 'decision'>[],
-  kinds: EndKinds,
-) => {
+export const createProofFinder = (database: Database, statements: readonly Listed[], kinds: EndKinds) => {
   const decided = decisionSql(statements)
 
   const select: NonNullable<Parameters<typeof findPage>[2]['select']> = (query) => {
@@ -69,7 +88,10 @@ export const createProofFinder = (
       'spent_at',
       'revoked_at',
       database.knex.raw(`${decided} AS decision`),
-      database.knex.raw("coalesce(proofs.context -> 'elsewhere' IS NOT NULL, false) AS made_elsewhere"),
+      // Of what is made here the context is known.
+      database.knex.raw(
+        "(proofs.context IS NULL OR proofs.context -> 'elsewhere' IS NOT NULL) AS made_elsewhere",
+      ),
     )
   }
 

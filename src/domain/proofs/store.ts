@@ -133,3 +133,20 @@ export const isNullifierRevoked = async (
   )
   return rows.length > 0
 }
+
+/** Those of these that were revoked, by whichever organisation. @param keys circuit id, `/`, canonical decimal */
+export const revokedNullifierKeys = async (
+  { query }: Database,
+  keys: readonly string[],
+): Promise<readonly string[]> => {
+  if (keys.length === 0) return []
+  const parts = keys.map((key) => key.split('/'))
+  const { rows } = await query<{ key: string }>(
+    `SELECT circuit_id || '/' || nullifier AS key
+      FROM unnest($1::text[], $2::text[]) AS asked (circuit_id, nullifier)
+      JOIN revoked_nullifiers USING (circuit_id, nullifier)`,
+    [parts.map(([circuit]) => circuit), parts.map(([, nullifier]) => nullifier)],
+    'proofs-revoked-nullifiers',
+  )
+  return rows.map(({ key }) => key)
+}

@@ -12,9 +12,11 @@ import { newId } from '../../ids.ts'
 import { CLAIM_KINDS } from '../../ledger/claim-kinds.ts'
 import type { Tx } from '../../ledger/decision.ts'
 import type { Checking, Examined, ValidProof } from './checking.ts'
+import type { PresentedProof } from './proof.ts'
 import { entryNames, proofRow } from './recording.ts'
 import { MAX_SYNC_PROOFS, type SyncItem, type SyncRequest, type SyncResult } from './schemas.ts'
 import { commitmentOf, verdictOf } from './signals.ts'
+import type { LateRevocations } from './spending/late-revocations.ts'
 import { logVerified, overtaken, type VerifiedProof } from './spending/spending.ts'
 import type { ReasonCode } from './statement.ts'
 
@@ -26,6 +28,10 @@ export interface SyncDeps {
   readonly check: CheckSyncItem
   /** The id of the one record of what a proof is about, or undefined. */
   readonly recordOf: (caller: Caller, circuitId: string, once: string) => Promise<string | undefined>
+  /** Whether the organisation has a proof of this digest. */
+  readonly isOnRecord: (caller: Caller, digest: string) => Promise<boolean>
+  /** Of this upload alone. */
+  readonly others: LateRevocations
 }
 
 /** What became of one proof. */
@@ -107,6 +113,19 @@ const unknownStep = async (
     : updated(examined, proofId)
 }
 
+/** A proof whose id is nobody's may be known all the same: then it is what it would be without the id. */
+const examineItem = async (
+  { examine, isOnRecord }: SyncDeps,
+  caller: Caller,
+  presented: PresentedProof,
+): Promise<Examined> => {
+  const examined = await examine(caller, presented)
+  const isUnnamed = presented.proofId !== undefined && examined.valid && examined.proofId === null
+  return isUnnamed && (await isOnRecord(caller, examined.digest))
+    ? examine(caller, { ...presented, proofId: undefined })
+    : examined
+}
+
 const stepOf = async (
   deps: SyncDeps,
   caller: Caller,
@@ -123,8 +142,10 @@ const stepOf = async (
   if (isOnly(examined, 'CONTEXT_UNKNOWN')) return updated(examined, proofId)
   if (!examined.verified) return refused(examined)
   const verified: VerifiedProof = { ...examined, proofId }
+  const { others } = deps
+  others.watch(verified)
   return (tx) => {
-    const late = overtaken(tx, verified)
+    const late = overtaken(tx, verified, others)
     if (late) return refused({ proofId, reasonCodes: [late.reason] })
     logVerified(tx, verified)
     return updated(examined, proofId)
@@ -168,7 +189,7 @@ export const planSync = async (
   { proofs }: SyncRequest,
   at: number,
 ): Promise<(tx: Tx) => SyncResult> => {
-  const { examine, check } = deps
+  const { check, others } = deps
   const nextTurn = createTurns()
   const limited = pLimit(JUDGED_AT_ONCE)
   if (proofs.length > MAX_SYNC_PROOFS)
@@ -181,7 +202,7 @@ export const planSync = async (
     // The check has just said that it is one.
     const { publicInputs, createdAt, ...presented } = proof as SyncItem
     try {
-      const examined = await examine(caller, { ...presented, publicSignals: publicInputs })
+      const examined = await examineItem(deps, caller, { ...presented, publicSignals: publicInputs })
       return await stepOf(deps, caller, examined, at, createdAt)
     } catch (error) {
       // Something is expected of it that can't apply.
@@ -189,5 +210,6 @@ export const planSync = async (
     }
   }
   const steps = await limited.map(proofs, judge).finally(() => limited.clearQueue())
+  await others.look()
   return (tx) => summarise(steps.map((step) => (typeof step === 'function' ? step(tx) : step)))
 }

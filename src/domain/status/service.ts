@@ -16,7 +16,7 @@ import { STATUS_LIST_TYP } from '../../protocol/status-list.ts'
 import type { Database } from '../../store/database.ts'
 import type { OpenRecent } from '../../store/recent.ts'
 import { createStatusNumbers } from './numbers.ts'
-import { eachRevoked, isRevoked, revokedStatuses } from './store.ts'
+import { eachRevoked, isRevoked, revokedAmong, revokedStatuses } from './store.ts'
 
 interface StatusesDeps {
   readonly database: Database
@@ -121,6 +121,9 @@ export const createStatuses = (deps: StatusesDeps) => {
 
     /** Whether a status is revoked, by the rows. */
     isSet: (status: number): Promise<boolean> => isRevoked(database, status),
+
+    /** Those of these that are revoked, by the rows. */
+    areSet: (statuses: readonly number[]): Promise<readonly number[]> => revokedAmong(database, statuses),
 
     /** A list as it is published now. @throws AppError not_found for one of which no status was given out */
     async list(list: number): Promise<PublishedStatusList> {

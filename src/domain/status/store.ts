@@ -45,6 +45,20 @@ export const isRevoked = async (database: Database, status: number): Promise<boo
   return rows.length > 0
 }
 
+/** Those of these that are revoked. */
+export const revokedAmong = async (
+  database: Database,
+  statuses: readonly number[],
+): Promise<readonly number[]> => {
+  if (statuses.length === 0) return []
+  const { rows } = await database.query<{ status: number }>(
+    'SELECT status FROM revoked_status_numbers WHERE status = ANY ($1::bigint[])',
+    [statuses],
+    'status-find-all',
+  )
+  return rows.map(({ status }) => Number(status))
+}
+
 interface Page {
   readonly entries: Uint8Array | null
   readonly last: number | null

@@ -16,6 +16,7 @@ import type { Database } from '../../store/database.ts'
 import type { CheckedProof } from '../proofs/proof.ts'
 import type { ProofVerifyRequest } from '../proofs/schemas.ts'
 import type { ProofsService } from '../proofs/service.ts'
+import type { LateRevocations } from '../proofs/spending/late-revocations.ts'
 import type { SecurityService } from '../security/service.ts'
 import { isSigned, ticketDigest } from './payload.ts'
 import {
@@ -36,7 +37,7 @@ export interface BatchDeps {
   readonly signers: Pick<Signers, 'publicKey'>
   readonly sealing: Sealing
   readonly clock: Clock
-  readonly proofs: Pick<ProofsService, 'spending' | 'doubleSpend' | 'requireAsMade'>
+  readonly proofs: Pick<ProofsService, 'spending' | 'lateRevocations' | 'doubleSpend' | 'requireAsMade'>
   readonly metrics: Pick<Metrics, 'doubleSpends'>
   readonly security: Pick<SecurityService, 'raise'>
   /** Checks a proof as the body of POST /v1/proofs/verify is checked, and brings it into that form. */
@@ -177,7 +178,13 @@ export const createBatch = (deps: BatchDeps) => {
     }
   }
 
-  const proofStep = async (caller: Caller, item: unknown, twice: Twice): Promise<Step> => {
+  /** @param others looks right before the commit */
+  const proofStep = async (
+    caller: Caller,
+    item: unknown,
+    twice: Twice,
+    others: LateRevocations,
+  ): Promise<Step> => {
     const misfit = checkProof(item)
     if (misfit) return settleMisfit(misfit.details[0])
     // The check has just said that it is one.
@@ -195,11 +202,12 @@ export const createBatch = (deps: BatchDeps) => {
     }
     try {
       await proofs.requireAsMade(caller, sent)
-      return await proofs.spending(caller, presented, {
-        spent: (digest, at) => spentOutcome(digest, at, YES),
-        twice: (digest, at) => twice(digest, at, YES),
+      const answers = {
+        spent: (digest: string, at: number) => spentOutcome(digest, at, YES),
+        twice: (digest: string, at: number) => twice(digest, at, YES),
         refused: refusedOutcome,
-      })
+      }
+      return await proofs.spending(caller, presented, answers, others)
     } catch (error) {
       // Something is expected of it that can't apply, or said of it that its making did not answer.
       return settleMisfit(detailOf(error))
@@ -228,15 +236,17 @@ export const createBatch = (deps: BatchDeps) => {
       }
       try {
         const steps: Step[] = []
+        const others = proofs.lateRevocations()
         for (const [index, item] of items.entries()) {
           if (index > 0) await turn()
           const text = ticketText(item)
           steps.push(
             text === undefined
-              ? await proofStep(caller, item, twice)
+              ? await proofStep(caller, item, twice, others)
               : await ticketStep(caller, item, text, twice),
           )
         }
+        await others.look()
         const answer = await ledger.append(caller, (tx) =>
           summarise(steps.map((step) => (typeof step === 'function' ? step(tx) : step))),
         )

@@ -11,6 +11,7 @@ import {
   generated,
   PERSON,
   postGenerate,
+  postSimpleVerify,
   postVerifyProof,
   reasonsOf,
 } from '../../support/domain/proof-api.ts'
@@ -140,6 +141,38 @@ describe('aggregates of proofs', function () {
       expect(body.message).to.contain('show the same, or spend the same nullifier')
     }
     expect((await aggregate([near, outer])).decision).to.equal(1)
+  })
+
+  it('of another organisation are refused with whatever their context says of the members', async () => {
+    const member = await proofOf()
+    const made = await aggregate([member])
+    const other = await app.organisation()
+    const { proof, public_signals } = made
+    const expected = { audience: 'https://shop.example', purpose: 'proof', nonce: made.context.nonce }
+    for (const named of [
+      null,
+      {},
+      'x',
+      { digest: 'zz', decision: 1 },
+      { digest: 'aa', decision: {} },
+      { digest: ['x'], decision: 1 },
+      { digest: 7, decision: 1 },
+      { digest: member.digest, decision: 1.5 },
+      { digest: member.digest, decision: '1' },
+      { digest: member.digest },
+      { digest: member.digest.toUpperCase(), decision: 1 },
+    ])
+      for (const members of [[named], [named, { digest: member.digest, decision: 1 }]]) {
+        const statement = { ...made.context.statement, members }
+        const context = { ...made.context, statement }
+        const sent = { proof, context, expect: expected }
+        const { status, body } = await postVerifyProof(app, other.apiKey, { ...sent, public_signals })
+        expect([status, body.valid, body.verified], JSON.stringify(named)).to.deep.equal([200, true, false])
+        expect(body.reason_codes).to.include('MEMBERS_MISMATCH')
+        expect(body.reason_codes.filter((code) => /^MEMBER_/.test(code))).to.deep.equal([])
+        const simple = await postSimpleVerify(app, other.apiKey, { ...sent, publicInputs: public_signals })
+        expect([simple.status, simple.body.reasonCodes]).to.deep.equal([200, body.reason_codes])
+      }
   })
 
   it('judge the time of a member when they are made: its `now` may lie further back later', async () => {

@@ -1,6 +1,7 @@
 /** Challenges: asked with a key, answered without one, once, and told to the asker alone. */
 import { setImmediate } from 'node:timers/promises'
 import { expect } from 'chai'
+import { fail } from '../../../src/errors.ts'
 import type { SnarkProof } from '../../../src/protocol/zk1.ts'
 import { startTestApp, type TestApp, type TestOrganisation } from '../../support/app.ts'
 import { kycRoutesOf } from '../../support/domain/kyc.ts'
@@ -185,6 +186,21 @@ describe('challenges', function () {
     await Promise.all(waiting)
     expect(statuses).to.include(503)
     expect((await told(id)).attempts).to.equal(statuses.filter((status) => status === 200).length)
+  })
+
+  it('lose no answer for one that nobody could judge, since the database was out of reach', async () => {
+    const { challenge_id: id, context } = await ask()
+    const made = await proveKyc(keeper, context, now)
+    const { ledger } = app.services
+    const { append } = ledger
+    Object.assign(ledger, { append: async () => fail('unavailable') })
+    const statuses: number[] = []
+    for (let i = 0; i < 6; i++) statuses.push((await routes.answer(id, made)).status)
+    Object.assign(ledger, { append })
+    expect(statuses).to.deep.equal(Array.from({ length: 6 }, () => 503))
+    expect((await told(id)).attempts).to.equal(0)
+    expect((await routes.answer(id, made)).status).to.equal(200)
+    expect(await told(id)).to.deep.include({ state: 'verified', attempts: 1 })
   })
 
   it('take five answers of forty at the same time', async () => {

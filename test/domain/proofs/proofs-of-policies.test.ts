@@ -1,6 +1,7 @@
 /** A policy has the last word over what the circuit alone shows: its NO is told as one, wherever its proof is presented. */
 import { expect } from 'chai'
 import type { VerifyProofRequest } from '../../../src/domain/proofs/schemas.ts'
+import type { ListedProof } from '../../../src/domain/proofs/schemas-list.ts'
 import { createPolicyVerification } from '../../../src/domain/verification/policy-verification.ts'
 import type { PolicyVerification } from '../../../src/domain/verification/schemas-v1.ts'
 import { startTestApp, type TestApp, type TestOrganisation } from '../../support/app.ts'
@@ -15,6 +16,7 @@ import {
 } from '../../support/domain/proof-api.ts'
 import { ticketRoutesOf } from '../../support/domain/tickets.ts'
 import { callerOf } from '../../support/ledger.ts'
+import { listOf } from '../../support/lists.ts'
 
 describe('a proof that a policy said NO to', function () {
   this.timeout(120_000)
@@ -89,6 +91,10 @@ describe('a proof that a policy said NO to', function () {
         decision: 0,
         reason_codes: ['POLICY_NO'],
       })
+      const list = listOf<ListedProof, 'proofs'>(app, key, '/console/api/proofs', 'proofs')
+      expect((await list.rows('decision=NO')).map(({ proofId }) => proofId)).to.include(no.proof_id)
+      const again = await app.services.proofs.recorded(callerOf(owner.organisationId), no.proof_id)
+      expect(again.decision).to.equal(0)
       const consumed = await postVerifyProof(app, key, { ...presentedOf(no), consume: true })
       expect(consumed.body).to.deep.include({
         verified: false,
@@ -126,6 +132,8 @@ describe('a proof that a policy said NO to', function () {
     for (const make of [told, toldBefore]) {
       const yes = await make(5)
       expect(yes.decision).to.equal(1)
+      const list = listOf<ListedProof, 'proofs'>(app, key, '/console/api/proofs', 'proofs')
+      expect((await list.rows('decision=YES')).map(({ proofId }) => proofId)).to.include(yes.proof_id)
       const { body } = await postVerifyProof(app, key, { ...presentedOf(yes), consume: true })
       expect(body).to.deep.include({ verified: true, decision: 1, consumed: true, reason_codes: [] })
     }

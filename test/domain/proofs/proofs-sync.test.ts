@@ -1,8 +1,10 @@
 /** Proofs that are handed in together: each is judged for itself, and what holds is recorded in one commit. */
 import { expect } from 'chai'
 import type { ProofGenerated } from '../../../src/domain/proofs/schemas.ts'
+import type { ListedProof } from '../../../src/domain/proofs/schemas-list.ts'
 import { sharedApp, type TestApp, type TestOrganisation } from '../../support/app.ts'
 import {
+  asPresented,
   asText,
   entriesOf,
   generated,
@@ -10,6 +12,7 @@ import {
   postVerifyProof,
   reasonsOf,
 } from '../../support/domain/proof-api.ts'
+import { listOf } from '../../support/lists.ts'
 
 describe('handing proofs in', function () {
   this.timeout(60_000)
@@ -69,6 +72,10 @@ describe('handing proofs in', function () {
       origin: 'sync',
       claimedAt: '2026-01-01T00:00:00Z',
     })
+    const list = listOf<ListedProof, 'proofs'>(app, owner.apiKey, '/console/api/proofs', 'proofs')
+    expect((await list.rows('decision=YES')).find((row) => row.proofId === proofId)?.madeElsewhere).to.equal(
+      true,
+    )
     const presented = { proof_id: proofId, proof: foreign.proof, public_signals: foreign.public_signals }
     expect(await reasonsOf(app, owner.apiKey, presented)).to.deep.equal(['CONTEXT_UNKNOWN'])
     const consumed = await postVerifyProof(app, owner.apiKey, { ...presented, consume: true })
@@ -86,6 +93,14 @@ describe('handing proofs in', function () {
     expect(synced.body.synced).to.equal(1)
     const [entry] = await entriesOf(app, synced.body.proofs[0]?.proofId ?? '')
     expect(entry?.data).to.deep.equal({ decision: null, origin: 'sync' })
+    const { proofId } = synced.body.proofs[0] ?? {}
+    const list = listOf<ListedProof, 'proofs'>(app, owner.apiKey, '/console/api/proofs', 'proofs')
+    expect((await list.rows()).find((row) => row.proofId === proofId)).to.include({
+      decision: null,
+      madeElsewhere: true,
+    })
+    for (const decision of ['YES', 'NO'])
+      expect((await list.rows(`decision=${decision}`)).map((row) => row.proofId)).to.not.include(proofId)
   })
 
   it('a known proof handed in under an id of nobody’s stays verified', async () => {
@@ -94,6 +109,26 @@ describe('handing proofs in', function () {
     ])
     expect(body.errors).to.deep.equal([])
     expect(await reasonsOf(app, owner.apiKey, { proof: asText(known) })).to.deep.equal([])
+  })
+
+  it('a known proof handed in under an id of nobody’s is checked as what it is, and not recorded again', async () => {
+    const fresh = await generated(app, owner.apiKey)
+    const unnamed = item(fresh, { proofId: 'prf_0', circuitId: 'yesno' })
+    const { body } = await postSync(app, owner.apiKey, [unnamed])
+    expect(body).to.deep.equal({
+      synced: 0,
+      updated: 1,
+      proofs: [{ index: 0, status: 'updated', proofId: fresh.proof_id, digest: fresh.digest }],
+      errors: [],
+    })
+    const rows = await app.services.database.knex('proofs').where({ digest: fresh.digest }).select('id')
+    expect(rows).to.deep.equal([{ id: fresh.proof_id }])
+    expect((await entriesOf(app, fresh.proof_id)).map(({ type }) => type)).to.deep.equal(['prove', 'verify'])
+    await postVerifyProof(app, owner.apiKey, { ...asPresented(fresh), consume: true })
+    const spent = await postSync(app, owner.apiKey, [unnamed])
+    expect(spent.body.errors).to.deep.equal([
+      { index: 0, proofId: fresh.proof_id, reasonCodes: ['DOUBLE_SPEND'] },
+    ])
   })
 
   it('each known proof that holds leaves an entry, a spent one does not', async () => {

@@ -27,6 +27,8 @@ const heldJudge = () => {
   const deps: SyncDeps = {
     check: () => undefined,
     recordOf: async () => undefined,
+    isOnRecord: async () => false,
+    others: { watch: () => undefined, look: async () => undefined, has: () => false },
     examine: (_, { proofId = '' }) =>
       new Promise((resolve, reject) => {
         const end = (error?: Error) => (error ? reject(error) : resolve(refused(proofId)))

@@ -88,9 +88,11 @@ const CLOSED_REASONS: Readonly<Record<Exclude<ChallengeState, 'open'>, string>> 
   expired: 'CHALLENGE_EXPIRED',
 }
 
-/** Nobody looked at the proof, since too many wait. */
-const isOverload = (error: unknown): boolean =>
-  error instanceof AppError && error.code === 'proof_service_unavailable'
+/** First status of the errors that are not the caller's. */
+const SERVER_ERROR = 500
+
+/** Whether it couldn't be told what the proof is. That something is wrong with one is no error, but a reason. */
+const isUndecided = (error: unknown): boolean => !(error instanceof AppError) || error.status >= SERVER_ERROR
 
 export const createChallenges = (deps: Deps) => {
   const { database, ledger, proofs, asker, clock, baseUrl } = deps
@@ -252,7 +254,7 @@ export const createChallenges = (deps: Deps) => {
     isKnown: async (id: string): Promise<boolean> => (await store.findChallenge(database, id)) !== undefined,
 
     /**
-     * Takes an answer, of whomever: each that is looked at costs a try, which is taken before, and what comes of it only the asker is told.
+     * Takes an answer, of whomever: each that is judged costs a try, which is taken before, and what comes of it only the asker is told.
      * @throws AppError not_found, challenge_closed, proof_service_unavailable
      */
     async answer(id: string, { proof, public_signals }: ChallengeAnswer): Promise<void> {
@@ -271,7 +273,8 @@ export const createChallenges = (deps: Deps) => {
         const caller = systemCaller(row.organisation, 'challenge')
         const checked = proofs.verify(caller, presented, (told) => told, ANSWERS)
         const { verified, reasonCodes } = await checked.catch(async (error) => {
-          if (isOverload(error)) await store.giveTryBack(database, id)
+          // Where that fails as well, the try is lost.
+          if (isUndecided(error)) await store.giveTryBack(database, id).catch(() => undefined)
           throw error
         })
         if (!verified) await store.noteRefusal(database, id, reasonCodes)

@@ -78,7 +78,7 @@ export const takeTry = async (
   return row
 }
 
-/** For an answer that nobody looked at. */
+/** For an answer that nobody judged. */
 export const giveTryBack = async ({ knex }: Database, id: string): Promise<void> => {
   await knex('proof_challenges').where({ id }).decrement('tries', 1)
 }

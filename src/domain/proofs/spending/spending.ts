@@ -7,6 +7,7 @@ import { inside, type MemberProof, memberReason, type ValidProof } from '../chec
 import { alreadyRecorded, entryNames, proofRow, recordClaim } from '../recording.ts'
 import { verdictOf } from '../signals.ts'
 import type { ReasonCode } from '../statement.ts'
+import type { LateRevocations } from './late-revocations.ts'
 import { type RevocableKey, revokedClaim, spendClaim } from './spend-keys.ts'
 
 /** A proof that is verified, and therefore known. */
@@ -20,7 +21,7 @@ export const doubleSpend = (digest: string, at: number): AppError =>
 export interface Overtaken {
   /** DOUBLE_SPEND, NULLIFIER_REVOKED, CREDENTIAL_REVOKED, RESULT_REVOKED, or one of them of a member; CHALLENGE_ANSWERED. */
   readonly reason: ReasonCode
-  /** Unix ms: since when. */
+  /** Unix ms: since when; of what others revoked, when it was seen. */
   readonly at: number
 }
 
@@ -30,26 +31,32 @@ const REVOKED_REASONS: Readonly<Record<RevocableKey[0], ReasonCode>> = {
   status: 'CREDENTIAL_REVOKED',
 }
 
-/** A claim that must not be held, and why the proof doesn't count where it is. */
-type Bar = readonly [claim: Claim, reason: ReasonCode]
+/** What a proof's own keys say. */
+type Find = (proof: ValidProof) => Overtaken | undefined
 
-const spendBars = ({ spendKeys }: ValidProof): Bar[] =>
-  spendKeys.map((key) => [spendClaim(key), 'DOUBLE_SPEND'])
-const revocationBars = ({ revocableKeys }: ValidProof): Bar[] =>
-  revocableKeys.map((key) => [revokedClaim(key), REVOKED_REASONS[key[0]]])
-
-/** Looks at these claims of a proof, then at its members'. */
-const findHeld = (
-  tx: Tx,
-  proof: ValidProof,
-  barsOf: (proof: ValidProof) => readonly Bar[],
-): Overtaken | undefined => {
-  for (const [claim, reason] of barsOf(proof)) {
-    const held = tx.holder(...claim)
-    if (held) return { reason, at: held.at }
+const findSpent =
+  (tx: Tx): Find =>
+  ({ spendKeys }) => {
+    const held = spendKeys.map((key) => tx.holder(...spendClaim(key))).find((holder) => holder !== undefined)
+    return held && { reason: 'DOUBLE_SPEND', at: held.at }
   }
+
+const findRevoked =
+  (tx: Tx, others: Pick<LateRevocations, 'has'> | undefined): Find =>
+  ({ revocableKeys }) => {
+    for (const key of revocableKeys) {
+      const at = tx.holder(...revokedClaim(key))?.at ?? (others?.has(key) ? tx.at : undefined)
+      if (at !== undefined) return { reason: REVOKED_REASONS[key[0]], at }
+    }
+    return undefined
+  }
+
+/** Looks at a proof, then at its members. */
+const findInside = (proof: ValidProof, find: Find): Overtaken | undefined => {
+  const own = find(proof)
+  if (own) return own
   for (const [index, member] of proof.members.entries()) {
-    const theirs = findHeld(tx, member, barsOf)
+    const theirs = findInside(member, find)
     if (theirs) return { ...theirs, reason: memberReason(index, theirs.reason) }
   }
   return undefined
@@ -65,14 +72,21 @@ const findAnswered = (tx: Tx, { adoption }: ValidProof): Overtaken | undefined =
 
 /**
  * Whether a proof, or what it stands for, was spent or revoked since it was looked at, or its challenge answered.
+ * @param others what other organisations revoked; absent: they were looked up right before
  * @throws AppError conflict where it was recorded since; `recordedId` knows the record
  */
-export const overtaken = (tx: Tx, checked: VerifiedProof): Overtaken | undefined => {
+export const overtaken = (
+  tx: Tx,
+  checked: VerifiedProof,
+  others?: Pick<LateRevocations, 'has'>,
+): Overtaken | undefined => {
   const first = checked.adoption && tx.holder(...recordClaim(checked.circuitId, checked.digest))
   // The holder is what is claimed with it below.
   if (first) throw alreadyRecorded(String(first.holder))
   return (
-    findAnswered(tx, checked) ?? findHeld(tx, checked, spendBars) ?? findHeld(tx, checked, revocationBars)
+    findAnswered(tx, checked) ??
+    findInside(checked, findSpent(tx)) ??
+    findInside(checked, findRevoked(tx, others))
   )
 }
 

@@ -14,6 +14,7 @@ import {
 } from '../../../circuits/mappers/proof_aggregation.ts'
 import { askedId } from '../../../json/schemas.ts'
 import type { Issuer } from '../../../keys/issuer.ts'
+import { isObject } from '../../../protocol/json-object.ts'
 import { unexpected } from '../../../rules/expectation.ts'
 import { earliest, toSeconds } from '../binding.ts'
 import {
@@ -31,6 +32,7 @@ import { keyReasons } from './signed.ts'
 
 /** Hexadecimal digits of the 31 bytes of a digest that fit into an element. */
 const ELEMENT_HEX_DIGITS = 62
+const DIGEST = /^[0-9a-f]{64}$/
 
 const AggregationInputs = Type.Object(
   {
@@ -57,9 +59,17 @@ const elementsOf = (members: readonly StatedMember[]): AggregateMember[] =>
     decision: BigInt(decision),
   }))
 
-/** The members that a stored statement names, as this module wrote them. */
-const membersOf = ({ members }: Stated): StatedMember[] =>
-  Array.isArray(members) ? members.map((member) => member as unknown as StatedMember) : []
+const isMember = (member: unknown): member is StatedMember => {
+  if (!isObject(member)) return false
+  const { digest, decision } = member
+  return typeof digest === 'string' && DIGEST.test(digest) && (decision === 0 || decision === 1)
+}
+
+/** The members that a statement names: whoever presents the proof of another may have written it. @returns undefined for what names none */
+const membersOf = ({ members }: Stated): readonly StatedMember[] | undefined => {
+  const named: unknown = members
+  return Array.isArray(named) && named.every(isMember) ? named : undefined
+}
 
 const haveOwnDigests = (members: readonly StatedMember[]): boolean =>
   new Set(members.map(({ digest }) => digest)).size === members.length
@@ -81,7 +91,7 @@ export const proofAggregationStatement = ({ issuer, verifyStored }: Deps): State
     decision: 'all',
     inputs: AggregationInputs,
 
-    members: membersOf,
+    members: (statement) => membersOf(statement) ?? [],
 
     async prepare(caller, inputs, at) {
       // They fit the schema.
@@ -122,11 +132,14 @@ export const proofAggregationStatement = ({ issuer, verifyStored }: Deps): State
       const { attestorX, attestorY, chain, count } = proofAggregation.read(publicSignals)
       const members = membersOf(statement)
       const isTheirs =
-        BigInt(members.length) === count && count > 0n && chain === aggregateChain(elementsOf(members))
+        members !== undefined &&
+        BigInt(members.length) === count &&
+        count > 0n &&
+        chain === aggregateChain(elementsOf(members))
       return [
         ...(await keyReasons(issuer, { x: attestorX, y: attestorY }, now, 'ATTESTOR_UNKNOWN')),
         ...(isTheirs ? [] : (['MEMBERS_MISMATCH'] as const)),
-        ...(haveOwnDigests(members) ? [] : (['MEMBERS_NOT_DISTINCT'] as const)),
+        ...(haveOwnDigests(members ?? []) ? [] : (['MEMBERS_NOT_DISTINCT'] as const)),
       ]
     },
   }

@@ -111,7 +111,10 @@ export const Proofs = ({ me }: PageProps) => {
               },
               {
                 title: 'Decision',
-                cell: ({ decision }) => decision ?? <span class="quiet">None asked</span>,
+                cell: ({ decision, madeElsewhere }) =>
+                  decision ?? (
+                    <span class="quiet">{madeElsewhere ? 'None asked, or not known' : 'None asked'}</span>
+                  ),
               },
               { title: 'Recorded', cell: ({ createdAt }) => <Time at={createdAt} /> },
               { title: 'State', cell: (proof) => <Standing of={proof} now={now} /> },

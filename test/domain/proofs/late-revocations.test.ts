@@ -1,0 +1,146 @@
+/** What is revoked after a proof was looked at, and before it is committed, is seen: whoever revoked it. */
+import { randomUUID } from 'node:crypto'
+import { expect } from 'chai'
+import type { ValidProof } from '../../../src/domain/proofs/checking.ts'
+import { createLateRevocations } from '../../../src/domain/proofs/spending/late-revocations.ts'
+import { startTestApp, type TestApp, type TestOrganisation } from '../../support/app.ts'
+import { asking, expectUnproven } from '../../support/circuits/circuit-questions.ts'
+import { kycRoutesOf } from '../../support/domain/kyc.ts'
+import {
+  AGE_QUESTION,
+  challengeRoutesOf,
+  type Keeper,
+  keeperOf,
+  proveKyc,
+} from '../../support/domain/presentations.ts'
+import {
+  asPresented,
+  entriesOf,
+  generated,
+  postSync,
+  postVerifyProof,
+} from '../../support/domain/proof-api.ts'
+import { ticketRoutesOf } from '../../support/domain/tickets.ts'
+import { tokenRoutesOf } from '../../support/domain/tokens.ts'
+
+describe('what is revoked between the look at a proof and its commit', function () {
+  this.timeout(120_000)
+  let app: TestApp
+  let issuer: TestOrganisation
+  let asker: TestOrganisation
+  let keeper: Keeper
+  let isSet: TestApp['services']['statuses']['isSet']
+  before(async () => {
+    app = await startTestApp()
+    ;({ isSet } = app.services.statuses)
+    issuer = await app.organisation()
+    asker = await app.organisation()
+  })
+  after(() => app.close())
+  beforeEach(async () => {
+    keeper = await keeperOf(app, issuer)
+  })
+  afterEach(() => {
+    Object.assign(app.services.statuses, { isSet })
+  })
+
+  /** Runs after the next status was looked up, and before anybody hears that it isn't set. */
+  const afterTheLook = (revoke: () => Promise<{ status: number }>): void => {
+    Object.assign(app.services.statuses, {
+      isSet: async (status: number) => {
+        Object.assign(app.services.statuses, { isSet })
+        const found = await isSet(status)
+        expect((await revoke()).status).to.equal(200)
+        return found
+      },
+    })
+  }
+  const eraseKeeper = () => kycRoutesOf(app, issuer.apiKey).erase(keeper.userId)
+
+  /** A proof of the issuer's credential, as the asker has it on record. */
+  const recorded = async () => {
+    const routes = challengeRoutesOf(app, asker.apiKey)
+    const { context } = await routes.asked({ ...AGE_QUESTION, issuers: [issuer.organisationId] })
+    const made = await proveKyc(keeper, context, Date.now())
+    const { body } = await postVerifyProof(app, asker.apiKey, made)
+    expect(body.verified, JSON.stringify(body)).to.equal(true)
+    const { circuit_id, proof, public_signals } = made
+    return { proof_id: String(body.proof_id), circuit_id, proof, public_signals }
+  }
+  const typesOf = async (proofId: string) => (await entriesOf(app, proofId)).map(({ type }) => type)
+
+  it('keeps a proof of another organisation’s credential from being spent at the gate', async () => {
+    const made = await recorded()
+    const own = await generated(app, asker.apiKey)
+    afterTheLook(eraseKeeper)
+    const { body } = await ticketRoutesOf(app, asker.apiKey).handIn([made, asPresented(own)])
+    expect(body.results.map(({ status, reason_codes }) => [status, reason_codes])).to.deep.equal([
+      ['invalid', ['CREDENTIAL_REVOKED']],
+      ['spent', undefined],
+    ])
+    expect(await typesOf(made.proof_id)).to.deep.equal(['verify'])
+  })
+
+  for (const consume of [false, true])
+    it(`keeps one from being verified, with consume ${consume}`, async () => {
+      const made = await recorded()
+      afterTheLook(eraseKeeper)
+      const { status, body } = await postVerifyProof(app, asker.apiKey, { ...made, consume })
+      expect(status).to.equal(200)
+      expect(body).to.deep.include({ verified: false, reason_codes: ['CREDENTIAL_REVOKED'] })
+      expect(await typesOf(made.proof_id)).to.deep.equal(['verify'])
+    })
+
+  it('keeps an aggregate of one from being spent', async () => {
+    const { proof_id } = await recorded()
+    const inputs = { proofIds: [proof_id] }
+    const made = await generated(app, asker.apiKey, { circuit_id: 'proof_aggregation', inputs })
+    afterTheLook(eraseKeeper)
+    const { body } = await postVerifyProof(app, asker.apiKey, { ...asPresented(made), consume: true })
+    expect(body).to.deep.include({ consumed: false, reason_codes: ['MEMBER_0_CREDENTIAL_REVOKED'] })
+  })
+
+  it('keeps one from being verified in an upload', async () => {
+    const { proof_id: proofId, proof, public_signals: publicInputs } = await recorded()
+    afterTheLook(eraseKeeper)
+    const { body } = await postSync(app, asker.apiKey, [{ proofId, proof, publicInputs }])
+    expect(body.errors).to.deep.equal([{ index: 0, proofId, reasonCodes: ['CREDENTIAL_REVOKED'] }])
+    expect(await typesOf(proofId)).to.deep.equal(['verify'])
+  })
+
+  it('keeps a circuit from answering that a token is valid', async () => {
+    const tokens = tokenRoutesOf(app, asker.apiKey)
+    const { tokenId } = await tokens.issued()
+    afterTheLook(() => tokens.revoke(tokenId))
+    const answer = await asking(app, 'token-validation')(asker.apiKey, { tokenId })
+    expectUnproven(answer, 'token_valid', ['CREDENTIAL_REVOKED'])
+    const rows = await app.services.database
+      .knex('proofs')
+      .where({ organisation: asker.organisationId, circuit_id: 'token_validation' })
+    expect(rows).to.deep.equal([])
+  })
+
+  it('is told of statuses and nullifiers, each by its own circuit, and of what a proof stands for', async () => {
+    const { database, statuses } = app.services
+    const [mine, other] = [`7${Date.now()}`, `8${Date.now()}`]
+    await database.knex('revoked_nullifiers').insert({
+      circuit_id: 'quantum_safe_token',
+      nullifier: mine,
+      organisation: randomUUID(),
+      revoked_at: 1,
+    })
+    const late = createLateRevocations({ database, statuses })
+    const nullifier = (circuit: string, value: string) => ['nullifier', `${circuit}/${value}`] as const
+    const [revoked, elsewhere, free] = [
+      nullifier('quantum_safe_token', mine),
+      nullifier('kyc', mine),
+      nullifier('quantum_safe_token', other),
+    ]
+    const proofOf = (revocableKeys: ValidProof['revocableKeys'], members: readonly object[] = []) =>
+      ({ revocableKeys, members }) as unknown as ValidProof
+    late.watch(proofOf([elsewhere, free], [proofOf([revoked, ['digest', mine]])]))
+    expect(late.has(revoked)).to.equal(false)
+    await late.look()
+    expect([revoked, elsewhere, free].map(late.has)).to.deep.equal([true, false, false])
+  })
+})
