@@ -92,6 +92,7 @@ type SigningKeyRow = RowOf<typeof signingKeys>
 
 /** How soon a rotation on another server is noticed. */
 const KEY_CACHE_MS = 1000
+const REREAD_MS = 100
 const SEAL_PURPOSE = 'signing-key'
 const ML_DSA_SEED_BYTES = 32
 /** FIPS 204 §5.2. */
@@ -177,8 +178,8 @@ export const createSigners = async ({ database: { knex }, sealing, clock }: Deps
 
   const remembered = { ttlMs: KEY_CACHE_MS, maxEntries: 1, clock, load: read }
   const rows = createRecent(remembered)
-  /** Read for ids that aren't among the rows. Strangers may make up any number of them. */
-  const reread = createRecent(remembered)
+  /** Read for ids that aren't among the rows. Strangers may make up any number of them, and must not hide what was just made for long. */
+  const reread = createRecent({ ...remembered, ttlMs: REREAD_MS })
 
   const newRow = (purpose: SigningPurpose, alg: SigningAlgorithm, version: number) => {
     const { jwk, secret } = generate(alg)

@@ -41,7 +41,7 @@ export interface Cashier {
 
 const ID_UNDECIDED =
   'TRANSACTION_CONFLICT: A payment under this transaction id is undecided: the server was asked and did not answer. ' +
-  'Present it again, with the same card token and amount, once the server is back.'
+  'Present it again, with the same card token and amount, once the server is back; another payment needs another id.'
 
 const refused = (transactionId: string, error: string): PaymentResult => ({
   accepted: false,

@@ -49,6 +49,11 @@ const DECISION_WORDS: Readonly<Record<string, string>> = {
   unknown: 'To which question, it does not say here: ask the organisation before you rely on it.',
 }
 
+const ENDED = {
+  REVOKED: ['bad', 'Revoked', 'its owner withdrew it.'],
+  EXPIRED: ['warn', 'Expired', 'its time is over.'],
+} as const
+
 const madeWords = (checks: readonly Check[]): string => {
   const left = checks.filter(({ outcome }) => outcome === 'skipped').map(({ name }) => CHECK_TITLES[name])
   return left.length === 0
@@ -56,10 +61,13 @@ const madeWords = (checks: readonly Check[]): string => {
     : `Not checked: ${left.join(', ')}. The other checks passed.`
 }
 
-const announceResult = (
-  { verdict, checks, claims }: Examination,
-  asked: 'answered' | 'partly' | 'unknown',
-): void => {
+/** Titles of the checks without which nothing can be said, and which were not made. */
+const lackingIn = ({ checks }: Examination): string =>
+  checks.flatMap(({ name, isEssential }) => (isEssential ? [CHECK_TITLES[name]] : [])).join(', ')
+
+const announceResult = (result: Examination, asked: 'answered' | 'partly' | 'unknown'): void => {
+  const { verdict, checks, claims } = result
+  const lacking = lackingIn(result)
   const isAsked = claims?.question !== NO_QUESTION
   const decision = isAsked
     ? `The signed decision is ${claims?.decision}. ${DECISION_WORDS[asked]}`
@@ -70,14 +78,16 @@ const announceResult = (
     const worst = failures.find(({ name }) => name === 'signature') ?? failures[0]
     announce('bad', 'Not valid', `Don’t rely on this result. ${worst?.detail}`)
   } else if (verdict === 'UNVERIFIED') {
-    const lacking = checks.filter(({ isEssential }) => isEssential).map(({ name }) => CHECK_TITLES[name])
-    const text = `This page says nothing about it, since it could not check what matters: ${lacking.join(', ')}.`
+    const text = `This page says nothing about it, since it could not check what matters: ${lacking}.`
     announce('warn', 'Not verified', text)
-  } else if (verdict === 'REVOKED')
-    announce('bad', 'Revoked', `It is genuine, but its owner withdrew it. ${decision}`)
-  else if (verdict === 'EXPIRED')
-    announce('warn', 'Expired', `It is genuine, but its time is over. ${decision}`)
-  else if (!isAsked) announce('warn', 'Valid: no question asked', `${decision} ${made}`)
+  } else if (verdict === 'REVOKED' || verdict === 'EXPIRED') {
+    const [tone, word, ended] = ENDED[verdict]
+    const text =
+      lacking === ''
+        ? `It is genuine, but ${ended} ${decision}`
+        : `This page could not check what matters (${lacking}), and ${ended}`
+    announce(tone, word, text)
+  } else if (!isAsked) announce('warn', 'Valid: no question asked', `${decision} ${made}`)
   else if (asked === 'unknown')
     announce('warn', `Valid: ${claims?.decision} to an unknown question`, `${decision} ${made}`)
   else if (asked === 'partly')
@@ -136,7 +146,7 @@ const rowOf = ({ name, outcome, detail }: Check): HTMLElement =>
 
 const show = (found: Examination, record: unknown, by: string): void => {
   // Of what is not verified nothing is shown that looks like an answer.
-  const result: Examination = found.verdict === 'UNVERIFIED' ? { ...found, claims: undefined } : found
+  const result: Examination = lackingIn(found) === '' ? found : { ...found, claims: undefined }
   announceResult(result, showQuestion(result, record))
   showClaims(result.claims)
   byId('checks', HTMLElement).replaceChildren(...result.checks.map(rowOf))

@@ -56,6 +56,30 @@ describe('the console’s log in Chromium', function () {
       .and.to.include('does not fit what stands there')
   })
 
+  it('accuses no log that publishes less than it has, and one that has less than it signed', async () => {
+    const page = await pages.openSignedIn('/console/log')
+    const whole = 'section:has(#whole)'
+    await page.click('text=The checkpoint, and one')
+    const earlier = await page.innerText(`${whole} pre`)
+    await verifyFor(page)
+    await page.reload()
+    await settledOn(page)
+    const saidAgain = async (): Promise<string> => {
+      await page.reload()
+      await settledOn(page)
+      return page.innerText(whole)
+    }
+    // As while witnesses have not seen more.
+    await pages.context.route(/\/checkpoint$/, (route) => route.fulfill({ body: `${earlier.trim()}\n` }))
+    expect(await saidAgain()).to.include('Check it again in a few minutes')
+    expect(await outcomes(page, whole)).to.deep.equal(['passed', 'passed', 'skipped'])
+    await pages.context.route(/\/api\/audit\/consistency/, (route) =>
+      route.fulfill({ status: 400, json: { error: 'invalid_query', message: 'The log has 1 entries.' } }),
+    )
+    expect(await saidAgain()).to.include('a log never shrinks')
+    expect(await outcomes(page, whole)).to.deep.equal(['passed', 'passed', 'failed'])
+  })
+
   it('checks an entry’s text and its place under the checkpoint, and says what that does not show', async () => {
     const page = await pages.openSignedIn('/console/log')
     await verifyFor(page)

@@ -167,7 +167,7 @@ describe('signing keys', () => {
     expect(failure).to.be.instanceOf(SealingError)
   })
 
-  it('are read once a second, whatever ids strangers make up, and found within that', async () => {
+  it('are read ten times a second at most, whatever ids strangers make up, and found within that', async () => {
     let now = Date.now()
     const own = await createSigners({ database, sealing, clock: { now: () => now } })
     const find = (kid: string) => own.publicKey('tokens', 'Ed25519', kid)
@@ -181,7 +181,7 @@ describe('signing keys', () => {
     database.knex.removeListener('query', count)
     expect(reads).to.equal(2)
     const fresh = await (await create()).rotate('tokens', 'Ed25519')
-    now += 1000
+    now += 100
     expect(await find(fresh)).to.include({ crv: 'Ed25519' })
   })
 })

@@ -3,7 +3,7 @@ import { expect } from 'chai'
 import { checkCheckpoint } from '../../src/web/check/kinds/checkpoint.ts'
 import { checkEvidence, readEvidence } from '../../src/web/check/kinds/evidence.ts'
 import type { OwnService } from '../../src/web/check/own-service.ts'
-import { conclude, type Found } from '../../src/web/check/report.ts'
+import { type Check, conclude, ended, type Found, lack, pass } from '../../src/web/check/report.ts'
 import { UnreachableError } from '../../src/web/http.ts'
 import type { PublishedLog } from '../../src/web/result/inclusion.ts'
 import { sharedApp, type TestApp, type TestOrganisation } from '../support/app.ts'
@@ -85,5 +85,24 @@ describe('what is said of a tree that is larger than the published one', functio
   it('is nothing where what the log publishes is no checkpoint of its own', async () => {
     for (const published of ['<!doctype html>', earlier.replace(/\n\d+\n/, '\n1\n')])
       expect(await told(earlier, withLog({ checkpoint: async () => published }))).to.include(NOT_VERIFIED)
+  })
+})
+
+describe('what is said of something that is over', () => {
+  const told = (checks: readonly Check[]) =>
+    conclude({
+      what: 'Signed result',
+      meaning: { word: 'Valid: YES', text: 'It says YES.', isPlain: true },
+      facts: [['Decision', 'YES']],
+      checks: [ended('Time', 'EXPIRED', 'RESULT_EXPIRED', 'It ended yesterday.'), ...checks],
+    })
+
+  it('is that the rest is right only where all that matters was checked', () => {
+    const whole = told([pass('Log', 'It stands there.')])
+    expect([whole.verdict, whole.facts]).to.deep.equal(['EXPIRED', [['Decision', 'YES']]])
+    expect(whole.text).to.equal('Nothing else is wrong with it, but its time is over.')
+    const partly = told([lack('Log', 'It could not be fetched.')])
+    expect([partly.verdict, partly.facts]).to.deep.equal(['EXPIRED', undefined])
+    expect(partly.text).to.equal('This page could not check what matters (Log), and its time is over.')
   })
 })

@@ -217,10 +217,10 @@ const matchOf = (
   }
 }
 
-/** Initials fit everybody, so that nobody is found by them. */
+/** Initials fit everybody, so that nobody is found by them, nor cleared; a title beside them tells nobody apart. */
 const isComparable = (name: string): boolean => {
-  const { words, others } = readName(name, true)
-  return [words, ...others].flat().some((word) => word.length > 1 || latinOf(word).length > 1)
+  const { words } = readName(name, true)
+  return words.some((word) => word.length > 1 || latinOf(word).length > 1)
 }
 
 /** Whether there is more of a name than is compared, so that nobody is clear by it. */

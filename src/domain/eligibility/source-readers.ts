@@ -49,6 +49,12 @@ interface Reader {
 /** What is wrong with the slug as it was sent; told as such, since the route is not what was called. */
 const SLUG_FAULTS: readonly string[] = ['not_found', 'route_deleted', 'unauthorized', 'insufficient_scope']
 
+/** @returns false, that nobody owns it @throws any other error */
+const isGone = (error: unknown): false => {
+  if (error instanceof AppError && SLUG_FAULTS.includes(error.code)) return false
+  throw error
+}
+
 const hermes: Reader = {
   scope: 'verify',
   async read({ hermes: routes }, { asker, identifier }, { slug = '', criteria }) {
@@ -66,7 +72,8 @@ const hermes: Reader = {
         cause: error,
       })
     if (error.status === 402) {
-      if (await services.hermes.isOwn(need.asker, source.slug ?? '')) return undefined
+      // A route that was deleted meanwhile is nobody's.
+      if (await services.hermes.isOwn(need.asker, source.slug ?? '').catch(isGone)) return undefined
       return new AppError('source_failed', {
         message: 'The organisation that created the hermes route has no results left.',
         details: [{ path, code, message }],

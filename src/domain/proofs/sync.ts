@@ -120,10 +120,13 @@ const examineItem = async (
   presented: PresentedProof,
 ): Promise<Examined> => {
   const examined = await examine(caller, presented)
-  const isUnnamed = presented.proofId !== undefined && examined.valid && examined.proofId === null
-  return isUnnamed && (await isOnRecord(caller, examined.digest))
-    ? examine(caller, { ...presented, proofId: undefined })
-    : examined
+  const withoutId = () => examine(caller, { ...presented, proofId: undefined })
+  if (presented.proofId === undefined || examined.proofId !== null) return examined
+  if (examined.valid) return (await isOnRecord(caller, examined.digest)) ? withoutId() : examined
+  if (!isOnly(examined, 'PROOF_UNKNOWN')) return examined
+  // Without a circuit, only its record tells which one it is of.
+  const found = await withoutId()
+  return isOnly(found, 'CIRCUIT_UNKNOWN') ? examined : found
 }
 
 const stepOf = async (

@@ -53,6 +53,11 @@ export const watchDatabaseWrites = (
     asking = undefined
     change(undefined)
   }
+  /** After a while without an answer: by now it may have said something else. */
+  const clearFull = (): void => {
+    if (refusal === 'disk_full') clear()
+    else void ask()
+  }
   const ask = async (): Promise<void> => {
     const error: unknown = await takeRoom(database).then(
       () => undefined,
@@ -63,7 +68,7 @@ export const watchDatabaseWrites = (
     if (error !== undefined && isUnavailable(error)) asking = setTimeout(() => void ask(), ASK_MS).unref()
     // It says first that it is read only. Whether it has room isn't told by other objections, such as that our role may make no
     // tables: only a write can, and says so again if there is none.
-    else if (error !== undefined && refusal === 'disk_full') asking = setTimeout(clear, untoldMs).unref()
+    else if (error !== undefined && refusal === 'disk_full') asking = setTimeout(clearFull, untoldMs).unref()
     else clear()
   }
   database.onWriteRefused?.((why) => {

@@ -89,16 +89,26 @@ const verdictOf = ({ checks, meaning }: Found): Verdict => {
   if (failures.some(({ ending }) => ending === undefined)) return 'INVALID'
   if (failures.some(({ ending }) => ending === 'REVOKED')) return 'REVOKED'
   if (failures.length > 0) return 'EXPIRED'
-  if (checks.length === 0 || checks.some(({ outcome, isEssential }) => outcome === 'skipped' && isEssential))
-    return 'UNKNOWN'
+  if (checks.length === 0 || lackingOf(checks).length > 0) return 'UNKNOWN'
   // What is no plain YES is shown as such anyway.
   return meaning.isPlain && checks.some(isOpen) ? 'OPEN' : 'VALID'
 }
 
-const GENUINE: Readonly<Record<Ending, string>> = {
-  EXPIRED: 'Nothing else is wrong with it, but its time is over.',
-  REVOKED: 'Nothing else is wrong with it, but it was withdrawn or revoked: don’t rely on it.',
+const ENDED: Readonly<Record<Ending, string>> = {
+  EXPIRED: 'its time is over.',
+  REVOKED: 'it was withdrawn or revoked: don’t rely on it.',
 }
+
+/** Checks without which nothing can be said. */
+const lackingOf = (checks: readonly Check[]): readonly Check[] =>
+  checks.filter(({ outcome, isEssential }) => outcome === 'skipped' && isEssential)
+
+const titlesOf = (checks: readonly Check[]): string => checks.map(({ title }) => title).join(', ')
+
+const endedText = (ending: Ending, lacking: readonly Check[]): string =>
+  lacking.length === 0
+    ? `Nothing else is wrong with it, but ${ENDED[ending]}`
+    : `This page could not check what matters (${titlesOf(lacking)}), and ${ENDED[ending]}`
 
 const summaryOf = (
   verdict: Verdict,
@@ -106,7 +116,7 @@ const summaryOf = (
 ): Pick<Report, 'tone' | 'word' | 'text' | 'fault'> => {
   const failed = checks.find(({ outcome, ending }) => outcome === 'failed' && ending === undefined)
   const over = checks.find(({ ending }) => ending === verdict)
-  const lacking = checks.filter(({ outcome, isEssential }) => outcome === 'skipped' && isEssential)
+  const lacking = lackingOf(checks)
   const left = checks.filter(({ outcome }) => outcome === 'skipped').map(({ title }) => title)
   switch (verdict) {
     case 'INVALID':
@@ -117,14 +127,14 @@ const summaryOf = (
         fault: failed?.fault,
       }
     case 'REVOKED':
-      return { tone: 'bad', word: 'Revoked', text: GENUINE.REVOKED, fault: over?.fault }
+      return { tone: 'bad', word: 'Revoked', text: endedText(verdict, lacking), fault: over?.fault }
     case 'EXPIRED':
-      return { tone: 'warn', word: 'Expired', text: GENUINE.EXPIRED, fault: over?.fault }
+      return { tone: 'warn', word: 'Expired', text: endedText(verdict, lacking), fault: over?.fault }
     case 'UNKNOWN':
       return {
         tone: 'warn',
         word: 'Not verified',
-        text: `This page says nothing about it, since it could not check what matters: ${lacking.map(({ title }) => title).join(', ') || 'anything'}.`,
+        text: `This page says nothing about it, since it could not check what matters: ${titlesOf(lacking) || 'anything'}.`,
       }
     case 'OPEN': {
       const open = checks.filter(isOpen)
@@ -149,7 +159,7 @@ const summaryOf = (
 export const conclude = (found: Found): Report => {
   const { meaning: _, facts, page, asked, ...rest } = found
   const verdict = verdictOf(found)
-  const isGenuine = verdict !== 'INVALID' && verdict !== 'UNKNOWN'
+  const isGenuine = verdict !== 'INVALID' && verdict !== 'UNKNOWN' && lackingOf(found.checks).length === 0
   return { ...rest, ...(isGenuine && { facts, page, asked }), verdict, ...summaryOf(verdict, found) }
 }
 

@@ -10,6 +10,7 @@ import { type Finding, failed, passed, skipped } from '../result/finding.ts'
 import { checkInclusion, leafHashOf } from '../result/inclusion.ts'
 import { pathOfLog, publishedLog } from '../result/published.ts'
 import type { TitledFinding } from './parts/findings.tsx'
+import { ServiceError } from './service.ts'
 import { ask } from './session.ts'
 
 /** Of what this browser has seen signed, per log. */
@@ -120,17 +121,27 @@ const NOTHING_TO_COMPARE = skipped('There is no checkpoint to compare it with.')
 /** @param before what was signed earlier @throws ServiceError, UnreachableError */
 const compare = async ({ tree, name }: Present, before: Tree): Promise<Finding> => {
   if (tree === undefined) return NOTHING_TO_COMPARE
-  if (before.size > tree.size)
+  const log = logOfOrigin(name)
+  if (before.size <= tree.size) return goesOn(before, tree, log)
+  const found = await goesOn(tree, before, log).catch((error: unknown) => {
+    if (error instanceof ServiceError && error.code === 'invalid_query') return undefined
+    throw error
+  })
+  if (found === undefined)
     return failed(
-      `It is over ${before.size} entries, and the log says that it has ${tree.size} now. Keep both checkpoints: a log never shrinks.`,
+      `It is over ${before.size} entries, and the log says that it has fewer now. Keep both checkpoints: a log never shrinks.`,
     )
-  return goesOn(before, tree, logOfOrigin(name))
+  if (found.outcome === 'failed') return found
+  return skipped(
+    `It is over ${before.size} entries, and the log publishes ${tree.size} now: perhaps its witnesses have not seen more yet. Check it again in a few minutes. If the log still publishes less then, keep both checkpoints: a log never shrinks.`,
+  )
 }
 
 /** Whether a log, as signed now, goes on from a tree that somebody was told. @param log its number @throws ServiceError, UnreachableError */
 export const compareTree = async (told: Tree, log: number): Promise<Finding> => {
   const { tree, classical, postQuantum } = await readPresent(log)
-  if (tree === undefined) return classical.outcome === 'failed' ? classical : postQuantum
+  // It says nothing of what it can't be compared with.
+  if (tree === undefined) return skipped((classical.outcome === 'failed' ? classical : postQuantum).detail)
   if (told.size > tree.size)
     return skipped(`The checkpoint covers ${tree.size} entries, and it is about ${told.size}.`)
   return goesOn(told, tree, log)

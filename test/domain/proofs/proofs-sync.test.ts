@@ -106,8 +106,11 @@ describe('handing proofs in', function () {
   it('a known proof handed in under an id of nobody’s stays verified', async () => {
     const { body } = await postSync(app, owner.apiKey, [
       item(known, { proofId: 'prf_0', circuitId: 'yesno' }),
+      // Without its circuit only the digest tells which one it is.
+      { proof: asText(known), proofId: 'prf_0' },
     ])
     expect(body.errors).to.deep.equal([])
+    expect(body.updated).to.equal(2)
     expect(await reasonsOf(app, owner.apiKey, { proof: asText(known) })).to.deep.equal([])
   })
 

@@ -2,7 +2,7 @@
 
 import { useState } from 'preact/hooks'
 import { useLocation } from 'preact-iso'
-import type { MerchantList } from '../../../domain/accounts/schemas.ts'
+import type { Merchant } from '../../../domain/accounts/schemas.ts'
 import type { ListedPayment, PaymentPage } from '../../../domain/payments/schemas.ts'
 import type { TerminalList } from '../../../domain/terminals/schemas.ts'
 import { mayChange, type PageProps } from '../page.ts'
@@ -11,6 +11,7 @@ import { Filters, queryOf } from '../parts/filters.tsx'
 import { Field, Select, textIn } from '../parts/form.tsx'
 import { Loaded, More, usePages, useReading } from '../parts/loaded.tsx'
 import { Main } from '../parts/main.tsx'
+import { useMerchants } from '../parts/merchants.ts'
 import { ActButton, Table } from '../parts/table.tsx'
 import { money, State, Time, type Tone } from '../parts/text.tsx'
 import { ask } from '../session.ts'
@@ -40,11 +41,11 @@ const amountText = ({ amount, currency }: ListedPayment): string => {
 /** How a terminal or merchant is called; its id, where it is not known. */
 const namesOf = (
   terminals: TerminalList | undefined,
-  merchants: MerchantList | undefined,
+  merchants: readonly Merchant[] | undefined,
 ): Map<string, string> =>
   new Map([
     ...(terminals?.terminals ?? []).map(({ terminalId, label }) => [terminalId, label] as const),
-    ...(merchants?.merchants ?? []).map(({ merchantId, name }) => [merchantId, name] as const),
+    ...(merchants ?? []).map(({ merchantId, name }) => [merchantId, name] as const),
   ])
 
 const optionsOf = (names: Map<string, string>, kind: 'ter_' | 'mer_') =>
@@ -218,10 +219,7 @@ export const Payments = ({ me }: PageProps) => {
     `/console/api/payments${asked}`,
     ({ payments }) => payments,
   )
-  const names = namesOf(
-    useReading<TerminalList>('/console/api/terminals').value,
-    useReading<MerchantList>('/console/api/merchants').value,
-  )
+  const names = namesOf(useReading<TerminalList>('/console/api/terminals').value, useMerchants().value)
   const [decision, decide] = useState<Decision | undefined>()
   const close = (): void => decide(undefined)
   return (

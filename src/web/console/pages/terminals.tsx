@@ -2,14 +2,15 @@
 
 import { useState } from 'preact/hooks'
 import { useLocation } from 'preact-iso'
-import type { MerchantList } from '../../../domain/accounts/schemas.ts'
+import type { Merchant } from '../../../domain/accounts/schemas.ts'
 import type { Terminal, TerminalCreated, TerminalList } from '../../../domain/terminals/schemas.ts'
 import { mayChange, type PageProps } from '../page.ts'
 import { Confirm } from '../parts/confirm.tsx'
 import { Field, Form, Select, textIn } from '../parts/form.tsx'
 import { LimitFields, LimitsText, limitsIn } from '../parts/limits.tsx'
-import { Loaded, More, usePages, useReading } from '../parts/loaded.tsx'
+import { Loaded, More, usePages } from '../parts/loaded.tsx'
 import { Main } from '../parts/main.tsx'
+import { useMerchants } from '../parts/merchants.ts'
 import { QrCode, Secrets } from '../parts/secret.tsx'
 import { ActButton, Table } from '../parts/table.tsx'
 import { money, number, State, Time } from '../parts/text.tsx'
@@ -21,7 +22,7 @@ const ROWS_PER_PAGE = 50
 const MAX_SKEW_MS = 60_000
 const MINUTE_MS = 60_000
 
-type Merchants = MerchantList['merchants']
+type Merchants = readonly Merchant[]
 
 interface CreateProps {
   readonly merchants: Merchants
@@ -201,7 +202,7 @@ const List = ({ terminals, merchants, changes, withRevoked, revoke }: ListProps)
 )
 
 export const Terminals = ({ me }: PageProps) => {
-  const merchantsReading = useReading<MerchantList>('/console/api/merchants')
+  const merchantsReading = useMerchants()
   const [made, setMade] = useState<TerminalCreated | undefined>()
   const [revoked, setRevoked] = useState<Terminal | undefined>()
   const withRevoked = useLocation().query.show === 'all'
@@ -214,7 +215,7 @@ export const Terminals = ({ me }: PageProps) => {
     <Main title="Terminals" lead="Tills that take payments, and go on taking them while the network is down.">
       {made && <Made terminal={made} done={() => setMade(undefined)} />}
       <Loaded of={merchantsReading}>
-        {({ merchants }) => (
+        {(merchants) => (
           <>
             {changes && (
               <CreateTerminal
