@@ -189,6 +189,17 @@ describe('what is said of things in another log than 0', function () {
       }
     })
 
+    it('is neither good nor bad while the tree that holds its head is not published', async () => {
+      const shown = await (await checkServiceOf(app)).published.logAt(0).checkpoint()
+      const result = await verified(app, of(1).apiKey)
+      const service = await showing((head) => head)
+      const checkpoint = async () => shown
+      const logAt = (log: number) => ({ ...service.published.logAt(log), ...(log === 0 && { checkpoint }) })
+      const behind = { ...service, published: { ...service.published, logAt } }
+      const { verdict, faults } = await told(result, behind)
+      expect([verdict, faults]).to.deep.equal(['UNKNOWN', []])
+    })
+
     it('has none by a head that is not there, of another log, or of a tree without its entry', async () => {
       const early = await verified(app, of(1).apiKey)
       const service = await checkServiceOf(app)

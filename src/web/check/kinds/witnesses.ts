@@ -103,6 +103,12 @@ const standingByHead = async (
   const { host } = new URL(await service.issuer())
   const tree = await readCheckpoint(head.checkpoint, await published.logAt(0).keys(), host, crypto)
   if (typeof tree === 'string') return wrong(`Of log 0, which holds the head: ${tree}`)
+  const shown = readNote(await published.logAt(0).checkpoint())
+  if (isWitnessed(service) && shown !== undefined && note.size > shown.size)
+    return lack(
+      WITNESSES,
+      `The head of log ${log} stands in a tree of log 0 of ${note.size} entries, of which ${shown.size} are published now: perhaps its witnesses have not seen more yet. Check it again in a few minutes.`,
+    )
   const said = headIn(head, note, treeHashing(createCore().sha256))
   if (said?.log !== log || said.size <= index)
     return wrong(`Entry ${head.index} of log 0 is not there, or no head of log ${log} that covers the entry.`)
