@@ -171,7 +171,9 @@ export const examineLog = async (): Promise<LogExamination> => {
     before === undefined
       ? skipped('This browser has seen no checkpoint of the log before.')
       : await compare(present, before)
-  const isKept = tree !== undefined && growth.outcome !== 'failed' && keep(name, note)
+  // Never a smaller one in place of what shows that the log shrank.
+  const isNext = before === undefined || growth.outcome === 'passed'
+  const isKept = tree !== undefined && isNext && keep(name, note)
   const detail = isKept ? `${growth.detail} It keeps this one, to compare the next with.` : growth.detail
   return {
     note,
