@@ -1,8 +1,8 @@
 /** All merchants, for what names or chooses one of them. @module */
-import type { Merchant, MerchantList } from '../../../domain/accounts/schemas.ts'
-import { ask } from '../session.ts'
-import { type Reading, useWork } from './loaded.tsx'
-import { readRows } from './read-rows.ts'
+import type { Merchant, MerchantList } from '../../domain/accounts/schemas.ts'
+import { type Reading, useWork } from './parts/loaded.tsx'
+import { readRows } from './parts/read-rows.ts'
+import { ask } from './session.ts'
 
 const PATH = '/console/api/merchants'
 
