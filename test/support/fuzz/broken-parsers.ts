@@ -16,6 +16,7 @@ export const PARSERS: readonly Parser[] = [
   ofText('hangs', ['aaaa'], (text) => {
     while (text.length === 3);
   }),
+  ofText('waits for ever', ['aaaa'], () => new Promise<void>(() => undefined)),
   ofText('grows', ['a'], (text) => {
     held.push(Buffer.alloc(20_000, `${text}.`))
   }),

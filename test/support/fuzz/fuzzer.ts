@@ -9,8 +9,10 @@ const START = `import('${import.meta.resolve('tsx/esm/api')}').then(({ register 
   register()
   return import('${THREAD}')
 })`
-/** Of one input; what takes longer hangs. Far more than the slowest one, on whatever machine. */
+/** Processor time of one input; what takes more hangs. Far more than the slowest one, on whatever machine. */
 const DEADLINE_MS = 10_000
+/** How often as long, by the clock, something may take that computes nothing: others may have the processor, or it waits for what never comes. */
+const IDLE_DEADLINES = 60
 const WATCH_MS = 250
 /** Of the thread: an input that takes more ends it. */
 const MAX_HEAP_MB = 512
@@ -50,8 +52,10 @@ export const startFuzzer = async (
   /** The next message, unless the thread ends or stands still before. */
   const answer = <T>(what: string): Promise<T> =>
     new Promise((resolve, reject) => {
+      let seen = Atomics.load(words, 0)
       // Counted in looks, not by the clock: a run may be stopped (SIGSTOP) and go on hours later.
-      let [seen, stillMs] = [Atomics.load(words, 0), 0]
+      let looks = 0
+      let before = process.cpuUsage()
       const done = (): void => {
         clearInterval(watch)
         worker.off('message', heard).off('error', broke).off('exit', ended)
@@ -62,12 +66,14 @@ export const startFuzzer = async (
       }
       const watch = setInterval(() => {
         const begun = Atomics.load(words, 0)
-        stillMs = begun === seen ? stillMs + WATCH_MS : 0
-        seen = begun
-        if (begun > 0 && stillMs > deadlineMs) {
-          failed(`stood still for ${deadlineMs} ms`)
-          void worker.terminate()
-        }
+        if (begun === 0 || begun !== seen) [seen, looks, before] = [begun, 0, process.cpuUsage()]
+        looks += 1
+        const { user, system } = process.cpuUsage(before)
+        if ((user + system) / 1000 <= deadlineMs && looks * WATCH_MS <= IDLE_DEADLINES * deadlineMs) return
+        failed(
+          `stood still for ${deadlineMs} ms of processor time, or ${IDLE_DEADLINES} times as long without any`,
+        )
+        void worker.terminate()
       }, WATCH_MS)
       const heard = (message: T): void => {
         done()
