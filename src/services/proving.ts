@@ -72,6 +72,7 @@ export const createProvingServices = (foundations: Foundations, closers: Closers
     usage,
     clock,
     baseUrl,
+    hasWitnesses: config.witnessPolicy !== undefined,
     engine: ENGINE,
     checkRequest: bodyCheck(VerifyRequest),
   })

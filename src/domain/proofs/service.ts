@@ -32,7 +32,14 @@ import { AS_MADE, type ProofVerifyRequest, type SyncRequest, type SyncResult } f
 import { signalOf } from './signals.ts'
 import { type Refusal, refusalOf } from './spending/acceptance.ts'
 import { createLateRevocations, type LateRevocations } from './spending/late-revocations.ts'
-import { doubleSpend, logVerified, overtaken, spend, type VerifiedProof } from './spending/spending.ts'
+import {
+  doubleSpend,
+  logVerified,
+  type Overtaken,
+  overtaken,
+  spend,
+  type VerifiedProof,
+} from './spending/spending.ts'
 import type { Prepared, ReasonCode, Stated, Statement } from './statement.ts'
 import { prepareRules } from './statements/rules.ts'
 import * as store from './store.ts'
@@ -264,6 +271,10 @@ export const createProofs = (deps: ProofsDeps) => {
     make: (caller: Caller, ask: ProofAsk): Promise<MadeProof> => make(caller, ask),
 
     checkMade,
+
+    /** Whether a proof that was verified right before a commit no longer is: part of the decision. Of one that was not there is nothing to say. */
+    overtaken: (tx: Tx, examined: Examined): Overtaken | undefined =>
+      isVerified(examined) ? overtaken(tx, examined) : undefined,
 
     /** Circuits whose proofs an organisation vouches for: the others say what whoever made the proof chose. */
     vouchedCircuits: (): string[] =>

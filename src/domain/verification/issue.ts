@@ -29,6 +29,11 @@ export interface IssuedStatement
   readonly commitment?: string
 }
 
+export interface ReceiptOptions {
+  /** Whether witnesses cosign the checkpoints of log 0. */
+  readonly hasWitnesses: boolean
+}
+
 export interface Issue {
   readonly caller: Caller
   /** BASE_URL. */
@@ -41,7 +46,8 @@ export interface Issue {
   readonly subject?: Entry['subject']
   /** Signed besides what every result says. */
   readonly signed?: SignedFields
-  readonly includeReceipt: boolean
+  /** What the receipt tells besides the place in the log; absent: the answer has none. */
+  readonly receipt?: ReceiptOptions
   /** Takes what the result costs, before anything is written; may throw. */
   readonly reserve: (tx: Tx) => void
   /** Writes what goes with the result, its proof included. Pure. @param index of the entry */
@@ -92,11 +98,13 @@ const rowOf = ({ caller, statement, proofId }: Issue, id: string, place: Place, 
     asked: statement.asked ?? null,
   })
 
-const receiptOf = (issuer: string, receipt: Receipt) => {
+const receiptOf = (issuer: string, { hasWitnesses }: ReceiptOptions, receipt: Receipt) => {
   const { log, entryId, index, leafHash, treeSize, root } = receipt
   const ofLog = log === 0 ? '' : `&log=${log}`
   const inclusion = `${issuer}/api/audit/inclusion?index=${index}&treeSize=${treeSize}${ofLog}`
-  return { ...named(log), entryId, index, leafHash, treeSize, root, inclusion }
+  // No write waits for a witness, so that none has seen the entry yet.
+  const witnessed = hasWitnesses && log === 0 ? { witnessed: 'pending' as const } : {}
+  return { ...named(log), entryId, index, leafHash, treeSize, root, inclusion, ...witnessed }
 }
 
 /** Issues a result. @param answer what the caller gets of the signed result */
@@ -152,7 +160,7 @@ export const issueResult = <R>(issue: Issue, answer: (result: SignedResult) => R
         kid: signer.kid,
         qrUrl: qrUrlOf(issuer, jwsHash(jws)),
         ...(statement.expiresAt !== undefined && { expiresAt: iso(statement.expiresAt) }),
-        ...(issue.includeReceipt && { receipt: receiptOf(issuer, { ...place, root, treeSize }) }),
+        ...(issue.receipt && { receipt: receiptOf(issuer, issue.receipt, { ...place, root, treeSize }) }),
       })
     })
   }

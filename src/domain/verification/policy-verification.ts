@@ -6,9 +6,11 @@
 import { randomBytes } from 'node:crypto'
 import type { Caller } from '../../caller.ts'
 import { AppError, fail } from '../../errors.ts'
+import type { Decide } from '../../ledger/decision.ts'
 import type { Ledger } from '../../ledger/ledger.ts'
 import { COMMITMENT_SALT_BYTES, dataCommitment } from '../../protocol/commitment.ts'
 import type { CircuitDecision, PoliciesService } from '../policies/service.ts'
+import type { Examined } from '../proofs/checking.ts'
 import type { UncommittedProof } from '../proofs/proof.ts'
 import type { ProofsService } from '../proofs/service.ts'
 import type { Prepared } from '../proofs/statement.ts'
@@ -30,7 +32,7 @@ interface Deps {
   readonly ledger: Pick<Ledger, 'append'>
   readonly verification: Pick<VerificationService, 'signer'>
   readonly policies: Pick<PoliciesService, 'forCircuit'>
-  readonly proofs: Pick<ProofsService, 'statement' | 'prepare' | 'make' | 'checkMade'>
+  readonly proofs: Pick<ProofsService, 'statement' | 'prepare' | 'make' | 'checkMade' | 'overtaken'>
   readonly baseUrl: string
 }
 
@@ -47,8 +49,13 @@ const POLICY_NO = 'POLICY_NO'
 
 type Decided = Pick<CircuitDecision, 'decision' | 'reason' | 'reasonCodes'>
 
+/** A decision, and the proof without which it is NO. */
+interface Verdict extends Decided {
+  readonly standsOn?: Examined
+}
+
 /** Of a circuit that proves the policy's decision. */
-const samePolicyDecision = (decided: CircuitDecision, { circuitId, decision }: UncommittedProof): Decided => {
+const samePolicyDecision = (decided: CircuitDecision, { circuitId, decision }: UncommittedProof): Verdict => {
   if ((decided.decision === 'YES') !== (decision === 1))
     throw new Error(`Circuit ${circuitId} and the policy disagree.`)
   return decided
@@ -80,7 +87,7 @@ const asInsufficient = (error: unknown): unknown => {
 
 const answerOf = (
   made: UncommittedProof,
-  decided: Decided,
+  reasonCodes: readonly string[],
   version: number,
   signed: SignedResult,
 ): PolicyVerification => ({
@@ -88,7 +95,7 @@ const answerOf = (
   decision: signed.success ? 1 : 0,
   verdict: signed.decision as PolicyVerification['verdict'],
   circuit_id: made.circuitId,
-  reason_codes: [...decided.reasonCodes],
+  reason_codes: [...reasonCodes],
   policy_version: version,
   digest: made.digest,
   proof_id: made.proofId,
@@ -146,14 +153,31 @@ export const createPolicyVerification = (deps: Deps) => {
     caller: Caller,
     { decision, reason, reasonCodes }: CircuitDecision,
     made: UncommittedProof,
-  ): Promise<Decided> => {
+  ): Promise<Verdict> => {
     const checked = await proofs.checkMade(caller, made)
     // Why the policy says NO is told already.
     const others = checked.reasonCodes.filter((reason) => reason !== POLICY_NO)
     const faults = made.decision === 1 ? others : [STATEMENT_FALSE, ...others]
     return faults.length === 0
-      ? { decision, reason, reasonCodes }
+      ? { decision, reason, reasonCodes, standsOn: checked }
       : { decision: 'NO', reason, reasonCodes: [...reasonCodes, ...faults] }
+  }
+
+  /** The decision that is committed: NO where what it stands on was revoked or spent at the last moment. */
+  const unlessOvertaken = <R>(verdict: Verdict, decide: (decided: Decided) => Decide<R>): Decide<R> => {
+    const asDecided = decide(verdict)
+    /** By reason: a commit may be decided again, and comes to the same then. */
+    const refused = new Map<string, Decide<R>>()
+    const refuse = (reason: string): Decide<R> => {
+      const reasonCodes = [...verdict.reasonCodes, reason]
+      const refusal = refused.get(reason) ?? decide({ ...verdict, decision: 'NO', reasonCodes })
+      refused.set(reason, refusal)
+      return refusal
+    }
+    return (tx) => {
+      const late = verdict.standsOn && proofs.overtaken(tx, verdict.standsOn)
+      return (late === undefined ? asDecided : refuse(late.reason))(tx)
+    }
   }
 
   return {
@@ -194,37 +218,37 @@ export const createPolicyVerification = (deps: Deps) => {
         ? samePolicyDecision(decided, made)
         : await withStatement(caller, decided, made)
       const at = made.createdAt
-      const issue: Issue = {
-        caller,
-        issuer: baseUrl,
-        statement: {
-          decision: verdict.decision,
-          reason: verdict.reason,
-          circuitId,
-          digest: made.digest,
-          commitment: recording.entry.commitment,
-          dataCommitment: bound.data_commitment,
-          rulesHash: bound.rules_hash,
-          salt,
-          at,
-          expiresAt: made.expiresAt ?? undefined,
-        },
-        signer: await verification.signer(),
-        proofId: made.proofId,
-        subject: ['subject', identifier],
-        signed: {
-          policy: circuitId,
-          policy_version: decided.version,
-          reason_codes: [...verdict.reasonCodes],
-        },
-        includeReceipt: false,
-        reserve: recording.reserve,
-        write: (tx, _, index) => recording.write(tx, index),
+      const signer = await verification.signer()
+      const decide = ({ decision, reason, reasonCodes }: Decided): Decide<PolicyVerification> => {
+        const issue: Issue = {
+          caller,
+          issuer: baseUrl,
+          statement: {
+            decision,
+            reason,
+            circuitId,
+            digest: made.digest,
+            commitment: recording.entry.commitment,
+            dataCommitment: bound.data_commitment,
+            rulesHash: bound.rules_hash,
+            salt,
+            at,
+            expiresAt: made.expiresAt ?? undefined,
+          },
+          signer,
+          proofId: made.proofId,
+          subject: ['subject', identifier],
+          signed: {
+            policy: circuitId,
+            policy_version: decided.version,
+            reason_codes: [...reasonCodes],
+          },
+          reserve: recording.reserve,
+          write: (tx, _, index) => recording.write(tx, index),
+        }
+        return issueResult(issue, (signed) => answerOf(made, reasonCodes, decided.version, signed))
       }
-      return ledger.append(
-        caller,
-        issueResult(issue, (signed) => answerOf(made, verdict, decided.version, signed)),
-      )
+      return ledger.append(caller, unlessOvertaken(verdict, decide))
     },
   }
 }

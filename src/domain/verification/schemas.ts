@@ -80,6 +80,12 @@ export const Receipt = Type.Object(
     treeSize: Type.Integer({ minimum: 1, description: 'Size of the ledger including this entry.' }),
     root: Type.String({ description: 'RFC 6962 root at that size, lower-case hex.' }),
     inclusion: Type.String({ format: 'uri', description: 'Address of the inclusion proof of the entry.' }),
+    witnessed: Type.Optional(
+      Type.Literal('pending', {
+        description:
+          'No witness has seen the entry yet: its inclusion proof names the newest checkpoint that they have cosigned, once one covers it. Absent where the service has no policy of witnesses, and for other logs than 0.',
+      }),
+    ),
   },
   { title: 'LedgerReceipt' },
 )

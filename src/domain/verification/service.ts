@@ -55,6 +55,8 @@ export interface VerificationDeps {
   readonly usage: Pick<UsageService, 'allowance' | 'meterRow'>
   readonly clock: Clock
   readonly baseUrl: string
+  /** Whether witnesses cosign the checkpoints of log 0. */
+  readonly hasWitnesses: boolean
   readonly engine: VerificationInfo['engine']
   /** Checks an item of a batch as the body of POST /verify. */
   readonly checkRequest: CheckRequest
@@ -71,8 +73,12 @@ interface MadeProof {
 export type VerificationService = ReturnType<typeof createVerification>
 
 export const createVerification = (deps: VerificationDeps) => {
-  const { ledger, signers, prover, proofRow, usage, clock, baseUrl, engine, checkRequest } = deps
+  const { ledger, signers, prover, proofRow, usage, clock, baseUrl, engine, checkRequest, hasWitnesses } =
+    deps
   const signer = (): Promise<ResultSigner> => resultSigner(signers)
+
+  const receiptFor = ({ include_receipt: isAsked }: NonNullable<VerifyRequest['options']>) =>
+    isAsked ? { hasWitnesses } : undefined
 
   /** @throws AppError prover_overloaded */
   const prove = async ({ organisation }: Caller, statement: DataStatement): Promise<MadeProof> => {
@@ -136,7 +142,7 @@ export const createVerification = (deps: VerificationDeps) => {
         statement,
         signer: await signer(),
         proofId,
-        includeReceipt: options.include_receipt ?? false,
+        receipt: receiptFor(options),
         reserve: (tx) => allowance?.take(tx),
         write(tx, verificationId, index) {
           tx.write(proofRow(caller, recorded, index))
@@ -163,7 +169,7 @@ export const createVerification = (deps: VerificationDeps) => {
       return appendBatch(ledger, caller, request, checkRequest, ({ data, options = {} }) => {
         const statement = makeStatement(caller, baseUrl, data, options, at)
         const write: Issue['write'] = (tx) => tx.write(meter(caller, statement, 'batch', 0))
-        const issue: Issue = { ...issued, statement, includeReceipt: options.include_receipt ?? false, write }
+        const issue: Issue = { ...issued, statement, receipt: receiptFor(options), write }
         return issueResult(issue, (result) => result)
       })
     },

@@ -2,6 +2,7 @@
 import canonicalize from 'canonicalize'
 import { expect } from 'chai'
 import { compactVerify, createRemoteJWKSet } from 'jose'
+import type { Caller } from '../../../src/caller.ts'
 import { simpleYesno } from '../../../src/circuits/mappers/simple_yesno.ts'
 import { yesno } from '../../../src/circuits/mappers/yesno.ts'
 import { createPolicyVerification } from '../../../src/domain/verification/policy-verification.ts'
@@ -218,34 +219,46 @@ describe('POST /v1/verify', () => {
     expect(no.reason_codes).to.deep.equal(['DEFAULT_POLICY', 'RULE_PERMITS', 'STATEMENT_FALSE'])
   })
 
-  it('says NO of what was revoked while it was proved', async () => {
-    const { apiKey } = owner
-    const issued = await app.request<{ tokenId: string }>('POST', '/api/tokens/generate', {
-      key: apiKey,
-      body: { subject: 'customer-1007' },
-    })
-    const { tokenId } = issued.body
-    const { proofs, tokens, policies, ledger, verification } = app.services
-    const late = createPolicyVerification({
-      ledger,
-      verification,
-      policies,
-      baseUrl: app.url,
-      proofs: {
-        ...proofs,
-        async make(caller, ask) {
-          const made = await proofs.make(caller, ask)
-          await tokens.revoke(caller, { tokenId })
-          return made
+  for (const moment of ['make', 'checkMade'] as const)
+    it(`says NO of what was revoked after ${moment}, while it was proved or before it was committed`, async () => {
+      const { apiKey } = owner
+      const issued = await app.request<{ tokenId: string }>('POST', '/api/tokens/generate', {
+        key: apiKey,
+        body: { subject: 'customer-1007' },
+      })
+      const { tokenId } = issued.body
+      const { proofs, tokens, policies, ledger, verification } = app.services
+      const revokeAt = async (now: typeof moment, caller: Caller): Promise<void> => {
+        if (now === moment) await tokens.revoke(caller, { tokenId })
+      }
+      const late = createPolicyVerification({
+        ledger,
+        verification,
+        policies,
+        baseUrl: app.url,
+        proofs: {
+          ...proofs,
+          async make(caller, ask) {
+            const made = await proofs.make(caller, ask)
+            await revokeAt('make', caller)
+            return made
+          },
+          async checkMade(caller, made) {
+            const checked = await proofs.checkMade(caller, made)
+            await revokeAt('checkMade', caller)
+            return checked
+          },
         },
-      },
+      })
+      const caller = callerOf(owner.organisationId)
+      const context = { ...PAYMENT.context, inputs: { tokenId } }
+      const no = await late.verify(caller, { circuit_id: 'token_validation', identifier: 'c', context })
+      expect([no.decision, no.verdict, payloadOf(no.jws).decision]).to.deep.equal([0, 'NO', 'NO'])
+      expect(no.reason_codes).to.deep.equal(['DEFAULT_POLICY', 'RULE_PERMITS', 'CREDENTIAL_REVOKED'])
+      expect(payloadOf(no.jws).reason_codes).to.deep.equal(no.reason_codes)
+      const [row] = await app.services.database.knex('verifications').where({ id: no.verification_id })
+      expect(row.decision).to.equal('NO')
     })
-    const caller = callerOf(owner.organisationId)
-    const context = { ...PAYMENT.context, inputs: { tokenId } }
-    const no = await late.verify(caller, { circuit_id: 'token_validation', identifier: 'c', context })
-    expect([no.decision, payloadOf(no.jws).decision]).to.deep.equal([0, 'NO'])
-    expect(no.reason_codes).to.deep.equal(['DEFAULT_POLICY', 'RULE_PERMITS', 'CREDENTIAL_REVOKED'])
-  })
 
   it('shows what the proof binds: whether it is over the facts or over the decision that was made here', async () => {
     const { context, public_signals, jws } = first

@@ -120,6 +120,7 @@ describe('verification in batches', () => {
         ...app.services,
         ledger: { append },
         baseUrl: app.config.baseUrl,
+        hasWitnesses: false,
         engine: { name: 'test', version: '1' },
         checkRequest: bodyCheck(VerifyRequest),
       })

@@ -196,6 +196,8 @@ describe('verification', () => {
       root: result.merkleRoot,
     })
     expect(receipt?.treeSize).to.be.greaterThan(result.merkleIndex)
+    // There is no policy of witnesses.
+    expect(receipt).to.not.have.property('witnessed')
     const row = await app.services.database
       .knex('ledger_entries')
       .where({ idx: result.merkleIndex })
