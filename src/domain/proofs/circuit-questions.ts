@@ -17,7 +17,6 @@ import { PROOF_CREATED } from '../webhooks/events.ts'
 import type { AdoptedProof, CheckedProof, UncommittedProof } from './proof.ts'
 import { recordedId } from './recording.ts'
 import { isVerified, type ProofsService } from './service.ts'
-import { overtaken } from './spending/spending.ts'
 import { isFalseStatement, type ReasonCode } from './statement.ts'
 import { paymentContext, paymentOf, paymentTime } from './statements/offline_validation.ts'
 
@@ -25,7 +24,7 @@ const CATEGORY = 'circuit'
 const DECISION_NO = 'DECISION_NO'
 
 interface Deps {
-  readonly proofs: Pick<ProofsService, 'prepare' | 'make' | 'checkMade' | 'adopt' | 'recorded'>
+  readonly proofs: Pick<ProofsService, 'prepare' | 'make' | 'checkMade' | 'lastLook' | 'adopt' | 'recorded'>
   readonly payments: Pick<PaymentsService, 'heldByNullifier'>
   readonly ledger: Pick<Ledger, 'append'>
   readonly clock: Clock
@@ -121,8 +120,9 @@ export const createCircuitQuestions = ({ proofs, payments, ledger, clock }: Deps
       const answered = answerOf(checked, made)
       if (!isVerified(checked)) return present(answered)
       const refused = unproven(circuitId, [])
+      const lateOf = await proofs.lastLook(checked)
       return await ledger.append(caller, (tx) => {
-        const late = overtaken(tx, checked)
+        const late = lateOf(tx)
         if (late) return present({ ...refused, reasonCodes: [late.reason] })
         recording.record(tx, madeAndVerified(recording.entry))
         return present(answered)

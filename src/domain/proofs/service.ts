@@ -118,6 +118,9 @@ export const toChecked = ({
 const refusedFor = (checked: CheckedProof, refusal: Refusal | undefined): CheckedProof =>
   refusal === undefined ? checked : { ...checked, reasonCodes: [...checked.reasonCodes, refusal] }
 
+/** Says in a commit what keeps a proof from being verified that was so before. */
+export type LateOf = (tx: Tx) => Overtaken | undefined
+
 /** Whether it is verified, and known. */
 export const isVerified = (examined: Examined): examined is VerifiedProof =>
   examined.valid && examined.verified && examined.proofId !== null
@@ -165,12 +168,16 @@ export const createProofs = (deps: ProofsDeps) => {
     security.raise({ organisation, type: 'double_spend', subject: digest })
   }
 
-  /** What others have revoked by now of a proof that is about to be committed. */
-  const lookAgain = async (checked: ValidProof): Promise<LateRevocations> => {
+  /**
+   * Looks once more at a proof: the last thing to wait for before a commit.
+   * @returns for its decision: what keeps it from being verified by now, if it was, also where others revoked what it shows
+   */
+  const lastLook = async (examined: Examined): Promise<LateOf> => {
+    if (!isVerified(examined)) return () => undefined
     const others = createLateRevocations(deps)
-    others.watch(checked)
+    others.watch(examined)
     await others.look()
-    return others
+    return (tx) => overtaken(tx, examined, others)
   }
 
   const consume = async <R>(
@@ -178,10 +185,10 @@ export const createProofs = (deps: ProofsDeps) => {
     checked: VerifiedProof,
     present: (checked: CheckedProof) => R,
   ): Promise<R> => {
-    const others = await lookAgain(checked)
+    const lateOf = await lastLook(checked)
     try {
       return await ledger.append(caller, (tx) => {
-        const late = overtaken(tx, checked, others)
+        const late = lateOf(tx)
         if (late?.reason === 'DOUBLE_SPEND') throw doubleSpend(checked.digest, late.at)
         if (late)
           return present({
@@ -220,9 +227,9 @@ export const createProofs = (deps: ProofsDeps) => {
       ...(ask.consume && { consumed: false }),
     }
     if (!isVerified(examined)) return present(checked)
-    const others = await lookAgain(examined)
+    const lateOf = await lastLook(examined)
     return ledger.append(caller, (tx) => {
-      const late = overtaken(tx, examined, others)
+      const late = lateOf(tx)
       if (late) return present({ ...checked, verified: false, reasonCodes: [late.reason] })
       logVerified(tx, examined)
       return present(checked)
@@ -272,9 +279,7 @@ export const createProofs = (deps: ProofsDeps) => {
 
     checkMade,
 
-    /** Whether a proof that was verified right before a commit no longer is: part of the decision. Of one that was not there is nothing to say. */
-    overtaken: (tx: Tx, examined: Examined): Overtaken | undefined =>
-      isVerified(examined) ? overtaken(tx, examined) : undefined,
+    lastLook,
 
     /** Circuits whose proofs an organisation vouches for: the others say what whoever made the proof chose. */
     vouchedCircuits: (): string[] =>

@@ -12,7 +12,7 @@ import { COMMITMENT_SALT_BYTES, dataCommitment } from '../../protocol/commitment
 import type { CircuitDecision, PoliciesService } from '../policies/service.ts'
 import type { Examined } from '../proofs/checking.ts'
 import type { UncommittedProof } from '../proofs/proof.ts'
-import type { ProofsService } from '../proofs/service.ts'
+import type { LateOf, ProofsService } from '../proofs/service.ts'
 import type { Prepared } from '../proofs/statement.ts'
 import { type Issue, issueResult } from './issue.ts'
 import { choosePolicyCircuit, provesPolicies } from './policy-proof.ts'
@@ -32,7 +32,7 @@ interface Deps {
   readonly ledger: Pick<Ledger, 'append'>
   readonly verification: Pick<VerificationService, 'signer'>
   readonly policies: Pick<PoliciesService, 'forCircuit'>
-  readonly proofs: Pick<ProofsService, 'statement' | 'prepare' | 'make' | 'checkMade' | 'overtaken'>
+  readonly proofs: Pick<ProofsService, 'statement' | 'prepare' | 'make' | 'checkMade' | 'lastLook'>
   readonly baseUrl: string
 }
 
@@ -111,6 +111,27 @@ const answerOf = (
   merkle_leaf_hash: signed.merkleLeafHash,
 })
 
+/** The decision that is committed: NO where what it stands on was revoked or spent at the last moment. */
+const unlessOvertaken = <R>(
+  verdict: Decided,
+  lateOf: LateOf | undefined,
+  decide: (decided: Decided) => Decide<R>,
+): Decide<R> => {
+  const asDecided = decide(verdict)
+  /** By reason: a commit may be decided again, and comes to the same then. */
+  const refused = new Map<string, Decide<R>>()
+  const refuse = (reason: string): Decide<R> => {
+    const reasonCodes = [...verdict.reasonCodes, reason]
+    const refusal = refused.get(reason) ?? decide({ ...verdict, decision: 'NO', reasonCodes })
+    refused.set(reason, refusal)
+    return refusal
+  }
+  return (tx) => {
+    const late = lateOf?.(tx)
+    return (late === undefined ? asDecided : refuse(late.reason))(tx)
+  }
+}
+
 /** Rules and data of the caller's own would go unasked, under a signed YES of the policy. @throws AppError validation_failed */
 const demandNoInputs = (circuitId: string, inputs: VerificationContext['inputs']): void => {
   if (inputs === undefined) return
@@ -161,23 +182,6 @@ export const createPolicyVerification = (deps: Deps) => {
     return faults.length === 0
       ? { decision, reason, reasonCodes, standsOn: checked }
       : { decision: 'NO', reason, reasonCodes: [...reasonCodes, ...faults] }
-  }
-
-  /** The decision that is committed: NO where what it stands on was revoked or spent at the last moment. */
-  const unlessOvertaken = <R>(verdict: Verdict, decide: (decided: Decided) => Decide<R>): Decide<R> => {
-    const asDecided = decide(verdict)
-    /** By reason: a commit may be decided again, and comes to the same then. */
-    const refused = new Map<string, Decide<R>>()
-    const refuse = (reason: string): Decide<R> => {
-      const reasonCodes = [...verdict.reasonCodes, reason]
-      const refusal = refused.get(reason) ?? decide({ ...verdict, decision: 'NO', reasonCodes })
-      refused.set(reason, refusal)
-      return refusal
-    }
-    return (tx) => {
-      const late = verdict.standsOn && proofs.overtaken(tx, verdict.standsOn)
-      return (late === undefined ? asDecided : refuse(late.reason))(tx)
-    }
   }
 
   return {
@@ -248,7 +252,8 @@ export const createPolicyVerification = (deps: Deps) => {
         }
         return issueResult(issue, (signed) => answerOf(made, reasonCodes, decided.version, signed))
       }
-      return ledger.append(caller, unlessOvertaken(verdict, decide))
+      const lateOf = verdict.standsOn && (await proofs.lastLook(verdict.standsOn))
+      return ledger.append(caller, unlessOvertaken(verdict, lateOf, decide))
     },
   }
 }

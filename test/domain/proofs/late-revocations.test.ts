@@ -5,6 +5,7 @@ import type { ValidProof } from '../../../src/domain/proofs/checking.ts'
 import { createLateRevocations } from '../../../src/domain/proofs/spending/late-revocations.ts'
 import { startTestApp, type TestApp, type TestOrganisation } from '../../support/app.ts'
 import { asking, expectUnproven } from '../../support/circuits/circuit-questions.ts'
+import { postV1Verify } from '../../support/domain/eligibility.ts'
 import { kycRoutesOf } from '../../support/domain/kyc.ts'
 import {
   AGE_QUESTION,
@@ -44,12 +45,14 @@ describe('what is revoked between the look at a proof and its commit', function 
     Object.assign(app.services.statuses, { isSet })
   })
 
-  /** Runs after the next status was looked up, and before anybody hears that it isn't set. */
-  const afterTheLook = (revoke: () => Promise<{ status: number }>): void => {
+  /** Runs after a status was looked up, the next time or after so many, and before anybody hears that it isn't set. */
+  const afterTheLook = (revoke: () => Promise<{ status: number }>, looks = 1): void => {
+    let left = looks
     Object.assign(app.services.statuses, {
       isSet: async (status: number) => {
-        Object.assign(app.services.statuses, { isSet })
         const found = await isSet(status)
+        if (--left > 0) return found
+        Object.assign(app.services.statuses, { isSet })
         expect((await revoke()).status).to.equal(200)
         return found
       },
@@ -118,6 +121,25 @@ describe('what is revoked between the look at a proof and its commit', function 
       .knex('proofs')
       .where({ organisation: asker.organisationId, circuit_id: 'token_validation' })
     expect(rows).to.deep.equal([])
+  })
+
+  it('keeps a circuit, and a policy, from saying that an aggregate of one holds', async () => {
+    const { proof_id: proofId } = await recorded()
+    const inputs = { proofIds: [proofId] }
+    // Before the aggregate is made, and once it is.
+    afterTheLook(eraseKeeper, 2)
+    const answer = await asking(app, 'proof-aggregation')(asker.apiKey, inputs)
+    expectUnproven(answer, 'aggregation_valid', ['MEMBER_0_CREDENTIAL_REVOKED'])
+    keeper = await keeperOf(app, issuer)
+    const { proof_id: another } = await recorded()
+    afterTheLook(eraseKeeper, 2)
+    const { body } = await postV1Verify(app, asker.apiKey, {
+      circuit_id: 'proof_aggregation',
+      identifier: 'ada',
+      context: { amount: 1, currency: 'GBP', inputs: { proofIds: [another] } },
+    })
+    expect(body).to.deep.include({ decision: 0, verdict: 'NO' })
+    expect(body.reason_codes.at(-1)).to.equal('MEMBER_0_CREDENTIAL_REVOKED')
   })
 
   it('is told of statuses and nullifiers, each by its own circuit, and of what a proof stands for', async () => {

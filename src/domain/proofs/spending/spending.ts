@@ -42,10 +42,10 @@ const findSpent =
   }
 
 const findRevoked =
-  (tx: Tx, others: Pick<LateRevocations, 'has'> | undefined): Find =>
+  (tx: Tx, others: Pick<LateRevocations, 'has'>): Find =>
   ({ revocableKeys }) => {
     for (const key of revocableKeys) {
-      const at = tx.holder(...revokedClaim(key))?.at ?? (others?.has(key) ? tx.at : undefined)
+      const at = tx.holder(...revokedClaim(key))?.at ?? (others.has(key) ? tx.at : undefined)
       if (at !== undefined) return { reason: REVOKED_REASONS[key[0]], at }
     }
     return undefined
@@ -72,13 +72,13 @@ const findAnswered = (tx: Tx, { adoption }: ValidProof): Overtaken | undefined =
 
 /**
  * Whether a proof, or what it stands for, was spent or revoked since it was looked at, or its challenge answered.
- * @param others what other organisations revoked; absent: they were looked up right before
+ * @param others what other organisations revoked
  * @throws AppError conflict where it was recorded since; `recordedId` knows the record
  */
 export const overtaken = (
   tx: Tx,
   checked: VerifiedProof,
-  others?: Pick<LateRevocations, 'has'>,
+  others: Pick<LateRevocations, 'has'>,
 ): Overtaken | undefined => {
   const first = checked.adoption && tx.holder(...recordClaim(checked.circuitId, checked.digest))
   // The holder is what is claimed with it below.
