@@ -38,6 +38,8 @@ const SOAK_LOAD = 0.5
 const SETTLE_MS = 5000
 /** Of the soak, at its beginning: programs are compiled, stores are filled. */
 const WARM_SHARE = 0.2
+/** Of what was not answered with success. */
+const MAX_TOLD = 20
 const CONNECTIONS = 1000
 /** Open from the beginning of the soak, or each moment that is slower than all before would add handles that are the load's own. */
 const SOAK_CONNECTIONS = 64
@@ -69,6 +71,9 @@ const note = (what: string, ours: string, mustReach = '', isOk = true): void => 
   rows.push({ what, ours, peer: '', theirs: '', ratio: '', mustReach, ok: isOk })
 }
 const percent = (share: number): string => `${(100 * share).toFixed(1)} %`
+
+const isRefusal = ({ status, saysWhen }: Answered): boolean => (status === 429 || status === 503) && saysWhen
+const isGood = ({ status }: Answered): boolean => status === 200 || status === 201
 
 interface Organisation {
   readonly organisationId: string
@@ -179,7 +184,9 @@ const soak = async (
   })
   const warmMs = WARM_SHARE * MINUTES * MINUTE_SECONDS * 1000
   const seconds = server.seconds(startedAt + warmMs)
-  const refused = answers.filter(({ status }) => status !== 200 && status !== 201)
+  const refused = answers.filter((answer) => !isGood(answer))
+  for (const { dueAt, ms, refusal } of refused.slice(0, MAX_TOLD))
+    console.log(`${name}: after ${((dueAt - clock) / 1000).toFixed(0)} s, ${ms.toFixed(0)} ms: ${refusal}`)
   const warm = answers.filter(({ dueAt }) => dueAt >= clock + warmMs)
   const windows = new Map<number, Answered[]>()
   for (const answer of warm) {
@@ -247,9 +254,6 @@ const limitAll = async (
   // What servers remember of an organisation.
   await pause(1500)
 }
-
-const isRefusal = ({ status, saysWhen }: Answered): boolean => (status === 429 || status === 503) && saysWhen
-const isGood = ({ status }: Answered): boolean => status === 200 || status === 201
 
 const overload = async (name: string, running: Running, capacity: number): Promise<void> => {
   const { port, organisations } = running

@@ -4,12 +4,14 @@
  * PostgreSQL at DATABASE_URL, by default 127.0.0.1:5432 as user postgres. `npx tsx bench/webhooks.ts`
  * @module
  */
+
 import { type ChildProcess, fork } from 'node:child_process'
 import { once } from 'node:events'
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
+import { fileURLToPath } from 'node:url'
 import { Agent, request } from 'undici'
 import { systemCaller } from '../src/caller.ts'
 import { newId } from '../src/ids.ts'
@@ -208,7 +210,7 @@ const file = (name: string, text: string): string => {
   return join(folder, name)
 }
 const child = fork(
-  new URL('support/tls-receiver.ts', import.meta.url).pathname,
+  fileURLToPath(new URL('support/tls-receiver.ts', import.meta.url)),
   [file('cert', certificates.cert), file('key', certificates.key)],
   { execArgv: ['--import=tsx'] },
 )

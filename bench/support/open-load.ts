@@ -12,6 +12,7 @@ const RETRY_AFTER = /^retry-after: \d+\r$/im
 const TICK_MS = 2
 /** For connections to be accepted by a server that is not busy yet. */
 const OPENING_MS = 500
+const MAX_REFUSAL_BYTES = 300
 /** Of requests that were due and are not answered after the end. */
 const PATIENCE_MS = 120_000
 
@@ -22,6 +23,8 @@ export interface Answered {
   readonly status: number
   /** Whether a refusal says when to come back. */
   readonly saysWhen: boolean
+  /** What was asked for and answered, where that was no success. */
+  readonly refusal?: string
 }
 
 export interface OpenLoad {
@@ -41,14 +44,18 @@ interface Due {
   readonly request: Buffer
 }
 
-/** The length of a whole answer, and its head; undefined while it is not whole. */
-const wholeAnswer = (data: Buffer): { readonly head: string } | undefined => {
+/** Head and body of a whole answer; undefined while it is not whole. */
+const wholeAnswer = (data: Buffer): { readonly head: string; readonly body: Buffer } | undefined => {
   const end = data.indexOf(HEAD_END)
   if (end < 0) return undefined
   const head = data.toString('latin1', 0, end + 2)
   const length = Number(LENGTH.exec(head)?.[1] ?? 0)
-  return data.length >= end + HEAD_END.length + length ? { head } : undefined
+  const body = data.subarray(end + HEAD_END.length)
+  return body.length >= length ? { head, body } : undefined
 }
+
+const refusalOf = ({ request }: Due, status: number, body: Buffer): string =>
+  `${request.toString('latin1', 0, request.indexOf(' HTTP/'))}: ${status} ${body.toString('utf8', 0, MAX_REFUSAL_BYTES)}`
 
 /**
  * @returns every answer, in the order in which they came
@@ -84,7 +91,12 @@ export const runOpenLoad = async ({
     if (answer === undefined) return
     const status = Number(answer.head.slice(9, 12))
     const { at } = asked.due
-    answers.push({ dueAt: at, ms: performance.now() - at, status, saysWhen: RETRY_AFTER.test(answer.head) })
+    const ms = performance.now() - at
+    if (status >= 200 && status < 300) answers.push({ dueAt: at, ms, status, saysWhen: false })
+    else {
+      const refusal = refusalOf(asked.due, status, answer.body)
+      answers.push({ dueAt: at, ms, status, saysWhen: RETRY_AFTER.test(answer.head), refusal })
+    }
     const behind = waiting.shift()
     if (behind) send(socket, behind)
     else {
