@@ -4,14 +4,16 @@
  * pieces. Ends with a non-zero status when a goal was missed or a benchmark failed; the others run all the same.
  * @module
  */
+
 import { spawnSync } from 'node:child_process'
 import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs'
 import { loadavg, tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
 import { currentCommit, describeMachine } from './benchmarks/machine.ts'
 import { isByName, mergeRun, type Result, type Run, readResults, writeResults } from './benchmarks/results.ts'
 
-const folder = new URL('../../bench/', import.meta.url).pathname
+const folder = fileURLToPath(new URL('../../bench/', import.meta.url))
 const subjects = readdirSync(folder)
   .filter((file) => file.endsWith('.ts'))
   .map((file) => file.slice(0, -3))

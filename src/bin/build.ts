@@ -4,9 +4,11 @@
  * compiles all circuits, as tests need them, `--types` adds declarations and the client's types.
  * @module
  */
+
 import { execFileSync } from 'node:child_process'
 import { chmodSync, existsSync } from 'node:fs'
 import { availableParallelism } from 'node:os'
+import { fileURLToPath } from 'node:url'
 import { build } from 'esbuild'
 import { buildCircuits, buildPrograms } from './build-steps/build-circuits.ts'
 import { buildTemplate } from './build-steps/build-pglite-template.ts'
@@ -14,7 +16,7 @@ import { buildWasm } from './build-steps/build-wasm.ts'
 import { buildWeb } from './build-steps/build-web.ts'
 import { buildProgram } from './build-steps/program-bundles.ts'
 
-const ROOT = new URL('../..', import.meta.url).pathname
+const ROOT = fileURLToPath(new URL('../..', import.meta.url))
 /** Nothing was built before. */
 const IS_FIRST = !existsSync(`${ROOT}/build/wasm.hash`)
 const CORES = availableParallelism()

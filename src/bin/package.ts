@@ -3,14 +3,16 @@
  * `-- --name @firm/assay` publishes under another name; `--repository URL` names the public repository, which provenance demands.
  * @module
  */
+
 import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
 import { parseArgs } from 'node:util'
 import { describeAll, writeClientSource } from './packages/client-source.ts'
 import { type Published, writeLibrary, writeTypes } from './packages/library.ts'
 import { writeServerPackage } from './packages/server-package.ts'
 import { LIBRARIES } from './packages/table.ts'
 
-const ROOT = new URL('../..', import.meta.url).pathname
+const ROOT = fileURLToPath(new URL('../..', import.meta.url))
 /** Of npm: an optional scope, lower case. */
 const NAME = /^(@[a-z\d][\w.-]*\/)?[a-z\d][a-z\d.-]*$/
 

@@ -97,6 +97,8 @@ const fieldsOf = (flags: EnvelopeFlags, fingerprint: string): EnvelopeFields => 
 export const signFromFlags = (
   flags: EnvelopeFlags,
 ): { readonly envelope: RelayEnvelope; readonly generatedKey?: string } => {
+  // Before a key is made for flags that don't fit.
+  fieldsOf(flags, '')
   const { key, fingerprint, generated } = readOrGenerateKey(flags.key)
   const envelope = signEnvelope(fieldsOf(flags, fingerprint), key)
   return { envelope, ...(generated && { generatedKey: fingerprint }) }

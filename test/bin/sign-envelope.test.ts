@@ -1,5 +1,6 @@
 /** `assay sign-envelope`, the built program. */
 import { generateKeyPairSync } from 'node:crypto'
+import { existsSync } from 'node:fs'
 import { readFile, stat, writeFile } from 'node:fs/promises'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
@@ -88,6 +89,7 @@ describe('npx assay sign-envelope', function () {
     const key = join(await directory(), 'key.pem')
     expect((await run('--key', key, ...MESSAGE)).errors).to.include('--audience <host>, or --post <url>')
     expect((await run('--key', key, '--audience', 'a')).errors).to.include('--name and --text')
+    expect(existsSync(key), 'a key nobody was told of').to.equal(false)
     expect((await run('--key', key, '--audience', 'a', '--remove', 'x')).errors).to.include('id of a message')
   })
 

@@ -1,10 +1,11 @@
 /** What whoever only verifies proofs loads. */
+import { fileURLToPath } from 'node:url'
 import { gzipSync } from 'node:zlib'
 import { expect } from 'chai'
 import { build } from 'esbuild'
 import { filesBelow, read } from '../support/sources.ts'
 
-const ROOT = new URL('../../', import.meta.url).pathname
+const ROOT = fileURLToPath(new URL('../../', import.meta.url))
 const MOST_GZIP_BYTES = 60 * 1024
 
 describe('assay/verifying', () => {

@@ -28,6 +28,7 @@ const findInexact = (text: string): string[] | undefined => {
 const EXACT = [
   '0',
   '-0',
+  '-0.00000000000000000',
   '0.0',
   '1.50',
   '1e3',

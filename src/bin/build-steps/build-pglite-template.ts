@@ -17,6 +17,8 @@ import { migrate } from '../../store/migrate.ts'
 const ROOT = fileURLToPath(new URL('../../../', import.meta.url))
 const BUILD = join(ROOT, 'build')
 const MIGRATIONS = join(ROOT, 'src/store/migrations')
+/** What runs them, and adds to the schema itself. */
+const RUNNERS = ['src/store/migrate.ts', 'src/store/embedded/pglite.ts'].map((file) => join(ROOT, file))
 
 /** Hash of everything that the template depends on besides PGlite's version, which its name holds. */
 const sourceHash = (): string => {
@@ -25,6 +27,7 @@ const sourceHash = (): string => {
   const files = entries
     .filter((entry) => entry.isFile())
     .map(({ parentPath, name }) => join(parentPath, name))
+    .concat(RUNNERS)
   for (const file of files.sort()) hash.update(`\0${file.slice(ROOT.length)}\0`).update(readFileSync(file))
   return hash.digest('hex')
 }

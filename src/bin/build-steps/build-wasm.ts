@@ -6,7 +6,7 @@
  */
 import { execFile } from 'node:child_process'
 import { createHash } from 'node:crypto'
-import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { availableParallelism } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
@@ -102,6 +102,8 @@ export const buildWasm = async (): Promise<void> => {
   const hash = sourceHash()
   if (isFresh(hash)) return
   mkdirSync(join(ROOT, 'build'), { recursive: true })
+  // What is half built is of no sources.
+  rmSync(join(ROOT, HASH), { force: true })
   // One core is for what else is built meanwhile.
   const processes = Math.min(Math.max(1, availableParallelism() - 1), BUNDLES.length)
   const shares = Array.from({ length: processes }, (_, share) =>

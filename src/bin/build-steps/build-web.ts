@@ -3,14 +3,16 @@
  * browsers may keep them for good.
  * @module
  */
+
 import { mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { basename, join } from 'node:path'
+import { fileURLToPath } from 'node:url'
 import { gzipSync } from 'node:zlib'
 import { build, type Metafile, type Plugin } from 'esbuild'
 import { buildTill } from './build-till.ts'
 import type { Docs, DocsPage } from './docs-pages/docs-pages.tsx'
 
-const ROOT = new URL('../../..', import.meta.url).pathname
+const ROOT = fileURLToPath(new URL('../../..', import.meta.url))
 const SOURCE = 'src/web'
 const OUTPUT = 'build/web'
 

@@ -6,7 +6,8 @@
  */
 import { join } from 'node:path'
 import { CIRCUITS, findCircuit } from '../../circuits/catalogue.ts'
-import { artifactFile, KEYS, readRecord, withDrafts } from './circuits-files.ts'
+import { buildCircuits } from '../build-steps/build-circuits.ts'
+import { artifactFile, hashFile, KEYS, readRecord, withDrafts } from './circuits-files.ts'
 import { adoptKey, contribute } from './circuits-setup.ts'
 import { prepareCurve } from './curve.ts'
 
@@ -19,13 +20,19 @@ if (unknown !== undefined) {
   console.error(`There is no circuit ${unknown}.`)
   process.exit(2)
 }
+// The record has the hashes of what the key is for.
+await buildCircuits()
 await prepareCurve()
 for (const id of ids) {
-  const setup = readRecord().circuits[id]?.setup ?? 'single-party'
+  const known = readRecord().circuits[id]
+  if (known !== undefined && known.sha256.r1cs !== (await hashFile(artifactFile(id, 'r1cs')))) {
+    console.error(`${id} has changed since its key was made: run npm run circuits:setup ${id}.`)
+    process.exit(1)
+  }
   const { transcript } = await withDrafts(KEYS, async (drafts) => {
     const next = join(drafts, 'next')
     await contribute(artifactFile(id, 'zkey'), next, name)
-    return adoptKey(id, next, setup)
+    return adoptKey(id, next, known?.setup ?? 'single-party')
   })
   const { contributions } = transcript
   console.log(`${id}: contribution ${contributions.length}, ${contributions.at(-1)?.hash}`)

@@ -48,7 +48,9 @@ const keepFormer = async (
 ): Promise<CircuitRecord['former']> => {
   if (circuit === undefined || versionOf(circuit) === version) return circuit?.former
   const replaced = versionOf(circuit)
-  await copyFile(artifactFile(id, 'vkey'), join(KEYS, formerKeyFile(id, replaced)))
+  // After a crash the new one may stand there already, and the former one has been kept.
+  if ((await hashFile(artifactFile(id, 'vkey'))) === circuit.sha256.vkey)
+    await copyFile(artifactFile(id, 'vkey'), join(KEYS, formerKeyFile(id, replaced)))
   return [...(circuit.former ?? []), { version: replaced, vkey: circuit.sha256.vkey }]
 }
 

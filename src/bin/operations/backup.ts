@@ -69,6 +69,18 @@ const keep = async (response: Response, file: FileHandle, bytes: number): Promis
   return hash.digest('hex')
 }
 
+/** @throws Error that says what to do where there is one */
+const openDraft = async (partial: string): Promise<FileHandle> => {
+  try {
+    return await open(partial, 'wx', 0o600)
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error
+    throw new Error(
+      `${partial} exists: another backup is being made, or one was broken off. Remove it if none is.`,
+    )
+  }
+}
+
 export const backUp = async (target: string, { url }: Flags): Promise<void> => {
   const { databaseUrl, baseUrl, adminApiKey, dataDir, host, port } = loadConfig(process.env, {
     makesKey: false,
@@ -78,12 +90,14 @@ export const backUp = async (target: string, { url }: Flags): Promise<void> => {
   const key = adminApiKey ?? readSecret(dataDir, 'admin.key')
   if (key === undefined) throw new Error('Set ADMIN_API_KEY: DATA_DIR holds no admin.key.')
   const own = `http://${host.includes(':') ? `[${host}]` : host}:${port}`
-  const response = await ask(url ?? own, key)
-  const about: { pauseMs: number; bytes: number } = JSON.parse(response.headers.get('assay-backup') ?? '{}')
   const partial = `${target}.partial`
+  // Before anybody has to wait for a copy, and so that only what was made here is removed.
+  const file = await openDraft(partial)
   try {
-    const file = await open(partial, 'wx', 0o600)
-    const sha256 = await keep(response, file, about.bytes).finally(() => file.close())
+    const response = await ask(url ?? own, key)
+    const about: { pauseMs: number; bytes: number } = JSON.parse(response.headers.get('assay-backup') ?? '{}')
+    const sha256 = await keep(response, file, about.bytes)
+    await file.close()
     const manifest = await readBackup(partial, { onBytes: createTeller('checked') })
     await rename(partial, target)
     console.log(
@@ -97,6 +111,7 @@ export const backUp = async (target: string, { url }: Flags): Promise<void> => {
       `Newest checkpoints are at ${new URL('/checkpoint', baseUrl)}; a restored copy wants to see one.`,
     )
   } catch (error) {
+    await file.close().catch(() => undefined)
     await rm(partial, { force: true })
     throw error
   }

@@ -1,8 +1,10 @@
 /** The guides among the documents of the repository, in the order of the contents. @module */
+
 import { readdirSync, readFileSync } from 'node:fs'
 import { basename, join } from 'node:path'
+import { fileURLToPath } from 'node:url'
 
-const ROOT = new URL('../../../..', import.meta.url).pathname
+const ROOT = fileURLToPath(new URL('../../../..', import.meta.url))
 
 /** Those for people who change the program, and lists that are made for it. */
 const LEFT_OUT = ['api-coverage', 'architecture', 'body-members', 'decisions']
