@@ -33,6 +33,18 @@ describe('the console’s policies in Chromium', function () {
     await page.click(save)
     await page.waitForSelector('.field:has([name="rules"]) .error:has-text("/rules/0")')
     await expectUsable(page, 'a policy with an error')
+    // What a program may not send is not made into something else that may be sent.
+    const inexact =
+      '[{ "effect": "permit", "rules": [{ "field": "context.amount", "op": "lt", "value": 9007199254740993 }] }]'
+    const twice = '[{ "effect": "deny", "rules": [], "effect": "permit" }]'
+    for (const [rules, wrong] of [
+      [inexact, 'kept exactly'],
+      [twice, 'duplicate member'],
+    ] as const) {
+      await page.fill('[name="rules"]', rules)
+      await page.click(save)
+      await page.waitForSelector(`form:has([name="rules"]) .error:has-text("${wrong}")`)
+    }
 
     const rules = [
       { effect: 'permit', reason: 'SMALL', rules: [{ field: 'context.amount', op: 'lte', value: 100 }] },

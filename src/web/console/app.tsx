@@ -9,7 +9,7 @@ import { JOIN, Join } from './join.tsx'
 import type { Page } from './page.ts'
 import { Lazily } from './parts/lazily.tsx'
 import { Main } from './parts/main.tsx'
-import { askWho, session } from './session.ts'
+import { askWho, session, watchWho } from './session.ts'
 import { SignedOut } from './sign-in.tsx'
 
 const NotFound = () => (
@@ -72,6 +72,7 @@ const App = () => {
 
 /** Shows the console in place of what the document says without it. */
 export const mount = (root: HTMLElement): void => {
+  watchWho()
   root.replaceChildren()
   render(
     <LocationProvider scope="/console">

@@ -15,17 +15,42 @@ export type Session =
 
 export const session = signal<Session>({ state: 'asking' })
 
+/** Who is signed in, if anybody is. @throws ServiceError, UnreachableError */
+const whoIsIn = async (): Promise<Session> => {
+  try {
+    return { state: 'in', me: (await send('GET', '/console/api/me')) as Me }
+  } catch (error) {
+    if (error instanceof ServiceError && error.status === UNAUTHORIZED)
+      return { state: 'out', ended: session.value.state === 'in' }
+    throw error
+  }
+}
+
 /** Finds out who is signed in. */
 export const askWho = async (): Promise<void> => {
   try {
-    session.value = { state: 'in', me: (await send('GET', '/console/api/me')) as Me }
+    session.value = await whoIsIn()
   } catch (error) {
-    if (error instanceof ServiceError && error.status === UNAUTHORIZED)
-      session.value = { state: 'out', ended: session.value.state === 'in' }
-    else if (error instanceof ServiceError || error instanceof UnreachableError)
+    if (error instanceof ServiceError || error instanceof UnreachableError)
       session.value = { state: 'unknown', reason: error.message }
     else throw error
   }
+}
+
+/**
+ * Looks again whenever the window is seen again: in another one somebody else may have signed in, and what is read would be theirs under the
+ * name of who was here. Where nothing is answered, all stays as it was.
+ */
+export const watchWho = (): void => {
+  document.addEventListener('visibilitychange', async () => {
+    const before = session.value
+    if (document.visibilityState !== 'visible' || before.state !== 'in') return
+    const now = await whoIsIn().catch(() => before)
+    // That it has ended is told with the next request: until then what is shown once can be copied.
+    if (now.state !== 'in' || session.value !== before) return
+    const { email, organisationId } = before.me
+    if (now.me.email !== email || now.me.organisationId !== organisationId) session.value = now
+  })
 }
 
 /** @throws ServiceError, UnreachableError */
@@ -61,8 +86,8 @@ export const ask = async <T>(
     // A wrong password is 401 as well, and ends nothing.
     if (error.code === 'unauthorized') session.value = { state: 'out', ended: true }
     if (error.code !== 'csrf_required' || before.state !== 'in') throw error
-    await askWho()
-    const after = session.value
+    const after = await whoIsIn()
+    session.value = after
     if (after.state !== 'in' || after.me.email !== before.me.email) throw error
     return (await send(method, path, { ...sent, csrfToken: csrfToken() })) as T
   }

@@ -161,7 +161,10 @@ const SignIn = ({ ended }: { readonly ended: boolean }) => {
     <Main title="Sign in">
       {ended && (
         <div class="notice" data-tone="warn" role="alert">
-          <p>Your session has ended. Sign in again to go on where you were.</p>
+          <p>
+            Your session has ended. Sign in again to go on where you were. What was typed and not sent is
+            gone.
+          </p>
         </div>
       )}
       {typed === undefined ? (

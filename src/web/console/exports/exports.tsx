@@ -1,6 +1,6 @@
 /** Exports: made for a window, taken into the browser with their progress, saved, and checked here. @module */
 import { Fragment } from 'preact'
-import { useRef, useState } from 'preact/hooks'
+import { useEffect, useRef, useState } from 'preact/hooks'
 import { systemClock } from '../../../clock.ts'
 import type { EvidenceFormat, SiemFormat } from '../../../domain/exports/schemas.ts'
 import type { PageProps } from '../page.ts'
@@ -155,6 +155,8 @@ const Make = ({ me }: PageProps) => {
   const [job, setJob] = useState<Job | undefined>()
   const aborting = useRef<AbortController | undefined>(undefined)
   const now = systemClock.now()
+  // Nobody is there any more to whom the file, or what is wrong with it, could be shown.
+  useEffect(() => () => aborting.current?.abort(), [])
 
   const make = async (values: FormData): Promise<void> => {
     const asked = readForm(values)
@@ -165,6 +167,7 @@ const Make = ({ me }: PageProps) => {
     setJob({ step: 'coming', progress: { lines: 0, bytes: 0 } })
     try {
       const got = await download(pathOf(asked), (progress) => setJob({ step: 'coming', progress }), signal)
+      if (signal.aborted) return setJob(undefined)
       save(got)
       const tell = (bytes: number): void => setJob({ step: 'checking', got, bytes })
       tell(0)

@@ -10,7 +10,7 @@ import { Copyable } from '../parts/secret.tsx'
 import { Sessions } from '../parts/sessions.tsx'
 import { number, State } from '../parts/text.tsx'
 import { ask } from '../session.ts'
-import { Identity } from './identity.tsx'
+import { Identity, useLink } from './identity.tsx'
 import { SecondFactor } from './second-factor.tsx'
 
 const ChangePassword = ({ changed }: { changed(): Promise<void> }) => {
@@ -51,6 +51,11 @@ const ChangePassword = ({ changed }: { changed(): Promise<void> }) => {
 
 export const Account = ({ me }: PageProps) => {
   const sessions = useReading<SessionList>('/console/api/sessions')
+  const link = useLink()
+  /** Other sessions end, and with a new password or one-time codes the link as well. */
+  const changed = async (): Promise<void> => {
+    await Promise.all([sessions.again(), link.again()])
+  }
   return (
     <Main title="Account">
       <section aria-labelledby="you">
@@ -76,9 +81,9 @@ export const Account = ({ me }: PageProps) => {
       </section>
 
       <Sessions reading={sessions} />
-      <Identity />
-      <SecondFactor changed={sessions.again} />
-      <ChangePassword changed={sessions.again} />
+      <Identity link={link} />
+      <SecondFactor changed={changed} />
+      <ChangePassword changed={changed} />
     </Main>
   )
 }

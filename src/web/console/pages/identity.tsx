@@ -4,7 +4,7 @@ import type { FlowStarted, Link } from '../../../domain/accounts/oidc/schemas.ts
 import { CodeField } from '../parts/code.tsx'
 import { FormDialog } from '../parts/confirm.tsx'
 import { Field, Form, textIn } from '../parts/form.tsx'
-import { Loaded, useReading } from '../parts/loaded.tsx'
+import { Loaded, type Reading, useReading } from '../parts/loaded.tsx'
 import { State, Time } from '../parts/text.tsx'
 import { ServiceError } from '../service.ts'
 import { ask } from '../session.ts'
@@ -37,9 +37,11 @@ const StartLink = ({ name }: { readonly name: string }) => {
   )
 }
 
+/** What the account is linked with, for `Identity`. */
+export const useLink = (): Reading<Link> => useReading<Link>(LINK)
+
 /** Nothing, where there is no provider. */
-export const Identity = () => {
-  const link = useReading<Link>(LINK)
+export const Identity = ({ link }: { readonly link: Reading<Link> }) => {
   const [unlinking, setUnlinking] = useState(false)
   if (link.value !== undefined && link.value.name === null && link.value.linkedAt === null) return null
   const name = link.value?.name ?? 'the identity provider'

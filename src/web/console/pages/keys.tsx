@@ -8,7 +8,7 @@ import { Confirm, FormDialog } from '../parts/confirm.tsx'
 import { allIn, Choices, Field, Form, Select, textIn } from '../parts/form.tsx'
 import { Loaded, More, usePages } from '../parts/loaded.tsx'
 import { Main } from '../parts/main.tsx'
-import { Secrets } from '../parts/secret.tsx'
+import { Secrets, useUnkept } from '../parts/secret.tsx'
 import { ActButton, Table } from '../parts/table.tsx'
 import { State, Time, type Tone } from '../parts/text.tsx'
 import { ask } from '../session.ts'
@@ -103,9 +103,11 @@ const Rotate = ({ target, done, close, rotated }: ActProps & { rotated(key: KeyR
     title={`Replace ${nameOf(target)}`}
     action="Replace key"
     close={close}
-    submit={async (values) => {
+    submit={async (values, closeOwn) => {
       const body = { overlapSeconds: Number(textIn(values, 'overlapSeconds')) }
-      rotated(await ask<KeyRotated>('POST', `/console/api/keys/${target.keyId}/rotate`, { body }))
+      const key = await ask<KeyRotated>('POST', `/console/api/keys/${target.keyId}/rotate`, { body })
+      closeOwn()
+      rotated(key)
       await done()
     }}
   >
@@ -206,7 +208,9 @@ const KeyTable = ({ keys, withEnded, choose }: TableProps) => (
 )
 
 export const Keys = ({ me }: PageProps) => {
-  const [made, setMade] = useState<KeyCreated | undefined>()
+  const made = useUnkept<KeyCreated>()
+  /** The form begins anew after each. */
+  const [created, setCreated] = useState(0)
   const [act, setAct] = useState<Act | undefined>()
   const { query } = useLocation()
   const withEnded = query.show === 'all'
@@ -217,18 +221,20 @@ export const Keys = ({ me }: PageProps) => {
   const close = (): void => setAct(undefined)
   return (
     <Main title="API keys" lead="Programs call the service with a key. Who has its text has its rights.">
-      {made && (
+      {made.unkept.map((key) => (
         <Secrets
-          title={`The key ${nameOf(made)}`}
-          values={{ 'API key': made.apiKey }}
-          done={() => setMade(undefined)}
+          key={key.keyId}
+          title={`The key ${nameOf(key)} (${key.keyId})`}
+          values={{ 'API key': key.apiKey }}
+          done={() => made.drop(key)}
         />
-      )}
+      ))}
       <CreateKey
-        key={made?.keyId}
+        key={created}
         scopes={me.scopes}
         created={(key) => {
-          setMade(key)
+          setCreated((times) => times + 1)
+          made.add(key)
           void reading.again()
         }}
       />
@@ -249,7 +255,7 @@ export const Keys = ({ me }: PageProps) => {
         )}
       </Loaded>
       {act?.kind === 'rotate' && (
-        <Rotate target={act.target} done={reading.again} close={close} rotated={setMade} />
+        <Rotate target={act.target} done={reading.again} close={close} rotated={made.add} />
       )}
       {act?.kind === 'revoke' && <Revoke target={act.target} done={reading.again} close={close} />}
     </Main>

@@ -144,8 +144,8 @@ export const Log = () => {
         <h2 id="entries">Your entries</h2>
         <Filters names={FILTERS}>
           <Select name="type" label="Kind" options={TYPE_OPTIONS} value={query.type} />
-          <Field name="since" type="date" label="From" value={query.since} />
-          <Field name="until" type="date" label="To" value={query.until} />
+          <Field name="since" type="date" label="From (UTC)" value={query.since} />
+          <Field name="until" type="date" label="To, included (UTC)" value={query.until} />
         </Filters>
         <Loaded of={reading}>
           {(entries) => (

@@ -4,10 +4,10 @@ import type { OwnPod, OwnPodList, PodCreated, PodStatsAnswer } from '../../../do
 import { mayChange, type PageProps } from '../page.ts'
 import { FormDialog } from '../parts/confirm.tsx'
 import { BindDomain, CheckDomain, Domains } from '../parts/domain.tsx'
-import { Field, Form, jsonIn, textIn } from '../parts/form.tsx'
+import { Field, Form, jsonTextIn, textIn, withTexts } from '../parts/form.tsx'
 import { Loaded, More, usePages, useReading } from '../parts/loaded.tsx'
 import { Main } from '../parts/main.tsx'
-import { Secrets } from '../parts/secret.tsx'
+import { Secrets, useUnkept } from '../parts/secret.tsx'
 import { ActButton, Table } from '../parts/table.tsx'
 import { number, State, type Tone } from '../parts/text.tsx'
 import { ask } from '../session.ts'
@@ -54,10 +54,10 @@ const CreatePod = ({ created }: { created(pod: PodCreated): void }) => (
         const charge = textIn(values, 'chargePerVerification')
         const body = {
           name: textIn(values, 'name'),
-          rules: jsonIn(values, 'rules'),
           chargePerVerification: charge === '' ? undefined : Number(charge),
         }
-        created(await ask<PodCreated>('POST', '/console/api/pods', { body }))
+        const json = withTexts(body, { rules: jsonTextIn(values, 'rules') })
+        created(await ask<PodCreated>('POST', '/console/api/pods', { json }))
       }}
     >
       <Field
@@ -89,10 +89,9 @@ const ChangePod = ({ pod, done, close }: { pod: OwnPod; done(): Promise<void>; c
     submit={async (values) => {
       // Rules and logic are replaced together; where nobody touched the rules, neither is sent.
       const text = textIn(values, 'rules').trim()
-      const rules = text === rulesText(pod) ? {} : { rules: jsonIn(values, 'rules') ?? [] }
-      await ask('PATCH', `/console/api/pods/${pod.podId}`, {
-        body: { name: textIn(values, 'name'), ...rules },
-      })
+      const rules = text === rulesText(pod) ? undefined : (jsonTextIn(values, 'rules') ?? '[]')
+      const json = withTexts({ name: textIn(values, 'name') }, { rules })
+      await ask('PATCH', `/console/api/pods/${pod.podId}`, { json })
       await done()
     }}
   >
@@ -201,7 +200,7 @@ const List = ({ pods, changes, binds, change, check }: ListProps) => (
 export const Pods = ({ me }: PageProps) => {
   const path = `/console/api/pods?limit=${ROWS_PER_PAGE}`
   const reading = usePages<OwnPodList, OwnPod>(path, ({ pods }) => pods)
-  const [made, setMade] = useState<PodCreated | undefined>()
+  const made = useUnkept<PodCreated>()
   const [changing, setChanging] = useState<OwnPod | undefined>()
   const [asked, check] = useState<Asked | undefined>()
   const changes = mayChange(me, 'pod')
@@ -211,18 +210,19 @@ export const Pods = ({ me }: PageProps) => {
       title="Pods and domains"
       lead="A pod verifies under rules of yours, with a key of its own, and under your own domain."
     >
-      {made && (
+      {made.unkept.map((pod) => (
         <Secrets
-          title="The pod was created"
-          values={{ 'Key of the pod': made.podKey, Address: `${location.origin}/pod/${made.podId}/verify` }}
-          done={() => setMade(undefined)}
+          key={pod.podId}
+          title={`The pod ${pod.podId} was created`}
+          values={{ 'Key of the pod': pod.podKey, Address: `${location.origin}/pod/${pod.podId}/verify` }}
+          done={() => made.drop(pod)}
         />
-      )}
+      ))}
       {changes && (
         <CreatePod
-          key={made?.podId}
+          key={made.count}
           created={(pod) => {
-            setMade(pod)
+            made.add(pod)
             void reading.again()
           }}
         />

@@ -117,12 +117,13 @@ const On = ({ state, replaced, disabled }: OnProps) => {
           title="Make new recovery codes?"
           action="Make new codes"
           close={close}
-          submit={async (values) => {
+          submit={async (values, closeOwn) => {
             const { recoveryCodes } = await ask<RecoveryCodes>(
               'POST',
               `${TOTP}/recovery-codes`,
               bodyOf(values),
             )
+            closeOwn()
             replaced(recoveryCodes)
           }}
         >
@@ -169,6 +170,7 @@ export const SecondFactor = ({ changed }: { changed(): Promise<void> }) => {
       <h2 id="second-factor">One-time codes</h2>
       {codes !== undefined && (
         <Secrets
+          key={codes.join(' ')}
           title="Your recovery codes"
           values={{ 'Recovery codes': codes.join(' ') }}
           advice="Each of them opens the account once, in the place of a one-time code, when you don’t have your phone. Keep them where you keep your passwords."

@@ -13,7 +13,7 @@ import { Field, Form, Select, textIn } from '../parts/form.tsx'
 import { Loaded, More, usePages } from '../parts/loaded.tsx'
 import { Main } from '../parts/main.tsx'
 import { RoleSelect } from '../parts/role.tsx'
-import { Secrets } from '../parts/secret.tsx'
+import { Secrets, useUnkept } from '../parts/secret.tsx'
 import { ActButton, Table } from '../parts/table.tsx'
 import { Time } from '../parts/text.tsx'
 import { ask, askWho } from '../session.ts'
@@ -211,17 +211,19 @@ export const Team = ({ me }: PageProps) => {
     '/console/api/invitations',
     ({ invitations }) => invitations,
   )
-  const [made, setMade] = useState<InvitationCreated | undefined>()
+  const made = useUnkept<InvitationCreated>()
   const [act, setAct] = useState<Act | undefined>()
   const changes = mayChange(me, 'keys')
   return (
     <Main title="Team" lead="Who may sign in for the organisation, and what they may do.">
-      {made && <Link made={made} done={() => setMade(undefined)} />}
+      {made.unkept.map((one) => (
+        <Link key={one.invitationId} made={one} done={() => made.drop(one)} />
+      ))}
       {changes && (
         <Invite
-          key={made?.invitationId}
+          key={made.count}
           invited={(invitation) => {
-            setMade(invitation)
+            made.add(invitation)
             void invitations.again()
           }}
         />

@@ -11,7 +11,7 @@ import { Field, Form, Select, textIn } from '../parts/form.tsx'
 import { LimitFields, LimitsText, limitsIn } from '../parts/limits.tsx'
 import { Loaded, More, usePages } from '../parts/loaded.tsx'
 import { Main } from '../parts/main.tsx'
-import { QrCode, Secrets } from '../parts/secret.tsx'
+import { QrCode, Secrets, useUnkept } from '../parts/secret.tsx'
 import { ActButton, Table } from '../parts/table.tsx'
 import { money, number, State, Time } from '../parts/text.tsx'
 import { ask } from '../session.ts'
@@ -67,7 +67,7 @@ const configureCommand = ({ apiKey, merchantId, terminalId, terminalSecret }: Te
 
 const Made = ({ terminal, done }: { readonly terminal: TerminalCreated; done(): void }) => (
   <Secrets
-    title="The terminal was created"
+    title={`The terminal ${terminal.terminalId} was created`}
     values={{
       'Terminal id': terminal.terminalId,
       'Terminal secret': terminal.terminalSecret,
@@ -203,7 +203,7 @@ const List = ({ terminals, merchants, changes, withRevoked, revoke }: ListProps)
 
 export const Terminals = ({ me }: PageProps) => {
   const merchantsReading = useMerchants()
-  const [made, setMade] = useState<TerminalCreated | undefined>()
+  const made = useUnkept<TerminalCreated>()
   const [revoked, setRevoked] = useState<Terminal | undefined>()
   const withRevoked = useLocation().query.show === 'all'
   const reading = usePages<TerminalList, Terminal>(
@@ -213,16 +213,18 @@ export const Terminals = ({ me }: PageProps) => {
   const changes = mayChange(me, 'keys')
   return (
     <Main title="Terminals" lead="Tills that take payments, and go on taking them while the network is down.">
-      {made && <Made terminal={made} done={() => setMade(undefined)} />}
+      {made.unkept.map((terminal) => (
+        <Made key={terminal.terminalId} terminal={terminal} done={() => made.drop(terminal)} />
+      ))}
       <Loaded of={merchantsReading}>
         {(merchants) => (
           <>
             {changes && (
               <CreateTerminal
-                key={made?.terminalId}
+                key={made.count}
                 merchants={merchants}
                 created={(terminal) => {
-                  setMade(terminal)
+                  made.add(terminal)
                   void reading.again()
                 }}
               />

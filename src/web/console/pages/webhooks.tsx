@@ -12,7 +12,7 @@ import { Confirm, FormDialog } from '../parts/confirm.tsx'
 import { allIn, Choices, Field, Form, textIn } from '../parts/form.tsx'
 import { Loaded, useReading } from '../parts/loaded.tsx'
 import { Main } from '../parts/main.tsx'
-import { Secrets } from '../parts/secret.tsx'
+import { Secrets, useUnkept } from '../parts/secret.tsx'
 import { ActButton, Table } from '../parts/table.tsx'
 import { number, State, Time } from '../parts/text.tsx'
 import { ask, change } from '../session.ts'
@@ -287,8 +287,10 @@ const ActDialog = ({ act: { kind, target }, done, rotated, tested, close }: ActP
         title={`A new secret for ${target.label}`}
         action="Replace secret"
         close={close}
-        submit={async () => {
-          rotated(await ask<SecretRotated>('POST', `${path}/rotate-secret`))
+        submit={async (_, closeOwn) => {
+          const made = await ask<SecretRotated>('POST', `${path}/rotate-secret`)
+          closeOwn()
+          rotated(made)
           await done()
         }}
       >
@@ -316,7 +318,9 @@ const ActDialog = ({ act: { kind, target }, done, rotated, tested, close }: ActP
 
 export const Webhooks = ({ me }: PageProps) => {
   const reading = useReading<WebhookList>('/api/webhooks')
-  const [secret, setSecret] = useState<{ id: string; secret: string } | undefined>()
+  const secrets = useUnkept<{ id: string; secret: string }>()
+  /** The form begins anew after each. */
+  const [registered, setRegistered] = useState(0)
   const [tested, setTested] = useState<Tested | undefined>()
   const [act, setAct] = useState<Act | undefined>()
   const changes = mayChange(me, 'webhook')
@@ -325,20 +329,22 @@ export const Webhooks = ({ me }: PageProps) => {
       title="Webhooks"
       lead="Events are sent to your programs as they happen, each signed with the secret of its endpoint."
     >
-      {secret && (
+      {secrets.unkept.map((made) => (
         <Secrets
-          title="The secret of the endpoint"
-          values={{ Secret: secret.secret }}
-          done={() => setSecret(undefined)}
+          key={made.secret}
+          title={`The secret of the endpoint ${made.id}`}
+          values={{ Secret: made.secret }}
+          done={() => secrets.drop(made)}
         />
-      )}
+      ))}
       {changes && (
-        <details class="box" key={secret?.id}>
+        <details class="box" key={registered}>
           <summary>Register an endpoint</summary>
           <Form
             action="Register endpoint"
             submit={async (values) => {
-              setSecret(await ask<WebhookCreated>('POST', '/api/webhooks', { body: bodyOf(values) }))
+              secrets.add(await ask<WebhookCreated>('POST', '/api/webhooks', { body: bodyOf(values) }))
+              setRegistered((times) => times + 1)
               await reading.again()
             }}
           >
@@ -354,7 +360,7 @@ export const Webhooks = ({ me }: PageProps) => {
         <ActDialog
           act={act}
           done={reading.again}
-          rotated={setSecret}
+          rotated={secrets.add}
           tested={setTested}
           close={() => setAct(undefined)}
         />

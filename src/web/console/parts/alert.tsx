@@ -113,7 +113,7 @@ export const AlertFilters = () => {
     <Filters names={ALERT_FILTERS}>
       <Select name="status" label="State" options={STATUS_OPTIONS} value={query.status ?? ''} />
       <Select name="severity" label="Severity" options={SEVERITIES} value={query.severity} />
-      <Field name="since" type="date" label="Seen since" value={query.since} />
+      <Field name="since" type="date" label="Seen since (UTC)" value={query.since} />
     </Filters>
   )
 }

@@ -1,6 +1,6 @@
 /** Acts that can't be undone: said plainly, and confirmed by typing the name of what they are about. @module */
 import type { ComponentChildren } from 'preact'
-import { useLayoutEffect, useRef } from 'preact/hooks'
+import { useEffect, useLayoutEffect, useRef } from 'preact/hooks'
 import { Field, FieldError, Form, textIn } from './form.tsx'
 
 interface DialogProps {
@@ -32,30 +32,46 @@ interface FormDialogProps extends DialogProps {
   /** What the button says. */
   readonly action: string
   readonly danger?: boolean
-  /** Closes the window unless it fails: then what is wrong is said in it. */
-  submit(values: FormData): Promise<void>
+  /**
+   * Closes the window unless it fails: then what is wrong is said in it.
+   * @param closeOwn closes it before that, for what is to have the focus, which nothing behind a window can have
+   */
+  submit(values: FormData, closeOwn: () => void): Promise<void>
 }
 
 /** A form in a window. */
-export const FormDialog = ({ title, action, danger, submit, close, children }: FormDialogProps) => (
-  <Dialog title={title} close={close}>
-    <Form
-      action={action}
-      danger={danger}
-      submit={async (values) => {
-        await submit(values)
-        close()
-      }}
-      beside={
-        <button type="button" class="plain" onClick={close}>
-          Cancel
-        </button>
-      }
-    >
-      {children}
-    </Form>
-  </Dialog>
-)
+export const FormDialog = ({ title, action, danger, submit, close, children }: FormDialogProps) => {
+  const isOpen = useRef(true)
+  /** Another may be open by now. */
+  const closeOwn = (): void => {
+    if (isOpen.current) close()
+  }
+  useEffect(
+    () => () => {
+      isOpen.current = false
+    },
+    [],
+  )
+  return (
+    <Dialog title={title} close={close}>
+      <Form
+        action={action}
+        danger={danger}
+        submit={async (values) => {
+          await submit(values, closeOwn)
+          closeOwn()
+        }}
+        beside={
+          <button type="button" class="plain" onClick={close}>
+            Cancel
+          </button>
+        }
+      >
+        {children}
+      </Form>
+    </Dialog>
+  )
+}
 
 interface ConfirmProps extends DialogProps {
   /** What has to be typed. */

@@ -306,3 +306,22 @@ export const jsonIn = (values: FormData, name: string): unknown => {
     throw new FieldError(name, `This is not JSON: ${error instanceof Error ? error.message : ''}`)
   }
 }
+
+/** The text of what is typed as JSON; undefined: nothing. @throws FieldError where it is not JSON */
+export const jsonTextIn = (values: FormData, name: string): string | undefined =>
+  jsonIn(values, name) === undefined ? undefined : textIn(values, name).trim()
+
+/**
+ * A body with members that are sent as they were typed. What JSON.parse lets pass, such as a number that is not exact or a member that
+ * stands twice, is the service's to refuse: read and written anew, it would be taken with another meaning.
+ * @param texts JSON; undefined: no such member
+ */
+export const withTexts = (body: object, texts: Readonly<Record<string, string | undefined>>): string => {
+  const members = Object.entries(body).flatMap(([name, value]) => {
+    const text: string | undefined = JSON.stringify(value)
+    return text === undefined ? [] : [`${JSON.stringify(name)}:${text}`]
+  })
+  for (const [name, text] of Object.entries(texts))
+    if (text !== undefined) members.push(`${JSON.stringify(name)}:${text}`)
+  return `{${members.join(',')}}`
+}

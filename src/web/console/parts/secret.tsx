@@ -75,13 +75,25 @@ interface SecretsProps {
   done(): void
 }
 
+/** What was made and stays until somebody has kept it, whatever is made meanwhile. `count`: how much was made so far. */
+export const useUnkept = <T,>() => {
+  const [{ unkept, count }, set] = useState<{ unkept: readonly T[]; count: number }>({ unkept: [], count: 0 })
+  return {
+    unkept,
+    count,
+    add: (made: T) => set((before) => ({ unkept: [...before.unkept, made], count: before.count + 1 })),
+    drop: (made: T) => set((before) => ({ ...before, unkept: before.unkept.filter((one) => one !== made) })),
+  }
+}
+
 /** What was just made and is never shown again. It is in this component and nowhere else. */
 export const Secrets = ({ title, values, advice, children, done }: SecretsProps) => {
+  const id = useId()
   const heading = useRef<HTMLHeadingElement>(null)
   useEffect(() => heading.current?.focus(), [])
   return (
-    <section class="notice secrets" data-tone="warn" aria-labelledby="secrets-title">
-      <h2 id="secrets-title" tabIndex={-1} ref={heading}>
+    <section class="notice secrets" data-tone="warn" aria-labelledby={id}>
+      <h2 id={id} tabIndex={-1} ref={heading}>
         {title}
       </h2>
       <p>
@@ -89,7 +101,7 @@ export const Secrets = ({ title, values, advice, children, done }: SecretsProps)
         {advice ?? 'Copy it now and keep it where only your program can read it.'}
       </p>
       {Object.entries(values).map(([label, value]) => (
-        <Copyable key={label} label={label} value={value} />
+        <Copyable key={`${label} ${value}`} label={label} value={value} />
       ))}
       {children}
       <button type="button" onClick={done}>

@@ -1,5 +1,6 @@
 /** Small things in a sentence or a cell. @module */
 import type { ComponentChildren } from 'preact'
+import { exponentOf, isCurrency } from '../../../protocol/currency.ts'
 
 const FORMAT = new Intl.DateTimeFormat(undefined, { dateStyle: 'medium', timeStyle: 'short' })
 
@@ -19,8 +20,20 @@ export const State = ({ tone, children }: { readonly tone: Tone; readonly childr
   </span>
 )
 
-/** @param amount in major units @param currency ISO 4217 code */
-export const money = (amount: number, currency: string): string =>
-  amount.toLocaleString(undefined, { style: 'currency', currency, currencyDisplay: 'code' })
+/**
+ * With the decimals of ISO 4217, which the service counts by; browsers write some currencies without those that nobody pays with.
+ * @param amount in major units @param currency what is no ISO 4217 code stands behind a plain number
+ */
+export const money = (amount: number, currency: string): string => {
+  if (!isCurrency(currency)) return `${number(amount)} ${currency}`
+  const digits = exponentOf(currency)
+  return amount.toLocaleString(undefined, {
+    style: 'currency',
+    currency,
+    currencyDisplay: 'code',
+    minimumFractionDigits: digits,
+    maximumFractionDigits: digits,
+  })
+}
 
 export const number = (value: number): string => value.toLocaleString()

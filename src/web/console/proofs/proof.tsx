@@ -69,16 +69,22 @@ const Verdict = ({ of: { verified, reason_codes } }: { readonly of: ProofVerifie
   </p>
 )
 
+/** Circuits and their verifier weigh more than the page. @throws UnreachableError */
+const loadExamination = async () => {
+  try {
+    return await import('./proof-examination.ts')
+  } catch (cause) {
+    throw new UnreachableError(`${location.host} does not answer. Load the page again.`, { cause })
+  }
+}
+
 interface KnownProps extends PageProps {
   readonly proof: KnownProof
   spend(): void
 }
 
 const Known = ({ proof, me, spend }: KnownProps) => {
-  const work = useWork(proof.proofId, async () =>
-    // Circuits and their verifier weigh more than the page.
-    (await import('./proof-examination.ts')).examineProof(proof),
-  )
+  const work = useWork(proof.proofId, async () => (await loadExamination()).examineProof(proof))
   const [verdict, setVerdict] = useState<ProofVerified | undefined>()
   const [problem, setProblem] = useState('')
   const verify = async (): Promise<void> => {

@@ -4,22 +4,12 @@ import { systemClock } from '../../../clock.ts'
 import type { UsageDay, UsageDays } from '../../../domain/usage/schemas.ts'
 import { Loaded, useReading } from '../parts/loaded.tsx'
 import { Table } from '../parts/table.tsx'
-import { number } from '../parts/text.tsx'
+import { money, number } from '../parts/text.tsx'
 import { Days, dayText } from './days.tsx'
 
 const DAY_MS = 24 * 3_600_000
 const SPANS_DAYS = [30, 90, 365] as const
 const USUAL = SPANS_DAYS[0]
-
-/** A sum in major units, as it is written in the reader's language. */
-const money = (amount: number, currency: string): string => {
-  try {
-    return new Intl.NumberFormat(undefined, { style: 'currency', currency }).format(amount)
-  } catch {
-    // Not a code of three letters.
-    return `${number(amount)} ${currency}`
-  }
-}
 
 const chargedOn = ({ charges }: UsageDay, currency: string): number =>
   charges.find((one) => one.currency === currency)?.amount ?? 0

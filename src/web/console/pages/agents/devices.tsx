@@ -91,7 +91,7 @@ export const Devices = ({ me }: PageProps) => {
         />
       )}
       {/* A key is shown this once: another must not take its place. */}
-      {changes && made?.private_key === undefined && (
+      {changes && !made?.private_key && (
         <Create
           key={made?.device_id}
           created={(device) => {

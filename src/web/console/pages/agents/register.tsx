@@ -145,10 +145,11 @@ interface ChallengeProps {
   readonly agent: AgentCreated
   readonly challenge: NonNullable<AgentCreated['challenge']>
   answered(): void
+  close(): void
 }
 
 /** What the agent has to sign, exactly, and where its signature goes. */
-const Challenge = ({ agent, challenge, answered }: ChallengeProps) => (
+const Challenge = ({ agent, challenge, answered, close }: ChallengeProps) => (
   <section class="notice" data-tone="warn" aria-labelledby="challenge">
     <h2 id="challenge">{agent.name} has to sign</h2>
     <p>
@@ -163,6 +164,11 @@ const Challenge = ({ agent, challenge, answered }: ChallengeProps) => (
     </pre>
     <Form
       action="Hand in the signature"
+      beside={
+        <button type="button" class="plain" onClick={close}>
+          Close without it
+        </button>
+      }
       submit={async (values) => {
         const signature = textIn(values, 'proof_of_possession.signature').trim()
         await ask<AgentEnrolled>('POST', '/ext/v1/agent-trust/enrol', {
@@ -209,11 +215,15 @@ export const Registered = ({ agent, changed, done }: RegisteredProps) => {
           setActive(true)
           changed()
         }}
+        close={done}
       />
     )
   return (
     <div class="notice" data-tone="good" role="status">
       <p>{agent.name} is active: what it signs is recognised from now on.</p>
+      <button type="button" class="plain" onClick={done}>
+        Close
+      </button>
     </div>
   )
 }

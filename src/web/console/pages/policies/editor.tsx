@@ -2,7 +2,7 @@
 import { useState } from 'preact/hooks'
 import type { PolicyTried, StoredPolicy } from '../../../../domain/policies/schemas.ts'
 import { mayChange, type PageProps } from '../../page.ts'
-import { Field, FieldError, Form, jsonIn } from '../../parts/form.tsx'
+import { Field, FieldError, Form, jsonTextIn, withTexts } from '../../parts/form.tsx'
 import { Loaded, useWork } from '../../parts/loaded.tsx'
 import { State, Time } from '../../parts/text.tsx'
 import { ServiceError } from '../../service.ts'
@@ -24,10 +24,14 @@ const sampleOf = (isCircuit: boolean, policyId: string): object =>
         context: { amount: 12.5 },
       }
 
-/** @param field where it is said that they are no JSON @throws FieldError */
-const rulesIn = (draft: string, field: string): unknown => {
+/**
+ * The rules as they were typed: what the service refuses in them, such as numbers that are not exact, it has to see.
+ * @param field where it is said that they are no JSON @throws FieldError
+ */
+const rulesIn = (draft: string, field: string): string => {
   try {
-    return JSON.parse(draft)
+    JSON.parse(draft)
+    return draft
   } catch (error) {
     throw new FieldError(field, `The rules are not JSON: ${error instanceof Error ? error.message : ''}`)
   }
@@ -106,10 +110,9 @@ const DryRun = ({
         action="Try the rules"
         submit={async (values) => {
           setTried(undefined)
-          const facts = jsonIn(values, 'facts')
-          const body = { rules: rulesIn(draft, 'facts'), facts }
+          const json = withTexts({}, { rules: rulesIn(draft, 'facts'), facts: jsonTextIn(values, 'facts') })
           const path = `/console/api/policies/${policy.policyId}/try`
-          setTried(await placed('facts', () => ask<PolicyTried>('POST', path, { body })))
+          setTried(await placed('facts', () => ask<PolicyTried>('POST', path, { json })))
         }}
       >
         <Field
@@ -151,8 +154,8 @@ const Edit = ({ policy, isCircuit, me, saved }: EditProps) => {
           <Form
             action="Save and put in force"
             submit={async () => {
-              const body = { version, rules: rulesIn(draft, 'rules') }
-              await placed('rules', () => ask('PUT', `/console/api/policies/${policyId}`, { body }))
+              const json = withTexts({ version }, { rules: rulesIn(draft, 'rules') })
+              await placed('rules', () => ask('PUT', `/console/api/policies/${policyId}`, { json }))
               await saved()
             }}
           >
