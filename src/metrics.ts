@@ -47,6 +47,8 @@ export interface Metrics {
   countShedRequest(reason: 'full' | 'late'): void
   /** Says how many requests wait for a place; asked at each scrape. */
   readRequestQueue(count: () => number): void
+  /** Says for how long somebody gave way to proofs of others; asked at each scrape. */
+  readHeldTime(seconds: () => number): void
   /** From reading a payment's nullifier to knowing whether it was free, in seconds. */
   readonly nullifierCheckSeconds: Histogram
   /** Records a zero-knowledge proof. @param seconds what it took, without waiting for a thread */
@@ -174,14 +176,24 @@ const createWitnessInstruments = (
 /** Of requests that find no place among those that are worked on. */
 const createAdmissionInstruments = (
   registers: Registry[],
-): Pick<Metrics, 'observeRequestWait' | 'countShedRequest' | 'readRequestQueue'> => {
+): Pick<Metrics, 'observeRequestWait' | 'countShedRequest' | 'readRequestQueue' | 'readHeldTime'> => {
   let count = () => 0
+  let heldSeconds = () => 0
   new Gauge({
     name: 'http_queue_depth',
     help: 'Requests that wait for a place among those that this server works on.',
     registers,
     collect() {
       this.set(count())
+    },
+  })
+  new Counter({
+    name: 'http_held_seconds_total',
+    help: 'Time in which requests of whoever takes more than half of this server waited for proofs of others.',
+    registers,
+    collect() {
+      this.reset()
+      this.inc(heldSeconds())
     },
   })
   const waits = new Histogram({
@@ -201,6 +213,9 @@ const createAdmissionInstruments = (
     countShedRequest: (reason) => shed.inc({ reason }),
     readRequestQueue(source) {
       count = source
+    },
+    readHeldTime(source) {
+      heldSeconds = source
     },
   }
 }

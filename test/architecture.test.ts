@@ -278,6 +278,7 @@ const RULES: { in: RegExp; may: readonly string[] }[] = [
       ...VOCABULARY,
       // Whose turn it is: of requests and of proofs.
       'src/circuits/threads/fair-queue.ts',
+      'src/circuits/threads/give-way.ts',
       'src/protocol/json-object.ts',
       // What comes in pieces, from whichever side.
       'src/net/gathered.ts',

@@ -6,6 +6,7 @@
  */
 import type { ServerResponse } from 'node:http'
 import { createFairQueue } from '../circuits/threads/fair-queue.ts'
+import { type GiveWay, NOBODY_GIVES_WAY } from '../circuits/threads/give-way.ts'
 import { AppError } from '../errors.ts'
 
 export interface AdmissionLimits {
@@ -13,6 +14,8 @@ export interface AdmissionLimits {
   readonly inWork: number
   /** Of one owner, while others ask as well. */
   readonly inWorkShared: number
+  /** Of one that takes much beside others who make proofs. */
+  readonly inWorkSlowed: number
   /** That wait, of one owner. */
   readonly waitingEach: number
   /** Bytes of bodies of requests that wait, of one owner, and of all. */
@@ -25,6 +28,7 @@ const MIB = 1024 ** 2
 const ADMISSION_LIMITS: AdmissionLimits = {
   inWork: 64,
   inWorkShared: 16,
+  inWorkSlowed: 4,
   waitingEach: 1024,
   waitingBytesEach: 16 * MIB,
   waitingBytes: 64 * MIB,
@@ -32,6 +36,8 @@ const ADMISSION_LIMITS: AdmissionLimits = {
 }
 /** How long an owner is taken to be there after it has asked. */
 const PRESENCE_MS = 1000
+/** How often those are looked at, at most, for whom there were no places. */
+const SOON_MS = 10
 const RETRY_AFTER_SECONDS = 1
 const MS_PER_SECOND = 1000
 
@@ -59,6 +65,8 @@ interface AdmissionOptions {
   readonly onBegun?: (seconds: number) => void
   /** Hears of each that was refused: since as many waited as may, or since it waited as long as it may. */
   readonly onRefused?: (reason: 'full' | 'late') => void
+  /** Who is to wait, although there are places. */
+  readonly giveWay?: Pick<GiveWay, 'slows' | 'holds' | 'lookAgain'>
   /** Called whenever a request comes or has been worked on, of which a turn of the event loop has many; must not throw. */
   readonly onPassing?: () => void
 }
@@ -105,6 +113,7 @@ export const createAdmission = ({
   onBegun,
   onRefused,
   onPassing,
+  giveWay = NOBODY_GIVES_WAY,
 }: AdmissionOptions = {}): Admission => {
   const queue = createFairQueue<Waiting>()
   /** An owner that has none is not in it. */
@@ -125,8 +134,12 @@ export const createAdmission = ({
     }
     lastAt = at
   }
+  const placesOf = (owner: string): number => {
+    if (giveWay.slows(owner)) return limits.inWorkSlowed
+    return now() < sharedUntil ? limits.inWorkShared : limits.inWork
+  }
   const mayBegin = (owner: string): boolean =>
-    (inWorkOf.get(owner) ?? 0) < limits.inWorkShared || now() >= sharedUntil
+    (inWorkOf.get(owner) ?? 0) < placesOf(owner) && !giveWay.holds(owner)
   const count = (owner: string, more: 1 | -1): void => {
     inWork += more
     const own = (inWorkOf.get(owner) ?? 0) + more
@@ -157,15 +170,16 @@ export const createAdmission = ({
       next.begin()
     }
   }
-  /** Those that wait for a part of their own have all places once the others have gone. */
+  /** Those that wait for a part of their own have all places once the others have gone; those that give way go on a little later. */
   const beginLater = (): void => {
-    if (queue.size() === 0 || later !== undefined) return
+    if (queue.size() === 0) return
+    if (giveWay.lookAgain(beginWaiting) || later !== undefined) return
     later = setTimeout(
       () => {
         later = undefined
         beginWaiting()
       },
-      Math.max(1, sharedUntil - now()),
+      Math.max(SOON_MS, sharedUntil - now()),
     ).unref()
   }
 

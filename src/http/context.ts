@@ -15,6 +15,8 @@ export interface HttpState {
   route?: Pick<Route, 'path' | 'cost'>
   /** Set once the caller is known. */
   organisation?: string
+  /** Whose turn it took: an organisation, or an address. Set once it is worked on. */
+  owner?: string
   /** Whoever asks, set with `organisation`. */
   credential?: Credential
 }

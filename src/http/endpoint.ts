@@ -4,6 +4,7 @@
  * @module
  */
 import type { Caller, Idempotency } from '../caller.ts'
+import type { GiveWay } from '../circuits/threads/give-way.ts'
 import { AppError } from '../errors.ts'
 import type { Admission } from './admission.ts'
 import { type AnswerKit, compileAnswer } from './answer.ts'
@@ -16,7 +17,7 @@ import {
 } from './auth.ts'
 import { addressBlock } from './connections/client-address.ts'
 import type { HttpContext } from './context.ts'
-import { asBadRequest, errorCodesOf, isQueued, takesIdempotencyKey } from './errors.ts'
+import { asBadRequest, errorCodesOf, isQueued, takesIdempotencyKey, waitsForProof } from './errors.ts'
 import { type Flights, type IdempotencyKit, REPLAYED_HEADER, readIdempotency } from './idempotency.ts'
 import { compileBody, compileParams, compileQuery } from './input/input.ts'
 import { type RateLimiter, UNAUTHENTICATED_LIMIT_PER_MINUTE } from './rate-limit.ts'
@@ -34,6 +35,7 @@ export interface EndpointKit<S> extends AnswerKit {
   readonly idempotency: IdempotencyKit
   readonly flights: Flights
   readonly admission: Admission
+  readonly giveWay: Pick<GiveWay, 'proofAsked' | 'proofAnswered'>
 }
 
 /** How long ago a credential may have been looked at when work begins. Servers remember what they saw for as long, so that it was good two seconds ago at the earliest. */
@@ -159,8 +161,9 @@ export const compileEndpoint = <S>(route: Route<S>, kit: EndpointKit<S>): Endpoi
   const declared = kit.checkResponses ? errorCodesOf(route) : undefined
   const toCaller = compileCaller(route, kit)
   const { method, path, answerHeaders = {} } = route
-  const { admission, flights } = kit
+  const { admission, flights, giveWay } = kit
   const queued = isQueued(route)
+  const proves = waitsForProof(route)
   const fixedHeaders = Object.entries(answerHeaders)
 
   /** Before any work, so that a repeated request is neither refused for what has changed since, nor works again. */
@@ -222,13 +225,18 @@ export const compileEndpoint = <S>(route: Route<S>, kit: EndpointKit<S>): Endpoi
       const isFresh = performance.now() - lookedAt <= FRESH_MS
       return work(ctx, pathParams, isFresh ? first : await lookAgain(ctx), raw)
     }
-    if (!queued) return begin()
-    const owner = payerOf(first) ?? addressOwner(ctx.state.ip)
-    if (!admission.take(owner)) await admission.wait(owner, ctx.res, raw.length)
+    const organisation = payerOf(first)
+    const owner = organisation ?? addressOwner(ctx.state.ip)
+    if (queued && !admission.take(owner)) await admission.wait(owner, ctx.res, raw.length)
+    ctx.state.owner = owner
+    // Nobody gives way to strangers.
+    const isGivenWay = proves && organisation !== undefined
+    if (isGivenWay) giveWay.proofAsked(owner)
     try {
       await begin()
     } finally {
-      admission.give(owner)
+      if (isGivenWay) giveWay.proofAnswered(owner)
+      if (queued) admission.give(owner)
     }
   }
 

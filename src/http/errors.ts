@@ -165,6 +165,11 @@ export const isQueued = ({ queued, waits, cost, errors, produces }: Route): bool
   queued ??
   !(waits || cost === 0 || produces === EVENT_STREAM_TYPE || errors.some((code) => WAITED_FOR.test(code)))
 
+/** Whether requests of this route wait for a proof that is made, and for nobody beyond this server. */
+export const waitsForProof = ({ errors }: Pick<Route, 'errors'>): boolean =>
+  errors.includes('prover_overloaded') &&
+  !errors.some((code) => WAITED_FOR.test(code) && !/^pro(ver|of)_/.test(code))
+
 const takesSession = ({ auth }: Pick<Route, 'auth'>): boolean => auth === 'console' || auth === 'session'
 
 /** Idempotency-Key counts on authenticated POST and PATCH routes. */

@@ -71,6 +71,8 @@ interface Around {
   readonly clock: Clock
   readonly logger: Logger
   readonly observeRequest: (method: string, route: string, status: number, seconds: number) => void
+  /** Called for each request that was handled, with whose turn it took; must not throw. */
+  readonly onEnded: (owner: string | undefined, points: number) => void
   /** What stands in the paths of routes; anything else is masked in the log. */
   readonly fixedSegments: ReadonlySet<string>
   /** Called for each handled request of a known caller; must not throw. */
@@ -107,6 +109,7 @@ export const aroundRequest = ({
   logger,
   observeRequest,
   fixedSegments,
+  onEnded,
   onHandled,
 }: Around): HttpMiddleware => {
   const quiet = logger.isLevelEnabled('debug')
@@ -127,6 +130,7 @@ export const aroundRequest = ({
     const method = KNOWN_METHODS.has(ctx.method) ? ctx.method : 'OTHER'
     const status = res.statusCode
     const { route, requestId, ip, organisation, credential } = state
+    onEnded(state.owner, Math.max(1, route?.cost ?? 1))
     observeRequest(method, route?.path ?? UNMATCHED, status, ms / 1000)
     if (onHandled && route && organisation !== undefined && credential !== undefined)
       onHandled({ organisation, credential, requestId, method, route: route.path, status, ms, ip })

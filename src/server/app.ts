@@ -1,6 +1,7 @@
 /** The HTTP application: the order of its parts on one screen. @module */
 import type { RequestListener } from 'node:http'
 import Koa from 'koa'
+import { type GiveWay, NOBODY_GIVES_WAY } from '../circuits/threads/give-way.ts'
 import type { Clock } from '../clock.ts'
 import { type AdmissionLimits, createAdmission } from '../http/admission.ts'
 import type { Authenticators } from '../http/auth.ts'
@@ -54,7 +55,7 @@ export interface AppOptions<S> {
   readonly logger: Logger
   readonly metrics: Pick<
     Metrics,
-    'observeRequest' | 'observeRequestWait' | 'countShedRequest' | 'readRequestQueue'
+    'observeRequest' | 'observeRequestWait' | 'countShedRequest' | 'readRequestQueue' | 'readHeldTime'
   >
   readonly clock: Clock
   /** Whether an error means that the database is away: 503 instead of 500. */
@@ -69,6 +70,8 @@ export interface AppOptions<S> {
   readonly writeRefusal?: () => WritesRefused | undefined
   /** How many requests are worked on and wait; tests have fewer than usual. */
   readonly admission?: AdmissionLimits
+  /** Absent: nobody gives way. */
+  readonly giveWay?: GiveWay
   /** Called often while requests are worked on; must not throw. */
   readonly onPassing?: () => void
   /** Called for every refused call; must not throw. */
@@ -109,6 +112,7 @@ const CROSS_ORIGIN_PATHS = [
  */
 export const createApp = <S>(options: AppOptions<S>): RequestListener => {
   const { config, routes, services, authenticators, limits, idempotency, logger, metrics, clock } = options
+  const { giveWay = NOBODY_GIVES_WAY } = options
   const rateLimiter = config.rateLimits
     ? createRateLimiter(limits.consume, clock, options.onRateLimited)
     : undefined
@@ -117,8 +121,10 @@ export const createApp = <S>(options: AppOptions<S>): RequestListener => {
     onBegun: metrics.observeRequestWait,
     onRefused: metrics.countShedRequest,
     onPassing: options.onPassing,
+    giveWay,
   })
   metrics.readRequestQueue(admission.waiting)
+  metrics.readHeldTime(giveWay.heldSeconds)
   const flights = createFlights()
   const unread = createUnreadAnswers()
   const compression = createCompression(unread)
@@ -132,6 +138,7 @@ export const createApp = <S>(options: AppOptions<S>): RequestListener => {
       idempotency,
       flights,
       admission,
+      giveWay,
       unread,
       compression,
       checkResponses: config.checkResponses,
@@ -149,6 +156,7 @@ export const createApp = <S>(options: AppOptions<S>): RequestListener => {
       fixedSegments: new Set(
         routes.flatMap(({ path }) => path.split('/')).filter((part) => !part.startsWith('{')),
       ),
+      onEnded: giveWay.requestEnded,
       onHandled: options.onHandled,
     }),
   )

@@ -158,6 +158,7 @@ export const startServer = async (settings: Config, options: ServerOptions = {})
     onRateLimited: alertRateLimit,
     onHandled: keepRequest,
     onPassing: services.workerPool.hear,
+    giveWay: services.giveWay,
     outermost: telemetry?.middleware,
     // With a database of its own the disk is needed for the event log alone.
     writeRefusal: config.databaseUrl === undefined ? services.disk.refusal : services.databaseWrites.refusal,

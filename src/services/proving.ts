@@ -2,6 +2,7 @@
 import { type Artifacts, loadArtifacts } from '../circuits/artifacts/artifacts.ts'
 import { QUICK_TABLE_BYTES } from '../circuits/proving/groth16.ts'
 import { createProver, type Prover } from '../circuits/proving/prover.ts'
+import { createGiveWay, type GiveWay } from '../circuits/threads/give-way.ts'
 import { createWorkerPool, type WorkerPool } from '../circuits/threads/worker-pool.ts'
 import { createVerifier, type Verifier } from '../circuits/verifying/verifier-queue.ts'
 import { type CircuitsService, createCircuits } from '../domain/circuits/service.ts'
@@ -19,6 +20,7 @@ import type { Closers, Foundations } from './foundations.ts'
 export interface ProvingServices {
   readonly circuits: CircuitsService
   readonly workerPool: WorkerPool
+  readonly giveWay: GiveWay
   readonly prover: Prover
   readonly verifier: Verifier
   readonly usage: UsageService
@@ -50,15 +52,17 @@ export const createProvingServices = (foundations: Foundations, closers: Closers
   })
   closers.push(() => workerPool.close())
   database.onMessage?.(workerPool.hear)
+  const giveWay = createGiveWay({ threads: workerPool.threads })
   const prover = createProver({
     pool: workerPool,
+    giveWay,
     tableBytes,
     onProved: metrics.observeProof,
     onFailure: (error) => logger.error({ err: error }, 'tables for proofs could not be made'),
   })
   closers.push(() => prover.close())
   metrics.readProverQueue(prover.waiting)
-  const verifier = createVerifier({ pool: workerPool, artifacts })
+  const verifier = createVerifier({ pool: workerPool, artifacts, giveWay })
   closers.push(() => verifier.close())
   const circuits = createCircuits({ artifacts, baseUrl })
   const verification = createVerification({
@@ -86,5 +90,5 @@ export const createProvingServices = (foundations: Foundations, closers: Closers
     baseUrl,
     checkEvaluation: bodyCheck(DecisionRequest),
   })
-  return { circuits, workerPool, prover, verifier, usage, verification, policies }
+  return { circuits, workerPool, giveWay, prover, verifier, usage, verification, policies }
 }

@@ -93,15 +93,16 @@ const isAlive = ({ pid, started, host }: Owner, own: Owner): boolean => {
  */
 const create = (file: string, owner: Owner): boolean => {
   const draft = `${file}.${owner.token}`
-  writeFileSync(draft, JSON.stringify(owner), { mode: 0o600 })
   try {
+    writeFileSync(draft, JSON.stringify(owner), { mode: 0o600 })
     linkSync(draft, file)
     return true
   } catch (error) {
     if (isErrno(error, 'EEXIST')) return false
     throw error
   } finally {
-    rmSync(draft)
+    // Also what a full disk left of it.
+    rmSync(draft, { force: true })
   }
 }
 

@@ -79,7 +79,8 @@ export const createSeat = async (options: SeatOptions): Promise<Seat> => {
           server = await startServerProcess(env, directory, ['--max-semi-space-size=32', program])
           return performance.now() - begunAt
         } catch (error) {
-          const isAway = error instanceof Error && /DATABASE_URL names/.test(error.message)
+          // Whoever runs servers starts those again that ended since their database is away, or their disk full.
+          const isAway = error instanceof Error && /DATABASE_URL names|ENOSPC/.test(error.message)
           if (!isAway) throw error
           await pause(RESTART_PAUSE_MS)
         }

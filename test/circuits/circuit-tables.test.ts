@@ -12,6 +12,7 @@ import { createProver } from '../../src/circuits/proving/prover.ts'
 import { createProvingCore } from '../../src/circuits/proving/proving-core.ts'
 import { instantiateProver } from '../../src/circuits/proving/proving-instance.ts'
 import { readProvingKey } from '../../src/circuits/proving/proving-key.ts'
+import { createStopSign } from '../../src/circuits/proving/stop-sign.ts'
 import { createTableMaker, sumsOf } from '../../src/circuits/proving/tables.ts'
 import {
   createWorkerPool,
@@ -118,7 +119,9 @@ describe('tables for the circuits used last', function () {
     expect(Buffer.from(made?.tables.bytes ?? []).equals(madeTables(3 * MIB).tables.bytes)).to.equal(true)
     const input = GOOD_INPUTS.simple_yesno
     const shown = [tables.current(), tables.current(), [], tables.current(), [], []]
-    for (const shared of await Promise.all(shown.map((each) => pool.prove('simple_yesno', input, each))))
+    for (const shared of await Promise.all(
+      shown.map((each) => pool.prove('simple_yesno', input, each, createStopSign())),
+    ))
       expect(await verdict('simple_yesno', shared as Proved)).to.deep.equal({ valid: true })
     const before = tables.current()
     await eventually('those who helped have ended', () => pool.running() === 0)
@@ -154,7 +157,7 @@ describe('tables for the circuits used last', function () {
     expect(2 * sum).to.be.at.most(8 * MIB)
     // The thread takes them, goes on without, and takes others.
     for (const shared of [first, tables.current(), [], first]) {
-      const proved = await pool.prove('simple_yesno', GOOD_INPUTS.simple_yesno, shared)
+      const proved = await pool.prove('simple_yesno', GOOD_INPUTS.simple_yesno, shared, createStopSign())
       expect(await verdict('simple_yesno', proved as Proved)).to.deep.equal({ valid: true })
     }
   })

@@ -76,6 +76,18 @@ describe('fair queue', () => {
     expect(take(3)).to.deep.equal(['c2', 'a5', 'b4'])
   })
 
+  it('takes back what was taken, before the others of its owner, who has had its turn', () => {
+    const queue = createFairQueue<string>()
+    for (const item of ['a1', 'a2', 'b1']) queue.add(item.slice(0, 1), item)
+    expect(queue.take()).to.equal('a1')
+    queue.putBack('a', 'a1')
+    expect(queue.size()).to.equal(3)
+    expect(queue.sizeOf('a')).to.equal(2)
+    expect(Array.from({ length: 4 }, () => queue.take())).to.deep.equal(['b1', 'a1', 'a2', undefined])
+    queue.putBack('b', 'b1')
+    expect(queue.take()).to.equal('b1')
+  })
+
   it('serves those who have had their turn again after a round, however many come', () => {
     for (const [turns, order] of [
       [4, 'a1 b b b a2 b b b a3 b b b a4'],

@@ -11,6 +11,7 @@ import {
   type ProverOptions,
   type Tier,
 } from '../../src/circuits/proving/prover.ts'
+import { NOBODY_GIVES_WAY } from '../../src/circuits/threads/give-way.ts'
 import {
   createWorkerPool,
   type WorkerPool,
@@ -38,10 +39,12 @@ describe('prover', function () {
   const start = ({
     limits,
     sharedWaitSeconds,
+    giveWay,
     ...options
-  }: Partial<WorkerPoolOptions> & Pick<ProverOptions, 'limits' | 'sharedWaitSeconds'> = {}): Started => {
+  }: Partial<WorkerPoolOptions> &
+    Pick<ProverOptions, 'limits' | 'sharedWaitSeconds' | 'giveWay'> = {}): Started => {
     const pool = createWorkerPool({ threads: 1, artifacts, ...options })
-    const prover = createProver({ pool, limits, sharedWaitSeconds })
+    const prover = createProver({ pool, limits, sharedWaitSeconds, giveWay })
     const close = async () => {
       await prover.close()
       await pool.close()
@@ -50,6 +53,8 @@ describe('prover', function () {
     open.push(started)
     return started
   }
+  /** Some promises after its proof. */
+  const threadIsFree = () => new Promise((resolve) => setImmediate(resolve))
   const prove = (prover: Prover, tier: Tier = 'paying', owner = 'org_1') =>
     prover.prove('simple_yesno', GOOD_INPUTS.simple_yesno, tier, owner)
   afterEach(async () => {
@@ -105,6 +110,7 @@ describe('prover', function () {
   it('refuses a proof that would wait too long behind those of its owner, while others wait as well', async () => {
     const prover = start({ sharedWaitSeconds: 0 })
     await prove(prover)
+    await threadIsFree()
     const made = [prove(prover), prove(prover), prove(prover)]
     // Whoever has none waiting is let in.
     made.push(prove(prover, 'paying', 'org_2'))
@@ -139,6 +145,49 @@ describe('prover', function () {
       // The first one runs before anybody else comes.
       expect(order.join(' '), tier).to.equal('org_1 org_2 org_1 org_2 org_1 org_1 org_1 org_1')
     }
+  })
+
+  it('gives up a proof of whoever is held for one of another organisation, once, and makes it then', async () => {
+    const worked: string[] = []
+    let held = ''
+    const prover = start({
+      giveWay: {
+        ...NOBODY_GIVES_WAY,
+        threadWorked: (owner) => worked.push(owner),
+        holds: (owner) => owner === held,
+      },
+    })
+    await prove(prover)
+    await threadIsFree()
+    worked.length = 0
+    held = 'noisy'
+    const order: string[] = []
+    const run = async (owner: string, tier?: Tier) => {
+      const { proof, publicSignals } = await prove(prover, tier, owner)
+      const { verificationKey } = artifacts.simple_yesno
+      expect(await verifyPairing(verificationKey, proof, publicSignals)).to.deep.equal({ valid: true })
+      order.push(owner)
+    }
+    const noisy = [run('noisy'), run('noisy')]
+    // For strangers nobody gives way.
+    noisy.push(run('stranger', 'open'))
+    await Promise.all([...noisy, run('quiet'), run('other')])
+    expect(order[0]).to.equal('quiet')
+    expect(order.indexOf('other')).to.be.below(order.indexOf('noisy'))
+    expect(worked.filter((owner) => owner === 'noisy')).to.have.length(3)
+    expect(worked.filter((owner) => owner !== 'noisy').toSorted()).to.deep.equal(['other', 'quiet'])
+  })
+
+  it('refuses what was given up and waits when it closes', async () => {
+    const prover = start({ giveWay: { ...NOBODY_GIVES_WAY, holds: (owner) => owner === 'noisy' } })
+    await prove(prover)
+    await threadIsFree()
+    const noisy = codeOf(prove(prover, 'paying', 'noisy'))
+    const quiet = codeOf(prove(prover, 'paying', 'quiet'))
+    const closed = prover.close()
+    expect(await noisy).to.equal('unavailable')
+    expect(await quiet).to.equal('unavailable')
+    await closed
   })
 
   it('refuses an owner more than its share of a tier, and takes those of others', async () => {

@@ -31,6 +31,7 @@ const MIB = 1024 ** 2
 const LIMITS: AdmissionLimits = {
   inWork: 5,
   inWorkShared: 2,
+  inWorkSlowed: 1,
   waitingEach: 3,
   waitingBytesEach: 3 * MIB,
   waitingBytes: 5 * MIB,

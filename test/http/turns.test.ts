@@ -1,6 +1,10 @@
 /** Whose turn a request takes while it waits for a place. */
+import { EventEmitter } from 'node:events'
+import type { ServerResponse } from 'node:http'
 import { expect } from 'chai'
 import { Type } from 'typebox'
+import { NOBODY_GIVES_WAY } from '../../src/circuits/threads/give-way.ts'
+import { createAdmission } from '../../src/http/admission.ts'
 import { route } from '../../src/http/route.ts'
 import { eventually } from '../support/eventually.ts'
 import { startHttpKit } from '../support/http-kit.ts'
@@ -10,6 +14,7 @@ const MIB = 1024 ** 2
 const LIMITS = {
   inWork: 1,
   inWorkShared: 1,
+  inWorkSlowed: 1,
   waitingEach: 1,
   waitingBytesEach: MIB,
   waitingBytes: MIB,
@@ -65,6 +70,91 @@ describe('requests that wait for a place', () => {
     } finally {
       isHeld = false
       for (const end of held) end()
+      await kit.close()
+    }
+  })
+
+  it('have few places while their organisation is slowed, whatever others have', async () => {
+    const limits = { ...LIMITS, inWork: 4, inWorkShared: 3, inWorkSlowed: 2, waitingEach: 9 }
+    let isSlowed = true
+    const giveWay = { ...NOBODY_GIVES_WAY, slows: (owner: string) => owner === 'red' && isSlowed }
+    const admission = createAdmission({ limits, giveWay })
+    expect(['red', 'red', 'red'].map(admission.take)).to.deep.equal([true, true, false])
+    expect(['green', 'green', 'green'].map(admission.take)).to.deep.equal([true, true, false])
+    admission.give('green')
+    admission.give('green')
+    const waits = admission.wait('red', new EventEmitter() as ServerResponse, 0)
+    expect(admission.waiting()).to.equal(1)
+    isSlowed = false
+    // No place is given back.
+    await waits
+    expect(admission.waiting()).to.equal(0)
+  })
+
+  it('wait while their organisation gives way, and no others do; what waits for a proof needs no place, and asks for none', async () => {
+    const handled: string[] = []
+    const routes = (['work', 'proof', 'away'] as const).map((name) =>
+      route({
+        name,
+        method: 'GET',
+        path: `/v1/${name}`,
+        auth: 'optional',
+        tag: 'Test',
+        summary: 'A test',
+        cost: name === 'proof' ? 3 : 1,
+        response: { 200: Type.Object({}) },
+        errors: (
+          { work: [], proof: ['prover_overloaded'], away: ['prover_overloaded', 'upstream_timeout'] } as const
+        )[name],
+        handler: async ({ caller }) => {
+          if (name === 'work') handled.push(caller?.organisation ?? '')
+          return {}
+        },
+      }),
+    )
+    let isHeld = true
+    const ended: string[] = []
+    const asked: string[] = []
+    let again = (): void => undefined
+    const giveWay = {
+      ...NOBODY_GIVES_WAY,
+      requestEnded: (owner: string | undefined, points: number) => ended.push(`${owner} ${points}`),
+      holds: (owner: string) => owner === 'org_red' && isHeld,
+      lookAgain(run: () => void) {
+        again = run
+        return isHeld
+      },
+      heldSeconds: () => 1.5,
+      proofAsked: (owner: string) => asked.push(`${owner} asks`),
+      proofAnswered: (owner: string) => asked.push(`${owner} has it`),
+    }
+    const kit = await startHttpKit(routes, { giveWay })
+    try {
+      const ask = async (path: string, key?: string) => (await kit.request('GET', path, { key })).status
+      const red = ask('/v1/work', 'k-red')
+      await eventually('it waits', async () => (await kit.metrics.text()).includes('http_queue_depth 1\n'))
+      expect(await kit.metrics.text()).to.include('http_held_seconds_total 1.5\n')
+      for (const [path, key] of [
+        ['work', 'k-green'],
+        ['proof', 'k-green'],
+        ['proof', 'k-red'],
+        ['proof', 'a-red'],
+        ['away', 'k-red'],
+      ] as const)
+        expect(await ask(`/v1/${path}`, key)).to.equal(200)
+      expect(await ask('/v1/nothing')).to.equal(404)
+      expect(await ask('/v1/work', 'x')).to.equal(401)
+      expect(handled).to.deep.equal(['org_green'])
+      // Neither strangers nor those who wait for others than this server are given way.
+      expect(asked).to.deep.equal(['org_green asks', 'org_green has it', 'org_red asks', 'org_red has it'])
+      isHeld = false
+      again()
+      expect(await red).to.equal(200)
+      const strangers = ['undefined 1', 'undefined 1']
+      const proofs = ['org_green 3', 'org_red 3', `ip:127.0.0.1 3`, 'org_red 1']
+      const counted = ['org_green 1', ...proofs, ...strangers, 'org_red 1']
+      expect(ended).to.deep.equal(counted)
+    } finally {
       await kit.close()
     }
   })

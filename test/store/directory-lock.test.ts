@@ -1,4 +1,4 @@
-import { existsSync, readFileSync, writeFileSync } from 'node:fs'
+import { existsSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { hostname } from 'node:os'
 import { join } from 'node:path'
 import { expect } from 'chai'
@@ -6,6 +6,7 @@ import { DirectoryLocked, lockDirectory } from '../../src/store/directory-lock.t
 import { holdersOfEveryOrder } from '../support/interleavings.ts'
 import { startProgram } from '../support/programs.ts'
 import { temporaryDirectories } from '../support/servers/directory.ts'
+import { mountSmallDisk, unmountSmallDisk } from '../support/small-disk.ts'
 
 /** Of a process whose id lives on as another. */
 const DEAD = { pid: process.pid, started: 'another moment', host: hostname(), token: 'dead' }
@@ -46,5 +47,22 @@ describe('lock of a directory', () => {
     const unlock = lockDirectory(file, 'elsewhere')
     expect(JSON.parse(readFileSync(file, 'utf8'))).to.include({ pid: process.pid, host: 'elsewhere' })
     unlock()
+  })
+
+  it('leaves nothing on a full disk, and can be taken when that has room again', async function () {
+    const directory = await temporary()
+    if (!mountSmallDisk(directory, '64k')) return this.skip()
+    try {
+      const filler = join(directory, 'filler')
+      expect(() => writeFileSync(filler, Buffer.alloc(128 * 1024))).to.throw('ENOSPC')
+      const file = join(directory, 'lock')
+      expect(() => lockDirectory(file)).to.throw('ENOSPC')
+      expect(readdirSync(directory)).to.deep.equal(['filler'])
+      rmSync(filler)
+      lockDirectory(file)()
+      expect(readdirSync(directory)).to.deep.equal([])
+    } finally {
+      unmountSmallDisk(directory)
+    }
   })
 })

@@ -13,7 +13,7 @@ import type { RateLimitRefusal } from '../../src/http/rate-limit.ts'
 import type { Route } from '../../src/http/route.ts'
 import { createSealing } from '../../src/keys/sealing.ts'
 import { createMetrics, type Metrics } from '../../src/metrics.ts'
-import { type AppConfig, createApp } from '../../src/server/app.ts'
+import { type AppConfig, type AppOptions, createApp } from '../../src/server/app.ts'
 import { createLimits } from '../../src/store/limits.ts'
 import { clientOf, type RequestOptions, type TestResponse } from './client.ts'
 
@@ -69,6 +69,7 @@ export interface HttpKitOptions {
   readonly isUnavailable?: (error: unknown) => boolean
   readonly pathFor?: PathFor
   readonly admission?: AdmissionLimits
+  readonly giveWay?: AppOptions<never>['giveWay']
   /** Absent: no answer is stored. */
   readonly findAnswer?: IdempotencyKit['findAnswer']
 }
@@ -105,6 +106,7 @@ export const startHttpKit = async (
     isUnavailable: options.isUnavailable,
     pathFor: options.pathFor,
     admission: options.admission,
+    giveWay: options.giveWay,
     onRateLimited: (refusal) => refusals.push(refusal),
   })
   const server = createHttpServer(app)

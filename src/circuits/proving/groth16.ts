@@ -51,10 +51,10 @@ const decimals = (wires: Uint8Array, count: number): string[] =>
 
 /** Makes proofs of one circuit on its thread. */
 export interface CircuitProver {
-  /** @throws WitnessError where no witness exists */
-  prove(input: WitnessInput): Proved
+  /** @param isStopped as in ProvingCore.prove @throws WitnessError where no witness exists, ProofStopped */
+  prove(input: WitnessInput, isStopped?: () => boolean): Proved
   /** As prove, with what others make of it. Nothing else may be asked for until then. */
-  proveHelped(input: WitnessInput, helpers: Helpers): Promise<Proved>
+  proveHelped(input: WitnessInput, helpers: Helpers, isStopped?: () => boolean): Promise<Proved>
   /** As ProvingCore.help. */
   readonly help: ProvingCore['help']
   /** Takes these tables for the proofs that follow. @throws RangeError where they are for another key */
@@ -85,18 +85,18 @@ export const createCircuitProver = async (
   })
   let current = createCore(tables ?? { budgetBytes: tableBytes })
   return {
-    prove(input) {
+    prove(input, isStopped) {
       const wires = computeWires(input)
       try {
-        return provedOf(current.core.prove(wires), wires)
+        return provedOf(current.core.prove(wires, isStopped), wires)
       } finally {
         wires.fill(0)
       }
     },
-    async proveHelped(input, helpers) {
+    async proveHelped(input, helpers, isStopped) {
       const wires = computeWires(input)
       try {
-        return provedOf(await current.core.proveHelped(wires, helpers), wires)
+        return provedOf(await current.core.proveHelped(wires, helpers, isStopped), wires)
       } finally {
         wires.fill(0)
       }

@@ -6,9 +6,11 @@ import { AppError } from '../../errors.ts'
 import type { CircuitId } from '../catalogue.ts'
 import type { Provable, WitnessInput } from '../circuit.ts'
 import { createFairQueue, type FairQueue } from '../threads/fair-queue.ts'
+import { type GiveWay, NOBODY_GIVES_WAY } from '../threads/give-way.ts'
 import type { WorkerPool } from '../threads/worker-pool.ts'
 import { createCircuitTables } from './circuit-tables.ts'
 import type { Proved } from './groth16.ts'
+import { createStopSign, isStopped, type StopSign, stop } from './stop-sign.ts'
 import { WitnessError } from './witness.ts'
 
 /** Whose proof it is: `paying` for organisations, `open` for anybody. */
@@ -40,10 +42,19 @@ const MAX_RETRY_SECONDS = 60
 const MS_PER_SECOND = 1000
 
 interface Waiting {
+  readonly tier: Tier
+  readonly owner: string
   readonly circuitId: CircuitId
   readonly input: WitnessInput
+  /** Whether it was begun, and given up for others. */
+  readonly wasGivenUp: boolean
   resolve(proved: Proved): void
   reject(error: unknown): void
+}
+
+interface Running extends Waiting {
+  readonly sign: StopSign
+  readonly ended: Promise<void>
 }
 
 export interface Prover {
@@ -57,7 +68,7 @@ export interface Prover {
   prove(circuitId: CircuitId, input: WitnessInput, tier: Tier, owner: string): Promise<Proved>
   /** How many proofs wait for a thread, by tier. */
   waiting(): Readonly<Record<Tier, number>>
-  /** Finishes the proofs that run, and refuses those that wait. */
+  /** Finishes the proofs that run, and refuses those that wait, or were given up. */
   close(): Promise<void>
 }
 
@@ -79,6 +90,8 @@ export interface ProverOptions {
   /** Makes the proofs. */
   readonly pool: WorkerPool
   readonly limits?: Readonly<Record<Tier, TierLimits>>
+  /** Whose proofs are made after others', and given up for them. */
+  readonly giveWay?: Pick<GiveWay, 'threadWorked' | 'holds'>
   /** How long a proof may have to wait while several owners wait, in seconds. */
   readonly sharedWaitSeconds?: number
   /** Most memory for the tables of one circuit in one thread that are made in the background; none where absent. */
@@ -108,6 +121,7 @@ const createEstimate = (threads: number) => {
 export const createProver = ({
   pool,
   limits = TIER_LIMITS,
+  giveWay = NOBODY_GIVES_WAY,
   sharedWaitSeconds = MAX_SHARED_WAIT_SECONDS,
   tableBytes = 0,
   onFailure,
@@ -118,35 +132,58 @@ export const createProver = ({
     paying: createFairQueue(),
     open: createFairQueue(),
   }
-  const running = new Set<Promise<void>>()
+  const running = new Set<Running>()
   let turn = 0
   let closed = false
 
   const next = (): Waiting | undefined => {
     const isOpen = tiers.open.size() > 0 && (tiers.paying.size() === 0 || ++turn % OPEN_EVERY === 0)
-    return tiers[isOpen ? 'open' : 'paying'].take()
+    if (isOpen) return tiers.open.take()
+    return tiers.paying.take((owner) => !giveWay.holds(owner)) ?? tiers.paying.take()
   }
 
-  const make = async ({ circuitId, input }: Waiting): Promise<Proved> => {
+  /** @returns undefined for a proof that was given up */
+  const make = async (
+    { circuitId, input, tier, owner }: Waiting,
+    sign: StopSign,
+  ): Promise<Proved | undefined> => {
     const startedAt = performance.now()
-    const proved = await pool.prove(circuitId, input, tables.current())
-    if ('noWitness' in proved) throw new WitnessError(proved.noWitness)
+    const proved = await pool.prove(circuitId, input, tables.current(), sign)
     const ms = performance.now() - startedAt
+    if (tier === 'paying') giveWay.threadWorked(owner, ms)
+    if ('stopped' in proved) return undefined
+    if ('noWitness' in proved) throw new WitnessError(proved.noWitness)
     estimate.measured(ms)
     onProved(circuitId, ms / MS_PER_SECOND)
     tables.used(circuitId)
     return proved
   }
 
+  const putBack = (waiting: Waiting): void => {
+    if (closed) waiting.reject(new AppError('unavailable'))
+    else tiers[waiting.tier].putBack(waiting.owner, { ...waiting, wasGivenUp: true })
+  }
+  const begin = (waiting: Waiting): Promise<void> => {
+    const sign = createStopSign()
+    const ended = make(waiting, sign)
+      .then((proved) => (proved === undefined ? putBack(waiting) : waiting.resolve(proved)), waiting.reject)
+      .finally(() => running.delete(run))
+    const run: Running = { ...waiting, sign, ended }
+    running.add(run)
+    return ended
+  }
   const wake = pool.serve(() => {
     const waiting = next()
-    if (waiting === undefined) return undefined
-    const run: Promise<void> = make(waiting)
-      .then(waiting.resolve, waiting.reject)
-      .finally(() => running.delete(run))
-    running.add(run)
-    return run
+    return waiting && begin(waiting)
   })
+  /** Gives up a proof of whoever gives way, unless it was given up before: nobody's proof is begun more than twice. */
+  const makeWay = (): void => {
+    const last = [...running].findLast(
+      ({ tier, owner, wasGivenUp, sign }) =>
+        tier === 'paying' && !wasGivenUp && !isStopped(sign) && giveWay.holds(owner),
+    )
+    if (last !== undefined) stop(last.sign)
+  }
   const tables = createCircuitTables({ pool, bytesEach: tableBytes, onFailure })
 
   /** Seconds until a proof that came now would be made. */
@@ -167,14 +204,15 @@ export const createProver = ({
 
   return {
     prove(circuitId, input, tier, owner) {
-      const queue = tiers[tier]
       return new Promise((resolve, reject) => {
         if (closed) reject(new AppError('unavailable'))
         else if (isFull(tier, owner)) {
           reject(new AppError('prover_overloaded', { retryAfter: secondsUntilMade(tier, owner) }))
         } else {
-          queue.add(owner, { circuitId, input, resolve, reject })
+          tiers[tier].add(owner, { tier, owner, circuitId, input, wasGivenUp: false, resolve, reject })
           wake()
+          const waits = tiers[tier].sizeOf(owner) > 0
+          if (tier === 'paying' && waits && !giveWay.holds(owner)) makeWay()
         }
       })
     },
@@ -183,7 +221,7 @@ export const createProver = ({
       closed = true
       for (const { reject } of [...tiers.paying.clear(), ...tiers.open.clear()])
         reject(new AppError('unavailable'))
-      await Promise.all([...running, tables.close()])
+      await Promise.all([...[...running].map(({ ended }) => ended), tables.close()])
     },
   }
 }

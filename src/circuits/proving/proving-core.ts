@@ -36,6 +36,9 @@ export interface ProofPoints {
   readonly c: readonly bigint[]
 }
 
+/** A proof that was given up, since whoever asked for it asked for that. */
+export class ProofStopped extends Error {}
+
 export interface ProvingCore {
   /** Bytes of the tables, and of all memory that it keeps. */
   readonly tableBytes: number
@@ -44,11 +47,12 @@ export interface ProvingCore {
    * Makes a proof, blinded anew each time. Whether the witness satisfies the constraints is not looked at: a proof of a
    * false one is none.
    * @param witness 32 bytes a wire, the lowest first, canonical; the first wire is 1
-   * @throws RangeError for another number of wires
+   * @param isStopped asked before each sum but the last
+   * @throws RangeError for another number of wires, ProofStopped
    */
-  prove(witness: Uint8Array): ProofPoints
+  prove(witness: Uint8Array, isStopped?: () => boolean): ProofPoints
   /** As prove, with sums that others make meanwhile; alone where none come. Nothing else may be asked for until then. */
-  proveHelped(witness: Uint8Array, helpers: Helpers): Promise<ProofPoints>
+  proveHelped(witness: Uint8Array, helpers: Helpers, isStopped?: () => boolean): Promise<ProofPoints>
   /**
    * Makes sums of a proof that another core makes, as long as there are some to take.
    * @param scalars that it showed; overwritten
@@ -62,6 +66,8 @@ export interface ProvingCore {
   ): void
 }
 
+const never = (): boolean => false
+
 /** Others who may make sums of a proof. */
 export interface Helpers {
   /** Shows them what to do. @param copyScalars makes a copy that is theirs, to be overwritten after use */
@@ -74,6 +80,11 @@ export interface Helpers {
 const SUM = { a: 0, b1: 1, b2: 2, c: 3 } as const
 /** What the thread that makes a proof begins with: C needs the quotient, which only it has. */
 const OWN_ORDER = [SUM.c, SUM.a, SUM.b1, SUM.b2] as const
+/** A proof of which only the last sum is missing is made nevertheless. @throws ProofStopped */
+const heed = (isStopped: () => boolean, sum: number): void => {
+  if (sum !== OWN_ORDER.at(-1) && isStopped()) throw new ProofStopped()
+}
+
 /** What those who help begin with. */
 const HELP_ORDER = [SUM.b2, SUM.b1, SUM.a] as const
 
@@ -272,17 +283,20 @@ export const createProvingCore = (key: ProvingKey, budgetBytes: number, made?: U
   return {
     tableBytes,
     memoryBytes,
-    prove(witness) {
+    prove(witness, isStopped = never) {
       try {
         steps.putScalars(witness)
         steps.computeQuotient()
-        for (const sum of OWN_ORDER) steps.addUp(sum)
+        for (const sum of OWN_ORDER) {
+          heed(isStopped, sum)
+          steps.addUp(sum)
+        }
         return steps.finish()
       } finally {
         steps.forget()
       }
     },
-    async proveHelped(witness, helpers) {
+    async proveHelped(witness, helpers, isStopped = never) {
       const taken = createTakenSums()
       try {
         steps.putScalars(witness)
@@ -290,6 +304,7 @@ export const createProvingCore = (key: ProvingKey, budgetBytes: number, made?: U
         steps.computeQuotient()
         const theirs: number[] = []
         for (const sum of OWN_ORDER) {
+          heed(isStopped, sum)
           if (reserveSum(taken, sum)) steps.addUp(sum)
           else theirs.push(sum)
         }

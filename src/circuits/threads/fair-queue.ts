@@ -17,6 +17,8 @@ export interface FairQueue<T> {
   ahead(owner: string): number
   /** Adds an item behind those of its owner. */
   add(owner: string, item: T): void
+  /** Adds an item that was taken before those of its owner. */
+  putBack(owner: string, item: T): void
   /** Takes the oldest item of the first owner that may have one and had no turn in this round, else of the first that may have one. */
   take(mayHave?: (owner: string) => boolean): T | undefined
   /** Takes up to `most` items that fit, from each owner in turn, the oldest first. All of them have had a turn then. */
@@ -36,6 +38,12 @@ export const createFairQueue = <T>(roundTurns = ROUND_TURNS): FairQueue<T> => {
   let turns = 0
   let size = 0
   const sizeOf = (owner: string): number => owners.get(owner)?.length ?? 0
+  const put = (owner: string, item: T, where: 'push' | 'unshift'): void => {
+    const items = owners.get(owner)
+    if (items === undefined) owners.set(owner, [item])
+    else items[where](item)
+    size += 1
+  }
   const takeFrom = (owner: string, items: T[], index: number): T[] => {
     const taken = items.splice(index, 1)
     owners.delete(owner)
@@ -66,12 +74,8 @@ export const createFairQueue = <T>(roundTurns = ROUND_TURNS): FairQueue<T> => {
       const theirs = [...owners].filter(([other]) => other !== owner).map(([, items]) => items.length)
       return theirs.reduce((sum, items) => sum + Math.min(items, own + 1), own)
     },
-    add(owner, item) {
-      const items = owners.get(owner)
-      if (items === undefined) owners.set(owner, [item])
-      else items.push(item)
-      size += 1
-    },
+    add: (owner, item) => put(owner, item, 'push'),
+    putBack: (owner, item) => put(owner, item, 'unshift'),
     take(mayHave = () => true) {
       if (turns >= roundTurns) beginRound()
       const owner = nextOwner(mayHave)

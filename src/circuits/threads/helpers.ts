@@ -69,6 +69,8 @@ export const askHelpers = (
     },
     close() {
       for (const port of ports) port.close()
+      // Of a proof that was given up nobody has taken them.
+      for (const point of sums.values()) point.fill(0)
     },
   }
 }

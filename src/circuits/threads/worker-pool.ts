@@ -8,6 +8,7 @@ import { CIRCUITS, type CircuitId } from '../catalogue.ts'
 import type { WitnessInput } from '../circuit.ts'
 import type { ProofVerdict, VerificationKey } from '../proof-form.ts'
 import type { Proved, ProvingArtifacts } from '../proving/groth16.ts'
+import type { StopSign } from '../proving/stop-sign.ts'
 import type { SharedTables, TableMaker } from '../proving/tables.ts'
 import type { HashesAsked } from './hashing.ts'
 import { createHelpQueue } from './help-queue.ts'
@@ -32,6 +33,7 @@ export interface ProvingTask extends CircuitGiven {
   readonly tables: SharedTables
   /** How many other threads to ask for help. */
   readonly helpers: number
+  readonly stop: StopSign
 }
 
 interface HelpingTask extends Pick<CircuitGiven, 'files'> {
@@ -59,8 +61,8 @@ export type WorkerTask =
   | VerifyingTask
   | TablesTask
 
-/** A proof, or why there is no witness. */
-type ProvingAnswer = Proved | { readonly noWitness: string }
+/** A proof, or why there is none: it has no witness, or was to be given up. */
+type ProvingAnswer = Proved | { readonly noWitness: string } | { readonly stopped: true }
 
 /** What tables take. */
 export type TablesPlan = Pick<TableMaker, 'bytes' | 'slices'>
@@ -103,9 +105,15 @@ export interface WorkerPool {
   serve(begin: BeginWork): () => void
   /**
    * Only in work that was begun. Threads that have nothing to do meanwhile help with it.
+   * @param stop to give the proof up
    * @throws AppError unavailable when no thread could start
    */
-  prove(circuitId: CircuitId, input: WitnessInput, tables: SharedTables): Promise<ProvingAnswer>
+  prove(
+    circuitId: CircuitId,
+    input: WitnessInput,
+    tables: SharedTables,
+    stop: StopSign,
+  ): Promise<ProvingAnswer>
   /** Likewise. */
   planTables(asked: TablesAsked): Promise<TablesPlan>
   /** Makes a slice of tables. Likewise. @param into shared memory for all of them */
@@ -198,11 +206,11 @@ export const createWorkerPool = ({
       }
     },
     // What a thread answers follows from the task; both sides are typed by WorkerTask and WorkerAnswer.
-    async prove(circuitId, input, tables) {
+    async prove(circuitId, input, tables, stop) {
       // This work doesn't count yet.
       const helpers = Math.min(MOST_HELPERS, threads - running.size - 1)
       const files = await filesOf(circuitId)
-      return (await run({ circuitId, files, input, tables, helpers })) as ProvingAnswer
+      return (await run({ circuitId, files, input, tables, helpers, stop })) as ProvingAnswer
     },
     planTables: async (asked) => (await run({ asked, files: await filesOf(asked.circuitId) })) as TablesPlan,
     async fillTables(asked, number, into) {

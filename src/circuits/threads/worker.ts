@@ -7,6 +7,8 @@ import { workerData } from 'node:worker_threads'
 import { createField, type Field } from '../../core/field.ts'
 import type { CircuitId } from '../catalogue.ts'
 import { type CircuitProver, createCircuitProver, type Proved } from '../proving/groth16.ts'
+import { ProofStopped } from '../proving/proving-core.ts'
+import { isStopped } from '../proving/stop-sign.ts'
 import { createTableMaker, type SharedTables, type TableMaker } from '../proving/tables.ts'
 import { WitnessError } from '../proving/witness.ts'
 import { createKeyVerifier, type KeyVerifier } from '../verifying/key-verifier.ts'
@@ -97,12 +99,14 @@ const help = async (asked: HelpAsked, files: CircuitGiven['files']): Promise<voi
   }
 }
 
-const prove = async ({ circuitId, files, input, tables, helpers }: ProvingTask): Promise<Proved> => {
+const prove = async ({ circuitId, files, input, tables, helpers, stop }: ProvingTask): Promise<Proved> => {
   const prover = await proverWith({ circuitId, files }, tables)
-  if (helpers === 0) return prover.prove(input)
+  const isGivenUp = () => isStopped(stop)
+  if (isGivenUp()) throw new ProofStopped()
+  if (helpers === 0) return prover.prove(input, isGivenUp)
   const asked = askHelpers(helpers, circuitId, tables)
   try {
-    return await prover.proveHelped(input, asked)
+    return await prover.proveHelped(input, asked, isGivenUp)
   } finally {
     asked.close()
   }
@@ -134,6 +138,7 @@ const work = async (task: WorkerTask): Promise<WorkerAnswer> => {
   } catch (error) {
     // The class of an error doesn't survive the way between threads.
     if (error instanceof WitnessError) return { noWitness: error.message }
+    if (error instanceof ProofStopped) return { stopped: true }
     throw error
   }
 }

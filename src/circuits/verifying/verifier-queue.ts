@@ -9,6 +9,7 @@ import type { SnarkProof } from '../../protocol/zk1.ts'
 import { CIRCUITS, type CircuitId } from '../catalogue.ts'
 import { type ProofRefusal, type ProofVerdict, packProof, type VerificationKey } from '../proof-form.ts'
 import { createFairQueue } from '../threads/fair-queue.ts'
+import { type GiveWay, NOBODY_GIVES_WAY } from '../threads/give-way.ts'
 import type { WorkerPool } from '../threads/worker-pool.ts'
 
 /** Most proofs that are verified together: the twentieth part of a second of a thread. */
@@ -52,6 +53,8 @@ export interface VerifierOptions {
   /** The verification key of every circuit. */
   readonly artifacts: Readonly<Record<CircuitId, { readonly verificationKey: VerificationKey }>>
   readonly limits?: typeof WAITING_LIMITS
+  /** Whose proofs wait while those of others are made. */
+  readonly giveWay?: Pick<GiveWay, 'holds' | 'lookAgain'>
   /** Milliseconds of a clock that is never set. */
   readonly now?: () => number
 }
@@ -84,6 +87,7 @@ export const createVerifier = ({
   pool,
   artifacts,
   limits = WAITING_LIMITS,
+  giveWay = NOBODY_GIVES_WAY,
   now = () => performance.now(),
 }: VerifierOptions): Verifier => {
   const circuits = new Map<string, { id: CircuitId; publicCount: number }>(
@@ -96,10 +100,14 @@ export const createVerifier = ({
 
   /** The proof whose turn it is, and others of its circuit; alone where its owner spoilt a batch. */
   const nextBatch = (): Waiting[] => {
-    const first = queue.take()
-    if (first === undefined) return []
+    const first = queue.take((owner) => !giveWay.holds(owner))
+    if (first === undefined) {
+      if (queue.size() > 0) giveWay.lookAgain(wake)
+      return []
+    }
     if (spoilers.has(first.owner)) return [first]
-    const fits = ({ circuitId, owner }: Waiting) => circuitId === first.circuitId && !spoilers.has(owner)
+    const fits = ({ circuitId, owner }: Waiting) =>
+      circuitId === first.circuitId && !spoilers.has(owner) && !giveWay.holds(owner)
     return [first, ...queue.takeFitting(BATCH_PROOFS - 1, fits)]
   }
 
