@@ -63,7 +63,7 @@ export const createBook = (
   restored: Pick<Restored, 'queue' | 'undecided' | 'rejected' | 'spent' | 'usedIds'>,
 ): Book => {
   const queue = new Map(restored.queue)
-  /** By card: of two undecided payments with one card only the later can still be taken up. */
+  /** By card. Journals of earlier versions may hold two of one card, of which only the later can still be taken up. */
   const undecided = new Map<string, QueuedPayment>()
   const rejected = [...restored.rejected]
   const sums = new Map<string, bigint>()

@@ -5,7 +5,7 @@
  */
 import type { ProofKey } from '../core/index.ts'
 import { STORED_BYTES, transactionIdFor } from '../protocol/payment-proof.ts'
-import { REFUSALS, type ValidateAnswer } from '../protocol/sync.ts'
+import { REFUSALS, type RefusalCode, type ValidateAnswer } from '../protocol/sync.ts'
 import { type Book, nullifierTextOf } from './book.ts'
 import type { Connectivity } from './connectivity.ts'
 import { TerminalError } from './errors.ts'
@@ -43,6 +43,14 @@ const ID_UNDECIDED =
   'TRANSACTION_CONFLICT: A payment under this transaction id is undecided: the server was asked and did not answer. ' +
   'Present it again, with the same card token and amount, once the server is back; another payment needs another id.'
 
+/** What a card token may not pay while another payment with it is undecided: that one could be settled no more. */
+const cardUndecided = ({ amount, currency, ownId, transactionId }: QueuedPayment): string =>
+  `UNDECIDED: A payment of ${amount} ${currency} with this card token${ownId ? `, under the transaction id ${transactionId},` : ''} is undecided: ` +
+  'the server was asked and did not answer. Present that one again once the server is back, which charges it once.'
+
+const SAYS_NOTHING =
+  ' This says nothing of the attempt before it, which the server may have booked: it stays undecided. Look there whether it was.'
+
 const refused = (transactionId: string, error: string): PaymentResult => ({
   accepted: false,
   transactionId,
@@ -63,8 +71,25 @@ const accepted = (transactionId: string, synced: boolean): PaymentResult => ({
 /** The server's word on a payment; undefined when it could not be had. */
 type Word =
   | { readonly valid: true }
-  | { readonly valid: false; readonly spent: boolean; readonly known: boolean; readonly error: string }
+  | {
+      readonly valid: false
+      readonly spent: boolean
+      readonly known: boolean
+      /** It holds of earlier attempts, too: the server has looked whether it knows them. */
+      readonly lookedUp: boolean
+      readonly error: string
+    }
   | undefined
+
+/** Refusals that the server makes once it has looked for an earlier attempt. Others, such as of a revoked key, come before that. */
+const LOOKED_UP: ReadonlySet<string> = new Set<RefusalCode>([
+  'DOUBLE_SPEND',
+  'TRANSACTION_CONFLICT',
+  'TOO_OLD',
+  'LIMIT_EXCEEDED',
+  'ASSURANCE_TOO_LOW',
+])
+const CONFLICT = 409
 
 const wordOf = ({ valid, doubleSpend, reason }: ValidateAnswer): Word => {
   if (valid) return { valid }
@@ -72,7 +97,8 @@ const wordOf = ({ valid, doubleSpend, reason }: ValidateAnswer): Word => {
   const sentence = Object.hasOwn(REFUSALS, code)
     ? REFUSALS[code as keyof typeof REFUSALS]
     : 'The server refused the payment.'
-  return { valid, spent: doubleSpend, known: true, error: `${code}: ${sentence}` }
+  const lookedUp = doubleSpend || LOOKED_UP.has(code)
+  return { valid, spent: doubleSpend, known: true, lookedUp, error: `${code}: ${sentence}` }
 }
 
 export const createCashier = (deps: Deps): Cashier => {
@@ -143,7 +169,8 @@ export const createCashier = (deps: Deps): Cashier => {
     } catch (error) {
       if (error instanceof Refusal) {
         const spent = error.code === 'double_spend'
-        return { valid: false, spent, known: error.status === 409, error: `${error.code}: ${error.message}` }
+        const known = error.status === CONFLICT
+        return { valid: false, spent, known, lookedUp: known, error: `${error.code}: ${error.message}` }
       }
       if (!(error instanceof ServerFault)) throw error
       if (!error.reached) connectivity.lost()
@@ -209,7 +236,8 @@ export const createCashier = (deps: Deps): Cashier => {
       await record([{ kind: 'synced', transactionId }], () => book.settle(payment))
       return accepted(transactionId, true)
     }
-    const { spent, known, error } = word
+    const { spent, known, lookedUp, error } = word
+    if (isRepeat && !lookedUp) return { ...refused(transactionId, error + SAYS_NOTHING), undecided: true }
     await record([{ kind: 'void', transactionId, spent, known }], () => book.void(payment, spent, known))
     return refused(transactionId, error)
   }
@@ -225,10 +253,12 @@ export const createCashier = (deps: Deps): Cashier => {
   ): string | undefined => {
     if (book.isSpent(proof)) return `DOUBLE_SPEND: ${REFUSALS.DOUBLE_SPEND}`
     if (presented.has(nullifierTextOf(proof))) return 'DOUBLE_SPEND: The card token is just being presented.'
-    if (!ownId) return undefined
-    if (presented.has(transactionId) || book.isUsedId(transactionId))
+    if (ownId && (presented.has(transactionId) || book.isUsedId(transactionId)))
       return 'TRANSACTION_CONFLICT: This transaction id was used before.'
-    return !isRepeat && isUnsettledId(transactionId) ? ID_UNDECIDED : undefined
+    if (isRepeat) return undefined
+    if (ownId && isUnsettledId(transactionId)) return ID_UNDECIDED
+    const undecided = book.unsettled(nullifierTextOf(proof))
+    return undecided && cardUndecided(undecided)
   }
 
   const pay = async (input: PaymentInput): Promise<PaymentResult> => {

@@ -22,7 +22,7 @@ import { checkLimits, checkTimeouts, effectiveLimits } from './limits.ts'
 import { createMerchantApi } from './merchant-api.ts'
 import { createCashier } from './payment.ts'
 import { formatMinorUnits, minorUnitsOf } from './payment-input.ts'
-import { type JournalRecord, type Restored, restore } from './storage/records.ts'
+import { type JournalRecord, type Restored, restore, voidRecord } from './storage/records.ts'
 import type { OpenStorage } from './storage/storage.ts'
 import type { Pending, QueuedPayment, Status, Terminal, TerminalOptions } from './types.ts'
 
@@ -223,9 +223,7 @@ const runTerminal = async (options: ResolvedOptions, storage: OpenStorage): Prom
     const payment = book.takeBack(transactionId)
     if (payment === undefined) return false
     try {
-      await record([{ kind: 'void', transactionId, spent: true, known: true }], () =>
-        book.void(payment, true, true),
-      )
+      await record([voidRecord(transactionId)], () => book.void(payment, true, true))
     } catch (error) {
       book.putBack(payment)
       throw error

@@ -27,11 +27,15 @@ export interface PaymentResult {
   readonly synced: boolean
   /** It waits on this device for the next upload. */
   readonly queued: boolean
-  /** `code: sentence`, when refused. */
+  /**
+   * `code: sentence`, when refused. `UNDECIDED`: another payment with this card token is undecided, and has to be presented
+   * again first, with its amount.
+   */
   readonly error?: string
   /**
    * Not accepted, but the server was asked and may have booked it: nobody knows until the same card token and amount are
-   * presented again, which books it once. Take no other card before.
+   * presented again, which books it once. Take no other card before. It stays so where the server refuses without
+   * having looked for the first attempt, such as of a revoked key.
    */
   readonly undecided?: true
 }

@@ -176,6 +176,28 @@ describe('the holder’s page in Chromium', function () {
     expect([state, reason_codes]).to.deep.equal(['open', ['CREDENTIAL_REVOKED']])
   })
 
+  it('sends no other answer than it showed, when the time of a credential passes before it is sent', async () => {
+    const page = await open('/credentials')
+    const holder = await createHolderOn(page, parties)
+    const audience = 'https://gate.example'
+    const tokens = tokenRoutesOf(parties.app, parties.issuer.apiKey)
+    await addCredentialOn(page, JSON.stringify(await tokens.issued({ audience, ttl: 3600, holder })))
+    const asked = await parties.ask({ circuit_id: 'token_validation', inputs: { audience }, purpose: 'gate' })
+    await unlockOn(page, `${parties.relay.url}/challenge/${asked.challenge_id}`)
+    await page.waitForSelector('#send:not([aria-disabled])')
+    expect(await page.innerText('#decision')).to.equal('Your answer is YES.')
+    const sent: string[] = []
+    page.on('request', (request) => {
+      if (request.method() === 'POST') sent.push(request.url())
+    })
+    await page.clock.setSystemTime(Date.now() + 3_601_000)
+    expect(await sendOn(page)).to.match(/^Not sent\s+Your answer was YES, and is another by now/)
+    expect(sent).to.deep.equal([])
+    expect((await parties.told(asked.challenge_id)).state).to.equal('open')
+    await page.waitForSelector('#send:has-text("send NO"):not([aria-disabled])')
+    expect(await page.innerText('#decision')).to.match(/^Your answer is NO/)
+  })
+
   it('shows nothing that the asker wrote', async () => {
     const { challenge_id } = await parties.ask({ purpose: 'Click evil.example' })
     const page = await open(`/challenge/${challenge_id}`)

@@ -173,7 +173,7 @@ describe('states of the till in Chromium', function () {
     await expectUsable(page, 'waiting for a card')
     await page.waitForFunction(() => (globalThis as unknown as { readers: unknown[] }).readers.length === 1)
     await page.evaluate(`tap(['url', 'https://elsewhere.example'])`)
-    await page.evaluate(`tap(['url', 'https://elsewhere.example'], ['text', 'tok_of_a_card'])`)
+    await page.evaluate(`tap(['url', 'https://elsewhere.example'], ['text', ' tok_of_a_card\\r\\n'])`)
     await page.waitForSelector('text=Read.')
     expect(await page.inputValue('[name="cardToken"]')).to.equal('tok_of_a_card')
     await page.click('.keypad button:text-is("7")')

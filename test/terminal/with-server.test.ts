@@ -232,4 +232,37 @@ describe('terminals with the server', () => {
     expect(statuses).to.deep.equal(['late'])
     expect((await pay(till.terminal, 'tok_2')).error).to.match(/^(unauthorized|invalid_credentials): /)
   })
+
+  it('say nothing of a payment that was booked, its answer lost, when its key is revoked before it is repeated', async () => {
+    let isAnswerLost = true
+    const fetchOrLose: typeof fetch = async (input, init) => {
+      const response = await fetch(input, init)
+      if (isAnswerLost && String(input).endsWith('/validate')) throw new TypeError('the answer was lost')
+      return response
+    }
+    const till = await openTill({ floorLimit: 20 }, { fetch: fetchOrLose })
+    const terminal = await till.online()
+    const first = await pay(terminal, 'tok_1', 30)
+    expect(first).to.include({ accepted: false, undecided: true })
+    isAnswerLost = false
+    const { body } = await app.request<{ payments: { transactionId: string; status: string }[] }>(
+      'GET',
+      '/console/api/payments',
+      { key: shop.apiKey },
+    )
+    expect(body.payments.map(({ transactionId, status }) => [transactionId, status])).to.deep.equal([
+      [first.transactionId, 'accepted'],
+    ])
+    const { body: shown } = await app.request<{ keys: { keyId: string; scopes: string[] }[] }>(
+      'GET',
+      '/console/api/keys',
+      { key: shop.apiKey },
+    )
+    const own = shown.keys.find(({ scopes }) => scopes.join() === 'merchant')
+    await app.request('DELETE', `/console/api/keys/${own?.keyId}`, { key: shop.apiKey })
+    await till.online()
+    const again = await pay(terminal, 'tok_1', 30)
+    expect(again).to.include({ accepted: false, undecided: true, transactionId: first.transactionId })
+    expect(terminal.undecided()).to.have.length(1)
+  })
 })

@@ -1,5 +1,6 @@
 /** What the page that checks finds of what a real service signed: nothing is called good that it could not look up, or that says NO. */
 import { expect } from 'chai'
+import { checkHybridToken } from '../../src/web/check/kinds/hybrid-token.ts'
 import { checkProof } from '../../src/web/check/kinds/proof.ts'
 import { checkResult, checkResultAt } from '../../src/web/check/kinds/result.ts'
 import { checkSigned } from '../../src/web/check/kinds/signed-kinds.ts'
@@ -10,6 +11,7 @@ import { sharedApp, type TestApp } from '../support/app.ts'
 import { checkServiceOf } from '../support/check-service.ts'
 import { agentJws, agentRequestJws, newTrustedAgent } from '../support/domain/agent-trust.ts'
 import { postV1Verify } from '../support/domain/eligibility.ts'
+import { hybridRoutesOf } from '../support/domain/hybrid-tokens.ts'
 import { AGE_QUESTION, challengeRoutesOf, keeperOf, proveKyc } from '../support/domain/presentations.ts'
 import { payloadOf, signedBy, tokenRoutesOf } from '../support/domain/tokens.ts'
 import { DATA, hashOf, verified } from '../support/verification.ts'
@@ -88,6 +90,51 @@ describe('what the page that checks finds', () => {
     expect(cleared.text).to.include('Whether a later decision replaced it')
     const confirmed = await toldOfSigned(await signed(typ, { verdict: 'confirmed' }), typ)
     expect(confirmed).to.include({ word: 'Genuine: confirmed', tone: 'warn' })
+  })
+
+  it('is no plain YES where nobody knows the question', async () => {
+    for (const [typ, payload, word] of [
+      ['hv+jws', { verdict: 'YES' }, 'Valid: YES to an unknown question'],
+      ['hv+jws', { verdict: 'NO' }, 'Valid: NO to an unknown question'],
+      ['pd+jws', { decision: true }, 'Valid: permitted, question unknown'],
+      ['pd+jws', { decision: false }, 'Valid: denied, question unknown'],
+    ] as const) {
+      const told = await toldOfSigned(await signed(typ, payload), typ)
+      expect(told).to.include({ word, tone: 'warn' })
+      expect(told.text).to.include('ask the organisation before you rely on it')
+    }
+    const resultOf = async (rules: object[], from = service) => {
+      const { jws } = await result({ rules })
+      return toldOf(await checkResult(jws, undefined, from, Date.now()))
+    }
+    expect(await resultOf(RULES)).to.include({ word: 'Valid: YES', tone: 'good' })
+    const unpublished: OwnService = {
+      ...service,
+      lookUp: async (path) => ({ ...(await service.lookUp(path)), asked: null }),
+    }
+    expect(await resultOf(RULES, unpublished)).to.include({
+      word: 'Valid: YES to an unknown question',
+      tone: 'warn',
+    })
+    expect(await resultOf([{ field: 'name', op: 'eq', value: 'Ada' }])).to.include({
+      word: 'Valid: YES, question not checked',
+      tone: 'warn',
+    })
+  }).timeout(120_000)
+
+  it('is a NO where the claims of a hybrid token say so', async () => {
+    const hybrids = hybridRoutesOf(app, apiKey)
+    const told = async (decision: 0 | 1) => {
+      const token = await hybrids.issued({ claims: { decision } })
+      return toldOf(await checkHybridToken(token, service, Date.now()))
+    }
+    const no = await told(0)
+    expect(no).to.include({ word: 'Genuine: NO', tone: 'warn' })
+    expect(no.faults).to.deep.equal([])
+    expect(await told(1)).to.include({
+      word: 'Genuine, but whether it was revoked was not checked',
+      tone: 'warn',
+    })
   })
 
   it('is green for nothing that may have been used, withdrawn or revoked meanwhile', async () => {

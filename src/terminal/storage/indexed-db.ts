@@ -7,6 +7,7 @@ import { type DBSchema, type IDBPDatabase, openDB } from 'idb'
 import { TerminalError } from '../errors.ts'
 import { createDurableLog, framesOf, type Medium } from './durable-log.ts'
 import { type ReadJournal, readJournal, type Salvage, salvageJournal } from './frame.ts'
+import { voidRecord } from './records.ts'
 import type { Storage } from './storage.ts'
 
 const DEFAULT_NAME = 'assay-terminal'
@@ -153,11 +154,14 @@ export const indexedDbStorage = (name: string = DEFAULT_NAME): Storage => ({
 
 /**
  * Replaces a damaged journal by what can still be read of it. The damaged one is kept in the store `damaged`.
+ * @param takenBack transaction ids of payments that the application knows as void: what the journal has of them is not uploaded,
+ *   though it can't be read any more that they were taken back
  * @returns undefined when the journal is whole and was left alone
  * @throws TerminalError storage_locked
  */
 export const recoverIndexedDb = async (
   name: string = DEFAULT_NAME,
+  takenBack: readonly string[] = [],
 ): Promise<Omit<Salvage, 'contents'> | undefined> => {
   const unlock = await takeLock(name)
   try {
@@ -172,7 +176,8 @@ export const recoverIndexedDb = async (
       }
       const bytes = concatenate(rows)
       const { contents, ...found } = salvageJournal(bytes)
-      await replaceFrames(db, framesOf(contents), bytes)
+      const records = [...contents.records, ...takenBack.map(voidRecord)]
+      await replaceFrames(db, framesOf({ ...contents, records }), bytes)
       return found
     } finally {
       db.close()

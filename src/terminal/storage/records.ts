@@ -32,6 +32,14 @@ export type JournalRecord =
   /** The server's limits for this terminal. */
   | { readonly kind: 'limits'; readonly limits: ServerLimits }
 
+/** A payment that waited was taken back: neither its card nor its id is free. */
+export const voidRecord = (transactionId: string): JournalRecord => ({
+  kind: 'void',
+  transactionId,
+  spent: true,
+  known: true,
+})
+
 /** All that a storage holds. */
 export interface Contents {
   /** Snapshot of the nullifier set at the last rewrite; absent while there was none. */

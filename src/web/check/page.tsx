@@ -13,6 +13,8 @@ const MEGABYTE = 1_000_000
 const text = signal('')
 /** The file that was given in place of text. */
 const file = signal<File | undefined>(undefined)
+/** Why there is nothing to check. */
+const problem = signal('')
 
 /** Checks what was given, by what is demanded now. @returns false where nothing was given */
 const check = (): boolean => {
@@ -22,22 +24,23 @@ const check = (): boolean => {
   return true
 }
 
-/** Takes something in place of what was given before. */
+/** Takes something in place of what was given before, about which it says no more. */
 const take = (given: string | File): void => {
+  reset()
   forgetAsked()
+  problem.value = ''
   text.value = typeof given === 'string' ? given : ''
   file.value = typeof given === 'string' ? undefined : given
 }
 
-const giveFile = (given: File | undefined): void => {
-  if (given === undefined) return
-  take(given)
-  check()
+const checkGiven = (): void => {
+  if (!check()) problem.value = 'Paste something first, or choose a file.'
 }
 
-const giveText = (given: string): void => {
+const give = (given: string | File | undefined): void => {
+  if (given === undefined) return
   take(given)
-  check()
+  checkGiven()
 }
 
 /** Anywhere on the page: who misses a small field would leave the page. */
@@ -55,8 +58,8 @@ const useDrop = () => {
       event.preventDefault()
       isOver.value = false
       const { files, items } = event.dataTransfer ?? {}
-      if (files?.[0] !== undefined) giveFile(files[0])
-      else if (items !== undefined) giveText(event.dataTransfer?.getData('text/plain') ?? '')
+      if (files?.[0] !== undefined) give(files[0])
+      else if (items !== undefined) give(event.dataTransfer?.getData('text/plain') ?? '')
     }
     document.addEventListener('dragover', over)
     document.addEventListener('dragleave', left)
@@ -73,19 +76,11 @@ const useDrop = () => {
 const Give = () => {
   const isScanning = useSignal(false)
   const isOver = useDrop()
-  const problem = useSignal('')
   const field = useRef<HTMLTextAreaElement>(null)
   const submit = (event: Event): void => {
     event.preventDefault()
-    if (check()) return
-    problem.value = 'Paste something first, or choose a file.'
-    field.current?.focus()
-  }
-  const edit = (value: string): void => {
-    take(value)
-    problem.value = ''
-    // What was found is not about what stands here now.
-    reset()
+    checkGiven()
+    if (problem.value !== '') field.current?.focus()
   }
   return (
     <form class="give" data-over={isOver.value || undefined} novalidate onSubmit={submit}>
@@ -103,7 +98,7 @@ const Give = () => {
           value={text.value}
           aria-invalid={problem.value !== '' || undefined}
           aria-describedby="given-error"
-          onInput={(event) => edit(event.currentTarget.value)}
+          onInput={(event) => take(event.currentTarget.value)}
         />
         <p class="error" id="given-error" role="alert">
           {problem.value}
@@ -117,7 +112,7 @@ const Give = () => {
             type="file"
             onChange={(event) => {
               const { files } = event.currentTarget
-              giveFile(files?.[0])
+              give(files?.[0])
               event.currentTarget.value = ''
             }}
           />
@@ -141,7 +136,7 @@ const Give = () => {
           what="token, ticket or result"
           found={(found) => {
             isScanning.value = false
-            giveText(found)
+            give(found)
           }}
           close={() => {
             isScanning.value = false

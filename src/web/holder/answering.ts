@@ -5,7 +5,7 @@ import { systemClock } from '../../clock.ts'
 import { byId, make, say } from '../elements.ts'
 import { type Answer, askJson, textOf, UnreachableError } from '../http.ts'
 import { type OpenHolder, secretFor } from './held.ts'
-import { createProver, NoAnswerError, type SentProof, type Stage } from './prover.ts'
+import { AnswerChangedError, createProver, NoAnswerError, type SentProof, type Stage } from './prover.ts'
 import { type Asked, credentialWords, fits, learnt, neededWords } from './request.ts'
 import type { Wallet } from './wallet.ts'
 
@@ -140,10 +140,16 @@ export const showAnswering = (
   }
   const answer = async (choice: Choice, yes: boolean): Promise<Told> => {
     try {
-      return toldOf(await deliver(await prover.prove(taskOf(choice), at)), yes)
+      return toldOf(await deliver(await prover.prove({ ...taskOf(choice), prove: yes }, at)), yes)
     } catch (error) {
       if (error instanceof NoAnswerError)
         return { tone: 'bad', word: 'Not sent', text: `No proof could be made: ${error.message}.` }
+      if (error instanceof AnswerChangedError)
+        return {
+          tone: 'warn',
+          word: 'Not sent',
+          text: `Your answer was ${yes ? 'YES' : 'NO'}, and is another by now. Look at it again before you send it.`,
+        }
       if (!(error instanceof UnreachableError)) throw error
       return {
         tone: 'warn',
@@ -200,7 +206,8 @@ export const showAnswering = (
       progress.hidden = true
       say(byId('stage', HTMLElement), '')
       select.disabled = false
-      send.removeAttribute('aria-disabled')
+      // What the answer is now.
+      if (!isOver) void choose()
     }
   })
   return { show, end }

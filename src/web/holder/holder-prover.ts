@@ -8,7 +8,7 @@ const reply = (said: ProverReply): void => postMessage(said)
 
 const run = async ({ prove, credential, secret, context, now }: ProverTask): Promise<void> => {
   const answer = answerOf(credential, secret, context, now)
-  if (!prove) return reply({ decision: answer.decision })
+  if (prove !== answer.decision) return reply({ decision: answer.decision })
   reply({ stage: 'files' })
   const files = await fetchCircuitFiles(location.origin, answer.circuit)
   reply({ stage: 'proof' })

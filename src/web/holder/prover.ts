@@ -8,8 +8,8 @@ import { allowedProgram } from '../programs.ts'
 declare const HOLDER_PROVER: string
 
 export interface ProverTask {
-  /** Whether to prove, or only to say what the answer is. */
-  readonly prove: boolean
+  /** The answer that is to be proved; undefined: only say what it is. Where it is another by now, that is said, and nothing proved. */
+  readonly prove: boolean | undefined
   readonly credential: Credential
   readonly secret: bigint | undefined
   readonly context: AskedContext
@@ -34,6 +34,11 @@ export type ProverReply =
 /** No answer can be made of this. */
 export class NoAnswerError extends Error {
   override readonly name = 'NoAnswerError'
+}
+
+/** The answer is another than it was: its time has passed, or come. */
+export class AnswerChangedError extends Error {
+  override readonly name = 'AnswerChangedError'
 }
 
 /** Its thread starts with the first task, and takes one at a time. */
@@ -74,13 +79,17 @@ export const createProver = () => {
   return {
     /** What the answer is. @throws NoAnswerError */
     async decide(task: Omit<ProverTask, 'prove'>): Promise<boolean> {
-      const said = await inTurn({ ...task, prove: false })
+      const said = await inTurn({ ...task, prove: undefined })
       return 'decision' in said && said.decision
     },
-    /** @throws NoAnswerError */
-    async prove(task: Omit<ProverTask, 'prove'>, onStage: (stage: Stage) => void): Promise<SentProof> {
-      const said = await inTurn({ ...task, prove: true }, onStage)
+    /** @throws NoAnswerError; AnswerChangedError unless the task's `prove` is the answer */
+    async prove(
+      task: ProverTask & { readonly prove: boolean },
+      onStage: (stage: Stage) => void,
+    ): Promise<SentProof> {
+      const said = await inTurn(task, onStage)
       if ('proof' in said) return said
+      if ('decision' in said) throw new AnswerChangedError('The answer has changed.')
       throw new NoAnswerError('The program that proves gave no proof.')
     },
   }

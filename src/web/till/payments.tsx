@@ -41,7 +41,9 @@ const Waiting = () => {
         .
       </p>
       {status.value?.lastError !== undefined && (
-        <p class="error">The last upload failed: {status.value.lastError}</p>
+        <p class="error" role="alert">
+          The last upload failed: {status.value.lastError}
+        </p>
       )}
       <p>
         <button type="button" class="plain" aria-disabled={busy.value} onClick={uploadNow}>
@@ -121,7 +123,14 @@ const Row = ({ sale }: { readonly sale: Sale }) => {
       {mayVoid && asked.value && (
         <p class="actions" role="alert">
           It was not uploaded yet. Void for good?
-          <button type="button" class="danger" onClick={() => takeBack(transactionId)}>
+          <button
+            type="button"
+            class="danger"
+            onClick={() => {
+              asked.value = false
+              void takeBack(transactionId)
+            }}
+          >
             Void {money(sale.amount, sale.currency)}
           </button>
           <button type="button" class="plain" onClick={() => (asked.value = false)}>

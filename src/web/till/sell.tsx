@@ -3,7 +3,8 @@ import { useSignal } from '@preact/signals'
 import { useEffect, useRef } from 'preact/hooks'
 import type { PaymentMethod } from '../../protocol/sync.ts'
 import { Receipt } from './receipt.tsx'
-import { amountOf, MAX_DIGITS, money, NEAR, usedOf } from './report.ts'
+import type { State } from './records.ts'
+import { amountOf, MAX_DIGITS, money, NEAR, STATE_WORDS, usedOf } from './report.ts'
 import { hasNfc, readCard, Scan } from './scan.tsx'
 import { type Decision, deciding, decision, next, pay, pending, settings, status } from './till.ts'
 
@@ -29,30 +30,53 @@ const refusalOf = (error: string): { readonly word: string; readonly detail: str
   return { word: REASONS[code] ?? rest.join(': '), detail: error }
 }
 
-const Result = ({ result, sale, tookMs }: Decision) => {
+interface Words {
+  readonly tone: 'good' | 'warn' | 'bad'
+  readonly heading: string
+  readonly text: string
+}
+
+const REFUSED_LATER = 'The service refused it later. No money comes of it: talk to the customer.'
+
+/** What has become of an accepted payment, where it is more than its state says. */
+const ACCEPTED: Readonly<Partial<Record<State, Words>>> = {
+  booked: { tone: 'good', heading: 'Accepted', text: 'The service has booked it.' },
+  waiting: {
+    tone: 'warn',
+    heading: 'Accepted',
+    text: 'Kept on this device. It is uploaded as soon as the service can be reached.',
+  },
+  void: { tone: 'bad', heading: 'Void', text: 'It was taken back before its upload: nothing is charged.' },
+  conflict: { tone: 'bad', heading: 'Refused later', text: REFUSED_LATER },
+  rejected: { tone: 'bad', heading: 'Refused later', text: REFUSED_LATER },
+}
+
+const wordsOf = ({ result, sale }: Decision, refusal: string): Words => {
+  if (result.accepted)
+    return ACCEPTED[sale.state] ?? { tone: 'warn', heading: 'Accepted', text: `${STATE_WORDS[sale.state]}.` }
+  if (result.undecided)
+    return {
+      tone: 'warn',
+      heading: 'Not known',
+      text: `The service was asked and may have booked it. ${ASK_AGAIN}`,
+    }
+  return { tone: 'bad', heading: 'Refused', text: refusal }
+}
+
+const Result = (decided: Decision) => {
+  const { result, sale, tookMs } = decided
   const heading = useRef<HTMLHeadingElement>(null)
   const shown = useSignal(false)
   useEffect(() => heading.current?.focus(), [])
-  const tone = result.synced ? 'good' : result.accepted || result.undecided ? 'warn' : 'bad'
   const refusal = refusalOf(result.error ?? '')
+  const { tone, heading: title, text } = wordsOf(decided, refusal.word)
   return (
     <section class="result" data-tone={tone} aria-labelledby="result-title">
       <h1 id="result-title" tabIndex={-1} ref={heading}>
-        {result.accepted ? 'Accepted' : result.undecided ? 'Not known' : 'Refused'}
+        {title}
       </h1>
       <p class="sum">{money(sale.amount, sale.currency)}</p>
-      {!result.accepted && (
-        <p>
-          {result.undecided ? `The service was asked and may have booked it. ${ASK_AGAIN}` : refusal.word}
-        </p>
-      )}
-      {result.accepted && (
-        <p>
-          {result.synced
-            ? 'The service has booked it.'
-            : 'Kept on this device. It is uploaded as soon as the service can be reached.'}
-        </p>
-      )}
+      <p>{text}</p>
       <p class="quiet">
         {result.accepted ? <code>{result.transactionId}</code> : <code>{refusal.detail}</code>}
         <br />
@@ -115,14 +139,15 @@ const Keypad = ({ press }: { press(key: string): void }) => (
 
 type Source = 'camera' | 'card' | undefined
 
-/** The card token: typed, scanned, or read from a card. */
+/** The card token: typed, scanned, or read from a card. Blanks and line ends around it are none of it. */
 const CardToken = ({ taken }: { taken(token: string, method: PaymentMethod | undefined): void }) => {
   const source = useSignal<Source>(undefined)
   const said = useSignal('')
   const field = useRef<HTMLInputElement>(null)
   const reading = useRef<AbortController | undefined>(undefined)
   useEffect(() => () => reading.current?.abort(new Error('left')), [])
-  const take = (token: string, method: PaymentMethod): void => {
+  const take = (read: string, method: PaymentMethod): void => {
+    const token = read.trim()
     source.value = undefined
     if (field.current !== null) field.current.value = token
     taken(token, method)
@@ -152,7 +177,7 @@ const CardToken = ({ taken }: { taken(token: string, method: PaymentMethod | und
         autocomplete="off"
         autocapitalize="none"
         spellcheck={false}
-        onInput={(event) => taken(event.currentTarget.value, undefined)}
+        onInput={(event) => taken(event.currentTarget.value.trim(), undefined)}
       />
       <p class="actions">
         <button type="button" class="plain" onClick={() => (source.value = 'camera')}>
@@ -184,7 +209,8 @@ const Entry = () => {
     if (changed.length <= MAX_DIGITS) digits.value = changed
   }
   const typed = (event: KeyboardEvent): void => {
-    if (event.target instanceof HTMLInputElement) return
+    // Such as Ctrl+0, which sets the zoom.
+    if (event.target instanceof HTMLInputElement || event.ctrlKey || event.metaKey || event.altKey) return
     if (/^\d$/.test(event.key)) press(event.key)
     else if (event.key === 'Backspace') press('back')
   }

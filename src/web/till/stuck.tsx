@@ -2,7 +2,7 @@
 import type { ComponentChildren } from 'preact'
 import { Time } from './receipt.tsx'
 import { money } from './report.ts'
-import { again, missing, recover } from './till.ts'
+import { again, loss, recover } from './till.ts'
 
 interface ProblemProps {
   readonly title: string
@@ -39,7 +39,8 @@ const Damaged = () => (
       <p>
         Payments that can still be read are kept, and uploaded as always. A payment that can’t be read is lost
         to this till: if it was not uploaded before, no money comes of it. You are then shown which payments
-        are missing. The damaged records stay on this device for whoever wants to look into them.
+        are missing, and whether used card tokens may be forgotten. The damaged records stay on this device
+        for whoever wants to look into them.
       </p>
       <p>
         <button type="button" class="danger" onClick={recover}>
@@ -74,12 +75,12 @@ export const Stuck = ({ code, message }: { readonly code: string; readonly messa
 
 /** After a recovery, until somebody has read it. */
 export const Recovered = () => {
-  const sales = missing.value
-  if (sales === undefined) return null
+  if (loss.value === undefined) return null
+  const { payments: sales, cardsForgotten } = loss.value
   return (
     <section
       class="notice"
-      data-tone={sales.length === 0 ? 'good' : 'bad'}
+      data-tone={sales.length === 0 && !cardsForgotten ? 'good' : 'bad'}
       role="status"
       aria-labelledby="recovered-title"
     >
@@ -93,6 +94,12 @@ export const Recovered = () => {
           'What the console doesn’t list of these was never booked. Their card tokens can be taken again. '}
         Compare this shift’s receipts with the list, and tell whoever looks after your tills.
       </p>
+      {cardsForgotten && (
+        <p>
+          <strong>Card tokens that were used before may be forgotten.</strong> Without the service, this till
+          may take one again, and the service refuses it later.
+        </p>
+      )}
       {sales.length > 0 && (
         <ul>
           {sales.map(({ transactionId, amount, currency, at }) => (
@@ -103,7 +110,7 @@ export const Recovered = () => {
         </ul>
       )}
       <p>
-        <button type="button" class="plain" onClick={() => (missing.value = undefined)}>
+        <button type="button" class="plain" onClick={() => (loss.value = undefined)}>
           I have told them
         </button>
       </p>

@@ -35,6 +35,7 @@ export type Phase =
 /** A decision on a payment, as it is shown. */
 export interface Decision {
   readonly result: PaymentResult
+  /** As it is now: an accepted payment may be uploaded, void or refused while this is shown. */
   readonly sale: Sale
   /** From the press of the button until the answer. */
   readonly tookMs: number
@@ -58,14 +59,24 @@ export const deciding = signal(false)
 export const decision = signal<Decision | undefined>(undefined)
 /** What went wrong beside payments, in words for people. */
 export const problem = signal<string | undefined>(undefined)
-/** After a recovery, until somebody has read it: payments that are lost, newest first. */
-export const missing = signal<readonly Sale[] | undefined>(undefined)
+/** What is lost after a recovery. */
+interface Loss {
+  /** Newest first. */
+  readonly payments: readonly Sale[]
+  /** Which card tokens were used before may no longer be known. */
+  readonly cardsForgotten: boolean
+}
+
+/** Until somebody has read it. */
+export const loss = signal<Loss | undefined>(undefined)
 
 let records: Records
 let terminal: Terminal | undefined
 
 /** Each terminal has a journal of its own, so that nothing mixes when a device is paired anew. */
 const journalOf = ({ terminalId }: Pairing): string => `assay-terminal-${terminalId}`
+
+const isOwn = ({ terminalId }: Sale): boolean => terminalId === paired.value?.terminalId
 
 const reached: typeof fetch = (input, init) =>
   offNetwork.value
@@ -80,8 +91,10 @@ const refresh = (): void => {
   status.value = terminal.status()
 }
 
+/** Those of this terminal: the device may have been another one before. */
 const readSales = async (): Promise<void> => {
-  sales.value = await records.sales(settings.value.shiftSince)
+  const since = await records.sales(settings.value.shiftSince)
+  sales.value = since.filter(isOwn)
 }
 
 /** Changes what is listed; that a list can't be written must undo no payment and keep no till closed: the journal has them. */
@@ -110,7 +123,10 @@ const saleOf = (payment: QueuedPayment, state: State, reason?: string): Sale => 
 const follow = (opened: Terminal): void => {
   const told = (payment: QueuedPayment, state: State, reason?: string): void => {
     refresh()
-    void list(saleOf(payment, state, reason))
+    const sale = saleOf(payment, state, reason)
+    const shown = decision.value
+    if (shown?.sale.transactionId === sale.transactionId) decision.value = { ...shown, sale }
+    void list(sale)
   }
   opened.on('online', refresh)
   opened.on('offline', refresh)
@@ -142,7 +158,7 @@ const reconcile = async (opened: Terminal, gone: Gone): Promise<void> => {
   }
   for (const { transactionId } of await records.sales(0)) {
     const sale = await records.find(transactionId)
-    if (sale?.state !== 'waiting' || sale.terminalId !== paired.value?.terminalId) continue
+    if (sale?.state !== 'waiting' || !isOwn(sale)) continue
     if (!isWaiting(transactionId) && !isRejected(transactionId)) await records.put({ ...sale, state: gone })
   }
 }
@@ -183,40 +199,42 @@ const open = async (pairing: Pairing, gone: Gone = 'unknown'): Promise<void> => 
   phase.value = { state: 'open' }
 }
 
-/** Reads what is kept, and opens the terminal where there is one. */
-export const start = async (): Promise<void> => {
-  records = await openRecords()
+/** Reads what is kept, and opens the terminal where there is one. Another window may have paired this device anew since it was read. */
+export const again = async (): Promise<void> => {
   settings.value = (await records.settings()) ?? {
     currency: DEFAULT_CURRENCY,
     shiftSince: systemClock.now(),
   }
-  const pairing = await records.pairing()
-  if (pairing === undefined) phase.value = { state: 'unpaired' }
-  else await open(pairing)
-  setInterval(refresh, REFRESH_MS)
-}
-
-/** Tries again to open what could not be opened. Another window may have paired this device anew meanwhile. */
-export const again = async (): Promise<void> => {
   paired.value = await records.pairing()
   if (paired.value === undefined) phase.value = { state: 'unpaired' }
   else await open(paired.value)
 }
 
+export const start = async (): Promise<void> => {
+  records = await openRecords()
+  await again()
+  setInterval(refresh, REFRESH_MS)
+}
+
+const ownSales = async (state: State): Promise<Sale[]> =>
+  (await records.sales(0)).filter((sale) => sale.state === state && isOwn(sale))
+
 /** Replaces a damaged journal by what can be read of it; the damaged one is kept. Says what is missing. */
 export const recover = async (): Promise<void> => {
   if (paired.value === undefined) return
-  const { terminalId } = paired.value
+  let cardsForgotten = false
   try {
-    await recoverIndexedDb(journalOf(paired.value))
+    // That a payment was taken back may be among what can't be read: it must not be uploaded after all.
+    const takenBack = (await ownSales('void')).map(({ transactionId }) => transactionId)
+    const salvage = await recoverIndexedDb(journalOf(paired.value), takenBack)
+    cardsForgotten = salvage?.nullifiersLost ?? false
     await open(paired.value, 'lost')
   } catch (error) {
     stuckBy(error)
     return
   }
   await listing(async () => {
-    const own = (await records.sales(0)).filter((sale) => sale.terminalId === terminalId)
-    missing.value = own.filter(({ state }) => state === 'lost')
+    loss.value = { payments: await ownSales('lost'), cardsForgotten }
   })
 }
 
@@ -261,6 +279,11 @@ export const unpair = async (): Promise<string | undefined> => {
   await records.unpair()
   paired.value = undefined
   status.value = undefined
+  // The next terminal may be another merchant's.
+  decision.value = undefined
+  sales.value = []
+  problem.value = undefined
+  loss.value = undefined
   phase.value = { state: 'unpaired' }
   return undefined
 }
@@ -274,6 +297,7 @@ export const set = async (changes: Partial<Settings>): Promise<void> => {
 /** One press, one payment: presses while one is being decided do nothing. */
 export const pay = async (input: PaymentInput & { readonly currency: string }): Promise<void> => {
   if (terminal === undefined || deciding.value) return
+  problem.value = undefined
   deciding.value = true
   const startedAt = performance.now()
   try {
@@ -300,23 +324,24 @@ export const next = (): void => {
   decision.value = undefined
 }
 
-/** @returns whether it is void now */
-export const takeBack = async (transactionId: string): Promise<boolean> => {
+/** Makes a payment void, or says why it isn't. */
+export const takeBack = async (transactionId: string): Promise<void> => {
+  problem.value = undefined
   try {
-    return (await terminal?.void(transactionId)) ?? false
+    const isVoid = await terminal?.void(transactionId)
+    if (isVoid === false) problem.value = 'Not void: its upload had begun. It may be booked.'
   } catch (error) {
     if (!(error instanceof TerminalError)) throw error
     problem.value = error.message
-    return false
   } finally {
     refresh()
   }
 }
 
-/** Uploads what waits, now. */
+/** Uploads what waits, now. Why it failed is in the status, until an upload gets through. */
 export const upload = async (): Promise<void> => {
-  const report = await terminal?.flush()
-  problem.value = report?.error
+  problem.value = undefined
+  await terminal?.flush()
   refresh()
 }
 

@@ -28,6 +28,7 @@ const WHAT = 'Hybrid token'
 const CLASSICAL = 'Classical signature'
 const PQ = 'Post-quantum signature'
 const SERVICE = 'service'
+const HOLDS = 'The signatures that its policy demands hold, and its time is not over.'
 
 const FORM_WORDS = {
   TOKEN_MALFORMED: 'Its members are not those of a hybrid token, each in its form.',
@@ -113,16 +114,21 @@ const halfCheck = (half: Half, token: HybridToken, message: Uint8Array): Promise
         )
   })
 
+/** A token whose claims say NO is genuine as such, and nothing that people may take for a YES. */
+const meaningOf = (decision: unknown): Found['meaning'] =>
+  decision === 0
+    ? { word: 'Genuine: NO', text: `${HOLDS} It says NO.`, isPlain: false }
+    : { word: 'Genuine', text: HOLDS, isPlain: true }
+
 /** @param json anything @param now Unix ms */
 export const checkHybridToken = async (json: unknown, service: OwnService, now: number): Promise<Found> => {
   const read = readHybridToken(json)
-  const meaning = {
-    word: 'Genuine',
-    text: 'The signatures that its policy demands hold, and its time is not over.',
-    isPlain: true,
-  }
   if ('fault' in read)
-    return { what: WHAT, checks: [refuse('Form', read.fault, FORM_WORDS[read.fault])], meaning }
+    return {
+      what: WHAT,
+      checks: [refuse('Form', read.fault, FORM_WORDS[read.fault])],
+      meaning: meaningOf(undefined),
+    }
   const { token } = read
   const demanded = demandedSignatures(token.verification_policy)
   const message = hybridSigningBytes(token)
@@ -151,7 +157,7 @@ export const checkHybridToken = async (json: unknown, service: OwnService, now: 
       ['Issued at', timeWords(token.iat)],
       ['Expires at', timeWords(token.exp)],
     ],
-    meaning,
+    meaning: meaningOf(token.claims.decision),
     notChecked: [
       'which organisation it is of: the service tells whoever validates it',
       'that the policy is the one that you demand',

@@ -160,7 +160,8 @@ const standing = (record: Json | undefined): Check =>
     : (ENDINGS.get(textOf(record, 'status') ?? '') ??
       lack('Withdrawal', 'The service did not say whether it still holds.'))
 
-const meaningOf = (claims: Json, checks: readonly Check[]): Found['meaning'] => {
+/** @param asked what the service says that was asked */
+const meaningOf = (claims: Json, checks: readonly Check[], asked: unknown): Found['meaning'] => {
   if (claims.question === NO_QUESTION)
     return {
       word: 'Valid: no question asked',
@@ -168,14 +169,22 @@ const meaningOf = (claims: Json, checks: readonly Check[]): Found['meaning'] => 
       isPlain: false,
     }
   const decision = visible(claims.decision)
-  const question = checks.find(({ title }) => title === TITLES.question)?.outcome === 'passed'
-  const asked = question
-    ? 'It answers the question below.'
-    : 'To which question could not be checked: ask the organisation before you rely on it.'
+  const isChecked = checks.find(({ title }) => title === TITLES.question)?.outcome === 'passed'
+  const [word, text] = isChecked
+    ? [`Valid: ${decision}`, 'It answers the question below.']
+    : isObject(asked)
+      ? [
+          `Valid: ${decision}, question not checked`,
+          'The service says that it answers the question below, of which it does not publish every value, so this could not be checked.',
+        ]
+      : [
+          `Valid: ${decision} to an unknown question`,
+          'To which question, it does not say here: ask the organisation before you rely on it.',
+        ]
   return {
-    word: `Valid: ${decision}`,
-    text: `The signed decision is ${decision}. ${asked}`,
-    isPlain: decision === 'YES' && question,
+    word,
+    text: `The signed decision is ${decision}. ${text}`,
+    isPlain: decision === 'YES' && isChecked,
   }
 }
 
@@ -252,7 +261,7 @@ export const checkResult = async (
     what: WHAT,
     checks: all,
     facts: factsOf(payload),
-    meaning: meaningOf(payload, all),
+    meaning: meaningOf(payload, all, record?.asked),
     asked: record?.asked,
     page: path,
     notChecked: [

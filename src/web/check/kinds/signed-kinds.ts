@@ -70,6 +70,9 @@ const badgeCheck = ({ jti }: Json, service: OwnService): Promise<Check> =>
 const AUDIENCE = 'that it is for you: compare its audience with your own, if it names one'
 const SAID = 'that what it says is true: it is the word of the organisation that it names'
 
+/** Neither is a plain YES, whatever it says. */
+const ASK_QUESTION = 'To which question, it does not say here: ask the organisation before you rely on it.'
+
 /** As they end a sentence. */
 const reasonsIn = ({ reasons }: Json): string =>
   Array.isArray(reasons) && reasons.length > 0 ? ` (${reasons.map(visible).join(', ')})` : ''
@@ -150,18 +153,18 @@ const KINDS: Readonly<Record<string, SignedKind>> = {
   'hv+jws': {
     what: 'Verdict about data behind an address',
     meaning: ({ verdict }) => ({
-      word: `Valid: ${verdict === 'YES' ? 'YES' : 'NO'}`,
-      text: `The service signed this verdict: ${visible(verdict)}.`,
-      isPlain: verdict === 'YES',
+      word: `Valid: ${verdict === 'YES' ? 'YES' : 'NO'} to an unknown question`,
+      text: `The service signed this verdict: ${visible(verdict)}. ${ASK_QUESTION}`,
+      isPlain: false,
     }),
     notChecked: ['what was asked: compare the hashes of address and criteria with your own'],
   },
   'pd+jws': {
     what: 'Decision of a policy',
     meaning: ({ decision }) => ({
-      word: `Valid: ${decision === true ? 'permitted' : 'denied'}`,
-      text: `The service signed that the policy ${decision === true ? 'permitted' : 'denied'} what was asked.`,
-      isPlain: decision === true,
+      word: `Valid: ${decision === true ? 'permitted' : 'denied'}, question unknown`,
+      text: `The service signed that the policy ${decision === true ? 'permitted' : 'denied'} what was asked. ${ASK_QUESTION}`,
+      isPlain: false,
     }),
     notChecked: ['what was asked: it is a commitment, which the organisation can open'],
   },
