@@ -7,7 +7,7 @@ import { leafHash, nodeHash } from '../../ledger/tree/merkle.ts'
 import { fromHex, hexOf, readNote } from '../../protocol/checkpoint/note.ts'
 import { headIn, type SaidHead } from '../../protocol/log-heads.ts'
 import type { HeadAnswer, LogClient } from './log-client.ts'
-import type { LogMonitor, MonitorFinding } from './log-monitor.ts'
+import { type LogMonitor, type MonitorFinding, wrongTiles } from './log-monitor.ts'
 
 /** A service appends heads each second, and at once for whoever asks; one that is missing for so long is not coming. */
 const HEAD_PATIENCE_MS = 10_000
@@ -59,7 +59,10 @@ export const observeHead = async (
     const said = readHead(head)
     if (said?.log !== number)
       return found('HEAD_INVALID', `Entry ${head.index} of log 0 is not there, or no head of log ${number}.`)
-    if (!(await monitor.goesWith({ size: said.size, root: hexOf(said.root) })))
+    const isSame = await monitor.goesWith({ size: said.size, root: hexOf(said.root) })
+    if (isSame === undefined)
+      return found('TILES_INVALID', wrongTiles(Math.max(said.size, monitor.state().newest?.size ?? 0)))
+    if (!isSame)
       return found(
         'LOG_FORKED',
         `Log ${number} is another one than its head of ${said.size} entries in log 0.`,

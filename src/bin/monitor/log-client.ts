@@ -1,6 +1,6 @@
 /** What a monitor asks of a log over HTTP: its public files, and with a key the entries of an organisation. @module */
 import { setTimeout as pause } from 'node:timers/promises'
-import type { AuditEntry, AuditPage } from '../../domain/audit/schemas.ts'
+import { type AuditEntry, type AuditPage, MAX_PAGE_ENTRIES } from '../../domain/audit/schemas.ts'
 import { readWithin } from '../../net/body.ts'
 import { EgressError } from '../../net/egress-error.ts'
 import { isObject } from '../../protocol/json-object.ts'
@@ -22,10 +22,26 @@ export class UnreachableLog extends Error {
   override readonly name = 'UnreachableLog'
   /** Of its answer, if there was one. */
   readonly status: number | undefined
-  constructor(message: string, { status, cause }: { status?: number; cause?: unknown } = {}) {
+  /** What it had signed before, and now, where it answers too little to tell whether they go together. */
+  readonly checkpoints: readonly string[]
+  constructor(
+    message: string,
+    {
+      status,
+      checkpoints = [],
+      cause,
+    }: { status?: number | undefined; checkpoints?: readonly string[]; cause?: unknown } = {},
+  ) {
     super(message, { cause })
     this.status = status
+    this.checkpoints = checkpoints
   }
+}
+
+/** How long the clients of a service go on asking: whoever looks sets it anew for each look. */
+export interface Patience {
+  /** Once it is aborted, nothing is asked or waited for any more. */
+  until?: AbortSignal
 }
 
 export interface LogClient {
@@ -33,6 +49,7 @@ export interface LogClient {
   readonly url: string
   /** Which of its logs, from 0. */
   readonly number: number
+  readonly patience: Patience
   checkpoint(): Promise<string>
   keys(): Promise<string>
   /** @param path such as `0/x001/234.p/17` */
@@ -68,11 +85,14 @@ const isEntry = (value: unknown): value is AuditEntry =>
   (value.entry === null || typeof value.entry === 'string') &&
   isHash(value.leafHash)
 
+const isCursor = (value: unknown): value is string => typeof value === 'string' && /^[0-9]{1,15}$/.test(value)
+
 const isPage = (value: unknown): value is AuditPage =>
   isObject(value) &&
   Array.isArray(value.entries) &&
+  value.entries.length <= MAX_PAGE_ENTRIES &&
   value.entries.every(isEntry) &&
-  (value.nextCursor === null || typeof value.nextCursor === 'string') &&
+  (value.nextCursor === null || isCursor(value.nextCursor)) &&
   typeof value.checkpoint === 'string' &&
   logOf(value.log) !== undefined
 
@@ -85,18 +105,20 @@ const readJson = (path: string, bytes: Buffer): unknown => {
   }
 }
 
-/** All of its functions throw UnreachableLog. @param url of the service @param number which of its logs, from 0 */
-export const createLogClient = (url: string, number = 0): LogClient => {
+/**
+ * All of its functions throw UnreachableLog.
+ * @param url of the service @param number which of its logs, from 0 @param patience shared by the clients of one look
+ */
+export const createLogClient = (url: string, number = 0, patience: Patience = {}): LogClient => {
   const base = url.replace(/\/$/, '')
   const own = number === 0 ? '' : `/log/${number}`
 
   const askOnce = async (path: string, headers: Record<string, string>): Promise<Response> => {
+    const deadline = AbortSignal.timeout(DEADLINE_MS)
+    const { until } = patience
+    const signal = until === undefined ? deadline : AbortSignal.any([deadline, until])
     try {
-      return await fetch(base + path, {
-        headers,
-        redirect: 'error',
-        signal: AbortSignal.timeout(DEADLINE_MS),
-      })
+      return await fetch(base + path, { headers, redirect: 'error', signal })
     } catch (error) {
       const cause = error instanceof Error ? (error.cause ?? error) : error
       throw new UnreachableLog(`${path} can't be asked: ${String(cause)}`, { cause: error })
@@ -114,6 +136,20 @@ export const createLogClient = (url: string, number = 0): LogClient => {
     }
   }
 
+  /** @param seconds that the log asks for */
+  const wait = async (path: string, seconds: number): Promise<void> => {
+    const { until } = patience
+    const ms = 1000 * Math.min(MAX_PAUSE_SECONDS, Number.isFinite(seconds) ? Math.max(0, seconds) : 1)
+    try {
+      await pause(ms, undefined, until === undefined ? {} : { signal: until })
+    } catch (error) {
+      throw new UnreachableLog(`${path} was not answered in time: the log says that it is asked too often.`, {
+        status: TOO_MANY,
+        cause: error,
+      })
+    }
+  }
+
   /** Waits where the log says that it was asked too often. */
   const ask = async (
     path: string,
@@ -126,14 +162,14 @@ export const createLogClient = (url: string, number = 0): LogClient => {
       if (response.status === OK) return bytes
       if (response.status !== TOO_MANY || tries === MAX_TRIES)
         throw new UnreachableLog(`${path} answered ${response.status}.`, { status: response.status })
-      const seconds = Number(response.headers.get('retry-after') ?? 1)
-      await pause(1000 * Math.min(MAX_PAUSE_SECONDS, Number.isFinite(seconds) ? seconds : 1))
+      await wait(path, Number(response.headers.get('retry-after') ?? 1))
     }
   }
 
   return {
     url: base,
     number,
+    patience,
     checkpoint: async () => (await ask(`${own}/checkpoint`, MAX_TEXT_BYTES)).toString(),
     keys: async () => (await ask(`${own}/checkpoint/keys`, MAX_TEXT_BYTES)).toString(),
     async tile(path) {
@@ -155,7 +191,7 @@ export const createLogClient = (url: string, number = 0): LogClient => {
       throw new UnreachableLog(`${path} answered something else.`)
     },
     async entries(apiKey, cursor) {
-      const path = `/api/audit?limit=1000${cursor === undefined ? '' : `&cursor=${encodeURIComponent(cursor)}`}`
+      const path = `/api/audit?limit=${MAX_PAGE_ENTRIES}${cursor === undefined ? '' : `&cursor=${cursor}`}`
       const body = await ask(path, MAX_PAGE_BYTES, { authorization: `Bearer ${apiKey}` })
       const page = readJson('/api/audit', body)
       if (!isPage(page)) throw new UnreachableLog('/api/audit answered something else.')

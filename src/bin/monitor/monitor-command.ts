@@ -16,8 +16,8 @@ newest one is kept in the state file, which is on the disk before it counts, so 
 With an API key of an organisation (scope audit) its own entries are looked for, too: each must be what was hashed, stand at its place,
 and not be gone from the list.
 
-The command of --alert is run by the shell, with the finding on its standard input as JSON: {at, url, origin, code, log, detail, checkpoints}. It
-is told once, and again when it came back after it was gone; if its exit status is not 0, it is run again at the next look. That the log does
+The command of --alert is run by the shell as soon as something is found, with the finding on its standard input as JSON: {at, url, origin, code,
+log, detail, checkpoints}, and index of an entry. It is told once, and again when it came back after it was gone; if its exit status is not 0, it is run again at the next look. That the log does
 not answer is told after three looks.
 
 Exit status: 0 all was well; 1 something was found (since the start, when it is ended by a signal); 2 it could not be checked.

@@ -1,4 +1,5 @@
 /** What a monitor remembers of the logs of a service: a file that is replaced whole, so that the newest checkpoint is never forgotten. @module */
+import { DirectoryLocked, lockDirectory } from '../../store/directory-lock.ts'
 import { readIfThere, writeDurably } from '../../store/durable-file.ts'
 
 /** The newest of the organisation's entries that was found in the log. */
@@ -51,6 +52,24 @@ export const readState = async (file: string): Promise<MonitorState | undefined>
   throw new Error(
     `${file} is damaged, or no state of a monitor. Keep it, and give another file to start anew.`,
   )
+}
+
+/**
+ * Keeps a second monitor off a state file: each would write over what the other one has seen.
+ * @returns how to let it go
+ * @throws Error naming the process that uses it
+ */
+export const lockState = (file: string): (() => void) => {
+  const lock = `${file}.lock`
+  try {
+    return lockDirectory(lock)
+  } catch (error) {
+    if (!(error instanceof DirectoryLocked)) throw error
+    throw new Error(
+      `${file} is in use by process ${error.pid}: two monitors of one state would forget what each other saw. If that was on a machine that no longer runs, delete ${lock}.`,
+      { cause: error },
+    )
+  }
 }
 
 /** On the disk once this resolves. */

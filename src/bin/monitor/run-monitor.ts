@@ -9,8 +9,9 @@ import { readNote } from '../../protocol/checkpoint/note.ts'
 import { readWitnessPolicy } from '../../protocol/checkpoint/witness-policy.ts'
 import { printable } from '../printable.ts'
 import { createLogClient, type LogClient } from './log-client.ts'
-import { createMonitor, FINDING_CODES, type MonitorFinding, type Round } from './monitor.ts'
-import { type MonitorState, readState, writeState } from './monitor-state.ts'
+import { readLogKeys } from './log-keys.ts'
+import { createMonitor, FINDING_CODES, type MonitorFinding, type Round, type Tell } from './monitor.ts'
+import { lockState, type MonitorState, readState, writeState } from './monitor-state.ts'
 
 /** Exit statuses beside 0, all is well: something was found · it could not be checked. */
 const EXIT_FOUND = 1
@@ -32,18 +33,25 @@ export interface Flags {
   readonly once?: boolean
 }
 
+/** @returns the text @throws Error where its keys are not such that all signatures can be checked */
+const checkedKeys = (text: string, source: string): string => {
+  readLogKeys(text, source)
+  return text
+}
+
 /** The state that is kept, or that of a log which is seen for the first time. @throws UnreachableLog, Error */
 const openState = async (log: LogClient, { state: file, keys }: Flags): Promise<MonitorState> => {
-  const given = keys === undefined ? undefined : readFileSync(keys, 'utf8')
+  const given = keys === undefined ? undefined : checkedKeys(readFileSync(keys, 'utf8'), keys)
   const kept = await readState(file)
-  if (kept !== undefined) return { ...kept, keys: given ?? kept.keys }
+  if (kept !== undefined) return { ...kept, keys: given ?? checkedKeys(kept.keys, file) }
   if (given === undefined)
     console.log(
       'Its keys are taken from the log itself and kept: compare them with what others have, or give --keys.',
     )
   const origin = readNote(await log.checkpoint())?.origin
   if (origin === undefined) throw new Error(`${log.url}/checkpoint is no checkpoint.`)
-  return { origin, keys: given ?? (await log.keys()), newest: null, newestEntry: null }
+  const own = given ?? checkedKeys(await log.keys(), `${log.url}/checkpoint/keys`)
+  return { origin, keys: own, newest: null, newestEntry: null }
 }
 
 const createMeasures = () => {
@@ -71,7 +79,8 @@ const createMeasures = () => {
     labelNames: ['code'],
     registers,
   })
-  const told = (round: Round): void => {
+  const found = (code: MonitorFinding['code']): void => findings.set({ code }, 1)
+  const looked = (round: Round): void => {
     rounds.inc()
     entries.inc(round.entries)
     if (round.size !== undefined) size.set(round.size)
@@ -79,7 +88,7 @@ const createMeasures = () => {
       findings.set({ code }, Number(round.findings.some((one) => one.code === code)))
     if (round.findings.length === 0) lastSeen.setToCurrentTime()
   }
-  return { registry, told }
+  return { registry, found, looked }
 }
 
 /** @throws Error of the system where it can't listen there */
@@ -111,31 +120,50 @@ const runAlert = (command: string, alert: object): Promise<boolean> =>
     child.stdin.end(`${JSON.stringify(alert)}\n`)
   })
 
-/** The same finding of another log is another one. */
-const keyOf = ({ code, log }: MonitorFinding): string => (log === 0 ? code : `${code} of log ${log}`)
+const nameOf = ({ code, log }: MonitorFinding): string => (log === 0 ? code : `${code} of log ${log}`)
+
+/** The same finding of another log, or of another entry, is another one. */
+const keyOf = (finding: MonitorFinding): string => `${nameOf(finding)} ${finding.index ?? ''}`
+
+const print = (finding: MonitorFinding): void => {
+  console.error(printable(`${new Date().toISOString()} ${nameOf(finding)}: ${finding.detail}`))
+  for (const note of finding.checkpoints) console.error(note.split('\n').map(printable).join('\n'))
+}
 
 /** Tells what was found once, and again after it was gone. */
 const createTeller = (log: LogClient, origin: string, { alert, once }: Flags) => {
   const known = new Set<string>()
-  /** Looks in a row at which something was found. */
-  let looks: ReadonlyMap<string, number> = new Map()
-  const tell = async (finding: MonitorFinding): Promise<void> => {
-    console.error(printable(`${new Date().toISOString()} ${keyOf(finding)}: ${finding.detail}`))
-    for (const note of finding.checkpoints) console.error(note.split('\n').map(printable).join('\n'))
+  /** Looks in a row at which something was found, up to the last one and with this one. */
+  let [before, now] = [new Map<string, number>(), new Map<string, number>()]
+  /** Ends once all is told so far: one after the other. */
+  let telling: Promise<void> = Promise.resolve()
+  const tellNow = async (finding: MonitorFinding): Promise<void> => {
+    print(finding)
     const at = new Date().toISOString()
     const isTold = alert === undefined || (await runAlert(alert, { at, url: log.url, origin, ...finding }))
     if (isTold) known.add(keyOf(finding))
     else console.error('The alert command failed; it is run again with the next look at the log.')
   }
-  return async (findings: readonly MonitorFinding[]): Promise<void> => {
-    looks = new Map(findings.map(keyOf).map((key) => [key, (looks.get(key) ?? 0) + 1]))
-    for (const key of known) if (!looks.has(key)) known.delete(key)
-    for (const finding of findings) {
-      const key = keyOf(finding)
-      const isEarly = finding.code === 'UNREACHABLE' && !once && (looks.get(key) ?? 0) < UNREACHABLE_LOOKS
-      if (!isEarly && !known.has(key)) await tell(finding)
-    }
+  const tell: Tell = (finding) => {
+    const key = keyOf(finding)
+    if (now.has(key)) return
+    const looks = (before.get(key) ?? 0) + 1
+    now.set(key, looks)
+    const isEarly = finding.code === 'UNREACHABLE' && !once && looks < UNREACHABLE_LOOKS
+    // What was signed, and could not be held against what was seen, may never be shown again.
+    if (isEarly && finding.checkpoints.length > 0) print(finding)
+    if (isEarly || known.has(key)) return
+    telling = telling.then(() => tellNow(finding))
+    // Whoever ends the look hears of it.
+    telling.catch(() => undefined)
   }
+  /** Ends a look: what was not found at it is gone. */
+  const endLook = async (): Promise<void> => {
+    await telling
+    for (const key of known) if (!now.has(key)) known.delete(key)
+    ;[before, now] = [now, new Map()]
+  }
+  return { tell, endLook }
 }
 
 /** The exit status that findings come to. */
@@ -144,46 +172,80 @@ const statusOf = (codes: ReadonlySet<string>): number => {
   return codes.size > 0 ? EXIT_UNKNOWN : 0
 }
 
+interface Watch {
+  readonly origin: string
+  readonly look: ReturnType<typeof createMonitor>
+  readonly teller: ReturnType<typeof createTeller>
+  readonly measures: Pick<ReturnType<typeof createMeasures>, 'found' | 'looked'>
+}
+
+/** Looks until it is told to stop. @returns the codes of what was found since the start @throws Error */
+const lookAgain = async (
+  { origin, look, teller, measures }: Watch,
+  { once, interval }: Flags,
+  stopping: AbortSignal,
+): Promise<ReadonlySet<string>> => {
+  /** That the log did not answer counts only for the last look. */
+  const found = new Set<string>()
+  let size = -1
+  do {
+    const round = await look((finding) => {
+      if (stopping.aborted && finding.code === 'UNREACHABLE') return
+      measures.found(finding.code)
+      teller.tell(finding)
+    }).finally(teller.endLook)
+    // What was given up tells nothing of the log.
+    const told = round.findings.filter(({ code }) => !(stopping.aborted && code === 'UNREACHABLE'))
+    measures.looked(round)
+    if (!stopping.aborted && round.size !== undefined && round.size !== size && told.length === 0) {
+      size = round.size
+      console.log(`${new Date().toISOString()} ${origin}: ${size} entries, as they should be`)
+    }
+    found.delete('UNREACHABLE')
+    for (const { code } of told) found.add(code)
+    if (once) break
+    await pause(interval * 1000, undefined, { signal: stopping }).catch(() => undefined)
+  } while (!stopping.aborted)
+  // Whoever was stopped before anything was found to be right knows nothing.
+  if (size < 0 && found.size === 0) found.add('UNREACHABLE')
+  return found
+}
+
+/** @throws Error, after which nothing of it keeps the process alive */
 const follow = async (log: LogClient, flags: Flags): Promise<void> => {
   const policy =
     flags.witnesses === undefined ? undefined : readWitnessPolicy(readFileSync(flags.witnesses, 'utf8'))
   const state = await openState(log, flags)
+  const { origin } = state
   const remember = (next: MonitorState): Promise<void> => writeState(flags.state, next)
-  const look = createMonitor({ log, policy, apiKey: flags.apiKey, state, remember })
-  const { registry, told } = createMeasures()
-  const tell = createTeller(log, state.origin, flags)
+  const { registry, ...measures } = createMeasures()
   const server =
     flags.metrics === undefined ? undefined : await serveMetrics(registry, flags.metrics, flags.metricsHost)
   const stopping = new AbortController()
+  const { apiKey } = flags
+  const look = createMonitor({ log, policy, apiKey, state, remember, stopping: stopping.signal })
   const stop = (): void => stopping.abort()
   process.once('SIGTERM', stop).once('SIGINT', stop)
-  /** What was found since the start; that the log did not answer counts only for the last look. */
-  const found = new Set<string>()
-  let size = -1
-  do {
-    const round = await look()
-    told(round)
-    if (round.size !== undefined && round.size !== size && round.findings.length === 0) {
-      size = round.size
-      console.log(`${new Date().toISOString()} ${state.origin}: ${size} entries, as they should be`)
-    }
-    await tell(round.findings)
-    found.delete('UNREACHABLE')
-    for (const { code } of round.findings) found.add(code)
-    if (flags.once) break
-    await pause(flags.interval * 1000, undefined, { signal: stopping.signal }).catch(() => undefined)
-  } while (!stopping.signal.aborted)
-  server?.close()
-  server?.closeAllConnections()
-  process.exitCode = statusOf(found)
+  try {
+    const watch = { origin, look, teller: createTeller(log, origin, flags), measures }
+    process.exitCode = statusOf(await lookAgain(watch, flags, stopping.signal))
+  } finally {
+    process.off('SIGTERM', stop).off('SIGINT', stop)
+    server?.close()
+    server?.closeAllConnections()
+  }
 }
 
 /** Follows the log of a service. @param url of the service */
 export const runMonitor = async (url: string, flags: Flags): Promise<void> => {
+  let release = (): void => undefined
   try {
+    release = lockState(flags.state)
     await follow(createLogClient(url), flags)
   } catch (error) {
     console.error(printable(error instanceof Error ? error.message : String(error)))
     process.exitCode = EXIT_UNKNOWN
+  } finally {
+    release()
   }
 }

@@ -16,7 +16,7 @@ import { missingMigrations, SCHEMA_VERSION } from '../../store/migrate.ts'
 import { openRedis } from '../../store/redis.ts'
 import type { RowOf } from '../../store/table.ts'
 import { DISK_RESERVE_BYTES } from '../../store/watch/disk.ts'
-import { error, ok, type Run, type State, warning } from './examination.ts'
+import { type Examined, error, ok, type Run, type State, warning } from './examination.ts'
 import { examineLogs } from './logs.ts'
 import { examineSessions } from './sessions.ts'
 
@@ -150,6 +150,17 @@ const examineHeld = async ({ baseUrl }: Config, locked: DirectoryLocked) => {
   )
 }
 
+const hasTables = async ({ knex }: Database, ...tables: string[]): Promise<boolean> => {
+  const { rows } = await knex.raw<{ rows: { has: boolean }[] }>(
+    'SELECT bool_and(to_regclass(name) IS NOT NULL) AS has FROM unnest(?::text[]) AS names (name)',
+    [tables],
+  )
+  return rows[0]?.has === true
+}
+
+/** What is only looked at under the schema of this program. */
+const UNDER_THIS_SCHEMA = ['logs', 'tree', 'entries', 'checkpoint', 'heads', 'clock']
+
 const examineDatabase = async (
   database: Database,
   config: Config,
@@ -158,13 +169,21 @@ const examineDatabase = async (
 ): Promise<void> => {
   if (database.kind === 'postgres') await run('sessions', () => examineSessions(database))
   await run('schema', () => examineSchema(database))
-  const isCurrent = await missingMigrations(database).then(
-    ({ length }) => length === 0,
-    () => false,
-  )
-  if (!isCurrent) return
-  await run('key', () => examineKey(database, config))
-  await run('home', () => examineHome(database))
+  /** Undefined for a schema that this program can't bring up to date. */
+  const missing = await missingMigrations(database).catch(() => undefined)
+  const unexamined =
+    missing === undefined
+      ? warning('not examined: the schema is of another version')
+      : warning('not examined before `npx assay migrate`')
+  const runWith = (tables: readonly string[], what: string, examine: () => Promise<Examined>) =>
+    run(what, async () => ((await hasTables(database, ...tables)) ? examine() : unexamined))
+  // A key or a home that is wrong is wrong before the schema is brought up to date as well.
+  await runWith(['data_keys', 'signing_keys'], 'key', () => examineKey(database, config))
+  await runWith(['ledger_home'], 'home', () => examineHome(database))
+  if (missing?.length !== 0) {
+    for (const what of UNDER_THIS_SCHEMA) await run(what, async () => unexamined)
+    return
+  }
   await examineLogs(database, config, isFull, run)
   await run('clock', () => examineClock(database))
 }

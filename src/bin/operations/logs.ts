@@ -4,9 +4,9 @@ import { MEMORY_DATA_DIR } from '../../config/secrets.ts'
 import { createHighWater, markedLogs } from '../../ledger/checkpoints/high-water.ts'
 import { readHome } from '../../ledger/checkpoints/home.ts'
 import { createLog, type Head } from '../../ledger/tree/log.ts'
-import { leafHash } from '../../ledger/tree/merkle.ts'
+import { grow, leafHash, rootOf } from '../../ledger/tree/merkle.ts'
 import type { Database } from '../../store/database.ts'
-import { type Examined, error, ok, type Run } from './examination.ts'
+import { type Examined, error, ok, type Run, warning } from './examination.ts'
 import { startProgress } from './progress.ts'
 
 /** Newest entries whose hashes are recomputed; all of them with --full. */
@@ -78,7 +78,7 @@ const examineEach = async (
     if (state !== 'ok') return [state, text]
     texts.push(text)
   }
-  return ok(texts.join('; ') || 'none is there')
+  return texts.length === 0 ? warning('there is no log to examine') : ok(texts.join('; '))
 }
 
 const examineTree = async (database: Database, number: number) => {
@@ -100,11 +100,13 @@ interface StoredEntry {
   readonly belongs: number | null
 }
 
+/** @param isFull whether all are looked at, and make the tree anew: the stored hashes of full tiles could go with altered entries */
 const examineEntries = async (database: Database, number: number, isFull: boolean) => {
   const log = createLog(database, number)
-  const { size } = await log.head()
+  const { size, root } = await log.head()
   const progress = isFull ? startProgress() : undefined
   let checked = 0
+  let edge: readonly Uint8Array[] = []
   try {
     for (let from = isFull ? 0 : Math.max(0, size - RECENT_ENTRIES); from < size; from += PAGE_ENTRIES) {
       const to = Math.min(from + PAGE_ENTRIES, size)
@@ -119,9 +121,10 @@ const examineEntries = async (database: Database, number: number, isFull: boolea
           `${to - from - rows.length} of the entries ${from} to ${to - 1} are missing: the database was altered; keep it as it is and restore a backup`,
         )
       const hashes = await log.hashes(rows.map(({ idx }) => ({ from: idx, to: idx + 1 })))
-      const wrong = rows.find(({ entry, leaf_hash }, i) => {
-        const hash = leafHash(entry)
-        return !equal(hash, leaf_hash) || !equal(hash, hashes[i] ?? new Uint8Array())
+      const leaves = rows.map(({ entry }) => leafHash(entry))
+      const wrong = rows.find(({ leaf_hash }, i) => {
+        const [leaf, hash] = [leaves[i] ?? new Uint8Array(), hashes[i] ?? new Uint8Array()]
+        return !equal(leaf, leaf_hash) || !equal(leaf, hash)
       })
       if (wrong)
         return error(`entry ${wrong.idx} does not have the hash that the log says: the database was altered`)
@@ -130,12 +133,17 @@ const examineEntries = async (database: Database, number: number, isFull: boolea
         return error(
           `entry ${astray.idx} is of ${astray.organisation}, which has log ${astray.belongs}: the database was altered`,
         )
+      if (isFull) ({ edge } = grow(from, edge, leaves))
       checked += rows.length
       progress?.step(`entries checked: ${to} of ${size}`)
     }
   } finally {
     progress?.end()
   }
+  if (isFull && !equal(rootOf(edge), root))
+    return error(
+      `the ${size} entries do not give the root of the log: the database was altered; keep it as it is and restore a backup`,
+    )
   return ok(`${checked} of ${size} entries have the hashes of the log${isFull ? '' : '; --full checks all'}`)
 }
 
@@ -200,9 +208,12 @@ const examineHeads = async (database: Database, { there }: Logs): Promise<Examin
   )
 }
 
-const examineCheckpoint = async (database: Database, number: number, { dataDir }: Config) => {
+const examineCheckpoint = async (
+  database: Database,
+  number: number,
+  { dataDir }: Pick<Config, 'dataDir'>,
+) => {
   const log = createLog(database, number)
-  const { size } = await log.head()
   const generation = (await readHome(database))?.generation ?? 1
   const signed = await database
     .knex<Head & { log: number }>('ledger_checkpoint')
@@ -213,6 +224,8 @@ const examineCheckpoint = async (database: Database, number: number, { dataDir }
     generation,
     number,
   ).read()
+  // Last: a server that appends and signs meanwhile is not ahead of its own log.
+  const { size } = await log.head()
   for (const [whose, known] of [
     ['the last checkpoint', signed],
     ['the high-water mark of DATA_DIR', mark],
@@ -235,19 +248,23 @@ const examineCheckpoint = async (database: Database, number: number, { dataDir }
 /** @param isFull whether the hashes of all entries are recomputed */
 export const examineLogs = async (
   database: Database,
-  config: Config,
+  config: Pick<Config, 'dataDir'>,
   isFull: boolean,
   run: Run,
 ): Promise<void> => {
-  let logs: Logs = { there: [], missing: [] }
+  let logs: Logs | undefined
   await run('logs', async () => {
     logs = await readLogs(database, config)
     return examineNumbers(logs)
   })
+  const runKnown = (what: string, examine: (known: Logs) => Promise<Examined>) =>
+    run(what, async () =>
+      logs === undefined ? warning('not examined: which logs there are could not be read') : examine(logs),
+    )
   const runEach = (what: string, examine: (log: number) => Promise<Examined>) =>
-    run(what, () => examineEach(logs, examine))
+    runKnown(what, (known) => examineEach(known, examine))
   await runEach('tree', (log) => examineTree(database, log))
   await runEach('entries', (log) => examineEntries(database, log, isFull))
   await runEach('checkpoint', (log) => examineCheckpoint(database, log, config))
-  await run('heads', () => examineHeads(database, logs))
+  await runKnown('heads', (known) => examineHeads(database, known))
 }

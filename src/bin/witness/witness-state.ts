@@ -4,7 +4,7 @@
  * @module
  */
 import { hash } from 'node:crypto'
-import { mkdir, readdir, writeFile } from 'node:fs/promises'
+import { mkdir, readdir } from 'node:fs/promises'
 import { dirname, join, resolve } from 'node:path'
 import {
   type Cosigner,
@@ -19,8 +19,13 @@ import { readIfThere, syncDirectory, writeDurably } from '../../store/durable-fi
 
 const KEYS_FILE = 'keys.json'
 const LOCK_FILE = 'witness.lock'
-/** Checkpoints of one log that were refused though it had signed them: proof against it, so they are kept. */
+/** Checkpoints of one log and one kind that were refused though it had signed them: proof against it, so they are kept. */
 const MAX_REFUSED_KEPT = 16
+/**
+ * How a signed checkpoint contradicts what was seen: with another `root` at the same size, or with no `proof` that its larger tree goes on. The
+ * second kind anybody can send, who puts a wrong proof before a checkpoint of the log: it takes no place of the first.
+ */
+export type Contradiction = 'root' | 'proof'
 const SEEN = /^(?<origin>[^\n]+)\n(?<size>\d{1,16})\n(?<root>[0-9a-f]{64})\n$/
 
 export interface WitnessState {
@@ -32,13 +37,16 @@ export interface WitnessState {
   /** The checkpoint that was cosigned last, with the cosignatures. @param originHash SHA-256 of the origin, lower-case hex */
   published(originHash: string): Promise<string | undefined>
   publish(origin: string, note: string): Promise<void>
-  /** Keeps a request that shows that a log contradicts itself; of each log the first 16. */
-  keepRefused(origin: string, request: string): Promise<void>
+  /**
+   * Keeps a request that shows how a log contradicts itself: of each log and kind the first 16, each checkpoint once. On the disk once this
+   * resolves. @param text of the checkpoint, without signatures
+   */
+  keepRefused(origin: string, kind: Contradiction, text: string, request: string): Promise<void>
   /** Lets another process use the directory. */
   release(): void
 }
 
-const hashOf = (origin: string): string => hash('sha256', origin, 'hex')
+const hashOf = (text: string): string => hash('sha256', text, 'hex')
 
 const toBase64 = (bytes: Uint8Array): string => Buffer.from(bytes).toString('base64')
 
@@ -108,10 +116,12 @@ export const openWitnessState = async (directory: string, name: string): Promise
         writeDurably(seenFile(origin), `${origin}\n${size}\n${hexOf(root)}\n`),
       published: (originHash) => readIfThere(noteFile(originHash)),
       publish: (origin, note) => writeDurably(noteFile(hashOf(origin)), note),
-      async keepRefused(origin, request) {
-        const kept = (await readdir(refused)).filter((file) => file.startsWith(hashOf(origin)))
-        if (kept.length < MAX_REFUSED_KEPT)
-          await writeFile(join(refused, `${hashOf(origin)}.${kept.length + 1}`), request, { mode: 0o600 })
+      async keepRefused(origin, kind, text, request) {
+        const start = `${hashOf(origin)}.${kind}.`
+        const name = start + hashOf(text)
+        const kept = (await readdir(refused)).filter((file) => file.startsWith(start))
+        if (!kept.includes(name) && kept.length < MAX_REFUSED_KEPT)
+          await writeDurably(join(refused, name), request)
       },
       release,
     }

@@ -9,7 +9,7 @@ import { type AddCheckpoint, readAddCheckpoint, SIZE_TYPE } from '../../protocol
 import { type ReadNote, signaturesBy, type VerifierKey } from '../../protocol/checkpoint/note.ts'
 import { signatureLine } from '../../protocol/checkpoint/signed-note.ts'
 import { verifyConsistency } from '../../protocol/merkle-proofs.ts'
-import type { WitnessState } from './witness-state.ts'
+import type { Contradiction, WitnessState } from './witness-state.ts'
 
 const TEXT = 'text/plain; charset=utf-8'
 const EMPTY_ROOT = rootOf([])
@@ -96,6 +96,16 @@ const goesOn = (
   proof: readonly Uint8Array[],
 ): boolean => verifyConsistency(seen, { size, root }, proof, nodeHash, EMPTY_ROOT)
 
+/** How a checkpoint that was refused contradicts what was seen; undefined where only the proof before it is wrong. */
+const contradictionOf = (
+  seen: { readonly size: number; readonly root: Uint8Array },
+  { size, root }: ReadNote,
+): Contradiction | undefined => {
+  if (size === seen.size) return Buffer.compare(root, seen.root) === 0 ? undefined : 'root'
+  // Every tree goes on from that of nothing.
+  return seen.size === 0 ? undefined : 'proof'
+}
+
 export const createWitness = ({ state, logs, perMinute, now, onHandled }: Options): Witness => {
   const overRate = createCounter(perMinute, now)
   let waiting = 0
@@ -123,7 +133,8 @@ export const createWitness = ({ state, logs, perMinute, now, onHandled }: Option
     if (retryAfter !== undefined) return { ...refusal(429, 'This log asks too often.'), retryAfter }
     if (oldSize !== seen.size) return { status: 409, type: SIZE_TYPE, body: `${seen.size}\n` }
     if (!goesOn(seen, checkpoint, proof)) {
-      await state.keepRefused(origin, body)
+      const kind = contradictionOf(seen, checkpoint)
+      if (kind !== undefined) await state.keepRefused(origin, kind, text, body)
       return refusal(422, 'The checkpoint does not go on from the one that was cosigned last.')
     }
     await state.remember(origin, { size, root })

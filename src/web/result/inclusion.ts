@@ -92,8 +92,8 @@ const rootWith = async (leaf: Uint8Array, index: number, size: number, nodes: No
 
 /** A published tree, from whose tiles proofs are made: each tile is asked for once. */
 export interface PublishedTree {
-  /** The root that its tiles make. @returns lower-case hex */
-  root(): Promise<string>
+  /** The root that its tiles make of the first so many leaves. @param first default: all @returns lower-case hex */
+  root(first?: number): Promise<string>
   /** The root that the tree has with this leaf hash at its place. @returns lower-case hex */
   rootWith(leafHash: string, index: number): Promise<string>
   /**
@@ -116,7 +116,7 @@ export const openTree = (
     return hexOf((await fold(peaks, nodes)) ?? (await crypto.sha256(new Uint8Array())))
   }
   return {
-    root: () => hashOf({ from: 0, to: size }),
+    root: (first = size) => hashOf({ from: 0, to: first }),
     rootWith: async (leafHash, index) => hexOf(await rootWith(fromHex(leafHash), index, size, nodes)),
     async consistency(earlier) {
       const hashes: string[] = []

@@ -4,6 +4,7 @@ import { writeFile } from 'node:fs/promises'
 import { createServer, type Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
+import { setTimeout as pause } from 'node:timers/promises'
 import { expect } from 'chai'
 import { createLogClient } from '../../../src/bin/monitor/log-client.ts'
 import { createMonitor } from '../../../src/bin/monitor/monitor.ts'
@@ -239,6 +240,60 @@ describe('a monitor of several logs', function () {
     expect(status).to.equal(1)
     expect(errors).to.include('LOG_FORKED of log 1: ').and.include('LOG_FORKED of log 2: ')
     const alerts = output.split('\n').filter((line) => line.startsWith('{'))
-    expect(alerts.map((line) => (JSON.parse(line) as { log: number }).log)).to.deep.equal([1, 2])
+    expect(alerts.map((line) => (JSON.parse(line) as { log: number }).log).sort()).to.deep.equal([1, 2])
+  })
+
+  it('tells of each entry by itself', async () => {
+    await start(1)
+    const state = join(await temporary(), 'state.json')
+    await writeFile(state, JSON.stringify(service.state()))
+    service.list(
+      0,
+      [entry(2), entry(1), entry(0)].map((listed) => ({ ...listed, entry: '{"id":"2"}' })),
+    )
+    const { status, errors, output } = await runCli([
+      ...['monitor', service.url, '--state', state, '--once', '--api-key', 'key', '--alert', 'cat; echo'],
+    ])
+    expect(status, errors).to.equal(1)
+    const alerts = output.split('\n').filter((line) => line.startsWith('{'))
+    const told = alerts.map((line) => JSON.parse(line) as { code: string; index: number })
+    expect(told.map(({ code, index }) => `${code} ${index}`)).to.deep.equal([
+      ...['ENTRY_CHANGED 2', 'ENTRY_CHANGED 1', 'ENTRY_CHANGED 0'],
+    ])
+  })
+
+  it('tells what it finds while another log lets it wait', async () => {
+    await start(3)
+    expect(await look()).to.deep.equal([])
+    service.answers.set('/log/1/head', 429)
+    service.of(2).leaves[4] = leafHash(Buffer.of(1))
+    const told: string[] = []
+    const { findings } = await monitor()(({ code, log }) => void told.push(`${code} ${log}`))
+    expect(told).to.deep.equal(['LOG_FORKED 2', 'UNREACHABLE 1'])
+    expect(findings.map(({ log }) => log)).to.deep.equal([1, 2])
+  })
+
+  it('forgets nothing of a log that it looks at together with others', async () => {
+    await start(6)
+    const slow = createMonitor({
+      ...{ log: createLogClient(service.url), policy: undefined, apiKey: undefined, state: service.state() },
+      async remember(next) {
+        await pause(20)
+        service.setState(next)
+      },
+    })
+    expect((await slow()).findings).to.deep.equal([])
+    const { newest, logs = {} } = service.state()
+    expect(newest?.size).to.equal(8)
+    expect(Object.values(logs).map((log) => log.newest?.size)).to.deep.equal([10, 10, 10, 10, 10])
+    expect(Object.values(logs).map((log) => log.awaited?.size)).to.deep.equal([10, 10, 10, 10, 10])
+  })
+
+  it('gives up a list of entries that are all wrong', async () => {
+    await start(1)
+    service.of(0).leaves = service.of(0).log.beside(1, ENTRIES).leaves.slice()
+    const entries = Array.from({ length: ENTRIES }, (_, i) => entry(ENTRIES - 1 - i))
+    service.list(0, entries)
+    expect(await look('key')).to.deep.equal(Array.from({ length: 100 }, () => 'ENTRY_NOT_IN_LOG 0'))
   })
 })

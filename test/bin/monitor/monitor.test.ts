@@ -6,6 +6,7 @@ import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
 import { expect } from 'chai'
 import { createLogClient, UnreachableLog } from '../../../src/bin/monitor/log-client.ts'
+import { createLogMonitor } from '../../../src/bin/monitor/log-monitor.ts'
 import { createMonitor } from '../../../src/bin/monitor/monitor.ts'
 import { readState, writeState } from '../../../src/bin/monitor/monitor-state.ts'
 import type { AuditPage } from '../../../src/domain/audit/schemas.ts'
@@ -96,12 +97,18 @@ describe('npx assay monitor', function () {
     expect(await look()).to.deep.equal(['LOG_INCONSISTENT'])
     // Tiles of another tree than the one that is signed prove nothing, however well they fit what was seen.
     served.leaves = log.leaves
-    expect(await look()).to.deep.equal(['LOG_INCONSISTENT'])
+    expect(await look()).to.deep.equal(['TILES_INVALID'])
+    served.note = log.note(640)
+    served.leaves = rewritten
+    expect(await look(), 'nor do those of a log that does go on').to.deep.equal(['TILES_INVALID'])
+    served.leaves = log.leaves
+    served.note = log.note(200, { leaves: rewritten })
+    expect(await look(), 'an older tree that is none of the log’s').to.deep.equal(['LOG_INCONSISTENT'])
     served.leaves = log.leaves.slice(0, 200)
     served.note = log.note(200)
     expect(await look()).to.deep.equal(['LOG_SHRANK'])
     served.leaves = rewritten
-    expect(await look()).to.deep.equal(['LOG_SHRANK'])
+    expect(await look()).to.deep.equal(['TILES_INVALID'])
     served.leaves = log.leaves
     const [text = '', classical = '', postQuantum = ''] = log.note(400).split(/(?=— )/)
     for (const [note, code] of [
@@ -133,7 +140,7 @@ describe('npx assay monitor', function () {
     })
     await new Promise<void>((resolve) => forged.listen(0, '127.0.0.1', resolve))
     const { port } = forged.address() as AddressInfo
-    expect(await look(undefined, `http://127.0.0.1:${port}`)).to.deep.equal(['LOG_INCONSISTENT'])
+    expect(await look(undefined, `http://127.0.0.1:${port}`)).to.deep.equal(['TILES_INVALID'])
     forged.close()
     forged.closeAllConnections()
   })
@@ -149,6 +156,134 @@ describe('npx assay monitor', function () {
     expect(await look(policy)).to.deep.equal([])
     await writeFile(file, createTestLog('log.example', 1).keys.join('\n'))
     expect((await run('--keys', file)).errors).to.include('CHECKPOINT_UNSIGNED')
+  })
+
+  it('follows no log whose signatures it could not all check, and says which keys are wrong', async () => {
+    const [ed25519 = '', mlDsa44 = ''] = log.keys
+    const file = join(await temporary(), 'keys.txt')
+    const first = await kept()
+    for (const [keys, why] of [
+      ['<html>busy</html>\n', 'Line 1 of'],
+      ['{"error":{"code":"busy"}}', 'Line 1 of'],
+      [`${ed25519}\n${mlDsa44.slice(0, -8)}\n`, 'Line 2 of'],
+      [`${ed25519}\n`, 'no ML-DSA-44 key'],
+      [`# ours\n\n${mlDsa44}\n`, 'no Ed25519 key'],
+      ['', 'no Ed25519 key'],
+    ] as const) {
+      await writeFile(file, keys)
+      const given = await run('--keys', file)
+      expect([given.status, given.errors.includes(file)], keys).to.deep.equal([2, true])
+      expect(given.errors).to.include(why)
+      await writeState(state, { ...first, keys })
+      const known = await run()
+      expect([known.status, known.errors.includes(state)], keys).to.deep.equal([2, true])
+      await rm(state)
+      served.keys = keys
+      const fetched = await run()
+      expect([fetched.status, fetched.errors.includes(`${url}/checkpoint/keys`)], keys).to.deep.equal([
+        2,
+        true,
+      ])
+      expect(await readState(state), 'nothing is kept').to.equal(undefined)
+    }
+    await writeFile(file, `# ours\r\n${ed25519}\r\n\r\n ${mlDsa44}\r\n`)
+    const { status, errors } = await run('--keys', file)
+    expect(status, errors).to.equal(0)
+    served.note = log.note(300).replace(/— .*\n$/, '')
+    expect((await run('--keys', file)).errors).to.include('COSIGNATURE_MISSING')
+  })
+
+  it('keeps its state to itself, and ends where it can’t be written', async () => {
+    const folder = await temporary()
+    const own = join(folder, 'state.json')
+    await writeState(own, await kept())
+    const args = ['monitor', url, '--state', own, '--interval', '1', '--metrics', '0']
+    const monitor = startCommand(process.execPath, [CLI, ...args])
+    try {
+      await monitor.line(/300 entries/)
+      const second = await runCli(['monitor', url, '--state', own, '--once'])
+      expect(second.status).to.equal(2)
+      expect(second.errors).to.include(`${own} is in use by process ${monitor.child.pid}`)
+      await rm(folder, { recursive: true })
+      served.note = log.note(301)
+      expect(await monitor.ended()).to.equal(2)
+      expect(monitor.errors()).to.include('ENOENT')
+    } finally {
+      await monitor.kill()
+    }
+    expect((await run()).status, 'after the end of one').to.equal(0)
+    expect((await run()).status, 'and of another').to.equal(0)
+  })
+
+  it('holds checkpoints that come at once against each other', async () => {
+    const { keys, newest: first } = await kept()
+    const monitor = createLogMonitor({
+      log: createLogClient(url),
+      state: { origin: log.origin, keys, newest: first, newestEntry: null },
+      remember: async () => undefined,
+    })
+    const other = [...log.leaves.slice(0, 300), leafHash(Buffer.of(1))]
+    const notes = [log.note(301), log.note(301, { leaves: other })]
+    const found = await Promise.all(notes.map((note) => monitor.observe(note, undefined)))
+    expect(found.map((one) => one?.code)).to.deep.equal([undefined, 'LOG_FORKED'])
+  })
+
+  it('hands out what was signed where no tiles tell whether it goes on', async () => {
+    served.note = log.note(600)
+    served.leaves = log.leaves.slice(0, 100)
+    const { errors, status } = await run()
+    expect(status).to.equal(2)
+    const roots = [log.note(300), served.note].map((note) => note.split('\n')[2] ?? '')
+    for (const root of roots) expect(errors).to.include(root)
+    // Also at a first look, after which it is not told yet that the log does not answer.
+    const monitor = startCommand(process.execPath, [CLI, 'monitor', url, '--state', state])
+    try {
+      await eventually('both are printed', async () => roots.every((root) => monitor.errors().includes(root)))
+    } finally {
+      await monitor.kill()
+    }
+  })
+
+  it('waits for a log that is asked too often no longer than its time', async () => {
+    const busy = createServer((_, response) => {
+      response.writeHead(429, { 'Retry-After': '60' }).end()
+    })
+    await new Promise<void>((resolve) => busy.listen(0, '127.0.0.1', resolve))
+    const { port } = busy.address() as AddressInfo
+    const begun = performance.now()
+    const client = createLogClient(`http://127.0.0.1:${port}`, 0, { until: AbortSignal.timeout(300) })
+    // Its timer alone keeps no process alive.
+    const alive = setTimeout(() => undefined, 10_000)
+    expect(await rejection(client.checkpoint())).to.be.instanceOf(UnreachableLog)
+    expect(performance.now() - begun).to.be.below(5_000)
+    expect(await rejection(client.keys()), 'nothing more is asked').to.be.instanceOf(UnreachableLog)
+    clearTimeout(alive)
+    busy.close()
+    busy.closeAllConnections()
+  })
+
+  it('ends when it is told to, in the middle of a look, and claims nothing', async () => {
+    let isAsked = false
+    const busy = createServer((_, response) => {
+      isAsked = true
+      response.writeHead(429, { 'Retry-After': '60' }).end()
+    })
+    await new Promise<void>((resolve) => busy.listen(0, '127.0.0.1', resolve))
+    const { port } = busy.address() as AddressInfo
+    const args = ['monitor', `http://127.0.0.1:${port}`, '--state', state]
+    const monitor = startCommand(process.execPath, [CLI, ...args])
+    try {
+      await eventually('it looks', () => isAsked)
+      const begun = performance.now()
+      monitor.child.kill('SIGTERM')
+      expect(await monitor.ended()).to.equal(2)
+      expect(performance.now() - begun).to.be.below(10_000)
+      expect(monitor.errors()).to.equal('')
+    } finally {
+      await monitor.kill()
+      busy.close()
+      busy.closeAllConnections()
+    }
   })
 
   it('can’t say anything of a log that does not answer, or with a state that is damaged', async () => {
@@ -183,10 +318,15 @@ describe('npx assay monitor', function () {
         { entries: [{ ...entry, entry: {} }] },
         { nextCursor: { toString: 1 } },
         { nextCursor: undefined },
+        { nextCursor: 'next' },
+        { nextCursor: '\ud800' },
+        { entries: Array.from({ length: 1001 }, (_, i) => ({ ...entry, index: 2000 - i })) },
       ])
         expect(await rejection(entriesOf(answer)), JSON.stringify(answer)).to.be.instanceOf(UnreachableLog)
-      for (const entries of [[entry], [entry, entry], [{ ...entry, index: -1 }]]) {
-        service.on('/api/audit', json({ ...page, entries, nextCursor: 'next' }))
+      // Not yet under the checkpoint, so that it is not looked for.
+      const later = { ...entry, index: 400 }
+      for (const entries of [[later], [later, later], [{ ...later, index: -1 }]]) {
+        service.on('/api/audit', json({ ...page, entries, nextCursor: '400' }))
         const round = createMonitor({
           log: { ...createLogClient(url), entries: createLogClient(service.url).entries },
           policy: undefined,
@@ -278,6 +418,7 @@ describe('npx assay monitor', function () {
       [{}, []],
       [{ entry: '{"id":"2"}' }, ['ENTRY_CHANGED']],
       [{ index: 8 }, ['ENTRY_NOT_IN_LOG']],
+      [{ entry: null }, ['ENTRY_HIDDEN']],
     ] as const) {
       const client = createLogClient(url)
       const round = createMonitor({

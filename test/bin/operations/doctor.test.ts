@@ -74,11 +74,12 @@ describe('npx assay doctor', function () {
     const noRedis = await statesOf({ REDIS_URL: 'redis://127.0.0.1:1' })
     expect([noRedis.status, noRedis.text.includes('redis: does not answer')]).to.deep.equal([0, true])
 
-    const change = async (...statements: string[]): Promise<void> => {
-      const database = await openDatabase({ dataDir: env.DATA_DIR, databaseUrl: scratch?.url })
+    const changeAs = async (migrate: boolean | 'any', ...statements: string[]): Promise<void> => {
+      const database = await openDatabase({ dataDir: env.DATA_DIR, databaseUrl: scratch?.url, migrate })
       for (const statement of statements) await database.knex.raw(statement)
       await database.close()
     }
+    const change = (...statements: string[]) => changeAs(true, ...statements)
     const [home, away] = ['UPDATE organisations SET log = 0', 'UPDATE organisations SET log = 1']
     await change(away)
     expect((await statesOf()).text).to.match(/entries: entry \d+ is of org_\w+, which has log 1/)
@@ -101,6 +102,17 @@ describe('npx assay doctor', function () {
       "DELETE FROM migrations WHERE name LIKE '%-nothing'",
     )
     expect((await statesOf()).text).to.include('home: the database was restored from a copy')
+    await changeAs('any', "DELETE FROM migrations WHERE name LIKE '0027-%'")
+    const older = await statesOf({ MASTER_KEY: 'ab'.repeat(32) })
+    expect(older.status).to.equal(1)
+    expect(older.text)
+      .to.include('schema: lacks 0027-')
+      .and.to.include('key: MASTER_KEY does not open')
+      .and.to.include('home: the database was restored from a copy')
+    for (const what of ['logs', 'tree', 'entries', 'checkpoint', 'heads', 'clock'])
+      expect(older.text).to.include(`${what}: not examined before`)
+    await changeAs('any', 'ALTER TABLE ledger_home RENAME TO ledger_gone')
+    expect((await statesOf()).text).to.include('home: not examined before')
     if (scratch === undefined) {
       rmSync(join(env.DATA_DIR, 'database', 'assay-ready'))
       expect((await statesOf()).text).to.include('database is incomplete')

@@ -20,6 +20,12 @@ describe('npx assay witness', function () {
   let witness: WitnessProcess
   const others: WitnessProcess[] = []
   const start = (...args: string[]) => startWitness(NAME, directory, logs, ...args)
+  /** Requests that it kept. */
+  const refused = async (): Promise<string[]> => {
+    const folder = join(directory, 'refused')
+    const read = (await readdir(folder)).map((file) => readFile(join(folder, file), 'utf8'))
+    return (await Promise.all(read)).sort()
+  }
   const published = async (): Promise<Response> => fetch(`${witness.url}/${hashOf(log.origin)}/checkpoint`)
 
   beforeEach(async () => {
@@ -81,8 +87,10 @@ describe('npx assay witness', function () {
     // Another tree of the same size, and one that goes on from it.
     const same = fork(20)
     expect((await post(witness.url, addBody(20, [], same))).status).to.equal(422)
-    for (const proof of [log.proof(20, 28), [], log.proof(20, 28).toReversed()])
-      expect((await post(witness.url, addBody(20, proof, fork(28)))).status).to.equal(422)
+    const larger = [log.proof(20, 28), [], log.proof(20, 28).toReversed()].map((proof) =>
+      addBody(20, proof, fork(28)),
+    )
+    for (const body of larger) expect((await post(witness.url, body)).status).to.equal(422)
     // A smaller tree, whichever size it is said to go on from.
     expect((await post(witness.url, addBody(20, [], log.note(19)))).status).to.equal(400)
     expect((await post(witness.url, addBody(19, [], log.note(19)))).status).to.equal(409)
@@ -91,11 +99,26 @@ describe('npx assay witness', function () {
     expect(seen)
       .to.include('\n20\n')
       .and.not.include(rootOf(forked.slice(0, 20)).toString('base64'))
-    const kept = await readdir(join(directory, 'refused'))
-    expect(kept).to.have.length(4)
-    const texts = await Promise.all(kept.map((file) => readFile(join(directory, 'refused', file), 'utf8')))
-    expect(texts.filter((text) => text.includes(same))).to.have.length(1)
+    // Each once, whatever proof stood before it.
+    expect(await refused()).to.have.members([addBody(20, [], same), larger[0]])
     expect((await show(witness.url, log, 20, 21)).status).to.equal(200)
+  })
+
+  it('keeps proof of a fork however many requests prove nothing, or little', async () => {
+    const junk = [leafHash(Buffer.of(1))]
+    expect((await post(witness.url, addBody(0, junk, log.note(3)))).status).to.equal(422)
+    await show(witness.url, log, 0, 3)
+    expect((await post(witness.url, addBody(3, junk, log.note(3)))).status).to.equal(422)
+    expect(await refused(), 'nothing was contradicted').to.deep.equal([])
+    for (let size = 4; size < 4 + 20; size++)
+      expect((await post(witness.url, addBody(3, junk, log.note(size)))).status).to.equal(422)
+    expect(await refused()).to.have.length(16)
+    const fork = addBody(3, [], log.note(3, { root: leafHash(Buffer.of(2)) }))
+    expect((await post(witness.url, fork)).status).to.equal(422)
+    expect(await refused())
+      .to.have.length(17)
+      .and.to.include(fork)
+    expect((await show(witness.url, log, 3, 4)).status).to.equal(200)
   })
 
   it('answers each fault of a request as the specification says', async () => {
