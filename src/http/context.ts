@@ -15,7 +15,7 @@ export interface HttpState {
   route?: Pick<Route, 'path' | 'cost'>
   /** Set once the caller is known. */
   organisation?: string
-  /** Whose turn it took: an organisation, or an address. Set once it is worked on. */
+  /** Whose turn it takes: an organisation, or an address. Set once its credential is known to be good. */
   owner?: string
   /** Whoever asks, set with `organisation`. */
   credential?: Credential

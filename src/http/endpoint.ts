@@ -218,6 +218,9 @@ export const compileEndpoint = <S>(route: Route<S>, kit: EndpointKit<S>): Endpoi
     for (const [name, value] of fixedHeaders) ctx.res.setHeader(name, value)
     const first = await authenticate(ctx)
     const lookedAt = performance.now()
+    const organisation = payerOf(first)
+    const owner = organisation ?? addressOwner(ctx.state.ip)
+    ctx.state.owner = owner
     // Before there is a place, so that a client that sends slowly holds none.
     const raw = await body.read(ctx)
     /** Whoever sent slowly, or waited for a place, may have lost what they came with. */
@@ -225,10 +228,7 @@ export const compileEndpoint = <S>(route: Route<S>, kit: EndpointKit<S>): Endpoi
       const isFresh = performance.now() - lookedAt <= FRESH_MS
       return work(ctx, pathParams, isFresh ? first : await lookAgain(ctx), raw)
     }
-    const organisation = payerOf(first)
-    const owner = organisation ?? addressOwner(ctx.state.ip)
     if (queued && !admission.take(owner)) await admission.wait(owner, ctx.res, raw.length)
-    ctx.state.owner = owner
     // Nobody gives way to strangers.
     const isGivenWay = proves && organisation !== undefined
     if (isGivenWay) giveWay.proofAsked(owner)

@@ -71,7 +71,7 @@ interface Around {
   readonly clock: Clock
   readonly logger: Logger
   readonly observeRequest: (method: string, route: string, status: number, seconds: number) => void
-  /** Called for each request that was handled, with whose turn it took; must not throw. */
+  /** Called for each request that was handled, with whose turn it took, if it got so far; must not throw. */
   readonly onEnded: (owner: string | undefined, points: number) => void
   /** What stands in the paths of routes; anything else is masked in the log. */
   readonly fixedSegments: ReadonlySet<string>

@@ -134,15 +134,17 @@ describe('who gives way', () => {
     expect(server.holds('noisy')).to.equal(false)
   })
 
-  it('has few places for a second after somebody who takes little asked for a proof, also of idle threads', () => {
+  it('has few places for a second after a proof of somebody who takes little was waited for, also of idle threads', () => {
     const server = besideBusy(200, 3)
     expect(server.slows('noisy')).to.equal(false)
     server.threadWorked('prover', 1000)
-    server.proofAsked('prover')
-    server.proofAnswered('prover')
+    server.proofQueued('prover')
     expect(server.slows('noisy')).to.equal(false)
+    // Whoever asks may be refused, or have had the answer before.
     server.proofAsked('quiet')
     server.proofAnswered('quiet')
+    expect(server.slows('noisy')).to.equal(false)
+    server.proofQueued('quiet')
     for (const [owner, isSlow] of [
       ['noisy', true],
       ['quiet', false],
@@ -170,8 +172,12 @@ describe('who gives way', () => {
     expect([server.lookAgain(look), server.lookAgain(look)]).to.deep.equal([true, true])
     await eventually('it looked', () => looked > 0)
     expect(looked).to.equal(1)
+    expect(server.lookAgain(look)).to.equal(true)
     server.wait(100)
     server.proofAnswered('quiet')
+    await new Promise((resolve) => setImmediate(resolve))
+    // At once.
+    expect(looked).to.equal(2)
     // Although nobody asked again whether it is held.
     expect(server.lookAgain(look)).to.equal(false)
     server.wait(100)
@@ -201,6 +207,8 @@ describe('who gives way', () => {
       for (let i = 0; at < totalMs; i++) {
         const gap = gaps[i % gaps.length] ?? 1
         const isHeld = server.holds('noisy')
+        // Who is free has all places, or both together would leave less than half.
+        if (at > 2 * MOST_HELD_MS && !isHeld) expect(server.slows('noisy')).to.equal(false)
         if (!isHeld) server.answer('noisy', 2 * Math.ceil(gap))
         atOnce = isHeld ? atOnce + gap : 0
         held += isHeld ? gap : 0

@@ -8,8 +8,8 @@ import { join } from 'node:path'
 
 export const RESULTS_FILE = join(import.meta.dirname, '../../../bench/results.json')
 
-/** Subjects that take an hour, and are no claim of speed: docs/reliability.md has what they found. */
-const BY_NAME: readonly string[] = ['soak']
+/** Subjects that take long or need more than the others, and are no claim of speed: docs/reliability.md has what they found. */
+const BY_NAME: readonly string[] = ['soak', 'neighbours']
 /** Whether a subject is measured only where it is named. */
 export const isByName = (subject: string): boolean => BY_NAME.includes(subject)
 

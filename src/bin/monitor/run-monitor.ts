@@ -190,18 +190,18 @@ const lookAgain = async (
   let size = -1
   do {
     const round = await look((finding) => {
-      if (stopping.aborted && finding.code === 'UNREACHABLE') return
+      // What was given up tells nothing of the log, but of what it had signed.
+      if (stopping.aborted && finding.code === 'UNREACHABLE' && finding.checkpoints.length === 0) return
       measures.found(finding.code)
       teller.tell(finding)
     }).finally(teller.endLook)
-    // What was given up tells nothing of the log.
     const told = round.findings.filter(({ code }) => !(stopping.aborted && code === 'UNREACHABLE'))
     measures.looked(round)
     if (!stopping.aborted && round.size !== undefined && round.size !== size && told.length === 0) {
       size = round.size
       console.log(`${new Date().toISOString()} ${origin}: ${size} entries, as they should be`)
     }
-    found.delete('UNREACHABLE')
+    if (!stopping.aborted) found.delete('UNREACHABLE')
     for (const { code } of told) found.add(code)
     if (once) break
     await pause(interval * 1000, undefined, { signal: stopping }).catch(() => undefined)

@@ -91,7 +91,7 @@ export interface ProverOptions {
   readonly pool: WorkerPool
   readonly limits?: Readonly<Record<Tier, TierLimits>>
   /** Whose proofs are made after others', and given up for them. */
-  readonly giveWay?: Pick<GiveWay, 'threadWorked' | 'holds'>
+  readonly giveWay?: Pick<GiveWay, 'proofQueued' | 'threadWorked' | 'holds'>
   /** How long a proof may have to wait while several owners wait, in seconds. */
   readonly sharedWaitSeconds?: number
   /** Most memory for the tables of one circuit in one thread that are made in the background; none where absent. */
@@ -209,6 +209,7 @@ export const createProver = ({
         else if (isFull(tier, owner)) {
           reject(new AppError('prover_overloaded', { retryAfter: secondsUntilMade(tier, owner) }))
         } else {
+          if (tier === 'paying') giveWay.proofQueued(owner)
           tiers[tier].add(owner, { tier, owner, circuitId, input, wasGivenUp: false, resolve, reject })
           wake()
           const waits = tiers[tier].sizeOf(owner) > 0

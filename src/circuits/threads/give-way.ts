@@ -2,7 +2,8 @@
  * Who gives way. Threads that make proofs share the processors with the event loop, so an organisation that keeps a server busy makes the
  * proofs of all others slower, however fairly they take turns. So while the threads are busy with proofs of others, whoever takes more than
  * half of the event loop is held: no queued request of it is begun, none of its proofs is verified, and of proofs that wait others'
- * go first; for half of the time at most. Node only.
+ * go first; for half of the time at most. What somebody takes is told by points of requests, which cost what they cost and not what they took, so
+ * whose many requests are light beside others' few heavy ones may be held as well. Node only.
  * @module
  */
 import { performance } from 'node:perf_hooks'
@@ -11,8 +12,8 @@ import { performance } from 'node:perf_hooks'
 const WINDOW_MS = 500
 /** Of the event loop's time, or that of the threads: more than this is much. */
 const MUCH = 0.5
-/** Fewer requests than this lately keep no server busy. */
-const MANY_REQUESTS = 64
+/** Fewer points than this lately keep no server busy. */
+const MANY_POINTS = 64
 /** How long somebody is held without a pause, after which all are free for as long: shorter than a client waits, longer than several proofs take. */
 const MOST_HELD_MS = 500
 /** How long whoever has asked for a proof is taken to be there. */
@@ -30,7 +31,9 @@ export interface GiveWay {
   requestEnded(owner: string | undefined, points: number): void
   /** Notes a request that waits for a proof, to which others are to give way. */
   proofAsked(owner: string): void
-  /** Notes that it was answered. */
+  /** Notes that a proof of this owner waits for a thread. */
+  proofQueued(owner: string): void
+  /** Notes that a request that waited for a proof was answered. */
   proofAnswered(owner: string): void
   /** Notes for how long a thread made proofs for this owner. */
   threadWorked(owner: string, milliseconds: number): void
@@ -60,6 +63,7 @@ export interface GiveWayOptions {
 export const NOBODY_GIVES_WAY: GiveWay = {
   requestEnded: () => undefined,
   proofAsked: () => undefined,
+  proofQueued: () => undefined,
   proofAnswered: () => undefined,
   threadWorked: () => undefined,
   slows: () => false,
@@ -125,8 +129,8 @@ export const createGiveWay = ({
   const allowance = createAllowance()
   /** How many requests of each owner wait for a proof. */
   const proofs = new Map<string, number>()
-  /** When somebody who takes little asked for a proof last. */
-  let askedAt = Number.NEGATIVE_INFINITY
+  /** When a proof of somebody who takes little was begun to be waited for last. */
+  let queuedAt = Number.NEGATIVE_INFINITY
   let windowAt = now()
   /** How busy the event loop was in the last two windows that have ended. */
   let [loopBefore, loopLatest] = [0, 0]
@@ -135,6 +139,11 @@ export const createGiveWay = ({
   let lookedAt = windowAt
   const toCall = new Set<() => void>()
 
+  const callAll = (): void => {
+    const calls = [...toCall]
+    toCall.clear()
+    for (const call of calls) call()
+  }
   const endWindows = (ended: number): void => {
     const use = loopUse()
     // After two, nothing is lately any more.
@@ -154,7 +163,7 @@ export const createGiveWay = ({
     if (ended > 0) endWindows(ended)
   }
   const keepsLoopBusy = (owner: string): boolean =>
-    requests.of(owner) >= MANY_REQUESTS &&
+    requests.of(owner) >= MANY_POINTS &&
     Math.max(loopBefore, loopLatest) * requests.of(owner) > MUCH * requests.all()
   const keepsThreadsBusy = (owner: string): boolean =>
     threadMs.of(owner) > MUCH * threads * (WINDOW_MS + lookedAt - windowAt)
@@ -177,15 +186,20 @@ export const createGiveWay = ({
     proofAsked(owner) {
       look()
       proofs.set(owner, (proofs.get(owner) ?? 0) + 1)
-      if (takesLittle(owner)) askedAt = lookedAt
+    },
+    proofQueued(owner) {
+      look()
+      if (takesLittle(owner)) queuedAt = lookedAt
     },
     proofAnswered(owner) {
       look()
       const left = (proofs.get(owner) ?? 0) - 1
       if (left > 0) proofs.set(owner, left)
       else proofs.delete(owner)
-      // Whoever is held may be gone, and not ask again.
-      isHolding &&= areThreadsBusy()
+      if (!isHolding || areThreadsBusy()) return
+      isHolding = false
+      // What was held goes on, or it would wait in time that counts as free.
+      setImmediate(callAll)
     },
     threadWorked(owner, milliseconds) {
       look()
@@ -193,7 +207,7 @@ export const createGiveWay = ({
     },
     slows(owner) {
       look()
-      return lookedAt - askedAt < PRESENCE_MS && keepsLoopBusy(owner)
+      return allowance.mayHold() && lookedAt - queuedAt < PRESENCE_MS && keepsLoopBusy(owner)
     },
     holds(owner) {
       if (proofs.size === 0) return false
@@ -204,12 +218,7 @@ export const createGiveWay = ({
     },
     lookAgain(run) {
       if (!isHolding) return false
-      if (toCall.size === 0)
-        setTimeout(() => {
-          const calls = [...toCall]
-          toCall.clear()
-          for (const call of calls) call()
-        }, LOOK_MS).unref()
+      if (toCall.size === 0) setTimeout(callAll, LOOK_MS).unref()
       toCall.add(run)
       return true
     },

@@ -100,14 +100,21 @@ export const createVerifier = ({
 
   /** The proof whose turn it is, and others of its circuit; alone where its owner spoilt a batch. */
   const nextBatch = (): Waiting[] => {
-    const first = queue.take((owner) => !giveWay.holds(owner))
+    /** Each owner is asked about once, of whom hundreds of proofs may wait. */
+    const held = new Map<string, boolean>()
+    const isHeld = (owner: string): boolean => {
+      const known = held.get(owner) ?? giveWay.holds(owner)
+      held.set(owner, known)
+      return known
+    }
+    const first = queue.take((owner) => !isHeld(owner))
     if (first === undefined) {
       if (queue.size() > 0) giveWay.lookAgain(wake)
       return []
     }
     if (spoilers.has(first.owner)) return [first]
     const fits = ({ circuitId, owner }: Waiting) =>
-      circuitId === first.circuitId && !spoilers.has(owner) && !giveWay.holds(owner)
+      circuitId === first.circuitId && !spoilers.has(owner) && !isHeld(owner)
     return [first, ...queue.takeFitting(BATCH_PROOFS - 1, fits)]
   }
 
