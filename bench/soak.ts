@@ -41,7 +41,7 @@ const WARM_SHARE = 0.2
 /** Of what was not answered with success. */
 const MAX_TOLD = 20
 const CONNECTIONS = 1000
-/** Open from the beginning of the soak, or each moment that is slower than all before would add handles that are the load's own. */
+/** Of the soak, all open from its beginning to its end, or what the load opens and what the server closes would count as the server's handles. */
 const SOAK_CONNECTIONS = 64
 /** More than a window of the limits. */
 const OVERLOAD_MS = 75_000
@@ -176,7 +176,7 @@ const soak = async (
   const clock = performance.now()
   const answers = await runOpenLoad({
     port,
-    connections: CONNECTIONS,
+    connections: SOAK_CONNECTIONS,
     opened: SOAK_CONNECTIONS,
     rate,
     milliseconds: MINUTES * MINUTE_SECONDS * 1000,

@@ -122,7 +122,8 @@ export const runOpenLoad = async ({
     return socket
   }
   const ask = (one: Due): void => {
-    const socket = free.pop()
+    // Each has its turn, so that a server closes none for being idle.
+    const socket = free.shift()
     if (socket) send(socket, one)
     else if (open.size < connections) send(connectOne(), one)
     else waiting.push(one)
