@@ -3,7 +3,8 @@
  * constant global, so no address is written twice. Nothing is allocated after start.
  *
  * Invariant: INPUT is zero between calls. Every function wipes what it was given there, so that card tokens and keys
- * do not linger, and so that padding can rely on zeros.
+ * do not linger, and so that padding can rely on zeros. Batches are not for secrets: the last four messages of one can be
+ * recovered from the words that were hashed.
  * @module
  */
 

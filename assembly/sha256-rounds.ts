@@ -32,7 +32,7 @@ const PADDING: usize = memory.data<u32>([
   0xc39c91f2, 0x9eccabbd, 0xb5c9a0e6, 0x532fb63c, 0xd2c741c6, 0x07237ea3, 0xa4954b68, 0x4c191d76,
 ], 64)
 
-/** K[t] + W[t] of sixteen rounds. A block can be recovered from it, so it is wiped after keys. */
+/** K[t] + W[t] of sixteen rounds. A block can be recovered from it, so it is wiped after keys and messages. */
 export const SCHEDULE: usize = memory.data(64, 64)
 
 /** Sixteen message words of four messages, one vector a word. */

@@ -3,7 +3,7 @@
  * @module
  */
 import { INPUT, OUTPUT, wipe } from './memory'
-import { compress, compress4, compressPadding, compressPadding4, WORDS4 } from './sha256-rounds'
+import { compress, compress4, compressPadding, compressPadding4, SCHEDULE, WORDS4 } from './sha256-rounds'
 import { bigEndian } from './sha256-steps'
 
 /** Eight words of the message in progress. */
@@ -52,7 +52,7 @@ export function finish(state: usize, message: usize, length: usize, before: usiz
   wipe(message, blocks << 6)
 }
 
-/** SHA-256 of the `length` bytes at INPUT, at most INPUT_BYTES, to OUTPUT; wipes INPUT. */
+/** SHA-256 of the `length` bytes at INPUT, at most INPUT_BYTES, to OUTPUT; wipes every trace of them. */
 export function sha256(length: usize): void {
   initialise(STATE)
   if (length == 64) {
@@ -62,6 +62,7 @@ export function sha256(length: usize): void {
   } else {
     finish(STATE, INPUT, length, 0)
   }
+  wipe(SCHEDULE, 64)
   storeDigest(OUTPUT, STATE)
 }
 
@@ -76,9 +77,10 @@ export function sha256Update(blocks: i32): void {
   wipe(INPUT, <usize>blocks << 6)
 }
 
-/** Ends with the last `length` bytes at INPUT, after `before` bytes; digest to OUTPUT. */
+/** Ends with the last `length` bytes at INPUT, after `before` bytes; digest to OUTPUT; wipes every trace of the message. */
 export function sha256End(length: usize, before: usize): void {
   finish(STATE, INPUT, length, before)
+  wipe(SCHEDULE, 64)
   storeDigest(OUTPUT, STATE)
 }
 

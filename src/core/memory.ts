@@ -18,7 +18,7 @@ export interface Regions {
   /** A zeroed region. @throws RangeError when the memory can't grow that far (4 GiB, or what the device has) */
   take(bytes: number): number
   giveBack(address: number, bytes: number): void
-  /** Grows the memory at once for regions of so many bytes together. @throws RangeError as {@link take} */
+  /** Grows the memory at once for regions of so many bytes together: taking these can't fail. @throws RangeError as {@link take} */
   reserve(bytes: number): void
 }
 

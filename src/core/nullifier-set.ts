@@ -35,7 +35,11 @@ export interface NullifierSet {
   add(entry: Uint8Array): boolean
   /** Looks up many fragments that stand one after another. @returns one byte each, 1 when present */
   hasBatch(entries: Uint8Array): Uint8Array
-  /** Adds many fragments that stand one after another. @returns one byte each, 1 when added, 0 when it was there */
+  /**
+   * Adds many fragments that stand one after another.
+   * @returns one byte each, 1 when added, 0 when it was there
+   * @throws RangeError as {@link add}; out of memory, those before the one that found no room are added
+   */
   addBatch(entries: Uint8Array): Uint8Array
   /** Entries held. */
   readonly size: number
@@ -96,6 +100,8 @@ const createShards = (instance: CoreInstance) => {
       const { first, depth, address } = shard
       if (buckets > SHARD_SPLIT_BUCKETS && depth < layout.SET_DIRECTORY_BITS) {
         const half = Math.ceil(buckets / 2)
+        // Throws here or not at all: one empty half in the directory would hide what the old shard has of it.
+        regions.reserve(2 * bytesOf(half))
         place({ first, depth: depth + 1, buckets: half })
         place({ first: first + (directoryEntries >> (depth + 1)), depth: depth + 1, buckets: half })
       } else {
@@ -143,19 +149,28 @@ const createSet = (instance: CoreInstance, shards: Shards): NullifierSet => {
       const count = Math.min(layout.SET_PIECE_ENTRIES, total - from)
       const piece = entries.subarray(from * NULLIFIER_ENTRY_BYTES, (from + count) * NULLIFIER_ENTRY_BYTES)
       new Uint8Array(memory.buffer).set(piece, layout.INPUT)
-      run(count)
-      // The buffer is another one when the set has grown meanwhile.
-      results.set(new Uint8Array(memory.buffer, layout.OUTPUT, count), from)
-      new Uint8Array(memory.buffer, layout.INPUT, piece.length).fill(0)
+      try {
+        run(count)
+        // The buffer is another one when the set has grown meanwhile.
+        results.set(new Uint8Array(memory.buffer, layout.OUTPUT, count), from)
+      } finally {
+        new Uint8Array(memory.buffer, layout.INPUT, piece.length).fill(0)
+      }
     }
     return results
   }
 
   const addPiece = (count: number): void => {
-    for (let done = call.setAddBatch(0, count); done < count; done = call.setAddBatch(done, count)) {
-      const at = layout.INPUT + done * NULLIFIER_ENTRY_BYTES
-      const [k0 = 0, k1 = 0, k2 = 0] = new Uint32Array(memory.buffer, at, 3)
-      growFor(k0, k1, k2)
+    let done = call.setAddBatch(0, count)
+    try {
+      for (; done < count; done = call.setAddBatch(done, count)) {
+        const at = layout.INPUT + done * NULLIFIER_ENTRY_BYTES
+        const [k0 = 0, k1 = 0, k2 = 0] = new Uint32Array(memory.buffer, at, 3)
+        growFor(k0, k1, k2)
+      }
+    } finally {
+      // What was added before memory ran out stays.
+      for (const added of new Uint8Array(memory.buffer, layout.OUTPUT, done)) size += added
     }
   }
 
@@ -181,11 +196,7 @@ const createSet = (instance: CoreInstance, shards: Shards): NullifierSet => {
 
     hasBatch: (entries) => inPieces(entries, (count) => call.setHasBatch(count)),
 
-    addBatch(entries) {
-      const results = inPieces(entries, addPiece)
-      for (const added of results) size += added
-      return results
-    },
+    addBatch: (entries) => inPieces(entries, addPiece),
 
     get size() {
       return size

@@ -30,6 +30,9 @@ export const powerP = (base: bigint, exponent: bigint): bigint => {
 /** 1 / x; 0 for 0. */
 export const inverseP = (x: bigint): bigint => powerP(x, BASE_MODULUS - 2n)
 
+/** 1/2 */
+const HALF = (BASE_MODULUS + 1n) / 2n
+
 /** The root of a square, one of two. @returns undefined where x is none */
 export const squareRootP = (x: bigint): bigint | undefined => {
   const root = powerP(x, (BASE_MODULUS + 1n) / 4n)
@@ -54,7 +57,7 @@ export const squareRootExtended = (square: Extended): Extended | undefined => {
   const norm = squareRootP(modP(a * a + b * b))
   if (norm === undefined) return undefined
   for (const sign of [norm, -norm]) {
-    const c = squareRootP(modP((a + sign) * inverseP(2n)))
+    const c = squareRootP(modP((a + sign) * HALF))
     if (c === undefined) continue
     const c1 = c === 0n ? squareRootP(modP(-a)) : modP(b * inverseP(modP(2n * c)))
     if (c1 !== undefined && areEqual(squareExtended({ c0: c, c1 }), square)) return { c0: c, c1 }

@@ -61,17 +61,16 @@ const readSignal = (text: string): bigint => {
   return value
 }
 
-const writeElement = (value: bigint, output: Uint8Array, at: number): void => {
-  let rest = value
-  for (let i = at + ELEMENT_BYTES - 1; i >= at; i--) {
-    output[i] = Number(rest & 0xffn)
-    rest >>= 8n
-  }
+const viewOf = (bytes: Uint8Array): DataView => new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength)
+
+const writeElement = (view: DataView, at: number, value: bigint): void => {
+  for (let word = 0; word < ELEMENT_BYTES; word += 8)
+    view.setBigUint64(at + word, value >> BigInt(8 * (ELEMENT_BYTES - 8 - word)))
 }
 
-const readElement = (bytes: Uint8Array, at: number): bigint => {
+const readElement = (view: DataView, at: number): bigint => {
   let value = 0n
-  for (const byte of bytes.subarray(at, at + ELEMENT_BYTES)) value = (value << 8n) | BigInt(byte)
+  for (let word = 0; word < ELEMENT_BYTES; word += 8) value = (value << 64n) | view.getBigUint64(at + word)
   return value
 }
 
@@ -140,8 +139,9 @@ export const encodeZk1 = (proof: SnarkProof, publicSignals: readonly string[]): 
     ...publicSignals.map(readSignal),
   ]
   const bytes = new Uint8Array(elements.length * ELEMENT_BYTES)
+  const view = viewOf(bytes)
   elements.forEach((value, i) => {
-    writeElement(value, bytes, i * ELEMENT_BYTES)
+    writeElement(view, i * ELEMENT_BYTES, value)
   })
   return PREFIX + core.base64urlEncode(bytes)
 }
@@ -156,8 +156,9 @@ export const decodeZk1 = (text: string): ProofWithSignals | undefined => {
   const bytes = core.base64urlDecode(text.slice(PREFIX.length))
   if (bytes === undefined || bytes.length < POINTS_BYTES || bytes.length % ELEMENT_BYTES !== 0)
     return undefined
+  const view = viewOf(bytes)
   const elements = Array.from({ length: bytes.length / ELEMENT_BYTES }, (_, i) =>
-    readElement(bytes, i * ELEMENT_BYTES),
+    readElement(view, i * ELEMENT_BYTES),
   )
   const [a = 0n, high = 0n, low = 0n, c = 0n, ...signals] = elements
   const [pi_a, pi_b, pi_c] = [decompress1(a), decompress2(high, low), decompress1(c)]
@@ -178,8 +179,9 @@ export const proofDigest = (circuitId: string, publicSignals: readonly string[])
   const head = new TextEncoder().encode(DIGEST_PREFIX + circuitId)
   const bytes = new Uint8Array(head.length + publicSignals.length * ELEMENT_BYTES)
   bytes.set(head)
+  const view = viewOf(bytes)
   publicSignals.forEach((signal, i) => {
-    writeElement(readSignal(signal), bytes, head.length + i * ELEMENT_BYTES)
+    writeElement(view, head.length + i * ELEMENT_BYTES, readSignal(signal))
   })
   const digest = core.sha256(bytes)
   return Array.from(digest, (byte) => byte.toString(16).padStart(2, '0')).join('')

@@ -1,7 +1,7 @@
 import { createHmac, randomBytes } from 'node:crypto'
 import { expect } from 'chai'
-import { type Core, createCore } from '../../src/core/index.ts'
-import { CORES, hex, vectors } from '../support/circuits/core-builds.ts'
+import { createCore } from '../../src/core/index.ts'
+import { CORES, hex, memoryAfter, vectors } from '../support/circuits/core-builds.ts'
 import { midstate } from '../support/reference/hmac.ts'
 
 const { vectors: published } = vectors('hmac-sha256') as {
@@ -49,13 +49,6 @@ for (const { name, core } of CORES) {
 }
 
 describe('HMAC keys', () => {
-  /** All of a core's memory after `use`, byte by byte. */
-  const memoryAfter = (use: (core: Core) => void): Buffer => {
-    const memory = new WebAssembly.Memory({ initial: 1 })
-    use(createCore({ memory }))
-    return Buffer.from(memory.buffer)
-  }
-
   it('leave no trace: memory is the same whichever key was used, be it shorter or longer than a block', () => {
     for (const length of [24, 64, 65, 200]) {
       const [one, other] = ['a', 'b'].map((letter) =>

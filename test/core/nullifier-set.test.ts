@@ -148,6 +148,50 @@ for (const { name, module } of MODULES) {
   })
 }
 
+describe('nullifier set without memory', () => {
+  /** Runs `use` on a device that has no more memory. */
+  const outOfMemory = (use: () => void): void => {
+    const { grow } = WebAssembly.Memory.prototype
+    WebAssembly.Memory.prototype.grow = () => {
+      throw new RangeError('there is no more')
+    }
+    try {
+      use()
+    } finally {
+      WebAssembly.Memory.prototype.grow = grow
+    }
+  }
+
+  for (const [way, count] of [
+    ['add', 1],
+    ['addBatch', 336],
+  ] as const)
+    it(`forgets nothing, takes nothing twice and goes on once there is some, by ${way}`, () => {
+      const set = createNullifierSet({ seed })
+      const all = randomBytes(12 * 150_000)
+      set.addBatch(all.subarray(0, 12 * 90_000))
+      let next = 90_000
+      const addMore = () => {
+        for (; next < 150_000; next += count)
+          set[way](all.subarray(12 * next, 12 * Math.min(next + count, 150_000)))
+      }
+      outOfMemory(() => expect(addMore).to.throw(RangeError, "can't grow"))
+      const snapshot = set.snapshot()
+      const found = set.hasBatch(all).reduce((sum, present) => sum + present, 0)
+      expect(found).to.be.within(next, next + count)
+      expect(set.hasBatch(all.subarray(0, 12 * found)).every((present) => present === 1)).to.equal(true)
+      expect(set.size).to.equal(found)
+      outOfMemory(() =>
+        expect(set.addBatch(all.subarray(0, 12 * found)).every((added) => added === 0)).to.equal(true),
+      )
+      expect(restoreNullifierSet(snapshot).size).to.equal(found)
+      addMore()
+      expect(set.size).to.equal(150_000)
+      const restored = restoreNullifierSet(set.snapshot())
+      expect(restored.hasBatch(all).every((present) => present === 1)).to.equal(true)
+    })
+})
+
 describe('nullifier set in size', () => {
   it('splits shards while it grows to 400,000 entries without a hint, and loses none', () => {
     const set = createNullifierSet({ seed })

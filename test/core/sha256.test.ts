@@ -2,7 +2,7 @@ import { createHash, randomBytes } from 'node:crypto'
 import { expect } from 'chai'
 import fc from 'fast-check'
 import { anyCharacter } from '../support/any-character.ts'
-import { CORES, hex, vectors } from '../support/circuits/core-builds.ts'
+import { CORES, hex, memoryAfter, vectors } from '../support/circuits/core-builds.ts'
 
 interface Vector {
   from: string
@@ -75,6 +75,25 @@ for (const { name, core } of CORES) {
     })
   })
 }
+
+describe('SHA-256 messages', () => {
+  it('leave no trace but their digest: memory is the same whichever message was hashed', () => {
+    for (const length of [40, 64, 5000]) {
+      const [one, other] = ['a', 'b'].map((letter) => {
+        const message = Buffer.from(letter.repeat(length))
+        const memory = memoryAfter((core) => core.sha256(message))
+        const digest = createHash('sha256').update(message).digest()
+        // As it is handed out, and in the core's own words.
+        for (const form of [digest, Buffer.from(digest).swap32()]) {
+          const at = memory.indexOf(form)
+          memory.fill(0, at, at + form.length)
+        }
+        return memory
+      })
+      expect(other?.equals(one ?? Buffer.alloc(0)), `${length} bytes`).to.equal(true)
+    }
+  })
+})
 
 describe('SHA-256 batches', () => {
   it('refuse a length that is no multiple of the message length', () => {

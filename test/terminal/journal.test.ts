@@ -81,6 +81,32 @@ describe('terminal journal', () => {
     expect(await recordsOf(folder)).to.have.length(200)
   })
 
+  it('records nothing more once memory could not take what is recorded, and is read in full after a restart', async () => {
+    const folder = await directory()
+    const applied: string[] = []
+    await written(folder, async (storage) => {
+      await Promise.all([
+        storage.append([synced('1')], () => applied.push('1')),
+        storage.append([synced('2')], () => {
+          throw new RangeError('out of memory')
+        }),
+        storage.append([synced('3')], () => applied.push('3')),
+      ])
+      expect(applied).to.deep.equal(['1', '3'])
+      for (const refused of [
+        storage.append([synced('4')], () => applied.push('4')),
+        storage.rewrite(() => ({ records: [] })),
+      ])
+        expect(await rejection(refused)).to.include({
+          code: 'storage_failed',
+          message: 'The terminal could not record: out of memory',
+        })
+      expect(applied).to.deep.equal(['1', '3'])
+    })
+    // Closing gave the lock back.
+    expect(await recordsOf(folder)).to.deep.equal(['1', '2', '3'].map(synced))
+  })
+
   it('drops a torn end and goes on behind what is whole', async () => {
     const folder = await directory()
     await written(folder, async (storage) => {

@@ -202,7 +202,7 @@ export const sha256Rounds = (): string => {
     '/** K[t] + W[t] of the second block of every 64-byte message. */',
     ...table('PADDING', constantSchedule(PADDING_OF_64_BYTES, constants)),
     '',
-    '/** K[t] + W[t] of sixteen rounds. A block can be recovered from it, so it is wiped after keys. */',
+    '/** K[t] + W[t] of sixteen rounds. A block can be recovered from it, so it is wiped after keys and messages. */',
     'export const SCHEDULE: usize = memory.data(64, 64)',
     '',
     '/** Sixteen message words of four messages, one vector a word. */',

@@ -41,13 +41,12 @@ export interface CheckingDeps {
   readonly challenges: Pick<OpenChallenges, 'byNonce'>
 }
 
-/** A proof whose pairing holds. */
-export interface ValidProof extends CheckedProof {
+/** What a proof whose pairing holds shows, and what became of it. */
+export interface ShownProof extends CheckedProof {
   readonly valid: true
   readonly digest: string
   readonly circuitId: string
   readonly statement: Statement
-  readonly proof: SnarkProof
   readonly publicSignals: readonly string[]
   readonly spendKeys: readonly SpendKey[]
   readonly revocableKeys: readonly RevocableKey[]
@@ -67,6 +66,11 @@ export interface ValidProof extends CheckedProof {
   readonly members: readonly MemberProof[]
 }
 
+/** A proof whose pairing holds. */
+export interface ValidProof extends ShownProof {
+  readonly proof: SnarkProof
+}
+
 /** What is recorded of a proof that somebody else made. */
 export interface Adoption extends Pick<ProofRecord, 'organisation' | 'context' | 'createdAt' | 'expiresAt'> {
   /** Which it answers. */
@@ -74,7 +78,7 @@ export interface Adoption extends Pick<ProofRecord, 'organisation' | 'context' |
 }
 
 /** A proof that another one stands for: recorded, and therefore known. */
-export type MemberProof = ValidProof & { readonly proofId: string }
+export type MemberProof = ShownProof & { readonly proofId: string }
 
 export interface RefusedProof extends CheckedProof {
   readonly valid: false
@@ -142,11 +146,11 @@ export const memberReason = (index: number, reason: ReasonCode): ReasonCode =>
   `MEMBER_${index}_${reason}` as ReasonCode
 
 /** These proofs, each followed by all that it stands for. */
-export const inside = <P extends ValidProof>(proofs: readonly P[]): readonly (P | MemberProof)[] =>
+export const inside = <P extends ShownProof>(proofs: readonly P[]): readonly (P | MemberProof)[] =>
   proofs.flatMap((proof) => [proof, ...inside(proof.members)])
 
 /** Whether each of these, and of what they stand for, counts once: no two are the same or spend one nullifier. */
-export const areDistinct = (proofs: readonly ValidProof[]): boolean => {
+export const areDistinct = (proofs: readonly ShownProof[]): boolean => {
   const keys = inside(proofs).flatMap(({ spendKeys }) => spendKeys.map((key) => key.join()))
   return new Set(keys).size === keys.length
 }
@@ -217,10 +221,9 @@ export const createChecking = (deps: CheckingDeps) => {
   ): Promise<{ readonly member?: MemberProof; readonly faults: readonly ReasonCode[] }> => {
     if (room.left-- <= 0) return { faults: ['TOO_MANY_MEMBERS'] }
     const row = await store.findProofByDigest(database, caller.organisation, [digest])
-    const read = row && decodeZk1(row.proof)
     const statement = row && findStatement(row.circuit_id)
-    if (!row || !read || !statement) return { faults: ['PROOF_UNKNOWN'] }
-    const weighed = await weigh(caller, read, statement, toRecord(row), undefined, room)
+    if (!row || !statement) return { faults: ['PROOF_UNKNOWN'] }
+    const weighed = await weigh(caller, row.public_signals, statement, toRecord(row), undefined, room)
     const member = { ...weighed, proofId: row.id }
     const faults = weighed.reasonCodes.filter((reason) => reason !== 'NOW_OUT_OF_RANGE')
     if (weighed.decision === null) faults.push('NO_QUESTION')
@@ -241,16 +244,15 @@ export const createChecking = (deps: CheckingDeps) => {
     }
   }
 
-  /** A proof whose pairing holds, with what else is wrong with it. */
+  /** What a proof whose pairing holds shows, with what else is wrong with it. */
   const weigh = async (
     caller: Caller,
-    read: Read,
+    publicSignals: readonly string[],
     statement: Statement,
     record: ProofRecord | undefined,
     circuitAsked: string | undefined,
     room: Room = { left: MAX_INSIDE_PROOFS },
-  ): Promise<ValidProof> => {
-    const { publicSignals } = read
+  ): Promise<ShownProof> => {
     const circuitId = statement.circuit.id
     const digest = proofDigest(circuitId, publicSignals)
     const keys = keysOf(statement, digest, publicSignals)
@@ -281,7 +283,6 @@ export const createChecking = (deps: CheckingDeps) => {
     const elsewhere = issuer == null ? undefined : issuerAmong({ circuitId, publicSignals }, [issuer])
     const { createdAt, context: stored } = record ?? {}
     return {
-      ...read,
       valid: true,
       verified: reasonCodes.length === 0,
       decision,
@@ -292,10 +293,11 @@ export const createChecking = (deps: CheckingDeps) => {
       ...(elsewhere && { elsewhere }),
       reasonCodes,
       facts: () => ({
-        ...proofFacts({ ...read, circuitId, context, purpose: stored?.purpose, createdAt }),
+        ...proofFacts({ publicSignals, circuitId, context, purpose: stored?.purpose, createdAt }),
         decision,
       }),
       statement,
+      publicSignals,
       ...keys,
       spentAt,
       expiresAt: record?.expiresAt ?? null,
@@ -316,9 +318,9 @@ export const createChecking = (deps: CheckingDeps) => {
     const names = { circuitId: findCircuit(circuitId)?.id, proofId: record?.proofId }
     if (!verdict.valid) return refuse(verdict.reason, names)
     const statement = findStatement(circuitId)
-    return statement === undefined
-      ? refuse('CIRCUIT_UNKNOWN', names)
-      : weigh(caller, read, statement, record, circuitAsked)
+    if (statement === undefined) return refuse('CIRCUIT_UNKNOWN', names)
+    const weighed = await weigh(caller, read.publicSignals, statement, record, circuitAsked)
+    return { ...weighed, proof: read.proof }
   }
 
   /** What differs from what is expected is not verified. @throws AppError validation_failed for what can't apply */

@@ -59,8 +59,8 @@ const NO_CONTEXT = { statement: {}, nonce: '' } as const
 
 /** Signals that the text of the proof holds count only where no others are told; the check compares them. */
 const readPresented = ({ proof, publicInputs }: Presented): Read => {
-  const inside = typeof proof === 'string' ? decodeZk1(proof)?.publicSignals : undefined
-  return { proof, publicSignals: publicInputs ?? inside ?? [] }
+  const read = publicInputs === undefined && typeof proof === 'string' ? decodeZk1(proof) : undefined
+  return read ?? { proof, publicSignals: publicInputs ?? [] }
 }
 
 /** @returns undefined where these can't be the circuit's signals */

@@ -49,11 +49,14 @@ export const createDurableLog = (medium: Medium, contents: Contents, nextSequenc
   let appends: Append[] = []
   const rewrites: Rewrite[] = []
   let running: Promise<void> | undefined
+  /** Why nothing more is written: memory lacks what is recorded, so that only a restart has all of it. */
+  let broken: unknown
 
   const writeAppends = async (): Promise<void> => {
     const batch = appends
     appends = []
     try {
+      if (broken) throw broken
       await medium.write(
         recordsFrame(
           sequence,
@@ -66,13 +69,19 @@ export const createDurableLog = (medium: Medium, contents: Contents, nextSequenc
       return
     }
     for (const { apply, resolve } of batch) {
-      apply()
+      try {
+        apply()
+      } catch (error) {
+        broken = error
+      }
+      // It is recorded, whatever became of memory.
       resolve()
     }
   }
 
   const runRewrite = async ({ capture, resolve, reject }: Rewrite): Promise<void> => {
     try {
+      if (broken) throw broken
       const frames = framesOf(capture())
       await medium.replace(frames)
       sequence = frames.length

@@ -18,7 +18,8 @@ export interface OpenStorage {
   readonly contents: Contents
   /**
    * Records all or nothing. `apply` runs once they are durable and before anything later is written, so that the
-   * terminal's memory always equals what a restart would read.
+   * terminal's memory always equals what a restart would read. Where it throws, they are recorded all the same, and nothing
+   * more is until the storage is opened again.
    * @throws TerminalError storage_failed, and then `apply` has not run
    */
   append(records: readonly JournalRecord[], apply: () => void): Promise<void>

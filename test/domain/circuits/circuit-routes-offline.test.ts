@@ -209,8 +209,9 @@ describe('POST /api/circuits/offline-validation', function () {
       expect(await holds(app, body)).to.equal(true)
       const again = await send(own)
       expect(again.body.proofId).to.equal(body.proofId)
-      const text = await ask(owner.apiKey, { proof: encodeZk1(own.proof, own.publicSignals) })
-      expect(text.body).to.deep.include({ proofId: body.proofId, proof: body.proof })
+      const proof = encodeZk1(own.proof, own.publicSignals)
+      for (const text of [await ask(owner.apiKey, { proof }), await send(own, { proof })])
+        expect(text.body).to.deep.include({ proofId: body.proofId, proof: body.proof })
       expect(await countEntries(app, owner.organisationId, 'verify')).to.equal(before + 1)
       const known = await app.request('POST', '/api/proof/verify', {
         key: owner.apiKey,
@@ -268,6 +269,9 @@ describe('POST /api/circuits/offline-validation', function () {
       isFalse(await send(good, { proof: {} }), ['PROOF_MALFORMED'])
       isFalse(await send(good, { proof: 7 }), ['PROOF_MALFORMED'])
       isFalse(await send(good, { proof: 'zk1.AAAA' }), ['PROOF_MALFORMED'])
+      isFalse(await send(good, { proof: 'zk1.AAAA', publicInputs: undefined }), ['PROOF_MALFORMED'])
+      const text = encodeZk1(proof, publicSignals)
+      isFalse(await send(good, { proof: text, publicInputs: ['5', ...rest] }), ['SIGNALS_MISMATCH'])
     })
 
     it('no longer counts when its terminal is revoked', async () => {

@@ -203,6 +203,19 @@ describe('aggregates of proofs', function () {
     expect(await reasons(no)).to.deep.equal([])
   })
 
+  it('hold their members to what these show, and read no points of theirs', async () => {
+    const members = [await proofOf(), await proofOf()]
+    const made = await aggregate(members)
+    const ids = members.map(({ proof_id }) => proof_id)
+    await app.services.database.knex('proofs').whereIn('id', ids).update({ proof: 'zk1.' })
+    expect(await reasons(made)).to.deep.equal([])
+    await app.services.database
+      .knex('proofs')
+      .where({ id: ids[1] })
+      .update({ public_signals: JSON.stringify(members[0]?.public_signals) })
+    expect(await reasons(made)).to.include('MEMBER_1_SIGNALS_MISMATCH')
+  })
+
   it('are spent at the gate with all members, or refused there', async () => {
     const members = [await proofOf(), await proofOf()]
     const [made, other] = [await aggregate(members), await aggregate(members)]

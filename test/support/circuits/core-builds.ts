@@ -21,6 +21,13 @@ export const CORES: readonly { name: string; core: Core }[] = [
   { name: 'reference', core: createReferenceCore() },
 ]
 
+/** All of a core's memory after `use`, byte by byte. */
+export const memoryAfter = (use: (core: Core) => void): Buffer => {
+  const memory = new WebAssembly.Memory({ initial: 1 })
+  use(createCore({ memory }))
+  return Buffer.from(memory.buffer)
+}
+
 export const hex = (bytes: Uint8Array | undefined): string | undefined =>
   bytes && Buffer.from(bytes).toString('hex')
 

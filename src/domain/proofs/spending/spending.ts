@@ -3,7 +3,7 @@ import { iso } from '../../../clock.ts'
 import { AppError } from '../../../errors.ts'
 import { CLAIM_KINDS, type Claim } from '../../../ledger/claim-kinds.ts'
 import type { Entry, Tx } from '../../../ledger/decision.ts'
-import { inside, type MemberProof, memberReason, type ValidProof } from '../checking.ts'
+import { inside, type MemberProof, memberReason, type ShownProof, type ValidProof } from '../checking.ts'
 import { alreadyRecorded, entryNames, proofRow, recordClaim } from '../recording.ts'
 import { verdictOf } from '../signals.ts'
 import type { ReasonCode } from '../statement.ts'
@@ -11,7 +11,7 @@ import type { LateRevocations } from './late-revocations.ts'
 import { type RevocableKey, revokedClaim, spendClaim } from './spend-keys.ts'
 
 /** A proof that is verified, and therefore known. */
-export type VerifiedProof = MemberProof
+export type VerifiedProof = ValidProof & { readonly proofId: string }
 
 /** @param at Unix ms of the first time */
 export const doubleSpend = (digest: string, at: number): AppError =>
@@ -32,7 +32,7 @@ const REVOKED_REASONS: Readonly<Record<RevocableKey[0], ReasonCode>> = {
 }
 
 /** What a proof's own keys say. */
-type Find = (proof: ValidProof) => Overtaken | undefined
+type Find = (proof: ShownProof) => Overtaken | undefined
 
 const findSpent =
   (tx: Tx): Find =>
@@ -52,7 +52,7 @@ const findRevoked =
   }
 
 /** Looks at a proof, then at its members. */
-const findInside = (proof: ValidProof, find: Find): Overtaken | undefined => {
+const findInside = (proof: ShownProof, find: Find): Overtaken | undefined => {
   const own = find(proof)
   if (own) return own
   for (const [index, member] of proof.members.entries()) {
