@@ -78,6 +78,18 @@ const settingsOf = ({ state, ...flags }: SettingFlags): Settings => {
   return { ...kept(state), ...Object.fromEntries(given) }
 }
 
+/**
+ * Leaves out what the environment says where something is kept, and what is empty there: a machine has one ASSAY_API_KEY for all of its
+ * programs, and each terminal a key of its own.
+ */
+const preferKept = (command: Command): void => {
+  const { state, ...flags } = command.opts<SettingFlags>()
+  const settings = kept(state)
+  for (const name of Object.keys(flags) as (keyof Settings)[])
+    if (command.getOptionValueSource(name) === 'env' && (settings[name] || !flags[name]))
+      command.setOptionValue(name, undefined)
+}
+
 const configure = (flags: SettingFlags): void => {
   const file = join(flags.state, SETTINGS)
   mkdirSync(flags.state, { recursive: true, mode: 0o700 })
@@ -208,13 +220,17 @@ const terminalCommand = (name: string, description: string): Command =>
     .addOption(stateOption)
     .option('--url <url>', `address of the server (default: ${DEFAULT_URL})`)
     .addOption(
-      new Option('--api-key <key>', 'API key that authenticates and keys the proofs').env('ASSAY_API_KEY'),
+      new Option(
+        '--api-key <key>',
+        'API key that authenticates and keys the proofs; one that is stored precedes the variable',
+      ).env('ASSAY_API_KEY'),
     )
     .option('--merchant <id>', 'merchant the payments are for (mer_…)')
     .option('--terminal-id <id>', 'id of this terminal (ter_…)')
-    .addOption(new Option('--terminal-secret <secret>', 'its secret').env('ASSAY_TERMINAL_SECRET'))
+    .addOption(new Option('--terminal-secret <secret>', 'its secret; likewise').env('ASSAY_TERMINAL_SECRET'))
     .option('--floor-limit <decimal|none>', 'largest payment that is accepted offline', amountLimit)
     .option('--stored-sum-limit <decimal|none>', 'largest total of payments waiting for upload', amountLimit)
+    .hook('preAction', preferKept)
 
 const terminal = new Command('terminal')
   .description('accept card payments, online or offline')

@@ -6,6 +6,7 @@ import type { FlushReport, PaymentResult, Pending, Status } from '../../src/term
 import { sharedApp } from '../support/app.ts'
 import { NOWHERE } from '../support/domain/terminals.ts'
 import { startCommand } from '../support/programs.ts'
+import { runCli } from '../support/run-cli.ts'
 import { temporaryDirectories } from '../support/servers/directory.ts'
 import { type ScriptedServer, startScriptedServer } from '../support/servers/scripted-server.ts'
 
@@ -77,6 +78,33 @@ describe('npx assay terminal', function () {
       pending: 0,
       nullifiers: 2,
     })
+  })
+
+  it('keeps to what is stored, whatever the environment says; that counts where nothing is stored', async () => {
+    const app = await sharedApp()
+    const { apiKey, merchantId } = await app.organisation()
+    const folder = await directory()
+    const state = ['--state', folder]
+    const configure = (env: Record<string, string>, ...args: string[]) =>
+      runCli(['terminal', 'configure', ...state, ...args], env)
+    const stored = async () => JSON.parse(await readFile(join(folder, 'terminal.json'), 'utf8'))
+
+    const settings = { merchant: merchantId, url: app.url }
+    await configure({ ASSAY_API_KEY: apiKey }, '--merchant', merchantId, '--url', app.url)
+    expect(await stored()).to.deep.equal({ ...settings, apiKey })
+    const others = { ASSAY_API_KEY: 'of a monitor', ASSAY_TERMINAL_SECRET: '' }
+    await configure(others, '--floor-limit', '5')
+    expect(await stored()).to.deep.equal({ ...settings, apiKey, floorLimit: 5 })
+    for (const [card, ASSAY_API_KEY] of [
+      ['tok_1', 'of a monitor'],
+      ['tok_2', ''],
+    ] as const) {
+      const pay = ['terminal', 'pay', ...state, '--card-token', card, '--amount', '1']
+      const { output, errors } = await runCli(pay, { ASSAY_API_KEY })
+      expect(JSON.parse(output), errors).to.include({ accepted: true, synced: true })
+    }
+    await configure(others, '--api-key', 'another')
+    expect(await stored()).to.include({ apiKey: 'another' })
   })
 
   /** A server that is slower than a payment may wait for, yet takes what is uploaded with `status`. */

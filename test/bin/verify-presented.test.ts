@@ -15,6 +15,7 @@ import {
   proveKyc,
 } from '../support/domain/presentations.ts'
 import { rejection } from '../support/rejection.ts'
+import { runCli } from '../support/run-cli.ts'
 
 describe('npx assay verify-proof of a proof made elsewhere', function () {
   this.timeout(60_000)
@@ -91,10 +92,23 @@ describe('npx assay verify-proof of a proof made elsewhere', function () {
     expect(await reasons({ challenge: await file(JSON.stringify(other.context)) })).to.deep.equal([
       'CHALLENGE_MISMATCH',
     ])
-    const { presented } = await read()
-    expect(await reasons({ seen: await file((presented?.uses ?? []).join('\n')) })).to.deep.equal([
-      'CHALLENGE_ANSWERED',
+  })
+
+  it('refuses what was accepted before, by the lines that are printed of it', async () => {
+    const options = Object.entries(flags).flatMap(([name, value]) => [
+      `--${name.replace(/[A-Z]/, (letter) => `-${letter.toLowerCase()}`)}`,
+      String(value),
     ])
+    const answer = await file(JSON.stringify(made))
+    const { output, errors } = await runCli(['verify-proof', ...options, answer])
+    const printed = output.split('\n').filter((line) => line.startsWith('uses'))
+    expect(printed, errors).to.have.length.above(0)
+    const uses = (await read()).presented?.uses ?? []
+    for (const seen of [printed.join('\n'), `${printed.join('\r\n')}\r\n`, `\n${uses.join('\n')}\n`])
+      expect(await reasons({ seen: await file(seen) }), seen).to.deep.equal(['CHALLENGE_ANSWERED'])
+    expect(await reasons({ seen: await file('') })).to.deep.equal([])
+    for (const seen of [JSON.stringify(uses), output, 'uses'])
+      expect(String(await rejection(read({ seen: await file(seen) })))).to.match(/Line \d+ of .+ is neither/)
   })
 
   it('says what is missing before it could be said', async () => {
@@ -105,6 +119,18 @@ describe('npx assay verify-proof of a proof made elsewhere', function () {
     expect(await message({ issuerKeys: await file('[]') })).to.contain('no JSON object')
     expect(await message({ challenge: await file('{}') })).to.contain('no challenge')
     expect(await message({ expect: '{"status": "used", "surprise": 1}' })).to.contain('surprise')
+  })
+
+  it('ignores no option, also where the file names no circuit', async () => {
+    const nameless = { ...made, circuit_id: undefined }
+    const key = join(import.meta.dirname, '../../circuits/keys/kyc.vkey.json')
+    expect(await reasons({ key, circuit: 'kyc' }, nameless)).to.deep.equal([])
+    expect(String(await rejection(read({ key }, nameless)))).to.contain('--circuit')
+    const seen = await file('')
+    for (const [name, value] of Object.entries({ ...flags, seen })) {
+      const error = await rejection(examine(JSON.stringify(made), { [name]: value }))
+      expect(String(error), name).to.contain('give --issuer-keys and --issuers')
+    }
   })
 
   it('refuses what was revoked by the next list', async () => {

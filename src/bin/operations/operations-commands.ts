@@ -43,7 +43,7 @@ const rotateMasterKeyCommand = (): Command =>
     .description('seal the keys of the database under another MASTER_KEY')
     .option('--new-key-file <file>', 'file that holds the new key: 32 bytes in hex')
     .option('--reseal', 'add a key and seal everything anew under it, for a MASTER_KEY that leaked')
-    .option('--keep-key', 'with --reseal: stay with the present MASTER_KEY')
+    .option('--keep-key', 'with --reseal, and no new key: stay with the present MASTER_KEY')
     .option('--no-handover', 'with both: every server was restarted with the present MASTER_KEY')
     .addHelpText('after', ROTATE_HELP)
     .action(async (flags) => (await import('./rotate-master-key.ts')).rotateMasterKey(flags))

@@ -23,7 +23,8 @@ import { HEAD_NAME } from '../../ledger/tables.ts'
 import { createLog, type Head } from '../../ledger/tree/log.ts'
 import { MAX_LOGS, originOfLog } from '../../protocol/log-heads.ts'
 import { type Database, openDatabase } from '../../store/database.ts'
-import { isComplete, PLACE_FILE } from '../../store/embedded/pglite.ts'
+import { lockDirectory } from '../../store/directory-lock.ts'
+import { isComplete, LOCK_FILE, PLACE_FILE } from '../../store/embedded/pglite.ts'
 import { readBackup } from './archive.ts'
 import { startProgress } from './progress.ts'
 
@@ -37,13 +38,16 @@ const unpack = async (file: string, { dataDir, databaseUrl }: Config): Promise<v
   if (databaseUrl !== undefined || dataDir === MEMORY_DATA_DIR)
     throw new Error('A backup is unpacked into DATA_DIR: unset DATABASE_URL, and name a directory.')
   const cluster = join(dataDir, 'database')
-  if (existsSync(cluster)) throw new Error(`${cluster} exists: a backup is restored into an empty DATA_DIR.`)
-  makeDataDirectory(dataDir)
   const target = `${cluster}.restoring`
-  await rm(target, { recursive: true, force: true })
+  makeDataDirectory(dataDir)
+  // A second restore would delete what this one unpacks.
+  const unlock = lockDirectory(join(dataDir, LOCK_FILE))
   const progress = startProgress()
-  progress.step(`${file} is checked and unpacked`)
   try {
+    if (existsSync(cluster))
+      throw new Error(`${cluster} exists: a backup is restored into an empty DATA_DIR.`)
+    await rm(target, { recursive: true, force: true })
+    progress.step(`${file} is checked and unpacked`)
     const { createdAt, service, log, otherLogs = [] } = await readBackup(file, { target })
     const entries = [log, ...otherLogs].reduce((sum, { treeSize }) => sum + treeSize, 0)
     // What is unpacked is a copy, also where the database was that it is of.
@@ -55,6 +59,7 @@ const unpack = async (file: string, { dataDir, databaseUrl }: Config): Promise<v
   } finally {
     progress.end()
     await rm(target, { recursive: true, force: true })
+    unlock()
   }
 }
 

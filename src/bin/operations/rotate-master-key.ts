@@ -118,8 +118,13 @@ const resealUnderNew = async (
 const NO_HANDOVER =
   '--no-handover is for servers that were all started with the present MASTER_KEY: change it first, restart them, then add --reseal --keep-key --no-handover.'
 
+const KEEP_KEY =
+  '--keep-key stays with the present MASTER_KEY: it needs --reseal, and takes no new key, neither of --new-key-file nor of NEW_MASTER_KEY. Nothing was changed.'
+
 export const rotateMasterKey = async (flags: Flags): Promise<void> => {
   if (!flags.handover && !(flags.reseal && flags.keepKey)) throw new Error(NO_HANDOVER)
+  const isKeyGiven = flags.newKeyFile !== undefined || Boolean(process.env.NEW_MASTER_KEY)
+  if (flags.keepKey && (!flags.reseal || isKeyGiven)) throw new Error(KEEP_KEY)
   const config = loadConfig(process.env, { makesKey: false })
   const { databaseUrl, dataDir, masterKey } = config
   const database = await openDatabase({ databaseUrl, dataDir, migrate: false })

@@ -32,13 +32,21 @@ export interface PresentedFlags {
   readonly jwks?: string
   /** BASE_URL of the issuing service. */
   readonly service?: string
-  /** What proofs that were accepted before use up, one to a line. */
+  /** What proofs that were accepted before use up, one to a line, as it is printed or without `uses` before it. */
   readonly seen?: string
 }
 
 /** Whether a proof of something issued is to be verified as one that somebody else made. */
-export const isPresented = (flags: PresentedFlags): boolean =>
-  flags.issuerKeys !== undefined || flags.issuers !== undefined || flags.challenge !== undefined
+export const isPresented = ({
+  issuerKeys,
+  issuers,
+  challenge,
+  statusList,
+  jwks,
+  service,
+  seen,
+}: PresentedFlags): boolean =>
+  [issuerKeys, issuers, challenge, statusList, jwks, service, seen].some((flag) => flag !== undefined)
 
 const jsonObject = (text: string, what: string): Readonly<Record<string, unknown>> => {
   const json = parseJson(text, what)
@@ -74,6 +82,18 @@ const challengeIn = (
   const context = isObject(json.context) ? json.context : json
   return isContext(context) ? context : refuse(`${what} holds no challenge.`)
 }
+
+const SEEN_LINE = /^(?:uses\s+)?(nonce\/.+|[a-z_]+\/\d+)$/
+
+const usesIn = (text: string, what: string): string[] =>
+  text.split('\n').flatMap((line, index) => {
+    const trimmed = line.trim()
+    if (trimmed === '') return []
+    const [, use] = SEEN_LINE.exec(trimmed) ?? []
+    return (
+      use ?? refuse(`Line ${index + 1} of ${what} is neither nonce/… nor CIRCUIT/…, as \`uses\` are printed.`)
+    )
+  })
 
 interface Given {
   readonly file: ProofFile
@@ -126,7 +146,7 @@ export const verifyPresented = async (flags: PresentedFlags, given: Given): Prom
         expect,
         ...(challenge !== undefined && { challenge: challengeIn(read(challenge), challenge, isContext) }),
         ...(opened && 'statusList' in opened && { statusList: opened.statusList }),
-        ...(seen !== undefined && { seen: read(seen).split('\n') }),
+        ...(seen !== undefined && { seen: usesIn(read(seen), seen) }),
       },
     )
     const unread = opened && 'reason' in opened ? opened.reason : undefined

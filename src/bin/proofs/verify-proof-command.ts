@@ -44,7 +44,7 @@ export const verifyProofCommand = (): Command =>
     )
     .option('--jwks <file>', 'keys that the status list is signed with, from /.well-known/jwks.json')
     .option('--service <url>', 'address of the issuing service')
-    .option('--seen <file>', 'what proofs accepted before use up, one to a line')
+    .option('--seen <file>', 'what proofs accepted before use up: the lines `uses` that were printed')
     .option('--json', 'print the findings as JSON')
     .addHelpText('after', HELP)
     .exitOverride(({ exitCode }) => process.exit(exitCode === 0 ? 0 : EXIT_UNKNOWN))

@@ -143,6 +143,10 @@ export const examine = async (text: string, flags: Flags): Promise<Report> => {
   const file = readProofFile(text, flags.public === undefined ? undefined : readFile(flags.public))
   const circuitId = flags.circuit ?? file.circuitId
   const { key, from, recorded } = findKey(flags, circuitId)
+  if (circuitId === undefined && isPresented(flags))
+    throw new ProofFileError(
+      'The file does not name its circuit: to verify a proof that somebody else made, use --circuit.',
+    )
   const judged = await judgeProof(file, circuitId, key, Date.now()).catch((error: unknown) => {
     if (error instanceof RangeError) throw new ProofFileError(`${from}: ${error.message}`)
     throw error

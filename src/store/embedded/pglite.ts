@@ -22,6 +22,8 @@ import { TemplateMemoryFS, unpackTemplate } from './pglite-template.ts'
 const MEMORY = 'memory'
 /** Inside the cluster, written once all of it is on disk: without it, a first start was cut short. */
 const READY_FILE = 'assay-ready'
+/** In the data directory, of the process that uses the cluster. */
+export const LOCK_FILE = 'database.lock'
 /** Beside the cluster, so that copies of the cluster are without it. */
 export const PLACE_FILE = 'database.place'
 /** How long the database works in a turn of the event loop before others have theirs. */
@@ -188,7 +190,7 @@ export const openPglite = async (
 ): Promise<Database> => {
   const inMemory = dataDir === MEMORY
   if (!inMemory) await mkdir(dataDir, { recursive: true, mode: 0o700 })
-  const unlock = inMemory ? () => {} : lockDirectory(join(dataDir, 'database.lock'))
+  const unlock = inMemory ? () => {} : lockDirectory(join(dataDir, LOCK_FILE))
   let pglite: PGlite
   try {
     pglite = inMemory

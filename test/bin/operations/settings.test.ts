@@ -1,10 +1,11 @@
 /** `assay version`, `config` and `migrate`, as they are built; and servers that may not migrate. */
-import { readdirSync, writeFileSync } from 'node:fs'
+import { mkdirSync, readdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect } from 'chai'
 import { variables } from '../../../src/config/environment.ts'
 import { SERVICE_VERSION } from '../../../src/domain/system/service.ts'
 import { openDatabase } from '../../../src/store/database.ts'
+import { lockDirectory } from '../../../src/store/directory-lock.ts'
 import { MIGRATIONS } from '../../../src/store/migrations/index.ts'
 import { rejection } from '../../support/rejection.ts'
 import { runCli } from '../../support/run-cli.ts'
@@ -83,6 +84,24 @@ describe('npx assay migrate', function () {
       expect(errors).to.include('holds no database').and.include('it comes before --checkpoint')
       expect(readdirSync(dataDir)).to.deep.equal([])
     }
+  })
+
+  it('unpacks no backup beside a process that uses DATA_DIR', async () => {
+    const dataDir = await directory()
+    const backup = join(await directory(), 'backup.zip')
+    writeFileSync(backup, 'a backup')
+    mkdirSync(join(dataDir, 'database.restoring'))
+    writeFileSync(join(dataDir, 'database.place'), 'here')
+    const unlock = lockDirectory(join(dataDir, 'database.lock'))
+    const { status, errors } = await runCli(['restore', backup], { DATA_DIR: dataDir, MASTER_KEY })
+    expect(status).to.equal(1)
+    expect(errors).to.include(`in use by process ${process.pid} (`)
+    expect(readdirSync(dataDir).sort()).to.deep.equal([
+      'database.lock',
+      'database.place',
+      'database.restoring',
+    ])
+    unlock()
   })
 
   it('brings a schema up to date that servers with MIGRATE=off refuse, and says so', async () => {

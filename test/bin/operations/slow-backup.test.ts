@@ -146,10 +146,11 @@ onEmbedded.describe('npx assay backup and restore', function () {
       const server = await startServerProcess(env)
       url = server.url
       expectDone(await runCli(['backup', backup, '--url', url], env))
+      expect(expectRefused(await runCli(['restore', backup], env))).to.include('in use by process')
+      await server.end()
       expect(expectRefused(await runCli(['restore', backup], env))).to.include(
         'exists: a backup is restored into an empty',
       )
-      await server.end()
     })
     after(() => rmSync(files, { recursive: true }))
 

@@ -3,7 +3,7 @@
  * only the new key opens.
  */
 import { randomBytes, randomInt } from 'node:crypto'
-import { existsSync, readFileSync } from 'node:fs'
+import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
 import { expect } from 'chai'
@@ -136,5 +136,19 @@ onEmbedded.describe('npx assay rotate-master-key on the embedded database', func
     await restarted.end()
     const refused = await rejection(startServerProcess({ ...env, MASTER_KEY: before.trim() }))
     expect(refused.message).to.include('another MASTER_KEY')
+  })
+
+  it('keeps the present key only to seal everything anew, and takes no new one beside it', async () => {
+    const env = { DATA_DIR: await directory(), MASTER_KEY: newKey() }
+    const keeping = ['rotate-master-key', '--keep-key']
+    for (const { status, errors } of [
+      await runCli(keeping, env),
+      await runCli([...keeping, '--reseal'], { ...env, NEW_MASTER_KEY: newKey() }),
+      await runCli([...keeping, '--reseal', '--new-key-file', 'new.key'], env),
+    ]) {
+      expect(status).to.equal(1)
+      expect(errors).to.include('it needs --reseal, and takes no new key')
+    }
+    expect(readdirSync(env.DATA_DIR)).to.deep.equal([])
   })
 })
