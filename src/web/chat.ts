@@ -166,9 +166,12 @@ const showCounts = (stats: ChatStats): void => {
   )
 }
 
+let hasBegun = false
+
 const begin = async (): Promise<number> => {
-  // Those of another view than all are read anew only after an interruption; at first they are being read already.
-  const others = all.newest > 0 && feed !== all ? [load(feed)] : []
+  // Those of another view than all are being read already when it begins for the first time.
+  const others = hasBegun && feed !== all ? [load(feed)] : []
+  hasBegun = true
   await all.load()
   await Promise.all(others)
   return all.newest

@@ -1,7 +1,7 @@
 /** Any page of the documentation, which is whole without this. @module */
 import { offerSearch } from './docs/search.ts'
 import type { Trial } from './docs/trial.tsx'
-import { make } from './elements.ts'
+import { decoded, make } from './elements.ts'
 
 /** Of a long list of contents, the part that this page is in. */
 const showWhere = (): void => {
@@ -13,8 +13,7 @@ const showWhere = (): void => {
 
 /** What is folded around the place that the address names. */
 const unfold = (): void => {
-  const id = decodeURIComponent(location.hash.slice(1))
-  const place = id === '' ? null : document.getElementById(id)
+  const place = document.getElementById(decoded(location.hash.slice(1)) ?? '')
   for (let around = place?.closest('details'); around; around = around.parentElement?.closest('details'))
     around.open = true
 }
@@ -22,6 +21,8 @@ const unfold = (): void => {
 const begin = async (section: HTMLElement, button: HTMLButtonElement): Promise<void> => {
   const trial = JSON.parse(section.dataset.trial ?? '') as Trial
   const place = make('div', { class: 'trial' })
+  // What became of the last try.
+  button.nextElementSibling?.remove()
   try {
     const { openTrial } = await import('./docs/trial.tsx')
     button.replaceWith(place)

@@ -7,6 +7,15 @@ export const byId = <T extends Element>(id: string, kind: new () => T): T => {
   return element
 }
 
+/** @returns the part of an address as it reads without percent signs, undefined where that is malformed */
+export const decoded = (part: string): string | undefined => {
+  try {
+    return decodeURIComponent(part)
+  } catch {
+    return undefined
+  }
+}
+
 export type Child = Node | string
 
 /** A new element. Strings become text. */

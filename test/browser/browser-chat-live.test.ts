@@ -164,6 +164,21 @@ describe('the live chat page in Chromium', () => {
       await isShown(page, id)
     })
 
+    it('rests as well when it was opened unseen, and stays at rest when the network comes back', async () => {
+      await open({ clock: true })
+      await page.addInitScript(() =>
+        Object.defineProperty(document, 'hidden', { value: true, configurable: true }),
+      )
+      await page.reload()
+      await isLive(page)
+      await page.clock.fastForward(61_000)
+      await connectionIs(page, 'unknown')
+      await page.evaluate(() => dispatchEvent(new Event('online')))
+      expect(await page.innerText('#connection')).to.equal('At rest while nobody looks')
+      await hide(false)
+      await connectionIs(page, 'healthy')
+    })
+
     it('opens a stream anew that has been silent for long, without a word about it', async () => {
       await open({ clock: true })
       const opened = page.waitForRequest(/\/api\/stream\?since=\d+$/)

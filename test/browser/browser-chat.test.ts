@@ -311,8 +311,8 @@ describe('the chat page in Chromium', () => {
     it('says so when it is not known whether a post arrived', async () => {
       await open()
       await visit.context.route('**/api/messages', (route) => route.abort())
-      expect(await send({ name: 'Ada', text: anyText() }, 'bad')).to.include(
-        'not known whether it was posted',
+      expect(await send({ name: 'Ada', text: anyText() }, 'bad')).to.equal(
+        'There was no answer, so it is not known whether it was posted. Look in the list whether it is there before you post it again.',
       )
       await visit.context.unrouteAll()
       await page.click('#send')

@@ -150,6 +150,12 @@ describe('documentation in Chromium', () => {
       await other.waitForSelector('text=could not be loaded')
     })
 
+    it('searches and offers forms whatever stands behind the # of the address', async () => {
+      const page = await open('/docs/api-verification#100%')
+      await page.waitForSelector('#sought')
+      await page.waitForSelector('[data-operation="verify"] button:has-text("Try it")')
+    })
+
     /** Opens the form of an operation. */
     const trial = async (path: string, operation: string) => {
       const page = await open(path)
@@ -201,6 +207,20 @@ describe('documentation in Chromium', () => {
       await fill('key', (await pages.app.organisation()).apiKey)
       await section.locator('button[type="submit"]').click()
       await section.locator('.outcome >> text=number_not_exact').waitFor()
+    })
+
+    it('says that a form cannot be loaded until it is', async () => {
+      await pages.context.route(/\/trial-/, (route) => route.abort())
+      const page = await open('/docs/api-verification')
+      const section = page.locator('[data-operation="verify"]')
+      const button = section.locator('button:has-text("Try it")')
+      const words = section.locator('text=The form could not be loaded')
+      await button.click()
+      await words.waitFor()
+      await pages.context.unrouteAll()
+      await button.click()
+      await section.locator('form').waitFor()
+      expect(await words.count()).to.equal(0)
     })
 
     it('fills in paths, and asks without a key where none is needed', async () => {

@@ -36,13 +36,13 @@ export interface Source {
 
 export interface Feed {
   readonly element: HTMLElement
-  /** The highest id shown, 0 where there is none. */
+  /** The highest id of the first page as it was read last, 0 where there is none. */
   readonly newest: number
   /** Reads the first page anew. @throws UnreachableError, RefusedError, when it has shown them */
   load(): Promise<void>
   /** A message came live. */
   live(message: Message): void
-  /** One's own post is shown at once, with all that waits. */
+  /** One's own post is shown at once where it belongs, with all that waits. */
   own(message: Message): void
   removed(id: number): void
   /** Whether live messages wait until they are asked for. */
@@ -84,58 +84,99 @@ export const createFeed = (source: Source, actions: MessageActions): Feed => {
   const frame = frameOf(list.element, source.newestFirst ? 'Older messages' : 'Later messages')
   const { element, fresh, status, again, more } = frame
   let waiting: Message[] = []
+  /** What came live since the first page was asked for, which may lack it. */
+  let meanwhile: Message[] = []
+  let newest = 0
   let next: number | null = null
+  /** The page that is being read. */
+  let reading: 'first' | 'next' | undefined
+  /** The page that could not be read. */
+  let failed: 'first' | 'next' | undefined
+  /** Counts reads, so that a late answer to a former one is known as such. */
+  let reads = 0
+  let latest: Promise<void> = Promise.resolve()
+  /** What is said of the latest read; nothing once it has shown what it read. */
+  let words = ''
   let isStill = false
   let gathering: ReturnType<typeof setTimeout> | undefined
 
-  /** What the buttons say; `words` is what else there is to say. */
-  const show = (words = list.size === 0 ? source.empty : '', isRetryable = false): void => {
-    say(status, words)
-    again.hidden = !isRetryable
-    more.hidden = next === null || isRetryable
+  const show = (): void => {
+    say(status, words === '' && list.size === 0 ? source.empty : words)
+    again.hidden = failed === undefined
+    more.hidden = next === null || failed !== undefined
     fresh.hidden = waiting.length === 0
     say(fresh, waitingWords(waiting.length))
   }
-  const read = async (cursor: number | undefined): Promise<void> => {
-    show('Loading…')
-    try {
-      const page = await source.page(cursor)
-      if (cursor === undefined) list.clear()
-      for (const message of page.messages) list.add(message)
-      next = page.next
-      show()
-    } catch (error) {
-      const isAbsent = error instanceof RefusedError && error.status === NOT_FOUND
-      show((isAbsent && source.absent) || (error instanceof Error ? error.message : ''), !isAbsent)
-      throw error
+  const showPage = ({ messages, next: after }: Page): void => {
+    const isFirst = reading === 'first'
+    reading = undefined
+    words = ''
+    next = after
+    if (isFirst) {
+      list.clear()
+      // The first page has the latest of them, and the others belong to pages after it.
+      waiting = []
+      newest = Math.max(0, ...messages.map(({ id }) => id))
     }
+    for (const message of messages) list.add(message)
+    if (isFirst) {
+      for (const message of meanwhile.splice(0)) if (belongs(message)) live(message)
+      release()
+    } else show()
   }
-  const load = (): Promise<void> => {
-    // The first page has the latest of them, and the others belong to pages after it.
-    if (waiting.length > MAX_WAITING_MESSAGES) waiting = []
-    return read(undefined)
+  const settle = async (asked: Promise<Page>, own: number): Promise<void> => {
+    try {
+      const page = await asked
+      if (own === reads) return showPage(page)
+    } catch (error) {
+      if (own === reads) {
+        const isAbsent = error instanceof RefusedError && error.status === NOT_FOUND
+        failed = isAbsent ? undefined : reading
+        reading = undefined
+        words = (isAbsent && source.absent) || (error instanceof Error ? error.message : '')
+        show()
+        throw error
+      }
+    }
+    // A later read took its place.
+    return latest
+  }
+  const read = (page: 'first' | 'next'): Promise<void> => {
+    reading = page
+    failed = undefined
+    words = 'Loading…'
+    if (page === 'first') meanwhile = []
+    show()
+    reads += 1
+    latest = settle(source.page(page === 'first' ? undefined : (next ?? undefined)), reads)
+    return latest
   }
   const release = (): void => {
     if (waiting.length > MAX_WAITING_MESSAGES) {
-      void told(load())
+      void told(read('first'))
       return
     }
     for (const message of waiting) list.add(message)
     waiting = []
-    if (source.newestFirst) next = list.shorten(MAX_SHOWN_MESSAGES) ?? next
+    // The page that is being read goes on where the list ended.
+    if (source.newestFirst && reading === undefined) next = list.shorten(MAX_SHOWN_MESSAGES) ?? next
     show()
   }
   const gathered = (): void => {
     gathering = undefined
-    if (isStill || (source.newestFirst && isBeingRead(element))) show()
+    const hasFirst = reading !== 'first' && failed !== 'first'
+    if (isStill || !hasFirst || (source.newestFirst && isBeingRead(element))) show()
     else release()
   }
+  /** Pages yet to come have what follows them. */
+  const belongs = (message: Message): boolean =>
+    source.takes(message) && (source.newestFirst || next === null)
   const live = (message: Message): void => {
     if (list.has(message.id) || waiting.some(({ id }) => id === message.id)) return
+    if (reading === 'first') meanwhile.push(message)
     if (message.reply_to !== null) list.countReply(message.reply_to)
-    // Pages yet to come have what follows them.
-    if (!source.takes(message) || (!source.newestFirst && next !== null)) return
-    waiting.push(message)
+    if (!belongs(message)) return
+    if (waiting.length <= MAX_WAITING_MESSAGES) waiting.push(message)
     if (gathering === undefined) gathering = setTimeout(gathered, GATHER_MS)
   }
 
@@ -144,25 +185,28 @@ export const createFeed = (source: Source, actions: MessageActions): Feed => {
     element.scrollIntoView({ block: 'start' })
     list.element.querySelector('li')?.focus({ preventScroll: true })
   })
-  more.addEventListener('click', () => void told(read(next ?? undefined)))
-  again.addEventListener('click', () => void told(list.size === 0 ? load() : read(next ?? undefined)))
+  more.addEventListener('click', () => {
+    if (reading === undefined) void told(read('next'))
+  })
+  again.addEventListener('click', () => void told(read(failed ?? 'first')))
 
   return {
     element,
     get newest() {
-      return list.newest
+      return newest
     },
-    load,
+    load: () => read('first'),
     live,
     own(message) {
+      // The stream brings it as well, and counts it where it is not shown.
+      if (!belongs(message)) return
       live(message)
       release()
     },
     removed(id) {
       waiting = waiting.filter((message) => message.id !== id)
       list.remove(id)
-      fresh.hidden = waiting.length === 0
-      say(fresh, waitingWords(waiting.length))
+      show()
     },
     still(still) {
       isStill = still

@@ -118,18 +118,25 @@ export const followStream = (handlers: LiveHandlers): void => {
     stop()
     handlers.connection('resting')
   }
+  let unseen: ReturnType<typeof setTimeout> | undefined
+  const restSoon = (): void => {
+    unseen = setTimeout(rest, UNSEEN_MS)
+  }
 
-  addEventListener('online', start)
+  addEventListener('online', () => {
+    if (document.hidden) rest()
+    else start()
+  })
   addEventListener('offline', start)
   addEventListener('pagehide', stop)
   addEventListener('pageshow', ({ persisted }) => {
     if (persisted) start()
   })
-  let unseen: ReturnType<typeof setTimeout> | undefined
   document.addEventListener('visibilitychange', () => {
     clearTimeout(unseen)
-    if (document.hidden) unseen = setTimeout(rest, UNSEEN_MS)
+    if (document.hidden) restSoon()
     else if (source === undefined) start()
   })
   start()
+  if (document.hidden) restSoon()
 }

@@ -6,8 +6,6 @@ import { type MessageActions, type ShownMessage, showMessage } from './message.t
 export interface MessageList {
   readonly element: HTMLOListElement
   readonly size: number
-  /** The highest id, 0 where there is none. */
-  readonly newest: number
   has(id: number): boolean
   /** Puts a message where it belongs, unless it is there or was removed. */
   add(message: Message): void
@@ -33,9 +31,6 @@ export const createMessageList = (newestFirst: boolean, actions: MessageActions)
     element,
     get size() {
       return shown.size
-    },
-    get newest() {
-      return Math.max(0, ...shown.keys())
     },
     has: (id) => shown.has(id),
     add(message) {

@@ -22,8 +22,8 @@ export interface PostForm {
 }
 
 const NO_ANSWER =
-  'There was no answer, so it is not known whether it was posted. Posting it again is safe: what is there already is ' +
-  'refused.'
+  'There was no answer, so it is not known whether it was posted. Look in the list whether it is there before you ' +
+  'post it again.'
 
 const postingWords = ({ posting, since, reason }: PostingState): string => {
   const why = reason === undefined ? '' : ` ${reason}`
@@ -93,9 +93,12 @@ export const preparePostForm = (posted: (message: Message) => void): PostForm =>
       ...(replyTo && { reply_to: replyTo.id }),
     }
   }
-  const succeed = (message: Message): void => {
-    fields.clearText()
-    reply(undefined)
+  const succeed = (sent: Draft, message: Message): void => {
+    // What was written or chosen meanwhile belongs to the next post.
+    if (fields.value('text') === sent.text) {
+      fields.clearText()
+      if (replyTo?.id === sent.reply_to) reply(undefined)
+    }
     const link = make('a', { href: linkTo({ kind: 'message', id: message.id }) }, `#${message.id}`)
     show('good', 'Posted as ', link, '.')
     posted(message)
@@ -113,8 +116,9 @@ export const preparePostForm = (posted: (message: Message) => void): PostForm =>
     isSending = true
     showButton()
     show('pending', 'Posting…')
+    const sent = draft()
     try {
-      succeed((await service.post(draft())).message)
+      succeed(sent, (await service.post(sent)).message)
     } catch (error) {
       fail(error)
     } finally {

@@ -85,7 +85,7 @@ export const preparePrompts = (): Prompts => {
       byId('categories', HTMLElement).replaceChildren(...byCategory(list, q !== ''))
       say(found, q === '' ? '' : `${counted(list.prompts.length, 'prompt')} found`)
     } catch (error) {
-      tell(error)
+      if (own === asked) tell(error)
     }
   }
   const tell = (error: unknown): void => {

@@ -1,4 +1,5 @@
 /** What of the chat is shown, as the fragment of the address, so that every view can be linked to. @module */
+import { decoded } from '../elements.ts'
 
 export type View =
   | { readonly kind: 'all' }
@@ -9,14 +10,6 @@ export type View =
   | { readonly kind: 'message'; readonly id: number }
 
 const FRAGMENT = /^#(search|agent|prompt|message)-(.+)$/s
-
-const decoded = (text: string): string | undefined => {
-  try {
-    return decodeURIComponent(text)
-  } catch {
-    return undefined
-  }
-}
 
 /** @returns undefined for a fragment that is none of ours, such as that of a link within the page */
 export const viewOf = (fragment: string): View | undefined => {
