@@ -20,6 +20,19 @@ export class UnreachableError extends Error {
   override readonly name = 'UnreachableError'
 }
 
+/** Fetches code that a page loads only when it needs it. @throws UnreachableError where it can't be had */
+export const loadCode = async <T>(load: () => Promise<T>): Promise<T> => {
+  try {
+    return await load()
+  } catch (cause) {
+    // The browser doesn't say why: a network that is down, or a file of the version before.
+    throw new UnreachableError(
+      `${location.host} does not answer, or was updated meanwhile: load this page again.`,
+      { cause },
+    )
+  }
+}
+
 /** @returns a text member, undefined where there is none */
 export const textOf = (value: unknown, name: string): string | undefined => {
   const member = isObject(value) ? value[name] : undefined

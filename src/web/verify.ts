@@ -160,13 +160,15 @@ const show = (found: Examination, record: unknown, by: string): void => {
   byId('code', HTMLImageElement).src = `${location.pathname}?format=svg`
 }
 
-const fetchAndExamine = async (): Promise<void> => {
+/** @param isNewest whether nobody has asked again meanwhile: then nothing is shown */
+const fetchAndExamine = async (isNewest: () => boolean): Promise<void> => {
   const { pathname, origin } = location
   const [found, keys, crypto] = await Promise.all([
     askJson(pathname),
     askJson('/.well-known/jwks.json'),
     openCrypto(globalThis.crypto.subtle),
   ])
+  if (!isNewest()) return
   if (found.status === NOT_FOUND) {
     announce('bad', 'Not found', 'The service knows no result under this address. Was it copied in full?')
     return
@@ -178,22 +180,26 @@ const fetchAndExamine = async (): Promise<void> => {
   }
   const hash = pathname.split('/').at(-1) ?? ''
   const evidence = { hash, record: found.body, jwks: keys.body, origin, now: systemClock.now(), published }
-  show(await examine(evidence, crypto), found.body, crypto.name)
+  const examination = await examine(evidence, crypto)
+  if (isNewest()) show(examination, found.body, crypto.name)
 }
 
+let runs = 0
+
 const run = async (): Promise<void> => {
+  const number = ++runs
+  const isNewest = (): boolean => number === runs
   announce('pending', 'Checking…', 'Your browser fetches the result, the public keys and the log.')
   for (const id of ['question', 'statement', 'checked', 'raw']) byId(id, HTMLElement).hidden = true
   try {
-    await fetchAndExamine()
+    await fetchAndExamine(isNewest)
   } catch (error) {
-    announce(
-      'warn',
-      'Not checked',
-      'The checks could not be run, so this page says nothing about the result.',
-    )
+    const why =
+      error instanceof UnreachableError
+        ? `${error.message} Nothing could be checked.`
+        : 'The checks could not be run, so this page says nothing about the result.'
+    if (isNewest()) announce('warn', 'Not checked', why)
     if (!(error instanceof UnreachableError)) throw error
-    say(byId('verdict-text', HTMLElement), `${error.message} Nothing could be checked.`)
   } finally {
     again.hidden = false
   }

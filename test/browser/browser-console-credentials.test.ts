@@ -67,8 +67,13 @@ describe('the console’s pages of credentials in Chromium', function () {
     await expectUsable(page, 'the history of a consent')
     await page.click('dialog button:text("Close")')
     await fillOn(page, { subject: 'nobody' })
-    await page.click('button:text("Find consents")')
+    await page.focus('button:text("Find consents")')
+    await page.keyboard.press('Enter')
     await page.waitForSelector('.empty >> text=Nothing was recorded of nobody')
+    expect(await page.evaluate(() => document.activeElement?.textContent)).to.equal('Find consents')
+    await page.goBack()
+    await page.waitForSelector('tr:has-text("newsletter")')
+    expect(await page.inputValue('[name="subject"]')).to.equal('ada')
   })
 
   it('show what was asked for last, whichever answer comes first', async () => {
@@ -113,9 +118,11 @@ describe('the console’s pages of credentials in Chromium', function () {
     await page.waitForSelector('tr:has-text("bob") >> text=Waits for a decision')
     await expectUsable(page, 'people')
     await page.selectOption('[name="status"]', 'review')
-    await page.click('button:text("Filter")')
+    await page.focus('button:text("Filter")')
+    await page.keyboard.press('Enter')
     await page.waitForFunction(() => document.querySelectorAll('tbody tr').length === 1)
     expect(new URL(page.url()).search).to.equal('?status=review')
+    expect(await page.evaluate(() => document.activeElement?.closest('.filter-form') !== null)).to.equal(true)
     await page.click('td button:has-text("Decide")')
     await page.click('dialog button:text-is("Decide")')
     await page.waitForSelector('dialog .error:not(:empty)')
@@ -153,6 +160,32 @@ describe('the console’s pages of credentials in Chromium', function () {
     expect((await kyc.held('anna')).status).to.equal(404)
   })
 
+  it('a person who was checked again is shown with both checks, each under its own time', async () => {
+    const page = await pages.openSignedIn('/console/people')
+    const kyc = kycRoutesOf(pages.app, (await ownerOf(pages.app, page.account)).apiKey)
+    await kyc.verified('anna')
+    for (const userId of ['anna', 'bob']) await kyc.verify({ userId, data: INCOMPLETE })
+    await page.reload()
+    const show = async (userId: string): Promise<string> => {
+      await page.click(`tr:has-text("${userId}") button:has-text("Show")`)
+      return page.innerText('dialog')
+    }
+    const [standing = '', again = '', ...rest] = (await show('anna')).split(
+      /Checked again .+; this waits for a decision:/,
+    )
+    expect(rest).to.deep.equal([])
+    expect(standing)
+      .to.match(/Checked .+ by internal, level basic/)
+      .and.include('Passed')
+      .and.not.include('Not passed')
+    expect(again).to.include('Not passed')
+    await expectUsable(page, 'a person who was checked again')
+    await page.click('dialog button:text("Close")')
+    expect(await show('bob'))
+      .to.include('Not passed')
+      .and.not.include('Checked again')
+  })
+
   it('tokens are found by subject, hybrid ones by their id, and revoked by name', async () => {
     const page = await pages.openSignedIn('/console/tokens')
     expect(await page.innerText('.empty')).to.include('There is no token yet')
@@ -177,6 +210,11 @@ describe('the console’s pages of credentials in Chromium', function () {
     await fillOn(page, { tokenId: 'hyt_1' })
     await page.click('button:text("Find")')
     await page.waitForSelector('details .error:not(:empty)')
+    await fillOn(page, { tokenId: hybrid.token_id })
+    await page.click('button:text("Find")')
+    await page.waitForSelector('button:text("Revoke it")')
+    await fillOn(page, { tokenId: other.tokenId })
+    expect(await page.innerText('details [role="status"]')).to.equal('')
     await fillOn(page, { tokenId: hybrid.token_id })
     await page.click('button:text("Find")')
     await page.click('button:text("Revoke it")')

@@ -4,6 +4,7 @@ import { expect } from 'chai'
 import type { Download, Page } from 'playwright-core'
 import { ok } from '../support/client.ts'
 import { type ConsolePages, eachInFreshBrowser, expectUsable, ownerOf } from '../support/console-page.ts'
+import { holdNext } from '../support/contexts.ts'
 import { signIn } from '../support/domain/accounts.ts'
 import { exported } from '../support/domain/exports.ts'
 
@@ -89,10 +90,13 @@ describe('the console’s exports in Chromium', function () {
     await pages.context.unrouteAll()
 
     await page.click('text=Check evidence that you have')
+    const choose = (name: string, buffer: Buffer) =>
+      page.setInputFiles('[name="file"]', { name, mimeType: 'application/octet-stream', buffer })
     const check = async (name: string, buffer: Buffer): Promise<void> => {
-      await page.setInputFiles('[name="file"]', { name, mimeType: 'application/octet-stream', buffer })
+      await choose(name, buffer)
       await page.click('button:text-is("Check")')
     }
+    const said = () => page.innerText('details [role="status"]')
     await check('changed.ndjson', changed)
     await told(page, 'Not valid')
     expect(await outcomes(page, '[role="status"]')).to.deep.equal(['failed'])
@@ -101,6 +105,17 @@ describe('the console’s exports in Chromium', function () {
     await check('kept.zip', zip)
     await told(page, 'Valid')
     expect(await outcomes(page, '[role="status"]')).to.deep.equal(HOLDS)
+    expect(await said()).to.match(/^kept\.zip\s+Valid/)
+    // Of another file nothing is said before it is checked, nor by a check of the one before that ends meanwhile.
+    await choose('cut.zip', zip.subarray(0, zip.length - 10))
+    expect(await said()).to.equal('')
+    const { given, letGo } = await holdNext(pages.context, /\/jwks\.json$/)
+    await check('kept.zip', zip)
+    await given
+    await choose('changed.ndjson', changed)
+    letGo()
+    await page.waitForSelector('button[aria-disabled="false"]:text-is("Check")')
+    expect(await said()).to.equal('')
     await check('cut.zip', zip.subarray(0, zip.length - 10))
     await page.waitForSelector('[role="status"] .findings >> text=cut off, or made by another program')
     await check('damaged.zip', Buffer.from(zip).fill(0xff, 60, 120))

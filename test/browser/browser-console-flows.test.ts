@@ -17,6 +17,7 @@ import { signIn, signUp } from '../support/domain/accounts.ts'
 import { createPod, movePod } from '../support/domain/pods.ts'
 import { addMember } from '../support/domain/team.ts'
 import { terminalTill } from '../support/domain/tills.ts'
+import { eventually } from '../support/eventually.ts'
 import { runCli } from '../support/run-cli.ts'
 import { type DnsServer, startDnsServer } from '../support/servers/dns-server.ts'
 
@@ -232,6 +233,8 @@ describe('what people do in the console in Chromium', function () {
     await expectUsable(page, 'the records of a domain')
     dns.set(cnameOf, 'CNAME', [cname])
     expect(await check('does not lead to the pod yet')).to.deep.equal([txtOf, txt])
+    await fillOn(page, { domain: 'another.shop.example' })
+    expect(await page.innerText('section:has(#domain) [role="status"]')).to.equal('')
     dns.set(txtOf, 'TXT', [txt])
     expect(await standing()).to.equal('None')
     expect(await check('leads to the pod')).to.deep.equal([])
@@ -292,6 +295,18 @@ describe('what people do in the console in Chromium', function () {
     await page.waitForSelector('td >> text=DNS does not answer')
     await expectUsable(page, 'a domain that nobody can look up')
     dns.fail(txtOf, undefined)
+  })
+
+  it('a form says that the page failed where nobody foresaw what went wrong', async () => {
+    const page = await pages.openSignedIn('/console/pods')
+    await createPod(pages.app, (await ownerOf(pages.app, page.account)).apiKey)
+    await page.reload()
+    await pages.context.route(/\/domain\/verify$/, (route) => route.fulfill({ json: null }))
+    await fillOn(page, { domain: 'verify.shop.example' })
+    await page.click('button:text("Check and bind")')
+    await page.waitForSelector('form > .error >> text=This page failed. Load it again.')
+    await eventually('the fault on record', () => pages.complaints.join().includes('TypeError'))
+    await pages.fresh()
   })
 
   it('pods are read to their end, and the list is as long as it was after one was changed', async () => {

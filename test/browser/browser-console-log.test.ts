@@ -49,6 +49,9 @@ describe('the console’s log in Chromium', function () {
     }
     expect(await compare(kept)).to.deep.equal(Array.from({ length: 5 }, () => 'passed'))
     await expectUsable(page, 'an earlier checkpoint')
+    // Another one was not compared yet.
+    await page.fill('textarea', 'another')
+    expect(await outcomes(page, '[role="status"]')).to.deep.equal([])
     const changed = kept.replace(/\n\d+\n/, '\n1\n')
     expect(await compare(changed)).to.deep.equal(['passed', 'passed', 'failed', 'failed', 'skipped'])
     expect(await page.innerText('[role="status"] .findings'))

@@ -3,6 +3,7 @@ import { expect } from 'chai'
 import type { StoredPolicy } from '../../src/domain/policies/schemas.ts'
 import { ok } from '../support/client.ts'
 import { type ConsolePages, eachInFreshBrowser, expectUsable, settledOn } from '../support/console-page.ts'
+import { holdNext } from '../support/contexts.ts'
 import { signIn } from '../support/domain/accounts.ts'
 
 describe('the console’s policies in Chromium', function () {
@@ -55,8 +56,25 @@ describe('the console’s policies in Chromium', function () {
     expect(await page.innerText('.notice'))
       .to.include('SMALL')
       .and.to.include('Nothing was recorded')
+    // Other rules, or other facts, were not decided about.
+    const untold = () => page.waitForSelector('.notice', { state: 'detached', timeout: 2000 })
+    const tryButton = 'button:text("Try the rules")'
+    await page.fill('[name="rules"]', '[]')
+    await untold()
+    await page.fill('[name="rules"]', JSON.stringify(rules))
+    const { given, letGo } = await holdNext(pages.context, /\/try$/)
+    await page.click(tryButton)
+    await given
+    await page.fill('[name="rules"]', '[]')
+    letGo()
+    await page.waitForSelector(`${tryButton}[aria-disabled="false"]`)
+    await untold()
+    await page.fill('[name="rules"]', JSON.stringify(rules))
+    await page.click(tryButton)
+    await page.waitForSelector('.notice >> text=YES')
     await page.fill('[name="facts"]', '{ "context": { "amount": 101 } }')
-    await page.click('button:text("Try the rules")')
+    await untold()
+    await page.click(tryButton)
     await page.waitForSelector('.notice >> text=NO_RULE_PERMITS')
     await expectUsable(page, 'a dry run')
     await page.click(save)
@@ -124,6 +142,11 @@ describe('the console’s policies in Chromium', function () {
     await page.click('button:text("Show more")')
     await page.waitForSelector(`${written} a:text-is("order")`)
     expect(await shown()).to.have.length(53)
+    await page.waitForFunction(
+      () => document.activeElement?.textContent === 'The list ends here, with 53.',
+      undefined,
+      { timeout: 2000 },
+    )
     expect(await page.isVisible('button:text("Show more")')).to.equal(false)
     expect(await standing('yesno')).to.equal('Version 1')
   })

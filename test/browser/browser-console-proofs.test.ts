@@ -10,6 +10,7 @@ import {
   settledOn,
   signInOn,
 } from '../support/console-page.ts'
+import { holdNext } from '../support/contexts.ts'
 import { signIn } from '../support/domain/accounts.ts'
 import { ANNA, kycRoutesOf } from '../support/domain/kyc.ts'
 import { asPresented, generated, PERSON, postVerifyProof } from '../support/domain/proof-api.ts'
@@ -72,6 +73,25 @@ describe('the console’s proofs in Chromium', function () {
     await page.click('dialog button:text("Ask the service")')
     await page.waitForSelector('dialog >> text=DOUBLE_SPEND')
     expect(await page.isVisible('dialog button:text("Spend it")')).to.equal(false)
+  })
+
+  it('count as the service says last, whichever answer comes first', async () => {
+    const page = await pages.openSignedIn('/console/proofs')
+    const { apiKey } = await ownerOf(pages.app, page.account)
+    const yes = await generated(pages.app, apiKey, yesno(18))
+    await page.reload()
+    await page.click('td button:has-text("Show and check")')
+    const { given, letGo } = await holdNext(pages.context, /\/v1\/proofs\/verify$/)
+    await page.click('dialog button:text("Ask the service")')
+    await given
+    await postVerifyProof(pages.app, apiKey, { ...asPresented(yes), consume: true })
+    await page.click('dialog button:text("Ask the service")')
+    await page.waitForSelector('dialog >> text=It does not count')
+    const late = page.waitForResponse(/\/v1\/proofs\/verify$/)
+    letGo()
+    await (await late).finished()
+    await page.waitForTimeout(200)
+    expect(await page.innerText('dialog')).to.include('It does not count')
   })
 
   it('say what was asked of a person in words, and whatever was changed in them is found', async () => {

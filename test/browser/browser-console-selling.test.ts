@@ -103,6 +103,16 @@ describe('the console’s pages of payments and connections in Chromium', functi
     await page.waitForSelector('td >> text=Revoked')
   })
 
+  it('a terminal is revoked by its name as it is seen, whatever blanks and accents it was given with', async () => {
+    const page = await pages.openSignedIn('/console/terminals')
+    const { apiKey: key } = await ownerOf(pages.app, page.account)
+    const label = 'Till  3\u00a0Cafe\u0301'
+    await ok(pages.app, 'POST', '/console/api/terminals', { key, body: { label } })
+    await page.reload()
+    await confirmOn(page, 'Revoke', 'Till 3 Caf\u00e9', 'Revoke terminal')
+    await page.waitForSelector('text=No terminal is active')
+  })
+
   it('terminals and keys are read to their end, and payments found by a terminal that no list shows', async () => {
     const page = await pages.openSignedIn('/console/terminals')
     const owner = await ownerOf(pages.app, page.account)

@@ -11,6 +11,7 @@ import {
 } from '../support/console-page.ts'
 import { signIn } from '../support/domain/accounts.ts'
 import { addMember } from '../support/domain/team.ts'
+import { eventually } from '../support/eventually.ts'
 
 describe('the console’s page Verify in Chromium', function () {
   this.timeout(600_000)
@@ -65,6 +66,10 @@ describe('the console’s page Verify in Chromium', function () {
     expect(checks).to.include('Receipt: passed').and.to.include('Question: passed')
     expect(checks.filter((check) => !check.endsWith('passed'))).to.deep.equal([])
     await expectUsable(page, 'a YES')
+    expect(await page.innerText('.notice')).to.not.include('before you changed it')
+    await fillOn(page, { data: '{"name": "Ada", "age": 17}' })
+    await page.waitForSelector('.notice[data-tone="warn"] >> text=before you changed it')
+    await expectUsable(page, 'a YES to what was changed since')
 
     // The question is not published with its value; who asked knows it.
     await fillOn(page, { 'options.rules': '[{ "field": "name", "op": "eq", "value": "Bob" }]' })
@@ -89,6 +94,29 @@ describe('the console’s page Verify in Chromium', function () {
       'Zero-knowledge proof: skipped',
     ])
     await expectUsable(page, 'an answer that is not verified')
+  })
+
+  it('says nothing of an answer while the code that checks its proof can’t be fetched', async () => {
+    const page = await pages.openSignedIn('/console/verify')
+    const chunks: string[] = []
+    await pages.context.route(/\/assets\/result-proof/, (route) => {
+      chunks.push(route.request().url())
+      return route.abort()
+    })
+    await verifyOn(page)
+    await page.waitForSelector('text=Not verified: something that matters could not be checked')
+    expect(await page.innerText('.findings')).to.include('load this page again')
+    expect(chunks).to.have.length(1)
+  })
+
+  it('says that the page failed where nobody foresaw what went wrong', async () => {
+    const page = await pages.openSignedIn('/console/verify')
+    await changeAnswers(page, (answer) => ({ ...answer, qrUrl: 'nowhere' }))
+    await page.click('main button:text-is("Verify")')
+    await page.waitForSelector('[role="alert"] >> text=This page failed. Load it again.')
+    expect(await page.innerText('main')).to.not.include('Loading…')
+    await eventually('the fault on record', () => pages.complaints.join().includes('TypeError'))
+    await pages.fresh()
   })
 
   it('believes no proof and no receipt that are of something else', async () => {

@@ -9,6 +9,7 @@ import {
   expectUsable,
   fillOn,
   settledOn,
+  signInInstead,
   signInOn,
 } from '../support/console-page.ts'
 import { newAccount, signUp } from '../support/domain/accounts.ts'
@@ -46,6 +47,14 @@ describe('the console in Chromium', function () {
       expect(await page.innerText('main')).to.not.include('has ended')
       await page.reload()
       await waitForHeading(page, 'Sign in')
+    })
+
+    it('names who has signed in in the window beside it as soon as it is turned to', async () => {
+      const page = await pages.openSignedIn('/console')
+      const other = await signUp(pages.app)
+      await signInInstead(await pages.open('/console'), other)
+      await page.evaluate(() => dispatchEvent(new Event('focus')))
+      await page.waitForSelector(`.who :text("${other.email.toLowerCase()}")`, { timeout: 5000 })
     })
 
     it('says what is wrong in the service’s words, where it belongs', async () => {

@@ -5,6 +5,7 @@ import { startTestApp, type TestApp, type TestOrganisation } from '../support/ap
 import { isLive, postMessage } from '../support/chat/chat-page.ts'
 import { launchChromium } from '../support/chromium.ts'
 import { expectUsable } from '../support/console-page.ts'
+import { holdNext } from '../support/contexts.ts'
 import { expectLight, MAX_BYTES_GZIPPED } from '../support/page-weight.ts'
 import { DATA, signedResult, verified } from '../support/verification.ts'
 
@@ -320,6 +321,21 @@ describe('pages in Chromium', () => {
       const page = await open(qrUrl)
       expect(await settled(page)).to.match(/^Revoked/)
       expect(await failed(page)).to.deep.equal(['status'])
+    })
+
+    it('shows what was found last, whichever check ends first', async () => {
+      const { qrUrl, verificationId } = await result({ rules: PASSING_RULES })
+      const page = await open(qrUrl)
+      await settled(page)
+      const { given, letGo } = await holdNext(context, /\/verify\/qr\/[\w-]+$/)
+      await page.click('#again')
+      await given
+      await app.request('POST', '/verify/revoke', { key: owner.apiKey, body: { verificationId } })
+      await page.click('#again')
+      await page.waitForSelector('#verdict-word:text-is("Revoked")')
+      letGo()
+      await page.waitForTimeout(2000)
+      expect(await page.innerText('#verdict')).to.match(/^Revoked/)
     })
 
     it('says that there is no such result', async () => {

@@ -15,6 +15,29 @@ export interface Contexts {
   fresh(options?: BrowserContextOptions): Promise<void>
 }
 
+/** Holds the next answer from there back, once it was given, until `letGo`. */
+export const holdNext = async (context: BrowserContext, address: RegExp) => {
+  let letGo = (): void => undefined
+  const held = new Promise<void>((resolve) => {
+    letGo = resolve
+  })
+  let tell = (): void => undefined
+  const given = new Promise<void>((resolve) => {
+    tell = resolve
+  })
+  await context.route(
+    address,
+    async (route) => {
+      const response = await route.fetch()
+      tell()
+      await held
+      await route.fulfill({ response })
+    },
+    { times: 1 },
+  )
+  return { given, letGo }
+}
+
 export const createContexts = (browser: Browser): Contexts => {
   let context: BrowserContext | undefined
   const complaints: string[] = []

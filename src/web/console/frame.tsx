@@ -3,9 +3,8 @@ import type { ComponentChildren } from 'preact'
 import { useEffect, useState } from 'preact/hooks'
 import { useLocation } from 'preact-iso'
 import type { Me } from '../../domain/accounts/schemas.ts'
-import { UnreachableError } from '../http.ts'
 import { addressOf, GROUPS, isAllowed } from './directory.ts'
-import { ServiceError } from './service.ts'
+import { rethrowFault, wordsOf } from './service.ts'
 import { signOut } from './session.ts'
 
 const Sidebar = ({ me }: { readonly me: Me }) => {
@@ -55,8 +54,8 @@ const Who = ({ me }: { readonly me: Me }) => {
     try {
       await signOut()
     } catch (error) {
-      if (!(error instanceof ServiceError || error instanceof UnreachableError)) throw error
-      setProblem(`You are still signed in: ${error.message}`)
+      setProblem(`You are still signed in: ${wordsOf(error)}`)
+      rethrowFault(error)
     }
   }
   return (

@@ -1,9 +1,8 @@
 /** Where the identity provider sends people back to: signs them in, or links their account. @module */
 import { useEffect, useState } from 'preact/hooks'
 import { useLocation } from 'preact-iso'
-import { UnreachableError } from '../http.ts'
 import { Main } from './parts/main.tsx'
-import { ServiceError, send } from './service.ts'
+import { rethrowFault, send, wordsOf } from './service.ts'
 import { ask, askWho, session } from './session.ts'
 
 export const IDENTITY_RETURN = '/console/oidc'
@@ -28,8 +27,8 @@ export const IdentityReturn = () => {
         }
         route(links ? ACCOUNT : '/console', true)
       } catch (error) {
-        if (!(error instanceof ServiceError || error instanceof UnreachableError)) throw error
-        setProblem(error.message)
+        setProblem(wordsOf(error))
+        rethrowFault(error)
       }
     }
     void finish()

@@ -3,7 +3,7 @@ import type { AuditEntry, AuditPage, ConsistencyProof } from '../../domain/audit
 import { hexOf, readNote, type VerifierKey } from '../../protocol/checkpoint/note.ts'
 import { logOfOrigin, originOfLog } from '../../protocol/log-heads.ts'
 import { openCrypto } from '../crypto/crypto.ts'
-import { UnreachableError } from '../http.ts'
+import { loadCode } from '../http.ts'
 import { keysOf, nameIn, readCheckpoint, type Tree } from '../result/checkpoint.ts'
 import { checkConsistency } from '../result/consistency.ts'
 import { type Finding, failed, passed, skipped } from '../result/finding.ts'
@@ -44,19 +44,11 @@ interface Signed {
   readonly postQuantum: Finding
 }
 
-/** The code is fetched when there is something to check. @throws UnreachableError */
-const loadCosignature = async () => {
-  try {
-    return await import('../result/cosignature.ts')
-  } catch (cause) {
-    throw new UnreachableError(`${location.host} does not answer.`, { cause })
-  }
-}
-
+/** @throws UnreachableError */
 const cosignatureOf = async (text: string, keys: readonly VerifierKey[]): Promise<Finding> => {
   const note = readNote(text)
   if (note === undefined) return failed('The checkpoint can’t be read.')
-  const { readCosignature } = await loadCosignature()
+  const { readCosignature } = await loadCode(() => import('../result/cosignature.ts'))
   const read = readCosignature(note, keys)
   return 'fault' in read
     ? failed(read.detail)

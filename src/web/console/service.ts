@@ -78,6 +78,18 @@ export class ServiceError extends Error {
   }
 }
 
+const isForeseen = (error: unknown): error is ServiceError | UnreachableError =>
+  error instanceof ServiceError || error instanceof UnreachableError
+
+/** @returns what went wrong, for people */
+export const wordsOf = (error: unknown): string =>
+  isForeseen(error) ? error.message : 'This page failed. Load it again.'
+
+/** For what was told already: faults of the page itself reach the browser's own record of errors. */
+export const rethrowFault = (error: unknown): void => {
+  if (!isForeseen(error)) throw error
+}
+
 export interface Sent {
   readonly body?: unknown
   /** In place of a body: JSON as it was typed. */

@@ -2,7 +2,7 @@
 import { signal } from '@preact/signals'
 import type { Me, NewAccount, SignIn } from '../../domain/accounts/schemas.ts'
 import { UnreachableError } from '../http.ts'
-import { type Method, type Sent, ServiceError, send } from './service.ts'
+import { type Method, rethrowFault, type Sent, ServiceError, send, wordsOf } from './service.ts'
 
 const UNAUTHORIZED = 401
 
@@ -31,18 +31,17 @@ export const askWho = async (): Promise<void> => {
   try {
     session.value = await whoIsIn()
   } catch (error) {
-    if (error instanceof ServiceError || error instanceof UnreachableError)
-      session.value = { state: 'unknown', reason: error.message }
-    else throw error
+    session.value = { state: 'unknown', reason: wordsOf(error) }
+    rethrowFault(error)
   }
 }
 
 /**
- * Looks again whenever the window is seen again: in another one somebody else may have signed in, and what is read would be theirs under the
- * name of who was here. Where nothing is answered, all stays as it was.
+ * Looks again whenever the window is seen again, or turned to while it stood beside another: there somebody else may have signed in, and
+ * what is read would be theirs under the name of who was here. Where nothing is answered, all stays as it was.
  */
 export const watchWho = (): void => {
-  document.addEventListener('visibilitychange', async () => {
+  const look = async (): Promise<void> => {
     const before = session.value
     if (document.visibilityState !== 'visible' || before.state !== 'in') return
     const now = await whoIsIn().catch(() => before)
@@ -50,7 +49,9 @@ export const watchWho = (): void => {
     if (now.state !== 'in' || session.value !== before) return
     const { email, organisationId } = before.me
     if (now.me.email !== email || now.me.organisationId !== organisationId) session.value = now
-  })
+  }
+  document.addEventListener('visibilitychange', look)
+  addEventListener('focus', look)
 }
 
 /** @throws ServiceError, UnreachableError */

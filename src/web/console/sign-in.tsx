@@ -2,12 +2,11 @@
 import { useEffect, useRef, useState } from 'preact/hooks'
 import { useLocation } from 'preact-iso'
 import type { FlowStarted, ProviderInfo } from '../../domain/accounts/oidc/schemas.ts'
-import { UnreachableError } from '../http.ts'
 import { CodeField } from './parts/code.tsx'
 import { Field, Form, textIn } from './parts/form.tsx'
 import { Main } from './parts/main.tsx'
 import { MAX_PASSWORD_CHARACTERS, NewPassword } from './parts/password.tsx'
-import { ServiceError, send } from './service.ts'
+import { rethrowFault, ServiceError, send, wordsOf } from './service.ts'
 import { signIn, signUp } from './session.ts'
 
 const SIGN_UP = '/console/sign-up'
@@ -75,8 +74,8 @@ const WithProvider = () => {
     try {
       await work()
     } catch (error) {
-      if (!(error instanceof ServiceError || error instanceof UnreachableError)) throw error
-      setProblem(error.message)
+      setProblem(wordsOf(error))
+      rethrowFault(error)
     }
   }
   useEffect(() => {

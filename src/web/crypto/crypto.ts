@@ -1,4 +1,5 @@
 /** The browser's own WebCrypto, or bundled code where the browser lacks what is needed. @module */
+import { loadCode } from '../http.ts'
 import { type Bytes, type PageCrypto, PUBLIC_KEY_BYTES } from './page-crypto.ts'
 
 const ALGORITHM = 'Ed25519'
@@ -26,6 +27,7 @@ const withSubtle = (subtle: SubtleCrypto): PageCrypto => ({
 /**
  * Finds what can check Ed25519 here. Pages that came over plain HTTP have no WebCrypto, and older browsers none with
  * this algorithm; only they load the bundled code.
+ * @throws UnreachableError where that can't be had
  */
 export const openCrypto = async (subtle?: SubtleCrypto): Promise<PageCrypto> => {
   if (subtle !== undefined) {
@@ -36,6 +38,6 @@ export const openCrypto = async (subtle?: SubtleCrypto): Promise<PageCrypto> => 
       if (!isException(error, 'NotSupportedError')) throw error
     }
   }
-  const { bundledCrypto } = await import('./bundled-crypto.ts')
+  const { bundledCrypto } = await loadCode(() => import('./bundled-crypto.ts'))
   return bundledCrypto
 }

@@ -6,7 +6,7 @@
 import { isObject } from '../../protocol/json-object.ts'
 import { logOf, originOfLog } from '../../protocol/log-heads.ts'
 import type { PageCrypto } from '../crypto/page-crypto.ts'
-import { textOf } from '../http.ts'
+import { loadCode, textOf } from '../http.ts'
 import { type Finding, failed, ifReached, passed, skipped } from './finding.ts'
 import { checkInclusion, type InclusionEvidence, type PublishedLog } from './inclusion.ts'
 import { fromBase64url, type Jws, JwsError, parseJws, toBase64url } from './jws.ts'
@@ -201,7 +201,7 @@ const proofCheck = async ({ payload }: Jws, { record, published }: Evidence): Pr
   if (typeof circuitId !== 'string' || typeof digest !== 'string' || !isDecision(decision))
     return failed('What was signed does not say what the proof is for.')
   const key = await published.verificationKey(circuitId)
-  const { checkProof } = await import('./result-proof.ts')
+  const { checkProof } = await loadCode(() => import('./result-proof.ts'))
   return checkProof({ proof, key, circuitId, digest, decision })
 }
 

@@ -207,7 +207,6 @@ export const Consents = ({ me }: PageProps) => {
   return (
     <Main title="Consents" lead="What one person agreed to or refused, as you recorded it.">
       <Form
-        key={subject}
         action="Find consents"
         submit={async (values) =>
           route(path + queryOf({ subject: textIn(values, 'subject').trim() }, FILTERS))

@@ -108,7 +108,7 @@ const Stored = ({ path }: { readonly path: string }) => {
 /** Personal data are only asked for once somebody wants to see them. */
 const Show = ({ person, close }: { readonly person: Person; close(): void }) => {
   const [open, setOpen] = useState(false)
-  const { userId, level, source, provider, checkedAt, checks, review } = person
+  const { userId, level, source, provider, reference, checkedAt, checks, review } = person
   return (
     <Dialog title={userId} close={close}>
       <p>
@@ -117,7 +117,15 @@ const Show = ({ person, close }: { readonly person: Person; close(): void }) => 
           ': what was entered fits together, and was compared with nobody’s papers'}
         .
       </p>
-      <Checks checks={(review ?? { checks }).checks} />
+      <Checks checks={checks} />
+      {review !== null && review.reference !== reference && (
+        <>
+          <p>
+            Checked again <Time at={review.checkedAt} />; this waits for a decision:
+          </p>
+          <Checks checks={review.checks} />
+        </>
+      )}
       <details onToggle={(event) => setOpen(event.currentTarget.open)}>
         <summary>All that is stored</summary>
         {open && <Stored path={`/api/kyc/${encodeURIComponent(userId)}/data`} />}

@@ -5,7 +5,7 @@ import type { TokenStanding } from '../../../domain/tokens/schemas.ts'
 import type { ListedToken, TokenPage } from '../../../domain/tokens/schemas-list.ts'
 import { mayChange, type PageProps } from '../page.ts'
 import { Filters, queryOf } from '../parts/filters.tsx'
-import { Field, Form, Select, textIn } from '../parts/form.tsx'
+import { Field, Form, Select, textIn, useFound } from '../parts/form.tsx'
 import { Loaded, More, usePages } from '../parts/loaded.tsx'
 import { Main } from '../parts/main.tsx'
 import { ActButton, Table } from '../parts/table.tsx'
@@ -89,7 +89,7 @@ const List = ({ tokens, changes, narrowed, revoke }: ListProps) => (
 
 /** Whoever has a token finds its id in it. */
 const ById = ({ changes, revoke }: Pick<ListProps, 'changes' | 'revoke'>) => {
-  const [found, setFound] = useState<TokenStanding | undefined>()
+  const { found, forget, find } = useFound<TokenStanding>()
   return (
     <details class="box">
       <summary>Find one by its id</summary>
@@ -98,10 +98,10 @@ const ById = ({ changes, revoke }: Pick<ListProps, 'changes' | 'revoke'>) => {
       </p>
       <Form
         action="Find"
+        changed={forget}
         submit={async (values) => {
-          setFound(undefined)
           const id = encodeURIComponent(textIn(values, 'tokenId').trim())
-          setFound(await ask<TokenStanding>('GET', `/api/tokens/${id}/status`))
+          await find(() => ask('GET', `/api/tokens/${id}/status`))
         }}
       >
         <Field name="tokenId" label="Id" required hint="Such as tok_… or hyt_…" />

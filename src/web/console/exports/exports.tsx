@@ -3,9 +3,10 @@ import { Fragment } from 'preact'
 import { useEffect, useRef, useState } from 'preact/hooks'
 import { systemClock } from '../../../clock.ts'
 import type { EvidenceFormat, SiemFormat } from '../../../domain/exports/schemas.ts'
+import { visible } from '../../check/report.ts'
 import type { PageProps } from '../page.ts'
 import { Findings } from '../parts/findings.tsx'
-import { Field, FieldError, Form, Select, textIn } from '../parts/form.tsx'
+import { Field, FieldError, Form, Select, textIn, useFound } from '../parts/form.tsx'
 import { Main } from '../parts/main.tsx'
 import { number, State } from '../parts/text.tsx'
 import { type Download, download, type Progress, save } from './download.ts'
@@ -215,23 +216,33 @@ const Make = ({ me }: PageProps) => {
 
 /** Evidence that somebody else made, or that was kept. */
 const CheckKept = ({ me }: PageProps) => {
-  const [examination, setExamination] = useState<Examination | undefined>()
+  const { found, forget, find } = useFound<{ readonly name: string; readonly examination: Examination }>()
   return (
     <details class="box">
       <summary>Check evidence that you have</summary>
       <p>The file stays in this browser.</p>
       <Form
         action="Check"
+        changed={forget}
         submit={async (values) => {
-          setExamination(undefined)
           const file = values.get('file')
           if (!(file instanceof File) || file.size === 0) throw new FieldError('file', 'Choose a file.')
-          setExamination(await examineEvidence(file, me, () => undefined))
+          await find(async () => ({
+            name: file.name,
+            examination: await examineEvidence(file, me, () => undefined),
+          }))
         }}
       >
         <Field name="file" type="file" label="File" required />
       </Form>
-      <div role="status">{examination && <Checked examination={examination} />}</div>
+      <div role="status">
+        {found && (
+          <>
+            <p class="address">{visible(found.name)}</p>
+            <Checked examination={found.examination} />
+          </>
+        )}
+      </div>
     </details>
   )
 }

@@ -6,7 +6,7 @@ import { examineEarlier, examineEntry, examineLog } from '../log-checks.ts'
 import { Dialog } from '../parts/confirm.tsx'
 import { Filters, queryOf } from '../parts/filters.tsx'
 import { Findings, type TitledFinding } from '../parts/findings.tsx'
-import { Field, Form, Select, textIn } from '../parts/form.tsx'
+import { Field, Form, Select, textIn, useFound } from '../parts/form.tsx'
 import { Loaded, More, usePages, useWork } from '../parts/loaded.tsx'
 import { Main } from '../parts/main.tsx'
 import { ActButton, Table } from '../parts/table.tsx'
@@ -51,7 +51,7 @@ const asked = (query: Readonly<Record<string, string>>): string => {
 
 const Whole = () => {
   const work = useWork('log', examineLog)
-  const [compared, setCompared] = useState<readonly TitledFinding[] | undefined>()
+  const { found: compared, forget, find } = useFound<readonly TitledFinding[]>()
   return (
     <section aria-labelledby="whole">
       <h2 id="whole">The log as a whole</h2>
@@ -74,10 +74,8 @@ const Whole = () => {
               </pre>
               <Form
                 action="Compare"
-                submit={async (values) => {
-                  setCompared(undefined)
-                  setCompared(await examineEarlier(textIn(values, 'earlier')))
-                }}
+                changed={forget}
+                submit={(values) => find(() => examineEarlier(textIn(values, 'earlier')))}
               >
                 <Field name="earlier" label="A checkpoint that you kept" rows={6} required />
               </Form>

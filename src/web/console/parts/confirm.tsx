@@ -73,6 +73,9 @@ export const FormDialog = ({ title, action, danger, submit, close, children }: F
   )
 }
 
+/** As it can be typed by whoever sees it: a page shows blanks of any number and kind, and both forms of an accent, as one. */
+const asShown = (text: string): string => text.normalize('NFC').replace(/\s+/g, ' ').trim()
+
 interface ConfirmProps extends DialogProps {
   /** What has to be typed. */
   readonly name: string
@@ -88,7 +91,7 @@ export const Confirm = ({ title, name, action, children, run, close }: ConfirmPr
     danger
     close={close}
     submit={async (values) => {
-      if (textIn(values, 'name').trim() !== name.trim())
+      if (asShown(textIn(values, 'name')) !== asShown(name))
         throw new FieldError('name', `Type ${name} to go on.`)
       await run(values)
     }}

@@ -1,10 +1,9 @@
 /** Domains of one's own: what has to stand in DNS, and whether they lead to a pod. @module */
-import { useState } from 'preact/hooks'
 import type { OwnPod, PodDomain } from '../../../domain/pods/schemas.ts'
 import type { DomainCheck } from '../../../domain/pods/schemas-domains.ts'
 import { ask } from '../session.ts'
 import { Dialog } from './confirm.tsx'
-import { Field, Form, Select, textIn } from './form.tsx'
+import { Field, Form, Select, textIn, useFound } from './form.tsx'
 import { Loaded, useWork } from './loaded.tsx'
 import { Copyable } from './secret.tsx'
 import { ActButton } from './table.tsx'
@@ -111,7 +110,7 @@ interface BindDomainProps {
 }
 
 export const BindDomain = ({ pods, goesOn, bound }: BindDomainProps) => {
-  const [check, setCheck] = useState<DomainCheck | undefined>()
+  const { found: check, forget, find } = useFound<DomainCheck>()
   return (
     <section aria-labelledby="domain">
       <h2 id="domain">Your own domain</h2>
@@ -121,12 +120,14 @@ export const BindDomain = ({ pods, goesOn, bound }: BindDomainProps) => {
       </p>
       <Form
         action="Check and bind"
-        submit={async (values) => {
-          setCheck(undefined)
-          const found = await verify(textIn(values, 'domain').trim(), textIn(values, 'podId'))
-          setCheck(found)
-          if (found.bound) await bound()
-        }}
+        changed={forget}
+        submit={(values) =>
+          find(async () => {
+            const found = await verify(textIn(values, 'domain').trim(), textIn(values, 'podId'))
+            if (found.bound) await bound()
+            return found
+          })
+        }
       >
         <Field name="domain" label="Domain" hint="Such as verify.shop.example." required maxLength={253} />
         <Select

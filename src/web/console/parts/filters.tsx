@@ -1,6 +1,7 @@
 /** What a list is narrowed to. It stands in the address, so that it can be kept and sent to others. @module */
 
 import type { ComponentChildren } from 'preact'
+import { useEffect, useRef } from 'preact/hooks'
 import { useLocation } from 'preact-iso'
 
 /** The filters of the address, by the names of the query parameters of the list's route. @returns '' or `?…` */
@@ -18,12 +19,23 @@ interface FiltersProps {
 /** A form whose fields become the query of the address; empty ones are left out. */
 export const Filters = ({ names, children }: FiltersProps) => {
   const { path, url, route } = useLocation()
+  const button = useRef<HTMLButtonElement>(null)
+  const isUsed = useRef(false)
+  // The form begins anew, and what had the focus is gone with the one before.
+  useEffect(() => {
+    if (isUsed.current) button.current?.focus()
+    isUsed.current = false
+  }, [url])
+  const use = (): void => {
+    isUsed.current = true
+  }
   return (
     <form
       key={url}
       class="filter-form"
       onSubmit={(event) => {
         event.preventDefault()
+        use()
         const values = new FormData(event.currentTarget)
         const given = Object.fromEntries(names.map((name) => [name, String(values.get(name) ?? '').trim()]))
         route(path + queryOf(given, names))
@@ -31,10 +43,14 @@ export const Filters = ({ names, children }: FiltersProps) => {
     >
       {children}
       <p class="actions">
-        <button type="submit" class="plain">
+        <button type="submit" class="plain" ref={button}>
           Filter
         </button>
-        {url !== path && <a href={path}>Clear the filters</a>}
+        {url !== path && (
+          <a href={path} onClick={use}>
+            Clear the filters
+          </a>
+        )}
       </p>
     </form>
   )

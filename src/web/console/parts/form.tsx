@@ -1,8 +1,7 @@
 /** Forms: what is wrong stands beside the field that it is about, in the service's own words. @module */
 import { type ComponentChildren, createContext, type InputHTMLAttributes } from 'preact'
 import { useContext, useEffect, useId, useLayoutEffect, useRef, useState } from 'preact/hooks'
-import { UnreachableError } from '../../http.ts'
-import { type Attempts, attempt, ServiceError } from '../service.ts'
+import { type Attempts, attempt, rethrowFault, ServiceError, wordsOf } from '../service.ts'
 
 /** Name of a field → what is wrong with it; '' → what is wrong with none of them. */
 type Problems = Readonly<Record<string, string>>
@@ -44,8 +43,7 @@ const fieldOf = (path: string, names: readonly string[]): string => {
 
 const problemsOf = (error: unknown, form: HTMLFormElement): Problems => {
   if (error instanceof FieldError) return { [error.field]: error.message }
-  if (error instanceof UnreachableError) return { '': error.message }
-  if (!(error instanceof ServiceError)) throw error
+  if (!(error instanceof ServiceError)) return { '': wordsOf(error) }
   const names = controlsOf(form).map(({ name }) => name)
   const placed = error.details.map(({ path, message }) => [fieldOf(path, names), message] as const)
   return placed.length === 0 ? { '': error.message } : Object.fromEntries(placed)
@@ -61,9 +59,19 @@ interface FormProps {
   /** Stands beside the button. */
   readonly beside?: ComponentChildren
   submit(values: FormData): Promise<void>
+  /** Is told when what stands in a field changes. */
+  changed?(): void
 }
 
-export const Form = ({ action, danger = false, clears = false, children, beside, submit }: FormProps) => {
+export const Form = ({
+  action,
+  danger = false,
+  clears = false,
+  children,
+  beside,
+  submit,
+  changed,
+}: FormProps) => {
   const [problems, setProblems] = useState<Problems>({})
   const [busy, setBusy] = useState(false)
   const form = useRef<HTMLFormElement>(null)
@@ -80,6 +88,7 @@ export const Form = ({ action, danger = false, clears = false, children, beside,
   }
   /** What was said of a field is not of what stands there now. */
   const onInput = ({ target }: Event): void => {
+    changed?.()
     const { name } = target as Control
     if (problems[name] !== undefined) setProblems(({ [name]: _, ...left }) => left)
   }
@@ -100,6 +109,7 @@ export const Form = ({ action, danger = false, clears = false, children, beside,
       // Not what was lost on its way: the form has looked at an answer, and asks anew.
       if (error instanceof FieldError) attempts.current = new Map()
       tell(problemsOf(error, element))
+      if (!(error instanceof FieldError)) rethrowFault(error)
     } finally {
       setBusy(false)
     }
@@ -120,6 +130,33 @@ export const Form = ({ action, danger = false, clears = false, children, beside,
       </form>
     </FormProblems.Provider>
   )
+}
+
+/** What was found of what was given, such as what stands in a form: nothing once something else is given, or while it is looked for anew. */
+export const useFound = <T,>() => {
+  const [found, setFound] = useState<T | undefined>()
+  const asked = useRef(0)
+  const forget = (): void => {
+    asked.current++
+    setFound(undefined)
+  }
+  return {
+    found,
+    forget,
+    /** What comes of it once it was forgotten, an error as well, is of no use any more. @throws as `look` */
+    async find(look: () => Promise<T>): Promise<void> {
+      forget()
+      const number = asked.current
+      const isNewest = (): boolean => number === asked.current
+      try {
+        const value = await look()
+        if (isNewest()) setFound(value)
+      } catch (error) {
+        if (isNewest()) throw error
+        rethrowFault(error)
+      }
+    },
+  }
 }
 
 interface Option {

@@ -1,10 +1,10 @@
 /** What a page reads from the service: while it is asked for, when it is there, and when it can't be had. @module */
 import type { ComponentChildren } from 'preact'
 import { useCallback, useEffect, useRef, useState } from 'preact/hooks'
-import { UnreachableError } from '../../http.ts'
-import { ServiceError } from '../service.ts'
+import { rethrowFault, wordsOf } from '../service.ts'
 import { ask } from '../session.ts'
 import { type Paged, type Rows, readRows } from './read-rows.ts'
+import { number } from './text.tsx'
 
 export interface Reading<T> {
   /** Undefined until it is there; what was read before stays while it is read again. */
@@ -13,12 +13,6 @@ export interface Reading<T> {
   readonly problem?: string
   /** Reads it again. */
   again(): Promise<void>
-}
-
-/** @returns what is wrong, for people @throws whatever else it is */
-const wordsOf = (error: unknown): string => {
-  if (error instanceof ServiceError || error instanceof UnreachableError) return error.message
-  throw error
 }
 
 /** Does what `load` does, such as a check in the browser. @param key does it anew when it changes */
@@ -38,6 +32,7 @@ export const useWork = <T,>(key: string, load: () => Promise<T>): Reading<T> => 
     } catch (error) {
       const problem = wordsOf(error)
       if (isNewest()) setRead((before) => (before.key === key ? { ...before, problem } : { key, problem }))
+      rethrowFault(error)
     }
   }, [key])
   useEffect(() => {
@@ -55,6 +50,8 @@ export interface PagedReading<T> extends Reading<readonly T[]> {
   readonly isPartial?: boolean
   /** Reads on, where there is more. */
   readonly more?: () => Promise<void>
+  /** Whether it was read on since. */
+  readonly isReadOn?: boolean
 }
 
 /** What was read on, and the first rows that it goes on from. */
@@ -99,6 +96,7 @@ export const usePages = <P extends Paged, T>(
     problem: problem ?? read.problem,
     again,
     isPartial: !read.complete,
+    isReadOn: read === rest,
     ...(next !== null && {
       async more() {
         try {
@@ -107,6 +105,7 @@ export const usePages = <P extends Paged, T>(
           setRest({ first, rows: [...read.rows, ...added.rows], next: added.next, complete })
         } catch (error) {
           setRest({ ...read, problem: wordsOf(error) })
+          rethrowFault(error)
         }
       },
     }),
@@ -150,12 +149,27 @@ export const Loaded = <T,>({ of, children }: LoadedProps<T>) => (
   </>
 )
 
+/** Takes the focus, which was lost with the button. */
+const End = ({ rows }: { readonly rows: number }) => {
+  const end = useRef<HTMLParagraphElement>(null)
+  useEffect(() => {
+    if (document.activeElement === document.body) end.current?.focus()
+  }, [])
+  return (
+    <p tabIndex={-1} ref={end} class="quiet">
+      The list ends here, with {number(rows)}.
+    </p>
+  )
+}
+
 /** Reads on below a list. */
-export const More = ({ of }: { readonly of: PagedReading<unknown> }) =>
-  of.more !== undefined && (
+export const More = ({ of: { value = [], more, isReadOn } }: { readonly of: PagedReading<unknown> }) =>
+  more !== undefined ? (
     <p>
-      <button type="button" class="plain" onClick={of.more}>
+      <button type="button" class="plain" onClick={more}>
         Show more
       </button>
     </p>
+  ) : (
+    isReadOn && <End rows={value.length} />
   )

@@ -1,8 +1,7 @@
 /** Where an account is signed in: each session can be ended, and all others at once. @module */
 import { useState } from 'preact/hooks'
 import type { SessionList } from '../../../domain/accounts/schemas.ts'
-import { UnreachableError } from '../../http.ts'
-import { ServiceError } from '../service.ts'
+import { rethrowFault, wordsOf } from '../service.ts'
 import { ask } from '../session.ts'
 import { Loaded, type Reading } from './loaded.tsx'
 import { Table } from './table.tsx'
@@ -25,8 +24,8 @@ const End = ({ path, children, ended }: EndProps) => {
       setProblem('')
       await ended()
     } catch (error) {
-      if (!(error instanceof ServiceError || error instanceof UnreachableError)) throw error
-      setProblem(error.message)
+      setProblem(wordsOf(error))
+      rethrowFault(error)
     }
   }
   return (

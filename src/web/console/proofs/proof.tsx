@@ -2,14 +2,14 @@
 import { useState } from 'preact/hooks'
 import type { ProofVerified } from '../../../domain/proofs/schemas.ts'
 import type { KnownProof } from '../../../domain/proofs/schemas-list.ts'
-import { UnreachableError } from '../../http.ts'
+import { loadCode } from '../../http.ts'
 import { mayChange, type PageProps } from '../page.ts'
 import { Confirm, Dialog } from '../parts/confirm.tsx'
 import { Findings } from '../parts/findings.tsx'
-import { FieldError } from '../parts/form.tsx'
+import { FieldError, useFound } from '../parts/form.tsx'
 import { Loaded, useReading, useWork } from '../parts/loaded.tsx'
 import { State } from '../parts/text.tsx'
-import { ServiceError } from '../service.ts'
+import { rethrowFault, wordsOf } from '../service.ts'
 import { ask } from '../session.ts'
 import type { Shown } from './proof-examination.ts'
 import { statedWords } from './stated.ts'
@@ -70,13 +70,8 @@ const Verdict = ({ of: { verified, reason_codes } }: { readonly of: ProofVerifie
 )
 
 /** Circuits and their verifier weigh more than the page. @throws UnreachableError */
-const loadExamination = async () => {
-  try {
-    return await import('./proof-examination.ts')
-  } catch (cause) {
-    throw new UnreachableError(`${location.host} does not answer. Load the page again.`, { cause })
-  }
-}
+const examine = async (proof: KnownProof): Promise<Shown> =>
+  (await loadCode(() => import('./proof-examination.ts'))).examineProof(proof)
 
 interface KnownProps extends PageProps {
   readonly proof: KnownProof
@@ -84,17 +79,16 @@ interface KnownProps extends PageProps {
 }
 
 const Known = ({ proof, me, spend }: KnownProps) => {
-  const work = useWork(proof.proofId, async () => (await loadExamination()).examineProof(proof))
-  const [verdict, setVerdict] = useState<ProofVerified | undefined>()
+  const work = useWork(proof.proofId, () => examine(proof))
+  const { found: verdict, find } = useFound<ProofVerified>()
   const [problem, setProblem] = useState('')
   const verify = async (): Promise<void> => {
     setProblem('')
-    setVerdict(undefined)
     try {
-      setVerdict(await ask<ProofVerified>('POST', '/v1/proofs/verify', { body: askedOf(proof) }))
+      await find(() => ask('POST', '/v1/proofs/verify', { body: askedOf(proof) }))
     } catch (error) {
-      if (!(error instanceof ServiceError || error instanceof UnreachableError)) throw error
-      setProblem(error.message)
+      setProblem(wordsOf(error))
+      rethrowFault(error)
     }
   }
   return (

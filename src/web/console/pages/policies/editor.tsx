@@ -1,8 +1,8 @@
 /** A policy, edited as JSON, and tried before it is in force. @module */
-import { useState } from 'preact/hooks'
+import { useLayoutEffect, useState } from 'preact/hooks'
 import type { PolicyTried, StoredPolicy } from '../../../../domain/policies/schemas.ts'
 import { mayChange, type PageProps } from '../../page.ts'
-import { Field, FieldError, Form, jsonTextIn, withTexts } from '../../parts/form.tsx'
+import { Field, FieldError, Form, jsonTextIn, useFound, withTexts } from '../../parts/form.tsx'
 import { Loaded, useWork } from '../../parts/loaded.tsx'
 import { State, Time } from '../../parts/text.tsx'
 import { ServiceError } from '../../service.ts'
@@ -102,17 +102,18 @@ const DryRun = ({
   policy: StoredPolicy
   isCircuit: boolean
 }) => {
-  const [tried, setTried] = useState<PolicyTried | undefined>()
+  const { found: tried, forget, find } = useFound<PolicyTried>()
+  useLayoutEffect(forget, [draft])
   return (
     <section aria-labelledby="try">
       <h2 id="try">Dry run</h2>
       <Form
         action="Try the rules"
+        changed={forget}
         submit={async (values) => {
-          setTried(undefined)
           const json = withTexts({}, { rules: rulesIn(draft, 'facts'), facts: jsonTextIn(values, 'facts') })
           const path = `/console/api/policies/${policy.policyId}/try`
-          setTried(await placed('facts', () => ask<PolicyTried>('POST', path, { json })))
+          await placed('facts', () => find(() => ask('POST', path, { json })))
         }}
       >
         <Field

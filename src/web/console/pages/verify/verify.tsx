@@ -49,13 +49,20 @@ const requestIn = (values: FormData): { json: string; asked: Asked } => {
   }
 }
 
-const Ask = ({ answered }: { answered(done: Done | undefined): void }) => (
+interface AskProps {
+  answered(done: Done | undefined): void
+  changed(isChanged: boolean): void
+}
+
+const Ask = ({ answered, changed }: AskProps) => (
   <Form
     action="Verify"
+    changed={() => changed(true)}
     submit={async (values) => {
       const { json, asked } = requestIn(values)
       // What stands below was answered to something else.
       answered(undefined)
+      changed(false)
       answered({ answer: await ask<VerificationResult>('POST', '/verify', { json, slow: true }), asked })
     }}
   >
@@ -123,7 +130,8 @@ const decisionText = ({ decision, reason }: VerificationResult): string => {
   return reason === 'missing_data' ? `${decision}: the rules ask for data that is missing` : decision
 }
 
-const Result = ({ answer, asked }: Done) => {
+/** What is shown once stays when the form is changed, and says so. */
+const Result = ({ answer, asked, isChanged }: Done & { readonly isChanged: boolean }) => {
   const heading = useRef<HTMLHeadingElement>(null)
   useEffect(() => heading.current?.focus(), [answer])
   return (
@@ -131,10 +139,11 @@ const Result = ({ answer, asked }: Done) => {
       <h2 id="result" tabIndex={-1} ref={heading}>
         Result
       </h2>
-      <div class="notice" data-tone={answer.decision === 'YES' ? 'good' : 'warn'}>
+      <div class="notice" data-tone={answer.decision === 'YES' && !isChanged ? 'good' : 'warn'}>
         <p>
           <strong>{decisionText(answer)}</strong>
         </p>
+        {isChanged && <p>It answers what stood in the form before you changed it.</p>}
         <p>
           So the answer says, with entry {answer.merkleIndex} of the log; what was signed and proven is
           checked below.
@@ -161,17 +170,19 @@ const Result = ({ answer, asked }: Done) => {
 
 export const Verify = ({ me }: PageProps) => {
   const [done, setDone] = useState<Done | undefined>()
+  /** Whether the form says something else by now than what was asked. */
+  const [isChanged, setChanged] = useState(false)
   return (
     <Main
       title="Verify"
       lead="Ask something of data, and get an answer that anybody can check: signed, proven without showing the data, and recorded."
     >
       {mayChange(me, 'verify') ? (
-        <Ask answered={setDone} />
+        <Ask answered={setDone} changed={setChanged} />
       ) : (
         <p>Your role looks at everything and verifies nothing. An owner of the organisation can change it.</p>
       )}
-      {done && <Result {...done} />}
+      {done && <Result {...done} isChanged={isChanged} />}
     </Main>
   )
 }
