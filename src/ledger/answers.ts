@@ -9,6 +9,7 @@ import { fail } from '../errors.ts'
 import type { Sealing } from '../keys/sealing.ts'
 import type { Database } from '../store/database.ts'
 import type { Row } from '../store/table.ts'
+import { stepKey } from './attempts.ts'
 import { type AnswerRow, answers } from './tables.ts'
 import type { Unit } from './unit.ts'
 
@@ -37,14 +38,16 @@ export const requireSameRequest = (
 }
 
 /**
- * The live answer of a request, read outside of any commit.
+ * The live answer of a request's step, read outside of any commit.
  * @throws AppError idempotency_key_reused; SealingError
  */
 export const findAnswer = async (
   { database, sealing, clock }: { database: Database; sealing: Sealing; clock: Clock },
   idempotency: Idempotency,
+  step: number,
 ): Promise<{ readonly answer: unknown } | undefined> => {
-  const { organisation, key } = idempotency
+  const { organisation } = idempotency
+  const key = stepKey(idempotency.key, step)
   const row = await database.knex<AnswerRow>(answers.name).where({ organisation, key }).first()
   if (row === undefined || row.expires_at <= clock.now()) return undefined
   requireSameRequest(row, idempotency)

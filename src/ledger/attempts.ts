@@ -11,6 +11,9 @@ export const beginStep = (idempotency: Idempotency): number => {
   return step
 }
 
+/** The key under which the answer of a request's step is kept. */
+export const stepKey = (key: string, step: number): string => (step === 0 ? key : `${key}.${step}`)
+
 /**
  * Has one step of a request attempted until it is no longer undefined: whoever repeats the request under its Idempotency-Key gets the
  * answer of the attempt that wrote, whichever that was.

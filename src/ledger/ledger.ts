@@ -8,7 +8,7 @@ import type { Caller, Idempotency } from '../caller.ts'
 import { fail } from '../errors.ts'
 import { createLane, type Lane } from '../store/lane.ts'
 import { findAnswer } from './answers.ts'
-import { beginStep } from './attempts.ts'
+import { beginStep, stepKey } from './attempts.ts'
 import type { Claim, ClaimKind } from './claim-kinds.ts'
 import { type CommitDeps, createCommitter } from './commit.ts'
 import type { Decide, Held } from './decision.ts'
@@ -36,10 +36,10 @@ export interface Ledger {
   transact<R>(caller: Caller, fn: (trx: Knex) => Promise<Change<R>>): Promise<R>
   /**
    * The answer that a request was given before, if it is stored still: to be asked before the request does any work.
-   * Of several commits of a request it knows the first.
+   * @param step which of several commits of the request; default 0, the first
    * @throws AppError idempotency_key_reused
    */
-  findAnswer(idempotency: Idempotency): Promise<{ readonly answer: unknown } | undefined>
+  findAnswer(idempotency: Idempotency, step?: number): Promise<{ readonly answer: unknown } | undefined>
   /** Who holds a claim, outside of any commit: by the time it is used it may have been taken. */
   findClaim(organisation: string, kind: ClaimKind, key: string): Promise<Held | undefined>
   /** The same of several, in their order, as of one moment. */
@@ -77,7 +77,7 @@ const createIdempotency = () => {
     if (idempotency === undefined) return run(undefined)
     const step = beginStep(idempotency)
     const { organisation, requestHash } = idempotency
-    const key = step === 0 ? idempotency.key : `${idempotency.key}.${step}`
+    const key = stepKey(idempotency.key, step)
     const flight = `${organisation}/${key}`
     if (inFlight.has(flight)) fail('idempotency_in_flight')
     inFlight.add(flight)
@@ -154,7 +154,7 @@ export const createLedger = async (deps: LedgerDeps): Promise<Ledger> => {
       idempotent(caller, (idempotency) =>
         submit<R>({ caller, idempotency, change, weight: 1, exclusive: true }),
       ),
-    findAnswer: (idempotency) => findAnswer(deps, idempotency),
+    findAnswer: (idempotency, step = 0) => findAnswer(deps, idempotency, step),
     async findClaim(organisation, kind, key) {
       const [held] = await findClaims(database, organisation, [[kind, key]])
       return held

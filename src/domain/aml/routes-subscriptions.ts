@@ -35,7 +35,7 @@ const subscribe = route({
     'What is found becomes findings, which wait for a decision. Name, attributes, findings and decisions are stored under a key of the person: the one that `DELETE /api/kyc/{userId}` destroys. Sent again, it replaces what is known of the person; if that changes what is compared, earlier findings and decisions are void.',
   body: Subscribe,
   response: { 201: Subscription },
-  errors: ['lists_unavailable', 'conflict'],
+  errors: ['lists_unavailable', 'conflict', 'not_found'],
   commitsInSteps: true,
   example: {
     body: { userId: 'user-81', name: 'Ivan Testov', dateOfBirth: '1961-04-12', country: 'RU' },

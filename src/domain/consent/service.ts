@@ -27,7 +27,14 @@ import {
 import { createConsentList } from './consent-list.ts'
 import { momentOf } from './input.ts'
 import { receiptHash, recordIdOf } from './receipt.ts'
-import { consentCredential, issuedRow, LEDGER_SUBJECT, recordConsent, signForCircuit } from './recording.ts'
+import {
+  consentCredential,
+  issuedRow,
+  LEDGER_SUBJECT,
+  type Recorded,
+  recordConsent,
+  signForCircuit,
+} from './recording.ts'
 import {
   AS_LOGGED,
   type ConsentLogged,
@@ -53,7 +60,7 @@ import * as store from './store.ts'
 export interface ConsentDeps {
   readonly database: Database
   readonly logs: Pick<Logs, 'of'>
-  readonly ledger: Pick<Ledger, 'append'>
+  readonly ledger: Pick<Ledger, 'append' | 'findAnswer'>
   readonly signers: Pick<Signers, 'current' | 'publicKey'>
   readonly issuer: Pick<Issuer, 'current'>
   readonly holders: Pick<HoldersService, 'bearer' | 'recipient' | 'secretOf'>
@@ -243,18 +250,26 @@ export const createConsents = (deps: ConsentDeps) => {
      * @throws AppError validation_failed
      */
     async log(caller: Caller, input: LogConsent): Promise<ConsentLogged> {
-      const { organisation } = caller
+      const { organisation, idempotency } = caller
       const subject = await pseudonymOf(organisation, input.subjectId)
-      const replaced = await replacedBy(organisation, subject, input)
-      const record = await recordConsent(deps, caller, input, subject)
-      const recorded = await ledger.append(caller, (tx) => {
-        revokeStatuses(tx, replaced)
-        return record(tx)
-      })
+      // Whoever repeats a request is not refused for what has changed since.
+      const stored = idempotency && (await ledger.findAnswer(idempotency))
+      if (stored) idempotency.replayed = true
+      const replaced = stored ? [] : await replacedBy(organisation, subject, input)
+      const record = async (): Promise<Recorded> => {
+        const decide = await recordConsent(deps, caller, input, subject)
+        return ledger.append(caller, (tx) => {
+          revokeStatuses(tx, replaced)
+          return decide(tx)
+        })
+      }
+      const recorded = stored ? (stored.answer as Recorded) : await record()
       // Of two records at the same time, neither saw that the other takes the rest.
       const since = await replacedBy(organisation, subject, input, recorded.leafIndex)
       const overlooked = since.filter((status) => !replaced.includes(status))
-      if (overlooked.length > 0) await ledger.append(caller, (tx) => revokeStatuses(tx, overlooked))
+      // Without the key, under which a repeated request would find the record and revoke nothing.
+      if (overlooked.length > 0)
+        await ledger.append({ ...caller, idempotency: undefined }, (tx) => revokeStatuses(tx, overlooked))
       const version = await store.findVersion(database, organisation, recorded.consentId)
       return { ...recorded, version }
     },

@@ -20,6 +20,7 @@ const ERRORS: readonly ErrorCode[] = [
   'subscription_inactive',
   'free_allocation_used',
   'source_failed',
+  'conflict',
   'prover_overloaded',
 ]
 

@@ -16,7 +16,7 @@ import { readLogicTree, readRules } from './placed-rules.ts'
 import type { CompositeCheck, EligibilityCheck } from './schemas.ts'
 import type { AggregatedProof, CompositeAnswer, EligibilityAnswer } from './schemas-answers.ts'
 import type { SourceServices } from './source-readers.ts'
-import { checkSources, type Gathered, gather } from './sources.ts'
+import { checkSources, type Gathered, gather, requireCurrent } from './sources.ts'
 
 /** What a nullifier would be scoped to, beside the service itself. */
 const PURPOSE = 'eligibility'
@@ -24,7 +24,7 @@ const PURPOSE = 'eligibility'
 const DIGEST_CHARACTERS = 64
 
 interface Deps {
-  readonly ledger: Pick<Ledger, 'append'>
+  readonly ledger: Pick<Ledger, 'append' | 'findAnswer'>
   readonly sources: SourceServices
   readonly proofs: Pick<ProofsService, 'make'>
   readonly tokens: Pick<TokensService, 'draft' | 'demand'>
@@ -119,13 +119,39 @@ export const createEligibility = ({ ledger, sources, proofs, tokens, clock }: De
     return { reason: decision.reason, members, root, made }
   }
 
+  /** The last thing to wait for before a YES is committed. @throws AppError conflict */
+  const lastLook = async (
+    asker: EligibilityAsker,
+    { identifier, dataSources }: Pick<Inquiry, 'identifier' | 'dataSources'>,
+    { made, members }: Assessed,
+  ): Promise<void> => {
+    if (made.decision === 1) await requireCurrent(sources, { asker, identifier }, dataSources, members)
+  }
+
+  /** What the same request was answered before, so that it is neither refused for what has changed since nor asks anybody again. */
+  const findAnswer = async <R>(
+    { caller: { idempotency } }: EligibilityAsker,
+    { dataSources }: Pick<Inquiry, 'dataSources'>,
+  ): Promise<R | undefined> => {
+    if (idempotency === undefined) return undefined
+    // What each hermes source answers is committed before.
+    const step = dataSources.filter(({ type }) => type === 'hermes').length
+    const stored = await ledger.findAnswer(idempotency, step)
+    if (stored) idempotency.replayed = true
+    // The ledger keeps what the same code answered.
+    return stored?.answer as R | undefined
+  }
+
   return {
     /**
      * Whether somebody fulfils all rules; who does gets a token, committed together with the proof.
      * @throws AppError insufficient_scope; validation_failed, tree_too_large, not_provable; source_failed; subscription_inactive,
-     *   free_allocation_used; pass_signing_not_configured; rate_limited, prover_overloaded, unavailable
+     *   free_allocation_used; pass_signing_not_configured; conflict where a source says something else by the end;
+     *   rate_limited, prover_overloaded, unavailable
      */
     async check(asker: EligibilityAsker, request: EligibilityCheck): Promise<EligibilityAnswer> {
+      const stored = await findAnswer<EligibilityAnswer>(asker, request)
+      if (stored) return stored
       const { identifier, dataSources, rules, tokenConfig } = request
       checkSources({ asker }, dataSources)
       const tokenOf = (proofId: string, digest: string) => ({
@@ -144,6 +170,7 @@ export const createEligibility = ({ ledger, sources, proofs, tokens, clock }: De
       const { made, members } = assessed
       const draft =
         made.decision === 1 ? await tokens.draft(asker.caller, tokenOf(made.proofId, made.digest)) : undefined
+      await lastLook(asker, request, assessed)
       return ledger.append(asker.caller, (tx): EligibilityAnswer => {
         made.recording.record(tx)
         const issued = draft?.(tx)
@@ -160,11 +187,14 @@ export const createEligibility = ({ ledger, sources, proofs, tokens, clock }: De
 
     /** Whether a tree of rules holds over several sources. @throws as `check` */
     async composite(asker: EligibilityAsker, request: CompositeCheck): Promise<CompositeAnswer> {
+      const stored = await findAnswer<CompositeAnswer>(asker, request)
+      if (stored) return stored
       const { identifier, dataSources, logicTree } = request
       checkSources({ asker }, dataSources)
       const tree = readLogicTree(logicTree, idsOf(dataSources))
       compileProgram(tree, 'composite')
       const assessed = await assess(asker, { identifier, dataSources, tree, form: 'composite' })
+      await lastLook(asker, request, assessed)
       return ledger.append(asker.caller, (tx) => {
         assessed.made.recording.record(tx)
         return {

@@ -39,6 +39,8 @@ type Facts = Readonly<Record<string, unknown>>
 interface Reader {
   /** Needed besides that of the route: what asking the source by its own route takes. */
   readonly scope?: Scope
+  /** The service keeps the facts itself, and may be told otherwise while the rest is gathered. */
+  readonly isKept?: true
   /** What the source needs besides its form and does not have. */
   missing?(source: DataSource): string | undefined
   read(services: SourceServices, need: Need, source: DataSource): Promise<Facts>
@@ -97,6 +99,7 @@ const personOf = ({ identifier }: Need, { userId }: DataSource): string =>
 
 const consent: Reader = {
   scope: 'consent',
+  isKept: true,
   read: ({ consents }, need, source) =>
     consents.factsOf(need.asker.caller, {
       userId: personOf(need, source),
@@ -108,6 +111,7 @@ const consent: Reader = {
 /** Of a person, by a service that knows people. */
 const personReader = (scope: 'kyc' | 'aml'): Reader => ({
   scope,
+  isKept: true,
   read: (services, need, source) => services[scope].factsOf(need.asker.caller, personOf(need, source)),
 })
 
@@ -143,6 +147,7 @@ const hybridFacts = async (
 
 const credential: Reader = {
   scope: 'token',
+  isKept: true,
   missing: ({ data }) => (isText(data?.token) || isHybrid(data?.token) ? undefined : 'data/token'),
   async read(services, need, { data = {} }) {
     const { token } = data

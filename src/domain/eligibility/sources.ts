@@ -1,6 +1,7 @@
 /** Data sources: where the facts come from. One that fails is an error, never a NO. @module */
 import { randomBytes } from 'node:crypto'
 import { AppError, fail } from '../../errors.ts'
+import { canonicalJson } from '../../protocol/canonical-json.ts'
 import { COMMITMENT_SALT_BYTES, dataCommitment } from '../../protocol/commitment.ts'
 import type { DataSource } from './schemas.ts'
 import { type Asked, type Need, READERS, type SourceServices } from './source-readers.ts'
@@ -77,4 +78,24 @@ export const gather = async (
     gathered.push({ source, type, data, salt, commitment })
   }
   return gathered
+}
+
+/**
+ * Reads once more what the service keeps itself: a withdrawal or revocation that was answered while others were asked, or the
+ * proof was made, must give nobody a YES.
+ * @throws AppError conflict where a source says something else by now
+ */
+export const requireCurrent = async (
+  services: SourceServices,
+  need: Need,
+  sources: readonly DataSource[],
+  gathered: readonly Gathered[],
+): Promise<void> => {
+  for (const [i, source] of sources.entries()) {
+    const { isKept, read } = READERS[source.type]
+    if (!isKept) continue
+    const now = await read(services, need, source)
+    if (canonicalJson(now) !== canonicalJson(gathered[i]?.data))
+      fail('conflict', { message: `What data source ${source.id} says was changed meanwhile; try again.` })
+  }
 }

@@ -5,6 +5,7 @@ import type { Caller } from '../../caller.ts'
 import { type Clock, iso } from '../../clock.ts'
 import { fail } from '../../errors.ts'
 import { requireUnchanged } from '../../json/read-only.ts'
+import { attempted } from '../../ledger/attempts.ts'
 import { CLAIM_KINDS } from '../../ledger/claim-kinds.ts'
 import type { Ledger } from '../../ledger/ledger.ts'
 import { canonicalJson } from '../../protocol/canonical-json.ts'
@@ -49,6 +50,8 @@ import * as store from './store.ts'
 /** How long a policy may go on deciding where nobody was told that it was replaced. */
 const POLICY_CACHE_MS = 1000
 const MAX_CACHED_POLICIES = 10_000
+/** Of several that replace a policy at a time one does; the others look again. */
+const MAX_ATTEMPTS = 10
 
 const IS_NAME = new RegExp(POLICY_NAME)
 
@@ -131,11 +134,21 @@ export const createPolicies = (deps: Deps) => {
     return standingOf(row)
   }
 
-  /** The policy of a resource's type, or the one for all others. */
-  const forResource = async (organisation: string, type: string): Promise<Standing> => {
-    const found = (await standing(organisation, type)) ?? (await standing(organisation, FALLBACK_POLICY))
+  /** The policy for whatever has none of its own. */
+  const fallback = async (organisation: string): Promise<Standing> => {
+    const found = await standing(organisation, FALLBACK_POLICY)
     if (found === undefined) throw new Error('There is no default policy.')
     return found
+  }
+
+  /** The policy of a name, or the one for all others. */
+  const named = async (organisation: string, name: string): Promise<Standing> =>
+    (await standing(organisation, name)) ?? fallback(organisation)
+
+  /** The policy that was written for a resource's type, or the one for all others. What circuits have from the start is about verifications. */
+  const forResource = async (organisation: string, type: string): Promise<Standing> => {
+    const found = await standing(organisation, type)
+    return found !== undefined && found.version > 0 ? found : fallback(organisation)
   }
 
   /** Decides a question, and commits to it; nothing is written yet. @param count told its bytes; what it throws ends all */
@@ -173,6 +186,59 @@ export const createPolicies = (deps: Deps) => {
     return ledger.append(caller, commitDecision((await committing(caller))(judged)))
   }
 
+  /** @returns undefined where somebody else wrote the next version first @throws AppError not_found, conflict, read_only */
+  const replace = async (
+    caller: Caller,
+    policyId: string,
+    change: PolicyChange,
+  ): Promise<StoredPolicy | undefined> => {
+    const { rules, version } = change
+    const { organisation } = caller
+    const row = await store.findPolicy(database, organisation, policyId)
+    const current = row?.version ?? 0
+    if (row === undefined && version !== undefined && version > 0) fail('not_found')
+    const rulesHash = hashOf(rules)
+    const isRepeated =
+      row !== undefined &&
+      rulesHash === hashOf(standingOf(row).rules) &&
+      (version === undefined || version === current - 1)
+    if (version !== undefined && version !== current && !isRepeated)
+      fail('conflict', {
+        message: `The current version of the policy is ${current}.`,
+        extras: { version: current },
+      })
+    const replaced =
+      version === undefined || version === current
+        ? row
+        : await store.findPolicy(database, organisation, policyId, version)
+    const before = replaced ? standingOf(replaced) : seeded(policyId)
+    requireUnchanged(change, before ? toStored(before) : { policyId }, AS_STORED)
+    if (isRepeated) return toStored(standingOf(row))
+    const next = current + 1
+    const written = await ledger.append(caller, (tx) => {
+      const claimed = `${policyId}/${next}`
+      if (tx.holder(CLAIM_KINDS.policyVersion, claimed)) return undefined
+      tx.claim(CLAIM_KINDS.policyVersion, claimed)
+      const { index } = tx.append({
+        type: 'account',
+        subject: ['policy', policyId],
+        data: { event: 'policy.replaced', policy: policyId, version: next, hash: rulesHash },
+      })
+      const made = {
+        organisation,
+        name: policyId,
+        version: next,
+        rules,
+        entry_index: index,
+        created_at: tx.at,
+      }
+      tx.write(store.policies.row(made))
+      return toStored(standingOf(made))
+    })
+    await newest.forget(`${organisation}/${policyId}`)
+    return written
+  }
+
   return {
     /** A page of the policies that the organisation has written, by name. */
     async list(
@@ -198,49 +264,15 @@ export const createPolicies = (deps: Deps) => {
     },
 
     /**
-     * Replaces a policy, or writes the first one of a name. In force at once here, elsewhere within a second.
+     * Replaces a policy, or writes the first one of a name. In force at once here, elsewhere within a second. Again, as long as
+     * nobody else replaced it: the first answer.
      * @throws AppError validation_failed, tree_too_large; not_found for a version of a policy that was never written;
-     *   conflict when another version is in force than the one to be replaced; read_only
+     *   conflict when another version is in force than the one to be replaced, or many others replace it; read_only
      */
     async replace(caller: Caller, policyId: string, change: PolicyChange): Promise<StoredPolicy> {
-      const { rules, version } = change
-      readPolicy(rules)
-      const { organisation } = caller
-      const row = await store.findPolicy(database, organisation, policyId)
-      const current = row?.version ?? 0
-      const before = row ? standingOf(row) : seeded(policyId)
-      if (row === undefined && version !== undefined && version > 0) fail('not_found')
-      if (version !== undefined && version !== current)
-        fail('conflict', {
-          message: `The current version of the policy is ${current}.`,
-          extras: { version: current },
-        })
-      requireUnchanged(change, before ? toStored(before) : { policyId }, AS_STORED)
-      const next = current + 1
-      const stored = (at: number) => toStored({ name: policyId, version: next, rules, updatedAt: at })
-      const written = await ledger.append(caller, (tx) => {
-        const version = `${policyId}/${next}`
-        if (tx.holder(CLAIM_KINDS.policyVersion, version)) fail('conflict')
-        tx.claim(CLAIM_KINDS.policyVersion, version)
-        const { index } = tx.append({
-          type: 'account',
-          subject: ['policy', policyId],
-          data: { event: 'policy.replaced', policy: policyId, version: next, hash: hashOf(rules) },
-        })
-        tx.write(
-          store.policies.row({
-            organisation,
-            name: policyId,
-            version: next,
-            rules,
-            entry_index: index,
-            created_at: tx.at,
-          }),
-        )
-        return stored(tx.at)
-      })
-      await newest.forget(`${organisation}/${policyId}`)
-      return written
+      readPolicy(change.rules)
+      const replaced = await attempted(caller, MAX_ATTEMPTS, (asker) => replace(asker, policyId, change))
+      return replaced ?? fail('conflict')
     },
 
     /** What a policy, or rules that might become it, say of sample facts. @throws AppError validation_failed, tree_too_large */
@@ -249,7 +281,7 @@ export const createPolicies = (deps: Deps) => {
       policyId: string,
       { rules, facts: sent }: PolicyTrial,
     ): Promise<PolicyTried> {
-      const found = rules === undefined ? await forResource(organisation, policyId) : undefined
+      const found = rules === undefined ? await named(organisation, policyId) : undefined
       const policy = readPolicy(rules ?? found?.rules ?? [])
       const { decision, reasonCodes, obligations } = found
         ? decideBy(found, policy, trialFacts(policyId, sent))
@@ -270,7 +302,7 @@ export const createPolicies = (deps: Deps) => {
       identifier: string,
       context: Readonly<Record<string, unknown>>,
     ): Promise<CircuitDecision> {
-      const found = await forResource(organisation, circuitId)
+      const found = await named(organisation, circuitId)
       const policy = readPolicy(found.rules)
       const facts = circuitFacts(identifier, context)
       const decided = decideBy(found, policy, facts)

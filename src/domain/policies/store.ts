@@ -40,10 +40,14 @@ export const findPolicies = async (
   return rows
 }
 
-/** The newest version of a policy. */
+/** A version of a policy, by default the newest. */
 export const findPolicy = (
   { knex }: Database,
   organisation: string,
   name: string,
+  version?: number,
 ): Promise<PolicyRow | undefined> =>
-  knex<PolicyRow>('policies').where({ organisation, name }).orderBy('version', 'desc').first()
+  knex<PolicyRow>('policies')
+    .where({ organisation, name, ...(version !== undefined && { version }) })
+    .orderBy('version', 'desc')
+    .first()

@@ -138,6 +138,8 @@ export const createEndpoints = (deps: Deps) => {
       // A change rather than an append, since the number of endpoints has to hold until the commit.
       const log = await logs.of(caller.organisation)
       const made = await ledger.transact(caller, async (trx) => {
+        // It may run again: what an attempt removed that came to nothing is there still.
+        gone.length = 0
         if ((await store.countEndpoints(trx, organisation)) >= MAX_ENDPOINTS) {
           const removed = await store.deleteOldestOf(trx, organisation, ended)
           gone.push(removed ?? fail('limit_reached', { extras: { limit: MAX_ENDPOINTS } }))

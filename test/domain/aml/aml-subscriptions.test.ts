@@ -277,6 +277,19 @@ describe('aml subscriptions', () => {
     expect(short.status).to.equal(422)
   })
 
+  it('answers a repeated request also where its list is gone by then, and 404 once the subscription has ended', async () => {
+    const ask = (key: string) => routes.subscribe({ userId: 'u', ...IVAN }, { 'Idempotency-Key': key })
+    expect((await ask('once')).status).to.equal(201)
+    const body = { action: 'remove', listId: 'own' }
+    const removed = await app.request('POST', '/console/api/lists', { key: app.adminKey, body })
+    expect(removed.status, JSON.stringify(removed.body)).to.equal(200)
+    expect((await ask('another')).status).to.equal(503)
+    const again = await ask('once')
+    expect([again.status, again.headers.get('idempotency-replayed')]).to.deep.equal([201, 'true'])
+    await routes.end('u')
+    expect((await ask('once')).status).to.equal(404)
+  })
+
   it('keeps organisations apart', async () => {
     await routes.upload([OTHER, LISTED])
     const { findings } = await routes.subscribed({ userId: 'u', ...IVAN })

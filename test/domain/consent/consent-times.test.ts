@@ -89,6 +89,21 @@ describe('consents as of a moment', function () {
     expect(await consents.reason({ ...ask, at: at(now - 1) })).to.equal(undefined)
   })
 
+  it('answer a repeated request as the first one, also once they are over', async () => {
+    const headers = { 'idempotency-key': 'lasts-a-minute' }
+    const body = { subjectId: 'joan', expiresAt: at(now + 60_000) }
+    const entries = () =>
+      app.services.database.knex('ledger_entries').where({ organisation: organisationId }).select('idx')
+    const first = await consents.log(body, headers)
+    const before = await entries()
+    now += 61_000
+    const again = await consents.log(body, headers)
+    expect([again.status, again.headers.get('idempotency-replayed')]).to.deep.equal([201, 'true'])
+    expect(again.body).to.deep.equal(first.body)
+    expect(await entries()).to.deep.equal(before)
+    expect((await consents.log(body)).status).to.equal(422)
+  })
+
   it('answer for the past as of then, and for nothing before they were recorded', async () => {
     const subjectId = 'grace'
     const times = [now]

@@ -1,8 +1,10 @@
 /** Eligibility with hermes as a source: its verdict is a fact, its failure is none. */
 import { expect } from 'chai'
 import { startTestApp, type TestApp, type TestOrganisation } from '../../support/app.ts'
+import { consentRoutesOf } from '../../support/domain/consents.ts'
 import { entryTypes, postCheck, postComposite } from '../../support/domain/eligibility.ts'
-import { createProxy, MEMBERS } from '../../support/domain/hermes.ts'
+import { createProxy, MEMBERS, USER_ID } from '../../support/domain/hermes.ts'
+import { tokenRoutesOf } from '../../support/domain/tokens.ts'
 import { json, startTargetServer, type TargetServer } from '../../support/servers/target-server.ts'
 import { freeOrganisation } from '../../support/verification.ts'
 
@@ -160,5 +162,82 @@ describe('eligibility by what hermes says', () => {
     const again = await postCheck(app, owner.apiKey, body, headers)
     expect(again.body).to.deep.equal(first.body)
     expect(await entryTypes(app, owner.organisationId)).to.deep.equal(before)
+  })
+
+  it('repeats its answer and asks no target again, whatever has become of target and route', async () => {
+    const passing = await startTargetServer()
+    passing.on('/members', json({ members: MEMBERS }))
+    const destinationUrl = `${passing.url}/members`
+    const { slug, id } = await createProxy(app, { destinationUrl }, owner.apiKey)
+    const body = {
+      identifier: '1',
+      dataSources: ['register', 'other'].map((id) => ({ id, type: 'hermes', slug })),
+      rules: [{ ...LISTED, source: 'other' }],
+    }
+    const headers = { 'idempotency-key': 'target-gone' }
+    const first = await postCheck(app, owner.apiKey, body, headers)
+    expect([first.status, first.body.eligible], JSON.stringify(first.body)).to.deep.equal([200, true])
+    await passing.close()
+    const again = await postCheck(app, owner.apiKey, body, headers)
+    expect([again.status, again.headers.get('idempotency-replayed')]).to.deep.equal([200, 'true'])
+    expect(again.body).to.deep.equal(first.body)
+    const deletion = { key: owner.apiKey, body: { userId: USER_ID } }
+    expect((await app.request('DELETE', `/proxy/${id}`, deletion)).status).to.equal(200)
+    expect((await postCheck(app, owner.apiKey, body, headers)).body).to.deep.equal(first.body)
+    expect(passing.requests).to.have.length(2)
+  })
+
+  /** Asks, and does something while the target is waited for. */
+  const meanwhile = async <A>(ask: () => A, act: () => Promise<unknown>): Promise<Awaited<A>> => {
+    let answerNow = (): void => undefined
+    const held = new Promise<void>((resolve) => {
+      answerNow = resolve
+    })
+    const arrived = new Promise<void>((resolve) => {
+      target.on('/held', async (request, response) => {
+        resolve()
+        await held
+        return json({ members: MEMBERS })(request, response)
+      })
+    })
+    const answer = ask()
+    await arrived
+    await act()
+    answerNow()
+    return await answer
+  }
+
+  it('gives nobody a YES after a withdrawal or revocation that was answered while the target was waited for', async () => {
+    const { apiKey, organisationId } = owner
+    const register = { id: 'register', type: 'hermes', slug: await slugOf('/held', apiKey) }
+    const rules = [{ field: 'own.valid', op: 'eq', value: true }, LISTED]
+    const consents = consentRoutesOf(app, apiKey)
+    const tokens = tokenRoutesOf(app, apiKey)
+    const makes = [
+      async () => {
+        const { consentId } = await consents.logged({ subjectId: '1' })
+        return [{ type: 'consent', purpose: 'newsletter' }, () => consents.revoke(consentId)] as const
+      },
+      async () => {
+        const { token, tokenId } = await tokens.issued({ subject: '1' })
+        return [{ type: 'credential', data: { token } }, () => tokens.revoke(tokenId)] as const
+      },
+    ]
+    const asks = [
+      (question: object) => postCheck(app, apiKey, { ...question, rules }),
+      (question: object) =>
+        postComposite(app, apiKey, { ...question, logicTree: { op: 'AND', children: rules } }),
+    ]
+    for (const make of makes)
+      for (const ask of asks) {
+        const [source, revoke] = await make()
+        const question = { identifier: '1', dataSources: [{ id: 'own', ...source }, register] }
+        const before = await entryTypes(app, organisationId)
+        const { status, body } = await meanwhile(() => ask(question), revoke)
+        expect([status, body.error], JSON.stringify(body)).to.deep.equal([409, 'conflict'])
+        const since = (await entryTypes(app, organisationId)).slice(before.length)
+        expect(since, 'no proof and no token').to.deep.equal(['revoke', 'verify'])
+        expect((await ask(question)).body.eligible).to.equal(false)
+      }
   })
 })

@@ -15,7 +15,7 @@ import {
   postComposite,
   type Refusal,
 } from '../../support/domain/eligibility.ts'
-import { freeOrganisation } from '../../support/verification.ts'
+import { freeOrganisation, setSubscription } from '../../support/verification.ts'
 
 const ADULT = { field: 'age', op: 'gte', value: 18 }
 const inline = (id: string, data: object) => ({ id, type: 'inline', data })
@@ -286,6 +286,37 @@ describe('eligibility', () => {
     expect(again.body).to.deep.equal(first.body)
     expect(again.headers.get('idempotency-replayed')).to.equal('true')
     expect(await entryTypes(app, owner.organisationId)).to.deep.equal(before)
+  })
+
+  it('repeats answers also to who has no free result left by then, or no subscription', async () => {
+    const { apiKey, organisationId } = await freeOrganisation(app, ['proof'])
+    const subscriber = await app.organisation()
+    const dataSources = [ADA]
+    const [checked, composed] = [
+      { identifier: 'c', dataSources, rules: [ADULT] },
+      { dataSources, logicTree: ADULT },
+    ]
+    const headers = { 'idempotency-key': 'last' }
+    const asks = [
+      () => postCheck(app, apiKey, checked, headers),
+      () => postComposite(app, apiKey, composed, headers),
+      () => postCheck(app, subscriber.apiKey, checked, headers),
+    ]
+    const setUsed = (value: number) =>
+      app.services.database.knex('ledger_counters').where({ organisation: organisationId }).update({ value })
+    await postCheck(app, apiKey, checked)
+    await setUsed(98)
+    const firsts = []
+    for (const ask of asks) firsts.push(await ask())
+    expect(firsts.map(({ status }) => status)).to.deep.equal([200, 200, 200])
+    await setSubscription(app, subscriber.organisationId, 'inactive')
+    for (const key of [apiKey, subscriber.apiKey])
+      expect((await postCheck(app, key, checked)).status).to.equal(402)
+    for (const [i, ask] of asks.entries()) {
+      const again = await ask()
+      expect([again.status, again.headers.get('idempotency-replayed')], `${i}`).to.deep.equal([200, 'true'])
+      expect(again.body).to.deep.equal(firsts[i]?.body)
+    }
   })
 
   it('commits proof and token together, for one free result, and nothing when none is left', async () => {

@@ -4,6 +4,7 @@ import canonicalize from 'canonicalize'
 import { expect } from 'chai'
 import { compactVerify, createRemoteJWKSet } from 'jose'
 import { systemCaller } from '../../../src/caller.ts'
+import { CIRCUITS } from '../../../src/circuits/catalogue.ts'
 import type {
   PolicyPage,
   PolicyRule,
@@ -28,6 +29,11 @@ const DENY_BLOCKED: PolicyRule = {
   rules: [{ field: 'subject.properties.blocked', op: 'eq', value: true }],
   obligations: [{ id: 'alert' }],
 }
+
+const permitBelow = (amount: number): PolicyRule => ({
+  effect: 'permit',
+  rules: [{ field: 'context.amount', op: 'lt', value: amount }],
+})
 
 const sha256 = (...parts: (string | Uint8Array)[]): string => {
   const hasher = createHash('sha256')
@@ -146,6 +152,22 @@ describe('policies', () => {
     expect(answer.context).to.include({ policy: 'default', policy_version: 1 })
   })
 
+  it('decide by the default about a type named like a circuit as well, until one of that name is written', async () => {
+    const { apiKey } = await app.organisation()
+    await write('default', { rules: [PERMIT_SMALL] }, apiKey)
+    for (const { id } of CIRCUITS) {
+      const answer = await decide(id, { amount: 5 }, {}, apiKey)
+      expect([answer.decision, answer.context.policy, answer.context.policy_version], id).to.deep.equal([
+        true,
+        'default',
+        1,
+      ])
+    }
+    await write('yesno', { rules: [] }, apiKey)
+    const { decision, context } = await decide('yesno', { amount: 5 }, {}, apiKey)
+    expect([decision, context.policy]).to.deep.equal([false, 'yesno'])
+  })
+
   it('are never taken for those of another type, whatever its name holds', async () => {
     const { apiKey } = await app.organisation()
     await write('order', { rules: [PERMIT_SMALL] }, apiKey)
@@ -225,10 +247,47 @@ describe('policies', () => {
     const type = await newPolicy([])
     const caller = systemCaller(owner.organisationId, 'test')
     // Together from the first step on, which requests are only by chance.
-    const replace = () => app.services.policies.replace(caller, type, { version: 1, rules: [PERMIT_SMALL] })
+    const replace = (_: unknown, amount: number) =>
+      app.services.policies.replace(caller, type, { version: 1, rules: [permitBelow(amount)] })
     const settled = await Promise.allSettled(Array.from({ length: 8 }, replace))
     expect(settled.filter(({ status }) => status === 'fulfilled')).to.have.length(1)
     for (const one of settled) if (one.status === 'rejected') expect(one.reason.code).to.equal('conflict')
+  })
+
+  it('are replaced once where the answer was lost and the same is sent again, whole as well', async () => {
+    const { apiKey, organisationId } = await app.organisation()
+    const entries = () =>
+      app.services.database.knex('ledger_entries').where({ organisation: organisationId }).select('idx')
+    const { body: read0 } = await read('yesno', apiKey)
+    for (const [version, change] of [
+      [1, { ...read0, rules: [PERMIT_SMALL] }],
+      [2, { version: 1, rules: [DENY_BLOCKED] }],
+      [3, { rules: [PERMIT_SMALL, DENY_BLOCKED] }],
+    ] as const) {
+      const before = await entries()
+      const first = await write('yesno', change, apiKey)
+      expect([first.status, first.body.version], JSON.stringify(first.body)).to.deep.equal([200, version])
+      expect((await write('yesno', change, apiKey)).body).to.deep.equal(first.body)
+      expect(await entries()).to.have.length(before.length + 1)
+    }
+    const odd = await write(
+      'yesno',
+      { version: 2, seeded: true, rules: [PERMIT_SMALL, DENY_BLOCKED] },
+      apiKey,
+    )
+    expect([odd.status, odd.body.error]).to.deep.equal([422, 'read_only'])
+    expect((await write('yesno', { version: 2, rules: [] }, apiKey)).status).to.equal(409)
+  })
+
+  it('are all taken where many replace whatever is there, one version for each', async () => {
+    const type = await newPolicy([])
+    const caller = systemCaller(owner.organisationId, 'test')
+    const replace = (_: unknown, amount: number) =>
+      app.services.policies.replace(caller, type, { rules: [permitBelow(amount)] })
+    const written = await Promise.all(Array.from({ length: 8 }, replace))
+    expect(written.map(({ version }) => version).sort()).to.deep.equal([2, 3, 4, 5, 6, 7, 8, 9])
+    const same = await Promise.all(Array.from({ length: 8 }, () => write(type, { rules: [DENY_BLOCKED] })))
+    expect(same.map(({ status, body }) => [status, body.version])).to.deep.equal(Array(8).fill([200, 10]))
   })
 
   it('refuse rules that could not be read when they are needed', async () => {

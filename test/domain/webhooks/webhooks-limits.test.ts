@@ -188,7 +188,28 @@ describe('webhook limits', function () {
     })
     expect(revoked.status).to.equal(204)
     expect(await ids(), 'a revocation removes nothing').to.include.members(ofGone.map(({ id }) => id))
+    const { ledger, database } = app.services
+    const { transact } = ledger
+    // Another transaction is in the way of each change, which therefore runs twice.
+    ledger.transact = (caller, change) => {
+      let isFirst = true
+      return transact(caller, async (trx) => {
+        const changed = await change(trx)
+        if (!isFirst) return changed
+        isFirst = false
+        throw Object.assign(new Error('could not serialize access'), { code: '40001', severity: 'ERROR' })
+      })
+    }
     const made = await Promise.all([another(), another(), another()])
+    ledger.transact = transact
+    const rows: { entry: string }[] = await database
+      .knex('ledger_entries')
+      .whereLike('entry', '%"removed":%')
+      .orderBy('idx')
+      .select('entry')
+    expect(rows.flatMap(({ entry }) => JSON.parse(entry).data.removed ?? [])).to.deep.equal(
+      ofGone.map(({ id }) => id),
+    )
     expect(made.map(({ status }) => status).sort()).to.deep.equal([201, 201, 409])
     const now = await ids()
     expect(now).to.have.length(MAX_ENDPOINTS)

@@ -38,8 +38,9 @@ export const postComposite = (
   app: TestApp,
   key: string,
   body: object,
+  headers: RequestOptions['headers'] = {},
 ): Promise<TestResponse<CompositeAnswer & Refusal>> =>
-  app.request('POST', '/api/eligibility/composite', { bearer: key, body })
+  app.request('POST', '/api/eligibility/composite', { bearer: key, body, headers })
 
 /** What `POST /v1/proofs/verify` says of a proof. */
 export const checkProof = async (

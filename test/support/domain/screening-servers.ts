@@ -102,7 +102,7 @@ export const startScreeningServer = async (
   const deps = {
     database,
     logs,
-    ledger: gate,
+    ledger: { ...gate, findAnswer: ledger.findAnswer },
     clock,
     logger,
     metrics,

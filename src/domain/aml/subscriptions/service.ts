@@ -37,7 +37,7 @@ import {
 export interface SubscriptionsDeps {
   readonly database: Database
   readonly logs: Pick<Logs, 'of'>
-  readonly ledger: Pick<Ledger, 'append'>
+  readonly ledger: Pick<Ledger, 'append' | 'findAnswer'>
   readonly clock: Clock
   readonly lists: Pick<ListsService, 'current'>
   readonly persons: PersonAccess
@@ -182,9 +182,16 @@ export const createSubscriptions = (deps: SubscriptionsDeps) => {
   return {
     /**
      * Screens somebody, now and whenever lists change. What is known of them is replaced.
-     * @throws AppError validation_failed, lists_unavailable; conflict when they are erased or changed meanwhile
+     * @throws AppError validation_failed, lists_unavailable; conflict when they are erased or changed meanwhile;
+     *   not_found for a repeated request whose subscription has ended
      */
     async subscribe(caller: Caller, input: Subscribe): Promise<Subscription> {
+      const { idempotency } = caller
+      // Whoever repeats a request is not refused for what has changed since.
+      if (idempotency && (await ledger.findAnswer(idempotency))) {
+        idempotency.replayed = true
+        return shown(await known(caller, input.userId))
+      }
       const types = input.checkTypes ?? CHECK_TYPES
       checkIdentifiers(input)
       checkCoverage(lists.current(), types)
