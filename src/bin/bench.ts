@@ -11,7 +11,15 @@ import { loadavg, tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { currentCommit, describeMachine } from './benchmarks/machine.ts'
-import { isByName, mergeRun, type Result, type Run, readResults, writeResults } from './benchmarks/results.ts'
+import {
+  failureOf,
+  isByName,
+  mergeRun,
+  type Result,
+  type Run,
+  readResults,
+  writeResults,
+} from './benchmarks/results.ts'
 
 const folder = fileURLToPath(new URL('../../bench/', import.meta.url))
 const subjects = readdirSync(folder)
@@ -35,7 +43,7 @@ const measure = (subject: string): { run: Run; rows: Result[] } => {
   const file = join(scratch, subject)
   const began = performance.now()
   const [load] = loadavg()
-  const { status, signal } = spawnSync(process.execPath, ['--import=tsx', `${folder}${subject}.ts`], {
+  const ended = spawnSync(process.execPath, ['--import=tsx', `${folder}${subject}.ts`], {
     stdio: 'inherit',
     env: { ...process.env, BENCH_SUBJECT: subject, BENCH_ROWS: file },
   })
@@ -47,7 +55,6 @@ const measure = (subject: string): { run: Run; rows: Result[] } => {
     : []
   const rows = recorded.filter((line): line is Result => 'case' in line)
   const reason = recorded.flatMap((line) => ('failed' in line ? [line.failed] : []))[0]
-  const isExplained = status === 0 || rows.some(({ met }) => met === false)
   const run: Run = {
     subject,
     at: new Date().toISOString(),
@@ -55,7 +62,7 @@ const measure = (subject: string): { run: Run; rows: Result[] } => {
     machine,
     seconds: Math.round((performance.now() - began) / 1000),
     load,
-    failed: reason ?? (isExplained ? null : `ended with ${signal ?? `status ${status}`}`),
+    failed: reason ?? failureOf(ended, rows),
     skipped: recorded.flatMap((line) => ('skipped' in line ? [line.skipped] : [])),
   }
   return { run, rows }

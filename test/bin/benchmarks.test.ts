@@ -3,6 +3,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { expect } from 'chai'
 import {
+  failureOf,
   type Machine,
   mergeRun,
   type Result,
@@ -93,6 +94,15 @@ describe('results of benchmarks', () => {
   it('refuse what is no figure, so that no bench records nothing', () => {
     for (const ours of ['NaN ms', 'fast', '', '3 ms, soon'])
       expect(() => resultsOf('x', row({ ours })), ours).to.throw('figures')
+  })
+
+  it('are complete where a bench ended by itself, though a goal was missed, and not where a signal ended it', () => {
+    const missed = resultsOf('x', row({ ours: '1 ms', mustReach: '2×', ok: false }))
+    const met = resultsOf('x', row({ ours: '1 ms', mustReach: '2×' }))
+    expect(failureOf({ status: 0, signal: null }, met)).to.equal(null)
+    expect(failureOf({ status: 1, signal: null }, missed)).to.equal(null)
+    expect(failureOf({ status: 1, signal: null }, met)).to.equal('ended with status 1')
+    expect(failureOf({ status: null, signal: 'SIGKILL' }, missed)).to.equal('ended with SIGKILL')
   })
 
   it('of one subject take the place of its former ones, and leave the others’ as they are', () => {

@@ -52,7 +52,7 @@ describe('circuits', () => {
     })
   })
 
-  it('are the same in the folder, among the mappers, in the catalogue and in the record of the setup', () => {
+  it('are the same in the folder, among the mappers, in the catalogue, in the record of the setup and in the table of README.md', () => {
     const ids = CIRCUITS.map(({ id }) => id).sort()
     const mains = readdirSync(FOLDER).filter((name) => name.endsWith('.circom'))
     expect(mains.map((name) => name.slice(0, -'.circom'.length)).sort()).to.deep.equal(ids)
@@ -61,6 +61,8 @@ describe('circuits', () => {
     )
     expect(mappers).to.have.length(ids.length)
     expect(Object.keys(JSON.parse(read('keys/artifacts.json')).circuits).sort()).to.deep.equal(ids)
+    const rows = [...read('README.md').matchAll(/^\| (\w+) \| \d+ \|/gm)].map(([, id]) => id)
+    expect(rows.sort()).to.deep.equal(ids)
     expect(new Set(ids).size).to.equal(ids.length)
     expect(findCircuit('nothing')).to.equal(undefined)
   })

@@ -3,7 +3,7 @@
  * added, and every difference is found. All of the powers take many times as long, and `npm run circuits:verify` has them.
  */
 import { execFile } from 'node:child_process'
-import { cp, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
+import { cp, mkdir, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
@@ -21,6 +21,7 @@ import { type Contribution, sha256Hex } from '../../src/circuits/artifacts/setup
 import type { CircuitId } from '../../src/circuits/catalogue.ts'
 import { createProofMaker } from '../../src/circuits/proving/groth16.ts'
 import { verifyPairing } from '../../src/circuits/verifier.ts'
+import { lockDirectory } from '../../src/store/directory-lock.ts'
 import { GOOD_INPUTS, goodProof } from '../support/domain/proofs.ts'
 import { onEmbedded } from '../support/servers/database.ts'
 import { temporaryDirectories } from '../support/servers/directory.ts'
@@ -39,7 +40,12 @@ interface AlteredRecord {
   powers: { setup: string }
   circuits: Record<
     CircuitId,
-    { setup: string; sha256: Record<string, string>; former?: { version: string; vkey: string }[] }
+    {
+      setup: string
+      sha256: Record<string, string>
+      former?: { version: string; vkey: string }[]
+      transcript: { contributions: Contribution[] }
+    }
   >
 }
 
@@ -161,6 +167,55 @@ onEmbedded.describe('the setup of the circuits', function () {
       'valid',
       false,
     )
+  })
+
+  it('adds to no key that lacks a contribution of the record, and takes no name that is missing or a circuit’s', async () => {
+    const directory = await copyOfKeys()
+    await alterRecord(directory, ({ circuits }) => {
+      circuits.simple_yesno.transcript.contributions.push({ name: 'Ada', hash: '0a' })
+    })
+    const filesOf = async () => {
+      const names = (await readdir(directory)).sort()
+      return Promise.all(names.map(async (name) => [name, sha256Hex(await readFile(join(directory, name)))]))
+    }
+    const before = await filesOf()
+    // The first of them has nothing wrong.
+    const refused = await run('contribute', directory, '--name', 'Grace', 'yesno', 'simple_yesno')
+    expect(refused.status).to.equal(1)
+    expect(refused.stdout).to.include('The key of simple_yesno lacks contributions')
+    for (const options of [
+      ['yesno', '--name'],
+      ['--name', 'kyc'],
+      ['--name', '--name'],
+      ['--name', ''],
+    ]) {
+      const unnamed = await run('contribute', directory, ...options)
+      expect(unnamed.status, options.join(' ')).to.equal(2)
+      expect(unnamed.stdout).to.include('--name takes a name')
+    }
+    expect(await filesOf()).to.deep.equal(before)
+  })
+
+  it('lets one program at a time change the keys, and removes the drafts of one that was killed', async () => {
+    const directory = await copyOfKeys()
+    const before = (await readdir(directory)).sort()
+    const unlock = lockDirectory(join(directory, 'keys.lock'))
+    const programs = [
+      ['contribute', 'simple_yesno'],
+      ['setup', 'simple_yesno'],
+      ['record'],
+      ['powers'],
+    ] as const
+    for (const [program, ...ids] of programs) {
+      const refused = await run(program, directory, ...ids)
+      expect(refused.status, program).to.equal(1)
+      expect(refused.stdout).to.include(`${directory} is in use by process ${process.pid}`)
+    }
+    unlock()
+    await mkdir(join(directory, 'draft-killed'))
+    await writeFile(join(directory, 'draft-killed', 'next'), 'a key')
+    expect((await run('record', directory)).status).to.equal(0)
+    expect((await readdir(directory)).sort()).to.deep.equal(before)
   })
 
   it('makes new keys for a circuit, which hold and are of a single party', async () => {

@@ -15,12 +15,14 @@ const UID = 65_532
 const KUBERNETES = 'deploy/kubernetes'
 /** Of images, not of the program. */
 const OF_IMAGE = ['NODE_ENV', 'MALLOC_ARENA_MAX', 'MALLOC_TRIM_THRESHOLD_']
+/** What the image says, and what compose.yaml says itself; it passes on all others. */
+const FIXED = ['PORT', 'HOST', 'DATA_DIR', 'DATABASE_URL', 'REDIS_URL', 'TRUST_PROXY', 'MIGRATE']
 const settings = new Set<string>([...variables.map(([name]) => name), ...OF_IMAGE])
 
 interface Service {
   readonly image: string
   readonly command?: readonly string[]
-  readonly environment?: Readonly<Record<string, string>>
+  readonly environment?: Readonly<Record<string, string | null>>
   readonly volumes?: readonly string[]
   readonly read_only?: boolean
   readonly cap_drop?: readonly string[]
@@ -129,6 +131,12 @@ describe('containers', () => {
     for (const name of ['migrate', 'assay-1', 'assay-2']) {
       const { environment = {}, read_only, cap_drop, command } = compose.services[name] as Service
       expect(Object.keys(environment).filter((variable) => !settings.has(variable))).to.deep.equal([])
+      const isPassedOn = (variable: string) => {
+        const value = environment[variable]
+        return value === null || value?.includes(`\${${variable}:`)
+      }
+      const notPassedOn = variables.map(([variable]) => variable).filter((variable) => !isPassedOn(variable))
+      expect(notPassedOn, name).to.have.members(FIXED)
       expect({ read_only, cap_drop }).to.deep.equal({ read_only: true, cap_drop: ['ALL'] })
       expect(environment.MIGRATE, name).to.equal(name === 'migrate' ? undefined : 'off')
       expect(command).to.deep.equal(name === 'migrate' ? ['migrate'] : undefined)

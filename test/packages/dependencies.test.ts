@@ -3,6 +3,7 @@ import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { expect } from 'chai'
+import { judge } from '../../src/bin/audit-check.ts'
 import { BOM_FILE, LICENCES_FILE, writeBom } from '../../src/bin/packages/bom.ts'
 import { ROOT, read } from '../support/sources.ts'
 
@@ -54,6 +55,47 @@ describe('dependencies', () => {
     })
     expect(strange.map(([path, { license }]) => `${path}: ${license}`)).to.deep.equal([])
     expect(Object.keys(UNNAMED).filter((path) => packages[path]?.license !== undefined)).to.deep.equal([])
+  })
+})
+
+describe('the audit of dependencies', () => {
+  const weak = (severity: string) => ({ severity, range: '<2.0.0' })
+  const audit = (vulnerabilities: Readonly<Record<string, { severity: string; range: string }>>) => ({
+    vulnerabilities,
+  })
+  const noAudits = { statusCode: 404, message: '404 Not Found - POST https://registry.example/bulk' }
+
+  it('fails for any weakness in what is published, of the pages as well, and for a high one in what builds', () => {
+    const all = audit({ koa: weak('low'), preact: weak('low'), mocha: weak('moderate'), c8: weak('high') })
+    expect(judge(audit({ koa: weak('low') }), all, ['preact'])).to.deep.equal({
+      faults: [
+        'koa <2.0.0: low, in what is published',
+        'preact <2.0.0: low, in what is published',
+        'c8 <2.0.0: high',
+      ],
+      skipped: undefined,
+    })
+    expect(judge(audit({}), audit({ mocha: weak('moderate') }), ['preact'])).to.deep.equal({
+      faults: [],
+      skipped: undefined,
+    })
+  })
+
+  it('is skipped only where the registry has no audits, and forgets no weakness that one answer named', () => {
+    expect(judge(noAudits, noAudits, [])).to.deep.equal({ faults: [], skipped: noAudits.message })
+    for (const failed of [
+      { message: 'request to https://registry.example failed, reason: ECONNRESET' },
+      { statusCode: 503, message: '503 Service Unavailable' },
+      { error: { summary: 'This command requires an existing lockfile.' } },
+      {},
+    ])
+      expect(judge(failed, noAudits, []).faults, JSON.stringify(failed)).to.have.length(1)
+    const koa = 'koa <2.0.0: low, in what is published'
+    expect(judge(audit({ koa: weak('low') }), noAudits, []).faults).to.deep.equal([koa])
+    expect(judge(audit({ koa: weak('low') }), {}, []).faults).to.deep.equal([
+      koa,
+      'npm audit failed: no answer',
+    ])
   })
 })
 

@@ -4,6 +4,7 @@ import { readdir, readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { expect } from 'chai'
+import { readWebPackages } from '../../src/bin/build-steps/build-web.ts'
 import { LIBRARIES } from '../../src/bin/packages/table.ts'
 import { TYPES_PROGRAM } from '../support/package-starts.ts'
 import { broughtBy, installedPackages, type Project, typeFaults } from '../support/packages.ts'
@@ -74,6 +75,15 @@ onEmbedded.describe('published packages', function () {
       '--help',
     ])
     expect(stdout).to.include('serve')
+  })
+
+  it('assay names all whose code is in its pages, in NOTICE and in its bill of materials', async () => {
+    const textOf = (name: string) => readFile(join(ROOT, 'build/packages/assay', name), 'utf8')
+    const [notice, bom] = [await textOf('NOTICE'), JSON.parse(await textOf('sbom.cdx.json'))]
+    const held = readWebPackages()
+    expect(held).to.include.members(['preact', '@preact/signals-core', '@noble/post-quantum', 'jsqr'])
+    expect(held.filter((name) => !notice.includes(`\n${name} `))).to.deep.equal([])
+    expect(bom.components.map(({ name }: { name: string }) => name)).to.include.members(held)
   })
 
   it('are as large as docs/packages.md says', async () => {

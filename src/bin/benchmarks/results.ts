@@ -115,6 +115,15 @@ export const resultsOf = (subject: string, row: Row): Result[] => {
   }))
 }
 
+/** How a bench ended, where it recorded no error: null where it came to its end, also with a missed goal, which gives it a status. */
+export const failureOf = (
+  { status, signal }: { readonly status: number | null; readonly signal: string | null },
+  rows: readonly Result[],
+): string | null => {
+  const isComplete = signal === null && (status === 0 || rows.some(({ met }) => met === false))
+  return isComplete ? null : `ended with ${signal ?? `status ${status}`}`
+}
+
 /** What has been measured so far; nothing where there is no file. */
 export const readResults = (file = RESULTS_FILE): Results =>
   existsSync(file) ? (JSON.parse(readFileSync(file, 'utf8')) as Results) : { runs: [], rows: [] }

@@ -6,7 +6,7 @@
 import { createHash } from 'node:crypto'
 import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { build } from 'esbuild'
+import { build, type Metafile } from 'esbuild'
 
 const HASH_CHARACTERS = 8
 
@@ -25,9 +25,14 @@ interface Files {
 /**
  * Writes the manifest, and says so in the head of the page; then the service worker, which is another one after any change
  * of the page or its files.
- * @returns the file name of the manifest
+ * @returns the file name of the manifest, and what the service worker is made of
  */
-export const buildTill = async ({ root, output, icon, assets }: Files): Promise<string> => {
+export const buildTill = async ({
+  root,
+  output,
+  icon,
+  assets,
+}: Files): Promise<{ readonly manifest: string; readonly metafile: Metafile }> => {
   const source = readFileSync(join(root, 'src/web/till/manifest.webmanifest'), 'utf8').replace(
     '{{icon}}',
     icon,
@@ -39,17 +44,18 @@ export const buildTill = async ({ root, output, icon, assets }: Files): Promise<
   const page = readFileSync(pageFile, 'utf8').replace('</head>', head)
   writeFileSync(pageFile, page)
   const files = [...assets, icon, `/assets/${manifest}`]
-  await build({
+  const { metafile } = await build({
     entryPoints: ['src/web/till/service-worker.ts'],
     outfile: join(output, 'terminal-worker.js'),
     absWorkingDir: root,
     bundle: true,
     minify: true,
+    metafile: true,
     format: 'iife',
     platform: 'browser',
     target: 'es2022',
     logLevel: 'warning',
     define: { TILL_FILES: JSON.stringify(files), TILL_BUILD: JSON.stringify(hashOf(page + files.join())) },
   })
-  return manifest
+  return { manifest, metafile }
 }

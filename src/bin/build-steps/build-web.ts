@@ -9,12 +9,15 @@ import { basename, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { gzipSync } from 'node:zlib'
 import { build, type Metafile, type Plugin } from 'esbuild'
+import { ingredientsOf } from '../packages/bundles.ts'
 import { buildTill } from './build-till.ts'
 import type { Docs, DocsPage } from './docs-pages/docs-pages.tsx'
 
 const ROOT = fileURLToPath(new URL('../../..', import.meta.url))
 const SOURCE = 'src/web'
 const OUTPUT = 'build/web'
+/** Names of the packages whose code is in the pages. */
+const PACKAGES_FILE = join(ROOT, 'build/web-packages.json')
 
 /** Each has a script and an HTML file of its name; the last part of it is what the page is called. */
 const PAGES = {
@@ -57,11 +60,12 @@ const split = { splitting: true, chunkNames: '[name]-[hash]' } as const
 
 /** Builds them before the pages that name them. @returns their addresses, as JavaScript */
 const buildWorkers = async (): Promise<{
-  readonly kept: string[]
+  readonly metafile: Metafile
   readonly addresses: Record<string, string>
 }> => {
   const entryPoints = Object.values(WORKERS).map((source) => `${SOURCE}/${source}`)
-  const { outputs } = (await build({ ...shared, entryPoints, ...split })).metafile
+  const { metafile } = await build({ ...shared, entryPoints, ...split })
+  const { outputs } = metafile
   const fileOf = (source: string): string => {
     const found = Object.entries(outputs).find(([, { entryPoint }]) => entryPoint === `${SOURCE}/${source}`)
     if (found === undefined) throw new Error(`esbuild made nothing of ${SOURCE}/${source}`)
@@ -71,10 +75,7 @@ const buildWorkers = async (): Promise<{
     name,
     JSON.stringify(`/assets/${fileOf(source)}`),
   ])
-  return {
-    kept: Object.keys(outputs).map((file) => basename(file)),
-    addresses: Object.fromEntries(addresses),
-  }
+  return { metafile, addresses: Object.fromEntries(addresses) }
 }
 
 /** Puts what the search looks in where the sources keep a place for it. */
@@ -89,6 +90,8 @@ const madeIndex = (index: Docs['index']): Plugin => ({
 })
 
 interface Assets {
+  /** Of the workers, and of the pages. */
+  readonly metafiles: readonly Metafile[]
   /** Names of all files that were made. */
   readonly kept: Set<string>
   /** @returns the address of what a source file became */
@@ -124,7 +127,7 @@ const buildAssets = async (index: Docs['index']): Promise<Assets> => {
     plugins: [madeIndex(index)],
   })
   const bySource = new Map<string, string>()
-  const kept = new Set<string>(workers.kept)
+  const kept = new Set(Object.keys(workers.metafile.outputs).map((file) => basename(file)))
   for (const [file, { entryPoint, inputs }] of Object.entries(metafile.outputs)) {
     kept.add(basename(file))
     // A copied file is no entry point to the metafile, but it has one input.
@@ -141,7 +144,7 @@ const buildAssets = async (index: Docs['index']): Promise<Assets> => {
       withImports(metafile.outputs, `${OUTPUT}${url(source)}`),
       (file) => `/assets/${basename(file)}`,
     )
-  return { kept, url, urlsOf }
+  return { metafiles: [workers.metafile, metafile], kept, url, urlsOf }
 }
 
 const fill = (template: string, values: Readonly<Record<string, string>>): string =>
@@ -161,10 +164,13 @@ const writeDocs = (docs: readonly DocsPage[], inShell: (page: DocsPage) => strin
   for (const file of readdirSync(directory)) if (!files.has(file)) rmSync(join(directory, file))
 }
 
+/** @returns names of the packages whose code is in the pages, as they were built last @throws Error where they never were */
+export const readWebPackages = (): readonly string[] => JSON.parse(readFileSync(PACKAGES_FILE, 'utf8'))
+
 /** @throws Error when a file of a page is missing, and what esbuild refuses */
 export const buildWeb = async ({ pages, index }: Docs): Promise<void> => {
   const read = (name: string): string => readFileSync(join(ROOT, SOURCE, name), 'utf8')
-  const { kept, url, urlsOf } = await buildAssets(index)
+  const { metafiles, kept, url, urlsOf } = await buildAssets(index)
   const shell = read('shell.html')
   const files = { style: url('style.css'), icon: url('icon.svg') }
   for (const [name, title] of Object.entries(PAGES)) {
@@ -181,7 +187,10 @@ export const buildWeb = async ({ pages, index }: Docs): Promise<void> => {
     }),
   )
   const assets = [...urlsOf('terminal.ts'), files.style]
-  kept.add(await buildTill({ root: ROOT, output: OUTPUT, icon: files.icon, assets }))
+  const till = await buildTill({ root: ROOT, output: OUTPUT, icon: files.icon, assets })
+  kept.add(till.manifest)
+  const packages = [...metafiles, till.metafile].flatMap((metafile) => ingredientsOf(metafile).packages)
+  writeFileSync(PACKAGES_FILE, `${JSON.stringify([...new Set(packages)].sort())}\n`)
   // Last, so that a server that starts meanwhile finds what its page names.
   for (const file of readdirSync(join(ROOT, OUTPUT, 'assets'))) {
     if (!kept.has(file)) rmSync(join(ROOT, OUTPUT, 'assets', file), { force: true })

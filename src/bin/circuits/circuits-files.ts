@@ -1,5 +1,5 @@
 /** Where the files of the circuits are, and what the record of their setup says. @module */
-import { existsSync, readFileSync } from 'node:fs'
+import { existsSync, readdirSync, readFileSync, rmSync } from 'node:fs'
 import { mkdtemp, readFile, rename, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
@@ -10,12 +10,16 @@ import {
   type ArtifactsRecord,
   sha256Hex,
 } from '../../circuits/artifacts/setup-record.ts'
+import { DirectoryLocked, lockDirectory } from '../../store/directory-lock.ts'
 
 export const ROOT = fileURLToPath(new URL('../../../', import.meta.url))
 export const BUILD = join(ROOT, 'build/circuits')
 /** Where proving keys and the record of their setup are: CIRCUITS_DIR, or those that are shipped. */
 export const KEYS = process.env.CIRCUITS_DIR || join(ROOT, 'circuits/keys')
 export const RECORD = join(KEYS, ARTIFACTS_FILE)
+
+const LOCK = join(KEYS, 'keys.lock')
+const DRAFTS = 'draft-'
 
 const BUILT: ReadonlySet<ArtifactKind> = new Set(['wasm', 'r1cs', 'sym'])
 
@@ -39,9 +43,27 @@ export const writeRecord = async (record: ArtifactsRecord): Promise<void> => {
   })
 }
 
+/**
+ * Keeps other programs of the setup off the keys until this one ends: each writes the keys and the record that it makes of those it has read.
+ * Removes the drafts that were left by programs which were killed. Ends this program with status 1 where another one is at work.
+ */
+export const lockKeys = (): void => {
+  try {
+    process.once('exit', lockDirectory(LOCK))
+  } catch (error) {
+    if (!(error instanceof DirectoryLocked)) throw error
+    console.error(
+      `${KEYS} is in use by process ${error.pid}. Start again when that has ended; if it was on a machine that no longer runs, delete ${LOCK}.`,
+    )
+    process.exit(1)
+  }
+  for (const name of readdirSync(KEYS))
+    if (name.startsWith(DRAFTS)) rmSync(join(KEYS, name), { recursive: true })
+}
+
 /** Runs `make` with a directory of its own beside the results, so that these only have to be renamed. */
 export const withDrafts = async <T>(directory: string, make: (drafts: string) => Promise<T>): Promise<T> => {
-  const drafts = await mkdtemp(join(directory, 'draft-'))
+  const drafts = await mkdtemp(join(directory, DRAFTS))
   try {
     return await make(drafts)
   } finally {

@@ -9,18 +9,19 @@ import { existsSync } from 'node:fs'
 import { mkdir } from 'node:fs/promises'
 import { join } from 'node:path'
 import { curves, powersOfTau } from 'snarkjs'
-import { KEYS, place, withDrafts } from './circuits-files.ts'
+import { KEYS, lockKeys, place, withDrafts } from './circuits-files.ts'
 
 /** Circuits may have up to 2^13 constraints. */
 const POWER = 13
 const ENTROPY_BYTES = 64
 
+await mkdir(KEYS, { recursive: true })
+lockKeys()
 const target = join(KEYS, `powers-${POWER}.ptau`)
 if (existsSync(target)) {
   console.error(`${target} exists; every proving key depends on it. Remove it by hand to start anew.`)
   process.exit(1)
 }
-await mkdir(KEYS, { recursive: true })
 // With threads of its own, unlike elsewhere: this is the only thing that runs.
 const curve = await curves.getCurveFromName('bn128')
 try {

@@ -7,7 +7,7 @@
  */
 import type { CircuitRecord } from '../../circuits/artifacts/setup-record.ts'
 import { buildCircuits } from '../build-steps/build-circuits.ts'
-import { artifactFile, hashFile, readRecord, writeRecord } from './circuits-files.ts'
+import { artifactFile, hashFile, lockKeys, readRecord, writeRecord } from './circuits-files.ts'
 import { keepPrograms } from './witness-programs.ts'
 
 const REBUILT = ['wasm', 'sym'] as const
@@ -22,6 +22,7 @@ const upToDate = async (id: string, circuit: CircuitRecord): Promise<CircuitReco
   return { ...circuit, sha256: { ...circuit.sha256, wasm, sym } }
 }
 
+lockKeys()
 await buildCircuits()
 const record = readRecord()
 const circuits = { ...record.circuits }

@@ -23,7 +23,16 @@ import {
 } from '../../circuits/artifacts/setup-record.ts'
 import { CIRCUITS, findCircuit } from '../../circuits/catalogue.ts'
 import { buildCircuits } from '../build-steps/build-circuits.ts'
-import { artifactFile, hashFile, KEYS, place, readRecord, withDrafts, writeRecord } from './circuits-files.ts'
+import {
+  artifactFile,
+  hashFile,
+  KEYS,
+  lockKeys,
+  place,
+  readRecord,
+  withDrafts,
+  writeRecord,
+} from './circuits-files.ts'
 import { readConstraints } from './circuits-size.ts'
 import { prepareCurve } from './curve.ts'
 import { keepPrograms } from './witness-programs.ts'
@@ -57,7 +66,7 @@ const keepFormer = async (
 /**
  * Puts a new proving key in its place, with what follows from it: the verification key and the record. Everything is
  * made before anything is placed, and the record comes last: whatever a crash leaves is refused, and made by the next
- * run.
+ * run. Only while {@link lockKeys} keeps others off.
  * @param draft the proving key, in a directory of drafts
  * @param setup who knew the randomness of this key
  * @param powers those that it was made from; the recorded ones where absent
@@ -121,6 +130,7 @@ const run = async (ids: readonly string[]): Promise<void> => {
     console.error(`usage: npm run circuits:setup ID…, of ${CIRCUITS.map(({ id }) => id).join(', ')}`)
     process.exit(2)
   }
+  lockKeys()
   await buildCircuits()
   await prepareCurve()
   const powers = await describePowers()

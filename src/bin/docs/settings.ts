@@ -64,7 +64,7 @@ export const envExample = (): string => {
   })
   return `# Settings of Assay, all optional: copy this file to .env and take the # before what you set.
 # Written by npm run docs:settings from src/config/variables.ts. npm start does not read it; containers do
-# (docker run --env-file, compose.yaml), as does node --env-file.
+# (docker run --env-file, compose.yaml but for what it says itself), as does node --env-file.
 
 ${entries.join('\n')}`
 }

@@ -19,7 +19,8 @@ interface Ingredients {
 
 const PACKAGE = /^(?:.*\/)?node_modules\/((?:@[^/]+\/)?[^/]+)\//
 
-const ingredientsOf = ({ outputs }: Metafile): Ingredients => {
+/** What is left of all that was read, once what nobody uses is gone. */
+export const ingredientsOf = ({ outputs }: Metafile): Ingredients => {
   const files = Object.values(outputs).flatMap(({ inputs }) =>
     Object.entries(inputs).flatMap(([file, { bytesInOutput }]) => (bytesInOutput > 0 ? [file] : [])),
   )

@@ -3,27 +3,16 @@ import { cpSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } f
 import { isBuiltin } from 'node:module'
 import { join } from 'node:path'
 import { build, type Metafile } from 'esbuild'
+import { ARTIFACT_ENDINGS, ARTIFACTS_FILE } from '../../circuits/artifacts/setup-record.ts'
+import { CIRCUITS } from '../../circuits/catalogue.ts'
 import { templateName } from '../../store/embedded/pglite-template.ts'
+import { readWebPackages } from '../build-steps/build-web.ts'
 import { BOM_FILE, LICENCES_FILE, writeBom } from './bom.ts'
-import { copyLicence, type Settings } from './library.ts'
+import { copyLicence, renamed, type Settings } from './library.ts'
 import { commonMembers, readRootManifest, versionsOf } from './manifest.ts'
 import { noticeOf } from './notice.ts'
 
 const MODULES = 'node_modules/'
-
-/** Whose code is inside besides that of INLINED: of the pages, of the witness programs. */
-const HELD = [
-  'circomlib',
-  'preact',
-  '@preact/signals',
-  'preact-iso',
-  'minisearch',
-  'idb',
-  'jsqr',
-  '@noble/curves',
-  '@noble/hashes',
-  'jose',
-]
 
 /**
  * Packages whose modules become part of the server: of these it uses a small part, or they are hundreds of files, which take longer to find
@@ -70,18 +59,25 @@ const importedBy = ({ outputs }: Metafile): string[] => {
 }
 
 /** What the server reads beside its code: as it lies in the repository, so that it finds it. */
-const copyFiles = (root: string, directory: string): void => {
+export const copyFiles = (root: string, directory: string): void => {
   const copy = (path: string, isWanted: (name: string) => boolean): void =>
     readdirSync(join(root, path))
       .filter(isWanted)
       .forEach((name) => {
         cpSync(join(root, path, name), join(directory, path, name), { recursive: true })
       })
-  copy('build/circuits', (name) => name.endsWith('.wasm'))
+  copy('build/circuits', (name) => CIRCUITS.some(({ id }) => name === `${id}${ARTIFACT_ENDINGS.wasm}`))
   // Of the ceremony's files it needs what proofs are made and checked with.
-  copy('circuits/keys', (name) => !name.endsWith('.ptau'))
+  const { zkey, vkey } = ARTIFACT_ENDINGS
+  copy('circuits/keys', (name) => name === ARTIFACTS_FILE || name.endsWith(zkey) || name.endsWith(vkey))
   copy('build/web', (name) => !name.endsWith('.map'))
   copy('build', (name) => name === templateName())
+}
+
+/** The README, with the names under which everything is published. */
+export const serverReadme = (root: string, product: string): string => {
+  const readme = readFileSync(join(root, 'src/bin/packages/contents/server/README.md'), 'utf8')
+  return renamed(readme, product).replace('npm install assay', `npm install ${product}`)
 }
 
 /** @returns how many packages are installed with it */
@@ -109,7 +105,8 @@ export const writeServerPackage = async ({ root, product, repository }: Settings
   })
   copyFiles(root, directory)
   const names = importedBy(metafile)
-  const held = [...new Set([...HELD, ...heldBy(metafile)])]
+  // The witness programs are made of circomlib.
+  const held = [...new Set(['circomlib', ...readWebPackages(), ...heldBy(metafile)])]
   const published = {
     name: product,
     description: manifest.description,
@@ -130,7 +127,6 @@ export const writeServerPackage = async ({ root, product, repository }: Settings
     beside: names,
   })
   copyLicence(root, manifest.license, directory)
-  const readme = readFileSync(join(root, 'src/bin/packages/contents/server/README.md'), 'utf8')
-  writeFileSync(join(directory, 'README.md'), readme.replace('npm install assay', `npm install ${product}`))
+  writeFileSync(join(directory, 'README.md'), serverReadme(root, product))
   return names.length
 }
