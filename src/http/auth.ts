@@ -4,9 +4,9 @@
  * @module
  */
 import type { IncomingHttpHeaders } from 'node:http'
-import type { Caller } from '../caller.ts'
+import type { Caller, Scope } from '../caller.ts'
 import { AppError } from '../errors.ts'
-import { type Auth, type Route, scopesOf } from './route.ts'
+import { type Auth, needsAllScopes, type Route, scopesOf } from './route.ts'
 
 /** Name of the console's session cookie. */
 export const SESSION_COOKIE = 'assay_session'
@@ -102,15 +102,17 @@ export const readCredentials = (headers: IncomingHttpHeaders): Credentials => {
   return { apiKey, podKey, cookie: session, csrf: single(headers['x-csrf-token']) }
 }
 
-/** @throws AppError insufficient_scope, naming the missing scope, or the role of a member who lacks it */
+/** @throws AppError insufficient_scope, naming the scopes that it takes, or the role of a member who lacks it */
 export const requireScope = (identity: Identity | undefined, route: Pick<Route, 'scope'>): void => {
   const scopes = scopesOf(route)
-  if (scopes.length === 0 || scopes.some((scope) => identity?.scopes.has(scope))) return
+  const needsAll = needsAllScopes(route)
+  const has = (scope: Scope): boolean => identity?.scopes.has(scope) === true
+  if (scopes.length === 0 || (needsAll ? scopes.every(has) : scopes.some(has))) return
   if (identity?.credential.kind === 'session') {
     const { role } = identity.credential
     throw new AppError('insufficient_scope', { message: `The role "${role}" does not allow this.` })
   }
-  const names = scopes.map((scope) => `"${scope}"`).join(' or ')
+  const names = scopes.map((scope) => `"${scope}"`).join(needsAll ? ' and ' : ' or ')
   throw new AppError('insufficient_scope', {
     message: `This route requires a credential with scope ${names}.`,
   })

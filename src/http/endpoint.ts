@@ -170,6 +170,18 @@ export const compileEndpoint = <S>(route: Route<S>, kit: EndpointKit<S>): Endpoi
   const findAnswer = async (idempotency: Idempotency) =>
     route.commitsInSteps ? undefined : kit.idempotency.findAnswer(idempotency)
 
+  /** What a refused request was answered on another server, where that has committed since this one looked. @throws the refusal */
+  const answeredElsewhere = async (
+    refusal: unknown,
+    idempotency: Idempotency | undefined,
+  ): Promise<unknown> => {
+    const isRefused = refusal instanceof AppError && refusal.status < 500 && !idempotency?.replayed
+    const stored = isRefused && idempotency && (await findAnswer(idempotency))
+    if (!stored) throw refusal
+    idempotency.replayed = true
+    return stored.answer ?? undefined
+  }
+
   const answerAnew = async (
     ctx: HttpContext,
     pathParams: Readonly<Record<string, string>>,
@@ -186,8 +198,13 @@ export const compileEndpoint = <S>(route: Route<S>, kit: EndpointKit<S>): Endpoi
       ip,
       headers: ctx.req.headers,
     }
-    // The route was checked in full when it was declared; here its types are gone.
-    const result = await route.handler(request as Request<never, never, never, never>, kit.services)
+    let result: unknown
+    try {
+      // The route was checked in full when it was declared; here its types are gone.
+      result = await route.handler(request as Request<never, never, never, never>, kit.services)
+    } catch (error) {
+      result = await answeredElsewhere(error, caller?.idempotency)
+    }
     if (route.waits) await lookAgain(ctx)
     if (caller?.idempotency?.replayed) ctx.set(REPLAYED_HEADER, 'true')
     return answer(ctx, result)

@@ -92,8 +92,8 @@ interface RouteSpec<
   /** `/api/things/{thingId}` */
   readonly path: `/${string}`
   readonly auth: A
-  /** What the credential needs; of several, one is enough. */
-  readonly scope?: Scope | readonly Scope[]
+  /** What the credential needs; of several, one is enough, unless it needs `all`. */
+  readonly scope?: Scope | readonly Scope[] | { readonly all: readonly Scope[] }
   readonly summary: string
   readonly description?: string
   readonly tag: string
@@ -157,9 +157,14 @@ export interface Route<S = never>
   handler(request: Request<never, never, never, never>, services: S): Promise<unknown> | unknown
 }
 
-/** The scopes of which a caller needs one; none where any credential will do. */
-export const scopesOf = ({ scope = [] }: Pick<Route, 'scope'>): readonly Scope[] =>
-  typeof scope === 'string' ? [scope] : scope
+/** The scopes of which a caller needs one, or {@link needsAllScopes all}; none where any credential will do. */
+export const scopesOf = ({ scope = [] }: Pick<Route, 'scope'>): readonly Scope[] => {
+  if (typeof scope === 'string') return [scope]
+  return 'all' in scope ? scope.all : scope
+}
+
+export const needsAllScopes = ({ scope }: Pick<Route, 'scope'>): boolean =>
+  typeof scope === 'object' && 'all' in scope
 
 /**
  * Type-checks a route in full, then erases it. What its handler returns is the body of the first status of `response`, or a

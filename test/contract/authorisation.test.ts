@@ -5,7 +5,7 @@
 import { expect } from 'chai'
 import { DEFAULT_SCOPES, SCOPES, type Scope } from '../../src/caller.ts'
 import { RIGHTS } from '../../src/domain/accounts/roles.ts'
-import { type Route, scopesOf } from '../../src/http/route.ts'
+import { needsAllScopes, type Route, scopesOf } from '../../src/http/route.ts'
 import { newApiKey, newAskToken } from '../../src/keys/api-keys.ts'
 import { routes } from '../../src/server/routes.ts'
 import { startTestApp, type TestApp, type TestOrganisation } from '../support/app.ts'
@@ -44,6 +44,7 @@ interface Caller {
 const STRANGER = "another organisation's key"
 const STRANGERS_SESSION = "another organisation's session"
 const OWN_SCOPE = 'a key with its scope'
+const AUDIT = 'a key with scope audit alone'
 const ADMIN = 'an admin key'
 
 /** Some cells of the table, one by one. */
@@ -64,6 +65,7 @@ const EXCEPTIONS: ReadonlyMap<string, number> = new Map([
   ...cells(403, OWN_SCOPE, ['createTerminal', 'deleteTerminal']),
   // Who only reads alerts silences none.
   ...cells(403, OWN_SCOPE, ['decideAlert']),
+  ...cells(403, AUDIT, ['decideAlert']),
   // Asks hermes as well, which takes scope verify; hands in proofs as well, which takes scope proof.
   ...cells(403, OWN_SCOPE, ['checkEligibility', 'handInProofs']),
   // A terminal of somebody else, an unknown one and a wrong secret can't be told apart.
@@ -98,8 +100,11 @@ const needsSubscription = (route: Route): boolean =>
   route.errors.includes('subscription_inactive') && placeholdersOf(route).size === 0
 
 const takesSession = ({ auth }: Route): boolean => auth === 'console' || auth === 'session'
-const has = (route: Route, scopes: ReadonlySet<Scope>): boolean =>
-  scopesOf(route).length === 0 || scopesOf(route).some((scope) => scopes.has(scope))
+const has = (route: Route, scopes: ReadonlySet<Scope>): boolean => {
+  const wanted = scopesOf(route)
+  const had = wanted.filter((scope) => scopes.has(scope))
+  return wanted.length === 0 || had.length >= (needsAllScopes(route) ? wanted.length : 1)
+}
 /** What an organisation's own credentials may do at most. */
 const OWNER: ReadonlySet<Scope> = new Set<Scope>([...DEFAULT_SCOPES, 'keys'])
 const nobody = ({ auth }: Route): Expected => (auth === 'optional' ? 'admitted' : 401)
@@ -234,11 +239,17 @@ const createCallers = (app: TestApp, mine: Holders): readonly Caller[] => {
       options: async (route) => ({ key: await mine.keyWith(ownScopes(route)) }),
       expected: key(OWNER),
     },
+    {
+      name: AUDIT,
+      options: async () => ({ key: await mine.keyWith(['audit']) }),
+      expected: key(new Set(['audit'])),
+    },
   ]
 }
 
 /** What a key needs for a route, and nothing else; a key has at least one scope. */
 const ownScopes = (route: Route): readonly Scope[] => {
+  if (needsAllScopes(route)) return scopesOf(route)
   const [scope = route.auth === 'metrics' ? 'metrics' : 'verify'] = scopesOf(route)
   return [scope === 'admin' ? 'verify' : scope]
 }
@@ -359,6 +370,16 @@ describe('authorisation', () => {
       expect(wrong).to.deep.equal([])
     })
   }
+
+  it('takes both scopes where people, consents, tokens and tickets are listed', () => {
+    const both = routes.filter(needsAllScopes).map((route) => `${route.path} ${scopesOf(route).join('+')}`)
+    expect(both).to.have.members([
+      '/console/api/people audit+kyc',
+      '/console/api/consents audit+consent',
+      '/console/api/tokens audit+token',
+      '/console/api/tickets audit+token',
+    ])
+  })
 
   it('has no exception for what does not exist', () => {
     const names = routes.map(({ name }) => name)

@@ -1,13 +1,15 @@
-import { createHash } from 'node:crypto'
+import { createHash, randomBytes, randomUUID } from 'node:crypto'
 import { expect } from 'chai'
 import { type TObject, Type } from 'typebox'
 import type { Idempotency } from '../../src/caller.ts'
-import { AppError } from '../../src/errors.ts'
+import { AppError, type ErrorCode } from '../../src/errors.ts'
 import { type Method, Reply, route } from '../../src/http/route.ts'
-import { sharedApp } from '../support/app.ts'
+import { sharedApp, startTestApp, type TestApp } from '../support/app.ts'
 import { signIn } from '../support/domain/accounts.ts'
 import { addMember, openTeam } from '../support/domain/team.ts'
+import { tokenRoutesOf } from '../support/domain/tokens.ts'
 import { type HttpKit, startHttpKit } from '../support/http-kit.ts'
+import { createMigratedDatabase } from '../support/servers/scratch-database.ts'
 
 /** Tells what the ledger would see, and plays its part: a body that says so counts as replayed. */
 const tell = (method: Method, path: `/${string}`, query?: TObject) =>
@@ -84,15 +86,38 @@ const strict = route({
   handler: () => new Reply(201, { made: 'now' }),
 })
 
+/** Sees what the same request does on another server in the meantime, and refuses it for that. */
+const elsewhere = { hasCommitted: false }
+const refuse = (path: `/${string}`, code: ErrorCode, more: { commitsInSteps?: true } = {}) =>
+  route({
+    name: path,
+    method: 'POST',
+    path,
+    auth: 'key',
+    tag: 'Test',
+    summary: path,
+    body: Type.Object({}),
+    ...more,
+    response: { 201: Type.Object({ made: Type.String() }) },
+    errors: [code],
+    handler: (): { made: string } => {
+      elsewhere.hasCommitted = true
+      throw new AppError(code)
+    },
+  })
+
 /** What the store would hold for these values of the header. */
 const storedKey = (value: string, path: string): string =>
   createHash('sha256')
     .update(JSON.stringify(['key_org_red', 'POST', path, value]))
     .digest('hex')
+const REFUSED = ['/v1/refused', '/v1/refused-in-steps', '/v1/unavailable'] as const
 const findAnswer = async ({ key }: Idempotency) => {
   if (key === storedKey('reused', '/v1/made')) throw new AppError('idempotency_key_reused')
   const paths = ['/v1/made', '/v1/made-in-steps', '/v1/strict/1', '/v1/strict/one']
-  const isStored = paths.some((path) => key === storedKey('stored', path))
+  const isStored =
+    paths.some((path) => key === storedKey('stored', path)) ||
+    (elsewhere.hasCommitted && REFUSED.some((path) => key === storedKey('overtaken', path)))
   return isStored ? { answer: { made: 'stored' } } : undefined
 }
 
@@ -109,6 +134,9 @@ describe('Idempotency-Key', () => {
       make('/v1/made-in-steps', { commitsInSteps: true }),
       strict,
       askSomebody,
+      refuse(REFUSED[0], 'conflict'),
+      refuse(REFUSED[1], 'conflict', { commitsInSteps: true }),
+      refuse(REFUSED[2], 'unavailable'),
     ]
     kit = await startHttpKit(routes, { findAnswer })
   })
@@ -214,6 +242,19 @@ describe('Idempotency-Key', () => {
       expect(fresh.status).to.be.within(400, 422)
     })
 
+  it('finds an answer that another server stored while the handler came to refuse the request', async () => {
+    const of = async (path: string, key?: string) => {
+      elsewhere.hasCommitted = false
+      const { status, headers, body } = await ask('POST', path, 'k-red', key)
+      return [status, headers.get('idempotency-replayed'), body.made ?? body.error]
+    }
+    expect(await of('/v1/refused', 'overtaken')).to.deep.equal([201, 'true', 'stored'])
+    expect(await of('/v1/refused', 'new')).to.deep.equal([409, null, 'conflict'])
+    expect(await of('/v1/refused')).to.deep.equal([409, null, 'conflict'])
+    expect(await of('/v1/refused-in-steps', 'overtaken')).to.deep.equal([409, null, 'conflict'])
+    expect(await of('/v1/unavailable', 'overtaken')).to.deep.equal([503, null, 'unavailable'])
+  })
+
   it('is left to a handler that commits in steps', async () => {
     const { body } = await ask('POST', '/v1/made-in-steps', 'k-red', 'stored')
     expect(body).to.deep.equal({ made: 'now' })
@@ -259,6 +300,38 @@ describe('Idempotency-Key through the whole service', () => {
       key: apiKey,
     })
     expect(body.keys.filter(({ label }) => label === 'till')).to.have.length(1)
+  })
+
+  it('gets the answer of another server that was committed since this one looked for it', async function () {
+    const { DATABASE_URL } = process.env
+    if (!DATABASE_URL) return this.skip()
+    const database = await createMigratedDatabase(DATABASE_URL)
+    const env = { MASTER_KEY: randomBytes(32).toString('hex'), ADMIN_API_KEY: `admin-${randomUUID()}` }
+    const one = await startTestApp({ database, env })
+    const other = await startTestApp({ database: { ...database, drop: async () => undefined }, env })
+    try {
+      const { apiKey } = await one.organisation()
+      const { token } = await tokenRoutesOf(one, apiKey).issued({ singleUse: true })
+      const consume = (app: TestApp) =>
+        tokenRoutesOf(app, apiKey).validate({ token, consume: true }, { 'idempotency-key': 'gate' })
+      const { idempotency } = other.services
+      const { findAnswer } = idempotency
+      let first: Awaited<ReturnType<typeof consume>> | undefined
+      Object.assign(idempotency, {
+        async findAnswer(asked: Idempotency) {
+          const found = await findAnswer(asked)
+          first ??= await consume(one)
+          return found
+        },
+      })
+      const late = await consume(other)
+      expect([first?.status, first?.body.consumed]).to.deep.equal([200, true])
+      expect([late.status, late.headers.get('idempotency-replayed')]).to.deep.equal([200, 'true'])
+      expect(late.body).to.deep.equal(first?.body)
+    } finally {
+      await other.close()
+      await one.close()
+    }
   })
 
   it('is that of an account in all its sessions, and not of another member', async () => {

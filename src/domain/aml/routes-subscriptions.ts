@@ -116,6 +116,7 @@ const decision = {
   body: Decide,
   response: { 200: Finding },
   errors: ['not_found', 'conflict'],
+  commitsInSteps: true,
   example: {
     params: { findingId: '{findingId}' },
     body: { verdict: 'not_this_person', reason: 'Born in another country; the passport was seen.' },

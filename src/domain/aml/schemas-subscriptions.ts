@@ -73,7 +73,9 @@ export const Finding = Type.Object(
       { ...Person.properties },
       { description: 'As they were compared.', title: 'AmlPersonFound' },
     ),
-    checkTypes: Type.Array(CheckTypeName),
+    checkTypes: Type.Array(CheckTypeName, {
+      description: 'What the entry is listed for. The finding and its decision count for all of it.',
+    }),
     ...Match.properties,
     listVersion: Type.String(),
     foundAt: DateTime,

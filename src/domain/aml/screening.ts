@@ -76,7 +76,7 @@ export interface Screening {
   /**
    * Gives way to others while it searches; searches are done one after the other.
    * @param among only these entries count; default: all
-   * @returns undefined for a name of nothing but initials, or without any letter or digit
+   * @returns undefined for a name that is not {@link isComparable}
    */
   screen(subject: Subject, among?: Among): Promise<((type: CheckType) => Screened) | undefined>
   /** Whether anything is similar at all, well below what is reported; costs less than a screening. */
@@ -217,10 +217,15 @@ const matchOf = (
   }
 }
 
-/** Initials fit everybody, so that nobody is found by them, nor cleared; a title beside them tells nobody apart. */
-const isComparable = (name: string): boolean => {
+const LETTER = /\p{L}/u
+
+/**
+ * Whether a name has a word that is more than an initial or a number. Initials fit everybody, so that nobody is found by them, nor
+ * cleared; a title or digits beside them tell nobody apart.
+ */
+export const isComparable = (name: string): boolean => {
   const { words } = readName(name, true)
-  return words.some((word) => word.length > 1 || latinOf(word).length > 1)
+  return words.some((word) => LETTER.test(word) && (word.length > 1 || latinOf(word).length > 1))
 }
 
 /** Whether there is more of a name than is compared, so that nobody is clear by it. */

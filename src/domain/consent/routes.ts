@@ -104,7 +104,7 @@ const listConsents = route({
   method: 'GET',
   path: '/console/api/consents',
   auth: 'console',
-  scope: ['audit', 'consent'],
+  scope: { all: ['audit', 'consent'] },
   tag,
   summary: 'List the consents of one subject',
   description:

@@ -121,7 +121,7 @@ const listPeople = route({
   method: 'GET',
   path: '/console/api/people',
   auth: 'console',
-  scope: ['audit', 'kyc'],
+  scope: { all: ['audit', 'kyc'] },
   tag,
   summary: 'List people who were checked',
   description:

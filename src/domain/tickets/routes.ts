@@ -87,7 +87,7 @@ const listTickets = route({
   method: 'GET',
   path: '/console/api/tickets',
   auth: 'console',
-  scope: ['audit', 'token'],
+  scope: { all: ['audit', 'token'] },
   tag,
   summary: 'List tickets',
   description: 'All tickets of the organisation, newest first. Never what their QR codes hold.',

@@ -109,7 +109,7 @@ const listTokens = route({
   method: 'GET',
   path: '/console/api/tokens',
   auth: 'console',
-  scope: ['audit', 'token'],
+  scope: { all: ['audit', 'token'] },
   tag,
   summary: 'List tokens',
   description:

@@ -6,7 +6,7 @@ import type { TSchema } from 'typebox'
 import { ERRORS, type ErrorCode } from '../../errors.ts'
 import { errorCodesOf, isRootFamily, takesIdempotencyKey } from '../errors.ts'
 import { asJsonSchema } from '../input/schema.ts'
-import { type Route, scopesOf } from '../route.ts'
+import { needsAllScopes, type Route, scopesOf } from '../route.ts'
 import {
   commonHeaders,
   ErrorSchema,
@@ -203,7 +203,8 @@ const responses = (route: Route, known: Known) => {
 
 const operation = (route: Route, known: Known) => {
   const scopes = scopesOf(route).map((scope) => `\`${scope}\``)
-  const scope = scopes.length > 0 && `Needs a credential with scope ${scopes.join(' or ')}.`
+  const together = scopes.join(needsAllScopes(route) ? ' and ' : ' or ')
+  const scope = scopes.length > 0 && `Needs a credential with scope ${together}.`
   const token = route.auth === 'merchant' && 'Terminal tokens are accepted.'
   const own =
     route.addressLimit &&

@@ -4,6 +4,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { expect } from 'chai'
 import type { Finding } from '../../../src/domain/aml/schemas-subscriptions.ts'
+import { findingRecords, subjectRecords } from '../../../src/domain/aml/subscriptions/records.ts'
 import { newId } from '../../../src/ids.ts'
 import { readJws } from '../../../src/protocol/jws.ts'
 import type { Database } from '../../../src/store/database.ts'
@@ -97,6 +98,76 @@ describe('what rules read of screening', () => {
     expect(await server.facts('other')).to.deep.include({ result: 'clear', sanctions: 'clear' })
     await decide(await of('waits'))
     expect(await server.facts('waits')).to.deep.include({ result: 'clear', risk_score: 0 })
+  })
+
+  /** Puts what an earlier version would have sealed in the place of what this one did. */
+  const resealed = async (
+    { seal, open }: typeof findingRecords | typeof subjectRecords,
+    [table, key]: readonly [table: string, key: string],
+    change: object,
+  ): Promise<void> => {
+    const { person, sealing } = (await server.persons.find(server.caller, 'u')) ?? expect.fail('nobody')
+    const of = database.knex(table).where({ organisation: person.organisation })
+    const row = await of.clone().first()
+    const place = row[key]
+    const record = { ...open(sealing, place, row.sealed), ...change }
+    await of.update({ sealed: Buffer.from(seal(sealing, place, record as never)) })
+  }
+
+  describe('of a type that was added later', () => {
+    const BOTH: Listed = { ...LISTED, topics: ['sanction', 'role.pep'] }
+    const PEP: Listed = { id: 'p-pep', name: 'Quirina Xaveria Unbekannt', topics: ['role.pep'] }
+    /** Found when the person was screened for one type, and asked about when they are screened for two. */
+    const widened = async (): Promise<Finding> => {
+      await server.upload(OTHER, PEP, BOTH)
+      const before = await server.subscribe('u', IVAN, ['pep'])
+      expect(before.findings.map(({ checkTypes }) => checkTypes)).to.deep.equal([['sanctions', 'pep']])
+      // Of what nobody is screened again for, a finding says what is bad.
+      expect(await server.facts('u')).to.deep.include({ pep: 'hit', sanctions: 'hit' })
+      const { findings } = await server.subscribe('u', IVAN, ['sanctions', 'pep'])
+      expect(findings).to.deep.equal(before.findings)
+      return findings[0] ?? expect.fail('nothing was found')
+    }
+
+    it('says what was found before of an entry that is listed for it, and what was decided of that', async () => {
+      const finding = await widened()
+      expect(await server.facts('u')).to.deep.include({ result: 'hit', pep: 'hit', sanctions: 'hit' })
+      await decide(finding)
+      expect(await server.facts('u')).to.deep.include({ result: 'clear', pep: 'clear', sanctions: 'clear' })
+      await decide(finding, { verdict: 'confirmed', reason: 'It is.' })
+      expect(await server.facts('u')).to.deep.include({ result: 'hit', pep: 'hit', sanctions: 'hit' })
+    })
+
+    it('says so of what earlier versions found, too, and of any type once its entry is gone', async () => {
+      const finding = await widened()
+      await resealed(findingRecords, ['aml_findings', 'id'], { checkTypes: ['pep'], allTypes: undefined })
+      expect(await server.facts('u')).to.deep.include({ pep: 'hit', sanctions: 'hit' })
+      await decide(finding, { verdict: 'confirmed', reason: 'It is.' })
+      await server.upload(OTHER, PEP)
+      await rescreened()
+      expect(await server.facts('u')).to.deep.include({ pep: 'hit', sanctions: 'hit', watchlist: 'hit' })
+    })
+
+    it('says nothing of an entry that was never listed for it, gone or not', async () => {
+      await server.upload(OTHER, { ...PEP, id: 'p-1', name: IVAN.name }, PEP)
+      const { findings } = await server.subscribe('u', { name: IVAN.name }, ['sanctions', 'pep'])
+      await decide(findings[0], { verdict: 'confirmed', reason: 'It is.' })
+      expect(await server.facts('u')).to.deep.include({ pep: 'hit', sanctions: 'clear' })
+      await server.upload(OTHER, PEP)
+      await rescreened()
+      expect(await server.facts('u')).to.deep.include({ pep: 'hit', sanctions: 'clear' })
+    })
+  })
+
+  it('nobody is clear by a name of digits alone, which earlier versions have taken', async () => {
+    await server.subscribe('u', { name: 'Somebody Unlisted' })
+    expect(await server.facts('u')).to.deep.include({ result: 'clear' })
+    await resealed(subjectRecords, ['aml_subscriptions', 'subject'], { name: '360 2000' })
+    expect(await server.facts('u')).to.deep.include({
+      result: 'review',
+      sanctions: 'review',
+      reason: 'name_not_comparable',
+    })
   })
 
   it('nobody is cleared of a type of which more may match than are found at a time', async () => {

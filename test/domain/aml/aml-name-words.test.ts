@@ -126,12 +126,21 @@ describe('words of names', () => {
     ])
   })
 
-  it('clears nobody of whom only initials are known, with a title or without', async () => {
-    for (const name of ['Q. X.', 'General X', 'Sheikh A. B.', 'Pan W.'])
+  it('clears nobody of whom only initials or numbers are known, with a title or without', async () => {
+    const initials = ['Q. X.', 'General X', 'Sheikh A. B.', 'Pan W.']
+    for (const name of [...initials, '12345', '360 2000', '٣٦٠', 'Q 2000'])
       expect(await sanctions({ name }), name).to.deep.include({
         result: 'review',
         reason: 'name_not_comparable',
       })
+    for (const name of ['3M', 'U2', '360 Security', '三六'])
+      expect((await sanctions({ name })).reason, name).to.equal(null)
+    const { status, body } = await app.request<{ details: object[] }>('POST', '/api/aml/subscriptions', {
+      key: owner.apiKey,
+      body: { userId: 'user-1', name: '12345' },
+    })
+    const message = 'must have a word of two letters, or of letters and digits'
+    expect([status, body.details]).to.deep.equal([422, [{ path: '/name', code: 'not_comparable', message }]])
   })
 
   it('an impossible date of birth that KYC was sent clears nobody', async () => {

@@ -3,10 +3,12 @@ import { createPublicKey, type JsonWebKey, verify } from 'node:crypto'
 import { expect } from 'chai'
 import { systemCaller } from '../../../src/caller.ts'
 import type { Finding, FindingPage, Subscription } from '../../../src/domain/aml/schemas-subscriptions.ts'
+import { openAnswer } from '../../../src/ledger/answers.ts'
 import { readJws } from '../../../src/protocol/jws.ts'
 import { startTestApp, type TestApp, type TestOrganisation } from '../../support/app.ts'
 import { type Listed, screeningRoutesOf } from '../../support/domain/screening.ts'
 import { eventually } from '../../support/eventually.ts'
+import { sealingOf } from '../../support/sealing.ts'
 
 const IVAN = { name: 'Ivan Petrovich Nachgetragen', dateOfBirth: '1961-04-12', country: 'RU' }
 const LISTED: Listed = { id: 'p-1', name: IVAN.name, birthDate: IVAN.dateOfBirth, country: 'ru' }
@@ -197,6 +199,27 @@ describe('aml subscriptions', () => {
     const [decided] = (await routes.findings({ status: 'decided' })).findings
     expect(decided?.decision).to.deep.include({ verdict: 'confirmed', reason: 'looked again' })
     expect(await facts('u')).to.deep.include({ result: 'hit' })
+  })
+
+  it('repeats a decision under its Idempotency-Key as the finding stands by then, and keeps nothing of who was erased', async () => {
+    await routes.upload([OTHER, LISTED])
+    const { findings } = await routes.subscribed({ userId: 'u', ...IVAN })
+    const { findingId } = findings[0] as Finding
+    const reason = 'The passport of Nachgetragen.'
+    const decide = () =>
+      routes.decide(findingId, { verdict: 'confirmed', reason }, { 'Idempotency-Key': 'once' })
+    const first = await decide()
+    expect(first.body).to.deep.include({ status: 'decided', person: IVAN })
+    const again = await decide()
+    expect([again.status, again.headers.get('idempotency-replayed')]).to.deep.equal([200, 'true'])
+    expect(again.body).to.deep.equal(first.body)
+    const erased = await app.request('DELETE', '/api/kyc/u', { key: owner.apiKey })
+    expect(erased.status).to.equal(200)
+    expect((await decide()).status).to.equal(404)
+    const sealing = await sealingOf(app)
+    const where = { organisation: owner.organisationId }
+    const answers = await app.services.database.knex('idempotent_answers').where(where)
+    expect(answers.map((row) => openAnswer(sealing, row))).to.deep.equal([null])
   })
 
   it('ends a subscription: nobody is screened any more, and what was known is gone', async () => {

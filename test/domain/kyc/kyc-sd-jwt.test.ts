@@ -257,6 +257,24 @@ describe('credentials for wallets', () => {
     const stored = await app.services.database.knex('idempotent_answers').pluck('sealed_answer')
     for (const sealed of stored) expect(Buffer.from(sealed).length).to.be.below(200)
   })
+
+  it('are repeated once the nonce is over, too, and never with a status that is revoked', async () => {
+    const body = { holder_jwk: wallet.jwk, proof_of_possession: await proofNow() }
+    const ask = (key: string) => credentials.issue(USER, body, { 'idempotency-key': key })
+    const first = await ask('once')
+    ahead += 7 * MINUTE_MS
+    const late = await ask('once')
+    expect([late.status, late.headers.get('idempotency-replayed')]).to.deep.equal([201, 'true'])
+    expect(late.body.issued_at).to.equal(first.body.issued_at)
+    expect(payloadOf(late.body.credential).status).to.deep.equal(payloadOf(first.body.credential).status)
+    expect(await isRevoked(late.body.credential)).to.equal(false)
+    expect((await ask('another')).status).to.equal(422)
+    await kyc.verified(USER, annaWith({ number: 'X1234567' }))
+    const over = await ask('once')
+    expect([over.status, over.body.error]).to.deep.equal([409, 'conflict'])
+    await kyc.erase(USER)
+    expect((await ask('once')).status).to.equal(404)
+  })
 })
 
 describe('credentials under a certificate', () => {

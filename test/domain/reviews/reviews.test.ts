@@ -238,15 +238,19 @@ describe('a second reviewer', () => {
       name: 'Ivan Arkadyevich Testov',
     })
     const id = findings[0]?.findingId ?? expect.fail('nothing found')
-    const rule = (by: { headers: Headers }, body: object = SAME) =>
+    const rule = (by: { headers: Headers }, body: object = SAME, more: Headers = {}) =>
       app.request<Finding & Failed>('POST', `/console/api/findings/${id}/decision`, {
-        headers: by.headers,
+        headers: { ...by.headers, ...more },
         body,
       })
     const byKey = await app.request<Failed>('POST', `/api/aml/findings/${id}/decision`, { key, body: SAME })
     expect(byKey.status).to.equal(403)
-    const proposed = await rule(first)
+    const once = { 'idempotency-key': 'once' }
+    const proposed = await rule(first, SAME, once)
     expect(proposed.body).to.deep.include({ status: 'open', decision: null })
+    const repeated = await rule(first, SAME, once)
+    expect([repeated.status, repeated.headers.get('idempotency-replayed')]).to.deep.equal([200, 'true'])
+    expect(repeated.body).to.deep.equal(proposed.body)
     expect(proposed.body.proposal).to.deep.include({ ...SAME, proposedBy: first.accountId })
     const page = await ok<FindingPage>(app, 'GET', '/console/api/findings?status=open', {
       headers: second.headers,

@@ -126,6 +126,7 @@ export const startScreeningServer = async (
   return {
     caller,
     lists,
+    persons,
     review,
     subscriptions,
     /** The next commit of this server waits until it is released. */

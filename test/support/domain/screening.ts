@@ -17,15 +17,17 @@ export interface Listed {
   readonly name: string
   readonly birthDate?: string
   readonly country?: string
+  /** What for; default: sanctions. */
+  readonly topics?: readonly string[]
 }
 
-const line = ({ id, name, birthDate, country }: Listed): string =>
+const line = ({ id, name, birthDate, country, topics = ['sanction'] }: Listed): string =>
   JSON.stringify({
     id,
     schema: 'Person',
     properties: {
       name: [name],
-      topics: ['sanction'],
+      topics,
       ...(birthDate !== undefined && { birthDate: [birthDate] }),
       ...(country !== undefined && { country: [country] }),
     },
@@ -44,8 +46,8 @@ export const screeningRoutesOf = (app: Client & { readonly adminKey: string }, k
       headers,
       body: { checkTypes: ['sanctions'], ...body },
     })
-  const decide = (findingId: string, body: Decide) =>
-    app.request<Finding>('POST', `/api/aml/findings/${findingId}/decision`, { key, body })
+  const decide = (findingId: string, body: Decide, headers: Readonly<Record<string, string>> = {}) =>
+    app.request<Finding>('POST', `/api/aml/findings/${findingId}/decision`, { key, headers, body })
   const progress = async () => {
     const answer = await app.request<ScreeningProgress>('GET', '/console/api/screening', { key })
     expect(answer.status).to.equal(200)

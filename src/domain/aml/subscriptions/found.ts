@@ -13,7 +13,7 @@ import { named } from '../../../ledger/logs.ts'
 import type { Row } from '../../../store/table.ts'
 import type { PersonAccess } from '../../kyc/person-access.ts'
 import type { SecurityService } from '../../security/service.ts'
-import type { CheckType } from '../entry.ts'
+import type { CheckType, ListEntry } from '../entry.ts'
 import type { Snapshot } from '../lists/snapshots.ts'
 import type { Finding } from '../schemas-subscriptions.ts'
 import type { Match, Screened } from '../screening.ts'
@@ -60,19 +60,12 @@ export const openFinding = (sealing: Sealing, row: KnownFinding): OpenedFinding 
   }
 }
 
-/** Entries that were found, each once, with the types that it was found for. */
-const matchesOf = (
-  resultOf: (type: CheckType) => Screened,
-  types: readonly CheckType[],
-): { readonly match: Match; readonly types: CheckType[] }[] => {
-  const found = new Map<string, { readonly match: Match; readonly types: CheckType[] }>()
+/** Entries that were found, each once. */
+const matchesOf = (resultOf: (type: CheckType) => Screened, types: readonly CheckType[]): Match[] => {
+  const found = new Map<string, Match>()
   for (const type of types)
-    for (const match of resultOf(type).matches) {
-      const key = JSON.stringify([match.listId, match.entryId])
-      const known = found.get(key)
-      if (known) known.types.push(type)
-      else found.set(key, { match, types: [type] })
-    }
+    for (const match of resultOf(type).matches)
+      found.set(JSON.stringify([match.listId, match.entryId]), match)
   return [...found.values()]
 }
 
@@ -91,10 +84,12 @@ export const prepareFindings = (
   { alertRow }: Pick<SecurityService, 'alertRow'>,
   { person, sealing, subject, snapshot, resultOf, now }: Found,
 ): PreparedFinding[] =>
-  matchesOf(resultOf, subject.checkTypes).map(({ match, types }) => {
+  matchesOf(resultOf, subject.checkTypes).map((match) => {
     const { listId, entryId, entryDigest: digest } = match
+    const { types } = snapshot.screening.entry(listId, entryId) as ListEntry
     const id = newId('fnd', now)
-    const record: FindingRecord = { ...match, subject, checkTypes: types, listVersion: snapshot.version }
+    const listVersion = snapshot.version
+    const record: FindingRecord = { ...match, subject, checkTypes: types, allTypes: true, listVersion }
     return {
       id,
       key: findingKey(sealing, { about: subject.about, listId, entryId, digest }),
@@ -190,7 +185,7 @@ export const voidFinding = (
 
 /** A finding as it is told. @param log of its organisation */
 export const findingShown = ({ row, record, decision }: OpenedFinding, log: number): Finding => {
-  const { subject, checkTypes, explanations, ...found } = record
+  const { subject, checkTypes, allTypes: _, explanations, ...found } = record
   const { userId, name, dateOfBirth, country } = subject
   return {
     findingId: row.id,

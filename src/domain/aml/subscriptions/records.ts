@@ -22,7 +22,10 @@ export interface SubjectRecord {
 /** What was found of somebody, in one state of one entry. */
 export interface FindingRecord extends Match {
   readonly subject: SubjectRecord
+  /** What the entry is listed for, whatever the person was screened for. */
   readonly checkTypes: readonly CheckType[]
+  /** Absent in findings of earlier versions, which name only those of the types for which the person was screened. */
+  readonly allTypes?: true
   /** As answers name the lists. */
   readonly listVersion: string
 }

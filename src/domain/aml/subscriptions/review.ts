@@ -38,7 +38,7 @@ const MS_PER_SECOND = 1000
 interface Deps {
   readonly database: Database
   readonly logs: Pick<Logs, 'of'>
-  readonly ledger: Pick<Ledger, 'append'>
+  readonly ledger: Pick<Ledger, 'append' | 'findAnswer'>
   readonly clock: Clock
   readonly signers: Pick<Signers, 'current'>
   readonly persons: PersonAccess
@@ -107,7 +107,7 @@ export const createReview = (deps: Deps) => {
     finding: OpenedFinding,
     { verdict, reason }: Decide,
     { guard, proposedBy }: { guard(tx: Tx): void; readonly proposedBy: string | undefined },
-  ): Promise<Decision<Finding>> => {
+  ): Promise<Decision<null>> => {
     const { row } = finding
     const sealing = persons.sealingOf(row)
     const { credential } = caller
@@ -121,8 +121,7 @@ export const createReview = (deps: Deps) => {
       ...(proposedBy !== undefined && { proposedBy }),
     }
     const jws = sign(await signers.current('results', 'Ed25519'), finding, decided)
-    const decision: DecisionRecord = { ...decided, jws }
-    const sealed = decisionRecords.seal(sealing, row.id, decision)
+    const sealed = decisionRecords.seal(sealing, row.id, { ...decided, jws })
     return (tx) => {
       const succeeded = [CLAIM_KINDS.amlDecided, `${row.id}/${row.decision_entry ?? 'first'}`] as const
       if (tx.holder(...succeeded)) fail('conflict', { message: 'Somebody else decided meanwhile.' })
@@ -131,7 +130,7 @@ export const createReview = (deps: Deps) => {
       guard(tx)
       tx.claim(...succeeded)
       overtake(tx, row)
-      const { log, index: entry_index } = tx.append({
+      const { index: entry_index } = tx.append({
         type: 'attest',
         subject: persons.entrySubject(row),
         digest: digestOf(Buffer.from(jws)),
@@ -146,8 +145,17 @@ export const createReview = (deps: Deps) => {
           void_reason: null,
         }),
       )
-      return findingShown({ ...finding, decision }, log)
+      return null
     }
+  }
+
+  /** @throws AppError not_found, also where the person was erased */
+  const find = async ({ organisation }: Caller, findingId: string): Promise<store.KnownFinding> =>
+    (await store.findFinding(database, organisation, findingId)) ?? fail('not_found')
+
+  const shown = async (caller: Caller, findingId: string): Promise<Finding> => {
+    const [finding] = await shownAll(caller.organisation, [await find(caller, findingId)])
+    return finding ?? fail('not_found')
   }
 
   return {
@@ -164,7 +172,13 @@ export const createReview = (deps: Deps) => {
      * @throws AppError not_found; conflict for what is void, has changed or was decided meanwhile; insufficient_scope
      */
     async decide(caller: Caller, findingId: string, input: Decide): Promise<Finding> {
-      const row = (await store.findFinding(database, caller.organisation, findingId)) ?? fail('not_found')
+      const { idempotency } = caller
+      // Whoever repeats a request is not told that somebody decided: they did.
+      if (idempotency && (await ledger.findAnswer(idempotency))) {
+        idempotency.replayed = true
+        return shown(caller, findingId)
+      }
+      const row = await find(caller, findingId)
       const finding = open(row)
       requireUnchanged(finding.record)
       const review = await reviews.start(caller, {
@@ -174,16 +188,18 @@ export const createReview = (deps: Deps) => {
         subject: persons.entrySubject(row),
         sealing: persons.sealingOf(row),
       })
-      if (review.decides) return ledger.append(caller, await deciding(caller, finding, input, review))
-      await ledger.append(caller, (tx) => {
-        if (tx.holder(CLAIM_KINDS.amlFindingVoid, row.id))
-          fail('conflict', { message: 'The finding is void.' })
-        if (persons.isErased(tx, row)) fail('not_found')
-        review.propose(tx)
-        return null
-      })
-      const [shown] = await shownAll(caller.organisation, [row])
-      return shown ?? fail('not_found')
+      const decision: Decision<null> = review.decides
+        ? await deciding(caller, finding, input, review)
+        : (tx) => {
+            if (tx.holder(CLAIM_KINDS.amlFindingVoid, row.id))
+              fail('conflict', { message: 'The finding is void.' })
+            if (persons.isErased(tx, row)) fail('not_found')
+            review.propose(tx)
+            return null
+          }
+      // What a commit answers is kept without the key of the person: nothing of them may be in it.
+      await ledger.append(caller, decision)
+      return shown(caller, findingId)
     },
 
     /** How far an organisation's people were screened against the lists of this server. */

@@ -141,7 +141,7 @@ export const createSubscriptions = (deps: SubscriptionsDeps) => {
     if (isTooLong(record.name)) refuseName('not_comparable', `must have at most ${COMPARED_AT_MOST}`)
     const resultOf: (type: CheckType) => Screened =
       (await snapshot.screening.screen(subjectOf(record))) ??
-      refuseName('not_comparable', 'must have a word of two letters or digits')
+      refuseName('not_comparable', 'must have a word of two letters, or of letters and digits')
     const now = clock.now()
     const prepared = prepareFindings(security, { person, sealing, subject: record, snapshot, resultOf, now })
     const found = isNew ? [] : await findingsOf(held)

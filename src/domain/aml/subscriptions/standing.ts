@@ -6,10 +6,12 @@
 import type { Caller } from '../../../caller.ts'
 import type { Database } from '../../../store/database.ts'
 import type { PersonAccess } from '../../kyc/person-access.ts'
-import { type CheckType, entryDigest } from '../entry.ts'
+import { CHECK_TYPES, type CheckType, entryDigest } from '../entry.ts'
+import { inTypeOrder } from '../lists/list-source.ts'
 import { isSameVersion, type Snapshot } from '../lists/snapshots.ts'
 import {
   HIT_SCORE,
+  isComparable,
   isTooLong,
   MAX_MATCHES,
   REVIEW_SCORE,
@@ -44,6 +46,7 @@ interface Standings {
 /** A finding that counts, and what is made of it. */
 interface Judged {
   readonly finding: OpenedFinding
+  readonly types: readonly CheckType[]
   readonly result: ScreeningResult
 }
 
@@ -53,12 +56,28 @@ const isStillSaid = ({ screening }: Snapshot, { record }: OpenedFinding): boolea
   return entry === undefined || entryDigest(entry) === record.entryDigest
 }
 
-const judge = (snapshot: Snapshot, finding: OpenedFinding): Judged => {
-  const { record, decision } = finding
-  if (decision?.verdict === 'confirmed') return { finding, result: 'hit' }
-  const isCleared = decision?.verdict === 'not_this_person' && isStillSaid(snapshot, finding)
-  return { finding, result: isCleared ? 'clear' : record.result }
+/**
+ * What a finding and its decision count for: all that the entry is listed for, also where the person was screened for something
+ * else when it was found. Where nobody knows any more what that was, it may have been anything.
+ */
+const typesOf = ({ screening }: Snapshot, { record }: OpenedFinding): CheckType[] => {
+  const { listId, entryId, checkTypes, allTypes } = record
+  const listed = screening.entry(listId, entryId)?.types ?? (allTypes ? [] : CHECK_TYPES)
+  return inTypeOrder([...checkTypes, ...listed])
 }
+
+const resultOf = (snapshot: Snapshot, finding: OpenedFinding): ScreeningResult => {
+  const { record, decision } = finding
+  if (decision?.verdict === 'confirmed') return 'hit'
+  const isCleared = decision?.verdict === 'not_this_person' && isStillSaid(snapshot, finding)
+  return isCleared ? 'clear' : record.result
+}
+
+const judge = (snapshot: Snapshot, finding: OpenedFinding): Judged => ({
+  finding,
+  types: typesOf(snapshot, finding),
+  result: resultOf(snapshot, finding),
+})
 
 const LEAST_SCORES = { hit: HIT_SCORE, review: REVIEW_SCORE } as const
 
@@ -67,7 +86,7 @@ const ofType = (
   type: CheckType,
   judged: readonly Judged[],
 ): Pick<Standing, 'checkType' | 'result' | 'reason' | 'riskScore'> => {
-  const concerned = judged.filter(({ finding }) => finding.record.checkTypes.includes(type))
+  const concerned = judged.filter(({ types }) => types.includes(type))
   const doubt = concerned.length >= MAX_MATCHES ? 'more_matches' : null
   const result = concerned.reduce<ScreeningResult>(
     (worst, one) => worse(worst, one.result),
@@ -82,7 +101,7 @@ const ofType = (
   }
 }
 
-/** Nobody is clear by a name of which only a part is compared: earlier versions have taken such. */
+/** Nobody is clear by a name of which only a part is compared, or nothing: earlier versions have taken such. */
 const notComparable = (type: CheckType): ReturnType<typeof ofType> => ({
   checkType: type,
   result: 'review',
@@ -97,10 +116,10 @@ const watchedStandings = (
 ): Standing[] => {
   const checkedAt = row.screened_at
   const isOutdated = row.lists_version < snapshot.number || row.comparison < COMPARISON_NUMBER
-  const isCut = isTooLong(name)
+  const isDoubtful = isTooLong(name) || !isComparable(name)
   return checkTypes.map((type) => {
     const said = ofType(type, judged)
-    return { ...(isCut && said.result === 'clear' ? notComparable(type) : said), checkedAt, isOutdated }
+    return { ...(isDoubtful && said.result === 'clear' ? notComparable(type) : said), checkedAt, isOutdated }
   })
 }
 
@@ -108,7 +127,7 @@ const foundStandings = (judged: readonly Judged[], snapshot: Snapshot): Standing
   judged
     .filter(({ result }) => result !== 'clear')
     .flatMap((one) =>
-      one.finding.record.checkTypes.map((type) => ({
+      one.types.map((type) => ({
         ...ofType(type, [one]),
         checkedAt: one.finding.row.found_at,
         isOutdated: !isSameVersion(one.finding.record.listVersion, snapshot.version),

@@ -43,7 +43,7 @@ export const createPossession = ({ sealing, clock, baseUrl }: Deps) => {
   const macOf = (organisation: string, head: Uint8Array): Uint8Array =>
     sealing.mac(MAC_PURPOSE, Buffer.from(JSON.stringify([organisation, Buffer.from(head).toString('hex')])))
 
-  const checkNonce = (organisation: string, text: unknown): string => {
+  const checkNonce = (organisation: string, text: unknown, now: number | undefined): string => {
     const nonce = Buffer.from(typeof text === 'string' ? text : '', 'base64url')
     const head = nonce.subarray(0, HEAD_BYTES)
     const isOurs =
@@ -52,13 +52,13 @@ export const createPossession = ({ sealing, clock, baseUrl }: Deps) => {
       timingSafeEqual(nonce.subarray(HEAD_BYTES), macOf(organisation, head))
     if (!isOurs) return refuse('nonce_unknown', 'its nonce must be one that you were given here')
     const madeAt = Number(head.readBigUInt64BE(RANDOM_BYTES))
-    if (clock.now() >= madeAt + NONCE_VALID_MS)
+    if (now !== undefined && now >= madeAt + NONCE_VALID_MS)
       refuse('nonce_expired', 'its nonce must be from the last five minutes: get another')
     return nonce.toString('base64url')
   }
 
-  const checkTime = (iat: unknown): void => {
-    const now = clock.now() / MS_PER_SECOND
+  const checkTime = (iat: unknown, nowMs: number): void => {
+    const now = nowMs / MS_PER_SECOND
     const oldest = now - NONCE_VALID_MS / MS_PER_SECOND - CLOCK_SKEW_SECONDS
     if (typeof iat !== 'number' || !Number.isInteger(iat) || iat < oldest || iat > now + CLOCK_SKEW_SECONDS)
       refuse('iat', 'its iat must be the time at which it was signed, in Unix seconds')
@@ -77,9 +77,10 @@ export const createPossession = ({ sealing, clock, baseUrl }: Deps) => {
 
     /**
      * Checks a proof. That its nonce was not used before is for the commit to say.
+     * @param now Unix ms; undefined for a proof that was taken before, of which nonce and time may be old by now
      * @throws AppError validation_failed for a key that is none, and for a proof that is wrong, with what is wrong of it
      */
-    prove(organisation: string, holderJwk: HolderJwk, proof: string): ProvenKey {
+    prove(organisation: string, holderJwk: HolderJwk, proof: string, now: number | undefined): ProvenKey {
       const key = readPublicKey(holderJwk)
       if (key === undefined) return refuse('key_invalid', 'must be a public key on P-256', '/holder_jwk')
       const read = readJws(proof)
@@ -95,8 +96,8 @@ export const createPossession = ({ sealing, clock, baseUrl }: Deps) => {
       if (named?.kid !== key.kid) refuse('key_mismatch', 'the jwk of its header must be holder_jwk')
       if (!key.verify(covered, signature)) refuse('signature_invalid', 'its signature must be by holder_jwk')
       if (payload.aud !== baseUrl) refuse('audience', `its aud must be ${baseUrl}`)
-      checkTime(payload.iat)
-      return { key, nonce: checkNonce(organisation, payload.nonce) }
+      if (now !== undefined) checkTime(payload.iat, now)
+      return { key, nonce: checkNonce(organisation, payload.nonce, now) }
     },
   }
 }

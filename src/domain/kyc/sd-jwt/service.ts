@@ -22,7 +22,7 @@ import { sdJwts } from './store.ts'
 import { typeMetadata, typeOf } from './type-metadata.ts'
 
 export interface SdJwtsDeps {
-  readonly ledger: Pick<Ledger, 'append'>
+  readonly ledger: Pick<Ledger, 'append' | 'findAnswer'>
   readonly signers: Pick<Signers, 'current'>
   readonly sealing: Pick<Sealing, 'mac'>
   readonly statuses: Pick<StatusesService, 'reserve' | 'referenceTo'>
@@ -45,6 +45,8 @@ interface Issuing {
   readonly status: number
   /** Unix ms. */
   readonly at: number
+  /** Entry of the check that it says the findings of; absent in what earlier versions stored. */
+  readonly check?: number
 }
 
 const attributesOf = ({ record }: Attested, at: number): SdJwtContent['attributes'] => {
@@ -87,7 +89,7 @@ export const createSdJwts = (deps: SdJwtsDeps) => {
       const { organisation, subject, generation } = row
       tx.append({ type: 'attest', subject: entrySubject(row), data: { event: 'kyc.sd_jwt_issued' } })
       tx.write(sdJwts.row({ status, organisation, subject, generation, entry_index: entryIndex }))
-      return { status, at: tx.at }
+      return { status, at: tx.at, check: entryIndex }
     }
 
   return {
@@ -105,9 +107,9 @@ export const createSdJwts = (deps: SdJwtsDeps) => {
     },
 
     /**
-     * Issues a credential of what the check that counts has found.
+     * Issues a credential of what the check that counts has found; to whoever repeats the request, one of the same status.
      * @throws AppError not_found unless the person is verified; validation_failed for a proof that is wrong; conflict for one
-     *   that was used; credential_certificate_expired
+     *   that was used, and where the person was checked again since the request was first answered; credential_certificate_expired
      */
     async issue(
       caller: Caller,
@@ -117,10 +119,20 @@ export const createSdJwts = (deps: SdJwtsDeps) => {
       const attested = await people.attested(caller, userId)
       if (certificate !== undefined && clock.now() >= certificate.validTo)
         fail('credential_certificate_expired')
-      const proven = possession.prove(caller.organisation, holder_jwk, proof_of_possession)
+      const { organisation, idempotency } = caller
       const { expiresAt, level, source, check } = attested
-      const decision = issuing(attested, check.entry_index, proven, await statuses.reserve())
-      const { status, at } = await ledger.append(caller, decision)
+      const stored = idempotency && (await ledger.findAnswer(idempotency))
+      if (stored) idempotency.replayed = true
+      // Of a proof that was taken it does not matter how long ago that was.
+      const takenAt = stored ? undefined : clock.now()
+      const proven = possession.prove(organisation, holder_jwk, proof_of_possession, takenAt)
+      const issued = stored
+        ? (stored.answer as Issuing)
+        : await ledger.append(caller, issuing(attested, check.entry_index, proven, await statuses.reserve()))
+      // The status is that of another check, and revoked.
+      if (issued.check !== check.entry_index)
+        fail('conflict', { message: 'The person was checked again since; get a new credential.' })
+      const { status, at } = issued
       const vct = typeOf(baseUrl)
       const claims = {
         iss: baseUrl,
