@@ -4,6 +4,7 @@
  */
 import { signal } from '@preact/signals'
 import { systemClock } from '../../clock.ts'
+import { isObject } from '../../protocol/json-object.ts'
 import type { Pairing } from '../../protocol/terminal-pairing.ts'
 import {
   createTerminal,
@@ -22,8 +23,10 @@ import { openRecords, type Records, type Sale, type Settings, type State } from 
 const DEFAULT_CURRENCY = 'GBP'
 /** Sums that wait, the age of the oldest, and the link are looked at this often. */
 const REFRESH_MS = 1000
-/** How long a new pairing may take to be checked by the service. */
-const PAIRING_TIMEOUT_MS = 15_000
+/** How long the service may take to say whether it takes a terminal. */
+const STANDING_TIMEOUT_MS = 15_000
+/** The codes with which the service refuses the credentials of a terminal. A 401 without one comes from something in between. */
+const CREDENTIALS_REFUSED: readonly unknown[] = ['unauthorized', 'invalid_credentials']
 
 export type Phase =
   | { readonly state: 'starting' }
@@ -238,27 +241,43 @@ export const recover = async (): Promise<void> => {
   })
 }
 
-/**
- * Makes this device the terminal, once the service has said that it is one.
- * @returns what is wrong, in words for people
- */
-export const pair = async (pairing: Pairing): Promise<string | undefined> => {
-  const { apiKey, terminalId, terminalSecret } = pairing
+/** What the service says of a terminal's credentials: the status where it is another one, undefined where it doesn't answer. */
+type Standing = 'taken' | 'refused' | number | undefined
+
+/** Asks the service whether it takes a terminal. No payment is part of that, so none is booked by it. */
+const standingOf = async (
+  { apiKey, terminalId, terminalSecret }: Pairing,
+  send: typeof fetch,
+): Promise<Standing> => {
   try {
-    const answer = await globalThis.fetch('/api/merchant/terminals/authenticate', {
+    const answer = await send('/api/merchant/terminals/authenticate', {
       method: 'POST',
       headers: { 'Content-Type': 'application/json', Authorization: `Bearer ${apiKey}` },
       body: JSON.stringify({ terminalId, terminalSecret }),
       credentials: 'omit',
       redirect: 'error',
-      signal: AbortSignal.timeout(PAIRING_TIMEOUT_MS),
+      signal: AbortSignal.timeout(STANDING_TIMEOUT_MS),
     })
-    if (answer.status === 401)
-      return 'The service knows no such terminal. It may have been revoked: create another in the console.'
-    if (!answer.ok) return `The service answered with status ${answer.status}. Try again in a minute.`
+    if (answer.ok) return 'taken'
+    const body: unknown = await answer.json().catch(() => undefined)
+    const isRefused = answer.status === 401 && isObject(body) && CREDENTIALS_REFUSED.includes(body.error)
+    return isRefused ? 'refused' : answer.status
   } catch {
-    return `${location.host} does not answer. Pairing needs the network; payments don’t.`
+    return undefined
   }
+}
+
+/**
+ * Makes this device the terminal, once the service has said that it is one.
+ * @returns what is wrong, in words for people
+ */
+export const pair = async (pairing: Pairing): Promise<string | undefined> => {
+  const standing = await standingOf(pairing, globalThis.fetch)
+  if (standing === undefined)
+    return `${location.host} does not answer. Pairing needs the network; payments don’t.`
+  if (standing === 'refused')
+    return 'The service knows no such terminal. It may have been revoked: create another in the console.'
+  if (standing !== 'taken') return `The service answered with status ${standing}. Try again in a minute.`
   const kept = await records.pair(pairing)
   if (kept.terminalId !== pairing.terminalId)
     return `This device is ${kept.label} already: another window was paired meanwhile. Go on there, or load this page again.`
@@ -267,13 +286,40 @@ export const pair = async (pairing: Pairing): Promise<string | undefined> => {
   return undefined
 }
 
-/** Forgets the secrets of this device. @returns what stands against it, in words for people */
-export const unpair = async (): Promise<string | undefined> => {
+/** Why this till can't be unpaired whatever the service says, in words for people. */
+const reasonToStay = (): string | undefined => {
+  refresh()
   if (deciding.value) return 'A payment is being decided.'
-  if (undecided.value.length > 0)
-    return 'Of a payment it isn’t known whether the service has booked it. Take it again first, with the same card token.'
   if (pending.value.count > 0)
     return 'Payments wait for upload. Connect first: they could never be uploaded without the secrets of this till.'
+  return undefined
+}
+
+const NOT_KNOWN = 'Of a payment it isn’t known whether the service has booked it.'
+
+/**
+ * Forgets the secrets of this device. An undecided payment stands against it as long as the service may still answer for it: until
+ * the service itself refuses this till, and somebody has agreed to leave that payment. It stays undecided in the journal.
+ * @param agreed transaction ids of the undecided payments that may be left so
+ * @returns what stands against it, in words for people; or, where the service answers for them no more, the undecided payments
+ *   that somebody has to agree to first
+ */
+export const unpair = async (
+  agreed: readonly string[] = [],
+): Promise<string | readonly QueuedPayment[] | undefined> => {
+  const reason = reasonToStay()
+  if (reason !== undefined || paired.value === undefined) return reason
+  if (undecided.value.length > 0) {
+    const standing = await standingOf(paired.value, reached)
+    if (standing === 'taken')
+      return `${NOT_KNOWN} Take it again first, with the same card token. Where that isn’t possible any more, revoke this till in the console; then it can be unpaired.`
+    if (standing !== 'refused')
+      return `${NOT_KNOWN} The service did not say whether it still takes this till. Try again once it can be reached.`
+    // A payment may have been taken while the service was asked.
+    const since = reasonToStay()
+    if (since !== undefined) return since
+    if (!undecided.value.every(({ transactionId }) => agreed.includes(transactionId))) return undecided.value
+  }
   await terminal?.close()
   terminal = undefined
   await records.unpair()
