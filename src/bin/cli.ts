@@ -80,14 +80,20 @@ const settingsOf = ({ state, ...flags }: SettingFlags): Settings => {
 
 /**
  * Leaves out what the environment says where something is kept, and what is empty there: a machine has one ASSAY_API_KEY for all of its
- * programs, and each terminal a key of its own.
+ * programs, and each terminal a key of its own. Says so where it is another one. The secret that is kept is not that of another terminal.
  */
 const preferKept = (command: Command): void => {
-  const { state, ...flags } = command.opts<SettingFlags>()
-  const settings = kept(state)
-  for (const name of Object.keys(flags) as (keyof Settings)[])
-    if (command.getOptionValueSource(name) === 'env' && (settings[name] || !flags[name]))
-      command.setOptionValue(name, undefined)
+  const flags = command.opts<SettingFlags>()
+  const settings = kept(flags.state)
+  const isOther = flags.terminalId !== undefined && flags.terminalId !== settings.terminalId
+  for (const option of command.options) {
+    const name = option.attributeName() as keyof Settings
+    if (command.getOptionValueSource(name) !== 'env') continue
+    const isKept = Boolean(settings[name]) && !(isOther && name === 'terminalSecret')
+    if (isKept && flags[name] && flags[name] !== settings[name])
+      console.error(`${option.envVar} is not used, since another is stored: ${option.long} replaces that.`)
+    if (isKept || !flags[name]) command.setOptionValue(name, undefined)
+  }
 }
 
 const configure = (flags: SettingFlags): void => {

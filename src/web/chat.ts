@@ -169,11 +169,11 @@ const showCounts = (stats: ChatStats): void => {
 let hasBegun = false
 
 const begin = async (): Promise<number> => {
-  // Those of another view than all are being read already when it begins for the first time.
-  const others = hasBegun && feed !== all ? [load(feed)] : []
+  const isFirst = !hasBegun
   hasBegun = true
   await all.load()
-  await Promise.all(others)
+  // After it, or what comes between the two would be in neither; at first they are being read already.
+  if (!isFirst && feed !== all) await load(feed)
   return all.newest
 }
 

@@ -93,7 +93,8 @@ describe('npx assay terminal', function () {
     await configure({ ASSAY_API_KEY: apiKey }, '--merchant', merchantId, '--url', app.url)
     expect(await stored()).to.deep.equal({ ...settings, apiKey })
     const others = { ASSAY_API_KEY: 'of a monitor', ASSAY_TERMINAL_SECRET: '' }
-    await configure(others, '--floor-limit', '5')
+    const { errors: said } = await configure(others, '--floor-limit', '5')
+    expect(said).to.include('ASSAY_API_KEY is not used, since another is stored: --api-key replaces that.')
     expect(await stored()).to.deep.equal({ ...settings, apiKey, floorLimit: 5 })
     for (const [card, ASSAY_API_KEY] of [
       ['tok_1', 'of a monitor'],
@@ -103,6 +104,10 @@ describe('npx assay terminal', function () {
       const { output, errors } = await runCli(pay, { ASSAY_API_KEY })
       expect(JSON.parse(output), errors).to.include({ accepted: true, synced: true })
     }
+    // The secret that is stored is not that of another terminal.
+    await configure({}, '--terminal-id', 'ter_A', '--terminal-secret', 'of A')
+    await configure({ ASSAY_TERMINAL_SECRET: 'of B' }, '--terminal-id', 'ter_B')
+    expect(await stored()).to.include({ terminalId: 'ter_B', terminalSecret: 'of B' })
     await configure(others, '--api-key', 'another')
     expect(await stored()).to.include({ apiKey: 'another' })
   })

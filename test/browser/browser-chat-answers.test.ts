@@ -93,6 +93,22 @@ describe('the chat page in Chromium, when answers come late or not at all', () =
       await expectDense()
     })
 
+    it('shows all of many new messages, also where one of those that wait is deleted', async () => {
+      const [shown = 0] = await postMany(1)
+      await open()
+      await page.click('#pause')
+      const ids = await postMany(150)
+      await freshSays('Show more than 100 new messages')
+      const remove = (id: number | undefined) =>
+        chat.app.request('DELETE', `/console/api/messages/${id}`, { key: chat.app.adminKey })
+      for (const id of [...ids.slice(0, 20), shown]) expect((await remove(id)).status).to.equal(204)
+      await page.waitForSelector(`[data-message="${shown}"][data-removed]`)
+      await freshSays('Show more than 100 new messages')
+      await page.click('.fresh')
+      await shownMessage(page, ids.at(-1) as number)
+      expect(await shownIds(page)).to.include.members(ids.slice(100))
+    })
+
     it('adds no older page to a list that was read anew meanwhile', async () => {
       await postMany(PAGE_MESSAGES + 10)
       await open()

@@ -17,6 +17,8 @@ const KUBERNETES = 'deploy/kubernetes'
 const OF_IMAGE = ['NODE_ENV', 'MALLOC_ARENA_MAX', 'MALLOC_TRIM_THRESHOLD_']
 /** What the image says, and what compose.yaml says itself; it passes on all others. */
 const FIXED = ['PORT', 'HOST', 'DATA_DIR', 'DATABASE_URL', 'REDIS_URL', 'TRUST_PROXY', 'MIGRATE']
+/** Of settings, which a server reads as it starts. */
+const READ_FILES = ['CREDENTIAL_CERTIFICATE', 'PASS_CERTIFICATES', 'EGRESS_CA_FILE', 'WITNESS_POLICY']
 const settings = new Set<string>([...variables.map(([name]) => name), ...OF_IMAGE])
 
 interface Service {
@@ -136,7 +138,10 @@ describe('containers', () => {
         return value === null || value?.includes(`\${${variable}:`)
       }
       const notPassedOn = variables.map(([variable]) => variable).filter((variable) => !isPassedOn(variable))
-      expect(notPassedOn, name).to.have.members(FIXED)
+      expect(notPassedOn, name).to.have.members(name === 'migrate' ? [...FIXED, ...READ_FILES] : FIXED)
+      // The files of the servers are not mounted there, and what names one that is missing starts nothing.
+      if (name === 'migrate')
+        expect(READ_FILES.map((variable) => environment[variable])).to.deep.equal(READ_FILES.map(() => ''))
       expect({ read_only, cap_drop }).to.deep.equal({ read_only: true, cap_drop: ['ALL'] })
       expect(environment.MIGRATE, name).to.equal(name === 'migrate' ? undefined : 'off')
       expect(command).to.deep.equal(name === 'migrate' ? ['migrate'] : undefined)

@@ -20,6 +20,8 @@ export const RECORD = join(KEYS, ARTIFACTS_FILE)
 
 const LOCK = join(KEYS, 'keys.lock')
 const DRAFTS = 'draft-'
+/** As mkdtemp names them. */
+const DRAFTS_LEFT = /^draft-[A-Za-z0-9]{6}$/
 
 const BUILT: ReadonlySet<ArtifactKind> = new Set(['wasm', 'r1cs', 'sym'])
 
@@ -57,8 +59,9 @@ export const lockKeys = (): void => {
     )
     process.exit(1)
   }
-  for (const name of readdirSync(KEYS))
-    if (name.startsWith(DRAFTS)) rmSync(join(KEYS, name), { recursive: true })
+  for (const entry of readdirSync(KEYS, { withFileTypes: true }))
+    if (entry.isDirectory() && DRAFTS_LEFT.test(entry.name))
+      rmSync(join(KEYS, entry.name), { recursive: true })
 }
 
 /** Runs `make` with a directory of its own beside the results, so that these only have to be renamed. */

@@ -84,6 +84,8 @@ const challengeIn = (
 }
 
 const SEEN_LINE = /^(?:uses\s+)?(nonce\/.+|[a-z_]+\/\d+)$/
+/** What does not stand in a line of text as it is: a file of lines would not have it again. */
+const UNPRINTABLE = /^\s|\p{C}|\s$/u
 
 const usesIn = (text: string, what: string): string[] =>
   text.split('\n').flatMap((line, index) => {
@@ -149,6 +151,10 @@ export const verifyPresented = async (flags: PresentedFlags, given: Given): Prom
         ...(seen !== undefined && { seen: usesIn(read(seen), seen) }),
       },
     )
+    if (seen !== undefined && uses.some((use) => UNPRINTABLE.test(use)))
+      return refuse(
+        'The nonce has blanks around it or unprintable characters, of which --seen keeps no track.',
+      )
     const unread = opened && 'reason' in opened ? opened.reason : undefined
     return {
       issuer,

@@ -2,7 +2,7 @@
 import type { Caller } from '../../caller.ts'
 import { chooseCircuit } from '../../circuits/choice.ts'
 import { type Clock, iso } from '../../clock.ts'
-import { AppError } from '../../errors.ts'
+import { AppError, fail } from '../../errors.ts'
 import { newId } from '../../ids.ts'
 import type { Ledger } from '../../ledger/ledger.ts'
 import { grow, leafHash } from '../../ledger/tree/merkle.ts'
@@ -16,7 +16,7 @@ import { readLogicTree, readRules } from './placed-rules.ts'
 import type { CompositeCheck, EligibilityCheck } from './schemas.ts'
 import type { AggregatedProof, CompositeAnswer, EligibilityAnswer } from './schemas-answers.ts'
 import type { SourceServices } from './source-readers.ts'
-import { checkSources, type Gathered, gather, requireCurrent } from './sources.ts'
+import { checkSources, factsOf, type Gathered, gather, readAgain } from './sources.ts'
 
 /** What a nullifier would be scoped to, beside the service itself. */
 const PURPOSE = 'eligibility'
@@ -99,7 +99,7 @@ export const createEligibility = ({ ledger, sources, proofs, tokens, clock }: De
   const assess = async (asker: EligibilityAsker, inquiry: Inquiry): Promise<Assessed> => {
     const { tree, form, dataSources, identifier } = inquiry
     const members = await gather(sources, { asker, identifier }, dataSources)
-    const facts = Object.fromEntries(members.map(({ source, data }) => [source, data]))
+    const facts = factsOf(members)
     const decision = decide(tree, facts)
     const choice = chooseCircuit({ tree, data: facts, decision }, form)
     const root = rootOf(members)
@@ -119,13 +119,20 @@ export const createEligibility = ({ ledger, sources, proofs, tokens, clock }: De
     return { reason: decision.reason, members, root, made }
   }
 
-  /** The last thing to wait for before a YES is committed. @throws AppError conflict */
+  /**
+   * The last thing to wait for before a YES is committed: a withdrawal or revocation that was answered while others were asked,
+   * or the proof was made, must give nobody one.
+   * @throws AppError conflict where by what the service keeps itself the rules hold no more
+   */
   const lastLook = async (
     asker: EligibilityAsker,
-    { identifier, dataSources }: Pick<Inquiry, 'identifier' | 'dataSources'>,
+    { identifier, dataSources, tree }: Pick<Inquiry, 'identifier' | 'dataSources' | 'tree'>,
     { made, members }: Assessed,
   ): Promise<void> => {
-    if (made.decision === 1) await requireCurrent(sources, { asker, identifier }, dataSources, members)
+    if (made.decision !== 1) return
+    const facts = await readAgain(sources, { asker, identifier }, dataSources, members)
+    if (decide(tree, facts).decision !== 'YES')
+      fail('conflict', { message: 'What the data sources say was changed meanwhile; try again.' })
   }
 
   /** What the same request was answered before, so that it is neither refused for what has changed since nor asks anybody again. */
@@ -170,7 +177,7 @@ export const createEligibility = ({ ledger, sources, proofs, tokens, clock }: De
       const { made, members } = assessed
       const draft =
         made.decision === 1 ? await tokens.draft(asker.caller, tokenOf(made.proofId, made.digest)) : undefined
-      await lastLook(asker, request, assessed)
+      await lastLook(asker, { identifier, dataSources, tree }, assessed)
       return ledger.append(asker.caller, (tx): EligibilityAnswer => {
         made.recording.record(tx)
         const issued = draft?.(tx)
@@ -194,7 +201,7 @@ export const createEligibility = ({ ledger, sources, proofs, tokens, clock }: De
       const tree = readLogicTree(logicTree, idsOf(dataSources))
       compileProgram(tree, 'composite')
       const assessed = await assess(asker, { identifier, dataSources, tree, form: 'composite' })
-      await lastLook(asker, request, assessed)
+      await lastLook(asker, { identifier, dataSources, tree }, assessed)
       return ledger.append(asker.caller, (tx) => {
         assessed.made.recording.record(tx)
         return {

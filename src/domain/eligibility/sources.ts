@@ -1,7 +1,6 @@
 /** Data sources: where the facts come from. One that fails is an error, never a NO. @module */
 import { randomBytes } from 'node:crypto'
 import { AppError, fail } from '../../errors.ts'
-import { canonicalJson } from '../../protocol/canonical-json.ts'
 import { COMMITMENT_SALT_BYTES, dataCommitment } from '../../protocol/commitment.ts'
 import type { DataSource } from './schemas.ts'
 import { type Asked, type Need, READERS, type SourceServices } from './source-readers.ts'
@@ -15,6 +14,10 @@ export interface Gathered {
   /** Lower-case hex. */
   readonly commitment: string
 }
+
+/** What rules are asked about. */
+export const factsOf = (gathered: readonly Gathered[]): Record<string, Gathered['data']> =>
+  Object.fromEntries(gathered.map(({ source, data }) => [source, data]))
 
 /** @throws AppError insufficient_scope: reading a source takes what asking its own route takes; validation_failed */
 export const checkSources = ({ asker }: Pick<Need, 'asker'>, sources: readonly DataSource[]): void => {
@@ -80,22 +83,17 @@ export const gather = async (
   return gathered
 }
 
-/**
- * Reads once more what the service keeps itself: a withdrawal or revocation that was answered while others were asked, or the
- * proof was made, must give nobody a YES.
- * @throws AppError conflict where a source says something else by now
- */
-export const requireCurrent = async (
+/** @returns what each source says by now, of those that the service keeps itself; what others said, as it was */
+export const readAgain = async (
   services: SourceServices,
   need: Need,
   sources: readonly DataSource[],
   gathered: readonly Gathered[],
-): Promise<void> => {
-  for (const [i, source] of sources.entries()) {
+): Promise<Record<string, Gathered['data']>> => {
+  const facts = factsOf(gathered)
+  for (const source of sources) {
     const { isKept, read } = READERS[source.type]
-    if (!isKept) continue
-    const now = await read(services, need, source)
-    if (canonicalJson(now) !== canonicalJson(gathered[i]?.data))
-      fail('conflict', { message: `What data source ${source.id} says was changed meanwhile; try again.` })
+    if (isKept) facts[source.id] = await read(services, need, source)
   }
+  return facts
 }

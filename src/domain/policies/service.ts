@@ -213,7 +213,11 @@ export const createPolicies = (deps: Deps) => {
         : await store.findPolicy(database, organisation, policyId, version)
     const before = replaced ? standingOf(replaced) : seeded(policyId)
     requireUnchanged(change, before ? toStored(before) : { policyId }, AS_STORED)
-    if (isRepeated) return toStored(standingOf(row))
+    if (isRepeated) {
+      // It may have been committed unknown to this server.
+      await newest.forget(`${organisation}/${policyId}`)
+      return toStored(standingOf(row))
+    }
     const next = current + 1
     const written = await ledger.append(caller, (tx) => {
       const claimed = `${policyId}/${next}`

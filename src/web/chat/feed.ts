@@ -55,10 +55,8 @@ const isBeingRead = (element: HTMLElement): boolean =>
   element.contains(document.activeElement) ||
   (element.checkVisibility() && element.getBoundingClientRect().top < 0)
 
-const waitingWords = (count: number): string => {
-  if (count > MAX_WAITING_MESSAGES) return `Show more than ${MAX_WAITING_MESSAGES} new messages`
-  return `Show ${counted(count, 'new message')}`
-}
+const waitingWords = (count: number, isOverfull: boolean): string =>
+  isOverfull ? `Show more than ${MAX_WAITING_MESSAGES} new messages` : `Show ${counted(count, 'new message')}`
 
 /** What was not had was told already, unless it is a fault of this page. */
 const told = (loading: Promise<void>): Promise<void> =>
@@ -84,7 +82,9 @@ export const createFeed = (source: Source, actions: MessageActions): Feed => {
   const frame = frameOf(list.element, source.newestFirst ? 'Older messages' : 'Later messages')
   const { element, fresh, status, again, more } = frame
   let waiting: Message[] = []
-  /** What came live since the first page was asked for, which may lack it. */
+  /** Whether more came than may wait: then the first page is read anew, which has the latest of them. */
+  let isOverfull = false
+  /** What came live since the page that is being read was asked for, which may lack it. */
   let meanwhile: Message[] = []
   let newest = 0
   let next: number | null = null
@@ -104,8 +104,8 @@ export const createFeed = (source: Source, actions: MessageActions): Feed => {
     say(status, words === '' && list.size === 0 ? source.empty : words)
     again.hidden = failed === undefined
     more.hidden = next === null || failed !== undefined
-    fresh.hidden = waiting.length === 0
-    say(fresh, waitingWords(waiting.length))
+    fresh.hidden = waiting.length === 0 && !isOverfull
+    say(fresh, waitingWords(waiting.length, isOverfull))
   }
   const showPage = ({ messages, next: after }: Page): void => {
     const isFirst = reading === 'first'
@@ -116,13 +116,19 @@ export const createFeed = (source: Source, actions: MessageActions): Feed => {
       list.clear()
       // The first page has the latest of them, and the others belong to pages after it.
       waiting = []
+      isOverfull = false
       newest = Math.max(0, ...messages.map(({ id }) => id))
     }
     for (const message of messages) list.add(message)
+    const late = meanwhile.splice(0)
     if (isFirst) {
-      for (const message of meanwhile.splice(0)) if (belongs(message)) live(message)
+      for (const message of late) if (belongs(message)) live(message)
       release()
-    } else show()
+    } else {
+      // The last page of a thread may lack what came while it was on its way.
+      for (const message of late) keep(message)
+      show()
+    }
   }
   const settle = async (asked: Promise<Page>, own: number): Promise<void> => {
     try {
@@ -145,14 +151,14 @@ export const createFeed = (source: Source, actions: MessageActions): Feed => {
     reading = page
     failed = undefined
     words = 'Loading…'
-    if (page === 'first') meanwhile = []
+    meanwhile = []
     show()
     reads += 1
     latest = settle(source.page(page === 'first' ? undefined : (next ?? undefined)), reads)
     return latest
   }
   const release = (): void => {
-    if (waiting.length > MAX_WAITING_MESSAGES) {
+    if (isOverfull) {
       void told(read('first'))
       return
     }
@@ -171,13 +177,18 @@ export const createFeed = (source: Source, actions: MessageActions): Feed => {
   /** Pages yet to come have what follows them. */
   const belongs = (message: Message): boolean =>
     source.takes(message) && (source.newestFirst || next === null)
-  const live = (message: Message): void => {
-    if (list.has(message.id) || waiting.some(({ id }) => id === message.id)) return
-    if (reading === 'first') meanwhile.push(message)
-    if (message.reply_to !== null) list.countReply(message.reply_to)
-    if (!belongs(message)) return
-    if (waiting.length <= MAX_WAITING_MESSAGES) waiting.push(message)
+  const isKnown = ({ id }: Message): boolean => list.has(id) || waiting.some((one) => one.id === id)
+  const keep = (message: Message): void => {
+    if (isKnown(message) || !belongs(message)) return
+    if (waiting.length < MAX_WAITING_MESSAGES) waiting.push(message)
+    else isOverfull = true
     if (gathering === undefined) gathering = setTimeout(gathered, GATHER_MS)
+  }
+  const live = (message: Message): void => {
+    if (isKnown(message)) return
+    if (reading !== undefined) meanwhile.push(message)
+    if (message.reply_to !== null) list.countReply(message.reply_to)
+    keep(message)
   }
 
   fresh.addEventListener('click', () => {
@@ -210,7 +221,7 @@ export const createFeed = (source: Source, actions: MessageActions): Feed => {
     },
     still(still) {
       isStill = still
-      if (!still && waiting.length > 0) gathered()
+      if (!still && (waiting.length > 0 || isOverfull)) gathered()
     },
     item: list.item,
   }

@@ -90,7 +90,10 @@ const Unpair = () => {
   const run = async (agreed: readonly QueuedPayment[]): Promise<void> => {
     if (busy.value) return
     busy.value = true
-    const against = await unpair(agreed.map(({ transactionId }) => transactionId))
+    const against = await unpair(agreed.map(({ transactionId }) => transactionId)).catch(
+      (error: unknown) =>
+        `This device could not be unpaired: ${error instanceof Error ? error.message : error}. Load this page again.`,
+    )
     busy.value = false
     problem.value = typeof against === 'string' ? against : undefined
     unanswered.value = typeof against === 'object' ? against : []

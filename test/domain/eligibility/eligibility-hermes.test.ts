@@ -240,4 +240,21 @@ describe('eligibility by what hermes says', () => {
         expect((await ask(question)).body.eligible).to.equal(false)
       }
   })
+
+  it('gives a YES where the rules hold by the end as well, whatever else was changed meanwhile', async () => {
+    const { apiKey } = owner
+    const register = { id: 'register', type: 'hermes', slug: await slugOf('/held', apiKey) }
+    const rules = [{ field: 'own.valid', op: 'eq', value: true }, LISTED]
+    const consents = consentRoutesOf(app, apiKey)
+    const { consentId } = await consents.logged({ subjectId: '2' })
+    const dataSources = [{ id: 'own', type: 'consent', purpose: 'newsletter' }, register]
+    const { status, body } = await meanwhile(
+      () => postCheck(app, apiKey, { identifier: '2', dataSources, rules }),
+      async () => {
+        await consents.revoke(consentId)
+        await consents.logged({ subjectId: '2' })
+      },
+    )
+    expect([status, body.eligible], JSON.stringify(body)).to.deep.equal([200, true])
+  })
 })

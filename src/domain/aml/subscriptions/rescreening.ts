@@ -18,6 +18,7 @@ import type { SecurityService } from '../../security/service.ts'
 import { entryDigest } from '../entry.ts'
 import type { ListsService } from '../lists/lists.ts'
 import type { Snapshot } from '../lists/snapshots.ts'
+import { isComparable } from '../screening.ts'
 import { createDeltas, type Delta } from './delta.ts'
 import {
   addFindings,
@@ -142,7 +143,9 @@ export const createRescreening = (deps: RescreeningDeps) => {
       snapshot,
       rows.map((row) => openFinding(sealing, row)),
     )
-    const subject = subjectOf(record)
+    const { name, ...rest } = subjectOf(record)
+    // By an identifier somebody is found whose name, taken by an earlier version, is compared no more.
+    const subject = isComparable(record.name) ? { name, ...rest } : rest
     const resultOf = (await delta.mayMatch(subject))
       ? await snapshot.screening.screen(subject, delta.among)
       : undefined
