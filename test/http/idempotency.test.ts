@@ -30,8 +30,11 @@ const tell = (method: Method, path: `/${string}`, query?: TObject) =>
     },
   })
 
-const steps = { handled: 0 }
-const make = (path: `/${string}`, more: { commitsInSteps?: true } = {}) =>
+const posting = (
+  path: `/${string}`,
+  handler: () => { made: string },
+  more: { commitsInSteps?: true; errors?: ErrorCode[] } = {},
+) =>
   route({
     name: path,
     method: 'POST',
@@ -40,14 +43,22 @@ const make = (path: `/${string}`, more: { commitsInSteps?: true } = {}) =>
     tag: 'Test',
     summary: path,
     body: Type.Object({}),
-    ...more,
     response: { 201: Type.Object({ made: Type.String() }) },
     errors: [],
-    handler: () => {
-      steps.handled++
-      return new Reply(201, { made: 'now' })
-    },
+    ...more,
+    handler,
   })
+
+const steps = { handled: 0 }
+const make = (path: `/${string}`, more?: { commitsInSteps: true }) =>
+  posting(
+    path,
+    () => {
+      steps.handled++
+      return { made: 'now' }
+    },
+    more,
+  )
 
 /** Asks somebody who takes their time, before anything comes to the ledger. */
 const asking = { asked: 0, answer: () => {} }
@@ -88,23 +99,15 @@ const strict = route({
 
 /** Sees what the same request does on another server in the meantime, and refuses it for that. */
 const elsewhere = { hasCommitted: false }
-const refuse = (path: `/${string}`, code: ErrorCode, more: { commitsInSteps?: true } = {}) =>
-  route({
-    name: path,
-    method: 'POST',
+const refuse = (path: `/${string}`, code: ErrorCode, more?: { commitsInSteps: true }) =>
+  posting(
     path,
-    auth: 'key',
-    tag: 'Test',
-    summary: path,
-    body: Type.Object({}),
-    ...more,
-    response: { 201: Type.Object({ made: Type.String() }) },
-    errors: [code],
-    handler: (): { made: string } => {
+    () => {
       elsewhere.hasCommitted = true
       throw new AppError(code)
     },
-  })
+    { ...more, errors: [code] },
+  )
 
 /** What the store would hold for these values of the header. */
 const storedKey = (value: string, path: string): string =>
