@@ -21,9 +21,10 @@ import { createComparison } from './support/comparison.ts'
 import { type Row, report } from './support/interleaved.ts'
 import { jaroWinkler } from './support/jaro-winkler.ts'
 import { isHeldOut, type NamePair, namePairs } from './support/name-classes.ts'
-import { backgroundNames, seeded } from './support/people.ts'
+import { backgroundNames } from './support/people.ts'
 import { skipped } from './support/record.ts'
 import { scriptPairs } from './support/script-names.ts'
+import { seeded } from './support/seeded.ts'
 
 const ENTRIES = 50_000
 /** A main name and another one: of published lists, entries have about two. */

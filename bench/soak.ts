@@ -17,6 +17,7 @@ import { startWatchedServer, type WatchedServer } from '../test/support/servers/
 import { hotRoutes, type Work } from './support/hot-routes.ts'
 import { type Row, report } from './support/interleaved.ts'
 import { type Answered, quantileMs, runOpenLoad } from './support/open-load.ts'
+import { seeded } from './support/seeded.ts'
 import { startAsNpmDoes } from './support/started-server.ts'
 
 const MINUTES = Number(process.env.SOAK_MINUTES ?? 30)
@@ -79,8 +80,8 @@ interface Organisation {
   readonly organisationId: string
   readonly apiKey: string
   readonly next: () => Buffer
-  /** Without the chat, which takes no credential: what is sent there is no organisation's. */
-  readonly nextOfItsOwn: () => Buffer
+  /** Without the chat, which takes no credential: what is sent there is no organisation's. Each kind as often as it comes. */
+  readonly ofItsOwn: readonly Work[]
 }
 
 interface Running {
@@ -90,21 +91,27 @@ interface Running {
   readonly organisations: readonly Organisation[]
 }
 
-/** Requests of one organisation, in the shares in which they come. */
-const mixOf = (works: readonly Work[]): (() => Buffer) => {
-  const turns = works.flatMap((work) => Array.from({ length: SHARES[work.name] ?? 1 }, () => work))
+/** Each kind as often as it comes. */
+const inShares = (works: readonly Work[]): Work[] =>
+  works.flatMap((work) => Array.from({ length: SHARES[work.name] ?? 1 }, () => work))
+
+/** Requests of one organisation. @param turns each kind as often as it comes */
+const mixOf = (turns: readonly Work[]): (() => Buffer) => {
   // Not one kind after the other.
   const order = turns.map((_, i) => turns[(i * 8) % turns.length] as Work)
   let turn = 0
   return () => (order[turn++ % order.length] as Work).request()
 }
 
-const roundRobin = (
-  organisations: readonly Organisation[],
-  what: 'next' | 'nextOfItsOwn' = 'next',
-): (() => Buffer) => {
+const roundRobin = (organisations: readonly Organisation[]): (() => Buffer) => {
   let turn = 0
-  return () => (organisations[turn++ % organisations.length] as Organisation)[what]()
+  return () => (organisations[turn++ % organisations.length] as Organisation).next()
+}
+
+/** Whoever asks and whatever for, by chance. */
+const byChance = (organisations: readonly Organisation[], random: () => number): (() => Buffer) => {
+  const all = organisations.flatMap(({ ofItsOwn }) => ofItsOwn)
+  return () => (all[Math.floor(random() * all.length)] as Work).request()
 }
 
 const open = async (env: Readonly<Record<string, string>>): Promise<Running> => {
@@ -139,8 +146,8 @@ const open = async (env: Readonly<Record<string, string>>): Promise<Running> => 
       },
     )
     const works = await hotRoutes(server.url, made.apiKey)
-    const ofItsOwn = works.filter(({ name }) => !name.endsWith('/api/messages'))
-    organisations.push({ ...made, next: mixOf(works), nextOfItsOwn: mixOf(ofItsOwn) })
+    const ofItsOwn = inShares(works.filter(({ name }) => !name.endsWith('/api/messages')))
+    organisations.push({ ...made, next: mixOf(inShares(works)), ofItsOwn })
   }
   return { server, port: Number(new URL(server.url).port), adminKey, organisations }
 }
@@ -304,47 +311,48 @@ const overload = async (name: string, running: Running, capacity: number): Promi
 /**
  * The quiet ones alone, beside one that asks for what they leave, and beside one that asks for twice what the server can carry; in turns.
  * An idle server answers sooner than a busy one, whoever keeps it busy: the second comparison tells what the noise costs beyond that.
+ * What they ask, and when, is drawn by chance, the same three times in a turn: were they to ask for their proofs together, one after the
+ * other, times would come in steps of a whole proof, and p99 would tell which step it happened to fall on.
  */
 const fairness = async (name: string, running: Running, capacity: number): Promise<void> => {
   const { port } = running
   const [other, ...quiet] = running.organisations as [Organisation, ...Organisation[]]
   // Nothing but the server's own sharing holds the noisy one back: a limit of a minute would refuse it after some seconds.
   await limitAll(running, () => NO_LIMIT)
-  const ask = (load: number, connections: number, next: () => Buffer) =>
+  const ask = (load: number, connections: number, next: () => Buffer, random?: () => number) =>
     runOpenLoad({
       port,
       connections,
       opened: connections,
       rate: capacity * load,
+      ...(random && { random }),
       milliseconds: FAIR_SLICE_MS,
       next,
     })
-  const askQuietly = () => ask(QUIET_LOAD, QUIET_CONNECTIONS, roundRobin(quiet, 'nextOfItsOwn'))
-  const p99s: Record<'alone' | 'busy' | 'noisy', number[]> = { alone: [], busy: [], noisy: [] }
+  const askQuietly = (turn: number) => {
+    const random = seeded(turn)
+    return ask(QUIET_LOAD, QUIET_CONNECTIONS, byChance(quiet, random), random)
+  }
+  const askLoudly = (load: number) => ask(load, NOISY_CONNECTIONS, mixOf(other.ofItsOwn))
+  const answered: Record<'alone' | 'busy' | 'noisy', Answered[]> = { alone: [], busy: [], noisy: [] }
   const refused: number[] = []
   for (let turn = 0; turn < FAIR_TURNS; turn++) {
-    p99s.alone.push(quantileMs(await askQuietly(), 0.99))
+    answered.alone.push(...(await askQuietly(turn)))
     await pause(1000)
-    const [besideBusy] = await Promise.all([
-      askQuietly(),
-      ask(BUSY_LOAD, NOISY_CONNECTIONS, other.nextOfItsOwn),
-    ])
-    p99s.busy.push(quantileMs(besideBusy, 0.99))
+    const [besideBusy] = await Promise.all([askQuietly(turn), askLoudly(BUSY_LOAD)])
+    answered.busy.push(...besideBusy)
     await pause(1000)
-    const [besideNoisy, noise] = await Promise.all([
-      askQuietly(),
-      ask(NOISY_LOAD, NOISY_CONNECTIONS, other.nextOfItsOwn),
-    ])
-    p99s.noisy.push(quantileMs(besideNoisy, 0.99))
+    const [besideNoisy, noise] = await Promise.all([askQuietly(turn), askLoudly(NOISY_LOAD)])
+    answered.noisy.push(...besideNoisy)
     refused.push(noise.filter(isRefusal).length / noise.length)
     await pause(SETTLE_MS / 5)
   }
   const median = (values: readonly number[]): number =>
     values.toSorted((a, b) => a - b)[values.length >> 1] ?? Number.NaN
-  const noisyMs = median(p99s.noisy)
+  const noisyMs = quantileMs(answered.noisy, 0.99)
   for (const [peer, ms] of [
-    ['on a server that is idle but for them', median(p99s.alone)],
-    ['beside one that asks for what is free', median(p99s.busy)],
+    ['on a server that is idle but for them', quantileMs(answered.alone, 0.99)],
+    ['beside one that asks for what is free', quantileMs(answered.busy, 0.99)],
   ] as const) {
     const cost = noisyMs / ms
     rows.push({

@@ -5,7 +5,7 @@
  */
 import { createHash } from 'node:crypto'
 import type { ListEntry } from '../../src/domain/aml/entry.ts'
-import { seeded } from './people.ts'
+import { seeded } from './seeded.ts'
 
 export interface NamePair {
   readonly isSame: boolean

@@ -35,6 +35,8 @@ export interface OpenLoad {
   readonly opened?: number
   /** A second. */
   readonly rate: number
+  /** From 0 to 1: requests come at moments of their own, as those of many who know nothing of each other do, and not one after the other at equal distances. */
+  readonly random?: () => number
   readonly milliseconds: number
   next(): Buffer
 }
@@ -66,6 +68,7 @@ export const runOpenLoad = async ({
   connections,
   opened = 0,
   rate,
+  random,
   milliseconds,
   next,
 }: OpenLoad): Promise<Answered[]> => {
@@ -76,25 +79,28 @@ export const runOpenLoad = async ({
   const current = new Map<Socket, { due: Due; parts: Buffer[] }>()
   let failure: Error | undefined
   let isOver = false
-  let due = 0
+  let asked = 0
+  // Between two requests: of a Poisson process.
+  const distanceMs = (): number => (random ? -Math.log(1 - random()) : 1) * (1000 / rate)
 
   const send = (socket: Socket, one: Due): void => {
     current.set(socket, { due: one, parts: [] })
     socket.write(one.request)
   }
   const take = (socket: Socket, part: Buffer): void => {
-    const asked = current.get(socket)
-    if (asked === undefined) return
-    asked.parts.push(part)
-    const data = asked.parts.length === 1 ? part : Buffer.concat(asked.parts)
+    const question = current.get(socket)
+    if (question === undefined) return
+    const { due, parts } = question
+    parts.push(part)
+    const data = parts.length === 1 ? part : Buffer.concat(parts)
     const answer = wholeAnswer(data)
     if (answer === undefined) return
     const status = Number(answer.head.slice(9, 12))
-    const { at } = asked.due
+    const { at } = due
     const ms = performance.now() - at
     if (status >= 200 && status < 300) answers.push({ dueAt: at, ms, status, saysWhen: false })
     else {
-      const refusal = refusalOf(asked.due, status, answer.body)
+      const refusal = refusalOf(due, status, answer.body)
       answers.push({ dueAt: at, ms, status, saysWhen: RETRY_AFTER.test(answer.head), refusal })
     }
     const behind = waiting.shift()
@@ -131,18 +137,22 @@ export const runOpenLoad = async ({
 
   for (let i = 0; i < opened; i++) free.push(connectOne())
   if (opened > 0) await pause(OPENING_MS)
-  const began = performance.now()
-  for (let now = began; now < began + milliseconds && failure === undefined; now = performance.now()) {
-    for (; due < ((now - began) * rate) / 1000; due++)
-      ask({ at: began + (due * 1000) / rate, request: next() })
+  const endsAt = performance.now() + milliseconds
+  let dueAt = performance.now()
+  for (let now = dueAt; now < endsAt && failure === undefined; now = performance.now()) {
+    for (; dueAt <= now; dueAt += distanceMs()) {
+      ask({ at: dueAt, request: next() })
+      asked++
+    }
     await pause(TICK_MS)
   }
   const giveUpAt = performance.now() + PATIENCE_MS
-  while (answers.length < due && failure === undefined && performance.now() < giveUpAt) await pause(TICK_MS)
+  while (answers.length < asked && failure === undefined && performance.now() < giveUpAt) await pause(TICK_MS)
   isOver = true
   for (const socket of open) socket.destroy()
   if (failure) throw failure
-  if (answers.length < due) throw new Error(`${due - answers.length} of ${due} requests were never answered`)
+  if (answers.length < asked)
+    throw new Error(`${asked - answers.length} of ${asked} requests were never answered`)
   return answers
 }
 

@@ -1,4 +1,5 @@
 /** Names of made-up people, the same at each run, as many as are wanted. @module */
+import { seeded } from './seeded.ts'
 
 const SYLLABLES =
   'ka ri mo ha med al iv an pet ro vsk ki li na sha yu ge or gi ber to dra mir zo fa tim us sein ab dul ne wil son ton ger man chen wu qa dir el sa va len ko tis pou los mar ti nez gar ci fer do ma bre kov ich enko wa zy dze shv ani okon kwo ade bay ngu tran vu ho ang jin ping lee cho park'.split(
@@ -10,17 +11,6 @@ const GIVEN =
   )
 const ENTRIES_OF_GIVEN_NAMES = 2000
 const FAMILY_NAMES = 30_000
-
-/** Mulberry32: numbers from 0 to 1 that only depend on the seed. */
-export const seeded = (seed: number): (() => number) => {
-  let state = seed
-  return () => {
-    state = (state + 0x6d2b79f5) | 0
-    let t = Math.imul(state ^ (state >>> 15), 1 | state)
-    t = (t + Math.imul(t ^ (t >>> 7), 61 | t)) ^ t
-    return ((t ^ (t >>> 14)) >>> 0) / 4_294_967_296
-  }
-}
 
 /** As in real life, few names are frequent and many are rare. */
 export const backgroundNames = (count: number, seed = 1): string[] => {

@@ -5,7 +5,7 @@
  * @module
  */
 import type { NamePair } from './name-classes.ts'
-import { seeded } from './people.ts'
+import { seeded } from './seeded.ts'
 
 const PAIRS_A_CLASS = 100
 

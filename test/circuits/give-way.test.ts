@@ -5,6 +5,7 @@ import { createGiveWay, type GiveWay } from '../../src/circuits/threads/give-way
 import { eventually } from '../support/eventually.ts'
 
 const WINDOW_MS = 500
+const SHORT_WINDOW_MS = 100
 /** Longest time without a pause in which somebody is held. */
 const MOST_HELD_MS = 500
 
@@ -17,7 +18,7 @@ interface Started extends GiveWay {
 
 const start = (threads = 1): Started => {
   let [at, use] = [0, 0.9]
-  const giveWay = createGiveWay({ threads, now: () => at, loopUse: () => use })
+  const giveWay = createGiveWay({ threads, now: () => at, loopUse: () => () => use })
   return {
     ...giveWay,
     wait(milliseconds) {
@@ -76,6 +77,22 @@ describe('who gives way', () => {
     const many = besideBusy(64)
     many.proofAsked('quiet')
     expect(many.holds('noisy')).to.equal(true)
+  })
+
+  it('is whoever begins to take much within a tenth of a second, and not for a few requests', () => {
+    for (const [requests, isHeld] of [
+      [12, false],
+      [13, true],
+    ] as const) {
+      const server = start()
+      server.proofAsked('quiet')
+      server.answer('noisy', requests)
+      expect(server.holds('noisy')).to.equal(false)
+      server.wait(SHORT_WINDOW_MS)
+      expect(server.holds('noisy'), String(requests)).to.equal(isHeld)
+      server.wait(SHORT_WINDOW_MS)
+      expect(server.holds('noisy')).to.equal(false)
+    }
   })
 
   it('is nobody who takes no more than half of the event loop, by its part of all requests', () => {
@@ -260,8 +277,12 @@ describe('who gives way', () => {
         const [requests, worked]: [number, string, number][][] = [[], []]
         const proofs: string[] = []
         let at = 0
-        const lately = (of: readonly [number, string, number][] = [], owner?: string): number => {
-          const since = (Math.floor(at / WINDOW_MS) - 1) * WINDOW_MS
+        const lately = (
+          of: readonly [number, string, number][] = [],
+          owner?: string,
+          windowMs = WINDOW_MS,
+        ): number => {
+          const since = (Math.floor(at / windowMs) - 1) * windowMs
           const counted = of.filter(([when, whose]) => when >= since && (owner ?? whose) === whose)
           return counted.reduce((sum, [, , amount]) => sum + amount, 0)
         }
@@ -282,7 +303,9 @@ describe('who gives way', () => {
             server.answer(owner, amount)
           } else if (what === 'asked' && server.holds(owner)) {
             heldOnce += 1
-            expect(2 * lately(requests, owner)).to.be.above(lately(requests))
+            const hasMuch = (windowMs: number) =>
+              2 * lately(requests, owner, windowMs) > lately(requests, undefined, windowMs)
+            expect(hasMuch(WINDOW_MS) || hasMuch(SHORT_WINDOW_MS)).to.equal(true)
             const hasThreads = (other: string) => 2 * lately(worked, other) > WINDOW_MS + (at % WINDOW_MS)
             expect(proofs.some((other) => other !== owner && !hasThreads(other))).to.equal(true)
           }

@@ -10,9 +10,11 @@ import { performance } from 'node:perf_hooks'
 
 /** Two of them are what counts as lately: one that has ended, and the one that runs. */
 const WINDOW_MS = 500
+/** Likewise, to see soon who begins to take much; who is held takes nothing for longer than that. */
+const SHORT_WINDOW_MS = 100
 /** Of the event loop's time, or that of the threads: more than this is much. */
 const MUCH = 0.5
-/** Fewer points than this lately keep no server busy. */
+/** Fewer points than this lately keep no server busy; by short windows, a fifth of it. */
 const MANY_POINTS = 64
 /** How long somebody is held without a pause, after which all are free for as long: shorter than a client waits, longer than several proofs take. */
 const MOST_HELD_MS = 500
@@ -55,8 +57,8 @@ export interface GiveWayOptions {
   readonly threads: number
   /** Milliseconds of a clock that is never set. */
   readonly now?: () => number
-  /** Which share of the time since it was last called the event loop was busy. */
-  readonly loopUse?: () => number
+  /** Makes what says which share of the time since it was last called the event loop was busy. */
+  readonly loopUse?: () => () => number
 }
 
 /** For a server that nobody shares. */
@@ -73,9 +75,10 @@ export const NOBODY_GIVES_WAY: GiveWay = {
 }
 
 /** What each owner took lately. */
-const createLately = () => {
+const createLately = (windowMs: number, startedAt: number) => {
   let [before, latest] = [new Map<string, number>(), new Map<string, number>()]
   let [allBefore, allLatest] = [0, 0]
+  let windowAt = startedAt
   return {
     add(owner: string | undefined, amount: number): void {
       if (owner !== undefined) latest.set(owner, (latest.get(owner) ?? 0) + amount)
@@ -83,10 +86,39 @@ const createLately = () => {
     },
     of: (owner: string): number => (before.get(owner) ?? 0) + (latest.get(owner) ?? 0),
     all: (): number => allBefore + allLatest,
-    beginWindow(): void {
-      ;[before, latest] = [latest, new Map()]
-      ;[allBefore, allLatest] = [allLatest, 0]
+    /** How long lately is, in milliseconds. */
+    lasts: (at: number): number => windowMs + at - windowAt,
+    /** Forgets what is not lately any more. @returns how many windows have ended, at most the two that count */
+    pass(at: number): number {
+      const ended = Math.max(0, Math.floor((at - windowAt) / windowMs))
+      const counted = Math.min(ended, 2)
+      for (let i = 0; i < counted; i++) {
+        ;[before, latest] = [latest, new Map()]
+        ;[allBefore, allLatest] = [allLatest, 0]
+      }
+      windowAt += ended * windowMs
+      return counted
     },
+  }
+}
+
+/** Says who takes much of the event loop, by what was answered lately. @param loopUse as GiveWayOptions */
+const createLoopShares = (windowMs: number, startedAt: number, loopUse: () => number) => {
+  const points = createLately(windowMs, startedAt)
+  const many = (MANY_POINTS * windowMs) / WINDOW_MS
+  /** How busy the event loop was in the last two windows that have ended. */
+  let [before, latest] = [0, 0]
+  return {
+    add: points.add,
+    pass(at: number): void {
+      const ended = points.pass(at)
+      if (ended === 0) return
+      const use = loopUse()
+      before = ended === 1 ? latest : use
+      latest = use
+    },
+    isMuch: (owner: string): boolean =>
+      points.of(owner) >= many && Math.max(before, latest) * points.of(owner) > MUCH * points.all(),
   }
 }
 
@@ -122,21 +154,20 @@ const createAllowance = () => {
 export const createGiveWay = ({
   threads,
   now = () => performance.now(),
-  loopUse = measureLoop(),
+  loopUse = measureLoop,
 }: GiveWayOptions): GiveWay => {
-  const requests = createLately()
-  const threadMs = createLately()
+  let lookedAt = now()
+  const loopShares = [WINDOW_MS, SHORT_WINDOW_MS].map((windowMs) =>
+    createLoopShares(windowMs, lookedAt, loopUse()),
+  )
+  const threadMs = createLately(WINDOW_MS, lookedAt)
   const allowance = createAllowance()
   /** How many requests of each owner wait for a proof. */
   const proofs = new Map<string, number>()
   /** When a proof of somebody who takes little was begun to be waited for last. */
   let queuedAt = Number.NEGATIVE_INFINITY
-  let windowAt = now()
-  /** How busy the event loop was in the last two windows that have ended. */
-  let [loopBefore, loopLatest] = [0, 0]
   /** Whether somebody was held when that was asked last. */
   let isHolding = false
-  let lookedAt = windowAt
   const toCall = new Set<() => void>()
 
   const callAll = (): void => {
@@ -144,29 +175,17 @@ export const createGiveWay = ({
     toCall.clear()
     for (const call of calls) call()
   }
-  const endWindows = (ended: number): void => {
-    const use = loopUse()
-    // After two, nothing is lately any more.
-    for (let i = 0; i < Math.min(ended, 2); i++) {
-      requests.beginWindow()
-      threadMs.beginWindow()
-      ;[loopBefore, loopLatest] = [loopLatest, use]
-    }
-    windowAt += ended * WINDOW_MS
-  }
   const look = (): void => {
     const at = now()
     allowance.pass(at - lookedAt, isHolding)
     isHolding &&= allowance.mayHold()
     lookedAt = at
-    const ended = Math.floor((at - windowAt) / WINDOW_MS)
-    if (ended > 0) endWindows(ended)
+    for (const shares of loopShares) shares.pass(at)
+    threadMs.pass(at)
   }
-  const keepsLoopBusy = (owner: string): boolean =>
-    requests.of(owner) >= MANY_POINTS &&
-    Math.max(loopBefore, loopLatest) * requests.of(owner) > MUCH * requests.all()
+  const keepsLoopBusy = (owner: string): boolean => loopShares.some(({ isMuch }) => isMuch(owner))
   const keepsThreadsBusy = (owner: string): boolean =>
-    threadMs.of(owner) > MUCH * threads * (WINDOW_MS + lookedAt - windowAt)
+    threadMs.of(owner) > MUCH * threads * threadMs.lasts(lookedAt)
   const takesLittle = (owner: string): boolean => !keepsLoopBusy(owner) && !keepsThreadsBusy(owner)
   /** Whether those who take little have as many proofs as there are threads. Next to nobody takes much, so this ends soon. */
   const areThreadsBusy = (): boolean => {
@@ -181,7 +200,7 @@ export const createGiveWay = ({
   return {
     requestEnded(owner, points) {
       look()
-      requests.add(owner, points)
+      for (const { add } of loopShares) add(owner, points)
     },
     proofAsked(owner) {
       look()
