@@ -55,7 +55,7 @@ export interface Idempotency {
   readonly organisation: string
   /** SHA-256 (lower-case hex) over credential (of a session its account), method, path and the header's value. */
   readonly key: string
-  /** Keyed hash (lower-case hex) of the raw body: the same key with another body is refused. */
+  /** Keyed hash (lower-case hex) of query and raw body: the same key with others is refused. */
   readonly requestHash: string
   /** Set by the ledger when it returned the stored first answer. */
   replayed: boolean

@@ -93,7 +93,7 @@ export const ERRORS = {
   list_invalid: [422, 'The watch list cannot be read; nothing was changed.'],
   not_provable: [422, "The value can't be represented exactly in a proof."],
   token_too_large: [422, 'The token is too large for a QR code that phones can read.'],
-  idempotency_key_reused: [422, 'This Idempotency-Key was used with another body.'],
+  idempotency_key_reused: [422, 'This Idempotency-Key was used with another query or body.'],
   invalid_idempotency_key: [422, 'Idempotency-Key must be 1 to 255 visible ASCII characters.'],
   batch_too_large: [422, 'The batch has more items than this route accepts.'],
   amount_precision: [422, 'The amount has more decimals than its currency allows.'],

@@ -200,7 +200,7 @@ const SIGN_IN = {
 }
 
 const CHAT = {
-  CHAT_TRUSTED_ISSUERS: Type.Array(Type.String({ pattern: '^(default|org_[0-9A-HJKMNP-TV-Z]{26})$' }), {
+  CHAT_TRUSTED_ISSUERS: Type.Array(Type.String({ pattern: '^(default|org_[0-9a-z]{26})$' }), {
     default: ['default'],
     noneIs: 'none',
     description:

@@ -29,7 +29,7 @@ export const openAnswer = (sealing: Sealing, row: AnswerRow): unknown => {
   return JSON.parse(new TextDecoder().decode(bytes))
 }
 
-/** @throws AppError idempotency_key_reused when the answer was given to another body */
+/** @throws AppError idempotency_key_reused when the answer was given to another query or body */
 export const requireSameRequest = (
   { request_hash }: Pick<AnswerRow, 'request_hash'>,
   { requestHash }: Pick<Idempotency, 'requestHash'>,

@@ -31,6 +31,14 @@ describe('the typed client', () => {
     const found: unknown[] = []
     for await (const token of assay.listTokens?.all({ limit: 2 }) ?? []) found.push(token)
     expect(found).to.have.lengthOf(3)
+    // Whose place is not called cursor: what webhooks announced, to the end of the log.
+    const announced: { cursor: string; event: { event: string } }[] = []
+    for await (const event of assay.listEvents?.all({ limit: 2 }) ?? []) announced.push(event as never)
+    expect(announced.map(({ event }) => event.event)).to.deep.equal(Array(3).fill('merkle.leaf_appended'))
+    const later: unknown[] = []
+    for await (const event of assay.listEvents?.all({ after: announced[0]?.cursor, limit: 1 }) ?? [])
+      later.push(event)
+    expect(later).to.deep.equal(announced.slice(1))
   })
 
   it('says what was refused, and its request', async () => {

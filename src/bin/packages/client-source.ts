@@ -70,7 +70,7 @@ const rowsOf = ({ paths, components }: Document): Row[] => {
     const namesIn = (place: string) => parameters.filter((one) => one.in === place).map((one) => one.name)
     const page = resolved(responses['200']?.content?.['application/json']?.schema).properties ?? {}
     const items =
-      namesIn('query').includes('cursor') && 'nextCursor' in page
+      namesIn('query').some((member) => ['cursor', 'after'].includes(member)) && 'nextCursor' in page
         ? Object.keys(page).find((member) => resolved(page[member]).type === 'array')
         : undefined
     const body = requestBody?.content['application/json']?.schema

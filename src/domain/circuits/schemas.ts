@@ -34,7 +34,7 @@ export const CircuitInfo = Type.Object(
       format: 'uri',
       description: 'The content at this address never changes: the address contains its SHA-256.',
     }),
-    witnessProgramUrl: Type.String({ format: 'uri', description: 'Like zkeyUrl.' }),
+    witnessProgramUrl: Type.String({ format: 'uri', description: 'Like `provingKeyUrl`.' }),
     setup: Type.Object({
       type: Type.Enum(['single-party', 'multi-party'], {
         description:

@@ -1,6 +1,6 @@
 /** Wire form of exports: what is asked, and the documents among the formats. @module */
 import Type from 'typebox'
-import { DateTime } from '../../json/schemas.ts'
+import { DateTime, OfLog } from '../../json/schemas.ts'
 
 const SIEM_FORMATS = ['ndjson', 'json', 'csv', 'cef', 'leef', 'ecs', 'ocsf'] as const
 export type SiemFormat = (typeof SIEM_FORMATS)[number]
@@ -46,6 +46,7 @@ const Gaps = Type.Array(Type.Enum(['ROLLED_OFF', 'BEHIND', 'ROWS_LOST']), {
 export const SiemDocument = Type.Object(
   {
     organisationId: Type.String(),
+    log: OfLog,
     since: DateTime,
     until: DateTime,
     rows: Type.Array(Row, { description: 'See docs/exports.md for the fields of each type.' }),

@@ -70,7 +70,7 @@ const getResult = route({
   scope: 'verify',
   tag,
   summary: 'Get a signed result of your organisation again',
-  description: 'Without its proof and its salt, which are not stored.',
+  description: 'With its proof, without its salt, which is not stored.',
   params: ResultParams,
   response: { 200: StoredResult },
   errors: ['not_found'],

@@ -84,7 +84,7 @@ export const IDEMPOTENCY_PARAMETER = {
   in: 'header',
   required: false,
   description:
-    'Makes retries safe for 24 hours: the same key with the same body returns the first answer, with another body 422.',
+    'Makes retries safe for 24 hours: the same key with the same query and body returns the first answer, with others 422.',
   schema: { type: 'string', minLength: 1, maxLength: 255 },
 }
 

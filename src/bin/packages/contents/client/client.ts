@@ -59,14 +59,15 @@ export const createOperations = (
     const [method = '', path = ''] = line.split(' ')
     const body = flags.includes('b') ? 'members' : flags.includes('w') ? 'whole' : 'none'
     const takesKey = flags.includes('i')
+    const place = query.split(' ').includes('cursor') ? 'cursor' : 'after'
     const operation: Operation = { name, method, path, query: query ? query.split(' ') : [], takesKey, body }
     const call = (input: Input = {}, options: CallOptions = {}) =>
       request(operation, input, options, readAnswer)
     const all = async function* (input: Input = {}, options: CallOptions = {}): AsyncGenerator<unknown> {
-      for (let cursor: unknown; cursor !== null; ) {
-        const page = (await call(cursor === undefined ? input : { ...input, cursor }, options)) as Input
+      for (let next: unknown; next !== null; ) {
+        const page = (await call(next === undefined ? input : { ...input, [place]: next }, options)) as Input
         yield* page[items as string] as unknown[]
-        cursor = page.nextCursor ?? null
+        next = page.nextCursor ?? null
       }
     }
     const stream = (input: Input = {}, options: CallOptions = {}) => {
