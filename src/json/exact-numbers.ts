@@ -9,14 +9,16 @@
  * @module
  */
 import { randomBytes } from 'node:crypto'
-import { compareNumber, isNumber } from 'lossless-json'
 
 /** Longer whole numbers become NaN, since arithmetic on them would take time. */
 const MAX_BIGINT_CHARS = 1000
-/** Shorter numbers have at most 15 digits, which a double keeps, unless an exponent takes them out of its range. */
-const LONG_NUMBER_CHARS = 16
-/** Closer to zero doubles have fewer digits. */
-const MIN_NORMAL = 2 ** -1022
+/** Decimals of so many digits lie further apart than doubles do, so that each is the shortest text of its own (IEEE 754). */
+const MAX_SURE_DIGITS = 15
+/** Powers of ten. The greatest double is 1.8e308, and those closest to zero are 4.9e-324 apart, whatever their size. */
+const MAX_SURE_POWER = 307
+const MIN_SURE_POWER = -322
+/** No shortest text has more. */
+const MAX_SHORTEST_DIGITS = 17
 const WHOLE = /^-?\d+$/
 const MARK_BYTES = 16
 
@@ -27,6 +29,9 @@ const COMMA = code(',')
 const COLON = code(':')
 const SMALL_E = code('e')
 const LARGE_E = code('E')
+const MINUS = code('-')
+const POINT = code('.')
+const ZERO = code('0')
 const ONE = code('1')
 const NINE = code('9')
 
@@ -53,8 +58,8 @@ export interface Inexact {
   /** Bytes from the start of the text. */
   readonly start: number
   readonly end: number
-  /** As {@link readNumber} reads it: a bigint or NaN. */
-  readonly value: number | bigint
+  /** A bigint if it is whole, else NaN. */
+  readonly value: bigint | number
 }
 
 export interface JsonLimits {
@@ -62,26 +67,15 @@ export interface JsonLimits {
   readonly depth: number
   /** Values in all, lists and objects included. */
   readonly values?: number
-  /** Inexact numbers. Absent: nobody looks at numbers. */
-  readonly inexact?: number
 }
 
-/** What was found in a text: the limit it exceeds; or its inexact numbers, in order, and how many members its objects have. */
+/**
+ * What was found in a text: the limit it exceeds; or where numbers begin, in order, that may be inexact, which
+ * {@link readInexact} tells, and how many members its objects have.
+ */
 export type JsonScan =
   | { readonly exceeds: keyof JsonLimits }
-  | { readonly inexact: readonly Inexact[]; readonly members: number }
-
-/** Comparing throws at texts that `Number` reads and JSON does not have, such as `-.5`. */
-const isSame = (text: string, shortest: string): boolean =>
-  isNumber(text) && compareNumber(text, shortest) === 0
-
-/** What a number in JSON text means: itself where it is exact, else a bigint if it is whole, else NaN. */
-export const readNumber = (text: string): number | bigint => {
-  const value = Number(text)
-  const shortest = String(value)
-  if (shortest === text || (Number.isFinite(value) && isSame(text, shortest))) return value
-  return WHOLE.test(text) && text.length <= MAX_BIGINT_CHARS ? BigInt(text) : Number.NaN
-}
+  | { readonly doubtful: readonly number[]; readonly members: number }
 
 /** @returns the place of the quote that ends the text which begins at `start` */
 const endOfText = (bytes: Uint8Array, start: number): number => {
@@ -97,33 +91,71 @@ const endOfNumber = (bytes: Uint8Array, start: number): number => {
   return at
 }
 
-const hasExponent = (bytes: Uint8Array, start: number, end: number): boolean => {
-  for (let at = start; at < end; at++) if (bytes[at] === SMALL_E || bytes[at] === LARGE_E) return true
-  return false
+/** The digits of a number without the zeros around them. */
+interface Digits {
+  /** 0 for a number that is zero, whatever its exponent. */
+  readonly count: number
+  /** Their first and their last one, in bytes from the start of the text. */
+  readonly first: number
+  readonly last: number
+  /** Of what these two stand for, as powers of ten. */
+  readonly highest: number
+  readonly lowest: number
 }
 
-const isNormal = (value: number): boolean => Number.isFinite(value) && Math.abs(value) >= MIN_NORMAL
-
-/** Whether a number has no digit but zeros, whatever its exponent. */
-const isZero = (bytes: Uint8Array, start: number, end: number): boolean => {
+const readExponent = (bytes: Uint8Array, start: number, end: number): number => {
+  let exponent = 0
   for (let at = start; at < end; at++) {
     const byte = bytes[at] as number
-    if (byte === SMALL_E || byte === LARGE_E) return true
-    if (byte >= ONE && byte <= NINE) return false
+    if (byte >= ZERO && byte <= NINE) exponent = exponent * 10 + byte - ZERO
   }
-  return true
+  return bytes[start] === MINUS ? -exponent : exponent
 }
 
-const readInexact = (bytes: Buffer, start: number, end: number): Inexact | undefined => {
-  const isShort = end - start < LONG_NUMBER_CHARS
-  if (isShort && !hasExponent(bytes, start, end)) return undefined
-  const text = bytes.toString('latin1', start, end)
-  if (isShort) {
-    const value = Number(text)
-    if (isNormal(value) || (value === 0 && isZero(bytes, start, end))) return undefined
+const readDigits = (bytes: Uint8Array, start: number, end: number): Digits => {
+  let first = -1
+  let last = -1
+  let point = -1
+  let at = start
+  for (; at < end && bytes[at] !== SMALL_E && bytes[at] !== LARGE_E; at++) {
+    const byte = bytes[at] as number
+    if (byte === POINT) point = at
+    if (byte < ONE || byte > NINE) continue
+    if (first === -1) first = at
+    last = at
   }
-  const value = readNumber(text)
-  return typeof value === 'bigint' || Number.isNaN(value) ? { start, end, value } : undefined
+  if (first === -1) return { count: 0, first, last, highest: 0, lowest: 0 }
+  if (point === -1) point = at
+  const exponent = readExponent(bytes, at + 1, end)
+  return {
+    count: last - first + (first < point && point < last ? 0 : 1),
+    first,
+    last,
+    highest: exponent + point - first - (first < point ? 1 : 0),
+    lowest: exponent + point - last - (last < point ? 1 : 0),
+  }
+}
+
+/** Whether a number is exact by how many digits it has, and where: without asking for its double. */
+const isSurelyExact = ({ count, highest, lowest }: Digits): boolean =>
+  count === 0 || (count <= MAX_SURE_DIGITS && highest <= MAX_SURE_POWER && lowest >= MIN_SURE_POWER)
+
+/**
+ * Compares a number with the shortest text of its double, which takes up to a microsecond.
+ * @param start where it begins, as {@link scanJson} says of those that are doubtful
+ * @returns undefined when it is exact
+ */
+export const readInexact = (bytes: Buffer, start: number): Inexact | undefined => {
+  const end = endOfNumber(bytes, start)
+  const text = bytes.toString('latin1', start, end)
+  const { count, first, last, highest } = readDigits(bytes, start, end)
+  if (count <= MAX_SHORTEST_DIGITS) {
+    const digits = text.slice(first - start, last - start + 1).replace('.', '')
+    const written = `${digits[0]}${count > 1 ? '.' : ''}${digits.slice(1)}e${highest < 0 ? '' : '+'}${highest}`
+    if (Math.abs(Number(text)).toExponential() === written) return undefined
+  }
+  const isReadable = text.length <= MAX_BIGINT_CHARS && WHOLE.test(text)
+  return { start, end, value: isReadable ? BigInt(text) : Number.NaN }
 }
 
 /**
@@ -133,9 +165,9 @@ const readInexact = (bytes: Buffer, start: number, end: number): Inexact | undef
  */
 export const scanJson = (
   bytes: Buffer,
-  { depth: maxDepth, values: maxValues, inexact: maxInexact }: JsonLimits,
+  { depth: maxDepth, values: maxValues = Number.POSITIVE_INFINITY }: JsonLimits,
 ): JsonScan => {
-  const inexact: Inexact[] = []
+  const doubtful: number[] = []
   let values = 1
   let members = 0
   let depth = 0
@@ -147,7 +179,7 @@ export const scanJson = (
     // The first member of a list or an object has no comma before it.
     if (byte === COMMA || (opened && meaning !== CLOSES)) values += 1
     if (byte === COLON) members += 1
-    if (maxValues !== undefined && values > maxValues) return { exceeds: 'values' }
+    if (values > maxValues) return { exceeds: 'values' }
     opened = meaning === OPENS
     if (opened) depth += 1
     if (depth > maxDepth) return { exceeds: 'depth' }
@@ -155,13 +187,13 @@ export const scanJson = (
     if (byte === QUOTE) at = endOfText(bytes, at)
     if (meaning === NUMBER) {
       const end = endOfNumber(bytes, at)
-      const found = maxInexact === undefined ? undefined : readInexact(bytes, at, end)
-      if (found) inexact.push(found)
-      if (inexact.length > (maxInexact ?? 0)) return { exceeds: 'inexact' }
+      if (!isSurelyExact(readDigits(bytes, at, end))) doubtful.push(at)
+      // What is no JSON may have them without a comma.
+      if (doubtful.length > maxValues) return { exceeds: 'values' }
       at = end - 1
     }
   }
-  return { inexact, members }
+  return { doubtful, members }
 }
 
 const decode = (bytes: Buffer): string => new TextDecoder('utf-8', { fatal: true }).decode(bytes)
@@ -198,7 +230,7 @@ const unmark = (parsed: unknown, mark: string, inexact: readonly Inexact[]): unk
  * Parses JSON like `JSON.parse`, except that a whole number which a double can't hold is a bigint, and any other
  * such number NaN. Neither can be mistaken for a number that was sent. The last of repeated names counts.
  * @param bytes UTF-8, with or without a byte order mark
- * @param inexact what {@link scanJson} found in them
+ * @param inexact all that are in them, in order
  * @throws SyntaxError when it is no JSON, TypeError when it is no UTF-8
  */
 export const parseExact = (bytes: Buffer, inexact: readonly Inexact[]): unknown => {
@@ -209,15 +241,24 @@ export const parseExact = (bytes: Buffer, inexact: readonly Inexact[]): unknown 
   return unmark(JSON.parse(text), mark, inexact)
 }
 
+const firstInexact = (bytes: Buffer, doubtful: readonly number[]): Inexact | undefined => {
+  for (const start of doubtful) {
+    const found = readInexact(bytes, start)
+    if (found) return found
+  }
+  return undefined
+}
+
 /**
- * Looks for the first inexact number that parsing keeps.
- * @param bytes JSON that was parsed before, of bounded depth
- * @param inexact what {@link scanJson} found in them
- * @returns the names and indices on the way to it; undefined when there is none, or only under a repeated name
+ * Looks for the first inexact number.
+ * @param bytes JSON that was parsed before, of bounded depth, no name twice in one object
+ * @param doubtful what {@link scanJson} found in them
+ * @returns the names and indices on the way to it; undefined when there is none
  */
-export const findInexact = (bytes: Buffer, inexact: readonly Inexact[]): string[] | undefined => {
-  if (inexact.length === 0) return undefined
-  const { text, mark } = markInexact(bytes, inexact)
+export const findInexact = (bytes: Buffer, doubtful: readonly number[]): string[] | undefined => {
+  const found = firstInexact(bytes, doubtful)
+  if (found === undefined) return undefined
+  const { text, mark } = markInexact(bytes, [found])
   const walk = (value: unknown): string[] | undefined => {
     if (typeof value === 'string') return value.startsWith(mark) ? [] : undefined
     if (typeof value !== 'object' || value === null) return undefined

@@ -17,6 +17,8 @@ const KEEP_ALIVE_MS = 4000
 const KEEP_ALIVE_MAX_MS = 30_000
 const MAX_RESPONSE_HEAD_BYTES = 16 * 1024
 
+export type IsRefusedAddress = (address: string, port: number) => boolean
+
 interface ConnectorOptions {
   readonly judge: AddressJudge
   readonly resolve: Resolve
@@ -24,6 +26,8 @@ interface ConnectorOptions {
   readonly ca?: string
   /** To one origin; default 10. */
   readonly connections?: number
+  /** Which addresses are refused on which ports, whatever `judge` says of them; default none. */
+  readonly isRefusedAddress?: IsRefusedAddress
 }
 
 /**
@@ -31,7 +35,7 @@ interface ConnectorOptions {
  * with different rights. HTTP/1.1 only; proxies of the environment are not used.
  */
 export const createPool = (options: ConnectorOptions): Agent => {
-  const { judge, resolve, ca, connections = MAX_CONNECTIONS_PER_ORIGIN } = options
+  const { judge, resolve, ca, connections = MAX_CONNECTIONS_PER_ORIGIN, isRefusedAddress } = options
   const refusal = (host: string): EgressError =>
     new EgressError('blocked', `the address of ${host} is not allowed`)
 
@@ -76,7 +80,8 @@ export const createPool = (options: ConnectorOptions): Agent => {
         callback(error, null)
         return
       }
-      if (!judge(socket.remoteAddress ?? '')) {
+      const { remoteAddress = '', remotePort = 0 } = socket
+      if (!judge(remoteAddress) || isRefusedAddress?.(remoteAddress, remotePort)) {
         socket.destroy()
         callback(refusal(hostname), null)
       } else if (isSecure) {

@@ -6,7 +6,7 @@
 import { type Agent, type Dispatcher, errors } from 'undici'
 import { createAddressJudge } from './address.ts'
 import { ACCEPTED_ENCODINGS, readWithin, unpack } from './body.ts'
-import { createPool } from './connector.ts'
+import { createPool, type IsRefusedAddress } from './connector.ts'
 import { createDns } from './dns.ts'
 import { EgressError } from './egress-error.ts'
 import { createLocalResolve, createResolve, type Resolve } from './resolve.ts'
@@ -47,7 +47,10 @@ export interface SafeFetchRequest {
    * taken by them. So have `webhooks`, whose number is for their sender to limit. Default `paying`.
    */
   readonly tier?: Tier
-  /** URLs that aren't asked for reasons of the caller's own; each redirect is judged as well. */
+  /**
+   * URLs that aren't asked for reasons of the caller's own; each redirect is judged as well. Such a call isn't connected
+   * to an address of `isRefusedAddress` either: a name may lead elsewhere by the time it is dialled.
+   */
   readonly isRefused?: (url: URL) => Promise<boolean>
   /** Ends the call early; it then throws the signal's reason. */
   readonly signal?: AbortSignal
@@ -80,6 +83,8 @@ export interface SafeFetchOptions {
   readonly dnsServers?: readonly string[]
   /** Default: DNS, and for calls with `allowListed` the system for names of its own. */
   readonly resolve?: Resolve
+  /** Addresses and ports that calls with `isRefused` don't reach; default none. */
+  readonly isRefusedAddress?: IsRefusedAddress
 }
 
 /** @throws EgressError of the given kind unless it is an http(s) URL without a user */
@@ -202,32 +207,44 @@ const askOnce = async (
   }
 }
 
-/** The connections of one tier. Those of calls with and without `allowListed` are apart. */
-const createPools = ({ allowCidrs, ca, dnsServers, resolve }: SafeFetchOptions, connections?: number) => {
+/** The connections of one tier. Those of calls with and without `allowListed` are apart, and with and without `isRefused`. */
+const createPools = (
+  { allowCidrs, ca, dnsServers, resolve, isRefusedAddress }: SafeFetchOptions,
+  connections?: number,
+) => {
   const dns = createDns({ servers: dnsServers })
-  const everywhere = createPool({
+  const everywhere = {
     judge: createAddressJudge([]),
     resolve: resolve ?? createResolve(dns),
     connections,
-  })
-  const allowListed = createPool({
+  }
+  const allowListed = {
     judge: createAddressJudge(allowCidrs),
     resolve: resolve ?? createLocalResolve(dns),
     ca,
     connections,
-  })
+  }
+  const any = { everywhere: createPool(everywhere), allowListed: createPool(allowListed) }
+  const refusing = {
+    everywhere: createPool({ ...everywhere, isRefusedAddress }),
+    allowListed: createPool({ ...allowListed, isRefusedAddress }),
+  }
   return {
-    for: (request: SafeFetchRequest): Agent => (request.allowListed ? allowListed : everywhere),
+    for(request: SafeFetchRequest): Agent {
+      const pools = request.isRefused ? refusing : any
+      return request.allowListed ? pools.allowListed : pools.everywhere
+    },
     close: async (): Promise<void> => {
       dns.close()
-      await Promise.all([everywhere.destroy(), allowListed.destroy()])
+      const pools = [any, refusing].flatMap((pair) => Object.values(pair))
+      await Promise.all(pools.map((pool) => pool.destroy()))
     },
   }
 }
 
 /**
- * Makes the one door to the outside. Calls with and without `allowListed` have connections of their own, so a
- * connection that was opened with more rights never serves a call with fewer.
+ * Makes the one door to the outside. Calls with and without `allowListed` have connections of their own, and so have
+ * those with `isRefused`, so a connection that was opened with more rights never serves a call with fewer.
  * @throws Error when one of `allowCidrs` is no CIDR
  */
 export const createSafeFetch = (options: SafeFetchOptions): SafeFetch => {

@@ -10,6 +10,7 @@ import { DEFAULT_ORGANISATION } from '../domain/accounts/defaults.ts'
 import { type AccountsDeps, type AccountsService, createAccounts } from '../domain/accounts/service.ts'
 import { takeLogDirectory } from '../domain/event-log/directories.ts'
 import { createEventLog, type EventLog } from '../domain/event-log/event-log.ts'
+import { isOwnAddress } from '../domain/hermes/target.ts'
 import { createHolders, type HoldersService } from '../domain/holders/service.ts'
 import { createSecurity, type SecurityService } from '../domain/security/service.ts'
 import { createStatuses, type StatusesService } from '../domain/status/service.ts'
@@ -157,11 +158,12 @@ const openKeys = async (
 
 /** The one way out. */
 const openSafeFetch = (
-  { egressAllowCidrs: allowCidrs, egressCa: ca, dnsServers }: Config,
+  { egressAllowCidrs: allowCidrs, egressCa: ca, dnsServers, port }: Config,
   tracing: Tracing,
   closers: Closers,
 ): SafeFetch => {
-  const safeFetch = tracing.safeFetch(createSafeFetch({ allowCidrs, ca, dnsServers }))
+  const isRefusedAddress = isOwnAddress(port)
+  const safeFetch = tracing.safeFetch(createSafeFetch({ allowCidrs, ca, dnsServers, isRefusedAddress }))
   closers.push(() => safeFetch.close())
   return safeFetch
 }

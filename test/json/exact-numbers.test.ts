@@ -2,26 +2,30 @@ import { expect } from 'chai'
 import fc from 'fast-check'
 import { parse } from 'lossless-json'
 import * as exactJson from '../../src/json/exact-numbers.ts'
-import { type Inexact, readNumber, scanJson } from '../../src/json/exact-numbers.ts'
+import { readInexact, scanJson } from '../../src/json/exact-numbers.ts'
 import { anyCharacter } from '../support/any-character.ts'
+import { readNumber } from '../support/reference/exact-numbers.ts'
 
 const MAX_DEPTH = 64
 
-/** The inexact numbers in a text that is within the limits. */
-const inexactIn = (bytes: Buffer): readonly Inexact[] => {
-  const scan = scanJson(bytes, { depth: MAX_DEPTH, inexact: Number.POSITIVE_INFINITY })
+/** Where the numbers begin that are compared with their doubles, in a text that is within the limits. */
+const doubtfulIn = (bytes: Buffer): readonly number[] => {
+  const scan = scanJson(bytes, { depth: MAX_DEPTH })
   if ('exceeds' in scan) throw new RangeError(scan.exceeds)
-  return scan.inexact
+  return scan.doubtful
 }
 
 const parseExact = (text: string): unknown => {
   const bytes = Buffer.from(text)
-  return exactJson.parseExact(bytes, inexactIn(bytes))
+  return exactJson.parseExact(
+    bytes,
+    doubtfulIn(bytes).flatMap((start) => readInexact(bytes, start) ?? []),
+  )
 }
 
 const findInexact = (text: string): string[] | undefined => {
   const bytes = Buffer.from(text)
-  return exactJson.findInexact(bytes, inexactIn(bytes))
+  return exactJson.findInexact(bytes, doubtfulIn(bytes))
 }
 
 /** Texts of one number each, as they may stand in JSON. */
@@ -94,6 +98,8 @@ describe('exact numbers in JSON', () => {
 
   it('are those that a canonical text would change', () => {
     const digits = fc.stringMatching(/^(0|[1-9]\d{0,25})(\.\d{1,25})?([eE][+-]?\d{1,3})?$/)
+    const padded = fc.stringMatching(/^-?(0|[1-9]\d{0,16}0{0,9})(\.0{0,9}\d{0,8}0{1,9})?([eE][+-]?\d{1,2})?$/)
+    const atEnds = fc.stringMatching(/^-?(0|[1-9]\d{0,7})(\.\d{1,9}0{0,5})?[eE](-3[0-3]\d|\+?(29|30|31)\d)$/)
     // The decimal as a whole number of tenths to the power of `places`, by hand.
     const decimal = (text: string): [bigint, number] => {
       const [mantissa = '', exponent = '0'] = text.toLowerCase().split('e')
@@ -106,13 +112,35 @@ describe('exact numbers in JSON', () => {
       return p >= q ? x * 10n ** BigInt(p - q) === y : x === y * 10n ** BigInt(q - p)
     }
     fc.assert(
-      fc.property(digits, (text) => {
+      fc.property(fc.oneof(digits, padded, atEnds), (text) => {
         const value = Number(text)
         const isExact = Number.isFinite(value) && sameDecimal(text, String(value))
         expect(findInexact(`[${text}]`) === undefined, text).to.equal(isExact)
+        expect(parseExact(text), text).to.deep.equal(readNumber(text))
       }),
-      { numRuns: 2000 },
+      { numRuns: 6000 },
     )
+  })
+
+  it('are compared with their doubles only where they have more than 15 digits, or are at the ends of its range', () => {
+    const list = (text: string) => Buffer.from(`[${Array(100).fill(text)}]`)
+    const sure = [
+      '1.00000000000000',
+      '1.0e-310',
+      '0e0',
+      '-0.000e-5',
+      '0e999999999',
+      '1.50',
+      '-1E+3',
+      '123456789.012345',
+      '123456789012345e-322',
+      '9.99999999999999e307',
+      `1${'0'.repeat(307)}.0`,
+      `-0.${'0'.repeat(300)}1`,
+    ]
+    for (const text of sure) expect(doubtfulIn(list(text)), text).to.deep.equal([])
+    for (const text of ['0.1234567890123456', '1.0e308', '1e-323', '5.0e-324', ...WHOLE, ...UNREADABLE])
+      expect(doubtfulIn(list(text)), text).to.have.length(100)
   })
 
   it('are where a reader finds them that keeps the text of every number', () => {
@@ -156,7 +184,7 @@ describe('the limits of a JSON text', () => {
   const limits = { depth: MAX_DEPTH, values: 100 }
   const scan = (text: string) => scanJson(Buffer.from(text), limits)
   const nested = (levels: number) => `${'['.repeat(levels)}${']'.repeat(levels)}`
-  const within = { inexact: [] }
+  const within = { doubtful: [] }
 
   it('bound its depth, also where parsing drops it', () => {
     expect(scan(nested(MAX_DEPTH))).to.deep.include(within)
@@ -172,10 +200,11 @@ describe('the limits of a JSON text', () => {
     expect(scan(`[${JSON.stringify(','.repeat(200))}]`)).to.deep.include(within)
   })
 
-  it('leave numbers alone where nobody asks for them', () => {
-    for (const text of UNREADABLE) expect(scan(`[${text}]`), text).to.deep.equal({ inexact: [], members: 0 })
-    const scanned = scanJson(Buffer.from('[1e400,1e400]'), { ...limits, inexact: 1 })
-    expect(scanned).to.deep.equal({ exceeds: 'inexact' })
+  it('bound the numbers to be compared, also where nothing stands between them', () => {
+    expect(scan('1e400 '.repeat(100)))
+      .to.have.property('doubtful')
+      .that.has.length(100)
+    expect(scan('1e400 '.repeat(101))).to.deep.equal({ exceeds: 'values' })
   })
 
   it('are looked for in any text, also in what is no JSON', () => {
@@ -184,7 +213,8 @@ describe('the limits of a JSON text', () => {
     const seldom = fc.constantFrom('-.12345678901234567', '[-.5e300]')
     fc.assert(
       fc.property(fc.oneof(texts, seldom), (text) => {
-        scanJson(Buffer.from(text), { depth: MAX_DEPTH, inexact: 10 })
+        const bytes = Buffer.from(text)
+        for (const start of doubtfulIn(bytes)) readInexact(bytes, start)
       }),
       { numRuns: 2000 },
     )

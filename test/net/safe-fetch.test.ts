@@ -209,6 +209,21 @@ describe('safe fetch: where it goes', () => {
     expect(other.requests).to.have.length(0)
   })
 
+  it('connects a call that refuses URLs to no refused address, nor lends it the connection of another call', async () => {
+    const isRefusedAddress = (_: string, port: number) => port === target.port
+    const choosy = createSafeFetch({ allowCidrs: LOOPBACK, resolve, isRefusedAddress })
+    const isRefused = async () => false
+    try {
+      expect((await choosy(`${target.url}/`, ask)).status).to.equal(200)
+      const error = await rejection(choosy(`${target.url}/`, { ...ask, isRefused }))
+      expect(error).to.include({ name: 'EgressError', kind: 'blocked' })
+      expect((await choosy(`${other.url}/`, { ...ask, isRefused })).status).to.equal(200)
+    } finally {
+      await choosy.close()
+    }
+    expect(target.requests).to.have.length(1)
+  })
+
   it('sends no credentials to another origin, and keeps them on its own', async () => {
     const headers = {
       Authorization: 'Bearer secret',

@@ -7,7 +7,7 @@ import { type ErrorDetail, fail } from '../../errors.ts'
 import { isObject } from '../../protocol/json-object.ts'
 import { equal } from '../../rules/equality.ts'
 import { parseFieldPath } from '../../rules/field-path.ts'
-import { type Budget, readOperand } from '../../rules/operators.ts'
+import { type Budget, MAX_MATCHED_CHARS, readOperand } from '../../rules/operators.ts'
 import { MAX_FIELD_CHARS, MAX_PATTERN_CHARS, OPERATORS, type Operator, type Truth } from '../../rules/rule.ts'
 import { MAX_CONDITIONS, MAX_ID_CHARACTERS, type TextQuestion, type TypedQuestion } from './schemas.ts'
 
@@ -101,7 +101,9 @@ const plain = (wanted: unknown): Condition => {
 const stepsOf = (op: Operator, operand: unknown, instructions: number): Condition['steps'] => {
   if (op === 'matches') {
     const perCharacter = Math.ceil(instructions / INSTRUCTIONS_PER_STEP)
-    return (value) => (typeof value === 'string' ? value.length * perCharacter : 1)
+    // Longer texts aren't searched.
+    return (value) =>
+      typeof value === 'string' && value.length <= MAX_MATCHED_CHARS ? value.length * perCharacter : 1
   }
   if (op === 'contains')
     return (value) => (typeof value === 'string' || Array.isArray(value) ? value.length + 1 : 1)

@@ -134,7 +134,7 @@ export const createHermes = (deps: Deps) => {
         isOwnHost: deps.isOwnHost,
       })
       latencyMs = fetchedAt - startedAt
-      const satisfying = found ? await countSatisfying(readDocument(body), question) : 0
+      const satisfying = found ? await countSatisfying(await readDocument(body), question) : 0
       const id = newId('hmv', fetchedAt)
       const { asked } = question
       const finding = { id, route: row, bindingKey, asked, url, body, fetchedAt, satisfying }

@@ -59,6 +59,12 @@ const isOfThisMachine = (address: string): boolean => {
   )
 }
 
+/** Whether an address and a port are those of this server, which listens on `ownPort`. */
+export const isOwnAddress =
+  (ownPort: number) =>
+  (address: string, port: number): boolean =>
+    port === ownPort && isOfThisMachine(address)
+
 /**
  * A host of the service's own is one of its names, or any that leads to this machine and the port on which it listens,
  * however it is spelled. An address alone, or `localhost`, is only that together with the port.
@@ -76,7 +82,7 @@ export const ownHosts = ({ baseUrl, names, port, resolve }: OwnHosts): IsOwnHost
     if (portOf(url) !== port) return false
     const literal = withoutBrackets(host)
     if (isIP(literal) !== 0) return isOfThisMachine(literal)
-    // What has no address can't be called either.
+    // What has no address now, or another one, may have this machine's when it is dialled: `isOwnAddress` is asked then.
     const addresses = await resolve(host).catch(() => [])
     return addresses.some(({ address }) => isOfThisMachine(address))
   }

@@ -5,7 +5,7 @@
  */
 import { isUtf8 } from 'node:buffer'
 import { AppError, pointerToken } from '../../errors.ts'
-import { findInexact, type Inexact, scanJson } from '../../json/exact-numbers.ts'
+import { findInexact, scanJson } from '../../json/exact-numbers.ts'
 import { locateJsonFault } from '../../json/fault.ts'
 
 export const JSON_MAX_DEPTH = 64
@@ -104,9 +104,8 @@ const parseOnce = (text: string, members: number): unknown => {
 }
 
 /** @throws AppError number_not_exact naming the place of the first */
-const requireExactNumbers = (bytes: Buffer, inexact: readonly Inexact[]): void => {
-  // No name is repeated, so parsing keeps each of them.
-  const place = findInexact(bytes, inexact.slice(0, 1))
+const requireExactNumbers = (bytes: Buffer, doubtful: readonly number[]): void => {
+  const place = findInexact(bytes, doubtful)
   if (place === undefined) return
   const path = clipPointer(place.map((name) => `/${pointerToken(name)}`).join(''))
   const message = 'has more digits than can be kept exactly; send it as a string'
@@ -122,10 +121,7 @@ const requireExactNumbers = (bytes: Buffer, inexact: readonly Inexact[]): void =
  */
 export const parseJson = (bytes: Buffer, open: boolean, exactNumbers = false): unknown => {
   if (!isUtf8(bytes)) throw new AppError('invalid_json', { message: 'The request body is not valid UTF-8.' })
-  const scan = scanJson(bytes, {
-    depth: JSON_MAX_DEPTH,
-    ...(exactNumbers && { inexact: Number.POSITIVE_INFINITY }),
-  })
+  const scan = scanJson(bytes, { depth: JSON_MAX_DEPTH })
   // Told of the whole: what is too deep may stand anywhere.
   if ('exceeds' in scan)
     return refuse('', 'max_depth', `JSON can be nested at most ${JSON_MAX_DEPTH} levels deep.`)
@@ -139,6 +135,6 @@ export const parseJson = (bytes: Buffer, open: boolean, exactNumbers = false): u
   const suspicious =
     bounded || text.includes('\\u') || text.includes('__proto__') || text.includes('"constructor"')
   if (suspicious && typeof value === 'object' && value !== null) inspect(value, bounded)
-  if (exactNumbers) requireExactNumbers(bytes, scan.inexact)
+  if (exactNumbers) requireExactNumbers(bytes, scan.doubtful)
   return value
 }

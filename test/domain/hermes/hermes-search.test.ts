@@ -7,7 +7,7 @@ import { MAX_INEXACT, MAX_NODES, readDocument } from '../../../src/domain/hermes
 import { countSatisfying, MAX_STEPS } from '../../../src/domain/hermes/search.ts'
 import { AppError } from '../../../src/errors.ts'
 import { parseQuery } from '../../../src/http/input/query.ts'
-import { readNumber } from '../../../src/json/exact-numbers.ts'
+import { readNumber } from '../../support/reference/exact-numbers.ts'
 import { satisfyingScopes } from '../../support/reference/hermes.ts'
 
 type Body = Record<string, unknown>
@@ -18,8 +18,8 @@ const typed = (document: unknown, question: Body): Promise<number> =>
 const byText = (document: unknown, query: string): Promise<number> =>
   countSatisfying(document, readTextQuestion(parseQuery(query)))
 
-const inText = (text: string, question: Body): Promise<number> =>
-  typed(readDocument(Buffer.from(text)), question)
+const inText = async (text: string, question: Body): Promise<number> =>
+  typed(await readDocument(Buffer.from(text)), question)
 
 /** What a refused question or document is refused with. */
 const refusal = async (run: () => unknown): Promise<{ code: string; path?: string; detail?: string }> => {
@@ -31,6 +31,20 @@ const refusal = async (run: () => unknown): Promise<{ code: string; path?: strin
     return { code: error.code, ...(detail && { path: detail.path, detail: detail.code }) }
   }
   throw new Error('not refused')
+}
+
+/** How often others get a turn of the event loop. */
+const turnsDuring = async (run: () => Promise<void>): Promise<number> => {
+  let turns = 0
+  const timer = setInterval(() => {
+    turns += 1
+  }, 0)
+  try {
+    await run()
+  } finally {
+    clearInterval(timer)
+  }
+  return turns
 }
 
 const PEOPLE = [
@@ -136,13 +150,13 @@ describe('what a question of hermes in a query string means', () => {
   }
 
   it('compares numbers that no double holds by their digits', async () => {
-    const document = readDocument(Buffer.from('{"n": 9007199254740993}'))
+    const document = await readDocument(Buffer.from('{"n": 9007199254740993}'))
     expect(await byText(document, 'n=9007199254740993')).to.equal(1)
     expect(await byText(document, 'n=9007199254740992')).to.equal(0)
   })
 
   it('never takes the name of what is no number for a number', async () => {
-    const document = readDocument(Buffer.from('{"id": 0.10000000000000000001, "n": [1e400]}'))
+    const document = await readDocument(Buffer.from('{"id": 0.10000000000000000001, "n": [1e400]}'))
     for (const query of ['n=NaN', 'id=NaN', 'n=Infinity', 'n=0'])
       expect(await byText(document, query), query).to.equal(0)
   })
@@ -208,37 +222,37 @@ describe('the limits of a document', () => {
   const nested = (depth: number) => `${'['.repeat(depth)}${']'.repeat(depth)}`
 
   it('takes 64 levels and no more', async () => {
-    expect(read(nested(64))()).to.be.an('array')
+    expect(await read(nested(64))()).to.be.an('array')
     expect(await refusal(read(nested(65)))).to.deep.equal({ code: 'upstream_too_large' })
   })
 
   it('takes 200,000 values and no more', async () => {
     const list = (length: number) => `[${Array<string>(length).fill('{}').join(' , ')}]`
-    expect(read(list(MAX_NODES - 1))()).to.have.length(MAX_NODES - 1)
+    expect(await read(list(MAX_NODES - 1))()).to.have.length(MAX_NODES - 1)
     expect(await refusal(read(list(MAX_NODES)))).to.deep.equal({ code: 'upstream_too_large' })
   })
 
   it('takes 1,000 numbers that no double holds and no more, JSON or not', async () => {
     for (const number of ['0.12345678901234567890', '9007199254740993', '1e999']) {
       const list = (length: number) => `[${Array<string>(length).fill(number).join()}`
-      expect(read(`${list(MAX_INEXACT)}]`)()).to.have.length(MAX_INEXACT)
+      expect(await read(`${list(MAX_INEXACT)}]`)()).to.have.length(MAX_INEXACT)
       for (const end of [']', ''])
         expect(await refusal(read(list(MAX_INEXACT + 1) + end))).to.deep.equal({ code: 'upstream_too_large' })
     }
   })
 
-  it('counts values and levels as they are, whatever stands inside texts', () => {
-    fc.assert(
-      fc.property(fc.jsonValue({ maxDepth: 5 }), fc.boolean(), (value, spaced) => {
+  it('counts values and levels as they are, whatever stands inside texts', async () => {
+    await fc.assert(
+      fc.asyncProperty(fc.jsonValue({ maxDepth: 5 }), fc.boolean(), async (value, spaced) => {
         const text = JSON.stringify(value, null, spaced ? 2 : undefined)
-        expect(readDocument(Buffer.from(text))).to.deep.equal(JSON.parse(text))
+        expect(await readDocument(Buffer.from(text))).to.deep.equal(JSON.parse(text))
       }),
     )
     for (const number of ['-1.5e-7', '1E3', '123456789012345678', '0.1', '-0', '1e400'])
       for (const text of [number, `[${number}]`, `[1,${number} ,{"a":${number}}]`, `"${number}"`])
-        expect(readDocument(Buffer.from(text)), text).to.deep.equal(parse(text, null, readNumber))
+        expect(await readDocument(Buffer.from(text)), text).to.deep.equal(parse(text, null, readNumber))
     const commas = JSON.stringify({ a: `${'[,"\\{'.repeat(MAX_NODES)}` })
-    expect(read(commas)()).to.have.key('a')
+    expect(await read(commas)()).to.have.key('a')
   })
 
   it('refuses what is not JSON in UTF-8', async () => {
@@ -249,7 +263,7 @@ describe('the limits of a document', () => {
     expect(await refusal(() => readDocument(Buffer.from([0x22, 0xff, 0x22])))).to.deep.equal({
       code: 'upstream_invalid',
     })
-    expect(readDocument(Buffer.from('\uFEFF{}'))).to.deep.equal({})
+    expect(await readDocument(Buffer.from('\uFEFF{}'))).to.deep.equal({})
   })
 })
 
@@ -272,18 +286,27 @@ describe('the cost of a search', () => {
     expect(await refusal(() => typed(texts(1000), pattern))).to.deep.equal({ code: 'upstream_too_large' })
   })
 
+  it('counts no texts that patterns do not search', async () => {
+    const long = { a: 'x'.repeat(1_000_000) }
+    expect(await typed([long, long], { a: { matches: 'y{200}' } })).to.equal(0)
+  })
+
   it('never keeps others waiting for the whole of it', async () => {
     const document = Array.from({ length: MAX_NODES - 1 }, () => ({}))
     const question = Object.fromEntries(Array.from({ length: 15 }, (_, i) => [`f${i}`, { exists: false }]))
-    let turns = 0
-    const timer = setInterval(() => {
-      turns += 1
-    }, 0)
-    try {
+    const turns = await turnsDuring(async () => {
       expect(await typed(document, { ...question, there: { exists: true } })).to.equal(0)
-    } finally {
-      clearInterval(timer)
-    }
+    })
+    expect(turns).to.be.at.least(2)
+  })
+
+  it('nor for the numbers of a document that are compared with doubles', async () => {
+    const list = `[${Array<string>(MAX_NODES - 1)
+      .fill('5.0e-324')
+      .join()}]`
+    const turns = await turnsDuring(async () => {
+      expect(await readDocument(Buffer.from(list))).to.have.length(MAX_NODES - 1)
+    })
     expect(turns).to.be.at.least(2)
   })
 })

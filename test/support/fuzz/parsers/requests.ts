@@ -21,7 +21,7 @@ import { readCredentials } from '../../../../src/http/auth.ts'
 import { addressBlock, createClientAddress } from '../../../../src/http/connections/client-address.ts'
 import { parseJson } from '../../../../src/http/input/json.ts'
 import { parseQuery } from '../../../../src/http/input/query.ts'
-import { parseExact, scanJson } from '../../../../src/json/exact-numbers.ts'
+import { parseExact, readInexact, scanJson } from '../../../../src/json/exact-numbers.ts'
 import { readDateTime } from '../../../../src/json/moments.ts'
 import type { Jwk } from '../../../../src/keys/jwks.ts'
 import { readPublicKey } from '../../../../src/keys/public-key.ts'
@@ -79,8 +79,12 @@ export const REQUESTS: readonly Parser[] = [
     // As JSON.parse and decoders throw.
     refusesWith: [SyntaxError, TypeError],
     parse(input) {
-      const scan = scanJson(input, { depth: 64, values: 200_000, inexact: 1000 })
-      if ('inexact' in scan) parseExact(input, scan.inexact)
+      const scan = scanJson(input, { depth: 64, values: 200_000 })
+      if ('exceeds' in scan) return
+      parseExact(
+        input,
+        scan.doubtful.flatMap((start) => readInexact(input, start) ?? []),
+      )
     },
   },
   {
