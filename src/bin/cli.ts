@@ -198,8 +198,14 @@ const status = (flags: SettingFlags): Promise<void> =>
     print(terminal.status())
   })
 
-const recover = async ({ state }: SettingFlags): Promise<void> => {
-  const found = await recoverJournal(state)
+interface RecoverFlags {
+  state: string
+  /** Transaction ids. */
+  void?: string[]
+}
+
+const recover = async ({ state, void: takenBack }: RecoverFlags): Promise<void> => {
+  const found = await recoverJournal(state, takenBack)
   if (!found) {
     console.log('The journal is intact. Nothing was changed.')
     return
@@ -213,6 +219,15 @@ const recover = async ({ state }: SettingFlags): Promise<void> => {
       'The list of used cards was lost: offline, this terminal can no longer refuse them. The server still does.',
     )
   }
+  if (found.pending.length === 0) return
+  console.log(
+    'This waits, and is uploaded once the terminal is opened; what was taken back is among it where the record of that was lost:',
+  )
+  for (const { transactionId, amount, currency, timestamp } of found.pending)
+    console.log(`  ${transactionId}  ${amount} ${currency}  ${new Date(timestamp).toISOString()}`)
+  console.log(
+    `Should one of these not be uploaded, first move ${found.damagedFile} to "journal" beside it, and recover again with --void and its id.`,
+  )
 }
 
 const stateOption = new Option('--state <directory>', 'directory of the journal of this terminal')
@@ -266,6 +281,7 @@ const terminal = new Command('terminal')
     new Command('recover')
       .description('replace a damaged journal by what can still be read of it')
       .addOption(stateOption)
+      .option('--void <id...>', 'transaction ids of payments that were taken back, which are not uploaded')
       .action(recover),
   )
 

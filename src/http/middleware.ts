@@ -10,7 +10,7 @@ import type { Clock } from '../clock.ts'
 import { AppError } from '../errors.ts'
 import { newId } from '../ids.ts'
 import type { HttpState } from './context.ts'
-import { type IsUnavailable, writeError } from './errors.ts'
+import { asAppError, type IsUnavailable, writeError } from './errors.ts'
 import { type Logger, maskPath } from './log.ts'
 
 /** RFC 9112 §3.2.2. The fragment is not part of it. */
@@ -181,17 +181,30 @@ const REFUSALS = {
 /** Why nothing can be written. */
 export type WritesRefused = keyof typeof REFUSALS
 
-/** Refuses what would be written where nothing can be. */
+const refusedFor = (why: WritesRefused, cause?: unknown): AppError =>
+  new AppError('unavailable', {
+    message: REFUSALS[why],
+    reason: why.toUpperCase(),
+    retryAfter: FULL_RETRY_SECONDS,
+    cause,
+  })
+
+/**
+ * Refuses what would be written where nothing can be: by the method before any work is done. What reads is let through, and says
+ * the same where it turns out to write something, which the database refuses.
+ */
 export const readOnlyWhile =
-  (refusal: () => WritesRefused | undefined): HttpMiddleware =>
-  (ctx, next) => {
-    const why = READING_METHODS.has(ctx.method) ? undefined : refusal()
-    if (why === undefined) return next()
-    throw new AppError('unavailable', {
-      message: REFUSALS[why],
-      reason: why.toUpperCase(),
-      retryAfter: FULL_RETRY_SECONDS,
-    })
+  (refusal: () => WritesRefused | undefined, isUnavailable?: IsUnavailable): HttpMiddleware =>
+  async (ctx, next) => {
+    const known = READING_METHODS.has(ctx.method) ? undefined : refusal()
+    if (known !== undefined) throw refusedFor(known)
+    try {
+      await next()
+    } catch (error) {
+      const { code, reason } = asAppError(error, isUnavailable)
+      const why = code === 'unavailable' && reason === undefined ? refusal() : undefined
+      throw why === undefined ? error : refusedFor(why, error)
+    }
   }
 
 /**
@@ -217,6 +230,7 @@ const EXPOSED_HEADERS = [
   'RateLimit',
   'RateLimit-Policy',
   'Retry-After',
+  'Date',
   'Idempotency-Replayed',
 ]
 const ALLOWED_HEADERS = [

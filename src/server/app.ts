@@ -66,7 +66,7 @@ export interface AppOptions<S> {
   readonly onHandled?: (request: HandledRequest) => void
   /** Around all else; absent: nothing is. */
   readonly outermost?: HttpMiddleware
-  /** Why nothing can be written, so that only what reads is answered; absent: never. */
+  /** Why nothing can be written, so that only what reads is answered; absent: never. The database refuses what is tried all the same. */
   readonly writeRefusal?: () => WritesRefused | undefined
   /** How many requests are worked on and wait; tests have fewer than usual. */
   readonly admission?: AdmissionLimits
@@ -165,7 +165,7 @@ export const createApp = <S>(options: AppOptions<S>): RequestListener => {
   app.use(hostRequired)
   if (options.pathFor) app.use(readHostPaths(options.pathFor))
   app.use(crossOrigin(CROSS_ORIGIN_PATHS))
-  if (options.writeRefusal) app.use(readOnlyWhile(options.writeRefusal))
+  if (options.writeRefusal) app.use(readOnlyWhile(options.writeRefusal, options.isUnavailable))
   app.use(createRouting(endpoints))
   // Reached only when writing an answer fails, which is nearly always a client that went away.
   app.on('error', (error: unknown) => logger.debug({ err: error }, 'answer not sent'))

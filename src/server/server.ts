@@ -140,7 +140,7 @@ export const startServer = async (settings: Config, options: ServerOptions = {})
   await options.beforeReady?.()
   const { accounts, terminals, pods, proxies, domains, limits, idempotency, metrics, clock, security } =
     services
-  const alertRateLimit = ({ organisation = DEFAULT_ORGANISATION, bucket }: RateLimitRefusal): void =>
+  const alertRateLimit = ({ organisation = DEFAULT_ORGANISATION, bucket }: RateLimitRefusal) =>
     security.raise({ organisation, type: 'rate_limit', subject: bucket })
   const keepRequest = requestKeeper(services)
   listener = createApp({

@@ -46,6 +46,7 @@ import {
   watchDatabaseWrites,
 } from '../store/watch/database.ts'
 import { type Disk, watchDisk } from '../store/watch/disk.ts'
+import { createEmbeddedWrites, type EmbeddedWrites } from '../store/watch/embedded-writes.ts'
 import { openSignedLogs, type Recorded } from './logs.ts'
 
 /** Where a generated admin key is kept in DATA_DIR. */
@@ -87,7 +88,8 @@ export interface Foundations {
   readonly accounts: AccountsService
   readonly safeFetch: SafeFetch
   readonly disk: Disk
-  /** Of PostgreSQL; the embedded database takes writes while its disk has room. */
+  readonly embeddedWrites: EmbeddedWrites
+  /** Of PostgreSQL; the embedded database takes writes while its disk does. */
   readonly databaseWrites: DatabaseWrites
   readonly databaseAnswers: DatabaseAnswers
   /** The admin key, if this start generated it. */
@@ -174,16 +176,22 @@ type Watched = Pick<Foundations, 'config' | 'database' | 'security' | 'logger'>
 const watchWrites = (
   { config: { dataDir }, database, security, logger }: Watched,
   closers: Closers,
-): Pick<Foundations, 'disk' | 'databaseWrites' | 'databaseAnswers'> => {
+): Pick<Foundations, 'disk' | 'embeddedWrites' | 'databaseWrites' | 'databaseAnswers'> => {
+  const embeddedWrites = createEmbeddedWrites(database, (err) =>
+    logger.error({ err }, 'the embedded database could not be told whether its disk takes writes'),
+  )
   const disk = watchDisk(dataDir === MEMORY_DATA_DIR ? undefined : dataDir, {
     onChange(why, details) {
-      if (why === undefined) return logger.info(details, 'the disk of DATA_DIR takes writes again')
-      logger.error({ why, ...details }, 'the disk of DATA_DIR takes no writes')
-      if (why !== 'disk_full') return
-      security.raise({ organisation: DEFAULT_ORGANISATION, type: 'disk_full', subject: 'DATA_DIR' })
+      if (why === undefined) logger.info(details, 'the disk of DATA_DIR takes writes again')
+      else logger.error({ why, ...details }, 'the disk of DATA_DIR takes no writes')
+      const alert = { organisation: DEFAULT_ORGANISATION, type: 'disk_full', subject: 'DATA_DIR' } as const
+      embeddedWrites.refuse(why !== undefined, why === 'disk_full' ? security.raise(alert) : undefined)
     },
   })
-  closers.push(() => disk.close())
+  closers.push(async () => {
+    await disk.close()
+    await embeddedWrites.settled()
+  })
   const databaseWrites = watchDatabaseWrites(database, (why, before) => {
     if (why !== undefined) return logger.error({ why }, 'the database takes no writes')
     logger.info({ before }, 'the database takes writes again')
@@ -197,7 +205,7 @@ const watchWrites = (
     else logger.info({}, 'the database answers again')
   })
   closers.push(() => databaseAnswers.close())
-  return { disk, databaseWrites, databaseAnswers }
+  return { disk, embeddedWrites, databaseWrites, databaseAnswers }
 }
 
 /** What is read of the committed log: events in files, proofs, signed checkpoints. */

@@ -234,7 +234,7 @@ const build = async (
   })
   const chatServices = await createChatServices({ ...foundations, proofs }, closers)
   const followers = await createFollowers(foundations, closers)
-  const system = systemOf(foundations, peopleServices, options)
+  foundations.embeddedWrites.begin()
   return {
     ...foundations,
     ...provingServices,
@@ -252,7 +252,7 @@ const build = async (
     tokens,
     eligibility,
     ...followers,
-    system,
+    system: systemOf(foundations, peopleServices, options),
     ...pagesOf(foundations, chatServices),
   }
 }

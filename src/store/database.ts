@@ -44,6 +44,12 @@ export interface Database {
    */
   readonly onWriteRefused?: (listener: (why: WriteRefusal) => void) => void
   /**
+   * Makes every later transaction read only, or ends that: what it would write is refused with SQLSTATE 25006. Absent where
+   * the database has a server of its own, which knows its disk.
+   * @throws the driver's error
+   */
+  readonly setReadOnly?: (isReadOnly: boolean) => Promise<void>
+  /**
    * Calls the listener, which must not throw, before each message to the database. Absent where the database has threads of its own: an
    * embedded one works on this one, for up to 5 ms in a turn of the event loop and as long as a message takes.
    */

@@ -34,6 +34,7 @@ export interface Book {
   /** Takes back a {@link Book.hold}. */
   letGo(currency: string, amountMinor: number): void
   isSpent(proof: string): boolean
+  /** Whether an own id is taken: by a payment that waits, was refused or was taken back, or by any other that was given its id. */
   isUsedId(transactionId: string): boolean
   /** Being decided: nobody has been told. */
   addUndecided(payment: QueuedPayment): void
@@ -117,7 +118,9 @@ export const createBook = (
     hold: (currency, amountMinor) => add(currency, BigInt(amountMinor)),
     letGo: (currency, amountMinor) => add(currency, -BigInt(amountMinor)),
     isSpent: (proof) => spent.has(cardKey(proof)),
-    isUsedId: (id) => spent.has(idKey(id)),
+    // Generated ids are not burnt, which would double the set: only those are known whose payments are kept.
+    isUsedId: (id) =>
+      queue.has(id) || rejected.some(({ transactionId }) => transactionId === id) || spent.has(idKey(id)),
     addUndecided: (payment) => {
       undecided.set(nullifierTextOf(payment.proof), payment)
     },
@@ -156,7 +159,7 @@ export const createBook = (
       leaveQueue(payment)
       takenBack.delete(payment.transactionId)
       if (isSpent) spent.add(cardKey(payment.proof))
-      if (isKnown && payment.ownId) burnId(payment.transactionId)
+      if (isKnown && (isSpent || payment.ownId)) burnId(payment.transactionId)
     },
     reject: (payment) => {
       leaveQueue(payment)

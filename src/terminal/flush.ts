@@ -4,12 +4,12 @@
  * so that it holds up no other.
  * @module
  */
-import { MAX_SYNC_ITEMS, type QueuedTransaction, type SyncAnswer } from '../protocol/sync.ts'
+import { MAX_SYNC_ITEMS, type SyncAnswer } from '../protocol/sync.ts'
 import type { Book } from './book.ts'
 import { type Delay, STEADY_PROBE_INTERVAL_MS, timerDelay } from './connectivity.ts'
 import { messageOf } from './errors.ts'
 import type { Events } from './events.ts'
-import { type MerchantApi, ServerFault } from './merchant-api.ts'
+import { type MerchantApi, ServerFault, wireOf } from './merchant-api.ts'
 import type { JournalRecord } from './storage/records.ts'
 import type { FlushReport, QueuedPayment, RejectedPayment, TerminalEvents } from './types.ts'
 
@@ -97,21 +97,6 @@ export const createFlusher = ({
   let lastError: string | undefined
   let closed = false
 
-  const wireOf = ({
-    proof,
-    amount,
-    currency,
-    timestamp,
-    transactionId,
-  }: QueuedPayment): QueuedTransaction => ({
-    proofData: proof,
-    amount,
-    currency,
-    timestamp,
-    transactionId,
-    merchantId,
-  })
-
   const settle = async (verdicts: readonly Verdict[]): Promise<void> => {
     await record(verdicts.map(recordOf), () => {
       for (const verdict of verdicts) {
@@ -179,7 +164,10 @@ export const createFlusher = ({
         const batch = book.nextBatch(MAX_SYNC_ITEMS, putOff)
         // What is left is about to be void, or put off.
         if (batch.length === 0) break
-        const verdicts = verdictsOf(batch, await api.sync(batch.map(wireOf)))
+        const verdicts = verdictsOf(
+          batch,
+          await api.sync(batch.map((payment) => wireOf(payment, merchantId))),
+        )
         if (verdicts.final.length + verdicts.putOff.size === 0)
           throw new ServerFault('The server named none of the payments it was sent.', true)
         putOffMore(verdicts.putOff)

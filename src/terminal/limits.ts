@@ -32,8 +32,8 @@ interface Situation {
   readonly currency: string
   /** Minor units of the same currency that wait already. */
   readonly storedMinor: bigint
-  /** Unix ms of the payment that has waited longest, if any. */
-  readonly oldest: number | undefined
+  /** Unix ms of the payment that has waited longest, this one included; Infinity where that is unknown. */
+  readonly oldest: number
   readonly now: number
 }
 
@@ -50,7 +50,7 @@ export const offlineRefusal = (limits: EffectiveLimits, situation: Situation): s
   ) {
     return `LIMIT_EXCEEDED: payments that wait for upload may sum up to at most ${storedSumLimit} ${currency}.`
   }
-  if (oldest !== undefined && now - oldest > maxOfflineAgeMs) {
+  if (now - oldest > maxOfflineAgeMs) {
     return `LIMIT_EXCEEDED: a payment has waited for upload for more than ${maxOfflineAgeMs} ms; connect first.`
   }
   return undefined

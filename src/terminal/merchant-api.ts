@@ -12,7 +12,7 @@ import type {
   ValidateRequest,
 } from '../protocol/sync.ts'
 import { messageOf } from './errors.ts'
-import type { ServerLimits, Timeouts } from './types.ts'
+import type { QueuedPayment, ServerLimits, Timeouts } from './types.ts'
 
 /** Told to the server; that of the package. */
 export const TERMINAL_VERSION = '1.0.0'
@@ -51,6 +51,12 @@ export class Refusal extends Error {
 
 type JsonObject = { readonly [key: string]: unknown }
 
+interface Answer {
+  readonly body: JsonObject
+  /** See {@link sentAtOf}. */
+  readonly sentAt: number
+}
+
 interface Options {
   readonly baseUrl: string
   readonly apiKey: string
@@ -86,15 +92,30 @@ export interface MerchantApi {
   abort(): void
 }
 
-/**
- * Seconds, or a date as proxies send it (RFC 9110 §10.2.3). That is held against the answer's own Date where it can be read,
- * since the terminal's clock may be wrong.
- */
-const retryAfterOf = ({ headers }: Response, body: unknown, now: number): number | undefined => {
+/** A payment as the server is told of it. */
+export const wireOf = (
+  { proof, amount, currency, timestamp, transactionId }: QueuedPayment,
+  merchantId: string,
+): QueuedTransaction => ({
+  proofData: proof,
+  amount,
+  currency,
+  // Not the number: of a clock that began anew in 1970, the server would take it for seconds.
+  timestamp: new Date(timestamp).toISOString(),
+  transactionId,
+  merchantId,
+})
+
+/** When the server sent an answer, Unix ms: by its own clock where that can be read, else by the terminal's, which may be wrong. */
+const sentAtOf = ({ headers }: Response, now: number): number => {
+  const sentAt = Date.parse(headers.get('date') ?? '')
+  return Number.isNaN(sentAt) ? now : sentAt
+}
+
+/** Seconds, or a date as proxies send it (RFC 9110 §10.2.3). @param sentAt see {@link sentAtOf} */
+const retryAfterOf = ({ headers }: Response, body: unknown, sentAt: number): number | undefined => {
   const told = String((isObject(body) ? body.retry_after : undefined) ?? headers.get('retry-after'))
-  const ms = Number.isNaN(Number(told))
-    ? Date.parse(told) - Date.parse(headers.get('date') ?? new Date(now).toISOString())
-    : Number(told) * 1000
+  const ms = Number.isNaN(Number(told)) ? Date.parse(told) - sentAt : Number(told) * 1000
   return ms > 0 ? Math.min(ms, MAX_RETRY_AFTER_MS) : undefined
 }
 
@@ -109,8 +130,9 @@ const parse = (text: string): unknown => {
 /** Statuses of a refusal. Others, such as 404 of a wrong address, say nothing about what was asked. */
 const REFUSING_STATUSES: readonly number[] = [400, 401, 402, 403, 409, 413, 422]
 
-const answerOf = (response: Response, body: unknown, now: number): JsonObject => {
-  if (response.ok && isObject(body)) return body
+const answerOf = (response: Response, body: unknown, now: number): Answer => {
+  const sentAt = sentAtOf(response, now)
+  if (response.ok && isObject(body)) return { body, sentAt }
   if (REFUSING_STATUSES.includes(response.status) && isObject(body) && typeof body.error === 'string') {
     throw new Refusal(
       response.status,
@@ -121,7 +143,7 @@ const answerOf = (response: Response, body: unknown, now: number): JsonObject =>
   throw new ServerFault(
     `The server answered with status ${response.status}.`,
     true,
-    retryAfterOf(response, body, now),
+    retryAfterOf(response, body, sentAt),
   )
 }
 
@@ -163,6 +185,7 @@ export const createMerchantApi = (options: Options): MerchantApi => {
   const { baseUrl, apiKey, terminalId, terminalSecret, clock, onLimits, queued } = options
   const { fetch, timeouts: { quickMs = DEFAULT_QUICK_MS, requestMs = DEFAULT_REQUEST_MS } = {} } = options
   const running = new Set<AbortController>()
+  /** `expiresAt` is Unix ms by the terminal's clock, which may differ from the server's by hours. */
   let token: { readonly text: string; readonly expiresAt: number } | undefined
   let authenticating: Promise<string> | undefined
   /** A key speaks for no terminal, so that nothing is known of the one that uses it. */
@@ -204,8 +227,8 @@ export const createMerchantApi = (options: Options): MerchantApi => {
   const telling = async (
     body: object,
     besides: readonly QueuedTransaction[],
-    ask: (body: object) => Promise<JsonObject>,
-  ): Promise<JsonObject> => {
+    ask: (body: object) => Promise<Answer>,
+  ): Promise<Answer> => {
     if (!tells) return ask(body)
     const state: TerminalState = { queued: queued(besides), version: TERMINAL_VERSION, clock: clock.now() }
     try {
@@ -219,14 +242,14 @@ export const createMerchantApi = (options: Options): MerchantApi => {
   }
 
   const authenticate = async (): Promise<string> => {
-    const answer = await telling({ terminalId, terminalSecret }, [], (body) =>
-      send('/api/merchant/terminals/authenticate', requestMs, apiKey, body),
+    const { body, sentAt } = await telling({ terminalId, terminalSecret }, [], (request) =>
+      send('/api/merchant/terminals/authenticate', requestMs, apiKey, request),
     )
-    const expiresAt = typeof answer.expiresAt === 'string' ? Date.parse(answer.expiresAt) : Number.NaN
-    if (typeof answer.token !== 'string' || Number.isNaN(expiresAt)) throw unexpected()
-    token = { text: answer.token, expiresAt }
-    if (isObject(answer.config)) onLimits(limitsOf(answer.config))
-    return answer.token
+    const expiresAt = typeof body.expiresAt === 'string' ? Date.parse(body.expiresAt) : Number.NaN
+    if (typeof body.token !== 'string' || Number.isNaN(expiresAt)) throw unexpected()
+    token = { text: body.token, expiresAt: clock.now() + expiresAt - sentAt }
+    if (isObject(body.config)) onLimits(limitsOf(body.config))
+    return body.token
   }
 
   /** One authentication serves all who wait for it, each as long as it may, and those who come later. */
@@ -244,7 +267,7 @@ export const createMerchantApi = (options: Options): MerchantApi => {
   }
 
   /** Sends with the terminal's credential; a token that is refused is renewed once. */
-  const post = async (path: string, body: unknown, budgetMs: number): Promise<JsonObject> => {
+  const post = async (path: string, body: unknown, budgetMs: number): Promise<Answer> => {
     const until = performance.now() + budgetMs
     const left = () => Math.max(1, until - performance.now())
     // Where renewal fails, the old token may still do: the server lets the queue of a revoked key in with it.
@@ -263,7 +286,7 @@ export const createMerchantApi = (options: Options): MerchantApi => {
   return {
     health: (patient) => {
       const answered = send('/health', patient ? requestMs : quickMs).then(
-        ({ status }) => typeof status === 'string',
+        ({ body }) => typeof body.status === 'string',
         () => false,
       )
       return { quick: within(answered, quickMs).catch(() => false), answered }
@@ -276,16 +299,16 @@ export const createMerchantApi = (options: Options): MerchantApi => {
       }
     },
     validate: async (payment) => {
-      const answer = await post('/api/merchant/payments/validate', payment, quickMs)
-      if (!isValidateAnswer(answer)) throw unexpected()
-      return answer
+      const { body } = await post('/api/merchant/payments/validate', payment, quickMs)
+      if (!isValidateAnswer(body)) throw unexpected()
+      return body
     },
     sync: async (transactions) => {
-      const answer = await telling({ transactions }, transactions, (body) =>
-        post('/api/merchant/transactions/sync', body, requestMs),
+      const { body } = await telling({ transactions }, transactions, (request) =>
+        post('/api/merchant/transactions/sync', request, requestMs),
       )
-      if (!isSyncAnswer(answer)) throw unexpected()
-      return answer
+      if (!isSyncAnswer(body)) throw unexpected()
+      return body
     },
     abort: () => {
       for (const abort of running) abort.abort(new Error('the terminal was closed'))

@@ -12,7 +12,7 @@ import { TerminalError } from './errors.ts'
 import type { Events } from './events.ts'
 import type { Flusher } from './flush.ts'
 import { offlineRefusal } from './limits.ts'
-import { type MerchantApi, Refusal, ServerFault } from './merchant-api.ts'
+import { type MerchantApi, Refusal, ServerFault, wireOf } from './merchant-api.ts'
 import { type CheckedPayment, checkPayment } from './payment-input.ts'
 import { type JournalRecord, NONCE_COUNT } from './storage/records.ts'
 import type { EffectiveLimits, PaymentInput, PaymentResult, QueuedPayment } from './types.ts'
@@ -148,24 +148,13 @@ export const createCashier = (deps: Deps): Cashier => {
   }
 
   const askServer = async (payment: QueuedPayment, input: CheckedPayment): Promise<Word> => {
-    const { transactionId, proof, amount, currency, timestamp } = payment
     const { customerId, paymentMethod } = input
     const optional = {
       ...(customerId !== undefined && { customerId }),
       ...(paymentMethod && { paymentMethod }),
     }
     try {
-      return wordOf(
-        await api.validate({
-          proofData: proof,
-          amount,
-          currency,
-          timestamp,
-          transactionId,
-          merchantId,
-          ...optional,
-        }),
-      )
+      return wordOf(await api.validate({ ...wireOf(payment, merchantId), ...optional }))
     } catch (error) {
       if (error instanceof Refusal) {
         const spent = error.code === 'double_spend'
@@ -179,10 +168,14 @@ export const createCashier = (deps: Deps): Cashier => {
     }
   }
 
-  /** When the payment was made that has waited longest. One stamped by a clock ahead tells nothing of that, and hides none behind it. */
-  const oldestStamp = (now: number): number | undefined => {
-    for (const { timestamp } of book.queue.values()) if (timestamp <= now) return timestamp
-    return undefined
+  /**
+   * When the payment was made that has waited longest: one of the queue, or this one, which may repeat an old attempt; Infinity where
+   * that is unknown. A stamp of a clock ahead tells nothing, and hides none behind it.
+   */
+  const oldestStamp = (payment: QueuedPayment, now: number): number => {
+    const own = payment.timestamp <= now ? payment.timestamp : Number.POSITIVE_INFINITY
+    for (const { timestamp } of book.queue.values()) if (timestamp <= now) return Math.min(timestamp, own)
+    return own
   }
 
   /** Accepts a payment without the server. @param recorded it stands in the journal as undecided */
@@ -198,7 +191,7 @@ export const createCashier = (deps: Deps): Cashier => {
       amountMinor,
       currency,
       storedMinor: book.sums.get(currency) ?? 0n,
-      oldest: oldestStamp(now),
+      oldest: oldestStamp(payment, now),
       now,
     }
     const refusal = offlineRefusal(limits(), situation)

@@ -150,8 +150,11 @@ describe('npx assay terminal', function () {
   it('recovers a damaged journal', async () => {
     const folder = await directory()
     const who = ['--state', folder, '--api-key', 'k', '--merchant', 'mer_1', '--url', NOWHERE]
-    for (const card of ['a', 'b', 'c'])
-      await run('terminal', 'pay', ...who, '--card-token', card, '--amount', '1')
+    const ids: string[] = []
+    for (const card of ['a', 'b', 'c']) {
+      const { value } = await read<PaymentResult>('pay', ...who, '--card-token', card, '--amount', '1')
+      ids.push(value.transactionId)
+    }
     const file = join(folder, 'journal')
     const bytes = await readFile(file)
     const at = bytes.indexOf('"payment"')
@@ -161,10 +164,12 @@ describe('npx assay terminal', function () {
     const refused = await run('terminal', 'pending', ...who)
     expect(refused.status).to.equal(1)
     expect(refused.errors).to.include(`npx assay terminal recover --state ${folder}`)
-    const recovered = await run('terminal', 'recover', '--state', folder)
+    const [, takenBack = '', waits = ''] = ids
+    const recovered = await run('terminal', 'recover', '--state', folder, '--void', takenBack)
     expect(recovered.status).to.equal(0)
     expect(recovered.text).to.include('could not be read').and.include(`${file}.damaged-1`)
-    expect((await read<Pending>('pending', ...who)).value.count).to.equal(2)
+    expect(recovered.text).to.include(`${waits}  1 GBP`).and.not.include(takenBack)
+    expect((await read<Pending>('pending', ...who)).value.count).to.equal(1)
     expect((await run('terminal', 'recover', '--state', folder)).text).to.include('intact')
   })
 

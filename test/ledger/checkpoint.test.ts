@@ -1,5 +1,5 @@
 import { createHash, createPublicKey, type KeyObject } from 'node:crypto'
-import { cp, readFile, rm, writeFile } from 'node:fs/promises'
+import { cp, mkdir, readFile, rm, rmdir, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { setTimeout as pause, setImmediate as turn } from 'node:timers/promises'
 import { ml_dsa44 } from '@noble/post-quantum/ml-dsa.js'
@@ -289,6 +289,24 @@ describe('checkpoints', () => {
     await server.checkpoints.latest()
     await writeFile(join(directory, 'checkpoint.high-water'), '2 00\n')
     expect(await refusal(server)).to.equal('log_inconsistent')
+    expect(server.reasons[0]).to.include('is damaged')
+    await server.ledger.close()
+  })
+
+  it('are not signed while the high-water mark cannot be read, which says nothing of the log', async () => {
+    const directory = await directories()
+    const mark = join(directory, 'checkpoint.high-water')
+    const server = await serverOn(database, { directory })
+    await append(server, 2)
+    await server.checkpoints.latest()
+    const text = await readFile(mark)
+    await rm(mark)
+    await mkdir(mark)
+    expect(await refusal(server)).to.equal('unavailable')
+    await rmdir(mark)
+    await writeFile(mark, text)
+    expect(await refusal(server)).to.equal('signed')
+    expect(server.reasons).to.deep.equal([])
     await server.ledger.close()
   })
 })

@@ -1,11 +1,12 @@
-import { setTimeout as pause } from 'node:timers/promises'
 import { expect } from 'chai'
+import type { Knex } from 'knex'
 import { type HashesAsked, hashAsked } from '../../src/circuits/threads/hashing.ts'
 import { createField, FIELD_MODULUS } from '../../src/core/field.ts'
 import type { Entry, Receipt } from '../../src/ledger/decision.ts'
 import type { Ledger } from '../../src/ledger/ledger.ts'
 import { createPoseidonLog, type PoseidonLog } from '../../src/ledger/tree/shards.ts'
 import type { Database } from '../../src/store/database.ts'
+import { eventually } from '../support/eventually.ts'
 import {
   callerOf,
   claiming,
@@ -60,6 +61,32 @@ const loggedRoots = async ({ knex }: Database): Promise<(RootEntry & { index: nu
   return rows.map(({ idx, entry }) => ({ ...(JSON.parse(entry) as { data: RootEntry }).data, index: idx }))
 }
 
+/** Has a server stand still ahead of a query of leaves, as a process that gets no time. */
+const holdable = (knex: Knex) => {
+  let [isHeld, isHolding] = [false, false]
+  let release = (): void => undefined
+  const released = new Promise<void>((resolve) => {
+    release = resolve
+  })
+  const holding = new Proxy(knex, {
+    apply(target, self, args) {
+      const query = Reflect.apply(target, self, args)
+      if (!isHeld || args[0] !== 'poseidon_leaves') return query
+      const first = query.first.bind(query)
+      query.first = async (...columns: string[]) => {
+        isHolding = true
+        await released
+        return first(...columns)
+      }
+      return query
+    },
+  })
+  const hold = (): void => {
+    isHeld = true
+  }
+  return { knex: holding, hold, isHolding: () => isHolding, release }
+}
+
 describe('tree 2', () => {
   let store: TestLedger
   let poseidon: PoseidonLog
@@ -77,6 +104,7 @@ describe('tree 2', () => {
     await poseidon.close()
   })
 
+  const storedLeaves = async (): Promise<number> => (await store.database.knex('poseidon_leaves')).length
   const texts = (): Promise<string[]> => store.database.knex('ledger_entries').orderBy('idx').pluck('entry')
 
   it('leads from every entry to the root that an auditor computes from the entries', async () => {
@@ -150,9 +178,7 @@ describe('tree 2', () => {
     await append(store.ledger, SHARD_LEAVES - 40)
     await append(store.ledger, 60, { entry: { type: 'attest', commitment, data: { commitment: 'none' } } })
     const { size } = await store.ledger.head()
-    const count = async (): Promise<number> => (await store.database.knex('poseidon_leaves')).length
-    const deadline = performance.now() + 20_000
-    while ((await count()) < size && performance.now() < deadline) await pause(20)
+    await eventually('all leaves', async () => (await storedLeaves()) >= size)
     expect(elsewhere.some(({ width }) => width === 3)).to.equal(true)
     expect(elsewhere.filter(({ levels }) => levels === 12)).to.have.length(1)
     const leaves = reference.leaves(await texts())
@@ -195,6 +221,61 @@ describe('tree 2', () => {
     expect(await loggedRoots(store.database)).to.have.length(1)
     await other.close()
     await ledger.close()
+  })
+
+  it('has no wrong root logged by a server that was held up while another took its lease and its entries', async () => {
+    await poseidon.close()
+    const { knex, hold, isHolding, release } = holdable(store.database.knex)
+    const database = { ...store.database, knex }
+    poseidon = createPoseidonLog({ ...store, database, field, hashMany, logger, pollMs: 20 })
+    await append(store.ledger, SHARD_LEAVES - 196)
+    await eventually('the leaves before', async () => (await storedLeaves()) === SHARD_LEAVES - 196)
+    hold()
+    // Once more as many would make the shard full.
+    await append(store.ledger, 150)
+    await eventually('entries that are read', isHolding)
+    const other = createPoseidonLog({ ...store, field, hashMany, logger, pollMs: 20 })
+    try {
+      await store.database.knex('ledger_followers').update({ held_until: 0 })
+      await eventually('leaves of the other one', async () => (await storedLeaves()) === SHARD_LEAVES - 46)
+      release()
+      await poseidon.close()
+      await other.shardPath(lastOf(await append(store.ledger, 100)))
+    } finally {
+      release()
+      await other.close()
+    }
+    const logged = await loggedRoots(store.database)
+    const leaves = reference.leaves(await texts()).slice(0, SHARD_LEAVES)
+    expect(logged.map(({ shard, size, root }) => [shard, size, root])).to.deep.equal([
+      [0, SHARD_LEAVES, hex(reference.root(leaves))],
+    ])
+  })
+
+  it('hashes little by little, and once for all who ask, what came to a shard since it was asked for', async () => {
+    await poseidon.close()
+    const pairs: number[] = []
+    const watched: typeof field = {
+      ...field,
+      poseidonPairs(tag, elements) {
+        pairs.push(elements.length / 64)
+        return field.poseidonPairs(tag, elements)
+      },
+    }
+    poseidon = createPoseidonLog({ ...store, field: watched, hashMany, logger, pollMs: 20 })
+    await poseidon.shardPath(lastOf(await append(store.ledger, 5)))
+    await append(store.ledger, 3_000)
+    await eventually('their leaves', async () => (await storedLeaves()) === 3_005)
+    pairs.length = 0
+    const paths = await Promise.all([7, 0, 3_004].map((index) => poseidon.shardPath(index)))
+    expect(Math.max(...pairs)).to.be.at.most(32)
+    expect(pairs.reduce((sum, count) => sum + count)).to.be.below(6_000)
+    const leaves = reference.leaves(await texts())
+    for (const path of paths) {
+      expect(path).to.include({ size: 3_005, root: reference.root(leaves) })
+      const { leaf = 0n, position = 0, path: siblings = [] } = path ?? {}
+      expect(reference.fold(leaf, position, siblings)).to.equal(path?.root)
+    }
   })
 
   it('takes only canonical commitments', async () => {

@@ -4,8 +4,10 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { expect } from 'chai'
 import { loadConfig } from '../../src/config/config.ts'
+import type { Key } from '../../src/domain/accounts/schemas.ts'
 import { type RunningServer, startServer } from '../../src/server/server.ts'
 import { DISK_RESERVE_BYTES, watchDisk } from '../../src/store/watch/disk.ts'
+import { sharedTarget, USER_ID } from '../support/domain/hermes.ts'
 import { eventually } from '../support/eventually.ts'
 import {
   asking,
@@ -36,13 +38,22 @@ describe('a disk that takes no writes', function () {
   let folder: string
   let isMounted = false
   let server: RunningServer | undefined
+  const start = (): Promise<RunningServer> =>
+    startServer(
+      loadConfig({
+        PORT: '0',
+        LOG_LEVEL: 'silent',
+        DATA_DIR: join(folder, 'data'),
+        ADMIN_API_KEY: KEY,
+        EGRESS_ALLOW_CIDRS: '127.0.0.0/8',
+      }),
+    )
 
   before(async function () {
     folder = mkdtempSync(join(tmpdir(), 'assay-disk-'))
     isMounted = mountSmallDisk(folder, DISK)
     if (!isMounted) return skipLoudly(this)
-    const config = { PORT: '0', LOG_LEVEL: 'silent', DATA_DIR: join(folder, 'data'), ADMIN_API_KEY: KEY }
-    server = await startServer(loadConfig(config))
+    server = await start()
   })
   after(async () => {
     await server?.close()
@@ -86,6 +97,41 @@ describe('a disk that takes no writes', function () {
     expect((await record()).status).to.equal(503)
     rmSync(filler())
     rmSync(join(folder, 'one-more'), { force: true })
+    await becomes(200)
+    expect((await record()).status).to.equal(200)
+  })
+
+  it('is written to by no question either, and by no key that is used', async () => {
+    const destinationUrl = `${(await sharedTarget()).url}/members`
+    const { slug } = (await ask('POST', '/proxy', { userId: USER_ID, destinationUrl })).body
+    const question = `/hermes/${slug}?name=Ada`
+    expect((await ask('GET', question)).status).to.equal(200)
+    const { keyId, apiKey } = (await ask('POST', '/v1/api-keys', { scopes: ['verify'] })).body
+    const head = await server?.services.ledger.head()
+    fill(DISK_RESERVE_BYTES - MIB)
+    await becomes(503)
+    const refused = await ask('GET', question)
+    expect(refused.status).to.equal(503)
+    expect(refused.body).to.include({ error: 'unavailable', reason: 'DISK_FULL', retry_after: 10 })
+    expect(await server?.services.ledger.head()).to.deep.equal(head)
+    const askWithNewKey = asking(String(apiKey), () => server?.url)
+    expect((await askWithNewKey('GET', '/console/api/me')).status).to.equal(200)
+    const { keys } = (await ask('GET', '/console/api/keys')).body
+    expect((keys as Key[]).find((key) => key.keyId === keyId)?.lastUsedAt).to.equal(null)
+    rmSync(filler())
+    await becomes(200)
+    expect((await ask('GET', question)).status).to.equal(200)
+  })
+
+  it('lets a server end, and another one start and read, while it is full', async () => {
+    fill(DISK_RESERVE_BYTES - MIB)
+    await becomes(503)
+    await server?.close()
+    server = await start()
+    await becomes(503)
+    expect((await ask('GET', '/console/api/me')).status).to.equal(200)
+    expect((await record()).status).to.equal(503)
+    rmSync(filler())
     await becomes(200)
     expect((await record()).status).to.equal(200)
   })

@@ -74,12 +74,12 @@ describe('upload of a terminal', () => {
     expect(seen.flat().map(({ transactionId }) => transactionId)).to.deep.equal(
       transactions.map(({ transactionId }) => transactionId),
     )
-    const { proof, timestamp, transactionId } = transactions[0] ?? {}
+    const { proof, timestamp = 0, transactionId } = transactions[0] ?? {}
     expect(seen[0]?.[0]).to.deep.equal({
       proofData: proof,
       amount: 1,
       currency: 'GBP',
-      timestamp,
+      timestamp: new Date(timestamp).toISOString(),
       transactionId,
       merchantId: 'mer_1',
     })

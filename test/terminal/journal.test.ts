@@ -6,6 +6,7 @@ import { expect } from 'chai'
 import { journalStorage, recoverJournal } from '../../src/terminal/storage/journal.ts'
 import type { JournalRecord } from '../../src/terminal/storage/records.ts'
 import type { OpenStorage } from '../../src/terminal/storage/storage.ts'
+import { terminals } from '../support/domain/terminals.ts'
 import { startProgram } from '../support/programs.ts'
 import { rejection } from '../support/rejection.ts'
 import { temporaryDirectories } from '../support/servers/directory.ts'
@@ -26,6 +27,7 @@ const damage = (bytes: Buffer, text: string): void => {
 
 describe('terminal journal', () => {
   const directory = temporaryDirectories()
+  const open = terminals()
 
   const written = async (folder: string, use: (storage: OpenStorage) => Promise<void>): Promise<Buffer> => {
     const storage = await journalStorage(folder).open()
@@ -155,6 +157,25 @@ describe('terminal journal', () => {
     expect(await readFile(found?.damagedFile ?? '')).to.deep.equal(damaged)
     expect(await recordsOf(folder)).to.deep.equal([synced('1'), synced('3')])
     expect(await recoverJournal(folder)).to.equal(undefined)
+  })
+
+  it('keeps void, once recovered, what the application knows as void', async () => {
+    const folder = await directory()
+    const before = await open({ storage: journalStorage(folder) })
+    const { transactionId } = await before.pay({ cardToken: 'tok_1', amount: 1 })
+    expect(await before.void(transactionId)).to.equal(true)
+    await before.pay({ cardToken: 'tok_2', amount: 2 })
+    const waiting = before.pending()
+    await before.close()
+    const file = join(folder, 'journal')
+    const bytes = await readFile(file)
+    damage(bytes, '"void"')
+    await writeFile(file, bytes)
+    const found = await recoverJournal(folder, [transactionId, 'unknown'])
+    expect(found?.pending).to.deep.equal(waiting.transactions)
+    const after = await open({ storage: journalStorage(folder) })
+    expect(after.pending()).to.deep.equal(waiting)
+    expect((await after.pay({ cardToken: 'tok_1', amount: 1 })).error).to.match(/^DOUBLE_SPEND: /)
   })
 
   it('is replaced atomically, and later appends follow', async () => {

@@ -27,7 +27,7 @@ describe('payments that the server refuses for now', () => {
         const results = transactions.map(({ transactionId = '', timestamp }, index) => ({
           index,
           transactionId,
-          status: Number(timestamp) > now ? 'rejected' : 'synced',
+          status: Date.parse(String(timestamp)) > now ? 'rejected' : 'synced',
           assurance: 'mac',
         }))
         const errors = results

@@ -98,6 +98,24 @@ describe('terminal, offline', () => {
     expect(await terminal.pay({ ...again, transactionId: null })).to.include({ accepted: true })
   })
 
+  it('refuses as an own id that of a payment that waits, which still waits, also after a restart', async () => {
+    const storage = memoryStorage()
+    let terminal = await open({ storage })
+    const { transactionId } = await terminal.pay({ cardToken: 'a', amount: 1 })
+    const waiting = terminal.pending()
+    const expectRefused = async () => {
+      expect((await terminal.pay({ cardToken: 'b', amount: 2, transactionId })).error).to.match(
+        /^TRANSACTION_CONFLICT: /,
+      )
+      expect(terminal.pending()).to.deep.equal(waiting)
+    }
+    await expectRefused()
+    await terminal.close()
+    terminal = await open({ storage })
+    await expectRefused()
+    expect(await terminal.pay({ cardToken: 'b', amount: 2 })).to.include({ accepted: true })
+  })
+
   it('knows after a restart what it knew before', async () => {
     const storage = memoryStorage()
     let terminal = await open({ storage })

@@ -109,6 +109,34 @@ describe('an undecided payment of a terminal', () => {
     expect(await pay(terminal)).to.include({ accepted: true, transactionId: before[0]?.transactionId })
   })
 
+  it('is not taken offline once it is older than what may wait, which would be refused when it is uploaded', async () => {
+    const storage = memoryStorage()
+    let now = Date.now()
+    const maxOfflineAgeMs = 3_600_000
+    const openWith = (storedSumLimit: number) =>
+      open({
+        ...{ baseUrl: server.url, storage, clock: { now: () => now } },
+        limits: { storedSumLimit, maxOfflineAgeMs },
+      })
+    const first = await openWith(5)
+    await first.probe()
+    const { transactionId, undecided } = await pay(first)
+    expect(undecided).to.equal(true)
+    await first.close()
+    server.on('/health', () => ({ status: 503, body: {} }))
+    now += maxOfflineAgeMs + 1
+    const second = await openWith(10)
+    const again = await pay(second)
+    expect(again).to.include({ accepted: false, queued: false, undecided: true, transactionId })
+    expect(again.error).to.match(/^LIMIT_EXCEEDED: .* waited/)
+    // Another card waits for nothing.
+    expect(await pay(second, { cardToken: 'tok_2', amount: 1 })).to.include({ accepted: true, queued: true })
+    server.on('/health', () => ({ body: { status: 'healthy' } }))
+    server.on(VALIDATE, valid)
+    await second.probe()
+    expect(await pay(second)).to.include({ accepted: true, synced: true, transactionId })
+  })
+
   it('names its own transaction id to whoever presents the card under another', async () => {
     const terminal = await undecidedOn(memoryStorage(), { transactionId: 'order-1' })
     const other = await pay(terminal, { transactionId: 'order-2' })

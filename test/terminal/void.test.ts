@@ -46,16 +46,19 @@ describe('taking back a payment of a terminal', () => {
     expect(uploaded.map(({ amount }) => amount)).to.deep.equal([1])
   })
 
-  it('leaves its card token and its own id used, also after a restart', async () => {
+  it('leaves its card token and its id used, its own or not, also after a restart', async () => {
     const storage = memoryStorage()
     const first = await open({ baseUrl: server.url, storage })
     await first.pay({ cardToken: 'tok_1', amount: 1, transactionId: 'mine' })
     expect(await first.void('mine')).to.equal(true)
+    const { transactionId: generated } = await first.pay({ cardToken: 'tok_3', amount: 1 })
+    expect(await first.void(generated)).to.equal(true)
     const expectUsed = async (terminal: typeof first) => {
       expect((await terminal.pay({ cardToken: 'tok_1', amount: 1 })).error).to.match(/^DOUBLE_SPEND: /)
-      expect((await terminal.pay({ cardToken: 'tok_2', amount: 1, transactionId: 'mine' })).error).to.match(
-        /^TRANSACTION_CONFLICT: /,
-      )
+      for (const transactionId of ['mine', generated])
+        expect((await terminal.pay({ cardToken: 'tok_2', amount: 1, transactionId })).error).to.match(
+          /^TRANSACTION_CONFLICT: /,
+        )
     }
     await expectUsed(first)
     await first.close()

@@ -176,6 +176,12 @@ describe('terminals with the server', () => {
       status: 'conflict',
       code: 'DOUBLE_SPEND',
     })
+    // The server knows that id, and would refuse another payment under it.
+    await second.cut()
+    const { transactionId } = loser
+    expect((await second.terminal.pay({ cardToken: 'tok_2', amount: 1, transactionId })).error).to.match(
+      /^TRANSACTION_CONFLICT: /,
+    )
   })
 
   it('lose nothing when an answer is lost: the upload recognises the payment', async () => {

@@ -10,6 +10,7 @@ import type { Assurance, RefusalCode } from '../../protocol/sync.ts'
 import type { MerchantKey } from '../accounts/keys.ts'
 import type { AccountsService } from '../accounts/service.ts'
 import type { TerminalsService } from '../terminals/service.ts'
+import { originOf } from './decision.ts'
 import { type Channel, isWellFormed, type Judgement, type Presented, type WellFormed } from './payment.ts'
 
 interface Deps {
@@ -120,7 +121,7 @@ export const createJudge = ({ core, accounts, terminals }: Deps) => {
       now: number,
     ): Promise<Judgement[]> {
       const { credential } = caller
-      const terminalId = credential.kind === 'terminal' ? credential.terminalId : undefined
+      const [, origin] = originOf(caller)
       const callerRevoked = credential.kind === 'terminal' && credential.keyRevoked
       const verdicts = await keyVerdicts(caller, payments, now)
       const policies = new Map<string, Policy>()
@@ -139,7 +140,7 @@ export const createJudge = ({ core, accounts, terminals }: Deps) => {
         const assurance = verdict === 'right' && !keyRevoked ? 'mac' : 'structural'
         const policy =
           policies.get(payment.merchantId) ??
-          (await terminals.policy({ merchantId: payment.merchantId, terminalId }))
+          (await terminals.policy({ merchant: payment.merchantId, origin }))
         policies.set(payment.merchantId, policy)
         const refusal = policyRefusal(payment, policy, channel, now, assurance, keyRevoked)
         judgements.push({ payment, assurance, refusal, keyRevoked })

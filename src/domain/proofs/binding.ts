@@ -4,12 +4,16 @@
  * @module
  */
 import { randomBytes } from 'node:crypto'
+import { fail } from '../../errors.ts'
+import { canonicalJson, hasCanonicalJson } from '../../protocol/canonical-json.ts'
 import { contextElement, h248, type ProofContext, type ProofScope, scopeElement } from '../../rules/encode.ts'
+import type { SentContext } from './proof.ts'
 import type { ProofBinding, StoredContext } from './statement.ts'
 
 const MS_PER_SECOND = 1000
 const SALT_BYTES = 32
 const NONCE_BYTES = 16
+const MAX_CONTEXT_CHARACTERS = 8192
 /** What the scope of a nullifier is made of where no purpose is on record, as with older proofs. */
 const UNNAMED_PURPOSE = 'proof'
 
@@ -63,6 +67,33 @@ export const contextOf = (baseUrl: string, bound: Bound): BoundContext => ({
   nonce: bound.nonce,
   ...(bound.expiresAt !== null && { exp: toSeconds(bound.expiresAt) }),
 })
+
+/** @param sent fits its schema @throws AppError validation_failed for what can't be hashed, and for more than any statement of this service has */
+export const readContext = (sent: object | undefined): SentContext | undefined => {
+  if (sent === undefined) return undefined
+  if (!hasCanonicalJson(sent))
+    fail('validation_failed', {
+      details: [
+        {
+          path: '/context',
+          code: 'not_canonical',
+          message: 'must have a canonical JSON (RFC 8785), which numbers that are not finite have not',
+        },
+      ],
+    })
+  if (canonicalJson(sent).length > MAX_CONTEXT_CHARACTERS)
+    fail('validation_failed', {
+      details: [
+        {
+          path: '/context',
+          code: 'too_large',
+          message: `must have at most ${MAX_CONTEXT_CHARACTERS} characters of canonical JSON`,
+        },
+      ],
+    })
+  // A statement that came as JSON is JSON.
+  return sent as SentContext
+}
 
 /** What the scope of a proof of this is the hash of. @param baseUrl BASE_URL */
 export const scopeOf = (baseUrl: string, bound: Pick<Bound, 'organisation'> & StoredContext): ProofScope => ({

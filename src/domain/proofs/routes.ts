@@ -1,11 +1,10 @@
 /** Routes that make, check, spend and take in proofs. @module */
 import { iso } from '../../clock.ts'
-import { fail } from '../../errors.ts'
 import { Reply, route } from '../../http/route.ts'
-import { canonicalJson, hasCanonicalJson } from '../../protocol/canonical-json.ts'
 import type { UsageService } from '../usage/service.ts'
+import { readContext } from './binding.ts'
 import { generatedV1 } from './made-json.ts'
-import type { CheckedProof, GeneratedProof, SentContext } from './proof.ts'
+import type { CheckedProof, GeneratedProof } from './proof.ts'
 import {
   GeneratedProofJson,
   GenerateRequest,
@@ -37,7 +36,6 @@ const GENERATE_ERRORS = [
 ] as const
 /** An upload may hold a hundred proofs, each about as costly as a request of its own. */
 const SYNC_COST = 10
-const MAX_CONTEXT_CHARACTERS = 8192
 
 const generatedJson = (made: GeneratedProof): GeneratedProofJson => ({
   proofId: made.proofId,
@@ -47,33 +45,6 @@ const generatedJson = (made: GeneratedProof): GeneratedProofJson => ({
   digest: made.digest,
   circuitId: made.circuitId,
 })
-
-/** @param sent fits its schema @throws AppError validation_failed for what can't be hashed, and for more than any statement of this service has */
-const readContext = (sent: object | undefined): SentContext | undefined => {
-  if (sent === undefined) return undefined
-  if (!hasCanonicalJson(sent))
-    fail('validation_failed', {
-      details: [
-        {
-          path: '/context',
-          code: 'not_canonical',
-          message: 'must have a canonical JSON (RFC 8785), which numbers that are not finite have not',
-        },
-      ],
-    })
-  if (canonicalJson(sent).length > MAX_CONTEXT_CHARACTERS)
-    fail('validation_failed', {
-      details: [
-        {
-          path: '/context',
-          code: 'too_large',
-          message: `must have at most ${MAX_CONTEXT_CHARACTERS} characters of canonical JSON`,
-        },
-      ],
-    })
-  // A statement that came as JSON is JSON.
-  return sent as SentContext
-}
 
 const checkedJson = ({
   valid,
@@ -231,12 +202,8 @@ const verifyProofV1 = route({
   errors: ['double_spend', 'read_only', 'proof_service_unavailable'],
   example: { body: { proof_id: '{proofId}', circuit_id: 'yesno', proof: '{zk1}', consume: true } },
   handler: async ({ caller, body }, { proofs }: Services) => {
-    const { proof_id: proofId, circuit_id: circuitId, proof, public_signals: publicSignals, consume } = body
-    const { decision, digest, expect } = body
-    const context = readContext(body.context)
-    await proofs.requireAsMade(caller, body)
-    const ask = { proofId, circuitId, proof, publicSignals, consume, decision, digest, context, expect }
-    return proofs.verify(caller, ask, checkedV1)
+    const presented = await proofs.presented(caller, body)
+    return proofs.verify(caller, { ...presented, consume: body.consume }, checkedV1)
   },
 })
 

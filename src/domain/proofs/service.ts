@@ -12,6 +12,7 @@ import type { Metrics } from '../../metrics.ts'
 import type { SecurityService } from '../security/service.ts'
 import type { StatusesService } from '../status/service.ts'
 import { adopt } from './adoption.ts'
+import { readContext } from './binding.ts'
 import { type CheckingDeps, createChecking, type Examined, type ValidProof } from './checking.ts'
 import { generatedV1 } from './made-json.ts'
 import { createMaking, type MakingDeps } from './making.ts'
@@ -33,6 +34,7 @@ import { signalOf } from './signals.ts'
 import { type Refusal, refusalOf } from './spending/acceptance.ts'
 import { createLateRevocations, type LateRevocations } from './spending/late-revocations.ts'
 import {
+  asRecorded,
   doubleSpend,
   logVerified,
   type Overtaken,
@@ -347,13 +349,18 @@ export const createProofs = (deps: ProofsDeps) => {
     findRecorded: findMade,
 
     /**
-     * Holds what is said of a proof against what its making answered; of an unknown one nothing is known.
-     * @throws AppError read_only
+     * Reads a proof as `/v1` takes it, and holds what is said of it against what its making answered; of an unknown one
+     * nothing is known.
+     * @param sent fits its schema @throws AppError read_only; validation_failed for its context, see `readContext`
      */
-    async requireAsMade(caller: Caller, sent: ProofVerifyRequest): Promise<void> {
-      if (sent.proof_id === undefined || AS_MADE.every((name) => sent[name] === undefined)) return
-      const made = await findMade(caller, sent.proof_id)
+    async presented(caller: Caller, sent: ProofVerifyRequest): Promise<PresentedProof> {
+      const { proof_id: proofId, circuit_id: circuitId, proof, public_signals: publicSignals } = sent
+      const { decision, digest, expect } = sent
+      const context = readContext(sent.context)
+      const isTold = proofId !== undefined && AS_MADE.some((name) => sent[name] !== undefined)
+      const made = isTold ? await findMade(caller, proofId) : undefined
       if (made) requireUnchanged(sent, generatedV1(made), AS_MADE)
+      return { proofId, circuitId, proof, publicSignals, decision, digest, context, expect }
     },
 
     /**
@@ -380,8 +387,8 @@ export const createProofs = (deps: ProofsDeps) => {
     lateRevocations: (): LateRevocations => createLateRevocations(deps),
 
     /**
-     * What spending a proof takes, for a caller that decides it with others. Second uses are the caller's to note, and its
-     * one entry is `spend`.
+     * What spending a proof takes, for a caller that decides it with others. Second uses are the caller's to note. Its one
+     * entry is `spend`; one that somebody else made is recorded before, by the entry `verify`.
      * @param others those of all in the commit, which the caller has look right before it
      * @returns what spends it, or what came of it already
      */
@@ -405,10 +412,12 @@ export const createProofs = (deps: ProofsDeps) => {
         )
       others.watch(examined)
       return (tx) => {
-        const late = overtaken(tx, examined, others)
+        const known = asRecorded(tx, examined)
+        const late = overtaken(tx, known, others)
         if (late?.reason === 'DOUBLE_SPEND') return twice(digest, late.at)
         if (late) return refused({ ...toChecked(examined), verified: false, reasonCodes: [late.reason] })
-        spend(tx, examined)
+        if (known.adoption) logVerified(tx, known)
+        spend(tx, known)
         return spent(digest, tx.at)
       }
     },

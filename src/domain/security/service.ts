@@ -105,16 +105,17 @@ export const createSecurity = ({ ledger, database, limits, clock, sealing, rateL
   }
 
   /**
-   * Raises an alert whose cause wrote nothing. Returns at once; a failure to write is logged.
+   * Raises an alert whose cause wrote nothing. Nobody needs to wait for it: a failure to write is logged.
    * The same alert is written at most once a minute.
+   * @returns resolves once it is written, or could not be
    */
-  const raise = (input: Omit<AlertInput, 'at' | 'count'>): void => {
+  const raise = (input: Omit<AlertInput, 'at' | 'count'>): Promise<void> => {
     const at = clock.now()
     const count = due({ ...input, at })
-    if (count === 0) return
+    if (count === 0) return Promise.resolve()
     const entry: Entry = { type: 'gate', data: { alert: input.type, count } }
     const row = alertRow({ ...input, at, count })
-    const written = ledger
+    const written: Promise<void> = ledger
       .append(systemCaller(input.organisation, 'security'), (tx) => {
         tx.append(entry)
         tx.write(row)
@@ -122,6 +123,7 @@ export const createSecurity = ({ ledger, database, limits, clock, sealing, rateL
       .catch((error: unknown) => logger.error({ err: error, alert: input.type }, 'alert not written'))
       .finally(() => pending.delete(written))
     pending.add(written)
+    return written
   }
 
   const attempts = createAttempts({

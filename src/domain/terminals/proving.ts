@@ -18,7 +18,7 @@ interface Deps {
 }
 
 /** A payment's merchant and who presented it. */
-interface Presenter {
+export interface Presenter {
   readonly merchant: string
   /** The terminal (`ter_…`) or API key (`key_…`). */
   readonly origin: string

@@ -73,7 +73,7 @@ const authenticateTerminal = route({
   summary: "Exchange a terminal's id and secret for a token",
   description:
     'The token is valid for 12 hours and bound to the API key of this request, with which the terminal makes its proofs. ' +
-    'After 10 failures in 15 minutes: 429.',
+    'After 10 failures in 15 minutes for one terminal with one API key, or 100 for one terminal: 429.',
   body: TerminalCredentials,
   response: { 200: TerminalToken },
   queued: false,

@@ -20,7 +20,7 @@ import type { Database } from '../../store/database.ts'
 import type { OpenRecent } from '../../store/recent.ts'
 import type { AccountsService } from '../accounts/service.ts'
 import type { SecurityService } from '../security/service.ts'
-import { createTerminalProving, registration } from './proving.ts'
+import { createTerminalProving, type Presenter, registration } from './proving.ts'
 import {
   MAX_PAGE_TERMINALS,
   type NewTerminal,
@@ -39,8 +39,10 @@ const TOKEN_CACHE_MS = 1000
 const MAX_CACHED_TOKENS = 20_000
 /** How exactly it is known when a terminal that tells nothing was last seen; each time it costs a write. */
 const SEEN_STEP_MS = 60_000
-/** Per terminal, in 15 minutes. */
-const MAX_WRONG_SECRETS = 10
+/** Wrong secrets of one terminal in 15 minutes. Whoever has a key of the merchant may try; one key locks no other out. */
+const MAX_WRONG_BY_KEY = 10
+/** From all keys together. */
+const MAX_WRONG_SECRETS = 100
 /** Rows of expired tokens are removed at most this often, when a terminal signs in. */
 const SWEEP_PAUSE_MS = 3_600_000
 
@@ -68,12 +70,6 @@ const limitsOfNew = (asked: PaymentLimits, merchant: PaymentLimits): PaymentLimi
     ...(merchant.storedSumLimit === undefined && { storedSumLimit }),
     ...asked,
   })
-}
-
-/** Whom a policy is asked for: the merchant's own limits hold where the terminal has none. */
-export interface PolicySubject {
-  readonly merchantId: string
-  readonly terminalId?: string
 }
 
 interface Deps {
@@ -161,9 +157,15 @@ export const createTerminals = (deps: Deps) => {
     load: (id) => store.findTerminal(database.knex, id),
   })
 
-  const policy = async ({ merchantId, terminalId }: PolicySubject): Promise<Policy> => {
+  /** The terminal that presents, with its token or with a key that was made for it; undefined: none does. */
+  const terminalOf = async ({ origin }: Presenter): Promise<string | undefined> =>
+    origin.startsWith('ter_') ? origin : (await accounts.midstate(origin)).terminalId
+
+  /** The merchant's own limits hold where the terminal has none. */
+  const policy = async (presenter: Presenter): Promise<Policy> => {
+    const terminalId = await terminalOf(presenter)
     const limits: PaymentLimits = {
-      ...(await accounts.organisations.merchantLimits(merchantId)),
+      ...(await accounts.organisations.merchantLimits(presenter.merchant)),
       ...(terminalId === undefined ? {} : (await byId.get(terminalId))?.limits),
     }
     return {
@@ -306,19 +308,18 @@ export const createTerminals = (deps: Deps) => {
     /**
      * Exchanges a terminal's id and secret for a token that is bound to the caller's key. An unknown terminal, one
      * of another merchant, a revoked one and a wrong secret can't be told apart, by the answer or by its time.
-     * @throws AppError invalid_credentials; rate_limited after 10 failures in 15 minutes; unavailable
+     * @throws AppError invalid_credentials; rate_limited after 10 failures in 15 minutes with the caller's key, or
+     *   100 with any; unavailable
      */
     async authenticate(caller: Caller, credentials: TerminalCredentials): Promise<TerminalToken> {
       const { organisation, credential } = caller
       if (credential.kind !== 'key') throw new AppError('insufficient_scope')
       const { terminalId, terminalSecret, ...told } = credentials
+      const bucket = `terminal:${organisation}:${terminalId}`
+      const owner = { organisation, subject: terminalId }
       const budgets = [
-        {
-          bucket: `terminal:${organisation}:${terminalId}`,
-          limit: MAX_WRONG_SECRETS,
-          organisation,
-          subject: terminalId,
-        },
+        { bucket: `${bucket}/${credential.keyId}`, limit: MAX_WRONG_BY_KEY, ...owner },
+        { bucket, limit: MAX_WRONG_SECRETS, ...owner },
       ]
       const terminal = await security.guardAttempts(budgets, async () => {
         const row = await store.findTerminal(database.knex, terminalId)
@@ -332,7 +333,7 @@ export const createTerminals = (deps: Deps) => {
       if (terminal === undefined) throw new AppError('invalid_credentials')
       if (terminal.proving_commitment === null)
         await store.setCommitment(database, terminalId, registration(terminalSecret))
-      const config = await policy({ merchantId: terminal.merchant, terminalId })
+      const config = await policy({ merchant: terminal.merchant, origin: terminalId })
       const at = clock.now()
       await store.updateReport(database, terminalId, reportOf(told, at))
       await sweep(at)

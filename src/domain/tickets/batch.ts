@@ -37,7 +37,7 @@ export interface BatchDeps {
   readonly signers: Pick<Signers, 'publicKey'>
   readonly sealing: Sealing
   readonly clock: Clock
-  readonly proofs: Pick<ProofsService, 'spending' | 'lateRevocations' | 'doubleSpend' | 'requireAsMade'>
+  readonly proofs: Pick<ProofsService, 'presented' | 'spending' | 'lateRevocations' | 'doubleSpend'>
   readonly metrics: Pick<Metrics, 'doubleSpends'>
   readonly security: Pick<SecurityService, 'raise'>
   /** Checks a proof as the body of POST /v1/proofs/verify is checked, and brings it into that form. */
@@ -153,9 +153,9 @@ export const createBatch = (deps: BatchDeps) => {
     if (row.expires_at <= now) return settle('expired', digest, names)
     if (differing.length > 0) return settle('invalid', digest, { ...names, reason_codes: [...differing] })
     const accepted = { ...names, ...(kept.claims && { claims: kept.claims }) }
-    if (!row.single_use) return settle('spent', digest, accepted)
     return (tx) => {
       if (tx.holder(CLAIM_KINDS.ticketRevoked, digest)) return revoked
+      if (!row.single_use) return settle('spent', digest, accepted)
       const first = tx.holder(SPENT, digest)
       if (first) return { ...twice(digest, first.at, null), ...names }
       tx.claim(SPENT, digest)
@@ -189,19 +189,9 @@ export const createBatch = (deps: BatchDeps) => {
     if (misfit) return settleMisfit(misfit.details[0])
     // The check has just said that it is one.
     const sent = item as ProofVerifyRequest
-    const { proof_id, circuit_id, proof, public_signals, consume, decision, digest, expect } = sent
-    if (consume === false) return settleMisfit(KEPT)
-    const presented = {
-      proofId: proof_id,
-      circuitId: circuit_id,
-      proof,
-      publicSignals: public_signals,
-      decision,
-      digest,
-      expect,
-    }
+    if (sent.consume === false) return settleMisfit(KEPT)
     try {
-      await proofs.requireAsMade(caller, sent)
+      const presented = await proofs.presented(caller, sent)
       const answers = {
         spent: (digest: string, at: number) => spentOutcome(digest, at, YES),
         twice: (digest: string, at: number) => twice(digest, at, YES),

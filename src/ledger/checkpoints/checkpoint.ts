@@ -39,7 +39,8 @@ export interface Checkpoint extends Head {
 export interface Checkpoints {
   /**
    * A checkpoint of the tree as it is now, or was no earlier than this call.
-   * @throws AppError log_inconsistent when the tree is not a continuation of what was signed before
+   * @throws AppError log_inconsistent when the tree is not a continuation of what was signed before; unavailable when that can't be
+   *   told, or not be written down, for now
    */
   latest(): Promise<Checkpoint>
   /** Verifier keys (C2SP signed-note) of the keys that sign now: Ed25519, ML-DSA-44. */
@@ -134,7 +135,12 @@ export const createCheckpoints = (deps: Deps): Checkpoints => {
     const [row, isAtHome, mark] = await Promise.all([
       rows().where({ log: number }).first(),
       deps.isAtHome?.() ?? true,
-      highWater.read().catch((error: unknown) => inconsistent(`the high-water mark: ${String(error)}`)),
+      highWater.read().catch((error: unknown) => {
+        // A file that can't be read now says nothing of the log. errno(3)
+        if (error instanceof Error && 'errno' in error)
+          return fail('unavailable', { retryAfter: RETRY_AFTER_SECONDS, cause: error })
+        return inconsistent(`the high-water mark: ${String(error)}`)
+      }),
     ])
     if (!isAtHome)
       inconsistent('the database was restored from a copy, or a new log began, while the server ran')

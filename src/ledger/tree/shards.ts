@@ -160,29 +160,28 @@ export const createPoseidonLog = ({
     return rows.map(({ leaf }) => leaf)
   }
 
-  /** Hashes little by little, so that requests are answered meanwhile. */
-  const grow = async (shard: Shard, leaves: readonly Uint8Array[]): Promise<void> => {
-    for (let start = 0; start < leaves.length; start += CHUNK_LEAVES) {
-      const chunk = leaves.slice(start, start + CHUNK_LEAVES)
+  /**
+   * Hashes little by little, so that requests are answered meanwhile. Several may grow one shard at once: a leaf is the same to
+   * all of them, so each goes on from where the shard is.
+   * @param leaves those of the shard from its place `from` on
+   */
+  const grow = async (shard: Shard, leaves: readonly Uint8Array[], from = 0): Promise<void> => {
+    while (shard.size < from + leaves.length) {
+      const next = shard.size - from
+      const chunk = leaves.slice(next, next + CHUNK_LEAVES)
       timed(() => shard.append(chunk))
       await turn()
     }
   }
 
-  /** A shard with the leaves that are stored now. */
+  /** A shard with the leaves that are stored now, or some more. */
   const load = async (number: number): Promise<Shard> => {
-    const known = kept.get(number)
-    const shard = known ?? emptyShard()
-    const before = shard.size
-    const leaves = await readLeaves(number, before, SHARD_LEAVES)
-    // Somebody else may have grown it while this one waited.
-    if (shard.size !== before) return load(number)
-    // What others may see is grown in one go; few leaves have come since they saw it last.
-    if (known) shard.append(leaves)
-    else await grow(shard, leaves)
+    const shard = kept.get(number) ?? emptyShard()
     kept.delete(number)
     if (kept.size >= MAX_KEPT_SHARDS) kept.delete(kept.keys().next().value ?? 0)
     kept.set(number, shard)
+    const from = shard.size
+    await grow(shard, await readLeaves(number, from, SHARD_LEAVES), from)
     return shard
   }
 
@@ -206,12 +205,17 @@ export const createPoseidonLog = ({
     return { log: ofLog, shard, size, root: elementOf(row.root), entryIndex: row.entry_index }
   }
 
-  const nextPosition = async (): Promise<number> => {
-    const row = await knex<PoseidonLeafRow>('poseidon_leaves')
+  /**
+   * The position of the first leaf among entries from an index on. What another server has made of them meanwhile doesn't count:
+   * this one may have lost its lease, and the root of a shard is logged before its cursor tells.
+   */
+  const positionFrom = async (index: number): Promise<number> => {
+    const before = await knex<PoseidonLeafRow>('poseidon_leaves')
       .where({ log: ofLog })
-      .max('position as last')
-      .first<{ last: number | null }>()
-    return (row?.last ?? -1) + 1
+      .where('idx', '<', index)
+      .orderBy('idx', 'desc')
+      .first('position')
+    return (before?.position ?? -1) + 1
   }
 
   /** The root of a shard whose last leaves are about to be stored. */
@@ -250,7 +254,8 @@ export const createPoseidonLog = ({
 
   const consume = async (entries: readonly LoggedEntry[]): Promise<readonly Row[]> => {
     const logged = entries.filter(isLeaf)
-    const first = await nextPosition()
+    if (logged[0] === undefined) return []
+    const first = await positionFrom(logged[0].index)
     const leaves = await hashLeaves(logged)
     // At most one shard becomes full in a batch, which is smaller.
     const full = Math.floor((first + leaves.length) / SHARD_LEAVES)

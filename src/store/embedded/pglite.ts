@@ -208,6 +208,9 @@ export const openPglite = async (
     query: createQuery(knex),
     kind: 'pglite',
     onMessage,
+    async setReadOnly(isReadOnly) {
+      await knex.raw(`SET default_transaction_read_only = ${isReadOnly ? 'on' : 'off'}`)
+    },
     ...(!inMemory && { clusterDirectory: join(dataDir, 'database') }),
     place: () => (inMemory ? Promise.resolve(MEMORY) : readPlace(placeFile)),
     makePlace: () => (inMemory ? Promise.resolve(MEMORY) : makePlace(placeFile)),

@@ -115,7 +115,8 @@ const readOrCreate = async (db: IDBPDatabase<Schema>, name: string): Promise<Rea
     throw new TerminalError(
       error.code,
       `${error.message} Database: ${name}. Nothing was changed. ` +
-        `To keep every record that can still be read, call recoverIndexedDb('${name}').`,
+        `To keep every record that can still be read, call recoverIndexedDb('${name}') ` +
+        '(and hand it the transaction ids of payments that were taken back).',
     )
   }
 }

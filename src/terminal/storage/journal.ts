@@ -8,8 +8,10 @@ import { access, type FileHandle, link, mkdir, open, readFile, rename, rm } from
 import { dirname, join, resolve } from 'node:path'
 import { DirectoryLocked, lockDirectory } from '../../store/directory-lock.ts'
 import { TerminalError } from '../errors.ts'
+import type { QueuedPayment } from '../types.ts'
 import { createDurableLog, framesOf, type Medium } from './durable-log.ts'
 import { type ReadJournal, readJournal, type Salvage, salvageJournal } from './frame.ts'
+import { restore, voidRecord } from './records.ts'
 import type { Storage } from './storage.ts'
 
 const JOURNAL = 'journal'
@@ -148,7 +150,8 @@ const readOrCreate = async (directory: string): Promise<ReadJournal> => {
     throw new TerminalError(
       error.code,
       `${error.message} File: ${file}. Nothing was changed. ` +
-        `To keep every record that can still be read: npx assay terminal recover --state ${directory}`,
+        `To keep every record that can still be read: npx assay terminal recover --state ${directory} ` +
+        '(with --void and the transaction ids of payments that were taken back)',
     )
   }
 }
@@ -183,16 +186,23 @@ export const journalStorage = (directory: string): Storage => ({
 /** What {@link recoverJournal} found. */
 export interface Recovery extends Omit<Salvage, 'contents'> {
   readonly records: number
+  /** What waits for upload now. */
+  readonly pending: readonly QueuedPayment[]
   /** The damaged journal, kept as it was. */
   readonly damagedFile: string
 }
 
 /**
  * Replaces a damaged journal by what can still be read of it. The damaged file stays beside it.
+ * @param takenBack transaction ids of payments that the application knows as void: what the journal has of them is not uploaded,
+ *   though it can't be read any more that they were taken back
  * @returns undefined when the journal is whole and was left alone
  * @throws TerminalError storage_locked
  */
-export const recoverJournal = async (directory: string): Promise<Recovery | undefined> => {
+export const recoverJournal = async (
+  directory: string,
+  takenBack: readonly string[] = [],
+): Promise<Recovery | undefined> => {
   const folder = resolve(directory)
   const file = join(folder, JOURNAL)
   const unlock = takeLock(folder)
@@ -205,13 +215,15 @@ export const recoverJournal = async (directory: string): Promise<Recovery | unde
       if (!(error instanceof TerminalError)) throw error
     }
     const { contents, ...found } = salvageJournal(bytes)
+    const records = [...contents.records, ...takenBack.map(voidRecord)]
+    const pending = [...restore(records, () => undefined).queue.values()]
     let number = 1
     while (await exists(join(folder, `${JOURNAL_DAMAGED}-${number}`))) number++
     const damagedFile = join(folder, `${JOURNAL_DAMAGED}-${number}`)
     await link(file, damagedFile)
-    await writeNewJournal(folder, framesOf(contents))
+    await writeNewJournal(folder, framesOf({ ...contents, records }))
     await installNewJournal(folder)
-    return { ...found, records: contents.records.length, damagedFile }
+    return { ...found, records: contents.records.length, pending, damagedFile }
   } finally {
     unlock()
   }

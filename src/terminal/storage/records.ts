@@ -55,7 +55,7 @@ export interface Restored {
   readonly rejected: RejectedPayment[]
   /** Payments whose nullifier is used up and may be missing from the snapshot. */
   readonly spent: QueuedPayment[]
-  /** Own transaction ids that are used up. */
+  /** Transaction ids that no other payment may be given. */
   readonly usedIds: string[]
   readonly lastNonce: number
   /** The server's; absent while it hasn't said any. */
@@ -101,7 +101,7 @@ export const restore = (
     } else if (record.kind === 'void') {
       const payment = take(record.transactionId)
       if (payment && record.spent) spent.push(payment)
-      if (payment?.ownId && record.known) usedIds.push(record.transactionId)
+      if (payment && record.known && (record.spent || payment.ownId)) usedIds.push(record.transactionId)
     } else if (record.kind === 'rejected') {
       take(record.transactionId)
       const { kind, ...payment } = record

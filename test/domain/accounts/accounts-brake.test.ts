@@ -6,8 +6,7 @@ import { loadConfig } from '../../../src/config/config.ts'
 import { startServer } from '../../../src/server/server.ts'
 import { sharedApp, startTestApp, type TestApp } from '../../support/app.ts'
 import { clientOf } from '../../support/client.ts'
-import { newAccount, signUp } from '../../support/domain/accounts.ts'
-import { sealingOf } from '../../support/sealing.ts'
+import { newAccount, signUp, spendBudget } from '../../support/domain/accounts.ts'
 import { createScratchDatabase } from '../../support/servers/scratch-database.ts'
 
 interface Failure {
@@ -22,14 +21,6 @@ const timesHashed = async (run: () => Promise<unknown>): Promise<number> => {
   await run()
   hook.disable()
   return count
-}
-
-/** Writes that some attempts were made in the window that has just begun. */
-const spendBudget = async (app: TestApp, bucket: string, attempts: number) => {
-  const key = (await sealingOf(app)).mac('credential-attempts', Buffer.from(bucket))
-  await app.services.database
-    .knex('credential_attempts')
-    .insert({ bucket: key, attempts, ends_at: Date.now() + 15 * 60_000 })
 }
 
 describe('the brake on guessing passwords', () => {

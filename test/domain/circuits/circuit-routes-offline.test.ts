@@ -22,6 +22,7 @@ import {
   holds,
 } from '../../support/circuits/circuit-questions.ts'
 import { artifacts } from '../../support/circuits/circuits.ts'
+import { ok } from '../../support/client.ts'
 import { type TestPayment, type Till, terminalTill } from '../../support/domain/tills.ts'
 import { randomElement } from '../../support/elements.ts'
 
@@ -134,6 +135,14 @@ describe('POST /api/circuits/offline-validation', function () {
       await till.validate(made)
       const { status, body } = await ask(owner.apiKey, presented(made))
       expect([status, body.error]).to.deep.equal([422, 'not_provable'])
+    })
+
+    it('has the floor limit of the terminal where its API key presented the payment', async () => {
+      const made = till.payment({ at: Date.now() - 500 })
+      const path = '/api/merchant/transactions/sync'
+      await ok(app, 'POST', path, { bearer: till.key, body: { transactions: [made] } })
+      const { body } = await ask(owner.apiKey, presented(made))
+      expect(offlineValidation.read(body.publicInputs ?? []).limit).to.equal(4999n)
     })
 
     it('has no floor limit where the payment was asked for beforehand', async () => {

@@ -1,6 +1,6 @@
 /** What `payments/validate` and `transactions/sync` answer, case by case, through the real app and database. */
 import { expect } from 'chai'
-import { REFUSALS, type RefusalCode } from '../../../src/protocol/sync.ts'
+import { REFUSALS, type RefusalCode, type SyncAnswer } from '../../../src/protocol/sync.ts'
 import { sharedApp, startTestApp, type TestApp } from '../../support/app.ts'
 import { keyTill, type TestPayment, type Till, terminalTill } from '../../support/domain/tills.ts'
 
@@ -307,6 +307,25 @@ describe('payments', () => {
       'ASSURANCE_TOO_LOW',
     )
     expect((await strict.validate(strict.payment())).body).to.include({ valid: true, assurance: 'mac' })
+  })
+
+  it('holds the limits of a terminal for what comes with its API key as well', async () => {
+    const limits = { floorLimit: 10, minAssurance: 'mac', maxOfflineAgeMs: MINUTE_MS }
+    const till = await terminalTill(app, await app.organisation(), limits)
+    const transactions = [
+      till.payment(),
+      till.payment({ form: 'compact', amountMinor: 500 }),
+      till.payment({ at: Date.now() - 2 * MINUTE_MS, amountMinor: 500 }),
+      till.payment({ amountMinor: 500 }),
+    ]
+    const path = '/api/merchant/transactions/sync'
+    const { body } = await app.request<SyncAnswer>('POST', path, { bearer: till.key, body: { transactions } })
+    expect(body.errors.map(({ code }) => code)).to.deep.equal([
+      'LIMIT_EXCEEDED',
+      'ASSURANCE_TOO_LOW',
+      'TOO_OLD',
+    ])
+    expect(body.synced).to.equal(1)
   })
 
   it('refuses what is older than the terminal may be offline', async () => {

@@ -1,4 +1,4 @@
-/** What is revoked after a proof was looked at, and before it is committed, is seen: whoever revoked it. */
+/** What is revoked, or recorded, after a proof was looked at, and before it is committed, is seen: by whomever. */
 import { randomUUID } from 'node:crypto'
 import { expect } from 'chai'
 import type { ValidProof } from '../../../src/domain/proofs/checking.ts'
@@ -24,7 +24,7 @@ import {
 import { ticketRoutesOf } from '../../support/domain/tickets.ts'
 import { tokenRoutesOf } from '../../support/domain/tokens.ts'
 
-describe('what is revoked between the look at a proof and its commit', function () {
+describe('what changes between the look at a proof and its commit', function () {
   this.timeout(120_000)
   let app: TestApp
   let issuer: TestOrganisation
@@ -46,14 +46,14 @@ describe('what is revoked between the look at a proof and its commit', function 
   })
 
   /** Runs after a status was looked up, the next time or after so many, and before anybody hears that it isn't set. */
-  const afterTheLook = (revoke: () => Promise<{ status: number }>, looks = 1): void => {
+  const afterTheLook = (change: () => Promise<{ status: number }>, looks = 1): void => {
     let left = looks
     Object.assign(app.services.statuses, {
       isSet: async (status: number) => {
         const found = await isSet(status)
         if (--left > 0) return found
         Object.assign(app.services.statuses, { isSet })
-        expect((await revoke()).status).to.equal(200)
+        expect((await change()).status).to.equal(200)
         return found
       },
     })
@@ -82,6 +82,42 @@ describe('what is revoked between the look at a proof and its commit', function 
       ['spent', undefined],
     ])
     expect(await typesOf(made.proof_id)).to.deep.equal(['verify'])
+  })
+
+  it('keeps a ticket for many uses from being accepted beside a proof', async () => {
+    const { apiKey: key } = await app.organisation()
+    const gate = ticketRoutesOf(app, key)
+    const { ticket_id, qr_payload } = await gate.issued({ single_use: false })
+    const { tokenId } = await tokenRoutesOf(app, key).issued()
+    const made = await generated(app, key, { circuit_id: 'token_validation', inputs: { tokenId } })
+    const path = `/console/api/tickets/${ticket_id}/revoke`
+    afterTheLook(() => app.request('POST', path, { key, body: {} }))
+    const { body } = await gate.handIn([qr_payload, asPresented(made)])
+    expect(body.results.map(({ status, reason_codes }) => [status, reason_codes])).to.deep.equal([
+      ['invalid', ['TICKET_REVOKED']],
+      ['spent', undefined],
+    ])
+  })
+
+  it('leaves a proof that is handed in its one record, where another request made that', async () => {
+    const { context: asked } = await challengeRoutesOf(app, asker.apiKey).asked()
+    const context = { ...asked, nonce: randomUUID() }
+    const expected = {
+      audience: context.aud,
+      purpose: AGE_QUESTION.purpose,
+      nonce: context.nonce,
+      issuers: [issuer.organisationId],
+    }
+    const made = { ...(await proveKyc(keeper, context, Date.now())), expect: expected }
+    let proofId = ''
+    afterTheLook(async () => {
+      const answer = await postVerifyProof(app, asker.apiKey, made)
+      proofId = String(answer.body.proof_id)
+      return answer
+    })
+    const { body } = await ticketRoutesOf(app, asker.apiKey).handIn([made])
+    expect(body.results[0]).to.include({ status: 'spent' })
+    expect(await typesOf(proofId)).to.deep.equal(['verify', 'spend'])
   })
 
   for (const consume of [false, true])

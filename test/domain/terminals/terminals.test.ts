@@ -2,6 +2,7 @@
 import { expect } from 'chai'
 import type { Terminal, TerminalCreated, TerminalToken } from '../../../src/domain/terminals/schemas.ts'
 import { sharedApp, startTestApp, type TestApp, type TestOrganisation } from '../../support/app.ts'
+import { spendBudget } from '../../support/domain/accounts.ts'
 
 interface Failure {
   error: string
@@ -299,6 +300,20 @@ describe('terminals', () => {
     expect(alerts.map(({ type, subject }) => ({ type, subject }))).to.deep.equal([
       { type: 'auth_bruteforce', subject: terminalId },
     ])
+  })
+
+  it('are locked out by no other key’s failures, unless there are 100 with all of them', async () => {
+    const [victim, stolen] = [await terminal(), await terminal()]
+    const signIn = async (key: string, secret = victim.terminalSecret) =>
+      (await authenticate(app, key, victim.terminalId, secret)).status
+    for (let i = 0; i < 10; i++) expect(await signIn(stolen.apiKey, 'wrong')).to.equal(401)
+    expect(await signIn(stolen.apiKey)).to.equal(429)
+    expect(await signIn(victim.apiKey)).to.equal(200)
+    const known = await terminal()
+    await spendBudget(app, `terminal:${owner.organisationId}:${known.terminalId}`, 99)
+    const guess = (key: string, secret: string) => authenticate(app, key, known.terminalId, secret)
+    expect((await guess(stolen.apiKey, 'wrong')).status).to.equal(401)
+    expect((await guess(known.apiKey, known.terminalSecret)).status).to.equal(429)
   })
 
   it('end with their tokens and their key when they are revoked', async () => {

@@ -2,7 +2,8 @@
 import { expect } from 'chai'
 import type { ProofGenerated } from '../../../src/domain/proofs/schemas.ts'
 import { sharedApp, startTestApp, type TestApp } from '../../support/app.ts'
-import { ADULT_INPUTS, asPresented, asText, generated } from '../../support/domain/proof-api.ts'
+import { AGE_QUESTION, challengeRoutesOf, keeperOf, proveKyc } from '../../support/domain/presentations.ts'
+import { ADULT_INPUTS, asPresented, asText, entriesOf, generated } from '../../support/domain/proof-api.ts'
 import { ticketRoutesOf } from '../../support/domain/tickets.ts'
 import { tokenRoutesOf } from '../../support/domain/tokens.ts'
 import { eventually } from '../../support/eventually.ts'
@@ -57,6 +58,44 @@ describe('proofs in batches', function () {
     expect(body.results.map(({ status }) => status)).to.deep.equal(['invalid', 'invalid', 'spent'])
     expect(body.results[0]?.reason_codes).to.include('CREDENTIAL_REVOKED')
     expect(body.results[1]).to.deep.include({ digest: null, reason_codes: ['PROOF_INVALID'] })
+  })
+
+  it('are spent only where they are of the context that they come with', async () => {
+    const app = await sharedApp()
+    const { apiKey } = await app.organisation()
+    const { circuit_id, proof, public_signals, context, digest } = await generated(app, apiKey)
+    const gate = ticketRoutesOf(app, apiKey)
+    const handIn = async (of: object) => {
+      const { body } = await gate.handIn([{ circuit_id, proof, public_signals, context: of }])
+      return body.results[0]
+    }
+    expect(await handIn({ ...context, nonce: 'other' })).to.deep.include({
+      digest,
+      status: 'invalid',
+      consumed: false,
+      reason_codes: ['CONTEXT_MISMATCH'],
+    })
+    const statement = { ...context.statement, more: 'x'.repeat(9000) }
+    expect((await handIn({ ...context, statement }))?.message).to.match(/^\/context must have at most 8192/)
+    expect(await handIn(context)).to.deep.include({ digest, status: 'spent', consumed: true })
+  })
+
+  it('that were made elsewhere count by their context, once, and are on record then', async () => {
+    const app = await sharedApp()
+    const [issuer, asker] = [await app.organisation(), await app.organisation()]
+    const challenges = challengeRoutesOf(app, asker.apiKey)
+    const question = { ...AGE_QUESTION, issuers: [issuer.organisationId] }
+    const { context, challenge_id, proof_id } = await challenges.asked(question)
+    const made = await proveKyc(await keeperOf(app, issuer), context, Date.now())
+    const gate = ticketRoutesOf(app, asker.apiKey)
+    const { body } = await gate.handIn([{ ...made, context: undefined }, made, made])
+    expect(body.results.map(({ status }) => status)).to.deep.equal(['unknown', 'spent', 'DOUBLE_SPEND'])
+    expect(body.results[1]).to.include({ decision: 1, consumed: true })
+    expect((await entriesOf(app, proof_id)).map(({ type }) => type)).to.deep.equal(['verify', 'spend'])
+    expect((await challenges.find(challenge_id)).body).to.include({ state: 'verified', proof_id })
+    const { circuit_id, proof, public_signals } = made
+    const again = await gate.handIn([{ proof_id, circuit_id, proof, public_signals }])
+    expect([again.status, again.body.error]).to.deep.equal([409, 'double_spend'])
   })
 
   it('get the first answer under its Idempotency-Key, also when they were checked after that was committed', async () => {

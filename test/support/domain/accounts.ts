@@ -2,6 +2,7 @@
 import { randomBytes } from 'node:crypto'
 import type { TestApp } from '../app.ts'
 import { type Client, ok } from '../client.ts'
+import { sealingOf } from '../sealing.ts'
 
 export const newAccount = () => ({
   email: `${randomBytes(6).toString('hex')}@Shop.example`,
@@ -46,4 +47,16 @@ export const eventsOf = async (
 ): Promise<Record<string, unknown>[]> => {
   const rows = await services.database.knex('ledger_entries').where({ organisation }).orderBy('idx')
   return rows.map(({ entry }: { entry: string }) => JSON.parse(entry).data)
+}
+
+/** Writes that some attempts were made in the window that has just begun. */
+export const spendBudget = async (
+  app: Pick<TestApp, 'services' | 'config'>,
+  bucket: string,
+  attempts: number,
+): Promise<void> => {
+  const key = (await sealingOf(app)).mac('credential-attempts', Buffer.from(bucket))
+  await app.services.database
+    .knex('credential_attempts')
+    .insert({ bucket: key, attempts, ends_at: Date.now() + 15 * 60_000 })
 }

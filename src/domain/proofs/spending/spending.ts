@@ -70,6 +70,13 @@ const findAnswered = (tx: Tx, { adoption }: ValidProof): Overtaken | undefined =
   return held && { reason: 'CHALLENGE_ANSWERED', at: held.at }
 }
 
+/** A proof that was recorded since it was looked at is that record: one of many is not looked at again for that. */
+export const asRecorded = (tx: Tx, checked: VerifiedProof): VerifiedProof => {
+  const first = checked.adoption && tx.holder(...recordClaim(checked.circuitId, checked.digest))
+  // The holder is what is claimed with it below.
+  return first ? { ...checked, adoption: undefined, proofId: String(first.holder) } : checked
+}
+
 /**
  * Whether a proof, or what it stands for, was spent or revoked since it was looked at, or its challenge answered.
  * @param others what other organisations revoked

@@ -159,8 +159,7 @@ const prepared = (caller: Caller, held: HeldPayment, proven: Proven, salt?: bigi
 export const offlineValidationStatement = ({ payments, terminals }: Deps): Statement => {
   /** The bounds within which the service accepts the payment: a floor limit holds for what was not asked beforehand. */
   const bounds = async ({ merchant, origin, channel, currency, receivedAt }: HeldPayment) => {
-    const terminalId = origin.startsWith('ter_') ? origin : undefined
-    const { floorLimit, maxOfflineAgeMs } = await terminals.policy({ merchantId: merchant, terminalId })
+    const { floorLimit, maxOfflineAgeMs } = await terminals.policy({ merchant, origin })
     const isLimited = channel === 'sync' && floorLimit !== undefined
     return {
       limit: BigInt(isLimited ? inMinorUnits(floorLimit, currency) : GREATEST_AMOUNT),
