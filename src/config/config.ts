@@ -137,11 +137,16 @@ const oidcOf = (
   }: Variables,
   faults: ConfigFault[],
 ) => {
-  if (issuer === undefined) return undefined
-  const needed = { OIDC_CLIENT_ID: clientId, OIDC_CLIENT_SECRET: clientSecret }
-  for (const [variable, value] of Object.entries(needed))
-    if (value === undefined) faults.push({ variable, rule: 'must be set when OIDC_ISSUER is set' })
-  return { issuer, clientId: clientId ?? '', clientSecret: clientSecret ?? '', name }
+  const needed = Object.entries({
+    OIDC_ISSUER: issuer,
+    OIDC_CLIENT_ID: clientId,
+    OIDC_CLIENT_SECRET: clientSecret,
+  })
+  const [given] = needed.find(([, value]) => value !== undefined) ?? []
+  if (given === undefined) return undefined
+  for (const [variable, value] of needed)
+    if (value === undefined) faults.push({ variable, rule: `must be set when ${given} is set` })
+  return { issuer: issuer ?? '', clientId: clientId ?? '', clientSecret: clientSecret ?? '', name }
 }
 
 /** {@link VARIABLES} says what each means; here is only what is made of it. */
@@ -225,6 +230,11 @@ export const loadConfig = (
     faults.push({
       variable: 'WITNESS_MAX_AGE_SECONDS',
       rule: 'must be at least twice WITNESS_INTERVAL_SECONDS',
+    })
+  if (values.BASE_URL === undefined && isIP(values.HOST) === 6 && values.HOST.includes('%'))
+    faults.push({
+      variable: 'BASE_URL',
+      rule: 'must be set when HOST has a zone, such as fe80::1%eth0: no URL can have one',
     })
   const isKeyNeeded = values.DATABASE_URL !== undefined && values.MASTER_KEY === undefined
   if (isKeyNeeded) faults.push(KEY_NEEDED)

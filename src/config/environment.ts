@@ -75,6 +75,10 @@ const isCollectorUrl = (text: string): boolean => {
 
 const LOOPBACK: readonly string[] = ['127.0.0.1', '[::1]', 'localhost']
 
+/** Names such as `10.0.0.256` look like an address, and no URL can have them. */
+const isHost = (text: string): boolean =>
+  isIP(text) === 6 || (/^[a-z0-9]([a-z0-9.-]{0,251}[a-z0-9])?$/i.test(text) && URL.canParse(`http://${text}`))
+
 /** RFC 9116 §2.5.3; they become lines of a text. */
 const isContact = (text: string): boolean =>
   /^[!-~]{1,500}$/.test(text) && ['mailto:', 'https:', 'tel:'].includes(schemeOf(text))
@@ -103,10 +107,7 @@ const ajv = new Ajv2020({
   .addFormat('cidr', isCidr)
   .addFormat('contact', isContact)
   .addFormat('dns-server', (text: string) => readDnsServer(text) !== undefined)
-  .addFormat(
-    'host',
-    (text: string) => isIP(text) !== 0 || /^[a-z0-9]([a-z0-9.-]{0,251}[a-z0-9])?$/i.test(text),
-  )
+  .addFormat('host', isHost)
   .addFormat('collector-url', isCollectorUrl)
   .addFormat('https-url', isHttpsUrl)
   .addFormat('issuer', isIssuer)

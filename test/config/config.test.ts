@@ -90,6 +90,15 @@ describe('configuration', () => {
     })
   })
 
+  it('takes a HOST with a zone, which no URL can have, only beside a BASE_URL', () => {
+    const env = { ...memory, HOST: 'fe80::1%eth0' }
+    expect(() => loadConfig(env)).to.throw(ConfigError, /^BASE_URL must be set when HOST has a zone/)
+    expect(loadConfig({ ...env, BASE_URL: 'https://assay.example' })).to.include({
+      host: env.HOST,
+      customDomainCname: 'assay.example',
+    })
+  })
+
   it('takes an identity provider whole, over TLS or on this machine', () => {
     const faultsOf = (env: Record<string, string>): string => {
       try {
@@ -103,6 +112,11 @@ describe('configuration', () => {
       .to.include('OIDC_CLIENT_ID')
       .and.to.include('OIDC_CLIENT_SECRET')
     const client = { OIDC_CLIENT_ID: 'assay', OIDC_CLIENT_SECRET: 'client-secret' }
+    expect(faultsOf(client)).to.include('OIDC_ISSUER must be set when OIDC_CLIENT_ID is set')
+    expect(faultsOf({ OIDC_CLIENT_SECRET: 'client-secret' }))
+      .to.include('OIDC_ISSUER must be set')
+      .and.to.include('OIDC_CLIENT_ID must be set')
+      .and.to.not.include('client-secret')
     expect(faultsOf({ OIDC_ISSUER: 'http://127.0.0.1:4000', ...client })).to.equal('')
     for (const OIDC_ISSUER of [
       'http://login.example',
@@ -265,6 +279,8 @@ describe('configuration', () => {
     ['PORT', '80a', 'whole number'],
     ['PORT', '-1', 'whole number'],
     ['HOST', 'two words', 'IP address or a host name'],
+    ['HOST', '10.0.0.256', 'IP address or a host name'],
+    ['HOST', '10.0.0.1.2', 'IP address or a host name'],
     ['BASE_URL', 'assay.example', 'http://'],
     ['BASE_URL', 'https://assay.example/path', 'origin'],
     ['BASE_URL', 'ftp://assay.example', 'http://'],

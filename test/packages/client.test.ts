@@ -1,9 +1,12 @@
 /** What the typed client does beside asking: again where it is safe, page by page, for a stream that ended, and what it says of errors. */
-import { createServer, type RequestListener, type Server } from 'node:http'
+import { createServer, type IncomingHttpHeaders, type RequestListener, type Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { expect } from 'chai'
+import { readStream } from '../../src/bin/packages/contents/client/stream.ts'
+import { answerLater } from '../../src/http/event-stream.ts'
 import { signWebhook } from '../../src/protocol/webhook/webhook.ts'
 import { sharedApp } from '../support/app.ts'
+import { eventually } from '../support/eventually.ts'
 import { rejection } from '../support/rejection.ts'
 import { filesBelow, read } from '../support/sources.ts'
 import { type AssayError, type ClientModule, loadClient } from '../support/typed-client.ts'
@@ -69,8 +72,8 @@ describe('the typed client', () => {
       heard = []
     })
     after(() => server.close())
-    const assay = () =>
-      client.createClient({ baseUrl: `http://127.0.0.1:${(server.address() as AddressInfo).port}` })
+    const baseUrl = () => `http://127.0.0.1:${(server.address() as AddressInfo).port}`
+    const assay = () => client.createClient({ baseUrl: baseUrl() })
     const json =
       (status: number, body: object, headers = {}): RequestListener =>
       (_, response) =>
@@ -89,6 +92,35 @@ describe('the typed client', () => {
       expect(new Set(heard.map(({ key }) => key)).size).to.equal(1)
       await assay().verify?.({ data: {} })
       expect(heard[3]?.key).not.to.equal(heard[0]?.key)
+    })
+
+    it('with the headers that it is given in place of its own, in upper or lower case', async () => {
+      const received: IncomingHttpHeaders[] = []
+      answer = (request, response) => {
+        const status = received.push(request.headers) === 1 ? 503 : 200
+        json(status, { error: 'unavailable' }, { 'retry-after': '0' })(request, response)
+      }
+      const named = client.createClient({
+        baseUrl: baseUrl(),
+        key: 'own',
+        headers: { 'X-Shop': 'a', 'X-Till': 'b' },
+      })
+      const headers = {
+        Authorization: 'Bearer other',
+        'Idempotency-Key': 'order-17',
+        Accept: 'text/csv',
+        'x-shop': 'c',
+      }
+      await named.verify?.({ data: {} }, { headers })
+      const expected = {
+        authorization: 'Bearer other',
+        'idempotency-key': 'order-17',
+        accept: 'text/csv',
+        'x-shop': 'c',
+        'x-till': 'b',
+      }
+      expect(received).to.have.lengthOf(2)
+      for (const each of received) expect(each).to.include(expected)
     })
 
     it('nothing that might be done twice, and nothing that was refused', async () => {
@@ -120,7 +152,7 @@ describe('the typed client', () => {
         ids.push(headers['last-event-id'] as string | undefined)
         const id = ids.length
         response.writeHead(200, { 'content-type': 'text/event-stream' })
-        response.end(`retry: 1\n\nid: ${id}\nevent: message\ndata: {"id":${id}}\n\n`)
+        response.end(`retry: 1\nid: ${id}\nevent: message\ndata: {"id":${id}}\n\n`)
       }
       const seen: unknown[] = []
       const events = assay().streamMessages?.() as unknown as AsyncGenerator<{ data: unknown }>
@@ -141,7 +173,7 @@ describe('the typed client', () => {
         statuses.push(status)
         if (status !== 200) return json(status, { error: 'x' }, { 'retry-after': '0' })(request, response)
         response.writeHead(200, { 'content-type': 'text/event-stream' })
-        response.end(`retry: 1\n\nid: ${statuses.length}\nevent: message\ndata: {}\n\n`)
+        response.end(`retry: 1\nid: ${statuses.length}\nevent: message\ndata: {}\n\n`)
       }
       const events = assay().streamMessages?.() as unknown as AsyncGenerator<{ id: string }>
       expect((await events.next()).value).to.include({ id: '1' })
@@ -150,23 +182,65 @@ describe('the typed client', () => {
       expect(statuses).to.have.lengthOf(12)
     })
 
-    it('for the stream no sooner than it is told to', async () => {
+    it('for the stream when the service says so as it goes away, and no sooner than it is told to', async () => {
       const times: number[] = []
       answer = (request, response) => {
-        if (times.push(Date.now()) === 2)
-          return json(500, { error: 'x' }, { 'retry-after': '1' })(request, response)
+        const attempt = times.push(Date.now())
+        if (attempt === 1) return answerLater(response, 1)
+        if (attempt === 2) return json(500, { error: 'x' }, { 'retry-after': '1' })(request, response)
         response.writeHead(200, { 'content-type': 'text/event-stream' })
-        response.end(times.length === 1 ? 'retry: 1\n\n' : 'id: 3\ndata: {}\n\n')
+        response.end('id: 3\ndata: {}\n\n')
       }
       const events = assay().streamMessages?.() as unknown as AsyncGenerator<{ id: string }>
       expect((await events.next()).value).to.include({ id: '3' })
+      // Without that word it is 3 s.
+      expect(Number(times[1]) - Number(times[0])).to.be.below(2000)
       expect(Number(times[2]) - Number(times[1])).to.be.at.least(900)
+    })
+
+    it('for the stream as if what was cut off had never come', async () => {
+      const ids: unknown[] = []
+      answer = ({ headers }, response) => {
+        const attempt = ids.push(headers['last-event-id'])
+        response.writeHead(200, { 'content-type': 'text/event-stream' })
+        response.end(
+          attempt === 1 ? 'retry: 1\nid: 1\ndata: {}\nretry: 36000' : 'id: 2\nevent: message\ndata: {}\n\n',
+        )
+      }
+      const events = assay().streamMessages?.() as unknown as AsyncGenerator<{ id: string }>
+      expect((await events.next()).value).to.include({ id: '2' })
+      expect(ids).to.deep.equal([undefined, undefined])
+    })
+
+    it('for the stream whose connection has fallen silent, and not while there is a heartbeat', async () => {
+      const silenceMs = 500
+      const ids: unknown[] = []
+      const closed: unknown[] = []
+      answer = ({ headers }, response) => {
+        const attempt = ids.push(headers['last-event-id'])
+        response.on('close', () => closed.push(attempt))
+        response.writeHead(200, { 'content-type': 'text/event-stream' })
+        response.write(`retry: 1\nid: ${attempt}\ndata: {}\n\n`)
+        if (attempt > 1) return
+        const heartbeat = setInterval(() => response.write(':\n'), silenceMs / 10)
+        setTimeout(() => {
+          clearInterval(heartbeat)
+          response.write('id: live\ndata: {}\n\n')
+        }, 2 * silenceMs)
+      }
+      const open = (lastId?: string) =>
+        fetch(baseUrl(), { headers: lastId ? { 'last-event-id': lastId } : {} })
+      const seen: unknown[] = []
+      for await (const { id } of readStream(open, undefined, silenceMs)) if (seen.push(id) === 3) break
+      expect(seen).to.deep.equal(['1', 'live', '2'])
+      expect(ids).to.deep.equal([undefined, 'live'])
+      await eventually('both connections are closed', () => closed.length === 2)
     })
 
     it('with interceptors that see, and may change, each attempt and each answer', async () => {
       const seen: string[] = []
       const intercepted = client.createClient({
-        baseUrl: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
+        baseUrl: baseUrl(),
         async onRequest({ operation, attempt, request }) {
           seen.push(`${operation} ${attempt} ${request.method}`)
           const changed = new Request(request)
@@ -188,7 +262,7 @@ describe('the typed client', () => {
     it('when an interceptor fails, as after a broken connection, and never past its signal', async () => {
       const failing = (fails: (attempt: number) => void) =>
         client.createClient({
-          baseUrl: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
+          baseUrl: baseUrl(),
           onRequest: ({ attempt }) => fails(attempt),
         })
       answer = json(200, { decision: 'YES' })

@@ -50,7 +50,7 @@ export interface ShownProof extends CheckedProof {
   readonly publicSignals: readonly string[]
   readonly spendKeys: readonly SpendKey[]
   readonly revocableKeys: readonly RevocableKey[]
-  /** Whether it can be spent: not where it doesn't say who acts. */
+  /** Whether it can be spent: not where it, or a proof that it stands for, doesn't say who acts. */
   readonly isSpendable: boolean
   /** Unix ms: when it was spent before. */
   readonly spentAt: number | undefined
@@ -299,6 +299,7 @@ export const createChecking = (deps: CheckingDeps) => {
       statement,
       publicSignals,
       ...keys,
+      isSpendable: keys.isSpendable && members.every(({ isSpendable }) => isSpendable),
       spentAt,
       expiresAt: record?.expiresAt ?? null,
       members,
@@ -435,11 +436,15 @@ export const createChecking = (deps: CheckingDeps) => {
       return heldAgainst(judged(examined, shown, await askedBefore(caller, shown, presented)), presented)
     },
 
-    /** Checks a proof that is not stored as if it were, with this context. @param as how it would be stored */
+    /**
+     * Checks a proof that is not stored as if it were, with this context. @param as how it would be stored
+     * @param owner whose turn it takes to be verified; default: that of the caller's organisation
+     */
     async examineForeign(
       caller: Caller,
       foreign: ForeignProof,
       { proofId, expiresAt }: Pick<ProofRecord, 'proofId' | 'expiresAt'>,
+      owner?: string,
     ): Promise<Examined> {
       const { circuitId, context } = foreign
       const read = readPresented(foreign)
@@ -450,7 +455,7 @@ export const createChecking = (deps: CheckingDeps) => {
       const digest = proofDigest(circuitId, publicSignals)
       const stored = { proofId, organisation, circuitId, digest, publicSignals, context, expiresAt }
       const record = { ...stored, createdAt: foreign.createdAt ?? clock.now() }
-      return expected(await pair(caller, read, circuitId, record), foreign.expect)
+      return expected(await pair(caller, read, circuitId, record, circuitId, owner), foreign.expect)
     },
   }
 }

@@ -174,7 +174,6 @@ export const createMaking = (deps: MakingDeps) => {
     const at = clock.now()
     const statement = deps.statement(circuitId)
     const allowance = await usage.allowance(organisation)
-    if (allowance?.left === 0) fail(allowance.code)
     const expiresAt = earliest([expiryOf(at, ttlSeconds), prepared.expiresAt])
     const stated = statedOf(organisation, ask, purposeOf(ask, statement))
     const bound: Bound = { organisation, circuitId, statement: stated, nonce, expiresAt }
@@ -184,6 +183,8 @@ export const createMaking = (deps: MakingDeps) => {
       now: BigInt(toSeconds(at)),
     })
     const once = await demandUnrecorded(caller, statement, signals.publicSignals)
+    // What has its record already is told without a charge.
+    if (allowance?.left === 0) fail(allowance.code)
     const { proof, publicSignals } = await prove(circuitId, signals, tier, organisation)
     const made = {
       proofId: newId('prf', at),

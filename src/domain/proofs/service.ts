@@ -137,6 +137,9 @@ const isBoundToMore = ({ nonce, ttlSeconds, purpose, subject }: ProofAsk): boole
 
 const SPENT_REASON = /^(?:MEMBER_\d_)*DOUBLE_SPEND$/
 
+/** Whose turn proofs take that come without an account. No organisation has this id: whoever sends such a proof may name any in it. */
+const VOUCHED = 'vouched-proofs'
+
 const MISSING_CODES: readonly string[] = ['required', 'min_properties']
 
 export const createProofs = (deps: ProofsDeps) => {
@@ -306,7 +309,7 @@ export const createProofs = (deps: ProofsDeps) => {
       const issuer = isReadable ? await vouched.issuer(shown) : undefined
       const caller = systemCaller(issuer ?? foreign.organisation, by)
       const stored = { proofId: newId('prf', clock.now()), expiresAt }
-      const examined = await checking.examineForeign(caller, foreign, stored)
+      const examined = await checking.examineForeign(caller, foreign, stored, VOUCHED)
       if (!isVerified(examined)) return { refused: examined.reasonCodes }
       const refusal = refusalOf(examined)
       if (refusal !== undefined) return { refused: [refusal] }

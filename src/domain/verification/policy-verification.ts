@@ -9,18 +9,18 @@ import { AppError, fail } from '../../errors.ts'
 import type { Decide } from '../../ledger/decision.ts'
 import type { Ledger } from '../../ledger/ledger.ts'
 import { COMMITMENT_SALT_BYTES, dataCommitment } from '../../protocol/commitment.ts'
+import { defaultPurpose } from '../../rules/encode.ts'
 import type { CircuitDecision, PoliciesService } from '../policies/service.ts'
 import type { Examined } from '../proofs/checking.ts'
-import type { UncommittedProof } from '../proofs/proof.ts'
+import type { ProofAsk, UncommittedProof } from '../proofs/proof.ts'
 import type { LateOf, ProofsService } from '../proofs/service.ts'
-import type { Prepared } from '../proofs/statement.ts'
 import { type Issue, issueResult } from './issue.ts'
 import { choosePolicyCircuit, provesPolicies } from './policy-proof.ts'
 import type { SignedResult } from './schemas.ts'
 import type { PolicyVerification, PolicyVerifyRequest, VerificationContext } from './schemas-v1.ts'
 import type { VerificationService } from './service.ts'
 
-/** What a nullifier of a verification is scoped to, beside the service itself. */
+/** What the proof of a policy's decision is made for. */
 const PURPOSE = 'verify'
 /** Reason where the policy permits what the circuit finds untrue. */
 const STATEMENT_FALSE = 'STATEMENT_FALSE'
@@ -61,13 +61,19 @@ const samePolicyDecision = (decided: CircuitDecision, { circuitId, decision }: U
   return decided
 }
 
-const preparePolicy = (circuitId: string, decided: CircuitDecision, bound: Bound): Prepared => {
+/** What is proved, and what its nullifier is scoped to, beside the service itself. */
+type Asked = Pick<ProofAsk, 'prepared' | 'purpose'>
+
+const preparePolicy = (circuitId: string, decided: CircuitDecision, bound: Bound): Asked => {
   const { tree, facts, decision, reason } = decided
   const choice = choosePolicyCircuit({ tree, data: facts, decision: { decision, reason } }, circuitId)
   return {
-    statement: { ...choice.statement, ...bound, commits: choice.commits },
-    ...(reason && { reason }),
-    signals: (binding) => choice.signals(binding),
+    purpose: PURPOSE,
+    prepared: {
+      statement: { ...choice.statement, ...bound, commits: choice.commits },
+      ...(reason && { reason }),
+      signals: (binding) => choice.signals(binding),
+    },
   }
 }
 
@@ -158,7 +164,7 @@ export const createPolicyVerification = (deps: Deps) => {
     circuitId: string,
     inputs: VerificationContext['inputs'],
     bound: Bound,
-  ): Promise<Prepared> => {
+  ): Promise<Asked> => {
     if (inputs === undefined) {
       const details = [{ path: '/context/inputs', code: 'required', message: 'is required for this circuit' }]
       return fail('inputs_insufficient', { details })
@@ -166,7 +172,12 @@ export const createPolicyVerification = (deps: Deps) => {
     const prepared = await proofs.prepare(caller, circuitId, inputs).catch((error: unknown) => {
       throw asInsufficient(error)
     })
-    return { ...prepared, statement: { ...prepared.statement, ...bound } }
+    const { statement } = prepared
+    return {
+      // Of the circuit's question alone: what is bound with it differs each time, and nothing would be spent twice.
+      purpose: defaultPurpose(circuitId, statement),
+      prepared: { ...prepared, statement: { ...statement, ...bound } },
+    }
   }
 
   /** What its proof shows has to count as well: it may have been revoked or spent, also while the proof was made. */
@@ -205,16 +216,15 @@ export const createPolicyVerification = (deps: Deps) => {
         policy_version: decided.version,
         policy_verdict: decided.decision,
       }
-      const prepared = provesPolicies(circuitId)
+      const asked = provesPolicies(circuitId)
         ? preparePolicy(circuitId, decided, bound)
         : await prepareInputs(caller, circuitId, inputs, bound)
       const { recording, ...made } = await proofs.make(caller, {
+        ...asked,
         circuitId,
-        prepared,
         category: 'verify',
         nonce,
         ttlSeconds: ttl,
-        purpose: PURPOSE,
         subject: identifier,
         salt,
       })

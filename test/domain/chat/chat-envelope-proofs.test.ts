@@ -344,6 +344,29 @@ describe('proofs in chat envelopes', function () {
     expect((await agent.post({ id, proof })).status).to.equal(201)
   })
 
+  it('take a turn of their own to be verified, and none of an organisation that they name', async () => {
+    const stranger = await app.organisation()
+    const id = newId()
+    const proof = await proofFor(id)
+    const naming = { ...proof, context: { ...(proof.context as object), org: stranger.organisationId } }
+    const undisclosed = { ...naming, public_signals: proof.public_signals.map(() => '0') }
+    const { verifier } = app.services
+    const { verify } = verifier
+    const turns: string[] = []
+    verifier.verify = (circuit, snark, signals, turn) => {
+      turns.push(turn)
+      return verify(circuit, snark, signals, turn)
+    }
+    try {
+      expect(await refusal(id, undisclosed)).to.equal('PROOF_INVALID')
+      expect(await refusal(id, naming)).to.equal('CONTEXT_MISMATCH')
+      expect((await agent.post({ id, proof })).status).to.equal(201)
+    } finally {
+      verifier.verify = verify
+    }
+    expect([...new Set(turns)]).to.deep.equal(['vouched-proofs'])
+  })
+
   it('are refused when they show a NO, are too old, or have expired', async () => {
     const id = newId()
     const inputs = {

@@ -22,9 +22,14 @@ import {
   holds,
 } from '../../support/circuits/circuit-questions.ts'
 import { artifacts } from '../../support/circuits/circuits.ts'
+<<<<<<< ours
 import { ok } from '../../support/client.ts'
+=======
+import { postV1Verify } from '../../support/domain/eligibility.ts'
+>>>>>>> theirs
 import { type TestPayment, type Till, terminalTill } from '../../support/domain/tills.ts'
 import { randomElement } from '../../support/elements.ts'
+import { setSubscription } from '../../support/verification.ts'
 
 const nullifierOf = (payment: TestPayment): bigint => {
   const proof = parseProof(payment.proofData)
@@ -301,9 +306,9 @@ describe('POST /api/circuits/offline-validation', function () {
             .whereIn('digest', [...digests])
             .select('id')
         ).length
-      const generate = (made: TestPayment, more: object = {}) =>
+      const generate = (made: TestPayment, more: object = {}, key = owner.apiKey) =>
         app.request<Record<string, unknown>>('POST', '/v1/proofs/generate', {
-          key: owner.apiKey,
+          key,
           body: { circuit_id: 'offline_validation', inputs: presented(made), ...more },
         })
       it('is one record: other proofs of its terminal, and proofs of the service, get the id of the first', async () => {
@@ -342,6 +347,26 @@ describe('POST /api/circuits/offline-validation', function () {
         expect(answers.every(({ body }) => body.offline_valid)).to.equal(true)
         expect(new Set(answers.map(({ body }) => body.proofId)).size).to.equal(1)
         expect(await recordsOf(answers.map(({ body }) => String(body.digest)))).to.equal(1)
+      })
+
+      it('is told again without a charge, also by who has no free proof left', async () => {
+        const shop = await app.organisation()
+        const own = await terminalTill(app, shop)
+        const [made, other] = [await accepted(own), await accepted(own)]
+        const { body: first } = await ask(shop.apiKey, presented(made))
+        await setSubscription(app, shop.organisationId, 'inactive')
+        const again = await ask(shop.apiKey, presented(made))
+        expect([again.status, again.body.proofId]).to.deep.equal([200, first.proofId])
+        const generated = await generate(made, {}, shop.apiKey)
+        expect([generated.status, generated.body.proof_id]).to.deep.equal([200, first.proofId])
+        const context = { amount: 1, currency: 'GBP', inputs: presented(made) }
+        const verified = await postV1Verify(app, shop.apiKey, {
+          circuit_id: 'offline_validation',
+          identifier: 'c',
+          context,
+        })
+        expect([verified.status, verified.body.error]).to.deep.equal([409, 'conflict'])
+        expect((await ask(shop.apiKey, presented(other))).status).to.equal(402)
       })
 
       it('is a conflict that names the record where another should bind more, and no longer true once it is spent', async () => {

@@ -128,6 +128,28 @@ describe('KYC credentials', function () {
     }
   })
 
+  it('are spent by POST /v1/verify once for each question about a person, whatever else the policy was asked', async () => {
+    await kyc.verified('user-7')
+    const asked = { userId: 'user-7', minLevel: 'basic', latestBirthDate: '2000-01-01' }
+    const verify = async (inputs: object, amount = 1) => {
+      const context = { amount, currency: 'GBP', inputs: { ...asked, ...inputs } }
+      const body = { circuit_id: 'kyc', identifier: 'user-7', context }
+      return (await postV1Verify(app, owner.apiKey, body)).body
+    }
+    const { circuit_id, proof_id, proof, public_signals, context } = await verify({})
+    const presented = { circuit_id, proof_id, proof, public_signals }
+    expect(context.statement.purpose).to.equal(
+      (await proven({ ...asked, minAge: undefined, countries: undefined })).context.statement.purpose,
+    )
+    const spent = await postVerifyProof(app, owner.apiKey, { ...presented, consume: true })
+    expect(spent.body.consumed, JSON.stringify(spent.body)).to.equal(true)
+    const other = await verify({ latestBirthDate: '2001-01-01' })
+    expect([other.decision, other.reason_codes]).to.deep.equal([1, ['DEFAULT_POLICY', 'RULE_PERMITS']])
+    const again = await verify({}, 2)
+    expect([again.decision, again.verdict]).to.deep.equal([0, 'NO'])
+    expect(again.reason_codes).to.include('DOUBLE_SPEND')
+  })
+
   it('of one person are spent once in a scope, also when the person is verified anew', async () => {
     await kyc.verified('user-7')
     const personIn = ({ public_signals }: ProofGenerated) => kycCircuit.read(public_signals).person

@@ -3,6 +3,7 @@ import { expect } from 'chai'
 import type { ProofGenerated } from '../../../src/domain/proofs/schemas.ts'
 import type { BatchOutcomes } from '../../../src/domain/tickets/schemas.ts'
 import { startTestApp, type TestApp, type TestOrganisation } from '../../support/app.ts'
+import { kycRoutesOf } from '../../support/domain/kyc.ts'
 import {
   ADULT,
   ADULT_INPUTS,
@@ -15,6 +16,7 @@ import {
   postVerifyProof,
   reasonsOf,
 } from '../../support/domain/proof-api.ts'
+import { ticketRoutesOf } from '../../support/domain/tickets.ts'
 
 const START = Date.parse('2026-06-01T12:00:00Z')
 const AT_ONCE = 50
@@ -214,6 +216,22 @@ describe('aggregates of proofs', function () {
       .where({ id: ids[1] })
       .update({ public_signals: JSON.stringify(members[0]?.public_signals) })
     expect(await reasons(made)).to.include('MEMBER_1_SIGNALS_MISMATCH')
+  })
+
+  it('are not spent where a member says not who acts, also inside of another aggregate', async () => {
+    await kycRoutesOf(app, key).verified('user-1')
+    const inputs = { userId: 'user-1', minLevel: 'basic', latestBirthDate: '2000-01-01', unique: false }
+    const anybody = await generated(app, key, { circuit_id: 'kyc', inputs })
+    const inner = await aggregate([anybody])
+    for (const made of [inner, await aggregate([await proofOf(), inner])]) {
+      expect(await reasons(made)).to.deep.equal([])
+      const { status, body } = await consume(made)
+      expect([status, body.verified, body.consumed]).to.deep.equal([200, true, false])
+      expect(body.reason_codes).to.deep.equal(['NOT_UNIQUE'])
+      const gate = await ticketRoutesOf(app, key).handIn([asPresented(made)])
+      expect(gate.body.accepted).to.equal(0)
+      expect(gate.body.results[0]).to.deep.include({ consumed: false, reason_codes: ['NOT_UNIQUE'] })
+    }
   })
 
   it('are spent at the gate with all members, or refused there', async () => {

@@ -7,7 +7,7 @@ const FIRST_PAUSE_MS = 250
 const LONGEST_PAUSE_MS = 8_000
 /** Who is told to wait for longer gets the error instead. */
 const LONGEST_RETRY_AFTER_SECONDS = 60
-const MS_PER_SECOND = 1000
+export const MS_PER_SECOND = 1000
 /** Whether it was done is not known; what is safe is asked again. */
 const UNDONE = [502, 503, 504]
 const SAFE_METHODS = ['GET', 'PUT', 'DELETE']
@@ -36,6 +36,7 @@ export interface ClientOptions {
   readonly timeoutMs?: number
   /** Attempts after the first; default 2. */
   readonly retries?: number
+  /** By name, in upper or lower case; each takes the place of what would be sent otherwise. */
   readonly headers?: Readonly<Record<string, string>>
 }
 
@@ -75,9 +76,7 @@ export const pause = (ms: number, signal?: AbortSignal): Promise<void> =>
   })
 
 const randomKey = (): string =>
-  Array.from(crypto.getRandomValues(new Uint8Array(16)), (byte) => byte.toString(16).padStart(2, '0')).join(
-    '',
-  )
+  [...crypto.getRandomValues(new Uint8Array(16))].map((byte) => byte.toString(16).padStart(2, '0')).join('')
 
 /** 0 to 1. */
 const chance = (): number => (crypto.getRandomValues(new Uint32Array(1))[0] as number) / 2 ** 32
@@ -85,11 +84,7 @@ const chance = (): number => (crypto.getRandomValues(new Uint32Array(1))[0] as n
 const textOf = (value: unknown): string => (Array.isArray(value) ? value.join(',') : String(value))
 
 /** `https://host/below` of `https://host/below//`. */
-const withoutSlashes = (url: string): string => {
-  let end = url.length
-  while (url[end - 1] === '/') end--
-  return url.slice(0, end)
-}
+const withoutSlashes = (url: string): string => (url.endsWith('/') ? withoutSlashes(url.slice(0, -1)) : url)
 
 /** @throws TypeError for a member of the path that is missing or names another path, or a member that has no place */
 export const addressOf = ({ name, path, query, body }: Operation, input: Input, baseUrl: string) => {
@@ -145,11 +140,12 @@ export const createRequests = (client: ClientOptions) => {
   ): Promise<T> => {
     const { retries = DEFAULT_RETRIES, timeoutMs = DEFAULT_TIMEOUT_MS } = { ...client, ...options }
     const { url, body } = addressOf(operation, input, client.baseUrl)
-    const headers: Record<string, string> = { accept: 'application/json, */*;q=0.5' }
-    if (client.key !== undefined) headers.authorization = `Bearer ${client.key}`
-    if (body !== undefined) headers['content-type'] = 'application/json'
-    if (operation.takesKey) headers['idempotency-key'] = options.idempotencyKey ?? randomKey()
-    Object.assign(headers, client.headers, options.headers)
+    const headers = new Headers({ accept: 'application/json, */*;q=0.5' })
+    if (client.key !== undefined) headers.set('authorization', `Bearer ${client.key}`)
+    if (body !== undefined) headers.set('content-type', 'application/json')
+    if (operation.takesKey) headers.set('idempotency-key', options.idempotencyKey ?? randomKey())
+    for (const [name, value] of Object.entries({ ...client.headers, ...options.headers }))
+      headers.set(name, value)
     for (let attempt = 0; ; attempt++) {
       options.signal?.throwIfAborted()
       const time = new AbortController()

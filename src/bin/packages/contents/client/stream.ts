@@ -1,11 +1,12 @@
 /** The chat's live stream (Server-Sent Events), which is taken up again where it ended. @module */
 import { AssayError } from './errors.ts'
-import { pause } from './request.ts'
+import { MS_PER_SECOND, pause } from './request.ts'
 
 const DEFAULT_RETRY_MS = 3_000
 /** Timers can't hold everything that a proxy may ask for. */
 const LONGEST_PAUSE_MS = 3_600_000
-const MS_PER_SECOND = 1000
+/** The service says something every 15 s; after this long without a word the connection is taken for dead. */
+const SILENCE_MS = 60_000
 
 export interface StreamEvent {
   /** Where to go on from, as `since`. */
@@ -18,18 +19,23 @@ export interface StreamEvent {
 const fieldsOf = (block: string): Readonly<Record<string, string>> =>
   Object.fromEntries(block.split('\n').map((line) => [line.split(':', 1)[0], line.replace(/^[^:]*: ?/, '')]))
 
-async function* readBlocks(body: ReadableStream<BufferSource>): AsyncGenerator<string> {
+async function* readBlocks(body: ReadableStream<BufferSource>, silenceMs: number): AsyncGenerator<string> {
   const reader = body.pipeThrough(new TextDecoderStream()).getReader()
+  const cancel = () => reader.cancel().catch(() => undefined)
   try {
-    for (let text = ''; ; ) {
-      const { done, value } = await reader.read()
-      if (done) return
+    let text = ''
+    for (;;) {
+      const silence = setTimeout(cancel, silenceMs)
+      const { done, value } = await reader.read().finally(() => clearTimeout(silence))
+      if (done) break
       const blocks = (text + value).split('\n\n')
       text = blocks.pop() ?? ''
       yield* blocks
     }
+    // The service's last words are a line alone, when to come back. An event without its blank line was cut off.
+    yield* text.match(/^retry:.*\n/gm) ?? []
   } finally {
-    await reader.cancel().catch(() => undefined)
+    await cancel()
   }
 }
 
@@ -40,11 +46,13 @@ const isForGood = ({ status }: AssayError): boolean =>
 /**
  * Events for as long as somebody reads them.
  * @param open begins after an event, or at what happens from now on
+ * @param silenceMs without a byte, after which a connection is given up and opened anew
  * @throws AssayError for what the service refuses for good, the reason of the signal when it is aborted
  */
 export async function* readStream(
   open: (lastId: string | undefined) => Promise<Response>,
   signal?: AbortSignal,
+  silenceMs = SILENCE_MS,
 ): AsyncGenerator<StreamEvent> {
   let lastId: string | undefined
   let retryMs = DEFAULT_RETRY_MS
@@ -52,7 +60,7 @@ export async function* readStream(
     let retryAfterMs = 0
     try {
       const { body } = await open(lastId)
-      for await (const block of body ? readBlocks(body) : []) {
+      for await (const block of body ? readBlocks(body, silenceMs) : []) {
         const { id, event = 'message', data, retry } = fieldsOf(block)
         lastId = id ?? lastId
         // WHATWG HTML §9.2.6: digits only, or it is ignored.
