@@ -22,11 +22,8 @@ import {
   holds,
 } from '../../support/circuits/circuit-questions.ts'
 import { artifacts } from '../../support/circuits/circuits.ts'
-<<<<<<< ours
 import { ok } from '../../support/client.ts'
-=======
 import { postV1Verify } from '../../support/domain/eligibility.ts'
->>>>>>> theirs
 import { type TestPayment, type Till, terminalTill } from '../../support/domain/tills.ts'
 import { randomElement } from '../../support/elements.ts'
 import { setSubscription } from '../../support/verification.ts'
