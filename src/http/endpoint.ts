@@ -18,6 +18,7 @@ import {
 import { addressBlock } from './connections/client-address.ts'
 import type { HttpContext } from './context.ts'
 import { asBadRequest, errorCodesOf, isQueued, takesIdempotencyKey, waitsForProof } from './errors.ts'
+import type { Guesses } from './guesses.ts'
 import { type Flights, type IdempotencyKit, REPLAYED_HEADER, readIdempotency } from './idempotency.ts'
 import { compileBody, compileParams, compileQuery } from './input/input.ts'
 import { type RateLimiter, UNAUTHENTICATED_LIMIT_PER_MINUTE } from './rate-limit.ts'
@@ -28,6 +29,7 @@ export interface EndpointKit<S> extends AnswerKit {
   readonly authenticators: Authenticators
   /** Absent: nothing is limited. */
   readonly rateLimiter?: RateLimiter
+  readonly guesses: Guesses
   /** Default of organisations without a limit of their own. */
   readonly limitPerMinute: number
   /** Requests that buckets of address limits have in their window, instead of what their routes say. */
@@ -59,7 +61,7 @@ type Authenticate = (ctx: HttpContext) => Promise<Authenticated | undefined>
 
 const compileAuthentication = <S>(route: Route<S>, kit: EndpointKit<S>): Authenticate => {
   const { auth, name, path, method, scope, cost = 1, addressLimit } = route
-  const { rateLimiter, limitPerMinute } = kit
+  const { rateLimiter, limitPerMinute, guesses } = kit
   const chargeAddress = async (ctx: HttpContext, points: number) => {
     const { ip, requestId } = ctx.state
     await rateLimiter?.charge(ctx.res, {
@@ -68,6 +70,17 @@ const compileAuthentication = <S>(route: Route<S>, kit: EndpointKit<S>): Authent
       cost: points,
       requestId,
     })
+  }
+  /** Counts a refused credential, or one that is not looked up. @throws AppError rate_limited beyond the limit */
+  const chargeGuess = async (ctx: HttpContext): Promise<void> => {
+    const { ip } = ctx.state
+    try {
+      await chargeAddress(ctx, 1)
+    } catch (error) {
+      guesses.stop(ip)
+      throw error
+    }
+    guesses.allow(ip)
   }
   /** The route's own limit, where it has one. */
   const chargeOwn = async (ctx: HttpContext, organisation?: string): Promise<void> => {
@@ -92,11 +105,14 @@ const compileAuthentication = <S>(route: Route<S>, kit: EndpointKit<S>): Authent
     const context: AuthContext = { requestId, ip, method: ctx.method, route: summary }
     let authenticated: Authenticated
     try {
-      authenticated = await authenticator(readCredentials(ctx.req.headers), context)
+      const credentials = readCredentials(ctx.req.headers)
+      if (guesses.isStopped(ip, credentials)) await chargeGuess(ctx)
+      authenticated = await authenticator(credentials, context)
+      guesses.remember(credentials, authenticated)
     } catch (error) {
       // Guesses are counted against the address, since they belong to no organisation, and so is what may not call here.
       const refused = error instanceof AppError && (error.status === 401 || error.status === 403)
-      if (rateLimiter && refused) await chargeAddress(ctx, 1)
+      if (refused) await chargeGuess(ctx)
       throw error
     }
     const { caller } = authenticated

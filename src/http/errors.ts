@@ -65,8 +65,14 @@ const OWN_FAULTS: ReadonlySet<ErrorCode> = new Set([
 ])
 /** What an operator may want to know: more is asked than there is room for. */
 const SHORTAGES: ReadonlySet<ErrorCode> = new Set(['prover_overloaded', 'proof_service_unavailable'])
-/** Reasons of a 503 while nothing can be written, which the log has said when it began, and of one that was not begun in time. */
-const REFUSED_REASONS: readonly string[] = ['DISK_FULL', 'DISK_UNWRITABLE', 'READ_ONLY', 'WAITED_TOO_LONG']
+/** Reasons of a 503 while nothing can be written, which the log has said when it began, while too much waits, and of one that was not begun in time. */
+const REFUSED_REASONS: readonly string[] = [
+  'DISK_FULL',
+  'DISK_UNWRITABLE',
+  'READ_ONLY',
+  'TOO_MANY_WAITING',
+  'WAITED_TOO_LONG',
+]
 /** Faults of those whom callers had us call. Anybody can bring them about, so they are no errors of the service. */
 const TARGET_FAULT = /^(upstream|egress|source|dns|provider)_/
 
@@ -75,9 +81,10 @@ const logError = (
   details: { requestId: string; route: string | undefined },
   logger: Logger,
 ): void => {
-  const { code } = error
+  const { code, reason = '' } = error
   if (TARGET_FAULT.test(code)) logger.info({ error: code, ...details }, 'target failed')
-  else if (SHORTAGES.has(code) || REFUSED_REASONS.includes(error.reason ?? ''))
+  // Of these reasons callers have a 429 as well, for what they do themselves.
+  else if (SHORTAGES.has(code) || (code === 'unavailable' && REFUSED_REASONS.includes(reason)))
     logger.warn({ error: code, ...details }, 'request refused')
   else if (OWN_FAULTS.has(code))
     logger.error({ err: code === 'internal' ? (error.cause ?? error) : error, ...details }, 'request failed')

@@ -12,6 +12,7 @@ import { createUnreadAnswers } from '../http/connections/unread.ts'
 import type { HttpState } from '../http/context.ts'
 import { compileEndpoint } from '../http/endpoint.ts'
 import type { IsUnavailable } from '../http/errors.ts'
+import { createGuesses } from '../http/guesses.ts'
 import { createFlights, type IdempotencyKit } from '../http/idempotency.ts'
 import type { Logger } from '../http/log.ts'
 import {
@@ -126,6 +127,7 @@ export const createApp = <S>(options: AppOptions<S>): RequestListener => {
   metrics.readRequestQueue(admission.waiting)
   metrics.readHeldTime(giveWay.heldSeconds)
   const flights = createFlights()
+  const guesses = createGuesses()
   const unread = createUnreadAnswers()
   const compression = createCompression(unread)
   const endpoints = routes.map((route) =>
@@ -133,6 +135,7 @@ export const createApp = <S>(options: AppOptions<S>): RequestListener => {
       services,
       authenticators,
       rateLimiter,
+      guesses,
       limitPerMinute: config.rateLimitPerMinute,
       addressLimits: { 'chat.reads': config.chatLimits.readsPerMinute },
       idempotency,

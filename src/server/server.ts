@@ -141,7 +141,7 @@ export const startServer = async (settings: Config, options: ServerOptions = {})
   const { accounts, terminals, pods, proxies, domains, limits, idempotency, metrics, clock, security } =
     services
   const alertRateLimit = ({ organisation = DEFAULT_ORGANISATION, bucket }: RateLimitRefusal) =>
-    security.raise({ organisation, type: 'rate_limit', subject: bucket })
+    security.raise({ organisation, type: 'rate_limit', subject: services.alertSubject(bucket) })
   const keepRequest = requestKeeper(services)
   listener = createApp({
     config,

@@ -1,6 +1,7 @@
 import { DEFAULT_ORGANISATION } from '../domain/accounts/defaults.ts'
 import { createAgentsTxt } from '../domain/chat/agents-txt.ts'
 import { createEnvelopeReader } from '../domain/chat/envelopes/envelope.ts'
+import { createAlertSubject } from '../domain/chat/posts/post-limits.ts'
 import { createPostingMode, type PostingModeService } from '../domain/chat/posts/posting-mode.ts'
 import { createPrompts, type PromptsService } from '../domain/chat/prompts/prompts.ts'
 import { type ChatService, createChat } from '../domain/chat/service.ts'
@@ -29,6 +30,8 @@ export interface ChatServices {
   readonly mcp: McpService
   /** The text of /agents.txt. */
   readonly agentsTxt: string
+  /** What an alert about a used-up limit is about: no address of the chat. */
+  readonly alertSubject: (counted: string) => string
 }
 
 /** What the chat is built on. */
@@ -93,10 +96,13 @@ export const createChatServices = async (
       namesPerDay: rateLimits ? chatLimits.namesPerDay : Number.POSITIVE_INFINITY,
     },
     openStreams: () => chatStream.open,
-    onCommit({ messages, removed }) {
+    onCommit({ head, messages, removed }) {
       for (const { source } of messages) metrics.chatMessages.inc({ source })
-      if (messages.length > 0) chatStream.posted(messages)
-      for (const id of removed) chatStream.removed(id)
+      chatStream.committed({
+        head: { lastId: head.last_id, lastRemoval: head.last_removal },
+        messages,
+        removed,
+      })
     },
     onReplay: (fingerprint) =>
       security.raise({ organisation: DEFAULT_ORGANISATION, type: 'envelope_replay', subject: fingerprint }),
@@ -114,5 +120,13 @@ export const createChatServices = async (
     onToolCall: (tool, outcome) => metrics.mcpToolCalls.inc({ tool, outcome }),
     logger,
   })
-  return { prompts, postingMode, chat, chatStream, mcp, agentsTxt: createAgentsTxt(config) }
+  return {
+    prompts,
+    postingMode,
+    chat,
+    chatStream,
+    mcp,
+    agentsTxt: createAgentsTxt(config),
+    alertSubject: createAlertSubject(sealing),
+  }
 }

@@ -52,9 +52,9 @@ describe('the pace of clients', () => {
     await closeHttpServer(server)
   })
 
-  const dial = (): Socket => {
+  const dial = (allowHalfOpen = false): Socket => {
     const { port } = server.address() as AddressInfo
-    const socket = connect(port, '127.0.0.1').on('error', () => undefined)
+    const socket = connect({ port, host: '127.0.0.1', allowHalfOpen }).on('error', () => undefined)
     sockets.push(socket)
     return socket
   }
@@ -109,6 +109,18 @@ describe('the pace of clients', () => {
   it('one that takes more than that is not', async () => {
     await serve({ bytesPerSecond: MIB, windowMs: WINDOW_MS })
     expect(await readInBites(ask('/large'))).to.be.at.least(LARGE_BYTES)
+  })
+
+  it('one that keeps its side open once its request was refused is cut off', async () => {
+    await serve({ stallMs: STALL_MS })
+    server.requestTimeout = STALL_MS
+    const socket = dial(true)
+    socket.write('POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 5\r\n\r\n1234')
+    const [answer] = await once(socket, 'data')
+    expect(String(answer)).to.match(/^HTTP\/1\.1 408 /)
+    await once(socket, 'end')
+    expect(await connections()).to.equal(1)
+    await eventually('its end', async () => (await connections()) === 0)
   })
 
   it('nobody is reset for whom nothing waits: while an answer is made, between two, and on event streams', async () => {

@@ -4,8 +4,10 @@ import { Type } from 'typebox'
 import { addressBlock, createClientAddress } from '../../src/http/connections/client-address.ts'
 import { UNAUTHENTICATED_LIMIT_PER_MINUTE } from '../../src/http/rate-limit.ts'
 import { type Auth, route } from '../../src/http/route.ts'
+import { createLimits, type Limits } from '../../src/store/limits.ts'
 import type { RequestOptions } from '../support/client.ts'
-import { type HttpKit, startHttpKit } from '../support/http-kit.ts'
+import { eventually } from '../support/eventually.ts'
+import { type HttpKit, keyAuthenticator, startHttpKit } from '../support/http-kit.ts'
 
 const limited = (path: `/${string}`, auth: Auth, cost?: number) =>
   route({
@@ -146,6 +148,61 @@ describe('rate limits', () => {
     } finally {
       await free.close()
     }
+  })
+})
+
+describe('guesses of credentials', () => {
+  const GUESSER = '192.0.2.1'
+  const ELSEWHERE = '192.0.2.2'
+  let kit: HttpKit
+  /** Credentials that were looked up. */
+  let lookedUp: (string | undefined)[]
+  const start = async (limits?: Limits): Promise<void> => {
+    lookedUp = []
+    const config = { rateLimits: true, rateLimitPerMinute: 10_000, trustProxy: ['127.0.0.1/32'] }
+    const key: typeof keyAuthenticator = (credentials, context) => {
+      lookedUp.push(credentials.apiKey)
+      return keyAuthenticator(credentials, context)
+    }
+    kit = await startHttpKit(routes, { config, limits, authenticators: { key } })
+  }
+  afterEach(() => kit.close())
+
+  const ask = (key: string | undefined, ip: string, path = '/v1/one') =>
+    kit.request('GET', path, { key, headers: { 'x-forwarded-for': ip } })
+  const statusOf = async (...asked: Parameters<typeof ask>) => (await ask(...asked)).status
+
+  it('are not looked up beyond the limit of their address, where only what worked before still does', async () => {
+    await start()
+    expect(await statusOf('k-red', ELSEWHERE)).to.equal(200)
+    const most = UNAUTHENTICATED_LIMIT_PER_MINUTE
+    const refused: number[] = []
+    for (let i = 0; i < most + 100; i++) refused.push(await statusOf(`guess ${i}`, GUESSER))
+    expect(refused).to.deep.equal([...Array(most).fill(401), ...Array(100).fill(429)])
+    // Beside the good one, and with the guess that was one too many.
+    expect(lookedUp).to.have.length(1 + most + 1)
+
+    const right = await ask('k-blue', GUESSER)
+    expect([right.status, right.body.error]).to.deep.equal([429, 'rate_limited'])
+    expect(right.headers.get('retry-after')).to.equal(String(right.body.retry_after))
+    expect(right.headers.get('x-ratelimit-limit')).to.equal(String(most))
+    expect(lookedUp).to.not.include('k-blue')
+    expect(await statusOf('k-red', GUESSER)).to.equal(200)
+    expect(await statusOf(undefined, GUESSER)).to.equal(429)
+    expect(await statusOf('k-blue', ELSEWHERE)).to.equal(200)
+    expect(await statusOf('k-blue', GUESSER)).to.equal(200)
+    // What anybody can have does not become known.
+    expect([await statusOf('a-red', ELSEWHERE), await statusOf('a-red', GUESSER)]).to.deep.equal([200, 429])
+  })
+
+  it('are looked up again once the window is over', async () => {
+    const limits = createLimits()
+    await start({
+      consume: (bucket, points) => limits.consume(bucket, { ...points, limit: 2, windowSeconds: 2 }),
+    })
+    await eventually('a guess too many', async () => (await statusOf('guess', GUESSER)) === 429)
+    expect(await statusOf('k-blue', GUESSER)).to.equal(429)
+    await eventually('a key that was not known', async () => (await statusOf('k-blue', GUESSER)) === 200)
   })
 })
 

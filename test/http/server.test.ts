@@ -1,6 +1,6 @@
 import { once } from 'node:events'
 import type { Server, ServerResponse } from 'node:http'
-import type { AddressInfo } from 'node:net'
+import type { AddressInfo, Socket } from 'node:net'
 import { connect } from 'node:net'
 import { join } from 'node:path'
 import { expect } from 'chai'
@@ -18,6 +18,10 @@ const CONNECT_OFTEN = join(import.meta.dirname, '../support/programs/connect-oft
 const CLOSING_ROUNDS = 8
 const WORK_MS = 3
 const LOAD_MS = 200
+
+/** What a request may take, and how long one is before it, so that its time is up meanwhile. */
+const REQUEST_TIMEOUT_MS = 1000
+const BEFORE_MS = 3000
 
 const listen = async (server: Server): Promise<number> => {
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
@@ -67,6 +71,41 @@ describe('HTTP server', () => {
     socket.write('GET / HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n')
     await once(socket, 'close')
     expect(answer).to.match(/^HTTP\/1\.1 200 .*\r\n\r\n5\r\nbegun\r\n$/s)
+    await closeHttpServer(server)
+  })
+
+  it('a request whose time was up behind others has it anew, and is refused when it is up again', async () => {
+    const server = createHttpServer((request, response) => {
+      if (request.url === '/slow') setTimeout(() => response.end('slow'), BEFORE_MS)
+      else request.resume().on('end', () => response.end('whole'))
+    })
+    server.requestTimeout = REQUEST_TIMEOUT_MS
+    server.headersTimeout = REQUEST_TIMEOUT_MS
+    const port = await listen(server)
+    const slow = 'GET /slow HTTP/1.1\r\nHost: x\r\n\r\n'
+    const fast = 'GET / HTTP/1.1\r\nHost: x\r\n\r\n'
+    const post = 'POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 5\r\n'
+    /** Sends a text, and more once the slow answer is there. @returns what came back, while the connection stays open */
+    const dial = (text: string, more = ''): { socket: Socket; answers: string } => {
+      const client = { socket: connect(port, '127.0.0.1', () => client.socket.write(text)), answers: '' }
+      client.socket.on('data', (chunk) => {
+        if (client.answers === '') client.socket.write(more)
+        client.answers += chunk.toString()
+      })
+      return client
+    }
+    const silent = dial(`${slow}${post}\r\n1234`)
+    // Not even its headers had come, and there is no sign of it but their end.
+    const late = dial(`${slow}${fast}${post}`, '\r\n1234')
+    const punctual = dial(`${slow}${post}\r\n1234`, '5')
+    await Promise.all([once(silent.socket, 'close'), once(late.socket, 'close')])
+    expect(silent.answers).to.match(/^HTTP\/1\.1 200 .*slow.*HTTP\/1\.1 408 .*invalid_request/s)
+    expect(late.answers).to.match(/^HTTP\/1\.1 200 .*slow.*whole.*HTTP\/1\.1 408 .*invalid_request/s)
+    await new Promise((resolve) => setTimeout(resolve, REQUEST_TIMEOUT_MS))
+    expect(punctual.answers).to.match(/slow.*whole$/s)
+    punctual.socket.write(fast)
+    await eventually('another answer', () => /whole.*whole$/s.test(punctual.answers))
+    punctual.socket.destroy()
     await closeHttpServer(server)
   })
 

@@ -74,6 +74,51 @@ describe('requests that wait for a place', () => {
     }
   })
 
+  it('are refused beyond the bytes of all, which is no fault of the service, nor worth a word where it is their own doing', async () => {
+    let end = (): void => undefined
+    let begun = 0
+    const work = route({
+      name: 'work',
+      method: 'POST',
+      path: '/v1/work',
+      auth: 'key',
+      tag: 'Test',
+      summary: 'A test',
+      body: Type.Object({ name: Type.String() }),
+      response: { 200: Type.Object({}) },
+      errors: [],
+      handler: async () => {
+        begun++
+        await new Promise<void>((resolve) => {
+          end = resolve
+        })
+        return {}
+      },
+    })
+    const admission = { ...LIMITS, waitingBytesEach: 40, waitingBytes: 30 }
+    const kit = await startHttpKit([work], { admission })
+    try {
+      const ask = (name: string) => kit.request('POST', '/v1/work', { key: 'k-red', body: { name } })
+      const first = ask('first')
+      await eventually('the place is taken', () => begun === 1)
+      const [ofAll, own] = [await ask('x'.repeat(20)), await ask('x'.repeat(40))]
+      for (const [{ status, body }, expected] of [
+        [ofAll, 503],
+        [own, 429],
+      ] as const)
+        expect([status, body.reason]).to.deep.equal([expected, 'TOO_MANY_WAITING'])
+      const remarks = kit.lines.filter(({ msg }) => msg !== 'request')
+      expect(remarks.map(({ level, msg, error }) => [level, msg, error])).to.deep.equal([
+        ['warn', 'request refused', 'unavailable'],
+      ])
+      end()
+      expect((await first).status).to.equal(200)
+    } finally {
+      end()
+      await kit.close()
+    }
+  })
+
   it('have few places while their organisation is slowed, whatever others have', async () => {
     const limits = { ...LIMITS, inWork: 4, inWorkShared: 3, inWorkSlowed: 2, waitingEach: 9 }
     let isSlowed = true

@@ -14,7 +14,7 @@ import type { Route } from '../../src/http/route.ts'
 import { createSealing } from '../../src/keys/sealing.ts'
 import { createMetrics, type Metrics } from '../../src/metrics.ts'
 import { type AppConfig, type AppOptions, createApp } from '../../src/server/app.ts'
-import { createLimits } from '../../src/store/limits.ts'
+import { createLimits, type Limits } from '../../src/store/limits.ts'
 import { clientOf, type RequestOptions, type TestResponse } from './client.ts'
 
 export const identity = (organisation: string, scopes: readonly Scope[] = ['verify']): Identity => ({
@@ -65,6 +65,10 @@ export interface HttpKit {
 
 export interface HttpKitOptions {
   readonly config?: Partial<AppConfig>
+  /** In place of those that know the keys of `keyAuthenticator`. */
+  readonly authenticators?: Partial<Authenticators>
+  /** Default: as they are everywhere, in this process. */
+  readonly limits?: Limits
   readonly logLevel?: string
   readonly isUnavailable?: (error: unknown) => boolean
   readonly pathFor?: PathFor
@@ -94,8 +98,8 @@ export const startHttpKit = async (
     },
     routes,
     services: undefined as never,
-    authenticators,
-    limits: createLimits(),
+    authenticators: { ...authenticators, ...options.authenticators },
+    limits: options.limits ?? createLimits(),
     idempotency: {
       mac: (data) => sealing.mac('idempotency', data),
       findAnswer: options.findAnswer ?? (async () => undefined),

@@ -22,6 +22,7 @@ interface ToolSpec<I extends TObject, O extends TSchema, R> {
   readonly annotations: ToolAnnotations
   /** The arguments reach `run` as they came, since the service that gets them says better what is wrong. */
   readonly unchecked?: true
+  /** A `notice` in what it gives heads both forms, where strangers wrote some of it. */
   run(input: Static<I>, services: ToolServices, poster: Poster): Promise<R> | R
   /** The result for a model to read, without the notice. */
   text(result: R, fence: Fence): string

@@ -67,8 +67,8 @@ const LISTING: ListToolsResult = {
  * A result as structure and as text, since some hosts show models the one and some the other; in both, what strangers
  * wrote comes after the notice and inside the fence.
  */
-const asResult = (tool: Tool, result: object): CallToolResult => {
-  const fence = createFence()
+const asResult = (tool: Tool, result: { readonly notice?: string }): CallToolResult => {
+  const fence = createFence(result.notice)
   // The tool was checked in full when it was declared; here its types are gone.
   const text = tool.text(result as never, fence)
   const fenced = tool.fenced?.(result as never, fence)

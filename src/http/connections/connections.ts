@@ -12,7 +12,7 @@ import { EVENT_STREAM_TYPE } from '../event-stream.ts'
 export const WAITING_MAX_REQUESTS = 1_000
 /** How fast a client must take what waits for it. Event streams have bounds of their own. */
 export interface Pace {
-  /** It must take some within this time, */
+  /** It must take some within this time, and close its side within this once we have closed ours, */
   readonly stallMs: number
   /** and this many bytes a second, */
   readonly bytesPerSecond: number
@@ -22,7 +22,7 @@ export interface Pace {
 }
 /** The kernel takes more only once a third of its buffer is free, so clients a little faster than this are cut off, too. */
 export const PACE: Pace = { stallMs: 30_000, bytesPerSecond: 1024, windowMs: 60_000, sweepMs: 1000 }
-/** How long a client may take to close its side once we have closed ours. What it still sends meanwhile is not begun. */
+/** How long a client may take to close its side once we have closed ours, while the server closes. What it still sends meanwhile is not begun. */
 export const LINGER_MS = 1000
 const LINGER_MAX_REQUESTS = 100
 const CLOSING_SWEEP_MS = 25
@@ -42,6 +42,10 @@ interface Connection {
   /** Requests behind that one. */
   waiting: number
   taking: Taking | undefined
+  /** What Node told of a request that took too long while others were before it. */
+  late: Error | undefined
+  /** The clock of that request once it is read on; it is unknown until its headers have come. */
+  overtime: { readonly timer: NodeJS.Timeout; request: IncomingMessage | undefined } | undefined
   /** Bytes read from it when it was looked at last, and since when there was nothing to do on it. */
   bytesRead: number
   quietSince: number
@@ -54,12 +58,16 @@ export interface Connections {
   /** Starts the request in its turn. */
   take(request: IncomingMessage, response: ServerResponse): void
   /**
-   * Calls `refuse` when it is the turn of what could not be read on the connection: once all before it is answered, or at
-   * once where it is the body of the request whose turn it is. An answer to that which has begun is broken off instead.
+   * Sends `refusal`, and nothing more, when it is the turn of what could not be read on the connection: once all before it is answered,
+   * or at once where it is the body of the request whose turn it is. An answer to that which has begun is broken off instead.
    */
-  refuseInTurn(socket: Socket, refuse: () => void): void
-  /** Whether requests wait on the connection, so that nothing more is read from it. */
-  isHeld(socket: Socket): boolean
+  refuseInTurn(socket: Socket, refusal: string): void
+  /**
+   * Where requests wait on the connection, so that nothing more is read from it, one that takes too long has its time anew
+   * once it is read on; then `clientError` is told again.
+   * @returns whether requests wait
+   */
+  putOff(socket: Socket, late: Error): boolean
   /** Begins no request until `work` is done; those whose turn comes meanwhile begin then. */
   holdWhile(work: () => Promise<void>): Promise<void>
   /**
@@ -74,6 +82,8 @@ const create = (socket: Socket): Connection => ({
   current: undefined,
   waiting: 0,
   taking: undefined,
+  late: undefined,
+  overtime: undefined,
   bytesRead: 0,
   quietSince: performance.now(),
   endedAt: undefined,
@@ -102,11 +112,11 @@ const standsStill = (connection: Connection, now: number, pace: Pace): boolean =
   return tooFew
 }
 
-/** Closes our side, and goes on reading: closing at once would reset what the client sends just then. */
-const endSide = (connection: Connection): void => {
+/** Closes our side, and goes on reading: closing at once would reset what the client sends just then. @param last is sent before */
+const endSide = (connection: Connection, last = ''): void => {
   if (connection.endedAt !== undefined) return
   connection.endedAt = performance.now()
-  connection.socket.end()
+  connection.socket.end(last)
 }
 
 /** Whether a connection is through while the server closes. */
@@ -129,6 +139,7 @@ export const trackConnections = (server: Server, listener: RequestListener, pace
   let held: (() => void)[] | undefined
 
   const forget = (connection: Connection): void => {
+    clearTimeout(connection.overtime?.timer)
     if (connections.delete(connection.socket)) waiting -= connection.waiting
   }
   const cutOff = (connection: Connection): void => {
@@ -184,6 +195,23 @@ export const trackConnections = (server: Server, listener: RequestListener, pace
     else run()
   }
 
+  /** Node tells only once that a request takes too long. @param last the last one whose headers have come */
+  const giveTime = (connection: Connection, last: IncomingMessage): void => {
+    const { socket, late } = connection
+    if (late === undefined) return
+    connection.late = undefined
+    clearTimeout(connection.overtime?.timer)
+    const overtime = {
+      // Behind a complete one it is the next that takes too long.
+      request: last.complete ? undefined : last,
+      timer: setTimeout(() => {
+        connection.overtime = undefined
+        if (!overtime.request?.complete) server.emit('clientError', late, socket)
+      }, server.requestTimeout),
+    }
+    connection.overtime = overtime
+  }
+
   const enqueue = (connection: Connection, request: IncomingMessage, response: ServerResponse): void => {
     connection.waiting++
     waiting++
@@ -192,7 +220,10 @@ export const trackConnections = (server: Server, listener: RequestListener, pace
     response.once('socket', () => {
       connection.waiting--
       waiting--
-      if (connection.waiting === 0) connection.socket.resume()
+      if (connection.waiting === 0) {
+        connection.socket.resume()
+        giveTime(connection, request)
+      }
       connection.current = response
       // In a turn of its own: answers that wait for nothing would else follow one another, and nobody else would be read.
       setImmediate(begin, connection, request, response)
@@ -200,20 +231,29 @@ export const trackConnections = (server: Server, listener: RequestListener, pace
     if (waiting > WAITING_MAX_REQUESTS) resetLongestQueue()
   }
 
-  const refuseInTurn = (socket: Socket, refuse: () => void): void => {
-    const { current, waiting: behind = 0 } = connections.get(socket) ?? {}
-    if (current === undefined) refuse()
+  const refuseInTurn = (socket: Socket, refusal: string): void => {
+    const connection = connections.get(socket)
+    if (connection === undefined) {
+      socket.destroy()
+      return
+    }
+    const { current, waiting: behind } = connection
     // The next one begins in the next turn of the loop, before this.
-    else if (behind > 0 || current.req.complete)
-      current.once('close', () => setImmediate(refuseInTurn, socket, refuse))
-    else if (!current.headersSent) refuse()
-    else if (!current.writableEnded) socket.destroy()
-    else socket.end()
+    if (current && (behind > 0 || current.req.complete))
+      current.once('close', () => setImmediate(refuseInTurn, socket, refusal))
+    else if (current?.writableEnded) endSide(connection)
+    else if (current?.headersSent || !socket.writable) cutOff(connection)
+    else endSide(connection, refusal)
   }
 
   const sweep = (): void => {
     const now = performance.now()
-    for (const connection of connections.values()) if (standsStill(connection, now, pace)) reset(connection)
+    for (const connection of connections.values()) {
+      const { endedAt = now } = connection
+      if (standsStill(connection, now, pace)) reset(connection)
+      // Its client would keep its side open for ever.
+      else if (now - endedAt >= pace.stallMs) cutOff(connection)
+    }
   }
   let sweeping: NodeJS.Timeout | undefined
 
@@ -235,6 +275,7 @@ export const trackConnections = (server: Server, listener: RequestListener, pace
       const connection = connections.get(request.socket)
       // One that was cut off while the rest of what it sent is still being read.
       if (connection === undefined) return
+      if (connection.overtime) connection.overtime.request ??= request
       if (connection.endedAt !== undefined) {
         if (++connection.ignored > LINGER_MAX_REQUESTS) cutOff(connection)
       } else if (response.socket === null) enqueue(connection, request, response)
@@ -242,7 +283,13 @@ export const trackConnections = (server: Server, listener: RequestListener, pace
     },
 
     refuseInTurn,
-    isHeld: (socket) => (connections.get(socket)?.waiting ?? 0) > 0,
+
+    putOff(socket, late) {
+      const connection = connections.get(socket)
+      if (!connection?.waiting) return false
+      connection.late = late
+      return true
+    },
 
     async holdWhile(work) {
       const begun: (() => void)[] = []

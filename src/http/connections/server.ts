@@ -74,10 +74,9 @@ export const createHttpServer = (listener: RequestListener, pace = PACE): HttpSe
   server.on('checkExpectation', tracked.take)
   server.on('clientError', (error: NodeJS.ErrnoException, socket: Socket) => {
     // The rest of a request may be late because we don't read it yet.
-    if (error.code === 'ERR_HTTP_REQUEST_TIMEOUT' && tracked.isHeld(socket)) return
-    const refuse = () => (socket.writable ? socket.end(refusalOf(error)) : socket.destroy())
+    if (error.code === 'ERR_HTTP_REQUEST_TIMEOUT' && tracked.putOff(socket, error)) return
     if (error.code === 'ECONNRESET') socket.destroy()
-    else tracked.refuseInTurn(socket, refuse)
+    else tracked.refuseInTurn(socket, refusalOf(error))
   })
   // Node would reset those on which a request is just arriving.
   server.closeIdleConnections = () => undefined

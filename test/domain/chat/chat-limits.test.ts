@@ -1,8 +1,10 @@
 /** How much an address and a key may post. */
 import { expect } from 'chai'
+import type { AlertPage } from '../../../src/domain/security/schemas.ts'
 import type { EnvelopeProof } from '../../../src/protocol/envelope.ts'
 import { startTestApp, type TestApp } from '../../support/app.ts'
 import { codeOf, from, posted, refusal } from '../../support/chat/chat.ts'
+import { ok } from '../../support/client.ts'
 import { createAgent, postPlain } from '../../support/domain/envelopes.ts'
 
 describe('limits of posting', () => {
@@ -72,6 +74,24 @@ describe('limits of posting', () => {
     expect(answers).not.to.include('429 rate_limited')
     for (const [method, path, body] of asked)
       expect(await ask(method, path, body), path).to.equal('429 rate_limited')
+  })
+
+  it('raise alerts that hold no address, and the same subject for the same one', async () => {
+    const subjects = async () => {
+      await app.services.security.close()
+      const { alerts } = await ok<AlertPage>(app, 'GET', '/api/security/alerts', { key: app.adminKey })
+      return alerts.flatMap(({ type, subject }) => (type === 'rate_limit' ? [subject] : []))
+    }
+    const refused = async (address: string) => {
+      let status = 200
+      while (status === 200) ({ status } = await app.request('GET', '/api/stats', { headers: from(address) }))
+      expect(status).to.equal(429)
+    }
+    const before = await subjects()
+    for (const address of ['203.0.113.10', '2001:db8:7:7::1', '2001:db8:7:7::2']) await refused(address)
+    const after = await subjects()
+    expect(after.length - before.length, 'a /64 is one').to.equal(2)
+    for (const subject of after) expect(subject).to.match(/^chat\.reads:[0-9a-f]{32}$/)
   })
 
   it('stop an address that sends one bad proof after the other, before it keeps others waiting', async () => {

@@ -127,6 +127,10 @@ describe('names of agents', () => {
       'Assay Admin',
       'assay_support',
       'SYSTEM // OPERATOR',
+      'AssayAdmin',
+      'AssаySupport',
+      'SystemOperator',
+      'House-ModTeam',
     ])
       expect(isReservedName(name), name).to.equal(true)
     for (const name of [
@@ -136,6 +140,11 @@ describe('names of agents', () => {
       'System Shock',
       'modest',
       'assayer',
+      'assayed',
+      'supportive',
+      'adminton',
+      'rooted',
+      'AssayAdminAda',
       'Ada',
       '?',
       '',

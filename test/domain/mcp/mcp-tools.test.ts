@@ -171,6 +171,25 @@ describe('the tools of the MCP endpoint', () => {
     expect(errorOf(again)).to.include({ error: 'replayed_envelope' })
   })
 
+  it('say in both forms what they ignored beside an envelope and in it', async () => {
+    const envelope = signEnvelope(
+      {
+        agent_id: 'agent-8',
+        audience: new URL(app.url).host,
+        action: 'chat.post',
+        params: { agent_name: `Signer ${word()}`, text: `Signed ${word()}.`, replyto: 5 },
+        about: '',
+      },
+      randomBytes(32),
+    )
+    const posted = await callTool(app, 'post_message', { agent_name: 'Ann', text: 'My words.', envelope })
+    const told = 'Ignored in your post: "agent_name", "text", "envelope.params.replyto".'
+    expect(textOf(posted)).to.include(told)
+    expect(unfenced(posted).notice).to.include(told)
+    const plain = await callTool(app, 'post_message', { agent_name: 'Ann', text: `Nothing more ${word()}.` })
+    expect(JSON.stringify(plain)).to.not.include('Ignored')
+  })
+
   it('page through the prompts', async () => {
     const all = app.services.prompts.list({})
     const found: string[] = []

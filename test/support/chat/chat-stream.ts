@@ -1,7 +1,7 @@
 /** The live stream over a real server and a real database, with commits made at the moment that a test chooses. */
 import { toMessage } from '../../../src/domain/chat/message.ts'
 import type { ChatStats, Message, PostingState } from '../../../src/domain/chat/schemas.ts'
-import { findMessages } from '../../../src/domain/chat/store.ts'
+import { findHead, findMessages } from '../../../src/domain/chat/store.ts'
 import { streamRoutes } from '../../../src/domain/chat/stream/routes-stream.ts'
 import { createStreamReads, type StreamReads } from '../../../src/domain/chat/stream/store-stream.ts'
 import { type ChatStream, createChatStream } from '../../../src/domain/chat/stream/stream.ts'
@@ -61,6 +61,10 @@ export interface StreamServer {
   open(cursor?: { since?: string; lastEventId?: string; ip?: string }): Promise<StreamReader>
   /** Opens a stream and waits until it has begun. */
   begun(cursor?: { since?: string; lastEventId?: string; ip?: string }): Promise<StreamReader>
+  /** Tells it of messages that were committed last, as its lane does. */
+  posted(messages: readonly Message[]): Promise<void>
+  /** Tells it of the removal that was committed last. */
+  removed(id: number): Promise<void>
   close(): Promise<void>
 }
 
@@ -108,11 +112,18 @@ export const startStreamServer = async (
       ...(lastEventId !== undefined && { 'last-event-id': lastEventId }),
       ...(ip !== undefined && { 'x-forwarded-for': ip }),
     })
+  const tell = async (messages: readonly Message[], removed: readonly number[]) => {
+    const head = await findHead(database)
+    const lastId = messages.at(-1)?.id ?? head.last_id
+    stream.committed({ head: { lastId, lastRemoval: head.last_removal }, messages, removed })
+  }
   return {
     kit,
     stream,
     told,
     open,
+    posted: (messages) => tell(messages, []),
+    removed: (id) => tell([], [id]),
     async begun(cursor) {
       const reader = await open(cursor)
       await reader.until(({ of }) => of('stats').length > 0)

@@ -1,7 +1,9 @@
-/** How much an address, and a key, may post, and what its searches cost. @module */
+/** How much an address, and a key, may post, what its searches cost, and what alerts call it. @module */
 import { AppError, fail } from '../../../errors.ts'
+import type { Sealing } from '../../../keys/sealing.ts'
 import type { Limits } from '../../../store/limits.ts'
 import { CHAT_READS, SEARCH_COST } from '../schemas.ts'
+import { shortMac } from './duplicates.ts'
 
 /** Thresholds; see CHAT_LIMITS. */
 export interface PostLimits {
@@ -79,3 +81,17 @@ export const createProofCounter = ({ limits, postLimits, addressBlock }: LimitDe
     }
   }
 }
+
+const READER = `${CHAT_READS.bucket}:`
+
+/**
+ * An alert lasts, and the chat keeps no address for long: it has a keyed hash instead, the same each time.
+ * @returns gives the subject for what a limit counted: `chat.reads:` and 32 hexadecimal digits in place of the address; what is
+ *   not the chat's stays as it is
+ */
+export const createAlertSubject =
+  (sealing: Pick<Sealing, 'mac'>) =>
+  (counted: string): string =>
+    counted.startsWith(READER)
+      ? `${READER}${shortMac(sealing, 'chat-reader', counted.slice(READER.length)).toString('hex')}`
+      : counted

@@ -1,7 +1,9 @@
 /**
- * What happens in the chat, on whichever server, told in order and once: messages by their ids, which are dense, and
- * removals. What comes over the bus is told at once when it is the next; whatever is missing is read from the database,
- * which is also asked every second, since the bus may lose messages and without Redis reaches no other server.
+ * What happens in the chat, on whichever server, told in order and once: messages by their ids and removals by their
+ * numbers, both dense, and no message before the removals that came before it: who has a message asks for no earlier
+ * removal again. What is committed here or comes over the bus is told at once when it is the next; whatever is missing is
+ * read from the database, which is also asked every second, since the bus may lose messages and without Redis reaches no
+ * other server.
  * @module
  */
 import { randomBytes } from 'node:crypto'
@@ -12,7 +14,7 @@ import type { Bus } from '../../../store/bus.ts'
 import type { Message } from '../schemas.ts'
 import type { ChatHead, StreamReads } from './store-stream.ts'
 
-const CHANNEL = 'chat.stream'
+const CHANNEL = 'chat.commits'
 /** Each message on the bus begins with its sender, who has told it already. */
 const ORIGIN_BYTES = 8
 export const POLL_MS = 1000
@@ -32,10 +34,19 @@ export interface StreamEvent {
   readonly frame: Buffer
 }
 
+/** What one commit changed. */
+export interface ChatCommit {
+  /** As the commit left it. */
+  readonly head: ChatHead
+  /** Ascending. */
+  readonly messages: readonly Message[]
+  /** Ids of the messages that it removed, in the order of the removals' numbers, of which the head has the last. */
+  readonly removed: readonly number[]
+}
+
 export interface Feed {
-  /** What this server has committed, ascending; tells the other servers as well. */
-  posted(messages: readonly Message[]): void
-  removed(id: number): void
+  /** Tells what this server has committed, to the other servers as well. */
+  committed(commit: ChatCommit): void
   /** Somebody reads: events are kept from here on, and told once the stream begins. */
   listen(): void
   /** Tells everything above this head. Does nothing when it has begun. */
@@ -55,24 +66,33 @@ export interface FeedOptions {
   onEvents(events: readonly StreamEvent[]): void
 }
 
-/** On the bus a batch is a line for each message: its id, a space, its JSON. */
-const packed = (messages: readonly { readonly id: number; readonly json: string }[]): string => {
-  const text = messages.map(({ id, json }) => `${id} ${json}`).join('\n')
-  return text.length > MAX_BUS_CHARACTERS ? '' : text
+interface MessageText {
+  readonly id: number
+  readonly json: string
 }
-const unpacked = (text: string): { id: number; json: string }[] =>
-  text === ''
-    ? []
-    : text.split('\n').map((line) => {
-        const space = line.indexOf(' ')
-        return { id: Number(line.slice(0, space)), json: line.slice(space + 1) }
-      })
+type CommitTexts = Omit<ChatCommit, 'messages'> & { readonly messages: readonly MessageText[] }
+
+/** On the bus a commit is a line with its head and what it removed, then one for each message: its id, a space, its JSON. */
+const packed = ({ head, messages, removed }: CommitTexts): string => {
+  const first = [head.lastId, head.lastRemoval, ...removed].join(' ')
+  const text = [first, ...messages.map(({ id, json }) => `${id} ${json}`)].join('\n')
+  return text.length > MAX_BUS_CHARACTERS ? first : text
+}
+const unpacked = (text: string): CommitTexts => {
+  const [first = '', ...lines] = text.split('\n')
+  const [lastId = 0, lastRemoval = 0, ...removed] = first.split(' ').map(Number)
+  const messages = lines.map((line) => {
+    const space = line.indexOf(' ')
+    return { id: Number(line.slice(0, space)), json: line.slice(space + 1) }
+  })
+  return { head: { lastId, lastRemoval }, messages, removed }
+}
 
 export const createFeed = (options: FeedOptions): Feed => {
   const { reads, bus, eventFrame, logger, onEvents, pollMs = POLL_MS } = options
   const origin = randomBytes(ORIGIN_BYTES).toString('hex')
-  /** JSON of messages beyond the position. */
-  const early = new Map<number, string>()
+  /** Messages beyond the position, and the removal that is told before each. */
+  const early = new Map<number, { readonly json: string; readonly removal: number }>()
   const removals = new LRUCache<number, true>({ max: MAX_KNOWN_REMOVALS })
   let isListening = false
   /** What was told last; a new object each time somebody begins to read. */
@@ -81,7 +101,7 @@ export const createFeed = (options: FeedOptions): Feed => {
   let readAgain = false
   let poll: NodeJS.Timeout | undefined
 
-  const tell = (messages: readonly { readonly id: number; readonly json: string }[]): void => {
+  const tell = (messages: readonly MessageText[]): void => {
     const events = messages
       .filter(({ id }) => !removals.has(id))
       .map(({ id, json }) => ({ id, frame: eventFrame('message', json, id) }))
@@ -91,11 +111,14 @@ export const createFeed = (options: FeedOptions): Feed => {
   /** Tells what came early and is next now. */
   const drain = (): void => {
     if (position === undefined) return
-    const next: { id: number; json: string }[] = []
-    for (let json = early.get(position.id + 1); json !== undefined; json = early.get(position.id + 1)) {
-      position.id++
-      early.delete(position.id)
-      next.push({ id: position.id, json })
+    const next: MessageText[] = []
+    for (;;) {
+      const id = position.id + 1
+      const message = early.get(id)
+      if (message === undefined || message.removal > position.removal) break
+      position.id = id
+      early.delete(id)
+      next.push({ id, json: message.json })
     }
     tell(next)
   }
@@ -111,25 +134,24 @@ export const createFeed = (options: FeedOptions): Feed => {
     if (isListening) onEvents([{ frame: eventFrame('delete', JSON.stringify({ id })) }])
   }
 
-  /** Reads what lies between the position and the head. @returns false when nobody waits for it any more */
-  const readMessages = async (at: NonNullable<typeof position>, { lastId }: ChatHead): Promise<boolean> => {
-    while (at.id < lastId) {
+  /** Reads the messages between the position and the head. */
+  const readMessages = async (at: NonNullable<typeof position>, { lastId }: ChatHead): Promise<void> => {
+    while (position === at && at.id < lastId) {
       const page = await reads.messages({ after: at.id, upTo: lastId, limit: PAGE_MESSAGES })
-      if (position !== at) return false
+      if (position !== at) return
       const news = page.filter(({ id }) => id > at.id)
       // Ids that are missing from a page that ends at the head were removed.
       moveTo(at, page.length < PAGE_MESSAGES ? lastId : (page.at(-1)?.id ?? lastId))
       tell(news.map((message) => ({ id: message.id, json: JSON.stringify(message) })))
     }
-    return true
   }
 
   const readRemovals = async (at: NonNullable<typeof position>, { lastRemoval }: ChatHead): Promise<void> => {
-    while (at.removal < lastRemoval) {
+    while (position === at && at.removal < lastRemoval) {
       const page = await reads.removals({ after: at.removal, limit: PAGE_REMOVALS })
       if (position !== at) return
       for (const { message_id } of page) announceRemoval(message_id)
-      at.removal = page.at(-1)?.number ?? lastRemoval
+      at.removal = Math.max(at.removal, page.at(-1)?.number ?? lastRemoval)
     }
   }
 
@@ -137,10 +159,9 @@ export const createFeed = (options: FeedOptions): Feed => {
     const at = position
     if (at === undefined) return
     const head = await reads.head()
-    if (position !== at) return
-    if (!(await readMessages(at, head))) return
-    drain()
     await readRemovals(at, head)
+    await readMessages(at, head)
+    drain()
   }
 
   /** One read at a time; what is asked for meanwhile is read afterwards. */
@@ -163,12 +184,15 @@ export const createFeed = (options: FeedOptions): Feed => {
     }
   }
 
-  const receive = (messages: readonly { readonly id: number; readonly json: string }[]): void => {
+  const receive = ({ head: { lastId, lastRemoval }, messages, removed }: CommitTexts): void => {
+    for (const id of removed) announceRemoval(id)
     if (!isListening) return
-    for (const { id, json } of messages) if (id > (position?.id ?? 0)) early.set(id, json)
+    if (position?.removal === lastRemoval - removed.length) position.removal = lastRemoval
+    for (const { id, json } of messages)
+      if (id > (position?.id ?? 0)) early.set(id, { json, removal: lastRemoval })
     if (early.size > MAX_EARLY) early.clear()
     drain()
-    if (early.size > 0 || messages.length === 0) void read()
+    if (position && (position.id < lastId || position.removal < lastRemoval)) void read()
   }
 
   const rest = (): void => {
@@ -182,25 +206,17 @@ export const createFeed = (options: FeedOptions): Feed => {
   const unsubscribe = bus.subscribe(
     CHANNEL,
     (text) => {
-      if (text.startsWith(origin)) return
-      const kind = text[origin.length]
-      const content = text.slice(origin.length + 1)
-      if (kind === 'm') receive(unpacked(content))
-      else if (kind === 'd') announceRemoval(Number(content))
+      if (!text.startsWith(origin)) receive(unpacked(text.slice(origin.length)))
     },
     () => void read(),
   )
 
   return {
-    posted(messages) {
-      if (messages.length === 0) return
-      const batch = messages.map((message) => ({ id: message.id, json: JSON.stringify(message) }))
-      receive(batch)
-      void bus.publish(CHANNEL, `${origin}m${packed(batch)}`)
-    },
-    removed(id) {
-      announceRemoval(id)
-      void bus.publish(CHANNEL, `${origin}d${id}`)
+    committed({ head, messages, removed }) {
+      const texts = messages.map((message) => ({ id: message.id, json: JSON.stringify(message) }))
+      const commit = { head, messages: texts, removed }
+      receive(commit)
+      void bus.publish(CHANNEL, origin + packed(commit))
     },
     listen() {
       isListening = true

@@ -19,7 +19,10 @@ export interface Replay {
 
 export interface Missed {
   readonly replay: Replay
-  /** Events of the messages, oldest first, then those of the removals; shared by all who missed the same. */
+  /**
+   * Events of the removals, then those of the messages, oldest first; shared by all who missed the same. In this order, since who
+   * has a message asks for no earlier removal again.
+   */
   readonly events: Buffer
 }
 
@@ -49,7 +52,7 @@ export const readReplays = async (
   const lowest = cursors.reduce((least, cursor) => Math.min(least, cursor), Number.POSITIVE_INFINITY)
   const asked = cursors.length > 0
   const messages = asked ? await readNewest(reads, lowest, head) : []
-  // After the messages: what was removed between the two reads is told as removed.
+  // After the messages: what was removed between the two reads is told as removed, and not shown.
   const removals = asked ? await reads.removalsSince(lowest, REPLAY_MAX_REMOVALS + 1) : []
   const oldest = asked ? ((await reads.oldest()) ?? null) : null
   const events = messages.map((message) => ({
@@ -60,21 +63,23 @@ export const readReplays = async (
     headId: removal.head_id,
     frame: eventFrame('delete', JSON.stringify({ id: removal.message_id })),
   }))
+  const gone = new Set(removals.map((removal) => removal.message_id))
   const known = new Map<number, Missed>()
 
   const missedSince = (cursor: number): Missed => {
     const missed = events.filter(({ id }) => id > cursor)
-    const shown = missed.slice(-REPLAY_MAX_MESSAGES)
+    const newest = missed.slice(-REPLAY_MAX_MESSAGES)
+    const shown = newest.filter(({ id }) => !gone.has(id))
     const removed = deletions.filter(({ headId }) => headId >= cursor)
     const told = removed.slice(0, REPLAY_MAX_REMOVALS).reverse()
     return {
       replay: {
         from: shown[0]?.id ?? null,
         to: shown.at(-1)?.id ?? null,
-        truncated: missed.length > shown.length || removed.length > told.length,
+        truncated: missed.length > newest.length || removed.length > told.length,
         oldest_available: oldest,
       },
-      events: Buffer.concat([...shown, ...told].map(({ frame }) => frame)),
+      events: Buffer.concat([...told, ...shown].map(({ frame }) => frame)),
     }
   }
   return {

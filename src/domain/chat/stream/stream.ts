@@ -14,8 +14,8 @@ import type {
 import type { Logger } from '../../../http/log.ts'
 import type { Metrics } from '../../../metrics.ts'
 import type { Bus } from '../../../store/bus.ts'
-import type { ChatStats, Message, PostingState } from '../schemas.ts'
-import { createFeed, type StreamEvent } from './feed.ts'
+import type { ChatStats, PostingState } from '../schemas.ts'
+import { type ChatCommit, createFeed, type StreamEvent } from './feed.ts'
 import { type Replays, readReplays } from './replay.ts'
 import type { StreamReads } from './store-stream.ts'
 
@@ -34,10 +34,8 @@ export interface StreamRequest {
 }
 
 export interface ChatStream {
-  /** Messages that this server has committed, ascending. */
-  posted(messages: readonly Message[]): void
-  /** A message whose removal this server has committed. */
-  removed(id: number): void
+  /** Tells what this server has committed. */
+  committed(commit: ChatCommit): void
   /** Posting is open, paused or restricted now, as this server learnt. */
   modeChanged(): void
   /** Open streams on this server. */
@@ -162,7 +160,8 @@ export const createChatStream = (options: ChatStreamOptions): ChatStream => {
     const missed = reader.cursor === undefined ? undefined : since(reader.cursor)
     const waited = (reader.waiting ?? []).filter(({ id }) => id === undefined || id > head.lastId)
     const posting = { ...readState(), ...(missed && { replay: missed.replay }) }
-    const state = eventFrame('state', JSON.stringify(posting))
+    // Who has no cursor yet comes back after what there was when it began, also before it has seen a message.
+    const state = eventFrame('state', JSON.stringify(posting), missed ? undefined : head.lastId)
     const frames = [
       state,
       stats.frame,
@@ -237,8 +236,7 @@ export const createChatStream = (options: ChatStreamOptions): ChatStream => {
   }
 
   return {
-    posted: (messages) => feed.posted(messages),
-    removed: (id) => feed.removed(id),
+    committed: (commit) => feed.committed(commit),
     modeChanged() {
       if (readers.size === 0) return
       const frame = eventFrame('state', JSON.stringify(readState()))

@@ -9,12 +9,15 @@ import {
   type StreamServer,
   startStreamServer,
 } from '../../../support/chat/chat-stream.ts'
-import type { StreamReader } from '../../../support/chat/event-stream.ts'
+import type { ReadEvent, StreamReader } from '../../../support/chat/event-stream.ts'
 import { openTestDatabase } from '../../../support/servers/database.ts'
 
 const NEVER_MS = 1_000_000_000
 const POLL_MS = 15
 const RUNS = 40
+
+const deletedIn = (events: readonly ReadEvent[]): Set<number> =>
+  new Set(events.filter(({ event }) => event === 'delete').map(({ data }) => (data as { id: number }).id))
 
 interface Published {
   readonly channel: string
@@ -67,7 +70,7 @@ describe('the live stream on several servers', () => {
   }
   const post = async (server: StreamServer | undefined, count: number) => {
     const messages = await commitMessages(database, count)
-    server?.stream.posted(messages)
+    await server?.posted(messages)
     return messages.map(({ id }) => id)
   }
   /** Both servers post, and one removes the first message. @returns the ids */
@@ -79,7 +82,7 @@ describe('the live stream on several servers', () => {
     ]
     await everyoneHas(ids)
     await commitRemoval(database, ids[0] as number)
-    servers[1]?.stream.removed(ids[0] as number)
+    await servers[1]?.removed(ids[0] as number)
     for (const reader of readers) await reader.until(({ of }) => of('delete').length === 1)
     return ids
   }
@@ -123,7 +126,7 @@ describe('the live stream on several servers', () => {
     const { buses, held, deliver } = createHeldBuses(2)
     await start(buses, NEVER_MS)
     const messages = await commitMessages(database, 200, 'x'.repeat(1500))
-    servers[0]?.stream.posted(messages)
+    await servers[0]?.posted(messages)
     expect(held[0]?.text.length).to.be.below(100)
     if (held[0]) await deliver(held[0])
     await everyoneHas(messages.map(({ id }) => id))
@@ -165,7 +168,7 @@ describe('the live stream on several servers', () => {
     await start(buses, NEVER_MS)
     const [removed = 0] = await post(servers[0], 1)
     await commitRemoval(database, removed)
-    servers[0]?.stream.removed(removed)
+    await servers[0]?.removed(removed)
     const [message, removal] = held
     if (!message || !removal) throw new Error('nothing was published')
     await deliver(removal)
@@ -173,6 +176,17 @@ describe('the live stream on several servers', () => {
     const [next = 0] = await post(servers[1], 1)
     await readers[1]?.until((it) => it.ids().includes(next))
     expect(readers[1]?.events.slice(2).map(({ event }) => event)).to.deep.equal(['delete', 'message'])
+  })
+
+  it('tells what was removed before a message first, also where no bus told of it', async () => {
+    await start([undefined, undefined], NEVER_MS)
+    const [removed = 0] = await post(servers[0], 1)
+    await readers[0]?.until((it) => it.ids().length === 1)
+    await commitRemoval(database, removed)
+    await servers[1]?.removed(removed)
+    await post(servers[0], 1)
+    await readers[0]?.until((it) => it.ids().length === 2)
+    expect(readers[0]?.events.slice(3).map(({ event }) => event)).to.deep.equal(['delete', 'message'])
   })
 
   it('and no order of commits, lost or late bus messages, removals and readers makes a difference', async () => {
@@ -183,13 +197,13 @@ describe('the live stream on several servers', () => {
       fc.record({ kind: fc.constant('deliver' as const), which: fc.nat(3) }),
       fc.record({ kind: fc.constant('lose' as const), which: fc.nat(3) }),
       fc.record({ kind: fc.constant('remove' as const), at: fc.nat(1), back: fc.nat(4) }),
-      fc.record({ kind: fc.constant('join' as const), at: fc.nat(1), back: fc.nat(6) }),
+      fc.record({ kind: fc.constant('join' as const), at: fc.nat(1), back: fc.nat(6), cut: fc.nat(20) }),
       fc.record({ kind: fc.constant('leave' as const) }),
     )
     await fc.assert(
       fc.asyncProperty(fc.array(step, { minLength: 3, maxLength: 14 }), async (steps) => {
-        /** Readers of this run, and the last id that existed when each began. */
-        const followers: { reader: StreamReader; from: number }[] = []
+        /** Readers of this run: after which id each began, what it had until then, and after how many events it breaks off. */
+        const followers: { reader: StreamReader; from: number; had: number[]; cut: number }[] = []
         const posted: number[] = await post(servers[0], 5)
         const removed = new Set<number>()
         for (const taken of steps) {
@@ -202,28 +216,33 @@ describe('the live stream on several servers', () => {
             if (id === undefined || removed.has(id)) continue
             removed.add(id)
             await commitRemoval(database, id)
-            servers[taken.at]?.stream.removed(id)
+            await servers[taken.at]?.removed(id)
           } else if (taken.kind === 'join') {
             const from = (posted.at(-1) as number) - taken.back
             const reader = await servers[taken.at]?.begun({ since: String(from) })
-            if (reader) followers.push({ reader, from })
+            const had = posted.filter((id) => id <= from && !removed.has(id))
+            if (reader) followers.push({ reader, from, had, cut: taken.cut })
           } else followers.shift()?.reader.close()
         }
         posted.push(...(await post(servers[0], 1)))
         const last = posted.at(-1) as number
-        for (const { reader, from } of followers) {
+        for (const { reader, from, had, cut } of followers) {
           await reader.until((it) => it.ids().at(-1) === last)
           const ids = reader.ids()
           const told = new Set(ids)
           expect(ids, 'in order and once').to.deep.equal([...told].sort((a, b) => a - b))
           const lost = posted.filter((id) => id > from && !told.has(id) && !removed.has(id))
           expect(lost, 'none lost').to.deep.equal([])
-          // Whoever has a message that was removed hears of it.
-          const stale = ids.filter((id) => removed.has(id))
-          await reader.until(({ of }) =>
-            stale.every((id) => of('delete').some(({ data }) => (data as { id: number }).id === id)),
-          )
+          // Whoever has a message that was removed hears of it, also who breaks off anywhere and comes back.
+          const stale = [...had, ...ids].filter((id) => removed.has(id))
+          await reader.until(({ events }) => stale.every((id) => deletedIn(events).has(id)))
           reader.close()
+          const heard = reader.events.slice(0, cut)
+          const seen = heard.flatMap(({ id }) => (id === undefined ? [] : [Number(id)]))
+          const left = [...had, ...seen].filter((id) => removed.has(id) && !deletedIn(heard).has(id))
+          const again = await servers[1]?.begun({ since: String(seen.at(-1) ?? from) })
+          await again?.until(({ events }) => left.every((id) => deletedIn(events).has(id)))
+          again?.close()
         }
       }),
       {
@@ -231,12 +250,12 @@ describe('the live stream on several servers', () => {
         examples: [
           [
             [
-              { kind: 'join', at: 1, back: 2 },
+              { kind: 'join', at: 1, back: 2, cut: 20 },
               { kind: 'post', at: 0, count: 2 },
               { kind: 'remove', at: 0, back: 0 },
               { kind: 'lose', which: 0 },
               { kind: 'post', at: 1, count: 1 },
-              { kind: 'join', at: 0, back: 6 },
+              { kind: 'join', at: 0, back: 6, cut: 4 },
               { kind: 'deliver', which: 1 },
             ],
           ],
@@ -248,8 +267,8 @@ describe('the live stream on several servers', () => {
   it('survives what is no message of it on the bus', async () => {
     const shared = createBus()
     await start([shared], NEVER_MS)
-    await shared.publish('chat.stream', `${'0'.repeat(16)}mnot a message`)
-    await shared.publish('chat.stream', `${'0'.repeat(16)}?`)
+    await shared.publish('chat.commits', `${'0'.repeat(16)}not a message`)
+    await shared.publish('chat.commits', '?')
     await everyoneHas(await post(servers[0], 1))
   })
 })

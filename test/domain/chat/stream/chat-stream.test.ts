@@ -43,7 +43,7 @@ describe('the live stream', () => {
   /** Commits and tells this server, as its lane does. @returns the ids */
   const post = async (count: number) => {
     const messages = await commit(count)
-    server.stream.posted(messages)
+    await server.posted(messages)
     return messages.map(({ id }) => id)
   }
   const replayOf = ({ of }: StreamReader) => (of('state')[0]?.data as { replay?: object } | undefined)?.replay
@@ -52,20 +52,34 @@ describe('the live stream', () => {
   describe('begins', () => {
     it('with the state of posting and the counts, and nothing of the past', async () => {
       await start()
-      await post(2)
+      const id = String(last(await post(2)))
       const reader = await begun()
       expect(reader.events).to.deep.equal([
-        { event: 'state', data: server.told.state },
+        { event: 'state', id, data: server.told.state },
         { event: 'stats', data: COUNTS },
       ])
+    })
+
+    it('with where to go on from, for who breaks off before a message has come', async () => {
+      await start()
+      await post(1)
+      const reader = await begun()
+      reader.close()
+      const missed = await post(1)
+      const again = await begun({ lastEventId: reader.events.findLast(({ id }) => id !== undefined)?.id })
+      await again.until((it) => it.ids().length === 1)
+      expect(again.ids()).to.deep.equal(missed)
+      // Who named a cursor keeps it.
+      expect(again.of('state')).to.have.length(1)
+      expect(again.of('state')[0]).to.not.have.property('id')
     })
 
     it('and tells every message once, in order, with its id', async () => {
       await start()
       const reader = await begun()
       const messages = await commit(3)
-      server.stream.posted(messages.slice(0, 1))
-      server.stream.posted(messages.slice(1))
+      await server.posted(messages.slice(0, 1))
+      await server.posted(messages.slice(1))
       await reader.until(({ ids }) => ids().length === 3)
       expect(reader.of('message')).to.deep.equal(
         messages.map((message) => ({ event: 'message', id: String(message.id), data: message })),
@@ -139,6 +153,8 @@ describe('the live stream', () => {
       await commitRemoval(database, b)
       const reader = await begun({ since: String(c) })
       await reader.until(({ of }) => of('delete').length === 2)
+      // Removals first: who has a message comes back without what was removed before it.
+      expect(reader.events.slice(2).map(({ event }) => event)).to.deep.equal(['delete', 'delete', 'message'])
       expect(reader.events.slice(2)).to.deep.include({ event: 'delete', data: { id: a } })
       expect(reader.ids()).to.deep.equal([d])
       const later = await begun({ since: String(d) })
@@ -179,7 +195,7 @@ describe('the live stream', () => {
           happen = async () => {
             news.push(...(await post(3)))
             await commitRemoval(database, removed)
-            server.stream.removed(removed)
+            await server.removed(removed)
             news.push(...(await post(2)))
           }
           const reader = await begun({ since: String((missed[0] as number) - 1) })
@@ -362,7 +378,7 @@ describe('the live stream', () => {
       hold = true
       const late = await server.open()
       const messages = await commitMessages(database, 400, 'x'.repeat(4000))
-      server.stream.posted(messages)
+      await server.posted(messages)
       await late.ended
       expect(server.stream.open).to.equal(1)
       release()

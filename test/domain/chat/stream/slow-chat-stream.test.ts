@@ -41,6 +41,7 @@ const followIds = (url: string): Promise<{ readonly ids: number[]; close(): void
   new Promise((resolve, reject) => {
     get(`${url}/api/stream`, { agent: false }, (response) => {
       const ids: number[] = []
+      let id = 0
       let rest = ''
       response.setEncoding('latin1')
       response.on('error', () => undefined)
@@ -48,7 +49,8 @@ const followIds = (url: string): Promise<{ readonly ids: number[]; close(): void
         const lines = (rest + chunk).split('\n')
         rest = lines.pop() ?? ''
         for (const line of lines) {
-          if (line.startsWith('id: ')) ids.push(Number(line.slice(4)))
+          if (line.startsWith('id: ')) id = Number(line.slice(4))
+          else if (line === 'event: message') ids.push(id)
           // Registered from here on.
           else if (line === 'event: state') resolve({ ids, close: () => response.destroy() })
         }
