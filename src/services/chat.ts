@@ -48,6 +48,23 @@ const envelopeReader = ({ clock, config, proofs }: ChatFoundations) =>
     nameIssuer: (id) => (id === DEFAULT_ORGANISATION ? DEFAULT_NAME : id),
   })
 
+const mcpOf = (
+  { config, metrics, logger }: ChatFoundations,
+  { chat, prompts, postingMode }: Pick<ChatServices, 'chat' | 'prompts' | 'postingMode'>,
+): McpService =>
+  createMcp({
+    chat,
+    prompts,
+    postingMode,
+    baseUrl: config.baseUrl,
+    version: SERVICE_VERSION,
+    parseJson: (bytes) => parseJson(bytes, true),
+    checkArguments: bodyCheck,
+    describeError: describeFailure('/mcp', logger, isUnavailable),
+    onToolCall: (tool, outcome) => metrics.mcpToolCalls.inc({ tool, outcome }),
+    logger,
+  })
+
 /** @param closers receives what ends the services, in the order in which they were built */
 export const createChatServices = async (
   foundations: ChatFoundations,
@@ -108,24 +125,12 @@ export const createChatServices = async (
       security.raise({ organisation: DEFAULT_ORGANISATION, type: 'envelope_replay', subject: fingerprint }),
   })
   closers.push(() => chat.close())
-  const mcp = createMcp({
-    chat,
-    prompts,
-    postingMode,
-    baseUrl,
-    version: SERVICE_VERSION,
-    parseJson: (bytes) => parseJson(bytes, true),
-    checkArguments: bodyCheck,
-    describeError: describeFailure('/mcp', logger, isUnavailable),
-    onToolCall: (tool, outcome) => metrics.mcpToolCalls.inc({ tool, outcome }),
-    logger,
-  })
   return {
     prompts,
     postingMode,
     chat,
     chatStream,
-    mcp,
+    mcp: mcpOf(foundations, { chat, prompts, postingMode }),
     agentsTxt: createAgentsTxt(config),
     alertSubject: createAlertSubject(sealing),
   }
