@@ -27,6 +27,7 @@ const BOUNDED: Readonly<Record<string, { readonly begins: readonly string[]; rea
 const COMPOSED: Readonly<Record<string, string>> = {
   'src/domain/aml/lists/list-source.ts': 'the names of parts that a format has',
   'src/domain/chat/posts/credentials.ts': 'the forms above it, as alternatives',
+  'src/domain/chat/names/names.ts': 'reserved words, as alternatives, for names of at most 48 characters',
   'src/domain/kyc/machine-readable-zone.ts': 'one class of letters',
   'src/domain/webhooks/schemas.ts': 'the names of events, as alternatives',
   'src/json/schemas.ts': 'the prefix of an id, three letters',
