@@ -17,6 +17,7 @@ import { lockDirectory } from '../directory-lock.ts'
 import { createQuery, createSession, knexLog, typeParsers } from '../driver.ts'
 import { DurableNodeFS } from './durable-node-fs.ts'
 import { TemplateMemoryFS, unpackTemplate } from './pglite-template.ts'
+import { startUpkeep } from './upkeep.ts'
 
 /** The data directory that keeps nothing. */
 const MEMORY = 'memory'
@@ -31,14 +32,19 @@ const TURN_MS = 5
 /** Files synced to disk at once. */
 const SYNC_PARALLEL_FILES = 32
 
-/** A quarter of what the template says, which would stay resident; the system's cache holds the files anyway. */
-const START = [...PGlite.defaultStartParams, '-c', 'shared_buffers=32MB']
+const settings = (...all: readonly string[]): string[] => all.flatMap((setting) => ['-c', setting])
+/**
+ * Of buffers a quarter of what the template says, which would stay resident: the system's cache holds the files anyway. Of the write-ahead
+ * log no more is kept for later than the upkeep needs.
+ */
+const START = [
+  ...PGlite.defaultStartParams,
+  ...settings('shared_buffers=32MB', 'min_wal_size=32MB', 'max_wal_size=64MB'),
+]
 /** `-F` would turn fsync off. */
 const DURABLE_START = [
   ...START.filter((param) => param !== '-F'),
-  ...['fsync=on', 'wal_sync_method=fsync', 'full_page_writes=on', 'synchronous_commit=on'].flatMap(
-    (setting) => ['-c', setting],
-  ),
+  ...settings('fsync=on', 'wal_sync_method=fsync', 'full_page_writes=on', 'synchronous_commit=on'),
 ]
 
 const syncFile = async (path: string): Promise<void> => {
@@ -202,6 +208,7 @@ export const openPglite = async (
   }
   const onMessage = shareLoop(pglite)
   const knex = connect(pglite, logger)
+  const upkeep = startUpkeep(knex, logger)
   const placeFile = join(dataDir, PLACE_FILE)
   return {
     knex,
@@ -209,6 +216,7 @@ export const openPglite = async (
     kind: 'pglite',
     onMessage,
     async setReadOnly(isReadOnly) {
+      upkeep.rest(isReadOnly)
       await knex.raw(`SET default_transaction_read_only = ${isReadOnly ? 'on' : 'off'}`)
     },
     ...(!inMemory && { clusterDirectory: join(dataDir, 'database') }),
@@ -223,6 +231,7 @@ export const openPglite = async (
       return createSession(knex, client, false, () => knex.client.releaseConnection(client))
     },
     async close() {
+      await upkeep.close()
       await knex.destroy()
       await pglite.close()
       unlock()

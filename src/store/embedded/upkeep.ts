@@ -1,0 +1,91 @@
+/**
+ * What processes of a PostgreSQL server do beside its sessions, and what nobody does for the embedded database, which is a single session:
+ * checkpoints and vacuum. Without them the write-ahead log grows for as long as a server runs, a start after a crash reads all of it, and
+ * rows that were deleted keep their place.
+ * @module
+ */
+import type { Knex } from 'knex'
+import type { StoreLogger } from '../database.ts'
+
+export interface UpkeepLimits {
+  /** The log is looked at every so many milliseconds, and the tables with every tenth look. */
+  readonly lookMs: number
+  /** Of the log since the last checkpoint. */
+  readonly logBytes: number
+  /** Rows added since the last vacuum. */
+  readonly newRows: number
+  /** Transactions since a table's oldest rows were written. */
+  readonly age: number
+}
+
+/**
+ * What others wait for stays short: a checkpoint of one segment takes about 30 ms, of four 75; the vacuum of 10,000 new rows 10 ms. PostgreSQL
+ * vacuums new rows once they are a fifth of the table, for as long as that takes. The age is PostgreSQL's own.
+ */
+const UPKEEP: UpkeepLimits = {
+  lookMs: 1000,
+  logBytes: 16 * 1024 * 1024,
+  newRows: 10_000,
+  age: 200_000_000,
+}
+const LOOKS_PER_VACUUM = 10
+
+/** @returns the table that is overdue most, quoted: by dead rows as PostgreSQL's autovacuum counts, so that a fifth of a table's place is lost at most */
+const overdueSql = ({ newRows, age }: UpkeepLimits): string => `
+  SELECT c.oid::regclass::text AS name
+  FROM pg_class c JOIN pg_stat_all_tables s ON s.relid = c.oid
+  WHERE c.relkind IN ('r', 't') AND (
+    s.n_dead_tup > 50 + 0.2 * greatest(c.reltuples, 0)
+    OR s.n_ins_since_vacuum > ${newRows}
+    OR age(c.relfrozenxid) > ${age})
+  ORDER BY age(c.relfrozenxid) > ${age} DESC, s.n_dead_tup + s.n_ins_since_vacuum DESC
+  LIMIT 1`
+
+export interface Upkeep {
+  /** While the disk takes no writes nothing is done. */
+  rest(isResting: boolean): void
+  /** Resolves when nothing is under way any more. */
+  close(): Promise<void>
+}
+
+/** Looks what is due, and does one thing at a time, between the transactions of others. */
+export const startUpkeep = (knex: Knex, logger?: StoreLogger, limits = UPKEEP): Upkeep => {
+  const overdue = overdueSql(limits)
+  let isResting = false
+  let looks = 0
+  let looking: Promise<void> | undefined
+  const checkpoint = async (): Promise<void> => {
+    const { rows } = await knex.raw(
+      `SELECT pg_current_wal_lsn() - redo_lsn > ${limits.logBytes} AS due FROM pg_control_checkpoint()`,
+    )
+    if (rows[0].due && !isResting) await knex.raw('CHECKPOINT')
+  }
+  const vacuum = async (): Promise<void> => {
+    const { rows } = await knex.raw(overdue)
+    const name: string | undefined = rows[0]?.name
+    if (name !== undefined && !isResting) await knex.raw(`VACUUM ${name}`)
+  }
+  const look = async (): Promise<void> => {
+    try {
+      await checkpoint()
+      if (looks++ % LOOKS_PER_VACUUM === 0 && !isResting) await vacuum()
+    } catch (err) {
+      logger?.warn({ err }, 'the upkeep of the embedded database failed, and is tried again')
+    }
+  }
+  const timer = setInterval(() => {
+    if (isResting) return
+    looking ??= look().finally(() => {
+      looking = undefined
+    })
+  }, limits.lookMs).unref()
+  return {
+    rest(resting) {
+      isResting = resting
+    },
+    async close() {
+      clearInterval(timer)
+      await looking
+    },
+  }
+}
