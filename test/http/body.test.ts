@@ -135,6 +135,27 @@ describe('request bodies', () => {
     expect(text).to.include('"error":"payload_too_large"')
   })
 
+  it('a client that sends far too much at once still has its answer, and no reset of the connection', async () => {
+    const { port } = new URL(kit.url)
+    const body = Buffer.alloc(12 * 1024 * 1024, 'a')
+    const head = `POST /closed HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nContent-Length: ${body.length}\r\n\r\n`
+    const later = 'GET /closed HTTP/1.1\r\nHost: x\r\n\r\n'.repeat(6)
+    for (let round = 0; round < 5; round++) {
+      const socket = connect(Number(port), '127.0.0.1')
+      // Who sends reads nothing before all is sent, as many clients do.
+      await new Promise<void>((sent, failed) => {
+        socket
+          .once('error', failed)
+          .write(Buffer.concat([Buffer.from(head), body, Buffer.from(later)]), () => sent())
+      })
+      const parts: Buffer[] = []
+      for await (const part of socket) parts.push(part)
+      expect(Buffer.concat(parts).toString(), `round ${round}`).to.match(
+        /^HTTP\/1\.1 413 .*"payload_too_large"/s,
+      )
+    }
+  })
+
   it('a client that went away before its body was asked for leaves nothing waiting', async () => {
     const request = new IncomingMessage(new Socket())
     request.headers['content-length'] = '5'

@@ -16,11 +16,11 @@ export const BODY_LIMIT_BYTES: Readonly<Record<BodyLimit, number>> = {
 }
 
 /**
- * A client that is still sending may lose the answer when the connection is reset under it. So a little more
- * is read and thrown away before a body is refused for its size, within these bounds.
+ * The system resets a connection that is closed while something is unread, and the answer is lost to a client that is still sending.
+ * So what is left of a body that is refused for its size is read and thrown away first, within these bounds.
  */
-const DISCARD_BYTES = 1024 * KIBIBYTE
-const DISCARD_MS = 250
+const DISCARD_BYTES = 16 * 1024 * KIBIBYTE
+const DISCARD_MS = 1000
 
 const JSON_TYPE = 'application/json'
 const UTF8_PARAMETER = /^charset\s*=\s*(?:utf-8|"utf-8")$/
