@@ -3,7 +3,8 @@
  * on the nullifier is the only double-spend check there is.
  *
  * Decisions stand under (terminal or key, transaction id): a repetition gets the first answer. A refusal for
- * form or policy decides nothing, so the same payment may be presented again when the policy has changed.
+ * form or policy decides nothing, so the same payment may be presented again when the policy has changed. A card token that
+ * was spent is a conflict whether or not the policy would take the payment.
  * @module
  */
 import { hash } from 'node:crypto'
@@ -226,7 +227,8 @@ const decideCase = (self: Case, tx: Tx): Outcome => {
   if (spender && isRepetition(self, spender))
     return repeated(self, { content, status: 'accepted', assurance: spender.assurance })
 
-  const isConflict = spender !== undefined && wanted.status === 'accepted'
+  // Of a spent card token it is said whatever the policy allows. What comes under a revoked key is an operator's to judge.
+  const isConflict = spender !== undefined && !judgement.keyRevoked
   const decided: Decided = isConflict
     ? { status: 'conflict', reason: 'DOUBLE_SPEND', first: spender }
     : wanted

@@ -2,8 +2,16 @@
 import { randomUUID } from 'node:crypto'
 import { expect } from 'chai'
 import { compactOf, parseProof } from '../../../src/protocol/payment-proof.ts'
+import type { RefusalCode } from '../../../src/protocol/sync.ts'
 import { sharedApp, startTestApp, type TestApp } from '../../support/app.ts'
-import { keyTill, type Owner, type Till, terminalTill } from '../../support/domain/tills.ts'
+import {
+  keyTill,
+  type Owner,
+  type PaymentWishes,
+  type TestPayment,
+  type Till,
+  terminalTill,
+} from '../../support/domain/tills.ts'
 
 const DAY_MS = 24 * 3_600_000
 
@@ -190,6 +198,48 @@ describe('repeated payments', () => {
     expect((await short.sync([payment])).body.results[0]?.status).to.equal('synced')
     await new Promise((resolve) => setTimeout(resolve, 600))
     expect((await short.sync([payment])).body.results[0]?.status).to.equal('duplicate')
+  })
+
+  describe('that the policy refuses as well', () => {
+    const limits = { floorLimit: 10, minAssurance: 'mac', maxOfflineAgeMs: 60_000 }
+    const cases: readonly [reason: RefusalCode, route: 'validate' | 'sync', wishes: PaymentWishes][] = [
+      ['TOO_OLD', 'validate', { at: Date.now() - DAY_MS }],
+      ['TOO_OLD', 'sync', { at: Date.now() - DAY_MS }],
+      ['ASSURANCE_TOO_LOW', 'validate', { form: 'compact' }],
+      ['ASSURANCE_TOO_LOW', 'sync', { form: 'compact' }],
+      ['LIMIT_EXCEEDED', 'sync', { amountMinor: 1001 }],
+    ]
+    const reasonOf = async (strict: Till, route: 'validate' | 'sync', payment: TestPayment) =>
+      route === 'validate'
+        ? (await strict.validate(payment)).body.reason
+        : (await strict.sync([payment])).body.errors[0]?.code
+
+    for (const [reason, route, wishes] of cases)
+      it(`are a double spend, with its alert, on ${route} beside ${reason}`, async () => {
+        const strict = await terminalTill(app, owner, limits)
+        const cardToken = `tok_${randomUUID()}`
+        const second = strict.payment({ amountMinor: 500, cardToken, ...wishes })
+        // Unspent, it is the policy that refuses it, and that decides nothing.
+        expect(await reasonOf(strict, route, second)).to.equal(reason)
+        const first = till.payment({ cardToken })
+        expect((await till.validate(first)).body.valid).to.equal(true)
+        if (route === 'validate') {
+          const { assurance, ...told } = (await strict.validate(second)).body
+          const { assurance: _, ...expected } = doubleSpend(second.transactionId)
+          expect(told).to.deep.equal(expected)
+        } else {
+          const { results, errors } = (await strict.sync([second])).body
+          expect([results[0]?.status, errors[0]?.code]).to.deep.equal(['conflict', 'DOUBLE_SPEND'])
+        }
+        expect((await alerts('double_spend')).map(({ subject }) => subject)).to.deep.equal([strict.origin])
+        expect(await listed('conflict')).to.have.lengthOf(1)
+        expect((await listed('conflict'))[0]).to.include({
+          transactionId: second.transactionId,
+          firstTransactionId: first.transactionId,
+          firstOrigin: till.origin,
+          reason: 'DOUBLE_SPEND',
+        })
+      })
   })
 
   it('are judged anew after a refusal for policy: that one decided nothing', async () => {
