@@ -243,25 +243,38 @@ const ALLOWED_HEADERS = [
 ]
 const PREFLIGHT_MAX_AGE_SECONDS = 600
 
-/**
- * Lets pages of any origin call the given paths, without cookies. All other paths stay same-origin.
- * @param paths exact paths, or prefixes that end in a slash
- */
-export const crossOrigin = (paths: readonly string[]): HttpMiddleware => {
+/** Exact paths, or prefixes that end in a slash. */
+type Paths = readonly string[]
+
+/** @returns whether a path is one of them */
+const among = (paths: Paths): ((path: string) => boolean) => {
   const exact = new Set(paths.filter((path) => !path.endsWith('/')))
   const prefixes = paths.filter((path) => path.endsWith('/'))
-  const allow: HttpMiddleware = cors({
+  return (path) => exact.has(path) || prefixes.some((prefix) => path.startsWith(prefix))
+}
+
+const allowing = (allowMethods: string): HttpMiddleware =>
+  cors({
     origin: '*',
-    allowMethods: 'GET,HEAD,POST',
+    allowMethods,
     allowHeaders: ALLOWED_HEADERS,
     exposeHeaders: EXPOSED_HEADERS,
     maxAge: PREFLIGHT_MAX_AGE_SECONDS,
     keepHeadersOnError: false,
   })
+
+/**
+ * Lets pages of any origin read some paths, and also post to others, without cookies. All other paths stay same-origin.
+ * @param paths `post`: only what takes a credential or a proof, which no page has unasked: anything else would be posted from the
+ *   address of whoever looks at the page
+ */
+export const crossOrigin = (paths: { readonly read: Paths; readonly post: Paths }): HttpMiddleware => {
+  const [isRead, isPosted] = [among(paths.read), among(paths.post)]
+  const [allowReading, allowPosting] = [allowing('GET,HEAD'), allowing('GET,HEAD,POST')]
   return (ctx, next) => {
     const { path } = ctx.state
-    const isOpen = exact.has(path) || prefixes.some((prefix) => path.startsWith(prefix))
-    if (!isOpen) return next()
+    const allow = isPosted(path) ? allowPosting : isRead(path) ? allowReading : undefined
+    if (allow === undefined) return next()
     // Of every answer: one that nobody's page asked for may be kept by a cache and handed to a page.
     ctx.vary('Origin')
     if (ctx.req.headers.origin === undefined) return next()

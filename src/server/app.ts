@@ -79,8 +79,11 @@ export interface AppOptions<S> {
   readonly onRateLimited?: (refusal: RateLimitRefusal) => void
 }
 
-/** What pages of any origin may call: terminals run in browsers, and verifiers and provers fetch our keys. */
-const CROSS_ORIGIN_PATHS = [
+/** What pages of any origin may post to as well: terminals, provers and wallets run in browsers. */
+const CROSS_ORIGIN_POSTED = ['/api/merchant/', '/api/circuits/', '/v1/proofs/challenge/']
+
+/** What pages of any origin may read: the chat, and the keys and logs that verifiers fetch. */
+const CROSS_ORIGIN_READ = [
   '/agents.txt',
   '/api/prompts',
   '/api/prompts/',
@@ -89,8 +92,6 @@ const CROSS_ORIGIN_PATHS = [
   '/api/stream',
   '/api/stats',
   '/health',
-  '/api/merchant/',
-  '/api/circuits/',
   '/v1/openapi.json',
   '/.well-known/jwks.json',
   '/.well-known/jwks-pq.json',
@@ -99,7 +100,6 @@ const CROSS_ORIGIN_PATHS = [
   '/.well-known/jwt-vc-issuer',
   '/credentials/',
   '/status/',
-  '/v1/proofs/challenge/',
   '/challenge/',
   '/checkpoint',
   '/checkpoint/keys',
@@ -167,7 +167,7 @@ export const createApp = <S>(options: AppOptions<S>): RequestListener => {
   app.use(securityHeaders(config.baseUrl.startsWith('https:')))
   app.use(hostRequired)
   if (options.pathFor) app.use(readHostPaths(options.pathFor))
-  app.use(crossOrigin(CROSS_ORIGIN_PATHS))
+  app.use(crossOrigin({ read: CROSS_ORIGIN_READ, post: CROSS_ORIGIN_POSTED }))
   if (options.writeRefusal) app.use(readOnlyWhile(options.writeRefusal, options.isUnavailable))
   app.use(createRouting(endpoints))
   // Reached only when writing an answer fails, which is nearly always a client that went away.

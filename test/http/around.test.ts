@@ -246,6 +246,33 @@ describe('around every request', () => {
     expect(allowed).to.include.members(['Authorization', 'Last-Event-ID'])
   })
 
+  it('pages of any origin may read the chat, and post only where a credential or a proof is needed', async () => {
+    const preflight = async (path: string) => {
+      const { headers } = await kit.request('OPTIONS', path, {
+        headers: {
+          origin: 'https://shop.example',
+          'access-control-request-method': 'POST',
+          'access-control-request-headers': 'content-type',
+        },
+      })
+      return headers.get('access-control-allow-methods')
+    }
+    for (const path of [
+      '/api/messages',
+      '/api/messages/7/remove',
+      '/api/stream',
+      '/challenge/chl_1',
+      '/health',
+    ])
+      expect(await preflight(path), path).to.equal('GET,HEAD')
+    for (const path of [
+      '/api/merchant/thing',
+      '/api/circuits/token-validation',
+      '/v1/proofs/challenge/chl_1/answer',
+    ])
+      expect(await preflight(path), path).to.equal('GET,HEAD,POST')
+  })
+
   it('all other paths stay same-origin', async () => {
     const { headers } = await kit.request('GET', '/v1/fine', { headers: { origin: 'https://shop.example' } })
     expect(headers.get('access-control-allow-origin')).to.equal(null)
