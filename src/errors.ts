@@ -182,8 +182,21 @@ export interface ErrorOptions {
   cause?: unknown
 }
 
-/** Where nobody knows better. */
-const UNAVAILABLE_RETRY_SECONDS = 1
+/** More than a minute, which programs wait out: somebody has to do something. */
+const OPERATOR_RETRY_SECONDS = 300
+const PAUSED_RETRY_SECONDS = 60
+
+type CodeOf<S extends number> = { [C in ErrorCode]: (typeof ERRORS)[C][0] extends S ? C : never }[ErrorCode]
+
+/** When to come back, of each 503, where nobody knows better. */
+const RETRY_SECONDS: Readonly<Record<CodeOf<503>, number> & Partial<Record<ErrorCode, number>>> = {
+  lists_unavailable: OPERATOR_RETRY_SECONDS,
+  log_inconsistent: OPERATOR_RETRY_SECONDS,
+  posting_paused: PAUSED_RETRY_SECONDS,
+  proof_service_unavailable: 1,
+  prover_overloaded: 1,
+  unavailable: 1,
+}
 
 /** An error that is shown to the caller. Any other error becomes a 500 without details. */
 export class AppError extends Error {
@@ -204,7 +217,7 @@ export class AppError extends Error {
     this.details = options.details
     this.reason = options.reason
     // Whoever is told to come back is told when (RFC 9110 §10.2.3).
-    this.retryAfter = options.retryAfter ?? (code === 'unavailable' ? UNAVAILABLE_RETRY_SECONDS : undefined)
+    this.retryAfter = options.retryAfter ?? RETRY_SECONDS[code]
     this.limit = options.limit
     this.extras = options.extras
   }

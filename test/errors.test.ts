@@ -58,6 +58,11 @@ describe('error codes', () => {
     expect(new AppError('not_found').retryAfter).to.equal(undefined)
   })
 
+  it('every 503 says when to come back, whoever throws it', () => {
+    const silent = codes.filter((code) => ERRORS[code][0] === 503 && !new AppError(code).retryAfter)
+    expect(silent).to.deep.equal([])
+  })
+
   it('an unforeseen error says nothing about itself', () => {
     const body = errorBody(asAppError(new Error('password is hunter2')), 'req_1', '/v1/x')
     expect(body).to.deep.equal({ error: 'internal', message: ERRORS.internal[1], request_id: 'req_1' })

@@ -185,6 +185,12 @@ export const findThread = async (
   return message && { message, thread: rows.filter(({ part }) => part === 1) }
 }
 
+/** Whether a message can be read. */
+export const isMessage = async (database: Database, id: number): Promise<boolean> => {
+  const text = 'SELECT 1 FROM chat_messages WHERE id = $1 AND removed_at IS NULL'
+  return (await database.query(text, [id], 'chat-message')).rows.length > 0
+}
+
 /** Messages of a prompt that can be read. */
 export const countOfPrompt = async (database: Database, promptId: string): Promise<number> => {
   const { rows } = await database.query<{ messages: number }>(

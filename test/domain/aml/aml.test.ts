@@ -277,11 +277,12 @@ describe('aml', () => {
     const empty = await startTestApp({ env: { AML_LISTS: 'none' } })
     try {
       const shop = await empty.organisation()
-      const { status, body } = await empty.request<ErrorBody>('POST', '/api/aml/check', {
+      const { status, body, headers } = await empty.request<ErrorBody>('POST', '/api/aml/check', {
         key: shop.apiKey,
         body: { userId: 'u', name: 'Somebody Unlisted', checkTypes: ['pep'] },
       })
       expect(`${status} ${body.error}`).to.equal('503 lists_unavailable')
+      expect(headers.get('retry-after')).to.equal('300')
       expect(body.message).to.contain('pep')
       expect(await empty.services.database.knex('aml_outcomes').select()).to.deep.equal([])
     } finally {

@@ -34,8 +34,10 @@ describe('limits of posting', () => {
 
   it('do not count what breaks a content rule', async () => {
     const here = from('203.0.113.3')
-    for (let i = 0; i < 10; i++)
+    for (let i = 0; i < 6; i++) {
       expect(await refusal(app, { text: 'x' }, here)).to.equal('400 text_too_short')
+      expect(await refusal(app, { reply_to: 2 ** 40 }, here)).to.equal('400 unknown_reply_to')
+    }
     for (let i = 0; i < 5; i++) await posted(app, {}, here)
     expect(await refusal(app, {}, here)).to.equal('429 rate_limited')
   })

@@ -100,6 +100,14 @@ describe('posting mode', function () {
     expect(codeOf(await postPlain(app))).to.equal('201')
   })
 
+  it('is asked after the content rules, of which one is that the message replied to can be read', async () => {
+    for (const mode of ['paused', 'verified_only']) {
+      await set({ mode })
+      expect(codeOf(await postPlain(app, { reply_to: 2 ** 40 })), mode).to.equal('400 unknown_reply_to')
+    }
+    await set({ mode: 'open' })
+  })
+
   it('never stops the house', async () => {
     await set({ mode: 'paused' })
     const body = { agent_name: 'House', text: someText() }

@@ -39,8 +39,6 @@ import type { TargetRow } from './store-lane.ts'
 export const LATELY_MS = 24 * 60 * 60 * 1000
 /** A proof speaks for one key: for another only so long after its last use. */
 export const PROOF_OF_ONE_KEY_MS = 24 * 60 * 60 * 1000
-/** When to try again where posting is paused; nobody knows how long it will be. */
-export const PAUSED_RETRY_SECONDS = 60
 
 export interface BatchRules {
   /** The mode while no operator has set one. */
@@ -171,7 +169,7 @@ const toRow = (
 const decidePost = (batch: Batch, unit: PostUnit): MessageRow => {
   const { head, known, at, mode, rules, rows, messages } = batch
   const { content, envelope, hashes, poster, kind } = unit
-  if (kind !== 'house' && mode === 'paused') fail('posting_paused', { retryAfter: PAUSED_RETRY_SECONDS })
+  if (kind !== 'house' && mode === 'paused') fail('posting_paused')
   if (envelope) refuseReplay(batch, envelope)
   const parent = parentOf(batch, content.replyTo)
   const { name, verified } = useName(unit, known, at, rules.namesPerDay)

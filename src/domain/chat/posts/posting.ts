@@ -3,15 +3,16 @@ import type { Caller } from '../../../caller.ts'
 import { AppError, fail } from '../../../errors.ts'
 import type { Sealing } from '../../../keys/sealing.ts'
 import { isObject } from '../../../protocol/json-object.ts'
+import type { Database } from '../../../store/database.ts'
 import type { EnvelopeReader, OpenedEnvelope } from '../envelopes/envelope.ts'
 import type { ProofFindings } from '../envelopes/envelope-proof.ts'
 import { toMessage } from '../message.ts'
 import { isReservedName, nameSkeleton } from '../names/names.ts'
 import type { PromptsService } from '../prompts/prompts.ts'
 import { MessageFields, type Posted, UNTRUSTED_NOTICE } from '../schemas.ts'
+import { isMessage } from '../store.ts'
 import { type MessageContent, readContent, readParams } from './content.ts'
 import { holdsCredential } from './credentials.ts'
-import { PAUSED_RETRY_SECONDS } from './decision.ts'
 import { hashText, shortMac } from './duplicates.ts'
 import type { ChatLane } from './lane.ts'
 import type { AcceptedEnvelope, PostUnit } from './lane-units.ts'
@@ -56,6 +57,7 @@ export interface Poster {
 }
 
 export interface PostingDeps extends LimitDeps {
+  readonly database: Database
   readonly lane: ChatLane
   readonly reader: EnvelopeReader
   readonly prompts: Pick<PromptsService, 'find'>
@@ -70,7 +72,7 @@ const envelopeIn = (input: unknown): unknown => {
 }
 
 export const createPosting = (deps: PostingDeps) => {
-  const { lane, reader, prompts, postingMode, sealing, addressBlock } = deps
+  const { database, lane, reader, prompts, postingMode, sealing, addressBlock } = deps
   const count = createPostCounter(deps)
   const countRefusedProof = createProofCounter(deps)
 
@@ -78,10 +80,15 @@ export const createPosting = (deps: PostingDeps) => {
     if (promptId !== null && prompts.find(promptId) === undefined) fail('unknown_prompt')
   }
 
+  /** Before the limits, which count nothing that breaks a content rule. The lane asks again. @throws AppError unknown_reply_to */
+  const requireParent = async ({ replyTo }: MessageContent): Promise<void> => {
+    if (replyTo !== null && !(await isMessage(database, replyTo))) fail('unknown_reply_to')
+  }
+
   /** Under the head's lock it is asked again, of the database. @throws AppError posting_paused, verified_only */
   const requireOpen = (signed: boolean): void => {
     const { posting } = postingMode.state()
-    if (posting === 'paused') fail('posting_paused', { retryAfter: PAUSED_RETRY_SECONDS })
+    if (posting === 'paused') fail('posting_paused')
     if (posting === 'verified_only' && !signed) fail('verified_only')
   }
 
@@ -128,6 +135,7 @@ export const createPosting = (deps: PostingDeps) => {
         envelope === undefined ? { content: readContent(input), opened: undefined } : openEnvelope(envelope)
       requirePrompt(content)
       if (isReservedName(content.agentName)) fail('name_reserved')
+      await requireParent(content)
       requireOpen(opened !== undefined)
       await count(ip, opened?.fingerprint)
       const accepted = opened && accept(opened, await findingsOf(opened, ip))
