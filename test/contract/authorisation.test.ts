@@ -381,6 +381,15 @@ describe('authorisation', () => {
     ])
   })
 
+  it('takes terminal tokens below /api/merchant, and for the list of circuits alone', () => {
+    const open = routes.filter(({ auth }) => auth === 'merchant')
+    expect(open.map(({ method, path }) => `${method} ${path}`)).to.have.members([
+      'GET /api/circuits',
+      'POST /api/merchant/payments/validate',
+      'POST /api/merchant/transactions/sync',
+    ])
+  })
+
   it('has no exception for what does not exist', () => {
     const names = routes.map(({ name }) => name)
     for (const cell of EXCEPTIONS.keys()) expect(names).to.include(cell.split(': ')[0])

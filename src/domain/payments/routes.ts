@@ -80,7 +80,7 @@ const submitOfflineTransactions = route({
   name: 'submitOfflineTransactions',
   method: 'POST',
   path: '/v1/offline/transactions',
-  auth: 'merchant',
+  auth: 'key',
   scope: 'merchant',
   tag: 'Payments',
   summary: 'Not implemented',
