@@ -1,5 +1,5 @@
 /**
- * Who is asking, as every service sees it. Types only: the authenticators build it, the ledger records it.
+ * Who is asking, as every service sees it: the authenticators build it, the ledger records it.
  * @module
  */
 
@@ -69,6 +69,10 @@ export interface Caller {
   readonly requestId: string
   readonly idempotency?: Idempotency
 }
+
+/** Whether the service may reach, for a caller, the private networks that the operator has opened. */
+export const hasPrivateEgress = ({ scopes }: Pick<Caller, 'scopes'>): boolean =>
+  scopes.has('egress:private') || scopes.has('admin')
 
 /** Somebody who is signed in to the console. */
 export type SessionCaller = Caller & { readonly credential: Extract<Credential, { kind: 'session' }> }

@@ -1,6 +1,6 @@
 /** Proxy routes: making, showing and deleting the routes that hermes answers at. @module */
 import { randomInt } from 'node:crypto'
-import { type Caller, type Credential, systemCaller } from '../../caller.ts'
+import { type Caller, type Credential, hasPrivateEgress, systemCaller } from '../../caller.ts'
 import { type Clock, iso } from '../../clock.ts'
 import { AppError, fail } from '../../errors.ts'
 import { newId } from '../../ids.ts'
@@ -168,8 +168,7 @@ export const createProxies = (deps: Deps) => {
         binding_key: seal(id, 'binding_key', bindingKeyOf(manageToken)),
         ask_digest: token === undefined ? null : secretDigest(token),
         manage_digest: secretDigest(manageToken),
-        private_egress:
-          owner !== undefined && (owner.scopes.has('egress:private') || owner.scopes.has('admin')),
+        private_egress: owner !== undefined && hasPrivateEgress(owner),
         created_at: at,
       })
       const apiUrl = urlOf(slug)

@@ -3,7 +3,7 @@
  * registers hears of everything there; a key manages what it registered, which hears of what that key does.
  * @module
  */
-import type { Caller } from '../../caller.ts'
+import { type Caller, hasPrivateEgress } from '../../caller.ts'
 import { type Clock, iso } from '../../clock.ts'
 import { fail } from '../../errors.ts'
 import { newId } from '../../ids.ts'
@@ -49,8 +49,6 @@ interface Deps {
 /** Whose endpoints a caller sees. */
 export const ownerOf = ({ organisation, credential }: Caller): store.Owner =>
   credential.kind === 'key' ? { organisation, keyId: credential.keyId } : { organisation }
-
-const hasPrivateEgress = ({ scopes }: Caller): boolean => scopes.has('egress:private') || scopes.has('admin')
 
 const entryOf = (id: string, event: string, data: Entry['data'] = {}): Entry => ({
   type: 'account',

@@ -265,6 +265,30 @@ describe('states of agents', () => {
       ])
     })
 
+    it('in a private network that the operator opened are asked for keys of scope egress:private or admin', async () => {
+      const closed = await startWebhookApp({ env: { EGRESS_OPEN_PROXY: 'off' } })
+      try {
+        const levelFor = async (scopes: readonly string[]) => {
+          const body = { label: 'agents', scopes }
+          const made = await closed.app.request<{ apiKey: string }>('POST', '/console/api/keys', {
+            key: closed.app.adminKey,
+            body,
+          })
+          const own = await newAgentKey()
+          closed.receiver.on(DIRECTORY, json({ keys: [own.jwk] }))
+          const { trust_level } = await agentRoutesOf(closed.app, made.body.apiKey).active(own, {
+            key_directory_url: closed.receiver.url,
+          })
+          return trust_level
+        }
+        expect(await levelFor(['agent'])).to.equal('key_verified')
+        expect(await levelFor(['agent', 'egress:private'])).to.equal('domain_verified')
+        expect(await levelFor(['agent', 'admin'])).to.equal('domain_verified')
+      } finally {
+        await closed.close()
+      }
+    })
+
     it('are not asked of agents whose key nobody has shown to hold', async () => {
       const { body } = await agents.create<Agent>({ name: 'Made here', key_directory_url: origin() })
       expect((await agents.step(body.agent_id, 'check-domain')).status).to.equal(409)

@@ -1,5 +1,5 @@
 /** Enrolling agents: keys, challenges, and what comes of their answers. @module */
-import type { Caller } from '../../../caller.ts'
+import { type Caller, hasPrivateEgress } from '../../../caller.ts'
 import type { Clock } from '../../../clock.ts'
 import { fail } from '../../../errors.ts'
 import { newId } from '../../../ids.ts'
@@ -60,8 +60,6 @@ const MADE_HERE: Trust = { level: 'registered', reasons: ['key_made_by_service']
 
 const namedKeys = ({ key, pqKey }: Pick<ReadKeys, 'key' | 'pqKey'>): readonly NamedKey[] =>
   pqKey === undefined ? [key] : [key, pqKey]
-
-const hasPrivateEgress = (caller: Caller): boolean => caller.scopes.has('egress:private')
 
 export const createEnrolment = (deps: Deps) => {
   const { ledger, sealing, clock, accounts, registeredKeys, possessions, keyDirectories, stepEvent } = deps
