@@ -37,7 +37,7 @@ const EVENTS: Readonly<Record<WebhookEvent, readonly [summary: string, title: st
     },
   ],
   'key.revoked': [
-    'An API key was revoked',
+    'An API key was revoked, or replaced and its overlap is over',
     'KeyRevokedDelivery',
     { key_id: Type.String({ description: '`key_…`' }), label: Text('Label of the key.') },
   ],

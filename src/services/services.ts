@@ -6,6 +6,7 @@ import { createHashing } from '../circuits/threads/hashing.ts'
 import type { Clock } from '../clock.ts'
 import type { Config } from '../config/config.ts'
 import { createField } from '../core/field.ts'
+import { watchKeyEnds } from '../domain/accounts/key-ends.ts'
 import { createPublishedLog, type PublishedLog } from '../domain/audit/published-log.ts'
 import { type AuditService, createAudit } from '../domain/audit/service.ts'
 import { createEligibility, type EligibilityService } from '../domain/eligibility/service.ts'
@@ -110,13 +111,15 @@ const closeAll = async (closers: Readonly<Closers>): Promise<void> => {
   if (failures.length > 0) throw failures[0]
 }
 
-/** What follows the committed log and hands it on, copies of all of it, and what reads what earlier versions left. */
+/** What follows the committed log and hands it on, copies of all of it, what comes into the log with time, and what reads what earlier versions left. */
 const createFollowers = async (
   foundations: Foundations,
   closers: Closers,
 ): Promise<Pick<Services, 'webhooks' | 'exports' | 'backups'>> => {
   const { config, accounts } = foundations
   readSubjects(foundations, closers)
+  const keyEnds = watchKeyEnds(foundations)
+  closers.push(() => keyEnds.close())
   const webhooks = await createWebhooks({
     ...foundations,
     keyLabels: accounts.keys.labels,

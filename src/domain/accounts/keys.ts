@@ -105,6 +105,30 @@ export const endOfKey = (row: Pick<store.ApiKeyRow, 'revoked_at' | 'expires_at'>
 const isInUse = (row: Parameters<typeof endOfKey>[0], now: number): boolean =>
   (endOfKey(row) ?? Number.POSITIVE_INFINITY) > now
 
+/** The key behind a request, if there is one. */
+const askedBy = ({ credential }: Caller): string | undefined =>
+  'keyId' in credential ? credential.keyId : undefined
+
+/** @param revokedBy the key that asked for it, whose own webhook endpoints hear of it, too */
+export const revocation = (
+  { id }: store.ApiKeyRow,
+  revokedBy: string | undefined,
+  data: Entry['data'],
+): Entry => ({
+  type: 'key.revoked',
+  subject: ['key', id],
+  keyId: id,
+  data: { keyId: id, ...(revokedBy !== undefined && { revokedBy }), ...data },
+})
+
+/** What webhook endpoints don't hear of. */
+const event = ({ id }: store.ApiKeyRow, name: string, data: Entry['data']): Entry => ({
+  type: 'account',
+  subject: ['key', id],
+  keyId: id,
+  data: { event: name, keyId: id, ...data },
+})
+
 /** @throws AppError insufficient_scope naming what the caller lacks */
 const requireOwn = (caller: Caller, scopes: readonly string[]): void => {
   const lacking = scopes.filter((scope) => !caller.scopes.has(scope as Scope))
@@ -226,13 +250,12 @@ export const createKeys = ({ database, ledger, sealing, clock, openRecent, hmacM
     createdAt: iso(row.values.created_at),
   })
 
-  /** @param caller who asked for it: a key is named, so that its own webhook endpoints hear of what it did */
-  const revocation = (row: store.ApiKeyRow, { credential }: Caller, data: Entry['data']): Entry => ({
-    type: 'key.revoked',
-    subject: ['key', row.id],
-    keyId: row.id,
-    data: { keyId: row.id, ...('keyId' in credential && { revokedBy: credential.keyId }), ...data },
-  })
+  /** Revokes a key that was not, within a change. @returns whether that is still to be announced: of a replaced key it may have been */
+  const end = async (trx: Knex, row: store.ApiKeyRow, at: number): Promise<boolean> => {
+    await store.updateKey(trx, row.id, { revoked_at: at })
+    const due = await store.takeKeyEnd(trx, row.id)
+    return row.expires_at === null || due !== undefined
+  }
 
   /** The key, if the caller may change it. Called within a change. */
   const changeable = async (trx: Knex, caller: Caller, keyId: string) => {
@@ -250,9 +273,11 @@ export const createKeys = ({ database, ledger, sealing, clock, openRecent, hmacM
       const revokedAt = row.revoked_at ?? clock.now()
       const result = { keyId: row.id, revokedAt: iso(revokedAt) }
       if (row.revoked_at !== null) return { result }
-      await store.updateKey(trx, row.id, { revoked_at: revokedAt })
+      const isNews = await end(trx, row, revokedAt)
       changed.push(row)
-      return { entry: revocation(row, caller, {}), result }
+      const revokedBy = askedBy(caller)
+      const entry = isNews ? revocation(row, revokedBy, {}) : event(row, 'key.revoked', { revokedBy })
+      return { entry, result }
     })
     await forget(changed)
     return answer
@@ -318,7 +343,7 @@ export const createKeys = ({ database, ledger, sealing, clock, openRecent, hmacM
     },
 
     /**
-     * Replaces a key by a new one with the same rights. The old one works on for `overlapSeconds`.
+     * Replaces a key by a new one with the same rights. The old one works on for `overlapSeconds`; that it was revoked is announced then.
      * @throws AppError not_found, insufficient_scope; conflict when the key was replaced before, or no longer works
      */
     async rotate(caller: Caller, keyId: string, { overlapSeconds = 0 }: KeyRotation): Promise<KeyRotated> {
@@ -340,12 +365,21 @@ export const createKeys = ({ database, ledger, sealing, clock, openRecent, hmacM
           at,
         })
         await store.insertKey(trx, next.row.values)
-        await store.updateKey(trx, old.id, overlapSeconds === 0 ? { revoked_at: at } : { expires_at: until })
         changed.push(old)
-        return {
-          entry: revocation(old, caller, { replacedBy: next.keyId, effectiveAt: iso(until) }),
-          result: { ...created(next), replaces: old.id, replacedUntil: iso(until) },
+        const result = { ...created(next), replaces: old.id, replacedUntil: iso(until) }
+        const data = { replacedBy: next.keyId, effectiveAt: iso(until) }
+        if (overlapSeconds === 0) {
+          await end(trx, old, at)
+          return { entry: revocation(old, askedBy(caller), data), result }
         }
+        await store.updateKey(trx, old.id, { expires_at: until })
+        await store.insertKeyEnd(trx, {
+          key: old.id,
+          due_at: until,
+          replaced_by: next.keyId,
+          asked_by: askedBy(caller) ?? null,
+        })
+        return { entry: event(old, 'key.replaced', data), result }
       })
       await forget(changed)
       return answer
@@ -386,11 +420,13 @@ export const createKeys = ({ database, ledger, sealing, clock, openRecent, hmacM
      * @returns the entry to commit with it, and what to call once the change is committed
      */
     async revokeOfTerminal(trx: Knex, caller: Caller, terminalId: string, at: number) {
-      const rows = await store.findLiveKeysOfTerminal(trx, terminalId)
-      for (const row of rows) await store.updateKey(trx, row.id, { revoked_at: at })
-      const [first] = rows
+      const rows = await store.findUnrevokedKeysOfTerminal(trx, terminalId)
+      const ended: store.ApiKeyRow[] = []
+      for (const row of rows) if (await end(trx, row, at)) ended.push(row)
+      const [first] = ended
+      const data = { terminalId, keyIds: ended.map(({ id }) => id) }
       return {
-        entry: first && revocation(first, caller, { terminalId, keyIds: rows.map(({ id }) => id) }),
+        entry: first && revocation(first, askedBy(caller), data),
         committed: () => forget(rows),
       }
     },

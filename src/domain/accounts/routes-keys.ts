@@ -70,7 +70,7 @@ const rotateKey = route({
   tag: 'Keys',
   summary: 'Replace an API key by a new one',
   description:
-    'The new key has the same rights. The old key stays valid for `overlapSeconds` (default 0). A key can be replaced once; a second attempt, or replacing a revoked key, returns 409.',
+    'The new key has the same rights. The old key stays valid for `overlapSeconds` (default 0); webhook endpoints receive `key.revoked` when that is over. A key can be replaced once; a second attempt, or replacing a revoked key, returns 409.',
   params: KeyParams,
   body: KeyRotation,
   response: { 201: KeyRotated },

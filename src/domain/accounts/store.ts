@@ -74,6 +74,17 @@ export const apiKeys = table('api_keys', {
 
 export type ApiKeyRow = RowOf<typeof apiKeys>
 
+/** Keys that were replaced and work on for a while: what is to be announced once they don't. */
+export const keyEnds = table('key_ends', {
+  key: text().key(),
+  due_at: integer(),
+  replaced_by: text(),
+  /** The key that asked for it; null: none did. */
+  asked_by: text().null(),
+})
+
+export type KeyEndRow = RowOf<typeof keyEnds>
+
 export const findOrganisation = (knex: Knex, id: string): Promise<OrganisationRow | undefined> =>
   knex<OrganisationRow>('organisations').where({ id }).first()
 
@@ -277,8 +288,8 @@ export const findKeysOfScope = (
     .orderBy('id', 'desc')
     .limit(limit)
 
-/** A terminal's keys that work now or will until they expire. */
-export const findLiveKeysOfTerminal = (trx: Knex, terminal: string): Promise<ApiKeyRow[]> =>
+/** A terminal's keys, also those that expired, but none that was revoked. */
+export const findUnrevokedKeysOfTerminal = (trx: Knex, terminal: string): Promise<ApiKeyRow[]> =>
   trx<ApiKeyRow>('api_keys').where({ terminal }).whereNull('revoked_at')
 
 export const updateKey = (
@@ -286,6 +297,29 @@ export const updateKey = (
   id: string,
   change: Partial<Pick<ApiKeyRow, 'expires_at' | 'revoked_at'>>,
 ): Promise<number> => trx<ApiKeyRow>('api_keys').where({ id }).update(change)
+
+export const insertKeyEnd = async (trx: Knex, row: KeyEndRow): Promise<void> => {
+  await trx('key_ends').insert(row)
+}
+
+/** Takes out what is to be announced of a key, so that nobody else does. */
+export const takeKeyEnd = async (trx: Knex, key: string): Promise<KeyEndRow | undefined> => {
+  const [row] = await trx<KeyEndRow>('key_ends').where({ key }).delete().returning('*')
+  return row
+}
+
+/** Keys whose end is to be announced by now, the first to end first. */
+export const findEndedKeys = (
+  { knex }: Database,
+  now: number,
+  limit: number,
+): Promise<Pick<ApiKeyRow, 'id' | 'organisation'>[]> =>
+  knex('key_ends')
+    .join('api_keys', 'api_keys.id', 'key_ends.key')
+    .where('due_at', '<=', now)
+    .orderBy('due_at')
+    .limit(limit)
+    .select('api_keys.id', 'api_keys.organisation')
 
 /** Says that a key was used. */
 export const touchKey = async ({ knex }: Database, id: string, now: number): Promise<void> => {

@@ -27,6 +27,7 @@ import { subjectsMigration } from './0024-subjects.ts'
 import { consoleListsMigration } from './0025-console-lists.ts'
 import { witnessesMigration } from './0026-witnesses.ts'
 import { logsMigration } from './0027-logs.ts'
+import { keyEndsMigration } from './0029-key-ends.ts'
 
 interface Migration {
   readonly name: string
@@ -63,4 +64,5 @@ export const MIGRATIONS: readonly Migration[] = [
   consoleListsMigration,
   witnessesMigration,
   logsMigration,
+  keyEndsMigration,
 ]

@@ -45,12 +45,15 @@ const makeKeys = async ({ ok, remember }: Story): Promise<void> => {
   await ok('DELETE', `${KEYS}/${revoked.keyId}`)
   const rotated = await make({ label: 'rotated' })
   const next = await ok<NewKey>('POST', `${KEYS}/${rotated.keyId}/rotate`, { overlapSeconds: 0 })
+  const overlapping = await make({ label: 'overlapping' })
+  await ok<NewKey>('POST', `${KEYS}/${overlapping.keyId}/rotate`, { overlapSeconds: 30 * 86_400 })
   const me = (what: string, by: string, status = 200) =>
     remember({ what, method: 'GET', path: ME, by, status })
   me('a key signs in', narrow.apiKey)
   me('a revoked key does not', revoked.apiKey, 401)
   me('a rotated key does not', rotated.apiKey, 401)
   me('what it was rotated to does', next.apiKey)
+  me('a key works beside what it was rotated to', overlapping.apiKey)
   remember({
     what: 'a key has its scopes only',
     method: 'GET',
