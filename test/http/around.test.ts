@@ -265,11 +265,7 @@ describe('around every request', () => {
       '/health',
     ])
       expect(await preflight(path), path).to.equal('GET,HEAD')
-    for (const path of [
-      '/api/merchant/thing',
-      '/api/circuits/token-validation',
-      '/v1/proofs/challenge/chl_1/answer',
-    ])
+    for (const path of ['/api/merchant/thing', '/api/circuits/thing', '/v1/proofs/challenge/chl_1/answer'])
       expect(await preflight(path), path).to.equal('GET,HEAD,POST')
   })
 
