@@ -64,13 +64,14 @@ export const NewHybridToken = Type.Object(
     token_id: Type.Optional(
       Type.String({
         pattern: '^hyt_[0-9a-z]{26}$',
-        description: 'With your own signatures: as returned by `?prepare=1`.',
+        description:
+          'Only with your own signatures, as returned by `?prepare=1`; 422 `read_only` where the service makes one.',
       }),
     ),
     iat: Type.Optional(
       Type.Integer({
         minimum: 0,
-        description: `With your own signatures: as returned by \`?prepare=1\`, at most ${MAX_PREPARED_AGE_SECONDS} seconds ago.`,
+        description: `Only with your own signatures, as returned by \`?prepare=1\`, at most ${MAX_PREPARED_AGE_SECONDS} seconds ago; 422 \`read_only\` where the service sets another one.`,
       }),
     ),
     signing_input: Type.Optional(

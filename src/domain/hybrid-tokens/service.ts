@@ -98,6 +98,10 @@ const whatIsSigned = (content: HybridContent): Pick<HybridTokenPrepared, 'signin
   context: HYBRID_TOKEN_SCHEMA,
 })
 
+/** @throws AppError read_only for what only the service sets, where a request has another value than the answer to it */
+const requireAsSet = (sent: NewHybridToken, set: HybridContent): void =>
+  requireUnchanged(sent, { ...set, ...whatIsSigned(set) }, ['token_id', 'iat', 'signing_input', 'context'])
+
 /** What of a token can be compared with what is expected; nothing is known of one that was not issued here. @param now Unix ms */
 const tokenFacts = (
   { claims, signer }: HybridTokenVerdict,
@@ -170,21 +174,22 @@ export const createHybridTokens = (deps: Deps) => {
     /**
      * Issues a token, signed by the service or by keys of the caller's.
      * @throws AppError validation_failed, signature_invalid, conflict for a token_id that was issued before;
-     *   read_only for a signing_input or context of something else
+     *   read_only for a token_id, iat, signing_input or context of something else
      */
     async generate(caller: Caller, input: NewHybridToken): Promise<HybridTokenIssued> {
       const made = isSignedByCaller(input)
         ? await verifySignedByCaller(deps, caller, input)
         : await signByService(deps, input)
-      requireUnchanged(input, whatIsSigned(made.token), ['signing_input', 'context'])
+      requireAsSet(input, made.token)
       await sweepNullifiers()
       const pseudonym = await deps.subjects.of(caller.organisation, HYBRID_TOKEN_SUBJECT, made.token.subject)
       return ledger.append(caller, issuing(deps, caller, made, pseudonym))
     },
 
-    /** What keys of the caller's have to sign. Issues nothing. @throws AppError validation_failed */
+    /** What keys of the caller's have to sign. Issues nothing. @throws AppError validation_failed, read_only */
     async prepare(caller: Caller, input: NewHybridToken): Promise<HybridTokenPrepared> {
       const content = await prepareContent(deps, caller, input)
+      requireAsSet(input, content)
       return {
         ...content,
         claims: { ...content.claims },

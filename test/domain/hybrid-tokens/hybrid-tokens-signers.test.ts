@@ -75,6 +75,25 @@ describe('hybrid tokens of agents and devices', function () {
     expect(carried.body.reason_codes).to.deep.equal([])
   })
 
+  it('have no id, time or bytes but those that were prepared: others are refused, never replaced', async () => {
+    const draft = await prepared()
+    const { kid_classical: _, kid_pq: __, ...unnamed } = { ...draft, ...signaturesOf(agent, draft) }
+    const other = { token_id: draft.token_id, iat: draft.iat - 1, signing_input: draft.signing_input }
+    const plain = { subject: 'member-7', alg_pq: 'Dilithium2' }
+    const refused = async (ask: typeof hybrid.generate | typeof hybrid.prepare, body: object) => {
+      const { status, body: answer } = await ask(body)
+      return [status, answer.error, ...(answer.details ?? []).map(({ path }) => path)]
+    }
+    for (const [name, value] of Object.entries({ ...other, context: 'hybrid-token/2' })) {
+      const read = [422, 'read_only', `/${name}`]
+      expect(await refused(hybrid.generate, { ...plain, [name]: value })).to.deep.equal(read)
+      const asked = { ...plain, ...kidsOf(agent), [name]: value }
+      expect(await refused(hybrid.prepare, asked)).to.deep.equal(read)
+    }
+    // As prepared, but for the keys: the service would sign something else.
+    expect(await refused(hybrid.generate, unnamed)).to.include.members([422, 'read_only', '/token_id'])
+  })
+
   it('work with every pair of algorithms', async () => {
     for (const [classical, pq] of [
       ['ECDSA_P256', 'Dilithium3'],
