@@ -318,6 +318,12 @@ describe('agents', () => {
       expect(JSON.stringify(await knex(table).select())).not.to.contain(body.private_key.d)
     const own = await agents.create<Created>({ name: 'Own key', public_key: key.jwk })
     expect([own.status, own.body.status, own.body.private_key]).to.deep.equal([201, 'pending', null])
+    // Beside a key of their own they get none: signed for with both, one that was made here would pass for theirs.
+    const half = { name: 'Half made', public_key_pq: (await newMlDsaKey()).jwk }
+    for (const path of ['/v1/agents', '/v1/devices']) {
+      const refused = await app.request<ErrorBody>('POST', path, { key: owner.apiKey, body: half })
+      expect([refused.status, detail(refused.body)]).to.deep.equal([422, '/public_key required'])
+    }
   })
 
   it('are refused with the field where the input is wrong', async () => {

@@ -160,8 +160,7 @@ export const createEnrolment = (deps: Deps) => {
       const challenged: Challenged = { organisation: caller.organisation, ...keys }
       const row = draft(caller, input, keys)
       const { proof_of_possession: possession } = input
-      if (keys.privateKey !== undefined && keys.pqKey === undefined)
-        return enrolActive(caller, withTrust(row, MADE_HERE), keys, present)
+      if (keys.privateKey !== undefined) return enrolActive(caller, withTrust(row, MADE_HERE), keys, present)
       if (possession !== undefined) {
         possessions.check(challenged, possession)
         return enrolActive(caller, withTrust(row, await askTrust(caller, row)), keys, present)

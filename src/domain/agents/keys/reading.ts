@@ -29,10 +29,13 @@ const newPrivateKey = (): PrivateJwk =>
 
 /**
  * Reads the keys of an agent or a device.
- * @param sent without `public_key` a pair is made, whose private part only the answer holds
- * @throws AppError validation_failed naming the key that is none
+ * @param sent with neither key a pair is made, whose private part only the answer holds
+ * @throws AppError validation_failed naming the key that is none, or is missing
  */
 export const readKeys = async (sent: SentKeys): Promise<ReadKeys> => {
+  // Signed for with both keys, a key that was made here would count as the holder's own.
+  if (sent.public_key === undefined && sent.public_key_pq !== undefined)
+    return refuse('/public_key', 'required', 'public_key is required with public_key_pq')
   const privateKey = sent.public_key === undefined ? newPrivateKey() : undefined
   const { kty, crv, x } = privateKey ?? {}
   const key = await readPublicKey(sent.public_key ?? { kty, crv, x })

@@ -50,7 +50,10 @@ const mlDsaJwk = <const Alg extends string>(alg: Alg, title: string, bytes: numb
 /** A post-quantum public key as somebody sends it. */
 export const PublicPqJwk = Type.Union(
   [mlDsaJwk('ML-DSA-44', 'MlDsa44PublicJwk', 1312), mlDsaJwk('ML-DSA-65', 'MlDsa65PublicJwk', 1952)],
-  { title: 'RegisteredPublicPqJwk', description: 'JSON Web Key of a second, post-quantum public key.' },
+  {
+    title: 'RegisteredPublicPqJwk',
+    description: 'JSON Web Key of a second, post-quantum public key, beside `public_key`.',
+  },
 )
 
 /** A key pair that was made here. */
@@ -68,6 +71,7 @@ export type PrivateJwk = Static<typeof PrivateJwk>
 /** What names its keys: agents and devices alike. */
 export const keyInput = {
   public_key: Type.Optional(PublicJwk),
+  /** Only beside `public_key`: see `readKeys`. */
   public_key_pq: Type.Optional(PublicPqJwk),
 }
 

@@ -37,7 +37,7 @@ export interface RegisteredKeysService {
    */
   find(organisation: string, kid: string): Promise<RegisteredKey | undefined>
   /**
-   * Reads keys that are to be registered; without `public_key` it makes a pair, whose private part nobody keeps.
+   * Reads keys that are to be registered; without any it makes a pair, whose private part nobody keeps.
    * @throws AppError validation_failed naming the key that is none
    */
   read(sent: SentKeys): Promise<ReadKeys>
