@@ -36,17 +36,28 @@ export interface Limits {
 }
 
 /**
- * Lets each key do one thing at a time, on this server.
- * @returns begins it, and gives back how to end it; undefined while the key is doing one
+ * Lets each key do so many things at a time, on this server.
+ * @returns begins one, and gives back how to end it; undefined while the key is doing as many
  */
-export const createOneAtATime = () => {
-  const busy = new Set<string>()
+export const createSomeAtATime = (most: number) => {
+  const running = new Map<string, number>()
   return (key: string): (() => void) | undefined => {
-    if (busy.has(key)) return undefined
-    busy.add(key)
-    return () => busy.delete(key)
+    const others = running.get(key) ?? 0
+    if (others >= most) return undefined
+    running.set(key, others + 1)
+    let hasEnded = false
+    return () => {
+      if (hasEnded) return
+      hasEnded = true
+      const left = (running.get(key) ?? 1) - 1
+      if (left === 0) running.delete(key)
+      else running.set(key, left)
+    }
   }
 }
+
+/** Lets each key do one thing at a time, on this server. */
+export const createOneAtATime = () => createSomeAtATime(1)
 
 type Counter = Pick<RateLimiterMemory, 'consume'>
 

@@ -15,8 +15,8 @@ import {
   newAgentKey,
   newMlDsaKey,
 } from '../../support/domain/agents.ts'
-import { json, redirectTo } from '../../support/servers/target-server.ts'
-import { startWebhookApp, type WebhookApp } from '../../support/webhooks.ts'
+import { json, redirectTo, type TargetScript } from '../../support/servers/target-server.ts'
+import { requestsTo, startWebhookApp, until, type WebhookApp } from '../../support/webhooks.ts'
 
 const DAY_MS = 24 * 3_600_000
 const DIRECTORY = '/.well-known/http-message-signatures-directory'
@@ -289,11 +289,66 @@ describe('states of agents', () => {
       }
     })
 
-    it('are not asked of agents whose key nobody has shown to hold', async () => {
+    it('are not asked of agents whose key nobody has shown to hold, nor of revoked ones', async () => {
       const { body } = await agents.create<Agent>({ name: 'Made here', key_directory_url: origin() })
-      expect((await agents.step(body.agent_id, 'check-domain')).status).to.equal(409)
-      const { agent_id } = await agents.pending(key, { key_directory_url: origin() })
-      expect((await agents.step(agent_id, 'check-domain')).status).to.equal(409)
+      const pending = await agents.pending(key, { key_directory_url: origin() })
+      const revoked = await agents.active(await newAgentKey(), { key_directory_url: origin() })
+      await agents.step(revoked.agent_id, 'revoke')
+      const before = requestsTo(own.receiver, DIRECTORY).length
+      for (const { agent_id } of [body, pending, revoked])
+        expect((await agents.step(agent_id, 'check-domain')).status).to.equal(409)
+      expect(requestsTo(own.receiver, DIRECTORY)).to.have.length(before)
+    })
+
+    /** The directory answers so when it is opened. */
+    const heldBack = (script: TargetScript) => {
+      let open = (): void => undefined
+      const opened = new Promise<void>((resolve) => {
+        open = resolve
+      })
+      const seen = requestsTo(own.receiver, DIRECTORY).length
+      own.receiver.on(DIRECTORY, async (request, response) => {
+        await opened
+        await script(request, response)
+      })
+      const asked = (times: number) =>
+        until('the directory is asked', () => requestsTo(own.receiver, DIRECTORY).length === seen + times)
+      return { open: () => open(), asked }
+    }
+
+    it('say nothing more once the agent was changed: a late answer gives no trust back', async () => {
+      own.receiver.on(DIRECTORY, json({ keys: [key.jwk] }))
+      const { agent_id } = await agents.active(key, { key_directory_url: origin() })
+      const slow = heldBack(json({ keys: [key.jwk] }))
+      const late = agents.step(agent_id, 'check-domain')
+      await slow.asked(1)
+      own.receiver.on(DIRECTORY, json({ keys: [] }))
+      expect((await agents.step(agent_id, 'check-domain')).body.trust_level).to.equal('key_verified')
+      slow.open()
+      expect(await late).to.deep.include({ status: 409 })
+      expect((await agents.read(agent_id)).body.trust_level).to.equal('key_verified')
+      own.receiver.on(DIRECTORY, json({ keys: [key.jwk] }))
+      expect((await agents.step(agent_id, 'check-domain')).body.trust_level).to.equal('domain_verified')
+    })
+
+    it('are asked eight at a time for each organisation, and found out once by all', async () => {
+      own.receiver.on(DIRECTORY, json({ keys: [key.jwk] }))
+      const { agent_id } = await agents.active(key, { key_directory_url: origin() })
+      const slow = heldBack(json({ keys: [] }))
+      const checks = Array.from({ length: 8 }, () => agents.step(agent_id, 'check-domain'))
+      await slow.asked(8)
+      const { status, body, headers } = await agents.step(agent_id, 'check-domain')
+      expect([status, body.error, headers.get('retry-after')]).to.deep.equal([429, 'rate_limited', '5'])
+      // That others are being asked says nothing of this one.
+      expect((await agents.read(agent_id)).body.trust_level).to.equal('domain_verified')
+      const stranger = agentRoutesOf(app, (await app.organisation()).apiKey)
+      const elsewhere = stranger.active(key, { key_directory_url: origin() })
+      await slow.asked(9)
+      slow.open()
+      const statuses = (await Promise.all(checks)).map((check) => check.status)
+      expect(statuses.sort()).to.deep.equal([200, ...Array(7).fill(409)])
+      expect((await elsewhere).trust_level).to.equal('key_verified')
+      expect((await agents.step(agent_id, 'check-domain')).status).to.equal(200)
     })
   })
 

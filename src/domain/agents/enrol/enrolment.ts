@@ -121,6 +121,7 @@ export const createEnrolment = (deps: Deps) => {
 
   const askTrust = (caller: Caller, row: AgentRow): Promise<Trust> =>
     keyDirectories.trust(
+      row.organisation,
       {
         kid: row.kid,
         keyDirectoryUrl: row.key_directory_url ?? undefined,

@@ -4,11 +4,12 @@
  * @module
  */
 import type { Clock } from '../../../clock.ts'
-import { AppError } from '../../../errors.ts'
+import { AppError, fail } from '../../../errors.ts'
 import { type PublicKey, readPublicKey } from '../../../keys/public-key.ts'
 import { EgressError } from '../../../net/egress-error.ts'
 import type { SafeFetch, SafeFetchResponse } from '../../../net/safe-fetch.ts'
 import { isObject } from '../../../protocol/json-object.ts'
+import { createSomeAtATime } from '../../../store/limits.ts'
 import type { OpenRecent } from '../../../store/recent.ts'
 import { isDirectorySound } from './directory-signature.ts'
 import type { TrustLevel } from './states.ts'
@@ -27,8 +28,12 @@ const FAILURE_REMEMBERED_MS = 5000
 const ANSWER_REMEMBERED_MS = 60_000
 /** Of 64 KiB each, at most. */
 const MAX_REMEMBERED = 200
-/** Directories that requests name, asked at the same time for one organisation, on this server. */
+/**
+ * Directories that are asked at the same time for one organisation, on this server: those of its agents, and as many that requests of
+ * strangers name, who must not take the places of the former.
+ */
 const MAX_FETCHES = 8
+const RETRY_AFTER_SECONDS = 5
 
 /** What is known of an agent's key, and why not more. */
 export interface Trust {
@@ -118,6 +123,13 @@ class NoDirectory extends Error {
 
 const BUSY = 'directory_busy'
 
+/** It says nothing of the directory, and so nothing of an agent. */
+const failBusy = (): never =>
+  fail('rate_limited', {
+    message: `${MAX_FETCHES} key directories are being asked for your organisation, which is the most at a time.`,
+    retryAfter: RETRY_AFTER_SECONDS,
+  })
+
 const reasonOf = (error: unknown): string => {
   if (error instanceof NoDirectory) return error.reason
   throw error
@@ -185,8 +197,8 @@ export const createKeyDirectories = (deps: {
     return keys.length > MAX_DIRECTORY_KEYS ? 'directory_too_large' : { answer, keys }
   }
 
-  /** By organisation. */
-  const fetches = new Map<string, number>()
+  const beginAsking = createSomeAtATime(MAX_FETCHES)
+  const beginPublished = createSomeAtATime(MAX_FETCHES)
 
   /**
    * Asks what a stranger named: never at what the operator opened, whatever the caller may reach.
@@ -195,17 +207,14 @@ export const createKeyDirectories = (deps: {
    */
   const askPublished = async (place: string): Promise<Directory> => {
     const [organisation = '', url = ''] = place.split(' ')
-    const running = fetches.get(organisation) ?? 0
-    if (running >= MAX_FETCHES) throw new NoDirectory(BUSY)
-    fetches.set(organisation, running + 1)
+    const end = beginPublished(organisation)
+    if (end === undefined) throw new NoDirectory(BUSY)
     try {
       const answered = await ask(url, false, 'open')
       if (typeof answered === 'string') throw new NoDirectory(answered)
       return answered
     } finally {
-      const left = (fetches.get(organisation) ?? 1) - 1
-      if (left === 0) fetches.delete(organisation)
-      else fetches.set(organisation, left)
+      end()
     }
   }
   // Two memories, so that failures are soon forgotten and keep no place of a directory that answered.
@@ -235,12 +244,16 @@ export const createKeyDirectories = (deps: {
   return {
     /**
      * What can be said of a key whose possession was shown: a directory that gives no usable answer is a reason, never an error.
+     * @param organisation whose agent it is
      * @param privateEgress whether the ranges of EGRESS_ALLOW_CIDRS are open to the caller
+     * @throws AppError rate_limited while as many directories are asked for the organisation
      */
-    async trust({ kid, ...addresses }: Asked, privateEgress: boolean): Promise<Trust> {
+    async trust(organisation: string, { kid, ...addresses }: Asked, privateEgress: boolean): Promise<Trust> {
       const url = directoryUrlOf(addresses)
       if (url === undefined) return { level: 'key_verified', reasons: ['no_domain'] }
-      const found = await findKey(await ask(url, privateEgress || openToAll, 'paying'), kid, nowSeconds())
+      const end = beginAsking(organisation) ?? failBusy()
+      const answered = await ask(url, privateEgress || openToAll, 'paying').finally(end)
+      const found = await findKey(answered, kid, nowSeconds())
       return typeof found === 'string'
         ? { level: 'key_verified', reasons: [found] }
         : { level: 'domain_verified', reasons: [] }

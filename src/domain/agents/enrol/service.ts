@@ -53,6 +53,14 @@ export interface AgentsDeps {
 const refuseFrom = (status: AgentStatus): never =>
   fail('conflict', { message: `This change is not possible while the agent is ${status}.` })
 
+/** @throws AppError conflict unless the agent is active or suspended, and has shown that it holds its key */
+const demandCheckable = (row: store.AgentRow, at: number): void => {
+  const status = statusAt(row, at)
+  if (status !== 'active' && status !== 'suspended') refuseFrom(status)
+  if (row.trust_level === 'registered')
+    fail('conflict', { message: 'The agent has not proven possession of its key.' })
+}
+
 /** From where each step leads, what it makes of the agent, and what the log calls it. */
 const STEPS = {
   suspend: { from: ['active'], to: 'suspended', type: 'account', event: 'agent.suspended' },
@@ -167,20 +175,23 @@ export const createAgents = (deps: AgentsDeps) => {
     revoke: (caller: Caller, agentId: string): Promise<Agent> => take(caller, agentId, 'revoke'),
 
     /**
-     * Asks the agent's domain again whether it publishes the key, and sets the trust level by the answer.
-     * @throws AppError not_found; conflict unless the agent is active or suspended and has shown that it holds its key
+     * Asks the agent's domain again whether it publishes the key, and sets the trust level by the answer. That counts for the state
+     * of which it was asked: by the time it comes, another check may have found out more, or the agent be suspended.
+     * @throws AppError not_found; rate_limited; conflict unless the agent is active or suspended and has shown that it holds its
+     *   key, and where it was changed meanwhile
      */
     async checkDomain(caller: Caller, agentId: string): Promise<Agent> {
-      const { level, reasons } = await enrolment.askTrust(caller, await ownRow(caller, agentId))
+      const asked = await ownRow(caller, agentId)
+      demandCheckable(asked, clock.now())
+      const { level, reasons } = await enrolment.askTrust(caller, asked)
       return changeState(
         deps,
         caller,
         () => ownRow(caller, agentId),
         (found) => {
-          const status = statusAt(found, clock.now())
-          if (status !== 'active' && status !== 'suspended') return refuseFrom(status)
-          if (found.trust_level === 'registered')
-            fail('conflict', { message: 'The agent has not proven possession of its key.' })
+          demandCheckable(found, clock.now())
+          if (found.state_version !== asked.state_version)
+            fail('conflict', { message: 'The agent was changed while its domain was asked; check it again.' })
           const data = { event: 'agent.domain_checked', agentId, trustLevel: level, reasons: [...reasons] }
           return {
             step: { kind: 'check_domain', outcome: level },

@@ -107,7 +107,7 @@ const checkAgentDomain = route({
   path: '/console/api/agents/{agentId}/check-domain',
   summary: "Check again whether the agent's domain publishes its key",
   description:
-    'Raises or lowers the trust level according to the current key directory. For active or suspended agents that have proven possession of their key.',
+    'Raises or lowers the trust level according to the current key directory. For active or suspended agents that have proven possession of their key; of others nothing is asked. 409 where the agent was changed meanwhile, as by another check; 429 while eight directories are asked for your organisation.',
   queued: false,
   errors: ['not_found', 'conflict'],
   handler: ({ caller, params }, { agents }: Services) => agents.checkDomain(caller, params.agentId),
