@@ -156,12 +156,12 @@ const expectedSignals = (
 
 /**
  * Checks a result.
- * @param issuer address of the service, from where it is known; never from the answer
+ * @param known `issuer`: address of the service; `organisation`: id of the one that asked. From where you know them, never from the answer
  * @param say gets a line for each check that holds
  * @throws Error at the first that does not
  */
 export const checkResult = async (
-  issuer: string,
+  { issuer, organisation }: { readonly issuer: string; readonly organisation: string },
   asked: Asked,
   answered: Answered,
   say: (line: string) => void = () => {},
@@ -172,11 +172,12 @@ export const checkResult = async (
     say(`✓ ${what}`)
   }
 
-  // 1. Who said so: a key of this service, in a result of this kind, that has not expired.
+  // 1. Who said so: a key of this service, in a result of this kind, for this organisation, that has not expired.
   const assay = createClient({ baseUrl: issuer })
   const verdict = verifyResult(answered.jws, {
     keys: await assay.getJwks(),
     issuer,
+    organisation,
     statusList: 'not_checked',
   })
   if (!verdict.valid) throw new Error(`NOT SO: the service signed the result (${verdict.reason})`)

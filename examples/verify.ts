@@ -40,4 +40,6 @@ const result = await assay
     ),
   )
 console.log(`${result.verificationId}: ${result.decision}`)
-await checkResult(issuer, asked, result, console.log)
+// All organisations of a service share its keys: this must be a result of ours.
+const { organisationId: organisation } = await assay.getMe()
+await checkResult({ issuer, organisation }, asked, result, console.log)

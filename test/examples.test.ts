@@ -231,11 +231,11 @@ describe('examples', () => {
     /** Has something else verified than is asked, and says what the checks come to. */
     const verdict = async (asked: Asked, done: { options?: object; data?: object }): Promise<string> => {
       const app = await sharedApp()
-      const { apiKey } = await app.organisation()
+      const { apiKey, organisationId: organisation } = await app.organisation()
       const body = { data: done.data ?? asked.data, options: { ...asked.options, ...done.options } }
       const answered = await verified(app, apiKey, body)
       const lines: string[] = []
-      return checkResult(app.url, asked, answered, (line) => lines.push(line)).then(
+      return checkResult({ issuer: app.url, organisation }, asked, answered, (line) => lines.push(line)).then(
         () => `${lines.length} hold`,
         (error: Error) => error.message,
       )
@@ -276,7 +276,7 @@ describe('examples', () => {
         const asked = { data, options: { ...options, rules } }
         const lie = { eligibility: { rules: rules.slice(1) } }
         const answered = await lyingAnswer(server, 'eligibility', asked, lie)
-        const { message } = await rejection(checkResult(server.url, asked, answered))
+        const { message } = await rejection(checkResult(liar(server), asked, answered))
         expect(message).to.equal('eligibility answers 8 rules at most')
       } finally {
         await server.close()
@@ -310,6 +310,7 @@ describe('examples', () => {
       return maker
     }
 
+    const liar = ({ url }: ScriptedServer) => ({ issuer: url, organisation: 'org_1' })
     /** A service with keys of its own that proves what it likes, all of it bound to what was asked. */
     const lyingAnswer = async (
       { url, on }: ScriptedServer,
@@ -381,7 +382,7 @@ describe('examples', () => {
       ): Promise<string | undefined> => {
         const asked = question(circuit)
         const error = await checkResult(
-          server.url,
+          liar(server),
           asked,
           await lyingAnswer(server, circuit, asked, lies),
         ).then(
@@ -416,13 +417,17 @@ describe('examples', () => {
       }
     })
 
-    it('do not take the service at its word about who it is', async () => {
+    it('do not take the service at its word about who it is, nor one organisation for another', async () => {
       const app = await sharedApp()
-      const { apiKey } = await app.organisation()
+      const { apiKey, organisationId: organisation } = await app.organisation()
       const asked = question('simple_yesno')
       const answered = await verified(app, apiKey, asked)
       const alias = app.url.replace('127.0.0.1', 'localhost')
-      expect((await rejection(checkResult(alias, asked, answered))).message).to.include('ISSUER_MISMATCH')
+      const refusal = async (issuer: string, whose: string): Promise<string> =>
+        (await rejection(checkResult({ issuer, organisation: whose }, asked, answered))).message
+      expect(await refusal(alias, organisation)).to.include('ISSUER_MISMATCH')
+      const stranger = await app.organisation()
+      expect(await refusal(app.url, stranger.organisationId)).to.include('ORGANISATION_MISMATCH')
     })
   })
 })

@@ -9,6 +9,7 @@ import {
   readCheckpoint,
   readStatusList,
   type StatusList,
+  verifyAuthorisation,
   verifyConsistency,
   verifyInclusion,
   verifyJws,
@@ -19,6 +20,7 @@ import {
 } from '../../src/bin/packages/contents/verify/index.ts'
 import { sharedApp, type TestApp, type TestOrganisation } from '../support/app.ts'
 import { demandSuccess } from '../support/client.ts'
+import { agentRequestJws, newTrustedAgent } from '../support/domain/agent-trust.ts'
 import { consistencyProof, inclusionProof, leafOf, rootOf } from '../support/reference/merkle-trees.ts'
 import { createPqWitness, createWitness } from '../support/witnesses.ts'
 
@@ -30,7 +32,12 @@ const GATE = 'https://gate.example'
 describe('assay-verify', () => {
   let app: TestApp
   let owner: TestOrganisation
-  let expected: { keys: ExpectedJws['keys']; issuer: string; statusList: 'not_checked' }
+  let expected: {
+    keys: ExpectedJws['keys']
+    issuer: string
+    organisation: string
+    statusList: 'not_checked'
+  }
   const post = async <T = Readonly<Record<string, string>>>(path: string, body: object): Promise<T> =>
     demandSuccess(await app.request<T>('POST', path, { key: owner.apiKey, body }))
   const get = async <T>(path: string): Promise<T> =>
@@ -45,7 +52,7 @@ describe('assay-verify', () => {
     app = await sharedApp()
     owner = await app.organisation()
     const keys = await get<ExpectedJws['keys']>('/.well-known/jwks.json')
-    expected = { keys, issuer: app.url, statusList: 'not_checked' }
+    expected = { keys, issuer: app.url, organisation: owner.organisationId, statusList: 'not_checked' }
   })
 
   describe('signed texts', () => {
@@ -65,8 +72,7 @@ describe('assay-verify', () => {
       const { token = '' } = await post('/api/tokens/generate', { subject: 'ada', audience: GATE })
       expect(said(verifyToken(token, { ...expected, audience: GATE }))).to.equal('valid')
       const { qr_payload = '' } = await post('/v1/qr/tickets', { claims: { gate: 'B' } })
-      const ours = { ...expected, organisation: owner.organisationId }
-      expect(said(verifyTicket(qr_payload, ours))).to.equal('valid')
+      expect(said(verifyTicket(qr_payload, expected))).to.equal('valid')
       // None of them is another.
       for (const text of [receipt, token, qr_payload])
         expect(said(verifyResult(text, expected))).to.equal('HEADER_REFUSED')
@@ -130,8 +136,7 @@ describe('assay-verify', () => {
         const at = { ...expected, now }
         expect(said(verifyJws(jws, { ...at, typ: JWS_TYPES.result })), String(now)).to.equal('CLOCK_REFUSED')
         expect(said(verifyToken(token, { ...at, statusList: list })), String(now)).to.equal('CLOCK_REFUSED')
-        const ours = { ...at, organisation: owner.organisationId }
-        expect(said(verifyTicket(qr_payload, ours)), String(now)).to.equal('CLOCK_REFUSED')
+        expect(said(verifyTicket(qr_payload, at)), String(now)).to.equal('CLOCK_REFUSED')
         const read = await readStatusList(jwt, { ...at, list: 0 })
         expect(read, String(now)).to.deep.equal({ reason: 'STATUS_STALE' })
       }
@@ -141,11 +146,57 @@ describe('assay-verify', () => {
       expect(said(verifyToken(token, { ...expected, statusList: broken }))).to.equal('STATUS_STALE')
     })
 
-    it('are not checked for an issuer that was forgotten', () => {
-      const forgotten = { keys: expected.keys, statusList: 'not_checked' } as unknown as typeof expected
-      for (const verify of [verifyResult, verifyReceipt, verifyToken])
-        for (const issuer of [{}, { issuer: '' }])
-          expect(() => verify('x', { ...forgotten, ...issuer })).to.throw(TypeError, 'issuer is missing')
+    it('are not checked for an issuer or an organisation that was forgotten', () => {
+      for (const verify of [verifyResult, verifyReceipt, verifyToken, verifyAuthorisation])
+        for (const name of ['issuer', 'organisation'])
+          for (const none of [undefined, ''])
+            expect(() => verify('x', { ...expected, [name]: none })).to.throw(TypeError, `${name} is missing`)
+      for (const none of [undefined, ''])
+        expect(() => verifyTicket('x', { ...expected, organisation: none as string })).to.throw(
+          TypeError,
+          'organisation is missing',
+        )
+    })
+
+    it('of another organisation do not count: all of a service share its keys and its address', async () => {
+      const stranger = await app.organisation()
+      const { jws = '' } = await post('/verify', { data: { age: 36 } })
+      const { receipt = '' } = await post('/api/consent/log', {
+        subjectId: 'ada',
+        controller: 'shop.example',
+        purposes: ['newsletter'],
+      })
+      const { token = '' } = await post('/api/tokens/generate', { subject: 'ada' })
+      const of = (organisation: string): string[] => {
+        const whose = { ...expected, organisation }
+        return [
+          verifyResult(jws, whose),
+          verifyReceipt(receipt, whose),
+          verifyToken(token, whose),
+          verifyJws(jws, { ...whose, typ: JWS_TYPES.result }),
+        ].map(said)
+      }
+      expect(of(owner.organisationId)).to.deep.equal(Array(4).fill('valid'))
+      expect(of(stranger.organisationId)).to.deep.equal(Array(4).fill('ORGANISATION_MISMATCH'))
+      // As text, and as a whole: unlike a ticket's, which has room for the end of it only.
+      expect(of(owner.organisationId.slice(-10))).to.deep.equal(Array(4).fill('ORGANISATION_MISMATCH'))
+    })
+
+    it('authorise agents for the payee that they name, in the word of an organisation that the payee knows', async () => {
+      const agent = await newTrustedAgent(app, { limits: { currency: 'GBP', per_transaction: 20 } })
+      const wanted = { action: 'order.pay', amount: 12.5, currency: 'GBP', payee: 'shop.example' }
+      const jws = agentRequestJws(agent.key, app.url, wanted)
+      const { body } = await agent.trust.authorise({ agent_id: agent.agentId, ...wanted, jws })
+      const token = body.token ?? ''
+      const theirs = { ...expected, organisation: agent.owner.organisationId, audience: 'shop.example' }
+      const of = (changes: object) => said(verifyAuthorisation(token, { ...theirs, ...changes }))
+      expect(of({})).to.equal('valid')
+      expect(of({ organisation: owner.organisationId })).to.equal('ORGANISATION_MISMATCH')
+      expect(of({ issuer: 'https://other.example' })).to.equal('ISSUER_MISMATCH')
+      expect(of({ audience: undefined })).to.equal('AUDIENCE_REQUIRED')
+      expect(of({ audience: 'cinema.example' })).to.equal('AUDIENCE_MISMATCH')
+      expect(of({ now: Date.now() + 301_000 })).to.equal('EXPIRED')
+      expect(said(verifyToken(token, expected))).to.equal('HEADER_REFUSED')
     })
 
     it('count as tokens only where they expire and their status can be told', async () => {
@@ -155,7 +206,8 @@ describe('assay-verify', () => {
       const keys = { keys: [{ kty: 'OKP', crv: 'Ed25519', kid: 'k1', x }] }
       const signed = (typ: string, payload: object): string => {
         const part = (value: object) => Buffer.from(JSON.stringify(value)).toString('base64url')
-        const covered = `${part({ alg: 'EdDSA', kid: 'k1', typ })}.${part({ iss: app.url, ...payload })}`
+        const from = { iss: app.url, org: owner.organisationId }
+        const covered = `${part({ alg: 'EdDSA', kid: 'k1', typ })}.${part({ ...from, ...payload })}`
         return `${covered}.${sign(null, Buffer.from(covered), privateKey).toString('base64url')}`
       }
       const exp = Math.floor(Date.now() / 1000) + 60

@@ -14,7 +14,7 @@ export interface Start {
 const SERVICE = 'https://assay.example.org'
 
 const startOfVerify = async (app: TestApp): Promise<Start> => {
-  const { apiKey: key } = await app.organisation()
+  const { apiKey: key, organisationId } = await app.organisation()
   const post = async (path: string, body: object) =>
     demandSuccess(await app.request<Readonly<Record<string, string>>>('POST', path, { key, body }))
   const rules = [{ field: 'age', op: 'gte', value: 18 }]
@@ -24,7 +24,7 @@ const startOfVerify = async (app: TestApp): Promise<Start> => {
     audience: 'https://gate.example',
   })
   const before = `const jws = ${JSON.stringify(jws)}\nconst jwt = ${JSON.stringify(token)}`
-  const program = await startOf('assay-verify', { [SERVICE]: app.url }, before)
+  const program = await startOf('assay-verify', { [SERVICE]: app.url, 'org_…': organisationId }, before)
   return { program, inBrowser: program, prints: /^YES\nmember-7\n$/ }
 }
 
@@ -105,12 +105,14 @@ import { createTerminal, type Terminal } from 'assay-terminal'
 import { indexedDbStorage } from 'assay-terminal/browser'
 import { journalStorage } from 'assay-terminal/node'
 
-const verdict: JwsVerdict = verifyResult('', { keys: { keys: [] }, issuer: '' })
+const verdict: JwsVerdict = verifyResult('', { keys: { keys: [] }, issuer: '', organisation: '' })
 if (verdict.valid) console.log(verdict.payload.decision)
 // @ts-expect-error: a refusal has no payload
 else console.log(verdict.payload)
 // @ts-expect-error: without keys nothing is checked
-verifyResult('', { issuer: '' })
+verifyResult('', { issuer: '', organisation: '' })
+// @ts-expect-error: anybody's word would count who has an organisation there
+verifyResult('', { keys: { keys: [] }, issuer: '' })
 // @ts-expect-error: no such option
 readCheckpoint('', { origin: '', keys: '', witness: '' })
 // @ts-expect-error: without the second keys half of it would not be checked

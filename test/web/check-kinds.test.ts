@@ -9,6 +9,7 @@ import { recognise } from '../../src/web/check/recognise.ts'
 import { besideChecks, conclude, type Found } from '../../src/web/check/report.ts'
 import { sharedApp, type TestApp } from '../support/app.ts'
 import { checkServiceOf } from '../support/check-service.ts'
+import { demandSuccess } from '../support/client.ts'
 import { agentJws, agentRequestJws, newTrustedAgent } from '../support/domain/agent-trust.ts'
 import { postV1Verify } from '../support/domain/eligibility.ts'
 import { hybridRoutesOf } from '../support/domain/hybrid-tokens.ts'
@@ -78,6 +79,18 @@ describe('what the page that checks finds', () => {
     const { body } = await trust.authorise({ agent_id: agentId, action: 'order.cancel' })
     const unsigned = await toldOfSigned(body.receipt, 'agent-receipt+jws')
     expect(unsigned).to.include({ word: 'Valid: not signed by the agent', tone: 'warn' })
+  })
+
+  it('shows whose word it is, and leaves it to whoever checks whether that is one to take', async () => {
+    const { organisationId, apiKey: key } = await app.organisation()
+    const body = { subject: 'member-7' }
+    const { token } = demandSuccess(
+      await app.request<{ token: string }>('POST', '/api/tokens/generate', { key, body }),
+    )
+    const found = await checkSigned(token, 'vt+jwt', service, Date.now())
+    expect(found.facts).to.deep.include(['Organisation', organisationId])
+    expect(toldOf(found)).to.include({ word: 'Valid' })
+    expect(toldOf(found).notChecked?.join()).to.include('that the organisation is who you think')
   })
 
   it('is what was decided on a screening, which a later decision may have replaced', async () => {

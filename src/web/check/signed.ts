@@ -11,6 +11,9 @@ const ED25519_X = /^[\w-]{43}$/
 /** Other members, such as `jku` or `crit`, would ask for something that is not done here. */
 const HEADER_MEMBERS = 'alg,kid,typ'
 
+/** All organisations of a service share its keys and its address, so that only who checks can know whose word counts. */
+export const WHOSE = 'that the organisation is who you think: compare its id with the one that you know'
+
 type Json = Readonly<Record<string, unknown>>
 
 export interface SignedText {

@@ -91,7 +91,7 @@ export const AgentAuthorisation = Type.Object(
     expires_at: orNull(DateTime),
     token: orNull(Type.String(), {
       description:
-        'For ALLOW: a JWT for the payee or for the service that carries out the action; EdDSA, typ `agent-authorisation+jwt`, `jti` is authorisation_id. Expires at `expires_at`.',
+        'For ALLOW: a JWT for the payee or for the service that carries out the action; EdDSA, typ `agent-authorisation+jwt`, `jti` is authorisation_id. Expires at `expires_at`. Who is handed it demands `iss`, the address of this service, and an `org` that it knows: all organisations share the keys, and anyone can create one.',
     }),
     receipt: Type.String({
       description: 'The request and the decision, signed: EdDSA, typ `agent-receipt+jws`.',

@@ -21,7 +21,7 @@ import {
   timeWords,
   visible,
 } from '../report.ts'
-import { ed25519Key, readSigned } from '../signed.ts'
+import { ed25519Key, readSigned, WHOSE } from '../signed.ts'
 
 type Json = Readonly<Record<string, unknown>>
 
@@ -264,10 +264,7 @@ export const checkResult = async (
     meaning: meaningOf(payload, all, record?.asked),
     asked: record?.asked,
     page: path,
-    notChecked: [
-      'that the data were true: they are what the organisation submitted',
-      'that the organisation is who you think: compare its id with the one that you know',
-    ],
+    notChecked: ['that the data were true: they are what the organisation submitted', WHOSE],
   }
 }
 

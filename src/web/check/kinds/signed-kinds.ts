@@ -15,7 +15,7 @@ import {
   timeWords,
   visible,
 } from '../report.ts'
-import { readSigned } from '../signed.ts'
+import { readSigned, WHOSE } from '../signed.ts'
 import { revocationCheck } from './status-list.ts'
 
 type Json = Readonly<Record<string, unknown>>
@@ -286,6 +286,6 @@ export const checkSigned = async (
     checks: [...checks, ...(further ?? []), ...(open === undefined ? [] : [open])],
     facts: factsOf(payload),
     meaning: { isPlain: true, ...kind.meaning(payload) },
-    notChecked,
+    notChecked: payload.org === undefined ? notChecked : [...notChecked, WHOSE],
   }
 }

@@ -125,7 +125,8 @@ const halfRefusal = (half: Half, token: HybridToken, { keys }: PublishedKeys): H
 }
 
 /**
- * A token of `POST /v1/tokens/generate-quantum-safe`. Whether it was revoked, and which organisation issued it, only the service knows.
+ * A token of `POST /v1/tokens/generate-quantum-safe`: that some organisation of this service issued it, and anybody can have one there. Which
+ * one did, and whether it was revoked, only the service knows: admit people by `POST /v1/tokens/validate-quantum-safe`.
  * @param value the token's JSON, parsed
  */
 export const verifyHybridToken = (

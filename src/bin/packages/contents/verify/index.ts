@@ -33,6 +33,7 @@ export {
   type JwsRefusal,
   type JwsVerdict,
   readStatusList,
+  verifyAuthorisation,
   verifyJws,
   verifyReceipt,
   verifyResult,

@@ -25,6 +25,7 @@ export const JWS_TYPES = {
   consentReceipt: 'cr+jws',
   token: 'vt+jwt',
   ticket: 'qt+jwt',
+  authorisation: 'agent-authorisation+jwt',
 } as const
 
 type Members = Readonly<Record<string, unknown>>
@@ -34,6 +35,11 @@ export interface ExpectedJws {
   readonly keys: { readonly keys: readonly PublishedKey[] }
   /** The service's BASE_URL. Not for tickets, which have no room for it. */
   readonly issuer?: string
+  /**
+   * Whose word you take: its id (`org_…`), from where you know it beforehand. All organisations of a service share its keys and its address, so
+   * that without it anybody's word counts who has an organisation there. Tickets have room for its end only: `verifyTicket` compares that.
+   */
+  readonly organisation?: string
   /** One of {@link JWS_TYPES}, or another type that the documentation names. */
   readonly typ: string
   /** Unix milliseconds; default: now. */
@@ -69,7 +75,7 @@ export type JwsRefusal =
   /** It is for one audience, and you did not say who you are. */
   | 'AUDIENCE_REQUIRED'
   | 'AUDIENCE_MISMATCH'
-  /** A ticket of another organisation. */
+  /** It is of another organisation. */
   | 'ORGANISATION_MISMATCH'
 
 export type JwsVerdict =
@@ -99,7 +105,7 @@ const statusRefusal = (
  */
 export const verifyJws = (
   text: string,
-  { keys, issuer, typ, now = Date.now(), statusList }: ExpectedJws,
+  { keys, issuer, organisation, typ, now = Date.now(), statusList }: ExpectedJws,
 ): JwsVerdict => {
   const read = readJws(text)
   if (read === undefined) return refuse('MALFORMED')
@@ -110,6 +116,7 @@ export const verifyJws = (
   if (typeof header.kid !== 'string' || key === undefined) return refuse('KEY_UNKNOWN')
   if (!verifyEd25519(key, read.covered, read.signature)) return refuse('SIGNATURE_INVALID')
   if (issuer !== undefined && payload.iss !== issuer) return refuse('ISSUER_MISMATCH')
+  if (organisation !== undefined && payload.org !== organisation) return refuse('ORGANISATION_MISMATCH')
   const { exp } = payload
   if (exp !== undefined && !Number.isSafeInteger(exp)) return refuse('MALFORMED')
   if (!isClock(now)) return refuse('CLOCK_REFUSED')
@@ -119,28 +126,47 @@ export const verifyJws = (
   return reason === undefined ? { valid: true, payload } : refuse(reason)
 }
 
-type Expected = Omit<ExpectedJws, 'typ' | 'issuer'> & {
+type Expected = Omit<ExpectedJws, 'typ' | 'issuer' | 'organisation'> & {
   /** The service's BASE_URL. */
   readonly issuer: string
+  /** The id of the organisation whose word you take: all organisations of a service share its keys and its address. */
+  readonly organisation: string
 }
 
-/** Types alone don't hold back a program in JavaScript that forgets the issuer. */
+/** Types alone don't hold back a program in JavaScript that forgets it. */
+const demandText = (name: string, value: unknown, meaning: string): void => {
+  if (typeof value !== 'string' || value === '') throw new TypeError(`${name} is missing: ${meaning}`)
+}
+
+const demandOrganisation = (organisation: unknown): void =>
+  demandText('organisation', organisation, 'the id of the one whose word you take')
+
 const verifyIssued = (text: string, typ: string, expected: Expected): JwsVerdict => {
-  if (typeof expected.issuer !== 'string' || expected.issuer === '')
-    throw new TypeError("issuer is missing: the service's BASE_URL")
+  demandText('issuer', expected.issuer, "the service's BASE_URL")
+  demandOrganisation(expected.organisation)
   return verifyJws(text, { ...expected, typ })
+}
+
+/** What is for one audience counts for nobody else, and what has no expiry would count for ever. */
+const forAudience = (verdict: JwsVerdict, audience: string | undefined): JwsVerdict => {
+  if (!verdict.valid) return verdict
+  const { aud, exp } = verdict.payload
+  if (exp === undefined) return refuse('MALFORMED')
+  if (aud === undefined) return verdict
+  if (audience === undefined) return refuse('AUDIENCE_REQUIRED')
+  return aud === audience ? verdict : refuse('AUDIENCE_MISMATCH')
 }
 
 /**
  * The signed result of `POST /verify`: `payload.decision` says YES or NO, about what `data_commitment` commits to.
- * @throws TypeError without an issuer
+ * @throws TypeError without an issuer or an organisation
  */
 export const verifyResult = (jws: string, expected: Expected): JwsVerdict =>
   verifyIssued(jws, JWS_TYPES.result, expected)
 
 /**
  * The receipt of `POST /api/consent/log`. Whether the consent was withdrawn since, only the service knows.
- * @throws TypeError without an issuer
+ * @throws TypeError without an issuer or an organisation
  */
 export const verifyReceipt = (jws: string, expected: Expected): JwsVerdict =>
   verifyIssued(jws, JWS_TYPES.consentReceipt, expected)
@@ -148,32 +174,40 @@ export const verifyReceipt = (jws: string, expected: Expected): JwsVerdict =>
 /**
  * A token of `POST /api/tokens/generate`. Whether one for a single use was used up, only the service knows.
  * @param expected `audience` says who you are: a token for an audience counts for nobody else
- * @throws TypeError without an issuer
+ * @throws TypeError without an issuer or an organisation
  */
 export const verifyToken = (
   jwt: string,
   { audience, ...expected }: Expected & { readonly audience?: string },
 ): JwsVerdict => {
   const verdict = verifyIssued(jwt, JWS_TYPES.token, expected)
-  if (!verdict.valid) return verdict
-  const { aud, exp, status } = verdict.payload
-  // Without an expiry it would count for ever.
-  if (exp === undefined) return refuse('MALFORMED')
   // Every token of the service names its status.
-  if (status === undefined && expected.statusList !== 'not_checked') return refuse('STATUS_UNKNOWN')
-  if (aud === undefined) return verdict
-  if (audience === undefined) return refuse('AUDIENCE_REQUIRED')
-  return aud === audience ? verdict : refuse('AUDIENCE_MISMATCH')
+  const isUntold = verdict.valid && verdict.payload.status === undefined
+  if (isUntold && expected.statusList !== 'not_checked') return refuse('STATUS_UNKNOWN')
+  return forAudience(verdict, audience)
 }
+
+/**
+ * The token of an agent's authorisation, as a payee is handed it. That it comes from the agent, its key shows (`payload.cnf`), and that it is
+ * used once, a record of each `payload.jti`.
+ * @param expected `organisation` is the agent's, one that you know; `audience`: who you are, as the payee that it names; one that names none is for anybody
+ * @throws TypeError without an issuer or an organisation
+ */
+export const verifyAuthorisation = (
+  jwt: string,
+  { audience, ...expected }: Omit<Expected, 'statusList'> & { readonly audience?: string },
+): JwsVerdict => forAudience(verifyIssued(jwt, JWS_TYPES.authorisation, expected), audience)
 
 /**
  * The text of a ticket's QR code. A gate without a network can't know what other gates have let in.
  * @param expected `organisation` is your own id: all organisations of a service share its keys
+ * @throws TypeError without an organisation
  */
 export const verifyTicket = (
   text: string,
-  { keys, now, organisation }: Pick<ExpectedJws, 'keys' | 'now'> & { readonly organisation: string },
+  { keys, now, organisation }: Pick<ExpectedJws, 'keys' | 'now'> & Pick<Expected, 'organisation'>,
 ): JwsVerdict => {
+  demandOrganisation(organisation)
   const verdict = verifyJws(text, { keys, now, typ: JWS_TYPES.ticket })
   if (!verdict.valid) return verdict
   // Without an expiry it would count for ever.
