@@ -1,6 +1,6 @@
 import { expect } from 'chai'
 import { Redis } from 'ioredis'
-import { createLimits, type Limits } from '../../src/store/limits.ts'
+import { createLimits, createSomeAtATime, type Limits } from '../../src/store/limits.ts'
 import { startSilentRedis } from '../support/servers/silent-redis.ts'
 
 const MINUTE = { limit: 3, windowSeconds: 60, cost: 1 }
@@ -46,6 +46,20 @@ describe('limits in this process', () => {
     expect((await limits.consume(bucket, second)).allowed).to.equal(false)
     await new Promise((resolve) => setTimeout(resolve, 1050))
     expect((await limits.consume(bucket, second)).allowed).to.equal(true)
+  })
+})
+
+describe('places of a key', () => {
+  it('are so many at a time, each given back once', () => {
+    const begin = createSomeAtATime(2)
+    const [first, second] = [begin('a'), begin('a')]
+    expect([begin('a'), typeof begin('b')]).to.deep.equal([undefined, 'function'])
+    first?.()
+    first?.()
+    const third = begin('a')
+    expect([typeof third, begin('a')]).to.deep.equal(['function', undefined])
+    for (const end of [second, third]) end?.()
+    expect(begin('a')).to.be.a('function')
   })
 })
 
