@@ -1,6 +1,7 @@
 /**
  * The service's issuer: the key that signs what circuits prove possession of, and what an attestor has verified.
- * Made once, sealed at rest, replaced by rotation. What a replaced key signed stays provable until the key's end.
+ * Made once, sealed at rest, replaced by rotation (rotation.ts). A new key is published before it signs. What a replaced key
+ * signed stays provable until the key's end; of one that leaked nothing counts.
  * @module
  */
 import { randomBytes } from 'node:crypto'
@@ -12,6 +13,7 @@ import { bytes, integer, type RowOf, table, text } from '../store/table.ts'
 import { EDDSA_SEED_BYTES, type EddsaKey, eddsaKey } from './eddsa-poseidon.ts'
 import { thumbprint } from './jwks.ts'
 import type { Place, Sealing } from './sealing.ts'
+import { KEY_MEMORY_MS, signingOf } from './succession.ts'
 
 /** A public key of the issuer. */
 export interface IssuerKey extends IssuerPoint {
@@ -19,7 +21,7 @@ export interface IssuerKey extends IssuerPoint {
   readonly kid: string
   /** Unix ms. */
   readonly validFrom: number
-  /** Unix ms; not valid from then on. Undefined for the key that signs. */
+  /** Unix ms; not valid from then on. Undefined where it wasn't replaced. */
   readonly validUntil?: number
 }
 
@@ -33,21 +35,15 @@ export interface CurrentIssuer {
 
 export interface Issuer {
   current(): Promise<CurrentIssuer>
-  /** All keys there ever were, the newest first. */
+  /** All keys that were not ended, the newest first. */
   keys(): Promise<IssuerKey[]>
   /** Whether proofs under this key count. @param atMs Unix ms */
   isValid(point: IssuerPoint, atMs: number): Promise<boolean>
-  /**
-   * Replaces the key that signs.
-   * @param validForMs how long proofs under the replaced key count; 0 where it leaked
-   * @returns the new key's id
-   */
-  rotate(validForMs?: number): Promise<string>
 }
 
 export const issuerKeys = table('issuer_keys', {
   kid: text().key(),
-  /** The greatest signs. */
+  /** From 1. */
   version: integer(),
   /** Decimal. */
   x: text(),
@@ -57,16 +53,17 @@ export const issuerKeys = table('issuer_keys', {
   sealed_private: bytes(),
   created_at: integer(),
   valid_until: integer().null(),
+  signs_from: integer().null(),
+  /** Unix ms: it leaked, and counts for nothing any more. */
+  ended_at: integer().null(),
 })
 
 type IssuerKeyRow = RowOf<typeof issuerKeys>
 
-/** How soon a rotation on another server is noticed. */
-const KEY_CACHE_MS = 1000
 const SEAL_PURPOSE = 'issuer-key'
 const DAY_MS = 86_400_000
 /** Longer than anything that is issued is valid. */
-const REPLACED_KEY_VALID_MS = 400 * DAY_MS
+export const REPLACED_KEY_VALID_MS = 400 * DAY_MS
 
 const place = (kid: string): Place => ({ table: 'issuer_keys', column: 'sealed_private', row: kid })
 
@@ -85,6 +82,19 @@ const published = ({ kid, x, y, created_at, valid_until }: IssuerKeyRow): Issuer
   validUntil: valid_until ?? undefined,
 })
 
+/** The columns of a new key that don't depend on those that there are. */
+export const draftIssuerKey = (sealing: Pick<Sealing, 'seal'>) => {
+  const seed = new Uint8Array(randomBytes(EDDSA_SEED_BYTES))
+  const { point } = eddsaKey(seed)
+  const kid = issuerKeyId(point)
+  return {
+    kid,
+    x: String(point.x),
+    y: String(point.y),
+    sealed_private: sealing.seal(SEAL_PURPOSE, place(kid), seed),
+  }
+}
+
 interface Deps {
   readonly database: Database
   readonly sealing: Sealing
@@ -97,29 +107,12 @@ interface Deps {
  */
 export const createIssuer = async ({ database: { knex }, sealing, clock }: Deps): Promise<Issuer> => {
   const opened = new Map<string, EddsaKey>()
-  const load = (): Promise<IssuerKeyRow[]> => knex<IssuerKeyRow>('issuer_keys').orderBy('version', 'desc')
-  const rows = createRecent({ ttlMs: KEY_CACHE_MS, maxEntries: 1, clock, load })
+  const load = (): Promise<IssuerKeyRow[]> =>
+    knex<IssuerKeyRow>('issuer_keys').whereNull('ended_at').orderBy('version', 'desc')
+  const rows = createRecent({ ttlMs: KEY_MEMORY_MS, maxEntries: 1, clock, load })
 
-  /** Whoever inserts a version first makes it, and ends the one before in the same query. */
-  const insert = async (version: number, validForMs: number): Promise<void> => {
-    const seed = new Uint8Array(randomBytes(EDDSA_SEED_BYTES))
-    const { point } = eddsaKey(seed)
-    const kid = issuerKeyId(point)
-    const sealed = sealing.seal(SEAL_PURPOSE, place(kid), seed)
-    const now = clock.now()
-    await knex.raw(
-      `WITH fresh AS (
-        INSERT INTO issuer_keys (kid, version, x, y, sealed_private, created_at) VALUES (?, ?, ?, ?, ?, ?)
-        ON CONFLICT (version) DO NOTHING RETURNING version)
-      UPDATE issuer_keys SET valid_until = ?
-      WHERE valid_until IS NULL AND version < (SELECT version FROM fresh)`,
-      [kid, version, String(point.x), String(point.y), Buffer.from(sealed), now, now + validForMs],
-    )
-    await rows.clear()
-  }
-
-  const newest = async (): Promise<IssuerKeyRow> => {
-    const [row] = await rows.get('')
+  const signing = async (): Promise<IssuerKeyRow> => {
+    const row = signingOf(await rows.get(''), clock.now())
     if (row === undefined) throw new Error('there is no issuer key')
     return row
   }
@@ -130,13 +123,18 @@ export const createIssuer = async ({ database: { knex }, sealing, clock }: Deps)
     return key
   }
 
-  if ((await load()).length === 0) await insert(1, 0)
+  // Whoever inserts it first makes it; the others use theirs.
+  if ((await load()).length === 0)
+    await knex('issuer_keys')
+      .insert({ ...draftIssuerKey(sealing), version: 1, created_at: clock.now() })
+      .onConflict('version')
+      .ignore()
   // Opened now, so that a wrong master key is noticed at the start and not at the first signature.
-  open(await newest())
+  open(await signing())
 
   return {
     async current() {
-      const row = await newest()
+      const row = await signing()
       return { kid: row.kid, ...open(row) }
     },
 
@@ -148,12 +146,6 @@ export const createIssuer = async ({ database: { knex }, sealing, clock }: Deps)
       const key = (await rows.get('')).map(published).find((one) => one.x === x && one.y === y)
       if (key === undefined) return false
       return key.validFrom <= atMs && (key.validUntil === undefined || atMs < key.validUntil)
-    },
-
-    async rotate(validForMs = REPLACED_KEY_VALID_MS) {
-      const { version } = await newest()
-      await insert(version + 1, validForMs)
-      return (await newest()).kid
     },
   }
 }

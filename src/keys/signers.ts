@@ -1,6 +1,7 @@
 /**
  * The service's own signing keys, one per purpose and algorithm: created once, sealed at rest, replaced by
- * rotation. Replaced keys no longer sign, and stay published so that what they signed can still be verified.
+ * rotation (rotation.ts). A new one is published before it signs. Replaced keys no longer sign, and stay published so that what
+ * they signed can still be verified; one that leaked is ended, and known to nobody any more.
  * @module
  */
 import {
@@ -18,6 +19,7 @@ import { createRecent } from '../store/recent.ts'
 import { bytes, integer, json, type RowOf, table, text } from '../store/table.ts'
 import { type Jwk, type JwkSet, thumbprint } from './jwks.ts'
 import type { Place, Sealing } from './sealing.ts'
+import { KEY_MEMORY_MS, signingOf } from './succession.ts'
 
 export const SIGNING_PURPOSES = ['results', 'tokens', 'log', 'tickets', 'status', 'credentials'] as const
 export type SigningPurpose = (typeof SIGNING_PURPOSES)[number]
@@ -66,32 +68,31 @@ export interface Signers {
   /** Signs with the current key of a purpose. */
   sign(purpose: SigningPurpose, alg: SigningAlgorithm, message: Uint8Array): Promise<Signature>
   /**
-   * A key of this purpose and algorithm, current or replaced; undefined where this kid names none: what a message says
-   * of its key must never choose one that was made for something else.
+   * A key of this purpose and algorithm, current or replaced; undefined where this kid names none, or one that was ended: what a
+   * message says of its key must never choose one that was made for something else.
    */
   publicKey(purpose: SigningPurpose, alg: SigningAlgorithm, kid: string): Promise<Jwk | undefined>
-  /** Public keys, current and replaced, the newest first. */
+  /** Public keys, the newest first: those that sign next, current and replaced ones. */
   jwks(): Promise<JwkSet>
-  /** Replaces the current key of a purpose and algorithm. @returns the new key's id */
-  rotate(purpose: SigningPurpose, alg: SigningAlgorithm): Promise<string>
 }
 
 export const signingKeys = table('signing_keys', {
   kid: text().key(),
   purpose: text<SigningPurpose>(),
   alg: text<SigningAlgorithm>(),
-  /** The greatest of a purpose and algorithm signs. */
+  /** Of a purpose and algorithm, from 1. */
   version: integer(),
   public_jwk: json<Jwk>(),
   /** PKCS #8 for Ed25519 and P-256, the 32-byte seed for ML-DSA. */
   sealed_private: bytes(),
   created_at: integer(),
+  signs_from: integer().null(),
+  /** Unix ms: it leaked, and counts for nothing any more, from whenever what it signs says it is. */
+  ended_at: integer().null(),
 })
 
 type SigningKeyRow = RowOf<typeof signingKeys>
 
-/** How soon a rotation on another server is noticed. */
-const KEY_CACHE_MS = 1000
 const REREAD_MS = 100
 const SEAL_PURPOSE = 'signing-key'
 const ML_DSA_SEED_BYTES = 32
@@ -157,6 +158,24 @@ const classicalSigner = (alg: 'Ed25519' | 'ES256', secret: Uint8Array): Sign => 
 const signerFor = (alg: SigningAlgorithm, secret: Uint8Array): Sign =>
   alg === 'Ed25519' || alg === 'ES256' ? classicalSigner(alg, secret) : mlDsaSigner(alg, secret)
 
+/** The columns of a new key that don't depend on those that there are. */
+export const draftSigningKey = (
+  sealing: Pick<Sealing, 'seal'>,
+  purpose: SigningPurpose,
+  alg: SigningAlgorithm,
+) => {
+  const { jwk, secret } = generate(alg)
+  const whole = thumbprint(jwk)
+  const kid = purpose === 'tickets' ? whole.slice(0, TICKET_KID_CHARACTERS) : whole
+  return {
+    kid,
+    purpose,
+    alg,
+    public_jwk: JSON.stringify(jwk),
+    sealed_private: sealing.seal(SEAL_PURPOSE, place(kid), secret),
+  }
+}
+
 /** `alg` of a public JWK: RFC 8037 keys sign JWS as EdDSA. */
 const jwsAlgorithm = (alg: SigningAlgorithm): string => (alg === 'Ed25519' ? 'EdDSA' : alg)
 
@@ -174,40 +193,20 @@ export const createSigners = async ({ database: { knex }, sealing, clock }: Deps
   const signers = new Map<string, Sign>()
 
   const read = (): Promise<SigningKeyRow[]> =>
-    knex<SigningKeyRow>('signing_keys').orderBy([{ column: 'created_at', order: 'desc' }, 'kid'])
+    knex<SigningKeyRow>('signing_keys')
+      .whereNull('ended_at')
+      .orderBy([{ column: 'created_at', order: 'desc' }, 'kid'])
 
-  const remembered = { ttlMs: KEY_CACHE_MS, maxEntries: 1, clock, load: read }
+  const remembered = { ttlMs: KEY_MEMORY_MS, maxEntries: 1, clock, load: read }
   const rows = createRecent(remembered)
   /** Read for ids that aren't among the rows. Strangers may make up any number of them, and must not hide what was just made for long. */
   const reread = createRecent({ ...remembered, ttlMs: REREAD_MS })
 
-  const newRow = (purpose: SigningPurpose, alg: SigningAlgorithm, version: number) => {
-    const { jwk, secret } = generate(alg)
-    const whole = thumbprint(jwk)
-    const kid = purpose === 'tickets' ? whole.slice(0, TICKET_KID_CHARACTERS) : whole
-    return {
-      kid,
-      purpose,
-      alg,
-      version,
-      public_jwk: JSON.stringify(jwk),
-      sealed_private: sealing.seal(SEAL_PURPOSE, place(kid), secret),
-      created_at: clock.now(),
-    }
-  }
-
-  /** Whoever inserts a version first makes it; the others use theirs. */
-  const insert = async (fresh: readonly ReturnType<typeof newRow>[]): Promise<void> => {
-    if (fresh.length === 0) return
-    await knex('signing_keys').insert(fresh).onConflict(['purpose', 'alg', 'version']).ignore()
-    rows.clear()
-    reread.clear()
-  }
-
   const current = (all: readonly SigningKeyRow[], purpose: SigningPurpose, alg: SigningAlgorithm) =>
-    all
-      .filter((row) => row.purpose === purpose && row.alg === alg)
-      .reduce<SigningKeyRow | undefined>((a, b) => (a && a.version > b.version ? a : b), undefined)
+    signingOf(
+      all.filter((row) => row.purpose === purpose && row.alg === alg),
+      clock.now(),
+    )
 
   const unseal = ({ kid, alg, sealed_private }: SigningKeyRow): Sign => {
     let signer = signers.get(kid)
@@ -228,9 +227,11 @@ export const createSigners = async ({ database: { knex }, sealing, clock }: Deps
   const missing = SIGNING_PURPOSES.flatMap((purpose) =>
     algorithmsOf(purpose)
       .filter((alg) => current(known, purpose, alg) === undefined)
-      .map((alg) => newRow(purpose, alg, 1)),
+      .map((alg) => ({ ...draftSigningKey(sealing, purpose, alg), version: 1, created_at: clock.now() })),
   )
-  await insert(missing)
+  // Whoever inserts a version first makes it; the others use theirs.
+  if (missing.length > 0)
+    await knex('signing_keys').insert(missing).onConflict(['purpose', 'alg', 'version']).ignore()
   // One key is opened now, so that a wrong master key is noticed at the start and not at the first signature.
   unseal(await currentOf('results', 'Ed25519'))
 
@@ -260,12 +261,6 @@ export const createSigners = async ({ database: { knex }, sealing, clock }: Deps
         kid,
       }))
       return { keys }
-    },
-
-    async rotate(purpose, alg) {
-      const { version } = await currentOf(purpose, alg)
-      await insert([newRow(purpose, alg, version + 1)])
-      return (await currentOf(purpose, alg)).kid
     },
   }
 }

@@ -14,6 +14,7 @@ import { sharedApp, type TestApp, type TestOrganisation } from '../support/app.t
 import { exported, revokeKey, verifySomething } from '../support/domain/exports.ts'
 import { startCommand } from '../support/programs.ts'
 import { rejection } from '../support/rejection.ts'
+import { rotate, rotateNoticed } from '../support/rotation.ts'
 import { temporaryDirectories } from '../support/servers/directory.ts'
 import { createWitness } from '../support/witnesses.ts'
 
@@ -389,8 +390,8 @@ describe('npx assay verify-evidence', function () {
   })
 
   it('still holds after the keys were rotated and the log has grown', async () => {
-    await app.services.signers.rotate('results', 'Ed25519')
-    await app.services.signers.rotate('log', 'Ed25519')
+    await rotate(app, 'results')
+    await rotateNoticed(app, 'log')
     await revokeKey(app, owner)
     const now = await file((await app.request('GET', '/.well-known/jwks.json')).bytes, 'now.json')
     expect(await check(evidence, now)).to.include({ holds: true })

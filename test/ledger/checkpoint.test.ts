@@ -15,6 +15,7 @@ import { createLog } from '../../src/ledger/tree/log.ts'
 import { type Database, openDatabase } from '../../src/store/database.ts'
 import { callerOf, claiming, emptyLog, ledgerOn, together } from '../support/ledger.ts'
 import { verifyConsistency } from '../support/reference/merkle-proofs.ts'
+import { rotateNoticed } from '../support/rotation.ts'
 import { DATABASE_URL, onPostgres, openTestDatabase } from '../support/servers/database.ts'
 import { temporaryDirectories } from '../support/servers/directory.ts'
 import { readCheckpoint } from '../support/sigstore.ts'
@@ -201,7 +202,7 @@ describe('checkpoints', () => {
     const server = await serverOn(database)
     await append(server, 3)
     const first = await server.checkpoints.latest()
-    await server.signers.rotate('log', 'Ed25519')
+    await rotateNoticed({ database, sealing: SEALING, clock: systemClock }, 'log')
     const second = await server.checkpoints.latest()
     expect(second.note).not.to.equal(first.note)
     const { id } = await publishedKey(server.signers, 1)

@@ -3,6 +3,7 @@ import { Type } from 'typebox'
 import { iso } from '../../clock.ts'
 import { Reply, route } from '../../http/route.ts'
 import { DateTime, orNull } from '../../json/schemas.ts'
+import { KEYS_MAX_AGE_SECONDS } from '../../protocol/key-sets.ts'
 
 interface IssuerKey {
   readonly kid: string
@@ -15,9 +16,6 @@ interface IssuerKey {
 interface Services {
   readonly issuer: { keys(): Promise<readonly IssuerKey[]> }
 }
-
-/** Verifiers may keep the keys this long; one that leaked ends at once, so it is short. */
-const MAX_AGE_SECONDS = 300
 
 const Coordinate = Type.String({ pattern: '^(0|[1-9][0-9]{0,76})$', description: 'In decimal.' })
 
@@ -32,7 +30,7 @@ const PublishedIssuerKey = Type.Object(
     y: Coordinate,
     validFrom: DateTime,
     validUntil: orNull(DateTime, {
-      description: 'Proofs under this key are accepted until then. Null for the current signing key.',
+      description: 'Proofs under this key are accepted until then. Null for one that was not replaced.',
     }),
   },
   { title: 'IssuerKey' },
@@ -46,7 +44,7 @@ export const getIssuerKeys = route({
   tag: 'System',
   summary: 'Get the public keys of the issuer',
   description:
-    'The service signs what it issues for circuits (credentials, tokens, consents, aggregates of proofs) with the first of these keys. A proof based on such a signature contains the key as issuerX and issuerY, or attestorX and attestorY, and is accepted only if the key is listed here and valid.',
+    'The service signs what it issues for circuits (credentials, tokens, consents, aggregates of proofs) with one of these keys; a new one is the first here six minutes before it signs, and one that leaked is gone. A proof based on such a signature contains the key as issuerX and issuerY, or attestorX and attestorY, and is accepted only if the key is listed here and valid.',
   response: { 200: Type.Object({ keys: Type.Array(PublishedIssuerKey) }, { title: 'IssuerKeys' }) },
   errors: [],
   example: {},
@@ -60,6 +58,6 @@ export const getIssuerKeys = route({
       validFrom: iso(validFrom),
       validUntil: validUntil === undefined ? null : iso(validUntil),
     }))
-    return new Reply(200, { keys }, { 'Cache-Control': `public, max-age=${MAX_AGE_SECONDS}` })
+    return new Reply(200, { keys }, { 'Cache-Control': `public, max-age=${KEYS_MAX_AGE_SECONDS}` })
   },
 })

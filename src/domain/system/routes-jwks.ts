@@ -5,6 +5,7 @@
  */
 import { type Static, type TSchema, Type } from 'typebox'
 import { Reply, route } from '../../http/route.ts'
+import { KEYS_MAX_AGE_SECONDS } from '../../protocol/key-sets.ts'
 
 interface PublishedKey {
   readonly kty: string
@@ -16,9 +17,6 @@ interface Services {
   /** The operator's key for credentials, with its certificate; where there is one. */
   readonly sdJwts: { readonly certified: readonly ClassicalJwk[] }
 }
-
-/** Verifiers may keep the keys this long; a rotated key signs from its first moment, so it is short. */
-const MAX_AGE_SECONDS = 300
 
 const named = {
   use: Type.Literal('sig'),
@@ -56,7 +54,7 @@ const PqJwk = Type.Object(
 type PqJwk = Static<typeof PqJwk>
 
 const KEPT =
-  'Current and replaced keys, newest first. Replaced keys stay listed, so that old signatures can be verified.'
+  'Newest first: keys that will sign, which are listed six minutes before, current and replaced ones. Replaced keys stay listed, so that old signatures can be verified; one that leaked is gone. Keep the document for five minutes at most.'
 
 const isPostQuantum = (key: PublishedKey): key is PqJwk => key.kty === 'AKP'
 const isClassical = (key: PublishedKey): key is ClassicalJwk => !isPostQuantum(key)
@@ -80,7 +78,7 @@ const answerKeys = async <K extends PublishedKey>(
   return new Reply(
     200,
     { keys: [...keys.filter(isListed), ...others] },
-    { 'Cache-Control': `public, max-age=${MAX_AGE_SECONDS}` },
+    { 'Cache-Control': `public, max-age=${KEYS_MAX_AGE_SECONDS}` },
   )
 }
 

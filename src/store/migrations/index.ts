@@ -27,6 +27,7 @@ import { subjectsMigration } from './0024-subjects.ts'
 import { consoleListsMigration } from './0025-console-lists.ts'
 import { witnessesMigration } from './0026-witnesses.ts'
 import { logsMigration } from './0027-logs.ts'
+import { rotatedKeysMigration } from './0028-rotated-keys.ts'
 import { keyEndsMigration } from './0029-key-ends.ts'
 
 interface Migration {
@@ -64,5 +65,6 @@ export const MIGRATIONS: readonly Migration[] = [
   consoleListsMigration,
   witnessesMigration,
   logsMigration,
+  rotatedKeysMigration,
   keyEndsMigration,
 ]

@@ -16,6 +16,7 @@ import { checkServiceOf } from '../../support/check-service.ts'
 import { exported, revokeKey, verifySomething } from '../../support/domain/exports.ts'
 import { eventually } from '../../support/eventually.ts'
 import { leafHash } from '../../support/reference/merkle.ts'
+import { rotateNoticed } from '../../support/rotation.ts'
 import { temporaryDirectories } from '../../support/servers/directory.ts'
 import { addBody, cosignedAt, post } from '../../support/tlog.ts'
 import { startWitness, type WitnessProcess } from '../../support/witness-process.ts'
@@ -214,7 +215,7 @@ describe('a service and its witnesses', function () {
     await app.services.database.knex('ledger_cosignatures').delete()
     await revokeKey(app, owner)
     await witnessed()
-    await app.services.signers.rotate('log', 'Ed25519')
+    await rotateNoticed(app, 'log')
     const [note, keys] = [await published(), await text('/checkpoint/keys')]
     expect(readCheckpoint(note, { origin: ORIGIN, keys }).valid).to.equal(true)
     // The witnesses know the old key alone: the operator tells them.

@@ -27,6 +27,7 @@ import {
 } from '../../support/circuits/signed-signals.ts'
 import { asPresented, postGenerate, postVerifyProof } from '../../support/domain/proof-api.ts'
 import { tokenRoutesOf } from '../../support/domain/tokens.ts'
+import { rotateIssuer } from '../../support/rotation.ts'
 
 const GATE = 'https://gate.example'
 const DAY_MS = 86_400_000
@@ -234,7 +235,7 @@ describe('circuit routes about what the service signed', function () {
 
     it('of a key that was replaced counts until that key’s end', async () => {
       const inputs = await consentSignals(app, owner.organisationId)
-      await app.services.issuer.rotate(60_000)
+      await rotateIssuer(app, 60_000)
       const body = await proven(await ask(owner.apiKey, { inputs }), 'consent_verified', true)
       clock.offsetMs = 61_000
       expect(await isVerifiedLater(body)).to.deep.equal(['ISSUER_UNKNOWN'])

@@ -17,6 +17,7 @@ import { startTestApp, type TestApp, type TestOrganisation } from '../../support
 import { movedClock } from '../../support/circuits/circuit-questions.ts'
 import { hybridRoutesOf } from '../../support/domain/hybrid-tokens.ts'
 import { tokenRoutesOf } from '../../support/domain/tokens.ts'
+import { rotateNoticed } from '../../support/rotation.ts'
 
 const bytesOf = (text: string): Buffer => Buffer.from(text, 'base64url')
 const flipped = (text: string): string => {
@@ -383,7 +384,7 @@ describe('hybrid tokens', function () {
 
   it('remain valid after the service has changed its keys', async () => {
     const old = await hybrid.issued()
-    for (const alg of ['Ed25519', 'ML-DSA-44'] as const) await app.services.signers.rotate('tokens', alg)
+    await rotateNoticed(app, 'tokens')
     const fresh = await hybrid.issued()
     expect(fresh.kid_pq).to.not.equal(old.kid_pq)
     expect(await reasonsOf(old)).to.deep.equal([])

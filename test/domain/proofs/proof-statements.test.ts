@@ -13,6 +13,7 @@ import {
 import { ADULT_INPUTS, generated } from '../../support/domain/proof-api.ts'
 import { type Till, terminalTill } from '../../support/domain/tills.ts'
 import { rejection } from '../../support/rejection.ts'
+import { rotateIssuer } from '../../support/rotation.ts'
 
 const BINDING = { ctx: 11n, scope: 12n, salt: 2n ** 200n }
 const KEY_ENDS_MS = 600_000
@@ -59,7 +60,7 @@ describe('native checks', function () {
   /** Once its key has been replaced, what is signed counts to the key's end. */
   const endsWithItsKey = async (statement: Statement, given: Case, code: ReasonCode) => {
     expect(await check(statement, given)).to.deep.equal([])
-    await app.services.issuer.rotate(KEY_ENDS_MS)
+    await rotateIssuer(app, KEY_ENDS_MS)
     expect(await check(statement, given)).to.deep.equal([])
     expect(await check(statement, given, now() + 2 * KEY_ENDS_MS)).to.deep.equal([code])
   }

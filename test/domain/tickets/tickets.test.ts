@@ -10,6 +10,7 @@ import { ticketRoutesOf } from '../../support/domain/tickets.ts'
 import { base64url, payloadOf } from '../../support/domain/tokens.ts'
 import { verifyWithPython } from '../../support/outside-programs.ts'
 import { readPng } from '../../support/png.ts'
+import { rotate } from '../../support/rotation.ts'
 
 const digestOf = (text: string): string => createHash('sha256').update(text).digest('hex')
 
@@ -267,7 +268,7 @@ describe('tickets', () => {
       const clocked = ticketRoutesOf(own, apiKey)
       const [first, second] = [await clocked.issued({ ttl: 60 }), await clocked.issued({ ttl: 60 })]
       expect(first.expires_at).to.equal('2026-01-01T00:01:00.000Z')
-      await own.services.signers.rotate('tickets', 'Ed25519')
+      await rotate(own, 'tickets')
       now += 59_599
       expect((await clocked.handIn([first.qr_payload])).body).to.include({ accepted: 1 })
       now += 1

@@ -9,6 +9,7 @@ import { h248, organisationElement } from '../../../src/rules/encode.ts'
 import { sharedApp, startTestApp, type TestApp, type TestOrganisation } from '../../support/app.ts'
 import { payloadOf, tokenRoutesOf } from '../../support/domain/tokens.ts'
 import { rejection } from '../../support/rejection.ts'
+import { rotate } from '../../support/rotation.ts'
 
 const MAX_TTL_SECONDS = 30 * 24 * 3600
 
@@ -339,7 +340,7 @@ describe('tokens', () => {
       const clocked = tokenRoutesOf(own, apiKey)
       const { token, tokenId, expiresAt } = await clocked.issued({ ttl: 60, singleUse: true })
       expect(expiresAt).to.equal('2026-01-01T00:01:00.000Z')
-      await own.services.signers.rotate('tokens', 'Ed25519')
+      await rotate(own, 'tokens')
       now += 59_599
       expect((await clocked.validate({ token })).body).to.deep.include({ valid: true, status: 'active' })
       now += 1
