@@ -48,6 +48,30 @@ const rotateMasterKeyCommand = (): Command =>
     .addHelpText('after', ROTATE_HELP)
     .action(async (flags) => (await import('./rotate-master-key.ts')).rotateMasterKey(flags))
 
+const ROTATE_KEYS_HELP = `
+New keys are published at once, and sign six minutes later, when nobody keeps a key set without them any more; those that they replace
+stay published for what they signed. A key that leaked ends at once instead: it is published no longer, and neither the service nor
+whoever reads its key set anew accepts anything that it signed. Its successor signs at once. The ids (kid) stand in /.well-known/jwks.json,
+jwks-pq.json and issuer-keys; "all" are all of them. The keys of the log, by which witnesses and monitors know it, are left as they are.
+
+On PostgreSQL, servers run on meanwhile; on the embedded database the server is stopped first. The log has an entry of it.
+
+Examples:
+  $ npx assay rotate-keys
+  $ npx assay rotate-keys --leaked 1f2Rk0Vt --leaked kPrK_qmxVWaYVA9wwBF6Iuo3vVzz7TxHCTwXBygrS4k
+${SETTINGS_HELP}`
+
+const rotateKeysCommand = (): Command =>
+  new Command('rotate-keys')
+    .description("replace the service's own keys: those that sign, and the issuer's")
+    .option(
+      '--leaked <kid>',
+      'end this key at once, or all; may be given several times',
+      (kid: string, others: readonly string[] = []) => [...others, kid],
+    )
+    .addHelpText('after', ROTATE_KEYS_HELP)
+    .action(async (flags) => (await import('./rotate-keys.ts')).rotateKeys(flags))
+
 const DOCTOR_HELP = `
 It changes nothing. Each line is ok, a warning or an error, with what to do; exit status 1 if there is an error. The embedded database
 can only be looked into while its server is stopped.
@@ -108,6 +132,7 @@ export const operationsCommands = (): readonly Command[] => [
   backupCommand(),
   restoreCommand(),
   rotateMasterKeyCommand(),
+  rotateKeysCommand(),
   configCommand(),
   versionCommand(),
 ]
