@@ -70,7 +70,7 @@ const rotateKey = route({
   tag: 'Keys',
   summary: 'Replace an API key by a new one',
   description:
-    'The new key has the same rights. The old key stays valid for `overlapSeconds` (default 0); webhook endpoints receive `key.revoked` when that is over. A key can be replaced once; a second attempt, or replacing a revoked key, returns 409.',
+    'The new key has the same rights, which the caller must have. The old key stays valid for `overlapSeconds` (default 0); webhook endpoints receive `key.revoked` when that is over. A key can be replaced once; a second attempt, or replacing a revoked key, returns 409.',
   params: KeyParams,
   body: KeyRotation,
   response: { 201: KeyRotated },
@@ -88,7 +88,8 @@ const deleteKey = route({
   scope: 'keys',
   tag: 'Keys',
   summary: 'Revoke an API key',
-  description: 'Permanent; takes effect on every server within a second. Revoking it again changes nothing.',
+  description:
+    'Permanent; takes effect on every server within a second. Revoking it again changes nothing. The caller needs each scope of the key, or `admin`.',
   params: KeyParams,
   response: { 204: null },
   errors: ['not_found', 'insufficient_scope'],

@@ -55,6 +55,28 @@ describe('operators', () => {
     expect((await invite('operator')).status).to.equal(201)
   })
 
+  it('revoke the admin key from a session that lacks a right of it, and replace it only with that right', async () => {
+    const scopes = ['verify', 'egress:private']
+    const made = async (key: string) =>
+      (await app.request<{ keyId: string }>('POST', '/console/api/keys', { key, body: { scopes } })).body
+    const { keyId } = await made(app.adminKey)
+    const operator = await signIn(app, await addMember(app, { key: app.adminKey }, 'owner'))
+    const path = `/console/api/keys/${keyId}`
+    const asked = (method: string, at: string, headers: Readonly<Record<string, string>>) =>
+      app.request<{ error?: string }>(method, at, { headers })
+    expect((await asked('POST', `${path}/rotate`, operator.headers)).body.error).to.equal(
+      'insufficient_scope',
+    )
+    expect((await asked('DELETE', path, operator.headers)).status).to.equal(204)
+    // Not beyond the organisation.
+    const stranger = await app.organisation()
+    const { body } = await app.request<{ keyId: string }>('POST', '/console/api/keys', {
+      key: stranger.apiKey,
+      body: { scopes: ['verify'] },
+    })
+    expect((await asked('DELETE', `/console/api/keys/${body.keyId}`, operator.headers)).status).to.equal(404)
+  })
+
   it('list all organisations, newest first or by name, page by page, by subscription', async () => {
     const names = ['Quay 1', 'quay 2', 'Quay_3', 'Other']
     const ids: string[] = []

@@ -51,6 +51,14 @@ const STATES: Readonly<Record<Key['status'], readonly [Tone, string]>> = {
   revoked: ['quiet', 'Revoked'],
 }
 
+/** The service lets nobody replace a key with rights that they lack: they would win these. */
+const mayReplace = ({ scopes }: Key, me: PageProps['me']): boolean =>
+  scopes.every((scope) => me.scopes.includes(scope))
+
+/** Administrators revoke any. */
+const mayRevoke = (key: Key, me: PageProps['me']): boolean =>
+  me.scopes.includes('admin') || mayReplace(key, me)
+
 const nameOf = ({ label, keyId }: Pick<Key, 'label' | 'keyId'>): string => label.trim() || keyId
 
 const CreateKey = ({
@@ -119,7 +127,7 @@ const Rotate = ({ target, done, close, rotated }: ActProps & { rotated(key: KeyR
   </FormDialog>
 )
 
-const Revoke = ({ target, done, close }: ActProps) => (
+const Revoke = ({ target, me, done, close }: ActProps & PageProps) => (
   <Confirm
     title={`Revoke ${nameOf(target)}`}
     name={nameOf(target)}
@@ -131,21 +139,21 @@ const Revoke = ({ target, done, close }: ActProps) => (
     }}
   >
     <p>
-      Programs that use this key are refused from now on, for good. To change over without a gap, replace it
-      instead.
+      Programs that use this key are refused from now on, for good.
+      {mayReplace(target, me) && ' To change over without a gap, replace it instead.'}
     </p>
   </Confirm>
 )
 
 type Act = { readonly kind: 'rotate' | 'revoke'; readonly target: Key }
 
-interface TableProps {
+interface TableProps extends PageProps {
   readonly keys: readonly Key[]
   readonly withEnded: boolean
   choose(act: Act): void
 }
 
-const KeyTable = ({ keys, withEnded, choose }: TableProps) => (
+const KeyTable = ({ keys, withEnded, me, choose }: TableProps) => (
   <Table
     caption="API keys"
     rows={keys}
@@ -192,14 +200,16 @@ const KeyTable = ({ keys, withEnded, choose }: TableProps) => (
         cell: (key) =>
           key.status === 'active' && (
             <span class="row-actions">
-              {key.expiresAt === null && (
+              {key.expiresAt === null && mayReplace(key, me) && (
                 <ActButton name={nameOf(key)} act={() => choose({ kind: 'rotate', target: key })}>
                   Replace
                 </ActButton>
               )}
-              <ActButton danger name={nameOf(key)} act={() => choose({ kind: 'revoke', target: key })}>
-                Revoke
-              </ActButton>
+              {mayRevoke(key, me) && (
+                <ActButton danger name={nameOf(key)} act={() => choose({ kind: 'revoke', target: key })}>
+                  Revoke
+                </ActButton>
+              )}
             </span>
           ),
       },
@@ -249,7 +259,7 @@ export const Keys = ({ me }: PageProps) => {
                 All, with ended ones
               </a>
             </p>
-            <KeyTable keys={keys} withEnded={withEnded} choose={setAct} />
+            <KeyTable keys={keys} withEnded={withEnded} me={me} choose={setAct} />
             <More of={reading} />
           </>
         )}
@@ -257,7 +267,7 @@ export const Keys = ({ me }: PageProps) => {
       {act?.kind === 'rotate' && (
         <Rotate target={act.target} done={reading.again} close={close} rotated={made.add} />
       )}
-      {act?.kind === 'revoke' && <Revoke target={act.target} done={reading.again} close={close} />}
+      {act?.kind === 'revoke' && <Revoke target={act.target} me={me} done={reading.again} close={close} />}
     </Main>
   )
 }
