@@ -107,6 +107,33 @@ describe('the console’s page of screening in Chromium', function () {
     expect(decided?.decision?.decidedBy.accountId).to.equal(second.accountId)
   })
 
+  it('lets nobody decide on a finding that somebody else has decided on since it was shown', async () => {
+    const page = await pages.openSignedIn('/console/screening')
+    const { apiKey } = await ownerOf(pages.app, page.account)
+    const routes = screeningRoutesOf(pages.app, apiKey)
+    const { findings } = await routes.subscribed(PERSON)
+    await page.reload()
+    await page.click('td button:has-text("Decide")')
+    await routes.decided(findings[0]?.findingId ?? expect.fail('nothing found'), {
+      verdict: 'confirmed',
+      reason: REASON,
+    })
+    await page.selectOption('dialog [name="verdict"]', 'not_this_person')
+    await fillOn(page, { reason: 'Another face.' }, 'dialog')
+    await page.click('dialog button[type="submit"]')
+    await page.waitForSelector('dialog [role="alert"]:has-text("since you looked")')
+    await expectUsable(page, 'a finding that was decided meanwhile')
+    await page.keyboard.press('Escape')
+    // What is waiting is read again.
+    await page.waitForSelector('text=Nothing waits for a decision')
+    const [decided] = (await routes.findings({ status: 'decided' })).findings
+    expect(decided?.decision).to.deep.include({ verdict: 'confirmed', reason: REASON })
+    await page.selectOption('[name="status"]', 'decided')
+    await page.click('button:text("Filter")')
+    await decideOn(page, 'Decide again', 'not_this_person', 'Another face.')
+    await page.waitForSelector('td >> text=Another face.')
+  })
+
   it('says what the lists are, and lets only the operator change them', async () => {
     const page = await pages.openSignedIn('/console/screening')
     await page.waitForSelector('td >> text=kept')

@@ -111,7 +111,7 @@ const decision = {
   tag,
   summary: 'Decide on a finding',
   description:
-    'Confirms that the entry means this person, or not. The decision is signed, recorded in the log and remembered: the same entry does not come back as a finding until it changes. A later decision replaces an earlier one; both stay in the log. 409 if the finding is void, if its entry has changed since it was found, or if somebody else decided meanwhile.',
+    'Confirms that the entry means this person, or not. The decision is signed, recorded in the log and remembered: the same entry does not come back as a finding until it changes. A later decision replaces an earlier one; both stay in the log. 409 if the finding is void, if its entry has changed since it was found, or if somebody else decided meanwhile, or since the `version` that you name.',
   params: FindingParams,
   body: Decide,
   response: { 200: Finding },

@@ -81,6 +81,10 @@ export const Finding = Type.Object(
     foundAt: DateTime,
     log: OfLog,
     leafIndex: Type.Integer({ description: 'Of its entry in the log.' }),
+    version: Type.Integer({
+      description:
+        'Grows with each proposal and decision: the index of the newest entry about what is shown here.',
+    }),
     decision: orNull(FindingDecision, { description: 'The newest decision.' }),
     proposal: Type.Optional(
       Type.Object(proposalOf(VERDICTS).properties, {
@@ -152,6 +156,13 @@ export const Decide = Type.Object(
       maxLength: MAX_REASON_CHARACTERS,
       description: 'Why, in your words. Stored under the key of the person.',
     }),
+    version: Type.Optional(
+      Type.Integer({
+        minimum: 0,
+        description:
+          'Of the finding that you looked at; 409 if somebody decided or proposed since. Without it, any decision is replaced.',
+      }),
+    ),
   },
   { title: 'AmlDecide' },
 )

@@ -201,6 +201,22 @@ describe('aml subscriptions', () => {
     expect(await facts('u')).to.deep.include({ result: 'hit' })
   })
 
+  it('decides nothing where somebody else decided since the finding was looked at', async () => {
+    await routes.upload([OTHER, LISTED])
+    const { findings } = await routes.subscribed({ userId: 'u', ...IVAN })
+    const { findingId, version } = findings[0] as Finding
+    const confirmed = await routes.decided(findingId, { verdict: 'confirmed', reason: 'seen', version })
+    expect(confirmed.version).to.be.greaterThan(version)
+    const stale = await routes.decide(findingId, { verdict: 'not_this_person', reason: 'x', version })
+    expect([stale.status, (stale.body as { error?: string }).error]).to.deep.equal([409, 'conflict'])
+    const [listed] = (await routes.findings({ status: 'decided' })).findings
+    expect(listed).to.deep.include({ version: confirmed.version, decision: confirmed.decision })
+    expect((await routes.get('u')).body.findings[0]?.version).to.equal(confirmed.version)
+    const looked = { verdict: 'not_this_person', reason: 'looked again', version: confirmed.version } as const
+    const both = await Promise.all([routes.decide(findingId, looked), routes.decide(findingId, looked)])
+    expect(both.map(({ status }) => status).sort()).to.deep.equal([200, 409])
+  })
+
   it('repeats a decision under its Idempotency-Key as the finding stands by then, and keeps nothing of who was erased', async () => {
     await routes.upload([OTHER, LISTED])
     const { findings } = await routes.subscribed({ userId: 'u', ...IVAN })

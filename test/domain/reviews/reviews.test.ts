@@ -272,4 +272,39 @@ describe('a second reviewer', () => {
     expect(changed.body.decision?.verdict).to.equal('confirmed')
     expect(changed.body.proposal?.proposedBy).to.equal(second.accountId)
   })
+
+  it('confirms no proposal about a finding of AML that was made since it was looked at', async () => {
+    await want(true)
+    const { findings } = await screeningRoutesOf(app, key).subscribed({
+      userId: 'ivan',
+      name: 'Ivan Arkadyevich Testov',
+    })
+    const { findingId, version } = findings[0] ?? expect.fail('nothing found')
+    const rule = (by: { headers: Headers }, body: object) =>
+      app.request<Finding & Failed>('POST', `/console/api/findings/${findingId}/decision`, {
+        headers: by.headers,
+        body: { ...SAME, ...body },
+      })
+    const proposed = await rule(first, { version })
+    expect(proposed.body.version).to.be.greaterThan(version)
+    const unseen = await rule(second, { version })
+    expect([unseen.status, unseen.body.error]).to.deep.equal([409, 'conflict'])
+    // What was seen was taken back for something else.
+    const other = await rule(first, { version: proposed.body.version, verdict: 'not_this_person' })
+    expect((await rule(second, { version: proposed.body.version })).status).to.equal(409)
+    const page = await ok<FindingPage>(app, 'GET', '/console/api/findings?status=open', {
+      headers: second.headers,
+    })
+    expect(page.findings[0]).to.deep.include({ version: other.body.version, decision: null })
+    const confirmed = await rule(second, { version: other.body.version, verdict: 'not_this_person' })
+    expect(confirmed.body).to.include({ status: 'decided' })
+
+    // A proposal that comes between the look at what there is, and the commit.
+    const again = confirmed.body.version
+    const both = await Promise.all([
+      rule(first, { version: again }),
+      rule(second, { version: again, verdict: 'not_this_person' }),
+    ])
+    expect(both.map(({ status }) => status).toSorted()).to.deep.equal([200, 409])
+  })
 })

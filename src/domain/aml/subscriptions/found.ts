@@ -198,6 +198,7 @@ export const findingShown = ({ row, record, decision }: OpenedFinding, log: numb
     foundAt: iso(row.found_at),
     ...named(log),
     leafIndex: row.entry_index,
+    version: row.decision_entry ?? row.entry_index,
     decision:
       decision === undefined
         ? null

@@ -65,7 +65,13 @@ export const createReview = (deps: Deps) => {
     return rows.map((row) => {
       const proposal = row.void_at === null ? proposed.get(itemOf(row)) : undefined
       const shown = findingShown(open(row), log)
-      return proposal ? { ...shown, proposal: reviews.shown(proposal, persons.sealingOf(row)) } : shown
+      return proposal
+        ? {
+            ...shown,
+            version: proposal.entry_index,
+            proposal: reviews.shown(proposal, persons.sealingOf(row)),
+          }
+        : shown
     })
   }
 
@@ -158,6 +164,16 @@ export const createReview = (deps: Deps) => {
     return finding ?? fail('not_found')
   }
 
+  /**
+   * Call once the review has started: what somebody records after that, the commit finds.
+   * @param version of the finding that was looked at @throws AppError conflict where something was recorded since
+   */
+  const requireVersion = async (row: store.KnownFinding, version: number): Promise<void> => {
+    const proposal = (await reviews.find(row.organisation, [itemOf(row)])).get(itemOf(row))
+    if (version !== (proposal?.entry_index ?? row.decision_entry ?? row.entry_index))
+      fail('conflict', { message: 'Somebody decided or proposed since you looked; look at it again.' })
+  }
+
   return {
     /** An organisation's findings, the newest first. */
     async list({ organisation }: Caller, { status, cursor, limit = DEFAULT_PAGE_FINDINGS }: FindingsQuery) {
@@ -171,7 +187,7 @@ export const createReview = (deps: Deps) => {
      * Decides, or proposes to where a second reviewer is wanted.
      * @throws AppError not_found; conflict for what is void, has changed or was decided meanwhile; insufficient_scope
      */
-    async decide(caller: Caller, findingId: string, input: Decide): Promise<Finding> {
+    async decide(caller: Caller, findingId: string, { version, ...input }: Decide): Promise<Finding> {
       const { idempotency } = caller
       // Whoever repeats a request is not told that somebody decided: they did.
       if (idempotency && (await ledger.findAnswer(idempotency))) {
@@ -188,6 +204,7 @@ export const createReview = (deps: Deps) => {
         subject: persons.entrySubject(row),
         sealing: persons.sealingOf(row),
       })
+      if (version !== undefined) await requireVersion(row, version)
       const decision: Decision<null> = review.decides
         ? await deciding(caller, finding, input, review)
         : (tx) => {
