@@ -17,7 +17,8 @@ export interface Pairing {
 }
 
 const NAMES = ['terminalId', 'terminalSecret', 'apiKey', 'merchantId', 'label'] as const
-const PREFIX = '#pair='
+/** What the fragment of a pairing address begins with. */
+export const PAIRING_PREFIX = '#pair='
 const MAX_VALUE_CHARACTERS = 200
 /** More of it would make a QR code that no phone reads. */
 const MAX_LABEL_CHARACTERS = 40
@@ -37,7 +38,7 @@ const fromBase64Url = (text: string): string => {
 export const pairingAddress = (origin: string, pairing: Pairing): string => {
   const label = [...pairing.label].slice(0, MAX_LABEL_CHARACTERS).join('')
   const kept = Object.fromEntries(NAMES.map((name) => [name, name === 'label' ? label : pairing[name]]))
-  return `${origin}/terminal${PREFIX}${toBase64Url(JSON.stringify(kept))}`
+  return `${origin}/terminal${PAIRING_PREFIX}${toBase64Url(JSON.stringify(kept))}`
 }
 
 const isValue = (value: unknown): value is string =>
@@ -51,14 +52,14 @@ export class PairingError extends Error {
 /** @returns the pairing; undefined where the address holds none @throws PairingError */
 export const readPairing = (address: string, origin: string): Pairing | undefined => {
   const url = URL.canParse(address.trim(), origin) ? new URL(address.trim(), origin) : undefined
-  if (!url?.hash.startsWith(PREFIX)) return undefined
+  if (!url?.hash.startsWith(PAIRING_PREFIX)) return undefined
   if (url.origin !== origin)
     throw new PairingError(
       `This code is for ${url.host}; this page takes payments for ${new URL(origin).host}.`,
     )
   let told: unknown
   try {
-    told = JSON.parse(fromBase64Url(url.hash.slice(PREFIX.length)))
+    told = JSON.parse(fromBase64Url(url.hash.slice(PAIRING_PREFIX.length)))
   } catch {
     throw new PairingError('The pairing code is damaged. Was it copied in full?')
   }

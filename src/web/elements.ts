@@ -34,3 +34,24 @@ export const make = <K extends keyof HTMLElementTagNameMap>(
 export const say = (element: Element, text: string): void => {
   if (element.textContent !== text) element.textContent = text
 }
+
+/**
+ * Call once. Where what has the focus goes, such as the button of a row that is removed, the heading of the page takes it, or that of
+ * the window over it, unless something else does: whoever works by keyboard or ear keeps a place (WCAG 2.4.3). What is seen stays.
+ */
+export const keepFocus = (): void => {
+  let last: EventTarget | null = null
+  document.addEventListener('focusin', ({ target }) => {
+    last = target
+  })
+  const look = (): void => {
+    if (!(last instanceof Element) || last.isConnected || document.activeElement !== document.body) return
+    const heading =
+      document.querySelector<HTMLElement>('dialog[open] h2') ?? document.querySelector<HTMLElement>('main h1')
+    // While nothing is shown, there is none: it comes with a later change.
+    if (heading === null) return
+    heading.tabIndex = -1
+    heading.focus({ preventScroll: true })
+  }
+  new MutationObserver(look).observe(document.body, { childList: true, subtree: true })
+}

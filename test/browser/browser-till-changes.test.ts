@@ -226,6 +226,7 @@ describe('the till in Chromium, when things change behind what it shows', functi
     await page.waitForSelector('.limits >> text=of £25.00')
     shop.link.delayMs = 3000
     expect(await take(page, '3000', 'tok_1')).to.include('Not known')
+    await page.waitForSelector('.till-bar strong:text("1 not known")')
     await nextPayment(page)
     await bookedCount(shop, 1)
     await shop.app.request('DELETE', `/console/api/keys/${terminal.keyId}`, { key: shop.organisation.apiKey })

@@ -14,6 +14,9 @@ import { bookedCount, enter, offline, online, type Shop, startShop, take } from 
 /** jsqr names its own type of module wrongly. */
 const readQr = readQrCode as unknown as typeof readQrCode.default
 
+/** Below the time after which a till goes on without the service. */
+const SLOW_MS = 800
+
 describe('the till and its device in Chromium', function () {
   this.timeout(600_000)
   let folder: string
@@ -115,22 +118,30 @@ describe('the till and its device in Chromium', function () {
     await online(page)
   })
 
-  it('offers a new version, and uses it when somebody says so, with what waits', async () => {
-    const { link, app } = shop
-    const { page } = await shop.paired()
-    await page.evaluate(() => navigator.serviceWorker.ready)
-    const { pages } = app.services
+  /** Works while the server has been updated: another page, and another program that keeps it. */
+  const updated = async (work: () => Promise<void>): Promise<void> => {
+    const { pages } = shop.app.services
     const { terminal, terminalWorker } = pages
     const change = ({ body, headers }: Served, from: RegExp, to: string): Served => {
       expect(body).to.match(from)
       return { body: body.replace(from, to), headers }
     }
     try {
-      // The server was updated: another page, and the program that keeps it.
       Object.assign(pages, {
         terminal: change(terminal, /<title>.*<\/title>/, '<title>The new till</title>'),
         terminalWorker: change(terminalWorker, /assay-till-\w+/, 'assay-till-new'),
       })
+      await work()
+    } finally {
+      Object.assign(pages, { terminal, terminalWorker })
+    }
+  }
+
+  it('offers a new version, and uses it when somebody says so, with what waits', async () => {
+    const { link } = shop
+    const { page } = await shop.paired()
+    await page.evaluate(() => navigator.serviceWorker.ready)
+    await updated(async () => {
       await page.check('.switch input')
       await page.waitForSelector('.state:text("Airplane mode")')
       await take(page, '250', 'tok_1')
@@ -148,8 +159,54 @@ describe('the till and its device in Chromium', function () {
       expect(await take(page, '250', 'tok_1')).to.include('used before')
       link.cut(false)
       await bookedCount(shop, 1)
-    } finally {
-      Object.assign(pages, { terminal, terminalWorker })
-    }
+    })
+  })
+
+  it('uses a new version that another window began once its payment is decided and read', async () => {
+    const { link } = shop
+    const { page, context } = await shop.paired()
+    await page.evaluate(() => navigator.serviceWorker.ready)
+    const second = await context.newPage()
+    await second.goto(`${link.url}/terminal`)
+    await second.waitForSelector('h1:text("Open in another window")')
+    await updated(async () => {
+      await second.evaluate(async () => (await navigator.serviceWorker.ready).update())
+      for (const window of [page, second])
+        await window.waitForSelector('text=A new version of the till is ready.')
+      await enter(page, '250', 'tok_1')
+      link.delayMs = SLOW_MS
+      await page.click('button.pay')
+      await page.waitForSelector('button.pay:text("Deciding…")')
+      await second.click('button:text("Use it now")')
+      await second.waitForFunction(() => document.title === 'The new till')
+      await page.waitForSelector('.result h1:text("Accepted")')
+      expect(await page.title()).to.equal('Till · Assay')
+      link.delayMs = 0
+      await bookedCount(shop, 1)
+      await page.click('button:text("Next payment")')
+      await page.waitForFunction(() => document.title === 'The new till')
+    })
+  })
+
+  it('offers a new version whose installing began before the page was there to see it', async () => {
+    const { link } = shop
+    const { page, context } = await shop.paired()
+    await page.evaluate(() => navigator.serviceWorker.ready)
+    await updated(async () => {
+      await context.addInitScript(() => {
+        const { register } = ServiceWorkerContainer.prototype
+        ServiceWorkerContainer.prototype.register = async function (...args) {
+          const registration = await register.apply(this, args)
+          const found = new Promise((resolve) => registration.addEventListener('updatefound', resolve))
+          await registration.update()
+          await found
+          return registration
+        }
+      })
+      // So that it is being installed for a while.
+      link.delayMs = SLOW_MS
+      await page.reload()
+      await page.waitForSelector('text=A new version of the till is ready.')
+    })
   })
 })

@@ -2,6 +2,7 @@
 import { render } from 'preact'
 import { LocationProvider, useLocation } from 'preact-iso'
 import type { Me } from '../../domain/accounts/schemas.ts'
+import { keepFocus } from '../elements.ts'
 import { addressOf, isAllowed, PAGES } from './directory.ts'
 import { Frame } from './frame.tsx'
 import { IDENTITY_RETURN, IdentityReturn } from './identity-return.tsx'
@@ -73,6 +74,7 @@ const App = () => {
 /** Shows the console in place of what the document says without it. */
 export const mount = (root: HTMLElement): void => {
   watchWho()
+  keepFocus()
   root.replaceChildren()
   render(
     <LocationProvider scope="/console">

@@ -1,7 +1,8 @@
 /** The till as a whole. @module */
 import { type Signal, signal } from '@preact/signals'
 import { type ComponentType, render } from 'preact'
-import { Pair, refuseOffered, watchAddress } from './pair.tsx'
+import { keepFocus } from '../elements.ts'
+import { Pair, watchAddress } from './pair.tsx'
 import { Payments } from './payments.tsx'
 import { money } from './report.ts'
 import { Sell } from './sell.tsx'
@@ -18,8 +19,9 @@ import {
   start,
   status,
   stuckBy,
+  undecided,
 } from './till.ts'
-import { update, useUpdate } from './updates.ts'
+import { beginUpdate, update, useUpdate } from './updates.ts'
 
 const VIEWS = { sell: 'Sell', payments: 'Payments', settings: 'This till' } as const
 type View = keyof typeof VIEWS
@@ -48,6 +50,7 @@ const Bar = () => {
             .map(([currency, sum]) => money(Number(sum), currency))
             .join(', ')}`}
         {refused > 0 && <strong> {refused} refused later</strong>}
+        {undecided.value.length > 0 && <strong> {undecided.value.length} not known</strong>}
       </p>
       <label class="switch">
         <input
@@ -108,7 +111,7 @@ const Till = () => {
             type="button"
             class="plain"
             aria-disabled={deciding.value}
-            onClick={() => deciding.value || update.value?.()}
+            onClick={() => deciding.value || beginUpdate()}
           >
             Use it now
           </button>
@@ -122,7 +125,8 @@ const Till = () => {
 /** Shows the till in place of what the document says without it. */
 export const mount = (root: HTMLElement): void => {
   watchAddress()
+  keepFocus()
   root.replaceChildren()
   render(<Till />, root)
-  start().then(refuseOffered).catch(stuckBy)
+  start().catch(stuckBy)
 }

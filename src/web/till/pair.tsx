@@ -1,7 +1,7 @@
 /** Making this device a terminal: from the address that was opened, a picture of the camera, or a pasted code. @module */
-import { signal, useSignal } from '@preact/signals'
+import { effect, signal, useSignal } from '@preact/signals'
 import { useEffect } from 'preact/hooks'
-import { type Pairing, PairingError, readPairing } from '../../protocol/terminal-pairing.ts'
+import { PAIRING_PREFIX, type Pairing, PairingError, readPairing } from '../../protocol/terminal-pairing.ts'
 import { Scan } from './scan.tsx'
 import { pair, paired, problem } from './till.ts'
 
@@ -11,17 +11,16 @@ const NO_CODE = 'This is no pairing code of this service. The console shows one 
 const offered = signal<string | undefined>(undefined)
 
 /** Says so where the device is paired already. Nothing of the address is kept. */
-export const refuseOffered = (): void => {
+const refuseOffered = (): void => {
   if (offered.value === undefined || paired.value === undefined) return
   offered.value = undefined
   problem.value = `This device is ${paired.value.label} already. Unpair it first, under “This till”.`
 }
 
-/** Takes secrets out of the address bar and its history, whatever the page shows. */
+/** Takes secrets out of the address bar and its history, whatever the page shows. Other fragments are places in the page. */
 const takeAddress = (): void => {
-  if (location.hash === '') return
+  if (!location.hash.startsWith(PAIRING_PREFIX)) return
   offered.value = location.href
-  refuseOffered()
   history.replaceState(null, '', location.pathname)
 }
 
@@ -29,6 +28,7 @@ const takeAddress = (): void => {
 export const watchAddress = (): void => {
   takeAddress()
   addEventListener('hashchange', takeAddress)
+  effect(refuseOffered)
 }
 
 export const Pair = () => {
@@ -55,8 +55,13 @@ export const Pair = () => {
   const run = async (): Promise<void> => {
     if (busy.value || found.value === undefined) return
     busy.value = true
-    fault.value = await pair(found.value)
-    busy.value = false
+    try {
+      fault.value = await pair(found.value)
+    } catch (error) {
+      fault.value = `The pairing could not be kept on this device: ${error instanceof Error ? error.message : error}`
+    } finally {
+      busy.value = false
+    }
   }
   return (
     <>

@@ -1,5 +1,6 @@
 /** What this till took: what waits, what needs somebody, and the report of the shift. @module */
 import { useSignal } from '@preact/signals'
+import { useRef } from 'preact/hooks'
 import { systemClock } from '../../clock.ts'
 import { printAround } from './printing.ts'
 import { Receipt, Time } from './receipt.tsx'
@@ -18,6 +19,9 @@ import {
   upload,
   voidable,
 } from './till.ts'
+
+/** As a `ref`: has the focus once it is there. */
+const takeFocus = (element: HTMLElement | null): void => element?.focus()
 
 /** Newer ones first; the report counts all of them. */
 const SHOWN = 50
@@ -95,6 +99,8 @@ const Unknown = () =>
 const Row = ({ sale }: { readonly sale: Sale }) => {
   const open = useSignal(false)
   const asked = useSignal(false)
+  /** Whether the button that asks is there again. */
+  const isBack = useRef(false)
   const { transactionId } = sale
   const mayVoid = voidable.value.includes(transactionId)
   return (
@@ -115,7 +121,15 @@ const Row = ({ sale }: { readonly sale: Sale }) => {
           Receipt<span class="visually-hidden"> of {transactionId}</span>
         </button>
         {mayVoid && !asked.value && (
-          <button type="button" class="plain" onClick={() => (asked.value = true)}>
+          <button
+            type="button"
+            class="plain"
+            ref={isBack.current ? takeFocus : undefined}
+            onClick={() => {
+              isBack.current = true
+              asked.value = true
+            }}
+          >
             Void<span class="visually-hidden"> {transactionId}</span>
           </button>
         )}
@@ -133,7 +147,7 @@ const Row = ({ sale }: { readonly sale: Sale }) => {
           >
             Void {money(sale.amount, sale.currency)}
           </button>
-          <button type="button" class="plain" onClick={() => (asked.value = false)}>
+          <button type="button" class="plain" ref={takeFocus} onClick={() => (asked.value = false)}>
             Keep it
           </button>
         </p>
@@ -145,6 +159,7 @@ const Row = ({ sale }: { readonly sale: Sale }) => {
 
 const Shift = () => {
   const closing = useSignal(false)
+  const isBack = useRef(false)
   const totals = totalsOf(sales.value)
   return (
     <section class="report printed" aria-labelledby="shift-title">
@@ -190,12 +205,20 @@ const Shift = () => {
             >
               Begin a new shift
             </button>
-            <button type="button" class="plain" onClick={() => (closing.value = false)}>
+            <button type="button" class="plain" ref={takeFocus} onClick={() => (closing.value = false)}>
               Go on with this one
             </button>
           </>
         ) : (
-          <button type="button" class="plain" onClick={() => (closing.value = true)}>
+          <button
+            type="button"
+            class="plain"
+            ref={isBack.current ? takeFocus : undefined}
+            onClick={() => {
+              isBack.current = true
+              closing.value = true
+            }}
+          >
             Close shift
           </button>
         )}

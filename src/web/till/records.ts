@@ -65,6 +65,7 @@ export const openRecords = async () => {
   }
 
   return {
+    close: () => db.close(),
     pairing: () => db.get('kept', 'pairing') as Promise<Pairing | undefined>,
     /**
      * Keeps it, unless one is kept, whose secrets would be lost: another window may be pairing as well.

@@ -164,7 +164,11 @@ export const SettingsPage = () => {
         <select
           id="currency"
           value={currency}
-          onChange={(event) => void set({ currency: event.currentTarget.value })}
+          onChange={async ({ currentTarget: select }) => {
+            await set({ currency: select.value })
+            // Where it could not be kept, it is the one from before.
+            select.value = settings.value.currency
+          }}
         >
           {currencyCodes()
             .sort()

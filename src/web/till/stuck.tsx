@@ -64,7 +64,10 @@ export const Stuck = ({ code, message }: { readonly code: string; readonly messa
   return (
     <Problem title="The till can’t be opened">
       <p>
-        No payment is lost: what was accepted is kept on this device. Tell whoever looks after your tills:
+        {code === 'wrong_merchant'
+          ? 'No payment is lost: what was accepted is kept on this device.'
+          : 'What is kept on this device was not read: until it is, this till takes no payment, and doesn’t know whether any waits for upload. Don’t clear the data of this browser: they would be lost.'}{' '}
+        Tell whoever looks after your tills:
       </p>
       <p>
         <code>{message}</code>

@@ -191,7 +191,6 @@ const open = async (pairing: Pairing, gone: Gone = 'unknown'): Promise<void> => 
       fetch: reached,
     })
   } catch (error) {
-    if (!(error instanceof TerminalError)) throw error
     stuckBy(error)
     return
   }
@@ -202,21 +201,31 @@ const open = async (pairing: Pairing, gone: Gone = 'unknown'): Promise<void> => 
   phase.value = { state: 'open' }
 }
 
-/** Reads what is kept, and opens the terminal where there is one. Another window may have paired this device anew since it was read. */
+/**
+ * Reads what is kept, and opens the terminal where there is one; says so where it can't. Another window may have paired this device
+ * anew since it was read, and storage that failed may be there again.
+ */
 export const again = async (): Promise<void> => {
-  settings.value = (await records.settings()) ?? {
-    currency: DEFAULT_CURRENCY,
-    shiftSince: systemClock.now(),
+  phase.value = { state: 'starting' }
+  try {
+    records?.close()
+    records = await openRecords()
+    settings.value = (await records.settings()) ?? {
+      currency: DEFAULT_CURRENCY,
+      shiftSince: systemClock.now(),
+    }
+    paired.value = await records.pairing()
+  } catch (error) {
+    stuckBy(error)
+    return
   }
-  paired.value = await records.pairing()
   if (paired.value === undefined) phase.value = { state: 'unpaired' }
   else await open(paired.value)
 }
 
 export const start = async (): Promise<void> => {
-  records = await openRecords()
-  await again()
   setInterval(refresh, REFRESH_MS)
+  await again()
 }
 
 const ownSales = async (state: State): Promise<Sale[]> =>
@@ -334,10 +343,26 @@ export const unpair = async (
   return undefined
 }
 
-export const set = async (changes: Partial<Settings>): Promise<void> => {
-  settings.value = { ...settings.value, ...changes }
-  await records.set(settings.value)
-  await readSales()
+const write = async (changes: Partial<Settings>): Promise<void> => {
+  problem.value = undefined
+  const changed = { ...settings.value, ...changes }
+  try {
+    await records.set(changed)
+  } catch (error) {
+    problem.value = `The change could not be kept on this device: ${error instanceof Error ? error.message : error}`
+    return
+  }
+  settings.value = changed
+  await listing(async () => undefined)
+}
+
+/** The last change of settings. */
+let written = Promise.resolve()
+
+/** Changes settings, one change after the other, or says why they stay as they were. */
+export const set = (changes: Partial<Settings>): Promise<void> => {
+  written = written.then(() => write(changes))
+  return written
 }
 
 /** One press, one payment: presses while one is being decided do nothing. */

@@ -1,14 +1,38 @@
 /** The program that keeps this page on the device, and new versions of it. @module */
-import { signal } from '@preact/signals'
+import { effect, signal } from '@preact/signals'
 import { useEffect } from 'preact/hooks'
 import { allowedProgram } from '../programs.ts'
+import { type Decision, deciding, decision } from './till.ts'
 import { ACTIVATE, WORKER_PATH } from './worker-path.ts'
 
-/** Starts the version that waits, if one does. */
-export const update = signal<(() => void) | undefined>(undefined)
+/** The version that waits, if one does. */
+export const update = signal<ServiceWorker | undefined>(undefined)
 
-const offer = (waiting: ServiceWorker): void => {
-  update.value = () => waiting.postMessage(ACTIVATE)
+/** What was shown when somebody began the update here: they have read it. */
+let read: Decision | undefined
+
+/** Starts the version that waits, in all windows. */
+export const beginUpdate = (): void => {
+  read = decision.value
+  update.value?.postMessage(ACTIVATE)
+}
+
+/** Offers a version once it waits. The first one takes over without being asked. */
+const watch = (worker: ServiceWorker | null): void => {
+  const look = (): void => {
+    if (worker?.state === 'installed' && navigator.serviceWorker.controller !== null) update.value = worker
+  }
+  look()
+  worker?.addEventListener('statechange', look)
+}
+
+/** Loads the page again, once no payment is being decided in it and nobody has to read what became of one: another window may have begun the update. */
+const reload = (): void => {
+  update.value = undefined
+  effect(() => {
+    const shown = decision.value?.result
+    if (!deciding.value && (shown === undefined || shown === read?.result)) location.reload()
+  })
 }
 
 const register = async (): Promise<void> => {
@@ -18,19 +42,15 @@ const register = async (): Promise<void> => {
     scope: '/terminal',
     updateViaCache: 'none',
   })
-  const isFirst = serviceWorker.controller === null
-  if (registration.waiting !== null && !isFirst) offer(registration.waiting)
-  registration.addEventListener('updatefound', () => {
-    const { installing } = registration
-    installing?.addEventListener('statechange', () => {
-      if (installing.state === 'installed' && serviceWorker.controller !== null) offer(installing)
-    })
-  })
-  let reloading = isFirst
+  // Its installing may have begun before anybody listened.
+  watch(registration.installing)
+  watch(registration.waiting)
+  registration.addEventListener('updatefound', () => watch(registration.installing))
+  // The first one takes over a page that is already as new as it is.
+  let isFirst = serviceWorker.controller === null
   serviceWorker.addEventListener('controllerchange', () => {
-    // The first one takes over a page that is already as new as it is.
-    if (!reloading) location.reload()
-    reloading = false
+    if (!isFirst) reload()
+    isFirst = false
   })
 }
 

@@ -17,7 +17,10 @@ export const Dialog = ({ title, children, close }: DialogProps) => {
     const before = document.activeElement
     dialog.current?.showModal()
     return () => {
-      if (before instanceof HTMLElement) before.focus()
+      // Once the window is gone: nothing behind it can have the focus.
+      queueMicrotask(() => {
+        if (before instanceof HTMLElement && document.activeElement === document.body) before.focus()
+      })
     }
   }, [])
   return (

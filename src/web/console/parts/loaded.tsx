@@ -1,6 +1,6 @@
 /** What a page reads from the service: while it is asked for, when it is there, and when it can't be had. @module */
 import type { ComponentChildren } from 'preact'
-import { useCallback, useEffect, useRef, useState } from 'preact/hooks'
+import { useCallback, useEffect, useLayoutEffect, useRef, useState } from 'preact/hooks'
 import { rethrowFault, wordsOf } from '../service.ts'
 import { ask } from '../session.ts'
 import { type Paged, type Rows, readRows } from './read-rows.ts'
@@ -149,10 +149,10 @@ export const Loaded = <T,>({ of, children }: LoadedProps<T>) => (
   </>
 )
 
-/** Takes the focus, which was lost with the button. */
+/** Takes the focus, which was lost with the button, before the heading does. */
 const End = ({ rows }: { readonly rows: number }) => {
   const end = useRef<HTMLParagraphElement>(null)
-  useEffect(() => {
+  useLayoutEffect(() => {
     if (document.activeElement === document.body) end.current?.focus()
   }, [])
   return (
