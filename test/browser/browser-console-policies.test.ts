@@ -2,9 +2,16 @@
 import { expect } from 'chai'
 import type { StoredPolicy } from '../../src/domain/policies/schemas.ts'
 import { ok } from '../support/client.ts'
-import { type ConsolePages, eachInFreshBrowser, expectUsable, settledOn } from '../support/console-page.ts'
+import {
+  type ConsolePages,
+  eachInFreshBrowser,
+  expectUsable,
+  settledOn,
+  signInInstead,
+} from '../support/console-page.ts'
 import { holdNext } from '../support/contexts.ts'
 import { signIn } from '../support/domain/accounts.ts'
+import { addMember } from '../support/domain/team.ts'
 
 describe('the console’s policies in Chromium', function () {
   this.timeout(600_000)
@@ -82,6 +89,18 @@ describe('the console’s policies in Chromium', function () {
     await page.reload()
     await settledOn(page)
     expect(JSON.parse(await page.inputValue('[name="rules"]'))).to.deep.equal(rules)
+  })
+
+  it('are read, and not tried, by those who may not have data verified', async () => {
+    const page = await pages.openSignedIn('/console/policies?policy=order')
+    const { headers } = await signIn(pages.app, page.account)
+    const viewer = await addMember(pages.app, { headers }, 'viewer')
+    await page.waitForSelector('h2:text("Dry run")')
+    await signInInstead(page, viewer)
+    await page.waitForSelector('text=Nobody wrote it yet')
+    expect(await page.innerText('main')).to.not.match(/Dry run|You may try/)
+    expect(await page.isVisible('main button[type="submit"]')).to.equal(false)
+    await expectUsable(page, 'a policy that is only read')
   })
 
   it('of circuits are there from the start, and are tried with a currency', async () => {

@@ -50,12 +50,17 @@ const Sidebar = ({ me }: { readonly me: Me }) => {
 
 const Who = ({ me }: { readonly me: Me }) => {
   const [problem, setProblem] = useState('')
+  const [busy, setBusy] = useState(false)
   const leave = async (): Promise<void> => {
+    if (busy) return
+    setBusy(true)
     try {
       await signOut()
     } catch (error) {
       setProblem(`You are still signed in: ${wordsOf(error)}`)
       rethrowFault(error)
+    } finally {
+      setBusy(false)
     }
   }
   return (
@@ -63,7 +68,7 @@ const Who = ({ me }: { readonly me: Me }) => {
       <p>
         <strong>{me.organisation}</strong> <span class="quiet">{me.email}</span>
       </p>
-      <button type="button" class="plain" onClick={leave}>
+      <button type="button" class="plain" aria-disabled={busy} onClick={leave}>
         Sign out
       </button>
       <p class="error" role="alert">

@@ -11,11 +11,16 @@ import { session, signIn, signOut } from './session.ts'
 
 export const JOIN = '/console/join'
 
-/** What stands behind `#`: read from the address each time, and kept nowhere. */
+/** 43 digits of base 62. Other fragments are places in the page, such as the one that the skip link leads to. */
+const INVITATION = /^#([0-9A-Za-z]{43})$/
+
+const invitationIn = (fragment: string): string => INVITATION.exec(fragment)?.[1] ?? ''
+
+/** The invitation behind `#`: read from the address each time, and kept nowhere. */
 const useFragment = (): string => {
-  const [fragment, setFragment] = useState(() => location.hash.slice(1))
+  const [fragment, setFragment] = useState(() => invitationIn(location.hash))
   useEffect(() => {
-    const read = (): void => setFragment(location.hash.slice(1))
+    const read = (): void => setFragment(invitationIn(location.hash))
     addEventListener('hashchange', read)
     return () => removeEventListener('hashchange', read)
   }, [])

@@ -66,8 +66,16 @@ export const signUp = async (account: NewAccount): Promise<void> => {
   await signIn({ email: account.email, password: account.password })
 }
 
-const csrfToken = (): string | undefined =>
-  session.value.state === 'in' ? session.value.me.csrfToken : undefined
+/** Each session has its own. */
+const csrfTokenIn = (one: Session): string | undefined => (one.state === 'in' ? one.me.csrfToken : undefined)
+
+const csrfToken = (): string | undefined => csrfTokenIn(session.value)
+
+/** Ends the session under which somebody asked; another may be there by now, which an old answer says nothing of. */
+const end = (asking: Session): void => {
+  if (asking.state === 'in' && csrfTokenIn(asking) === csrfToken())
+    session.value = { state: 'out', ended: true }
+}
 
 /**
  * Asks as whoever is signed in. When the session has ended, everybody is told to sign in again. When it was replaced in
@@ -85,7 +93,7 @@ export const ask = async <T>(
   } catch (error) {
     if (!(error instanceof ServiceError)) throw error
     // A wrong password is 401 as well, and ends nothing.
-    if (error.code === 'unauthorized') session.value = { state: 'out', ended: true }
+    if (error.code === 'unauthorized') end(before)
     if (error.code !== 'csrf_required' || before.state !== 'in') throw error
     const after = await whoIsIn()
     session.value = after
@@ -111,6 +119,7 @@ export const change = async <T extends object>(path: string, shown: T, wanted: T
  * @throws ServiceError, UnreachableError; AbortError of `signal`
  */
 export const askFor = async (path: string, signal: AbortSignal): Promise<Response> => {
+  const before = session.value
   let response: Response
   try {
     response = await fetch(path, {
@@ -124,7 +133,7 @@ export const askFor = async (path: string, signal: AbortSignal): Promise<Respons
     throw new UnreachableError(`${location.host} does not answer.`, { cause })
   }
   if (response.ok) return response
-  if (response.status === UNAUTHORIZED) session.value = { state: 'out', ended: true }
+  if (response.status === UNAUTHORIZED) end(before)
   throw new ServiceError(response.status, await response.json().catch(() => undefined))
 }
 

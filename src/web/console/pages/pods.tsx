@@ -87,11 +87,13 @@ const ChangePod = ({ pod, done, close }: { pod: OwnPod; done(): Promise<void>; c
     action="Save"
     close={close}
     submit={async (values) => {
-      // Rules and logic are replaced together; where nobody touched the rules, neither is sent.
+      // What nobody touched is not sent, so that it stays what others made of it meanwhile. Rules and logic are replaced together.
       const text = textIn(values, 'rules').trim()
       const rules = text === rulesText(pod) ? undefined : (jsonTextIn(values, 'rules') ?? '[]')
-      const json = withTexts({ name: textIn(values, 'name') }, { rules })
-      await ask('PATCH', `/console/api/pods/${pod.podId}`, { json })
+      const typed = textIn(values, 'name')
+      const name = typed === pod.name ? undefined : typed
+      if (name !== undefined || rules !== undefined)
+        await ask('PATCH', `/console/api/pods/${pod.podId}`, { json: withTexts({ name }, { rules }) })
       await done()
     }}
   >

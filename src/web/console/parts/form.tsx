@@ -1,7 +1,7 @@
 /** Forms: what is wrong stands beside the field that it is about, in the service's own words. @module */
 import { type ComponentChildren, createContext, type InputHTMLAttributes } from 'preact'
 import { useContext, useEffect, useId, useLayoutEffect, useRef, useState } from 'preact/hooks'
-import { type Attempts, attempt, rethrowFault, ServiceError, wordsOf } from '../service.ts'
+import { type Attempts, attempt, type Detail, rethrowFault, ServiceError, wordsOf } from '../service.ts'
 
 /** Name of a field → what is wrong with it; '' → what is wrong with none of them. */
 type Problems = Readonly<Record<string, string>>
@@ -34,19 +34,30 @@ const findGaps = (form: HTMLFormElement): Problems =>
       .map(({ name, validationMessage }) => [name, validationMessage]),
   )
 
-/** `/limits/floorLimit` of a body is the field `limits.floorLimit`, and `/events/3` belongs to `events`. */
-const fieldOf = (path: string, names: readonly string[]): string => {
-  const parts = path.split('/').slice(1)
-  while (parts.length > 0 && !names.includes(parts.join('.'))) parts.pop()
-  return parts.join('.')
+/** `/limits/floorLimit` of a body is the field `limits.floorLimit`, and `/events/3` is at `/3` in `events`. */
+const placeOf = (path: string, names: readonly string[]): { field: string; within: string } => {
+  const field = path.split('/').slice(1)
+  const within: string[] = []
+  while (field.length > 0 && !names.includes(field.join('.'))) within.unshift(`/${field.pop()}`)
+  return { field: field.join('.'), within: within.join('') }
+}
+
+/** All that is wrong with a field, each with its place in it. */
+const byField = (details: readonly Detail[], names: readonly string[]): Problems => {
+  const problems: Record<string, string> = {}
+  for (const { path, message } of details) {
+    const { field, within } = placeOf(path, names)
+    const placed = within === '' ? message : `${within}: ${message}`
+    problems[field] = problems[field] === undefined ? placed : `${problems[field]} ${placed}`
+  }
+  return problems
 }
 
 const problemsOf = (error: unknown, form: HTMLFormElement): Problems => {
   if (error instanceof FieldError) return { [error.field]: error.message }
   if (!(error instanceof ServiceError)) return { '': wordsOf(error) }
   const names = controlsOf(form).map(({ name }) => name)
-  const placed = error.details.map(({ path, message }) => [fieldOf(path, names), message] as const)
-  return placed.length === 0 ? { '': error.message } : Object.fromEntries(placed)
+  return error.details.length === 0 ? { '': error.message } : byField(error.details, names)
 }
 
 interface FormProps {

@@ -133,6 +133,7 @@ const DryRun = ({
 const Edit = ({ policy, isCircuit, me, saved }: EditProps) => {
   const { policyId, version, rules } = policy
   const [draft, setDraft] = useState(indented(rules))
+  const mayTry = mayChange(me, 'verify')
   const field = (
     <Field
       name="rules"
@@ -165,11 +166,11 @@ const Edit = ({ policy, isCircuit, me, saved }: EditProps) => {
         ) : (
           <>
             {field}
-            <p>You may try other rules, and not put them in force.</p>
+            {mayTry && <p>You may try other rules, and not put them in force.</p>}
           </>
         )}
       </section>
-      <DryRun draft={draft} policy={policy} isCircuit={isCircuit} />
+      {mayTry && <DryRun draft={draft} policy={policy} isCircuit={isCircuit} />}
     </>
   )
 }
