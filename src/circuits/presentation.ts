@@ -33,7 +33,10 @@ export interface AskedBefore {
   readonly organisation: string | undefined
   /** The context of their own challenge, which it must be an answer to. */
   readonly challenge?: ProofContext
-  /** Without a challenge at least `audience`, `purpose` and `nonce`, beside who asks. `issuers` in it do not count: see above. */
+  /**
+   * Without a challenge at least `audience`, `purpose` and `nonce`, beside who asks; beside one it only asks for more. `issuers` in it
+   * do not count: see above.
+   */
   readonly expect?: Expectation
 }
 
@@ -78,6 +81,10 @@ const isBoundTo = (proof: Presentation, context: ProofContext): boolean =>
 const asksForStatus = ({ statement }: ProofContext): boolean =>
   !(isObject(statement) && statement.disclose === '0')
 
+/** What is expected can ask for more than the challenge, never for less. */
+const isStatusRequired = ({ challenge, expect }: AskedBefore): boolean =>
+  expect?.status === 'required' || (challenge ? asksForStatus(challenge) : expect?.status !== 'not_required')
+
 const differing = (
   proof: Presentation,
   { organisation, challenge, expect = {} }: AskedBefore,
@@ -85,7 +92,7 @@ const differing = (
 ): PresentationReason[] => {
   const needed = [organisation, expect.audience, expect.purpose, expect.nonce]
   if (challenge === undefined && needed.includes(undefined)) return ['EXPECTATION_MISSING']
-  const { issuers: _, status: __, ...others } = expect
+  const { issuers: _, ...others } = expect
   const facts = proofFacts(proof)
   const audience = isForAudience(proof) && proof.context.aud
   const told = { ...facts, audience: facts.organisation === null || !audience ? null : audience }
@@ -103,14 +110,14 @@ export const presentationReasons = (
   asked: AskedBefore,
   now: number,
 ): PresentationReason[] => {
-  const { challenge, issuers, expect } = asked
+  const { challenge, issuers } = asked
   if (challenge !== undefined && !isBoundTo(proof, challenge)) return ['CHALLENGE_MISMATCH']
   if (!isBoundTo(proof, proof.context)) return ['CONTEXT_MISMATCH']
-  const isUndisclosed = signalOf(proof, 'disclose') === '0'
-  const isRequired = challenge ? asksForStatus(challenge) : expect?.status !== 'not_required'
+  const isUndisclosed = signalOf(proof, 'disclose') === '0' && isStatusRequired(asked)
   return [
-    ...differing(proof, asked, now),
+    // What is undisclosed differs from any status, and is told once.
+    ...differing(proof, asked, now).filter((reason) => !(isUndisclosed && reason === 'EXPECTATION_STATUS')),
     ...(issuerAmong(proof, issuers) === undefined ? (['ISSUER_NOT_ACCEPTED'] as const) : []),
-    ...(isUndisclosed && isRequired ? (['STATUS_UNDISCLOSED'] as const) : []),
+    ...(isUndisclosed ? (['STATUS_UNDISCLOSED'] as const) : []),
   ]
 }

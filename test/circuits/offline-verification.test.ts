@@ -292,6 +292,25 @@ describe('a proof made elsewhere, verified offline', function () {
     expect(await reasonsOf(hidden, asked)).to.deep.equal([])
   })
 
+  it('has the status that was expected, which asks for no less than a challenge', async () => {
+    const hidden = await prove({ values: { disclose: false } })
+    const status = (own: string) => ({ expect: { ...expected, status: own } })
+    const challenge = hidden.context
+    for (const asked of [status('required'), { challenge, ...status('required') }])
+      expect(await reasonsOf(hidden, asked)).to.deep.equal(['STATUS_UNDISCLOSED'])
+    expect(await reasonsOf(hidden, { challenge, ...status('not_required') })).to.deep.equal([])
+    const statement = { ...(hidden.context.statement as object), disclose: '1' }
+    const other = await prove({ values: { disclose: false }, context: { statement } })
+    expect(await reasonsOf(other, { challenge: other.context, ...status('not_required') })).to.deep.equal([
+      'STATUS_UNDISCLOSED',
+    ])
+    for (const word of ['active', 'used', 'expired', 'revoked'])
+      for (const asked of [status(word), { challenge: good.context, ...status(word) }])
+        expect(await reasonsOf(good, asked), word).to.deep.equal(['EXPECTATION_STATUS'])
+    for (const word of ['required', 'not_required'])
+      expect(await reasonsOf(good, status(word)), word).to.deep.equal([])
+  })
+
   it('counts once: neither a challenge, nor a person with another secret, is accepted again', async () => {
     const { uses } = await verifyProof(good, options())
     expect(await reasonsOf(good, { seen: uses })).to.deep.equal(['CHALLENGE_ANSWERED'])

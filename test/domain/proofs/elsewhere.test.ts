@@ -7,6 +7,8 @@ import { startTestApp, type TestApp, type TestOrganisation } from '../../support
 import { ok } from '../../support/client.ts'
 import { kycRoutesOf } from '../../support/domain/kyc.ts'
 import {
+  AGE_QUESTION,
+  challengeRoutesOf,
   type Keeper,
   keeperOf,
   type Otherwise,
@@ -261,6 +263,32 @@ describe('proofs made elsewhere', function () {
     expect(await reasons(hidden, expected(hidden.context, { status: 'not_required' }))).to.deep.equal([
       'STATUS_UNDISCLOSED',
     ])
+  })
+
+  it('have the status that was expected, and are not spent otherwise; it asks a challenge’s answer for more, not for less', async () => {
+    const asked = { ...AGE_QUESTION, issuers: [issuer.organisationId] }
+    const challenges = challengeRoutesOf(app, asker.apiKey)
+    const { context, challenge_id: id } = await challenges.asked({ ...asked, status: 'not_required' })
+    const person = await keeperOf(app, issuer)
+    const hidden = await shown(context, person)
+    await kycRoutesOf(app, issuer.apiKey).erase(person.userId)
+    const refused = await verify(hidden, { status: 'required' }, { consume: true })
+    expect(refused).to.deep.include({
+      verified: false,
+      consumed: false,
+      reason_codes: ['STATUS_UNDISCLOSED'],
+    })
+    expect((await challenges.find(id)).body.state).to.equal('open')
+    expect(await reasons(hidden, { status: 'not_required' })).to.deep.equal([])
+    const strict = await challenges.asked(asked)
+    const undisclosed = await shown(strict.context, keeper, { disclose: false })
+    expect(await reasons(undisclosed, { status: 'not_required' })).to.deep.equal(['STATUS_UNDISCLOSED'])
+    const made = await shown()
+    for (const status of ['active', 'used', 'expired', 'revoked']) {
+      const other = await verify(made, expected(made.context, { status }), { consume: true })
+      expect(other, status).to.deep.include({ consumed: false, reason_codes: ['EXPECTATION_STATUS'] })
+    }
+    expect(await reasons(made, expected(made.context, { status: 'required' }))).to.deep.equal([])
   })
 
   it('are spent once, one person once in a purpose whatever their secret, and another asker knows nothing of it', async () => {
