@@ -187,17 +187,41 @@ describe('questions for help', () => {
     queue.prune()
     await made.closed
     expect(made.asked.scalars.every((byte) => byte === 0)).to.equal(true)
-    const running = queue.begin()
-    // Others wait: who helps is told, who doesn't yet is not.
-    queue.end()
-    expect([first, second].map(({ asked }) => isHelpEnded(asked.taken))).to.deep.equal([true, false])
-    await running
+    await queue.begin()
     await queue.begin()
     expect(begun).to.deep.equal([first.asked, second.asked])
     await Promise.all([first.closed, second.closed])
     expect(first.asked.scalars.every((byte) => byte === 0)).to.equal(true)
     expect(second.asked.scalars).to.have.length(0)
     expect(queue.begin()).to.equal(undefined)
+  })
+
+  it('end when others wait, also those of a proof whose first helper died with a sum', async () => {
+    const queue = createHelpQueue(async ({ taken }) => {
+      reserveSum(taken, 0)
+      throw new Error('dead')
+    })
+    const [died, waits] = [askedFor(), askedFor()]
+    Object.assign(waits.asked, { taken: died.asked.taken })
+    for (const { asked } of [died, waits]) queue.add(asked)
+    await queue.begin()
+    await died.closed
+    // Others take all threads: nobody would ever begin with what waits, and its port would stay open.
+    queue.end()
+    await waits.closed
+    expect(isHelpEnded(waits.asked.taken)).to.equal(true)
+    expect(waits.asked.scalars.every((byte) => byte === 0)).to.equal(true)
+    expect(queue.begin()).to.equal(undefined)
+    // Who helps is told, and finishes.
+    const helping = createHelpQueue(() => Promise.resolve())
+    const { asked, closed } = askedFor()
+    helping.add(asked)
+    const running = helping.begin()
+    helping.end()
+    expect(isHelpEnded(asked.taken)).to.equal(true)
+    expect(asked.scalars.every((byte) => byte === 7)).to.equal(true)
+    await running
+    await closed
   })
 })
 

@@ -7,7 +7,10 @@ export interface HelpQueue {
   add(asked: HelpAsked): void
   /** Begins to help with the oldest proof. @returns undefined where there is none, else a promise that is always kept */
   begin(): Promise<void> | undefined
-  /** Lets those who help finish the sum that they are at, since others wait for their threads. */
+  /**
+   * Lets those who help finish the sum that they are at, since others wait for their threads, and forgets the questions that wait: whoever
+   * makes a proof waits for a sum that a helper died with for as long as another one may come.
+   */
   end(): void
   /** Forgets proofs that are made. */
   prune(): void
@@ -48,7 +51,8 @@ export const createHelpQueue = (help: (asked: HelpAsked) => Promise<unknown>): H
       return help(asked).then(ended, ended)
     },
     end() {
-      for (const { taken } of running) endHelp(taken)
+      for (const { taken } of [...running, ...waiting]) endHelp(taken)
+      prune()
     },
   }
 }
