@@ -141,4 +141,36 @@ describe('assay/proving', function () {
       String(url).endsWith('vkey') ? fetch(`${app.url}/health`) : fetch(url)
     expect(await failure({ fetch: noKey })).to.contain('no verification key')
   })
+
+  it('takes no verification key but that of the proving key, so that one pin holds both', async () => {
+    const { verificationKey: key } = files
+    const sha256 = { zkey: hash('sha256', files.zkey) }
+    const given = async (changes: Partial<Proving.VerificationKey>) => {
+      const swapping: typeof fetch = (url) =>
+        String(url).endsWith('vkey') ? Promise.resolve(Response.json({ ...key, ...changes })) : fetch(url)
+      return library.fetchCircuitFiles(app.url, 'offline_validation', { sha256, fetch: swapping })
+    }
+    expect((await given({})).verificationKey).to.deep.equal(key)
+    const [first = [], second = [], ...others] = key.IC
+    for (const changes of [
+      { vk_alpha_1: first },
+      { vk_beta_2: key.vk_gamma_2 },
+      // Whoever knows how these two are related can prove anything.
+      { vk_gamma_2: key.vk_delta_2 },
+      { vk_delta_2: key.vk_gamma_2 },
+      { IC: [second, first, ...others] },
+      { IC: key.IC.slice(1), nPublic: key.nPublic - 1 },
+    ]) {
+      const error = await rejection(given(changes))
+      expect(error, JSON.stringify(Object.keys(changes))).to.be.instanceOf(library.CircuitFilesError)
+      expect(error.message).to.contain('is not the verification key of the proving key')
+    }
+    const noProvingKey: typeof fetch = (url) => fetch(String(url).replace(/zkey$/, 'wasm'))
+    const noKey = await rejection(
+      library.fetchCircuitFiles(app.url, 'offline_validation', { fetch: noProvingKey }),
+    )
+    expect([noKey.name, noKey.message]).to.satisfy(
+      ([name, message]: string[]) => name === 'CircuitFilesError' && message?.endsWith('is no proving key'),
+    )
+  })
 })

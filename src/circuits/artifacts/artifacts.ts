@@ -10,8 +10,9 @@ import { isDeepStrictEqual } from 'node:util'
 import { CIRCUITS, type CircuitId } from '../catalogue.ts'
 import type { Circuit } from '../circuit.ts'
 import type { ProvingArtifacts } from '../proving/groth16.ts'
+import { keyPoints } from '../proving/proving-key.ts'
 import type { VerificationKey } from '../verifier.ts'
-import { keyPoints, readTranscript } from './key-files.ts'
+import { readTranscript } from './key-files.ts'
 import {
   ARTIFACT_ENDINGS,
   ARTIFACTS_FILE,

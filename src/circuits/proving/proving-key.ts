@@ -1,8 +1,12 @@
 /**
- * What a prover needs of a proving key, a file of snarkjs (`zkey`, Groth16 on BN254). Works in browsers and workers too.
+ * What a prover needs of a proving key, a file of snarkjs (`zkey`, Groth16 on BN254), and which verification key belongs to it.
+ * Works in browsers and workers too.
  * @module
  */
 import { FIELD_MODULUS } from '../../core/field.ts'
+import { inverseP, modP } from '../../protocol/base-field.ts'
+import type { VerificationKey } from '../proof-form.ts'
+import { scalarOf } from './scalars.ts'
 
 const FILE_HEADER_BYTES = 12
 const SECTION_HEADER_BYTES = 12
@@ -15,8 +19,9 @@ const TERM_BYTES = TERM_HEADER_BYTES + COORDINATE_BYTES
 /** A number's length and that of the other one, both primes, then three counts. */
 const COUNTS_OFFSET = 2 * (4 + COORDINATE_BYTES)
 const POINTS_OFFSET = COUNTS_OFFSET + 12
+const MONTGOMERY_INVERSE = inverseP(modP(1n << BigInt(8 * COORDINATE_BYTES)))
 
-const SECTION = { header: 2, terms: 4, a: 5, b1: 6, b2: 7, c: 8, h: 9 } as const
+const SECTION = { header: 2, ic: 3, terms: 4, a: 5, b1: 6, b2: 7, c: 8, h: 9 } as const
 
 /** Points as the file has them, and which scalar belongs to each. None of them is infinity. */
 export interface Bases {
@@ -124,14 +129,19 @@ const hasModulus = (header: Uint8Array): boolean => {
   return modulus.every((byte, i) => byte === Number(BigInt.asUintN(8, FIELD_MODULUS >> BigInt(8 * i))))
 }
 
-/** @throws RangeError for what is no proving key of Groth16 on BN254 */
-export const readProvingKey = (zkey: Uint8Array): ProvingKey => {
+/** Content of a section by its number. */
+type Sections = (id: number) => Uint8Array
+
+const sectionsIn = (zkey: Uint8Array): Sections => {
   const sections = sectionsOf(zkey)
-  const section = (id: number): Uint8Array => {
+  return (id) => {
     const content = sections.get(id)
     if (content === undefined) throw new RangeError(`the proving key has no section ${id}`)
     return content
   }
+}
+
+const headerOf = (section: Sections) => {
   const header = section(SECTION.header)
   if (!hasModulus(header)) throw new RangeError('the proving key is for another curve')
   const view = new DataView(header.buffer, header.byteOffset, header.byteLength)
@@ -145,24 +155,73 @@ export const readProvingKey = (zkey: Uint8Array): ProvingKey => {
     at += bytes
     return new Uint8Array(header.subarray(at - bytes, at))
   }
-  const alpha1 = point(G1_BYTES)
-  const beta1 = point(G1_BYTES)
-  const beta2 = point(G2_BYTES)
-  at += G2_BYTES
   return {
     wires,
     publicSignals,
     domain,
+    alpha1: point(G1_BYTES),
+    beta1: point(G1_BYTES),
+    beta2: point(G2_BYTES),
+    gamma2: point(G2_BYTES),
+    delta1: point(G1_BYTES),
+    delta2: point(G2_BYTES),
+  }
+}
+
+/** @throws RangeError for what is no proving key of Groth16 on BN254 */
+export const readProvingKey = (zkey: Uint8Array): ProvingKey => {
+  const section = sectionsIn(zkey)
+  const { gamma2: _, ...header } = headerOf(section)
+  const { publicSignals, domain } = header
+  return {
+    ...header,
     a: basesOf(section(SECTION.a), G1_BYTES),
     b1: basesOf(section(SECTION.b1), G1_BYTES),
     b2: basesOf(section(SECTION.b2), G2_BYTES),
     c: basesOf(section(SECTION.c), G1_BYTES, publicSignals + 1),
     h: basesOf(section(SECTION.h), G1_BYTES),
-    alpha1,
-    beta1,
-    beta2,
-    delta1: point(G1_BYTES),
-    delta2: point(G2_BYTES),
     matrices: [matrixOf(section(SECTION.terms), 0, domain), matrixOf(section(SECTION.terms), 1, domain)],
+  }
+}
+
+/** A coordinate: multiplied by 2^256 in the file. */
+const coordinateOf = (bytes: Uint8Array): bigint => modP(scalarOf(bytes) * MONTGOMERY_INVERSE)
+
+/** The coordinates of points, one after the other. */
+export const coordinatesOf = (points: Uint8Array): bigint[] =>
+  Array.from({ length: points.length / COORDINATE_BYTES }, (_, i) =>
+    coordinateOf(points.subarray(i * COORDINATE_BYTES, (i + 1) * COORDINATE_BYTES)),
+  )
+
+const g1Of = (point: Uint8Array): string[] => [...coordinatesOf(point).map(String), '1']
+
+const g2Of = (point: Uint8Array): string[][] => {
+  const [x0 = '', x1 = '', y0 = '', y1 = ''] = coordinatesOf(point).map(String)
+  return [
+    [x0, x1],
+    [y0, y1],
+    ['1', '0'],
+  ]
+}
+
+/**
+ * The verification key that belongs to a proving key, by its header and its points IC; `vk_alphabeta_12` follows from it.
+ * @throws RangeError for what is no proving key of Groth16 on BN254
+ */
+export const keyPoints = (zkey: Uint8Array): Omit<VerificationKey, 'vk_alphabeta_12'> => {
+  const section = sectionsIn(zkey)
+  const { publicSignals, alpha1, beta2, gamma2, delta2 } = headerOf(section)
+  const ic = section(SECTION.ic)
+  return {
+    protocol: 'groth16',
+    curve: 'bn128',
+    nPublic: publicSignals,
+    vk_alpha_1: g1Of(alpha1),
+    vk_beta_2: g2Of(beta2),
+    vk_gamma_2: g2Of(gamma2),
+    vk_delta_2: g2Of(delta2),
+    IC: Array.from({ length: ic.length / G1_BYTES }, (_, i) =>
+      g1Of(ic.subarray(i * G1_BYTES, (i + 1) * G1_BYTES)),
+    ),
   }
 }
