@@ -25,7 +25,13 @@ import type { CheckedProof, ForeignProof, PresentedProof, SentContext } from './
 import { decisionOf, signalOf } from './signals.ts'
 import { asksNothing, isPolicyNo, POLICY_NO } from './spending/acceptance.ts'
 import { isPolicyRefusal } from './spending/policy-refusal.ts'
-import { findEnd, nullifierKey, type RevocableKey, type SpendKey } from './spending/spend-keys.ts'
+import {
+  findEnd,
+  nullifierKey,
+  type RevocableKey,
+  type Spendable,
+  type SpendKey,
+} from './spending/spend-keys.ts'
 import type { ProofRecord, ReasonCode, StatedMember, Statement } from './statement.ts'
 import * as store from './store.ts'
 
@@ -42,13 +48,12 @@ export interface CheckingDeps {
 }
 
 /** What a proof whose pairing holds shows, and what became of it. */
-export interface ShownProof extends CheckedProof {
+export interface ShownProof extends CheckedProof, Spendable {
   readonly valid: true
   readonly digest: string
   readonly circuitId: string
   readonly statement: Statement
   readonly publicSignals: readonly string[]
-  readonly spendKeys: readonly SpendKey[]
   readonly revocableKeys: readonly RevocableKey[]
   /** Whether it can be spent: not where it, or a proof that it stands for, doesn't say who acts. */
   readonly isSpendable: boolean
@@ -255,7 +260,13 @@ export const createChecking = (deps: CheckingDeps) => {
   ): Promise<ShownProof> => {
     const circuitId = statement.circuit.id
     const digest = proofDigest(circuitId, publicSignals)
-    const keys = keysOf(statement, digest, publicSignals)
+    const issuer = record?.context?.elsewhere?.issuer
+    const elsewhere = issuer == null ? undefined : issuerAmong({ circuitId, publicSignals }, [issuer])
+    const isOthers = statement.issuerSpends && elsewhere?.issuer !== caller.organisation
+    const keys = {
+      ...keysOf(statement, digest, publicSignals),
+      otherSpender: isOthers ? elsewhere?.issuer : undefined,
+    }
     const { spentAt, isRevoked } = await findEnd(ledger, caller.organisation, { digest, ...keys })
     const shown = decisionOf(statement, publicSignals)
     const stated = record?.context?.statement
@@ -279,8 +290,6 @@ export const createChecking = (deps: CheckingDeps) => {
     const decided = reasonCodes.some(isPolicyNo) ? 0 : shown
     const decision = stated && asksNothing(stated) ? null : decided
     const context = knownContext(baseUrl, record, reasonCodes)
-    const issuer = record?.context?.elsewhere?.issuer
-    const elsewhere = issuer == null ? undefined : issuerAmong({ circuitId, publicSignals }, [issuer])
     const { createdAt, context: stored } = record ?? {}
     return {
       valid: true,

@@ -132,6 +132,8 @@ export interface Statement {
    * a proof nothing can be spent. Absent: only the digest is spent.
    */
   readonly spends?: string
+  /** Whether what the issuer has spent of it counts for other organisations, too: a token that is used up. */
+  readonly issuerSpends?: true
   /**
    * Whether proofs must tell the status of what was issued, in the output `disclosedStatus`: always, or unless their statement does
    * without it (`disclose` "0"). Absent: the circuit has no such output.

@@ -179,7 +179,7 @@ describe('what changes between the look at a proof and its commit', function () 
   })
 
   it('is told of statuses and nullifiers, each by its own circuit, and of what a proof stands for', async () => {
-    const { database, statuses } = app.services
+    const { database, ledger, statuses } = app.services
     const [mine, other] = [`7${Date.now()}`, `8${Date.now()}`]
     await database.knex('revoked_nullifiers').insert({
       circuit_id: 'quantum_safe_token',
@@ -187,7 +187,7 @@ describe('what changes between the look at a proof and its commit', function () 
       organisation: randomUUID(),
       revoked_at: 1,
     })
-    const late = createLateRevocations({ database, statuses })
+    const late = createLateRevocations({ database, ledger, statuses })
     const nullifier = (circuit: string, value: string) => ['nullifier', `${circuit}/${value}`] as const
     const [revoked, elsewhere, free] = [
       nullifier('quantum_safe_token', mine),

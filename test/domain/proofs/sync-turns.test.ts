@@ -28,7 +28,12 @@ const heldJudge = () => {
     check: () => undefined,
     recordOf: async () => undefined,
     isOnRecord: async () => false,
-    others: { watch: () => undefined, look: async () => undefined, has: () => false },
+    others: {
+      watch: () => undefined,
+      look: async () => undefined,
+      has: () => false,
+      spentAt: () => undefined,
+    },
     examine: (_, { proofId = '' }) =>
       new Promise((resolve, reject) => {
         const end = (error?: Error) => (error ? reject(error) : resolve(refused(proofId)))

@@ -1,16 +1,18 @@
 /**
- * Revocations of others' making. Their claims are the issuer's, where a decision of the organisation that asks can't see them, so that
- * they are looked up once more right before it is committed.
+ * Revocations of others' making, and uses of tokens by their issuers. Their claims are the issuer's, where a decision of the organisation
+ * that asks can't see them, so that they are looked up once more right before it is committed.
  * @module
  */
+import type { Ledger } from '../../../ledger/ledger.ts'
 import type { Database } from '../../../store/database.ts'
 import type { StatusesService } from '../../status/service.ts'
 import { inside, type ValidProof } from '../checking.ts'
 import { revokedNullifierKeys } from '../store.ts'
-import type { RevocableKey } from './spend-keys.ts'
+import { findSpentElsewhere, type RevocableKey, type Spendable } from './spend-keys.ts'
 
 interface Deps {
   readonly database: Database
+  readonly ledger: Pick<Ledger, 'findClaims'>
   readonly statuses: Pick<StatusesService, 'areSet'>
 }
 
@@ -22,28 +24,39 @@ export interface LateRevocations {
   look(): Promise<void>
   /** Whether it was revoked when they were looked up, by whichever organisation. */
   has(key: RevocableKey): boolean
+  /** When its issuer had spent it when they were looked up (Unix ms), or undefined. */
+  spentAt(proof: Spendable): number | undefined
 }
 
 const nameOf = ([kind, key]: RevocableKey): string => `${kind}:${key}`
+/** A proof may be another object by the time that it is spent. */
+const nameOfSpent = ({ otherSpender, spendKeys }: Spendable): string =>
+  `${otherSpender}/${spendKeys.map(nameOf).join()}`
 
-export const createLateRevocations = ({ database, statuses }: Deps): LateRevocations => {
+export const createLateRevocations = ({ database, ledger, statuses }: Deps): LateRevocations => {
   const watched = new Map<string, RevocableKey>()
   const revoked = new Set<string>()
+  const spendable = new Map<string, Spendable>()
+  const spent = new Map<string, number | undefined>()
   const keysOf = (asked: RevocableKey[0]): string[] =>
     [...watched.values()].flatMap(([kind, key]) => (kind === asked ? [key] : []))
   return {
     watch(proof) {
-      for (const { revocableKeys } of inside([proof]))
-        for (const key of revocableKeys) watched.set(nameOf(key), key)
+      for (const one of inside([proof])) {
+        for (const key of one.revocableKeys) watched.set(nameOf(key), key)
+        spendable.set(nameOfSpent(one), one)
+      }
     },
     async look() {
       const [numbers, nullifiers] = await Promise.all([
         statuses.areSet(keysOf('status').map(Number)),
         revokedNullifierKeys(database, keysOf('nullifier')),
+        ...[...spendable].map(async ([name, one]) => spent.set(name, await findSpentElsewhere(ledger, one))),
       ])
       for (const number of numbers) revoked.add(nameOf(['status', String(number)]))
       for (const key of nullifiers) revoked.add(nameOf(['nullifier', key]))
     },
     has: (key) => revoked.has(nameOf(key)),
+    spentAt: (proof) => spent.get(nameOfSpent(proof)),
   }
 }

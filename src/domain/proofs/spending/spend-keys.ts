@@ -45,16 +45,33 @@ export const revokedClaim = ([kind, key]: RevocableKey): Claim => [REVOKED[kind]
 /** The claim that a withdrawn result leaves: its proof can't be verified or spent after it. @param digest lower-case hex */
 export const revokedDigestClaim = (digest: string): Claim => revokedClaim(['digest', digest])
 
+/** What can be spent of a proof, and by whom. */
+export interface Spendable {
+  readonly spendKeys: readonly SpendKey[]
+  /** Whose spending of it counts beside that of the organisation that has it; undefined: nobody's. */
+  readonly otherSpender: string | undefined
+}
+
+/** When another organisation spent it first, where that counts (Unix ms), or undefined. */
+export const findSpentElsewhere = async (
+  ledger: Pick<Ledger, 'findClaims'>,
+  { spendKeys, otherSpender }: Spendable,
+): Promise<number | undefined> =>
+  otherSpender === undefined ? undefined : findSpentAt(ledger, otherSpender, spendKeys)
+
 /**
  * What ended a proof of an organisation.
- * @returns when it was spent first (Unix ms), and whether the result that it was made for was withdrawn
+ * @returns when it was spent first (Unix ms; by others only where not by that organisation), and whether the result that it was made for was withdrawn
  */
 export const findEnd = async (
   ledger: Pick<Ledger, 'findClaims'>,
   organisation: string,
-  { digest, spendKeys }: { readonly digest: string; readonly spendKeys: readonly SpendKey[] },
+  { digest, ...spendable }: Spendable & { readonly digest: string },
 ): Promise<{ readonly spentAt: number | undefined; readonly isRevoked: boolean }> => {
-  const claims = [revokedDigestClaim(digest), ...spendKeys.map(spendClaim)]
-  const [revoked, ...spent] = await ledger.findClaims(organisation, claims)
-  return { spentAt: earliestOf(spent), isRevoked: revoked !== undefined }
+  const claims = [revokedDigestClaim(digest), ...spendable.spendKeys.map(spendClaim)]
+  const [[revoked, ...spent], elsewhere] = await Promise.all([
+    ledger.findClaims(organisation, claims),
+    findSpentElsewhere(ledger, spendable),
+  ])
+  return { spentAt: earliestOf(spent) ?? elsewhere, isRevoked: revoked !== undefined }
 }

@@ -35,10 +35,11 @@ const REVOKED_REASONS: Readonly<Record<RevocableKey[0], ReasonCode>> = {
 type Find = (proof: ShownProof) => Overtaken | undefined
 
 const findSpent =
-  (tx: Tx): Find =>
-  ({ spendKeys }) => {
-    const held = spendKeys.map((key) => tx.holder(...spendClaim(key))).find((holder) => holder !== undefined)
-    return held && { reason: 'DOUBLE_SPEND', at: held.at }
+  (tx: Tx, others: Pick<LateRevocations, 'spentAt'>): Find =>
+  (proof) => {
+    const holders = proof.spendKeys.map((key) => tx.holder(...spendClaim(key)))
+    const at = holders.find((holder) => holder !== undefined)?.at ?? others.spentAt(proof)
+    return at === undefined ? undefined : { reason: 'DOUBLE_SPEND', at }
   }
 
 const findRevoked =
@@ -79,20 +80,20 @@ export const asRecorded = (tx: Tx, checked: VerifiedProof): VerifiedProof => {
 
 /**
  * Whether a proof, or what it stands for, was spent or revoked since it was looked at, or its challenge answered.
- * @param others what other organisations revoked
+ * @param others what other organisations revoked or used up
  * @throws AppError conflict where it was recorded since; `recordedId` knows the record
  */
 export const overtaken = (
   tx: Tx,
   checked: VerifiedProof,
-  others: Pick<LateRevocations, 'has'>,
+  others: Pick<LateRevocations, 'has' | 'spentAt'>,
 ): Overtaken | undefined => {
   const first = checked.adoption && tx.holder(...recordClaim(checked.circuitId, checked.digest))
   // The holder is what is claimed with it below.
   if (first) throw alreadyRecorded(String(first.holder))
   return (
     findAnswered(tx, checked) ??
-    findInside(checked, findSpent(tx)) ??
+    findInside(checked, findSpent(tx, others)) ??
     findInside(checked, findRevoked(tx, others))
   )
 }

@@ -114,6 +114,7 @@ export const tokenValidationStatement = ({ issuer, tokens, issuerOf }: Deps): St
     circuit: tokenValidation,
     decision: 'token_valid',
     spends: 'disclosedStatus',
+    issuerSpends: true,
     status: 'required',
     inputs: TokenInputs,
     vouched: {
