@@ -37,7 +37,7 @@ const SMALL_POWER = 4
 const BEACON_DOUBLINGS = 10
 
 interface AlteredRecord {
-  powers: { setup: string }
+  powers: { setup: string; sha256: string }
   circuits: Record<
     CircuitId,
     {
@@ -130,8 +130,13 @@ onEmbedded.describe('the setup of the circuits', function () {
     made = await mkdtemp(join(tmpdir(), 'assay-ceremony-'))
     await cp(KEYS, made, { recursive: true })
     await rm(join(made, SHIPPED_POWERS))
-    await writeFile(join(made, POWERS), await fewerPowers())
-    await alterRecord(made, ({ circuits }) => Object.assign(circuits.simple_yesno, { setup: 'multi-party' }))
+    const powers = await fewerPowers()
+    await writeFile(join(made, POWERS), powers)
+    await alterRecord(made, (record) => {
+      record.circuits.simple_yesno.setup = 'multi-party'
+      // As if all keys were of these.
+      record.powers.sha256 = sha256Hex(powers)
+    })
     const { status, stdout } = await run('setup', made, 'simple_yesno')
     expect(status, stdout).to.equal(0)
   })
@@ -228,6 +233,31 @@ onEmbedded.describe('the setup of the circuits', function () {
     expect((await run('setup', made, 'nothing')).status).to.equal(2)
     expect((await run('verify', made, 'nothing')).status).to.equal(2)
     expect((await run('powers', await copyOf(KEYS))).status).to.equal(1)
+  })
+
+  it('makes no keys from other powers beside recorded ones, since the record names the powers of all', async () => {
+    const directory = await copyOfKeys()
+    await alterRecord(directory, ({ powers }) => Object.assign(powers, { sha256: sha256Hex('others') }))
+    const filesOf = async () =>
+      Promise.all(
+        (await readdir(directory)).sort().map(async (name) => [name, await readFile(join(directory, name))]),
+      )
+    const before = await filesOf()
+    const refused = await run('setup', directory, 'simple_yesno')
+    expect(refused.status).to.equal(1)
+    const { circuits } = JSON.parse(await readFile(join(directory, 'artifacts.json'), 'utf8'))
+    const others = Object.keys(circuits).filter((id) => id !== 'simple_yesno')
+    expect(refused.stdout).to.include(
+      `${POWERS}: these are not the powers of the keys that are recorded: make those of ${others.join(', ')} anew`,
+    )
+    expect(await filesOf()).to.deep.equal(before)
+    // Where there is no other key, they may be new.
+    await alterRecord(directory, (record) =>
+      Object.assign(record, { circuits: { simple_yesno: record.circuits.simple_yesno } }),
+    )
+    expect((await run('setup', directory, 'simple_yesno')).status).to.equal(0)
+    const { powers } = JSON.parse(await readFile(join(directory, 'artifacts.json'), 'utf8'))
+    expect(powers.sha256).to.equal(sha256Hex(await readFile(join(directory, POWERS))))
   })
 
   it('keeps the verification key of a version that it replaces, and only that', async () => {

@@ -12,7 +12,7 @@ import type { CircuitRecord } from '../../circuits/artifacts/setup-record.ts'
 import { CIRCUITS, findCircuit } from '../../circuits/catalogue.ts'
 import { buildCircuits } from '../build-steps/build-circuits.ts'
 import { artifactFile, hashFile, KEYS, lockKeys, readRecord, withDrafts } from './circuits-files.ts'
-import { adoptKey, contribute } from './circuits-setup.ts'
+import { adoptKeys, contribute } from './circuits-setup.ts'
 import { prepareCurve } from './curve.ts'
 
 const refuse = (why: string): never => {
@@ -59,11 +59,11 @@ for (const id of ids) {
   }
 }
 for (const id of ids) {
-  const { transcript } = await withDrafts(KEYS, async (drafts) => {
+  await withDrafts(KEYS, async (drafts) => {
     const next = join(drafts, 'next')
     await contribute(artifactFile(id, 'zkey'), next, name)
-    return adoptKey(id, next, circuits[id]?.setup ?? 'single-party')
+    await adoptKeys([{ id, draft: next, setup: circuits[id]?.setup ?? 'single-party' }])
   })
-  const { contributions } = transcript
+  const { contributions } = readTranscript(await readFile(artifactFile(id, 'zkey')))
   console.log(`${id}: contribution ${contributions.length}, ${contributions.at(-1)?.hash}`)
 }

@@ -63,38 +63,51 @@ const keepFormer = async (
   return [...(circuit.former ?? []), { version: replaced, vkey: circuit.sha256.vkey }]
 }
 
-/**
- * Puts a new proving key in its place, with what follows from it: the verification key and the record. Everything is
- * made before anything is placed, and the record comes last: whatever a crash leaves is refused, and made by the next
- * run. Only while {@link lockKeys} keeps others off.
- * @param draft the proving key, in a directory of drafts
- * @param setup who knew the randomness of this key
- * @param powers those that it was made from; the recorded ones where absent
- */
-export const adoptKey = async (
-  id: string,
-  draft: string,
-  setup: SetupType,
-  powers?: PowersRecord,
+/** A proving key in a directory of drafts. */
+export interface NewKey {
+  readonly id: string
+  readonly draft: string
+  /** Who knew the randomness of this key. */
+  readonly setup: SetupType
+}
+
+const vkeyOf = (draft: string): string => `${draft}${ARTIFACT_ENDINGS.vkey}`
+
+/** Makes what follows from a new proving key: the verification key, beside it, and what is recorded of both. */
+const describeKey = async (
+  { id, draft, setup }: NewKey,
+  former: CircuitRecord | undefined,
 ): Promise<CircuitRecord> => {
-  const vkey = `${draft}${ARTIFACT_ENDINGS.vkey}`
+  const vkey = vkeyOf(draft)
   await writeFile(vkey, `${JSON.stringify(await zKey.exportVerificationKey(draft), undefined, 2)}\n`)
   const built = (['wasm', 'r1cs', 'sym'] as const).map((kind) => hashFile(artifactFile(id, kind)))
   const [wasm = '', r1cs = '', sym = ''] = await Promise.all(built)
-  const record = readRecord()
   const version = findCircuit(id)?.version ?? ''
-  const circuit: CircuitRecord = {
+  return {
     version,
-    former: await keepFormer(id, version, record.circuits[id]),
+    former: await keepFormer(id, version, former),
     setup,
     constraints: await readConstraints(artifactFile(id, 'r1cs')),
     sha256: { zkey: await hashFile(draft), vkey: await hashFile(vkey), wasm, r1cs, sym },
     transcript: readTranscript(await readFile(draft)),
   }
-  await place(draft, artifactFile(id, 'zkey'))
-  await place(vkey, artifactFile(id, 'vkey'))
-  await writeRecord({ powers: powers ?? record.powers, circuits: { ...record.circuits, [id]: circuit } })
-  return circuit
+}
+
+/**
+ * Puts new proving keys in their places, with what follows from them: the verification keys and the record. Everything is
+ * made before anything is placed, and the record comes last: whatever a crash leaves is refused, and made by the next
+ * run. Only while {@link lockKeys} keeps others off.
+ * @param powers those that they were made from; the recorded ones where absent
+ */
+export const adoptKeys = async (keys: readonly NewKey[], powers?: PowersRecord): Promise<void> => {
+  const record = readRecord()
+  const circuits = { ...record.circuits }
+  for (const key of keys) circuits[key.id] = await describeKey(key, record.circuits[key.id])
+  for (const { id, draft } of keys) {
+    await place(draft, artifactFile(id, 'zkey'))
+    await place(vkeyOf(draft), artifactFile(id, 'vkey'))
+  }
+  await writeRecord({ powers: powers ?? record.powers, circuits })
 }
 
 /** The one file of powers beside the proving keys. */
@@ -114,32 +127,47 @@ const describePowers = async (): Promise<PowersRecord> => {
   return { file, sha256, setup, contributions: readPowersContributions(bytes) }
 }
 
-const setUp = async (id: string, powers: PowersRecord): Promise<void> => {
-  await withDrafts(KEYS, async (drafts) => {
-    const [bare, random] = [join(drafts, 'bare'), join(drafts, 'random')]
-    const r1cs = await readFile(artifactFile(id, 'r1cs'))
-    await zKey.newZKey({ type: 'mem', data: r1cs }, join(KEYS, powers.file), bare)
-    await contribute(bare, random, 'assay')
-    await adoptKey(id, random, 'single-party', powers)
-  })
+/**
+ * Why keys of these circuits alone can't be made from the powers, in words. The record names the powers of all keys, which it
+ * would say of keys that are of others.
+ */
+const otherPowersFault = (powers: PowersRecord, ids: readonly string[]): string | undefined => {
+  const record = readRecord()
+  if (record.powers.sha256 === powers.sha256) return undefined
+  const others = Object.keys(record.circuits).filter((id) => !ids.includes(id))
+  return others.length === 0
+    ? undefined
+    : `these are not the powers of the keys that are recorded: make those of ${others.join(', ')} anew as well, in the same run`
 }
 
-const run = async (ids: readonly string[]): Promise<void> => {
+/** Makes the keys of all before it adopts any. */
+const setUp = (ids: readonly string[], powers: PowersRecord): Promise<void> =>
+  withDrafts(KEYS, async (drafts) => {
+    const keys = ids.map((id): NewKey => ({ id, draft: join(drafts, id), setup: 'single-party' }))
+    const bare = join(drafts, 'bare')
+    for (const { id, draft } of keys) {
+      const r1cs = await readFile(artifactFile(id, 'r1cs'))
+      await zKey.newZKey({ type: 'mem', data: r1cs }, join(KEYS, powers.file), bare)
+      await contribute(bare, draft, 'assay')
+    }
+    await adoptKeys(keys, powers)
+  })
+
+const run = async (given: readonly string[]): Promise<void> => {
+  const ids = [...new Set(given)]
   const unknown = ids.filter((id) => findCircuit(id) === undefined)
   if (ids.length === 0 || unknown.length > 0) {
     console.error(`usage: npm run circuits:setup ID…, of ${CIRCUITS.map(({ id }) => id).join(', ')}`)
     process.exit(2)
   }
   lockKeys()
+  const powers = await describePowers()
+  const fault = powersFault(powers) ?? otherPowersFault(powers, ids)
+  if (fault !== undefined) throw new Error(`${powers.file}: ${fault}`)
   await buildCircuits()
   await prepareCurve()
-  const powers = await describePowers()
-  const fault = powersFault(powers)
-  if (fault !== undefined) throw new Error(`${powers.file}: ${fault}`)
-  for (const id of ids) {
-    await setUp(id, powers)
-    console.log(`${id}: new keys in ${KEYS}; commit them once`)
-  }
+  await setUp(ids, powers)
+  for (const id of ids) console.log(`${id}: new keys in ${KEYS}; commit them once`)
   await keepPrograms()
 }
 

@@ -200,7 +200,7 @@ export const createPolicyVerification = (deps: Deps) => {
      * Decides by the organisation's policy for the circuit, proves with that circuit, signs and records. Circuits with
      * a statement of their own need what it is about in `context.inputs`; then YES takes both, policy and statement.
      * @throws AppError not_found for an unknown circuit; validation_failed, inputs_insufficient, not_provable;
-     *   subscription_inactive, free_allocation_used; prover_overloaded, unavailable
+     *   subscription_inactive, free_allocation_used; prover_overloaded, proof_service_unavailable, unavailable
      */
     async verify(caller: Caller, request: PolicyVerifyRequest): Promise<PolicyVerification> {
       const { circuit_id: circuitId, identifier, context = {}, ttl, nonce } = request

@@ -30,6 +30,7 @@ const verifyByPolicy = route({
     'subscription_inactive',
     'free_allocation_used',
     'prover_overloaded',
+    'proof_service_unavailable',
   ],
   example: {
     body: {

@@ -6,7 +6,9 @@ import type { Caller } from '../../../src/caller.ts'
 import { simpleYesno } from '../../../src/circuits/mappers/simple_yesno.ts'
 import { yesno } from '../../../src/circuits/mappers/yesno.ts'
 import { createPolicyVerification } from '../../../src/domain/verification/policy-verification.ts'
+import { policyVerificationRoutes } from '../../../src/domain/verification/routes-v1.ts'
 import type { PolicyVerification } from '../../../src/domain/verification/schemas-v1.ts'
+import { fail } from '../../../src/errors.ts'
 import { contextElement, encodeValue, type ProofContext } from '../../../src/rules/encode.ts'
 import { sharedApp, type TestApp, type TestOrganisation } from '../../support/app.ts'
 import {
@@ -16,6 +18,7 @@ import {
   postV1Verify,
   putPolicy,
 } from '../../support/domain/eligibility.ts'
+import { tokenRoutesOf } from '../../support/domain/tokens.ts'
 import { callerOf } from '../../support/ledger.ts'
 import { freeOrganisation } from '../../support/verification.ts'
 
@@ -350,6 +353,22 @@ describe('POST /v1/verify', () => {
       .where({ organisation: organisationId })
       .update({ value: 100 })
     expect(await refused(body, apiKey)).to.deep.include({ status: 402, error: 'free_allocation_used' })
+  })
+
+  it('declares the refusal of proofs that can not be verified for the moment, which it takes to answer', async () => {
+    const { verifier } = app.services
+    const { verify } = verifier
+    const { tokenId } = await tokenRoutesOf(app, owner.apiKey).issued()
+    Object.assign(verifier, { verify: async () => fail('proof_service_unavailable', { retryAfter: 1 }) })
+    try {
+      const context = { ...PAYMENT.context, inputs: { tokenId } }
+      const body = { circuit_id: 'token_validation', identifier: 'ada', context }
+      expect(await refused(body)).to.deep.include({ status: 503, error: 'proof_service_unavailable' })
+    } finally {
+      Object.assign(verifier, { verify })
+    }
+    const [route] = policyVerificationRoutes
+    expect(route?.errors).to.include('proof_service_unavailable')
   })
 
   it('never signs the facts', () => {
