@@ -64,7 +64,7 @@ const keepFormer = async (
 }
 
 /** A proving key in a directory of drafts. */
-export interface NewKey {
+interface NewKey {
   readonly id: string
   readonly draft: string
   /** Who knew the randomness of this key. */

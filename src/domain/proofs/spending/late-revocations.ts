@@ -44,7 +44,7 @@ export const createLateRevocations = ({ database, ledger, statuses }: Deps): Lat
     watch(proof) {
       for (const one of inside([proof])) {
         for (const key of one.revocableKeys) watched.set(nameOf(key), key)
-        spendable.set(nameOfSpent(one), one)
+        if (one.otherSpender !== undefined) spendable.set(nameOfSpent(one), one)
       }
     },
     async look() {
