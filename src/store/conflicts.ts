@@ -7,7 +7,7 @@ import { randomInt } from 'node:crypto'
 import { setTimeout as pause } from 'node:timers/promises'
 import { sqlState } from './session.ts'
 
-/** After which whoever still meets others is told to come back. */
+/** How long after the first conflict whoever still meets others is told to come back. */
 const GIVE_UP_MS = 2_000
 const FIRST_PAUSE_MS = 2
 const LONGEST_PAUSE_MS = 64
@@ -40,18 +40,20 @@ export interface Patience {
 
 /**
  * Runs `work`, which is one transaction or one statement by itself, and again when it met another one: after pauses of random
- * lengths, so that two don't meet for ever, and for a while at most.
+ * lengths, so that two don't meet for ever, and for a while at most, which begins with the first conflict, however long that took.
  * @param patience for how long, the longest pause, and what counts as a conflict; default: two seconds, some milliseconds, {@link isConflict}
  * @throws what `work` throws, the conflict itself where time is up
  */
 export const despiteConflicts = async <R>(work: () => Promise<R>, patience: Patience = {}): Promise<R> => {
   const { giveUpMs = GIVE_UP_MS, longestPauseMs = LONGEST_PAUSE_MS, isInTheWay = isConflict } = patience
-  const giveUpAt = performance.now() + giveUpMs
+  let giveUpAt: number | undefined
   for (let most = FIRST_PAUSE_MS; ; most = Math.min(2 * most, longestPauseMs)) {
     try {
       return await work()
     } catch (error) {
-      if (!isInTheWay(error) || performance.now() >= giveUpAt) throw error
+      if (!isInTheWay(error)) throw error
+      giveUpAt ??= performance.now() + giveUpMs
+      if (performance.now() >= giveUpAt) throw error
     }
     await pause(randomInt(most))
   }

@@ -71,7 +71,7 @@ export const missingMigrations = async ({ knex }: Pick<Database, 'knex'>): Promi
   return missingOf(names).map(({ name }) => name)
 }
 
-/** Servers that are running lock tables in orders of their own; a change may meet them for so long. */
+/** Servers that are running lock tables in orders of their own; a change may meet them for so long, once it met the first. */
 const GIVE_UP_MS = 60_000
 
 interface Waiting extends Patience {
@@ -79,9 +79,13 @@ interface Waiting extends Patience {
   readonly lockTimeoutMs?: number
 }
 
+/** Whoever waited for the lock sees what was done meanwhile: stricter isolation would show what was there before the wait. */
+const SETTINGS =
+  'SET TRANSACTION ISOLATION LEVEL READ COMMITTED; SET LOCAL statement_timeout = 0; SET LOCAL lock_timeout = 0'
+
 /**
- * Changes of one kind, which servers that start at once make one after the other. One that runs into a deadlock with servers that are running is
- * begun again. What changes a great table takes as long as it takes.
+ * Changes of one kind, each a transaction, which servers that start at once make one after the other. One that runs into a deadlock with
+ * servers that are running is begun again. What changes a great table takes as long as it takes.
  * @param key of an advisory lock of PostgreSQL, any fixed number
  */
 export const schemaChange =
@@ -89,7 +93,7 @@ export const schemaChange =
   <R>(change: (trx: Knex) => Promise<R>, { lockTimeoutMs = 0, ...patience }: Waiting = {}): Promise<R> => {
     const begin = async (trx: Knex): Promise<R> => {
       if (kind === 'postgres') {
-        await trx.raw('SET LOCAL statement_timeout = 0; SET LOCAL lock_timeout = 0')
+        await trx.raw(SETTINGS)
         await trx.raw(`SELECT pg_advisory_xact_lock(${key})`)
         if (lockTimeoutMs > 0) await trx.raw(`SET LOCAL lock_timeout = ${lockTimeoutMs}`)
       }
@@ -99,28 +103,36 @@ export const schemaChange =
   }
 
 /**
- * Applies what is missing, in order, in one transaction: a failed migration leaves nothing half done.
+ * Applies what is missing, in order, each migration with its row of `migrations` in a transaction of its own: no table stays locked
+ * while a later migration works on another one. One that fails leaves nothing half done, and what was before it stays, as an earlier
+ * version of the schema, from which the next start goes on. Servers that start at once may apply them in turns.
  * @param onStep called before each migration
  * @returns names of what was applied
  * @throws SchemaMismatch when the database was written by a later version, or by one that is too old to go on from
  */
-export const migrate = (
+export const migrate = async (
   database: Pick<Database, 'knex' | 'kind'>,
   onStep?: (step: MigrationStep) => void,
-): Promise<string[]> =>
-  schemaChange(
-    database,
-    ADVISORY_LOCK_KEY,
-  )(async (trx) => {
+): Promise<string[]> => {
+  const change = schemaChange(database, ADVISORY_LOCK_KEY)
+  const done: string[] = []
+  const applyNext = async (trx: Knex): Promise<string | undefined> => {
     await trx.raw(`CREATE TABLE IF NOT EXISTS migrations (
       name text COLLATE "C" PRIMARY KEY,
       applied_at timestamptz NOT NULL DEFAULT now()
     )`)
     const steps = missingOf(await trx<{ name: string }>('migrations').pluck('name'))
-    for (const [place, { name, isReplaced, up }] of steps.entries()) {
-      onStep?.({ name, number: place + 1, of: steps.length })
-      if (!isReplaced) await up(trx)
-      await trx('migrations').insert({ name })
-    }
-    return steps.map(({ name }) => name)
-  })
+    const [step] = steps
+    if (step === undefined) return undefined
+    const { name, isReplaced, up } = step
+    onStep?.({ name, number: done.length + 1, of: done.length + steps.length })
+    if (!isReplaced) await up(trx)
+    await trx('migrations').insert({ name })
+    return name
+  }
+  for (;;) {
+    const name = await change(applyNext)
+    if (name === undefined) return done
+    done.push(name)
+  }
+}

@@ -48,6 +48,16 @@ describe('what met another transaction', () => {
     expect(runs).to.equal(1)
   })
 
+  it('is run again where the first time alone took longer than that', async () => {
+    let runs = 0
+    const work = async (): Promise<string> => {
+      if (++runs > 1) return 'done'
+      await pause(60)
+      throw Object.assign(new Error('deadlock'), { code: '40P01', severity: 'ERROR' })
+    }
+    expect(await despiteConflicts(work, { giveUpMs: 20 })).to.equal('done')
+  })
+
   onPostgres.describe('on PostgreSQL', () => {
     const alice = callerOf('org_alice')
     let fresh: ScratchDatabase

@@ -181,18 +181,6 @@ describe('database', () => {
     expect(await kept()).to.deep.equal([])
   })
 
-  onPostgres.it('is migrated once when several servers open it at the same time', async () => {
-    const fresh = await createPostgresDatabase()
-    try {
-      const options = { databaseUrl: fresh.url, dataDir: 'memory' }
-      const opened = await Promise.all([1, 2, 3].map(() => openDatabase(options)))
-      expect(await opened[0]?.knex('ledger_head')).to.have.length(1)
-      await Promise.all(opened.map((one) => one.close()))
-    } finally {
-      await fresh.drop()
-    }
-  })
-
   onPostgres.it('is refused when a later version has written to it', async () => {
     const fresh = await createPostgresDatabase()
     try {

@@ -18,7 +18,7 @@ export const entryIndexesMigration = {
     const { rows } = await knex.raw<{ rows: { indisvalid: boolean }[] }>(IS_VALID)
     if (!rows[0]?.indisvalid)
       throw new Error(
-        'The index ledger_entries_by_digest is invalid: making it CONCURRENTLY failed. Run DROP INDEX ledger_entries_by_digest, make it again (docs/scaling.md) or leave it to this migration, and start again. Nothing was changed.',
+        'The index ledger_entries_by_digest is invalid: making it CONCURRENTLY failed. Run DROP INDEX ledger_entries_by_digest, make it again (docs/scaling.md) or leave it to this migration, and start again. This migration changed nothing.',
       )
     for (const index of REPLACED) await knex.raw(`DROP INDEX ${index}`)
   },
