@@ -326,7 +326,7 @@ const createCounts = (
   })
   new Gauge({
     name: 'aml_subscriptions',
-    help: 'People who are screened again when lists change, and those of them for whom that is still to come, of all servers.',
+    help: 'People who are screened again when lists change, and those of them for whom that is still to come, of all servers; counted once a minute at most.',
     labelNames: ['state'],
     registers,
     async collect() {

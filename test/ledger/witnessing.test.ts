@@ -62,6 +62,8 @@ describe('asking witnesses', () => {
   let answers: ((body: string) => Answer)[]
   /** Who asked which witness, in order. */
   let asked: { readonly server: string; readonly url: string }[]
+  /** What happens once a server has asked, before it is answered. */
+  let onRequest: (url: string) => Promise<void>
   let told: string[]
   let contradictions: string[]
   let ahead = 0
@@ -80,6 +82,7 @@ describe('asking witnesses', () => {
       maxAgeMs: 60_000,
       post: async (url, body) => {
         asked.push({ server, url })
+        await onRequest(url)
         return (answers[URLS.findIndex((one) => url === `${one}/add-checkpoint`)] ?? expect.fail(url))(body)
       },
       logger: { info: () => undefined, warn: () => undefined },
@@ -116,6 +119,7 @@ describe('asking witnesses', () => {
     answers = cosigners.map(honest)
     ahead = 0
     asked = []
+    onRequest = async () => undefined
     told = []
     contradictions = []
     await grow()
@@ -206,6 +210,25 @@ describe('asking witnesses', () => {
     expect(new Set(told)).to.deep.equal(new Set(['w0 ahead', 'w1 refused', 'w2 cosigned']))
     await eventually('they are asked again', () => told.filter((line) => line === 'w0 ahead').length > 1)
     expect(contradictions).to.have.length(2)
+  })
+
+  it('goes on from what somebody else has shown a witness meanwhile, which is no other log', async () => {
+    const [, w1] = answers
+    if (w1 === undefined) expect.fail()
+    let isShown = false
+    onRequest = async (url) => {
+      if (isShown || !url.startsWith(URLS[1])) return
+      isShown = true
+      await grow()
+      expect(w1(`old 0\n\n${(await checkpoints.latest()).note}`).status).to.equal(200)
+    }
+    const witnessing = start('server')
+    await eventually('it cosigns what it was shown', () => told.includes('w1 cosigned'))
+    expect(told.filter((line) => line.startsWith('w1'))).to.deep.equal(['w1 cosigned'])
+    expect(contradictions).to.deep.equal([])
+    await eventually('the newest is witnessed', () => isWitnessed(witnessing))
+    const kept = await store.database.knex('ledger_cosignatures').where({ witness: URLS[1] }).pluck('size')
+    expect(kept).to.deep.equal([2])
   })
 
   it('shows a log that does not grow again in time, and no oftener', async () => {

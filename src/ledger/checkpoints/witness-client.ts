@@ -13,7 +13,7 @@ import type { WitnessPolicy } from '../../protocol/checkpoint/witness-policy.ts'
 import type { Log } from '../tree/log.ts'
 import type { Checkpoint } from './checkpoint.ts'
 
-/** The first answer may name the size to begin with, and another client may be faster once. */
+/** The first answer may name the size to begin with, and another client may be faster once, or have shown it what is newer. */
 const MAX_ATTEMPTS = 3
 /** How far ahead the clock of a witness may be. */
 const MAX_AHEAD_SECONDS = 300
@@ -48,20 +48,22 @@ export type PostToWitness = (
 ) => Promise<{ readonly status: number; readonly type: string; readonly body: string }>
 
 /**
- * - `cosigned`: with the lines of keys that the policy names
+ * - `cosigned`: with the lines of keys that the policy names, and what they cosigned
  * - `unreachable`: it gave no answer
  * - `failed`: it answered something that is no cosignature of a key that the policy names
  * - `ahead`: it has cosigned a larger tree than this log has
  * - `refused`: it says that the tree does not go on from the one that it cosigned last
  */
 export type Asked =
-  | { readonly outcome: 'cosigned'; readonly lines: string }
+  | { readonly outcome: 'cosigned'; readonly checkpoint: Checkpoint; readonly lines: string }
   | { readonly outcome: 'unreachable' | 'failed' | 'ahead' | 'refused'; readonly detail: string }
 
 interface Request {
   readonly site: WitnessSite
   /** As the log signed it. */
   readonly checkpoint: Checkpoint
+  /** The log as it is now, which may have grown since, and been shown to the witness by somebody else. */
+  readonly latest: () => Promise<Checkpoint>
   /** That the witness has confirmed, as far as it is known. */
   readonly oldSize: number
   readonly log: Pick<Log, 'consistency'>
@@ -72,7 +74,7 @@ interface Request {
 }
 
 /** Lines of an answer that hold, one for each key. */
-const heldLines = ({ checkpoint, site, now }: Request, body: string): string => {
+const heldLines = ({ site, now }: Request, checkpoint: Checkpoint, body: string): string => {
   const note = readNote(checkpoint.note + body)
   if (note === undefined) return ''
   const isTimely = ({ time }: NoteSignature): boolean =>
@@ -86,12 +88,12 @@ const heldLines = ({ checkpoint, site, now }: Request, body: string): string => 
     .join('')
 }
 
-/** Asks until the witness has cosigned or says why not. Never throws for what the witness does. */
+/** Asks until the witness has cosigned or says why not. Never throws for what the witness does. @throws what `latest` throws */
 export const askWitness = async (request: Request): Promise<Asked> => {
-  const { site, checkpoint, log, post, signal } = request
-  const { size, note } = checkpoint
-  let { oldSize } = request
+  const { site, latest, log, post, signal } = request
+  let { checkpoint, oldSize } = request
   for (let attempt = 0; attempt < MAX_ATTEMPTS; attempt++) {
+    const { size, note } = checkpoint
     const proof = oldSize === size ? [] : await log.consistency(oldSize, size)
     let answer: Awaited<ReturnType<PostToWitness>>
     try {
@@ -101,15 +103,16 @@ export const askWitness = async (request: Request): Promise<Asked> => {
     }
     const { status, type, body } = answer
     if (status === 200) {
-      const lines = heldLines(request, body)
+      const lines = heldLines(request, checkpoint, body)
       return lines === ''
         ? { outcome: 'failed', detail: 'No line of its answer is a cosignature of a key of the policy.' }
-        : { outcome: 'cosigned', lines }
+        : { outcome: 'cosigned', checkpoint, lines }
     }
     if (status === 422) return { outcome: 'refused', detail: 'The tree does not go on from what it saw.' }
     const named = status === 409 && type.startsWith(SIZE_TYPE) ? readSize(body) : undefined
     if (named === undefined) return { outcome: 'failed', detail: `It answered ${status}.` }
-    if (named > size) return { outcome: 'ahead', detail: `It has cosigned ${named} entries.` }
+    if (named > size) checkpoint = await latest()
+    if (named > checkpoint.size) return { outcome: 'ahead', detail: `It has cosigned ${named} entries.` }
     oldSize = named
   }
   return { outcome: 'failed', detail: 'Others asked it at the same time.' }

@@ -162,13 +162,14 @@ const createRound = (
     known: CosignatureRow | undefined,
   ): Promise<void> => {
     const oldSize = Math.min(known?.size ?? 0, checkpoint.size)
-    const asked = await askWitness({ site, checkpoint, oldSize, log, post, now: clock.now(), signal })
+    const { latest } = checkpoints
+    const asked = await askWitness({ site, checkpoint, latest, oldSize, log, post, now: clock.now(), signal })
     if (signal.aborted) return
     patience.note(site, asked)
     if (asked.outcome !== 'cosigned') return
-    const { size, root } = checkpoint
+    const { size, root } = asked.checkpoint
     await store.keep({ witness: site.url, size, root, lines: asked.lines, cosigned_at: clock.now() })
-    await publish(checkpoint)
+    await publish(asked.checkpoint)
   }
 
   return async (): Promise<void> => {

@@ -1,5 +1,5 @@
 /** Servers that screen people, on one database: each has lists and a ledger of its own, and its commits can be held up. */
-import { systemClock } from '../../../src/clock.ts'
+import { type Clock, systemClock } from '../../../src/clock.ts'
 import type { CheckType } from '../../../src/domain/aml/entry.ts'
 import { type AmlLists, createLists } from '../../../src/domain/aml/lists/lists.ts'
 import { createAml } from '../../../src/domain/aml/service.ts'
@@ -62,14 +62,14 @@ export type ScreeningServer = Awaited<ReturnType<typeof startScreeningServer>>
 
 /**
  * A server, which has the lists that are there. It screens nobody again by itself.
- * @param organisation that asks @param source AML_LISTS
+ * @param organisation that asks @param source AML_LISTS @param clock default: that of the system
  */
 export const startScreeningServer = async (
   database: Database,
   organisation: string,
   source: AmlLists = 'none',
+  clock: Clock = systemClock,
 ) => {
-  const clock = systemClock
   const ledger = await ledgerOn(database)
   const gate = createGate(ledger)
   const lists = await createLists({
@@ -155,6 +155,7 @@ export const startScreeningServer = async (
     stayBehind: () => lists.close(),
     /** Begins to screen again whoever is behind; close it. */
     rescreen: (leaseMs?: number) => createRescreening({ ...deps, leaseMs }),
+    metrics: () => metrics.text(),
     screened: async () => {
       const [, count = '0'] =
         /aml_rescreened_total\{outcome="screened"\} (\d+)/.exec(await metrics.text()) ?? []

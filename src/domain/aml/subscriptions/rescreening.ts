@@ -13,6 +13,7 @@ import type { Decide } from '../../../ledger/decision.ts'
 import type { Ledger } from '../../../ledger/ledger.ts'
 import type { Metrics } from '../../../metrics.ts'
 import type { Database, StoreLogger } from '../../../store/database.ts'
+import { createRecent } from '../../../store/recent.ts'
 import type { PersonAccess } from '../../kyc/person-access.ts'
 import type { SecurityService } from '../../security/service.ts'
 import { entryDigest } from '../entry.ts'
@@ -44,6 +45,8 @@ const POLL_MS = 5_000
 const PIECE_MS = 4
 const FIRST_BACK_OFF_MS = 1_000
 const MAX_BACK_OFF_MS = 60_000
+/** Everybody is counted for the metrics no more often, however often they are asked for: it reads all rows. */
+const COUNT_MS = 60_000
 
 export interface RescreeningDeps {
   readonly database: Database
@@ -305,7 +308,13 @@ export const createRescreening = (deps: RescreeningDeps) => {
     woken = true
     rouse?.()
   })
-  metrics.readScreening(() => store.countSubscriptions(database, markOf(lists.current())))
+  const counts = createRecent({
+    ttlMs: COUNT_MS,
+    maxEntries: 1,
+    clock,
+    load: () => store.countSubscriptions(database, markOf(lists.current())),
+  })
+  metrics.readScreening(() => counts.get('of all'))
   const ended = run()
   return {
     /** Finishes the person who is just being screened. */
