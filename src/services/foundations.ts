@@ -215,7 +215,7 @@ const openRecord = async (
 ): Promise<Pick<Foundations, 'eventLog' | 'signedLogs' | 'witnessing'>> => {
   const { config, logger, database, logs, ledger, metrics } = recorded
   const { dataDir } = config
-  const logDirectory = takeLogDirectory(dataDir === MEMORY_DATA_DIR ? undefined : dataDir)
+  const logDirectory = takeLogDirectory(dataDir === MEMORY_DATA_DIR ? undefined : dataDir, logger)
   closers.push(() => logDirectory.release())
   const eventLog = await createEventLog({
     database,

@@ -21,8 +21,11 @@ interface Owner {
 /** Another process uses the directory. */
 export class DirectoryLocked extends Error {
   readonly pid: number
+  /** Where it runs, if that is another host, which can't be asked whether it still does. */
+  readonly elsewhere: string | undefined
   constructor(file: string, owner: Owner, host: string) {
-    const where = owner.host === host ? '' : ` on ${owner.host}`
+    const elsewhere = owner.host === host ? undefined : owner.host
+    const where = elsewhere === undefined ? '' : ` on ${elsewhere}`
     super(
       `The data directory is in use by process ${owner.pid}${where} (${file}). ` +
         'Stop that process, or give this one another DATA_DIR' +
@@ -30,6 +33,7 @@ export class DirectoryLocked extends Error {
     )
     this.name = 'DirectoryLocked'
     this.pid = owner.pid
+    this.elsewhere = elsewhere
   }
 }
 

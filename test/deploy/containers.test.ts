@@ -7,7 +7,7 @@ import addFormats from 'ajv-formats'
 import { expect } from 'chai'
 import { parse, parseAllDocuments } from 'yaml'
 import { variables } from '../../src/config/environment.ts'
-import { kubernetesFaults, readStages, sentFiles } from '../support/dockerfile.ts'
+import { kubernetesFaults, READ_FILES, readStages, sentFiles } from '../support/dockerfile.ts'
 import { kubectl } from '../support/outside-programs.ts'
 import { ROOT, read } from '../support/sources.ts'
 
@@ -17,8 +17,6 @@ const KUBERNETES = 'deploy/kubernetes'
 const OF_IMAGE = ['NODE_ENV', 'MALLOC_ARENA_MAX', 'MALLOC_TRIM_THRESHOLD_']
 /** What the image says, and what compose.yaml says itself; it passes on all others. */
 const FIXED = ['PORT', 'HOST', 'DATA_DIR', 'DATABASE_URL', 'REDIS_URL', 'TRUST_PROXY', 'MIGRATE']
-/** Of settings, which a server reads as it starts. */
-const READ_FILES = ['CREDENTIAL_CERTIFICATE', 'PASS_CERTIFICATES', 'EGRESS_CA_FILE', 'WITNESS_POLICY']
 /** Which OpenTelemetry reads itself (docs/telemetry.md). */
 const OF_TELEMETRY = ['OTEL_EXPORTER_OTLP_HEADERS', 'OTEL_SERVICE_NAME', 'OTEL_RESOURCE_ATTRIBUTES']
 const settings = new Set<string>([...variables.map(([name]) => name), ...OF_IMAGE, ...OF_TELEMETRY])
@@ -27,6 +25,7 @@ interface Service {
   readonly image: string
   readonly command?: readonly string[]
   readonly environment?: Readonly<Record<string, string | null>>
+  readonly hostname?: string
   readonly volumes?: readonly string[]
   readonly read_only?: boolean
   readonly cap_drop?: readonly string[]
@@ -185,6 +184,19 @@ describe('containers', () => {
     expect(own.length).to.be.greaterThan(4)
   })
 
+  it('servers keep their hostname in a new container, and so find that whoever locked their data is gone', () => {
+    const servers = Object.entries(compose.services).filter(
+      ([, { image, volumes = [] }]) =>
+        image.startsWith('assay:') && volumes.some((volume) => volume.endsWith(':/data')),
+    )
+    expect(servers.map(([name]) => name)).to.deep.equal(['assay-1', 'assay-2'])
+    for (const [name, { hostname }] of servers) expect(hostname, name).to.equal(name)
+    const runs = read('docs/deploying.md').match(/^docker run .*:\/data .*$/gm) ?? []
+    const serving = runs.filter((command) => !command.includes('--entrypoint'))
+    expect(serving).to.have.length(1)
+    for (const command of serving) expect(command).to.include(' --name assay --hostname assay ')
+  })
+
   it('manifests for Kubernetes are of their types, without a member too many', function () {
     if (!existsSync(join(ROOT, 'node_modules/kubernetes-types'))) {
       console.log('      SKIPPED: kubernetes-types is not installed (npm ci)')
@@ -224,12 +236,21 @@ describe('containers', () => {
     }
     const [server, job] = pods.map(({ spec }) => spec.containers[0])
     expect(job?.args).to.deep.equal(['migrate'])
+    // The files of the servers are not mounted there, as of compose.yaml.
+    expect(job?.env).to.deep.equal(READ_FILES.map((name) => ({ name, value: '' })))
     expect(server?.args).to.deep.equal(['serve'])
     expect(server?.env).to.deep.equal([{ name: 'MIGRATE', value: 'off' }])
     const paths = (['startupProbe', 'readinessProbe', 'livenessProbe'] as const).map(
       (probe) => server?.[probe]?.httpGet.path,
     )
-    expect(paths).to.deep.equal(['/health/ready', '/health/ready', '/health/live'])
+    // What it takes to be ready, a restart does not bring about.
+    expect(paths).to.deep.equal(['/health/live', '/health/ready', '/health/live'])
+    // Prometheus is to see the servers that are not ready above all.
+    const headless = manifests.filter(
+      ({ kind, spec }) => kind === 'Service' && (spec as { clusterIP?: string }).clusterIP,
+    )
+    expect(headless).to.have.length(1)
+    expect(headless[0]?.spec).to.include({ clusterIP: 'None', publishNotReadyAddresses: true })
     const given = manifests.flatMap(({ data, stringData }) => Object.keys({ ...(data ?? stringData ?? {}) }))
     expect(given.filter((name) => !settings.has(name))).to.deep.equal([])
   })

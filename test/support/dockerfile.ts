@@ -64,3 +64,6 @@ export const sentFiles = (): string[] => {
     .flatMap((name) => (/\.\w+$|^LICENSE$/.test(name) ? [name] : filesBelow(name, '')))
     .filter((file) => statSync(join(ROOT, file)).isFile())
 }
+
+/** Settings that name files which a server reads as it starts. */
+export const READ_FILES = ['CREDENTIAL_CERTIFICATE', 'PASS_CERTIFICATES', 'EGRESS_CA_FILE', 'WITNESS_POLICY']

@@ -30,9 +30,14 @@ securityContext:
   capabilities: { drop: [ALL] }
 {{- end }}
 
-{{/* A variable for each setting, given as text; whole numbers in all their digits. */}}
+{{/* Settings that name files, which are mounted for the servers alone: the job needs none of them. */}}
+{{- define "assay.fileSettings" -}}
+CREDENTIAL_CERTIFICATE PASS_CERTIFICATES EGRESS_CA_FILE WITNESS_POLICY
+{{- end }}
+
+{{/* A variable for each of these settings, given as text; whole numbers in all their digits. */}}
 {{- define "assay.settings" -}}
-{{- range $name, $value := .Values.settings -}}
+{{- range $name, $value := . -}}
 {{- if not (kindIs "invalid" $value) }}
 - name: {{ $name }}
   value: {{ if and (kindIs "float64" $value) (eq (floor $value) $value) }}{{ $value | int64 | quote }}{{ else }}{{ $value | toString | quote }}{{ end }}
@@ -47,6 +52,10 @@ securityContext:
 {{- $needed := list "DATABASE_URL" "MASTER_KEY" "ADMIN_API_KEY" -}}
 {{- if gt (int .Values.replicas) 1 -}}
 {{- $needed = append $needed "REDIS_URL" -}}
+{{- end -}}
+{{/* Everybody reaches /metrics there, which is open without it. */}}
+{{- if .Values.ingress.enabled -}}
+{{- $needed = append $needed "METRICS_TOKEN" -}}
 {{- end -}}
 {{- range $needed -}}
 {{- if not (hasKey ($secret.data | default dict) .) -}}

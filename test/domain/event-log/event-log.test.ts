@@ -306,17 +306,33 @@ describe('the event log', () => {
 
   it('gives each server of a shared directory a log of its own', async () => {
     const path = await directory()
-    const [first, second] = [takeLogDirectory(path), takeLogDirectory(path)]
+    const warned: object[] = []
+    const logger = { warn: (details: object) => void warned.push(details) }
+    const [first, second] = [takeLogDirectory(path, logger), takeLogDirectory(path, logger)]
     expect(first.path).not.to.equal(second.path)
     first.release()
-    const third = takeLogDirectory(path)
+    const third = takeLogDirectory(path, logger)
     expect(third.path).to.equal(first.path)
     second.release()
     third.release()
-    const temporary = takeLogDirectory(undefined)
+    expect(warned).to.deep.equal([])
+    const temporary = takeLogDirectory(undefined, logger)
     expect((await stat(temporary.path)).isDirectory()).to.equal(true)
     temporary.release()
     expect(await stat(temporary.path).catch(() => 'gone')).to.equal('gone')
+  })
+
+  it('says of a log that another host holds, or held when it was killed, that its rows are missing here', async () => {
+    const path = await directory()
+    takeLogDirectory(path, { warn: () => undefined }).release()
+    const [kept, lock] = [join(path, 'events/1'), join(path, 'events/1.lock')]
+    await writeFile(lock, JSON.stringify({ pid: 1, started: 'once', host: '0e4f2c1d', token: 'killed' }))
+    const warned: (readonly [object, string])[] = []
+    const taken = takeLogDirectory(path, { warn: (...said) => void warned.push(said) })
+    expect(taken.path).to.equal(join(path, 'events/2'))
+    expect(warned.map(([details]) => details)).to.deep.equal([{ path: kept, host: '0e4f2c1d', lock }])
+    expect(warned[0]?.[1]).to.contain('missing from exports')
+    taken.release()
   })
 
   it('reads lines of any length whole', async () => {
