@@ -2,12 +2,14 @@
 import { setTimeout as pause } from 'node:timers/promises'
 import { expect } from 'chai'
 import pg from 'pg'
+import { growLogs } from '../../src/ledger/growth.ts'
 import { type Database, openDatabase } from '../../src/store/database.ts'
 import { type MigrationStep, migrate, missingMigrations } from '../../src/store/migrate.ts'
 import { MIGRATIONS } from '../../src/store/migrations/index.ts'
 import { rejection } from '../support/rejection.ts'
 import { createPostgresDatabase, onPostgres } from '../support/servers/database.ts'
 import type { ScratchDatabase } from '../support/servers/scratch-database.ts'
+import { read } from '../support/sources.ts'
 
 /** The first that changes api_keys, which each request with a key reads. */
 const CHANGES_KEYS = '0014-last-told'
@@ -83,6 +85,29 @@ onPostgres.describe('a schema of an earlier version', () => {
     expect(await migrate(database, (step) => void steps.push(step))).to.deep.equal(from(HELD_UP))
     const of = from(HELD_UP).length
     expect(steps).to.deep.equal(from(HELD_UP).map((name, i) => ({ name, number: i + 1, of })))
+  })
+
+  it('takes over the indexes that the documents make beforehand, whatever time-outs the role has', async () => {
+    const blocks = [...read('docs/scaling.md').matchAll(/```sql\n([^`]* CONCURRENTLY [^`]*)```/g)]
+    expect(blocks).to.have.length(2)
+    const name = new URL(fresh.url).pathname.slice(1)
+    await other.query(`ALTER DATABASE ${name} SET lock_timeout = '20ms'`)
+    const make = async ([, block = '']: readonly string[]): Promise<void> => {
+      const client = new pg.Client({ connectionString: fresh.url })
+      await client.connect()
+      await other.query('BEGIN; LOCK TABLE ledger_entries IN ROW EXCLUSIVE MODE')
+      const statements = block.split(';').filter((text) => text.trim() !== '')
+      const made = (async () => {
+        for (const statement of statements) await client.query(statement)
+      })().finally(() => client.end())
+      await Promise.race([made, whoWaits().then(() => pause(100))])
+      await other.query('ROLLBACK')
+      await made
+    }
+    await make(blocks[0] as string[])
+    await migrate(database)
+    await make(blocks[1] as string[])
+    await growLogs(database, 2)
   })
 
   it('gets each migration once from servers that start at once, whatever isolation is the default', async () => {
