@@ -4,7 +4,7 @@ import { ml_dsa44 } from '@noble/post-quantum/ml-dsa.js'
 import { cosignedMessage, uint64 } from './tlog.ts'
 
 /** POSIX seconds: 1 January 2026. */
-const SEEN_AT = 1_767_225_600
+export const SEEN_AT = 1_767_225_600
 
 export interface TestWitness {
   readonly name: string

@@ -5,11 +5,13 @@
  */
 import { hash } from 'node:crypto'
 import pLimit from 'p-limit'
+import type { Clock } from '../../clock.ts'
 import type { AuditEntry, AuditPage } from '../../domain/audit/schemas.ts'
 import { isNoteSigned } from '../../keys/note-signatures.ts'
 import {
   hexOf,
   NOTE_ED25519,
+  type NoteSignature,
   type ReadNote,
   readNote,
   signaturesBy,
@@ -38,6 +40,7 @@ export const FINDING_CODES = [
   'COSIGNATURE_MISSING',
   'COSIGNATURE_INVALID',
   'WITNESSES_MISSING',
+  'WITNESSES_LATE',
   'LOG_SHRANK',
   'LOG_FORKED',
   'LOG_INCONSISTENT',
@@ -72,14 +75,21 @@ interface Options {
   readonly remember: (state: LogState) => Promise<void>
 }
 
+/** What the checkpoints of a log must have been cosigned by, and how long ago at most: a copy that stands still shows nothing of the log. */
+export interface Demand {
+  readonly policy: WitnessPolicy
+  readonly maxAgeMs: number
+  readonly clock: Clock
+}
+
 /** What looks at one log. Its functions throw UnreachableLog. */
 export interface LogMonitor {
   /** What is remembered of the log. */
   state(): LogState
   /** Remembers that its head in log 0 must reach this size. */
   awaitHead(size: number): Promise<void>
-  /** Accepts a checkpoint, or says why not; one after the other. @param demanded what it must have been cosigned by */
-  observe(text: string, demanded: WitnessPolicy | undefined): Promise<MonitorFinding | undefined>
+  /** Accepts a checkpoint, or says why not; one after the other. @param demanded by whom it must have been cosigned */
+  observe(text: string, demanded: Demand | undefined): Promise<MonitorFinding | undefined>
   /**
    * Whether the log has both a tree and the newest that was accepted, one of which begins the other; undefined where the published tiles are
    * not those of the larger one, and so say nothing of it.
@@ -101,6 +111,31 @@ const signatureFault = (
     return { code: 'CHECKPOINT_UNSIGNED', detail: 'No Ed25519 key that is known of the log signed it.' }
   const read = readCosignature(note, keys)
   return 'fault' in read ? { code: read.fault, detail: read.detail } : undefined
+}
+
+/** What the witnesses of a policy lack: those that cosigned, or their doing so lately. */
+const witnessFault = (
+  note: ReadNote,
+  { policy, maxAgeMs, clock }: Demand,
+): Pick<MonitorFinding, 'code' | 'detail'> | undefined => {
+  const since = (clock.now() - maxAgeMs) / 1000
+  const isLately = ({ time = 0 }: NoteSignature): boolean => time >= since
+  const namesOf = ({ cosigned }: ReturnType<typeof judgeCheckpoint>): string =>
+    cosigned.map(({ name }) => name).join(', ') || 'none'
+  const ever = judgeCheckpoint(note, policy, isNoteSigned)
+  if (!ever.isMet)
+    return {
+      code: 'WITNESSES_MISSING',
+      detail: `The policy is not met; of its witnesses cosigned: ${namesOf(ever)}.`,
+    }
+  // The log itself signs once, however often it is shown.
+  const ofWitnesses = { ...policy, logs: [] }
+  const lately = judgeCheckpoint(note, ofWitnesses, (one) => isLately(one) && isNoteSigned(one))
+  if (lately.isMet) return undefined
+  return {
+    code: 'WITNESSES_LATE',
+    detail: `The policy is not met by what was cosigned in the last ${maxAgeMs / 1000} s; within them cosigned: ${namesOf(lately)}. What is shown may be a copy that stands still.`,
+  }
 }
 
 /** The finding that a log does not answer: nothing else is said of it. @throws error if it is another one */
@@ -187,13 +222,10 @@ export const createLogMonitor = ({ log, remember, ...options }: Options): LogMon
   }
 
   /**
-   * Accepts a checkpoint, or says why not. @param demanded what it must have been cosigned by
+   * Accepts a checkpoint, or says why not. @param demanded by whom it must have been cosigned
    * @throws UnreachableLog
    */
-  const accept = async (
-    text: string,
-    demanded: WitnessPolicy | undefined,
-  ): Promise<MonitorFinding | undefined> => {
+  const accept = async (text: string, demanded: Demand | undefined): Promise<MonitorFinding | undefined> => {
     const found = (code: MonitorFinding['code'], detail: string) => finding(code, detail, [text])
     const note = readNote(text)
     if (note === undefined) return found('CHECKPOINT_MALFORMED', 'What the log publishes is no checkpoint.')
@@ -206,13 +238,8 @@ export const createLogMonitor = ({ log, remember, ...options }: Options): LogMon
     const root = hexOf(note.root)
     if (note.size > (state.newest?.size ?? -1))
       await change({ newest: { size: note.size, root, note: text } })
-    const { isMet, cosigned } = demanded
-      ? judgeCheckpoint(note, demanded, isNoteSigned)
-      : { isMet: true, cosigned: [] }
-    const names = cosigned.map(({ name }) => name).join(', ') || 'none'
-    return isMet
-      ? undefined
-      : found('WITNESSES_MISSING', `The policy is not met; of its witnesses cosigned: ${names}.`)
+    const missing = demanded && witnessFault(note, demanded)
+    return missing && found(missing.code, missing.detail)
   }
 
   const observe: LogMonitor['observe'] = (text, demanded) => inTurn(accept, text, demanded)

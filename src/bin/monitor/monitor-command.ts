@@ -7,10 +7,12 @@ import type { Flags } from './run-monitor.ts'
 const EXIT_UNKNOWN = 2
 const DEFAULT_INTERVAL_SECONDS = 60
 const MAX_INTERVAL_SECONDS = 86_400
+/** A week: WITNESS_MAX_AGE_SECONDS is a day at most. */
+const MAX_AGE_SECONDS = 604_800
 
 const HELP = `
 Looks at the log of a service every minute: the checkpoint must carry the log's Ed25519 signature and its ML-DSA-44 cosignature, meet the
-policy of witnesses if one is given, and go on from the newest checkpoint that was accepted, which hashes of the published tiles prove. The
+policy of witnesses if one is given, by what they cosigned lately, and go on from the newest checkpoint that was accepted, which hashes of the published tiles prove. The
 newest one is kept in the state file, which is on the disk before it counts, so a monitor that is started again goes on from there.
 
 With an API key of an organisation (scope audit) its own entries are looked for, too: each must be what was hashed, stand at its place,
@@ -35,6 +37,11 @@ export const monitorCommand = (): Command =>
     .requiredOption('--state <file>', 'what the monitor remembers; made at the first start')
     .option('--keys <file>', 'verifier keys of the log, as /checkpoint/keys has them; default: as first seen')
     .option('--witnesses <file>', 'witnesses that must have cosigned: a C2SP tlog-policy, or verifier keys')
+    .option(
+      '--max-age <seconds>',
+      'how long ago they may have cosigned, in seconds; default: 900, for a WITNESS_MAX_AGE_SECONDS of the log of 600',
+      wholeNumber(1, MAX_AGE_SECONDS),
+    )
     .addOption(
       new Option('--api-key <key>', 'API key of an organisation, for its own entries').env('ASSAY_API_KEY'),
     )

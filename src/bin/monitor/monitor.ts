@@ -4,6 +4,7 @@
  * @module
  */
 import pLimit from 'p-limit'
+import { type Clock, systemClock } from '../../clock.ts'
 import { readNote } from '../../protocol/checkpoint/note.ts'
 import { verifierKey } from '../../protocol/checkpoint/signed-note.ts'
 import type { WitnessPolicy } from '../../protocol/checkpoint/witness-policy.ts'
@@ -24,6 +25,9 @@ const ENTRIES_MS = 3_600_000
 /** Logs beside log 0 that are looked at at once, so that a slow one holds up few others. */
 const AT_ONCE = 16
 
+/** A log publishes nothing that was witnessed earlier than WITNESS_MAX_AGE_SECONDS ago, by default 600; clocks of witnesses may be off by 300. */
+export const DEFAULT_MAX_AGE_SECONDS = 900
+
 export interface Round {
   readonly findings: readonly MonitorFinding[]
   /** Of the newest checkpoint of log 0 that was accepted. */
@@ -36,6 +40,10 @@ interface Options {
   /** Log 0 of the service. */
   readonly log: LogClient
   readonly policy: WitnessPolicy | undefined
+  /** How long ago the witnesses of the policy may have cosigned; default: {@link DEFAULT_MAX_AGE_SECONDS}. */
+  readonly maxAgeMs?: number
+  /** Default: that of the system. */
+  readonly clock?: Clock
   /** Of an organisation, whose entries are looked for as well. */
   readonly apiKey: string | undefined
   readonly state: MonitorState
@@ -74,6 +82,8 @@ const isSilent = (answer: Answer): boolean => answer instanceof UnreachableLog &
  */
 export const createMonitor = ({ log, policy, apiKey, remember, stopping, ...options }: Options) => {
   let { state } = options
+  const { maxAgeMs = DEFAULT_MAX_AGE_SECONDS * 1000, clock = systemClock } = options
+  const demanded = policy && { policy, maxAgeMs, clock }
   const giveUpAfter = (milliseconds: number): void => {
     const deadline = AbortSignal.timeout(milliseconds)
     log.patience.until = stopping === undefined ? deadline : AbortSignal.any([stopping, deadline])
@@ -201,7 +211,7 @@ export const createMonitor = ({ log, policy, apiKey, remember, stopping, ...opti
 
   return async (tell: Tell = () => undefined): Promise<Round> => {
     giveUpAfter(LOGS_MS)
-    const fault = await attempt(0, tell, async () => first.observe(await log.checkpoint(), policy))
+    const fault = await attempt(0, tell, async () => first.observe(await log.checkpoint(), demanded))
     const isDown = fault?.code === 'UNREACHABLE'
     // A service that is down is told of once.
     const isNews = (found: MonitorFinding): boolean => !(isDown && found.code === 'UNREACHABLE')

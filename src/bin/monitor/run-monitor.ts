@@ -24,6 +24,8 @@ export interface Flags {
   readonly state: string
   readonly keys?: string
   readonly witnesses?: string
+  /** Seconds; default: that of the monitor. */
+  readonly maxAge?: number
   readonly apiKey?: string
   /** Seconds. */
   readonly interval: number
@@ -222,8 +224,9 @@ const follow = async (log: LogClient, flags: Flags): Promise<void> => {
   const server =
     flags.metrics === undefined ? undefined : await serveMetrics(registry, flags.metrics, flags.metricsHost)
   const stopping = new AbortController()
-  const { apiKey } = flags
-  const look = createMonitor({ log, policy, apiKey, state, remember, stopping: stopping.signal })
+  const { apiKey, maxAge } = flags
+  const maxAgeMs = maxAge === undefined ? undefined : maxAge * 1000
+  const look = createMonitor({ log, policy, maxAgeMs, apiKey, state, remember, stopping: stopping.signal })
   const stop = (): void => stopping.abort()
   process.once('SIGTERM', stop).once('SIGINT', stop)
   try {

@@ -21,7 +21,7 @@ import { type CliRun, runCli } from '../../support/run-cli.ts'
 import { temporaryDirectories } from '../../support/servers/directory.ts'
 import { json, startTargetServer } from '../../support/servers/target-server.ts'
 import { createTestLog, type Served, serveLog, type TestLog } from '../../support/tlog.ts'
-import { createWitness } from '../../support/witnesses.ts'
+import { createWitness, SEEN_AT } from '../../support/witnesses.ts'
 
 const CLI = join(import.meta.dirname, '../../../build/cli.js')
 const LEAVES = 700
@@ -58,10 +58,11 @@ describe('npx assay monitor', function () {
   const kept = async () => (await readState(state)) ?? expect.fail('nothing is kept')
   const newest = async () => (await kept()).newest?.size
   /** Looks once, as a monitor that was started again does. @returns what was found */
-  const look = async (policy?: string, from = url): Promise<string[]> => {
+  const look = async (policy?: string, from = url, now = Date.now()): Promise<string[]> => {
     const round = createMonitor({
       log: createLogClient(from),
       policy: policy === undefined ? undefined : readWitnessPolicy(policy),
+      clock: { now: () => now },
       apiKey: undefined,
       state: await kept(),
       remember: (next) => writeState(state, next),
@@ -153,7 +154,13 @@ describe('npx assay monitor', function () {
     await writeFile(file, policy)
     expect(await run('--witnesses', file)).to.include({ status: 1 })
     served.note += witness.cosign(served.note)
-    expect(await look(policy)).to.deep.equal([])
+    const seen = SEEN_AT * 1000
+    expect(await look(policy, url, seen)).to.deep.equal([])
+    // A copy that stands still has been cosigned as well, and longer and longer ago.
+    expect(await look(policy, url, seen + 900_000)).to.deep.equal([])
+    expect(await look(policy, url, seen + 901_000)).to.deep.equal(['WITNESSES_LATE'])
+    expect(await look(`log ${log.keys[0]}\n${policy}`, url, seen)).to.deep.equal([])
+    expect((await run('--witnesses', file, '--max-age', '604800')).errors).to.include('WITNESSES_LATE')
     await writeFile(file, createTestLog('log.example', 1).keys.join('\n'))
     expect((await run('--keys', file)).errors).to.include('CHECKPOINT_UNSIGNED')
   })
