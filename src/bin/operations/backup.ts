@@ -21,7 +21,8 @@ const HOW_ON_POSTGRES = `This service keeps its data in PostgreSQL, which has it
   pg_dump --format=custom --file=FILE "$DATABASE_URL"
   curl -fs BASE_URL/checkpoint > checkpoint.txt
 
-docs/operations.md tells of WAL archiving, of restoring, and what the checkpoint is for.`
+Other users of the machine see what a program is called with: leave the password out of that URL, and
+keep it in ~/.pgpass (or PGPASSFILE). docs/operations.md tells of WAL archiving, of restoring, and what the checkpoint is for.`
 
 /** Why fetch failed: it says so in the cause alone, and of a name with several addresses for each of them. */
 const unreachedBecause = (error: unknown): string => {

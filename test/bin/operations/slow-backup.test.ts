@@ -173,6 +173,7 @@ onEmbedded.describe('npx assay backup and restore', function () {
       expect(readdirSync(fresh.DATA_DIR)).to.deep.equal([])
       const onServer = { ...env, DATABASE_URL: 'postgres://ada:hunter2@db/assay' }
       const how = expectRefused(await runCli(['backup', join(files, 'x.zip')], onServer))
+      expect(how).to.include('~/.pgpass')
       expect(how).to.include('pg_dump --format=custom').and.to.not.include('hunter2')
     })
 
