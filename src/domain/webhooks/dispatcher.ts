@@ -193,39 +193,39 @@ export const createDispatcher = (deps: Deps): Dispatcher => {
     },
   )
 
-  /** Leases what is due to the endpoints that have room. */
-  const lease = async (endpoints: readonly string[]): Promise<void> => {
-    const rooms = new Map<string, number>()
-    const share = queues.share(endpoints.length)
-    for (const endpoint of endpoints) {
-      const room = Math.min(queues.room(endpoint), share)
-      if (room === 0) queues.expectMore(endpoint, true)
-      else rooms.set(endpoint, room)
-    }
-    if (rooms.size === 0) return
+  /**
+   * Leases what is due to the endpoints that have room.
+   * @returns the first of them that had to be passed over
+   */
+  const lease = async (endpoints: readonly string[]): Promise<string | undefined> => {
+    const { rooms, passedOver } = queues.shares(endpoints)
+    for (const endpoint of endpoints) if (!rooms.has(endpoint)) queues.expectMore(endpoint, true)
+    if (rooms.size === 0) return passedOver
     const startBy = performance.now() + START_WITHIN_MS
     const leased = await store.leaseDeliveries(database, rooms, LEASE_MS)
     const atHand = byEndpoint(leased.map((delivery) => ({ ...delivery, startBy })))
     for (const [endpoint, room] of rooms) queues.expectMore(endpoint, atHand.get(endpoint)?.length === room)
     for (const [endpoint, due] of atHand) queues.add(endpoint, due)
+    return passedOver
   }
 
-  /** Where the next look begins: behind the last endpoint that had its turn when no more could be taken. */
-  let first = ''
+  /** The next look begins behind this endpoint: with the first one that was passed over. */
+  let behind = ''
   const look = async (): Promise<void> => {
-    const starts = first === '' ? [''] : [first, '']
-    first = ''
+    const starts = behind === '' ? [''] : [behind, '']
+    let next: string | undefined
     queues.expectNothing()
     for (const start of starts) {
       let after = start
       do {
         const found = await store.findQueues(database, after, LOOK_QUEUES)
-        const last = found.at(-1)?.endpoint ?? ''
-        await lease(found.filter(({ due }) => due).map(({ endpoint }) => endpoint))
-        after = found.length === LOOK_QUEUES ? last : ''
-        if (queues.share(1) === 0) first ||= last
+        const due = found.flatMap(({ endpoint, due }) => (due ? [endpoint] : []))
+        const passedOver = await lease(due)
+        if (passedOver !== undefined) next ??= due[due.indexOf(passedOver) - 1] ?? after
+        after = found.length === LOOK_QUEUES ? (found.at(-1)?.endpoint ?? '') : ''
       } while (after !== '' && !closed)
     }
+    behind = next ?? ''
   }
 
   const sleep = async (ms: number): Promise<void> => {
@@ -256,10 +256,8 @@ export const createDispatcher = (deps: Deps): Dispatcher => {
       rouseRun()
     },
     rooms(endpoints) {
-      const share = closed ? 0 : queues.share(endpoints.length)
-      const room = (endpoint: string): number => Math.min(queues.directRoom(endpoint), share)
       return {
-        byEndpoint: new Map(endpoints.map((endpoint) => [endpoint, room(endpoint)])),
+        byEndpoint: closed ? new Map() : queues.directShares(endpoints).rooms,
         leaseMs: LEASE_MS,
         startWithinMs: START_WITHIN_MS,
       }

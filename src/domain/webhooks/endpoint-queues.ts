@@ -16,8 +16,11 @@ const ENDPOINT_AT_HAND = 128
 const ENDPOINT_LOW = ENDPOINT_AT_HAND / 4
 /** Deliveries at hand in all. */
 const MAX_AT_HAND = 2_048
-/** With more at hand, an endpoint that fails gives back what it won't get to soon, so that others have room. */
-const CROWDED_AT_HAND = MAX_AT_HAND / 2
+/**
+ * Of these, for endpoints whose last attempt failed or was slow: what silent ones get through, in 8 s each, before the
+ * leases end.
+ */
+const MAX_FAILING_AT_HAND = MAX_FAILING_IN_FLIGHT * 4
 
 interface EndpointQueue<D> {
   readonly endpoint: string
@@ -41,11 +44,22 @@ const emptyQueue = <D>(endpoint: string): EndpointQueue<D> => ({
   asked: false,
 })
 
+/** What some endpoints may add. */
+export interface Shares {
+  /** How many deliveries each; those that may add none are left out. */
+  readonly rooms: ReadonlyMap<string, number>
+  /** The first endpoint that had to be passed over, though it could take some. */
+  readonly passedOver: string | undefined
+}
+
+/** Deliveries at hand for an endpoint, waiting or in flight. */
+const heldBy = ({ waiting, inFlight }: EndpointQueue<unknown>): number => waiting.length + inFlight
+
 export interface EndpointQueues<D> {
-  /** How many more deliveries of an endpoint may be taken from the database. */
-  room(endpoint: string): number
-  /** How many more an endpoint may get past the database: none while that is likely to hold older ones. */
-  directRoom(endpoint: string): number
+  /** What some endpoints may take from the database, so that all of them get as much. */
+  shares(endpoints: readonly string[]): Shares
+  /** The same of what they may get past the database: none while that is likely to hold older ones. */
+  directShares(endpoints: readonly string[]): Shares
   add(endpoint: string, deliveries: readonly D[]): void
   /** Says whether the database is likely to hold more for an endpoint. */
   expectMore(endpoint: string, more: boolean): void
@@ -53,8 +67,6 @@ export interface EndpointQueues<D> {
   expectNothing(): void
   /** Takes back all that wait. */
   clear(): D[]
-  /** How many each of some endpoints may add, so that all of them get as much. */
-  share(endpoints: number): number
   /** Deliveries at hand, waiting or in flight. */
   readonly atHand: number
 }
@@ -73,6 +85,7 @@ export const createEndpointQueues = <D>(
   const queues = new Map<string, EndpointQueue<D>>()
   const lines = { answering: [] as EndpointQueue<D>[], failing: [] as EndpointQueue<D>[] }
   let atHand = 0
+  let failingAtHand = 0
   let inFlight = 0
   let failingInFlight = 0
 
@@ -82,10 +95,25 @@ export const createEndpointQueues = <D>(
     lines[queue.failing ? 'failing' : 'answering'].push(queue)
   }
 
+  const hold = (queue: EndpointQueue<D>, change: number): void => {
+    atHand += change
+    if (queue.failing) failingAtHand += change
+  }
+
+  const setFailing = (queue: EndpointQueue<D>, failing: boolean): void => {
+    if (queue.failing === failing) return
+    queue.failing = failing
+    failingAtHand += failing ? heldBy(queue) : -heldBy(queue)
+  }
+
+  /** An endpoint that fails gives back what it won't get to soon, where others that fail need the room. */
   const makeRoom = (queue: EndpointQueue<D>): void => {
-    if (!queue.failing || atHand <= CROWDED_AT_HAND || queue.waiting.length <= ENDPOINT_IN_FLIGHT) return
-    const surplus = queue.waiting.splice(ENDPOINT_IN_FLIGHT)
-    atHand -= surplus.length
+    const excess = failingAtHand - MAX_FAILING_AT_HAND
+    if (!queue.failing || excess < 0) return
+    const kept = Math.max(0, Math.min(ENDPOINT_IN_FLIGHT, queue.waiting.length - excess))
+    const surplus = queue.waiting.splice(kept)
+    if (surplus.length === 0) return
+    hold(queue, -surplus.length)
     queue.more = true
     giveBack(surplus)
   }
@@ -96,11 +124,11 @@ export const createEndpointQueues = <D>(
     inFlight++
     if (counted) failingInFlight++
     const well = await run(delivery)
-    if (well !== undefined) queue.failing = !well
+    if (well !== undefined) setFailing(queue, !well)
+    hold(queue, -1)
     queue.inFlight--
     inFlight--
     if (counted) failingInFlight--
-    atHand--
     makeRoom(queue)
     if (queue.more && !queue.asked && queue.waiting.length <= ENDPOINT_LOW) {
       queue.asked = true
@@ -139,20 +167,41 @@ export const createEndpointQueues = <D>(
       queues.delete(queue.endpoint)
   }
 
+  const isFailing = (endpoint: string): boolean => queues.get(endpoint)?.failing === true
+
   const room = (endpoint: string): number => {
     const queue = queues.get(endpoint)
     const limit = queue?.failing ? ENDPOINT_IN_FLIGHT : ENDPOINT_AT_HAND
-    const used = queue === undefined ? 0 : queue.waiting.length + queue.inFlight
-    return Math.max(0, limit - used)
+    return Math.max(0, limit - (queue === undefined ? 0 : heldBy(queue)))
+  }
+
+  /** Divides what is left among endpoints that have room, and among those that fail what is left to them. */
+  const divide = (endpoints: readonly string[], roomOf: (endpoint: string) => number): Shares => {
+    const wanting = endpoints.filter((endpoint) => roomOf(endpoint) > 0)
+    const failing = wanting.filter(isFailing).length
+    let left = Math.max(0, MAX_AT_HAND - atHand)
+    let leftToFailing = Math.max(0, MAX_FAILING_AT_HAND - failingAtHand)
+    const share = Math.max(1, Math.floor(left / Math.max(1, wanting.length - failing)))
+    const failingShare = Math.max(1, Math.floor(leftToFailing / Math.max(1, failing)))
+    const rooms = new Map<string, number>()
+    for (const endpoint of wanting) {
+      const fails = isFailing(endpoint)
+      const most = fails ? Math.min(failingShare, leftToFailing) : share
+      const given = Math.min(roomOf(endpoint), most, left)
+      left -= given
+      if (fails) leftToFailing -= given
+      if (given > 0) rooms.set(endpoint, given)
+    }
+    return { rooms, passedOver: wanting.find((endpoint) => !rooms.has(endpoint)) }
   }
 
   return {
     get atHand() {
       return atHand
     },
-    room,
-    directRoom: (endpoint) => (queues.get(endpoint)?.more ? 0 : room(endpoint)),
-    share: (endpoints) => Math.floor(Math.max(0, MAX_AT_HAND - atHand) / Math.max(1, endpoints)),
+    shares: (endpoints) => divide(endpoints, room),
+    directShares: (endpoints) =>
+      divide(endpoints, (endpoint) => (queues.get(endpoint)?.more ? 0 : room(endpoint))),
     expectMore(endpoint, more) {
       const queue = open(endpoint)
       queue.more = more
@@ -168,14 +217,16 @@ export const createEndpointQueues = <D>(
     add(endpoint, deliveries) {
       const queue = open(endpoint)
       queue.waiting.push(...deliveries)
-      atHand += deliveries.length
+      hold(queue, deliveries.length)
       standInLine(queue)
       startAll()
     },
     clear() {
-      const waiting = [...queues.values()].flatMap((queue) => queue.waiting.splice(0))
-      atHand -= waiting.length
-      return waiting
+      return [...queues.values()].flatMap((queue) => {
+        const waiting = queue.waiting.splice(0)
+        hold(queue, -waiting.length)
+        return waiting
+      })
     },
   }
 }

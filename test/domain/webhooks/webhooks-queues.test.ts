@@ -9,6 +9,7 @@ const ENDPOINT_AT_HAND = 128
 const MAX_IN_FLIGHT = 128
 const MAX_FAILING_IN_FLIGHT = 64
 const MAX_AT_HAND = 2_048
+const MAX_FAILING_AT_HAND = 256
 
 interface Attempt {
   readonly endpoint: string
@@ -41,13 +42,15 @@ const heldQueues = () => {
     },
     (surplus) => givenBack.push(...surplus.map(({ endpoint, n }) => `${endpoint} ${n}`)),
   )
+  const room = (endpoint: string): number => queues.shares([endpoint]).rooms.get(endpoint) ?? 0
+  const directRoom = (endpoint: string): number => queues.directShares([endpoint]).rooms.get(endpoint) ?? 0
   let made = 0
   const add = (endpoint: string, count: number): void =>
     queues.add(
       endpoint,
       Array.from({ length: count }, () => ({ endpoint, n: made++ })),
     )
-  return { queues, running, begun, givenBack, add, lows: () => lows, made: () => made }
+  return { queues, running, begun, givenBack, add, room, directRoom, lows: () => lows, made: () => made }
 }
 
 const countBy = (attempts: Iterable<Attempt>): Map<string, number> => {
@@ -114,41 +117,41 @@ describe('queues of webhook endpoints', () => {
   })
 
   it('take nothing past the database while that holds older deliveries, and ask once for those', async () => {
-    const { queues, running, add, lows } = heldQueues()
-    expect(queues.directRoom('e')).to.equal(ENDPOINT_AT_HAND)
+    const { queues, running, add, room, directRoom, lows } = heldQueues()
+    expect(directRoom('e')).to.equal(ENDPOINT_AT_HAND)
     add('e', ENDPOINT_AT_HAND)
-    expect([queues.room('e'), queues.directRoom('e')]).to.deep.equal([0, 0])
+    expect([room('e'), directRoom('e')]).to.deep.equal([0, 0])
     queues.expectMore('e', true)
     while (running.size > 0) {
       for (const attempt of running) attempt.end(true)
       await turn()
     }
     expect(lows()).to.equal(1)
-    expect([queues.room('e'), queues.directRoom('e')]).to.deep.equal([ENDPOINT_AT_HAND, 0])
+    expect([room('e'), directRoom('e')]).to.deep.equal([ENDPOINT_AT_HAND, 0])
     queues.expectMore('e', false)
-    expect(queues.directRoom('e')).to.equal(ENDPOINT_AT_HAND)
+    expect(directRoom('e')).to.equal(ENDPOINT_AT_HAND)
     queues.expectMore('e', true)
     queues.expectNothing()
-    expect(queues.directRoom('e')).to.equal(ENDPOINT_AT_HAND)
+    expect(directRoom('e')).to.equal(ENDPOINT_AT_HAND)
   })
 
   it('give an endpoint that failed no more room than attempts to it at a time', async () => {
-    const { queues, running, add } = heldQueues()
+    const { running, add, directRoom } = heldQueues()
     add('e', 1)
     for (const attempt of running) attempt.end(false)
     await turn()
-    expect(queues.directRoom('e')).to.equal(ENDPOINT_IN_FLIGHT)
+    expect(directRoom('e')).to.equal(ENDPOINT_IN_FLIGHT)
   })
 
   it('keep room for others when endpoints with much at hand begin to fail', async () => {
-    const { queues, running, givenBack, add } = heldQueues()
+    const { running, givenBack, add, room, directRoom } = heldQueues()
     for (let i = 0; i < MAX_AT_HAND / ENDPOINT_AT_HAND; i++) add(`e${i}`, ENDPOINT_AT_HAND)
-    expect(queues.share(1)).to.equal(0)
+    expect(room('another')).to.equal(0)
     for (const attempt of running) attempt.end(false)
     await turn()
-    expect(queues.share(1)).to.be.at.least(MAX_AT_HAND / 2)
+    expect(room('another')).to.equal(ENDPOINT_AT_HAND)
     expect(new Set(givenBack).size).to.equal(givenBack.length)
-    expect(queues.directRoom('e0'), 'what was given back is older').to.equal(0)
+    expect(directRoom('e0'), 'what was given back is older').to.equal(0)
   })
 
   it('keep what is at hand for an endpoint that fails while there is room', async () => {
@@ -158,5 +161,33 @@ describe('queues of webhook endpoints', () => {
     await turn()
     expect(givenBack).to.deep.equal([])
     expect(queues.atHand).to.equal(ENDPOINT_AT_HAND - ENDPOINT_IN_FLIGHT)
+  })
+
+  it('hold a fixed part of the room for those that fail, however many they are, and pass none of them over for ever', async () => {
+    const { queues, running, add, room } = heldQueues()
+    const failing = Array.from({ length: 600 }, (_, i) => `dead ${i}`)
+    for (const endpoint of failing) add(endpoint, 3)
+    const tried = new Set<string>()
+    while (tried.size < failing.length) {
+      for (const attempt of [...running]) {
+        tried.add(attempt.endpoint)
+        attempt.end(false)
+      }
+      await turn()
+    }
+    for (const attempt of [...running]) attempt.end(false)
+    await turn()
+    expect(queues.atHand).to.be.at.most(MAX_FAILING_AT_HAND)
+    expect(room('alive')).to.equal(ENDPOINT_AT_HAND)
+    const { rooms, passedOver } = queues.shares([...failing, 'alive'])
+    expect(rooms.get('alive'), 'nothing is divided with those that can take nothing').to.equal(
+      ENDPOINT_AT_HAND,
+    )
+    const sum = [...rooms.values()].reduce((all, count) => all + count, 0)
+    expect(queues.atHand + sum - ENDPOINT_AT_HAND).to.equal(MAX_FAILING_AT_HAND)
+    const first = failing.findIndex((endpoint) => !rooms.has(endpoint))
+    expect(passedOver).to.equal(failing[first])
+    const others = queues.shares([...failing.slice(first), ...failing.slice(0, first)])
+    expect(others.rooms.has(failing[first] ?? '')).to.equal(true)
   })
 })
