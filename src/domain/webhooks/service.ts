@@ -100,10 +100,12 @@ export const createWebhooks = async (deps: Deps) => {
   const record = (
     { organisation, id: endpointId }: OpenedEndpoint,
     { id: deliveryId, event, queued_at }: DroppedDelivery,
-    end: Pick<EndedDelivery, 'outcome' | 'attempts'> & { readonly at: number; readonly status?: number },
+    end: Pick<EndedDelivery, 'outcome' | 'attempts'> & { readonly status?: number },
   ): void => {
-    const { outcome, attempts, at, status: lastStatus = null } = end
-    const durationMs = Math.max(0, deps.clock.now() - queued_at)
+    const { outcome, attempts, status: lastStatus = null } = end
+    // When it ended, not when the last attempt began: exports of windows that meet would leave it out.
+    const at = deps.clock.now()
+    const durationMs = Math.max(0, at - queued_at)
     const type = 'webhook.delivery'
     eventLog.record({
       type,
@@ -126,9 +128,8 @@ export const createWebhooks = async (deps: Deps) => {
     async dropped(id, deliveries) {
       const endpoint = await endpoints.get(id)
       if (endpoint === undefined) return
-      const at = deps.clock.now()
       for (const delivery of deliveries)
-        record(endpoint, delivery, { outcome: 'dropped', attempts: delivery.attempts, at })
+        record(endpoint, delivery, { outcome: 'dropped', attempts: delivery.attempts })
     },
   })
 
@@ -154,8 +155,8 @@ export const createWebhooks = async (deps: Deps) => {
     attempt,
     turned,
     attempted: (outcome) => metrics.webhookAttempts.inc({ outcome }),
-    ended: ({ delivery, endpoint, outcome, attempts, attempt: { at, status } }) =>
-      record(endpoint, delivery, { outcome, attempts, at, status }),
+    ended: ({ delivery, endpoint, outcome, attempts, attempt: { status } }) =>
+      record(endpoint, delivery, { outcome, attempts, status }),
   })
   const tellQueued = createTeller(bus, QUEUED)
   const from = (await ledger.head()).size

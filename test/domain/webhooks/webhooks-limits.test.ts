@@ -267,3 +267,43 @@ describe('webhook limits', function () {
     expect(rowOf(other.id)?.deliveryId).to.match(/^dlv_[0-9a-f]{24}$/)
   })
 })
+
+describe('exports of webhook deliveries', () => {
+  it('have one that ended while windows went by in the window in which it ended', async () => {
+    const begun = Date.parse('2026-11-21T12:00:00.000Z')
+    let now = begun
+    const { app, receiver, close } = await startWebhookApp({ clock: { now: () => now } })
+    let letGo = (): void => undefined
+    try {
+      const { apiKey } = await app.organisation()
+      const path = newPath()
+      const held = new Promise<void>((resolve) => {
+        letGo = resolve
+      })
+      let asked = 0
+      receiver.on(path, async (_, response) => {
+        asked += 1
+        if (asked === 3) await held
+        response.writeHead(503).end()
+      })
+      const { id } = await register(app, { key: apiKey }, { url: receiver.url + path, events: EVENTS })
+      await verify(app, apiKey)
+      await arrivals(receiver, path, 3)
+      /** What a SIEM reads that asks for what came since it last did, up to a second ago. */
+      const poll = async (from: number, to: number) => {
+        const window = { since: new Date(from).toISOString(), until: new Date(to).toISOString() }
+        const rows = await exportedRows(app, { apiKey }, window)
+        return rows.flatMap((row) => (row.type === 'webhook.delivery' ? [row.endpointId] : []))
+      }
+      now = begun + 7_000
+      expect(await poll(begun - 60_000, begun + 6_000)).to.deep.equal([])
+      letGo()
+      await until('a row', async () => (await poll(begun - 60_000, begun + 8_000)).length > 0)
+      now = begun + 20_000
+      expect(await poll(begun + 6_000, begun + 19_000)).to.deep.equal([id])
+    } finally {
+      letGo()
+      await close()
+    }
+  })
+})
