@@ -2,6 +2,7 @@
 import { expect } from 'chai'
 import type { Page } from 'playwright-core'
 import type { AlertPage, AlertType } from '../../src/domain/security/schemas.ts'
+import { FAILING_DROPS } from '../../src/domain/webhooks/store-deliveries.ts'
 import { verifyWebhook } from '../../src/protocol/webhook/webhook.ts'
 import { ok } from '../support/client.ts'
 import {
@@ -111,14 +112,14 @@ describe('a webhook endpoint in the console in Chromium', function () {
     expect(await page.innerText('main')).to.include('Nothing needs a look.')
 
     context.receiver.on(path, answer(500))
-    for (let event = 0; event < 2; event++) await verify(pages.app, apiKey)
-    await arrivals(context.receiver, path, 1 + 2 * 3)
+    for (let event = 0; event < FAILING_DROPS; event++) await verify(pages.app, apiKey)
+    await arrivals(context.receiver, path, 1 + FAILING_DROPS * 3)
     await alerted('webhook_failing')
     await show(page, '/console/webhooks')
     expect(await lastDelivery(page))
       .to.include('Answered 500')
       .and.include('fails since')
-      .and.include('2 events were given up')
+      .and.include(`${FAILING_DROPS} events were given up`)
     await expectUsable(page, 'a webhook that fails')
     for (const address of ['/console', '/console/alerts']) {
       await show(page, address)
@@ -129,7 +130,7 @@ describe('a webhook endpoint in the console in Chromium', function () {
 
     context.receiver.on(path, answer(204))
     await verify(pages.app, apiKey)
-    await arrivals(context.receiver, path, 1 + 2 * 3 + 1)
+    await arrivals(context.receiver, path, 1 + FAILING_DROPS * 3 + 1)
     await alerted('webhook_recovered')
     await show(page, '/console/webhooks')
     expect(await lastDelivery(page))

@@ -57,7 +57,7 @@ interface Deps {
   attempt(delivery: store.LeasedDelivery, endpoint: OpenedEndpoint, signal: AbortSignal): Promise<Attempt>
   attempted(outcome: AttemptResult): void
   ended(delivery: EndedDelivery): void
-  /** An endpoint began to fail, or delivers again. Must not throw. */
+  /** An endpoint dropped ten events in a row, or delivers again after that. Must not throw. */
   turned(turn: store.Turn): void
 }
 

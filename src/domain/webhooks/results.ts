@@ -11,7 +11,7 @@ const BACK_OFF_MS = 500
 interface Deps {
   readonly database: Database
   readonly logger: { warn(details: object, message: string): void }
-  /** Called for each endpoint that began to fail, or delivers again. Must not throw. */
+  /** Called for each endpoint that dropped ten events in a row, or delivers again after that. Must not throw. */
   turned(turn: Turn): void
 }
 

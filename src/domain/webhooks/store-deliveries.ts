@@ -99,43 +99,53 @@ export interface Result {
   readonly status?: number
 }
 
+/** An endpoint that dropped so many events in a row fails: somebody should hear of it. */
+export const FAILING_DROPS = 10
+
 /**
  * Locks endpoints in one order, so that servers never wait for each other in a circle; then everything happens in one
  * query, and only to deliveries that nobody else has moved on meanwhile. Of attempts at the same time the one that
- * began last counts as the last, whichever ends last. The ids are given twice, so that each is looked up in the index,
- * whatever the planner believes of the size of the table.
+ * began last counts as the last, whichever ends last; by the clock of a server that is ahead none begins later than
+ * now. The ids are given twice, so that each is looked up in the index, whatever the planner believes of the size of
+ * the table.
  */
-const SETTLE = `WITH result AS MATERIALIZED (SELECT r.* FROM ${UNHURRIED}, json_to_recordset($1::json)
+const SETTLE = `WITH result AS MATERIALIZED (SELECT r.id, r.endpoint, r.attempts, r."end", r."pauseMs", r.status,
+        least(r.at, ${NOW_MS}) AS at FROM ${UNHURRIED}, json_to_recordset($1::json)
       AS r (id text, endpoint text, attempts int, "end" text, "pauseMs" bigint, at bigint, status int)
       WHERE unhurried.mode = 'off'),
-    locked AS MATERIALIZED (SELECT e.id, e.failing_since FROM webhook_endpoints AS e
+    locked AS MATERIALIZED (SELECT e.id, e.drops_in_row FROM webhook_endpoints AS e
       WHERE e.id IN (SELECT endpoint FROM result WHERE at IS NOT NULL) ORDER BY e.id FOR UPDATE),
     removed AS (DELETE FROM webhook_deliveries AS d USING result AS r
       WHERE d.id = ANY ($2::text[]) AND d.id = r.id AND d.attempts = r.attempts
         AND r."end" IN ('delivered', 'dropped', 'discarded')
-      RETURNING d.id, d.endpoint, r."end"),
+      RETURNING d.id, d.endpoint, r."end", r.at),
     put_off AS (UPDATE webhook_deliveries AS d
       SET due_at = ${NOW_MS} + coalesce(r."pauseMs", 0),
         attempts = d.attempts + CASE r."end" WHEN 'failed' THEN 1 ELSE 0 END
       FROM result AS r WHERE d.id = ANY ($2::text[]) AND d.id = r.id AND d.attempts = r.attempts
         AND r."end" IN ('failed', 'released')),
-    latest AS (SELECT DISTINCT ON (endpoint) endpoint, at, status, "end" = 'delivered' AS delivered FROM result
+    latest AS (SELECT DISTINCT ON (endpoint) endpoint, at, status,
+        max(at) FILTER (WHERE "end" = 'delivered') OVER (PARTITION BY endpoint) AS delivered_at FROM result
       WHERE at IS NOT NULL ORDER BY endpoint, at DESC),
+    dropped AS (SELECT latest.endpoint, count(*) AS all_drops,
+        count(*) FILTER (WHERE removed.at > coalesce(delivered_at, 0)) AS in_row,
+        min(removed.at) FILTER (WHERE removed.at > coalesce(delivered_at, 0)) AS since
+      FROM removed JOIN latest ON latest.endpoint = removed.endpoint AND removed."end" = 'dropped'
+      GROUP BY latest.endpoint),
     counted AS (UPDATE webhook_endpoints AS e
       SET last_delivery_at = greatest(e.last_delivery_at, latest.at),
         last_status = CASE WHEN latest.at < e.last_delivery_at THEN e.last_status ELSE latest.status END,
-        failure_count = e.failure_count + coalesce(dropped.count, 0),
-        failing_since = CASE WHEN latest.delivered AND latest.at >= coalesce(e.last_delivery_at, 0) THEN NULL
-          WHEN dropped.count > 0 AND NOT latest.delivered THEN coalesce(e.failing_since, latest.at)
-          ELSE e.failing_since END
-      FROM locked, latest LEFT JOIN (SELECT endpoint, count(*) FROM removed WHERE "end" = 'dropped' GROUP BY endpoint)
-        AS dropped ON dropped.endpoint = latest.endpoint
+        failure_count = e.failure_count + coalesce(dropped.all_drops, 0),
+        drops_in_row = coalesce(dropped.in_row, 0)
+          + CASE WHEN delivered_at >= coalesce(e.failing_since, 0) THEN 0 ELSE e.drops_in_row END,
+        failing_since = CASE WHEN e.failing_since > coalesce(delivered_at, 0) THEN e.failing_since ELSE dropped.since END
+      FROM locked, latest LEFT JOIN dropped ON dropped.endpoint = latest.endpoint
       WHERE e.id = latest.endpoint AND locked.id = e.id
-      RETURNING e.id, locked.failing_since AS before, e.failing_since AS after)
+      RETURNING e.id, locked.drops_in_row >= ${FAILING_DROPS} AS before, e.drops_in_row >= ${FAILING_DROPS} AS after)
   SELECT id, NULL AS failing FROM removed
-  UNION ALL SELECT id, after IS NOT NULL FROM counted WHERE (before IS NULL) <> (after IS NULL)`
+  UNION ALL SELECT id, after FROM counted WHERE before <> after`
 
-/** An endpoint that began to fail, or delivers again. */
+/** An endpoint that dropped ten events in a row, or delivers again after that. */
 export interface Turn {
   readonly endpoint: string
   readonly failing: boolean

@@ -26,13 +26,15 @@ export const endpoints = table('webhook_endpoints', {
   failure_count: integer(),
   /** When it dropped an event, with none delivered since; null where it does not fail. */
   failing_since: integer().null(),
+  /** Events dropped, with none delivered since. */
+  drops_in_row: integer(),
 })
 
 export type EndpointRow = RowOf<typeof endpoints>
 
 export type NewEndpoint = Omit<
   EndpointRow,
-  'last_delivery_at' | 'last_status' | 'failure_count' | 'failing_since'
+  'last_delivery_at' | 'last_status' | 'failure_count' | 'failing_since' | 'drops_in_row'
 >
 type EndpointChange = Partial<
   Pick<

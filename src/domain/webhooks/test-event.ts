@@ -23,7 +23,7 @@ interface Deps {
   readonly attempt: MakeAttempt
   /** Ends when the service closes. */
   readonly ending: AbortSignal
-  /** The endpoint delivers again. */
+  /** The endpoint delivers again after it dropped ten events in a row. */
   turned(turn: Turn): void
 }
 

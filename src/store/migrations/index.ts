@@ -29,6 +29,7 @@ import { witnessesMigration } from './0026-witnesses.ts'
 import { logsMigration } from './0027-logs.ts'
 import { rotatedKeysMigration } from './0028-rotated-keys.ts'
 import { keyEndsMigration } from './0029-key-ends.ts'
+import { dropsInRowMigration } from './0030-drops-in-row.ts'
 
 interface Migration {
   readonly name: string
@@ -67,4 +68,5 @@ export const MIGRATIONS: readonly Migration[] = [
   logsMigration,
   rotatedKeysMigration,
   keyEndsMigration,
+  dropsInRowMigration,
 ]

@@ -38,7 +38,7 @@ export const ALERT_WORDS: Readonly<Record<AlertType, readonly [what: string, adv
   aml_finding: ['A person was found on a watch list', 'Decide the finding.'],
   webhook_failing: [
     'A webhook endpoint fails',
-    'Events for it are dropped. Make it answer with a status of 200 to 299.',
+    'Ten events in a row were dropped. Make it answer with a status of 200 to 299.',
   ],
   webhook_recovered: ['A webhook endpoint delivers again', 'Look up what it missed.'],
 }
