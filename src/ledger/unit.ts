@@ -17,9 +17,9 @@ export interface Unit {
   readonly isAlwaysKept?: boolean
 }
 
-/** What an administrative change leaves behind: an entry, unless nothing worth one happened, and the answer. */
+/** What an administrative change leaves behind: an entry, or several, unless nothing worth one happened, and the answer. */
 export interface Change<R> {
-  readonly entry?: Entry
+  readonly entry?: Entry | readonly Entry[]
   /** Counters that move on by one, so that decisions which rest on what is changed can see that it was. */
   readonly advances?: readonly string[]
   readonly result: R

@@ -424,17 +424,15 @@ export const createKeys = ({ database, ledger, sealing, clock, openRecent, hmacM
     },
 
     /**
-     * Revokes the keys made for a terminal, within the change that ends the terminal.
-     * @returns the entry to commit with it, and what to call once the change is committed
+     * Revokes the keys made for a terminal that still work, within the change that ends the terminal.
+     * @returns the entries to commit with it, one of each key, and what to call once the change is committed
      */
     async revokeOfTerminal(trx: Knex, caller: Caller, terminalId: string, at: number) {
-      const rows = await store.findUnrevokedKeysOfTerminal(trx, terminalId)
+      const rows = await store.findLiveKeysOfTerminal(trx, terminalId, at)
       const ended: store.ApiKeyRow[] = []
       for (const row of rows) if (await end(trx, row, at)) ended.push(row)
-      const [first] = ended
-      const data = { terminalId, keyIds: ended.map(({ id }) => id) }
       return {
-        entry: first && revocation(first, askedBy(caller), data),
+        entries: ended.map((row) => revocation(row, askedBy(caller), { terminalId })),
         committed: () => forget(rows),
       }
     },

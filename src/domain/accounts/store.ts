@@ -288,9 +288,13 @@ export const findKeysOfScope = (
     .orderBy('id', 'desc')
     .limit(limit)
 
-/** A terminal's keys, also those that expired, but none that was revoked. */
-export const findUnrevokedKeysOfTerminal = (trx: Knex, terminal: string): Promise<ApiKeyRow[]> =>
-  trx<ApiKeyRow>('api_keys').where({ terminal }).whereNull('revoked_at')
+/** A terminal's keys that work now, the oldest first. @param now Unix ms */
+export const findLiveKeysOfTerminal = (trx: Knex, terminal: string, now: number): Promise<ApiKeyRow[]> =>
+  trx<ApiKeyRow>('api_keys')
+    .where({ terminal })
+    .whereNull('revoked_at')
+    .whereRaw('(expires_at IS NULL OR expires_at > ?)', [now])
+    .orderBy('id')
 
 export const updateKey = (
   trx: Knex,

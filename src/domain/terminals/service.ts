@@ -300,7 +300,7 @@ export const createTerminals = (deps: Deps) => {
           subject: ['terminal', terminalId],
           data: { event: 'terminal.revoked', terminalId },
         } as const
-        return { entry: keys.entry ?? ended, result: null }
+        return { entry: [ended, ...keys.entries], result: null }
       })
       await Promise.all([forgetKeys(), byDigest.clear(), byId.forget(terminalId)])
     },

@@ -9,7 +9,7 @@ import type { Told } from './store-deliveries.ts'
 
 const DELIVERY_ID_DIGITS = 24
 
-/** Something that an entry announces. An entry that revokes several keys announces each of them. */
+/** Something that an entry announces. An entry that revokes several keys, as there were once, announces each of them. */
 export interface Announcement {
   readonly event: WebhookEvent
   /** JSON of `created_at` and `data`, without the braces around. */

@@ -3,6 +3,8 @@ import { expect } from 'chai'
 import type { Terminal, TerminalCreated, TerminalToken } from '../../../src/domain/terminals/schemas.ts'
 import { sharedApp, startTestApp, type TestApp, type TestOrganisation } from '../../support/app.ts'
 import { spendBudget } from '../../support/domain/accounts.ts'
+import { exportedRows } from '../../support/domain/exports.ts'
+import { eventually } from '../../support/eventually.ts'
 
 interface Failure {
   error: string
@@ -340,6 +342,37 @@ describe('terminals', () => {
     expect(await upload(app, rotated.body.apiKey)).to.equal(200)
     await remove(terminalId)
     expect(await upload(app, rotated.body.apiKey)).to.equal(401)
+  })
+
+  it('are told to end, in the log and in exports, with each of their keys that still works', async () => {
+    const { terminalId, keyId } = await terminal()
+    const rotate = async (id: string, overlapSeconds: number) => {
+      const path = `/console/api/keys/${id}/rotate`
+      const asked = { key: owner.apiKey, body: { overlapSeconds } }
+      return (await app.request<{ keyId: string }>('POST', path, asked)).body.keyId
+    }
+    const replaced = await rotate(keyId, 1)
+    const present = await rotate(replaced, 3600)
+    await eventually('the first key has ended', async () => {
+      const [row] = await app.services.database.knex('api_keys').where({ id: keyId }).select('expires_at')
+      return row.expires_at < Date.now()
+    })
+    const before = (await exportedRows(app, owner)).length
+    await remove(terminalId)
+    const rows = (await exportedRows(app, owner)).slice(before)
+    expect(rows.flatMap((row) => (row.type === 'key.revoked' ? [row.keyId] : []))).to.deep.equal([
+      replaced,
+      present,
+    ])
+    const leaves: { entry: string }[] = await app.services.database
+      .knex('ledger_entries')
+      .where({ organisation: owner.organisationId })
+      .orderBy('idx', 'desc')
+      .limit(3)
+      .select('entry')
+    expect(leaves.map(({ entry }) => JSON.parse(entry).data)).to.deep.include.members([
+      { event: 'terminal.revoked', terminalId },
+    ])
   })
 
   it('of another organisation are not found', async () => {
