@@ -29,6 +29,8 @@ import * as store from './store.ts'
 import { countWaiting } from './store-deliveries.ts'
 
 const MAX_ENDPOINTS = 100
+/** Members of a change that are not the service's own. */
+const CHANGEABLE = ['label', 'url', 'events', 'active'] as const
 
 interface Deps {
   readonly database: Database
@@ -164,15 +166,17 @@ export const createEndpoints = (deps: Deps) => {
         const before = (await store.findOwned(trx, ownerOf(caller), id)) ?? fail('not_found')
         const current = toWebhook(before, waiting)
         requireUnchanged(input, current, AS_LISTED)
-        const change = columnsOf(caller, id, changesOf(input, current))
-        if (Object.keys(change).length === 0) return { result: current }
+        const changes = changesOf(input, current)
+        const names = CHANGEABLE.filter((name) => changes[name] !== undefined)
+        if (names.length === 0) return { result: current }
+        const change = columnsOf(caller, id, changes)
         const toggles = change.active !== undefined && change.active !== before.active
         const row = await store.updateEndpoint(trx, id, {
           ...change,
           ...(toggles && { announces_from: await store.indexAfterChange(trx, log) }),
         })
         const event = !toggles ? 'changed' : row.active ? 'resumed' : 'paused'
-        return { entry: entryOf(id, event), result: toWebhook(row, waiting) }
+        return { entry: entryOf(id, event, { changed: names }), result: toWebhook(row, waiting) }
       })
       await changed(id)
       return answer

@@ -144,6 +144,27 @@ describe('webhook endpoints', () => {
     expect((await list()).webhooks).to.deep.equal([changed.body])
   })
 
+  it('are told in the log with the names of what was changed, also beside a pause and its end', async () => {
+    const { body: made } = await post(INPUT)
+    const change = (body: object) => call<Webhook>('PATCH', made.id, { body })
+    const { body: shown } = await change({ active: false, label: 'Other' })
+    await change({ ...shown, failureCount: 7, active: true, url: 'https://other.example/' })
+    await change({ events: ['key.revoked'] })
+    await change({ label: 'Other', events: ['key.revoked'] })
+    const rows: { entry: string }[] = await app.services.database
+      .knex('ledger_entries')
+      .where({ organisation: owner.organisationId })
+      .whereLike('entry', '%"changed":%')
+      .orderBy('idx')
+      .select('entry')
+    const webhookId = made.id
+    expect(rows.map(({ entry }) => JSON.parse(entry).data)).to.deep.equal([
+      { event: 'webhook.paused', webhookId, changed: ['label', 'active'] },
+      { event: 'webhook.resumed', webhookId, changed: ['url', 'active'] },
+      { event: 'webhook.changed', webhookId, changed: ['events'] },
+    ])
+  })
+
   it('get another secret at each rotation and stay the same otherwise', async () => {
     const { body: made } = await post(INPUT)
     const { status, body } = await call<{ id: string; secret: string; rotatedAt: string }>(
