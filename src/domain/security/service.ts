@@ -3,7 +3,6 @@
  * and the brake on guessing credentials that raises one of them.
  * @module
  */
-import { LRUCache } from 'lru-cache'
 import { systemCaller } from '../../caller.ts'
 import type { Clock } from '../../clock.ts'
 import { AppError } from '../../errors.ts'
@@ -16,16 +15,12 @@ import type { Limits } from '../../store/limits.ts'
 import { toAlert } from './alert.ts'
 import { createAlertDecisions } from './alert-decisions.ts'
 import { createAttempts } from './attempts.ts'
+import { createRepetitions, dayOf, RAISE_PAUSE_MS, type Raised } from './repetitions.ts'
 import type { AlertPage, AlertsQuery, AlertType, AllAlertsPage, Severity } from './schemas.ts'
 import { findAlerts, securityAlerts } from './store.ts'
 
-const DAY_MS = 24 * 3_600_000
 const DEFAULT_PAGE_ALERTS = 50
 const SUBJECT_MAX_CHARACTERS = 200
-/** The same alert without a cause of its own is written at most this often; what lies between is counted. */
-const RAISE_PAUSE_MS = 60_000
-/** Subjects whose pauses are remembered; beyond it the oldest are forgotten and may be written once more. */
-const MAX_PAUSES = 10_000
 
 const SEVERITY: Readonly<Record<AlertType, Severity>> = {
   double_spend: 'high',
@@ -43,15 +38,11 @@ const SEVERITY: Readonly<Record<AlertType, Severity>> = {
   webhook_recovered: 'low',
 }
 
-export interface AlertInput {
-  readonly organisation: string
-  readonly type: AlertType
-  /** Default: what its type usually deserves. */
-  readonly severity?: Severity
-  /** Id of a terminal, key or account, or an address; at most 200 characters are kept. */
-  readonly subject: string
-  /** Unix ms. */
+export interface AlertInput extends Raised {
+  /** Unix ms; of several, when the last one happened. */
   readonly at: number
+  /** Unix ms at which the first one happened, on the same UTC day; default: `at`. */
+  readonly firstAt?: number
   /** How often it happened; default 1. */
   readonly count?: number
 }
@@ -65,21 +56,23 @@ interface Deps {
   /** False lifts the limits of client addresses. */
   readonly rateLimits: boolean
   readonly logger: { error(details: object, message: string): void }
+  /** How long the same alert, if it has no cause of its own, is not written again; default a minute. */
+  readonly raisePauseMs?: number
 }
 
 export type SecurityService = ReturnType<typeof createSecurity>
 
 /** The row of an alert, to be written in the same append as its cause. Repetitions on one UTC day add up in one row. */
-const alertRow = ({ organisation, type, severity, subject, at, count = 1 }: AlertInput) =>
+const alertRow = ({ organisation, type, severity, subject, at, firstAt = at, count = 1 }: AlertInput) =>
   securityAlerts.row({
-    id: newId('alr', at),
+    id: newId('alr', firstAt),
     organisation,
     type,
     severity: severity ?? SEVERITY[type],
     subject: subject.slice(0, SUBJECT_MAX_CHARACTERS),
-    day: Math.floor(at / DAY_MS),
+    day: dayOf(at),
     count,
-    first_seen: at,
+    first_seen: firstAt,
     last_seen: at,
     decision: null,
     decided_count: null,
@@ -88,43 +81,29 @@ const alertRow = ({ organisation, type, severity, subject, at, count = 1 }: Aler
     reason: null,
   })
 
-export const createSecurity = ({ ledger, database, limits, clock, sealing, rateLimits, logger }: Deps) => {
-  const pauses = new LRUCache<string, { until: number; suppressed: number }>({ max: MAX_PAUSES })
-  const pending = new Set<Promise<void>>()
-
-  /** @returns how often the alert happened since it was last written, or 0 while its pause lasts */
-  const due = ({ organisation, type, subject, at }: AlertInput): number => {
-    const key = `${organisation}/${type}/${subject}`
-    const pause = pauses.peek(key)
-    if (pause && at < pause.until) {
-      pause.suppressed++
-      return 0
-    }
-    pauses.set(key, { until: at + RAISE_PAUSE_MS, suppressed: 0 })
-    return 1 + (pause?.suppressed ?? 0)
-  }
+export const createSecurity = (deps: Deps) => {
+  const { ledger, database, limits, clock, sealing, rateLimits, logger } = deps
+  const repetitions = createRepetitions({
+    clock,
+    pauseMs: deps.raisePauseMs ?? RAISE_PAUSE_MS,
+    async write(raised, sums) {
+      const count = sums.reduce((all, sum) => all + sum.count, 0)
+      const entry: Entry = { type: 'gate', data: { alert: raised.type, count } }
+      const rows = sums.map((sum) => alertRow({ ...raised, ...sum }))
+      await ledger.append(systemCaller(raised.organisation, 'security'), (tx) => {
+        tx.append(entry)
+        for (const row of rows) tx.write(row)
+      })
+    },
+    failed: ({ type }, error) => logger.error({ err: error, alert: type }, 'alert not written'),
+  })
 
   /**
-   * Raises an alert whose cause wrote nothing. Nobody needs to wait for it: a failure to write is logged.
-   * The same alert is written at most once a minute.
-   * @returns resolves once it is written, or could not be
+   * Raises an alert whose cause wrote nothing. Nobody needs to wait for it: a failure to write is logged, and it is
+   * tried again. The same alert is written at most once a minute, with the number of times that it happened.
+   * @returns resolves once it is written, or could not be; at once, where it is written later
    */
-  const raise = (input: Omit<AlertInput, 'at' | 'count'>): Promise<void> => {
-    const at = clock.now()
-    const count = due({ ...input, at })
-    if (count === 0) return Promise.resolve()
-    const entry: Entry = { type: 'gate', data: { alert: input.type, count } }
-    const row = alertRow({ ...input, at, count })
-    const written: Promise<void> = ledger
-      .append(systemCaller(input.organisation, 'security'), (tx) => {
-        tx.append(entry)
-        tx.write(row)
-      })
-      .catch((error: unknown) => logger.error({ err: error, alert: input.type }, 'alert not written'))
-      .finally(() => pending.delete(written))
-    pending.add(written)
-    return written
-  }
+  const { raise } = repetitions
 
   const attempts = createAttempts({
     database,
@@ -189,9 +168,7 @@ export const createSecurity = ({ ledger, database, limits, clock, sealing, rateL
       return { alerts, nextCursor }
     },
 
-    /** Waits for alerts that are being written. */
-    async close(): Promise<void> {
-      await Promise.all(pending)
-    },
+    /** Writes all alerts that are not written yet. */
+    close: repetitions.close,
   }
 }

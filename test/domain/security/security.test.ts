@@ -2,8 +2,14 @@
 import { expect } from 'chai'
 import { systemCaller } from '../../../src/caller.ts'
 import type { AlertPage } from '../../../src/domain/security/schemas.ts'
-import type { AlertInput } from '../../../src/domain/security/service.ts'
+import {
+  type AlertInput,
+  createSecurity,
+  type SecurityService,
+} from '../../../src/domain/security/service.ts'
 import { sharedApp, startTestApp, type TestApp, type TestOrganisation } from '../../support/app.ts'
+import { ok } from '../../support/client.ts'
+import { eventually } from '../../support/eventually.ts'
 
 const DAY_MS = 24 * 3_600_000
 
@@ -124,25 +130,93 @@ describe('security alerts', () => {
     expect(status).to.equal(403)
   })
 
-  it('without a cause of their own are written once a minute, and what lies between is counted', async () => {
-    let now = Date.parse('2025-11-21T12:00:00.000Z')
-    const own = await startTestApp({ clock: { now: () => now } })
-    try {
-      const { organisationId: organisation, apiKey } = await own.organisation()
-      const { security, ledger } = own.services
-      const raise = () => security.raise({ organisation, type: 'auth_bruteforce', subject: 'acc_1' })
-      const { size } = await ledger.head()
-      for (let i = 0; i < 5; i++) raise()
-      await security.close()
-      expect((await ledger.head()).size).to.equal(size + 1)
-      now += 61_000
-      raise()
-      await security.close()
-      const { body } = await own.request<AlertPage>('GET', '/api/security/alerts', { key: apiKey })
-      expect(body.alerts.map(({ count }) => count)).to.deep.equal([6])
-    } finally {
-      await own.close()
+  describe('without a cause of their own', () => {
+    const NOON = Date.parse('2025-11-21T12:00:00.000Z')
+    const PAUSE_MS = 300
+    let now: number
+    let failures: number
+    let security: SecurityService
+    beforeEach(() => {
+      now = NOON
+      failures = 0
+      const { database, limits, ledger } = app.services
+      security = createSecurity({
+        database,
+        limits,
+        ledger: {
+          ...ledger,
+          append: (caller, decide) =>
+            failures-- > 0 ? Promise.reject(new Error('no disk')) : ledger.append(caller, decide),
+        },
+        clock: { now: () => now },
+        sealing: { mac: () => Buffer.alloc(0) },
+        rateLimits: true,
+        logger: { error: () => undefined },
+        raisePauseMs: PAUSE_MS,
+      })
+    })
+    afterEach(() => security.close())
+
+    const raise = () =>
+      security.raise({ organisation: owner.organisationId, type: 'auth_bruteforce', subject: 'acc_1' })
+    const counts = async () => (await list()).alerts.map(({ count }) => count)
+    const entries = async () => {
+      const [row] = await app.services.database
+        .knex('ledger_entries')
+        .where({ organisation: owner.organisationId, type: 'gate' })
+        .count({ count: '*' })
+      return Number(row?.count)
     }
+
+    it('are written at once, and what follows once, at the end of a pause, with its own time', async () => {
+      await raise()
+      for (let i = 1; i < 5; i++) {
+        now = NOON + i
+        await raise()
+      }
+      expect(await counts()).to.deep.equal([1])
+      now = NOON + 60_000
+      await eventually('the rest', async () => (await counts())[0] === 5)
+      const [alert] = (await list()).alerts
+      expect(alert).to.include({
+        firstSeen: '2025-11-21T12:00:00.000Z',
+        lastSeen: '2025-11-21T12:00:00.004Z',
+      })
+      expect(await entries()).to.equal(2)
+    })
+
+    it('are counted on the day on which they happened', async () => {
+      now = NOON + DAY_MS / 2 - 2
+      await raise()
+      for (; now < NOON + DAY_MS / 2 + 3; now++) await raise()
+      now += DAY_MS
+      await security.close()
+      const { alerts } = await list()
+      expect(alerts.map(({ firstSeen, lastSeen, count }) => [firstSeen, lastSeen, count])).to.deep.equal([
+        ['2025-11-22T00:00:00.000Z', '2025-11-22T00:00:00.002Z', 3],
+        ['2025-11-21T23:59:59.998Z', '2025-11-21T23:59:59.999Z', 3],
+      ])
+      expect(await entries()).to.equal(2)
+    })
+
+    it('are all counted though some could not be written', async () => {
+      failures = 2
+      await raise()
+      await raise()
+      expect(await counts()).to.deep.equal([])
+      await eventually('both', async () => (await counts())[0] === 2)
+      expect(failures, 'a pause each').to.be.below(0)
+      expect(await entries()).to.equal(1)
+    })
+
+    it('open what was resolved when they happen again', async () => {
+      await raise()
+      const [{ id } = expect.fail()] = (await list()).alerts
+      const body = { status: 'resolved' }
+      await ok(app, 'PATCH', `/console/api/alerts/${id}`, { key: owner.apiKey, body })
+      await raise()
+      await eventually('it is open again', async () => (await list()).alerts[0]?.status === 'open')
+    })
   })
 
   it('tell of an organisation that runs into its rate limit', async () => {
@@ -157,7 +231,7 @@ describe('security alerts', () => {
       await own.services.security.close()
       const { alerts } = await own.services.security.list(organisationId, {})
       expect(alerts.map(({ type, severity, count }) => ({ type, severity, count }))).to.deep.equal([
-        { type: 'rate_limit', severity: 'low', count: 1 },
+        { type: 'rate_limit', severity: 'low', count: 2 },
       ])
     } finally {
       await own.close()
