@@ -4,7 +4,7 @@
  *   ASSAY_WEBHOOK_SECRET=whsec_… npx tsx examples/webhook-receiver.ts [port]
  *
  * Receivers are called over https only: put it behind what terminates TLS, or name certificate and key in TLS_CERT and
- * TLS_KEY. 204 means handled (again, too), 400 a stale timestamp, 401 a delivery that is not the service's.
+ * TLS_KEY. 204 means handled (again, too), 500 not handled, so that it comes again, 400 a stale timestamp, 401 a delivery that is not the service's.
  */
 import { readFileSync } from 'node:fs'
 import { createServer, type RequestListener } from 'node:http'
@@ -17,34 +17,45 @@ const REMEMBERED_MS = 24 * 60 * 60 * 1000
 
 const { ASSAY_WEBHOOK_SECRET: secret = '', TLS_CERT: cert, TLS_KEY: key } = process.env
 
-/** What a delivery leads to. It must not take long: queue what does. */
-const handle = ({ event, delivery_id, data }: WebhookDelivery): void => {
+/** What a delivery leads to. It must not take long: queue what does. Where it fails, the delivery comes again. */
+const handle = async ({ event, delivery_id, data }: WebhookDelivery): Promise<void> => {
   console.log(`${event} ${delivery_id} ${JSON.stringify(data)}`)
 }
 
-/** Delivery id → when it may be forgotten. */
-const handled = new Map<string, number>()
+/** Delivery id → how handling it goes, and when it may be forgotten. */
+const handled = new Map<string, { readonly done: Promise<void>; readonly until: number }>()
 
-const isRepeated = (id: string, now: number): boolean => {
-  for (const [old, until] of handled) {
+/** Handles a delivery once: what comes again meanwhile waits for the first, what failed is handled again. */
+const handleOnce = (delivery: WebhookDelivery, now: number): Promise<void> => {
+  const { delivery_id: id } = delivery
+  for (const [old, { until }] of handled) {
     if (until > now) break
     handled.delete(old)
   }
-  if (handled.has(id)) return true
-  handled.set(id, now + REMEMBERED_MS)
-  return false
+  const known = handled.get(id)
+  if (known) {
+    console.log(`repeated ${id}`)
+    return known.done
+  }
+  const done = handle(delivery).catch((error: unknown) => {
+    handled.delete(id)
+    throw error
+  })
+  handled.set(id, { done, until: now + REMEMBERED_MS })
+  return done
 }
 
-const answerTo = (rawBody: Buffer, headers: Parameters<RequestListener>[0]['headers']): number => {
+const answerTo = async (
+  rawBody: Buffer,
+  headers: Parameters<RequestListener>[0]['headers'],
+): Promise<number> => {
   const now = Date.now()
   const verdict = verifyWebhook({ rawBody, headers, secret, now })
   if (!verdict.valid) {
     console.log(`refused ${verdict.reason}`)
     return verdict.reason.startsWith('TIMESTAMP_') ? 400 : 401
   }
-  const { delivery } = verdict
-  if (isRepeated(delivery.delivery_id, now)) console.log(`repeated ${delivery.delivery_id}`)
-  else handle(delivery)
+  await handleOnce(verdict.delivery, now)
   return 204
 }
 
@@ -58,7 +69,7 @@ const listener: RequestListener = async (request, response) => {
       if (bytes > MAX_BODY_BYTES) return response.writeHead(413).end()
       parts.push(part)
     }
-    const status = request.method === 'POST' ? answerTo(Buffer.concat(parts), request.headers) : 405
+    const status = request.method === 'POST' ? await answerTo(Buffer.concat(parts), request.headers) : 405
     return response.writeHead(status).end()
   } catch (error) {
     console.error(error)

@@ -38,6 +38,16 @@ const receive = (
   return 204
 }
 
+/** Lets what the example does with one delivery fail the first time: its line is what it does. */
+const FAILING_ONCE = `data:text/javascript,${encodeURIComponent(`
+  const log = console.log
+  let failed = false
+  console.log = (line) => {
+    if (failed || !line.startsWith('key.revoked dlv_')) return log(line)
+    failed = true
+    throw new Error('could not be handled')
+  }`)}`
+
 const EVENTS = ['proof.verified', 'merkle.leaf_appended'] as const
 
 describe('webhook receivers', () => {
@@ -92,7 +102,9 @@ describe('webhook receivers', () => {
       secret = first.secret
       id = first.id
       const file = join(import.meta.dirname, '../../../examples/webhook-receiver.ts')
-      program = startProgram(file, ['0'], { env: { ...files, ASSAY_WEBHOOK_SECRET: secret } })
+      program = startProgram(file, ['0'], {
+        env: { ...files, ASSAY_WEBHOOK_SECRET: secret, NODE_OPTIONS: `--import=${FAILING_ONCE}` },
+      })
       url = (await program.line(/^listening on /)).replace('listening on ', '')
       await app.request('PATCH', `/api/webhooks/${id}`, { key: apiKey, body: { url } })
     })
@@ -108,6 +120,29 @@ describe('webhook receivers', () => {
       await program.line(/^proof\.verified dlv_[0-9a-f]{24} /)
       await program.line(/^merkle\.leaf_appended dlv_[0-9a-f]{24} /)
       expect(await findWebhook(app, apiKey, id)).to.include({ lastStatus: 204, failureCount: 0 })
+    })
+
+    it('answers 500 to what it could not handle, and handles it when it comes again', async () => {
+      const id = 'dlv_000000000000000000000002'
+      const event = 'key.revoked'
+      const rawBody = JSON.stringify({
+        delivery_id: id,
+        event,
+        created_at: new Date().toISOString(),
+        data: {},
+      })
+      const dispatcher = new Agent({ connect: { ca: context.certificates.ca } })
+      const send = async (): Promise<number> => {
+        const timestamp = Math.floor(Date.now() / 1000)
+        const headers = { ...signWebhook({ deliveryId: id, event, timestamp, rawBody, secret }) }
+        const told = await request(url, { method: 'POST', headers, body: rawBody, dispatcher })
+        await told.body.dump()
+        return told.statusCode
+      }
+      expect([await send(), await send(), await send()]).to.deep.equal([500, 204, 204])
+      await dispatcher.close()
+      await program.line(/^repeated dlv_000000000000000000000002$/)
+      expect(program.lines.filter((line) => line.startsWith('key.revoked'))).to.have.length(1)
     })
 
     it('answers 400 to a stale timestamp, 401 to a bad signature, 204 to a repetition', async () => {
