@@ -18,8 +18,10 @@ const OWN_ID_LABEL = 'transaction-id/1:'
 export const nullifierTextOf = (proof: string): string => proof.slice(0, NULLIFIER_CHARACTERS)
 
 export interface Book {
-  /** Waits for upload, oldest first. */
+  /** Waits for upload, in the order in which it was taken; one that was undecided before may be older than those in front of it. */
   readonly queue: ReadonlyMap<string, QueuedPayment>
+  /** The earliest stamp of the queue, Unix ms; Infinity where nothing waits. */
+  readonly oldestStamp: number
   /** Asked the server, and not told by it; by nullifier. The same card may take it up again. */
   unsettled(nullifier: string): QueuedPayment | undefined
   /** All of these, oldest first. */
@@ -69,6 +71,8 @@ export const createBook = (
   const rejected = [...restored.rejected]
   const sums = new Map<string, bigint>()
   const unsent = new Set<string>()
+  /** Undefined: to be looked for when it is asked for. */
+  let oldestStamp: number | undefined
   /** About to be void. */
   const takenBack = new Set<string>()
 
@@ -97,8 +101,15 @@ export const createBook = (
     if (sum === 0n) sums.delete(currency)
     else sums.set(currency, sum)
   }
-  const leaveQueue = ({ transactionId, currency, amount }: QueuedPayment): void => {
-    if (queue.delete(transactionId)) add(currency, -minorUnitsOf(amount, currency))
+  const leaveQueue = ({ transactionId, currency, amount, timestamp }: QueuedPayment): void => {
+    if (!queue.delete(transactionId)) return
+    if (timestamp === oldestStamp) oldestStamp = undefined
+    add(currency, -minorUnitsOf(amount, currency))
+  }
+  const findOldestStamp = (): number => {
+    let oldest = Number.POSITIVE_INFINITY
+    for (const { timestamp } of queue.values()) oldest = Math.min(oldest, timestamp)
+    return oldest
   }
 
   for (const payment of restored.undecided.values()) undecided.set(nullifierTextOf(payment.proof), payment)
@@ -108,6 +119,10 @@ export const createBook = (
 
   return {
     queue,
+    get oldestStamp() {
+      oldestStamp ??= findOldestStamp()
+      return oldestStamp
+    },
     rejected,
     get nullifiers() {
       return spent.size
@@ -127,6 +142,7 @@ export const createBook = (
     addQueued: (payment, asked) => {
       dropUndecided(payment)
       queue.set(payment.transactionId, payment)
+      if (oldestStamp !== undefined) oldestStamp = Math.min(oldestStamp, payment.timestamp)
       if (!asked) unsent.add(payment.transactionId)
       burn(payment)
     },

@@ -170,12 +170,11 @@ export const createCashier = (deps: Deps): Cashier => {
 
   /**
    * When the payment was made that has waited longest: one of the queue, or this one, which may repeat an old attempt; Infinity where
-   * that is unknown. A stamp of a clock ahead tells nothing, and hides none behind it.
+   * that is unknown. A stamp of a clock ahead tells nothing; where the earliest is one, all are.
    */
-  const oldestStamp = (payment: QueuedPayment, now: number): number => {
-    const own = payment.timestamp <= now ? payment.timestamp : Number.POSITIVE_INFINITY
-    for (const { timestamp } of book.queue.values()) if (timestamp <= now) return Math.min(timestamp, own)
-    return own
+  const oldestStamp = ({ timestamp }: QueuedPayment, now: number): number => {
+    const oldest = Math.min(book.oldestStamp, timestamp)
+    return oldest <= now ? oldest : Number.POSITIVE_INFINITY
   }
 
   /** Accepts a payment without the server. @param recorded it stands in the journal as undecided */

@@ -1,5 +1,6 @@
 /** Payments about which the server was asked and did not answer: what decides them, and what is taken beside them. */
 import { expect } from 'chai'
+import type { QueuedTransaction } from '../../src/protocol/sync.ts'
 import { memoryStorage, type Terminal } from '../../src/terminal/index.ts'
 import { terminals } from '../support/domain/terminals.ts'
 import { type Script, type ScriptedServer, startScriptedServer } from '../support/servers/scripted-server.ts'
@@ -135,6 +136,64 @@ describe('an undecided payment of a terminal', () => {
     server.on(VALIDATE, valid)
     await second.probe()
     expect(await pay(second)).to.include({ accepted: true, synced: true, transactionId })
+  })
+
+  it('counts from when it was made once it waits behind later ones, also over a restart', async () => {
+    const storage = memoryStorage()
+    const hour = 3_600_000
+    const begun = Date.now()
+    let now = begun
+    const at = (hours: number): void => {
+      now = begun + hours * hour
+    }
+    const limits = { maxOfflineAgeMs: 24 * hour }
+    const openAgain = () => open({ baseUrl: server.url, storage, clock: { now: () => now }, limits })
+    const first = await open({
+      ...{ baseUrl: server.url, storage, clock: { now: () => now } },
+      limits: { ...limits, storedSumLimit: 5 },
+    })
+    await first.probe()
+    expect(await pay(first)).to.include({ accepted: false, undecided: true })
+    await first.close()
+    server.on('/health', () => ({ status: 503, body: {} }))
+    const second = await openAgain()
+    at(20)
+    expect(await pay(second, { cardToken: 'tok_2' })).to.include({ accepted: true, queued: true })
+    at(23)
+    expect(await pay(second)).to.include({ accepted: true, queued: true })
+    expect(second.pending().count).to.equal(2)
+    const expectLimit = async (terminal: Terminal, cardToken = 'tok_3') => {
+      const { accepted, error } = await pay(terminal, { cardToken })
+      expect([accepted, error]).to.deep.equal([
+        false,
+        `LIMIT_EXCEEDED: a payment has waited for upload for more than ${24 * hour} ms; connect first.`,
+      ])
+    }
+    at(30)
+    await expectLimit(second)
+    await second.close()
+    const third = await openAgain()
+    await expectLimit(third)
+    // Clocks ahead hide nothing, and tell nothing once they are set right.
+    at(23)
+    expect(await pay(third, { cardToken: 'tok_3' })).to.include({ accepted: true, queued: true })
+    at(-1)
+    expect(await pay(third, { cardToken: 'tok_4' })).to.include({ accepted: true, queued: true })
+    at(24)
+    await expectLimit(third, 'tok_5')
+    server.on(
+      '/api/merchant/transactions/sync',
+      ({ transactions }: { transactions: QueuedTransaction[] }) => ({
+        body: {
+          ...{ synced: transactions.length, failed: 0, errors: [] },
+          results: transactions.map(({ transactionId }, index) => ({
+            ...{ index, transactionId, status: 'synced', assurance: 'mac' },
+          })),
+        },
+      }),
+    )
+    expect(await third.flush()).to.include({ synced: 4, pending: 0 })
+    expect(await pay(third, { cardToken: 'tok_5' })).to.include({ accepted: true, queued: true })
   })
 
   it('names its own transaction id to whoever presents the card under another', async () => {
