@@ -10,7 +10,7 @@ import type { Clock } from '../clock.ts'
 import { AppError } from '../errors.ts'
 import { newId } from '../ids.ts'
 import type { HttpState } from './context.ts'
-import { asAppError, type IsUnavailable, writeError } from './errors.ts'
+import { type IsUnavailable, writeError } from './errors.ts'
 import { type Logger, maskPath } from './log.ts'
 
 /** RFC 9112 §3.2.2. The fragment is not part of it. */
@@ -192,17 +192,17 @@ const refusedFor = (why: WritesRefused, cause?: unknown): AppError =>
 /**
  * Refuses what would be written where nothing can be: by the method before any work is done. What reads is let through, and says
  * the same where it turns out to write something, which the database refuses.
+ * @param isWriteRefused whether that is what an error says; all others are told as what they are
  */
 export const readOnlyWhile =
-  (refusal: () => WritesRefused | undefined, isUnavailable?: IsUnavailable): HttpMiddleware =>
+  (refusal: () => WritesRefused | undefined, isWriteRefused: (error: unknown) => boolean): HttpMiddleware =>
   async (ctx, next) => {
     const known = READING_METHODS.has(ctx.method) ? undefined : refusal()
     if (known !== undefined) throw refusedFor(known)
     try {
       await next()
     } catch (error) {
-      const { code, reason } = asAppError(error, isUnavailable)
-      const why = code === 'unavailable' && reason === undefined ? refusal() : undefined
+      const why = isWriteRefused(error) ? refusal() : undefined
       throw why === undefined ? error : refusedFor(why, error)
     }
   }

@@ -67,8 +67,13 @@ export interface AppOptions<S> {
   readonly onHandled?: (request: HandledRequest) => void
   /** Around all else; absent: nothing is. */
   readonly outermost?: HttpMiddleware
-  /** Why nothing can be written, so that only what reads is answered; absent: never. The database refuses what is tried all the same. */
-  readonly writeRefusal?: () => WritesRefused | undefined
+  /** Whether anything can be written; absent: always. */
+  readonly writes?: {
+    /** Why nothing can be, so that only what reads is answered. The database refuses what is tried all the same. */
+    readonly refusal: () => WritesRefused | undefined
+    /** Whether an error says that the database took no write. */
+    readonly isRefused: (error: unknown) => boolean
+  }
   /** How many requests are worked on and wait; tests have fewer than usual. */
   readonly admission?: AdmissionLimits
   /** Absent: nobody gives way. */
@@ -168,7 +173,7 @@ export const createApp = <S>(options: AppOptions<S>): RequestListener => {
   app.use(hostRequired)
   if (options.pathFor) app.use(readHostPaths(options.pathFor))
   app.use(crossOrigin({ read: CROSS_ORIGIN_READ, post: CROSS_ORIGIN_POSTED }))
-  if (options.writeRefusal) app.use(readOnlyWhile(options.writeRefusal, options.isUnavailable))
+  if (options.writes) app.use(readOnlyWhile(options.writes.refusal, options.writes.isRefused))
   app.use(createRouting(endpoints))
   // Reached only when writing an answer fails, which is nearly always a client that went away.
   app.on('error', (error: unknown) => logger.debug({ err: error }, 'answer not sent'))

@@ -12,7 +12,7 @@ import type { RateLimitRefusal } from '../http/rate-limit.ts'
 import type { Cost } from '../keys/passwords.ts'
 import { actorOf } from '../ledger/entry.ts'
 import { type BuiltServices, createServices, type Services } from '../services/services.ts'
-import { isUnavailable } from '../store/session.ts'
+import { isUnavailable, isWriteRefused } from '../store/session.ts'
 import { describeApiInTurns } from './api-description.ts'
 import { createApp } from './app.ts'
 import { createAuthenticators } from './authenticators.ts'
@@ -161,7 +161,10 @@ export const startServer = async (settings: Config, options: ServerOptions = {})
     giveWay: services.giveWay,
     outermost: telemetry?.middleware,
     // With a database of its own the disk is needed for the event log alone.
-    writeRefusal: config.databaseUrl === undefined ? services.disk.refusal : services.databaseWrites.refusal,
+    writes: {
+      refusal: config.databaseUrl === undefined ? services.disk.refusal : services.databaseWrites.refusal,
+      isRefused: isWriteRefused,
+    },
   })
   ready = true
   const host = config.host.includes(':') ? `[${config.host}]` : config.host

@@ -52,6 +52,10 @@ const WRITE_REFUSALS: Readonly<Record<string, WriteRefusal>> = { '53100': 'disk_
 export const writeRefusalOf = (error: unknown): WriteRefusal | undefined =>
   WRITE_REFUSALS[sqlState(error) ?? '']
 
+/** Whether the database took no write, or something was given up since it took none. */
+export const isWriteRefused = (error: unknown): boolean =>
+  [error, error instanceof Error && error.cause].some((failure) => writeRefusalOf(failure) !== undefined)
+
 /**
  * Errors after which the server has closed the connection or never let us in: class 08, shutdowns (57P01–57P05),
  * the idle-in-transaction and transaction time-outs (25P03, 25P04) and too many connections (53300).

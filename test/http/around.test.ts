@@ -3,6 +3,7 @@ import { Type } from 'typebox'
 import { AppError, ERRORS, type ErrorCode } from '../../src/errors.ts'
 import { createLogger } from '../../src/http/log.ts'
 import { route } from '../../src/http/route.ts'
+import { ConnectionLost, isUnavailable, isWriteRefused } from '../../src/store/session.ts'
 import { type HttpKit, startHttpKit } from '../support/http-kit.ts'
 
 const get = (path: `/${string}`, handler: () => object, cost?: number) =>
@@ -272,6 +273,55 @@ describe('around every request', () => {
   it('all other paths stay same-origin', async () => {
     const { headers } = await kit.request('GET', '/v1/fine', { headers: { origin: 'https://shop.example' } })
     expect(headers.get('access-control-allow-origin')).to.equal(null)
+  })
+})
+
+describe('while nothing can be written', () => {
+  const databaseError = (code: string) => Object.assign(new Error('no'), { severity: 'ERROR', code })
+  let failure: unknown
+  let kit: HttpKit
+  before(async () => {
+    const spec = { auth: 'none', tag: 'Test', summary: 'x', response: { 200: Type.Object({}) } } as const
+    const errors = ['prover_overloaded'] as const
+    kit = await startHttpKit(
+      [
+        route({
+          ...spec,
+          name: 'read',
+          method: 'GET',
+          path: '/v1/read',
+          errors,
+          handler: () => throwing(failure)(),
+        }),
+        route({ ...spec, name: 'write', method: 'POST', path: '/v1/write', errors, handler: () => ({}) }),
+      ],
+      { isUnavailable, writes: { refusal: () => 'disk_full', isRefused: isWriteRefused } },
+    )
+  })
+  after(() => kit.close())
+
+  it('what reads says so only where it turned out to write', async () => {
+    const cases: [error: unknown, code: ErrorCode, reason: string | undefined][] = [
+      [databaseError('25006'), 'unavailable', 'DISK_FULL'],
+      [databaseError('53100'), 'unavailable', 'DISK_FULL'],
+      [new AppError('unavailable', { cause: databaseError('25006') }), 'unavailable', 'DISK_FULL'],
+      [new ConnectionLost(new Error('ECONNRESET')), 'unavailable', undefined],
+      [databaseError('57014'), 'unavailable', undefined],
+      [new AppError('unavailable', { retryAfter: 1 }), 'unavailable', undefined],
+      [new AppError('unavailable', { cause: databaseError('40001') }), 'unavailable', undefined],
+      [new AppError('prover_overloaded'), 'prover_overloaded', undefined],
+      [new Error('of ours'), 'internal', undefined],
+    ]
+    for (const [error, code, reason] of cases) {
+      failure = error
+      const { body } = await kit.request('GET', '/v1/read')
+      expect([body.error, body.reason], String(error)).to.deep.equal([code, reason])
+    }
+  })
+
+  it('what writes is not begun', async () => {
+    const { status, body } = await kit.request('POST', '/v1/write')
+    expect([status, body.reason, body.retry_after]).to.deep.equal([503, 'DISK_FULL', 10])
   })
 })
 

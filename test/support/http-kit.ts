@@ -71,6 +71,7 @@ export interface HttpKitOptions {
   readonly limits?: Limits
   readonly logLevel?: string
   readonly isUnavailable?: (error: unknown) => boolean
+  readonly writes?: AppOptions<never>['writes']
   readonly pathFor?: PathFor
   readonly admission?: AdmissionLimits
   readonly giveWay?: AppOptions<never>['giveWay']
@@ -108,6 +109,7 @@ export const startHttpKit = async (
     metrics,
     clock: systemClock,
     isUnavailable: options.isUnavailable,
+    writes: options.writes,
     pathFor: options.pathFor,
     admission: options.admission,
     giveWay: options.giveWay,
