@@ -170,27 +170,35 @@ const openSafeFetch = (
   return safeFetch
 }
 
-type Watched = Pick<Foundations, 'config' | 'database' | 'security' | 'logger'>
+type Watched = Pick<Foundations, 'config' | 'database' | 'security' | 'signedLogs' | 'logger'>
 
 /** What keeps writes from being taken is logged, and full disks raise an alert once that can be written. */
 const watchWrites = (
-  { config: { dataDir }, database, security, logger }: Watched,
+  { config: { dataDir }, database, security, signedLogs, logger }: Watched,
   closers: Closers,
 ): Pick<Foundations, 'disk' | 'embeddedWrites' | 'databaseWrites' | 'databaseAnswers'> => {
   const embeddedWrites = createEmbeddedWrites(database, (err) =>
     logger.error({ err }, 'the embedded database could not be told whether its disk takes writes'),
   )
+  /** What there is room for. The log is read with a checkpoint of all of it, which can't be signed later. */
+  const writeLast = async (): Promise<void> => {
+    await security.raise({ organisation: DEFAULT_ORGANISATION, type: 'disk_full', subject: 'DATA_DIR' })
+    await signedLogs
+      .signAll()
+      .catch((err: unknown) =>
+        logger.warn({ err }, 'the log could not be signed before the disk takes no writes'),
+      )
+  }
   const disk = watchDisk(dataDir === MEMORY_DATA_DIR ? undefined : dataDir, {
     onChange(why, details) {
       if (why === undefined) logger.info(details, 'the disk of DATA_DIR takes writes again')
       else logger.error({ why, ...details }, 'the disk of DATA_DIR takes no writes')
-      const alert = { organisation: DEFAULT_ORGANISATION, type: 'disk_full', subject: 'DATA_DIR' } as const
-      embeddedWrites.refuse(why !== undefined, why === 'disk_full' ? security.raise(alert) : undefined)
+      embeddedWrites.refuse(why !== undefined, why === 'disk_full' ? writeLast() : undefined)
     },
   })
   closers.push(async () => {
     await disk.close()
-    await embeddedWrites.settled()
+    await embeddedWrites.close()
   })
   const databaseWrites = watchDatabaseWrites(database, (why, before) => {
     if (why !== undefined) return logger.error({ why }, 'the database takes no writes')
@@ -327,11 +335,11 @@ export const createFoundations = async (
   const subjects = createSubjectPseudonyms(keys)
   const holders = createHolders({ subjects, statuses })
   const safeFetch = openSafeFetch(config, tracing, closers)
-  const watched = watchWrites({ config, database, security, logger }, closers)
   const record = await openRecord(
     { config, clock, logger, database, logHome, logs, ledger, signers, metrics, security, safeFetch },
     closers,
   )
+  const watched = watchWrites({ ...record, config, database, security, logger }, closers)
   const { accounts, generatedAdminKey } = await openAccounts(config, {
     database,
     logs,

@@ -5,6 +5,7 @@ import { join } from 'node:path'
 import { expect } from 'chai'
 import { loadConfig } from '../../src/config/config.ts'
 import type { Key } from '../../src/domain/accounts/schemas.ts'
+import type { AuditEntry } from '../../src/domain/audit/schemas.ts'
 import { type RunningServer, startServer } from '../../src/server/server.ts'
 import { DISK_RESERVE_BYTES, watchDisk } from '../../src/store/watch/disk.ts'
 import { sharedTarget, USER_ID } from '../support/domain/hermes.ts'
@@ -70,6 +71,15 @@ describe('a disk that takes no writes', function () {
       `${status} of /health/ready`,
       async () => (await ask('GET', '/health/ready')).status === status,
     )
+  /** It writes an alert and signs the log before. */
+  const databaseRefuses = () =>
+    eventually('a database that takes no writes', async () => {
+      const asked = await server?.services.database.query<Record<string, string>>(
+        'SHOW default_transaction_read_only',
+        [],
+      )
+      return asked?.rows[0]?.default_transaction_read_only === 'on'
+    })
   const record = () => ask('POST', '/verify', { data: { age: 42 } })
 
   it('is named by /health/ready when it is full, refuses what would be written, and raises an alert', async () => {
@@ -85,6 +95,21 @@ describe('a disk that takes no writes', function () {
       const { status, body } = await ask('GET', '/api/security/alerts?severity=critical')
       return status === 200 && JSON.stringify(body).includes('"disk_full"')
     })
+  })
+
+  it('leaves the log to be read while it is full: what is committed was signed, the alert included', async () => {
+    await databaseRefuses()
+    const audit = await ask('GET', '/api/audit?type=gate')
+    expect(audit.status, JSON.stringify(audit.body)).to.equal(200)
+    const [alert] = audit.body.entries as AuditEntry[]
+    expect(JSON.parse(alert?.entry ?? '').data).to.include({ alert: 'disk_full' })
+    expect(audit.body.treeSize).to.be.above(Number(alert?.index))
+    const events = await ask('GET', '/api/events')
+    expect(events.status, JSON.stringify(events.body)).to.equal(200)
+    const published = await fetch(`${server?.url}/checkpoint`)
+    expect(published.status).to.equal(200)
+    const [, size] = (await published.text()).split('\n')
+    expect(Number(size)).to.equal((await server?.services.ledger.head())?.size)
   })
 
   it('is recovered from when there is room again, even if not a byte was left', async () => {
@@ -110,6 +135,7 @@ describe('a disk that takes no writes', function () {
     const head = await server?.services.ledger.head()
     fill(DISK_RESERVE_BYTES - MIB)
     await becomes(503)
+    await databaseRefuses()
     const refused = await ask('GET', question)
     expect(refused.status).to.equal(503)
     expect(refused.body).to.include({ error: 'unavailable', reason: 'DISK_FULL', retry_after: 10 })

@@ -4,6 +4,9 @@ import type { Head, Log } from '../tree/log.ts'
 import type { Heads, LoggedHead } from './heads.ts'
 import type { WitnessedCheckpoints } from './witnessing.ts'
 
+/** How often all is signed while more comes. */
+const MAX_ROUNDS = 4
+
 export interface SignedLog {
   readonly number: number
   /** First line of its checkpoints. */
@@ -43,6 +46,11 @@ export interface SignedLogs {
    * @throws AppError not_found where there is none; log_inconsistent
    */
   headOf(log: number, index: number | undefined): Promise<HeadInclusion>
+  /**
+   * Signs all that is committed, of each log, with the heads of the others in log 0: until nothing came meanwhile, or a few times.
+   * @throws AppError log_inconsistent, or whatever the database answers
+   */
+  signAll(): Promise<void>
 }
 
 const hex = (bytes: Uint8Array): string => Buffer.from(bytes).toString('hex')
@@ -88,6 +96,18 @@ export const createSignedLogs = (
       const published = await checkpoints.published()
       // One that witnesses have cosigned where it covers the head already.
       return inclusionOf(head, published.size > head.entryIndex ? published : await checkpoints.latest())
+    },
+
+    async signAll() {
+      let before: number | undefined
+      for (let round = 0; round < MAX_ROUNDS; round++) {
+        const others = Array.from({ length: count() - 1 }, (_, index) => heads.latest(index + 1))
+        // One that is inconsistent keeps none of the others from being signed.
+        await Promise.allSettled(others)
+        const { size } = await at(0).checkpoints.latest()
+        if (size === before) return
+        before = size
+      }
     },
   }
 }

@@ -5,6 +5,8 @@
  */
 import type { Database } from '../database.ts'
 
+const RETRY_MS = 1000
+
 export interface EmbeddedWrites {
   /**
    * Says whether writes are to be refused. Returns at once.
@@ -13,27 +15,32 @@ export interface EmbeddedWrites {
   refuse(isRefused: boolean, written?: Promise<void>): void
   /** To be called once all is built: until then nothing is refused, since every start writes a little. */
   begin(): void
-  /** Resolves when the database knows what was said last. */
-  settled(): Promise<void>
+  /** Resolves when the database is told nothing more. */
+  close(): Promise<void>
 }
 
-/** @param onFailure called when the database could not be told, which must not throw */
+/** @param onFailure called when the database could not be told, which is tried again after a second; must not throw */
 export const createEmbeddedWrites = (
   { setReadOnly }: Pick<Database, 'setReadOnly'>,
   onFailure: (error: unknown) => void,
 ): EmbeddedWrites => {
   let hasBegun = false
+  let isClosed = false
   let said: { readonly isRefused: boolean; readonly written?: Promise<void> } = { isRefused: false }
   let told: Promise<void> = Promise.resolve()
+  let retry: NodeJS.Timeout | undefined
   const tell = (): void => {
-    if (!hasBegun || setReadOnly === undefined) return
-    told = told
-      .then(async () => {
-        const { isRefused, written } = said
-        await written
-        await setReadOnly(isRefused)
+    if (!hasBegun || isClosed || setReadOnly === undefined) return
+    clearTimeout(retry)
+    told = told.then(async () => {
+      const telling = said
+      await telling.written
+      await setReadOnly(telling.isRefused).catch((error: unknown) => {
+        onFailure(error)
+        // What was said since is told next.
+        if (said === telling && !isClosed) retry = setTimeout(tell, RETRY_MS).unref()
       })
-      .catch(onFailure)
+    })
   }
   return {
     refuse(isRefused, written) {
@@ -44,6 +51,10 @@ export const createEmbeddedWrites = (
       hasBegun = true
       if (said.isRefused) tell()
     },
-    settled: () => told,
+    close() {
+      isClosed = true
+      clearTimeout(retry)
+      return told
+    },
   }
 }
