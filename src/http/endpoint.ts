@@ -12,6 +12,7 @@ import {
   type AuthContext,
   type Authenticated,
   type Authenticators,
+  type Credentials,
   readCredentials,
   requireScope,
 } from './auth.ts'
@@ -21,7 +22,7 @@ import { asBadRequest, errorCodesOf, isQueued, takesIdempotencyKey, waitsForProo
 import type { Guesses } from './guesses.ts'
 import { type Flights, type IdempotencyKit, REPLAYED_HEADER, readIdempotency } from './idempotency.ts'
 import { compileBody, compileParams, compileQuery } from './input/input.ts'
-import { type RateLimiter, UNAUTHENTICATED_LIMIT_PER_MINUTE } from './rate-limit.ts'
+import { type RateLimiter, STOPPED_LIMIT_PER_MINUTE, UNAUTHENTICATED_LIMIT_PER_MINUTE } from './rate-limit.ts'
 import type { Request, Route } from './route.ts'
 
 export interface EndpointKit<S> extends AnswerKit {
@@ -30,6 +31,8 @@ export interface EndpointKit<S> extends AnswerKit {
   /** Absent: nothing is limited. */
   readonly rateLimiter?: RateLimiter
   readonly guesses: Guesses
+  /** Whether a text looks like a credential that its holder gets anew each day; absent: none does. */
+  readonly isShortLived?: (text: string) => boolean
   /** Default of organisations without a limit of their own. */
   readonly limitPerMinute: number
   /** Requests that buckets of address limits have in their window, instead of what their routes say. */
@@ -82,6 +85,17 @@ const compileAuthentication = <S>(route: Route<S>, kit: EndpointKit<S>): Authent
     }
     guesses.allow(ip)
   }
+  /** Counts a credential that is to be looked up from a stopped address. @throws AppError rate_limited where it is not */
+  const chargeStopped = async (ctx: HttpContext, { apiKey }: Credentials): Promise<void> => {
+    try {
+      await chargeGuess(ctx)
+    } catch (error) {
+      if (rateLimiter === undefined || apiKey === undefined || !kit.isShortLived?.(apiKey)) throw error
+      const { ip, requestId } = ctx.state
+      const bucket = `new tokens:${addressBlock(ip)}`
+      await rateLimiter.charge(ctx.res, { bucket, limit: STOPPED_LIMIT_PER_MINUTE, cost: 1, requestId })
+    }
+  }
   /** The route's own limit, where it has one. */
   const chargeOwn = async (ctx: HttpContext, organisation?: string): Promise<void> => {
     if (rateLimiter === undefined || addressLimit === undefined) return
@@ -106,7 +120,7 @@ const compileAuthentication = <S>(route: Route<S>, kit: EndpointKit<S>): Authent
     let authenticated: Authenticated
     try {
       const credentials = readCredentials(ctx.req.headers)
-      if (guesses.isStopped(ip, credentials)) await chargeGuess(ctx)
+      if (guesses.isStopped(ip, credentials)) await chargeStopped(ctx, credentials)
       authenticated = await authenticator(credentials, context)
       guesses.remember(credentials, authenticated)
     } catch (error) {
@@ -150,6 +164,17 @@ const compileSecondLook = <S>(
   }
 }
 
+/** Whoever has just been given a credential may use it, whatever others guess. */
+const compileIssuing = <S>(route: Route<S>, kit: EndpointKit<S>): ReturnType<typeof compileAnswer> => {
+  const answer = compileAnswer(route, kit)
+  const { issues } = route
+  if (issues === undefined) return answer
+  return (ctx, result) => {
+    kit.guesses.vouch(String((result as Readonly<Record<string, unknown>>)[issues]))
+    return answer(ctx, result)
+  }
+}
+
 const compileCaller = <S>(route: Route<S>, { idempotency: kit }: EndpointKit<S>) => {
   const isIdempotent = takesIdempotencyKey(route)
   return ({ caller }: Authenticated, ctx: HttpContext, raw: Buffer): Caller | undefined => {
@@ -173,7 +198,7 @@ export const compileEndpoint = <S>(route: Route<S>, kit: EndpointKit<S>): Endpoi
   const body = compileBody(route)
   const readQuery = compileQuery(route)
   const readParams = compileParams(route)
-  const answer = compileAnswer(route, kit)
+  const answer = compileIssuing(route, kit)
   const declared = kit.checkResponses ? errorCodesOf(route) : undefined
   const toCaller = compileCaller(route, kit)
   const { method, path, answerHeaders = {} } = route

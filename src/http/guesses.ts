@@ -1,7 +1,8 @@
 /**
  * Guesses of credentials. Those that are refused count against the address they come from; beyond its limit no credential from there is
- * looked up, so that guesses cost no queries and find nothing. Those that have worked on this server before still do, so that
- * whoever shares the address with somebody who guesses is not shut out.
+ * looked up, so that guesses cost no queries and find nothing. Those that have worked on this server before still do, and those that it
+ * handed out itself, so that whoever shares the address with somebody who guesses is not shut out. Tokens of terminals, which are new each
+ * day and may be another server's, are looked up within a small limit of their own.
  * @module
  */
 import { hash } from 'node:crypto'
@@ -26,6 +27,8 @@ export interface Guesses {
   allow(ip: string): void
   /** Remembers credentials that work, unless anybody can have such. */
   remember(credentials: Credentials, authenticated: Authenticated): void
+  /** Remembers a credential that was just handed out. */
+  vouch(text: string): void
 }
 
 /** The one that would be looked up. */
@@ -57,6 +60,9 @@ export const createGuesses = (): Guesses => {
       if (text === undefined) return
       proven.set(digestOf(text), true)
       noted.add(authenticated)
+    },
+    vouch(text) {
+      proven.set(digestOf(text), true)
     },
   }
 }

@@ -10,6 +10,8 @@ import { AppError, type RefusedLimit } from '../errors.ts'
 export const RATE_LIMIT_WINDOW_SECONDS = 60
 /** Public routes and refused credentials, per client address: far above what a shop behind one address needs. */
 export const UNAUTHENTICATED_LIMIT_PER_MINUTE = 600
+/** Tokens of terminals that are new to a server and are looked up all the same, per client address that has guessed too often. */
+export const STOPPED_LIMIT_PER_MINUTE = 60
 
 /** State of a bucket after a call was counted. */
 export interface LimitState {

@@ -137,6 +137,8 @@ interface RouteSpec<
   readonly waits?: true
   /** Counted instead of the organisation's limit, or of that of public routes. */
   readonly addressLimit?: AddressLimit
+  /** The member of its answer that is a new credential: one that guesses from the same address don't keep from working here. */
+  readonly issues?: string
   /** Headers of each of its answers, errors and repeated ones among them. */
   readonly answerHeaders?: Readonly<Record<string, string>>
   /**

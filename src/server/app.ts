@@ -51,6 +51,8 @@ export interface AppOptions<S> {
   readonly routes: readonly Route<S>[]
   readonly services: S
   readonly authenticators: Authenticators
+  /** Whether a text looks like a credential that its holder gets anew each day; absent: none does. */
+  readonly isShortLived?: (text: string) => boolean
   readonly limits: { readonly consume: ConsumeLimit }
   readonly idempotency: IdempotencyKit
   readonly logger: Logger
@@ -141,6 +143,7 @@ export const createApp = <S>(options: AppOptions<S>): RequestListener => {
       authenticators,
       rateLimiter,
       guesses,
+      isShortLived: options.isShortLived,
       limitPerMinute: config.rateLimitPerMinute,
       addressLimits: { 'chat.reads': config.chatLimits.readsPerMinute },
       idempotency,

@@ -9,6 +9,7 @@ import { answerLater, EVENT_STREAM_TYPE } from '../http/event-stream.ts'
 import { createLogger, type Logger } from '../http/log.ts'
 import type { HandledRequest } from '../http/middleware.ts'
 import type { RateLimitRefusal } from '../http/rate-limit.ts'
+import { isTerminalToken } from '../keys/api-keys.ts'
 import type { Cost } from '../keys/passwords.ts'
 import { actorOf } from '../ledger/entry.ts'
 import { type BuiltServices, createServices, type Services } from '../services/services.ts'
@@ -148,6 +149,7 @@ export const startServer = async (settings: Config, options: ServerOptions = {})
     routes,
     services,
     authenticators: createAuthenticators({ accounts, terminals, pods, proxies }, config.metricsToken),
+    isShortLived: isTerminalToken,
     limits,
     idempotency,
     logger,

@@ -1,13 +1,17 @@
+import { randomBytes, randomUUID } from 'node:crypto'
 import type { Socket } from 'node:net'
 import { expect } from 'chai'
 import { Type } from 'typebox'
+import type { TerminalCreated, TerminalToken } from '../../src/domain/terminals/schemas.ts'
 import { addressBlock, createClientAddress } from '../../src/http/connections/client-address.ts'
-import { UNAUTHENTICATED_LIMIT_PER_MINUTE } from '../../src/http/rate-limit.ts'
+import { STOPPED_LIMIT_PER_MINUTE, UNAUTHENTICATED_LIMIT_PER_MINUTE } from '../../src/http/rate-limit.ts'
 import { type Auth, route } from '../../src/http/route.ts'
 import { createLimits, type Limits } from '../../src/store/limits.ts'
+import { startTestApp, type TestApp } from '../support/app.ts'
 import type { RequestOptions } from '../support/client.ts'
 import { eventually } from '../support/eventually.ts'
 import { type HttpKit, keyAuthenticator, startHttpKit } from '../support/http-kit.ts'
+import { createMigratedDatabase } from '../support/servers/scratch-database.ts'
 
 const limited = (path: `/${string}`, auth: Auth, cost?: number) =>
   route({
@@ -203,6 +207,83 @@ describe('guesses of credentials', () => {
     await eventually('a guess too many', async () => (await statusOf('guess', GUESSER)) === 429)
     expect(await statusOf('k-blue', GUESSER)).to.equal(429)
     await eventually('a key that was not known', async () => (await statusOf('k-blue', GUESSER)) === 200)
+  })
+})
+
+describe('terminals behind the address of a guesser', () => {
+  const GUESSER = '192.0.2.1'
+  const from = (ip: string) => ({ 'x-forwarded-for': ip })
+  let one: TestApp
+  let other: TestApp | undefined
+  before(async () => {
+    const { DATABASE_URL, REDIS_URL } = process.env
+    const adminKey = `admin-${randomUUID()}`
+    const secrets = { MASTER_KEY: randomBytes(32).toString('hex'), ADMIN_API_KEY: adminKey }
+    const env = { ...secrets, RATE_LIMITS: 'on', ...(REDIS_URL && { REDIS_URL }) }
+    const database = DATABASE_URL ? await createMigratedDatabase(DATABASE_URL) : undefined
+    one = await startTestApp({ env, database })
+    other = database && (await startTestApp({ env, database: { ...database, drop: async () => undefined } }))
+  })
+  after(async () => {
+    await other?.close()
+    await one.close()
+  })
+
+  const upload = async (app: TestApp, bearer: string, ip = GUESSER): Promise<number> =>
+    (
+      await app.request('POST', '/api/merchant/transactions/sync', {
+        ...{ bearer, headers: from(ip) },
+        body: { transactions: [] },
+      })
+    ).status
+  const guess = async (app: TestApp, count: number): Promise<number> => {
+    let last = 0
+    for (let i = 0; i < count; i++) last = await upload(app, `guess-${i}-${randomUUID()}`)
+    return last
+  }
+  const till = async () => {
+    const { apiKey } = await one.organisation()
+    const { body } = await one.request<TerminalCreated>('POST', '/console/api/terminals', {
+      key: apiKey,
+      body: { label: 'till' },
+    })
+    const signIn = async (ip = GUESSER) => {
+      const { terminalId, terminalSecret } = body
+      const answer = await one.request<TerminalToken>('POST', '/api/merchant/terminals/authenticate', {
+        ...{ bearer: body.apiKey, headers: from(ip) },
+        body: { terminalId, terminalSecret },
+      })
+      expect(answer.status, JSON.stringify(answer.body)).to.equal(200)
+      return answer.body.token
+    }
+    return { signIn }
+  }
+
+  it('work with the tokens that they are given, here and, a few in a minute, on other servers', async () => {
+    const { signIn } = await till()
+    const before = await signIn('192.0.2.2')
+    const servers = other ? [one, other] : [one]
+    for (const app of servers) expect(await guess(app, UNAUTHENTICATED_LIMIT_PER_MINUTE + 1)).to.equal(429)
+    // Its key has worked before, and whatever that is given here works here.
+    const token = await signIn()
+    // More than what is looked up, all of it wrong.
+    let wrong = 0
+    for (let i = 0; i <= STOPPED_LIMIT_PER_MINUTE; i++)
+      wrong = await upload(one, `mt_${randomBytes(22).toString('hex').slice(0, 43)}`)
+    expect(wrong).to.equal(429)
+    expect(await upload(one, token)).to.equal(200)
+    expect(await upload(one, before, '192.0.2.2')).to.equal(200)
+  })
+
+  it('work on a server to which their tokens are new', async function () {
+    if (other === undefined) return this.skip()
+    const { signIn } = await till()
+    const token = await signIn('192.0.2.2')
+    // Of another address, so that none of its small limit is used.
+    const ip = '192.0.2.9'
+    for (let i = 0; i <= UNAUTHENTICATED_LIMIT_PER_MINUTE; i++) await upload(other, `guess-${i}`, ip)
+    expect(await upload(other, 'guess', ip)).to.equal(429)
+    expect(await upload(other, token, ip)).to.equal(200)
   })
 })
 

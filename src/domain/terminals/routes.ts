@@ -76,6 +76,7 @@ const authenticateTerminal = route({
     'After 10 failures in 15 minutes for one terminal with one API key, or 100 for one terminal: 429.',
   body: TerminalCredentials,
   response: { 200: TerminalToken },
+  issues: 'token',
   queued: false,
   errors: ['invalid_credentials', 'rate_limited', 'unavailable'],
   example: { body: { terminalId: '{terminalId}', terminalSecret: '{terminalSecret}' } },
