@@ -101,6 +101,11 @@ const point = (id: number): void => {
   item?.scrollIntoView({ block: 'center' })
 }
 
+/** The message whose thread it is, while that is shown. */
+const pointOut = (opened: Feed): void => {
+  if (feed === opened && view.kind === 'message') point(view.id)
+}
+
 const newFeed = (shown: View): Feed => {
   const source = sourceOf(shown, (prompt) => {
     if (view !== shown || !promptBox.hidden) return
@@ -137,7 +142,7 @@ const open = async (shown: View, focus: boolean): Promise<void> => {
   }
   if (focus) title.focus()
   await load(opened)
-  if (feed === opened && shown.kind === 'message') point(shown.id)
+  pointOut(opened)
 }
 
 addEventListener('hashchange', () => {
@@ -172,8 +177,12 @@ const begin = async (): Promise<number> => {
   const isFirst = !hasBegun
   hasBegun = true
   await all.load()
-  // After it, or what comes between the two would be in neither; at first they are being read already.
-  if (!isFirst && feed !== all) await load(feed)
+  const opened = feed
+  if (opened !== all) {
+    // After it, or what comes between the two would be in neither: the view that was opened at first may have been read before.
+    await load(opened)
+    if (isFirst) pointOut(opened)
+  }
   return all.newest
 }
 

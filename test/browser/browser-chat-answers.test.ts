@@ -76,6 +76,26 @@ describe('the chat page in Chromium, when answers come late or not at all', () =
   }
 
   describe('reading', () => {
+    it('shows a thread that is opened by its address with what came before the stream began', async () => {
+      const { id } = await post()
+      await open()
+      let reply: number | undefined
+      await page.route(
+        FIRST_PAGE,
+        async (route) => {
+          await page.waitForSelector(`[data-message="${id}"]`)
+          reply = (await post({ reply_to: id })).id
+          await route.continue()
+        },
+        { times: 1 },
+      )
+      await page.goto('about:blank')
+      await page.goto(`${chat.app.url}/chat#message-${id}`)
+      await isLive(page)
+      await eventually('the reply', async () => (await shownIds(page)).includes(reply ?? 0))
+      expect(await page.getAttribute(`[data-message="${id}"]`, 'aria-current')).to.equal('true')
+    })
+
     it('tries again what failed: many new messages appear, and no gap is left', async () => {
       await postMany(PAGE_MESSAGES + 10)
       await open()
