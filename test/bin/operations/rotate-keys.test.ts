@@ -17,8 +17,10 @@ const ADMIN_API_KEY = 'admin-key-of-the-rotation'
 describe('npx assay rotate-keys', function () {
   this.timeout(180_000)
   const clock = movedClock()
-  const directory = temporaryDirectories()
   let app: TestApp
+  // Before its directory goes.
+  afterEach(() => app.close())
+  const directory = temporaryDirectories()
   let env: Record<string, string>
   let owner: TestOrganisation
 
@@ -33,7 +35,6 @@ describe('npx assay rotate-keys', function () {
     await start()
     owner = await app.organisation()
   })
-  afterEach(() => app.close())
 
   /** Runs the command where it can be: a server on the embedded database is stopped for it. */
   const rotate = async (...args: string[]): Promise<CliRun> => {
