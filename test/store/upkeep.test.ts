@@ -45,7 +45,7 @@ onEmbedded.describe('upkeep of the embedded database', () => {
   let database: Database
   let started: Upkeep[] = []
   const start = (limits: Partial<UpkeepLimits>, warn: (details: object) => void = () => {}): Upkeep => {
-    const upkeep = startUpkeep(database.knex, { info: () => {}, warn }, { ...NEVER, ...limits })
+    const upkeep = startUpkeep(database, { info: () => {}, warn }, { ...NEVER, ...limits })
     started.push(upkeep)
     return upkeep
   }

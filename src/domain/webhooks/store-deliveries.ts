@@ -110,7 +110,7 @@ export const FAILING_DROPS = 10
  * the table.
  */
 const SETTLE = `WITH result AS MATERIALIZED (SELECT r.id, r.endpoint, r.attempts, r."end", r."pauseMs", r.status,
-        least(r.at, ${NOW_MS}) AS at FROM ${UNHURRIED}, json_to_recordset($1::json)
+        CASE WHEN r.at > ${NOW_MS} THEN ${NOW_MS} ELSE r.at END AS at FROM ${UNHURRIED}, json_to_recordset($1::json)
       AS r (id text, endpoint text, attempts int, "end" text, "pauseMs" bigint, at bigint, status int)
       WHERE unhurried.mode = 'off'),
     locked AS MATERIALIZED (SELECT e.id, e.drops_in_row FROM webhook_endpoints AS e

@@ -12,7 +12,7 @@ import { PGlite } from '@electric-sql/pglite'
 import { createPgConfig } from '@electric-sql/pglite/node-postgres'
 import createKnex, { type Knex } from 'knex'
 import type { ClientBase } from 'pg'
-import type { Database, StoreLogger } from '../database.ts'
+import type { Database, Session, StoreLogger } from '../database.ts'
 import { lockDirectory } from '../directory-lock.ts'
 import { createQuery, createSession, knexLog, typeParsers } from '../driver.ts'
 import { DurableNodeFS } from './durable-node-fs.ts'
@@ -208,7 +208,11 @@ export const openPglite = async (
   }
   const onMessage = shareLoop(pglite)
   const knex = connect(pglite, logger)
-  const upkeep = startUpkeep(knex, logger)
+  const session = async (): Promise<Session> => {
+    const client: ClientBase = await knex.client.acquireConnection()
+    return createSession(knex, client, false, () => knex.client.releaseConnection(client))
+  }
+  const upkeep = startUpkeep({ session }, logger)
   const placeFile = join(dataDir, PLACE_FILE)
   return {
     knex,
@@ -226,10 +230,7 @@ export const openPglite = async (
       await knex.raw('SELECT 1')
     },
     makeRoom: () => undefined,
-    async session() {
-      const client: ClientBase = await knex.client.acquireConnection()
-      return createSession(knex, client, false, () => knex.client.releaseConnection(client))
-    },
+    session,
     async close() {
       await upkeep.close()
       await knex.destroy()

@@ -4,8 +4,7 @@
  * rows that were deleted keep their place.
  * @module
  */
-import type { Knex } from 'knex'
-import type { StoreLogger } from '../database.ts'
+import type { Database, Session, StoreLogger } from '../database.ts'
 
 export interface UpkeepLimits {
   /** The log is looked at every so many milliseconds, and the tables with every tenth look. */
@@ -49,26 +48,34 @@ export interface Upkeep {
 }
 
 /** Looks what is due, and does one thing at a time, between the transactions of others. */
-export const startUpkeep = (knex: Knex, logger?: StoreLogger, limits = UPKEEP): Upkeep => {
+export const startUpkeep = (
+  database: Pick<Database, 'session'>,
+  logger?: StoreLogger,
+  limits = UPKEEP,
+): Upkeep => {
   const overdue = overdueSql(limits)
   let isResting = false
   let looks = 0
   let looking: Promise<void> | undefined
-  const checkpoint = async (): Promise<void> => {
-    const { rows } = await knex.raw(
+  const checkpoint = async (session: Session): Promise<void> => {
+    const { rows } = await session.query<{ due: boolean }>(
       `SELECT pg_current_wal_lsn() - redo_lsn > ${limits.logBytes} AS due FROM pg_control_checkpoint()`,
     )
-    if (rows[0].due && !isResting) await knex.raw('CHECKPOINT')
+    if (rows[0]?.due && !isResting) await session.query('CHECKPOINT')
   }
-  const vacuum = async (): Promise<void> => {
-    const { rows } = await knex.raw(overdue)
-    const name: string | undefined = rows[0]?.name
-    if (name !== undefined && !isResting) await knex.raw(`VACUUM ${name}`)
+  const vacuum = async (session: Session): Promise<void> => {
+    const { rows } = await session.query<{ name: string }>(overdue)
+    if (rows[0] !== undefined && !isResting) await session.query(`VACUUM ${rows[0].name}`)
   }
   const look = async (): Promise<void> => {
     try {
-      await checkpoint()
-      if (looks++ % LOOKS_PER_VACUUM === 0 && !isResting) await vacuum()
+      const session = await database.session()
+      try {
+        await checkpoint(session)
+        if (looks++ % LOOKS_PER_VACUUM === 0 && !isResting) await vacuum(session)
+      } finally {
+        session.release()
+      }
     } catch (err) {
       logger?.warn({ err }, 'the upkeep of the embedded database failed, and is tried again')
     }

@@ -159,7 +159,7 @@ describe('the end of an API key', () => {
     const path = `/console/api/terminals/${origin}`
     expect((await app.request('DELETE', path, { key })).status).to.equal(204)
     const revoked = (await entriesAbout(app, next.keyId)).filter(({ type }) => type === 'key.revoked')
-    expect(revoked.map(({ data }) => data.keyIds)).to.deep.equal([[next.keyId]])
+    expect(revoked.map(({ data }) => data.terminalId)).to.deep.equal([origin])
     expect((await told(keyId)).filter((event) => event === 'key.revoked')).to.have.lengthOf(1)
   })
 

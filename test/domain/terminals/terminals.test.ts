@@ -353,10 +353,9 @@ describe('terminals', () => {
     }
     const replaced = await rotate(keyId, 1)
     const present = await rotate(replaced, 3600)
-    await eventually('the first key has ended', async () => {
-      const [row] = await app.services.database.knex('api_keys').where({ id: keyId }).select('expires_at')
-      return row.expires_at < Date.now()
-    })
+    const isTold = async () =>
+      (await exportedRows(app, owner)).some((row) => row.type === 'key.revoked' && row.keyId === keyId)
+    await eventually('the end of the first key is told', isTold, { pauseMs: 200 })
     const before = (await exportedRows(app, owner)).length
     await remove(terminalId)
     const rows = (await exportedRows(app, owner)).slice(before)
