@@ -87,14 +87,11 @@ const compileAuthentication = <S>(route: Route<S>, kit: EndpointKit<S>): Authent
   }
   /** Counts a credential that is to be looked up from a stopped address. @throws AppError rate_limited where it is not */
   const chargeStopped = async (ctx: HttpContext, { apiKey }: Credentials): Promise<void> => {
-    try {
-      await chargeGuess(ctx)
-    } catch (error) {
-      if (rateLimiter === undefined || apiKey === undefined || !kit.isShortLived?.(apiKey)) throw error
-      const { ip, requestId } = ctx.state
-      const bucket = `new tokens:${addressBlock(ip)}`
-      await rateLimiter.charge(ctx.res, { bucket, limit: STOPPED_LIMIT_PER_MINUTE, cost: 1, requestId })
-    }
+    if (rateLimiter === undefined || apiKey === undefined || !kit.isShortLived?.(apiKey))
+      return chargeGuess(ctx)
+    const { ip, requestId } = ctx.state
+    const bucket = `new tokens:${addressBlock(ip)}`
+    await rateLimiter.charge(ctx.res, { bucket, limit: STOPPED_LIMIT_PER_MINUTE, cost: 1, requestId })
   }
   /** The route's own limit, where it has one. */
   const chargeOwn = async (ctx: HttpContext, organisation?: string): Promise<void> => {

@@ -49,6 +49,8 @@ export interface Database {
    * @throws the driver's error
    */
   readonly setReadOnly?: (isReadOnly: boolean) => Promise<void>
+  /** Has the upkeep of an embedded database rest, at once, or go on. Absent where the database has a server of its own. */
+  readonly rest?: (isResting: boolean) => void
   /**
    * Calls the listener, which must not throw, before each message to the database. Absent where the database has threads of its own: an
    * embedded one works on this one, for up to 5 ms in a turn of the event loop and as long as a message takes.

@@ -14,12 +14,12 @@ export class SchemaMismatch extends Error {
 
 const tooOld = (missing: readonly string[]): SchemaMismatch =>
   new SchemaMismatch(
-    `The database was written by a version that is too old for this one: it lacks ${missing.join(', ')}. Open it once with the last version that has these migrations, then with this one. Nothing was changed.`,
+    `The database was written by a version that is too old for this one: it lacks ${missing.join(', ')}. Open it once with the last version that has these migrations, then with this one.`,
   )
 
 const tooNew = (unknown: readonly string[]): SchemaMismatch =>
   new SchemaMismatch(
-    `The database was written by a later version: it has ${unknown.join(', ')}. Use that version; nothing was changed.`,
+    `The database was written by a later version: it has ${unknown.join(', ')}. Use that version.`,
   )
 
 /** Where whoever asked may not bring the schema up to date. */

@@ -5,6 +5,7 @@ import { expect } from 'chai'
 import type { Database } from '../../src/store/database.ts'
 import { openPglite } from '../../src/store/embedded/pglite.ts'
 import { startUpkeep, type Upkeep, type UpkeepLimits } from '../../src/store/embedded/upkeep.ts'
+import { DISK_RESERVE_BYTES } from '../../src/store/watch/disk.ts'
 import { eventually } from '../support/eventually.ts'
 import { onEmbedded } from '../support/servers/database.ts'
 import { temporaryDirectories } from '../support/servers/directory.ts'
@@ -44,8 +45,10 @@ const countsOf = async ({ knex }: Database, table: string): Promise<Counted> => 
 onEmbedded.describe('upkeep of the embedded database', () => {
   let database: Database
   let started: Upkeep[] = []
+  let freeBytes = Number.POSITIVE_INFINITY
   const start = (limits: Partial<UpkeepLimits>, warn: (details: object) => void = () => {}): Upkeep => {
-    const upkeep = startUpkeep(database, { info: () => {}, warn }, { ...NEVER, ...limits })
+    const deps = { session: database.session, freeBytes: async () => freeBytes }
+    const upkeep = startUpkeep(deps, { info: () => {}, warn }, { ...NEVER, ...limits })
     started.push(upkeep)
     return upkeep
   }
@@ -89,6 +92,18 @@ onEmbedded.describe('upkeep of the embedded database', () => {
       await eventually('a vacuum', async () => (await countsOf(database, 'deleted')).dead === 0)
     }
     expect(Math.max(...sizes)).to.be.below(1.5 * (sizes[0] ?? 0))
+  })
+
+  it('vacuums nothing that the log might have no room for', async () => {
+    await database.knex.raw('CREATE TABLE large (a int, b text)')
+    await addRows(database, 'large', 4)
+    await database.knex.raw('DELETE FROM large')
+    freeBytes = DISK_RESERVE_BYTES + 2 * MIB
+    start({})
+    await new Promise((resolve) => setTimeout(resolve, 500))
+    expect((await countsOf(database, 'large')).vacuums).to.equal(0)
+    freeBytes = DISK_RESERVE_BYTES + 40 * MIB
+    await eventually('a vacuum', async () => (await countsOf(database, 'large')).dead === 0)
   })
 
   it('vacuums what has new rows, and what has come of age, though nothing in it is dead', async () => {

@@ -23,10 +23,19 @@ interface Deps {
   readonly clock: Clock
 }
 
-/** Announces the ends that have come and that nobody has announced. */
-export const announceKeyEnds = async ({ database, ledger, clock }: Deps): Promise<void> => {
-  for (const { id, organisation } of await findEndedKeys(database, clock.now(), MAX_ENDS))
-    await ledger.transact(systemCaller(organisation, 'key-end'), async (trx) => {
+/**
+ * Announces the ends that have come and that nobody has announced. One that can't be announced keeps no other waiting.
+ * @param isOver whether no further ones are to be begun
+ * @throws what kept the last of those from being announced that were not
+ */
+export const announceKeyEnds = async (
+  { database, ledger, clock }: Deps,
+  isOver = () => false,
+): Promise<void> => {
+  let failure: { readonly error: unknown } | undefined
+  for (const { id, organisation } of await findEndedKeys(database, clock.now(), MAX_ENDS)) {
+    if (isOver()) break
+    const announced = ledger.transact(systemCaller(organisation, 'key-end'), async (trx) => {
       const row = await findKey(trx, id)
       const due = await takeKeyEnd(trx, id)
       // Another server was first, or one of an earlier version has revoked it, which announced that.
@@ -34,6 +43,11 @@ export const announceKeyEnds = async ({ database, ledger, clock }: Deps): Promis
       const data = { replacedBy: due.replaced_by, effectiveAt: iso(due.due_at) }
       return { entry: revocation(row, due.asked_by ?? undefined, data), result: null }
     })
+    await announced.catch((error: unknown) => {
+      failure = { error }
+    })
+  }
+  if (failure) throw failure.error
 }
 
 export const watchKeyEnds = (deps: Deps & { readonly logger: StoreLogger }) => {
@@ -41,7 +55,7 @@ export const watchKeyEnds = (deps: Deps & { readonly logger: StoreLogger }) => {
   const { signal } = ending
   const look = async (): Promise<number> => {
     try {
-      await announceKeyEnds(deps)
+      await announceKeyEnds(deps, () => signal.aborted)
       return LOOK_PAUSE_MS
     } catch (error) {
       if (!signal.aborted) deps.logger.warn({ err: error }, 'ends of replaced keys were not announced')

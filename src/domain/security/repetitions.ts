@@ -8,6 +8,8 @@ import type { AlertType, Severity } from './schemas.ts'
 
 /** The same alert is written at most this often. */
 export const RAISE_PAUSE_MS = 60_000
+/** Sums that are written at once as a server ends. */
+const CLOSING_SUMS = 100
 /** Subjects whose pauses are remembered; beyond it the oldest end early. */
 const MAX_PAUSES = 10_000
 const DAY_MS = 24 * 3_600_000
@@ -58,6 +60,8 @@ const joined = (earlier: readonly Sum[], later: readonly Sum[]): readonly Sum[] 
 
 export const createRepetitions = ({ clock, pauseMs, write, failed }: Deps) => {
   const pending = new Set<Promise<void>>()
+  let isClosed = false
+  let hasFailed = false
   const pauses = new LRUCache<string, Pause>({
     max: MAX_PAUSES,
     dispose(pause, _, reason) {
@@ -79,6 +83,7 @@ export const createRepetitions = ({ clock, pauseMs, write, failed }: Deps) => {
 
   /** What could not be written is written at the end of the pause, or of another one. */
   const giveBack = ({ raised }: Pause, sums: readonly Sum[]): void => {
+    if (isClosed) return
     const pause = pauses.peek(keyOf(raised))
     if (pause) pause.sums = joined(sums, pause.sums)
     else if (pauses.size < MAX_PAUSES) begin({ raised, sums })
@@ -90,6 +95,7 @@ export const createRepetitions = ({ clock, pauseMs, write, failed }: Deps) => {
     pause.sums = []
     const written: Promise<void> = write(raised, sums)
       .catch((error: unknown) => {
+        hasFailed = true
         failed(raised, error)
         giveBack(pause, sums)
       })
@@ -113,11 +119,14 @@ export const createRepetitions = ({ clock, pauseMs, write, failed }: Deps) => {
       return flush(pause)
     },
 
-    /** Writes what was added up, and waits for what is being written. */
+    /** Writes what was added up, until something can't be written, and waits for what is being written. */
     async close(): Promise<void> {
       const all = [...pauses.values()]
       pauses.clear()
-      for (const pause of all) void flush(pause)
+      isClosed = true
+      hasFailed = false
+      for (let next = 0; next < all.length && !hasFailed; next += CLOSING_SUMS)
+        await Promise.all(all.slice(next, next + CLOSING_SUMS).map(flush))
       await Promise.all(pending)
     },
   }

@@ -113,7 +113,7 @@ const SETTLE = `WITH result AS MATERIALIZED (SELECT r.id, r.endpoint, r.attempts
         CASE WHEN r.at > ${NOW_MS} THEN ${NOW_MS} ELSE r.at END AS at FROM ${UNHURRIED}, json_to_recordset($1::json)
       AS r (id text, endpoint text, attempts int, "end" text, "pauseMs" bigint, at bigint, status int)
       WHERE unhurried.mode = 'off'),
-    locked AS MATERIALIZED (SELECT e.id, e.drops_in_row FROM webhook_endpoints AS e
+    locked AS MATERIALIZED (SELECT e.id, e.drops_in_row, e.failing_since FROM webhook_endpoints AS e
       WHERE e.id IN (SELECT endpoint FROM result WHERE at IS NOT NULL) ORDER BY e.id FOR UPDATE),
     removed AS (DELETE FROM webhook_deliveries AS d USING result AS r
       WHERE d.id = ANY ($2::text[]) AND d.id = r.id AND d.attempts = r.attempts
@@ -137,11 +137,12 @@ const SETTLE = `WITH result AS MATERIALIZED (SELECT r.id, r.endpoint, r.attempts
         last_status = CASE WHEN latest.at < e.last_delivery_at THEN e.last_status ELSE latest.status END,
         failure_count = e.failure_count + coalesce(dropped.all_drops, 0),
         drops_in_row = coalesce(dropped.in_row, 0)
-          + CASE WHEN delivered_at >= coalesce(e.failing_since, 0) THEN 0 ELSE e.drops_in_row END,
+          + CASE WHEN e.failing_since IS NULL OR delivered_at >= e.failing_since THEN 0 ELSE e.drops_in_row END,
         failing_since = CASE WHEN e.failing_since > coalesce(delivered_at, 0) THEN e.failing_since ELSE dropped.since END
       FROM locked, latest LEFT JOIN dropped ON dropped.endpoint = latest.endpoint
       WHERE e.id = latest.endpoint AND locked.id = e.id
-      RETURNING e.id, locked.drops_in_row >= ${FAILING_DROPS} AS before, e.drops_in_row >= ${FAILING_DROPS} AS after)
+      RETURNING e.id, locked.failing_since IS NOT NULL AND locked.drops_in_row >= ${FAILING_DROPS} AS before,
+        e.drops_in_row >= ${FAILING_DROPS} AS after)
   SELECT id, NULL AS failing FROM removed
   UNION ALL SELECT id, after FROM counted WHERE before <> after`
 

@@ -5,7 +5,7 @@
  */
 import { randomUUID } from 'node:crypto'
 import { existsSync } from 'node:fs'
-import { mkdir, open, readdir, readFile, realpath, rename, stat, writeFile } from 'node:fs/promises'
+import { mkdir, open, readdir, readFile, realpath, rename, stat, statfs, writeFile } from 'node:fs/promises'
 import { basename, dirname, join } from 'node:path'
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import { PGlite } from '@electric-sql/pglite'
@@ -212,15 +212,20 @@ export const openPglite = async (
     const client: ClientBase = await knex.client.acquireConnection()
     return createSession(knex, client, false, () => knex.client.releaseConnection(client))
   }
-  const upkeep = startUpkeep({ session }, logger)
+  const freeBytes = async (): Promise<number> => {
+    if (inMemory) return Number.POSITIVE_INFINITY
+    const { bavail, bsize } = await statfs(dataDir)
+    return bavail * bsize
+  }
+  const upkeep = startUpkeep({ session, freeBytes }, logger)
   const placeFile = join(dataDir, PLACE_FILE)
   return {
     knex,
     query: createQuery(knex),
     kind: 'pglite',
     onMessage,
+    rest: upkeep.rest,
     async setReadOnly(isReadOnly) {
-      upkeep.rest(isReadOnly)
       await knex.raw(`SET default_transaction_read_only = ${isReadOnly ? 'on' : 'off'}`)
     },
     ...(!inMemory && { clusterDirectory: join(dataDir, 'database') }),

@@ -5,6 +5,7 @@
  * @module
  */
 import type { Database, Session, StoreLogger } from '../database.ts'
+import { DISK_RESERVE_BYTES } from '../watch/disk.ts'
 
 export interface UpkeepLimits {
   /** The log is looked at every so many milliseconds, and the tables with every tenth look. */
@@ -29,7 +30,7 @@ const UPKEEP: UpkeepLimits = {
 }
 const LOOKS_PER_VACUUM = 10
 
-/** @returns the table that is overdue most, quoted: by dead rows as PostgreSQL's autovacuum counts, so that a fifth of a table's place is lost at most */
+/** @returns what finds the table that is overdue most, of those smaller than $1 bytes, quoted: by dead rows as PostgreSQL's autovacuum counts, so that a fifth of a table's place is lost at most */
 const overdueSql = ({ newRows, age }: UpkeepLimits): string => `
   SELECT c.oid::regclass::text AS name
   FROM pg_class c JOIN pg_stat_all_tables s ON s.relid = c.oid
@@ -37,8 +38,14 @@ const overdueSql = ({ newRows, age }: UpkeepLimits): string => `
     s.n_dead_tup > 50 + 0.2 * greatest(c.reltuples, 0)
     OR s.n_ins_since_vacuum > ${newRows}
     OR age(c.relfrozenxid) > ${age})
+    AND pg_total_relation_size(c.oid) < $1::float8
   ORDER BY age(c.relfrozenxid) > ${age} DESC, s.n_dead_tup + s.n_ins_since_vacuum DESC
   LIMIT 1`
+
+interface Deps extends Pick<Database, 'session'> {
+  /** Where the database is kept. */
+  freeBytes(): Promise<number>
+}
 
 export interface Upkeep {
   /** While the disk takes no writes nothing is done. */
@@ -49,7 +56,7 @@ export interface Upkeep {
 
 /** Looks what is due, and does one thing at a time, between the transactions of others. */
 export const startUpkeep = (
-  database: Pick<Database, 'session'>,
+  { session: take, freeBytes }: Deps,
   logger?: StoreLogger,
   limits = UPKEEP,
 ): Upkeep => {
@@ -64,12 +71,14 @@ export const startUpkeep = (
     if (rows[0]?.due && !isResting) await session.query('CHECKPOINT')
   }
   const vacuum = async (session: Session): Promise<void> => {
-    const { rows } = await session.query<{ name: string }>(overdue)
+    // Of each page that it changes the log may have a copy, all in one go, in which nobody could see that the disk gets full.
+    const room = (await freeBytes()) - DISK_RESERVE_BYTES
+    const { rows } = await session.query<{ name: string }>(overdue, [room])
     if (rows[0] !== undefined && !isResting) await session.query(`VACUUM ${rows[0].name}`)
   }
   const look = async (): Promise<void> => {
     try {
-      const session = await database.session()
+      const session = await take()
       try {
         await checkpoint(session)
         if (looks++ % LOOKS_PER_VACUUM === 0 && !isResting) await vacuum(session)

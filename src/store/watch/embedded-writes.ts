@@ -21,7 +21,7 @@ export interface EmbeddedWrites {
 
 /** @param onFailure called when the database could not be told, which is tried again after a second; must not throw */
 export const createEmbeddedWrites = (
-  { setReadOnly }: Pick<Database, 'setReadOnly'>,
+  { setReadOnly, rest }: Pick<Database, 'setReadOnly' | 'rest'>,
   onFailure: (error: unknown) => void,
 ): EmbeddedWrites => {
   let hasBegun = false
@@ -45,6 +45,7 @@ export const createEmbeddedWrites = (
   return {
     refuse(isRefused, written) {
       said = { isRefused, written }
+      rest?.(isRefused)
       tell()
     },
     begin() {

@@ -3,12 +3,16 @@
  * that asks can't see them, so that they are looked up once more right before it is committed.
  * @module
  */
+import pLimit from 'p-limit'
 import type { Ledger } from '../../../ledger/ledger.ts'
 import type { Database } from '../../../store/database.ts'
 import type { StatusesService } from '../../status/service.ts'
 import { inside, type ValidProof } from '../checking.ts'
 import { revokedNullifierKeys } from '../store.ts'
 import { findSpentElsewhere, type RevocableKey, type Spendable } from './spend-keys.ts'
+
+/** A batch may have thousands of proofs, and others want the database's connections too. */
+const PARALLEL_LOOKS = 8
 
 interface Deps {
   readonly database: Database
@@ -38,6 +42,7 @@ export const createLateRevocations = ({ database, ledger, statuses }: Deps): Lat
   const revoked = new Set<string>()
   const spendable = new Map<string, Spendable>()
   const spent = new Map<string, number | undefined>()
+  const turns = pLimit(PARALLEL_LOOKS)
   const keysOf = (asked: RevocableKey[0]): string[] =>
     [...watched.values()].flatMap(([kind, key]) => (kind === asked ? [key] : []))
   return {
@@ -51,7 +56,9 @@ export const createLateRevocations = ({ database, ledger, statuses }: Deps): Lat
       const [numbers, nullifiers] = await Promise.all([
         statuses.areSet(keysOf('status').map(Number)),
         revokedNullifierKeys(database, keysOf('nullifier')),
-        ...[...spendable].map(async ([name, one]) => spent.set(name, await findSpentElsewhere(ledger, one))),
+        ...[...spendable].map(([name, one]) =>
+          turns(async () => spent.set(name, await findSpentElsewhere(ledger, one))),
+        ),
       ])
       for (const number of numbers) revoked.add(nameOf(['status', String(number)]))
       for (const key of nullifiers) revoked.add(nameOf(['nullifier', key]))
