@@ -34,7 +34,8 @@ describe('what was given to the page that checks, in Chromium', function () {
       await drop(text)
       await page.waitForSelector('#told .verdict', { state: 'detached' })
       await page.waitForSelector('#given-error:has-text("Paste something first")')
-      expect(await page.title()).to.equal('Verify · Assay')
+      // An effect, which comes after what is shown.
+      await page.waitForFunction(`document.title === 'Verify · Assay'`)
       await expectUsable(page, `check after ${what} was dropped`)
       await drop(jws)
       await page.waitForSelector('.word:text("Valid: YES")')
