@@ -70,6 +70,10 @@ export interface Caller {
   readonly idempotency?: Idempotency
 }
 
+/** The API key behind a request; null where there is none. */
+export const keyBehind = (credential: Credential): string | null =>
+  'keyId' in credential ? credential.keyId : null
+
 /** Whether the service may reach, for a caller, the private networks that the operator has opened. */
 export const hasPrivateEgress = ({ scopes }: Pick<Caller, 'scopes'>): boolean =>
   scopes.has('egress:private') || scopes.has('admin')

@@ -3,6 +3,7 @@
  * it wrote, so that the outcome is what the database would have said one by one. Nothing awaits.
  * @module
  */
+import { keyBehind } from '../caller.ts'
 import { newId } from '../ids.ts'
 import type { PseudonymEpoch } from '../keys/pseudonyms.ts'
 import type { Outcome } from '../store/lane.ts'
@@ -149,7 +150,7 @@ class Pass implements Tx {
     const leaf = leafHash(text)
     const index = head.size + this.#leaves.length
     if (this.#leaves.push(leaf) === 1) this.#firstEntryId = id
-    const actingKey = 'keyId' in credential ? credential.keyId : null
+    const actingKey = keyBehind(credential)
     this.write(
       entries.row({
         log,

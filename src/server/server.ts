@@ -1,6 +1,7 @@
 /** A running server: it listens first, so that probes get answers, and serves once its services are built. @module */
 import { once } from 'node:events'
 import type { RequestListener } from 'node:http'
+import { keyBehind } from '../caller.ts'
 import type { Clock } from '../clock.ts'
 import type { Config } from '../config/config.ts'
 import { DEFAULT_ORGANISATION } from '../domain/accounts/defaults.ts'
@@ -79,7 +80,7 @@ const requestKeeper =
   ({ eventLog, clock }: Pick<Services, 'eventLog' | 'clock'>) =>
   ({ organisation, credential, requestId, method, route, status, ms, ip }: HandledRequest): void => {
     const [actor, actorId] = actorOf(credential)
-    const keyId = 'keyId' in credential ? credential.keyId : null
+    const keyId = keyBehind(credential)
     const durationMs = Math.round(ms * 100) / 100
     eventLog.record({
       type: 'request',

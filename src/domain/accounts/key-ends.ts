@@ -41,7 +41,7 @@ export const announceKeyEnds = async (
       // Another server was first, or one of an earlier version has revoked it, which announced that.
       if (row === undefined || due === undefined || row.revoked_at !== null) return { result: null }
       const data = { replacedBy: due.replaced_by, effectiveAt: iso(due.due_at) }
-      return { entry: revocation(row, due.asked_by ?? undefined, data), result: null }
+      return { entry: revocation(row, due.asked_by, data), result: null }
     })
     await announced.catch((error: unknown) => {
       failure = { error }

@@ -1,6 +1,6 @@
 /** API keys: making, showing, replacing and revoking them, and the HMAC states that check payment proofs. @module */
 import type { Knex } from 'knex'
-import { type Caller, DEFAULT_SCOPES, SCOPES, type Scope } from '../../caller.ts'
+import { type Caller, DEFAULT_SCOPES, keyBehind, SCOPES, type Scope } from '../../caller.ts'
 import { type Clock, iso } from '../../clock.ts'
 import { AppError, fail } from '../../errors.ts'
 import { newId } from '../../ids.ts'
@@ -105,28 +105,24 @@ export const endOfKey = (row: Pick<store.ApiKeyRow, 'revoked_at' | 'expires_at'>
 const isInUse = (row: Parameters<typeof endOfKey>[0], now: number): boolean =>
   (endOfKey(row) ?? Number.POSITIVE_INFINITY) > now
 
-/** The key behind a request, if there is one. */
-const askedBy = ({ credential }: Caller): string | undefined =>
-  'keyId' in credential ? credential.keyId : undefined
-
 /** @param revokedBy the key that asked for it, whose own webhook endpoints hear of it, too */
 export const revocation = (
   { id }: store.ApiKeyRow,
-  revokedBy: string | undefined,
+  revokedBy: string | null,
   data: Entry['data'],
 ): Entry => ({
   type: 'key.revoked',
   subject: ['key', id],
   keyId: id,
-  data: { keyId: id, ...(revokedBy !== undefined && { revokedBy }), ...data },
+  data: { keyId: id, revokedBy: revokedBy ?? undefined, ...data },
 })
 
-/** What webhook endpoints don't hear of. */
-const event = ({ id }: store.ApiKeyRow, name: string, data: Entry['data']): Entry => ({
+/** What is no news of its own to webhook endpoints, but a leaf. Those of the key that asked for it hear of that, too. */
+const event = (id: string, name: string, { credential }: Caller, data: Entry['data']): Entry => ({
   type: 'account',
   subject: ['key', id],
   keyId: id,
-  data: { event: name, keyId: id, ...data },
+  data: { event: name, keyId: id, ...data, askedBy: keyBehind(credential) ?? undefined },
 })
 
 /** @throws AppError insufficient_scope naming what the caller lacks */
@@ -281,8 +277,9 @@ export const createKeys = ({ database, ledger, sealing, clock, openRecent, hmacM
       if (row.revoked_at !== null) return { result }
       const isNews = await end(trx, row, revokedAt)
       changed.push(row)
-      const revokedBy = askedBy(caller)
-      const entry = isNews ? revocation(row, revokedBy, {}) : event(row, 'key.revoked', { revokedBy })
+      const entry = isNews
+        ? revocation(row, keyBehind(caller.credential), {})
+        : event(row.id, 'key.revoked', caller, {})
       return { entry, result }
     })
     await forget(changed)
@@ -337,12 +334,7 @@ export const createKeys = ({ database, ledger, sealing, clock, openRecent, hmacM
       requireOwn(caller, granted)
       const key = draft({ organisation: caller.organisation, scopes: granted, label, at: clock.now() })
       return ledger.append(caller, (tx) => {
-        tx.append({
-          type: 'account',
-          subject: ['key', key.keyId],
-          keyId: key.keyId,
-          data: { event: 'key.created', keyId: key.keyId, scopes: [...granted] },
-        })
+        tx.append(event(key.keyId, 'key.created', caller, { scopes: [...granted] }))
         tx.write(key.row)
         return created(key)
       })
@@ -376,16 +368,16 @@ export const createKeys = ({ database, ledger, sealing, clock, openRecent, hmacM
         const data = { replacedBy: next.keyId, effectiveAt: iso(until) }
         if (overlapSeconds === 0) {
           await end(trx, old, at)
-          return { entry: revocation(old, askedBy(caller), data), result }
+          return { entry: revocation(old, keyBehind(caller.credential), data), result }
         }
         await store.updateKey(trx, old.id, { expires_at: until })
         await store.insertKeyEnd(trx, {
           key: old.id,
           due_at: until,
           replaced_by: next.keyId,
-          asked_by: askedBy(caller) ?? null,
+          asked_by: keyBehind(caller.credential),
         })
-        return { entry: event(old, 'key.replaced', data), result }
+        return { entry: event(old.id, 'key.replaced', caller, data), result }
       })
       await forget(changed)
       return answer
@@ -432,7 +424,7 @@ export const createKeys = ({ database, ledger, sealing, clock, openRecent, hmacM
       const ended: store.ApiKeyRow[] = []
       for (const row of rows) if (await end(trx, row, at)) ended.push(row)
       return {
-        entries: ended.map((row) => revocation(row, askedBy(caller), { terminalId })),
+        entries: ended.map((row) => revocation(row, keyBehind(caller.credential), { terminalId })),
         committed: () => forget(rows),
       }
     },

@@ -1,5 +1,5 @@
 /** Terminals: their creation, what they may do offline, and the tokens they work with. @module */
-import type { Caller, Credential } from '../../caller.ts'
+import { type Caller, type Credential, keyBehind } from '../../caller.ts'
 import { type Clock, iso } from '../../clock.ts'
 import { AppError } from '../../errors.ts'
 import { drawQrCode } from '../../http/qr-code.ts'
@@ -263,7 +263,13 @@ export const createTerminals = (deps: Deps) => {
           type: 'account',
           subject: ['terminal', terminalId],
           keyId: key.keyId,
-          data: { event: 'terminal.created', terminalId, merchantId: merchant, keyId: key.keyId },
+          data: {
+            event: 'terminal.created',
+            terminalId,
+            merchantId: merchant,
+            keyId: key.keyId,
+            askedBy: keyBehind(caller.credential) ?? undefined,
+          },
         })
         tx.write(terminal)
         tx.write(key.row)

@@ -44,10 +44,17 @@ const revokerOf = (entry: LoggedEntry): readonly string[] => {
   return revokedBy === undefined ? [] : [revokedBy]
 }
 
-/** The keys whose endpoints hear of an entry: of a revocation, those revoked and the one that asked for it. */
+/** The key that asked for a change of another one, if a key did. */
+const askerOf = (entry: LoggedEntry): readonly string[] => {
+  const { askedBy } = dataIn<{ readonly askedBy?: string }>(entry)
+  return askedBy === undefined ? [] : [askedBy]
+}
+
+/** The keys whose endpoints hear of an entry: those that it is about, and the one that asked for what was done to them. */
 const keysOf = (entry: LoggedEntry): readonly string[] => {
   if (entry.type === 'key.revoked') return [...revokedKeys(entry), ...revokerOf(entry)]
-  return entry.keyId === null ? [] : [entry.keyId]
+  const about = entry.keyId === null ? [] : [entry.keyId]
+  return entry.type === 'account' ? [...about, ...askerOf(entry)] : about
 }
 
 const hex = (bytes: Uint8Array): string => Buffer.from(bytes).toString('hex')

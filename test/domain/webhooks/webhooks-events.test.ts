@@ -316,6 +316,36 @@ describe('webhook events', () => {
     expect(toldTo('bystander')).to.deep.equal([])
   })
 
+  it('of keys and terminals that a key makes or replaces go to that key, and not to another', async () => {
+    const { app, receiver } = context
+    const { headers, newKey } = await openSession(app)
+    const { apiKey: bystander } = await newKey()
+    const { body: doer } = await app.request<{ apiKey: string }>('POST', '/console/api/keys', {
+      headers,
+      body: { scopes: ['keys', 'merchant', 'webhook'] },
+    })
+    const paths: Record<string, string> = {}
+    for (const [name, credential] of Object.entries({
+      account: { headers },
+      doer: { key: doer.apiKey },
+      bystander: { key: bystander },
+    })) {
+      const path = newPath()
+      receiver.on(path, answer(204))
+      await register(app, credential, { url: receiver.url + path, events: [LEAF] })
+      paths[name] = path
+    }
+    const { keyId = '' } = await call(app, '/console/api/keys', doer.apiKey, { label: 'next' })
+    await call(app, `/console/api/keys/${keyId}/rotate`, doer.apiKey, { overlapSeconds: 3600 })
+    const { merchantId } = await call(app, '/console/api/merchants', doer.apiKey, { name: 'Corner shop' })
+    await call(app, '/console/api/terminals', doer.apiKey, { label: 'till', merchantId })
+    const made = async (name: string) =>
+      (await deliveries(paths[name] ?? '')).map(({ data }) => data.audit_event)
+    expect(await made('doer'), 'of the key that asked').to.deep.equal(await made('account'))
+    expect((await made('doer')).length).to.be.at.least(3)
+    expect(await made('bystander')).to.deep.equal([])
+  })
+
   it('of a key that leaked go to its owner alone, whoever revoked it', async () => {
     const { app, receiver } = context
     const revokers = {

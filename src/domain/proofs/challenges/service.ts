@@ -1,5 +1,5 @@
 /** Challenges: asked with a key, answered by whoever keeps a credential, told to the asker alone. @module */
-import { type Caller, systemCaller } from '../../../caller.ts'
+import { type Caller, keyBehind, systemCaller } from '../../../caller.ts'
 import { findCircuit } from '../../../circuits/catalogue.ts'
 import { type Clock, iso } from '../../../clock.ts'
 import { AppError, fail, type Misfit } from '../../../errors.ts'
@@ -174,7 +174,7 @@ export const createChallenges = (deps: Deps) => {
       const row: store.ChallengeRow = {
         id,
         organisation,
-        key_id: 'keyId' in credential ? credential.keyId : null,
+        key_id: keyBehind(credential),
         proof_id: newId('prf', now),
         circuit_id: circuitId,
         nonce: newNonce(),
