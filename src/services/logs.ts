@@ -1,7 +1,7 @@
 /** The logs of the service: which there are, what is signed of each, and their heads in log 0. @module */
 import { MEMORY_DATA_DIR } from '../config/secrets.ts'
 import { DEFAULT_ORGANISATION } from '../domain/accounts/defaults.ts'
-import { createCheckpoints } from '../ledger/checkpoints/checkpoint.ts'
+import { createCheckpoints, createSigningTurns } from '../ledger/checkpoints/checkpoint.ts'
 import { createHeads } from '../ledger/checkpoints/heads.ts'
 import { isAtHome } from '../ledger/checkpoints/home.ts'
 import { createSignedLogs, type SignedLog, type SignedLogs } from '../ledger/checkpoints/signed-logs.ts'
@@ -30,7 +30,7 @@ export type Recorded = Pick<
 /** How alerts and lines of the server's log call a log. */
 const callOf = (log: number): string => (log === 0 ? 'log' : `log ${log}`)
 
-const signedLog = (deps: Recorded, number: number) => {
+const signedLog = (deps: Recorded, number: number, turn?: () => Promise<void>) => {
   const { config, clock, logger, database, logHome, signers, metrics, security } = deps
   const log = createLog(database, number)
   const origin = originOfLog(logHome.origin, number)
@@ -43,6 +43,7 @@ const signedLog = (deps: Recorded, number: number) => {
     origin,
     generation: logHome.generation,
     isAtHome: () => isAtHome(database, logHome.generation),
+    turn,
     directory: config.dataDir === MEMORY_DATA_DIR ? undefined : config.dataDir,
     onInconsistency(reason) {
       metrics.ledgerInconsistencies.inc()
@@ -64,8 +65,10 @@ export const openSignedLogs = (
 ): { readonly signedLogs: SignedLogs; readonly witnessing: Witnessing | undefined } => {
   const first = signedLog(deps, 0)
   const witnessing = openWitnessing({ ...deps, ...first }, closers)
+  // Log 0, which all evidence ends in, waits for none of the others.
+  const turn = createSigningTurns()
   const open = (number: number): SignedLog => {
-    const { origin, log: tree, checkpoints } = number === 0 ? first : signedLog(deps, number)
+    const { origin, log: tree, checkpoints } = number === 0 ? first : signedLog(deps, number, turn)
     return {
       number,
       origin,

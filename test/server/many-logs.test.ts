@@ -85,6 +85,17 @@ describe('a service with four logs', function () {
     return verdict.valid ? verdict : expect.fail(verdict.reason)
   }
 
+  it('signs the other logs one after the other, with rests in between', async () => {
+    const signedAt = async (): Promise<number[]> =>
+      (await app.services.database.knex('ledger_checkpoint').where('log', '>', 0)).map((row) => row.signed_at)
+    const began = app.services.clock.now()
+    await Promise.all([1, 2, 3].map((log) => verified(app, of(log).apiKey, { data: DATA })))
+    await until('all have signed', async () => (await signedAt()).every((at) => at >= began))
+    const [first = 0, second = 0, third = 0] = (await signedAt()).sort((a, b) => a - b)
+    // A turn is 60 ms; the moment is taken before the signature, and timers count whole milliseconds.
+    expect([second - first, third - second].every((gap) => gap >= 30)).to.equal(true)
+  })
+
   it('names the log beside every place, but log 0', async () => {
     for (const log of [0, 1, 2, 3]) {
       const { apiKey } = of(log)

@@ -24,9 +24,11 @@ import { createHighWater } from './high-water.ts'
 
 /**
  * An ML-DSA signature holds up the process for some 15 ms, and anybody may ask: whoever asks in between waits for the
- * next, so that signing takes at most a sixteenth of the time.
+ * next, so that signing a log takes at most a sixteenth of the time.
  */
 const SIGNING_PAUSE_MS = 250
+/** The same between logs that take turns: together at most a quarter of the time, however many there are. */
+const TURN_MS = 60
 /** Another server signed in between; then there is something newer to read. */
 const MAX_ATTEMPTS = 20
 const RETRY_AFTER_SECONDS = 1
@@ -78,8 +80,21 @@ interface Deps {
   readonly generation?: number
   /** Whether database and log are those that were started on, and no copy or new log took their place; absent: they are. */
   readonly isAtHome?: () => Promise<boolean>
+  /** Ends when it is this log's turn to sign, where several take turns; absent: it takes none. */
+  readonly turn?: () => Promise<unknown>
   /** Called whenever the tree turns out not to continue what was signed. */
   readonly onInconsistency: (reason: string) => void
+}
+
+/** Turns of the logs of a server to sign, first come, first served. */
+export const createSigningTurns = (): (() => Promise<void>) => {
+  let next = 0
+  return async () => {
+    const now = performance.now()
+    const at = Math.max(now, next)
+    next = at + TURN_MS
+    if (at > now) await pause(at - now)
+  }
 }
 
 interface Signing {
@@ -183,6 +198,7 @@ export const createCheckpoints = (deps: Deps): Checkpoints => {
   }
 
   const run = async (): Promise<Checkpoint> => {
+    let isOurTurn = deps.turn === undefined
     for (let attempt = 0; attempt < MAX_ATTEMPTS; attempt++) {
       const keys = await signingKeys()
       const { row, head } = await readChecked()
@@ -193,6 +209,12 @@ export const createCheckpoints = (deps: Deps): Checkpoints => {
       const rest = signedAt + SIGNING_PAUSE_MS - performance.now()
       if (rest > 0) {
         await pause(rest)
+        continue
+      }
+      if (!isOurTurn) {
+        await deps.turn?.()
+        isOurTurn = true
+        // What was read may be old by now.
         continue
       }
       const at = clock.now()
