@@ -110,22 +110,27 @@ const startMs = async (root: string, env: Readonly<Record<string, string>>): Pro
   return ms
 }
 
-/** Of a database with a schema, and of an embedded one in memory, which is made anew. */
+/** Of a database with a schema, one of each commit, and of an embedded one in memory, which is made anew. */
 const compareStarts = async (oldRoot: string, rows: Row[]): Promise<void> => {
-  const scratch = await createScratchDatabase(DATABASE_URL || 'postgres://postgres@127.0.0.1:5432/postgres')
-  const onServer = { DATABASE_URL: scratch.url, MASTER_KEY: randomBytes(32).toString('hex') }
+  const scratch = () => createScratchDatabase(DATABASE_URL || 'postgres://postgres@127.0.0.1:5432/postgres')
+  const [own, older] = [await scratch(), await scratch()]
+  const on = ({ url }: ScratchDatabase) => ({
+    DATABASE_URL: url,
+    MASTER_KEY: randomBytes(32).toString('hex'),
+  })
   const compare = compareByProcessorTime(rows, STARTS, 1)
   try {
-    for (const [name, env] of [
-      ['on PostgreSQL', onServer],
-      ['with the embedded database', {}],
+    for (const [name, ownEnv, olderEnv] of [
+      ['on PostgreSQL', on(own), on(older)],
+      ['with the embedded database', {}, {}],
     ] as const)
       await compare(`a start ${name}, processor time until it is ready`, [
-        { name: 'ours', run: () => startMs(ROOT, env) },
-        { name: `commit ${currentCommit(oldRoot)}`, goal: GOAL, run: () => startMs(oldRoot, env) },
+        { name: 'ours', run: () => startMs(ROOT, ownEnv) },
+        { name: `commit ${currentCommit(oldRoot)}`, goal: GOAL, run: () => startMs(oldRoot, olderEnv) },
       ])
   } finally {
-    await scratch.drop()
+    await own.drop()
+    await older.drop()
   }
 }
 

@@ -1,6 +1,6 @@
 /**
- * Writes docs/benchmarks.md from bench/results.json, and README's table of speed from docs/benchmarks.md: all subjects, measured on one
- * machine. Where they were measured at several times or commits, both say so of each.
+ * Writes docs/benchmarks.md from bench/results.json, and README's table of speed from docs/benchmarks.md: what was measured on one
+ * machine. Where that was at several times or commits, both say so of each; what was not measured is named.
  * Usage: npm run bench && npm run docs:benchmarks
  * @module
  */
@@ -92,12 +92,10 @@ const describe = ({ processor, cores, memoryGiB, system, node, postgres, redis }
 /** Of what, and when, a subject was measured. */
 const stateOf = ({ commit, at }: Run): string => `${at.slice(0, 10)}, commit ${commit}`
 
-/** @throws Error that names the subjects which are missing, or were measured on another machine than the newest */
-const checkWhole = (runs: readonly Run[], subjects: readonly string[]): Run => {
+/** @throws Error that nothing was measured, or names the subjects that were measured on another machine than the newest */
+const newestOf = (runs: readonly Run[]): Run => {
   const [newest] = runs.toSorted((a, b) => b.at.localeCompare(a.at))
-  const missing = subjects.filter((subject) => !runs.some((run) => run.subject === subject))
-  if (newest === undefined || missing.length > 0)
-    throw new Error(`Not measured: ${missing.join(', ')}. Run npm run bench ${missing.join(' ')}.`)
+  if (newest === undefined) throw new Error('Nothing was measured. Run npm run bench.')
   const elsewhere = runs.filter((run) => describe(run.machine) !== describe(newest.machine))
   if (elsewhere.length > 0)
     throw new Error(
@@ -109,14 +107,16 @@ const checkWhole = (runs: readonly Run[], subjects: readonly string[]): Run => {
 /** What was busy besides; a run before loads were noted has none. */
 const loadOf = ({ load }: Run): string => (load === undefined ? '' : `, load at its start ${load.toFixed(1)}`)
 
-/** @param subjects that there are; each must have been measured on the same machine */
+/** @param subjects that there are; all that were measured must have been on the same machine */
 export const benchmarksOf = ({ runs, rows }: Results, subjects: readonly string[]): string => {
-  const newest = checkWhole(runs, subjects)
+  const newest = newestOf(runs)
   const isOne = runs.every((run) => stateOf(run) === stateOf(newest))
+  const missing = subjects.filter((subject) => !runs.some((run) => run.subject === subject))
   const problems = runs.flatMap(({ subject, failed, skipped }) => [
     ...(failed === null ? [] : [`- ${subject} failed: ${failed}`]),
     ...skipped.map((part) => `- ${subject}, skipped: ${part}`),
   ])
+  problems.push(...missing.map((subject) => `- ${subject}: not measured`))
   const goals = rows.filter(({ met }) => met !== null)
   const missed = goals.filter(({ met }) => met === false)
   const seconds = runs.reduce((sum, run) => sum + run.seconds, 0)
