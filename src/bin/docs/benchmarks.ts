@@ -180,15 +180,24 @@ const measuredAt = (benchmarks: string): ReadonlyMap<string, string> => {
   return measured
 }
 
-/** A row for what README shows: our figures, and the ratio to each peer. */
-const shownRow = (words: string, lines: readonly Line[]): string => {
+/** A row for what README shows: our figures, and the ratio to each peer, or its figure where there is none. */
+const shownRow = (words: string, found: readonly Line[]): string => {
+  // A peer's other figures, and limits of our own, are for docs/benchmarks.md.
+  const compared = found.filter(({ cells: [, , , , ratio] }) => ratio)
+  const beside = compared.length > 0 ? compared : found.filter(({ cells: [, , peer] }) => peer)
+  const own = found.filter(
+    ({ cells: [name, , peer] }) =>
+      beside.length === 0 || peer || !beside.some(({ cells }) => cells[0] === name),
+  )
+  const ofGoal = (goal = '', met = ''): string => (met === '**missed**' ? ` (goal ${goal}, missed)` : '')
   const figures = new Set(
-    lines.map(({ cells: [name = '', ours = ''] }) =>
-      `${/(p\d+|median)$/.exec(name)?.[0] ?? ''} ${ours}`.trim(),
+    own.map(({ cells: [name = '', ours = '', peer, , , goal, met] }) =>
+      `${/(p\d+|median)$/.exec(name)?.[0] ?? ''} ${ours}${peer ? '' : ofGoal(goal, met)}`.trim(),
     ),
   )
-  const peers = lines.flatMap(({ cells: [, , peer = '', theirs = '', ratio = '', goal = '', met = ''] }) =>
-    peer === '' ? [] : [`${ratio || theirs} ${peer}${met === '**missed**' ? ` (goal ${goal}, missed)` : ''}`],
+  const peers = beside.map(
+    ({ cells: [, , peer = '', theirs = '', ratio = '', goal, met] }) =>
+      `${ratio || theirs} ${peer}${ofGoal(goal, met)}`,
   )
   return `| ${words} | ${[...figures].join(', ')} | ${peers.join('; ')} |`
 }
