@@ -106,7 +106,7 @@ A copy does not know what the log signed after it was made, and would fork the l
 restored database before it was shown the newest checkpoint that anybody has of the log (--checkpoint), and has everything that is
 under it; or a new log begins (--new-log), whose first entry holds the last known checkpoint. FILE comes before --checkpoint, which takes
 all names behind it. Without FILE it is about the database that is there already, such as one of PostgreSQL that was restored with
-pg_restore. MASTER_KEY is that of the backup.
+pg_restore. MASTER_KEY and BASE_URL are those of the server that was backed up.
 
 Examples:
   $ npx assay restore backup.zip --checkpoint checkpoint.txt

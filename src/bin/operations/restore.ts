@@ -9,7 +9,7 @@ import { join } from 'node:path'
 import { systemCaller } from '../../caller.ts'
 import { iso, systemClock } from '../../clock.ts'
 import { type Config, loadConfig } from '../../config/config.ts'
-import { MEMORY_DATA_DIR, makeDataDirectory } from '../../config/secrets.ts'
+import { MEMORY_DATA_DIR, makeDataDirectory, readSecret } from '../../config/secrets.ts'
 import { DEFAULT_ORGANISATION } from '../../domain/accounts/defaults.ts'
 import { openSealing } from '../../keys/data-keys.ts'
 import { createPseudonyms } from '../../keys/pseudonyms.ts'
@@ -254,6 +254,22 @@ const beginAnew = async (copy: Copy, { baseUrl }: Config, all: readonly Shown[])
 const NEXT =
   'It does not start yet: show the newest checkpoint of the log that you can find (`npx assay restore --checkpoint FILE`), or begin a new one (`npx assay restore --new-log`).'
 
+/** What isn't as the server that the copy is of had it, as far as that is seen from here. */
+const tellDifferences = ({ logs }: Copy, { baseUrl, adminApiKey, databaseUrl, dataDir }: Config): void => {
+  const { host } = new URL(baseUrl)
+  const named = logs[0]?.origin.split('/', 1)[0]
+  if (named !== undefined && named !== host)
+    console.log(
+      `BASE_URL leads to ${host}, and the log is named after ${named}: start servers with the BASE_URL of before, or the log gets another name and proofs made before count no more.`,
+    )
+  // With PostgreSQL each server has a DATA_DIR of its own, which need not be this one.
+  if (databaseUrl !== undefined || adminApiKey !== undefined) return
+  if (readSecret(dataDir, 'admin.key') === undefined)
+    console.log(
+      'DATA_DIR holds no admin.key, and none is made while the database knows an admin key: put the one of before there, or set ADMIN_API_KEY to that one or a new one.',
+    )
+}
+
 /** @param file a backup; undefined: the database is there already */
 export const restore = async (file: string | undefined, { checkpoint, newLog }: Flags): Promise<void> => {
   const config = loadConfig(process.env, { makesKey: false })
@@ -274,6 +290,7 @@ export const restore = async (file: string | undefined, { checkpoint, newLog }: 
     if (newLog) await beginAnew(copy, config, shown)
     else if (shown.length > 0) await goOn(copy, config, shown)
     else console.log(NEXT)
+    tellDifferences(copy, config)
   } finally {
     await database.close()
   }

@@ -186,6 +186,18 @@ onEmbedded.describe('npx assay backup and restore', function () {
       await (await startServerProcess(env)).end()
     })
 
+    it('say what isn’t as the server had it: BASE_URL, and the admin key', async () => {
+      const { ADMIN_API_KEY: _, BASE_URL: __, ...rest } = env
+      const bare = { ...rest, DATA_DIR: await directory() }
+      const said = expectDone(await runCli(['restore', backup], bare))
+      expect(said).to.include('BASE_URL leads to 127.0.0.1:8080, and the log is named after log.example')
+      expect(said).to.include('DATA_DIR holds no admin.key')
+      writeFileSync(join(bare.DATA_DIR, 'admin.key'), `${ADMIN_API_KEY}\n`)
+      const begun = expectDone(await runCli(['restore', '--new-log'], { ...bare, BASE_URL }))
+      expect(begun).to.include('begins as log.example/2').and.to.not.include('BASE_URL leads')
+      expect(begun).to.not.include('admin.key')
+    })
+
     // The last one: it takes the database away.
     it('do not take a backup for what is at home, although it is unpacked where the database was', async () => {
       rmSync(join(env.DATA_DIR, 'database'), { recursive: true })
