@@ -193,7 +193,7 @@ describe('containers', () => {
     for (const [name, { hostname }] of servers) expect(hostname, name).to.equal(name)
     const runs = read('docs/deploying.md').match(/^docker run .*:\/data .*$/gm) ?? []
     const serving = runs.filter((command) => !command.includes('--entrypoint'))
-    expect(serving).to.have.length(1)
+    expect(serving).to.have.length(3)
     for (const command of serving) expect(command).to.include(' --name assay --hostname assay ')
   })
 

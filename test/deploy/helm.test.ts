@@ -43,6 +43,12 @@ type Workload = Value & {
   }
 }
 
+interface Schema {
+  readonly properties: {
+    readonly settings: { readonly propertyNames: { readonly anyOf: readonly { readonly enum?: string[] }[] } }
+  }
+}
+
 const documentsOf = (text: string): Value[] => parseAllDocuments(text).map((one) => one.toJS() as Value)
 const find = <T extends Value>(documents: readonly Value[], kind: string): T =>
   documents.find((one) => one.kind === kind) as T
@@ -230,6 +236,16 @@ describe('the Helm chart', () => {
     for (const name of [...kept, ...OF_EXPORTERS, ...OF_CHART])
       expect(validate(merged({ [name]: 'x' })), name).to.equal(false)
     expect(validate(merged({ OTEL_TRACES_SAMPLER_ARG: 1 }))).to.equal(true)
+    // Every other variable of the program, what Node and OpenTelemetry read themselves, and nothing that is misspelt.
+    const open = variables.filter(([name, { secret }]) => !secret && !OF_CHART.includes(name))
+    for (const [name] of open) expect(validate(merged({ [name]: 'x' })), name).to.equal(true)
+    expect(validate(merged({ NODE_EXTRA_CA_CERTS: '/ca.pem', OTEL_SERVICE_NAME: 'x' }))).to.equal(true)
+    for (const name of ['TRUST_PROXYS', 'RATE_LIMIT', 'NODE'])
+      expect(validate(merged({ [name]: 'x' })), name).to.equal(false)
+    const known = variables.map(([name]): string => name)
+    const { settings } = (JSON.parse(read(`${CHART}/values.schema.json`)) as Schema).properties
+    const listed = settings.propertyNames.anyOf.flatMap((one) => one.enum ?? [])
+    expect(listed.filter((name) => !known.includes(name))).to.deep.equal([])
     expect(validate(merged({}, { replcas: 2 }))).to.equal(false)
     expect(validate(merged({}, { replicas: 0 }))).to.equal(false)
     // That of the servers' data is the chart's own.
