@@ -76,7 +76,8 @@ const SERVING = {
     minimum: 1,
     maximum: 10_000_000,
     default: 100,
-    description: 'requests of an organisation, unless it has its own limit',
+    description:
+      'requests of an organisation, and of each of its terminals, unless it has its own limit ([docs/interface.md](docs/interface.md#how-much-may-be-asked))',
   }),
   RATE_LIMITS: Type.Boolean({
     default: true,

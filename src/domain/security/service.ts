@@ -22,7 +22,8 @@ import { findAlerts, securityAlerts } from './store.ts'
 const DEFAULT_PAGE_ALERTS = 50
 const SUBJECT_MAX_CHARACTERS = 200
 
-const SEVERITY: Readonly<Record<AlertType, Severity>> = {
+/** How grave an alert is, unless whoever raises it says otherwise. */
+export const SEVERITY: Readonly<Record<AlertType, Severity>> = {
   double_spend: 'high',
   invalid_mac: 'high',
   envelope_replay: 'high',
