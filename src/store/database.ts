@@ -21,7 +21,7 @@ export interface Database {
   readonly knex: Knex
   /**
    * One query, for reads that are asked often: on PostgreSQL it costs half of what knex does.
-   * @param name prepares the query under this name; one name stands for one text for ever
+   * @param name prepares the query under this name; one name stands for one text for ever, which names the columns that it returns
    * @throws the driver's error
    */
   query<R extends object>(text: string, values: readonly unknown[], name?: string): Promise<QueryResult<R>>

@@ -6,6 +6,7 @@ import {
   ConnectionLost,
   endsConnection,
   isConnectionError,
+  isOutdated,
   type QueryResult,
   type Session,
   sqlState,
@@ -50,14 +51,24 @@ export type Watch = <R>(client: object, work: () => Promise<R>) => Promise<R>
 
 const unwatched: Watch = (_, work) => work()
 
+/** Runs a statement that is a transaction by itself again, once, where its connection had prepared it for other columns. */
+const despiteColumns = async <R>(work: () => Promise<R>): Promise<R> => {
+  try {
+    return await work()
+  } catch (error) {
+    if (!isOutdated(error)) throw error
+    return work()
+  }
+}
+
 /**
  * One query on a connection of knex's pool.
- * @param name prepares the query under this name; one name stands for one text for ever
+ * @param onError is told of each query's error, and that its connection is of no use any more where the error {@link isOutdated}
+ * @param name prepares the query under this name; one name stands for one text for ever, which names the columns that it returns
  * @throws the driver's error
  */
-export const createQuery =
-  (knex: Knex, watch: Watch = unwatched) =>
-  async <R extends object>(
+export const createQuery = (knex: Knex, watch: Watch = unwatched, onError?: (error: unknown) => void) => {
+  const ask = async <R extends object>(
     text: string,
     values: readonly unknown[],
     name?: string,
@@ -65,10 +76,16 @@ export const createQuery =
     const client: pg.ClientBase = await knex.client.acquireConnection()
     try {
       return await despiteConflicts(() => watch(client, () => run<R>(client, text, values, name)))
+    } catch (error) {
+      onError?.(error)
+      throw error
     } finally {
       knex.client.releaseConnection(client)
     }
   }
+  return <R extends object>(text: string, values: readonly unknown[], name?: string) =>
+    despiteColumns(() => ask<R>(text, values, name))
+}
 
 /**
  * Has knex run a statement again that is a transaction by itself and met another one. Statements within a transaction go another
@@ -85,12 +102,14 @@ const TIMED = 'SET LOCAL enable_seqscan = off; SET LOCAL max_parallel_workers_pe
 
 /**
  * @param connect gives a client that sends queries before earlier ones are answered: all of it is one round trip
- * @param onError is told of each query's error
+ * @param onError is told of each query's error, and that its connection is of no use any more where the error {@link isOutdated}
  * @returns a function that runs one query for at most so long @throws ConnectionLost, or the driver's error
  */
-export const createTimedQuery =
-  (connect: () => Promise<pg.PoolClient>, onError: (error: unknown) => void) =>
-  async <R extends object>(
+export const createTimedQuery = (
+  connect: () => Promise<pg.PoolClient>,
+  onError: (error: unknown) => void,
+) => {
+  const ask = async <R extends object>(
     timeoutMs: number,
     text: string,
     values: readonly unknown[],
@@ -108,6 +127,9 @@ export const createTimedQuery =
     if (answered.status === 'rejected') throw answered.reason
     return answered.value
   }
+  return <R extends object>(timeoutMs: number, text: string, values: readonly unknown[], name?: string) =>
+    despiteColumns(() => ask<R>(timeoutMs, text, values, name))
+}
 
 interface Corkable {
   cork(): void
@@ -181,11 +203,12 @@ export const createSession = (
       } catch (error) {
         // Of what was sent behind the query that failed, whoever looks at it first is told why.
         if (sqlState(error) === IN_FAILED_TRANSACTION && aborted !== undefined) throw aborted
-        aborted = error
         onError?.(error)
+        if (isOutdated(error)) broken = true
         // Whatever the server did not say itself came from the connection.
-        if (sqlState(error) === undefined || endsConnection(error)) throw new ConnectionLost(error)
-        throw error
+        const isLost = sqlState(error) === undefined || endsConnection(error) || isOutdated(error)
+        aborted = isLost ? new ConnectionLost(error) : error
+        throw aborted
       }
     },
     async transaction<R>(fn: (trx: Knex.Transaction) => Promise<R>) {

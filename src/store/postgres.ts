@@ -12,7 +12,7 @@ import {
   typeParsers,
   type Watch,
 } from './driver.ts'
-import { ConnectionLost, type WriteRefusal, writeRefusalOf } from './session.ts'
+import { ConnectionLost, isOutdated, type WriteRefusal, writeRefusalOf } from './session.ts'
 
 const POOL_MAX_CONNECTIONS = 10
 /** One for each lane, and one for each slow change that waits; each further log has a lane of its own. */
@@ -95,18 +95,19 @@ const checkServer = async (connection: pg.ClientConfig): Promise<boolean> => {
 }
 
 /**
- * Connections that fell silent, as those to a machine that lost its power do. One that did not answer in time casts doubt on all that
- * were made before: nobody waits once more to find out about each.
+ * Which connections may be used. One that did not answer in time, as those to a machine that lost its power, casts doubt on all that were
+ * made before: nobody waits once more to find out about each. So does one that refuses a statement since a migration changed its
+ * columns: all that were made before may have prepared it, too.
  */
-const createSilence = () => {
+const createFitness = () => {
   const madeAt = new WeakMap<object, number>()
   let lastAt = Number.NEGATIVE_INFINITY
-  const fell = (): void => {
+  const doubt = (): void => {
     lastAt = performance.now()
   }
   const watch: Watch = async (client, work) => {
     const timer = setTimeout(() => {
-      fell()
+      doubt()
       // What is asked on it rejects, as it does when a connection breaks.
       socketOf(client)?.destroy()
     }, READ_SILENCE_MS)
@@ -120,7 +121,7 @@ const createSilence = () => {
     made: (client: object): void => void madeAt.set(client, performance.now()),
     /** To be told of errors of queries that have a time-out of their own; knex puts the query before the message. */
     look(error: unknown): void {
-      if (error instanceof Error && error.message.endsWith(SILENT)) fell()
+      if (isOutdated(error) || (error instanceof Error && error.message.endsWith(SILENT))) doubt()
     },
     /** Whether a connection may be used. Of one that is in doubt the socket is closed: nobody would answer to an orderly end. */
     isFit(client: object): boolean {
@@ -170,10 +171,10 @@ export const openPostgres = async (url: string, logger?: StoreLogger): Promise<D
     query_timeout: READ_SILENCE_MS,
     pipeline: true,
   })
-  const silence = createSilence()
+  const fitness = createFitness()
   for (const pool of [sessions, timed]) {
     pool.on('connect', (client) => {
-      silence.made(client)
+      fitness.made(client)
       // The query that is running rejects by itself; without a listener the event would end the process.
       client.on('error', () => {})
     })
@@ -189,7 +190,7 @@ export const openPostgres = async (url: string, logger?: StoreLogger): Promise<D
       min: 0,
       max: POOL_MAX_CONNECTIONS,
       afterCreate(client: object, done: (error: null, client: object) => void) {
-        silence.made(client)
+        fitness.made(client)
         done(null, client)
       },
     },
@@ -199,26 +200,26 @@ export const openPostgres = async (url: string, logger?: StoreLogger): Promise<D
 
   let tellRefused: (why: WriteRefusal) => void = () => undefined
   const look = (error: unknown): void => {
-    silence.look(error)
+    fitness.look(error)
     const why = writeRefusalOf(error)
     if (why !== undefined) tellRefused(why)
   }
   knex.on('query-error', look)
-  repeatAfterConflicts(knex, silence.watch)
-  knex.client.validateConnection = silence.isFit
+  repeatAfterConflicts(knex, fitness.watch)
+  knex.client.validateConnection = fitness.isFit
 
-  const query = createQuery(knex, silence.watch)
+  const query = createQuery(knex, fitness.watch, fitness.look)
   /** @throws ConnectionLost */
   const connect = async (pool: pg.Pool): Promise<pg.PoolClient> => {
     for (;;) {
       const client = await pool.connect().catch((error: unknown) => {
         throw new ConnectionLost(error)
       })
-      if (silence.isFit(client)) return client
+      if (fitness.isFit(client)) return client
       client.release(true)
     }
   }
-  const queryWithin = createTimedQuery(() => connect(timed), silence.look)
+  const queryWithin = createTimedQuery(() => connect(timed), fitness.look)
   const place = async (): Promise<string> => {
     const { rows } = await query<{ place: string }>(PLACE, [])
     return `postgres/${rows[0]?.place}`

@@ -15,8 +15,8 @@ export interface Session {
   /**
    * Runs one query. Without values `text` may hold several; the last one's result is returned. Queries may be
    * sent without waiting for the ones before: they run in order, and on PostgreSQL they share a round trip.
-   * @param name prepares the query under this name; one name stands for one text for ever
-   * @throws ConnectionLost when the connection broke, so that the outcome is unknown
+   * @param name prepares the query under this name; one name stands for one text for ever, which names the columns that it returns
+   * @throws ConnectionLost when the connection broke, so that the outcome is unknown, or is of no use any more
    */
   query<R extends object>(text: string, values?: readonly unknown[], name?: string): Promise<QueryResult<R>>
   /**
@@ -97,6 +97,16 @@ export const isUnavailable = (error: unknown): boolean =>
   endsConnection(error) ||
   isConnectionError(error) ||
   (error instanceof Error && error.name === 'KnexTimeoutError')
+
+/**
+ * Whether a statement was prepared by name before a migration changed the columns that it returns. The connection refuses it from then
+ * on, whatever is done on it: 0A000, `cached plan must not change result type`, in whichever language.
+ */
+export const isOutdated = (error: unknown): boolean =>
+  sqlState(error) === '0A000' &&
+  error instanceof Error &&
+  'routine' in error &&
+  error.routine === 'RevalidateCachedQuery'
 
 /** Whether the server said that it has closed the connection, or would not have it. */
 export const endsConnection = (error: unknown): boolean => CONNECTION_STATES.test(sqlState(error) ?? '')

@@ -69,16 +69,14 @@ export const findEndpoints = ({ knex }: Database, owner: Owner): Promise<Endpoin
 export const findOwned = (knex: Knex, owner: Owner, id: string): Promise<EndpointRow | undefined> =>
   owned(knex, owner).where({ id }).first<EndpointRow | undefined>()
 
+const FIND_BY_ID = `SELECT ${endpoints.columns.join(', ')} FROM webhook_endpoints WHERE id = ANY ($1::text[])`
+
 /** By id; those that were removed are left out. */
 export const findEndpointsById = async (
   { query }: Database,
   ids: readonly string[],
 ): Promise<ReadonlyMap<string, EndpointRow>> => {
-  const { rows } = await query<EndpointRow>(
-    'SELECT * FROM webhook_endpoints WHERE id = ANY ($1::text[])',
-    [ids],
-    'webhook-endpoints',
-  )
+  const { rows } = await query<EndpointRow>(FIND_BY_ID, [ids], 'webhook-endpoints')
   return new Map(rows.map((row) => [row.id, row]))
 }
 

@@ -122,7 +122,9 @@ const STATE_CONDITIONS: Readonly<Record<FindingState, string>> = {
   void: 'f.void_at IS NOT NULL',
 }
 
-const KNOWN_FINDINGS = `SELECT f.*, p.sealed_key, d.sealed AS decision, d.decided_at FROM aml_findings AS f
+const COLUMNS = `${findings.columns.map((column) => `f.${column}`).join(', ')}, p.sealed_key, d.sealed AS decision, d.decided_at`
+
+const KNOWN_FINDINGS = `SELECT ${COLUMNS} FROM aml_findings AS f
   JOIN kyc_subjects AS p ON p.organisation = f.organisation AND p.subject = f.subject AND p.generation = f.generation
     AND p.erased_at IS NULL
   LEFT JOIN aml_decisions AS d ON d.entry_index = f.decision_entry AND d.finding = f.id`
@@ -149,7 +151,7 @@ export const findFindings = async (
   { organisation, state, before = '~', limit }: FindingFilter,
 ): Promise<{ readonly rows: readonly KnownFinding[]; readonly next?: string }> => {
   const condition = state === undefined ? '' : ` AND ${STATE_CONDITIONS[state]}`
-  const candidates = `SELECT f.*, p.sealed_key, d.sealed AS decision, d.decided_at FROM aml_findings AS f
+  const candidates = `SELECT ${COLUMNS} FROM aml_findings AS f
     LEFT JOIN LATERAL (SELECT sealed_key FROM kyc_subjects WHERE organisation = f.organisation AND subject = f.subject
       AND generation = f.generation AND erased_at IS NULL LIMIT 1) AS p ON true
     LEFT JOIN LATERAL (SELECT sealed, decided_at FROM aml_decisions WHERE entry_index = f.decision_entry AND finding = f.id LIMIT 1) AS d ON true

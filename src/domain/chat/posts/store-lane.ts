@@ -1,7 +1,14 @@
 /** What the chat's lane reads and writes inside its transactions, a query for each kind of row. @module */
 import type { Session } from '../../../store/session.ts'
 import type { RowQuery } from '../../../store/write-rows.ts'
-import { CHAT_HEAD_NAME, type HeadRow, type NameRow, type ProofRow, type StoredMessageRow } from '../store.ts'
+import {
+  CHAT_HEAD_NAME,
+  chatNames,
+  type HeadRow,
+  type NameRow,
+  type ProofRow,
+  type StoredMessageRow,
+} from '../store.ts'
 
 /** A session, or whatever else runs queries inside the transaction. */
 export type Queries = Pick<Session, 'query'>
@@ -28,7 +35,8 @@ export interface RepetitionRow {
 
 /** LATERAL with LIMIT keeps the planner at one index look-up per key, whatever it believes of the table. */
 const READ_NAMES = `SELECT n.* FROM unnest($1::text[]) AS k (skeleton) CROSS JOIN LATERAL
-  (SELECT * FROM chat_names AS kept WHERE kept.skeleton = k.skeleton LIMIT 1) AS n`
+  (SELECT ${chatNames.columns.join(', ')} FROM chat_names AS kept
+    WHERE kept.skeleton = k.skeleton LIMIT 1) AS n`
 
 export const readNames = async (session: Queries, skeletons: readonly string[]): Promise<NameRow[]> =>
   (await session.query<NameRow>(READ_NAMES, [skeletons], 'chat-names')).rows
