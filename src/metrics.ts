@@ -47,6 +47,8 @@ export interface Metrics {
   countShedRequest(reason: 'full' | 'late'): void
   /** Says how many requests wait for a place; asked at each scrape. */
   readRequestQueue(count: () => number): void
+  /** Says how many bytes have come of bodies that are still arriving on this server; asked at each scrape. */
+  readArriving(bytes: () => number): void
   /** Says for how long somebody gave way to proofs of others; asked at each scrape. */
   readHeldTime(seconds: () => number): void
   /** From reading a payment's nullifier to knowing whether it was free, in seconds. */
@@ -176,8 +178,12 @@ const createWitnessInstruments = (
 /** Of requests that find no place among those that are worked on. */
 const createAdmissionInstruments = (
   registers: Registry[],
-): Pick<Metrics, 'observeRequestWait' | 'countShedRequest' | 'readRequestQueue' | 'readHeldTime'> => {
+): Pick<
+  Metrics,
+  'observeRequestWait' | 'countShedRequest' | 'readRequestQueue' | 'readArriving' | 'readHeldTime'
+> => {
   let count = () => 0
+  let arrivingBytes = () => 0
   let heldSeconds = () => 0
   new Gauge({
     name: 'http_queue_depth',
@@ -185,6 +191,14 @@ const createAdmissionInstruments = (
     registers,
     collect() {
       this.set(count())
+    },
+  })
+  new Gauge({
+    name: 'http_arriving_bytes',
+    help: 'What has come of bodies that are still arriving.',
+    registers,
+    collect() {
+      this.set(arrivingBytes())
     },
   })
   new Counter({
@@ -204,7 +218,7 @@ const createAdmissionInstruments = (
   })
   const shed = new Counter({
     name: 'http_requests_shed_total',
-    help: 'Requests that got no such place: full, as many of their organisation waited as may; late, they waited as long as one may.',
+    help: 'Requests that got no such place: full, as many of their organisation waited as may, or as much was arriving; late, they waited as long as one may.',
     labelNames: ['reason'],
     registers,
   })
@@ -213,6 +227,9 @@ const createAdmissionInstruments = (
     countShedRequest: (reason) => shed.inc({ reason }),
     readRequestQueue(source) {
       count = source
+    },
+    readArriving(source) {
+      arrivingBytes = source
     },
     readHeldTime(source) {
       heldSeconds = source

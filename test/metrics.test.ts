@@ -33,6 +33,7 @@ describe('metrics', () => {
     metrics.observeRequestWait(0.004)
     metrics.countShedRequest('full')
     metrics.readRequestQueue(() => 3)
+    metrics.readArriving(() => 40)
     metrics.readProverQueue(() => ({ paying: 5, open: 0 }))
     metrics.readFollowers(async () => ({ webhooks: 9 }))
     const text = await metrics.text()
@@ -49,6 +50,7 @@ describe('metrics', () => {
       'ledger_commit_seconds_bucket{le="0.0025"} 1',
       'ledger_inconsistency_total 1',
       'http_queue_depth 3',
+      'http_arriving_bytes 40',
       'http_queue_seconds_bucket{le="0.0025"} 0',
       'http_queue_seconds_bucket{le="0.005"} 1',
       'http_requests_shed_total{reason="full"} 1',

@@ -21,6 +21,7 @@ import type { HttpContext } from './context.ts'
 import { asBadRequest, errorCodesOf, isQueued, takesIdempotencyKey, waitsForProof } from './errors.ts'
 import type { Guesses } from './guesses.ts'
 import { type Flights, type IdempotencyKit, REPLAYED_HEADER, readIdempotency } from './idempotency.ts'
+import type { ArrivingBodies } from './input/arriving.ts'
 import { compileBody, compileParams, compileQuery } from './input/input.ts'
 import { type RateLimiter, STOPPED_LIMIT_PER_MINUTE, UNAUTHENTICATED_LIMIT_PER_MINUTE } from './rate-limit.ts'
 import type { Request, Route } from './route.ts'
@@ -39,6 +40,7 @@ export interface EndpointKit<S> extends AnswerKit {
   readonly addressLimits: Readonly<Record<string, number>>
   readonly idempotency: IdempotencyKit
   readonly flights: Flights
+  readonly arriving: ArrivingBodies
   readonly admission: Admission
   readonly giveWay: Pick<GiveWay, 'proofAsked' | 'proofAnswered'>
 }
@@ -192,7 +194,7 @@ const compileCaller = <S>(route: Route<S>, { idempotency: kit }: EndpointKit<S>)
 export const compileEndpoint = <S>(route: Route<S>, kit: EndpointKit<S>): Endpoint => {
   const authenticate = compileAuthentication(route, kit)
   const lookAgain = compileSecondLook(route, kit)
-  const body = compileBody(route)
+  const body = compileBody(route, kit.arriving)
   const readQuery = compileQuery(route)
   const readParams = compileParams(route)
   const answer = compileIssuing(route, kit)
@@ -277,7 +279,7 @@ export const compileEndpoint = <S>(route: Route<S>, kit: EndpointKit<S>): Endpoi
     const owner = organisation ?? addressOwner(ctx.state.ip)
     ctx.state.owner = owner
     // Before there is a place, so that a client that sends slowly holds none.
-    const raw = await body.read(ctx)
+    const raw = await body.read(ctx, owner)
     /** Whoever sent slowly, or waited for a place, may have lost what they came with. */
     const begin = async (): Promise<void> => {
       const isFresh = performance.now() - lookedAt <= FRESH_MS

@@ -151,7 +151,7 @@ export const errorCodesOf = (route: Route): ReadonlySet<ErrorCode> => {
   add(route.path.includes('{'), 'not_found')
   add(route.auth !== 'none', 'unauthorized', 'ambiguous_credentials', 'insufficient_scope')
   add(takesSession(route) && route.method !== 'GET', 'csrf_required')
-  add(route.cost !== 0 || route.auth !== 'none', 'rate_limited')
+  add(body || route.cost !== 0 || route.auth !== 'none', 'rate_limited')
   add(
     takesIdempotencyKey(route),
     'invalid_idempotency_key',

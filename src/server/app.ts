@@ -14,6 +14,7 @@ import { compileEndpoint } from '../http/endpoint.ts'
 import type { IsUnavailable } from '../http/errors.ts'
 import { createGuesses } from '../http/guesses.ts'
 import { createFlights, type IdempotencyKit } from '../http/idempotency.ts'
+import { type ArrivingLimits, createArrivingBodies } from '../http/input/arriving.ts'
 import type { Logger } from '../http/log.ts'
 import {
   answerErrors,
@@ -58,7 +59,12 @@ export interface AppOptions<S> {
   readonly logger: Logger
   readonly metrics: Pick<
     Metrics,
-    'observeRequest' | 'observeRequestWait' | 'countShedRequest' | 'readRequestQueue' | 'readHeldTime'
+    | 'observeRequest'
+    | 'observeRequestWait'
+    | 'countShedRequest'
+    | 'readRequestQueue'
+    | 'readArriving'
+    | 'readHeldTime'
   >
   readonly clock: Clock
   /** Whether an error means that the database is away: 503 instead of 500. */
@@ -78,6 +84,8 @@ export interface AppOptions<S> {
   }
   /** How many requests are worked on and wait; tests have fewer than usual. */
   readonly admission?: AdmissionLimits
+  /** How much may be arriving; tests have less than usual. */
+  readonly arriving?: ArrivingLimits
   /** Absent: nobody gives way. */
   readonly giveWay?: GiveWay
   /** Called often while requests are worked on; must not throw. */
@@ -133,6 +141,8 @@ export const createApp = <S>(options: AppOptions<S>): RequestListener => {
   })
   metrics.readRequestQueue(admission.waiting)
   metrics.readHeldTime(giveWay.heldSeconds)
+  const arriving = createArrivingBodies(options.arriving, () => metrics.countShedRequest('full'))
+  metrics.readArriving(() => arriving.bytes)
   const flights = createFlights()
   const guesses = createGuesses()
   const unread = createUnreadAnswers()
@@ -148,6 +158,7 @@ export const createApp = <S>(options: AppOptions<S>): RequestListener => {
       addressLimits: { 'chat.reads': config.chatLimits.readsPerMinute },
       idempotency,
       flights,
+      arriving,
       admission,
       giveWay,
       unread,

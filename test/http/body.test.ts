@@ -4,6 +4,8 @@ import { connect, Socket } from 'node:net'
 import { gzipSync } from 'node:zlib'
 import { expect } from 'chai'
 import { Type } from 'typebox'
+import type { AppError } from '../../src/errors.ts'
+import { createArrivingBodies } from '../../src/http/input/arriving.ts'
 import { BODY_LIMIT_BYTES, readBody } from '../../src/http/input/body.ts'
 import { JSON_MAX_DEPTH, JSON_MAX_KEYS_PER_OBJECT, parseJson } from '../../src/http/input/json.ts'
 import { type BodyLimit, route } from '../../src/http/route.ts'
@@ -31,6 +33,8 @@ const take = <B extends Parameters<typeof route>[0]['body']>(
     errors: [],
     handler: (request) => ({ keys: Object.keys(request.body as object) }),
   })
+
+const count = (refuse: (error: AppError) => void) => createArrivingBodies().count('a', refuse)
 
 const Closed = Type.Object({ text: Type.String(), note: Type.Optional(Type.String()) })
 
@@ -133,6 +137,7 @@ describe('request bodies', () => {
     expect(text).to.match(/^HTTP\/1\.1 413 /)
     expect(text).to.match(/\r\nConnection: close\r\n/i)
     expect(text).to.include('"error":"payload_too_large"')
+    expect(await kit.metrics.text()).to.include('http_arriving_bytes 0\n')
   })
 
   it('a client that sends far too much at once still has its answer, and no reset of the connection', async () => {
@@ -162,13 +167,13 @@ describe('request bodies', () => {
     const closed = once(request, 'close')
     request.destroy()
     await closed
-    expect(await rejection(readBody(request, 10))).to.include({ code: 'invalid_request' })
+    expect(await rejection(readBody(request, 10, count))).to.include({ code: 'invalid_request' })
   })
 
   it('holds no more than its bytes, however small the pieces are in which they come', async () => {
     const pieces = BODY_LIMIT_BYTES.default
     const request = new IncomingMessage(new Socket())
-    const reading = readBody(request, pieces)
+    const reading = readBody(request, pieces, count)
     const before = await heldMemory()
     for (let i = 0; i < pieces; i++) request.emit('data', Buffer.from('a'))
     const after = await heldMemory()

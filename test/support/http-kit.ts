@@ -8,6 +8,7 @@ import type { Authenticator, Authenticators, Identity } from '../../src/http/aut
 import type { PathFor } from '../../src/http/connections/host-paths.ts'
 import { closeHttpServer, createHttpServer, type HttpServer } from '../../src/http/connections/server.ts'
 import type { IdempotencyKit } from '../../src/http/idempotency.ts'
+import type { ArrivingLimits } from '../../src/http/input/arriving.ts'
 import { createLogger } from '../../src/http/log.ts'
 import type { RateLimitRefusal } from '../../src/http/rate-limit.ts'
 import type { Route } from '../../src/http/route.ts'
@@ -74,6 +75,7 @@ export interface HttpKitOptions {
   readonly writes?: AppOptions<never>['writes']
   readonly pathFor?: PathFor
   readonly admission?: AdmissionLimits
+  readonly arriving?: ArrivingLimits
   readonly giveWay?: AppOptions<never>['giveWay']
   /** Absent: no answer is stored. */
   readonly findAnswer?: IdempotencyKit['findAnswer']
@@ -112,6 +114,7 @@ export const startHttpKit = async (
     writes: options.writes,
     pathFor: options.pathFor,
     admission: options.admission,
+    arriving: options.arriving,
     giveWay: options.giveWay,
     onRateLimited: (refusal) => refusals.push(refusal),
   })

@@ -6,6 +6,7 @@ import type { IncomingHttpHeaders, IncomingMessage } from 'node:http'
 import { AppError } from '../../errors.ts'
 import { createGathered } from '../../net/gathered.ts'
 import type { BodyLimit } from '../route.ts'
+import type { ArrivingBodies, ArrivingBody } from './arriving.ts'
 
 const KIBIBYTE = 1024
 /** Largest body by class, in bytes as sent. */
@@ -48,6 +49,9 @@ export const hasBody = (headers: IncomingHttpHeaders): boolean =>
   headers['transfer-encoding'] !== undefined ||
   (headers['content-length'] !== undefined && headers['content-length'] !== '0')
 
+/** Counts a body with those of its owner: {@link ArrivingBodies.count}. */
+type Count = (refuse: Parameters<ArrivingBodies['count']>[1]) => ArrivingBody
+
 const tooLarge = (limitBytes: number): AppError =>
   new AppError('payload_too_large', { message: `The request body can have at most ${limitBytes} bytes.` })
 
@@ -70,15 +74,37 @@ const discard = (request: IncomingMessage): Promise<void> =>
     request.resume()
   })
 
-const collect = (request: IncomingMessage, limitBytes: number): Promise<Buffer | undefined> =>
+/** @param announcedBytes undefined where its length is not known */
+const collect = (
+  request: IncomingMessage,
+  limitBytes: number,
+  announcedBytes: number | undefined,
+  count: Count,
+): Promise<Buffer | undefined> =>
   new Promise((resolve, reject) => {
     const gathered = createGathered(limitBytes)
-    const stop = () =>
+    let missing = announcedBytes ?? Number.POSITIVE_INFINITY
+    let arriving: ArrivingBody | undefined
+    const stop = () => {
       request.off('data', onData).off('end', onEnd).off('close', onClose).off('error', onClose)
-    const onData = (chunk: Buffer) => {
-      if (gathered.add(chunk)) return
+      arriving?.end()
+    }
+    const onRefused = (error: AppError) => {
       stop()
-      resolve(undefined)
+      // What still comes of it is read into nothing.
+      reject(error)
+    }
+    const onData = (chunk: Buffer) => {
+      if (!gathered.add(chunk)) {
+        stop()
+        resolve(undefined)
+        return
+      }
+      missing -= chunk.length
+      // Most come in one piece, and never wait for another.
+      if (missing <= 0) return
+      arriving ??= count(onRefused)
+      arriving.add(chunk.length)
     }
     const onEnd = () => {
       stop()
@@ -95,11 +121,19 @@ const collect = (request: IncomingMessage, limitBytes: number): Promise<Buffer |
 
 /**
  * Reads a body whole. One that announces or turns out to be larger than `limitBytes` is refused without being kept.
- * @throws AppError payload_too_large, invalid_request when the client goes away in the middle
+ * @param count is called where it comes in pieces
+ * @throws AppError payload_too_large, invalid_request when the client goes away in the middle, rate_limited and unavailable where too
+ *   much arrives
  */
-export const readBody = async (request: IncomingMessage, limitBytes: number): Promise<Buffer> => {
-  const announced = Number(request.headers['content-length'] ?? 0)
-  const body = announced > limitBytes ? undefined : await collect(request, limitBytes)
+export const readBody = async (
+  request: IncomingMessage,
+  limitBytes: number,
+  count: Count,
+): Promise<Buffer> => {
+  const length = request.headers['content-length']
+  const announced = length === undefined ? undefined : Number(length)
+  const body =
+    (announced ?? 0) > limitBytes ? undefined : await collect(request, limitBytes, announced, count)
   if (body !== undefined) return body
   await discard(request)
   throw tooLarge(limitBytes)

@@ -7,6 +7,7 @@ import { AppError, type ErrorCode, type Misfit } from '../../errors.ts'
 import { isObject } from '../../protocol/json-object.ts'
 import type { HttpContext } from '../context.ts'
 import type { Refusals, Route } from '../route.ts'
+import type { ArrivingBodies } from './arriving.ts'
 import { BODY_LIMIT_BYTES, hasBody, readBody, requireJson } from './body.ts'
 import { parseJson } from './json.ts'
 import { knownParameters, parseQuery, requireParameters } from './query.ts'
@@ -24,15 +25,19 @@ const refuse = (code: ErrorCode, { details }: Misfit, refusals: Refusals = {}): 
 
 /** What a route does with bodies, in two steps: a repeated request gets its stored answer between them. */
 export interface BodyReader {
-  /** @returns the bytes as they were sent @throws AppError for a form or a size that the route does not accept */
-  read(ctx: HttpContext): Promise<Buffer>
+  /**
+   * @param owner whose bodies it is counted with while it arrives
+   * @returns the bytes as they were sent
+   * @throws AppError for a form or a size that the route does not accept, and where too much arrives
+   */
+  read(ctx: HttpContext, owner: string): Promise<Buffer>
   /** Parses and checks them. @throws AppError for what the route does not accept */
   understand(raw: Buffer): unknown
 }
 
 const NO_BODY: BodyReader = { read: async () => EMPTY_BODY, understand: () => undefined }
 
-export const compileBody = (route: Route): BodyReader => {
+export const compileBody = (route: Route, arriving: ArrivingBodies): BodyReader => {
   const { body: schema, bodyLimit = 'default', bodyForm = 'checked', exactNumbers = false } = route
   if (schema === undefined) return NO_BODY
   const shape = asJsonSchema(schema)
@@ -44,10 +49,12 @@ export const compileBody = (route: Route): BodyReader => {
   const isObjectRoute = isChecked ? takesObjects(shape) : shape.type === 'object'
   const optional = shape.type === 'object' && (shape.required ?? []).length === 0
   return {
-    async read({ req }) {
+    async read({ req }, owner) {
       const sent = hasBody(req.headers)
       if (sent || req.headers['content-type'] !== undefined) requireJson(req.headers)
-      return sent ? await readBody(req, limitBytes) : EMPTY_BODY
+      return sent
+        ? await readBody(req, limitBytes, (onRefused) => arriving.count(owner, onRefused))
+        : EMPTY_BODY
     },
     understand(raw) {
       if (bodyForm === 'bytes') return raw
