@@ -12,8 +12,19 @@ type Combine = 'sum' | 'max' | 'min' | 'last' | 'first'
 export interface RowQuery {
   readonly text: string
   readonly values: unknown[]
-  readonly name: string
+  /** Absent: the text comes too seldom to be prepared. */
+  readonly name?: string
 }
+
+/**
+ * A text is prepared once it has come more often than this: PostgreSQL plans a prepared one anew as often before it considers one plan
+ * for all, so nothing is lost by waiting.
+ */
+const UNPREPARED_TIMES = 5
+/** So many texts are counted at a time; one more, and counting begins anew: what comes rarely never comes to be prepared. */
+const MAX_COUNTED_TEXTS = 500
+/** Prepared texts are kept for ever, here and by each connection. */
+export const MAX_PREPARED_TEXTS = 128
 
 const quote = (identifier: string): string => `"${identifier.replaceAll('"', '""')}"`
 
@@ -137,9 +148,15 @@ const insertText = (table: Table, parameter: number): string => {
   return `${insert} ON CONFLICT (${merge.key.map(quote).join(', ')}) DO ${action}`
 }
 
-interface Prepared {
+interface RowText {
   readonly text: string
-  readonly name: string
+  readonly name?: string
+}
+
+/** Texts of queries that write rows. */
+export interface RowTexts {
+  /** @param tables in a fixed order @param last see {@link RowWriter.query} @param lastCount its parameters */
+  of(tables: readonly Table[], last: string, lastCount: number): RowText
 }
 
 const tableNumbers = new WeakMap<Table, number>()
@@ -151,23 +168,41 @@ const numberOf = (table: Table): number => {
   return number
 }
 
-/**
- * Texts by what makes them up, each with the name it is prepared under: a name stands for one text for ever. There are
- * as many as combinations of tables that are written together.
- */
-const prepared = new Map<string, Prepared>()
-
-/** @param tables in a fixed order @param last see {@link RowWriter.query} @param lastCount its parameters */
-const prepare = (tables: readonly Table[], last: string, lastCount: number): Prepared => {
-  const key = `${tables.map(numberOf).join(' ')} ${last}`
-  const known = prepared.get(key)
-  if (known !== undefined) return known
+const composeText = (tables: readonly Table[], last: string, lastCount: number): string => {
   const parts = tables.map((table, index) => `t${index} AS (${insertText(table, lastCount + index + 1)})`)
-  const text = parts.length > 0 ? `WITH ${parts.join(', ')} ${last}` : last
-  const made = { text, name: `rows-${prepared.size}` }
-  prepared.set(key, made)
-  return made
+  return parts.length > 0 ? `WITH ${parts.join(', ')} ${last}` : last
 }
+
+/**
+ * A batch writes what its units write, so there are nearly as many texts as sets of tables. Those that come often are prepared, each
+ * under a name that stands for it for ever; all others are sent without one, and nobody keeps them.
+ */
+export const createRowTexts = (): RowTexts => {
+  const prepared = new Map<string, RowText>()
+  const counts = new Map<string, number>()
+  const isFrequent = (key: string): boolean => {
+    const count = (counts.get(key) ?? 0) + 1
+    if (count === 1 && counts.size === MAX_COUNTED_TEXTS) counts.clear()
+    counts.set(key, count)
+    return count > UNPREPARED_TIMES
+  }
+  return {
+    of(tables, last, lastCount) {
+      const key = `${tables.map(numberOf).join(' ')} ${last}`
+      const known = prepared.get(key)
+      if (known !== undefined) return known
+      const text = composeText(tables, last, lastCount)
+      if (prepared.size === MAX_PREPARED_TEXTS || !isFrequent(key)) return { text }
+      const made = { text, name: `rows-${prepared.size}` }
+      prepared.set(key, made)
+      counts.delete(key)
+      return made
+    },
+  }
+}
+
+/** Of this process: a name stands for one text on all its connections. */
+const rowTexts = createRowTexts()
 
 /** Gathers rows, table by table, and writes them in one query. */
 export interface RowWriter {
@@ -182,7 +217,8 @@ export interface RowWriter {
   query(last: string, lastValues: readonly unknown[]): RowQuery
 }
 
-export const createRowWriter = (): RowWriter => {
+/** @param texts those of the process, but in tests of them */
+export const createRowWriter = (texts: RowTexts = rowTexts): RowWriter => {
   const tables = new Map<Table, Values[]>()
   return {
     add({ table, values }) {
@@ -197,7 +233,7 @@ export const createRowWriter = (): RowWriter => {
     query(last, lastValues) {
       // A fixed order of tables, so that the same set of tables gives the same text.
       const sorted = [...tables].sort(([a], [b]) => (a.name < b.name ? -1 : 1))
-      const { text, name } = prepare(
+      const { text, name } = texts.of(
         sorted.map(([table]) => table),
         last,
         lastValues.length,

@@ -1,7 +1,7 @@
 import { expect } from 'chai'
 import type { Database } from '../../src/store/database.ts'
 import { integer, type Row, type Table, table, text } from '../../src/store/table.ts'
-import { createRowWriter } from '../../src/store/write-rows.ts'
+import { createRowTexts, createRowWriter, MAX_PREPARED_TEXTS } from '../../src/store/write-rows.ts'
 import { openTestDatabase } from '../support/servers/database.ts'
 
 interface AllTypes {
@@ -110,5 +110,77 @@ describe('rows as one query', () => {
       TypeError,
       'NaN',
     )
+  })
+})
+
+describe('texts of rows', () => {
+  const LAST = 'SELECT 1'
+  const TABLES = Array.from({ length: 10 }, (_, number) => table(`part_${number}`, { number: integer() }))
+  /** Each set of them, by its number. */
+  const setOf = (number: number) => TABLES.filter((_, bit) => (number >> bit) % 2 === 1)
+  const SETS = 2 ** TABLES.length
+
+  it('are prepared when they come often, and stand for one name each', () => {
+    const texts = createRowTexts()
+    const names: (string | undefined)[] = []
+    // Between others that come twice.
+    for (let round = 0; round < 20; round++) {
+      names.push(texts.of(setOf(1), LAST, 0).name)
+      for (let other = 0; other < 20; other++)
+        expect(texts.of(setOf(2 + ((round * 20 + other) % 200)), LAST, 0).name).to.equal(undefined)
+    }
+    const [first, ...later] = names.filter((name) => name !== undefined)
+    expect(first).to.be.a('string')
+    expect(later.length).to.be.greaterThan(10)
+    expect(new Set(later)).to.deep.equal(new Set([first]))
+    expect(texts.of(setOf(1), 'SELECT 2', 0).name).to.not.equal(first)
+  })
+
+  it('are sent without a name where each comes now and then, however long that goes on', () => {
+    const texts = createRowTexts()
+    for (let round = 0; round < 20; round++)
+      for (let number = 0; number < SETS; number++)
+        expect(texts.of(setOf(number), LAST, 0).name).to.equal(undefined)
+  })
+
+  it('get no more names than a connection may keep', () => {
+    const texts = createRowTexts()
+    const named = new Map<string, string>()
+    for (let number = 0; number < SETS; number++)
+      for (let times = 0; times < 20; times++) {
+        const { name, text } = texts.of(setOf(number), LAST, 0)
+        if (name === undefined) continue
+        expect(named.get(name) ?? text).to.equal(text)
+        named.set(name, text)
+      }
+    expect(named.size).to.equal(MAX_PREPARED_TEXTS)
+  })
+
+  it('write the same, prepared or not', async () => {
+    const database = await openTestDatabase()
+    const session = await database.session()
+    try {
+      await session.query(
+        'CREATE TEMPORARY TABLE part_0 (number int); CREATE TEMPORARY TABLE part_1 (number int)',
+      )
+      const texts = createRowTexts()
+      for (let number = 0; number < 20; number++) {
+        const writer = createRowWriter(texts)
+        for (const part of setOf(number % 10 === 0 ? 3 : 1)) writer.add(part.row({ number }))
+        const { text, values, name } = writer.query(LAST, [])
+        await session.query(text, values, name)
+      }
+      const { rows } = await session.query<{ count: number }>(
+        'SELECT count(*) AS count FROM part_0 UNION ALL SELECT count(*) FROM part_1',
+      )
+      expect(rows.map(({ count }) => count)).to.deep.equal([20, 2])
+      const kept = await session.query<{ statement: string }>(
+        "SELECT statement FROM pg_prepared_statements WHERE name LIKE 'rows-%'",
+      )
+      expect(kept.rows.map(({ statement }) => statement)).to.deep.equal([texts.of(setOf(1), LAST, 0).text])
+    } finally {
+      session.release()
+      await database.close()
+    }
   })
 })
