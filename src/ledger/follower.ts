@@ -36,14 +36,19 @@ const PEEK = `SELECT f.cursor < h.size AS behind FROM ledger_followers AS f, led
 const CREATE = `INSERT INTO ledger_followers (name, log, cursor, held_until) VALUES (?, ?, ?, 0) ON CONFLICT (name) DO NOTHING`
 const ACQUIRE = `UPDATE ledger_followers SET holder = ?, held_until = ${NOW_MS} + ?::bigint
   WHERE name = ? AND (holder = ? OR held_until <= ${NOW_MS}) RETURNING cursor`
-/** In one snapshot with the condition: whatever makes it false is committed with an entry that is not skipped. */
+/**
+ * In one snapshot with the condition: whatever makes it false is committed with an entry that is not skipped. Whoever
+ * moves the cursor is its holder.
+ */
 const skipWhile = (
   unwanted: string,
-): string => `UPDATE ledger_followers AS f SET cursor = greatest(f.cursor, h.size)
+): string => `UPDATE ledger_followers AS f SET cursor = greatest(f.cursor, h.size), holder = ?
   FROM ledger_head AS h WHERE f.name = ? AND h.log = f.log AND (f.holder = ? OR f.held_until <= ${NOW_MS})
     AND (${unwanted}) RETURNING cursor`
 const LAGS = `SELECT f.name, greatest(h.size - f.cursor, 0) AS lag FROM ledger_followers AS f, ledger_head AS h
   WHERE h.log = f.log`
+/** Waits for the transaction that has moved the cursor: then it was committed, or never will be. */
+const LOOK = `SELECT cursor, holder FROM ledger_followers WHERE name = ? FOR UPDATE`
 const RELEASE = `UPDATE ledger_followers SET held_until = 0 WHERE name = ? AND holder = ?`
 /**
  * Fails, and with it every row that travels in the same statement, when another server moved the cursor: it divides by
@@ -63,7 +68,10 @@ export interface FollowerOptions {
    * @returns rows to be written together with the cursor
    */
   consume(entries: readonly LoggedEntry[]): Promise<readonly Row[]>
-  /** Called once the rows of a batch are committed. */
+  /**
+   * Called once the rows of a batch are committed, before the next one is consumed: also where the answer to the commit was lost, unless
+   * another server takes over before that is found out.
+   */
   written?(rows: readonly Row[]): void
   readonly logger: { warn(details: object, message: string): void }
   /** Index where a new follower begins; default 0. */
@@ -127,6 +135,9 @@ export const createFollower = (options: FollowerOptions): Follower => {
     rouse?.()
   }
 
+  /** What is being committed: until the answer comes nobody knows whether it is. */
+  let sent: { readonly next: number; readonly rows: readonly Row[] } | undefined
+
   /** @returns the cursor, or undefined while another server runs this follower */
   const acquire = async (): Promise<number | undefined> => {
     const { rows } = await database.knex.raw<{ rows: { cursor: number }[] }>(ACQUIRE, [
@@ -149,11 +160,14 @@ export const createFollower = (options: FollowerOptions): Follower => {
         session.query('BEGIN'),
         session.query(text, values, prepared),
       ])
+      if (rowCount === 1) sent = { next: after, rows }
       await session.query(rowCount === 1 ? 'COMMIT' : 'ROLLBACK')
       fit = true
+      sent = undefined
       if (rowCount !== 1) throw cursorGone(name)
     } catch (error) {
       if (sqlState(error) !== undefined) {
+        sent = undefined
         await session.query('ROLLBACK')
         fit = true
       }
@@ -161,6 +175,17 @@ export const createFollower = (options: FollowerOptions): Follower => {
     } finally {
       session.release(!fit)
     }
+  }
+
+  /** Finds out what became of a commit whose answer was lost. */
+  const settle = async (): Promise<void> => {
+    if (sent === undefined) return
+    const { next, rows } = sent
+    const found = await database.knex.raw<{ rows: { cursor: number; holder: string | null }[] }>(LOOK, [name])
+    sent = undefined
+    const [row] = found.rows
+    // Whoever took over meanwhile may have moved the cursor as far with rows of its own.
+    if (row?.cursor === next && row.holder === holder) written?.(rows)
   }
 
   const isBehind = async (): Promise<boolean> => {
@@ -187,7 +212,7 @@ export const createFollower = (options: FollowerOptions): Follower => {
 
   const isSkipped = async (): Promise<boolean> => {
     if (unwanted === undefined) return false
-    const { rows } = await database.knex.raw<{ rows: object[] }>(skipWhile(unwanted), [name, holder])
+    const { rows } = await database.knex.raw<{ rows: object[] }>(skipWhile(unwanted), [holder, name, holder])
     return rows.length > 0
   }
 
@@ -195,6 +220,7 @@ export const createFollower = (options: FollowerOptions): Follower => {
 
   /** Consumes what there is, batch by batch. @returns what is to end the pause after it */
   const catchUp = async (): Promise<Signal> => {
+    await settle()
     if (!(await isBehind())) return SIGNALS.commit
     if (await isSkipped()) return SIGNALS.reconsider
     let cursor = await acquire()
@@ -242,7 +268,7 @@ export const createFollower = (options: FollowerOptions): Follower => {
       }
     }
     // Nobody needs to wait for the lease to end. If this fails, they do.
-    await database.knex.raw(RELEASE, [name, holder]).catch(() => undefined)
+    await Promise.allSettled([settle(), database.knex.raw(RELEASE, [name, holder])])
   }
 
   const ended = run()

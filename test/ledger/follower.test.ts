@@ -5,7 +5,11 @@ import { createFollower, type Follower, type FollowerOptions } from '../../src/l
 import type { Ledger } from '../../src/ledger/ledger.ts'
 import type { Database } from '../../src/store/database.ts'
 import { integer, type Row, table, text } from '../../src/store/table.ts'
+import { eventually } from '../support/eventually.ts'
 import { callerOf, claiming, ledgerOn, openTestLedger, type TestLedger, together } from '../support/ledger.ts'
+import { type BreakingLedger, openBreakingLedger } from '../support/servers/breaking-ledger.ts'
+import type { Break } from '../support/servers/breaking-proxy.ts'
+import { onPostgres } from '../support/servers/database.ts'
 
 const consumed = table('test_consumed', { idx: integer(), id: text(), by: text() })
 const FAST = { pollMs: 15, batchEntries: 7 }
@@ -250,6 +254,9 @@ describe('followers of the log', () => {
       const { size } = await store.ledger.head()
       const follower = follow('a', slow)
       await cursorAt(size)
+      // A server that held it before can't take this for a commit of its own.
+      const { holder } = await database.knex('ledger_followers').where({ name }).first('holder')
+      expect(holder).to.be.a('string')
       await append(store.ledger, 5)
       follower.wake()
       await pause(50)
@@ -304,5 +311,78 @@ describe('followers of the log', () => {
         'RangeError',
       )
     }
+  })
+})
+
+onPostgres.describe('a follower on a connection that breaks', () => {
+  let opened: BreakingLedger
+  let follower: Follower | undefined
+  before(async () => {
+    opened = await openBreakingLedger()
+    await opened.database.knex.raw(
+      'CREATE TABLE test_consumed (idx bigint NOT NULL, id text NOT NULL, "by" text NOT NULL)',
+    )
+  })
+  afterEach(() => follower?.close())
+  after(() => opened.close())
+
+  /** Follows what is appended, and has the first commit of it break. @returns what is told as it goes on */
+  const breakAt = async (when: Break) => {
+    const { ledger, database, proxy } = opened
+    const { size: from } = await ledger.head()
+    await append(ledger, 5)
+    const { broken } = proxy
+    const made: number[][] = []
+    const told: number[][] = []
+    follower = createFollower({
+      database,
+      name: `breaking ${serial++}`,
+      from,
+      pollMs: 15,
+      logger: { warn: () => {} },
+      async consume(entries) {
+        if (made.length === 0) proxy.breakAt('COMMIT', when)
+        made.push(entries.map(({ index }) => index))
+        return entries.map(({ index, id }) => consumed.row({ idx: index, id, by: when }))
+      },
+      written: (rows) => told.push(rows.map(({ values }) => (values as { idx: number }).idx)),
+    })
+    await eventually('a connection that broke', () => proxy.broken > broken)
+    const first = Array.from({ length: 5 }, (_, i) => from + i)
+    return { first, made, told, rows: () => database.knex('test_consumed').where({ by: when }).pluck('idx') }
+  }
+
+  it('tells of what was committed although its answer was lost, and makes it once', async () => {
+    const { first, made, told, rows } = await breakAt('after')
+    await eventually('what was committed', () => told.length > 0)
+    const next = first.map((index) => index + 5)
+    await append(opened.ledger, 5)
+    await eventually('what came later', () => told.length > 1)
+    expect(told).to.deep.equal([first, next])
+    expect(made).to.deep.equal([first, next])
+    expect(await rows()).to.deep.equal([...first, ...next])
+  })
+
+  it('tells of nothing that was not committed, and makes it again', async () => {
+    const { first, made, told, rows } = await breakAt('before')
+    await eventually('what was committed', () => told.length > 0)
+    expect(told).to.deep.equal([first])
+    expect(made).to.deep.equal([first, first])
+    expect(await rows()).to.deep.equal(first)
+  })
+
+  it('leaves to another server what that one has taken over since', async () => {
+    const { first, told } = await breakAt('after')
+    const followers = opened.database.knex('ledger_followers').where('name', 'like', 'breaking %')
+    await followers.update({ holder: 'another server', held_until: 0 })
+    await append(opened.ledger, 5)
+    await eventually('what came later', () => told.length > 0)
+    expect(told).to.deep.equal([first.map((index) => index + 5)])
+  })
+
+  it('tells of it when it is closed before it looked', async () => {
+    const { first, told } = await breakAt('after')
+    await follower?.close()
+    expect(told).to.deep.equal([first])
   })
 })
