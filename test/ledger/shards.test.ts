@@ -5,6 +5,7 @@ import { createField, FIELD_MODULUS } from '../../src/core/field.ts'
 import type { Entry, Receipt } from '../../src/ledger/decision.ts'
 import type { Ledger } from '../../src/ledger/ledger.ts'
 import { createPoseidonLog, type PoseidonLog } from '../../src/ledger/tree/shards.ts'
+import { createBus } from '../../src/store/bus.ts'
 import type { Database } from '../../src/store/database.ts'
 import { eventually } from '../support/eventually.ts'
 import {
@@ -31,6 +32,8 @@ const hashMany = async (asked: HashesAsked): Promise<Uint8Array> => {
   return hashAsked(field, asked)
 }
 const logger = { warn: (details: object) => expect.fail(JSON.stringify(details)) }
+/** Of all servers. */
+const bus = createBus()
 const hex = (element: bigint): string => element.toString(16).padStart(64, '0')
 
 let serial = 0
@@ -98,7 +101,7 @@ describe('tree 2', () => {
   after(() => store.close())
   beforeEach(async () => {
     await emptyLog(store.database)
-    poseidon = createPoseidonLog({ ...store, field, hashMany, logger, pollMs: 20 })
+    poseidon = createPoseidonLog({ ...store, field, hashMany, logger, bus, pollMs: 20 })
   })
   afterEach(async () => {
     await poseidon.close()
@@ -200,7 +203,7 @@ describe('tree 2', () => {
     await poseidon.close()
     await store.database.knex('poseidon_leaves').delete()
     await store.database.knex('ledger_followers').delete()
-    poseidon = createPoseidonLog({ ...store, field, hashMany, logger, pollMs: 20 })
+    poseidon = createPoseidonLog({ ...store, field, hashMany, logger, bus, pollMs: 20 })
     expect(await poseidon.shardPath(index)).to.deep.equal(before)
     expect(await loggedRoots(store.database)).to.have.length(1)
   })
@@ -213,6 +216,7 @@ describe('tree 2', () => {
       field: createField(),
       hashMany,
       logger,
+      bus,
       pollMs: 20,
     })
     const index = lastOf(await append(ledger, SHARD_LEAVES + 2))
@@ -223,18 +227,35 @@ describe('tree 2', () => {
     await ledger.close()
   })
 
+  it('is built at once for whoever waits at a server that does not build it', async () => {
+    await poseidon.close()
+    const rare = { ...store, field, hashMany, logger, bus, pollMs: 3_600_000 }
+    poseidon = createPoseidonLog(rare)
+    await poseidon.shardPath(lastOf(await append(store.ledger, 1)))
+    const other = createPoseidonLog(rare)
+    try {
+      elsewhere.length = 0
+      const index = lastOf(await append(store.ledger, 100))
+      expect(await other.shardPath(index)).to.include({ position: 100, size: 101 })
+      // A proof that is being made there could keep it waiting.
+      expect(elsewhere).to.deep.equal([])
+    } finally {
+      await other.close()
+    }
+  })
+
   it('has no wrong root logged by a server that was held up while another took its lease and its entries', async () => {
     await poseidon.close()
     const { knex, hold, isHolding, release } = holdable(store.database.knex)
     const database = { ...store.database, knex }
-    poseidon = createPoseidonLog({ ...store, database, field, hashMany, logger, pollMs: 20 })
+    poseidon = createPoseidonLog({ ...store, database, field, hashMany, logger, bus, pollMs: 20 })
     await append(store.ledger, SHARD_LEAVES - 196)
     await eventually('the leaves before', async () => (await storedLeaves()) === SHARD_LEAVES - 196)
     hold()
     // Once more as many would make the shard full.
     await append(store.ledger, 150)
     await eventually('entries that are read', isHolding)
-    const other = createPoseidonLog({ ...store, field, hashMany, logger, pollMs: 20 })
+    const other = createPoseidonLog({ ...store, field, hashMany, logger, bus, pollMs: 20 })
     try {
       await store.database.knex('ledger_followers').update({ held_until: 0 })
       await eventually('leaves of the other one', async () => (await storedLeaves()) === SHARD_LEAVES - 46)
@@ -262,7 +283,7 @@ describe('tree 2', () => {
         return field.poseidonPairs(tag, elements)
       },
     }
-    poseidon = createPoseidonLog({ ...store, field: watched, hashMany, logger, pollMs: 20 })
+    poseidon = createPoseidonLog({ ...store, field: watched, hashMany, logger, bus, pollMs: 20 })
     await poseidon.shardPath(lastOf(await append(store.ledger, 5)))
     await append(store.ledger, 3_000)
     await eventually('their leaves', async () => (await storedLeaves()) === 3_005)

@@ -8,6 +8,7 @@ import { systemCaller } from '../../caller.ts'
 import type { Field } from '../../core/field.ts'
 import { POSEIDON_TAGS } from '../../core/poseidon-tags.ts'
 import { fail } from '../../errors.ts'
+import type { Bus } from '../../store/bus.ts'
 import type { Database } from '../../store/database.ts'
 import type { Row } from '../../store/table.ts'
 import { CLAIM_KINDS } from '../claim-kinds.ts'
@@ -45,6 +46,12 @@ const MAX_REST_MS = 1_000
 const MAX_KEPT_SHARDS = 8
 const LEAF_TIMEOUT_MS = 10_000
 const LEAF_POLL_MS = 20
+/** How often whoever waits for a leaf tells all servers. */
+const TELL_MS = 100
+/** So long after it was told last, somebody counts as waiting: some of what is told may be late. */
+const WAITS_MS = 500
+/** Channel of the bus on which it is told, with the number of the log. */
+const AWAITED = 'poseidon-awaited'
 const RETRY_AFTER_SECONDS = 1
 
 /** Where an entry stands in tree 2, for a circuit. */
@@ -104,6 +111,8 @@ interface Deps {
   /** Which log's entries are hashed; default 0. */
   readonly number?: number
   readonly ledger: Pick<Ledger, 'append'>
+  /** One server at a time makes leaves; the others tell it when somebody waits. */
+  readonly bus: Pick<Bus, 'publish' | 'subscribe'>
   /** Where requests aren't kept waiting by it. @returns 32 bytes a hash */
   readonly hashMany: (asked: ManyHashes) => Promise<Uint8Array>
   readonly field: Pick<Field, 'poseidon' | 'poseidonPairs'>
@@ -131,6 +140,7 @@ export const createPoseidonLog = ({
   database,
   number: ofLog = 0,
   ledger,
+  bus,
   field,
   hashMany,
   logger,
@@ -139,7 +149,9 @@ export const createPoseidonLog = ({
   const { knex } = database
   const emptyShard = createShards(field)
   const kept = new Map<number, Shard>()
-  let waiting = 0
+  /** Until when somebody counts as waiting, at some server; by `performance.now()`. */
+  let awaitedUntil = 0
+  const isAwaited = (): boolean => performance.now() < awaitedUntil
   /** What hashing took since the follower rested last. */
   let hashedMs = 0
   const timed = <T>(hash: () => T): T => {
@@ -221,7 +233,7 @@ export const createPoseidonLog = ({
   /** The root of a shard whose last leaves are about to be stored. */
   const fullRoot = async (shard: number, last: readonly Uint8Array[]): Promise<Uint8Array> => {
     const leaves = [...(await readLeaves(shard, 0, SHARD_LEAVES - last.length)), ...last]
-    if (waiting === 0)
+    if (!isAwaited())
       return hashMany({
         tag: POSEIDON_TAGS.NODE,
         width: 2,
@@ -246,7 +258,7 @@ export const createPoseidonLog = ({
   const hashLeaves = async (entries: readonly LoggedEntry[]): Promise<Uint8Array[]> => {
     const all = entries.map(leafElements)
     // A proof that is being made elsewhere may take longer than hashing here.
-    if (waiting > 0 || all.length <= CHUNK_LEAVES) return hashHere(all)
+    if (isAwaited() || all.length <= CHUNK_LEAVES) return hashHere(all)
     const elements = Buffer.concat(all)
     const hashes = await hashMany({ tag: POSEIDON_TAGS.LEAF, width: LEAF_ELEMENTS, levels: 1, elements })
     return all.map((_, i) => hashes.slice(i * ELEMENT_BYTES, (i + 1) * ELEMENT_BYTES))
@@ -268,7 +280,7 @@ export const createPoseidonLog = ({
   }
 
   const rest = (): number => {
-    const ms = waiting === 0 ? Math.max(REST_MS, Math.min(hashedMs * REST_RATIO, MAX_REST_MS)) : 0
+    const ms = isAwaited() ? 0 : Math.max(REST_MS, Math.min(hashedMs * REST_RATIO, MAX_REST_MS))
     hashedMs = 0
     return ms
   }
@@ -284,6 +296,12 @@ export const createPoseidonLog = ({
     pollMs,
   })
 
+  const channel = `${AWAITED}/${ofLog}`
+  const stopListening = bus.subscribe(channel, () => {
+    awaitedUntil = performance.now() + WAITS_MS
+    follower.hurry()
+  })
+
   const findLeaf = (index: number) =>
     knex<PoseidonLeafRow>('poseidon_leaves').where({ log: ofLog, idx: index }).first()
 
@@ -296,16 +314,16 @@ export const createPoseidonLog = ({
       .first('type')
     if (entry === undefined || !isLeaf(entry)) return undefined
     const deadline = performance.now() + LEAF_TIMEOUT_MS
-    waiting++
-    try {
-      while (performance.now() < deadline) {
-        follower.hurry()
-        await pause(LEAF_POLL_MS)
-        const leaf = await findLeaf(index)
-        if (leaf) return leaf
+    let tellAt = 0
+    while (performance.now() < deadline) {
+      if (performance.now() >= tellAt) {
+        tellAt = performance.now() + TELL_MS
+        // Every server, this one too: which of them makes leaves is not known here.
+        void bus.publish(channel, '')
       }
-    } finally {
-      waiting--
+      await pause(LEAF_POLL_MS)
+      const leaf = await findLeaf(index)
+      if (leaf) return leaf
     }
     return fail('unavailable', { retryAfter: RETRY_AFTER_SECONDS })
   }
@@ -339,6 +357,9 @@ export const createPoseidonLog = ({
       return log(number, { size: shard.size, root: shard.root() })
     },
 
-    close: () => follower.close(),
+    async close() {
+      stopListening()
+      await follower.close()
+    },
   }
 }

@@ -2,17 +2,17 @@
 import type { ZkpProof } from '../../../src/domain/audit/schemas-zkp.ts'
 import { encodeZk1 } from '../../../src/protocol/zk1.ts'
 import type { TestApp, TestOrganisation } from '../app.ts'
-import { ok } from '../client.ts'
+import { type Client, ok } from '../client.ts'
 
 /** Writes an entry of the organisation's. @returns its index */
-export const writeEntry = async (app: TestApp, apiKey: string): Promise<number> => {
+export const writeEntry = async (app: Client, apiKey: string): Promise<number> => {
   await ok(app, 'POST', '/console/api/keys', { key: apiKey, body: { label: 'spare' } })
   const path = '/api/audit?limit=1'
   const { entries } = await ok<{ entries: { index: number }[] }>(app, 'GET', path, { key: apiKey })
   return entries[0]?.index ?? -1
 }
 
-export const proveEntry = (app: TestApp, apiKey: string, body: object): Promise<ZkpProof> =>
+export const proveEntry = (app: Client, apiKey: string, body: object): Promise<ZkpProof> =>
   ok(app, 'POST', '/api/audit/zkp-proof', { key: apiKey, body })
 
 /** As the example of its verification wants it. */
