@@ -72,12 +72,14 @@ const resultOf = (
         reason: `The provider reached level ${level}; ${asked} was requested.`,
       }
   const isVerified = status === 'verified' && isReached
+  const found = status === 'verified' && !isReached ? 'review' : status
   return {
-    status: status === 'verified' && !isReached ? 'review' : status,
+    status: found,
     level: isVerified ? level : 'none',
     checks: status === 'verified' ? [...checks, reached] : checks,
     providerReference: reference ?? null,
-    expiresAt: expiresAt !== undefined && isVerified ? Date.parse(expiresAt) : null,
+    // Whoever approves a review does so no longer than the provider says.
+    expiresAt: expiresAt !== undefined && (isVerified || found === 'review') ? Date.parse(expiresAt) : null,
     birthDate: birthDate !== undefined && isBirthDate(birthDate, today) ? birthDate : undefined,
     country: country === undefined ? undefined : countryOf(country),
   }
@@ -155,8 +157,8 @@ export const createHttpProviders = ({
       if (!hasCanonicalJson(answer)) return failed(name, 'returned a text with half a surrogate pair')
       // It fits the schema.
       const result = resultOf(answer as ProviderAnswer, question, dayOf(clock.now()))
-      const { expiresAt } = result
-      if (expiresAt !== null && expiresAt <= clock.now())
+      const { status, expiresAt } = result
+      if (status === 'verified' && expiresAt !== null && expiresAt <= clock.now())
         return failed(name, `verified the person until ${iso(expiresAt)}, which is in the past`)
       return result
     },

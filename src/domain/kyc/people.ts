@@ -8,6 +8,7 @@ import type { Ledger } from '../../ledger/ledger.ts'
 import type { Database } from '../../store/database.ts'
 import type { HoldersService } from '../holders/service.ts'
 import type { ReviewsService } from '../reviews/service.ts'
+import { endOf, isDay } from './calendar-date.ts'
 import { entrySubject } from './erasure.ts'
 import { birthDateOf, type CheckRecord, type createPersonKeys } from './person-records.ts'
 import type { createRecording } from './recording.ts'
@@ -47,10 +48,22 @@ const unknownCursor = (): never =>
     details: [{ path: 'query/cursor', code: 'unknown', message: 'No page of yours ended with this cursor.' }],
   })
 
-/** What the decision found, in place of what the check did. */
-const resultOf = (record: CheckRecord, asked: DecidePerson) => {
+/** Until when a person who waits for review may be verified: Unix ms; null where neither document nor provider says. */
+const endOfReviewed = ({ data, expiresAt }: CheckRecord): number | null => {
+  const day = data.document?.expiresAt
+  const ends = [expiresAt, day !== undefined && isDay(day) ? endOf(day) : null].filter((end) => end !== null)
+  return ends.length === 0 ? null : Math.min(...ends)
+}
+
+/** What the decision found, in place of what the check did. @throws AppError conflict where there is nothing left to approve */
+const resultOf = (record: CheckRecord, asked: DecidePerson, now: number) => {
   const { checks, providerReference, country } = record
   const approves = asked.verdict === 'approve'
+  const expiresAt = approves ? endOfReviewed(record) : null
+  if (expiresAt !== null && expiresAt <= now)
+    fail('conflict', {
+      message: `Document or provider allow a verification until ${iso(expiresAt)}, which is over: reject the check, or check the person again.`,
+    })
   return {
     status: approves ? ('verified' as const) : ('rejected' as const),
     level: approves ? ('basic' as const) : ('none' as const),
@@ -63,7 +76,7 @@ const resultOf = (record: CheckRecord, asked: DecidePerson) => {
       },
     ],
     providerReference,
-    expiresAt: null,
+    expiresAt,
     birthDate: birthDateOf(record),
     country,
   }
@@ -138,7 +151,8 @@ export const createPeople = (deps: Deps) => {
 
     /**
      * Decides on the newest check of a person, which waits for review; or proposes to, where a second reviewer is wanted.
-     * @throws AppError not_found; conflict where nothing waits, or somebody decided meanwhile; insufficient_scope
+     * @throws AppError not_found; conflict where nothing waits, somebody decided meanwhile, or document or provider have ended;
+     *   insufficient_scope
      */
     async decide(caller: Caller, userId: string, asked: DecidePerson): Promise<Person> {
       const { idempotency } = caller
@@ -155,6 +169,7 @@ export const createPeople = (deps: Deps) => {
         fail('conflict', { message: 'No check of this person waits for review.' })
       if (asked.reference !== reference)
         fail('conflict', { message: 'The person was checked again; look at the newest check.' })
+      const result = resultOf(record, asked, clock.now())
       const subject = entrySubject(row)
       const review = await reviews.start(caller, {
         item: itemOf(reference),
@@ -183,7 +198,7 @@ export const createPeople = (deps: Deps) => {
         userId: record.userId,
         provider: record.provider,
         data: record.data,
-        result: resultOf(record, asked),
+        result,
         recipient: await holders.recipient(caller.organisation, record.userId, undefined),
         review: {
           reference,

@@ -39,7 +39,7 @@ export interface CheckRecord {
   readonly providerReference: string | null
   /** Unix ms. */
   readonly checkedAt: number
-  /** Unix ms; null unless the person is verified. */
+  /** Unix ms; null unless the person is verified, or waits for review and the provider said until when they may be. */
   readonly expiresAt: number | null
   /** As it was sent. */
   readonly data: KycData

@@ -7,7 +7,7 @@ export interface ProviderResult {
   readonly level: KycLevel
   readonly checks: readonly Check[]
   readonly providerReference: string | null
-  /** Unix ms: until when it may count at the longest; null where nothing was said. */
+  /** Unix ms: until when it may count at the longest, of a review once it is approved; null where nothing was said. */
   readonly expiresAt: number | null
   /** `yyyy-mm-dd`; a credential needs it. */
   readonly birthDate: string | undefined

@@ -132,8 +132,9 @@ export const createRecording = (deps: RecordingDeps) => {
     const { status, level, checks, providerReference, birthDate, country } = result
     const now = clock.now()
     const longest = now + MAX_VALID_MS
-    const expiresAt = status === 'verified' ? Math.min(result.expiresAt ?? longest, longest) : null
-    const attested = expiresAt !== null && birthDate !== undefined && country !== undefined
+    const isVerified = status === 'verified'
+    const expiresAt = isVerified ? Math.min(result.expiresAt ?? longest, longest) : result.expiresAt
+    const attested = isVerified && expiresAt !== null && birthDate !== undefined && country !== undefined
     const issued = attested
       ? credentials.issue(await issuer.current(), { person, birthDate, country, level, expiresAt }, recipient)
       : undefined

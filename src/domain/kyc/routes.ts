@@ -142,7 +142,7 @@ const decidePerson = route({
   tag,
   summary: 'Decide on a check that waits for review',
   description:
-    'An approved person is verified at level basic, with a credential for its bearer where date of birth and country are known. The decision is recorded in the log. Where the organisation wants a second reviewer, it waits as `proposal` until the account of another member decides the same. 409 if no check waits, the person was checked again, or somebody decided meanwhile.',
+    'An approved person is verified at level basic, with a credential for its bearer where date of birth and country are known, for a year or as long as document and provider allow. The decision is recorded in the log. Where the organisation wants a second reviewer, it waits as `proposal` until the account of another member decides the same. 409 if no check waits, the person was checked again, somebody decided meanwhile, or an approval comes after the end of document or provider.',
   params: PersonParams,
   body: DecidePerson,
   commitsInSteps: true,

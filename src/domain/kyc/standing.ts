@@ -19,7 +19,7 @@ export const foundOf = (id: string, record: CheckRecord, now: number): Omit<Pers
     reference: id,
     providerReference,
     verifiedAt: isVerified ? iso(checkedAt) : null,
-    expiresAt: expiresAt === null ? null : iso(expiresAt),
+    expiresAt: isVerified && expiresAt !== null ? iso(expiresAt) : null,
     checks: [...checks],
     credentialIssued: issued !== undefined,
   }

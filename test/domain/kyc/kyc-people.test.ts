@@ -3,12 +3,14 @@ import { expect } from 'chai'
 import { birthDateOf } from '../../../src/domain/kyc/person-records.ts'
 import type { Person } from '../../../src/domain/kyc/schemas-list.ts'
 import { newId } from '../../../src/ids.ts'
-import { sharedApp, type TestApp, type TestOrganisation } from '../../support/app.ts'
-import { ANNA, kycRoutesOf } from '../../support/domain/kyc.ts'
+import { sharedApp, startTestApp, type TestApp, type TestOrganisation } from '../../support/app.ts'
+import { ANNA, annaWith, kycRoutesOf } from '../../support/domain/kyc.ts'
 import { listOf } from '../../support/lists.ts'
+import { precede } from '../../support/precede.ts'
 import { readsOf } from '../../support/query-plans.ts'
 
 const PEOPLE = '/console/api/people'
+const DAY_MS = 86_400_000
 const { document: _, ...INCOMPLETE } = ANNA
 
 describe('the list of people', () => {
@@ -107,6 +109,52 @@ describe('the list of people', () => {
       expect(birthDateOf({ birthDate, checkedAt: Date.UTC(2026, 10, 29) }), birthDate).to.equal(known)
   })
 
+  it('approves for as long as the document is valid, for a year where that is not known', async () => {
+    const day = new Date(Date.now() + 7 * DAY_MS).toISOString().slice(0, 10)
+    for (const [expiresAt, longest] of [
+      [day, Date.parse(day) + DAY_MS],
+      ['2034-13-01', Date.now() + 365 * DAY_MS],
+      ['2099-04-15', Date.now() + 365 * DAY_MS],
+    ] as const) {
+      await reviewed('bob', { ...annaWith({ expiresAt }), givenName: 'R2D2' })
+      const { body } = await decide('bob', { verdict: 'approve', reason: 'The passport was seen.' })
+      expect(body.status, expiresAt).to.equal('verified')
+      expect(Date.parse(body.expiresAt ?? ''), expiresAt).to.be.closeTo(
+        longest,
+        expiresAt === day ? 0 : 60_000,
+      )
+      expect((await kyc.credential('bob')).body.expiresAt).to.equal(body.expiresAt)
+    }
+  })
+
+  it('approves nobody whose document ended while the case waited, who can be rejected still', async () => {
+    let now = Date.now()
+    const own = await startTestApp({ clock: { now: () => now } })
+    try {
+      const { apiKey: key } = await own.organisation()
+      const of = kycRoutesOf(own, key)
+      const expiresAt = new Date(now).toISOString().slice(0, 10)
+      const { body } = await of.verify({
+        userId: 'bob',
+        data: { ...annaWith({ expiresAt }), givenName: 'R2D2' },
+      })
+      expect(body.status).to.equal('review')
+      const decideAs = (verdict: string) =>
+        own.request<Person & { error?: string; message?: string }>('POST', `${PEOPLE}/bob/decision`, {
+          key,
+          body: { reference: body.reference, verdict, reason: 'seen' },
+        })
+      now += DAY_MS
+      const late = await decideAs('approve')
+      expect([late.status, late.body.error]).to.deep.equal([409, 'conflict'])
+      expect(late.body.message).to.include('which is over')
+      expect((await of.standing('bob')).body.status).to.equal('review')
+      expect((await decideAs('reject')).body.status).to.equal('rejected')
+    } finally {
+      await own.close()
+    }
+  })
+
   it('decides once where a request is repeated under its Idempotency-Key', async () => {
     const { reference } = await reviewed('bob')
     const ask = (reason: string) =>
@@ -149,19 +197,6 @@ describe('the list of people', () => {
 
   describe('is not decided over what has become of somebody meanwhile', () => {
     const WRONG = { ...ANNA, document: { ...ANNA.document, expiresAt: '2001-01-01' } }
-    /** Runs something once, right before the next call of a method. */
-    const precede = <K extends string>(
-      service: { [name in K]: (...of: never[]) => unknown },
-      name: K,
-      act: () => Promise<unknown>,
-    ): void => {
-      const former = service[name]
-      service[name] = async (...of) => {
-        service[name] = former
-        await act()
-        return former(...of)
-      }
-    }
     const cases: readonly [name: string, act: () => Promise<unknown>, after: string | undefined][] = [
       ['an erasure', () => kyc.erase('bob'), undefined],
       ['a rejection', () => kyc.verify({ userId: 'bob', data: WRONG }), 'rejected'],

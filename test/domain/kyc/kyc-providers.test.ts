@@ -5,11 +5,11 @@ import { join } from 'node:path'
 import { inspect } from 'node:util'
 import { expect } from 'chai'
 import { createHttpProviders } from '../../../src/domain/kyc/http-provider.ts'
-import { ProviderAnswer } from '../../../src/domain/kyc/schemas.ts'
+import { type PersonStanding, ProviderAnswer } from '../../../src/domain/kyc/schemas.ts'
 import { bodyCheck } from '../../../src/http/input/validation.ts'
 import { createSafeFetch } from '../../../src/net/safe-fetch.ts'
 import { startTestApp, type TestApp, type TestOrganisation } from '../../support/app.ts'
-import { ANNA, kycRoutesOf, namesOf } from '../../support/domain/kyc.ts'
+import { ANNA, annaWith, kycRoutesOf, namesOf } from '../../support/domain/kyc.ts'
 import { rejection } from '../../support/rejection.ts'
 import { type Certificates, createCertificates } from '../../support/servers/certificates.ts'
 import {
@@ -20,6 +20,7 @@ import {
 } from '../../support/servers/target-server.ts'
 
 const API_KEY = 'provider-key-1'
+const DAY_MS = 86_400_000
 const VERIFIED = { status: 'verified', level: 'enhanced', reference: 'acme-1' }
 
 describe('KYC providers', () => {
@@ -114,6 +115,30 @@ describe('KYC providers', () => {
       const { body } = await ask(json({ status, level: 'enhanced' }))
       expect(body).to.include({ status, level: 'none', verifiedAt: null, credentialIssued: false })
     }
+  })
+
+  it('limit what somebody approves that they left for review, as the document does', async () => {
+    const at = (days: number) => new Date(Date.now() + days * DAY_MS).toISOString()
+    const until = at(30)
+    const day = at(7).slice(0, 10)
+    const approve = async (script: TargetScript, data: object = ANNA) => {
+      const { body } = await ask(script, { level: 'enhanced', data })
+      expect(body).to.include({ status: 'review', expiresAt: null })
+      return app.request<PersonStanding & { error?: string }>('POST', '/console/api/people/user-7/decision', {
+        key: owner.apiKey,
+        body: { reference: body.reference, verdict: 'approve', reason: 'seen' },
+      })
+    }
+    for (const script of [
+      json({ ...VERIFIED, level: 'standard', expiresAt: until }),
+      json({ status: 'review', level: 'none', expiresAt: until }),
+    ]) {
+      expect((await approve(script)).body).to.include({ status: 'verified', expiresAt: until })
+      const { body } = await approve(script, annaWith({ expiresAt: day }))
+      expect(Date.parse(body.expiresAt ?? '')).to.equal(Date.parse(day) + DAY_MS)
+    }
+    const over = await approve(json({ ...VERIFIED, level: 'standard', expiresAt: at(-1) }))
+    expect([over.status, over.body.error]).to.deep.equal([409, 'conflict'])
   })
 
   it('verify a person without a credential where birth date or country is not known', async () => {
