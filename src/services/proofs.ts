@@ -127,6 +127,6 @@ export const createProofServices = (foundations: ProofFoundations): ProofService
     baseUrl,
   })
   const circuitQuestions = createCircuitQuestions({ proofs, payments, ledger, clock })
-  const policyVerification = createPolicyVerification({ ledger, verification, policies, proofs, baseUrl })
+  const policyVerification = createPolicyVerification({ verification, policies, proofs, baseUrl })
   return { proofs, challenges, circuitQuestions, policyVerification, tickets, auditProofs }
 }

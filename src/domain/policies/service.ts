@@ -6,7 +6,8 @@ import { type Clock, iso } from '../../clock.ts'
 import { fail } from '../../errors.ts'
 import { requireUnchanged } from '../../json/read-only.ts'
 import { attempted } from '../../ledger/attempts.ts'
-import { CLAIM_KINDS } from '../../ledger/claim-kinds.ts'
+import { CLAIM_KINDS, type Claim } from '../../ledger/claim-kinds.ts'
+import type { Decide } from '../../ledger/decision.ts'
 import type { Ledger } from '../../ledger/ledger.ts'
 import { canonicalJson } from '../../protocol/canonical-json.ts'
 import { COMMITMENT_SALT_BYTES, canonicalCommitment } from '../../protocol/commitment.ts'
@@ -50,7 +51,7 @@ import * as store from './store.ts'
 /** How long a policy may go on deciding where nobody was told that it was replaced. */
 const POLICY_CACHE_MS = 1000
 const MAX_CACHED_POLICIES = 10_000
-/** Of several that replace a policy at a time one does; the others look again. */
+/** Of several that replace a policy at a time one does; the others look again, and so does who decides by it. */
 const MAX_ATTEMPTS = 10
 
 const IS_NAME = new RegExp(POLICY_NAME)
@@ -76,11 +77,15 @@ interface Standing {
   readonly updatedAt?: number
 }
 
+type PolicyVersion = Pick<Standing, 'name' | 'version'>
+
 /** What a policy says about a verification, and all that the proof of it needs. */
 export interface CircuitDecision extends PolicyDecision {
   readonly facts: CircuitFacts
   readonly tree: Policy['tree']
   readonly version: number
+  /** Versions of which any, once it is written, decides in place of the one that did. */
+  readonly successors: readonly PolicyVersion[]
   /** Lower-case hex SHA-256 of the policy's rules. */
   readonly hash: string
 }
@@ -107,6 +112,18 @@ const standingOf = ({ name, version, rules, created_at }: store.PolicyRow): Stan
   rules: rules as PolicyRules,
   updatedAt: created_at,
 })
+
+/** Held from the moment on at which the version is written. */
+const versionClaim = ({ name, version }: PolicyVersion): Claim => [
+  CLAIM_KINDS.policyVersion,
+  `${name}/${version}`,
+]
+
+/** @param asked the name that the policy was looked up under: one of that name goes before the one for all others */
+const successorsOf = ({ name, version }: Standing, asked: string): PolicyVersion[] => [
+  { name, version: version + 1 },
+  ...(name !== asked && IS_NAME.test(asked) ? [{ name: asked, version: 1 }] : []),
+]
 
 const decideBy = ({ version }: Standing, policy: Policy, facts: unknown): PolicyDecision => {
   const decided = decideByPolicy(policy, facts)
@@ -166,7 +183,8 @@ export const createPolicies = (deps: Deps) => {
     const found = await forResource(organisation, resource.type)
     const { name: policy, version } = found
     const decided = decideBy(found, readPolicy(found.rules), asked)
-    return { ...decided, request: asked, salt, commitment, policy, version }
+    const successors = successorsOf(found, resource.type)
+    return { ...decided, request: asked, salt, commitment, policy, version, successors }
   }
   type Judged = Awaited<ReturnType<typeof judge>>
 
@@ -180,10 +198,62 @@ export const createPolicies = (deps: Deps) => {
     return (judged) => ({ ...judged, caller, issuer: baseUrl, signer, allowance, rows: [meter], at })
   }
 
+  /**
+   * Commits what policies decided, as long as they are in force.
+   * @returns undefined where one of them was replaced meanwhile: nothing is written then, and the next look-up finds what is in force
+   */
+  const commit = async <R>(
+    caller: Caller,
+    successors: readonly PolicyVersion[],
+    decide: Decide<R>,
+  ): Promise<R | undefined> => {
+    const committed = await ledger.append<R | undefined>(caller, (tx) =>
+      successors.some((version) => tx.holder(...versionClaim(version))) ? undefined : decide(tx),
+    )
+    if (committed === undefined)
+      await Promise.all(successors.map(({ name }) => newest.forget(`${caller.organisation}/${name}`)))
+    return committed
+  }
+
+  /** Has questions judged anew where a policy was replaced before the decision was committed. @throws AppError unavailable */
+  const judging = async <R>(caller: Caller, attempt: (asker: Caller) => Promise<R | undefined>): Promise<R> =>
+    (await attempted(caller, MAX_ATTEMPTS, attempt)) ??
+    fail('unavailable', { message: 'The policy is being replaced many times at once; try again.' })
+
   /** @throws AppError subscription_inactive, free_allocation_used, unavailable */
-  const decide = async (caller: Caller, request: DecisionRequest): Promise<DecisionAnswer> => {
-    const judged = await judge(caller, request)
-    return ledger.append(caller, commitDecision((await committing(caller))(judged)))
+  const decide = (caller: Caller, request: DecisionRequest): Promise<DecisionAnswer> =>
+    judging(caller, async (asker) => {
+      const judged = await judge(asker, request)
+      return commit(asker, judged.successors, commitDecision((await committing(asker))(judged)))
+    })
+
+  /** @returns undefined where a policy was replaced meanwhile */
+  const decideEach = async (
+    caller: Caller,
+    request: EvaluationsRequest,
+    evaluations: readonly unknown[],
+  ): Promise<EvaluationsAnswer | undefined> => {
+    const count = countExpanded()
+    const read: (Judged | FailedEvaluation)[] = []
+    for (const evaluation of evaluations) {
+      // Patterns in rules may take milliseconds, and so may the commitment to a large question.
+      if (read.length > 0) await turn()
+      const asked = readEvaluation(request, evaluation, checkEvaluation)
+      const judged = isFailed(asked) ? asked : await judge(caller, asked, count)
+      read.push(judged)
+      if (isLast(request, judged.decision === 'YES')) break
+    }
+    const judgements = read.filter((item): item is Judged => 'request' in item)
+    const present = (answers: readonly DecisionAnswer[]): EvaluationsAnswer => {
+      const next = answers.values()
+      return {
+        evaluations: read.map((item) => ('request' in item ? (next.next().value ?? fail('internal')) : item)),
+      }
+    }
+    if (judgements.length === 0) return present([])
+    const toDecided = await committing(caller)
+    const successors = judgements.flatMap((judged) => judged.successors)
+    return commit(caller, successors, commitDecisions(judgements.map(toDecided), present))
   }
 
   /** @returns undefined where somebody else wrote the next version first @throws AppError not_found, conflict, read_only */
@@ -220,9 +290,9 @@ export const createPolicies = (deps: Deps) => {
     }
     const next = current + 1
     const written = await ledger.append(caller, (tx) => {
-      const claimed = `${policyId}/${next}`
-      if (tx.holder(CLAIM_KINDS.policyVersion, claimed)) return undefined
-      tx.claim(CLAIM_KINDS.policyVersion, claimed)
+      const claimed = versionClaim({ name: policyId, version: next })
+      if (tx.holder(...claimed)) return undefined
+      tx.claim(...claimed)
       const { index } = tx.append({
         type: 'account',
         subject: ['policy', policyId],
@@ -268,7 +338,8 @@ export const createPolicies = (deps: Deps) => {
     },
 
     /**
-     * Replaces a policy, or writes the first one of a name. In force at once here, elsewhere within a second. Again, as long as
+     * Replaces a policy, or writes the first one of a name. Nothing is decided by the one before from then on; other servers show
+     * the new one within a second. Again, as long as
      * nobody else replaced it: the first answer.
      * @throws AppError validation_failed, tree_too_large; not_found for a version of a policy that was never written;
      *   conflict when another version is in force than the one to be replaced, or many others replace it; read_only
@@ -310,8 +381,17 @@ export const createPolicies = (deps: Deps) => {
       const policy = readPolicy(found.rules)
       const facts = circuitFacts(identifier, context)
       const decided = decideBy(found, policy, facts)
-      return { ...decided, facts, tree: policy.tree, version: found.version, hash: hashOf(found.rules) }
+      return {
+        ...decided,
+        facts,
+        tree: policy.tree,
+        version: found.version,
+        successors: successorsOf(found, circuitId),
+        hash: hashOf(found.rules),
+      }
     },
+
+    commit,
 
     /**
      * Decides whether a subject may act on a resource; signed and recorded. No and yes cost the same.
@@ -331,28 +411,7 @@ export const createPolicies = (deps: Deps) => {
     ): Promise<DecisionAnswer | EvaluationsAnswer> {
       const { evaluations = [] } = request
       if (evaluations.length === 0) return decide(caller, readDefaults(request, checkEvaluation))
-      const count = countExpanded()
-      const read: (Judged | FailedEvaluation)[] = []
-      for (const evaluation of evaluations) {
-        // Patterns in rules may take milliseconds, and so may the commitment to a large question.
-        if (read.length > 0) await turn()
-        const asked = readEvaluation(request, evaluation, checkEvaluation)
-        const judged = isFailed(asked) ? asked : await judge(caller, asked, count)
-        read.push(judged)
-        if (isLast(request, judged.decision === 'YES')) break
-      }
-      const judgements = read.filter((item): item is Judged => 'request' in item)
-      const present = (answers: readonly DecisionAnswer[]): EvaluationsAnswer => {
-        const next = answers.values()
-        return {
-          evaluations: read.map((item) =>
-            'request' in item ? (next.next().value ?? fail('internal')) : item,
-          ),
-        }
-      }
-      if (judgements.length === 0) return present([])
-      const toDecided = await committing(caller)
-      return ledger.append(caller, commitDecisions(judgements.map(toDecided), present))
+      return judging(caller, (asker) => decideEach(asker, request, evaluations))
     },
 
     /** Where others' tools find these decisions (AuthZEN Authorization API 1.0 §9). */

@@ -7,7 +7,6 @@ import { randomBytes } from 'node:crypto'
 import type { Caller } from '../../caller.ts'
 import { AppError, fail } from '../../errors.ts'
 import type { Decide } from '../../ledger/decision.ts'
-import type { Ledger } from '../../ledger/ledger.ts'
 import { COMMITMENT_SALT_BYTES, dataCommitment } from '../../protocol/commitment.ts'
 import { defaultPurpose } from '../../rules/encode.ts'
 import type { CircuitDecision, PoliciesService } from '../policies/service.ts'
@@ -29,9 +28,8 @@ const STATEMENT_FALSE = 'STATEMENT_FALSE'
 const INPUT_FAULTS: readonly string[] = ['validation_failed', 'inputs_insufficient', 'not_found']
 
 interface Deps {
-  readonly ledger: Pick<Ledger, 'append'>
   readonly verification: Pick<VerificationService, 'signer'>
-  readonly policies: Pick<PoliciesService, 'forCircuit'>
+  readonly policies: Pick<PoliciesService, 'forCircuit' | 'commit'>
   readonly proofs: Pick<ProofsService, 'statement' | 'prepare' | 'make' | 'checkMade' | 'lastLook'>
   readonly baseUrl: string
 }
@@ -156,7 +154,7 @@ const demandSamePerson = (identifier: string, inputs: VerificationContext['input
 export type PolicyVerificationService = ReturnType<typeof createPolicyVerification>
 
 export const createPolicyVerification = (deps: Deps) => {
-  const { ledger, verification, policies, proofs, baseUrl } = deps
+  const { verification, policies, proofs, baseUrl } = deps
 
   /** The circuit's own statement about what stands in `context.inputs`. @throws AppError inputs_insufficient */
   const prepareInputs = async (
@@ -199,8 +197,8 @@ export const createPolicyVerification = (deps: Deps) => {
     /**
      * Decides by the organisation's policy for the circuit, proves with that circuit, signs and records. Circuits with
      * a statement of their own need what it is about in `context.inputs`; then YES takes both, policy and statement.
-     * @throws AppError not_found for an unknown circuit; validation_failed, inputs_insufficient, not_provable;
-     *   subscription_inactive, free_allocation_used; prover_overloaded, proof_service_unavailable, unavailable
+     * @throws AppError not_found for an unknown circuit; validation_failed, inputs_insufficient, not_provable; conflict where the
+     *   policy was replaced while the proof was made; subscription_inactive, free_allocation_used; prover_overloaded, proof_service_unavailable, unavailable
      */
     async verify(caller: Caller, request: PolicyVerifyRequest): Promise<PolicyVerification> {
       const { circuit_id: circuitId, identifier, context = {}, ttl, nonce } = request
@@ -263,7 +261,17 @@ export const createPolicyVerification = (deps: Deps) => {
         return issueResult(issue, (signed) => answerOf(made, reasonCodes, decided.version, signed))
       }
       const lateOf = verdict.standsOn && (await proofs.lastLook(verdict.standsOn))
-      return ledger.append(caller, unlessOvertaken(verdict, lateOf, decide))
+      const committed = await policies.commit(
+        caller,
+        decided.successors,
+        unlessOvertaken(verdict, lateOf, decide),
+      )
+      return (
+        committed ??
+        fail('conflict', {
+          message: 'The policy was replaced while the proof of its decision was made; ask again.',
+        })
+      )
     },
   }
 }

@@ -18,7 +18,7 @@ const verifyByPolicy = route({
   tag: 'Verification',
   summary: 'Get a signed and proven decision by your policy for a circuit',
   description:
-    'The facts are `identifier`, `context.…` and `currency_known` (whether `context.currency` is an ISO 4217 code). Until you write your own policy, the default policy decides, with the reason DEFAULT_POLICY. simple_yesno, yesno, eligibility and composite prove that decision; the other circuits prove their own statement about `context.inputs`, and a YES then requires both. For the first four, `commits` in `context.statement` says whether the proof commits to the facts or only to the decision; with simple_yesno, and with yesno unless the policy is a single comparison, it is the decision. The proof is always of the requested circuit. A NO is a signed result as well and costs as much as a YES.',
+    'The facts are `identifier`, `context.…` and `currency_known` (whether `context.currency` is an ISO 4217 code). Until you write your own policy, the default policy decides, with the reason DEFAULT_POLICY. simple_yesno, yesno, eligibility and composite prove that decision; the other circuits prove their own statement about `context.inputs`, and a YES then requires both. For the first four, `commits` in `context.statement` says whether the proof commits to the facts or only to the decision; with simple_yesno, and with yesno unless the policy is a single comparison, it is the decision. The proof is always of the requested circuit. A NO is a signed result as well and costs as much as a YES. 409 where the policy was replaced while the proof was made.',
   body: PolicyVerifyRequest,
   exactNumbers: true,
   response: { 200: PolicyVerification },

@@ -47,9 +47,8 @@ describe('a proof that a policy said NO to', function () {
   }
   /** As they were made before the verdict was part of the statement. */
   const toldBefore = (amount: number): Promise<PolicyVerification> => {
-    const { proofs, policies, ledger, verification } = app.services
+    const { proofs, policies, verification } = app.services
     const before = createPolicyVerification({
-      ledger,
       verification,
       policies,
       baseUrl: app.url,

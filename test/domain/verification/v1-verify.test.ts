@@ -20,6 +20,7 @@ import {
 } from '../../support/domain/eligibility.ts'
 import { tokenRoutesOf } from '../../support/domain/tokens.ts'
 import { callerOf } from '../../support/ledger.ts'
+import { precede } from '../../support/precede.ts'
 import { freeOrganisation } from '../../support/verification.ts'
 
 const PAYMENT = { identifier: 'customer-1007', context: { amount: 49.99, currency: 'GBP' } }
@@ -230,12 +231,11 @@ describe('POST /v1/verify', () => {
         body: { subject: 'customer-1007' },
       })
       const { tokenId } = issued.body
-      const { proofs, tokens, policies, ledger, verification } = app.services
+      const { proofs, tokens, policies, verification } = app.services
       const revokeAt = async (now: typeof moment, caller: Caller): Promise<void> => {
         if (now === moment) await tokens.revoke(caller, { tokenId })
       }
       const late = createPolicyVerification({
-        ledger,
         verification,
         policies,
         baseUrl: app.url,
@@ -341,6 +341,21 @@ describe('POST /v1/verify', () => {
     expect(again.body).to.deep.equal(answer.body)
     expect(again.headers.get('idempotency-replayed')).to.equal('true')
     expect((await verified(body, apiKey)).decision).to.equal(0)
+  })
+
+  it('is refused where the policy was replaced while the proof was made, and costs nothing', async () => {
+    const { apiKey, organisationId } = await freeOrganisation(app, ['verify', 'keys'])
+    const body = { circuit_id: 'yesno', ...PAYMENT }
+    const ask = () => postV1Verify(app, apiKey, body, { 'idempotency-key': 'once' })
+    precede(app.services.prover, 'prove', () => putPolicy(app, apiKey, 'yesno', []))
+    const late = await ask()
+    expect([late.status, late.body.error]).to.deep.equal([409, 'conflict'])
+    expect(late.body.message).to.include('replaced while the proof')
+    expect(late.headers.get('x-free-remaining')).to.equal(null)
+    expect(await entryTypes(app, organisationId)).not.to.include('verify')
+    const again = await ask()
+    expect([again.status, again.body.decision, again.body.policy_version]).to.deep.equal([200, 0, 1])
+    expect(again.headers.get('x-free-remaining')).to.equal('99')
   })
 
   it('costs one free result, and is refused when none is left', async () => {
