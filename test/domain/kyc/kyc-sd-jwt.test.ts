@@ -19,6 +19,7 @@ import {
   verifiedClaims,
   type Wallet,
 } from '../../support/domain/wallets.ts'
+import { precede } from '../../support/precede.ts'
 import { startProgram } from '../../support/programs.ts'
 import { createCertificates } from '../../support/servers/certificates.ts'
 
@@ -163,6 +164,29 @@ describe('credentials for wallets', () => {
     expect(await isRevoked(second.credential)).to.equal(true)
     const gone = await credentials.issue(USER, { holder_jwk: wallet.jwk, proof_of_possession: proof })
     expect(gone.status).to.equal(404)
+  })
+
+  it('are given to nobody who was rejected, verified anew or erased while one was issued', async () => {
+    const expired = annaWith({ expiresAt: '2001-01-01' })
+    for (const [act, status] of [
+      [() => kyc.verify({ userId: USER, data: expired }), 409],
+      [() => kyc.verified(USER), 409],
+      [() => kyc.erase(USER), 404],
+    ] as const) {
+      await kyc.verified(USER)
+      const body = { holder_jwk: wallet.jwk, proof_of_possession: await proofNow() }
+      precede(app.services.ledger, 'append', act)
+      expect((await credentials.issue(USER, body)).status).to.equal(status)
+    }
+    const issued = await app.services.database
+      .knex('kyc_sd_jwts')
+      .where({ organisation: owner.organisationId })
+    expect(issued).to.deep.equal([])
+    await kyc.verified(USER)
+    // What settles nothing is in nobody's way.
+    const body = { holder_jwk: wallet.jwk, proof_of_possession: await proofNow() }
+    precede(app.services.ledger, 'append', () => kyc.verify({ userId: USER, data: { givenName: 'Anna' } }))
+    expect((await credentials.issue(USER, body)).status).to.equal(201)
   })
 
   it('are for verified people of the organisation alone', async () => {

@@ -12,7 +12,7 @@ import type { Decide } from '../../../ledger/decision.ts'
 import type { Ledger } from '../../../ledger/ledger.ts'
 import type { StatusesService } from '../../status/service.ts'
 import { dayNumber, dayOf, yearsBetween } from '../calendar-date.ts'
-import { entrySubject, erasedClaim } from '../erasure.ts'
+import { entrySubject, erasedClaim, succession } from '../erasure.ts'
 import { birthDateOf } from '../person-records.ts'
 import type { KycService } from '../service.ts'
 import { createPossession, type ProvenKey } from './possession.ts'
@@ -62,6 +62,9 @@ const attributesOf = ({ record }: Attested, at: number): SdJwtContent['attribute
   }
 }
 
+const checkedAgain = (): never =>
+  fail('conflict', { message: 'The person was checked again since; get a new credential.' })
+
 const publishedKey = ({ key, x5c }: CredentialCertificate) => {
   const { x = '', y = '' } = createPublicKey(key).export({ format: 'jwk' })
   const jwk = { kty: 'EC', crv: 'P-256', x, y } as const
@@ -85,6 +88,7 @@ export const createSdJwts = (deps: SdJwtsDeps) => {
           message: 'The nonce of the proof was used before: get another.',
         })
       if (tx.holder(...erasedClaim(row))) fail('not_found')
+      if (tx.holder(...succession(row, row.conclusive_entry))) checkedAgain()
       tx.claim(NONCE, nonce)
       const { organisation, subject, generation } = row
       tx.append({ type: 'attest', subject: entrySubject(row), data: { event: 'kyc.sd_jwt_issued' } })
@@ -109,7 +113,8 @@ export const createSdJwts = (deps: SdJwtsDeps) => {
     /**
      * Issues a credential of what the check that counts has found; to whoever repeats the request, one of the same status.
      * @throws AppError not_found unless the person is verified; validation_failed for a proof that is wrong; conflict for one
-     *   that was used, and where the person was checked again since the request was first answered; credential_certificate_expired
+     *   that was used, and where the person was checked again meanwhile or since the request was first answered;
+     *   credential_certificate_expired
      */
     async issue(
       caller: Caller,
@@ -130,8 +135,7 @@ export const createSdJwts = (deps: SdJwtsDeps) => {
         ? (stored.answer as Issuing)
         : await ledger.append(caller, issuing(attested, check.entry_index, proven, await statuses.reserve()))
       // The status is that of another check, and revoked.
-      if (issued.check !== check.entry_index)
-        fail('conflict', { message: 'The person was checked again since; get a new credential.' })
+      if (issued.check !== check.entry_index) checkedAgain()
       const { status, at } = issued
       const vct = typeOf(baseUrl)
       const claims = {
