@@ -9,6 +9,8 @@ import type { Caller } from '../../caller.ts'
 import type { Provable } from '../../circuits/circuit.ts'
 import { type YesnoValues, yesno } from '../../circuits/mappers/yesno.ts'
 import { iso } from '../../clock.ts'
+import { fail } from '../../errors.ts'
+import { CLAIM_KINDS } from '../../ledger/claim-kinds.ts'
 import type { Decide } from '../../ledger/decision.ts'
 import { canonicalJson } from '../../protocol/canonical-json.ts'
 import { proofDigest, type SnarkProof } from '../../protocol/zk1.ts'
@@ -134,7 +136,10 @@ const zkProofOf = ({ statement, proof, verificationKey }: Pronounced): TypedAnsw
   return { proof, commitment, verificationKey, publicInputs }
 }
 
-/** Pronounces a verdict. It is signed inside the commit, where its place in the ledger is known. */
+/**
+ * Pronounces a verdict. It is signed inside the commit, where its place in the ledger is known; it throws AppError route_deleted
+ * where the route was deleted while its target was asked.
+ */
 export const pronounce = (pronounced: Pronounced): Decide<TypedAnswer> => {
   const { caller, issuer, statement, signer, proof, proofId, made, allowance, rows } = pronounced
   const { id, verdict, route, fetchedAt, bindings, digest, commitment } = statement
@@ -160,6 +165,7 @@ export const pronounce = (pronounced: Pronounced): Decide<TypedAnswer> => {
     digest,
   }
   return (tx) => {
+    if (tx.holder(CLAIM_KINDS.routeDeleted, route.id)) fail('route_deleted')
     allowance?.take(tx)
     const { index, leafHash } = tx.append({
       type: 'verify',

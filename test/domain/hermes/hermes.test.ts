@@ -4,7 +4,7 @@ import canonicalize from 'canonicalize'
 import { expect } from 'chai'
 import { compactVerify, createRemoteJWKSet, importJWK, type JSONWebKeySet } from 'jose'
 import type { TypedAnswer } from '../../../src/domain/hermes/schemas.ts'
-import type { ProxyCreated } from '../../../src/domain/hermes/schemas-proxies.ts'
+import type { ProxyCreated, ProxyRoute } from '../../../src/domain/hermes/schemas-proxies.ts'
 import type { Usage } from '../../../src/domain/usage/schemas.ts'
 import { decodeZk1, proofDigest } from '../../../src/protocol/zk1.ts'
 import { contextElement, encodeValue, scopeElement } from '../../../src/rules/encode.ts'
@@ -452,6 +452,21 @@ describe('hermes', () => {
     }
     expect((await ask(app, slug, { name: 'Ada' })).body).to.include({ error: 'route_deleted' })
     expect(target.requests).to.have.length(asked)
+  })
+
+  it('says nothing of a route that was deleted while its target was waited for, and counts nothing', async () => {
+    const { apiKey: key } = await app.organisation()
+    const { slug, id } = await createProxy(app, { destinationUrl: `${target.url}/late` }, key)
+    target.on('/late', async (request, response) => {
+      await app.request('DELETE', `/proxy/${id}`, { key, body: { userId: USER_ID } })
+      json({ members: MEMBERS })(request, response)
+    })
+    const { status, body } = await ask(app, slug, { name: 'Ada' })
+    expect([status, body.error]).to.deep.equal([410, 'route_deleted'])
+    const usage = (await app.request<Usage>('GET', '/api/usage', { key })).body
+    expect(usage.proofCounts.total).to.equal(0)
+    const { stats } = (await app.request<ProxyRoute>('GET', `/proxy/${id}`, { key })).body
+    expect(stats.total).to.equal(0)
   })
 
   it('keeps verdicts about routes of strangers in the ledger of the operator, for nothing', async () => {
