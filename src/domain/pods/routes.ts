@@ -104,7 +104,7 @@ const verifyInPod = route({
   tag,
   summary: 'Verify data in a pod',
   description:
-    'The body is the data itself. The policy of the pod decides. A signed NO is a result and is charged; an error is not. Send the key of the pod or an API key of its owner. A domain bound to the pod gives the same answer at `/verify`.',
+    'The body is the data itself. The policy of the pod decides. A signed NO is a result and is charged; an error is not. Send the key of the pod or an API key of its owner. A domain bound to the pod gives the same answer at `/verify`. 409 where the pod got another policy while the proof was made.',
   params: PodParams,
   body: VerifyData,
   exactNumbers: true,
@@ -114,6 +114,7 @@ const verifyInPod = route({
     'pod_pending',
     'pod_suspended',
     'pod_archived',
+    'conflict',
     'subscription_inactive',
     'free_allocation_used',
     'tree_too_large',

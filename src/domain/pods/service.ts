@@ -194,6 +194,14 @@ export const createPods = (deps: Deps) => {
   /** @throws AppError not_found */
   const known = async (podId: string): Promise<store.PodRow> => (await byId.get(podId)) ?? fail('not_found')
 
+  /** A pod may be changed while its proof is made. @throws AppError pod_suspended, pod_archived; conflict for another policy */
+  const requireSame = async (pod: store.PodRow): Promise<void> => {
+    const now = (await store.findPod(database.knex, pod.id)) ?? fail('not_found')
+    requireActive(statusOf(now))
+    if (!isDeepStrictEqual(policyOf(now), policyOf(pod)))
+      fail('conflict', { message: 'The pod got another policy while the proof was made; ask again.' })
+  }
+
   const sumsOf = (podId: string): Promise<store.PodSums> => {
     const today = utcDay(clock.now())
     return store.sumPod(database, podId, today, mondayOf(today))
@@ -307,7 +315,8 @@ export const createPods = (deps: Deps) => {
 
     /**
      * Verifies data under the pod's policy and charges for it, in one commit. A signed NO is charged, an error is not.
-     * @throws AppError not_found, pod_pending, pod_suspended, pod_archived, and what a verification throws
+     * @throws AppError not_found, pod_pending, pod_suspended, pod_archived, conflict where the policy was replaced while the proof
+     *   was made, and what a verification throws
      */
     async verify(caller: Caller, podId: string, data: VerifyData): Promise<VerificationResult> {
       const pod = await known(podId)
@@ -319,7 +328,7 @@ export const createPods = (deps: Deps) => {
       return verification.verify(
         caller,
         { data, options: policyOf(pod) },
-        { category: 'pod', charge: chargeRows(pod) },
+        { category: 'pod', charge: chargeRows(pod), beforeCommit: () => requireSame(pod) },
       )
     },
 

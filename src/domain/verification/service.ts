@@ -42,6 +42,8 @@ export interface VerifyPurpose {
   readonly category: UsageCategory
   /** Rows that are committed with the result or not at all, such as a pod's charge. Pure; may be asked twice. */
   readonly charge?: (made: MadeResult) => readonly Row[]
+  /** A last look at what the purpose rests on, once the proof is made; may throw. */
+  readonly beforeCommit?: () => Promise<void>
 }
 
 export interface VerificationDeps {
@@ -128,7 +130,7 @@ export const createVerification = (deps: VerificationDeps) => {
     async verify(
       caller: Caller,
       { data, options = {} }: VerifyRequest,
-      { category, charge }: VerifyPurpose,
+      { category, charge, beforeCommit }: VerifyPurpose,
     ): Promise<VerificationResult> {
       const statement = makeStatement(caller, baseUrl, data, options, clock.now())
       const allowance = await usage.allowance(caller.organisation, charge !== undefined)
@@ -150,6 +152,7 @@ export const createVerification = (deps: VerificationDeps) => {
           for (const row of charge?.({ verificationId, decision, at }) ?? []) tx.write(row)
         },
       }
+      await beforeCommit?.()
       return ledger.append(
         caller,
         issueResult(issue, (result) => ({ ...result, proof, proofId })),

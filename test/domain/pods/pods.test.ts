@@ -13,6 +13,7 @@ import type { Usage } from '../../../src/domain/usage/schemas.ts'
 import type { VerificationResult } from '../../../src/domain/verification/schemas.ts'
 import { sharedApp, startTestApp, type TestApp, type TestOrganisation } from '../../support/app.ts'
 import { createPod, movePod } from '../../support/domain/pods.ts'
+import { precede } from '../../support/precede.ts'
 import { freeOrganisation } from '../../support/verification.ts'
 
 type Failure = { error: string; details?: { path: string }[] }
@@ -403,6 +404,26 @@ describe('pods', () => {
     const { body } = await app.request<PodInfo>('GET', `/pod/${podId}`)
     expect(body.pod).to.include({ status: 'ARCHIVED', verificationCount: 2 })
     expect(await statsOf(app, podId, owner.apiKey)).to.include({ totalVerifications: 2, status: 'ARCHIVED' })
+  })
+
+  it('that are changed while a proof is made sign and charge nothing by what they were', async () => {
+    const age17 = { rules: [{ field: 'age', op: 'gte', value: 17 }] }
+    for (const [act, status, error] of [
+      [(podId: string) => movePod(app, podId, 'SUSPENDED'), 403, 'pod_suspended'],
+      [(podId: string) => movePod(app, podId, 'ARCHIVED'), 410, 'pod_archived'],
+      [(podId: string) => patch(podId, age17), 409, 'conflict'],
+      [(podId: string) => patch(podId, { rules: [] }), 409, 'conflict'],
+    ] as const) {
+      const { podId, podKey } = await createPod(app, owner.apiKey, ADULTS)
+      precede(app.services.prover, 'prove', () => act(podId))
+      const { status: answered, body } = await verifyIn(app, podId, { 'x-pod-key': podKey })
+      expect([answered, body.error]).to.deep.equal([status, error])
+      expect(await chargesOf(app, podId)).to.deep.equal([])
+    }
+    const { podId, podKey } = await createPod(app, owner.apiKey, ADULTS)
+    // What is no reason to ask again.
+    precede(app.services.prover, 'prove', () => patch(podId, { name: 'Another' }))
+    expect((await verifyIn(app, podId, { 'x-pod-key': podKey })).status).to.equal(200)
   })
 
   it('are limited by address for themselves, and not counted by the organisation', async () => {
