@@ -14,7 +14,12 @@ const EXPIRED: Told = {
   text: 'The time to answer is over. Ask for a new request where you found this one.',
   isOver: true,
 }
-const CLOSED: Told = { tone: 'warn', word: 'Closed', text: 'This request was answered already.' }
+const CLOSED: Told = {
+  tone: 'warn',
+  word: 'Closed',
+  text: 'It was answered already, or too many answers to it were wrong. Ask for a new request where you found this one.',
+  isOver: true,
+}
 
 const tell = ({ tone, word, text, isOver = false }: Told): void => {
   const told = byId('told', HTMLElement)

@@ -4,6 +4,7 @@ import type { Browser, BrowserContext, BrowserContextOptions, Page } from 'playw
 import { breaches } from '../support/axe.ts'
 import { launchChromium } from '../support/chromium.ts'
 import { CONTROLLER, consentRoutesOf } from '../support/domain/consents.ts'
+import { challengeRoutesOf, type Presented } from '../support/domain/presentations.ts'
 import { tokenRoutesOf } from '../support/domain/tokens.ts'
 import {
   addCredentialOn,
@@ -18,6 +19,7 @@ import {
   unlockOn,
 } from '../support/holder-page.ts'
 
+const NO_PROOF = { proof: 'zk1.AAAA', public_signals: [] } as unknown as Presented
 const NARROWEST = { width: 320, height: 640 }
 const PHONE = { width: 390, height: 844 }
 
@@ -132,6 +134,31 @@ describe('the holder’s page in Chromium', function () {
     )
     expect(await page.innerText('#answer-hint')).to.include(parties.asker.organisationId)
     expect(await page.isVisible('#answer-form')).to.equal(false)
+  })
+
+  it('says of a request that took too many wrong answers that it is over, and no more what would come', async () => {
+    const { challenge_id } = await parties.ask()
+    const routes = challengeRoutesOf(parties.app, parties.asker.apiKey)
+    for (let tries = 0; tries < 5; tries++) await routes.answer(challenge_id, NO_PROOF)
+    const page = await open(`/challenge/${challenge_id}`)
+    await page.waitForSelector('#told .word')
+    expect(await page.innerText('#told')).to.match(/^Closed.*too many answers to it were wrong/s)
+    expect(await page.isVisible('#intro')).to.equal(false)
+  })
+
+  it('copies the number that the issuer needs, and says where it could not', async () => {
+    await context.grantPermissions(['clipboard-read', 'clipboard-write'])
+    const page = await open('/credentials')
+    const holder = await createHolderOn(page, parties)
+    await page.click('text=Copy the number')
+    await page.waitForSelector('button:text-is("Copied")')
+    expect(await page.evaluate(() => navigator.clipboard.readText())).to.equal(holder)
+    await page.waitForSelector('button:text-is("Copy the number")')
+    await page.evaluate(() => {
+      Clipboard.prototype.writeText = () => Promise.reject(new DOMException('denied', 'NotAllowedError'))
+    })
+    await page.click('text=Copy the number')
+    await page.waitForSelector('button:text-is("Could not copy: select the number")')
   })
 
   it('keeps tokens and consents beside, and answers with each what it is asked', async () => {

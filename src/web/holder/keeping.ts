@@ -7,13 +7,20 @@ import type { Wallet } from './wallet.ts'
 
 const SAID_MS = 4000
 
-/** A button that says for a moment what it did. */
-const button = (label: string, done: string, run: () => Promise<void> | void): HTMLElement => {
+const button = (label: string, run: () => void): HTMLElement => {
   const element = make('button', { type: 'button', class: 'plain' }, label)
-  element.addEventListener('click', async () => {
-    await run()
-    if (done === '') return
-    say(element, done)
+  element.addEventListener('click', run)
+  return element
+}
+
+/** A button that says for a moment what came of it. */
+const copying = (label: string, text: string): HTMLElement => {
+  const element = button(label, async () => {
+    const said = await navigator.clipboard.writeText(text).then(
+      () => 'Copied',
+      () => 'Could not copy: select the number',
+    )
+    say(element, said)
     setTimeout(() => say(element, label), SAID_MS)
   })
   return element
@@ -35,13 +42,13 @@ export const showKeeping = (wallet: Wallet, changed: () => void): (() => void) =
   const removal = (organisation: string): HTMLElement => {
     const sure = make('span', { hidden: '' }, 'For good? ')
     sure.append(
-      button('Yes, remove', '', () => {
+      button('Yes, remove', () => {
         wallet.remove(organisation)
         changed()
         byId('kept-title', HTMLElement).focus()
       }),
     )
-    const ask = button('Remove…', '', () => {
+    const ask = button('Remove…', () => {
       sure.hidden = !sure.hidden
       if (!sure.hidden) sure.querySelector('button')?.focus()
     })
@@ -65,8 +72,8 @@ export const showKeeping = (wallet: Wallet, changed: () => void): (() => void) =
       make(
         'p',
         { class: 'row' },
-        button('Copy the number', 'Copied', () => navigator.clipboard.writeText(holder)),
-        button('Download a copy', '', () =>
+        copying('Copy the number', holder),
+        button('Download a copy', () =>
           download(`assay-${organisation}.jwe`, wallet.textOf(organisation) ?? ''),
         ),
         removal(organisation),
