@@ -4,7 +4,7 @@
  * @module
  */
 import type { Row } from '../store/table.ts'
-import type { ClaimKind } from './claim-kinds.ts'
+import type { Claim, ClaimKind } from './claim-kinds.ts'
 
 export type Json = null | boolean | number | string | Json[] | { [key: string]: Json }
 
@@ -110,3 +110,31 @@ export class WithRoot<R> {
  * Later ones know what was read. A throw writes nothing, and fails nobody else.
  */
 export type Decide<R> = (tx: Tx) => R | WithRoot<R>
+
+/** Part of a decision: whether what it rests on was changed since that was read. In the first run nothing was. */
+export type IsOvertaken = (tx: Tx) => boolean
+
+/** @param stood where the counter stood before all else was read @returns whether it has moved on since */
+export const hasMoved =
+  (counter: string, stood: number): IsOvertaken =>
+  // Greater, not different: in the first run every counter is 0.
+  (tx) =>
+    tx.counter(counter) > stood
+
+/** @param claims free when they were read @returns whether somebody holds one of them by now */
+export const isTaken =
+  (claims: readonly Claim[]): IsOvertaken =>
+  (tx) =>
+    claims.some((claim) => tx.holder(...claim) !== undefined)
+
+/** @returns whether one of several was overtaken */
+export const isAnyOvertaken =
+  (parts: readonly IsOvertaken[]): IsOvertaken =>
+  (tx) =>
+    parts.some((part) => part(tx))
+
+/** What is known of somebody or something, as facts for rules. */
+export interface KnownFacts {
+  readonly facts: Readonly<Record<string, unknown>>
+  readonly isOvertaken: IsOvertaken
+}

@@ -4,6 +4,7 @@ import type { Caller } from '../../caller.ts'
 import { type Clock, iso } from '../../clock.ts'
 import { AppError, type ErrorDetail } from '../../errors.ts'
 import type { SubjectPseudonyms } from '../../keys/subject-pseudonyms.ts'
+import { hasMoved, isAnyOvertaken, type KnownFacts } from '../../ledger/decision.ts'
 import type { Ledger } from '../../ledger/ledger.ts'
 import { canonicalJson } from '../../protocol/canonical-json.ts'
 import type { Database } from '../../store/database.ts'
@@ -35,6 +36,8 @@ import { findStandings, type Standing } from './subscriptions/standing.ts'
 
 /** Keeps what is known here of an id apart from what other records know of it. */
 export const SUBJECT_KIND = 'aml'
+/** Counts checks of somebody. @param subject pseudonym */
+const checksCounter = (subject: string): string => `aml.checks/${subject}`
 /** Of a review that is due because nobody could be looked for. */
 const UNKNOWN_RISK_SCORE = 50
 
@@ -47,11 +50,11 @@ export interface KnownPerson {
 
 export interface AmlDeps {
   readonly database: Database
-  readonly ledger: Pick<Ledger, 'append'>
+  readonly ledger: Pick<Ledger, 'append' | 'findCounter'>
   readonly clock: Clock
   readonly subjects: SubjectPseudonyms
   readonly lists: Pick<ListsService, 'current'>
-  readonly persons: Pick<PersonAccess, 'find'>
+  readonly persons: Pick<PersonAccess, 'open' | 'isErased'>
   /** Who has given a name before. */
   readonly people: { nameOf(caller: Caller, userId: string): Promise<KnownPerson | undefined> }
 }
@@ -220,6 +223,7 @@ export const createAml = ({ database, ledger, clock, subjects, lists, persons, p
       const { organisation } = caller
       const subject = await subjects.of(organisation, SUBJECT_KIND, input.userId)
       return ledger.append(caller, (tx) => {
+        tx.add(checksCounter(subject), 1)
         const { index } = tx.append({
           type: 'attest',
           subject: ['aml-subject', subject],
@@ -249,19 +253,27 @@ export const createAml = ({ database, ledger, clock, subjects, lists, persons, p
      * screened again that is what findings and decisions say; of others what the last check said, and no better than findings that
      * still count. Who was never screened for sanctions is for review, whatever else was found.
      */
-    async factsOf(caller: Caller, userId: string): Promise<Record<string, unknown>> {
+    async factsOf(caller: Caller, userId: string): Promise<KnownFacts> {
       const { organisation } = caller
       const subject = await subjects.of(organisation, SUBJECT_KIND, userId)
+      const counter = checksCounter(subject)
+      const stood = await ledger.findCounter(organisation, counter)
       const snapshot = lists.current()
       const checked = (await findResults(database, organisation, subject)).map((row) =>
         standingOf(row, snapshot),
       )
-      const { watched, found } = await findStandings({ database, persons }, caller, { userId, snapshot })
+      const { watched, found, isOvertaken } = await findStandings({ database, ledger, persons }, caller, {
+        userId,
+        snapshot,
+      })
       const isWatched = ({ checkType }: Standing): boolean =>
         watched.some((one) => one.checkType === checkType)
       const last = together([...checked.filter((one) => !isWatched(one)), ...found])
       const checkable = checkableTypes(snapshot)
-      return factsFrom([...watched, ...last].map((one) => doubted(one, checkable)))
+      return {
+        facts: factsFrom([...watched, ...last].map((one) => doubted(one, checkable))),
+        isOvertaken: isAnyOvertaken([hasMoved(counter, stood), isOvertaken]),
+      }
     },
   }
 }

@@ -20,6 +20,9 @@ export const CIRCUIT = 'consent_verification'
 /** What the ledger calls the people of consents: by their permanent pseudonym, which is all that is known later. */
 export const LEDGER_SUBJECT = 'consent-subject'
 
+/** Counts what was recorded of somebody: consents, refusals, withdrawals. @param subject permanent pseudonym */
+export const changesCounter = (subject: string): string => `consent.changes/${subject}`
+
 export const signForCircuit = async (
   issuer: ConsentDeps['issuer'],
   payload: ReceiptPayload,
@@ -70,6 +73,7 @@ export const recordConsent = async (
   const digest = receipt_hash.toString('hex')
   return (tx) => {
     recipient.bind(tx)
+    tx.add(changesCounter(subject), 1)
     const {
       log,
       index: entry_index,

@@ -8,7 +8,7 @@ import type { Sealing } from '../../keys/sealing.ts'
 import type { Signers } from '../../keys/signers.ts'
 import type { SubjectPseudonyms } from '../../keys/subject-pseudonyms.ts'
 import { CLAIM_KINDS } from '../../ledger/claim-kinds.ts'
-import type { Decide, Tx } from '../../ledger/decision.ts'
+import { type Decide, hasMoved, type KnownFacts, type Tx } from '../../ledger/decision.ts'
 import type { Ledger } from '../../ledger/ledger.ts'
 import { type Logs, named } from '../../ledger/logs.ts'
 import type { Database } from '../../store/database.ts'
@@ -28,6 +28,7 @@ import { createConsentList } from './consent-list.ts'
 import { momentOf } from './input.ts'
 import { receiptHash, recordIdOf } from './receipt.ts'
 import {
+  changesCounter,
   consentCredential,
   issuedRow,
   LEDGER_SUBJECT,
@@ -60,7 +61,7 @@ import * as store from './store.ts'
 export interface ConsentDeps {
   readonly database: Database
   readonly logs: Pick<Logs, 'of'>
-  readonly ledger: Pick<Ledger, 'append' | 'findAnswer'>
+  readonly ledger: Pick<Ledger, 'append' | 'findAnswer' | 'findCounter'>
   readonly signers: Pick<Signers, 'current' | 'publicKey'>
   readonly issuer: Pick<Issuer, 'current'>
   readonly holders: Pick<HoldersService, 'bearer' | 'recipient' | 'secretOf'>
@@ -221,6 +222,7 @@ export const createConsents = (deps: ConsentDeps) => {
       const first = tx.holder(WITHDRAWN, id)
       if (first) return answer(first.at)
       tx.claim(WITHDRAWN, id)
+      tx.add(changesCounter(row.subject), 1)
       const { at } = tx
       const { index: entry_index } = tx.append({
         type: 'revoke',
@@ -356,14 +358,20 @@ export const createConsents = (deps: ConsentDeps) => {
     async factsOf(
       caller: Caller,
       { userId, purpose, controller }: { userId: string; purpose: string; controller?: string },
-    ): Promise<Record<string, unknown>> {
+    ): Promise<KnownFacts> {
+      const { organisation } = caller
+      const counter = changesCounter(await pseudonymOf(organisation, userId))
+      const stood = await ledger.findCounter(organisation, counter)
       const verdict = await verify(caller, { subjectId: userId, purpose, controller })
       return {
-        valid: verdict.valid,
-        status: verdict.status ?? 'none',
-        ...(verdict.reason && { reason: verdict.reason }),
-        ...(verdict.consentId !== null && { consent_id: verdict.consentId }),
-        ...(verdict.expiresAt !== null && { expires_at: verdict.expiresAt }),
+        facts: {
+          valid: verdict.valid,
+          status: verdict.status ?? 'none',
+          ...(verdict.reason && { reason: verdict.reason }),
+          ...(verdict.consentId !== null && { consent_id: verdict.consentId }),
+          ...(verdict.expiresAt !== null && { expires_at: verdict.expiresAt }),
+        },
+        isOvertaken: hasMoved(counter, stood),
       }
     },
   }

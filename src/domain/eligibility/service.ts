@@ -4,6 +4,8 @@ import { chooseCircuit } from '../../circuits/choice.ts'
 import { type Clock, iso } from '../../clock.ts'
 import { AppError, fail } from '../../errors.ts'
 import { newId } from '../../ids.ts'
+import { attempted } from '../../ledger/attempts.ts'
+import type { IsOvertaken, Tx } from '../../ledger/decision.ts'
 import type { Ledger } from '../../ledger/ledger.ts'
 import { grow, leafHash } from '../../ledger/tree/merkle.ts'
 import { decide } from '../../rules/evaluate.ts'
@@ -22,6 +24,12 @@ import { checkSources, factsOf, type Gathered, gather, readAgain } from './sourc
 const PURPOSE = 'eligibility'
 /** SHA-256 in hex. */
 const DIGEST_CHARACTERS = 64
+/** How often sources are read again before a YES is given up: each time something else was changed on the way to the commit. */
+const MAX_LOOKS = 3
+
+/** @throws AppError conflict, always */
+const failChanged = (): never =>
+  fail('conflict', { message: 'What the data sources say was changed meanwhile; try again.' })
 
 interface Deps {
   readonly ledger: Pick<Ledger, 'append' | 'findAnswer'>
@@ -42,7 +50,6 @@ export interface EligibilityAsker {
 /** What is asked, read and ready. */
 interface Inquiry extends Pick<CompositeCheck, 'identifier' | 'dataSources'> {
   readonly tree: Tree
-  readonly form: ProgramForm
 }
 
 /** What came of it, before it is committed. */
@@ -96,8 +103,11 @@ const verdictOf = ({ made, reason }: Assessed) => ({
 export type EligibilityService = ReturnType<typeof createEligibility>
 
 export const createEligibility = ({ ledger, sources, proofs, tokens, clock }: Deps) => {
-  const assess = async (asker: EligibilityAsker, inquiry: Inquiry): Promise<Assessed> => {
-    const { tree, form, dataSources, identifier } = inquiry
+  const assess = async (
+    asker: EligibilityAsker,
+    { tree, dataSources, identifier }: Inquiry,
+    form: ProgramForm,
+  ): Promise<Assessed> => {
     const members = await gather(sources, { asker, identifier }, dataSources)
     const facts = factsOf(members)
     const decision = decide(tree, facts)
@@ -120,20 +130,34 @@ export const createEligibility = ({ ledger, sources, proofs, tokens, clock }: De
   }
 
   /**
-   * The last thing to wait for before a YES is committed: a withdrawal or revocation that was answered while others were asked,
-   * or the proof was made, must give nobody one.
+   * The last thing to wait for before a YES is committed.
+   * @returns for its decision: whether what was read was changed since
    * @throws AppError conflict where by what the service keeps itself the rules hold no more
    */
   const lastLook = async (
     asker: EligibilityAsker,
-    { identifier, dataSources, tree }: Pick<Inquiry, 'identifier' | 'dataSources' | 'tree'>,
+    { identifier, dataSources, tree }: Inquiry,
     { made, members }: Assessed,
-  ): Promise<void> => {
-    if (made.decision !== 1) return
-    const facts = await readAgain(sources, { asker, identifier }, dataSources, members)
-    if (decide(tree, facts).decision !== 'YES')
-      fail('conflict', { message: 'What the data sources say was changed meanwhile; try again.' })
+  ): Promise<IsOvertaken> => {
+    if (made.decision !== 1) return () => false
+    const { facts, isOvertaken } = await readAgain(sources, { asker, identifier }, dataSources, members)
+    return decide(tree, facts).decision === 'YES' ? isOvertaken : failChanged()
   }
+
+  /**
+   * A withdrawal or revocation that is committed before it, also while others were asked or the proof was made, gives nobody a YES.
+   * @param answer part of the decision, which also records @throws AppError conflict as above, or where all is changed time and again
+   */
+  const commit = async <R>(
+    asker: EligibilityAsker,
+    inquiry: Inquiry,
+    assessed: Assessed,
+    answer: (tx: Tx) => R,
+  ): Promise<R> =>
+    (await attempted(asker.caller, MAX_LOOKS, async (caller) => {
+      const isOvertaken = await lastLook({ ...asker, caller }, inquiry, assessed)
+      return ledger.append(caller, (tx) => (isOvertaken(tx) ? undefined : answer(tx)))
+    })) ?? failChanged()
 
   /** What the same request was answered before, so that it is neither refused for what has changed since nor asks anybody again. */
   const findAnswer = async <R>(
@@ -173,12 +197,12 @@ export const createEligibility = ({ ledger, sources, proofs, tokens, clock }: De
         '/tokenConfig',
       )
       const tree = readRules(rules, idsOf(dataSources))
-      const assessed = await assess(asker, { identifier, dataSources, tree, form: formOf(tree) })
+      const inquiry = { identifier, dataSources, tree }
+      const assessed = await assess(asker, inquiry, formOf(tree))
       const { made, members } = assessed
       const draft =
         made.decision === 1 ? await tokens.draft(asker.caller, tokenOf(made.proofId, made.digest)) : undefined
-      await lastLook(asker, { identifier, dataSources, tree }, assessed)
-      return ledger.append(asker.caller, (tx): EligibilityAnswer => {
+      return commit(asker, inquiry, assessed, (tx): EligibilityAnswer => {
         made.recording.record(tx)
         const issued = draft?.(tx)
         return {
@@ -200,9 +224,9 @@ export const createEligibility = ({ ledger, sources, proofs, tokens, clock }: De
       checkSources({ asker }, dataSources)
       const tree = readLogicTree(logicTree, idsOf(dataSources))
       compileProgram(tree, 'composite')
-      const assessed = await assess(asker, { identifier, dataSources, tree, form: 'composite' })
-      await lastLook(asker, { identifier, dataSources, tree }, assessed)
-      return ledger.append(asker.caller, (tx) => {
+      const inquiry = { identifier, dataSources, tree }
+      const assessed = await assess(asker, inquiry, 'composite')
+      return commit(asker, inquiry, assessed, (tx) => {
         assessed.made.recording.record(tx)
         return {
           ...verdictOf(assessed),

@@ -1,6 +1,7 @@
 /** One reader for each type of data source: what it takes to ask it, and how the answer becomes facts. @module */
 import type { Caller, Scope } from '../../caller.ts'
 import { AppError, type ErrorDetail, fail } from '../../errors.ts'
+import type { KnownFacts } from '../../ledger/decision.ts'
 import type { AmlService } from '../aml/service.ts'
 import type { ConsentService } from '../consent/service.ts'
 import type { HermesAsker, HermesService } from '../hermes/service.ts'
@@ -12,8 +13,8 @@ import type { DataSource, SourceType } from './schemas.ts'
 /** What sources are read from. */
 export interface SourceServices {
   readonly hermes: Pick<HermesService, 'askTyped' | 'askText' | 'isOwn'>
-  readonly tokens: Pick<TokensService, 'validate'>
-  readonly hybridTokens: Pick<HybridTokensService, 'validate'>
+  readonly tokens: Pick<TokensService, 'judged'>
+  readonly hybridTokens: Pick<HybridTokensService, 'judged'>
   readonly consents: Pick<ConsentService, 'factsOf'>
   readonly kyc: Pick<KycService, 'factsOf'>
   readonly aml: Pick<AmlService, 'factsOf'>
@@ -34,19 +35,22 @@ export interface Asked {
   readonly path: string
 }
 
-type Facts = Readonly<Record<string, unknown>>
+type Facts = KnownFacts['facts']
 
-interface Reader {
+interface Reader<Said = Pick<KnownFacts, 'facts'>> {
   /** Needed besides that of the route: what asking the source by its own route takes. */
   readonly scope?: Scope
-  /** The service keeps the facts itself, and may be told otherwise while the rest is gathered. */
-  readonly isKept?: true
   /** What the source needs besides its form and does not have. */
   missing?(source: DataSource): string | undefined
-  read(services: SourceServices, need: Need, source: DataSource): Promise<Facts>
+  read(services: SourceServices, need: Need, source: DataSource): Promise<Said>
   /** A refusal of the source as one of the question; undefined where it is told as it is. */
   place?(error: AppError, asked: Asked): Promise<AppError | undefined>
 }
+
+/** Of facts that others keep. */
+type AskedReader = Reader & { readonly isKept?: undefined }
+/** Of facts that the service keeps itself: it may be told otherwise while the rest is gathered, and knows whether it was. */
+type KeptReader = Reader<KnownFacts> & { readonly isKept: true }
 
 /** What is wrong with the slug as it was sent; told as such, since the route is not what was called. */
 const SLUG_FAULTS: readonly string[] = ['not_found', 'route_deleted', 'unauthorized', 'insufficient_scope']
@@ -57,14 +61,14 @@ const isGone = (error: unknown): false => {
   throw error
 }
 
-const hermes: Reader = {
+const hermes: AskedReader = {
   scope: 'verify',
   async read({ hermes: routes }, { asker, identifier }, { slug = '', criteria }) {
     // As text, the identifier is also found where the target's ids are numbers.
     const { verdict, timestamp } = await (criteria === undefined && identifier !== undefined
       ? routes.askText(asker, slug, { id: identifier })
       : routes.askTyped(asker, slug, criteria ?? {}))
-    return { verdict, timestamp }
+    return { facts: { verdict, timestamp } }
   },
   async place(error, { services, need, source, path }) {
     const { code, message } = error
@@ -97,7 +101,7 @@ const hermes: Reader = {
 const personOf = ({ identifier }: Need, { userId }: DataSource): string =>
   userId ?? identifier ?? fail('validation_failed')
 
-const consent: Reader = {
+const consent: KeptReader = {
   scope: 'consent',
   isKept: true,
   read: ({ consents }, need, source) =>
@@ -109,7 +113,7 @@ const consent: Reader = {
 }
 
 /** Of a person, by a service that knows people. */
-const personReader = (scope: 'kyc' | 'aml'): Reader => ({
+const personReader = (scope: 'kyc' | 'aml'): KeptReader => ({
   scope,
   isKept: true,
   read: (services, need, source) => services[scope].factsOf(need.asker.caller, personOf(need, source)),
@@ -138,14 +142,15 @@ const hybridFacts = async (
   { hybridTokens }: SourceServices,
   { asker }: Need,
   token: object,
-): Promise<Facts> => {
-  const verdict = await hybridTokens.validate(asker.caller, { token }, undefined)
+): Promise<KnownFacts> => {
+  const { verdict, isOvertaken } = await hybridTokens.judged(asker.caller, token)
   const { valid, reason_codes, token_id, expired, revoked, subject, claims } = verdict
   const status = revoked ? 'revoked' : expired ? 'expired' : 'active'
-  return known({ valid, reason_codes, status: token_id === null ? null : status, subject, claims })
+  const facts = known({ valid, reason_codes, status: token_id === null ? null : status, subject, claims })
+  return { facts, isOvertaken }
 }
 
-const credential: Reader = {
+const credential: KeptReader = {
   scope: 'token',
   isKept: true,
   missing: ({ data }) => (isText(data?.token) || isHybrid(data?.token) ? undefined : 'data/token'),
@@ -153,12 +158,15 @@ const credential: Reader = {
     const { token } = data
     const audience = audienceOf(data)
     if (isHybrid(token)) return hybridFacts(services, need, token)
-    const verdict = await services.tokens.validate(need.asker.caller, {
+    const { verdict, isOvertaken } = await services.tokens.judged(need.asker.caller, {
       token: isText(token) ? token : fail('validation_failed'),
       ...audience,
     })
     const { valid, reasonCodes, status, subject, audience: intended, claims } = verdict
-    return known({ valid, reason_codes: reasonCodes, status, subject, audience: intended, claims })
+    return {
+      facts: known({ valid, reason_codes: reasonCodes, status, subject, audience: intended, claims }),
+      isOvertaken,
+    }
   },
   async place(error, { path }) {
     if (error.code !== 'validation_failed') return undefined
@@ -167,11 +175,11 @@ const credential: Reader = {
   },
 }
 
-const inline: Reader = {
-  read: async (_services, _need, { data = {} }) => data,
+const inline: AskedReader = {
+  read: async (_services, _need, { data = {} }) => ({ facts: data }),
 }
 
-export const READERS: Readonly<Record<SourceType, Reader>> = {
+export const READERS: Readonly<Record<SourceType, AskedReader | KeptReader>> = {
   inline,
   hermes,
   kyc: personReader('kyc'),

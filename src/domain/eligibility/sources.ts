@@ -1,6 +1,7 @@
 /** Data sources: where the facts come from. One that fails is an error, never a NO. @module */
 import { randomBytes } from 'node:crypto'
 import { AppError, fail } from '../../errors.ts'
+import { type IsOvertaken, isAnyOvertaken } from '../../ledger/decision.ts'
 import { COMMITMENT_SALT_BYTES, dataCommitment } from '../../protocol/commitment.ts'
 import type { DataSource } from './schemas.ts'
 import { type Asked, type Need, READERS, type SourceServices } from './source-readers.ts'
@@ -73,7 +74,7 @@ export const gather = async (
   const gathered: Gathered[] = []
   for (const [i, one] of sources.entries()) {
     const { id: source, type } = one
-    const data = await READERS[type].read(services, need, one).catch(async (error: unknown) => {
+    const { facts: data } = await READERS[type].read(services, need, one).catch(async (error: unknown) => {
       throw await asSourceFailure(error, { services, need, source: one, path: `/dataSources/${i}` })
     })
     const salt = randomBytes(COMMITMENT_SALT_BYTES)
@@ -83,17 +84,24 @@ export const gather = async (
   return gathered
 }
 
-/** @returns what each source says by now, of those that the service keeps itself; what others said, as it was */
+/**
+ * What each source says by now, of those that the service keeps itself; what others said, as it was.
+ * @returns also whether anything that was read was changed since
+ */
 export const readAgain = async (
   services: SourceServices,
   need: Need,
   sources: readonly DataSource[],
   gathered: readonly Gathered[],
-): Promise<Record<string, Gathered['data']>> => {
+): Promise<{ readonly facts: Record<string, Gathered['data']>; readonly isOvertaken: IsOvertaken }> => {
   const facts = factsOf(gathered)
+  const parts: IsOvertaken[] = []
   for (const source of sources) {
-    const { isKept, read } = READERS[source.type]
-    if (isKept) facts[source.id] = await read(services, need, source)
+    const reader = READERS[source.type]
+    if (!reader.isKept) continue
+    const said = await reader.read(services, need, source)
+    facts[source.id] = said.facts
+    parts.push(said.isOvertaken)
   }
-  return facts
+  return { facts, isOvertaken: isAnyOvertaken(parts) }
 }

@@ -10,7 +10,8 @@ import { fail } from '../../errors.ts'
 import { failReadOnly, requireUnchanged } from '../../json/read-only.ts'
 import type { SubjectPseudonyms } from '../../keys/subject-pseudonyms.ts'
 import { knowsAllSubjects } from '../../keys/unread-subjects.ts'
-import { CLAIM_KINDS } from '../../ledger/claim-kinds.ts'
+import { CLAIM_KINDS, type Claim } from '../../ledger/claim-kinds.ts'
+import { type IsOvertaken, isTaken } from '../../ledger/decision.ts'
 import type { Ledger } from '../../ledger/ledger.ts'
 import {
   HYBRID_TOKEN_SCHEMA,
@@ -57,6 +58,7 @@ interface Deps extends IssueDeps, JudgementDeps {
   readonly subjects: SubjectPseudonyms
 }
 
+const REVOKED = CLAIM_KINDS.hybridTokenRevoked
 const MS_PER_SECOND = 1000
 /** Signed members that are not kept by themselves. */
 const SIGNED_OTHERS = [
@@ -147,7 +149,7 @@ export const createHybridTokens = (deps: Deps) => {
     const revoked = { circuitId: CIRCUIT, nullifier: hybridTokenNullifier(terms) }
     return deps.revocation({
       tokenId: id,
-      event: CLAIM_KINDS.hybridTokenRevoked,
+      event: REVOKED,
       subject,
       digest,
       write(tx, place) {
@@ -211,6 +213,16 @@ export const createHybridTokens = (deps: Deps) => {
       const differing = unexpected(body.expect, tokenFacts(verdict, row, now), now)
       if (differing.length === 0) return verdict
       return { ...verdict, valid: false, reason_codes: [...verdict.reason_codes, ...differing] }
+    },
+
+    /** What `validate` says of a token alone, for a decision that rests on it. */
+    async judged(
+      caller: Caller,
+      token: unknown,
+    ): Promise<{ readonly verdict: HybridTokenVerdict; readonly isOvertaken: IsOvertaken }> {
+      const { verdict, row } = await judgeFor(caller, { token })
+      const claims: Claim[] = row && !verdict.revoked ? [[REVOKED, row.id]] : []
+      return { verdict, isOvertaken: isTaken(claims) }
     },
 
     /**

@@ -7,7 +7,7 @@ import type { Caller } from '../../caller.ts'
 import { fail } from '../../errors.ts'
 import type { Sealing } from '../../keys/sealing.ts'
 import { CLAIM_KINDS, type Claim } from '../../ledger/claim-kinds.ts'
-import type { Tx } from '../../ledger/decision.ts'
+import { hasMoved, type IsOvertaken, isAnyOvertaken, isTaken, type Tx } from '../../ledger/decision.ts'
 import type { Database } from '../../store/database.ts'
 import { entrySubject, erasedClaim } from './erasure.ts'
 import type { createPersonKeys, PersonKey } from './person-records.ts'
@@ -36,6 +36,17 @@ export const openedClaim = ({ subject, generation }: Person): Claim => [
   CLAIM_KINDS.kycOpened,
   `${subject}/${generation}`,
 ]
+
+/** Holds the entry of a person's newest check; 0 where there was none since it is kept. */
+export const newestCounter = ({ subject, generation }: Person): string =>
+  `kyc.newest/${subject}/${generation}`
+
+/** Whether somebody was checked or forgotten since they were read, or is known by now who was not. */
+export const isChanged = ({ person, row, isNew }: Opened): IsOvertaken =>
+  isAnyOvertaken([
+    isTaken([isNew ? openedClaim(person) : erasedClaim(person)]),
+    hasMoved(newestCounter(person), row?.latest_entry ?? 0),
+  ])
 
 /** The person as they are, or with a fresh key where there is none. */
 export const openPerson = async (

@@ -10,7 +10,7 @@ import { COMMITMENT_SALT_BYTES, dataCommitment } from '../../protocol/commitment
 import type { Recipient } from '../holders/service.ts'
 import { CIRCUIT, type createCredentials } from './credential.ts'
 import { entrySubject, erasedClaim, succession } from './erasure.ts'
-import { type Opened, openedClaim, openPerson } from './person-access.ts'
+import { newestCounter, type Opened, openedClaim, openPerson } from './person-access.ts'
 import type { CheckRecord, createPersonKeys, IssuedCredential } from './person-records.ts'
 import type { ProviderResult } from './provider-result.ts'
 import type { KycData, KycStatus, PersonHeld, PersonVerified } from './schemas.ts'
@@ -83,10 +83,6 @@ const committedOf = (
 
 const digestOf = (id: string, record: CheckRecord): string =>
   dataCommitment(Buffer.from(record.salt, 'base64url'), committedOf(id, record))
-
-/** Holds the entry of a person's newest check; 0 where there was none since it is kept. */
-const newestCounter = ({ subject, generation }: Opened['person']): string =>
-  `kyc.newest/${subject}/${generation}`
 
 const outdated = (): never =>
   fail('conflict', { message: 'The person was checked or erased meanwhile; look at them again.' })

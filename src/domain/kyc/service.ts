@@ -7,6 +7,7 @@ import type { Issuer } from '../../keys/issuer.ts'
 import type { Sealing } from '../../keys/sealing.ts'
 import type { SubjectPseudonyms } from '../../keys/subject-pseudonyms.ts'
 import { attempted } from '../../ledger/attempts.ts'
+import type { KnownFacts } from '../../ledger/decision.ts'
 import type { Ledger } from '../../ledger/ledger.ts'
 import type { Logs } from '../../ledger/logs.ts'
 import { bindingOf } from '../../rules/encode.ts'
@@ -22,7 +23,7 @@ import { erasure } from './erasure.ts'
 import { createHttpProviders, type HttpProvidersDeps } from './http-provider.ts'
 import { checkPlausibility } from './internal-provider.ts'
 import { createPeople } from './people.ts'
-import { createPersonAccess } from './person-access.ts'
+import { createPersonAccess, isChanged, openPerson } from './person-access.ts'
 import {
   birthDateOf,
   type CheckRecord,
@@ -98,12 +99,14 @@ export const createKyc = (deps: KycDeps) => {
   }
 
   /** The check that counts. Undefined for a person who is unknown or was erased. */
-  const find = async (caller: Caller, userId: string): Promise<Known | undefined> => {
-    const row = await lastKnown(caller, userId)
+  const checkOf = async (row: store.SubjectRow | undefined): Promise<Known | undefined> => {
     const entry = row?.conclusive_entry ?? row?.latest_entry
     if (row === undefined || row.erased_at !== null || entry === null || entry === undefined) return undefined
     return checkAt(row, entry)
   }
+
+  const find = async (caller: Caller, userId: string): Promise<Known | undefined> =>
+    checkOf(await lastKnown(caller, userId))
 
   /**
    * The credential of a check. One that was signed for version 1 of the circuit is signed anew, for its bearer, when it is first asked
@@ -276,16 +279,19 @@ export const createKyc = (deps: KycDeps) => {
     isChecked: meansChecked,
 
     /** Facts for rules. Who is unknown or was erased has status and level `none`. */
-    async factsOf(caller: Caller, userId: string): Promise<Record<string, unknown>> {
-      const found = await find(caller, userId)
-      if (found === undefined) return { status: 'none', level: 'none' }
+    async factsOf(caller: Caller, userId: string): Promise<KnownFacts> {
+      const subject = await pseudonymOf(caller, userId)
+      const opened = await openPerson({ database, keys }, caller.organisation, subject)
+      const isOvertaken = isChanged(opened)
+      const found = await checkOf(opened.row)
+      if (found === undefined) return { facts: { status: 'none', level: 'none' }, isOvertaken }
       const now = clock.now()
       const { record, check } = found
       const { status, level, source, verifiedAt, expiresAt } = foundOf(check.id, record, now)
       const { country } = record
       const birthDate = birthDateOf(record)
       const counts = status === 'verified'
-      return {
+      const facts = {
         status,
         level,
         source,
@@ -298,6 +304,7 @@ export const createKyc = (deps: KycDeps) => {
           }),
         ...(counts && country !== undefined && { country }),
       }
+      return { facts, isOvertaken }
     },
 
     /** People as a list, and decisions on their cases. */

@@ -9,8 +9,8 @@ import type { Issuer } from '../../keys/issuer.ts'
 import type { Sealing } from '../../keys/sealing.ts'
 import type { Signers } from '../../keys/signers.ts'
 import type { SubjectPseudonyms } from '../../keys/subject-pseudonyms.ts'
-import { CLAIM_KINDS } from '../../ledger/claim-kinds.ts'
-import type { Decide, Tx } from '../../ledger/decision.ts'
+import { CLAIM_KINDS, type Claim } from '../../ledger/claim-kinds.ts'
+import { type Decide, type IsOvertaken, isTaken, type Tx } from '../../ledger/decision.ts'
 import type { Ledger } from '../../ledger/ledger.ts'
 import type { TagType } from '../../protocol/ndef.ts'
 import { type Facts, unexpected } from '../../rules/expectation.ts'
@@ -200,6 +200,17 @@ export const createTokens = (deps: TokensDeps) => {
     return { row: await withUse(row), payload }
   }
 
+  /** Whether a token was revoked or used up since it was read. */
+  const isEnded = async (row: store.KnownToken): Promise<IsOvertaken> => {
+    const claims: Claim[] = row.revoked_at === null ? [[REVOKED, row.id]] : []
+    if (row.single_use && row.used_at === null) {
+      const { circuit } = await current(row)
+      // Of every use, by a proof or without one.
+      claims.push(nullifiers.nullifierClaim({ circuitId: CIRCUIT, nullifier: circuit.token.status }))
+    }
+    return isTaken(claims)
+  }
+
   /** Uses a valid token up, unless somebody was faster. */
   const consumption =
     (row: store.KnownToken, status: bigint, verdict: TokenVerdict): Decide<TokenVerdict> =>
@@ -271,6 +282,19 @@ export const createTokens = (deps: TokensDeps) => {
       if (!consume || !row.single_use || !verdict.valid) return verdict
       const { circuit } = await current(row)
       return ledger.append(caller, consumption(row, circuit.token.status, verdict))
+    },
+
+    /** What `validate` says of a token, for a decision that rests on it. */
+    async judged(
+      caller: Caller,
+      { token, audience }: Pick<ValidateToken, 'token' | 'audience'>,
+    ): Promise<{ readonly verdict: TokenVerdict; readonly isOvertaken: IsOvertaken }> {
+      const presented = await present(caller, token)
+      if ('refused' in presented) return { verdict: refusal(presented.refused), isOvertaken: isTaken([]) }
+      const { row, payload } = presented
+      const now = clock.now()
+      const verdict = verdictOf(row, payload, faultsOf(row, payload, audience, now), now)
+      return { verdict, isOvertaken: await isEnded(row) }
     },
 
     /**

@@ -28,8 +28,8 @@ describe('aml subscriptions', () => {
     await routes.upload([OTHER])
   })
 
-  const facts = (userId: string) =>
-    app.services.aml.factsOf(systemCaller(owner.organisationId, 'test'), userId)
+  const facts = async (userId: string) =>
+    (await app.services.aml.factsOf(systemCaller(owner.organisationId, 'test'), userId)).facts
   const alerts = async () =>
     (
       await app.request<{ alerts: { type: string; subject: string; count: number; severity: string }[] }>(

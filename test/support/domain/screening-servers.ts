@@ -102,7 +102,7 @@ export const startScreeningServer = async (
   const deps = {
     database,
     logs,
-    ledger: { ...gate, findAnswer: ledger.findAnswer },
+    ledger: { ...gate, findAnswer: ledger.findAnswer, findCounter: ledger.findCounter },
     clock,
     logger,
     metrics,
@@ -139,7 +139,7 @@ export const startScreeningServer = async (
         dateOfBirth: known.birthDate,
         country: known.country,
       }),
-    facts: (userId: string) => aml.factsOf(caller, userId),
+    facts: async (userId: string) => (await aml.factsOf(caller, userId)).facts,
     check: async (userId: string, name: string, checkType: CheckType = 'sanctions') =>
       (await aml.check(caller, { userId, name, checkTypes: [checkType] }))[0],
     findings: async (status: 'open' | 'decided' | 'void') =>

@@ -8,7 +8,8 @@ import { iso } from '../../../clock.ts'
 import { newId } from '../../../ids.ts'
 import type { Sealing } from '../../../keys/sealing.ts'
 import { CLAIM_KINDS, type Claim } from '../../../ledger/claim-kinds.ts'
-import type { Tx } from '../../../ledger/decision.ts'
+import { hasMoved, type Tx } from '../../../ledger/decision.ts'
+import type { Ledger } from '../../../ledger/ledger.ts'
 import { named } from '../../../ledger/logs.ts'
 import type { Row } from '../../../store/table.ts'
 import type { PersonAccess } from '../../kyc/person-access.ts'
@@ -99,13 +100,16 @@ export const prepareFindings = (
     }
   })
 
+/** How often something was recorded of somebody: to be read before all else that is known of them. */
+export const findRevision = (ledger: Pick<Ledger, 'findCounter'>, person: Person): Promise<number> =>
+  ledger.findCounter(person.organisation, revisionCounter(person))
+
 /**
  * Part of a decision. @param revision as it stood before anything of the person was read
  * @returns whether somebody else has recorded something of them since, so that what was read may be over
  */
 export const isOvertaken = (tx: Tx, person: Person, revision: number): boolean =>
-  // Greater, not different: in the first run of a decision every counter is 0.
-  tx.counter(revisionCounter(person)) > revision
+  hasMoved(revisionCounter(person), revision)(tx)
 
 /** Part of each decision that records something of somebody: all others that have read before are overtaken. */
 export const overtake = (tx: Tx, person: Person): number => tx.add(revisionCounter(person), 1)

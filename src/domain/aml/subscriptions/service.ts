@@ -19,6 +19,7 @@ import { checkCoverage, checkIdentifiers, type KnownPerson } from '../service.ts
 import {
   addFindings,
   findingShown,
+  findRevision,
   isOvertaken,
   openFinding,
   overtake,
@@ -26,18 +27,12 @@ import {
   voidFinding,
 } from './found.ts'
 import { COMPARISON_NUMBER, comparedOf, digestOf, type SubjectRecord, subjectRecords } from './records.ts'
-import {
-  findFindingsOf,
-  findRevision,
-  findSubscription,
-  type SubscriptionRow,
-  subscriptions,
-} from './store.ts'
+import { findFindingsOf, findSubscription, type SubscriptionRow, subscriptions } from './store.ts'
 
 export interface SubscriptionsDeps {
   readonly database: Database
   readonly logs: Pick<Logs, 'of'>
-  readonly ledger: Pick<Ledger, 'append' | 'findAnswer'>
+  readonly ledger: Pick<Ledger, 'append' | 'findAnswer' | 'findCounter'>
   readonly clock: Clock
   readonly lists: Pick<ListsService, 'current'>
   readonly persons: PersonAccess
@@ -81,7 +76,7 @@ export const createSubscriptions = (deps: SubscriptionsDeps) => {
 
   const known = async (caller: Caller, userId: string): Promise<Known> => {
     const held = (await persons.find(caller, userId)) ?? fail('not_found')
-    const revision = await findRevision(database, held.person)
+    const revision = await findRevision(ledger, held.person)
     const row = (await findSubscription(database, held.person)) ?? fail('not_found')
     return { held, revision, row, record: openRow(held, row) ?? fail('not_found') }
   }
@@ -130,7 +125,7 @@ export const createSubscriptions = (deps: SubscriptionsDeps) => {
     wanted: Omit<SubjectRecord, 'about'>,
   ): Promise<Decide<true | undefined>> => {
     const { person, sealing, isNew } = held
-    const revision = await findRevision(database, person)
+    const revision = await findRevision(ledger, person)
     const last = isNew ? undefined : await findSubscription(database, person)
     const lastRecord = last && openRow(held, last)
     const compared = { ...wanted, about: '' }

@@ -4,6 +4,8 @@
  * @module
  */
 import type { Caller } from '../../../caller.ts'
+import type { IsOvertaken } from '../../../ledger/decision.ts'
+import type { Ledger } from '../../../ledger/ledger.ts'
 import type { Database } from '../../../store/database.ts'
 import type { PersonAccess } from '../../kyc/person-access.ts'
 import { CHECK_TYPES, type CheckType, entryDigest } from '../entry.ts'
@@ -19,7 +21,7 @@ import {
   type ScreeningResult,
   worse,
 } from '../screening.ts'
-import { type OpenedFinding, openFinding } from './found.ts'
+import { findRevision, isOvertaken, type OpenedFinding, openFinding } from './found.ts'
 import { COMPARISON_NUMBER, type SubjectRecord, subjectRecords } from './records.ts'
 import { findFindingsOf, findSubscription, type SubscriptionRow } from './store.ts'
 
@@ -41,6 +43,7 @@ interface Standings {
   readonly watched: readonly Standing[]
   /** What findings say of other types, where it is bad: nobody stands better than that until it is decided. */
   readonly found: readonly Standing[]
+  readonly isOvertaken: IsOvertaken
 }
 
 /** A finding that counts, and what is made of it. */
@@ -136,20 +139,23 @@ const foundStandings = (judged: readonly Judged[], snapshot: Snapshot): Standing
 
 interface Deps {
   readonly database: Database
-  readonly persons: Pick<PersonAccess, 'find'>
+  readonly ledger: Pick<Ledger, 'findCounter'>
+  readonly persons: Pick<PersonAccess, 'open' | 'isErased'>
 }
 
 /** @returns what findings say of somebody; nothing of whom nothing is kept, or who was forgotten */
 export const findStandings = async (
-  { database, persons }: Deps,
+  { database, ledger, persons }: Deps,
   caller: Caller,
   { userId, snapshot }: { readonly userId: string; readonly snapshot: Snapshot },
 ): Promise<Standings> => {
-  const held = await persons.find(caller, userId)
+  const { person, sealing, isNew } = await persons.open(caller, userId)
+  // Of whom nothing is kept, everything that is recorded comes later.
+  const revision = isNew ? 0 : await findRevision(ledger, person)
+  const isOver: IsOvertaken = (tx) => isOvertaken(tx, person, revision) || persons.isErased(tx, person)
   // Before the findings: whoever was screened up to here has what was found until then.
-  const row = held && (await findSubscription(database, held.person))
-  if (held === undefined || row === undefined) return { watched: [], found: [] }
-  const { person, sealing } = held
+  const row = isNew ? undefined : await findSubscription(database, person)
+  if (row === undefined) return { watched: [], found: [], isOvertaken: isOver }
   const judged = (await findFindingsOf(database, [person])).map((one) =>
     judge(snapshot, openFinding(sealing, one)),
   )
@@ -158,5 +164,5 @@ export const findStandings = async (
   const found = foundStandings(judged, snapshot).filter(
     ({ checkType }) => !watched.some((one) => one.checkType === checkType),
   )
-  return { watched, found }
+  return { watched, found, isOvertaken: isOver }
 }

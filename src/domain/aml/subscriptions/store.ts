@@ -80,15 +80,6 @@ export const revisionCounter = ({ subject, generation }: Pick<Person, 'subject' 
 const REVISION_OF_ROW = `coalesce((SELECT c.value FROM ledger_counters AS c
     WHERE c.organisation = s.organisation AND c.counter = '${REVISION}' || s.subject || '/' || s.generation), 0)::bigint`
 
-/** How often something was recorded of somebody: to be read before all else that is known of them. */
-export const findRevision = async ({ knex }: Database, person: Person): Promise<number> => {
-  const { organisation } = person
-  const row = await knex<{ organisation: string; counter: string; value: number }>('ledger_counters')
-    .where({ organisation, counter: revisionCounter(person) })
-    .first('value')
-  return row?.value ?? 0
-}
-
 /** Of many people, a column each. */
 const keysOf = (people: readonly Person[]) => [
   people.map(({ organisation }) => organisation),
