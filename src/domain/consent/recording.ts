@@ -11,9 +11,16 @@ import { named } from '../../ledger/logs.ts'
 import { checkConsent } from './input.ts'
 import { type ReceiptPayload, receiptHash, receiptPayload, signReceipt } from './receipt.ts'
 import type { ConsentLogged, LogConsent } from './schemas.ts'
-import { type CircuitConsent, consentFields, nameHash, sealConsent } from './sealed-consent.ts'
+import { type CircuitConsent, consentFields, nameElement, nameHash, sealConsent } from './sealed-consent.ts'
 import type { ConsentDeps } from './service.ts'
 import { consentPurposes, consents } from './store.ts'
+
+/**
+ * Holds the entry of the newest record of somebody about a purpose of a controller, both as proofs show them: whatever was recorded before
+ * is superseded for it. 0: there was none since it is kept.
+ */
+export const newestCounter = (subject: string, controller: bigint, purpose: bigint): string =>
+  `consent.newest/${subject}/${controller}/${purpose}`
 
 /** Whose proofs consents can have. */
 export const CIRCUIT = 'consent_verification'
@@ -71,6 +78,9 @@ export const recordConsent = async (
   const receipt_hash = receiptHash(receipt)
   const controller_hash = nameHash(controller)
   const digest = receipt_hash.toString('hex')
+  const newest = purposes.map((purpose) =>
+    newestCounter(subject, nameElement(controller), nameElement(purpose)),
+  )
   return (tx) => {
     recipient.bind(tx)
     tx.add(changesCounter(subject), 1)
@@ -84,6 +94,7 @@ export const recordConsent = async (
       digest,
       data: { event: 'consent.recorded', status },
     })
+    for (const counter of newest) tx.add(counter, entry_index - tx.counter(counter))
     const shared = { organisation, entry_index, subject, controller_hash, recorded_at: tx.at }
     tx.write(consents.row({ ...shared, id, answer: status, receipt_hash, sealed, expires_at: expiresAt }))
     for (const purpose of purposes)

@@ -32,6 +32,7 @@ import {
   consentCredential,
   issuedRow,
   LEDGER_SUBJECT,
+  newestCounter,
   type Recorded,
   recordConsent,
   signForCircuit,
@@ -349,6 +350,21 @@ export const createConsents = (deps: ConsentDeps) => {
       const standing = await find(organisation, consentId)
       if (standing === undefined) return 'unknown'
       return provenRefusal(standing, proven, presentOf(standing, clock.now()))
+    },
+
+    /**
+     * What moves on as a later record supersedes a consent for a purpose, beyond the consent's own entry; undefined where no proof
+     * of the consent is one.
+     */
+    async superseding(
+      organisation: string,
+      consentId: string,
+      purpose: bigint,
+    ): Promise<{ readonly counter: string; readonly stood: number } | undefined> {
+      const { row, inside } = (await find(organisation, consentId)) ?? {}
+      if (row === undefined || inside?.circuit === undefined) return undefined
+      const { controller } = inside.circuit.consent
+      return { counter: newestCounter(row.subject, controller, purpose), stood: row.entry_index }
     },
 
     /**

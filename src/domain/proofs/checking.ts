@@ -32,7 +32,7 @@ import {
   type Spendable,
   type SpendKey,
 } from './spending/spend-keys.ts'
-import type { ProofRecord, ReasonCode, StatedMember, Statement } from './statement.ts'
+import type { ProofRecord, ReasonCode, StatedMember, Statement, Superseding } from './statement.ts'
 import * as store from './store.ts'
 
 export interface CheckingDeps {
@@ -59,6 +59,8 @@ export interface ShownProof extends CheckedProof, Spendable {
   readonly isSpendable: boolean
   /** Unix ms: when it was spent before. */
   readonly spentAt: number | undefined
+  /** What may take the place of what it shows, after it was looked at. */
+  readonly superseding: Superseding | undefined
   /** Why it is not what was expected; absent where it is. */
   readonly unexpected?: readonly ReasonCode[]
   /** Unix ms: when it ends, where that is known. */
@@ -287,6 +289,8 @@ export const createChecking = (deps: CheckingDeps) => {
     reasonCodes.push(...faults)
     if (isRevoked) reasonCodes.push('RESULT_REVOKED')
     if (spentAt !== undefined) reasonCodes.push('DOUBLE_SPEND')
+    const superseding =
+      stated && (await statement.superseding?.({ caller, publicSignals, statement: stated }))
     const decided = reasonCodes.some(isPolicyNo) ? 0 : shown
     const decision = stated && asksNothing(stated) ? null : decided
     const context = knownContext(baseUrl, record, reasonCodes)
@@ -310,6 +314,7 @@ export const createChecking = (deps: CheckingDeps) => {
       ...keys,
       isSpendable: keys.isSpendable && members.every(({ isSpendable }) => isSpendable),
       spentAt,
+      superseding,
       expiresAt: record?.expiresAt ?? null,
       members,
     }

@@ -52,7 +52,7 @@ export interface ProofsDeps
     Omit<CheckingDeps, 'findStatement' | 'statuses'> {
   readonly statuses: Pick<StatusesService, 'isSet' | 'areSet'>
   readonly logs: Pick<Logs, 'of'>
-  readonly ledger: Pick<Ledger, 'append' | 'findClaim' | 'findClaims' | 'head'>
+  readonly ledger: Pick<Ledger, 'append' | 'findClaim' | 'findClaims' | 'findCounter' | 'head'>
   readonly metrics: Pick<Metrics, 'doubleSpends'>
   readonly security: Pick<SecurityService, 'raise'>
   /** One for each circuit. */

@@ -122,6 +122,17 @@ export type IssuerLookup = (
   spent: bigint,
 ) => Promise<{ readonly organisation: string; readonly consent: string | null } | undefined>
 
+/** A counter of the ledger that moves on where something takes the place of what a proof shows. */
+export interface Superseding {
+  /** Whose it is, where it is not that of the organisation that asks. */
+  readonly otherIssuer: string | undefined
+  readonly counter: string
+  /** Where it stands at most as long as the proof counts. */
+  readonly stood: number
+  /** Why the proof is not verified any more. */
+  readonly reason: ReasonCode
+}
+
 export interface Statement {
   /** The circuit's mapper. A statement whose circuit is not in the catalogue is not offered. */
   readonly circuit: Circuit<string>
@@ -157,6 +168,10 @@ export interface Statement {
    * @returns undefined where nothing is known of what the signals are about
    */
   recordedOnce?(caller: Caller, publicSignals: readonly string[]): Promise<string | undefined>
+  /** What may take the place of what a proof shows without revoking it. Absent: nothing. */
+  superseding?(
+    asked: Pick<Checked, 'caller' | 'publicSignals' | 'statement'>,
+  ): Promise<Superseding | undefined>
   /**
    * The native checks of this circuit: a code for each that fails. The service itself has compared the signals with the
    * stored ones, recomputed `ctx` and `scope`, held `now` within 120 seconds of the clock, and asks for expiry, spending

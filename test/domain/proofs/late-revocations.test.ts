@@ -1,14 +1,17 @@
 /** What is revoked, or recorded, after a proof was looked at, and before it is committed, is seen: by whomever. */
 import { randomUUID } from 'node:crypto'
 import { expect } from 'chai'
+import { createHolder } from '../../../src/circuits/holder.ts'
 import type { ValidProof } from '../../../src/domain/proofs/checking.ts'
 import { createLateRevocations } from '../../../src/domain/proofs/spending/late-revocations.ts'
 import { startTestApp, type TestApp, type TestOrganisation } from '../../support/app.ts'
 import { asking, expectUnproven } from '../../support/circuits/circuit-questions.ts'
+import { CONTROLLER, consentRoutesOf } from '../../support/domain/consents.ts'
 import { postV1Verify } from '../../support/domain/eligibility.ts'
 import { kycRoutesOf } from '../../support/domain/kyc.ts'
 import {
   AGE_QUESTION,
+  answerWith,
   challengeRoutesOf,
   type Keeper,
   keeperOf,
@@ -176,6 +179,96 @@ describe('what changes between the look at a proof and its commit', function () 
     })
     expect(body).to.deep.include({ decision: 0, verdict: 'NO' })
     expect(body.reason_codes.at(-1)).to.equal('MEMBER_0_CREDENTIAL_REVOKED')
+  })
+
+  describe('where one purpose of a consent is refused, which revokes no status', () => {
+    const purpose = 'newsletter'
+    const purposes = [purpose, 'profiling']
+    let subjectId: string
+    beforeEach(() => {
+      subjectId = `sub-${randomUUID()}`
+    })
+    /** A consent of the asker's, and a proof of it. */
+    const proven = async () => {
+      const { consentId } = await consentRoutesOf(app, asker.apiKey).logged({ subjectId, purposes })
+      const circuit_id = 'consent_verification'
+      const made = await generated(app, asker.apiKey, { circuit_id, inputs: { consentId, purpose } })
+      return { consentId, made }
+    }
+    /** What answers 201, to those who expect 200. */
+    const refuse = async (key = asker.apiKey, body: object = {}) => {
+      await consentRoutesOf(app, key).logged({
+        subjectId,
+        purposes: [purpose],
+        status: 'refused',
+        ...body,
+      })
+      return { status: 200 }
+    }
+
+    for (const consume of [false, true])
+      it(`keeps a proof of it from being verified, with consume ${consume}`, async () => {
+        const { made } = await proven()
+        afterTheLook(refuse)
+        const { body } = await postVerifyProof(app, asker.apiKey, { ...asPresented(made), consume })
+        expect(body).to.deep.include({ verified: false, reason_codes: ['CONSENT_SUPERSEDED'] })
+        expect(await typesOf(made.proof_id)).to.deep.equal(['prove'])
+      })
+
+    it('keeps an aggregate of one from being spent, and one at the gate', async () => {
+      const { made } = await proven()
+      const inputs = { proofIds: [made.proof_id] }
+      const aggregate = await generated(app, asker.apiKey, { circuit_id: 'proof_aggregation', inputs })
+      afterTheLook(refuse)
+      const spent = await postVerifyProof(app, asker.apiKey, { ...asPresented(aggregate), consume: true })
+      expect(spent.body).to.deep.include({ consumed: false, reason_codes: ['MEMBER_0_CONSENT_SUPERSEDED'] })
+      const another = await proven()
+      afterTheLook(refuse)
+      const { body } = await ticketRoutesOf(app, asker.apiKey).handIn([asPresented(another.made)])
+      expect(body.results[0]).to.deep.include({ status: 'invalid', reason_codes: ['CONSENT_SUPERSEDED'] })
+    })
+
+    it('keeps its circuit from answering that it holds', async () => {
+      const { consentId } = await proven()
+      afterTheLook(refuse)
+      const answer = await asking(app, 'consent-verification')(asker.apiKey, { consentId, purpose })
+      expectUnproven(answer, 'consent_verified', ['CONSENT_SUPERSEDED'])
+    })
+
+    it('keeps no proof from counting of another purpose, of another’s consent or for another controller', async () => {
+      const changes = [
+        { purposes: ['profiling'] },
+        { subjectId: 'another' },
+        { controller: 'https://other.example' },
+      ]
+      for (const change of changes) {
+        const { made } = await proven()
+        afterTheLook(() => refuse(asker.apiKey, change))
+        const { body } = await postVerifyProof(app, asker.apiKey, asPresented(made))
+        expect(body.reason_codes, JSON.stringify(change)).to.deep.equal([])
+      }
+    })
+
+    it('keeps a proof of another organisation’s from being verified', async () => {
+      const holder = createHolder({ organisation: issuer.organisationId })
+      const { credential } = await consentRoutesOf(app, issuer.apiKey).logged({
+        subjectId,
+        purposes,
+        holder: holder.holder,
+      })
+      const issuers = [issuer.organisationId]
+      const { context } = await challengeRoutesOf(app, asker.apiKey).asked({
+        circuit_id: 'consent_verification',
+        inputs: { purpose, controller: CONTROLLER },
+        purpose: 'mail',
+        issuers,
+      })
+      const holding = { holder, credential: credential ?? expect.fail('there is no credential') }
+      const made = await answerWith(holding, context, Date.now())
+      afterTheLook(() => refuse(issuer.apiKey))
+      const { body } = await postVerifyProof(app, asker.apiKey, made)
+      expect(body).to.deep.include({ verified: false, reason_codes: ['CONSENT_SUPERSEDED'] })
+    })
   })
 
   it('is told of statuses and nullifiers, each by its own circuit, and of what a proof stands for', async () => {

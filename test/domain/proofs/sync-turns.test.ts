@@ -33,6 +33,7 @@ const heldJudge = () => {
       look: async () => undefined,
       has: () => false,
       spentAt: () => undefined,
+      isSuperseded: () => false,
     },
     examine: (_, { proofId = '' }) =>
       new Promise((resolve, reject) => {

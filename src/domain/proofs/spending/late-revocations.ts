@@ -1,6 +1,7 @@
 /**
- * Revocations of others' making, and uses of tokens by their issuers. Their claims are the issuer's, where a decision of the organisation
- * that asks can't see them, so that they are looked up once more right before it is committed.
+ * Revocations of others' making, uses of tokens by their issuers, and what takes the place of consents of theirs. Claims and counters of these
+ * are the issuer's, where a decision of the organisation that asks can't see them, so that they are looked up once more right before it is
+ * committed.
  * @module
  */
 import pLimit from 'p-limit'
@@ -8,6 +9,7 @@ import type { Ledger } from '../../../ledger/ledger.ts'
 import type { Database } from '../../../store/database.ts'
 import type { StatusesService } from '../../status/service.ts'
 import { inside, type ValidProof } from '../checking.ts'
+import type { Superseding } from '../statement.ts'
 import { revokedNullifierKeys } from '../store.ts'
 import { findSpentElsewhere, type RevocableKey, type Spendable } from './spend-keys.ts'
 
@@ -16,7 +18,7 @@ const PARALLEL_LOOKS = 8
 
 interface Deps {
   readonly database: Database
-  readonly ledger: Pick<Ledger, 'findClaims'>
+  readonly ledger: Pick<Ledger, 'findClaims' | 'findCounter'>
   readonly statuses: Pick<StatusesService, 'areSet'>
 }
 
@@ -30,6 +32,8 @@ export interface LateRevocations {
   has(key: RevocableKey): boolean
   /** When its issuer had spent it when they were looked up (Unix ms), or undefined. */
   spentAt(proof: Spendable): number | undefined
+  /** Whether something had taken the place of what a proof shows when they were looked up; of others' proofs. */
+  isSuperseded(superseding: Superseding): boolean
 }
 
 const nameOf = ([kind, key]: RevocableKey): string => `${kind}:${key}`
@@ -37,11 +41,16 @@ const nameOf = ([kind, key]: RevocableKey): string => `${kind}:${key}`
 const nameOfSpent = ({ otherSpender, spendKeys }: Spendable): string =>
   `${otherSpender}/${spendKeys.map(nameOf).join()}`
 
+const nameOfSuperseding = ({ otherIssuer, counter, stood }: Superseding): string =>
+  `${otherIssuer}/${counter}/${stood}`
+
 export const createLateRevocations = ({ database, ledger, statuses }: Deps): LateRevocations => {
   const watched = new Map<string, RevocableKey>()
   const revoked = new Set<string>()
   const spendable = new Map<string, Spendable>()
   const spent = new Map<string, number | undefined>()
+  const superseding = new Map<string, { readonly issuer: string } & Superseding>()
+  const superseded = new Set<string>()
   const turns = pLimit(PARALLEL_LOOKS)
   const keysOf = (asked: RevocableKey[0]): string[] =>
     [...watched.values()].flatMap(([kind, key]) => (kind === asked ? [key] : []))
@@ -50,6 +59,9 @@ export const createLateRevocations = ({ database, ledger, statuses }: Deps): Lat
       for (const one of inside([proof])) {
         for (const key of one.revocableKeys) watched.set(nameOf(key), key)
         if (one.otherSpender !== undefined) spendable.set(nameOfSpent(one), one)
+        const issuer = one.superseding?.otherIssuer
+        if (one.superseding && issuer !== undefined)
+          superseding.set(nameOfSuperseding(one.superseding), { ...one.superseding, issuer })
       }
     },
     async look() {
@@ -59,11 +71,17 @@ export const createLateRevocations = ({ database, ledger, statuses }: Deps): Lat
         ...[...spendable].map(([name, one]) =>
           turns(async () => spent.set(name, await findSpentElsewhere(ledger, one))),
         ),
+        ...[...superseding].map(([name, { issuer, counter, stood }]) =>
+          turns(async () => {
+            if ((await ledger.findCounter(issuer, counter)) > stood) superseded.add(name)
+          }),
+        ),
       ])
       for (const number of numbers) revoked.add(nameOf(['status', String(number)]))
       for (const key of nullifiers) revoked.add(nameOf(['nullifier', key]))
     },
     has: (key) => revoked.has(nameOf(key)),
     spentAt: (proof) => spent.get(nameOfSpent(proof)),
+    isSuperseded: (one) => superseded.has(nameOfSuperseding(one)),
   }
 }

@@ -2,7 +2,7 @@
 import { iso } from '../../../clock.ts'
 import { AppError } from '../../../errors.ts'
 import { CLAIM_KINDS, type Claim } from '../../../ledger/claim-kinds.ts'
-import type { Entry, Tx } from '../../../ledger/decision.ts'
+import { type Entry, hasMoved, type Tx } from '../../../ledger/decision.ts'
 import { inside, type MemberProof, memberReason, type ShownProof, type ValidProof } from '../checking.ts'
 import { alreadyRecorded, entryNames, proofRow, recordClaim } from '../recording.ts'
 import { verdictOf } from '../signals.ts'
@@ -19,7 +19,7 @@ export const doubleSpend = (digest: string, at: number): AppError =>
 
 /** What keeps a proof from being verified although it was when it was looked at. */
 export interface Overtaken {
-  /** DOUBLE_SPEND, NULLIFIER_REVOKED, CREDENTIAL_REVOKED, RESULT_REVOKED, or one of them of a member; CHALLENGE_ANSWERED. */
+  /** DOUBLE_SPEND, NULLIFIER_REVOKED, CREDENTIAL_REVOKED, RESULT_REVOKED, CONSENT_SUPERSEDED, or one of them of a member; CHALLENGE_ANSWERED. */
   readonly reason: ReasonCode
   /** Unix ms: since when; of what others revoked, when it was seen. */
   readonly at: number
@@ -50,6 +50,16 @@ const findRevoked =
       if (at !== undefined) return { reason: REVOKED_REASONS[key[0]], at }
     }
     return undefined
+  }
+
+const findSuperseded =
+  (tx: Tx, others: Pick<LateRevocations, 'isSuperseded'>): Find =>
+  ({ superseding }) => {
+    if (superseding === undefined) return undefined
+    const { otherIssuer, counter, stood, reason } = superseding
+    const isSuperseded =
+      otherIssuer === undefined ? hasMoved(counter, stood)(tx) : others.isSuperseded(superseding)
+    return isSuperseded ? { reason, at: tx.at } : undefined
   }
 
 /** Looks at a proof, then at its members. */
@@ -86,7 +96,7 @@ export const asRecorded = (tx: Tx, checked: VerifiedProof): VerifiedProof => {
 export const overtaken = (
   tx: Tx,
   checked: VerifiedProof,
-  others: Pick<LateRevocations, 'has' | 'spentAt'>,
+  others: Pick<LateRevocations, 'has' | 'spentAt' | 'isSuperseded'>,
 ): Overtaken | undefined => {
   const first = checked.adoption && tx.holder(...recordClaim(checked.circuitId, checked.digest))
   // The holder is what is claimed with it below.
@@ -94,7 +104,8 @@ export const overtaken = (
   return (
     findAnswered(tx, checked) ??
     findInside(checked, findSpent(tx, others)) ??
-    findInside(checked, findRevoked(tx, others))
+    findInside(checked, findRevoked(tx, others)) ??
+    findInside(checked, findSuperseded(tx, others))
   )
 }
 

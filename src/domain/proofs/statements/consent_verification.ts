@@ -74,7 +74,7 @@ type ConsentInputs = Static<typeof ConsentInputs>
 
 interface Deps {
   readonly issuer: Pick<Issuer, 'current' | 'isValid'>
-  readonly consents: Pick<ConsentService, 'forCircuit' | 'refusalOf'>
+  readonly consents: Pick<ConsentService, 'forCircuit' | 'refusalOf' | 'superseding'>
   readonly issuerOf: IssuerLookup
 }
 
@@ -106,6 +106,8 @@ const requirePurpose = (purpose: bigint): void => {
   })
 }
 
+type ProofOfConsent = Parameters<NonNullable<Statement['superseding']>>[0]
+
 export const consentVerificationStatement = ({ issuer, consents, issuerOf }: Deps): Statement => {
   const kept = async (caller: Caller, given: Exclude<ConsentInputs, ConsentSignals>): Promise<Asked> => {
     const { purpose, controller, subjectId } = given
@@ -131,19 +133,33 @@ export const consentVerificationStatement = ({ issuer, consents, issuerOf }: Dep
   }
 
   /**
-   * What became of the consent that the proof is about, which its status tells: whoever makes a proof may leave the id out
-   * of the statement. A proof of a NO stands whatever becomes of it.
+   * The consent that a proof of a YES is about, which its status tells: whoever makes a proof may leave the id out of the statement.
+   * A proof of a NO stands whatever becomes of it.
    */
-  const standingReasons = async ({ caller, publicSignals, statement }: Checked): Promise<ReasonCode[]> => {
+  const consentOf = async ({ caller, publicSignals, statement }: ProofOfConsent) => {
     const { consent_verified, subject_handle, scope, purpose, disclosedStatus } =
       consentVerification.read(publicSignals)
-    if (consent_verified !== 1n) return []
+    if (consent_verified !== 1n) return undefined
     const issued = await issuerOf(consentVerification.id, disclosedStatus)
     const consentId = issued?.consent ?? statement.consent_id
     // Of signals that were signed without being recorded, nothing else is known; of a recorded consent, something must be.
-    if (typeof consentId !== 'string') return issued === undefined ? [] : [REFUSALS.unknown[1]]
-    const proven = { purpose, subjectHandle: subject_handle, scope, status: disclosedStatus }
-    const refused = await consents.refusalOf(issued?.organisation ?? caller.organisation, consentId, proven)
+    if (typeof consentId !== 'string') return issued && { consentId: undefined }
+    const organisation = issued?.organisation ?? caller.organisation
+    return {
+      organisation,
+      consentId,
+      proven: { purpose, subjectHandle: subject_handle, scope, status: disclosedStatus },
+    }
+  }
+
+  /** What became of that consent. */
+  const standingReasons = async (checked: Checked): Promise<ReasonCode[]> => {
+    const about = await consentOf(checked)
+    if (about === undefined) return []
+    const refused =
+      about.consentId === undefined
+        ? 'unknown'
+        : await consents.refusalOf(about.organisation, about.consentId, about.proven)
     return refused === undefined ? [] : [REFUSALS[refused][1]]
   }
 
@@ -184,6 +200,15 @@ export const consentVerificationStatement = ({ issuer, consents, issuerOf }: Dep
           }
         },
       }
+    },
+
+    async superseding(asked) {
+      const about = await consentOf(asked)
+      if (about?.consentId === undefined) return undefined
+      const { organisation, consentId, proven } = about
+      const found = await consents.superseding(organisation, consentId, proven.purpose)
+      const otherIssuer = organisation === asked.caller.organisation ? undefined : organisation
+      return found && { ...found, otherIssuer, reason: REFUSALS.superseded[1] }
     },
 
     async check(checked) {
