@@ -28,22 +28,29 @@ interface Subject {
   readonly id: CredentialCircuit
   readonly checkout: string
   readonly input: WitnessInput
+  readonly publicSignals: string[]
   readonly constraints: number
 }
+type Place = Pick<Subject, 'id' | 'checkout'>
 
-const zkeyFile = ({ id, checkout }: Subject): string => join(checkout, `circuits/keys/${id}.zkey`)
-const wasmFile = ({ id, checkout }: Subject): string => join(checkout, `build/circuits/${id}.wasm`)
+const zkeyFile = ({ id, checkout }: Place): string => join(checkout, `circuits/keys/${id}.zkey`)
+const wasmFile = ({ id, checkout }: Place): string => join(checkout, `build/circuits/${id}.wasm`)
+const filesOf = (place: Place) => ({
+  zkey: readFileSync(zkeyFile(place)),
+  wasm: readFileSync(wasmFile(place)),
+})
 
 const subjectsOf = async (checkout: string): Promise<Subject[]> => {
   const { GOOD_INPUTS } = (await import(
     join(checkout, 'test/support/domain/proofs.ts')
   )) as typeof import('../test/support/domain/proofs.ts')
-  return IDS.map((id) => ({
-    id,
-    checkout,
-    input: GOOD_INPUTS[id],
-    constraints: readR1cs(readFileSync(join(checkout, `build/circuits/${id}.r1cs`))).constraints.length,
-  }))
+  const subjects = IDS.map(async (id) => {
+    const make = await createProofMaker(filesOf({ id, checkout }))
+    const { publicSignals } = await make(GOOD_INPUTS[id])
+    const { constraints } = readR1cs(readFileSync(join(checkout, `build/circuits/${id}.r1cs`)))
+    return { id, checkout, input: GOOD_INPUTS[id], publicSignals, constraints: constraints.length }
+  })
+  return Promise.all(subjects)
 }
 
 /** A page of an origin that has the library and the files of all subjects, by their places. */
@@ -81,9 +88,9 @@ const startPages = async (subjects: readonly Subject[]) => {
 type Times = readonly [whole: number, next: number]
 
 const inNode = async (subject: Subject): Promise<Times> => {
-  const [zkey, wasm] = [readFileSync(zkeyFile(subject)), readFileSync(wasmFile(subject))]
+  const files = filesOf(subject)
   const start = performance.now()
-  const make = await createProofMaker({ zkey, wasm })
+  const make = await createProofMaker(files)
   await make(subject.input)
   const first = performance.now()
   await make(subject.input)
@@ -91,9 +98,9 @@ const inNode = async (subject: Subject): Promise<Times> => {
 }
 
 /** The same in a page, whose functions can have no names of their own: the compiler would help itself to one of its. */
-const inPage = (page: Page, place: number, { input }: Subject): Promise<Times> =>
+const inPage = (page: Page, place: number, { input, publicSignals }: Subject): Promise<Times> =>
   page.evaluate(
-    async ([library, at, witness]) => {
+    async ([library, at, witness, signals]) => {
       const { createProving } = (await import(library)) as typeof import('../src/circuits/proving/proving.ts')
       const zkey = new Uint8Array(await (await fetch(`/${at}.zkey`)).arrayBuffer())
       const wasm = new Uint8Array(await (await fetch(`/${at}.wasm`)).arrayBuffer())
@@ -103,6 +110,9 @@ const inPage = (page: Page, place: number, { input }: Subject): Promise<Times> =
           witnessInput() {
             return witness
           },
+          publicSignals() {
+            return signals
+          },
         },
         { zkey, wasm },
       )
@@ -111,7 +121,7 @@ const inPage = (page: Page, place: number, { input }: Subject): Promise<Times> =
       await proving.prove(undefined)
       return [first - start, performance.now() - first] as const
     },
-    ['/proving.js', place, input] as const,
+    ['/proving.js', place, input, publicSignals] as const,
   )
 
 const subjects = [

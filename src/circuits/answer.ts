@@ -4,7 +4,7 @@
  * @module
  */
 import { contextElement, type ProofContext, scopeElement } from '../rules/encode.ts'
-import { isCanonicalSignal, type WitnessInput } from './circuit.ts'
+import { isCanonicalSignal, type Provable } from './circuit.ts'
 import { type Credential, type CredentialCircuit, credentialValues } from './credential.ts'
 import { consentVerification } from './mappers/consent_verification.ts'
 import { kyc } from './mappers/kyc.ts'
@@ -16,12 +16,11 @@ export interface AskedContext extends ProofContext {
   readonly statement: Readonly<Record<string, unknown>>
 }
 
-export interface Answer {
+/** What `proveAnswer` takes. Its `witness` holds the secret, its `publicSignals` are all that a proof of it may show. */
+export interface Answer extends Provable {
   readonly circuit: CredentialCircuit
   /** Whether the answer is YES: known before anything is proved. */
   readonly decision: boolean
-  /** What `proveAnswer` takes. Holds the secret. */
-  readonly witness: WitnessInput
 }
 
 const elementOf = (name: string, text: unknown): bigint => {
@@ -66,16 +65,21 @@ export const answerOf = (
     const [minLevel, latestBirthDate] = [asked('minLevel'), asked('latestBirthDate')]
     const question = { minLevel, latestBirthDate, countries: countriesOf(statement.countries) }
     const values = { ...held, ...question, now, unique: isAsked('unique'), disclose, scope, ctx }
-    const { decision } = kyc.read(kyc.publicSignals(values))
-    return { circuit, decision: decision === 1n, witness: kyc.witnessInput(values) }
+    const publicSignals = kyc.publicSignals(values)
+    const { decision } = kyc.read(publicSignals)
+    return { circuit, decision: decision === 1n, witness: kyc.witnessInput(values), publicSignals }
   }
   if ('token' in held) {
     const values = { ...held, now, audience: asked('audience'), disclose, ctx }
-    const { token_valid } = tokenValidation.read(tokenValidation.publicSignals(values))
-    return { circuit, decision: token_valid === 1n, witness: tokenValidation.witnessInput(values) }
+    const publicSignals = tokenValidation.publicSignals(values)
+    const { token_valid } = tokenValidation.read(publicSignals)
+    const witness = tokenValidation.witnessInput(values)
+    return { circuit, decision: token_valid === 1n, witness, publicSignals }
   }
   const question = { controller: asked('controller'), purpose: asked('purpose_element') }
   const values = { ...held, ...question, now, disclose, scope, ctx }
-  const { consent_verified } = consentVerification.read(consentVerification.publicSignals(values))
-  return { circuit, decision: consent_verified === 1n, witness: consentVerification.witnessInput(values) }
+  const publicSignals = consentVerification.publicSignals(values)
+  const { consent_verified } = consentVerification.read(publicSignals)
+  const witness = consentVerification.witnessInput(values)
+  return { circuit, decision: consent_verified === 1n, witness, publicSignals }
 }

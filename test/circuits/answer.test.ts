@@ -1,12 +1,14 @@
 /** What a holder proves to answer a challenge: the question's values from its context, and nothing else. */
 import { expect } from 'chai'
 import { type AskedContext, answerOf } from '../../src/circuits/answer.ts'
+import { CircuitFilesError } from '../../src/circuits/artifacts/artifact-files.ts'
 import { type Credential, type SignedFields, writeCredential } from '../../src/circuits/credential.ts'
 import { consentVerification } from '../../src/circuits/mappers/consent_verification.ts'
 import { kyc } from '../../src/circuits/mappers/kyc.ts'
 import { tokenValidation } from '../../src/circuits/mappers/token_validation.ts'
 import { verifyProof } from '../../src/circuits/offline-verification.ts'
-import { proveAnswer } from '../../src/circuits/proving/proving.ts'
+import { createProofMaker } from '../../src/circuits/proving/groth16.ts'
+import { createProving, proveAnswer } from '../../src/circuits/proving/proving.ts'
 import { contextElement, scopeElement } from '../../src/rules/encode.ts'
 import { artifacts } from '../support/circuits/circuits.ts'
 import {
@@ -18,6 +20,7 @@ import { COUNTRIES, kycValues } from '../support/circuits/inputs/kyc.ts'
 import { AUDIENCE, tokenValidationValues } from '../support/circuits/inputs/token_validation.ts'
 import { ISSUING_ORGANISATION, STATUS } from '../support/circuits/issued.ts'
 import { randomElement } from '../support/elements.ts'
+import { rejection } from '../support/rejection.ts'
 
 const NOW = 1_800_000_000n
 const SECRET = randomElement()
@@ -55,6 +58,27 @@ const asking = (circuit: string, statement: object): AskedContext => ({
 })
 const forAge = (changes: object = {}): AskedContext =>
   asking('kyc', { minLevel: '1', latestBirthDate: '20081121', countries: ANY, unique: '1', ...changes })
+
+const SECTION_HEADER_BYTES = 12
+const G1_BYTES = 64
+/** In the section of the header: two field sizes with their moduli, the number of wires, that of public signals. */
+const PUBLIC_COUNT_OFFSET = 2 * (4 + 32) + 4
+
+/** The proving key of a service that wants to see more: the wire behind the public signals, a secret, counts as one of them. */
+const greedyKey = (zkey: Uint8Array): Uint8Array => {
+  const greedy = new Uint8Array(zkey)
+  const view = new DataView(greedy.buffer)
+  for (let at = 12; at < greedy.length; ) {
+    const [section, size] = [view.getUint32(at, true), Number(view.getBigUint64(at + 4, true))]
+    at += SECTION_HEADER_BYTES
+    const count = at + PUBLIC_COUNT_OFFSET
+    if (section === 2) view.setUint32(count, view.getUint32(count, true) + 1, true)
+    // The points of secret wires, of which there is one less.
+    if (section === 8) greedy.fill(0, at + size - G1_BYTES, at + size)
+    at += size
+  }
+  return greedy
+}
 
 describe('an answer to a challenge', () => {
   const signals = (made: ReturnType<typeof answerOf>, name: string): unknown => made.witness[name]
@@ -130,6 +154,21 @@ describe('an answer to a challenge', () => {
     // Its status can't be looked up without a list; all else holds.
     expect((await verdict(context)).reasons).to.deep.equal(['STATUS_LIST_MISSING'])
     expect((await verdict({ ...context, nonce: 'n-2' })).reasons).to.include('CHALLENGE_MISMATCH')
+  }).timeout(60_000)
+
+  it('is never proved with files that would show a secret', async () => {
+    const credential = kycCredential()
+    const answer = answerOf(credential, SECRET, forAge(), NOW)
+    const files = { ...artifacts.kyc, zkey: greedyKey(artifacts.kyc.zkey) }
+    const { publicSignals } = await (await createProofMaker(files))(answer.witness)
+    expect(publicSignals.slice(0, -1)).to.deep.equal(answer.publicSignals)
+    expect(Object.values(answer.witness)).to.include(publicSignals.at(-1))
+    expect(await rejection(proveAnswer(answer, files))).to.be.instanceOf(CircuitFilesError)
+    const proving = await createProving(kyc, files)
+    expect(await rejection(proving.prove(kycValues({ secret: SECRET })))).to.be.instanceOf(CircuitFilesError)
+    // As many as there are, of which one is another.
+    const other = { ...answer, publicSignals: answer.publicSignals.with(0, '0') }
+    expect(await rejection(proveAnswer(other, artifacts.kyc))).to.be.instanceOf(CircuitFilesError)
   }).timeout(60_000)
 
   it('is refused with a RangeError: another circuit, another secret, a credential that was altered, no question', () => {

@@ -7,7 +7,8 @@
  * @module
  */
 import type { Answer } from '../answer.ts'
-import type { Circuit } from '../circuit.ts'
+import { CircuitFilesError } from '../artifacts/artifact-files.ts'
+import type { Circuit, Provable } from '../circuit.ts'
 import { offlineValidation } from '../mappers/offline_validation.ts'
 import { type OfflinePaymentStatement, offlinePaymentValues } from '../mappers/offline-payment.ts'
 import { createProofMaker, type Proved, type ProvingArtifacts } from './groth16.ts'
@@ -95,8 +96,23 @@ export interface Proving<Values> {
   /**
    * @throws RangeError for values that no witness exists for
    * @throws WitnessError where the circuit refuses them
+   * @throws CircuitFilesError where the files come to other public signals than the values have
    */
   prove(values: Values): Promise<Proved>
+}
+
+/**
+ * Makes a proof that shows what it should and nothing else: other files could make a secret one of its public signals.
+ * @throws CircuitFilesError where it would show anything else
+ */
+const proveOnly = async (
+  make: (witness: Provable['witness']) => Promise<Proved>,
+  { witness, publicSignals }: Provable,
+): Promise<Proved> => {
+  const made = await make(witness)
+  if (made.publicSignals.join() !== publicSignals.join())
+    throw new CircuitFilesError('The files are not those of the circuit: they come to other public signals')
+  return made
 }
 
 /**
@@ -105,11 +121,17 @@ export interface Proving<Values> {
  * @throws RangeError for what is no proving key
  */
 export const createProving = async <Values>(
-  circuit: Pick<Circuit<string, Values>, 'witnessInput'>,
+  circuit: Pick<Circuit<string, Values>, 'witnessInput' | 'publicSignals'>,
   artifacts: ProvingArtifacts,
 ): Promise<Proving<Values>> => {
   const make = await createProofMaker(artifacts)
-  return { prove: async (values) => make(circuit.witnessInput(values)) }
+  return {
+    prove: async (values) =>
+      proveOnly(make, {
+        witness: circuit.witnessInput(values),
+        publicSignals: circuit.publicSignals(values),
+      }),
+  }
 }
 
 /** Prepares for proofs that a terminal makes of its payments. @throws as {@link createProving} */
@@ -120,6 +142,10 @@ export const createOfflinePaymentProving = async (
   return { prove: async (statement) => proving.prove(offlinePaymentValues(statement)) }
 }
 
-/** Proves an answer to a challenge. @param artifacts of its circuit @throws WitnessError; RangeError for what is no proving key */
-export const proveAnswer = async ({ witness }: Answer, artifacts: ProvingArtifacts): Promise<Proved> =>
-  (await createProofMaker(artifacts))(witness)
+/**
+ * Proves an answer to a challenge.
+ * @param artifacts of its circuit
+ * @throws WitnessError; RangeError for what is no proving key; CircuitFilesError for files that would show anything else
+ */
+export const proveAnswer = async (answer: Answer, artifacts: ProvingArtifacts): Promise<Proved> =>
+  proveOnly(await createProofMaker(artifacts), answer)
