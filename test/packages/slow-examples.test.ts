@@ -35,8 +35,12 @@ onEmbedded.describe('examples with the published packages', function () {
     const { code } = await transform(text, { loader: 'ts', format: 'esm', target: 'es2022' })
     return project.write(`${name}.js`, code)
   }
-  const start = (file: string, args: readonly string[], env: Readonly<Record<string, string>> = {}) =>
-    startCommand(process.execPath, [file, ...args], { cwd: project.directory, env })
+  const start = (
+    file: string,
+    args: readonly string[],
+    env: Readonly<Record<string, string>> = {},
+    input = '',
+  ) => startCommand(process.execPath, [file, ...args], { cwd: project.directory, env, input })
   /** @returns what it printed */
   const finish = async (...started: Parameters<typeof start>): Promise<string> => {
     const example = start(...started)
@@ -51,7 +55,7 @@ onEmbedded.describe('examples with the published packages', function () {
     const { apiKey: key, organisationId } = await app.organisation()
     const post = async <T>(path: string, body: object): Promise<T> =>
       demandSuccess(await app.request<T>('POST', path, { key, body }))
-    const env = { HOLDER_PASSPHRASE: 'correct horse battery staple' }
+    const env = { HOLDER_PASSPHRASE: 'correct horse battery staple', ASSAY_URL: app.url }
     const holder = await finish(file, ['create', organisationId], env)
     const document = { type: 'passport', number: 'X1234567', country: 'GB', expiresAt: '2041-01-01' }
     const data = { givenName: 'Ada', familyName: 'Byron', dateOfBirth: '1990-12-10', document }
@@ -61,7 +65,7 @@ onEmbedded.describe('examples with the published packages', function () {
     const inputs = { minLevel: 'basic', minAge: 18 }
     const asked = { circuit_id: 'kyc', inputs, purpose: 'age-check', issuers: [organisationId] }
     const challenge = await post<{ request_url: string }>('/v1/proofs/challenge', asked)
-    const said = await finish(file, ['answer', challenge.request_url], env)
+    const said = await finish(file, ['answer', challenge.request_url], env, 'y\n')
     expect(said).to.include('The answer is YES.').and.to.include('The proof was received.')
   })
 

@@ -26,6 +26,8 @@ export interface Program {
 interface Options {
   readonly env?: Readonly<Record<string, string>>
   readonly cwd?: string
+  /** What it reads from standard input; default: nothing. */
+  readonly input?: string
 }
 
 /** Starts a command and reads its output line by line. */
@@ -33,8 +35,9 @@ export const startCommand = (command: string, args: readonly string[], options: 
   const child = spawn(command, args, {
     cwd: options.cwd,
     env: { ...process.env, ...options.env },
-    stdio: ['ignore', 'pipe', 'pipe'],
+    stdio: 'pipe',
   })
+  child.stdin.end(options.input)
   const lines: string[] = []
   const waiting = new Set<() => void>()
   let errors = ''
