@@ -158,14 +158,15 @@ const expectedSignals = (
  * Checks a result.
  * @param known `issuer`: address of the service; `organisation`: id of the one that asked. From where you know them, never from the answer
  * @param say gets a line for each check that holds
- * @throws Error at the first that does not
+ * @returns the decision that was signed and proven: what the answer says beside its JWS nobody vouches for
+ * @throws Error at the first check that does not hold
  */
 export const checkResult = async (
   { issuer, organisation }: { readonly issuer: string; readonly organisation: string },
   asked: Asked,
   answered: Answered,
   say: (line: string) => void = () => {},
-): Promise<void> => {
+): Promise<Claims['decision']> => {
   const { circuit_id: circuit, ttl } = asked.options
   const check = (holds: boolean, what: string): void => {
     if (!holds) throw new Error(`NOT SO: ${what}`)
@@ -212,4 +213,5 @@ export const checkResult = async (
   )
   for (const [name, value] of Object.entries(expectedSignals(asked, issuer, claims, salt)))
     check(signals.get(name) === String(value), `the proof has the ${name} that follows from what was asked`)
+  return claims.decision
 }

@@ -39,7 +39,7 @@ const result = await assay
         : `No server answers at ${issuer}. Start one with npm start, or name another address.`,
     ),
   )
-console.log(`${result.verificationId}: ${result.decision}`)
 // All organisations of a service share its keys: this must be a result of ours.
 const { organisationId: organisation } = await assay.getMe()
-await checkResult({ issuer, organisation }, asked, result, console.log)
+const decision = await checkResult({ issuer, organisation }, asked, result, console.log)
+console.log(`${result.verificationId}: ${decision}`)

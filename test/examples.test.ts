@@ -67,6 +67,9 @@ describe('examples', () => {
       example.lines.filter((line) => line.startsWith('✓')),
       said,
     ).to.have.length(13)
+    // What the answer says is worth nothing before the checks.
+    expect(example.lines.at(-1)).to.match(/^ver_\w+: YES$/)
+    expect(example.lines).to.have.length(14)
   })
 
   it('verify says in one line that no server answers, or that the key is none', async () => {
@@ -236,7 +239,7 @@ describe('examples', () => {
       const answered = await verified(app, apiKey, body)
       const lines: string[] = []
       return checkResult({ issuer: app.url, organisation }, asked, answered, (line) => lines.push(line)).then(
-        () => `${lines.length} hold`,
+        (decision) => `${lines.length} hold: ${decision}`,
         (error: Error) => error.message,
       )
     }
@@ -244,13 +247,13 @@ describe('examples', () => {
     const OTHER_QUESTION = 'NOT SO: the JWS names our rules as the question'
 
     it('hold for what was asked', async () => {
-      expect(await verdict(question('yesno'), {})).to.equal('13 hold')
-      expect(await verdict(question('simple_yesno'), {})).to.equal('11 hold')
-      expect(await verdict(question('eligibility'), {})).to.equal('11 hold')
-      expect(await verdict(question('composite'), {})).to.equal('11 hold')
+      expect(await verdict(question('yesno'), {})).to.equal('13 hold: YES')
+      expect(await verdict(question('simple_yesno'), {})).to.equal('11 hold: YES')
+      expect(await verdict(question('eligibility'), {})).to.equal('11 hold: YES')
+      expect(await verdict(question('composite'), {})).to.equal('11 hold: YES')
       const asked = question('yesno')
       const no = { ...asked, data: { age: 3 } }
-      expect(await verdict(no, {})).to.equal('13 hold')
+      expect(await verdict(no, {})).to.equal('13 hold: NO')
     })
 
     it('hold for several rules about fields of every kind, one of them missing', async () => {
@@ -263,8 +266,8 @@ describe('examples', () => {
       for (const circuit of ['eligibility', 'composite'] as const) {
         const { options } = question(circuit)
         const asked = { data: { country: 'FR', age: 36, member: true }, options: { ...options, rules } }
-        expect(await verdict(asked, {})).to.equal('11 hold')
-        expect(await verdict({ ...asked, data: { country: 'FR', age: 36 } }, {})).to.equal('11 hold')
+        expect(await verdict(asked, {})).to.equal('11 hold: YES')
+        expect(await verdict({ ...asked, data: { country: 'FR', age: 36 } }, {})).to.match(/^11 hold: NO/)
       }
     })
 
