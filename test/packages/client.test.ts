@@ -146,6 +146,52 @@ describe('the typed client', () => {
       expect(heard).to.have.lengthOf(3)
     })
 
+    it('within the time and number that the client has, where a call leaves them open', async () => {
+      answer = () => undefined
+      const hasty = client.createClient({ baseUrl: baseUrl(), timeoutMs: 30, retries: 0 })
+      const open = { timeoutMs: undefined, retries: undefined }
+      const late = await rejection(hasty.getJwks?.({}, open) as Promise<unknown>)
+      expect([late.message, heard.length]).to.deep.equal(['getJwks: no answer within 30 ms', 1])
+    })
+
+    it('only once a question that waits by itself has had its wait besides the time of an attempt', async () => {
+      const page = { events: [], nextCursor: null }
+      answer = (request, response) => void setTimeout(() => json(200, page)(request, response), 200)
+      const options = { timeoutMs: 50, retries: 0 }
+      expect(await assay().listEvents?.({ wait: 30 }, options)).to.deep.equal(page)
+      expect((await rejection(assay().listEvents?.({}, options) as Promise<unknown>)).name).to.equal(
+        'TimeoutError',
+      )
+    })
+
+    it('nothing that something between answered, and says so', async () => {
+      const elsewhere = `${baseUrl()}/login`
+      const tokenId = 'tok_1'
+      const said = async (operation: string, listener: RequestListener, input: object = { tokenId }) => {
+        answer = listener
+        heard = []
+        const error = await rejection(assay()[operation]?.(input) as Promise<unknown>)
+        expect(heard, error.message).to.have.lengthOf(1)
+        expect(error).to.include({ name: 'AssayError', error: 'not_the_service' })
+        return error.message
+      }
+      const page =
+        (status: number, headers: Record<string, string>, text = '<html>Sign in'): RequestListener =>
+        (_, response) =>
+          void response.writeHead(status, headers).end(text)
+      const html = { 'content-type': 'text/html' }
+      const inJson = { 'content-type': 'application/json' }
+      const login = 'tokenStatus: <html>Sign in (200 not_the_service)'
+      expect(await said('tokenStatus', page(200, html))).to.equal(login)
+      expect(await said('tokenStatus', page(200, inJson))).to.equal(login)
+      expect(await said('tokenStatus', page(200, {}))).to.equal(login)
+      expect(await said('tokenStatus', page(204, {}))).to.include('204 not_the_service')
+      expect(await said('tokenQr', page(200, html))).to.include('200 not_the_service')
+      expect(await said('deleteSession', page(200, html), {})).to.include('200 not_the_service')
+      const moved = page(302, { ...html, location: elsewhere })
+      expect(await said('tokenStatus', moved)).to.equal(`tokenStatus: ${elsewhere} (302 not_the_service)`)
+    })
+
     it('for the stream, from the last event that it saw', async () => {
       const ids: (string | undefined)[] = []
       answer = ({ headers }, response) => {

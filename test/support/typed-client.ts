@@ -98,6 +98,7 @@ const assay = createClient({ baseUrl: '' })
 export const said = (error: unknown) => {
   if (!isErrorOf('verify', error)) return
   if (error.error === 'rate_limited') return error.retryAfter
+  if (error.error === 'not_the_service') return error.message
   // @ts-expect-error: no code of this operation
   return error.error === 'badge_unknown'
 }

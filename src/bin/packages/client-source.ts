@@ -33,29 +33,40 @@ interface Document {
 interface Row {
   readonly name: string
   readonly summary: string
+  /** As the client has it. */
   readonly group: string
   readonly line: string
   readonly query: string
   readonly flags: string
+  /** Media types of its answers; `none`: without a body. */
+  readonly types: readonly string[]
   /** The member of an answer that holds the items of a page. */
   readonly items: string | undefined
   readonly answer: string
 }
 
 const upperFirst = (name: string): string => `${name.slice(0, 1).toUpperCase()}${name.slice(1)}`
+const groupName = (group: string): string =>
+  group.toLowerCase().replace(/ (\w)/g, (_, letter: string) => letter.toUpperCase())
+
 const JSON_TYPE = /^application\/(\w+\+)?json$/
 
-/** What an operation answers, by the kinds of its contents. */
-const answerOf = ({ operationId, responses }: Described): string => {
+const NO_BODY = 'none'
+
+const typesOf = ({ responses }: Described): string[] => {
   const success = Object.entries(responses).filter(([status]) => status.startsWith('2'))
-  const types = success.flatMap(([, { content = {} }]) => Object.keys(content))
-  const isText = (type: string) => /^text\/|ndjson/.test(type)
-  const kinds = [
-    ...(types.some((type) => JSON_TYPE.test(type)) ? [`api.${upperFirst(operationId)}Response`] : []),
-    ...(types.some(isText) ? ['string'] : []),
-    ...(types.some((type) => !JSON_TYPE.test(type) && !isText(type)) ? ['Blob'] : []),
-  ]
-  return kinds.join(' | ') || 'undefined'
+  const types = success.flatMap(([, { content }]) => (content ? Object.keys(content) : [NO_BODY]))
+  return [...new Set(types)]
+}
+
+/** What an operation answers, by the kinds of its contents. */
+const answerOf = ({ operationId }: Described, types: readonly string[]): string => {
+  const kindOf = (type: string): string => {
+    if (type === NO_BODY) return 'undefined'
+    if (JSON_TYPE.test(type)) return `api.${upperFirst(operationId)}Response`
+    return /^text\/|ndjson/.test(type) ? 'string' : 'Blob'
+  }
+  return [...new Set(types.map(kindOf))].join(' | ')
 }
 
 const rowsOf = ({ paths, components }: Document): Row[] => {
@@ -81,7 +92,9 @@ const rowsOf = ({ paths, components }: Document): Row[] => {
     ].join('')
     const line = `${method.toUpperCase()} ${path}`
     const query = namesIn('query').join(' ')
-    return { name, summary, group: tags[0] ?? '', line, query, flags, items, answer: answerOf(described) }
+    const types = typesOf(described)
+    const answer = answerOf(described, types)
+    return { name, summary, group: groupName(tags[0] ?? ''), line, query, flags, types, items, answer }
   }
   return Object.entries(paths).flatMap(([path, methods]) =>
     Object.entries(methods).map(([method, described]) => rowOf(path, method, described)),
@@ -95,16 +108,13 @@ const callOf = ({ name, flags, items, answer }: Row): string => {
   return `ListCall<${input}, ${answer}, (${answer})['${items}'][number]>`
 }
 
-const groupName = (group: string): string =>
-  group.toLowerCase().replace(/ (\w)/g, (_, letter: string) => letter.toUpperCase())
-
 /** @throws Error where a group has the name of an operation */
 const glueOf = (rows: readonly Row[]): string => {
   const groups = [...new Set(rows.map(({ group }) => group))].sort()
-  const clash = groups.map(groupName).find((group) => rows.some(({ name }) => name === group))
+  const clash = groups.find((group) => rows.some(({ name }) => name === group))
   if (clash !== undefined) throw new Error(`${clash} is a group of operations and an operation`)
-  const table = rows.map(({ name, group, line, query, flags, items }) => {
-    const row = [group, line, query, flags, ...(items === undefined ? [] : [items])]
+  const table = rows.map(({ name, group, line, query, flags, types, items }) => {
+    const row = [group, line, query, flags, types.join(' '), ...(items === undefined ? [] : [items])]
     return `  ${name}: ${JSON.stringify(row)},`
   })
   const namesIn = (group: string) =>
@@ -144,18 +154,24 @@ ${rows.map(({ name }) => `  readonly ${name}: api.${upperFirst(name)}Error`).joi
 
 /** Every operation, and again in the groups of the documentation. */
 export interface Client extends Operations {
-${groups.map((group) => `  readonly ${groupName(group)}: Pick<Operations, ${namesIn(group)}>`).join('\n')}
+${groups.map((group) => `  readonly ${group}: Pick<Operations, ${namesIn(group)}>`).join('\n')}
 }
 
 /** @throws TypeError for an address that is none */
 export const createClient = (options: ClientOptions): Client =>
   createOperations(TABLE, options) as unknown as Client
 
-/** Whether an operation answered with an error; its codes are told apart by \`error\`. */
+/** What something between answered, such as a proxy with a page of its own. */
+export interface NotTheService {
+  readonly error: 'not_the_service'
+  readonly message: string
+}
+
+/** Whether an operation answered with an error, or something between did; its codes are told apart by \`error\`. */
 export const isErrorOf = <Name extends keyof ErrorBodies>(
   operation: Name,
   error: unknown,
-): error is ErrorOf<ErrorBodies[Name]> => error instanceof AssayError && error.operation === operation
+): error is ErrorOf<ErrorBodies[Name] | NotTheService> => error instanceof AssayError && error.operation === operation
 `
 }
 

@@ -9,8 +9,8 @@ import {
 } from './request.ts'
 import { readStream } from './stream.ts'
 
-/** Group · method and path · members of the query · i: takes an Idempotency-Key, b: body of members, w: whole body, s: stream · member with a page's items. */
-export type TableRow = readonly [group: string, line: string, query: string, flags: string, items?: string]
+/** Group · method and path · members of the query · i: takes an Idempotency-Key, b: body of members, w: whole body, s: stream · media types of its answers, `none`: without a body · member with a page's items. */
+export type TableRow = readonly [string, string, string, string, string, string?]
 
 interface Parts {
   readonly body?: unknown
@@ -37,16 +37,6 @@ export type ListCall<I, Answer, Item> = Call<I, Answer> & {
   all(...args: Arguments<I>): AsyncGenerator<Item>
 }
 
-const readAnswer = async (response: Response): Promise<unknown> => {
-  const type = response.headers.get('content-type') ?? ''
-  if (response.status === 204) return undefined
-  if (/^application\/(\w+\+)?json\b/.test(type)) return response.json()
-  return /^text\/|ndjson/.test(type) ? response.text() : response.blob()
-}
-
-const camelCase = (group: string): string =>
-  group.toLowerCase().replace(/ (\w)/g, (_, letter: string) => letter.toUpperCase())
-
 /** @returns methods by operation, and groups of them */
 export const createOperations = (
   table: Readonly<Record<string, TableRow>>,
@@ -55,14 +45,14 @@ export const createOperations = (
   const request = createRequests(client)
   const operations: Record<string, unknown> = {}
   const groups: Record<string, Record<string, unknown>> = {}
-  for (const [name, [group, line, query, flags, items]] of Object.entries(table)) {
+  for (const [name, [group, line, query, flags, types, items]] of Object.entries(table)) {
     const [method = '', path = ''] = line.split(' ')
     const body = flags.includes('b') ? 'members' : flags.includes('w') ? 'whole' : 'none'
+    const members = query ? query.split(' ') : []
     const takesKey = flags.includes('i')
-    const place = query.split(' ').includes('cursor') ? 'cursor' : 'after'
-    const operation: Operation = { name, method, path, query: query ? query.split(' ') : [], takesKey, body }
-    const call = (input: Input = {}, options: CallOptions = {}) =>
-      request(operation, input, options, readAnswer)
+    const operation: Operation = { name, method, path, query: members, takesKey, body, types }
+    const place = members.includes('cursor') ? 'cursor' : 'after'
+    const call = (input: Input = {}, options: CallOptions = {}) => request(operation, input, options)
     const all = async function* (input: Input = {}, options: CallOptions = {}): AsyncGenerator<unknown> {
       for (let next: unknown; next !== null; ) {
         const page = (await call(next === undefined ? input : { ...input, [place]: next }, options)) as Input
@@ -75,11 +65,11 @@ export const createOperations = (
       addressOf(operation, input, client.baseUrl)
       return readStream((lastId) => {
         const headers = { ...options.headers, ...(lastId && { 'last-event-id': lastId }) }
-        return request(operation, input, { ...options, headers }, async (response) => response)
+        return request(operation, input, { ...options, headers }) as Promise<Response>
       }, options.signal)
     }
     operations[name] = flags.includes('s') ? stream : items ? Object.assign(call, { all }) : call
-    groups[camelCase(group)] = { ...groups[camelCase(group)], [name]: operations[name] }
+    groups[group] = { ...groups[group], [name]: operations[name] }
   }
   return { ...operations, ...groups }
 }

@@ -9,7 +9,7 @@ export interface ErrorBody {
   readonly request_id?: string
 }
 
-/** An answer that is no success. `error` says what it is, and never changes. */
+/** An answer that is no success, or none of the service. `error` says what it is, and never changes. */
 export class AssayError<Body extends ErrorBody = ErrorBody> extends Error {
   override readonly name = 'AssayError'
   readonly operation: string
@@ -22,7 +22,7 @@ export class AssayError<Body extends ErrorBody = ErrorBody> extends Error {
   readonly retryAfter: number | undefined
 
   constructor(operation: string, { status, headers }: Response, body: Body) {
-    super(`${operation}: ${body.message ?? body.error} (${status} ${body.error})`)
+    super(`${operation}: ${body.message || body.error} (${status} ${body.error})`)
     this.operation = operation
     this.status = status
     this.error = body.error
@@ -37,15 +37,3 @@ export class AssayError<Body extends ErrorBody = ErrorBody> extends Error {
 export type ErrorOf<Body> = Body extends ErrorBody
   ? AssayError<Body> & { readonly error: Body['error'] }
   : never
-
-/** @param response that is no success */
-export const errorOf = async (operation: string, response: Response): Promise<AssayError> => {
-  const text = await response.text()
-  try {
-    const body = JSON.parse(text) as ErrorBody
-    if (typeof body.error === 'string') return new AssayError(operation, response, body)
-  } catch {
-    // A proxy between may answer whatever it likes.
-  }
-  return new AssayError(operation, response, { error: 'not_the_service', message: text.slice(0, 200) })
-}

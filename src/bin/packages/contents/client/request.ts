@@ -1,5 +1,5 @@
-/** One request: where it goes, how long it waits, when it is made again. @module */
-import { AssayError, errorOf } from './errors.ts'
+/** One request: where it goes, how long it waits, when it is made again, what its answer holds. @module */
+import { AssayError, type ErrorBody } from './errors.ts'
 
 const DEFAULT_TIMEOUT_MS = 30_000
 const DEFAULT_RETRIES = 2
@@ -10,6 +10,8 @@ const LONGEST_RETRY_AFTER_SECONDS = 60
 export const MS_PER_SECOND = 1000
 /** Whether it was done is not known; what is safe is asked again. */
 const UNDONE = [502, 503, 504]
+/** Of what something between answered. */
+const QUOTED_CHARACTERS = 200
 const SAFE_METHODS = ['GET', 'PUT', 'DELETE']
 
 type Changed<T> = T | void | Promise<void> | Promise<T | undefined>
@@ -32,7 +34,7 @@ export interface ClientOptions {
   readonly onRequest?: (about: Attempt) => Changed<Request>
   /** Called with each answer, refusals and streams among them. What it returns is taken instead; clone what you read. */
   readonly onResponse?: (about: Attempt & { readonly response: Response }) => Changed<Response>
-  /** Of one attempt; default 30 s. */
+  /** Of one attempt; default 30 s. What waits by itself, such as `listEvents` with `wait`, has so long besides. */
   readonly timeoutMs?: number
   /** Attempts after the first; default 2. */
   readonly retries?: number
@@ -56,6 +58,8 @@ export interface Operation {
   readonly takesKey: boolean
   /** `members`: those of the input that are nowhere else; `whole`: the member `body`. */
   readonly body: 'none' | 'members' | 'whole'
+  /** Media types of its answers, with a space between them; `none`: without a body. */
+  readonly types: string
 }
 
 export type Input = Readonly<Record<string, unknown>>
@@ -129,17 +133,37 @@ const send = async (client: ClientOptions, about: Attempt, signal: AbortSignal):
   return (await client.onResponse?.({ ...about, request, response })) ?? response
 }
 
-/** Makes requests of one client. `read` takes what the answer holds, within the time of the attempt. */
+/**
+ * What a success holds; a stream as the response that it is.
+ * @throws AssayError for what the service refuses, and `not_the_service` for what is none of its answers, such as a login page
+ */
+const readAnswer = async ({ name, types }: Operation, response: Response): Promise<unknown> => {
+  const { ok, status, headers } = response
+  const named = headers.get('content-type')?.split(';')[0]?.toLowerCase()
+  const type = status === 204 ? 'none' : (named ?? 'none')
+  const isExpected = ok && types.split(' ').includes(type)
+  if (isExpected && !/^application\/(\w+\+)?json$/.test(type)) {
+    if (type === 'none') return undefined
+    if (type === 'text/event-stream') return response
+    return /^text\/|ndjson/.test(type) ? response.text() : response.blob()
+  }
+  const text = await response.text()
+  const body: unknown = await new Response(text).json().catch(() => undefined)
+  if (isExpected && body !== undefined) return body
+  const { error } = (body ?? {}) as ErrorBody
+  if (!ok && typeof error === 'string') throw new AssayError(name, response, body as ErrorBody)
+  const message = (headers.get('location') ?? text).slice(0, QUOTED_CHARACTERS)
+  throw new AssayError(name, response, { error: 'not_the_service', message })
+}
+
+/** Makes requests of one client, each of which comes to what its answer holds. */
 export const createRequests = (client: ClientOptions) => {
   if (!URL.canParse(client.baseUrl)) throw new TypeError(`baseUrl: "${client.baseUrl}" is no address`)
-  return async <T>(
-    operation: Operation,
-    input: Input,
-    options: CallOptions,
-    read: (response: Response) => Promise<T>,
-  ): Promise<T> => {
-    const { retries = DEFAULT_RETRIES, timeoutMs = DEFAULT_TIMEOUT_MS } = { ...client, ...options }
+  return async (operation: Operation, input: Input, options: CallOptions): Promise<unknown> => {
     const { url, body } = addressOf(operation, input, client.baseUrl)
+    const retries = options.retries ?? client.retries ?? DEFAULT_RETRIES
+    const waitMs = MS_PER_SECOND * (Number(url.searchParams.get('wait')) || 0)
+    const timeoutMs = waitMs + (options.timeoutMs ?? client.timeoutMs ?? DEFAULT_TIMEOUT_MS)
     const headers = new Headers({ accept: 'application/json, */*;q=0.5' })
     if (client.key !== undefined) headers.set('authorization', `Bearer ${client.key}`)
     if (body !== undefined) headers.set('content-type', 'application/json')
@@ -153,10 +177,10 @@ export const createRequests = (client: ClientOptions) => {
       const timer = setTimeout(() => time.abort(late), timeoutMs)
       const signal = options.signal ? AbortSignal.any([options.signal, time.signal]) : time.signal
       try {
-        const request = new Request(url, { method: operation.method, headers, body, signal })
-        const response = await send(client, { operation: operation.name, attempt, request }, signal)
-        if (!response.ok) throw await errorOf(operation.name, response)
-        return await read(response)
+        // Another place is not the service, and would get a GET in place of a POST.
+        const init = { method: operation.method, headers, body, signal, redirect: 'manual' } as const
+        const about = { operation: operation.name, attempt, request: new Request(url, init) }
+        return await readAnswer(operation, await send(client, about, signal))
       } catch (error) {
         const wait = options.signal?.aborted ? undefined : waitAfter(error, operation, attempt)
         if (wait === undefined || attempt >= retries) throw error
