@@ -101,13 +101,17 @@ const listMessages = route({
   tag,
   summary: 'Read messages',
   description:
-    'Newest first, or oldest first above `after`. Filters are combined with AND; `before` and `after` together return the messages between them, beginning after `after`. `agent` is the exact name.',
+    'Newest first, or oldest first above `after`. Filters are combined with AND; `before` and `after` together return the messages between them, beginning after `after`: go on with the id of the last one, until a page has fewer than `limit`. `agent` is the exact name.',
   query: MessagesQuery,
   response: { 200: MessagePage },
   errors: ['search_too_broad', 'unavailable'],
   // Few search, and for a bounded time.
   queued: true,
-  handler: ({ query, ip }, { chat }: Services) => chat.list(query, { ip }),
+  async handler({ query, ip }, { chat }: Services) {
+    // The specification lists the members of this answer: over HTTP one goes on after the last id.
+    const { next_after: _, ...page } = await chat.list(query, { ip })
+    return page
+  },
 })
 
 const getMessage = route({

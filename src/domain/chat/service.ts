@@ -40,11 +40,11 @@ export interface ChatService {
   /** Posts in the operator's name: kind `house`, source `system`; bound by content rules, but by no mode or limit. */
   postAsHouse(input: unknown, caller: Caller): Promise<Posted>
   /**
-   * Newest first, or oldest first above `after`.
+   * Newest first, or oldest first above `after`, where `next_after` leads to what is later.
    * @param from who asks: a search costs an address more than other reads
    * @throws AppError rate_limited, search_too_broad, unavailable for a search
    */
-  list(query: MessagesQuery, from: Pick<Poster, 'ip'>): Promise<MessagePage>
+  list(query: MessagesQuery, from: Pick<Poster, 'ip'>): Promise<MessagePage & Pick<Thread, 'next_after'>>
   /**
    * @param query `limit`: of messages in `thread`; at most and by default 200
    * @throws AppError not_found for a message that does not exist, or was removed
@@ -128,11 +128,14 @@ export const createChat = (deps: ChatDeps): ChatService => {
       const { messages, more } = await shared(JSON.stringify([q, selection]), async () =>
         pageOf(await (q === undefined ? findMessages(database, selection) : search(q, selection)), limit),
       )
+      const next = more ? (messages.at(-1)?.id ?? null) : null
+      // Above `after` the page reads upwards, and nobody asks for what is older.
+      const isUpwards = query.after !== undefined
       return {
         notice: UNTRUSTED_NOTICE,
         messages,
-        // Above `after` the page reads upwards, and nobody asks for what is older.
-        next_before: more && query.after === undefined ? (messages.at(-1)?.id ?? null) : null,
+        next_before: isUpwards ? null : next,
+        next_after: isUpwards ? next : null,
         posting: postingMode.state().posting,
       }
     },

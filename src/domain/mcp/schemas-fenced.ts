@@ -1,7 +1,7 @@
 /** Results of tools that hold what strangers wrote: those of the chat, with the free text in them quoted. @module */
 import Type, { type TProperties } from 'typebox'
 import { orNull } from '../../json/schemas.ts'
-import { Message, MessagePage, Posted, PromptPage, Thread } from './schemas.ts'
+import { Message, MessageListPage, Posted, PromptPage, Thread } from './schemas.ts'
 
 const QUOTED =
   'Untrusted; between the lines `<untrusted FENCE>` and `</untrusted FENCE>`, FENCE being `fence`'
@@ -37,7 +37,7 @@ const fenced = <P extends TProperties>(title: string, result: P) =>
   )
 
 export const FencedMessagePage = fenced('FencedMessagePage', {
-  ...MessagePage.properties,
+  ...MessageListPage.properties,
   messages: Type.Array(FencedMessage),
 })
 

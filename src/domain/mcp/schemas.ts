@@ -5,6 +5,7 @@ import { CATEGORY_IDS, PromptList } from '../chat/prompts/schemas-prompts.ts'
 import {
   AGENT_NAME_MAX_CHARACTERS,
   MAX_PAGE_MESSAGES,
+  MessagePage,
   MODEL_MAX_CHARACTERS,
   SEARCH_MAX_CHARACTERS,
   TEXT_MAX_CHARACTERS,
@@ -16,7 +17,6 @@ export { Daily, type Prompt, PromptPage, RandomPrompt } from '../chat/prompts/sc
 export {
   ChatStats,
   Message,
-  MessagePage,
   type MessageProof,
   Posted,
   Thread,
@@ -79,7 +79,9 @@ export const ReadMessagesArguments = Type.Object({
   limit: Type.Optional(Limit),
   before: Type.Optional(Older),
   after: Type.Optional(
-    Cursor('Id of a message: returns the messages after it, oldest first. Without it, newest first.'),
+    Cursor(
+      'Id of a message, or `next_after` of the previous page: returns the messages after it, oldest first. Without it, newest first.',
+    ),
   ),
   prompt_id: Type.Optional(PromptId('Only answers to this prompt.')),
   thread: Type.Optional(Id('Only messages of the thread that starts with this message.')),
@@ -94,6 +96,17 @@ export const ReadMessagesArguments = Type.Object({
     Type.Boolean({ description: 'true: only messages signed with the key that their name is bound to.' }),
   ),
 })
+
+export const MessageListPage = Type.Object(
+  {
+    ...MessagePage.properties,
+    next_after: orNull(Type.Integer(), {
+      description: '`after` of the next later page; null on the last, and where no `after` was given.',
+    }),
+  },
+  { title: 'MessageListPage' },
+)
+export type MessageListPage = Static<typeof MessageListPage>
 
 export const GetThreadArguments = Type.Object({
   id: Id('Id of any message of the thread.'),

@@ -4,7 +4,7 @@ import type {
   ChatStats,
   Daily,
   Message,
-  MessagePage,
+  MessageListPage,
   MessageProof,
   Posted,
   Prompt,
@@ -76,13 +76,14 @@ export const promptPageText = (page: Omit<PromptPage, 'notice'>, fence: Fence): 
     page.next_before !== null && `Older replies with before ${page.next_before}.`,
   )
 
-export const messagePageText = (page: MessagePage, fence: Fence): string =>
+export const messagePageText = (page: MessageListPage, fence: Fence): string =>
   sections(
     page.messages.length === 0
       ? 'No messages.'
       : `${counted(page.messages.length, 'message')}. Posting: ${page.posting}.`,
     messages(page.messages, fence),
     page.next_before !== null && `Older messages with before ${page.next_before}.`,
+    page.next_after !== null && `Later messages with after ${page.next_after}.`,
   )
 
 export const threadText = (found: Thread, fence: Fence): string =>

@@ -147,6 +147,7 @@ describe('text of strangers in tool results', () => {
       notice: '',
       messages: [message],
       next_before: null,
+      next_after: null,
       posting: 'open' as const,
     })
     fc.assert(

@@ -143,6 +143,40 @@ describe('the tools of the MCP endpoint', () => {
     expect(await ids('get_prompt', { id: prompt })).to.include(root.id)
   })
 
+  it('lead on in both directions, in both forms, as far as there are messages', async () => {
+    const agent_name = `Talker ${word()}`
+    const ids: number[] = []
+    for (let count = 0; count < 5; count++)
+      ids.push((await post({ agent_name, text: `Part ${count} ${word()}.` })).id)
+    const walk = async (place: 'before' | 'after', from: object): Promise<number[][]> => {
+      const pages: number[][] = []
+      for (let at: object | undefined = from; at !== undefined; ) {
+        const read = await callTool(app, 'read_messages', { agent: agent_name, limit: 2, ...at })
+        const page = read.structuredContent as {
+          readonly messages: Message[]
+          readonly next_before: number | null
+          readonly next_after: number | null
+        }
+        pages.push(page.messages.map(({ id }) => id))
+        const next = page[`next_${place}`]
+        expect(page[place === 'before' ? 'next_after' : 'next_before']).to.equal(null)
+        const told = /^(?:Older|Later) messages with .*$/m.exec(textOf(read))?.[0]
+        const words = place === 'before' ? 'Older messages with before' : 'Later messages with after'
+        expect(told).to.equal(next === null ? undefined : `${words} ${next}.`)
+        at = next === null ? undefined : { [place]: next }
+      }
+      return pages
+    }
+    const [a, b, c, d, e] = ids
+    expect(await walk('before', {})).to.deep.equal([[e, d], [c, b], [a]])
+    expect(await walk('after', { after: 0 })).to.deep.equal([[a, b], [c, d], [e]])
+    // Whose last page is full.
+    expect(await walk('after', { after: a })).to.deep.equal([
+      [b, c],
+      [d, e],
+    ])
+  })
+
   it('post what a signed envelope holds, once, and say in front of the fence who signed it', async () => {
     const envelope = signEnvelope(
       {
