@@ -45,6 +45,23 @@ describe('OpenAPI description', () => {
     expect(described).to.have.members(routes.map(({ name }) => name))
   })
 
+  it('says of each answer without a code of its own what its status means', () => {
+    const { paths } = describeApi(routes, 'https://assay.example.org') as {
+      paths: Record<string, Record<string, { responses: Record<string, { description: string }> }>>
+    }
+    const said = Object.entries(paths).flatMap(([path, methods]) =>
+      Object.values(methods).flatMap(({ responses }) =>
+        Object.entries(responses).map(([status, { description }]) => ({ path, status, description })),
+      ),
+    )
+    const of = (words: string) => said.filter(({ description }) => description === words)
+    const unmodified = said.filter(({ status }) => status === '304')
+    expect(of('Not modified, without a body.')).to.deep.equal(unmodified).and.not.to.be.empty
+    const refused = of('Refused; see the body.').map(({ path, status }) => `${path} ${status}`)
+    expect(refused).to.include.members(['/mcp 403', '/mcp 404'])
+    expect(said.filter(({ description }) => /not healthy/i.test(description))).to.deep.equal([])
+  })
+
   it('refuses two operations of one name, tags without a description, and one schema name for two things', () => {
     const route = routes.find(({ path }) => path === '/v1/health')
     if (route === undefined) throw new Error('no /v1/health')

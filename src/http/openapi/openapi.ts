@@ -149,11 +149,13 @@ const successContent = (
   )
 }
 
-const SUCCESS_WORDS: Readonly<Record<number, string>> = {
+/** Of answers that are no errors with a code. */
+const STATUS_WORDS: Readonly<Record<number, string>> = {
   200: 'Done.',
   201: 'Created.',
   202: 'Accepted.',
   204: 'Success, without a body.',
+  304: 'Not modified, without a body.',
 }
 
 const responses = (route: Route, known: Known) => {
@@ -188,7 +190,7 @@ const responses = (route: Route, known: Known) => {
   for (const [key, schema] of Object.entries(route.response)) {
     const status = Number(key)
     if (byStatus.has(status)) continue
-    const description = SUCCESS_WORDS[status] ?? 'Not healthy; see the body.'
+    const description = STATUS_WORDS[status] ?? 'Refused; see the body.'
     const replayed = takesIdempotencyKey(route) && {
       'Idempotency-Replayed': headerRef('IdempotencyReplayed'),
     }
