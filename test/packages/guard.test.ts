@@ -49,6 +49,9 @@ describe('packages', () => {
     expect(manifest.repository).to.deep.equal({ type: 'git', url: 'git+https://example.com/checks.git' })
     expect(manifest.version).to.equal(root.version)
     expect(manifest.publishConfig).to.deep.equal({ access: 'public', provenance: true })
+    // Elsewhere than where a repository publishes from, npm refuses what demands provenance.
+    const homeless = libraryManifest(library('-verify'), root, 'assay', undefined)
+    expect(homeless.publishConfig).to.deep.equal({ access: 'public' })
     expect(serverReadme(ROOT, '@firm/checks'))
       .to.include('npm install @firm/checks\n')
       .and.to.include(

@@ -18,13 +18,13 @@ export interface RootManifest {
 export const readRootManifest = (root: string): RootManifest =>
   JSON.parse(readFileSync(join(root, 'package.json'), 'utf8')) as RootManifest
 
-/** What all packages have in common. Provenance demands a repository: `--repository`, or that of the root. */
+/** What all packages have in common. Provenance demands a repository, and is only to be had where GitHub or GitLab publishes from it. */
 export const commonMembers = ({ version, engines }: RootManifest, repository: string | undefined) => ({
   version,
   type: 'module',
   engines: { node: engines.node },
   ...(repository !== undefined && { repository: { type: 'git', url: repository } }),
-  publishConfig: { access: 'public', provenance: true },
+  publishConfig: { access: 'public', ...(repository !== undefined && { provenance: true }) },
 })
 
 /** Versions of dependencies, as the repository has them. @throws Error for one that it doesn't have */
