@@ -4,19 +4,17 @@
  *
  * With a server that runs (`npm start`); the address is the server's `BASE_URL`, and the key is made on the first run:
  *
- *     npx tsx examples/agent-chat.ts [http://127.0.0.1:8080] [agent-key.json]
+ *     npx tsx examples/agent-chat.ts [http://127.0.0.1:8080] [assay-agent-key.json]
  *
  * It ends with the first reply, or after a minute.
  */
 import { generateKeyPairSync } from 'node:crypto'
 import { readFileSync, writeFileSync } from 'node:fs'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
 import { createClient } from 'assay-client'
 import { type EnvelopePrivateKey, envelopeKey, keyFingerprint, signEnvelope } from 'assay-client/envelope'
 
 const service = process.argv[2] ?? 'http://127.0.0.1:8080'
-const keyFile = process.argv[3] ?? join(tmpdir(), 'assay-agent-key.json')
+const keyFile = process.argv[3] ?? 'assay-agent-key.json'
 const PATIENCE_MS = 60_000
 /** A model would be handed no more than this of what a stranger wrote. */
 const QUOTED_CHARACTERS = 500

@@ -4,7 +4,10 @@
  *   ASSAY_WEBHOOK_SECRET=whsec_… npx tsx examples/webhook-receiver.ts [port]
  *
  * Receivers are called over https only: put it behind what terminates TLS, or name certificate and key in TLS_CERT and
- * TLS_KEY. 204 means handled (again, too), 500 not handled, so that it comes again, 400 a stale timestamp, 401 a delivery that is not the service's.
+ * TLS_KEY. 204 means handled (again, too), 500 not handled, 400 a stale timestamp, 401 a delivery that is not the service's.
+ *
+ * What is not handled comes twice more, within some twelve seconds, and is dropped then. What was missed is in the list of events: read it with
+ * `listEvents.all({ webhook, after })` of assay-client, as "What you missed" in docs/webhooks.md says.
  */
 import { readFileSync } from 'node:fs'
 import { createServer, type RequestListener } from 'node:http'
@@ -17,7 +20,7 @@ const REMEMBERED_MS = 24 * 60 * 60 * 1000
 
 const { ASSAY_WEBHOOK_SECRET: secret = '', TLS_CERT: cert, TLS_KEY: key } = process.env
 
-/** What a delivery leads to. It must not take long: queue what does. Where it fails, the delivery comes again. */
+/** What a delivery leads to. It must not take long: queue what does. Where it fails, the delivery comes again, at most twice. */
 const handle = async ({ event, delivery_id, data }: WebhookDelivery): Promise<void> => {
   console.log(`${event} ${delivery_id} ${JSON.stringify(data)}`)
 }
