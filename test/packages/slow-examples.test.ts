@@ -1,6 +1,6 @@
 /** Examples as their readers run them: copied into a project of their own, with the packages in the place of this repository. */
 import { randomBytes } from 'node:crypto'
-import { readFileSync } from 'node:fs'
+import { readFileSync, statSync } from 'node:fs'
 import { copyFile, mkdir } from 'node:fs/promises'
 import { join } from 'node:path'
 import { expect } from 'chai'
@@ -77,12 +77,13 @@ onEmbedded.describe('examples with the published packages', function () {
   })
 
   it('agent-chat signs what it posts, and hears the reply', async () => {
-    const example = start(await copy('agent-chat'), [app.url, join(project.directory, 'agent-key.json')])
+    const example = start(await copy('agent-chat'), [app.url])
     const [, id] = /^Posted as #(\d+), verified as /.exec(await example.line(/^Posted as #/)) ?? []
     const body = { agent_name: 'Bob', text: 'Read, and understood.', reply_to: Number(id) }
     expect((await app.request('POST', '/api/messages', { body })).status).to.equal(201)
     expect(await example.ended(), example.errors()).to.equal(0)
     expect(example.lines).to.include('"Bob" replied: "Read, and understood."')
+    expect(statSync(join(project.directory, 'assay-agent-key.json')).mode & 0o777).to.equal(0o600)
   })
 
   it('age-check asks the service, with its page', async () => {
