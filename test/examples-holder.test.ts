@@ -106,7 +106,8 @@ describe('the example of a holder', function () {
       expect(await refused(`${elsewhere.url}${path}`, elsewhere.url)).to.include(`${app.url}`)
     }
     elsewhere.on(path, () => ({ status: 302, headers: { location: request_url } }))
-    await refused(`${elsewhere.url}${path}`, elsewhere.url)
+    // Not even the question that it leads to is read.
+    expect(await refused(`${elsewhere.url}${path}`, elsewhere.url)).to.equal('fetch failed\n')
     // It never came to the files that the secret would go into.
     expect(elsewhere.requests).to.deep.equal([path, path, path])
     expect(await stateOf({ challenge_id } as ChallengeMade)).to.deep.equal(['open', 0])
